@@ -1,0 +1,1 @@
+# Install tree and package files.

@@ -1,0 +1,30 @@
+# smalti_layer(NAME [DEPENDS layer…] [LIBS lib…] [MLIR]): one static library per folder of src/, every .cpp in it.
+# Who may depend on whom stands in tools/layers.toml; `./do lint` checks it.
+function(smalti_layer NAME)
+  cmake_parse_arguments(ARG "MLIR" "" "DEPENDS;LIBS" ${ARGN})
+  file(GLOB_RECURSE SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  add_library(smalti_${NAME} STATIC ${SOURCES})
+  target_include_directories(smalti_${NAME} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
+                                                   ${PROJECT_BINARY_DIR}/src)
+  list(TRANSFORM ARG_DEPENDS PREPEND smalti_)
+  target_link_libraries(smalti_${NAME} PUBLIC ${ARG_DEPENDS} ${ARG_LIBS} tl::expected)
+  if(ARG_MLIR)
+    target_include_directories(smalti_${NAME} SYSTEM PUBLIC ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+    target_link_libraries(smalti_${NAME} PUBLIC MLIR LLVM)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY SMALTI_LAYERS smalti_${NAME})
+endfunction()
+
+# smalti_unit_test(LAYER [LIBS lib…]): test/unit/LAYER/*.cpp → bin/smalti_LAYER_test, run by ctest.
+function(smalti_unit_test LAYER)
+  cmake_parse_arguments(ARG "" "" "LIBS" ${ARGN})
+  file(GLOB_RECURSE SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${LAYER}/*.cpp)
+  if(NOT SOURCES)
+    return()
+  endif()
+  add_executable(smalti_${LAYER}_test ${SOURCES})
+  target_link_libraries(smalti_${LAYER}_test PRIVATE smalti_${LAYER} ${ARG_LIBS} GTest::gtest_main GTest::gmock)
+  target_compile_definitions(smalti_${LAYER}_test PRIVATE SMALTI_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  add_test(NAME unit.${LAYER} COMMAND smalti_${LAYER}_test)
+  set_tests_properties(unit.${LAYER} PROPERTIES LABELS unit)
+endfunction()

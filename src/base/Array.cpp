@@ -1,0 +1,78 @@
+#include "smalti/array.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace smalti {
+
+int64_t num_elements(std::span<const int64_t> shape) {
+  int64_t n = 1;
+  for (int64_t d : shape) n *= d;
+  return n;
+}
+
+std::string shape_str(std::span<const int64_t> shape) { return fmt::format("{}", fmt::join(shape, "x")); }
+
+std::string ArrayType::str() const { return fmt::format("{}[{}]", name(dtype), fmt::join(shape, ",")); }
+
+namespace {
+
+/// Bytes of a type, or -1 when a dimension is negative or the product does not fit.
+int64_t checkedBytes(const ArrayType& type) {
+  int64_t bytes = storage_bytes(type.dtype);
+  for (int64_t d : type.shape)
+    if (d < 0 || __builtin_mul_overflow(bytes, d, &bytes)) return -1;
+  return bytes;
+}
+
+}  // namespace
+
+Result<Array> Array::allocate(ArrayType type) {
+  constexpr int64_t kAlignment = 64;
+  const int64_t bytes = checkedBytes(type);
+  void* memory = nullptr;
+  if (bytes >= 0 && bytes < std::numeric_limits<int64_t>::max() - kAlignment)
+    memory = std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);
+  if (!memory)
+    return fail({.code = "SM1009",
+                 .message = fmt::format("no memory for an array of type {}", type.str()),
+                 .place = {},
+                 .need = bytes < 0 ? "more bytes than 64 bits count" : fmt::format("{} bytes", bytes),
+                 .help = "use smaller arrays, or a machine with more memory"});
+  return view(std::move(type), memory, std::shared_ptr<void>(memory, std::free));
+}
+
+Array Array::view(ArrayType type, void* data) { return view(std::move(type), data, nullptr); }
+
+Array Array::view(ArrayType type, void* data, std::shared_ptr<void> owner) {
+  Array a;
+  a.type_ = std::move(type);
+  a.data_ = static_cast<std::byte*>(data);
+  a.owner_ = std::move(owner);
+  return a;
+}
+
+Result<Array> Array::clone() const {
+  auto copy = allocate(type_);
+  if (copy && bytes() > 0) std::memcpy(copy->data(), data_, bytes());
+  return copy;
+}
+
+Result<Array> Array::reshaped(Shape shape) const {
+  const ArrayType type{type_.dtype, std::move(shape)};
+  if (checkedBytes(type) != bytes())
+    return fail({.code = "SM1010",
+                 .message = fmt::format("cannot see {} as {}", type_.str(), type.str()),
+                 .place = {},
+                 .need = fmt::format("{} elements", type_.elements()),
+                 .have = fmt::format("shape [{}]", fmt::join(type.shape, ", "))});
+  Array a = *this;
+  a.type_ = type;
+  return a;
+}
+
+}  // namespace smalti

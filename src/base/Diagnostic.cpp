@@ -1,0 +1,25 @@
+#include "smalti/diagnostic.h"
+
+#include <fmt/format.h>
+
+namespace smalti {
+
+std::string SourcePlace::str() const {
+  if (file.empty()) return "";
+  if (line == 0) return file;
+  if (column == 0) return fmt::format("{}:{}", file, line);
+  return fmt::format("{}:{}:{}", file, line, column);
+}
+
+std::string Diagnostic::str() const {
+  std::string text = fmt::format("error[{}]: {}\n", code, message);
+  if (place.known()) text += fmt::format("  --> {}\n", place.str());
+  for (const std::string& w : where) text += fmt::format("   in {}\n", w);
+  if (!need.empty()) text += fmt::format("  need: {}\n", need);
+  if (!have.empty()) text += fmt::format("  have: {}\n", have);
+  if (!help.empty()) text += fmt::format("  help: {}\n", help);
+  for (const Diagnostic& d : related) text += d.str();
+  return text;
+}
+
+}  // namespace smalti

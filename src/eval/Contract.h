@@ -1,0 +1,26 @@
+// Matrix products: dot_general over any batch, contracting and free dims; f32 or i32 accumulation.
+#pragma once
+
+#include "eval/Tensor.h"
+
+namespace smalti::eval {
+
+struct DotDims {
+  Dims lhsContracting, rhsContracting, lhsFree, rhsFree, lhsBatch, rhsBatch;
+};
+
+/// How f32 operands are rounded before multiplying. `full`: not at all; the others are the TPU's passes of
+/// bf16: one pass (DEFAULT), three (HIGH, bf16x3), six (HIGHEST).
+enum class DotNumerics { full, bf16x1, bf16x3, bf16x6 };
+
+/// out = lhs · rhs + acc, result dims [batch…, lhs free…, rhs free…]. Floats (any mix) accumulate in f32 and are
+/// rounded once to out's dtype; integers accumulate in i32 with wrap-around. `lhsUnsigned`/`rhsUnsigned`: how
+/// signless integer operands are read. acc may be a splat. Returns false when the dtypes have no product.
+bool dotGeneral(Input lhs, Input rhs, const DotDims&, Input acc, Output out,
+                DotNumerics numerics = DotNumerics::full, bool lhsUnsigned = false, bool rhsUnsigned = false);
+
+/// Masks: out[b,i,j] = 1 where every lhs element of row i and rhs element of column j is defined, and acc's is.
+void dotGeneralMask(const uint8_t* lhs, Dims lhsShape, const uint8_t* rhs, Dims rhsShape, const DotDims&,
+                    uint8_t* out, int64_t outElements);
+
+}  // namespace smalti::eval

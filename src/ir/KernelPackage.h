@@ -1,0 +1,92 @@
+// The waist: one kernel module in the `tpu` dialect and, beside it, what the module alone does not say.
+// Every front end makes one, every target takes one.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include "ir/KernelConfig.h"
+#include "smalti/array.h"
+#include "smalti/diagnostic.h"
+
+namespace mlir::func {
+class FuncOp;
+}
+
+namespace smalti {
+
+/// Grid bound that is known only when the kernel is called (its value is a leading scalar operand).
+inline constexpr int64_t kDynamicBound = INT64_MIN;
+
+enum class DimensionSemantics { parallel, arbitrary, coreParallel, subcoreParallel };
+enum class PipelineMode { automatic, synchronous, doubleBuffered };
+enum class RevisitMode { immediate, any };
+
+/// One operand's or result's window over the grid (an entry of `window_params`).
+struct Window {
+  std::string transform;             ///< symbol of the index map function
+  Shape bounds;                      ///< block shape; squeezed dims are 1
+  bool elementIndexed = false;       ///< pl.Element: the index map returns element offsets
+  std::vector<int64_t> padLow, padHigh;  ///< virtual padding, elements; only with elementIndexed
+  PipelineMode pipelineMode = PipelineMode::automatic;
+  RevisitMode revisitMode = RevisitMode::immediate;
+};
+
+/// What the kernel function's attributes and arguments say, read once and checked.
+struct KernelSignature {
+  std::vector<int64_t> grid;  ///< empty: no grid; kDynamicBound where dynamic
+  std::vector<DimensionSemantics> dimensionSemantics;
+  int numScalarPrefetch = 0;
+  int numScratch = 0;
+  /// One per input then output; nullopt: passed whole (no grid, or ANY/HBM/semaphore operand).
+  std::vector<std::optional<Window>> windows;
+  int numDynamicBounds() const;
+};
+
+struct Alias {
+  int output = 0;
+  int operand = 0;  ///< counts all operands: dynamic bounds, scalar prefetch, inputs
+  bool operator==(const Alias&) const = default;
+};
+
+/// One `tpu_custom_call`. Operand order: dynamic grid bounds, scalar prefetch, inputs (S-F5).
+struct KernelPackage {
+  std::shared_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::string name;                     ///< kernel_name
+  std::vector<ArrayType> operands;      ///< full array types, with signedness
+  std::vector<ArrayType> results;
+  std::vector<Alias> aliases;
+  KernelConfig config;
+  std::map<std::string, std::string> frontendAttributes;  ///< mhlo.frontend_attributes, kept
+  bool hasSideEffect = false;
+  KernelSignature signature;            ///< filled by `finish`
+
+  KernelPackage() = default;
+  KernelPackage(KernelPackage&&) = default;
+  KernelPackage& operator=(KernelPackage&&) = default;
+  ~KernelPackage() { module = nullptr; }  // the module must go before its context
+
+  /// The function with `tpu.core_type`, else the first one named main, else the first; null when there is none.
+  mlir::func::FuncOp kernelFunction() const;
+  int numInputs() const;  ///< operands after dynamic bounds and scalar prefetch
+};
+
+/// Reads the signature from the module and checks every invariant between module, operands, results,
+/// aliases and configuration; all violations are reported (first one with the others `related`). Codes SM30xx.
+Status finish(KernelPackage&);
+
+/// A context with every dialect a kernel may use, and no others.
+std::shared_ptr<mlir::MLIRContext> makeContext();
+
+/// The place a location carries: the innermost user file line if there is one.
+SourcePlace placeOf(mlir::Location);
+
+}  // namespace smalti

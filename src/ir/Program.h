@@ -1,0 +1,82 @@
+// A Program: kernel calls, plain array ops between them, private functions, a mesh around them.
+// That is what JAX's modules are; one runner runs it, one importer reads it, one exporter writes it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "ir/KernelPackage.h"
+#include "smalti/array.h"
+
+namespace smalti {
+
+using ValueId = int;  ///< index into Function::values
+
+/// Named axes; a device's id is its row-major position over them.
+struct Mesh {
+  std::string name;
+  struct Axis { std::string name; int64_t size = 1; };
+  std::vector<Axis> axes;
+  int64_t numDevices() const;
+};
+
+/// Which mesh axes split each dimension (outer to inner). Empty `mesh`: replicated.
+struct Sharding {
+  std::string mesh;
+  std::vector<std::vector<std::string>> dims;
+};
+
+/// Attribute of a plain op. Names and meanings are StableHLO's (README of src/interop lists them).
+using Attribute = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>, Array,
+                               std::vector<Sharding>, std::vector<std::string>>;
+
+struct Op;
+/// Body of reduce, manual_computation: block arguments and ops ending in a `return` op.
+struct Block {
+  std::vector<ValueId> arguments;
+  std::vector<Op> ops;
+};
+
+/// One op. `name` is StableHLO's mnemonic without the dialect ("add", "broadcast_in_dim"), or one of
+/// "kernel_call", "call", "return", "manual_computation", "sharding_constraint".
+struct Op {
+  std::string name;
+  std::vector<ValueId> operands;
+  std::vector<ValueId> results;
+  std::vector<std::pair<std::string, Attribute>> attributes;
+  std::vector<Block> regions;
+  int kernel = -1;      ///< kernel_call: index into Program::kernels
+  std::string callee;   ///< call
+  SourcePlace place;
+
+  const Attribute* find(std::string_view attribute) const;
+};
+
+struct Function {
+  std::string name;
+  bool isPrivate = false;
+  std::vector<ArrayType> values;  ///< type of every value, by ValueId
+  std::vector<ValueId> arguments;
+  std::vector<ArrayType> resultTypes;
+  std::vector<Op> ops;            ///< ends in "return"
+  std::vector<std::string> argumentAttributes, resultAttributes;  ///< text, kept for export
+};
+
+struct Program {
+  std::string name;
+  std::string moduleAttributes;  ///< text, kept for export
+  std::vector<Mesh> meshes;
+  std::vector<Function> functions;  ///< functions[main] is the entry
+  int main = 0;
+  std::vector<KernelPackage> kernels;  ///< in program order
+
+  const Function* find(std::string_view function) const;
+  const Mesh* findMesh(std::string_view mesh) const;
+};
+
+/// A Program of one kernel call and nothing else: operands in, results out.
+Program wrap(KernelPackage);
+
+}  // namespace smalti

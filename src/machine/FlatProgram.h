@@ -1,0 +1,58 @@
+// A kernel function compiled once to a flat list of instructions over value slots, and run step by step.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "eval/Contract.h"
+#include "ir/KernelPackage.h"
+#include "machine/Core.h"
+
+namespace smalti::machine {
+
+struct CompileOptions {
+  /// DotNumerics::bf16x1 here means "as the TPU": DEFAULT → 1 pass, HIGH → 3, HIGHEST → 6.
+  bool tpuNumerics = false;
+};
+
+/// Immutable and shareable between threads. Holds no MLIR.
+class FlatProgram;
+
+/// Compiles one function (the kernel's, or an index map's). Refuses what it cannot run with SM40xx.
+Result<std::shared_ptr<const FlatProgram>> compile(mlir::func::FuncOp, const CompileOptions&);
+
+/// Bytes of the largest set of values alive at once.
+int64_t valueBytes(const FlatProgram&);
+
+/// An argument of a run: an i32 (grid index) or a ref.
+using Argument = std::variant<int32_t, Ref>;
+
+enum class RunState : uint8_t { finished, preempted, blocked };
+
+/// One run of a FlatProgram: value slots and a program counter. Re-used from run to run (no allocation).
+class Execution {
+ public:
+  explicit Execution(std::shared_ptr<const FlatProgram>);
+  ~Execution();
+  Execution(Execution&&) noexcept;
+
+  /// Starts anew with these arguments; values of the last run are forgotten.
+  void start(std::span<const Argument>);
+  /// Runs until the end, until `maxInstructions` are done, or until a wait blocks (then the same
+  /// instruction is tried again by the next call). Diagnostics carry the place; the caller adds kernel and step.
+  Result<RunState> run(Core&, int64_t maxInstructions);
+  /// Scalars that the function returned, after `finished` (index maps).
+  std::span<const int32_t> results() const;
+  /// True when a returned scalar depends on undefined memory.
+  bool resultsUndefined() const;
+  /// Where it stands now, for deadlock reports.
+  SourcePlace place() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace smalti::machine

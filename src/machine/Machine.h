@@ -1,0 +1,71 @@
+// The abstract machine: runs one KernelPackage on devices × cores, deterministically by seed, under observers.
+// No wall-clock, no global state: a clock can join as one more observer and scheduler.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/KernelPackage.h"
+#include "machine/Memory.h"
+#include "machine/Observer.h"
+
+namespace smalti::machine {
+
+enum class Semantics : uint8_t {
+  tpu,  ///< edges keep stale data, output windows start undefined, nothing is preloaded
+  hlo,  ///< interpret=True: arrays padded, output blocks preloaded each step
+};
+enum class Numerics : uint8_t { f32, tpu };
+/// When data of a DMA really moves between its start and its wait.
+enum class DmaExecution : uint8_t { eager, onWait, random };
+
+struct MachineOptions {
+  Semantics semantics = Semantics::tpu;
+  Numerics numerics = Numerics::f32;
+  Poison poison = Poison::intMin;
+  DmaExecution dma = DmaExecution::random;
+  bool naivePipeline = false;      ///< copy every block in and out at every step: the oracle
+  int cores = 1;                   ///< cores per device that share parallel grid axes
+  uint64_t seed = 0;
+  int64_t stepQuantum = 10'000;    ///< instructions before a program is preempted
+  int64_t stepLimit = 0;           ///< instructions over all programs before "livelock"; 0: none
+  int64_t memoryLimitBytes = 0;    ///< of everything the machine allocates; 0: none
+  // Observers (all on in `smalti check`).
+  bool checkBounds = true;         ///< always refuses memory-unsafe accesses; this adds logical-bounds findings
+  bool checkInitialisation = false;
+  bool checkRevisits = false;
+  bool checkSemaphores = false;
+  bool checkDma = false;
+};
+
+/// A finding of an observer: a diagnostic (SM41xx) and how often it happened.
+struct Finding {
+  Diagnostic diagnostic;
+  int64_t count = 1;
+};
+
+struct RunStatistics {
+  int64_t gridSteps = 0, instructions = 0, windowFetches = 0, windowWriteBacks = 0, dmaTransfers = 0, dmaBytes = 0;
+  int64_t peakWindowBytes = 0, valueBytes = 0;
+};
+
+struct KernelResult {
+  std::vector<std::vector<Array>> results;   ///< [device][result]
+  std::vector<Finding> findings;
+  std::vector<std::string> log;              ///< debug prints, in order: "d0: text"
+  RunStatistics statistics;
+};
+
+/// A kernel compiled for the machine; reusable and thread-safe.
+class CompiledKernel;
+Result<std::shared_ptr<const CompiledKernel>> compileKernel(const KernelPackage&, Numerics);
+
+/// operands[device] in the custom call's order. Inputs are not changed (aliased ones are copied unless unique).
+/// `extra` observers see everything too. Fails on what cannot go on (out of bounds, deadlock SM4103, livelock SM4104, limits).
+Result<KernelResult> run(const CompiledKernel&, std::span<const std::vector<Array>> operands, const MachineOptions&,
+                         std::span<Observer* const> extra = {});
+
+}  // namespace smalti::machine
