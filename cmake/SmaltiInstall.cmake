@@ -1,1 +1,12 @@
-# Install tree and package files.
+# The install tree: libsmalti.so, the public headers, the tools, and what find_package(smalti) reads.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+install(TARGETS smalti EXPORT smaltiTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/smalti DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(EXPORT smaltiTargets NAMESPACE smalti:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/smalti)
+configure_package_config_file(cmake/smaltiConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/smaltiConfig.cmake
+                              INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/smalti)
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/smaltiConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/smaltiConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/smaltiConfigVersion.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/smalti)

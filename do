@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# The one entry to everything: ./do help
+set -euo pipefail
+cd "$(dirname "$0")"
+
+usage() {
+  cat <<'TEXT'
+Usage: ./do VERB [ARGUMENTS]     (each verb first installs what is missing, and says so)
+
+  demo            build, then run and check real kernels; start here
+  test [PART…]    all tests, or some of: unit ir python docs lint sanitize
+  build [PRESET]  build the tools into build/release/bin (or build/PRESET: debug, asan)
+  bench [NAME]    benchmarks beside their peers; without a name: the list
+  format          clang-format over the sources
+  lint            format, layers, file sizes, error pages
+  clean           remove build folders and the Python environment
+  help            this text
+TEXT
+}
+
+run() { echo "+ $*" >&2; "$@"; }
+
+configure() {  # PRESET
+  if [ ! -f "build/$1/build.ninja" ]; then run cmake --preset "$1" >/dev/null; fi
+}
+
+build() {  # PRESET [TARGET…]
+  local preset=$1; shift
+  configure "$preset"
+  cmake --build "build/$preset" --target "${@:-all}"
+}
+
+verb=${1:-help}
+[ $# -gt 0 ] && shift
+case $verb in
+  demo)
+    tools/setup/setup.sh
+    build release tools
+    exec tools/demo.sh
+    ;;
+  test)
+    tools/setup/setup.sh --python
+    exec tools/test.sh "$@"
+    ;;
+  build)
+    tools/setup/setup.sh
+    preset=${1:-release}
+    if [ "$preset" = release ]; then build release tools; else build "$preset"; fi
+    echo "built: build/$preset/bin" >&2
+    ;;
+  bench)
+    tools/setup/setup.sh --python
+    build release tools benches
+    exec bench/run.sh "$@"
+    ;;
+  format)
+    tools/setup/setup.sh
+    git ls-files '*.h' '*.cpp' | xargs clang-format-22 -i
+    ;;
+  lint)
+    tools/setup/setup.sh
+    exec tools/lint.sh
+    ;;
+  clean)
+    run rm -rf build .venv
+    ;;
+  help | -h | --help) usage ;;
+  *)
+    echo "./do: no verb '$verb'" >&2
+    usage >&2
+    exit 2
+    ;;
+esac

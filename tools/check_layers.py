@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""Checks that each folder of src/ includes only what tools/layers.toml allows, and that public headers and the
+layers below ir include nothing of MLIR or LLVM."""
+
+import pathlib
+import re
+import sys
+import tomllib
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)
+WITHOUT_MLIR = ("base", "eval")
+
+
+def includes(path):
+    return INCLUDE.findall(path.read_text())
+
+
+def main():
+    layers = tomllib.loads((ROOT / "tools/layers.toml").read_text())
+    problems = []
+    for folder in sorted(p.name for p in (ROOT / "src").iterdir() if p.is_dir()):
+        if folder not in layers:
+            problems.append(f"src/{folder}: not in tools/layers.toml")
+    for layer, allowed in layers.items():
+        for path in sorted((ROOT / "src" / layer).rglob("*")):
+            if path.suffix not in (".h", ".cpp", ".inc"):
+                continue
+            for include in includes(path):
+                top = include.split("/")[0]
+                where = path.relative_to(ROOT)
+                if top in layers and top != layer and top not in allowed:
+                    problems.append(f"{where}: includes {include}, but {layer} may use only {allowed}")
+                if layer in WITHOUT_MLIR and top in ("mlir", "llvm"):
+                    problems.append(f"{where}: includes {include}, but {layer} is free of MLIR and LLVM")
+    for path in sorted((ROOT / "include").rglob("*.h")):
+        for include in includes(path):
+            top = include.split("/")[0]
+            if top in layers or top in ("mlir", "llvm"):
+                problems.append(f"{path.relative_to(ROOT)}: public header includes {include}")
+    print("\n".join(problems) if problems else "layers: in order")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Everything that can be said about the sources without building them.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+bad=0
+check() { "$@" || { echo "lint: failed: $*" >&2; bad=1; }; }
+
+if command -v clang-format-22 >/dev/null; then
+  check bash -c "git ls-files '*.h' '*.cpp' | xargs clang-format-22 --dry-run --Werror"
+fi
+check python3 tools/check_layers.py
+check python3 tools/check_sizes.py
+[ -f tools/check_errors.py ] && check python3 tools/check_errors.py
+exit $bad

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# All tests, in the order that finds a mistake soonest. Called by ./do test [PART…]; ends with "N passed, N failed".
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+parts=("$@")
+[ ${#parts[@]} -gt 0 ] || parts=(lint unit ir python sanitize)
+passed=0 failed=0 failures=()
+bin=$PWD/build/release/bin
+export SMALTI_BIN_DIR=$bin
+
+# Runs one step: NAME COMMAND…
+step() {
+  local name=$1 start=$SECONDS; shift
+  echo "=== $name" >&2
+  if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); failures+=("$name"); fi
+  echo "=== $name: $((SECONDS - start)) s" >&2
+}
+
+configured() { [ -f "build/$1/build.ninja" ] || cmake --preset "$1" >/dev/null; }
+build_release() { configured release && cmake --build build/release; }
+build_sanitized() { configured asan && cmake --build build/asan; }
+
+unit() { ctest --test-dir build/release --output-on-failure -L unit; }
+ir() { .venv/bin/python /usr/lib/llvm-22/bin/lit -q --no-progress-bar test/ir; }
+python_tests() { .venv/bin/python -m pytest -q test/python; }
+docs() { .venv/bin/python -m pytest -q test/python/test_docs.py test/python/test_error_pages.py; }
+sanitized_unit() {
+  ASAN_OPTIONS=detect_leaks=0:detect_container_overflow=0 ctest --test-dir build/asan --output-on-failure -L unit
+}
+fuzz() { tools/fuzz.sh "${SMALTI_FUZZ_SECONDS:-60}"; }
+
+built=no
+need_release() { if [ $built = no ]; then step build build_release; built=yes; fi; }
+
+for part in "${parts[@]}"; do
+  case $part in
+    lint) step lint tools/lint.sh ;;
+    unit) need_release; step unit unit ;;
+    ir) need_release; step ir ir ;;
+    python) need_release; step python python_tests ;;
+    docs) need_release; step docs docs ;;
+    sanitize) step build-asan build_sanitized; step unit-asan sanitized_unit; step fuzz fuzz ;;
+    *) echo "./do test: no part '$part' (unit ir python docs lint sanitize)" >&2; exit 2 ;;
+  esac
+done
+
+for f in "${failures[@]}"; do echo "FAILED: $f" >&2; done
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
