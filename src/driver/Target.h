@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string_view>
 
 #include "ir/Program.h"
@@ -21,18 +22,30 @@ struct RunOutcome {
   machine::RunStatistics statistics;
 };
 
-/// Runs one kernel call on all devices. `operands[device]`.
-using KernelRunner = std::function<Result<machine::KernelResult>(const KernelPackage&,
-                                                                 std::span<const std::vector<Array>>, const RunOptions&)>;
+/// A kernel made ready for a target: compiled once, run many times, from several threads.
+class TargetKernel {
+ public:
+  virtual ~TargetKernel() = default;
+  /// Runs one call on all devices; `operands[device]` in the custom call's order.
+  virtual Result<machine::KernelResult> run(std::span<const std::vector<Array>> operands, const RunOptions&) const = 0;
+};
+using KernelCompiler =
+    std::function<Result<std::shared_ptr<const TargetKernel>>(const KernelPackage&, const RunOptions&)>;
+
 struct Target {
   std::string_view name;
   std::string_view summary;
-  KernelRunner run;
+  KernelCompiler compile;
 };
 std::span<const Target> targets();
 const Target* findTarget(std::string_view name);
 
-/// Runs main of a Program: plain ops through src/eval, kernels through the target. Codes SM50xx.
+/// A Program whose kernels are compiled for the target of the options; refers to the Program, which must outlive it.
+class CompiledProgram;
+Result<std::shared_ptr<const CompiledProgram>> compileProgram(const Program&, const RunOptions&);
+/// Runs main: plain ops through src/eval, kernels through the target. Codes SM50xx.
+Result<RunOutcome> run(const CompiledProgram&, std::span<const Array> arguments, const RunOptions&);
+/// Both at once.
 Result<RunOutcome> runProgram(const Program&, std::span<const Array> arguments, const RunOptions&);
 
 }  // namespace smalti::driver

@@ -5,18 +5,29 @@
 namespace smalti::driver {
 namespace {
 
-Result<machine::KernelResult> runInterpret(const KernelPackage& kernel, std::span<const std::vector<Array>> operands,
-                                           const RunOptions& options) {
+class InterpretKernel : public TargetKernel {
+ public:
+  explicit InterpretKernel(std::shared_ptr<const machine::CompiledKernel> kernel) : kernel_(std::move(kernel)) {}
+  Result<machine::KernelResult> run(std::span<const std::vector<Array>> operands,
+                                    const RunOptions& options) const override {
+    return machine::run(*kernel_, operands, options.machine);
+  }
+
+ private:
+  std::shared_ptr<const machine::CompiledKernel> kernel_;
+};
+
+Result<std::shared_ptr<const TargetKernel>> compileInterpret(const KernelPackage& kernel, const RunOptions& options) {
   auto compiled = machine::compileKernel(kernel, options.machine.numerics);
   if (!compiled) return fail(std::move(compiled.error()));
-  return machine::run(**compiled, operands, options.machine);
+  return std::make_shared<InterpretKernel>(std::move(*compiled));
 }
 
 }  // namespace
 
 std::span<const Target> targets() {
   static const std::array kTargets{
-      Target{"interpret", "the abstract machine without a clock: op by op, checks everything", runInterpret},
+      Target{"interpret", "the abstract machine without a clock: op by op, checks everything", compileInterpret},
   };
   return kTargets;
 }
