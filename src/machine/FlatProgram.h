@@ -49,6 +49,8 @@ class Execution {
   bool resultsUndefined() const;
   /// Where it stands now, for deadlock reports.
   SourcePlace place() const;
+  /// Instructions done so far, over all runs since it was made.
+  int64_t instructions() const;
 
  private:
   struct State;
