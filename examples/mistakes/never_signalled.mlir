@@ -1,0 +1,11 @@
+#loc1 = loc("args[0]")
+module @jit_wrapped attributes {jax.uses_shape_polymorphism = false, mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<8x128xf32> loc("args[0]")) -> (tensor<8x128xf32> {jax.result_info = "result"}) {
+    %0 = stablehlo.custom_call @tpu_custom_call(%arg0) {backend_config = "{\22custom_call_config\22: {\22body\22: \22TUzvUgFNTElSMjQuMC4wZ2l0AAEhBwEDBQEDBwMPCQsNDxETFQPDmxUBlQcLCwsTDw8PDwsLCwsPCw8PGwsPOwsLCwsLCwsPCw8LDwsPCw8LEw8PCxMTYw8PDxMPCxMTDw8PDw8LDw8LEwsPDwsTIwsPUwsTBQdhhU0BEw8HIw8LBxcbGwUDPQICBh8FFwUZBRsDAwNzHX+BHVNVHWVnHXV3BR0FHwUhBSMdHQ8FJR17fR2FhwMFJScTFQUnEQc9Aw0rLS8xNzk7PRMVP5kFKQEBBSsNES8RLwEFLREHAQUvEQcFBTEdQwEFMx1HAQU1HUsBBTcDAwNPEQEFHRcNBTkXBd0RAwMZWSMBCykBAAAAAQAAAAAAAAAAAAAAAAAAAB0XXR0HXxUNDQMDA2MRAQkFOxcF3xEDAwNrEQkBHR1vHQdxFQ8PEQMBBT0dB3kVHx8FPxcF4SsFQR0HgxUhIQVDFwXhEQMHi40Zj5GTBUURCQAjAQkhAQAAAAEAAAACAAAAAAAAAAVHIwEBASN0cHUubWVtb3J5X3NwYWNlPHZtZW0+ACN0cHUubWVtb3J5X3NwYWNlPHNlbWFwaG9yZV9tZW0+ACN0cHUuY29yZV90eXBlPHRjPgABAgIDF5UFIQIECzMBAgQBCQsXlwETNScFIQIECwUHBQUNASF0cHUuc2VtYXBob3JlAATbBQERASMHAwEFBxEBKQcDGTcHBUEFRQ1JAwNRTQMBCQVbVwUFBwMDG2EDAQMDG2kDCQsEbQUFCQMDEQkDAwMDEQkDAwUGEQMPBwENDwMDCwkDAwMDCwkDAwUGCwMPBwMTFQ0FC4kJEQMTFQ8AAQYDAQUBAOYGSREJCw0JCx8jCQ0NHSMhHSktISklGRMDGQ0ZIxsfFRkfDwkdEWJ1aWx0aW4Ac3RhYmxlX21vc2FpYwB0cHUAbW9kdWxlAGFyaXRoLmNvbnN0YW50AHZlY3Rvci5sb2FkAGZ1bmMuZnVuYwB0cHUuc2VtX3NpZ25hbAB0cHUuc2VtX3dhaXQAdHB1LnZlY3Rvcl9zdG9yZQBmdW5jLnJldHVybgB2YWx1ZQBtaXN0YWtlcy5weQAAc3ltX25hbWUAd2FpdF9rZXJuZWwAc2VtYXBob3JlX3NpZ25hbDoAb3BlcmFuZFNlZ21lbnRTaXplcwBzZW1hcGhvcmVfd2FpdDoAc3RhYmxlX21vc2FpYy52ZXJzaW9uAGRpbWVuc2lvbl9zZW1hbnRpY3MAZnVuY3Rpb25fdHlwZQBzY2FsYXJfcHJlZmV0Y2gAc2NyYXRjaF9vcGVyYW5kcwB0cHUuY29yZV90eXBlAHhfcmVmAG9fcmVmAHNlbQBzZW1hcGhvcmVfc2lnbmFsAHNlbWFwaG9yZV93YWl0AGdldDoAZ2V0AHN3YXA6AHN3YXAAYWRkAHN0cmlkZXMA\22, \22serialization_format\22: 1, \22needs_layout_passes\22: true}}", kernel_name = "wait_kernel", mhlo.frontend_attributes = {kernel_metadata = "{}"}, operand_layouts = [dense<[1, 0]> : tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>]} : (tensor<8x128xf32>) -> tensor<8x128xf32> loc(#loc4)
+    return %0 : tensor<8x128xf32> loc(#loc3)
+  } loc(#loc)
+} loc(#loc)
+#loc = loc(unknown)
+#loc2 = loc("mistakes.py":146:19)
+#loc3 = loc("jit(wrapped)"(#loc2))
+#loc4 = loc("pallas_call"(#loc3))

@@ -1,0 +1,11 @@
+#loc1 = loc("args[0]")
+module @jit_wrapped attributes {jax.uses_shape_polymorphism = false, mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<8x128xf32> loc("args[0]")) -> (tensor<8x128xf32> {jax.result_info = "result"}) {
+    %0 = stablehlo.custom_call @tpu_custom_call(%arg0) {backend_config = "{\22custom_call_config\22: {\22body\22: \22TUzvUgFNTElSMjQuMC4wZ2l0AAEnCQEDBQcBAwkDEwsNDxETFRcZGwOphREBfw8HCwsPDwsLDxMTEw8LCw8TDxsLDzsLCwsLCwsLCw8LDwsTDwsPCxMPCw8LDxMLDw8LEw8LDw8LEyMPC1MLEwUFYU0HA1kBEQ8HIw8HGxcLArIEHUlLHwUdBR8daWsdXV8FIQUjEQcBAwMFUQMDU4MDAwVVHVdZBSUFJx1jZQMDBWcdb3EDBScpDQ8FKREHPQMNLS8xMzcRORENDzuBBSsBAQUtDQ0vEQUvBTEFMx0/AwU1HUMDBTcDAwVHEQEBBTkdTU8FOxcHqRERASEFPREBBQU/HRtbFwelYQVBHR1hFR8fBUMXB6VJEQMBBUUdHW0VIyMFRxcHpRkDBxt1d3l7fREPAAVJIwEJIQEAAAABAAAAAgAAAAAAAAAFSyMBAQEjdHB1Lm1lbW9yeV9zcGFjZTx2bWVtPgAjdHB1LmNvcmVfdHlwZTx0Yz4AI2FyaXRoLm92ZXJmbG93PG5vbmU+AAECAgMXfwUhAgQJNQECBAsnBQUCBAkFBQUFAQEJBD4CBQERAyUHAwEFCxEDKwcDDx8FBT0FQQMDAUUDAQMDARMDAQUHARUDAQUFBwMDARcDAQ0UAQcFCQsFAxMrAwEBAwMZFwMBBQcZFQMBBQ8RBwYLAwMDEwMDCyEDAwkGCwMLBwEVFwcGCQMDAw8DAwkhAwMJBgkDCwcDGx0RBQlzCRkDGx0TAAEDAwETAwEPAAMGAwEFAQCyBk0RKQsNCQsLHQsNDQ0dIyEdKS0DCRsTGQ0VIxkRFRkjFx8PDQkdEWJ1aWx0aW4Ac3RhYmxlX21vc2FpYwB0cHUAYXJpdGgAbW9kdWxlAGFyaXRoLmNvbnN0YW50AGFyaXRoLmFkZGkAYXJpdGguaW5kZXhfY2FzdAB2ZWN0b3IubG9hZABmdW5jLmZ1bmMAc2NmLmZvcgBmdW5jLnJldHVybgB0cHUudmVjdG9yX3N0b3JlAHNjZi55aWVsZAB2YWx1ZQBtaXN0YWtlcy5weQBzeW1fbmFtZQBzaGlmdF9rZXJuZWwAYWRkAABzdGFibGVfbW9zYWljLnZlcnNpb24AZGltZW5zaW9uX3NlbWFudGljcwBmdW5jdGlvbl90eXBlAHNjYWxhcl9wcmVmZXRjaABzY3JhdGNoX29wZXJhbmRzAHRwdS5jb3JlX3R5cGUAeF9yZWYAb19yZWYAc2NhbjoAc2NhbgBvdmVyZmxvd0ZsYWdzAGFkZDoAZ2V0OgBnZXQAc3dhcDoAc3dhcABvcGVyYW5kU2VnbWVudFNpemVzAHN0cmlkZXMA\22, \22serialization_format\22: 1, \22needs_layout_passes\22: true}}", kernel_name = "shift_kernel", mhlo.frontend_attributes = {kernel_metadata = "{}"}, operand_layouts = [dense<[1, 0]> : tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>]} : (tensor<8x128xf32>) -> tensor<8x128xf32> loc(#loc4)
+    return %0 : tensor<8x128xf32> loc(#loc3)
+  } loc(#loc)
+} loc(#loc)
+#loc = loc(unknown)
+#loc2 = loc("mistakes.py":146:19)
+#loc3 = loc("jit(wrapped)"(#loc2))
+#loc4 = loc("pallas_call"(#loc3))
