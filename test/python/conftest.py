@@ -1,0 +1,20 @@
+import os
+import pathlib
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+
+@pytest.fixture(scope="session")
+def bin_dir():
+    folder = pathlib.Path(os.environ.get("SMALTI_BIN_DIR", ROOT / "build/release/bin"))
+    if not (folder / "smalti").exists():
+        pytest.fail(f"{folder}/smalti is missing: ./do build")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def smalti(bin_dir):
+    return str(bin_dir / "smalti")

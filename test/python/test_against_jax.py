@@ -1,0 +1,46 @@
+"""Our interpret target against JAX's interpreter, kernel by kernel, with the JAX that this machine has."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+jax = pytest.importorskip("jax", reason="JAX is not installed: nothing to compare with")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+
+from oracle_kernels import all_kernels
+from smalti_record import record
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory, smalti):
+    """Records every kernel that this JAX can lower, then runs `smalti conform` once over all of them."""
+    folder = tmp_path_factory.mktemp("cases")
+    refused = {}
+    for name, make, arguments, rtol, atol in all_kernels():
+        try:
+            expected = jax.jit(make(True))(*arguments)
+            record(folder / name, make(False), *arguments, expected=expected, rtol=rtol, atol=atol,
+                   expected_from="hlo interpret (interpret=True)")
+        except Exception as error:  # this JAX cannot lower it: no statement about us
+            refused[name] = f"{type(error).__name__}: {str(error)[:80]}"
+    report = folder / "report.json"
+    done = subprocess.run([smalti, "conform", str(folder), "--json", str(report)], capture_output=True, text=True)
+    assert report.exists(), done.stdout + done.stderr
+    return json.loads(report.read_text()), refused
+
+
+def test_every_kernel_that_jax_lowers_agrees(outcome):
+    report, refused = outcome
+    bad = [c for c in report["cases"] if c["status"] not in ("pass", "ran")]
+    assert not bad, f"JAX {jax.__version__}: " + json.dumps(bad, indent=1)
+    print(f"JAX {jax.__version__}: {report['passed']} kernels agree, {len(refused)} not lowered by this JAX")
+
+
+def test_jax_lowers_nearly_all_of_them(outcome):
+    """Guards the test above: it would pass on an empty list."""
+    report, refused = outcome
+    assert report["passed"] >= 150 and len(refused) <= 25, refused
