@@ -10,7 +10,7 @@ class InterpretKernel : public TargetKernel {
   explicit InterpretKernel(std::shared_ptr<const machine::CompiledKernel> kernel) : kernel_(std::move(kernel)) {}
   Result<machine::KernelResult> run(std::span<const std::vector<Array>> operands,
                                     const RunOptions& options) const override {
-    return machine::run(*kernel_, operands, options.machine);
+    return machine::run(*kernel_, operands, options.machine, options.observers);
   }
 
  private:
