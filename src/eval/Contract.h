@@ -16,11 +16,12 @@ enum class DotNumerics { full, bf16x1, bf16x3, bf16x6 };
 /// out = lhs · rhs + acc, result dims [batch…, lhs free…, rhs free…]. Floats (any mix) accumulate in f32 and are
 /// rounded once to out's dtype; integers accumulate in i32 with wrap-around. `lhsUnsigned`/`rhsUnsigned`: how
 /// signless integer operands are read. acc may be a splat. Returns false when the dtypes have no product.
-bool dotGeneral(Input lhs, Input rhs, const DotDims&, Input acc, Output out,
-                DotNumerics numerics = DotNumerics::full, bool lhsUnsigned = false, bool rhsUnsigned = false);
+bool dotGeneral(Input lhs, Input rhs, const DotDims&, Input acc, Output out, DotNumerics numerics = DotNumerics::full,
+                bool lhsUnsigned = false, bool rhsUnsigned = false);
 
-/// Masks: out[b,i,j] = 1 where every lhs element of row i and rhs element of column j is defined, and acc's is.
-void dotGeneralMask(const uint8_t* lhs, Dims lhsShape, const uint8_t* rhs, Dims rhsShape, const DotDims&,
-                    uint8_t* out, int64_t outElements);
+/// Masks (1: defined): out[b,i,j] stays 1 where every lhs element of row i and rhs element of column j is defined.
+/// `out` comes with acc's mask (all 1 when acc is defined). nullptr: that operand is defined everywhere.
+void dotGeneralMask(const uint8_t* lhs, Dims lhsShape, const uint8_t* rhs, Dims rhsShape, const DotDims&, uint8_t* out,
+                    int64_t outElements);
 
 }  // namespace smalti::eval

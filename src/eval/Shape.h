@@ -25,8 +25,7 @@ void dynamicGather(Input in, Input indices, Dims dims, Output out);
 /// tpu.iota: row-major linear index over the listed dims, wrapped to the dtype.
 void iota(Dims dims, Output out);
 /// Dense copy between strided views (strides in elements of `elementBytes`). Contiguous runs are memcpy.
-void copyStrided(const std::byte* src, Dims srcStrides, std::byte* dst, Dims dstStrides, Dims shape,
-                 int elementBytes);
+void copyStrided(const std::byte* src, Dims srcStrides, std::byte* dst, Dims dstStrides, Dims shape, int elementBytes);
 /// Fills n elements of `elementBytes` with the element at `value`.
 void fill(void* out, const void* value, int64_t n, int elementBytes);
 
