@@ -1,0 +1,31 @@
+// How attributes and types are spelled in bytes, said once: numbering them (which others they refer to) and writing
+// them (by number) are two sinks of the same spelling.
+#pragma once
+
+#include "mlir/IR/Attributes.h"
+#include "mlir/IR/Types.h"
+
+namespace smalti::interop::bytecode {
+
+class EncodingSink {
+ public:
+  virtual ~EncodingSink() = default;
+  virtual void byte(uint8_t) = 0;
+  virtual void varint(uint64_t) = 0;
+  virtual void string(llvm::StringRef) = 0;
+  virtual void blob(llvm::ArrayRef<char>) = 0;
+  virtual void attribute(mlir::Attribute) = 0;
+  virtual void type(mlir::Type) = 0;
+  void signedVarint(int64_t v) { varint(static_cast<uint64_t>(v) << 1 ^ static_cast<uint64_t>(v >> 63)); }
+};
+
+/// Which encodings the reader of the body has.
+struct EncodingDialect {
+  bool newerCodes = true;  ///< layouts and small floats by code; else as text, as MLIR up to 22 knows them
+};
+
+/// Spells it, or gives false and touches nothing: then it is stored as text.
+bool encode(mlir::Attribute, EncodingSink&, EncodingDialect);
+bool encode(mlir::Type, EncodingSink&, EncodingDialect);
+
+}  // namespace smalti::interop::bytecode

@@ -1,0 +1,169 @@
+// One small function per step that changed an op (the table of versions is in docs/reference of the format).
+#include <array>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "interop/serde/OpFormHelpers.h"
+#include "interop/serde/Serde.h"
+
+namespace smalti::interop {
+namespace {
+
+// At most this many copies make one concatenation; JAX's tile and repeat stay below the lane count.
+constexpr int64_t kMaxRepeats = 1024;
+
+tl::unexpected<Diagnostic> badForm(const OpForm& op, int version, std::string need, std::string have) {
+  Diagnostic d{
+      .code = "SM2108",
+      .message = fmt::format("'{}' does not have the form it had in stable_mosaic version {}", op.name, version),
+      .place = placeOfForm(op)};
+  d.need = std::move(need);
+  d.have = std::move(have);
+  return fail(std::move(d));
+}
+
+mlir::Builder builderOf(const OpForm& op) { return mlir::Builder(op.location.getContext()); }
+
+void setIfMissing(OpForm& op, llvm::StringRef name, mlir::Attribute value) {
+  if (!op.attributes.get(name)) op.attributes.set(name, value);
+}
+
+// Appends empty segments up to `wanted`.
+Status growSegments(OpForm& op, int version, size_t older, size_t wanted) {
+  auto segments = segmentsOf(op);
+  if (!segments || (segments->size() != older && segments->size() != wanted))
+    return badForm(op, version, fmt::format("operandSegmentSizes with {} numbers", older),
+                   segments ? fmt::format("{}", segments->size()) : "none");
+  segments->resize(wanted, 0);
+  setSegments(op, *segments);
+  return {};
+}
+
+Status upgradeEnqueueDma(OpForm& op, int version) {
+  if (version < 2 && !segmentsOf(op)) {
+    if (op.operands.size() == 3)
+      setSegments(op, {1, 0, 1, 1, 0, 0});
+    else if (op.operands.size() == 5)
+      setSegments(op, {1, 1, 1, 1, 1, 0});
+    else
+      return badForm(op, version, "3 or 5 operands", fmt::format("{}", op.operands.size()));
+  }
+  setIfMissing(op, "priority", builderOf(op).getI32IntegerAttr(0));       // since 4
+  setIfMissing(op, "strict_ordering", builderOf(op).getBoolAttr(false));  // since 8
+  return growSegments(op, version, 6, 7);                                 // since 14
+}
+
+Status upgradeSemSignal(OpForm& op, int version) {
+  if (version < 2 && !segmentsOf(op)) {
+    if (op.operands.size() == 2)
+      setSegments(op, {1, 1, 0, 0});
+    else if (op.operands.size() == 3)
+      setSegments(op, {1, 1, 1, 0});
+    else
+      return badForm(op, version, "2 or 3 operands", fmt::format("{}", op.operands.size()));
+  }
+  return growSegments(op, version, 4, 5);  // since 14
+}
+
+// A wait for the bytes of `target` on `semaphore`, in the form that takes the copy's own operands.
+void makeWaitDma(OpForm& op, mlir::Value semaphore, mlir::Value source, mlir::Value target) {
+  mlir::Builder b = builderOf(op);
+  op.name = "tpu.wait_dma";
+  op.operands = {source, target, semaphore};
+  setSegments(op, {1, 0, 1, 1, 0, 0, 0});
+  setIfMissing(op, "priority", b.getI32IntegerAttr(0));
+  setIfMissing(op, "strict_ordering", b.getBoolAttr(false));
+  op.attributes.set("wait_target", b.getBoolAttr(true));
+}
+
+// (semaphore, source, target, device_id?, core_id?); without segments below 7. A wait is for a local semaphore, so the
+// ids say nothing.
+Status upgradeWaitDma2(OpForm& op, int version) {
+  auto segments = segmentsOf(op);
+  const bool plain = !segments && op.operands.size() == 3;
+  const bool segmented = segments && segments->size() == 5 && (*segments)[0] == 1 && (*segments)[1] == 1 &&
+                         (*segments)[2] == 1 && op.operands.size() >= 3;
+  if (!plain && !segmented)
+    return badForm(op, version, "a semaphore, a source and a target", fmt::format("{} operands", op.operands.size()));
+  makeWaitDma(op, op.operands[0], op.operands[1], op.operands[2]);
+  return {};
+}
+
+// Two forms share the name: (semaphore, ref) of old, and the one of today with the copy's operands.
+Status upgradeWaitDma(OpForm& op, int version) {
+  if (!segmentsOf(op) && op.operands.size() == 2) {
+    makeWaitDma(op, op.operands[0], op.operands[1], op.operands[1]);
+    return {};
+  }
+  return growSegments(op, version, 6, 7);
+}
+
+Status upgradeMultiReduction(OpForm& op, int version) {
+  auto list = mlir::dyn_cast_or_null<mlir::ArrayAttr>(op.attributes.get("reduction_dims"));
+  if (!list) return {};
+  std::vector<int64_t> dims;
+  for (mlir::Attribute a : list) {
+    auto i = mlir::dyn_cast<mlir::IntegerAttr>(a);
+    if (!i || !i.getType().isSignlessInteger()) return badForm(op, version, "integers as reduction_dims", "others");
+    dims.push_back(i.getInt());
+  }
+  op.attributes.set("reduction_dims", builderOf(op).getDenseI64ArrayAttr(dims));
+  return {};
+}
+
+// tpu.dynamic_gather below 5 and tpu.iota below 6: one `dimension`, now a list of `dimensions`.
+Status upgradeDimension(OpForm& op, int version) {
+  mlir::Attribute one = op.attributes.get("dimension");
+  if (!one) return {};
+  auto i = mlir::dyn_cast<mlir::IntegerAttr>(one);
+  if (!i || !i.getType().isSignlessInteger(32)) return badForm(op, version, "an i32 as dimension", "another attribute");
+  op.attributes.erase("dimension");
+  op.attributes.set("dimensions", builderOf(op).getDenseI32ArrayAttr({static_cast<int32_t>(i.getInt())}));
+  return {};
+}
+
+Status upgradeMatmul(OpForm& op, int) {
+  setIfMissing(op, "transpose_lhs_hint", builderOf(op).getBoolAttr(false));  // since 13
+  return {};
+}
+
+// tpu.repeat is gone: the same value, `times` times along `dimension`.
+Status upgradeRepeat(OpForm& op, int version) {
+  auto times = mlir::dyn_cast_or_null<mlir::IntegerAttr>(op.attributes.get("times"));
+  auto dimension = mlir::dyn_cast_or_null<mlir::IntegerAttr>(op.attributes.get("dimension"));
+  if (op.operands.size() != 1 || !times || !dimension || !times.getType().isSignlessInteger() ||
+      !dimension.getType().isSignlessInteger(32) || times.getInt() < 1 || times.getInt() > kMaxRepeats)
+    return badForm(op, version, fmt::format("one operand, a dimension, and 1 to {} times", kMaxRepeats),
+                   fmt::format("{} operands", op.operands.size()));
+  op.name = "tpu.concatenate";
+  op.operands.assign(times.getInt(), mlir::Value(op.operands[0]));
+  op.attributes.erase("times");
+  return {};
+}
+
+struct Rule {
+  std::string_view op;
+  Status (*apply)(OpForm&, int version);
+};
+constexpr std::array kRules = {
+    Rule{"tpu.enqueue_dma", upgradeEnqueueDma},
+    Rule{"tpu.sem_signal", upgradeSemSignal},
+    Rule{"tpu.wait_dma2", upgradeWaitDma2},
+    Rule{"tpu.wait_dma", upgradeWaitDma},
+    Rule{"vector.multi_reduction", upgradeMultiReduction},
+    Rule{"tpu.dynamic_gather", upgradeDimension},
+    Rule{"tpu.iota", upgradeDimension},
+    Rule{"tpu.matmul", upgradeMatmul},
+    Rule{"tpu.repeat", upgradeRepeat},
+};
+
+}  // namespace
+
+Status upgradeOp(OpForm& op, int version) {
+  for (const Rule& rule : kRules)
+    if (rule.op == op.name) return rule.apply(op, version);
+  return {};
+}
+
+}  // namespace smalti::interop
