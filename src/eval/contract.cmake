@@ -1,4 +1,20 @@
-# Flags of shape/, reduce/, contract/ and bits/: loops over elements want -O3.
-file(GLOB SMALTI_MOVEMENT_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/shape/*.cpp
-     ${CMAKE_CURRENT_LIST_DIR}/reduce/*.cpp ${CMAKE_CURRENT_LIST_DIR}/contract/*.cpp ${CMAKE_CURRENT_LIST_DIR}/bits/*.cpp)
-set_source_files_properties(${SMALTI_MOVEMENT_SOURCES} PROPERTIES COMPILE_OPTIONS "-ffp-contract=off;$<$<CONFIG:Release>:-O3>")
+# Flags of shape/, reduce/, contract/ and bits/: loops over elements want -O3. Files *Avx2.cpp and *Avx512.cpp hold the
+# vectorised loops of *Baseline.cpp once more, for those instruction sets; src/eval/Isa.h chooses at run time.
+foreach(FOLDER shape reduce contract bits)
+  file(GLOB FOLDER_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/${FOLDER}/*.cpp)
+  list(APPEND SMALTI_LOOP_SOURCES ${FOLDER_SOURCES})
+endforeach()
+set(SMALTI_FLAGS_Avx2 -mavx2 -mfma -mf16c)
+set(SMALTI_FLAGS_Avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512)
+foreach(SOURCE ${SMALTI_LOOP_SOURCES})
+  set(FLAGS "$<$<CONFIG:Release>:-O3>")
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND SOURCE MATCHES "(Avx2|Avx512)\\.cpp$")
+    list(APPEND FLAGS ${SMALTI_FLAGS_${CMAKE_MATCH_1}})
+  endif()
+  if(SOURCE MATCHES "contract/Kernels")  # the microkernels want fused multiply-adds, nothing else does
+    list(APPEND FLAGS -ffp-contract=fast)
+  else()
+    list(APPEND FLAGS -ffp-contract=off)
+  endif()
+  set_source_files_properties(${SOURCE} PROPERTIES COMPILE_OPTIONS "${FLAGS}")
+endforeach()
