@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -73,6 +75,8 @@ struct Ref {
   bool read(std::byte* out, uint8_t* mask) const;
   /// Writes dense elements to the view; `mask` null: all defined.
   void write(const std::byte* in, const uint8_t* mask) const;
+  /// The shadow's part of `write`, of a strided view.
+  void writeShadow(const uint8_t* mask) const;
 };
 
 /// The value of undefined memory: floats NaN, integers the type's minimum (or maximum), pred false, semaphores 0.

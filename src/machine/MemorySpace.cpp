@@ -5,7 +5,8 @@
 namespace smalti::machine {
 
 std::string_view name(MemorySpace space) {
-  constexpr std::array<std::string_view, 8> kNames{"ANY", "VMEM", "SMEM", "HBM", "CMEM", "SEMAPHORE", "VMEM_SHARED", "HOST"};
+  constexpr std::array<std::string_view, 8> kNames{"ANY",  "VMEM",      "SMEM",        "HBM",
+                                                   "CMEM", "SEMAPHORE", "VMEM_SHARED", "HOST"};
   return kNames[static_cast<size_t>(space)];
 }
 

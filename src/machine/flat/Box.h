@@ -1,0 +1,51 @@
+// The part of a ref that a memory op reaches: where it starts, how much of each dimension, in what steps.
+#pragma once
+
+#include <array>
+
+#include "machine/flat/Frame.h"
+
+namespace mlir {
+class Operation;
+}
+
+namespace smalti::machine::flat {
+
+/// As compiled: index operands and what is static.
+struct BoxShape {
+  int32_t ref = -1;
+  std::vector<Operand> indices;
+  Shape sizes;
+  Shape strides;  ///< empty: all 1
+  int64_t stride(size_t d) const { return strides.empty() ? 1 : strides[d]; }
+};
+
+/// As resolved in one run.
+struct Box {
+  const Ref* ref = nullptr;
+  std::array<int64_t, kMaxRank> starts{};
+  // Only for strided refs: where in the buffer it begins, and steps between elements there.
+  int64_t offset = 0;
+  std::array<int64_t, kMaxRank> steps{};
+  bool contiguous = false;
+};
+
+enum class Reach : uint8_t { load, store };
+
+/// Reads the indices, checks bounds (unless `mayReachOutside`: masked stores check what they touch), tells the
+/// observer. False: the run failed.
+bool resolveBox(Frame&, const BoxShape&, Reach, Box&, bool mayReachOutside = false);
+/// True when the whole box lies within the ref.
+bool isInside(const BoxShape&, const Box&);
+/// SM4010 for a box that does not.
+Diagnostic outOfBounds(const BoxShape&, const Box&, Reach);
+/// "'scratch 0' (VMEM f32[1024,128])", with the view's type when it differs.
+std::string describe(const Ref&);
+void tellAccess(Frame&, const BoxShape&, const Box&, Access::Kind, bool masked);
+
+/// Inside kernels sub-byte integers are kept sign-extended; arrays of u2 and u4 keep them zero-extended.
+inline bool keptUnsigned(DType t) { return t == DType::u2 || t == DType::u4; }
+void signExtend(DType kept, std::byte* elements, int64_t n);
+void zeroExtend(DType kept, std::byte* elements, int64_t n);
+
+}  // namespace smalti::machine::flat

@@ -1,0 +1,30 @@
+// The explicit MXU's state: what tpu.matmul_push_rhs, _acc_lhs, _pop, _lhs_fifo and _pop_fifo share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "smalti/array.h"
+
+namespace smalti::machine::flat {
+
+/// A value kept outside the slots; `mask` empty: all defined.
+struct StoredMatrix {
+  ArrayType type;
+  std::vector<std::byte> data;
+  std::vector<uint8_t> mask;
+};
+
+struct MatrixUnit {
+  std::map<int, StoredMatrix> staged;        ///< by staging register
+  StoredMatrix weights;                      ///< what the next product is with
+  std::map<int, StoredMatrix> accumulators;  ///< by address
+  std::deque<StoredMatrix> fifo;
+};
+
+using MatrixUnits = std::map<int, MatrixUnit>;  ///< by mxu_index
+
+}  // namespace smalti::machine::flat

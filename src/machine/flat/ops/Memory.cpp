@@ -1,0 +1,131 @@
+#include "machine/flat/ops/Memory.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "eval/Shape.h"
+
+namespace smalti::machine::flat {
+
+Shape rowMajorStrides(std::span<const int64_t> shape) {
+  Shape strides(shape.size(), 1);
+  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
+Result<BoxShape> boxOf(Lowering& lowering, mlir::Operation& op, mlir::Value ref, mlir::ValueRange indices, Shape sizes,
+                       bool scalar) {
+  auto type = llvm::dyn_cast<mlir::MemRefType>(ref.getType());
+  const auto space = type ? memorySpaceOf(type) : std::nullopt;
+  if (!space || !dtypeOf(type.getElementType())) return lowering.refuse(op);
+  if (*space == MemorySpace::any || *space == MemorySpace::hbm || *space == MemorySpace::host)
+    return fail(
+        {.code = "SM4002",
+         .message = fmt::format("loads and stores are only allowed on VMEM and SMEM references; this ref is {} ({})",
+                                name(*space), typeText(type)),
+         .place = placeOf(op.getLoc()),
+         .need = "a VMEM or SMEM ref",
+         .have = fmt::format("a ref in {} memory", name(*space)),
+         .help = "copy the part you need to a VMEM scratch with pltpu.async_copy or sync_copy first"});
+  if (*space == MemorySpace::semaphore)
+    return lowering.refuse(op, "semaphores are read and changed only by semaphore ops");
+  if (*space == MemorySpace::smem && !scalar)
+    return fail({.code = "SM4003",
+                 .message = fmt::format("only scalars can be loaded from and stored to SMEM; this is {}", opText(op)),
+                 .place = placeOf(op.getLoc()),
+                 .need = "one element",
+                 .have = fmt::format("{} elements", num_elements(sizes)),
+                 .help = "index every dimension with a scalar, or keep the array in VMEM"});
+  BoxShape box;
+  box.ref = lowering.ref(ref);
+  for (mlir::Value index : indices) box.indices.push_back(lowering.operand(index));
+  for (const Operand& index : box.indices)
+    if (index.dtype != DType::index) return lowering.refuse(op, "indices must be of type index");
+  box.sizes = scalar ? Shape(box.indices.size(), 1) : std::move(sizes);
+  // A vector of lower rank takes the ref's trailing dimensions.
+  if (box.sizes.size() < box.indices.size())
+    box.sizes.insert(box.sizes.begin(), box.indices.size() - box.sizes.size(), 1);
+  box.strides = integersAttribute(op, "strides");
+  if (std::any_of(box.strides.begin(), box.strides.end(), [](int64_t s) { return s < 0; }))
+    return lowering.refuse(op, "negative strides");
+  if (box.sizes.size() != box.indices.size() || box.indices.size() > kMaxRank ||
+      static_cast<int64_t>(box.indices.size()) != type.getRank() ||
+      (!box.strides.empty() && box.strides.size() != box.indices.size()))
+    return lowering.refuse(op, "one index (and stride) per dimension of the ref is needed");
+  if (std::all_of(box.strides.begin(), box.strides.end(), [](int64_t s) { return s == 1; })) box.strides.clear();
+  return box;
+}
+
+namespace {
+
+/// The box as a ref of its own, when it has no steps; else the smallest ref around it.
+Ref around(const BoxShape& shape, const Box& box) {
+  const size_t rank = shape.sizes.size();
+  Shape sizes(rank);
+  for (size_t d = 0; d < rank; ++d) sizes[d] = shape.sizes[d] == 0 ? 0 : (shape.sizes[d] - 1) * shape.stride(d) + 1;
+  return box.ref->slice({box.starts.data(), rank}, sizes);
+}
+
+/// A strided ref of exactly the box's elements.
+Ref exactly(const BoxShape& shape, const Box& box) {
+  Ref ref = *box.ref;
+  ref.offset = box.offset;
+  ref.shape = shape.sizes;
+  ref.strides.assign(box.steps.begin(), box.steps.begin() + static_cast<ptrdiff_t>(shape.sizes.size()));
+  return ref;
+}
+
+}  // namespace
+
+void readBox(Frame& frame, const BoxShape& shape, const Box& box, std::byte* out, uint8_t* mask) {
+  if (box.ref->strided()) {
+    exactly(shape, box).read(out, mask);
+    return;
+  }
+  const Ref ref = around(shape, box);
+  if (shape.strides.empty()) {
+    ref.read(out, mask);
+    return;
+  }
+  const int64_t n = ref.elements();
+  const DType dtype = ref.dtype();
+  std::byte* all = frame.temporary(2, n * storage_bytes(dtype));
+  auto* allMask = reinterpret_cast<uint8_t*>(frame.temporary(3, n));
+  ref.read(all, allMask);
+  const Shape from = rowMajorStrides(ref.viewShape()), to = rowMajorStrides(shape.sizes);
+  Shape steps(from.size());
+  for (size_t d = 0; d < steps.size(); ++d) steps[d] = from[d] * shape.stride(d);
+  eval::copyStrided(all, steps, out, to, shape.sizes, storage_bytes(dtype));
+  if (mask)
+    eval::copyStrided(reinterpret_cast<const std::byte*>(allMask), steps, reinterpret_cast<std::byte*>(mask), to,
+                      shape.sizes, 1);
+}
+
+void writeBox(Frame& frame, const BoxShape& shape, const Box& box, const std::byte* in, const uint8_t* mask) {
+  if (box.ref->strided()) {
+    exactly(shape, box).write(in, mask);
+    return;
+  }
+  const Ref ref = around(shape, box);
+  if (shape.strides.empty()) {
+    ref.write(in, mask);
+    return;
+  }
+  const int64_t n = ref.elements();
+  const int bytes = storage_bytes(ref.dtype());
+  std::byte* all = frame.temporary(2, n * bytes);
+  auto* allMask = reinterpret_cast<uint8_t*>(frame.temporary(3, n));
+  const bool defined = ref.read(all, allMask) && !mask;
+  const Shape to = rowMajorStrides(ref.viewShape()), from = rowMajorStrides(shape.sizes);
+  Shape steps(to.size());
+  for (size_t d = 0; d < steps.size(); ++d) steps[d] = to[d] * shape.stride(d);
+  eval::copyStrided(in, from, all, steps, shape.sizes, bytes);
+  static constexpr std::byte kDefined{1};
+  const Shape zeros(from.size(), 0);
+  eval::copyStrided(mask ? reinterpret_cast<const std::byte*>(mask) : &kDefined, mask ? from : zeros,
+                    reinterpret_cast<std::byte*>(allMask), steps, shape.sizes, 1);
+  ref.write(all, defined ? nullptr : allMask);
+}
+
+}  // namespace smalti::machine::flat

@@ -1,0 +1,20 @@
+// What loads and stores share: which refs they may touch, and going through refs that strides cannot express.
+#pragma once
+
+#include "machine/flat/Box.h"
+#include "machine/flat/Lowering.h"
+
+namespace smalti::machine::flat {
+
+Shape rowMajorStrides(std::span<const int64_t> shape);
+
+/// The box of a load or store op, checked as far as types go: SM4002 for HBM/ANY refs, SM4003 for vectors in SMEM.
+/// `sizes` is the vector's shape; `scalar`: memref.load and memref.store, one element.
+Result<BoxShape> boxOf(Lowering&, mlir::Operation&, mlir::Value ref, mlir::ValueRange indices, Shape sizes,
+                       bool scalar);
+
+/// Reads or writes the elements of a box (inside bounds) of any ref; `mask` may be null.
+void readBox(Frame&, const BoxShape&, const Box&, std::byte* out, uint8_t* mask);
+void writeBox(Frame&, const BoxShape&, const Box&, const std::byte* in, const uint8_t* mask);
+
+}  // namespace smalti::machine::flat

@@ -1,0 +1,283 @@
+// Semaphores, DMA, and what a kernel asks about where it runs. All of it is the runtime's; here only operands are
+// read. A wait that blocks leaves the program on the wait.
+#include <fmt/format.h>
+
+#include "machine/flat/Box.h"
+#include "machine/flat/ops/Table.h"
+
+namespace smalti::machine::flat {
+namespace {
+
+/// Operands of an op with AttrSizedOperandSegments.
+class Segments {
+ public:
+  Segments(mlir::Operation& op, size_t atLeast) : op_(op), sizes_(integersAttribute(op, "operandSegmentSizes")) {
+    int64_t total = 0;
+    valid_ = sizes_.size() >= atLeast;
+    for (int64_t s : sizes_) {
+      valid_ &= s == 0 || s == 1;
+      total += s;
+    }
+    valid_ &= total == op.getNumOperands();
+  }
+  bool valid() const { return valid_; }
+  /// The operand of a segment, or null.
+  mlir::Value operator[](size_t segment) const {
+    if (segment >= sizes_.size() || sizes_[segment] == 0) return nullptr;
+    unsigned at = 0;
+    for (size_t k = 0; k < segment; ++k) at += static_cast<unsigned>(sizes_[k]);
+    return op_.getOperand(at);
+  }
+
+ private:
+  mlir::Operation& op_;
+  std::vector<int64_t> sizes_;
+  bool valid_ = false;
+};
+
+bool isSemaphore(mlir::Value v) {
+  auto type = v ? llvm::dyn_cast<mlir::MemRefType>(v.getType()) : nullptr;
+  const auto dtype = type ? dtypeOf(type.getElementType()) : std::nullopt;
+  return dtype && is_semaphore(*dtype);
+}
+bool isRef(mlir::Value v) { return v && llvm::isa<mlir::MemRefType>(v.getType()); }
+bool isInteger(mlir::Value v) { return v && v.getType().isIntOrIndex(); }
+
+std::optional<Operand> optionalOperand(Lowering& lowering, mlir::Value v) {
+  if (!v) return std::nullopt;
+  return lowering.operand(v);
+}
+
+std::optional<int32_t> idOf(Frame& frame, const std::optional<Operand>& o, const char* what) {
+  if (!o) return std::nullopt;
+  return static_cast<int32_t>(frame.integerUsed(*o, UndefinedUse::address, what));
+}
+
+const Instruction* blocked(Frame& frame) {
+  frame.stop = Stop::blocked;
+  return nullptr;
+}
+
+// ---- semaphores
+
+struct SemaphoreRead : Payload {
+  int32_t semaphore = -1;
+  Operand out;
+  void run(Frame& frame) const {
+    frame.slots[out.slot].bits = static_cast<uint32_t>(frame.core->semaphoreRead(frame.refs[semaphore]));
+    frame.setDefined(out);
+  }
+};
+
+Status lowerRead(Lowering& lowering, mlir::Operation& op) {
+  if (!isSemaphore(op.getOperand(0))) return lowering.refuse(op);
+  SemaphoreRead payload;
+  payload.semaphore = lowering.ref(op.getOperand(0));
+  payload.out = lowering.define(op.getResult(0));
+  lowering.emit(std::move(payload));
+  return {};
+}
+
+/// Waits call this with the runtime's answer: on, stay, or fail.
+bool settle(Frame& frame, Result<Wait> result) {
+  if (!result) return frame.fail(std::move(result.error()));
+  if (*result == Wait::done) return true;
+  blocked(frame);
+  return false;
+}
+
+struct SemaphoreWait : Payload {
+  int32_t semaphore = -1;
+  Operand amount;
+  bool run(Frame& frame) const {
+    const int64_t n = frame.integerUsed(amount, UndefinedUse::semaphore, "the amount of a semaphore_wait");
+    return settle(frame, frame.core->semaphoreWait(frame.refs[semaphore], n, frame.place()));
+  }
+};
+
+Status lowerWait(Lowering& lowering, mlir::Operation& op) {
+  if (op.getNumOperands() != 2 || !isSemaphore(op.getOperand(0)) || !isInteger(op.getOperand(1)))
+    return lowering.refuse(op);
+  SemaphoreWait payload;
+  payload.semaphore = lowering.ref(op.getOperand(0));
+  payload.amount = lowering.operand(op.getOperand(1));
+  lowering.emit(std::move(payload));
+  return {};
+}
+
+struct SemaphoreSignal : Payload {
+  int32_t semaphore = -1;
+  Operand amount;
+  std::optional<Operand> device, core;
+  bool run(Frame& frame) const {
+    const int64_t n = frame.integerUsed(amount, UndefinedUse::semaphore, "the amount of a semaphore_signal");
+    const auto toDevice = idOf(frame, device, "the device of a semaphore_signal"),
+               toCore = idOf(frame, core, "the core of a semaphore_signal");
+    Status status = frame.core->semaphoreSignal(frame.refs[semaphore], n, toDevice, toCore, frame.place());
+    return status.has_value() || frame.fail(std::move(status));
+  }
+};
+
+/// Segments: semaphore, amount, device_id, core_id, subcore_id.
+Status lowerSignal(Lowering& lowering, mlir::Operation& op) {
+  const Segments s(op, 4);
+  if (!s.valid() || !isSemaphore(s[0]) || !isInteger(s[1])) return lowering.refuse(op);
+  if (s[4]) return lowering.refuse(op, "subcores exist only on SparseCores");
+  SemaphoreSignal payload;
+  payload.semaphore = lowering.ref(s[0]);
+  payload.amount = lowering.operand(s[1]);
+  payload.device = optionalOperand(lowering, s[2]);
+  payload.core = optionalOperand(lowering, s[3]);
+  lowering.emit(std::move(payload));
+  return {};
+}
+
+// ---- DMA
+
+struct StartDma : Payload {
+  int32_t source = -1, target = -1, targetSemaphore = -1, sourceSemaphore = -1;
+  std::optional<Operand> device, core;
+  int32_t priority = 0;
+  bool strictOrdering = false;
+  bool run(Frame& frame) const {
+    DmaRequest request{
+        .source = frame.refs[source], .target = frame.refs[target], .targetSemaphore = frame.refs[targetSemaphore]};
+    if (sourceSemaphore >= 0) request.sourceSemaphore = frame.refs[sourceSemaphore];
+    request.device = idOf(frame, device, "the device of a remote copy");
+    request.core = idOf(frame, core, "the core of a remote copy");
+    request.priority = priority;
+    request.strictOrdering = strictOrdering;
+    request.place = &frame.place();
+    if (request.source.viewShape() != request.target.viewShape())
+      return frame.fail({.code = "SM4017",
+                         .message = fmt::format("async_copy from {} to {}: shapes differ", describe(request.source),
+                                                describe(request.target)),
+                         .place = {},
+                         .need = ArrayType{request.source.dtype(), request.source.viewShape()}.str(),
+                         .have = ArrayType{request.target.dtype(), request.target.viewShape()}.str()});
+    Status status = frame.core->startDma(request);
+    return status.has_value() || frame.fail(std::move(status));
+  }
+};
+
+/// Segments: source, source_semaphore, target, target_semaphore, device_id, core_id, subcore_id.
+Status lowerEnqueue(Lowering& lowering, mlir::Operation& op) {
+  const Segments s(op, 6);
+  if (!s.valid() || !isRef(s[0]) || !isRef(s[2]) || !isSemaphore(s[3]) || (s[1] && !isSemaphore(s[1])))
+    return lowering.refuse(op);
+  if (s[6]) return lowering.refuse(op, "subcores exist only on SparseCores");
+  if (storage_bytes(elementDType(s[0].getType())) != storage_bytes(elementDType(s[2].getType())))
+    return lowering.refuse(op, "dtypes differ");
+  StartDma payload;
+  payload.source = lowering.ref(s[0]);
+  payload.target = lowering.ref(s[2]);
+  payload.targetSemaphore = lowering.ref(s[3]);
+  if (s[1]) payload.sourceSemaphore = lowering.ref(s[1]);
+  payload.device = optionalOperand(lowering, s[4]);
+  payload.core = optionalOperand(lowering, s[5]);
+  payload.priority = static_cast<int32_t>(integerAttribute(op, "priority", 0));
+  payload.strictOrdering = boolAttribute(op, "strict_ordering");
+  lowering.emit(std::move(payload));
+  return {};
+}
+
+struct WaitDma : Payload {
+  int32_t semaphore = -1, ref = -1;
+  bool targetSide = true;
+  bool run(Frame& frame) const {
+    return settle(frame, frame.core->waitDma(frame.refs[semaphore], frame.refs[ref], targetSide, frame.place()));
+  }
+};
+
+Status emitWaitDma(Lowering& lowering, mlir::Operation& op, mlir::Value semaphore, mlir::Value ref, bool targetSide) {
+  if (!isSemaphore(semaphore) || !isRef(ref)) return lowering.refuse(op);
+  WaitDma payload;
+  payload.semaphore = lowering.ref(semaphore);
+  payload.ref = lowering.ref(ref);
+  payload.targetSide = targetSide;
+  lowering.emit(std::move(payload));
+  return {};
+}
+
+/// Segments as enqueue_dma's; `wait_target` says whose arrival is awaited: the target's, or the source's departure.
+Status lowerWaitDma(Lowering& lowering, mlir::Operation& op) {
+  const Segments s(op, 4);
+  if (!s.valid()) return lowering.refuse(op);
+  const bool target = !op.hasAttr("wait_target") || boolAttribute(op, "wait_target");
+  return target ? emitWaitDma(lowering, op, s[3], s[2], true) : emitWaitDma(lowering, op, s[1], s[0], false);
+}
+
+/// Segments: semaphore, source, target, device_id, core_id.
+Status lowerWaitDma2(Lowering& lowering, mlir::Operation& op) {
+  const Segments s(op, 3);
+  if (!s.valid()) return lowering.refuse(op);
+  return emitWaitDma(lowering, op, s[0], s[2], true);
+}
+
+// ---- where it runs
+
+struct DeviceId : Payload {
+  Operand out;
+  void run(Frame& frame) const {
+    frame.slots[out.slot].bits = static_cast<uint32_t>(frame.core->deviceId());
+    frame.setDefined(out);
+  }
+};
+
+struct CoreId : Payload {
+  Operand out;
+  void run(Frame& frame) const {
+    frame.slots[out.slot].bits = static_cast<uint32_t>(frame.core->coreId());
+    frame.setDefined(out);
+  }
+};
+
+struct IterationBound : Payload {
+  Operand out;
+  int dim = 0;
+  void run(Frame& frame) const {
+    frame.slots[out.slot].bits = static_cast<uint32_t>(frame.core->iterationBound(dim));
+    frame.setDefined(out);
+  }
+};
+
+template <class P>
+Status lowerQuery(Lowering& lowering, mlir::Operation& op) {
+  P payload;
+  if (op.getNumResults() != 1 || !op.getResult(0).getType().isInteger(32)) return lowering.refuse(op);
+  if constexpr (requires { payload.dim; }) payload.dim = static_cast<int>(integerAttribute(op, "dim", 0));
+  payload.out = lowering.define(op.getResult(0));
+  lowering.emit(std::move(payload));
+  return {};
+}
+
+struct Delay : Payload {
+  Operand nanoseconds;
+  void run(Frame& frame) const { frame.core->delay(frame.integer(nanoseconds)); }
+};
+
+Status lowerDelay(Lowering& lowering, mlir::Operation& op) {
+  Delay payload;
+  payload.nanoseconds = lowering.operand(op.getOperand(0));
+  lowering.emit(std::move(payload));
+  return {};
+}
+
+constexpr LowerRow kTable[] = {
+    {"tpu.core_id", lowerQuery<CoreId>},
+    {"tpu.delay", lowerDelay},
+    {"tpu.device_id", lowerQuery<DeviceId>},
+    {"tpu.enqueue_dma", lowerEnqueue},
+    {"tpu.iteration_bound", lowerQuery<IterationBound>},
+    {"tpu.sem_read", lowerRead},
+    {"tpu.sem_signal", lowerSignal},
+    {"tpu.sem_wait", lowerWait},
+    {"tpu.wait_dma", lowerWaitDma},
+    {"tpu.wait_dma2", lowerWaitDma2},
+};
+
+}  // namespace
+
+std::span<const LowerRow> syncTable() { return kTable; }
+
+}  // namespace smalti::machine::flat

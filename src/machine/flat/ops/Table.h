@@ -1,0 +1,38 @@
+// What each op becomes: one lowering function per op name, kept in one table per family.
+#pragma once
+
+#include <span>
+#include <utility>
+
+#include "machine/flat/Lowering.h"
+
+namespace smalti::machine::flat {
+
+using LowerFunction = Status (*)(Lowering&, mlir::Operation&);
+using LowerRow = std::pair<std::string_view, LowerFunction>;
+
+// One per file of this folder.
+std::span<const LowerRow> bitsTable();
+std::span<const LowerRow> constantTable();
+std::span<const LowerRow> controlTable();
+std::span<const LowerRow> debugTable();
+std::span<const LowerRow> elementwiseTable();
+std::span<const LowerRow> loadTable();
+std::span<const LowerRow> matmulTable();
+std::span<const LowerRow> matrixUnitTable();
+std::span<const LowerRow> reduceTable();
+std::span<const LowerRow> refTable();
+std::span<const LowerRow> shapeTable();
+std::span<const LowerRow> storeTable();
+std::span<const LowerRow> syncTable();
+std::span<const LowerRow> vectorTable();
+
+/// Lowers one op, by its name; ops of no table are tried as element-wise ones. SM4001 when nothing fits.
+Status lowerByName(Lowering&, mlir::Operation&);
+/// An element-wise op that src/eval knows by this name; SM4001 otherwise.
+Status lowerElementwise(Lowering&, mlir::Operation&);
+
+/// Ends the run: hands out the results.
+const Instruction* finish(Frame&, const Instruction*);
+
+}  // namespace smalti::machine::flat
