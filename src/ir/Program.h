@@ -17,7 +17,10 @@ using ValueId = int;  ///< index into Function::values
 /// Named axes; a device's id is its row-major position over them.
 struct Mesh {
   std::string name;
-  struct Axis { std::string name; int64_t size = 1; };
+  struct Axis {
+    std::string name;
+    int64_t size = 1;
+  };
   std::vector<Axis> axes;
   int64_t numDevices() const;
 };
@@ -29,8 +32,8 @@ struct Sharding {
 };
 
 /// Attribute of a plain op. Names and meanings are StableHLO's (README of src/interop lists them).
-using Attribute = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>, Array,
-                               std::vector<Sharding>, std::vector<std::string>>;
+using Attribute = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>, Array, std::vector<Sharding>,
+                               std::vector<std::string>>;
 
 struct Op;
 /// Body of reduce, manual_computation: block arguments and ops ending in a `return` op.
@@ -47,8 +50,8 @@ struct Op {
   std::vector<ValueId> results;
   std::vector<std::pair<std::string, Attribute>> attributes;
   std::vector<Block> regions;
-  int kernel = -1;      ///< kernel_call: index into Program::kernels
-  std::string callee;   ///< call
+  int kernel = -1;     ///< kernel_call: index into Program::kernels
+  std::string callee;  ///< call
   SourcePlace place;
 
   const Attribute* find(std::string_view attribute) const;
@@ -60,7 +63,7 @@ struct Function {
   std::vector<ArrayType> values;  ///< type of every value, by ValueId
   std::vector<ValueId> arguments;
   std::vector<ArrayType> resultTypes;
-  std::vector<Op> ops;            ///< ends in "return"
+  std::vector<Op> ops;                                            ///< ends in "return"
   std::vector<std::string> argumentAttributes, resultAttributes;  ///< text, kept for export
 };
 
@@ -75,6 +78,14 @@ struct Program {
   const Function* find(std::string_view function) const;
   const Mesh* findMesh(std::string_view mesh) const;
 };
+
+/// Checks every invariant: names, types of each op (PlainOps.h), calls without recursion, kernels' signatures, meshes
+/// and shardings. All violations are reported (first one with the others `related`). Codes SM2002, SM2005 to SM2007,
+/// SM2013. What reads, makes or changes a Program ends with this; what runs one relies on it.
+Status verify(const Program&);
+
+/// Size of a dimension's part on one device, and how many parts there are; 0 when an axis is unknown.
+int64_t numParts(const Mesh&, const std::vector<std::string>& axes);
 
 /// A Program of one kernel call and nothing else: operands in, results out.
 Program wrap(KernelPackage);

@@ -1,0 +1,142 @@
+// custom_call: kernels, and the few other targets that a shard_map leaves behind.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "interop/Interop.h"
+#include "interop/stablehlo/Parser.h"
+
+namespace smalti::interop::stablehlo {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A dictionary attribute as JSON: newer custom calls hold their configuration as one.
+Json toJson(const Attr& a) {
+  switch (a.kind) {
+    case Attr::Kind::unit:
+      return true;
+    case Attr::Kind::boolean:
+      return a.integer != 0;
+    case Attr::Kind::integer:
+      return a.integer;
+    case Attr::Kind::number:
+      return Json::parse(a.text, nullptr, false);
+    case Attr::Kind::string:
+      return a.text;
+    case Attr::Kind::list: {
+      Json list = Json::array();
+      for (const Attr& item : a.items) list.push_back(toJson(item));
+      return list;
+    }
+    case Attr::Kind::dictionary: {
+      Json object = Json::object();
+      for (const auto& [key, value] : a.entries) object[key] = toJson(value);
+      return object;
+    }
+    default:
+      return nullptr;
+  }
+}
+
+/// Row-major: minor-to-major [n-1, …, 0].
+bool isRowMajor(const Attr& layout, size_t rank) {
+  if (layout.kind != Attr::Kind::elements || layout.elementsType.shape != Shape{static_cast<int64_t>(rank)})
+    return false;
+  const bool splat = layout.elements.shape().empty();
+  for (size_t i = 0; i < rank; ++i)
+    if (layout.elements.as<int64_t>()[splat ? 0 : i] != static_cast<int64_t>(rank - 1 - i)) return false;
+  return true;
+}
+
+}  // namespace
+
+bool Parser::lowerCustomCall(RawOp& raw, Op& op) {
+  const Attr* target = raw.find("call_target_name");
+  const std::string name = target ? target->text : "";
+  if (name == "tpu_custom_call") {
+    op.name = "kernel_call";
+    op.kernel = static_cast<int>(program_.kernels.size());
+    return kernelCall(raw, op);
+  }
+  if (name == "Sharding" && raw.operands.size() == 1) {
+    op.name = "sharding_constraint";
+    if (const Attr* sharding = raw.find("mhlo.sharding")) op.attributes.emplace_back("mhlo.sharding", sharding->text);
+    return true;
+  }
+  if (name == "SPMDFullToShardShape" || name == "SPMDShardToFullShape")
+    return refuse(raw, "SM2004", "this shard_map was lowered for the old partitioner (GSPMD)",
+                  "lower with `jax.config.update(\"jax_use_shardy_partitioner\", True)`");
+  return refuse(raw, "SM2004", fmt::format("custom call '{}' is not supported", name),
+                "only Pallas kernels (tpu_custom_call) can be called");
+}
+
+bool Parser::kernelCall(RawOp& raw, Op&) {
+  if (program_.kernels.size() >= 10'000)
+    return refuse(raw, "SM2009", "the module holds too many kernels", "split the program");
+  const auto inKernel = [&](Diagnostic d, std::string_view kernel) {
+    if (!kernel.empty()) d.where.insert(d.where.begin(), fmt::format("kernel '{}'", kernel));
+    return cursor_.error(std::move(d), raw.at);
+  };
+  KernelPackage kernel;
+  if (const Attr* name = raw.find("kernel_name")) kernel.name = name->text;
+  kernel.operands = raw.operandTypes;
+  kernel.results = raw.resultTypes;
+  if (const Attr* effect = raw.find("has_side_effect")) kernel.hasSideEffect = effect->integer != 0;
+  if (const Attr* attributes = raw.find("mhlo.frontend_attributes"))
+    for (const auto& [key, value] : attributes->entries) {
+      if (value.kind != Attr::Kind::string)
+        return refuse(raw, "SM2007", fmt::format("frontend attribute '{}' is not a string", key), "export again");
+      kernel.frontendAttributes[key] = value.text;
+    }
+
+  for (const auto& [key, types] :
+       {std::pair{"operand_layouts", &kernel.operands}, {"result_layouts", &kernel.results}}) {
+    const Attr* layouts = raw.find(key);
+    if (!layouts) continue;
+    for (size_t i = 0; i < layouts->items.size() && i < types->size(); ++i)
+      if (!isRowMajor(layouts->items[i], (*types)[i].shape.size()))
+        return refuse(raw, "SM2007", fmt::format("{} {} is not row-major", key, i), "use the default layout");
+  }
+
+  if (const Attr* aliases = raw.find("output_operand_aliases"))
+    for (const Attr& item : aliases->items) {
+      Entries fields;
+      Cursor inner(source_, item.begin, item.end);
+      SyntaxReader reader(inner, aliases_, budget_);
+      if (item.kind != Attr::Kind::opaque || !reader.entries(fields, '\0', 0))
+        return inner.ok() ? refuse(raw, "SM2007", "an alias is malformed", "export again")
+                          : cursor_.error(inner.takeError());
+      Alias alias;
+      for (const auto& [key, value] : fields) {
+        if (key == "operand_index") alias.operand = static_cast<int>(std::clamp<int64_t>(value.integer, -1, 1 << 20));
+        if (key == "output_tuple_indices" && !value.items.empty())
+          alias.output = static_cast<int>(std::clamp<int64_t>(value.items[0].integer, -1, 1 << 20));
+      }
+      kernel.aliases.push_back(alias);
+    }
+
+  const Attr* config = raw.find("backend_config");
+  if (!config || (config->kind == Attr::Kind::string && config->text.empty())) config = raw.find("mhlo.backend_config");
+  if (!config) return refuse(raw, "SM2010", "a kernel call has no backend_config", "export again");
+  const std::string json = config->kind == Attr::Kind::string
+                               ? config->text
+                               : toJson(*config).dump(-1, ' ', false, Json::error_handler_t::replace);
+  auto parsed = parseBackendConfig(json);
+  if (!parsed) return inKernel(std::move(parsed.error()), kernel.name);
+  kernel.config = std::move(parsed->config);
+
+  if (!context_) context_ = makeContext();
+  kernel.context = context_;
+  const std::string bodyName = kernel.name.empty() ? kernelFile_ : fmt::format("{}:{}", kernelFile_, kernel.name);
+  auto module = parsed->body.starts_with("ML\xEFR") ? readBytecode(parsed->body, *context_, bodyName)
+                                                    : readMosaicText(parsed->body, *context_, bodyName);
+  if (!module) return inKernel(std::move(module.error()), kernel.name);
+  kernel.module = std::move(*module);
+  if (auto status = finish(kernel); !status) return inKernel(std::move(status.error()), kernel.name);
+  program_.kernels.push_back(std::move(kernel));
+  return true;
+}
+
+}  // namespace smalti::interop::stablehlo

@@ -1,0 +1,197 @@
+// From an op as written to an op of the Program: which attributes matter, what is refused and why.
+#include <array>
+
+#include <fmt/format.h>
+
+#include "interop/stablehlo/Parser.h"
+#include "interop/stablehlo/Sharding.h"
+#include "ir/PlainOps.h"
+
+namespace smalti::interop::stablehlo {
+namespace {
+
+/// Ops of StableHLO that are known and not supported, and what to do instead.
+struct Refusal {
+  std::string_view name, help;
+};
+constexpr std::string_view kOutside = "compute it outside the exported function";
+constexpr std::string_view kCollective =
+    "let the kernel communicate (remote DMA), or do the collective outside the exported function";
+constexpr std::array kRefusals{
+    Refusal{"stablehlo.all_gather", kCollective},
+    Refusal{"stablehlo.all_reduce", kCollective},
+    Refusal{"stablehlo.all_to_all", kCollective},
+    Refusal{"stablehlo.collective_broadcast", kCollective},
+    Refusal{"stablehlo.collective_permute", kCollective},
+    Refusal{"stablehlo.reduce_scatter", kCollective},
+    Refusal{"stablehlo.complex", "use two real arrays"},
+    Refusal{"stablehlo.real", "use two real arrays"},
+    Refusal{"stablehlo.imag", "use two real arrays"},
+    Refusal{"stablehlo.convolution", kOutside},
+    Refusal{"stablehlo.rng_bit_generator", "draw random numbers outside the exported function"},
+    Refusal{"stablehlo.infeed", "pass the data as arguments"},
+    Refusal{"stablehlo.outfeed", "return the data"},
+};
+
+std::string_view withoutDialect(std::string_view name) {
+  const size_t dot = name.find('.');
+  return dot == std::string_view::npos ? name : name.substr(dot + 1);
+}
+
+/// "GT" of #stablehlo<comparison_direction GT>, "DEFAULT" of #stablehlo<precision DEFAULT>, or the string itself.
+std::optional<std::string> enumText(const Attr& a, const Source& source) {
+  if (a.kind == Attr::Kind::string) return a.text;
+  if (a.kind != Attr::Kind::opaque) return std::nullopt;
+  const std::string_view body = source.text().substr(a.begin, a.end - a.begin);
+  const size_t space = body.rfind(' ');
+  return std::string(space == std::string_view::npos ? body : body.substr(space + 1));
+}
+
+std::optional<std::vector<int64_t>> integerList(const Attr& a) {
+  std::vector<int64_t> values;
+  if (a.kind == Attr::Kind::list) {
+    for (const Attr& item : a.items) {
+      if (item.kind != Attr::Kind::integer) return std::nullopt;
+      values.push_back(item.integer);
+    }
+    return values;
+  }
+  // Older modules: dense<[1, 2]> : tensor<2xi64>.
+  if (a.kind != Attr::Kind::elements || a.elementsType.dtype != DType::i64 || a.elementsType.shape.size() != 1 ||
+      a.elementsType.elements() > 1024)
+    return std::nullopt;
+  for (int64_t i = 0; i < a.elementsType.elements(); ++i)
+    values.push_back(a.elements.as<int64_t>()[a.elements.shape().empty() ? 0 : i]);
+  return values;
+}
+
+std::optional<Attribute> convert(const Attr& a, AttributeKind kind, const Source& source) {
+  switch (kind) {
+    case AttributeKind::boolean:
+      if (a.kind == Attr::Kind::unit) return true;
+      if (a.kind == Attr::Kind::boolean) return a.integer != 0;
+      return std::nullopt;
+    case AttributeKind::integer:
+      if (a.kind == Attr::Kind::integer) return a.integer;
+      return std::nullopt;
+    case AttributeKind::integers:
+      if (auto values = integerList(a)) return std::move(*values);
+      return std::nullopt;
+    case AttributeKind::text:
+      if (auto text = enumText(a, source)) return std::move(*text);
+      return std::nullopt;
+    case AttributeKind::texts: {
+      if (a.kind != Attr::Kind::list) return std::nullopt;
+      std::vector<std::string> texts;
+      for (const Attr& item : a.items) {
+        auto text = enumText(item, source);
+        if (!text) return std::nullopt;
+        texts.push_back(std::move(*text));
+      }
+      return texts;
+    }
+    case AttributeKind::elements:
+      if (a.kind == Attr::Kind::elements) return a.elements;
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool Parser::refuse(const RawOp& raw, std::string code, std::string message, std::string help) {
+  return cursor_.error({.code = std::move(code),
+                        .message = std::move(message),
+                        .place = raw.place,
+                        .have = fmt::format("`{}`", source_.quote(raw.at)),
+                        .help = std::move(help)},
+                       raw.at);
+}
+
+bool Parser::refuseByName(const RawOp& raw) {
+  std::string_view help = kOutside;
+  for (const Refusal& r : kRefusals)
+    if (r.name == raw.name) help = r.help;
+  return refuse(raw, "SM2002", fmt::format("op '{}' is not supported around kernels", raw.name), std::string(help));
+}
+
+bool canBeElementwise(std::string_view name) {
+  return (name.starts_with("stablehlo.") || name.starts_with("chlo.")) && findPlainOp(withoutDialect(name));
+}
+
+/// #stablehlo.dot<…> and the like hold attributes of their own: one flat list is easier to use.
+bool Parser::flatten(RawOp& raw) {
+  Entries flat;
+  for (auto& [key, value] : raw.attributes) {
+    if (value.kind == Attr::Kind::opaque && value.text.starts_with("stablehlo.") &&
+        value.text != "stablehlo.dot_algorithm" && value.begin < value.end) {
+      Cursor inner(source_, value.begin, value.end);
+      SyntaxReader reader(inner, aliases_, budget_);
+      if (reader.entries(flat, '\0', 0)) continue;
+      return cursor_.error(inner.takeError());
+    }
+    flat.emplace_back(std::move(key), std::move(value));
+  }
+  raw.attributes = std::move(flat);
+  return true;
+}
+
+bool Parser::lowerAttributes(const RawOp& raw, Op& op) {
+  const PlainOp* plain = findPlainOp(op.name);
+  for (const AttributeRule& rule : plain->attributes) {
+    const Attr* given = raw.find(rule.name);
+    if (!given) {
+      if (!rule.required) continue;
+      return refuse(raw, "SM2007", fmt::format("{} has no attribute '{}'", raw.name, rule.name),
+                    "export the module again");
+    }
+    auto value = convert(*given, rule.kind, source_);
+    if (!value)
+      return refuse(raw, "SM2007",
+                    fmt::format("attribute '{}' of {} has an unexpected value: {}", rule.name, raw.name,
+                                print(*given, source_).substr(0, 100)),
+                    "export the module again");
+    op.attributes.emplace_back(rule.name, std::move(*value));
+  }
+  return true;
+}
+
+bool Parser::lower(RawOp& raw, Op& op) {
+  op.place = raw.place;
+  op.operands = raw.operands;
+  const std::string_view name = raw.name;
+  if (name == "func.return" || name == "stablehlo.return" || name == "sdy.return" || name == "func.call" ||
+      name == "stablehlo.composite") {
+    op.name = name == "func.call" || name == "stablehlo.composite" ? "call" : "return";
+    if (op.name == "return") return true;
+    const Attr* callee = raw.find(name == "func.call" ? "callee" : "decomposition");
+    if (!callee || callee->kind != Attr::Kind::symbol)
+      return refuse(raw, "SM2007", fmt::format("{} does not say what it calls", name), "export the module again");
+    op.callee = callee->text;
+    return true;
+  }
+  if (name == "stablehlo.custom_call") return lowerCustomCall(raw, op);
+  op.regions = std::move(raw.regions);
+  if (name == "sdy.manual_computation") {
+    op.name = "manual_computation";
+    op.attributes = {{"in_shardings", std::move(raw.inShardings)},
+                     {"out_shardings", std::move(raw.outShardings)},
+                     {"manual_axes", std::move(raw.manualAxes)}};
+    return true;
+  }
+  if (name == "sdy.sharding_constraint") {
+    op.name = "sharding_constraint";
+    const Attr* text = raw.find("sharding_text");
+    const Attr* generic = raw.find("sharding");
+    if (!text && !generic) return refuse(raw, "SM2007", "a sharding constraint without sharding", "export again");
+    op.attributes.emplace_back(
+        "sharding",
+        text ? text->text : fmt::format("<{}>", source_.text().substr(generic->begin, generic->end - generic->begin)));
+    return true;
+  }
+  if (!canBeElementwise(name)) return refuseByName(raw);
+  op.name = withoutDialect(name);
+  return flatten(raw) && lowerAttributes(raw, op);
+}
+
+}  // namespace smalti::interop::stablehlo

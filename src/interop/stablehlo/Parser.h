@@ -1,0 +1,112 @@
+// Recursive descent over a module: functions, regions, ops in pretty and in generic form, into a Program.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "interop/stablehlo/Locations.h"
+#include "interop/stablehlo/Syntax.h"
+#include "ir/Program.h"
+
+namespace smalti::interop::stablehlo {
+
+/// An op as read, pretty and generic forms made equal: attribute names are those of the generic form.
+struct RawOp {
+  std::string name;  ///< with its dialect: "stablehlo.add", "func.call"
+  std::vector<ValueId> operands;
+  Entries attributes;
+  std::vector<Block> regions;
+  std::vector<ArrayType> operandTypes, resultTypes;
+  std::vector<Sharding> inShardings, outShardings;  ///< sdy.manual_computation, sdy.sharding_constraint (in)
+  std::vector<std::string> manualAxes;
+  SourcePlace place;
+  size_t at = 0;  ///< offset of its name
+
+  const Attr* find(std::string_view attribute) const;
+  void set(std::string attribute, Attr value) { attributes.emplace_back(std::move(attribute), std::move(value)); }
+};
+
+Attr integerAttr(int64_t);
+Attr integersAttr(const std::vector<int64_t>&);
+Attr textAttr(std::string);
+
+/// A plain op whose pretty form is its operands and their types.
+bool canBeElementwise(std::string_view name);
+
+class Parser {
+ public:
+  Parser(std::string_view text, const std::string& fileName);
+  Result<Program> run();
+
+ private:
+  // Parser.cpp: structure.
+  bool module();
+  bool topLevelOps(std::string_view closer);
+  bool function();
+  bool functionArguments(Function&);
+  bool functionResults(Function&);
+  bool genericFunction(const RawOp&, size_t begin);
+  bool meshOp();
+  bool op(std::vector<Op>& into);
+  bool ops(std::vector<Op>& into);
+  bool region(Block&, const std::vector<std::pair<std::string, ArrayType>>* arguments = nullptr);
+  bool blockArguments(Block&);
+  bool genericOp(RawOp&);
+  bool genericRegions(RawOp&);
+
+  // PrettyOps.cpp: one form per family.
+  bool prettyOp(RawOp&);
+  bool prettyDims(RawOp&, std::string_view attribute);
+  bool prettySlice(RawOp&);
+  bool prettyPad(RawOp&);
+  bool prettyDot(RawOp&);
+  bool prettyPairs(RawOp&, std::string_view lhs, std::string_view rhs);
+  bool prettyReduce(RawOp&);
+  bool reducer(RawOp&, size_t inputs);
+  bool prettyWhile(RawOp&);
+  bool prettyManual(RawOp&);
+  bool prettyConstant(RawOp&);
+  bool prettyCall(RawOp&);
+  bool keyed(std::string_view key);
+
+  // Pieces.
+  bool operandList(RawOp&);  ///< %a, %b
+  bool operand(ValueId&);
+  bool attributeDictionary(Entries& out);
+  /// `: …` behind a pretty op; `form` says what a plain list of types stands for.
+  enum class Types { same, select, each, operandsOnly };
+  bool types(RawOp&, Types form);
+  bool arrayTypes(const std::vector<Type>&, std::vector<ArrayType>&, size_t at);
+  bool operandTypesAgree(const RawOp&);
+  bool loc(SourcePlace& place) { return locations_.trailing(cursor_, place); }
+  bool define(const std::string& name, std::vector<ValueId> values, size_t at);
+  ValueId newValue(ArrayType);
+
+  // Lower.cpp, KernelCall.cpp: from what is written to what it means.
+  bool lower(RawOp&, Op&);
+  bool lowerAttributes(const RawOp&, Op&);
+  bool lowerCustomCall(RawOp&, Op&);
+  bool kernelCall(RawOp&, Op&);
+  bool flatten(RawOp&);
+  bool refuseByName(const RawOp&);
+  bool refuse(const RawOp&, std::string code, std::string message, std::string help);
+
+  SyntaxReader syntax() { return {cursor_, aliases_, budget_}; }
+
+  Source source_;
+  Cursor cursor_;
+  Aliases aliases_;
+  int64_t budget_;
+  LocationReader locations_;
+  Program program_;
+  std::shared_ptr<mlir::MLIRContext> context_;  ///< of all kernels
+  std::string kernelFile_;
+
+  Function* function_ = nullptr;
+  /// Names in scope, innermost region last.
+  std::vector<std::map<std::string, std::vector<ValueId>, std::less<>>> scopes_;
+  int64_t numOps_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace smalti::interop::stablehlo

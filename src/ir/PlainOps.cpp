@@ -1,0 +1,137 @@
+#include "ir/PlainOps.h"
+
+#include <algorithm>
+#include <array>
+
+#include "ir/TypeRules.h"
+
+namespace smalti {
+
+std::span<const int64_t> TypedOp::integers(std::string_view attribute) const {
+  const Attribute* a = op.find(attribute);
+  const auto* list = a ? std::get_if<std::vector<int64_t>>(a) : nullptr;
+  return list ? std::span<const int64_t>(*list) : std::span<const int64_t>();
+}
+
+int64_t TypedOp::integer(std::string_view attribute, int64_t absent) const {
+  const Attribute* a = op.find(attribute);
+  const auto* value = a ? std::get_if<int64_t>(a) : nullptr;
+  return value ? *value : absent;
+}
+
+std::string_view TypedOp::text(std::string_view attribute) const {
+  const Attribute* a = op.find(attribute);
+  const auto* value = a ? std::get_if<std::string>(a) : nullptr;
+  return value ? std::string_view(*value) : std::string_view();
+}
+
+namespace {
+
+using enum AttributeKind;
+constexpr std::string_view kDot = "dot_dimension_numbers";
+
+constexpr std::array kConstant{AttributeRule{"value", elements}};
+constexpr std::array kCompare{
+    AttributeRule{"comparison_direction", text, true, "comparison_direction"},
+    AttributeRule{"compare_type", text, false, "comparison_type"},
+};
+constexpr std::array kReducePrecision{AttributeRule{"exponent_bits", integer}, AttributeRule{"mantissa_bits", integer}};
+constexpr std::array kIota{AttributeRule{"iota_dimension", integer}};
+constexpr std::array kBroadcastInDim{AttributeRule{"broadcast_dimensions", integers}};
+constexpr std::array kTranspose{AttributeRule{"permutation", integers}};
+constexpr std::array kSlice{AttributeRule{"start_indices", integers}, AttributeRule{"limit_indices", integers},
+                            AttributeRule{"strides", integers}};
+constexpr std::array kDynamicSlice{AttributeRule{"slice_sizes", integers}};
+constexpr std::array kConcatenate{AttributeRule{"dimension", integer}};
+constexpr std::array kPad{AttributeRule{"edge_padding_low", integers}, AttributeRule{"edge_padding_high", integers},
+                          AttributeRule{"interior_padding", integers}};
+constexpr std::array kDimensions{AttributeRule{"dimensions", integers}};
+constexpr std::array kDotGeneral{
+    AttributeRule{"lhs_batching_dimensions", integers, false, "", kDot},
+    AttributeRule{"rhs_batching_dimensions", integers, false, "", kDot},
+    AttributeRule{"lhs_contracting_dimensions", integers, false, "", kDot},
+    AttributeRule{"rhs_contracting_dimensions", integers, false, "", kDot},
+    AttributeRule{"precision_config", texts, false, "precision"},
+};
+
+constexpr std::array kOps{
+    // Element by element.
+    PlainOp{"abs", 1, 0, {}, rules::sameSigned},
+    PlainOp{"add", 2, 0, {}, rules::sameType},
+    PlainOp{"and", 2, 0, {}, rules::sameLogical},
+    PlainOp{"atan2", 2, 0, {}, rules::sameFloat},
+    PlainOp{"bitcast_convert", 1, 0, {}, rules::bitcastConvert},
+    PlainOp{"cbrt", 1, 0, {}, rules::sameFloat},
+    PlainOp{"ceil", 1, 0, {}, rules::sameFloat},
+    PlainOp{"clamp", 3, 0, {}, rules::clamp},
+    PlainOp{"compare", 2, 0, kCompare, rules::compare},
+    PlainOp{"convert", 1, 0, {}, rules::convert},
+    PlainOp{"cosine", 1, 0, {}, rules::sameFloat},
+    PlainOp{"count_leading_zeros", 1, 0, {}, rules::sameInteger},
+    PlainOp{"divide", 2, 0, {}, rules::sameType},
+    PlainOp{"erf", 1, 0, {}, rules::sameFloat},
+    PlainOp{"exponential", 1, 0, {}, rules::sameFloat},
+    PlainOp{"exponential_minus_one", 1, 0, {}, rules::sameFloat},
+    PlainOp{"floor", 1, 0, {}, rules::sameFloat},
+    PlainOp{"is_finite", 1, 0, {}, rules::isFinite},
+    PlainOp{"log", 1, 0, {}, rules::sameFloat},
+    PlainOp{"log_plus_one", 1, 0, {}, rules::sameFloat},
+    PlainOp{"logistic", 1, 0, {}, rules::sameFloat},
+    PlainOp{"maximum", 2, 0, {}, rules::sameType},
+    PlainOp{"minimum", 2, 0, {}, rules::sameType},
+    PlainOp{"multiply", 2, 0, {}, rules::sameType},
+    PlainOp{"negate", 1, 0, {}, rules::sameSigned},
+    PlainOp{"not", 1, 0, {}, rules::sameLogical},
+    PlainOp{"optimization_barrier", kVariadic, 0, {}, rules::barrier, kVariadic},
+    PlainOp{"or", 2, 0, {}, rules::sameLogical},
+    PlainOp{"popcnt", 1, 0, {}, rules::sameInteger},
+    PlainOp{"power", 2, 0, {}, rules::sameType},
+    PlainOp{"reduce_precision", 1, 0, kReducePrecision, rules::reducePrecision},
+    PlainOp{"remainder", 2, 0, {}, rules::sameType},
+    PlainOp{"round_nearest_afz", 1, 0, {}, rules::sameFloat},
+    PlainOp{"round_nearest_even", 1, 0, {}, rules::sameFloat},
+    PlainOp{"rsqrt", 1, 0, {}, rules::sameFloat},
+    PlainOp{"select", 3, 0, {}, rules::select},
+    PlainOp{"shift_left", 2, 0, {}, rules::sameInteger},
+    PlainOp{"shift_right_arithmetic", 2, 0, {}, rules::sameInteger},
+    PlainOp{"shift_right_logical", 2, 0, {}, rules::sameInteger},
+    PlainOp{"sign", 1, 0, {}, rules::sameSigned},
+    PlainOp{"sine", 1, 0, {}, rules::sameFloat},
+    PlainOp{"sqrt", 1, 0, {}, rules::sameFloat},
+    PlainOp{"square", 1, 0, {}, rules::sameSigned},
+    PlainOp{"subtract", 2, 0, {}, rules::sameType},
+    PlainOp{"tan", 1, 0, {}, rules::sameFloat},
+    PlainOp{"tanh", 1, 0, {}, rules::sameFloat},
+    PlainOp{"xor", 2, 0, {}, rules::sameLogical},
+    // Shapes.
+    PlainOp{"broadcast_in_dim", 1, 0, kBroadcastInDim, rules::broadcastInDim},
+    PlainOp{"concatenate", kVariadic, 0, kConcatenate, rules::concatenate},
+    PlainOp{"constant", 0, 0, kConstant, rules::constant},
+    PlainOp{"dynamic_slice", kVariadic, 0, kDynamicSlice, rules::dynamicSlice},
+    PlainOp{"dynamic_update_slice", kVariadic, 0, {}, rules::dynamicUpdateSlice},
+    PlainOp{"iota", 0, 0, kIota, rules::iota},
+    PlainOp{"pad", 2, 0, kPad, rules::pad},
+    PlainOp{"partition_id", 0, 0, {}, rules::deviceId},
+    PlainOp{"replica_id", 0, 0, {}, rules::deviceId},
+    PlainOp{"reshape", 1, 0, {}, rules::reshape},
+    PlainOp{"reverse", 1, 0, kDimensions, rules::reverse},
+    PlainOp{"slice", 1, 0, kSlice, rules::slice},
+    PlainOp{"transpose", 1, 0, kTranspose, rules::transpose},
+    // Over several elements, and control.
+    PlainOp{"case", 1, kVariadic, {}, rules::caseOf, kVariadic},
+    PlainOp{"dot_general", 2, 0, kDotGeneral, rules::dotGeneral},
+    PlainOp{"if", 1, 2, {}, rules::ifElse, kVariadic},
+    PlainOp{"reduce", kVariadic, 1, kDimensions, rules::reduce, kVariadic},
+    PlainOp{"while", kVariadic, 2, {}, rules::whileLoop, kVariadic},
+};
+
+}  // namespace
+
+std::span<const PlainOp> plainOps() { return kOps; }
+
+const PlainOp* findPlainOp(std::string_view name) {
+  const auto row = std::find_if(kOps.begin(), kOps.end(), [&](const PlainOp& op) { return op.name == name; });
+  return row == kOps.end() ? nullptr : &*row;
+}
+
+}  // namespace smalti

@@ -1,0 +1,55 @@
+// The plain array ops a Program may hold between its kernel calls: one table row each.
+// The importer, the exporter and `verify` read this table; what an op computes stands in src/driver/PlainOps*.cpp.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "ir/Program.h"
+
+namespace smalti {
+
+enum class AttributeKind { boolean, integer, integers, text, texts, elements };
+
+struct AttributeRule {
+  std::string_view name;  ///< StableHLO's
+  AttributeKind kind;
+  bool required = true;
+  std::string_view enumName = "";  ///< text, texts: the enum it is printed as (#stablehlo<enumName VALUE>)
+  std::string_view group = "";     ///< printed inside one attribute of this name ("dot_dimension_numbers")
+};
+
+/// An op with the types its rule looks at.
+struct TypedOp {
+  const Op& op;
+  const Function& function;
+  const ArrayType& operand(int i) const { return function.values[op.operands[i]]; }
+  const ArrayType& result(int i = 0) const { return function.values[op.results[i]]; }
+  int numOperands() const { return static_cast<int>(op.operands.size()); }
+  int numResults() const { return static_cast<int>(op.results.size()); }
+  /// Empty when the attribute is absent.
+  std::span<const int64_t> integers(std::string_view attribute) const;
+  int64_t integer(std::string_view attribute, int64_t absent = 0) const;
+  std::string_view text(std::string_view attribute) const;
+};
+
+/// What is wrong with the op's types and attributes, with numbers; empty when nothing is.
+using TypeRule = std::string (*)(const TypedOp&);
+
+inline constexpr int kVariadic = -1;
+
+struct PlainOp {
+  std::string_view name;
+  int numOperands;  ///< or kVariadic
+  int numRegions;   ///< or kVariadic
+  std::span<const AttributeRule> attributes;
+  TypeRule rule;
+  int numResults = 1;  ///< or kVariadic
+};
+
+/// nullptr: no such op. Without dialect: "add".
+const PlainOp* findPlainOp(std::string_view name);
+std::span<const PlainOp> plainOps();
+
+}  // namespace smalti

@@ -1,0 +1,49 @@
+// Type rules of plain ops, by family. Each returns what is wrong, or nothing.
+#pragma once
+
+#include "ir/PlainOps.h"
+
+namespace smalti::rules {
+
+// TypeRulesElementwise.cpp
+std::string sameType(const TypedOp&);
+std::string sameFloat(const TypedOp&);
+std::string sameInteger(const TypedOp&);
+std::string sameLogical(const TypedOp&);  ///< integers or bool
+std::string sameSigned(const TypedOp&);   ///< floats or signed integers
+std::string convert(const TypedOp&);
+std::string bitcastConvert(const TypedOp&);
+std::string compare(const TypedOp&);
+std::string isFinite(const TypedOp&);
+std::string select(const TypedOp&);
+std::string clamp(const TypedOp&);
+std::string barrier(const TypedOp&);
+std::string reducePrecision(const TypedOp&);
+
+// TypeRulesShape.cpp
+std::string constant(const TypedOp&);
+std::string iota(const TypedOp&);
+std::string reshape(const TypedOp&);
+std::string broadcastInDim(const TypedOp&);
+std::string transpose(const TypedOp&);
+std::string slice(const TypedOp&);
+std::string dynamicSlice(const TypedOp&);
+std::string dynamicUpdateSlice(const TypedOp&);
+std::string concatenate(const TypedOp&);
+std::string pad(const TypedOp&);
+std::string reverse(const TypedOp&);
+std::string deviceId(const TypedOp&);
+
+// TypeRulesRegion.cpp
+std::string dotGeneral(const TypedOp&);
+std::string reduce(const TypedOp&);
+std::string whileLoop(const TypedOp&);
+std::string caseOf(const TypedOp&);
+std::string ifElse(const TypedOp&);
+
+// Shared words.
+std::string sameShape(const ArrayType& a, const ArrayType& b, std::string_view aName, std::string_view bName);
+/// Every dim in [0, rank), none twice.
+std::string dimsIn(std::span<const int64_t> dims, size_t rank, std::string_view what);
+
+}  // namespace smalti::rules
