@@ -26,6 +26,10 @@ uint8_t f32ToF8e4m3b11fnuz(float);
 float f4e2m1fnToF32(uint8_t);
 uint8_t f32ToF4e2m1fn(float);
 
+/// f64 → f32, but inexact values go to the neighbour with an odd last bit: rounding that on to a narrower float gives
+/// what rounding the f64 once would have given. Overflow gives the largest finite value, infinities stay.
+float f64ToF32Odd(double);
+
 /// Any element as f64 (integers, floats, pred exactly), for comparison and printing.
 double elementAsDouble(DType, const void* element);
 /// Stores a number as an element, rounded or saturated as a conversion would.

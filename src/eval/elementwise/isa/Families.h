@@ -1,0 +1,22 @@
+// What each source file of this folder gives to the table of its instruction set.
+#pragma once
+
+#include "eval/elementwise/Tables.h"
+#include "eval/elementwise/isa/Isa.h"
+
+namespace smalti::eval::SMALTI_ISA {
+
+Rows<UnaryRow> floatUnaryRows();
+Rows<UnaryRow> floatTestRows();
+Rows<BinaryRow> floatBinaryRows();
+Rows<BinaryRow> floatCompareRows();
+Rows<UnaryRow> mathUnaryRows();
+Rows<BinaryRow> mathBinaryRows();
+Rows<IntUnaryRow> intUnaryRows();
+Rows<IntBinaryRow> intBinaryRows();
+Rows<IntBinaryRow> intCompareRows();
+Rows<CodecRow> codecRows();
+Rows<ConvertRow> convertRows();
+std::array<SelectKernel, 4> selectKernels();
+
+}  // namespace smalti::eval::SMALTI_ISA
