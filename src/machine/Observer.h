@@ -53,7 +53,9 @@ class Observer {
   virtual void waited(const Actor&, const Ref& semaphore, int64_t amount, const SourcePlace&) {}
   virtual void stepBegin(const Actor&) {}
   virtual void stepEnd(const Actor&) {}
-  /// `block` is the index map's result; `operand` counts inputs then outputs.
+  /// `block` is the index map's result; `operand` counts inputs then outputs. Visited: it becomes the current
+  /// block of the operand (an output's window is undefined then); fetched, written back: elements are copied.
+  virtual void windowVisited(const Actor&, int operand, std::span<const int64_t> block) {}
   virtual void windowFetched(const Actor&, int operand, std::span<const int64_t> block) {}
   virtual void windowWrittenBack(const Actor&, int operand, std::span<const int64_t> block) {}
   virtual void kernelEnd(const Actor&) {}

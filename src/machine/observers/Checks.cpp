@@ -1,0 +1,39 @@
+#include "machine/observers/Checks.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace smalti::machine {
+
+std::vector<std::string> CheckContext::where(const Actor& actor) const {
+  std::vector<std::string> where{fmt::format("kernel '{}'", kernel->name)};
+  if (numDevices > 1) where.push_back(fmt::format("device {}", actor.device));
+  if (!actor.gridStep.empty()) where.push_back(fmt::format("grid step ({})", fmt::join(actor.gridStep, ", ")));
+  return where;
+}
+
+Checks::Checks(const CompiledKernel& kernel, const MachineOptions& options, int numDevices,
+               std::span<Observer* const> extra) {
+  const CheckContext context{&kernel, &options, numDevices, &findings_};
+  if (options.checkInitialisation) checkers_.push_back(makeInitialisationChecker(context));
+  if (options.checkRevisits) checkers_.push_back(makeRevisitChecker(context));
+  if (options.checkSemaphores) checkers_.push_back(makeSemaphoreChecker(context));
+  if (options.checkDma) {
+    checkers_.push_back(makeDmaChecker(context));
+    checkers_.push_back(makeOvertakingChecker(context));
+  }
+  for (auto& checker : checkers_) dispatcher_.add(checker.get());
+  for (Observer* o : extra) dispatcher_.add(o);
+}
+
+Observer* Checks::observer() {
+  const auto& all = dispatcher_.observers();
+  if (all.empty()) return nullptr;
+  return all.size() == 1 ? all.front() : &dispatcher_;
+}
+
+void Checks::runEnd(Runtime& runtime) {
+  for (auto& checker : checkers_) checker->runEnd(runtime);
+}
+
+}  // namespace smalti::machine

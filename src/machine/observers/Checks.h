@@ -1,0 +1,27 @@
+// The checkers that the options ask for, as one observer. A race detector joins here later.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "machine/observers/Checker.h"
+#include "machine/observers/Dispatcher.h"
+
+namespace smalti::machine {
+
+class Checks {
+ public:
+  Checks(const CompiledKernel&, const MachineOptions&, int numDevices, std::span<Observer* const> extra);
+  /// Null when nobody wants to see anything.
+  Observer* observer();
+  void runEnd(Runtime&);
+  std::vector<Finding> takeFindings() { return findings_.take(); }
+
+ private:
+  Findings findings_;
+  std::vector<std::unique_ptr<Checker>> checkers_;
+  Dispatcher dispatcher_;
+};
+
+}  // namespace smalti::machine

@@ -1,0 +1,28 @@
+// The elements of a buffer that an access touches, and whether two accesses meet.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "machine/Observer.h"
+
+namespace smalti::machine {
+
+/// A strided set of elements of one buffer.
+struct Region {
+  const Buffer* buffer = nullptr;
+  int64_t offset = 0;
+  std::vector<int64_t> shape, strides;
+  int64_t last() const;  ///< the highest element
+};
+
+/// All of a view; nothing when a chain of transforms hides which elements it is.
+std::optional<Region> regionOf(const Ref&);
+/// What an access touches; nothing when that cannot be said exactly.
+std::optional<Region> regionOf(const Access&);
+/// Exact: at least one element is in both.
+bool overlap(const Region&, const Region&);
+bool sameElements(const Region&, const Region&);
+
+}  // namespace smalti::machine

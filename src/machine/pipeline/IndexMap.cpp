@@ -1,0 +1,94 @@
+#include "machine/pipeline/IndexMap.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
+
+namespace smalti::machine {
+namespace {
+
+/// The result as a grid index or a constant; nothing when it is computed.
+std::optional<IndexMap::Result> simpleResult(mlir::Value value, int gridRank) {
+  if (auto argument = mlir::dyn_cast<mlir::BlockArgument>(value)) {
+    if (static_cast<int>(argument.getArgNumber()) < gridRank)
+      return IndexMap::Result{.gridDim = static_cast<int>(argument.getArgNumber())};
+    return std::nullopt;
+  }
+  llvm::APInt constant;
+  if (mlir::matchPattern(value, mlir::m_ConstantInt(&constant)) && constant.getSignificantBits() <= 32)
+    return IndexMap::Result{.constant = static_cast<int32_t>(constant.getSExtValue())};
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<IndexMap> compileIndexMap(mlir::func::FuncOp function, int gridRank, const CompileOptions& options) {
+  IndexMap map;
+  mlir::Block& body = function.getBody().front();
+  map.gridDims = 0;
+  for (int d = 0; d < gridRank; ++d)
+    if (d >= 64 || !body.getArgument(d).use_empty()) map.gridDims |= uint64_t{1} << std::min(d, 63);
+  for (unsigned a = gridRank; a < body.getNumArguments(); ++a) map.readsMemory |= !body.getArgument(a).use_empty();
+
+  bool simple = true;
+  for (mlir::Value value : body.getTerminator()->getOperands()) {
+    auto result = simpleResult(value, gridRank);
+    if (!result) {
+      simple = false;
+      break;
+    }
+    map.simple.push_back(*result);
+  }
+  if (simple) {
+    map.readsMemory = false;
+    return map;
+  }
+  map.simple.clear();
+  auto program = compile(function, options);
+  if (!program) return fail(std::move(program.error()));
+  map.program = std::move(*program);
+  return map;
+}
+
+IndexMapRun::IndexMapRun(const IndexMap& map) : map_(&map) {
+  if (map.program) execution_.emplace(map.program);
+}
+
+smalti::Result<bool> IndexMapRun::evaluate(std::span<const int32_t> step, std::span<const Argument> arguments,
+                                           Core& core, std::vector<int64_t>& block) {
+  bool same = !lastStep_.empty() && !map_->readsMemory;
+  for (size_t d = 0; same && d < step.size(); ++d)
+    same = step[d] == lastStep_[d] || !(map_->gridDims >> std::min<size_t>(d, 63) & 1);
+  if (same) return false;
+  lastStep_.assign(step.begin(), step.end());
+
+  if (!execution_) {
+    block.resize(map_->simple.size());
+    for (size_t i = 0; i < block.size(); ++i)
+      block[i] = map_->simple[i].gridDim < 0 ? map_->simple[i].constant : step[map_->simple[i].gridDim];
+    return true;
+  }
+  constexpr int64_t kMaxInstructions = 1'000'000;
+  execution_->start(arguments);
+  auto state = execution_->run(core, kMaxInstructions);
+  if (!state) return fail(std::move(state.error()));
+  if (*state != RunState::finished)
+    return fail({.code = "SM4050",
+                 .message = "the index map does not end",
+                 .place = execution_->place(),
+                 .need = "an index map that computes block indices from grid indices and scalar prefetch values",
+                 .have = fmt::format("{} after {} instructions",
+                                     *state == RunState::blocked ? "waiting on a semaphore" : "still running",
+                                     kMaxInstructions),
+                 .help = "move loops and waits into the kernel"});
+  const auto results = execution_->results();
+  block.assign(results.begin(), results.end());
+  undefined_ = execution_->resultsUndefined();
+  return true;
+}
+
+}  // namespace smalti::machine

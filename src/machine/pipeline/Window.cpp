@@ -1,0 +1,125 @@
+#include "machine/pipeline/Window.h"
+
+#include <algorithm>
+
+#include "eval/Shape.h"
+
+namespace smalti::machine {
+
+Shape denseStrides(std::span<const int64_t> shape) {
+  Shape strides(shape.size(), 1);
+  for (int d = static_cast<int>(shape.size()) - 2; d >= 0; --d) strides[d] = strides[d + 1] * shape[d + 1];
+  return strides;
+}
+
+WindowGeometry::WindowGeometry(const smalti::Window& window, Shape array, bool padded)
+    : bounds_(window.bounds),
+      array_(std::move(array)),
+      padLow_(window.padLow),
+      padHigh_(window.padHigh),
+      element_(window.elementIndexed),
+      padded_(padded) {
+  padLow_.resize(bounds_.size(), 0);
+  padHigh_.resize(bounds_.size(), 0);
+}
+
+int64_t WindowGeometry::start(std::span<const int64_t> block, int dim) const {
+  if (!element_) return block[dim] * bounds_[dim];
+  return padded_ ? block[dim] : block[dim] - padLow_[dim];
+}
+
+void WindowGeometry::place(std::span<const int64_t> block, BlockRegion& region) const {
+  const size_t rank = bounds_.size();
+  region.arrayStart.resize(rank);
+  region.windowStart.resize(rank);
+  region.size.resize(rank);
+  region.full = true;
+  region.empty = false;
+  for (size_t d = 0; d < rank; ++d) {
+    int64_t at = start(block, static_cast<int>(d));
+    if (padded_) at = std::clamp<int64_t>(at, 0, std::max<int64_t>(0, array_[d] - bounds_[d]));
+    const int64_t begin = std::max<int64_t>(at, 0), end = std::max(begin, std::min(at + bounds_[d], array_[d]));
+    region.arrayStart[d] = begin;
+    region.windowStart[d] = begin - at;
+    region.size[d] = end - begin;
+    region.full &= region.size[d] == bounds_[d];
+    region.empty |= region.size[d] == 0;
+  }
+}
+
+bool WindowGeometry::outside(std::span<const int64_t> block) const {
+  for (size_t d = 0; d < bounds_.size(); ++d) {
+    const int64_t at = start(block, static_cast<int>(d));
+    if (bounds_[d] == 0 || array_[d] == 0) continue;
+    if (at >= array_[d] + padHigh_[d] || at + bounds_[d] <= -padLow_[d]) return true;
+  }
+  return false;
+}
+
+WindowCopy::WindowCopy(Buffer& array, Buffer& window, bool tracks, Poison poison)
+    : array_(&array),
+      window_(&window),
+      arrayStrides_(denseStrides(array.type.shape)),
+      windowStrides_(denseStrides(window.type.shape)),
+      zeroStrides_(window.type.shape.size(), 0),
+      tracks_(tracks),
+      poison_(poison) {}
+
+int64_t WindowCopy::offset(const std::vector<int64_t>& start, const Shape& strides) const {
+  int64_t at = 0;
+  for (size_t d = 0; d < start.size(); ++d) at += start[d] * strides[d];
+  return at;
+}
+
+void WindowCopy::fetch(const BlockRegion& region) {
+  const int bytes = window_->elementBytes();
+  const int64_t from = offset(region.arrayStart, arrayStrides_), to = offset(region.windowStart, windowStrides_);
+  if (!region.empty)
+    eval::copyStrided(array_->data() + from * bytes, arrayStrides_, window_->data() + to * bytes, windowStrides_,
+                      region.size, bytes);
+  if (!tracks_) return;
+  if (region.full && array_->allDefined) {
+    window_->allDefined = true;
+    window_->defined.clear();
+    return;
+  }
+  window_->allDefined = false;
+  window_->defined.assign(window_->type.elements(), 0);
+  if (region.empty) return;
+  auto* mask = reinterpret_cast<std::byte*>(window_->defined.data()) + to;
+  if (array_->allDefined) {
+    const std::byte one{1};
+    eval::copyStrided(&one, zeroStrides_, mask, windowStrides_, region.size, 1);
+  } else {
+    eval::copyStrided(reinterpret_cast<const std::byte*>(array_->defined.data()) + from, arrayStrides_, mask,
+                      windowStrides_, region.size, 1);
+  }
+}
+
+void WindowCopy::writeBack(const BlockRegion& region) {
+  if (region.empty) return;
+  const int bytes = window_->elementBytes();
+  const int64_t to = offset(region.arrayStart, arrayStrides_), from = offset(region.windowStart, windowStrides_);
+  eval::copyStrided(window_->data() + from * bytes, windowStrides_, array_->data() + to * bytes, arrayStrides_,
+                    region.size, bytes);
+  if (!tracks_ || (window_->allDefined && array_->allDefined)) return;
+  array_->materialiseShadow();
+  auto* mask = reinterpret_cast<std::byte*>(array_->defined.data()) + to;
+  if (window_->allDefined) {
+    const std::byte one{1};
+    eval::copyStrided(&one, zeroStrides_, mask, arrayStrides_, region.size, 1);
+  } else {
+    eval::copyStrided(reinterpret_cast<const std::byte*>(window_->defined.data()) + from, windowStrides_, mask,
+                      arrayStrides_, region.size, 1);
+  }
+}
+
+void WindowCopy::makeUndefined() {
+  const int64_t n = window_->type.elements();
+  poison(window_->type.dtype, poison_, window_->data(), n);
+  if (!tracks_) return;
+  window_->allDefined = false;
+  window_->defined.assign(n, 0);
+}
+
+}  // namespace smalti::machine

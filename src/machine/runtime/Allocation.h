@@ -1,0 +1,59 @@
+// Buffers as the runtime owns them, with the identity that is the same on every device: a remote copy or signal names
+// an allocation by it (S-G6).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "machine/Memory.h"
+
+namespace smalti::machine {
+
+struct Allocation : Buffer {
+  enum class Kind : uint8_t { array, window, prefetch, scratch, region, barrier };
+  Kind kind = Kind::array;
+  int index = 0;  ///< operand, prefetch or scratch number; region: the op's identity
+  /// Region allocations: between the kernel's `allocate` and `release`. A peer may have made it before.
+  bool live = true;
+  bool touchedByPeer = false;  ///< while not live: the next allocation keeps what the peer did
+};
+
+/// What one core owns: windows, scratch, regions, its barrier semaphore.
+struct CoreMemory {
+  std::vector<std::unique_ptr<Allocation>> windows;  ///< by operand; null for whole operands
+  std::vector<std::unique_ptr<Allocation>> prefetch;
+  std::vector<std::unique_ptr<Allocation>> scratch;
+  std::map<int, std::unique_ptr<Allocation>> regions;
+  std::unique_ptr<Allocation> barrier;
+};
+
+/// What one device owns.
+struct DeviceMemory {
+  std::vector<Allocation*> arrays;  ///< by operand; an aliased output is the input's
+  std::vector<std::unique_ptr<Allocation>> owned;
+  std::vector<CoreMemory> cores;
+};
+
+/// Bytes that the machine has allocated, against the limit of the options.
+class MemoryAccount {
+ public:
+  explicit MemoryAccount(int64_t limitBytes) : limit_(limitBytes) {}
+  /// Refuses with SM9002 what would go beyond the limit.
+  Status take(int64_t bytes, const std::string& what);
+  void give(int64_t bytes) { used_ -= bytes; }
+  int64_t used() const { return used_; }
+  int64_t peak() const { return peak_; }
+
+ private:
+  int64_t limit_, used_ = 0, peak_ = 0;
+};
+
+/// A new allocation, poisoned (semaphores zero). `tracks`: with a shadow that says undefined.
+Result<std::unique_ptr<Allocation>> makeAllocation(Allocation::Kind, int index, std::string name, ArrayType,
+                                                   MemorySpace, MemoryAccount&, Poison, bool tracks);
+/// Fills it with poison (semaphores with zero) again.
+void forget(Allocation&, Poison, bool tracks);
+
+}  // namespace smalti::machine

@@ -1,0 +1,31 @@
+// Which wait made which copy safe. Waits take counts off semaphores, copies add to them; the two are matched here, for
+// observers. Nothing is kept when nobody observes.
+#pragma once
+
+#include <vector>
+
+#include "machine/Observer.h"
+
+namespace smalti::machine {
+
+class DmaLedger {
+ public:
+  /// A copy has started: its semaphores owe its bytes.
+  void started(const DmaTransfer&);
+  /// A wait took `amount` off `semaphore`; `ref` (may be null) is what the kernel says it waited for. The copies that
+  /// are safe by it go to the observer: the one of the same elements, else of the same size, else in starting order.
+  void waited(const Actor&, const Ref& semaphore, int64_t amount, const Ref* ref, Observer&);
+
+ private:
+  struct Debt {
+    DmaTransfer transfer;
+    bool targetSide = true;
+    int64_t left = 0;
+    const Ref& semaphore() const { return targetSide ? transfer.targetSemaphore : transfer.sourceSemaphore; }
+    const Ref& ref() const { return targetSide ? transfer.target : transfer.source; }
+  };
+  void settle(size_t position, const Actor&, Observer&);
+  std::vector<Debt> debts_;
+};
+
+}  // namespace smalti::machine

@@ -1,0 +1,110 @@
+// run: devices × cores × grid, until every program has ended.
+#include "machine/Machine.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "machine/observers/Checks.h"
+#include "machine/runtime/Scheduler.h"
+
+namespace smalti::machine {
+namespace {
+
+/// The grid of one device: dynamic bounds are the leading operands (S-A4).
+std::vector<int64_t> gridBounds(const CompiledKernel& kernel, const std::vector<Array>& operands) {
+  std::vector<int64_t> bounds = kernel.grid;
+  size_t next = 0;
+  for (int64_t& bound : bounds)
+    if (bound == kDynamicBound) bound = *operands[next++].as<int32_t>();
+  return bounds;
+}
+
+/// How many leading grid axes may be split over cores (S-H2).
+int parallelPrefix(const CompiledKernel& kernel) {
+  int rank = 0;
+  while (rank < static_cast<int>(std::min(kernel.grid.size(), kernel.dimensionSemantics.size())) &&
+         kernel.dimensionSemantics[rank] == DimensionSemantics::parallel)
+    ++rank;
+  return rank;
+}
+
+/// Product of the first `rank` bounds, as far as 64 bits count.
+int64_t points(const std::vector<int64_t>& bounds, int rank) {
+  int64_t n = 1;
+  for (int d = 0; d < rank; ++d)
+    if (bounds[d] <= 0 || __builtin_mul_overflow(n, bounds[d], &n)) return bounds[d] <= 0 ? 0 : INT64_MAX / 2;
+  return n;
+}
+
+/// The cores that run at the same time on each device.
+Result<int> numCores(const CompiledKernel& kernel, const std::vector<int64_t>& bounds, const MachineOptions& options) {
+  constexpr int64_t kMostCores = 64;
+  if (kernel.coreAxis >= 0) {
+    const int64_t n = bounds[kernel.coreAxis];
+    if (n > kMostCores)
+      return fail({.code = "SM4057",
+                   .message = fmt::format("the kernel wants {} cores at the same time", n),
+                   .place = {},
+                   .where = {fmt::format("kernel '{}'", kernel.name)},
+                   .need = fmt::format("at most {} cores", kMostCores),
+                   .have = fmt::format("grid axis {} of {} points is core_parallel", kernel.coreAxis, n),
+                   .help = "use `parallel` for axes that need not run at the same time"});
+    return static_cast<int>(std::max<int64_t>(1, n));
+  }
+  if (parallelPrefix(kernel) == 0 || kernel.usesCommunication) return 1;
+  return static_cast<int>(std::clamp<int64_t>(options.cores, 1, kMostCores));
+}
+
+GridWalk walkOf(const CompiledKernel& kernel, const std::vector<int64_t>& bounds, int core, int cores) {
+  if (kernel.coreAxis >= 0) return GridWalk::fixed(bounds, kernel.coreAxis, core);
+  if (cores == 1) return GridWalk(bounds);
+  const int prefix = parallelPrefix(kernel);
+  const auto [begin, end] = coreShare(points(bounds, prefix), core, cores);
+  return GridWalk(bounds, prefix, begin, end);
+}
+
+}  // namespace
+
+Result<KernelResult> run(const CompiledKernel& kernel, std::span<const std::vector<Array>> operands,
+                         const MachineOptions& options, std::span<Observer* const> extra) {
+  const int devices = static_cast<int>(operands.size());
+  if (devices == 0) return KernelResult{};
+  for (const auto& perDevice : operands)
+    if (auto ok = checkOperands(kernel, perDevice); !ok) return fail(std::move(ok.error()));
+  std::vector<std::vector<int64_t>> bounds;
+  int cores = 1;
+  for (const auto& perDevice : operands) {
+    bounds.push_back(gridBounds(kernel, perDevice));
+    auto n = numCores(kernel, bounds.back(), options);
+    if (!n) return fail(std::move(n.error()));
+    cores = std::max(cores, *n);
+  }
+
+  Checks checks(kernel, options, devices, extra);
+  Runtime runtime(kernel, options, devices, cores, checks.observer());
+  if (auto ok = setUpDevices(runtime, operands); !ok) return fail(std::move(ok.error()));
+  std::vector<std::unique_ptr<Program>> programs;
+  for (int d = 0; d < devices; ++d)
+    for (int c = 0; c < cores; ++c)
+      programs.push_back(std::make_unique<Program>(runtime, d, c, bounds[d], walkOf(kernel, bounds[d], c, cores),
+                                                   static_cast<int>(programs.size())));
+  if (auto ok = runPrograms(runtime, programs); !ok) return fail(std::move(ok.error()));
+  runtime.dma.drain();
+  checks.runEnd(runtime);
+
+  KernelResult result;
+  for (int d = 0; d < devices; ++d) {
+    auto arrays = takeResults(runtime, d);
+    if (!arrays) return fail(std::move(arrays.error()));
+    result.results.push_back(std::move(*arrays));
+  }
+  result.findings = checks.takeFindings();
+  result.log = std::move(runtime.log);
+  result.statistics = runtime.statistics;
+  for (const auto& p : programs) result.statistics.instructions += p->work();
+  result.statistics.valueBytes = kernel.valueBytes;
+  return result;
+}
+
+}  // namespace smalti::machine

@@ -1,0 +1,82 @@
+// One core of one device: walks its share of the grid, keeps its windows, runs the kernel, and is the `Core` that the
+// kernel talks to. Resumable: it stops when it has used up its quantum, or when a wait blocks.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "eval/Bits.h"
+#include "machine/Core.h"
+#include "machine/pipeline/Grid.h"
+#include "machine/pipeline/Pipeline.h"
+#include "machine/runtime/Runtime.h"
+
+namespace smalti::machine {
+
+class Program final : public Core {
+ public:
+  Program(Runtime&, int device, int core, std::vector<int64_t> bounds, GridWalk walk, int number);
+
+  /// Goes on for about `maxInstructions`.
+  Result<RunState> advance(int64_t maxInstructions);
+  RunState state() const { return state_; }
+  /// Instructions and grid steps done so far.
+  int64_t work() const { return work_; }
+  /// Waits that came through: a program blocked again at the same count has made no progress.
+  int64_t waitsDone() const { return waitsDone_; }
+
+  struct Waiting {
+    Ref semaphore;
+    int64_t amount = 0;
+    SourcePlace place;
+  };
+  /// What it is blocked on.
+  const Waiting& waiting() const { return waiting_; }
+  SourcePlace place() const { return execution_.place(); }
+
+  const Actor& actor() const override { return actor_; }
+  int32_t deviceId() const override { return actor_.device; }
+  int32_t coreId() const override { return actor_.core; }
+  int32_t iterationBound(int dim) const override { return static_cast<int32_t>(bounds_[dim]); }
+  Result<Buffer*> allocate(int identity, ArrayType, MemorySpace, const SourcePlace&) override;
+  void release(Buffer&) override;
+  Result<Buffer*> barrierSemaphore(const SourcePlace&) override;
+  Result<Wait> semaphoreWait(const Ref&, int64_t amount, const SourcePlace&) override;
+  int32_t semaphoreRead(const Ref&) override;
+  Status semaphoreSignal(const Ref&, int64_t amount, std::optional<int32_t> device, std::optional<int32_t> core,
+                         const SourcePlace&) override;
+  Status startDma(const DmaRequest&) override;
+  Result<Wait> waitDma(const Ref& semaphore, const Ref& ref, bool targetSide, const SourcePlace&) override;
+  void log(std::string line) override;
+  void prngSeed(std::span<const int32_t> words) override { prng_.seed(words); }
+  void prngFill(uint32_t* out, int64_t n) override { prng_.fill(out, n); }
+  void trace(std::string_view, bool) override {}
+  void delay(int64_t) override {}
+  Observer* observer() override { return runtime_.observer; }
+  bool tracksInitialisation() const override { return runtime_.tracks; }
+  Poison poisonKind() const override { return runtime_.options.poison; }
+
+ private:
+  Status beginStep();
+  void endStep();
+  void buildArguments();
+  void buildPipeline();
+  Result<RunState> runSteps(int64_t maxInstructions);
+  Result<Wait> wait(const Ref& semaphore, int64_t amount, const Ref* ref, const SourcePlace&);
+
+  Runtime& runtime_;
+  std::vector<int64_t> bounds_;
+  GridWalk walk_;
+  Actor actor_;
+  int number_;
+  Pipeline pipeline_;
+  Execution execution_;
+  std::vector<Argument> arguments_;
+  eval::Prng prng_;
+  RunState state_ = RunState::preempted;
+  bool inStep_ = false;
+  int64_t work_ = 0, waitsDone_ = 0;
+  Waiting waiting_;
+};
+
+}  // namespace smalti::machine

@@ -1,0 +1,148 @@
+// What the kernel asks of its core: allocations, semaphores, copies, debug prints.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "machine/runtime/Program.h"
+
+namespace smalti::machine {
+namespace {
+
+std::string regionName(int identity, const SourcePlace& place) {
+  return place.known() ? fmt::format("run_scoped at {}", place.str())
+                       : fmt::format("run_scoped allocation {}", identity);
+}
+
+Diagnostic notOneSemaphore(const Ref& ref, const SourcePlace& place) {
+  return {.code = "SM4055",
+          .message = fmt::format("{} is used as one semaphore but names several", ref.buffer->name),
+          .place = place,
+          .need = "a view of one semaphore",
+          .have = fmt::format("a view of shape [{}]", fmt::join(ref.viewShape(), ", ")),
+          .help = "index the semaphore array, as in sem.at[i]"};
+}
+
+bool isOneSemaphore(const Ref& ref) {
+  return ref.strided() && ref.elements() == 1 && is_semaphore(ref.buffer->type.dtype);
+}
+
+}  // namespace
+
+Result<Buffer*> Program::allocate(int identity, ArrayType type, MemorySpace space, const SourcePlace& place) {
+  auto allocation =
+      runtime_.region(actor_.device, actor_.core, identity, regionName(identity, place), type, space, place);
+  if (!allocation) return fail(std::move(allocation.error()));
+  Allocation& a = **allocation;
+  // A peer may have signalled or written before this core got here; that must stay.
+  if (!a.touchedByPeer) forget(a, runtime_.options.poison, runtime_.tracks);
+  a.touchedByPeer = false;
+  a.live = true;
+  if (observer()) observer()->allocate(actor_, a);
+  return &a;
+}
+
+void Program::release(Buffer& buffer) {
+  auto& a = static_cast<Allocation&>(buffer);
+  if (observer()) observer()->release(actor_, a);
+  a.live = false;
+}
+
+Result<Buffer*> Program::barrierSemaphore(const SourcePlace&) {
+  return runtime_.devices[actor_.device].cores[actor_.core].barrier.get();
+}
+
+Result<Wait> Program::wait(const Ref& semaphore, int64_t amount, const Ref* ref, const SourcePlace& place) {
+  runtime_.dma.makeProgress();
+  int64_t& count = semaphoreCount(semaphore);
+  if (count < amount) runtime_.dma.makeProgressFor(semaphore, amount);
+  if (count < amount) {
+    waiting_ = {semaphore, amount, place};
+    return Wait::blocked;
+  }
+  count -= amount;
+  ++waitsDone_;
+  if (observer()) {
+    runtime_.ledger.waited(actor_, semaphore, amount, ref, *observer());
+    observer()->waited(actor_, semaphore, amount, place);
+  }
+  return Wait::done;
+}
+
+Result<Wait> Program::semaphoreWait(const Ref& semaphore, int64_t amount, const SourcePlace& place) {
+  if (!isOneSemaphore(semaphore)) return fail(notOneSemaphore(semaphore, place));
+  return wait(semaphore, amount, nullptr, place);
+}
+
+int32_t Program::semaphoreRead(const Ref& semaphore) {
+  if (!isOneSemaphore(semaphore)) return 0;
+  runtime_.dma.makeProgress();
+  // A kernel that polls: let what it polls for arrive.
+  const int64_t& count = semaphoreCount(semaphore);
+  if (runtime_.options.dma == DmaExecution::onWait) runtime_.dma.makeProgressFor(semaphore, count + 1);
+  return static_cast<int32_t>(count);
+}
+
+Status Program::semaphoreSignal(const Ref& semaphore, int64_t amount, std::optional<int32_t> device,
+                                std::optional<int32_t> core, const SourcePlace& place) {
+  if (!isOneSemaphore(semaphore)) return fail(notOneSemaphore(semaphore, place));
+  runtime_.dma.makeProgress();
+  auto target = runtime_.peer(semaphore, actor_.device, actor_.core, device, core, place);
+  if (!target) return fail(std::move(target.error()));
+  semaphoreCount(*target) += amount;
+  runtime_.recordSignal(*target, actor_.device, actor_.core, false, place);
+  if (observer()) observer()->signal(actor_, *target, amount, place);
+  return {};
+}
+
+Status Program::startDma(const DmaRequest& request) {
+  static const SourcePlace kNowhere;
+  const SourcePlace& place = request.place ? *request.place : kNowhere;
+  if (!isOneSemaphore(request.targetSemaphore)) return fail(notOneSemaphore(request.targetSemaphore, place));
+  if (request.sourceSemaphore && !isOneSemaphore(*request.sourceSemaphore))
+    return fail(notOneSemaphore(*request.sourceSemaphore, place));
+  const Ref& source = request.source;
+  if (source.viewShape() != request.target.viewShape() || source.dtype() != request.target.dtype())
+    return fail(
+        {.code = "SM4054",
+         .message = fmt::format("a copy from {} to {} does not fit", source.buffer->name, request.target.buffer->name),
+         .place = place,
+         .need = fmt::format("a target of type {}", ArrayType{source.dtype(), source.viewShape()}.str()),
+         .have = ArrayType{request.target.dtype(), request.target.viewShape()}.str(),
+         .help = "slice, reshape or bitcast one of the refs so that both have the same shape and dtype"});
+  runtime_.dma.makeProgress();
+  auto target = runtime_.peer(request.target, actor_.device, actor_.core, request.device, request.core, place);
+  if (!target) return fail(std::move(target.error()));
+  auto semaphore =
+      runtime_.peer(request.targetSemaphore, actor_.device, actor_.core, request.device, request.core, place);
+  if (!semaphore) return fail(std::move(semaphore.error()));
+
+  DmaTransfer transfer{.id = runtime_.dma.nextId(),
+                       .source = source,
+                       .target = std::move(*target),
+                       .sourceSemaphore = request.sourceSemaphore.value_or(Ref{}),
+                       .targetSemaphore = std::move(*semaphore),
+                       .sourceDevice = actor_.device,
+                       .targetDevice = request.device.value_or(actor_.device),
+                       .bytes = source.dmaBytes(),
+                       .place = place};
+  runtime_.recordSignal(transfer.targetSemaphore, actor_.device, actor_.core, true, place);
+  if (transfer.sourceSemaphore.buffer)
+    runtime_.recordSignal(transfer.sourceSemaphore, actor_.device, actor_.core, true, place);
+  if (observer()) {
+    runtime_.ledger.started(transfer);
+    observer()->dmaStart(actor_, transfer);
+  }
+  runtime_.dma.start(std::move(transfer), number_, request.strictOrdering);
+  return {};
+}
+
+Result<Wait> Program::waitDma(const Ref& semaphore, const Ref& ref, bool, const SourcePlace& place) {
+  if (!isOneSemaphore(semaphore)) return fail(notOneSemaphore(semaphore, place));
+  return wait(semaphore, dmaCredit(semaphore, ref.dmaBytes()), &ref, place);
+}
+
+void Program::log(std::string line) {
+  runtime_.log.push_back(runtime_.numCores > 1 ? fmt::format("d{} c{}: {}", actor_.device, actor_.core, line)
+                                               : fmt::format("d{}: {}", actor_.device, line));
+}
+
+}  // namespace smalti::machine

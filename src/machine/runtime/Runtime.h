@@ -1,0 +1,67 @@
+// The state of one run of a kernel: memories of all devices, the DMA engine, who raised which semaphore.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "machine/Machine.h"
+#include "machine/runtime/Allocation.h"
+#include "machine/runtime/Compiled.h"
+#include "machine/runtime/DmaEngine.h"
+#include "machine/runtime/DmaLedger.h"
+
+namespace smalti::machine {
+
+/// The last time a semaphore was raised; for deadlock reports.
+struct SignalRecord {
+  int device = 0, core = 0;
+  int64_t times = 0;
+  bool dma = false;
+  SourcePlace place;
+};
+
+class Runtime {
+ public:
+  Runtime(const CompiledKernel& kernel, const MachineOptions& options, int numDevices, int numCores,
+          Observer* observer);
+
+  const CompiledKernel& kernel;
+  const MachineOptions& options;
+  const int numDevices, numCores;
+  const bool tracks;
+  Observer* const observer;  ///< null: nobody looks
+  MemoryAccount memory;
+  std::vector<DeviceMemory> devices;
+  RunStatistics statistics;
+  DmaEngine dma;
+  DmaLedger ledger;
+  std::vector<std::string> log;
+
+  /// The same view of the same allocation on another device or core (S-G6, S-G8). Refuses ids out of range.
+  Result<Ref> peer(const Ref&, int device, int core, std::optional<int32_t> toDevice, std::optional<int32_t> toCore,
+                   const SourcePlace&);
+  /// A region allocation of one core, made when it is not there yet.
+  Result<Allocation*> region(int device, int core, int identity, const std::string& name, const ArrayType&, MemorySpace,
+                             const SourcePlace&);
+  void recordSignal(const Ref& semaphore, int device, int core, bool dma, const SourcePlace&);
+  const SignalRecord* lastSignal(const Ref& semaphore) const;
+  /// "kernel 'add'", "device 1", "core 0", "grid step (3, 0)": what is worth saying here.
+  std::vector<std::string> context(const Actor&) const;
+
+ private:
+  std::map<std::pair<const Buffer*, int64_t>, SignalRecord> signals_;
+};
+
+/// The operands of one device are as many as the custom call has, of its types.
+Status checkOperands(const CompiledKernel&, const std::vector<Array>& operands);
+/// Makes every device's arrays, windows, scratch and semaphores.
+Status setUpDevices(Runtime&, std::span<const std::vector<Array>> operands);
+/// The result arrays of one device, in the custom call's types.
+Result<std::vector<Array>> takeResults(Runtime&, int device);
+
+}  // namespace smalti::machine

@@ -1,0 +1,20 @@
+// Runs the programs of all devices and cores in turns, so that none starves and the order depends on the seed alone.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "machine/runtime/Program.h"
+
+namespace smalti::machine {
+
+/// Until every program has finished. Fails with what a program fails with, with SM4103 when all that are left wait and
+/// nothing is in flight, and with SM4104 when the step limit is passed.
+Status runPrograms(Runtime&, std::vector<std::unique_ptr<Program>>&);
+
+/// SM4103: who waits on which semaphore, and who could raise it.
+Diagnostic deadlock(const Runtime&, const std::vector<std::unique_ptr<Program>>&);
+/// SM4104: where everyone is.
+Diagnostic livelock(const Runtime&, const std::vector<std::unique_ptr<Program>>&);
+
+}  // namespace smalti::machine

@@ -1,0 +1,236 @@
+// Makes a device's memories from the operands of the call, and takes the results out of them at the end.
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "eval/Shape.h"
+#include "machine/pipeline/Window.h"
+#include "machine/runtime/Boundary.h"
+#include "machine/runtime/Runtime.h"
+
+namespace smalti::machine {
+namespace {
+
+class DeviceSetup {
+ public:
+  DeviceSetup(Runtime& runtime, int device, const std::vector<Array>& operands)
+      : runtime_(runtime),
+        kernel_(runtime.kernel),
+        operands_(operands),
+        device_(device),
+        hlo_(runtime.options.semantics == Semantics::hlo) {}
+
+  Status run() {
+    DeviceMemory& device = runtime_.devices[device_];
+    device.arrays.assign(kernel_.operands.size(), nullptr);
+    device.cores.resize(runtime_.numCores);
+    for (size_t i = 0; i < kernel_.operands.size(); ++i)
+      if (auto ok = array(i); !ok) return ok;
+    for (int c = 0; c < runtime_.numCores; ++c)
+      if (auto ok = core(c); !ok) return ok;
+    return {};
+  }
+
+ private:
+  int firstPrefetch() const { return kernel_.numDynamicBounds(); }
+  int firstInput() const { return firstPrefetch() + static_cast<int>(kernel_.prefetch.size()); }
+  const Array& input(const OperandPlan& plan) const { return operands_[firstInput() + plan.index]; }
+
+  /// An allocation over the caller's elements, or over a copy when they would be changed.
+  Result<std::unique_ptr<Allocation>> adopt(const Array& array, const ArgumentPlan& plan, const Shape& shape,
+                                            bool copy) {
+    auto a = std::make_unique<Allocation>();
+    a->name = plan.name;
+    a->type = {plan.type.dtype, shape};
+    a->space = plan.space;
+    a->device = device_;
+    if (storageDiffers(array.dtype(), plan.type.dtype) || copy) {
+      if (auto ok = runtime_.memory.take(a->type.bytes(), plan.name); !ok) return fail(std::move(ok.error()));
+      auto copied = storageDiffers(array.dtype(), plan.type.dtype) ? enter(array, plan.type.dtype) : array.clone();
+      if (!copied) return fail(std::move(copied.error()));
+      a->storage = std::move(*copied);
+    } else {
+      a->storage = array;
+    }
+    return a;
+  }
+
+  /// The array grown so that every block of the window fits, new elements undefined (S-B7).
+  Result<std::unique_ptr<Allocation>> padded(const Array* array, const OperandPlan& plan) {
+    Shape shape = plan.array.shape, start(shape.size(), 0);
+    for (size_t d = 0; d < shape.size(); ++d) {
+      const Window& w = *plan.window;
+      if (w.elementIndexed) {
+        start[d] = d < w.padLow.size() ? w.padLow[d] : 0;
+        shape[d] = std::max(shape[d] + start[d] + (d < w.padHigh.size() ? w.padHigh[d] : 0), w.bounds[d]);
+      } else if (w.bounds[d] > 0) {
+        shape[d] = std::max<int64_t>(1, (shape[d] + w.bounds[d] - 1) / w.bounds[d]) * w.bounds[d];
+      }
+    }
+    auto a = make(plan, {plan.type.dtype, shape});
+    if (!a || !array) return a;
+    auto inside = storageDiffers(array->dtype(), plan.type.dtype) ? enter(*array, plan.type.dtype) : *array;
+    if (!inside) return fail(std::move(inside.error()));
+    const Shape strides = denseStrides(shape);
+    int64_t offset = 0;
+    for (size_t d = 0; d < shape.size(); ++d) offset += start[d] * strides[d];
+    const int bytes = (*a)->elementBytes();
+    eval::copyStrided(std::as_const(*inside).data(), denseStrides(plan.array.shape), (*a)->data() + offset * bytes,
+                      strides, plan.array.shape, bytes);
+    if (runtime_.tracks) {
+      const std::byte one{1};
+      eval::copyStrided(&one, Shape(shape.size(), 0), reinterpret_cast<std::byte*>((*a)->defined.data()) + offset,
+                        strides, plan.array.shape, 1);
+    }
+    return a;
+  }
+
+  /// An undefined array. Unsigned integers have their own minimum and maximum.
+  Result<std::unique_ptr<Allocation>> make(const OperandPlan& plan, ArrayType type) {
+    auto a = makeAllocation(Allocation::Kind::array, plan.index, plan.name, std::move(type), plan.space,
+                            runtime_.memory, runtime_.options.poison, runtime_.tracks);
+    if (a && is_unsigned_integer(plan.array.dtype))
+      std::memset((*a)->data(), runtime_.options.poison == Poison::intMin ? 0 : 0xff, (*a)->type.bytes());
+    return a;
+  }
+
+  Result<std::unique_ptr<Allocation>> makeArray(const OperandPlan& plan) {
+    if (!plan.isOutput) {
+      if (hlo_ && plan.window) return padded(&input(plan), plan);
+      return adopt(input(plan), plan, plan.array.shape, hlo_ || (plan.written && !plan.window));
+    }
+    for (const Alias& alias : kernel_.aliases) {
+      if (alias.output != plan.index) continue;
+      const Array& operand = operands_[alias.operand];
+      if (hlo_ && plan.window) return padded(&operand, plan);
+      return adopt(operand, plan, plan.array.shape, !operand.unique() || hlo_);
+    }
+    if (hlo_ && plan.window) return padded(nullptr, plan);
+    return make(plan, {plan.type.dtype, plan.array.shape});
+  }
+
+  Status array(size_t i) {
+    const OperandPlan& plan = kernel_.operands[i];
+    DeviceMemory& device = runtime_.devices[device_];
+    if (device.arrays[i]) return {};
+    // An aliased output and its input are one array; interpret=True keeps them apart.
+    for (size_t o = 0; o < kernel_.operands.size() && !hlo_; ++o)
+      if (kernel_.operands[o].sharedWith == static_cast<int>(i)) {
+        if (auto ok = array(o); !ok) return ok;
+        device.arrays[i] = device.arrays[o];
+        return {};
+      }
+    auto a = makeArray(plan);
+    if (!a) return fail(std::move(a.error()));
+    (*a)->kind = Allocation::Kind::array;
+    (*a)->index = static_cast<int>(i);
+    (*a)->device = device_;
+    device.arrays[i] = a->get();
+    device.owned.push_back(std::move(*a));
+    return {};
+  }
+
+  Status core(int c) {
+    CoreMemory& core = runtime_.devices[device_].cores[c];
+    core.windows.resize(kernel_.operands.size());
+    auto own = [&](Allocation::Kind kind, int index, const ArgumentPlan& plan,
+                   std::unique_ptr<Allocation>& slot) -> Status {
+      auto a = makeAllocation(kind, index, plan.name, plan.type, plan.space, runtime_.memory, runtime_.options.poison,
+                              runtime_.tracks);
+      if (!a) return fail(std::move(a.error()));
+      (*a)->device = device_;
+      (*a)->core = c;
+      slot = std::move(*a);
+      return {};
+    };
+    for (size_t i = 0; i < kernel_.operands.size(); ++i) {
+      if (!kernel_.operands[i].window) continue;
+      if (auto ok = own(Allocation::Kind::window, static_cast<int>(i), kernel_.operands[i], core.windows[i]); !ok)
+        return ok;
+      runtime_.statistics.peakWindowBytes += core.windows[i]->type.bytes();
+    }
+    core.scratch.resize(kernel_.scratch.size());
+    for (size_t i = 0; i < kernel_.scratch.size(); ++i)
+      if (auto ok = own(Allocation::Kind::scratch, static_cast<int>(i), kernel_.scratch[i], core.scratch[i]); !ok)
+        return ok;
+    for (size_t i = 0; i < kernel_.prefetch.size(); ++i) {
+      const ArgumentPlan& plan = kernel_.prefetch[i];
+      auto a = adopt(operands_[firstPrefetch() + i], plan, plan.type.shape, plan.written);
+      if (!a) return fail(std::move(a.error()));
+      (*a)->kind = Allocation::Kind::prefetch;
+      (*a)->index = static_cast<int>(i);
+      (*a)->core = c;
+      core.prefetch.push_back(std::move(*a));
+    }
+    const ArgumentPlan barrier{"barrier semaphore", {DType::semaphore, {}}, MemorySpace::semaphore};
+    return own(Allocation::Kind::barrier, 0, barrier, core.barrier);
+  }
+
+  Runtime& runtime_;
+  const CompiledKernel& kernel_;
+  const std::vector<Array>& operands_;
+  int device_;
+  bool hlo_;
+};
+
+}  // namespace
+
+Status checkOperands(const CompiledKernel& kernel, const std::vector<Array>& operands) {
+  const std::vector<std::string> where{fmt::format("kernel '{}'", kernel.name)};
+  if (operands.size() != kernel.callOperands.size())
+    return fail({.code = "SM4056",
+                 .message = "the call has the wrong number of operands",
+                 .place = {},
+                 .where = where,
+                 .need = fmt::format("{} operands", kernel.callOperands.size()),
+                 .have = fmt::format("{}", operands.size()),
+                 .help = "pass dynamic grid bounds, scalar prefetch arrays and inputs, in this order"});
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (operands[i].type() != kernel.callOperands[i])
+      return fail({.code = "SM4056",
+                   .message = fmt::format("operand {} has the wrong type", i),
+                   .place = {},
+                   .where = where,
+                   .need = kernel.callOperands[i].str(),
+                   .have = operands[i].type().str(),
+                   .help = "pass arrays of the types that the custom call has"});
+  return {};
+}
+
+Status setUpDevices(Runtime& runtime, std::span<const std::vector<Array>> operands) {
+  for (int d = 0; d < runtime.numDevices; ++d)
+    if (auto ok = DeviceSetup(runtime, d, operands[d]).run(); !ok) return ok;
+  return {};
+}
+
+Result<std::vector<Array>> takeResults(Runtime& runtime, int device) {
+  std::vector<Array> results;
+  const CompiledKernel& kernel = runtime.kernel;
+  for (size_t i = kernel.numInputs(); i < kernel.operands.size(); ++i) {
+    const OperandPlan& plan = kernel.operands[i];
+    Allocation& a = *runtime.devices[device].arrays[i];
+    Array array = retyped(a.storage, a.type);
+    if (a.type.shape != plan.array.shape) {  // interpret=True: without the padding
+      auto inner = Array::allocate({a.type.dtype, plan.array.shape});
+      if (!inner) return fail(std::move(inner.error()));
+      const Shape strides = denseStrides(a.type.shape);
+      int64_t offset = 0;
+      for (size_t d = 0; d < strides.size(); ++d)
+        if (plan.window && d < plan.window->padLow.size()) offset += plan.window->padLow[d] * strides[d];
+      eval::copyStrided(a.data() + offset * a.elementBytes(), strides, inner->data(), denseStrides(plan.array.shape),
+                        plan.array.shape, a.elementBytes());
+      array = std::move(*inner);
+    }
+    if (storageDiffers(plan.array.dtype, a.type.dtype)) {
+      auto outside = leave(array, plan.array);
+      if (!outside) return fail(std::move(outside.error()));
+      results.push_back(std::move(*outside));
+    } else {
+      results.push_back(retyped(array, plan.array));
+    }
+  }
+  return results;
+}
+
+}  // namespace smalti::machine
