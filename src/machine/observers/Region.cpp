@@ -1,6 +1,7 @@
 #include "machine/observers/Region.h"
 
 #include <algorithm>
+#include <array>
 
 namespace smalti::machine {
 namespace {
@@ -20,11 +21,15 @@ struct Extent {
   int64_t end() const { return start + (count - 1) * step; }
 };
 
+constexpr size_t kMostDims = 8;
+using Extents = std::array<Extent, kMostDims>;
+
 /// The region in the buffer's own coordinates, when its dimensions are the buffer's.
-bool extents(const Region& r, std::vector<Extent>& out) {
+bool extents(const Region& r, Extents& out) {
   const Shape& shape = r.buffer->type.shape;
-  out.assign(shape.size(), {});
-  std::vector<int64_t> stride(shape.size(), 1);
+  if (shape.size() > kMostDims) return false;
+  std::array<int64_t, kMostDims> stride;
+  stride.fill(1);
   for (int d = static_cast<int>(shape.size()) - 2; d >= 0; --d) stride[d] = stride[d + 1] * shape[d + 1];
   int64_t rest = r.offset;
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -106,9 +111,9 @@ std::optional<Region> regionOf(const Access& access) {
 bool overlap(const Region& a, const Region& b) {
   if (a.buffer != b.buffer || isEmpty(a) || isEmpty(b)) return false;
   if (a.last() < b.offset || b.last() < a.offset) return false;
-  static thread_local std::vector<Extent> ea, eb;
+  Extents ea, eb;
   if (extents(a, ea) && extents(b, eb)) {
-    for (size_t d = 0; d < ea.size(); ++d)
+    for (size_t d = 0; d < a.buffer->type.shape.size(); ++d)
       if (!meet(ea[d], eb[d])) return false;
     return true;
   }

@@ -47,6 +47,9 @@ Diagnostic outsideArray(const OperandPlan& plan, const WindowGeometry& geometry,
 
 }  // namespace
 
+Pipeline::Pipeline(Environment environment) : environment_(environment) {}
+Pipeline::~Pipeline() = default;
+
 void Pipeline::add(const OperandPlan& plan, int operand, Buffer& array, Buffer& window) {
   slots_.push_back(std::make_unique<Slot>(plan, operand, array, window, environment_));
 }

@@ -30,7 +30,8 @@ class Pipeline {
     Poison poison = Poison::intMin;
     RunStatistics* statistics = nullptr;
   };
-  explicit Pipeline(Environment environment) : environment_(environment) {}
+  explicit Pipeline(Environment environment);
+  ~Pipeline();
   /// Adds the window of `operand` (its place among inputs then outputs).
   void add(const OperandPlan& plan, int operand, Buffer& array, Buffer& window);
 

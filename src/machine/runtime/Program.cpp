@@ -58,8 +58,8 @@ Result<RunState> Program::runSteps(int64_t left) {
   while (left > 0) {
     if (!inStep_) {
       if (walk_.done()) {
-        pipeline_.finish(*this);
         actor_.gridStep = {};
+        pipeline_.finish(*this);
         if (observer()) observer()->kernelEnd(actor_);
         return RunState::finished;
       }
