@@ -1,0 +1,25 @@
+// Whole files in and out: bounded, and written so that nobody ever sees half of one.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "smalti/diagnostic.h"
+
+namespace smalti {
+
+/// No module or JSON file that makes sense is larger.
+inline constexpr int64_t kMaxTextFileBytes = int64_t{1} << 30;
+
+/// The whole file. SM1001 when it cannot be read, SM1015 when it is larger than `maxBytes`.
+Result<std::string> readFile(const std::string& path, int64_t maxBytes = kMaxTextFileBytes);
+
+/// Writes a temporary file beside `path` and renames it: `path` holds all of `parts` or what it held before. SM1006.
+Status writeFile(const std::string& path, std::initializer_list<std::string_view> parts);
+
+/// Makes the folder and those above it. SM1006.
+Status makeFolder(const std::string& path);
+
+}  // namespace smalti

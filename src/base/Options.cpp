@@ -1,0 +1,176 @@
+#include "base/Options.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/Text.h"
+
+namespace smalti {
+namespace {
+
+using enum OptionGroup;
+
+const std::vector<OptionRow>& rows() {
+  static const std::vector<OptionRow> kRows{
+      {"target", run, &Options::target, "what runs the kernels"},
+      {"semantics",
+       run,
+       &Options::semantics,
+       "the TPU's contract for windows, or that of interpret=True (padding, preloaded outputs)",
+       {"tpu", "hlo"}},
+      {"numerics",
+       run,
+       &Options::numerics,
+       "f32 matmuls in f32, or in the TPU's 1, 3 or 6 bf16 passes",
+       {"f32", "tpu"}},
+      {"poison",
+       run,
+       &Options::poison,
+       "integers of undefined memory: the type's minimum, maximum, or (auto) as a case was recorded",
+       {"auto", "min", "max"}},
+      {"dma",
+       run,
+       &Options::dma,
+       "when a copy's data moves between its start and its wait",
+       {"eager", "on-wait", "random"}},
+      {"naive-pipeline", run, &Options::naivePipeline, "copy every block in and out at every grid step"},
+      {"cores", run, &Options::cores, "cores of a device that share parallel grid axes", {}, 1, 64},
+      {"seed", run, &Options::seed, "of the scheduler, of random DMA and of random inputs"},
+      {"fill", run, &Options::fill, "what inputs hold that are not given", {"ones", "random", "iota"}},
+      {"step-quantum", run, &Options::stepQuantum, "instructions before a program yields to the others", {}, 1},
+      {"step-limit", run, &Options::stepLimit, "instructions of one kernel before it counts as livelocked; 0: none"},
+      {"memory-limit-mib",
+       run,
+       &Options::memoryLimitMib,
+       "memory that one kernel may take on the machine; 0: no limit",
+       {},
+       0,
+       int64_t{1} << 40},
+      {"check", OptionGroup::check, &Options::check, "run with the checks that are on below"},
+      {"check-bounds", OptionGroup::check, &Options::checkBounds, "accesses outside of a ref's logical bounds"},
+      {"check-initialisation", OptionGroup::check, &Options::checkInitialisation,
+       "undefined elements that reach an output, an address, a branch or a semaphore"},
+      {"check-revisits", OptionGroup::check, &Options::checkRevisits, "output blocks visited again after others"},
+      {"check-semaphores", OptionGroup::check, &Options::checkSemaphores, "semaphores that are not zero at the end"},
+      {"check-dma", OptionGroup::check, &Options::checkDma, "data read or written while a copy is in flight"},
+      {"jobs", cases, &Options::jobs, "cases run at once; 0: one per processor", {}, 0, 1024},
+      {"timeout-seconds",
+       cases,
+       &Options::timeoutSeconds,
+       "time of one case before it counts as crashed",
+       {},
+       1,
+       86'400},
+      {"child-memory-mib",
+       cases,
+       &Options::childMemoryMib,
+       "address space that the process of one case may take; 0: no limit",
+       {},
+       0,
+       int64_t{1} << 40},
+      {"json", output, &Options::json, "print JSON for programs instead of tables for people"},
+      {"color",
+       output,
+       &Options::color,
+       "colours: auto follows the terminal and NO_COLOR",
+       {"auto", "always", "never"}},
+  };
+  return kRows;
+}
+
+std::optional<bool> boolFrom(std::string_view text) {
+  for (std::string_view t : {"1", "on", "true", "yes"})
+    if (text == t) return true;
+  for (std::string_view t : {"0", "off", "false", "no"})
+    if (text == t) return false;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::span<const OptionRow> optionRows() { return rows(); }
+
+const OptionRow* findOption(std::string_view name) {
+  for (const OptionRow& row : rows())
+    if (row.name == name) return &row;
+  return nullptr;
+}
+
+std::string OptionRow::flag() const { return fmt::format("--{}", name); }
+
+std::string OptionRow::variable() const {
+  std::string text = fmt::format("SMALTI_{}", name);
+  for (char& c : text) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::string OptionRow::allowed() const {
+  if (std::holds_alternative<bool Options::*>(field)) return "on|off";
+  if (std::holds_alternative<int64_t Options::*>(field))
+    return max == INT64_MAX ? fmt::format("a number from {}", min) : fmt::format("a number from {} to {}", min, max);
+  return choices.empty() ? "a name" : fmt::format("{}", fmt::join(choices, "|"));
+}
+
+OptionSet::OptionSet() : origins(rows().size(), Origin::builtIn) {}
+
+std::string OptionSet::text(const OptionRow& row) const {
+  if (auto* b = std::get_if<bool Options::*>(&row.field)) return values.*(*b) ? "on" : "off";
+  if (auto* n = std::get_if<int64_t Options::*>(&row.field)) return std::to_string(values.*(*n));
+  return values.*std::get<std::string Options::*>(row.field);
+}
+
+Origin OptionSet::origin(const OptionRow& row) const { return origins[static_cast<size_t>(&row - rows().data())]; }
+
+Status OptionSet::set(const OptionRow& row, std::string_view value, Origin origin, const std::string& spelled) {
+  bool good = false;
+  if (auto* b = std::get_if<bool Options::*>(&row.field)) {
+    const auto parsed = boolFrom(value);
+    if ((good = parsed.has_value())) values.*(*b) = *parsed;
+  } else if (auto* n = std::get_if<int64_t Options::*>(&row.field)) {
+    int64_t parsed = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
+    good = error == std::errc() && end == value.data() + value.size() && parsed >= row.min && parsed <= row.max;
+    if (good) values.*(*n) = parsed;
+  } else {
+    good = row.choices.empty() ? !value.empty()
+                               : std::find(row.choices.begin(), row.choices.end(), value) != row.choices.end();
+    if (good) values.*std::get<std::string Options::*>(row.field) = value;
+  }
+  if (!good)
+    return fail({.code = "SM1011",
+                 .message = fmt::format("{} cannot be '{}'", spelled, value.substr(0, 100)),
+                 .place = {},
+                 .need = row.allowed(),
+                 .help = fmt::format("{}: {}", row.name, row.help)});
+  origins[static_cast<size_t>(&row - rows().data())] = origin;
+  return {};
+}
+
+Status OptionSet::readEnvironment(const std::function<const char*(const char*)>& lookUp) {
+  for (const OptionRow& row : rows()) {
+    const std::string variable = row.variable();
+    const char* value = lookUp(variable.c_str());
+    if (!value || !*value) continue;
+    if (Status status = set(row, value, Origin::environment, variable); !status) return status;
+  }
+  return {};
+}
+
+std::vector<std::pair<std::string, std::string>> misspeltVariables(std::span<const std::string> names) {
+  std::vector<std::string> known;
+  for (const OptionRow& row : rows()) known.push_back(row.variable());
+  std::vector<std::pair<std::string, std::string>> found;
+  constexpr int kTypos = 3;
+  for (const std::string& name : names) {
+    if (!name.starts_with("SMALTI_") || std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const auto near = nearest(name, known, 1);
+    if (!near.empty() && editDistance(name, near[0]) <= kTypos) found.emplace_back(name, near[0]);
+  }
+  return found;
+}
+
+}  // namespace smalti

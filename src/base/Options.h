@@ -1,0 +1,87 @@
+// Every option of Smalti, once: a C++ field = a command line flag = an SMALTI_* variable.
+// The command line wins over the environment, the environment over the built-in value.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "smalti/diagnostic.h"
+
+namespace smalti {
+
+struct Options {
+  // How kernels run.
+  std::string target = "interpret";
+  std::string semantics = "tpu";
+  std::string numerics = "f32";
+  std::string poison = "auto";
+  std::string dma = "random";
+  bool naivePipeline = false;
+  int64_t cores = 1;
+  int64_t seed = 0;
+  std::string fill = "ones";
+  int64_t stepQuantum = 10'000;
+  int64_t stepLimit = 1'000'000'000;
+  int64_t memoryLimitMib = 0;
+  // What is checked.
+  bool check = false;
+  bool checkBounds = true;
+  bool checkInitialisation = true;
+  bool checkRevisits = true;
+  bool checkSemaphores = true;
+  bool checkDma = true;
+  // Many cases.
+  int64_t jobs = 0;
+  int64_t timeoutSeconds = 60;
+  int64_t childMemoryMib = 0;
+  // What is printed.
+  bool json = false;
+  std::string color = "auto";
+};
+
+enum class OptionGroup : uint8_t { run, check, cases, output };
+enum class Origin : uint8_t { builtIn, environment, commandLine };
+
+using OptionField = std::variant<bool Options::*, int64_t Options::*, std::string Options::*>;
+
+struct OptionRow {
+  std::string_view name;  ///< "step-limit": --step-limit, SMALTI_STEP_LIMIT
+  OptionGroup group;
+  OptionField field;
+  std::string_view help;
+  std::vector<std::string_view> choices{};  ///< of a text; empty: any
+  int64_t min = 0, max = INT64_MAX;         ///< of a number
+
+  std::string flag() const;      ///< "--step-limit"
+  std::string variable() const;  ///< "SMALTI_STEP_LIMIT"
+  /// What values there are: "tpu|hlo", "a number ≥ 1", "on|off".
+  std::string allowed() const;
+};
+
+std::span<const OptionRow> optionRows();
+const OptionRow* findOption(std::string_view name);
+
+/// Values and where each came from (in the order of `optionRows`).
+struct OptionSet {
+  Options values;
+  std::vector<Origin> origins;
+  OptionSet();
+  std::string text(const OptionRow&) const;
+  Origin origin(const OptionRow&) const;
+  /// SM1011 names the allowed values; `spelled` is how the user gave it ("--poison", "SMALTI_POISON").
+  Status set(const OptionRow&, std::string_view value, Origin, const std::string& spelled);
+  /// Reads every variable that `lookUp` knows.
+  Status readEnvironment(const std::function<const char*(const char*)>& lookUp);
+};
+
+/// Variables named SMALTI_… that look like a misspelt option, each with the nearest one.
+std::vector<std::pair<std::string, std::string>> misspeltVariables(std::span<const std::string> names);
+
+}  // namespace smalti

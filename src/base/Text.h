@@ -1,0 +1,17 @@
+// Small things about words.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smalti {
+
+/// Letters to insert, remove or change to make one word of the other.
+int editDistance(std::string_view a, std::string_view b);
+
+/// The (at most `limit`) candidates nearest to a word, nearest first; those too far off are left out.
+std::vector<std::string> nearest(std::string_view word, std::span<const std::string> candidates, int limit = 3);
+
+}  // namespace smalti

@@ -1,0 +1,45 @@
+// What a user hands to a command: a module in one of several forms, or a case folder; told apart by content.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "driver/case/Case.h"
+#include "ir/KernelPackage.h"
+#include "ir/Program.h"
+
+namespace smalti::driver {
+
+enum class ModuleKind : uint8_t { stableHlo, mosaicText, bytecode };
+std::string_view name(ModuleKind);
+
+struct LoadedModule {
+  std::string path;  ///< of the module file
+  ModuleKind kind = ModuleKind::stableHlo;
+  std::optional<Program> program;     ///< absent: a bare kernel whose array shapes are not known yet
+  std::optional<KernelPackage> bare;  ///< present exactly then
+  std::optional<Case> recorded;       ///< when a case folder was given
+  const KernelPackage* kernel(size_t index) const;
+  size_t numKernels() const { return program ? program->kernels.size() : 1; }
+};
+
+/// SM1001, SM1007, SM1013, and what the importers say.
+Result<LoadedModule> loadModule(const std::string& path);
+/// The same from memory; `name` stands in messages.
+Result<LoadedModule> parseModule(std::string_view content, const std::string& name);
+
+/// Gives a bare kernel its array shapes, which makes it a Program. SM30xx.
+Status setShapes(LoadedModule&, std::span<const ArrayType> operands, std::span<const ArrayType> results);
+/// Refuses a bare kernel with SM1012.
+Status requireShapes(const LoadedModule&);
+
+/// Types of main's arguments and results.
+std::vector<ArrayType> argumentTypes(const Program&);
+const std::vector<ArrayType>& resultTypes(const Program&);
+
+/// "f32[8,128]", "i32[]"; numpy's names of element types too. SM1014.
+Result<ArrayType> parseArrayType(std::string_view text);
+
+}  // namespace smalti::driver

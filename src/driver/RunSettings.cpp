@@ -1,0 +1,42 @@
+#include "driver/RunSettings.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace smalti::driver {
+
+Result<RunOptions> runOptions(const Options& options, machine::Poison recordedPoison) {
+  if (!findTarget(options.target)) {
+    std::vector<std::string_view> names;
+    for (const Target& t : targets()) names.push_back(t.name);
+    return fail({.code = "SM1011",
+                 .message = fmt::format("there is no target '{}'", options.target),
+                 .place = {},
+                 .need = fmt::format("{}", fmt::join(names, "|"))});
+  }
+  RunOptions run;
+  run.target = options.target;
+  machine::MachineOptions& m = run.machine;
+  m.semantics = options.semantics == "hlo" ? machine::Semantics::hlo : machine::Semantics::tpu;
+  m.numerics = options.numerics == "tpu" ? machine::Numerics::tpu : machine::Numerics::f32;
+  m.poison = options.poison == "auto"  ? recordedPoison
+             : options.poison == "max" ? machine::Poison::intMax
+                                       : machine::Poison::intMin;
+  m.dma = options.dma == "eager"     ? machine::DmaExecution::eager
+          : options.dma == "on-wait" ? machine::DmaExecution::onWait
+                                     : machine::DmaExecution::random;
+  m.naivePipeline = options.naivePipeline;
+  m.cores = static_cast<int>(options.cores);
+  m.seed = static_cast<uint64_t>(options.seed);
+  m.stepQuantum = options.stepQuantum;
+  m.stepLimit = options.stepLimit;
+  m.memoryLimitBytes = options.memoryLimitMib << 20;
+  m.checkBounds = options.checkBounds;
+  m.checkInitialisation = options.check && options.checkInitialisation;
+  m.checkRevisits = options.check && options.checkRevisits;
+  m.checkSemaphores = options.check && options.checkSemaphores;
+  m.checkDma = options.check && options.checkDma;
+  return run;
+}
+
+}  // namespace smalti::driver

@@ -1,0 +1,12 @@
+// From the options a user sets to what the machine takes.
+#pragma once
+
+#include "base/Options.h"
+#include "driver/Target.h"
+
+namespace smalti::driver {
+
+/// `recordedPoison` is taken where the option says "auto". SM1011 when the target is not known.
+Result<RunOptions> runOptions(const Options&, machine::Poison recordedPoison = machine::Poison::intMin);
+
+}  // namespace smalti::driver

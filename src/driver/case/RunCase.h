@@ -1,0 +1,39 @@
+// One recorded case from its folder to a verdict.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/Options.h"
+#include "machine/Machine.h"
+
+namespace smalti::driver {
+
+enum class Verdict : uint8_t {
+  pass,
+  fail,     ///< a wrong result, or (when checking) a finding
+  refused,  ///< a diagnostic
+  crash,    ///< its process ended or was ended, or an internal error
+  ran,      ///< to its end, nothing is expected
+};
+std::string_view name(Verdict);
+
+struct CaseOutcome {
+  Verdict verdict = Verdict::crash;
+  /// Of a refusal or crash; or the first finding when that made it fail.
+  std::optional<Diagnostic> diagnostic;
+  std::vector<machine::Finding> findings;
+  std::optional<double> maxError;  ///< over all results
+  std::string maxErrorAt;          ///< "result 0 (3, 5)"
+  std::string wrong;               ///< what is wrong with the results; empty when nothing is
+  double seconds = 0;
+};
+
+CaseOutcome runCase(const std::string& folder, const Options&);
+
+/// How an outcome goes from a child process to its parent.
+std::string toText(const CaseOutcome&);
+std::optional<CaseOutcome> outcomeFromText(const std::string&);
+
+}  // namespace smalti::driver
