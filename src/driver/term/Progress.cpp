@@ -27,8 +27,11 @@ int terminalWidth() {
 
 Progress::Progress() : start_(std::chrono::steady_clock::now()), last_(start_), terminal_(::isatty(STDERR_FILENO)) {}
 
-Progress::~Progress() {
+Progress::~Progress() { clear(); }
+
+void Progress::clear() {
   if (shown_) std::fputs("\r\x1b[K", stderr);
+  shown_ = false;
 }
 
 double Progress::seconds() const {

@@ -15,6 +15,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   void update(const std::string& text);
+  /// Takes the line away (again later when updated).
+  void clear();
   double seconds() const;
 
  private:

@@ -1,0 +1,173 @@
+// smalti check: modules, cases and folders of cases under every observer.
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "driver/RunSettings.h"
+#include "driver/case/Conform.h"
+#include "driver/cli/Inputs.h"
+#include "driver/cli/Verbs.h"
+#include "driver/term/Progress.h"
+#include "driver/term/Style.h"
+#include "driver/term/Table.h"
+
+namespace smalti::cli {
+namespace {
+
+using driver::Verdict;
+
+struct Arguments {
+  std::vector<std::string> paths;
+  std::string filter;
+  InputArguments inputs;
+};
+
+std::string plural(int64_t n, const std::string& noun) {
+  return fmt::format("{} {}{}", term::grouped(n), noun, n == 1 ? "" : "s");
+}
+
+/// What went wrong in one run: findings, or the diagnostic that ended it.
+struct Checked {
+  std::string path;
+  std::vector<machine::Finding> findings;
+  std::optional<Diagnostic> refusal;
+  machine::RunStatistics statistics;
+  int exitCode() const {
+    if (refusal) return exitCodeFor(*refusal);
+    return findings.empty() ? kOk : kRefused;
+  }
+};
+
+Checked checkOne(const std::string& path, const Arguments& arguments, const Options& options) {
+  Checked checked{.path = path, .findings = {}, .refusal = {}, .statistics = {}};
+  auto prepared = prepare(path, arguments.inputs, options);
+  auto settings = prepared ? driver::runOptions(options, prepared->poison) : fail(prepared.error());
+  if (!settings) {
+    checked.refusal = settings.error();
+    return checked;
+  }
+  term::Ticker ticker("checking " + path);
+  auto outcome = driver::runProgram(prepared->program(), prepared->inputs, *settings);
+  if (!outcome) {
+    checked.refusal = outcome.error();
+    return checked;
+  }
+  checked.findings = std::move(outcome->findings);
+  checked.statistics = outcome->statistics;
+  return checked;
+}
+
+Json toJson(const Checked& checked) {
+  return {{"module", checked.path},
+          {"findings", driver::toJson(checked.findings)},
+          {"error", checked.refusal ? driver::toJson(*checked.refusal) : Json(nullptr)},
+          {"statistics", driver::toJson(checked.statistics)}};
+}
+
+void print(const Session& session, const Checked& checked) {
+  const bool color = session.colorOut();
+  if (checked.refusal) {
+    session.print(fmt::format("{}: did not come to its end\n{}", checked.path,
+                              session.diagnosticText(*checked.refusal, "error", color)));
+    return;
+  }
+  const int64_t steps = checked.statistics.gridSteps;
+  const std::string ran =
+      steps > 0 ? fmt::format("{}, {} copied", plural(steps, "grid step"),
+                              plural(checked.statistics.windowFetches + checked.statistics.windowWriteBacks, "block"))
+                : std::string("ran to its end");
+  const std::string found =
+      checked.findings.empty()
+          ? term::styled(term::Style::green, "nothing found", color)
+          : term::styled(term::Style::red, plural(static_cast<int64_t>(checked.findings.size()), "finding"), color);
+  session.print(fmt::format("{}: {}, {}\n", checked.path, ran, found));
+  for (const machine::Finding& f : checked.findings) session.print(session.findingText(f, color));
+}
+
+std::string outcomeText(const driver::CaseOutcome& o) {
+  if (o.verdict == Verdict::refused || o.verdict == Verdict::crash) return std::string(name(o.verdict));
+  if (!o.findings.empty()) return plural(static_cast<int64_t>(o.findings.size()), "finding");
+  return o.wrong.empty() ? "nothing found" : "wrong result";
+}
+
+/// All cases below a folder: a table, and the exit code.
+int checkFolder(const Session& session, const std::string& folder, const std::string& filter, Json& out) {
+  const auto cases = driver::listCases({folder}, filter);
+  if (!cases) return session.refuse(cases.error());
+  term::Progress progress;
+  const auto outcomes = driver::runCases(*cases, session.options.values, [&](size_t done) {
+    progress.update(fmt::format("{} of {} cases, {:.0f} s", done, cases->size(), progress.seconds()));
+  });
+  progress.clear();
+  const bool color = session.colorOut();
+  term::Table table({{"case"}, {""}, {""}});
+  int64_t withFindings = 0, stopped = 0, wrong = 0;
+  for (size_t i = 0; i < cases->size(); ++i) {
+    const driver::CaseOutcome& o = outcomes[i];
+    const bool ended = o.verdict == Verdict::refused || o.verdict == Verdict::crash;
+    stopped += ended;
+    withFindings += !ended && !o.findings.empty();
+    wrong += !ended && o.findings.empty() && !o.wrong.empty();
+    const bool good = !ended && o.findings.empty() && o.wrong.empty();
+    const Diagnostic* shown = ended && o.diagnostic ? &*o.diagnostic
+                              : !o.findings.empty() ? &o.findings.front().diagnostic
+                                                    : nullptr;
+    table.add({(*cases)[i].name, term::styled(good ? term::Style::green : term::Style::red, outcomeText(o), color),
+               shown ? fmt::format("{} {}", shown->code, shown->message) : o.wrong});
+    out.push_back({{"module", (*cases)[i].name},
+                   {"findings", driver::toJson(o.findings)},
+                   {"error", ended && o.diagnostic ? driver::toJson(*o.diagnostic) : Json(nullptr)}});
+  }
+  if (!session.json()) {
+    session.print(table.str(color) + "\n");
+    for (size_t i = 0; i < cases->size(); ++i) {
+      if (outcomes[i].findings.empty()) continue;
+      session.print((*cases)[i].name + ":\n");
+      for (const machine::Finding& f : outcomes[i].findings) session.print(session.findingText(f, color));
+      session.print("\n");
+    }
+    session.print(fmt::format("{}: {} with findings, {} refused or crashed, {} with a wrong result\n",
+                              plural(static_cast<int64_t>(cases->size()), "case"), withFindings, stopped, wrong));
+  }
+  if (withFindings + stopped > 0) return kRefused;
+  return wrong > 0 ? kWrongResult : kOk;
+}
+
+int check(Session& session, const Arguments& arguments) {
+  session.options.values.check = true;
+  int code = kOk;
+  Json out = Json::array();
+  for (const std::string& path : arguments.paths) {
+    std::error_code error;
+    int one = kOk;
+    if (std::filesystem::is_directory(path, error) && !driver::isCaseFolder(path)) {
+      one = checkFolder(session, path, arguments.filter, out);
+    } else {
+      const Checked checked = checkOne(path, arguments, session.options.values);
+      one = checked.exitCode();
+      if (session.json())
+        out.push_back(toJson(checked));
+      else
+        print(session, checked);
+    }
+    code = std::max(code, one);
+  }
+  if (session.json()) session.printJson(out);
+  return code;
+}
+
+}  // namespace
+
+void declareCheck(CLI::App& app, Session& session) {
+  auto arguments = std::make_shared<Arguments>();
+  app.add_option("paths", arguments->paths, "modules, case folders, or folders of cases")
+      ->required()
+      ->type_name("PATH");
+  arguments->inputs.declare(app);
+  app.add_option("--filter", arguments->filter, "of a folder: only cases whose name holds this")->type_name("TEXT");
+  session.addOptions(app, {OptionGroup::run, OptionGroup::check, OptionGroup::cases, OptionGroup::output}, {"check"});
+  app.callback(
+      [&session, arguments] { session.action = [&session, arguments] { return check(session, *arguments); }; });
+}
+
+}  // namespace smalti::cli

@@ -1,0 +1,73 @@
+// smalti export: a module in another form.
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/File.h"
+#include "driver/Module.h"
+#include "driver/cli/KernelChoice.h"
+#include "driver/cli/Verbs.h"
+#include "interop/Interop.h"
+
+namespace smalti::cli {
+namespace {
+
+struct Arguments {
+  std::string path, format = "text", kernel, outFile = "-";
+  int version = interop::kDefaultVersion;
+};
+
+Result<std::string> exported(const driver::LoadedModule& module, const Arguments& arguments) {
+  if (arguments.format == "stablehlo") {
+    if (Status status = driver::requireShapes(module); !status) return fail(status.error());
+    return interop::exportStableHlo(*module.program, arguments.version);
+  }
+  const auto kernel = chooseKernel(module, arguments.kernel);
+  if (!kernel) return fail(kernel.error());
+  if (arguments.format == "bytecode") return interop::writeBytecode((*kernel)->module.get(), arguments.version);
+  return interop::exportMosaicText(**kernel, arguments.format == "generic");
+}
+
+int exportModule(const Session& session, const Arguments& arguments) {
+  const auto module = driver::loadModule(arguments.path);
+  if (!module) return session.refuse(module.error());
+  const auto text = exported(*module, arguments);
+  if (!text) return session.refuse(text.error());
+  if (arguments.outFile == "-") {
+    if (arguments.format == "bytecode" && ::isatty(STDOUT_FILENO))
+      return session.refuse({.code = "SM1000",
+                             .message = "bytecode is not for terminals",
+                             .place = {},
+                             .help = "name a file: -o kernel.mosaic.bc"});
+    session.print(*text);
+    return kOk;
+  }
+  if (Status status = writeFile(arguments.outFile, {*text}); !status) return session.refuse(status.error());
+  if (session.json())
+    session.printJson({{"file", arguments.outFile}, {"format", arguments.format}, {"bytes", text->size()}});
+  return kOk;
+}
+
+}  // namespace
+
+void declareExport(CLI::App& app, Session& session) {
+  auto arguments = std::make_shared<Arguments>();
+  app.add_option("module", arguments->path, "a module, or a folder with case.json")->required()->type_name("PATH");
+  app.add_option("--format", arguments->format,
+                 "text and generic are Mosaic text, bytecode is stable_mosaic, stablehlo is the whole program")
+      ->check(CLI::IsMember({"stablehlo", "text", "generic", "bytecode"}))
+      ->type_name("stablehlo|text|generic|bytecode")
+      ->capture_default_str();
+  app.add_option("--version", arguments->version, "of the bytecode")
+      ->check(CLI::Range(interop::kOldestWritableVersion, interop::kNewestReadableVersion))
+      ->type_name(fmt::format("{}..{}", interop::kOldestWritableVersion, interop::kNewestReadableVersion))
+      ->capture_default_str();
+  app.add_option("--kernel", arguments->kernel, "name or number of the kernel when there are several")
+      ->type_name("KERNEL");
+  app.add_option("-o,--output", arguments->outFile, "the file to write; - is standard output")->type_name("FILE");
+  session.addOptions(app, {OptionGroup::output});
+  app.callback(
+      [&session, arguments] { session.action = [&session, arguments] { return exportModule(session, *arguments); }; });
+}
+
+}  // namespace smalti::cli

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace smalti::cli {
+
+/// What an index map returns, as a formula of the grid's indices: "(i, k // 2)", "(prefetch0[i], 0)".
+std::string indexMapText(mlir::func::FuncOp);
+
+}  // namespace smalti::cli

@@ -1,0 +1,120 @@
+#include "driver/cli/Inputs.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "driver/case/Case.h"
+#include "interop/npy/Npy.h"
+
+namespace smalti::cli {
+namespace {
+
+struct Given {
+  Array array;
+  std::string origin;
+};
+
+/// One --in: a file, a file with a type, or a type to be filled.
+Result<Given> readGiven(const std::string& text, std::optional<DType> wanted, const Options& options, size_t index) {
+  std::error_code error;
+  std::string path = text;
+  if (!std::filesystem::exists(path, error)) {
+    if (path.ends_with(']')) {
+      const auto type = driver::parseArrayType(path);
+      if (!type) return fail(type.error());
+      auto array = driver::filledArray(*type, options.fill, static_cast<uint64_t>(options.seed) + index);
+      if (!array) return fail(array.error());
+      return Given{std::move(*array), options.fill};
+    }
+    if (const size_t colon = path.rfind(':'); colon != std::string::npos)
+      if (const auto dtype = interop::dtypeFromNumpyName(path.substr(colon + 1))) {
+        wanted = dtype;
+        path.resize(colon);
+      }
+  }
+  auto array = interop::readNpy(path, wanted);
+  if (!array) return fail(array.error());
+  return Given{std::move(*array), std::filesystem::path(path).filename().string()};
+}
+
+Status takeGiven(Prepared& prepared, const InputArguments& arguments, const Options& options) {
+  std::vector<ArrayType> types;
+  if (prepared.module.program) {
+    types = driver::argumentTypes(prepared.program());
+    if (types.size() != arguments.in.size())
+      return fail({.code = "SM1008",
+                   .message = fmt::format("'{}' takes another number of inputs", prepared.module.path),
+                   .place = {},
+                   .need = fmt::format("{} inputs", types.size()),
+                   .have = fmt::format("--in {} times", arguments.in.size()),
+                   .help = "smalti describe lists them; without any --in they are made up"});
+  }
+  for (size_t i = 0; i < arguments.in.size(); ++i) {
+    auto given = readGiven(arguments.in[i], types.empty() ? std::nullopt : std::optional(types[i].dtype), options, i);
+    if (!given) return fail(given.error());
+    if (!types.empty() && given->array.type() != types[i])
+      return fail({.code = "SM1008",
+                   .message = fmt::format("input {} ('{}') is not what the module takes", i, arguments.in[i]),
+                   .place = {},
+                   .need = types[i].str(),
+                   .have = given->array.type().str()});
+    prepared.inputs.push_back(std::move(given->array));
+    prepared.origins.push_back(std::move(given->origin));
+  }
+  return {};
+}
+
+Status takeShapes(Prepared& prepared, const InputArguments& arguments) {
+  std::vector<ArrayType> results, operands;
+  for (const std::string& text : arguments.outShape) {
+    auto type = driver::parseArrayType(text);
+    if (!type) return fail(type.error());
+    results.push_back(std::move(*type));
+  }
+  for (const Array& input : prepared.inputs) operands.push_back(input.type());
+  return driver::setShapes(prepared.module, operands, results);
+}
+
+}  // namespace
+
+void InputArguments::declare(CLI::App& app) {
+  app.add_option("--in", in, "an input, in order: x.npy, x.npy:bf16, or a type such as f32[8,128] to be filled")
+      ->type_name("ARRAY")
+      ->expected(1)
+      ->take_all();
+  app.add_option("--out-shape", outShape, "a result of a bare kernel module, in order: f32[8,128]")
+      ->type_name("TYPE")
+      ->expected(1)
+      ->take_all();
+}
+
+Result<Prepared> prepare(const std::string& path, const InputArguments& arguments, const Options& options) {
+  auto loaded = driver::loadModule(path);
+  if (!loaded) return fail(loaded.error());
+  Prepared prepared{.module = std::move(*loaded), .inputs = {}, .origins = {}};
+  const bool bare = prepared.module.bare.has_value();
+  if (bare && arguments.outShape.empty()) return fail(driver::requireShapes(prepared.module).error());
+  if (!arguments.in.empty())
+    if (Status status = takeGiven(prepared, arguments, options); !status) return fail(status.error());
+  if (bare) {
+    if (Status status = takeShapes(prepared, arguments); !status) return fail(status.error());
+    return prepared;
+  }
+  const auto& recorded = prepared.module.recorded;
+  if (recorded) prepared.poison = recorded->poison;
+  if (!arguments.in.empty()) return prepared;
+  const std::vector<ArrayType> types = driver::argumentTypes(prepared.program());
+  auto inputs = driver::readInputs(recorded ? *recorded : driver::Case{}, types, options.fill,
+                                   static_cast<uint64_t>(options.seed));
+  if (!inputs) return fail(inputs.error());
+  prepared.inputs = std::move(*inputs);
+  for (size_t i = 0; i < types.size(); ++i) {
+    const bool fromFile = recorded && i < recorded->arguments.size() && !recorded->arguments[i].file.empty();
+    prepared.origins.push_back(fromFile ? std::filesystem::path(recorded->arguments[i].file).filename().string()
+                                        : options.fill);
+  }
+  return prepared;
+}
+
+}  // namespace smalti::cli

@@ -1,0 +1,29 @@
+// What run, check and show take: a module or case, arrays for its arguments, and shapes for a bare kernel.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "driver/Module.h"
+#include "driver/cli/Session.h"
+
+namespace smalti::cli {
+
+struct InputArguments {
+  std::vector<std::string> in;        ///< "x.npy", "x.npy:bf16", or a type: "f32[8,128]"
+  std::vector<std::string> outShape;  ///< "f32[8,128]"
+  void declare(CLI::App&);
+};
+
+struct Prepared {
+  driver::LoadedModule module;  ///< always with a Program
+  std::vector<Array> inputs;
+  std::vector<std::string> origins;  ///< of each input: "x.npy", "ones"
+  machine::Poison poison = machine::Poison::intMin;
+  const Program& program() const { return *module.program; }
+};
+
+/// Loads the module and gets its inputs: from --in, else from the case folder, else filled as the option says.
+Result<Prepared> prepare(const std::string& path, const InputArguments&, const Options&);
+
+}  // namespace smalti::cli

@@ -1,0 +1,135 @@
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <new>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/Text.h"
+#include "driver/Version.h"
+#include "driver/cli/Cli.h"
+#include "driver/cli/Verbs.h"
+
+namespace smalti::cli {
+namespace {
+
+std::vector<std::string> verbNames() {
+  std::vector<std::string> names;
+  for (const Verb& verb : verbs()) names.emplace_back(verb.name);
+  return names;
+}
+
+Diagnostic usage(std::string message, std::string help) {
+  return {.code = "SM1000", .message = std::move(message), .place = {}, .help = std::move(help)};
+}
+
+/// What CLI11 could not take, in our words; the nearest option of the verb helps.
+Diagnostic fromParseError(const CLI::ParseError& error, const CLI::App& verb, std::span<const char* const> words) {
+  std::string message = error.what();
+  if (const size_t end = message.find('\n'); end != std::string::npos) message.resize(end);
+  std::string help =
+      fmt::format("smalti {}{}--help shows what there is", verb.get_name(), verb.get_name().empty() ? "" : " ");
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : verb.get_options())
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  for (std::string_view word : words) {
+    word = word.substr(0, word.find('='));
+    if (!word.starts_with("--") || std::find(flags.begin(), flags.end(), word) != flags.end()) continue;
+    message = fmt::format("there is no option '{}' here", word.substr(0, 100));
+    const auto near = nearest(word, flags, 1);
+    if (!near.empty()) help = fmt::format("did you mean {}?", near[0]);
+    break;
+  }
+  return usage(std::move(message), std::move(help));
+}
+
+int parseAndRun(int argc, const char* const* argv, Session& session) {
+  CLI::App app("Runs and checks Pallas TPU kernels on this machine.", "smalti");
+  app.set_version_flag("--version", versionText());
+  app.require_subcommand(1);
+  app.footer(
+      "Start with: smalti new hello\nExit codes: 0 ok, 1 wrong result, 2 usage, 3 refused by a check, 4 internal "
+      "error.\nOptions are also SMALTI_… variables: smalti env.");
+  for (const Verb& verb : verbs()) {
+    CLI::App* sub = app.add_subcommand(std::string(verb.name), std::string(verb.summary));
+    sub->footer(fmt::format("Example:\n{}", verb.example));
+    verb.declare(*sub, session);
+  }
+  if (Status status = session.options.readEnvironment([](const char* name) { return std::getenv(name); }); !status)
+    return session.refuse(status.error());
+
+  const std::span<const char* const> words(argv + 1, static_cast<size_t>(std::max(argc - 1, 0)));
+  if (words.empty()) {
+    session.print(app.help());
+    return kUsage;
+  }
+  const std::string_view first = words[0];
+  const auto names = verbNames();
+  const bool isVerb = std::find(names.begin(), names.end(), first) != names.end();
+  if (!isVerb && !first.starts_with("-")) {
+    const auto near = nearest(first, names, 1);
+    return session.refuse(usage(fmt::format("there is no verb '{}'", first.substr(0, 100)),
+                                near.empty() ? fmt::format("one of {}", fmt::join(names, ", "))
+                                             : fmt::format("did you mean 'smalti {}'?", near[0])));
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    app.exit(help);
+    return kOk;
+  } catch (const CLI::CallForVersion& version) {
+    session.print(versionText() + "\n");
+    return kOk;
+  } catch (const CLI::ParseError& error) {
+    const CLI::App& verb = isVerb ? *app.get_subcommand(std::string(first)) : app;
+    return session.refuse(fromParseError(error, verb, isVerb ? words.subspan(1) : words));
+  }
+  if (!session.optionStatus) return session.refuse(session.optionStatus.error());
+  return session.action ? session.action() : kUsage;
+}
+
+}  // namespace
+
+std::span<const Verb> verbs() {
+  static constexpr std::array kVerbs{
+      Verb{"run", "run a module or a recorded case and show what comes out",
+           "  smalti run add_grid_1d                        a recorded case: runs and compares\n"
+           "  smalti run kernel.mlir --in x.npy --out-shape 'f32[8,128]' --out results",
+           declareRun},
+      Verb{"check", "run under every observer and name what a TPU would punish silently",
+           "  smalti check attention.mlir --fill random", declareCheck},
+      Verb{"conform", "run every recorded case below a folder and compare",
+           "  smalti conform test/data/cases --jobs 2 --json result.json", declareConform},
+      Verb{"show", "show the IR, the windows, and which block is fetched and written back when",
+           "  smalti show add_grid_1d --steps 8", declareShow},
+      Verb{"describe", "list what is in a module: kernels, operands, grid, configuration, ops",
+           "  smalti describe attention.mlir --json", declareDescribe},
+      Verb{"export", "write a module in another form",
+           "  smalti export attention.mlir --format bytecode --version 15 -o attention.mosaic.bc", declareExport},
+      Verb{"explain", "explain an error code", "  smalti explain SM1012", declareExplain},
+      Verb{"env", "list every option with its variable, value and origin", "  SMALTI_SEED=7 smalti env", declareEnv},
+      Verb{"new", "make a folder with a small kernel to start from", "  smalti new hello", declareNew},
+  };
+  return kVerbs;
+}
+
+int main(int argc, const char* const* argv) {
+  Session session;
+  try {
+    return parseAndRun(argc, argv, session);
+  } catch (const std::bad_alloc&) {
+    return session.refuse({.code = "SM9013",
+                           .message = "there is no memory left",
+                           .place = {},
+                           .help = "use smaller arrays, or a machine with more memory"});
+  } catch (const std::exception& error) {
+    return session.refuse({.code = "SM9010",
+                           .message = "internal error: this is a defect of Smalti",
+                           .place = {},
+                           .have = error.what(),
+                           .help = "please report it with the command and the module"});
+  }
+}
+
+}  // namespace smalti::cli

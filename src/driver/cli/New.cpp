@@ -1,0 +1,67 @@
+// smalti new: a folder with a small kernel that runs as it is.
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/File.h"
+#include "driver/case/Values.h"
+#include "driver/cli/Embedded.h"
+#include "driver/cli/Verbs.h"
+#include "interop/npy/Npy.h"
+
+namespace smalti::cli {
+namespace {
+
+Status write(const std::string& folder, std::vector<std::string>& files) {
+  if (Status status = makeFolder(folder); !status) return status;
+  const std::string name = std::filesystem::path(folder).filename().string();
+  for (const EmbeddedFile& file : newFiles()) {
+    std::string text(file.text);
+    constexpr std::string_view kPlaceholder = "NAME";
+    for (size_t at = 0; (at = text.find(kPlaceholder, at)) != std::string::npos; at += name.size())
+      text.replace(at, kPlaceholder.size(), name);
+    files.emplace_back(file.name);
+    if (Status status = writeFile(fmt::format("{}/{}", folder, file.name), {text}); !status) return status;
+  }
+  for (uint64_t i = 0; i < 2; ++i) {
+    const auto array = driver::filledArray({DType::f32, {256, 128}}, "random", i);
+    if (!array) return fail(array.error());
+    files.push_back(i == 0 ? "x.npy" : "y.npy");
+    if (Status status = interop::writeNpy(fmt::format("{}/{}", folder, files.back()), *array); !status) return status;
+  }
+  return {};
+}
+
+int create(const Session& session, std::string folder) {
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+  std::error_code error;
+  if (std::filesystem::exists(folder, error))
+    return session.refuse({.code = "SM1018",
+                           .message = fmt::format("'{}' is there already", folder),
+                           .place = {},
+                           .help = "take another name, or remove it"});
+  std::vector<std::string> files;
+  if (Status status = write(folder, files); !status) return session.refuse(status.error());
+  if (session.json()) {
+    session.printJson({{"folder", folder}, {"files", files}});
+    return kOk;
+  }
+  session.print(fmt::format("made {}:\n", folder));
+  for (const std::string& file : files) session.print(fmt::format("  {}/{}\n", folder, file));
+  session.print(
+      fmt::format("\nNow:\n  cd {}\n  smalti run kernel.mlir --in x.npy --in y.npy --out-shape 'f32[256,128]'\n"
+                  "  smalti check kernel.mlir --in x.npy --in y.npy --out-shape 'f32[256,128]'\n",
+                  folder));
+  return kOk;
+}
+
+}  // namespace
+
+void declareNew(CLI::App& app, Session& session) {
+  auto folder = std::make_shared<std::string>();
+  app.add_option("name", *folder, "of the folder to be made")->required()->type_name("NAME");
+  session.addOptions(app, {OptionGroup::output});
+  app.callback([&session, folder] { session.action = [&session, folder] { return create(session, *folder); }; });
+}
+
+}  // namespace smalti::cli

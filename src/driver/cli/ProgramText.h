@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+#include "ir/Program.h"
+
+namespace smalti::cli {
+
+/// The functions of a Program, one op a line: "%3 = kernel_call matmul (%0, %1) : f32[256,256]".
+std::string programText(const Program&);
+
+}  // namespace smalti::cli

@@ -1,0 +1,171 @@
+// smalti run: a module or a case once, and what came out.
+#include <fmt/format.h>
+
+#include "base/File.h"
+#include "driver/RunSettings.h"
+#include "driver/cli/Inputs.h"
+#include "driver/cli/Verbs.h"
+#include "driver/term/Progress.h"
+#include "driver/term/Style.h"
+#include "driver/term/Table.h"
+#include "interop/npy/Npy.h"
+
+namespace smalti::cli {
+namespace {
+
+struct Arguments {
+  std::string path, outFolder;
+  InputArguments inputs;
+};
+
+struct Compared {
+  std::vector<driver::Comparison> perResult;  ///< empty: nothing is expected
+  std::string countMismatch;                  ///< not empty: another number of results
+  bool passed() const {
+    for (const auto& c : perResult)
+      if (!c.passed()) return false;
+    return countMismatch.empty();
+  }
+};
+
+Result<Compared> compareAll(const Prepared& prepared, const Arguments& arguments, const std::vector<Array>& results) {
+  Compared compared;
+  // Other inputs than the recorded ones give other results.
+  if (!prepared.module.recorded || !arguments.inputs.in.empty()) return compared;
+  const auto expected = driver::readExpected(*prepared.module.recorded);
+  if (!expected) return fail(expected.error());
+  if (expected->empty()) return compared;
+  if (expected->size() != results.size()) {
+    compared.countMismatch = fmt::format("{} results, {} are expected", results.size(), expected->size());
+    return compared;
+  }
+  for (size_t i = 0; i < results.size(); ++i)
+    compared.perResult.push_back(driver::compare(results[i], (*expected)[i], prepared.module.recorded->tolerance(i)));
+  return compared;
+}
+
+std::string verdict(const driver::Comparison& c, const Array& got) {
+  if (!c.passed()) return "WRONG";
+  if (got.elements() == 0 || !c.maxError || *c.maxError == 0) return "as expected";
+  return fmt::format("as expected (largest error {:.3g})", *c.maxError);
+}
+
+void printTables(const Session& session, const Prepared& prepared, const driver::RunOutcome& outcome,
+                 const Compared& compared) {
+  const bool color = session.colorOut();
+  term::Table inputs({{"input"}, {"type"}, {"from"}});
+  for (size_t i = 0; i < prepared.inputs.size(); ++i)
+    inputs.add({std::to_string(i), prepared.inputs[i].type().str(), prepared.origins[i]});
+  if (!inputs.empty()) session.print(inputs.str(color) + "\n");
+
+  using term::Align;
+  term::Table results({{"result"},
+                       {"type"},
+                       {"min", Align::right},
+                       {"max", Align::right},
+                       {"mean", Align::right},
+                       {"NaN", Align::right},
+                       {"first values"},
+                       {""}});
+  for (size_t i = 0; i < outcome.results.size(); ++i) {
+    const Array& array = outcome.results[i];
+    const driver::Summary s = driver::summarise(array);
+    const auto shown = [&](double value) { return s.numbers ? term::number(value) : std::string("-"); };
+    std::string note = i < compared.perResult.size() ? verdict(compared.perResult[i], array) : "";
+    if (!note.empty())
+      note = term::styled(compared.perResult[i].passed() ? term::Style::green : term::Style::red, note, color);
+    results.add({std::to_string(i), array.type().str(), shown(s.min), shown(s.max), shown(s.mean),
+                 term::grouped(s.nans), s.first, note});
+  }
+  session.print(results.str(color));
+  for (size_t i = 0; i < compared.perResult.size(); ++i)
+    if (!compared.perResult[i].passed())
+      session.print(
+          fmt::format("\nresult {}: {}\n", i,
+                      driver::describe(compared.perResult[i], outcome.results[i].type(), outcome.results[i].type())));
+  if (!compared.countMismatch.empty()) session.print("\n" + compared.countMismatch + "\n");
+  if (!outcome.log.empty()) {
+    session.print("\nprinted by the kernel:\n");
+    for (const std::string& line : outcome.log) session.print("  " + line + "\n");
+  }
+}
+
+Json json(const Prepared& prepared, const driver::RunOutcome& outcome, const Compared& compared, double seconds) {
+  Json results = Json::array();
+  for (size_t i = 0; i < outcome.results.size(); ++i) {
+    const driver::Summary s = driver::summarise(outcome.results[i]);
+    Json row = driver::toJson(outcome.results[i].type());
+    row["min"] = s.numbers ? driver::numberOrNull(s.min) : Json(nullptr);
+    row["max"] = s.numbers ? driver::numberOrNull(s.max) : Json(nullptr);
+    row["mean"] = s.numbers ? driver::numberOrNull(s.mean) : Json(nullptr);
+    row["nan_count"] = s.nans;
+    if (i < compared.perResult.size()) {
+      const driver::Comparison& c = compared.perResult[i];
+      row["as_expected"] = c.passed();
+      row["max_error"] = c.maxError ? driver::numberOrNull(*c.maxError) : Json(nullptr);
+      row["wrong_elements"] = c.wrong;
+    }
+    results.push_back(std::move(row));
+  }
+  Json inputs = Json::array();
+  for (size_t i = 0; i < prepared.inputs.size(); ++i) {
+    Json row = driver::toJson(prepared.inputs[i].type());
+    row["from"] = prepared.origins[i];
+    inputs.push_back(std::move(row));
+  }
+  return {{"module", prepared.module.path},
+          {"inputs", inputs},
+          {"results", results},
+          {"log", outcome.log},
+          {"findings", driver::toJson(outcome.findings)},
+          {"statistics", driver::toJson(outcome.statistics)},
+          {"seconds", seconds}};
+}
+
+Status writeResults(const std::string& folder, const std::vector<Array>& results) {
+  if (Status status = makeFolder(folder); !status) return status;
+  for (size_t i = 0; i < results.size(); ++i)
+    if (Status status = interop::writeNpy(fmt::format("{}/out{}.npy", folder, i), results[i]); !status) return status;
+  return {};
+}
+
+int run(const Session& session, const Arguments& arguments) {
+  const auto prepared = prepare(arguments.path, arguments.inputs, session.options.values);
+  if (!prepared) return session.refuse(prepared.error());
+  const auto settings = driver::runOptions(session.options.values, prepared->poison);
+  if (!settings) return session.refuse(settings.error());
+  const term::Progress clock;
+  const auto outcome = [&] {
+    term::Ticker ticker("running " + prepared->program().name);
+    return driver::runProgram(prepared->program(), prepared->inputs, *settings);
+  }();
+  if (!outcome) return session.refuse(outcome.error());
+  const double seconds = clock.seconds();
+  const auto compared = compareAll(*prepared, arguments, outcome->results);
+  if (!compared) return session.refuse(compared.error());
+  if (session.json())
+    session.printJson(json(*prepared, *outcome, *compared, seconds));
+  else
+    printTables(session, *prepared, *outcome, *compared);
+  if (!session.json())
+    for (const machine::Finding& f : outcome->findings) session.note("\n" + session.findingText(f, session.colorErr()));
+  if (!arguments.outFolder.empty())
+    if (Status status = writeResults(arguments.outFolder, outcome->results); !status)
+      return session.refuse(status.error());
+  if (!compared->passed()) return kWrongResult;
+  return session.options.values.check && !outcome->findings.empty() ? kRefused : kOk;
+}
+
+}  // namespace
+
+void declareRun(CLI::App& app, Session& session) {
+  auto arguments = std::make_shared<Arguments>();
+  app.add_option("module", arguments->path, "a module, or a folder with case.json")->required()->type_name("PATH");
+  arguments->inputs.declare(app);
+  app.add_option("--out", arguments->outFolder, "write the results there as out0.npy, out1.npy, …")
+      ->type_name("FOLDER");
+  session.addOptions(app, {OptionGroup::run, OptionGroup::check, OptionGroup::output});
+  app.callback([&session, arguments] { session.action = [&session, arguments] { return run(session, *arguments); }; });
+}
+
+}  // namespace smalti::cli

@@ -1,0 +1,91 @@
+#include "driver/cli/Session.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "driver/term/Style.h"
+
+namespace smalti::cli {
+
+int exitCodeFor(const Diagnostic& d) {
+  if (d.code.starts_with("SM10")) return kUsage;
+  return d.code.starts_with("SM90") ? kInternal : kRefused;
+}
+
+bool Session::colorOut() const { return term::wantsColor(options.values.color, STDOUT_FILENO); }
+bool Session::colorErr() const { return term::wantsColor(options.values.color, STDERR_FILENO); }
+
+void Session::addOptions(CLI::App& app, std::initializer_list<OptionGroup> groups,
+                         std::initializer_list<std::string_view> except) {
+  const auto titleOf = [](OptionGroup group) {
+    switch (group) {
+      case OptionGroup::run:
+        return "How kernels run";
+      case OptionGroup::check:
+        return "What is checked";
+      case OptionGroup::cases:
+        return "Many cases";
+      case OptionGroup::output:
+        return "What is printed";
+    }
+    return "";
+  };
+  const auto apply = [this](const OptionRow& row, const std::string& value) {
+    Status status = options.set(row, value, Origin::commandLine, row.flag());
+    if (!status && optionStatus) optionStatus = std::move(status);
+  };
+  for (const OptionRow& row : optionRows()) {
+    if (std::find(groups.begin(), groups.end(), row.group) == groups.end()) continue;
+    if (std::find(except.begin(), except.end(), row.name) != except.end()) continue;
+    CLI::Option* option = nullptr;
+    if (std::holds_alternative<bool Options::*>(row.field)) {
+      option = app.add_flag_function(
+          fmt::format("{},!--no-{}", row.flag(), row.name),
+          [apply, &row](int64_t count) { apply(row, count > 0 ? "on" : "off"); }, std::string(row.help));
+    } else {
+      option = app.add_option_function<std::string>(
+          row.flag(), [apply, &row](const std::string& value) { apply(row, value); }, std::string(row.help));
+      option->type_name(row.choices.empty() ? (std::holds_alternative<int64_t Options::*>(row.field) ? "N" : "NAME")
+                                            : row.allowed());
+    }
+    option->group(titleOf(row.group));
+  }
+}
+
+void Session::print(const std::string& text) const { std::fwrite(text.data(), 1, text.size(), stdout); }
+void Session::printJson(const Json& json) const { print(driver::dump(json, 1) + "\n"); }
+
+void Session::note(const std::string& text) const {
+  std::fflush(stdout);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+int Session::refuse(const Diagnostic& d) const {
+  if (json())
+    printJson({{"error", driver::toJson(d)}});
+  else
+    note(diagnosticText(d, "error", colorErr()));
+  return exitCodeFor(d);
+}
+
+std::string Session::diagnosticText(const Diagnostic& d, const std::string& kind, bool color) const {
+  std::string text = d.str();
+  constexpr std::string_view kPrefix = "error[";
+  if (!text.starts_with(kPrefix)) return text;
+  const size_t end = text.find("]: ");
+  if (end == std::string::npos) return text;
+  const std::string head = fmt::format("{}[{}]", kind, d.code);
+  return term::styled(term::Style::red, head, color) + text.substr(end + 1);
+}
+
+std::string Session::findingText(const machine::Finding& finding, bool color) const {
+  std::string text = diagnosticText(finding.diagnostic, "finding", color);
+  if (finding.count > 1) text += fmt::format("  seen: {} times\n", term::grouped(finding.count));
+  return text;
+}
+
+}  // namespace smalti::cli

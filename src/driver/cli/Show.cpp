@@ -1,0 +1,163 @@
+// smalti show: the IR, the windows, and which block is fetched and written back when.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "driver/RunSettings.h"
+#include "driver/cli/Inputs.h"
+#include "driver/cli/KernelChoice.h"
+#include "driver/cli/KernelView.h"
+#include "driver/cli/ProgramText.h"
+#include "driver/cli/Timeline.h"
+#include "driver/cli/Verbs.h"
+#include "driver/term/Progress.h"
+#include "driver/term/Style.h"
+#include "interop/Interop.h"
+
+namespace smalti::cli {
+namespace {
+
+struct Arguments {
+  std::string path, stage = "all", kernel;
+  int64_t steps = 8;
+  InputArguments inputs;
+  bool wants(std::string_view part) const { return stage == part || (stage == "all" && part != "generic"); }
+};
+
+/// The timeline's operands: inputs then outputs, as the kernel's view names them.
+std::vector<std::string> windowedOperands(const KernelView& view) {
+  std::vector<std::string> names;
+  for (const OperandView& o : view.operands)
+    if (o.role.starts_with("input") || o.role.starts_with("output")) names.push_back(o.role);
+  return names;
+}
+
+term::Table timelineTable(const Timeline::Kernel& kernel, const std::vector<std::string>& names) {
+  const bool cores = std::any_of(kernel.steps.begin(), kernel.steps.end(), [](const auto& s) { return s.core != 0; });
+  std::vector<term::Table::Column> columns{{"step", term::Align::right}, {"grid"}};
+  if (cores) columns.push_back({"core", term::Align::right});
+  for (const std::string& name : names) columns.push_back({name});
+  term::Table table(columns);
+  for (size_t i = 0; i < kernel.steps.size(); ++i) {
+    const TimelineStep& step = kernel.steps[i];
+    std::vector<std::string> row{std::to_string(i), fmt::format("({})", fmt::join(step.gridStep, ", "))};
+    if (cores) row.push_back(std::to_string(step.core));
+    for (int operand = 0; operand < static_cast<int>(names.size()); ++operand) {
+      const auto fetched = step.fetched.find(operand), written = step.writtenBack.find(operand);
+      std::vector<std::string> events;
+      if (fetched != step.fetched.end()) events.push_back("fetch " + fetched->second);
+      if (written != step.writtenBack.end()) events.push_back("write " + written->second);
+      row.push_back(events.empty() ? "·" : fmt::format("{}", fmt::join(events, ", ")));
+    }
+    table.add(std::move(row));
+  }
+  return table;
+}
+
+Json timelineJson(const Timeline::Kernel& kernel, const std::vector<std::string>& names) {
+  Json rows = Json::array();
+  for (const TimelineStep& step : kernel.steps) {
+    Json fetched = Json::object(), written = Json::object();
+    for (const auto& [operand, block] : step.fetched)
+      if (operand < static_cast<int>(names.size())) fetched[names[static_cast<size_t>(operand)]] = block;
+    for (const auto& [operand, block] : step.writtenBack)
+      if (operand < static_cast<int>(names.size())) written[names[static_cast<size_t>(operand)]] = block;
+    rows.push_back({{"grid", step.gridStep}, {"core", step.core}, {"fetched", fetched}, {"written_back", written}});
+  }
+  return rows;
+}
+
+void printWindows(const Session& session, const KernelView& view) {
+  const bool color = session.colorOut();
+  session.print(
+      term::styled(term::Style::bold, "kernel " + view.name, color) +
+      (view.grid.empty() ? ", no grid: whole arrays\n" : fmt::format(", grid {} ({})\n", view.grid, view.semantics)));
+  session.print(operandTable(view).str(color, 2) + "\n");
+}
+
+void printTimeline(const Session& session, const Timeline::Kernel& kernel, const KernelView& view) {
+  const bool hasGrid = !view.grid.empty();
+  if (!hasGrid || kernel.steps.empty()) return;
+  session.print(timelineTable(kernel, windowedOperands(view)).str(session.colorOut(), 2));
+  if (kernel.moreSteps > 0) session.print(fmt::format("  … {} more steps\n", term::grouped(kernel.moreSteps)));
+  session.print("\n");
+}
+
+int show(const Session& session, const Arguments& arguments) {
+  auto loaded = driver::loadModule(arguments.path);
+  if (!loaded) return session.refuse(loaded.error());
+  const bool canRun = loaded->program || !arguments.inputs.outShape.empty();
+  std::optional<Prepared> prepared;
+  if (canRun) {
+    auto ready = prepare(arguments.path, arguments.inputs, session.options.values);
+    if (!ready) return session.refuse(ready.error());
+    prepared = std::move(*ready);
+  }
+  const driver::LoadedModule& module = prepared ? prepared->module : *loaded;
+  if (!arguments.kernel.empty())
+    if (const auto chosen = chooseKernel(module, arguments.kernel); !chosen) return session.refuse(chosen.error());
+
+  Timeline timeline(static_cast<size_t>(arguments.steps));
+  std::optional<Diagnostic> stopped;
+  if (prepared && (arguments.wants("windows") || arguments.wants("timeline"))) {
+    auto settings = driver::runOptions(session.options.values, prepared->poison);
+    if (!settings) return session.refuse(settings.error());
+    settings->observers.push_back(&timeline);
+    term::Ticker ticker("running " + prepared->program().name);
+    const auto outcome = driver::runProgram(prepared->program(), prepared->inputs, *settings);
+    if (!outcome) stopped = outcome.error();
+  }
+
+  Json kernels = Json::array();
+  if (!session.json() && arguments.wants("program") && module.program)
+    session.print(programText(*module.program) + "\n");
+  for (size_t i = 0; i < module.numKernels(); ++i) {
+    const KernelPackage& kernel = *module.kernel(i);
+    if (!arguments.kernel.empty() && arguments.kernel != kernel.name && arguments.kernel != std::to_string(i)) continue;
+    const KernelView view = viewKernel(kernel);
+    const bool generic = arguments.stage == "generic";
+    const std::string text =
+        arguments.wants("kernel") || generic ? interop::exportMosaicText(kernel, generic) : std::string();
+    // Calls inside of functions that are called twice run twice: only a program of one call each has a fixed order.
+    const Timeline::Kernel* steps = i < timeline.kernels().size() && timeline.kernels().size() <= module.numKernels()
+                                        ? &timeline.kernels()[i]
+                                        : nullptr;
+    if (session.json()) {
+      Json row = toJson(view);
+      if (!text.empty()) row["text"] = text;
+      row["steps"] = steps ? timelineJson(*steps, windowedOperands(view)) : Json::array();
+      kernels.push_back(std::move(row));
+      continue;
+    }
+    if (!text.empty()) session.print(text + (text.ends_with('\n') ? "\n" : "\n\n"));
+    if (arguments.wants("windows") || arguments.wants("timeline")) printWindows(session, view);
+    if (steps && (arguments.wants("windows") || arguments.wants("timeline"))) printTimeline(session, *steps, view);
+  }
+  if (session.json()) session.printJson({{"module", module.path}, {"kernels", kernels}});
+  return stopped ? session.refuse(*stopped) : kOk;
+}
+
+}  // namespace
+
+void declareShow(CLI::App& app, Session& session) {
+  auto arguments = std::make_shared<Arguments>();
+  app.add_option("module", arguments->path, "a module, or a folder with case.json")->required()->type_name("PATH");
+  app.add_option("--stage", arguments->stage,
+                 "program: calls and plain array ops; kernel, generic: the kernel's IR; windows: blocks and when they "
+                 "are fetched and written back")
+      ->check(CLI::IsMember({"all", "program", "kernel", "generic", "windows"}))
+      ->type_name("all|program|kernel|generic|windows")
+      ->capture_default_str();
+  app.add_option("--steps", arguments->steps, "grid steps to show")
+      ->check(CLI::Range(0, 1'000'000))
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--kernel", arguments->kernel, "name or number of one kernel")->type_name("KERNEL");
+  arguments->inputs.declare(app);
+  session.addOptions(app, {OptionGroup::run, OptionGroup::output});
+  app.callback([&session, arguments] { session.action = [&session, arguments] { return show(session, *arguments); }; });
+}
+
+}  // namespace smalti::cli

@@ -1,0 +1,41 @@
+// Which block is fetched and written back at which grid step: an observer that keeps the first steps.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "machine/Observer.h"
+
+namespace smalti::cli {
+
+struct TimelineStep {
+  int core = 0;
+  std::vector<int32_t> gridStep;
+  std::map<int, std::string> fetched;  ///< operand → "(0, 1)"
+  std::map<int, std::string> writtenBack;
+};
+
+/// Of device 0. A kernel begins where the last one ended.
+class Timeline : public machine::Observer {
+ public:
+  explicit Timeline(size_t maxSteps) : maxSteps_(maxSteps), kernels_(1) {}
+  void stepBegin(const machine::Actor&) override;
+  void windowFetched(const machine::Actor&, int operand, std::span<const int64_t> block) override;
+  void windowWrittenBack(const machine::Actor&, int operand, std::span<const int64_t> block) override;
+  void kernelEnd(const machine::Actor&) override;
+
+  struct Kernel {
+    std::vector<TimelineStep> steps;
+    int64_t moreSteps = 0;  ///< not kept
+    bool ended = false;
+  };
+  const std::vector<Kernel>& kernels() const { return kernels_; }
+
+ private:
+  TimelineStep* stepOf(const machine::Actor&, bool begin);
+  size_t maxSteps_;
+  std::vector<Kernel> kernels_;
+};
+
+}  // namespace smalti::cli
