@@ -1,0 +1,30 @@
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/MLIRContext.h"
+
+#include "ir/Dialects.h"
+#include "ir/KernelPackage.h"
+#include "ir/Tpu.h"
+
+namespace smalti {
+
+void registerKernelDialects(mlir::DialectRegistry& registry) {
+  registry.insert<tpu::TpuDialect, mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::func::FuncDialect,
+                  mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
+                  mlir::vector::VectorDialect>();
+}
+
+std::shared_ptr<mlir::MLIRContext> makeContext() {
+  mlir::DialectRegistry registry;
+  registerKernelDialects(registry);
+  auto context = std::make_shared<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
+  context->loadAllAvailableDialects();
+  return context;
+}
+
+}  // namespace smalti

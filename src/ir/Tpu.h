@@ -1,0 +1,32 @@
+// The `tpu` dialect: its attributes and types. The ops are in TpuOps.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "mlir/IR/BuiltinAttributeInterfaces.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+
+#include "ir/TpuEnums.h.inc"
+
+#include "ir/TpuBase.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "ir/TpuAttrs.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "ir/TpuTypes.h.inc"
+
+namespace smalti::tpu {
+
+/// Memory space of a memref; vmem where the type does not say. nullopt when it is no attribute of this dialect.
+std::optional<MemorySpace> memorySpaceOf(mlir::MemRefType);
+
+/// What an op of the dialect is that TensorCore kernels do not use ("a SparseCore op"), by name without "tpu.";
+/// nullopt for the ops we have and for names no version of the dialect has.
+std::optional<std::string_view> refusedOpKind(std::string_view mnemonic);
+
+}  // namespace smalti::tpu

@@ -1,0 +1,36 @@
+// The `tpu` dialect and what its op definitions share. One op file per family: each becomes a C++ file of its own,
+// because g++ needs minutes and gigabytes for all of them in one.
+#ifndef SMALTI_TPU_BASE
+#define SMALTI_TPU_BASE
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/BuiltinTypeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Tpu_Dialect : Dialect {
+  let name = "tpu";
+  let cppNamespace = "::smalti::tpu";
+  let summary = "Kernels for one TPU core, as Pallas' Mosaic TPU lowering emits them";
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+  let extraClassDeclaration = [{
+    /// Adds the ops of one family; each is defined beside the family's generated code.
+    void addMxuOps();
+    void addShapeOps();
+    void addElementwiseOps();
+    void addMemoryOps();
+    void addSyncOps();
+    void addDebugOps();
+    void addAttributes();
+    void addTypes();
+    /// Refuses by name the ops of the dialect that TensorCore kernels do not use.
+    std::optional<ParseOpHook> getParseOperationHook(::llvm::StringRef opName) const override;
+  }];
+}
+
+class Tpu_Op<string mnemonic, list<Trait> traits = []> : Op<Tpu_Dialect, mnemonic, traits>;
+
+#endif
