@@ -102,7 +102,8 @@ Liveness::Liveness(mlir::Operation* function) {
   }
   for (mlir::Operation* op : llvm::reverse(order))
     if ((isPure(*op) || isLoad(*op)) && op->getNumRegions() == 0 && op->getNumResults() != 0 &&
-        llvm::all_of(op->getUsers(), [&](mlir::Operation* user) { return dead_.contains(user); }))
+        // A dead load still reads its indices, to check its bounds.
+        llvm::all_of(op->getUsers(), [&](mlir::Operation* user) { return dead_.contains(user) && isPure(*user); }))
       dead_.insert(op);
 }
 
