@@ -1,33 +1,10 @@
-// Source of the loops in Kernels.h, compiled once per instruction set: the including file defines SMALTI_ISA (a
-// namespace), SMALTI_VECTOR_BYTES and SMALTI_KERNEL_ROWS. Includes nothing that defines functions, so that no code for
-// a better instruction set can be shared with the others by the linker.
-#include <cstdint>
-#include <utility>
-
+// Source of the loops in Kernels.h, compiled once per instruction set (see Simd.h); the including file also defines
+// SMALTI_KERNEL_ROWS, the rows of the largest microkernel.
+#include "eval/Simd.h"
 #include "eval/contract/Kernels.h"
 
 namespace smalti::eval::SMALTI_ISA {
 namespace {
-
-constexpr int kLanes = SMALTI_VECTOR_BYTES / 4;
-
-template <class T>
-struct VectorOf {
-  typedef T Type __attribute__((vector_size(SMALTI_VECTOR_BYTES)));
-  typedef T Unaligned __attribute__((vector_size(SMALTI_VECTOR_BYTES), aligned(alignof(T)), may_alias));
-};
-
-template <class T>
-using Vec = typename VectorOf<T>::Type;
-
-template <class T>
-inline Vec<T> load(const T* p) {
-  return *reinterpret_cast<const typename VectorOf<T>::Unaligned*>(p);
-}
-template <class T>
-inline void store(T* p, Vec<T> v) {
-  *reinterpret_cast<typename VectorOf<T>::Unaligned*>(p) = v;
-}
 
 /// Rows of A. Row-major: one pointer for three rows, so that 14 rows need five registers and one stride.
 template <class T, int kRows, bool kRowMajor>
@@ -50,12 +27,6 @@ struct RowsOfA {
     for (const T*& p : at) p += kRowMajor ? n : n * stride;
   }
 };
-
-/// Calls f(std::integral_constant<int, i>) for every i: subscripts of arrays that must live in registers are constants.
-template <class F, int... kI>
-[[gnu::always_inline]] inline void unrolled(F f, std::integer_sequence<int, kI...>) {
-  (f(std::integral_constant<int, kI>()), ...);
-}
 
 template <class T, int kRows, int kVectors, bool kRowMajor>
 void microKernel(int64_t k, const void* aWords, int64_t aStride, const void* bWords, int64_t bStride, void* cWords,

@@ -6,54 +6,16 @@
 #include <cmath>
 #include <limits>
 
+#include "OnEveryIsa.h"
 #include "TestTensor.h"
 #include "eval/FloatFormats.h"
-#include "eval/Isa.h"
 #include "eval/bits/Widen.h"
 
 namespace smalti::eval::test {
 namespace {
 
-/// Runs a test body on each instruction set.
-class ContractOnEveryIsa : public testing::TestWithParam<Isa> {
- protected:
-  void SetUp() override {
-    if (GetParam() > bestIsa()) GTEST_SKIP() << "this processor does not have it";
-    limitIsa(GetParam());
-  }
-  void TearDown() override { limitIsa(Isa::avx512); }
-};
-INSTANTIATE_TEST_SUITE_P(Isa, ContractOnEveryIsa, testing::Values(Isa::baseline, Isa::avx2, Isa::avx512),
-                         [](const auto& info) {
-                           return std::string(info.param == Isa::avx512 ? "Avx512"
-                                              : info.param == Isa::avx2 ? "Avx2"
-                                                                        : "Baseline");
-                         });
-
-double valueAt(const TestTensor& t, int64_t i, bool asUnsigned = false) {
-  const std::byte* p = t.bytes.data() + (t.splat ? 0 : i) * storage_bytes(t.dtype);
-  if (is_float(t.dtype)) {
-    if (t.dtype == DType::f64) return *reinterpret_cast<const double*>(p);
-    float f;
-    floatsToF32(t.dtype, p, &f, 1);
-    return f;
-  }
-  int32_t x;
-  integersToI32(t.dtype, asUnsigned || is_unsigned_integer(t.dtype), p, &x, 1);
-  return x;
-}
-
-TestTensor floats(Random& r, DType t, Shape shape, bool splat = false) {
-  TestTensor out(t, std::move(shape), splat);
-  for (int64_t i = 0; i < out.stored(); ++i) {
-    const float x = r.normal();
-    if (t == DType::f64)
-      out.as<double>()[i] = x;
-    else
-      floatsFromF32(t, &x, out.bytes.data() + i * storage_bytes(t), 1);
-  }
-  return out;
-}
+class ContractOnEveryIsa : public OnEveryIsa {};
+INSTANTIATE_TEST_SUITE_P(Isa, ContractOnEveryIsa, everyIsa(), isaName);
 
 struct Problem {
   DotDims dims() const { return {lc, rc, lf, rf, lb, rb}; }
@@ -150,7 +112,7 @@ Problem matrices(int64_t m, int64_t n, int64_t k, bool lhsTransposed, bool rhsTr
 
 TEST_P(ContractOnEveryIsa, SE4_TransposedOperandsOfAllSizesAroundTheBlocks) {
   Random r(2);
-  const int64_t kSizes[][3] = {{1, 1, 1},    {1, 128, 64},  {128, 1, 64},  {7, 33, 5},   {14, 32, 256}, {15, 31, 257},
+  const int64_t kSizes[][3] = {{1, 1, 1},    {1, 128, 64},  {128, 1, 64},  {7, 33, 5},    {14, 32, 256}, {15, 31, 257},
                                {29, 65, 17}, {128, 128, 8}, {300, 40, 70}, {64, 64, 513}, {8, 1030, 40}, {33, 48, 300}};
   for (const auto& [m, n, k] : kSizes)
     for (int transposed = 0; transposed < 4; ++transposed) {
@@ -182,12 +144,11 @@ TEST_P(ContractOnEveryIsa, SE2_NarrowFloatsAccumulateInF32AndRoundOnce) {
 TEST(Contract, SE2_Bf16ResultIsTheRoundedF32Result) {
   Random r(4);
   const Problem p = matrices(40, 70, 200, false, true);
-  const TestTensor lhs = floats(r, DType::bf16, p.lhs), rhs = floats(r, DType::bf16, p.rhs),
-                   zero32 = [] {
-                     TestTensor z(DType::f32, {40, 70}, true);
-                     z.setBits(0, 0);
-                     return z;
-                   }();
+  const TestTensor lhs = floats(r, DType::bf16, p.lhs), rhs = floats(r, DType::bf16, p.rhs), zero32 = [] {
+    TestTensor z(DType::f32, {40, 70}, true);
+    z.setBits(0, 0);
+    return z;
+  }();
   TestTensor zero16(DType::bf16, {40, 70}, true);
   zero16.setBits(0, 0);
   TestTensor wide(DType::f32, p.out), narrow(DType::bf16, p.out);
@@ -198,19 +159,21 @@ TEST(Contract, SE2_Bf16ResultIsTheRoundedF32Result) {
 
 TEST_P(ContractOnEveryIsa, SE2_IntegersOfAnyMixAccumulateInI32WithWrapAround) {
   Random r(5);
-  constexpr DType kTypes[] = {DType::i2, DType::i4, DType::i8, DType::i16, DType::i32, DType::u4, DType::u8, DType::u16};
+  constexpr DType kTypes[] = {DType::i2,  DType::i4, DType::i8, DType::i16,
+                              DType::i32, DType::u4, DType::u8, DType::u16};
   constexpr DType kResults[] = {DType::i32, DType::i8, DType::i16, DType::u32, DType::i4};
   for (DType lt : kTypes)
     for (DType rt : kTypes)
       for (int trial = 0; trial < 3; ++trial) {
         const bool lhsUnsigned = r.coin(), rhsUnsigned = r.coin();
-        const Problem p = trial < 2 ? matrices(r.in(1, 40), r.in(1, 70), r.in(1, 700), r.coin(), r.coin()) : anyProblem(r, 6);
+        const Problem p =
+            trial < 2 ? matrices(r.in(1, 40), r.in(1, 70), r.in(1, 700), r.coin(), r.coin()) : anyProblem(r, 6);
         const TestTensor lhs = r.tensor(lt, p.lhs, r.in(0, 9) == 0), rhs = r.tensor(rt, p.rhs, r.in(0, 9) == 0);
         const DType ot = kResults[r.in(0, 4)];
         const TestTensor acc = r.tensor(ot, p.out, r.coin());
         TestTensor out(ot, p.out);
-        ASSERT_TRUE(dotGeneral(lhs.in(), rhs.in(), p.dims(), acc.in(), out.out(), DotNumerics::full, lhsUnsigned,
-                               rhsUnsigned));
+        ASSERT_TRUE(
+            dotGeneral(lhs.in(), rhs.in(), p.dims(), acc.in(), out.out(), DotNumerics::full, lhsUnsigned, rhsUnsigned));
         std::vector<uint32_t> sum(out.elements(), 0);
         forEachTerm(p, lhs, rhs, [&](int64_t o, int64_t a, int64_t b) {
           sum[o] += static_cast<uint32_t>(static_cast<int64_t>(valueAt(lhs, a, lhsUnsigned))) *
@@ -260,8 +223,12 @@ TEST_P(ContractOnEveryIsa, NaNAndInfinityStayInTheirRowsAndColumns) {
       TestTensor lhs = floats(r, DType::f32, p.lhs), rhs = floats(r, DType::f32, p.rhs);
       TestTensor acc(DType::f32, p.out, true), out(DType::f32, p.out);
       acc.setBits(0, 0);
-      auto l = [&](int64_t i, int64_t k) -> float& { return lhs.as<float>()[transposed & 1 ? k * 37 + i : i * 50 + k]; };
-      auto q = [&](int64_t k, int64_t j) -> float& { return rhs.as<float>()[transposed & 2 ? j * 50 + k : k * 45 + j]; };
+      auto l = [&](int64_t i, int64_t k) -> float& {
+        return lhs.as<float>()[transposed & 1 ? k * 37 + i : i * 50 + k];
+      };
+      auto q = [&](int64_t k, int64_t j) -> float& {
+        return rhs.as<float>()[transposed & 2 ? j * 50 + k : k * 45 + j];
+      };
       for (int64_t j = 0; j < 45; ++j) q(3, j) = j == 7 ? 0.0f : 1.0f;  // exact in bf16: its lower parts are 0
       l(5, 3) = inf;
       l(6, 3) = -inf;

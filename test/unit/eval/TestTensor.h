@@ -1,12 +1,14 @@
 // Tensors for tests: owned elements, random contents, and index arithmetic written the slow and obvious way.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <random>
 #include <vector>
 
 #include "eval/Tensor.h"
+#include "eval/bits/Widen.h"
 
 namespace smalti::eval::test {
 
@@ -103,5 +105,33 @@ class Random {
  private:
   std::mt19937_64 engine_;
 };
+
+/// An element as a number; integers are read as their dtype says, or as unsigned.
+inline double valueAt(const TestTensor& t, int64_t i, bool asUnsigned = false) {
+  const std::byte* p = t.bytes.data() + (t.splat ? 0 : i) * storage_bytes(t.dtype);
+  if (is_float(t.dtype)) {
+    if (t.dtype == DType::f64) return *reinterpret_cast<const double*>(p);
+    float f;
+    floatsToF32(t.dtype, p, &f, 1);
+    return f;
+  }
+  if (t.dtype == DType::u32) return static_cast<double>(t.bitsAt(i));
+  int32_t x;
+  integersToI32(t.dtype, asUnsigned || is_unsigned_integer(t.dtype), p, &x, 1);
+  return x;
+}
+
+/// Standard normal numbers.
+inline TestTensor floats(Random& r, DType t, Shape shape, bool splat = false) {
+  TestTensor out(t, std::move(shape), splat);
+  for (int64_t i = 0; i < out.stored(); ++i) {
+    const float x = r.normal();
+    if (t == DType::f64)
+      out.as<double>()[i] = x;
+    else
+      floatsFromF32(t, &x, out.bytes.data() + i * storage_bytes(t), 1);
+  }
+  return out;
+}
 
 }  // namespace smalti::eval::test

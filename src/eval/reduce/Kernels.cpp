@@ -1,0 +1,18 @@
+#include "eval/reduce/Kernels.h"
+
+#include "eval/Isa.h"
+
+namespace smalti::eval {
+
+const ReduceKernels& reduceKernels() {
+  switch (isa()) {
+    case Isa::avx512:
+      return avx512::kReduceKernels;
+    case Isa::avx2:
+      return avx2::kReduceKernels;
+    default:
+      return baseline::kReduceKernels;
+  }
+}
+
+}  // namespace smalti::eval

@@ -1,0 +1,11 @@
+// Reductions of 64-bit elements: rare (they do not occur on a TPU), so simple.
+#pragma once
+
+#include "eval/Reduce.h"
+#include "eval/reduce/Layout.h"
+
+namespace smalti::eval {
+
+bool reduce64(ReduceKind kind, const Input& in, const ReduceLayout& layout, const Input& acc, const Output& out);
+
+}  // namespace smalti::eval
