@@ -22,12 +22,12 @@ double fmaRun(int64_t rounds) {
                : "+r"(left)::"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", \
                  "xmm11", "xmm12")
   int64_t left = rounds;
-  if (isa() != Isa::baseline) {
-    if (isa() == Isa::avx512)
+  if (activeIsa() != Isa::baseline) {
+    if (activeIsa() == Isa::avx512)
       SMALTI_FMA_LOOP("zmm");
     else
       SMALTI_FMA_LOOP("ymm");
-    return 2.0 * 12 * (isa() == Isa::avx512 ? 16 : 8) * static_cast<double>(rounds);
+    return 2.0 * 12 * (activeIsa() == Isa::avx512 ? 16 : 8) * static_cast<double>(rounds);
   }
 #endif
   typedef float Vec __attribute__((vector_size(16)));

@@ -1,29 +1,36 @@
 #include "eval/Isa.h"
 
-#include <algorithm>
 #include <atomic>
 
 namespace smalti::eval {
 namespace {
 
-std::atomic<Isa> inUse{bestIsa()};
+Isa bestIsa() {
+  if (isaSupported(Isa::avx512)) return Isa::avx512;
+  return isaSupported(Isa::avx2) ? Isa::avx2 : Isa::baseline;
+}
+
+std::atomic<Isa>& active() {
+  static std::atomic<Isa> isa{bestIsa()};
+  return isa;
+}
 
 }  // namespace
 
-Isa bestIsa() {
+bool isaSupported(Isa isa) {
+  if (isa == Isa::baseline) return true;
 #if defined(__x86_64__)
-  __builtin_cpu_init();
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
-  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  return avx512 ? Isa::avx512 : avx2 ? Isa::avx2 : Isa::baseline;
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") &&
+                    __builtin_cpu_supports("bmi2");
+  if (isa == Isa::avx2) return avx2;
+  return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 #else
-  return Isa::baseline;
+  return false;
 #endif
 }
 
-Isa isa() { return inUse.load(std::memory_order_relaxed); }
-
-void limitIsa(Isa limit) { inUse.store(std::min(limit, bestIsa()), std::memory_order_relaxed); }
+Isa activeIsa() { return active().load(std::memory_order_relaxed); }
+void setActiveIsa(Isa isa) { active().store(isa, std::memory_order_relaxed); }
 
 }  // namespace smalti::eval

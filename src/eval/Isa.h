@@ -8,11 +8,11 @@ namespace smalti::eval {
 /// In rising order; on other architectures than x86-64 there is only `baseline`.
 enum class Isa : uint8_t { baseline, avx2, avx512 };
 
-/// The one in use.
-Isa isa();
-/// What the processor can run.
-Isa bestIsa();
-/// For tests: use no better one than `limit`.
-void limitIsa(Isa limit);
+/// Whether this machine has it.
+bool isaSupported(Isa);
+/// The best one, unless a test has asked for another.
+Isa activeIsa();
+/// For tests: use `isa`, which must be supported.
+void setActiveIsa(Isa isa);
 
 }  // namespace smalti::eval

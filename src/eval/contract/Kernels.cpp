@@ -5,7 +5,7 @@
 namespace smalti::eval {
 
 const ContractKernels& contractKernels() {
-  switch (isa()) {
+  switch (activeIsa()) {
     case Isa::avx512:
       return avx512::kContractKernels;
     case Isa::avx2:

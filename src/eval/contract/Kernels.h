@@ -28,8 +28,6 @@ struct ContractKernels {
   MicroKernelTable f32, u32;
   /// to[p * toStride + j] = from[j * fromStride + p] for j < n, p < k.
   void (*transposeWords)(const Word* from, int64_t fromStride, int64_t n, int64_t k, Word* to, int64_t toStride);
-  /// to[i] = f32 with the upper half from[i].
-  void (*bf16ToF32)(const uint16_t* from, float* to, int64_t n);
   /// Sum of a[i] * b[i].
   float (*dot)(const float* a, const float* b, int64_t n);
 };

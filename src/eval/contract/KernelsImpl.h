@@ -113,11 +113,6 @@ void transposeWords(const Word* from, int64_t fromStride, int64_t n, int64_t k, 
     for (int64_t p = j < wholeN ? wholeK : 0; p < k; ++p) to[p * toStride + j] = from[j * fromStride + p];
 }
 
-void bf16ToF32(const uint16_t* from, float* to, int64_t n) {
-  Word* words = reinterpret_cast<Word*>(to);
-  for (int64_t i = 0; i < n; ++i) words[i] = static_cast<Word>(from[i]) << 16;
-}
-
 float dot(const float* a, const float* b, int64_t n) {
   Vec<float> sums[4] = {};
   int64_t i = 0;
@@ -137,6 +132,6 @@ float dot(const float* a, const float* b, int64_t n) {
 }  // namespace
 
 constinit const ContractKernels kContractKernels = {
-    kLanes, SMALTI_KERNEL_ROWS, microKernels<float>(), microKernels<Word>(), transposeWords, bf16ToF32, dot};
+    kLanes, SMALTI_KERNEL_ROWS, microKernels<float>(), microKernels<Word>(), transposeWords, dot};
 
 }  // namespace smalti::eval::SMALTI_ISA

@@ -1,13 +1,11 @@
 #include "eval/contract/Operand.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 
 #include "eval/FloatFormats.h"
 #include "eval/Shape.h"
-#include "eval/bits/Widen.h"
 
 namespace smalti::eval {
 namespace {
@@ -33,7 +31,14 @@ void gather(const std::byte* from, int64_t stride, int64_t n, std::byte* to) {
 }  // namespace
 
 OperandReader::OperandReader(const Input& in, Arithmetic arithmetic, bool isUnsigned)
-    : data_(in.data), dtype_(in.dtype), arithmetic_(arithmetic), isUnsigned_(isUnsigned), splat_(in.splat) {}
+    : data_(in.data), dtype_(in.dtype), arithmetic_(arithmetic), splat_(in.splat) {
+  const DType target = arithmetic == Arithmetic::i32 ? DType::i32 : DType::f32;
+  const std::string_view name = arithmetic == Arithmetic::f32   ? "arith.extf"
+                                : arithmetic == Arithmetic::i32 ? isUnsigned ? "arith.extui" : "arith.extsi"
+                                : isUnsigned                    ? "arith.uitofp"
+                                                                : "arith.sitofp";
+  convert_ = findConvert(name, in.dtype, target);
+}
 
 const Word* OperandReader::direct(Part part) const {
   if (splat_) return nullptr;
@@ -43,29 +48,15 @@ const Word* OperandReader::direct(Part part) const {
   return same ? reinterpret_cast<const Word*>(data_) : nullptr;
 }
 
-void OperandReader::convert(const std::byte* from, int64_t n, Word* to) const {
-  if (arithmetic_ == Arithmetic::f32) {
-    if (dtype_ == DType::bf16)
-      contractKernels().bf16ToF32(reinterpret_cast<const uint16_t*>(from), reinterpret_cast<float*>(to), n);
-    else
-      floatsToF32(dtype_, from, reinterpret_cast<float*>(to), n);
-    return;
-  }
-  int32_t* ints = reinterpret_cast<int32_t*>(to);
-  integersToI32(dtype_, isUnsigned_, from, ints, n);
-  if (arithmetic_ == Arithmetic::i32) return;
-  for (int64_t i = 0; i < n; ++i) to[i] = std::bit_cast<Word>(static_cast<float>(ints[i]));
-}
-
 void OperandReader::read(int64_t at, int64_t stride, int64_t n, Part part, Word* to) const {
   constexpr int64_t kChunk = 256;
   const int bytes = storage_bytes(dtype_);
   if (splat_) {
     Word word;
-    convert(data_, 1, &word);
+    convert_(data_, &word, 1);
     fill(to, &word, n, sizeof(Word));
   } else if (stride == 1) {
-    convert(data_ + at * bytes, n, to);
+    convert_(data_ + at * bytes, to, n);
   } else {
     std::byte chunk[kChunk * 4];
     for (int64_t i = 0; i < n; i += kChunk) {
@@ -77,7 +68,7 @@ void OperandReader::read(int64_t at, int64_t stride, int64_t n, Part part, Word*
         gather<uint16_t>(from, stride, count, chunk);
       else
         gather<uint32_t>(from, stride, count, chunk);
-      convert(chunk, count, to + i);
+      convert_(chunk, to + i, count);
     }
   }
   if (part == Part::whole || arithmetic_ != Arithmetic::f32) return;

@@ -1,6 +1,7 @@
 // Operands of matrix products as runs of 32-bit words, whatever their dtype, strides and numerics.
 #pragma once
 
+#include "eval/Elementwise.h"
 #include "eval/Tensor.h"
 #include "eval/contract/Kernels.h"
 
@@ -25,12 +26,11 @@ class OperandReader {
   void read(int64_t at, int64_t stride, int64_t n, Part part, Word* to) const;
 
  private:
-  void convert(const std::byte* from, int64_t n, Word* to) const;
-
   const std::byte* data_;
   DType dtype_;
   Arithmetic arithmetic_;
-  bool isUnsigned_, splat_;
+  bool splat_;
+  UnaryKernel convert_;  // elements to words
 };
 
 }  // namespace smalti::eval

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "eval/Elementwise.h"
+#include "eval/Isa.h"
 
 namespace smalti::eval {
 
@@ -84,13 +85,7 @@ namespace avx512 {
 Tables tables();
 }
 
-enum class Isa : uint8_t { baseline, avx2, avx512 };
-/// Whether this build and this machine have it.
-bool isaSupported(Isa);
-/// The widest supported, unless a test has asked for another.
-Isa activeIsa();
-/// For tests: from now on look up kernels of `isa`, which must be supported. Not thread-safe.
-void setActiveIsa(Isa isa);
+/// Of the instruction set in use (eval/Isa.h).
 const Tables& activeTables();
 const Tables& baselineTables();
 

@@ -5,7 +5,7 @@
 namespace smalti::eval {
 
 const ReduceKernels& reduceKernels() {
-  switch (isa()) {
+  switch (activeIsa()) {
     case Isa::avx512:
       return avx512::kReduceKernels;
     case Isa::avx2:

@@ -12,10 +12,13 @@ namespace smalti::eval::test {
 class OnEveryIsa : public testing::TestWithParam<Isa> {
  protected:
   void SetUp() override {
-    if (GetParam() > bestIsa()) GTEST_SKIP() << "this processor does not have it";
-    limitIsa(GetParam());
+    if (!isaSupported(GetParam())) GTEST_SKIP() << "this processor does not have it";
+    setActiveIsa(GetParam());
   }
-  void TearDown() override { limitIsa(Isa::avx512); }
+  void TearDown() override { setActiveIsa(before_); }
+
+ private:
+  const Isa before_ = activeIsa();
 };
 
 inline auto everyIsa() { return testing::Values(Isa::baseline, Isa::avx2, Isa::avx512); }

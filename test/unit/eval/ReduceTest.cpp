@@ -66,6 +66,7 @@ TEST_P(ReduceOnEveryIsa, SumsOfAnyDimsAreAccumulatedInF32AndRoundedOnce) {
       const float ends[] = {static_cast<float>(sum[i] - 2e-6 * size[i]), static_cast<float>(sum[i] + 2e-6 * size[i])};
       TestTensor rounded(t, {2});
       floatsFromF32(t, ends, rounded.bytes.data(), 2);
+      if (std::isnan(valueAt(rounded, 0)) && std::isnan(valueAt(out, i))) continue;  // overflow in f8
       ASSERT_LE(valueAt(rounded, 0), valueAt(out, i)) << name(t) << " " << shape_str(c.shape);
       ASSERT_GE(valueAt(rounded, 1), valueAt(out, i)) << name(t) << " " << shape_str(c.shape);
     }
@@ -222,14 +223,16 @@ TEST(Reduce, AllInstructionSetsGiveTheSameBits) {
     Shape shape{70, 1000};
     for (size_t k = dims.size(); k-- > 0;) shape.erase(shape.begin() + dims[k]);
     std::vector<std::byte> first;
-    for (Isa limit : {Isa::baseline, Isa::avx2, Isa::avx512}) {
-      limitIsa(limit);
+    const Isa before = activeIsa();
+    for (Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512}) {
+      if (!isaSupported(isa)) continue;
+      setActiveIsa(isa);
       TestTensor out(DType::f32, shape);
       ASSERT_TRUE(multiReduce(ReduceKind::add, in.in(), dims, acc.in(), out.out()));
       if (first.empty()) first = out.bytes;
       EXPECT_EQ(out.bytes, first);
     }
-    limitIsa(Isa::avx512);
+    setActiveIsa(before);
   }
 }
 
