@@ -20,10 +20,7 @@ struct Block {
 
 const CodecRow& codecRow(int codec) { return activeTables().codecs.first[codec]; }
 
-template <int op, int codec>
-void unaryThunk(const void* in, void* out, int64_t n) {
-  const UnaryKernel kernel = floatUnaryRow(activeTables(), op)->f32;
-  const CodecRow& narrow = codecRow(codec);
+void runUnary(UnaryKernel kernel, const CodecRow& narrow, const void* in, void* out, int64_t n) {
   const int bytes = storage_bytes(narrow.dtype);
   Block block;
   for (int64_t at = 0; at < n; at += kBlock) {
@@ -34,10 +31,7 @@ void unaryThunk(const void* in, void* out, int64_t n) {
   }
 }
 
-template <int op, int codec>
-void testThunk(const void* in, void* out, int64_t n) {
-  const UnaryKernel kernel = activeTables().floatTest.first[op].f32;
-  const CodecRow& narrow = codecRow(codec);
+void runTest(UnaryKernel kernel, const CodecRow& narrow, const void* in, void* out, int64_t n) {
   const int bytes = storage_bytes(narrow.dtype);
   Block block;
   for (int64_t at = 0; at < n; at += kBlock) {
@@ -47,39 +41,38 @@ void testThunk(const void* in, void* out, int64_t n) {
   }
 }
 
-/// Calls use(a, b, at, count) with both operands as f32, block by block.
-template <class Use>
-void eachBlock(const CodecRow& narrow, const void* a, const void* b, int64_t n, Splat splat, Use use) {
+/// With `toPred` the kernel's results are bytes and go straight to `out`.
+void runBinary(BinaryKernel kernel, const CodecRow& narrow, bool toPred, const void* a, const void* b, void* out,
+               int64_t n, Splat splat) {
   const int bytes = storage_bytes(narrow.dtype);
-  Block left, right;
+  Block left, right, result;
   if (n > 0 && splat == Splat::lhs) narrow.load(a, left.values, 1);
   if (n > 0 && splat == Splat::rhs) narrow.load(b, right.values, 1);
   for (int64_t at = 0; at < n; at += kBlock) {
     const int64_t count = std::min(kBlock, n - at);
     if (splat != Splat::lhs) narrow.load(static_cast<const char*>(a) + at * bytes, left.values, count);
     if (splat != Splat::rhs) narrow.load(static_cast<const char*>(b) + at * bytes, right.values, count);
-    use(left.values, right.values, at, count);
+    kernel(left.values, right.values, toPred ? static_cast<char*>(out) + at : static_cast<void*>(result.values), count,
+           splat);
+    if (!toPred) narrow.store(result.values, static_cast<char*>(out) + at * bytes, count);
   }
 }
 
 template <int op, int codec>
-void binaryThunk(const void* a, const void* b, void* out, int64_t n, Splat splat) {
-  const BinaryKernel kernel = floatBinaryRow(activeTables(), op)->f32;
-  const CodecRow& narrow = codecRow(codec);
-  const int bytes = storage_bytes(narrow.dtype);
-  eachBlock(narrow, a, b, n, splat, [&](const float* x, const float* y, int64_t at, int64_t count) {
-    Block result;
-    kernel(x, y, result.values, count, splat);
-    narrow.store(result.values, static_cast<char*>(out) + at * bytes, count);
-  });
+void unaryThunk(const void* in, void* out, int64_t n) {
+  runUnary(floatUnaryRow(activeTables(), op)->f32, codecRow(codec), in, out, n);
 }
-
+template <int op, int codec>
+void testThunk(const void* in, void* out, int64_t n) {
+  runTest(activeTables().floatTest.first[op].f32, codecRow(codec), in, out, n);
+}
+template <int op, int codec>
+void binaryThunk(const void* a, const void* b, void* out, int64_t n, Splat splat) {
+  runBinary(floatBinaryRow(activeTables(), op)->f32, codecRow(codec), false, a, b, out, n, splat);
+}
 template <int op, int codec>
 void compareThunk(const void* a, const void* b, void* out, int64_t n, Splat splat) {
-  const BinaryKernel kernel = activeTables().floatCompare.first[op].f32;
-  eachBlock(codecRow(codec), a, b, n, splat, [&](const float* x, const float* y, int64_t at, int64_t count) {
-    kernel(x, y, static_cast<char*>(out) + at, count, splat);
-  });
+  runBinary(activeTables().floatCompare.first[op].f32, codecRow(codec), true, a, b, out, n, splat);
 }
 
 template <class Kernel, int ops>

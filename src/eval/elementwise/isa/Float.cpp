@@ -9,13 +9,19 @@ namespace {
 float magnitude(float x) { return floatOf(bitsOf(x) & 0x7fffffff); }
 float withSign(float x, float sign) { return floatOf((bitsOf(x) & 0x7fffffff) | (bitsOf(sign) & 0x80000000)); }
 
-constexpr float kAllIntegersFrom = 8388608.0f;  // 2^23
+/// From 2^23 on every f32 is whole. Adding it makes 1 the last place, so the hardware rounds to whole numbers.
+constexpr float kAllWholeFrom = 8388608.0f;
 
+/// |x| rounded to a whole number, halves to even.
+float wholeMagnitude(float x) {
+  const float m = magnitude(x);
+  const float rounded = (m + kAllWholeFrom) - kAllWholeFrom;
+  return m < kAllWholeFrom ? rounded : m;
+}
 /// x without its fraction; -0 stays.
 float truncated(float x) {
-  const bool hasFraction = magnitude(x) < kAllIntegersFrom;
-  const float y = static_cast<float>(static_cast<int32_t>(hasFraction ? x : 0.0f));
-  return hasFraction ? withSign(y, x) : x;
+  const float whole = wholeMagnitude(x);
+  return withSign(whole > magnitude(x) ? whole - 1.0f : whole, x);
 }
 
 struct Add {
@@ -90,15 +96,11 @@ struct Round {
   static float apply(float x) {
     const float t = truncated(x);
     const float away = magnitude(x - t) >= 0.5f ? 1.0f : 0.0f;
-    return magnitude(x) < kAllIntegersFrom ? withSign(magnitude(t) + away, x) : x;
+    return withSign(magnitude(t) + away, x);
   }
 };
-/// Halves go to the even neighbour, by the hardware's rounding of a sum whose last place is 1.
 struct RoundEven {
-  static float apply(float x) {
-    const float r = (magnitude(x) + kAllIntegersFrom) - kAllIntegersFrom;
-    return magnitude(x) < kAllIntegersFrom ? withSign(r, x) : x;
-  }
+  static float apply(float x) { return withSign(wholeMagnitude(x), x); }
 };
 struct SquareRoot {
   static float apply(float x) { return __builtin_sqrtf(x); }

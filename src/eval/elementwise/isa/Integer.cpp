@@ -152,8 +152,12 @@ struct CountOnes {
 template <class W>
 struct CountLeadingZeros {
   static U<W> apply(U<W> a) {
-    U<W> filled = a;
-    for (int k = 1; k < W::kBits; k *= 2) filled |= filled >> k;
+    U<W> filled = a | (a >> 1);  // below the first one, all ones
+    filled |= filled >> 2;
+    filled |= filled >> 4;
+    if constexpr (W::kBits > 8) filled |= filled >> 8;
+    if constexpr (W::kBits > 16) filled |= filled >> 16;
+    if constexpr (W::kBits > 32) filled |= filled >> 32;
     return static_cast<U<W>>(W::kBits - countOnes<W>(filled));
   }
 };

@@ -1,4 +1,5 @@
-// From a functor, a template over the width, to its row.
+// From a functor, a template over the width, to its row. The tables of newer instruction sets have the widths from 8 to
+// 32 bits only; the others fall back to the baseline's.
 #pragma once
 
 #include "eval/elementwise/Tables.h"
@@ -7,51 +8,43 @@
 
 namespace smalti::eval::SMALTI_ISA {
 
+#ifdef SMALTI_ISA_BASELINE
+#define SMALTI_RARE(kernel) kernel
+#else
+#define SMALTI_RARE(kernel) nullptr
+#endif
+
+template <template <class> class Op, class W>
+constexpr UnaryKernel intUnary = unaryLoop<W, W, Op<W>>;
+template <template <class> class Op, class W>
+constexpr BinaryKernel intBinary = binaryLoopCompact<W, W, Op<W>>;
+template <template <class> class Op, class W>
+constexpr BinaryKernel intCompare = binaryLoopCompact<W, Pred, Op<W>>;
+
 template <template <class> class Op>
 constexpr IntUnaryRow intUnaryRow(std::string_view name) {
-#ifdef SMALTI_ISA_BASELINE
   return {name,
-          {unaryLoop<IntPred, IntPred, Op<IntPred>>, unaryLoop<IntI2, IntI2, Op<IntI2>>,
-           unaryLoop<IntU2, IntU2, Op<IntU2>>, unaryLoop<IntI4, IntI4, Op<IntI4>>, unaryLoop<IntU4, IntU4, Op<IntU4>>,
-           unaryLoop<IntW8, IntW8, Op<IntW8>>, unaryLoop<IntW16, IntW16, Op<IntW16>>,
-           unaryLoop<IntW32, IntW32, Op<IntW32>>, unaryLoop<IntW64, IntW64, Op<IntW64>>}};
-#else
-  return {
-      name,
-      {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, unaryLoop<IntW32, IntW32, Op<IntW32>>, nullptr}};
-#endif
+          {SMALTI_RARE((intUnary<Op, IntPred>)), SMALTI_RARE((intUnary<Op, IntI2>)), SMALTI_RARE((intUnary<Op, IntU2>)),
+           SMALTI_RARE((intUnary<Op, IntI4>)), SMALTI_RARE((intUnary<Op, IntU4>)), intUnary<Op, IntW8>,
+           intUnary<Op, IntW16>, intUnary<Op, IntW32>, SMALTI_RARE((intUnary<Op, IntW64>))}};
 }
 
 template <template <class> class Op>
 constexpr IntBinaryRow intBinaryRow(std::string_view name) {
-#ifdef SMALTI_ISA_BASELINE
-  return {name,
-          {binaryLoopCompact<IntPred, IntPred, Op<IntPred>>, binaryLoopCompact<IntI2, IntI2, Op<IntI2>>,
-           binaryLoopCompact<IntU2, IntU2, Op<IntU2>>, binaryLoopCompact<IntI4, IntI4, Op<IntI4>>,
-           binaryLoopCompact<IntU4, IntU4, Op<IntU4>>, binaryLoopCompact<IntW8, IntW8, Op<IntW8>>,
-           binaryLoopCompact<IntW16, IntW16, Op<IntW16>>, binaryLoop<IntW32, IntW32, Op<IntW32>>,
-           binaryLoopCompact<IntW64, IntW64, Op<IntW64>>}};
-#else
   return {
       name,
-      {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, binaryLoop<IntW32, IntW32, Op<IntW32>>, nullptr}};
-#endif
+      {SMALTI_RARE((intBinary<Op, IntPred>)), SMALTI_RARE((intBinary<Op, IntI2>)), SMALTI_RARE((intBinary<Op, IntU2>)),
+       SMALTI_RARE((intBinary<Op, IntI4>)), SMALTI_RARE((intBinary<Op, IntU4>)), intBinary<Op, IntW8>,
+       intBinary<Op, IntW16>, binaryLoop<IntW32, IntW32, Op<IntW32>>, SMALTI_RARE((intBinary<Op, IntW64>))}};
 }
 
 template <template <class> class Op>
 constexpr IntBinaryRow intCompareRow(std::string_view name) {
-#ifdef SMALTI_ISA_BASELINE
   return {name,
-          {binaryLoopCompact<IntPred, Pred, Op<IntPred>>, binaryLoopCompact<IntI2, Pred, Op<IntI2>>,
-           binaryLoopCompact<IntU2, Pred, Op<IntU2>>, binaryLoopCompact<IntI4, Pred, Op<IntI4>>,
-           binaryLoopCompact<IntU4, Pred, Op<IntU4>>, binaryLoopCompact<IntW8, Pred, Op<IntW8>>,
-           binaryLoopCompact<IntW16, Pred, Op<IntW16>>, binaryLoop<IntW32, Pred, Op<IntW32>>,
-           binaryLoopCompact<IntW64, Pred, Op<IntW64>>}};
-#else
-  return {
-      name,
-      {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, binaryLoop<IntW32, Pred, Op<IntW32>>, nullptr}};
-#endif
+          {SMALTI_RARE((intCompare<Op, IntPred>)), SMALTI_RARE((intCompare<Op, IntI2>)),
+           SMALTI_RARE((intCompare<Op, IntU2>)), SMALTI_RARE((intCompare<Op, IntI4>)),
+           SMALTI_RARE((intCompare<Op, IntU4>)), intCompare<Op, IntW8>, intCompare<Op, IntW16>,
+           binaryLoop<IntW32, Pred, Op<IntW32>>, SMALTI_RARE((intCompare<Op, IntW64>))}};
 }
 
 }  // namespace smalti::eval::SMALTI_ISA

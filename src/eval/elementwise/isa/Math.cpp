@@ -51,14 +51,11 @@ void binary(const void* a, const void* b, void* out, int64_t n, Splat splat) {
   };
 
 SMALTI_UNARY(Acos, acos, u10)
-SMALTI_UNARY(Acosh, acosh, u10)
 SMALTI_UNARY(Asin, asin, u10)
-SMALTI_UNARY(Asinh, asinh, u10)
 SMALTI_UNARY(Atan, atan, u10)
 SMALTI_UNARY(Atanh, atanh, u10)
 SMALTI_UNARY(Cbrt, cbrt, u10)
 SMALTI_UNARY(Cos, cos, u10)
-SMALTI_UNARY(Cosh, cosh, u10)
 SMALTI_UNARY(Erf, erf, u10)
 SMALTI_UNARY(Erfc, erfc, u15)
 SMALTI_UNARY(Exp, exp, u10)
@@ -66,14 +63,48 @@ SMALTI_UNARY(Exp2, exp2, u10)
 SMALTI_UNARY(Expm1, expm1, u10)
 SMALTI_UNARY(Log, log, u10)
 SMALTI_UNARY(Log10, log10, u10)
-SMALTI_UNARY(Log1p, log1p, u10)
 SMALTI_UNARY(Log2, log2, u10)
 SMALTI_UNARY(Sin, sin, u10)
-SMALTI_UNARY(Sinh, sinh, u10)
 SMALTI_UNARY(Tan, tan, u10)
 SMALTI_UNARY(Tanh, tanh, u10)
 SMALTI_BINARY(Atan2, atan2, u10)
 SMALTI_BINARY(Pow, pow, u10)
+
+// Where SLEEF 3.5 overflows too early.
+
+Vec magnitude(Vec x) { return x < spread(0.0f) ? -x : x; }
+
+/// log(2x) where x² would overflow.
+Vec logOfTwice(Vec x) { return Log::apply(x) + spread(0.69314718f); }
+/// exp(x) / 2 where exp(x) would overflow: x is near 88, so x - 2 is exact.
+Vec halfOfExp(Vec x) { return Exp::apply(x - spread(2.0f)) * spread(3.6945280f); }
+
+struct Acosh {
+  static Vec apply(Vec x) { return x > spread(1e18f) ? logOfTwice(x) : SMALTI_SLEEF(acosh, u10)(x); }
+};
+struct Asinh {
+  static Vec apply(Vec x) {
+    const Vec large = logOfTwice(magnitude(x));
+    return magnitude(x) > spread(1e18f) ? (x < spread(0.0f) ? -large : large) : SMALTI_SLEEF(asinh, u10)(x);
+  }
+};
+struct Cosh {
+  static Vec apply(Vec x) {
+    return magnitude(x) > spread(88.0f) ? halfOfExp(magnitude(x)) : SMALTI_SLEEF(cosh, u10)(x);
+  }
+};
+struct Sinh {
+  static Vec apply(Vec x) {
+    const Vec large = halfOfExp(magnitude(x));
+    return magnitude(x) > spread(88.0f) ? (x < spread(0.0f) ? -large : large) : SMALTI_SLEEF(sinh, u10)(x);
+  }
+};
+struct Log1p {
+  static Vec apply(Vec x) {
+    const Vec r = SMALTI_SLEEF(log1p, u10)(x > spread(1e38f) ? x * spread(0.25f) : x);
+    return x > spread(1e38f) ? r + spread(1.3862944f) : r;
+  }
+};
 
 constexpr UnaryRow kUnary[] = {
     {"math.acos", unary<Acos>},   {"math.acosh", unary<Acosh>}, {"math.asin", unary<Asin>},
@@ -95,23 +126,26 @@ void remainder(const void* a, const void* b, void* out, int64_t n, Splat splat) 
   const bool xSplat = splat == Splat::lhs, ySplat = splat == Splat::rhs;
   const float left = n > 0 ? x[0] : 0, right = n > 0 ? y[0] : 0;
   constexpr int64_t kBlock = 64;
-  constexpr double kLargest = __FLT_MAX__;
-  float dividend[kBlock], divisor[kBlock];
+  constexpr double kTooLarge = 536870912.0, kLargest = __FLT_MAX__;
+  constexpr double kWhole = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to a whole number
+  float dividend[kBlock], divisor[kBlock], result[kBlock];
   for (int64_t at = 0; at < n; at += kBlock) {
     const int64_t count = n - at < kBlock ? n - at : kBlock;
+    for (int64_t i = 0; i < kBlock; ++i) dividend[i] = divisor[i] = 1.0f;
     for (int64_t i = 0; i < count; ++i) dividend[i] = xSplat ? left : x[at + i];
     for (int64_t i = 0; i < count; ++i) divisor[i] = ySplat ? right : y[at + i];
-    int hard = 0;
-    for (int64_t i = 0; i < count; ++i) {
+    int64_t hard = 0;
+    for (int64_t i = 0; i < kBlock; ++i) {
       const double p = dividend[i], q = divisor[i];
-      const double quotient = p / q;
-      const bool easy = (__builtin_fabs(quotient) < 536870912.0) & (__builtin_fabs(q) <= kLargest);
-      hard |= !easy;
-      const double whole = static_cast<double>(static_cast<int32_t>(easy ? quotient : 0.0));
-      z[at + i] = static_cast<float>(__builtin_copysign(p - whole * q, p));
+      const double quotient = __builtin_fabs(p / q);
+      hard += (quotient < kTooLarge ? 0 : 1) + (__builtin_fabs(q) <= kLargest ? 0 : 1);
+      const double nearest = (quotient + kWhole) - kWhole;
+      const double whole = nearest - (nearest > quotient ? 1.0 : 0.0);
+      result[i] = static_cast<float>(__builtin_copysign(__builtin_fabs(p) - whole * __builtin_fabs(q), p));
     }
-    if (!hard) continue;
-    for (int64_t i = 0; i < count; ++i) z[at + i] = __builtin_fmodf(dividend[i], divisor[i]);
+    if (hard)
+      for (int64_t i = 0; i < count; ++i) result[i] = __builtin_fmodf(dividend[i], divisor[i]);
+    for (int64_t i = 0; i < count; ++i) z[at + i] = result[i];
   }
 }
 
