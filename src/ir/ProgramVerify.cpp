@@ -45,6 +45,7 @@ class Verifier {
 
  private:
   void report(std::string code, std::string message, SourcePlace place, std::string help) {
+    ++numFound_;
     if (found_.size() >= kMaxReported) return;
     found_.push_back(
         {.code = std::move(code), .message = std::move(message), .place = std::move(place), .help = std::move(help)});
@@ -113,7 +114,9 @@ class Verifier {
       }
     for (const ValueId v : op.results)
       if (v < 0 || v >= static_cast<ValueId>(ever_.size()) || ever_[v]) return define(v, op.place);
+    const int64_t before = numFound_;
     for (const Block& block : op.regions) checkBlock(op, block);
+    if (numFound_ > before) return false;
     for (const ValueId v : op.results) define(v, op.place);
     if (op.name == "kernel_call") {
       checkKernelCall(op);
@@ -184,6 +187,12 @@ class Verifier {
     checkTypes(op, op.results, callee->resultTypes, "result");
   }
 
+  static bool isManual(const Op& op, const std::string& axis) {
+    const Attribute* a = op.find("manual_axes");
+    const auto* axes = a ? std::get_if<std::vector<std::string>>(a) : nullptr;
+    return axes && std::find(axes->begin(), axes->end(), axis) != axes->end();
+  }
+
   void checkManual(const Op& op) {
     if (op.regions.size() != 1) return wrongTypes(op, "has not one region");
     const Block& body = op.regions[0];
@@ -212,10 +221,14 @@ class Verifier {
                       op.place, "give each dimension its axes");
       std::set<std::string> used;
       for (size_t d = 0; mesh && d < part.shape.size(); ++d) {
-        const int64_t parts = numParts(*mesh, sharding.dims[d]);
-        for (const std::string& axis : sharding.dims[d])
+        // Axes that are not manual here are split by someone else, later.
+        std::vector<std::string> manual;
+        for (const std::string& axis : sharding.dims[d]) {
+          if (isManual(op, axis) || numParts(*mesh, {axis}) == 0) manual.push_back(axis);
           if (!used.insert(axis).second)
             return report("SM2013", fmt::format("axis '{}' splits an array twice", axis), op.place, "use it once");
+        }
+        const int64_t parts = numParts(*mesh, manual);
         if (parts == 0 || part.shape[d] % parts != 0)
           return report("SM2013", fmt::format("dimension {} of {} cannot be split over its mesh axes", d, part.str()),
                         op.place, parts == 0 ? "use axes of the mesh" : fmt::format("use a multiple of {}", parts));
@@ -257,6 +270,7 @@ class Verifier {
   std::vector<bool> defined_, ever_;  ///< by value: visible here; defined anywhere in this function
   std::vector<ValueId> inScope_;      ///< the visible ones, in order
   std::vector<Diagnostic> found_;
+  int64_t numFound_ = 0;  ///< those not kept included
 };
 
 }  // namespace

@@ -1,0 +1,160 @@
+// sdy.manual_computation: each device runs the body on its part of the global arrays.
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "driver/program/ProgramRunner.h"
+#include "eval/Shape.h"
+
+namespace smalti::driver {
+namespace {
+
+using Coordinates = std::map<std::string, int64_t>;
+
+/// Where a device's part starts, and how large it is. Axes that are not in `at` do not split.
+struct Part {
+  Shape starts, shape;
+};
+Part partFor(const Shape& global, const Sharding& sharding, const Mesh& mesh, const Coordinates& at) {
+  Part part{Shape(global.size(), 0), global};
+  for (size_t d = 0; d < global.size() && d < sharding.dims.size(); ++d) {
+    int64_t parts = 1, index = 0;
+    for (const std::string& axis : sharding.dims[d]) {
+      const auto found = at.find(axis);
+      if (found == at.end()) continue;
+      const int64_t size = numParts(mesh, {axis});
+      index = index * size + found->second;
+      parts *= size;
+    }
+    part.shape[d] = global[d] / parts;
+    part.starts[d] = index * part.shape[d];
+  }
+  return part;
+}
+
+std::vector<int64_t> rowMajorStrides(const Shape& shape) {
+  std::vector<int64_t> strides(shape.size(), 1);
+  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
+int64_t offsetOf(const Shape& starts, const std::vector<int64_t>& strides) {
+  int64_t offset = 0;
+  for (size_t d = 0; d < starts.size(); ++d) offset += starts[d] * strides[d];
+  return offset;
+}
+
+/// A device as people read it: "(x=0, y=1)".
+std::string coordinatesStr(const Coordinates& at) {
+  std::vector<std::string> parts;
+  for (const auto& [axis, value] : at) parts.push_back(fmt::format("{}={}", axis, value));
+  return fmt::format("({})", fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+Result<Array> partOf(const Array& global, const Sharding& sharding, const Mesh& mesh, const Coordinates& at) {
+  const Part part = partFor(global.shape(), sharding, mesh, at);
+  if (part.shape == global.shape()) return global;
+  auto local = Array::allocate({global.dtype(), part.shape});
+  if (local && local->elements() > 0)
+    eval::slice({global.data(), global.dtype(), global.shape()}, part.starts,
+                std::vector<int64_t>(part.shape.size(), 1), {local->data(), local->dtype(), local->shape()});
+  return local;
+}
+
+Status ProgramRunner::runManual(const Function& f, const Op& op, Lanes lanes) {
+  const auto& inShardings = std::get<std::vector<Sharding>>(*op.find("in_shardings"));
+  const auto& outShardings = std::get<std::vector<Sharding>>(*op.find("out_shardings"));
+  const auto& manualAxes = std::get<std::vector<std::string>>(*op.find("manual_axes"));
+  const Mesh* mesh = nullptr;
+  for (const auto* shardings : {&inShardings, &outShardings})
+    for (const Sharding& s : *shardings)
+      if (!mesh) mesh = program_.findMesh(s.mesh);
+  if (!mesh) mesh = program_.meshes.empty() ? nullptr : &program_.meshes.front();
+  static const Mesh kNoMesh;
+  if (!mesh) mesh = &kNoMesh;
+
+  // Each device of the enclosing computation becomes one for every position over the new axes, in the mesh's order.
+  std::vector<Lane> inner;
+  std::vector<size_t> outerOf;
+  for (size_t l = 0; l < lanes.size(); ++l) {
+    std::vector<Coordinates> positions{lanes[l]->coordinates};
+    for (const auto& axis : mesh->axes) {
+      if (std::find(manualAxes.begin(), manualAxes.end(), axis.name) == manualAxes.end()) continue;
+      std::vector<Coordinates> finer;
+      for (const Coordinates& p : positions)
+        for (int64_t i = 0; i < axis.size; ++i) (finer.emplace_back(p))[axis.name] = i;
+      positions = std::move(finer);
+    }
+    for (Coordinates& p : positions) {
+      Lane lane;
+      for (const auto& axis : mesh->axes)
+        lane.device = lane.device * axis.size + (p.contains(axis.name) ? p[axis.name] : 0);
+      lane.coordinates = std::move(p);
+      lane.values = lanes[l]->values;  // the body may use values from outside; they share memory
+      inner.push_back(std::move(lane));
+      outerOf.push_back(l);
+    }
+  }
+  std::vector<size_t> order(inner.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return inner[a].device < inner[b].device; });
+
+  std::vector<Lane*> pointers;
+  std::vector<std::vector<Array>> arguments;
+  for (const size_t i : order) {
+    pointers.push_back(&inner[i]);
+    auto& list = arguments.emplace_back();
+    for (size_t k = 0; k < op.operands.size(); ++k) {
+      auto part = partOf(lanes[outerOf[i]]->values[op.operands[k]], inShardings[k], *mesh, inner[i].coordinates);
+      if (!part) return fail(std::move(part.error()));
+      list.push_back(std::move(*part));
+    }
+  }
+  const size_t outerLanes = std::exchange(allLanes_, static_cast<size_t>(mesh->numDevices()));
+  auto results = runBlock(f, op.regions[0], pointers, std::move(arguments));
+  allLanes_ = outerLanes;
+  if (!results) return fail(std::move(results.error()));
+
+  for (size_t r = 0; r < op.results.size(); ++r) {
+    const ArrayType& type = f.values[op.results[r]];
+    const int bytes = storage_bytes(type.dtype);
+    for (size_t l = 0; l < lanes.size(); ++l) {
+      auto global = Array::allocate(type);
+      if (!global) return fail(std::move(global.error()));
+      const auto strides = rowMajorStrides(type.shape);
+      std::map<Shape, size_t> first;  // part's start → the device that wrote it
+      for (size_t p = 0; p < order.size(); ++p) {
+        const size_t i = order[p];
+        if (outerOf[i] != l) continue;
+        const Part part = partFor(type.shape, outShardings[r], *mesh, inner[i].coordinates);
+        const Array& local = (*results)[p][r];
+        const auto [seen, isNew] = first.emplace(part.starts, p);
+        if (!isNew) {
+          const Array& other = (*results)[seen->second][r];
+          if (local.bytes() > 0 && std::memcmp(local.data(), other.data(), local.bytes()) != 0)
+            return fail({.code = "SM5003",
+                         .message = fmt::format("result {} of a shard_map must be equal on devices that hold the same "
+                                                "part of it, but is not",
+                                                r),
+                         .place = op.place,
+                         .have = fmt::format("different elements on devices {} and {}",
+                                             coordinatesStr(inner[order[seen->second]].coordinates),
+                                             coordinatesStr(inner[i].coordinates)),
+                         .help = "name in out_specs every mesh axis over which the result differs"});
+          continue;
+        }
+        if (local.elements() > 0)
+          eval::copyStrided(local.data(), rowMajorStrides(local.shape()),
+                            global->data() + offsetOf(part.starts, strides) * bytes, strides, local.shape(), bytes);
+      }
+      lanes[l]->values[op.results[r]] = std::move(*global);
+    }
+  }
+  return {};
+}
+
+}  // namespace smalti::driver

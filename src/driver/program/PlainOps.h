@@ -1,0 +1,61 @@
+// Plain array ops on one device: the op's name → the function that computes it with src/eval.
+// Adding an op: its row in src/ir/PlainOps.cpp (name and types) and one row here (PlainOps*.cpp).
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "eval/Tensor.h"
+#include "ir/PlainOps.h"
+#include "machine/Machine.h"
+
+namespace smalti::driver {
+
+/// One op to compute.
+struct PlainCall {
+  const Op& op;
+  const Function& function;
+  std::vector<Array>& operands;  ///< the evaluator may reuse the memory of those that are `unique()`
+  std::span<const ArrayType> results;
+  int64_t device = 0;
+  machine::Numerics numerics = machine::Numerics::f32;
+  /// Values of enclosing blocks that a region uses.
+  std::function<const Array&(ValueId)> outer = {};
+
+  TypedOp typed() const { return {op, function}; }
+};
+using PlainResults = Result<std::vector<Array>>;
+using PlainEvaluator = PlainResults (*)(PlainCall&);
+
+struct EvaluatorRow {
+  std::string_view op;
+  PlainEvaluator evaluate;
+};
+
+/// nullptr: an op that the runner handles itself (calls, control flow, kernels).
+PlainEvaluator findEvaluator(std::string_view op);
+
+// One table per family.
+std::span<const EvaluatorRow> elementwiseEvaluators();
+std::span<const EvaluatorRow> shapeEvaluators();
+std::span<const EvaluatorRow> contractEvaluators();
+
+/// Runs a block of scalar ops on whole arrays of `shape` at once: every scalar stands for one element of each.
+PlainResults runLifted(const PlainCall& call, const Block& block, std::vector<Array> arguments, const Shape& shape);
+
+// Shared pieces.
+eval::Input in(const Array&);
+eval::Output out(Array&);
+/// A result of the call's type: the memory of an operand of that size that nobody else uses, else new memory.
+Result<Array> resultArray(PlainCall&, int result = 0, bool reuse = false);
+Diagnostic noEvaluation(const PlainCall&, DType);
+inline PlainResults one(Array array) {
+  std::vector<Array> results;
+  results.push_back(std::move(array));
+  return results;
+}
+
+}  // namespace smalti::driver

@@ -1,0 +1,142 @@
+// Ops whose elements depend on many elements: matrix products and reductions.
+#include <algorithm>
+#include <array>
+
+#include "driver/program/PlainOps.h"
+#include "eval/Contract.h"
+#include "eval/Reduce.h"
+#include "eval/Shape.h"
+
+namespace smalti::driver {
+namespace {
+
+/// How many passes of bf16 the TPU makes for the op's precision.
+eval::DotNumerics dotNumerics(const PlainCall& call) {
+  if (call.numerics != machine::Numerics::tpu) return eval::DotNumerics::full;
+  const Attribute* config = call.op.find("precision_config");
+  const auto* precisions = config ? std::get_if<std::vector<std::string>>(config) : nullptr;
+  eval::DotNumerics numerics = eval::DotNumerics::bf16x1;
+  if (precisions)
+    for (const std::string& p : *precisions) {
+      if (p == "HIGHEST") numerics = eval::DotNumerics::bf16x6;
+      if (p == "HIGH" && numerics == eval::DotNumerics::bf16x1) numerics = eval::DotNumerics::bf16x3;
+    }
+  return numerics;
+}
+
+std::vector<int64_t> freeDims(size_t rank, std::span<const int64_t> batch, std::span<const int64_t> contracting) {
+  std::vector<int64_t> dims;
+  for (int64_t d = 0; d < static_cast<int64_t>(rank); ++d)
+    if (std::find(batch.begin(), batch.end(), d) == batch.end() &&
+        std::find(contracting.begin(), contracting.end(), d) == contracting.end())
+      dims.push_back(d);
+  return dims;
+}
+
+PlainResults dotGeneral(PlainCall& call) {
+  const Array &lhs = call.operands[0], &rhs = call.operands[1];
+  const ArrayType& type = call.results[0];
+  const TypedOp op = call.typed();
+  const auto lb = op.integers("lhs_batching_dimensions"), rb = op.integers("rhs_batching_dimensions");
+  const auto lc = op.integers("lhs_contracting_dimensions"), rc = op.integers("rhs_contracting_dimensions");
+  const auto lf = freeDims(lhs.shape().size(), lb, lc), rf = freeDims(rhs.shape().size(), rb, rc);
+  auto product = Array::allocate(type);
+  if (!product) return fail(std::move(product.error()));
+  const int64_t zero = 0;
+  const DType accumulator = type.dtype == DType::f64 ? DType::f64 : is_float(type.dtype) ? DType::f32 : DType::i32;
+  const eval::Input acc{reinterpret_cast<const std::byte*>(&zero), accumulator, product->shape(), true};
+  if (product->elements() > 0 &&
+      !eval::dotGeneral(in(lhs), in(rhs), {lc, rc, lf, rf, lb, rb}, acc, out(*product), dotNumerics(call),
+                        is_unsigned_integer(lhs.dtype()), is_unsigned_integer(rhs.dtype())))
+    return fail(noEvaluation(call, lhs.dtype()));
+  return one(std::move(*product));
+}
+
+/// The kind of a reducer that is one op of its two arguments.
+std::optional<eval::ReduceKind> reduceKind(const Block& block, DType t) {
+  if (block.arguments.size() != 2 || block.ops.size() != 2 || block.ops[1].name != "return") return std::nullopt;
+  const Op& op = block.ops[0];
+  const auto& [a, b] = std::pair{block.arguments[0], block.arguments[1]};
+  if (op.operands != std::vector{a, b} && op.operands != std::vector{b, a}) return std::nullopt;
+  if (op.results != block.ops[1].operands) return std::nullopt;
+  using enum eval::ReduceKind;
+  const bool floats = is_float(t), isUnsigned = is_unsigned_integer(t) || t == DType::pred;
+  if (t == DType::pred && op.name != "and" && op.name != "or" && op.name != "xor") return std::nullopt;
+  if (op.name == "add") return add;
+  if (op.name == "multiply") return mul;
+  if (op.name == "maximum") return floats ? maximumf : isUnsigned ? maxui : maxsi;
+  if (op.name == "minimum") return floats ? minimumf : isUnsigned ? minui : minsi;
+  if (op.name == "and" && !floats) return andi;
+  if (op.name == "or" && !floats) return ori;
+  if (op.name == "xor" && !floats) return xori;
+  return std::nullopt;
+}
+
+/// Any reducer: element by element along the reduced dimensions, for all results at once.
+PlainResults reduceInOrder(PlainCall& call, std::span<const int64_t> dims) {
+  const size_t n = call.results.size();
+  const Shape& shape = call.operands[0].shape();
+  const Shape outShape = call.results[0].shape;
+  // Reduced dimensions first: then each step is one contiguous slab.
+  std::vector<int64_t> permutation(dims.begin(), dims.end());
+  int64_t steps = 1;
+  for (const int64_t d : dims) steps *= shape[d];
+  for (const int64_t d : freeDims(shape.size(), dims, {})) permutation.push_back(d);
+  Shape moved;
+  for (const int64_t d : permutation) moved.push_back(shape[d]);
+
+  std::vector<Array> slabs, accumulators;
+  for (size_t i = 0; i < n; ++i) {
+    auto slab = Array::allocate({call.operands[i].dtype(), moved});
+    auto accumulator = Array::allocate(call.results[i]);
+    if (!slab || !accumulator) return fail(std::move(slab ? accumulator.error() : slab.error()));
+    if (slab->elements() > 0) eval::transpose(in(call.operands[i]), permutation, out(*slab));
+    eval::fill(accumulator->data(), call.operands[n + i].data(), accumulator->elements(),
+               storage_bytes(accumulator->dtype()));
+    slabs.push_back(std::move(*slab));
+    accumulators.push_back(std::move(*accumulator));
+  }
+  for (int64_t step = 0; step < steps && num_elements(outShape) > 0; ++step) {
+    std::vector<Array> arguments = std::move(accumulators);
+    for (size_t i = 0; i < n; ++i)
+      arguments.push_back(Array::view(call.results[i], slabs[i].data() + step * call.results[i].bytes()));
+    auto next = runLifted(call, call.op.regions[0], std::move(arguments), outShape);
+    if (!next) return next;
+    accumulators = std::move(*next);
+  }
+  // What a view shows dies with its slab.
+  for (Array& a : accumulators)
+    if (!a.unique()) {
+      auto copy = a.clone();
+      if (!copy) return fail(std::move(copy.error()));
+      a = std::move(*copy);
+    }
+  return accumulators;
+}
+
+PlainResults reduce(PlainCall& call) {
+  const auto dims = call.typed().integers("dimensions");
+  const DType t = call.results[0].dtype;
+  const auto kind = call.results.size() == 1 ? reduceKind(call.op.regions[0], t) : std::nullopt;
+  if (!kind || call.operands[0].elements() == 0) return reduceInOrder(call, dims);
+  auto result = Array::allocate(call.results[0]);
+  if (!result) return fail(std::move(result.error()));
+  eval::Input values = in(call.operands[0]), init = in(call.operands[1]);
+  eval::Output reduced = out(*result);
+  init.shape = result->shape();
+  init.splat = true;
+  if (t == DType::pred) values.dtype = init.dtype = reduced.dtype = DType::u8;
+  if (eval::multiReduce(*kind, values, dims, init, reduced)) return one(std::move(*result));
+  return reduceInOrder(call, dims);
+}
+
+constexpr std::array kRows{
+    EvaluatorRow{"dot_general", dotGeneral},
+    EvaluatorRow{"reduce", reduce},
+};
+
+}  // namespace
+
+std::span<const EvaluatorRow> contractEvaluators() { return kRows; }
+
+}  // namespace smalti::driver

@@ -1,0 +1,245 @@
+#include "driver/program/ProgramRunner.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace smalti::driver {
+namespace {
+
+void accumulate(machine::RunStatistics& all, const machine::RunStatistics& one) {
+  all.gridSteps += one.gridSteps;
+  all.instructions += one.instructions;
+  all.windowFetches += one.windowFetches;
+  all.windowWriteBacks += one.windowWriteBacks;
+  all.dmaTransfers += one.dmaTransfers;
+  all.dmaBytes += one.dmaBytes;
+  all.peakWindowBytes = std::max(all.peakWindowBytes, one.peakWindowBytes);
+  all.valueBytes = std::max(all.valueBytes, one.valueBytes);
+}
+
+}  // namespace
+
+Result<RunOutcome> ProgramRunner::run(std::span<const Array> arguments) {
+  if (auto status = checkArguments(arguments); !status) return fail(std::move(status.error()));
+  std::vector<Lane> lanes(1);
+  auto results = runFunction(program_.functions[program_.main], std::move(lanes),
+                             {std::vector<Array>(arguments.begin(), arguments.end())});
+  if (!results) return fail(std::move(results.error()));
+  outcome_.results = std::move((*results)[0]);
+  return std::move(outcome_);
+}
+
+Status ProgramRunner::checkArguments(std::span<const Array> arguments) const {
+  const Function& main = program_.functions[program_.main];
+  const auto where = std::vector<std::string>{fmt::format("program '{}'", program_.name)};
+  if (arguments.size() != main.arguments.size())
+    return fail({.code = "SM5001",
+                 .message = "the program gets the wrong number of arguments",
+                 .place = {},
+                 .where = where,
+                 .need = fmt::format("{} arrays", main.arguments.size()),
+                 .have = fmt::format("{} arrays", arguments.size()),
+                 .help = "give one array for each argument of main"});
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (const ArrayType& need = main.values[main.arguments[i]]; arguments[i].type() != need)
+      return fail({.code = "SM5001",
+                   .message = fmt::format("argument {} is of the wrong type", i),
+                   .place = {},
+                   .where = where,
+                   .need = need.str(),
+                   .have = arguments[i].type().str(),
+                   .help = "convert the array, or export the program for these shapes"});
+  return {};
+}
+
+std::vector<Array> ProgramRunner::takeOperands(const Op& op, Lane& lane) const {
+  std::vector<Array> operands;
+  const auto dying = compiled_.dying.find(&op);
+  for (size_t i = 0; i < op.operands.size(); ++i) {
+    const ValueId v = op.operands[i];
+    const bool last =
+        dying != compiled_.dying.end() && op.regions.empty() &&
+        std::find(dying->second.begin(), dying->second.end(), v) != dying->second.end() &&
+        std::find(op.operands.begin() + static_cast<int64_t>(i) + 1, op.operands.end(), v) == op.operands.end();
+    operands.push_back(last ? std::move(lane.values[v]) : lane.values[v]);
+    if (last) lane.values[v] = Array();
+  }
+  return operands;
+}
+
+void ProgramRunner::store(const Op& op, Lane& lane, std::vector<Array> results) const {
+  for (size_t i = 0; i < op.results.size(); ++i) lane.values[op.results[i]] = std::move(results[i]);
+}
+
+void ProgramRunner::release(const Op& op, Lanes lanes) const {
+  const auto dying = compiled_.dying.find(&op);
+  if (dying == compiled_.dying.end()) return;
+  for (Lane* lane : lanes)
+    for (const ValueId v : dying->second) lane->values[v] = Array();
+}
+
+ProgramRunner::Returned ProgramRunner::runFunction(const Function& f, std::vector<Lane> lanes,
+                                                   std::vector<std::vector<Array>> arguments) {
+  std::vector<Lane*> pointers;
+  for (size_t l = 0; l < lanes.size(); ++l) {
+    lanes[l].values.assign(f.values.size(), Array());
+    for (size_t i = 0; i < f.arguments.size(); ++i) lanes[l].values[f.arguments[i]] = std::move(arguments[l][i]);
+    pointers.push_back(&lanes[l]);
+  }
+  arguments.clear();
+  return runOps(f, f.ops, pointers);
+}
+
+ProgramRunner::Returned ProgramRunner::runBlock(const Function& f, const Block& block, Lanes lanes,
+                                                std::vector<std::vector<Array>> arguments) {
+  for (size_t l = 0; l < lanes.size(); ++l)
+    for (size_t i = 0; i < block.arguments.size(); ++i)
+      lanes[l]->values[block.arguments[i]] = std::move(arguments[l][i]);
+  arguments.clear();
+  return runOps(f, block.ops, lanes);
+}
+
+ProgramRunner::Returned ProgramRunner::runOps(const Function& f, const std::vector<Op>& ops, Lanes lanes) {
+  std::vector<std::vector<Array>> returned;
+  for (const Op& op : ops) {
+    if (op.name == "return") {
+      for (Lane* lane : lanes) returned.push_back(takeOperands(op, *lane));
+      break;
+    }
+    if (auto status = runOp(f, op, lanes); !status) {
+      Diagnostic d = std::move(status.error());
+      if (!d.place.known()) d.place = op.place;
+      return fail(std::move(d));
+    }
+    release(op, lanes);
+  }
+  return returned;
+}
+
+Status ProgramRunner::runOp(const Function& f, const Op& op, Lanes lanes) {
+  if (op.name == "kernel_call") return runKernel(op, lanes);
+  if (op.name == "call") return runCall(op, lanes);
+  if (op.name == "manual_computation") return runManual(f, op, lanes);
+  if (op.name == "case" || op.name == "if") return runBranches(f, op, lanes);
+  if (op.name == "while") return runWhile(f, op, lanes);
+  if (op.name == "sharding_constraint") {
+    for (Lane* lane : lanes) store(op, *lane, takeOperands(op, *lane));
+    return {};
+  }
+  if (const PlainEvaluator evaluate = findEvaluator(op.name)) return runPlain(f, op, lanes, evaluate);
+  return fail({.code = "SM5002",
+               .message = fmt::format("op '{}' has no evaluation", op.name),
+               .place = op.place,
+               .help = "compute it outside the exported function"});
+}
+
+Status ProgramRunner::runPlain(const Function& f, const Op& op, Lanes lanes, PlainEvaluator evaluate) {
+  std::vector<ArrayType> types;
+  for (const ValueId v : op.results) types.push_back(f.values[v]);
+  for (Lane* lane : lanes) {
+    std::vector<Array> operands = takeOperands(op, *lane);
+    PlainCall call{op, f, operands, types, lane->device, options_.machine.numerics, [lane](ValueId v) -> const Array& {
+                     return lane->values[v];
+                   }};
+    auto results = evaluate(call);
+    if (!results) return fail(std::move(results.error()));
+    store(op, *lane, std::move(*results));
+  }
+  return {};
+}
+
+Status ProgramRunner::runCall(const Op& op, Lanes lanes) {
+  const Function& callee = *compiled_.functions.at(op.callee);
+  std::vector<Lane> inner(lanes.size());
+  std::vector<std::vector<Array>> arguments;
+  for (size_t l = 0; l < lanes.size(); ++l) {
+    inner[l].device = lanes[l]->device;
+    inner[l].coordinates = lanes[l]->coordinates;
+    arguments.push_back(takeOperands(op, *lanes[l]));
+  }
+  auto results = runFunction(callee, std::move(inner), std::move(arguments));
+  if (!results) return fail(std::move(results.error()));
+  for (size_t l = 0; l < lanes.size(); ++l) store(op, *lanes[l], std::move((*results)[l]));
+  return {};
+}
+
+Status ProgramRunner::runKernel(const Op& op, Lanes lanes) {
+  const KernelPackage& kernel = program_.kernels[op.kernel];
+  if (lanes.size() != allLanes_)
+    return fail({.code = "SM5004",
+                 .message = fmt::format("kernel '{}' is reached by some devices only", kernel.name),
+                 .place = op.place,
+                 .need = fmt::format("all {} devices", allLanes_),
+                 .have = fmt::format("{} devices", lanes.size()),
+                 .help = "name every mesh axis in the shard_map around it, and branch inside the kernel (pl.when)"});
+  std::vector<std::vector<Array>> operands;
+  for (Lane* lane : lanes) operands.push_back(takeOperands(op, *lane));
+  auto ran = compiled_.kernels[op.kernel]->run(operands, options_);
+  if (!ran) {
+    Diagnostic d = std::move(ran.error());
+    if (!d.place.known()) d.place = op.place;
+    if (std::none_of(d.where.begin(), d.where.end(), [](auto& w) { return w.starts_with("kernel '"); }))
+      d.where.insert(d.where.begin(), fmt::format("kernel '{}'", kernel.name));
+    return fail(std::move(d));
+  }
+  for (size_t l = 0; l < lanes.size(); ++l) store(op, *lanes[l], std::move(ran->results[l]));
+  std::move(ran->findings.begin(), ran->findings.end(), std::back_inserter(outcome_.findings));
+  std::move(ran->log.begin(), ran->log.end(), std::back_inserter(outcome_.log));
+  accumulate(outcome_.statistics, ran->statistics);
+  return {};
+}
+
+// Devices may choose differently: those that agree run their branch together.
+Status ProgramRunner::runBranches(const Function& f, const Op& op, Lanes lanes) {
+  const int branches = static_cast<int>(op.regions.size());
+  std::vector<std::vector<Lane*>> chosen(branches);
+  for (Lane* lane : lanes) {
+    const Array& index = lane->values[op.operands[0]];
+    int branch = op.name == "if" ? (*index.as<uint8_t>() ? 0 : 1) : *index.as<int32_t>();
+    if (branch < 0 || branch >= branches) branch = branches - 1;
+    chosen[branch].push_back(lane);
+  }
+  for (int b = 0; b < branches; ++b) {
+    if (chosen[b].empty()) continue;
+    auto results = runBlock(f, op.regions[b], chosen[b], std::vector<std::vector<Array>>(chosen[b].size()));
+    if (!results) return fail(std::move(results.error()));
+    for (size_t l = 0; l < chosen[b].size(); ++l) store(op, *chosen[b][l], std::move((*results)[l]));
+  }
+  return {};
+}
+
+// Devices whose condition has become false wait for the others.
+Status ProgramRunner::runWhile(const Function& f, const Op& op, Lanes lanes) {
+  std::vector<Lane*> running(lanes.begin(), lanes.end());
+  std::vector<std::vector<Array>> carried;
+  for (Lane* lane : lanes) carried.push_back(takeOperands(op, *lane));
+  for (int64_t steps = 0;; ++steps) {
+    if (options_.machine.stepLimit > 0 && steps >= options_.machine.stepLimit)
+      return fail({.code = "SM5005",
+                   .message = "a loop around the kernels does not end",
+                   .place = op.place,
+                   .need = fmt::format("at most {} rounds", options_.machine.stepLimit),
+                   .help = "check the loop's condition, or raise the step limit"});
+    auto conditions = runBlock(f, op.regions[0], running, carried);
+    if (!conditions) return fail(std::move(conditions.error()));
+    std::vector<Lane*> next;
+    std::vector<std::vector<Array>> nextCarried;
+    for (size_t l = 0; l < running.size(); ++l) {
+      if (*(*conditions)[l][0].as<uint8_t>()) {
+        next.push_back(running[l]);
+        nextCarried.push_back(std::move(carried[l]));
+      } else {
+        store(op, *running[l], std::move(carried[l]));
+      }
+    }
+    running = std::move(next);
+    if (running.empty()) return {};
+    carried.clear();
+    auto results = runBlock(f, op.regions[1], running, std::move(nextCarried));
+    if (!results) return fail(std::move(results.error()));
+    carried = std::move(*results);
+  }
+}
+
+}  // namespace smalti::driver
