@@ -1,0 +1,17 @@
+"""The console examples of the documents run and print what stands there."""
+
+import pytest
+
+from console_examples import ROOT, examples_of, run_example
+
+DOCUMENTS = [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
+EXAMPLES = [e for document in DOCUMENTS for e in examples_of(document)]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=str)
+def test_the_example_prints_what_the_document_says(example, bin_dir, tmp_path):
+    run_example(example, bin_dir, tmp_path)
+
+
+def test_there_are_examples():
+    assert len(EXAMPLES) >= 5
