@@ -30,9 +30,15 @@ struct KernelConfig {
   std::vector<MemorySpaceColor> inputMemorySpaceColors, outputMemorySpaceColors;
   std::optional<bool> disableBoundsChecks, disableSemaphoreChecks, skipDeviceBarrier;
 
-  struct ScopedMemory { int64_t memorySpace = 0, offset = 0, size = 0; };  ///< sizes in bytes
+  struct ScopedMemory {
+    int64_t memorySpace = 0, offset = 0, size = 0;
+  };  ///< sizes in bytes
   std::vector<ScopedMemory> scopedMemory;  ///< vmem_limit_bytes lives here, memorySpace 1
-  struct Flag { std::string type; std::string valueKey; std::string valueJson; };
+  struct Flag {
+    std::string type;
+    std::string valueKey;
+    std::string valueJson;
+  };
   std::vector<Flag> flags;
 
   /// Keys this version does not know: (path "custom_call_config.x" or "x", JSON text), in order.

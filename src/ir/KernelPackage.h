@@ -31,9 +31,9 @@ enum class RevisitMode { immediate, any };
 
 /// One operand's or result's window over the grid (an entry of `window_params`).
 struct Window {
-  std::string transform;             ///< symbol of the index map function
-  Shape bounds;                      ///< block shape; squeezed dims are 1
-  bool elementIndexed = false;       ///< pl.Element: the index map returns element offsets
+  std::string transform;                 ///< symbol of the index map function
+  Shape bounds;                          ///< block shape; squeezed dims are 1
+  bool elementIndexed = false;           ///< pl.Element: the index map returns element offsets
   std::vector<int64_t> padLow, padHigh;  ///< virtual padding, elements; only with elementIndexed
   PipelineMode pipelineMode = PipelineMode::automatic;
   RevisitMode revisitMode = RevisitMode::immediate;
@@ -60,14 +60,14 @@ struct Alias {
 struct KernelPackage {
   std::shared_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::string name;                     ///< kernel_name
-  std::vector<ArrayType> operands;      ///< full array types, with signedness
+  std::string name;                 ///< kernel_name
+  std::vector<ArrayType> operands;  ///< full array types, with signedness
   std::vector<ArrayType> results;
   std::vector<Alias> aliases;
   KernelConfig config;
   std::map<std::string, std::string> frontendAttributes;  ///< mhlo.frontend_attributes, kept
   bool hasSideEffect = false;
-  KernelSignature signature;            ///< filled by `finish`
+  KernelSignature signature;  ///< filled by `finish`
 
   KernelPackage() = default;
   KernelPackage(KernelPackage&&) = default;

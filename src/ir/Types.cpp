@@ -11,14 +11,22 @@ namespace {
 std::optional<DType> integerDtype(mlir::IntegerType type) {
   const bool isUnsigned = type.isUnsigned();
   switch (type.getWidth()) {
-    case 1: return isUnsigned ? std::nullopt : std::optional(DType::pred);
-    case 2: return isUnsigned ? DType::u2 : DType::i2;
-    case 4: return isUnsigned ? DType::u4 : DType::i4;
-    case 8: return isUnsigned ? DType::u8 : DType::i8;
-    case 16: return isUnsigned ? DType::u16 : DType::i16;
-    case 32: return isUnsigned ? DType::u32 : DType::i32;
-    case 64: return isUnsigned ? DType::u64 : DType::i64;
-    default: return std::nullopt;
+    case 1:
+      return isUnsigned ? std::nullopt : std::optional(DType::pred);
+    case 2:
+      return isUnsigned ? DType::u2 : DType::i2;
+    case 4:
+      return isUnsigned ? DType::u4 : DType::i4;
+    case 8:
+      return isUnsigned ? DType::u8 : DType::i8;
+    case 16:
+      return isUnsigned ? DType::u16 : DType::i16;
+    case 32:
+      return isUnsigned ? DType::u32 : DType::i32;
+    case 64:
+      return isUnsigned ? DType::u64 : DType::i64;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -42,18 +50,30 @@ std::optional<DType> dtypeOf(mlir::Type type) {
 
 mlir::Type typeOf(DType dtype, mlir::MLIRContext& context) {
   switch (dtype) {
-    case DType::f32: return mlir::Float32Type::get(&context);
-    case DType::f64: return mlir::Float64Type::get(&context);
-    case DType::bf16: return mlir::BFloat16Type::get(&context);
-    case DType::f16: return mlir::Float16Type::get(&context);
-    case DType::f8e5m2: return mlir::Float8E5M2Type::get(&context);
-    case DType::f8e4m3fn: return mlir::Float8E4M3FNType::get(&context);
-    case DType::f8e4m3b11fnuz: return mlir::Float8E4M3B11FNUZType::get(&context);
-    case DType::f4e2m1fn: return mlir::Float4E2M1FNType::get(&context);
-    case DType::index: return mlir::IndexType::get(&context);
-    case DType::semaphore: return tpu::SemaphoreType::get(&context);
-    case DType::dma_semaphore: return tpu::DmaSemaphoreType::get(&context);
-    default: return mlir::IntegerType::get(&context, bit_width(dtype));
+    case DType::f32:
+      return mlir::Float32Type::get(&context);
+    case DType::f64:
+      return mlir::Float64Type::get(&context);
+    case DType::bf16:
+      return mlir::BFloat16Type::get(&context);
+    case DType::f16:
+      return mlir::Float16Type::get(&context);
+    case DType::f8e5m2:
+      return mlir::Float8E5M2Type::get(&context);
+    case DType::f8e4m3fn:
+      return mlir::Float8E4M3FNType::get(&context);
+    case DType::f8e4m3b11fnuz:
+      return mlir::Float8E4M3B11FNUZType::get(&context);
+    case DType::f4e2m1fn:
+      return mlir::Float4E2M1FNType::get(&context);
+    case DType::index:
+      return mlir::IndexType::get(&context);
+    case DType::semaphore:
+      return tpu::SemaphoreType::get(&context);
+    case DType::dma_semaphore:
+      return tpu::DmaSemaphoreType::get(&context);
+    default:
+      return mlir::IntegerType::get(&context, bit_width(dtype));
   }
 }
 

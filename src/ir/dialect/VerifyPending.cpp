@@ -42,4 +42,4 @@ llvm::LogicalResult WaitDMA2Op::verify() { return mlir::success(); }
 llvm::LogicalResult IterationBoundOp::verify() { return mlir::success(); }
 llvm::LogicalResult LogOp::verify() { return mlir::success(); }
 llvm::LogicalResult LogBufferOp::verify() { return mlir::success(); }
-}
+}  // namespace smalti::tpu

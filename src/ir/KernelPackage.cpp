@@ -1,0 +1,53 @@
+#include "ir/KernelPackage.h"
+
+#include <algorithm>
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include "ir/Tpu.h"
+#include "ir/Upgrade.h"
+#include "ir/package/Checks.h"
+
+namespace smalti {
+
+int KernelSignature::numDynamicBounds() const { return static_cast<int>(std::ranges::count(grid, kDynamicBound)); }
+
+int KernelPackage::numInputs() const {
+  return static_cast<int>(operands.size()) - signature.numDynamicBounds() - signature.numScalarPrefetch;
+}
+
+mlir::func::FuncOp KernelPackage::kernelFunction() const {
+  if (!module) return {};
+  mlir::func::FuncOp marked, main, first;
+  for (auto f : const_cast<mlir::OwningOpRef<mlir::ModuleOp>&>(module)->getOps<mlir::func::FuncOp>()) {
+    if (!first) first = f;
+    if (!main && f.getSymName() == "main") main = f;
+    auto core = f->getAttrOfType<tpu::CoreTypeAttr>("tpu.core_type");
+    if (core && (!marked || core.getValue() == tpu::CoreType::tc)) {
+      marked = f;
+      if (core.getValue() == tpu::CoreType::tc) break;
+    }
+  }
+  return marked ? marked : main ? main : first;
+}
+
+Status finish(KernelPackage& package) {
+  mlir::func::FuncOp function = package.kernelFunction();
+  package::Violations violations(package.name, function ? placeOf(function.getLoc()) : SourcePlace());
+  if (!function) {
+    violations.add({.code = "SM3001", .message = "the module has no kernel function"});
+    return violations.status();
+  }
+  tpu::upgradeLegacyOps(*package.module);
+  package.signature = package::readSignature(function, violations);
+  package::checkFunction(function, violations);
+  if (package::checkCounts(package, function, violations)) {
+    package::checkArguments(package, function, violations);
+    package::checkIndexMaps(package, function, violations);
+    package::checkAliases(package, violations);
+  }
+  package::checkOps(package, violations);
+  return violations.status();
+}
+
+}  // namespace smalti

@@ -1,0 +1,46 @@
+#include "llvm/ADT/STLExtras.h"
+#include "mlir/IR/Location.h"
+
+#include "ir/KernelPackage.h"
+
+namespace smalti {
+namespace {
+
+constexpr int kMostNested = 64;
+
+// Of two places the one that says more to the kernel's author.
+int usefulness(llvm::StringRef file) {
+  if (file.empty() || file == "-") return 0;
+  if (file.contains("jax/_src/") || file.contains("site-packages/") || file.starts_with("<")) return 1;
+  return file.ends_with(".py") ? 3 : 2;
+}
+
+// Inner places come first: of equally useful ones the first stays.
+void visit(mlir::LocationAttr location, int depth, mlir::FileLineColLoc& best) {
+  if (!location || depth > kMostNested) return;
+  if (auto file = mlir::dyn_cast<mlir::FileLineColLoc>(location)) {
+    if (!best || usefulness(file.getFilename().strref()) > usefulness(best.getFilename().strref())) best = file;
+  } else if (auto named = mlir::dyn_cast<mlir::NameLoc>(location)) {
+    visit(named.getChildLoc(), depth + 1, best);
+  } else if (auto call = mlir::dyn_cast<mlir::CallSiteLoc>(location)) {
+    visit(call.getCallee(), depth + 1, best);
+    visit(call.getCaller(), depth + 1, best);
+  } else if (auto fused = mlir::dyn_cast<mlir::FusedLoc>(location)) {
+    for (mlir::Location part : fused.getLocations()) visit(part, depth + 1, best);
+  } else if (auto opaque = mlir::dyn_cast<mlir::OpaqueLoc>(location)) {
+    visit(opaque.getFallbackLocation(), depth + 1, best);
+  }
+}
+
+}  // namespace
+
+SourcePlace placeOf(mlir::Location location) {
+  mlir::FileLineColLoc best;
+  visit(location, 0, best);
+  if (!best) return {};
+  return {.file = best.getFilename().str(),
+          .line = static_cast<int>(best.getLine()),
+          .column = static_cast<int>(best.getColumn())};
+}
+
+}  // namespace smalti

@@ -1,0 +1,38 @@
+// The steps of `finish`, each in a file of its own. They report all they find.
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+#include "ir/KernelPackage.h"
+#include "ir/package/Violations.h"
+
+namespace smalti::package {
+
+/// What one argument of the kernel function is.
+struct Role {
+  enum Kind { gridIndex, prefetch, input, output, scratch } kind;
+  int index;                ///< among those of its kind
+  std::string str() const;  ///< "input 1"
+};
+
+/// The kernel function's attributes. Malformed ones are reported and left at their default.
+KernelSignature readSignature(mlir::func::FuncOp, Violations&);
+/// Core type, body, result types: what makes it a kernel function at all.
+void checkFunction(mlir::func::FuncOp, Violations&);
+/// Counts of arguments, operands and windows; false when they do not fit each other, so that roles are unknown.
+bool checkCounts(const KernelPackage&, mlir::func::FuncOp, Violations&);
+/// Every argument against its role, its array and its window. Needs fitting counts.
+void checkArguments(const KernelPackage&, mlir::func::FuncOp, Violations&);
+/// Every window's index map: it exists, takes what it gets, gives a block index per dimension.
+void checkIndexMaps(const KernelPackage&, mlir::func::FuncOp, Violations&);
+void checkAliases(const KernelPackage&, Violations&);
+/// Ops are those of TensorCore kernels; the configuration has what they need.
+void checkOps(const KernelPackage&, Violations&);
+
+/// The role of argument `number`; counts must fit.
+Role roleOf(const KernelPackage&, int number);
+/// Memref type as a person reads it: "f32[8,128] in vmem".
+std::string describe(mlir::Type);
+
+}  // namespace smalti::package

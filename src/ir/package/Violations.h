@@ -1,0 +1,27 @@
+// Everything that is wrong with one kernel package, gathered before any of it is reported.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "smalti/diagnostic.h"
+
+namespace smalti::package {
+
+class Violations {
+ public:
+  /// `kernel` and `place` are where each violation is said to be, unless it says otherwise.
+  Violations(std::string kernel, SourcePlace place) : kernel_(std::move(kernel)), place_(std::move(place)) {}
+
+  void add(Diagnostic d);
+  bool any() const { return !found_.empty(); }
+  /// The first, the others as its `related`.
+  Status status() const;
+
+ private:
+  std::string kernel_;
+  SourcePlace place_;
+  std::vector<Diagnostic> found_;
+};
+
+}  // namespace smalti::package
