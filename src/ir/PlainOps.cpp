@@ -52,6 +52,7 @@ constexpr std::array kDotGeneral{
     AttributeRule{"lhs_contracting_dimensions", integers, false, "", kDot},
     AttributeRule{"rhs_contracting_dimensions", integers, false, "", kDot},
     AttributeRule{"precision_config", texts, false, "precision"},
+    AttributeRule{"algorithm", text, false},
 };
 
 constexpr std::array kOps{

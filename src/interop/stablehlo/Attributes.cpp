@@ -240,10 +240,13 @@ bool isBareKey(std::string_view key) {
 
 }  // namespace
 
+std::string printKey(std::string_view key) { return isBareKey(key) ? std::string(key) : quoted(key); }
+std::string printSymbol(std::string_view name) { return "@" + printKey(name); }
+
 std::string printDictionary(const Entries& entries, const Source& source) {
   std::vector<std::string> parts;
   for (const auto& [key, value] : entries) {
-    std::string part = isBareKey(key) ? key : quoted(key);
+    std::string part = printKey(key);
     if (value.kind != Attr::Kind::unit) part += " = " + print(value, source);
     parts.push_back(std::move(part));
   }
@@ -263,7 +266,7 @@ std::string print(const Attr& attr, const Source& source) {
     case Attr::Kind::string:
       return quoted(attr.text);
     case Attr::Kind::symbol:
-      return "@" + (isBareKey(attr.text) ? attr.text : quoted(attr.text));
+      return printSymbol(attr.text);
     case Attr::Kind::dictionary:
       return printDictionary(attr.entries, source);
     case Attr::Kind::type:

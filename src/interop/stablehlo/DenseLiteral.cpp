@@ -5,21 +5,12 @@
 #include <fmt/format.h>
 #include <llvm/ADT/APFloat.h>
 
+#include "interop/stablehlo/Floats.h"
 #include "interop/stablehlo/Syntax.h"
 
 namespace smalti::interop::stablehlo {
-namespace {
 
-bool bad(Cursor& literal, const ArrayType& type, std::string what, size_t at) {
-  return literal.error({.code = "SM2008",
-                        .message = fmt::format("a constant of type {} is malformed: {}", type.str(), what),
-                        .place = {},
-                        .have = fmt::format("`{}`", literal.source().quote(at)),
-                        .help = "print the module again; do not elide large constants"},
-                       at);
-}
-
-const llvm::fltSemantics* semanticsOf(DType t) {
+const llvm::fltSemantics* floatSemantics(DType t) {
   switch (t) {
     case DType::f4e2m1fn:
       return &llvm::APFloat::Float4E2M1FN();
@@ -40,6 +31,24 @@ const llvm::fltSemantics* semanticsOf(DType t) {
     default:
       return nullptr;
   }
+}
+
+uint64_t floatBits(DType t, const std::string& decimal) {
+  llvm::APFloat value(std::strtod(decimal.c_str(), nullptr));
+  bool lossy = false;
+  value.convert(*floatSemantics(t), llvm::APFloat::rmNearestTiesToEven, &lossy);
+  return value.bitcastToAPInt().getZExtValue();
+}
+
+namespace {
+
+bool bad(Cursor& literal, const ArrayType& type, std::string what, size_t at) {
+  return literal.error({.code = "SM2008",
+                        .message = fmt::format("a constant of type {} is malformed: {}", type.str(), what),
+                        .place = {},
+                        .have = fmt::format("`{}`", literal.source().quote(at)),
+                        .help = "print the module again; do not elide large constants"},
+                       at);
 }
 
 /// The stored bytes of a value given by its low bits (sub-byte signed types are sign-extended).
@@ -72,11 +81,8 @@ bool readScalar(Cursor& literal, const ArrayType& type, std::byte* out) {
     store(t, bits, out);
     return true;
   }
-  if (const llvm::fltSemantics* semantics = semanticsOf(t)) {
-    llvm::APFloat value(std::strtod(text.c_str(), nullptr));
-    bool lossy = false;
-    value.convert(*semantics, llvm::APFloat::rmNearestTiesToEven, &lossy);
-    store(t, value.bitcastToAPInt().getZExtValue(), out);
+  if (is_float(t)) {
+    store(t, floatBits(t, text), out);
     return true;
   }
   if (text.find('.') != std::string::npos) return bad(literal, type, "an integer expected", at);

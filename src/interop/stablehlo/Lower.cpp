@@ -43,6 +43,7 @@ std::optional<std::string> enumText(const Attr& a, const Source& source) {
   if (a.kind == Attr::Kind::string) return a.text;
   if (a.kind != Attr::Kind::opaque) return std::nullopt;
   const std::string_view body = source.text().substr(a.begin, a.end - a.begin);
+  if (a.text == "stablehlo.dot_algorithm") return std::string(body);
   const size_t space = body.rfind(' ');
   return std::string(space == std::string_view::npos ? body : body.substr(space + 1));
 }

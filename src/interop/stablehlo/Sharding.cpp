@@ -95,7 +95,7 @@ std::string printAxes(const std::vector<std::string>& axes) {
 std::string print(const Sharding& sharding) {
   std::vector<std::string> dims;
   for (const auto& axes : sharding.dims) dims.push_back(printAxes(axes));
-  return fmt::format("<@{}, [{}]>", sharding.mesh, fmt::join(dims, ", "));
+  return fmt::format("<{}, [{}]>", printSymbol(sharding.mesh), fmt::join(dims, ", "));
 }
 
 std::string print(const std::vector<Sharding>& shardings) {

@@ -74,6 +74,10 @@ class SyntaxReader {
 
 /// The elements of a dense literal (the text inside dense<…>) of `type`; a single value stays one element.
 bool readDenseLiteral(Cursor& literal, const ArrayType& type, Array& out);
+/// `dense<…>` with its type, as MLIR prints it; `type` may be larger than a `value` of one element.
+std::string printDense(const Array& value, const ArrayType& type);
+/// "tensor<4x8xf32>"
+std::string printType(const ArrayType&);
 /// MLIR's name of an element type → ours; nullopt when it is none of ours.
 std::optional<DType> elementTypeFromName(std::string_view mlirName);
 /// The inverse: "i1", "ui8", "f8E4M3FN".
@@ -82,6 +86,9 @@ std::string_view elementTypeName(DType);
 /// Attribute as text again (aliases resolved).
 std::string print(const Attr&, const Source&);
 std::string printDictionary(const Entries&, const Source&);
+/// A dictionary's key, a symbol with its @: quoted where they must be.
+std::string printKey(std::string_view);
+std::string printSymbol(std::string_view);
 /// "…" with MLIR's escapes.
 std::string quoted(std::string_view);
 

@@ -62,6 +62,12 @@ std::string_view elementTypeName(DType dtype) {
   return "none";
 }
 
+std::string printType(const ArrayType& type) {
+  std::string text = "tensor<";
+  for (const int64_t d : type.shape) text += fmt::format("{}x", d);
+  return fmt::format("{}{}>", text, elementTypeName(type.dtype));
+}
+
 bool SyntaxReader::arrayType(ArrayType& out) {
   const size_t begin = cursor_.offset();
   const std::string_view word = cursor_.peekWord();
