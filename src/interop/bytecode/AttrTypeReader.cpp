@@ -131,7 +131,7 @@ bool AttrTypeReader::checkElements(Frame& f, llvm::ArrayRef<int64_t> shape) {
   uint64_t elements = 1;
   for (int64_t d : shape) {
     if (mlir::ShapedType::isDynamic(d)) continue;
-    if (d < 0 || static_cast<uint64_t>(d) > kMaxElements || elements * std::max<uint64_t>(d, 1) > kMaxElements) {
+    if (d < 0 || static_cast<uint64_t>(d) > kMaxElements / elements) {
       f.cursor.fail("SM2106", "a shape has an impossible size", fmt::format("0 to {} elements", kMaxElements));
       return false;
     }

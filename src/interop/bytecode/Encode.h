@@ -21,7 +21,9 @@ class EncodingSink {
 
 /// Which encodings the reader of the body has.
 struct EncodingDialect {
-  bool newerCodes = true;  ///< layouts and small floats by code; else as text, as MLIR up to 22 knows them
+  /// Layouts and small floats by code; else as text, which every reader takes. The codes came to MLIR after the last
+  /// JAX that reads at most version 13 (0.10.1), and before the first that reads 15 (0.10.2).
+  bool newerCodes = true;
 };
 
 /// Spells it, or gives false and touches nothing: then it is stored as text.

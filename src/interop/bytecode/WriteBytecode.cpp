@@ -14,6 +14,7 @@ using namespace bytecode;
 namespace {
 
 constexpr std::string_view kProducer = "smalti";
+constexpr int kFirstVersionWithNewerCodes = 14;
 
 /// Spells one attribute or type by the numbers of the others.
 class WritingSink final : public EncodingSink {
@@ -169,7 +170,7 @@ Result<std::string> writeBytecode(mlir::ModuleOp module, int version) {
                  .help = fmt::format("{} is what every JAX of the last months reads", kDefaultVersion)});
   Result<StableOps> ops = stableOps(module, version);
   if (!ops) return fail(ops.error());
-  return BodyWriter(module, *ops, {}).write();
+  return BodyWriter(module, *ops, {.newerCodes = version >= kFirstVersionWithNewerCodes}).write();
 }
 
 }  // namespace smalti::interop

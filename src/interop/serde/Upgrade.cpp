@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "mlir/AsmParser/AsmParser.h"
+
 #include "interop/serde/OpFormHelpers.h"
 #include "interop/serde/Serde.h"
 
@@ -123,8 +125,23 @@ Status upgradeDimension(OpForm& op, int version) {
   return {};
 }
 
-Status upgradeMatmul(OpForm& op, int) {
-  setIfMissing(op, "transpose_lhs_hint", builderOf(op).getBoolAttr(false));  // since 13
+// Before dimension_numbers, a matmul was [m, k] x [k, n] with either side transposed on demand.
+Status upgradeMatmul(OpForm& op, int version) {
+  mlir::Builder b = builderOf(op);
+  setIfMissing(op, "transpose_lhs_hint", b.getBoolAttr(false));  // since 13
+  if (op.attributes.get("dimension_numbers")) return {};
+  auto flag = [&](llvm::StringRef name) {
+    auto a = mlir::dyn_cast_or_null<mlir::BoolAttr>(op.attributes.get(name));
+    return a && a.getValue();
+  };
+  const int lhs = flag("transpose_lhs") ? 0 : 1, rhs = flag("transpose_rhs") ? 1 : 0;
+  const std::string numbers = fmt::format("#tpu.dot_dimension_numbers<[{}], [{}], [{}], [{}], [0, {}, 1, {}], [], []>",
+                                          lhs, rhs, 1 - lhs, 1 - rhs, 1 - lhs, 1 - rhs);
+  mlir::Attribute parsed = mlir::parseAttribute(numbers, op.location.getContext());
+  if (!parsed) return badForm(op, version, "dimension_numbers", "none");
+  op.attributes.set("dimension_numbers", parsed);
+  op.attributes.set("transpose_lhs", b.getBoolAttr(false));
+  op.attributes.set("transpose_rhs", b.getBoolAttr(false));
   return {};
 }
 
