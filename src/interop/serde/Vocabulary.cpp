@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "interop/serde/OpFormHelpers.h"
+#include "ir/Tpu.h"
 
 namespace smalti::interop {
 namespace {
@@ -31,6 +32,9 @@ bool isKernelOp(std::string_view name) {
 }
 
 Diagnostic refuseOp(const OpForm& op) {
+  if (op.name.starts_with("tpu."))
+    if (auto kind = tpu::refusedOpKind(std::string_view(op.name).substr(4)))
+      return {.code = "SM3101", .message = fmt::format("'{}' is {}", op.name, *kind), .place = placeOfForm(op)};
   Diagnostic d{.code = "SM2107",
                .message = fmt::format("a kernel cannot hold the op '{}'", op.name.substr(0, 100)),
                .place = placeOfForm(op)};
