@@ -1,0 +1,44 @@
+"""The install tree: a program outside the tree finds it with find_package, and public headers need nothing of MLIR."""
+
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def run(*command, **kwargs):
+    done = subprocess.run(command, capture_output=True, text=True, **kwargs)
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def consumer(bin_dir, tmp_path_factory):
+    prefix, build = tmp_path_factory.mktemp("install"), tmp_path_factory.mktemp("build")
+    run("cmake", "--install", str(bin_dir.parent), "--prefix", str(prefix))
+    run("cmake", "-S", str(ROOT / "test/consumer"), "-B", str(build), "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", str(build))
+    return build / "consumer", prefix
+
+
+def test_consumer_outside_the_tree_runs_a_kernel(consumer):
+    program, _ = consumer
+    out = run(str(program), str(ROOT / "examples/mistakes/missing_init.mlir"))
+    assert out.splitlines()[0] == "f32[256,256]"
+    assert out.splitlines()[-1] != "0 findings"
+
+
+def test_installed_headers_are_free_of_mlir_and_llvm(consumer):
+    _, prefix = consumer
+    headers = list((prefix / "include/smalti").glob("*.h"))
+    assert headers
+    for header in headers:
+        text = header.read_text()
+        assert "mlir/" not in text and "llvm/" not in text, header
+
+
+def test_installed_tool_runs(consumer):
+    _, prefix = consumer
+    assert "smalti" in run(str(prefix / "bin/smalti"), "--version")
