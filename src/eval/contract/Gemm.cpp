@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "eval/Scratch.h"
+#include "eval/contract/Gemv.h"
 
 namespace smalti::eval {
 namespace {
@@ -67,10 +68,28 @@ class Product {
     const int64_t whole = inPlace_ ? columns_ / panel_ : 0;  // panels that are not packed
     const int64_t panels = (columns_ + panel_ - 1) / panel_;
     packed_ = packedB.get<Word>((panels - whole) * panel_ * depth_) - whole * panel_ * depth_;
+    wholeInPlace_ = whole;
+    if (b_.outer == 1 && !direct) return packRows(j0, p0);
     for (int64_t panel = whole; panel < panels; ++panel)
       packPanel(j0 + panel * panel_, std::min<int64_t>(panel_, columns_ - panel * panel_), p0,
                 packed_ + panel * panel_ * depth_, direct);
-    wholeInPlace_ = whole;
+  }
+
+  /// Rows of B that must be converted: a whole row at a time, then dealt out to the panels.
+  void packRows(int64_t j0, int64_t p0) {
+    static thread_local Scratch staging;
+    const int64_t padded = (columns_ + panel_ - 1) / panel_ * panel_;
+    Word* row = staging.get<Word>(padded);
+    std::fill(row + columns_, row + padded, 0);
+    for (int64_t p = 0; p < depth_; ++p) {
+      b_.reader->read(b_.offset + j0 + (p0 + p) * b_.inner, 1, columns_, b_.part, row);
+      Word* to = packed_ + p * panel_;
+      for (int64_t j = 0; j < padded; j += panel_, to += panel_ * depth_) copyPanelRow(row + j, to);
+    }
+  }
+
+  void copyPanelRow(const Word* from, Word* to) const {
+    for (int64_t j = 0; j < panel_; j += 8) std::memcpy(to + j, from + j, 8 * sizeof(Word));
   }
 
   void packPanel(int64_t j, int64_t n, int64_t p0, Word* to, const Word* direct) {
@@ -78,11 +97,12 @@ class Product {
     const int64_t at = b_.offset + j * b_.outer + p0 * b_.inner;
     if (n < panel_) std::memset(to, 0, depth_ * panel_ * sizeof(Word));
     if (b_.outer == 1) {
-      for (int64_t p = 0; p < depth_; ++p) {
-        if (direct)
-          std::memcpy(to + p * panel_, direct + at + p * b_.inner, n * sizeof(Word));
+      const Word* from = direct + at;
+      for (int64_t p = 0; p < depth_; ++p, from += b_.inner, to += panel_) {
+        if (n == panel_)
+          copyPanelRow(from, to);
         else
-          b_.reader->read(at + p * b_.inner, 1, n, b_.part, to + p * panel_);
+          std::memcpy(to, from, n * sizeof(Word));
       }
       return;
     }
@@ -173,6 +193,12 @@ void gemm(Arithmetic arithmetic, const GemmOperand& a, const GemmOperand& b, con
   if (shape.k == 0) {
     if (!accumulate) std::memset(c, 0, shape.m * shape.n * sizeof(Word));
     return;
+  }
+  if (arithmetic == Arithmetic::f32 && (shape.m == 1 || shape.n == 1)) {
+    const bool isRow = shape.m == 1;
+    const GemmOperand &matrix = isRow ? b : a, &vector = isRow ? a : b;
+    if (multiplyVector(matrix, vector, isRow ? shape.n : shape.m, shape.k, reinterpret_cast<float*>(c), accumulate))
+      return;
   }
   Product(arithmetic, a, b, shape, c).run(accumulate);
 }

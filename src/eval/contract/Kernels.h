@@ -30,6 +30,8 @@ struct ContractKernels {
   void (*transposeWords)(const Word* from, int64_t fromStride, int64_t n, int64_t k, Word* to, int64_t toStride);
   /// Sum of a[i] * b[i].
   float (*dot)(const float* a, const float* b, int64_t n);
+  /// c[j] += sum over i < rows of x[i] * from[i * stride + j], j < n; rows ≤ 8.
+  void (*addRows)(const float* from, int64_t stride, const float* x, int64_t rows, int64_t n, float* c);
 };
 
 /// For the instruction set in use.

@@ -50,6 +50,9 @@ void microKernel(int64_t k, const void* aWords, int64_t aStride, const void* bWo
         rows);
     b += bStride;
   };
+  if (accumulate && k >= 64)  // C arrives while the products are summed
+    for (int i = 0; i < kRows; ++i)
+      for (int v = 0; v < kVectors; ++v) __builtin_prefetch(c + i * cStride + v * kLanes, 1);
   int64_t p = 0;
   for (; p + 4 <= k; p += 4) {
     step(0), step(1), step(2), step(3);
@@ -129,9 +132,27 @@ float dot(const float* a, const float* b, int64_t n) {
   return partial[0] + tail;
 }
 
+template <int kRows>
+void addSomeRows(const float* from, int64_t stride, const float* x, int64_t n, float* c) {
+  int64_t j = 0;
+  for (; j + kLanes <= n; j += kLanes) {
+    Vec<float> sum = load(c + j);
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) sum += x[i] * load(from + i * stride + j);
+    store(c + j, sum);
+  }
+  for (; j < n; ++j)
+    for (int i = 0; i < kRows; ++i) c[j] += x[i] * from[i * stride + j];
+}
+
+void addRows(const float* from, int64_t stride, const float* x, int64_t rows, int64_t n, float* c) {
+  if (rows == 8) return addSomeRows<8>(from, stride, x, n, c);
+  for (int64_t i = 0; i < rows; ++i) addSomeRows<1>(from + i * stride, stride, x + i, n, c);
+}
+
 }  // namespace
 
 constinit const ContractKernels kContractKernels = {
-    kLanes, SMALTI_KERNEL_ROWS, microKernels<float>(), microKernels<Word>(), transposeWords, dot};
+    kLanes, SMALTI_KERNEL_ROWS, microKernels<float>(), microKernels<Word>(), transposeWords, dot, addRows};
 
 }  // namespace smalti::eval::SMALTI_ISA

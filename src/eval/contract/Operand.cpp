@@ -6,6 +6,7 @@
 
 #include "eval/FloatFormats.h"
 #include "eval/Shape.h"
+#include "eval/bits/Widen.h"
 
 namespace smalti::eval {
 namespace {
@@ -32,12 +33,17 @@ void gather(const std::byte* from, int64_t stride, int64_t n, std::byte* to) {
 
 OperandReader::OperandReader(const Input& in, Arithmetic arithmetic, bool isUnsigned)
     : data_(in.data), dtype_(in.dtype), arithmetic_(arithmetic), splat_(in.splat) {
-  const DType target = arithmetic == Arithmetic::i32 ? DType::i32 : DType::f32;
-  const std::string_view name = arithmetic == Arithmetic::f32   ? "arith.extf"
-                                : arithmetic == Arithmetic::i32 ? isUnsigned ? "arith.extui" : "arith.extsi"
-                                : isUnsigned                    ? "arith.uitofp"
-                                                                : "arith.sitofp";
-  convert_ = findConvert(name, in.dtype, target);
+  if (arithmetic == Arithmetic::i32)
+    convertInteger_ = findConvert(isUnsigned ? "arith.extui" : "arith.extsi", in.dtype, DType::i32);
+  if (arithmetic == Arithmetic::i32ThroughF32)
+    convertInteger_ = findConvert(isUnsigned ? "arith.uitofp" : "arith.sitofp", in.dtype, DType::f32);
+}
+
+void OperandReader::convert(const std::byte* from, Word* to, int64_t n) const {
+  if (convertInteger_)
+    convertInteger_(from, to, n);
+  else
+    floatsToF32(dtype_, from, reinterpret_cast<float*>(to), n);
 }
 
 const Word* OperandReader::direct(Part part) const {
@@ -53,10 +59,10 @@ void OperandReader::read(int64_t at, int64_t stride, int64_t n, Part part, Word*
   const int bytes = storage_bytes(dtype_);
   if (splat_) {
     Word word;
-    convert_(data_, &word, 1);
+    convert(data_, &word, 1);
     fill(to, &word, n, sizeof(Word));
   } else if (stride == 1) {
-    convert_(data_ + at * bytes, to, n);
+    convert(data_ + at * bytes, to, n);
   } else {
     std::byte chunk[kChunk * 4];
     for (int64_t i = 0; i < n; i += kChunk) {
@@ -68,7 +74,7 @@ void OperandReader::read(int64_t at, int64_t stride, int64_t n, Part part, Word*
         gather<uint16_t>(from, stride, count, chunk);
       else
         gather<uint32_t>(from, stride, count, chunk);
-      convert_(chunk, to + i, count);
+      convert(chunk, to + i, count);
     }
   }
   if (part == Part::whole || arithmetic_ != Arithmetic::f32) return;

@@ -26,11 +26,13 @@ class OperandReader {
   void read(int64_t at, int64_t stride, int64_t n, Part part, Word* to) const;
 
  private:
+  void convert(const std::byte* from, Word* to, int64_t n) const;
+
   const std::byte* data_;
   DType dtype_;
   Arithmetic arithmetic_;
   bool splat_;
-  UnaryKernel convert_;  // elements to words
+  UnaryKernel convertInteger_ = nullptr;  // elements to words
 };
 
 }  // namespace smalti::eval
