@@ -15,7 +15,7 @@
 namespace smalti::eval {
 namespace {
 
-constexpr int64_t kBlockK = 256, kBlockM = 280, kBlockN = 1024;
+constexpr int64_t kBlockK = 256, kBlockM = 140, kBlockN = 512;
 constexpr int kMaxPanel = 32;  // columns of the widest microkernel
 static_assert(kBlockK * 255 * 255 < (1 << 24), "integers through f32 would not be exact");
 
