@@ -1,7 +1,7 @@
+#include <algorithm>
 #include <cstring>
 
 #include "eval/Bits.h"
-#include "eval/FloatFormats.h"
 #include "eval/bits/Widen.h"
 
 namespace smalti::eval {
@@ -10,35 +10,65 @@ namespace {
 /// Elements converted at a time; small enough for the stack, large enough to amortise the dispatch.
 constexpr int64_t kChunk = 256;
 
+template <class T>
+void loadAs(const std::byte* from, int64_t n, uint64_t* words) {
+  const T* in = reinterpret_cast<const T*>(from);
+  for (int64_t i = 0; i < n; ++i) words[i] = in[i];
+}
+/// The bits of n elements of `bytes` bytes.
+void loadWords(const std::byte* from, int bytes, int64_t n, uint64_t* words) {
+  switch (bytes) {
+    case 1:
+      return loadAs<uint8_t>(from, n, words);
+    case 2:
+      return loadAs<uint16_t>(from, n, words);
+    case 4:
+      return loadAs<uint32_t>(from, n, words);
+    default:
+      return loadAs<uint64_t>(from, n, words);
+  }
+}
+
+template <class T>
+void storeAs(const uint64_t* words, int64_t n, std::byte* to) {
+  T* out = reinterpret_cast<T*>(to);
+  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(words[i]);
+}
+/// The low bits of the words as elements of `t`.
+void storeWords(DType t, const uint64_t* words, int64_t n, std::byte* to) {
+  if (bit_width(t) < 8) {
+    for (int64_t i = 0; i < n; ++i) to[i] = std::byte(subByteStorage(t, static_cast<uint32_t>(words[i])));
+    return;
+  }
+  switch (storage_bytes(t)) {
+    case 1:
+      return storeAs<uint8_t>(words, n, to);
+    case 2:
+      return storeAs<uint16_t>(words, n, to);
+    case 4:
+      return storeAs<uint32_t>(words, n, to);
+    default:
+      return storeAs<uint64_t>(words, n, to);
+  }
+}
+
 /// The bits of elements [at, at + n) of a source, rounded or truncated to `target`, low in each word.
 void sourceBits(const Input& in, DType target, int64_t at, int64_t n, uint64_t* words) {
   const int bytes = storage_bytes(in.dtype);
   const int64_t count = in.splat ? 1 : n;
   const std::byte* from = in.data + (in.splat ? 0 : at * bytes);
-  const uint64_t mask = (uint64_t{1} << bit_width(target)) - 1;
   if (is_float(in.dtype)) {
     float wide[kChunk];
     std::byte narrow[kChunk * sizeof(float)];
     floatsToF32(in.dtype, from, wide, count);
     floatsFromF32(target, wide, narrow, count);
-    for (int64_t i = 0; i < count; ++i) {
-      words[i] = 0;
-      std::memcpy(&words[i], narrow + i * storage_bytes(target), storage_bytes(target));
-    }
+    loadWords(narrow, storage_bytes(target), count, words);
   } else {
-    for (int64_t i = 0; i < count; ++i) {
-      words[i] = 0;
-      std::memcpy(&words[i], from + i * bytes, bytes);
-    }
+    loadWords(from, bytes, count, words);
   }
-  for (int64_t i = 0; i < n; ++i) words[i] = words[in.splat ? 0 : i] & mask;
-}
-
-void storeWord(DType t, uint64_t word, std::byte* to) {
-  if (bit_width(t) < 8)
-    *to = std::byte(subByteStorage(t, static_cast<uint32_t>(word)));
-  else
-    std::memcpy(to, &word, storage_bytes(t));
+  if (in.splat) std::fill(words + 1, words + n, words[0]);
+  const uint64_t mask = bit_width(target) == 64 ? ~uint64_t{0} : (uint64_t{1} << bit_width(target)) - 1;
+  for (int64_t i = 0; i < n; ++i) words[i] &= mask;
 }
 
 }  // namespace
@@ -59,7 +89,7 @@ bool packElementwise(std::span<const Input> sources, DType target, Output out) {
       sourceBits(sources[s], target, at, n, part);
       for (int64_t i = 0; i < n; ++i) words[i] |= part[i] << (s * width);
     }
-    for (int64_t i = 0; i < n; ++i) storeWord(out.dtype, words[i], out.data + (at + i) * storage_bytes(out.dtype));
+    storeWords(out.dtype, words, n, out.data + at * storage_bytes(out.dtype));
   }
   return true;
 }
@@ -70,25 +100,26 @@ bool unpackElementwise(Input in, DType source, int index, Output out) {
   if (is_float(source) != is_float(out.dtype) || source == DType::f64 || out.dtype == DType::f64) return false;
   if (!is_float(source) && (!is_integer(source) || !is_integer(out.dtype))) return false;
   const int64_t total = out.elements();
+  const int left = 64 - (index + 1) * width, right = 64 - width;
+  uint64_t words[kChunk];
   std::byte narrow[kChunk * sizeof(float)];
   float wide[kChunk];
   for (int64_t at = 0; at < total; at += kChunk) {
     const int64_t n = std::min(kChunk, total - at);
-    for (int64_t i = 0; i < n; ++i) {
-      uint64_t word = 0;
-      std::memcpy(&word, in.data + (in.splat ? 0 : (at + i) * bytes), bytes);
-      word = word >> (index * width) & ((uint64_t{1} << width) - 1);
-      if (is_float(source)) {
-        storeWord(source, word, narrow + i * storage_bytes(source));
-        continue;
-      }
-      if (is_signed_integer(source))
-        word = static_cast<uint64_t>(static_cast<int64_t>(word << (64 - width)) >> (64 - width));
-      storeWord(out.dtype, word, out.data + (at + i) * storage_bytes(out.dtype));
+    std::byte* to = out.data + at * storage_bytes(out.dtype);
+    loadWords(in.data + (in.splat ? 0 : at * bytes), bytes, in.splat ? 1 : n, words);
+    if (in.splat) std::fill(words + 1, words + n, words[0]);
+    if (is_signed_integer(source))
+      for (int64_t i = 0; i < n; ++i) words[i] = static_cast<uint64_t>(static_cast<int64_t>(words[i] << left) >> right);
+    else
+      for (int64_t i = 0; i < n; ++i) words[i] = words[i] << left >> right;
+    if (!is_float(source)) {
+      storeWords(out.dtype, words, n, to);
+    } else {
+      storeWords(source, words, n, narrow);
+      floatsToF32(source, narrow, wide, n);
+      floatsFromF32(out.dtype, wide, to, n);
     }
-    if (!is_float(source)) continue;
-    floatsToF32(source, narrow, wide, n);
-    floatsFromF32(out.dtype, wide, out.data + at * storage_bytes(out.dtype), n);
   }
   return true;
 }

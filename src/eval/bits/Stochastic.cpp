@@ -1,12 +1,11 @@
 // Stochastic rounding: random bits are added below the last kept mantissa bit, then what is below is cut off, so a
 // value goes to the farther neighbour with the probability of its distance from the nearer one.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "eval/Bits.h"
-#include "eval/FloatFormats.h"
 #include "eval/bits/Widen.h"
 
 namespace smalti::eval {
@@ -69,6 +68,18 @@ int64_t roundToInteger(float x, uint32_t bits, DType t) {
   return static_cast<int64_t>(std::fmin(std::fmax(moved, low), high));
 }
 
+void roundRow(const float* x, const uint32_t* bits, int64_t n, Format format, float* to) {
+  const uint32_t dropped = (1u << (23 - format.mantissaBits)) - 1;
+  const uint32_t smallestNormal = static_cast<uint32_t>(format.minExponent + 127) << 23;
+  for (int64_t i = 0; i < n; ++i) {
+    const uint32_t raw = std::bit_cast<uint32_t>(x[i]), magnitude = raw & 0x7fffffff;
+    if (magnitude - smallestNormal < 0x7f800000 - smallestNormal)  // normal in the target, and finite
+      to[i] = std::bit_cast<float>((raw + (bits[i] & dropped)) & ~dropped);
+    else
+      to[i] = roundStochastic(x[i], bits[i], format);
+  }
+}
+
 }  // namespace
 
 bool stochasticConvert(Input value, Input bits, Output out) {
@@ -76,19 +87,23 @@ bool stochasticConvert(Input value, Input bits, Output out) {
   Format format{};
   const bool isInteger = is_integer(out.dtype) && bit_width(out.dtype) <= 32;
   if (!isInteger && !formatOf(out.dtype, format)) return false;
-  const int64_t n = out.elements();
-  for (int64_t i = 0; i < n; ++i) {
-    float x;
-    uint32_t random;
-    std::memcpy(&x, value.data + (value.splat ? 0 : i * 4), 4);
-    std::memcpy(&random, bits.data + (bits.splat ? 0 : i * 4), 4);
-    std::byte* to = out.data + i * storage_bytes(out.dtype);
+  constexpr int64_t kChunk = 256;
+  float x[kChunk], rounded[kChunk];
+  uint32_t random[kChunk];
+  for (int64_t at = 0, total = out.elements(); at < total; at += kChunk) {
+    const int64_t n = std::min(kChunk, total - at);
+    std::byte* to = out.data + at * storage_bytes(out.dtype);
+    std::memcpy(x, value.data + (value.splat ? 0 : at * 4), (value.splat ? 1 : n) * 4);
+    std::memcpy(random, bits.data + (bits.splat ? 0 : at * 4), (bits.splat ? 1 : n) * 4);
+    if (value.splat) std::fill(x + 1, x + n, x[0]);
+    if (bits.splat) std::fill(random + 1, random + n, random[0]);
     if (isInteger) {
-      const int32_t rounded = static_cast<int32_t>(roundToInteger(x, random, out.dtype));
-      integersFromI32(out.dtype, &rounded, to, 1);
+      int32_t integers[kChunk];
+      for (int64_t i = 0; i < n; ++i) integers[i] = static_cast<int32_t>(roundToInteger(x[i], random[i], out.dtype));
+      integersFromI32(out.dtype, integers, to, n);
     } else {
-      const float rounded = roundStochastic(x, random, format);
-      floatsFromF32(out.dtype, &rounded, to, 1);  // exact, or overflows as the format does
+      roundRow(x, random, n, format, rounded);
+      floatsFromF32(out.dtype, rounded, to, n);  // exact, or overflows as the format does
     }
   }
   return true;

@@ -179,7 +179,7 @@ TEST(Bits, SE19_ValuesOfTheTypeStayAndOthersGoToANeighbour) {
     const float x = std::ldexp(r.normal(), static_cast<int>(r.in(-20, 3)));
     const uint32_t bits = static_cast<uint32_t>(r.bits());
     const float down = convertOne(x, 0, t), up = convertOne(x, ~0u, t), got = convertOne(x, bits, t);
-    if (!std::isfinite(up)) return;  // overflow
+    if (!std::isfinite(up) || (t == DType::f4e2m1fn && std::abs(x) > 6)) return;  // overflow
     RC_ASSERT(std::abs(down) <= std::abs(x));
     RC_ASSERT(got == down || got == up);
     RC_ASSERT(convertOne(down, bits, t) == down);
