@@ -100,14 +100,6 @@ Status Program::startDma(const DmaRequest& request) {
   if (request.sourceSemaphore && !isOneSemaphore(*request.sourceSemaphore))
     return fail(notOneSemaphore(*request.sourceSemaphore, place));
   const Ref& source = request.source;
-  if (source.viewShape() != request.target.viewShape() || source.dtype() != request.target.dtype())
-    return fail(
-        {.code = "SM4054",
-         .message = fmt::format("a copy from {} to {} does not fit", source.buffer->name, request.target.buffer->name),
-         .place = place,
-         .need = fmt::format("a target of type {}", ArrayType{source.dtype(), source.viewShape()}.str()),
-         .have = ArrayType{request.target.dtype(), request.target.viewShape()}.str(),
-         .help = "slice, reshape or bitcast one of the refs so that both have the same shape and dtype"});
   runtime_.dma.makeProgress();
   auto target = runtime_.peer(request.target, actor_.device, actor_.core, request.device, request.core, place);
   if (!target) return fail(std::move(target.error()));

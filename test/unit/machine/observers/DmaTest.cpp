@@ -1,0 +1,119 @@
+// What must not happen while a copy is in flight, and what must not be left at the end.
+#include <gtest/gtest.h>
+
+#include "../runtime/TextKernel.h"
+
+namespace smalti::machine::testing {
+namespace {
+
+using Codes = std::vector<std::string>;
+
+Array counting(Shape shape) {
+  return f32Array(std::move(shape), [](int64_t i) { return static_cast<float>(i); });
+}
+
+/// x → scratch; `between` runs between start and wait.
+struct CopyKernel {
+  TextKernel k;
+  Val x = k.input({.array = {4, 4}, .space = "any"});
+  Val y = k.input({.array = {4, 4}, .space = "any"});
+  Val o = k.output({.array = {4, 4}});
+  Val v = k.scratch("f32", {4, 4}), w = k.scratch("f32", {4, 4}), sem = k.dmaSemaphore(), sem2 = k.dmaSemaphore();
+  Val ones() { return k.splat(k.f32(1), {4, 4}); }
+  Codes run() {
+    auto r = runOn(k, {{counting({4, 4}), counting({4, 4})}}, checked());
+    EXPECT_TRUE(r.has_value()) << r.error().str();
+    return r ? codes(*r) : Codes{};
+  }
+};
+
+TEST(DmaChecker, SG1_TheSourceIsWrittenInFlight) {
+  CopyKernel c;
+  c.k.store(c.ones(), c.w);
+  c.k.dma(c.w, c.v, c.sem);
+  c.k.store(c.ones(), c.w);
+  c.k.waitDma(c.w, c.v, c.sem);
+  c.k.store(c.k.load(c.v), c.o);
+  EXPECT_EQ(c.run(), Codes{"SM4107"});
+}
+
+TEST(DmaChecker, SG1_TheDestinationIsReadInFlight) {
+  CopyKernel c;
+  c.k.store(c.ones(), c.v);
+  c.k.dma(c.x, c.v, c.sem);
+  c.k.store(c.k.load(c.v), c.o);
+  c.k.waitDma(c.x, c.v, c.sem);
+  EXPECT_EQ(c.run(), Codes{"SM4108"});
+}
+
+TEST(DmaChecker, SG1_TheDestinationIsWrittenByAnotherCopy) {
+  CopyKernel c;
+  c.k.dma(c.x, c.v, c.sem);
+  c.k.dma(c.y, c.v, c.sem2);
+  c.k.waitDma(c.x, c.v, c.sem);
+  c.k.waitDma(c.y, c.v, c.sem2);
+  c.k.store(c.k.load(c.v), c.o);
+  EXPECT_EQ(c.run(), Codes{"SM4108"});
+}
+
+TEST(DmaChecker, SG1_OtherRowsAndReadsOfTheSourceAreFine) {
+  CopyKernel c;
+  const Val zero = c.k.constant(0), two = c.k.constant(2);
+  c.k.store(c.ones(), c.v);
+  c.k.store(c.ones(), c.w);
+  const Val from = c.k.slice(c.w, {zero, zero}, {2, 4}), to = c.k.slice(c.v, {zero, zero}, {2, 4});
+  c.k.dma(from, to, c.sem);
+  c.k.store(c.k.load(c.v, {2, 4}, {two, zero}), c.o, {two, zero});
+  c.k.store(c.k.load(c.w, {2, 4}, {zero, zero}), c.o, {zero, zero});
+  c.k.waitDma(from, to, c.sem);
+  EXPECT_EQ(c.run(), Codes{});
+}
+
+TEST(DmaChecker, SG5_ACopyNobodyWaitsForIsFound) {
+  CopyKernel c;
+  c.k.dma(c.x, c.v, c.sem);
+  c.k.store(c.ones(), c.o);
+  EXPECT_EQ(c.run(), (Codes{"SM4106", "SM4109"}));
+}
+
+TEST(DmaChecker, AFindingIsReportedOncePerPlaceWithACount) {
+  CopyKernel c;
+  c.k.store(c.ones(), c.v);
+  c.k.dma(c.x, c.v, c.sem);
+  c.k.loop(c.k.constant(0), c.k.constant(5), [&](Val) { c.k.store(c.k.load(c.v), c.o); });
+  c.k.waitDma(c.x, c.v, c.sem);
+  auto r = runOn(c.k, {{counting({4, 4}), counting({4, 4})}}, checked());
+  ASSERT_TRUE(r) << r.error().str();
+  ASSERT_EQ(r->findings.size(), 1u);
+  EXPECT_EQ(r->findings[0].count, 5);
+}
+
+TEST(SemaphoreChecker, SG5_ANonZeroCountAtKernelExit) {
+  TextKernel k;
+  const Val sem = k.semaphore({3});
+  k.semSignal(k.at(sem, k.constant(1)), k.constant(4));
+  auto r = runOn(k, {{}}, checked());
+  ASSERT_TRUE(r) << r.error().str();
+  ASSERT_EQ(codes(*r), Codes{"SM4106"});
+  EXPECT_EQ(r->findings[0].diagnostic.message, "semaphore scratch 0 has a non-zero count at kernel exit");
+  EXPECT_EQ(r->findings[0].diagnostic.have, "1 of 3 not 0, the first is number 1 with 4");
+}
+
+TEST(SemaphoreChecker, SG5_ANonZeroCountAtTheEndOfARegion) {
+  TextKernel k;
+  k.region([&] { k.semSignal(k.semAlloc("!tpu.semaphore"), k.constant(1)); });
+  auto r = runOn(k, {{}}, checked());
+  ASSERT_TRUE(r) << r.error().str();
+  EXPECT_EQ(codes(*r), Codes{"SM4106"});
+}
+
+TEST(SemaphoreChecker, SG5_TheBarrierCountsToo) {
+  TextKernel k;
+  k.semSignal(k.barrier(), k.constant(1));
+  auto r = runOn(k, {{}}, checked());
+  ASSERT_TRUE(r) << r.error().str();
+  EXPECT_EQ(codes(*r), Codes{"SM4106"});
+}
+
+}  // namespace
+}  // namespace smalti::machine::testing
