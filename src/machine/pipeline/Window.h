@@ -46,9 +46,12 @@ class WindowCopy {
 
  private:
   int64_t offset(const std::vector<int64_t>& start, const Shape& strides) const;
+  /// Copies the region between two blocks of memory that are strided as told, run by run.
+  void copy(const BlockRegion&, const std::byte* from, const Shape& fromStrides, std::byte* to, const Shape& toStrides,
+            int elementBytes);
   Buffer* array_;
   Buffer* window_;
-  Shape arrayStrides_, windowStrides_, zeroStrides_;
+  Shape arrayStrides_, windowStrides_, zeroStrides_, index_;
   bool tracks_;
   Poison poison_;
 };
