@@ -34,7 +34,7 @@ struct MachineOptions {
   int64_t stepLimit = 0;           ///< instructions over all programs before "livelock"; 0: none
   int64_t memoryLimitBytes = 0;    ///< of everything the machine allocates; 0: none
   // Observers (all on in `smalti check`).
-  bool checkBounds = true;         ///< always refuses memory-unsafe accesses; this adds logical-bounds findings
+  bool checkBounds = true;         ///< accesses out of bounds are always refused; this finds blocks outside their array
   bool checkInitialisation = false;
   bool checkRevisits = false;
   bool checkSemaphores = false;

@@ -16,6 +16,8 @@ class Checks {
   /// Null when nobody wants to see anything.
   Observer* observer();
   void runEnd(Runtime&);
+  /// Where the runtime reports what it sees itself.
+  Findings& findings() { return findings_; }
   std::vector<Finding> takeFindings() { return findings_.take(); }
 
  private:

@@ -36,10 +36,9 @@ Diagnostic outsideArray(const OperandPlan& plan, const WindowGeometry& geometry,
     const int64_t at = geometry.start(block, static_cast<int>(d));
     range.push_back(fmt::format("{}:{}", at, at + plan.window->bounds[d]));
   }
-  return {.code = "SM4051",
+  return {.code = "SM4111",
           .message = fmt::format("the index map of {} gives a block outside the array", plan.name),
           .place = {},
-          .where = {plan.name},
           .need = fmt::format("at least one element of every block inside {}", plan.array.str()),
           .have = fmt::format("block index ({}), elements [{}]", fmt::join(block, ", "), fmt::join(range, ", ")),
           .help = "clamp the block index in the index map, or make the grid smaller"};
@@ -47,7 +46,7 @@ Diagnostic outsideArray(const OperandPlan& plan, const WindowGeometry& geometry,
 
 }  // namespace
 
-Pipeline::Pipeline(Environment environment) : environment_(environment) {}
+Pipeline::Pipeline(Environment environment) : environment_(std::move(environment)) {}
 Pipeline::~Pipeline() = default;
 
 void Pipeline::add(const OperandPlan& plan, int operand, Buffer& array, Buffer& window) {
@@ -116,8 +115,8 @@ Status Pipeline::beginStep(Core& core, std::span<const int32_t> step, std::span<
     if (!slot->changed && !everyStep) continue;
     if (slot->changed) {
       slot->block = slot->nextBlock;
-      if (environment_.contract != PipelineContract::hlo && slot->geometry.outside(slot->block))
-        return fail(outsideArray(*slot->plan, slot->geometry, slot->block));
+      if (environment_.outside && slot->geometry.outside(slot->block))
+        environment_.outside(core.actor(), outsideArray(*slot->plan, slot->geometry, slot->block));
       slot->geometry.place(slot->block, slot->region);
     }
     visit(*slot, core);

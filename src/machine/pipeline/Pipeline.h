@@ -3,6 +3,7 @@
 // block indices and written back at the end of the run; overlap in time is invisible (S-C13).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -29,8 +30,10 @@ class Pipeline {
     bool tracks = false;
     Poison poison = Poison::intMin;
     RunStatistics* statistics = nullptr;
+    /// Told of blocks with no element in the array (S-B6); nothing of them is copied. Empty: nobody asks.
+    std::function<void(const Actor&, Diagnostic)> outside = {};
   };
-  explicit Pipeline(Environment environment);
+  explicit Pipeline(Environment);
   ~Pipeline();
   /// Adds the window of `operand` (its place among inputs then outputs).
   void add(const OperandPlan& plan, int operand, Buffer& array, Buffer& window);

@@ -120,8 +120,8 @@ void WindowCopy::fetch(const BlockRegion& region) {
     const std::byte one{1};
     eval::copyStrided(&one, zeroStrides_, mask, windowStrides_, region.size, 1);
   } else {
-    copy(region, reinterpret_cast<const std::byte*>(array_->defined.data()) + from, arrayStrides_, mask,
-         windowStrides_, 1);
+    copy(region, reinterpret_cast<const std::byte*>(array_->defined.data()) + from, arrayStrides_, mask, windowStrides_,
+         1);
   }
 }
 

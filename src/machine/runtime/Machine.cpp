@@ -82,7 +82,7 @@ Result<KernelResult> run(const CompiledKernel& kernel, std::span<const std::vect
   }
 
   Checks checks(kernel, options, devices, extra);
-  Runtime runtime(kernel, options, devices, cores, checks.observer());
+  Runtime runtime(kernel, options, devices, cores, checks.observer(), checks.findings());
   if (auto ok = setUpDevices(runtime, operands); !ok) return fail(std::move(ok.error()));
   std::vector<std::unique_ptr<Program>> programs;
   for (int d = 0; d < devices; ++d)

@@ -10,6 +10,15 @@ PipelineContract contractOf(const MachineOptions& options) {
   return options.naivePipeline ? PipelineContract::naive : PipelineContract::tpu;
 }
 
+/// Blocks outside their array go to the findings; interpret=True clamps them.
+std::function<void(const Actor&, Diagnostic)> outsideReporter(Runtime& runtime) {
+  if (!runtime.options.checkBounds || runtime.options.semantics == Semantics::hlo) return {};
+  return [&runtime](const Actor& actor, Diagnostic d) {
+    d.where = runtime.context(actor);
+    runtime.findings.add(std::move(d));
+  };
+}
+
 }  // namespace
 
 Program::Program(Runtime& runtime, int device, int core, std::vector<int64_t> bounds, GridWalk walk, int number)
@@ -18,7 +27,8 @@ Program::Program(Runtime& runtime, int device, int core, std::vector<int64_t> bo
       walk_(std::move(walk)),
       actor_{device, core, {}},
       number_(number),
-      pipeline_({contractOf(runtime.options), runtime.tracks, runtime.options.poison, &runtime.statistics}),
+      pipeline_({contractOf(runtime.options), runtime.tracks, runtime.options.poison, &runtime.statistics,
+                 outsideReporter(runtime)}),
       execution_(runtime.kernel.program) {
   buildArguments();
   buildPipeline();

@@ -6,13 +6,14 @@
 namespace smalti::machine {
 
 Runtime::Runtime(const CompiledKernel& k, const MachineOptions& o, int devicesCount, int coresCount,
-                 Observer* observing)
+                 Observer* observing, Findings& found)
     : kernel(k),
       options(o),
       numDevices(devicesCount),
       numCores(coresCount),
       tracks(o.checkInitialisation),
       observer(observing),
+      findings(found),
       memory(o.memoryLimitBytes),
       devices(devicesCount),
       dma(o.dma, o.seed, o.checkInitialisation, statistics) {

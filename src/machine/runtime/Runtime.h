@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "machine/Machine.h"
+#include "machine/observers/Findings.h"
 #include "machine/runtime/Allocation.h"
 #include "machine/runtime/Compiled.h"
 #include "machine/runtime/DmaEngine.h"
@@ -27,14 +28,15 @@ struct SignalRecord {
 
 class Runtime {
  public:
-  Runtime(const CompiledKernel& kernel, const MachineOptions& options, int numDevices, int numCores,
-          Observer* observer);
+  Runtime(const CompiledKernel& kernel, const MachineOptions& options, int numDevices, int numCores, Observer* observer,
+          Findings& findings);
 
   const CompiledKernel& kernel;
   const MachineOptions& options;
   const int numDevices, numCores;
   const bool tracks;
   Observer* const observer;  ///< null: nobody looks
+  Findings& findings;
   MemoryAccount memory;
   std::vector<DeviceMemory> devices;
   RunStatistics statistics;
