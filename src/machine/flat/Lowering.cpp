@@ -203,7 +203,25 @@ Instruction& Lowering::emit(Handler handler) {
   program_->placeOf.push_back(static_cast<int32_t>(program_->places.size()) - 1);
   program_->code.push_back({});
   program_->code.back().run = handler;
+  quietSince_ = here();
   return program_->code.back();
+}
+
+void Lowering::moveLastTo(int index) {
+  const auto rotate = [&](auto& v) { std::rotate(v.begin() + index, v.end() - 1, v.end()); };
+  rotate(program_->code);
+  rotate(program_->placeOf);
+}
+
+int Lowering::latestInstruction(mlir::Value value, mlir::Block* block) const {
+  mlir::Operation* op = value.getDefiningOp();
+  while (op && value.hasOneUse() && op->getName().getStringRef() == "vector.shape_cast") {
+    value = op->getOperand(0);
+    op = value.getDefiningOp();
+  }
+  if (!op || !value.hasOneUse() || op->getBlock() != block || op->getNumRegions() != 0) return -1;
+  const auto at = definedAt_.find(values_.lookup(value).slot);
+  return at != definedAt_.end() && at->second + 1 == quietSince_ ? at->second : -1;
 }
 
 void Lowering::closeLoop(int begin) {
@@ -247,6 +265,7 @@ Status Lowering::lowerOp(mlir::Operation& op) {
     touch(storage, from);
     touch(storage, here() - 1);
   };
+  if (op.getNumResults() == 1 && here() == from + 1) definedAt_[values_.lookup(op.getResult(0)).slot] = from;
   llvm::for_each(op.getOperands(), touchValue);
   llvm::for_each(op.getResults(), touchValue);
   return {};

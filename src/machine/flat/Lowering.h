@@ -58,14 +58,26 @@ class Lowering {
   Instruction& emit(Handler);
   template <class P>
   void emit(P payload) {
+    const bool quiet = P::kQuiet;
+    const int quietSince = quietSince_;
     auto owned = std::make_unique<const P>(std::move(payload));
     Instruction& i = emit(&step<P>);
     i.payload = owned.get();
     program_->payloads.push_back(std::move(owned));
+    if (quiet) quietSince_ = quietSince;
   }
   /// Keeps a payload that instructions already point to.
   void keep(std::unique_ptr<const Payload> payload) { program_->payloads.push_back(std::move(payload)); }
   Instruction& at(int index) { return program_->code[static_cast<size_t>(index)]; }
+  /// The same, put before an instruction that is there already (nothing after it may be a jump's target).
+  template <class P>
+  void emitBefore(int index, P payload) {
+    emit(std::move(payload));
+    moveLastTo(index);
+  }
+  /// The instruction of `block` whose only result is `value`, if nothing but checks of bounds came after it; else -1.
+  /// Sees through reshapes of values that are used only once.
+  int latestInstruction(mlir::Value value, mlir::Block*) const;
   /// Instructions from `begin` to here repeat: values from before that they use live until here.
   void closeLoop(int begin);
 
@@ -98,6 +110,7 @@ class Lowering {
   };
 
   Status lowerOp(mlir::Operation&);
+  void moveLastTo(int index);
   int32_t newSlot(SlotInit);
   int32_t newStorage(int64_t bytes);
   void bind(mlir::Value, Value);
@@ -118,6 +131,8 @@ class Lowering {
   llvm::DenseMap<mlir::Value, mlir::Value> wishes_;
   std::vector<Storage> storages_;
   std::vector<int32_t> storageOfSlot_;
+  llvm::DenseMap<int32_t, int> definedAt_;  ///< slot → its op's only instruction
+  int quietSince_ = 0;                      ///< from here on there are only checks of bounds
   std::vector<std::vector<int>> scopes_;
   mlir::Operation* current_ = nullptr;
   bool tooLarge_ = false;

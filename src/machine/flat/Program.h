@@ -17,6 +17,7 @@ using Handler = const Instruction* (*)(Frame&, const Instruction*);
 
 /// What an op knows beyond slots; `run` of the concrete type is called by `step` below.
 struct Payload {
+  static constexpr bool kQuiet = false;  ///< true: only checks; reads no values and writes nothing
   virtual ~Payload() = default;
 };
 

@@ -205,6 +205,14 @@ constexpr LowerRow kTable[] = {
 
 std::span<const LowerRow> elementwiseTable() { return kTable; }
 
+std::vector<int32_t> elementwiseOperands(const Instruction& i) {
+  if (i.run == &runUnary) return {i.a};
+  if (i.run == &runBinary) return {i.a, i.b};
+  if (i.run != &step<Select>) return {};
+  const auto& select = *static_cast<const Select*>(i.payload);
+  return {select.condition.slot, select.a.slot, select.b.slot};
+}
+
 Status lowerElementwise(Lowering& lowering, mlir::Operation& op) {
   if (op.getNumResults() != 1 || op.getNumRegions() != 0 || lowering.isRef(op.getResult(0))) return lowering.refuse(op);
   for (mlir::Value v : op.getOperands())

@@ -14,6 +14,7 @@ namespace smalti::machine::flat {
 namespace {
 
 struct CheckBounds : Payload {
+  static constexpr bool kQuiet = true;
   BoxShape box;
   bool run(Frame& frame) const {
     Box at;

@@ -130,12 +130,12 @@ struct Store : Payload {
     Buffer& buffer = *at.ref->buffer;
     std::byte* target = buffer.data() + at.offset * bytes();
     const int64_t n = num_elements(box.sizes);
-    if (at.contiguous && splat)
-      eval::fill(target, data, n, bytes());
-    else if (at.contiguous)
-      std::memmove(target, data, static_cast<size_t>(n * bytes()));
-    else
+    if (!at.contiguous)
       eval::copyStrided(data, splat ? constant : dense, target, {at.steps.data(), dense.size()}, box.sizes, bytes());
+    else if (splat)
+      eval::fill(target, data, n, bytes());
+    else if (data != target)  // equal: it was computed there
+      std::memmove(target, data, static_cast<size_t>(n * bytes()));
     if (!mask && buffer.allDefined) return;
     shadow(frame, at, splat && mask ? spreadMask(frame, mask) : mask);
   }
@@ -189,6 +189,56 @@ struct Store : Payload {
   }
 };
 
+/// Before an element-wise instruction whose only use is a store: lets it compute in the store's memory, if that is
+/// one piece and no operand lies across it.
+struct ComputeInPlace : Payload {
+  BoxShape box;
+  int32_t out = -1;
+  std::vector<int32_t> operands;
+  int64_t bytes = 0;
+  int elementBytes = 0;
+
+  void run(Frame& frame) const {
+    Slot& slot = frame.slots[out];
+    slot.data = slot.home;
+    const Ref& ref = frame.refs[box.ref];
+    if (!ref.strided() || ref.shape.size() != box.sizes.size() || keptUnsigned(ref.buffer->type.dtype)) return;
+    int64_t expected = 1, offset = ref.offset;
+    for (size_t d = box.sizes.size(); d-- > 0;) {
+      const auto start = static_cast<int64_t>(frame.slots[box.indices[d].slot].bits);
+      if (start < 0 || start > ref.shape[d] || box.sizes[d] > ref.shape[d] - start) return;  // the store will tell
+      if (box.sizes[d] != 1 && ref.strides[d] != expected) return;
+      expected *= box.sizes[d];
+      offset += start * ref.strides[d];
+    }
+    std::byte* target = ref.buffer->data() + offset * elementBytes;
+    for (int32_t operand : operands) {
+      const std::byte* data = frame.slots[operand].data;
+      // Operands have at most 8 bytes an element; the same place in the same element size is harmless.
+      if (data != target && data < target + bytes && target < data + 8 * bytes) return;
+    }
+    slot.data = target;
+  }
+};
+
+/// Values of fewer bytes are copied faster than this is arranged.
+constexpr int64_t kWorthComputingInPlace = 4096;
+
+void computeInPlace(Lowering& lowering, mlir::Operation& op, mlir::Value value, const BoxShape& box) {
+  const int index = lowering.latestInstruction(value, op.getBlock());
+  if (index < 0 || !box.strides.empty()) return;
+  const Instruction& instruction = lowering.at(index);
+  const Operand operand = lowering.operand(value);
+  ComputeInPlace payload;
+  payload.operands = elementwiseOperands(instruction);
+  payload.elementBytes = storage_bytes(operand.dtype);
+  payload.bytes = operand.elements() * payload.elementBytes;
+  if (payload.operands.empty() || operand.splat || payload.bytes < kWorthComputingInPlace) return;
+  payload.box = box;
+  payload.out = operand.slot;
+  lowering.emitBefore(index, std::move(payload));
+}
+
 Status emitStore(Lowering& lowering, mlir::Operation& op, mlir::Value value, mlir::Value ref, mlir::ValueRange indices,
                  mlir::Value selection = nullptr) {
   const bool scalar = op.getName().getStringRef() == "memref.store";
@@ -215,6 +265,7 @@ Status emitStore(Lowering& lowering, mlir::Operation& op, mlir::Value value, mli
     payload.adder = eval::findBinary(is_float(payload.value.dtype) ? "arith.addf" : "arith.addi", payload.value.dtype);
     if (!payload.adder) return lowering.refuse(op);
   }
+  if (!payload.masked && !payload.add) computeInPlace(lowering, op, value, payload.box);
   lowering.emit(std::move(payload));
   return {};
 }

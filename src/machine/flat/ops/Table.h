@@ -32,6 +32,9 @@ Status lowerByName(Lowering&, mlir::Operation&);
 /// An element-wise op that src/eval knows by this name; SM4001 otherwise.
 Status lowerElementwise(Lowering&, mlir::Operation&);
 
+/// Slots that an element-wise instruction reads; empty for other instructions.
+std::vector<int32_t> elementwiseOperands(const Instruction&);
+
 /// Ends the run: hands out the results.
 const Instruction* finish(Frame&, const Instruction*);
 
