@@ -30,18 +30,11 @@ constexpr std::array<llvm::StringLiteral, 15> kPureTpuOps{"tpu.matmul",
                                                           "tpu.assume_multiple",
                                                           "tpu.iteration_bound"};
 constexpr std::array<llvm::StringLiteral, 3> kLoads{"vector.load", "memref.load", "tpu.strided_load"};
-constexpr std::array<llvm::StringLiteral, 12> kReadsOnly{"tpu.memref_slice",
-                                                         "tpu.memref_squeeze",
-                                                         "tpu.memref_reshape",
-                                                         "tpu.memref_bitcast",
-                                                         "tpu.device_id",
-                                                         "tpu.sem_read",
-                                                         "tpu.log",
-                                                         "tpu.log_buffer",
-                                                         "tpu.trace_start",
-                                                         "tpu.trace_stop",
-                                                         "tpu.trace_value",
-                                                         "cf.assert"};
+constexpr std::array<llvm::StringLiteral, 11> kReadsOnly{
+    "tpu.memref_slice", "tpu.memref_squeeze", "tpu.memref_reshape", "tpu.memref_bitcast", "tpu.device_id",
+
+    "tpu.log",          "tpu.log_buffer",     "tpu.trace_start",    "tpu.trace_stop",     "tpu.trace_value",
+    "cf.assert"};
 
 bool isLoad(mlir::Operation& op) { return isOneOf(op.getName().getStringRef(), kLoads); }
 

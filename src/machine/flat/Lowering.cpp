@@ -234,7 +234,7 @@ void Lowering::closeLoop(int begin) {
 
 Status Lowering::lowerBody(mlir::Block& block) {
   if (++depth_ > kDeepestNesting)
-    return fail({.code = "SM9001",
+    return fail({.code = "SM9004",
                  .message = fmt::format("regions are nested deeper than {}", kDeepestNesting),
                  .place = placeOf(block.getParentOp()->getLoc()),
                  .need = fmt::format("at most {} nested regions", kDeepestNesting)});
@@ -286,7 +286,7 @@ int Lowering::addSite(AllocationSite site) {
 }
 
 Diagnostic Lowering::tooLargeDiagnostic(SourcePlace place) const {
-  return {.code = "SM9002",
+  return {.code = "SM9005",
           .message = "the values of this kernel are too large for the machine",
           .place = std::move(place),
           .need = fmt::format("at most {} bytes of values alive at once", kMostValueBytes),

@@ -1,8 +1,5 @@
 // Semaphores, DMA, and what a kernel asks about where it runs. All of it is the runtime's; here only operands are
 // read. A wait that blocks leaves the program on the wait.
-#include <fmt/format.h>
-
-#include "machine/flat/Box.h"
 #include "machine/flat/ops/Table.h"
 
 namespace smalti::machine::flat {
@@ -148,13 +145,6 @@ struct StartDma : Payload {
     request.priority = priority;
     request.strictOrdering = strictOrdering;
     request.place = &frame.place();
-    if (request.source.viewShape() != request.target.viewShape())
-      return frame.fail({.code = "SM4017",
-                         .message = fmt::format("async_copy from {} to {}: shapes differ", describe(request.source),
-                                                describe(request.target)),
-                         .place = {},
-                         .need = ArrayType{request.source.dtype(), request.source.viewShape()}.str(),
-                         .have = ArrayType{request.target.dtype(), request.target.viewShape()}.str()});
     Status status = frame.core->startDma(request);
     return status.has_value() || frame.fail(std::move(status));
   }

@@ -71,7 +71,7 @@ TEST_F(Memory, ValuesBeyondTheLimitAreRefused) {
     %s = vector.extract %b[1, 2] : i32 from vector<1048576x1048576xi32>
     "tpu.log"(%s) <{formatted = false, tag = ""}> : (i32) -> ()
   )"),
-            "SM9002");
+            "SM9005");
 }
 
 }  // namespace

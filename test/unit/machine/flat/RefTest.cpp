@@ -1,0 +1,82 @@
+// Refs as the runtime uses them, and views with sizes known only at run time.
+#include "Harness.h"
+#include "machine/Shadow.h"
+
+namespace smalti::machine::test {
+namespace {
+
+using Refs = Kernel;
+
+TEST_F(Refs, ADynamicReshapeMustKeepTheNumberOfElements) {
+  scalars = {3};
+  buffer(DType::f32, {4, 2}, {1});
+  EXPECT_EQ(failure(R"(
+    %z = arith.constant 0 : i32
+    %s = "tpu.memref_slice"(%0, %z, %z, %i0) <{operandSegmentSizes = array<i32: 1, 2, 1>}> : (memref<4x2xf32, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<?x2xf32, #tpu.memory_space<vmem>>
+    %r = "tpu.memref_reshape"(%s) : (memref<?x2xf32, #tpu.memory_space<vmem>>) -> memref<?x4xf32, #tpu.memory_space<vmem>>
+  )"),
+            "SM4016");
+}
+
+TEST(Ref, ReshapesOfDenseViewsStayStrided) {
+  auto b = makeBuffer("b", DType::f32, {4, 6}, {0});
+  const Ref whole = Ref::whole(*b);
+  EXPECT_TRUE(whole.reshape(Shape{24}).strided());
+  EXPECT_TRUE(whole.reshape(Shape{2, 2, 3, 2}).strided());
+  const Ref columns = whole.slice(Shape{0, 2}, Shape{4, 4});
+  EXPECT_TRUE(columns.reshape(Shape{2, 2, 4}).strided());     // splits rows
+  EXPECT_TRUE(columns.reshape(Shape{4, 1, 2, 2}).strided());  // splits columns
+  EXPECT_FALSE(columns.reshape(Shape{16}).strided());         // joins what is apart
+  EXPECT_TRUE(whole.slice(Shape{1, 0}, Shape{1, 6}).squeeze(Shape{6}).strided());
+}
+
+TEST(Ref, WritingAWholeBufferMakesItDefined) {
+  auto b = makeBuffer("b", DType::f32, {2, 2}, {});
+  const float ones[4] = {1, 1, 1, 1};
+  Ref::whole(*b).slice(Shape{0, 0}, Shape{1, 2}).write(reinterpret_cast<const std::byte*>(ones), nullptr);
+  EXPECT_EQ(b->defined, (std::vector<uint8_t>{1, 1, 0, 0}));
+  Ref::whole(*b).write(reinterpret_cast<const std::byte*>(ones), nullptr);
+  EXPECT_TRUE(b->allDefined);
+  const uint8_t mask[4] = {1, 0, 1, 1};
+  Ref::whole(*b).write(reinterpret_cast<const std::byte*>(ones), mask);
+  EXPECT_FALSE(b->allDefined);
+  uint8_t seen[4] = {};
+  float data[4];
+  EXPECT_FALSE(Ref::whole(*b).read(reinterpret_cast<std::byte*>(data), seen));
+  EXPECT_EQ(seen[1], 0);
+}
+
+TEST(Ref, MasksGoThroughChainsOfTransforms) {
+  auto b = makeBuffer("b", DType::i16, {4, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+  b->materialiseShadow();
+  b->defined[1] = 0;
+  const Ref wide = Ref::whole(*b).bitcast(DType::i32, Shape{2, 2}).slice(Shape{0, 1}, Shape{2, 1});
+  int32_t data[2];
+  uint8_t mask[2];
+  EXPECT_FALSE(wide.read(reinterpret_cast<std::byte*>(data), mask));
+  EXPECT_EQ(data[0], 2 + 4 * 65536);
+  EXPECT_EQ(mask[0], 0);
+  EXPECT_EQ(mask[1], 1);
+  const int32_t zeros[2] = {0, 0};
+  wide.write(reinterpret_cast<const std::byte*>(zeros), nullptr);
+  EXPECT_EQ(values(*b), (std::vector<double>{1, 0, 3, 0, 5, 0, 7, 0}));
+  EXPECT_EQ(b->defined[1], 1);
+  EXPECT_EQ(wide.dmaBytes(), 8);
+}
+
+TEST(Poison, FloatsAreNaNAndIntegersExtreme) {
+  int32_t i = 0;
+  poison(DType::i32, Poison::intMax, reinterpret_cast<std::byte*>(&i), 1);
+  EXPECT_EQ(i, INT32_MAX);
+  int8_t n = 0;
+  poison(DType::i4, Poison::intMin, reinterpret_cast<std::byte*>(&n), 1);
+  EXPECT_EQ(n, -8);
+  poison(DType::u4, Poison::intMax, reinterpret_cast<std::byte*>(&n), 1);
+  EXPECT_EQ(n, 15);
+  float f = 0;
+  poison(DType::f32, Poison::intMin, reinterpret_cast<std::byte*>(&f), 1);
+  EXPECT_NE(f, f);
+}
+
+}  // namespace
+}  // namespace smalti::machine::test
