@@ -7,7 +7,7 @@
 #include "interop/CapturedDiagnostics.h"
 #include "interop/serde/OpFormHelpers.h"
 #include "interop/serde/Serde.h"
-#include "interop/serde/Vocabulary.h"
+#include "ir/KernelOps.h"
 
 namespace smalti::interop {
 namespace {
@@ -38,7 +38,7 @@ Status checkSegments(const OpForm& op) {
 Result<mlir::Operation*> createOp(mlir::OpBuilder& builder, const OpForm& op, unsigned numRegions) {
   mlir::MLIRContext* context = builder.getContext();
   auto name = mlir::RegisteredOperationName::lookup(op.name, context);
-  if (!name || !isKernelOp(op.name)) return fail(refuseOp(op));
+  if (!name || !isKernelOp(op.name)) return fail(refuseOp(op.name, placeOfForm(op)));
   if (Status s = checkSegments(op); !s) return fail(s.error());
 
   // Inherent attributes go in as properties, where a wrong kind is reported instead of dropped.

@@ -28,8 +28,8 @@ Status upgradeOp(OpForm&, int version);
 /// From the form our dialect has to `version` (8 to 18). SM2111 when the op uses what that version lacks.
 Status downgradeOp(OpForm&, int version);
 
-/// Creates the registered op at `builder`, its regions empty. SM2107 for an op no kernel has, SM3101 for a tpu op
-/// we refuse, SM2109 when its attributes or operands do not fit it.
+/// Creates the registered op at `builder`, its regions empty. SM3101 or SM3103 for an op outside the kernels'
+/// vocabulary, SM2109 when its attributes or operands do not fit it.
 Result<mlir::Operation*> createOp(mlir::OpBuilder& builder, const OpForm&, unsigned numRegions);
 
 /// The module's version: 1 to 18. SM2103 when it says none or another.

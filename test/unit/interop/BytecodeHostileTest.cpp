@@ -159,8 +159,28 @@ TEST(BytecodeHostile, AnOpThatNoKernelHasIsNamed) {
   BodyBuilder body;
   body.strings[3] = "llvm.call";
   const Diagnostic d = refusal(body);
-  EXPECT_EQ(d.code, "SM2107");
+  EXPECT_EQ(d.code, "SM3103");
   EXPECT_THAT(d.message, HasSubstr("llvm.call"));
+}
+
+TEST(BytecodeHostile, AnOpOfSparseCoresSaysSo) {
+  BodyBuilder body;
+  body.strings[3] = "tpu.scan";
+  const Diagnostic d = refusal(body);
+  EXPECT_EQ(d.code, "SM3101");
+  EXPECT_THAT(d.message, HasSubstr("SparseCore"));
+}
+
+TEST(BytecodeHostile, BranchesBetweenBlocksAreRefused) {
+  BodyBuilder body;
+  bytecode::ByteWriter ir;
+  ir.append(BodyBuilder::spell({1 << 1, 0}));
+  ir.byte(bytecode::kHasAttributes | bytecode::kHasRegions);
+  ir.append(BodyBuilder::spell({0, 3, 1 << 1 | 1, 1, 0, 1 << 1, 1}));
+  ir.byte(bytecode::kHasSuccessors);
+  ir.append(BodyBuilder::spell({0, 1, 0}));
+  body.ops = ir.bytes();
+  EXPECT_EQ(refusal(body).code, "SM2107");
 }
 
 }  // namespace
