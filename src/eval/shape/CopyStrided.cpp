@@ -1,7 +1,7 @@
 // The one copy that every data movement ends in: normalise the dims, then choose the inner loop.
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "eval/Shape.h"
 #include "eval/shape/Strides.h"
@@ -30,8 +30,9 @@ View normalise(Dims srcStrides, Dims dstStrides, Dims shape) {
     mayReorder &= dstStrides[d] != 0;  // elements written twice: the last in row-major order stays
   }
   if (mayReorder)
-    std::stable_sort(v.dims.begin(), v.dims.begin() + v.rank,
-                     [](const Dim& a, const Dim& b) { return std::abs(a.dst) > std::abs(b.dst); });
+    for (int d = 1; d < v.rank; ++d)  // insertion sort: mostly nothing to do
+      for (int e = d; e > 0 && std::abs(v.dims[e].dst) > std::abs(v.dims[e - 1].dst); --e)
+        std::swap(v.dims[e], v.dims[e - 1]);
   int merged = 0;
   for (int d = 0; d < v.rank; ++d) {
     const Dim& inner = v.dims[d];

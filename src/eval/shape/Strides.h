@@ -15,14 +15,22 @@ inline constexpr int kMaxDims = 16;
 /// A short list of dims or strides.
 class DimList {
  public:
-  DimList() = default;
+  DimList() {}  // NOLINT(modernize-use-equals-default): the values are left as they are
   explicit DimList(Dims dims) {
     for (int64_t d : dims) push(d);
   }
   DimList(std::initializer_list<int64_t> dims) {
     for (int64_t d : dims) push(d);
   }
-  DimList(int n, int64_t value) : size_(n) { values_.fill(value); }
+  DimList(int n, int64_t value) : size_(n) {
+    for (int d = 0; d < n; ++d) values_[d] = value;
+  }
+  DimList(const DimList& other) : DimList(Dims(other)) {}
+  DimList& operator=(const DimList& other) {
+    size_ = other.size_;
+    for (int d = 0; d < size_; ++d) values_[d] = other.values_[d];
+    return *this;
+  }
 
   void push(int64_t v) { values_[size_++] = v; }
   void resize(int n) { size_ = n; }
@@ -40,7 +48,7 @@ class DimList {
   }
 
  private:
-  std::array<int64_t, kMaxDims> values_{};
+  std::array<int64_t, kMaxDims> values_;
   int size_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "eval/shape/TransposeTile.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "eval/contract/Kernels.h"
@@ -8,13 +9,21 @@
 namespace smalti::eval {
 namespace {
 
-constexpr int kVectorBytes = 16;  // every processor interleaves vectors of this size in one instruction
+/// Rows and columns done together: few pages at a time, neighbouring cache lines one after the other.
+constexpr int64_t kBlock = 64;
 
-template <class T>
+template <class T, int kBytes>
+struct VectorOf {
+  typedef T Type __attribute__((vector_size(kBytes)));
+  typedef T Unaligned __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));
+};
+
+/// A square as wide as a vector of kBytes. Every processor interleaves vectors of up to 16 bytes in one instruction.
+template <class T, int kBytes>
 struct Square {
-  static constexpr int kSide = kVectorBytes / sizeof(T);
-  typedef T Vec __attribute__((vector_size(kVectorBytes)));
-  typedef T Unaligned __attribute__((vector_size(kVectorBytes), aligned(alignof(T)), may_alias));
+  static constexpr int kSide = kBytes / sizeof(T);
+  using Vec = typename VectorOf<T, kBytes>::Type;
+  using Unaligned = typename VectorOf<T, kBytes>::Unaligned;
   Vec rows[kSide];
 
   /// One round: row i and row i + kSide/2 interleaved become rows 2i and 2i + 1; log2(kSide) rounds transpose.
@@ -35,38 +44,91 @@ struct Square {
   }
 };
 
-/// Squares in blocks of a cache line of the source, so that each of its lines is read once.
 template <class T>
-void transposeSquares(const T* src, int64_t srcStride, T* dst, int64_t dstStride, int64_t rows, int64_t columns) {
-  constexpr int64_t kSide = Square<T>::kSide, kLine = 64 / sizeof(T);
-  const int64_t wholeRows = rows - rows % kSide, wholeColumns = columns - columns % kSide;
-  Square<T> square;
-  for (int64_t i0 = 0; i0 < wholeRows; i0 += kLine)
-    for (int64_t j = 0; j < wholeColumns; j += kSide)
-      for (int64_t i = i0; i < std::min(i0 + kLine, wholeRows); i += kSide)
-        square.transpose(src + j * srcStride + i, srcStride, dst + i * dstStride + j, dstStride);
+void transposeEach(const T* src, int64_t srcStride, T* dst, int64_t dstStride, int64_t rows, int64_t columns) {
   for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = i < wholeRows ? wholeColumns : 0; j < columns; ++j)
-      dst[i * dstStride + j] = src[j * srcStride + i];
+    for (int64_t j = 0; j < columns; ++j) dst[i * dstStride + j] = src[j * srcStride + i];
+}
+
+/// Squares of kBytes, then the strips that are left by smaller ones.
+template <class T, int kBytes = 16>
+void transposeSquares(const T* src, int64_t srcStride, T* dst, int64_t dstStride, int64_t rows, int64_t columns) {
+  constexpr int64_t kSide = kBytes / sizeof(T);
+  if constexpr (kSide < 2) {
+    transposeEach(src, srcStride, dst, dstStride, rows, columns);
+  } else {
+    if (rows == 0 || columns == 0) return;
+    const int64_t wholeRows = rows - rows % kSide, wholeColumns = columns - columns % kSide;
+    Square<T, kBytes> square;
+    for (int64_t j = 0; j < wholeColumns; j += kSide)
+      for (int64_t i = 0; i < wholeRows; i += kSide)
+        square.transpose(src + j * srcStride + i, srcStride, dst + i * dstStride + j, dstStride);
+    constexpr auto smaller = transposeSquares<T, kBytes / 2>;
+    smaller(src + wholeColumns * srcStride, srcStride, dst + wholeColumns, dstStride, wholeRows,
+            columns - wholeColumns);
+    smaller(src + wholeRows, srcStride, dst + wholeRows * dstStride, dstStride, rows - wholeRows, columns);
+  }
+}
+
+/// 32-bit elements: squares of the widest vectors there are, the strips that are left by small ones.
+void transposeWide(const uint32_t* src, int64_t srcStride, uint32_t* dst, int64_t dstStride, int64_t rows,
+                   int64_t columns) {
+  const ContractKernels& kernels = contractKernels();
+  const int64_t wholeRows = rows - rows % kernels.lanes, wholeColumns = columns - columns % kernels.lanes;
+  kernels.transposeWords(src, srcStride, wholeColumns, wholeRows, dst, dstStride);
+  transposeSquares(src + wholeColumns * srcStride, srcStride, dst + wholeColumns, dstStride, wholeRows,
+                   columns - wholeColumns);
+  transposeSquares(src + wholeRows, srcStride, dst + wholeRows * dstStride, dstStride, rows - wholeRows, columns);
+}
+
+/// Lines this far apart share so few sets of the cache that a block of them does not stay there.
+template <class T>
+bool stridesCollide(int64_t stride) {
+  return stride * sizeof(T) % 1024 == 0;
+}
+
+/// A block by way of dense copies, so that only whole lines move between it and the strided views.
+template <class T, class F>
+void transposeCopied(const T* src, int64_t srcStride, T* dst, int64_t dstStride, int64_t rows, int64_t columns,
+                     F transpose) {
+  alignas(64) T in[kBlock * kBlock], out[kBlock * kBlock];
+  for (int64_t j = 0; j < columns; ++j) std::memcpy(in + j * kBlock, src + j * srcStride, rows * sizeof(T));
+  transpose(in, kBlock, out, kBlock, rows, columns);
+  for (int64_t i = 0; i < rows; ++i) std::memcpy(dst + i * dstStride, out + i * kBlock, columns * sizeof(T));
+}
+
+template <class T, class F>
+void inBlocks(const T* src, int64_t srcStride, T* dst, int64_t dstStride, int64_t rows, int64_t columns, F transpose) {
+  const bool copied = rows > 16 && columns > 16 && (stridesCollide<T>(srcStride) || stridesCollide<T>(dstStride));
+  for (int64_t j = 0; j < columns; j += kBlock)
+    for (int64_t i = 0; i < rows; i += kBlock) {
+      const T* from = src + j * srcStride + i;
+      T* to = dst + i * dstStride + j;
+      const int64_t m = std::min(kBlock, rows - i), n = std::min(kBlock, columns - j);
+      if (copied)
+        transposeCopied(from, srcStride, to, dstStride, m, n, transpose);
+      else
+        transpose(from, srcStride, to, dstStride, m, n);
+    }
 }
 
 }  // namespace
 
 void transposeTile(const uint8_t* src, int64_t srcStride, uint8_t* dst, int64_t dstStride, int64_t rows,
                    int64_t columns) {
-  transposeSquares(src, srcStride, dst, dstStride, rows, columns);
+  inBlocks(src, srcStride, dst, dstStride, rows, columns, transposeSquares<uint8_t>);
 }
 void transposeTile(const uint16_t* src, int64_t srcStride, uint16_t* dst, int64_t dstStride, int64_t rows,
                    int64_t columns) {
-  transposeSquares(src, srcStride, dst, dstStride, rows, columns);
+  inBlocks(src, srcStride, dst, dstStride, rows, columns, transposeSquares<uint16_t>);
 }
 void transposeTile(const uint32_t* src, int64_t srcStride, uint32_t* dst, int64_t dstStride, int64_t rows,
                    int64_t columns) {
-  contractKernels().transposeWords(src, srcStride, columns, rows, dst, dstStride);
+  inBlocks(src, srcStride, dst, dstStride, rows, columns, transposeWide);
 }
 void transposeTile(const uint64_t* src, int64_t srcStride, uint64_t* dst, int64_t dstStride, int64_t rows,
                    int64_t columns) {
-  transposeSquares(src, srcStride, dst, dstStride, rows, columns);
+  inBlocks(src, srcStride, dst, dstStride, rows, columns, transposeSquares<uint64_t>);
 }
 
 }  // namespace smalti::eval
