@@ -40,7 +40,7 @@ struct Options {
   // Many cases.
   int64_t jobs = 0;
   int64_t timeoutSeconds = 60;
-  int64_t childMemoryMib = 0;
+  int64_t childMemoryMib = 8192;
   // What is printed.
   bool json = false;
   std::string color = "auto";

@@ -1,0 +1,138 @@
+"""smalti run: inputs, results, comparison, exit codes, whole messages."""
+
+import json
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from console_examples import ROOT
+
+CASES = ROOT / "test/data/cases"
+
+
+@pytest.fixture
+def run(smalti, tmp_path):
+    def call(*arguments, env=None):
+        return subprocess.run([smalti, *map(str, arguments)], capture_output=True, text=True, cwd=tmp_path,
+                              env={"PATH": "/usr/bin:/bin", **(env or {})}, timeout=120)
+    return call
+
+
+def test_a_recorded_case_is_run_and_compared(run):
+    done = run("run", CASES / "add_grid_1d")
+    assert done.returncode == 0 and done.stderr == ""
+    assert "f32[4096]" in done.stdout and "as expected" in done.stdout
+
+
+def test_results_are_written(run, tmp_path):
+    assert run("run", CASES / "add_grid_1d", "--out", "results").returncode == 0
+    got = np.load(tmp_path / "results/out0.npy")
+    np.testing.assert_allclose(got, np.load(CASES / "add_grid_1d/out0.npy"), rtol=1e-6)
+
+
+def test_inputs_of_the_user_replace_the_recorded_ones(run, tmp_path):
+    x = np.arange(4096, dtype=np.float32)
+    np.save(tmp_path / "x.npy", x)
+    done = run("run", CASES / "add_grid_1d/module.stablehlo.mlir", "--in", "x.npy", "--in", "x.npy", "--out", ".")
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(np.load(tmp_path / "out0.npy"), 2 * x)
+
+
+def test_fortran_order_and_big_endian_inputs(run, tmp_path):
+    shape = np.load(CASES / "rmsnorm_f32/in0.npy").shape
+    x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    other = np.load(CASES / "rmsnorm_f32/in1.npy")
+    np.save(tmp_path / "c.npy", x)
+    np.save(tmp_path / "f.npy", np.asfortranarray(x).astype(">f4"))
+    np.save(tmp_path / "w.npy", other)
+    for name in ("c", "f"):
+        done = run("run", CASES / "rmsnorm_f32/module.stablehlo.mlir", "--in", f"{name}.npy", "--in", "w.npy", "--out", name)
+        assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(np.load(tmp_path / "c/out0.npy"), np.load(tmp_path / "f/out0.npy"))
+
+
+def test_a_wrong_result_exits_with_1(run, tmp_path):
+    shutil.copytree(CASES / "add_grid_1d", tmp_path / "case")
+    expected = np.load(tmp_path / "case/out0.npy")
+    expected[5] += 1
+    expected[7] = np.nan
+    np.save(tmp_path / "case/out0.npy", expected)
+    done = run("run", "case")
+    assert done.returncode == 1
+    assert "WRONG" in done.stdout
+    assert "result 0: 2 of 4,096 elements are wrong, first at (5): got" in done.stdout
+    assert "(1 by being NaN on one side only)" in done.stdout
+
+
+def test_json_says_the_same(run):
+    done = run("run", CASES / "add_grid_1d", "--json")
+    out = json.loads(done.stdout)
+    assert [r["as_expected"] for r in out["results"]] == [True]
+    assert out["results"][0]["dtype"] == "f32" and out["results"][0]["shape"] == [4096]
+    assert out["inputs"][1]["from"] == "in1.npy"
+    assert out["statistics"]["grid_steps"] == 4
+    assert {"log", "findings", "seconds", "module"} <= out.keys()
+
+
+def test_debug_prints_are_shown(run):
+    done = run("run", CASES / "debug_print_scalar")
+    assert done.returncode == 0
+    assert "printed by the kernel:" in done.stdout
+
+
+def test_options_come_from_the_environment_too(run):
+    done = run("run", CASES / "add_grid_1d", env={"SMALTI_SEMANTICS": "hlo", "SMALTI_JSON": "1"})
+    assert done.returncode == 0
+    json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("extra", [["--semantics", "hlo"], ["--naive-pipeline"], ["--dma", "eager"], ["--dma", "on-wait"],
+                                   ["--seed", "3"], ["--step-quantum", "1"], ["--numerics", "f32"], ["--check"]])
+@pytest.mark.parametrize("case", ["add_grid_1d", "dma_slices_sem_array", "dist_right_permute_barrier"])
+def test_every_way_to_run_gives_the_same(run, case, extra):
+    done = run("run", CASES / case, *extra)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+MESSAGES = [
+    (["run"], 2, "error[SM1000]: module is required\n  help: smalti run --help shows what there is\n"),
+    (["rnu", "x"], 2, "error[SM1000]: there is no verb 'rnu'\n  help: did you mean 'smalti run'?\n"),
+    (["run", "x", "--chekc"], 2, "error[SM1000]: there is no option '--chekc' here\n  help: did you mean --check?\n"),
+    (["run", "none.mlir"], 2, "error[SM1001]: cannot read 'none.mlir': No such file or directory\n"),
+    (["run", "x", "--dma", "lazy"], 2,
+     "error[SM1011]: --dma cannot be 'lazy'\n  need: eager|on-wait|random\n"
+     "  help: dma: when a copy's data moves between its start and its wait\n"),
+    (["run", CASES / "add_grid_1d", "--target", "tpu"], 2,
+     "error[SM1011]: there is no target 'tpu'\n  need: interpret\n"),
+    (["run", CASES / "add_grid_1d", "--in", "f32[2"], 2,
+     "error[SM1001]: cannot read 'f32[2': No such file or directory\n"),
+]
+
+
+@pytest.mark.parametrize("arguments, code, message", MESSAGES, ids=[" ".join(map(str, m[0][:3])) for m in MESSAGES])
+def test_whole_messages(run, arguments, code, message):
+    done = run(*arguments)
+    assert (done.returncode, done.stderr) == (code, message)
+
+
+def test_errors_in_json(run):
+    done = run("run", "none.mlir", "--json")
+    assert done.returncode == 2 and done.stderr == ""
+    assert json.loads(done.stdout)["error"]["code"] == "SM1001"
+
+
+def test_a_hostile_module_is_refused(run, tmp_path):
+    text = (CASES / "add_grid_1d/module.stablehlo.mlir").read_text()
+    for n, broken in enumerate([text[: len(text) // 2], text.replace("TUz", "TUx", 1), text.replace("tensor<", "tensor<9999999999999999999x"),
+                                "module {", "module @m { func.func public @main() { stablehlo.add } }", "(" * 100000 + "module stablehlo."]):
+        (tmp_path / f"{n}.mlir").write_text(broken)
+        done = run("run", f"{n}.mlir")
+        assert done.returncode == 3, (n, done.stdout, done.stderr)
+        assert done.stderr.startswith("error[SM2"), done.stderr
+
+
+def test_out_folder_that_cannot_be_made(run):
+    done = run("run", CASES / "add_grid_1d", "--out", "/proc/x")
+    assert done.returncode == 2 and "error[SM1006]" in done.stderr

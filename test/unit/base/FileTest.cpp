@@ -1,0 +1,43 @@
+#include "base/File.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+namespace smalti {
+namespace {
+
+class File : public testing::Test {
+ protected:
+  std::string folder = (std::filesystem::temp_directory_path() / ("file_test." + std::to_string(::getpid()))).string();
+  void SetUp() override { ASSERT_TRUE(makeFolder(folder + "/a/b")); }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+};
+
+TEST_F(File, WhatIsWrittenIsReadAndNothingElseIsLeft) {
+  const std::string path = folder + "/a/b/text";
+  ASSERT_TRUE(writeFile(path, {"one ", "two"}));
+  ASSERT_TRUE(writeFile(path, {"three"}));
+  EXPECT_EQ(*readFile(path), "three");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder + "/a/b"), {}), 1);
+}
+
+TEST_F(File, AFileOverTheLimitIsRefused) {
+  const std::string path = folder + "/text";
+  ASSERT_TRUE(writeFile(path, {"12345"}));
+  EXPECT_TRUE(readFile(path, 5));
+  const auto text = readFile(path, 4);
+  ASSERT_FALSE(text);
+  EXPECT_EQ(text.error().str(), "error[SM1015]: '" + path + "' is too large\n  need: at most 4 bytes\n");
+}
+
+TEST_F(File, FoldersAndMissingFilesAreRefused) {
+  EXPECT_EQ(readFile(folder).error().message, "cannot read '" + folder + "': it is a folder");
+  EXPECT_EQ(readFile(folder + "/none").error().message, "cannot read '" + folder + "/none': No such file or directory");
+  EXPECT_EQ(writeFile(folder + "/none/file", {"x"}).error().code, "SM1006");
+}
+
+}  // namespace
+}  // namespace smalti
