@@ -114,9 +114,10 @@ class DeviceSetup {
     const OperandPlan& plan = kernel_.operands[i];
     DeviceMemory& device = runtime_.devices[device_];
     if (device.arrays[i]) return {};
-    // An aliased output and its input are one array; interpret=True keeps them apart.
-    for (size_t o = 0; o < kernel_.operands.size() && !hlo_; ++o)
-      if (kernel_.operands[o].sharedWith == static_cast<int>(i)) {
+    // An aliased output and its input are one array; interpret=True keeps those with windows apart.
+    for (size_t o = 0; o < kernel_.operands.size(); ++o)
+      if (kernel_.operands[o].sharedWith == static_cast<int>(i) &&
+          !(hlo_ && (plan.window || kernel_.operands[o].window))) {
         if (auto ok = array(o); !ok) return ok;
         device.arrays[i] = device.arrays[o];
         return {};
