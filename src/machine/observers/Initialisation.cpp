@@ -1,11 +1,13 @@
 // SM4101, SM4102: undefined memory that matters. Reading it is no finding (JAX loads the old value before every store);
 // what counts is an undefined element that reaches an output, an address, a branch or a semaphore.
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "machine/observers/Checker.h"
+#include "machine/observers/Region.h"
 
 namespace smalti::machine {
 namespace {
@@ -41,6 +43,22 @@ class InitialisationChecker final : public Checker {
  public:
   using Checker::Checker;
 
+  /// Remembers who read undefined elements first: the likely culprits when an output turns out undefined.
+  void access(const Actor& actor, const Access& access) override {
+    if (access.kind != Access::Kind::load || access.ref->buffer->allDefined || !access.place) return;
+    if (reads_.size() >= kMostReads || seen_.contains({access.ref->buffer, access.place})) return;
+    const auto region = regionOf(access);
+    if (!region || !anyUndefined(*region)) return;
+    seen_.insert({access.ref->buffer, access.place});
+    remember(actor, *access.ref->buffer, *access.place);
+  }
+
+  void dmaStart(const Actor& actor, const DmaTransfer& t) override {
+    if (t.source.buffer->allDefined || reads_.size() >= kMostReads) return;
+    const auto region = regionOf(t.source);
+    if (region && anyUndefined(*region)) remember(actor, *t.source.buffer, t.place);
+  }
+
   void undefinedUse(const Actor& actor, UndefinedUse use, const SourcePlace& place, const std::string& what) override {
     context_.findings->add({.code = "SM4101",
                             .message = fmt::format("a value from uninitialised memory {}: {}", useText(use), what),
@@ -58,6 +76,36 @@ class InitialisationChecker final : public Checker {
   }
 
  private:
+  static constexpr size_t kMostReads = 100;
+  struct Read {
+    int device = 0;
+    std::string buffer;
+    SourcePlace place;
+    std::vector<int32_t> step;
+  };
+
+  void remember(const Actor& actor, const Buffer& buffer, const SourcePlace& place) {
+    reads_.push_back({actor.device, buffer.name, place, {actor.gridStep.begin(), actor.gridStep.end()}});
+  }
+
+  /// "; undefined elements were read from scratch 0 at f.py:7:3 in grid step (0)", for the first few.
+  std::string readsText(int device) const {
+    constexpr size_t kShown = 3;
+    std::vector<std::string> texts;
+    for (const Read& r : reads_) {
+      if (r.device != device || texts.size() == kShown) continue;
+      texts.push_back(r.buffer + (r.place.known() ? " at " + r.place.str() : "") +
+                      (r.step.empty() ? "" : fmt::format(" in grid step ({})", fmt::join(r.step, ", "))));
+    }
+    return texts.empty() ? "" : fmt::format("; undefined elements were read from {}", fmt::join(texts, ", "));
+  }
+
+  SourcePlace firstRead(int device) const {
+    for (const Read& r : reads_)
+      if (r.device == device) return r.place;
+    return {};
+  }
+
   void output(const Runtime& runtime, int device, const OperandPlan& plan, const Buffer& array) {
     if (array.allDefined || runtime.options.semantics == Semantics::hlo) return;
     const auto undefined = std::count(array.defined.begin(), array.defined.end(), 0);
@@ -65,15 +113,18 @@ class InitialisationChecker final : public Checker {
     const auto at = std::find(array.defined.begin(), array.defined.end(), 0) - array.defined.begin();
     context_.findings->add({.code = "SM4102",
                             .message = fmt::format("{} depends on uninitialised memory", plan.name),
-                            .place = {},
+                            .place = firstRead(device),
                             .where = context_.where(Actor{device, 0, {}}),
                             .need = fmt::format("all {} elements of {} written from defined values",
                                                 plan.array.elements(), plan.array.str()),
-                            .have = fmt::format("{} undefined element(s), the first at [{}]", undefined,
-                                                fmt::join(indexOf(at, array.type.shape), ", ")),
+                            .have = fmt::format("{} undefined element(s), the first at [{}]{}", undefined,
+                                                fmt::join(indexOf(at, array.type.shape), ", "), readsText(device)),
                             .help = "visit every block of the output, and initialise windows and scratch at the "
                                     "first step that uses them, as under pl.when(k == 0)"});
   }
+
+  std::vector<Read> reads_;
+  std::set<std::pair<const Buffer*, const SourcePlace*>> seen_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 namespace smalti::machine {
 namespace {
@@ -127,8 +128,17 @@ bool overlap(const Region& a, const Region& b) {
   return found;
 }
 
-bool sameElements(const Region& a, const Region& b) {
-  return a.buffer == b.buffer && a.offset == b.offset && a.shape == b.shape && a.strides == b.strides;
+bool anyUndefined(const Region& r) {
+  if (r.buffer->allDefined || isEmpty(r)) return false;
+  const bool rows = !r.shape.empty() && r.strides.back() == 1;
+  Region starts = r;  // the first element of each contiguous row, or every element
+  if (rows) starts.shape.back() = 1;
+  const int64_t run = rows ? r.shape.back() : 1;
+  bool found = false;
+  forEachElement(starts, [&](int64_t at) {
+    found = found || std::memchr(r.buffer->defined.data() + at, 0, static_cast<size_t>(run)) != nullptr;
+  });
+  return found;
 }
 
 }  // namespace smalti::machine

@@ -23,6 +23,7 @@ std::optional<Region> regionOf(const Ref&);
 std::optional<Region> regionOf(const Access&);
 /// Exact: at least one element is in both.
 bool overlap(const Region&, const Region&);
-bool sameElements(const Region&, const Region&);
+/// The buffer's shadow says that some element of the region is undefined.
+bool anyUndefined(const Region&);
 
 }  // namespace smalti::machine

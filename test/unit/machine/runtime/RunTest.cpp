@@ -150,6 +150,24 @@ TEST(Run, WithoutAGridVmemOperandsAreWholeArraysAndAliasesShareThem) {
   EXPECT_EQ(floats(results(k, {counting({2, 4})})[0])[7], 14.f);
 }
 
+TEST(Run, SK1_HloSharesWholeAliasedArraysAndKeepsWindowedOnesApart) {
+  MachineOptions hlo;
+  hlo.semantics = Semantics::hlo;
+  TextKernel whole;  // the input is read after the output was written
+  const Val x = whole.input({.array = {2, 4}}), o = whole.output({.array = {2, 4}});
+  whole.store(whole.splat(whole.f32(3), {2, 4}), o);
+  whole.store(whole.binary("arith.addf", whole.load(o), whole.load(x)), o);
+  whole.alias(0, 0);
+  EXPECT_EQ(floats(results(whole, {counting({2, 4})}, hlo)[0])[7], 6.f);
+
+  TextKernel windowed({2});  // both steps show the same block
+  const Spec s{.array = {1, 4}, .block = {1, 4}, .map = "%c0, %c0"};
+  const Val in = windowed.input(s), out = windowed.output(s);
+  windowed.store(windowed.binary("arith.addf", windowed.load(out), windowed.load(in)), out);
+  windowed.alias(0, 0);
+  EXPECT_EQ(floats(results(windowed, {counting({1, 4})}, hlo)[0])[3], 9.f);
+}
+
 TEST(Run, AnInputThatTheKernelWritesIsCopied) {
   TextKernel k;
   const Val x = k.input({.array = {2, 4}}), o = k.output({.array = {2, 4}});
