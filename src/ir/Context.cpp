@@ -24,6 +24,7 @@ std::shared_ptr<mlir::MLIRContext> makeContext() {
   registerKernelDialects(registry);
   auto context = std::make_shared<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
   context->loadAllAvailableDialects();
+  context->printOpOnDiagnostic(false);  // an op can be large; the diagnostic has its place
   return context;
 }
 

@@ -1,0 +1,22 @@
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include "interop/Interop.h"
+
+namespace smalti::interop {
+
+Result<KernelPackage> importKernel(std::string_view content, const std::string& fileName) {
+  KernelPackage kernel;
+  kernel.context = makeContext();
+  auto module = content.starts_with("ML\xEFR") ? readBytecode(content, *kernel.context, fileName)
+                                               : readMosaicText(content, *kernel.context, fileName);
+  if (!module) return fail(std::move(module.error()));
+  kernel.module = std::move(*module);
+  if (auto function = kernel.kernelFunction()) {
+    // Before 2026 the function was always `main` and the module carried the kernel's name.
+    const auto moduleName = kernel.module->getSymName();
+    kernel.name = moduleName && function.getSymName() == "main" ? moduleName->str() : function.getSymName().str();
+  }
+  return kernel;
+}
+
+}  // namespace smalti::interop

@@ -1,0 +1,20 @@
+// Looks over Mosaic text before MLIR's parser does: refuses what that parser would hang, crash or starve on, and ops
+// that no kernel holds; puts spellings of a newer MLIR in the form that ours reads.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "smalti/diagnostic.h"
+
+namespace smalti::interop::text {
+
+struct ScannedText {
+  std::string text;       ///< same lines and (but for respelled ops) columns as the input
+  bool isStable = false;  ///< holds ops named "stable_mosaic.…"
+};
+
+/// SM2201 beyond a limit, SM2202 not MLIR text, SM3101 and SM3103 for ops that are refused.
+Result<ScannedText> scan(std::string_view text, const std::string& fileName);
+
+}  // namespace smalti::interop::text
