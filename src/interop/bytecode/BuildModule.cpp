@@ -77,7 +77,7 @@ class ModuleBuilder {
       if (!version) return state_.fail(version.error()), false;
       version_ = *version;
     }
-    if (Status s = upgradeOp(form, version_); !s) return state_.fail(s.error()), false;
+    if (Status s = upgradeOp(form, version_, builder_); !s) return state_.fail(s.error()), false;
     return true;
   }
 

@@ -23,8 +23,9 @@ struct OpForm {
   mlir::NamedAttrList attributes;
 };
 
-/// From `version` (1 to 18) to the form our dialect has. SM2108 when the op does not have that version's form.
-Status upgradeOp(OpForm&, int version);
+/// From `version` (1 to 18) to the form our dialect has. What was an attribute and is an operand today is made at
+/// `before`. SM2108 when the op does not have that version's form.
+Status upgradeOp(OpForm&, int version, mlir::OpBuilder& before);
 /// From the form our dialect has to `version` (8 to 18). SM2111 when the op uses what that version lacks.
 Status downgradeOp(OpForm&, int version);
 

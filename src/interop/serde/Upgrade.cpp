@@ -159,6 +159,28 @@ Status upgradeRepeat(OpForm& op, int version) {
   return {};
 }
 
+// Old lowerings used the upstream op; the permutation is spelled alike.
+Status upgradeTranspose(OpForm& op, int) {
+  op.name = "tpu.transpose";
+  return {};
+}
+
+// A rotation by an amount known beforehand: today the amount is an operand.
+Status upgradeRotate(OpForm& op, int version, mlir::OpBuilder& before) {
+  auto amount = mlir::dyn_cast_or_null<mlir::IntegerAttr>(op.attributes.get("amount"));
+  if (!amount || !amount.getType().isInteger(32) || op.operands.size() != 1)
+    return badForm(op, version, "one operand and an amount of 32 bits", fmt::format("{} operands", op.operands.size()));
+  OpForm constant{.name = "arith.constant", .location = op.location};
+  constant.results.push_back(before.getI32Type());
+  constant.attributes.set("value", before.getI32IntegerAttr(static_cast<int32_t>(amount.getValue().getSExtValue())));
+  Result<mlir::Operation*> made = createOp(before, constant, 0);
+  if (!made) return fail(made.error());
+  op.name = "tpu.dynamic_rotate";
+  op.operands.push_back((*made)->getResult(0));
+  op.attributes.erase("amount");
+  return {};
+}
+
 struct Rule {
   std::string_view op;
   Status (*apply)(OpForm&, int version);
@@ -173,11 +195,13 @@ constexpr std::array kRules = {
     Rule{"tpu.iota", upgradeDimension},
     Rule{"tpu.matmul", upgradeMatmul},
     Rule{"tpu.repeat", upgradeRepeat},
+    Rule{"vector.transpose", upgradeTranspose},
 };
 
 }  // namespace
 
-Status upgradeOp(OpForm& op, int version) {
+Status upgradeOp(OpForm& op, int version, mlir::OpBuilder& before) {
+  if (op.name == "tpu.rotate") return upgradeRotate(op, version, before);
   for (const Rule& rule : kRules)
     if (rule.op == op.name) return rule.apply(op, version);
   return {};

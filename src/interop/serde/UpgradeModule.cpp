@@ -49,8 +49,8 @@ Status upgradeModule(mlir::ModuleOp module) {
                    .message = fmt::format("'{}' branches to another block", form.name),
                    .place = placeOfForm(form),
                    .need = "structured control flow (scf.if, scf.for, scf.while)"});
-    if (Status s = upgradeOp(form, *version); !s) return s;
     mlir::OpBuilder builder(op);
+    if (Status s = upgradeOp(form, *version, builder); !s) return s;
     Result<mlir::Operation*> created = createOp(builder, form, op->getNumRegions());
     if (!created) return fail(created.error());
     for (unsigned i = 0; i < op->getNumRegions(); ++i) (*created)->getRegion(i).takeBody(op->getRegion(i));

@@ -84,6 +84,17 @@ TEST(BytecodeUpgrade, MatmulWithoutDimensionNumbersGetsThem) {
   EXPECT_THAT(transposed, HasSubstr("transpose_rhs = false"));
 }
 
+TEST(BytecodeUpgrade, ARotationByAConstantTakesItAsOperand) {
+  const std::string text = read("jax-0.4.26/roll.bc");
+  EXPECT_THAT(text, HasSubstr("\"tpu.dynamic_rotate\""));
+  EXPECT_THAT(text, HasSubstr("dimension = 1 : si32"));
+  EXPECT_THAT(text, HasSubstr("value = 3 : i32"));
+}
+
+TEST(BytecodeUpgrade, TheUpstreamTransposeBecomesOurs) {
+  EXPECT_THAT(read("jax-0.7.0/transpose.bc"), HasSubstr("\"tpu.transpose\"(%2) <{permutation = array<i64: 1, 0>}>"));
+}
+
 TEST(BytecodeUpgrade, LocationsAreKept) {
   auto context = makeContext();
   auto module = readBytecode(slurp(dataFolder() / "seed/add_grid_2d.bc"), *context, "x.bc");

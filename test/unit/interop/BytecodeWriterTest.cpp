@@ -123,11 +123,11 @@ TEST(StableText, UnregisteredOpsAreUpgradedInPlace) {
 TEST(StableText, ARepeatOfAbsurdCountIsRefused) {
   auto context = makeContext();
   OpForm form{.name = "tpu.repeat", .location = mlir::UnknownLoc::get(context.get())};
-  mlir::Builder b(context.get());
+  mlir::OpBuilder b(context.get());
   form.operands.push_back(mlir::Value());
   form.attributes.set("times", b.getI32IntegerAttr(2'000'000'000));
   form.attributes.set("dimension", b.getI32IntegerAttr(0));
-  const Status s = upgradeOp(form, 3);
+  const Status s = upgradeOp(form, 3, b);
   ASSERT_FALSE(s);
   EXPECT_EQ(s.error().code, "SM2108");
 }

@@ -92,6 +92,14 @@ def matmul_t(x, y, o):
     o[...] = jax.lax.dot_general(x[...], y[...], contract_last, preferred_element_type=jnp.float32)
 
 
+def roll(x, o):
+    o[...] = pltpu.roll(x[...], 3, 1)
+
+
+def transpose(x, o):
+    o[...] = x[...].T
+
+
 def add_grid(x, y, o):
     o[...] = x[...] + y[...]
 
@@ -112,6 +120,8 @@ KERNELS = {
     "repeat": (repeat, shape(8, 512), [F], {}),
     "matmul": (matmul, F, [F, shape(128, 128)], {}),
     "matmul_t": (matmul_t, F, [F, shape(128, 128)], {}),
+    "roll": (roll, F, [F], {}),
+    "transpose": (transpose, shape(128, 128), [shape(128, 128)], {}),
     "add_grid": (
         add_grid,
         shape(32, 128),
