@@ -19,6 +19,10 @@ mlir::Attribute AttrTypeReader::denseArrayAttribute(Frame& f) {
                   fmt::format("{} elements in {} bytes", size, raw.size()));
     return {};
   }
+  if (element.isInteger(1) && !std::ranges::all_of(raw, [](char c) { return c == 0 || c == 1; })) {
+    f.cursor.fail("SM2105", "a boolean array of the kernel body holds other values than 0 and 1");
+    return {};
+  }
   return mlir::DenseArrayAttr::get(element, size, llvm::ArrayRef<char>(raw.data(), raw.size()));
 }
 
@@ -59,7 +63,11 @@ mlir::Attribute AttrTypeReader::denseElementsAttribute(Frame& f) {
       return mlir::DenseElementsAttr::get(type, values);
     }
   } else {
-    const llvm::ArrayRef<char> buffer(raw.data(), raw.size());
+    std::string bytes(raw);
+    if (const unsigned width = type.getElementType().isIndex() ? 64 : type.getElementTypeBitWidth(); width < 8)
+      for (char& b : bytes)
+        b &= static_cast<char>((1 << width) - 1);  // one element a byte; the bits above mean nothing
+    const llvm::ArrayRef<char> buffer(bytes.data(), bytes.size());
     bool splat = false;
     if (mlir::DenseElementsAttr::isValidRawBuffer(type, buffer, splat))
       return mlir::DenseElementsAttr::getFromRawBuffer(type, buffer);

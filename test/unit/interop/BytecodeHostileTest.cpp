@@ -141,6 +141,12 @@ TEST(BytecodeHostile, ADictionaryWithOneKeyTwiceIsRefused) {
   EXPECT_EQ(refusal(body).code, "SM2105");
 }
 
+TEST(BytecodeHostile, BooleansAreZeroOrOne) {
+  BodyBuilder body;
+  const auto i1 = static_cast<uint64_t>(body.addType(BodyBuilder::spell({0, 1 << 2})));
+  EXPECT_EQ(refusalOf(body, body.add(BodyBuilder::spell({17, i1, 1, 1}) + '\x02')).code, "SM2105");
+}
+
 TEST(BytecodeHostile, AValueUsedBeforeItIsMadeIsRefused) {
   BodyBuilder body;
   bytecode::ByteWriter ir;
