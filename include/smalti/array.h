@@ -49,8 +49,14 @@ class Array {
   int64_t bytes() const { return type_.bytes(); }
   std::byte* data() { return data_; }
   const std::byte* data() const { return data_; }
-  template <class T> T* as() { return reinterpret_cast<T*>(data_); }
-  template <class T> const T* as() const { return reinterpret_cast<const T*>(data_); }
+  template <class T>
+  T* as() {
+    return reinterpret_cast<T*>(data_);
+  }
+  template <class T>
+  const T* as() const {
+    return reinterpret_cast<const T*>(data_);
+  }
 
   /// True when no other Array shares the (owned) elements.
   bool unique() const { return owner_ && owner_.use_count() == 1; }

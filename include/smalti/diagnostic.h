@@ -23,13 +23,13 @@ struct SourcePlace {
 /// One refusal or finding. `code` is stable ("SM2101") and has a page in docs/errors/.
 struct Diagnostic {
   std::string code;
-  std::string message;              ///< what is wrong, in Pallas' words; no trailing full stop
-  SourcePlace place;                ///< user's line if known, else the module's
-  std::vector<std::string> where{}; ///< context, outermost first: "kernel 'add'", "grid step (3, 0)", "operand 1"
-  std::string need{};               ///< what would be right, with numbers; may be empty
-  std::string have{};               ///< what is there, with numbers; may be empty
-  std::string help{};               ///< one thing to try; may be empty
-  std::vector<Diagnostic> related{}; ///< further violations found in the same pass
+  std::string message;                ///< what is wrong, in Pallas' words; no trailing full stop
+  SourcePlace place;                  ///< user's line if known, else the module's
+  std::vector<std::string> where{};   ///< context, outermost first: "kernel 'add'", "grid step (3, 0)", "operand 1"
+  std::string need{};                 ///< what would be right, with numbers; may be empty
+  std::string have{};                 ///< what is there, with numbers; may be empty
+  std::string help{};                 ///< one thing to try; may be empty
+  std::vector<Diagnostic> related{};  ///< further violations found in the same pass
 
   /// The whole message as a person reads it (several lines, ends with a newline).
   std::string str() const;

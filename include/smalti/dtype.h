@@ -13,10 +13,26 @@ namespace smalti {
 /// i2/i4, zero-extended for u2/u4/f4e2m1fn; `pred` is one byte holding 0 or 1.
 enum class DType : uint8_t {
   pred,
-  i2, i4, i8, i16, i32, i64,
-  u2, u4, u8, u16, u32, u64,
-  f4e2m1fn, f8e5m2, f8e4m3fn, f8e4m3b11fnuz,
-  bf16, f16, f32, f64,
+  i2,
+  i4,
+  i8,
+  i16,
+  i32,
+  i64,
+  u2,
+  u4,
+  u8,
+  u16,
+  u32,
+  u64,
+  f4e2m1fn,
+  f8e5m2,
+  f8e4m3fn,
+  f8e4m3b11fnuz,
+  bf16,
+  f16,
+  f32,
+  f64,
   index,          ///< 64-bit address arithmetic inside kernels
   semaphore,      ///< counting semaphore, only in semaphore memory; stored as i64
   dma_semaphore,  ///< byte-counting semaphore, only in semaphore memory; stored as i64

@@ -59,7 +59,8 @@ struct RunReport {
   Statistics statistics;
 };
 
-/// A module: StableHLO text with kernels in it, or one bare kernel. Copies share it; it may be used from several threads.
+/// A module: StableHLO text with kernels in it, or one bare kernel. Copies share it; it may be used from several
+/// threads.
 class Module {
  public:
   /// A file, or a folder with case.json. Bare kernels need `results` (and `arguments`): array shapes are not in them.

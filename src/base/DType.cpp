@@ -16,30 +16,14 @@ struct Row {
 
 // In the order of DType.
 constexpr std::array<Row, kNumDTypes> kRows{{
-    {"pred", 1, 1, Kind::pred},
-    {"i2", 2, 1, Kind::signedInt},
-    {"i4", 4, 1, Kind::signedInt},
-    {"i8", 8, 1, Kind::signedInt},
-    {"i16", 16, 2, Kind::signedInt},
-    {"i32", 32, 4, Kind::signedInt},
-    {"i64", 64, 8, Kind::signedInt},
-    {"u2", 2, 1, Kind::unsignedInt},
-    {"u4", 4, 1, Kind::unsignedInt},
-    {"u8", 8, 1, Kind::unsignedInt},
-    {"u16", 16, 2, Kind::unsignedInt},
-    {"u32", 32, 4, Kind::unsignedInt},
-    {"u64", 64, 8, Kind::unsignedInt},
-    {"f4e2m1fn", 4, 1, Kind::floating},
-    {"f8e5m2", 8, 1, Kind::floating},
-    {"f8e4m3fn", 8, 1, Kind::floating},
-    {"f8e4m3b11fnuz", 8, 1, Kind::floating},
-    {"bf16", 16, 2, Kind::floating},
-    {"f16", 16, 2, Kind::floating},
-    {"f32", 32, 4, Kind::floating},
-    {"f64", 64, 8, Kind::floating},
-    {"index", 64, 8, Kind::other},
-    {"semaphore", 64, 8, Kind::other},
-    {"dma_semaphore", 64, 8, Kind::other},
+    {"pred", 1, 1, Kind::pred},         {"i2", 2, 1, Kind::signedInt},           {"i4", 4, 1, Kind::signedInt},
+    {"i8", 8, 1, Kind::signedInt},      {"i16", 16, 2, Kind::signedInt},         {"i32", 32, 4, Kind::signedInt},
+    {"i64", 64, 8, Kind::signedInt},    {"u2", 2, 1, Kind::unsignedInt},         {"u4", 4, 1, Kind::unsignedInt},
+    {"u8", 8, 1, Kind::unsignedInt},    {"u16", 16, 2, Kind::unsignedInt},       {"u32", 32, 4, Kind::unsignedInt},
+    {"u64", 64, 8, Kind::unsignedInt},  {"f4e2m1fn", 4, 1, Kind::floating},      {"f8e5m2", 8, 1, Kind::floating},
+    {"f8e4m3fn", 8, 1, Kind::floating}, {"f8e4m3b11fnuz", 8, 1, Kind::floating}, {"bf16", 16, 2, Kind::floating},
+    {"f16", 16, 2, Kind::floating},     {"f32", 32, 4, Kind::floating},          {"f64", 64, 8, Kind::floating},
+    {"index", 64, 8, Kind::other},      {"semaphore", 64, 8, Kind::other},       {"dma_semaphore", 64, 8, Kind::other},
 }};
 
 constexpr const Row& row(DType t) { return kRows[static_cast<size_t>(t)]; }

@@ -17,7 +17,7 @@ struct RunOptions {
 };
 
 struct RunOutcome {
-  std::vector<Array> results;                ///< global arrays, as main returns them
+  std::vector<Array> results;  ///< global arrays, as main returns them
   std::vector<machine::Finding> findings;
   std::vector<std::string> log;
   machine::RunStatistics statistics;

@@ -21,8 +21,8 @@ using BinaryKernel = void (*)(const void* a, const void* b, void* out, int64_t n
 
 /// out[i] = c[i] ? a[i] : b[i] for elements of `elementBytes`; each operand may be a splat.
 /// `arith.select` for every dtype.
-void select(const uint8_t* c, bool cSplat, const void* a, bool aSplat, const void* b, bool bSplat, void* out,
-            int64_t n, int elementBytes);
+void select(const uint8_t* c, bool cSplat, const void* a, bool aSplat, const void* b, bool bSplat, void* out, int64_t n,
+            int elementBytes);
 
 /// Operand and result dtype are both `t` (compares and tpu.weird: result pred). nullptr: no such op for it.
 UnaryKernel findUnary(std::string_view name, DType t);

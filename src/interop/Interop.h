@@ -15,8 +15,8 @@ namespace smalti::interop {
 /// StableHLO module text, pretty or generic, as JAX prints it. Codes SM20xx.
 Result<Program> importStableHlo(std::string_view text, const std::string& fileName);
 
-/// A bare kernel module: Mosaic text (pretty or generic; `stable_mosaic.` names too) or bytecode, told apart by content.
-/// Array shapes are not in it: operands and results stay empty until the caller fills them and calls `finish`.
+/// A bare kernel module: Mosaic text (pretty or generic; `stable_mosaic.` names too) or bytecode, told apart by
+/// content. Array shapes are not in it: operands and results stay empty until the caller fills them and calls `finish`.
 Result<KernelPackage> importKernel(std::string_view content, const std::string& fileName);
 
 /// Reads stable_mosaic bytecode (versions 1 to 18), upgrades it, returns verified IR. Codes SM21xx.

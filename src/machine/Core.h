@@ -14,8 +14,8 @@ namespace smalti::machine {
 
 struct DmaRequest {
   Ref source, target, targetSemaphore;
-  std::optional<Ref> sourceSemaphore;     ///< remote copies only
-  std::optional<int32_t> device, core;    ///< target; absent: this one
+  std::optional<Ref> sourceSemaphore;   ///< remote copies only
+  std::optional<int32_t> device, core;  ///< target; absent: this one
   int32_t priority = 0;
   bool strictOrdering = false;
   const SourcePlace* place = nullptr;
@@ -38,8 +38,8 @@ class Core {
 
   virtual Result<Wait> semaphoreWait(const Ref&, int64_t amount, const SourcePlace&) = 0;
   virtual int32_t semaphoreRead(const Ref&) = 0;
-  virtual Status semaphoreSignal(const Ref&, int64_t amount, std::optional<int32_t> device,
-                                 std::optional<int32_t> core, const SourcePlace&) = 0;
+  virtual Status semaphoreSignal(const Ref&, int64_t amount, std::optional<int32_t> device, std::optional<int32_t> core,
+                                 const SourcePlace&) = 0;
   virtual Status startDma(const DmaRequest&) = 0;
   /// Waits for the bytes of `ref` (or one count on a regular semaphore).
   virtual Result<Wait> waitDma(const Ref& semaphore, const Ref& ref, bool targetSide, const SourcePlace&) = 0;

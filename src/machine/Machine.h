@@ -27,14 +27,14 @@ struct MachineOptions {
   Numerics numerics = Numerics::f32;
   Poison poison = Poison::intMin;
   DmaExecution dma = DmaExecution::random;
-  bool naivePipeline = false;      ///< copy every block in and out at every step: the oracle
-  int cores = 1;                   ///< cores per device that share parallel grid axes
+  bool naivePipeline = false;  ///< copy every block in and out at every step: the oracle
+  int cores = 1;               ///< cores per device that share parallel grid axes
   uint64_t seed = 0;
-  int64_t stepQuantum = 10'000;    ///< instructions before a program is preempted
-  int64_t stepLimit = 0;           ///< instructions over all programs before "livelock"; 0: none
-  int64_t memoryLimitBytes = 0;    ///< of everything the machine allocates; 0: none
+  int64_t stepQuantum = 10'000;  ///< instructions before a program is preempted
+  int64_t stepLimit = 0;         ///< instructions over all programs before "livelock"; 0: none
+  int64_t memoryLimitBytes = 0;  ///< of everything the machine allocates; 0: none
   // Observers (all on in `smalti check`).
-  bool checkBounds = true;         ///< accesses out of bounds are always refused; this finds blocks outside their array
+  bool checkBounds = true;  ///< accesses out of bounds are always refused; this finds blocks outside their array
   bool checkInitialisation = false;
   bool checkRevisits = false;
   bool checkSemaphores = false;
@@ -53,9 +53,9 @@ struct RunStatistics {
 };
 
 struct KernelResult {
-  std::vector<std::vector<Array>> results;   ///< [device][result]
+  std::vector<std::vector<Array>> results;  ///< [device][result]
   std::vector<Finding> findings;
-  std::vector<std::string> log;              ///< debug prints, in order: "d0: text"
+  std::vector<std::string> log;  ///< debug prints, in order: "d0: text"
   RunStatistics statistics;
 };
 
@@ -64,7 +64,8 @@ class CompiledKernel;
 Result<std::shared_ptr<const CompiledKernel>> compileKernel(const KernelPackage&, Numerics);
 
 /// operands[device] in the custom call's order. Inputs are not changed (aliased ones are copied unless unique).
-/// `extra` observers see everything too. Fails on what cannot go on (out of bounds, deadlock SM4103, livelock SM4104, limits).
+/// `extra` observers see everything too. Fails on what cannot go on (out of bounds, deadlock SM4103, livelock SM4104,
+/// limits).
 Result<KernelResult> run(const CompiledKernel&, std::span<const std::vector<Array>> operands, const MachineOptions&,
                          std::span<Observer* const> extra = {});
 

@@ -21,13 +21,13 @@ std::string_view name(MemorySpace);
 /// Elements are stored as in Array (one per storage_bytes), row-major. `defined` is the initialisation
 /// shadow: one byte (0/1) per element, empty while `allDefined` (then nothing needs to be looked up).
 struct Buffer {
-  std::string name;      ///< as the user knows it: "operand 1", "scratch 0", "output window 0", "run_scoped at f.py:12"
+  std::string name;  ///< as the user knows it: "operand 1", "scratch 0", "output window 0", "run_scoped at f.py:12"
   ArrayType type;
   MemorySpace space = MemorySpace::vmem;
   int device = 0;
-  int core = -1;         ///< -1: shared by the device's cores (HBM, host)
-  SourcePlace place;     ///< where it was allocated, if by the kernel
-  Array storage;         ///< owned or a view of the caller's array
+  int core = -1;      ///< -1: shared by the device's cores (HBM, host)
+  SourcePlace place;  ///< where it was allocated, if by the kernel
+  Array storage;      ///< owned or a view of the caller's array
   bool allDefined = true;
   std::vector<uint8_t> defined;
 
@@ -50,7 +50,7 @@ struct RefTransform {
 struct Ref {
   Buffer* buffer = nullptr;
   int64_t offset = 0;
-  Shape shape;    ///< of the strided window
+  Shape shape;  ///< of the strided window
   Shape strides;
   std::vector<RefTransform> transforms;
 

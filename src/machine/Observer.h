@@ -17,11 +17,11 @@ struct Actor {
 /// A range of a buffer: what a load, store, DMA or window copy touches. Never single elements.
 struct Access {
   enum class Kind : uint8_t { load, store, dmaRead, dmaWrite, windowFetch, windowWriteBack } kind;
-  const Ref* ref = nullptr;             ///< the view that is indexed
-  std::span<const int64_t> starts{};    ///< per dim of ref->viewShape()
-  std::span<const int64_t> sizes{};     ///< elements taken per dim
-  std::span<const int64_t> strides{};   ///< per dim; empty: all 1
-  bool masked = false;                  ///< a masked store: only some elements are touched
+  const Ref* ref = nullptr;            ///< the view that is indexed
+  std::span<const int64_t> starts{};   ///< per dim of ref->viewShape()
+  std::span<const int64_t> sizes{};    ///< elements taken per dim
+  std::span<const int64_t> strides{};  ///< per dim; empty: all 1
+  bool masked = false;                 ///< a masked store: only some elements are touched
   const SourcePlace* place = nullptr;
 };
 

@@ -197,7 +197,54 @@ def grids():
     yield "fori_loop", loops, (x,), 1e-6, 1e-5
 
 
+def unrolled_loops():
+    x = array((96, 128), jnp.float32, 13, special=False)
+    for unroll in (1, 2, 5, 12):
+        def make(interpret, unroll=unroll):
+            def kernel(x_ref, o_ref):
+                def body(i, total):
+                    return total + x_ref[pl.ds(i * 8, 8), :]
+
+                o_ref[...] = lax.fori_loop(0, 12, body, jnp.zeros((8, 128), jnp.float32), unroll=unroll)
+
+            return pl.pallas_call(kernel, out_shape=_shape((8, 128), jnp.float32), interpret=interpret)
+
+        yield f"unroll_{unroll}", make, (x,), 0.0, 1e-5
+
+
+def random_bits():
+    def make(interpret):
+        def kernel(key_ref, o_ref):
+            key = jax.random.wrap_key_data(key_ref[...], impl="threefry2x32")
+            o_ref[...] = jax.random.bits(key, (16, 128), jnp.uint32)
+
+        return pl.pallas_call(kernel, in_specs=[pl.BlockSpec(memory_space=pltpu.SMEM)],
+                              out_shape=_shape((16, 128), jnp.uint32), interpret=interpret)
+
+    def threefry(interpret):
+        """Threefry-2x32 written out: adds, rotations and xors of 32-bit words."""
+        rotations = ((13, 15, 26, 6), (17, 29, 16, 24))
+
+        def kernel(x_ref, y_ref, a_ref, b_ref):
+            keys = (jnp.uint32(7), jnp.uint32(42), jnp.uint32(7 ^ 42 ^ 0x1BD11BDA))
+            a, b = x_ref[...] + keys[0], y_ref[...] + keys[1]
+            for group in range(5):
+                for r in rotations[group % 2]:
+                    a = a + b
+                    b = (lax.shift_left(b, jnp.uint32(r)) | lax.shift_right_logical(b, jnp.uint32(32 - r))) ^ a
+                a = a + keys[(group + 1) % 3]
+                b = b + keys[(group + 2) % 3] + jnp.uint32(group + 1)
+            a_ref[...] = a
+            b_ref[...] = b
+
+        return pl.pallas_call(kernel, out_shape=[_shape((16, 128), jnp.uint32)] * 2, interpret=interpret)
+
+    count = np.arange(16 * 128, dtype=np.uint32).reshape(16, 128)
+    yield "threefry", threefry, (count, count + np.uint32(2048)), 0.0, 0.0
+    yield "jax_random_bits", make, (np.array([0, 42], np.uint32),), 0.0, 0.0
+
+
 def all_kernels():
-    for family in (elementwise, casts, shapes, matmuls, grids):
+    for family in (elementwise, casts, shapes, matmuls, grids, unrolled_loops, random_bits):
         for name, make, arguments, rtol, atol in family():
             yield f"{family.__name__}/{name}", make, arguments, rtol, atol

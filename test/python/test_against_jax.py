@@ -40,6 +40,28 @@ def test_every_kernel_that_jax_lowers_agrees(outcome):
     print(f"JAX {jax.__version__}: {report['passed']} kernels agree, {len(refused)} not lowered by this JAX")
 
 
+def passed(outcome, family):
+    report, _ = outcome
+    cases = [c for c in report["cases"] if f"{family}/" in c["case"]]
+    assert all(c["status"] == "pass" for c in cases), cases
+    return {c["case"].split("/")[-1] for c in cases}
+
+
+def test_s_e1_every_dtype_is_computed_with(outcome):
+    names = " ".join(passed(outcome, "casts") | passed(outcome, "elementwise") | passed(outcome, "matmuls"))
+    for dtype in ("float32", "bfloat16", "float8_e5m2", "float8_e4m3fn", "int32", "int16", "int8", "int4", "uint32",
+                  "uint8", "uint4", "bool"):
+        assert dtype in names, dtype
+
+
+def test_s_i3_unrolled_and_rolled_loops_agree(outcome):
+    assert {"unroll_1", "unroll_2", "unroll_12"} <= passed(outcome, "unrolled_loops")
+
+
+def test_s_l1_threefry_bits_are_jaxs(outcome):
+    assert "threefry" in passed(outcome, "random_bits")
+
+
 def test_jax_lowers_nearly_all_of_them(outcome):
     """Guards the test above: it would pass on an empty list."""
     report, refused = outcome
