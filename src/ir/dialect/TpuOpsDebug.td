@@ -40,7 +40,6 @@ def Tpu_LogOp : Tpu_Op<"log"> {
   let summary = "pl.debug_print of scalars";
   let arguments = (ins Variadic<AnyType>:$inputs, StrAttr:$tag, DefaultValuedAttr<BoolAttr, "false">:$formatted);
   let assemblyFormat = "$tag attr-dict `:` `[` $inputs `]` `:` type($inputs)";
-  let hasVerifier = 1;
 }
 
 def Tpu_LogBufferOp : Tpu_Op<"log_buffer"> {

@@ -61,7 +61,6 @@ def Tpu_AssumeMultipleOp : Tpu_Op<"assume_multiple", [Pure, AllTypesMatch<["valu
 def Tpu_PrngSetSeed32Op : Tpu_Op<"prng_set_seed_32"> {
   let summary = "Seeds the core's random number generator";
   let arguments = (ins Variadic<I32>:$seeds);
-  let hasVerifier = 1;
 }
 
 def Tpu_PrngRandomBitsOp : Tpu_Op<"prng_random_bits"> {
