@@ -62,7 +62,8 @@ def elementwise():
     for dtype in (jnp.float32, jnp.bfloat16):
         rtol, atol = _tolerance(dtype)
         for name, f in unary.items():
-            x = array((16, 128), dtype, low=-6, high=6)
+            # XLA's CPU computes a bf16 exp2 from a rounded product: far off for large arguments
+            x = array((16, 128), dtype, low=-6, high=6, special=(name, dtype) != ("exp2", jnp.bfloat16))
             if dtype == jnp.bfloat16 and name in ("erf", "log1p", "is_finite"):
                 continue
             if name in ("is_nan", "is_finite"):
@@ -115,7 +116,8 @@ def shapes():
         "roll_lanes": (lambda v: pltpu.roll(v, 7, 1), (16, 256)), "roll_rows": (lambda v: pltpu.roll(v, 3, 0), (16, 256)),
         "broadcast": (lambda v: jnp.broadcast_to(v[:1], (16, 256)) + v, (16, 256)),
         "sum_rows": (lambda v: jnp.sum(v[8:], axis=0, keepdims=True), (1, 256)),
-        "max_lanes": (lambda v: jnp.max(v, axis=1, keepdims=True), (16, 1)),
+        # rows without NaN: XLA's CPU loses it in some reductions
+        "max_lanes": (lambda v: jnp.max(v[8:], axis=1, keepdims=True), (8, 1)),
         "min_all": (lambda v: jnp.full((8, 128), jnp.min(v[8:])), (8, 128)),
         "where_iota": (lambda v: jnp.where(lax.broadcasted_iota(jnp.int32, v.shape, 1) < 100, v, 0.0), (16, 256)),
         "repeat": (lambda v: jnp.tile(v[:8], (2, 1)), (16, 256)),
