@@ -15,7 +15,7 @@ namespace {
 /// How a conversion reads or writes an element: a dtype, or one of the readings that only kernels' signless integers
 /// have.
 enum class Form : uint8_t {
-  bit = kNumDTypes,  ///< i1 as 0 or 1; storing keeps the low bit
+  bit = kNumDTypes,  ///< i1 as 0 or 1, where storing keeps the low bit (pred stores whether it is not 0)
   signedBit,         ///< i1 as 0 or -1
   u2InI2,            ///< an unsigned result in the storage of i2
   u4InI4,
@@ -66,19 +66,9 @@ void storeSubByte(const From* from, void* to, int64_t n) {
     y[i] = static_cast<uint8_t>(static_cast<Byte>(static_cast<Byte>(from[i] << padding) >> padding));
 }
 
+/// `form` is one to read: a dtype or signedBit.
 Holder load(Form form, const void* in, int64_t n, Block& block) {
-  switch (form) {
-    case Form::bit:
-      return loadSubByte<7, uint8_t>(in, block.i32, n), Holder::i32;
-    case Form::signedBit:
-      return loadSubByte<7, int8_t>(in, block.i32, n), Holder::i32;
-    case Form::u2InI2:
-      return loadSubByte<6, uint8_t>(in, block.i32, n), Holder::i32;
-    case Form::u4InI4:
-      return loadSubByte<4, uint8_t>(in, block.i32, n), Holder::i32;
-    default:
-      break;
-  }
+  if (form == Form::signedBit) return loadSubByte<7, int8_t>(in, block.i32, n), Holder::i32;
   switch (static_cast<DType>(form)) {
     case DType::pred:
       return loadSubByte<7, uint8_t>(in, block.i32, n), Holder::i32;
@@ -279,7 +269,7 @@ DType unsignedOf(DType t) {
 }
 
 Form signedSource(DType t) { return t == DType::pred ? Form::signedBit : formOf(signless(t)); }
-Form unsignedSource(DType t) { return t == DType::pred ? Form::bit : formOf(unsignedOf(t)); }
+Form unsignedSource(DType t) { return formOf(unsignedOf(t)); }
 Form truncatedTarget(DType t) { return t == DType::pred ? Form::bit : formOf(t); }
 Form signedTarget(DType t) { return t == DType::pred ? Form::signedBit : formOf(signless(t)); }
 Form unsignedTarget(DType t) {

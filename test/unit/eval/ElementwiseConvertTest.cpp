@@ -7,8 +7,8 @@
 namespace smalti::eval::test {
 namespace {
 
-class Conversions : public EachIsa {};
-INSTANTIATE_TEST_SUITE_P(Isas, Conversions, allIsas(), isaName);
+class Conversions : public OnEveryIsa {};
+INSTANTIATE_TEST_SUITE_P(Isa, Conversions, everyIsa(), isaName);
 
 bool isWhole(DType t) { return !is_float(t); }
 
@@ -215,8 +215,8 @@ TEST(ConversionLookup, MismatchedTypesHaveNoKernel) {
   EXPECT_EQ(findConvert("arith.nothing", DType::f32, DType::f32), nullptr);
 }
 
-class Select : public EachIsa {};
-INSTANTIATE_TEST_SUITE_P(Isas, Select, allIsas(), isaName);
+class Select : public OnEveryIsa {};
+INSTANTIATE_TEST_SUITE_P(Isa, Select, everyIsa(), isaName);
 
 TEST_P(Select, TakesEachOperandWhereTheConditionSays) {
   std::mt19937_64 random(11);

@@ -11,8 +11,8 @@ namespace {
 using Unary = std::function<double(double)>;
 using Binary = std::function<double(double, double)>;
 
-class Floats : public EachIsa {};
-INSTANTIATE_TEST_SUITE_P(Isas, Floats, allIsas(), isaName);
+class Floats : public OnEveryIsa {};
+INSTANTIATE_TEST_SUITE_P(Isa, Floats, everyIsa(), isaName);
 
 double maximum(double a, double b) {
   if (std::isnan(a) || std::isnan(b)) return NAN;

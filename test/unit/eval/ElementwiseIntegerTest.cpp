@@ -90,8 +90,8 @@ std::pair<Elements, Elements> integerOperands(DType t) {
   return result;
 }
 
-class Integers : public EachIsa {};
-INSTANTIATE_TEST_SUITE_P(Isas, Integers, allIsas(), isaName);
+class Integers : public OnEveryIsa {};
+INSTANTIATE_TEST_SUITE_P(Isa, Integers, everyIsa(), isaName);
 
 void expectAsReference(const std::string& op) {
   for (const DType t : integerTypes()) {

@@ -1,4 +1,4 @@
-// What the tests of element-wise ops share: every instruction set in turn, elements by value, special numbers.
+// What the tests of element-wise ops share: elements by value, special numbers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,30 +10,11 @@
 #include <random>
 #include <vector>
 
+#include "OnEveryIsa.h"
 #include "eval/Elementwise.h"
 #include "eval/FloatFormats.h"
-#include "eval/elementwise/Tables.h"
 
 namespace smalti::eval::test {
-
-/// Runs its tests once per instruction set that this machine has.
-class EachIsa : public testing::TestWithParam<Isa> {
- protected:
-  void SetUp() override {
-    before_ = activeIsa();
-    if (!isaSupported(GetParam())) GTEST_SKIP() << "this machine lacks the instruction set";
-    setActiveIsa(GetParam());
-  }
-  void TearDown() override { setActiveIsa(before_); }
-
- private:
-  Isa before_ = Isa::baseline;
-};
-
-inline auto allIsas() { return testing::Values(Isa::baseline, Isa::avx2, Isa::avx512); }
-inline std::string isaName(const testing::TestParamInfo<Isa>& info) {
-  return info.param == Isa::baseline ? "baseline" : info.param == Isa::avx2 ? "avx2" : "avx512";
-}
 
 /// A one-dimensional array of any element type.
 struct Elements {

@@ -61,6 +61,18 @@ struct Plain {
   static T store(T x) { return x; }
 };
 
+/// Four bits in a byte, in the low half.
+struct SignedNibble {
+  using Word = uint8_t;
+  static int32_t load(Word w) { return static_cast<int8_t>(w << 4) >> 4; }
+  static Word store(int32_t x) { return static_cast<Word>(static_cast<int8_t>(x << 4) >> 4); }
+};
+struct UnsignedNibble {
+  using Word = uint8_t;
+  static int32_t load(Word w) { return w & 15; }
+  static Word store(int32_t x) { return static_cast<Word>(x & 15); }
+};
+
 struct Same {
   static float apply(float x) { return x; }
 };
@@ -110,6 +122,11 @@ constexpr ConvertRow kConverts[] = {
     {DType::i8, DType::f32, unaryLoop<Plain<int8_t>, F32, ToFloat>},
     {DType::i8, DType::bf16, unaryLoop<Plain<int8_t>, Bf16, ToFloat>},
     {DType::u8, DType::f32, unaryLoop<Plain<uint8_t>, F32, ToFloat>},
+    {DType::i4, DType::f32, unaryLoop<SignedNibble, F32, ToFloat>},
+    {DType::i4, DType::bf16, unaryLoop<SignedNibble, Bf16, ToFloat>},
+    {DType::u4, DType::f32, unaryLoop<UnsignedNibble, F32, ToFloat>},
+    {DType::u4, DType::bf16, unaryLoop<UnsignedNibble, Bf16, ToFloat>},
+    {DType::u32, DType::f32, unaryLoop<Plain<uint32_t>, F32, Cast<float>>},
     {DType::pred, DType::f32, unaryLoop<Plain<uint8_t>, F32, ToFloat>},
     {DType::pred, DType::bf16, unaryLoop<Plain<uint8_t>, Bf16, ToFloat>},
     {DType::f32, DType::i32, unaryLoop<F32, Plain<int32_t>, ToI32>},
@@ -118,11 +135,16 @@ constexpr ConvertRow kConverts[] = {
     {DType::f32, DType::i8, unaryLoop<F32, Plain<int8_t>, ToSmallInteger<-128, 127>>},
     {DType::bf16, DType::i8, unaryLoop<Bf16, Plain<int8_t>, ToSmallInteger<-128, 127>>},
     {DType::f32, DType::u8, unaryLoop<F32, Plain<uint8_t>, ToSmallInteger<0, 255>>},
+    {DType::f32, DType::i4, unaryLoop<F32, SignedNibble, ToSmallInteger<-8, 7>>},
+    {DType::f32, DType::u4, unaryLoop<F32, UnsignedNibble, ToSmallInteger<0, 15>>},
     {DType::pred, DType::i32, unaryLoop<Plain<uint8_t>, Plain<int32_t>, Cast<int32_t>>},
     {DType::i8, DType::i32, unaryLoop<Plain<int8_t>, Plain<int32_t>, Cast<int32_t>>},
+    {DType::i4, DType::i8, unaryLoop<SignedNibble, Plain<int8_t>, Cast<int8_t>>},
+    {DType::i4, DType::i32, unaryLoop<SignedNibble, Plain<int32_t>, Cast<int32_t>>},
     {DType::u8, DType::i32, unaryLoop<Plain<uint8_t>, Plain<int32_t>, Cast<int32_t>>},
     {DType::i16, DType::i32, unaryLoop<Plain<int16_t>, Plain<int32_t>, Cast<int32_t>>},
     {DType::i32, DType::i8, unaryLoop<Plain<int32_t>, Plain<int8_t>, Cast<int8_t>>},
+    {DType::i32, DType::i4, unaryLoop<Plain<int32_t>, SignedNibble, Cast<int32_t>>},
     {DType::i32, DType::i16, unaryLoop<Plain<int32_t>, Plain<int16_t>, Cast<int16_t>>},
     {DType::i32, DType::pred, unaryLoop<Plain<int32_t>, Pred, NotZero>},
     {DType::f32, DType::pred, unaryLoop<F32, Pred, NotZero>},
