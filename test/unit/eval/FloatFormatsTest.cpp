@@ -137,8 +137,8 @@ TEST_P(Formats, SE10_NarrowingRoundsToNearestEvenAtEveryBoundary) {
 }
 
 /// The f32 numbers that round to one code are an interval, bounded by the middles to its neighbours (a middle belongs
-/// to the even code), so every one of the 2^32 patterns can be checked without converting each with APFloat. Takes half
-/// a minute: run with --gtest_also_run_disabled_tests after a change.
+/// to the even code), so every one of the 2^32 patterns can be checked without converting each with APFloat. It takes
+/// minutes: run it with --gtest_also_run_disabled_tests after a change.
 TEST_P(Formats, DISABLED_SE10_NarrowingOfEveryPattern) {
   for (const Case& c : cases()) {
     std::vector<float> values;  // by code, positive and finite
