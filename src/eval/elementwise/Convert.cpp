@@ -180,7 +180,7 @@ void toInteger(Form form, const Float* from, Block& block, int64_t n) {
     }
   } else {
     const Float limit = std::ldexp(Float{1}, bits - 1);
-    const int64_t highest = static_cast<int64_t>(~uint64_t{0} >> (65 - bits)) & (bits == 1 ? 0 : -1);
+    const int64_t highest = static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1);
     for (int64_t i = 0; i < n; ++i) {
       const Float x = from[i];
       const int64_t inside = x >= -limit && x < limit ? static_cast<int64_t>(x) : 0;
