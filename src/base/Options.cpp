@@ -57,6 +57,7 @@ const std::vector<OptionRow>& rows() {
       {"check-revisits", OptionGroup::check, &Options::checkRevisits, "output blocks visited again after others"},
       {"check-semaphores", OptionGroup::check, &Options::checkSemaphores, "semaphores that are not zero at the end"},
       {"check-dma", OptionGroup::check, &Options::checkDma, "data read or written while a copy is in flight"},
+      {"corpus", cases, &Options::corpus, "the folder that conform takes when none is named"},
       {"jobs", cases, &Options::jobs, "cases run at once; 0: one per processor", {}, 0, 1024},
       {"timeout-seconds",
        cases,
@@ -136,8 +137,7 @@ Status OptionSet::set(const OptionRow& row, std::string_view value, Origin origi
     good = error == std::errc() && end == value.data() + value.size() && parsed >= row.min && parsed <= row.max;
     if (good) values.*(*n) = parsed;
   } else {
-    good = row.choices.empty() ? !value.empty()
-                               : std::find(row.choices.begin(), row.choices.end(), value) != row.choices.end();
+    good = row.choices.empty() || std::find(row.choices.begin(), row.choices.end(), value) != row.choices.end();
     if (good) values.*std::get<std::string Options::*>(row.field) = value;
   }
   if (!good)

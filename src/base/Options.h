@@ -38,6 +38,7 @@ struct Options {
   bool checkSemaphores = true;
   bool checkDma = true;
   // Many cases.
+  std::string corpus;
   int64_t jobs = 0;
   int64_t timeoutSeconds = 60;
   int64_t childMemoryMib = 8192;

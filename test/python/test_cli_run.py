@@ -106,7 +106,7 @@ MESSAGES = [
      "  help: dma: when a copy's data moves between its start and its wait\n"),
     (["run", CASES / "add_grid_1d", "--target", "tpu"], 2,
      "error[SM1011]: there is no target 'tpu'\n  need: interpret\n"),
-    (["run", CASES / "add_grid_1d", "--in", "f32[2"], 2,
+    (["run", CASES / "add_grid_1d", "--in", "f32[2", "--in", "f32[2"], 2,
      "error[SM1001]: cannot read 'f32[2': No such file or directory\n"),
 ]
 

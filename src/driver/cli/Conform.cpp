@@ -86,7 +86,14 @@ int judge(const Session& session, const std::vector<std::string>& expected, cons
 }
 
 int conform(const Session& session, const Arguments& arguments) {
-  const auto cases = driver::listCases(arguments.folders, arguments.filter);
+  std::vector<std::string> folders = arguments.folders;
+  if (folders.empty() && !session.options.values.corpus.empty()) folders = {session.options.values.corpus};
+  if (folders.empty())
+    return session.refuse({.code = "SM1000",
+                           .message = "conform needs folders, or --corpus",
+                           .place = {},
+                           .help = "smalti conform test/data/cases"});
+  const auto cases = driver::listCases(folders, arguments.filter);
   if (!cases) return session.refuse(cases.error());
   Result<std::vector<std::string>> expected;
   if (!arguments.expectedFailuresFile.empty()) expected = readExpectedFailures(arguments.expectedFailuresFile);
@@ -114,7 +121,6 @@ int conform(const Session& session, const Arguments& arguments) {
 void declareConform(CLI::App& app, Session& session) {
   auto arguments = std::make_shared<Arguments>();
   app.add_option("folders", arguments->folders, "folders with recorded cases in or below them")
-      ->required()
       ->type_name("FOLDER");
   app.add_option("--filter", arguments->filter, "only cases whose name holds this")->type_name("TEXT");
   app.add_flag("--failures-only", arguments->failuresOnly, "show only what is not as it should be");

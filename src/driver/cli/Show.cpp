@@ -40,32 +40,37 @@ term::Table timelineTable(const Timeline::Kernel& kernel, const std::vector<std:
   if (cores) columns.push_back({"core", term::Align::right});
   for (const std::string& name : names) columns.push_back({name});
   term::Table table(columns);
-  for (size_t i = 0; i < kernel.steps.size(); ++i) {
-    const TimelineStep& step = kernel.steps[i];
-    std::vector<std::string> row{std::to_string(i), fmt::format("({})", fmt::join(step.gridStep, ", "))};
+  const auto addRow = [&](const TimelineStep& step, std::string number, std::string grid) {
+    std::vector<std::string> row{std::move(number), std::move(grid)};
     if (cores) row.push_back(std::to_string(step.core));
     for (int operand = 0; operand < static_cast<int>(names.size()); ++operand) {
       const auto fetched = step.fetched.find(operand), written = step.writtenBack.find(operand);
       std::vector<std::string> events;
-      if (fetched != step.fetched.end()) events.push_back("fetch " + fetched->second);
       if (written != step.writtenBack.end()) events.push_back("write " + written->second);
+      if (fetched != step.fetched.end()) events.push_back("fetch " + fetched->second);
       row.push_back(events.empty() ? "·" : fmt::format("{}", fmt::join(events, ", ")));
     }
     table.add(std::move(row));
-  }
+  };
+  for (size_t i = 0; i < kernel.steps.size(); ++i)
+    addRow(kernel.steps[i], std::to_string(i), fmt::format("({})", fmt::join(kernel.steps[i].gridStep, ", ")));
+  if (kernel.moreSteps > 0) table.add({"…", fmt::format("{} more", term::grouped(kernel.moreSteps))});
+  if (!kernel.afterTheEnd.writtenBack.empty()) addRow(kernel.afterTheEnd, "end", "");
   return table;
 }
 
 Json timelineJson(const Timeline::Kernel& kernel, const std::vector<std::string>& names) {
   Json rows = Json::array();
-  for (const TimelineStep& step : kernel.steps) {
+  const auto addRow = [&](const TimelineStep& step) {
     Json fetched = Json::object(), written = Json::object();
     for (const auto& [operand, block] : step.fetched)
       if (operand < static_cast<int>(names.size())) fetched[names[static_cast<size_t>(operand)]] = block;
     for (const auto& [operand, block] : step.writtenBack)
       if (operand < static_cast<int>(names.size())) written[names[static_cast<size_t>(operand)]] = block;
     rows.push_back({{"grid", step.gridStep}, {"core", step.core}, {"fetched", fetched}, {"written_back", written}});
-  }
+  };
+  for (const TimelineStep& step : kernel.steps) addRow(step);
+  if (!kernel.afterTheEnd.writtenBack.empty()) addRow(kernel.afterTheEnd);
   return rows;
 }
 
@@ -81,7 +86,6 @@ void printTimeline(const Session& session, const Timeline::Kernel& kernel, const
   const bool hasGrid = !view.grid.empty();
   if (!hasGrid || kernel.steps.empty()) return;
   session.print(timelineTable(kernel, windowedOperands(view)).str(session.colorOut(), 2));
-  if (kernel.moreSteps > 0) session.print(fmt::format("  … {} more steps\n", term::grouped(kernel.moreSteps)));
   session.print("\n");
 }
 

@@ -16,6 +16,8 @@ TimelineStep* Timeline::stepOf(const machine::Actor& actor, bool begin) {
   if (actor.device != 0) return nullptr;
   if (kernels_.back().ended) kernels_.emplace_back();
   Kernel& kernel = kernels_.back();
+  if (actor.gridStep.empty() && !kernel.steps.empty() && !kernel.steps.front().gridStep.empty())
+    return &kernel.afterTheEnd;
   // A core's last step, if it is this one: fetches may come before its begin, write-backs after its end.
   for (size_t i = kernel.steps.size(); i-- > 0;) {
     TimelineStep& step = kernel.steps[i];

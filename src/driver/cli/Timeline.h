@@ -27,7 +27,8 @@ class Timeline : public machine::Observer {
 
   struct Kernel {
     std::vector<TimelineStep> steps;
-    int64_t moreSteps = 0;  ///< not kept
+    int64_t moreSteps = 0;     ///< not kept
+    TimelineStep afterTheEnd;  ///< what is written back when the grid is done
     bool ended = false;
   };
   const std::vector<Kernel>& kernels() const { return kernels_; }
