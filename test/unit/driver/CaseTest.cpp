@@ -55,9 +55,9 @@ TEST_F(CaseFolder, ResultsAreExpectedOnlyWhenAllAreRecorded) {
 }
 
 TEST_F(CaseFolder, InterpretParamsHasLargeUndefinedIntegers) {
-  EXPECT_EQ(read(R"({"expected_from": "pltpu.InterpretParams()"})")->poison, machine::Poison::intMax);
-  EXPECT_EQ(read(R"({"expected_from": "hlo interpret (interpret=True)"
-})")->poison, machine::Poison::intMin);
+  const auto poisonOf = [&](const std::string& from) { return read("{\"expected_from\": \"" + from + "\"}")->poison; };
+  EXPECT_EQ(poisonOf("pltpu.InterpretParams()"), machine::Poison::intMax);
+  EXPECT_EQ(poisonOf("hlo interpret (interpret=True)"), machine::Poison::intMin);
 }
 
 TEST_F(CaseFolder, HostileJsonIsRefused) {

@@ -1,0 +1,1 @@
+../../../examples/mistakes/out_of_bounds.mlir

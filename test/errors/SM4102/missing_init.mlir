@@ -1,0 +1,1 @@
+../../../examples/mistakes/missing_init.mlir

@@ -1,0 +1,1 @@
+../../../examples/mistakes/never_signalled.mlir

@@ -1,0 +1,1 @@
+../../../examples/mistakes/reduction_axis_first.mlir

@@ -1,0 +1,1 @@
+../../../examples/mistakes/semaphore_left_over.mlir

@@ -1,0 +1,1 @@
+../../../examples/mistakes/read_in_flight.mlir
