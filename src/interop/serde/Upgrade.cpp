@@ -1,4 +1,4 @@
-// One small function per step that changed an op (the table of versions is in docs/reference of the format).
+// One small function per step that changed an op .
 #include <array>
 #include <optional>
 
