@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "eval/Shape.h"
 #include "eval/shape/Strides.h"
 
@@ -74,7 +76,10 @@ void dynamicGather(Input in, Input indices, Dims dims, Output out) {
     p.strides.push(sourceStrides[d]);
     p.total *= in.shape[d];
   }
-  if (p.total == 0) return;
+  if (p.total == 0) {  // nothing to take from
+    std::memset(out.data, 0, out.elements() * bytes);
+    return;
+  }
   for (int64_t d : dims) sourceStrides[d] = 0;
   if (bit_width(indices.dtype) < 8) p.indexMask = (uint64_t{1} << bit_width(indices.dtype)) - 1;
   const int last = static_cast<int>(out.shape.size()) - 1;

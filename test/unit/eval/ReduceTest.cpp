@@ -283,7 +283,7 @@ TEST_P(ReduceOnEveryIsa, SE13_FirstNaNElseFirstExtreme) {
       Index j = i;
       j.insert(j.begin() + axis, 0);
       int64_t best = 0;
-      double bestValue = value(in.linear(j));
+      double bestValue = shape[axis] == 0 ? 0 : value(in.linear(j));
       for (int64_t k = 1; k < shape[axis]; ++k) {
         j[axis] = k;
         const double x = value(in.linear(j));
