@@ -1,4 +1,4 @@
-// One small function per step that changed an op .
+// One small function per step that changed an op.
 #include <array>
 #include <optional>
 
