@@ -46,7 +46,7 @@ class Verifier {
  private:
   void report(std::string code, std::string message, SourcePlace place, std::string help) {
     ++numFound_;
-    if (found_.size() >= kMaxReported) return;
+    if (found_.size() >= kMaxReported || (!found_.empty() && found_.back().message == message)) return;
     found_.push_back(
         {.code = std::move(code), .message = std::move(message), .place = std::move(place), .help = std::move(help)});
     if (function_) found_.back().where = {fmt::format("function '{}'", function_->name)};

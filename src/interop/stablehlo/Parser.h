@@ -39,14 +39,16 @@ class Parser {
   Result<Program> run();
 
  private:
-  // Parser.cpp: structure.
+  // ParserModule.cpp: module, functions, meshes.
   bool module();
   bool topLevelOps(std::string_view closer);
   bool function();
   bool functionArguments(Function&);
   bool functionResults(Function&);
-  bool genericFunction(const RawOp&, size_t begin);
+  bool genericTopLevelOp();
   bool meshOp();
+  bool tooManyFunctions();
+  // Parser.cpp: ops and regions.
   bool op(std::vector<Op>& into);
   bool ops(std::vector<Op>& into);
   bool region(Block&, const std::vector<std::pair<std::string, ArrayType>>* arguments = nullptr);

@@ -97,8 +97,9 @@ bool SyntaxReader::arrayType(ArrayType& out) {
   const size_t element = cursor_.offset();
   const std::string_view name = cursor_.word();
   const auto dtype = elementTypeFromName(name);
+  if (name.empty()) return cursor_.expected("an element type");
   if (!dtype)
-    return refuseType(cursor_, element, fmt::format("arrays of `{}` are not supported", name.empty() ? "?" : name),
+    return refuseType(cursor_, element, fmt::format("arrays of `{}` are not supported", name),
                       "use bool, integers, bfloat16, float8, float16, float32 or float64");
   out.dtype = *dtype;
   int64_t bytes = storage_bytes(*dtype);

@@ -1,0 +1,6 @@
+module @jit_f {
+  func.func public @main(%arg0: tensor<2x3xf32>) -> tensor<3x2xf32> {
+    %0 = "stablehlo.transpose"(%arg0) : (tensor<2x3xf32>) -> tensor<3x2xf32>
+    return %0 : tensor<3x2xf32>
+  }
+}
