@@ -1,0 +1,9 @@
+// Signals core 5 of one.
+func.func @kernel(%sem: memref<!tpu.semaphore, #tpu.memory_space<semaphore_mem>>)
+      attributes {dimension_semantics = [], scalar_prefetch = 0 : i64, scratch_operands = 1 : i64,
+                  tpu.core_type = #tpu.core_type<tc>} {
+    %one = arith.constant 1 : i32
+    %five = arith.constant 5 : i32
+    tpu.sem_signal %sem, %one core_id %five : memref<!tpu.semaphore, #tpu.memory_space<semaphore_mem>>
+    return
+}
