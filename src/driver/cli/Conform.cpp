@@ -120,8 +120,7 @@ int conform(const Session& session, const Arguments& arguments) {
 
 void declareConform(CLI::App& app, Session& session) {
   auto arguments = std::make_shared<Arguments>();
-  app.add_option("folders", arguments->folders, "folders with recorded cases in or below them")
-      ->type_name("FOLDER");
+  app.add_option("folders", arguments->folders, "folders with recorded cases in or below them")->type_name("FOLDER");
   app.add_option("--filter", arguments->filter, "only cases whose name holds this")->type_name("TEXT");
   app.add_flag("--failures-only", arguments->failuresOnly, "show only what is not as it should be");
   app.add_option("--json", arguments->jsonFile, "write the outcomes there; - is standard output")->type_name("FILE");
