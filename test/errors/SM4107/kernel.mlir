@@ -11,7 +11,7 @@ func.func @kernel(%x: memref<8x128xf32, #tpu.memory_space<any>>,
     tpu.vector_store %buffer[%c0, %c0], %ones {strides = array<i32>} : memref<8x128xf32, #tpu.memory_space<vmem>>, vector<8x128xf32>,
     tpu.enqueue_dma source(%buffer : memref<8x128xf32, #tpu.memory_space<vmem>>) target(%other : memref<8x128xf32, #tpu.memory_space<vmem>>) target_semaphore(%sem : memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>)
     tpu.vector_store %buffer[%c0, %c0], %ones {strides = array<i32>} : memref<8x128xf32, #tpu.memory_space<vmem>>, vector<8x128xf32>,
-    tpu.wait_dma source(%buffer : memref<8x128xf32, #tpu.memory_space<vmem>>) target(%other : memref<8x128xf32, #tpu.memory_space<vmem>>) target_semaphore(%sem : memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>)
+    tpu.wait_dma source(%buffer : memref<8x128xf32, #tpu.memory_space<vmem>>) target(%other : memref<8x128xf32, #tpu.memory_space<vmem>>) target_semaphore(%sem : memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) {wait_target = true}
     %v = vector.load %other[%c0, %c0] : memref<8x128xf32, #tpu.memory_space<vmem>>, vector<8x128xf32>
     tpu.vector_store %o[%c0, %c0], %v {strides = array<i32>} : memref<8x128xf32, #tpu.memory_space<vmem>>, vector<8x128xf32>,
     return
