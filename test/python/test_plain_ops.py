@@ -1,0 +1,121 @@
+"""Plain array ops around kernels, against the JAX that this machine has: the same functions, lowered for a TPU and run here."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax", reason="JAX is not installed: nothing to compare with")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+
+import jax.numpy as jnp
+from jax import lax
+from smalti_record import record
+
+RNG = np.random.default_rng(0)
+
+
+def floats(*shape, dtype=jnp.float32):
+    return jnp.asarray(RNG.standard_normal(shape), dtype)
+
+
+def integers(*shape, dtype=jnp.int32, low=-50, high=50):
+    return jnp.asarray(RNG.integers(max(low, jnp.iinfo(dtype).min), min(high, jnp.iinfo(dtype).max), shape), dtype)
+
+
+X, Y, POSITIVE = floats(4, 6), floats(4, 6), jnp.abs(floats(4, 6)) + 0.1
+SPECIAL = jnp.asarray([0.0, -0.0, np.inf, -np.inf, np.nan, 1.5, -2.5, 1e30, -1e30], jnp.float32)
+
+# name → (function, arguments, relative tolerance)
+CASES = {}
+for name in ["sin", "cos", "tan", "tanh", "exp", "expm1", "logistic", "floor", "ceil", "sign", "neg", "abs", "cbrt",
+             "erf", "is_finite"]:
+    CASES[name] = (getattr(lax, name), (X,), 2e-6)
+for name in ["log", "log1p", "sqrt", "rsqrt"]:
+    CASES[name] = (getattr(lax, name), (POSITIVE,), 2e-6)
+for name in ["floor", "ceil", "sign", "neg", "abs", "is_finite", "sqrt", "tanh"]:
+    CASES[name + "_special"] = (getattr(lax, name), (SPECIAL,), 2e-6)
+for name in ["add", "sub", "mul", "div", "rem", "max", "min", "atan2"]:
+    CASES[name] = (getattr(lax, name), (X, Y), 2e-6)
+    CASES[name + "_bf16"] = (getattr(lax, name), (floats(33, dtype=jnp.bfloat16), floats(33, dtype=jnp.bfloat16)), 0)
+for dtype in [jnp.int8, jnp.uint8, jnp.int16, jnp.uint16, jnp.int32, jnp.uint32]:
+    t = jnp.dtype(dtype).name
+    a, b = integers(40, dtype=dtype), integers(40, dtype=dtype)
+    for name in ["add", "sub", "mul", "max", "min", "bitwise_and", "bitwise_or", "bitwise_xor", "lt", "ge", "eq"]:
+        CASES[f"{name}_{t}"] = (getattr(lax, name), (a, b), 0)
+    for name in ["div", "rem"]:
+        CASES[f"{name}_{t}"] = (getattr(lax, name), (a, jnp.where(b == 0, 1, b).astype(dtype)), 0)
+    for name in ["shift_left", "shift_right_logical", "shift_right_arithmetic"]:
+        CASES[f"{name}_{t}"] = (getattr(lax, name), (a, integers(40, dtype=dtype, low=0, high=7)), 0)
+    for name in ["bitwise_not", "population_count", "clz"]:
+        CASES[f"{name}_{t}"] = (getattr(lax, name), (a,), 0)
+    CASES[f"sum_{t}"] = (lambda x: x.sum(), (a,), 0)
+    CASES[f"from_float_{t}"] = (lambda x, d=dtype: x.astype(d), (jnp.abs(X) * 50,), 0)
+    CASES[f"to_float_{t}"] = (lambda x: x.astype(jnp.float32), (a,), 0)
+for dtype in [jnp.bfloat16, jnp.float16, jnp.float8_e5m2, jnp.float8_e4m3fn, jnp.float8_e4m3b11fnuz]:
+    CASES[f"to_{jnp.dtype(dtype).name}"] = (lambda x, d=dtype: x.astype(d), (X * 20,), 0)
+CASES |= {
+    "compare_special": (lambda x: (x < 1, x <= x, x == x, x != x, x > 0), (SPECIAL,), 0),
+    "maximum_special": (lambda x: (jnp.maximum(x, 0), jnp.minimum(x, 1)), (SPECIAL,), 0),
+    "pow": (lax.pow, (POSITIVE, Y), 5e-6),
+    "integer_pow": (lambda x: x**3, (X,), 2e-6),
+    "round": (lambda x: (jnp.round(x), lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO)), (X * 3,), 0),
+    "clamp": (lambda x: lax.clamp(-0.5, x, 0.5), (X,), 0),
+    "where": (lambda x: jnp.where(x > 0, x, -x), (X,), 0),
+    "bitcast": (lambda x: (lax.bitcast_convert_type(x, jnp.int32), lax.bitcast_convert_type(x, jnp.uint8)), (X,), 0),
+    "reduce_precision": (lambda x: (lax.reduce_precision(x, 5, 2), lax.reduce_precision(x, 8, 7)), (X * 1000,), 0),
+    "reshape": (lambda x: x.reshape(2, 12), (X,), 0),
+    "broadcast": (lambda x: jnp.broadcast_to(x[:, None, :], (4, 3, 6)), (X,), 0),
+    "transpose": (lambda x: x.transpose(2, 0, 1), (floats(2, 3, 4),), 0),
+    "slice": (lambda x: x[1:4:2, ::-1], (X,), 0),
+    "dynamic_slice": (lambda x, i: lax.dynamic_slice(x, (i, i + 2), (2, 3)), (X, jnp.int32(3)), 0),
+    "dynamic_update_slice": (lambda x, i: lax.dynamic_update_slice(x, jnp.ones((2, 2)), (i, i)), (X, jnp.int32(5)), 0),
+    "concatenate": (lambda x, y: jnp.concatenate([x, y, x], 1), (X, Y), 0),
+    "pad": (lambda x: lax.pad(x, 7.0, ((1, 2, 1), (-1, 3, 0))), (X,), 0),
+    "iota": (lambda: lax.broadcasted_iota(jnp.int32, (3, 5), 1), (), 0),
+    "tril": (jnp.tril, (floats(5, 5),), 0),
+    "sums": (lambda x: (x.sum(0), x.sum(1), x.sum()), (X,), 1e-5),
+    "extremes": (lambda x: (x.max(0), x.min(1), x.max()), (X,), 0),
+    "prod": (lambda x: x.prod(1), (X,), 1e-5),
+    "all_any": (lambda x: ((x > -1).all(1), (x > 1).any(0)), (X,), 0),
+    "argmax": (lambda x: (x.argmax(1), x.argmin(0)), (X,), 0),
+    "sum_bf16": (lambda x: x.sum(1), (floats(4, 32, dtype=jnp.bfloat16),), 0.01),
+    "custom_reduce": (lambda x: lax.reduce(x, 0.0, lambda a, b: a * 0.5 + b, (1,)), (X,), 1e-5),
+    "dot": (lambda x, y: x @ y.T, (X, Y), 1e-5),
+    "dot_batched": (lambda x, y: jnp.einsum("bik,bkj->bij", x, y), (floats(3, 4, 5), floats(3, 5, 2)), 1e-5),
+    "dot_int8": (lambda x, y: lax.dot(x, y, preferred_element_type=jnp.int32),
+                 (integers(4, 6, dtype=jnp.int8), integers(6, 3, dtype=jnp.int8)), 0),
+    "dot_bf16": (lambda x, y: lax.dot(x, y, preferred_element_type=jnp.float32),
+                 (floats(4, 6, dtype=jnp.bfloat16), floats(6, 3, dtype=jnp.bfloat16)), 1e-5),
+    "softmax": (lambda x: jax.nn.softmax(x, -1), (X,), 1e-5),
+    "gelu": (jax.nn.gelu, (X,), 1e-5),
+    "rms_norm": (lambda x: x * lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-6), (X,), 1e-5),
+    "fori_loop": (lambda x, n: lax.fori_loop(0, n, lambda i, c: c * 0.5 + i, x), (X, jnp.int32(5)), 1e-5),
+    "while_loop": (lambda x: lax.while_loop(lambda c: c[0] < 7, lambda c: (c[0] + 2, c[1] * 2), (0, x)), (X,), 0),
+    "scan": (lambda x: lax.scan(lambda c, a: (c + a, c * 2), jnp.zeros(6), x), (X,), 1e-5),
+    "cond": (lambda x, p: lax.cond(p, lambda a: a + 1, lambda a: a * 2, x), (X, jnp.bool_(False)), 0),
+    "switch": (lambda x, i: lax.switch(i, [lambda a: a + 1, lambda a: a * 2, lambda a: a], x), (X, jnp.int32(9)), 0),
+    "nested_jit": (lambda x: jax.jit(lambda y: (y + 1, y * 2))(jax.jit(jnp.sin)(x)), (X,), 2e-6),
+    "constants": (lambda x: (x + np.arange(24, dtype=np.float32).reshape(4, 6), np.arange(300) % 3 == 0,
+                             np.linspace(0, 1, 200, dtype=np.float32), jnp.array([1, 2, 3], jnp.int4)), (X,), 0),
+}
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory, smalti):
+    folder = tmp_path_factory.mktemp("plain")
+    for name, (function, arguments, rtol) in CASES.items():
+        record(folder / name, function, *arguments, expected=jax.jit(function)(*arguments), rtol=rtol, atol=rtol / 10)
+    path = folder / "report.json"
+    done = subprocess.run([smalti, "conform", str(folder), "--json", str(path)], capture_output=True, text=True)
+    assert path.exists(), done.stdout + done.stderr
+    text = done.stdout
+    return {c["case"]: c | {"text": text} for c in json.loads(path.read_text())["cases"]}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_plain_op_agrees_with_jax(report, name):
+    assert report[name]["status"] == "pass", [line for line in report[name]["text"].splitlines() if line.startswith(name + " ")]
