@@ -4,7 +4,7 @@ import pytest
 
 from console_examples import ROOT, examples_of, run_example
 
-DOCUMENTS = [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
 EXAMPLES = [e for document in DOCUMENTS for e in examples_of(document)]
 
 
