@@ -10,5 +10,6 @@ if command -v clang-format-22 >/dev/null; then
 fi
 check python3 tools/check_layers.py
 check python3 tools/check_sizes.py
-[ -f tools/check_errors.py ] && check python3 tools/check_errors.py
+check python3 tools/check_errors.py
+check python3 tools/check_statements.py --check
 exit $bad

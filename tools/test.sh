@@ -4,7 +4,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(lint unit ir python sanitize)
+[ ${#parts[@]} -gt 0 ] || parts=(lint unit ir python)  # sanitize is a build of its own: ./do test sanitize
 passed=0 failed=0 failures=()
 bin=$PWD/build/release/bin
 export SMALTI_BIN_DIR=$bin

@@ -5,19 +5,6 @@
 namespace smalti::machine::test {
 namespace {
 
-using Refs = Kernel;
-
-TEST_F(Refs, ADynamicReshapeMustKeepTheNumberOfElements) {
-  scalars = {3};
-  buffer(DType::f32, {4, 2}, {1});
-  EXPECT_EQ(failure(R"(
-    %z = arith.constant 0 : i32
-    %s = "tpu.memref_slice"(%0, %z, %z, %i0) <{operandSegmentSizes = array<i32: 1, 2, 1>}> : (memref<4x2xf32, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<?x2xf32, #tpu.memory_space<vmem>>
-    %r = "tpu.memref_reshape"(%s) : (memref<?x2xf32, #tpu.memory_space<vmem>>) -> memref<?x4xf32, #tpu.memory_space<vmem>>
-  )"),
-            "SM4016");
-}
-
 TEST(Ref, ReshapesOfDenseViewsStayStrided) {
   auto b = makeBuffer("b", DType::f32, {4, 6}, {0});
   const Ref whole = Ref::whole(*b);
