@@ -15,12 +15,12 @@ SECTIONS = ["## Example", "## What to do"]
 GROUPS = {"10": "Files, arrays, options and the command line", "20": "StableHLO, Programs and configuration",
           "21": "Bytecode", "22": "Mosaic text", "30": "Kernel packages", "31": "Ops that are known and refused",
           "40": "What a kernel did wrong while running", "41": "Findings of checks, deadlock and livelock",
-          "50": "Plain array ops", "90": "Limits and internal errors"}
+          "50": "Plain array ops", "60": "Models and texts (examples/minilm)", "90": "Limits and internal errors"}
 
 
 def codes_in_sources():
     found = {}
-    for folder in ("src", "tools", "include"):
+    for folder in ("src", "tools", "include", "examples"):
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix in (".cpp", ".h", ".td", ".inc"):
                 for code in re.findall(r'"(SM\d{4})"', path.read_text(errors="replace")):

@@ -57,6 +57,10 @@ def without_times(text):
     return re.sub(r"\b\d+(\.\d+)? (s|ms|min)\b", "_ s", text)
 
 
+# Large things that the examples of a document need: links of these names stand where its commands run.
+LINKS = {"docs/minilm.md": {"model": ROOT / "build/minilm-model"}}
+
+
 def outputs_of(example, bin_dir, scratch):
     """What the commands of an example print now; they run in a copy, so that they may write."""
     place = scratch / "here"
@@ -64,6 +68,8 @@ def outputs_of(example, bin_dir, scratch):
         shutil.copytree(ROOT / example.folder, place)
     else:
         place.mkdir()
+    for name, target in LINKS.get(example.document, {}).items():
+        (place / name).symlink_to(target)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("SMALTI_")}
     environment |= {"PATH": f"{bin_dir}:{environment['PATH']}", "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
     outputs = []

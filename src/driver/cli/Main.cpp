@@ -14,9 +14,9 @@
 namespace smalti::cli {
 namespace {
 
-std::vector<std::string> verbNames() {
+std::vector<std::string> verbNames(const Application& application) {
   std::vector<std::string> names;
-  for (const Verb& verb : verbs()) names.emplace_back(verb.name);
+  for (const Verb& verb : application.verbs) names.emplace_back(verb.name);
   return names;
 }
 
@@ -25,11 +25,12 @@ Diagnostic usage(std::string message, std::string help) {
 }
 
 /// What CLI11 could not take, in our words; the nearest option of the verb helps.
-Diagnostic fromParseError(const CLI::ParseError& error, const CLI::App& verb, std::span<const char* const> words) {
+Diagnostic fromParseError(const CLI::ParseError& error, const CLI::App& verb, std::span<const char* const> words,
+                          std::string_view program) {
   std::string message = error.what();
   if (const size_t end = message.find('\n'); end != std::string::npos) message.resize(end);
-  std::string help =
-      fmt::format("smalti {}{}--help shows what there is", verb.get_name(), verb.get_name().empty() ? "" : " ");
+  std::string help = verb.get_parent() ? fmt::format("{} {} --help shows what there is", program, verb.get_name())
+                                       : fmt::format("{} --help shows what there is", program);
   std::vector<std::string> flags;
   for (const CLI::Option* option : verb.get_options())
     for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
@@ -44,14 +45,12 @@ Diagnostic fromParseError(const CLI::ParseError& error, const CLI::App& verb, st
   return usage(std::move(message), std::move(help));
 }
 
-int parseAndRun(int argc, const char* const* argv, Session& session) {
-  CLI::App app("Runs and checks Pallas TPU kernels on this machine.", "smalti");
+int parseAndRun(const Application& application, int argc, const char* const* argv, Session& session) {
+  CLI::App app(std::string(application.summary), std::string(application.name));
   app.set_version_flag("--version", versionText());
   app.require_subcommand(1);
-  app.footer(
-      "Start with: smalti new hello\nExit codes: 0 ok, 1 wrong result, 2 usage, 3 refused by a check, 4 internal "
-      "error.\nOptions are also SMALTI_… variables: smalti env.");
-  for (const Verb& verb : verbs()) {
+  app.footer(std::string(application.footer));
+  for (const Verb& verb : application.verbs) {
     CLI::App* sub = app.add_subcommand(std::string(verb.name), std::string(verb.summary));
     sub->footer(fmt::format("Example:\n{}", verb.example));
     verb.declare(*sub, session);
@@ -65,13 +64,13 @@ int parseAndRun(int argc, const char* const* argv, Session& session) {
     return kUsage;
   }
   const std::string_view first = words[0];
-  const auto names = verbNames();
+  const auto names = verbNames(application);
   const bool isVerb = std::find(names.begin(), names.end(), first) != names.end();
   if (!isVerb && !first.starts_with("-")) {
     const auto near = nearest(first, names, 1);
     return session.refuse(usage(fmt::format("there is no verb '{}'", first.substr(0, 100)),
                                 near.empty() ? fmt::format("one of {}", fmt::join(names, ", "))
-                                             : fmt::format("did you mean 'smalti {}'?", near[0])));
+                                             : fmt::format("did you mean '{} {}'?", application.name, near[0])));
   }
   try {
     app.parse(argc, argv);
@@ -83,7 +82,7 @@ int parseAndRun(int argc, const char* const* argv, Session& session) {
     return kOk;
   } catch (const CLI::ParseError& error) {
     const CLI::App& verb = isVerb ? *app.get_subcommand(std::string(first)) : app;
-    return session.refuse(fromParseError(error, verb, isVerb ? words.subspan(1) : words));
+    return session.refuse(fromParseError(error, verb, isVerb ? words.subspan(1) : words, application.name));
   }
   if (!session.optionStatus) return session.refuse(session.optionStatus.error());
   return session.action ? session.action() : kUsage;
@@ -114,10 +113,10 @@ std::span<const Verb> verbs() {
   return kVerbs;
 }
 
-int main(int argc, const char* const* argv) {
+int main(const Application& application, int argc, const char* const* argv) {
   Session session;
   try {
-    return parseAndRun(argc, argv, session);
+    return parseAndRun(application, argc, argv, session);
   } catch (const std::bad_alloc&) {
     return session.refuse({.code = "SM9013",
                            .message = "there is no memory left",
@@ -130,6 +129,15 @@ int main(int argc, const char* const* argv) {
                            .have = error.what(),
                            .help = "please report it with the command and the module"});
   }
+}
+
+int main(int argc, const char* const* argv) {
+  return main({.name = "smalti",
+               .summary = "Runs and checks Pallas TPU kernels on this machine.",
+               .footer = "Start with: smalti new hello\nExit codes: 0 ok, 1 wrong result, 2 usage, 3 refused by a "
+                         "check, 4 internal error.\nOptions are also SMALTI_… variables: smalti env.",
+               .verbs = verbs()},
+              argc, argv);
 }
 
 }  // namespace smalti::cli

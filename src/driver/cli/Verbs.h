@@ -15,6 +15,16 @@ struct Verb {
   void (*declare)(CLI::App&, Session&);
 };
 
+/// A program with verbs: its command line, its options and its refusals behave as smalti's do.
+struct Application {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view footer;  ///< shown by --help
+  std::span<const Verb> verbs;
+};
+/// Its whole command line; returns the exit code. Nothing is thrown out of it.
+int main(const Application&, int argc, const char* const* argv);
+
 void declareRun(CLI::App&, Session&);
 void declareConform(CLI::App&, Session&);
 void declareCheck(CLI::App&, Session&);

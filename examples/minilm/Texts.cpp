@@ -1,0 +1,40 @@
+#include "Texts.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace smalti::minilm {
+
+void TextArguments::declareModel(CLI::App& app) {
+  app.add_option("--model", model, "the folder with config.json, vocab.txt and model.safetensors")
+      ->required()
+      ->type_name("FOLDER");
+}
+
+void TextArguments::declareFiles(CLI::App& app) {
+  app.add_option("--json", jsonFile, R"(texts: ["…", "…"], or {"sentences": ["…", "…"]})")->type_name("FILE");
+  app.add_option("--ids", idsFile, "write the token ids of every text there, as a JSON list of lists")
+      ->type_name("FILE");
+}
+
+std::vector<Tokens> encodeAll(const Tokenizer& tokenizer, const std::vector<std::string>& texts,
+                              const cli::Session& session) {
+  constexpr size_t kMaxNotices = 5;
+  std::vector<Tokens> all;
+  size_t cut = 0;
+  for (const std::string& text : texts) {
+    all.push_back(tokenizer.encode(text));
+    if (all.back().truncated && ++cut <= kMaxNotices)
+      session.note(fmt::format("note: text {} is cut after {} tokens\n", all.size() - 1, tokenizer.maxTokens()));
+  }
+  if (cut > kMaxNotices) session.note(fmt::format("note: {} more texts are cut\n", cut - kMaxNotices));
+  return all;
+}
+
+std::string idsJson(const std::vector<Tokens>& all) {
+  std::string text = "[";
+  for (size_t i = 0; i < all.size(); ++i) text += fmt::format("{}[{}]", i ? ",\n " : "", fmt::join(all[i].ids, ", "));
+  return text + "]\n";
+}
+
+}  // namespace smalti::minilm

@@ -1,0 +1,23 @@
+// What BERT's tokeniser asks about code points, answered by ICU.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace smalti::minilm {
+
+/// Where the first byte stands that no UTF-8 can have there; nothing when the text is UTF-8.
+std::optional<size_t> firstNonUtf8(std::string_view text);
+
+/// The text in lower case, decomposed (NFD) and without its accents, as words are looked up: characters that BERT
+/// drops are gone, every white space is a blank, and CJK characters stand between blanks. `text` is UTF-8.
+std::u32string normalised(std::string_view text);
+
+/// A character that is a word of its own: what Unicode calls punctuation, and all of ASCII's signs.
+bool isPunctuation(char32_t);
+
+std::string toUtf8(std::u32string_view);
+
+}  // namespace smalti::minilm

@@ -1,0 +1,35 @@
+// The weights of a BERT encoder, by the names that its safetensors file gives them, as f32 arrays.
+#pragma once
+
+#include <vector>
+
+#include "Config.h"
+#include "Safetensors.h"
+#include "smalti/array.h"
+
+namespace smalti::minilm {
+
+/// y = x · weightᵀ + bias; `weight` is [outputs, inputs].
+struct Linear {
+  Array weight, bias;
+};
+
+struct Norm {
+  Array scale, shift;
+};
+
+struct Layer {
+  Linear query, key, value, attended, intermediate, output;
+  Norm attendedNorm, outputNorm;
+};
+
+struct Weights {
+  Array words, positions, types;
+  Norm norm;
+  std::vector<Layer> layers;
+};
+
+/// SM6005 lists every tensor that is missing, of another shape, or not of floating-point elements.
+Result<Weights> readWeights(const Safetensors&, const Config&);
+
+}  // namespace smalti::minilm
