@@ -8,8 +8,29 @@
 namespace smalti::minilm {
 namespace {
 
-/// ICU's classes of general categories.
-bool isOf(char32_t c, uint32_t mask) { return (U_GET_GC_MASK(static_cast<UChar32>(c)) & mask) != 0; }
+/// The general category by Unicode 8, the version of the tables in the tokenisers that BERT models are published with:
+/// what is younger is a letter to them, and six characters have changed since.
+uint32_t category(char32_t c) {
+  switch (c) {
+    case 0x1734:
+      return U_GC_MN_MASK;
+    case 0x166D:
+    case 0x111C9:
+      return U_GC_PO_MASK;
+    case 0x1885:
+    case 0x1886:
+    case 0xA9BD:
+      return U_GC_LO_MASK;
+    default:
+      break;
+  }
+  UVersionInfo age;
+  u_charAge(static_cast<UChar32>(c), age);
+  const bool assigned = age[0] > 0 && age[0] <= 8;
+  return assigned ? U_GET_GC_MASK(static_cast<UChar32>(c)) : U_GC_CN_MASK;
+}
+
+bool isOf(char32_t c, uint32_t categories) { return (category(c) & categories) != 0; }
 
 bool isWhiteSpace(char32_t c) { return u_isUWhiteSpace(static_cast<UChar32>(c)); }
 

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "machine/Machine.h"
+
 namespace smalti::driver {
 
 Json toJson(const Diagnostic& d) {

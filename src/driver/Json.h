@@ -3,9 +3,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "machine/Machine.h"
 #include "smalti/array.h"
 #include "smalti/diagnostic.h"
+
+namespace smalti::machine {
+struct Finding;
+struct RunStatistics;
+}  // namespace smalti::machine
 
 namespace smalti::driver {
 

@@ -117,14 +117,14 @@ def test_the_recorded_ids(minilm, model, tmp_path):
         pytest.skip("no recorded sentences beside the checkout")
     done = minilm("tokenize", "--model", model, "--json", RECORDED / "sentences.json", "--ids", tmp_path / "ids.json")
     assert done.returncode == 0, done.stderr
-    assert json.loads((tmp_path / "ids.json").read_text()) == json.loads((RECORDED / "sentences.json").read_text())["ids"]
+    assert json.loads((tmp_path / "ids.json").read_text()) == json.loads((RECORDED / "sentences.json").read_text())["input_ids"]
 
 
 def test_the_numpy_encoder_agrees_with_the_recorded_embeddings(model):
     if not RECORDED.is_dir():
         pytest.skip("no recorded sentences beside the checkout")
     encoder = Encoder(model)
-    ids = json.loads((RECORDED / "sentences.json").read_text())["ids"]
+    ids = json.loads((RECORDED / "sentences.json").read_text())["input_ids"]
     got = np.stack([encoder.embed(i) for i in ids])
     np.testing.assert_allclose(got, np.load(RECORDED / "embeddings.npy"), atol=1e-6)
 

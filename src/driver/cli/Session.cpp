@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "driver/term/Style.h"
+#include "machine/Machine.h"
 
 namespace smalti::cli {
 

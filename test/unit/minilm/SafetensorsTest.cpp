@@ -70,11 +70,11 @@ const Hostile kHostile[] = {
      "  need: at least 8 bytes\n  have: 0 bytes\n"},
     {"text", "hello, this is text",
      "error[SM6001]: 'f' is not a safetensors file that can be read: it ends inside its "
-     "header, or it is another kind of file\n  need: a header of 8367804977455654248 bytes\n"
+     "header, or it is another kind of file\n  need: a header of 8367736964726416744 bytes\n"
      "  have: 11 bytes after the length\n"},
     {"short header", safetensorsFile(kTwo, 32).substr(0, 20),
      "error[SM6001]: 'f' is not a safetensors file that can be read: it ends inside its header, or it is another kind "
-     "of file\n  need: a header of 142 bytes\n  have: 12 bytes after the length\n"},
+     "of file\n  need: a header of 143 bytes\n  have: 12 bytes after the length\n"},
     {"no JSON", safetensorsFile("{\"t\":", 0),
      "error[SM6001]: 'f' is not a safetensors file that can be read: its header is not a JSON object\n"},
     {"no UTF-8", safetensorsFile("{\"\xff\":{}}", 0),
