@@ -20,6 +20,7 @@ Diagnostic fromMlir(const char* code, const char* what, CapturedDiagnostics& cap
   Diagnostic d{.code = code, .message = what, .place = {.file = fileName}};
   if (!captured.first()) return d;
   std::string message = captured.first()->message;
+  message = message.substr(0, message.find(". If this is intended"));  // a hint for users of mlir-opt
   if (message.size() > kLongestMessage) message = message.substr(0, kLongestMessage) + "...";
   d.message = fmt::format("{}: {}", what, message);
   if (SourcePlace place = placeOf(captured.first()->location); place.known()) d.place = place;

@@ -134,7 +134,7 @@ bool Parser::kernelCall(RawOp& raw, Op&) {
                                                     : readMosaicText(parsed->body, *context_, bodyName);
   if (!module) return inKernel(std::move(module.error()), kernel.name);
   kernel.module = std::move(*module);
-  if (auto status = finish(kernel); !status) return inKernel(std::move(status.error()), kernel.name);
+  if (auto status = finish(kernel); !status) return cursor_.error(std::move(status.error()), raw.at);  // names it
   program_.kernels.push_back(std::move(kernel));
   return true;
 }

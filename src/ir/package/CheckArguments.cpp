@@ -24,15 +24,21 @@ Role roleOf(const KernelPackage& p, int number) {
   return {Role::scratch, number};
 }
 
-std::string describe(mlir::Type type) {
-  auto memref = mlir::dyn_cast<mlir::MemRefType>(type);
+namespace {
+
+std::string typeText(mlir::Type type) {
   std::string text;
-  if (auto array = arrayTypeOf(type)) {
-    text = array->str();
-  } else {
-    llvm::raw_string_ostream(text) << type;
-    return text;
-  }
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+}  // namespace
+
+std::string describe(mlir::Type type) {
+  auto array = mlir::isa<mlir::ShapedType>(type) ? arrayTypeOf(type) : std::nullopt;
+  if (!array) return typeText(type);
+  std::string text = array->str();
+  auto memref = mlir::dyn_cast<mlir::MemRefType>(type);
   if (auto space = memref ? tpu::memorySpaceOf(memref) : std::nullopt)
     text += fmt::format(" in {}", tpu::stringifyMemorySpace(*space).str());
   return text;
@@ -77,7 +83,7 @@ class ArgumentChecker {
       return add("SM3004", "a ref's shape must be static and its elements of a type that kernels have",
                  "for example memref<8x128xf32, #tpu.memory_space<vmem>>", describe(type));
     if (!type.getLayout().isIdentity() && !mlir::isa<tpu::TiledAttr>(type.getLayout()))
-      return add("SM3004", "a kernel's operand cannot have a strided layout", "no layout", describe(type));
+      return add("SM3004", "a kernel's operand cannot have a strided layout", "no layout", typeText(type));
     if (!checkSpace(type, *array)) return;
     if (role_.kind == Role::scratch) return;
     checkArray(*array);
@@ -85,7 +91,7 @@ class ArgumentChecker {
 
   bool checkSpace(mlir::MemRefType type, const ArrayType& array) {
     auto space = tpu::memorySpaceOf(type);
-    if (!space) return add("SM3013", "unknown memory space", "#tpu.memory_space<...>", describe(type)), false;
+    if (!space) return add("SM3013", "unknown memory space", "#tpu.memory_space<...>", typeText(type)), false;
     using enum tpu::MemorySpace;
     if (is_semaphore(array.dtype) != (*space == semaphore_mem))
       return add("SM3013", "semaphores live in semaphore memory, and nothing else does", "memory space semaphore_mem",

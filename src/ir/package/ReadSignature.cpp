@@ -56,6 +56,7 @@ class SignatureReader {
     auto list = mlir::dyn_cast<mlir::ArrayAttr>(attribute);
     if (!list || !llvm::all_of(list, llvm::IsaPred<tpu::DimensionSemanticsAttr>))
       return malformed("dimension_semantics", "[#tpu.dimension_semantics<...>, ...]", attribute);
+    if (violations_.has("SM3002")) return;
     if (list.size() != rank)
       return violations_.add({.code = "SM3005",
                               .message = "dimension_semantics does not fit the grid",

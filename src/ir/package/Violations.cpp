@@ -1,5 +1,7 @@
 #include "ir/package/Violations.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace smalti::package {
@@ -13,6 +15,10 @@ void Violations::add(Diagnostic d) {
   if (!d.place.known()) d.place = place_;
   if (!kernel_.empty()) d.where.insert(d.where.begin(), fmt::format("kernel '{}'", kernel_));
   found_.push_back(std::move(d));
+}
+
+bool Violations::has(std::string_view code) const {
+  return std::ranges::find(found_, code, &Diagnostic::code) != found_.end();
 }
 
 Status Violations::status() const {

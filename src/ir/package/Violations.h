@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "smalti/diagnostic.h"
@@ -14,7 +15,7 @@ class Violations {
   Violations(std::string kernel, SourcePlace place) : kernel_(std::move(kernel)), place_(std::move(place)) {}
 
   void add(Diagnostic d);
-  bool any() const { return !found_.empty(); }
+  bool has(std::string_view code) const;
   /// The first, the others as its `related`.
   Status status() const;
 

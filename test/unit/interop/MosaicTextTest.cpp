@@ -1,0 +1,100 @@
+// What the reader of Mosaic text refuses (SM22xx, and ops that no kernel holds), with whole messages.
+#include <gtest/gtest.h>
+
+#include "interop/Interop.h"
+
+namespace smalti::interop {
+namespace {
+
+std::string messageOf(const std::string& body) {
+  const auto kernel = importKernel(
+      "func.func @f(%i: i32, %x: memref<8x128xf32, #tpu.memory_space<vmem>>) {\n" + body + "\n  return\n}\n", "k.mlir");
+  return kernel ? "" : kernel.error().str();
+}
+
+TEST(MosaicText, WhatIsGoodIsRead) {
+  EXPECT_EQ(messageOf("  %0 = tpu.iota {dimensions = array<i32: 1>} : vector<8x128xi32>"), "");
+}
+
+TEST(MosaicText, SM2201_BeyondALimit) {
+  EXPECT_EQ(messageOf("  %0 = arith.constant " + std::string(50, '1') + " : i32"),
+            R"(error[SM2201]: a number has too many digits
+  --> k.mlir:2:23
+  need: 40 at most
+  have: 50
+)");
+  EXPECT_EQ(messageOf(std::string(200, '{')), R"(error[SM2201]: brackets are nested too deep
+  --> k.mlir:2:128
+  need: 128 levels at most
+  have: more
+)");
+  EXPECT_EQ(messageOf("  %0 = \"tpu.iota\"() : () -> vector<99999999999999x8xi32>"),
+            R"(error[SM2201]: a shape has too many elements
+  --> k.mlir:2:36
+  need: 2^40 at most
+  have: 99999999999999
+)");
+  EXPECT_EQ(messageOf("  %0 = \"arith.constant\"() : () -> i65000"), R"(error[SM2201]: kernels have no such type
+  --> k.mlir:2:35
+  need: integers of up to 64 bits
+  have: i65000
+)");
+}
+
+TEST(MosaicText, SM2202_CannotBeRead) {
+  EXPECT_EQ(messageOf("  %0 = arith.addi %i plus %i : i32"), R"(error[SM2202]: the text cannot be read: expected ','
+  --> k.mlir:2:21
+  help: text of a newer MLIR may be spelled otherwise: give the generic form (print_generic_op_form=True)
+)");
+  EXPECT_EQ(messageOf("  %0 = arith.addi %i, %j : i32"),
+            R"(error[SM2202]: the text cannot be read: use of undeclared SSA value name
+  --> k.mlir:2:23
+  help: text of a newer MLIR may be spelled otherwise: give the generic form (print_generic_op_form=True)
+)");
+  EXPECT_EQ(
+      messageOf("  \"nowhere.op\"() : () -> ()"),
+      R"(error[SM2202]: the text cannot be read: operation being parsed with an unregistered dialect
+  --> k.mlir:2:15
+  help: text of a newer MLIR may be spelled otherwise: give the generic form (print_generic_op_form=True)
+)");
+}
+
+TEST(MosaicText, SM2203_IsInvalid) {
+  EXPECT_EQ(messageOf("  %0 = tpu.iota {dimensions = array<i32: 2>} : vector<8x128xi32>"),
+            R"(error[SM2203]: the kernel is invalid: 'tpu.iota' op needs a dimension below the rank 2, has 2
+  --> k.mlir:2:8
+)");
+  EXPECT_EQ(messageOf("  %0 = \"arith.addi\"(%i) : (i32) -> i32"),
+            R"(error[SM2203]: the kernel is invalid: 'arith.addi' op expected 2 operands, but found 1
+  --> k.mlir:2:8
+)");
+}
+
+TEST(MosaicText, SM3101_OpsOfTheDialectThatKernelsDoNotHold) {
+  EXPECT_EQ(messageOf("  \"tpu.barrier\"(%i) : (i32) -> ()"),
+            R"(error[SM3101]: 'tpu.barrier' is a SparseCore op; kernels for a TensorCore cannot hold it
+  --> k.mlir:2:3
+)");
+  EXPECT_EQ(
+      messageOf("  \"tpu.no_such_op\"(%i) : (i32) -> ()"),
+      R"(error[SM2203]: the kernel is invalid: unregistered operation 'tpu.no_such_op' found in dialect ('tpu') that does not allow unknown operations
+  --> k.mlir:2:3
+)");
+}
+
+TEST(MosaicText, SM3103_OpsOfOtherDialects) {
+  EXPECT_EQ(messageOf("  %0 = memref.dim %x, %x : memref<8x128xf32, #tpu.memory_space<vmem>>"),
+            R"(error[SM3103]: a kernel cannot hold the op 'memref.dim'
+  --> k.mlir:2:8
+  need: the ops that Pallas lowers TensorCore kernels to
+)");
+  EXPECT_EQ(messageOf("  %c0 = arith.constant 0 : index\n"
+                      "  %0 = memref.dim %x, %c0 : memref<8x128xf32, #tpu.memory_space<vmem>>"),
+            R"(error[SM3103]: a kernel cannot hold the op 'memref.dim'
+  --> k.mlir:3:8
+  need: the ops that Pallas lowers TensorCore kernels to
+)");
+}
+
+}  // namespace
+}  // namespace smalti::interop
