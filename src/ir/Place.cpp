@@ -1,3 +1,5 @@
+#include "ir/Place.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/Location.h"
 
@@ -12,7 +14,12 @@ constexpr int kMostNested = 64;
 int usefulness(llvm::StringRef file) {
   if (file.empty() || file == "-") return 0;
   if (file.contains("jax/_src/") || file.contains("site-packages/") || file.starts_with("<")) return 1;
-  return file.ends_with(".py") ? 3 : 2;
+  return isPythonSource({file.data(), file.size()}) ? 3 : 2;
+}
+
+// JAX lowers an op once and uses what came out again: it says loc(""(callsite(first use at this use))).
+bool isUseOfCachedLowering(mlir::NameLoc named) {
+  return named.getName().empty() && mlir::isa<mlir::CallSiteLoc>(named.getChildLoc());
 }
 
 // Inner places come first: of equally useful ones the first stays.
@@ -21,6 +28,8 @@ void visit(mlir::LocationAttr location, int depth, mlir::FileLineColLoc& best) {
   if (auto file = mlir::dyn_cast<mlir::FileLineColLoc>(location)) {
     if (!best || usefulness(file.getFilename().strref()) > usefulness(best.getFilename().strref())) best = file;
   } else if (auto named = mlir::dyn_cast<mlir::NameLoc>(location)) {
+    if (isUseOfCachedLowering(named))
+      visit(mlir::cast<mlir::CallSiteLoc>(named.getChildLoc()).getCaller(), depth + 1, best);
     visit(named.getChildLoc(), depth + 1, best);
   } else if (auto call = mlir::dyn_cast<mlir::CallSiteLoc>(location)) {
     visit(call.getCallee(), depth + 1, best);
@@ -34,13 +43,17 @@ void visit(mlir::LocationAttr location, int depth, mlir::FileLineColLoc& best) {
 
 }  // namespace
 
+bool isPythonSource(std::string_view file) { return file.ends_with(".py") || file.starts_with("<"); }
+
+SourcePlace placeIn(std::string_view file, int line, int column) {
+  return {.file = std::string(file), .line = line, .column = isPythonSource(file) ? column + 1 : column};
+}
+
 SourcePlace placeOf(mlir::Location location) {
   mlir::FileLineColLoc best;
   visit(location, 0, best);
   if (!best) return {};
-  return {.file = best.getFilename().str(),
-          .line = static_cast<int>(best.getLine()),
-          .column = static_cast<int>(best.getColumn())};
+  return placeIn(best.getFilename().strref(), static_cast<int>(best.getLine()), static_cast<int>(best.getColumn()));
 }
 
 }  // namespace smalti

@@ -1,5 +1,7 @@
 #include "interop/stablehlo/Locations.h"
 
+#include "ir/Place.h"
+
 namespace smalti::interop::stablehlo {
 namespace {
 constexpr int kMaxDepth = 500;  // one call frame takes two levels
@@ -21,7 +23,7 @@ bool LocationReader::file(Cursor& cursor, std::string name, SourcePlace& place) 
   const auto column = cursor.integer();
   if (!column) return false;
   if (*line > 0 && *line <= INT32_MAX && *column >= 0 && *column < INT32_MAX)
-    place = {std::move(name), static_cast<int>(*line), static_cast<int>(*column + 1)};
+    place = placeIn(name, static_cast<int>(*line), static_cast<int>(*column));
   if (cursor.takeWord("to")) {
     if (!cursor.take(":") && (!cursor.integer() || !cursor.expect(":"))) return false;
     return cursor.integer().has_value();
