@@ -20,6 +20,12 @@ class RevisitChecker final : public Checker {
     lastStep_[{actor.device, actor.core}].assign(actor.gridStep.begin(), actor.gridStep.end());
   }
 
+  void access(const Actor& actor, const Access& access) override {
+    if (access.kind != Access::Kind::store || !access.place) return;
+    const auto& buffer = static_cast<const Allocation&>(*access.ref->buffer);
+    if (buffer.kind == Allocation::Kind::window) lastStore_[{actor.device, actor.core, buffer.index}] = access.place;
+  }
+
   void windowVisited(const Actor& actor, int operand, std::span<const int64_t> block) override {
     const OperandPlan& plan = context_.kernel->operands[operand];
     if (!plan.isOutput || isAliased(plan.index) || plan.window->revisitMode == RevisitMode::any) return;
@@ -27,7 +33,7 @@ class RevisitChecker final : public Checker {
     if (current) current->last = lastStep_[{actor.device, actor.core}];
     key_.assign(block.begin(), block.end());
     auto [it, isNew] = visits_[{actor.device, operand}].try_emplace(key_);
-    if (!isNew) report(actor, plan, block, it->second);
+    if (!isNew) report(actor, operand, block, it->second);
     it->second.first.assign(actor.gridStep.begin(), actor.gridStep.end());
     it->second.last = it->second.first;
     current = &it->second;
@@ -44,7 +50,8 @@ class RevisitChecker final : public Checker {
     return false;
   }
 
-  void report(const Actor& actor, const OperandPlan& plan, std::span<const int64_t> block, const Visit& before) {
+  void report(const Actor& actor, int operand, std::span<const int64_t> block, const Visit& before) {
+    const OperandPlan& plan = context_.kernel->operands[operand];
     const WindowGeometry geometry(*plan.window, plan.array.shape, false);
     std::vector<std::string> ranges;
     for (size_t d = 0; d < block.size(); ++d) {
@@ -54,7 +61,7 @@ class RevisitChecker final : public Checker {
     context_.findings->add(
         {.code = "SM4105",
          .message = fmt::format("{} is revisited after other blocks", plan.name),
-         .place = {},
+         .place = placeOf(actor, operand),
          .where = context_.where(actor),
          .need = "all visits to one output block in consecutive grid steps",
          .have = fmt::format("Revisited block [{}] of {} in iteration ({}). The block was previously visited in "
@@ -64,7 +71,17 @@ class RevisitChecker final : public Checker {
          .help = "make the axis that is accumulated over the last grid axis"});
   }
 
-  std::map<std::pair<int, int>, Step> lastStep_;                                 ///< by device, core
+  /// Where the kernel last wrote to the window before it was first visited again: what is lost there.
+  const SourcePlace& placeOf(const Actor& actor, int operand) {
+    auto [place, isNew] = reported_.try_emplace(operand);
+    const auto stored = lastStore_.find({actor.device, actor.core, operand});
+    if (isNew && stored != lastStore_.end()) place->second = *stored->second;
+    return place->second;
+  }
+
+  std::map<std::tuple<int, int, int>, const SourcePlace*> lastStore_;  ///< by device, core, operand
+  std::map<int, SourcePlace> reported_;           ///< by operand: one finding, however many stores there are
+  std::map<std::pair<int, int>, Step> lastStep_;  ///< by device, core
   std::map<std::pair<int, int>, std::map<std::vector<int64_t>, Visit>> visits_;  ///< by device, operand
   std::map<std::tuple<int, int, int>, Visit*> current_;                          ///< by device, core, operand
   std::vector<int64_t> key_;

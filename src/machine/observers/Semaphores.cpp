@@ -1,4 +1,6 @@
 // SM4106: semaphores that are not zero when their scope or the kernel ends (S-G5): the next kernel finds them so.
+#include <map>
+
 #include <fmt/format.h>
 
 #include "machine/observers/Checker.h"
@@ -10,8 +12,17 @@ class SemaphoreChecker final : public Checker {
  public:
   using Checker::Checker;
 
+  void signal(const Actor&, const Ref& semaphore, int64_t, const SourcePlace& place) override {
+    raised(semaphore, place);
+  }
+  void dmaStart(const Actor&, const DmaTransfer& transfer) override {
+    raised(transfer.targetSemaphore, transfer.place);
+    if (transfer.sourceSemaphore.buffer) raised(transfer.sourceSemaphore, transfer.place);
+  }
+
   void release(const Actor& actor, const Buffer& buffer) override {
     check(buffer, context_.where(actor), "at the end of its scope");
+    raised_.erase(raised_.lower_bound({&buffer, 0}), raised_.upper_bound({&buffer, INT64_MAX}));
   }
 
   void runEnd(Runtime& runtime) override {
@@ -26,6 +37,16 @@ class SemaphoreChecker final : public Checker {
   }
 
  private:
+  void raised(const Ref& semaphore, const SourcePlace& place) {
+    if (place.known()) raised_[{semaphore.buffer, semaphore.offset}] = place;
+  }
+
+  /// What raised the semaphore last, else where it was allocated.
+  const SourcePlace& placeOf(const Buffer& buffer, int64_t element) const {
+    const auto found = raised_.find({&buffer, element});
+    return found == raised_.end() ? buffer.place : found->second;
+  }
+
   void check(const Buffer& buffer, std::vector<std::string> where, const char* when) {
     if (!is_semaphore(buffer.type.dtype)) return;
     const auto* counts = buffer.storage.as<int64_t>();
@@ -37,7 +58,7 @@ class SemaphoreChecker final : public Checker {
     context_.findings->add(
         {.code = "SM4106",
          .message = fmt::format("semaphore {} has a non-zero count {}", buffer.name, when),
-         .place = buffer.place,
+         .place = placeOf(buffer, first),
          .where = std::move(where),
          .need = "every semaphore back at 0",
          .have = buffer.type.shape.empty()
@@ -47,6 +68,8 @@ class SemaphoreChecker final : public Checker {
          .help = bytes ? "wait for every copy that was started, with a ref of the same size"
                        : "wait for as much as is signalled"});
   }
+
+  std::map<std::pair<const Buffer*, int64_t>, SourcePlace> raised_;  ///< by buffer and number in it
 };
 
 }  // namespace

@@ -99,6 +99,43 @@ TEST(SemaphoreChecker, SG5_ANonZeroCountAtKernelExit) {
   EXPECT_EQ(r->findings[0].diagnostic.have, "1 of 3 not 0, the first is number 1 with 4");
 }
 
+TEST(SemaphoreChecker, SG5_ThePlaceIsWhatRaisedTheSemaphoreLast) {
+  TextKernel k;
+  const Val sem = k.semaphore({2}), one = k.constant(1), zero = k.constant(0);
+  k.semSignal(k.at(sem, one), one);
+  k.semSignal(k.at(sem, zero), one);  // another of the array: that one is waited for
+  k.semWait(k.at(sem, zero), one);
+  auto r = runOn(k, {{}}, checked());
+  ASSERT_TRUE(r) << r.error().str();
+  ASSERT_EQ(codes(*r), Codes{"SM4106"});
+  EXPECT_EQ(r->findings[0].diagnostic.place.line, lineOf(k, "tpu.sem_signal"));
+}
+
+TEST(SemaphoreChecker, SG5_ThePlaceOfACopysSemaphoreIsTheCopy) {
+  CopyKernel c;
+  c.k.store(c.ones(), c.o);
+  c.k.dma(c.x, c.v, c.sem);
+  auto r = runOn(c.k, {{counting({4, 4}), counting({4, 4})}}, checked());
+  ASSERT_TRUE(r) << r.error().str();
+  ASSERT_EQ(codes(*r), (Codes{"SM4106", "SM4109"}));
+  EXPECT_EQ(r->findings[0].diagnostic.place.line, lineOf(c.k, "tpu.enqueue_dma"));
+}
+
+TEST(SemaphoreChecker, SG5_ASemaphoreOfAnotherRoundOfARegionIsAnotherOne) {
+  TextKernel k;
+  k.loop(k.constant(0), k.constant(2), [&](const Val& i) {
+    k.region([&] {
+      const Val sem = k.semAlloc("!tpu.semaphore");
+      k.when(k.compare("eq", i, k.constant(0)), [&] { k.semSignal(sem, k.constant(1)); });
+    });
+  });
+  auto r = runOn(k, {{}}, checked());
+  ASSERT_TRUE(r) << r.error().str();
+  ASSERT_EQ(codes(*r), Codes{"SM4106"});
+  EXPECT_EQ(r->findings[0].count, 1);
+  EXPECT_EQ(r->findings[0].diagnostic.place.line, lineOf(k, "tpu.sem_signal"));
+}
+
 TEST(SemaphoreChecker, SG5_ANonZeroCountAtTheEndOfARegion) {
   TextKernel k;
   k.region([&] { k.semSignal(k.semAlloc("!tpu.semaphore"), k.constant(1)); });

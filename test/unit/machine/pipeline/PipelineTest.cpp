@@ -126,6 +126,8 @@ TEST(Pipeline, SC6_RevisitingABlockAfterAnotherIsFound) {
       "Revisited block [0:1, 0:4] of output 0 in iteration (1, 0). The block was previously visited in iterations "
       "(0, 0) through (0, 0).");
   EXPECT_EQ(r.findings[0].count, 2);
+  // What it loses is what the first visit stored.
+  EXPECT_EQ(r.findings[0].diagnostic.place.line, lineOf(revisitingKernel(), "tpu.vector_store"));
 }
 
 TEST(Pipeline, SC7_RevisitModeAnyReadsTheBlockAgain) {

@@ -1,5 +1,6 @@
 #include "TextKernel.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -379,6 +380,14 @@ MachineOptions checked() {
   MachineOptions o;
   o.checkInitialisation = o.checkRevisits = o.checkSemaphores = o.checkDma = true;
   return o;
+}
+
+int lineOf(const TextKernel& kernel, const std::string& words, int nth) {
+  const std::string text = kernel.text();
+  size_t at = text.find(words);
+  for (; nth > 0 && at != std::string::npos; --nth) at = text.find(words, at + 1);
+  if (at == std::string::npos) return 0;
+  return 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(at), '\n'));
 }
 
 std::vector<std::string> codes(const KernelResult& result) {

@@ -129,6 +129,8 @@ Result<KernelResult> runOn(const TextKernel&, const std::vector<std::vector<Arra
 std::vector<Array> results(const TextKernel&, const std::vector<Array>& operands, const MachineOptions& = {});
 /// Every checker on.
 MachineOptions checked();
+/// Line of the kernel's text in which `words` stand for the `nth` time (from 0); 0 when they do not.
+int lineOf(const TextKernel&, const std::string& words, int nth = 0);
 /// Codes of the findings, in order.
 std::vector<std::string> codes(const KernelResult&);
 
