@@ -1,7 +1,6 @@
 #include "machine/runtime/Scheduler.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "machine/runtime/Random.h"
 
@@ -24,31 +23,27 @@ Status runPrograms(Runtime& runtime, std::vector<std::unique_ptr<Program>>& prog
   const int64_t quantum = std::max<int64_t>(1, runtime.options.stepQuantum);
   std::vector<Program*> live;
   for (auto& p : programs) live.push_back(p.get());
-  int64_t finishedWork = 0;
+  const int64_t limit = runtime.options.stepLimit;
+  int64_t work = 0;
 
   while (!live.empty()) {
     for (size_t i = live.size(); i > 1; --i) std::swap(live[i - 1], live[random.below(static_cast<int64_t>(i))]);
     bool progress = false;
     for (Program* program : live) {
-      auto did = turn(*program, quantum);
+      const int64_t before = program->work();
+      auto did = turn(*program, limit > 0 ? std::min(quantum, limit - work + 1) : quantum);
       if (!did) return fail(std::move(did.error()));
       progress |= *did;
+      work += program->work() - before;
+      if (limit > 0 && work > limit) return fail(livelock(runtime, programs));
     }
-    std::erase_if(live, [&](Program* p) {
-      if (p->state() != RunState::finished) return false;
-      finishedWork += p->work();
-      return true;
-    });
+    std::erase_if(live, [](Program* p) { return p->state() == RunState::finished; });
     if (!progress) {
       if (!runtime.dma.drain()) return fail(deadlock(runtime, programs));
     } else {
       // Whoever polls memory instead of waiting sees the copy arrive in the end.
       runtime.dma.moveOne();
     }
-    const int64_t work = std::accumulate(live.begin(), live.end(), finishedWork,
-                                         [](int64_t sum, const Program* p) { return sum + p->work(); });
-    if (runtime.options.stepLimit > 0 && work > runtime.options.stepLimit && !live.empty())
-      return fail(livelock(runtime, programs));
   }
   return {};
 }
