@@ -7,6 +7,7 @@
 #include "interop/bytecode/BuildModule.h"
 #include "interop/bytecode/Model.h"
 #include "ir/KernelPackage.h"
+#include "ir/Upgrade.h"
 
 namespace smalti::interop {
 
@@ -30,6 +31,7 @@ Result<mlir::OwningOpRef<mlir::ModuleOp>> readBytecode(std::string_view bytes, m
     state.fail(std::move(d));
     return fail(state.take());
   }
+  tpu::upgradeLegacyOps(*module);
   return module;
 }
 

@@ -68,19 +68,8 @@ Status upgradeSemSignal(OpForm& op, int version) {
   return growSegments(op, version, 4, 5);  // since 14
 }
 
-// A wait for the bytes of `target` on `semaphore`, in the form that takes the copy's own operands.
-void makeWaitDma(OpForm& op, mlir::Value semaphore, mlir::Value source, mlir::Value target) {
-  mlir::Builder b = builderOf(op);
-  op.name = "tpu.wait_dma";
-  op.operands = {source, target, semaphore};
-  setSegments(op, {1, 0, 1, 1, 0, 0, 0});
-  setIfMissing(op, "priority", b.getI32IntegerAttr(0));
-  setIfMissing(op, "strict_ordering", b.getBoolAttr(false));
-  op.attributes.set("wait_target", b.getBoolAttr(true));
-}
-
-// (semaphore, source, target, device_id?, core_id?); without segments below 7. A wait is for a local semaphore, so the
-// ids say nothing.
+// (semaphore, source, target, device_id?, core_id?); without segments below 7. The reader makes a wait_dma of it when
+// the module is whole (tpu::upgradeLegacyOps).
 Status upgradeWaitDma2(OpForm& op, int version) {
   auto segments = segmentsOf(op);
   const bool plain = !segments && op.operands.size() == 3;
@@ -88,17 +77,18 @@ Status upgradeWaitDma2(OpForm& op, int version) {
                          (*segments)[2] == 1 && op.operands.size() >= 3;
   if (!plain && !segmented)
     return badForm(op, version, "a semaphore, a source and a target", fmt::format("{} operands", op.operands.size()));
-  makeWaitDma(op, op.operands[0], op.operands[1], op.operands[2]);
+  if (plain) setSegments(op, {1, 1, 1, 0, 0});
+  setIfMissing(op, "strict_ordering", builderOf(op).getBoolAttr(false));  // since 8
   return {};
 }
 
-// Two forms share the name: (semaphore, ref) of old, and the one of today with the copy's operands.
+// Two forms share the name: (semaphore, ref) of old, a wait for the ref's bytes, and the one of today with the copy's
+// operands.
 Status upgradeWaitDma(OpForm& op, int version) {
-  if (!segmentsOf(op) && op.operands.size() == 2) {
-    makeWaitDma(op, op.operands[0], op.operands[1], op.operands[1]);
-    return {};
-  }
-  return growSegments(op, version, 6, 7);
+  if (segmentsOf(op) || op.operands.size() != 2) return growSegments(op, version, 6, 7);
+  op.name = "tpu.wait_dma2";
+  op.operands.push_back(op.operands[1]);
+  return upgradeWaitDma2(op, version);
 }
 
 Status upgradeMultiReduction(OpForm& op, int version) {

@@ -25,6 +25,19 @@ std::optional<llvm::SmallVector<int64_t>> rescaled(llvm::ArrayRef<int64_t> shape
   return result;
 }
 
+llvm::LogicalResult verifyBitcast(mlir::Operation* op, mlir::ShapedType from, mlir::ShapedType to) {
+  const unsigned fromBits = bitsOf(from.getElementType()), toBits = bitsOf(to.getElementType());
+  if (fromBits != toBits && from.getRank() < 2)
+    return op->emitOpError() << "needs 2 or more dimensions to change the width of its elements, has " << from;
+  auto shape = rescaled(from.getShape(), fromBits, toBits);
+  if (!shape)
+    return op->emitOpError() << "needs a last but one dimension that " << fromBits << "-bit elements fill with " << toBits
+                         << "-bit ones, has " << from;
+  if (to.getShape() != llvm::ArrayRef(*shape))
+    return op->emitOpError() << "needs a result of shape " << shapeText(*shape) << ", has " << shapeText(to.getShape());
+  return mlir::success();
+}
+
 llvm::LogicalResult verifySemaphore(mlir::Operation* op, const char* what, mlir::Type type, SemaphoreKind kind,
                                     bool single) {
   auto memref = mlir::cast<mlir::MemRefType>(type);

@@ -19,6 +19,9 @@ unsigned bitsOf(mlir::Type element);
 /// come out even, or a dimension that would have to change is not there.
 std::optional<llvm::SmallVector<int64_t>> rescaled(llvm::ArrayRef<int64_t> shape, unsigned from, unsigned to);
 
+/// The result of a cast to elements of another width has `from`'s shape, rescaled.
+llvm::LogicalResult verifyBitcast(mlir::Operation*, mlir::ShapedType from, mlir::ShapedType to);
+
 /// A single semaphore in semaphore memory; a DMA's may be of either kind.
 enum class SemaphoreKind { regular, dma, any };
 llvm::LogicalResult verifySemaphore(mlir::Operation*, const char* what, mlir::Type, SemaphoreKind, bool single = true);

@@ -24,17 +24,7 @@ llvm::LogicalResult verifySubField(mlir::Operation* op, mlir::Type wide, mlir::T
 }  // namespace
 
 llvm::LogicalResult BitcastOp::verify() {
-  auto from = getInput().getType(), to = getOutput().getType();
-  const unsigned fromBits = bitsOf(from.getElementType()), toBits = bitsOf(to.getElementType());
-  if (fromBits != toBits && from.getRank() < 2)
-    return emitOpError() << "needs 2 or more dimensions to change the width of its elements, has " << from;
-  auto shape = rescaled(from.getShape(), fromBits, toBits);
-  if (!shape)
-    return emitOpError() << "needs a last but one dimension that " << fromBits << "-bit elements fill with " << toBits
-                         << "-bit ones, has " << from;
-  if (to.getShape() != llvm::ArrayRef(*shape))
-    return emitOpError() << "needs a result of shape " << shapeText(*shape) << ", has " << shapeText(to.getShape());
-  return mlir::success();
+  return verifyBitcast(*this, getInput().getType(), getOutput().getType());
 }
 
 llvm::LogicalResult ReciprocalOp::verify() {

@@ -110,18 +110,9 @@ llvm::LogicalResult MemRefReshapeOp::verify() {
 llvm::LogicalResult MemRefBitcastOp::verify() {
   auto from = getInput().getType(), to = getResult().getType();
   if (failed(verifySameSpace(*this, from, to))) return mlir::failure();
-  const unsigned fromBits = bitsOf(from.getElementType()), toBits = bitsOf(to.getElementType());
-  if (fromBits == 0 || toBits == 0)
+  if (bitsOf(from.getElementType()) == 0 || bitsOf(to.getElementType()) == 0)
     return emitOpError() << "needs refs of integers or floats, has " << from << " and " << to;
-  if (fromBits != toBits && from.getRank() < 2)
-    return emitOpError() << "needs 2 or more dimensions to change the width of its elements, has " << from;
-  auto shape = rescaled(from.getShape(), fromBits, toBits);
-  if (!shape)
-    return emitOpError() << "needs a last but one dimension that " << fromBits << "-bit elements fill with " << toBits
-                         << "-bit ones, has " << from;
-  if (to.getShape() != llvm::ArrayRef(*shape))
-    return emitOpError() << "needs a result of shape " << shapeText(*shape) << ", has " << shapeText(to.getShape());
-  return mlir::success();
+  return verifyBitcast(*this, from, to);
 }
 
 llvm::LogicalResult RegionOp::verifyRegions() {

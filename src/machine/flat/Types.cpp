@@ -1,10 +1,11 @@
 #include "machine/flat/Types.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/TypeUtilities.h"
+
+#include "ir/Tpu.h"
 
 namespace smalti::machine::flat {
 namespace {
@@ -21,45 +22,7 @@ llvm::StringRef insideAngles(llvm::StringRef s) {
   return open == llvm::StringRef::npos || close == llvm::StringRef::npos ? s : s.substr(open + 1, close - open - 1);
 }
 
-std::optional<DType> integerDType(unsigned width, bool isUnsigned) {
-  switch (width) {
-    case 1:
-      return DType::pred;
-    case 2:
-      return isUnsigned ? DType::u2 : DType::i2;
-    case 4:
-      return isUnsigned ? DType::u4 : DType::i4;
-    case 8:
-      return isUnsigned ? DType::u8 : DType::i8;
-    case 16:
-      return isUnsigned ? DType::u16 : DType::i16;
-    case 32:
-      return isUnsigned ? DType::u32 : DType::i32;
-    case 64:
-      return isUnsigned ? DType::u64 : DType::i64;
-    default:
-      return std::nullopt;
-  }
-}
-
 }  // namespace
-
-std::optional<DType> dtypeOf(mlir::Type t) {
-  if (auto integer = llvm::dyn_cast<mlir::IntegerType>(t))
-    return integerDType(integer.getWidth(), integer.isUnsigned());
-  if (t.isIndex()) return DType::index;
-  if (t.isF32()) return DType::f32;
-  if (t.isBF16()) return DType::bf16;
-  if (t.isF16()) return DType::f16;
-  if (llvm::isa<mlir::Float8E5M2Type>(t)) return DType::f8e5m2;
-  if (llvm::isa<mlir::Float8E4M3FNType>(t)) return DType::f8e4m3fn;
-  if (llvm::isa<mlir::Float8E4M3B11FNUZType>(t)) return DType::f8e4m3b11fnuz;
-  if (llvm::isa<mlir::Float4E2M1FNType>(t)) return DType::f4e2m1fn;
-  const std::string s = text(t);
-  if (s == "!tpu.dma_semaphore") return DType::dma_semaphore;
-  if (s == "!tpu.semaphore") return DType::semaphore;
-  return std::nullopt;
-}
 
 Shape shapeOf(mlir::Type t) {
   if (auto shaped = llvm::dyn_cast<mlir::ShapedType>(t))
@@ -78,19 +41,27 @@ int64_t checkedElements(std::span<const int64_t> shape) {
 }
 
 std::optional<MemorySpace> memorySpaceOf(mlir::MemRefType t) {
-  if (!t.getMemorySpace()) return MemorySpace::vmem;
-  const std::string s = text(t.getMemorySpace());
-  const llvm::StringRef keyword = insideAngles(s).split(',').first.trim();
-  return llvm::StringSwitch<std::optional<MemorySpace>>(keyword)
-      .Case("any", MemorySpace::any)
-      .Case("vmem", MemorySpace::vmem)
-      .Case("smem", MemorySpace::smem)
-      .Case("hbm", MemorySpace::hbm)
-      .Case("cmem", MemorySpace::cmem)
-      .Case("semaphore_mem", MemorySpace::semaphore)
-      .Case("vmem_shared", MemorySpace::vmemShared)
-      .Case("host", MemorySpace::host)
-      .Default(std::nullopt);
+  const auto space = tpu::memorySpaceOf(t);
+  if (!space) return std::nullopt;
+  switch (*space) {
+    case tpu::MemorySpace::any:
+      return MemorySpace::any;
+    case tpu::MemorySpace::vmem:
+      return MemorySpace::vmem;
+    case tpu::MemorySpace::smem:
+      return MemorySpace::smem;
+    case tpu::MemorySpace::hbm:
+      return MemorySpace::hbm;
+    case tpu::MemorySpace::cmem:
+      return MemorySpace::cmem;
+    case tpu::MemorySpace::semaphore_mem:
+      return MemorySpace::semaphore;
+    case tpu::MemorySpace::vmem_shared:
+      return MemorySpace::vmemShared;
+    case tpu::MemorySpace::host:
+      return MemorySpace::host;
+  }
+  return std::nullopt;
 }
 
 std::string typeText(mlir::Type t) {

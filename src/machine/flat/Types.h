@@ -7,12 +7,11 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 
+#include "ir/Types.h"
 #include "machine/Memory.h"
 
 namespace smalti::machine::flat {
 
-/// The storage type of elements; nullopt for types the machine has no values of.
-std::optional<DType> dtypeOf(mlir::Type);
 /// Shape of a vector, memref or (empty) scalar type; '?' is mlir::ShapedType::kDynamic.
 Shape shapeOf(mlir::Type);
 DType elementDType(mlir::Type);

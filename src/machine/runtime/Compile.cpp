@@ -64,7 +64,7 @@ class KernelCompiler {
   Result<ArgumentPlan> argument(unsigned number, std::string name) {
     mlir::BlockArgument value = function_.getArgument(number);
     auto type = mlir::dyn_cast<mlir::MemRefType>(value.getType());
-    const auto dtype = type ? flat::dtypeOf(type.getElementType()) : std::nullopt;
+    const auto dtype = type ? dtypeOf(type.getElementType()) : std::nullopt;
     const auto space = type ? flat::memorySpaceOf(type) : std::nullopt;
     if (!dtype || !space || !type.hasStaticShape())
       return fail(

@@ -16,7 +16,7 @@ bool isView(llvm::StringRef op) {
 
 bool onlyReads(llvm::StringRef op) {
   return op == "vector.load" || op == "memref.load" || op == "tpu.strided_load" || op == "tpu.log_buffer" ||
-         op == "tpu.wait_dma" || op == "tpu.wait_dma2";
+         op == "tpu.wait_dma";
 }
 
 /// First operand of segment `segment`, or -1 when it is empty.

@@ -1,6 +1,5 @@
 // Reductions. A result is defined when everything that went into it is.
 #include <algorithm>
-#include <cstring>
 
 #include "eval/Reduce.h"
 #include "machine/Shadow.h"
@@ -9,51 +8,30 @@
 namespace smalti::machine::flat {
 namespace {
 
-/// ANDs a dense mask over the dims that `outStrides` maps to 0.
-void reduceMask(const uint8_t* in, std::span<const int64_t> shape, std::span<const int64_t> outStrides, uint8_t* out) {
-  const size_t rank = shape.size();
-  std::array<int64_t, kMaxRank> index{};
-  int64_t at = 0;
-  const int64_t n = num_elements(shape);
-  for (int64_t k = 0; k < n; ++k) {
-    out[at] &= in[k];
-    for (size_t d = rank; d-- > 0;) {
-      at += outStrides[d];
-      if (++index[d] < shape[d]) break;
-      at -= outStrides[d] * shape[d];
-      index[d] = 0;
-    }
-  }
+constexpr std::byte kDefined{1};
+
+/// An operand's mask as evaluators see it; none: all defined.
+eval::Input maskInput(const Operand& operand, const uint8_t* mask) {
+  return {mask ? reinterpret_cast<const std::byte*>(mask) : &kDefined, DType::pred, operand.shape,
+          !mask || operand.splat};
 }
 
-/// Row-major strides of the result per dim of the input; 0 for reduced dims.
-Shape outputStrides(std::span<const int64_t> shape, std::span<const int64_t> dims) {
-  Shape strides(shape.size(), 0);
-  int64_t stride = 1;
-  for (size_t d = shape.size(); d-- > 0;) {
-    if (std::find(dims.begin(), dims.end(), static_cast<int64_t>(d)) != dims.end()) continue;
-    strides[d] = stride;
-    stride *= shape[d];
-  }
-  return strides;
+/// The masks of what goes into each element of `out`, and-ed.
+void reduceMask(eval::Input in, std::span<const int64_t> dims, eval::Input acc, const Operand& out, uint8_t* result) {
+  eval::multiReduce(eval::ReduceKind::andi, in, dims, acc,
+                    {reinterpret_cast<std::byte*>(result), DType::pred, out.shape});
 }
 
 struct Reduce : Payload {
   eval::ReduceKind kind = eval::ReduceKind::add;
   Operand in, acc, out;
-  Shape dims, strides;
+  Shape dims;
   void run(Frame& frame) const {
     eval::multiReduce(kind, frame.input(in), dims, frame.input(acc), frame.output(out));
     const uint8_t *mask = frame.mask(in), *accMask = frame.mask(acc);
     frame.setDefined(out);
     if (!mask && !accMask) return;
-    uint8_t* result = frame.newMask(out);
-    const int64_t n = out.stored();
-    for (int64_t k = 0; k < n; ++k) result[k] = !accMask || accMask[acc.splat ? 0 : k];
-    if (mask && in.splat)
-      for (int64_t k = 0; k < n; ++k) result[k] &= *mask;
-    else if (mask)
-      reduceMask(mask, in.shape, strides, result);
+    reduceMask(maskInput(in, mask), dims, maskInput(acc, accMask), out, frame.newMask(out));
     frame.tidyMask(out);
   }
 };
@@ -68,7 +46,6 @@ Status emitReduce(Lowering& lowering, mlir::Operation& op, Reduce payload) {
       rest.push_back(shape[d]);
   if (rest != shapeOf(op.getResult(0).getType()) || payload.acc.shape != rest)
     return lowering.refuse(op, "shapes do not fit");
-  payload.strides = outputStrides(shape, payload.dims);
   // Does the kind exist for the dtype? Asked with one element.
   uint64_t one = 0, result = 0;
   const Shape unit(shape.size(), 1), unitRest(rest.size(), 1);
@@ -108,7 +85,6 @@ Status lowerReduction(Lowering& lowering, mlir::Operation& op) {
 /// tpu.reduce_index: argmax and argmin (S-E13).
 struct ReduceIndex : Payload {
   Operand in, out;
-  Shape strides;
   int axis = 0;
   bool isMax = true;
   void run(Frame& frame) const {
@@ -116,9 +92,8 @@ struct ReduceIndex : Payload {
     const uint8_t* mask = frame.mask(in);
     frame.setDefined(out);
     if (!mask) return;
-    uint8_t* result = frame.newMask(out);
-    std::memset(result, in.splat ? *mask : 1, static_cast<size_t>(out.stored()));
-    if (!in.splat) reduceMask(mask, in.shape, strides, result);
+    const int64_t dims[] = {axis};
+    reduceMask(maskInput(in, mask), dims, maskInput(out, nullptr), out, frame.newMask(out));
     frame.tidyMask(out);
   }
 };
@@ -141,8 +116,6 @@ Status lowerReduceIndex(Lowering& lowering, mlir::Operation& op) {
                          payload.axis,
                          {reinterpret_cast<std::byte*>(&result), elementDType(op.getResult(0).getType()), unitRest}))
     return lowering.refuse(op, "there is no such reduction of this dtype");
-  const Shape dims{payload.axis};
-  payload.strides = outputStrides(payload.in.shape, dims);
   payload.out = lowering.define(op.getResult(0));
   lowering.emit(std::move(payload));
   return {};

@@ -197,13 +197,6 @@ Status lowerWaitDma(Lowering& lowering, mlir::Operation& op) {
   return target ? emitWaitDma(lowering, op, s[3], s[2], true) : emitWaitDma(lowering, op, s[1], s[0], false);
 }
 
-/// Segments: semaphore, source, target, device_id, core_id.
-Status lowerWaitDma2(Lowering& lowering, mlir::Operation& op) {
-  const Segments s(op, 3);
-  if (!s.valid()) return lowering.refuse(op);
-  return emitWaitDma(lowering, op, s[0], s[2], true);
-}
-
 // ---- where it runs
 
 struct DeviceId : Payload {
@@ -263,7 +256,6 @@ constexpr LowerRow kTable[] = {
     {"tpu.sem_signal", lowerSignal},
     {"tpu.sem_wait", lowerWait},
     {"tpu.wait_dma", lowerWaitDma},
-    {"tpu.wait_dma2", lowerWaitDma2},
 };
 
 }  // namespace
