@@ -48,19 +48,31 @@ int64_t countsTo(DType t) {
   }
 }
 
-/// Types whose denormals XLA's CPU code may flush.
-bool denormalCountsAsZero(DType t) { return t == DType::f32 || t == DType::bf16 || t == DType::f64; }
+/// Below it a value counts as 0: the smallest normal number of the type. 0, so nothing, for integers and for floats of 8
+/// bits and fewer: their denormals are a good part of all their values, and XLA flushes none of them.
+double smallestNormal(DType t) {
+  switch (t) {
+    case DType::f64:
+      return std::numeric_limits<double>::min();
+    case DType::f32:
+    case DType::bf16:
+      return std::numeric_limits<float>::min();
+    case DType::f16:
+      return 0x1p-14;
+    default:
+      return 0;
+  }
+}
 
-double flushed(double x) { return std::abs(x) < std::numeric_limits<float>::min() ? 0.0 : x; }
-
-bool close(double got, double expected, Tolerance tolerance, bool flush) {
+bool close(double got, double expected, Tolerance tolerance, double smallest) {
   if (std::isnan(got) || std::isnan(expected)) return std::isnan(got) && std::isnan(expected);
   if (got == expected) return true;
   if (std::isinf(got) || std::isinf(expected)) return false;
   const auto within = [&](double g, double e) {
     return std::abs(g - e) <= tolerance.absolute + tolerance.relative * std::abs(e);
   };
-  return within(got, expected) || (flush && within(flushed(got), flushed(expected)));
+  const auto flushed = [&](double x) { return std::abs(x) < smallest ? 0.0 : x; };
+  return within(got, expected) || within(flushed(got), flushed(expected));
 }
 
 }  // namespace
@@ -112,7 +124,7 @@ Comparison compare(const Array& got, const Array& expected, Tolerance tolerance)
     result.shapeDiffers = true;
     return result;
   }
-  const bool flush = denormalCountsAsZero(got.dtype());
+  const double smallest = smallestNormal(got.dtype());
   for (int64_t i = 0; i < got.elements(); ++i) {
     const double g = valueAt(got, i), e = valueAt(expected, i);
     if (std::isfinite(g) && std::isfinite(e)) {
@@ -122,7 +134,7 @@ Comparison compare(const Array& got, const Array& expected, Tolerance tolerance)
         result.maxErrorAt = unravel(i, got.shape());
       }
     }
-    if (close(g, e, tolerance, flush)) continue;
+    if (close(g, e, tolerance, smallest)) continue;
     if (result.wrong++ == 0) {
       result.firstWrongAt = unravel(i, got.shape());
       result.firstGot = g;

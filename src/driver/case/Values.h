@@ -26,7 +26,7 @@ struct Tolerance {
 };
 
 /// Result of a comparison, element by element in f64: |got - expected| ≤ absolute + relative·|expected|; NaN exactly
-/// where expected; infinities equal; ±0 equal; denormals of types with f32's exponent range equal 0.
+/// where expected; infinities equal; ±0 equal; denormals of floats of 16 bits and more equal 0.
 struct Comparison {
   bool shapeDiffers = false;
   int64_t elements = 0;

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "eval/FloatFormats.h"
+
 namespace smalti::driver {
 namespace {
 
@@ -46,6 +48,29 @@ TEST(Values, ZerosOfBothSignsAndDenormalsAreEqual) {
   EXPECT_TRUE(compared({-0.0f}, {0.0f}).passed());
   EXPECT_TRUE(compared({1e-40f, 0}, {0, -1e-40f}).passed());
   EXPECT_FALSE(compared({2e-38f}, {0}).passed());
+}
+
+// Smallest normal numbers: f32 and bf16 2^-126, f64 2^-1022, f16 2^-14; those of narrower types count as they are.
+TEST(Values, EachFloatTypeHasItsOwnDenormals) {
+  const auto equalsZero = [](DType t, double value) {
+    Array got = *Array::allocate({t, {1}}), zero = *Array::allocate({t, {1}});
+    eval::elementFromDouble(t, value, got.data());
+    eval::elementFromDouble(t, 0, zero.data());
+    return compare(got, zero, {}).passed() && compare(zero, got, {}).passed();
+  };
+  for (DType t : {DType::f32, DType::bf16}) {
+    EXPECT_TRUE(equalsZero(t, 0x1p-127)) << name(t);
+    EXPECT_FALSE(equalsZero(t, 0x1p-126)) << name(t);
+  }
+  EXPECT_TRUE(equalsZero(DType::f64, 0x1p-1023));
+  EXPECT_FALSE(equalsZero(DType::f64, 0x1p-1022));
+  EXPECT_FALSE(equalsZero(DType::f64, 1e-40));
+  EXPECT_TRUE(equalsZero(DType::f16, 0x1p-15));
+  EXPECT_FALSE(equalsZero(DType::f16, 0x1p-14));
+  EXPECT_FALSE(equalsZero(DType::f8e5m2, 0x1p-16));
+  EXPECT_FALSE(equalsZero(DType::f8e4m3fn, 0x1p-9));
+  EXPECT_FALSE(equalsZero(DType::f8e4m3b11fnuz, 0x1p-13));
+  EXPECT_FALSE(equalsZero(DType::f4e2m1fn, 0.5));
 }
 
 TEST(Values, AnotherShapeIsWrong) {
