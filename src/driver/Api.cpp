@@ -173,7 +173,11 @@ Result<std::string> Module::export_stablehlo(int bytecodeVersion) const {
 }
 
 Result<std::vector<Array>> make_inputs(const Module& module, const std::string& fill, uint64_t seed) {
-  return guarded([&] { return driver::readInputs({}, module.arguments(), fill, seed); });
+  return guarded([&]() -> Result<std::vector<Array>> {
+    if (Status known = OptionSet().set(*findOption("fill"), fill, Origin::commandLine, "fill"); !known)
+      return fail(std::move(known.error()));
+    return driver::readInputs({}, module.arguments(), fill, seed);
+  });
 }
 
 Result<Array> read_npy(const std::string& path) {
