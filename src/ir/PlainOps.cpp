@@ -55,6 +55,34 @@ constexpr std::array kDotGeneral{
     AttributeRule{"algorithm", text, false},
 };
 
+constexpr std::string_view kGatherNumbers = "dimension_numbers", kScatterNumbers = "scatter_dimension_numbers";
+constexpr std::array kGather{
+    AttributeRule{"offset_dims", integers, false, "", kGatherNumbers},
+    AttributeRule{"collapsed_slice_dims", integers, false, "", kGatherNumbers},
+    AttributeRule{"operand_batching_dims", integers, false, "", kGatherNumbers},
+    AttributeRule{"start_indices_batching_dims", integers, false, "", kGatherNumbers},
+    AttributeRule{"start_index_map", integers, false, "", kGatherNumbers},
+    AttributeRule{"index_vector_dim", integer, false, "", kGatherNumbers},
+    AttributeRule{"slice_sizes", integers},
+    AttributeRule{"indices_are_sorted", boolean, false},
+};
+constexpr std::array kScatter{
+    AttributeRule{"update_window_dims", integers, false, "", kScatterNumbers},
+    AttributeRule{"inserted_window_dims", integers, false, "", kScatterNumbers},
+    AttributeRule{"input_batching_dims", integers, false, "", kScatterNumbers},
+    AttributeRule{"scatter_indices_batching_dims", integers, false, "", kScatterNumbers},
+    AttributeRule{"scatter_dims_to_operand_dims", integers, false, "", kScatterNumbers},
+    AttributeRule{"index_vector_dim", integer, false, "", kScatterNumbers},
+    AttributeRule{"indices_are_sorted", boolean, false},
+    AttributeRule{"unique_indices", boolean, false},
+};
+constexpr std::array kReduceWindow{
+    AttributeRule{"window_dimensions", integers},     AttributeRule{"window_strides", integers, false},
+    AttributeRule{"base_dilations", integers, false}, AttributeRule{"window_dilations", integers, false},
+    AttributeRule{"padding", pairs, false},
+};
+constexpr std::array kSort{AttributeRule{"dimension", integer, false}, AttributeRule{"is_stable", boolean, false}};
+
 constexpr std::array kOps{
     // Element by element.
     PlainOp{"abs", 1, 0, {}, rules::sameSigned},
@@ -121,8 +149,12 @@ constexpr std::array kOps{
     // Over several elements, and control.
     PlainOp{"case", 1, kVariadic, {}, rules::caseOf, kVariadic},
     PlainOp{"dot_general", 2, 0, kDotGeneral, rules::dotGeneral},
+    PlainOp{"gather", 2, 0, kGather, rules::gather},
     PlainOp{"if", 1, 2, {}, rules::ifElse, kVariadic},
     PlainOp{"reduce", kVariadic, 1, kDimensions, rules::reduce, kVariadic},
+    PlainOp{"reduce_window", kVariadic, 1, kReduceWindow, rules::reduceWindow, kVariadic},
+    PlainOp{"scatter", kVariadic, 1, kScatter, rules::scatter, kVariadic},
+    PlainOp{"sort", kVariadic, 1, kSort, rules::sort, kVariadic},
     PlainOp{"while", kVariadic, 2, {}, rules::whileLoop, kVariadic},
 };
 

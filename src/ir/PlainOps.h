@@ -10,7 +10,8 @@
 
 namespace smalti {
 
-enum class AttributeKind { boolean, integer, integers, text, texts, elements };
+/// `pairs`: two integers a row of a matrix (padding), one after the other.
+enum class AttributeKind { boolean, integer, integers, pairs, text, texts, elements };
 
 struct AttributeRule {
   std::string_view name;  ///< StableHLO's

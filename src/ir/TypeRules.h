@@ -41,8 +41,19 @@ std::string whileLoop(const TypedOp&);
 std::string caseOf(const TypedOp&);
 std::string ifElse(const TypedOp&);
 
+// TypeRulesIndexed.cpp
+std::string gather(const TypedOp&);
+std::string scatter(const TypedOp&);
+
+// TypeRulesWindow.cpp
+std::string reduceWindow(const TypedOp&);
+std::string sort(const TypedOp&);
+
 // Shared words.
 std::string sameShape(const ArrayType& a, const ArrayType& b, std::string_view aName, std::string_view bName);
+/// A block's arguments and what its return gives.
+std::string blockTypes(const TypedOp& op, const Block& block, const std::vector<ArrayType>& arguments,
+                       const std::vector<ArrayType>& returned, std::string_view what);
 /// Every dim in [0, rank), none twice.
 std::string dimsIn(std::span<const int64_t> dims, size_t rank, std::string_view what);
 

@@ -21,7 +21,8 @@ std::string list(const std::vector<ArrayType>& types) {
   return fmt::format("({})", fmt::join(names, ", "));
 }
 
-/// A block's arguments and what its return gives.
+}  // namespace
+
 std::string blockTypes(const TypedOp& op, const Block& block, const std::vector<ArrayType>& arguments,
                        const std::vector<ArrayType>& returned, std::string_view what) {
   if (const auto have = typesOf(op.function, block.arguments); have != arguments)
@@ -31,8 +32,6 @@ std::string blockTypes(const TypedOp& op, const Block& block, const std::vector<
     return fmt::format("the {} returns {}, not {}", what, list(have), list(returned));
   return "";
 }
-
-}  // namespace
 
 std::string dotGeneral(const TypedOp& op) {
   const ArrayType &lhs = op.operand(0), &rhs = op.operand(1);

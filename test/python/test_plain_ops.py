@@ -103,6 +103,55 @@ CASES |= {
                              np.linspace(0, 1, 200, dtype=np.float32), jnp.array([1, 2, 3], jnp.int4)), (X,), 0),
 }
 
+INDICES, ROWS, REPEATED = jnp.asarray([3, 0, 3, 1, -1]), floats(8, 4), integers(50, low=0, high=6)
+for dtype in [jnp.float32, jnp.bfloat16, jnp.int32, jnp.uint8]:
+    t = jnp.dtype(dtype).name
+    values = (floats(37) * 9).astype(dtype) if t in ("float32", "bfloat16") else integers(37, dtype=dtype, low=0)
+    CASES[f"sort_{t}"] = (jnp.sort, (values,), 0)
+    CASES[f"argsort_{t}"] = (lambda x: (jnp.argsort(x), jnp.argsort(x, descending=True)), (values,), 0)
+CASES |= {
+    "sort_special": (lambda x: (jnp.sort(x), jnp.argsort(x)), (SPECIAL,), 0),
+    "sort_dims": (lambda x: (jnp.sort(x, axis=0), jnp.sort(x, axis=1)), (X,), 0),
+    "sort_keys": (lambda k, v: lax.sort((k, v), num_keys=1), (REPEATED, jnp.arange(50.0)), 0),
+    "sort_two_keys": (lambda k, v: lax.sort((k, v, v * 2), num_keys=2), (REPEATED, floats(50)), 0),
+    "sort_one": (jnp.sort, (floats(1),), 0),
+    "sort_many": (jnp.argsort, (integers(1000, low=0, high=30),), 0),
+    "take_rows": (lambda x, i: jnp.take(x, i, axis=0), (ROWS, INDICES), 0),
+    "take_columns": (lambda x, i: jnp.take(x, i, axis=1, mode="clip"), (ROWS, INDICES), 0),
+    "take_outside": (lambda x, i: jnp.take(x, i * 5, axis=0), (ROWS, INDICES), 0),
+    "index_rows": (lambda x, i: x[i], (ROWS, INDICES), 0),
+    "index_pairs": (lambda x, i: x[i, jnp.abs(i)], (ROWS, INDICES), 0),
+    "index_one": (lambda x, i: x[i], (ROWS, jnp.int32(5)), 0),
+    "index_2d": (lambda x, i: x[i.reshape(1, 5, 1)], (ROWS, INDICES), 0),
+    "take_along_axis": (lambda x, i: jnp.take_along_axis(x, i, axis=1), (X, integers(4, 3, low=0, high=6)), 0),
+    "gather_windows": (lambda x, i: jax.vmap(lambda j: lax.dynamic_slice(x, (j, 0), (2, 3)))(i), (ROWS, INDICES), 0),
+    "scatter_add": (lambda x, i, u: x.at[i].add(u), (ROWS, INDICES, floats(5, 4)), 1e-6),
+    "scatter_set": (lambda x, i, u: x.at[i].set(u), (ROWS, jnp.asarray([6, 0, 2]), floats(3, 4)), 0),
+    "scatter_set_row": (lambda x: x.at[2].set(1.0), (ROWS,), 0),
+    "scatter_set_slice": (lambda x: x.at[1:3].set(1.0), (ROWS,), 0),
+    "scatter_max_min": (lambda x, i: (x.at[i].max(0.5), x.at[i].min(0.1)), (ROWS, INDICES), 0),
+    "scatter_mul": (lambda x, i: x.at[i, 1].multiply(2.0), (ROWS, INDICES), 1e-6),
+    "scatter_outside": (lambda x, i: x.at[i * 5].add(1.0), (ROWS, INDICES), 1e-6),
+    "scatter_windows": (lambda x, u: lax.dynamic_update_slice(x, u, (7, 2)).at[jnp.asarray([0, 3]), 1:3].add(u[:, :2]),
+                        (ROWS, floats(2, 3)), 1e-6),
+    "bincount": (lambda x: jnp.bincount(x, length=8), (REPEATED,), 0),
+    "segment_sum": (lambda x, i: jax.ops.segment_sum(x, i, num_segments=7), (floats(50), REPEATED), 1e-5),
+    "cumsum": (lambda x: (jnp.cumsum(x), jnp.cumsum(x[::-1])), (REPEATED,), 0),
+    "cumsum_dims": (lambda x: (jnp.cumsum(x, axis=0), jnp.cumsum(x, axis=1)), (X,), 1e-5),
+    "cumulative": (lambda x: (lax.cummax(x, axis=1), lax.cummin(x, axis=0, reverse=True), lax.cumprod(x, axis=1),
+                              lax.cumsum(x, axis=1, reverse=True)), (X,), 1e-5),
+    "cumlogsumexp": (lambda x: lax.cumlogsumexp(x, axis=1), (X,), 1e-5),
+    "pool": (lambda x: (lax.reduce_window(x, 0.0, lax.add, (2, 3), (2, 1), "VALID"),
+                        lax.reduce_window(x, -jnp.inf, lax.max, (3, 3), (1, 2), "SAME")), (X,), 1e-5),
+    "pool_dilated": (lambda x: lax.reduce_window(x, 0.0, lax.add, (2, 2), (1, 1), ((1, 2), (0, -1)), (2, 1), (1, 3)),
+                     (X,), 1e-5),
+    "repeat": (lambda x, n: jnp.repeat(x, n, total_repeat_length=20), (floats(6), jnp.asarray([3, 0, 5, 1, 2, 4])), 0),
+    "nonzero": (lambda x: jnp.nonzero(x, size=9), (jnp.asarray([0, 3, 0, 1, 1, 0, 2]),), 0),
+    "searchsorted": (lambda a, v: jnp.searchsorted(a, v), (jnp.arange(10.0), floats(7) * 5), 0),
+    "histogram": (lambda x: jnp.histogram(x, bins=5, range=(-2, 2))[0], (floats(60),), 0),
+    "top_k": (lambda x: lax.top_k(x, 3), (floats(4, 16),), 0),
+}
+
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory, smalti):

@@ -1,11 +1,16 @@
 #include "driver/program/PlainOps.h"
 
+#include <cstring>
+
 #include <fmt/format.h>
+
+#include "eval/FloatFormats.h"
 
 namespace smalti::driver {
 
 PlainEvaluator findEvaluator(std::string_view op) {
-  for (const auto table : {elementwiseEvaluators(), shapeEvaluators(), contractEvaluators()})
+  for (const auto table : {elementwiseEvaluators(), shapeEvaluators(), contractEvaluators(), indexedEvaluators(),
+                           sortEvaluators(), windowEvaluators()})
     for (const EvaluatorRow& row : table)
       if (row.op == op) return row.evaluate;
   return nullptr;
@@ -13,6 +18,14 @@ PlainEvaluator findEvaluator(std::string_view op) {
 
 eval::Input in(const Array& array) { return {array.data(), array.dtype(), array.shape()}; }
 eval::Output out(Array& array) { return {array.data(), array.dtype(), array.shape()}; }
+
+int64_t indexAt(const Array& array, int64_t element) {
+  const std::byte* data = array.data() + element * storage_bytes(array.dtype());
+  if (storage_bytes(array.dtype()) < 8) return static_cast<int64_t>(eval::elementAsDouble(array.dtype(), data));
+  int64_t bits = 0;
+  std::memcpy(&bits, data, sizeof bits);
+  return is_unsigned_integer(array.dtype()) && bits < 0 ? INT64_MAX : bits;
+}
 
 Result<Array> resultArray(PlainCall& call, int result, bool reuse) {
   const ArrayType& type = call.results[result];

@@ -42,6 +42,9 @@ PlainEvaluator findEvaluator(std::string_view op);
 std::span<const EvaluatorRow> elementwiseEvaluators();
 std::span<const EvaluatorRow> shapeEvaluators();
 std::span<const EvaluatorRow> contractEvaluators();
+std::span<const EvaluatorRow> indexedEvaluators();
+std::span<const EvaluatorRow> sortEvaluators();
+std::span<const EvaluatorRow> windowEvaluators();
 
 /// Runs a block of scalar ops on whole arrays of `shape` at once: every scalar stands for one element of each.
 PlainResults runLifted(const PlainCall& call, const Block& block, std::vector<Array> arguments, const Shape& shape);
@@ -49,6 +52,8 @@ PlainResults runLifted(const PlainCall& call, const Block& block, std::vector<Ar
 // Shared pieces.
 eval::Input in(const Array&);
 eval::Output out(Array&);
+/// An element of an integer array; u64 beyond i64 is the largest i64.
+int64_t indexAt(const Array&, int64_t element);
 /// A result of the call's type: the memory of an operand of that size that nobody else uses, else new memory.
 Result<Array> resultArray(PlainCall&, int result = 0, bool reuse = false);
 Diagnostic noEvaluation(const PlainCall&, DType);

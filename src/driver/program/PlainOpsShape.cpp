@@ -70,19 +70,11 @@ PlainResults reverse(PlainCall& call) {
   return sliced(call, starts, strides);
 }
 
-int64_t indexValue(const Array& scalar) {
-  const double value = eval::elementAsDouble(scalar.dtype(), scalar.data());
-  if (storage_bytes(scalar.dtype()) < 8) return static_cast<int64_t>(value);
-  int64_t bits = 0;
-  std::memcpy(&bits, scalar.data(), sizeof bits);
-  return is_unsigned_integer(scalar.dtype()) && bits < 0 ? INT64_MAX : bits;
-}
-
 /// Start indices, moved so that the window lies inside the array.
 std::vector<int64_t> clampedStarts(const PlainCall& call, int first, const Shape& shape, const Shape& window) {
   std::vector<int64_t> starts;
   for (size_t d = 0; d < shape.size(); ++d)
-    starts.push_back(std::clamp<int64_t>(indexValue(call.operands[first + d]), 0, shape[d] - window[d]));
+    starts.push_back(std::clamp<int64_t>(indexAt(call.operands[first + d], 0), 0, shape[d] - window[d]));
   return starts;
 }
 

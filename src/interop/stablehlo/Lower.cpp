@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "interop/Limits.h"
 #include "interop/stablehlo/Parser.h"
 #include "interop/stablehlo/Sharding.h"
 #include "ir/PlainOps.h"
@@ -66,6 +67,17 @@ std::optional<std::vector<int64_t>> integerList(const Attr& a) {
   return values;
 }
 
+/// dense<[[1, 0], [0, 2]]> : tensor<2x2xi64>
+std::optional<std::vector<int64_t>> integerPairs(const Attr& a) {
+  if (a.kind != Attr::Kind::elements || a.elementsType.dtype != DType::i64 || a.elementsType.shape.size() != 2 ||
+      a.elementsType.shape[1] != 2 || a.elementsType.shape[0] > limits::kMaxRank)
+    return std::nullopt;
+  std::vector<int64_t> values;
+  for (int64_t i = 0; i < a.elementsType.elements(); ++i)
+    values.push_back(a.elements.as<int64_t>()[a.elements.shape().empty() ? 0 : i]);
+  return values;
+}
+
 std::optional<Attribute> convert(const Attr& a, AttributeKind kind, const Source& source) {
   switch (kind) {
     case AttributeKind::boolean:
@@ -77,6 +89,9 @@ std::optional<Attribute> convert(const Attr& a, AttributeKind kind, const Source
       return std::nullopt;
     case AttributeKind::integers:
       if (auto values = integerList(a)) return std::move(*values);
+      return std::nullopt;
+    case AttributeKind::pairs:
+      if (auto values = integerPairs(a)) return std::move(*values);
       return std::nullopt;
     case AttributeKind::text:
       if (auto text = enumText(a, source)) return std::move(*text);

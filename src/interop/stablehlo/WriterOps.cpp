@@ -26,6 +26,14 @@ std::string denseArray(std::span<const int64_t> values) {
   return values.empty() ? "array<i64>" : fmt::format("array<i64: {}>", fmt::join(values, ", "));
 }
 
+/// dense<[[1, 0], [0, 2]]> : tensor<2x2xi64>
+std::string denseRows(std::span<const int64_t> values) {
+  std::vector<std::string> rows;
+  for (size_t i = 0; i + 1 < values.size(); i += 2) rows.push_back(list(values.subspan(i, 2)));
+  return rows.empty() ? "dense<> : tensor<0x2xi64>"
+                      : fmt::format("dense<[{}]> : tensor<{}x2xi64>", fmt::join(rows, ", "), rows.size());
+}
+
 std::string rowMajorLayouts(const std::vector<ArrayType>& types) {
   std::vector<std::string> layouts;
   for (const ArrayType& t : types) {
@@ -47,10 +55,12 @@ std::string printAttribute(const AttributeRule& rule, const Attribute& value, co
     case AttributeKind::boolean:
       return std::get<bool>(value) ? "true" : "false";
     case AttributeKind::integer:
-      return fmt::format("{} : i64", std::get<int64_t>(value));
+      return fmt::format("{}{}", std::get<int64_t>(value), rule.group.empty() ? " : i64" : "");
     case AttributeKind::integers:
       return rule.group.empty() ? denseArray(std::get<std::vector<int64_t>>(value))
                                 : list(std::get<std::vector<int64_t>>(value));
+    case AttributeKind::pairs:
+      return denseRows(std::get<std::vector<int64_t>>(value));
     case AttributeKind::text:
       return enumValue(std::get<std::string>(value));
     case AttributeKind::texts: {
@@ -65,7 +75,10 @@ std::string printAttribute(const AttributeRule& rule, const Attribute& value, co
 }
 
 /// #stablehlo.MNEMONIC<…> of an attribute that groups others.
-std::string_view groupMnemonic(std::string_view group) { return group == "dot_dimension_numbers" ? "dot" : group; }
+std::string_view groupMnemonic(std::string_view group) {
+  if (group == "dot_dimension_numbers") return "dot";
+  return group == "scatter_dimension_numbers" ? "scatter" : "gather";
+}
 
 }  // namespace
 

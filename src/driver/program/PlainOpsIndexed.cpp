@@ -1,0 +1,213 @@
+// gather and scatter: windows of an array at positions that another array holds.
+#include <algorithm>
+#include <array>
+
+#include "driver/program/PlainOps.h"
+#include "eval/Shape.h"
+
+namespace smalti::driver {
+namespace {
+
+Shape rowMajorStrides(const Shape& shape) {
+  Shape strides(shape.size(), 1);
+  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
+/// The next index of `shape` in row-major order; false after the last.
+bool advance(Shape& index, const Shape& shape) {
+  for (size_t d = shape.size(); d-- > 0;) {
+    if (++index[d] < shape[d]) return true;
+    index[d] = 0;
+  }
+  return false;
+}
+
+bool contains(std::span<const int64_t> dims, int64_t d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); }
+
+/// What the dimension numbers of both ops say, by one name: gather's result is scatter's updates.
+class Windows {
+ public:
+  struct Numbers {
+    std::span<const int64_t> windowDims;  ///< of the result or updates
+    std::span<const int64_t> dropped;     ///< dims of the operand that windows do not have
+    std::span<const int64_t> operandBatching, indicesBatching;
+    std::span<const int64_t> map;  ///< entry of the index vector → dim of the operand
+    int64_t indexVectorDim = 0;
+  };
+
+  Windows(const Numbers& numbers, const Shape& operand, const Array& indices, const Shape& batched)
+      : numbers_(numbers), indices_(indices), indexStrides_(rowMajorStrides(indices.shape())), start_(operand.size()) {
+    const Shape operandStrides = rowMajorStrides(operand), batchedStrides = rowMajorStrides(batched);
+    size_t next = 0;
+    for (int64_t d = 0; d < static_cast<int64_t>(operand.size()); ++d)
+      if (!contains(numbers.dropped, d) && !contains(numbers.operandBatching, d)) {
+        operandDims.push_back(d);
+        shape.push_back(batched[numbers.windowDims[next]]);
+        inOperand.push_back(operandStrides[d]);
+        inBatched.push_back(batchedStrides[numbers.windowDims[next++]]);
+      }
+    for (int64_t d = 0; d < static_cast<int64_t>(batched.size()); ++d)
+      if (!contains(numbers.windowDims, d)) {
+        batch_.push_back(batched[d]);
+        batchStrides_.push_back(batchedStrides[d]);
+      }
+    at_.assign(batch_.size(), 0);
+  }
+
+  Shape shape;                 ///< of a window
+  Shape inOperand, inBatched;  ///< strides of a window's dims in both arrays
+  Shape operandDims;           ///< dims of the operand that windows have
+
+  /// Where the window of now starts in the operand, as the indices say.
+  const Shape& start() {
+    std::fill(start_.begin(), start_.end(), 0);
+    int64_t position = 0;
+    for (size_t d = 0, b = 0; d < indices_.shape().size(); ++d)
+      if (static_cast<int64_t>(d) != numbers_.indexVectorDim) position += at_[b++] * indexStrides_[d];
+    const bool isVector = numbers_.indexVectorDim < static_cast<int64_t>(indices_.shape().size());
+    const int64_t step = isVector ? indexStrides_[numbers_.indexVectorDim] : 0;
+    for (size_t i = 0; i < numbers_.map.size(); ++i)
+      start_[numbers_.map[i]] = indexAt(indices_, position + static_cast<int64_t>(i) * step);
+    for (size_t i = 0; i < numbers_.operandBatching.size(); ++i) {
+      const int64_t d = numbers_.indicesBatching[i];
+      start_[numbers_.operandBatching[i]] = at_[d - (d > numbers_.indexVectorDim ? 1 : 0)];
+    }
+    return start_;
+  }
+  /// Where the window of now starts in the result or updates, in elements.
+  int64_t offset() const {
+    int64_t offset = 0;
+    for (size_t d = 0; d < at_.size(); ++d) offset += at_[d] * batchStrides_[d];
+    return offset;
+  }
+  bool empty() const { return num_elements(batch_) == 0 || num_elements(shape) == 0; }
+  bool next() { return advance(at_, batch_); }
+
+ private:
+  Numbers numbers_;
+  const Array& indices_;
+  Shape indexStrides_, batch_, batchStrides_, at_, start_;
+};
+
+/// Starts are moved so that windows lie inside the operand.
+PlainResults gather(PlainCall& call) {
+  const Array& operand = call.operands[0];
+  const TypedOp op = call.typed();
+  const auto sizes = op.integers("slice_sizes");
+  auto result = Array::allocate(call.results[0]);
+  if (!result) return fail(std::move(result.error()));
+  Windows windows({.windowDims = op.integers("offset_dims"),
+                   .dropped = op.integers("collapsed_slice_dims"),
+                   .operandBatching = op.integers("operand_batching_dims"),
+                   .indicesBatching = op.integers("start_indices_batching_dims"),
+                   .map = op.integers("start_index_map"),
+                   .indexVectorDim = op.integer("index_vector_dim")},
+                  operand.shape(), call.operands[1], result->shape());
+  const Shape strides = rowMajorStrides(operand.shape());
+  const int bytes = storage_bytes(operand.dtype());
+  if (windows.empty() || operand.elements() == 0) return one(std::move(*result));
+  do {
+    const Shape& start = windows.start();
+    int64_t from = 0;
+    for (size_t d = 0; d < start.size(); ++d)
+      from += std::clamp<int64_t>(start[d], 0, operand.shape()[d] - sizes[d]) * strides[d];
+    eval::copyStrided(operand.data() + from * bytes, windows.inOperand, result->data() + windows.offset() * bytes,
+                      windows.inBatched, windows.shape, bytes);
+  } while (windows.next());
+  return one(std::move(*result));
+}
+
+/// One update: an element of the updates and the element of the operand that it goes to.
+struct Update {
+  int64_t from, to;
+};
+
+/// Updates in rounds: within one no element is updated twice, and of several updates to one element the earlier come in
+/// an earlier round. A window that is not wholly inside the operand is left out, as XLA does.
+std::vector<std::vector<Update>> updateRounds(Windows& windows, const Shape& operand) {
+  std::vector<std::vector<Update>> rounds;
+  if (windows.empty()) return rounds;
+  std::vector<int32_t> seen(static_cast<size_t>(num_elements(operand)), 0);
+  const Shape strides = rowMajorStrides(operand);
+  Shape sizes(operand.size(), 1);
+  for (size_t w = 0; w < windows.shape.size(); ++w) sizes[windows.operandDims[w]] = windows.shape[w];
+  do {
+    const Shape& start = windows.start();
+    int64_t first = 0;
+    bool fits = true;
+    for (size_t d = 0; d < start.size() && fits; ++d) {
+      fits = start[d] >= 0 && start[d] <= operand[d] - sizes[d];
+      if (fits) first += start[d] * strides[d];
+    }
+    if (!fits) continue;
+    Shape index(windows.shape.size(), 0);
+    do {
+      int64_t to = first, from = windows.offset();
+      for (size_t w = 0; w < index.size(); ++w) {
+        to += index[w] * windows.inOperand[w];
+        from += index[w] * windows.inBatched[w];
+      }
+      const size_t round = static_cast<size_t>(seen[to]++);
+      if (round == rounds.size()) rounds.emplace_back();
+      rounds[round].push_back({from, to});
+    } while (advance(index, windows.shape));
+  } while (windows.next());
+  return rounds;
+}
+
+/// The elements of `array` that `pick` names.
+Result<Array> picked(const Array& array, const std::vector<Update>& updates, int64_t Update::* pick) {
+  auto elements = Array::allocate({array.dtype(), {static_cast<int64_t>(updates.size())}});
+  if (!elements) return elements;
+  const int bytes = storage_bytes(array.dtype());
+  for (size_t k = 0; k < updates.size(); ++k)
+    std::copy_n(array.data() + updates[k].*pick * bytes, bytes, elements->data() + static_cast<int64_t>(k) * bytes);
+  return elements;
+}
+
+PlainResults scatter(PlainCall& call) {
+  const size_t n = call.results.size();
+  const TypedOp op = call.typed();
+  std::vector<Array> results;
+  for (size_t i = 0; i < n; ++i) {
+    auto copy = call.operands[i].unique() ? Result<Array>(std::move(call.operands[i])) : call.operands[i].clone();
+    if (!copy) return fail(std::move(copy.error()));
+    results.push_back(std::move(*copy));
+  }
+  const std::span<const Array> updates = std::span<const Array>(call.operands).subspan(n + 1);
+  Windows windows({.windowDims = op.integers("update_window_dims"),
+                   .dropped = op.integers("inserted_window_dims"),
+                   .operandBatching = op.integers("input_batching_dims"),
+                   .indicesBatching = op.integers("scatter_indices_batching_dims"),
+                   .map = op.integers("scatter_dims_to_operand_dims"),
+                   .indexVectorDim = op.integer("index_vector_dim")},
+                  results[0].shape(), call.operands[n], updates[0].shape());
+  for (const auto& round : updateRounds(windows, results[0].shape())) {
+    std::vector<Array> arguments;
+    for (const auto& [arrays, pick] :
+         {std::pair{std::span<const Array>(results), &Update::to}, {updates, &Update::from}})
+      for (const Array& array : arrays) {
+        auto elements = picked(array, round, pick);
+        if (!elements) return fail(std::move(elements.error()));
+        arguments.push_back(std::move(*elements));
+      }
+    auto updated = runLifted(call, call.op.regions[0], std::move(arguments), {static_cast<int64_t>(round.size())});
+    if (!updated) return updated;
+    for (size_t i = 0; i < n; ++i)
+      for (int64_t k = 0, bytes = storage_bytes(results[i].dtype()); k < static_cast<int64_t>(round.size()); ++k)
+        std::copy_n((*updated)[i].data() + k * bytes, bytes, results[i].data() + round[k].to * bytes);
+  }
+  return results;
+}
+
+constexpr std::array kRows{
+    EvaluatorRow{"gather", gather},
+    EvaluatorRow{"scatter", scatter},
+};
+
+}  // namespace
+
+std::span<const EvaluatorRow> indexedEvaluators() { return kRows; }
+
+}  // namespace smalti::driver

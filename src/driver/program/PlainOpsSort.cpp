@@ -1,0 +1,151 @@
+// sort: along one dimension, by any comparison, several arrays together, equal elements in their order.
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "driver/program/PlainOps.h"
+#include "eval/Shape.h"
+
+namespace smalti::driver {
+namespace {
+
+/// Rows of one array with the sorted dimension first, so that a row is a step along it.
+struct Column {
+  Array rows;
+  int64_t rowBytes = 0;
+  std::byte* row(int64_t i) { return rows.data() + i * rowBytes; }
+};
+
+using Pairs = std::vector<std::pair<int64_t, int64_t>>;
+
+/// Batcher's odd-even merge sort: lists of pairs that are compared and exchanged, each list at once.
+std::vector<Pairs> sortingNetwork(int64_t n) {
+  std::vector<Pairs> stages;
+  for (int64_t p = 1; p < n; p *= 2)
+    for (int64_t k = p; k >= 1; k /= 2) {
+      Pairs& pairs = stages.emplace_back();
+      for (int64_t j = k % p; j + k < n; j += 2 * k)
+        for (int64_t i = j; i < j + std::min(k, n - j - k); ++i)
+          if (i / (2 * p) == (i + k) / (2 * p)) pairs.emplace_back(i, i + k);
+    }
+  return stages;
+}
+
+class Sorter {
+ public:
+  explicit Sorter(PlainCall& call) : call_(call), shape_(call.results[0].shape) {
+    const int64_t rank = static_cast<int64_t>(shape_.size());
+    int64_t dim = call.typed().integer("dimension", -1);
+    if (dim < 0) dim += rank;
+    permutation_.push_back(dim);
+    for (int64_t d = 0; d < rank; ++d)
+      if (d != dim) permutation_.push_back(d);
+    length_ = shape_[dim];
+    width_ = num_elements(shape_) / std::max<int64_t>(length_, 1);
+  }
+
+  PlainResults run() {
+    if (num_elements(shape_) == 0 || length_ == 1) return std::move(call_.operands);
+    for (const Array& operand : call_.operands)
+      if (Status ok = addColumn(operand); !ok) return fail(std::move(ok.error()));
+    order_.resize(static_cast<size_t>(length_ * width_));
+    for (int64_t i = 0; i < length_ * width_; ++i) order_[i] = i / width_;
+    for (const Pairs& pairs : sortingNetwork(length_))
+      if (Status ok = exchange(pairs); !ok) return fail(std::move(ok.error()));
+    return movedBack();
+  }
+
+ private:
+  Shape movedShape() const {
+    Shape moved;
+    for (const int64_t d : permutation_) moved.push_back(shape_[d]);
+    return moved;
+  }
+
+  Status addColumn(const Array& operand) {
+    auto rows = Array::allocate({operand.dtype(), movedShape()});
+    if (!rows) return fail(std::move(rows.error()));
+    eval::transpose(in(operand), permutation_, out(*rows));
+    columns_.push_back({std::move(*rows), width_ * storage_bytes(operand.dtype())});
+    return {};
+  }
+
+  /// The rows of one side of each pair, one after the other.
+  Result<Array> side(Column& column, const Pairs& pairs, int64_t std::pair<int64_t, int64_t>::* which) {
+    auto rows = Array::allocate({column.rows.dtype(), {static_cast<int64_t>(pairs.size()) * width_}});
+    if (!rows) return rows;
+    for (size_t p = 0; p < pairs.size(); ++p)
+      std::copy_n(column.row(pairs[p].*which), column.rowBytes,
+                  rows->data() + static_cast<int64_t>(p) * column.rowBytes);
+    return rows;
+  }
+
+  /// Does the first of each two elements come before the second?
+  Result<Array> before(const std::vector<Array>& first, const std::vector<Array>& second, int64_t n) {
+    std::vector<Array> arguments;
+    for (size_t i = 0; i < first.size(); ++i) {
+      arguments.push_back(first[i]);
+      arguments.push_back(second[i]);
+    }
+    auto results = runLifted(call_, call_.op.regions[0], std::move(arguments), {n});
+    if (!results) return fail(std::move(results.error()));
+    return std::move((*results)[0]);
+  }
+
+  Status exchange(const Pairs& pairs) {
+    if (pairs.empty()) return {};
+    std::vector<Array> low, high;
+    for (Column& column : columns_) {
+      auto a = side(column, pairs, &Pairs::value_type::first), b = side(column, pairs, &Pairs::value_type::second);
+      if (!a || !b) return fail(std::move(a ? b.error() : a.error()));
+      low.push_back(std::move(*a));
+      high.push_back(std::move(*b));
+    }
+    const int64_t n = static_cast<int64_t>(pairs.size()) * width_;
+    auto inOrder = before(low, high, n), reversed = before(high, low, n);
+    if (!inOrder || !reversed) return fail(std::move(inOrder ? reversed.error() : inOrder.error()));
+    for (int64_t p = 0, k = 0; p < static_cast<int64_t>(pairs.size()); ++p)
+      for (int64_t j = 0; j < width_; ++j, ++k) {
+        int64_t &a = order_[pairs[p].first * width_ + j], &b = order_[pairs[p].second * width_ + j];
+        const bool swaps = reversed->as<uint8_t>()[k] || (!inOrder->as<uint8_t>()[k] && b < a);
+        if (!swaps) continue;
+        std::swap(a, b);
+        for (Column& column : columns_) {
+          const int64_t bytes = column.rowBytes / width_;
+          std::byte* from = column.row(pairs[p].first) + j * bytes;
+          std::swap_ranges(from, from + bytes, column.row(pairs[p].second) + j * bytes);
+        }
+      }
+    return {};
+  }
+
+  PlainResults movedBack() {
+    std::vector<int64_t> inverse(permutation_.size());
+    for (size_t d = 0; d < permutation_.size(); ++d) inverse[permutation_[d]] = static_cast<int64_t>(d);
+    std::vector<Array> results;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      auto result = Array::allocate(call_.results[i]);
+      if (!result) return fail(std::move(result.error()));
+      eval::transpose(in(columns_[i].rows), inverse, out(*result));
+      results.push_back(std::move(*result));
+    }
+    return results;
+  }
+
+  PlainCall& call_;
+  const Shape shape_;
+  std::vector<int64_t> permutation_;
+  int64_t length_ = 0, width_ = 0;
+  std::vector<Column> columns_;
+  std::vector<int64_t> order_;  ///< where each element was along the dimension
+};
+
+PlainResults sort(PlainCall& call) { return Sorter(call).run(); }
+
+constexpr std::array kRows{EvaluatorRow{"sort", sort}};
+
+}  // namespace
+
+std::span<const EvaluatorRow> sortEvaluators() { return kRows; }
+
+}  // namespace smalti::driver

@@ -1,0 +1,81 @@
+// Rules of reduce_window and sort.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "ir/TypeRules.h"
+
+namespace smalti::rules {
+namespace {
+
+// Larger windows, strides and paddings are no array's; products of two stay within 64 bits.
+constexpr int64_t kMostAlongDim = int64_t{1} << 31;
+
+/// The attribute's entry for a dimension, 1 when it is absent.
+int64_t entry(std::span<const int64_t> values, size_t d) { return values.empty() ? 1 : values[d]; }
+
+/// How many windows lie along dimension `d` of `size` elements; -1: the attributes make no sense there.
+int64_t numWindows(const TypedOp& op, size_t d, int64_t size) {
+  const int64_t window = entry(op.integers("window_dimensions"), d), stride = entry(op.integers("window_strides"), d);
+  const int64_t baseDilation = entry(op.integers("base_dilations"), d);
+  const int64_t windowDilation = entry(op.integers("window_dilations"), d);
+  const auto padding = op.integers("padding");
+  const int64_t low = padding.empty() ? 0 : padding[2 * d], high = padding.empty() ? 0 : padding[2 * d + 1];
+  for (const int64_t v : {window, stride, baseDilation, windowDilation})
+    if (v < 1 || v > kMostAlongDim) return -1;
+  if (std::max({low, high, size}) > kMostAlongDim || std::min(low, high) < -kMostAlongDim) return -1;
+  const int64_t padded = (size == 0 ? 0 : (size - 1) * baseDilation + 1) + low + high;
+  const int64_t reach = (window - 1) * windowDilation + 1;
+  if (padded < 0) return -1;
+  return padded < reach ? 0 : (padded - reach) / stride + 1;
+}
+
+}  // namespace
+
+std::string reduceWindow(const TypedOp& op) {
+  const int n = op.numResults();
+  if (n == 0 || op.numOperands() != 2 * n) return fmt::format("has {} operands for {} results", op.numOperands(), n);
+  const Shape& shape = op.operand(0).shape;
+  for (const std::string_view dims : {"window_dimensions", "window_strides", "base_dilations", "window_dilations"})
+    if (const size_t have = op.integers(dims).size();
+        have != shape.size() && (have != 0 || dims == "window_dimensions"))
+      return fmt::format("{} has {} entries for {}", dims, have, op.operand(0).str());
+  if (const size_t have = op.integers("padding").size(); have != 0 && have != 2 * shape.size())
+    return fmt::format("padding has {} entries for {}", have, op.operand(0).str());
+  Shape expected;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    expected.push_back(numWindows(op, d, shape[d]));
+    if (expected[d] < 0) return fmt::format("has impossible windows along dimension {} of {}", d, op.operand(0).str());
+  }
+  std::vector<ArrayType> scalars;
+  for (int i = 0; i < n; ++i) {
+    const ArrayType &in = op.operand(i), &init = op.operand(n + i), &out = op.result(i);
+    if (in.shape != shape) return fmt::format("reduces {} together with {}", op.operand(0).str(), in.str());
+    if (init != ArrayType{in.dtype, {}} || out != ArrayType{in.dtype, expected})
+      return fmt::format("reduces {} from {} to {} instead of [{}]", in.str(), init.str(), out.str(),
+                         fmt::join(expected, ", "));
+    scalars.push_back(init);
+  }
+  std::vector<ArrayType> arguments = scalars;
+  arguments.insert(arguments.end(), scalars.begin(), scalars.end());
+  return blockTypes(op, op.op.regions[0], arguments, scalars, "reducer");
+}
+
+std::string sort(const TypedOp& op) {
+  const int n = op.numResults();
+  if (n == 0 || op.numOperands() != n) return fmt::format("has {} operands for {} results", op.numOperands(), n);
+  const auto rank = static_cast<int64_t>(op.operand(0).shape.size());
+  if (const int64_t dim = op.integer("dimension", -1); dim < -rank || dim >= rank)
+    return fmt::format("sorts along dimension {} of {}", dim, op.operand(0).str());
+  std::vector<ArrayType> arguments;
+  for (int i = 0; i < n; ++i) {
+    const ArrayType& in = op.operand(i);
+    if (in.shape != op.operand(0).shape) return fmt::format("sorts {} together with {}", op.operand(0).str(), in.str());
+    if (op.result(i) != in) return fmt::format("turns {} into {}", in.str(), op.result(i).str());
+    arguments.insert(arguments.end(), 2, {in.dtype, {}});
+  }
+  return blockTypes(op, op.op.regions[0], arguments, {{DType::pred, {}}}, "comparison");
+}
+
+}  // namespace smalti::rules
