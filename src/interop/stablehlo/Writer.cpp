@@ -1,11 +1,14 @@
 #include "interop/stablehlo/Writer.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "interop/Interop.h"
 #include "interop/stablehlo/Sharding.h"
 #include "interop/stablehlo/Syntax.h"
+#include "ir/Place.h"
 
 namespace smalti::interop::stablehlo {
 namespace {
@@ -106,6 +109,9 @@ void Writer::op(const Op& o, int indent) {
   } else {
     plain(o, *findPlainOp(o.name), indent);
   }
+  // Places in the text that was read say nothing about this one.
+  if (isPythonSource(o.place.file))
+    out_ += fmt::format(" loc({}:{}:{})", quoted(o.place.file), o.place.line, std::max(o.place.column - 1, 0));
 }
 
 void Writer::block(const Block& b, int indent, bool withHeader) {
