@@ -48,8 +48,8 @@ int64_t countsTo(DType t) {
   }
 }
 
-/// Below it a value counts as 0: the smallest normal number of the type. 0, so nothing, for integers and for floats of 8
-/// bits and fewer: their denormals are a good part of all their values, and XLA flushes none of them.
+/// Below it a value counts as 0: the smallest normal number of the type. 0, so nothing, for integers and for floats of
+/// 8 bits and fewer: their denormals are a good part of all their values, and XLA flushes none of them.
 double smallestNormal(DType t) {
   switch (t) {
     case DType::f64:

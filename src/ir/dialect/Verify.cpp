@@ -31,8 +31,8 @@ llvm::LogicalResult verifyBitcast(mlir::Operation* op, mlir::ShapedType from, ml
     return op->emitOpError() << "needs 2 or more dimensions to change the width of its elements, has " << from;
   auto shape = rescaled(from.getShape(), fromBits, toBits);
   if (!shape)
-    return op->emitOpError() << "needs a last but one dimension that " << fromBits << "-bit elements fill with " << toBits
-                         << "-bit ones, has " << from;
+    return op->emitOpError() << "needs a last but one dimension that " << fromBits << "-bit elements fill with "
+                             << toBits << "-bit ones, has " << from;
   if (to.getShape() != llvm::ArrayRef(*shape))
     return op->emitOpError() << "needs a result of shape " << shapeText(*shape) << ", has " << shapeText(to.getShape());
   return mlir::success();

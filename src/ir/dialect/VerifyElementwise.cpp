@@ -23,9 +23,7 @@ llvm::LogicalResult verifySubField(mlir::Operation* op, mlir::Type wide, mlir::T
 
 }  // namespace
 
-llvm::LogicalResult BitcastOp::verify() {
-  return verifyBitcast(*this, getInput().getType(), getOutput().getType());
-}
+llvm::LogicalResult BitcastOp::verify() { return verifyBitcast(*this, getInput().getType(), getOutput().getType()); }
 
 llvm::LogicalResult ReciprocalOp::verify() {
   const mlir::Type element = getInput().getType().getElementType();

@@ -51,9 +51,8 @@ TEST(MosaicText, SM2202_CannotBeRead) {
   --> k.mlir:2:23
   help: text of a newer MLIR may be spelled otherwise: give the generic form (print_generic_op_form=True)
 )");
-  EXPECT_EQ(
-      messageOf("  \"nowhere.op\"() : () -> ()"),
-      R"(error[SM2202]: the text cannot be read: operation being parsed with an unregistered dialect
+  EXPECT_EQ(messageOf("  \"nowhere.op\"() : () -> ()"),
+            R"(error[SM2202]: the text cannot be read: operation being parsed with an unregistered dialect
   --> k.mlir:2:15
   help: text of a newer MLIR may be spelled otherwise: give the generic form (print_generic_op_form=True)
 )");
