@@ -32,6 +32,9 @@ struct ArrayType {
 };
 
 /// A dense row-major array. Copying shares the elements; `clone` copies them.
+///
+/// Inside a kernel (and under a transform) an Array is *traced*: it has a type, and stands for a value that is computed
+/// later. `data()` of a traced array is null.
 class Array {
  public:
   Array() = default;
@@ -42,9 +45,15 @@ class Array {
   /// Keeps `owner` alive as long as the view.
   static Array view(ArrayType type, void* data, std::shared_ptr<void> owner);
 
+  /// A traced array; `tracer` is the tracing machinery's own.
+  static Array traced(ArrayType type, std::shared_ptr<void> tracer);
+
   const ArrayType& type() const { return type_; }
   DType dtype() const { return type_.dtype; }
   const Shape& shape() const { return type_.shape; }
+  int64_t rank() const { return static_cast<int64_t>(type_.shape.size()); }
+  /// Size of an axis; negative axes count from the end. 0 when there is no such axis.
+  int64_t dim(int64_t axis) const;
   int64_t elements() const { return type_.elements(); }
   int64_t bytes() const { return type_.bytes(); }
   std::byte* data() { return data_; }
@@ -58,6 +67,12 @@ class Array {
     return reinterpret_cast<const T*>(data_);
   }
 
+  bool is_traced() const { return traced_; }
+  const std::shared_ptr<void>& tracer() const { return owner_; }
+  /// Came from C++ scalars only: its dtype gives way to the other operand's (S-D5).
+  bool weak_type() const { return weak_; }
+  Array with_weak_type(bool weak) const;
+
   /// True when no other Array shares the (owned) elements.
   bool unique() const { return owner_ && owner_.use_count() == 1; }
   Result<Array> clone() const;
@@ -68,6 +83,7 @@ class Array {
   ArrayType type_;
   std::byte* data_ = nullptr;
   std::shared_ptr<void> owner_;
+  bool traced_ = false, weak_ = false;
 };
 
 }  // namespace smalti

@@ -30,6 +30,7 @@ struct Diagnostic {
   std::string have{};                 ///< what is there, with numbers; may be empty
   std::string help{};                 ///< one thing to try; may be empty
   std::vector<Diagnostic> related{};  ///< further violations found in the same pass
+  std::string source_line{};          ///< the text of the user's line, shown with a caret; may be empty
 
   /// The whole message as a person reads it (several lines, ends with a newline).
   std::string str() const;

@@ -56,6 +56,23 @@ Array Array::view(ArrayType type, void* data, std::shared_ptr<void> owner) {
   return a;
 }
 
+Array Array::traced(ArrayType type, std::shared_ptr<void> tracer) {
+  Array a = view(std::move(type), nullptr, std::move(tracer));
+  a.traced_ = true;
+  return a;
+}
+
+int64_t Array::dim(int64_t axis) const {
+  if (axis < 0) axis += rank();
+  return axis < 0 || axis >= rank() ? 0 : type_.shape[axis];
+}
+
+Array Array::with_weak_type(bool weak) const {
+  Array a = *this;
+  a.weak_ = weak;
+  return a;
+}
+
 Result<Array> Array::clone() const {
   auto copy = allocate(type_);
   if (copy && bytes() > 0) std::memcpy(copy->data(), data_, bytes());

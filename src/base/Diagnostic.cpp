@@ -14,6 +14,10 @@ std::string SourcePlace::str() const {
 std::string Diagnostic::str() const {
   std::string text = fmt::format("error[{}]: {}\n", code, message);
   if (place.known()) text += fmt::format("  --> {}\n", place.str());
+  if (!source_line.empty()) {
+    text += fmt::format("{:>5} | {}\n", place.line, source_line);
+    if (place.column > 0) text += fmt::format("      | {:>{}}\n", "^", place.column);
+  }
   for (const std::string& w : where) text += fmt::format("   in {}\n", w);
   if (!need.empty()) text += fmt::format("  need: {}\n", need);
   if (!have.empty()) text += fmt::format("  have: {}\n", have);

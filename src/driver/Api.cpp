@@ -1,14 +1,15 @@
-// The public API (smalti/smalti.h) over the driver.
+// The public API (smalti/module.h) over the driver.
 #include <cstdlib>
 #include <new>
 
+#include "driver/ApiReport.h"
 #include "driver/Module.h"
 #include "driver/RunSettings.h"
 #include "driver/Target.h"
 #include "driver/Version.h"
 #include "interop/Interop.h"
 #include "interop/npy/Npy.h"
-#include "smalti/smalti.h"
+#include "smalti/module.h"
 
 namespace smalti {
 namespace {
@@ -27,17 +28,6 @@ auto guarded(F&& work) -> decltype(work()) {
                  .have = error.what(),
                  .help = "please report it with the module"});
   }
-}
-
-RunReport report(driver::RunOutcome outcome) {
-  RunReport r;
-  r.results = std::move(outcome.results);
-  for (machine::Finding& f : outcome.findings) r.findings.push_back({std::move(f.diagnostic), f.count});
-  r.log = std::move(outcome.log);
-  const machine::RunStatistics& s = outcome.statistics;
-  r.statistics = {s.gridSteps,    s.instructions, s.windowFetches,   s.windowWriteBacks,
-                  s.dmaTransfers, s.dmaBytes,     s.peakWindowBytes, s.valueBytes};
-  return r;
 }
 
 Status checkArguments(std::span<const Array> given, const std::vector<ArrayType>& types) {
@@ -87,6 +77,8 @@ Status Settings::read_environment() {
   return state_->options.readEnvironment([](const char* name) { return std::getenv(name); });
 }
 
+void use_settings(const Settings& settings) { driver::useOptions(driver::runOptions(settings.state_->options.values)); }
+
 struct Module::State {
   driver::LoadedModule module;
   std::vector<ArrayType> arguments;
@@ -114,7 +106,7 @@ struct Module::State {
     if (!settings) return fail(settings.error());
     auto outcome = driver::runProgram(program(), given, *settings);
     if (!outcome) return fail(outcome.error());
-    return report(std::move(*outcome));
+    return driver::report(std::move(*outcome));
   }
 };
 

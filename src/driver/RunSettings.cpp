@@ -39,4 +39,8 @@ Result<RunOptions> runOptions(const Options& options, machine::Poison recordedPo
   return run;
 }
 
+void checkEverything(machine::MachineOptions& m) {
+  m.checkBounds = m.checkInitialisation = m.checkRevisits = m.checkSemaphores = m.checkDma = true;
+}
+
 }  // namespace smalti::driver

@@ -9,4 +9,7 @@ namespace smalti::driver {
 /// `recordedPoison` is taken where the option says "auto". SM1011 when the target is not known.
 Result<RunOptions> runOptions(const Options&, machine::Poison recordedPoison = machine::Poison::intMin);
 
+/// Every observer on.
+void checkEverything(machine::MachineOptions&);
+
 }  // namespace smalti::driver

@@ -40,6 +40,8 @@ struct Target {
 };
 std::span<const Target> targets();
 const Target* findTarget(std::string_view name);
+/// The kernel ready for the target of the options; SM5006 when there is no such target.
+Result<std::shared_ptr<const TargetKernel>> compileKernel(const KernelPackage&, const RunOptions&);
 
 /// A Program whose kernels are compiled for the target of the options; refers to the Program, which must outlive it.
 class CompiledProgram;

@@ -2,7 +2,7 @@
 //
 // Names are the kernel dialects' (dialect prefix included): "arith.addf", "arith.divsi", "math.exp",
 // "tpu.reciprocal", "tpu.weird"; `arith.cmpi`/`arith.cmpf` take the predicate as a suffix: "arith.cmpi.slt",
-// "arith.cmpf.one". Plain array ops map to these names by dtype (src/driver/PlainOps).
+// "arith.cmpf.one". Plain array ops map to these names by dtype (src/plain).
 #pragma once
 
 #include <string_view>

@@ -6,11 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace smalti {
+#include "smalti/kernel_types.h"
 
-struct CostEstimate {
-  int64_t flops = 0, transcendentals = 0, bytesAccessed = 0, remoteBytesTransferred = 0;
-};
+namespace smalti {
 
 /// Keys of `custom_call_config` and of the top level. `std::optional` where absent and default differ.
 struct KernelConfig {

@@ -25,9 +25,7 @@ namespace smalti {
 /// Grid bound that is known only when the kernel is called (its value is a leading scalar operand).
 inline constexpr int64_t kDynamicBound = INT64_MIN;
 
-enum class DimensionSemantics { parallel, arbitrary, coreParallel, subcoreParallel };
 enum class PipelineMode { automatic, synchronous, doubleBuffered };
-enum class RevisitMode { immediate, any };
 
 /// One operand's or result's window over the grid (an entry of `window_params`).
 struct Window {

@@ -1,5 +1,5 @@
 // The plain array ops a Program may hold between its kernel calls: one table row each.
-// The importer, the exporter and `verify` read this table; what an op computes stands in src/driver/PlainOps*.cpp.
+// The importer, the exporter and `verify` read this table; what an op computes stands in src/plain.
 #pragma once
 
 #include <span>

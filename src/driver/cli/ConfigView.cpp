@@ -22,8 +22,8 @@ std::vector<std::pair<std::string, std::string>> configRows(const KernelPackage&
     rows.emplace_back("cost_estimate",
                       fmt::format("{} flops, {} transcendentals, {} accessed, {} sent to other devices",
                                   term::grouped(c.costEstimate->flops), term::grouped(c.costEstimate->transcendentals),
-                                  term::humanBytes(c.costEstimate->bytesAccessed),
-                                  term::humanBytes(c.costEstimate->remoteBytesTransferred)));
+                                  term::humanBytes(c.costEstimate->bytes_accessed),
+                                  term::humanBytes(c.costEstimate->remote_bytes_transferred)));
   flag("needs_hlo_passes", c.needsHloPasses);
   number("serialization_format", c.serializationFormat);
   flag("needs_layout_passes", c.needsLayoutPasses);

@@ -39,8 +39,7 @@ class Lifetimes {
 
 }  // namespace
 
-Result<std::shared_ptr<const CompiledProgram>> compileProgram(const Program& program, const RunOptions& options) {
-  if (auto status = verify(program); !status) return fail(std::move(status.error()));
+Result<std::shared_ptr<const TargetKernel>> compileKernel(const KernelPackage& kernel, const RunOptions& options) {
   const Target* target = findTarget(options.target);
   if (!target) {
     std::string known;
@@ -51,16 +50,21 @@ Result<std::shared_ptr<const CompiledProgram>> compileProgram(const Program& pro
                  .need = known,
                  .help = "choose one of these"});
   }
+  auto ready = target->compile(kernel, options);
+  if (ready) return ready;
+  Diagnostic d = std::move(ready.error());
+  if (std::none_of(d.where.begin(), d.where.end(), [](auto& w) { return w.starts_with("kernel '"); }))
+    d.where.insert(d.where.begin(), fmt::format("kernel '{}'", kernel.name));
+  return fail(std::move(d));
+}
+
+Result<std::shared_ptr<const CompiledProgram>> compileProgram(const Program& program, const RunOptions& options) {
+  if (auto status = verify(program); !status) return fail(std::move(status.error()));
   auto compiled = std::make_shared<CompiledProgram>();
   compiled->program = &program;
   for (const KernelPackage& kernel : program.kernels) {
-    auto ready = target->compile(kernel, options);
-    if (!ready) {
-      Diagnostic d = std::move(ready.error());
-      if (std::none_of(d.where.begin(), d.where.end(), [](auto& w) { return w.starts_with("kernel '"); }))
-        d.where.insert(d.where.begin(), fmt::format("kernel '{}'", kernel.name));
-      return fail(std::move(d));
-    }
+    auto ready = compileKernel(kernel, options);
+    if (!ready) return fail(std::move(ready.error()));
     compiled->kernels.push_back(std::move(*ready));
   }
   for (const Function& f : program.functions) {

@@ -127,21 +127,23 @@ Status ProgramRunner::runOp(const Function& f, const Op& op, Lanes lanes) {
     for (Lane* lane : lanes) store(op, *lane, takeOperands(op, *lane));
     return {};
   }
-  if (const PlainEvaluator evaluate = findEvaluator(op.name)) return runPlain(f, op, lanes, evaluate);
+  if (const plain::PlainEvaluator evaluate = plain::findEvaluator(op.name)) return runPlain(f, op, lanes, evaluate);
   return fail({.code = "SM5002",
                .message = fmt::format("op '{}' has no evaluation", op.name),
                .place = op.place,
                .help = "compute it outside the exported function"});
 }
 
-Status ProgramRunner::runPlain(const Function& f, const Op& op, Lanes lanes, PlainEvaluator evaluate) {
+Status ProgramRunner::runPlain(const Function& f, const Op& op, Lanes lanes, plain::PlainEvaluator evaluate) {
+  const auto numerics =
+      options_.machine.numerics == machine::Numerics::tpu ? plain::Numerics::tpu : plain::Numerics::f32;
   std::vector<ArrayType> types;
   for (const ValueId v : op.results) types.push_back(f.values[v]);
   for (Lane* lane : lanes) {
     std::vector<Array> operands = takeOperands(op, *lane);
-    PlainCall call{op, f, operands, types, lane->device, options_.machine.numerics, [lane](ValueId v) -> const Array& {
-                     return lane->values[v];
-                   }};
+    plain::PlainCall call{
+        op, f, operands, types, lane->device, numerics, [lane](ValueId v) -> const Array& {
+                     return lane->values[v]; }};
     auto results = evaluate(call);
     if (!results) return fail(std::move(results.error()));
     store(op, *lane, std::move(*results));

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "driver/Target.h"
-#include "driver/program/PlainOps.h"
+#include "plain/PlainEvaluators.h"
 
 namespace smalti::driver {
 
@@ -44,7 +44,7 @@ class ProgramRunner {
   Returned runOps(const Function&, const std::vector<Op>&, Lanes);
   Returned runBlock(const Function&, const Block&, Lanes, std::vector<std::vector<Array>> arguments);
   Status runOp(const Function&, const Op&, Lanes);
-  Status runPlain(const Function&, const Op&, Lanes, PlainEvaluator);
+  Status runPlain(const Function&, const Op&, Lanes, plain::PlainEvaluator);
   Status runKernel(const Op&, Lanes);
   Status runCall(const Op&, Lanes);
   Status runBranches(const Function&, const Op&, Lanes);

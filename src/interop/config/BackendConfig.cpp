@@ -79,8 +79,8 @@ class Reader {
     for (const auto& [name, number] : value.items()) {
       if (name == "flops") read(number, name, cost.flops);
       if (name == "transcendentals") read(number, name, cost.transcendentals);
-      if (name == "bytes_accessed") read(number, name, cost.bytesAccessed);
-      if (name == "remote_bytes_transferred") read(number, name, cost.remoteBytesTransferred);
+      if (name == "bytes_accessed") read(number, name, cost.bytes_accessed);
+      if (name == "remote_bytes_transferred") read(number, name, cost.remote_bytes_transferred);
     }
     out = cost;
   }
@@ -143,7 +143,7 @@ std::string text(const std::optional<CostEstimate>& cost) {
   if (!cost) return "";
   return fmt::format(
       "{{\n\"bytes_accessed\":{},\n\"flops\":{},\n\"remote_bytes_transferred\":{},\n\"transcendentals\":{}\n}}",
-      cost->bytesAccessed, cost->flops, cost->remoteBytesTransferred, cost->transcendentals);
+      cost->bytes_accessed, cost->flops, cost->remote_bytes_transferred, cost->transcendentals);
 }
 std::string text(const std::vector<bool>& values) {
   if (values.empty()) return "";

@@ -73,9 +73,9 @@ class SignatureReader {
       case tpu::DimensionSemantics::arbitrary:
         return DimensionSemantics::arbitrary;
       case tpu::DimensionSemantics::core_parallel:
-        return DimensionSemantics::coreParallel;
+        return DimensionSemantics::core_parallel;
       case tpu::DimensionSemantics::subcore_parallel:
-        return DimensionSemantics::subcoreParallel;
+        return DimensionSemantics::subcore_parallel;
     }
     return DimensionSemantics::arbitrary;
   }

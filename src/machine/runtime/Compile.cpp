@@ -130,7 +130,7 @@ class KernelCompiler {
   int coreAxis(bool otherCores) const {
     const auto& semantics = package_.signature.dimensionSemantics;
     for (size_t d = 0; d < semantics.size() && d < package_.signature.grid.size(); ++d)
-      if (semantics[d] == DimensionSemantics::coreParallel || semantics[d] == DimensionSemantics::subcoreParallel)
+      if (semantics[d] == DimensionSemantics::core_parallel || semantics[d] == DimensionSemantics::subcore_parallel)
         return static_cast<int>(d);
     bool whole = otherCores && gridRank() == 1 && semantics.size() == 1 && semantics[0] == DimensionSemantics::parallel;
     for (const auto& window : package_.signature.windows) whole &= !window.has_value();

@@ -30,7 +30,7 @@ TEST(BackendConfig, EveryKeyIsReadAndWrittenBack) {
   EXPECT_EQ(c.hasCommunication, true);
   EXPECT_EQ(c.collectiveId, 3);
   EXPECT_EQ(c.costEstimate->flops, 1);
-  EXPECT_EQ(c.costEstimate->bytesAccessed, 2);
+  EXPECT_EQ(c.costEstimate->bytes_accessed, 2);
   EXPECT_EQ(c.costEstimate->transcendentals, 3);
   EXPECT_EQ(c.shapeInvariantNumerics, false);
   EXPECT_THAT(c.allowInputFusion, ElementsAre(true, false));

@@ -3,10 +3,10 @@
 #include <array>
 #include <numeric>
 
-#include "driver/program/PlainOps.h"
+#include "plain/PlainEvaluators.h"
 #include "eval/Shape.h"
 
-namespace smalti::driver {
+namespace smalti::plain {
 namespace {
 
 /// Rows of one array with the sorted dimension first, so that a row is a step along it.
@@ -148,4 +148,4 @@ constexpr std::array kRows{EvaluatorRow{"sort", sort}};
 
 std::span<const EvaluatorRow> sortEvaluators() { return kRows; }
 
-}  // namespace smalti::driver
+}  // namespace smalti::plain

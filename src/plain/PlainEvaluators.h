@@ -1,5 +1,5 @@
 // Plain array ops on one device: the op's name → the function that computes it with src/eval.
-// Adding an op: its row in src/ir/PlainOps.cpp (name and types) and one row here (PlainOps*.cpp).
+// Adding an op: its row in src/ir/PlainOps.cpp (name and types) and one row here (src/plain/*.cpp).
 #pragma once
 
 #include <functional>
@@ -10,9 +10,11 @@
 
 #include "eval/Tensor.h"
 #include "ir/PlainOps.h"
-#include "machine/Machine.h"
 
-namespace smalti::driver {
+namespace smalti::plain {
+
+/// f32: matrix products in f32; tpu: in the bf16 passes that the precision asks for.
+enum class Numerics : uint8_t { f32, tpu };
 
 /// One op to compute.
 struct PlainCall {
@@ -21,7 +23,7 @@ struct PlainCall {
   std::vector<Array>& operands;  ///< the evaluator may reuse the memory of those that are `unique()`
   std::span<const ArrayType> results;
   int64_t device = 0;
-  machine::Numerics numerics = machine::Numerics::f32;
+  Numerics numerics = Numerics::f32;
   /// Values of enclosing blocks that a region uses.
   std::function<const Array&(ValueId)> outer = {};
 
@@ -37,6 +39,9 @@ struct EvaluatorRow {
 
 /// nullptr: an op that the runner handles itself (calls, control flow, kernels).
 PlainEvaluator findEvaluator(std::string_view op);
+
+/// The kernel op that computes a unary or binary op of this dtype: "add" of f32 is "arith.addf". Empty: there is none.
+std::string_view kernelOpName(std::string_view op, DType);
 
 // One table per family.
 std::span<const EvaluatorRow> elementwiseEvaluators();
@@ -63,4 +68,4 @@ inline PlainResults one(Array array) {
   return results;
 }
 
-}  // namespace smalti::driver
+}  // namespace smalti::plain

@@ -3,10 +3,10 @@
 #include <array>
 #include <cstring>
 
-#include "driver/program/PlainOps.h"
+#include "plain/PlainEvaluators.h"
 #include "eval/Shape.h"
 
-namespace smalti::driver {
+namespace smalti::plain {
 namespace {
 
 /// The op's attributes with their defaults.
@@ -185,4 +185,4 @@ constexpr std::array kRows{EvaluatorRow{"reduce_window", reduceWindow}};
 
 std::span<const EvaluatorRow> windowEvaluators() { return kRows; }
 
-}  // namespace smalti::driver
+}  // namespace smalti::plain

@@ -2,17 +2,17 @@
 #include <algorithm>
 #include <array>
 
-#include "driver/program/PlainOps.h"
 #include "eval/Contract.h"
 #include "eval/Reduce.h"
 #include "eval/Shape.h"
+#include "plain/PlainEvaluators.h"
 
-namespace smalti::driver {
+namespace smalti::plain {
 namespace {
 
 /// How many passes of bf16 the TPU makes for the op's precision.
 eval::DotNumerics dotNumerics(const PlainCall& call) {
-  if (call.numerics != machine::Numerics::tpu) return eval::DotNumerics::full;
+  if (call.numerics != Numerics::tpu) return eval::DotNumerics::full;
   const Attribute* config = call.op.find("precision_config");
   const auto* precisions = config ? std::get_if<std::vector<std::string>>(config) : nullptr;
   eval::DotNumerics numerics = eval::DotNumerics::bf16x1;
@@ -139,4 +139,4 @@ constexpr std::array kRows{
 
 std::span<const EvaluatorRow> contractEvaluators() { return kRows; }
 
-}  // namespace smalti::driver
+}  // namespace smalti::plain

@@ -1,4 +1,4 @@
-#include "driver/program/PlainOps.h"
+#include "plain/PlainEvaluators.h"
 
 #include <cstring>
 
@@ -6,7 +6,7 @@
 
 #include "eval/FloatFormats.h"
 
-namespace smalti::driver {
+namespace smalti::plain {
 
 PlainEvaluator findEvaluator(std::string_view op) {
   for (const auto table : {elementwiseEvaluators(), shapeEvaluators(), contractEvaluators(), indexedEvaluators(),
@@ -90,4 +90,4 @@ PlainResults runLifted(const PlainCall& call, const Block& block, std::vector<Ar
   return std::vector<Array>{};
 }
 
-}  // namespace smalti::driver
+}  // namespace smalti::plain

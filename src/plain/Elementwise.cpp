@@ -4,12 +4,12 @@
 #include <cmath>
 #include <cstring>
 
-#include "driver/program/PlainOps.h"
 #include "eval/Elementwise.h"
 #include "eval/FloatFormats.h"
 #include "eval/Shape.h"
+#include "plain/PlainEvaluators.h"
 
-namespace smalti::driver {
+namespace smalti::plain {
 namespace {
 
 /// The kernel of an op on floats, signed integers, unsigned integers and bool; empty: there is none.
@@ -349,6 +349,11 @@ constexpr std::array kRows{
 
 }  // namespace
 
+std::string_view kernelOpName(std::string_view op, DType t) {
+  const std::string_view name = kernelName(kUnary, op, t);
+  return name.empty() ? kernelName(kBinary, op, t) : name;
+}
+
 std::span<const EvaluatorRow> elementwiseEvaluators() { return kRows; }
 
-}  // namespace smalti::driver
+}  // namespace smalti::plain

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <array>
 
-#include "driver/program/PlainOps.h"
+#include "plain/PlainEvaluators.h"
 #include "eval/Shape.h"
 
-namespace smalti::driver {
+namespace smalti::plain {
 namespace {
 
 Shape rowMajorStrides(const Shape& shape) {
@@ -210,4 +210,4 @@ constexpr std::array kRows{
 
 std::span<const EvaluatorRow> indexedEvaluators() { return kRows; }
 
-}  // namespace smalti::driver
+}  // namespace smalti::plain

@@ -3,11 +3,11 @@
 #include <array>
 #include <cstring>
 
-#include "driver/program/PlainOps.h"
 #include "eval/FloatFormats.h"
 #include "eval/Shape.h"
+#include "plain/PlainEvaluators.h"
 
-namespace smalti::driver {
+namespace smalti::plain {
 namespace {
 
 PlainResults constant(PlainCall& call) {
@@ -156,4 +156,4 @@ constexpr std::array kRows{
 
 std::span<const EvaluatorRow> shapeEvaluators() { return kRows; }
 
-}  // namespace smalti::driver
+}  // namespace smalti::plain

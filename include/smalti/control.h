@@ -1,0 +1,199 @@
+// Control flow inside kernels (I1–I5), and where in the grid a program is.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <initializer_list>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "smalti/ref.h"
+
+namespace smalti {
+
+/// Index of this program along a grid axis, i32 (A5).
+Array program_id(int axis, Location at = Location::current());
+/// Size of a grid axis, i32.
+Array num_programs(int axis, Location at = Location::current());
+/// The same by the axis' name, in a named grid (A6).
+Array axis_index(std::string_view name, Location at = Location::current());
+Array axis_size(std::string_view name, Location at = Location::current());
+
+/// Runs `body` where the scalar pred is true. A C++ bool decides now (S-I1).
+void when(bool condition, const std::function<void()>& body);
+void when(const Operand& condition, const std::function<void()>& body);
+
+namespace detail {
+// Carries of loops and results of branches: void, Array, std::array, std::pair, std::tuple or std::vector of Array.
+using Arrays = std::vector<Array>;
+inline void flatten(const Array& a, Arrays& out) { out.push_back(a); }
+inline void flatten(const RefView& a, Arrays& out) { out.push_back(a.value()); }
+template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+void flatten(T number, Arrays& out) {
+  out.push_back(Operand(number).array());
+}
+template <class T>
+void flatten(const std::vector<T>& v, Arrays& out) {
+  for (const T& a : v) flatten(a, out);
+}
+template <class T, size_t N>
+void flatten(const std::array<T, N>& v, Arrays& out) {
+  for (const T& a : v) flatten(a, out);
+}
+template <class... T>
+void flatten(const std::tuple<T...>& t, Arrays& out) {
+  std::apply([&](const auto&... a) { (flatten(a, out), ...); }, t);
+}
+template <class A, class B>
+void flatten(const std::pair<A, B>& p, Arrays& out) {
+  flatten(p.first, out);
+  flatten(p.second, out);
+}
+
+/// The type a carry has inside the loop: numbers and reads of Refs are Arrays there.
+template <class T, class = void>
+struct Carried {
+  using type = Array;
+  static type make(const Array*& a, const T&) { return *a++; }
+};
+template <class T>
+struct Carried<std::vector<T>> {
+  using type = std::vector<Array>;
+  static type make(const Array*& a, const std::vector<T>& like) {
+    type v(a, a + like.size());
+    a += like.size();
+    return v;
+  }
+};
+template <class T, size_t N>
+struct Carried<std::array<T, N>> {
+  using type = std::array<Array, N>;
+  static type make(const Array*& a, const std::array<T, N>&) {
+    type v;
+    for (Array& x : v) x = *a++;
+    return v;
+  }
+};
+template <class... T>
+struct Carried<std::tuple<T...>> {
+  using type = std::tuple<typename Carried<T>::type...>;
+  static type make(const Array*& a, const std::tuple<T...>& like) {
+    return std::apply([&](const T&... x) { return type{Carried<T>::make(a, x)...}; }, like);
+  }
+};
+template <class A, class B>
+struct Carried<std::pair<A, B>> {
+  using type = std::pair<typename Carried<A>::type, typename Carried<B>::type>;
+  static type make(const Array*& a, const std::pair<A, B>& like) {
+    return type{Carried<A>::make(a, like.first), Carried<B>::make(a, like.second)};
+  }
+};
+template <class T>
+Arrays flat(const T& v) {
+  Arrays out;
+  flatten(v, out);
+  return out;
+}
+template <class T>
+typename Carried<T>::type unflatten(const Arrays& arrays, const T& like) {
+  const Array* a = arrays.data();
+  return Carried<T>::make(a, like);
+}
+
+using LoopBody = std::function<Arrays(const Array& i, const Arrays& carry)>;
+using Branch = std::function<Arrays()>;
+Arrays fori_loop(const Operand& lower, const Operand& upper, int64_t step, int64_t unroll, const LoopBody&,
+                 const Arrays& init, const Location& at);
+Arrays while_loop(const std::function<Array(const Arrays&)>& condition,
+                  const std::function<Arrays(const Arrays&)>& body, const Arrays& init, const Location& at);
+Arrays branch(const Operand& index, const std::vector<Branch>& branches, bool isPred, const Location& at);
+}  // namespace detail
+
+/// `unroll`: iterations per trip of the loop; `full_unroll` needs static bounds (S-I3).
+inline constexpr int64_t full_unroll = 0;
+struct LoopOptions {
+  int64_t step = 1;
+  int64_t unroll = 1;
+};
+
+/// lax.fori_loop: carry = body(i, carry) for i in [lower, upper). Bounds may be traced; Refs may be written in `body`.
+template <class Body, class Init>
+auto fori_loop(const Operand& lower, const Operand& upper, Body&& body, const Init& init, LoopOptions options = {},
+               Location at = Location::current()) {
+  const auto results = detail::fori_loop(
+      lower, upper, options.step, options.unroll,
+      [&](const Array& i, const detail::Arrays& carry) {
+        return detail::flat(body(i, detail::unflatten(carry, init)));
+      },
+      detail::flat(init), at);
+  return detail::unflatten(results, init);
+}
+
+/// pl.loop: `body(i)` for i in [lower, upper) by step (I2).
+template <class Body>
+void loop(const Operand& lower, const Operand& upper, Body&& body, LoopOptions options = {},
+          Location at = Location::current()) {
+  detail::fori_loop(
+      lower, upper, options.step, options.unroll,
+      [&](const Array& i, const detail::Arrays&) {
+        body(i);
+        return detail::Arrays{};
+      },
+      {}, at);
+}
+
+/// lax.while_loop: carry = body(carry) while condition(carry) (S-I5).
+template <class Condition, class Body, class Init>
+auto while_loop(Condition&& condition, Body&& body, const Init& init, Location at = Location::current()) {
+  const auto results = detail::while_loop(
+      [&](const detail::Arrays& carry) { return Operand(condition(detail::unflatten(carry, init)), at).array(); },
+      [&](const detail::Arrays& carry) { return detail::flat(body(detail::unflatten(carry, init))); },
+      detail::flat(init), at);
+  return detail::unflatten(results, init);
+}
+
+/// lax.cond: the value of the branch taken; both give the same types. Branches without a value return nothing.
+template <class True, class False>
+auto cond(const Operand& predicate, True&& ifTrue, False&& ifFalse, Location at = Location::current()) {
+  using T = decltype(ifTrue());
+  if constexpr (std::is_void_v<T>) {
+    const auto run = [](auto& f) {
+      return [&f] {
+        f();
+        return detail::Arrays{};
+      };
+    };
+    detail::branch(predicate, {run(ifFalse), run(ifTrue)}, true, at);
+  } else {
+    T like{};
+    const auto results = detail::branch(predicate,
+                                        {[&] { return detail::flat(ifFalse()); },
+                                         [&] {
+                                           like = ifTrue();
+                                           return detail::flat(like);
+                                         }},
+                                        true, at);
+    return detail::unflatten(results, like);
+  }
+}
+
+/// lax.switch: the branch of that index, clamped into range.
+inline void switch_(const Operand& index, const std::vector<std::function<void()>>& branches,
+                    Location at = Location::current()) {
+  std::vector<detail::Branch> run;
+  for (const auto& branch : branches)
+    run.push_back([&branch] {
+      branch();
+      return detail::Arrays{};
+    });
+  detail::branch(index, run, false, at);
+}
+inline Array switch_(const Operand& index, const std::vector<std::function<Array()>>& branches,
+                     Location at = Location::current()) {
+  std::vector<detail::Branch> run;
+  for (const auto& branch : branches) run.push_back([&branch] { return detail::Arrays{branch()}; });
+  return detail::branch(index, run, false, at).at(0);
+}
+
+}  // namespace smalti

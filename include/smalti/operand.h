@@ -1,0 +1,51 @@
+// What an op of the language takes: an array, a traced value, what was read from a Ref, or a C++ number; and the line
+// of the user's source that passed it.
+#pragma once
+
+#include <cstdint>
+#include <source_location>
+#include <type_traits>
+
+#include "smalti/array.h"
+
+namespace smalti {
+
+class Ref;
+class RefView;
+
+using Location = std::source_location;
+
+/// Converts implicitly from everything an op may take. Numbers are weakly typed, as Python's: `x * 2` keeps the dtype
+/// of x (S-D5); bool is pred, integers are i32, floating-point numbers f32 where nothing else decides.
+class Operand {
+ public:
+  Operand(const Array& array, Location at = Location::current()) : array_(array), at_(at) {}
+  Operand(const RefView& view, Location at = Location::current());
+  /// Always an Error: a Ref must be read first, `ref[_]` (E-A7).
+  Operand(const Ref& ref, Location at = Location::current());
+  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+  Operand(T number, Location at = Location::current()) : at_(at) {
+    if constexpr (std::is_same_v<T, bool>)
+      setBool(number);
+    else if constexpr (std::is_integral_v<T>)
+      setInteger(static_cast<int64_t>(number));
+    else
+      setFloat(static_cast<double>(number));
+  }
+
+  const Array& array() const { return array_; }
+  const Location& at() const { return at_; }
+  DType dtype() const { return array_.dtype(); }
+  const Shape& shape() const { return array_.shape(); }
+  int64_t rank() const { return array_.rank(); }
+
+ private:
+  void setBool(bool);
+  void setInteger(int64_t);
+  void setFloat(double);
+
+  Array array_;
+  Location at_;
+};
+
+}  // namespace smalti

@@ -1,0 +1,8 @@
+// The ops of the language: jax.numpy's and jax.lax' names, inside kernels and on whole arrays.
+#pragma once
+
+#include "smalti/ops/create.h"
+#include "smalti/ops/dot.h"
+#include "smalti/ops/elementwise.h"
+#include "smalti/ops/reduce.h"
+#include "smalti/ops/shape.h"

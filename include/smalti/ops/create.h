@@ -1,0 +1,40 @@
+// New arrays: constants and ranges.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "smalti/operand.h"
+
+namespace smalti {
+
+Array zeros(Shape shape, DType dtype = DType::f32, Location at = Location::current());
+Array ones(Shape shape, DType dtype = DType::f32, Location at = Location::current());
+/// Every element `value`; without a dtype, the value's.
+Array full(Shape shape, const Operand& value);
+Array full(Shape shape, const Operand& value, DType dtype);
+/// Shape and dtype of `x`: an array, a traced value or a Ref.
+Array zeros_like(const Array& x, Location at = Location::current());
+Array zeros_like(const Ref& x, Location at = Location::current());
+Array ones_like(const Array& x, Location at = Location::current());
+Array ones_like(const Ref& x, Location at = Location::current());
+Array full_like(const Array& x, const Operand& value);
+Array full_like(const Ref& x, const Operand& value);
+/// 0, 1, 2 … along `dimension` (lax.broadcasted_iota).
+Array broadcasted_iota(DType dtype, Shape shape, int64_t dimension, Location at = Location::current());
+/// 0 … n-1, i32 unless told otherwise.
+Array arange(int64_t n, DType dtype = DType::i32, Location at = Location::current());
+
+/// An array that owns a copy of the elements given; T must be the C++ type of `dtype` (float for f32 …).
+template <class T>
+Array array(std::span<const T> elements, Shape shape);
+template <class T>
+Array array(const std::vector<T>& elements, Shape shape) {
+  return array(std::span<const T>(elements), std::move(shape));
+}
+template <class T>
+Array array(const std::vector<T>& elements) {
+  return array(std::span<const T>(elements), {static_cast<int64_t>(elements.size())});
+}
+
+}  // namespace smalti

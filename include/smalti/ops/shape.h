@@ -1,0 +1,40 @@
+// Ops that move elements. Negative axes count from the end.
+#pragma once
+
+#include <vector>
+
+#include "smalti/operand.h"
+
+namespace smalti {
+
+/// One entry may be -1. Errors: SM6303 (another number of elements).
+Array reshape(const Operand& x, Shape shape);
+Array broadcast_to(const Operand& x, Shape shape);
+/// lax.broadcast_in_dim: operand axis i becomes result axis `dimensions[i]`.
+Array broadcast_in_dim(const Operand& x, Shape shape, std::vector<int64_t> dimensions);
+/// Reverses the axes, or permutes them: result axis i is operand axis `permutation[i]`.
+Array transpose(const Operand& x);
+Array transpose(const Operand& x, std::vector<int64_t> permutation);
+Array swapaxes(const Operand& x, int64_t axis1, int64_t axis2);
+Array expand_dims(const Operand& x, int64_t axis);
+/// Drops axes of size 1; all of them without `axes`.
+Array squeeze(const Operand& x);
+Array squeeze(const Operand& x, std::vector<int64_t> axes);
+Array concatenate(const std::vector<Operand>& parts, int64_t axis = 0);
+Array stack(const std::vector<Operand>& parts, int64_t axis = 0);
+/// Elements [start, limit) by stride, per axis (lax.slice).
+Array slice(const Operand& x, std::vector<int64_t> starts, std::vector<int64_t> limits);
+Array slice(const Operand& x, std::vector<int64_t> starts, std::vector<int64_t> limits, std::vector<int64_t> strides);
+/// Elements added before and after, per axis.
+Array pad(const Operand& x, std::vector<std::pair<int64_t, int64_t>> widths, const Operand& value = 0);
+Array tile(const Operand& x, std::vector<int64_t> repeats);
+Array repeat(const Operand& x, int64_t count, int64_t axis);
+/// numpy.take_along_axis: indices with the rank of x; out of bounds wraps.
+Array take_along_axis(const Operand& x, const Operand& indices, int64_t axis);
+/// Parts of equal size along an axis.
+std::vector<Array> split(const Operand& x, int64_t parts, int64_t axis = 0);
+/// Elements with column - row <= k (tril) or >= k (triu); the others 0.
+Array tril(const Operand& x, int64_t k = 0);
+Array triu(const Operand& x, int64_t k = 0);
+
+}  // namespace smalti

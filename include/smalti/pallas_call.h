@@ -1,0 +1,142 @@
+// pallas_call: a kernel and its specs become a function of arrays.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "smalti/error.h"
+#include "smalti/module.h"
+#include "smalti/specs.h"
+
+namespace smalti {
+
+/// A kernel: any callable that takes Refs (scalar prefetch, inputs, outputs, scratch, in this order) and returns
+/// nothing.
+class Kernel {
+ public:
+  template <class F, class = std::enable_if_t<!std::is_same_v<std::decay_t<F>, Kernel>>>
+  Kernel(F body, Location at = Location::current()) : at(at) {
+    add(body, std::make_index_sequence<detail::kMaxKernelArguments + 1>{});
+  }
+  /// Argument counts it can be called with; empty: any.
+  std::vector<size_t> arities() const;
+  /// False: it does not take as many.
+  bool operator()(const std::vector<Ref>& refs) const;
+
+  Location at;
+
+ private:
+  template <class F, size_t... N>
+  void add(const F& body, std::index_sequence<N...>) {
+    (addArity<F, N>(body, std::make_index_sequence<N>{}), ...);
+    if constexpr (!(detail::takes<F, Ref>(std::make_index_sequence<N>{}) || ...)) addSpan(body);
+  }
+  template <class F, size_t N, size_t... I>
+  void addArity(const F& body, std::index_sequence<I...> indices) {
+    if constexpr (detail::takes<F, Ref>(indices)) {
+      static_assert(std::is_void_v<std::invoke_result_t<const F&, detail::Repeat<Ref, I>...>>,
+                    "the kernel function should return nothing: it writes its results to its output Refs");
+      calls_.emplace_back(N, [body](const Ref* r) {
+        (void)r;
+        body(r[I]...);
+      });
+    }
+  }
+  template <class F>
+  void addSpan(const F& body) {
+    static_assert(std::is_invocable_v<const F&, const std::vector<Ref>&>,
+                  "a kernel takes Refs: (Ref x, Ref y, …), or one const std::vector<Ref>&");
+    any_ = body;
+  }
+  std::vector<std::pair<size_t, std::function<void(const Ref*)>>> calls_;
+  std::function<void(const std::vector<Ref>&)> any_;
+};
+
+/// The results of a call: one converts to Array; several are taken by index, or `auto [a, b] = call(x).take<2>()`.
+class Results {
+ public:
+  explicit Results(std::vector<Array> arrays) : arrays_(std::move(arrays)) {}
+  /// Error SM6201 when there is not exactly one.
+  operator Array() const;
+  size_t size() const { return arrays_.size(); }
+  const Array& operator[](size_t i) const { return arrays_[i]; }
+  auto begin() const { return arrays_.begin(); }
+  auto end() const { return arrays_.end(); }
+  template <size_t N>
+  std::array<Array, N> take() const {
+    check(N);
+    std::array<Array, N> taken;
+    for (size_t i = 0; i < N; ++i) taken[i] = arrays_[i];
+    return taken;
+  }
+
+ private:
+  void check(size_t wanted) const;
+  std::vector<Array> arrays_;
+};
+
+/// A kernel traced and lowered for given operands.
+class Lowered {
+ public:
+  /// The kernel as it was traced, in the form of a jaxpr.
+  std::string traced() const;
+  /// The Mosaic module as text; generic: MLIR's generic form.
+  std::string mosaic(bool generic = false) const;
+  /// stable_mosaic bytecode of this version (8 to 18).
+  Result<std::string> bytecode(int version = 13) const;
+  /// StableHLO text with the kernel as a tpu_custom_call.
+  Result<std::string> stablehlo(int version = 13) const;
+  CostEstimate cost() const;
+
+  struct State;
+  explicit Lowered(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  const State& state() const { return *state_; }
+
+ private:
+  std::shared_ptr<const State> state_;
+};
+
+/// What pallas_call gives: a function of arrays. Traced and compiled once per signature of the operands (S-J7); copies
+/// share what was compiled. May be called from several threads.
+class PallasCall {
+ public:
+  PallasCall(Kernel kernel, Call call, Location at);
+
+  template <class... A>
+  Results operator()(const A&... operands) const {
+    return run({Operand(operands)...});
+  }
+  Results run(const std::vector<Operand>& operands) const;
+  /// The same under every observer: what a TPU would punish silently is in `findings`.
+  template <class... A>
+  RunReport check(const A&... operands) const {
+    return checkAll({Operand(operands)...});
+  }
+  /// Traces and lowers, and runs nothing.
+  template <class... A>
+  Lowered lower(const A&... operands) const {
+    return lowerAll({Operand(operands)...});
+  }
+  Lowered lowerAll(const std::vector<Operand>& operands) const;
+  RunReport checkAll(const std::vector<Operand>& operands) const;
+
+  struct State;
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+/// Errors SM62xx: specs that do not fit the operands or the grid.
+inline PallasCall pallas_call(Kernel kernel, Call call, Location at = Location::current()) {
+  return PallasCall(std::move(kernel), std::move(call), at);
+}
+
+inline int64_t cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+inline int64_t align_to(int64_t x, int64_t multiple) { return cdiv(x, multiple) * multiple; }
+int64_t next_power_of_2(int64_t x);
+/// Row-major, in elements.
+std::vector<int64_t> strides_from_shape(const Shape& shape);
+
+}  // namespace smalti

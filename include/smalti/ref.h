@@ -1,0 +1,142 @@
+// Refs: what a kernel reads, writes and copies (D1–D9). `x[_]` reads the block, `o[_] = v` writes it,
+// `x[0, ds(i * 8, 8)]` takes a row and eight lanes.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include "smalti/kernel_types.h"
+#include "smalti/operand.h"
+
+namespace smalti {
+
+/// Python's `...` in an index.
+struct Ellipsis {};
+inline constexpr Ellipsis _{};
+/// Python's `:` in an index: the whole axis.
+struct All {};
+inline constexpr All all_of{};
+
+/// A slice of an axis: `size` elements from `start`, each `stride` apart (D2). `start` and (for DMA) `size` may be
+/// traced.
+struct Slice {
+  Array start, size;
+  int64_t stride = 1;
+  Location at;
+};
+Slice ds(const Operand& start, const Operand& size, int64_t stride = 1);
+inline Slice dslice(const Operand& start, const Operand& size, int64_t stride = 1) { return ds(start, size, stride); }
+
+/// One entry of an index.
+class Index {
+ public:
+  enum class Kind : uint8_t { ellipsis, all, scalar, slice };
+  Index(Ellipsis, Location at = Location::current()) : kind(Kind::ellipsis), at(at) {}
+  Index(All, Location at = Location::current()) : kind(Kind::all), at(at) {}
+  Index(const Slice& slice, Location at = Location::current()) : kind(Kind::slice), slice(slice), at(at) {}
+  Index(const Array& scalar, Location at = Location::current()) : kind(Kind::scalar), scalar(scalar), at(at) {}
+  Index(const RefView& scalar, Location at = Location::current());
+  template <class T, class = std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>>>
+  Index(T scalar, Location at = Location::current())
+      : kind(Kind::scalar), scalar(Operand(scalar, at).array()), at(at) {}
+
+  Kind kind;
+  Slice slice;
+  Array scalar;
+  Location at;
+};
+
+namespace detail {
+struct RefNode;
+}
+
+/// A window of memory inside a kernel. Copying a Ref copies the name, not the memory.
+class Ref {
+ public:
+  Ref() = default;
+  explicit Ref(std::shared_ptr<const detail::RefNode> node) : node_(std::move(node)) {}
+
+  const Shape& shape() const;
+  DType dtype() const;
+  MemorySpace memory_space() const;
+  int64_t rank() const { return static_cast<int64_t>(shape().size()); }
+  /// Size of an axis; negative axes count from the end.
+  int64_t dim(int64_t axis) const;
+
+#if defined(__cpp_multidimensional_subscript)
+  template <class... I>
+  RefView operator[](const Index& first, const I&... rest) const;
+#else
+  RefView operator[](const Index& index) const;
+#endif
+  /// The same for C++20: `x[{0, ds(i, 8)}]`.
+  RefView operator[](std::initializer_list<Index> index) const;
+
+  /// Part of the memory, as a Ref: for DMA, semaphores, `load`, `store` (D4). Static bounds are checked (E-L8).
+  template <class... I>
+  Ref at(const Index& first, const I&... rest) const {
+    return slice({first, Index(rest)...});
+  }
+  /// The same bits under another dtype; a width change rescales the second-minor axis (D5).
+  Ref bitcast(DType dtype, Location at = Location::current()) const;
+  /// The same elements under another shape; one entry may be -1 (D5).
+  Ref reshape(Shape shape, Location at = Location::current()) const;
+
+  const std::shared_ptr<const detail::RefNode>& node() const { return node_; }
+
+ private:
+  Ref slice(std::initializer_list<Index> index) const;
+  std::shared_ptr<const detail::RefNode> node_;
+};
+
+/// `ref[index]`: the value that was read there; assigning to it writes the Ref.
+class RefView {
+ public:
+  RefView(Ref ref, std::vector<Index> index);
+
+  /// The value, as it was when `[]` was called. `const Array&`, so `auto`-free code needs no copies.
+  operator const Array&() const { return value_; }
+  const Array& value() const { return value_; }
+  const Shape& shape() const { return value_.shape(); }
+  DType dtype() const { return value_.dtype(); }
+  int64_t rank() const { return value_.rank(); }
+  int64_t dim(int64_t axis) const { return value_.dim(axis); }
+
+  /// Stores `value`, broadcast to the view and converted to the Ref's dtype where the language's rules allow it.
+  const RefView& operator=(const Operand& value) const;
+  const RefView& operator=(const RefView& value) const;
+  RefView(const RefView&) = default;
+  const RefView& operator+=(const Operand& value) const;
+  const RefView& operator-=(const Operand& value) const;
+  const RefView& operator*=(const Operand& value) const;
+  const RefView& operator/=(const Operand& value) const;
+  const RefView& operator|=(const Operand& value) const;
+  const RefView& operator&=(const Operand& value) const;
+  const RefView& operator^=(const Operand& value) const;
+
+  const Ref& ref() const { return ref_; }
+  const std::vector<Index>& index() const { return index_; }
+
+ private:
+  Ref ref_;
+  std::vector<Index> index_;
+  Array value_;
+};
+
+#if defined(__cpp_multidimensional_subscript)
+template <class... I>
+RefView Ref::operator[](const Index& first, const I&... rest) const {
+  return RefView(*this, {first, Index(rest)...});
+}
+#endif
+
+/// Masked read and write of a whole Ref or of `ref.at(…)` (D6): elements where `mask` is false keep what was there.
+Array load(const Ref& ref, Location at = Location::current());
+void store(const Ref& ref, const Operand& value);
+void store(const Ref& ref, const Operand& value, const Operand& mask);
+/// Writes `value` and gives what was there (D7).
+Array swap(const Ref& ref, const Operand& value);
+
+}  // namespace smalti

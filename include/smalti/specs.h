@@ -1,0 +1,298 @@
+// What a pallas_call is told beside the kernel: grid, block specs, index maps, scratch, compiler parameters.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "smalti/kernel_types.h"
+#include "smalti/ref.h"
+
+namespace smalti {
+
+// Short names of dtypes: pl::f32.
+inline constexpr DType pred = DType::pred, i2 = DType::i2, i4 = DType::i4, i8 = DType::i8, i16 = DType::i16,
+                       i32 = DType::i32, i64 = DType::i64, u2 = DType::u2, u4 = DType::u4, u8 = DType::u8,
+                       u16 = DType::u16, u32 = DType::u32, u64 = DType::u64, bf16 = DType::bf16, f16 = DType::f16,
+                       f32 = DType::f32, f64 = DType::f64, f8e5m2 = DType::f8e5m2, f8e4m3fn = DType::f8e4m3fn,
+                       f8e4m3b11fnuz = DType::f8e4m3b11fnuz, f4e2m1fn = DType::f4e2m1fn;
+
+inline constexpr DimensionSemantics parallel = DimensionSemantics::parallel, arbitrary = DimensionSemantics::arbitrary,
+                                    core_parallel = DimensionSemantics::core_parallel;
+
+/// jax.ShapeDtypeStruct.
+struct ShapeDtype {
+  Shape shape;
+  DType dtype = DType::f32;
+  /// Where the result lives; unspecified: anywhere.
+  MemorySpace memory_space = MemorySpace::unspecified;
+  ArrayType type() const { return {dtype, shape}; }
+};
+
+/// Memory of a kernel: scratch, run_scoped (C11).
+struct MemoryRef {
+  Shape shape;
+  DType dtype = DType::f32;
+  MemorySpace space = MemorySpace::vmem;
+};
+
+/// A memory space, and the maker of memory in it: `vmem({8, 128}, f32)`.
+struct Space {
+  MemorySpace space;
+  operator MemorySpace() const { return space; }
+  MemoryRef operator()(Shape shape, DType dtype) const { return {std::move(shape), dtype, space}; }
+  /// Shape and dtype of an array or Ref.
+  MemoryRef like(const Array& x) const { return {x.shape(), x.dtype(), space}; }
+  MemoryRef like(const Ref& x) const { return {x.shape(), x.dtype(), space}; }
+};
+inline constexpr Space any_space{MemorySpace::any}, hbm{MemorySpace::hbm}, vmem{MemorySpace::vmem},
+    smem{MemorySpace::smem}, host{MemorySpace::host}, semaphore_space{MemorySpace::semaphore};
+
+/// Semaphores (G1): `semaphore_type::dma({2})` is an array of two.
+namespace semaphore_type {
+inline MemoryRef regular(Shape shape = {}) { return {std::move(shape), DType::semaphore, MemorySpace::semaphore}; }
+inline MemoryRef dma(Shape shape = {}) { return {std::move(shape), DType::dma_semaphore, MemorySpace::semaphore}; }
+}  // namespace semaphore_type
+
+// --- Block shapes ----------------------------------------------------------------------------------------------------
+
+/// Size 1, axis removed from the Ref (B5). Python's None.
+struct Squeezed {};
+inline constexpr Squeezed squeezed{};
+/// The index map gives an element offset; virtual padding around the array (B6).
+struct Element {
+  int64_t size = 1;
+  std::pair<int64_t, int64_t> padding{0, 0};
+};
+/// The index map gives a `ds(start, size)`, size at most this (B7). In emit_pipeline only.
+struct BoundedSlice {
+  int64_t size = 1;
+};
+/// One axis of a block: a size in elements, whose blocks the index map counts, or one of the above.
+class BlockDim {
+ public:
+  enum class Kind : uint8_t { blocked, squeezed, element, bounded };
+  template <class T, class = std::enable_if_t<std::is_integral_v<T>>>
+  BlockDim(T size) : size(size) {}
+  BlockDim(Squeezed) : kind(Kind::squeezed) {}
+  BlockDim(std::nullopt_t) : kind(Kind::squeezed) {}
+  BlockDim(Element e) : kind(Kind::element), size(e.size), padding(e.padding) {}
+  BlockDim(BoundedSlice b) : kind(Kind::bounded), size(b.size) {}
+
+  Kind kind = Kind::blocked;
+  int64_t size = 1;
+  std::pair<int64_t, int64_t> padding{0, 0};
+  bool operator==(const BlockDim&) const = default;
+};
+
+// --- Index maps ------------------------------------------------------------------------------------------------------
+
+/// What an index map is called with: a grid index (an i32), or a scalar-prefetch Ref, read by `[]`.
+class IndexArg : public Array {
+ public:
+  explicit IndexArg(const Array& gridIndex) : Array(gridIndex) {}
+  explicit IndexArg(const Ref& prefetch) : ref_(prefetch) {}
+  operator const Ref&() const { return ref_; }
+  template <class... I>
+  Array operator()(const Index& first, const I&... rest) const {
+    return read({first, Index(rest)...});
+  }
+#if defined(__cpp_multidimensional_subscript)
+  template <class... I>
+  Array operator[](const Index& first, const I&... rest) const {
+    return read({first, Index(rest)...});
+  }
+#else
+  Array operator[](const Index& index) const { return read({index}); }
+#endif
+
+ private:
+  Array read(std::initializer_list<Index> index) const;
+  Ref ref_;
+};
+
+namespace detail {
+/// One entry that an index map returns.
+using MapEntry = std::variant<Operand, Slice>;
+inline void mapEntries(const Slice& s, std::vector<MapEntry>& out) { out.emplace_back(s); }
+template <class T>
+auto mapEntries(const T& v, std::vector<MapEntry>& out) -> std::enable_if_t<std::is_convertible_v<const T&, Operand>> {
+  out.emplace_back(Operand(v));
+}
+template <class... T>
+void mapEntries(const std::tuple<T...>& t, std::vector<MapEntry>& out) {
+  std::apply([&](const auto&... e) { (mapEntries(e, out), ...); }, t);
+}
+template <class A, class B>
+void mapEntries(const std::pair<A, B>& p, std::vector<MapEntry>& out) {
+  mapEntries(p.first, out);
+  mapEntries(p.second, out);
+}
+template <class T>
+void mapEntries(const std::vector<T>& v, std::vector<MapEntry>& out) {
+  for (const T& e : v) mapEntries(e, out);
+}
+template <class T, size_t N>
+void mapEntries(const std::array<T, N>& v, std::vector<MapEntry>& out) {
+  for (const T& e : v) mapEntries(e, out);
+}
+
+template <class Arg, size_t>
+using Repeat = const Arg&;
+inline constexpr size_t kMaxMapArguments = 12;
+inline constexpr size_t kMaxKernelArguments = 24;
+
+/// Whether F can be called with N arguments of type Arg.
+template <class F, class Arg, size_t... I>
+constexpr bool takes(std::index_sequence<I...>) {
+  return std::is_invocable_v<const F&, Repeat<Arg, I>...>;
+}
+}  // namespace detail
+
+/// Any callable that takes the grid indices, then the scalar-prefetch Refs, and returns a tuple of block indices.
+class IndexMap {
+ public:
+  IndexMap() = default;
+  template <class F, class = std::enable_if_t<!std::is_same_v<std::decay_t<F>, IndexMap>>>
+  IndexMap(F map, Location at = Location::current()) : at(at) {
+    add(map, std::make_index_sequence<detail::kMaxMapArguments + 1>{});
+  }
+  explicit operator bool() const { return !calls_.empty(); }
+  /// Argument counts it can be called with.
+  std::vector<size_t> arities() const;
+  /// Empty result pointer: it does not take as many.
+  std::optional<std::vector<detail::MapEntry>> operator()(const std::vector<IndexArg>& arguments) const;
+
+  Location at;
+
+ private:
+  using Call = std::function<std::vector<detail::MapEntry>(const IndexArg*)>;
+  template <class F, size_t... N>
+  void add(const F& map, std::index_sequence<N...>) {
+    (addArity<F, N>(map, std::make_index_sequence<N>{}), ...);
+  }
+  template <class F, size_t N, size_t... I>
+  void addArity(const F& map, std::index_sequence<I...> indices) {
+    if constexpr (detail::takes<F, IndexArg>(indices))
+      calls_.emplace_back(N, [map](const IndexArg* a) {
+        std::vector<detail::MapEntry> entries;
+        (void)a;
+        detail::mapEntries(map(a[I]...), entries);
+        return entries;
+      });
+  }
+  std::vector<std::pair<size_t, Call>> calls_;
+};
+
+// --- Block specs -----------------------------------------------------------------------------------------------------
+
+/// How many windows an operand has, and what may be done with them (B9).
+struct Buffered {
+  int buffer_count = 2;
+  bool use_lookahead = false;
+  std::optional<RevisitMode> revisit{};
+  int prefetched_count = 0;
+};
+
+struct BlockSpecOptions {
+  MemorySpace memory_space = MemorySpace::unspecified;
+  std::optional<Buffered> pipeline_mode{};
+};
+
+/// pl.BlockSpec: the block of an operand that each program sees (B1). Without a shape the whole array; without a map
+/// block 0.
+struct BlockSpec {
+  BlockSpec(Location at = Location::current()) : at(at) {}
+  BlockSpec(std::vector<BlockDim> block_shape, IndexMap index_map = {}, BlockSpecOptions options = {},
+            Location at = Location::current())
+      : block_shape(std::move(block_shape)),
+        index_map(std::move(index_map)),
+        memory_space(options.memory_space),
+        pipeline_mode(options.pipeline_mode),
+        at(at) {}
+  /// The whole array, in a memory space: `BlockSpec(any_space)`.
+  BlockSpec(Space space, Location at = Location::current()) : memory_space(space), at(at) {}
+
+  std::optional<std::vector<BlockDim>> block_shape;
+  IndexMap index_map;
+  MemorySpace memory_space = MemorySpace::unspecified;
+  std::optional<Buffered> pipeline_mode;
+  Location at;
+};
+
+/// A grid axis: a size, a traced or concrete i32 scalar array (dynamic, A4), or a name with a size.
+class GridDim {
+ public:
+  template <class T, class = std::enable_if_t<std::is_integral_v<T>>>
+  GridDim(T size) : size(size) {}
+  GridDim(const Array& size) : dynamic(size) {}
+  template <class T, class = std::enable_if_t<std::is_integral_v<T>>>
+  GridDim(std::string_view name, T size) : size(size), name(name) {}
+
+  int64_t size = 0;
+  std::optional<Array> dynamic;
+  std::string name;
+};
+
+/// pltpu.CompilerParams (L1).
+struct CompilerParams {
+  std::vector<DimensionSemantics> dimension_semantics{};
+  std::vector<bool> allow_input_fusion{};
+  std::optional<int64_t> vmem_limit_bytes{};
+  std::optional<int64_t> collective_id{};
+  bool has_side_effects = false;
+  std::map<std::string, std::variant<bool, int64_t, double, std::string>> flags{};
+  std::optional<int64_t> internal_scratch_in_bytes{};
+  bool disable_bounds_checks = false;
+  bool disable_semaphore_checks = false;
+  bool skip_device_barrier = false;
+  bool shape_invariant_numerics = true;
+};
+
+/// pl.GridSpec / pltpu.PrefetchScalarGridSpec (A3, F1): the same as the fields of Call, as one value to pass around.
+struct GridSpec {
+  int num_scalar_prefetch = 0;
+  std::vector<GridDim> grid{};
+  std::vector<BlockSpec> in_specs{};
+  std::vector<BlockSpec> out_specs{};
+  std::vector<MemoryRef> scratch_shapes{};
+};
+
+/// The shapes of the results: one or several.
+struct OutShapes : std::vector<ShapeDtype> {
+  OutShapes() = default;
+  OutShapes(ShapeDtype one) : std::vector<ShapeDtype>{std::move(one)} {}
+  OutShapes(std::initializer_list<ShapeDtype> all) : std::vector<ShapeDtype>(all) {}
+  OutShapes(std::vector<ShapeDtype> all) : std::vector<ShapeDtype>(std::move(all)) {}
+};
+
+/// The arguments of pallas_call (A1), in Pallas' order.
+struct Call {
+  OutShapes out_shape{};
+  std::optional<GridSpec> grid_spec{};
+  std::vector<GridDim> grid{};
+  std::vector<BlockSpec> in_specs{};
+  std::vector<BlockSpec> out_specs{};
+  std::vector<MemoryRef> scratch_shapes{};
+  int num_scalar_prefetch = 0;
+  /// input → output, counting scalar-prefetch operands (F3).
+  std::map<int, int> input_output_aliases{};
+  /// Prints the kernel as traced and the Mosaic module (M1).
+  bool debug = false;
+  std::string name{};
+  CompilerParams compiler_params{};
+  /// Estimated from the kernel when not given (L5).
+  std::optional<CostEstimate> cost_estimate{};
+  /// Ends up in the exported module, as `kernel_metadata` (A14).
+  std::map<std::string, std::string> metadata{};
+};
+
+}  // namespace smalti

@@ -1,0 +1,83 @@
+// What the language asks of the driver: targets, options, exporters (lang/call/Backend.h).
+#include "lang/call/Backend.h"
+
+#include <cstdlib>
+
+#include "driver/ApiReport.h"
+#include "driver/RunSettings.h"
+#include "driver/Target.h"
+#include "interop/Interop.h"
+#include "smalti/module.h"
+
+namespace smalti {
+namespace {
+
+/// Options in force on this thread: the SMALTI_… variables until use_settings is called.
+struct InForce {
+  uint64_t serial = 1;
+  Result<driver::RunOptions> options;
+};
+
+InForce& inForce() {
+  thread_local InForce state = [] {
+    OptionSet set;
+    if (Status ok = set.readEnvironment([](const char* name) { return std::getenv(name); }); !ok)
+      return InForce{1, fail(ok.error())};
+    return InForce{1, driver::runOptions(set.values)};
+  }();
+  return state;
+}
+
+class TargetExecutable : public lang::Executable {
+ public:
+  TargetExecutable(std::shared_ptr<const driver::TargetKernel> kernel, driver::RunOptions options)
+      : kernel_(std::move(kernel)), options_(std::move(options)) {}
+
+  Result<std::vector<Array>> call(std::vector<Array> operands) const override {
+    auto result = kernel_->run({&operands, 1}, options_);
+    if (!result) return fail(std::move(result.error()));
+    return std::move(result->results[0]);
+  }
+
+  Result<RunReport> run(std::vector<Array> operands, bool check) const override {
+    driver::RunOptions options = options_;
+    if (check) driver::checkEverything(options.machine);
+    auto result = kernel_->run({&operands, 1}, options);
+    if (!result) return fail(std::move(result.error()));
+    return driver::report(
+        {std::move(result->results[0]), std::move(result->findings), std::move(result->log), result->statistics});
+  }
+
+ private:
+  std::shared_ptr<const driver::TargetKernel> kernel_;
+  driver::RunOptions options_;
+};
+
+}  // namespace
+
+void driver::useOptions(Result<RunOptions> options) { inForce() = {inForce().serial + 1, std::move(options)}; }
+
+namespace lang {
+
+uint64_t settingsSerial() { return inForce().serial; }
+
+Result<std::shared_ptr<const Executable>> compile(const KernelPackage& package) {
+  const auto& options = inForce().options;
+  if (!options) return fail(options.error());
+  auto kernel = driver::compileKernel(package, *options);
+  if (!kernel) return fail(std::move(kernel.error()));
+  return std::make_shared<TargetExecutable>(std::move(*kernel), *options);
+}
+
+Result<std::string> exportStablehlo(const Program& program, int version) {
+  return interop::exportStableHlo(program, version);
+}
+Result<std::string> exportBytecode(const KernelPackage& package, int version) {
+  return interop::writeBytecode(*package.module, version);
+}
+std::string mosaicText(const KernelPackage& package, bool generic) {
+  return interop::exportMosaicText(package, generic);
+}
+
+}  // namespace lang
+}  // namespace smalti

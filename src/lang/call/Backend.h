@@ -1,0 +1,32 @@
+// What the language asks of the layers above it. The driver defines these functions (src/driver/LanguageBackend.cpp).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/Program.h"
+#include "smalti/module.h"
+
+namespace smalti::lang {
+
+/// A kernel ready to run on the target and with the options of this thread (`use_settings`).
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  /// `check`: under every observer.
+  virtual Result<RunReport> run(std::vector<Array> operands, bool check) const = 0;
+  /// Results only.
+  virtual Result<std::vector<Array>> call(std::vector<Array> operands) const = 0;
+};
+
+/// Changes whenever other settings are in force on this thread: an Executable is good for the settings it was made
+/// with.
+uint64_t settingsSerial();
+Result<std::shared_ptr<const Executable>> compile(const KernelPackage&);
+Result<std::string> exportStablehlo(const Program&, int version);
+Result<std::string> exportBytecode(const KernelPackage&, int version);
+std::string mosaicText(const KernelPackage&, bool generic);
+
+}  // namespace smalti::lang

@@ -1,0 +1,201 @@
+// The function of arrays that pallas_call gives: one trace and one compilation per signature.
+#include "smalti/pallas_call.h"
+
+#include <cstdio>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "lang/call/Backend.h"
+#include "lang/call/TraceKernel.h"
+#include "lang/lower/Lower.h"
+#include "lang/print/Print.h"
+#include "lang/trace/Place.h"
+
+namespace smalti {
+
+using lang::AtPlace;
+
+struct Lowered::State {
+  lang::TracedKernel kernel;
+  Program program;
+  const KernelPackage& package() const { return program.kernels[0]; }
+};
+
+struct PallasCall::State {
+  struct Entry {
+    std::vector<ArrayType> operands;
+    std::shared_ptr<const Lowered::State> lowered;
+    uint64_t settings = 0;
+    std::shared_ptr<const lang::Executable> executable;
+  };
+  State(Kernel kernel, Call call, Location at) : kernel(std::move(kernel)), call(std::move(call)), at(at) {}
+
+  Kernel kernel;
+  Call call;
+  Location at;
+  std::mutex mutex;
+  std::vector<Entry> entries;
+
+  Entry& entry(const std::vector<ArrayType>& types) {
+    for (Entry& e : entries)
+      if (e.operands == types) return e;
+    auto lowered = std::make_shared<Lowered::State>();
+    lowered->kernel = lang::traceKernel(kernel, call, at, types);
+    if (call.debug)
+      std::fputs(fmt::format("The kernel as traced:\n{}\n", lang::print(lowered->kernel)).c_str(), stdout);
+    AtPlace place(at);
+    lowered->program = wrap(lang::lowerKernel(lowered->kernel));
+    if (call.debug)
+      std::fputs(fmt::format("The Mosaic module:\n{}\n", lang::mosaicText(lowered->package(), false)).c_str(), stdout);
+    entries.push_back({types, std::move(lowered), 0, nullptr});
+    return entries.back();
+  }
+
+  std::shared_ptr<const lang::Executable> executable(const std::vector<ArrayType>& types) {
+    const std::lock_guard lock(mutex);
+    Entry& e = entry(types);
+    const uint64_t now = lang::settingsSerial();
+    if (!e.executable || e.settings != now) {
+      auto compiled = lang::compile(e.lowered->package());
+      if (!compiled) {
+        AtPlace place(at);
+        lang::refuse(std::move(compiled.error()));
+      }
+      e.executable = std::move(*compiled);
+      e.settings = now;
+    }
+    return e.executable;
+  }
+
+  /// The custom call's operands: dynamic grid bounds, then those of the user.
+  std::vector<Array> operands(const std::vector<Operand>& given) const {
+    std::vector<Array> arrays;
+    const auto& grid = call.grid_spec ? call.grid_spec->grid : call.grid;
+    for (const GridDim& d : grid)
+      if (d.dynamic) arrays.push_back(*d.dynamic);
+    for (const Operand& o : given) arrays.push_back(o.array());
+    return arrays;
+  }
+};
+
+namespace {
+
+std::vector<ArrayType> typesOf(const std::vector<Operand>& operands) {
+  std::vector<ArrayType> types;
+  types.reserve(operands.size());
+  for (const Operand& o : operands) {
+    if (o.array().is_traced())
+      lang::refuse({.code = "SM6216",
+                    .message = "a pallas_call is called with traced values",
+                    .place = {},
+                    .need = "arrays",
+                    .have = o.array().type().str(),
+                    .help = "kernels do not call kernels: use emit_pipeline, or inline the body"});
+    types.push_back(o.array().type());
+  }
+  return types;
+}
+
+}  // namespace
+
+std::vector<size_t> IndexMap::arities() const {
+  std::vector<size_t> counts;
+  for (const auto& [n, call] : calls_) counts.push_back(n);
+  return counts;
+}
+std::optional<std::vector<detail::MapEntry>> IndexMap::operator()(const std::vector<IndexArg>& arguments) const {
+  for (const auto& [n, call] : calls_)
+    if (n == arguments.size()) return call(arguments.data());
+  return std::nullopt;
+}
+Array IndexArg::read(std::initializer_list<Index> index) const {
+  if (!ref_.node()) {
+    AtPlace place(index.begin()->at);
+    lang::refuse({.code = "SM6217",
+                  .message = "a grid index is indexed in an index map",
+                  .place = {},
+                  .need = "a scalar-prefetch Ref",
+                  .have = "a grid index, i32[]",
+                  .help = "scalar-prefetch Refs come after the grid indices: set num_scalar_prefetch"});
+  }
+  return RefView(ref_, index).value();
+}
+
+std::vector<size_t> Kernel::arities() const {
+  std::vector<size_t> counts;
+  for (const auto& [n, call] : calls_) counts.push_back(n);
+  return counts;
+}
+bool Kernel::operator()(const std::vector<Ref>& refs) const {
+  if (any_) {
+    any_(refs);
+    return true;
+  }
+  for (const auto& [n, call] : calls_)
+    if (n == refs.size()) {
+      call(refs.data());
+      return true;
+    }
+  return false;
+}
+
+void Results::check(size_t wanted) const {
+  if (arrays_.size() == wanted) return;
+  lang::refuse({.code = "SM6201",
+                .message = "a pallas_call gives another number of results",
+                .place = {},
+                .need = fmt::format("{} results", wanted),
+                .have = fmt::format("{}", arrays_.size()),
+                .help = "take<N>() with the N of its out_shape, or results[i]"});
+}
+Results::operator Array() const {
+  check(1);
+  return arrays_[0];
+}
+
+PallasCall::PallasCall(Kernel kernel, Call call, Location at)
+    : state_(std::make_shared<State>(std::move(kernel), std::move(call), at)) {}
+
+Results PallasCall::run(const std::vector<Operand>& operands) const {
+  auto results = state_->executable(typesOf(operands))->call(state_->operands(operands));
+  if (!results) {
+    AtPlace place(state_->at);
+    lang::refuse(std::move(results.error()));
+  }
+  return Results(std::move(*results));
+}
+
+RunReport PallasCall::checkAll(const std::vector<Operand>& operands) const {
+  auto report = state_->executable(typesOf(operands))->run(state_->operands(operands), true);
+  if (!report) {
+    AtPlace place(state_->at);
+    lang::refuse(std::move(report.error()));
+  }
+  return std::move(*report);
+}
+
+Lowered PallasCall::lowerAll(const std::vector<Operand>& operands) const {
+  const std::lock_guard lock(state_->mutex);
+  return Lowered(state_->entry(typesOf(operands)).lowered);
+}
+
+std::string Lowered::traced() const { return lang::print(state_->kernel); }
+std::string Lowered::mosaic(bool generic) const { return lang::mosaicText(state_->package(), generic); }
+Result<std::string> Lowered::bytecode(int version) const { return lang::exportBytecode(state_->package(), version); }
+Result<std::string> Lowered::stablehlo(int version) const { return lang::exportStablehlo(state_->program, version); }
+CostEstimate Lowered::cost() const { return state_->kernel.cost; }
+
+int64_t next_power_of_2(int64_t x) {
+  int64_t p = 1;
+  while (p < x) p *= 2;
+  return p;
+}
+
+std::vector<int64_t> strides_from_shape(const Shape& shape) {
+  std::vector<int64_t> strides(shape.size(), 1);
+  for (size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
+  return strides;
+}
+
+}  // namespace smalti

@@ -1,0 +1,17 @@
+// Checks of a pallas_call's specs against the arrays and the grid (E-A1 … E-A6, E-B5 … E-B7).
+#pragma once
+
+#include "lang/call/TracedKernel.h"
+#include "smalti/pallas_call.h"
+
+namespace smalti::lang {
+
+/// The fields of a Call with its grid_spec merged in; error SM6204 when both say something.
+Call merged(const Call&);
+/// One operand's spec resolved: block, space, whether it is windowed. Errors SM6206 (rank), SM6207 (block dim kinds),
+/// SM6208 (pipeline mode), SM6209 (ANY operands whose block is not the whole array).
+TracedOperand resolve(std::string name, const ArrayType&, const BlockSpec*, bool hasGrid, MemorySpace wanted);
+/// Aliases as the package has them; error SM6210.
+std::vector<Alias> resolveAliases(const Call&, std::span<const ArrayType> operands, int numDynamicBounds);
+
+}  // namespace smalti::lang

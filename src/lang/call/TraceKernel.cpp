@@ -1,0 +1,176 @@
+#include "lang/call/TraceKernel.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "lang/call/Specs.h"
+#include "lang/trace/Place.h"
+#include "smalti/ops.h"
+
+namespace smalti::lang {
+namespace {
+
+std::string counts(std::span<const size_t> arities) { return fmt::format("{}", fmt::join(arities, " or ")); }
+
+/// Traces one operand's index map.
+TracedFunction traceIndexMap(const TracedKernel& kernel, const TracedOperand& operand, const IndexMap& map,
+                             const std::vector<std::string>& gridNames) {
+  Trace trace(fmt::format("the index map of {} in kernel '{}'", operand.name, kernel.name));
+  trace.grid = kernel.grid;
+  trace.gridNames = gridNames;
+  std::vector<IndexArg> arguments;
+  for (size_t i = 0; i < kernel.grid.size(); ++i) arguments.emplace_back(trace.addArgument({DType::i32, {}}));
+  for (const ArrayType& t : kernel.prefetch) arguments.emplace_back(trace.addRefArgument(t, MemorySpace::smem));
+  std::vector<Array> indices;
+  if (map) {
+    const auto entries = map(arguments);
+    AtPlace place(map.at);
+    if (!entries)
+      refuse({.code = "SM6212",
+              .message = fmt::format("the index map of {} takes another number of arguments", operand.name),
+              .place = {},
+              .need = fmt::format(
+                  "{} grid indices{}", kernel.grid.size(),
+                  kernel.prefetch.empty() ? "" : fmt::format(" and {} scalar-prefetch Refs", kernel.prefetch.size())),
+              .have = counts(map.arities()) + " arguments",
+              .help = "an index map takes every grid index, then every scalar-prefetch Ref"});
+    if (entries->size() != operand.block.size())
+      refuse({.code = "SM6213",
+              .message = fmt::format("Index map function for {} must return {} values to match its block shape",
+                                     operand.name, operand.block.size()),
+              .place = {},
+              .need = fmt::format("{} values", operand.block.size()),
+              .have = fmt::format("{} values", entries->size()),
+              .help = "return one block index per axis of the array, squeezed axes too"});
+    for (size_t i = 0; i < entries->size(); ++i) {
+      const auto* value = std::get_if<Operand>(&(*entries)[i]);
+      if (!value)
+        refuse({.code = "SM6214",
+                .message = fmt::format("index_map of {} returned a slice at position {}", operand.name, i),
+                .place = {},
+                .need = "an integer scalar",
+                .have = "ds(start, size)",
+                .help = "slices are for BoundedSlice in emit_pipeline; Element takes an element offset"});
+      if (value->rank() != 0 || !is_integer(value->dtype()))
+        refuse({.code = "SM6214",
+                .message = fmt::format("Index map function for {} must return integer scalars. Output[{}] has type {}",
+                                       operand.name, i, value->array().type().str()),
+                .place = {},
+                .need = "an integer scalar",
+                .have = value->array().type().str(),
+                .help = "convert it with astype(…, i32)"});
+      indices.push_back(astype(*value, DType::i32));
+    }
+  } else {
+    indices.assign(operand.block.size(), Operand(0, operand.at).array());
+  }
+  return trace.finish(std::move(indices));
+}
+
+void checkSemantics(const TracedKernel& kernel) {
+  if (kernel.semantics.empty() || kernel.semantics.size() == kernel.grid.size()) return;
+  refuse({.code = "SM6205",
+          .message = fmt::format("Length of grid does not match length of dimension semantics. len(grid)={}, "
+                                 "len(dimension_semantics)={}",
+                                 kernel.grid.size(), kernel.semantics.size()),
+          .place = {},
+          .need = fmt::format("{} entries", kernel.grid.size()),
+          .have = fmt::format("{}", kernel.semantics.size()),
+          .help = "give one of parallel, arbitrary per grid axis"});
+}
+
+void checkCount(std::string_view what, std::string_view of, size_t specs, size_t arrays) {
+  if (specs == 0 || specs == arrays) return;
+  refuse({.code = "SM6203",
+          .message = fmt::format("`{}` and the {} do not match", what, of),
+          .place = {},
+          .need = fmt::format("{} block specs, one per {}", arrays, of == "inputs" ? "input" : "output"),
+          .have = fmt::format("{}", specs),
+          .help = "give one BlockSpec each; BlockSpec() takes the whole array"});
+}
+
+}  // namespace
+
+TracedKernel traceKernel(const Kernel& kernel, const Call& given, const Location& at,
+                         std::span<const ArrayType> operands) {
+  TracedKernel k;
+  Call call;
+  std::vector<std::string> names;
+  {
+    AtPlace place(at);
+    call = merged(given);
+    k.name = call.name.empty() ? "kernel" : call.name;
+    k.place = placeOf(at);
+    for (const GridDim& d : call.grid) {
+      if (!d.dynamic && d.size < 0)
+        refuse({.code = "SM6202",
+                .message = "a grid axis is negative",
+                .place = {},
+                .need = "sizes of at least 0",
+                .have = fmt::format("{}", d.size),
+                .help = "check how the grid is computed"});
+      k.grid.push_back(d.dynamic ? kDynamicBound : d.size);
+      names.push_back(d.name);
+    }
+    k.semantics = call.compiler_params.dimension_semantics;
+    checkSemantics(k);
+    if (call.num_scalar_prefetch < 0 || call.num_scalar_prefetch > static_cast<int>(operands.size()))
+      refuse({.code = "SM6203",
+              .message = "the call has fewer operands than scalar-prefetch operands",
+              .place = {},
+              .need = fmt::format("at least {} operands", call.num_scalar_prefetch),
+              .have = fmt::format("{}", operands.size()),
+              .help = "pass the scalar-prefetch arrays first"});
+    const auto prefetch = operands.first(call.num_scalar_prefetch), inputs = operands.subspan(call.num_scalar_prefetch);
+    k.prefetch.assign(prefetch.begin(), prefetch.end());
+    k.numInputs = static_cast<int>(inputs.size());
+    checkCount("in_specs", "inputs", call.in_specs.size(), inputs.size());
+    checkCount("out_specs", "outputs", call.out_specs.size(), call.out_shape.size());
+    const bool hasGrid = !k.grid.empty();
+    for (size_t i = 0; i < inputs.size(); ++i)
+      k.operands.push_back(resolve(fmt::format("input {}", i), inputs[i],
+                                   call.in_specs.empty() ? nullptr : &call.in_specs[i], hasGrid,
+                                   MemorySpace::unspecified));
+    for (size_t i = 0; i < call.out_shape.size(); ++i)
+      k.operands.push_back(resolve(fmt::format("output {}", i), call.out_shape[i].type(),
+                                   call.out_specs.empty() ? nullptr : &call.out_specs[i], hasGrid,
+                                   call.out_shape[i].memory_space));
+    k.scratch = call.scratch_shapes;
+    k.params = call.compiler_params;
+    k.metadata = call.metadata;
+    k.aliases = resolveAliases(call, operands, k.numDynamicBounds());
+  }
+  for (size_t i = 0; i < k.operands.size(); ++i) {
+    TracedOperand& o = k.operands[i];
+    if (!o.windowed) continue;
+    const auto& specs = static_cast<int>(i) < k.numInputs ? call.in_specs : call.out_specs;
+    const size_t at_i = static_cast<int>(i) < k.numInputs ? i : i - k.numInputs;
+    static const IndexMap kZeros;
+    o.indexMap = traceIndexMap(k, o, specs.empty() ? kZeros : specs[at_i].index_map, names);
+  }
+
+  Trace trace(fmt::format("kernel '{}'", k.name));
+  trace.grid = k.grid;
+  trace.gridNames = names;
+  std::vector<Ref> refs;
+  for (const ArrayType& t : k.prefetch) refs.push_back(trace.addRefArgument(t, MemorySpace::smem));
+  for (const TracedOperand& o : k.operands)
+    refs.push_back(trace.addRefArgument({o.array.dtype, o.refShape()}, o.space));
+  for (const MemoryRef& s : k.scratch) refs.push_back(trace.addRefArgument({s.dtype, s.shape}, s.space));
+  if (!kernel(refs)) {
+    AtPlace place(kernel.at);
+    refuse({.code = "SM6215",
+            .message = "the kernel takes another number of Refs",
+            .place = {},
+            .need = fmt::format("{}: {} scalar prefetch, {} inputs, {} outputs, {} scratch", refs.size(),
+                                k.prefetch.size(), k.numInputs, k.operands.size() - k.numInputs, k.scratch.size()),
+            .have = counts(kernel.arities()),
+            .help = "a kernel takes a Ref for each, in this order"});
+  }
+  k.body = trace.finish();
+  return k;
+}
+
+}  // namespace smalti::lang

@@ -1,0 +1,77 @@
+// Where in the grid a program is (A5, A6).
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "lang/trace/Place.h"
+#include "lang/trace/Trace.h"
+#include "smalti/control.h"
+#include "smalti/ops.h"
+
+namespace smalti {
+namespace {
+
+using lang::AtPlace, lang::Trace;
+
+Trace& checkedAxis(std::string_view op, int axis) {
+  Trace* trace = Trace::current();
+  if (!trace)
+    lang::refuse({.code = "SM6106",
+                  .message = fmt::format("'{}' exists inside kernels only", op),
+                  .place = {},
+                  .help = "call it in a function that is passed to pallas_call"});
+  const auto rank = static_cast<int>(trace->grid.size());
+  if (axis < 0 || axis >= rank)
+    lang::refuse({.code = "SM6107",
+                  .message = rank == 0
+                                 ? fmt::format("program id: {} was passed, but user did not provide a grid", axis)
+                                 : fmt::format("user passed in program id with axis: {}, but grid only has length: {}",
+                                               axis, rank),
+                  .place = {},
+                  .need = rank == 0 ? "a grid" : fmt::format("an axis from 0 to {}", rank - 1),
+                  .have = fmt::format("axis {}", axis),
+                  .help = rank == 0 ? "give the pallas_call a grid" : "the grid's axes count from 0"});
+  return *trace;
+}
+
+int axisOf(std::string_view op, std::string_view name) {
+  Trace* trace = Trace::current();
+  if (!trace) checkedAxis(op, 0);
+  const auto& names = trace->gridNames;
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end() || name.empty())
+    lang::refuse({.code = "SM6107",
+                  .message = fmt::format("the grid has no axis named '{}'", name),
+                  .place = {},
+                  .need = names.empty() ? "a named grid" : fmt::format("one of its {} axes", names.size()),
+                  .have = std::string(name),
+                  .help = R"(name the axes: .grid = {{"i", 4}, {"j", 2}})"});
+  return static_cast<int>(found - names.begin());
+}
+
+}  // namespace
+
+Array program_id(int axis, Location at) {
+  AtPlace place(at);
+  const ArrayType type{DType::i32, {}};
+  return checkedAxis("program_id", axis).record("program_id", {}, {&type, 1}, {{"axis", int64_t{axis}}})[0];
+}
+
+Array num_programs(int axis, Location at) {
+  AtPlace place(at);
+  Trace& trace = checkedAxis("num_programs", axis);
+  if (trace.grid[axis] != INT64_MIN) return Operand(trace.grid[axis], at).array().with_weak_type(false);
+  const ArrayType type{DType::i32, {}};
+  return trace.record("num_programs", {}, {&type, 1}, {{"axis", int64_t{axis}}})[0];
+}
+
+Array axis_index(std::string_view name, Location at) {
+  AtPlace place(at);
+  return program_id(axisOf("axis_index", name), at);
+}
+Array axis_size(std::string_view name, Location at) {
+  AtPlace place(at);
+  return num_programs(axisOf("axis_size", name), at);
+}
+
+}  // namespace smalti

@@ -1,0 +1,59 @@
+// Matrix products: one tpu.matmul into a zero accumulator.
+#include <algorithm>
+#include <array>
+
+#include "ir/Tpu.h"
+#include "lang/lower/Lowering.h"
+
+namespace smalti::lang {
+namespace {
+
+std::vector<int64_t> freeAxes(int64_t rank, const std::vector<int64_t>& batch,
+                              const std::vector<int64_t>& contracting) {
+  std::vector<int64_t> axes;
+  for (int64_t a = 0; a < rank; ++a)
+    if (std::find(batch.begin(), batch.end(), a) == batch.end() &&
+        std::find(contracting.begin(), contracting.end(), a) == contracting.end())
+      axes.push_back(a);
+  return axes;
+}
+
+void dotGeneral(Lowering& l, const Op& op) {
+  const ArrayType &lhs = l.typeOf(op.operands[0]), &rhs = l.typeOf(op.operands[1]), &out = l.typeOf(op.results[0]);
+  const auto dims = [&](std::string_view name) { return std::get<std::vector<int64_t>>(*op.find(name)); };
+  const auto lb = dims("lhs_batching_dimensions"), rb = dims("rhs_batching_dimensions");
+  const auto lc = dims("lhs_contracting_dimensions"), rc = dims("rhs_contracting_dimensions");
+  const auto lf = freeAxes(static_cast<int64_t>(lhs.shape.size()), lb, lc);
+  const auto rf = freeAxes(static_cast<int64_t>(rhs.shape.size()), rb, rc);
+  std::vector<int64_t> order;
+  for (const int64_t a : lb) order.insert(order.end(), {0, a});
+  for (const int64_t a : lf) order.insert(order.end(), {0, a});
+  for (const int64_t a : rf) order.insert(order.end(), {1, a});
+  const DType accumulator = is_float(out.dtype) ? DType::f32 : DType::i32;
+  const mlir::Type type = l.mlirType({accumulator, out.shape});
+  std::vector<mlir::NamedAttribute> attributes{
+      l.b.getNamedAttr("dimension_numbers",
+                       tpu::DotDimensionNumbersAttr::get(l.b.getContext(), lc, rc, lf, rf, order, lb, rb)),
+      l.b.getNamedAttr("transpose_lhs", l.b.getBoolAttr(false)),
+      l.b.getNamedAttr("transpose_rhs", l.b.getBoolAttr(false)),
+      l.b.getNamedAttr("transpose_lhs_hint", l.b.getBoolAttr(false))};
+  const auto& precision = std::get<std::vector<std::string>>(*op.find("precision_config"));
+  if (precision[0] != "DEFAULT")
+    attributes.push_back(l.b.getNamedAttr(
+        "precision",
+        tpu::ContractPrecisionAttr::get(l.b.getContext(), precision[0] == "HIGHEST" ? tpu::ContractPrecision::fp32
+                                                                                    : tpu::ContractPrecision::bf16x3)));
+  mlir::Value product = l.create1("tpu.matmul", {l.value(op.operands[0]), l.value(op.operands[1]), l.constant(type, 0)},
+                                  type, attributes);
+  if (out.dtype != accumulator)
+    product = l.create1(is_float(out.dtype) ? "arith.truncf" : "arith.trunci", product, l.mlirType(out));
+  l.set(op.results[0], product);
+}
+
+constexpr std::array kRows{LowerRow{"dot_general", dotGeneral}};
+
+}  // namespace
+
+std::span<const LowerRow> dotRules() { return kRows; }
+
+}  // namespace smalti::lang

@@ -1,0 +1,123 @@
+// Element-wise ops: most are one op of arith or math, by dtype.
+#include <array>
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include "lang/lower/Lowering.h"
+#include "plain/PlainEvaluators.h"
+
+namespace smalti::lang {
+namespace {
+
+/// The op that src/plain evaluates it by: "add" of f32 is "arith.addf".
+void direct(Lowering& l, const Op& op) {
+  const ArrayType& type = l.typeOf(op.results[0]);
+  const std::string_view name = plain::kernelOpName(op.name, type.dtype);
+  if (name.empty()) {
+    refuseOp(op, "'" + op.name + "' does not exist on " + std::string(smalti::name(type.dtype)) + " in a kernel",
+             "another dtype", std::string(smalti::name(type.dtype)), "convert the operands with astype");
+  }
+  std::vector<mlir::Value> operands;
+  for (const ValueId v : op.operands) operands.push_back(l.value(v));
+  l.set(op.results[0], l.create1(name, operands, l.mlirType(type)));
+}
+
+void negate(Lowering& l, const Op& op) {
+  const ArrayType& type = l.typeOf(op.results[0]);
+  const mlir::Value x = l.value(op.operands[0]);
+  if (is_float(type.dtype)) {
+    l.set(op.results[0], l.create1("arith.negf", x, x.getType()));
+    return;
+  }
+  l.set(op.results[0], l.create1("arith.subi", {l.constant(x.getType(), 0), x}, x.getType()));
+}
+
+void logicalNot(Lowering& l, const Op& op) {
+  const mlir::Value x = l.value(op.operands[0]);
+  const double ones = l.typeOf(op.operands[0]).dtype == DType::pred ? 1 : -1;
+  l.set(op.results[0], l.create1("arith.xori", {x, l.constant(x.getType(), ones)}, x.getType()));
+}
+
+void logistic(Lowering& l, const Op& op) {
+  const mlir::Value x = l.value(op.operands[0]);
+  const mlir::Type t = x.getType();
+  const mlir::Value negated = l.create1("arith.negf", x, t), e = l.create1("math.exp", negated, t);
+  const mlir::Value one = l.constant(t, 1);
+  l.set(op.results[0], l.create1("arith.divf", {one, l.create1("arith.addf", {one, e}, t)}, t));
+}
+
+void compare(Lowering& l, const Op& op) {
+  using mlir::arith::CmpFPredicate, mlir::arith::CmpIPredicate;
+  const DType t = l.typeOf(op.operands[0]).dtype;
+  const auto& direction = std::get<std::string>(*op.find("comparison_direction"));
+  const mlir::Value a = l.value(op.operands[0]), c = l.value(op.operands[1]);
+  if (is_float(t)) {
+    const CmpFPredicate p = direction == "EQ"   ? CmpFPredicate::OEQ
+                            : direction == "NE" ? CmpFPredicate::UNE
+                            : direction == "LT" ? CmpFPredicate::OLT
+                            : direction == "LE" ? CmpFPredicate::OLE
+                            : direction == "GT" ? CmpFPredicate::OGT
+                                                : CmpFPredicate::OGE;
+    l.set(op.results[0], mlir::arith::CmpFOp::create(l.b, l.loc, p, a, c));
+    return;
+  }
+  const bool isUnsigned = is_unsigned_integer(t) || t == DType::pred;
+  const CmpIPredicate p = direction == "EQ"   ? CmpIPredicate::eq
+                          : direction == "NE" ? CmpIPredicate::ne
+                          : direction == "LT" ? (isUnsigned ? CmpIPredicate::ult : CmpIPredicate::slt)
+                          : direction == "LE" ? (isUnsigned ? CmpIPredicate::ule : CmpIPredicate::sle)
+                          : direction == "GT" ? (isUnsigned ? CmpIPredicate::ugt : CmpIPredicate::sgt)
+                                              : (isUnsigned ? CmpIPredicate::uge : CmpIPredicate::sge);
+  l.set(op.results[0], mlir::arith::CmpIOp::create(l.b, l.loc, p, a, c));
+}
+
+void select(Lowering& l, const Op& op) {
+  const mlir::Value x = l.value(op.operands[1]);
+  l.set(op.results[0], l.create1("arith.select", {l.value(op.operands[0]), x, l.value(op.operands[2])}, x.getType()));
+}
+
+constexpr std::array kRows{
+    LowerRow{"abs", direct},
+    LowerRow{"add", direct},
+    LowerRow{"and", direct},
+    LowerRow{"atan2", direct},
+    LowerRow{"ceil", direct},
+    LowerRow{"compare", compare},
+    LowerRow{"cosine", direct},
+    LowerRow{"count_leading_zeros", direct},
+    LowerRow{"divide", direct},
+    LowerRow{"erf", direct},
+    LowerRow{"exponential", direct},
+    LowerRow{"floor", direct},
+    LowerRow{"log", direct},
+    LowerRow{"log_plus_one", direct},
+    LowerRow{"logistic", logistic},
+    LowerRow{"maximum", direct},
+    LowerRow{"minimum", direct},
+    LowerRow{"multiply", direct},
+    LowerRow{"negate", negate},
+    LowerRow{"not", logicalNot},
+    LowerRow{"or", direct},
+    LowerRow{"popcnt", direct},
+    LowerRow{"power", direct},
+    LowerRow{"remainder", direct},
+    LowerRow{"round_nearest_afz", direct},
+    LowerRow{"round_nearest_even", direct},
+    LowerRow{"rsqrt", direct},
+    LowerRow{"select", select},
+    LowerRow{"shift_left", direct},
+    LowerRow{"shift_right_arithmetic", direct},
+    LowerRow{"shift_right_logical", direct},
+    LowerRow{"sine", direct},
+    LowerRow{"sqrt", direct},
+    LowerRow{"subtract", direct},
+    LowerRow{"tan", direct},
+    LowerRow{"tanh", direct},
+    LowerRow{"xor", direct},
+};
+
+}  // namespace
+
+std::span<const LowerRow> elementwiseRules() { return kRows; }
+
+}  // namespace smalti::lang

@@ -1,0 +1,125 @@
+#include "lang/lower/Lowering.h"
+
+#include <fmt/format.h>
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/TypeUtilities.h"
+
+#include "ir/Tpu.h"
+#include "lang/trace/Place.h"
+
+namespace smalti::lang {
+
+LowerRule findLowerRule(std::string_view op) {
+  for (const auto table :
+       {elementwiseRules(), convertRules(), shapeRules(), reduceRules(), dotRules(), memoryRules(), controlRules()})
+    for (const LowerRow& row : table)
+      if (row.op == op) return row.lower;
+  return nullptr;
+}
+
+mlir::Location locationOf(mlir::MLIRContext& context, const SourcePlace& place) {
+  if (!place.known()) return mlir::UnknownLoc::get(&context);
+  return mlir::FileLineColLoc::get(&context, place.file, place.line, place.column);
+}
+
+mlir::MemRefType memrefType(mlir::MLIRContext& context, const ArrayType& type, MemorySpace space) {
+  const auto tpuSpace = [&] {
+    switch (space) {
+      case MemorySpace::any:
+        return tpu::MemorySpace::any;
+      case MemorySpace::hbm:
+        return tpu::MemorySpace::hbm;
+      case MemorySpace::smem:
+        return tpu::MemorySpace::smem;
+      case MemorySpace::semaphore:
+        return tpu::MemorySpace::semaphore_mem;
+      case MemorySpace::host:
+        return tpu::MemorySpace::host;
+      default:
+        return tpu::MemorySpace::vmem;
+    }
+  }();
+  const mlir::Type element = typeOf(type.dtype == DType::pred ? DType::i32 : type.dtype, context);
+  return mlir::MemRefType::get(type.shape, element, mlir::MemRefLayoutAttrInterface{},
+                               tpu::MemorySpaceAttr::get(&context, tpuSpace, std::nullopt));
+}
+
+void refuseOp(const Op& op, std::string message, std::string need, std::string have, std::string help) {
+  refuse({.code = "SM6401",
+          .message = std::move(message),
+          .place = op.place,
+          .need = std::move(need),
+          .have = std::move(have),
+          .help = std::move(help)});
+}
+
+mlir::Type Lowering::mlirType(const ArrayType& type) {
+  const mlir::Type element = smalti::typeOf(type.dtype, *b.getContext());
+  return type.shape.empty() ? element : mlir::Type(mlir::VectorType::get(type.shape, element));
+}
+
+std::vector<mlir::Value> Lowering::ops(const std::vector<Op>& list) {
+  for (const Op& op : list) {
+    if (op.name == "return") {
+      std::vector<mlir::Value> results;
+      for (const ValueId v : op.operands) results.push_back(value(v));
+      return results;
+    }
+    loc = locationOf(*b.getContext(), op.place);
+    const LowerRule rule = findLowerRule(op.name);
+    if (!rule)
+      refuseOp(op, fmt::format("'{}' cannot be in a kernel", op.name),
+               "an op that the TPU's vector or scalar units have", op.name, "compute it outside, or from other ops");
+    rule(*this, op);
+  }
+  return {};
+}
+
+bool Lowering::isUsed(ValueId v) {
+  if (used_.empty()) {
+    used_.resize(traced_.function.values.size());
+    const auto visit = [&](const auto& self, const std::vector<Op>& list) -> void {
+      for (const Op& op : list) {
+        for (const ValueId operand : op.operands) used_[operand] = true;
+        for (const Block& block : op.regions) self(self, block.ops);
+      }
+    };
+    visit(visit, traced_.function.ops);
+  }
+  return used_[v];
+}
+
+mlir::Operation* Lowering::create(std::string_view op, mlir::ValueRange operands, mlir::TypeRange results,
+                                  llvm::ArrayRef<mlir::NamedAttribute> attributes) {
+  mlir::OperationState state(loc, llvm::StringRef(op.data(), op.size()));
+  state.addOperands(operands);
+  state.addTypes(results);
+  state.addAttributes(attributes);
+  return b.create(state);
+}
+
+mlir::Value Lowering::create1(std::string_view op, mlir::ValueRange operands, mlir::Type result,
+                              llvm::ArrayRef<mlir::NamedAttribute> attributes) {
+  return create(op, operands, mlir::TypeRange{result}, attributes)->getResult(0);
+}
+
+mlir::Value Lowering::constant(mlir::Type type, double number) {
+  const mlir::Type element = mlir::getElementTypeOrSelf(type);
+  mlir::TypedAttr attribute;
+  if (mlir::isa<mlir::FloatType>(element))
+    attribute = b.getFloatAttr(element, number);
+  else
+    attribute = b.getIntegerAttr(element, static_cast<int64_t>(number));
+  if (const auto vector = mlir::dyn_cast<mlir::VectorType>(type))
+    attribute = mlir::DenseElementsAttr::get(vector, mlir::Attribute(attribute));
+  return mlir::arith::ConstantOp::create(b, loc, attribute);
+}
+
+mlir::Value Lowering::index(int64_t i) { return mlir::arith::ConstantIndexOp::create(b, loc, i); }
+
+mlir::Value Lowering::toIndex(mlir::Value i32) {
+  return mlir::arith::IndexCastOp::create(b, loc, b.getIndexType(), i32);
+}
+
+}  // namespace smalti::lang

@@ -1,0 +1,94 @@
+// State of lowering one traced function: the builder and the MLIR value of each traced value. Rules, one per op, stand
+// in lower/*.cpp, one table per family; a rule reads its operands with `value`, and defines its results with `set`.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "mlir/IR/Builders.h"
+
+#include "ir/Types.h"
+#include "lang/trace/Trace.h"
+
+namespace smalti::lang {
+
+class Lowering;
+using LowerRule = void (*)(Lowering&, const Op&);
+struct LowerRow {
+  std::string_view op;
+  LowerRule lower;
+};
+
+/// A Ref's memref. Its axes are the Ref's and those of size 1 that a squeezed block axis left: `squeezed[i]` for memref
+/// axis i.
+struct MemRefValue {
+  mlir::Value memref;
+  std::vector<bool> squeezed;
+};
+
+class Lowering {
+ public:
+  Lowering(mlir::OpBuilder builder, const TracedFunction& traced) : b(builder), traced_(traced) {}
+
+  mlir::OpBuilder b;
+  mlir::Location loc = b.getUnknownLoc();
+  mlir::ValueRange gridIndices;  ///< what program_id gives
+  std::vector<mlir::Value> gridSizes;
+
+  const TracedFunction& traced() const { return traced_; }
+  const ArrayType& typeOf(ValueId v) const { return traced_.function.values[v]; }
+  bool isRef(ValueId v) const { return traced_.refs[v].has_value(); }
+  MemorySpace spaceOf(ValueId v) const { return *traced_.refs[v]; }
+
+  /// Scalars have scalar types, other arrays vector types.
+  mlir::Type mlirType(const ArrayType&);
+  mlir::Value value(ValueId v) const { return values_.at(v); }
+  void set(ValueId v, mlir::Value value) { values_[v] = value; }
+  const MemRefValue& ref(ValueId v) const { return refs_.at(v); }
+  void setRef(ValueId v, MemRefValue ref) { refs_[v] = std::move(ref); }
+
+  /// Whether any op takes the value.
+  bool isUsed(ValueId);
+
+  /// Lowers the ops up to the block's "return"; gives its operands.
+  std::vector<mlir::Value> ops(const std::vector<Op>&);
+
+  /// Any op by name.
+  mlir::Operation* create(std::string_view op, mlir::ValueRange operands, mlir::TypeRange results,
+                          llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
+  mlir::Value create1(std::string_view op, mlir::ValueRange operands, mlir::Type result,
+                      llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
+  /// A constant: scalar, or a splat of it when the type is a vector. `number` as a double (integers exactly).
+  mlir::Value constant(mlir::Type, double number);
+  mlir::Value index(int64_t);
+  mlir::Value toIndex(mlir::Value i32);
+
+ private:
+  const TracedFunction& traced_;
+  std::unordered_map<ValueId, mlir::Value> values_;
+  std::unordered_map<ValueId, MemRefValue> refs_;
+  std::vector<bool> used_;  ///< by ValueId; empty: not computed yet
+};
+
+/// nullptr: the op cannot be in a kernel.
+LowerRule findLowerRule(std::string_view op);
+
+// One table per family; Lowering.cpp lists them.
+std::span<const LowerRow> elementwiseRules();
+std::span<const LowerRow> convertRules();
+std::span<const LowerRow> shapeRules();
+std::span<const LowerRow> reduceRules();
+std::span<const LowerRow> dotRules();
+std::span<const LowerRow> memoryRules();
+std::span<const LowerRow> controlRules();
+
+/// The location of an op, from its place.
+mlir::Location locationOf(mlir::MLIRContext&, const SourcePlace&);
+/// The memref type of a Ref: bool is held as i32, semaphores as their own types.
+mlir::MemRefType memrefType(mlir::MLIRContext&, const ArrayType&, MemorySpace);
+/// "SM6401: … is not in the TPU's kernels": throws.
+[[noreturn]] void refuseOp(const Op&, std::string message, std::string need, std::string have, std::string help);
+
+}  // namespace smalti::lang

@@ -1,0 +1,102 @@
+#include "smalti/ops/create.h"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "eval/FloatFormats.h"
+#include "lang/ops/Support.h"
+#include "smalti/error.h"
+
+namespace smalti {
+
+using lang::AtPlace;
+
+namespace {
+
+Array scalar(DType t, double value) {
+  Array a = unwrap(Array::allocate({t, {}}));
+  eval::elementFromDouble(t, value, a.data());
+  return a;
+}
+
+template <class T>
+Array scalarOf(DType t, T value) {
+  Array a = unwrap(Array::allocate({t, {}}));
+  std::memcpy(a.data(), &value, sizeof value);
+  return a.with_weak_type(true);
+}
+
+}  // namespace
+
+void Operand::setBool(bool b) { array_ = scalarOf<uint8_t>(DType::pred, b); }
+void Operand::setInteger(int64_t i) {
+  const bool fits = i >= INT32_MIN && i <= INT32_MAX;
+  // As a 32-bit word where it is one (0xffffffffu); a wider number is i64, and weak no more.
+  array_ = fits || (i > 0 && i <= UINT32_MAX) ? scalarOf<int32_t>(DType::i32, static_cast<int32_t>(i))
+                                              : scalarOf<int64_t>(DType::i64, i).with_weak_type(false);
+}
+void Operand::setFloat(double d) { array_ = scalarOf<float>(DType::f32, static_cast<float>(d)); }
+
+Array full(Shape shape, const Operand& value, DType dtype) {
+  AtPlace place(value.at());
+  return lang::broadcastTo(lang::convertTo(value.array(), dtype), shape);
+}
+Array full(Shape shape, const Operand& value) { return full(std::move(shape), value, value.dtype()); }
+Array zeros(Shape shape, DType dtype, Location at) {
+  AtPlace place(at);
+  return lang::broadcastTo(scalar(dtype, 0), shape);
+}
+Array ones(Shape shape, DType dtype, Location at) {
+  AtPlace place(at);
+  return lang::broadcastTo(scalar(dtype, 1), shape);
+}
+Array zeros_like(const Array& x, Location at) { return zeros(x.shape(), x.dtype(), at); }
+Array zeros_like(const Ref& x, Location at) { return zeros(x.shape(), x.dtype(), at); }
+Array ones_like(const Array& x, Location at) { return ones(x.shape(), x.dtype(), at); }
+Array ones_like(const Ref& x, Location at) { return ones(x.shape(), x.dtype(), at); }
+Array full_like(const Array& x, const Operand& value) { return full(x.shape(), value, x.dtype()); }
+Array full_like(const Ref& x, const Operand& value) { return full(x.shape(), value, x.dtype()); }
+
+Array broadcasted_iota(DType dtype, Shape shape, int64_t dimension, Location at) {
+  AtPlace place(at);
+  dimension = lang::checkedAxis("broadcasted_iota", dimension, static_cast<int64_t>(shape.size()));
+  return lang::bind1("iota", {}, {dtype, std::move(shape)}, {{"iota_dimension", dimension}});
+}
+Array arange(int64_t n, DType dtype, Location at) { return broadcasted_iota(dtype, {n}, 0, at); }
+
+template <class T>
+Array array(std::span<const T> elements, Shape shape) {
+  constexpr DType t = std::is_same_v<T, float>      ? DType::f32
+                      : std::is_same_v<T, double>   ? DType::f64
+                      : std::is_same_v<T, int8_t>   ? DType::i8
+                      : std::is_same_v<T, int16_t>  ? DType::i16
+                      : std::is_same_v<T, int32_t>  ? DType::i32
+                      : std::is_same_v<T, int64_t>  ? DType::i64
+                      : std::is_same_v<T, uint8_t>  ? DType::u8
+                      : std::is_same_v<T, uint16_t> ? DType::u16
+                      : std::is_same_v<T, uint32_t> ? DType::u32
+                                                    : DType::u64;
+  if (num_elements(shape) != static_cast<int64_t>(elements.size()))
+    lang::refuse({.code = "SM6303",
+                  .message = "an array is made from another number of elements than its shape has",
+                  .place = {},
+                  .need = fmt::format("{} elements", num_elements(shape)),
+                  .have = fmt::format("{}", elements.size()),
+                  .help = "pass the shape of the data"});
+  Array a = unwrap(Array::allocate({t, std::move(shape)}));
+  if (!elements.empty()) std::memcpy(a.data(), elements.data(), elements.size_bytes());
+  return a;
+}
+template Array array(std::span<const float>, Shape);
+template Array array(std::span<const double>, Shape);
+template Array array(std::span<const int8_t>, Shape);
+template Array array(std::span<const int16_t>, Shape);
+template Array array(std::span<const int32_t>, Shape);
+template Array array(std::span<const int64_t>, Shape);
+template Array array(std::span<const uint8_t>, Shape);
+template Array array(std::span<const uint16_t>, Shape);
+template Array array(std::span<const uint32_t>, Shape);
+template Array array(std::span<const uint64_t>, Shape);
+
+}  // namespace smalti

@@ -1,0 +1,154 @@
+#include "lang/ops/Support.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "lang/eager/Eager.h"
+
+namespace smalti::lang {
+namespace {
+
+int category(DType t) { return t == DType::pred ? 0 : is_float(t) ? 2 : 1; }
+
+bool isNarrowFloat(DType t) { return is_float(t) && bit_width(t) < 16; }
+
+/// Two strong dtypes of one category.
+std::optional<DType> join(DType a, DType b) {
+  if (a == b) return a;
+  if (category(a) == 2) {
+    if (isNarrowFloat(a) || isNarrowFloat(b)) return std::nullopt;
+    if (bit_width(a) == bit_width(b)) return DType::f32;  // bf16 with f16
+    return bit_width(a) > bit_width(b) ? a : b;
+  }
+  const auto narrow = [](DType t) { return bit_width(t) < 8; };
+  if (narrow(a) || narrow(b)) return std::nullopt;
+  if (is_signed_integer(a) == is_signed_integer(b)) return bit_width(a) > bit_width(b) ? a : b;
+  const DType s = is_signed_integer(a) ? a : b, u = is_signed_integer(a) ? b : a;
+  if (bit_width(s) > bit_width(u)) return s;
+  switch (bit_width(u)) {
+    case 8:
+      return DType::i16;
+    case 16:
+      return DType::i32;
+    default:
+      return s == DType::i64 || u == DType::u64 ? DType::i64 : DType::i32;  // no 64-bit types unasked
+  }
+}
+
+}  // namespace
+
+void refuseDType(std::string_view op, DType t, std::string_view need) {
+  refuse({.code = "SM6302",
+          .message = fmt::format("'{}' does not take {}", op, name(t)),
+          .place = {},
+          .need = std::string(need),
+          .have = std::string(name(t)),
+          .help = "convert the operand with astype"});
+}
+
+Promoted promote(std::string_view op, std::span<const Operand* const> operands) {
+  std::optional<DType> strong;
+  int weakest = 0;  // highest category among weak operands
+  for (const Operand* o : operands) {
+    if (o->array().weak_type()) {
+      weakest = std::max(weakest, category(o->dtype()));
+      continue;
+    }
+    const DType t = o->dtype();
+    if (!strong || category(*strong) < category(t)) {
+      strong = t;
+    } else if (category(*strong) == category(t)) {
+      const auto joined = join(*strong, t);
+      if (!joined)
+        refuse({.code = "SM6302",
+                .message = fmt::format("'{}' has no implicit conversion between {} and {}", op, name(*strong), name(t)),
+                .place = {},
+                .need = "operands of one dtype",
+                .have = fmt::format("{} and {}", name(*strong), name(t)),
+                .help = "convert one of them with astype"});
+      strong = joined;
+    }
+  }
+  constexpr DType kDefaults[] = {DType::pred, DType::i32, DType::f32};
+  if (!strong) return {kDefaults[weakest], true};
+  if (category(*strong) >= weakest) return {*strong, false};
+  return {kDefaults[weakest], true};  // an integer array times 1.5 is a (weak) f32
+}
+
+Shape broadcastShape(std::string_view op, std::initializer_list<const Operand*> operands) {
+  Shape shape;
+  for (const Operand* o : operands)
+    if (o->shape().size() > shape.size()) shape.insert(shape.begin(), o->shape().size() - shape.size(), 1);
+  for (const Operand* o : operands) {
+    const Shape& s = o->shape();
+    const size_t skip = shape.size() - s.size();
+    for (size_t i = 0; i < s.size(); ++i) {
+      int64_t& d = shape[skip + i];
+      if (s[i] == d || s[i] == 1) continue;
+      if (d != 1) {
+        std::vector<std::string> shapes;
+        for (const Operand* p : operands) shapes.push_back(fmt::format("[{}]", fmt::join(p->shape(), ", ")));
+        refuse({.code = "SM6301",
+                .message = fmt::format("'{}' cannot broadcast its operands to one shape", op),
+                .place = {},
+                .need = "trailing axes that are equal, or 1",
+                .have = fmt::format("shapes {}", fmt::join(shapes, " and ")),
+                .help = "reshape an operand, or add axes of size 1 with expand_dims"});
+      }
+      d = s[i];
+    }
+  }
+  return shape;
+}
+
+Array convertTo(const Array& a, DType t) {
+  if (a.dtype() == t) return a;
+  if (!a.is_traced() && a.rank() == 0) {  // a number: the constant of the other dtype
+    const ArrayType type{t, {}};
+    return computeNow("convert", {&a, 1}, {&type, 1}, {})[0];
+  }
+  return bind1("convert", {a}, {t, a.shape()});
+}
+
+Array broadcastTo(const Array& a, const Shape& shape) {
+  if (a.shape() == shape) return a;
+  std::vector<int64_t> dimensions;
+  for (int64_t i = 0; i < a.rank(); ++i) dimensions.push_back(static_cast<int64_t>(shape.size()) - a.rank() + i);
+  return bind1("broadcast_in_dim", {a}, {a.dtype(), shape}, {{"broadcast_dimensions", dimensions}});
+}
+
+Array prepare(const Operand& o, DType t, const Shape& shape) { return broadcastTo(convertTo(o.array(), t), shape); }
+
+int64_t checkedAxis(std::string_view op, int64_t axis, int64_t rank) {
+  const int64_t a = axis < 0 ? axis + rank : axis;
+  if (a < 0 || a >= rank)
+    refuse({.code = "SM6305",
+            .message = fmt::format("'{}' has no axis {}", op, axis),
+            .place = {},
+            .need = rank == 0 ? "an operand with axes" : fmt::format("an axis in [{}, {})", -rank, rank),
+            .have = fmt::format("axis {} of an operand of rank {}", axis, rank),
+            .help = "name an axis the operand has"});
+  return a;
+}
+
+Array unary(std::string_view op, const Operand& x) {
+  AtPlace place(x.at());
+  return bind1(op, {x.array()}, x.array().type()).with_weak_type(x.array().weak_type());
+}
+
+Array unaryFloat(std::string_view op, const Operand& x) {
+  AtPlace place(x.at());
+  const Array a = is_float(x.dtype()) ? x.array() : convertTo(x.array(), DType::f32);
+  return bind1(op, {a}, a.type()).with_weak_type(x.array().weak_type());
+}
+
+Array binary(std::string_view op, const Operand& x, const Operand& y) {
+  AtPlace place(x.at());
+  const Promoted p = promote(op, {&x, &y});
+  const Shape shape = broadcastShape(op, {&x, &y});
+  return bind1(op, {prepare(x, p.dtype, shape), prepare(y, p.dtype, shape)}, {p.dtype, shape}).with_weak_type(p.weak);
+}
+
+}  // namespace smalti::lang

@@ -1,0 +1,41 @@
+// What the ops of the language share: promotion, broadcasting, axes.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "lang/trace/Place.h"
+#include "lang/trace/Trace.h"
+#include "smalti/operand.h"
+
+namespace smalti::lang {
+
+/// JAX's lattice over (dtype, weak) pairs, with 64-bit types kept only where an array has one (S-D5).
+/// Error SM6302 when there is no implicit conversion (f8 with another float).
+struct Promoted {
+  DType dtype = DType::f32;
+  bool weak = true;
+};
+Promoted promote(std::string_view op, std::span<const Operand* const> operands);
+inline Promoted promote(std::string_view op, std::initializer_list<const Operand*> operands) {
+  return promote(op, std::span<const Operand* const>(operands.begin(), operands.size()));
+}
+/// NumPy's broadcasting; error SM6301.
+Shape broadcastShape(std::string_view op, std::initializer_list<const Operand*> operands);
+/// The operand converted and broadcast; the same array when nothing changes.
+Array prepare(const Operand&, DType, const Shape&);
+Array convertTo(const Array&, DType);
+Array broadcastTo(const Array&, const Shape&);
+/// 0 ≤ axis < rank; error SM6305.
+int64_t checkedAxis(std::string_view op, int64_t axis, int64_t rank);
+
+/// One op on operands promoted to one dtype and shape; the result has them too (or `result`).
+Array unary(std::string_view op, const Operand&);
+Array binary(std::string_view op, const Operand&, const Operand&);
+/// Operands that are not floats become f32 first: exp(1) is 2.718….
+Array unaryFloat(std::string_view op, const Operand&);
+[[noreturn]] void refuseDType(std::string_view op, DType, std::string_view need);
+
+}  // namespace smalti::lang

@@ -1,0 +1,201 @@
+#include "lang/trace/Trace.h"
+
+#include <atomic>
+
+#include <fmt/format.h>
+
+#include "lang/eager/Eager.h"
+#include "lang/trace/Place.h"
+
+namespace smalti::lang {
+namespace {
+
+thread_local Trace* tCurrent = nullptr;
+
+/// What the `owner` of a traced Array points to.
+struct Tracer {
+  uint64_t trace;
+  ValueId value;
+};
+
+uint64_t nextSerial() {
+  static std::atomic<uint64_t> serial{0};
+  return ++serial;
+}
+
+}  // namespace
+
+Trace::Trace(std::string what) : what_(std::move(what)), serial_(nextSerial()), outer_(tCurrent) {
+  tCurrent = this;
+  open_.push_back({blocks_++, &traced_.function.ops});
+}
+Trace::~Trace() { tCurrent = outer_; }
+Trace* Trace::current() { return tCurrent; }
+
+ValueId Trace::newValue(ArrayType type, std::optional<MemorySpace> space) {
+  const auto id = static_cast<ValueId>(traced_.function.values.size());
+  traced_.function.values.push_back(std::move(type));
+  traced_.refs.push_back(space);
+  blockOf_.push_back(open_.back().id);
+  return id;
+}
+
+Array Trace::tracer(ValueId v) {
+  return Array::traced(traced_.function.values[v], std::make_shared<Tracer>(Tracer{serial_, v}));
+}
+
+Ref Trace::ref(ValueId v) {
+  return Ref(
+      std::make_shared<detail::RefNode>(detail::RefNode{serial_, v, traced_.function.values[v], *traced_.refs[v]}));
+}
+
+Array Trace::addArgument(ArrayType type) {
+  const ValueId v = newValue(std::move(type), std::nullopt);
+  traced_.function.arguments.push_back(v);
+  return tracer(v);
+}
+
+Ref Trace::addRefArgument(ArrayType type, MemorySpace space) {
+  const ValueId v = newValue(std::move(type), space);
+  traced_.function.arguments.push_back(v);
+  return ref(v);
+}
+
+std::vector<Array> Trace::record(std::string_view name, std::vector<ValueId> operands,
+                                 std::span<const ArrayType> results, Attributes attributes,
+                                 std::vector<Block> regions) {
+  Op op{.name = std::string(name),
+        .operands = std::move(operands),
+        .results = {},
+        .attributes = std::move(attributes),
+        .regions = std::move(regions),
+        .callee = {},
+        .place = currentPlace()};
+  std::vector<Array> arrays;
+  for (const ArrayType& type : results) {
+    op.results.push_back(newValue(type, std::nullopt));
+    arrays.push_back(tracer(op.results.back()));
+  }
+  open_.back().ops->push_back(std::move(op));
+  return arrays;
+}
+
+Ref Trace::recordRef(std::string_view name, std::vector<ValueId> operands, ArrayType type, MemorySpace space,
+                     Attributes attributes) {
+  const ValueId v = newValue(std::move(type), space);
+  open_.back().ops->push_back({.name = std::string(name),
+                               .operands = std::move(operands),
+                               .results = {v},
+                               .attributes = std::move(attributes),
+                               .regions = {},
+                               .callee = {},
+                               .place = currentPlace()});
+  return ref(v);
+}
+
+ValueId Trace::use(const Array& array) {
+  if (!array.is_traced()) {
+    if (array.rank() > 0)
+      refuse({.code = "SM6104",
+              .message = fmt::format("the kernel captures an array constant, {}", array.type().str()),
+              .place = {},
+              .need = "scalars only; arrays reach a kernel as inputs",
+              .help = "pass the array as an input of the pallas_call"});
+    const ValueId v = newValue(array.type(), std::nullopt);
+    open_.back().ops->push_back({.name = "constant",
+                                 .operands = {},
+                                 .results = {v},
+                                 .attributes = {{"value", array}},
+                                 .regions = {},
+                                 .callee = {},
+                                 .place = currentPlace()});
+    return v;
+  }
+  const auto& tracer = *static_cast<const Tracer*>(array.tracer().get());
+  bool open = false;
+  if (tracer.trace == serial_)
+    for (const Open& block : open_) open = open || block.id == blockOf_[tracer.value];
+  if (!open)
+    refuse({.code = "SM6105",
+            .message =
+                fmt::format("a traced value {} is used after the block that computed it has ended", array.type().str()),
+            .place = {},
+            .help = "return the value from the loop or branch (as a carry or result), or write it to a Ref"});
+  return tracer.value;
+}
+
+ValueId Trace::use(const Ref& ref) {
+  const auto& node = ref.node();
+  bool open = false;
+  if (node && node->trace == serial_)
+    for (const Open& block : open_) open = open || block.id == blockOf_[node->value];
+  if (!open)
+    refuse({.code = "SM6105",
+            .message = node ? "a Ref is used outside the kernel or scope it belongs to" : "an empty Ref is used",
+            .place = {},
+            .help = "use a Ref only inside the kernel or run_scoped that it was passed to"});
+  return node->value;
+}
+
+std::vector<ValueId> Trace::use(std::span<const Array> arrays) {
+  std::vector<ValueId> ids;
+  ids.reserve(arrays.size());
+  for (const Array& a : arrays) ids.push_back(use(a));
+  return ids;
+}
+
+Block Trace::block(std::span<const ArrayType> arguments,
+                   const std::function<std::vector<Array>(std::span<const Array>)>& body) {
+  Block block;
+  open_.push_back({blocks_++, &block.ops});
+  struct Close {
+    std::vector<Open>& open;
+    ~Close() { open.pop_back(); }
+  } close{open_};
+  std::vector<Array> inside;
+  for (const ArrayType& type : arguments) {
+    block.arguments.push_back(newValue(type, std::nullopt));
+    inside.push_back(tracer(block.arguments.back()));
+  }
+  const std::vector<Array> results = body(inside);
+  record("return", use(results), {});
+  return block;
+}
+
+Block Trace::refBlock(std::span<const std::pair<ArrayType, MemorySpace>> refs,
+                      const std::function<std::vector<Array>(std::span<const Ref>)>& body) {
+  Block block;
+  open_.push_back({blocks_++, &block.ops});
+  struct Close {
+    std::vector<Open>& open;
+    ~Close() { open.pop_back(); }
+  } close{open_};
+  std::vector<Ref> inside;
+  for (const auto& [type, space] : refs) {
+    block.arguments.push_back(newValue(type, space));
+    inside.push_back(ref(block.arguments.back()));
+  }
+  const std::vector<Array> results = body(inside);
+  record("return", use(results), {});
+  return block;
+}
+
+TracedFunction Trace::finish(std::vector<Array> results) {
+  record("return", use(results), {});
+  for (const Array& a : results) traced_.function.resultTypes.push_back(a.type());
+  removeDead(traced_.function);
+  return std::move(traced_);
+}
+
+std::vector<Array> bind(std::string_view name, std::span<const Array> operands, std::span<const ArrayType> results,
+                        Attributes attributes, std::vector<Block> regions) {
+  Trace* trace = Trace::current();
+  if (!trace) return computeNow(name, operands, results, std::move(attributes));
+  return trace->record(name, trace->use(operands), results, std::move(attributes), std::move(regions));
+}
+
+Array bind1(std::string_view name, std::initializer_list<Array> operands, ArrayType result, Attributes attributes) {
+  return std::move(bind(name, {operands.begin(), operands.size()}, {&result, 1}, std::move(attributes))[0]);
+}
+
+}  // namespace smalti::lang
