@@ -44,7 +44,7 @@ def _store(folder, name, array):
 def export_text(function, *arguments):
     """The StableHLO text of `function` lowered for a TPU, kernels as tpu_custom_call."""
     _enable_ahead_of_time_lowering()
-    jitted = function if hasattr(function, "lower") else jax.jit(function)
+    jitted = function if hasattr(function, "lower") else jax.jit(function, keep_unused=True)
     return jax.export.export(jitted, platforms=["tpu"])(*arguments).mlir_module()
 
 
