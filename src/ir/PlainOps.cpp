@@ -81,24 +81,33 @@ constexpr std::array kReduceWindow{
     AttributeRule{"base_dilations", integers, false}, AttributeRule{"window_dilations", integers, false},
     AttributeRule{"padding", pairs, false},
 };
+constexpr std::array kTopK{AttributeRule{"k", integer}};
 constexpr std::array kSort{AttributeRule{"dimension", integer, false}, AttributeRule{"is_stable", boolean, false}};
 
 constexpr std::array kOps{
     // Element by element.
     PlainOp{"abs", 1, 0, {}, rules::sameSigned},
+    PlainOp{"acos", 1, 0, {}, rules::sameFloat, 1, "chlo"},
+    PlainOp{"acosh", 1, 0, {}, rules::sameFloat, 1, "chlo"},
     PlainOp{"add", 2, 0, {}, rules::sameType},
     PlainOp{"and", 2, 0, {}, rules::sameLogical},
+    PlainOp{"asin", 1, 0, {}, rules::sameFloat, 1, "chlo"},
+    PlainOp{"asinh", 1, 0, {}, rules::sameFloat, 1, "chlo"},
+    PlainOp{"atan", 1, 0, {}, rules::sameFloat, 1, "chlo"},
     PlainOp{"atan2", 2, 0, {}, rules::sameFloat},
+    PlainOp{"atanh", 1, 0, {}, rules::sameFloat, 1, "chlo"},
     PlainOp{"bitcast_convert", 1, 0, {}, rules::bitcastConvert},
     PlainOp{"cbrt", 1, 0, {}, rules::sameFloat},
     PlainOp{"ceil", 1, 0, {}, rules::sameFloat},
     PlainOp{"clamp", 3, 0, {}, rules::clamp},
     PlainOp{"compare", 2, 0, kCompare, rules::compare},
     PlainOp{"convert", 1, 0, {}, rules::convert},
+    PlainOp{"cosh", 1, 0, {}, rules::sameFloat, 1, "chlo"},
     PlainOp{"cosine", 1, 0, {}, rules::sameFloat},
     PlainOp{"count_leading_zeros", 1, 0, {}, rules::sameInteger},
     PlainOp{"divide", 2, 0, {}, rules::sameType},
-    PlainOp{"erf", 1, 0, {}, rules::sameFloat},
+    PlainOp{"erf", 1, 0, {}, rules::sameFloat, 1, "chlo"},
+    PlainOp{"erfc", 1, 0, {}, rules::sameFloat, 1, "chlo"},
     PlainOp{"exponential", 1, 0, {}, rules::sameFloat},
     PlainOp{"exponential_minus_one", 1, 0, {}, rules::sameFloat},
     PlainOp{"floor", 1, 0, {}, rules::sameFloat},
@@ -126,8 +135,9 @@ constexpr std::array kOps{
     PlainOp{"shift_right_logical", 2, 0, {}, rules::sameInteger},
     PlainOp{"sign", 1, 0, {}, rules::sameSigned},
     PlainOp{"sine", 1, 0, {}, rules::sameFloat},
+    PlainOp{"sinh", 1, 0, {}, rules::sameFloat, 1, "chlo"},
     PlainOp{"sqrt", 1, 0, {}, rules::sameFloat},
-    PlainOp{"square", 1, 0, {}, rules::sameSigned},
+    PlainOp{"square", 1, 0, {}, rules::sameSigned, 1, "chlo"},
     PlainOp{"subtract", 2, 0, {}, rules::sameType},
     PlainOp{"tan", 1, 0, {}, rules::sameFloat},
     PlainOp{"tanh", 1, 0, {}, rules::sameFloat},
@@ -155,6 +165,7 @@ constexpr std::array kOps{
     PlainOp{"reduce_window", kVariadic, 1, kReduceWindow, rules::reduceWindow, kVariadic},
     PlainOp{"scatter", kVariadic, 1, kScatter, rules::scatter, kVariadic},
     PlainOp{"sort", kVariadic, 1, kSort, rules::sort, kVariadic},
+    PlainOp{"top_k", 1, 0, kTopK, rules::topK, 2, "chlo"},
     PlainOp{"while", kVariadic, 2, {}, rules::whileLoop, kVariadic},
 };
 

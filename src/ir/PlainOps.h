@@ -47,6 +47,7 @@ struct PlainOp {
   std::span<const AttributeRule> attributes;
   TypeRule rule;
   int numResults = 1;  ///< or kVariadic
+  std::string_view dialect = "stablehlo";
 };
 
 /// nullptr: no such op. Without dialect: "add".

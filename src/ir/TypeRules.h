@@ -48,6 +48,7 @@ std::string scatter(const TypedOp&);
 // TypeRulesWindow.cpp
 std::string reduceWindow(const TypedOp&);
 std::string sort(const TypedOp&);
+std::string topK(const TypedOp&);
 
 // Shared words.
 std::string sameShape(const ArrayType& a, const ArrayType& b, std::string_view aName, std::string_view bName);

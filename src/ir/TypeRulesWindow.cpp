@@ -1,4 +1,4 @@
-// Rules of reduce_window and sort.
+// Rules of reduce_window, sort and top_k.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -76,6 +76,17 @@ std::string sort(const TypedOp& op) {
     arguments.insert(arguments.end(), 2, {in.dtype, {}});
   }
   return blockTypes(op, op.op.regions[0], arguments, {{DType::pred, {}}}, "comparison");
+}
+
+std::string topK(const TypedOp& op) {
+  const ArrayType& in = op.operand(0);
+  const int64_t k = op.integer("k");
+  if (in.shape.empty() || k < 0 || k > in.shape.back()) return fmt::format("takes {} of {}", k, in.str());
+  Shape shape = in.shape;
+  shape.back() = k;
+  if (op.result(0) != ArrayType{in.dtype, shape} || op.result(1) != ArrayType{DType::i32, shape})
+    return fmt::format("takes {} of {} as {} and {}", k, in.str(), op.result(0).str(), op.result(1).str());
+  return "";
 }
 
 }  // namespace smalti::rules

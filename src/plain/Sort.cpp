@@ -1,10 +1,12 @@
-// sort: along one dimension, by any comparison, several arrays together, equal elements in their order.
+// sort: along one dimension, by any comparison, several arrays together, equal elements in their order. top_k.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 
-#include "plain/PlainEvaluators.h"
+#include "eval/FloatFormats.h"
 #include "eval/Shape.h"
+#include "plain/PlainEvaluators.h"
 
 namespace smalti::plain {
 namespace {
@@ -142,7 +144,40 @@ class Sorter {
 
 PlainResults sort(PlainCall& call) { return Sorter(call).run(); }
 
-constexpr std::array kRows{EvaluatorRow{"sort", sort}};
+/// Does `a` come before `b` from the largest down: NaN, infinity, …, +0, -0, …
+bool isLarger(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && !std::isnan(b);
+  return a != b ? a > b : std::signbit(b) && !std::signbit(a);
+}
+
+PlainResults topK(PlainCall& call) {
+  const Array& in = call.operands[0];
+  auto values = Array::allocate(call.results[0]), indices = Array::allocate(call.results[1]);
+  if (!values || !indices) return fail(std::move(values ? indices.error() : values.error()));
+  const DType t = in.dtype();
+  const bool isWhole = is_integer(t);
+  const int64_t length = in.shape().back(), k = call.results[0].shape.back(), bytes = storage_bytes(t);
+  std::vector<int32_t> order(static_cast<size_t>(length));
+  for (int64_t row = 0; k > 0 && row < values->elements() / k; ++row) {
+    std::iota(order.begin(), order.end(), 0);
+    const auto before = [&](int32_t a, int32_t b) {
+      const int64_t i = row * length + a, j = row * length + b;
+      if (isWhole && bytes == 8) return indexAt(in, i) > indexAt(in, j);
+      return isLarger(eval::elementAsDouble(t, in.data() + i * bytes), eval::elementAsDouble(t, in.data() + j * bytes));
+    };
+    std::stable_sort(order.begin(), order.end(), before);
+    for (int64_t i = 0; i < k; ++i) {
+      indices->as<int32_t>()[row * k + i] = order[i];
+      std::copy_n(in.data() + (row * length + order[i]) * bytes, bytes, values->data() + (row * k + i) * bytes);
+    }
+  }
+  std::vector<Array> results;
+  results.push_back(std::move(*values));
+  results.push_back(std::move(*indices));
+  return results;
+}
+
+constexpr std::array kRows{EvaluatorRow{"sort", sort}, EvaluatorRow{"top_k", topK}};
 
 }  // namespace
 

@@ -61,6 +61,7 @@ class Parser {
   bool prettyDims(RawOp&, std::string_view attribute);
   bool prettySlice(RawOp&);
   bool prettyPad(RawOp&);
+  bool prettyTopK(RawOp&);
   bool prettyDot(RawOp&);
   bool prettyPairs(RawOp&, std::string_view lhs, std::string_view rhs);
   bool prettyReduce(RawOp&);

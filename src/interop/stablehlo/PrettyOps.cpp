@@ -27,7 +27,7 @@ bool Parser::keyed(std::string_view key) {
   return cursor_.expect(",") && cursor_.expectWord(key) && cursor_.expect("=");
 }
 
-/// `: (a, b) -> c`, `: a, b -> c` (chlo), or a list of types that `form` explains.
+/// `: (a, b) -> c`, `: a, b -> c` and `: a -> (b, c)` (chlo), or a list of types that `form` explains.
 bool Parser::types(RawOp& raw, Types form) {
   if (!attributeDictionary(raw.attributes) || !cursor_.expect(":")) return false;
   const size_t at = cursor_.offset();
@@ -41,7 +41,11 @@ bool Parser::types(RawOp& raw, Types form) {
   if (!arrayTypes(list, given, at)) return false;
   if (cursor_.take("->")) {
     raw.operandTypes = std::move(given);
-    return syntax().arrayType(raw.resultTypes.emplace_back());
+    if (!cursor_.take("(")) return syntax().arrayType(raw.resultTypes.emplace_back());
+    do {
+      if (!syntax().arrayType(raw.resultTypes.emplace_back())) return false;
+    } while (cursor_.take(","));
+    return cursor_.expect(")");
   }
   switch (form) {
     case Types::same:
@@ -106,6 +110,15 @@ bool Parser::prettyPad(RawOp& raw) {
     raw.set(attribute, integersAttr(values));
   }
   return types(raw, Types::same);
+}
+
+/// `(%a, k = 3) : …`
+bool Parser::prettyTopK(RawOp& raw) {
+  if (!cursor_.expect("(") || !operandList(raw) || !keyed("k")) return false;
+  const auto k = cursor_.integer();
+  if (!k) return false;
+  raw.set("k", integerAttr(*k));
+  return cursor_.expect(")") && types(raw, Types::same);
 }
 
 /// `[0] x [1]`
@@ -278,6 +291,7 @@ bool Parser::prettyOp(RawOp& raw) {
   if (name == "stablehlo.constant") return prettyConstant(raw);
   if (name == "stablehlo.slice") return prettySlice(raw);
   if (name == "stablehlo.pad") return prettyPad(raw);
+  if (name == "chlo.top_k") return prettyTopK(raw);
   if (name == "stablehlo.dot_general") return prettyDot(raw);
   if (name == "stablehlo.reduce") return prettyReduce(raw);
   if (name == "stablehlo.while") return prettyWhile(raw);

@@ -13,12 +13,7 @@
 namespace smalti::interop::stablehlo {
 namespace {
 
-constexpr std::array kChlo{std::string_view("erf"), std::string_view("square")};
-
-std::string dialectName(std::string_view op) {
-  const bool chlo = std::find(kChlo.begin(), kChlo.end(), op) != kChlo.end();
-  return fmt::format("{}.{}", chlo ? "chlo" : "stablehlo", op);
-}
+std::string dialectName(std::string_view op) { return fmt::format("{}.{}", findPlainOp(op)->dialect, op); }
 
 std::string list(std::span<const int64_t> values) { return fmt::format("[{}]", fmt::join(values, ", ")); }
 
