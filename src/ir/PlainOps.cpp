@@ -107,6 +107,7 @@ constexpr std::array kOps{
     PlainOp{"count_leading_zeros", 1, 0, {}, rules::sameInteger},
     PlainOp{"divide", 2, 0, {}, rules::sameType},
     PlainOp{"erf", 1, 0, {}, rules::sameFloat, 1, "chlo"},
+    PlainOp{"erf_inv", 1, 0, {}, rules::sameFloat, 1, "chlo"},
     PlainOp{"erfc", 1, 0, {}, rules::sameFloat, 1, "chlo"},
     PlainOp{"exponential", 1, 0, {}, rules::sameFloat},
     PlainOp{"exponential_minus_one", 1, 0, {}, rules::sameFloat},

@@ -156,6 +156,9 @@ CASES |= {
 for name in ["acos", "asin", "atan", "atanh", "sinh", "cosh", "asinh", "erfc", "erf", "square"]:
     CASES[f"chlo_{name}"] = CASES[f"{name}_decomposed"] = (getattr(lax, name), (jnp.tanh(X),), 2e-6)
 CASES |= {
+    "chlo_erf_inv": (lax.erf_inv, (jnp.linspace(-1, 1, 4001),), 2e-6),
+    "erf_inv_outside": (lax.erf_inv, (SPECIAL,), 0),
+    "normal": (lambda: jax.random.normal(jax.random.PRNGKey(3), (40,)), (), 1e-5),
     "chlo_acosh": (lax.acosh, (POSITIVE + 1,), 2e-6),
     "chlo_top_k": (lambda x, y: (lax.top_k(x, 3), lax.top_k(y, 9)), (floats(4, 16), SPECIAL), 0),
     "chlo_gelu": (lambda x: jax.nn.gelu(x, approximate=False), (X,), 1e-5),
