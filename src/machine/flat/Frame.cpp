@@ -12,17 +12,39 @@ namespace smalti::machine::flat {
 Pages::Pages(Pages&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
 
-Pages::~Pages() {
-  if (data_) munmap(data_, static_cast<size_t>(bytes_));
+namespace {
+
+constexpr int64_t kGranule = 1 << 16;
+
+/// One small arena that this thread gave back: most kernels need no more, and mapping one costs as much as a short run.
+struct Spare {
+  std::byte* data = nullptr;
+  ~Spare() {
+    if (data) munmap(data, kGranule);
+  }
+};
+thread_local Spare tSpare;
+
+void giveBack(std::byte* data, int64_t bytes) {
+  if (!data) return;
+  if (bytes == kGranule && !tSpare.data)
+    tSpare.data = data;
+  else
+    munmap(data, static_cast<size_t>(bytes));
 }
+
+}  // namespace
+
+Pages::~Pages() { giveBack(data_, bytes_); }
 
 std::byte* Pages::reserve(int64_t bytes) {
   if (bytes <= bytes_ && data_) return data_;
-  if (data_) munmap(data_, static_cast<size_t>(bytes_));
-  data_ = nullptr;
-  bytes_ = 0;
-  constexpr int64_t kGranule = 1 << 16;
+  giveBack(std::exchange(data_, nullptr), std::exchange(bytes_, 0));
   const int64_t size = (bytes / kGranule + 1) * kGranule;
+  if (size == kGranule && tSpare.data) {
+    bytes_ = size;
+    return data_ = std::exchange(tSpare.data, nullptr);
+  }
   void* memory = mmap(nullptr, static_cast<size_t>(size), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
