@@ -8,7 +8,8 @@ usage() {
 Usage: ./do VERB [ARGUMENTS]     (each verb first installs what is missing, and says so)
 
   demo            build, then run and check real kernels; start here
-  test [PART…]    lint, unit, ir and python tests, or some parts; also: docs, sanitize (a build of its own)
+  test [PART…]    all tests, or some parts: lint, unit, ir, python, sanitize (a build of its own, unit tests, fuzzing);
+                  also: docs
   build [PRESET]  build the tools into build/release/bin (or build/PRESET: debug, asan)
   bench [NAME]    benchmarks beside their peers; without a name: the list
   format          clang-format over the sources

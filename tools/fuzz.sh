@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
-# Mutated modules under the sanitizers for a bounded time. Usage: fuzz.sh SECONDS
+# Mutated modules, .npy files, case.json files and configurations under the sanitizers for a bounded time.
+# Usage: fuzz.sh SECONDS | fuzz.sh --count N [--only modules] …    (SMALTI_FUZZ_PRESET=release: without sanitizers)
 set -euo pipefail
 cd "$(dirname "$0")/.."
-seconds=${1:-60}
-folder=build/asan/fuzz
+. tools/sanitizers.sh
+preset=${SMALTI_FUZZ_PRESET:-asan}
+folder=build/$preset/fuzz
 mkdir -p "$folder"
-mapfile -t seeds < <(find "$PWD/test/data" -name '*.bc' -o -name 'module.stablehlo.mlir' -o -name 'kernel.mosaic*.mlir' | sort)
+[[ ${1:-60} == --* ]] || set -- --seconds "${1:-60}"
+mapfile -t seeds < <(find "$PWD/test/data" -name '*.bc' -o -name 'module.stablehlo.mlir' -o -name 'kernel.mosaic*.mlir' \
+                       -o -name case.json -o -name '*.npy' -size -64k | LC_ALL=C sort)
 cd "$folder"
-ASAN_OPTIONS=detect_leaks=0:detect_container_overflow=0:allocator_may_return_null=1 \
-  ../bin/smalti_fuzz --seconds "$seconds" --seed "${SMALTI_FUZZ_SEED:-1}" "${seeds[@]}"
+exec ../bin/smalti_fuzz --seed "${SMALTI_FUZZ_SEED:-1}" "$@" "${seeds[@]}"

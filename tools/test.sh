@@ -4,7 +4,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(lint unit ir python)  # sanitize is a build of its own: ./do test sanitize
+[ ${#parts[@]} -gt 0 ] || parts=(lint unit ir python sanitize)
 passed=0 failed=0 failures=()
 bin=$PWD/build/release/bin
 export SMALTI_BIN_DIR=$bin
@@ -25,9 +25,7 @@ unit() { ctest --test-dir build/release --output-on-failure -L unit; }
 ir() { .venv/bin/python /usr/lib/llvm-22/bin/lit -q --no-progress-bar test/ir; }
 python_tests() { .venv/bin/python -m pytest -q test/python; }
 docs() { .venv/bin/python -m pytest -q test/python/test_docs.py test/python/test_error_pages.py; }
-sanitized_unit() {
-  ASAN_OPTIONS=detect_leaks=0:detect_container_overflow=0 ctest --test-dir build/asan --output-on-failure -L unit
-}
+sanitized_unit() { (. tools/sanitizers.sh; ctest --test-dir build/asan --output-on-failure -L unit); }
 fuzz() { tools/fuzz.sh "${SMALTI_FUZZ_SECONDS:-60}"; }
 
 built=no

@@ -2,6 +2,7 @@
 // No wall-clock, no global state: a clock can join as one more observer and scheduler.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -31,8 +32,11 @@ struct MachineOptions {
   int cores = 1;               ///< cores per device that share parallel grid axes
   uint64_t seed = 0;
   int64_t stepQuantum = 10'000;  ///< instructions before a program is preempted
-  int64_t stepLimit = 0;         ///< instructions over all programs before "livelock"; 0: none
+  int64_t stepLimit = 0;  ///< instructions over all programs before "livelock" (exact but for index maps, which run to
+                          ///< their end); 0: none
   int64_t memoryLimitBytes = 0;  ///< of everything the machine allocates; 0: none
+  /// Looked at between turns; true ends the run with SM9006. For deadlines and the like, which the machine knows not.
+  const std::atomic<bool>* stop = nullptr;
   // Observers (all on in `smalti check`).
   bool checkBounds = true;  ///< accesses out of bounds are always refused; this finds blocks outside their array
   bool checkInitialisation = false;

@@ -1,189 +1,180 @@
-// Mutated modules through everything that reads and runs them. Stops at the first input that takes longer than its
-// limit; a crash leaves the input in FILE `fuzz-last-input` of the working directory.
+// Mutated files through everything that reads them, kernels through the machine. Stops at the first input that takes
+// longer than its limit (Targets.h); after that or a crash the input is in FILE `fuzz-last-input.…` of the working
+// directory, which can be given again with --replay.
 //
-//   smalti_fuzz --seconds 60 | --count 200000  [--seed N] SEED_FILE…      (*.bc bodies, *.mlir StableHLO or Mosaic
-//   text)
+//   smalti_fuzz --seconds 60 | --count 200000  [--only modules] [--seed N] [--first N] SEED_FILE…
+//   smalti_fuzz --replay FILE
 //
-// Limits that each input must keep: 20 s, 1,000,000 machine steps, 256 MiB of machine memory.
+// Seed files: *.stablehlo.mlir, *.bc and other *.mlir (kernel bodies), *.npy, case.json. Input number N depends on the
+// seed files, --seed and N alone; --first N goes on from there.
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <string>
 #include <vector>
 
-#include "Mutate.h"
-#include "interop/Interop.h"
-#include "machine/Machine.h"
+#include "Targets.h"
 
 namespace smalti::fuzz {
 namespace {
 
-constexpr unsigned kSecondsPerInput = 20;
-constexpr int64_t kStepLimit = 1'000'000;
-constexpr int64_t kMemoryLimitBytes = 256 << 20;
-constexpr int64_t kLargestOperandElements = 1 << 22;
-constexpr int64_t kLargestMesh = 8;
+/// Of this many inputs one is of each kind that is no module.
+constexpr uint64_t kModuleWeight = 8;
 
-struct Seed {
-  std::string name, content;
+struct Options {
+  double seconds = 0;
+  int64_t count = 0, first = 0;
+  uint64_t seed = 1;
+  bool onlyModules = false;
+  std::string replay;
+  std::vector<std::string> files;
 };
 
-struct Tally {
-  int64_t inputs = 0, refused = 0, ran = 0, failedRuns = 0;
-  std::map<std::string, int64_t> codes;
+struct Seeds {
+  std::vector<std::string> modules, byKind[kKinds];
+  std::vector<Kind> moduleKinds;
 };
 
-void count(Tally& tally, const Diagnostic& d) { ++tally.codes[d.code]; }
-
-/// All ones: what a case without inputs is run with.
-Result<Array> ones(const ArrayType& type) {
-  auto array = Array::allocate(type);
-  if (array) std::memset(array->data(), 1, array->bytes());
-  return array;
+std::string readAll(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
-bool runnable(const KernelPackage& kernel) {
-  for (const auto* types : {&kernel.operands, &kernel.results})
-    for (const ArrayType& t : *types) {
-      int64_t n = 1;
-      for (int64_t d : t.shape)
-        if (d < 0 || __builtin_mul_overflow(n, d, &n)) return false;
-      if (n > kLargestOperandElements) return false;
+Seeds readSeeds(const Options& options) {
+  Seeds seeds;
+  auto add = [&](Kind kind, std::string content) {
+    if (isModule(kind)) {
+      seeds.moduleKinds.push_back(kind);
+      seeds.modules.push_back(std::move(content));
+    } else if (!options.onlyModules) {
+      seeds.byKind[static_cast<int>(kind)].push_back(std::move(content));
     }
-  return true;
-}
-
-void runKernel(const KernelPackage& kernel, int64_t devices, uint64_t seed, Tally& tally) {
-  if (!runnable(kernel)) return;
-  std::vector<std::vector<Array>> operands(devices);
-  for (auto& list : operands)
-    for (const ArrayType& t : kernel.operands) {
-      auto array = ones(t);
-      if (!array) return;
-      list.push_back(*array);
-    }
-  machine::MachineOptions options;
-  options.seed = seed;
-  options.stepLimit = kStepLimit;
-  options.memoryLimitBytes = kMemoryLimitBytes;
-  options.checkInitialisation = options.checkRevisits = options.checkSemaphores = options.checkDma = true;
-  auto compiled = machine::compileKernel(kernel, machine::Numerics::f32);
-  if (!compiled) return count(tally, compiled.error());
-  auto result = machine::run(**compiled, operands, options);
-  if (result) {
-    ++tally.ran;
-  } else {
-    ++tally.failedRuns;
-    count(tally, result.error());
+  };
+  for (const std::string& file : options.files) {
+    const Kind kind = kindOf(file);
+    std::string content = readAll(file);
+    if (kind == Kind::program)
+      if (std::string json = configOf(content); !json.empty()) add(Kind::config, std::move(json));
+    add(kind, std::move(content));
   }
+  return seeds;
 }
 
-void tryStableHlo(const std::string& text, uint64_t seed, Tally& tally) {
-  auto program = interop::importStableHlo(text, "input.mlir");
-  if (!program) {
-    ++tally.refused;
-    return count(tally, program.error());
+struct Input {
+  Kind kind;
+  std::string content;
+};
+
+Input makeInput(const Seeds& seeds, Random& random) {
+  const uint64_t choice = random() % kModuleWeight;
+  for (const Kind kind : {Kind::config, Kind::array, Kind::caseFile}) {
+    const auto& list = seeds.byKind[static_cast<int>(kind)];
+    if (!list.empty() && (seeds.modules.empty() || choice == static_cast<uint64_t>(kind)))
+      return {kind, mutate(list[random() % list.size()], list[random() % list.size()], random)};
   }
-  int64_t devices = program->meshes.empty() ? 1 : program->meshes.front().numDevices();
-  if (devices < 1 || devices > kLargestMesh) devices = 1;
-  for (const KernelPackage& kernel : program->kernels) runKernel(kernel, devices, seed, tally);
+  const size_t at = random() % seeds.modules.size();
+  const std::string &seed = seeds.modules[at], &other = seeds.modules[random() % seeds.modules.size()];
+  const Kind kind = seeds.moduleKinds[at];
+  return {kind,
+          kind == Kind::program && random() % 2 ? withMutatedBody(seed, other, random) : mutate(seed, other, random)};
 }
 
-/// A bare body: it has no array shapes, so windows stand for whole arrays where the signature lets them.
-void tryKernel(const std::string& content, Tally& tally) {
-  auto kernel = interop::importKernel(content, "input");
-  if (!kernel) {
-    ++tally.refused;
-    return count(tally, kernel.error());
+const char* rememberedName(Kind kind) {
+  constexpr const char* kNames[kKinds] = {"fuzz-last-input.stablehlo.mlir", "fuzz-last-input.bc",
+                                          "fuzz-last-input.json", "fuzz-last-input.npy", "fuzz-last-input.case.json"};
+  return kNames[static_cast<int>(kind)];
+}
+
+void remember(const Input& input) {
+  std::ofstream(rememberedName(input.kind), std::ios::binary)
+      .write(input.content.data(), static_cast<std::streamsize>(input.content.size()));
+}
+
+void setTimer(unsigned cpuSeconds) {
+  const itimerval time{.it_interval = {}, .it_value = {.tv_sec = static_cast<time_t>(cpuSeconds), .tv_usec = 0}};
+  setitimer(ITIMER_PROF, &time, nullptr);
+}
+
+/// The next input may take its time from now on.
+void startTimers() {
+  timeToStop = false;
+  setTimer(kSecondsToRun);
+  alarm(10 * kSecondsPerInput);
+}
+
+void stopTimers() {
+  setTimer(0);
+  alarm(0);
+}
+
+void onAlarm(int signal) {
+  if (signal == SIGPROF && !timeToStop) {
+    timeToStop = true;
+    return setTimer(kSecondsPerInput - kSecondsToRun);
   }
-  if (auto status = finish(*kernel); !status) count(tally, status.error());
-}
-
-/// Re-encodes a mutated body into its module, so that the call around it stays well-formed.
-std::string withMutatedBody(const std::string& text, const std::string& other, Random& random) {
-  const std::string marker = "body\\22: \\22";
-  const size_t at = text.find(marker);
-  if (at == std::string::npos) return mutate(text, other, random);
-  const size_t begin = at + marker.size(), end = text.find("\\22", begin);
-  if (end == std::string::npos) return mutate(text, other, random);
-  std::string escaped = "{\"custom_call_config\": {\"body\": \"" + text.substr(begin, end - begin) + "\"}}";
-  auto parsed = interop::parseBackendConfig(escaped);
-  if (!parsed) return mutate(text, other, random);
-  const std::string json = interop::printBackendConfig({}, mutate(parsed->body, other, random));
-  const std::string key = "\"body\": \"";
-  const size_t from = json.find(key) + key.size(), to = json.find('"', from);
-  return text.substr(0, begin) + json.substr(from, to - from) + text.substr(end);
-}
-
-void remember(const std::string& input) {
-  std::ofstream("fuzz-last-input", std::ios::binary).write(input.data(), static_cast<std::streamsize>(input.size()));
-}
-
-void onAlarm(int) {
-  constexpr char kText[] = "fuzz: an input took longer than its limit; see fuzz-last-input\n";
+  constexpr char kText[] = "fuzz: an input took longer than its limit; see the newest fuzz-last-input\n";
   [[maybe_unused]] auto n = write(2, kText, sizeof kText - 1);
   std::_Exit(1);
 }
 
-struct Options {
-  double seconds = 0;
-  int64_t count = 0;
-  uint64_t seed = 1;
-  std::vector<std::string> files;
-};
-
-bool endsWith(const std::string& s, std::string_view suffix) {
-  return s.size() >= suffix.size() && s.compare(s.size() - suffix.size(), suffix.size(), suffix) == 0;
+void report(const Tally& tally, double seconds, double slowest) {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  std::printf("fuzz: %.0f s, slowest input %.1f s, peak %ld MiB; %lld kernels ran, %lld stopped with a diagnostic\n",
+              seconds, slowest, usage.ru_maxrss / 1024, static_cast<long long>(tally.ran),
+              static_cast<long long>(tally.failedRuns));
+  for (const auto& [kind, n] : tally.inputs) {
+    const auto refused = tally.refused.find(kind);
+    std::printf("  %s: %lld inputs, %lld refused\n", std::string(name(kind)).c_str(), static_cast<long long>(n),
+                static_cast<long long>(refused == tally.refused.end() ? 0 : refused->second));
+  }
+  for (const auto& [code, n] : tally.codes) std::printf("  %s %lld\n", code.c_str(), static_cast<long long>(n));
 }
 
 int runAll(const Options& options) {
-  std::vector<Seed> seeds;
-  for (const std::string& f : options.files) {
-    std::ifstream in(f, std::ios::binary);
-    seeds.push_back({f, std::string(std::istreambuf_iterator<char>(in), {})});
+  Tally tally;
+  std::signal(SIGALRM, onAlarm);
+  std::signal(SIGPROF, onAlarm);
+  if (!options.replay.empty()) {
+    startTimers();
+    tryInput(kindOf(options.replay), readAll(options.replay), options.seed, tally);
+    report(tally, 0, 0);
+    return 0;
   }
-  if (seeds.empty()) {
+  const Seeds seeds = readSeeds(options);
+  const bool any = !seeds.modules.empty() ||
+                   std::any_of(std::begin(seeds.byKind), std::end(seeds.byKind), [](auto& s) { return !s.empty(); });
+  if (!any) {
     std::fprintf(stderr, "fuzz: no seed files\n");
     return 2;
   }
-  std::signal(SIGALRM, onAlarm);
-  Random random(options.seed);
-  Tally tally;
-  const auto start = std::chrono::steady_clock::now();
-  auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
-  while (options.count ? tally.inputs < options.count : elapsed() < options.seconds) {
-    const Seed& seed = seeds[random() % seeds.size()];
-    const Seed& other = seeds[random() % seeds.size()];
-    const bool stablehlo = endsWith(seed.name, "stablehlo.mlir");
-    const std::string input = stablehlo && random() % 2 ? withMutatedBody(seed.content, other.content, random)
-                                                        : mutate(seed.content, other.content, random);
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  double slowest = 0;
+  for (int64_t i = options.first; options.count ? i < options.count : elapsed() < options.seconds; ++i) {
+    Random random(options.seed * 0x9e3779b97f4a7c15 + static_cast<uint64_t>(i));
+    const Input input = makeInput(seeds, random);
     remember(input);
-    alarm(kSecondsPerInput);
-    if (stablehlo) {
-      tryStableHlo(input, random(), tally);
-    } else {
-      tryKernel(input, tally);
-    }
-    alarm(0);
-    if (++tally.inputs % 1000 == 0)
-      std::fprintf(stderr, "fuzz: %lld inputs, %.0f s\n", static_cast<long long>(tally.inputs), elapsed());
+    const double before = elapsed();
+    startTimers();
+    tryInput(input.kind, input.content, random(), tally);
+    stopTimers();
+    slowest = std::max(slowest, elapsed() - before);
+    if ((i + 1) % 1000 == 0)
+      std::fprintf(stderr, "fuzz: %lld inputs, %.0f s, slowest %.1f s\n", static_cast<long long>(i + 1), elapsed(),
+                   slowest);
   }
-  std::remove("fuzz-last-input");
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  std::printf(
-      "fuzz: %lld inputs in %.0f s: %lld refused, %lld kernels ran, %lld stopped with a diagnostic; peak %ld MiB\n",
-      static_cast<long long>(tally.inputs), elapsed(), static_cast<long long>(tally.refused),
-      static_cast<long long>(tally.ran), static_cast<long long>(tally.failedRuns), usage.ru_maxrss / 1024);
-  for (const auto& [code, n] : tally.codes) std::printf("  %s %lld\n", code.c_str(), static_cast<long long>(n));
+  for (int kind = 0; kind < kKinds; ++kind) std::remove(rememberedName(static_cast<Kind>(kind)));
+  report(tally, elapsed(), slowest);
   return 0;
 }
 
@@ -199,8 +190,14 @@ int main(int argc, char** argv) {
       options.seconds = std::atof(argv[++i]);
     else if (arg == "--count" && hasValue)
       options.count = std::atoll(argv[++i]);
+    else if (arg == "--first" && hasValue)
+      options.first = std::atoll(argv[++i]);
     else if (arg == "--seed" && hasValue)
       options.seed = std::strtoull(argv[++i], nullptr, 10);
+    else if (arg == "--replay" && hasValue)
+      options.replay = argv[++i];
+    else if (arg == "--only" && hasValue)
+      options.onlyModules = std::string(argv[++i]) == "modules";
     else
       options.files.push_back(arg);
   }

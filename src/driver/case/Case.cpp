@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/File.h"
+#include "interop/config/JsonNesting.h"
 #include "interop/npy/Npy.h"
 
 namespace smalti::driver {
@@ -78,7 +79,13 @@ Result<Case> readCase(const std::string& folder) {
   const std::string path = folder + "/case.json";
   const auto content = readFile(path, kMaxCaseFileBytes);
   if (!content) return fail(content.error());
-  const json object = json::parse(*content, nullptr, /*allow_exceptions=*/false);
+  return parseCase(*content, folder);
+}
+
+Result<Case> parseCase(std::string_view content, const std::string& folder) {
+  const std::string path = folder + "/case.json";
+  if (interop::jsonNestedTooDeep(content)) return fail(malformed(path, "it is nested too deeply"));
+  const json object = json::parse(content, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) return fail(malformed(path, "no JSON object"));
 
   Case c;

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "driver/case/Values.h"
@@ -35,6 +36,8 @@ bool isCaseFolder(const std::string& folder);
 
 /// Reads case.json; absent and null fields are taken as their defaults. SM1007.
 Result<Case> readCase(const std::string& folder);
+/// The same from the text of the folder's case.json.
+Result<Case> parseCase(std::string_view content, const std::string& folder);
 
 /// The inputs in the order and with the types of main's arguments; those not recorded are filled (`how`, see
 /// filledArray). SM1001 to SM1005, SM1008.

@@ -7,7 +7,7 @@
 
 #include "interop/Base64.h"
 #include "interop/Interop.h"
-#include "interop/Limits.h"
+#include "interop/config/JsonNesting.h"
 
 namespace smalti::interop {
 namespace {
@@ -19,28 +19,6 @@ Diagnostic malformed(std::string what, std::string help = "export the kernel aga
           .message = fmt::format("the kernel's configuration (backend_config) is malformed: {}", what),
           .place = {},
           .help = std::move(help)};
-}
-
-/// JSON's own parser recurses: nesting is bounded before it runs.
-bool nestedTooDeep(std::string_view json) {
-  int depth = 0;
-  bool inString = false;
-  for (size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    if (inString) {
-      if (c == '\\')
-        ++i;
-      else if (c == '"')
-        inString = false;
-    } else if (c == '"') {
-      inString = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > limits::kMaxNesting) return true;
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
-  return false;
 }
 
 /// Reads one key of an object at a time; the first wrong type sticks.
@@ -202,7 +180,7 @@ constexpr std::string_view kInner = "custom_call_config.";
 }  // namespace
 
 Result<ParsedConfig> parseBackendConfig(std::string_view json) {
-  if (nestedTooDeep(json)) return fail(malformed("it is nested too deeply"));
+  if (jsonNestedTooDeep(json)) return fail(malformed("it is nested too deeply"));
   const Json root = Json::parse(json, nullptr, false);
   if (root.is_discarded() || !root.is_object()) return fail(malformed("it is not a JSON object"));
   const auto inner = root.find("custom_call_config");

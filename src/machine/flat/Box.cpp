@@ -13,6 +13,12 @@ namespace {
                                  reach == Reach::load ? "an index of a load" : "an index of a store");
 }
 
+/// The last index of one dimension of a box, as far as 64 bits reach: starts are the kernel's and may be anything.
+int64_t lastIndex(int64_t first, int64_t size, int64_t stride) {
+  int64_t last = 0;
+  return __builtin_add_overflow(first, (size - 1) * stride, &last) ? INT64_MAX : last;
+}
+
 }  // namespace
 
 bool isInside(const BoxShape& shape, const Box& box) {
@@ -44,7 +50,8 @@ bool resolveBox(Frame& frame, const BoxShape& shape, Reach reach, Box& box, bool
                        .have = fmt::format("{}", rank)});
   if (!mayReachOutside && !isInside(shape, box)) [[unlikely]]
     return frame.fail(outOfBounds(shape, box, reach));
-  if (!ref.strided()) return true;
+  // A box over the edge (of a masked store) has no offset: its elements are found one by one.
+  if (!ref.strided() || (mayReachOutside && !isInside(shape, box))) return true;
   int64_t expected = 1;
   box.contiguous = true;
   box.offset = ref.offset;
@@ -70,7 +77,7 @@ Diagnostic outOfBounds(const BoxShape& shape, const Box& box, Reach reach) {
   const Shape& bounds = box.ref->viewShape();
   std::string range, need, have;
   for (size_t d = 0; d < shape.sizes.size(); ++d) {
-    const int64_t first = box.starts[d], last = first + (shape.sizes[d] - 1) * shape.stride(d);
+    const int64_t first = box.starts[d], last = lastIndex(first, shape.sizes[d], shape.stride(d));
     range += fmt::format("{}{}", d ? ", " : "",
                          first == last ? fmt::format("{}", first) : fmt::format("{}..{}", first, last));
     if (shape.stride(d) > 1 && shape.sizes[d] > 1) range += fmt::format(" by {}", shape.stride(d));

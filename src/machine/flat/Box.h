@@ -24,7 +24,7 @@ struct BoxShape {
 struct Box {
   const Ref* ref = nullptr;
   std::array<int64_t, kMaxRank> starts{};
-  // Only for strided refs: where in the buffer it begins, and steps between elements there.
+  // Only for strided refs and boxes inside: where in the buffer it begins, and steps between elements there.
   int64_t offset = 0;
   std::array<int64_t, kMaxRank> steps{};
   bool contiguous = false;

@@ -56,6 +56,14 @@ Result<int> numCores(const CompiledKernel& kernel, const std::vector<int64_t>& b
   return static_cast<int>(std::clamp<int64_t>(options.cores, 1, kMostCores));
 }
 
+/// Of one program: what the kernel and its index maps hold at once.
+int64_t bytesOfValues(const CompiledKernel& kernel) {
+  int64_t bytes = kernel.valueBytes;
+  for (const OperandPlan& operand : kernel.operands)
+    if (operand.map.program) bytes += valueBytes(*operand.map.program);
+  return bytes;
+}
+
 GridWalk walkOf(const CompiledKernel& kernel, const std::vector<int64_t>& bounds, int core, int cores) {
   if (kernel.coreAxis >= 0) return GridWalk::fixed(bounds, kernel.coreAxis, core);
   if (cores == 1) return GridWalk(bounds);
@@ -85,10 +93,13 @@ Result<KernelResult> run(const CompiledKernel& kernel, std::span<const std::vect
   Runtime runtime(kernel, options, devices, cores, checks.observer(), checks.findings());
   if (auto ok = setUpDevices(runtime, operands); !ok) return fail(std::move(ok.error()));
   std::vector<std::unique_ptr<Program>> programs;
+  const int64_t values = bytesOfValues(kernel);
   for (int d = 0; d < devices; ++d)
-    for (int c = 0; c < cores; ++c)
+    for (int c = 0; c < cores; ++c) {
+      if (auto ok = runtime.memory.take(values, "the kernel's values"); !ok) return fail(std::move(ok.error()));
       programs.push_back(std::make_unique<Program>(runtime, d, c, bounds[d], walkOf(kernel, bounds[d], c, cores),
                                                    static_cast<int>(programs.size())));
+    }
   if (auto ok = runPrograms(runtime, programs); !ok) return fail(std::move(ok.error()));
   runtime.dma.drain();
   checks.runEnd(runtime);

@@ -65,7 +65,7 @@ Result<RunState> Program::advance(int64_t maxInstructions) {
 }
 
 Result<RunState> Program::runSteps(int64_t left) {
-  while (left > 0) {
+  while (true) {
     if (!inStep_) {
       if (walk_.done()) {
         actor_.gridStep = {};
@@ -73,8 +73,14 @@ Result<RunState> Program::runSteps(int64_t left) {
         if (observer()) observer()->kernelEnd(actor_);
         return RunState::finished;
       }
+      if (left <= 0) return RunState::preempted;
+      const int64_t before = pipeline_.instructions();
       if (auto ok = beginStep(); !ok) return fail(std::move(ok.error()));
+      const int64_t used = pipeline_.instructions() - before;
+      left -= used;
+      work_ += used;
     }
+    if (left <= 0) return RunState::preempted;
     const int64_t before = execution_.instructions();
     auto state = execution_.run(*this, left);
     if (!state) return state;
@@ -84,7 +90,6 @@ Result<RunState> Program::runSteps(int64_t left) {
     if (*state != RunState::finished) return state;
     endStep();
   }
-  return RunState::preempted;
 }
 
 Status Program::beginStep() {

@@ -17,10 +17,10 @@ class Program final : public Core {
  public:
   Program(Runtime&, int device, int core, std::vector<int64_t> bounds, GridWalk walk, int number);
 
-  /// Goes on for about `maxInstructions`.
+  /// Goes on for `maxInstructions`; index maps, which run to their end, may take more. 0: only sees whether it is done.
   Result<RunState> advance(int64_t maxInstructions);
   RunState state() const { return state_; }
-  /// Instructions and grid steps done so far.
+  /// Instructions of the kernel and its index maps done so far; a step or a try of a wait counts at least as one.
   int64_t work() const { return work_; }
   /// Waits that came through: a program blocked again at the same count has made no progress.
   int64_t waitsDone() const { return waitsDone_; }

@@ -114,19 +114,39 @@ Diagnostic deadlock(const Runtime& runtime, const std::vector<std::unique_ptr<Pr
   return d;
 }
 
-Diagnostic livelock(const Runtime& runtime, const std::vector<std::unique_ptr<Program>>& programs) {
-  Diagnostic d{.code = "SM4104", .message = "the kernel did not end within the step limit", .place = {}};
+namespace {
+
+/// A run that was cut short: what limit, and where every program was.
+Diagnostic unfinished(Diagnostic d, const Runtime& runtime, const std::vector<std::unique_ptr<Program>>& programs) {
   d.where = {fmt::format("kernel '{}'", runtime.kernel.name)};
   int64_t work = 0;
   for (const auto& p : programs) {
     work += p->work();
     if (p->state() != RunState::finished && !d.place.known()) d.place = p->place();
-    d.related.push_back(placeReport(runtime, *p, "SM4104"));
+    d.related.push_back(placeReport(runtime, *p, d.code));
   }
-  d.need = fmt::format("at most {} instructions and grid steps", runtime.options.stepLimit);
-  d.have = fmt::format("{} so far", work);
-  d.help = "look for a loop whose condition never becomes false, or raise the step limit";
+  d.have = fmt::format("no end after {}", work);
   return d;
+}
+
+}  // namespace
+
+Diagnostic livelock(const Runtime& runtime, const std::vector<std::unique_ptr<Program>>& programs) {
+  return unfinished({.code = "SM4104",
+                     .message = "the kernel did not end within the step limit",
+                     .place = {},
+                     .need = fmt::format("at most {} instructions and grid steps", runtime.options.stepLimit),
+                     .help = "look for a loop whose condition never becomes false, or raise the step limit"},
+                    runtime, programs);
+}
+
+Diagnostic stopped(const Runtime& runtime, const std::vector<std::unique_ptr<Program>>& programs) {
+  return unfinished({.code = "SM9006",
+                     .message = "the run was stopped before its end",
+                     .place = {},
+                     .need = "a kernel that ends in the time that the caller gives it, in instructions and grid steps",
+                     .help = "give it more time, or smaller inputs"},
+                    runtime, programs);
 }
 
 }  // namespace smalti::machine

@@ -68,6 +68,8 @@ TEST_F(CaseFolder, HostileJsonIsRefused) {
     EXPECT_EQ(c.error().code, "SM1007");
   }
   EXPECT_FALSE(read(std::string(1'000'000, '[')));
+  const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
+  EXPECT_EQ(read("{\"args\": [{\"dtype\": " + deep + "}]}").error().code, "SM1007");
 }
 
 TEST_F(CaseFolder, CasesAreFoundAtAnyDepthInOrder) {

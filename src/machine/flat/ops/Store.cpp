@@ -9,19 +9,17 @@
 namespace smalti::machine::flat {
 namespace {
 
-/// Calls fn(element of the vector, offset in the buffer) for each element of the box, row-major.
+using Index = std::array<int64_t, kMaxRank>;
+
+/// Calls fn(number of the element in the vector, its index there) for each element of the box, row-major.
 template <class Fn>
-void forEachElement(const BoxShape& shape, const Box& box, Fn&& fn) {
-  const size_t rank = shape.sizes.size();
+void forEachElement(const BoxShape& shape, Fn&& fn) {
   const int64_t n = num_elements(shape.sizes);
-  std::array<int64_t, kMaxRank> index{};
-  int64_t offset = box.offset;
+  Index index{};
   for (int64_t k = 0; k < n; ++k) {
-    fn(k, offset, index);
-    for (size_t d = rank; d-- > 0;) {
-      offset += box.steps[d];
+    fn(k, index);
+    for (size_t d = shape.sizes.size(); d-- > 0;) {
       if (++index[d] < shape.sizes[d]) break;
-      offset -= box.steps[d] * shape.sizes[d];
       index[d] = 0;
     }
   }
@@ -38,15 +36,20 @@ struct Store : Payload {
   bool run(Frame& frame) const {
     Box at;
     if (!resolveBox(frame, box, Reach::store, at, masked)) return false;
-    if (masked && !isInside(box, at) && !selectionInside(frame, at)) return false;
+    const bool overhangs = masked && !isInside(box, at);
+    if (overhangs && !selectionInside(frame, at)) return false;
     tellAccess(frame, box, at, Access::Kind::store, masked);
+    if (overhangs && (add || !at.ref->strided())) {
+      storeThroughView(frame, at);
+      return true;
+    }
     const std::byte* data = frame.slots[value.slot].data;
     const uint8_t* mask = frame.slots[value.slot].mask;
     bool splat = value.splat;
     const bool kept = keptUnsigned(at.ref->dtype());
     const bool overlaps = !splat && reaches(*at.ref->buffer, data);
     if (add || kept || (masked && !at.ref->strided()) || (overlaps && !at.contiguous)) {
-      if (!prepare(frame, at, data, mask)) return false;
+      prepare(frame, at, data, mask);
       splat = false;
     }
     if (masked && at.ref->strided())
@@ -67,7 +70,7 @@ struct Store : Payload {
   }
 
   /// The value as a dense copy: with the old contents added, selected, without sign bits, as the op asks.
-  bool prepare(Frame& frame, const Box& at, const std::byte*& data, const uint8_t*& mask) const {
+  void prepare(Frame& frame, const Box& at, const std::byte*& data, const uint8_t*& mask) const {
     const int64_t n = num_elements(box.sizes);
     std::byte* copy = frame.temporary(0, n * bytes());
     auto* copyMask = reinterpret_cast<uint8_t*>(frame.temporary(1, n));
@@ -78,7 +81,6 @@ struct Store : Payload {
       std::memcpy(copy, data, static_cast<size_t>(n * bytes()));
     const bool readsOld = add || (masked && !at.ref->strided());
     if (readsOld) {
-      if (!isInside(box, at)) return frame.fail(outOfBounds(box, at, Reach::store));
       std::vector<std::byte> old(static_cast<size_t>(n * bytes()));
       std::vector<uint8_t> oldMask(static_cast<size_t>(n));
       readBox(frame, box, at, old.data(), oldMask.data());
@@ -100,7 +102,6 @@ struct Store : Payload {
     if (keptUnsigned(at.ref->dtype())) zeroExtend(at.ref->dtype(), copy, n);
     data = copy;
     mask = std::memchr(copyMask, 0, static_cast<size_t>(n)) ? copyMask : nullptr;
-    return true;
   }
 
   bool selected(const Frame& frame, int64_t k) const {
@@ -111,19 +112,58 @@ struct Store : Payload {
     return !mask || mask[selection.splat ? 0 : k];
   }
 
+  /// Where an element of the box lies in the ref; false: outside.
+  bool locate(const Box& at, const Index& index, Index& position) const {
+    const Shape& bounds = at.ref->viewShape();
+    for (size_t d = 0; d < bounds.size(); ++d) {
+      if (__builtin_add_overflow(at.starts[d], index[d] * box.stride(d), &position[d])) return false;
+      if (position[d] < 0 || position[d] >= bounds[d]) return false;
+    }
+    return true;
+  }
+
   /// S-D9: a masked store may reach outside where nothing is selected.
   bool selectionInside(Frame& frame, const Box& at) const {
-    const Shape& bounds = at.ref->viewShape();
     bool inside = true;
-    forEachElement(box, at, [&](int64_t k, int64_t, const std::array<int64_t, kMaxRank>& index) {
-      if (!selected(frame, k)) return;
-      for (size_t d = 0; d < bounds.size(); ++d) {
-        const int64_t position = at.starts[d] + index[d] * box.stride(d);
-        inside &= position >= 0 && position < bounds[d];
-      }
+    Index position{};
+    forEachElement(box, [&](int64_t k, const Index& index) {
+      if (inside && selected(frame, k)) inside = locate(at, index, position);
     });
-    if (inside && !at.ref->strided()) inside = false;  // rare enough to be refused
     return inside || frame.fail(outOfBounds(box, at, Reach::store));
+  }
+
+  /// A masked store over the ref's edge that needs what was there, or whose ref is no strided view: through a copy of
+  /// the whole view.
+  void storeThroughView(Frame& frame, const Box& at) const {
+    const Ref& ref = *at.ref;
+    const auto size = static_cast<size_t>(bytes());
+    const bool kept = keptUnsigned(ref.dtype());
+    const Slot& from = frame.slots[value.slot];
+    const Shape strides = rowMajorStrides(ref.viewShape());
+    std::vector<std::byte> view(static_cast<size_t>(ref.elements()) * size);
+    std::vector<uint8_t> defined(static_cast<size_t>(ref.elements()), 1);
+    ref.read(view.data(), defined.data());
+    Index position{};
+    forEachElement(box, [&](int64_t k, const Index& index) {
+      if (!locate(at, index, position)) return;
+      size_t i = 0;
+      for (size_t d = 0; d < strides.size(); ++d) i += static_cast<size_t>(position[d] * strides[d]);
+      if (selected(frame, k)) {
+        std::byte* target = view.data() + i * size;
+        const size_t element = value.splat ? 0 : static_cast<size_t>(k);
+        const std::byte* source = from.data + element * size;
+        if (add && kept) signExtend(ref.dtype(), target, 1);
+        if (add)
+          adder(target, source, target, 1, eval::Splat::none);
+        else
+          std::memcpy(target, source, size);
+        if (kept) zeroExtend(ref.dtype(), target, 1);
+        defined[i] = (!add || defined[i]) && (!from.mask || from.mask[element]);
+      }
+      defined[i] &= selectionDefined(frame, k);
+    });
+    const bool allDefined = defined.empty() || !std::memchr(defined.data(), 0, defined.size());
+    ref.write(view.data(), allDefined ? nullptr : defined.data());
   }
 
   void storeStrided(Frame& frame, const Box& at, const std::byte* data, const uint8_t* mask, bool splat) const {
@@ -163,15 +203,19 @@ struct Store : Payload {
     const auto size = static_cast<size_t>(bytes());
     const bool shadowed = !buffer.allDefined || mask || frame.slots[selection.slot].mask;
     if (shadowed) buffer.materialiseShadow();
-    forEachElement(box, at, [&](int64_t k, int64_t offset, const auto&) {
-      if (selected(frame, k)) {
+    Index position{};
+    forEachElement(box, [&](int64_t k, const Index& index) {
+      const bool chosen = selected(frame, k);
+      if ((!chosen && !shadowed) || !locate(at, index, position)) return;
+      int64_t offset = at.ref->offset;
+      for (size_t d = 0; d < box.sizes.size(); ++d) offset += position[d] * at.ref->strides[d];
+      if (chosen)
         std::memcpy(buffer.data() + offset * static_cast<int64_t>(size),
                     data + (splat ? 0 : k * static_cast<int64_t>(size)), size);
-        if (shadowed)
-          buffer.defined[static_cast<size_t>(offset)] = (!mask || mask[splat ? 0 : k]) && selectionDefined(frame, k);
-      } else if (shadowed && !selectionDefined(frame, k) && offset >= 0 && offset < buffer.type.elements()) {
-        buffer.defined[static_cast<size_t>(offset)] = 0;
-      }
+      if (!shadowed) return;
+      uint8_t& defined = buffer.defined[static_cast<size_t>(offset)];
+      if (chosen) defined = !mask || mask[splat ? 0 : k];
+      defined &= selectionDefined(frame, k);
     });
   }
 

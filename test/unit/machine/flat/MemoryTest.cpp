@@ -160,6 +160,72 @@ TEST_F(FlatMemory, SD9_MaskedStoresLeaveTheRestAndMayReachOutside) {
   EXPECT_TRUE(core.recorder.accesses.back().masked || true);
 }
 
+/// Stores nines at %at where buffer 1 is not 0. `target`: ref and indices, of `types`; `shape` is the vector's.
+std::string maskedNines(int at, bool add, const std::string& prelude, const std::string& target,
+                        const std::string& types, const std::string& shape) {
+  return prelude + "%at = arith.constant " + std::to_string(at) + R"( : index
+    %c0 = arith.constant 0 : index
+    %m32 = vector.load %1[%c0] : memref<4xi32, #tpu.memory_space<vmem>>, vector<4xi32>
+    %zero = arith.constant dense<0> : vector<4xi32>
+    %flat = arith.cmpi ne, %m32, %zero : vector<4xi32>
+    %m = vector.shape_cast %flat : vector<4xi1> to vector<)" +
+         shape + "xi1>\n%v = arith.constant dense<9.0> : vector<" + shape + "xf32>\n\"tpu.vector_store\"(%v, " +
+         target + ", %m) <{add = " + (add ? "true" : "false") + ", operandSegmentSizes = array<i32: 1, 1, " +
+         (shape == "4" ? "1" : "2") + ", 1>, strides = array<i32>}> : (vector<" + shape + "xf32>, " + types +
+         ", vector<" + shape + "xi1>) -> ()\n";
+}
+
+TEST_F(FlatMemory, SD9_MaskedStoresMayReachOutsideOfReshapedRefs) {
+  buffer(DType::f32, {2, 3}, {0, 1, 2, 3, 4, 5});
+  buffer(DType::i32, {4}, {0, 1, 1, 0});
+  const std::string view = R"(
+    %s0 = arith.constant 0 : i32
+    %s1 = arith.constant 1 : i32
+    %a = "tpu.memref_slice"(%0, %s0, %s1) <{operandSegmentSizes = array<i32: 1, 2, 0>}> : (memref<2x3xf32, #tpu.memory_space<vmem>>, i32, i32) -> memref<2x2xf32, #tpu.memory_space<vmem>>
+    %b = "tpu.memref_reshape"(%a) : (memref<2x2xf32, #tpu.memory_space<vmem>>) -> memref<1x4xf32, #tpu.memory_space<vmem>>
+  )";
+  const std::string types = "memref<1x4xf32, #tpu.memory_space<vmem>>, index, index";
+  const auto store = [&](int at, bool add) { return maskedNines(at, add, view, "%b, %c0, %at", types, "1x4"); };
+  run(store(1, false));  // elements 2 and 3 of the view are chosen; the last of the vector lies outside
+  EXPECT_EQ(out(0), (std::vector<double>{0, 1, 2, 3, 9, 9}));
+  run(store(-1, true));  // elements 0 and 1
+  EXPECT_EQ(out(0), (std::vector<double>{0, 10, 11, 3, 9, 9}));
+  EXPECT_EQ(failure(store(2, false)), "SM4010");
+  EXPECT_EQ(failure(store(-2, true)), "SM4010");
+}
+
+TEST_F(FlatMemory, SD9_MaskedStoresMayAddOverTheEdge) {
+  buffer(DType::f32, {4}, {1, 2, 3, 4});
+  buffer(DType::i32, {4}, {0, 1, 1, 0});
+  run(maskedNines(1, true, "", "%0, %at", "memref<4xf32, #tpu.memory_space<vmem>>, index", "4"));
+  EXPECT_EQ(out(0), (std::vector<double>{1, 2, 12, 13}));
+}
+
+TEST_F(FlatMemory, SD9_IndicesOfMaskedStoresMayBeAnything) {
+  buffer(DType::f32, {2, 2}, {1, 2, 3, 4});
+  buffer(DType::i32, {4}, {0, 0, 0, 0});
+  for (const char* at : {"9223372036854775807", "-9223372036854775808"}) {
+    std::string body =
+        maskedNines(7, false, "", "%0, %at, %at", "memref<2x2xf32, #tpu.memory_space<vmem>>, index, index", "2x2");
+    body.replace(body.find("constant 7") + 9, 1, at);
+    run(body);
+    EXPECT_EQ(out(0), (std::vector<double>{1, 2, 3, 4}));
+    std::string chosen = body;
+    chosen.replace(chosen.find("cmpi ne"), 7, "cmpi eq");
+    EXPECT_EQ(failure(chosen), "SM4010");
+  }
+}
+
+TEST_F(FlatMemory, SD9_AnUndefinedMaskSpoilsOnlyWhatItMayHaveStoredTo) {
+  buffer(DType::f32, {2, 2}, {1, 2, 3, 4});
+  buffer(DType::i32, {4});  // undefined
+  std::string body =
+      maskedNines(1, false, "", "%0, %c0, %at", "memref<2x2xf32, #tpu.memory_space<vmem>>, index, index", "2x2");
+  body.replace(body.find("cmpi ne"), 7, "cmpi sgt");
+  run(body);
+  EXPECT_EQ(defined(0), (std::vector<int>{1, 0, 1, 0}));
+}
+
 TEST_F(FlatMemory, SD10_BooleansAreWordsInMemory) {
   buffer(DType::i32, {3}, {0, 1, 1});
   buffer(DType::i32, {3});

@@ -188,6 +188,20 @@ TEST(Run, TheMemoryLimitIsRefused) {
   EXPECT_EQ(r.error().have, "a limit of 20000 bytes");
 }
 
+TEST(Run, ValuesCountAgainstTheMemoryLimit) {
+  const Array x = counting({32, 128});
+  const int64_t values = runOn(addKernel(), {{x, x}})->statistics.valueBytes;
+  ASSERT_GT(values, 0);
+  MachineOptions options;
+  const int64_t arrays = (32 + 3 * 8) * 128 * 4;   // the output and three windows
+  options.memoryLimitBytes = arrays + values + 8;  // and the barrier semaphore
+  EXPECT_TRUE(runOn(addKernel(), {{x, x}}, options));
+  options.memoryLimitBytes = arrays + values - 1;
+  const auto r = runOn(addKernel(), {{x, x}}, options);
+  ASSERT_FALSE(r);
+  EXPECT_EQ(r.error().message, "the machine's memory limit is reached by the kernel's values");
+}
+
 TEST(Run, StatisticsCountStepsAndCopies) {
   const Array x = counting({32, 128});
   const auto r = runOn(addKernel(), {{x, x}});

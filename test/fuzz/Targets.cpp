@@ -1,0 +1,168 @@
+#include "Targets.h"
+
+#include <cstring>
+#include <vector>
+
+#include "driver/case/Case.h"
+#include "interop/Interop.h"
+#include "interop/npy/Npy.h"
+#include "machine/Machine.h"
+
+namespace smalti::fuzz {
+namespace {
+
+constexpr int64_t kLargestOperandElements = 1 << 22;
+constexpr int64_t kLargestMesh = 8;
+
+void count(Tally& tally, const Diagnostic& d) { ++tally.codes[d.code]; }
+
+void refuse(Kind kind, const Diagnostic& d, Tally& tally) {
+  ++tally.refused[kind];
+  count(tally, d);
+}
+
+/// All ones: what a case without inputs is run with.
+Result<Array> ones(const ArrayType& type) {
+  auto array = Array::allocate(type);
+  if (array) std::memset(array->data(), 1, array->bytes());
+  return array;
+}
+
+bool runnable(const KernelPackage& kernel) {
+  for (const auto* types : {&kernel.operands, &kernel.results})
+    for (const ArrayType& t : *types) {
+      int64_t n = 1;
+      for (int64_t d : t.shape)
+        if (d < 0 || __builtin_mul_overflow(n, d, &n)) return false;
+      if (n > kLargestOperandElements) return false;
+    }
+  return true;
+}
+
+void runKernel(const KernelPackage& kernel, int64_t devices, uint64_t seed, Tally& tally) {
+  if (!runnable(kernel)) return;
+  std::vector<std::vector<Array>> operands(devices);
+  for (auto& list : operands)
+    for (const ArrayType& t : kernel.operands) {
+      auto array = ones(t);
+      if (!array) return;
+      list.push_back(*array);
+    }
+  machine::MachineOptions options;
+  options.seed = seed;
+  options.stepLimit = kStepLimit;
+  options.stepQuantum = 100;  // a turn of large matrix products takes a while
+  options.stop = &timeToStop;
+  options.memoryLimitBytes = kMemoryLimitBytes;
+  options.checkInitialisation = options.checkRevisits = options.checkSemaphores = options.checkDma = true;
+  auto compiled = machine::compileKernel(kernel, machine::Numerics::f32);
+  if (!compiled) return count(tally, compiled.error());
+  auto result = machine::run(**compiled, operands, options);
+  if (result) {
+    ++tally.ran;
+  } else {
+    ++tally.failedRuns;
+    count(tally, result.error());
+  }
+}
+
+void tryProgram(const std::string& text, uint64_t seed, Tally& tally) {
+  auto program = interop::importStableHlo(text, "input.mlir");
+  if (!program) return refuse(Kind::program, program.error(), tally);
+  int64_t devices = program->meshes.empty() ? 1 : program->meshes.front().numDevices();
+  if (devices < 1 || devices > kLargestMesh) devices = 1;
+  for (const KernelPackage& kernel : program->kernels) runKernel(kernel, devices, seed, tally);
+}
+
+/// A bare body has no array shapes and does not run.
+void tryKernel(const std::string& content, Tally& tally) {
+  auto kernel = interop::importKernel(content, "input");
+  if (!kernel) return refuse(Kind::kernel, kernel.error(), tally);
+  if (auto status = finish(*kernel); !status) count(tally, status.error());
+}
+
+/// What was read is printed and read again.
+void tryConfig(const std::string& json, Tally& tally) {
+  auto parsed = interop::parseBackendConfig(json);
+  if (!parsed) return refuse(Kind::config, parsed.error(), tally);
+  if (auto again = interop::parseBackendConfig(interop::printBackendConfig(parsed->config, parsed->body)); !again)
+    return refuse(Kind::config, again.error(), tally);
+  tryKernel(parsed->body, tally);
+}
+
+void tryArray(const std::string& bytes, uint64_t seed, Tally& tally) {
+  constexpr DType kWanted[] = {DType::f32, DType::bf16, DType::i4, DType::u2, DType::pred, DType::f8e4m3fn};
+  const size_t choice = seed % (std::size(kWanted) + 1);
+  auto array = interop::parseNpy(bytes, "input.npy",
+                                 choice < std::size(kWanted) ? std::optional(kWanted[choice]) : std::nullopt);
+  if (!array) return refuse(Kind::array, array.error(), tally);
+  (void)driver::summarise(*array);
+}
+
+}  // namespace
+
+std::atomic<bool> timeToStop = false;
+
+std::string_view name(Kind kind) {
+  constexpr std::string_view kNames[kKinds] = {"program", "kernel", "config", "array", "case"};
+  return kNames[static_cast<int>(kind)];
+}
+
+Kind kindOf(std::string_view fileName) {
+  if (fileName.ends_with("stablehlo.mlir")) return Kind::program;
+  if (fileName.ends_with(".npy")) return Kind::array;
+  if (fileName.ends_with("case.json")) return Kind::caseFile;
+  if (fileName.ends_with(".json")) return Kind::config;
+  return Kind::kernel;
+}
+
+void tryInput(Kind kind, const std::string& input, uint64_t seed, Tally& tally) {
+  ++tally.inputs[kind];
+  switch (kind) {
+    case Kind::program:
+      return tryProgram(input, seed, tally);
+    case Kind::kernel:
+      return tryKernel(input, tally);
+    case Kind::config:
+      return tryConfig(input, tally);
+    case Kind::array:
+      return tryArray(input, seed, tally);
+    case Kind::caseFile:
+      if (auto parsed = driver::parseCase(input, "folder"); !parsed) refuse(kind, parsed.error(), tally);
+      return;
+  }
+}
+
+std::string configOf(const std::string& stablehlo) {
+  const std::string_view marker = "backend_config = \"";
+  const size_t at = stablehlo.find(marker);
+  if (at == std::string::npos) return "";
+  std::string json;
+  auto digit = [](char c) { return c >= 'A' ? (c | 0x20) - 'a' + 10 : c - '0'; };
+  for (size_t i = at + marker.size(); i < stablehlo.size() && stablehlo[i] != '"'; ++i) {
+    if (stablehlo[i] == '\\' && i + 2 < stablehlo.size()) {  // \22 and the like
+      json += static_cast<char>(digit(stablehlo[i + 1]) * 16 + digit(stablehlo[i + 2]));
+      i += 2;
+    } else {
+      json += stablehlo[i];
+    }
+  }
+  return json;
+}
+
+std::string withMutatedBody(const std::string& stablehlo, const std::string& other, Random& random) {
+  const std::string marker = "body\\22: \\22";
+  const size_t at = stablehlo.find(marker);
+  if (at == std::string::npos) return mutate(stablehlo, other, random);
+  const size_t begin = at + marker.size(), end = stablehlo.find("\\22", begin);
+  if (end == std::string::npos) return mutate(stablehlo, other, random);
+  std::string escaped = "{\"custom_call_config\": {\"body\": \"" + stablehlo.substr(begin, end - begin) + "\"}}";
+  auto parsed = interop::parseBackendConfig(escaped);
+  if (!parsed) return mutate(stablehlo, other, random);
+  const std::string json = interop::printBackendConfig({}, mutate(parsed->body, other, random));
+  const std::string key = "\"body\": \"";
+  const size_t from = json.find(key) + key.size(), to = json.find('"', from);
+  return stablehlo.substr(0, begin) + json.substr(from, to - from) + stablehlo.substr(end);
+}
+
+}  // namespace smalti::fuzz
