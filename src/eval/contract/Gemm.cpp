@@ -67,12 +67,12 @@ class Product {
     if (direct && b_.outer == 1 && (reusedLittle || fitsL1)) inPlace_ = direct + b_.offset + j0 + p0 * b_.inner;
     const int64_t whole = inPlace_ ? columns_ / panel_ : 0;  // panels that are not packed
     const int64_t panels = (columns_ + panel_ - 1) / panel_;
-    packed_ = packedB.get<Word>((panels - whole) * panel_ * depth_) - whole * panel_ * depth_;
+    packed_ = packedB.get<Word>((panels - whole) * panel_ * depth_);
     wholeInPlace_ = whole;
     if (b_.outer == 1 && !direct) return packRows(j0, p0);
     for (int64_t panel = whole; panel < panels; ++panel)
       packPanel(j0 + panel * panel_, std::min<int64_t>(panel_, columns_ - panel * panel_), p0,
-                packed_ + panel * panel_ * depth_, direct);
+                packed_ + (panel - whole) * panel_ * depth_, direct);
   }
 
   /// Rows of B that must be converted: a whole row at a time, then dealt out to the panels.
@@ -137,7 +137,7 @@ class Product {
       const int64_t n = std::min<int64_t>(panel_, columns_ - j);
       const bool isWide = n > kernels_.lanes;
       const bool isInPlace = panel < wholeInPlace_;
-      const Word* b = isInPlace ? inPlace_ + j : packed_ + panel * panel_ * depth_;
+      const Word* b = isInPlace ? inPlace_ + j : packed_ + (panel - wholeInPlace_) * panel_ * depth_;
       const int64_t bStride = isInPlace ? b_.inner : panel_;
       const int64_t width = isWide ? panel_ : kernels_.lanes;
       for (int64_t i = 0; i < rows; i += strip) {
