@@ -5,8 +5,8 @@
 //   smalti_fuzz --seconds 60 | --count 200000  [--only modules] [--seed N] [--first N] SEED_FILE…
 //   smalti_fuzz --replay FILE
 //
-// Seed files: *.stablehlo.mlir, *.bc and other *.mlir (kernel bodies), *.npy, case.json. Input number N depends on the
-// seed files, --seed and N alone; --first N goes on from there.
+// Seed files: *.stablehlo.mlir, *.bc and other *.mlir (kernel bodies), *.npy, case.json. The first inputs are the seeds
+// as they are. Input number N depends on the seed files, --seed and N alone; --first N goes on from there.
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -38,9 +38,14 @@ struct Options {
   std::vector<std::string> files;
 };
 
+struct Input {
+  Kind kind;
+  std::string content;
+};
+
 struct Seeds {
-  std::vector<std::string> modules, byKind[kKinds];
-  std::vector<Kind> moduleKinds;
+  std::vector<Input> all, modules;
+  std::vector<std::string> byKind[kKinds];  ///< of the kinds that are no modules
 };
 
 std::string readAll(const std::string& file) {
@@ -51,12 +56,12 @@ std::string readAll(const std::string& file) {
 Seeds readSeeds(const Options& options) {
   Seeds seeds;
   auto add = [&](Kind kind, std::string content) {
-    if (isModule(kind)) {
-      seeds.moduleKinds.push_back(kind);
-      seeds.modules.push_back(std::move(content));
-    } else if (!options.onlyModules) {
+    if (options.onlyModules && !isModule(kind)) return;
+    seeds.all.push_back({kind, content});
+    if (isModule(kind))
+      seeds.modules.push_back({kind, std::move(content)});
+    else
       seeds.byKind[static_cast<int>(kind)].push_back(std::move(content));
-    }
   };
   for (const std::string& file : options.files) {
     const Kind kind = kindOf(file);
@@ -68,23 +73,19 @@ Seeds readSeeds(const Options& options) {
   return seeds;
 }
 
-struct Input {
-  Kind kind;
-  std::string content;
-};
-
-Input makeInput(const Seeds& seeds, Random& random) {
+Input makeInput(const Seeds& seeds, int64_t number, Random& random) {
+  if (number < static_cast<int64_t>(seeds.all.size())) return seeds.all[static_cast<size_t>(number)];
   const uint64_t choice = random() % kModuleWeight;
   for (const Kind kind : {Kind::config, Kind::array, Kind::caseFile}) {
     const auto& list = seeds.byKind[static_cast<int>(kind)];
     if (!list.empty() && (seeds.modules.empty() || choice == static_cast<uint64_t>(kind)))
       return {kind, mutate(list[random() % list.size()], list[random() % list.size()], random)};
   }
-  const size_t at = random() % seeds.modules.size();
-  const std::string &seed = seeds.modules[at], &other = seeds.modules[random() % seeds.modules.size()];
-  const Kind kind = seeds.moduleKinds[at];
-  return {kind,
-          kind == Kind::program && random() % 2 ? withMutatedBody(seed, other, random) : mutate(seed, other, random)};
+  const Input &seed = seeds.modules[random() % seeds.modules.size()],
+              &other = seeds.modules[random() % seeds.modules.size()];
+  const bool bodyOnly = seed.kind == Kind::program && random() % 2;
+  return {seed.kind, bodyOnly ? withMutatedBody(seed.content, other.content, random)
+                              : mutate(seed.content, other.content, random)};
 }
 
 const char* rememberedName(Kind kind) {
@@ -150,9 +151,7 @@ int runAll(const Options& options) {
     return 0;
   }
   const Seeds seeds = readSeeds(options);
-  const bool any = !seeds.modules.empty() ||
-                   std::any_of(std::begin(seeds.byKind), std::end(seeds.byKind), [](auto& s) { return !s.empty(); });
-  if (!any) {
+  if (seeds.all.empty()) {
     std::fprintf(stderr, "fuzz: no seed files\n");
     return 2;
   }
@@ -162,7 +161,7 @@ int runAll(const Options& options) {
   double slowest = 0;
   for (int64_t i = options.first; options.count ? i < options.count : elapsed() < options.seconds; ++i) {
     Random random(options.seed * 0x9e3779b97f4a7c15 + static_cast<uint64_t>(i));
-    const Input input = makeInput(seeds, random);
+    const Input input = makeInput(seeds, i, random);
     remember(input);
     const double before = elapsed();
     startTimers();

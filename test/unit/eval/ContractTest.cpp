@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <thread>
 
 #include "OnEveryIsa.h"
 #include "TestTensor.h"
@@ -123,6 +124,16 @@ TEST_P(ContractOnEveryIsa, SE4_TransposedOperandsOfAllSizesAroundTheBlocks) {
       ASSERT_TRUE(dotGeneral(lhs.in(), rhs.in(), p.dims(), acc.in(), out.out()));
       expectFloatProduct(p, lhs, rhs, acc, out, 0);
     }
+}
+
+TEST_P(ContractOnEveryIsa, WholePanelsReadInPlaceNeedNoScratch) {
+  Random r(12);
+  const Problem p = matrices(16, 128, 128, false, false);
+  const TestTensor lhs = floats(r, DType::f32, p.lhs), rhs = floats(r, DType::f32, p.rhs),
+                   acc = floats(r, DType::f32, p.out, true);
+  TestTensor out(DType::f32, p.out);
+  std::thread([&] { dotGeneral(lhs.in(), rhs.in(), p.dims(), acc.in(), out.out()); }).join();  // no scratch yet there
+  expectFloatProduct(p, lhs, rhs, acc, out, 0);
 }
 
 TEST_P(ContractOnEveryIsa, SE2_NarrowFloatsAccumulateInF32AndRoundOnce) {
