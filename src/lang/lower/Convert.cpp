@@ -1,6 +1,6 @@
 // Constants and conversions between dtypes.
 #include <array>
-#include <cstring>
+#include <cmath>
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -17,38 +17,42 @@ void constant(Lowering& l, const Op& op) {
   l.set(op.results[0], l.constant(l.mlirType(value.type()), number));
 }
 
-mlir::Value convertTo(Lowering& l, mlir::Value x, DType from, DType to, mlir::Type type) {
+/// Vectors get vectors, scalars scalars.
+mlir::Type like(Lowering& l, mlir::Value x, DType element) {
+  Shape shape;
+  if (const auto vector = mlir::dyn_cast<mlir::VectorType>(x.getType())) shape = vector.getShape();
+  return l.mlirType({element, shape});
+}
+
+mlir::Value toPred(Lowering& l, mlir::Value x, DType from) {
+  const mlir::Value zero = l.constant(x.getType(), 0);
+  if (is_float(from)) return mlir::arith::CmpFOp::create(l.b, l.loc, mlir::arith::CmpFPredicate::UNE, x, zero);
+  return mlir::arith::CmpIOp::create(l.b, l.loc, mlir::arith::CmpIPredicate::ne, x, zero);
+}
+
+/// Between integers by 32 bits.
+mlir::Value integerTo(Lowering& l, mlir::Value x, DType from, DType to, mlir::Type type) {
   const int fromBits = bit_width(from), toBits = bit_width(to);
-  const auto i32Like = [&](mlir::Value v) -> mlir::Type {
-    if (const auto vector = mlir::dyn_cast<mlir::VectorType>(v.getType()))
-      return mlir::VectorType::get(vector.getShape(), l.b.getI32Type());
-    return l.b.getI32Type();
-  };
-  if (to == DType::pred) {
-    const mlir::Value zero = l.constant(x.getType(), 0);
-    if (is_float(from)) return mlir::arith::CmpFOp::create(l.b, l.loc, mlir::arith::CmpFPredicate::UNE, x, zero);
-    return mlir::arith::CmpIOp::create(l.b, l.loc, mlir::arith::CmpIPredicate::ne, x, zero);
-  }
-  if (is_float(from) && is_float(to)) {
-    if (fromBits == toBits) {  // between formats of one width: by f32
-      mlir::Type wide = l.b.getF32Type();
-      if (const auto vector = mlir::dyn_cast<mlir::VectorType>(type))
-        wide = mlir::VectorType::get(vector.getShape(), wide);
-      return l.create1("arith.truncf", l.create1("arith.extf", x, wide), type);
-    }
-    return l.create1(fromBits < toBits ? "arith.extf" : "arith.truncf", x, type);
-  }
-  if (is_float(from)) return l.create1(is_unsigned_integer(to) ? "arith.fptoui" : "arith.fptosi", x, type);
-  if (is_float(to)) {
-    if (from == DType::pred) {
-      x = l.create1("arith.extui", x, i32Like(x));
-      return l.create1("arith.sitofp", x, type);
-    }
-    return l.create1(is_unsigned_integer(from) ? "arith.uitofp" : "arith.sitofp", x, type);
-  }
   if (fromBits == toBits) return x;  // signedness only
-  if (fromBits > toBits) return l.create1("arith.trunci", x, type);
-  return l.create1(is_unsigned_integer(from) || from == DType::pred ? "arith.extui" : "arith.extsi", x, type);
+  if (fromBits < 32) {
+    x = l.create1(is_signed_integer(from) ? "arith.extsi" : "arith.extui", x, like(l, x, DType::i32));
+    return toBits == 32 ? x : l.create1("arith.trunci", x, type);
+  }
+  return l.create1("arith.trunci", x, type);
+}
+
+/// To integers of fewer than 32 bits: clipped first, so that all saturate.
+mlir::Value floatToInteger(Lowering& l, mlir::Value x, DType from, DType to, mlir::Type type) {
+  if (bit_width(from) < 32) x = l.create1("arith.extf", x, like(l, x, DType::f32));
+  const char* round = is_unsigned_integer(to) ? "arith.fptoui" : "arith.fptosi";
+  const int bits = bit_width(to);
+  if (bits == 32) return l.create1(round, x, type);
+  const bool isUnsigned = is_unsigned_integer(to);
+  const double low = isUnsigned ? 0 : -std::ldexp(1.0, bits - 1),
+               high = std::ldexp(1.0, isUnsigned ? bits : bits - 1) - 1;
+  x = l.create1("arith.maximumf", {x, l.constant(x.getType(), low)}, x.getType());
+  x = l.create1("arith.minimumf", {x, l.constant(x.getType(), high)}, x.getType());
+  return l.create1("arith.trunci", l.create1(round, x, like(l, x, DType::i32)), type);
 }
 
 void convert(Lowering& l, const Op& op) {
@@ -70,6 +74,26 @@ constexpr std::array kRows{
 };
 
 }  // namespace
+
+/// As Pallas' lowering does: narrow types meet in 32 bits.
+mlir::Value convertTo(Lowering& l, mlir::Value x, DType from, DType to, mlir::Type type) {
+  if (from == to) return x;
+  if (to == DType::pred) return toPred(l, x, from);
+  if (from == DType::pred) {
+    x = l.create1("arith.extui", x, like(l, x, DType::i32));
+    return convertTo(l, x, DType::i32, to, type);
+  }
+  if (!is_float(from) && !is_float(to)) return integerTo(l, x, from, to, type);
+  if (is_float(from) && !is_float(to)) return floatToInteger(l, x, from, to, type);
+  const mlir::Type wide = like(l, x, DType::f32);
+  if (!is_float(from)) {
+    if (bit_width(from) < 32) x = integerTo(l, x, from, DType::i32, like(l, x, DType::i32));
+    x = l.create1(is_unsigned_integer(from) ? "arith.uitofp" : "arith.sitofp", x, wide);
+  } else if (from != DType::f32) {
+    x = l.create1("arith.extf", x, wide);
+  }
+  return to == DType::f32 ? x : l.create1("arith.truncf", x, type);
+}
 
 std::span<const LowerRow> convertRules() { return kRows; }
 

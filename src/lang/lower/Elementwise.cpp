@@ -46,6 +46,40 @@ void logistic(Lowering& l, const Op& op) {
   l.set(op.results[0], l.create1("arith.divf", {one, l.create1("arith.addf", {one, e}, t)}, t));
 }
 
+void exp2(Lowering& l, const Op& op) {
+  const mlir::Value x = l.value(op.operands[0]);
+  l.set(op.results[0], l.create1("math.exp2", x, x.getType()));
+}
+
+/// 1, -1, or x itself: zeros keep their sign, NaN stays.
+void sign(Lowering& l, const Op& op) {
+  using mlir::arith::CmpFPredicate, mlir::arith::CmpIPredicate;
+  const DType t = l.typeOf(op.operands[0]).dtype;
+  const mlir::Value x = l.value(op.operands[0]), zero = l.constant(x.getType(), 0);
+  const auto choose = [&](mlir::Value condition, double number, mlir::Value otherwise) {
+    return l.create1("arith.select", {condition, l.constant(x.getType(), number), otherwise}, x.getType());
+  };
+  const auto isSided = [&](CmpFPredicate floats, CmpIPredicate integers) -> mlir::Value {
+    if (is_float(t)) return mlir::arith::CmpFOp::create(l.b, l.loc, floats, x, zero);
+    return mlir::arith::CmpIOp::create(l.b, l.loc, integers, x, zero);
+  };
+  if (is_unsigned_integer(t)) {
+    l.set(op.results[0], choose(isSided(CmpFPredicate::UNE, CmpIPredicate::ne), 1, zero));
+    return;
+  }
+  const mlir::Value below = choose(isSided(CmpFPredicate::OLT, CmpIPredicate::slt), -1, x);
+  l.set(op.results[0], choose(isSided(CmpFPredicate::OGT, CmpIPredicate::sgt), 1, below));
+}
+
+/// tpu.weird says NaN or infinity, of f32.
+void isFinite(Lowering& l, const Op& op) {
+  const ArrayType &from = l.typeOf(op.operands[0]), &to = l.typeOf(op.results[0]);
+  const mlir::Value x =
+      convertTo(l, l.value(op.operands[0]), from.dtype, DType::f32, l.mlirType({DType::f32, from.shape}));
+  const mlir::Value weird = l.create1("tpu.weird", x, l.mlirType(to));
+  l.set(op.results[0], l.create1("arith.xori", {weird, l.constant(weird.getType(), 1)}, weird.getType()));
+}
+
 void compare(Lowering& l, const Op& op) {
   using mlir::arith::CmpFPredicate, mlir::arith::CmpIPredicate;
   const DType t = l.typeOf(op.operands[0]).dtype;
@@ -87,8 +121,10 @@ constexpr std::array kRows{
     LowerRow{"count_leading_zeros", direct},
     LowerRow{"divide", direct},
     LowerRow{"erf", direct},
+    LowerRow{"exp2", exp2},
     LowerRow{"exponential", direct},
     LowerRow{"floor", direct},
+    LowerRow{"is_finite", isFinite},
     LowerRow{"log", direct},
     LowerRow{"log_plus_one", direct},
     LowerRow{"logistic", logistic},
@@ -108,6 +144,7 @@ constexpr std::array kRows{
     LowerRow{"shift_left", direct},
     LowerRow{"shift_right_arithmetic", direct},
     LowerRow{"shift_right_logical", direct},
+    LowerRow{"sign", sign},
     LowerRow{"sine", direct},
     LowerRow{"sqrt", direct},
     LowerRow{"subtract", direct},

@@ -71,6 +71,10 @@ std::vector<mlir::Value> Lowering::ops(const std::vector<Op>& list) {
     if (!rule)
       refuseOp(op, fmt::format("'{}' cannot be in a kernel", op.name),
                "an op that the TPU's vector or scalar units have", op.name, "compute it outside, or from other ops");
+    for (const ValueId v : op.results)
+      if (typeOf(v).elements() == 0)
+        refuseOp(op, fmt::format("'{}' gives an array of no elements in a kernel", op.name), "axes of size 1 or more",
+                 typeOf(v).str(), "leave it out: a vector register always holds something");
     rule(*this, op);
   }
   return {};

@@ -76,4 +76,35 @@ Array dot(const Operand& x, const Operand& y, DotOptions options) {
   return dot_general(x, y, {{x.rank() - 1}, {0}, {}, {}}, options);
 }
 
+Array matmul(const Operand& x, const Operand& y, DotOptions options) {
+  AtPlace place(x.at());
+  if (x.rank() < 1 || y.rank() < 1) refuseSizes("matmul", x, y, "operands of rank 1 or more");
+  if (x.rank() <= 1 || y.rank() == 1 || (x.rank() == 2 && y.rank() == 2)) {
+    const int64_t inner = std::max<int64_t>(y.rank() - 2, 0);
+    if (x.shape().back() != y.shape()[inner])
+      refuseSizes("matmul", x, y, fmt::format("{} rows in the right operand", x.shape().back()));
+    return dot_general(x, y, {{x.rank() - 1}, {inner}, {}, {}}, options);
+  }
+  if (x.shape().back() != y.array().dim(-2))
+    refuseSizes("matmul", x, y, fmt::format("{} rows in the right operand", x.shape().back()));
+  if (y.rank() == 2) return dot_general(x, y, {{x.rank() - 1}, {0}, {}, {}}, options);
+  // Batches broadcast to each other.
+  const auto batch = [](const Operand& o) {
+    return Operand(Array::view({o.dtype(), Shape(o.shape().begin(), o.shape().end() - 2)}, nullptr), o.at());
+  };
+  const Operand left = batch(x), right = batch(y);
+  const Shape common = lang::broadcastShape("matmul", {&left, &right});
+  const auto spread = [&](const Operand& o) {
+    Shape shape = common;
+    shape.insert(shape.end(), o.shape().end() - 2, o.shape().end());
+    return Operand(lang::broadcastTo(o.array(), shape), o.at());
+  };
+  DotDimensionNumbers d;
+  const auto rank = static_cast<int64_t>(common.size());
+  for (int64_t a = 0; a < rank; ++a) d.lhs_batch.push_back(a), d.rhs_batch.push_back(a);
+  d.lhs_contracting = {rank + 1};
+  d.rhs_contracting = {rank};
+  return dot_general(spread(x), spread(y), std::move(d), options);
+}
+
 }  // namespace smalti

@@ -1,4 +1,8 @@
+// Ops that give the same elements another shape or order.
 #include "smalti/ops/shape.h"
+
+#include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,6 +12,43 @@
 namespace smalti {
 
 using lang::AtPlace;
+
+namespace {
+
+[[noreturn]] void refuseReshape(const Operand& x, const Shape& shape) {
+  lang::refuse(
+      {.code = "SM6303",
+       .message = "'reshape' cannot change the number of elements",
+       .place = {},
+       .need = fmt::format("{} elements", x.array().elements()),
+       .have = fmt::format("shape [{}] for a value of shape [{}]", fmt::join(shape, ", "), fmt::join(x.shape(), ", ")),
+       .help = "one entry of the shape may be -1: it becomes what is left"});
+}
+
+}  // namespace
+
+Array reshape(const Operand& x, Shape shape) {
+  AtPlace place(x.at());
+  const Shape asked = shape;
+  int64_t known = 1;
+  auto open = shape.end();
+  for (auto d = shape.begin(); d != shape.end(); ++d) {
+    if (*d == -1 && open == shape.end())
+      open = d;
+    else if (*d < 0)
+      refuseReshape(x, asked);
+    else
+      known *= *d;
+  }
+  const int64_t n = x.array().elements();
+  if (open != shape.end()) {
+    if (known == 0 || n % known != 0) refuseReshape(x, asked);
+    *open = n / known;
+  } else if (known != n) {
+    refuseReshape(x, asked);
+  }
+  return lang::reshapeTo(x.array(), shape);
+}
 
 Array broadcast_to(const Operand& x, Shape shape) {
   AtPlace place(x.at());
@@ -22,6 +63,95 @@ Array broadcast_to(const Operand& x, Shape shape) {
                   .have = fmt::format("shape [{}]", fmt::join(x.shape(), ", ")),
                   .help = "reshape the value, or take a slice of the target"});
   return lang::broadcastTo(x.array(), shape);
+}
+
+Array broadcast_in_dim(const Operand& x, Shape shape, std::vector<int64_t> dimensions) {
+  AtPlace place(x.at());
+  bool fits = dimensions.size() == x.shape().size();
+  for (size_t i = 0; fits && i < dimensions.size(); ++i) {
+    dimensions[i] = lang::checkedAxis("broadcast_in_dim", dimensions[i], static_cast<int64_t>(shape.size()));
+    fits = (i == 0 || dimensions[i] > dimensions[i - 1]) && (x.shape()[i] == 1 || x.shape()[i] == shape[dimensions[i]]);
+  }
+  if (!fits)
+    lang::refuse({.code = "SM6301",
+                  .message = "'broadcast_in_dim' of axes that do not fit the shape",
+                  .place = {},
+                  .need = "one ascending result axis per operand axis, of its size or where the operand's is 1",
+                  .have = fmt::format("axes [{}] of shape [{}] for a value of shape [{}]", fmt::join(dimensions, ", "),
+                                      fmt::join(shape, ", "), fmt::join(x.shape(), ", ")),
+                  .help = "axis i of the operand becomes result axis dimensions[i]"});
+  return lang::bind1("broadcast_in_dim", {x.array()}, {x.dtype(), std::move(shape)},
+                     {{"broadcast_dimensions", dimensions}})
+      .with_weak_type(x.array().weak_type());
+}
+
+Array transpose(const Operand& x, std::vector<int64_t> permutation) {
+  AtPlace place(x.at());
+  std::vector<int64_t> sorted, identity(x.rank());
+  std::iota(identity.begin(), identity.end(), 0);
+  for (int64_t& a : permutation) sorted.push_back(a = lang::checkedAxis("transpose", a, x.rank()));
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted != identity)
+    lang::refuse({.code = "SM6305",
+                  .message = "'transpose' needs every axis once",
+                  .place = {},
+                  .need = fmt::format("a permutation of the {} axes", x.rank()),
+                  .have = fmt::format("[{}]", fmt::join(permutation, ", ")),
+                  .help = "result axis i is operand axis permutation[i]"});
+  if (permutation == identity) return x.array();
+  Shape shape;
+  for (const int64_t a : permutation) shape.push_back(x.shape()[a]);
+  return lang::bind1("transpose", {x.array()}, {x.dtype(), std::move(shape)}, {{"permutation", permutation}});
+}
+
+Array transpose(const Operand& x) {
+  std::vector<int64_t> reversed(x.rank());
+  std::iota(reversed.rbegin(), reversed.rend(), 0);
+  return transpose(x, std::move(reversed));
+}
+
+Array swapaxes(const Operand& x, int64_t axis1, int64_t axis2) {
+  AtPlace place(x.at());
+  std::vector<int64_t> permutation(x.rank());
+  std::iota(permutation.begin(), permutation.end(), 0);
+  axis1 = lang::checkedAxis("swapaxes", axis1, x.rank());
+  axis2 = lang::checkedAxis("swapaxes", axis2, x.rank());
+  std::swap(permutation[axis1], permutation[axis2]);
+  return transpose(x, std::move(permutation));
+}
+
+Array expand_dims(const Operand& x, int64_t axis) {
+  AtPlace place(x.at());
+  axis = lang::checkedAxis("expand_dims", axis, x.rank() + 1);
+  Shape shape = x.shape();
+  shape.insert(shape.begin() + axis, 1);
+  return lang::reshapeTo(x.array(), shape);
+}
+
+Array squeeze(const Operand& x, std::vector<int64_t> axes) {
+  AtPlace place(x.at());
+  Shape shape = x.shape();
+  for (int64_t& a : axes) {
+    a = lang::checkedAxis("squeeze", a, x.rank());
+    if (shape[a] != 1)
+      lang::refuse({.code = "SM6303",
+                    .message = "'squeeze' drops axes of size 1 only",
+                    .place = {},
+                    .need = "size 1",
+                    .have = fmt::format("size {} in axis {}", shape[a], a),
+                    .help = "use slice for one element of an axis, or reshape"});
+  }
+  std::sort(axes.begin(), axes.end());
+  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
+  for (auto a = axes.rbegin(); a != axes.rend(); ++a) shape.erase(shape.begin() + *a);
+  return lang::reshapeTo(x.array(), shape);
+}
+
+Array squeeze(const Operand& x) {
+  std::vector<int64_t> axes;
+  for (int64_t a = 0; a < x.rank(); ++a)
+    if (x.shape()[a] == 1) axes.push_back(a);
+  return squeeze(x, std::move(axes));
 }
 
 }  // namespace smalti

@@ -116,7 +116,13 @@ Array broadcastTo(const Array& a, const Shape& shape) {
   if (a.shape() == shape) return a;
   std::vector<int64_t> dimensions;
   for (int64_t i = 0; i < a.rank(); ++i) dimensions.push_back(static_cast<int64_t>(shape.size()) - a.rank() + i);
-  return bind1("broadcast_in_dim", {a}, {a.dtype(), shape}, {{"broadcast_dimensions", dimensions}});
+  return bind1("broadcast_in_dim", {a}, {a.dtype(), shape}, {{"broadcast_dimensions", dimensions}})
+      .with_weak_type(a.weak_type());
+}
+
+Array reshapeTo(const Array& a, const Shape& shape) {
+  if (a.shape() == shape) return a;
+  return bind1("reshape", {a}, {a.dtype(), shape}).with_weak_type(a.weak_type());
 }
 
 Array prepare(const Operand& o, DType t, const Shape& shape) { return broadcastTo(convertTo(o.array(), t), shape); }

@@ -28,6 +28,8 @@ Shape broadcastShape(std::string_view op, std::initializer_list<const Operand*> 
 Array prepare(const Operand&, DType, const Shape&);
 Array convertTo(const Array&, DType);
 Array broadcastTo(const Array&, const Shape&);
+/// As many elements, in the same order.
+Array reshapeTo(const Array&, const Shape&);
 /// 0 ≤ axis < rank; error SM6305.
 int64_t checkedAxis(std::string_view op, int64_t axis, int64_t rank);
 

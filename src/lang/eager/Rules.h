@@ -1,0 +1,11 @@
+// Evaluators of the language's own ops, one table per family; Rules.cpp lists them.
+#pragma once
+
+#include "lang/eager/Eager.h"
+
+namespace smalti::lang {
+
+std::span<const plain::EvaluatorRow> mathEvaluators();
+std::span<const plain::EvaluatorRow> reduceEvaluators();
+
+}  // namespace smalti::lang

@@ -1,0 +1,230 @@
+// Ops that cut arrays apart, put them together and pick elements.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "lang/ops/Support.h"
+#include "smalti/ops/create.h"
+#include "smalti/ops/elementwise.h"
+#include "smalti/ops/shape.h"
+
+namespace smalti {
+
+using lang::AtPlace;
+
+namespace {
+
+/// SM6307: a bound, width, count or shift that the operand's shape does not allow.
+[[noreturn]] void refuseBounds(std::string_view op, std::string need, std::string have, std::string help) {
+  lang::refuse({.code = "SM6307",
+                .message = fmt::format("'{}' reaches outside its operand", op),
+                .place = {},
+                .need = std::move(need),
+                .have = std::move(have),
+                .help = std::move(help)});
+}
+
+void checkCount(std::string_view op, size_t have, const Operand& x) {
+  if (have != x.shape().size())
+    refuseBounds(op, fmt::format("one entry per axis, {}", x.rank()), fmt::format("{}", have),
+                 "name every axis of the operand");
+}
+
+Array concatenateArrays(std::vector<Array> parts, int64_t axis) {
+  Shape shape = parts[0].shape();
+  shape[axis] = 0;
+  for (const Array& p : parts) shape[axis] += p.shape()[axis];
+  const ArrayType type{parts[0].dtype(), shape};
+  std::erase_if(parts, [&](const Array& p) { return p.shape()[axis] == 0; });
+  if (parts.empty()) return zeros(type.shape, type.dtype);
+  if (parts.size() == 1) return parts[0];
+  return lang::bind("concatenate", parts, {&type, 1}, {{"dimension", axis}})[0];
+}
+
+Array sliceAxis(const Array& x, int64_t axis, int64_t start, int64_t limit) {
+  std::vector<int64_t> starts(x.rank(), 0), limits = x.shape();
+  starts[axis] = start;
+  limits[axis] = limit;
+  return slice(x, std::move(starts), std::move(limits));
+}
+
+/// Where column - row <= k, over the last two axes.
+Array lowerTriangle(std::string_view op, const Operand& x, int64_t k) {
+  if (x.rank() < 2) lang::checkedAxis(op, -2, x.rank());
+  const Shape plane{x.array().dim(-2), x.array().dim(-1)};
+  const Array row = broadcasted_iota(DType::i32, plane, 0, x.at()),
+              column = broadcasted_iota(DType::i32, plane, 1, x.at());
+  return greater_equal(add(row, k), column);
+}
+
+}  // namespace
+
+Array concatenate(const std::vector<Operand>& parts, int64_t axis) {
+  if (parts.empty())
+    lang::refuse({.code = "SM6307",
+                  .message = "'concatenate' of no arrays",
+                  .place = {},
+                  .need = "one or more arrays",
+                  .have = "none",
+                  .help = "pass what is to be put together"});
+  AtPlace place(parts[0].at());
+  axis = lang::checkedAxis("concatenate", axis, parts[0].rank());
+  std::vector<const Operand*> all;
+  for (const Operand& p : parts) all.push_back(&p);
+  const lang::Promoted to = lang::promote("concatenate", all);
+  std::vector<Array> arrays;
+  for (const Operand& p : parts) {
+    Shape other = p.shape();
+    if (other.size() == parts[0].shape().size()) other[axis] = parts[0].shape()[axis];
+    if (other != parts[0].shape())
+      lang::refuse({.code = "SM6301",
+                    .message = fmt::format("'concatenate' of arrays that differ in more than axis {}", axis),
+                    .place = {},
+                    .need = fmt::format("shape [{}], but for axis {}", fmt::join(parts[0].shape(), ", "), axis),
+                    .have = fmt::format("shape [{}]", fmt::join(p.shape(), ", ")),
+                    .help = "pad, slice or reshape the array"});
+    arrays.push_back(lang::convertTo(p.array(), to.dtype));
+  }
+  return concatenateArrays(std::move(arrays), axis);
+}
+
+Array stack(const std::vector<Operand>& parts, int64_t axis) {
+  if (parts.empty()) return concatenate(parts, axis);
+  AtPlace place(parts[0].at());
+  axis = lang::checkedAxis("stack", axis, parts[0].rank() + 1);
+  std::vector<Operand> expanded;
+  for (const Operand& p : parts) expanded.emplace_back(expand_dims(p, std::min(axis, p.rank())), p.at());
+  return concatenate(expanded, axis);
+}
+
+Array slice(const Operand& x, std::vector<int64_t> starts, std::vector<int64_t> limits, std::vector<int64_t> strides) {
+  AtPlace place(x.at());
+  for (const auto* entries : {&starts, &limits, &strides}) checkCount("slice", entries->size(), x);
+  Shape shape;
+  for (int64_t a = 0; a < x.rank(); ++a) {
+    if (starts[a] < 0 || limits[a] < starts[a] || limits[a] > x.shape()[a])
+      refuseBounds("slice", fmt::format("0 <= start <= limit <= {} in axis {}", x.shape()[a], a),
+                   fmt::format("start {} and limit {}", starts[a], limits[a]), "keep to the operand's shape");
+    if (strides[a] < 1)
+      refuseBounds("slice", "strides of 1 or more", fmt::format("stride {} in axis {}", strides[a], a),
+                   "there are no negative strides");
+    shape.push_back((limits[a] - starts[a] + strides[a] - 1) / strides[a]);
+  }
+  if (shape == x.shape()) return x.array();
+  return lang::bind1("slice", {x.array()}, {x.dtype(), std::move(shape)},
+                     {{"start_indices", starts}, {"limit_indices", limits}, {"strides", strides}});
+}
+
+Array slice(const Operand& x, std::vector<int64_t> starts, std::vector<int64_t> limits) {
+  std::vector<int64_t> ones(starts.size(), 1);
+  return slice(x, std::move(starts), std::move(limits), std::move(ones));
+}
+
+Array pad(const Operand& x, std::vector<std::pair<int64_t, int64_t>> widths, const Operand& value) {
+  AtPlace place(x.at());
+  checkCount("pad", widths.size(), x);
+  if (value.rank() != 0)
+    lang::refuse({.code = "SM6301",
+                  .message = "'pad' fills with one value",
+                  .place = {},
+                  .need = "a scalar",
+                  .have = fmt::format("shape [{}]", fmt::join(value.shape(), ", ")),
+                  .help = "use concatenate to add an array"});
+  Array result = x.array();
+  for (int64_t a = 0; a < x.rank(); ++a) {
+    const auto [before, after] = widths[a];
+    if (before < 0 || after < 0)
+      refuseBounds("pad", "widths of 0 or more", fmt::format("({}, {}) in axis {}", before, after, a),
+                   "use slice to take elements away");
+    const auto filled = [&](int64_t n) {
+      Shape shape = result.shape();
+      shape[a] = n;
+      return full(shape, value, x.dtype());
+    };
+    std::vector<Array> parts;
+    if (before > 0) parts.push_back(filled(before));
+    parts.push_back(result);
+    if (after > 0) parts.push_back(filled(after));
+    result = concatenateArrays(std::move(parts), a);
+  }
+  return result;
+}
+
+Array tile(const Operand& x, std::vector<int64_t> repeats) {
+  AtPlace place(x.at());
+  Shape shape = x.shape();
+  while (shape.size() < repeats.size()) shape.insert(shape.begin(), 1);
+  while (repeats.size() < shape.size()) repeats.insert(repeats.begin(), 1);
+  Array result = lang::reshapeTo(x.array(), shape);
+  for (size_t a = 0; a < shape.size(); ++a) {
+    if (repeats[a] < 0)
+      refuseBounds("tile", "counts of 0 or more", fmt::format("{}", repeats[a]), "say how often each axis comes");
+    if (repeats[a] == 0) {
+      shape = result.shape();
+      shape[a] = 0;
+      result = zeros(shape, x.dtype(), x.at());
+    } else if (repeats[a] > 1) {
+      result = concatenateArrays(std::vector<Array>(repeats[a], result), static_cast<int64_t>(a));
+    }
+  }
+  return result;
+}
+
+Array repeat(const Operand& x, int64_t count, int64_t axis) {
+  AtPlace place(x.at());
+  axis = lang::checkedAxis("repeat", axis, x.rank());
+  if (count < 0)
+    refuseBounds("repeat", "a count of 0 or more", fmt::format("{}", count), "say how often each element comes");
+  Shape wide = x.shape(), flat = x.shape();
+  wide.insert(wide.begin() + axis + 1, count);
+  flat[axis] *= count;
+  return lang::reshapeTo(broadcast_to(expand_dims(x, axis + 1), wide), flat);
+}
+
+Array take_along_axis(const Operand& x, const Operand& indices, int64_t axis) {
+  AtPlace place(x.at());
+  axis = lang::checkedAxis("take_along_axis", axis, x.rank());
+  if (!is_integer(indices.dtype())) lang::refuseDType("take_along_axis", indices.dtype(), "integer indices");
+  if (indices.rank() != x.rank())
+    lang::refuse({.code = "SM6301",
+                  .message = "'take_along_axis' of indices of another rank",
+                  .place = {},
+                  .need = fmt::format("rank {}", x.rank()),
+                  .have = fmt::format("rank {}", indices.rank()),
+                  .help = "add axes of size 1 to the indices"});
+  // Both broadcast to each other, but for the axis.
+  Shape from = x.shape(), to = indices.shape();
+  from[axis] = to[axis] = 1;
+  const Array fromShape = Array::view({x.dtype(), from}, nullptr), toShape = Array::view({x.dtype(), to}, nullptr);
+  const Operand a(fromShape, x.at()), b(toShape, indices.at());
+  from = to = lang::broadcastShape("take_along_axis", {&a, &b});
+  from[axis] = x.shape()[axis];
+  to[axis] = indices.shape()[axis];
+  return lang::bind1("take_along_axis", {lang::broadcastTo(x.array(), from), lang::prepare(indices, DType::i32, to)},
+                     {x.dtype(), to}, {{"dimension", axis}});
+}
+
+std::vector<Array> split(const Operand& x, int64_t parts, int64_t axis) {
+  AtPlace place(x.at());
+  axis = lang::checkedAxis("split", axis, x.rank());
+  const int64_t n = x.shape()[axis];
+  if (parts < 1 || n % parts != 0)
+    refuseBounds("split", fmt::format("a number of parts that divides {}", n), fmt::format("{} parts", parts),
+                 "pad the axis, or take slices");
+  std::vector<Array> result;
+  for (int64_t i = 0; i < parts; ++i)
+    result.push_back(sliceAxis(x.array(), axis, i * (n / parts), (i + 1) * (n / parts)));
+  return result;
+}
+
+Array tril(const Operand& x, int64_t k) {
+  AtPlace place(x.at());
+  return where(lowerTriangle("tril", x, k), x, full({}, 0, x.dtype()));
+}
+Array triu(const Operand& x, int64_t k) {
+  AtPlace place(x.at());
+  return where(lowerTriangle("triu", x, k - 1), full({}, 0, x.dtype()), x);
+}
+
+}  // namespace smalti
