@@ -4,13 +4,14 @@
 #include <array>
 #include <type_traits>
 
+#include "base/MostDimensions.h"
 #include "eval/Tensor.h"
 #include "machine/flat/MatrixUnit.h"
 #include "machine/flat/Program.h"
 
 namespace smalti::machine::flat {
 
-inline constexpr int kMaxRank = 16;
+inline constexpr int kMaxRank = kMostDimensions;
 /// The mask of a single undefined element.
 inline constexpr uint8_t kUndefined = 0;
 

@@ -47,6 +47,17 @@ error[SM3010]: index map 'out' takes other arguments than it gets
   need: for example memref<8x128xf32, #tpu.memory_space<vmem>>
   have: memref<?x128xf32, #tpu.memory_space<vmem>>
 )"},
+    {"RefOfTooManyDimensions",
+     {{"%x: memref<8x128xf32, #tpu.memory_space<vmem>>",
+       "%x: memref<1x1x1x1x1x1x1x1x1x1x1x1x1xf32, #tpu.memory_space<vmem>>"}},
+     {},
+     R"(error[SM3004]: a ref has too many dimensions
+  --> k.mlir:2:75
+   in kernel 'add_one'
+   in input 0
+  need: at most 12
+  have: 13
+)"},
     {"RefOfStrangeElements",
      {{"%x: memref<8x128xf32, #tpu.memory_space<vmem>>", "%x: memref<8x128xi7, #tpu.memory_space<vmem>>"}},
      {},

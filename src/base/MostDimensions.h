@@ -1,0 +1,9 @@
+#pragma once
+
+namespace smalti {
+
+/// Most dimensions of an array or vector that is computed with. The evaluators' lists hold a few more, which they need
+/// for themselves (eval/shape/Strides.h).
+inline constexpr int kMostDimensions = 12;
+
+}  // namespace smalti

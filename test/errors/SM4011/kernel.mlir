@@ -1,0 +1,12 @@
+// Checks that an element is positive.
+func.func @kernel(%x: memref<8x128xf32, #tpu.memory_space<smem>>,
+                  %o: memref<8x128xf32, #tpu.memory_space<vmem>>)
+    attributes {dimension_semantics = [], scalar_prefetch = 0 : i64, scratch_operands = 0 : i64,
+                tpu.core_type = #tpu.core_type<tc>} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %e = memref.load %x[%c0, %c0] : memref<8x128xf32, #tpu.memory_space<smem>>
+  %isPositive = arith.cmpf ogt, %e, %zero : f32
+  cf.assert %isPositive, "the first element must be positive"
+  return
+}
