@@ -3,6 +3,9 @@
 #pragma once
 
 #include "smalti/control.h"
+#include "smalti/debug.h"
+#include "smalti/dma.h"
+#include "smalti/memory.h"
 #include "smalti/module.h"
 #include "smalti/ops.h"
 #include "smalti/pallas_call.h"

@@ -42,24 +42,31 @@ struct MemoryRef {
   Shape shape;
   DType dtype = DType::f32;
   MemorySpace space = MemorySpace::vmem;
+  Location at{};
 };
 
 /// A memory space, and the maker of memory in it: `vmem({8, 128}, f32)`.
 struct Space {
   MemorySpace space;
   operator MemorySpace() const { return space; }
-  MemoryRef operator()(Shape shape, DType dtype) const { return {std::move(shape), dtype, space}; }
+  MemoryRef operator()(Shape shape, DType dtype, Location at = Location::current()) const {
+    return {std::move(shape), dtype, space, at};
+  }
   /// Shape and dtype of an array or Ref.
-  MemoryRef like(const Array& x) const { return {x.shape(), x.dtype(), space}; }
-  MemoryRef like(const Ref& x) const { return {x.shape(), x.dtype(), space}; }
+  MemoryRef like(const Array& x, Location at = Location::current()) const { return {x.shape(), x.dtype(), space, at}; }
+  MemoryRef like(const Ref& x, Location at = Location::current()) const { return {x.shape(), x.dtype(), space, at}; }
 };
 inline constexpr Space any_space{MemorySpace::any}, hbm{MemorySpace::hbm}, vmem{MemorySpace::vmem},
     smem{MemorySpace::smem}, host{MemorySpace::host}, semaphore_space{MemorySpace::semaphore};
 
 /// Semaphores (G1): `semaphore_type::dma({2})` is an array of two.
 namespace semaphore_type {
-inline MemoryRef regular(Shape shape = {}) { return {std::move(shape), DType::semaphore, MemorySpace::semaphore}; }
-inline MemoryRef dma(Shape shape = {}) { return {std::move(shape), DType::dma_semaphore, MemorySpace::semaphore}; }
+inline MemoryRef regular(Shape shape = {}, Location at = Location::current()) {
+  return {std::move(shape), DType::semaphore, MemorySpace::semaphore, at};
+}
+inline MemoryRef dma(Shape shape = {}, Location at = Location::current()) {
+  return {std::move(shape), DType::dma_semaphore, MemorySpace::semaphore, at};
+}
 }  // namespace semaphore_type
 
 // --- Block shapes ----------------------------------------------------------------------------------------------------

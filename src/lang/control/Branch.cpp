@@ -1,6 +1,7 @@
 // when, cond, switch: an "if" op per choice; its regions are true, then false.
 #include <fmt/format.h>
 
+#include "lang/refs/Indexer.h"
 #include "lang/trace/Place.h"
 #include "lang/trace/Trace.h"
 #include "smalti/control.h"
@@ -12,15 +13,18 @@ using lang::AtPlace, lang::Trace;
 
 namespace {
 
+[[noreturn]] void refuseCondition(const Operand& condition) {
+  lang::refuse({.code = "SM6115",
+                .message = "a condition is no scalar",
+                .place = {},
+                .need = "a scalar pred",
+                .have = condition.array().type().str(),
+                .help = "reduce it with any or all, or select with where"});
+}
+
 /// The scalar pred of a condition; error SM6115.
 Array predicate(const Operand& condition) {
-  if (condition.rank() != 0)
-    lang::refuse({.code = "SM6115",
-                  .message = "a condition is no scalar",
-                  .place = {},
-                  .need = "a scalar pred",
-                  .have = condition.array().type().str(),
-                  .help = "reduce it with any or all, or select with where"});
+  if (condition.rank() != 0) refuseCondition(condition);
   return condition.dtype() == DType::pred ? condition.array() : not_equal(condition, 0);
 }
 
@@ -44,8 +48,13 @@ detail::Arrays detail::branch(const Operand& index, const std::vector<Branch>& b
                               const Location& at) {
   Trace* trace = Trace::current();
   if (!index.array().is_traced()) {  // decided now (S-I1)
-    const Array chosen = isPred ? astype(predicate(index), DType::i32) : astype(index, DType::i32);
-    const int64_t i = *chosen.as<int32_t>();
+    int64_t i = 0;
+    {
+      AtPlace place(at);
+      const auto known = lang::concreteInteger(index.array());
+      if (!known) refuseCondition(index);
+      i = isPred ? *known != 0 : *known;
+    }
     return branches[std::min<int64_t>(std::max<int64_t>(i, 0), static_cast<int64_t>(branches.size()) - 1)]();
   }
   // Branch i if index <= i, else those after it. The bodies run outside this op's place: they have their own.

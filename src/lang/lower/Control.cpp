@@ -1,6 +1,7 @@
 // Grid queries and control flow.
 #include <array>
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "lang/lower/Lowering.h"
@@ -33,10 +34,78 @@ void ifElse(Lowering& l, const Op& op) {
   for (size_t i = 0; i < op.results.size(); ++i) l.set(op.results[i], branch.getResult(i));
 }
 
+std::vector<mlir::Type> typesOf(Lowering& l, std::span<const ValueId> values) {
+  std::vector<mlir::Type> types;
+  for (const ValueId v : values) types.push_back(l.mlirType(l.typeOf(v)));
+  return types;
+}
+std::vector<mlir::Value> valuesOf(Lowering& l, std::span<const ValueId> ids) {
+  std::vector<mlir::Value> values;
+  for (const ValueId v : ids) values.push_back(l.value(v));
+  return values;
+}
+
+/// Puts a block of the trace into a new block of `region`, whose terminator `end` makes of its results.
+template <class End>
+void fill(Lowering& l, mlir::Region& region, const Block& body, const End& end) {
+  const mlir::OpBuilder::InsertionGuard guard(l.b);
+  const auto types = typesOf(l, body.arguments);
+  mlir::Block* block =
+      l.b.createBlock(&region, {}, types, std::vector<mlir::Location>(types.size(), l.b.getUnknownLoc()));
+  for (size_t i = 0; i < body.arguments.size(); ++i) l.set(body.arguments[i], block->getArgument(i));
+  const auto loc = l.loc;
+  const auto results = l.ops(body.ops);
+  l.loc = loc;
+  end(block, results);
+}
+
+void forLoop(Lowering& l, const Op& op) {
+  std::vector<mlir::Value> operands = valuesOf(l, op.operands);
+  const auto step = static_cast<double>(std::get<int64_t>(*op.find("step")));
+  operands.insert(operands.begin() + 2, l.constant(l.b.getI32Type(), step));
+  mlir::Operation* loop = l.create("scf.for", operands, typesOf(l, op.results), {}, 1);
+  fill(l, loop->getRegion(0), op.regions[0],
+       [&](mlir::Block*, const auto& results) { mlir::scf::YieldOp::create(l.b, l.loc, results); });
+  for (size_t i = 0; i < op.results.size(); ++i) l.set(op.results[i], loop->getResult(i));
+}
+
+void whileLoop(Lowering& l, const Op& op) {
+  mlir::Operation* loop = l.create("scf.while", valuesOf(l, op.operands), typesOf(l, op.results), {}, 2);
+  fill(l, loop->getRegion(0), op.regions[0], [&](mlir::Block* block, const auto& results) {
+    mlir::scf::ConditionOp::create(l.b, l.loc, results[0], block->getArguments());
+  });
+  fill(l, loop->getRegion(1), op.regions[1],
+       [&](mlir::Block*, const auto& results) { mlir::scf::YieldOp::create(l.b, l.loc, results); });
+  for (size_t i = 0; i < op.results.size(); ++i) l.set(op.results[i], loop->getResult(i));
+}
+
+/// New memory or semaphores, here.
+void allocate(Lowering& l, ValueId ref) {
+  const ArrayType& type = l.typeOf(ref);
+  const auto memref = memrefType(*l.b.getContext(), type, l.spaceOf(ref));
+  const mlir::Value made = is_semaphore(type.dtype) ? l.create1("tpu.sem_alloc", {}, memref)
+                                                    : mlir::Value(mlir::memref::AllocaOp::create(l.b, l.loc, memref));
+  l.setRef(ref, {made, std::vector<bool>(type.shape.size())});
+}
+
+void emptyRef(Lowering& l, const Op& op) { allocate(l, op.results[0]); }
+
+void runScoped(Lowering& l, const Op& op) {
+  mlir::Operation* region = l.create("tpu.region", {}, typesOf(l, op.results), {}, 1);
+  const mlir::OpBuilder::InsertionGuard guard(l.b);
+  l.b.createBlock(&region->getRegion(0));
+  for (const ValueId ref : op.regions[0].arguments) allocate(l, ref);
+  const auto loc = l.loc;
+  const auto results = l.ops(op.regions[0].ops);
+  l.loc = loc;
+  l.create("tpu.yield", results, {});
+  for (size_t i = 0; i < op.results.size(); ++i) l.set(op.results[i], region->getResult(i));
+}
+
 constexpr std::array kRows{
-    LowerRow{"if", ifElse},
-    LowerRow{"num_programs", numPrograms},
-    LowerRow{"program_id", programId},
+    LowerRow{"empty_ref", emptyRef},       LowerRow{"for", forLoop},          LowerRow{"if", ifElse},
+    LowerRow{"num_programs", numPrograms}, LowerRow{"program_id", programId}, LowerRow{"run_scoped", runScoped},
+    LowerRow{"while", whileLoop},
 };
 
 }  // namespace

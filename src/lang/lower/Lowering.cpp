@@ -11,8 +11,8 @@
 namespace smalti::lang {
 
 LowerRule findLowerRule(std::string_view op) {
-  for (const auto table :
-       {elementwiseRules(), convertRules(), shapeRules(), reduceRules(), dotRules(), memoryRules(), controlRules()})
+  for (const auto table : {elementwiseRules(), convertRules(), shapeRules(), reduceRules(), dotRules(), memoryRules(),
+                           controlRules(), dmaRules(), debugRules()})
     for (const LowerRow& row : table)
       if (row.op == op) return row.lower;
   return nullptr;
@@ -66,6 +66,7 @@ std::vector<mlir::Value> Lowering::ops(const std::vector<Op>& list) {
       for (const ValueId v : op.operands) results.push_back(value(v));
       return results;
     }
+    current_ = &op;
     loc = locationOf(*b.getContext(), op.place);
     const LowerRule rule = findLowerRule(op.name);
     if (!rule)
@@ -78,6 +79,22 @@ std::vector<mlir::Value> Lowering::ops(const std::vector<Op>& list) {
     rule(*this, op);
   }
   return {};
+}
+
+const MemRefValue& Lowering::ref(ValueId v) const {
+  if (deferred(v))
+    refuse({.code = "SM6507",
+            .message = "a Ref of select_ref is used other than by a copy",
+            .place = current_ ? current_->place : SourcePlace{},
+            .need = "make_async_copy, async_copy or sync_copy",
+            .have = current_ ? current_->name : "",
+            .help = "copy the chosen Ref to scratch, or choose with cond and read in the branches"});
+  return refs_.at(v);
+}
+
+const Op* Lowering::deferred(ValueId v) const {
+  const auto made = deferred_.find(v);
+  return made == deferred_.end() || refs_.count(v) ? nullptr : made->second;
 }
 
 bool Lowering::isUsed(ValueId v) {
@@ -95,11 +112,12 @@ bool Lowering::isUsed(ValueId v) {
 }
 
 mlir::Operation* Lowering::create(std::string_view op, mlir::ValueRange operands, mlir::TypeRange results,
-                                  llvm::ArrayRef<mlir::NamedAttribute> attributes) {
+                                  llvm::ArrayRef<mlir::NamedAttribute> attributes, int regions) {
   mlir::OperationState state(loc, llvm::StringRef(op.data(), op.size()));
   state.addOperands(operands);
   state.addTypes(results);
   state.addAttributes(attributes);
+  for (int i = 0; i < regions; ++i) state.addRegion();
   return b.create(state);
 }
 

@@ -46,8 +46,14 @@ class Lowering {
   mlir::Type mlirType(const ArrayType&);
   mlir::Value value(ValueId v) const { return values_.at(v); }
   void set(ValueId v, mlir::Value value) { values_[v] = value; }
-  const MemRefValue& ref(ValueId v) const { return refs_.at(v); }
+  /// Error SM6507: a Ref of select_ref, which only copies take.
+  const MemRefValue& ref(ValueId v) const;
   void setRef(ValueId v, MemRefValue ref) { refs_[v] = std::move(ref); }
+  /// Refs made of a select_ref have no memref: the ops that make them are lowered again for each choice, where a copy
+  /// takes them. `deferred` gives that op while the Ref is not bound to a choice.
+  void defer(const Op& op) { deferred_[op.results[0]] = &op; }
+  const Op* deferred(ValueId v) const;
+  void unbind(ValueId v) { refs_.erase(v); }
 
   /// Whether any op takes the value.
   bool isUsed(ValueId);
@@ -57,7 +63,7 @@ class Lowering {
 
   /// Any op by name.
   mlir::Operation* create(std::string_view op, mlir::ValueRange operands, mlir::TypeRange results,
-                          llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
+                          llvm::ArrayRef<mlir::NamedAttribute> attributes = {}, int regions = 0);
   mlir::Value create1(std::string_view op, mlir::ValueRange operands, mlir::Type result,
                       llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
   /// A constant: scalar, or a splat of it when the type is a vector. `number` as a double (integers exactly).
@@ -69,6 +75,8 @@ class Lowering {
   const TracedFunction& traced_;
   std::unordered_map<ValueId, mlir::Value> values_;
   std::unordered_map<ValueId, MemRefValue> refs_;
+  std::unordered_map<ValueId, const Op*> deferred_;
+  const Op* current_ = nullptr;
   std::vector<bool> used_;  ///< by ValueId; empty: not computed yet
 };
 
@@ -86,6 +94,8 @@ std::span<const LowerRow> reduceRules();
 std::span<const LowerRow> dotRules();
 std::span<const LowerRow> memoryRules();
 std::span<const LowerRow> controlRules();
+std::span<const LowerRow> dmaRules();
+std::span<const LowerRow> debugRules();
 
 /// The location of an op, from its place.
 mlir::Location locationOf(mlir::MLIRContext&, const SourcePlace&);

@@ -166,6 +166,7 @@ void swap(Lowering& l, const Op& op) {
 
 /// memref_slice of the parts, then memref_squeeze of scalar axes; squeezed axes of the block stay as they are.
 void refSlice(Lowering& l, const Op& op) {
+  if (l.deferred(op.operands[0])) return l.defer(op);
   const MemRefValue& ref = l.ref(op.operands[0]);
   const auto axes = decodeIndex(std::get<std::vector<int64_t>>(*op.find("index")));
   const auto memref = mlir::cast<mlir::MemRefType>(ref.memref.getType());
@@ -206,6 +207,7 @@ void refSlice(Lowering& l, const Op& op) {
 }
 
 void refView(Lowering& l, const Op& op) {
+  if (l.deferred(op.operands[0])) return l.defer(op);
   const MemRefValue& ref = l.ref(op.operands[0]);
   mlir::Value x = ref.memref;
   const auto from = mlir::cast<mlir::MemRefType>(x.getType());

@@ -13,27 +13,6 @@ namespace {
 
 constexpr int64_t kSlice = 1, kDynamicStart = 2, kDynamicSize = 4;
 
-/// The value of a concrete integer scalar.
-std::optional<int64_t> concrete(const Array& a) {
-  if (a.is_traced()) return std::nullopt;
-  switch (a.dtype()) {
-    case DType::i32:
-      return *a.as<int32_t>();
-    case DType::i64:
-      return *a.as<int64_t>();
-    case DType::i8:
-      return *a.as<int8_t>();
-    case DType::i16:
-      return *a.as<int16_t>();
-    case DType::u8:
-      return *a.as<uint8_t>();
-    case DType::u32:
-      return *a.as<uint32_t>();
-    default:
-      return std::nullopt;
-  }
-}
-
 void checkScalar(const Array& a, int64_t axis) {
   if (a.rank() == 0 && is_integer(a.dtype())) return;
   refuse({.code = "SM6110",
@@ -57,7 +36,7 @@ void checkScalar(const Array& a, int64_t axis) {
 AxisIndex scalarAxis(const Shape& of, int64_t axis, const Array& scalar, std::vector<Array>& dynamic) {
   checkScalar(scalar, axis);
   AxisIndex a{.isSlice = false};
-  if (const auto value = concrete(scalar)) {
+  if (const auto value = concreteInteger(scalar)) {
     a.start = *value < 0 ? *value + of[axis] : *value;
     if (a.start < 0 || a.start >= of[axis]) outOfBounds(of, axis, *value, *value);
   } else {
@@ -78,13 +57,13 @@ AxisIndex sliceAxis(const Shape& of, int64_t axis, const Slice& slice, std::vect
             .have = fmt::format("stride {}", slice.stride),
             .help = "slice forward and reverse the value"});
   AxisIndex a{.stride = slice.stride};
-  if (const auto start = concrete(slice.start)) {
+  if (const auto start = concreteInteger(slice.start)) {
     a.start = *start;
   } else {
     a.dynamicStart = true;
     dynamic.push_back(slice.start);
   }
-  if (const auto size = concrete(slice.size)) {
+  if (const auto size = concreteInteger(slice.size)) {
     a.size = *size;
   } else {
     a.dynamicSize = true;
@@ -100,6 +79,34 @@ AxisIndex sliceAxis(const Shape& of, int64_t axis, const Slice& slice, std::vect
 }
 
 }  // namespace
+
+std::optional<int64_t> concreteInteger(const Array& a) {
+  if (a.is_traced() || a.rank() != 0) return std::nullopt;
+  switch (a.dtype()) {
+    case DType::i64:
+    case DType::u64:
+      return *a.as<int64_t>();
+    case DType::i32:
+      return *a.as<int32_t>();
+    case DType::u32:
+      return *a.as<uint32_t>();
+    case DType::i16:
+      return *a.as<int16_t>();
+    case DType::u16:
+      return *a.as<uint16_t>();
+    case DType::i8:
+    case DType::i4:
+    case DType::i2:
+      return *a.as<int8_t>();
+    case DType::u8:
+    case DType::u4:
+    case DType::u2:
+    case DType::pred:
+      return *a.as<uint8_t>();
+    default:
+      return std::nullopt;
+  }
+}
 
 Shape Indexer::shape() const {
   Shape shape;

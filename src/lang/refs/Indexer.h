@@ -2,6 +2,7 @@
 // per axis) and take its traced scalars as operands after the Ref, in order.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "smalti/ref.h"
 
 namespace smalti::lang {
+
+/// The value of a scalar of integers or bool that is known while tracing.
+std::optional<int64_t> concreteInteger(const Array&);
 
 struct AxisIndex {
   bool isSlice = true;        ///< else a scalar, and the axis goes

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "lang/refs/Indexer.h"
+#include "lang/trace/KernelOnly.h"
 #include "lang/trace/Place.h"
 #include "lang/trace/Trace.h"
 #include "smalti/error.h"
@@ -14,14 +15,6 @@
 namespace smalti {
 namespace lang {
 namespace {
-
-Trace& kernelTrace(std::string_view what) {
-  if (Trace* trace = Trace::current()) return *trace;
-  refuse({.code = "SM6106",
-          .message = fmt::format("'{}' exists inside kernels only", what),
-          .place = {},
-          .help = "call it in a function that is passed to pallas_call"});
-}
 
 std::vector<ValueId> operandsOf(Trace& trace, const Ref& ref, const Indexer& indexer) {
   std::vector<ValueId> ids{trace.use(ref)};

@@ -9,10 +9,11 @@ namespace smalti::lang {
 namespace {
 
 // "get" is no effect: what it gives is all it does.
-constexpr std::array<std::string_view, 16> kEffects{
-    "return",         "swap",        "store",       "dma_start",      "dma_wait",         "semaphore_signal",
-    "semaphore_wait", "debug_print", "debug_check", "prng_seed",      "prng_random_bits", "delay",
-    "trace_value",    "trace_start", "trace_stop",  "matmul_push_rhs"};
+constexpr std::array<std::string_view, 17> kEffects{
+    "return",           "swap",           "store",       "dma_start",   "dma_wait",
+    "semaphore_signal", "semaphore_wait", "debug_print", "debug_check", "prng_seed",
+    "prng_random_bits", "delay",          "trace_value", "trace_start", "trace_stop",
+    "matmul_push_rhs",  "touch"};
 constexpr std::array<std::string_view, 4> kMoreEffects{"matmul_acc_lhs", "matmul_pop", "matmul_lhs_fifo",
                                                        "matmul_pop_fifo"};
 

@@ -1,0 +1,53 @@
+// Looking into kernels (M2 – M7).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "smalti/control.h"
+
+namespace smalti {
+
+namespace detail {
+void debug_print(std::string_view format, const std::vector<Operand>& arguments, const Location& at);
+}  // namespace detail
+
+/// The format of a debug_print, with the line it stands on.
+struct PrintFormat {
+  template <class T, class = std::enable_if_t<std::is_convertible_v<const T&, std::string_view>>>
+  PrintFormat(const T& text, Location at = Location::current()) : text(text), at(at) {}
+  std::string_view text;
+  Location at;
+};
+/// Prints scalars at `{}` (or after the text when it has none), or one vector where the format ends in `{}`
+/// (M2). Errors SM6510, SM6511.
+template <class... A>
+void debug_print(const PrintFormat& format, const A&... arguments) {
+  detail::debug_print(format.text, {Operand(arguments, format.at)...}, format.at);
+}
+
+/// Whether the debug_checks that follow on this thread are compiled in; off at first (S-L4). Gives the former setting.
+bool enable_debug_checks(bool on = true);
+/// Ends the kernel with the message where the scalar pred is false, if checks are enabled (M4).
+void debug_check(const Operand& condition, std::string_view message);
+
+/// A scalar for the profiler (M6).
+void trace_value(std::string_view label, const Operand& value);
+
+/// The ops while it lives belong to a scope of that name in profiles.
+class named_scope {
+ public:
+  explicit named_scope(std::string_view name, Location at = Location::current());
+  ~named_scope();
+  named_scope(const named_scope&) = delete;
+  named_scope& operator=(const named_scope&) = delete;
+
+ private:
+  Location at_;
+};
+
+/// Waits that many nanoseconds (M7).
+void delay(const Operand& nanoseconds);
+
+}  // namespace smalti

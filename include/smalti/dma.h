@@ -1,0 +1,108 @@
+// Copies that run beside the kernel, and semaphores (G, H).
+//
+//   auto copy = pl::make_async_copy(x.at(pl::ds(i * 8, 8)), buffer, sem);
+//   copy.start();
+//   …
+//   copy.wait();
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "smalti/memory.h"
+
+namespace smalti {
+
+/// What a device id is: its place in the mesh, or its number (S-G7).
+enum class DeviceIdType : uint8_t { mesh, logical };
+
+/// A device of the mesh: one number (logical), one index per mesh axis, or indices by axis name, where the axes that
+/// are not named are this device's own (H5).
+class DeviceId {
+ public:
+  template <class T, class = std::enable_if_t<std::is_convertible_v<const T&, Operand>>>
+  DeviceId(const T& id, Location at = Location::current()) : indices{Operand(id, at)} {}
+  DeviceId(std::initializer_list<Operand> indices) : indices(indices) {}
+  DeviceId(std::map<std::string, Operand> byAxis) : byAxis(std::move(byAxis)) {}
+
+  std::vector<Operand> indices;
+  std::map<std::string, Operand> byAxis;
+};
+
+struct StartOptions {
+  /// 0, or 1: before those of priority 0.
+  int priority = 0;
+  /// Adds to the destination. SparseCore only.
+  bool add = false;
+};
+
+/// A copy that may be started and waited for (H2, H3). The same descriptor may be made again elsewhere to wait.
+class AsyncCopyDescriptor {
+ public:
+  AsyncCopyDescriptor(Ref src, Ref dst, Ref sem, Location at) : src_(src), dst_(dst), sem_(sem), at_(at) {}
+  AsyncCopyDescriptor(Ref src, Ref dst, Ref send, Ref receive, Array device, Location at)
+      : src_(src), dst_(dst), sem_(receive), send_(send), device_(device), at_(at) {}
+
+  bool is_remote() const { return device_.has_value(); }
+  void start(StartOptions options = {}, Location at = Location::current()) const;
+  /// Until the copy is done; of a remote one, until both sides of this device are.
+  void wait(Location at = Location::current()) const;
+  /// Remote copies: until the source may change; until what comes in has come.
+  void wait_send(Location at = Location::current()) const;
+  void wait_recv(Location at = Location::current()) const;
+
+ private:
+  void record(const char* op, std::optional<bool> waitTarget, StartOptions, const Location&) const;
+  Ref src_, dst_, sem_;
+  std::optional<Ref> send_;
+  std::optional<Array> device_;
+  Location at_;
+};
+
+/// Copies between Refs of one shape and dtype in any two memories; nothing happens before `start`. Errors SM6501
+/// (types), SM6502 (semaphores).
+[[nodiscard]] AsyncCopyDescriptor make_async_copy(const Ref& src, const Ref& dst, const Ref& sem,
+                                                  Location at = Location::current());
+/// Started (H1).
+AsyncCopyDescriptor async_copy(const Ref& src, const Ref& dst, const Ref& sem, StartOptions options = {},
+                               Location at = Location::current());
+/// Copies and waits, with a semaphore of its own (H6).
+void sync_copy(const Ref& src, const Ref& dst, Location at = Location::current());
+
+/// To another device: `dst` and `recv_sem` are those of the device with that id (H4).
+[[nodiscard]] AsyncCopyDescriptor make_async_remote_copy(const Ref& src, const Ref& dst, const Ref& send_sem,
+                                                         const Ref& recv_sem, const DeviceId& device_id,
+                                                         DeviceIdType type = DeviceIdType::mesh,
+                                                         Location at = Location::current());
+AsyncCopyDescriptor async_remote_copy(const Ref& src, const Ref& dst, const Ref& send_sem, const Ref& recv_sem,
+                                      const DeviceId& device_id, DeviceIdType type = DeviceIdType::mesh,
+                                      Location at = Location::current());
+
+// --- Semaphores ------------------------------------------------------------------------------------------------------
+
+/// The count, i32 (G3).
+Array semaphore_read(const Ref& sem, Location at = Location::current());
+struct SignalOptions {
+  std::optional<DeviceId> device_id{};
+  DeviceIdType device_id_type = DeviceIdType::mesh;
+  /// Of another core of the chip.
+  std::optional<Operand> core_index{};
+};
+/// Adds `inc`, here or on another device (G4).
+void semaphore_signal(const Ref& sem, const Operand& inc = 1, const SignalOptions& options = {});
+/// Waits until the count is at least `value`, then takes it off (G5, S-G4).
+void semaphore_wait(const Ref& sem, const Operand& value = 1, bool decrement = true);
+/// The semaphore that all kernels of one `collective_id` share (G6).
+Ref get_barrier_semaphore(Location at = Location::current());
+
+// --- Refs ------------------------------------------------------------------------------------------------------------
+
+/// refs[index], chosen at run time, as an operand of a copy (D9). Error SM6507: fewer than two, or types differ.
+Ref select_ref(const Operand& index, const std::vector<Ref>& refs);
+/// Counts as a use of the Ref (D15).
+void touch(const Ref& ref, Location at = Location::current());
+
+}  // namespace smalti

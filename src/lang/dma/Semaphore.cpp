@@ -1,0 +1,81 @@
+// Semaphores: ops "semaphore_read", "semaphore_signal" (sem, inc, device?, core?), "semaphore_wait",
+// "barrier_semaphore".
+#include <fmt/format.h>
+
+#include "lang/dma/Device.h"
+#include "lang/ops/Support.h"
+#include "lang/trace/KernelOnly.h"
+#include "lang/trace/Place.h"
+#include "lang/trace/Trace.h"
+#include "smalti/dma.h"
+
+namespace smalti {
+namespace {
+
+using lang::AtPlace, lang::Trace;
+
+void checkSemaphore(std::string_view op, const Ref& sem) {
+  const bool isSemaphore = sem.node() && is_semaphore(sem.dtype());
+  if (isSemaphore && sem.rank() == 0) return;
+  lang::refuse({.code = "SM6505",
+                .message = isSemaphore ? fmt::format("Cannot {} on a non-()-shaped semaphore", op)
+                                       : fmt::format("'semaphore_{}' of a Ref that is no semaphore", op),
+                .place = {},
+                .need = "one semaphore",
+                .have = sem.node() ? sem.node()->type.str() : "an empty Ref",
+                .help = isSemaphore ? "choose one: sem.at(i)" : "allocate one with semaphore_type::regular()"});
+}
+
+Array count(std::string_view op, const Operand& x) {
+  if (x.rank() != 0 || !is_integer(x.dtype()))
+    lang::refuse({.code = "SM6506",
+                  .message = fmt::format("the amount of semaphore_{} is no integer scalar", op),
+                  .place = {},
+                  .need = "an integer scalar",
+                  .have = x.array().type().str(),
+                  .help = "convert it with astype(…, i32)"});
+  return lang::convertTo(x.array(), DType::i32);
+}
+
+}  // namespace
+
+Array semaphore_read(const Ref& sem, Location at) {
+  AtPlace place(at);
+  Trace& trace = lang::kernelTrace("semaphore_read");
+  checkSemaphore("read", sem);
+  const ArrayType type{DType::i32, {}};
+  return trace.record("semaphore_read", {trace.use(sem)}, {&type, 1})[0];
+}
+
+void semaphore_signal(const Ref& sem, const Operand& inc, const SignalOptions& options) {
+  AtPlace place(inc.at());
+  Trace& trace = lang::kernelTrace("semaphore_signal");
+  checkSemaphore("signal", sem);
+  std::vector<ValueId> operands{trace.use(sem), trace.use(count("signal", inc))};
+  if (options.device_id) operands.push_back(trace.use(lang::logicalId(*options.device_id, options.device_id_type)));
+  if (options.core_index) operands.push_back(trace.use(count("signal", *options.core_index)));
+  trace.record("semaphore_signal", std::move(operands), {},
+               {{"device", options.device_id.has_value()}, {"core", options.core_index.has_value()}});
+}
+
+void semaphore_wait(const Ref& sem, const Operand& value, bool decrement) {
+  AtPlace place(value.at());
+  Trace& trace = lang::kernelTrace("semaphore_wait");
+  checkSemaphore("wait", sem);
+  if (!decrement)
+    lang::refuse({.code = "SM6506",
+                  .message = "Non-decrementing wait is not supported",
+                  .place = {},
+                  .need = "decrement = true",
+                  .have = "decrement = false",
+                  .help = "wait, and signal the same amount again"});
+  trace.record("semaphore_wait", {trace.use(sem), trace.use(count("wait", value))}, {});
+}
+
+Ref get_barrier_semaphore(Location at) {
+  AtPlace place(at);
+  return lang::kernelTrace("get_barrier_semaphore")
+      .recordRef("barrier_semaphore", {}, {DType::semaphore, {}}, MemorySpace::semaphore);
+}
+
+}  // namespace smalti

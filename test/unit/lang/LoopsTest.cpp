@@ -1,0 +1,178 @@
+// Loops and branches in kernels (S-I1 … S-I6).
+#include <gtest/gtest.h>
+
+#include "smalti/smalti.h"
+
+namespace pl = smalti;
+using pl::_;
+
+namespace {
+
+pl::Array iota(pl::Shape shape) {
+  std::vector<float> v(pl::num_elements(shape));
+  for (size_t i = 0; i < v.size(); ++i) v[i] = static_cast<float>(i % 97);
+  return pl::array(v, shape);
+}
+
+/// Runs `kernel(x, o)` on one block of 8x128.
+template <class K>
+pl::Array run(const K& kernel, const pl::Array& x = iota({8, 128})) {
+  const pl::PallasCall call = pl::pallas_call(kernel, {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}});
+  EXPECT_TRUE(call.check(x).findings.empty());
+  return call(x);
+}
+
+template <class K>
+std::string mosaic(const K& kernel) {
+  return pl::pallas_call(kernel, {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}}).lower(iota({8, 128})).mosaic();
+}
+
+size_t count(const std::string& text, std::string_view what) {
+  size_t n = 0;
+  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++n;
+  return n;
+}
+
+template <class F>
+std::string codeOf(const F& f) {
+  try {
+    f();
+  } catch (const pl::Error& e) {
+    return e.diagnostic().code;
+  }
+  return "";
+}
+
+TEST(Loops, SI1_StaticConditionsEmitNothing) {
+  const auto kernel = [](pl::Ref x, pl::Ref o) {
+    o[_] = x[_];
+    pl::when(false, [&] { o[_] = x[_] * 2; });
+  };
+  EXPECT_EQ(count(mosaic(kernel), "scf.if"), 0u);
+}
+
+TEST(Loops, SI2_CarriesVectorsAndScalarsAndWritesRefsInOrder) {
+  const pl::Array z = run([](pl::Ref x, pl::Ref o) {
+    o[_] = pl::zeros({8, 128});
+    const auto [n, v] = pl::fori_loop(
+        0, 5,
+        [&](const pl::Array& i, const auto& carry) {
+          const auto& [n, v] = carry;
+          o[_] += x[_];
+          return std::pair{n + i, v + o[_]};
+        },
+        std::pair{0, x[_].value()});
+    o[_] = v + pl::astype(n, pl::f32);
+  });
+  const pl::Array x = iota({8, 128});
+  for (int64_t i = 0; i < z.elements(); ++i) ASSERT_EQ(z.as<float>()[i], x.as<float>()[i] * 16 + 10);
+}
+
+TEST(Loops, SI2_WeakInitsTakeTheBodysType) {
+  const pl::Array z = run([](pl::Ref x, pl::Ref o) {
+    const pl::Array s =
+        pl::fori_loop(0, 8, [&](const pl::Array& i, const pl::Array& s) { return s + pl::astype(i, pl::f32); }, 0);
+    EXPECT_EQ(s.dtype(), pl::f32);
+    o[_] = x[_] + s;
+  });
+  EXPECT_EQ(z.as<float>()[1], 29);
+}
+
+TEST(Loops, SI3_PartialUnrollRunsTheRemainder) {
+  for (const int64_t unroll : {1, 2, 3, 4, 7, 9}) {
+    const auto kernel = [=](pl::Ref x, pl::Ref o) {
+      o[_] = pl::fori_loop(0, 7, [&](const pl::Array& i, const pl::Array& v) { return v * 2 + pl::astype(i, pl::f32); },
+                           x[_], {.unroll = unroll});
+    };
+    const pl::Array z = run(kernel), x = iota({8, 128});
+    for (int64_t e = 0; e < z.elements(); ++e) ASSERT_EQ(z.as<float>()[e], x.as<float>()[e] * 128 + 120) << unroll;
+    EXPECT_EQ(count(mosaic(kernel), "scf.for"), unroll >= 7 ? 0u : 1u);
+  }
+}
+
+TEST(Loops, SI3_FullUnrollNeedsStaticBounds) {
+  const auto kernel = [](pl::Ref x, pl::Ref o) {
+    o[_] = x[_];
+    pl::loop(0, 4, [&](const pl::Array&) { o[_] += 1; }, {.unroll = pl::full_unroll});
+  };
+  EXPECT_EQ(count(mosaic(kernel), "scf.for"), 0u);
+  EXPECT_EQ(run(kernel).as<float>()[3], 7);
+  EXPECT_EQ(codeOf([] {
+              run([](pl::Ref x, pl::Ref o) {
+                const pl::Array n = pl::astype(x[{0, 0}], pl::i32);
+                pl::loop(0, n, [&](const pl::Array&) { o[_] += 1; }, {.unroll = pl::full_unroll});
+              });
+            }),
+            "SM6123");
+}
+
+TEST(Loops, SI4_ProgramIdInsideLoopsAndBranches) {
+  const pl::BlockSpec rows{{8, 128}, [](auto i) { return std::tuple{i, 0}; }};
+  const auto call = pl::pallas_call(
+      [](pl::Ref o) {
+        o[_] = pl::zeros_like(o);
+        pl::loop(0, 3, [&](const pl::Array&) {
+          pl::when(pl::program_id(0) == 1, [&] { o[_] += pl::astype(pl::program_id(0) + 1, pl::f32); });
+        });
+      },
+      {.out_shape = pl::ShapeDtype{{24, 128}, pl::f32}, .grid = {3}, .out_specs = {rows}});
+  const pl::Array z = call();
+  EXPECT_EQ(z.as<float>()[0], 0);
+  EXPECT_EQ(z.as<float>()[8 * 128], 6);
+  EXPECT_EQ(z.as<float>()[16 * 128], 0);
+}
+
+TEST(Loops, SI5_WhileConditionReadsRefs) {
+  const auto call = pl::pallas_call(
+      [](pl::Ref limit, pl::Ref x, pl::Ref o) {
+        const auto [n, v] =
+            pl::while_loop([&](const auto& carry) { return carry.first < limit[0]; },
+                           [&](const auto& carry) { return std::pair{carry.first + 2, carry.second * 2}; },
+                           std::pair{0, x[_].value()});
+        o[_] = v;
+      },
+      {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}, .in_specs = {pl::BlockSpec{pl::smem}, pl::BlockSpec{}}});
+  const pl::Array z = call(pl::array(std::vector<int32_t>{7}), iota({8, 128}));
+  EXPECT_EQ(z.as<float>()[5], 80);
+}
+
+TEST(Loops, SI6_TracedBoundsAreRealLoops) {
+  for (const int64_t unroll : {1, 2, 3}) {
+    const auto call = pl::pallas_call(
+        [=](pl::Ref n, pl::Ref o) {
+          o[_] = pl::zeros_like(o);
+          pl::loop(n[0], n[1], [&](const pl::Array& i) { o[_] += pl::astype(i, pl::f32); }, {.unroll = unroll});
+        },
+        {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}, .in_specs = {pl::BlockSpec{pl::smem}}});
+    for (const auto& [from, to, sum] : {std::array{2, 7, 20}, {3, 3, 0}, {5, 1, 0}, {0, 2, 1}}) {
+      const pl::Array z = call(pl::array(std::vector<int32_t>{from, to}));
+      EXPECT_EQ(z.as<float>()[9], static_cast<float>(sum)) << from << " to " << to << " unroll " << unroll;
+    }
+  }
+}
+
+TEST(Loops, StepsCountFromTheLowerBound) {
+  const pl::Array z = run([](pl::Ref x, pl::Ref o) {
+    o[_] = pl::zeros_like(o);
+    pl::loop(1, 8, [&](const pl::Array& i) { o[_] += pl::astype(i, pl::f32); }, {.step = 3});   // 1 4 7
+    pl::loop(5, 0, [&](const pl::Array& i) { o[_] += pl::astype(i, pl::f32); }, {.step = -2});  // 5 3 1
+  });
+  EXPECT_EQ(z.as<float>()[0], 21);
+}
+
+TEST(Loops, CarriesThatChangeTheirTypeAreRefused) {
+  EXPECT_EQ(codeOf([] {
+              run([](pl::Ref x, pl::Ref o) {
+                o[_] = pl::fori_loop(
+                    0, 3, [&](const pl::Array&, const pl::Array& v) { return pl::astype(v, pl::bf16); }, x[_]);
+              });
+            }),
+            "SM6122");
+}
+
+TEST(Loops, RunNowOutsideKernels) {
+  const pl::Array s = pl::fori_loop(0, 10, [](const pl::Array& i, const pl::Array& s) { return s + i; }, 0);
+  EXPECT_EQ(s.as<int32_t>()[0], 45);
+}
+
+}  // namespace
