@@ -16,7 +16,7 @@ namespace {
 
 using driver::Verdict;
 
-struct Arguments {
+struct CheckArguments {
   std::vector<std::string> paths;
   std::string filter;
   InputArguments inputs;
@@ -38,7 +38,7 @@ struct Checked {
   }
 };
 
-Checked checkOne(const std::string& path, const Arguments& arguments, const Options& options) {
+Checked checkOne(const std::string& path, const CheckArguments& arguments, const Options& options) {
   Checked checked{.path = path, .findings = {}, .refusal = {}, .statistics = {}};
   auto prepared = prepare(path, arguments.inputs, options);
   auto settings = prepared ? driver::runOptions(options, prepared->poison) : fail(prepared.error());
@@ -133,7 +133,7 @@ int checkFolder(const Session& session, const std::string& folder, const std::st
   return wrong > 0 ? kWrongResult : kOk;
 }
 
-int check(Session& session, const Arguments& arguments) {
+int check(Session& session, const CheckArguments& arguments) {
   session.options.values.check = true;
   int code = kOk;
   Json out = Json::array();
@@ -159,7 +159,7 @@ int check(Session& session, const Arguments& arguments) {
 }  // namespace
 
 void declareCheck(CLI::App& app, Session& session) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<CheckArguments>();
   app.add_option("paths", arguments->paths, "modules, case folders, or folders of cases")
       ->required()
       ->type_name("PATH");

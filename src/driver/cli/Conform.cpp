@@ -19,7 +19,7 @@ using driver::CaseOutcome;
 using driver::ConformCase;
 using driver::Verdict;
 
-struct Arguments {
+struct ConformArguments {
   std::vector<std::string> folders;
   std::string filter, jsonFile, expectedFailuresFile;
   bool failuresOnly = false;
@@ -32,7 +32,7 @@ std::string note(const CaseOutcome& o) {
   return o.diagnostic ? fmt::format("{} {}", o.diagnostic->code, o.diagnostic->message) : "";
 }
 
-void printTable(const Session& session, const Arguments& arguments, const std::vector<ConformCase>& cases,
+void printTable(const Session& session, const ConformArguments& arguments, const std::vector<ConformCase>& cases,
                 const std::vector<CaseOutcome>& outcomes) {
   const bool color = session.colorOut();
   term::Table table({{"case"}, {""}, {"largest error", term::Align::right}, {"at"}, {""}});
@@ -85,7 +85,7 @@ int judge(const Session& session, const std::vector<std::string>& expected, cons
   return code;
 }
 
-int conform(const Session& session, const Arguments& arguments) {
+int conform(const Session& session, const ConformArguments& arguments) {
   std::vector<std::string> folders = arguments.folders;
   if (folders.empty() && !session.options.values.corpus.empty()) folders = {session.options.values.corpus};
   if (folders.empty())
@@ -119,7 +119,7 @@ int conform(const Session& session, const Arguments& arguments) {
 }  // namespace
 
 void declareConform(CLI::App& app, Session& session) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ConformArguments>();
   app.add_option("folders", arguments->folders, "folders with recorded cases in or below them")->type_name("FOLDER");
   app.add_option("--filter", arguments->filter, "only cases whose name holds this")->type_name("TEXT");
   app.add_flag("--failures-only", arguments->failuresOnly, "show only what is not as it should be");

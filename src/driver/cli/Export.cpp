@@ -12,12 +12,12 @@
 namespace smalti::cli {
 namespace {
 
-struct Arguments {
+struct ExportArguments {
   std::string path, format = "text", kernel, outFile = "-";
   int version = interop::kDefaultVersion;
 };
 
-Result<std::string> exported(const driver::LoadedModule& module, const Arguments& arguments) {
+Result<std::string> exported(const driver::LoadedModule& module, const ExportArguments& arguments) {
   if (arguments.format == "stablehlo") {
     if (Status status = driver::requireShapes(module); !status) return fail(status.error());
     return interop::exportStableHlo(*module.program, arguments.version);
@@ -28,7 +28,7 @@ Result<std::string> exported(const driver::LoadedModule& module, const Arguments
   return interop::exportMosaicText(**kernel, arguments.format == "generic");
 }
 
-int exportModule(const Session& session, const Arguments& arguments) {
+int exportModule(const Session& session, const ExportArguments& arguments) {
   const auto module = driver::loadModule(arguments.path);
   if (!module) return session.refuse(module.error());
   const auto text = exported(*module, arguments);
@@ -51,7 +51,7 @@ int exportModule(const Session& session, const Arguments& arguments) {
 }  // namespace
 
 void declareExport(CLI::App& app, Session& session) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ExportArguments>();
   app.add_option("module", arguments->path, "a module, or a folder with case.json")->required()->type_name("PATH");
   app.add_option("--format", arguments->format,
                  "text and generic are Mosaic text, bytecode is stable_mosaic, stablehlo is the whole program")

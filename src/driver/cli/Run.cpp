@@ -13,7 +13,7 @@
 namespace smalti::cli {
 namespace {
 
-struct Arguments {
+struct RunArguments {
   std::string path, outFolder;
   InputArguments inputs;
 };
@@ -28,7 +28,8 @@ struct Compared {
   }
 };
 
-Result<Compared> compareAll(const Prepared& prepared, const Arguments& arguments, const std::vector<Array>& results) {
+Result<Compared> compareAll(const Prepared& prepared, const RunArguments& arguments,
+                            const std::vector<Array>& results) {
   Compared compared;
   // Other inputs than the recorded ones give other results.
   if (!prepared.module.recorded || !arguments.inputs.in.empty()) return compared;
@@ -129,7 +130,7 @@ Status writeResults(const std::string& folder, const std::vector<Array>& results
   return {};
 }
 
-int run(const Session& session, const Arguments& arguments) {
+int run(const Session& session, const RunArguments& arguments) {
   const auto prepared = prepare(arguments.path, arguments.inputs, session.options.values);
   if (!prepared) return session.refuse(prepared.error());
   const auto settings = driver::runOptions(session.options.values, prepared->poison);
@@ -159,7 +160,7 @@ int run(const Session& session, const Arguments& arguments) {
 }  // namespace
 
 void declareRun(CLI::App& app, Session& session) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<RunArguments>();
   app.add_option("module", arguments->path, "a module, or a folder with case.json")->required()->type_name("PATH");
   arguments->inputs.declare(app);
   app.add_option("--out", arguments->outFolder, "write the results there as out0.npy, out1.npy, …")

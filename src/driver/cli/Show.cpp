@@ -19,7 +19,7 @@
 namespace smalti::cli {
 namespace {
 
-struct Arguments {
+struct ShowArguments {
   std::string path, stage = "all", kernel;
   int64_t steps = 8;
   InputArguments inputs;
@@ -89,7 +89,7 @@ void printTimeline(const Session& session, const Timeline::Kernel& kernel, const
   session.print("\n");
 }
 
-int show(const Session& session, const Arguments& arguments) {
+int show(const Session& session, const ShowArguments& arguments) {
   auto loaded = driver::loadModule(arguments.path);
   if (!loaded) return session.refuse(loaded.error());
   const bool canRun = loaded->program || !arguments.inputs.outShape.empty();
@@ -146,7 +146,7 @@ int show(const Session& session, const Arguments& arguments) {
 }  // namespace
 
 void declareShow(CLI::App& app, Session& session) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ShowArguments>();
   app.add_option("module", arguments->path, "a module, or a folder with case.json")->required()->type_name("PATH");
   app.add_option("--stage", arguments->stage,
                  "program: calls and plain array ops; kernel, generic: the kernel's IR; windows: blocks and when they "
