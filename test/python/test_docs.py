@@ -1,5 +1,8 @@
 """The console examples of the documents run and print what stands there."""
 
+import subprocess
+import sys
+
 import pytest
 
 from console_examples import LINKS, ROOT, examples_of, run_example
@@ -16,3 +19,8 @@ def test_the_example_prints_what_the_document_says(example, bin_dir, tmp_path):
 
 def test_there_are_examples():
     assert len(EXAMPLES) >= 5
+
+
+def test_pictures_show_what_commands_print():
+    done = subprocess.run([sys.executable, ROOT / "tools/picture.py", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
