@@ -29,6 +29,9 @@ install_python() {
   echo "setup: installing JAX and pytest from PyPI into .venv (about half a minute)" >&2
   [ -x .venv/bin/python ] || run python3 -m venv .venv
   run .venv/bin/python -m pip install -q --disable-pip-version-check -r tools/setup/requirements.txt
+  # Google's TPU compiler, which judges our exports; not for every platform, and tests skip without it.
+  run .venv/bin/python -m pip install -q --disable-pip-version-check -U libtpu ||
+    echo "setup: no libtpu here: tests that ask the TPU compiler will be skipped" >&2
   cp tools/setup/requirements.txt .venv/requirements.txt
 }
 
