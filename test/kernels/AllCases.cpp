@@ -19,7 +19,11 @@ Array Cases::integers(Shape shape, int32_t low, int32_t high) {
 
 Cases allCases() {
   Cases cases;
+  vectorCases(cases);
   matmulCases(cases);
+  rowCases(cases);
+  attentionCases(cases);
+  sparseCases(cases);
   return cases;
 }
 

@@ -41,6 +41,10 @@ class Cases {
 };
 
 void matmulCases(Cases&);
+void rowCases(Cases&);
+void vectorCases(Cases&);
+void attentionCases(Cases&);
+void sparseCases(Cases&);
 
 /// All of them.
 Cases allCases();

@@ -1,0 +1,127 @@
+#include "smalti/kernels/flash_attention.h"
+
+#include <cmath>
+#include <limits>
+
+#include "CallCache.h"
+#include "smalti/kernels/blocks.h"
+#include "smalti/smalti.h"
+
+namespace smalti::kernels {
+namespace {
+
+constexpr float kMasked = -std::numeric_limits<float>::infinity(), kLowest = std::numeric_limits<float>::lowest();
+
+void check(const ArrayType& q, const ArrayType& k, const AttentionOptions& o) {
+  const bool fits = q.shape.size() == 4 && k.shape.size() == 4 && q.shape[0] == k.shape[0] &&
+                    q.shape[3] == k.shape[3] && k.shape[1] > 0 && q.shape[1] % k.shape[1] == 0 &&
+                    o.query_segments.has_value() == o.key_segments.has_value();
+  if (!fits)
+    raise({.code = "SM6701",
+           .message = "flash_attention takes q [batch, heads, queries, size] and k, v [batch, key heads, keys, size]",
+           .place = {},
+           .need = "equal batch and size, key heads that divide the heads, segments for both or none",
+           .have = q.str() + " and " + k.str(),
+           .help = "transpose the arrays, or repeat key heads"});
+}
+
+}  // namespace
+
+PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const AttentionOptions& o) {
+  check(q, k, o);
+  const int64_t batch = q.shape[0], heads = q.shape[1], queries = q.shape[2], size = q.shape[3];
+  const int64_t group = heads / k.shape[1], keys = k.shape[2];
+  const int64_t bq = o.block_q ? o.block_q : block_along(queries, 256);
+  const int64_t bk = o.block_k ? o.block_k : block_along(keys, 512);
+  const int64_t k_steps = std::max<int64_t>(cdiv(keys, bk), 1);
+  const float scale = o.scale.value_or(1 / std::sqrt(static_cast<float>(size)));
+  const bool causal = o.causal, has_bias = o.bias.has_value(), has_segments = o.query_segments.has_value();
+
+  auto kernel = [=](const std::vector<Ref>& refs) {
+    auto next = refs.begin();
+    const Ref q = *next++, k = *next++, v = *next++;
+    const Ref bias = has_bias ? *next++ : Ref();
+    const Ref q_segments = has_segments ? *next++ : Ref(), k_segments = has_segments ? *next++ : Ref();
+    const Ref o = *next++, m = *next++, l = *next++, acc = *next++;
+    const Array i = program_id(2), j = program_id(3);
+
+    when(j == 0, [&] {
+      m[_] = full_like(m, kLowest);
+      l[_] = zeros_like(l);
+      acc[_] = zeros_like(acc);
+    });
+
+    auto step = [&] {
+      Array s = dot_general(q[_], k[_], {{1}, {1}}, {.preferred_element_type = f32}) * scale;
+      if (has_bias) s = s + astype(bias[_], f32);
+      if (has_segments) s = where(q_segments[_] == k_segments[_], s, kMasked);
+      const Array row = i * bq + broadcasted_iota(i32, {bq, bk}, 0), col = j * bk + broadcasted_iota(i32, {bq, bk}, 1);
+      if (causal) s = where(col <= row, s, kMasked);
+      Array values = v[_];
+      if (keys % bk) {  // the last block hangs over: what lies there is not zero
+        s = where(col < keys, s, kMasked);
+        const Array at = j * bk + broadcasted_iota(i32, {bk, size}, 0);
+        values = astype(where(at < keys, astype(values, f32), 0), v.dtype());
+      }
+
+      const Array m_prev = m[_], m_next = maximum(m_prev, max(s, {.axes = {1}, .keepdims = true}));
+      const Array p = exp(s - m_next), alpha = exp(m_prev - m_next);
+      m[_] = m_next;
+      l[_] = l[_] * alpha + sum(p, {.axes = {1}, .keepdims = true});
+      acc[_] = acc[_] * alpha + dot(astype(p, v.dtype()), values, {.preferred_element_type = f32});
+    };
+    if (causal)
+      when(j * bk <= i * bq + (bq - 1), step);
+    else
+      step();
+
+    when(j == k_steps - 1, [&] { o[_] = astype(acc[_] / where(l[_] == 0, 1, l[_]), o.dtype()); });
+  };
+
+  // Above the diagonal a causal program stays on the block it has, so that nothing is fetched for nothing.
+  auto key_step = [=](const Array& i, const Array& j) -> Array {
+    return causal ? minimum(j, div(i * bq + (bq - 1), bk)) : j;
+  };
+  const BlockSpec q_spec{{squeezed, squeezed, bq, size},
+                         [](auto b, auto h, auto i, auto) { return std::tuple{b, h, i, 0}; }};
+  const BlockSpec k_spec{{squeezed, squeezed, bk, size}, [=](auto b, auto h, auto i, auto j) {
+                           return std::tuple{b, div(h, group), key_step(i, j), 0};
+                         }};
+  Call call{.out_shape = ShapeDtype{q.shape, q.dtype},
+            .grid = {batch, heads, cdiv(queries, bq), k_steps},
+            .in_specs = {q_spec, k_spec, k_spec},
+            .out_specs = {q_spec},
+            .scratch_shapes = {vmem({bq, 1}, f32), vmem({bq, 1}, f32), vmem({bq, size}, f32)},
+            .name = "flash_attention",
+            .compiler_params = {.dimension_semantics = {parallel, parallel, parallel, arbitrary}}};
+  if (has_bias) {
+    const int64_t every_batch = o.bias->dim(0) > 1, every_head = o.bias->dim(1) > 1;
+    call.in_specs.push_back({{squeezed, squeezed, bq, bk}, [=](auto b, auto h, auto i, auto j) {
+                               return std::tuple{b * every_batch, h * every_head, i, key_step(i, j)};
+                             }});
+  }
+  if (has_segments) {
+    call.in_specs.push_back({{squeezed, bq, 1}, [](auto b, auto, auto i, auto) { return std::tuple{b, i, 0}; }});
+    call.in_specs.push_back(
+        {{squeezed, 1, bk}, [=](auto b, auto, auto i, auto j) { return std::tuple{b, 0, key_step(i, j)}; }});
+  }
+  return pallas_call(kernel, std::move(call));
+}
+
+Array flash_attention(const Array& q, const Array& k, const Array& v, const AttentionOptions& o) {
+  static CallCache cache;
+  Key key;
+  key << q.type() << k.type() << v.type() << o.causal << o.scale.value_or(0) << o.scale.has_value() << o.block_q
+      << o.block_k << o.query_segments.has_value() << o.bias.has_value();
+  if (o.bias) key << o.bias->type();
+  const PallasCall call = cache.get(key.str(), [&] { return flash_attention_call(q.type(), k.type(), o); });
+  std::vector<Operand> operands{q, k, v};
+  if (o.bias) operands.emplace_back(*o.bias);
+  if (o.query_segments) {
+    operands.emplace_back(unwrap(o.query_segments->reshaped({q.dim(0), q.dim(2), 1})));
+    operands.emplace_back(unwrap(o.key_segments->reshaped({k.dim(0), 1, k.dim(2)})));
+  }
+  return call.run(operands);
+}
+
+}  // namespace smalti::kernels

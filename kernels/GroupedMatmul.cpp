@@ -1,0 +1,99 @@
+#include "smalti/kernels/grouped_matmul.h"
+
+#include "smalti/kernels/blocks.h"
+#include "smalti/smalti.h"
+
+namespace smalti::kernels {
+namespace {
+
+[[noreturn]] void refuse(std::string need, std::string have) {
+  raise({.code = "SM6701",
+         .message = "grouped_matmul takes x [m, k], y [groups, k, n] and group sizes i32 [groups]",
+         .place = {},
+         .need = std::move(need),
+         .have = std::move(have),
+         .help = "sort the rows by group, and count those of each"});
+}
+
+}  // namespace
+
+int64_t grouped_block_m(int64_t rows, const GroupedMatmulOptions& o) {
+  return o.block_m ? o.block_m : block_along(rows, 128, 8);
+}
+
+GroupedTiles grouped_tiles(int64_t rows, int64_t block_m, const Array& sizes) {
+  if (sizes.dtype() != i32 || sizes.rank() != 1) refuse("group sizes i32 [groups]", sizes.type().str());
+  const int64_t groups = sizes.dim(0), row_blocks = cdiv(rows, block_m);
+  std::vector<int32_t> group, block, begin, end;
+  const auto add = [&](int64_t g, int64_t b, int64_t from, int64_t to) {
+    group.push_back(static_cast<int32_t>(g));
+    block.push_back(static_cast<int32_t>(b));
+    begin.push_back(static_cast<int32_t>(from));
+    end.push_back(static_cast<int32_t>(to));
+  };
+  int64_t row = 0;
+  for (int64_t g = 0; g < groups; ++g) {
+    const int64_t size = sizes.as<int32_t>()[g], to = row + size;
+    if (size < 0 || to > rows) refuse("sizes of at least 0, " + std::to_string(rows) + " in all", std::to_string(to));
+    if (size > 0)
+      for (int64_t b = row / block_m; b <= (to - 1) / block_m; ++b) add(g, b, row, to);
+    row = to;
+  }
+  // Blocks of rows that no group reaches: written as zeros, by a tile without rows.
+  for (int64_t b = cdiv(row, block_m); b < row_blocks; ++b) add(0, b, 0, 0);
+  const auto count = static_cast<int32_t>(group.size());
+  for (auto* v : {&group, &block, &begin, &end}) v->resize(row_blocks + groups);
+  return {unwrap(array(std::vector<int32_t>{count}).reshaped({})), array(group), array(block), array(begin),
+          array(end)};
+}
+
+PallasCall grouped_matmul_call(const ArrayType& x, const ArrayType& y, const GroupedTiles& tiles, int64_t bm,
+                               const GroupedMatmulOptions& o) {
+  if (x.shape.size() != 2 || y.shape.size() != 3 || x.shape[1] != y.shape[1])
+    refuse("equal sizes of k", x.str() + " and " + y.str());
+  const int64_t m = x.shape[0], k = x.shape[1], n = y.shape[2];
+  const int64_t bn = o.block_n ? o.block_n : block_along(n, 512), bk = o.block_k ? o.block_k : block_along(k, 512);
+  const int64_t k_steps = std::max<int64_t>(cdiv(k, bk), 1);
+
+  auto inside = [=](const Array& block, int64_t axis) -> Array {
+    if (k % bk == 0) return block;
+    const Array at = program_id(2) * bk + broadcasted_iota(i32, block.shape(), axis);
+    return astype(where(at < k, astype(block, f32), 0), block.dtype());
+  };
+  auto kernel = [=](Ref, Ref row_block, Ref row_begin, Ref row_end, Ref x, Ref y, Ref o, Ref acc) {
+    const Array t = program_id(1);
+    when(program_id(2) == 0, [&] { acc[_] = zeros_like(acc); });
+    acc[_] += dot(inside(x[_], 1), inside(y[_], 0), {.preferred_element_type = f32});
+    when(program_id(2) == k_steps - 1, [&] {
+      // The block stays in VMEM while the groups that meet in it follow each other; each writes its own rows.
+      when(t == 0 || row_block[t] != row_block[maximum(t - 1, 0)], [&] { o[_] = zeros_like(o); });
+      const Array row = row_block[t] * bm + broadcasted_iota(i32, {bm, bn}, 0);
+      const Array mine = row >= row_begin[t] && row < row_end[t];
+      o[_] = astype(where(mine, acc[_], astype(o[_], f32)), o.dtype());
+    });
+  };
+  return pallas_call(
+      kernel,
+      {.out_shape = ShapeDtype{{m, n}, x.dtype},
+       .grid = {cdiv(n, bn), tiles.count, k_steps},
+       .in_specs =
+           {BlockSpec{{bm, bk},
+                      [](auto, auto t, auto k, auto, auto block, auto, auto) { return std::tuple{block[t], k}; }},
+            BlockSpec{{squeezed, bk, bn},
+                      [](auto j, auto t, auto k, auto group, auto, auto, auto) { return std::tuple{group[t], k, j}; }}},
+       .out_specs = {BlockSpec{
+           {bm, bn}, [](auto j, auto t, auto, auto, auto block, auto, auto) { return std::tuple{block[t], j}; }}},
+       .scratch_shapes = {vmem({bm, bn}, f32)},
+       .num_scalar_prefetch = 4,
+       .name = "grouped_matmul",
+       .compiler_params = {.dimension_semantics = {parallel, arbitrary, arbitrary}}});
+}
+
+Array grouped_matmul(const Array& x, const Array& y, const Array& group_sizes, const GroupedMatmulOptions& o) {
+  if (x.rank() != 2) refuse("x of rank 2", x.type().str());
+  const int64_t bm = grouped_block_m(x.dim(0), o);
+  const GroupedTiles t = grouped_tiles(x.dim(0), bm, group_sizes);
+  return grouped_matmul_call(x.type(), y.type(), t, bm, o)(t.group, t.row_block, t.row_begin, t.row_end, x, y);
+}
+
+}  // namespace smalti::kernels

@@ -1,0 +1,24 @@
+// Attention of one new query per sequence over keys and values that lie in pages (decoding).
+#pragma once
+
+#include <optional>
+
+#include "smalti/pallas_call.h"
+
+namespace smalti::kernels {
+
+struct PagedAttentionOptions {
+  /// Of the scores; 1 / sqrt(head size) when not given.
+  std::optional<float> scale{};
+};
+
+/// q: [batch, heads, size]; k_pages, v_pages: [key heads, pages, page length, size]; lengths: i32 [batch], keys of each
+/// sequence; page_table: i32 [batch, pages per sequence]. A sequence without keys gives 0.
+Array paged_attention(const Array& q, const Array& k_pages, const Array& v_pages, const Array& lengths,
+                      const Array& page_table, const PagedAttentionOptions& options = {});
+/// The call behind it: lengths and the table flat (prefetched), q as [batch, key heads, heads / key heads, size],
+/// pages.
+PallasCall paged_attention_call(const ArrayType& q, const ArrayType& pages, int64_t pages_per_sequence,
+                                const PagedAttentionOptions& options = {});
+
+}  // namespace smalti::kernels

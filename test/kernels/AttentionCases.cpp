@@ -1,0 +1,110 @@
+#include "Cases.h"
+#include "smalti/kernels/flash_attention.h"
+#include "smalti/kernels/paged_attention.h"
+
+namespace smalti::kernels::test {
+namespace {
+
+struct Attention {
+  std::string name;
+  int64_t batch = 1, heads = 2, key_heads = 2, queries = 256, keys = 256, size = 64;
+  AttentionOptions options{};
+  DType dtype = f32;
+  bool bias = false, segments = false, exportable = true;
+};
+
+void add(Cases& cases, Attention c) {
+  AttentionOptions& o = c.options;
+  const Array q = cases.random(c.dtype, {c.batch, c.heads, c.queries, c.size}, 2);
+  const Array k = cases.random(c.dtype, {c.batch, c.key_heads, c.keys, c.size}, 2);
+  const Array v = cases.random(c.dtype, {c.batch, c.key_heads, c.keys, c.size});
+  std::vector<Array> inputs{q, k, v};
+  std::vector<Operand> operands{q, k, v};
+  if (c.bias) {
+    o.bias = cases.random(f32, {1, c.heads, c.queries, c.keys}, 3);
+    inputs.push_back(*o.bias);
+    operands.emplace_back(*o.bias);
+  }
+  if (c.segments) {
+    o.query_segments = cases.integers({c.batch, c.queries}, 0, 3),
+    o.key_segments = cases.integers({c.batch, c.keys}, 0, 4);
+    inputs.insert(inputs.end(), {*o.query_segments, *o.key_segments});
+    operands.emplace_back(unwrap(o.query_segments->reshaped({c.batch, c.queries, 1})));
+    operands.emplace_back(unwrap(o.key_segments->reshaped({c.batch, 1, c.keys})));
+  }
+  cases.add({"flash_attention_" + c.name,
+             "attention",
+             {{"causal", o.causal}, {"bias", c.bias}, {"segments", c.segments}, {"scale", o.scale.value_or(0)}},
+             inputs,
+             [=] { return flash_attention(q, k, v, o); },
+             flash_attention_call(q.type(), k.type(), o),
+             operands,
+             c.exportable});
+}
+
+void addPaged(Cases& cases, const std::string& name, DType dtype, int64_t heads, int64_t key_heads, int64_t length,
+              std::vector<int32_t> lengths, int64_t size = 128) {
+  const auto batch = static_cast<int64_t>(lengths.size());
+  const int64_t steps = 4, pages = batch * steps + 3;
+  const Array q = cases.random(dtype, {batch, heads, size}, 2),
+              k = cases.random(dtype, {key_heads, pages, length, size}, 2),
+              v = cases.random(dtype, {key_heads, pages, length, size});
+  const Array table = cases.integers({batch, steps}, 0, static_cast<int32_t>(pages)), seen = array(lengths);
+  const Array grouped = unwrap(q.reshaped({batch, key_heads, heads / key_heads, size}));
+  cases.add({"paged_attention_" + name,
+             "paged_attention",
+             nlohmann::json::object(),
+             {q, k, v, seen, table},
+             [=] { return paged_attention(q, k, v, seen, table); },
+             paged_attention_call(grouped.type(), k.type(), steps),
+             {seen, unwrap(table.reshaped({batch * steps})), grouped, k, v}});
+}
+
+}  // namespace
+
+void attentionCases(Cases& cases) {
+  add(cases, {.name = "f32", .options = {.block_q = 128, .block_k = 128}});
+  add(cases, {.name = "bf16", .batch = 2, .size = 128, .options = {.block_q = 128, .block_k = 128}, .dtype = bf16});
+  add(cases,
+      {.name = "causal", .queries = 384, .keys = 384, .options = {.causal = true, .block_q = 128, .block_k = 128}});
+  add(cases,
+      {.name = "causal_bf16", .size = 128, .options = {.causal = true, .block_q = 128, .block_k = 128}, .dtype = bf16});
+  add(cases, {.name = "bias", .batch = 2, .options = {.block_q = 128, .block_k = 128}, .bias = true});
+  add(cases, {.name = "segments", .batch = 2, .options = {.block_q = 128, .block_k = 128}, .segments = true});
+  add(cases, {.name = "everything",
+              .batch = 2,
+              .heads = 4,
+              .queries = 200,
+              .keys = 300,
+              .options = {.causal = true, .scale = 0.3f, .block_q = 64, .block_k = 128},
+              .bias = true,
+              .segments = true});
+  add(cases,
+      {.name = "any_length", .queries = 100, .keys = 333, .size = 32, .options = {.block_q = 32, .block_k = 128}});
+  add(cases, {.name = "any_length_bf16",
+              .queries = 100,
+              .keys = 200,
+              .options = {.causal = true, .block_q = 32, .block_k = 128},
+              .dtype = bf16});
+  add(cases, {.name = "multi_query", .heads = 4, .key_heads = 1, .options = {.block_q = 128, .block_k = 128}});
+  add(cases, {.name = "grouped_query",
+              .batch = 2,
+              .heads = 8,
+              .key_heads = 2,
+              .queries = 128,
+              .keys = 256,
+              .options = {.causal = true, .block_k = 128}});
+  add(cases, {.name = "one_query", .queries = 1, .keys = 77});
+  add(cases, {.name = "one_key", .heads = 1, .key_heads = 1, .queries = 9, .keys = 1, .size = 8});
+  add(cases, {.name = "odd_blocks",
+              .queries = 29,
+              .keys = 31,
+              .size = 7,
+              .options = {.causal = true, .block_q = 5, .block_k = 6},
+              .exportable = false});
+  addPaged(cases, "f32", f32, 8, 2, 16, {64, 1, 33, 16});
+  addPaged(cases, "bf16", bf16, 16, 1, 32, {100, 128});
+  addPaged(cases, "multi_head", f32, 2, 2, 16, {17, 0, 48});
+}
+
+}  // namespace smalti::kernels::test
