@@ -1,0 +1,59 @@
+#include <gtest/gtest.h>
+
+#include "smalti/kernels/flash_attention.h"
+#include "smalti/kernels/matmul.h"
+#include "smalti/kernels/tiled_dot.h"
+#include "smalti/smalti.h"
+
+namespace smalti::kernels {
+namespace {
+
+/// The settings of a test, put back when it ends.
+struct With {
+  With(std::string_view option, std::string_view value) {
+    Settings s;
+    unwrap(s.set(option, value));
+    use_settings(s);
+  }
+  ~With() { use_settings(Settings()); }
+};
+
+TEST(Kernels, OperandsThatDoNotFitAreRefused) {
+  const auto z = attempt([] { return matmul(zeros({8, 4}), zeros({8, 4})); });
+  ASSERT_FALSE(z);
+  EXPECT_EQ(z.error().code, "SM6701");
+  EXPECT_EQ(z.error().need, "4 rows in the right operand");
+  const auto o = attempt([] { return flash_attention(zeros({1, 3, 8, 4}), zeros({1, 2, 8, 4}), zeros({1, 2, 8, 4})); });
+  ASSERT_FALSE(o);
+  EXPECT_EQ(o.error().code, "SM6701");
+}
+
+TEST(Kernels, ActivationIsAnyFunctionOfTheBlock) {
+  const Array x = full({4, 8}, 2.0f), y = ones({8, 4});
+  const float slope = 3;
+  const Array z = matmul(x, y, {.activation = [slope](const Array& block) { return block * slope; }});
+  EXPECT_EQ(z.as<float>()[5], 48.0f);
+  EXPECT_EQ(Array(matmul(x, y, {.activation = smalti::negative})).as<float>()[0], -16.0f);
+}
+
+TEST(Kernels, ExportNeedsBlocksThatATpuTakes) {
+  const Array x = ones({64, 300}), y = ones({300, 64});
+  const auto good = matmul_call(x.type(), y.type(), {.block_k = 128}).lower(x, y).stablehlo();
+  ASSERT_TRUE(good) << good.error().str();
+}
+
+TEST(Kernels, SC10_AliasedWindowHoldsTheOperandOnlyWhereWindowsAreReloaded) {
+  const Array x = ones({4096}), start = full({1}, 10.0f);
+  {
+    const With hlo("semantics", "hlo");
+    EXPECT_EQ(tiled_dot(x, x, start, {.start = DotStart::aliased, .block = 1024}).as<float>()[0], 4106.0f);
+    EXPECT_EQ(tiled_dot(x, x, start, {.block = 1024}).as<float>()[0], 4106.0f);
+  }
+  EXPECT_EQ(tiled_dot(x, x, start, {.block = 1024}).as<float>()[0], 4106.0f);
+  const RunReport report = tiled_dot_call(x.type(), {.start = DotStart::aliased, .block = 1024}).check(x, x, start);
+  EXPECT_FALSE(report.findings.empty());
+  EXPECT_NE(report.results[0].as<float>()[0], 4106.0f);
+}
+
+}  // namespace
+}  // namespace smalti::kernels
