@@ -39,18 +39,25 @@ class Lifetimes {
 
 }  // namespace
 
+namespace {
+
+Result<const Target*> requireTarget(std::string_view wanted) {
+  if (const Target* target = findTarget(wanted)) return target;
+  std::string known;
+  for (const Target& t : targets()) known += fmt::format("{}{}", known.empty() ? "" : ", ", t.name);
+  return fail({.code = "SM5006",
+               .message = fmt::format("there is no target '{}'", wanted),
+               .place = {},
+               .need = known,
+               .help = "choose one of these"});
+}
+
+}  // namespace
+
 Result<std::shared_ptr<const TargetKernel>> compileKernel(const KernelPackage& kernel, const RunOptions& options) {
-  const Target* target = findTarget(options.target);
-  if (!target) {
-    std::string known;
-    for (const Target& t : targets()) known += fmt::format("{}{}", known.empty() ? "" : ", ", t.name);
-    return fail({.code = "SM5006",
-                 .message = fmt::format("there is no target '{}'", options.target),
-                 .place = {},
-                 .need = known,
-                 .help = "choose one of these"});
-  }
-  auto ready = target->compile(kernel, options);
+  const auto target = requireTarget(options.target);
+  if (!target) return fail(target.error());
+  auto ready = (*target)->compile(kernel, options);
   if (ready) return ready;
   Diagnostic d = std::move(ready.error());
   if (std::none_of(d.where.begin(), d.where.end(), [](auto& w) { return w.starts_with("kernel '"); }))
@@ -60,6 +67,7 @@ Result<std::shared_ptr<const TargetKernel>> compileKernel(const KernelPackage& k
 
 Result<std::shared_ptr<const CompiledProgram>> compileProgram(const Program& program, const RunOptions& options) {
   if (auto status = verify(program); !status) return fail(std::move(status.error()));
+  if (const auto target = requireTarget(options.target); !target) return fail(target.error());
   auto compiled = std::make_shared<CompiledProgram>();
   compiled->program = &program;
   for (const KernelPackage& kernel : program.kernels) {

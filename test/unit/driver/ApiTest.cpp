@@ -210,13 +210,13 @@ TEST_F(Api, Settings) {
   const auto inputs = make_inputs(*m);
   EXPECT_TRUE(m->run(*inputs, settings));
   EXPECT_EQ(messageOf(m->run(*inputs, copy)), R"(error[SM4104]: the kernel did not end within the step limit
-  --> twice.mlir:9:3
+  --> twice.mlir:8:3
    in kernel 'twice'
   need: at most 3 instructions and grid steps
-  have: 4 so far
+  have: no end after 3
   help: look for a loop whose condition never becomes false, or raise the step limit
 error[SM4104]: device 0 core 0 is running
-  --> twice.mlir:9:3
+  --> twice.mlir:8:3
 )");
 }
 
