@@ -6,5 +6,7 @@
 namespace smalti::minilm {
 
 void declareTokenize(CLI::App&, cli::Session&);
+void declareEmbed(CLI::App&, cli::Session&);
+void declareSearch(CLI::App&, cli::Session&);
 
 }  // namespace smalti::minilm

@@ -3,6 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "Encoder.h"
+#include "Model.h"
+#include "driver/term/Progress.h"
+#include "driver/term/Style.h"
+#include "smalti/module.h"
+
 namespace smalti::minilm {
 
 void TextArguments::declareModel(CLI::App& app) {
@@ -29,6 +35,21 @@ std::vector<Tokens> encodeAll(const Tokenizer& tokenizer, const std::vector<std:
   }
   if (cut > kMaxNotices) session.note(fmt::format("note: {} more texts are cut\n", cut - kMaxNotices));
   return all;
+}
+
+Result<Array> embedAll(const std::string& folder, const Config& config, const std::vector<Tokens>& texts,
+                       const cli::Session& session) {
+  Settings settings;
+  for (const OptionRow& row : optionRows())
+    if (row.group == OptionGroup::run)
+      if (Status status = settings.set(row.name, session.options.text(row)); !status) return fail(status.error());
+  use_settings(settings);
+  const auto weights = readModelWeights(folder, config);
+  if (!weights) return fail(weights.error());
+  term::Progress progress;
+  return embeddings(*weights, config, texts, [&](size_t done) {
+    progress.update(fmt::format("{} of {} texts in {}", done, texts.size(), term::humanSeconds(progress.seconds())));
+  });
 }
 
 std::string idsJson(const std::vector<Tokens>& all) {

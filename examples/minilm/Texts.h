@@ -4,8 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "Config.h"
 #include "Tokenizer.h"
 #include "driver/cli/Session.h"
+#include "smalti/array.h"
 
 namespace smalti::minilm {
 
@@ -18,6 +20,9 @@ struct TextArguments {
 
 /// Tokens of every text; says on standard error which were cut.
 std::vector<Tokens> encodeAll(const Tokenizer&, const std::vector<std::string>& texts, const cli::Session&);
+
+/// The embeddings of all, f32 [texts, hidden], with the weights of the model's folder and the options of the session.
+Result<Array> embedAll(const std::string& folder, const Config&, const std::vector<Tokens>&, const cli::Session&);
 
 /// [[101, …, 102], …]
 std::string idsJson(const std::vector<Tokens>&);

@@ -161,3 +161,44 @@ def test_a_table_of_tokens(minilm, model):
 @pytest.mark.parametrize("example", examples_of(ROOT / "docs/minilm.md"), ids=str)
 def test_the_document_prints_what_it_says(example, bin_dir, model, tmp_path):
     run_example(example, bin_dir, tmp_path)
+
+
+def embed(minilm, model, tmp_path, texts):
+    (tmp_path / "texts.json").write_text(json.dumps(texts))
+    done = minilm("embed", "--model", model, "--json", "texts.json", "--out", "e.npy", "--ids", "ids.json")
+    assert done.returncode == 0, done.stderr
+    return np.load(tmp_path / "e.npy"), json.loads((tmp_path / "ids.json").read_text())
+
+
+def test_the_recorded_embeddings(minilm, model, tmp_path):
+    if not RECORDED.is_dir():
+        pytest.skip("no recorded sentences beside the checkout")
+    recorded = json.loads((RECORDED / "sentences.json").read_text())
+    got, ids = embed(minilm, model, tmp_path, recorded["sentences"])
+    assert ids == recorded["input_ids"]
+    np.testing.assert_allclose(got, np.load(RECORDED / "embeddings.npy"), atol=1e-5)
+
+
+def test_embeddings_of_other_texts_are_those_of_the_numpy_encoder(minilm, model, tmp_path):
+    rng = random.Random(4)
+    words = (model / "vocab.txt").read_text().split("\n")[:-1]
+    texts = TEXTS[:-4] + [random_text(rng, words) for _ in range(20)] + ["word " * 300]
+    got, ids = embed(minilm, model, tmp_path, texts)
+    encoder = Encoder(model)
+    np.testing.assert_allclose(got, np.stack([encoder.embed(i) for i in ids]), atol=1e-5)
+    np.testing.assert_allclose(np.linalg.norm(got, axis=1), 1, atol=1e-5)
+
+
+def test_no_texts_give_no_rows(minilm, model, tmp_path):
+    got, ids = embed(minilm, model, tmp_path, [])
+    assert got.shape == (0, 384) and ids == []
+
+
+def test_search_finds_by_meaning(minilm, model, tmp_path):
+    (tmp_path / "notes.txt").write_text("The train leaves at noon.\n\nMy cat sleeps all day.\nBread needs flour and yeast.\n")
+    done = minilm("search", "--model", model, "notes.txt", "a lazy kitten", "--top", "2")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[1].endswith("3  My cat sleeps all day.") and len(done.stdout.splitlines()) == 3
+    hits = json.loads(minilm("search", "--model", model, "notes.txt", "baking", "--json").stdout)
+    assert [hit["line"] for hit in hits][0] == 4 and len(hits) == 3
+    assert hits[0]["score"] > hits[1]["score"] >= hits[2]["score"]

@@ -1,0 +1,80 @@
+#include "Batch.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace smalti::minilm {
+namespace {
+
+/// A row while it is filled.
+struct Row {
+  std::vector<size_t> texts;
+  int64_t used = 0;
+};
+
+/// Rows with room are looked for among the newest only, so that packing stays linear in the number of texts.
+constexpr size_t kOpenRows = 16;
+
+std::vector<Row> rowsOf(std::span<const Tokens> texts) {
+  std::vector<size_t> order(texts.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return texts[a].ids.size() > texts[b].ids.size(); });
+  std::vector<Row> rows;
+  for (const size_t text : order) {
+    const auto tokens = static_cast<int64_t>(texts[text].ids.size());
+    const size_t firstOpen = rows.size() - std::min(rows.size(), kOpenRows);
+    auto row = std::find_if(rows.begin() + static_cast<std::ptrdiff_t>(firstOpen), rows.end(),
+                            [&](const Row& r) { return r.used + tokens <= kRowTokens; });
+    if (row == rows.end()) row = rows.insert(rows.end(), Row{});
+    row->texts.push_back(text);
+    row->used += tokens;
+  }
+  return rows;
+}
+
+void append(Batch& batch, const Row& row, std::span<const Tokens> texts) {
+  const int64_t start = batch.tokens();
+  ++batch.rows;
+  for (auto* array : {&batch.ids, &batch.positions, &batch.segments})
+    array->resize(static_cast<size_t>(batch.tokens()), 0);
+  int64_t at = start;
+  int32_t segment = 0;
+  for (const size_t text : row.texts) {
+    ++segment;
+    const auto& ids = texts[text].ids;
+    batch.places.push_back({text, at, static_cast<int64_t>(ids.size())});
+    for (size_t i = 0; i < ids.size(); ++i, ++at) {
+      batch.ids[static_cast<size_t>(at)] = ids[i];
+      batch.positions[static_cast<size_t>(at)] = static_cast<int32_t>(i);
+      batch.segments[static_cast<size_t>(at)] = segment;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Batch> packed(std::span<const Tokens> texts) {
+  std::vector<Batch> batches;
+  for (const Row& row : rowsOf(texts)) {
+    if (batches.empty() || batches.back().rows == kMaxRows) batches.emplace_back();
+    append(batches.back(), row, texts);
+  }
+  return batches;
+}
+
+int64_t Batch::paddedTexts() const {
+  const auto texts = static_cast<int64_t>(places.size());
+  return (texts + kTextsMultiple - 1) / kTextsMultiple * kTextsMultiple;
+}
+
+std::vector<float> Batch::meanWeights() const {
+  std::vector<float> weights(static_cast<size_t>(paddedTexts() * tokens()), 0);
+  for (size_t i = 0; i < places.size(); ++i) {
+    const auto row = weights.begin() + static_cast<std::ptrdiff_t>(i) * tokens();
+    std::fill_n(row + places[i].first, places[i].tokens, 1 / static_cast<float>(places[i].tokens));
+  }
+  return weights;
+}
+
+}  // namespace smalti::minilm

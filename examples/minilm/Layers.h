@@ -1,0 +1,29 @@
+// The steps of the encoder in terms of kernels; rows are tokens.
+#pragma once
+
+#include "Weights.h"
+#include "smalti/array.h"
+
+namespace smalti::minilm {
+
+/// Row i is words[ids[i]] + positions[positions[i]] + types[0], normalised.
+Array embedTokens(const Weights&, const Array& ids, const Array& positions, double epsilon);
+
+enum class Activation : uint8_t { none, gelu };
+/// x · weightᵀ + bias, through the activation.
+Array linear(const Array& x, const Linear&, Activation = Activation::none);
+
+/// LayerNorm of x, and of x + residual.
+Array norm(const Array& x, const Norm&, double epsilon);
+Array addNorm(const Array& x, const Array& residual, const Norm&, double epsilon);
+
+/// Attention among tokens of like segment; `segments` is [rows, tokens of a row], and x [rows × tokens, width].
+Array attend(const Array& q, const Array& k, const Array& v, const Array& segments, int64_t heads);
+
+/// means · x, each row then divided by its length.
+Array pool(const Array& means, const Array& x);
+
+/// x · yᵀ: the cosines, where rows have length 1.
+Array products(const Array& x, const Array& y);
+
+}  // namespace smalti::minilm
