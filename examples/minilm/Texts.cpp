@@ -47,9 +47,11 @@ Result<Array> embedAll(const std::string& folder, const Config& config, const st
   const auto weights = readModelWeights(folder, config);
   if (!weights) return fail(weights.error());
   term::Progress progress;
-  return embeddings(*weights, config, texts, [&](size_t done) {
+  auto vectors = embeddings(*weights, config, texts, [&](size_t done) {
     progress.update(fmt::format("{} of {} texts in {}", done, texts.size(), term::humanSeconds(progress.seconds())));
   });
+  if (!vectors && vectors.error().code.starts_with("SM10")) vectors.error().place = {};  // an option, not a kernel
+  return vectors;
 }
 
 std::string idsJson(const std::vector<Tokens>& all) {
