@@ -22,4 +22,15 @@ say "4. The same matmul with one line missing (examples/mistakes/mistakes.py): t
 show check examples/mistakes/missing_init.mlir
 [ $? = 3 ] || { echo "demo: the planted mistake was not found" >&2; exit 1; }
 
+say "5. A real model on nothing but the project's kernels: all-MiniLM-L6-v2 searches the project's documentation by meaning."
+if examples/minilm/get_model.sh build/minilm-model; then
+  cat README.md docs/*.md docs/errors/README.md > build/documentation.txt
+  minilm=build/release/bin/minilm
+  query='someone reads data before the copy has arrived'
+  printf '\n%s$ minilm search build/documentation.txt "%s"%s\n' "$bold" "$query" "$plain"
+  "$minilm" search --model build/minilm-model build/documentation.txt "$query" --top 4 | cut -c1-150 || exit 1
+else
+  say "(The model, 90 MB, cannot be fetched from PyPI now: this part is left out.)"
+fi
+
 say "More mistakes to look at: smalti check examples/mistakes/*.mlir;  your own kernel: README.md, \"Your kernel\"."

