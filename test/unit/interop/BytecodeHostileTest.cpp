@@ -21,6 +21,26 @@ Diagnostic refusalOf(BodyBuilder& body, int attribute) {
   return refusal(body);
 }
 
+/// The same of a body with an attribute that holds this type.
+Diagnostic refusalOfType(const std::vector<uint64_t>& type) {
+  BodyBuilder body;
+  const auto number = static_cast<uint64_t>(body.addType(BodyBuilder::spell(type)));
+  return refusalOf(body, body.add(BodyBuilder::spell({6, number})));
+}
+
+/// The same of a body whose only op has a region with one op in it: `flags` and what follows from them.
+Diagnostic refusalOfInnerOp(uint8_t flags, const std::vector<uint64_t>& inner) {
+  BodyBuilder body;
+  bytecode::ByteWriter ir;
+  ir.append(BodyBuilder::spell({1 << 1, 0}));
+  ir.byte(bytecode::kHasAttributes | bytecode::kHasRegions);
+  ir.append(BodyBuilder::spell({0, 3, 1 << 1 | 1, 1, 0, 1 << 1, 1}));
+  ir.byte(flags);
+  ir.append(BodyBuilder::spell(inner));
+  body.ops = ir.bytes();
+  return refusal(body);
+}
+
 TEST(BytecodeHostile, TheHandMadeBodyItselfIsReadUpToItsOnlyOp) {
   BodyBuilder body;
   const Diagnostic d = refusal(body);
@@ -62,19 +82,14 @@ TEST(BytecodeHostile, AnUnknownAttributeCodeNamesTheProducer) {
 }
 
 TEST(BytecodeHostile, AnUnknownTypeCodeNamesTheProducer) {
-  BodyBuilder body;
-  const int type = body.addType(BodyBuilder::spell({40}));
-  const Diagnostic d = refusalOf(body, body.add(BodyBuilder::spell({6, static_cast<uint64_t>(type)})));
+  const Diagnostic d = refusalOfType({40});
   EXPECT_EQ(d.code, "SM2104") << d.str();
   EXPECT_THAT(d.have, HasSubstr("code 40, by MLIR99.9"));
 }
 
 TEST(BytecodeHostile, TypesThatKernelsDoNotHaveAreRefused) {
-  for (uint64_t code : {7, 8, 12, 15}) {  // f80, f128, none, an empty tuple
-    BodyBuilder body;
-    const int type = body.addType(BodyBuilder::spell({code, 0}));
-    EXPECT_EQ(refusalOf(body, body.add(BodyBuilder::spell({6, static_cast<uint64_t>(type)}))).code, "SM2105") << code;
-  }
+  for (uint64_t code : {7, 8, 12, 15})  // f80, f128, none, an empty tuple
+    EXPECT_EQ(refusalOfType({code, 0}).code, "SM2105") << code;
 }
 
 TEST(BytecodeHostile, AnAttributeThatHoldsItselfIsRefused) {
@@ -117,14 +132,8 @@ TEST(BytecodeHostile, OpsNestedTooDeeplyAreRefused) {
 }
 
 TEST(BytecodeHostile, ImpossibleShapesAreRefused) {
-  for (std::vector<uint64_t> dims : {std::vector<uint64_t>{1, 1ull << 62}, {2, 1ull << 40, 1ull << 40}}) {
-    BodyBuilder body;
-    std::vector<uint64_t> vector = {19};
-    vector.insert(vector.end(), dims.begin(), dims.end());
-    vector.push_back(0);
-    const int type = body.addType(BodyBuilder::spell(vector));
-    EXPECT_EQ(refusalOf(body, body.add(BodyBuilder::spell({6, static_cast<uint64_t>(type)}))).code, "SM2106");
-  }
+  EXPECT_EQ(refusalOfType({19, 1, 1ull << 62, 0}).code, "SM2106");
+  EXPECT_EQ(refusalOfType({19, 2, 1ull << 40, 1ull << 40, 0}).code, "SM2106");
 }
 
 TEST(BytecodeHostile, TextOfUnknownDialectsNeverReachesTheParser) {
@@ -148,15 +157,7 @@ TEST(BytecodeHostile, BooleansAreZeroOrOne) {
 }
 
 TEST(BytecodeHostile, AValueUsedBeforeItIsMadeIsRefused) {
-  BodyBuilder body;
-  bytecode::ByteWriter ir;
-  ir.append(BodyBuilder::spell({1 << 1, 0}));
-  ir.byte(bytecode::kHasAttributes | bytecode::kHasRegions);
-  ir.append(BodyBuilder::spell({0, 3, 1 << 1 | 1, 1, 0, 1 << 1, 1}));
-  ir.byte(bytecode::kHasOperands);
-  ir.append(BodyBuilder::spell({0, 1, 5}));
-  body.ops = ir.bytes();
-  const Diagnostic d = refusal(body);
+  const Diagnostic d = refusalOfInnerOp(bytecode::kHasOperands, {0, 1, 5});
   EXPECT_EQ(d.code, "SM2101");
   EXPECT_THAT(d.message, HasSubstr("before it is made"));
 }
@@ -178,15 +179,7 @@ TEST(BytecodeHostile, AnOpOfSparseCoresSaysSo) {
 }
 
 TEST(BytecodeHostile, BranchesBetweenBlocksAreRefused) {
-  BodyBuilder body;
-  bytecode::ByteWriter ir;
-  ir.append(BodyBuilder::spell({1 << 1, 0}));
-  ir.byte(bytecode::kHasAttributes | bytecode::kHasRegions);
-  ir.append(BodyBuilder::spell({0, 3, 1 << 1 | 1, 1, 0, 1 << 1, 1}));
-  ir.byte(bytecode::kHasSuccessors);
-  ir.append(BodyBuilder::spell({0, 1, 0}));
-  body.ops = ir.bytes();
-  EXPECT_EQ(refusal(body).code, "SM2107");
+  EXPECT_EQ(refusalOfInnerOp(bytecode::kHasSuccessors, {0, 1, 0}).code, "SM2107");
 }
 
 }  // namespace
