@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
-#include "plain/PlainEvaluators.h"
 #include "eval/Shape.h"
+#include "plain/PlainEvaluators.h"
 
 namespace smalti::plain {
 namespace {

@@ -3,8 +3,8 @@
 #include <array>
 #include <cstring>
 
-#include "plain/PlainEvaluators.h"
 #include "eval/Shape.h"
+#include "plain/PlainEvaluators.h"
 
 namespace smalti::plain {
 namespace {
