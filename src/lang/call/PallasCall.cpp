@@ -172,6 +172,7 @@ RunReport PallasCall::checkAll(const std::vector<Operand>& operands) const {
     AtPlace place(state_->at);
     lang::refuse(std::move(report.error()));
   }
+  for (Finding& f : report->findings) lang::showSource(f.diagnostic);
   return std::move(*report);
 }
 

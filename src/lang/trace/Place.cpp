@@ -38,9 +38,13 @@ SourcePlace placeOf(const Location& at) {
 }
 SourcePlace currentPlace() { return tPlace ? placeOf(*tPlace) : SourcePlace{}; }
 
+void showSource(Diagnostic& d) {
+  if (d.source_line.empty() && d.place.known() && d.place.line > 0) d.source_line = lineOf(d.place);
+}
+
 void refuse(Diagnostic d) {
   if (!d.place.known()) d.place = currentPlace();
-  if (d.source_line.empty() && d.place.known() && d.place.line > 0) d.source_line = lineOf(d.place);
+  showSource(d);
   if (const Trace* trace = Trace::current(); trace && d.where.empty()) d.where.push_back(trace->what());
   raise(std::move(d));
 }

@@ -38,7 +38,7 @@ Diagnostic outsideArray(const OperandPlan& plan, const WindowGeometry& geometry,
   }
   return {.code = "SM4111",
           .message = fmt::format("the index map of {} gives a block outside the array", plan.name),
-          .place = {},
+          .place = plan.mapPlace,
           .need = fmt::format("at least one element of every block inside {}", plan.array.str()),
           .have = fmt::format("block index ({}), elements [{}]", fmt::join(block, ", "), fmt::join(range, ", ")),
           .help = "clamp the block index in the index map, or make the grid smaller"};

@@ -107,6 +107,7 @@ class KernelCompiler {
     plan.window = package_.signature.windows[i];
     if (plan.window) {
       auto function = mlir::cast<mlir::func::FuncOp>(package_.module.get().lookupSymbol(plan.window->transform));
+      plan.mapPlace = placeOf(function.getLoc());
       auto map = compileIndexMap(function, gridRank(), options_);
       if (!map) {
         map.error().where.push_back(fmt::format("index map of {}", plan.name));

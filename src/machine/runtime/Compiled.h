@@ -28,6 +28,7 @@ struct OperandPlan : ArgumentPlan {
   ArrayType array;               ///< of the custom call, with signedness
   std::optional<Window> window;  ///< absent: the kernel gets the array itself
   IndexMap map;                  ///< of the window
+  SourcePlace mapPlace;          ///< the user's line of the index map, when the module carries it
   int sharedWith = -1;           ///< outputs: the operand (index into `operands`) whose array it is aliased to
 };
 

@@ -84,6 +84,7 @@ TEST(Blocks, SB6_ABlockWithNothingInRangeIsFound) {
   EXPECT_EQ(r->findings[0].count, 2);
   EXPECT_EQ(r->findings[0].diagnostic.str(),
             "error[SM4111]: the index map of input 0 gives a block outside the array\n"
+            "  --> -:15:1\n"
             "   in kernel 'kernel'\n"
             "   in grid step (2)\n"
             "  need: at least one element of every block inside f32[4,4]\n"
