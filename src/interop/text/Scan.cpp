@@ -67,6 +67,7 @@ class Scanner {
     countAlias();
     countAffine();
     countShape();
+    checkArray();
     respell();
     switch (current_.kind) {
       case Token::bad:
@@ -90,6 +91,13 @@ class Scanner {
       default:
         return;
     }
+  }
+
+  // MLIR 22's parser takes array<index: …> for an array of floats and asks a null type for its width.
+  void checkArray() {
+    const bool isElement = beforePrevious_.is("array") && previous_.is("<");
+    if (isElement && (current_.kind != Token::bare || current_.is("index")))
+      malformed(current_.offset, "array<…> holds integers or floats");
   }
 
   void open() {

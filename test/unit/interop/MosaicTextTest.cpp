@@ -58,6 +58,16 @@ TEST(MosaicText, SM2202_CannotBeRead) {
 )");
 }
 
+TEST(MosaicText, SM2202_ArraysOfWhatIsNoNumber) {
+  EXPECT_EQ(messageOf("  %0 = tpu.iota {dimensions = array<index: 1>} : vector<8x128xi32>"),
+            R"(error[SM2202]: array<…> holds integers or floats
+  --> k.mlir:2:37
+)");
+  const auto aliased = importKernel("!t = index\n\"builtin.module\"() ({}) {a = array< !t: 1>} : () -> ()", "k.mlir");
+  ASSERT_FALSE(aliased);
+  EXPECT_EQ(aliased.error().code, "SM2202");
+}
+
 TEST(MosaicText, SM2203_IsInvalid) {
   EXPECT_EQ(messageOf("  %0 = tpu.iota {dimensions = array<i32: 2>} : vector<8x128xi32>"),
             R"(error[SM2203]: the kernel is invalid: 'tpu.iota' op needs a dimension below the rank 2, has 2
