@@ -154,16 +154,18 @@ class Scanner {
   void bare() {
     const std::string_view t = current_.text;
     name();
-    const size_t letters = t.starts_with("si") || t.starts_with("ui") ? 2 : t.starts_with('i') ? 1 : 0;
-    if (letters && t.size() > letters && t.find_first_not_of("0123456789", letters) == std::string_view::npos)
-      integerType(t.substr(letters));
+    const std::string_view type = t.starts_with('x') ? t.substr(t.rfind('x') + 1) : t;  // i32, x128xi32
+    const size_t letters = type.starts_with("si") || type.starts_with("ui") ? 2 : type.starts_with('i') ? 1 : 0;
+    if (letters && type.size() > letters && type.find_first_not_of("0123456789", letters) == std::string_view::npos)
+      integerType(type.substr(letters));
     // An op's name is neither a key (name = …) nor a flag ({name} or {name, …}) of a dictionary.
     if (t.find('.') != std::string_view::npos && !next_.is("=") && !next_.is(",") && !next_.is("}")) checkOp(t);
   }
 
   void integerType(std::string_view digits) {
-    if (digits.size() > 3 || std::stoi(std::string(digits)) > kMaxIntegerBits)
-      refuse(current_.offset, "kernels have no such type", fmt::format("integers of up to {} bits", kMaxIntegerBits),
+    const int bits = digits.size() > 3 ? kMaxIntegerBits + 1 : std::stoi(std::string(digits));
+    if (bits < 1 || bits > kMaxIntegerBits)
+      refuse(current_.offset, "kernels have no such type", fmt::format("integers of 1 to {} bits", kMaxIntegerBits),
              std::string(current_.text.substr(0, 20)));
   }
 

@@ -36,8 +36,19 @@ TEST(MosaicText, SM2201_BeyondALimit) {
 )");
   EXPECT_EQ(messageOf("  %0 = \"arith.constant\"() : () -> i65000"), R"(error[SM2201]: kernels have no such type
   --> k.mlir:2:35
-  need: integers of up to 64 bits
+  need: integers of 1 to 64 bits
   have: i65000
+)");
+  EXPECT_EQ(messageOf("  \"tpu.trace_stop\"() {a = 0 : i0} : () -> ()"), R"(error[SM2201]: kernels have no such type
+  --> k.mlir:2:33
+  need: integers of 1 to 64 bits
+  have: i0
+)");
+  EXPECT_EQ(messageOf("  %0 = \"arith.constant\"() : () -> vector<8x128xi0>"),
+            R"(error[SM2201]: kernels have no such type
+  --> k.mlir:2:43
+  need: integers of 1 to 64 bits
+  have: x128xi0
 )");
 }
 
