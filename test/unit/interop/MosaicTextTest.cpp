@@ -40,7 +40,7 @@ TEST(MosaicText, SM2201_BeyondALimit) {
   have: i65000
 )");
   EXPECT_EQ(messageOf("  \"tpu.trace_stop\"() {a = 0 : i0} : () -> ()"), R"(error[SM2201]: kernels have no such type
-  --> k.mlir:2:33
+  --> k.mlir:2:31
   need: integers of 1 to 64 bits
   have: i0
 )");
