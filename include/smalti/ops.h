@@ -4,5 +4,8 @@
 #include "smalti/ops/create.h"
 #include "smalti/ops/dot.h"
 #include "smalti/ops/elementwise.h"
+#include "smalti/ops/nn.h"
+#include "smalti/ops/random.h"
 #include "smalti/ops/reduce.h"
 #include "smalti/ops/shape.h"
+#include "smalti/ops/tpu.h"

@@ -7,5 +7,6 @@ namespace smalti::lang {
 
 std::span<const plain::EvaluatorRow> mathEvaluators();
 std::span<const plain::EvaluatorRow> reduceEvaluators();
+std::span<const plain::EvaluatorRow> tpuEvaluators();
 
 }  // namespace smalti::lang

@@ -25,6 +25,9 @@ mlir::Type like(Lowering& l, mlir::Value x, DType element) {
 }
 
 mlir::Value toPred(Lowering& l, mlir::Value x, DType from) {
+  if (bit_width(from) < 32)
+    x = is_float(from) ? l.create1("arith.extf", x, like(l, x, DType::f32))
+                       : l.create1(is_signed_integer(from) ? "arith.extsi" : "arith.extui", x, like(l, x, DType::i32));
   const mlir::Value zero = l.constant(x.getType(), 0);
   if (is_float(from)) return mlir::arith::CmpFOp::create(l.b, l.loc, mlir::arith::CmpFPredicate::UNE, x, zero);
   return mlir::arith::CmpIOp::create(l.b, l.loc, mlir::arith::CmpIPredicate::ne, x, zero);
@@ -87,8 +90,9 @@ mlir::Value convertTo(Lowering& l, mlir::Value x, DType from, DType to, mlir::Ty
   if (is_float(from) && !is_float(to)) return floatToInteger(l, x, from, to, type);
   const mlir::Type wide = like(l, x, DType::f32);
   if (!is_float(from)) {
-    if (bit_width(from) < 32) x = integerTo(l, x, from, DType::i32, like(l, x, DType::i32));
-    x = l.create1(is_unsigned_integer(from) ? "arith.uitofp" : "arith.sitofp", x, wide);
+    const char* toFloat = is_unsigned_integer(from) ? "arith.uitofp" : "arith.sitofp";
+    if (bit_width(from) == 32) return l.create1(toFloat, x, type);  // rounds once
+    x = l.create1(toFloat, integerTo(l, x, from, DType::i32, like(l, x, DType::i32)), wide);
   } else if (from != DType::f32) {
     x = l.create1("arith.extf", x, wide);
   }

@@ -12,7 +12,7 @@ namespace smalti::lang {
 
 LowerRule findLowerRule(std::string_view op) {
   for (const auto table : {elementwiseRules(), convertRules(), shapeRules(), reduceRules(), dotRules(), memoryRules(),
-                           controlRules(), dmaRules(), debugRules()})
+                           controlRules(), dmaRules(), debugRules(), tpuRules()})
     for (const LowerRow& row : table)
       if (row.op == op) return row.lower;
   return nullptr;

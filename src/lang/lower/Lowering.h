@@ -96,6 +96,7 @@ std::span<const LowerRow> memoryRules();
 std::span<const LowerRow> controlRules();
 std::span<const LowerRow> dmaRules();
 std::span<const LowerRow> debugRules();
+std::span<const LowerRow> tpuRules();
 
 /// The location of an op, from its place.
 mlir::Location locationOf(mlir::MLIRContext&, const SourcePlace&);

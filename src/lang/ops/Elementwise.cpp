@@ -101,7 +101,6 @@ Array integer_pow(const Operand& x, int exponent) {
 }
 
 Array atan2(const Operand& y, const Operand& x) { return lang::binary("atan2", y, x); }
-Array nextafter(const Operand& x, const Operand& y) { return lang::binary("nextafter", x, y); }
 
 Array negative(const Operand& x) { return lang::unary("negate", x); }
 Array abs(const Operand& x) { return lang::unary("abs", x); }
@@ -119,7 +118,6 @@ Array tan(const Operand& x) { return lang::unaryFloat("tan", x); }
 Array tanh(const Operand& x) { return lang::unaryFloat("tanh", x); }
 Array logistic(const Operand& x) { return lang::unaryFloat("logistic", x); }
 Array erf(const Operand& x) { return lang::unaryFloat("erf", x); }
-Array erf_inv(const Operand& x) { return lang::unaryFloat("erf_inv", x); }
 Array floor(const Operand& x) { return lang::unaryFloat("floor", x); }
 Array ceil(const Operand& x) { return lang::unaryFloat("ceil", x); }
 Array round(const Operand& x) { return lang::unaryFloat("round_nearest_even", x); }

@@ -123,12 +123,126 @@ std::vector<Named> products() {
   };
 }
 
+std::vector<Named> tpuOps() {
+  const Array m = numbers({8, 128}), b = numbers({16, 128}, pl::bf16), i = numbers({8, 128}, pl::i32);
+  const auto bits = [] { return pl::random_bits(pl::random_key(3), {8, 128}); };
+  return {
+      {"reciprocal", {m}, [](auto& x) { return pl::reciprocal(x[0]); }},
+      {"reciprocal_approx", {m}, [](auto& x) { return pl::reciprocal(x[0] + 9, true); }},
+      {"roll", {m}, [](auto& x) { return pl::roll(x[0], 5, 1); }},
+      {"roll_strided", {m}, [](auto& x) { return pl::roll(x[0], 3, 1, 2, 0); }},
+      {"bitcast_narrow", {m}, [](auto& x) { return pl::bitcast(x[0], pl::bf16); }},
+      {"bitcast_wide", {b}, [](auto& x) { return pl::bitcast(x[0], pl::u32); }},
+      {"pack", {m, m}, [](auto& x) { return pl::pack_elementwise({x[0], x[1] * 2}, pl::bf16); }},
+      {"unpack",
+       {i},
+       [](auto& x) {
+         return pl::unpack_elementwise(pl::bitcast_convert_type(x[0] * 77, pl::u32), 1, pl::i8, pl::i32);
+       }},
+      {"stochastic_round", {m}, [=](auto& x) { return pl::stochastic_round(x[0] / 3, bits(), pl::bf16); }},
+      {"einshape", {m}, [](auto& x) { return pl::einshape("a(bc)->bac", x[0], {{'b', 8}}); }},
+      {"random_bits", {}, [=](auto&) { return bits(); }},
+      {"split_fold",
+       {},
+       [](auto&) {
+         const auto keys = pl::split(pl::fold_in(pl::random_key(1), 7), 3);
+         return pl::uniform(keys[2], {8, 128}, pl::f32, -2, 3);
+       }},
+      {"uniform_bf16", {}, [](auto&) { return pl::uniform(pl::random_key(1), {16, 128}, pl::bf16); }},
+      {"normal", {}, [](auto&) { return pl::normal(pl::random_key(5), {8, 128}); }},
+      {"bernoulli", {m}, [](auto& x) { return pl::where(pl::bernoulli(pl::random_key(5), 0.3, {8, 128}), x[0], 0); }},
+  };
+}
+
+std::vector<Named> mathOps() {
+  const Array m = numbers({8, 128}), b = numbers({16, 128}, pl::bf16), i = numbers({8, 128}, pl::i32);
+  return {
+      {"sign", {m}, [](auto& x) { return pl::sign(x[0]); }},
+      {"sign_i32", {i}, [](auto& x) { return pl::sign(x[0]); }},
+      {"exp2", {m}, [](auto& x) { return pl::exp2(x[0]); }},
+      {"exp2_bf16", {b}, [](auto& x) { return pl::exp2(x[0]); }},
+      {"is_finite", {m}, [](auto& x) { return pl::where(pl::is_finite(1 / x[0]), x[0], 0); }},
+      {"is_finite_bf16", {b}, [](auto& x) { return pl::where(pl::is_finite(1 / x[0]), x[0], 0); }},
+      {"erf_inv", {m}, [](auto& x) { return pl::erf_inv(x[0] / 6.0f); }},
+      {"nextafter", {m}, [](auto& x) { return pl::nextafter(x[0], 0.5f); }},
+      {"nextafter_bf16", {b}, [](auto& x) { return pl::nextafter(x[0], -1); }},
+      {"relu", {m}, [](auto& x) { return pl::relu(x[0]); }},
+      {"silu", {m}, [](auto& x) { return pl::silu(x[0]); }},
+      {"gelu", {m}, [](auto& x) { return pl::gelu(x[0]); }},
+      {"gelu_bf16", {b}, [](auto& x) { return pl::gelu(x[0]); }},
+      {"gelu_exact", {m}, [](auto& x) { return pl::gelu(x[0], false); }},
+      {"softplus", {m}, [](auto& x) { return pl::softplus(x[0]); }},
+      {"logsumexp", {m}, [](auto& x) { return pl::logsumexp(x[0], {{1}}); }},
+      {"log_softmax", {m}, [](auto& x) { return pl::log_softmax(x[0]); }},
+      {"to_i8", {m}, [](auto& x) { return pl::astype(x[0] * 60, pl::i8); }},
+      {"to_u8", {m}, [](auto& x) { return pl::astype(x[0] * 60, pl::u8); }},
+      {"to_f8", {m}, [](auto& x) { return pl::astype(x[0], pl::f8e4m3fn); }},
+      {"bf16_to_f8", {b}, [](auto& x) { return pl::astype(pl::astype(x[0], pl::f8e5m2), pl::bf16); }},
+      {"i32_to_bf16", {i}, [](auto& x) { return pl::astype(x[0] * 123457, pl::bf16); }},
+      {"i8_to_f32", {numbers({32, 128}, pl::i8)}, [](auto& x) { return pl::astype(x[0], pl::f32); }},
+      {"i8_to_i16", {numbers({32, 128}, pl::i8)}, [](auto& x) { return pl::astype(x[0], pl::i16); }},
+      {"u8_to_bf16", {numbers({32, 128}, pl::u8)}, [](auto& x) { return pl::astype(x[0], pl::bf16); }},
+      {"bf16_to_bool", {b}, [](auto& x) { return pl::where(pl::astype(x[0], pl::pred), x[0], 7); }},
+  };
+}
+
 class Ops : public testing::TestWithParam<Named> {};
 TEST_P(Ops, SameInsideKernelsAndOutside) { expectSame(GetParam().op, GetParam().inputs); }
 const auto named = [](const auto& info) { return std::string(info.param.name); };
 INSTANTIATE_TEST_SUITE_P(Shape, Ops, testing::ValuesIn(shapeOps()), named);
 INSTANTIATE_TEST_SUITE_P(Reduce, Ops, testing::ValuesIn(reductions()), named);
+INSTANTIATE_TEST_SUITE_P(Math, Ops, testing::ValuesIn(mathOps()), named);
+INSTANTIATE_TEST_SUITE_P(Tpu, Ops, testing::ValuesIn(tpuOps()), named);
 INSTANTIATE_TEST_SUITE_P(Dot, Ops, testing::ValuesIn(products()), named);
+
+TEST(Random, SL2_SeededBitsRepeat) {
+  const auto draw = [](int seed) {
+    return pl::Array(pl::pallas_call(
+        [=](pl::Ref o) {
+          pl::prng_seed(seed, 1);
+          o[_] = pl::prng_random_bits({8, 128});
+        },
+        {.out_shape = pl::ShapeDtype{{8, 128}, pl::i32}})());
+  };
+  const Array a = draw(1), b = draw(1), c = draw(2);
+  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.bytes()), 0);
+  EXPECT_NE(std::memcmp(a.data(), c.data(), a.bytes()), 0);
+}
+
+TEST(Random, KeysComeFromSmem) {
+  const pl::Key key = pl::random_key(42);
+  const Array now = pl::uniform(key, {8, 128});
+  pl::BlockSpec smem;
+  smem.memory_space = pl::MemorySpace::smem;
+  const Array kernel =
+      pl::pallas_call([](pl::Ref key, pl::Ref o) { o[_] = pl::uniform({key[{0}], key[{1}]}, {8, 128}); },
+                      {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}, .in_specs = {smem}})(pl::key_data(key));
+  EXPECT_EQ(std::memcmp(now.data(), kernel.data(), now.bytes()), 0);
+}
+
+TEST(MatrixUnit, ProductByHand) {
+  const Array x = numbers({8, 128}), y = numbers({128, 128});
+  const auto queue = pl::pallas_call(
+      [](pl::Ref x, pl::Ref y, pl::Ref o) {
+        pl::matmul_push_rhs(y[_], 0, 0);
+        pl::matmul_lhs_fifo(x[_], 0, 0);
+        o[_] = pl::matmul_pop_fifo({8, 128}, pl::f32, 0);
+      },
+      {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}});
+  const auto accumulator = pl::pallas_call(
+      [](pl::Ref x, pl::Ref y, pl::Ref o) {
+        pl::matmul_push_rhs(y[_], 0, 0);
+        pl::matmul_acc_lhs(0, x[_], 0, 0);
+        pl::matmul_acc_lhs(0, x[_], 0);
+        o[_] = pl::matmul_pop(0, {8, 128}, pl::f32, 0);
+      },
+      {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}});
+  const Array product = pl::dot(x, y), once = queue(x, y), twice = accumulator(x, y);
+  for (int64_t i = 0; i < product.elements(); ++i) {
+    EXPECT_NEAR(once.as<float>()[i], product.as<float>()[i], 1e-2);
+    EXPECT_NEAR(twice.as<float>()[i], 2 * product.as<float>()[i], 2e-2);
+  }
+}
 
 TEST(OpsErrors, SM6307_ReachesOutsideTheOperand) {
   const Array x = numbers({8, 128});

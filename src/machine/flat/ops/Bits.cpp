@@ -13,7 +13,10 @@ namespace {
 struct Bitcast : Payload {
   Operand in, out;
   void run(Frame& frame) const {
-    eval::bitcast(frame.input(in), frame.output(out));
+    if (out.splat)  // one element stands for all on both sides
+      eval::bitcast({frame.input(in).data, in.dtype, {}}, {frame.output(out).data, out.dtype, {}});
+    else
+      eval::bitcast(frame.input(in), frame.output(out));
     const uint8_t* mask = frame.mask(in);
     frame.setDefined(out);
     if (!mask) return;

@@ -1,0 +1,36 @@
+// jax.random with threefry keys: bit for bit JAX's numbers, inside kernels and outside (S-L1). Numbers depend on the
+// key and the shape alone; the same key gives the same numbers again, so split it.
+#pragma once
+
+#include <vector>
+
+#include "smalti/operand.h"
+
+namespace smalti {
+
+/// A threefry key: its two words, u32 scalars. From a Ref in SMEM that holds key data: `Key{keys[0], keys[1]}`.
+struct Key {
+  Array k0, k1;
+  Key(const Operand& k0, const Operand& k1) : k0(k0.array()), k1(k1.array()) {}
+};
+
+/// jax.random.key(seed) of a 32-bit seed.
+Key random_key(const Operand& seed);
+/// `count` new keys (jax.random.split).
+std::vector<Key> split(const Key& key, int64_t count = 2, Location at = Location::current());
+/// A key for `data`, an integer scalar (jax.random.fold_in).
+Key fold_in(const Key& key, const Operand& data);
+/// jax.random.key_data as u32[2], to pass a key to a kernel in SMEM. Outside kernels.
+Array key_data(const Key& key, Location at = Location::current());
+
+/// Random bits: u32, u16 or u8.
+Array random_bits(const Key& key, Shape shape, DType dtype = DType::u32, Location at = Location::current());
+/// In [low, high).
+Array uniform(const Key& key, Shape shape, DType dtype = DType::f32, double low = 0, double high = 1,
+              Location at = Location::current());
+/// Mean 0, variance 1.
+Array normal(const Key& key, Shape shape, DType dtype = DType::f32, Location at = Location::current());
+/// True with probability p.
+Array bernoulli(const Key& key, double p, Shape shape, Location at = Location::current());
+
+}  // namespace smalti

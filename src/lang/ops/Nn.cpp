@@ -1,0 +1,67 @@
+#include "smalti/ops/nn.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "lang/ops/Support.h"
+#include "smalti/ops/create.h"
+#include "smalti/ops/shape.h"
+
+namespace smalti {
+
+using lang::AtPlace;
+
+namespace {
+
+Array toFloat(const Operand& x) { return is_float(x.dtype()) ? x.array() : lang::convertTo(x.array(), DType::f32); }
+
+}  // namespace
+
+Array relu(const Operand& x) {
+  AtPlace place(x.at());
+  return maximum(x, 0);
+}
+Array relu6(const Operand& x) {
+  AtPlace place(x.at());
+  return minimum(maximum(x, 0), 6);
+}
+Array leaky_relu(const Operand& x, double negative_slope) {
+  AtPlace place(x.at());
+  return where(greater_equal(x, 0), x, multiply(x, negative_slope));
+}
+Array silu(const Operand& x) {
+  AtPlace place(x.at());
+  return multiply(x, logistic(x));
+}
+
+Array gelu(const Operand& x, bool approximate) {
+  AtPlace place(x.at());
+  const Array a = toFloat(x);
+  if (!approximate) return 0.5 * a * (1.0 + erf(a * std::numbers::sqrt2 / 2));
+  const Array cdf = 0.5 * (1.0 + tanh(std::sqrt(2 / std::numbers::pi) * (a + 0.044715 * integer_pow(a, 3))));
+  return a * cdf;
+}
+
+Array softplus(const Operand& x) {
+  AtPlace place(x.at());
+  const Array a = toFloat(x);
+  return maximum(a, 0) + log1p(exp(-abs(a)));
+}
+
+Array logsumexp(const Operand& x, Axes axes) {
+  AtPlace place(x.at());
+  const Array a = toFloat(x);
+  const Array top = max(a, Axes{axes.axes, true});
+  const Array shift = where(is_finite(top), top, 0);
+  const Array total = sum(exp(a - shift), axes);
+  return log(total) + lang::reshapeTo(shift, total.shape());
+}
+
+Array log_softmax(const Operand& x, int64_t axis) {
+  AtPlace place(x.at());
+  const Array a = toFloat(x);
+  const Array shifted = a - max(a, Axes{{axis}, true});
+  return shifted - log(sum(exp(shifted), Axes{{axis}, true}));
+}
+
+}  // namespace smalti

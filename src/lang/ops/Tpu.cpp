@@ -1,0 +1,175 @@
+// The TPU's own ops on registers.
+#include "smalti/ops/tpu.h"
+
+#include <fmt/format.h>
+
+#include "lang/ops/Support.h"
+
+namespace smalti {
+
+using lang::AtPlace;
+
+namespace {
+
+DType uintOfWidth(int bits) {
+  switch (bits) {
+    case 4:
+      return DType::u4;
+    case 8:
+      return DType::u8;
+    case 16:
+      return DType::u16;
+    default:
+      return DType::u32;
+  }
+}
+
+[[noreturn]] void refuseArgument(std::string message, std::string need, std::string have, std::string help) {
+  lang::refuse({.code = "SM6307",
+                .message = std::move(message),
+                .place = {},
+                .need = std::move(need),
+                .have = std::move(have),
+                .help = std::move(help)});
+}
+
+int64_t partsPerWord(std::string_view op, DType wide, DType packed) {
+  const bool floats = wide == DType::f32 && packed == DType::bf16;
+  if (!floats && !(is_integer(wide) && is_integer(packed)))
+    lang::refuse({.code = "SM6302",
+                  .message = fmt::format("'{}' between {} and {}: only f32 and bf16, or integers, are supported", op,
+                                         name(wide), name(packed)),
+                  .place = {},
+                  .need = "f32 with bf16, or integers",
+                  .have = fmt::format("{} and {}", name(wide), name(packed)),
+                  .help = "convert with astype first"});
+  if (bit_width(packed) >= bit_width(wide))
+    refuseArgument(fmt::format("'{}' needs a packed dtype narrower than the word", op),
+                   fmt::format("fewer than {} bits", bit_width(wide)), fmt::format("{} bits", bit_width(packed)),
+                   "pack into a narrower dtype");
+  return bit_width(wide) / bit_width(packed);
+}
+
+Array rollBy(const Operand& x, const Operand& shift, int64_t axis, lang::Attributes stride) {
+  AtPlace place(x.at());
+  axis = lang::checkedAxis("roll", axis, x.rank());
+  if (!is_integer(shift.dtype()) || shift.rank() != 0)
+    lang::refuseDType("roll", shift.dtype(), "an integer scalar as shift");
+  const Array by = lang::convertTo(shift.array(), DType::i32);
+  if (!by.is_traced() && *by.as<int32_t>() < 0)
+    refuseArgument("shift must be non-negative", "0 or more", fmt::format("{}", *by.as<int32_t>()),
+                   "add the size of the axis to the shift");
+  stride.insert(stride.begin(), {"dimension", axis});
+  return lang::bind1("roll", {x.array(), by}, x.array().type(), std::move(stride));
+}
+
+}  // namespace
+
+Array reciprocal(const Operand& x, bool approx, bool full_range) {
+  AtPlace place(x.at());
+  if (x.dtype() != DType::f32) lang::refuseDType("reciprocal", x.dtype(), "f32");
+  return lang::bind1("reciprocal", {x.array()}, x.array().type(), {{"approx", approx}, {"full_range", full_range}});
+}
+
+Array roll(const Operand& x, const Operand& shift, int64_t axis) { return rollBy(x, shift, axis, {}); }
+
+Array roll(const Operand& x, const Operand& shift, int64_t axis, int64_t stride, int64_t stride_axis) {
+  AtPlace place(x.at());
+  axis = lang::checkedAxis("roll", axis, x.rank());
+  stride_axis = lang::checkedAxis("roll", stride_axis, x.rank());
+  if (stride < 0)
+    refuseArgument("stride must be non-negative", "0 or more", fmt::format("{}", stride), "roll the other way");
+  if (axis == stride_axis)
+    refuseArgument("expected axis and stride_axis are different", "another stride_axis",
+                   fmt::format("axis {} twice", axis), "rows of stride_axis shift by stride more each");
+  return rollBy(x, shift, axis, {{"stride", stride}, {"stride_dimension", stride_axis}});
+}
+
+Array bitcast(const Operand& x, DType dtype) {
+  AtPlace place(x.at());
+  if (x.dtype() == dtype) return x.array();
+  const int64_t from = bit_width(x.dtype()), to = bit_width(dtype);
+  Shape shape = x.shape();
+  const bool fits = shape.size() >= 2 && shape[shape.size() - 2] * from % to == 0;
+  if (!fits || x.dtype() == DType::pred || dtype == DType::pred)
+    lang::refuse({.code = "SM6306",
+                  .message = shape.size() < 2 ? "'bitcast' of fewer than two axes"
+                                              : "the second minor axis can not be perfectly packed or unpacked",
+                  .place = {},
+                  .need = fmt::format("two axes or more, the last but one times {} bits a multiple of {}", from, to),
+                  .have = fmt::format("{}", x.array().type().str()),
+                  .help = "add an axis, or pad the last but one"});
+  shape[shape.size() - 2] = shape[shape.size() - 2] * from / to;
+  return lang::bind1("bitcast", {x.array()}, {dtype, std::move(shape)});
+}
+
+Array pack_elementwise(const std::vector<Operand>& sources, DType packed_dtype) {
+  if (sources.empty())
+    refuseArgument("At least one source is required", "one source or more", "none", "pass what is to be packed");
+  const Operand& first = sources[0];
+  AtPlace place(first.at());
+  const int64_t parts = partsPerWord("pack_elementwise", first.dtype(), packed_dtype);
+  if (static_cast<int64_t>(sources.size()) != parts)
+    refuseArgument("the number of sources must match the packing factor", fmt::format("{}", parts),
+                   fmt::format("{}", sources.size()), "a word holds a fixed number of parts");
+  std::vector<Array> arrays;
+  for (const Operand& s : sources) {
+    if (s.array().type() != first.array().type())
+      refuseArgument("All sources must have the same shape and dtype", first.array().type().str(),
+                     s.array().type().str(), "broadcast or convert the sources first");
+    arrays.push_back(s.array());
+  }
+  const ArrayType type{uintOfWidth(bit_width(first.dtype())), first.shape()};
+  return lang::bind("pack_elementwise", arrays, {&type, 1}, {{"packed_dtype", std::string(name(packed_dtype))}})[0];
+}
+
+Array unpack_elementwise(const Operand& x, int index, DType packed_dtype, DType unpacked_dtype) {
+  AtPlace place(x.at());
+  const int64_t parts = partsPerWord("unpack_elementwise", unpacked_dtype, packed_dtype);
+  if (!is_integer(x.dtype()) || bit_width(x.dtype()) != bit_width(unpacked_dtype))
+    lang::refuseDType("unpack_elementwise", x.dtype(), fmt::format("integers of {} bits", bit_width(unpacked_dtype)));
+  if (index < 0 || index >= parts)
+    refuseArgument(fmt::format("Index {} is out of bounds for packing factor {}", index, parts),
+                   fmt::format("an index in [0, {})", parts), fmt::format("{}", index), "parts count from the lowest");
+  return lang::bind1("unpack_elementwise", {x.array()}, {unpacked_dtype, x.shape()},
+                     {{"index", int64_t{index}}, {"packed_dtype", std::string(name(packed_dtype))}});
+}
+
+Array stochastic_round(const Operand& x, const Operand& random_bits, DType target_dtype) {
+  AtPlace place(x.at());
+  if (x.dtype() != DType::f32) lang::refuseDType("stochastic_round", x.dtype(), "f32");
+  if (random_bits.dtype() != DType::u32) lang::refuseDType("stochastic_round", random_bits.dtype(), "u32 random bits");
+  if (random_bits.shape() != x.shape())
+    refuseArgument("'stochastic_round' needs random bits for each element", x.array().type().str(),
+                   random_bits.array().type().str(), "draw bits of the shape of x");
+  if (bit_width(target_dtype) >= 32 || !(is_float(target_dtype) || is_signed_integer(target_dtype)))
+    lang::refuseDType("stochastic_round", target_dtype, "a target of fewer than 32 bits");
+  return lang::bind1("stochastic_round", {x.array(), random_bits.array()}, {target_dtype, x.shape()});
+}
+
+void detail::prng_seed(const std::vector<Operand>& seeds, const Location& at) {
+  AtPlace place(at);
+  std::vector<Array> words;
+  for (const Operand& s : seeds) {
+    if (!is_integer(s.dtype()) || s.rank() != 0) lang::refuseDType("prng_seed", s.dtype(), "integer scalars");
+    words.push_back(lang::convertTo(s.array(), DType::i32));
+  }
+  lang::bind("prng_seed", words, {});
+}
+
+Array prng_random_bits(Shape shape, Location at) {
+  AtPlace place(at);
+  if (shape.size() < 2)
+    refuseArgument("random_bits only supports rank>=2 outputs", "two axes or more", fmt::format("{}", shape.size()),
+                   "draw more and take a slice");
+  return lang::bind1("prng_random_bits", {}, {DType::i32, std::move(shape)});
+}
+
+Array multiple_of(const Operand& x, int64_t n) {
+  AtPlace place(x.at());
+  if (!is_integer(x.dtype()) || x.rank() != 0) lang::refuseDType("multiple_of", x.dtype(), "an integer scalar");
+  if (!x.array().is_traced()) return x.array();
+  return lang::bind1("multiple_of", {x.array()}, x.array().type(), {{"multiple", n}});
+}
+
+}  // namespace smalti
