@@ -38,6 +38,13 @@ def main():
             top = include.split("/")[0]
             if top in layers or top in ("mlir", "llvm"):
                 problems.append(f"{path.relative_to(ROOT)}: public header includes {include}")
+    # The kernel library is written as a user would: from public headers and its own.
+    for path in sorted((ROOT / "kernels").rglob("*")):
+        if path.suffix not in (".h", ".cpp"):
+            continue
+        for include in includes(path):
+            if "/" in include and not include.startswith("smalti/"):
+                problems.append(f"{path.relative_to(ROOT)}: includes {include}; kernels use public headers only")
     print("\n".join(problems) if problems else "layers: in order")
     return 1 if problems else 0
 

@@ -89,6 +89,9 @@ class Lowered {
   /// StableHLO text with the kernel as a tpu_custom_call.
   Result<std::string> stablehlo(int version = 13) const;
   CostEstimate cost() const;
+  /// What keeps the kernel from TPUs, SM66xx: what Pallas does not lower for any, or all that one of a generation
+  /// refuses ("v4", "v5e", "v5p", "v6e", "v7x"). `bytecode` and `stablehlo` ask the former; `interpret` does not.
+  Status legal(std::string_view chip = {}) const;
 
   struct State;
   explicit Lowered(std::shared_ptr<const State> state) : state_(std::move(state)) {}

@@ -45,6 +45,7 @@ void rowCases(Cases&);
 void vectorCases(Cases&);
 void attentionCases(Cases&);
 void sparseCases(Cases&);
+void copyCases(Cases&);
 
 /// All of them.
 Cases allCases();

@@ -86,3 +86,11 @@ def grouped_matmul(x, y, group_sizes):
         out[row:row + size] = x[row:row + size] @ y[group]
         row += size
     return out
+
+
+def copy(x):
+    return x
+
+
+def square_plus_one(x):
+    return x * x + 1

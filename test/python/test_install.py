@@ -32,7 +32,7 @@ def test_consumer_outside_the_tree_runs_a_kernel(consumer):
 
 def test_installed_headers_are_free_of_mlir_and_llvm(consumer):
     _, prefix = consumer
-    headers = list((prefix / "include/smalti").glob("*.h"))
+    headers = list((prefix / "include/smalti").rglob("*.h"))
     assert headers
     for header in headers:
         text = header.read_text()

@@ -8,22 +8,27 @@
 #include "driver/cli/KernelChoice.h"
 #include "driver/cli/Verbs.h"
 #include "interop/Interop.h"
+#include "ir/Legality.h"
 
 namespace smalti::cli {
 namespace {
 
 struct ExportArguments {
-  std::string path, format = "text", kernel, outFile = "-";
+  std::string path, format = "text", kernel, outFile = "-", chip;
   int version = interop::kDefaultVersion;
 };
 
 Result<std::string> exported(const driver::LoadedModule& module, const ExportArguments& arguments) {
   if (arguments.format == "stablehlo") {
     if (Status status = driver::requireShapes(module); !status) return fail(status.error());
+    for (const KernelPackage& kernel : module.program->kernels)
+      if (Status legal = checkLegal(kernel, arguments.chip); !legal) return fail(legal.error());
     return interop::exportStableHlo(*module.program, arguments.version);
   }
   const auto kernel = chooseKernel(module, arguments.kernel);
   if (!kernel) return fail(kernel.error());
+  if (arguments.format == "bytecode" || !arguments.chip.empty())
+    if (Status legal = checkLegal(**kernel, arguments.chip); !legal) return fail(legal.error());
   if (arguments.format == "bytecode") return interop::writeBytecode((*kernel)->module.get(), arguments.version);
   return interop::exportMosaicText(**kernel, arguments.format == "generic");
 }
@@ -62,6 +67,9 @@ void declareExport(CLI::App& app, Session& session) {
       ->check(CLI::Range(interop::kOldestWritableVersion, interop::kNewestReadableVersion))
       ->type_name(fmt::format("{}..{}", interop::kOldestWritableVersion, interop::kNewestReadableVersion))
       ->capture_default_str();
+  app.add_option("--chip", arguments->chip, "refuse what this TPU does not take, not only what none does")
+      ->check(CLI::IsMember({"v4", "v5e", "v5p", "v6e", "v7x"}))
+      ->type_name("v4|v5e|v5p|v6e|v7x");
   app.add_option("--kernel", arguments->kernel, "name or number of the kernel when there are several")
       ->type_name("KERNEL");
   app.add_option("-o,--output", arguments->outFile, "the file to write; - is standard output")->type_name("FILE");

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/Legality.h"
 #include "lang/call/Backend.h"
 #include "lang/call/TraceKernel.h"
 #include "lang/lower/Lower.h"
@@ -183,8 +184,15 @@ Lowered PallasCall::lowerAll(const std::vector<Operand>& operands) const {
 
 std::string Lowered::traced() const { return lang::print(state_->kernel); }
 std::string Lowered::mosaic(bool generic) const { return lang::mosaicText(state_->package(), generic); }
-Result<std::string> Lowered::bytecode(int version) const { return lang::exportBytecode(state_->package(), version); }
-Result<std::string> Lowered::stablehlo(int version) const { return lang::exportStablehlo(state_->program, version); }
+Result<std::string> Lowered::bytecode(int version) const {
+  if (Status ok = legal(); !ok) return fail(std::move(ok.error()));
+  return lang::exportBytecode(state_->package(), version);
+}
+Result<std::string> Lowered::stablehlo(int version) const {
+  if (Status ok = legal(); !ok) return fail(std::move(ok.error()));
+  return lang::exportStablehlo(state_->program, version);
+}
+Status Lowered::legal(std::string_view chip) const { return checkLegal(state_->package(), chip); }
 CostEstimate Lowered::cost() const { return state_->kernel.cost; }
 
 int64_t next_power_of_2(int64_t x) {

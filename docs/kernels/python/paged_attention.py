@@ -1,0 +1,61 @@
+"""The Python twin of kernels/PagedAttention.cpp."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+
+def paged_attention(q, k_pages, v_pages, lengths, table, **kwargs):
+    batch, all_heads, size = q.shape
+    heads, _, length, _ = k_pages.shape
+    group, steps, scale = all_heads // heads, table.shape[1], size**-0.5
+
+    def kernel(lengths, _, q, k, v, o, m, l, acc):
+        b, j = pl.program_id(0), pl.program_id(2)
+
+        @pl.when(j == 0)
+        def _():
+            m[...] = jnp.full_like(m, np.finfo(np.float32).min)
+            l[...] = jnp.zeros_like(l)
+            acc[...] = jnp.zeros_like(acc)
+
+        @pl.when(j * length < lengths[b])
+        def _():
+            s = lax.dot_general(q[...], k[...], (((1,), (1,)), ((), ())), preferred_element_type=jnp.float32) * scale
+            col = j * length + lax.broadcasted_iota(jnp.int32, (group, length), 1)
+            s = jnp.where(col < lengths[b], s, -jnp.inf)
+            m_prev = m[...]
+            m_next = jnp.maximum(m_prev, s.max(axis=1, keepdims=True))
+            p, alpha = jnp.exp(s - m_next), jnp.exp(m_prev - m_next)
+            m[...] = m_next
+            l[...] = l[...] * alpha + p.sum(axis=1, keepdims=True)
+            acc[...] = acc[...] * alpha + jnp.dot(p.astype(v.dtype), v[...], preferred_element_type=jnp.float32)
+
+        @pl.when(j == steps - 1)
+        def _():
+            o[...] = (acc[...] / jnp.where(l[...] == 0, 1, l[...])).astype(o.dtype)
+
+    q_spec = pl.BlockSpec((None, None, group, size), lambda b, h, j, lengths, table: (b, h, 0, 0))
+
+    # Past the end of a sequence a program stays on its last page, so that nothing is fetched for nothing.
+    def page(b, h, j, lengths, table):
+        last = jnp.maximum(lax.div(lengths[b] + (length - 1), length) - 1, 0)
+        return h, table[b * steps + jnp.minimum(j, last)], 0, 0
+
+    page_spec = pl.BlockSpec((None, None, length, size), page)
+    grouped = q.reshape(batch, heads, group, size)
+    return pl.pallas_call(
+        kernel,
+        out_shape=jax.ShapeDtypeStruct(grouped.shape, q.dtype),
+        grid_spec=pltpu.PrefetchScalarGridSpec(
+            num_scalar_prefetch=2,
+            grid=(batch, heads, steps),
+            in_specs=[q_spec, page_spec, page_spec],
+            out_specs=q_spec,
+            scratch_shapes=[pltpu.VMEM((group, 1), jnp.float32), pltpu.VMEM((group, 1), jnp.float32),
+                            pltpu.VMEM((group, size), jnp.float32)]),
+        compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel", "parallel", "arbitrary")),
+        name="paged_attention", **kwargs)(lengths, table.reshape(-1), grouped, k_pages, v_pages).reshape(q.shape)
