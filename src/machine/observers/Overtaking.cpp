@@ -36,7 +36,7 @@ class OvertakingChecker final : public Checker {
           {.code = "SM4110",
            .message = fmt::format("the prefetch of {} overtakes the write-back of the output that it is aliased to",
                                   plan.name),
-           .place = {},
+           .place = plan.mapPlace,
            .where = context_.where(actor),
            .need = "blocks of an aliased array to be read again only two steps after they were written",
            .have = fmt::format("block ({}) of {} is written back when the next step's block has been fetched already",

@@ -71,11 +71,13 @@ class RevisitChecker final : public Checker {
          .help = "make the axis that is accumulated over the last grid axis"});
   }
 
-  /// Where the kernel last wrote to the window before it was first visited again: what is lost there.
+  /// Where the kernel last wrote to the window before it was first visited again: what is lost there. Without a store,
+  /// the index map.
   const SourcePlace& placeOf(const Actor& actor, int operand) {
     auto [place, isNew] = reported_.try_emplace(operand);
     const auto stored = lastStore_.find({actor.device, actor.core, operand});
-    if (isNew && stored != lastStore_.end()) place->second = *stored->second;
+    if (isNew)
+      place->second = stored == lastStore_.end() ? context_.kernel->operands[operand].mapPlace : *stored->second;
     return place->second;
   }
 

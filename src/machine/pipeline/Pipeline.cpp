@@ -60,7 +60,7 @@ Status Pipeline::advance(Slot& slot, Core& core, std::span<const int32_t> step, 
     return fail(std::move(evaluated.error()));
   }
   if (slot.map.undefined() && core.observer())
-    core.observer()->undefinedUse(core.actor(), UndefinedUse::address, SourcePlace{},
+    core.observer()->undefinedUse(core.actor(), UndefinedUse::address, slot.plan->mapPlace,
                                   fmt::format("the block index of {}", slot.plan->name));
   slot.changed = !slot.resident || (*evaluated && slot.nextBlock != slot.block);
   return {};

@@ -18,6 +18,15 @@ int CompiledKernel::numInputs() const { return static_cast<int>(operands.size() 
 
 namespace {
 
+/// JAX's functions have no place, their ops do; of several the last, which is the result's.
+SourcePlace placeOfMap(mlir::func::FuncOp function) {
+  SourcePlace place = placeOf(function.getLoc());
+  if (place.known()) return place;
+  for (mlir::Operation& op : function.getBody().front())
+    if (SourcePlace at = placeOf(op.getLoc()); at.known()) place = std::move(at);
+  return place;
+}
+
 class KernelCompiler {
  public:
   KernelCompiler(const KernelPackage& package, const CompileOptions& options)
@@ -107,7 +116,7 @@ class KernelCompiler {
     plan.window = package_.signature.windows[i];
     if (plan.window) {
       auto function = mlir::cast<mlir::func::FuncOp>(package_.module.get().lookupSymbol(plan.window->transform));
-      plan.mapPlace = placeOf(function.getLoc());
+      plan.mapPlace = placeOfMap(function);
       auto map = compileIndexMap(function, gridRank(), options_);
       if (!map) {
         map.error().where.push_back(fmt::format("index map of {}", plan.name));

@@ -1,6 +1,8 @@
 // Index maps: what is computed without a program, what is skipped, what is refused.
 #include <gtest/gtest.h>
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
 #include "../runtime/TextKernel.h"
 
 namespace smalti::machine::testing {
@@ -66,6 +68,33 @@ TEST(IndexMap, AnUndefinedBlockIndexIsFound) {
   const auto r = runOn(k, {{i32Array({1}, [](int64_t) { return 0; }), counting({1, 4})}}, checked());
   ASSERT_TRUE(r) << r.error().str();
   EXPECT_EQ(codes(*r), std::vector<std::string>{"SM4101"});
+  EXPECT_EQ(r->findings[0].diagnostic.place.line, lineOf(k, "@transform_0("));
+}
+
+// As JAX writes it: the function is nowhere, what it computes is at the user's lambda.
+TEST(IndexMap, ThePlaceIsThatOfWhatItComputes) {
+  TextKernel k({2});
+  k.input(
+      {.array = {2, 4},
+       .block = {1, 4},
+       .map = "%n, %c0",
+       .lines = "%m = arith.muli %i, %c1 : i32 loc(\"f.py\":7:3)\n%n = arith.addi %m, %c1 : i32 loc(\"f.py\":8:42)"});
+  KernelPackage package = k.package();
+  package.module->walk([&](mlir::func::FuncOp f) {
+    if (f.getSymName() != "transform_0") return;
+    const mlir::Location nowhere = mlir::UnknownLoc::get(package.context.get());
+    f->setLoc(nowhere);
+    f->walk([&](mlir::Operation* op) {
+      if (placeOf(op->getLoc()).file != "f.py") op->setLoc(nowhere);
+    });
+  });
+  const auto compiled = compileKernel(package, Numerics::f32);
+  ASSERT_TRUE(compiled) << compiled.error().str();
+  const std::vector<std::vector<Array>> operands{{counting({2, 4})}};
+  const auto r = smalti::machine::run(**compiled, operands, checked());
+  ASSERT_TRUE(r) << r.error().str();
+  ASSERT_EQ(codes(*r), std::vector<std::string>{"SM4111"});
+  EXPECT_EQ(r->findings[0].diagnostic.place.str(), "f.py:8:43");
 }
 
 }  // namespace
