@@ -1,0 +1,110 @@
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "smalti/dlpack_interop.h"
+
+namespace smalti {
+namespace {
+
+using dlpack::ManagedTensor;
+
+constexpr int32_t kCpu = 1;
+
+struct Row {
+  DType dtype;
+  uint8_t code;
+};
+/// Widths are the dtypes' own; elements below a byte are packed in DLPack and not here, so they are missing.
+constexpr std::array kTypes{
+    Row{DType::pred, 6}, Row{DType::i8, 0},      Row{DType::i16, 0},       Row{DType::i32, 0},
+    Row{DType::i64, 0},  Row{DType::u8, 1},      Row{DType::u16, 1},       Row{DType::u32, 1},
+    Row{DType::u64, 1},  Row{DType::f16, 2},     Row{DType::f32, 2},       Row{DType::f64, 2},
+    Row{DType::bf16, 4}, Row{DType::f8e5m2, 12}, Row{DType::f8e4m3fn, 10}, Row{DType::f8e4m3b11fnuz, 9},
+};
+int bitsOf(DType t) { return t == DType::pred ? 8 : bit_width(t); }
+
+Diagnostic refused(std::string message, std::string need, std::string have) {
+  return {.code = "SM6308",
+          .message = std::move(message),
+          .place = {},
+          .need = std::move(need),
+          .have = std::move(have),
+          .help = "copy the elements to a CPU tensor of a dtype that both have"};
+}
+
+/// What a tensor that was given out keeps alive.
+struct Lent {
+  Array array;
+  Shape shape, strides;
+  ManagedTensor tensor;
+};
+
+struct Release {
+  void operator()(ManagedTensor* t) const {
+    if (t && t->deleter) t->deleter(t);
+  }
+};
+
+Shape rowMajor(const Shape& shape) {
+  Shape strides(shape.size(), 1);
+  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
+/// Whether elements lie one after the other; strides of axes of size 1 do not matter.
+bool isDense(const Shape& shape, const Shape& strides) {
+  const Shape dense = rowMajor(shape);
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] != 1 && strides[d] != dense[d]) return num_elements(shape) == 0;
+  return true;
+}
+
+}  // namespace
+
+Result<ManagedTensor*> to_dlpack(const Array& array) {
+  const auto row = std::find_if(kTypes.begin(), kTypes.end(), [&](const Row& r) { return r.dtype == array.dtype(); });
+  if (array.is_traced()) return fail(refused("a traced array has no memory", "a computed array", array.type().str()));
+  if (row == kTypes.end())
+    return fail(refused(fmt::format("DLPack has no {}", name(array.dtype())), "a dtype of whole bytes",
+                        std::string(name(array.dtype()))));
+  auto lent = std::make_unique<Lent>(Lent{array, array.shape(), rowMajor(array.shape()), {}});
+  lent->tensor = {.dl_tensor = {.data = lent->array.data(),
+                                .device = {kCpu, 0},
+                                .ndim = static_cast<int32_t>(array.rank()),
+                                .dtype = {row->code, static_cast<uint8_t>(bitsOf(row->dtype)), 1},
+                                .shape = lent->shape.data(),
+                                .strides = lent->strides.data(),
+                                .byte_offset = 0},
+                  .manager_ctx = lent.get(),
+                  .deleter = [](ManagedTensor* t) { delete static_cast<Lent*>(t->manager_ctx); }};
+  return &lent.release()->tensor;
+}
+
+Result<Array> from_dlpack(ManagedTensor* tensor) {
+  if (!tensor) return fail(refused("there is no tensor", "a DLManagedTensor", "null"));
+  std::shared_ptr<ManagedTensor> owner(tensor, Release{});
+  const dlpack::Tensor& t = tensor->dl_tensor;
+  if (t.device.device_type != kCpu)
+    return fail(refused("the tensor is not in the CPU's memory", "device type 1 (CPU)",
+                        fmt::format("device type {}", t.device.device_type)));
+  const auto row = std::find_if(kTypes.begin(), kTypes.end(), [&](const Row& r) {
+    return r.code == t.dtype.code && bitsOf(r.dtype) == t.dtype.bits && t.dtype.lanes == 1;
+  });
+  if (row == kTypes.end())
+    return fail(refused("the tensor's dtype is not one of ours", "integers, floats, bfloat or bool, one lane",
+                        fmt::format("code {}, {} bits, {} lanes", t.dtype.code, t.dtype.bits, t.dtype.lanes)));
+  if (t.ndim < 0 || (t.ndim > 0 && !t.shape) || std::any_of(t.shape, t.shape + t.ndim, [](int64_t d) { return d < 0; }))
+    return fail(refused("the tensor has no shape", "sizes of 0 or more", fmt::format("{} axes", t.ndim)));
+  const ArrayType type{row->dtype, Shape(t.shape, t.shape + t.ndim)};
+  auto* data = static_cast<std::byte*>(t.data) + t.byte_offset;
+  const Shape strides = t.strides ? Shape(t.strides, t.strides + t.ndim) : rowMajor(type.shape);
+  if (isDense(type.shape, strides)) return Array::view(type, data, owner);
+  Shape bytes = strides;
+  for (int64_t& s : bytes) s *= storage_bytes(type.dtype);
+  return from_strided(type, data, bytes);
+}
+
+}  // namespace smalti

@@ -1,0 +1,32 @@
+// Op cases: the op in C++, and what JAX calls it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "smalti/smalti.h"
+
+namespace smalti::ops::test {
+
+using Inputs = std::vector<Array>;
+
+struct Case {
+  std::string jax;  ///< expression of a, b, c (the inputs), jnp, lax, jax, np
+  Inputs inputs;
+  std::function<Array(const Inputs&)> op;
+  double tolerance = 0;  ///< relative to the largest magnitude of the expected values; 0: bit for bit
+  bool kernel = true;    ///< also inside a kernel, where it gives the same bits
+};
+
+/// Numbers of both signs, not too large; `seed` shifts them.
+Array numbers(Shape, DType, int seed = 0);
+/// NaN, infinities, zeros of both signs, denormals, extremes (of integers too), cyclically.
+Array special(Shape, DType, int seed = 0);
+/// In (0, 1).
+Array fractions(Shape, DType);
+
+std::vector<Case> elementwiseCases();
+std::vector<Case> arrayCases();
+
+}  // namespace smalti::ops::test

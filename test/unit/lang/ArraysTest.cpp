@@ -1,0 +1,67 @@
+// Arrays and other libraries' memory.
+#include <gtest/gtest.h>
+
+#include "smalti/dlpack_interop.h"
+#include "smalti/smalti.h"
+
+namespace pl = smalti;
+
+namespace {
+
+TEST(Dlpack, GivesAndTakesTheSameMemory) {
+  const pl::Array x = pl::arange(24, pl::f32);
+  auto tensor = pl::to_dlpack(pl::reshape(x, {4, 6}));
+  ASSERT_TRUE(tensor);
+  EXPECT_EQ((*tensor)->dl_tensor.data, x.data());
+  EXPECT_EQ((*tensor)->dl_tensor.dtype.code, 2);
+  EXPECT_EQ((*tensor)->dl_tensor.dtype.bits, 32);
+  EXPECT_EQ((*tensor)->dl_tensor.strides[0], 6);
+  const auto back = pl::from_dlpack(*tensor);  // takes the tensor over
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->data(), x.data());
+  EXPECT_EQ(back->type().str(), "f32[4,6]");
+}
+
+int released = 0;
+
+TEST(Dlpack, OtherStridesAreCopied) {
+  int32_t elements[] = {0, 1, 2, 3, 4, 5};
+  int64_t shape[] = {3, 2}, strides[] = {1, 3};
+  pl::dlpack::ManagedTensor tensor{
+      {elements, {1, 0}, 2, {0, 32, 1}, shape, strides, 0}, nullptr, [](auto*) { ++released; }};
+  released = 0;
+  const auto x = pl::from_dlpack(&tensor);
+  ASSERT_TRUE(x);
+  EXPECT_EQ(released, 1);
+  const std::vector<int32_t> wanted{0, 3, 1, 4, 2, 5};
+  EXPECT_EQ(std::vector<int32_t>(x->as<int32_t>(), x->as<int32_t>() + 6), wanted);
+}
+
+TEST(Dlpack, SM6308_OtherMemoryIsRefused) {
+  int64_t shape[] = {1};
+  pl::dlpack::ManagedTensor tensor{
+      {nullptr, {2, 0}, 1, {2, 32, 1}, shape, nullptr, 0}, nullptr, [](auto*) { ++released; }};
+  released = 0;
+  const auto x = pl::from_dlpack(&tensor);
+  ASSERT_FALSE(x);
+  EXPECT_EQ(x.error().code, "SM6308");
+  EXPECT_EQ(released, 1);
+  EXPECT_EQ(pl::to_dlpack(pl::zeros({2}, pl::i4)).error().code, "SM6308");
+}
+
+TEST(Strided, NegativeAndZeroStrides) {
+  const float elements[] = {1, 2, 3};
+  const auto x = pl::from_strided({pl::f32, {2, 3}}, elements + 2, {0, -4});
+  ASSERT_TRUE(x);
+  const std::vector<float> wanted{3, 2, 1, 3, 2, 1};
+  EXPECT_EQ(std::vector<float>(x->as<float>(), x->as<float>() + 6), wanted);
+  EXPECT_FALSE(pl::from_strided({pl::f32, {2, 3}}, elements, {4}));
+}
+
+TEST(Item, OneElementOfAnyDtype) {
+  EXPECT_EQ(pl::item<float>(pl::full({1, 1}, 2.5f, pl::bf16)), 2.5f);
+  EXPECT_EQ(pl::item<int>(pl::sum(pl::arange(5))), 10);
+  EXPECT_EQ(pl::attempt([] { return pl::item<int>(pl::arange(5)); }).error().code, "SM6303");
+}
+
+}  // namespace
