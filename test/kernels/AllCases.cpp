@@ -24,6 +24,7 @@ Cases allCases() {
   rowCases(cases);
   attentionCases(cases);
   sparseCases(cases);
+  copyCases(cases);
   return cases;
 }
 
