@@ -10,6 +10,7 @@
 #include "lang/call/Backend.h"
 #include "lang/call/TraceKernel.h"
 #include "lang/lower/Lower.h"
+#include "lang/ops/Support.h"
 #include "lang/print/Print.h"
 #include "lang/trace/Place.h"
 
@@ -75,8 +76,15 @@ struct PallasCall::State {
     const auto& grid = call.grid_spec ? call.grid_spec->grid : call.grid;
     for (const GridDim& d : grid)
       if (d.dynamic) arrays.push_back(*d.dynamic);
-    for (const Operand& o : given) arrays.push_back(o.array());
+    for (const Operand& o : given) arrays.push_back(fromBool(o.array()));
     return arrays;
+  }
+
+  /// Memory holds a bool as an i32 (S-D10), and so do the kernel's operands and results.
+  static Array fromBool(const Array& a) { return a.dtype() == DType::pred ? lang::convertTo(a, DType::i32) : a; }
+  void restoreBools(std::vector<Array>& results) const {
+    for (size_t i = 0; i < results.size() && i < call.out_shape.size(); ++i)
+      if (call.out_shape[i].type().dtype == DType::pred) results[i] = lang::convertTo(results[i], DType::pred);
   }
 };
 
@@ -164,6 +172,7 @@ Results PallasCall::run(const std::vector<Operand>& operands) const {
     AtPlace place(state_->at);
     lang::refuse(std::move(results.error()));
   }
+  state_->restoreBools(*results);
   return Results(std::move(*results));
 }
 
@@ -173,6 +182,7 @@ RunReport PallasCall::checkAll(const std::vector<Operand>& operands) const {
     AtPlace place(state_->at);
     lang::refuse(std::move(report.error()));
   }
+  state_->restoreBools(report->results);
   for (Finding& f : report->findings) lang::showSource(f.diagnostic);
   return std::move(*report);
 }

@@ -46,6 +46,9 @@ class KernelLowering {
     for (size_t i = 0; i < kernel_.operands.size(); ++i)
       (static_cast<int>(i) < kernel_.numInputs ? package.operands : package.results)
           .push_back(kernel_.operands[i].array);
+    for (auto* types : {&package.operands, &package.results})
+      for (ArrayType& t : *types)
+        if (t.dtype == DType::pred) t.dtype = DType::i32;  // as memory holds it
     package.aliases = kernel_.aliases;
     package.hasSideEffect = kernel_.params.has_side_effects;
     configure(package);

@@ -195,6 +195,17 @@ INSTANTIATE_TEST_SUITE_P(Math, Ops, testing::ValuesIn(mathOps()), named);
 INSTANTIATE_TEST_SUITE_P(Tpu, Ops, testing::ValuesIn(tpuOps()), named);
 INSTANTIATE_TEST_SUITE_P(Dot, Ops, testing::ValuesIn(products()), named);
 
+TEST(Bools, SD10_OperandsAndResultsAreBoolsOutsideAndWordsInMemory) {
+  const Array x = numbers({8, 128}), mask = x > 1;
+  const auto call =
+      pl::pallas_call([](pl::Ref mask, pl::Ref x, pl::Ref o) { o[_] = pl::logical_and(mask[_], x[_] < 3); },
+                      {.out_shape = pl::ShapeDtype{{8, 128}, pl::pred}});
+  const Array inside = call(mask, x), outside = pl::logical_and(mask, x < 3);
+  ASSERT_EQ(inside.type().str(), outside.type().str());
+  EXPECT_EQ(std::memcmp(inside.data(), outside.data(), outside.bytes()), 0);
+  EXPECT_TRUE(call.check(mask, x).findings.empty());
+}
+
 TEST(Random, SL2_SeededBitsRepeat) {
   const auto draw = [](int seed) {
     return pl::Array(pl::pallas_call(
