@@ -41,3 +41,9 @@ function(smalti_target_group FOLDER)
     add_dependencies(${NAME} ${TARGETS})
   endif()
 endfunction()
+
+# smalti_relative_places(TARGET): places in messages are relative to the source folder, wherever that is.
+function(smalti_relative_places TARGET)
+  file(RELATIVE_PATH UP ${CMAKE_BINARY_DIR} ${PROJECT_SOURCE_DIR})  # what ccache makes of absolute paths
+  target_compile_options(${TARGET} PRIVATE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -fmacro-prefix-map=${UP}=)
+endfunction()

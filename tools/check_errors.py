@@ -15,7 +15,10 @@ SECTIONS = ["## Example", "## What to do"]
 GROUPS = {"10": "Files, arrays, options and the command line", "20": "StableHLO, Programs and configuration",
           "21": "Bytecode", "22": "Mosaic text", "30": "Kernel packages", "31": "Ops that are known and refused",
           "40": "What a kernel did wrong while running", "41": "Findings of checks, deadlock and livelock",
-          "50": "Plain array ops", "60": "Models and texts (examples/minilm)", "90": "Limits and internal errors"}
+          "50": "Plain array ops", "60": "Models and texts (examples/minilm)",
+          "61": "Kernels: Refs, values, control flow", "62": "pallas_call: grids, specs, operands",
+          "63": "Ops of the language", "64": "What a TPU kernel cannot say", "65": "Copies, semaphores, debugging",
+          "90": "Limits and internal errors"}
 
 
 def codes_in_sources():

@@ -12,4 +12,6 @@ check python3 tools/check_layers.py
 check python3 tools/check_sizes.py
 check python3 tools/check_errors.py
 check python3 tools/check_statements.py --check
+check python3 tools/wrong_programs.py
+check python3 tools/features.py
 exit $bad

@@ -57,11 +57,15 @@ class Kernel {
 /// The results of a call: one converts to Array; several are taken by index, or `auto [a, b] = call(x).take<2>()`.
 class Results {
  public:
-  explicit Results(std::vector<Array> arrays) : arrays_(std::move(arrays)) {}
+  Results(std::vector<Array> arrays, Location call) : arrays_(std::move(arrays)), call_(call) {}
   /// Error SM6201 when there is not exactly one.
   operator Array() const;
   size_t size() const { return arrays_.size(); }
-  const Array& operator[](size_t i) const { return arrays_[i]; }
+  /// Error SM6201 when there are not as many.
+  const Array& operator[](size_t i) const {
+    if (i >= arrays_.size()) check(i + 1);
+    return arrays_[i];
+  }
   auto begin() const { return arrays_.begin(); }
   auto end() const { return arrays_.end(); }
   template <size_t N>
@@ -75,6 +79,7 @@ class Results {
  private:
   void check(size_t wanted) const;
   std::vector<Array> arrays_;
+  Location call_;
 };
 
 /// A kernel traced and lowered for given operands.
@@ -107,9 +112,21 @@ class PallasCall {
  public:
   PallasCall(Kernel kernel, Call call, Location at);
 
-  template <class... A>
-  Results operator()(const A&... operands) const {
-    return run({Operand(operands)...});
+  // Not one template: an Operand that is made at the call knows the user's line.
+  Results operator()() const { return run({}); }
+  Results operator()(const Operand& a) const { return run({a}); }
+  Results operator()(const Operand& a, const Operand& b) const { return run({a, b}); }
+  Results operator()(const Operand& a, const Operand& b, const Operand& c) const { return run({a, b, c}); }
+  Results operator()(const Operand& a, const Operand& b, const Operand& c, const Operand& d) const {
+    return run({a, b, c, d});
+  }
+  Results operator()(const Operand& a, const Operand& b, const Operand& c, const Operand& d, const Operand& e) const {
+    return run({a, b, c, d, e});
+  }
+  template <class... More>
+  Results operator()(const Operand& a, const Operand& b, const Operand& c, const Operand& d, const Operand& e,
+                     const Operand& f, const More&... more) const {
+    return run({a, b, c, d, e, f, Operand(more)...});
   }
   Results run(const std::vector<Operand>& operands) const;
   /// The same under every observer: what a TPU would punish silently is in `findings`.
@@ -134,6 +151,13 @@ class PallasCall {
 /// Errors SM62xx: specs that do not fit the operands or the grid.
 inline PallasCall pallas_call(Kernel kernel, Call call, Location at = Location::current()) {
   return PallasCall(std::move(kernel), std::move(call), at);
+}
+
+/// What a call with such operands costs, counted from the kernel (L5); nothing is run. Unless the call says otherwise,
+/// this is what its module tells the compiler.
+template <class... A>
+CostEstimate estimate_cost(const PallasCall& call, const A&... operands) {
+  return call.lower(operands...).cost();
 }
 
 inline int64_t cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }

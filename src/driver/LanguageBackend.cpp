@@ -1,6 +1,7 @@
 // What the language asks of the driver: targets, options, exporters (lang/call/Backend.h).
 #include "lang/call/Backend.h"
 
+#include <atomic>
 #include <cstdlib>
 
 #include "driver/ApiReport.h"
@@ -55,7 +56,10 @@ class TargetExecutable : public lang::Executable {
 
 }  // namespace
 
-void driver::useOptions(Result<RunOptions> options) { inForce() = {inForce().serial + 1, std::move(options)}; }
+void driver::useOptions(Result<RunOptions> options) {
+  static std::atomic<uint64_t> serial{1};  // of all threads: calls are shared among them
+  inForce() = {++serial, std::move(options)};
+}
 
 namespace lang {
 

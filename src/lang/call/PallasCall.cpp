@@ -12,6 +12,7 @@
 #include "lang/lower/Lower.h"
 #include "lang/ops/Support.h"
 #include "lang/print/Print.h"
+#include "lang/trace/HasValue.h"
 #include "lang/trace/Place.h"
 
 namespace smalti {
@@ -23,6 +24,21 @@ struct Lowered::State {
   Program program;
   const KernelPackage& package() const { return program.kernels[0]; }
 };
+
+namespace {
+
+/// A call may be lowered on one thread and compiled on another, in the first one's context, which is not locked.
+std::mutex& mlirMutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+Result<std::shared_ptr<const lang::Executable>> compileOne(const KernelPackage& package) {
+  const std::lock_guard inMlir(mlirMutex());
+  return lang::compile(package);
+}
+
+}  // namespace
 
 struct PallasCall::State {
   struct Entry {
@@ -47,7 +63,14 @@ struct PallasCall::State {
     if (call.debug)
       std::fputs(fmt::format("The kernel as traced:\n{}\n", lang::print(lowered->kernel)).c_str(), stdout);
     AtPlace place(at);
-    lowered->program = wrap(lang::lowerKernel(lowered->kernel));
+    const std::lock_guard inMlir(mlirMutex());
+    try {
+      lowered->program = wrap(lang::lowerKernel(lowered->kernel));
+    } catch (const Error& error) {
+      Diagnostic d = error.diagnostic();
+      if (d.where.empty()) d.where.push_back(fmt::format("kernel '{}'", lowered->kernel.name));
+      raise(std::move(d));
+    }
     if (call.debug)
       std::fputs(fmt::format("The Mosaic module:\n{}\n", lang::mosaicText(lowered->package(), false)).c_str(), stdout);
     entries.push_back({types, std::move(lowered), 0, nullptr});
@@ -59,7 +82,7 @@ struct PallasCall::State {
     Entry& e = entry(types);
     const uint64_t now = lang::settingsSerial();
     if (!e.executable || e.settings != now) {
-      auto compiled = lang::compile(e.lowered->package());
+      auto compiled = compileOne(e.lowered->package());
       if (!compiled) {
         AtPlace place(at);
         lang::refuse(std::move(compiled.error()));
@@ -94,13 +117,21 @@ std::vector<ArrayType> typesOf(const std::vector<Operand>& operands) {
   std::vector<ArrayType> types;
   types.reserve(operands.size());
   for (const Operand& o : operands) {
-    if (o.array().is_traced())
-      lang::refuse({.code = "SM6216",
-                    .message = "a pallas_call is called with traced values",
+    AtPlace place(o.at());
+    lang::checkHasValue(o.array());
+    if (o.array().is_traced() && !lang::Trace::current())
+      lang::refuse({.code = "SM6105",
+                    .message = fmt::format("a traced value {} is used outside its kernel", o.array().type().str()),
                     .place = {},
-                    .need = "arrays",
-                    .have = o.array().type().str(),
-                    .help = "kernels do not call kernels: use emit_pipeline, or inline the body"});
+                    .help = "write it to an output Ref and use the result of the pallas_call"});
+    if (lang::Trace::current())
+      lang::refuse(
+          {.code = "SM6216",
+           .message = "a pallas_call is called inside a kernel",
+           .place = {},
+           .need = "a call outside kernels, with arrays",
+           .have = fmt::format("an operand {}{}", o.array().is_traced() ? "traced as " : "", o.array().type().str()),
+           .help = "kernels do not call kernels: use emit_pipeline, or inline the body"});
     types.push_back(o.array().type());
   }
   return types;
@@ -151,6 +182,7 @@ bool Kernel::operator()(const std::vector<Ref>& refs) const {
 
 void Results::check(size_t wanted) const {
   if (arrays_.size() == wanted) return;
+  AtPlace place(call_);
   lang::refuse({.code = "SM6201",
                 .message = "a pallas_call gives another number of results",
                 .place = {},
@@ -173,7 +205,7 @@ Results PallasCall::run(const std::vector<Operand>& operands) const {
     lang::refuse(std::move(results.error()));
   }
   state_->restoreBools(*results);
-  return Results(std::move(*results));
+  return Results(std::move(*results), state_->at);
 }
 
 RunReport PallasCall::checkAll(const std::vector<Operand>& operands) const {
@@ -193,16 +225,24 @@ Lowered PallasCall::lowerAll(const std::vector<Operand>& operands) const {
 }
 
 std::string Lowered::traced() const { return lang::print(state_->kernel); }
-std::string Lowered::mosaic(bool generic) const { return lang::mosaicText(state_->package(), generic); }
+std::string Lowered::mosaic(bool generic) const {
+  const std::lock_guard inMlir(mlirMutex());
+  return lang::mosaicText(state_->package(), generic);
+}
 Result<std::string> Lowered::bytecode(int version) const {
   if (Status ok = legal(); !ok) return fail(std::move(ok.error()));
+  const std::lock_guard inMlir(mlirMutex());
   return lang::exportBytecode(state_->package(), version);
 }
 Result<std::string> Lowered::stablehlo(int version) const {
   if (Status ok = legal(); !ok) return fail(std::move(ok.error()));
+  const std::lock_guard inMlir(mlirMutex());
   return lang::exportStablehlo(state_->program, version);
 }
-Status Lowered::legal(std::string_view chip) const { return checkLegal(state_->package(), chip); }
+Status Lowered::legal(std::string_view chip) const {
+  const std::lock_guard inMlir(mlirMutex());
+  return checkLegal(state_->package(), chip);
+}
 CostEstimate Lowered::cost() const { return state_->kernel.cost; }
 
 int64_t next_power_of_2(int64_t x) {

@@ -29,6 +29,7 @@ Call merged(const Call& call) {
   if (!call.in_specs.empty()) both("in_specs");
   if (!call.out_specs.empty()) both("out_specs");
   if (!call.scratch_shapes.empty()) both("scratch_shapes");
+  if (call.num_scalar_prefetch != 0) both("num_scalar_prefetch");
   c.grid = g.grid;
   c.in_specs = g.in_specs;
   c.out_specs = g.out_specs;
@@ -38,15 +39,40 @@ Call merged(const Call& call) {
   return c;
 }
 
-TracedOperand resolve(std::string name, const ArrayType& array, const BlockSpec* spec, bool hasGrid,
-                      MemorySpace wanted) {
+void checkType(std::string_view name, const ArrayType& type) {
+  if (std::any_of(type.shape.begin(), type.shape.end(), [](int64_t d) { return d < 0; }))
+    refuse({.code = "SM6220",
+            .message = fmt::format("{} has a negative size", name),
+            .place = {},
+            .need = "sizes of at least 0",
+            .have = fmt::format("shape [{}]", fmt::join(type.shape, ", ")),
+            .help = "check how the shape is computed"});
+  if (!is_semaphore(type.dtype) && bit_width(type.dtype) > 32)
+    refuse({.code = "SM6219",
+            .message = fmt::format("64-bit types are not supported: {}", name),
+            .place = {},
+            .need = "a dtype of at most 32 bits",
+            .have = type.str(),
+            .help = "convert outside the kernel: astype(x, f32) or astype(x, i32)"});
+}
+
+TracedOperand resolve(std::string name, const ArrayType& array, const BlockSpec* spec, bool hasGrid, MemorySpace wanted,
+                      const Location& call) {
   TracedOperand o{.name = std::move(name), .array = array};
-  if (spec) o.at = spec->at;
+  o.at = spec ? spec->at : call;
   AtPlace place(o.at);
   MemorySpace space = spec ? spec->memory_space : MemorySpace::unspecified;
   if (space == MemorySpace::unspecified) space = wanted;
   if (space == MemorySpace::unspecified) space = is_semaphore(array.dtype) ? MemorySpace::semaphore : MemorySpace::vmem;
   o.space = space;
+  checkType(o.name, array);
+  if (array.shape.empty() && space == MemorySpace::vmem)
+    refuse({.code = "SM6218",
+            .message = fmt::format("The Pallas TPU lowering supports only blocks of rank >= 1: {}", o.name),
+            .place = {},
+            .need = "an array with axes, or a scalar in SMEM",
+            .have = fmt::format("{} in VMEM", array.str()),
+            .help = "pass the scalar in SMEM with BlockSpec(smem) and read it as x[_], or pass it by scalar prefetch"});
   if (spec && spec->block_shape)
     o.block = *spec->block_shape;
   else
@@ -152,6 +178,13 @@ std::vector<Alias> resolveAliases(const Call& call, std::span<const ArrayType> o
               .need = fmt::format("output {} of type {}", output, operands[input].str()),
               .have = call.out_shape[output].type().str(),
               .help = "an alias shares memory: give both the same shape and dtype"});
+    if (std::any_of(aliases.begin(), aliases.end(), [&](const Alias& a) { return a.output == output; }))
+      refuse({.code = "SM6210",
+              .message = fmt::format("input_output_aliases maps two inputs to output {}", output),
+              .place = {},
+              .need = "one input per output",
+              .have = fmt::format("{}:{} and another", input, output),
+              .help = "leave one of them out"});
     aliases.push_back({output, input + numDynamicBounds});
   }
   return aliases;

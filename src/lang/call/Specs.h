@@ -8,9 +8,13 @@ namespace smalti::lang {
 
 /// The fields of a Call with its grid_spec merged in; error SM6204 when both say something.
 Call merged(const Call&);
-/// One operand's spec resolved: block, space, whether it is windowed. Errors SM6206 (rank), SM6207 (block dim kinds),
-/// SM6208 (pipeline mode), SM6209 (ANY operands whose block is not the whole array).
-TracedOperand resolve(std::string name, const ArrayType&, const BlockSpec*, bool hasGrid, MemorySpace wanted);
+/// One operand's spec (at the `call` when there is none) resolved: block, space, whether it is windowed. Errors SM6206
+/// (rank), SM6218 (no axes), SM6207 (block dim kinds), SM6208 (pipeline mode), SM6209 (ANY operands whose block is not
+/// the whole array).
+TracedOperand resolve(std::string name, const ArrayType&, const BlockSpec*, bool hasGrid, MemorySpace wanted,
+                      const Location& call);
+/// What a kernel's arrays may be; errors SM6219 (64-bit types), SM6220 (negative sizes).
+void checkType(std::string_view name, const ArrayType&);
 /// Aliases as the package has them; error SM6210.
 std::vector<Alias> resolveAliases(const Call&, std::span<const ArrayType> operands, int numDynamicBounds);
 

@@ -1,11 +1,13 @@
 #include "lang/call/TraceKernel.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "lang/call/Specs.h"
+#include "lang/cost/Cost.h"
 #include "lang/trace/Place.h"
 #include "smalti/ops.h"
 
@@ -99,7 +101,7 @@ TracedKernel traceKernel(const Kernel& kernel, const Call& given, const Location
   Call call;
   std::vector<std::string> names;
   {
-    AtPlace place(at);
+    std::optional<AtPlace> place(at);
     call = merged(given);
     k.name = call.name.empty() ? "kernel" : call.name;
     k.place = placeOf(at);
@@ -111,6 +113,27 @@ TracedKernel traceKernel(const Kernel& kernel, const Call& given, const Location
                 .need = "sizes of at least 0",
                 .have = fmt::format("{}", d.size),
                 .help = "check how the grid is computed"});
+      if (d.size > INT32_MAX)
+        refuse({.code = "SM6202",
+                .message = "a grid axis is too long",
+                .place = {},
+                .need = "sizes below 2^31: program_id is an i32",
+                .have = fmt::format("{}", d.size),
+                .help = "make the blocks larger"});
+      if (!d.name.empty() && std::find(names.begin(), names.end(), d.name) != names.end())
+        refuse({.code = "SM6202",
+                .message = fmt::format("two grid axes are named '{}'", d.name),
+                .place = {},
+                .need = "a name of its own for each axis",
+                .have = fmt::format("'{}' twice", d.name),
+                .help = "rename one of them"});
+      if (d.dynamic && (d.dynamic->rank() != 0 || d.dynamic->dtype() != DType::i32))
+        refuse({.code = "SM6202",
+                .message = "Grid must be integers or i32 scalar arrays",
+                .place = {},
+                .need = "i32[]",
+                .have = d.dynamic->type().str(),
+                .help = "convert it: astype(n, i32); an axis per entry"});
       k.grid.push_back(d.dynamic ? kDynamicBound : d.size);
       names.push_back(d.name);
     }
@@ -120,8 +143,8 @@ TracedKernel traceKernel(const Kernel& kernel, const Call& given, const Location
       refuse({.code = "SM6203",
               .message = "the call has fewer operands than scalar-prefetch operands",
               .place = {},
-              .need = fmt::format("at least {} operands", call.num_scalar_prefetch),
-              .have = fmt::format("{}", operands.size()),
+              .need = fmt::format("num_scalar_prefetch from 0 to {}, the operands of the call", operands.size()),
+              .have = fmt::format("{}", call.num_scalar_prefetch),
               .help = "pass the scalar-prefetch arrays first"});
     const auto prefetch = operands.first(call.num_scalar_prefetch), inputs = operands.subspan(call.num_scalar_prefetch);
     k.prefetch.assign(prefetch.begin(), prefetch.end());
@@ -129,15 +152,20 @@ TracedKernel traceKernel(const Kernel& kernel, const Call& given, const Location
     checkCount("in_specs", "inputs", call.in_specs.size(), inputs.size());
     checkCount("out_specs", "outputs", call.out_specs.size(), call.out_shape.size());
     const bool hasGrid = !k.grid.empty();
+    place.reset();  // a spec has its own place
     for (size_t i = 0; i < inputs.size(); ++i)
       k.operands.push_back(resolve(fmt::format("input {}", i), inputs[i],
                                    call.in_specs.empty() ? nullptr : &call.in_specs[i], hasGrid,
-                                   MemorySpace::unspecified));
+                                   MemorySpace::unspecified, at));
     for (size_t i = 0; i < call.out_shape.size(); ++i)
       k.operands.push_back(resolve(fmt::format("output {}", i), call.out_shape[i].type(),
                                    call.out_specs.empty() ? nullptr : &call.out_specs[i], hasGrid,
-                                   call.out_shape[i].memory_space));
+                                   call.out_shape[i].memory_space, at));
+    place.emplace(at);
     k.scratch = call.scratch_shapes;
+    for (size_t i = 0; i < k.scratch.size(); ++i)
+      checkType(fmt::format("scratch {}", i), {k.scratch[i].dtype, k.scratch[i].shape});
+    for (size_t i = 0; i < prefetch.size(); ++i) checkType(fmt::format("scalar prefetch {}", i), prefetch[i]);
     k.params = call.compiler_params;
     k.metadata = call.metadata;
     k.aliases = resolveAliases(call, operands, k.numDynamicBounds());
@@ -164,12 +192,13 @@ TracedKernel traceKernel(const Kernel& kernel, const Call& given, const Location
     refuse({.code = "SM6215",
             .message = "the kernel takes another number of Refs",
             .place = {},
-            .need = fmt::format("{}: {} scalar prefetch, {} inputs, {} outputs, {} scratch", refs.size(),
+            .need = fmt::format("{} Refs: {} scalar prefetch, {} inputs, {} outputs, {} scratch", refs.size(),
                                 k.prefetch.size(), k.numInputs, k.operands.size() - k.numInputs, k.scratch.size()),
-            .have = counts(kernel.arities()),
-            .help = "a kernel takes a Ref for each, in this order"});
+            .have = fmt::format("a kernel of {}", counts(kernel.arities())),
+            .help = "a kernel takes a Ref for each, in this order; inputs are the arrays it is called with"});
   }
   k.body = trace.finish();
+  k.cost = call.cost_estimate ? *call.cost_estimate : estimateCost(k);
   return k;
 }
 

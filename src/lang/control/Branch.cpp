@@ -47,6 +47,16 @@ void when(const Operand& condition, const std::function<void()>& body) {
 detail::Arrays detail::branch(const Operand& index, const std::vector<Branch>& branches, bool isPred,
                               const Location& at) {
   Trace* trace = Trace::current();
+  if (branches.empty() || (!isPred && (index.rank() != 0 || !is_integer(index.dtype())))) {
+    AtPlace place(at);
+    lang::refuse(
+        {.code = "SM6117",
+         .message = branches.empty() ? "a switch without branches" : "the index of a switch is no integer scalar",
+         .place = {},
+         .need = branches.empty() ? "at least one branch" : "an i32 scalar",
+         .have = branches.empty() ? "none" : index.array().type().str(),
+         .help = branches.empty() ? "give a function for each index from 0" : "convert it with astype(…, i32)"});
+  }
   if (!index.array().is_traced()) {  // decided now (S-I1)
     int64_t i = 0;
     {
@@ -66,19 +76,26 @@ detail::Arrays detail::branch(const Operand& index, const std::vector<Branch>& b
       condition = isPred ? predicate(index) : less_equal(index, static_cast<int64_t>(first));
     }
     std::vector<ArrayType> types;
-    std::vector<bool> weak;
     const auto traced = [&](const std::function<Arrays()>& body, bool again) {
       return trace->block({}, [&](std::span<const Array>) {
         Arrays results = body();
+        if (again && results.size() != types.size()) {
+          AtPlace place(at);
+          lang::refuse({.code = "SM6116",
+                        .message = "the branches of a cond give different numbers of results",
+                        .place = {},
+                        .need = fmt::format("{} results", types.size()),
+                        .have = fmt::format("{}", results.size()),
+                        .help = "return as many values from each branch"});
+        }
         for (size_t i = 0; i < results.size(); ++i) {
           if (!again) types.push_back(results[i].type());
-          const bool fits = results.size() == types.size() && results[i].type() == types[i];
-          if (!fits) {
+          if (results[i].type() != types[i]) {
             AtPlace place(at);
             lang::refuse({.code = "SM6116",
                           .message = fmt::format("the branches of a cond give different types in result {}", i),
                           .place = {},
-                          .need = i < types.size() ? types[i].str() : fmt::format("{} results", types.size()),
+                          .need = types[i].str(),
                           .have = results[i].type().str(),
                           .help = "convert them to one shape and dtype with astype and broadcast_to"});
           }

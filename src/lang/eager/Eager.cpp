@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "lang/trace/HasValue.h"
 #include "lang/trace/Place.h"
 
 namespace smalti::lang {
@@ -33,6 +34,7 @@ std::vector<Array> computeNow(std::string_view name, std::span<const Array> oper
               .message = fmt::format("a traced value {} is used outside its kernel", a.type().str()),
               .place = {},
               .help = "write it to an output Ref and use the result of the pallas_call"});
+    checkHasValue(a);
     add(a.type(), op.operands);
   }
   for (const ArrayType& t : results) add(t, op.results);

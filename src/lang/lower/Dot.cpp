@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "ir/Tpu.h"
 #include "lang/lower/Lowering.h"
 
@@ -20,6 +22,11 @@ std::vector<int64_t> freeAxes(int64_t rank, const std::vector<int64_t>& batch,
 
 void dotGeneral(Lowering& l, const Op& op) {
   const ArrayType &lhs = l.typeOf(op.operands[0]), &rhs = l.typeOf(op.operands[1]), &out = l.typeOf(op.results[0]);
+  for (const DType t : {lhs.dtype, rhs.dtype})
+    if (is_unsigned_integer(t))
+      refuseOp(op, fmt::format("Unsigned integer dtype {} is not supported for dot_general", name(t)),
+               "floats or signed integers", std::string(name(t)),
+               "the matrix unit reads integers as signed: astype first");
   const auto dims = [&](std::string_view name) { return std::get<std::vector<int64_t>>(*op.find(name)); };
   const auto lb = dims("lhs_batching_dimensions"), rb = dims("rhs_batching_dimensions");
   const auto lc = dims("lhs_contracting_dimensions"), rc = dims("rhs_contracting_dimensions");

@@ -1,8 +1,10 @@
 #include "smalti/ops/create.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "eval/FloatFormats.h"
 #include "lang/ops/Support.h"
@@ -13,6 +15,17 @@ namespace smalti {
 using lang::AtPlace;
 
 namespace {
+
+/// Sizes of at least 0; error SM6220.
+void checkShape(std::string_view op, const Shape& shape) {
+  if (std::all_of(shape.begin(), shape.end(), [](int64_t d) { return d >= 0; })) return;
+  lang::refuse({.code = "SM6220",
+                .message = fmt::format("'{}' of a shape with a negative size", op),
+                .place = {},
+                .need = "sizes of at least 0",
+                .have = fmt::format("shape [{}]", fmt::join(shape, ", ")),
+                .help = "check how the shape is computed"});
+}
 
 Array scalar(DType t, double value) {
   Array a = unwrap(Array::allocate({t, {}}));
@@ -40,15 +53,18 @@ void Operand::setFloat(double d) { array_ = scalarOf<float>(DType::f32, static_c
 
 Array full(Shape shape, const Operand& value, DType dtype) {
   AtPlace place(value.at());
+  checkShape("full", shape);
   return lang::broadcastTo(lang::convertTo(value.array(), dtype), shape);
 }
 Array full(Shape shape, const Operand& value) { return full(std::move(shape), value, value.dtype()); }
 Array zeros(Shape shape, DType dtype, Location at) {
   AtPlace place(at);
+  checkShape("zeros", shape);
   return lang::broadcastTo(scalar(dtype, 0), shape);
 }
 Array ones(Shape shape, DType dtype, Location at) {
   AtPlace place(at);
+  checkShape("ones", shape);
   return lang::broadcastTo(scalar(dtype, 1), shape);
 }
 Array zeros_like(const Array& x, Location at) { return zeros(x.shape(), x.dtype(), at); }
@@ -60,6 +76,7 @@ Array full_like(const Ref& x, const Operand& value) { return full(x.shape(), val
 
 Array broadcasted_iota(DType dtype, Shape shape, int64_t dimension, Location at) {
   AtPlace place(at);
+  checkShape("broadcasted_iota", shape);
   dimension = lang::checkedAxis("broadcasted_iota", dimension, static_cast<int64_t>(shape.size()));
   return lang::bind1("iota", {}, {dtype, std::move(shape)}, {{"iota_dimension", dimension}});
 }

@@ -1,5 +1,7 @@
 #include "lang/print/Print.h"
 
+#include <array>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,6 +9,47 @@
 
 namespace smalti::lang {
 namespace {
+
+/// Names as a jaxpr has them.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kJaxNames{{
+    {"subtract", "sub"},
+    {"multiply", "mul"},
+    {"divide", "div"},
+    {"remainder", "rem"},
+    {"maximum", "max"},
+    {"minimum", "min"},
+    {"power", "pow"},
+    {"negate", "neg"},
+    {"exponential", "exp"},
+    {"log_plus_one", "log1p"},
+    {"cosine", "cos"},
+    {"sine", "sin"},
+    {"convert", "convert_element_type"},
+    {"count_leading_zeros", "clz"},
+    {"popcnt", "population_count"},
+    {"round_nearest_even", "round"},
+    {"bitcast_convert", "bitcast_convert_type"},
+    {"if", "cond"},
+}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kComparisons{
+    {{"EQ", "eq"}, {"NE", "ne"}, {"LT", "lt"}, {"LE", "le"}, {"GT", "gt"}, {"GE", "ge"}}};
+
+template <size_t N>
+std::string_view lookUp(const std::array<std::pair<std::string_view, std::string_view>, N>& table,
+                        std::string_view name) {
+  for (const auto& [from, to] : table)
+    if (from == name) return to;
+  return name;
+}
+
+std::string longName(DType t) {
+  const std::string_view n = name(t);
+  if (t == DType::pred) return "bool";
+  if (t == DType::bf16) return "bfloat16";
+  if (n.starts_with("f8") || n.starts_with("f4")) return fmt::format("float{}", n.substr(1));
+  const std::string_view kind = n[0] == 'f' ? "float" : n[0] == 'u' ? "uint" : "int";
+  return t == DType::index || is_semaphore(t) ? std::string(n) : fmt::format("{}{}", kind, n.substr(1));
+}
 
 class Printer {
  public:
@@ -28,8 +71,26 @@ class Printer {
     return names_[v] = name;
   }
   std::string type(ValueId v) const {
-    const std::string t = traced_.function.values[v].str();
-    return traced_.refs[v] ? fmt::format("Ref{{{}}}", t) : t;
+    const ArrayType& t = traced_.function.values[v];
+    if (!traced_.refs[v])
+      return fmt::format("{}[{}]", t.dtype == DType::pred ? "bool" : name(t.dtype), fmt::join(t.shape, ","));
+    return fmt::format("Ref{}{{{}[{}]}}", space(*traced_.refs[v]), longName(t.dtype), fmt::join(t.shape, ","));
+  }
+  static std::string_view space(MemorySpace s) {
+    switch (s) {
+      case MemorySpace::any:
+        return "<any>";
+      case MemorySpace::hbm:
+        return "<hbm>";
+      case MemorySpace::smem:
+        return "<smem>";
+      case MemorySpace::semaphore:
+        return "<semaphore_mem>";
+      case MemorySpace::host:
+        return "<host>";
+      default:
+        return "";
+    }
   }
   std::string use(ValueId v) const { return names_[v].empty() ? fmt::format("_{}", v) : names_[v]; }
 
@@ -79,7 +140,7 @@ class Printer {
   static std::string element(const Array& a) {
     switch (a.dtype()) {
       case DType::f32:
-        return fmt::format("{}", *a.as<float>());
+        return fmt::format("{:#}", *a.as<float>());
       case DType::i32:
         return fmt::format("{}", *a.as<int32_t>());
       case DType::pred:
@@ -99,6 +160,10 @@ class Printer {
         }
         continue;
       }
+      if (op.name == "constant") {  // shown where it is used
+        names_[op.results[0]] = fmt::format("{}:{}", element(std::get<Array>(*op.find("value"))), type(op.results[0]));
+        continue;
+      }
       text += std::string(indent, ' ');
       if (op.name == "swap") {
         const bool masked = op.find("masked") != nullptr;
@@ -113,11 +178,19 @@ class Printer {
         text += fmt::format("{}<- {}{}\n", left, use(op.operands[0]), index(op));
         continue;
       }
-      text += fmt::format("{}= {}", left, op.name);
+      if (!left.empty()) left += "= ";
+      const auto* direction = op.find("comparison_direction");
+      text += left;
+      text += direction ? lookUp(kComparisons, std::get<std::string>(*direction)) : lookUp(kJaxNames, op.name);
       std::vector<std::string> shown;
-      for (const auto& [key, value] : op.attributes) shown.push_back(fmt::format("{}={}", key, attribute(value)));
+      for (const auto& [key, value] : op.attributes)
+        if (key != "comparison_direction" && key != "compare_type" && key != "index")
+          shown.push_back(fmt::format("{}={}", key, attribute(value)));
       if (!shown.empty()) text += fmt::format("[{}]", fmt::join(shown, " "));
-      for (const ValueId v : op.operands) text += " " + use(v);
+      if (op.find("index") && !op.operands.empty())
+        text += fmt::format(" {}{}", use(op.operands[0]), index(op));
+      else
+        for (const ValueId v : op.operands) text += " " + use(v);
       text += "\n";
       for (const Block& block : op.regions) {
         text += std::string(indent, ' ') + "{";

@@ -50,6 +50,13 @@ Array swapIn(const Ref& ref, const Indexer& indexer, const Operand& value, const
   const ArrayType type{ref.dtype(), indexer.shape()};
   std::vector<ValueId> ids = operandsOf(trace, ref, indexer);
   ids.push_back(trace.use(fit(value, type)));
+  if (mask && mask->dtype() != DType::pred)
+    refuse({.code = "SM6302",
+            .message = "a store takes a mask of pred",
+            .place = {},
+            .need = "pred",
+            .have = mask->array().type().str(),
+            .help = "compare: store(ref, value, mask != 0)"});
   if (mask) ids.push_back(trace.use(broadcast_to(*mask, type.shape)));
   Attributes attributes{{"index", indexer.encode()}};
   if (mask) attributes.emplace_back("masked", true);

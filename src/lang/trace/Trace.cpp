@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "lang/eager/Eager.h"
+#include "lang/trace/HasValue.h"
 #include "lang/trace/Place.h"
 
 namespace smalti::lang {
@@ -73,6 +74,13 @@ std::vector<Array> Trace::record(std::string_view name, std::vector<ValueId> ope
         .place = currentPlace()};
   std::vector<Array> arrays;
   for (const ArrayType& type : results) {
+    if (type.dtype == DType::i64 || type.dtype == DType::u64 || type.dtype == DType::f64)
+      refuse({.code = "SM6219",
+              .message = fmt::format("64-bit types are not supported: '{}' gives {}", name, type.str()),
+              .place = {},
+              .need = "a dtype of at most 32 bits",
+              .have = type.str(),
+              .help = "compute in i32 or f32"});
     op.results.push_back(newValue(type, std::nullopt));
     arrays.push_back(tracer(op.results.back()));
   }
@@ -95,6 +103,7 @@ Ref Trace::recordRef(std::string_view name, std::vector<ValueId> operands, Array
 
 ValueId Trace::use(const Array& array) {
   if (!array.is_traced()) {
+    checkHasValue(array);
     if (array.rank() > 0)
       refuse({.code = "SM6104",
               .message = fmt::format("the kernel captures an array constant, {}", array.type().str()),
@@ -185,6 +194,16 @@ TracedFunction Trace::finish(std::vector<Array> results) {
   for (const Array& a : results) traced_.function.resultTypes.push_back(a.type());
   removeDead(traced_.function);
   return std::move(traced_);
+}
+
+void checkHasValue(const Array& array) {
+  if (array.is_traced() || array.data() || array.elements() == 0) return;
+  refuse({.code = "SM6118",
+          .message = "an Array without a value is used",
+          .place = {},
+          .need = "an array that was assigned",
+          .have = "Array()",
+          .help = "give it a value first, such as zeros(shape, dtype)"});
 }
 
 std::vector<Array> bind(std::string_view name, std::span<const Array> operands, std::span<const ArrayType> results,

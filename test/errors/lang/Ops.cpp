@@ -1,0 +1,230 @@
+// What goes wrong with ops, inside kernels and on whole arrays.
+#include "WrongPrograms.h"
+
+namespace pl = smalti;
+using pl::_;
+
+namespace {
+
+void run(pl::Kernel kernel) {
+  pl::pallas_call(std::move(kernel), {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}})(pl::zeros({8, 128}));
+}
+
+}  // namespace
+
+// error[SM6301]: 'add' cannot broadcast its operands to one shape
+//   --> test/errors/lang/Ops.cpp:24:66
+//    24 |   run([](pl::Ref x, pl::Ref o) { o[_] = x[_] + pl::zeros({3, 128}); });
+//       |                                                                  ^
+//    in kernel 'kernel'
+//   need: trailing axes that are equal, or 1
+//   have: shapes [8, 128] and [3, 128]
+//   help: reshape an operand, or add axes of size 1 with expand_dims
+WRONG_PROGRAM(shapes_that_do_not_broadcast) {
+  run([](pl::Ref x, pl::Ref o) { o[_] = x[_] + pl::zeros({3, 128}); });
+}
+
+// error[SM6301]: 'multiply' cannot broadcast its operands to one shape
+//   --> test/errors/lang/Ops.cpp:34:89
+//    34 | WRONG_PROGRAM(shapes_that_do_not_broadcast_outside) { pl::zeros({8, 128}) * pl::ones({8}); }
+//       |                                                                                         ^
+//   need: trailing axes that are equal, or 1
+//   have: shapes [8, 128] and [8]
+//   help: reshape an operand, or add axes of size 1 with expand_dims
+WRONG_PROGRAM(shapes_that_do_not_broadcast_outside) { pl::zeros({8, 128}) * pl::ones({8}); }
+
+// error[SM6301]: 'where' cannot broadcast its operands to one shape
+//   --> test/errors/lang/Ops.cpp:45:50
+//    45 |   run([](pl::Ref x, pl::Ref o) { o[_] = pl::where(x[_] > 0, x[_], pl::zeros({8, 64})); });
+//       |                                                  ^
+//    in kernel 'kernel'
+//   need: trailing axes that are equal, or 1
+//   have: shapes [8, 128] and [8, 128] and [8, 64]
+//   help: reshape an operand, or add axes of size 1 with expand_dims
+WRONG_PROGRAM(three_shapes_that_do_not_broadcast) {
+  run([](pl::Ref x, pl::Ref o) { o[_] = pl::where(x[_] > 0, x[_], pl::zeros({8, 64})); });
+}
+
+// error[SM6301]: a value cannot be broadcast to the shape it is needed in
+//   --> test/errors/lang/Ops.cpp:55:63
+//    55 | WRONG_PROGRAM(broadcast_to_a_smaller_shape) { pl::broadcast_to(pl::zeros({8, 128}), {128}); }
+//       |                                                               ^
+//   need: shape [128], or axes of size 1
+//   have: shape [8, 128]
+//   help: reshape the value, or take a slice of the target
+WRONG_PROGRAM(broadcast_to_a_smaller_shape) { pl::broadcast_to(pl::zeros({8, 128}), {128}); }
+
+// error[SM6302]: 'add' has no implicit conversion between f8e4m3fn and f32
+//   --> test/errors/lang/Ops.cpp:64:94
+//    64 | WRONG_PROGRAM(floats_of_8_bits_mixed) { pl::zeros({8}, pl::f8e4m3fn) + pl::zeros({8}, pl::f32); }
+//       |                                                                                              ^
+//   need: operands of one dtype
+//   have: f8e4m3fn and f32
+//   help: convert one of them with astype
+WRONG_PROGRAM(floats_of_8_bits_mixed) { pl::zeros({8}, pl::f8e4m3fn) + pl::zeros({8}, pl::f32); }
+
+// error[SM6302]: 'and' does not take f32
+//   --> test/errors/lang/Ops.cpp:75:48
+//    75 |   run([](pl::Ref x, pl::Ref o) { o[_] = x[_] & 1; });
+//       |                                                ^
+//    in kernel 'kernel'
+//   need: integers or pred
+//   have: f32
+//   help: convert the operand with astype
+WRONG_PROGRAM(bits_of_floats) {
+  run([](pl::Ref x, pl::Ref o) { o[_] = x[_] & 1; });
+}
+
+// error[SM6302]: 'shift_left' does not take f32
+//   --> test/errors/lang/Ops.cpp:87:49
+//    87 |   run([](pl::Ref x, pl::Ref o) { o[_] = x[_] << 1; });
+//       |                                                 ^
+//    in kernel 'kernel'
+//   need: integers
+//   have: f32
+//   help: convert the operand with astype
+WRONG_PROGRAM(shift_of_floats) {
+  run([](pl::Ref x, pl::Ref o) { o[_] = x[_] << 1; });
+}
+
+// error[SM6302]: 'popcnt' does not take f32
+//   --> test/errors/lang/Ops.cpp:99:61
+//    99 |   run([](pl::Ref x, pl::Ref o) { o[_] = pl::population_count(x[_]); });
+//       |                                                             ^
+//    in kernel 'kernel'
+//   need: integers
+//   have: f32
+//   help: convert the operand with astype
+WRONG_PROGRAM(bits_of_a_float_counted) {
+  run([](pl::Ref x, pl::Ref o) { o[_] = pl::population_count(x[_]); });
+}
+
+// error[SM6302]: 'not' does not take f32
+//   --> test/errors/lang/Ops.cpp:109:53
+//   109 | WRONG_PROGRAM(complement_of_floats) { ~pl::zeros({8}); }
+//       |                                                     ^
+//   need: integers or pred
+//   have: f32
+//   help: convert the operand with astype
+WRONG_PROGRAM(complement_of_floats) { ~pl::zeros({8}); }
+
+// error[SM6303]: an array is made from another number of elements than its shape has
+//   need: 128 elements
+//   have: 100
+//   help: pass the shape of the data
+WRONG_PROGRAM(elements_that_do_not_fill_the_shape) { pl::array(std::vector<float>(100), {8, 16}); }
+
+// error[SM6220]: 'zeros' of a shape with a negative size
+//   --> test/errors/lang/Ops.cpp:124:50
+//   124 | WRONG_PROGRAM(zeros_of_negative_size) { pl::zeros({8, -128}); }
+//       |                                                  ^
+//   need: sizes of at least 0
+//   have: shape [8, -128]
+//   help: check how the shape is computed
+WRONG_PROGRAM(zeros_of_negative_size) { pl::zeros({8, -128}); }
+
+// error[SM6220]: 'broadcasted_iota' of a shape with a negative size
+//   --> test/errors/lang/Ops.cpp:133:53
+//   133 | WRONG_PROGRAM(range_of_negative_length) { pl::arange(-1); }
+//       |                                                     ^
+//   need: sizes of at least 0
+//   have: shape [-1]
+//   help: check how the shape is computed
+WRONG_PROGRAM(range_of_negative_length) { pl::arange(-1); }
+
+// error[SM1009]: no memory for an array of type f32[1099511627776,1099511627776]
+//   --> test/errors/lang/Ops.cpp:141:54
+//   141 | WRONG_PROGRAM(array_that_no_memory_holds) { pl::zeros({int64_t{1} << 40, int64_t{1} << 40}); }
+//       |                                                      ^
+//   need: more bytes than 64 bits count
+//   help: use smaller arrays, or a machine with more memory
+WRONG_PROGRAM(array_that_no_memory_holds) { pl::zeros({int64_t{1} << 40, int64_t{1} << 40}); }
+
+// error[SM6305]: 'broadcasted_iota' has no axis 2
+//   --> test/errors/lang/Ops.cpp:152:61
+//   152 |   run([](pl::Ref x, pl::Ref o) { o[_] = pl::broadcasted_iota(pl::f32, {8, 128}, 2); });
+//       |                                                             ^
+//    in kernel 'kernel'
+//   need: an axis in [-2, 2)
+//   have: axis 2 of an operand of rank 2
+//   help: name an axis the operand has
+WRONG_PROGRAM(iota_of_a_missing_axis) {
+  run([](pl::Ref x, pl::Ref o) { o[_] = pl::broadcasted_iota(pl::f32, {8, 128}, 2); });
+}
+
+// error[SM6304]: 'dot' of operands whose sizes do not match
+//   --> test/errors/lang/Ops.cpp:164:48
+//   164 |   run([](pl::Ref x, pl::Ref o) { o[_] = pl::dot(x[_], x[_]); });
+//       |                                                ^
+//    in kernel 'kernel'
+//   need: 128 rows in the right operand
+//   have: shapes [8, 128] and [8, 128]
+//   help: transpose or reshape an operand
+WRONG_PROGRAM(product_of_sizes_that_do_not_match) {
+  run([](pl::Ref x, pl::Ref o) { o[_] = pl::dot(x[_], x[_]); });
+}
+
+// error[SM6304]: 'dot' of operands whose sizes do not match
+//   --> test/errors/lang/Ops.cpp:174:45
+//   174 | WRONG_PROGRAM(product_of_a_scalar) { pl::dot(pl::zeros({8, 128}), 2.0f); }
+//       |                                             ^
+//   need: operands of rank 1 or 2
+//   have: shapes [8, 128] and []
+//   help: transpose or reshape an operand
+WRONG_PROGRAM(product_of_a_scalar) { pl::dot(pl::zeros({8, 128}), 2.0f); }
+
+// error[SM6304]: 'dot_general' of operands whose sizes do not match
+//   --> test/errors/lang/Ops.cpp:184:18
+//   184 |   pl::dot_general(pl::zeros({8, 128}), pl::zeros({64, 8}), {.lhs_contracting = {1}, .rhs_contracting = {0}});
+//       |                  ^
+//   need: equal contracting axes: 1 of the left and 0 of the right
+//   have: shapes [8, 128] and [64, 8]
+//   help: transpose or reshape an operand
+WRONG_PROGRAM(contraction_of_axes_that_differ) {
+  pl::dot_general(pl::zeros({8, 128}), pl::zeros({64, 8}), {.lhs_contracting = {1}, .rhs_contracting = {0}});
+}
+
+// error[SM6305]: 'dot_general' has no axis 2
+//   --> test/errors/lang/Ops.cpp:195:18
+//   195 |   pl::dot_general(pl::zeros({8, 128}), pl::zeros({128, 8}), {.lhs_contracting = {2}, .rhs_contracting = {0}});
+//       |                  ^
+//   need: an axis in [-2, 2)
+//   have: axis 2 of an operand of rank 2
+//   help: name an axis the operand has
+WRONG_PROGRAM(contraction_of_a_missing_axis) {
+  pl::dot_general(pl::zeros({8, 128}), pl::zeros({128, 8}), {.lhs_contracting = {2}, .rhs_contracting = {0}});
+}
+
+// error[SM6306]: bitcast_convert_type cannot change the width of elements
+//   --> test/errors/lang/Ops.cpp:205:67
+//   205 | WRONG_PROGRAM(bitcast_to_another_width) { pl::bitcast_convert_type(pl::zeros({8, 128}), pl::bf16); }
+//       |                                                                   ^
+//   need: 32 bits
+//   have: 16 bits
+//   help: use bitcast, which packs along the second-minor axis
+WRONG_PROGRAM(bitcast_to_another_width) { pl::bitcast_convert_type(pl::zeros({8, 128}), pl::bf16); }
+
+// error[SM6401]: Unsigned integer dtype u8 is not supported for dot_general
+//   --> test/errors/lang/Ops.cpp:216:60
+//   216 |   pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = pl::dot(x[_], x[_], {.preferred_element_type = pl::i32}); },
+//       |                                                            ^
+//    in kernel 'kernel'
+//   need: floats or signed integers
+//   have: u8
+//   help: the matrix unit reads integers as signed: astype first
+WRONG_PROGRAM(product_of_unsigned_integers) {
+  pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = pl::dot(x[_], x[_], {.preferred_element_type = pl::i32}); },
+                  {.out_shape = pl::ShapeDtype{{128, 128}, pl::i32}})(pl::zeros({128, 128}, pl::u8));
+}
+
+// error[SM6219]: 64-bit types are not supported: 'convert' gives i64[8,128]
+//   --> test/errors/lang/Ops.cpp:229:62
+//   229 |   run([](pl::Ref x, pl::Ref o) { o[_] = pl::astype(pl::astype(x[_], pl::i64) + 1, pl::f32); });
+//       |                                                              ^
+//    in kernel 'kernel'
+//   need: a dtype of at most 32 bits
+//   have: i64[8,128]
+//   help: compute in i32 or f32
+WRONG_PROGRAM(integers_become_64_bits) {
+  run([](pl::Ref x, pl::Ref o) { o[_] = pl::astype(pl::astype(x[_], pl::i64) + 1, pl::f32); });
+}

@@ -1,0 +1,260 @@
+// What goes wrong with traced values: captured, leaked, looked at.
+#include "WrongPrograms.h"
+
+namespace pl = smalti;
+using pl::_;
+
+namespace {
+
+void run(pl::Kernel kernel, pl::Call extra = {}) {
+  extra.out_shape = pl::ShapeDtype{{8, 128}, pl::f32};
+  pl::pallas_call(std::move(kernel), std::move(extra))(pl::zeros({8, 128}));
+}
+
+}  // namespace
+
+// error[SM6104]: the kernel captures an array constant, f32[128]
+//   --> test/errors/lang/Tracing.cpp:25:49
+//    25 |   run([=](pl::Ref x, pl::Ref o) { o[_] = x[_] + bias; });
+//       |                                                 ^
+//    in kernel 'kernel'
+//   need: scalars only; arrays reach a kernel as inputs
+//   help: pass the array as an input of the pallas_call
+WRONG_PROGRAM(captured_array) {
+  const pl::Array bias = pl::ones({128});
+  run([=](pl::Ref x, pl::Ref o) { o[_] = x[_] + bias; });
+}
+
+// error[SM6105]: a traced value f32[8,128] is used outside its kernel
+//   --> test/errors/lang/Tracing.cpp:36:10
+//    36 |   pl::exp(leaked);
+//       |          ^
+//   help: write it to an output Ref and use the result of the pallas_call
+WRONG_PROGRAM(value_leaked_out_of_its_kernel) {
+  pl::Array leaked;
+  run([&](pl::Ref x, pl::Ref o) { leaked = x[_] + 1; });
+  pl::exp(leaked);
+}
+
+// error[SM6105]: a traced value f32[8,128] is used after the block that computed it has ended
+//   --> test/errors/lang/Tracing.cpp:48:42
+//    48 |   run([&](pl::Ref x, pl::Ref o) { o[_] = leaked; });
+//       |                                          ^
+//    in kernel 'kernel'
+//   help: return the value from the loop or branch (as a carry or result), or write it to a Ref
+WRONG_PROGRAM(value_leaked_into_another_kernel) {
+  pl::Array leaked;
+  run([&](pl::Ref x, pl::Ref o) { leaked = x[_] + 1; });
+  run([&](pl::Ref x, pl::Ref o) { o[_] = leaked; });
+}
+
+// error[SM6105]: a traced value f32[8,128] is used after the block that computed it has ended
+//   --> test/errors/lang/Tracing.cpp:62:16
+//    62 |         o[_] = y;
+//       |                ^
+//    in kernel 'kernel'
+//   help: return the value from the loop or branch (as a carry or result), or write it to a Ref
+WRONG_PROGRAM(value_leaked_out_of_when) {
+  run(
+      [](pl::Ref x, pl::Ref o) {
+        pl::Array y;
+        pl::when(pl::program_id(0) == 0, [&] { y = x[_] * 2; });
+        o[_] = y;
+      },
+      {.grid = {2}});
+}
+
+// error[SM6118]: an Array without a value is used
+//   --> test/errors/lang/Tracing.cpp:78:23
+//    78 |     o[_] = total + x[_];
+//       |                       ^
+//    in kernel 'kernel'
+//   need: an array that was assigned
+//   have: Array()
+//   help: give it a value first, such as zeros(shape, dtype)
+WRONG_PROGRAM(array_without_a_value) {
+  run([](pl::Ref x, pl::Ref o) {
+    pl::Array total;
+    o[_] = total + x[_];
+  });
+}
+
+// error[SM6118]: an Array without a value is used
+//   --> test/errors/lang/Tracing.cpp:89:55
+//    89 | WRONG_PROGRAM(array_without_a_value_outside) { pl::exp(pl::Array()); }
+//       |                                                       ^
+//   need: an array that was assigned
+//   have: Array()
+//   help: give it a value first, such as zeros(shape, dtype)
+WRONG_PROGRAM(array_without_a_value_outside) { pl::exp(pl::Array()); }
+
+// error[SM6106]: 'program_id' exists inside kernels only
+//   --> test/errors/lang/Tracing.cpp:96:60
+//    96 | WRONG_PROGRAM(program_id_outside_a_kernel) { pl::program_id(0); }
+//       |                                                            ^
+//   help: call it in a function that is passed to pallas_call
+WRONG_PROGRAM(program_id_outside_a_kernel) { pl::program_id(0); }
+
+// error[SM6107]: program id: 0 was passed, but user did not provide a grid
+//   --> test/errors/lang/Tracing.cpp:107:62
+//   107 |   run([](pl::Ref x, pl::Ref o) { o[_] = x[_] + pl::program_id(0); });
+//       |                                                              ^
+//    in kernel 'kernel'
+//   need: a grid
+//   have: axis 0
+//   help: give the pallas_call a grid
+WRONG_PROGRAM(program_id_without_a_grid) {
+  run([](pl::Ref x, pl::Ref o) { o[_] = x[_] + pl::program_id(0); });
+}
+
+// error[SM6107]: user passed in program id with axis: 1, but grid only has length: 1
+//   --> test/errors/lang/Tracing.cpp:119:62
+//   119 |   run([](pl::Ref x, pl::Ref o) { o[_] = x[_] + pl::program_id(1); }, {.grid = {2}});
+//       |                                                              ^
+//    in kernel 'kernel'
+//   need: an axis from 0 to 0
+//   have: axis 1
+//   help: the grid's axes count from 0
+WRONG_PROGRAM(program_id_of_a_missing_axis) {
+  run([](pl::Ref x, pl::Ref o) { o[_] = x[_] + pl::program_id(1); }, {.grid = {2}});
+}
+
+// error[SM6107]: user passed in program id with axis: -1, but grid only has length: 1
+//   --> test/errors/lang/Tracing.cpp:131:64
+//   131 |   run([](pl::Ref x, pl::Ref o) { o[_] = x[_] + pl::num_programs(-1); }, {.grid = {2}});
+//       |                                                                ^
+//    in kernel 'kernel'
+//   need: an axis from 0 to 0
+//   have: axis -1
+//   help: the grid's axes count from 0
+WRONG_PROGRAM(num_programs_of_a_negative_axis) {
+  run([](pl::Ref x, pl::Ref o) { o[_] = x[_] + pl::num_programs(-1); }, {.grid = {2}});
+}
+
+// error[SM6107]: the grid has no axis named 'rows'
+//   --> test/errors/lang/Tracing.cpp:143:62
+//   143 |   run([](pl::Ref x, pl::Ref o) { o[_] = x[_] + pl::axis_index("rows"); }, {.grid = {{"row", 2}}});
+//       |                                                              ^
+//    in kernel 'kernel'
+//   need: one of its 1 axes
+//   have: rows
+//   help: name the axes: .grid = {{"i", 4}, {"j", 2}}
+WRONG_PROGRAM(axis_of_another_name) {
+  run([](pl::Ref x, pl::Ref o) { o[_] = x[_] + pl::axis_index("rows"); }, {.grid = {{"row", 2}}});
+}
+
+// error[SM6107]: the grid has no axis named 'i'
+//   --> test/errors/lang/Tracing.cpp:155:61
+//   155 |   run([](pl::Ref x, pl::Ref o) { o[_] = x[_] + pl::axis_size("i"); }, {.grid = {2}});
+//       |                                                             ^
+//    in kernel 'kernel'
+//   need: one of its 1 axes
+//   have: i
+//   help: name the axes: .grid = {{"i", 4}, {"j", 2}}
+WRONG_PROGRAM(axis_name_in_a_grid_without_names) {
+  run([](pl::Ref x, pl::Ref o) { o[_] = x[_] + pl::axis_size("i"); }, {.grid = {2}});
+}
+
+// error[SM6115]: a condition is no scalar
+//   --> test/errors/lang/Tracing.cpp:167:42
+//   167 |   run([](pl::Ref x, pl::Ref o) { pl::when(x[_] > 0, [&] { o[_] = x[_]; }); });
+//       |                                          ^
+//    in kernel 'kernel'
+//   need: a scalar pred
+//   have: pred[8,128]
+//   help: reduce it with any or all, or select with where
+WRONG_PROGRAM(condition_that_is_a_vector) {
+  run([](pl::Ref x, pl::Ref o) { pl::when(x[_] > 0, [&] { o[_] = x[_]; }); });
+}
+
+// error[SM6116]: the branches of a cond give different types in result 0
+//   --> test/errors/lang/Tracing.cpp:182:21
+//   182 |             pl::cond(pl::program_id(0) == 0, [&] { return pl::astype(x[_], pl::bf16); }, [&] { return x[_].value(); });
+//       |                     ^
+//    in kernel 'kernel'
+//   need: bf16[8,128]
+//   have: f32[8,128]
+//   help: convert them to one shape and dtype with astype and broadcast_to
+WRONG_PROGRAM(branches_of_different_dtypes) {
+  run(
+      [](pl::Ref x, pl::Ref o) {
+        o[_] =
+            pl::cond(pl::program_id(0) == 0, [&] { return pl::astype(x[_], pl::bf16); }, [&] { return x[_].value(); });
+      },
+      {.grid = {2}});
+}
+
+// error[SM6116]: the branches of a cond give different numbers of results
+//   --> test/errors/lang/Tracing.cpp:200:21
+//   200 |             pl::cond(pl::program_id(0) == 0, [&] { return Values{x[_], x[_]}; }, [&] { return Values{x[_]}; });
+//       |                     ^
+//    in kernel 'kernel'
+//   need: 2 results
+//   have: 1
+//   help: return as many values from each branch
+WRONG_PROGRAM(branches_of_different_lengths) {
+  run(
+      [](pl::Ref x, pl::Ref o) {
+        using Values = std::vector<pl::Array>;
+        const Values y =
+            pl::cond(pl::program_id(0) == 0, [&] { return Values{x[_], x[_]}; }, [&] { return Values{x[_]}; });
+        o[_] = y[0];
+      },
+      {.grid = {2}});
+}
+
+// error[SM6117]: a switch without branches
+//   --> test/errors/lang/Tracing.cpp:215:45
+//   215 |   run([](pl::Ref x, pl::Ref o) { pl::switch_(pl::program_id(0), std::vector<std::function<void()>>{}); },
+//       |                                             ^
+//    in kernel 'kernel'
+//   need: at least one branch
+//   have: none
+//   help: give a function for each index from 0
+WRONG_PROGRAM(switch_without_branches) {
+  run([](pl::Ref x, pl::Ref o) { pl::switch_(pl::program_id(0), std::vector<std::function<void()>>{}); },
+      {.grid = {2}});
+}
+
+// error[SM6117]: the index of a switch is no integer scalar
+//   --> test/errors/lang/Tracing.cpp:229:16
+//   229 |     pl::switch_(x[{0, 0}], std::vector<std::function<void()>>{[&] { o[_] = x[_]; }, [&] { o[_] = 0; }});
+//       |                ^
+//    in kernel 'kernel'
+//   need: an i32 scalar
+//   have: f32[]
+//   help: convert it with astype(…, i32)
+WRONG_PROGRAM(switch_by_floats) {
+  run([](pl::Ref x, pl::Ref o) {
+    pl::switch_(x[{0, 0}], std::vector<std::function<void()>>{[&] { o[_] = x[_]; }, [&] { o[_] = 0; }});
+  });
+}
+
+// error[SM6216]: a pallas_call is called inside a kernel
+//   --> test/errors/lang/Tracing.cpp:244:47
+//   244 |   run([=](pl::Ref x, pl::Ref o) { o[_] = inner(x[_])[0]; });
+//       |                                               ^
+//    in kernel 'kernel'
+//   need: a call outside kernels, with arrays
+//   have: an operand traced as f32[8,128]
+//   help: kernels do not call kernels: use emit_pipeline, or inline the body
+WRONG_PROGRAM(kernel_that_calls_a_kernel) {
+  const auto inner = pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = x[_]; },
+                                     {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}, .name = "inner"});
+  run([=](pl::Ref x, pl::Ref o) { o[_] = inner(x[_])[0]; });
+}
+
+// error[SM6216]: a pallas_call is called inside a kernel
+//   --> test/errors/lang/Tracing.cpp:259:47
+//   259 |   run([=](pl::Ref x, pl::Ref o) { o[_] = inner(y)[0]; });
+//       |                                               ^
+//    in kernel 'kernel'
+//   need: a call outside kernels, with arrays
+//   have: an operand f32[8,128]
+//   help: kernels do not call kernels: use emit_pipeline, or inline the body
+WRONG_PROGRAM(kernel_that_calls_a_kernel_with_arrays) {
+  const pl::Array y = pl::ones({8, 128});
+  const auto inner = pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = x[_]; },
+                                     {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}, .name = "inner"});
+  run([=](pl::Ref x, pl::Ref o) { o[_] = inner(y)[0]; });
+}
