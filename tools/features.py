@@ -60,8 +60,8 @@ def main():
                 count["not yet"] += 1
             lines.append(f"| {row} | {entry['title']} | {state} | {f'`{shown}`' if shown else ''} |")
         lines.append("")
-    lines.insert(3, f"{count['works']} work, {count['refused']} are refused with a diagnostic, {count['not yet']} have no test yet.")
-    lines.insert(4, "")
+    lines.insert(4, f"{count['works']} work, {count['refused']} are refused with a diagnostic, {count['not yet']} have no test yet.")
+    lines.insert(5, "")
     text = "\n".join(lines).rstrip("\n") + "\n"
     if "--write" in sys.argv:
         PAGE.write_text(text)
