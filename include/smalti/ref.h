@@ -79,6 +79,8 @@ class Ref {
   Ref at(const Index& first, const I&... rest) const {
     return slice({first, Index(rest)...});
   }
+  /// The same for an index made at run time of the C++ program.
+  Ref at(const std::vector<Index>& index) const;
   /// The same bits under another dtype; a width change rescales the second-minor axis (D5).
   Ref bitcast(DType dtype, Location at = Location::current()) const;
   /// The same elements under another shape; one entry may be -1 (D5).

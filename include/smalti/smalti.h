@@ -9,3 +9,4 @@
 #include "smalti/module.h"
 #include "smalti/ops.h"
 #include "smalti/pallas_call.h"
+#include "smalti/pipeline.h"

@@ -9,6 +9,7 @@
 #include "ir/Legality.h"
 #include "lang/call/Backend.h"
 #include "lang/call/TraceKernel.h"
+#include "lang/debug/Debug.h"
 #include "lang/lower/Lower.h"
 #include "lang/ops/Support.h"
 #include "lang/print/Print.h"
@@ -43,6 +44,7 @@ Result<std::shared_ptr<const lang::Executable>> compileOne(const KernelPackage& 
 struct PallasCall::State {
   struct Entry {
     std::vector<ArrayType> operands;
+    bool debugChecks = false;
     std::shared_ptr<const Lowered::State> lowered;
     uint64_t settings = 0;
     std::shared_ptr<const lang::Executable> executable;
@@ -57,7 +59,7 @@ struct PallasCall::State {
 
   Entry& entry(const std::vector<ArrayType>& types) {
     for (Entry& e : entries)
-      if (e.operands == types) return e;
+      if (e.operands == types && e.debugChecks == lang::debugChecksEnabled()) return e;
     auto lowered = std::make_shared<Lowered::State>();
     lowered->kernel = lang::traceKernel(kernel, call, at, types);
     if (call.debug)
@@ -73,7 +75,7 @@ struct PallasCall::State {
     }
     if (call.debug)
       std::fputs(fmt::format("The Mosaic module:\n{}\n", lang::mosaicText(lowered->package(), false)).c_str(), stdout);
-    entries.push_back({types, std::move(lowered), 0, nullptr});
+    entries.push_back({types, lang::debugChecksEnabled(), std::move(lowered), 0, nullptr});
     return entries.back();
   }
 

@@ -54,12 +54,15 @@ int axisOf(std::string_view op, std::string_view name) {
 Array program_id(int axis, Location at) {
   AtPlace place(at);
   const ArrayType type{DType::i32, {}};
-  return checkedAxis("program_id", axis).record("program_id", {}, {&type, 1}, {{"axis", int64_t{axis}}})[0];
+  Trace& trace = checkedAxis("program_id", axis);
+  if (!trace.gridIndices.empty()) return trace.gridIndices[axis];
+  return trace.record("program_id", {}, {&type, 1}, {{"axis", int64_t{axis}}})[0];
 }
 
 Array num_programs(int axis, Location at) {
   AtPlace place(at);
   Trace& trace = checkedAxis("num_programs", axis);
+  if (!trace.gridSizes.empty()) return trace.gridSizes[axis];
   if (trace.grid[axis] != INT64_MIN) return Operand(trace.grid[axis], at).array().with_weak_type(false);
   const ArrayType type{DType::i32, {}};
   return trace.record("num_programs", {}, {&type, 1}, {{"axis", int64_t{axis}}})[0];

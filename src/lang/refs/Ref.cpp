@@ -100,10 +100,13 @@ RefView Ref::operator[](std::initializer_list<Index> index) const { return RefVi
 RefView Ref::operator[](const Index& index) const { return RefView(*this, {index}); }
 #endif
 
-Ref Ref::slice(std::initializer_list<Index> index) const {
-  lang::AtPlace place(index.begin()->at);
+Ref Ref::slice(std::initializer_list<Index> index) const { return at(std::vector<Index>(index)); }
+
+Ref Ref::at(const std::vector<Index>& index) const {
+  const Location at = index.empty() ? Location() : index[0].at;
+  lang::AtPlace place(at);
   lang::Trace& trace = lang::kernelTrace("ref.at");
-  const lang::Indexer indexer = lang::makeIndexer(shape(), {index.begin(), index.size()});
+  const lang::Indexer indexer = lang::makeIndexer(shape(), index);
   if (indexer.isWhole(shape())) return *this;
   return trace.recordRef("ref_slice", lang::operandsOf(trace, *this, indexer), {dtype(), indexer.shape()},
                          memory_space(), {{"index", indexer.encode()}});

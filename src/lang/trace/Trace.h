@@ -67,6 +67,8 @@ class Trace {
   /// Grid of the kernel being traced, for program_id; index maps and pipelines have their own.
   std::vector<int64_t> grid;
   std::vector<std::string> gridNames;
+  /// Inside an emit_pipeline: what program_id and num_programs give.
+  std::vector<Array> gridIndices, gridSizes;
 
   /// Ends the trace: the function, without ops that nothing uses.
   TracedFunction finish(std::vector<Array> results = {});

@@ -247,6 +247,22 @@ TEST(Dma, RemoteCopiesAreLowered) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 
+TEST(Dma, DeviceIdsNeedAMesh) {
+  const auto code = [](const pl::DeviceId& id, pl::DeviceIdType type) {
+    return codeOf([&] {
+      pl::pallas_call([&](pl::Ref x, pl::Ref o, pl::Ref sem) { pl::async_remote_copy(x, o, sem, sem, id, type); },
+                      {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32},
+                       .in_specs = {kAny},
+                       .out_specs = {kAny},
+                       .scratch_shapes = {pl::semaphore_type::dma()}})
+          .lower(iota({8, 128}));
+    });
+  };
+  EXPECT_EQ(code({1, 2}, pl::DeviceIdType::mesh), "SM6508");
+  EXPECT_EQ(code(std::map<std::string, pl::Operand>{{"x", 1}}, pl::DeviceIdType::logical), "SM6508");
+  EXPECT_EQ(code(1.5f, pl::DeviceIdType::logical), "SM6508");
+}
+
 TEST(Dma, WrongCopiesAreRefused) {
   const auto code = [](const auto& body) {
     return codeOf([&] {

@@ -170,6 +170,20 @@ TEST(Loops, CarriesThatChangeTheirTypeAreRefused) {
             "SM6122");
 }
 
+TEST(Loops, WrongBoundsAreRefused) {
+  const auto code = [](const auto& body) {
+    return codeOf([&] {
+      run([&](pl::Ref x, pl::Ref o) {
+        o[_] = x[_];
+        body(x);
+      });
+    });
+  };
+  EXPECT_EQ(code([](pl::Ref x) { pl::loop(0, x[_], [](const pl::Array&) {}); }), "SM6121");
+  EXPECT_EQ(code([](pl::Ref) { pl::loop(0, 2.5, [](const pl::Array&) {}); }), "SM6121");
+  EXPECT_EQ(code([](pl::Ref) { pl::loop(0, 4, [](const pl::Array&) {}, {.step = 0}); }), "SM6121");
+}
+
 TEST(Loops, RunNowOutsideKernels) {
   const pl::Array s = pl::fori_loop(0, 10, [](const pl::Array& i, const pl::Array& s) { return s + i; }, 0);
   EXPECT_EQ(s.as<int32_t>()[0], 45);

@@ -1,0 +1,53 @@
+// Pipelines inside kernels (J): blocks of Refs in HBM come to VMEM and go back beside the work on other blocks.
+//
+//   pl::emit_pipeline([](pl::Ref x, pl::Ref o) { o[_] = x[_] * 2; },
+//                     {.grid = {4}, .in_specs = {rows}, .out_specs = {rows}})(x_hbm, o_hbm);
+#pragma once
+
+#include <vector>
+
+#include "smalti/pallas_call.h"
+
+namespace smalti {
+
+/// The arguments of emit_pipeline (J2). Specs may use Buffered(n) with lookahead, and BoundedSlice.
+struct Pipeline {
+  std::vector<GridDim> grid{};
+  std::vector<BlockSpec> in_specs{};
+  std::vector<BlockSpec> out_specs{};
+  std::vector<DimensionSemantics> dimension_semantics{};
+  /// Refs that the body gets after the windows.
+  std::vector<Ref> scratches{};
+  /// Outputs that are read, modified and written back: their blocks are copied in first (J9).
+  std::vector<int> input_outputs{};
+  /// Copies one after the other, to find errors (J6).
+  bool no_pipelining = false;
+  /// Scopes ep_copy_in, ep_wait_in, … in profiles (S-C14).
+  bool trace_scopes = true;
+};
+
+/// What emit_pipeline gives: a function of input Refs, then output Refs.
+class EmittedPipeline {
+ public:
+  EmittedPipeline(Kernel body, Pipeline pipeline, Location at)
+      : body_(std::move(body)), pipeline_(std::move(pipeline)), at_(at) {}
+  template <class... R, class = std::enable_if_t<(std::is_convertible_v<const R&, Ref> && ...)>>
+  void operator()(const R&... refs) const {
+    run({refs...});
+  }
+  void run(const std::vector<Ref>& refs) const;
+
+ private:
+  Kernel body_;
+  Pipeline pipeline_;
+  Location at_;
+};
+
+/// `body` runs for every point of the grid on windows of the blocks that the specs name; program_id and num_programs
+/// are the pipeline's (J13). A Ref that is already in the memory that its spec wants is used in place (S-C15).
+/// Errors SM652x.
+inline EmittedPipeline emit_pipeline(Kernel body, Pipeline pipeline, Location at = Location::current()) {
+  return {std::move(body), std::move(pipeline), at};
+}
+
+}  // namespace smalti

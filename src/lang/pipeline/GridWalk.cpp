@@ -1,0 +1,66 @@
+#include "lang/pipeline/GridWalk.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "lang/pipeline/Conditions.h"
+#include "lang/refs/Indexer.h"
+#include "lang/trace/Place.h"
+#include "smalti/ops.h"
+
+namespace smalti::lang {
+
+GridWalk::GridWalk(const std::vector<GridDim>& grid) {
+  std::vector<std::string> text;
+  bool positive = true;
+  for (const GridDim& d : grid) {
+    const auto known = d.dynamic ? concreteInteger(*d.dynamic) : std::optional<int64_t>(d.size);
+    sizes_.push_back(known ? number(*known) : astype(*d.dynamic, DType::i32));
+    bounds_.push_back(known ? *known : INT64_MIN);
+    text.push_back(known ? fmt::format("{}", *known) : "traced");
+    positive = positive && (!known || *known > 0);
+  }
+  if (!positive)
+    refuse({.code = "SM6520",
+            .message = "All elements in the grid must be strictly positive",
+            .place = {},
+            .need = "sizes of at least 1",
+            .have = fmt::format("grid ({})", fmt::join(text, ", ")),
+            .help = "run the pipeline under when(size > 0, …), or give the size as a traced scalar"});
+  steps_ = number(1);
+  for (const Array& size : sizes_) steps_ = times(steps_, size);
+}
+
+GridPoint GridWalk::first() const { return GridPoint(sizes_.size(), number(0)); }
+
+GridPoint GridWalk::simplified(GridPoint p) const {
+  for (size_t i = 0; i < p.size(); ++i)
+    if (bounds_[i] == 1) p[i] = number(0);
+  return p;
+}
+
+GridPoint GridWalk::next(const GridPoint& p) const {
+  GridPoint q = p;
+  Array carry = condition(true);
+  for (size_t i = p.size(); i-- > 0;) {
+    if (bounds_[i] == 1) continue;
+    const Array stepped = choose(carry, plus(p[i], 1), p[i]);
+    carry = isEqual(stepped, sizes_[i]);
+    q[i] = choose(carry, number(0), stepped);
+  }
+  return q;
+}
+
+GridPoint GridWalk::previous(const GridPoint& p) const {
+  GridPoint q = p;
+  Array borrow = condition(true);
+  for (size_t i = p.size(); i-- > 0;) {
+    if (bounds_[i] == 1) continue;
+    const Array stepped = choose(borrow, plus(p[i], -1), p[i]);
+    borrow = isEqual(stepped, number(-1));
+    q[i] = choose(borrow, plus(sizes_[i], -1), stepped);
+  }
+  return q;
+}
+
+}  // namespace smalti::lang

@@ -1,0 +1,325 @@
+#include "lang/pipeline/Window.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "lang/pipeline/Conditions.h"
+#include "lang/refs/Indexer.h"
+#include "lang/trace/Place.h"
+#include "smalti/dma.h"
+#include "smalti/ops.h"
+
+namespace smalti::lang {
+namespace {
+
+/// Rows and lanes that a copy moves at least, per axis of an array in HBM.
+int64_t tiling(const ArrayType& type, size_t axis) {
+  constexpr int64_t kLanes = 128, kSublanes = 8, kWordBits = 32;
+  const int64_t packing = std::max<int64_t>(kWordBits / bit_width(type.dtype), 1);
+  const size_t rank = type.shape.size();
+  if (rank == 1) return packing * kLanes;
+  if (axis + 1 == rank) return kLanes;
+  if (axis + 2 < rank) return 1;
+  int64_t rows = packing;
+  while (rows < std::min(type.shape[axis], kSublanes)) rows *= 2;
+  return rows;
+}
+
+std::string shapeText(const Shape& s) { return fmt::format("[{}]", fmt::join(s, ", ")); }
+
+Array i32(const Operand& x) {
+  if (const auto known = concreteInteger(x.array())) return number(*known);
+  return astype(x, DType::i32);
+}
+
+/// A size that the compiler may take for a multiple of a tile.
+Array aligned(const Array& size, int64_t tile, const Location& at) {
+  return tile == 1 || concreteInteger(size) ? size : multiple_of(Operand(size, at), tile);
+}
+
+}  // namespace
+
+Window::Window(std::string name, const Ref& source, const BlockSpec& spec, bool input, bool output,
+               const GridWalk& grid, const Location& at)
+    : name_(std::move(name)), source_(source), spec_(spec), at_(at), input_(input), output_(output) {
+  if (spec.block_shape)
+    block_ = *spec.block_shape;
+  else
+    block_.assign(source.shape().begin(), source.shape().end());
+  checkSpec(grid);
+  const Buffered* mode = spec.pipeline_mode ? &*spec.pipeline_mode : nullptr;
+  space_ = spec.memory_space == MemorySpace::unspecified ? MemorySpace::vmem : spec.memory_space;
+  const bool wantsHbm = space_ == MemorySpace::hbm || space_ == MemorySpace::any;
+  const bool inHbm = source.memory_space() == MemorySpace::hbm || source.memory_space() == MemorySpace::any;
+  if ((wantsHbm && !inHbm) || space_ == MemorySpace::semaphore || space_ == MemorySpace::host)
+    refuse({.code = "SM6524",
+            .message = wantsHbm ? fmt::format("You cannot request HBM block spec for a non-HBM source: {}", name_)
+                                : fmt::format("Unsupported buffer memory space of {}", name_),
+            .place = {},
+            .need = wantsHbm ? "a Ref in HBM or ANY" : "VMEM, SMEM, or HBM for Refs in HBM",
+            .help = "leave the memory space of the spec out for VMEM"});
+  inPlace_ = wantsHbm || space_ == source.memory_space();
+  trivial_ = isTrivial(grid);
+  checkBuffering(mode);
+  for (const BlockDim& d : block_)
+    if (d.kind != BlockDim::Kind::squeezed) windowShape_.push_back(d.size);
+}
+
+void Window::checkSpec(const GridWalk& grid) {
+  AtPlace place(at_);
+  if (block_.size() != source_.shape().size())
+    refuse({.code = "SM6521",
+            .message = fmt::format("Block shape for {} must have the same number of dimensions as its Ref", name_),
+            .place = placeOf(spec_.at),
+            .need = fmt::format("{} dimensions, for shape {}", source_.rank(), shapeText(source_.shape())),
+            .have = fmt::format("{} dimensions", block_.size()),
+            .help = "give one size per axis; squeezed takes an axis away"});
+  for (size_t i = 0; i < block_.size(); ++i) {
+    const BlockDim& d = block_[i];
+    const int64_t size = source_.shape()[i], tile = tiling({source_.dtype(), source_.shape()}, i);
+    if (d.kind != BlockDim::Kind::squeezed && d.size < 1)
+      refuse({.code = "SM6521",
+              .message = fmt::format("the block of {} has no elements along axis {}", name_, i),
+              .place = placeOf(spec_.at),
+              .need = "sizes of at least 1",
+              .have = fmt::format("{}", d.size),
+              .help = "check how the block size is computed"});
+    if (d.padding != std::pair<int64_t, int64_t>{0, 0})
+      refuse({.code = "SM6521",
+              .message = fmt::format("Element with padding is not supported in emit_pipeline: {}", name_),
+              .place = placeOf(spec_.at),
+              .need = "Element{size}",
+              .have = fmt::format("padding ({}, {})", d.padding.first, d.padding.second),
+              .help = "pad the array, or mask in the body"});
+    const bool edges = d.kind == BlockDim::Kind::blocked && size % d.size != 0;
+    if ((edges || d.kind == BlockDim::Kind::bounded) && d.size % tile != 0)
+      refuse({.code = "SM6525",
+              .message = fmt::format("Block size must divide tiling along axis {} of {}", i, name_),
+              .place = placeOf(spec_.at),
+              .need = fmt::format("a multiple of {}, or a divisor of {}", tile, size),
+              .have = fmt::format("{}", d.size),
+              .help = "blocks at the edge are copied in whole tiles"});
+  }
+  if (!spec_.index_map) return;
+  const auto arities = spec_.index_map.arities();
+  if (std::find(arities.begin(), arities.end(), grid.sizes().size()) == arities.end())
+    refuse({.code = "SM6523",
+            .message = fmt::format("the index map of {} takes another number of arguments", name_),
+            .place = placeOf(spec_.index_map.at),
+            .need = fmt::format("{} grid indices", grid.sizes().size()),
+            .have = fmt::format("{} arguments", fmt::join(arities, " or ")),
+            .help = "an index map of a pipeline takes every index of its grid, and captures Refs"});
+}
+
+void Window::checkBuffering(const Buffered* mode) {
+  AtPlace place(at_);
+  std::string wrong;
+  int64_t count = mode ? mode->buffer_count : trivial_ ? 1 : 2;
+  if (mode && mode->buffer_count < 1)
+    wrong = fmt::format("buffer_count must be at least 1, got {}", mode->buffer_count);
+  else if (mode && mode->use_lookahead && output_)
+    wrong = "Output buffering does not support lookahead";
+  else if (mode && mode->revisit)
+    wrong = "emit_pipeline does not implement RevisitMode";
+  else if (mode && mode->prefetched_count > 0)
+    wrong = "Expected external window buffer to be bound for prefetched input";
+  if (!wrong.empty())
+    refuse({.code = "SM6522",
+            .message = fmt::format("{}: {}", name_, wrong),
+            .place = placeOf(spec_.at),
+            .need = "Buffered{n} with n >= 1; lookahead for inputs",
+            .help = "leave pipeline_mode out for double buffering"});
+  if (inPlace_) return;
+  lookahead_ = mode && mode->use_lookahead && !trivial_;
+  inCount_ = input_ ? count : 0;
+  outCount_ = !output_ ? 0 : input_ ? 1 : count;
+  slots_ = trivial_ ? 1 : inCount_ + outCount_ - (input_ && output_ ? 1 : 0);
+}
+
+bool Window::isTrivial(const GridWalk& grid) const {
+  for (size_t i = 0; i < block_.size(); ++i)
+    if (block_[i].kind != BlockDim::Kind::blocked || block_[i].size != source_.shape()[i]) return false;
+  if (!spec_.index_map) return true;
+  if (std::all_of(grid.bounds().begin(), grid.bounds().end(), [](int64_t n) { return n == 1; })) return true;
+  bool constant = true;  // on a trace that is thrown away
+  const std::vector<ArrayType> indices(grid.sizes().size(), ArrayType{DType::i32, {}});
+  Trace::current()->block(indices, [&](std::span<const Array> point) {
+    for (const auto& axis : blockAt({point.begin(), point.end()}).axes) constant = constant && !axis.start.is_traced();
+    return std::vector<Array>{};
+  });
+  return constant;
+}
+
+std::vector<MemoryRef> Window::memory() const {
+  if (inPlace_) return {};
+  Shape shape = windowShape_;
+  if (!trivial_ && shape.size() == 1)
+    shape[0] *= slots_;
+  else if (!trivial_)
+    shape.insert(shape.begin(), slots_);
+  std::vector<MemoryRef> memory{{shape, source_.dtype(), space_, at_}};
+  if (input_ && !trivial_) memory.push_back(semaphore_type::dma({slots_}, at_));
+  if (output_ && !trivial_) memory.push_back(semaphore_type::dma({slots_}, at_));
+  return memory;
+}
+
+void Window::bind(const Ref*& refs) {
+  if (inPlace_) return;
+  buffer_ = *refs++;
+  if (input_ && !trivial_) inSems_ = *refs++;
+  if (output_ && !trivial_) outSems_ = *refs++;
+}
+
+BlockIndex Window::blockAt(const GridPoint& point) const {
+  BlockIndex block;
+  if (!spec_.index_map) {
+    block.axes.assign(block_.size(), {number(0), std::nullopt});
+    return block;
+  }
+  std::vector<IndexArg> arguments;
+  for (const Array& i : point) arguments.emplace_back(i);
+  const auto entries = *spec_.index_map(arguments);
+  AtPlace place(spec_.index_map.at);
+  const auto wrong = [&](std::string message, std::string need, std::string have) {
+    refuse({.code = "SM6523",
+            .message = std::move(message),
+            .place = {},
+            .need = std::move(need),
+            .have = std::move(have),
+            .help = "return one entry per axis: a block index, or ds(start, size) for a BoundedSlice"});
+  };
+  if (entries.size() != block_.size())
+    wrong(fmt::format("Index map function for {} must return {} values to match its block shape", name_, block_.size()),
+          fmt::format("{} values", block_.size()), fmt::format("{} values", entries.size()));
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const auto* slice = std::get_if<Slice>(&entries[i]);
+    const bool bounded = block_[i].kind == BlockDim::Kind::bounded;
+    if (bounded && !slice)
+      wrong("Must return a ds from the index_map for a BoundedSlice dimension", "ds(start, size)", "a scalar");
+    if (!bounded && slice)
+      wrong(fmt::format("index_map of {} returned a slice at position {}", name_, i), "an integer scalar",
+            "ds(start, size)");
+    if (slice) {
+      block.axes.push_back({i32(Operand(slice->start, slice->at)), i32(Operand(slice->size, slice->at))});
+      continue;
+    }
+    const Operand& value = std::get<Operand>(entries[i]);
+    if (value.rank() != 0 || !is_integer(value.dtype()))
+      wrong(fmt::format("Index map function for {} must return integer scalars. Output[{}] has type {}", name_, i,
+                        value.array().type().str()),
+            "an integer scalar", value.array().type().str());
+    block.axes.push_back({i32(value), std::nullopt});
+  }
+  return block;
+}
+
+/// Of the source along one axis. `partialSize`: set when the slice may be smaller than the block.
+Index Window::slice(size_t axis, const BlockIndex::Axis& at, std::optional<Array>& partialSize) const {
+  const BlockDim& d = block_[axis];
+  const int64_t size = source_.shape()[axis], tile = tiling({source_.dtype(), source_.shape()}, axis);
+  const auto of = [&](const Array& start, const Array& length) { return Index(Slice{start, length, 1, at_}, at_); };
+  switch (d.kind) {
+    case BlockDim::Kind::squeezed:
+      return Index(at.start, at_);
+    case BlockDim::Kind::element:
+      return of(at.start, number(d.size));
+    case BlockDim::Kind::bounded: {
+      const Array rest = minus(number(size), at.start);
+      const Array length = choose(isLess(rest, *at.size), rest, *at.size);
+      const Array tiles = div(Operand(plus(length, tile - 1), at_), Operand(number(tile), at_));
+      partialSize = tile == 1 ? length : aligned(times(tiles, number(tile)), tile, at_);
+      return of(at.start, *partialSize);
+    }
+    case BlockDim::Kind::blocked:
+      break;
+  }
+  const Array start = times(at.start, number(d.size));
+  const int64_t rest = size % d.size;
+  if (rest == 0) return of(start, number(d.size));
+  const Array last = isEqual(at.start, number(cdiv(size, d.size) - 1));
+  const Array length = choose(last, number(align_to(rest, tile)), number(d.size));
+  partialSize = aligned(length, tile, at_);
+  return of(start, *partialSize);
+}
+
+Window::Slices Window::slices(const BlockIndex& block) const {
+  Slices s;
+  for (size_t i = 0; i < block_.size(); ++i) {
+    std::optional<Array> partial;
+    s.source.push_back(slice(i, block.axes[i], partial));
+    if (block_[i].kind == BlockDim::Kind::squeezed) continue;
+    s.partial = s.partial || partial;
+    s.window.emplace_back(Slice{number(0), partial ? *partial : number(block_[i].size), 1, at_}, at_);
+  }
+  return s;
+}
+
+Ref Window::slot(const Array& count, const Slices* s) const {
+  AtPlace place(at_);
+  if (trivial_) return buffer_;
+  const Array slot = modulo(count, slots_);
+  if (windowShape_.size() == 1) {
+    const Array size = s ? s->window[0].slice.size : number(windowShape_[0]);
+    return buffer_.at({Index(Slice{times(slot, number(windowShape_[0])), size, 1, at_}, at_)});
+  }
+  std::vector<Index> index{Index(slot, at_)};
+  if (s && s->partial) index.insert(index.end(), s->window.begin(), s->window.end());
+  return buffer_.at(index);
+}
+
+Ref Window::view(const BlockIndex& block, const Array& count) const {
+  AtPlace place(at_);
+  if (!inPlace_) return slot(count, nullptr);
+  if (trivial_) return source_;
+  std::vector<Index> index;
+  for (size_t i = 0; i < block_.size(); ++i) {
+    const BlockDim& d = block_[i];
+    const Array& start = block.axes[i].start;
+    if (d.kind == BlockDim::Kind::squeezed)
+      index.emplace_back(start, at_);
+    else
+      index.emplace_back(
+          Slice{d.kind == BlockDim::Kind::blocked ? times(start, number(d.size)) : start, number(d.size), 1, at_}, at_);
+  }
+  return source_.at(index);
+}
+
+AsyncCopyDescriptor Window::copy(const BlockIndex& block, const Array& count, bool in) const {
+  AtPlace place(at_);
+  const Slices s = slices(block);
+  const Ref from = source_.at(s.source), window = slot(count, &s);
+  const Ref sem = (in ? inSems_ : outSems_).at({Index(modulo(count, slots_), at_)});
+  return in ? make_async_copy(from, window, sem, at_) : make_async_copy(window, from, sem, at_);
+}
+
+void Window::startIn(const BlockIndex& b, const Array& count) const { copy(b, count, true).start({}, at_); }
+void Window::waitIn(const BlockIndex& b, const Array& count) const { copy(b, count, true).wait(at_); }
+void Window::startOut(const BlockIndex& b, const Array& count) const {
+  const AsyncCopyDescriptor out = copy(b, count, false);
+  out.start({}, at_);
+  if (outCount_ == 1) out.wait(at_);  // one buffer: the next block needs it
+}
+void Window::waitOut(const BlockIndex& b, const Array& count) const {
+  if (outCount_ > 1) copy(b, count, false).wait(at_);
+}
+
+void Window::copyNow(const BlockIndex& block, bool in) const {
+  AtPlace place(at_);
+  if (trivial_) return in ? sync_copy(source_, buffer_, at_) : sync_copy(buffer_, source_, at_);
+  const Slices s = slices(block);
+  const Ref from = source_.at(s.source), window = slot(number(0), &s);
+  in ? sync_copy(from, window, at_) : sync_copy(window, from, at_);
+}
+
+Array differ(const BlockIndex& a, const BlockIndex& b) {
+  Array any = condition(false);
+  for (size_t i = 0; i < a.axes.size(); ++i) {
+    any = either(any, isDifferent(a.axes[i].start, b.axes[i].start));
+    if (a.axes[i].size) any = either(any, isDifferent(*a.axes[i].size, *b.axes[i].size));
+  }
+  return any;
+}
+
+}  // namespace smalti::lang

@@ -1,0 +1,91 @@
+// One operand of a pipeline: its buffers, and the copies between them and its Ref.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lang/pipeline/GridWalk.h"
+#include "smalti/dma.h"
+#include "smalti/pipeline.h"
+
+namespace smalti::lang {
+
+/// A block: what the index map gave per axis.
+struct BlockIndex {
+  struct Axis {
+    Array start;
+    std::optional<Array> size;  ///< of a ds
+  };
+  std::vector<Axis> axes;
+};
+
+/// Copies started and awaited so far (i32), and how far lookahead has looked.
+struct Counters {
+  Array copyIn, waitIn, copyOut, waitOut;
+  GridPoint fetchPoint;  ///< with lookahead only, as fetchStep
+  Array fetchStep;
+};
+
+class Window {
+ public:
+  /// Checks the spec against the Ref. Errors SM6521 … SM6525.
+  Window(std::string name, const Ref& source, const BlockSpec& spec, bool input, bool output, const GridWalk& grid,
+         const Location& at);
+
+  const Ref& source() const { return source_; }
+  bool input() const { return input_; }
+  bool output() const { return output_; }
+  /// In the Ref's own memory: nothing is copied.
+  bool inPlace() const { return inPlace_; }
+  /// The whole Ref at every step: copied once.
+  bool trivial() const { return trivial_; }
+  bool buffered() const { return !inPlace_; }
+  bool pipelined() const { return !inPlace_ && !trivial_; }
+  bool lookahead() const { return lookahead_; }
+  int64_t inCount() const { return inCount_; }
+  int64_t outCount() const { return outCount_; }
+
+  /// Buffer and semaphores to allocate, and the Refs to them.
+  std::vector<MemoryRef> memory() const;
+  void bind(const Ref*& refs);
+
+  /// The index map at a point of the grid: user's code.
+  BlockIndex blockAt(const GridPoint&) const;
+  /// What the body sees; `slot` counts copies.
+  Ref view(const BlockIndex&, const Array& count) const;
+  void startIn(const BlockIndex&, const Array& count) const;
+  void waitIn(const BlockIndex&, const Array& count) const;
+  void startOut(const BlockIndex&, const Array& count) const;
+  void waitOut(const BlockIndex&, const Array& count) const;
+  /// The copy of a trivial window, or of a block into slot 0; done when it returns.
+  void copyNow(const BlockIndex&, bool in) const;
+
+ private:
+  struct Slices {
+    std::vector<Index> source, window;
+    bool partial = false;
+  };
+  void checkSpec(const GridWalk&);
+  void checkBuffering(const Buffered*);
+  bool isTrivial(const GridWalk&) const;
+  Slices slices(const BlockIndex&) const;
+  Index slice(size_t axis, const BlockIndex::Axis&, std::optional<Array>& partialSize) const;
+  Ref slot(const Array& count, const Slices*) const;
+  AsyncCopyDescriptor copy(const BlockIndex&, const Array& count, bool in) const;
+
+  std::string name_;
+  Ref source_;
+  BlockSpec spec_;
+  std::vector<BlockDim> block_;
+  Shape windowShape_;  ///< without squeezed axes
+  MemorySpace space_ = MemorySpace::vmem;
+  Location at_;
+  bool input_, output_, inPlace_ = false, trivial_ = false, lookahead_ = false;
+  int64_t inCount_ = 0, outCount_ = 0, slots_ = 1;
+  Ref buffer_, inSems_, outSems_;
+};
+
+/// Whether two blocks differ.
+Array differ(const BlockIndex&, const BlockIndex&);
+
+}  // namespace smalti::lang
