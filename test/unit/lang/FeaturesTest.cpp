@@ -220,6 +220,27 @@ TEST(Features, D7_Swap) {
   EXPECT_EQ(at(y, 128), 3);
 }
 
+TEST(Features, D14_MultiplesAreTold) {
+  const pl::Array y =
+      run([](pl::Ref x, pl::Ref o) { o[_] = x[_], o[0] = x[pl::multiple_of(pl::program_id(0) * 4, 4)]; },
+          {.grid = {1}, .in_specs = {pl::BlockSpec()}});
+  EXPECT_EQ(at(y, 0), 0);
+}
+
+TEST(Features, D15_TouchedRefsCountAsUsed) {
+  EXPECT_EQ(at(run([](pl::Ref x, pl::Ref o) { pl::touch(x), o[_] = x[_]; }), 128), 1);
+}
+
+TEST(Features, D16_ValuesAreBroadcast) {
+  EXPECT_EQ(at(run([](pl::Ref x, pl::Ref o) { o[_] = pl::broadcast_to(x[3], {8, 128}); }), 7 * 128), 3);
+}
+
+TEST(Features, E7_InternalScratchIsExported) {
+  const auto call = pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = x[_]; },
+                                    {.out_shape = kBlock, .compiler_params = {.internal_scratch_in_bytes = 65536}});
+  EXPECT_NE(pl::unwrap(call.lower(rowNumbers(8)).stablehlo()).find("65536"), std::string::npos);
+}
+
 TEST(Features, E1_ScratchLivesAsLongAsTheGrid) {
   const pl::Array y = pl::pallas_call(
       [](pl::Ref o, pl::Ref sum) {
