@@ -23,6 +23,15 @@ void add(Cases& cases, const std::string& name, const Array& x, StreamOptions o,
              stream_call(x.type(), f, o),
              {x},
              exportable});
+  if (!exportable) return;  // emit_pipeline takes blocks of whole tiles only
+  cases.add({"stream_pipelined_" + name,
+             "square_plus_one",
+             nlohmann::json::object(),
+             {x},
+             [=] { return stream_pipelined(x, f, o); },
+             stream_pipelined_call(x.type(), f, o),
+             {x},
+             exportable});
 }
 
 }  // namespace

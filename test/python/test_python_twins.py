@@ -16,7 +16,7 @@ jnp = jax.numpy
 PAGES = ROOT / "docs/kernels"
 SOURCES = {"vector_add": "VectorAdd", "tiled_dot": "TiledDot", "matmul": "Matmul", "softmax": "Softmax",
            "flash_attention": "FlashAttention", "paged_attention": "PagedAttention",
-           "block_sparse_matmul": "BlockSparseMatmul", "stream_pipelined": "Stream"}
+           "block_sparse_matmul": "BlockSparseMatmul", "stream_pipelined": "StreamPipelined"}
 random = np.random.default_rng(0)
 
 
