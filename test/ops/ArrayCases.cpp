@@ -112,6 +112,23 @@ void products(std::vector<Case>& cases) {
          {c, d},
          [](auto& x) { return einsum("bij,bjk->bik", x[0], x[1]); },
          tolerance},
+        {"jnp.dot(a[0], b)",
+         {a, b},
+         [](auto& x) { return dot(squeeze(slice(x[0], {0, 0}, {1, 128})), x[1]); },
+         tolerance},
+        {"jnp.dot(a, b[1])",
+         {a, e},
+         [](auto& x) { return dot(x[0], squeeze(slice(x[1], {1, 0}, {2, 128}))); },
+         tolerance},
+        {"jnp.dot(a[0], b[1])",
+         {a, e},
+         [](auto& x) { return dot(squeeze(slice(x[0], {0, 0}, {1, 128})), squeeze(slice(x[1], {1, 0}, {2, 128}))); },
+         tolerance,
+         t == DType::f32},
+        {"jnp.einsum('bij,bkj->bik', a, a)",
+         {c},
+         [](auto& x) { return einsum("bij,bkj->bik", x[0], x[0]); },
+         tolerance},
         {"jnp.dot(a, b, preferred_element_type=jnp.float32)",
          {a, b},
          [](auto& x) { return dot(x[0], x[1], {.preferred_element_type = DType::f32}); },
@@ -119,6 +136,10 @@ void products(std::vector<Case>& cases) {
     };
     cases.insert(cases.end(), rows.begin(), rows.end());
   }
+  cases.push_back({"jnp.einsum('ij,ikl->jkl', a, b)",
+                   {numbers({16, 128}, DType::f32), numbers({16, 8, 128}, DType::f32)},
+                   [](auto& x) { return einsum("ij,ikl->jkl", x[0], x[1]); },
+                   kSum});
   cases.push_back({"jnp.dot(a, b, preferred_element_type=jnp.int32)",
                    {numbers({32, 128}, DType::i8), numbers({128, 128}, DType::i8, 1)},
                    [](auto& x) { return dot(x[0], x[1], {.preferred_element_type = DType::i32}); }});

@@ -1,8 +1,11 @@
 // Matrix products: one tpu.matmul into a zero accumulator.
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include <fmt/format.h>
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include "ir/Tpu.h"
 #include "lang/lower/Lowering.h"
@@ -20,8 +23,16 @@ std::vector<int64_t> freeAxes(int64_t rank, const std::vector<int64_t>& batch,
   return axes;
 }
 
+/// A vector is a matrix of one row.
+mlir::Value asMatrix(Lowering& l, mlir::Value x, ArrayType& type, std::vector<int64_t>& contracting) {
+  if (type.shape.size() != 1) return x;
+  type.shape.insert(type.shape.begin(), 1);
+  for (int64_t& a : contracting) ++a;
+  return l.create1("vector.shape_cast", x, l.mlirType(type));
+}
+
 void dotGeneral(Lowering& l, const Op& op) {
-  const ArrayType &lhs = l.typeOf(op.operands[0]), &rhs = l.typeOf(op.operands[1]), &out = l.typeOf(op.results[0]);
+  ArrayType lhs = l.typeOf(op.operands[0]), rhs = l.typeOf(op.operands[1]), out = l.typeOf(op.results[0]);
   for (const DType t : {lhs.dtype, rhs.dtype})
     if (is_unsigned_integer(t))
       refuseOp(op, fmt::format("Unsigned integer dtype {} is not supported for dot_general", name(t)),
@@ -29,7 +40,15 @@ void dotGeneral(Lowering& l, const Op& op) {
                "the matrix unit reads integers as signed: astype first");
   const auto dims = [&](std::string_view name) { return std::get<std::vector<int64_t>>(*op.find(name)); };
   const auto lb = dims("lhs_batching_dimensions"), rb = dims("rhs_batching_dimensions");
-  const auto lc = dims("lhs_contracting_dimensions"), rc = dims("rhs_contracting_dimensions");
+  auto lc = dims("lhs_contracting_dimensions"), rc = dims("rhs_contracting_dimensions");
+  const bool vectors = lb.empty() && lc.size() == 1 && (lhs.shape.size() == 1 || rhs.shape.size() == 1);
+  mlir::Value x = l.value(op.operands[0]), y = l.value(op.operands[1]);
+  if (vectors) {
+    if (lhs.shape.size() == 1) out.shape.insert(out.shape.begin(), 1);
+    if (rhs.shape.size() == 1) out.shape.push_back(1);
+    x = asMatrix(l, x, lhs, lc);
+    y = asMatrix(l, y, rhs, rc);
+  }
   const auto lf = freeAxes(static_cast<int64_t>(lhs.shape.size()), lb, lc);
   const auto rf = freeAxes(static_cast<int64_t>(rhs.shape.size()), rb, rc);
   std::vector<int64_t> order;
@@ -50,10 +69,15 @@ void dotGeneral(Lowering& l, const Op& op) {
         "precision",
         tpu::ContractPrecisionAttr::get(l.b.getContext(), precision[0] == "HIGHEST" ? tpu::ContractPrecision::fp32
                                                                                     : tpu::ContractPrecision::bf16x3)));
-  mlir::Value product = l.create1("tpu.matmul", {l.value(op.operands[0]), l.value(op.operands[1]), l.constant(type, 0)},
-                                  type, attributes);
+  mlir::Value product = l.create1("tpu.matmul", {x, y, l.constant(type, 0)}, type, attributes);
   if (out.dtype != accumulator)
     product = l.create1(is_float(out.dtype) ? "arith.truncf" : "arith.trunci", product, l.mlirType(out));
+  if (vectors) {
+    const ArrayType& result = l.typeOf(op.results[0]);
+    product = result.shape.empty()
+                  ? mlir::Value(mlir::vector::ExtractOp::create(l.b, l.loc, product, std::vector<int64_t>{0, 0}))
+                  : l.create1("vector.shape_cast", product, l.mlirType(result));
+  }
   l.set(op.results[0], product);
 }
 
