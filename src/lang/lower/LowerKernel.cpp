@@ -50,6 +50,7 @@ class KernelLowering {
       for (ArrayType& t : *types)
         if (t.dtype == DType::pred) t.dtype = DType::i32;  // as memory holds it
     package.aliases = kernel_.aliases;
+    if (!kernel_.metadata.empty()) package.frontendAttributes["kernel_metadata"] = metadataJson(kernel_.metadata);
     package.hasSideEffect = kernel_.params.has_side_effects;
     configure(package);
     if (auto ok = finish(package); !ok) refuse(std::move(ok.error()));

@@ -1,6 +1,7 @@
 #include "lang/trace/Place.h"
 
 #include <fstream>
+#include <optional>
 
 #include "lang/trace/Trace.h"
 #include "smalti/error.h"
@@ -13,7 +14,7 @@ void raise(Diagnostic diagnostic) { throw Error(std::move(diagnostic)); }
 namespace lang {
 namespace {
 
-thread_local const Location* tPlace = nullptr;
+thread_local std::optional<Location> tPlace;
 
 /// The text of a line of the user's source, without the newline; empty when the file is not there.
 std::string lineOf(const SourcePlace& place) {
@@ -26,11 +27,11 @@ std::string lineOf(const SourcePlace& place) {
 
 }  // namespace
 
-AtPlace::AtPlace(const Location& at) : outermost_(tPlace == nullptr) {
-  if (outermost_) tPlace = &at;
+AtPlace::AtPlace(const Location& at) : outermost_(!tPlace) {
+  if (outermost_) tPlace = at;
 }
 AtPlace::~AtPlace() {
-  if (outermost_) tPlace = nullptr;
+  if (outermost_) tPlace.reset();
 }
 
 SourcePlace placeOf(const Location& at) {

@@ -79,11 +79,12 @@ TEST(Features, A13_Helpers) {
   EXPECT_EQ(pl::strides_from_shape({2, 3, 4}), (std::vector<int64_t>{12, 4, 1}));
 }
 
-TEST(Features, A14_TheNameIsExported) {
-  const auto call =
-      pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = x[_]; }, {.out_shape = kBlock, .name = "my_kernel"});
+TEST(Features, A14_NameAndMetadataAreExported) {
+  const auto call = pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = x[_]; },
+                                    {.out_shape = kBlock, .name = "my_kernel", .metadata = {{"layer", "\"3\""}}});
   const std::string text = pl::unwrap(call.lower(rowNumbers(8)).stablehlo());
   EXPECT_NE(text.find("my_kernel"), std::string::npos);
+  EXPECT_NE(text.find(R"(kernel_metadata = "{\22layer\22:\22\\\223\\\22\22}")"), std::string::npos) << text;
 }
 
 TEST(Features, B1_BlocksAndIndexMaps) {
