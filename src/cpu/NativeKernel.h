@@ -1,0 +1,49 @@
+// A kernel as native code: the whole call is one function.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cpu/Processor.h"
+#include "cpu/gemm/Gemm.h"
+#include "cpu/jit/Jit.h"
+#include "ir/KernelPackage.h"
+#include "machine/Machine.h"
+
+namespace smalti::cpu {
+
+struct NativeOptions {
+  Processor processor = hostProcessor();
+  int threads = 0;  ///< that share parallel grid axes; 0: one per core
+};
+
+/// What the compiler did, for `show` and for people who wonder.
+struct NativeReport {
+  CompileReport compile;
+  int64_t arenaBytes = 0;                ///< of values and packed operands, per thread
+  std::vector<std::string> matmuls;      ///< one line per product: shape, tile, blocks
+  std::vector<std::string> interpreted;  ///< ops that are not native yet: computed by src/eval, one line per kind
+};
+
+/// Compiled once, run many times, from several threads.
+class NativeKernel {
+ public:
+  virtual ~NativeKernel() = default;
+  virtual const NativeReport& report() const = 0;
+  /// One call; operands in the custom call's order. `fault`: the code met an access out of bounds or the like and
+  /// stopped; the operands are untouched, and running the kernel on the machine says what is wrong.
+  virtual Result<std::vector<Array>> call(std::span<const Array> operands, int threads, bool& fault) const = 0;
+};
+
+/// Why a kernel runs on the machine instead ("it signals other devices"); absent: it has native code.
+using NotNative = std::string;
+struct NativeOutcome {
+  std::shared_ptr<const NativeKernel> kernel;  ///< null exactly when `reason` says why
+  NotNative reason;
+};
+Result<NativeOutcome> compileNative(const KernelPackage&, const NativeOptions&);
+
+}  // namespace smalti::cpu

@@ -1,0 +1,35 @@
+// What the code generator knows of a processor: its instructions, registers and caches.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "smalti/diagnostic.h"
+
+namespace smalti::cpu {
+
+struct Processor {
+  std::string triple;    ///< as LLVM writes it: "x86_64-unknown-linux-gnu"
+  std::string name;      ///< LLVM's name of the processor: "znver4", "sapphirerapids", "haswell"
+  std::string features;  ///< LLVM's feature string: "+avx2,+fma,…"
+  int vectorBytes = 16;  ///< widest vector register worth using
+  int vectorRegisters = 16;
+  int fmaPorts = 2;  ///< full-width fused multiply-adds begun per cycle; not measured: from the model, 1 where unknown
+  int64_t l1Bytes = 32 << 10, l2Bytes = 1 << 20, l3Bytes = 32 << 20;  ///< data, per core; l3 shared
+  bool avx512 = false;                                                ///< F, BW, VL and DQ
+  bool bf16Dot = false;                                               ///< vdpbf16ps
+  bool int8Dot = false;                                               ///< vpdpbusd on the widest vectors
+  bool fastBf16Dot = false;  ///< vdpbf16ps does more flops per cycle than f32 fma
+
+  int lanes(int elementBytes) const { return vectorBytes / elementBytes; }
+  bool operator==(const Processor&) const = default;
+};
+
+/// The one this process runs on.
+const Processor& hostProcessor();
+/// By LLVM's name, "host" for this one, or with a triple: "aarch64-linux-gnu/neoverse-n1". SM7001 when LLVM has none
+/// of that name.
+Result<Processor> processorNamed(std::string_view name);
+
+}  // namespace smalti::cpu

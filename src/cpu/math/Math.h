@@ -1,0 +1,17 @@
+// Mathematical functions as vector code: polynomials inside the kernel, no calls. Special values as docs/values.md
+// says.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "llvm/IR/IRBuilder.h"
+
+namespace smalti::cpu {
+
+/// By the op's name ("math.exp", "math.tanh", "math.rsqrt", "math.erf", "math.log1p", "math.powf", …). `operands` are
+/// float or <N x float>; the result has their type. Null when there is no such function here.
+llvm::Value* emitMath(llvm::IRBuilderBase&, std::string_view name, std::span<llvm::Value* const> operands);
+
+}  // namespace smalti::cpu
