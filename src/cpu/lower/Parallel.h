@@ -1,0 +1,27 @@
+// Which grid axes threads may share: `parallel` is the author's promise, this is the proof.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/KernelPackage.h"
+
+namespace smalti::cpu {
+
+struct ParallelPlan {
+  /// The first `axes` grid axes are shared: every point of them may run on any thread, at any time; the axes inside run
+  /// in order on that thread, with its own copy of every scratch buffer and of every window that is not a view.
+  /// 0: the whole grid runs in order.
+  int axes = 0;
+  /// Why no more of the leading axes that are marked `parallel` are shared, as a sentence without a full stop; empty
+  /// when all of them are.
+  std::string reason;
+
+  bool operator==(const ParallelPlan&) const = default;
+};
+
+/// Sharing an axis changes no result that does not depend on undefined memory: its points write different blocks of
+/// every output, and read only what they have written themselves or what nobody writes.
+ParallelPlan planParallel(const KernelPackage&);
+
+}  // namespace smalti::cpu

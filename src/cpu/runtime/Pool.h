@@ -1,0 +1,39 @@
+// Threads that wait for work: they spin for a moment, then sleep.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace smalti::cpu {
+
+/// A function that is called while the caller's still exists: two words, nothing owned.
+template <class>
+class FunctionRef;
+template <class R, class... A>
+class FunctionRef<R(A...)> {
+ public:
+  template <class F, class = std::enable_if_t<!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>>>
+  FunctionRef(F&& f)  // NOLINT: implicit, as an argument
+      : object_(const_cast<void*>(static_cast<const void*>(&f))), call_([](void* object, A... args) -> R {
+          return (*static_cast<std::remove_reference_t<F>*>(object))(std::forward<A>(args)...);
+        }) {}
+  R operator()(A... args) const { return call_(object_, std::forward<A>(args)...); }
+
+ private:
+  void* object_;
+  R (*call_)(void*, A...);
+};
+
+/// Cores that this process may run on, at least 1.
+int availableCores();
+
+/// Calls `body(part, worker)` once for each part in [0, parts), on up to `threads` threads with the caller among them
+/// (0: one per available core); returns when all have returned. A worker, from 0 (the caller) to threads - 1, runs one
+/// part at a time, in ascending order; which worker gets which part is not fixed. What ran before the call is visible
+/// to every part, what the parts wrote is visible to the caller.
+/// On the caller alone, in order, as worker 0: inside a part, and while another thread of the user has the pool.
+/// `body` does not throw.
+void parallelFor(int64_t parts, int threads, FunctionRef<void(int64_t part, int worker)> body);
+
+}  // namespace smalti::cpu
