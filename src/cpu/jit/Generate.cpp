@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cpu/jit/Guard.h"
 #include "cpu/jit/Jit.h"
 #include "cpu/jit/Targets.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
@@ -41,15 +42,26 @@ std::unique_ptr<llvm::TargetMachine> targetMachine(const Processor& processor) {
 }
 
 /// One per thread and processor: making one takes longer than compiling a small kernel.
-llvm::TargetMachine* sharedTargetMachine(const Processor& processor) {
-  thread_local Processor of;
-  thread_local std::unique_ptr<llvm::TargetMachine> machine;
-  if (!machine || !(of == processor)) {
-    machine = targetMachine(processor);
-    of = processor;
-  }
-  return machine.get();
+struct ThreadsTargetMachine {
+  Processor of;
+  std::unique_ptr<llvm::TargetMachine> machine;
+};
+ThreadsTargetMachine& threadsTargetMachine() {
+  thread_local ThreadsTargetMachine shared;
+  return shared;
 }
+
+llvm::TargetMachine* sharedTargetMachine(const Processor& processor) {
+  ThreadsTargetMachine& shared = threadsTargetMachine();
+  if (!shared.machine || !(shared.of == processor)) {
+    shared.machine = targetMachine(processor);
+    shared.of = processor;
+  }
+  return shared.machine.get();
+}
+
+/// Leaves the thread's to its fate: LLVM stopped in the middle of its work with it.
+void forgetTargetMachine() { threadsTargetMachine().machine.release(); }
 
 void setAttributes(llvm::Module& module, const Processor& processor) {
   const std::string width = std::to_string(8 * processor.vectorBytes);
@@ -82,34 +94,58 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
   passes.run(module, modules);
 }
 
+/// What one run of LLVM takes and gives. On the heap: after a fatal error LLVM's objects may be half changed, so that
+/// it is left alone (leaked) rather than destroyed.
+struct Generation {
+  ModuleBuilder built;
+  llvm::TargetMachine* machine;
+  llvm::CodeGenFileType type;
+  std::string errors{};
+  llvm::SmallString<0> bytes{};
+  double optimiseMs = 0, codegenMs = 0;
+};
+
+/// Fills `bytes`, or `errors`.
+void generateInto(Generation& g) {
+  auto begin = std::chrono::steady_clock::now();
+  optimise(*g.built.module, *g.machine);
+  g.optimiseMs = msSince(begin);
+  begin = std::chrono::steady_clock::now();
+  llvm::raw_svector_ostream stream(g.bytes);
+  llvm::legacy::PassManager passes;
+  if (g.machine->addPassesToEmitFile(passes, stream, nullptr, g.type)) {
+    g.errors = "LLVM cannot write this kind of file";
+    return;
+  }
+  passes.run(*g.built.module);
+  g.codegenMs = msSince(begin);
+}
+
 Result<std::string> generate(ModuleBuilder&& built, const Processor& processor, llvm::CodeGenFileType type,
                              CompileReport* report) {
   llvm::TargetMachine* machine = sharedTargetMachine(processor);
   if (!machine) return fail(internal(fmt::format("LLVM has no code generator for {}", processor.triple)));
-  llvm::Module& module = *built.module;
+  auto generation = std::make_unique<Generation>(Generation{std::move(built), machine, type});
+  llvm::Module& module = *generation->built.module;
   setAttributes(module, processor);
   module.setDataLayout(machine->createDataLayout());
   std::string problem;
   llvm::raw_string_ostream problemStream(problem);
   if (llvm::verifyModule(module, &problemStream))
     return fail(internal(fmt::format("the generated code is malformed: {}", problem)));
-  auto begin = std::chrono::steady_clock::now();
-  optimise(module, *machine);
-  const double optimiseMs = msSince(begin);
-
-  begin = std::chrono::steady_clock::now();
-  llvm::SmallString<0> bytes;
-  llvm::raw_svector_ostream stream(bytes);
-  llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, stream, nullptr, type))
-    return fail(internal("LLVM cannot write this kind of file"));
-  passes.run(module);
-  if (report) {
-    report->optimiseMs += optimiseMs;
-    report->codegenMs += msSince(begin);
-    report->codeBytes = static_cast<int64_t>(bytes.size());
+  collectErrors(module.getContext(), generation->errors);
+  if (const auto fatal = guardedFromFatalErrors([&] { generateInto(*generation); })) {
+    generation.release();
+    forgetTargetMachine();
+    return fail(internal(fmt::format("LLVM gave up: {}", *fatal)));
   }
-  return std::string(bytes.data(), bytes.size());
+  if (!generation->errors.empty()) return fail(internal(fmt::format("LLVM refused: {}", generation->errors)));
+  if (report) {
+    report->optimiseMs += generation->optimiseMs;
+    report->codegenMs += generation->codegenMs;
+    report->codeBytes = static_cast<int64_t>(generation->bytes.size());
+  }
+  return std::string(generation->bytes.data(), generation->bytes.size());
 }
 
 }  // namespace

@@ -1,24 +1,45 @@
 #include "cpu/jit/Targets.h"
 
+#include <mutex>
+
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
 
 namespace smalti::cpu {
+namespace {
+
+void registerHost() {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  llvm::InitializeNativeTargetAsmParser();  // inline assembly
+}
+
+void registerAll() {
+  llvm::InitializeAllTargetInfos();
+  llvm::InitializeAllTargets();
+  llvm::InitializeAllTargetMCs();
+  llvm::InitializeAllAsmPrinters();
+  llvm::InitializeAllAsmParsers();
+}
+
+}  // namespace
 
 const llvm::Target* findLlvmTarget(const std::string& triple) {
-  static const bool registered = [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-    llvm::InitializeAllTargetInfos();
-    llvm::InitializeAllTargets();
-    llvm::InitializeAllTargetMCs();
-    llvm::InitializeAllAsmPrinters();
-    return true;
-  }();
-  (void)registered;
+  static std::mutex mutex;  // the registry is a plain list
+  const std::lock_guard lock(mutex);
+  static const llvm::Triple::ArchType host = llvm::Triple(llvm::sys::getProcessTriple()).getArch();
+  static bool hostRegistered = false, allRegistered = false;
+  const llvm::Triple wanted(triple);
+  if (!hostRegistered) registerHost();
+  hostRegistered = true;
+  if (wanted.getArch() != host && !allRegistered) {
+    registerAll();
+    allRegistered = true;
+  }
   std::string error;
-  return llvm::TargetRegistry::lookupTarget(llvm::Triple(triple), error);
+  return llvm::TargetRegistry::lookupTarget(wanted, error);
 }
 
 }  // namespace smalti::cpu

@@ -1,4 +1,4 @@
-// LLVM's code generators, registered once.
+// LLVM's code generators: the host's, and all others once another is asked for.
 #pragma once
 
 #include <string>

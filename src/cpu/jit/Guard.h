@@ -1,0 +1,23 @@
+// What LLVM complains of comes back as text: nothing is printed, nothing aborts.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace llvm {
+class LLVMContext;
+}
+
+namespace smalti::cpu {
+
+/// Runs `work`; the text of LLVM's report_fatal_error if it ended so ("Cannot select …"), absent if it returned. Then
+/// the stack below was left without running destructors: what `work` made is lost to the process (a leak), and what
+/// it changed of its surroundings must not be used again. A crash (a signal) is not caught.
+std::optional<std::string> guardedFromFatalErrors(const std::function<void()>& work);
+
+/// The errors of a context's diagnostics are appended to `errors` (one line each) instead of printed; warnings and
+/// remarks are dropped. `errors` must outlive the context's use.
+void collectErrors(llvm::LLVMContext&, std::string& errors);
+
+}  // namespace smalti::cpu
