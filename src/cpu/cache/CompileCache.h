@@ -1,0 +1,77 @@
+// Object code kept between processes: a folder with one file per kernel, named by the hash of everything the code
+// depends on.
+//
+// How a compiler uses it (`cache` may be null: nothing is kept):
+//
+//   const std::string key = cacheKey({moduleText, configurationText, processorText(processor), optionText});
+//   if (cache)
+//     if (auto kept = cache->find(key)) …load kept->object, read kept->report; on any trouble compile as usual…
+//   …compile…
+//   if (cache) cache->put(key, object, report);
+//
+// `object` and `report` are any bytes; `cacheKey` adds the build of this library and LLVM's version by itself. Nothing
+// here refuses: what cannot be read, written, or is not whole is as if it were not there.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cpu/Processor.h"
+#include "smalti/diagnostic.h"
+
+namespace smalti::cpu {
+
+/// The name of an entry: a hash of the parts (each with its length), this build of smalti, and LLVM's version.
+std::string cacheKey(std::initializer_list<std::string_view> parts);
+/// All of a processor that code depends on, caches included.
+std::string processorText(const Processor&);
+
+struct CachedKernel {
+  std::string object;
+  std::string report;
+};
+
+/// Thread-safe, and safe with other processes in the same folder.
+class CompileCache {
+ public:
+  CompileCache(std::string folder, int64_t limitBytes);
+
+  std::optional<CachedKernel> find(const std::string& key);
+  /// When the folder has more than its limit, entries go that were not used for longest.
+  void put(const std::string& key, std::string_view object, std::string_view report);
+  /// The first thing that kept `put` from writing (SM7002); after it, `put` does nothing.
+  Status trouble() const;
+
+  struct Usage {
+    int64_t entries = 0, bytes = 0;
+  };
+  Usage usage() const;
+  /// Removes every entry, and no other file; what was removed.
+  Usage clear();
+
+  const std::string& folder() const { return folder_; }
+  int64_t limitBytes() const { return limitBytes_; }
+
+ private:
+  std::string path(const std::string& key) const;
+  void shrink();
+
+  const std::string folder_;
+  const int64_t limitBytes_;
+  mutable std::mutex mutex_;
+  Status trouble_;
+  int64_t bytesSinceShrink_;  ///< put by this process; a folder is not listed for every entry
+};
+
+/// The folder that a setting means: "off": none; "auto": $XDG_CACHE_HOME/smalti, else ~/.cache/smalti, else none; other
+/// than these, the setting itself.
+std::optional<std::string> cacheFolder(const std::string& setting);
+/// One per folder and limit in this process; null when the setting means none.
+std::shared_ptr<CompileCache> openCache(const std::string& setting, int64_t limitBytes);
+
+}  // namespace smalti::cpu
