@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Our cpu target beside MKL, oneDNN, OpenBLAS, Eigen, libxsmm, XLA and PyTorch, by turns, between loops at the machine's limits."""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+import report
+from actors import HERE, Actor, Lost, commands, cpus_for, environment
+from rows import ROWS
+
+CLEAN = 0.95        # of the best rate of the limit's loop in this row
+SETTLE_SECONDS = 0.002  # for idle threads of the last actor to go to sleep
+
+
+class Stage:
+    """The actors of one number of threads, started when they are first needed."""
+
+    def __init__(self, peers, threads, target):
+        self.peers, self.threads = peers, threads
+        self.commands, self.missing = commands(peers, threads, target)
+        self.actors, self.limit = {}, None
+
+    def actor(self, name):
+        if name not in self.actors:
+            command, more = self.commands[name]
+            self.actors[name] = Actor(name, command, {**environment(self.peers, self.threads), **more}, self.threads)
+        return self.actors[name]
+
+    def drop(self, name):
+        self.actors.pop(name).close()
+
+    def prepare_limit(self, specs):
+        """The first of the specs that the machine has, by rate."""
+        limits = self.actor("limits")
+        best = None
+        for spec in specs.split("|"):
+            if self.limit == spec and "|" not in specs:
+                return
+            if limits.prepare(spec) is None:
+                rate = max(self.limit_rate() for _ in range(5))
+                best = max(best or (0, ""), (rate, spec))
+        self.limit = best[1]
+        if specs.split("|")[-1] != self.limit:
+            limits.prepare(self.limit)
+
+    def limit_rate(self):
+        seconds, amount = self.actor("limits").run()
+        return amount / seconds
+
+    def close(self):
+        for actor in self.actors.values():
+            actor.close()
+
+
+def rounds(stage, row, names, seconds, settle):
+    """Rounds {limit, first actor, limit, next actor, …, limit}: for each a list of limits and a list of times."""
+    taken, end = [], time.monotonic() + seconds
+    while len(taken) < 3 or (time.monotonic() < end and len(taken) < 40):
+        limits, times = [stage.limit_rate()], []
+        for name in names:
+            took, amount = stage.actor(name).run()
+            times.append(took * row.amount / amount if amount else took)  # an actor may do several units in a call
+            time.sleep(settle)
+            limits.append(stage.limit_rate())
+        taken.append((limits, times))
+    return taken
+
+
+def medians(row, taken, at):
+    """Of actor number `at` against number 0 over the rounds in which both were between clean limits."""
+    best = max(rate for limits, _ in taken for rate in limits)
+
+    def clean(limits, i):
+        return min(limits[i], limits[i + 1]) >= CLEAN * best
+
+    def seconds(i):
+        return lambda limits, times: times[i]
+
+    def fraction(i):
+        return lambda limits, times: row.amount * row.limit_unit / times[i] / ((limits[i] + limits[i + 1]) / 2)
+
+    good = [(l, t) for l, t in taken if clean(l, 0) and clean(l, at)]
+    # On a busy machine no round may be clean: then the third of them that was disturbed least, reported as 0 clean ones.
+    used = good or sorted(taken, key=lambda r: -min(r[0][0], r[0][1], r[0][at], r[0][at + 1]))[:(len(taken) + 2) // 3]
+    middle = lambda f: statistics.median(f(l, t) for l, t in used)
+    if row.latency:
+        ratio = middle(lambda l, t: t[at] / t[0])
+    else:
+        ratio = middle(lambda l, t: fraction(0)(l, t) / fraction(at)(l, t))
+    return {"ours": middle(seconds(0)), "peer": middle(seconds(at)), "fraction": middle(fraction(0)), "ratio": ratio,
+            "limit": middle(lambda l, t: l[0]), "clean": len(good)}
+
+
+def same(ours, theirs, tolerance):
+    if not ours or not theirs:
+        return True
+    scale = max(max(abs(v) for v in theirs), 1e-30)
+    return all(abs(a - b) <= tolerance * scale for a, b in zip(ours, theirs))
+
+
+def measure(stage, row, seconds, note):
+    """JSON rows of one workload: one for each peer that can do it."""
+    names, settle = [], SETTLE_SECONDS if stage.threads > 1 else 0
+    stage.prepare_limit(row.limit)
+    for name in ("ours", *row.peers):
+        if name not in stage.commands:
+            continue
+        try:
+            refusal = stage.actor(name).prepare(row.spec)
+        except Lost as lost:
+            refusal = str(lost)
+            stage.drop(name)
+        if refusal is None:
+            names.append(name)
+        elif name == "ours":
+            note(f"{row.workload}: we cannot: {refusal}")
+        elif not refusal.startswith("has no "):
+            note(f"{row.workload}: {name} cannot: {refusal}")
+    if not names:
+        return []
+    try:
+        taken = rounds(stage, row, names, seconds, settle)
+    except Lost as lost:
+        note(f"{row.workload}: given up: {lost}")
+        for name in names:
+            stage.drop(name)
+        return []
+    probes = {name: stage.actor(name).probe() for name in names}
+    rows = []
+    with_ours = names[0] == "ours"
+    for at, name in enumerate(names):
+        if with_ours and at == 0 and len(names) > 1:
+            continue
+        m = medians(row, taken, at)
+        if with_ours and not same(probes["ours"], probes[name], row.tolerance):
+            note(f"{row.workload}: our result and that of {name} differ")
+        scale = {"ms": 1e3, "µs": 1e6}.get(row.unit, 1) if row.latency else row.amount * 1e-9
+        figure = (lambda s: s * scale) if row.latency else (lambda s: scale / s)
+        peer = name if name != "ours" else None
+        rows.append({"workload": row.workload, "threads": stage.threads,
+                     "ours": figure(m["ours"]) if with_ours else None, "unit": row.unit,
+                     "limit": None if row.latency else m["limit"] / row.limit_unit * 1e-9,
+                     "fraction": None if row.latency or not with_ours else m["fraction"],
+                     "peer": peer, "peer_rate": figure(m["peer"]) if peer else None,
+                     "ratio": m["ratio"] if peer and with_ours else None, "clean_rounds": m["clean"]})
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./do bench cpu", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer workloads, fewer rounds: under two minutes")
+    parser.add_argument("--json", metavar="FILE", help="write the figures here")
+    parser.add_argument("--only", metavar="TEXT", action="append", help="workloads whose name has this in it; may be given again")
+    parser.add_argument("--threads", choices=("one", "all", "both"), default="both")
+    parser.add_argument("--peers", metavar="A,B", help="only these peers ('' for none)")
+    parser.add_argument("--seconds", type=float, help="measuring time of one workload")
+    parser.add_argument("--target", default="cpu", help="of our side (default: cpu)")
+    parser.add_argument("--list", action="store_true", help="name the workloads")
+    options = parser.parse_args()
+    chosen = [r for r in ROWS if (any(t in r.workload for t in options.only) if options.only else r.quick or not options.quick)]
+    if options.list:
+        print("\n".join(r.workload for r in chosen))
+        return 0
+
+    peers = pathlib.Path(os.environ.get("SMALTI_BENCH_PEERS") or pathlib.Path.home() / ".cache/smalti/bench-cpu")
+    subprocess.run([HERE / "setup.sh", peers], check=False)
+    every = len(os.sched_getaffinity(0))
+    seconds = options.seconds or (0.8 if options.quick else 3.0)
+    notes, rows, started = [], [], time.monotonic()
+    clear = "\r\033[K" if sys.stderr.isatty() else ""
+
+    def note(text):
+        if text not in notes:
+            notes.append(text)
+            print(f"{clear}  {text}", file=sys.stderr)
+
+    for threads in sorted({1, every}):
+        if options.threads == ("all" if threads == 1 and every > 1 else "one" if threads > 1 else ""):
+            continue
+        stage = Stage(peers, threads, options.target)
+        if threads == 1 or options.threads == "all":
+            for name in stage.missing:
+                note(f"{name} is not installed, and left out")
+        wanted = [r for r in chosen if ("one" if threads == 1 else "all") in r.threads]
+        for row in wanted:
+            if options.peers is not None:
+                row.peers = tuple(p for p in row.peers if p in options.peers.split(","))
+            if clear:
+                print(f"{clear}  {threads} of {every} cores, {row.workload} …", end="", file=sys.stderr, flush=True)
+            new = measure(stage, row, seconds, note)
+            rows += new
+            if new:
+                print(clear + report.line(new), file=sys.stderr)
+        stage.close()
+    print(clear, end="", file=sys.stderr)
+    print(report.table(rows))
+    for text in notes:
+        print(f"note: {text}")
+    print(f"{time.monotonic() - started:.0f} s on {report.machine()}, cores {cpus_for(every)}")
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps(rows, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+#include "limits/Team.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+namespace smalti::bench {
+namespace {
+
+void pin(int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
+std::vector<int> cpusOfThisProcess() {
+  cpu_set_t set;
+  std::vector<int> cpus;
+  if (sched_getaffinity(0, sizeof set, &set) == 0)
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+      if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  if (cpus.empty()) cpus.push_back(0);
+  return cpus;
+}
+
+}  // namespace
+
+// Members are made before the caller pins itself: a thread inherits its creator's mask.
+Team::Team(int threads) : cpus_(cpusOfThisProcess()) {
+  for (int i = 1; i < threads; ++i) threads_.emplace_back([this, i] { member(i); });
+  pin(cpus_[0]);
+}
+
+Team::~Team() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& t : threads_) t.join();
+}
+
+void Team::run(const std::function<void(int)>& part) {
+  arrived_ = 0, left_ = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    part_ = &part;
+    ++generation_;
+  }
+  wake_.notify_all();
+  ++arrived_;
+  while (arrived_ < size()) {
+  }
+  part(0);
+  while (left_ < size() - 1) {
+  }
+}
+
+void Team::member(int index) {
+  pin(cpus_[index % cpus_.size()]);
+  for (uint64_t seen = 0;;) {
+    const std::function<void(int)>* part = nullptr;
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [&] { return stop_ || generation_ != seen; });
+      if (stop_) return;
+      seen = generation_;
+      part = part_;
+    }
+    ++arrived_;
+    while (arrived_ < size()) {
+    }
+    (*part)(index);
+    ++left_;
+  }
+}
+
+}  // namespace smalti::bench

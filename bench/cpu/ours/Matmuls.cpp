@@ -1,0 +1,47 @@
+#include "ours/Ours.h"
+#include "smalti/kernels/grouped_matmul.h"
+#include "smalti/kernels/matmul.h"
+
+namespace smalti::bench {
+namespace {
+
+Work matmul(const Spec& s) {
+  const DType dtype = dtypeOf(s);
+  const int64_t n = s["n"], m = s.at("m", n), k = s.at("k", n);
+  const Array x = operand({m, k}, dtype, 1), y = operand({k, n}, dtype, 2);
+  const kernels::MatmulOptions options{
+      .out_dtype = dtype == i8 ? i32 : f32, .block_m = s["bm"], .block_n = s["bn"], .block_k = s["bk"]};
+  const PallasCall call = kernels::matmul_call(x.type(), y.type(), options);
+  return work([=] { return Array(call(x, y)); });
+}
+
+/// `steps` products of one block with another, added up in a window that stays: what a matmul's inner step is, without
+/// the cost of a call. One step is one unit of work.
+Work block(const Spec& s) {
+  const int64_t n = s["n"], steps = s.at("steps", 64);
+  const Array x = operand({n, n}, f32, 1), y = operand({n, n}, f32, 2);
+  const BlockSpec whole{{n, n}, [](auto) { return std::tuple{0, 0}; }};
+  const PallasCall call = pallas_call(
+      [](Ref x, Ref y, Ref o) {
+        when(program_id(0) == 0, [&] { o[_] = zeros_like(o); });
+        o[_] += dot(x[_], y[_]);
+      },
+      {.out_shape = ShapeDtype{{n, n}, f32}, .grid = {steps}, .in_specs = {whole, whole}, .out_specs = {whole}});
+  Work w = work([=] { return Array(call(x, y)); });
+  w.amount = 2. * static_cast<double>(n * n * n * steps);
+  w.probe = [] { return std::vector<double>(); };  // the peers' sums go on growing
+  return w;
+}
+
+/// A whole product by blocks of a given size, out of matrices with long rows.
+Work blocks(const Spec& s) {
+  Spec sized = s;
+  for (const char* axis : {"bm", "bn", "bk"}) sized.values[axis] = s.text("block");
+  return matmul(sized);
+}
+
+}  // namespace
+
+std::map<std::string, Maker> matmuls() { return {{"matmul", matmul}, {"block", block}, {"blocks", blocks}}; }
+
+}  // namespace smalti::bench

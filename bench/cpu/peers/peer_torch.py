@@ -1,0 +1,121 @@
+"""PyTorch in eager mode, as an actor: peer_torch.py THREADS. Results go where they are told, where PyTorch can."""
+
+import sys
+
+import torch
+import torch.nn.functional as F
+
+from actor import Unable, element, element_i8, serve
+
+torch.set_num_threads(int(sys.argv[1]))
+torch.set_grad_enabled(False)
+DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
+
+
+def operand(shape, seed, dtype="f32"):
+    if dtype == "int8":
+        return torch.from_numpy(element_i8(shape, seed))
+    return torch.from_numpy(element(shape, seed)).to(DTYPES[dtype])
+
+
+def numbers(tensor):
+    return lambda: tensor.float().numpy()
+
+
+def matmul(s):
+    dtype, n = s.get("dtype", "f32"), s.int("n")
+    if dtype == "int8":
+        raise Unable("no product of int8 into i32")
+    m, k = s.int("m", n), s.int("k", n)
+    x, y = operand((m, k), 1, dtype), operand((k, n), 2, dtype)
+    out = torch.empty((m, n), dtype=DTYPES[dtype])
+    return lambda: torch.mm(x, y, out=out), numbers(out)
+
+
+def grouped(s):
+    sizes, k, n = [int(v) for v in s["sizes"].split(",")], s.int("k"), s.int("n")
+    x, y = operand((sum(sizes), k), 1), operand((len(sizes), k, n), 2)
+    out = torch.empty((sum(sizes), n))
+    parts = list(zip(x.split(sizes), y, out.split(sizes)))
+
+    def run():
+        for a, b, c in parts:
+            torch.mm(a, b, out=c)
+    return run, numbers(out)
+
+
+def kept(function):
+    """A function whose result cannot be told where to go."""
+    last = [None]
+
+    def run():
+        last[0] = function()
+    return run, lambda: last[0].float().numpy()
+
+
+def attention(s):
+    dtype, causal = s.get("dtype", "f32"), bool(s.int("causal"))
+    heads, size, keys = s.int("heads"), s.int("dim"), s.int("length")
+    q = operand((1, heads, s.int("queries", keys), size), 1, dtype)
+    k, v = (operand((1, heads, keys, size), seed, dtype) for seed in (2, 3))
+    return kept(lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal))
+
+
+def paged(s):
+    """PyTorch has no attention over pages on CPUs: they are gathered first."""
+    dtype, heads, size, keys, page = s.get("dtype", "f32"), s.int("heads"), s.int("dim"), s.int("length"), s.int("page")
+    q = operand((1, heads, 1, size), 1, dtype)
+    k, v = (operand((heads, keys // page, page, size), seed, dtype) for seed in (2, 3))
+    table = torch.arange(keys // page) * 5 % (keys // page)
+
+    def run():
+        gather = lambda pages: pages.index_select(1, table).view(1, heads, keys, size)
+        return F.scaled_dot_product_attention(q, gather(k), gather(v))
+    return kept(run)
+
+
+def rows(s):
+    return operand((s.int("rows"), s.int("columns")), 1)
+
+
+def into(function):
+    def make(s):
+        x = rows(s)
+        out = torch.empty_like(x)
+        return lambda: function(x, out), numbers(out)
+    return make
+
+
+def layer_norm(s):
+    x, n = rows(s), s.int("columns")
+    scale, shift = operand((n,), 2), operand((n,), 3)
+    return kept(lambda: F.layer_norm(x, (n,), scale, shift, 1e-5))
+
+
+def rms_norm(s):
+    x, n = rows(s), s.int("columns")
+    scale = operand((n,), 2)
+    return kept(lambda: F.rms_norm(x, (n,), scale, 1e-5))
+
+
+def chain(s):
+    x, y, out = rows(s), operand((s.int("rows"), s.int("columns")), 2), None
+    out = torch.empty_like(x)
+
+    def run():
+        torch.mul(x, y, out=out)
+        out.add_(x).clamp_(min=0).mul_(0.5).sub_(y)
+    return run, numbers(out)
+
+
+def empty(s):
+    x = torch.zeros(1)
+    return lambda: x.neg_(), None
+
+
+serve({"matmul": matmul, "grouped": grouped, "attention": attention, "paged": paged,
+       "softmax": into(lambda x, out: torch.softmax(x, 1, out=out)), "layer_norm": layer_norm, "rms_norm": rms_norm,
+       "gelu": into(lambda x, out: torch.ops.aten.gelu.out(x, approximate="tanh", out=out)),
+       "silu": into(lambda x, out: torch.ops.aten.silu.out(x, out=out)),
+       "tanh": into(lambda x, out: torch.tanh(x, out=out)), "exp": into(lambda x, out: torch.exp(x, out=out)),
+       "chain": chain, "empty": empty})

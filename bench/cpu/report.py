@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""The cpu benchmark's figures for people: a table with bars; and docs/performance.md: report.py FIGURES.json [COMMAND]."""
+
+import datetime
+import json
+import os
+import pathlib
+import sys
+
+BAR = 24
+
+
+def machine():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return f"{line.split(':', 1)[1].strip()}, {os.cpu_count()} cores"
+    return f"{os.uname().machine}, {os.cpu_count()} cores"
+
+
+def grouped(rows):
+    """Rows of one workload and number of threads, the best peer first."""
+    groups = {}
+    for row in rows:
+        groups.setdefault((row["workload"], row["threads"]), []).append(row)
+    for group in groups.values():
+        group.sort(key=lambda r: (r["peer"] is None, -(r["peer_rate"] or 0) * (-1 if latency(r) else 1)))
+    return groups.values()
+
+
+def latency(row):
+    return row["unit"] in ("ms", "µs")
+
+
+def number(value):
+    if value is None:
+        return "-"
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def bar(row):
+    """█ ours, ┃ the best peer, │ the limit; of times: ours and the peer, against the longer."""
+    top = row["limit"] or max(row["ours"] or 0, row["peer_rate"] or 0)
+    if not top:
+        return " " * (BAR + 1)
+    place = lambda v: min(BAR, round((v or 0) / top * BAR))
+    cells = ["█" if i < place(row["ours"]) else " " for i in range(BAR)] + ["│" if row["limit"] else " "]
+    if row["peer_rate"]:
+        cells[max(0, place(row["peer_rate"]) - 1)] = "┃"
+    return "".join(cells)
+
+
+def line(group):
+    row = list(grouped(group))[0][0]
+    others = ", ".join(f"{r['peer']} {number(r['ratio'])}×" for r in list(grouped(group))[0] if r["peer"] and r["ratio"])
+    fraction = "" if row["fraction"] is None else f"{row['fraction']:.2f}"
+    return (f"{row['workload']:<34}{row['threads']:>3}{number(row['ours']):>9} {row['unit']:<9}{number(row['limit']):>8}"
+            f"{fraction:>6}  {bar(row)}  {others or (row['peer'] or '') + ' ' + number(row['peer_rate'])}")
+
+
+def table(rows):
+    head = f"{'workload':<34}{'th':>3}{'ours':>9} {'unit':<9}{'limit':>8}{'':>6}  {'█ ours  ┃ best peer  │ limit':<{BAR + 1}}  ours / peer"
+    return "\n".join([head] + [line(group) for group in grouped(rows)])
+
+
+def page(rows, command):
+    """docs/performance.md."""
+    out = ["# Performance of the `cpu` target", "",
+           f"Measured on {machine()}, {datetime.date.today().isoformat()}, by", "", "```sh", command, "```", "",
+           "We and each peer ran by turns, every run between two runs of a loop at the machine's limit; the figures are medians",
+           "of the rounds in which both loops reached 95 % of their best. Of rates the limit is what that loop reached (f32 or",
+           "bf16 or int8 multiply-adds, or memory), and the fraction is ours of it; the last column is ours over each peer",
+           "(of times: the peer's over ours), best peer first.", "",
+           "| workload | threads | ours | unit | limit | fraction | ours / peer | clean rounds |", "|---|---|---|---|---|---|---|---|"]
+    for group in grouped(rows):
+        r = group[0]
+        peers = ", ".join(f"{p['peer']} {number(p['ratio'])}" for p in group if p["peer"] and p["ratio"])
+        fraction = "" if r["fraction"] is None else f"{r['fraction']:.3f}"
+        out.append(f"| {r['workload']} | {r['threads']} | {number(r['ours'])} | {r['unit']} | {number(r['limit'])} | {fraction} "
+                   f"| {peers} | {r['clean_rounds']} |")
+    return "\n".join(out) + "\n"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    figures = json.loads(pathlib.Path(sys.argv[1]).read_text())
+    target = pathlib.Path(__file__).resolve().parents[2] / "docs/performance.md"
+    target.write_text(page(figures, sys.argv[2] if len(sys.argv) > 2 else "./do bench cpu"))
+    print(f"wrote {target}")
