@@ -1,0 +1,230 @@
+// The nest of blocks around the micro-kernels.
+#include "cpu/gemm/Gemm.h"
+
+#include <fmt/format.h>
+
+#include "cpu/gemm/Ir.h"
+#include "cpu/gemm/Layout.h"
+#include "cpu/gemm/MicroKernel.h"
+#include "cpu/gemm/Pack.h"
+#include "llvm/IR/Module.h"
+
+namespace smalti::cpu {
+namespace {
+
+using llvm::Value;
+
+/// Parts of the rows of C smaller than this share of all are not worth an unrolled kernel.
+constexpr int kUnrolledShare = 5;
+constexpr int kUnroll = 4;
+
+class Nest {
+ public:
+  Nest(llvm::Module& module, const Layout& layout, Ir& ir)
+      : module_(module), l_(layout), s_(layout.shape), ir_(ir), b_(ir.b) {
+    strideA_ = bytes(ir.argument(1), s_.a);
+    strideB_ = bytes(ir.argument(3), s_.b);
+    strideC_ = bytes(ir.argument(5), s_.c);
+  }
+
+  void emit() {
+    if (s_.m > 0 && s_.n > 0) s_.k > 0 ? nest() : zero();
+    b_.CreateRetVoid();
+  }
+
+ private:
+  Value* bytes(Value* elements, DType type) { return b_.CreateMul(elements, ir_.i64(storage_bytes(type))); }
+  Value* times(Value* x, Value* y) { return b_.CreateMul(x, y); }
+  Value* times(Value* x, int64_t y) { return b_.CreateMul(x, ir_.i64(y)); }
+  Value* workspace(int64_t offset) { return ir_.at(ir_.argument(6), offset); }
+
+  /// An empty sum: C becomes zero, or stays.
+  void zero() {
+    if (s_.accumulate) return;
+    const int tail = static_cast<int>(s_.n % l_.lanes);
+    Value* none = llvm::Constant::getNullValue(ir_.vectorOf(b_.getInt32Ty(), l_.lanes));
+    ir_.loop(ir_.i64(0), ir_.i64(s_.m), 1, [&](Value* row) {
+      Value* c = ir_.at(ir_.argument(4), times(row, strideC_));
+      ir_.loop(ir_.i64(0), ir_.i64(4 * (s_.n - tail)), l_.vectorBytes(),
+               [&](Value* offset) { ir_.store(none, l_.lanes, ir_.at(c, offset)); });
+      if (tail) ir_.store(none, tail, ir_.at(c, 4 * (s_.n - tail)));
+    });
+  }
+
+  void nest() {
+    ir_.blocks(s_.n, l_.blockColumns, [&](Value* column, Value* columns) {
+      ir_.blocks(s_.k, l_.blockDepth, [&](Value* k, Value* depth) {
+        ir_.blocks(s_.m, l_.blockRows, [&](Value* row, Value* rows) { block({column, columns, k, depth, row, rows}); });
+      });
+    });
+  }
+
+  struct Block {
+    Value *column, *columns, *k, *depth, *row, *rows;
+  };
+
+  PackSpec packSpec(DType from, Element to) const {
+    return {.from = from, .to = to, .group = l_.group, .lanes = l_.lanes, .nativeHalf = l_.nativeHalf};
+  }
+  PackSpec byUnits(PackSpec spec) const {
+    spec.tail = static_cast<int>(s_.k % l_.group);
+    return spec;
+  }
+  PackSpec byVectors(PackSpec spec) const {
+    spec.tail = static_cast<int>(s_.k % (l_.group * l_.lanes));
+    return spec;
+  }
+
+  /// One block of A against one block of B.
+  void block(const Block& at) {
+    units_ = b_.CreateUDiv(b_.CreateAdd(at.depth, ir_.i64(l_.group - 1)), ir_.i64(l_.group));
+    blockA(at);
+    Value* full = b_.CreateUDiv(at.columns, ir_.i64(l_.columns()));
+    const int64_t ragged = s_.n % l_.columns();
+    // In a loop over blocks of columns only the last has the ragged panel.
+    if (s_.n >= l_.columns()) ir_.loop(ir_.i64(0), full, 1, [&](Value* panel) { emitPanel(at, panel, l_.columns()); });
+    if (ragged)
+      ir_.when(b_.CreateICmpEQ(b_.CreateAdd(at.column, at.columns), ir_.i64(s_.n)),
+               [&] { emitPanel(at, full, static_cast<int>(ragged)); });
+  }
+
+  /// Sets where the kernels read A, and copies it there when it is not in place.
+  void blockA(const Block& at) {
+    const int size = storage_bytes(s_.a);
+    Value *outer = s_.transposedA ? at.k : at.row, *inner = s_.transposedA ? at.row : at.k;
+    a_ = ir_.at(ir_.at(ir_.argument(0), times(outer, strideA_)), times(inner, size));
+    kernelStrideA_ = strideA_;
+    if (l_.packA) {
+      Value* packed = workspace(l_.offsetA);
+      kernelStrideA_ = ir_.i64(l_.strideA);
+      if (s_.transposedA)
+        packColumnsOfA(at, packed);
+      else
+        b_.CreateCall(packInOrder(module_, byVectors(packSpec(s_.a, l_.elementA))),
+                      {a_, strideA_, packed, kernelStrideA_, at.rows, at.depth});
+      a_ = packed;
+    }
+    if (l_.biasFactor)
+      b_.CreateCall(sumRows(module_, packSpec(s_.a, l_.elementA), s_.transposedA, l_.biasFactor),
+                    {a_, kernelStrideA_, at.rows, units_, workspace(l_.offsetSums)});
+  }
+
+  void packColumnsOfA(const Block& at, Value* packed) {
+    const PackSpec spec = byUnits(packSpec(s_.a, l_.elementA));
+    const int chunk = l_.columns(), ragged = static_cast<int>(s_.m % chunk);
+    Value* whole = b_.CreateUDiv(at.rows, ir_.i64(chunk));
+    const auto copy = [&](Value* index, int rows) {
+      const int vectors = (rows + l_.lanes - 1) / l_.lanes;
+      b_.CreateCall(packRows(module_, spec, vectors, rows - (vectors - 1) * l_.lanes),
+                    {ir_.at(a_, times(index, chunk * storage_bytes(s_.a))), strideA_,
+                     ir_.at(packed, times(index, 4 * chunk)), kernelStrideA_, at.depth});
+    };
+    if (s_.m >= chunk) ir_.loop(ir_.i64(0), whole, 1, [&](Value* index) { copy(index, chunk); });
+    if (ragged) ir_.when(b_.CreateICmpEQ(b_.CreateAdd(at.row, at.rows), ir_.i64(s_.m)), [&] { copy(whole, ragged); });
+  }
+
+  /// Columns [panel · tile, … + columns) of the block.
+  void emitPanel(const Block& at, Value* panel, int columns) {
+    const int vectors = (columns + l_.lanes - 1) / l_.lanes, lastLanes = columns - (vectors - 1) * l_.lanes;
+    const int sizeB = storage_bytes(s_.b);
+    Value* column = b_.CreateAdd(at.column, times(panel, l_.columns()));
+    Value *outer = s_.transposedB ? column : at.k, *inner = s_.transposedB ? at.k : column;
+    Value* source = ir_.at(ir_.at(ir_.argument(2), times(outer, strideB_)), times(inner, sizeB));
+    Value *b = source, *strideB = strideB_;
+    Value *next = ir_.at(source, l_.columns() * sizeB), *strideNext = strideB_;
+    if (l_.packB) {
+      Value* packed = workspace(0);
+      Value* panelBytes = times(units_, 4 * l_.columns());
+      if (l_.keepPackedB) packed = ir_.at(packed, times(panel, panelBytes));
+      Value* packs = l_.inPlaceBelow ? b_.CreateICmpSGE(strideB_, ir_.i64(l_.inPlaceBelow)) : b_.getTrue();
+      Value* first = l_.keepPackedB ? b_.CreateICmpEQ(at.row, ir_.i64(0)) : b_.getTrue();
+      ir_.when(b_.CreateAnd(packs, first), [&] { packPanel(at, source, packed, columns); });
+      b = b_.CreateSelect(packs, packed, b);
+      strideB = b_.CreateSelect(packs, ir_.i64(4 * l_.columns()), strideB);
+      Value* packedNext = b_.CreateAnd(packs, b_.CreateNot(first));
+      next = b_.CreateSelect(packedNext, ir_.at(packed, panelBytes), next);
+      strideNext = b_.CreateSelect(packedNext, ir_.i64(4 * l_.columns()), strideNext);
+    }
+    runKernels(at, column, {b, strideB, next, strideNext}, vectors, lastLanes);
+  }
+
+  void packPanel(const Block& at, Value* source, Value* packed, int columns) {
+    const PackSpec spec = packSpec(s_.b, l_.elementB);
+    Value* stride = ir_.i64(4 * l_.columns());
+    const int whole = columns / l_.lanes, ragged = columns % l_.lanes;
+    if (!s_.transposedB) {
+      b_.CreateCall(packRows(module_, byUnits(spec), whole + (ragged > 0), ragged ? ragged : l_.lanes),
+                    {source, strideB_, packed, stride, at.depth});
+      return;
+    }
+    const auto copy = [&](Value* index, int present) {
+      Value* from = ir_.at(source, times(times(index, l_.lanes), strideB_));
+      Value* to = ir_.at(packed, times(index, l_.vectorBytes()));
+      b_.CreateCall(packTransposed(module_, byVectors(spec), present), {from, strideB_, to, stride, at.depth});
+    };
+    if (whole) ir_.loop(ir_.i64(0), ir_.i64(whole), 1, [&](Value* index) { copy(index, l_.lanes); });
+    if (ragged) copy(ir_.i64(whole), ragged);
+  }
+
+  struct PanelB {
+    Value *b, *stride, *next, *strideNext;
+  };
+
+  void runKernels(const Block& at, Value* column, const PanelB& panel, int vectors, int lastLanes) {
+    KernelSpec spec{.product = l_.product,
+                    .memoryB = l_.packB ? (s_.c == DType::f32 ? DType::f32 : DType::i32) : s_.b,
+                    .nativeHalf = l_.nativeHalf,
+                    .unsignedA = s_.a == DType::u8,
+                    .lanes = l_.lanes,
+                    .rows = l_.rows,
+                    .vectors = vectors,
+                    .lastLanes = lastLanes,
+                    .transposedA = s_.transposedA,
+                    .unroll = kUnroll,
+                    .rest = l_.units(s_.k) % kUnroll != 0,
+                    .starts = l_.biasFactor != 0};
+    Value* c = ir_.at(ir_.at(ir_.argument(4), times(at.row, strideC_)), times(column, 4));
+    Value* add = s_.accumulate ? b_.getTrue() : b_.CreateICmpNE(at.k, ir_.i64(0));
+    const auto call = [&](Value* firstRow, Value* tiles) {
+      Value* a = ir_.at(a_, s_.transposedA ? times(firstRow, 4) : times(firstRow, kernelStrideA_));
+      b_.CreateCall(microKernel(module_, spec),
+                    {a, kernelStrideA_, panel.b, panel.stride, ir_.at(c, times(firstRow, strideC_)), strideC_, units_,
+                     tiles, add, panel.next, panel.strideNext, ir_.at(workspace(l_.offsetSums), times(firstRow, 4))});
+    };
+    Value* tiles = b_.CreateUDiv(at.rows, ir_.i64(l_.rows));
+    const bool narrow = vectors < l_.vectors && kUnrolledShare * (s_.n % l_.columns()) < s_.n;
+    if (narrow) spec.unroll = 1;
+    if (s_.m >= l_.rows) call(ir_.i64(0), tiles);
+    const int64_t rest = s_.m % l_.rows;
+    if (rest == 0) return;
+    if (kUnrolledShare * rest < s_.m) spec.unroll = 1;
+    spec.rows = static_cast<int>(rest);
+    ir_.when(b_.CreateICmpEQ(b_.CreateAdd(at.row, at.rows), ir_.i64(s_.m)),
+             [&] { call(times(tiles, l_.rows), ir_.i64(1)); });
+  }
+
+  llvm::Module& module_;
+  const Layout& l_;
+  const GemmShape& s_;
+  Ir& ir_;
+  llvm::IRBuilder<>& b_;
+  Value *strideA_, *strideB_, *strideC_;                              // bytes
+  Value *a_ = nullptr, *kernelStrideA_ = nullptr, *units_ = nullptr;  // of the current block
+};
+
+}  // namespace
+
+llvm::Function* emitGemm(llvm::Module& module, const GemmShape& shape, const Processor& processor) {
+  const std::string symbol = fmt::format("smalti_gemm_{}x{}x{}_{}_{}_{}{}{}{}", shape.m, shape.n, shape.k,
+                                         name(shape.a), name(shape.b), name(shape.c), shape.transposedA ? "_ta" : "",
+                                         shape.transposedB ? "_tb" : "", shape.accumulate ? "_add" : "");
+  if (auto* made = module.getFunction(symbol)) return made;
+  auto* pointer = llvm::PointerType::get(module.getContext(), 0);
+  auto* word = llvm::Type::getInt64Ty(module.getContext());
+  Ir ir(module, symbol, {pointer, word, pointer, word, pointer, word, pointer});
+  const Layout layout = layOut(shape, processor);
+  Nest(module, layout, ir).emit();
+  return ir.function;
+}
+
+}  // namespace smalti::cpu

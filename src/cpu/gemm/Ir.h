@@ -1,0 +1,52 @@
+// Loops, conditions and masked vectors in LLVM IR, as the matrix products need them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cpu/gemm/Layout.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/IRBuilder.h"
+
+namespace smalti::cpu {
+
+using Values = llvm::SmallVector<llvm::Value*, 32>;
+
+/// Builds one function.
+class Ir {
+ public:
+  /// Begins an internal function of this name that returns nothing.
+  Ir(llvm::Module&, const std::string& name, llvm::ArrayRef<llvm::Type*> parameters);
+
+  llvm::IRBuilder<> b;
+  llvm::Function* function;
+
+  llvm::Argument* argument(int i) const { return function->getArg(i); }
+  llvm::Value* i64(int64_t value) { return b.getInt64(value); }
+  llvm::Value* at(llvm::Value* pointer, llvm::Value* bytes) { return b.CreatePtrAdd(pointer, bytes); }
+  llvm::Value* at(llvm::Value* pointer, int64_t bytes) { return bytes ? b.CreatePtrAdd(pointer, i64(bytes)) : pointer; }
+
+  using Body = llvm::function_ref<Values(llvm::Value* index, llvm::ArrayRef<llvm::Value*> carried)>;
+  /// for (index = begin; index < end; index += step) carried = body(index, carried); gives the last `carried`.
+  Values loop(llvm::Value* begin, llvm::Value* end, int64_t step, llvm::ArrayRef<llvm::Value*> carried, Body body);
+  void loop(llvm::Value* begin, llvm::Value* end, int64_t step, llvm::function_ref<void(llvm::Value*)> body);
+  /// Calls body(start, size) for blocks of [0, total), the last one smaller.
+  void blocks(int64_t total, int64_t block, llvm::function_ref<void(llvm::Value* start, llvm::Value* size)> body);
+  void when(llvm::Value* condition, llvm::function_ref<void()> then);
+
+  llvm::FixedVectorType* vectorOf(llvm::Type* element, int lanes) { return llvm::FixedVectorType::get(element, lanes); }
+  /// The first `valid` lanes from memory, the others zero; nothing past them is touched.
+  llvm::Value* load(llvm::Type* element, int lanes, int valid, llvm::Value* pointer);
+  void store(llvm::Value* vector, int valid, llvm::Value* pointer);
+  /// A vector of source elements made into elements of units.
+  llvm::Value* convert(llvm::Value* vector, DType from, Element to, bool nativeHalf);
+  /// How elements of this type are loaded: bf16 as i16.
+  llvm::Type* memoryType(DType);
+
+ private:
+  llvm::Value* mask(int lanes, int valid);
+  llvm::Value* toFloat(llvm::Value* vector, DType from, bool nativeHalf);
+};
+
+}  // namespace smalti::cpu

@@ -1,0 +1,147 @@
+#include "cpu/gemm/Layout.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace smalti::cpu {
+namespace {
+
+/// Products summed in one chain of f32 additions; longer ones lose accuracy.
+constexpr int64_t kMaxChain = 1024;
+/// Rows of B at least this far apart share few cache sets: a panel of them is copied.
+constexpr int64_t kInPlaceBelowBytes = 2048;
+/// From so many rows of C on, copying B costs less than what it saves.
+constexpr int64_t kPackRows = 16;
+
+int64_t roundUp(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
+/// Parts of at most `most`, as equal as multiples of `step` allow.
+int64_t equalParts(int64_t total, int64_t most, int64_t step) {
+  if (total <= most) return total;
+  const int64_t parts = (total + most - 1) / most;
+  return roundUp((total + parts - 1) / parts, step);
+}
+
+bool isX86(const Processor& p) { return p.triple.starts_with("x86_64") || p.triple.starts_with("i"); }
+bool isByte(DType t) { return t == DType::i8 || t == DType::u8; }
+
+void chooseProduct(Layout& l, const Processor& p) {
+  const GemmShape& s = l.shape;
+  const bool bytes = isByte(s.a) && isByte(s.b);
+  if (s.c == DType::f32) {
+    const bool dot = s.a == DType::bf16 && s.b == DType::bf16 && p.fastBf16Dot && s.m >= kPackRows;
+    l.product = dot ? Product::bf16Dot : Product::floatFma;
+    l.elementA = l.elementB = dot ? Element::bf16 : Element::f32;
+    l.group = dot ? 2 : 1;
+  } else if (bytes && p.int8Dot) {
+    l.product = Product::i8Dot;
+    l.elementA = Element::i8;
+    l.elementB = s.a == s.b ? Element::i8Biased : Element::i8;
+    l.biasFactor = s.a != s.b ? 0 : s.a == DType::i8 ? -128 : 128;
+    l.group = 4;
+  } else if (bytes && isX86(p)) {
+    l.product = Product::i16Madd;
+    l.elementA = l.elementB = Element::i16;
+    l.group = 2;
+  } else {
+    l.product = Product::intMultiply;
+    l.elementA = l.elementB = Element::i32;
+  }
+}
+
+/// Cycles per unit of k of one tile: two multiplications and two loads begin per cycle, and a chain of additions
+/// takes four; the fraction is the work around the loop.
+double tileCost(int64_t rows, int64_t vectors) {
+  if (rows * vectors == 0) return 0;
+  return std::max({rows * vectors / 2.0, (rows + vectors) / 2.0, 4.0}) + .3;
+}
+
+void chooseTile(Layout& l, const Processor& p) {
+  const GemmShape& s = l.shape;
+  const bool many = p.vectorRegisters >= 32;
+  const bool threeOperands = p.vectorBytes > 16 || many;
+  const int64_t accumulators = many ? 24 : threeOperands ? 12 : 8;
+  const int64_t columnVectors = (s.n + l.lanes - 1) / l.lanes;
+  double best = 0;
+  for (const int64_t vectors : {4, 8, 3, 2, 1}) {
+    if (vectors > std::max<int64_t>(columnVectors, 1) || (vectors == 8 && s.m > 2) || (vectors > 2 && !many)) continue;
+    for (int64_t rows = std::min<int64_t>({accumulators / vectors, 8, s.m}); rows >= 1; --rows) {
+      const int64_t panels = s.n / (vectors * l.lanes), last = columnVectors - panels * vectors;
+      const auto all = [&](int64_t v) { return s.m / rows * tileCost(rows, v) + tileCost(s.m % rows, v); };
+      const double cost = panels * all(vectors) + all(last) + (s.m % rows ? .5 : 0);
+      if (best != 0 && cost >= .995 * best) continue;
+      best = cost;
+      l.rows = static_cast<int>(rows);
+      l.vectors = static_cast<int>(vectors);
+    }
+  }
+}
+
+void choosePacking(Layout& l) {
+  const GemmShape& s = l.shape;
+  const bool converts = !(s.a == DType::f32 && l.elementA == Element::f32) &&
+                        !(s.a == DType::i32 && l.elementA == Element::i32) && l.group == 1;
+  l.packA = s.transposedA || converts || l.elementA == Element::i16 || s.k % l.group != 0;
+  const bool plain = l.group == 1 && !s.transposedB;
+  l.packB = !plain || s.m >= kPackRows;
+  if (plain && ((s.b == DType::f32 && l.elementB == Element::f32) || s.b == DType::i32))
+    l.inPlaceBelow = kInPlaceBelowBytes;
+}
+
+void chooseBlocks(Layout& l, const Processor& p) {
+  const GemmShape& s = l.shape;
+  l.blockDepth = equalParts(s.k, kMaxChain * l.group, l.lanes * l.group);
+  const int64_t rowBytes = 4 * std::max<int64_t>(l.units(l.blockDepth), 1);
+  // A block of A packed by columns is read in whole vectors, so tiles and vectors must end together.
+  const int64_t step = s.transposedA ? std::lcm<int64_t>(l.rows, l.columns()) : l.rows;
+  l.blockRows = equalParts(s.m, std::max(step, p.l2Bytes / 2 / rowBytes / step * step), step);
+  l.keepPackedB = l.blockRows < s.m;
+  const int64_t blockBytes = std::min<int64_t>(p.l3Bytes / 8, 8 << 20);
+  const int64_t most = std::max<int64_t>(l.columns(), blockBytes / rowBytes / l.columns() * l.columns());
+  l.blockColumns = l.keepPackedB ? equalParts(s.n, most, l.columns()) : s.n;
+}
+
+void layOutWorkspace(Layout& l) {
+  const int64_t units = l.units(l.blockDepth), line = 64;
+  l.panelBytes = l.packB ? units * l.columns() * 4 : 0;
+  const int64_t panels = (l.blockColumns + l.columns() - 1) / l.columns();
+  l.offsetA = roundUp(l.keepPackedB ? panels * l.panelBytes : l.panelBytes, line);
+  l.offsetSums = l.offsetA;
+  if (l.packA && l.shape.transposedA) {
+    l.strideA = 4 * roundUp(l.blockRows, l.lanes);
+    l.offsetSums += roundUp(units * l.strideA, line);
+  } else if (l.packA) {
+    l.strideA = 4 * (roundUp(units, l.lanes) + 16);  // rows begin in different cache sets
+    l.offsetSums += roundUp(l.blockRows * l.strideA, line);
+  }
+  l.workspaceBytes = l.offsetSums + (l.biasFactor ? roundUp(4 * roundUp(l.blockRows, l.lanes), line) : 0);
+}
+
+}  // namespace
+
+Layout layOut(const GemmShape& shape, const Processor& processor) {
+  Layout l;
+  l.shape = shape;
+  l.lanes = processor.lanes(4);
+  l.nativeHalf = !isX86(processor) || processor.vectorBytes > 16;
+  chooseProduct(l, processor);
+  chooseTile(l, processor);
+  choosePacking(l);
+  chooseBlocks(l, processor);
+  layOutWorkspace(l);
+  return l;
+}
+
+GemmPlan planGemm(const GemmShape& shape, const Processor& processor) {
+  const Layout l = layOut(shape, processor);
+  return {.tileRows = l.rows,
+          .tileColumns = l.columns(),
+          .blockRows = l.blockRows,
+          .blockColumns = l.blockColumns,
+          .blockDepth = l.blockDepth,
+          .packedBytes = l.workspaceBytes,
+          .packsA = l.packA,
+          .packsB = l.packB,
+          .usesDot = l.product == Product::bf16Dot || l.product == Product::i8Dot};
+}
+
+}  // namespace smalti::cpu

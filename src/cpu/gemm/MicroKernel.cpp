@@ -1,0 +1,201 @@
+#include "cpu/gemm/MicroKernel.h"
+
+#include <fmt/format.h>
+
+#include "cpu/gemm/Ir.h"
+#include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
+#include "llvm/IR/Module.h"
+
+namespace smalti::cpu {
+namespace {
+
+using llvm::Value;
+
+/// Calls an intrinsic whose operands are vectors of the same width as ours, of whatever elements it wants.
+Value* callOnBits(Ir& ir, llvm::Intrinsic::ID id, llvm::ArrayRef<Value*> operands) {
+  llvm::Function* f = llvm::Intrinsic::getOrInsertDeclaration(ir.function->getParent(), id);
+  Values casted;
+  for (size_t i = 0; i < operands.size(); ++i)
+    casted.push_back(ir.b.CreateBitCast(operands[i], f->getFunctionType()->getParamType(i)));
+  return ir.b.CreateCall(f, casted);
+}
+
+Value* maddWords(Ir& ir, Value* a, Value* b, int lanes) {
+  const auto id = lanes == 16  ? llvm::Intrinsic::x86_avx512_pmaddw_d_512
+                  : lanes == 8 ? llvm::Intrinsic::x86_avx2_pmadd_wd
+                               : llvm::Intrinsic::x86_sse2_pmadd_wd;
+  return callOnBits(ir, id, {a, b});
+}
+
+/// The body of one kernel, in parts.
+class Kernel {
+ public:
+  Kernel(Ir& ir, const KernelSpec& spec) : ir_(ir), s_(spec) {
+    const bool isFloat = s_.product == Product::floatFma || s_.product == Product::bf16Dot;
+    accumulator_ = isFloat ? ir_.b.getFloatTy() : static_cast<llvm::Type*>(ir_.b.getInt32Ty());
+    unit_ = s_.product == Product::floatFma ? ir_.b.getFloatTy() : static_cast<llvm::Type*>(ir_.b.getInt32Ty());
+  }
+
+  void emit() {
+    Value *a = ir_.argument(0), *c = ir_.argument(4), *tiles = ir_.argument(7);
+    Value* tileStrideA = s_.transposedA ? ir_.i64(4 * s_.rows) : ir_.b.CreateMul(strideA_, ir_.i64(s_.rows));
+    Value* tileStrideC = ir_.b.CreateMul(strideC_, ir_.i64(s_.rows));
+    ir_.loop(ir_.i64(0), tiles, 1, {a, c, ir_.argument(11)}, [&](Value* index, llvm::ArrayRef<Value*> p) {
+      tile(index, p[0], p[1], p[2]);
+      return Values{ir_.at(p[0], tileStrideA), ir_.at(p[1], tileStrideC), ir_.at(p[2], 4 * s_.rows)};
+    });
+    ir_.b.CreateRetVoid();
+  }
+
+ private:
+  void tile(Value* index, Value* a, Value* c, Value* starts) {
+    Values rowsA, rowsC{c};
+    for (int i = 0; i < s_.rows; ++i) {
+      rowsA.push_back(s_.transposedA ? ir_.at(a, 4 * i) : i == 0 ? a : ir_.at(rowsA.back(), strideA_));
+      if (i > 0) rowsC.push_back(ir_.at(rowsC.back(), strideC_));
+    }
+    finish(accumulate(index, rowsA, starts), rowsC);
+  }
+
+  Values accumulate(Value* index, const Values& rowsA, Value* starts) {
+    Values state;  // offset into A, pointer into B, pointer to prefetch, accumulators
+    state.push_back(ir_.i64(0));
+    state.push_back(ir_.argument(2));
+    state.push_back(prefetchStart(index));
+    auto* vector = ir_.vectorOf(accumulator_, s_.lanes);
+    for (int i = 0; i < s_.rows; ++i) {
+      Value* start = llvm::Constant::getNullValue(vector);
+      if (s_.starts)
+        start = ir_.b.CreateVectorSplat(s_.lanes,
+                                        ir_.b.CreateAlignedLoad(accumulator_, ir_.at(starts, 4 * i), llvm::Align(4)));
+      state.append(s_.vectors, start);
+    }
+    Value* units = ir_.argument(6);
+    if (s_.unroll > 1)
+      state = ir_.loop(ir_.i64(0), ir_.b.CreateSub(units, ir_.i64(s_.unroll - 1)), s_.unroll, state,
+                       [&](Value*, llvm::ArrayRef<Value*> now) { return step(now, rowsA, s_.unroll, true); });
+    if (s_.unroll == 1 || s_.rest) {
+      Value* done = s_.unroll == 1 ? ir_.i64(0) : ir_.b.CreateAnd(units, ir_.i64(-s_.unroll));
+      state = ir_.loop(done, units, 1, state,
+                       [&](Value*, llvm::ArrayRef<Value*> now) { return step(now, rowsA, 1, false); });
+    }
+    return Values(state.begin() + 3, state.end());
+  }
+
+  /// Tile t of the column prefetches line t mod `vectors` of some rows, so that the first tiles cover the panel.
+  Value* prefetchStart(Value* index) {
+    Value* line = ir_.b.CreateMul(ir_.b.CreateURem(index, ir_.i64(s_.vectors)), ir_.i64(64));
+    Value* bodies = ir_.b.CreateUDiv(ir_.argument(6), ir_.i64(s_.unroll));
+    Value* row = ir_.b.CreateMul(ir_.b.CreateUDiv(index, ir_.i64(s_.vectors)), bodies);
+    return ir_.at(ir_.at(ir_.argument(9), line), ir_.b.CreateMul(row, ir_.argument(10)));
+  }
+
+  Values step(llvm::ArrayRef<Value*> now, const Values& rowsA, int count, bool prefetches) {
+    Values next(now.begin(), now.end());
+    for (int u = 0; u < count; ++u) {
+      Values b;
+      for (int v = 0; v < s_.vectors; ++v) b.push_back(loadB(next[1], v));
+      for (int i = 0; i < s_.rows; ++i) {
+        // Whole [rows][k] units: an offset common to all rows, and a constant.
+        Value* address =
+            s_.transposedA ? ir_.at(ir_.at(rowsA[0], next[0]), 4 * i) : ir_.at(ir_.at(rowsA[i], now[0]), 4 * u);
+        Value* a = ir_.b.CreateVectorSplat(s_.lanes, ir_.b.CreateAlignedLoad(unit_, address, llvm::Align(1)));
+        for (int v = 0; v < s_.vectors; ++v) {
+          Value*& sum = next[3 + i * s_.vectors + v];
+          sum = multiplyAdd(sum, a, b[v]);
+        }
+      }
+      next[1] = ir_.at(next[1], ir_.argument(3));
+      if (s_.transposedA) next[0] = ir_.b.CreateAdd(next[0], strideA_);
+    }
+    if (!s_.transposedA) next[0] = ir_.b.CreateAdd(now[0], ir_.i64(4 * count), "", true, true);
+    if (prefetches) {
+      ir_.b.CreateIntrinsic(llvm::Intrinsic::prefetch, {now[2]->getType()},
+                            {now[2], ir_.b.getInt32(0), ir_.b.getInt32(2), ir_.b.getInt32(1)});
+      next[2] = ir_.at(now[2], ir_.argument(10));
+    }
+    return next;
+  }
+
+  Value* loadB(Value* row, int v) {
+    const int valid = v + 1 == s_.vectors ? s_.lastLanes : s_.lanes;
+    if (s_.memoryB == DType::f32 || s_.memoryB == DType::i32)
+      return ir_.load(unit_, s_.lanes, valid, ir_.at(row, 4 * s_.lanes * v));
+    Value* raw =
+        ir_.load(ir_.memoryType(s_.memoryB), s_.lanes, valid, ir_.at(row, storage_bytes(s_.memoryB) * s_.lanes * v));
+    return ir_.convert(raw, s_.memoryB, s_.product == Product::floatFma ? Element::f32 : Element::i32, s_.nativeHalf);
+  }
+
+  Value* multiplyAdd(Value* sum, Value* a, Value* b) {
+    switch (s_.product) {
+      case Product::floatFma:
+        return ir_.b.CreateIntrinsic(llvm::Intrinsic::fmuladd, {sum->getType()}, {a, b, sum});
+      case Product::intMultiply:
+        return ir_.b.CreateAdd(sum, ir_.b.CreateMul(a, b));
+      case Product::i16Madd:
+        return ir_.b.CreateAdd(sum, maddWords(ir_, a, b, s_.lanes));
+      case Product::bf16Dot:
+        return callOnBits(ir_, llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {sum, a, b});
+      case Product::i8Dot:
+        return s_.unsignedA ? dotBytes(ir_, sum, a, b) : dotBytes(ir_, sum, b, a);
+    }
+    return sum;
+  }
+
+  void finish(const Values& sums, const Values& rowsC) {
+    const auto each = [&](bool add) {
+      for (int i = 0; i < s_.rows; ++i)
+        for (int v = 0; v < s_.vectors; ++v) {
+          const int valid = v + 1 == s_.vectors ? s_.lastLanes : s_.lanes;
+          Value* address = ir_.at(rowsC[i], 4 * s_.lanes * v);
+          Value* sum = sums[i * s_.vectors + v];
+          if (add) {
+            Value* old = ir_.load(accumulator_, s_.lanes, valid, address);
+            sum = accumulator_->isFloatTy() ? ir_.b.CreateFAdd(old, sum) : ir_.b.CreateAdd(old, sum);
+          }
+          ir_.store(sum, valid, address);
+        }
+    };
+    auto* yes = llvm::BasicBlock::Create(ir_.b.getContext(), "add", ir_.function);
+    auto* no = llvm::BasicBlock::Create(ir_.b.getContext(), "set", ir_.function);
+    auto* after = llvm::BasicBlock::Create(ir_.b.getContext(), "after", ir_.function);
+    ir_.b.CreateCondBr(ir_.argument(8), yes, no);
+    ir_.b.SetInsertPoint(yes);
+    each(true);
+    ir_.b.CreateBr(after);
+    ir_.b.SetInsertPoint(no);
+    each(false);
+    ir_.b.CreateBr(after);
+    ir_.b.SetInsertPoint(after);
+  }
+
+  Ir& ir_;
+  const KernelSpec& s_;
+  Value *strideA_ = ir_.argument(1), *strideC_ = ir_.argument(5);
+  llvm::Type *accumulator_, *unit_;
+};
+
+}  // namespace
+
+Value* dotBytes(Ir& ir, Value* sum, Value* unsignedUnits, Value* signedUnits) {
+  const int lanes = static_cast<int>(llvm::cast<llvm::FixedVectorType>(sum->getType())->getNumElements());
+  const auto id = lanes == 16 ? llvm::Intrinsic::x86_avx512_vpdpbusd_512 : llvm::Intrinsic::x86_avx512_vpdpbusd_256;
+  return callOnBits(ir, id, {sum, unsignedUnits, signedUnits});
+}
+
+llvm::Function* microKernel(llvm::Module& module, const KernelSpec& s) {
+  const std::string symbol =
+      fmt::format("smalti_kernel_{}_{}_{}x{}x{}_{}{}{}{}{}_{}", static_cast<int>(s.product), name(s.memoryB), s.rows,
+                  s.vectors, s.lanes, s.unsignedA ? "u" : "s", s.transposedA ? "t" : "n", s.rest ? "r" : "w",
+                  s.starts ? "b" : "z", s.unroll, s.lastLanes);
+  if (auto* made = module.getFunction(symbol)) return made;
+  auto* pointer = llvm::PointerType::get(module.getContext(), 0);
+  auto* word = llvm::Type::getInt64Ty(module.getContext());
+  auto* bit = llvm::Type::getInt1Ty(module.getContext());
+  Ir ir(module, symbol, {pointer, word, pointer, word, pointer, word, word, word, bit, pointer, word, pointer});
+  Kernel(ir, s).emit();
+  return ir.function;
+}
+
+}  // namespace smalti::cpu

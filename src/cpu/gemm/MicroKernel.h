@@ -1,0 +1,37 @@
+// The innermost loops: a column of register tiles of C.
+#pragma once
+
+#include "cpu/gemm/Layout.h"
+
+namespace llvm {
+class Function;
+class Module;
+class Value;
+}  // namespace llvm
+
+namespace smalti::cpu {
+
+class Ir;
+
+struct KernelSpec {
+  Product product = Product::floatFma;
+  DType memoryB = DType::f32;  ///< what B's elements are in memory when it is read in place; f32 or i32: ready units
+  bool nativeHalf = true;
+  bool unsignedA = false;  ///< i8Dot: the bytes of A are the unsigned side
+  int lanes = 4, rows = 1, vectors = 1;
+  int lastLanes = 4;         ///< of the last vector of columns, the rest of it is not there
+  bool transposedA = false;  ///< units of A are [k][rows], else [rows][k]
+  int unroll = 1;            ///< of k
+  bool rest = false;         ///< units may be no multiple of `unroll`
+  bool starts = false;       ///< accumulators start at a value per row, else at 0
+};
+
+/// void(ptr a, i64 strideA, ptr b, i64 strideB, ptr c, i64 strideC, i64 units, i64 tiles, i1 add, ptr next,
+/// i64 strideNext, ptr starts): `tiles` tiles below each other of C = (C +) A·B. Strides are bytes. `next` is
+/// prefetched on the way: rows of one tile's width that the caller reads afterwards.
+llvm::Function* microKernel(llvm::Module&, const KernelSpec&);
+
+/// sum + dot products of four bytes, the first operand's unsigned; vectors of 32-bit units.
+llvm::Value* dotBytes(Ir&, llvm::Value* sum, llvm::Value* unsignedUnits, llvm::Value* signedUnits);
+
+}  // namespace smalti::cpu

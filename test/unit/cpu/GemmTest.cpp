@@ -1,0 +1,183 @@
+#include <array>
+#include <limits>
+
+#include "GemmHarness.h"
+
+namespace smalti::cpu {
+namespace {
+
+struct Types {
+  DType a, b, c;
+};
+constexpr std::array kTypes{Types{DType::f32, DType::f32, DType::f32}, Types{DType::bf16, DType::bf16, DType::f32},
+                            Types{DType::f16, DType::f16, DType::f32}, Types{DType::bf16, DType::f32, DType::f32},
+                            Types{DType::f32, DType::f16, DType::f32}, Types{DType::f32, DType::bf16, DType::f32},
+                            Types{DType::i8, DType::i8, DType::i32},   Types{DType::u8, DType::u8, DType::i32},
+                            Types{DType::u8, DType::i8, DType::i32},   Types{DType::i8, DType::u8, DType::i32}};
+
+void checkShape(GemmShape s, int64_t extra, unsigned seed, const Processor& processor = hostProcessor()) {
+  const CompiledGemm compiled = compileGemm(s, processor);
+  if (compiled.run) GemmCase(s, extra, seed).check(compiled.run, processor);
+}
+
+/// Every type on one shape, with these transpositions and kinds of sum.
+void checkAll(int64_t m, int64_t n, int64_t k, int64_t extra, std::initializer_list<int> all) {
+  for (const Types& t : kTypes)
+    for (const int flags : all)
+      checkShape({m, n, k, t.a, t.b, t.c, (flags & 1) != 0, (flags & 2) != 0, (flags & 4) != 0}, extra, flags);
+}
+
+TEST(Gemm, OneElement) { checkAll(1, 1, 1, 0, {0, 7}); }
+TEST(Gemm, Primes) { checkAll(13, 71, 37, 0, {0, 1, 2, 3, 4, 5, 6, 7}); }
+TEST(Gemm, PrimesOnAWindow) { checkAll(19, 131, 101, 5, {0, 3}); }
+TEST(Gemm, TilesThatFit) { checkAll(24, 128, 64, 0, {0, 7}); }
+TEST(Gemm, OneRow) { checkAll(1, 200, 67, 0, {0, 2}); }
+TEST(Gemm, OneColumn) { checkAll(77, 1, 50, 3, {0, 1}); }
+
+TEST(Gemm, RandomShapes) {
+  std::mt19937 engine(7);
+  const auto draw = [&](int most) { return std::uniform_int_distribution<int64_t>(1, most)(engine); };
+  for (int i = 0; i < 40; ++i) {
+    const Types& t = kTypes[draw(kTypes.size()) - 1];
+    const int64_t flags = draw(8) - 1;
+    const GemmShape s{draw(100),        draw(300),        draw(300),       t.a, t.b, t.c,
+                      (flags & 1) != 0, (flags & 2) != 0, (flags & 4) != 0};
+    checkShape(s, draw(3) == 1 ? 0 : draw(600), i);
+  }
+}
+
+TEST(Gemm, SeveralBlocks) {
+  Processor p = hostProcessor();  // as if it had caches for a few tiles
+  p.l2Bytes = 128 << 10;
+  p.l3Bytes = 2 << 20;
+  for (const Types& t : kTypes)
+    for (const int flags : {0, 3}) {
+      const int64_t k = t.c == DType::i32 ? 4133 : 2061;
+      checkShape({70, 150, k, t.a, t.b, t.c, (flags & 1) != 0, (flags & 2) != 0, flags != 0}, 2, flags, p);
+    }
+}
+
+TEST(Gemm, FarRowsArePacked) {
+  const GemmShape s{40, 70, 33};
+  const CompiledGemm compiled = compileGemm(s);
+  ASSERT_NE(compiled.run, nullptr);
+  GemmCase(s, 0, 1).check(compiled.run);
+  GemmCase(s, 1000, 2).check(compiled.run);
+}
+
+TEST(Gemm, EmptySumIsZeroOrLeavesC) {
+  for (const bool accumulate : {false, true})
+    for (const Types& t : kTypes) checkShape({5, 70, 0, t.a, t.b, t.c, false, false, accumulate}, 3, 1);
+}
+
+TEST(Gemm, SumsOfIntegersWrap) {
+  for (const DType type : {DType::i8, DType::u8}) {
+    const GemmShape s{2, 16, 140000, type, type, DType::i32, false, false, true};
+    GemmCase g(s, 0, 3);
+    std::memset(g.a.memory.data(), type == DType::i8 ? 0x80 : 0xff, g.a.memory.size());
+    std::memset(g.b.memory.data(), type == DType::i8 ? 0x80 : 0xff, g.b.memory.size());
+    const CompiledGemm compiled = compileGemm(s);
+    ASSERT_NE(compiled.run, nullptr);
+    g.check(compiled.run);
+  }
+}
+
+TEST(Gemm, NanAndInfinityArriveWhereTheyBelong) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const DType type : {DType::f32, DType::bf16, DType::f16})
+    for (const int64_t m : {3, 50}) {
+      const GemmShape s{m, 70, 21, type, type};
+      GemmCase g(s, 0, 3);
+      setElement(g.a.at(1, 20), type, std::numeric_limits<float>::quiet_NaN());
+      setElement(g.b.at(3, 69), type, kInfinity);
+      for (int64_t i = 0; i < m; ++i) setElement(g.a.at(i, 3), type, i == 2 ? -1.f : 1.f);
+      const CompiledGemm compiled = compileGemm(s);
+      ASSERT_NE(compiled.run, nullptr);
+      Guarded workspace((planGemm(s, hostProcessor()).packedBytes + 63) / 64 * 64);
+      compiled.run(g.a.memory.data(), 21, g.b.memory.data(), 70, g.c.memory.data(), 70, workspace.data());
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < 70; ++j) {
+          const double v = g.c.value(i, j);
+          const bool right = i == 1    ? std::isnan(v)
+                             : j == 69 ? v == (i == 2 ? -kInfinity : kInfinity)
+                                       : std::isfinite(v);
+          EXPECT_TRUE(right) << i << " " << j << ": " << v;
+        }
+    }
+}
+
+TEST(Gemm, HalfDenormalsAreValues) {
+  const GemmShape s{1, 1, 1, DType::f16, DType::f16};
+  GemmCase g(s, 0, 3);
+  setElement(g.a.at(0, 0), DType::f16, 0x1p-24f);
+  setElement(g.b.at(0, 0), DType::f16, 1024);
+  Processor plain = *processorNamed("x86-64");
+  for (const Processor& p : {hostProcessor(), plain}) {
+    const CompiledGemm compiled = compileGemm(s, p);
+    ASSERT_NE(compiled.run, nullptr);
+    g.check(compiled.run, p);
+    EXPECT_EQ(g.c.value(0, 0), 0x1p-14);
+  }
+}
+
+/// The instructions of lesser processors, where this one has them too.
+TEST(Gemm, NarrowerVectorsGiveTheSame) {
+  for (const char* processorName : {"haswell", "x86-64"}) {
+    auto p = processorNamed(processorName);
+    ASSERT_TRUE(p);
+    if (p->triple != hostProcessor().triple || p->vectorBytes > hostProcessor().vectorBytes) GTEST_SKIP();
+    for (const Types& t : kTypes)
+      for (const int flags : {0, 3})
+        checkShape({23, 45, 37, t.a, t.b, t.c, (flags & 1) != 0, (flags & 2) != 0, true}, 2, flags, *p);
+  }
+}
+
+TEST(Gemm, ProcessorsWithoutDotProductsGiveTheSame) {
+  Processor p = hostProcessor();
+  p.int8Dot = p.bf16Dot = p.fastBf16Dot = false;
+  for (const Types& t : kTypes)
+    for (const int flags : {0, 3})
+      checkShape({23, 75, 37, t.a, t.b, t.c, (flags & 1) != 0, (flags & 2) != 0, false}, 2, flags, p);
+}
+
+TEST(Gemm, OtherProcessorsGetCode) {
+  for (const char* processorName :
+       {"haswell", "sapphirerapids", "znver4", "x86-64", "alderlake", "aarch64-linux-gnu/neoverse-n1"}) {
+    auto p = processorNamed(processorName);
+    ASSERT_TRUE(p) << processorName;
+    for (const Types& t : kTypes) {
+      std::string symbol;
+      auto object = gemmObject({50, 70, 35, t.a, t.b, t.c, true, true, true}, *p, symbol);
+      EXPECT_TRUE(object) << processorName << ": " << (object ? "" : object.error().str());
+      object = gemmObject({50, 70, 35, t.a, t.b, t.c}, *p, symbol);
+      EXPECT_TRUE(object) << processorName << ": " << (object ? "" : object.error().str());
+    }
+  }
+}
+
+TEST(Gemm, CodeDoesNotGrowWithTheShape) {
+  CompileReport small, large;
+  for (const auto& [n, report] : {std::pair{192, &small}, std::pair{4224, &large}}) {
+    ModuleBuilder builder(hostProcessor(), "gemm");
+    emitGemm(*builder.module, {n, n, n}, hostProcessor())->setLinkage(llvm::GlobalValue::ExternalLinkage);
+    ASSERT_TRUE(generateObject(std::move(builder), hostProcessor(), report));
+  }
+  EXPECT_LE(large.codeBytes, small.codeBytes + 4096);
+}
+
+TEST(Gemm, ThePlanSaysWhatIsDone) {
+  const Processor p = *processorNamed("znver4");
+  const GemmPlan f32 = planGemm({1024, 1024, 1024}, p);
+  EXPECT_EQ(f32.tileRows, 6);
+  EXPECT_EQ(f32.tileColumns, 64);
+  EXPECT_LE(f32.blockDepth, 1024);
+  EXPECT_EQ(f32.blockRows % 6, 0);
+  EXPECT_TRUE(f32.packsB);
+  EXPECT_FALSE(f32.packsA);
+  EXPECT_TRUE(planGemm({64, 64, 64, DType::bf16, DType::bf16}, p).usesDot);
+  EXPECT_FALSE(planGemm({8, 128, 128}, p).packsB);
+  EXPECT_EQ(planGemm({8, 128, 128}, p).packedBytes, 0);
+}
+
+}  // namespace
+}  // namespace smalti::cpu
