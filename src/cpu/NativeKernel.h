@@ -17,7 +17,7 @@ namespace smalti::cpu {
 
 struct NativeOptions {
   Processor processor = hostProcessor();
-  int threads = 0;  ///< that share parallel grid axes; 0: one per core
+  machine::Poison poison = machine::Poison::intMin;  ///< of undefined integers
 };
 
 /// What the compiler did, for `show` and for people who wonder.
@@ -33,7 +33,8 @@ class NativeKernel {
  public:
   virtual ~NativeKernel() = default;
   virtual const NativeReport& report() const = 0;
-  /// One call; operands in the custom call's order. `fault`: the code met an access out of bounds or the like and
+  /// One call; operands in the custom call's order and of its types. `threads` share parallel grid axes; 0: one per
+  /// core. `fault`: the code met an access out of bounds or the like and
   /// stopped; the operands are untouched, and running the kernel on the machine says what is wrong.
   virtual Result<std::vector<Array>> call(std::span<const Array> operands, int threads, bool& fault) const = 0;
 };

@@ -13,6 +13,7 @@ namespace smalti::driver {
 struct RunOptions {
   std::string target = "interpret";
   machine::MachineOptions machine;
+  int threads = 0;                            ///< of native code; 0: one per core
   std::vector<machine::Observer*> observers;  ///< not owned; see every kernel of the Program
 };
 

@@ -1,5 +1,6 @@
 #include <array>
 
+#include "cpu/NativeKernel.h"
 #include "driver/Target.h"
 
 namespace smalti::driver {
@@ -23,11 +24,54 @@ Result<std::shared_ptr<const TargetKernel>> compileInterpret(const KernelPackage
   return std::make_shared<InterpretKernel>(std::move(*compiled));
 }
 
+/// Native code where there is any, the machine for everything else.
+class CpuKernel : public TargetKernel {
+ public:
+  CpuKernel(std::shared_ptr<const machine::CompiledKernel> machine, cpu::NativeOutcome native)
+      : machine_(std::move(machine)), native_(std::move(native)) {}
+
+  Result<machine::KernelResult> run(std::span<const std::vector<Array>> operands,
+                                    const RunOptions& options) const override {
+    if (!native_.kernel || operands.size() != 1 || observes(options))
+      return machine::run(*machine_, operands, options.machine, options.observers);
+    if (Status ok = machine::checkOperands(*machine_, operands[0]); !ok) return fail(std::move(ok.error()));
+    bool fault = false;
+    auto results = native_.kernel->call(operands[0], static_cast<int>(options.threads), fault);
+    if (!results) return fail(std::move(results.error()));
+    // The machine runs what went wrong again, and says what it was.
+    if (fault) return machine::run(*machine_, operands, options.machine, options.observers);
+    machine::KernelResult result;
+    result.results.push_back(std::move(*results));
+    return result;
+  }
+
+ private:
+  /// What only the machine does: its observers, its other contracts, the TPU's numerics.
+  static bool observes(const RunOptions& o) {
+    const machine::MachineOptions& m = o.machine;
+    return !o.observers.empty() || m.checkInitialisation || m.checkRevisits || m.checkSemaphores || m.checkDma ||
+           m.semantics != machine::Semantics::tpu || m.naivePipeline || m.numerics != machine::Numerics::f32;
+  }
+
+  std::shared_ptr<const machine::CompiledKernel> machine_;
+  cpu::NativeOutcome native_;
+};
+
+Result<std::shared_ptr<const TargetKernel>> compileCpu(const KernelPackage& kernel, const RunOptions& options) {
+  // The machine's compiler first: it says what is wrong with a kernel, and native code is only made of what it takes.
+  auto compiled = machine::compileKernel(kernel, options.machine.numerics);
+  if (!compiled) return fail(std::move(compiled.error()));
+  auto native = cpu::compileNative(kernel, {.poison = options.machine.poison});
+  if (!native) return fail(std::move(native.error()));
+  return std::make_shared<CpuKernel>(std::move(*compiled), std::move(*native));
+}
+
 }  // namespace
 
 std::span<const Target> targets() {
   static const std::array kTargets{
       Target{"interpret", "the abstract machine without a clock: op by op, checks everything", compileInterpret},
+      Target{"cpu", "native code for this processor", compileCpu},
   };
   return kTargets;
 }

@@ -67,6 +67,9 @@ struct KernelResult {
 class CompiledKernel;
 Result<std::shared_ptr<const CompiledKernel>> compileKernel(const KernelPackage&, Numerics);
 
+/// SM4056 for operands that are not what the kernel takes.
+Status checkOperands(const CompiledKernel&, const std::vector<Array>& operands);
+
 /// operands[device] in the custom call's order. Inputs are not changed (aliased ones are copied unless unique).
 /// `extra` observers see everything too. Fails on what cannot go on (out of bounds, deadlock SM4103, livelock SM4104,
 /// limits).

@@ -59,8 +59,6 @@ class Runtime {
   std::map<std::pair<const Buffer*, int64_t>, SignalRecord> signals_;
 };
 
-/// The operands of one device are as many as the custom call has, of its types.
-Status checkOperands(const CompiledKernel&, const std::vector<Array>& operands);
 /// Makes every device's arrays, windows, scratch and semaphores.
 Status setUpDevices(Runtime&, std::span<const std::vector<Array>> operands);
 /// The result arrays of one device, in the custom call's types.

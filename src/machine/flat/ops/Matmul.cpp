@@ -97,17 +97,12 @@ Status lowerMatmul(Lowering& lowering, mlir::Operation& op) {
   payload.lhs = lowering.operand(op.getOperand(0));
   payload.rhs = lowering.operand(op.getOperand(1));
   payload.acc = lowering.operand(op.getOperand(2));
-  if (op.hasAttr("dimension_numbers")) {
-    // As the lowering writes it, transposes stand in the dimension numbers.
-    if (boolAttribute(op, "transpose_lhs") || boolAttribute(op, "transpose_rhs"))
-      return lowering.refuse(op, "transposes are said by dimension_numbers");
-    const std::vector<Shape> lists = bracketLists(keywordAttribute(op, "dimension_numbers"));
-    if (lists.size() != 7) return lowering.refuse(op, "dimension_numbers need 7 lists");
-    payload.dims = {lists[0], lists[1], lists[2], lists[3], lists[5], lists[6]};
-  } else {
-    const int64_t l = boolAttribute(op, "transpose_lhs") ? 0 : 1, r = boolAttribute(op, "transpose_rhs") ? 1 : 0;
-    payload.dims = {{l}, {r}, {1 - l}, {1 - r}, {}, {}};
-  }
+  // As the lowering writes it, transposes stand in the dimension numbers.
+  if (op.hasAttr("dimension_numbers") && (boolAttribute(op, "transpose_lhs") || boolAttribute(op, "transpose_rhs")))
+    return lowering.refuse(op, "transposes are said by dimension_numbers");
+  auto dims = dotListsOf(op);
+  if (!dims) return lowering.refuse(op, "dimension_numbers need 7 lists");
+  payload.dims = std::move(*dims);
   const auto shape = resultShape(payload.dims, payload.lhs.shape, payload.rhs.shape);
   if (!shape || *shape != shapeOf(op.getResult(0).getType()) || payload.acc.shape != *shape)
     return lowering.refuse(op, "shapes do not fit");
@@ -122,6 +117,16 @@ Status lowerMatmul(Lowering& lowering, mlir::Operation& op) {
 constexpr LowerRow kTable[] = {{"tpu.matmul", lowerMatmul}};
 
 }  // namespace
+
+std::optional<DotLists> dotListsOf(mlir::Operation& op) {
+  if (!op.hasAttr("dimension_numbers")) {
+    const int64_t l = boolAttribute(op, "transpose_lhs") ? 0 : 1, r = boolAttribute(op, "transpose_rhs") ? 1 : 0;
+    return DotLists{{l}, {r}, {1 - l}, {1 - r}, {}, {}};
+  }
+  const std::vector<Shape> lists = bracketLists(keywordAttribute(op, "dimension_numbers"));
+  if (lists.size() != 7) return std::nullopt;
+  return DotLists{lists[0], lists[1], lists[2], lists[3], lists[5], lists[6]};
+}
 
 bool hasProduct(DType lhs, DType rhs, DType acc, DType out) {
   uint64_t zero = 0, result = 0;

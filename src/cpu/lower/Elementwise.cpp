@@ -1,0 +1,327 @@
+// What each op computes is in docs/values.md: total where LLVM says poison or undefined.
+#include "cpu/lower/Elementwise.h"
+
+#include "cpu/math/Math.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/Module.h"
+#include "machine/flat/Types.h"
+
+namespace smalti::cpu {
+namespace {
+
+using machine::flat::boolAttribute;
+using machine::flat::elementDType;
+using machine::flat::integerAttribute;
+
+bool isFloat(DType t) { return t == DType::f32 || isNarrowFloat(t); }
+bool isInteger(DType t) { return computesNatively(t) && !isFloat(t) && t != DType::pred; }
+int widthOf(Reg v) { return static_cast<int>(v->getType()->getScalarSizeInBits()); }
+Reg constant(Reg like, int64_t value) { return llvm::ConstantInt::getSigned(like->getType(), value); }
+Reg zero(Reg like) { return llvm::Constant::getNullValue(like->getType()); }
+
+// ---- floats: in f32, rounded once
+
+template <Reg (*F)(Builder&, Reg, Reg)>
+Reg floatBinary(const ElementOp& e) {
+  if (!isFloat(e.in)) return nullptr;
+  return roundTo(e.b, e.out, F(e.b, e.operands[0], e.operands[1]));
+}
+Reg fadd(Builder& b, Reg x, Reg y) { return b.CreateFAdd(x, y); }
+Reg fsub(Builder& b, Reg x, Reg y) { return b.CreateFSub(x, y); }
+Reg fmul(Builder& b, Reg x, Reg y) { return b.CreateFMul(x, y); }
+Reg fdiv(Builder& b, Reg x, Reg y) { return b.CreateFDiv(x, y); }
+
+/// NaN wins, and +0 > -0. One of the hardware's min/max and two selects, cheaper than llvm.maximum's own expansion.
+Reg fmax(Builder& b, Reg x, Reg y) { return b.CreateMaximum(x, y); }
+Reg fmin(Builder& b, Reg x, Reg y) { return b.CreateMinimum(x, y); }
+/// maxnumf, minnumf: a NaN gives way to the other operand.
+Reg fmaxnum(Builder& b, Reg x, Reg y) {
+  return b.CreateSelect(b.CreateFCmpUNO(x, x), y, b.CreateSelect(b.CreateFCmpUNO(y, y), x, fmax(b, x, y)));
+}
+Reg fminnum(Builder& b, Reg x, Reg y) {
+  return b.CreateSelect(b.CreateFCmpUNO(x, x), y, b.CreateSelect(b.CreateFCmpUNO(y, y), x, fmin(b, x, y)));
+}
+
+Reg negf(const ElementOp& e) { return isFloat(e.in) ? e.b.CreateFNeg(e.operands[0]) : nullptr; }
+
+template <llvm::Intrinsic::ID Id>
+Reg exactIntrinsic(const ElementOp& e) {  // gives a value of the operand's own dtype: nothing to round
+  return isFloat(e.in) ? e.b.CreateUnaryIntrinsic(Id, e.operands[0]) : nullptr;
+}
+Reg squareRoot(const ElementOp& e) {
+  return isFloat(e.in) ? roundTo(e.b, e.out, e.b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, e.operands[0])) : nullptr;
+}
+Reg copysign(const ElementOp& e) {
+  return isFloat(e.in) ? e.b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, e.operands[0], e.operands[1]) : nullptr;
+}
+
+Reg mathFunction(const ElementOp& e) {
+  if (!isFloat(e.in) || !isFloat(e.out)) return nullptr;
+  const llvm::StringRef name = e.op.getName().getStringRef();
+  Reg result = emitMath(e.b, std::string_view(name.data(), name.size()), e.operands);
+  return result ? roundTo(e.b, e.out, result) : nullptr;
+}
+
+Reg reciprocal(const ElementOp& e) {
+  if (!isFloat(e.in)) return nullptr;
+  Reg one = llvm::ConstantFP::get(e.operands[0]->getType(), 1.0);
+  if (!boolAttribute(e.op, "approx") || e.out != DType::f32)
+    return roundTo(e.b, e.out, e.b.CreateFDiv(one, e.operands[0]));
+  return e.b.CreateFDiv(one, roundTo(e.b, DType::bf16, e.operands[0]));
+}
+
+/// Infinite or NaN.
+Reg weird(const ElementOp& e) {
+  if (!isFloat(e.in)) return nullptr;
+  Reg size = e.b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, e.operands[0]);
+  return e.b.CreateFCmpUEQ(size, llvm::ConstantFP::getInfinity(size->getType()));
+}
+
+// ---- integers
+
+using IntegerOp = Reg (*)(Builder&, Reg, Reg);
+template <IntegerOp F>
+Reg integerBinary(const ElementOp& e) {
+  return isInteger(e.in) ? F(e.b, e.operands[0], e.operands[1]) : nullptr;
+}
+template <IntegerOp F>
+Reg logical(const ElementOp& e) {
+  return isInteger(e.in) || e.in == DType::pred ? F(e.b, e.operands[0], e.operands[1]) : nullptr;
+}
+Reg add(Builder& b, Reg x, Reg y) { return b.CreateAdd(x, y); }
+Reg sub(Builder& b, Reg x, Reg y) { return b.CreateSub(x, y); }
+Reg mul(Builder& b, Reg x, Reg y) { return b.CreateMul(x, y); }
+Reg bitAnd(Builder& b, Reg x, Reg y) { return b.CreateAnd(x, y); }
+Reg bitOr(Builder& b, Reg x, Reg y) { return b.CreateOr(x, y); }
+Reg bitXor(Builder& b, Reg x, Reg y) { return b.CreateXor(x, y); }
+template <llvm::Intrinsic::ID Id>
+Reg integerIntrinsic(Builder& b, Reg x, Reg y) {
+  return b.CreateBinaryIntrinsic(Id, x, y);
+}
+
+/// x / 0 = all ones, MIN / -1 = MIN; x % 0 = x.
+Reg divideSigned(Builder& b, Reg x, Reg y, bool remainder) {
+  Reg isZero = b.CreateICmpEQ(y, zero(y));
+  Reg least = llvm::ConstantInt::get(x->getType(), llvm::APInt::getSignedMinValue(static_cast<unsigned>(widthOf(x))));
+  Reg overflows = b.CreateAnd(b.CreateICmpEQ(x, least), b.CreateICmpEQ(y, constant(y, -1)));
+  Reg safe = b.CreateSelect(b.CreateOr(isZero, overflows), constant(y, 1), y);
+  return remainder ? b.CreateSelect(isZero, x, b.CreateSRem(x, safe))
+                   : b.CreateSelect(isZero, constant(x, -1), b.CreateSDiv(x, safe));
+}
+Reg divideUnsigned(Builder& b, Reg x, Reg y, bool remainder) {
+  Reg isZero = b.CreateICmpEQ(y, zero(y));
+  Reg safe = b.CreateSelect(isZero, constant(y, 1), y);
+  return remainder ? b.CreateSelect(isZero, x, b.CreateURem(x, safe))
+                   : b.CreateSelect(isZero, constant(x, -1), b.CreateUDiv(x, safe));
+}
+Reg divsi(Builder& b, Reg x, Reg y) { return divideSigned(b, x, y, false); }
+Reg remsi(Builder& b, Reg x, Reg y) { return divideSigned(b, x, y, true); }
+Reg divui(Builder& b, Reg x, Reg y) { return divideUnsigned(b, x, y, false); }
+Reg remui(Builder& b, Reg x, Reg y) { return divideUnsigned(b, x, y, true); }
+
+/// Counts are unsigned; one of the width or more gives 0, or the sign.
+Reg shift(Builder& b, Reg x, Reg count, llvm::Instruction::BinaryOps op) {
+  const int width = widthOf(x);
+  Reg inside = b.CreateICmpULT(count, constant(count, width));
+  Reg last = constant(count, width - 1);
+  if (op == llvm::Instruction::AShr) return b.CreateAShr(x, b.CreateSelect(inside, count, last));
+  return b.CreateSelect(inside, b.CreateBinOp(op, x, b.CreateAnd(count, last)), zero(x));
+}
+Reg shli(Builder& b, Reg x, Reg n) { return shift(b, x, n, llvm::Instruction::Shl); }
+Reg shrsi(Builder& b, Reg x, Reg n) { return shift(b, x, n, llvm::Instruction::AShr); }
+Reg shrui(Builder& b, Reg x, Reg n) { return shift(b, x, n, llvm::Instruction::LShr); }
+
+Reg absi(const ElementOp& e) {
+  return isInteger(e.in) ? e.b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, e.operands[0], e.b.getFalse()) : nullptr;
+}
+template <llvm::Intrinsic::ID Id>
+Reg countZeros(const ElementOp& e) {
+  return isInteger(e.in) ? e.b.CreateBinaryIntrinsic(Id, e.operands[0], e.b.getFalse()) : nullptr;
+}
+Reg ctpop(const ElementOp& e) {
+  return isInteger(e.in) ? e.b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, e.operands[0]) : nullptr;
+}
+
+// ---- comparisons and choice
+
+Reg cmpi(const ElementOp& e) {
+  if (!isInteger(e.in) && e.in != DType::pred) return nullptr;
+  using P = llvm::CmpInst::Predicate;
+  static constexpr P kPredicates[] = {P::ICMP_EQ,  P::ICMP_NE,  P::ICMP_SLT, P::ICMP_SLE, P::ICMP_SGT,
+                                      P::ICMP_SGE, P::ICMP_ULT, P::ICMP_ULE, P::ICMP_UGT, P::ICMP_UGE};
+  const auto p = static_cast<size_t>(integerAttribute(e.op, "predicate", -1));
+  if (p >= std::size(kPredicates)) return nullptr;
+  if (e.in == DType::pred && p >= 2) return nullptr;
+  return e.b.CreateICmp(kPredicates[p], e.operands[0], e.operands[1]);
+}
+
+Reg cmpf(const ElementOp& e) {
+  if (!isFloat(e.in)) return nullptr;
+  using P = llvm::CmpInst::Predicate;
+  // "one" of these modules is JAX's !=, true for NaN (S-E6).
+  static constexpr P kPredicates[] = {P::FCMP_FALSE, P::FCMP_OEQ, P::FCMP_OGT, P::FCMP_OGE, P::FCMP_OLT, P::FCMP_OLE,
+                                      P::FCMP_UNE,   P::FCMP_ORD, P::FCMP_UEQ, P::FCMP_UGT, P::FCMP_UGE, P::FCMP_ULT,
+                                      P::FCMP_ULE,   P::FCMP_UNE, P::FCMP_UNO, P::FCMP_TRUE};
+  const auto p = static_cast<size_t>(integerAttribute(e.op, "predicate", -1));
+  return p < std::size(kPredicates) ? e.b.CreateFCmp(kPredicates[p], e.operands[0], e.operands[1]) : nullptr;
+}
+
+Reg select(const ElementOp& e) {
+  if (!computesNatively(e.out)) return nullptr;
+  return e.b.CreateSelect(e.operands[0], e.operands[1], e.operands[2]);
+}
+
+// ---- conversions
+
+llvm::Type* resultType(const ElementOp& e) {
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(e.operands[0]->getType());
+  return registerType(e.b.getContext(), e.out, vector ? static_cast<int>(vector->getNumElements()) : 1);
+}
+
+Reg extf(const ElementOp& e) { return isFloat(e.in) && isFloat(e.out) ? e.operands[0] : nullptr; }
+Reg truncf(const ElementOp& e) {
+  return isFloat(e.in) && isFloat(e.out) ? roundTo(e.b, e.out, e.operands[0]) : nullptr;
+}
+Reg extsi(const ElementOp& e) {
+  return isInteger(e.in) && isInteger(e.out) ? e.b.CreateSExt(e.operands[0], resultType(e)) : nullptr;
+}
+Reg extui(const ElementOp& e) {
+  const bool from = isInteger(e.in) || e.in == DType::pred;
+  return from && isInteger(e.out) ? e.b.CreateZExt(e.operands[0], resultType(e)) : nullptr;
+}
+Reg trunci(const ElementOp& e) {
+  return isInteger(e.in) && (isInteger(e.out) || e.out == DType::pred) ? e.b.CreateTrunc(e.operands[0], resultType(e))
+                                                                       : nullptr;
+}
+Reg sitofp(const ElementOp& e) {
+  if (!isInteger(e.in) || e.out != DType::f32) return nullptr;
+  return e.b.CreateSIToFP(e.operands[0], resultType(e));
+}
+Reg uitofp(const ElementOp& e) {
+  if (!(isInteger(e.in) || e.in == DType::pred) || e.out != DType::f32) return nullptr;
+  return e.b.CreateUIToFP(e.operands[0], resultType(e));
+}
+/// Saturates; NaN gives 0.
+template <llvm::Intrinsic::ID Id>
+Reg toInteger(const ElementOp& e) {
+  if (!isFloat(e.in) || !isInteger(e.out)) return nullptr;
+  return e.b.CreateIntrinsic(resultType(e), Id, {e.operands[0]});
+}
+Reg indexCast(const ElementOp& e) {
+  return isInteger(e.in) && isInteger(e.out) ? e.b.CreateSExtOrTrunc(e.operands[0], resultType(e)) : nullptr;
+}
+/// Between dtypes of one width.
+Reg bitcast(const ElementOp& e) {
+  if (bit_width(e.in) != bit_width(e.out) || e.in == DType::pred) return nullptr;
+  Reg stored = toStorage(e.b, e.in, e.operands[0]);
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(stored->getType());
+  llvm::Type* element = storageType(e.b.getContext(), e.out);
+  llvm::Type* type = vector ? llvm::FixedVectorType::get(element, vector->getNumElements()) : element;
+  return fromStorage(e.b, e.out, e.b.CreateBitCast(stored, type));
+}
+Reg same(const ElementOp& e) { return e.operands[0]; }
+
+const llvm::StringMap<EmitElement>& table() {
+  using namespace llvm;
+  static const StringMap<EmitElement> kTable{
+      {"arith.addf", floatBinary<fadd>},
+      {"arith.subf", floatBinary<fsub>},
+      {"arith.mulf", floatBinary<fmul>},
+      {"arith.divf", floatBinary<fdiv>},
+      {"arith.maximumf", floatBinary<fmax>},
+      {"arith.minimumf", floatBinary<fmin>},
+      {"arith.maxnumf", floatBinary<fmaxnum>},
+      {"arith.minnumf", floatBinary<fminnum>},
+      {"arith.negf", negf},
+      {"arith.addi", integerBinary<add>},
+      {"arith.subi", integerBinary<sub>},
+      {"arith.muli", integerBinary<mul>},
+      {"arith.divsi", integerBinary<divsi>},
+      {"arith.divui", integerBinary<divui>},
+      {"arith.remsi", integerBinary<remsi>},
+      {"arith.remui", integerBinary<remui>},
+      {"arith.andi", logical<bitAnd>},
+      {"arith.ori", logical<bitOr>},
+      {"arith.xori", logical<bitXor>},
+      {"arith.shli", integerBinary<shli>},
+      {"arith.shrsi", integerBinary<shrsi>},
+      {"arith.shrui", integerBinary<shrui>},
+      {"arith.maxsi", integerBinary<integerIntrinsic<Intrinsic::smax>>},
+      {"arith.minsi", integerBinary<integerIntrinsic<Intrinsic::smin>>},
+      {"arith.maxui", integerBinary<integerIntrinsic<Intrinsic::umax>>},
+      {"arith.minui", integerBinary<integerIntrinsic<Intrinsic::umin>>},
+      {"arith.cmpi", cmpi},
+      {"arith.cmpf", cmpf},
+      {"arith.select", select},
+      {"arith.extf", extf},
+      {"arith.truncf", truncf},
+      {"arith.extsi", extsi},
+      {"arith.extui", extui},
+      {"arith.trunci", trunci},
+      {"arith.sitofp", sitofp},
+      {"arith.uitofp", uitofp},
+      {"arith.fptosi", toInteger<Intrinsic::fptosi_sat>},
+      {"arith.fptoui", toInteger<Intrinsic::fptoui_sat>},
+      {"arith.index_cast", indexCast},
+      {"arith.bitcast", bitcast},
+      {"math.absf", exactIntrinsic<Intrinsic::fabs>},
+      {"math.ceil", exactIntrinsic<Intrinsic::ceil>},
+      {"math.floor", exactIntrinsic<Intrinsic::floor>},
+      {"math.trunc", exactIntrinsic<Intrinsic::trunc>},
+      {"math.roundeven", exactIntrinsic<Intrinsic::roundeven>},
+      {"math.sqrt", squareRoot},
+      {"math.copysign", copysign},
+      {"math.absi", absi},
+      {"math.ctlz", countZeros<Intrinsic::ctlz>},
+      {"math.cttz", countZeros<Intrinsic::cttz>},
+      {"math.ctpop", ctpop},
+      {"tpu.bitcast", bitcast},
+      {"tpu.reciprocal", reciprocal},
+      {"tpu.weird", weird},
+      {"tpu.assume_multiple", same},
+  };
+  return kTable;
+}
+
+struct Probe {
+  llvm::LLVMContext context;
+  llvm::Module module{"probe", context};
+  llvm::BasicBlock* block =
+      llvm::BasicBlock::Create(context, "",
+                               llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), false),
+                                                      llvm::Function::ExternalLinkage, "probe", module));
+  Builder builder{block};
+  void clear() {
+    while (!block->empty()) block->back().eraseFromParent();
+  }
+};
+
+}  // namespace
+
+EmitElement findElementwise(mlir::Operation& op) {
+  const auto found = table().find(op.getName().getStringRef());
+  if (found != table().end()) return found->second;
+  return op.getName().getDialectNamespace() == "math" ? &mathFunction : nullptr;
+}
+
+bool isElementwise(mlir::Operation& op) {
+  const EmitElement emit = findElementwise(op);
+  if (!emit || op.getNumResults() != 1 || op.getNumRegions() != 0) return false;
+  // Tried on nothing, in a module of its own: the emitters themselves say which dtypes they know.
+  thread_local Probe probe;
+  std::vector<Reg> operands;
+  for (mlir::Value v : op.getOperands()) {
+    if (llvm::isa<mlir::MemRefType>(v.getType())) return false;
+    const DType t = elementDType(v.getType());
+    if (!computesNatively(t)) return false;
+    operands.push_back(llvm::PoisonValue::get(registerType(probe.context, t, 1)));
+  }
+  const DType out = elementDType(op.getResult(0).getType());
+  if (!computesNatively(out)) return false;
+  const bool native = emit({probe.builder, op, operands, elementDType(op.getOperand(0).getType()), out}) != nullptr;
+  probe.clear();
+  return native;
+}
+
+}  // namespace smalti::cpu

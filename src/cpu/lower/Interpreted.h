@@ -1,0 +1,49 @@
+// Ops that are not native yet: each becomes a function of its own for the machine, called on values in memory.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "machine/FlatProgram.h"
+
+namespace mlir {
+class Operation;
+}
+
+namespace smalti::cpu {
+
+struct InterpretedOp {
+  std::string name;
+  std::shared_ptr<const machine::FlatProgram> program;  ///< of refs: operands, then results
+  std::vector<ArrayType> arguments;
+};
+
+class InterpretedOps {
+ public:
+  /// Adds the op; its number. Fails for ops with effects, or that the machine does not know either.
+  Result<int> add(mlir::Operation&);
+  const std::vector<InterpretedOp>& all() const { return ops_; }
+
+ private:
+  std::vector<InterpretedOp> ops_;
+};
+
+/// Name of the run-time function that generated code calls:
+/// i32 (ptr context, i32 op, ptr pointers); anything but 0 ends the call with a fault.
+inline constexpr const char* kInterpretSymbol = "smalti_cpu_interpret";
+
+/// What the run-time function needs, one per thread of a call.
+class InterpretContext {
+ public:
+  explicit InterpretContext(const InterpretedOps&);
+  ~InterpretContext();
+  int run(int op, void** pointers);
+
+ private:
+  struct Runner;
+  const InterpretedOps& ops_;
+  std::vector<std::unique_ptr<Runner>> runners_;
+};
+
+}  // namespace smalti::cpu

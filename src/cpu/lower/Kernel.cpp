@@ -1,0 +1,381 @@
+#include "cpu/lower/Kernel.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cpu/lower/Elementwise.h"
+#include "llvm/IR/Module.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace smalti::cpu {
+namespace {
+
+using machine::MemorySpace;
+
+/// One windowed operand while code is emitted.
+struct Windowed {
+  const Window* window = nullptr;
+  mlir::func::FuncOp map;
+  View array;
+  bool isOutput = false;
+  bool copied = false;  ///< always through the buffer, fetched when the block index changes
+  bool mayOverhang = false;
+  View buffer;                     ///< where a block that overhangs, or is copied, lies
+  Reg lastBlock = nullptr;         ///< copied: slots of the last block's starts
+  std::vector<Reg> starts, sizes;  ///< of this step's block, in the array; sizes of what lies inside
+  Reg whole = nullptr;             ///< i1: nothing overhangs
+};
+
+class KernelLowering {
+ public:
+  KernelLowering(const KernelPackage& package, llvm::Module& module, llvm::Function* function,
+                 const Processor& processor, NativeReport& report, InterpretedOps& interpreted, int sharedAxes,
+                 machine::Poison poison)
+      : package_(package),
+        kernel_(package.kernelFunction()),
+        l_(module, function, processor, report, interpreted, kernel_),
+        b_(l_.b),
+        shared_(sharedAxes) {
+    l_.poison = poison;
+  }
+
+  tl::expected<LoweredKernel, NotNative> run() {
+    auto* entry = llvm::BasicBlock::Create(b_.getContext(), "entry", l_.function);
+    b_.SetInsertPoint(entry);
+    l_.context = l_.function->getArg(0);
+    l_.arenaBase = l_.function->getArg(2);
+    if (auto ok = arguments(); !ok) return tl::unexpected(ok.error());
+    if (auto ok = grid(0); !ok) return tl::unexpected(ok.error());
+    b_.CreateRet(b_.getInt32(0));
+    lowered_.arenaBytes = l_.arena.peakBytes();
+    l_.report.arenaBytes = lowered_.arenaBytes;
+    lowered_.written.assign(package_.results.size(), false);
+    return std::move(lowered_);
+  }
+
+ private:
+  const KernelSignature& signature() const { return package_.signature; }
+  size_t rank() const { return signature().grid.size(); }
+
+  View arrayView(size_t number, DType dtype, const Shape& shape, int memory) {
+    View v;
+    v.dtype = dtype;
+    v.shape = shape;
+    Reg slot = b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), l_.function->getArg(1), number);
+    v.base = b_.CreateLoad(b_.getPtrTy(), slot);
+    v.strides = denseStrides(b_, shape);
+    v.memory = memory;
+    return v;
+  }
+
+  View undefinedBuffer(DType dtype, const Shape& shape) {
+    View v = l_.allocate(dtype, shape);
+    v.memory = l_.newMemory();
+    lowered_.undefined.push_back({v.owner->offset, {dtype, shape}});
+    return v;
+  }
+
+  Native arguments() {
+    size_t operand = 0;
+    for (int64_t bound : signature().grid) {
+      if (bound != kDynamicBound) {
+        bounds_.push_back(l_.index(bound));
+        continue;
+      }
+      const View scalar = arrayView(operand++, DType::i32, {}, l_.newMemory());
+      bounds_.push_back(b_.CreateSExt(loadElements(b_, DType::i32, scalar.base, 1), b_.getInt64Ty()));
+    }
+    unsigned at = static_cast<unsigned>(rank());
+    for (int i = 0; i < signature().numScalarPrefetch; ++i, ++operand) {
+      auto type = llvm::cast<mlir::MemRefType>(kernel_.getArgument(at).getType());
+      l_.setRef(kernel_.getArgument(at++), arrayView(operand, elementDType(type), shapeOf(type), l_.newMemory()));
+    }
+    const int inputs = package_.numInputs(), outputs = static_cast<int>(package_.results.size());
+    for (int i = 0; i < inputs + outputs; ++i, ++operand, ++at)
+      if (auto ok = ioArgument(i, i >= inputs, operand, kernel_.getArgument(at)); !ok) return ok;
+    for (int i = 0; i < signature().numScratch; ++i, ++at) {
+      auto type = llvm::cast<mlir::MemRefType>(kernel_.getArgument(at).getType());
+      const auto space = machine::flat::memorySpaceOf(type);
+      if (!space || (*space != MemorySpace::vmem && *space != MemorySpace::smem))
+        return notNative(fmt::format("scratch {} is in {} memory", i, space ? machine::name(*space) : "unknown"));
+      l_.setRef(kernel_.getArgument(at), undefinedBuffer(elementDType(type), shapeOf(type)));
+    }
+    return {};
+  }
+
+  int aliasedInput(int output) const {
+    const int first = static_cast<int>(package_.operands.size()) - package_.numInputs();
+    for (const Alias& a : package_.aliases)
+      if (a.output == output) return a.operand - first;
+    return -1;
+  }
+
+  Native ioArgument(int i, bool isOutput, size_t operand, mlir::BlockArgument argument) {
+    auto type = llvm::cast<mlir::MemRefType>(argument.getType());
+    const int inputs = package_.numInputs();
+    const ArrayType& array = isOutput ? package_.results[static_cast<size_t>(i - inputs)]
+                                      : package_.operands[package_.operands.size() - static_cast<size_t>(inputs - i)];
+    const DType dtype = elementDType(type);
+    const auto& window = signature().windows[static_cast<size_t>(i)];
+    const auto space = machine::flat::memorySpaceOf(type);
+    if (!space || is_semaphore(dtype)) return notNative("it takes semaphores");
+    View view = arrayView(operand, dtype, array.shape, l_.newMemory());
+    const bool aliased = isOutput ? aliasedInput(i - inputs) >= 0 : isAliased(i);
+    if (!window) {
+      if (*space != MemorySpace::vmem && *space != MemorySpace::smem)
+        return notNative(fmt::format("operand {} is in {} memory: it copies by DMA", i, machine::name(*space)));
+      if (!isOutput && aliased) {
+        // The kernel's copy in VMEM is not the array that the output is written to.
+        View own = l_.allocate(dtype, array.shape);
+        own.memory = l_.newMemory();
+        l_.copy(view, own);
+        view = own;
+      }
+      l_.setRef(argument, view);
+      return {};
+    }
+    if (*space != MemorySpace::vmem && *space != MemorySpace::smem)
+      return notNative("a window in another memory than VMEM or SMEM");
+    Windowed w;
+    w.window = &*window;
+    w.map = llvm::cast<mlir::func::FuncOp>(package_.module.get().lookupSymbol(window->transform));
+    w.array = view;
+    w.isOutput = isOutput;
+    if (window->revisitMode == RevisitMode::any && isOutput) return notNative("RevisitMode.ANY");
+    if (aliased) {
+      const int partner = isOutput ? aliasedInput(i - inputs) : inputs + aliasedOutput(i);
+      const auto& other = signature().windows[static_cast<size_t>(partner)];
+      if (!other || other->bounds != window->bounds || !sameMap(other->transform, window->transform))
+        return notNative("an aliased input and output with different windows");
+      w.copied = !isOutput;
+    }
+    for (size_t d = 0; d < window->bounds.size(); ++d)
+      w.mayOverhang |= window->elementIndexed || array.shape[d] % window->bounds[d] != 0 || !mapInside(w, d);
+    if (w.mayOverhang || w.copied) w.buffer = undefinedBuffer(dtype, window->bounds);
+    if (w.copied) {
+      w.lastBlock = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), window->bounds.size()));
+      for (size_t d = 0; d < window->bounds.size(); ++d)
+        b_.CreateStore(b_.getInt64(static_cast<uint64_t>(INT64_MIN)), blockSlot(w, d));
+    }
+    windows_.push_back({std::move(w), argument});
+    return {};
+  }
+  Reg blockSlot(const Windowed& w, size_t d) {
+    return b_.CreateConstInBoundsGEP2_64(llvm::ArrayType::get(b_.getInt64Ty(), w.window->bounds.size()), w.lastBlock, 0,
+                                         d);
+  }
+  bool isAliased(int input) const { return aliasedOutput(input) >= 0; }
+  int aliasedOutput(int input) const {
+    const int first = static_cast<int>(package_.operands.size()) - package_.numInputs();
+    for (const Alias& a : package_.aliases)
+      if (a.operand - first == input) return a.output;
+    return -1;
+  }
+  bool sameMap(const std::string& a, const std::string& b) const {
+    if (a == b) return true;
+    const auto text = [&](const std::string& name) {
+      std::string out;
+      llvm::raw_string_ostream stream(out);
+      auto function = llvm::cast<mlir::func::FuncOp>(package_.module.get().lookupSymbol(name));
+      function.getBody().front().print(stream);
+      return out;
+    };
+    return text(a) == text(b);
+  }
+
+  /// True when the block index of dimension `d` is a grid index whose bound keeps every block inside, or a constant
+  /// that does.
+  bool mapInside(const Windowed& w, size_t d) {
+    mlir::func::FuncOp map = w.map;
+    mlir::Value v = map.getBody().front().getTerminator()->getOperand(static_cast<unsigned>(d));
+    const int64_t blocks = w.array.shape[d] / w.window->bounds[d];
+    if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(v); argument && argument.getArgNumber() < rank()) {
+      const int64_t bound = signature().grid[argument.getArgNumber()];
+      return bound != kDynamicBound && bound <= blocks;
+    }
+    if (mlir::Operation* op = v.getDefiningOp(); op && op->getName().getStringRef() == "arith.constant") {
+      const auto at = constantOf(l_.scalar(v));
+      return at && *at >= 0 && *at < blocks;
+    }
+    return false;
+  }
+
+  // ---- the grid
+
+  Native grid(size_t d) {
+    if (d == 0 && shared_ > 0) {
+      Native ok;
+      l_.loop(l_.function->getArg(3), l_.function->getArg(4), l_.index(1), [&](Reg point) {
+        Reg rest = point;
+        std::vector<Reg> at(static_cast<size_t>(shared_));
+        for (int a = shared_; a-- > 0;) {
+          at[static_cast<size_t>(a)] = b_.CreateURem(rest, bounds_[static_cast<size_t>(a)]);
+          rest = b_.CreateUDiv(rest, bounds_[static_cast<size_t>(a)]);
+        }
+        indices_ = at;
+        ok = grid(static_cast<size_t>(shared_));
+      });
+      return ok;
+    }
+    if (d == rank()) return step();
+    Native ok;
+    l_.loop(l_.index(0), bounds_[d], l_.index(1), [&](Reg i) {
+      indices_.resize(d);
+      indices_.push_back(i);
+      ok = grid(d + 1);
+    });
+    return ok;
+  }
+
+  Native step() {
+    for (size_t d = 0; d < rank(); ++d)
+      l_.setScalar(kernel_.getArgument(static_cast<unsigned>(d)), b_.CreateTrunc(indices_[d], b_.getInt32Ty()));
+    for (auto& [w, argument] : windows_) {
+      if (auto ok = place(w); !ok) return ok;
+      if (auto ok = show(w, argument); !ok) return ok;
+    }
+    if (auto ok = l_.lowerBlock(kernel_.getBody().front()); !ok) return ok;
+    for (auto& [w, argument] : windows_)
+      if (w.isOutput && w.mayOverhang)
+        l_.when(b_.CreateNot(w.whole), [&, &w = w] { copyInside(w, w.buffer, w.array, false); });
+    return {};
+  }
+
+  /// Where the block of this step lies.
+  Native place(Windowed& w) {
+    mlir::Block& body = w.map.getBody().front();
+    for (unsigned a = 0; a < body.getNumArguments(); ++a) {
+      if (a < rank())
+        l_.setScalar(body.getArgument(a), b_.CreateTrunc(indices_[a], b_.getInt32Ty()));
+      else
+        l_.setRef(body.getArgument(a), l_.ref(kernel_.getArgument(a)));
+    }
+    // An index map is scalar code: the same lowering does.
+    for (mlir::Operation& op : body.without_terminator()) {
+      if (op.getName().getStringRef() == "arith.constant") continue;
+      if (auto ok = l_.lowerOp(op); !ok) return ok;
+    }
+    w.starts.clear();
+    w.sizes.clear();
+    w.whole = b_.getTrue();
+    for (size_t d = 0; d < w.window->bounds.size(); ++d) {
+      Reg block = l_.scalar(body.getTerminator()->getOperand(static_cast<unsigned>(d)));
+      if (!block) return notNative("an index map that native code does not follow");
+      const int64_t size = w.window->bounds[d], extent = w.array.shape[d];
+      Reg at = b_.CreateSExt(block, b_.getInt64Ty());
+      const bool low = w.window->elementIndexed && d < w.window->padLow.size();
+      Reg start = w.window->elementIndexed ? b_.CreateSub(at, l_.index(low ? w.window->padLow[d] : 0))
+                                           : b_.CreateMul(at, l_.index(size));
+      w.starts.push_back(start);
+      if (w.mayOverhang)
+        w.whole = b_.CreateAnd(w.whole, size > extent ? static_cast<Reg>(b_.getFalse())
+                                                      : b_.CreateICmpULE(start, l_.index(extent - size)));
+    }
+    return {};
+  }
+
+  /// Binds the kernel's ref to the block: the array itself where the block lies inside.
+  Native show(Windowed& w, mlir::BlockArgument argument) {
+    const Shape& bounds = w.window->bounds;
+    View view = slice(b_, w.array, w.starts, bounds);
+    if (w.copied) {
+      Reg changed = b_.getFalse();
+      for (size_t d = 0; d < bounds.size(); ++d) {
+        Reg slot = blockSlot(w, d);
+        changed = b_.CreateOr(changed, b_.CreateICmpNE(b_.CreateLoad(b_.getInt64Ty(), slot), w.starts[d]));
+        b_.CreateStore(w.starts[d], slot);
+      }
+      l_.when(changed, [&] { fetch(w); });
+      view = w.buffer;
+    } else if (w.mayOverhang) {
+      if (!w.isOutput) l_.when(b_.CreateNot(w.whole), [&] { fetch(w); });
+      view.base = b_.CreateSelect(w.whole, view.base, w.buffer.base);
+      for (size_t d = 0; d < bounds.size(); ++d)
+        if (bounds[d] != 1 && view.strides[d] != w.buffer.strides[d])
+          view.strides[d] = b_.CreateSelect(w.whole, view.strides[d], w.buffer.strides[d]);
+    }
+    view.memory = w.copied || w.mayOverhang ? w.buffer.memory : w.array.memory;
+    auto type = llvm::cast<mlir::MemRefType>(argument.getType());
+    auto shaped = reshape(b_, view, shapeOf(type));
+    if (!shaped) return notNative("a window of another shape than its ref");
+    l_.setRef(argument, *shaped);
+    return {};
+  }
+
+  void fetch(Windowed& w) {
+    if (w.mayOverhang) l_.fill(w.buffer, undefinedElement(b_, w.buffer.dtype, l_.poison));
+    copyInside(w, w.array, w.buffer, true);
+  }
+
+  /// The part of the block that lies in the array, between the array and the buffer.
+  void copyInside(const Windowed& w, const View& from, const View& to, bool fetching) {
+    const Shape& bounds = w.window->bounds;
+    std::vector<Reg> first, size;
+    const auto clamp = [&](Reg v, Reg low, Reg high) {
+      v = b_.CreateSelect(b_.CreateICmpSLT(v, low), low, v);
+      return b_.CreateSelect(b_.CreateICmpSGT(v, high), high, v);
+    };
+    std::vector<Reg> inArray, inBuffer;
+    for (size_t d = 0; d < bounds.size(); ++d) {
+      Reg extent = l_.index(w.array.shape[d]);
+      Reg begin = clamp(w.starts[d], l_.index(0), extent);
+      Reg end = clamp(b_.CreateAdd(w.starts[d], l_.index(bounds[d])), l_.index(0), extent);
+      inArray.push_back(begin);
+      inBuffer.push_back(b_.CreateSub(begin, w.starts[d]));
+      size.push_back(b_.CreateSub(end, begin));
+    }
+    // Where the block lies beside the array altogether the sizes are 0, and the starts do not matter.
+    View source = from, target = to;
+    source.base = elementPointer(b_, from, fetching ? inArray : inBuffer);
+    target.base = elementPointer(b_, to, fetching ? inBuffer : inArray);
+    const int bytes = storage_bytes(to.dtype);
+    const llvm::Align align(static_cast<uint64_t>(bytes));
+    std::vector<Reg> at;
+    std::function<void(size_t)> walk = [&](size_t d) {
+      if (d + 1 >= bounds.size()) {
+        Reg n = bounds.empty() ? l_.index(1) : size[d];
+        if (!bounds.empty()) at.push_back(l_.index(0));
+        Reg any = b_.CreateICmpSGT(n, l_.index(0));
+        l_.when(any, [&] {
+          b_.CreateMemCpy(elementPointer(b_, target, at), align, elementPointer(b_, source, at), align,
+                          b_.CreateMul(n, l_.index(bytes)));
+        });
+        if (!bounds.empty()) at.pop_back();
+        return;
+      }
+      l_.loop(l_.index(0), size[d], l_.index(1), [&](Reg i) {
+        at.push_back(i);
+        walk(d + 1);
+        at.pop_back();
+      });
+    };
+    walk(0);
+  }
+
+  const KernelPackage& package_;
+  mlir::func::FuncOp kernel_;
+  Lowering l_;
+  Builder& b_;
+  int shared_;
+  std::vector<Reg> bounds_, indices_;
+  std::vector<std::pair<Windowed, mlir::BlockArgument>> windows_;
+  LoweredKernel lowered_;
+};
+
+}  // namespace
+
+tl::expected<LoweredKernel, NotNative> lowerKernel(const KernelPackage& package, llvm::Module& module,
+                                                   const Processor& processor, NativeReport& report,
+                                                   InterpretedOps& interpreted, int sharedAxes,
+                                                   machine::Poison poison) {
+  auto& c = module.getContext();
+  auto* pointer = llvm::PointerType::get(c, 0);
+  auto* wide = llvm::Type::getInt64Ty(c);
+  auto* function = llvm::Function::Create(
+      llvm::FunctionType::get(llvm::Type::getInt32Ty(c), {pointer, pointer, pointer, wide, wide}, false),
+      llvm::Function::ExternalLinkage, kKernelSymbol, module);
+  return KernelLowering(package, module, function, processor, report, interpreted, sharedAxes, poison).run();
+}
+
+}  // namespace smalti::cpu

@@ -1,0 +1,33 @@
+// The whole call as one function: the grid, its windows, the body.
+#pragma once
+
+#include "cpu/lower/Interpreted.h"
+#include "cpu/lower/Lowering.h"
+#include "ir/KernelPackage.h"
+
+namespace smalti::cpu {
+
+/// Name and type of the generated function:
+/// i32 (ptr context, ptr operands, ptr arena, i64 begin, i64 end); 0, or 1 for a fault.
+/// `operands`: the call's operands, then its results, each a pointer. `context`: for kInterpretSymbol.
+/// [begin, end): points of the shared grid axes (planParallel), row-major; [0, 1) without any.
+inline constexpr const char* kKernelSymbol = "smalti_kernel";
+using KernelFunction = int32_t(void* context, void* const* operands, void* arena, int64_t begin, int64_t end);
+
+struct LoweredKernel {
+  int64_t arenaBytes = 0;
+  /// Parts of the arena that start undefined in every call: scratch and window buffers.
+  struct Undefined {
+    int64_t offset = 0;
+    ArrayType type;
+  };
+  std::vector<Undefined> undefined;
+  /// Results that the kernel surely writes to the last element: they need not be made undefined first.
+  std::vector<bool> written;
+};
+
+/// Emits the function into the module.
+tl::expected<LoweredKernel, NotNative> lowerKernel(const KernelPackage&, llvm::Module&, const Processor&, NativeReport&,
+                                                   InterpretedOps&, int sharedAxes, machine::Poison poison);
+
+}  // namespace smalti::cpu

@@ -1,0 +1,121 @@
+// From a kernel's module to LLVM IR: what every part of the lowering shares.
+//
+// Scalars become registers at once. Vector ops are first collected (`pending`); when something needs their result, the
+// collected ops are emitted as fused loop nests (Segment.h, Nest.h). What crosses a nest lies in the arena.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cpu/NativeKernel.h"
+#include "cpu/lower/Arena.h"
+#include "cpu/lower/View.h"
+#include "llvm/ADT/DenseMap.h"
+#include "machine/flat/Liveness.h"
+#include "machine/flat/Types.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace smalti::cpu {
+
+using machine::flat::elementDType;
+using machine::flat::shapeOf;
+
+/// Success, or why there is no native code.
+using Native = tl::expected<void, NotNative>;
+inline tl::unexpected<NotNative> notNative(std::string why) { return tl::unexpected<NotNative>(std::move(why)); }
+
+class InterpretedOps;
+struct PendingOp;
+
+class Lowering {
+ public:
+  Lowering(llvm::Module&, llvm::Function*, const Processor&, NativeReport&, InterpretedOps&, mlir::Operation* root);
+  ~Lowering();
+
+  Builder b;
+  llvm::Module& module;
+  llvm::Function* function;
+  const Processor& processor;
+  NativeReport& report;
+  InterpretedOps& interpreted;
+  machine::Poison poison = machine::Poison::intMin;
+  Arena arena;
+  Reg arenaBase = nullptr, context = nullptr;
+
+  // ---- values
+  Reg scalar(mlir::Value);
+  void setScalar(mlir::Value v, Reg r) { scalars_[v] = r; }
+  const View& ref(mlir::Value v) const { return refs_.find(v)->second; }
+  bool hasRef(mlir::Value v) const { return refs_.contains(v); }
+  void setRef(mlir::Value v, View view) { refs_[v] = std::move(view); }
+  /// A vector value in memory; what is pending is emitted first if it must.
+  View view(mlir::Value);
+  /// The value's place in memory if it has one already.
+  const View* findView(mlir::Value v) const {
+    auto at = views_.find(v);
+    return at == views_.end() ? nullptr : &at->second;
+  }
+  void setView(mlir::Value v, View view);
+  /// Room for a value between two nests, dense.
+  View allocate(DType, std::span<const int64_t> shape);
+  int newMemory() { return nextMemory_++; }
+  const machine::flat::Liveness& liveness() const { return liveness_; }
+
+  // ---- control
+  /// Goes on only where `ok` is true; else the call ends with a fault.
+  void require(Reg ok);
+  /// for (i = begin; i < end; i += step) body(i); i64.
+  void loop(Reg begin, Reg end, Reg step, const std::function<void(Reg)>& body);
+  /// if (condition) body();
+  void when(Reg condition, const std::function<void()>& body);
+  /// Ops of the block but its terminator; then every value that something else needs lies in memory or a register.
+  Native lowerBlock(mlir::Block&);
+  Native lowerOp(mlir::Operation&);
+  /// Copies the elements of a view into another of the same shape.
+  void copy(const View& from, const View& to);
+  void fill(const View& to, Reg element);
+  Reg index(int64_t i) { return b.getInt64(static_cast<uint64_t>(i)); }
+
+  // ---- pending vector ops
+  void addPending(PendingOp);
+  /// Emits all pending ops but loads and the like, which are evaluated where they are used.
+  Native flush();
+  /// As flush, and gives what is still pending a place of its own: memory is about to change, or a block ends.
+  Native flushBeforeWrites();
+
+ private:
+  void releaseUpTo(int position);
+  /// Position of the last op that needs the value, also through ops that are evaluated where they are used.
+  int lastNeed(mlir::Value) const;
+  bool neededLater(mlir::Value) const;
+  llvm::DenseSet<mlir::Operation*> valuesToSettle(const std::vector<PendingOp>&, bool writesFollow) const;
+  Native emit(const llvm::DenseSet<mlir::Operation*>& eager);
+
+  llvm::BasicBlock* faultBlock_ = nullptr;
+  machine::flat::Liveness liveness_;
+  llvm::DenseMap<mlir::Value, Reg> scalars_;
+  llvm::DenseMap<mlir::Value, View> refs_, views_;
+  std::vector<PendingOp> pending_;
+  llvm::DenseSet<mlir::Operation*> done_;  ///< lowered, and emitted
+  int nextMemory_ = 0;
+  Native failure_;
+};
+
+/// The element of a constant vector whose elements are equal.
+Reg splatConstant(Builder&, mlir::Value);
+bool isSplatConstant(mlir::Value);
+
+/// Lowers one op that is not collected; by name, one table per file of this folder.
+using LowerOp = Native (*)(Lowering&, mlir::Operation&);
+using LowerRow = std::pair<std::string_view, LowerOp>;
+std::span<const LowerRow> controlOps();
+std::span<const LowerRow> memoryOps();
+std::span<const LowerRow> shapeOps();
+std::span<const LowerRow> matmulOps();
+LowerOp findLowering(mlir::Operation&);
+
+/// Any other op without memory effects: computed by src/eval on values in memory (Interpreted.cpp).
+Native lowerInterpreted(Lowering&, mlir::Operation&);
+
+}  // namespace smalti::cpu

@@ -1,0 +1,219 @@
+// tpu.matmul: a call of a nest of src/cpu/gemm per batch element.
+#include <array>
+
+#include <fmt/format.h>
+
+#include "cpu/gemm/Gemm.h"
+#include "cpu/lower/Segment.h"
+#include "machine/flat/ops/Matmul.h"
+
+namespace smalti::cpu {
+namespace {
+
+using machine::flat::DotLists;
+
+bool isZeroConstant(mlir::Value v) {
+  mlir::Operation* op = v.getDefiningOp();
+  if (!isSplatConstant(v)) return false;
+  auto dense = llvm::cast<mlir::DenseElementsAttr>(op->getAttr("value"));
+  mlir::Attribute element = dense.getSplatValue<mlir::Attribute>();
+  if (auto f = llvm::dyn_cast<mlir::FloatAttr>(element)) return f.getValue().isZero();
+  if (auto i = llvm::dyn_cast<mlir::IntegerAttr>(element)) return i.getValue().isZero();
+  return false;
+}
+
+/// An operand as [batch…] × rows × columns in memory: which of its dimensions these are.
+struct Side {
+  Shape batch;
+  int64_t free = -1, contracting = -1;  ///< -1: of size 1
+};
+
+std::optional<Side> sideOf(std::span<const int64_t> shape, const Shape& batch, const Shape& free,
+                           const Shape& contracting) {
+  Side side;
+  side.batch = batch;
+  const auto only = [&](const Shape& dims, int64_t& out) {
+    for (int64_t d : dims) {
+      if (shape[static_cast<size_t>(d)] == 1) continue;
+      if (out >= 0) return false;
+      out = d;
+    }
+    return true;
+  };
+  if (!only(free, side.free) || !only(contracting, side.contracting)) return std::nullopt;
+  return side;
+}
+
+bool multiplies(DType a, DType b, DType c) {
+  const auto isFloat = [](DType t) { return t == DType::f32 || isNarrowFloat(t); };
+  if (isFloat(a) && isFloat(b)) return isFloat(c);
+  return a == DType::i8 && b == DType::i8 && c == DType::i32;
+}
+
+/// A matrix that the nest can read: its last dimension contiguous. `rows` and `columns` are dimensions of the view,
+/// -1 for size 1.
+struct Matrix {
+  Reg base = nullptr, leading = nullptr;
+  bool transposed = false;  ///< stored as columns × rows
+};
+
+std::optional<Matrix> matrixOf(Lowering& l, const View& v, int64_t rows, int64_t columns) {
+  const auto size = [&](int64_t d) { return d < 0 ? int64_t{1} : v.shape[static_cast<size_t>(d)]; };
+  const auto stride = [&](int64_t d) { return d < 0 ? l.index(1) : v.strides[static_cast<size_t>(d)]; };
+  if (size(columns) == 1 || constantOf(stride(columns)) == 1)
+    return Matrix{v.base, size(rows) == 1 ? l.index(size(columns)) : stride(rows), false};
+  if (size(rows) == 1 || constantOf(stride(rows)) == 1)
+    return Matrix{v.base, size(columns) == 1 ? l.index(size(rows)) : stride(columns), true};
+  return std::nullopt;
+}
+
+View denseCopy(Lowering& l, const View& v) {
+  View copy = l.allocate(v.dtype, v.shape);
+  l.copy(v, copy);
+  return copy;
+}
+
+class MatmulLowering {
+ public:
+  MatmulLowering(Lowering& l, mlir::Operation& op, DotLists dims) : l_(l), op_(op), dims_(std::move(dims)) {}
+
+  Native run() {
+    const DType lhsType = elementDType(op_.getOperand(0).getType()),
+                rhsType = elementDType(op_.getOperand(1).getType());
+    const DType out = elementDType(op_.getResult(0).getType());
+    if (!multiplies(lhsType, rhsType, out) || elementDType(op_.getOperand(2).getType()) != out)
+      return lowerInterpreted(l_, op_);
+    const Shape lhsShape = shapeOf(op_.getOperand(0).getType()), rhsShape = shapeOf(op_.getOperand(1).getType());
+    auto lhsSide = sideOf(lhsShape, dims_.lhsBatch, dims_.lhsFree, dims_.lhsContracting);
+    auto rhsSide = sideOf(rhsShape, dims_.rhsBatch, dims_.rhsFree, dims_.rhsContracting);
+    if (!lhsSide || !rhsSide) return lowerInterpreted(l_, op_);
+    if (auto ok = l_.flush(); !ok) return ok;
+    const Shape shape = shapeOf(op_.getResult(0).getType());
+    if (num_elements(shape) == 0) {
+      l_.setView(op_.getResult(0), l_.allocate(out, shape));
+      return {};
+    }
+
+    // The product accumulates in f32 or i32; a narrow result is rounded once.
+    const DType sum = isNarrowFloat(out) ? DType::f32 : out;
+    View result = l_.allocate(sum, shape);
+    const bool accumulate = !isZeroConstant(op_.getOperand(2));
+    if (accumulate) start(l_.view(op_.getOperand(2)), result);
+    const View lhs = l_.view(op_.getOperand(0)), rhs = l_.view(op_.getOperand(1));
+
+    const int64_t m = sizeOf(lhs, lhsSide->free), k = sizeOf(lhs, lhsSide->contracting), n = sizeOf(rhs, rhsSide->free);
+    batches(0, *lhsSide, *rhsSide, lhs, rhs, result, {m, n, k, lhs.dtype, rhs.dtype, sum, false, false, accumulate});
+    if (sum != out) {
+      View rounded = l_.allocate(out, shape);
+      convert(result, rounded);
+      result = rounded;
+    }
+    l_.setView(op_.getResult(0), std::move(result));
+    return {};
+  }
+
+ private:
+  static int64_t sizeOf(const View& v, int64_t d) { return d < 0 ? 1 : v.shape[static_cast<size_t>(d)]; }
+
+  /// What the product is added to, as f32.
+  void start(const View& acc, const View& result) {
+    if (acc.dtype == result.dtype)
+      l_.copy(acc, result);
+    else
+      convert(acc, result);
+  }
+
+  /// Element by element between f32 and a narrow float.
+  void convert(const View& from, const View& to) {
+    std::vector<Reg> at(to.shape.size(), l_.index(0));
+    const int lanes = l_.processor.lanes(4);
+    std::function<void(size_t)> walk = [&](size_t d) {
+      const bool last = d + 1 == to.shape.size();
+      if (d == to.shape.size() || (last && to.shape[d] < lanes) || (last && constantOf(from.strides[d]) != 1)) {
+        if (d < to.shape.size()) {
+          l_.loop(l_.index(0), l_.index(to.shape[d]), l_.index(1), [&](Reg i) {
+            at[d] = i;
+            one(from, to, at, 1);
+          });
+        } else {
+          one(from, to, at, 1);
+        }
+        return;
+      }
+      const int64_t whole = last ? to.shape[d] / lanes * lanes : to.shape[d];
+      l_.loop(l_.index(0), l_.index(whole), l_.index(last ? lanes : 1), [&](Reg i) {
+        at[d] = i;
+        if (last)
+          one(from, to, at, lanes);
+        else
+          walk(d + 1);
+      });
+      if (last && whole < to.shape[d])
+        l_.loop(l_.index(whole), l_.index(to.shape[d]), l_.index(1), [&](Reg i) {
+          at[d] = i;
+          one(from, to, at, 1);
+        });
+    };
+    walk(0);
+  }
+  void one(const View& from, const View& to, const std::vector<Reg>& at, int lanes) {
+    Reg value = loadElements(l_.b, from.dtype, elementPointer(l_.b, from, at), lanes);
+    storeElements(l_.b, to.dtype, roundTo(l_.b, to.dtype, value), elementPointer(l_.b, to, at), lanes);
+  }
+
+  void batches(size_t d, const Side& lhsSide, const Side& rhsSide, View lhs, View rhs, View result, GemmShape shape) {
+    if (d == lhsSide.batch.size()) {
+      product(lhsSide, rhsSide, lhs, rhs, result, shape);
+      return;
+    }
+    const auto a = static_cast<size_t>(lhsSide.batch[d]), b = static_cast<size_t>(rhsSide.batch[d]);
+    l_.loop(l_.index(0), l_.index(lhs.shape[a]), l_.index(1), [&](Reg i) {
+      const auto at = [&](const View& v, size_t dim) {
+        View out = v;
+        std::vector<Reg> starts(v.shape.size(), l_.index(0));
+        starts[dim] = i;
+        out.base = elementPointer(l_.b, v, starts);
+        return out;
+      };
+      batches(d + 1, lhsSide, rhsSide, at(lhs, a), at(rhs, b), at(result, d), shape);
+    });
+  }
+
+  void product(const Side& lhsSide, const Side& rhsSide, const View& lhs, const View& rhs, const View& result,
+               GemmShape shape) {
+    auto a = matrixOf(l_, lhs, lhsSide.free, lhsSide.contracting);
+    if (!a) a = matrixOf(l_, denseCopy(l_, lhs), lhsSide.free, lhsSide.contracting);
+    auto b = matrixOf(l_, rhs, rhsSide.contracting, rhsSide.free);
+    if (!b) b = matrixOf(l_, denseCopy(l_, rhs), rhsSide.contracting, rhsSide.free);
+    shape.transposedA = a->transposed;
+    shape.transposedB = b->transposed;
+    llvm::Function* nest = emitGemm(l_.module, shape, l_.processor);
+    const GemmPlan plan = planGemm(shape, l_.processor);
+    const auto workspace = l_.arena.allocate(plan.packedBytes);
+    Reg work =
+        l_.b.CreateConstInBoundsGEP1_64(l_.b.getInt8Ty(), l_.arenaBase, static_cast<uint64_t>(workspace->offset));
+    // Of the result the last dimensions are what is free on the left, then on the right.
+    l_.b.CreateCall(nest, {a->base, a->leading, b->base, b->leading, result.base, l_.index(shape.n), work});
+    l_.report.matmuls.push_back(fmt::format(
+        "{}x{}x{} {}·{}→{}: tile {}x{}, blocks {}x{}x{}{}{}{}", shape.m, shape.n, shape.k, name(shape.a), name(shape.b),
+        name(shape.c), plan.tileRows, plan.tileColumns, plan.blockRows, plan.blockColumns, plan.blockDepth,
+        plan.packsA ? ", A packed" : "", plan.packsB ? ", B packed" : "", plan.usesDot ? ", dot instruction" : ""));
+  }
+
+  Lowering& l_;
+  mlir::Operation& op_;
+  DotLists dims_;
+};
+
+Native lowerMatmul(Lowering& l, mlir::Operation& op) {
+  auto dims = machine::flat::dotListsOf(op);
+  return dims ? MatmulLowering(l, op, std::move(*dims)).run() : lowerInterpreted(l, op);
+}
+
+constexpr std::array<LowerRow, 1> kTable{{{"tpu.matmul", lowerMatmul}}};
+
+}  // namespace
+
+std::span<const LowerRow> matmulOps() { return kTable; }
+
+}  // namespace smalti::cpu

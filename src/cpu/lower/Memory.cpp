@@ -1,0 +1,182 @@
+// Loads, stores and views of refs. Every access is checked before it happens: where the bounds cannot be proved when
+// the kernel is compiled, the code asks.
+#include <array>
+
+#include "cpu/lower/Segment.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace smalti::cpu {
+namespace {
+
+using machine::MemorySpace;
+using machine::flat::boolAttribute;
+using machine::flat::integersAttribute;
+
+constexpr int64_t kDynamicSize = INT64_MIN;  // mlir::ShapedType::kDynamic
+
+/// start ≥ 0 and start + span ≤ bound, where span counts from the first element touched to the last.
+Reg fits(Lowering& l, Reg start, int64_t span, int64_t bound) {
+  if (span > bound) return l.b.getFalse();
+  return l.b.CreateICmpULE(start, l.index(bound - span));
+}
+
+Native checkSpace(mlir::Value ref, bool scalar) {
+  auto type = llvm::dyn_cast<mlir::MemRefType>(ref.getType());
+  const auto space = type ? machine::flat::memorySpaceOf(type) : std::nullopt;
+  if (!space) return notNative("a ref of an unknown memory space");
+  if (*space == MemorySpace::vmem || (*space == MemorySpace::smem && scalar)) return {};
+  return notNative("a load or store that the machine refuses");
+}
+
+/// The box an op touches as a view of the value's shape.
+tl::expected<View, NotNative> boxOf(Lowering& l, mlir::Operation& op, mlir::Value ref, mlir::ValueRange indices,
+                                    Shape valueShape, bool scalar) {
+  if (auto ok = checkSpace(ref, scalar); !ok) return tl::unexpected(ok.error());
+  if (!l.hasRef(ref)) return notNative("a ref that native code does not follow");
+  const View& whole = l.ref(ref);
+  if (whole.shape.size() != indices.size()) return notNative("a load or store of another rank than its ref");
+  Shape sizes = scalar ? Shape(indices.size(), 1) : valueShape;
+  if (sizes.size() < indices.size()) sizes.insert(sizes.begin(), indices.size() - sizes.size(), 1);
+  std::vector<int64_t> steps = integersAttribute(op, "strides");
+  if (sizes.size() != indices.size() || (!steps.empty() && steps.size() != indices.size()))
+    return notNative("a load or store of another rank than its ref");
+  std::vector<Reg> starts;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    starts.push_back(l.scalar(indices[d]));
+    if (!starts.back()) return notNative("an index that native code does not follow");
+    const int64_t step = steps.empty() ? 1 : steps[d];
+    if (step < 0 || (step == 0 && sizes[d] > 1)) return notNative("a load or store with strides below 1");
+    if (num_elements(sizes) == 0) continue;
+    l.require(fits(l, starts.back(), (sizes[d] - 1) * step + 1, whole.shape[d]));
+  }
+  View box = slice(l.b, whole, starts, sizes, steps);
+  if (scalar) return box;
+  auto shaped = reshape(l.b, box, valueShape);
+  if (!shaped) return notNative("a load or store that reshapes");
+  return *shaped;
+}
+
+Native lowerVectorLoad(Lowering& l, mlir::Operation& op) {
+  auto box = boxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), shapeOf(op.getResult(0).getType()), false);
+  if (!box) return tl::unexpected(box.error());
+  if (l.liveness().dead(&op)) return {};
+  PendingOp p;
+  p.op = &op;
+  p.box = std::move(*box);
+  l.addPending(std::move(p));
+  return {};
+}
+
+Native lowerScalarLoad(Lowering& l, mlir::Operation& op) {
+  if (auto ok = l.flush(); !ok) return ok;
+  auto box = boxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), {}, true);
+  if (!box) return tl::unexpected(box.error());
+  l.setScalar(op.getResult(0), loadElements(l.b, box->dtype, box->base, 1));
+  return {};
+}
+
+Native lowerScalarStore(Lowering& l, mlir::Operation& op) {
+  if (auto ok = l.flushBeforeWrites(); !ok) return ok;
+  auto box = boxOf(l, op, op.getOperand(1), op.getOperands().drop_front(2), {}, true);
+  if (!box) return tl::unexpected(box.error());
+  Reg value = l.scalar(op.getOperand(0));
+  if (!value) return notNative("a scalar that native code does not follow");
+  storeElements(l.b, box->dtype, value, box->base, 1);
+  return {};
+}
+
+Native addStore(Lowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref, mlir::ValueRange indices,
+                mlir::Value mask) {
+  const DType stored = elementDType(value.getType()), kept = elementDType(ref.getType());
+  if (stored != kept) return notNative("a store that changes the element type");
+  auto box = boxOf(l, op, ref, indices, shapeOf(value.getType()), false);
+  if (!box) return tl::unexpected(box.error());
+  PendingOp p;
+  p.op = &op;
+  p.box = std::move(*box);
+  p.stored = value;
+  p.mask = mask;
+  p.adds = boolAttribute(op, "add");
+  if (p.adds && !computesNatively(kept)) return notNative("a store that adds narrow elements");
+  l.addPending(std::move(p));
+  return {};
+}
+
+Native lowerVectorStore(Lowering& l, mlir::Operation& op) {
+  const auto segments = integersAttribute(op, "operandSegmentSizes");
+  if (segments.size() != 4) return notNative("a store of an unknown form");
+  const auto rank = static_cast<unsigned>(segments[2]);
+  return addStore(l, op, op.getOperand(0), op.getOperand(1), op.getOperands().slice(2, rank),
+                  segments[3] == 1 ? op.getOperand(op.getNumOperands() - 1) : mlir::Value());
+}
+
+Native lowerStore(Lowering& l, mlir::Operation& op) {
+  return addStore(l, op, op.getOperand(0), op.getOperand(1), op.getOperands().drop_front(2), {});
+}
+
+// ---- refs
+
+Native lowerSliceRef(Lowering& l, mlir::Operation& op) {
+  const auto segments = integersAttribute(op, "operandSegmentSizes");
+  if (segments.size() != 3 || segments[2] != 0 || !l.hasRef(op.getOperand(0)))
+    return notNative("a slice of a ref with a dynamic size");
+  const View& whole = l.ref(op.getOperand(0));
+  const Shape sizes = shapeOf(op.getResult(0).getType());
+  if (sizes.size() != whole.shape.size() || segments[1] != static_cast<int64_t>(sizes.size()))
+    return notNative("a slice of another rank than its ref");
+  std::vector<Reg> starts;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == kDynamicSize) return notNative("a slice of a ref with a dynamic size");
+    Reg start = l.scalar(op.getOperand(static_cast<unsigned>(1 + d)));
+    starts.push_back(l.b.CreateSExtOrTrunc(start, l.b.getInt64Ty()));
+    l.require(fits(l, starts.back(), sizes[d], whole.shape[d]));
+  }
+  l.setRef(op.getResult(0), slice(l.b, whole, starts, sizes));
+  return {};
+}
+
+Native lowerReshapeRef(Lowering& l, mlir::Operation& op) {
+  if (!l.hasRef(op.getOperand(0))) return notNative("a ref that native code does not follow");
+  const View& whole = l.ref(op.getOperand(0));
+  Shape shape = shapeOf(op.getResult(0).getType());
+  if (elementDType(op.getResult(0).getType()) != whole.dtype) return notNative("a bitcast of a ref");
+  if (llvm::is_contained(shape, kDynamicSize) || num_elements(shape) != whole.elements())
+    return notNative("a reshape of a ref with a dynamic size");
+  auto view = reshape(l.b, whole, shape);
+  if (!view) return notNative("a reshape of a ref that is no strided view");
+  l.setRef(op.getResult(0), std::move(*view));
+  return {};
+}
+
+Native lowerAlloca(Lowering& l, mlir::Operation& op) {
+  auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
+  const auto space = machine::flat::memorySpaceOf(type);
+  if (!space || !type.hasStaticShape() || (*space != MemorySpace::vmem && *space != MemorySpace::smem))
+    return notNative("an allocation of another memory than VMEM or SMEM");
+  View v = l.allocate(elementDType(type), type.getShape());
+  v.memory = l.newMemory();
+  // Undefined, and so that one sees it; the arena's places are used again and again.
+  l.fill(v, undefinedElement(l.b, v.dtype, l.poison));
+  l.setRef(op.getResult(0), std::move(v));
+  return {};
+}
+
+constexpr std::array<LowerRow, 11> kTable{{
+    {"vector.load", lowerVectorLoad},
+    {"tpu.strided_load", lowerVectorLoad},
+    {"memref.load", lowerScalarLoad},
+    {"memref.store", lowerScalarStore},
+    {"tpu.vector_store", lowerVectorStore},
+    {"tpu.strided_store", lowerStore},
+    {"vector.store", lowerStore},
+    {"tpu.memref_slice", lowerSliceRef},
+    {"tpu.memref_squeeze", lowerReshapeRef},
+    {"tpu.memref_reshape", lowerReshapeRef},
+    {"memref.alloca", lowerAlloca},
+}};
+
+}  // namespace
+
+std::span<const LowerRow> memoryOps() { return kTable; }
+
+}  // namespace smalti::cpu

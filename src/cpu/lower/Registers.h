@@ -1,0 +1,42 @@
+// How elements are held in registers: narrow floats as f32 values that their own dtype can hold, so that an op is
+// "compute in f32, round once"; i1 as i1; index as i64.
+#pragma once
+
+#include "llvm/IR/IRBuilder.h"
+
+#include "machine/Memory.h"
+#include "smalti/dtype.h"
+
+namespace smalti::cpu {
+
+using Reg = llvm::Value*;
+using Builder = llvm::IRBuilder<>;
+
+/// False: elements of this dtype are only moved, never computed with, by native code (8-bit floats, sub-byte integers).
+bool computesNatively(DType);
+bool isNarrowFloat(DType);  ///< bf16 or f16
+
+/// Scalar for one lane, else a vector.
+llvm::Type* registerType(llvm::LLVMContext&, DType, int lanes);
+/// Type of an element in memory (one per storage_bytes).
+llvm::Type* storageType(llvm::LLVMContext&, DType);
+
+/// `mask`: <lanes x i1>, null for all; lanes that are off touch no memory and read as zero.
+Reg loadElements(Builder&, DType, Reg pointer, int lanes, Reg mask = nullptr);
+void storeElements(Builder&, DType, Reg value, Reg pointer, int lanes, Reg mask = nullptr);
+
+/// Between the two forms, any number of lanes.
+Reg fromStorage(Builder&, DType, Reg stored);
+Reg toStorage(Builder&, DType, Reg value);
+
+/// An f32 register rounded to a narrow float (to nearest even, NaN stays NaN); itself for f32.
+Reg roundTo(Builder&, DType, Reg f32);
+/// Elements equal to a scalar register.
+Reg splat(Builder&, Reg scalar, int lanes);
+/// A constant element; `bytes` in storage form.
+Reg constantElement(Builder&, DType, const void* bytes);
+
+/// What undefined memory holds: NaN, the least integer, false (docs/values.md).
+Reg undefinedElement(Builder&, DType, machine::Poison);
+
+}  // namespace smalti::cpu

@@ -1,0 +1,74 @@
+#include "cpu/lower/View.h"
+
+namespace smalti::cpu {
+
+std::optional<int64_t> constantOf(Reg r) {
+  if (auto* c = llvm::dyn_cast<llvm::ConstantInt>(r)) return c->getSExtValue();
+  return std::nullopt;
+}
+
+std::vector<Reg> denseStrides(Builder& b, std::span<const int64_t> shape) {
+  std::vector<Reg> strides(shape.size());
+  int64_t step = 1;
+  for (size_t d = shape.size(); d-- > 0;) {
+    strides[d] = b.getInt64(static_cast<uint64_t>(step));
+    step *= shape[d];
+  }
+  return strides;
+}
+
+bool isDense(const View& v) {
+  int64_t step = 1;
+  for (size_t d = v.shape.size(); d-- > 0;) {
+    if (v.shape[d] != 1 && constantOf(v.strides[d]) != step) return false;
+    step *= v.shape[d];
+  }
+  return true;
+}
+
+Reg elementPointer(Builder& b, const View& v, std::span<const Reg> indices) {
+  Reg offset = b.getInt64(0);
+  for (size_t d = 0; d < indices.size(); ++d) offset = b.CreateAdd(offset, b.CreateMul(indices[d], v.strides[d]));
+  return b.CreateGEP(storageType(b.getContext(), v.dtype), v.base, offset);
+}
+
+View slice(Builder& b, const View& v, std::span<const Reg> starts, std::span<const int64_t> sizes,
+           std::span<const int64_t> steps) {
+  View out = v;
+  out.base = elementPointer(b, v, starts);
+  out.shape.assign(sizes.begin(), sizes.end());
+  for (size_t d = 0; d < steps.size(); ++d)
+    out.strides[d] = b.CreateMul(v.strides[d], b.getInt64(static_cast<uint64_t>(steps[d])));
+  return out;
+}
+
+std::optional<std::vector<int>> unitReshape(std::span<const int64_t> from, std::span<const int64_t> to) {
+  std::vector<int> source(to.size(), -1);
+  size_t next = 0;
+  for (size_t d = 0; d < to.size(); ++d) {
+    if (to[d] == 1) continue;
+    while (next < from.size() && from[next] == 1) ++next;
+    if (next == from.size() || from[next] != to[d]) return std::nullopt;
+    source[d] = static_cast<int>(next++);
+  }
+  while (next < from.size() && from[next] == 1) ++next;
+  if (next != from.size()) return std::nullopt;
+  return source;
+}
+
+std::optional<View> reshape(Builder& b, const View& v, std::span<const int64_t> shape) {
+  View out = v;
+  out.shape.assign(shape.begin(), shape.end());
+  if (isDense(v)) {
+    out.strides = denseStrides(b, shape);
+    return out;
+  }
+  const auto source = unitReshape(v.shape, shape);
+  if (!source) return std::nullopt;
+  out.strides.resize(shape.size());
+  for (size_t d = 0; d < shape.size(); ++d)
+    out.strides[d] = (*source)[d] < 0 ? b.getInt64(0) : v.strides[static_cast<size_t>((*source)[d])];
+  return out;
+}
+
+}  // namespace smalti::cpu

@@ -1,0 +1,44 @@
+// Typed elements in memory as generated code reaches them: a ref, a window, a value between two loop nests.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cpu/lower/Arena.h"
+#include "cpu/lower/Registers.h"
+#include "smalti/array.h"
+
+namespace smalti::cpu {
+
+struct View {
+  DType dtype = DType::f32;
+  Shape shape;
+  Reg base = nullptr;        ///< of element (0, …, 0)
+  std::vector<Reg> strides;  ///< i64, in elements, one per dimension
+  /// Which memory of the kernel: views of different ones never overlap. kValue: written once, before it is read.
+  int memory = kValue;
+  std::shared_ptr<const Arena::Block> owner;  ///< of values; keeps their place
+
+  static constexpr int kValue = -1;
+  int64_t elements() const { return num_elements(shape); }
+};
+
+std::optional<int64_t> constantOf(Reg);
+/// Row-major strides.
+std::vector<Reg> denseStrides(Builder&, std::span<const int64_t> shape);
+/// True when the elements are known to lie row-major without gaps.
+bool isDense(const View&);
+/// base + Σ index·stride.
+Reg elementPointer(Builder&, const View&, std::span<const Reg> indices);
+/// The box at `starts` of `sizes`, every `steps`-th element (empty: 1).
+View slice(Builder&, const View&, std::span<const Reg> starts, std::span<const int64_t> sizes,
+           std::span<const int64_t> steps = {});
+/// The same elements in the same order under another shape: unit dimensions come and go with any strides, everything
+/// else needs a dense view. nullopt where strides cannot say it.
+std::optional<View> reshape(Builder&, const View&, std::span<const int64_t> shape);
+/// For each dimension of `to` the dimension of `from` it is, or -1 for a unit dimension; empty optional when the shapes
+/// differ in more than unit dimensions.
+std::optional<std::vector<int>> unitReshape(std::span<const int64_t> from, std::span<const int64_t> to);
+
+}  // namespace smalti::cpu
