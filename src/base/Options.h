@@ -42,12 +42,15 @@ struct Options {
   int64_t jobs = 0;
   int64_t timeoutSeconds = 60;
   int64_t childMemoryMib = 8192;
+  // Compiled kernels.
+  std::string cache = "auto";
+  int64_t cacheLimitMib = 256;
   // What is printed.
   bool json = false;
   std::string color = "auto";
 };
 
-enum class OptionGroup : uint8_t { run, check, cases, output };
+enum class OptionGroup : uint8_t { run, check, cases, cache, output };
 enum class Origin : uint8_t { builtIn, environment, commandLine };
 
 using OptionField = std::variant<bool Options::*, int64_t Options::*, std::string Options::*>;

@@ -16,6 +16,8 @@ Result<RunOptions> runOptions(const Options& options, machine::Poison recordedPo
   }
   RunOptions run;
   run.target = options.target;
+  run.cache = options.cache;
+  run.cacheLimitBytes = options.cacheLimitMib << 20;
   machine::MachineOptions& m = run.machine;
   m.semantics = options.semantics == "hlo" ? machine::Semantics::hlo : machine::Semantics::tpu;
   m.numerics = options.numerics == "tpu" ? machine::Numerics::tpu : machine::Numerics::f32;

@@ -15,6 +15,8 @@ struct RunOptions {
   machine::MachineOptions machine;
   int threads = 0;                            ///< of native code; 0: one per core
   std::vector<machine::Observer*> observers;  ///< not owned; see every kernel of the Program
+  std::string cache = "off";                  ///< of compiled kernels, as Options::cache; see cpu/cache/CompileCache.h
+  int64_t cacheLimitBytes = 0;
 };
 
 struct RunOutcome {

@@ -5,6 +5,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("SMALTI_CACHE", "off")  # not the folder of whoever runs the tests
 
 
 @pytest.fixture(scope="session")

@@ -92,6 +92,16 @@ CompileCache::Usage sum(const std::vector<Entry>& entries) {
   return usage;
 }
 
+Diagnostic cannotKeep(const std::string& folder, int error) {
+  return {.code = "SM7002",
+          .message = fmt::format("compiled kernels cannot be kept in '{}': {}", folder,
+                                 std::generic_category().message(error)),
+          .place = {},
+          .help = error == ENOSPC || error == EDQUOT
+                      ? "make room on the disk, or name another folder: SMALTI_CACHE"
+                      : "name a folder that you may write to: SMALTI_CACHE, or SMALTI_CACHE=off"};
+}
+
 }  // namespace
 
 CompileCache::CompileCache(std::string folder, int64_t limitBytes)
@@ -125,13 +135,7 @@ void CompileCache::put(const std::string& key, std::string_view object, std::str
     if (!error) error = write();
   }
   if (error) {
-    trouble_ = fail({.code = "SM7002",
-                     .message = fmt::format("compiled kernels cannot be kept in '{}': {}", folder_,
-                                            std::generic_category().message(error)),
-                     .place = {},
-                     .help = error == ENOSPC || error == EDQUOT
-                                 ? "make room on the disk, or name another folder: SMALTI_CACHE"
-                                 : "name a folder that you may write to: SMALTI_CACHE, or SMALTI_CACHE=off"});
+    trouble_ = fail(cannotKeep(folder_, error));
     return;
   }
   bytesSinceShrink_ += bytes;
@@ -156,6 +160,15 @@ void CompileCache::shrink() {
     ::unlink(entry.path.c_str());  // gone already: another process did it
     bytes -= entry.bytes;
   }
+}
+
+Status CompileCache::usable() const {
+  int error = makeOwnFolder(folder_);
+  const std::string probe = fmt::format("{}/{}.tmp", folder_, ::getpid());
+  if (!error) error = writeOwnFile(probe, {"probe"});
+  ::unlink(probe.c_str());
+  if (error) return fail(cannotKeep(folder_, error));
+  return {};
 }
 
 Status CompileCache::trouble() const {

@@ -3,14 +3,15 @@
 //
 // How a compiler uses it (`cache` may be null: nothing is kept):
 //
-//   const std::string key = cacheKey({moduleText, configurationText, processorText(processor), optionText});
+//   const std::string key = cacheKey({packageText(kernel), processorText(processor), optionText});
 //   if (cache)
 //     if (auto kept = cache->find(key)) …load kept->object, read kept->report; on any trouble compile as usual…
 //   …compile…
 //   if (cache) cache->put(key, object, report);
 //
-// `object` and `report` are any bytes; `cacheKey` adds the build of this library and LLVM's version by itself. Nothing
-// here refuses: what cannot be read, written, or is not whole is as if it were not there.
+// `object` and `report` are any bytes (reportText makes a report of a NativeReport); `cacheKey` adds the build of this
+// library and LLVM's version by itself. Nothing here refuses: what cannot be read, written, or is not whole is as if it
+// were not there.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +45,8 @@ class CompileCache {
   std::optional<CachedKernel> find(const std::string& key);
   /// When the folder has more than its limit, entries go that were not used for longest.
   void put(const std::string& key, std::string_view object, std::string_view report);
+  /// Whether `put` can write: makes the folder and writes a file. SM7002.
+  Status usable() const;
   /// The first thing that kept `put` from writing (SM7002); after it, `put` does nothing.
   Status trouble() const;
 

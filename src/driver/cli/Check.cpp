@@ -165,7 +165,9 @@ void declareCheck(CLI::App& app, Session& session) {
       ->type_name("PATH");
   arguments->inputs.declare(app);
   app.add_option("--filter", arguments->filter, "of a folder: only cases whose name holds this")->type_name("TEXT");
-  session.addOptions(app, {OptionGroup::run, OptionGroup::check, OptionGroup::cases, OptionGroup::output}, {"check"});
+  session.addOptions(
+      app, {OptionGroup::run, OptionGroup::check, OptionGroup::cases, OptionGroup::cache, OptionGroup::output},
+      {"check"});
   app.callback(
       [&session, arguments] { session.action = [&session, arguments] { return check(session, *arguments); }; });
 }

@@ -127,7 +127,9 @@ void declareConform(CLI::App& app, Session& session) {
   app.add_option("--expected-failures", arguments->expectedFailuresFile,
                  "a file with the names of cases that may (and must) fail, one a line")
       ->type_name("FILE");
-  session.addOptions(app, {OptionGroup::run, OptionGroup::check, OptionGroup::cases, OptionGroup::output}, {"json"});
+  session.addOptions(
+      app, {OptionGroup::run, OptionGroup::check, OptionGroup::cases, OptionGroup::cache, OptionGroup::output},
+      {"json"});
   app.callback(
       [&session, arguments] { session.action = [&session, arguments] { return conform(session, *arguments); }; });
 }

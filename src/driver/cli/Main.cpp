@@ -106,6 +106,11 @@ std::span<const Verb> verbs() {
            "  smalti describe attention.mlir --json", declareDescribe},
       Verb{"export", "write a module in another form",
            "  smalti export attention.mlir --format bytecode --version 15 -o attention.mosaic.bc", declareExport},
+      Verb{"cache", "show or clear the folder of compiled kernels",
+           "  smalti cache                                  where it is and what is in it\n"
+           "  smalti cache --clear\n"
+           "  smalti run add_grid_1d --target cpu --cache off",
+           declareCache},
       Verb{"explain", "explain an error code", "  smalti explain SM1012", declareExplain},
       Verb{"env", "list every option with its variable, value and origin", "  SMALTI_SEED=7 smalti env", declareEnv},
       Verb{"new", "make a folder with a small kernel to start from", "  smalti new hello", declareNew},

@@ -30,6 +30,8 @@ void Session::addOptions(CLI::App& app, std::initializer_list<OptionGroup> group
         return "What is checked";
       case OptionGroup::cases:
         return "Many cases";
+      case OptionGroup::cache:
+        return "Compiled kernels";
       case OptionGroup::output:
         return "What is printed";
     }

@@ -160,7 +160,7 @@ void declareShow(CLI::App& app, Session& session) {
       ->capture_default_str();
   app.add_option("--kernel", arguments->kernel, "name or number of one kernel")->type_name("KERNEL");
   arguments->inputs.declare(app);
-  session.addOptions(app, {OptionGroup::run, OptionGroup::output});
+  session.addOptions(app, {OptionGroup::run, OptionGroup::cache, OptionGroup::output});
   app.callback([&session, arguments] { session.action = [&session, arguments] { return show(session, *arguments); }; });
 }
 

@@ -31,6 +31,7 @@ void declareCheck(CLI::App&, Session&);
 void declareShow(CLI::App&, Session&);
 void declareDescribe(CLI::App&, Session&);
 void declareExport(CLI::App&, Session&);
+void declareCache(CLI::App&, Session&);
 void declareExplain(CLI::App&, Session&);
 void declareEnv(CLI::App&, Session&);
 void declareNew(CLI::App&, Session&);

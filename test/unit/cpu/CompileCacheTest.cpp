@@ -178,6 +178,10 @@ TEST_F(Cache, AFolderThatCannotBeWrittenIsSaidOnce) {
   EXPECT_FALSE(cache.find(key));
   EXPECT_EQ(cache.usage().entries, 0);
   EXPECT_EQ(cache.clear().entries, 0);
+  ASSERT_FALSE(cache.usable());
+  EXPECT_EQ(cache.usable().error().code, "SM7002");
+  EXPECT_TRUE(CompileCache(folder, kMib).usable());
+  EXPECT_EQ(files().size(), 1u);
 }
 
 /// The limit on file sizes stands for a full disk: a write ends short.

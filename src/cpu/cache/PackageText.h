@@ -1,0 +1,14 @@
+// A kernel as bytes: what a compile cache's key is made from.
+#pragma once
+
+#include <string>
+
+#include "ir/KernelPackage.h"
+
+namespace smalti::cpu {
+
+/// Equal for kernels that compile to the same code, different for all others: module, types, aliases and
+/// configuration; neither places in the user's source nor the kernel's name on the Pallas side.
+std::string packageText(const KernelPackage&);
+
+}  // namespace smalti::cpu
