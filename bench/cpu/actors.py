@@ -102,7 +102,8 @@ def commands(peers, threads, target):
     mkl = first(peers / "venv/lib/libmkl_rt.so*")
     openblas = first("/usr/lib/*/libopenblas.so.0", "/usr/lib/*/openblas-pthread/libopenblas.so.0")
     found = {"limits": ([programs / "bench_cpu_limits", threads], {}),
-             "ours": ([programs / "bench_cpu_ours"], {"SMALTI_TARGET": target})}
+             "ours": ([programs / "bench_cpu_ours"], {"SMALTI_TARGET": target}),
+             "module": ([programs / "bench_cpu_module"], {"SMALTI_TARGET": target})}
     wanted = {"MKL": ([peers / "peers/peer_blas", mkl], {}, mkl),
               "OpenBLAS": ([peers / "peers/peer_blas", openblas], openblas_core(), openblas),
               "oneDNN": ([peers / "peers/peer_onednn"], {}, (peers / "peers/peer_onednn").exists()),

@@ -8,6 +8,7 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 import report
@@ -25,6 +26,8 @@ class Stage:
         self.peers, self.threads = peers, threads
         self.commands, self.missing = commands(peers, threads, target)
         self.actors, self.limit = {}, None
+        self.folder = tempfile.TemporaryDirectory()
+        self.module = pathlib.Path(self.folder.name) / "module.mlir"
 
     def actor(self, name):
         if name not in self.actors:
@@ -56,6 +59,7 @@ class Stage:
     def close(self):
         for actor in self.actors.values():
             actor.close()
+        self.folder.cleanup()
 
 
 def rounds(stage, row, names, seconds, settle):
@@ -108,17 +112,18 @@ def measure(stage, row, seconds, note):
     """JSON rows of one workload: one for each peer that can do it."""
     names, settle = [], SETTLE_SECONDS if stage.threads > 1 else 0
     stage.prepare_limit(row.limit)
-    for name in ("ours", *row.peers):
+    # Our side comes first among the names; but it is prepared last, since a peer may write the module that it runs.
+    for name in (*row.peers, row.ours):
         if name not in stage.commands:
             continue
         try:
-            refusal = stage.actor(name).prepare(row.spec)
+            refusal = stage.actor(name).prepare(f"{row.spec} path={stage.module}")
         except Lost as lost:
             refusal = str(lost)
             stage.drop(name)
         if refusal is None:
-            names.append(name)
-        elif name == "ours":
+            names.insert(0 if name == row.ours else len(names), name)
+        elif name == row.ours:
             note(f"{row.workload}: we cannot: {refusal}")
         elif not refusal.startswith("has no "):
             note(f"{row.workload}: {name} cannot: {refusal}")
@@ -133,16 +138,16 @@ def measure(stage, row, seconds, note):
         return []
     probes = {name: stage.actor(name).probe() for name in names}
     rows = []
-    with_ours = names[0] == "ours"
+    with_ours = names[0] == row.ours
     for at, name in enumerate(names):
         if with_ours and at == 0 and len(names) > 1:
             continue
         m = medians(row, taken, at)
-        if with_ours and not same(probes["ours"], probes[name], row.tolerance):
+        if with_ours and not same(probes[row.ours], probes[name], row.tolerance):
             note(f"{row.workload}: our result and that of {name} differ")
         scale = {"ms": 1e3, "µs": 1e6}.get(row.unit, 1) if row.latency else row.amount * 1e-9
         figure = (lambda s: s * scale) if row.latency else (lambda s: scale / s)
-        peer = name if name != "ours" else None
+        peer = {row.ours: None, "XLA": "interpret=True" if row.ours == "module" else "XLA"}.get(name, name)
         rows.append({"workload": row.workload, "threads": stage.threads,
                      "ours": figure(m["ours"]) if with_ours else None, "unit": row.unit,
                      "limit": None if row.latency else m["limit"] / row.limit_unit * 1e-9,
@@ -180,13 +185,14 @@ def main():
             notes.append(text)
             print(f"{clear}  {text}", file=sys.stderr)
 
+    for text in (peers / "missing").read_text().splitlines() if (peers / "missing").exists() else []:
+        note(f"left out: {text}")
     for threads in sorted({1, every}):
         if options.threads == ("all" if threads == 1 and every > 1 else "one" if threads > 1 else ""):
             continue
         stage = Stage(peers, threads, options.target)
-        if threads == 1 or options.threads == "all":
-            for name in stage.missing:
-                note(f"{name} is not installed, and left out")
+        for name in stage.missing:
+            note(f"left out: {name}: it is not there")
         wanted = [r for r in chosen if ("one" if threads == 1 else "all") in r.threads]
         for row in wanted:
             if options.peers is not None:

@@ -17,6 +17,7 @@ class Row:
     quick: bool = False     # part of --quick
     limit_unit: float = 1   # work of the limit's loop per unit of work: bytes per element, say
     latency: bool = False   # the figure is a time, and the limit says only whether a round was clean
+    ours: str = "ours"     # our actor
     tolerance: float = 1e-3  # of results against each peer's, relative to the largest element
 
 
@@ -42,4 +43,63 @@ def blocks():
                   ("libxsmm", "oneDNN"), ("one",), quick=(block, n) == (256, 1024))
 
 
-ROWS = [*matmuls(), *blocks()]
+def attention():
+    peers = ("PyTorch", "XLA")
+    for dtype, tolerance in (("f32", 1e-4), ("bf16", 2e-2)):
+        for dim in (64, 128):
+            for causal in (0, 1):
+                name = f"attention {dtype}, 2048 keys, size {dim}" + (", causal" if causal else "")
+                yield Row(name, f"attention heads=4 length=2048 dim={dim} causal={causal} dtype={dtype}",
+                          4 * 4 * 2048**2 * dim / (2 if causal else 1), "GFLOP/s",
+                          "fma" if dtype == "f32" else "bf16|fma", peers, quick=dtype == "f32" and dim == 64 and not causal,
+                          tolerance=tolerance)
+    for dtype, tolerance, size in (("f32", 1e-4, 4), ("bf16", 2e-2, 2)):
+        read = 2 * 8 * 16384 * 128 * size
+        yield Row(f"decode {dtype}, 16384 keys", f"attention heads=8 queries=1 length=16384 dim=128 dtype={dtype}", read,
+                  "GB/s", "read", peers, quick=dtype == "f32", tolerance=tolerance)
+        yield Row(f"decode {dtype}, pages of 16", f"paged heads=8 length=16384 dim=128 page=16 dtype={dtype}", read,
+                  "GB/s", "read", ("PyTorch",), quick=dtype == "f32", tolerance=tolerance)
+
+
+def grouped():
+    sizes = (64, 320, 128, 448, 192, 256, 512, 128)  # 2048 rows
+    yield Row("grouped matmul, 8 groups", f"grouped sizes={','.join(map(str, sizes))} k=1024 n=1024",
+              2 * sum(sizes) * 1024 * 1024, "GFLOP/s", "fma", ("MKL", "OpenBLAS", "PyTorch", "XLA"), quick=True)
+    yield Row("  the same rows, one group", "matmul m=2048 n=1024 k=1024 dtype=f32", 2 * sum(sizes) * 1024 * 1024,
+              "GFLOP/s", "fma", ("MKL", "OpenBLAS"))
+
+
+def on_rows():
+    peers = {"softmax": ("oneDNN", "PyTorch", "XLA"), "rms_norm": ("PyTorch", "XLA"), "layer_norm": ("oneDNN", "PyTorch", "XLA")}
+    for kind, names in peers.items():
+        yield Row(f"{kind} 64x1024, in cache", f"{kind} rows=64 columns=1024", 64 * 1024, "Gelem/s", "copy bytes=262144",
+                  names, ("one",), quick=kind != "layer_norm", limit_unit=8)
+        yield Row(f"{kind} 16384x1024, DRAM", f"{kind} rows=16384 columns=1024", 16384 * 1024, "Gelem/s", "copy", names,
+                  limit_unit=8)
+    for kind in ("gelu", "silu", "tanh", "exp"):
+        yield Row(f"{kind} 64x1024, in cache", f"{kind} rows=64 columns=1024", 64 * 1024, "Gelem/s", "copy bytes=262144",
+                  ("oneDNN", "PyTorch", "XLA"), ("one",), quick=kind == "exp", limit_unit=8)
+    yield Row("max(xy + x, 0) / 2 - y, DRAM", "chain rows=16384 columns=1024", 16384 * 1024, "Gelem/s", "triad",
+              ("XLA", "PyTorch"), quick=True, limit_unit=12)
+
+
+def times():
+    for kind in ("plain", "matmul", "attention"):
+        yield Row(f"compile {kind}", f"compile kind={kind} when=warm", 1, "ms", "fma", ("XLA",), ("one",), True, latency=True)
+    yield Row("compile plain, first in process", "compile kind=plain when=first", 1, "ms", "fma", (), ("one",), latency=True)
+    yield Row("compile attention, from the cache", "compile kind=attention when=cached", 1, "ms", "fma", (), ("one",),
+              latency=True)
+    yield Row("call of an empty kernel", "empty", 1, "µs", "fma", ("PyTorch", "XLA"), quick=True, latency=True)
+
+
+def whole():
+    for batch in (1, 16):
+        yield Row(f"MiniLM, {batch} x 128 tokens", f"minilm batch={batch} tokens=128", 1, "ms", "fma", ("PyTorch",),
+                  quick=batch == 1, latency=True, tolerance=1e-2)
+    for kind, what in (("add64", "add in 64 steps"), ("matmul512", "matmul 1024 in 512 steps"),
+                       ("attention64", "attention in 64 steps"), ("attention256", "attention in 256 steps, vmap")):
+        yield Row(f"interpret=True: {what}", f"pallas kind={kind}", 1, "ms", "fma", ("XLA",), ("one",), kind == "add64",
+                  latency=True, ours="module", tolerance=1e-4)
+
+
+ROWS = [*matmuls(), *blocks(), *attention(), *grouped(), *on_rows(), *times(), *whole()]

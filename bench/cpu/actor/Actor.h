@@ -40,7 +40,8 @@ struct Spec {
 struct Work {
   std::function<void()> run;  ///< one call
   std::function<std::vector<double>()> probe = [] { return std::vector<double>(); };
-  double amount = 0;  ///< of work per call; 0: the conductor knows
+  double amount = 0;                ///< of work per call; 0: the conductor knows
+  std::function<double()> timed{};  ///< instead of run: one call that says itself how many seconds it took
 };
 
 /// Thrown by a maker for work that this actor cannot do.
@@ -149,7 +150,7 @@ class Actor {
       work_ = maker->second(spec);
       out << "ok " << calibrate(spec);
     } else if (verb == "run") {
-      if (!work_.run) throw Unable("nothing is prepared");
+      if (!work_.run && !work_.timed) throw Unable("nothing is prepared");
       out << step(calls_) << ' ' << work_.amount;
     } else if (verb == "probe") {
       for (double v : work_.probe()) out << v << ' ';
@@ -161,8 +162,8 @@ class Actor {
 
   /// Calls per step: as many as `calls` says, or as fill `us` microseconds. The first call compiles and warms up.
   int64_t calibrate(const Spec& spec) {
-    work_.run();
-    calls_ = spec.at("calls", 0);
+    step(1);
+    calls_ = work_.timed ? 1 : spec.at("calls", 0);
     if (calls_) return calls_;
     const double wanted = static_cast<double>(spec.at("us", 2000)) * 1e-6;
     for (calls_ = 1; calls_ < (1 << 24);) {
@@ -174,6 +175,7 @@ class Actor {
   }
 
   double step(int64_t calls) {
+    if (work_.timed) return work_.timed();
     const double start = seconds();
     for (int64_t i = 0; i < calls; ++i) work_.run();
     return (seconds() - start) / static_cast<double>(calls);

@@ -40,8 +40,27 @@ Work blocks(const Spec& s) {
   return matmul(sized);
 }
 
+/// Rows in groups, each times its own matrix. The tiles that the sizes make are computed beforehand, as a model does
+/// once for all its layers.
+Work grouped(const Spec& s) {
+  std::vector<int32_t> sizes;
+  std::istringstream text(s.text("sizes"));
+  for (std::string size; std::getline(text, size, ',');) sizes.push_back(std::stoi(size));
+  int64_t rows = 0;
+  for (int32_t size : sizes) rows += size;
+  const int64_t k = s["k"], n = s["n"];
+  const Array x = operand({rows, k}, f32, 1), y = operand({static_cast<int64_t>(sizes.size()), k, n}, f32, 2);
+  const kernels::GroupedMatmulOptions options{.block_m = s["bm"], .block_n = s["bn"], .block_k = s["bk"]};
+  const int64_t bm = kernels::grouped_block_m(rows, options);
+  const kernels::GroupedTiles tiles = kernels::grouped_tiles(rows, bm, array(sizes));
+  const PallasCall call = kernels::grouped_matmul_call(x.type(), y.type(), tiles, bm, options);
+  return work([=] { return Array(call(tiles.group, tiles.row_block, tiles.row_begin, tiles.row_end, x, y)); });
+}
+
 }  // namespace
 
-std::map<std::string, Maker> matmuls() { return {{"matmul", matmul}, {"block", block}, {"blocks", blocks}}; }
+std::map<std::string, Maker> matmuls() {
+  return {{"matmul", matmul}, {"block", block}, {"blocks", blocks}, {"grouped", grouped}};
+}
 
 }  // namespace smalti::bench

@@ -43,5 +43,13 @@ inline Work work(std::function<Array()> call) {
 }
 
 std::map<std::string, Maker> matmuls();
+std::map<std::string, Maker> attentions();
+std::map<std::string, Maker> rowKernels();
+std::map<std::string, Maker> calls();
+std::map<std::string, Maker> miniLm();
+
+/// Seconds that the first call of a new kernel takes; `nonce` becomes a constant in it. Kinds: plain, matmul,
+/// attention.
+double firstCall(const std::string& kind, uint32_t nonce);
 
 }  // namespace smalti::bench

@@ -57,6 +57,27 @@ Work matmul(const Spec& s) {
   });
 }
 
+/// One product per group of rows.
+Work grouped(const Spec& s) {
+  std::vector<int> sizes;
+  std::istringstream text(s.text("sizes"));
+  for (std::string size; std::getline(text, size, ',');) sizes.push_back(std::stoi(size));
+  int64_t rows = 0;
+  for (int size : sizes) rows += size;
+  const int k = s["k"], n = s["n"];
+  auto x = filled<float>(rows * k, 1), y = filled<float>(static_cast<int64_t>(sizes.size()) * k * n, 2);
+  auto z = allocate<float>(rows * n);
+  return {[=, gemm = sgemm()] {
+            int64_t row = 0, group = 0;
+            for (int m : sizes) {
+              gemm(kRowMajor, kPlain, kPlain, m, n, k, 1, x.get() + row * k, k, y.get() + group++ * k * n, n, 0,
+                   z.get() + row * n, n);
+              row += m;
+            }
+          },
+          [=] { return probes(rows * n, [&](int64_t i) { return static_cast<double>(z[i]); }); }};
+}
+
 Work block(const Spec& s) {
   const Product<float, float> p(s);
   const int n = p.n;
@@ -81,5 +102,5 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "peer_blas: %s\n", argc > 1 ? dlerror() : "which library?");
     return 3;
   }
-  return Actor({{"matmul", matmul}, {"block", block}, {"blocks", blocks}}).serve();
+  return Actor({{"matmul", matmul}, {"block", block}, {"blocks", blocks}, {"grouped", grouped}}).serve();
 }

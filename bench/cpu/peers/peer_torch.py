@@ -99,13 +99,43 @@ def rms_norm(s):
 
 
 def chain(s):
-    x, y, out = rows(s), operand((s.int("rows"), s.int("columns")), 2), None
+    x, y = rows(s), operand((s.int("rows"), s.int("columns")), 2)
     out = torch.empty_like(x)
 
     def run():
         torch.mul(x, y, out=out)
         out.add_(x).clamp_(min=0).mul_(0.5).sub_(y)
     return run, numbers(out)
+
+
+def minilm(s):
+    """The encoder of all-MiniLM-L6-v2; weights as in ours/MiniLm.cpp."""
+    hidden, wide, heads, seed = 384, 1536, 12, [0]
+
+    def weights(*shape, about=0.):
+        seed[0] += 1
+        return about + operand(shape, seed[0]) * 0.1
+
+    linear = lambda outputs, inputs: (weights(outputs, inputs), weights(outputs))
+    norm = lambda: (weights(hidden, about=1.), weights(hidden))
+    words, positions, types, first = weights(30522, hidden), weights(512, hidden), weights(2, hidden), norm()
+    layers = []
+    for _ in range(6):
+        attend = [linear(hidden, hidden) for _ in range(4)]
+        layers.append((attend, norm(), linear(wide, hidden), linear(hidden, wide), norm()))
+    batch, tokens = s.int("batch"), s.int("tokens")
+    ids = (torch.arange(batch * tokens) * 7 % 30522).view(batch, tokens)
+    normed = lambda x, n: F.layer_norm(x, (hidden,), n[0], n[1], 1e-12)
+
+    def run():
+        x = normed(words[ids] + positions[:tokens] + types[0], first)
+        for (q, k, v, o), after, up, down, last in layers:
+            split = lambda part: F.linear(x, *part).view(batch, tokens, heads, -1).transpose(1, 2)
+            mixed = F.scaled_dot_product_attention(split(q), split(k), split(v))
+            x = normed(F.linear(mixed.transpose(1, 2).reshape(batch, tokens, hidden), *o) + x, after)
+            x = normed(F.linear(F.gelu(F.linear(x, *up)), *down) + x, last)
+        return F.normalize(x.mean(1))
+    return kept(run)
 
 
 def empty(s):
@@ -118,4 +148,4 @@ serve({"matmul": matmul, "grouped": grouped, "attention": attention, "paged": pa
        "gelu": into(lambda x, out: torch.ops.aten.gelu.out(x, approximate="tanh", out=out)),
        "silu": into(lambda x, out: torch.ops.aten.silu.out(x, out=out)),
        "tanh": into(lambda x, out: torch.tanh(x, out=out)), "exp": into(lambda x, out: torch.exp(x, out=out)),
-       "chain": chain, "empty": empty})
+       "chain": chain, "minilm": minilm, "empty": empty})
