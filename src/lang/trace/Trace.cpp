@@ -1,5 +1,6 @@
 #include "lang/trace/Trace.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include <fmt/format.h>
@@ -62,16 +63,26 @@ Ref Trace::addRefArgument(ArrayType type, MemorySpace space) {
   return ref(v);
 }
 
+void Trace::push(std::string_view name, std::vector<ValueId> operands, std::vector<ValueId> results,
+                 Attributes attributes, std::vector<Block> regions) {
+  open_.back().ops->push_back({.name = std::string(name),
+                               .operands = std::move(operands),
+                               .results = std::move(results),
+                               .attributes = std::move(attributes),
+                               .regions = std::move(regions),
+                               .callee = {},
+                               .place = currentPlace()});
+}
+
+bool Trace::isOpen(uint64_t trace, ValueId value) const {
+  return trace == serial_ &&
+         std::any_of(open_.begin(), open_.end(), [&](const Open& block) { return block.id == blockOf_[value]; });
+}
+
 std::vector<Array> Trace::record(std::string_view name, std::vector<ValueId> operands,
                                  std::span<const ArrayType> results, Attributes attributes,
                                  std::vector<Block> regions) {
-  Op op{.name = std::string(name),
-        .operands = std::move(operands),
-        .results = {},
-        .attributes = std::move(attributes),
-        .regions = std::move(regions),
-        .callee = {},
-        .place = currentPlace()};
+  std::vector<ValueId> ids;
   std::vector<Array> arrays;
   for (const ArrayType& type : results) {
     if (type.dtype == DType::i64 || type.dtype == DType::u64 || type.dtype == DType::f64)
@@ -81,23 +92,17 @@ std::vector<Array> Trace::record(std::string_view name, std::vector<ValueId> ope
               .need = "a dtype of at most 32 bits",
               .have = type.str(),
               .help = "compute in i32 or f32"});
-    op.results.push_back(newValue(type, std::nullopt));
-    arrays.push_back(tracer(op.results.back()));
+    ids.push_back(newValue(type, std::nullopt));
+    arrays.push_back(tracer(ids.back()));
   }
-  open_.back().ops->push_back(std::move(op));
+  push(name, std::move(operands), std::move(ids), std::move(attributes), std::move(regions));
   return arrays;
 }
 
 Ref Trace::recordRef(std::string_view name, std::vector<ValueId> operands, ArrayType type, MemorySpace space,
                      Attributes attributes) {
   const ValueId v = newValue(std::move(type), space);
-  open_.back().ops->push_back({.name = std::string(name),
-                               .operands = std::move(operands),
-                               .results = {v},
-                               .attributes = std::move(attributes),
-                               .regions = {},
-                               .callee = {},
-                               .place = currentPlace()});
+  push(name, std::move(operands), {v}, std::move(attributes));
   return ref(v);
 }
 
@@ -111,20 +116,11 @@ ValueId Trace::use(const Array& array) {
               .need = "scalars only; arrays reach a kernel as inputs",
               .help = "pass the array as an input of the pallas_call"});
     const ValueId v = newValue(array.type(), std::nullopt);
-    open_.back().ops->push_back({.name = "constant",
-                                 .operands = {},
-                                 .results = {v},
-                                 .attributes = {{"value", array}},
-                                 .regions = {},
-                                 .callee = {},
-                                 .place = currentPlace()});
+    push("constant", {}, {v}, {{"value", array}});
     return v;
   }
   const auto& tracer = *static_cast<const Tracer*>(array.tracer().get());
-  bool open = false;
-  if (tracer.trace == serial_)
-    for (const Open& block : open_) open = open || block.id == blockOf_[tracer.value];
-  if (!open)
+  if (!isOpen(tracer.trace, tracer.value))
     refuse({.code = "SM6105",
             .message =
                 fmt::format("a traced value {} is used after the block that computed it has ended", array.type().str()),
@@ -135,10 +131,7 @@ ValueId Trace::use(const Array& array) {
 
 ValueId Trace::use(const Ref& ref) {
   const auto& node = ref.node();
-  bool open = false;
-  if (node && node->trace == serial_)
-    for (const Open& block : open_) open = open || block.id == blockOf_[node->value];
-  if (!open)
+  if (!node || !isOpen(node->trace, node->value))
     refuse({.code = "SM6105",
             .message = node ? "a Ref is used outside the kernel or scope it belongs to" : "an empty Ref is used",
             .place = {},
@@ -153,40 +146,40 @@ std::vector<ValueId> Trace::use(std::span<const Array> arrays) {
   return ids;
 }
 
-Block Trace::block(std::span<const ArrayType> arguments,
-                   const std::function<std::vector<Array>(std::span<const Array>)>& body) {
+Block Trace::openBlock(const std::function<std::vector<Array>(Block&)>& body) {
   Block block;
   open_.push_back({blocks_++, &block.ops});
   struct Close {
     std::vector<Open>& open;
     ~Close() { open.pop_back(); }
   } close{open_};
-  std::vector<Array> inside;
-  for (const ArrayType& type : arguments) {
-    block.arguments.push_back(newValue(type, std::nullopt));
-    inside.push_back(tracer(block.arguments.back()));
-  }
-  const std::vector<Array> results = body(inside);
+  const std::vector<Array> results = body(block);
   record("return", use(results), {});
   return block;
 }
 
+Block Trace::block(std::span<const ArrayType> arguments,
+                   const std::function<std::vector<Array>(std::span<const Array>)>& body) {
+  return openBlock([&](Block& block) {
+    std::vector<Array> inside;
+    for (const ArrayType& type : arguments) {
+      block.arguments.push_back(newValue(type, std::nullopt));
+      inside.push_back(tracer(block.arguments.back()));
+    }
+    return body(inside);
+  });
+}
+
 Block Trace::refBlock(std::span<const std::pair<ArrayType, MemorySpace>> refs,
                       const std::function<std::vector<Array>(std::span<const Ref>)>& body) {
-  Block block;
-  open_.push_back({blocks_++, &block.ops});
-  struct Close {
-    std::vector<Open>& open;
-    ~Close() { open.pop_back(); }
-  } close{open_};
-  std::vector<Ref> inside;
-  for (const auto& [type, space] : refs) {
-    block.arguments.push_back(newValue(type, space));
-    inside.push_back(ref(block.arguments.back()));
-  }
-  const std::vector<Array> results = body(inside);
-  record("return", use(results), {});
-  return block;
+  return openBlock([&](Block& block) {
+    std::vector<Ref> inside;
+    for (const auto& [type, space] : refs) {
+      block.arguments.push_back(newValue(type, space));
+      inside.push_back(ref(block.arguments.back()));
+    }
+    return body(inside);
+  });
 }
 
 TracedFunction Trace::finish(std::vector<Array> results) {

@@ -49,8 +49,8 @@ class Trace {
   /// An op whose result is a Ref into the memory of another, or new memory.
   Ref recordRef(std::string_view name, std::vector<ValueId> operands, ArrayType, MemorySpace, Attributes = {});
 
-  /// The id of a value in this trace: a traced one's own, a constant op for a concrete one. Error SM6xxx for a value of
-  /// another trace that is not around this one, or of a block that has ended.
+  /// The id of a value in this trace: a traced one's own, a constant op for a concrete one. Error SM6104 for a
+  /// concrete one that is no scalar, SM6105 for a value of another trace or of a block that has ended.
   ValueId use(const Array&);
   ValueId use(const Ref&);
   /// All of them.
@@ -79,6 +79,13 @@ class Trace {
   ValueId newValue(ArrayType, std::optional<MemorySpace>);
   Array tracer(ValueId);
   Ref ref(ValueId);
+  /// Adds an op to the innermost block.
+  void push(std::string_view name, std::vector<ValueId> operands, std::vector<ValueId> results, Attributes,
+            std::vector<Block> regions = {});
+  /// Whether the value is of this trace and of a block that has not ended.
+  bool isOpen(uint64_t trace, ValueId) const;
+  /// Traces `body` into a new block, which it gives its arguments; what it returns are the block's results.
+  Block openBlock(const std::function<std::vector<Array>(Block&)>& body);
 
   struct Open {
     int id;
