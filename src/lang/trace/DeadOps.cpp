@@ -9,19 +9,24 @@ namespace smalti::lang {
 namespace {
 
 // "get" is no effect: what it gives is all it does.
-constexpr std::array<std::string_view, 17> kEffects{
-    "return",           "swap",           "store",       "dma_start",   "dma_wait",
-    "semaphore_signal", "semaphore_wait", "debug_print", "debug_check", "prng_seed",
-    "prng_random_bits", "delay",          "trace_value", "trace_start", "trace_stop",
-    "matmul_push_rhs",  "touch"};
-constexpr std::array<std::string_view, 4> kMoreEffects{"matmul_acc_lhs", "matmul_pop", "matmul_lhs_fifo",
-                                                       "matmul_pop_fifo"};
+constexpr std::array<std::string_view, 20> kEffects{
+    "swap",           "store",          "dma_start",   "dma_wait",        "semaphore_signal",
+    "semaphore_wait", "debug_print",    "debug_check", "prng_seed",       "prng_random_bits",
+    "delay",          "trace_value",    "trace_start", "trace_stop",      "matmul_push_rhs",
+    "touch",          "matmul_acc_lhs", "matmul_pop",  "matmul_lhs_fifo", "matmul_pop_fifo"};
+
+/// Whether an op does more than give results, itself or in its regions.
+bool hasEffect(const Op& op) {
+  return std::find(kEffects.begin(), kEffects.end(), op.name) != kEffects.end() ||
+         std::any_of(op.regions.begin(), op.regions.end(),
+                     [](const Block& block) { return std::any_of(block.ops.begin(), block.ops.end(), hasEffect); });
+}
 
 using Used = std::unordered_set<ValueId>;
 
 void sweep(std::vector<Op>& ops, Used& used) {
   for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
-    const bool live = hasEffect(*op) ||
+    const bool live = op->name == "return" || hasEffect(*op) ||
                       std::any_of(op->results.begin(), op->results.end(), [&](ValueId v) { return used.count(v) > 0; });
     if (!live) {
       op->name.clear();
@@ -34,16 +39,6 @@ void sweep(std::vector<Op>& ops, Used& used) {
 }
 
 }  // namespace
-
-bool hasEffect(const Op& op) {
-  const auto in = [&](const auto& names) { return std::find(names.begin(), names.end(), op.name) != names.end(); };
-  if (op.name != "return" && (in(kEffects) || in(kMoreEffects))) return true;
-  if (op.name == "return") return true;
-  for (const Block& block : op.regions)
-    for (const Op& inner : block.ops)
-      if (inner.name != "return" && hasEffect(inner)) return true;
-  return false;
-}
 
 void removeDead(Function& function) {
   Used used;

@@ -108,8 +108,6 @@ Array bind1(std::string_view name, std::initializer_list<Array> operands, ArrayT
 
 /// Removes ops without effects whose results nobody uses.
 void removeDead(Function&);
-/// Whether an op does more than give results ("swap", "dma_start", …, or holds one that does).
-bool hasEffect(const Op&);
 
 }  // namespace smalti::lang
 
