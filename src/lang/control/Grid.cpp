@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "lang/trace/KernelOnly.h"
 #include "lang/trace/Place.h"
-#include "lang/trace/Trace.h"
 #include "smalti/control.h"
 #include "smalti/ops.h"
 
@@ -14,13 +14,8 @@ namespace {
 using lang::AtPlace, lang::Trace;
 
 Trace& checkedAxis(std::string_view op, int axis) {
-  Trace* trace = Trace::current();
-  if (!trace)
-    lang::refuse({.code = "SM6106",
-                  .message = fmt::format("'{}' exists inside kernels only", op),
-                  .place = {},
-                  .help = "call it in a function that is passed to pallas_call"});
-  const auto rank = static_cast<int>(trace->grid.size());
+  Trace& trace = lang::kernelTrace(op);
+  const auto rank = static_cast<int>(trace.grid.size());
   if (axis < 0 || axis >= rank)
     lang::refuse({.code = "SM6107",
                   .message = rank == 0
@@ -31,13 +26,11 @@ Trace& checkedAxis(std::string_view op, int axis) {
                   .need = rank == 0 ? "a grid" : fmt::format("an axis from 0 to {}", rank - 1),
                   .have = fmt::format("axis {}", axis),
                   .help = rank == 0 ? "give the pallas_call a grid" : "the grid's axes count from 0"});
-  return *trace;
+  return trace;
 }
 
 int axisOf(std::string_view op, std::string_view name) {
-  Trace* trace = Trace::current();
-  if (!trace) checkedAxis(op, 0);
-  const auto& names = trace->gridNames;
+  const auto& names = lang::kernelTrace(op).gridNames;
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end() || name.empty())
     lang::refuse({.code = "SM6107",

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "lang/trace/HasValue.h"
+#include "lang/trace/KernelOnly.h"
 #include "lang/trace/Place.h"
 
 namespace smalti::lang {
@@ -11,11 +12,7 @@ std::vector<Array> computeNow(std::string_view name, std::span<const Array> oper
                               std::span<const ArrayType> results, Attributes attributes) {
   plain::PlainEvaluator evaluate = findLanguageEvaluator(name);
   if (!evaluate) evaluate = plain::findEvaluator(name);
-  if (!evaluate)
-    refuse({.code = "SM6106",
-            .message = fmt::format("'{}' exists inside kernels only", name),
-            .place = {},
-            .help = "call it in a function that is passed to pallas_call"});
+  if (!evaluate) refuseOutsideKernels(name);
   Function function;
   Op op{.name = std::string(name),
         .operands = {},

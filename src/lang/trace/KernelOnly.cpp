@@ -6,12 +6,16 @@
 
 namespace smalti::lang {
 
-Trace& kernelTrace(std::string_view op) {
-  if (Trace* trace = Trace::current()) return *trace;
+void refuseOutsideKernels(std::string_view op) {
   refuse({.code = "SM6106",
           .message = fmt::format("'{}' exists inside kernels only", op),
           .place = {},
           .help = "call it in a function that is passed to pallas_call"});
+}
+
+Trace& kernelTrace(std::string_view op) {
+  if (Trace* trace = Trace::current()) return *trace;
+  refuseOutsideKernels(op);
 }
 
 }  // namespace smalti::lang

@@ -9,5 +9,6 @@ namespace smalti::lang {
 
 /// The trace of the kernel being traced; error SM6106 outside kernels.
 Trace& kernelTrace(std::string_view op);
+[[noreturn]] void refuseOutsideKernels(std::string_view op);
 
 }  // namespace smalti::lang
