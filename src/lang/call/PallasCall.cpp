@@ -120,12 +120,6 @@ std::vector<ArrayType> typesOf(const std::vector<Operand>& operands) {
   types.reserve(operands.size());
   for (const Operand& o : operands) {
     AtPlace place(o.at());
-    lang::checkHasValue(o.array());
-    if (o.array().is_traced() && !lang::Trace::current())
-      lang::refuse({.code = "SM6105",
-                    .message = fmt::format("a traced value {} is used outside its kernel", o.array().type().str()),
-                    .place = {},
-                    .help = "write it to an output Ref and use the result of the pallas_call"});
     if (lang::Trace::current())
       lang::refuse(
           {.code = "SM6216",
@@ -134,6 +128,7 @@ std::vector<ArrayType> typesOf(const std::vector<Operand>& operands) {
            .need = "a call outside kernels, with arrays",
            .have = fmt::format("an operand {}{}", o.array().is_traced() ? "traced as " : "", o.array().type().str()),
            .help = "kernels do not call kernels: use emit_pipeline, or inline the body"});
+    lang::checkConcrete(o.array());
     types.push_back(o.array().type());
   }
   return types;

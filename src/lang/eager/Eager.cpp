@@ -1,7 +1,5 @@
 #include "lang/eager/Eager.h"
 
-#include <fmt/format.h>
-
 #include "lang/trace/HasValue.h"
 #include "lang/trace/KernelOnly.h"
 #include "lang/trace/Place.h"
@@ -26,12 +24,7 @@ std::vector<Array> computeNow(std::string_view name, std::span<const Array> oper
     function.values.push_back(type);
   };
   for (const Array& a : operands) {
-    if (a.is_traced())
-      refuse({.code = "SM6105",
-              .message = fmt::format("a traced value {} is used outside its kernel", a.type().str()),
-              .place = {},
-              .help = "write it to an output Ref and use the result of the pallas_call"});
-    checkHasValue(a);
+    checkConcrete(a);
     add(a.type(), op.operands);
   }
   for (const ArrayType& t : results) add(t, op.results);

@@ -12,7 +12,7 @@
 namespace smalti::lang {
 namespace {
 
-using eval::ReduceKind;
+using eval::ReduceKind, plain::in, plain::PlainCall, plain::PlainResults;
 
 /// The kind for the dtype, and what it starts from.
 struct Start {
@@ -37,41 +37,36 @@ Start startOf(std::string_view op, DType t) {
                       : Start{ReduceKind::minsi, std::ldexp(1.0, bits - 1) - (bits < 64)};
 }
 
-plain::PlainResults reduce(plain::PlainCall& call) {
-  auto result = Array::allocate(call.results[0]);
-  if (!result) return fail(std::move(result.error()));
-  const DType t = result->dtype();
-  const auto [kind, identity] = startOf(call.op.name, t);
-  uint64_t start = 0;
-  eval::elementFromDouble(t, identity, &start);
-  eval::Input values = plain::in(call.operands[0]);
-  eval::Output reduced = plain::out(*result);
-  eval::Input init{reinterpret_cast<const std::byte*>(&start), t, reduced.shape, true};
-  if (t == DType::pred) values.dtype = init.dtype = reduced.dtype = DType::u8;
-  if (values.elements() == 0) {
-    eval::fill(reduced.data, &start, reduced.elements(), storage_bytes(t));
-    return plain::one(std::move(*result));
-  }
-  if (!eval::multiReduce(kind, values, call.typed().integers("axes"), init, reduced))
-    return fail(plain::noEvaluation(call, t));
-  return plain::one(std::move(*result));
+PlainResults reduce(PlainCall& call) {
+  return into(call, [&](eval::Output reduced) {
+    const DType t = reduced.dtype;
+    const auto [kind, identity] = startOf(call.op.name, t);
+    uint64_t start = 0;
+    eval::elementFromDouble(t, identity, &start);
+    eval::Input values = in(call.operands[0]);
+    eval::Input init{reinterpret_cast<const std::byte*>(&start), t, reduced.shape, true};
+    if (t == DType::pred) values.dtype = init.dtype = reduced.dtype = DType::u8;
+    if (values.elements() == 0) {
+      eval::fill(reduced.data, &start, reduced.elements(), storage_bytes(t));
+      return true;
+    }
+    return eval::multiReduce(kind, values, call.typed().integers("axes"), init, reduced);
+  });
 }
 
-plain::PlainResults reduceIndex(plain::PlainCall& call) {
-  auto result = Array::allocate(call.results[0]);
-  if (!result) return fail(std::move(result.error()));
-  if (!eval::reduceIndex(call.op.name == "argmax", plain::in(call.operands[0]),
-                         static_cast<int>(call.typed().integer("axis")), plain::out(*result)))
-    return fail(plain::noEvaluation(call, call.operands[0].dtype()));
-  return plain::one(std::move(*result));
+PlainResults reduceIndex(PlainCall& call) {
+  return into(call, [&](eval::Output to) {
+    return eval::reduceIndex(call.op.name == "argmax", in(call.operands[0]),
+                             static_cast<int>(call.typed().integer("axis")), to);
+  });
 }
 
-plain::PlainResults takeAlongAxis(plain::PlainCall& call) {
-  auto result = Array::allocate(call.results[0]);
-  if (!result) return fail(std::move(result.error()));
-  const int64_t axis = call.typed().integer("dimension");
-  eval::dynamicGather(plain::in(call.operands[0]), plain::in(call.operands[1]), {&axis, 1}, plain::out(*result));
-  return plain::one(std::move(*result));
+PlainResults takeAlongAxis(PlainCall& call) {
+  return into(call, [&](eval::Output to) {
+    const int64_t axis = call.typed().integer("dimension");
+    eval::dynamicGather(in(call.operands[0]), in(call.operands[1]), {&axis, 1}, to);
+    return true;
+  });
 }
 
 constexpr std::array kRows{

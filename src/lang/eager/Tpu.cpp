@@ -9,17 +9,7 @@
 namespace smalti::lang {
 namespace {
 
-using plain::in, plain::out, plain::one, plain::PlainCall, plain::PlainResults;
-
-/// Runs `compute` into a new result; it gives false for dtypes it does not know.
-template <class F>
-PlainResults into(PlainCall& call, F&& compute) {
-  auto result = Array::allocate(call.results[0]);
-  if (!result) return fail(std::move(result.error()));
-  if (result->elements() > 0 && !compute(out(*result)))
-    return fail(plain::noEvaluation(call, call.operands[0].dtype()));
-  return one(std::move(*result));
-}
+using plain::in, plain::PlainCall, plain::PlainResults;
 
 PlainResults reciprocal(PlainCall& call) {
   const bool approx = std::get<bool>(*call.op.find("approx"));

@@ -199,6 +199,15 @@ void checkHasValue(const Array& array) {
           .help = "give it a value first, such as zeros(shape, dtype)"});
 }
 
+void checkConcrete(const Array& array) {
+  if (array.is_traced())
+    refuse({.code = "SM6105",
+            .message = fmt::format("a traced value {} is used outside its kernel", array.type().str()),
+            .place = {},
+            .help = "write it to an output Ref and use the result of the pallas_call"});
+  checkHasValue(array);
+}
+
 std::vector<Array> bind(std::string_view name, std::span<const Array> operands, std::span<const ArrayType> results,
                         Attributes attributes, std::vector<Block> regions) {
   Trace* trace = Trace::current();
