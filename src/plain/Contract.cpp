@@ -24,15 +24,6 @@ eval::DotNumerics dotNumerics(const PlainCall& call) {
   return numerics;
 }
 
-std::vector<int64_t> freeDims(size_t rank, std::span<const int64_t> batch, std::span<const int64_t> contracting) {
-  std::vector<int64_t> dims;
-  for (int64_t d = 0; d < static_cast<int64_t>(rank); ++d)
-    if (std::find(batch.begin(), batch.end(), d) == batch.end() &&
-        std::find(contracting.begin(), contracting.end(), d) == contracting.end())
-      dims.push_back(d);
-  return dims;
-}
-
 PlainResults dotGeneral(PlainCall& call) {
   const Array &lhs = call.operands[0], &rhs = call.operands[1];
   const ArrayType& type = call.results[0];
@@ -136,6 +127,15 @@ constexpr std::array kRows{
 };
 
 }  // namespace
+
+std::vector<int64_t> freeDims(size_t rank, std::span<const int64_t> batch, std::span<const int64_t> contracting) {
+  std::vector<int64_t> dims;
+  for (int64_t d = 0; d < static_cast<int64_t>(rank); ++d)
+    if (std::find(batch.begin(), batch.end(), d) == batch.end() &&
+        std::find(contracting.begin(), contracting.end(), d) == contracting.end())
+      dims.push_back(d);
+  return dims;
+}
 
 std::span<const EvaluatorRow> contractEvaluators() { return kRows; }
 

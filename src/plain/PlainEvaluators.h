@@ -61,6 +61,8 @@ eval::Output out(Array&);
 int64_t indexAt(const Array&, int64_t element);
 /// A result of the call's type: the memory of an operand of that size that nobody else uses, else new memory.
 Result<Array> resultArray(PlainCall&, int result = 0, bool reuse = false);
+/// The dimensions of an operand that a product keeps: neither batch nor contracting, ascending.
+std::vector<int64_t> freeDims(size_t rank, std::span<const int64_t> batch, std::span<const int64_t> contracting);
 Diagnostic noEvaluation(const PlainCall&, DType);
 inline PlainResults one(Array array) {
   std::vector<Array> results;

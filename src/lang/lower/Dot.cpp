@@ -1,5 +1,4 @@
 // Matrix products: one tpu.matmul into a zero accumulator.
-#include <algorithm>
 #include <array>
 #include <string>
 
@@ -9,19 +8,10 @@
 
 #include "ir/Tpu.h"
 #include "lang/lower/Lowering.h"
+#include "plain/PlainEvaluators.h"
 
 namespace smalti::lang {
 namespace {
-
-std::vector<int64_t> freeAxes(int64_t rank, const std::vector<int64_t>& batch,
-                              const std::vector<int64_t>& contracting) {
-  std::vector<int64_t> axes;
-  for (int64_t a = 0; a < rank; ++a)
-    if (std::find(batch.begin(), batch.end(), a) == batch.end() &&
-        std::find(contracting.begin(), contracting.end(), a) == contracting.end())
-      axes.push_back(a);
-  return axes;
-}
 
 /// A vector is a matrix of one row.
 mlir::Value asMatrix(Lowering& l, mlir::Value x, ArrayType& type, std::vector<int64_t>& contracting) {
@@ -49,8 +39,8 @@ void dotGeneral(Lowering& l, const Op& op) {
     x = asMatrix(l, x, lhs, lc);
     y = asMatrix(l, y, rhs, rc);
   }
-  const auto lf = freeAxes(static_cast<int64_t>(lhs.shape.size()), lb, lc);
-  const auto rf = freeAxes(static_cast<int64_t>(rhs.shape.size()), rb, rc);
+  const auto lf = plain::freeDims(lhs.shape.size(), lb, lc);
+  const auto rf = plain::freeDims(rhs.shape.size(), rb, rc);
   std::vector<int64_t> order;
   for (const int64_t a : lb) order.insert(order.end(), {0, a});
   for (const int64_t a : lf) order.insert(order.end(), {0, a});

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "lang/ops/Support.h"
+#include "plain/PlainEvaluators.h"
 
 namespace smalti {
 
@@ -52,14 +53,11 @@ Array dot_general(const Operand& x, const Operand& y, DotDimensionNumbers d, Dot
   const Array l = options.preferred_element_type ? x.array() : lang::convertTo(x.array(), p.dtype);
   const Array r = options.preferred_element_type ? y.array() : lang::convertTo(y.array(), p.dtype);
   Shape shape;
-  const auto contains = [](const std::vector<int64_t>& v, int64_t a) {
-    return std::find(v.begin(), v.end(), a) != v.end();
-  };
   for (const int64_t a : d.lhs_batch) shape.push_back(x.shape()[a]);
-  for (int64_t a = 0; a < x.rank(); ++a)
-    if (!contains(d.lhs_batch, a) && !contains(d.lhs_contracting, a)) shape.push_back(x.shape()[a]);
-  for (int64_t a = 0; a < y.rank(); ++a)
-    if (!contains(d.rhs_batch, a) && !contains(d.rhs_contracting, a)) shape.push_back(y.shape()[a]);
+  for (const int64_t a : plain::freeDims(x.shape().size(), d.lhs_batch, d.lhs_contracting))
+    shape.push_back(x.shape()[a]);
+  for (const int64_t a : plain::freeDims(y.shape().size(), d.rhs_batch, d.rhs_contracting))
+    shape.push_back(y.shape()[a]);
   return lang::bind1("dot_general", {l, r}, {result, std::move(shape)},
                      {{"lhs_batching_dimensions", d.lhs_batch},
                       {"rhs_batching_dimensions", d.rhs_batch},
