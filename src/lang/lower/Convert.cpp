@@ -60,7 +60,7 @@ mlir::Value floatToInteger(Lowering& l, mlir::Value x, DType from, DType to, mli
 
 void convert(Lowering& l, const Op& op) {
   const ArrayType &from = l.typeOf(op.operands[0]), &to = l.typeOf(op.results[0]);
-  l.set(op.results[0], convertTo(l, l.value(op.operands[0]), from.dtype, to.dtype, l.mlirType(to)));
+  l.set(op.results[0], convertTo(l, l.value(op.operands[0]), from.dtype, to.dtype));
 }
 
 void bitcastConvert(Lowering& l, const Op& op) {
@@ -79,12 +79,13 @@ constexpr std::array kRows{
 }  // namespace
 
 /// As Pallas' lowering does: narrow types meet in 32 bits.
-mlir::Value convertTo(Lowering& l, mlir::Value x, DType from, DType to, mlir::Type type) {
+mlir::Value convertTo(Lowering& l, mlir::Value x, DType from, DType to) {
   if (from == to) return x;
+  const mlir::Type type = like(l, x, to);
   if (to == DType::pred) return toPred(l, x, from);
   if (from == DType::pred) {
     x = l.create1("arith.extui", x, like(l, x, DType::i32));
-    return convertTo(l, x, DType::i32, to, type);
+    return convertTo(l, x, DType::i32, to);
   }
   if (!is_float(from) && !is_float(to)) return integerTo(l, x, from, to, type);
   if (is_float(from) && !is_float(to)) return floatToInteger(l, x, from, to, type);

@@ -74,8 +74,7 @@ void sign(Lowering& l, const Op& op) {
 /// tpu.weird says NaN or infinity, of f32.
 void isFinite(Lowering& l, const Op& op) {
   const ArrayType &from = l.typeOf(op.operands[0]), &to = l.typeOf(op.results[0]);
-  const mlir::Value x =
-      convertTo(l, l.value(op.operands[0]), from.dtype, DType::f32, l.mlirType({DType::f32, from.shape}));
+  const mlir::Value x = convertTo(l, l.value(op.operands[0]), from.dtype, DType::f32);
   const mlir::Value weird = l.create1("tpu.weird", x, l.mlirType(to));
   l.set(op.results[0], l.create1("arith.xori", {weird, l.constant(weird.getType(), 1)}, weird.getType()));
 }

@@ -80,8 +80,8 @@ class Lowering {
   std::vector<bool> used_;  ///< by ValueId; empty: not computed yet
 };
 
-/// A value of dtype `from` as one of dtype `to`, whose MLIR type is `type`.
-mlir::Value convertTo(Lowering&, mlir::Value, DType from, DType to, mlir::Type type);
+/// A scalar or vector of dtype `from` as one of dtype `to`.
+mlir::Value convertTo(Lowering&, mlir::Value, DType from, DType to);
 
 /// nullptr: the op cannot be in a kernel.
 LowerRule findLowerRule(std::string_view op);

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -64,17 +63,8 @@ void checkSpace(Lowering& l, const Op& op, std::string_view what) {
                      : "copy it to VMEM scratch with make_async_copy or sync_copy");
 }
 
-/// What memory holds (bool as i32) to the value, and back.
-mlir::Value fromMemory(Lowering& l, mlir::Value x, DType t) {
-  if (t != DType::pred) return x;
-  return mlir::arith::CmpIOp::create(l.b, l.loc, mlir::arith::CmpIPredicate::ne, x, l.constant(x.getType(), 0));
-}
-mlir::Value toMemory(Lowering& l, mlir::Value x, DType t) {
-  if (t != DType::pred) return x;
-  mlir::Type type = l.b.getI32Type();
-  if (const auto v = mlir::dyn_cast<mlir::VectorType>(x.getType())) type = mlir::VectorType::get(v.getShape(), type);
-  return l.create1("arith.extui", x, type);
-}
+/// The dtype in memory: a bool is held as i32.
+DType held(DType t) { return t == DType::pred ? DType::i32 : t; }
 
 mlir::DenseI32ArrayAttr strides(Lowering& l, const Access& a) {
   return l.b.getDenseI32ArrayAttr(std::vector<int32_t>(a.strides.begin(), a.strides.end()));
@@ -88,7 +78,7 @@ mlir::Value load(Lowering& l, const Op& op, const Access& a) {
     if (!a.result.empty())
       refuseOp(op, "Can only load scalars from SMEM", "an index of one element, x[i]",
                fmt::format("a slice of shape [{}]", fmt::join(a.result, ", ")), "read element by element in a loop");
-    return fromMemory(l, mlir::memref::LoadOp::create(l.b, l.loc, ref.memref, a.starts), t);
+    return convertTo(l, mlir::memref::LoadOp::create(l.b, l.loc, ref.memref, a.starts), held(t), t);
   }
   const auto type = mlir::VectorType::get(a.sizes, memref.getElementType());
   std::vector<mlir::Value> operands{ref.memref};
@@ -100,7 +90,7 @@ mlir::Value load(Lowering& l, const Op& op, const Access& a) {
     x = mlir::vector::ExtractOp::create(l.b, l.loc, x, std::vector<int64_t>(a.sizes.size(), 0));
   else if (a.result != a.sizes)
     x = l.create1("vector.shape_cast", x, mlir::VectorType::get(a.result, memref.getElementType()));
-  return fromMemory(l, x, t);
+  return convertTo(l, x, held(t), t);
 }
 
 void get(Lowering& l, const Op& op) {
@@ -146,7 +136,7 @@ void swap(Lowering& l, const Op& op) {
   const Access a = access(l, op);
   const DType t = l.typeOf(op.operands[0]).dtype;
   const size_t last = op.operands.size() - 1;
-  const mlir::Value value = toMemory(l, l.value(op.operands[masked ? last - 1 : last]), t);
+  const mlir::Value value = convertTo(l, l.value(op.operands[masked ? last - 1 : last]), t, held(t));
   const mlir::Value mask = masked ? l.value(op.operands[last]) : mlir::Value();
   if (l.isUsed(op.results[0])) l.set(op.results[0], load(l, op, a));
   if (l.spaceOf(op.operands[0]) == MemorySpace::smem) {
@@ -216,9 +206,8 @@ void refView(Lowering& l, const Op& op) {
     x = l.create1("tpu.memref_squeeze", x,
                   mlir::MemRefType::get(l.typeOf(op.operands[0]).shape, from.getElementType(),
                                         mlir::MemRefLayoutAttrInterface{}, from.getMemorySpace()));
-  const auto to = mlir::MemRefType::get(
-      type.shape, smalti::typeOf(type.dtype == DType::pred ? DType::i32 : type.dtype, *l.b.getContext()),
-      mlir::MemRefLayoutAttrInterface{}, from.getMemorySpace());
+  const auto to = mlir::MemRefType::get(type.shape, smalti::typeOf(held(type.dtype), *l.b.getContext()),
+                                        mlir::MemRefLayoutAttrInterface{}, from.getMemorySpace());
   x = l.create1(op.name == "ref_bitcast" ? "tpu.memref_bitcast" : "tpu.memref_reshape", x, to);
   l.setRef(op.results[0], {x, std::vector<bool>(type.shape.size())});
 }

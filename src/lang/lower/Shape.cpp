@@ -81,7 +81,7 @@ void iota(Lowering& l, const Op& op) {
   mlir::Value x =
       l.create1("tpu.iota", {}, l.mlirType(made), {l.b.getNamedAttr("dimensions", l.b.getDenseI32ArrayAttr({axis}))});
   x = castTo(l, x, made, {made.dtype, to.shape});
-  l.set(op.results[0], convertTo(l, x, made.dtype, to.dtype, l.mlirType(to)));
+  l.set(op.results[0], convertTo(l, x, made.dtype, to.dtype));
 }
 
 void takeAlongAxis(Lowering& l, const Op& op) {
