@@ -25,7 +25,7 @@ class FunctionRef<R(A...)> {
   R (*call_)(void*, A...);
 };
 
-/// Cores that this process may run on, at least 1.
+/// Cores that this thread may run on, within what its container grants; at least 1. A system call.
 int availableCores();
 
 /// Calls `body(part, worker)` once for each part in [0, parts), on up to `threads` threads with the caller among them

@@ -1,0 +1,60 @@
+#include "cpu/runtime/Cores.h"
+
+#include <algorithm>
+#include <climits>
+#include <cmath>
+#include <fstream>
+#include <thread>
+
+#include "cpu/runtime/Pool.h"
+
+namespace smalti::cpu {
+namespace {
+
+/// What the container grants, in whole cores; very many when there is no limit.
+int coresOfQuota() {
+  std::ifstream file("/sys/fs/cgroup/cpu.max");
+  double quota = 0, period = 0;  // microseconds; the quota may be "max"
+  if (!(file >> quota >> period) || quota <= 0 || period <= 0) return INT_MAX;
+  return std::max(1, static_cast<int>(std::ceil(quota / period)));
+}
+
+/// Cores that the quota lets be busy all the time.
+int withinQuota(int cores) {
+  static const int quota = coresOfQuota();
+  return std::clamp(cores, 1, quota);
+}
+
+}  // namespace
+
+#ifdef __linux__
+namespace {
+
+Cores ownCores() {
+  Cores cores;
+  CPU_ZERO(&cores);
+  // More cores than the set holds: the call fails, and all that it holds are allowed.
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0)
+    for (int i = 0; i < CPU_SETSIZE; ++i) CPU_SET(i, &cores);
+  return cores;
+}
+const Cores kStart = ownCores();
+
+}  // namespace
+
+const Cores& startCores() { return kStart; }
+void setOwnCores(const Cores& cores) { sched_setaffinity(0, sizeof cores, &cores); }
+int availableCores() {
+  const Cores cores = ownCores();
+  return withinQuota(CPU_COUNT(&cores));
+}
+#else
+const Cores& startCores() {
+  static const Cores kStart;
+  return kStart;
+}
+void setOwnCores(const Cores&) {}
+int availableCores() { return withinQuota(static_cast<int>(std::thread::hardware_concurrency())); }
+#endif
+
+}  // namespace smalti::cpu

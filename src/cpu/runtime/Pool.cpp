@@ -1,0 +1,193 @@
+#include "cpu/runtime/Pool.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "cpu/runtime/Cores.h"
+
+namespace smalti::cpu {
+namespace {
+
+using std::memory_order_acquire, std::memory_order_relaxed, std::memory_order_release;
+using Clock = std::chrono::steady_clock;
+
+/// How long a worker without work stays awake. Waking a thread costs the scheduler 25 to 50 us; the calls of a model
+/// follow each other within less than this.
+constexpr std::chrono::microseconds kWorkerSpin{100};
+/// How long the caller watches a worker's last part before it sleeps.
+constexpr std::chrono::microseconds kCallerSpin{1000};
+/// Parts are handed out in chunks, this many per thread when there are enough parts.
+constexpr int64_t kChunksPerThread = 16;
+
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// Waits until `state` is not `value`: spins, then sleeps.
+void waitWhile(const std::atomic<int>& state, int value, std::chrono::microseconds spin) {
+  const Clock::time_point end = Clock::now() + spin;
+  do {
+    for (int i = 0; i < 32; ++i) {
+      if (state.load(memory_order_acquire) != value) return;
+      pause();
+    }
+  } while (Clock::now() < end);
+  state.wait(value, memory_order_acquire);
+}
+
+/// Changes what another thread waits for. An exchange, not a store: notify_one first looks whether anybody sleeps, and
+/// must not do so before the change is visible.
+void tell(std::atomic<int>& state, int value) {
+  state.exchange(value, std::memory_order_seq_cst);
+  state.notify_one();
+}
+
+using Body = FunctionRef<void(int64_t, int)>;
+
+struct Job {
+  const Body* body = nullptr;
+  int64_t parts = 0, chunk = 1;
+  alignas(64) std::atomic<int64_t> next{0};
+
+  void work(int worker) {
+    for (int64_t begin; (begin = next.fetch_add(chunk, memory_order_relaxed)) < parts;)
+      for (int64_t part = begin; part < std::min(begin + chunk, parts); ++part) (*body)(part, worker);
+  }
+};
+
+/// The caller posts, a worker runs. What has not begun when the caller has run out of parts is taken back, so that
+/// nobody waits for a thread to wake.
+enum State : int { kIdle, kPosted, kRunning, kStopped };
+
+class Pool;
+struct alignas(64) Worker {
+  std::atomic<int> state{kIdle};
+  Pool* pool = nullptr;
+  int id = 0;
+  pthread_t thread = {};
+};
+
+thread_local bool tInside = false;  ///< in a part
+
+class Pool {
+ public:
+  /// False when another thread has it; it is never given back after `stop`.
+  bool take() { return !taken_.exchange(true, memory_order_acquire); }
+  void giveBack() { taken_.store(false, memory_order_release); }
+
+  void run(int64_t parts, int threads, const Body& body) {
+    grow(threads - 1);
+    const int helpers = std::min(threads - 1, static_cast<int>(workers_.size()));
+    job_.body = &body;
+    job_.parts = parts;
+    job_.chunk = std::max<int64_t>(1, parts / ((helpers + 1) * kChunksPerThread));
+    job_.next.store(0, memory_order_relaxed);
+    for (int i = 0; i < helpers; ++i) {
+      tell(workers_[i]->state, kPosted);
+    }
+    tInside = true;
+    job_.work(0);
+    tInside = false;
+    for (int i = 0; i < helpers; ++i) {
+      int posted = kPosted;
+      if (workers_[i]->state.compare_exchange_strong(posted, kIdle, memory_order_acquire)) continue;
+      while (workers_[i]->state.load(memory_order_acquire) == kRunning)
+        waitWhile(workers_[i]->state, kRunning, kCallerSpin);
+    }
+  }
+
+  /// The pool is taken, and idle.
+  void stop() {
+    for (const auto& w : workers_) {
+      tell(w->state, kStopped);
+    }
+    for (const auto& w : workers_) pthread_join(w->thread, nullptr);
+    workers_.clear();
+  }
+
+ private:
+  static void* serve(void* argument) {
+    Worker& self = *static_cast<Worker*>(argument);
+    setOwnCores(startCores());
+    tInside = true;
+    for (;;) {
+      waitWhile(self.state, kIdle, kWorkerSpin);
+      int posted = kPosted;
+      if (self.state.compare_exchange_strong(posted, kRunning, memory_order_acquire)) {
+        self.pool->job_.work(self.id);
+        tell(self.state, kIdle);
+      } else if (posted == kStopped) {
+        return nullptr;
+      }
+    }
+  }
+
+  /// With fewer threads than asked for where the system gives no more.
+  void grow(int wanted) {
+    while (static_cast<int>(workers_.size()) < wanted) {
+      auto w = std::make_unique<Worker>();
+      w->pool = this;
+      w->id = static_cast<int>(workers_.size()) + 1;
+      // Signals are for the user's own threads, except those that an instruction raises.
+      sigset_t all, before;
+      sigfillset(&all);
+      for (const int s : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT}) sigdelset(&all, s);
+      pthread_sigmask(SIG_SETMASK, &all, &before);
+      const int failed = pthread_create(&w->thread, nullptr, serve, w.get());
+      pthread_sigmask(SIG_SETMASK, &before, nullptr);
+      if (failed) return;
+      workers_.push_back(std::move(w));
+    }
+  }
+
+  std::atomic<bool> taken_{false};
+  std::vector<std::unique_ptr<Worker>> workers_;
+  Job job_;
+};
+
+/// Never deleted: at exit its threads are joined, in a forked child it is forgotten.
+std::atomic<Pool*> gPool{nullptr};
+
+struct AtExit {
+  ~AtExit() {
+    Pool* pool = gPool.load(memory_order_acquire);
+    if (pool && !tInside && pool->take()) pool->stop();
+  }
+};
+
+Pool& thePool() {
+  Pool* pool = gPool.load(memory_order_acquire);
+  if (pool) return *pool;
+  static const int forked = pthread_atfork(nullptr, nullptr, [] { gPool.store(nullptr, memory_order_release); });
+  static_cast<void>(forked);
+  static const AtExit atExit;
+  auto made = std::make_unique<Pool>();
+  if (gPool.compare_exchange_strong(pool, made.get())) pool = made.release();
+  return *pool;
+}
+
+}  // namespace
+
+void parallelFor(int64_t parts, int threads, Body body) {
+  if (threads <= 0) threads = availableCores();
+  threads = static_cast<int>(std::min<int64_t>(threads, parts));
+  Pool* pool = threads > 1 && !tInside ? &thePool() : nullptr;
+  if (!pool || !pool->take()) {
+    for (int64_t part = 0; part < parts; ++part) body(part, 0);
+    return;
+  }
+  pool->run(parts, threads, body);
+  pool->giveBack();
+}
+
+}  // namespace smalti::cpu

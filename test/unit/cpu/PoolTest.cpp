@@ -1,0 +1,166 @@
+// The thread pool: every part runs once, whoever calls from wherever.
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "cpu/runtime/Pool.h"
+
+namespace smalti::cpu {
+namespace {
+
+/// How often each part ran, without atomics: a part belongs to one worker, and the caller sees what it wrote.
+std::vector<int> counts(int64_t parts, int threads) {
+  std::vector<int> ran(parts);
+  parallelFor(parts, threads, [&](int64_t part, int) { ++ran[part]; });
+  return ran;
+}
+
+TEST(Pool, EveryPartRunsOnce) {
+  for (const int threads : {0, 1, 2, 3, 8})
+    for (const int64_t parts : {0, 1, 2, 3, 7, 100, 5000})
+      EXPECT_EQ(counts(parts, threads), std::vector<int>(parts, 1)) << parts << " parts on " << threads;
+}
+
+TEST(Pool, WorkersAreNumberedAndRunOnePartAtATimeInOrder) {
+  constexpr int kThreads = 4;
+  std::vector<int64_t> last(kThreads, -1);
+  std::atomic<int> wrong{0};
+  parallelFor(2000, kThreads, [&](int64_t part, int worker) {
+    if (worker < 0 || worker >= kThreads || part <= last[worker]) ++wrong;
+    last[worker] = part;
+  });
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(*std::max_element(last.begin(), last.end()), 1999);
+}
+
+TEST(Pool, PartsRunAtTheSameTime) {
+  // Each part waits for the other: alone, the first would never end.
+  std::atomic<int> here{0};
+  parallelFor(2, 2, [&](int64_t, int) {
+    ++here;
+    while (here < 2) std::this_thread::yield();
+  });
+  EXPECT_EQ(here, 2);
+}
+
+TEST(Pool, NestedCallsRunInOrderOnTheirCaller) {
+  std::vector<std::vector<int64_t>> seen(8);
+  std::atomic<int> others{0};
+  parallelFor(8, 3, [&](int64_t part, int) {
+    const auto thread = std::this_thread::get_id();
+    parallelFor(5, 3, [&](int64_t inner, int worker) {
+      if (worker != 0 || std::this_thread::get_id() != thread) ++others;
+      seen[part].push_back(inner);
+    });
+  });
+  EXPECT_EQ(others, 0);
+  for (const auto& s : seen) EXPECT_EQ(s, (std::vector<int64_t>{0, 1, 2, 3, 4}));
+}
+
+TEST(Pool, SeveralUserThreadsMayCallAtOnce) {
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> users;
+  for (int u = 0; u < 4; ++u)
+    users.emplace_back([&] {
+      for (int round = 0; round < 200; ++round)
+        if (counts(64, 3) != std::vector<int>(64, 1)) ++wrong;
+    });
+  for (std::thread& u : users) u.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Pool, AsleepWorkersWakeForTheNextCall) {
+  for (int round = 0; round < 5; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    std::atomic<int> here{0};
+    parallelFor(3, 3, [&](int64_t, int) {
+      ++here;
+      while (here < 3) std::this_thread::yield();
+    });
+    EXPECT_EQ(here, 3);
+  }
+}
+
+TEST(Pool, AForkedChildMakesItsOwnThreads) {
+  counts(10, 2);
+  const pid_t child = fork();
+  if (child == 0) {
+    std::atomic<int> here{0};
+    parallelFor(2, 2, [&](int64_t, int) {
+      ++here;
+      while (here < 2) std::this_thread::yield();
+    });
+    _exit(here == 2 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(counts(10, 2), std::vector<int>(10, 1));
+}
+
+TEST(Pool, ExitJoinsTheThreads) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        counts(100, 4);
+        std::exit(7);
+      },
+      ::testing::ExitedWithCode(7), "");
+}
+
+#ifdef __linux__
+TEST(Pool, WorkersOfAPinnedCallerRunOnAnyCore) {
+  if (availableCores() < 2) GTEST_SKIP() << "one core";
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&one);
+  for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++i)
+    if (CPU_ISSET(i, &before)) CPU_SET(i, &one);
+  int cores = 0;
+  std::thread([&] {
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    EXPECT_EQ(availableCores(), 1);
+    std::atomic<int> here{0};
+    parallelFor(6, 6, [&](int64_t, int worker) {  // more threads than other tests: some are made here
+      if (worker == 5) {
+        cpu_set_t own;
+        if (sched_getaffinity(0, sizeof own, &own) == 0) cores = CPU_COUNT(&own);
+      }
+      ++here;
+      while (here < 6) std::this_thread::yield();
+    });
+  }).join();
+  EXPECT_EQ(cores, CPU_COUNT(&before));
+}
+#endif
+
+TEST(Pool, CallsInARowFindTheWorkersAwake) {
+  if (availableCores() < 2) GTEST_SKIP() << "one core";
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> microseconds;
+  for (int i = 0; i < 300; ++i) {
+    std::atomic<int> here{0};
+    const auto begin = Clock::now();
+    parallelFor(2, 2, [&](int64_t, int) {
+      here.fetch_add(1);
+      while (here.load() < 2) {
+      }
+    });
+    microseconds.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
+  }
+  std::sort(microseconds.begin(), microseconds.end());
+  RecordProperty("median_us", std::to_string(microseconds[150]));
+  std::printf("both threads met in %.2f us (median), %.2f us (best)\n", microseconds[150], microseconds[0]);
+}
+
+}  // namespace
+}  // namespace smalti::cpu
