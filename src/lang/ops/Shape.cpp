@@ -29,25 +29,9 @@ namespace {
 
 Array reshape(const Operand& x, Shape shape) {
   AtPlace place(x.at());
-  const Shape asked = shape;
-  int64_t known = 1;
-  auto open = shape.end();
-  for (auto d = shape.begin(); d != shape.end(); ++d) {
-    if (*d == -1 && open == shape.end())
-      open = d;
-    else if (*d < 0)
-      refuseReshape(x, asked);
-    else
-      known *= *d;
-  }
-  const int64_t n = x.array().elements();
-  if (open != shape.end()) {
-    if (known == 0 || n % known != 0) refuseReshape(x, asked);
-    *open = n / known;
-  } else if (known != n) {
-    refuseReshape(x, asked);
-  }
-  return lang::reshapeTo(x.array(), shape);
+  const std::optional<Shape> whole = lang::resolveShape(shape, x.array().elements());
+  if (!whole) refuseReshape(x, shape);
+  return lang::reshapeTo(x.array(), *whole);
 }
 
 Array broadcast_to(const Operand& x, Shape shape) {

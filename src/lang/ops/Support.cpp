@@ -125,6 +125,24 @@ Array reshapeTo(const Array& a, const Shape& shape) {
   return bind1("reshape", {a}, {a.dtype(), shape}).with_weak_type(a.weak_type());
 }
 
+std::optional<Shape> resolveShape(Shape shape, int64_t elements) {
+  int64_t known = 1;
+  auto open = shape.end();
+  for (auto d = shape.begin(); d != shape.end(); ++d) {
+    if (*d == -1 && open == shape.end())
+      open = d;
+    else if (*d < 0 || __builtin_mul_overflow(known, *d, &known))
+      return std::nullopt;
+  }
+  if (open != shape.end()) {
+    if (known == 0 || elements % known != 0) return std::nullopt;
+    *open = elements / known;
+  } else if (known != elements) {
+    return std::nullopt;
+  }
+  return shape;
+}
+
 Array prepare(const Operand& o, DType t, const Shape& shape) { return broadcastTo(convertTo(o.array(), t), shape); }
 
 int64_t checkedAxis(std::string_view op, int64_t axis, int64_t rank) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,9 @@ Array convertTo(const Array&, DType);
 Array broadcastTo(const Array&, const Shape&);
 /// As many elements, in the same order.
 Array reshapeTo(const Array&, const Shape&);
+/// The shape with its one -1, if any, replaced by what is left of `elements`; nullopt when it has another number of
+/// them, a negative size, or a -1 that could be anything.
+std::optional<Shape> resolveShape(Shape, int64_t elements);
 /// 0 ≤ axis < rank; error SM6305.
 int64_t checkedAxis(std::string_view op, int64_t axis, int64_t rank);
 

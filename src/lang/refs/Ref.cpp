@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "lang/ops/Support.h"
 #include "lang/refs/Indexer.h"
 #include "lang/trace/KernelOnly.h"
 #include "lang/trace/Place.h"
@@ -136,19 +137,15 @@ Ref Ref::reshape(Shape to, Location at) const {
   lang::AtPlace place(at);
   lang::Trace& trace = lang::kernelTrace("ref.reshape");
   const int64_t elements = num_elements(shape());
-  int64_t known = 1, unknown = 0;
-  for (const int64_t d : to) d == -1 ? ++unknown : known *= d;
-  if (unknown == 1 && known > 0 && elements % known == 0)
-    for (int64_t& d : to)
-      if (d == -1) d = elements / known;
-  if (num_elements(to) != elements || unknown > 1)
+  const std::optional<Shape> whole = lang::resolveShape(to, elements);
+  if (!whole)
     lang::refuse({.code = "SM6114",
                   .message = "reshape of a Ref to another number of elements",
                   .place = {},
                   .need = fmt::format("{} elements", elements),
                   .have = fmt::format("shape [{}]", fmt::join(to, ", ")),
                   .help = "keep the number of elements; one axis may be -1"});
-  return trace.recordRef("ref_reshape", {trace.use(*this)}, {dtype(), std::move(to)}, memory_space());
+  return trace.recordRef("ref_reshape", {trace.use(*this)}, {dtype(), *whole}, memory_space());
 }
 
 RefView::RefView(Ref ref, std::vector<Index> index) : ref_(std::move(ref)), index_(std::move(index)) {

@@ -1,24 +1,14 @@
 // debug_print, debug_check, profiler marks, delay (M2 – M7).
 #include <gtest/gtest.h>
 
-#include "smalti/smalti.h"
+#include "Helpers.h"
 
 namespace pl = smalti;
-using pl::_;
+using pl::_, pl::testing::codeOf;
 
 namespace {
 
 const pl::BlockSpec kSmem{pl::smem};
-
-template <class F>
-std::string codeOf(const F& f) {
-  try {
-    f();
-  } catch (const pl::Error& e) {
-    return e.diagnostic().code;
-  }
-  return "";
-}
 
 template <class K>
 pl::PallasCall onSmem(const K& kernel) {

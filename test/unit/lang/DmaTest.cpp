@@ -1,10 +1,10 @@
 // run_scoped, copies and semaphores (E4 – E6, G, H).
 #include <gtest/gtest.h>
 
-#include "smalti/smalti.h"
+#include "Helpers.h"
 
 namespace pl = smalti;
-using pl::_;
+using pl::_, pl::testing::codeOf, pl::testing::everyWay, pl::testing::expectEqual;
 
 namespace {
 
@@ -12,36 +12,6 @@ pl::Array iota(pl::Shape shape) {
   std::vector<float> v(pl::num_elements(shape));
   for (size_t i = 0; i < v.size(); ++i) v[i] = static_cast<float>(i);
   return pl::array(v, shape);
-}
-
-void expectEqual(const pl::Array& a, const pl::Array& b) {
-  ASSERT_EQ(a.type(), b.type());
-  for (int64_t i = 0; i < a.elements(); ++i) ASSERT_EQ(a.as<float>()[i], b.as<float>()[i]) << i;
-}
-
-/// Calls the kernel with every time at which a DMA may move its data (S-G1), and under the observers.
-template <class... A>
-pl::Array everyWay(const pl::PallasCall& call, const A&... x) {
-  for (const auto& f : call.check(x...).findings) ADD_FAILURE() << f.diagnostic.str();
-  pl::Array result;
-  for (const char* mode : {"eager", "on-wait", "random"}) {
-    pl::Settings settings;
-    EXPECT_TRUE(settings.set("dma", mode));
-    pl::use_settings(settings);
-    result = call(x...);
-  }
-  pl::use_settings(pl::Settings());
-  return result;
-}
-
-template <class F>
-std::string codeOf(const F& f) {
-  try {
-    f();
-  } catch (const pl::Error& e) {
-    return e.diagnostic().code;
-  }
-  return "";
 }
 
 const pl::BlockSpec kAny{pl::any_space};

@@ -1,10 +1,10 @@
 // Loops and branches in kernels (S-I1 … S-I6).
 #include <gtest/gtest.h>
 
-#include "smalti/smalti.h"
+#include "Helpers.h"
 
 namespace pl = smalti;
-using pl::_;
+using pl::_, pl::testing::codeOf;
 
 namespace {
 
@@ -31,16 +31,6 @@ size_t count(const std::string& text, std::string_view what) {
   size_t n = 0;
   for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++n;
   return n;
-}
-
-template <class F>
-std::string codeOf(const F& f) {
-  try {
-    f();
-  } catch (const pl::Error& e) {
-    return e.diagnostic().code;
-  }
-  return "";
 }
 
 TEST(Loops, SI1_StaticConditionsEmitNothing) {

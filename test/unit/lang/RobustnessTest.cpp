@@ -6,10 +6,10 @@
 
 #include <gtest/gtest.h>
 
-#include "smalti/smalti.h"
+#include "Helpers.h"
 
 namespace pl = smalti;
-using pl::_;
+using pl::_, pl::testing::codeOf;
 
 namespace {
 
@@ -25,11 +25,6 @@ pl::PallasCall addNumber(float number, std::atomic<int>* traces = nullptr) {
 }
 
 float first(const pl::Array& a) { return *a.as<float>(); }
-
-std::string codeOf(const std::function<void()>& work) {
-  const auto done = pl::attempt(work);
-  return done ? "" : done.error().code;
-}
 
 TEST(Robustness, AnExceptionOfTheUserPassesThroughAndLeavesTheThreadClean) {
   bool broken = true;
@@ -232,6 +227,26 @@ TEST(Printing, M1_TheKernelAsTracedReadsLikeAJaxpr) {
     }
   in () }
 )");
+}
+
+TEST(Robustness, ReshapesTakeOneOpenSizeAndNoNegativeOnes) {
+  const auto reshaped = [](pl::Shape shape, pl::Shape from = {8, 128}) {
+    return codeOf([&] {
+      pl::pallas_call([&](pl::Ref x, pl::Ref o) { x.reshape(shape); }, {.out_shape = pl::ShapeDtype{from, pl::f32}})
+          .lower(pl::zeros(from, pl::f32));
+    });
+  };
+  EXPECT_EQ(reshaped({4, 256}), "");
+  EXPECT_EQ(reshaped({-1, 256}), "");
+  EXPECT_EQ(reshaped({-2, -512}), "SM6114");
+  EXPECT_EQ(reshaped({-1, -1}), "SM6114");
+  EXPECT_EQ(reshaped({-1, 3}), "SM6114");
+  EXPECT_EQ(reshaped({-1, 0}, {0, 128}), "SM6114");
+  EXPECT_EQ(reshaped({int64_t{1} << 33, int64_t{1} << 33}, {0, 128}), "SM6114");
+  const pl::Array x = pl::ones({8, 128});
+  EXPECT_EQ(pl::reshape(x, {-1, 256}).shape(), (pl::Shape{4, 256}));
+  for (const pl::Shape& wrong : {pl::Shape{-2, -512}, pl::Shape{-1, -1}, pl::Shape{-1, 0}})
+    EXPECT_EQ(codeOf([&] { pl::reshape(x, wrong); }), "SM6303");
 }
 
 }  // namespace
