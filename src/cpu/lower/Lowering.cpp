@@ -250,6 +250,12 @@ Native Lowering::lowerBlock(mlir::Block& block) {
     if (auto ok = lowerOp(op); !ok) return ok;
     if (!failure_) return failure_;
     if (llvm::none_of(pending_, [&](const PendingOp& p) { return p.op == &op; })) done_.insert(&op);
+    // Nests are planned by walking their ops again and again, and deeply: in pieces that are small enough.
+    constexpr size_t kMostPending = 1000;
+    if (pending_.size() >= kMostPending)
+      if (auto ok = flush(); !ok) return ok;
+    if (pending_.size() >= kMostPending / 2 && pending_.size() % 64 == 0)
+      if (auto ok = flushBeforeWrites(); !ok) return ok;
     releaseUpTo(liveness_.end(&op));
   }
   if (auto ok = flushBeforeWrites(); !ok) return ok;
@@ -259,7 +265,7 @@ Native Lowering::lowerBlock(mlir::Block& block) {
 int Lowering::lastNeed(mlir::Value v) const {
   int last = liveness_.lastUse(v);
   for (mlir::Operation* user : v.getUsers())
-    if (!done_.contains(user) && user->getNumResults() == 1 && isCollected(*user))
+    if (!done_.contains(user) && user->getNumResults() == 1 && isFree({.op = user}))
       last = std::max(last, lastNeed(user->getResult(0)));
   return last;
 }
