@@ -1,0 +1,49 @@
+// sin, cos, tan: polynomials within an eighth of a turn of zero.
+#include "cpu/math/Coefficients.h"
+#include "cpu/math/Families.h"
+#include "cpu/math/Reduction.h"
+
+namespace smalti::cpu {
+namespace {
+
+/// sin or cos of the remainder, as `n` turns say; negative in the second half of the circle.
+Lanes sineOf(Lanes n, Lanes r) {
+  const Lanes square = r * r;
+  const Lanes sine = fma(r * square, polynomial(square, kSin), r);
+  const Lanes cosine = fma(fma(polynomial(square, kCos), square, -0.5), square, 1.0);
+  const Lanes y = select((n & 1) != 0, cosine, sine);
+  return floatOf(bitsOf(y) ^ ((n & 2) << 30));
+}
+
+/// y with its sign changed where x is negative.
+Lanes turnedBy(Lanes y, Lanes x) { return floatOf(bitsOf(y) ^ (bitsOf(x) & -0x80000000ll)); }
+
+Lanes sin(Lanes x) {
+  const QuarterTurns turns = reduceByQuarterTurns(magnitude(x));
+  return turnedBy(sineOf(turns.n, turns.remainder), x);
+}
+
+Lanes cos(Lanes x) {
+  const QuarterTurns turns = reduceByQuarterTurns(magnitude(x));
+  return sineOf(turns.n + 1, turns.remainder);
+}
+
+Lanes tan(Lanes x) {
+  const QuarterTurns turns = reduceByQuarterTurns(magnitude(x));
+  const Lanes r = turns.remainder, square = r * r;
+  const Lanes y = fma(r * square, polynomial(square, kTan), r);
+  const Mask isOdd = (turns.n & 1) != 0;
+  return turnedBy(select(isOdd, -1.0, y) / select(isOdd, y, y.constant(1.0)), x);
+}
+
+constexpr UnaryFunction kFunctions[] = {
+    {"math.cos", cos},
+    {"math.sin", sin},
+    {"math.tan", tan},
+};
+
+}  // namespace
+
+std::span<const UnaryFunction> circular() { return kFunctions; }
+
+}  // namespace smalti::cpu

@@ -1,0 +1,60 @@
+// erf, erfc and the inverse of erf.
+#include <limits>
+
+#include "cpu/math/Coefficients.h"
+#include "cpu/math/Double.h"
+#include "cpu/math/Families.h"
+
+namespace smalti::cpu {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+
+/// x + x P(x²) near 0; above, 1 - 2^-L(|x|), where 2^-L is below 0.26 and forgives its own error.
+Lanes erf(Lanes operand) {
+  constexpr float kRound = 12582912.0f + 127.0f;  // as in Exponential.cpp
+  const Lanes a = magnitude(operand);
+  const Lanes small = fma(polynomial(a * a, kErf), a, a);
+  const Lanes exponent = -polynomial(atMost(a, 4.0), kErfTail);
+  const Lanes rounded = exponent + kRound;
+  const Lanes f = exponent - (rounded - kRound);
+  const Lanes power = floatOf(bitsOf(rounded) << 23);
+  const Lanes large = fma(-power, fma(polynomial(f, kExp2), f, 1.0), 1.0);
+  return withSign(select(a < kErfSplit, small, large), operand);
+}
+
+/// e^(-x²) P((x - 4)/(x + 4)) / (1 + 2x), in double; 2 - erfc(-x) for negative x.
+Lanes erfc(Lanes operand) {
+  const Lanes x = widened(operand);
+  const Lanes a = atMost(magnitude(x), 10.1);
+  const Lanes one = a + a + 1.0, pole = a + 4.0;
+  const Lanes inverse = 1.0 / (one * pole);
+  const Lanes t = (a - 4.0) * one * inverse;
+  const Lanes gauss = exp2OfDouble(a * a * -1.4426950408889634);
+  const Lanes y = gauss * (polynomial(t, kErfcDouble) * (pole * inverse));
+  return narrowed(select(x < 0.0, 2.0 - y, y));
+}
+
+/// x P(w) with w = -log(1 - x²), in the tails x Q(√w), in double.
+Lanes erfInv(Lanes operand) {
+  const Lanes x = widened(operand);
+  const Lanes w = -logOfDouble((1.0 - x) * (1.0 + x));
+  const Lanes middle = polynomial(w - 2.5, kErfInvDouble);
+  const Lanes tail = polynomial(squareRoot(atLeast(w, 1.0)) - 3.0, kErfInvTailDouble);
+  const Lanes y = narrowed(x * select(w < 5.0, middle, tail));
+  const Lanes a = magnitude(operand);
+  const Lanes special = select(a == 1.0, withSign(a.constant(kInfinity), operand), a.constant(kNan));
+  return select(a < 1.0, y, special);
+}
+
+constexpr UnaryFunction kFunctions[] = {
+    {"chlo.erf_inv", erfInv},
+    {"math.erf", erf},
+    {"math.erfc", erfc},
+};
+
+}  // namespace
+
+std::span<const UnaryFunction> errorFunctions() { return kFunctions; }
+
+}  // namespace smalti::cpu

@@ -1,0 +1,80 @@
+// exp, exp2, expm1, tanh: x = n ln2 + r with |r| ≤ ln2/2, and a polynomial in r.
+#include "cpu/math/Coefficients.h"
+#include "cpu/math/Families.h"
+
+namespace smalti::cpu {
+namespace {
+
+/// 1.5 · 2^23: adding it rounds to a whole number n, which then is in the low bits. With 126 more, the bits moved up by
+/// 23 are those of 2^(n-1): n may go from -125 to 128.
+constexpr float kRound = 12582912.0f + 126.0f;
+
+struct Reduced {
+  Lanes rounded;    ///< n + kRound
+  Lanes remainder;  ///< x - n ln2
+};
+
+Reduced reduce(Lanes x) {
+  const Lanes rounded = fma(x, kLog2OfE[0], kRound);
+  const Lanes n = rounded - kRound;
+  return {rounded, fma(n, -kLn2[1], fma(n, -kLn2[0], x))};
+}
+
+Lanes halfOfPower(Lanes rounded) { return floatOf(bitsOf(rounded) << 23); }
+
+/// half · 2^n of twice the significand; `isSmall` where n may be below -125: there by way of 2^64 times the value, so
+/// that denormals are rounded once.
+Lanes scaled(Lanes twice, Lanes rounded, Mask isSmall) {
+  const Lanes power = bitsOf(rounded) << 23;
+  const Lanes y = twice * floatOf(select(isSmall, power + (int64_t{64} << 23), power));
+  return select(isSmall, y * 0x1p-64, y);
+}
+
+Lanes exp(Lanes operand) {
+  const Lanes x = atMost(atLeast(operand, -105.0), 89.5);
+  const Reduced reduced = reduce(x);
+  const Lanes r = reduced.remainder;
+  const Lanes twice = fma(fma(polynomial(r, kExpm1), r, 1.0), r + r, 2.0);
+  return scaled(twice, reduced.rounded, x < -86.0);
+}
+
+Lanes exp2(Lanes operand) {
+  const Lanes x = atMost(atLeast(operand, -151.0), 128.25);
+  const Lanes rounded = x + kRound;
+  const Lanes f = x - (rounded - kRound);
+  const Lanes twice = fma(polynomial(f, kExp2), f + f, 2.0);
+  return scaled(twice, rounded, x < -124.0);
+}
+
+Lanes expm1(Lanes operand) {
+  const Reduced reduced = reduce(atMost(atLeast(operand, -30.0), 89.5));
+  const Lanes r = reduced.remainder;
+  const Lanes small = fma(polynomial(r, kExpm1), r * r, r);
+  const Lanes half = halfOfPower(reduced.rounded);
+  const Lanes y = fma(half, small, half - 0.5);
+  return withSign(y + y, operand);
+}
+
+/// tanh x = e / (e + 2) with e = e^(2x) - 1, which is accurate near 0 too.
+Lanes tanh(Lanes operand) {
+  const Lanes a = atMost(magnitude(operand), 10.0);
+  const Reduced reduced = reduce(a + a);
+  const Lanes r = reduced.remainder;
+  const Lanes small = fma(polynomial(r, kExpm1), r * r, r);
+  const Lanes half = halfOfPower(reduced.rounded);
+  const Lanes y = fma(half, small, half - 0.5);
+  return withSign(y / (y + 1.0), operand);
+}
+
+constexpr UnaryFunction kFunctions[] = {
+    {"math.exp", exp},
+    {"math.exp2", exp2},
+    {"math.expm1", expm1},
+    {"math.tanh", tanh},
+};
+
+}  // namespace
+
+std::span<const UnaryFunction> exponentials() { return kFunctions; }
+
+}  // namespace smalti::cpu

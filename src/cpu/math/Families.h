@@ -1,0 +1,34 @@
+// The functions by family: each makes the code of one, from operands of f32 lanes. Operands are not read twice by
+// anything with a rounding mode or a flag: no environment but the default one is supported.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "cpu/math/Lanes.h"
+
+namespace smalti::cpu {
+
+struct UnaryFunction {
+  std::string_view name;
+  Lanes (*emit)(Lanes);
+};
+struct BinaryFunction {
+  std::string_view name;
+  Lanes (*emit)(Lanes, Lanes);
+};
+
+std::span<const UnaryFunction> exponentials();
+std::span<const UnaryFunction> logarithms();
+std::span<const UnaryFunction> circular();
+std::span<const UnaryFunction> inverseCircular();
+std::span<const UnaryFunction> hyperbolic();
+std::span<const UnaryFunction> errorFunctions();
+std::span<const UnaryFunction> roots();
+std::span<const BinaryFunction> binaryFunctions();
+
+/// The angle of (x, y).
+Lanes atan2(Lanes y, Lanes x);
+Lanes power(Lanes x, Lanes y);
+
+}  // namespace smalti::cpu
