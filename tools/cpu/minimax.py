@@ -128,6 +128,7 @@ def minus_log2_erfc(x):
 
 
 ERF_SPLIT = mpf("0.8")
+TANH_SPLIT = mpf("0.7")
 ERFC_POLE = mpf(4)
 
 
@@ -159,6 +160,7 @@ POLYNOMIALS = {
     "kAsin": ("(asin x - x) / x³ of x², x ≤ 1/2", odd(mp.asin), odd_weight(mp.asin), mpf("1e-9"), mpf("0.25"), 4, False),
     "kAtan": ("(atan x - x) / x³ of x², x ≤ 1", odd(mp.atan), odd_weight(mp.atan), mpf("1e-9"), mpf(1), 8, False),
     "kSinh": ("(sinh x - x) / x³ of x², x ≤ 1", odd(mp.sinh), odd_weight(mp.sinh), mpf("1e-9"), mpf(1), 3, False),
+    "kTanh": ("(tanh x - x) / x³ of x², below the split", odd(mp.tanh), odd_weight(mp.tanh), mpf("1e-9"), TANH_SPLIT**2, 4, False),
     "kErf": ("erf(x) / x - 1 of x², below the split", cancelling(lambda u: mp.erf(mp.sqrt(u)) / mp.sqrt(u) - 1),
              lambda u: mp.sqrt(u) / mp.erf(mp.sqrt(u)), mpf("1e-9"), ERF_SPLIT**2, 5, False),
     "kErfTail": ("-log2(erfc(x)), from the split to 4", minus_log2_erfc, lambda x: mp.erfc(x) * LN2 / mp.erf(x), ERF_SPLIT,
@@ -185,6 +187,7 @@ CONSTANTS = {
     "kHalfPi": ("π/2", mp.pi / 2, 3),
     "kPi": ("π", mp.pi, 2),
     "kErfSplit": ("from here on erf goes by its tail", ERF_SPLIT, 1),
+    "kTanhSplit": ("up to here tanh goes by its polynomial", TANH_SPLIT, 1),
 }
 TWO_OVER_PI_BITS = 29
 

@@ -31,7 +31,9 @@ Lanes cos(Lanes x) {
 Lanes tan(Lanes x) {
   const QuarterTurns turns = reduceByQuarterTurns(magnitude(x));
   const Lanes r = turns.remainder, square = r * r;
-  const Lanes y = fma(r * square, polynomial(square, kTan), r);
+  // tan(r + rest) = tan r + rest (1 + tan² r), of which a bit or two matter.
+  const Lanes rest = turns.rest * fma(square, 1.5, 1.0);
+  const Lanes y = r + fma(r * square, polynomial(square, kTan), rest);
   const Mask isOdd = (turns.n & 1) != 0;
   return turnedBy(select(isOdd, -1.0, y) / select(isOdd, y, y.constant(1.0)), x);
 }

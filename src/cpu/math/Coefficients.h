@@ -18,6 +18,8 @@ inline constexpr float kHalfPi[] = {0x1.921fb6p0f, -0x1.777a5cp-25f, -0x1.ee59da
 inline constexpr float kPi[] = {0x1.921fb6p1f, -0x1.777a5cp-24f};
 /// from here on erf goes by its tail.
 inline constexpr float kErfSplit = 0x1.99999ap-1f;
+/// up to here tanh goes by its polynomial.
+inline constexpr float kTanhSplit = 0x1.666666p-1f;
 /// 2/π in parts of 29 bits: the product of each with an f32 is exact.
 inline constexpr double kTwoOverPi[] = {0x1.45f306dp-1,   0x1.9391054p-30, 0x1.4fe13abp-59, 0x1.d1f534dp-88,
                                         0x1.b81b6c5p-117, 0x1.5993c4p-148, 0x1.c820ff2p-175};
@@ -44,6 +46,8 @@ inline constexpr float kAtan[] = {-0x1.55553ep-2f, 0x1.9991e4p-3f,  -0x1.242084p
                                   0x1.da24cap-5f,  -0x1.fd6fbcp-6f, 0x1.6410e6p-7f,  -0x1.d32dbcp-10f};
 /// (sinh x - x) / x³ of x², x ≤ 1: 3.0e-10.
 inline constexpr float kSinh[] = {0x1.555556p-3f, 0x1.1110ep-7f, 0x1.a022bcp-13f, 0x1.756c1ep-19f};
+/// (tanh x - x) / x³ of x², below the split: 1.5e-8.
+inline constexpr float kTanh[] = {-0x1.5554f6p-2f, 0x1.10fb0ap-3f, -0x1.b6c362p-5f, 0x1.4939bep-6f, -0x1.50e294p-8f};
 /// erf(x) / x - 1 of x², below the split: 3.5e-9.
 inline constexpr float kErf[] = {0x1.06eba8p-3f,  -0x1.812732p-2f, 0x1.ce2888p-4f,
                                  -0x1.b774a4p-6f, 0x1.4d5f6ap-8f,  -0x1.57004ap-11f};

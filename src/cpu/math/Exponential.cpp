@@ -31,7 +31,7 @@ Lanes scaled(Lanes twice, Lanes rounded, Mask isSmall) {
 }
 
 Lanes exp(Lanes operand) {
-  const Lanes x = atMost(atLeast(operand, -105.0), 89.5);
+  const Lanes x = atMost(atLeast(operand, -105.0), 88.8);
   const Reduced reduced = reduce(x);
   const Lanes r = reduced.remainder;
   const Lanes twice = fma(fma(polynomial(r, kExpm1), r, 1.0), r + r, 2.0);
@@ -47,7 +47,7 @@ Lanes exp2(Lanes operand) {
 }
 
 Lanes expm1(Lanes operand) {
-  const Reduced reduced = reduce(atMost(atLeast(operand, -30.0), 89.5));
+  const Reduced reduced = reduce(atMost(atLeast(operand, -30.0), 88.8));
   const Lanes r = reduced.remainder;
   const Lanes small = fma(polynomial(r, kExpm1), r * r, r);
   const Lanes half = halfOfPower(reduced.rounded);
@@ -55,15 +55,16 @@ Lanes expm1(Lanes operand) {
   return withSign(y + y, operand);
 }
 
-/// tanh x = e / (e + 2) with e = e^(2x) - 1, which is accurate near 0 too.
+/// x + x P(x²) near 0; above, 1 - 2 / (e^(2x) + 1), which is then above a half.
 Lanes tanh(Lanes operand) {
-  const Lanes a = atMost(magnitude(operand), 10.0);
-  const Reduced reduced = reduce(a + a);
+  const Lanes a = magnitude(operand), square = a * a;
+  const Lanes small = fma(a * square, polynomial(square, kTanh), a);
+  const Lanes bounded = atMost(a, 10.0);
+  const Reduced reduced = reduce(bounded + bounded);
   const Lanes r = reduced.remainder;
-  const Lanes small = fma(polynomial(r, kExpm1), r * r, r);
-  const Lanes half = halfOfPower(reduced.rounded);
-  const Lanes y = fma(half, small, half - 0.5);
-  return withSign(y / (y + 1.0), operand);
+  const Lanes twice = fma(fma(polynomial(r, kExpm1), r, 1.0), r + r, 2.0);
+  const Lanes large = 1.0 - 2.0 / fma(twice, halfOfPower(reduced.rounded), 1.0);
+  return withSign(select(a < kTanhSplit, small, large), operand);
 }
 
 constexpr UnaryFunction kFunctions[] = {

@@ -17,8 +17,11 @@ QuarterTurns reduceSmall(Lanes x) {
   constexpr double kRound = 12582912.0;  // 1.5 · 2^23: adding it leaves a whole number in the low bits
   const Lanes rounded = fma(x, 0x1.45f306p-1, kRound);
   const Lanes n = rounded - kRound;
-  const Lanes r = fma(n, -kHalfPi[2], fma(n, -kHalfPi[1], fma(n, -kHalfPi[0], x)));
-  return {bitsOf(rounded), r};
+  const Lanes first = fma(n, -kHalfPi[0], x);
+  const Lanes r = fma(n, -kHalfPi[2], fma(n, -kHalfPi[1], first));
+  constexpr double kBeyondFirst = double{kHalfPi[1]} + double{kHalfPi[2]};
+  const Lanes exact = fma(widened(n), -kBeyondFirst, widened(first));
+  return {bitsOf(rounded), r, narrowed(exact - widened(r))};
 }
 
 /// x · 2/π modulo 4 in double, part by part of 2/π: each product is exact, and so is its remainder modulo 4. The sum is
@@ -36,10 +39,11 @@ QuarterTurns reduceLarge(Lanes operand) {
   }
   constexpr double kRound = 6755399441055744.0;  // 1.5 · 2^52
   const Lanes rounded = sum + kRound;
-  const Lanes fraction = (sum - (rounded - kRound)) + lost;
+  const Lanes angle = ((sum - (rounded - kRound)) + lost) * 1.5707963267948966;
   llvm::IRBuilderBase& code = x.code();
   const Lanes n(code, code.CreateTrunc(bitsOf(rounded).value(), bitsOf(operand).type()));
-  return {n, narrowed(fraction * 1.5707963267948966)};
+  const Lanes r = narrowed(angle);
+  return {n, r, narrowed(angle - widened(r))};
 }
 
 llvm::Function* largeFunction(Lanes like) {
@@ -48,19 +52,18 @@ llvm::Function* largeFunction(Lanes like) {
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(like.type());
   const std::string name = "smalti.quarter.turns." + std::to_string(vector ? vector->getNumElements() : 0);
   if (llvm::Function* f = module.getFunction(name)) return f;
-  llvm::Type* result = llvm::StructType::get(bitsOf(like).type(), like.type());
+  llvm::Type* result = llvm::StructType::get(bitsOf(like).type(), like.type(), like.type());
   auto* type = llvm::FunctionType::get(result, {like.type()}, false);
   auto* f = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, module);
   f->addFnAttr(llvm::Attribute::NoInline);
   f->addFnAttr(llvm::Attribute::Cold);
-  f->setDoesNotAccessMemory();
   f->setDoesNotThrow();
-  f->setWillReturn();
   llvm::IRBuilder<> body(llvm::BasicBlock::Create(module.getContext(), "", f));
   const QuarterTurns turns = reduceLarge({body, f->getArg(0)});
-  llvm::Value* pair = llvm::PoisonValue::get(result);
-  pair = body.CreateInsertValue(pair, turns.n.value(), 0);
-  body.CreateRet(body.CreateInsertValue(pair, turns.remainder.value(), 1));
+  llvm::Value* all = llvm::PoisonValue::get(result);
+  all = body.CreateInsertValue(all, turns.n.value(), 0);
+  all = body.CreateInsertValue(all, turns.remainder.value(), 1);
+  body.CreateRet(body.CreateInsertValue(all, turns.rest.value(), 2));
   return f;
 }
 
@@ -97,21 +100,22 @@ QuarterTurns reduceByQuarterTurns(Lanes x) {
   const Detour blocks = detour(code, any);
 
   code.SetInsertPoint(blocks.then);
-  llvm::Value* pair = code.CreateCall(largeFunction(x), {x.value()});
-  const Lanes n = select(isLarge, Lanes(code, code.CreateExtractValue(pair, 0)), small.n);
-  const Lanes remainder = select(isLarge, Lanes(code, code.CreateExtractValue(pair, 1)), small.remainder);
+  llvm::Value* large = code.CreateCall(largeFunction(x), {x.value()});
+  const auto chosen = [&](unsigned i, Lanes ofSmall) {
+    return select(isLarge, Lanes(code, code.CreateExtractValue(large, i)), ofSmall);
+  };
+  const QuarterTurns mixed = {chosen(0, small.n), chosen(1, small.remainder), chosen(2, small.rest)};
   code.CreateBr(blocks.after);
 
   code.SetInsertPoint(blocks.after, blocks.after->begin());
-  const auto joined = [&](Lanes fromSmall, Lanes fromLarge) {
-    llvm::PHINode* phi = code.CreatePHI(fromSmall.type(), 2);
-    phi->addIncoming(fromSmall.value(), blocks.before);
-    phi->addIncoming(fromLarge.value(), blocks.then);
+  const auto joined = [&](Lanes ofSmall, Lanes ofMixed) {
+    llvm::PHINode* phi = code.CreatePHI(ofSmall.type(), 2);
+    phi->addIncoming(ofSmall.value(), blocks.before);
+    phi->addIncoming(ofMixed.value(), blocks.then);
     return Lanes(code, phi);
   };
-  const Lanes joinedN = joined(small.n, n);
-  const Lanes joinedRemainder = joined(small.remainder, remainder);
-  return {joinedN, joinedRemainder};
+  const Lanes n = joined(small.n, mixed.n), remainder = joined(small.remainder, mixed.remainder);
+  return {n, remainder, joined(small.rest, mixed.rest)};
 }
 
 }  // namespace smalti::cpu
