@@ -22,8 +22,8 @@ SETTLE_SECONDS = 0.002  # for idle threads of the last actor to go to sleep
 class Stage:
     """The actors of one number of threads, started when they are first needed."""
 
-    def __init__(self, peers, threads, target):
-        self.peers, self.threads = peers, threads
+    def __init__(self, peers, threads, target, realtime):
+        self.peers, self.threads, self.realtime = peers, threads, realtime
         self.commands, self.missing = commands(peers, threads, target)
         self.actors, self.limit = {}, None
         self.folder = tempfile.TemporaryDirectory()
@@ -32,7 +32,8 @@ class Stage:
     def actor(self, name):
         if name not in self.actors:
             command, more = self.commands[name]
-            self.actors[name] = Actor(name, command, {**environment(self.peers, self.threads), **more}, self.threads)
+            self.actors[name] = Actor(name, command, {**environment(self.peers, self.threads), **more}, self.threads,
+                                       self.realtime)
         return self.actors[name]
 
     def drop(self, name):
@@ -166,6 +167,8 @@ def main():
     parser.add_argument("--peers", metavar="A,B", help="only these peers ('' for none)")
     parser.add_argument("--seconds", type=float, help="measuring time of one workload")
     parser.add_argument("--target", default="cpu", help="of our side (default: cpu)")
+    parser.add_argument("--realtime", action="store_true",
+                        help="run before everything else on the machine, as root: for machines that are not quiet")
     parser.add_argument("--list", action="store_true", help="name the workloads")
     options = parser.parse_args()
     chosen = [r for r in ROWS if (any(t in r.workload for t in options.only) if options.only else r.quick or not options.quick)]
@@ -190,7 +193,7 @@ def main():
     for threads in sorted({1, every}):
         if options.threads == ("all" if threads == 1 and every > 1 else "one" if threads > 1 else ""):
             continue
-        stage = Stage(peers, threads, options.target)
+        stage = Stage(peers, threads, options.target, options.realtime)
         for name in stage.missing:
             note(f"left out: {name}: it is not there")
         wanted = [r for r in chosen if ("one" if threads == 1 else "all") in r.threads]
