@@ -47,7 +47,8 @@ inline std::string edited(const Case& c) {
   return text;
 }
 
-inline std::string messageOf(const Case& c) {
+/// What `check` says of the case's kernel.
+inline std::string messageOf(const Case& c, const std::function<Status(KernelPackage&)>& check = finish) {
   KernelPackage package;
   package.context = makeContext();
   package.module = mlir::parseSourceString<mlir::ModuleOp>(
@@ -57,7 +58,7 @@ inline std::string messageOf(const Case& c) {
   package.operands = {{DType::i32, {4}}, {DType::f32, {16, 128}}};
   package.results = {{DType::f32, {16, 128}}};
   if (c.change) c.change(package);
-  const Status status = finish(package);
+  const Status status = check(package);
   return status ? "" : status.error().str();
 }
 
