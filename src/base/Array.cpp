@@ -1,5 +1,7 @@
 #include "smalti/array.h"
 
+#include "base/BlockMemory.h"
+
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -32,18 +34,16 @@ int64_t checkedBytes(const ArrayType& type) {
 }  // namespace
 
 Result<Array> Array::allocate(ArrayType type) {
-  constexpr int64_t kAlignment = 64;
   const int64_t bytes = checkedBytes(type);
-  void* memory = nullptr;
-  if (bytes >= 0 && bytes < std::numeric_limits<int64_t>::max() - kAlignment)
-    memory = std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);
+  void* memory = bytes >= 0 ? takeBlock(static_cast<size_t>(bytes)) : nullptr;
   if (!memory)
     return fail({.code = "SM1009",
                  .message = fmt::format("no memory for an array of type {}", type.str()),
                  .place = {},
                  .need = bytes < 0 ? "more bytes than 64 bits count" : fmt::format("{} bytes", bytes),
                  .help = "use smaller arrays, or a machine with more memory"});
-  return view(std::move(type), memory, std::shared_ptr<void>(memory, std::free));
+  return view(std::move(type), memory,
+              std::shared_ptr<void>(memory, [bytes](void* p) { giveBlock(p, static_cast<size_t>(bytes)); }));
 }
 
 Array Array::view(ArrayType type, void* data) { return view(std::move(type), data, nullptr); }

@@ -1,13 +1,17 @@
 #include "cpu/NativeKernel.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <mutex>
 
 #include <fmt/format.h>
 
+#include "base/BlockMemory.h"
 #include "cpu/lower/Kernel.h"
+#include "cpu/lower/Parallel.h"
+#include "cpu/runtime/Pool.h"
 #include "llvm/IR/Module.h"
 #include "machine/runtime/Boundary.h"
 
@@ -18,37 +22,44 @@ extern "C" int32_t smaltiCpuInterpret(void* context, int32_t op, void** pointers
   return static_cast<InterpretContext*>(context)->run(op, pointers);
 }
 
-/// Memory for one call's values, kept for the next one.
-class Workspaces {
- public:
-  struct Free {
-    void operator()(std::byte* p) const { std::free(p); }
-  };
-  using Block = std::unique_ptr<std::byte, Free>;
-  explicit Workspaces(int64_t bytes) : bytes_(bytes) {}
-
-  Block take() {
-    {
-      const std::scoped_lock lock(mutex_);
-      if (!free_.empty()) {
-        Block b = std::move(free_.back());
-        free_.pop_back();
-        return b;
-      }
-    }
-    const size_t size = static_cast<size_t>(std::max<int64_t>(bytes_, 64) + 63) / 64 * 64;
-    return Block(static_cast<std::byte*>(std::aligned_alloc(64, size)));
+/// What one thread of a call works with, kept for the next call.
+struct Worker {
+  Worker(int64_t arenaBytes, const InterpretedOps& ops)
+      : bytes(static_cast<size_t>(std::max<int64_t>(arenaBytes, 1))),
+        arena(static_cast<std::byte*>(takeBlock(bytes))),
+        context(ops) {}
+  ~Worker() {
+    if (arena) giveBlock(arena, bytes);
   }
-  void give(Block b) {
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  size_t bytes;
+  std::byte* arena;
+  InterpretContext context;
+};
+
+class Workers {
+ public:
+  std::unique_ptr<Worker> take() {
     const std::scoped_lock lock(mutex_);
-    free_.push_back(std::move(b));
+    if (free_.empty()) return nullptr;
+    auto worker = std::move(free_.back());
+    free_.pop_back();
+    return worker;
+  }
+  void give(std::unique_ptr<Worker> worker) {
+    const std::scoped_lock lock(mutex_);
+    free_.push_back(std::move(worker));
   }
 
  private:
-  int64_t bytes_;
   std::mutex mutex_;
-  std::vector<Block> free_;
+  std::vector<std::unique_ptr<Worker>> free_;
 };
+
+/// Calls that touch less than this run on the caller alone: waking another thread takes longer.
+constexpr int64_t kWorthSharingBytes = 128 << 10;
 
 class Kernel : public NativeKernel {
  public:
@@ -63,12 +74,15 @@ class Kernel : public NativeKernel {
         poison_(options.poison),
         code_(std::move(code)),
         function_(code_->function<KernelFunction>(kKernelSymbol)),
-        workspaces_(lowered_.arenaBytes) {}
+        sharedBounds_(package.signature.grid.begin(), package.signature.grid.begin() + lowered_.sharedAxes) {
+    for (const ArrayType& type : operandTypes_) bytes_ += type.bytes();
+    for (const ArrayType& type : resultTypes_) bytes_ += type.bytes();
+  }
 
   bool usable() const { return function_ != nullptr; }
   const NativeReport& report() const override { return report_; }
 
-  Result<std::vector<Array>> call(std::span<const Array> operands, int, bool& fault) const override {
+  Result<std::vector<Array>> call(std::span<const Array> operands, int threads, bool& fault) const override {
     std::vector<Array> results;
     std::vector<void*> pointers;
     pointers.reserve(operandTypes_.size() + resultTypes_.size());
@@ -82,21 +96,70 @@ class Kernel : public NativeKernel {
     }
     for (Array& r : results) pointers.push_back(r.data());
 
-    Workspaces::Block arena = workspaces_.take();
-    if (!arena)
-      return fail({.code = "SM1009",
-                   .message = fmt::format("no memory for the kernel's values: {} bytes", lowered_.arenaBytes),
-                   .place = {},
-                   .help = "use smaller blocks, or free memory"});
-    for (const auto& u : lowered_.undefined)
-      machine::poison(u.type.dtype, poison_, arena.get() + u.offset, u.type.elements());
-    InterpretContext context(interpreted_);
-    fault = function_(&context, pointers.data(), arena.get(), 0, 1) != 0;
-    workspaces_.give(std::move(arena));
+    const int64_t points = sharedPoints(operands);
+    threads = threads > 0 ? threads : defaultThreads();
+    if (points < 2 || threads < 2 || bytes_ < kWorthSharingBytes) {
+      auto worker = begin();
+      if (!worker) return fail(std::move(worker.error()));
+      fault = run(**worker, pointers, 0, points);
+      workers_.give(std::move(*worker));
+      return results;
+    }
+    // Several parts per thread even out what takes longer.
+    const int64_t parts = std::min<int64_t>(points, int64_t{threads} * 4);
+    std::vector<std::unique_ptr<Worker>> own;
+    for (int64_t i = 0; i < std::min<int64_t>(threads, parts); ++i) {
+      auto worker = begin();
+      if (!worker) return fail(std::move(worker.error()));
+      own.push_back(std::move(*worker));
+    }
+    std::atomic<bool> faulty{false};
+    parallelFor(parts, static_cast<int>(own.size()), [&](int64_t part, int worker) {
+      if (faulty.load(std::memory_order_relaxed)) return;
+      if (run(*own[static_cast<size_t>(worker)], pointers, points * part / parts, points * (part + 1) / parts))
+        faulty.store(true, std::memory_order_relaxed);
+    });
+    for (auto& worker : own) workers_.give(std::move(worker));
+    fault = faulty.load();
     return results;
   }
 
  private:
+  static int defaultThreads() {
+    static const int cores = availableCores();
+    return cores;
+  }
+
+  /// Points of the grid axes that threads share; 1 without any.
+  int64_t sharedPoints(std::span<const Array> operands) const {
+    int64_t points = 1;
+    size_t dynamic = 0;
+    for (int64_t bound : sharedBounds_) {
+      if (bound == kDynamicBound) bound = *operands[dynamic++].as<int32_t>();
+      points *= std::max<int64_t>(bound, 0);
+    }
+    return points;
+  }
+
+  /// A worker whose scratch and windows are undefined, as at the start of a call.
+  Result<std::unique_ptr<Worker>> begin() const {
+    auto worker = workers_.take();
+    if (!worker) worker = std::make_unique<Worker>(lowered_.arenaBytes, interpreted_);
+    if (!worker->arena)
+      return fail({.code = "SM1009",
+                   .message = "no memory for the kernel's values",
+                   .place = {},
+                   .need = fmt::format("{} bytes", lowered_.arenaBytes),
+                   .help = "use smaller blocks, or a machine with more memory"});
+    for (const auto& u : lowered_.undefined)
+      machine::poison(u.type.dtype, poison_, worker->arena + u.offset, u.type.elements());
+    return worker;
+  }
+
+  bool run(Worker& worker, const std::vector<void*>& pointers, int64_t first, int64_t last) const {
+    return function_(&worker.context, pointers.data(), worker.arena, first, last) != 0;
+  }
+
   Result<Array> makeResult(size_t i, std::span<const Array> operands) const {
     for (const Alias& alias : aliases_)
       if (alias.output == static_cast<int>(i)) {
@@ -124,7 +187,9 @@ class Kernel : public NativeKernel {
   machine::Poison poison_;
   std::shared_ptr<const LoadedCode> code_;
   KernelFunction* function_;
-  mutable Workspaces workspaces_;
+  std::vector<int64_t> sharedBounds_;
+  int64_t bytes_ = 0;  ///< of all operands and results
+  mutable Workers workers_;
 };
 
 /// Why arrays of these types cannot be handed to native code as they are.
@@ -154,7 +219,11 @@ Result<NativeOutcome> compileNative(const KernelPackage& package, const NativeOp
   NativeReport report;
   InterpretedOps interpreted;
   ModuleBuilder built(options.processor, package.name);
-  auto lowered = lowerKernel(package, *built.module, options.processor, report, interpreted, 0, options.poison);
+  const ParallelPlan parallel;
+  report.sharedAxes = parallel.axes;
+  report.inOrder = parallel.reason;
+  auto lowered =
+      lowerKernel(package, *built.module, options.processor, report, interpreted, parallel.axes, options.poison);
   if (!lowered) return NativeOutcome{nullptr, lowered.error()};
   report.compile.emitMs = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   auto object = generateObject(std::move(built), options.processor, &report.compile);

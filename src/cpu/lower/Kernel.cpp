@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cpu/lower/Elementwise.h"
+#include "cpu/lower/Written.h"
 #include "llvm/IR/Module.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -48,9 +49,10 @@ class KernelLowering {
     if (auto ok = arguments(); !ok) return tl::unexpected(ok.error());
     if (auto ok = grid(0); !ok) return tl::unexpected(ok.error());
     b_.CreateRet(b_.getInt32(0));
+    lowered_.sharedAxes = shared_;
     lowered_.arenaBytes = l_.arena.peakBytes();
     l_.report.arenaBytes = lowered_.arenaBytes;
-    lowered_.written.assign(package_.results.size(), false);
+    lowered_.written = surelyWritten(package_);
     return std::move(lowered_);
   }
 

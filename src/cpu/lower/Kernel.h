@@ -16,6 +16,7 @@ using KernelFunction = int32_t(void* context, void* const* operands, void* arena
 
 struct LoweredKernel {
   int64_t arenaBytes = 0;
+  int sharedAxes = 0;
   /// Parts of the arena that start undefined in every call: scratch and window buffers.
   struct Undefined {
     int64_t offset = 0;

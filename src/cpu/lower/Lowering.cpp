@@ -243,7 +243,7 @@ Native Lowering::lowerBlock(mlir::Block& block) {
   for (mlir::Operation& op : block.without_terminator()) {
     const llvm::StringRef name = op.getName().getStringRef();
     const bool checksBounds = name.ends_with("load");
-    if (name == "arith.constant" || (liveness_.dead(&op) && !checksBounds)) {
+    if (name == "arith.constant" || isSkipped(&op) || (liveness_.dead(&op) && !checksBounds)) {
       done_.insert(&op);
       continue;
     }

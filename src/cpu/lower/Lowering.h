@@ -77,8 +77,13 @@ class Lowering {
   void fill(const View& to, Reg element);
   Reg index(int64_t i) { return b.getInt64(static_cast<uint64_t>(i)); }
 
+  /// The op is taken care of already, by one before it.
+  void skip(mlir::Operation* op) { skipped_.insert(op); }
+  bool isSkipped(mlir::Operation* op) const { return skipped_.contains(op); }
+
   // ---- pending vector ops
   void addPending(PendingOp);
+  const std::vector<PendingOp>& pending() const { return pending_; }
   /// Emits all pending ops but loads and the like, which are evaluated where they are used.
   Native flush();
   /// As flush, and gives what is still pending a place of its own: memory is about to change, or a block ends.
@@ -98,6 +103,7 @@ class Lowering {
   llvm::DenseMap<mlir::Value, View> refs_, views_;
   std::vector<PendingOp> pending_;
   llvm::DenseSet<mlir::Operation*> done_;  ///< lowered, and emitted
+  llvm::DenseSet<mlir::Operation*> skipped_;
   int nextMemory_ = 0;
   Native failure_;
 };
@@ -114,6 +120,9 @@ std::span<const LowerRow> memoryOps();
 std::span<const LowerRow> shapeOps();
 std::span<const LowerRow> matmulOps();
 LowerOp findLowering(mlir::Operation&);
+
+/// The memory that a vector store writes, in the shape of its value; its bounds are checked.
+tl::expected<View, NotNative> storeBox(Lowering&, mlir::Operation& store);
 
 /// Any other op without memory effects: computed by src/eval on values in memory (Interpreted.cpp).
 Native lowerInterpreted(Lowering&, mlir::Operation&);

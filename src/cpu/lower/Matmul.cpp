@@ -73,6 +73,58 @@ View denseCopy(Lowering& l, const View& v) {
   return copy;
 }
 
+/// A product that is only added to something and stored, or only stored: it can be computed where it is stored.
+struct Destination {
+  mlir::Operation* store = nullptr;
+  mlir::Value added;                       ///< null: nothing
+  std::vector<mlir::Operation*> replaced;  ///< reshapes, the addition, the store
+  std::vector<mlir::Operation*> between;   ///< other ops up to the store: pure, or loads
+};
+
+bool isUnitReshape(mlir::Operation& op) {
+  return op.getName().getStringRef() == "vector.shape_cast" &&
+         unitReshape(shapeOf(op.getOperand(0).getType()), shapeOf(op.getResult(0).getType())).has_value();
+}
+
+std::optional<Destination> findDestination(mlir::Operation& product) {
+  Destination d;
+  mlir::Operation* at = &product;
+  const auto next = [&]() -> mlir::Operation* {
+    mlir::Value v = at->getResult(0);
+    return v.hasOneUse() && (*v.user_begin())->getBlock() == product.getBlock() ? *v.user_begin() : nullptr;
+  };
+  mlir::Value value = product.getResult(0);
+  for (mlir::Operation* user = next(); user; user = next()) {
+    const llvm::StringRef name = user->getName().getStringRef();
+    if (isUnitReshape(*user)) {
+      d.replaced.push_back(user);
+    } else if ((name == "arith.addf" || name == "arith.addi") && !d.added) {
+      d.added = user->getOperand(user->getOperand(0) == value ? 1 : 0);
+      if (d.added == value) return std::nullopt;
+      d.replaced.push_back(user);
+    } else {
+      const auto segments = machine::flat::integersAttribute(*user, "operandSegmentSizes");
+      if (name != "tpu.vector_store" || segments.size() != 4 || segments[3] != 0 || user->getOperand(0) != value ||
+          machine::flat::boolAttribute(*user, "add"))
+        return std::nullopt;
+      d.store = user;
+      d.replaced.push_back(user);
+      break;
+    }
+    at = user;
+    value = user->getResult(0);
+  }
+  if (!d.store) return std::nullopt;
+  for (mlir::Operation* op = product.getNextNode(); op != d.store; op = op->getNextNode()) {
+    if (llvm::is_contained(d.replaced, op)) continue;
+    const llvm::StringRef name = op->getName().getStringRef();
+    const bool harmless = machine::flat::isPure(*op) || name == "vector.load" || name == "memref.load";
+    if (!harmless || op->getNumRegions() != 0) return std::nullopt;
+    d.between.push_back(op);
+  }
+  return d;
+}
+
 class MatmulLowering {
  public:
   MatmulLowering(Lowering& l, mlir::Operation& op, DotLists dims) : l_(l), op_(op), dims_(std::move(dims)) {}
@@ -87,22 +139,29 @@ class MatmulLowering {
     auto lhsSide = sideOf(lhsShape, dims_.lhsBatch, dims_.lhsFree, dims_.lhsContracting);
     auto rhsSide = sideOf(rhsShape, dims_.rhsBatch, dims_.rhsFree, dims_.rhsContracting);
     if (!lhsSide || !rhsSide) return lowerInterpreted(l_, op_);
-    if (auto ok = l_.flush(); !ok) return ok;
     const Shape shape = shapeOf(op_.getResult(0).getType());
     if (num_elements(shape) == 0) {
       l_.setView(op_.getResult(0), l_.allocate(out, shape));
       return {};
     }
-
     // The product accumulates in f32 or i32; a narrow result is rounded once.
     const DType sum = isNarrowFloat(out) ? DType::f32 : out;
-    View result = l_.allocate(sum, shape);
-    const bool accumulate = !isZeroConstant(op_.getOperand(2));
-    if (accumulate) start(l_.view(op_.getOperand(2)), result);
+    const bool fromZero = isZeroConstant(op_.getOperand(2));
+    bool accumulate = !fromZero;
+    View result;
+    if (fromZero && sum == out)
+      if (auto ok = takeDestination(result, accumulate, shape); !ok) return ok;
+    if (auto ok = l_.flush(); !ok) return ok;
+    const bool inPlace = result.base != nullptr;
+    if (!inPlace) {
+      result = l_.allocate(sum, shape);
+      if (accumulate) start(l_.view(op_.getOperand(2)), result);
+    }
     const View lhs = l_.view(op_.getOperand(0)), rhs = l_.view(op_.getOperand(1));
 
     const int64_t m = sizeOf(lhs, lhsSide->free), k = sizeOf(lhs, lhsSide->contracting), n = sizeOf(rhs, rhsSide->free);
     batches(0, *lhsSide, *rhsSide, lhs, rhs, result, {m, n, k, lhs.dtype, rhs.dtype, sum, false, false, accumulate});
+    if (inPlace) return {};
     if (sum != out) {
       View rounded = l_.allocate(out, shape);
       convert(result, rounded);
@@ -114,6 +173,45 @@ class MatmulLowering {
 
  private:
   static int64_t sizeOf(const View& v, int64_t d) { return d < 0 ? 1 : v.shape[static_cast<size_t>(d)]; }
+
+  /// When the product is only stored, perhaps added to something before: `result` is that memory, and what it is added
+  /// to is put there first.
+  Native takeDestination(View& result, bool& accumulate, const Shape& shape) {
+    auto destination = findDestination(op_);
+    if (!destination) return {};
+    const mlir::Value ref = destination->store->getOperand(1);
+    if (!l_.hasRef(ref) || l_.ref(ref).dtype != elementDType(op_.getResult(0).getType())) return {};
+    // None of the ops between needs the product: they may come before it.
+    for (mlir::Operation* op : destination->between) {
+      if (op->getName().getStringRef() != "arith.constant" && !l_.isSkipped(op) &&
+          (!l_.liveness().dead(op) || op->getName().getStringRef().ends_with("load")))
+        if (auto ok = l_.lowerOp(*op); !ok) return ok;
+      l_.skip(op);
+    }
+    auto box = storeBox(l_, *destination->store);
+    if (!box) return tl::unexpected(box.error());
+    auto target = reshape(l_.b, *box, shape);
+    const size_t column = dims_.lhsBatch.size() + dims_.lhsFree.size() + freePosition(1, dims_.rhsFree);
+    if (!target || (shape[column] != 1 && constantOf(target->strides[column]) != 1)) return {};
+    for (mlir::Operation* op : destination->replaced) l_.skip(op);
+    if (destination->added) {
+      accumulate = true;
+      const bool there = llvm::any_of(l_.pending(), [&](const PendingOp& p) {
+        return p.isLoad() && p.op == destination->added.getDefiningOp() && sameBox(*p.box, *box);
+      });
+      if (!there) {
+        PendingOp store;
+        store.op = destination->store;
+        store.box = *box;
+        store.stored = destination->added;
+        if (shapeOf(destination->added.getType()) != box->shape)
+          store.box = *reshape(l_.b, *box, shapeOf(destination->added.getType()));
+        l_.addPending(std::move(store));
+      }
+    }
+    result = std::move(*target);
+    return {};
+  }
 
   /// What the product is added to, as f32.
   void start(const View& acc, const View& result) {
@@ -193,11 +291,21 @@ class MatmulLowering {
     Reg work =
         l_.b.CreateConstInBoundsGEP1_64(l_.b.getInt8Ty(), l_.arenaBase, static_cast<uint64_t>(workspace->offset));
     // Of the result the last dimensions are what is free on the left, then on the right.
-    l_.b.CreateCall(nest, {a->base, a->leading, b->base, b->leading, result.base, l_.index(shape.n), work});
+    const auto row = lhsSide.batch.size();
+    Reg leading = lhsSide.free < 0 ? l_.index(shape.n) : result.strides[row + freePosition(0, dims_.lhsFree)];
+    l_.b.CreateCall(nest, {a->base, a->leading, b->base, b->leading, result.base, leading, work});
     l_.report.matmuls.push_back(fmt::format(
         "{}x{}x{} {}·{}→{}: tile {}x{}, blocks {}x{}x{}{}{}{}", shape.m, shape.n, shape.k, name(shape.a), name(shape.b),
         name(shape.c), plan.tileRows, plan.tileColumns, plan.blockRows, plan.blockColumns, plan.blockDepth,
         plan.packsA ? ", A packed" : "", plan.packsB ? ", B packed" : "", plan.usesDot ? ", dot instruction" : ""));
+  }
+
+  /// Which of an operand's free dimensions is not of size 1.
+  size_t freePosition(unsigned operand, const Shape& free) const {
+    const Shape shape = shapeOf(op_.getOperand(operand).getType());
+    for (size_t i = 0; i < free.size(); ++i)
+      if (shape[static_cast<size_t>(free[i])] != 1) return i;
+    return 0;
   }
 
   Lowering& l_;

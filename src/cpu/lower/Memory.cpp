@@ -177,6 +177,17 @@ constexpr std::array<LowerRow, 11> kTable{{
 
 }  // namespace
 
+tl::expected<View, NotNative> storeBox(Lowering& l, mlir::Operation& op) {
+  const auto segments = integersAttribute(op, "operandSegmentSizes");
+  if (op.getName().getStringRef() != "tpu.vector_store" || segments.size() != 4)
+    return notNative("a store of an unknown form");
+  const mlir::Value value = op.getOperand(0), ref = op.getOperand(1);
+  if (elementDType(value.getType()) != elementDType(ref.getType()))
+    return notNative("a store that changes the element type");
+  return boxOf(l, op, ref, op.getOperands().slice(2, static_cast<unsigned>(segments[2])), shapeOf(value.getType()),
+               false);
+}
+
 std::span<const LowerRow> memoryOps() { return kTable; }
 
 }  // namespace smalti::cpu

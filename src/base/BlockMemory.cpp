@@ -1,0 +1,101 @@
+#include "base/BlockMemory.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+
+namespace smalti {
+namespace {
+
+constexpr size_t kAlignment = 64;
+constexpr size_t kHugePage = size_t{2} << 20;
+/// Smaller blocks are malloc's own business.
+constexpr size_t kKeptFrom = size_t{1} << 20;
+/// Of all blocks kept at a time; the oldest go first.
+constexpr size_t kMostKept = size_t{256} << 20;
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kKeeps = false;  // a block that is used after it was given back shall be seen
+#else
+constexpr bool kKeeps = true;
+#endif
+
+size_t sizeOf(size_t bytes) {
+  const size_t unit = bytes >= kKeptFrom ? kHugePage / 2 : kAlignment;
+  return (bytes / unit + 1) * unit;
+}
+
+void* allocate(size_t size) {
+  void* block = std::aligned_alloc(size >= kHugePage ? kHugePage : kAlignment, size);
+  if (block && size >= kHugePage) madvise(block, size, MADV_HUGEPAGE);
+  return block;
+}
+
+class KeptBlocks {
+ public:
+  void* take(size_t size) {
+    const std::scoped_lock lock(mutex_);
+    for (auto at = kept_.rbegin(); at != kept_.rend(); ++at)
+      if (at->size == size) {
+        void* block = at->block;
+        kept_.erase(std::next(at).base());
+        bytes_ -= size;
+        return block;
+      }
+    return nullptr;
+  }
+  void give(void* block, size_t size) {
+    const std::scoped_lock lock(mutex_);
+    kept_.push_back({block, size});
+    bytes_ += size;
+    while (bytes_ > kMostKept) dropOldest();
+  }
+  void clear() {
+    const std::scoped_lock lock(mutex_);
+    while (!kept_.empty()) dropOldest();
+  }
+
+ private:
+  struct Kept {
+    void* block;
+    size_t size;
+  };
+  void dropOldest() {
+    bytes_ -= kept_.front().size;
+    std::free(kept_.front().block);
+    kept_.pop_front();
+  }
+  std::mutex mutex_;
+  std::deque<Kept> kept_;
+  size_t bytes_ = 0;
+};
+
+/// Never destroyed: arrays of static duration may outlive it.
+KeptBlocks& kept() {
+  static auto& blocks = *new KeptBlocks;
+  return blocks;
+}
+
+}  // namespace
+
+void* takeBlock(size_t bytes) {
+  const size_t size = sizeOf(bytes);
+  if (size < bytes) return nullptr;
+  if (!kKeeps || size < kKeptFrom) return allocate(size);
+  if (void* block = kept().take(size)) return block;
+  if (void* block = allocate(size)) return block;
+  kept().clear();
+  return allocate(size);
+}
+
+void giveBlock(void* block, size_t bytes) {
+  const size_t size = sizeOf(bytes);
+  if (!kKeeps || size < kKeptFrom || size > kMostKept)
+    std::free(block);
+  else
+    kept().give(block, size);
+}
+
+}  // namespace smalti

@@ -1,0 +1,14 @@
+// Memory for arrays. Large blocks that are given back are kept for the next one that asks: new pages cost more than
+// most kernels take to fill them.
+#pragma once
+
+#include <cstddef>
+
+namespace smalti {
+
+/// At least `bytes`, 64-byte aligned, not initialised; null when it cannot be had.
+void* takeBlock(size_t bytes);
+/// `bytes` as it was asked for.
+void giveBlock(void* block, size_t bytes);
+
+}  // namespace smalti
