@@ -1,0 +1,29 @@
+// Parts of an array, as unions of boxes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace smalti::cpu {
+
+struct Range {
+  int64_t low = 0, size = 0;
+  int64_t end() const { return low + size; }
+  bool operator==(const Range&) const = default;
+};
+using Box = std::vector<Range>;  ///< one range per axis; none: the one element of a scalar
+
+/// Elements that are known to be in it are; others may be too (there is a limit on how many boxes it keeps).
+class Boxes {
+ public:
+  void add(const Box&);
+  bool contains(const Box&) const;
+  /// What is in both.
+  static Boxes both(const Boxes&, const Boxes&);
+  bool operator==(const Boxes&) const = default;
+
+ private:
+  std::vector<Box> boxes_;
+};
+
+}  // namespace smalti::cpu

@@ -1,0 +1,26 @@
+// Integers of a kernel that are the same whenever the analysed part of it runs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "llvm/ADT/DenseMap.h"
+#include "mlir/IR/Operation.h"
+
+namespace smalti::cpu {
+
+/// Scalar integers by value, sign-extended from their width (an i1 is 0 or -1).
+class KnownIntegers {
+ public:
+  std::optional<int64_t> find(mlir::Value) const;
+  /// nullopt: not known, also if it was before.
+  void set(mlir::Value, std::optional<int64_t>);
+  /// Records the result of an arithmetic op on what is known of its operands; of other ops nothing is known.
+  void follow(mlir::Operation&);
+
+ private:
+  std::optional<int64_t> evaluate(mlir::Operation&) const;
+  llvm::DenseMap<mlir::Value, int64_t> known_;
+};
+
+}  // namespace smalti::cpu
