@@ -30,6 +30,19 @@ struct Part {
   std::vector<size_t> axes;  ///< by axis of the memref, not reshaped: the argument's
 };
 
+/// Whether nobody takes the value, except ops whose results nobody takes. JAX loads what a store replaces, and drops
+/// it.
+bool isDropped(mlir::Value value, int depth = 0) {
+  return depth < 8 &&
+         llvm::all_of(
+             value.getUsers(),
+             [&](mlir::Operation* user) {
+               return user->getNumRegions() == 0 && !user->hasTrait<mlir::OpTrait::IsTerminator>() &&
+                      mlir::isMemoryEffectFree(user) &&
+                      llvm::all_of(user->getResults(), [&](mlir::Value v) { return isDropped(v, depth + 1); });
+             });
+}
+
 using State = std::vector<Boxes>;  ///< by argument: what is surely written
 
 class Follower {
@@ -70,6 +83,8 @@ class Follower {
 
   void visit(mlir::Operation& op) {
     ++ops_;
+    if (mlir::isa<mlir::vector::LoadOp, mlir::memref::LoadOp, tpu::StridedLoadOp>(op) && isDropped(op.getResult(0)))
+      return;
     integers_.follow(op);
     llvm::TypeSwitch<mlir::Operation*>(&op)
         .Case<mlir::scf::IfOp, mlir::scf::ForOp, mlir::scf::WhileOp>([&](auto o) { structured(o); })

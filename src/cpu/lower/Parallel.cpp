@@ -59,7 +59,8 @@ class Planner {
 
   /// What holds for any number of axes.
   Why body() const {
-    if (!always_.otherEffect.empty()) return fmt::format("it has {}", always_.otherEffect);
+    if (!always_.otherEffect.empty())
+      return fmt::format("it runs {}, which other grid points may notice", always_.otherEffect);
     for (int i = 0; i < signature_.numScalarPrefetch; ++i)
       if (always_.arguments[signature_.grid.size() + static_cast<size_t>(i)].stored)
         return fmt::format("it writes scalar prefetch operand {}", i);
