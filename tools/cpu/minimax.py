@@ -127,8 +127,8 @@ def minus_log2_erfc(x):
     return -mp.log(mp.erfc(x), 2)
 
 
-ERF_SPLIT = mpf("0.8")
-TANH_SPLIT = mpf("0.7")
+ERF_SPLIT = mpf("0.93")
+TANH_SPLIT = mpf("0.55")
 ERFC_POLE = mpf(4)
 
 
@@ -151,6 +151,8 @@ POLYNOMIALS = {
                lambda r: r * r / mp.expm1(r), -HALF, HALF, 4, False),
     "kExp2": ("(2^f - 1) / f on ±1/2", cancelling(lambda f: mp.expm1(f * LN2) / f, LN2), lambda f: f * mp.power(2, -f),
               mpf("-.5"), mpf("0.5"), 5, False),
+    "kExp2Short": ("the same", cancelling(lambda f: mp.expm1(f * LN2) / f, LN2), lambda f: f * mp.power(2, -f), mpf("-.5"),
+                   mpf("0.5"), 4, False),
     "kLog1p": ("(log(1 + f) - f + f²/2) / f³ on 1/√2 … √2", cancelling(lambda f: (mp.log1p(f) - f + f * f / 2) / f**3, mpf(1) / 3),
                lambda f: f**3 / mp.log1p(f), *NEAR, 7, False),
     "kSin": ("(sin r - r) / r³ of r², r ≤ π/4", odd(mp.sin), odd_weight(mp.sin), mpf("1e-9"), (mp.pi / 4 * mpf("1.001")) ** 2, 3, False),
@@ -160,11 +162,11 @@ POLYNOMIALS = {
     "kAsin": ("(asin x - x) / x³ of x², x ≤ 1/2", odd(mp.asin), odd_weight(mp.asin), mpf("1e-9"), mpf("0.25"), 4, False),
     "kAtan": ("(atan x - x) / x³ of x², x ≤ 1", odd(mp.atan), odd_weight(mp.atan), mpf("1e-9"), mpf(1), 8, False),
     "kSinh": ("(sinh x - x) / x³ of x², x ≤ 1", odd(mp.sinh), odd_weight(mp.sinh), mpf("1e-9"), mpf(1), 3, False),
-    "kTanh": ("(tanh x - x) / x³ of x², below the split", odd(mp.tanh), odd_weight(mp.tanh), mpf("1e-9"), TANH_SPLIT**2, 4, False),
+    "kTanh": ("(tanh x - x) / x³ of x², below the split", odd(mp.tanh), odd_weight(mp.tanh), mpf("1e-9"), TANH_SPLIT**2, 3, False),
     "kErf": ("erf(x) / x - 1 of x², below the split", cancelling(lambda u: mp.erf(mp.sqrt(u)) / mp.sqrt(u) - 1),
              lambda u: mp.sqrt(u) / mp.erf(mp.sqrt(u)), mpf("1e-9"), ERF_SPLIT**2, 5, False),
-    "kErfTail": ("-log2(erfc(x)), from the split to 4", minus_log2_erfc, lambda x: mp.erfc(x) * LN2 / mp.erf(x), ERF_SPLIT,
-                 mpf(4), 6, False),
+    "kErfTail": ("-log2(erfc(x)), from the split to 3.93", minus_log2_erfc, lambda x: mp.erfc(x) * LN2 / mp.erf(x), ERF_SPLIT,
+                 mpf("3.93"), 5, False),
     "kExp2Double": ("2^f on ±1/2", lambda f: mp.power(2, f), lambda f: mp.power(2, -f), mpf("-.5"), mpf("0.5"), 6, True),
     "kAtanhDouble": ("(log((1 + s)/(1 - s)) - 2s) / s³ of s², s ≤ 0.172",
                      cancelling(lambda u: 2 * (mp.atanh(mp.sqrt(u)) - mp.sqrt(u)) / (u * mp.sqrt(u))),

@@ -17,9 +17,9 @@ inline constexpr float kHalfPi[] = {0x1.921fb6p0f, -0x1.777a5cp-25f, -0x1.ee59da
 /// π, in parts.
 inline constexpr float kPi[] = {0x1.921fb6p1f, -0x1.777a5cp-24f};
 /// from here on erf goes by its tail.
-inline constexpr float kErfSplit = 0x1.99999ap-1f;
+inline constexpr float kErfSplit = 0x1.dc28f6p-1f;
 /// up to here tanh goes by its polynomial.
-inline constexpr float kTanhSplit = 0x1.666666p-1f;
+inline constexpr float kTanhSplit = 0x1.19999ap-1f;
 /// 2/π in parts of 29 bits: the product of each with an f32 is exact.
 inline constexpr double kTwoOverPi[] = {0x1.45f306dp-1,   0x1.9391054p-30, 0x1.4fe13abp-59, 0x1.d1f534dp-88,
                                         0x1.b81b6c5p-117, 0x1.5993c4p-148, 0x1.c820ff2p-175};
@@ -29,6 +29,8 @@ inline constexpr float kExpm1[] = {0x1.fffffep-2f, 0x1.5554aap-3f, 0x1.55579ap-5
 /// (2^f - 1) / f on ±1/2: 1.2e-8.
 inline constexpr float kExp2[] = {0x1.62e43p-1f,  0x1.ebfb94p-3f,  0x1.c6af9ep-5f,
                                   0x1.3b681ap-7f, 0x1.5ef4dep-10f, 0x1.17951ap-13f};
+/// the same: 9.7e-8.
+inline constexpr float kExp2Short[] = {0x1.62e42ap-1f, 0x1.ebf9a4p-3f, 0x1.c6b596p-5f, 0x1.3cf3bp-7f, 0x1.5cb894p-10f};
 /// (log(1 + f) - f + f²/2) / f³ on 1/√2 … √2: 5.9e-9.
 inline constexpr float kLog1p[] = {0x1.555554p-2f, -0x1.000228p-2f, 0x1.99a036p-3f, -0x1.54721cp-3f,
                                    0x1.22d5cep-3f, -0x1.0d8266p-3f, 0x1.057976p-3f, -0x1.3911cap-4f};
@@ -46,14 +48,14 @@ inline constexpr float kAtan[] = {-0x1.55553ep-2f, 0x1.9991e4p-3f,  -0x1.242084p
                                   0x1.da24cap-5f,  -0x1.fd6fbcp-6f, 0x1.6410e6p-7f,  -0x1.d32dbcp-10f};
 /// (sinh x - x) / x³ of x², x ≤ 1: 3.0e-10.
 inline constexpr float kSinh[] = {0x1.555556p-3f, 0x1.1110ep-7f, 0x1.a022bcp-13f, 0x1.756c1ep-19f};
-/// (tanh x - x) / x³ of x², below the split: 1.5e-8.
-inline constexpr float kTanh[] = {-0x1.5554f6p-2f, 0x1.10fb0ap-3f, -0x1.b6c362p-5f, 0x1.4939bep-6f, -0x1.50e294p-8f};
-/// erf(x) / x - 1 of x², below the split: 3.5e-9.
-inline constexpr float kErf[] = {0x1.06eba8p-3f,  -0x1.812732p-2f, 0x1.ce2888p-4f,
-                                 -0x1.b774a4p-6f, 0x1.4d5f6ap-8f,  -0x1.57004ap-11f};
-/// -log2(erfc(x)), from the split to 4: 2.5e-9.
-inline constexpr float kErfTail[] = {0x1.580472p-14f, 0x1.a0b452p0f, 0x1.d5e484p-1f,  0x1.35df44p-3f,
-                                     -0x1.0c4056p-5f, 0x1.2b3d6p-8f, -0x1.3bba2ap-12f};
+/// (tanh x - x) / x³ of x², below the split: 3.7e-8.
+inline constexpr float kTanh[] = {-0x1.555452p-2f, 0x1.10cefcp-3f, -0x1.af7d36p-5f, 0x1.0d5174p-6f};
+/// erf(x) / x - 1 of x², below the split: 1.8e-8.
+inline constexpr float kErf[] = {0x1.06eba6p-3f,  -0x1.8126e2p-2f, 0x1.ce1984p-4f,
+                                 -0x1.b67bcep-6f, 0x1.46d856p-8f,  -0x1.386d42p-11f};
+/// -log2(erfc(x)), from the split to 3.93: 2.3e-8.
+inline constexpr float kErfTail[] = {0x1.81deb2p-9f, 0x1.9d8224p0f,   0x1.e144b6p-1f,
+                                     0x1.0ba29p-3f,  -0x1.6c2a2ep-6f, 0x1.d1043cp-10f};
 /// 2^f on ±1/2: 1.9e-9.
 inline constexpr double kExp2Double[] = {0x1.000000026123ap0,  0x1.62e430c7e73d5p-1, 0x1.ebfbdadd07c87p-3,
                                          0x1.c6aed4ba9d0fcp-5, 0x1.3b2dbb80a6969p-7, 0x1.5f456a3796166p-10,

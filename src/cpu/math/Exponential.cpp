@@ -59,11 +59,11 @@ Lanes expm1(Lanes operand) {
 Lanes tanh(Lanes operand) {
   const Lanes a = magnitude(operand), square = a * a;
   const Lanes small = fma(a * square, polynomial(square, kTanh), a);
-  const Lanes bounded = atMost(a, 10.0);
-  const Reduced reduced = reduce(bounded + bounded);
-  const Lanes r = reduced.remainder;
+  const Lanes twiceA = atMost(a + a, 20.0);
+  const Lanes rounded = fma(twiceA, kLog2OfE[0], kRound);
+  const Lanes r = fma(rounded - kRound, -kLn2[0], twiceA);
   const Lanes twice = fma(fma(polynomial(r, kExpm1), r, 1.0), r + r, 2.0);
-  const Lanes large = 1.0 - 2.0 / fma(twice, halfOfPower(reduced.rounded), 1.0);
+  const Lanes large = 1.0 - 2.0 / fma(twice, halfOfPower(rounded), 1.0);
   return withSign(select(a < kTanhSplit, small, large), operand);
 }
 
