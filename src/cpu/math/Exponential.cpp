@@ -52,7 +52,8 @@ Lanes expm1(Lanes operand) {
   const Lanes small = fma(polynomial(r, kExpm1), r * r, r);
   const Lanes half = halfOfPower(reduced.rounded);
   const Lanes y = fma(half, small, half - 0.5);
-  return withSign(y + y, operand);
+  // Half of a denormal is not exact.
+  return withSign(select(magnitude(operand) < 0x1p-64, operand, y + y), operand);
 }
 
 /// x + x P(x²) near 0; above, 1 - 2 / (e^(2x) + 1), which is then above a half.

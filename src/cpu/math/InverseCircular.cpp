@@ -63,8 +63,13 @@ Lanes atan2(Lanes y, Lanes x) {
   // 0/0 is 0 here, ∞/∞ is 1.
   const Lanes ratio = select(small == large, select(small == 0.0, small, small.constant(1.0)), small / large);
   const Lanes arc = atanOfUnit(ratio);
-  const Lanes up = select(isSteep, (kHalfPi[0] - arc) + kHalfPi[1], arc);
-  const Lanes around = select(bitsOf(x) < 0, (kPi[0] - up) + kPi[1], up);
+  // π/2 ∓ arc where the angle is steep, π - arc to the left, arc to the right.
+  const Mask isLeft = bitsOf(x) < 0;
+  const Lanes turned = select(isSteep, select(isLeft, arc, -arc), select(isLeft, -arc, arc));
+  const Lanes zero = arc.constant(0.0);
+  const Lanes high = select(isSteep, kHalfPi[0], select(isLeft, kPi[0], zero));
+  const Lanes low = select(isSteep, kHalfPi[1], select(isLeft, kPi[1], zero));
+  const Lanes around = (high + turned) + low;
   const Lanes nan = small.constant(std::numeric_limits<float>::quiet_NaN());
   return select(isNan(x) | isNan(y), nan, withSign(around, y));
 }
