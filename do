@@ -11,7 +11,7 @@ Usage: ./do VERB [ARGUMENTS]     (each verb first installs what is missing, and 
   test [PART…]    all tests, or some parts: lint, unit, ir, python, sanitize (a build of its own, unit tests, fuzzing);
                   also: docs
   build [PRESET]  build the tools into build/release/bin (or build/PRESET: debug, asan)
-  bench [NAME]    benchmarks beside their peers; without a name: the list
+  bench [NAME]    benchmarks beside their peers; without a name: their names, then the table of cpu
   format          clang-format over the sources
   lint            format, layers, file sizes, error pages
   clean           remove build folders and the Python environment

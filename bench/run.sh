@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # ./do bench [NAME [ARGUMENTS]]: a benchmark is bench/NAME/NAME.py, or a program build/release/bin/bench_NAME.
+# Without a name: their names, then the cpu target's table.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 name=${1:-}
@@ -10,10 +11,13 @@ elif [ -n "$name" ] && [ -x "build/release/bin/bench_$name" ]; then
   exec "build/release/bin/bench_$name" "$@"
 fi
 echo "benchmarks (./do bench NAME):"
-for script in bench/*/*.py; do
-  printf '  %-18s%s\n' "$(basename "$script" .py)" "$(sed -n '2s/^"""//p' "$script")"
+for folder in bench/*/; do
+  script="$folder$(basename "$folder").py"
+  if [ -f "$script" ]; then printf '  %-18s%s\n' "$(basename "$folder")" "$(sed -n '2s/^"""//p' "$script" | sed 's/"""$//')"; fi
 done
 for program in build/release/bin/bench_*; do
+  case $program in */bench_cpu_* | */bench_interpret_server) continue ;; esac  # parts of the above
   if [ -x "$program" ]; then printf '  %-18s%s\n' "${program##*/bench_}" "a google-benchmark program"; fi
 done
-[ -z "$name" ]
+[ -z "$name" ] || exit 1
+exec .venv/bin/python bench/cpu/cpu.py

@@ -89,7 +89,8 @@ def medians(row, taken, at):
         return lambda limits, times: times[i]
 
     def fraction(i):
-        return lambda limits, times: row.amount * row.limit_unit / times[i] / ((limits[i] + limits[i + 1]) / 2)
+        work = row.flops if row.latency else row.amount * row.limit_unit
+        return lambda limits, times: work / times[i] / ((limits[i] + limits[i + 1]) / 2)
 
     good = [(l, t) for l, t in taken if clean(l, 0) and clean(l, at)]
     # On a busy machine no round may be clean: then the third of them that was disturbed least, reported as 0 clean ones.
@@ -101,6 +102,13 @@ def medians(row, taken, at):
         ratio = middle(lambda l, t: fraction(0)(l, t) / fraction(at)(l, t))
     return {"ours": middle(seconds(0)), "peer": middle(seconds(at)), "fraction": middle(fraction(0)), "ratio": ratio,
             "limit": middle(lambda l, t: l[0]), "clean": len(good)}
+
+
+def limit(row, rate, figure):
+    """What the row's figure would be at the rate of the limit's loop."""
+    if not row.latency:
+        return rate / row.limit_unit * 1e-9
+    return figure(row.flops / rate) if row.flops else None
 
 
 def same(ours, theirs, tolerance):
@@ -152,8 +160,8 @@ def measure(stage, row, seconds, note):
         peer = {row.ours: None, "XLA": "interpret=True" if row.ours == "module" else "XLA"}.get(name, name)
         rows.append({"workload": row.workload, "threads": stage.threads,
                      "ours": figure(m["ours"]) if with_ours else None, "unit": row.unit,
-                     "limit": None if row.latency else m["limit"] / row.limit_unit * 1e-9,
-                     "fraction": None if row.latency or not with_ours else m["fraction"],
+                     "limit": limit(row, m["limit"], figure),
+                     "fraction": m["fraction"] if with_ours and m["fraction"] else None,
                      "peer": peer, "peer_rate": figure(m["peer"]) if peer else None,
                      "ratio": m["ratio"] if peer and with_ours else None, "clean_rounds": m["clean"]})
     return rows

@@ -39,11 +39,14 @@ def number(value):
 
 def bar(row):
     """█ ours, ┃ the best peer, │ the limit; of times: ours and the peer, against the longer."""
-    top = row["limit"] or max(row["ours"] or 0, row["peer_rate"] or 0)
+    slow = max(row["ours"] or 0, row["peer_rate"] or 0)
+    top = slow if latency(row) else row["limit"] or slow
     if not top:
         return " " * (BAR + 1)
     place = lambda v: min(BAR, round((v or 0) / top * BAR))
-    cells = ["█" if i < place(row["ours"]) else " " for i in range(BAR)] + ["│" if row["limit"] else " "]
+    cells = ["█" if i < place(row["ours"]) else " " for i in range(BAR)] + [" "]
+    if row["limit"]:
+        cells[place(row["limit"])] = "│"
     if row["peer_rate"]:
         cells[max(0, place(row["peer_rate"]) - 1)] = "┃"
     return "".join(cells)
@@ -67,8 +70,9 @@ def page(rows, command):
     out = ["# Performance of the `cpu` target", "",
            f"Measured on {machine()}, {datetime.date.today().isoformat()}, by", "", "```sh", command, "```", "",
            "We and each peer ran by turns, every run between two runs of a loop at the machine's limit; the figures are medians",
-           "of the rounds in which both loops reached 95 % of their best. Of rates the limit is what that loop reached (f32 or",
-           "bf16 or int8 multiply-adds, or memory), and the fraction is ours of it; the last column is ours over each peer",
+           "of the rounds in which both loops reached 95 % of their best (or, where no round did, of the least disturbed ones:",
+           "0 clean rounds). The limit is what that loop reached (f32 or",
+           "bf16 or int8 multiply-adds, or memory), of times how long the flops would take at that; the last column is ours over each peer",
            "(of times: the peer's over ours), best peer first.", "",
            "| workload | threads | ours | unit | limit | fraction | ours / peer | clean rounds |", "|---|---|---|---|---|---|---|---|"]
     for group in grouped(rows):

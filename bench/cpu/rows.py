@@ -16,7 +16,8 @@ class Row:
     threads: tuple = ("one", "all")
     quick: bool = False     # part of --quick
     limit_unit: float = 1   # work of the limit's loop per unit of work: bytes per element, say
-    latency: bool = False   # the figure is a time, and the limit says only whether a round was clean
+    latency: bool = False   # the figure is a time; without flops the limit says only whether a round was clean
+    flops: float = 0        # of one call: a time has a limit then
     ours: str = "ours"     # our actor
     tolerance: float = 1e-3  # of results against each peer's, relative to the largest element
 
@@ -95,13 +96,15 @@ def times():
 
 
 def whole():
+    token = 6 * 2 * (4 * 384**2 + 2 * 384 * 1536 + 2 * 128 * 384)  # flops per token of the encoder
     for batch in (1, 16):
         yield Row(f"MiniLM, {batch} x 128 tokens", f"minilm batch={batch} tokens=128", 1, "ms", "fma", ("PyTorch",),
-                  quick=batch == 1, latency=True, tolerance=1e-2)
-    for kind, what in (("add64", "add in 64 steps"), ("matmul512", "matmul 1024 in 512 steps"),
-                       ("attention64", "attention in 64 steps"), ("attention256", "attention in 256 steps, vmap")):
-        yield Row(f"interpret=True: {what}", f"pallas kind={kind} us=20000", 1, "ms", "fma", ("XLA",), ("one",), kind == "add64",
-                  latency=True, ours="module", tolerance=1e-4)
+                  quick=batch == 1, latency=True, tolerance=1e-2, flops=batch * 128 * token)
+    for kind, what, flops in (("add64", "add in 64 steps", 0), ("matmul512", "matmul 1024 in 512 steps", 2 * 1024**3),
+                              ("attention64", "attention in 64 steps", 4 * 1024**2 * 64),
+                              ("attention256", "attention in 256 steps, vmap", 4 * 4 * 1024**2 * 64)):
+        yield Row(f"interpret=True: {what}", f"pallas kind={kind} us=20000", 1, "ms", "fma", ("XLA",), ("one",),
+                  kind == "add64", latency=True, flops=flops, ours="module", tolerance=1e-4)
 
 
 ROWS = [*matmuls(), *blocks(), *attention(), *grouped(), *on_rows(), *times(), *whole()]
