@@ -308,6 +308,13 @@ bool Lowering::neededLater(mlir::Value v) const {
   return llvm::any_of(v.getUsers(), [&](mlir::Operation* user) { return !done_.contains(user); });
 }
 
+bool Lowering::isNeededBeyond(mlir::Value v, const llvm::DenseSet<mlir::Operation*>& here) const {
+  return llvm::any_of(v.getUsers(), [&](mlir::Operation* user) {
+    if (done_.contains(user) || here.contains(user)) return false;
+    return !isFree({.op = user}) || user->getNumResults() != 1 || isNeededBeyond(user->getResult(0), here);
+  });
+}
+
 /// Pending free ops that must get a place now: a store comes between them and an op that needs them. `writesFollow`:
 /// everything that something outside needs.
 llvm::DenseSet<mlir::Operation*> Lowering::valuesToSettle(const std::vector<PendingOp>& ops, bool writesFollow) const {

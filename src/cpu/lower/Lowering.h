@@ -60,6 +60,8 @@ class Lowering {
   /// Room for a value between two nests, dense.
   View allocate(DType, std::span<const int64_t> shape);
   int newMemory() { return nextMemory_++; }
+  /// An op that is neither emitted nor one of `here` needs the value, also through free ops.
+  bool isNeededBeyond(mlir::Value, const llvm::DenseSet<mlir::Operation*>& here) const;
   const machine::flat::Liveness& liveness() const { return liveness_; }
 
   // ---- control

@@ -191,8 +191,11 @@ class MatmulLowering {
     auto box = storeBox(l_, *destination->store);
     if (!box) return tl::unexpected(box.error());
     auto target = reshape(l_.b, *box, shape);
-    const size_t column = dims_.lhsBatch.size() + dims_.lhsFree.size() + freePosition(1, dims_.rhsFree);
-    if (!target || (shape[column] != 1 && constantOf(target->strides[column]) != 1)) return {};
+    if (!target) return {};
+    if (!dims_.rhsFree.empty()) {
+      const size_t column = dims_.lhsBatch.size() + dims_.lhsFree.size() + freePosition(1, dims_.rhsFree);
+      if (shape[column] != 1 && constantOf(target->strides[column]) != 1) return {};
+    }
     for (mlir::Operation* op : destination->replaced) l_.skip(op);
     if (destination->added) {
       accumulate = true;

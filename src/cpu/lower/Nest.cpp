@@ -51,6 +51,7 @@ class NestEmitter {
     for (Root& r : roots_) r.phase = phaseOf(r);
     delayStores();
     keepExpensive();
+    reusePlaces();
     for (Root& r : roots_)
       if (r.kind == Root::Kind::accumulation) l_.fill(r.target, accumulatorStart(r));
     rowLoop(0);
@@ -299,6 +300,71 @@ class NestEmitter {
     cost = std::min<int64_t>(cost, 1000);
     costs_[v] = cost;
     return cost;
+  }
+
+  // ---- places
+
+  /// Values in memory that a root reads, and whether each iteration reads just its own element of them.
+  void readsOf(mlir::Value v, const ElementMap& map, const Root& root, llvm::DenseMap<mlir::Value, bool>& reads,
+               llvm::DenseMap<mlir::Value, std::vector<ElementMap>>& seen) {
+    if (!isVector(v) || isSplatConstant(v)) return;
+    auto& known = seen[v];
+    if (llvm::is_contained(known, map)) return;
+    known.push_back(map);
+    if (l_.findView(v)) {
+      const bool own = map.flat ? map == root.map : map == identityMap(shapeOf(v.getType()), column_);
+      auto [at, isNew] = reads.try_emplace(v, own);
+      at->second &= own;
+      return;
+    }
+    auto at = s_.opOf.find(v);
+    if (at == s_.opOf.end()) return;
+    const PendingOp& p = s_.ops[at->second];
+    if (p.isLoad() || isNativeReduction(*p.op) || p.op->getNumOperands() == 0) return;
+    if (isFree(p)) {
+      if (auto inner = operandMap(*p.op, 0, map)) readsOf(p.op->getOperand(0), *inner, root, reads, seen);
+      return;
+    }
+    for (mlir::Value operand : p.op->getOperands()) readsOf(operand, map, root, reads, seen);
+  }
+
+  /// A value that is made of another one, element by element, takes its place when nothing needs that any more.
+  void reusePlaces() {
+    std::vector<llvm::DenseMap<mlir::Value, bool>> reads(roots_.size());
+    for (size_t i = 0; i < roots_.size(); ++i) {
+      llvm::DenseMap<mlir::Value, std::vector<ElementMap>> seen;
+      readsOf(roots_[i].value, roots_[i].map, roots_[i], reads[i], seen);
+      if (roots_[i].mask) readsOf(roots_[i].mask, roots_[i].map, roots_[i], reads[i], seen);
+    }
+    llvm::DenseSet<mlir::Operation*> here;
+    for (size_t i : nest_.ops) here.insert(s_.ops[i].op);
+    llvm::DenseSet<mlir::Value> taken;
+    for (size_t i = 0; i < roots_.size(); ++i) {
+      Root& r = roots_[i];
+      const auto made = std::ranges::find(made_, r.value, &std::pair<mlir::Value, View>::first);
+      if (r.kind != Root::Kind::write || made == made_.end() || made->second.base != r.target.base) continue;
+      for (const auto& [value, own] : reads[i]) {
+        const View& place = *l_.findView(value);
+        if (!own || taken.contains(value) || place.memory != View::kValue || place.owner.use_count() != 1 ||
+            !isDense(place) || place.elements() != made->second.elements() ||
+            storage_bytes(place.dtype) != storage_bytes(made->second.dtype) || l_.isNeededBeyond(value, here))
+          continue;
+        bool free = true;
+        for (size_t k = 0; k < roots_.size(); ++k) {
+          auto read = reads[k].find(value);
+          if (read == reads[k].end()) continue;
+          const bool before =
+              roots_[k].phase < r.phase || (roots_[k].phase == r.phase && roots_[k].columns == r.columns);
+          free &= read->second && before;
+        }
+        if (!free) continue;
+        taken.insert(value);
+        made->second.base = r.target.base = place.base;
+        made->second.owner = r.target.owner = place.owner;
+        if (auto kept = kept_.find(r.value); kept != kept_.end()) kept->second.view = made->second;
+        break;
+      }
+    }
   }
 
   // ---- loops
