@@ -284,17 +284,15 @@ const llvm::StringMap<EmitElement>& table() {
   return kTable;
 }
 
+/// A function that is thrown away.
 struct Probe {
   llvm::LLVMContext context;
   llvm::Module module{"probe", context};
-  llvm::BasicBlock* block =
-      llvm::BasicBlock::Create(context, "",
-                               llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), false),
-                                                      llvm::Function::ExternalLinkage, "probe", module));
-  Builder builder{block};
-  void clear() {
-    while (!block->empty()) block->back().eraseFromParent();
-  }
+  llvm::Function* function = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), false),
+                                                    llvm::Function::ExternalLinkage, "probe", module);
+  Builder builder{context};
+  void begin() { builder.SetInsertPoint(llvm::BasicBlock::Create(context, "", function)); }
+  void end() { function->deleteBody(); }
 };
 
 }  // namespace
@@ -308,19 +306,19 @@ EmitElement findElementwise(mlir::Operation& op) {
 bool isElementwise(mlir::Operation& op) {
   const EmitElement emit = findElementwise(op);
   if (!emit || op.getNumResults() != 1 || op.getNumRegions() != 0) return false;
-  // Tried on nothing, in a module of its own: the emitters themselves say which dtypes they know.
-  thread_local Probe probe;
-  std::vector<Reg> operands;
-  for (mlir::Value v : op.getOperands()) {
-    if (llvm::isa<mlir::MemRefType>(v.getType())) return false;
-    const DType t = elementDType(v.getType());
-    if (!computesNatively(t)) return false;
-    operands.push_back(llvm::PoisonValue::get(registerType(probe.context, t, 1)));
-  }
+  for (mlir::Value v : op.getOperands())
+    if (llvm::isa<mlir::MemRefType>(v.getType()) || !computesNatively(elementDType(v.getType()))) return false;
   const DType out = elementDType(op.getResult(0).getType());
   if (!computesNatively(out)) return false;
+  // Tried on nothing, in a module of its own: the emitters themselves say which dtypes they know.
+  thread_local Probe probe;
+  probe.begin();
+  std::vector<Reg> operands;
+  for (mlir::Value v : op.getOperands()) {
+    operands.push_back(llvm::PoisonValue::get(registerType(probe.context, elementDType(v.getType()), 1)));
+  }
   const bool native = emit({probe.builder, op, operands, elementDType(op.getOperand(0).getType()), out}) != nullptr;
-  probe.clear();
+  probe.end();
   return native;
 }
 

@@ -24,7 +24,7 @@ struct Root {
   bool adds = false;     ///< write: add to what is there
   int64_t columns = 1;   ///< 1: once per row
   int phase = 0;
-  std::vector<Reg> accumulators;  ///< while the columns are walked
+  std::vector<Accumulator> accumulators;  ///< while the columns are walked, one per unrolled chunk
 };
 
 /// Columns [start, start + lanes) of a row.
@@ -422,8 +422,8 @@ class NestEmitter {
     const int64_t step = static_cast<int64_t>(lanes) * unroll, steps = columns / step;
     for (Root* r : roots)
       if (r->kind != Root::Kind::write) {
-        Reg start = splat(b_, identityOf(b_, reductionKind(*s_.ops[r->op].op), registerDType(*r)), lanes);
-        r->accumulators.assign(static_cast<size_t>(unroll), start);
+        r->accumulators.assign(static_cast<size_t>(unroll),
+                               startAccumulator(b_, reductionKind(*s_.ops[r->op].op), registerDType(*r), lanes));
       }
     if (steps == 1) {
       chunks(roots, l_.index(0), lanes, unroll);
@@ -441,10 +441,8 @@ class NestEmitter {
       if (r->kind != Root::Kind::write) {
         const auto kind = reductionKind(*s_.ops[r->op].op);
         const DType t = registerDType(*r);
-        Reg all = r->accumulators[0];
-        for (size_t u = 1; u < r->accumulators.size(); ++u) all = combine(b_, kind, t, all, r->accumulators[u]);
         if (r->kind == Root::Kind::rowReduction || !r->targetMap.usesColumn(column_))
-          finishReduction(*r, combineLanes(b_, kind, t, all));
+          finishReduction(*r, finishAccumulators(b_, kind, t, r->accumulators));
       }
   }
 
@@ -459,12 +457,13 @@ class NestEmitter {
     start->addIncoming(l_.index(0), before);
     std::vector<llvm::PHINode*> phis;
     for (Root* r : roots)
-      for (Reg& accumulator : r->accumulators) {
-        auto* phi = b_.CreatePHI(accumulator->getType(), 2);
-        phi->addIncoming(accumulator, before);
-        accumulator = phi;
-        phis.push_back(phi);
-      }
+      for (Accumulator& accumulator : r->accumulators)
+        for (Reg& part : accumulator) {
+          auto* phi = b_.CreatePHI(part->getType(), 2);
+          phi->addIncoming(part, before);
+          part = phi;
+          phis.push_back(phi);
+        }
     preheader_ = before;
     chunks(roots, start, lanes, unroll);
     preheader_ = nullptr;
@@ -473,7 +472,8 @@ class NestEmitter {
     start->addIncoming(next, latch);
     size_t at = 0;
     for (Root* r : roots)
-      for (Reg& accumulator : r->accumulators) phis[at++]->addIncoming(accumulator, latch);
+      for (Accumulator& accumulator : r->accumulators)
+        for (Reg& part : accumulator) phis[at++]->addIncoming(part, latch);
     b_.CreateCondBr(b_.CreateICmpULT(next, l_.index(end)), body, after);
     b_.SetInsertPoint(after);
   }
@@ -511,7 +511,7 @@ class NestEmitter {
       return;
     }
     if (chunk.mask) value = b_.CreateSelect(chunk.mask, value, splat(b_, identityOf(b_, kind, t), chunk.lanes));
-    r.accumulators[u] = combine(b_, kind, t, r.accumulators[u], value);
+    accumulate(b_, kind, t, r.accumulators[u], value);
   }
 
   DType registerDType(const Root& r) const { return elementDType(r.value.getType()); }
@@ -664,6 +664,7 @@ class NestEmitter {
         llvm::IRBuilderBase::InsertPointGuard guard(b_);
         b_.SetInsertPoint(preheader_->getTerminator());
         r = compute(v, map, one);
+        preheader_ = b_.GetInsertBlock();
       } else {
         r = compute(v, map, one);
       }

@@ -102,7 +102,32 @@ Reg combine(Builder& b, eval::ReduceKind kind, DType t, Reg x, Reg y) {
   return nullptr;
 }
 
-Reg combineLanes(Builder& b, eval::ReduceKind kind, DType t, Reg v) {
+namespace {
+
+bool isExtreme(eval::ReduceKind kind) {
+  return kind == eval::ReduceKind::maximumf || kind == eval::ReduceKind::minimumf;
+}
+
+llvm::Type* integersLike(Builder& b, Reg v) {
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
+  return vector ? static_cast<llvm::Type*>(llvm::FixedVectorType::get(b.getInt32Ty(), vector->getNumElements()))
+                : b.getInt32Ty();
+}
+
+/// One instruction; of two zeros, and where one is NaN, it is `y`.
+Reg larger(Builder& b, eval::ReduceKind kind, Reg x, Reg y) {
+  Reg wins = kind == eval::ReduceKind::maximumf ? b.CreateFCmpOGT(x, y) : b.CreateFCmpOLT(x, y);
+  return b.CreateSelect(wins, x, y);
+}
+
+/// If the largest element is a zero, all others are negative: it is +0 when some element's sign is not set. The least:
+/// -0 when some sign is.
+Reg combineSigns(Builder& b, eval::ReduceKind kind, Reg x, Reg y) {
+  return kind == eval::ReduceKind::maximumf ? b.CreateAnd(x, y) : b.CreateOr(x, y);
+}
+
+template <class Combine>
+Reg combineLanes(Builder& b, Reg v, Combine&& combineTwo) {
   auto* type = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
   if (!type) return v;
   for (unsigned n = type->getNumElements(); n > 1; n /= 2) {
@@ -111,9 +136,45 @@ Reg combineLanes(Builder& b, eval::ReduceKind kind, DType t, Reg v) {
       low.push_back(static_cast<int>(k));
       high.push_back(static_cast<int>(k + n / 2));
     }
-    v = combine(b, kind, t, b.CreateShuffleVector(v, low), b.CreateShuffleVector(v, high));
+    v = combineTwo(b.CreateShuffleVector(v, low), b.CreateShuffleVector(v, high));
   }
   return b.CreateExtractElement(v, uint64_t{0});
+}
+
+}  // namespace
+
+Accumulator startAccumulator(Builder& b, eval::ReduceKind kind, DType t, int lanes) {
+  Reg start = splat(b, identityOf(b, kind, t), lanes);
+  if (!isExtreme(kind)) return {start};
+  llvm::Type* integers = integersLike(b, start);
+  Reg signs = kind == eval::ReduceKind::maximumf ? llvm::Constant::getAllOnesValue(integers)
+                                                 : llvm::Constant::getNullValue(integers);
+  return {start, signs, llvm::Constant::getNullValue(b.CreateFCmpUNO(start, start)->getType())};
+}
+
+void accumulate(Builder& b, eval::ReduceKind kind, DType t, Accumulator& a, Reg value) {
+  if (!isExtreme(kind)) {
+    a[0] = combine(b, kind, t, a[0], value);
+    return;
+  }
+  a[0] = larger(b, kind, value, a[0]);
+  a[1] = combineSigns(b, kind, a[1], b.CreateBitCast(value, a[1]->getType()));
+  a[2] = b.CreateOr(a[2], b.CreateFCmpUNO(value, value));
+}
+
+Reg finishAccumulators(Builder& b, eval::ReduceKind kind, DType t, std::span<const Accumulator> all) {
+  const auto overAll = [&](size_t part, auto&& combineTwo) {
+    Reg r = all[0][part];
+    for (size_t i = 1; i < all.size(); ++i) r = combineTwo(r, all[i][part]);
+    return combineLanes(b, r, combineTwo);
+  };
+  if (!isExtreme(kind)) return overAll(0, [&](Reg x, Reg y) { return combine(b, kind, t, x, y); });
+  Reg extreme = overAll(0, [&](Reg x, Reg y) { return larger(b, kind, x, y); });
+  Reg signs = overAll(1, [&](Reg x, Reg y) { return combineSigns(b, kind, x, y); });
+  Reg nan = overAll(2, [&](Reg x, Reg y) { return b.CreateOr(x, y); });
+  Reg zero = b.CreateBitCast(b.CreateAnd(signs, b.getInt32(0x80000000u)), extreme->getType());
+  Reg isZero = b.CreateFCmpOEQ(extreme, llvm::ConstantFP::get(extreme->getType(), 0.0));
+  return b.CreateSelect(nan, llvm::ConstantFP::getNaN(extreme->getType()), b.CreateSelect(isZero, zero, extreme));
 }
 
 }  // namespace smalti::cpu

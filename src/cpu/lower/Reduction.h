@@ -1,8 +1,11 @@
 // Reductions as loop nests compute them.
 #pragma once
 
+#include <span>
+
 #include "cpu/lower/Registers.h"
 #include "eval/Reduce.h"
+#include "llvm/ADT/SmallVector.h"
 #include "mlir/IR/Operation.h"
 
 namespace smalti::cpu {
@@ -13,7 +16,13 @@ bool isRowReduction(mlir::Operation&);
 /// What changes nothing, as a scalar register.
 Reg identityOf(Builder&, eval::ReduceKind, DType);
 Reg combine(Builder&, eval::ReduceKind, DType, Reg, Reg);
-/// All lanes of a vector combined.
-Reg combineLanes(Builder&, eval::ReduceKind, DType, Reg);
+
+/// What a reduction keeps while it walks a row, in registers. Largest and least floats keep three: what the processor's
+/// instruction makes of them, which loses NaN and the sign of 0, and what brings these back in the end.
+using Accumulator = llvm::SmallVector<Reg, 3>;
+Accumulator startAccumulator(Builder&, eval::ReduceKind, DType, int lanes);
+void accumulate(Builder&, eval::ReduceKind, DType, Accumulator&, Reg value);
+/// All of them, and all of their lanes, as one scalar.
+Reg finishAccumulators(Builder&, eval::ReduceKind, DType, std::span<const Accumulator>);
 
 }  // namespace smalti::cpu
