@@ -15,7 +15,14 @@ struct Row {
 /// Rows with room are looked for among the newest only, so that packing stays linear in the number of texts.
 constexpr size_t kOpenRows = 16;
 
-std::vector<Row> rowsOf(std::span<const Tokens> texts) {
+int64_t rowTokensFor(std::span<const Tokens> texts) {
+  const bool allShort = std::all_of(texts.begin(), texts.end(), [](const Tokens& t) {
+    return static_cast<int64_t>(t.ids.size()) <= kShortRowTokens;
+  });
+  return allShort ? kShortRowTokens : kMaxTokens;
+}
+
+std::vector<Row> rowsOf(std::span<const Tokens> texts, int64_t rowTokens) {
   std::vector<size_t> order(texts.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -25,7 +32,7 @@ std::vector<Row> rowsOf(std::span<const Tokens> texts) {
     const auto tokens = static_cast<int64_t>(texts[text].ids.size());
     const size_t firstOpen = rows.size() - std::min(rows.size(), kOpenRows);
     auto row = std::find_if(rows.begin() + static_cast<std::ptrdiff_t>(firstOpen), rows.end(),
-                            [&](const Row& r) { return r.used + tokens <= kRowTokens; });
+                            [&](const Row& r) { return r.used + tokens <= rowTokens; });
     if (row == rows.end()) row = rows.insert(rows.end(), Row{});
     row->texts.push_back(text);
     row->used += tokens;
@@ -56,8 +63,9 @@ void append(Batch& batch, const Row& row, std::span<const Tokens> texts) {
 
 std::vector<Batch> packed(std::span<const Tokens> texts) {
   std::vector<Batch> batches;
-  for (const Row& row : rowsOf(texts)) {
-    if (batches.empty() || batches.back().rows == kMaxRows) batches.emplace_back();
+  const int64_t rowTokens = rowTokensFor(texts);
+  for (const Row& row : rowsOf(texts, rowTokens)) {
+    if (batches.empty() || batches.back().tokens() == kMaxBatchTokens) batches.emplace_back().rowTokens = rowTokens;
     append(batches.back(), row, texts);
   }
   return batches;

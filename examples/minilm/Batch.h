@@ -1,5 +1,5 @@
-// Texts side by side: short ones share a row of 256 tokens, and segment ids keep each to itself. So every batch has the
-// same few shapes, whatever the texts are, and kernels are traced once.
+// Texts side by side: short ones share a row of 128 or 256 tokens, and segment ids keep each to itself. So every batch
+// has one of few shapes, whatever the texts are, and kernels are traced once.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,9 @@
 
 namespace smalti::minilm {
 
-inline constexpr int64_t kRowTokens = kMaxTokens;
-inline constexpr int64_t kMaxRows = 4;
+/// Of texts of at most as many tokens rows are so long; of others kMaxTokens.
+inline constexpr int64_t kShortRowTokens = 128;
+inline constexpr int64_t kMaxBatchTokens = 1024;
 inline constexpr int64_t kTextsMultiple = 128;
 
 /// Where a text stands among the tokens of a batch.
@@ -21,15 +22,15 @@ struct Place {
   int64_t tokens = 0;
 };
 
-/// At most `kMaxRows` rows; each array has an entry for every token of the rows.
+/// At most `kMaxBatchTokens` tokens; each array has an entry for every token of the rows.
 struct Batch {
-  int64_t rows = 0;
+  int64_t rows = 0, rowTokens = kMaxTokens;
   std::vector<int32_t> ids;        ///< 0 where there is no text
   std::vector<int32_t> positions;  ///< from 0 in each text
   std::vector<int32_t> segments;   ///< from 1 in each row; 0 where there is no text
   std::vector<Place> places;
 
-  int64_t tokens() const { return rows * kRowTokens; }
+  int64_t tokens() const { return rows * rowTokens; }
   /// Number of texts, rounded up to `kTextsMultiple`.
   int64_t paddedTexts() const;
   /// f32 [paddedTexts, tokens]: times the tokens' vectors, it gives each text's mean.

@@ -23,7 +23,7 @@ Array encodeLayer(const Array& x, const Layer& layer, const Array& segments, con
 Array encode(const Batch& batch, const Weights& weights, const Config& config) {
   const Array ids = array(batch.ids, {batch.tokens()});
   const Array positions = array(batch.positions, {batch.tokens()});
-  const Array segments = array(batch.segments, {batch.rows, kRowTokens});
+  const Array segments = array(batch.segments, {batch.rows, batch.rowTokens});
   Array x = embedTokens(weights, ids, positions, config.normEpsilon);
   for (const Layer& layer : weights.layers) x = encodeLayer(x, layer, segments, config);
   return pool(array(batch.meanWeights(), {batch.paddedTexts(), batch.tokens()}), x);

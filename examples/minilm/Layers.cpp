@@ -1,6 +1,8 @@
 #include "Layers.h"
 
 #include <cmath>
+#include <map>
+#include <mutex>
 
 #include "smalti/kernels/flash_attention.h"
 #include "smalti/kernels/matmul.h"
@@ -14,13 +16,14 @@ namespace {
 /// 0.5 x (1 + erf(x / √2)), as BERT has it.
 Array gelu(const Array& x) { return 0.5f * x * (1 + erf(x * static_cast<float>(std::sqrt(0.5)))); }
 
-}  // namespace
-
-Array embedTokens(const Weights& w, const Array& ids, const Array& positions, double epsilon) {
-  const int64_t tokens = ids.dim(0), width = w.words.dim(1);
-  const auto rows = [](const Array& table) { return reshape(table, {table.dim(0), 1, table.dim(1)}); };
+/// Made once per size: a call that is made again is compiled again.
+PallasCall embedCall(int64_t tokens, int64_t width) {
+  static std::mutex mutex;
+  static std::map<std::pair<int64_t, int64_t>, PallasCall> calls;
+  const std::scoped_lock lock(mutex);
+  if (const auto known = calls.find({tokens, width}); known != calls.end()) return known->second;
   const auto row = [&](auto map) { return BlockSpec{{squeezed, 1, width}, map}; };
-  const Array sums =
+  const PallasCall call =
       pallas_call([](Ref, Ref, Ref word, Ref position, Ref type, Ref out) { out[_] = word[_] + position[_] + type[_]; },
                   {.out_shape = ShapeDtype{{tokens, 1, width}, f32},
                    .grid = {tokens},
@@ -29,7 +32,17 @@ Array embedTokens(const Weights& w, const Array& ids, const Array& positions, do
                                 row([](auto, auto, auto) { return std::tuple{0, 0, 0}; })},
                    .out_specs = {row([](auto i, auto, auto) { return std::tuple{i, 0, 0}; })},
                    .num_scalar_prefetch = 2,
-                   .name = "embed_tokens"})(ids, positions, rows(w.words), rows(w.positions), rows(w.types));
+                   .name = "embed_tokens"});
+  calls.emplace(std::pair{tokens, width}, call);
+  return call;
+}
+
+}  // namespace
+
+Array embedTokens(const Weights& w, const Array& ids, const Array& positions, double epsilon) {
+  const int64_t tokens = ids.dim(0), width = w.words.dim(1);
+  const auto rows = [](const Array& table) { return reshape(table, {table.dim(0), 1, table.dim(1)}); };
+  const Array sums = embedCall(tokens, width)(ids, positions, rows(w.words), rows(w.positions), rows(w.types));
   return norm(reshape(sums, {tokens, width}), w.norm, epsilon);
 }
 

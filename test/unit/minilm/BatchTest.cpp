@@ -27,11 +27,11 @@ TEST(Batch, EveryTextStandsWholeInOneRow) {
   int64_t rows = 0;
   for (const Batch& batch : packed(texts)) {
     rows += batch.rows;
-    ASSERT_LE(batch.rows, kMaxRows);
+    ASSERT_LE(batch.tokens(), kMaxBatchTokens);
     ASSERT_EQ(batch.ids.size(), static_cast<size_t>(batch.tokens()));
     for (const Place& place : batch.places) {
       EXPECT_TRUE(seen.insert(place.text).second);
-      EXPECT_EQ(place.first / kRowTokens, (place.first + place.tokens - 1) / kRowTokens);
+      EXPECT_EQ(place.first / batch.rowTokens, (place.first + place.tokens - 1) / batch.rowTokens);
       for (int64_t i = 0; i < place.tokens; ++i) {
         const auto at = static_cast<size_t>(place.first + i);
         EXPECT_EQ(batch.ids[at], texts[place.text].ids[static_cast<size_t>(i)]);
@@ -43,7 +43,7 @@ TEST(Batch, EveryTextStandsWholeInOneRow) {
   }
   EXPECT_EQ(seen.size(), texts.size());
   const auto tokens = static_cast<int64_t>(std::accumulate(lengths.begin(), lengths.end(), size_t{0}));
-  EXPECT_LE(rows, tokens / kRowTokens * 11 / 10 + 1);
+  EXPECT_LE(rows, tokens / kMaxTokens * 11 / 10 + 1);
 }
 
 TEST(Batch, TextsOfARowHaveSegmentsOfTheirOwn) {
@@ -55,14 +55,19 @@ TEST(Batch, TextsOfARowHaveSegmentsOfTheirOwn) {
             (std::vector<int32_t>{1, 1, 1, 2, 2, 0}));
 }
 
+TEST(Batch, RowsAreAsLongAsTheTextsNeed) {
+  EXPECT_EQ(packed(textsOfLengths({5, 128}))[0].rowTokens, 128);
+  EXPECT_EQ(packed(textsOfLengths({5, 129}))[0].rowTokens, 256);
+}
+
 TEST(Batch, MeansAreWeightsOverATextsTokens) {
   const auto batches = packed(textsOfLengths({4, 2}));
   const auto weights = batches[0].meanWeights();
-  ASSERT_EQ(weights.size(), 128u * 256u);
+  ASSERT_EQ(weights.size(), 128u * 128u);
   EXPECT_EQ(weights[0], 0.25f);
   EXPECT_EQ(weights[3], 0.25f);
   EXPECT_EQ(weights[4], 0.0f);
-  EXPECT_EQ(weights[256 + 4], 0.5f);
+  EXPECT_EQ(weights[128 + 4], 0.5f);
   EXPECT_EQ(std::accumulate(weights.begin(), weights.end(), 0.0f), 2.0f);
 }
 
