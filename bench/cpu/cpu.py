@@ -33,8 +33,9 @@ class Stage:
     def actor(self, name):
         if name not in self.actors:
             command, more = self.commands[name]
-            self.actors[name] = Actor(name, command, {**environment(self.peers, self.threads), **more}, self.threads,
-                                       self.realtime)
+            kept = {"SMALTI_CACHE": str(self.module.parent / "cache")}  # not among the user's kernels
+            self.actors[name] = Actor(name, command, {**environment(self.peers, self.threads), **kept, **more},
+                                      self.threads, self.realtime)
         return self.actors[name]
 
     def drop(self, name):

@@ -1,0 +1,106 @@
+"""The cpu benchmark's arithmetic, without running any of it."""
+
+import json
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench/cpu"))
+
+import cpu
+import report
+from rows import ROWS, Row
+
+KEYS = ["workload", "threads", "ours", "unit", "limit", "fraction", "peer", "peer_rate", "ratio", "clean_rounds"]
+ROW = Row("matmul", "matmul n=100", 2e6, "GFLOP/s", "fma", ("A", "B"))
+TIME = Row("call", "empty", 1, "ms", "fma", ("A",), latency=True, flops=5e8)
+
+
+class Stage:
+    """Actors with given speeds between limits that are given round by round."""
+
+    def __init__(self, limits, seconds):
+        self.threads, self.commands, self.module = 1, {**dict.fromkeys(seconds), "limits": None}, "module.mlir"
+        self.limits, self.seconds, self.dropped = list(limits), seconds, []
+
+    def prepare_limit(self, specs):
+        pass
+
+    def limit_rate(self):
+        return self.limits.pop(0) if self.limits else 100e9
+
+    def actor(self, name):
+        stage = self
+
+        class Actor:
+            def prepare(self, spec):
+                return "has no such thing" if stage.seconds[name] is None else None
+
+            def run(self):
+                return stage.seconds[name], 0
+
+            def probe(self):
+                return [1.0]
+
+        return Actor()
+
+
+def measured(stage, row):
+    notes = []
+    return cpu.measure(stage, row, 0, notes.append), notes
+
+
+def test_rows_have_exactly_the_keys_that_readers_know():
+    rows, _ = measured(Stage([], {"ours": 1e-4, "A": 2e-4, "B": 4e-4}), ROW)
+    assert [list(r) for r in rows] == [KEYS, KEYS]
+    json.dumps(rows)
+
+
+def test_rates_fractions_and_ratios():
+    rows, notes = measured(Stage([], {"ours": 4e-5, "A": 5e-5}), ROW)
+    assert rows[0]["ours"] == pytest.approx(50)  # 2e6 flops in 40 µs
+    assert rows[0]["limit"] == pytest.approx(100)
+    assert rows[0]["fraction"] == pytest.approx(.5)
+    assert rows[0]["peer_rate"] == pytest.approx(40)
+    assert rows[0]["ratio"] == pytest.approx(1.25)
+    assert not notes
+
+
+def test_a_round_beside_a_slow_limit_is_not_clean():
+    # Three rounds of {limit, ours, limit, A, limit}; in the second a neighbour took half of the machine.
+    stage = Stage([100e9] * 3 + [50e9] * 3 + [99e9] * 3, {"ours": 1e-4, "A": 1e-4})
+    rows, _ = measured(stage, ROW)
+    assert rows[0]["clean_rounds"] == 2
+
+
+def test_without_a_clean_round_the_least_disturbed_count():
+    stage = Stage([100e9, 60e9, 60e9, 50e9, 50e9, 50e9, 55e9, 55e9, 55e9], {"ours": 1e-4, "A": 1e-4})
+    rows, _ = measured(stage, ROW)
+    assert rows[0]["clean_rounds"] == 0
+    assert rows[0]["fraction"] == pytest.approx(2e6 / 1e-4 / 55e9, rel=.5)
+
+
+def test_times_are_better_when_shorter_and_flops_give_them_a_limit():
+    rows, _ = measured(Stage([], {"ours": 1e-2, "A": 3e-2}), TIME)
+    assert rows[0]["ours"] == pytest.approx(10)
+    assert rows[0]["ratio"] == pytest.approx(3)
+    assert rows[0]["limit"] == pytest.approx(5)  # 5e8 flops at 100e9
+    assert rows[0]["fraction"] == pytest.approx(.5)
+
+
+def test_peers_that_cannot_are_left_out_and_we_are_shown_alone():
+    rows, _ = measured(Stage([], {"ours": 1e-4, "A": None, "B": None}), ROW)
+    assert len(rows) == 1 and rows[0]["peer"] is None and rows[0]["ratio"] is None
+
+
+def test_the_table_names_the_best_peer_first_and_the_page_holds_every_row():
+    rows, _ = measured(Stage([], {"ours": 1e-4, "A": 2e-4, "B": 5e-5}), ROW)
+    assert report.line(rows).endswith("B 0.50×, A 2.00×")
+    page = report.page(rows, "./do bench cpu")
+    assert "| matmul | 1 | 20.0 | GFLOP/s | 100 | 0.200 | B 0.50, A 2.00 |" in page
+
+
+def test_workloads_have_names_of_their_own():
+    names = [r.workload for r in ROWS]
+    assert len(set(names)) == len(names)
