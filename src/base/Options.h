@@ -25,6 +25,7 @@ struct Options {
   std::string dma = "random";
   bool naivePipeline = false;
   int64_t cores = 1;
+  int64_t threads = 0;
   int64_t seed = 0;
   std::string fill = "ones";
   int64_t stepQuantum = 10'000;

@@ -9,6 +9,10 @@
 #include <fmt/format.h>
 
 #include "base/BlockMemory.h"
+#include "cpu/cache/CompileCache.h"
+#include "cpu/cache/LoweredText.h"
+#include "cpu/cache/PackageText.h"
+#include "cpu/cache/ReportText.h"
 #include "cpu/lower/Kernel.h"
 #include "cpu/lower/Parallel.h"
 #include "cpu/runtime/Pool.h"
@@ -59,7 +63,9 @@ class Workers {
 };
 
 /// Calls that touch less than this run on the caller alone: waking another thread takes longer.
-constexpr int64_t kWorthSharingBytes = 128 << 10;
+constexpr int64_t kWorthSharingBytes = 2 << 20;
+/// With products, which do more with what they read.
+constexpr int64_t kWorthSharingProductBytes = 128 << 10;
 
 class Kernel : public NativeKernel {
  public:
@@ -98,7 +104,8 @@ class Kernel : public NativeKernel {
 
     const int64_t points = sharedPoints(operands);
     threads = threads > 0 ? threads : defaultThreads();
-    if (points < 2 || threads < 2 || bytes_ < kWorthSharingBytes) {
+    if (points < 2 || threads < 2 ||
+        bytes_ < (report_.matmuls.empty() ? kWorthSharingBytes : kWorthSharingProductBytes)) {
       auto worker = begin();
       if (!worker) return fail(std::move(worker.error()));
       fault = run(**worker, pointers, 0, points);
@@ -192,6 +199,26 @@ class Kernel : public NativeKernel {
   mutable Workers workers_;
 };
 
+const RuntimeSymbol kRuntime[] = {{kInterpretSymbol, reinterpret_cast<void*>(&smaltiCpuInterpret)}};
+
+/// Null when what was kept is not what this version writes: then it is compiled again.
+std::shared_ptr<const NativeKernel> fromCache(const KernelPackage& package, const NativeOptions& options,
+                                              const CachedKernel& kept, const ParallelPlan& parallel) {
+  const size_t line = kept.report.find('\n');
+  if (line == kept.report.npos) return nullptr;
+  auto lowered = readLowered(std::string_view(kept.report).substr(0, line));
+  auto report = readReport(std::string_view(kept.report).substr(line + 1));
+  if (!lowered || !report || lowered->sharedAxes != parallel.axes || lowered->written.size() != package.results.size())
+    return nullptr;
+  report->sharedAxes = parallel.axes;
+  report->inOrder = parallel.reason;
+  auto code = loadObject(kept.object, kRuntime, &report->compile);
+  if (!code) return nullptr;
+  auto kernel = std::make_shared<Kernel>(package, options, std::move(*lowered), InterpretedOps(), std::move(*report),
+                                         std::move(*code));
+  return kernel->usable() ? kernel : nullptr;
+}
+
 /// Why arrays of these types cannot be handed to native code as they are.
 std::optional<NotNative> unsuitableArrays(const KernelPackage& package) {
   auto function = package.kernelFunction();
@@ -215,11 +242,18 @@ std::optional<NotNative> unsuitableArrays(const KernelPackage& package) {
 
 Result<NativeOutcome> compileNative(const KernelPackage& package, const NativeOptions& options) {
   if (auto why = unsuitableArrays(package)) return NativeOutcome{nullptr, *why};
+  const std::string key = options.cache ? cacheKey({packageText(package), processorText(options.processor),
+                                                    options.poison == machine::Poison::intMin ? "min" : "max"})
+                                        : std::string();
+  const ParallelPlan parallel = planParallel(package);
+  if (options.cache)
+    if (auto kept = options.cache->find(key))
+      if (auto kernel = fromCache(package, options, *kept, parallel)) return NativeOutcome{std::move(kernel), {}};
+
   const auto begin = std::chrono::steady_clock::now();
   NativeReport report;
   InterpretedOps interpreted;
   ModuleBuilder built(options.processor, package.name);
-  const ParallelPlan parallel;
   report.sharedAxes = parallel.axes;
   report.inOrder = parallel.reason;
   auto lowered =
@@ -228,9 +262,11 @@ Result<NativeOutcome> compileNative(const KernelPackage& package, const NativeOp
   report.compile.emitMs = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   auto object = generateObject(std::move(built), options.processor, &report.compile);
   if (!object) return fail(std::move(object.error()));
-  const RuntimeSymbol symbols[] = {{kInterpretSymbol, reinterpret_cast<void*>(&smaltiCpuInterpret)}};
-  auto code = loadObject(*object, symbols, &report.compile);
+  auto code = loadObject(*object, kRuntime, &report.compile);
   if (!code) return fail(std::move(code.error()));
+  // Interpreted ops are no code: a kernel that has some is lowered again.
+  if (options.cache && interpreted.all().empty())
+    options.cache->put(key, *object, loweredText(*lowered) + "\n" + reportText(report));
   auto kernel = std::make_shared<Kernel>(package, options, std::move(*lowered), std::move(interpreted),
                                          std::move(report), std::move(*code));
   if (!kernel->usable())

@@ -15,9 +15,12 @@
 
 namespace smalti::cpu {
 
+class CompileCache;
+
 struct NativeOptions {
   Processor processor = hostProcessor();
   machine::Poison poison = machine::Poison::intMin;  ///< of undefined integers
+  CompileCache* cache = nullptr;                     ///< where code is kept between processes; not owned
 };
 
 /// What the compiler did, for `show` and for people who wonder.

@@ -16,6 +16,7 @@ Result<RunOptions> runOptions(const Options& options, machine::Poison recordedPo
   }
   RunOptions run;
   run.target = options.target;
+  run.threads = static_cast<int>(options.threads);
   run.cache = options.cache;
   run.cacheLimitBytes = options.cacheLimitMib << 20;
   machine::MachineOptions& m = run.machine;

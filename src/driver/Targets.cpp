@@ -1,6 +1,7 @@
 #include <array>
 
 #include "cpu/NativeKernel.h"
+#include "cpu/cache/CompileCache.h"
 #include "driver/Target.h"
 
 namespace smalti::driver {
@@ -61,7 +62,8 @@ Result<std::shared_ptr<const TargetKernel>> compileCpu(const KernelPackage& kern
   // The machine's compiler first: it says what is wrong with a kernel, and native code is only made of what it takes.
   auto compiled = machine::compileKernel(kernel, options.machine.numerics);
   if (!compiled) return fail(std::move(compiled.error()));
-  auto native = cpu::compileNative(kernel, {.poison = options.machine.poison});
+  const auto cache = cpu::openCache(options.cache, options.cacheLimitBytes);
+  auto native = cpu::compileNative(kernel, {.poison = options.machine.poison, .cache = cache.get()});
   if (!native) return fail(std::move(native.error()));
   return std::make_shared<CpuKernel>(std::move(*compiled), std::move(*native));
 }
