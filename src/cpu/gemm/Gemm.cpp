@@ -14,9 +14,12 @@ namespace {
 
 using llvm::Value;
 
-/// Parts of the rows of C smaller than this share of all are not worth an unrolled kernel.
+/// Parts of C smaller than one in so many rows or columns are not worth an unrolled kernel.
 constexpr int kUnrolledShare = 5;
-constexpr int kUnroll = 4;
+/// The units of k in one body of a kernel; taller tiles would run out of registers.
+int unrollOf(int rows) { return rows > 6 ? 2 : 4; }
+/// From so many units on, C is fetched while the products are summed.
+constexpr int64_t kPrefetchUnits = 512;
 
 class Nest {
  public:
@@ -180,8 +183,12 @@ class Nest {
                     .vectors = vectors,
                     .lastLanes = lastLanes,
                     .transposedA = s_.transposedA,
-                    .unroll = kUnroll,
-                    .rest = l_.units(s_.k) % kUnroll != 0,
+                    .unroll = unrollOf(l_.rows),
+                    .rest = l_.units(s_.k) % unrollOf(l_.rows) != 0,
+                    .store = s_.accumulate           ? Store::add
+                             : s_.k <= l_.blockDepth ? Store::set
+                                                     : Store::either,
+                    .prefetchC = l_.units(l_.blockDepth) >= kPrefetchUnits,
                     .starts = l_.biasFactor != 0};
     Value* c = ir_.at(ir_.at(ir_.argument(4), times(at.row, strideC_)), times(column, 4));
     Value* add = s_.accumulate ? b_.getTrue() : b_.CreateICmpNE(at.k, ir_.i64(0));

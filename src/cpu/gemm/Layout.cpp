@@ -48,11 +48,17 @@ void chooseProduct(Layout& l, const Processor& p) {
   }
 }
 
-/// Cycles per unit of k of one tile: two multiplications and two loads begin per cycle, and a chain of additions
-/// takes four; the fraction is the work around the loop.
-double tileCost(int64_t rows, int64_t vectors) {
+/// Cycles per unit of k of one tile: multiplications, two loads per cycle, chains of additions of four cycles, B coming
+/// from the second cache, and the work around the loop. Fitted to measurements.
+double tileCost(const Processor& p, int64_t rows, int64_t vectors) {
   if (rows * vectors == 0) return 0;
-  return std::max({rows * vectors / 2.0, (rows + vectors) / 2.0, 4.0}) + .3;
+  const double products = static_cast<double>(rows * vectors), loads = static_cast<double>(rows + vectors);
+  return std::max({products / p.fmaPorts, loads / 2, 4.0, vectors * p.vectorBytes / 28.0}) + .1 * loads + .3;
+}
+
+/// Taller tiles are for few vectors only: pointers to rows of A take registers too.
+int64_t mostRows(int64_t accumulators, int64_t vectors) {
+  return std::min<int64_t>(accumulators / vectors, vectors > 2 ? 6 : 8);
 }
 
 void chooseTile(Layout& l, const Processor& p) {
@@ -64,9 +70,9 @@ void chooseTile(Layout& l, const Processor& p) {
   double best = 0;
   for (const int64_t vectors : {4, 8, 3, 2, 1}) {
     if (vectors > std::max<int64_t>(columnVectors, 1) || (vectors == 8 && s.m > 2) || (vectors > 2 && !many)) continue;
-    for (int64_t rows = std::min<int64_t>({accumulators / vectors, 8, s.m}); rows >= 1; --rows) {
+    for (int64_t rows = std::min(mostRows(accumulators, vectors), std::max<int64_t>(s.m, 1)); rows >= 1; --rows) {
       const int64_t panels = s.n / (vectors * l.lanes), last = columnVectors - panels * vectors;
-      const auto all = [&](int64_t v) { return s.m / rows * tileCost(rows, v) + tileCost(s.m % rows, v); };
+      const auto all = [&](int64_t v) { return s.m / rows * tileCost(p, rows, v) + tileCost(p, s.m % rows, v); };
       const double cost = panels * all(vectors) + all(last) + (s.m % rows ? .5 : 0);
       if (best != 0 && cost >= .995 * best) continue;
       best = cost;
@@ -107,7 +113,7 @@ void layOutWorkspace(Layout& l) {
   l.offsetA = roundUp(l.keepPackedB ? panels * l.panelBytes : l.panelBytes, line);
   l.offsetSums = l.offsetA;
   if (l.packA && l.shape.transposedA) {
-    l.strideA = 4 * roundUp(l.blockRows, l.lanes);
+    l.strideA = line * ((4 * roundUp(l.blockRows, l.lanes) + line - 1) / line | 1);  // not all in the same cache sets
     l.offsetSums += roundUp(units * l.strideA, line);
   } else if (l.packA) {
     l.strideA = 4 * (roundUp(units, l.lanes) + 16);  // rows begin in different cache sets

@@ -55,6 +55,9 @@ class Kernel {
       rowsA.push_back(s_.transposedA ? ir_.at(a, 4 * i) : i == 0 ? a : ir_.at(rowsA.back(), strideA_));
       if (i > 0) rowsC.push_back(ir_.at(rowsC.back(), strideC_));
     }
+    if (s_.prefetchC)
+      for (Value* row : rowsC)
+        for (int v = 0; v < s_.vectors; ++v) prefetch(ir_.at(row, 4 * s_.lanes * v), true);
     finish(accumulate(index, rowsA, starts), rowsC);
   }
 
@@ -91,6 +94,12 @@ class Kernel {
     return ir_.at(ir_.at(ir_.argument(9), line), ir_.b.CreateMul(row, ir_.argument(10)));
   }
 
+  /// Into the first cache to write, into the second to read.
+  void prefetch(Value* address, bool write) {
+    ir_.b.CreateIntrinsic(llvm::Intrinsic::prefetch, {address->getType()},
+                          {address, ir_.b.getInt32(write), ir_.b.getInt32(write ? 3 : 2), ir_.b.getInt32(1)});
+  }
+
   Values step(llvm::ArrayRef<Value*> now, const Values& rowsA, int count, bool prefetches) {
     Values next(now.begin(), now.end());
     for (int u = 0; u < count; ++u) {
@@ -111,8 +120,7 @@ class Kernel {
     }
     if (!s_.transposedA) next[0] = ir_.b.CreateAdd(now[0], ir_.i64(4 * count), "", true, true);
     if (prefetches) {
-      ir_.b.CreateIntrinsic(llvm::Intrinsic::prefetch, {now[2]->getType()},
-                            {now[2], ir_.b.getInt32(0), ir_.b.getInt32(2), ir_.b.getInt32(1)});
+      prefetch(now[2], false);
       next[2] = ir_.at(now[2], ir_.argument(10));
     }
     return next;
@@ -157,6 +165,7 @@ class Kernel {
           ir_.store(sum, valid, address);
         }
     };
+    if (s_.store != Store::either) return each(s_.store == Store::add);
     auto* yes = llvm::BasicBlock::Create(ir_.b.getContext(), "add", ir_.function);
     auto* no = llvm::BasicBlock::Create(ir_.b.getContext(), "set", ir_.function);
     auto* after = llvm::BasicBlock::Create(ir_.b.getContext(), "after", ir_.function);
@@ -186,9 +195,9 @@ Value* dotBytes(Ir& ir, Value* sum, Value* unsignedUnits, Value* signedUnits) {
 
 llvm::Function* microKernel(llvm::Module& module, const KernelSpec& s) {
   const std::string symbol =
-      fmt::format("smalti_kernel_{}_{}_{}x{}x{}_{}{}{}{}{}_{}", static_cast<int>(s.product), name(s.memoryB), s.rows,
-                  s.vectors, s.lanes, s.unsignedA ? "u" : "s", s.transposedA ? "t" : "n", s.rest ? "r" : "w",
-                  s.starts ? "b" : "z", s.unroll, s.lastLanes);
+      fmt::format("smalti_kernel_{}_{}_{}x{}x{}_{}{}{}{}{}{}_{}_{}", static_cast<int>(s.product), name(s.memoryB),
+                  s.rows, s.vectors, s.lanes, s.unsignedA ? "u" : "s", s.transposedA ? "t" : "n", s.rest ? "r" : "w",
+                  s.starts ? "b" : "z", static_cast<int>(s.store), s.prefetchC ? "p" : "n", s.unroll, s.lastLanes);
   if (auto* made = module.getFunction(symbol)) return made;
   auto* pointer = llvm::PointerType::get(module.getContext(), 0);
   auto* word = llvm::Type::getInt64Ty(module.getContext());

@@ -13,6 +13,9 @@ namespace smalti::cpu {
 
 class Ir;
 
+/// What becomes of C: overwritten, added to, or as the argument says.
+enum class Store { set, add, either };
+
 struct KernelSpec {
   Product product = Product::floatFma;
   DType memoryB = DType::f32;  ///< what B's elements are in memory when it is read in place; f32 or i32: ready units
@@ -23,7 +26,9 @@ struct KernelSpec {
   bool transposedA = false;  ///< units of A are [k][rows], else [rows][k]
   int unroll = 1;            ///< of k
   bool rest = false;         ///< units may be no multiple of `unroll`
-  bool starts = false;       ///< accumulators start at a value per row, else at 0
+  Store store = Store::either;
+  bool prefetchC = false;  ///< pays when the loop over k is long enough to hide it
+  bool starts = false;     ///< accumulators start at a value per row, else at 0
 };
 
 /// void(ptr a, i64 strideA, ptr b, i64 strideB, ptr c, i64 strideC, i64 units, i64 tiles, i1 add, ptr next,
