@@ -99,7 +99,7 @@ void chooseBlocks(Layout& l, const Processor& p) {
   const int64_t rowBytes = 4 * std::max<int64_t>(l.units(l.blockDepth), 1);
   // A block of A packed by columns is read in whole vectors, so tiles and vectors must end together.
   const int64_t step = s.transposedA ? std::lcm<int64_t>(l.rows, l.columns()) : l.rows;
-  l.blockRows = equalParts(s.m, std::max(step, p.l2Bytes / 2 / rowBytes / step * step), step);
+  l.blockRows = equalParts(s.m, std::max(step, p.l2Bytes * 2 / 5 / rowBytes / step * step), step);
   l.keepPackedB = l.blockRows < s.m;
   const int64_t blockBytes = std::min<int64_t>(p.l3Bytes / 8, 8 << 20);
   const int64_t most = std::max<int64_t>(l.columns(), blockBytes / rowBytes / l.columns() * l.columns());
