@@ -86,11 +86,11 @@ class Actor:
         self.process.wait()
 
 
-def environment(peers, threads):
+def environment(threads):
     """Threads of every library; and runtimes whose idle threads do not burn the core that is measured next."""
     return {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads),
             "EIGEN_NUM_THREADS": str(threads), "OMP_DYNAMIC": "false", "MKL_DYNAMIC": "false", "KMP_BLOCKTIME": "1",
-            "OPENBLAS_THREAD_TIMEOUT": "20", "LD_LIBRARY_PATH": str(peers / "venv/lib"),
+            "OPENBLAS_THREAD_TIMEOUT": "20",
             "JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": "", "SMALTI_THREADS": str(threads),
             "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=" + ("true" if threads > 1 else "false")}
 
@@ -111,7 +111,7 @@ def commands(peers, threads, target):
     found = {"limits": ([programs / "bench_cpu_limits", threads], {}),
              "ours": ([programs / "bench_cpu_ours"], {"SMALTI_TARGET": target}),
              "module": ([programs / "bench_cpu_module"], {"SMALTI_TARGET": target})}
-    wanted = {"MKL": ([peers / "peers/peer_blas", mkl], {}, mkl),
+    wanted = {"MKL": ([peers / "peers/peer_blas", mkl], {"LD_LIBRARY_PATH": str(peers / "venv/lib")}, mkl),
               "OpenBLAS": ([peers / "peers/peer_blas", openblas], openblas_core(), openblas),
               "oneDNN": ([peers / "peers/peer_onednn"], {}, (peers / "peers/peer_onednn").exists()),
               "Eigen": ([peers / "peers/peer_eigen"], {}, (peers / "peers/peer_eigen").exists()),

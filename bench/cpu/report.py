@@ -69,11 +69,12 @@ def page(rows, command):
     """docs/performance.md."""
     out = ["# Performance of the `cpu` target", "",
            f"Measured on {machine()}, {datetime.date.today().isoformat()}, by", "", "```sh", command, "```", "",
-           "We and each peer ran by turns, every run between two runs of a loop at the machine's limit; the figures are medians",
-           "of the rounds in which both loops reached 95 % of their best (or, where no round did, of the least disturbed ones:",
-           "0 clean rounds). The limit is what that loop reached (f32 or",
-           "bf16 or int8 multiply-adds, or memory), of times how long the flops would take at that; the last column is ours over each peer",
-           "(of times: the peer's over ours), best peer first.", "",
+           "We and each peer ran by turns, every run between two runs of a loop at the machine's limit; the figures are medians of",
+           "the rounds in which both loops reached 95 % of their best (where no round did, of the least disturbed: 0 clean rounds).",
+           "",
+           "- limit: what that loop reached, multiply-adds in f32, bf16 or int8, or memory; of times, the flops at that rate.",
+           "- fraction: ours of the limit.",
+           "- ours / peer: ratio of the rates (of times: the peer's over ours), best peer first.", "",
            "| workload | threads | ours | unit | limit | fraction | ours / peer | clean rounds |", "|---|---|---|---|---|---|---|---|"]
     for group in grouped(rows):
         r = group[0]
@@ -84,10 +85,13 @@ def page(rows, command):
     return "\n".join(out) + "\n"
 
 
+def write_page(rows, command):
+    target = pathlib.Path(__file__).resolve().parents[2] / "docs/performance.md"
+    target.write_text(page(rows, command))
+    print(f"wrote {target}")
+
+
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    figures = json.loads(pathlib.Path(sys.argv[1]).read_text())
-    target = pathlib.Path(__file__).resolve().parents[2] / "docs/performance.md"
-    target.write_text(page(figures, sys.argv[2] if len(sys.argv) > 2 else "./do bench cpu"))
-    print(f"wrote {target}")
+    write_page(json.loads(pathlib.Path(sys.argv[1]).read_text()), sys.argv[2] if len(sys.argv) > 2 else "./do bench cpu")
