@@ -44,6 +44,15 @@ const Cores kStart = ownCores();
 
 const Cores& startCores() { return kStart; }
 void setOwnCores(const Cores& cores) { sched_setaffinity(0, sizeof cores, &cores); }
+int ownCore() { return sched_getcpu(); }
+void leaveCore(int core) {
+  const Cores before = ownCores();
+  Cores others = before;
+  CPU_CLR(core, &others);
+  if (CPU_COUNT(&others) == 0) return;
+  setOwnCores(others);
+  setOwnCores(before);
+}
 int availableCores() {
   const Cores cores = ownCores();
   return withinQuota(CPU_COUNT(&cores));
@@ -54,6 +63,8 @@ const Cores& startCores() {
   return kStart;
 }
 void setOwnCores(const Cores&) {}
+int ownCore() { return -1; }
+void leaveCore(int) {}
 int availableCores() { return withinQuota(static_cast<int>(std::thread::hardware_concurrency())); }
 #endif
 

@@ -15,5 +15,9 @@ struct Cores {};
 /// one that the user has pinned to a core would all sit on that core.
 const Cores& startCores();
 void setOwnCores(const Cores&);
+/// The core this thread is on, -1 where nobody tells.
+int ownCore();
+/// Moves this thread to another of the cores it may run on, if there is one; it may come back.
+void leaveCore(int core);
 
 }  // namespace smalti::cpu

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "cpu/runtime/Cores.h"
@@ -22,6 +23,10 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::microseconds kWorkerSpin{100};
 /// How long the caller watches a worker's last part before it sleeps.
 constexpr std::chrono::microseconds kCallerSpin{1000};
+/// After this long, whoever else wants the core gets it: it may be the thread that is waited for.
+constexpr std::chrono::microseconds kAlone{5};
+/// A worker that finds itself on the caller's core moves, but no more often than this.
+constexpr std::chrono::milliseconds kStay{1};
 /// Parts are handed out in chunks, this many per thread when there are enough parts.
 constexpr int64_t kChunksPerThread = 16;
 
@@ -35,14 +40,16 @@ void pause() {
 
 /// Waits until `state` is not `value`: spins, then sleeps.
 void waitWhile(const std::atomic<int>& state, int value, std::chrono::microseconds spin) {
-  const Clock::time_point end = Clock::now() + spin;
-  do {
+  const Clock::time_point begin = Clock::now();
+  for (;;) {
     for (int i = 0; i < 32; ++i) {
       if (state.load(memory_order_acquire) != value) return;
       pause();
     }
-  } while (Clock::now() < end);
-  state.wait(value, memory_order_acquire);
+    const auto waited = Clock::now() - begin;
+    if (waited > spin) return state.wait(value, memory_order_acquire);
+    if (waited > kAlone) std::this_thread::yield();
+  }
 }
 
 /// Changes what another thread waits for. An exchange, not a store: notify_one first looks whether anybody sleeps, and
@@ -57,6 +64,7 @@ using Body = FunctionRef<void(int64_t, int)>;
 struct Job {
   const Body* body = nullptr;
   int64_t parts = 0, chunk = 1;
+  int callersCore = -1;
   alignas(64) std::atomic<int64_t> next{0};
 
   void work(int worker) {
@@ -91,6 +99,7 @@ class Pool {
     job_.body = &body;
     job_.parts = parts;
     job_.chunk = std::max<int64_t>(1, parts / ((helpers + 1) * kChunksPerThread));
+    job_.callersCore = ownCore();
     job_.next.store(0, memory_order_relaxed);
     for (int i = 0; i < helpers; ++i) {
       tell(workers_[i]->state, kPosted);
@@ -120,10 +129,17 @@ class Pool {
     Worker& self = *static_cast<Worker*>(argument);
     setOwnCores(startCores());
     tInside = true;
+    Clock::time_point moved{};
     for (;;) {
       waitWhile(self.state, kIdle, kWorkerSpin);
       int posted = kPosted;
       if (self.state.compare_exchange_strong(posted, kRunning, memory_order_acquire)) {
+        // Threads that wait for each other by turns look like little work to the scheduler, which leaves them together.
+        const int core = self.pool->job_.callersCore;
+        if (core >= 0 && core == ownCore() && Clock::now() - moved > kStay) {
+          leaveCore(core);
+          moved = Clock::now();
+        }
         self.pool->job_.work(self.id);
         tell(self.state, kIdle);
       } else if (posted == kStopped) {
