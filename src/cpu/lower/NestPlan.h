@@ -1,0 +1,42 @@
+// What a loop nest makes, where and in which order: decided before any of it is emitted.
+#pragma once
+
+#include "cpu/lower/IndexMap.h"
+#include "cpu/lower/Reduction.h"
+#include "cpu/lower/Segment.h"
+
+namespace smalti::cpu {
+
+/// Something that a nest makes: memory it writes, or a reduction.
+struct Root {
+  enum class Kind : uint8_t { write, rowReduction, accumulation } kind = Kind::write;
+  size_t op = 0;
+  mlir::Value value, mask;
+  ElementMap map;        ///< of the value
+  View target;           ///< write: where; accumulation: the accumulators
+  ElementMap targetMap;  ///< which element of the target
+  bool adds = false;     ///< write: add to what is there
+  int64_t columns = 1;   ///< 1: once per row
+  int phase = 0;
+  int64_t cost = 1;                       ///< instructions, roughly, to compute an element of the value
+  std::vector<Accumulator> accumulators;  ///< while the columns are walked, one per unrolled chunk
+};
+
+/// A row of a value that later phases need, in memory.
+struct KeptRow {
+  View view;
+  ElementMap map;
+  int phase = 0;  ///< that writes it
+};
+
+struct NestPlan {
+  std::vector<Root> roots;
+  std::vector<std::pair<mlir::Value, View>> made;  ///< values that get a place
+  llvm::DenseMap<mlir::Value, KeptRow> kept;
+  int column = 0;          ///< the number of the column loop: rows come before
+  bool flattened = false;  ///< one dense row instead of many short ones
+};
+
+NestPlan planNest(Lowering&, const Segment&, const Nest&);
+
+}  // namespace smalti::cpu
