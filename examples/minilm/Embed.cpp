@@ -11,12 +11,12 @@
 namespace smalti::minilm {
 namespace {
 
-struct Arguments {
+struct EmbedArguments {
   TextArguments texts;
   std::string out;
 };
 
-int embed(const cli::Session& session, const Arguments& arguments) {
+int embed(const cli::Session& session, const EmbedArguments& arguments) {
   const auto texts = readJsonSentences(arguments.texts.jsonFile);
   if (!texts) return session.refuse(texts.error());
   const auto model = readTextModel(arguments.texts.model);
@@ -35,7 +35,7 @@ int embed(const cli::Session& session, const Arguments& arguments) {
 }  // namespace
 
 void declareEmbed(CLI::App& app, cli::Session& session) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<EmbedArguments>();
   arguments->texts.declareModel(app);
   arguments->texts.declareFiles(app);
   app.get_option("--json")->required();

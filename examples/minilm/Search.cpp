@@ -14,7 +14,7 @@
 namespace smalti::minilm {
 namespace {
 
-struct Arguments {
+struct SearchArguments {
   TextArguments texts;
   std::string file, query;
   int64_t top = 5;
@@ -46,7 +46,7 @@ void print(const cli::Session& session, const std::vector<Hit>& hits) {
   session.print(table.str(session.colorOut()));
 }
 
-int search(const cli::Session& session, const Arguments& arguments) {
+int search(const cli::Session& session, const SearchArguments& arguments) {
   const auto lines = readLines(arguments.file);
   if (!lines) return session.refuse(lines.error());
   if (lines->empty())
@@ -72,7 +72,7 @@ int search(const cli::Session& session, const Arguments& arguments) {
 }  // namespace
 
 void declareSearch(CLI::App& app, cli::Session& session) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<SearchArguments>();
   app.add_option("file", arguments->file, "a text file; each line is a text")->required()->type_name("FILE");
   app.add_option("query", arguments->query, "what to look for, in your words")->required()->type_name("QUERY");
   arguments->texts.declareModel(app);

@@ -11,13 +11,13 @@
 namespace smalti::minilm {
 namespace {
 
-struct Arguments {
+struct TokenizeArguments {
   TextArguments texts;
   std::string text;
   bool hasText = false;
 };
 
-Result<std::vector<std::string>> textsOf(const Arguments& arguments) {
+Result<std::vector<std::string>> textsOf(const TokenizeArguments& arguments) {
   if (arguments.hasText == !arguments.texts.jsonFile.empty())
     return fail({.code = "SM1000",
                  .message = "tokenize takes one text or --json FILE",
@@ -34,7 +34,7 @@ std::string table(const Tokens& tokens, const Vocabulary& vocabulary, bool color
   return rows.str(color);
 }
 
-int tokenize(const cli::Session& session, const Arguments& arguments) {
+int tokenize(const cli::Session& session, const TokenizeArguments& arguments) {
   const auto texts = textsOf(arguments);
   if (!texts) return session.refuse(texts.error());
   const auto model = readTextModel(arguments.texts.model);
@@ -54,7 +54,7 @@ int tokenize(const cli::Session& session, const Arguments& arguments) {
 }  // namespace
 
 void declareTokenize(CLI::App& app, cli::Session& session) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<TokenizeArguments>();
   CLI::Option* text = app.add_option("text", arguments->text, "shown token by token")->type_name("TEXT");
   arguments->texts.declareModel(app);
   arguments->texts.declareFiles(app);

@@ -121,7 +121,7 @@ PlainResults reduce(PlainCall& call) {
   return reduceInOrder(call, dims);
 }
 
-constexpr std::array kRows{
+constexpr std::array kContractEvaluators{
     EvaluatorRow{"dot_general", dotGeneral},
     EvaluatorRow{"reduce", reduce},
 };
@@ -137,6 +137,6 @@ std::vector<int64_t> freeDims(size_t rank, std::span<const int64_t> batch, std::
   return dims;
 }
 
-std::span<const EvaluatorRow> contractEvaluators() { return kRows; }
+std::span<const EvaluatorRow> contractEvaluators() { return kContractEvaluators; }
 
 }  // namespace smalti::plain

@@ -307,7 +307,7 @@ PlainResults reducePrecision(PlainCall& call) {
   return one(std::move(*result));
 }
 
-constexpr std::array kRows{
+constexpr std::array kElementwiseEvaluators{
     EvaluatorRow{"abs", unary},
     EvaluatorRow{"acos", unary},
     EvaluatorRow{"acosh", unary},
@@ -374,6 +374,6 @@ std::string_view kernelOpName(std::string_view op, DType t) {
   return name.empty() ? kernelName(kBinary, op, t) : name;
 }
 
-std::span<const EvaluatorRow> elementwiseEvaluators() { return kRows; }
+std::span<const EvaluatorRow> elementwiseEvaluators() { return kElementwiseEvaluators; }
 
 }  // namespace smalti::plain

@@ -8,12 +8,6 @@
 namespace smalti::plain {
 namespace {
 
-Shape rowMajorStrides(const Shape& shape) {
-  Shape strides(shape.size(), 1);
-  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
-  return strides;
-}
-
 /// The next index of `shape` in row-major order; false after the last.
 bool advance(Shape& index, const Shape& shape) {
   for (size_t d = shape.size(); d-- > 0;) {
@@ -201,13 +195,13 @@ PlainResults scatter(PlainCall& call) {
   return results;
 }
 
-constexpr std::array kRows{
+constexpr std::array kIndexedEvaluators{
     EvaluatorRow{"gather", gather},
     EvaluatorRow{"scatter", scatter},
 };
 
 }  // namespace
 
-std::span<const EvaluatorRow> indexedEvaluators() { return kRows; }
+std::span<const EvaluatorRow> indexedEvaluators() { return kIndexedEvaluators; }
 
 }  // namespace smalti::plain

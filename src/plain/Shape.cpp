@@ -83,12 +83,6 @@ PlainResults dynamicSlice(PlainCall& call) {
   return sliced(call, clampedStarts(call, 1, shape, call.results[0].shape), std::vector<int64_t>(shape.size(), 1));
 }
 
-std::vector<int64_t> rowMajorStrides(const Shape& shape) {
-  std::vector<int64_t> strides(shape.size(), 1);
-  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
-  return strides;
-}
-
 PlainResults dynamicUpdateSlice(PlainCall& call) {
   const Array& update = call.operands[1];
   const Shape shape = call.operands[0].shape();
@@ -136,7 +130,7 @@ PlainResults deviceId(PlainCall& call) {
   return one(std::move(*result));
 }
 
-constexpr std::array kRows{
+constexpr std::array kShapeEvaluators{
     EvaluatorRow{"broadcast_in_dim", broadcastInDim},
     EvaluatorRow{"concatenate", concatenate},
     EvaluatorRow{"constant", constant},
@@ -154,6 +148,6 @@ constexpr std::array kRows{
 
 }  // namespace
 
-std::span<const EvaluatorRow> shapeEvaluators() { return kRows; }
+std::span<const EvaluatorRow> shapeEvaluators() { return kShapeEvaluators; }
 
 }  // namespace smalti::plain

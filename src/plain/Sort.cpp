@@ -177,10 +177,10 @@ PlainResults topK(PlainCall& call) {
   return results;
 }
 
-constexpr std::array kRows{EvaluatorRow{"sort", sort}, EvaluatorRow{"top_k", topK}};
+constexpr std::array kSortEvaluators{EvaluatorRow{"sort", sort}, EvaluatorRow{"top_k", topK}};
 
 }  // namespace
 
-std::span<const EvaluatorRow> sortEvaluators() { return kRows; }
+std::span<const EvaluatorRow> sortEvaluators() { return kSortEvaluators; }
 
 }  // namespace smalti::plain

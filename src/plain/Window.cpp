@@ -179,10 +179,10 @@ class WindowReduction {
 
 PlainResults reduceWindow(PlainCall& call) { return WindowReduction(call).run(); }
 
-constexpr std::array kRows{EvaluatorRow{"reduce_window", reduceWindow}};
+constexpr std::array kWindowEvaluators{EvaluatorRow{"reduce_window", reduceWindow}};
 
 }  // namespace
 
-std::span<const EvaluatorRow> windowEvaluators() { return kRows; }
+std::span<const EvaluatorRow> windowEvaluators() { return kWindowEvaluators; }
 
 }  // namespace smalti::plain

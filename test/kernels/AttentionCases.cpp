@@ -13,7 +13,7 @@ struct Attention {
   bool bias = false, segments = false, exportable = true;
 };
 
-void add(Cases& cases, Attention c) {
+void addAttention(Cases& cases, Attention c) {
   AttentionOptions& o = c.options;
   const Array q = cases.random(c.dtype, {c.batch, c.heads, c.queries, c.size}, 2);
   const Array k = cases.random(c.dtype, {c.batch, c.key_heads, c.keys, c.size}, 2);
@@ -63,45 +63,49 @@ void addPaged(Cases& cases, const std::string& name, DType dtype, int64_t heads,
 }  // namespace
 
 void attentionCases(Cases& cases) {
-  add(cases, {.name = "f32", .options = {.block_q = 128, .block_k = 128}});
-  add(cases, {.name = "bf16", .batch = 2, .size = 128, .options = {.block_q = 128, .block_k = 128}, .dtype = bf16});
-  add(cases,
+  addAttention(cases, {.name = "f32", .options = {.block_q = 128, .block_k = 128}});
+  addAttention(cases,
+               {.name = "bf16", .batch = 2, .size = 128, .options = {.block_q = 128, .block_k = 128}, .dtype = bf16});
+  addAttention(
+      cases,
       {.name = "causal", .queries = 384, .keys = 384, .options = {.causal = true, .block_q = 128, .block_k = 128}});
-  add(cases,
+  addAttention(
+      cases,
       {.name = "causal_bf16", .size = 128, .options = {.causal = true, .block_q = 128, .block_k = 128}, .dtype = bf16});
-  add(cases, {.name = "bias", .batch = 2, .options = {.block_q = 128, .block_k = 128}, .bias = true});
-  add(cases, {.name = "segments", .batch = 2, .options = {.block_q = 128, .block_k = 128}, .segments = true});
-  add(cases, {.name = "everything",
-              .batch = 2,
-              .heads = 4,
-              .queries = 200,
-              .keys = 300,
-              .options = {.causal = true, .scale = 0.3f, .block_q = 64, .block_k = 128},
-              .bias = true,
-              .segments = true});
-  add(cases,
+  addAttention(cases, {.name = "bias", .batch = 2, .options = {.block_q = 128, .block_k = 128}, .bias = true});
+  addAttention(cases, {.name = "segments", .batch = 2, .options = {.block_q = 128, .block_k = 128}, .segments = true});
+  addAttention(cases, {.name = "everything",
+                       .batch = 2,
+                       .heads = 4,
+                       .queries = 200,
+                       .keys = 300,
+                       .options = {.causal = true, .scale = 0.3f, .block_q = 64, .block_k = 128},
+                       .bias = true,
+                       .segments = true});
+  addAttention(
+      cases,
       {.name = "any_length", .queries = 100, .keys = 333, .size = 32, .options = {.block_q = 32, .block_k = 128}});
-  add(cases, {.name = "any_length_bf16",
-              .queries = 100,
-              .keys = 200,
-              .options = {.causal = true, .block_q = 32, .block_k = 128},
-              .dtype = bf16});
-  add(cases, {.name = "multi_query", .heads = 4, .key_heads = 1, .options = {.block_q = 128, .block_k = 128}});
-  add(cases, {.name = "grouped_query",
-              .batch = 2,
-              .heads = 8,
-              .key_heads = 2,
-              .queries = 128,
-              .keys = 256,
-              .options = {.causal = true, .block_k = 128}});
-  add(cases, {.name = "one_query", .queries = 1, .keys = 77});
-  add(cases, {.name = "one_key", .heads = 1, .key_heads = 1, .queries = 9, .keys = 1, .size = 8});
-  add(cases, {.name = "odd_blocks",
-              .queries = 29,
-              .keys = 31,
-              .size = 7,
-              .options = {.causal = true, .block_q = 5, .block_k = 6},
-              .exportable = false});
+  addAttention(cases, {.name = "any_length_bf16",
+                       .queries = 100,
+                       .keys = 200,
+                       .options = {.causal = true, .block_q = 32, .block_k = 128},
+                       .dtype = bf16});
+  addAttention(cases, {.name = "multi_query", .heads = 4, .key_heads = 1, .options = {.block_q = 128, .block_k = 128}});
+  addAttention(cases, {.name = "grouped_query",
+                       .batch = 2,
+                       .heads = 8,
+                       .key_heads = 2,
+                       .queries = 128,
+                       .keys = 256,
+                       .options = {.causal = true, .block_k = 128}});
+  addAttention(cases, {.name = "one_query", .queries = 1, .keys = 77});
+  addAttention(cases, {.name = "one_key", .heads = 1, .key_heads = 1, .queries = 9, .keys = 1, .size = 8});
+  addAttention(cases, {.name = "odd_blocks",
+                       .queries = 29,
+                       .keys = 31,
+                       .size = 7,
+                       .options = {.causal = true, .block_q = 5, .block_k = 6},
+                       .exportable = false});
   addPaged(cases, "f32", f32, 8, 2, 16, {64, 1, 33, 16});
   addPaged(cases, "bf16", bf16, 16, 1, 32, {100, 128});
   addPaged(cases, "multi_head", f32, 2, 2, 16, {17, 0, 48});

@@ -5,7 +5,7 @@
 namespace smalti::kernels::test {
 namespace {
 
-void add(Cases& cases, const std::string& name, const Array& x, StreamOptions o, bool exportable = true) {
+void addCopies(Cases& cases, const std::string& name, const Array& x, StreamOptions o, bool exportable = true) {
   const Epilogue f = [](const Array& v) { return v * v + 1; };
   cases.add({"dma_copy_" + name,
              "copy",
@@ -37,13 +37,13 @@ void add(Cases& cases, const std::string& name, const Array& x, StreamOptions o,
 }  // namespace
 
 void copyCases(Cases& cases) {
-  add(cases, "f32", cases.random(f32, {256, 256}), {.block_rows = 32});
-  add(cases, "bf16", cases.random(bf16, {128, 128}), {.block_rows = 32});
-  add(cases, "one_block", cases.random(f32, {16, 128}), {.block_rows = 16});
-  add(cases, "two_blocks", cases.random(f32, {32, 128}), {.block_rows = 16});
-  add(cases, "tail", cases.random(f32, {88, 256}), {.block_rows = 32});
-  add(cases, "chosen", cases.random(f32, {100, 384}), {});
-  add(cases, "odd_blocks", cases.random(f32, {23, 37}), {.block_rows = 5}, false);
+  addCopies(cases, "f32", cases.random(f32, {256, 256}), {.block_rows = 32});
+  addCopies(cases, "bf16", cases.random(bf16, {128, 128}), {.block_rows = 32});
+  addCopies(cases, "one_block", cases.random(f32, {16, 128}), {.block_rows = 16});
+  addCopies(cases, "two_blocks", cases.random(f32, {32, 128}), {.block_rows = 16});
+  addCopies(cases, "tail", cases.random(f32, {88, 256}), {.block_rows = 32});
+  addCopies(cases, "chosen", cases.random(f32, {100, 384}), {});
+  addCopies(cases, "odd_blocks", cases.random(f32, {23, 37}), {.block_rows = 5}, false);
 }
 
 }  // namespace smalti::kernels::test

@@ -8,7 +8,7 @@ namespace {
 /// [rows, columns] of x, as the calls take it.
 Array matrix(const Array& x) { return unwrap(x.reshaped({x.elements() / x.dim(-1), x.dim(-1)})); }
 
-void add(Cases& cases, const std::string& name, const Array& x, RowOptions o = {}, bool exportable = true) {
+void addRows(Cases& cases, const std::string& name, const Array& x, RowOptions o = {}, bool exportable = true) {
   const std::string suffix = "_" + name;
   const Array flat = matrix(x);
   cases.add({"softmax" + suffix,
@@ -47,16 +47,16 @@ void add(Cases& cases, const std::string& name, const Array& x, RowOptions o = {
 }  // namespace
 
 void rowCases(Cases& cases) {
-  add(cases, "f32", cases.random(f32, {64, 384}, 4));
-  add(cases, "bf16", cases.random(bf16, {64, 256}, 4));
-  add(cases, "rank3", cases.random(f32, {3, 20, 100}, 4));
-  add(cases, "rows_hang_over", cases.random(f32, {37, 200}, 4), {.block_rows = 16});
-  add(cases, "split", cases.random(f32, {24, 512}, 4), {.block_rows = 8, .block_columns = 128});
-  add(cases, "split_hangs_over", cases.random(f32, {20, 300}, 4), {.block_rows = 8, .block_columns = 128});
-  add(cases, "split_bf16", cases.random(bf16, {32, 400}, 4), {.block_rows = 16, .block_columns = 128});
-  add(cases, "one_row", cases.random(f32, {1, 1000}));
-  add(cases, "one_column", cases.random(f32, {9, 1}));
-  add(cases, "odd_blocks", cases.random(f32, {11, 23}), {.block_rows = 3, .block_columns = 7}, false);
+  addRows(cases, "f32", cases.random(f32, {64, 384}, 4));
+  addRows(cases, "bf16", cases.random(bf16, {64, 256}, 4));
+  addRows(cases, "rank3", cases.random(f32, {3, 20, 100}, 4));
+  addRows(cases, "rows_hang_over", cases.random(f32, {37, 200}, 4), {.block_rows = 16});
+  addRows(cases, "split", cases.random(f32, {24, 512}, 4), {.block_rows = 8, .block_columns = 128});
+  addRows(cases, "split_hangs_over", cases.random(f32, {20, 300}, 4), {.block_rows = 8, .block_columns = 128});
+  addRows(cases, "split_bf16", cases.random(bf16, {32, 400}, 4), {.block_rows = 16, .block_columns = 128});
+  addRows(cases, "one_row", cases.random(f32, {1, 1000}));
+  addRows(cases, "one_column", cases.random(f32, {9, 1}));
+  addRows(cases, "odd_blocks", cases.random(f32, {11, 23}), {.block_rows = 3, .block_columns = 7}, false);
 }
 
 }  // namespace smalti::kernels::test

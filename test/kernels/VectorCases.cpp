@@ -5,7 +5,7 @@
 namespace smalti::kernels::test {
 namespace {
 
-void add(Cases& cases, const std::string& name, DType dtype, int64_t n, int64_t block, bool exportable = true) {
+void addVector(Cases& cases, const std::string& name, DType dtype, int64_t n, int64_t block, bool exportable = true) {
   const Array x = cases.random(dtype, {n}), y = cases.random(dtype, {n});
   cases.add({"vector_add_" + name,
              "vector_add",
@@ -30,13 +30,13 @@ void add(Cases& cases, const std::string& name, DType dtype, int64_t n, int64_t 
 }  // namespace
 
 void vectorCases(Cases& cases) {
-  add(cases, "f32", f32, 8192, 1024);
-  add(cases, "bf16", bf16, 4096, 1024);
-  add(cases, "i32", i32, 4096, 2048);
-  add(cases, "hangs_over", f32, 5000, 1024);
-  add(cases, "small", f32, 100, 0);
-  add(cases, "one", f32, 1, 0);
-  add(cases, "odd_blocks", f32, 1000, 77, false);
+  addVector(cases, "f32", f32, 8192, 1024);
+  addVector(cases, "bf16", bf16, 4096, 1024);
+  addVector(cases, "i32", i32, 4096, 2048);
+  addVector(cases, "hangs_over", f32, 5000, 1024);
+  addVector(cases, "small", f32, 100, 0);
+  addVector(cases, "one", f32, 1, 0);
+  addVector(cases, "odd_blocks", f32, 1000, 77, false);
 }
 
 }  // namespace smalti::kernels::test

@@ -214,7 +214,7 @@ bool SyntaxReader::attribute(Attr& out, int depth) {
   return read;
 }
 
-std::string quoted(std::string_view text) {
+std::string quotedText(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -240,7 +240,7 @@ bool isBareKey(std::string_view key) {
 
 }  // namespace
 
-std::string printKey(std::string_view key) { return isBareKey(key) ? std::string(key) : quoted(key); }
+std::string printKey(std::string_view key) { return isBareKey(key) ? std::string(key) : quotedText(key); }
 std::string printSymbol(std::string_view name) { return "@" + printKey(name); }
 
 std::string printDictionary(const Entries& entries, const Source& source) {
@@ -264,7 +264,7 @@ std::string print(const Attr& attr, const Source& source) {
     case Attr::Kind::number:
       return attr.text + suffix;
     case Attr::Kind::string:
-      return quoted(attr.text);
+      return quotedText(attr.text);
     case Attr::Kind::symbol:
       return printSymbol(attr.text);
     case Attr::Kind::dictionary:

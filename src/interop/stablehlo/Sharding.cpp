@@ -88,7 +88,7 @@ bool readMesh(Cursor& cursor, Mesh& out) {
 
 std::string printAxes(const std::vector<std::string>& axes) {
   std::vector<std::string> names;
-  for (const std::string& axis : axes) names.push_back(quoted(axis));
+  for (const std::string& axis : axes) names.push_back(quotedText(axis));
   return fmt::format("{{{}}}", fmt::join(names, ", "));
 }
 

@@ -90,6 +90,6 @@ std::string printDictionary(const Entries&, const Source&);
 std::string printKey(std::string_view);
 std::string printSymbol(std::string_view);
 /// "…" with MLIR's escapes.
-std::string quoted(std::string_view);
+std::string quotedText(std::string_view);
 
 }  // namespace smalti::interop::stablehlo

@@ -48,7 +48,7 @@ std::string Writer::write() {
   out_ += " {\n";
   for (const Mesh& mesh : program_.meshes) {
     std::vector<std::string> axes;
-    for (const auto& axis : mesh.axes) axes.push_back(fmt::format("{}={}", quoted(axis.name), axis.size));
+    for (const auto& axis : mesh.axes) axes.push_back(fmt::format("{}={}", quotedText(axis.name), axis.size));
     out_ += fmt::format("  sdy.mesh {} = <[{}]>\n", printSymbol(mesh.name), fmt::join(axes, ", "));
   }
   for (const Function& f : program_.functions) function(f);
@@ -104,14 +104,14 @@ void Writer::op(const Op& o, int indent) {
     else
       out_ += fmt::format(
           "stablehlo.custom_call @Sharding({}) {{mhlo.sharding = {}}} : {}", operands(o),
-          quoted(o.find("mhlo.sharding") ? std::get<std::string>(*o.find("mhlo.sharding")) : "{replicated}"),
+          quotedText(o.find("mhlo.sharding") ? std::get<std::string>(*o.find("mhlo.sharding")) : "{replicated}"),
           functionType(o));
   } else {
     plain(o, *findPlainOp(o.name), indent);
   }
   // Places in the text that was read say nothing about this one.
   if (isPythonSource(o.place.file))
-    out_ += fmt::format(" loc({}:{}:{})", quoted(o.place.file), o.place.line, std::max(o.place.column - 1, 0));
+    out_ += fmt::format(" loc({}:{}:{})", quotedText(o.place.file), o.place.line, std::max(o.place.column - 1, 0));
 }
 
 void Writer::block(const Block& b, int indent, bool withHeader) {

@@ -44,7 +44,7 @@ std::string rowMajorLayouts(const std::vector<ArrayType>& types) {
 std::string printAttribute(const AttributeRule& rule, const Attribute& value, const ArrayType& result) {
   const auto enumValue = [&](const std::string& text) {
     if (rule.name == "algorithm") return fmt::format("#stablehlo.dot_algorithm<{}>", text);
-    return rule.enumName.empty() ? quoted(text) : fmt::format("#stablehlo<{} {}>", rule.enumName, text);
+    return rule.enumName.empty() ? quotedText(text) : fmt::format("#stablehlo<{} {}>", rule.enumName, text);
   };
   switch (rule.kind) {
     case AttributeKind::boolean:
@@ -150,12 +150,12 @@ void Writer::generic(const Op& op, const PlainOp& row, int indent) {
 void Writer::kernelCall(const Op& op) {
   const KernelPackage& kernel = program_.kernels[op.kernel];
   std::vector<std::string> attributes{"backend_config = " +
-                                      quoted(printBackendConfig(kernel.config, bodies_[op.kernel]))};
+                                      quotedText(printBackendConfig(kernel.config, bodies_[op.kernel]))};
   if (kernel.hasSideEffect) attributes.push_back("has_side_effect = true");
-  attributes.push_back("kernel_name = " + quoted(kernel.name));
+  attributes.push_back("kernel_name = " + quotedText(kernel.name));
   std::vector<std::string> frontend;
   for (const auto& [key, text] : kernel.frontendAttributes)
-    frontend.push_back(fmt::format("{} = {}", printKey(key), quoted(text)));
+    frontend.push_back(fmt::format("{} = {}", printKey(key), quotedText(text)));
   if (!frontend.empty())
     attributes.push_back(fmt::format("mhlo.frontend_attributes = {{{}}}", fmt::join(frontend, ", ")));
   attributes.push_back("operand_layouts = " + rowMajorLayouts(kernel.operands));

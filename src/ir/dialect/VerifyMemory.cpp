@@ -70,7 +70,7 @@ llvm::LogicalResult MemRefSliceOp::verify() {
     return mlir::failure();
   if (to.getRank() != from.getRank())
     return emitOpError() << "needs a result of the ref's rank " << from.getRank() << ", has " << to;
-  if (to.getNumDynamicDims() != static_cast<int64_t>(getDynamicSizes().size()))
+  if (to.getNumDynamicDims() != getDynamicSizes().size())
     return emitOpError() << "needs a size for each of the result's " << to.getNumDynamicDims()
                          << " dynamic dimensions, has " << getDynamicSizes().size();
   for (int64_t d = 0; d < from.getRank(); ++d)

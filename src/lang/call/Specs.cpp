@@ -10,7 +10,7 @@
 namespace smalti::lang {
 namespace {
 
-[[noreturn]] void both(std::string_view field) {
+[[noreturn]] void givenTwice(std::string_view field) {
   refuse({.code = "SM6204",
           .message = fmt::format("If `grid_spec` is specified, then `{}` must be empty", field),
           .place = {},
@@ -25,11 +25,11 @@ Call merged(const Call& call) {
   if (!call.grid_spec) return call;
   Call c = call;
   const GridSpec& g = *call.grid_spec;
-  if (!call.grid.empty()) both("grid");
-  if (!call.in_specs.empty()) both("in_specs");
-  if (!call.out_specs.empty()) both("out_specs");
-  if (!call.scratch_shapes.empty()) both("scratch_shapes");
-  if (call.num_scalar_prefetch != 0) both("num_scalar_prefetch");
+  if (!call.grid.empty()) givenTwice("grid");
+  if (!call.in_specs.empty()) givenTwice("in_specs");
+  if (!call.out_specs.empty()) givenTwice("out_specs");
+  if (!call.scratch_shapes.empty()) givenTwice("scratch_shapes");
+  if (call.num_scalar_prefetch != 0) givenTwice("num_scalar_prefetch");
   c.grid = g.grid;
   c.in_specs = g.in_specs;
   c.out_specs = g.out_specs;

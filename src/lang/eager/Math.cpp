@@ -16,10 +16,10 @@ plain::PlainResults exp2(plain::PlainCall& call) {
   return plain::one(std::move(*result));
 }
 
-constexpr std::array kRows{plain::EvaluatorRow{"exp2", exp2}};
+constexpr std::array kMathEvaluators{plain::EvaluatorRow{"exp2", exp2}};
 
 }  // namespace
 
-std::span<const plain::EvaluatorRow> mathEvaluators() { return kRows; }
+std::span<const plain::EvaluatorRow> mathEvaluators() { return kMathEvaluators; }
 
 }  // namespace smalti::lang

@@ -69,7 +69,7 @@ PlainResults takeAlongAxis(PlainCall& call) {
   });
 }
 
-constexpr std::array kRows{
+constexpr std::array kReduceEvaluators{
     plain::EvaluatorRow{"argmax", reduceIndex},
     plain::EvaluatorRow{"argmin", reduceIndex},
     plain::EvaluatorRow{"reduce_and", reduce},
@@ -83,6 +83,6 @@ constexpr std::array kRows{
 
 }  // namespace
 
-std::span<const plain::EvaluatorRow> reduceEvaluators() { return kRows; }
+std::span<const plain::EvaluatorRow> reduceEvaluators() { return kReduceEvaluators; }
 
 }  // namespace smalti::lang

@@ -61,7 +61,7 @@ PlainResults stochasticRound(PlainCall& call) {
               [&](eval::Output to) { return eval::stochasticConvert(in(call.operands[0]), in(call.operands[1]), to); });
 }
 
-constexpr std::array kRows{
+constexpr std::array kTpuEvaluators{
     plain::EvaluatorRow{"bitcast", bitcast},
     plain::EvaluatorRow{"pack_elementwise", pack},
     plain::EvaluatorRow{"reciprocal", reciprocal},
@@ -72,6 +72,6 @@ constexpr std::array kRows{
 
 }  // namespace
 
-std::span<const plain::EvaluatorRow> tpuEvaluators() { return kRows; }
+std::span<const plain::EvaluatorRow> tpuEvaluators() { return kTpuEvaluators; }
 
 }  // namespace smalti::lang

@@ -102,7 +102,7 @@ void runScoped(Lowering& l, const Op& op) {
   for (size_t i = 0; i < op.results.size(); ++i) l.set(op.results[i], region->getResult(i));
 }
 
-constexpr std::array kRows{
+constexpr std::array kControlRules{
     LowerRow{"empty_ref", emptyRef},       LowerRow{"for", forLoop},          LowerRow{"if", ifElse},
     LowerRow{"num_programs", numPrograms}, LowerRow{"program_id", programId}, LowerRow{"run_scoped", runScoped},
     LowerRow{"while", whileLoop},
@@ -110,6 +110,6 @@ constexpr std::array kRows{
 
 }  // namespace
 
-std::span<const LowerRow> controlRules() { return kRows; }
+std::span<const LowerRow> controlRules() { return kControlRules; }
 
 }  // namespace smalti::lang

@@ -70,7 +70,7 @@ void bitcastConvert(Lowering& l, const Op& op) {
   l.set(op.results[0], x.getType() == type ? x : l.create1(vector ? "tpu.bitcast" : "arith.bitcast", x, type));
 }
 
-constexpr std::array kRows{
+constexpr std::array kConvertRules{
     LowerRow{"bitcast_convert", bitcastConvert},
     LowerRow{"constant", constant},
     LowerRow{"convert", convert},
@@ -100,6 +100,6 @@ mlir::Value convertTo(Lowering& l, mlir::Value x, DType from, DType to) {
   return to == DType::f32 ? x : l.create1("arith.truncf", x, type);
 }
 
-std::span<const LowerRow> convertRules() { return kRows; }
+std::span<const LowerRow> convertRules() { return kConvertRules; }
 
 }  // namespace smalti::lang

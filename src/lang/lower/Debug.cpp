@@ -79,13 +79,13 @@ void traceStop(Lowering& l, const Op&) { l.create("tpu.trace_stop", {}, {}); }
 
 void delay(Lowering& l, const Op& op) { l.create("tpu.delay", l.value(op.operands[0]), {}); }
 
-constexpr std::array kRows{
+constexpr std::array kDebugRules{
     LowerRow{"debug_check", debugCheck}, LowerRow{"debug_print", debugPrint}, LowerRow{"delay", delay},
     LowerRow{"trace_start", traceStart}, LowerRow{"trace_stop", traceStop},   LowerRow{"trace_value", traceValue},
 };
 
 }  // namespace
 
-std::span<const LowerRow> debugRules() { return kRows; }
+std::span<const LowerRow> debugRules() { return kDebugRules; }
 
 }  // namespace smalti::lang

@@ -27,11 +27,11 @@ mlir::Value plain(Lowering& l, ValueId v) {
 }
 
 /// A Ref made of select_ref's: `then` is lowered once per choice, with the Ref bound to it.
-void choose(Lowering& l, ValueId v, const std::function<void()>& then) {
+void perChoice(Lowering& l, ValueId v, const std::function<void()>& then) {
   const Op* made = l.deferred(v);
   if (!made) return then();
   const auto bound = [&](ValueId base, const std::function<void()>& bind) {
-    choose(l, base, [&] {
+    perChoice(l, base, [&] {
       bind();
       then();
       l.unbind(v);
@@ -77,8 +77,8 @@ void checkShapes(const Op& op, mlir::Value src, mlir::Value dst) {
 /// dma_start and dma_wait: source, source semaphore of remote copies, target, semaphore, device.
 void dma(Lowering& l, const Op& op) {
   const bool remote = flag(op, "remote"), start = op.name == "dma_start";
-  choose(l, op.operands[0], [&] {
-    choose(l, op.operands[1], [&] {
+  perChoice(l, op.operands[0], [&] {
+    perChoice(l, op.operands[1], [&] {
       std::vector<mlir::Value> operands{plain(l, op.operands[0])};
       if (remote) operands.push_back(plain(l, op.operands[3]));
       operands.push_back(plain(l, op.operands[1]));
@@ -122,7 +122,7 @@ void barrierSemaphore(Lowering& l, const Op& op) {
   l.setRef(op.results[0], {l.create1("tpu.sem_barrier", {}, type), {}});
 }
 
-constexpr std::array kRows{
+constexpr std::array kDmaRules{
     LowerRow{"barrier_semaphore", barrierSemaphore},
     LowerRow{"dma_start", dma},
     LowerRow{"dma_wait", dma},
@@ -135,6 +135,6 @@ constexpr std::array kRows{
 
 }  // namespace
 
-std::span<const LowerRow> dmaRules() { return kRows; }
+std::span<const LowerRow> dmaRules() { return kDmaRules; }
 
 }  // namespace smalti::lang

@@ -71,10 +71,10 @@ void dotGeneral(Lowering& l, const Op& op) {
   l.set(op.results[0], product);
 }
 
-constexpr std::array kRows{LowerRow{"dot_general", dotGeneral}};
+constexpr std::array kDotRules{LowerRow{"dot_general", dotGeneral}};
 
 }  // namespace
 
-std::span<const LowerRow> dotRules() { return kRows; }
+std::span<const LowerRow> dotRules() { return kDotRules; }
 
 }  // namespace smalti::lang

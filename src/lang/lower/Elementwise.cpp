@@ -109,7 +109,7 @@ void select(Lowering& l, const Op& op) {
   l.set(op.results[0], l.create1("arith.select", {l.value(op.operands[0]), x, l.value(op.operands[2])}, x.getType()));
 }
 
-constexpr std::array kRows{
+constexpr std::array kElementwiseRules{
     LowerRow{"abs", direct},
     LowerRow{"add", direct},
     LowerRow{"and", direct},
@@ -154,6 +154,6 @@ constexpr std::array kRows{
 
 }  // namespace
 
-std::span<const LowerRow> elementwiseRules() { return kRows; }
+std::span<const LowerRow> elementwiseRules() { return kElementwiseRules; }
 
 }  // namespace smalti::lang

@@ -212,7 +212,7 @@ void refView(Lowering& l, const Op& op) {
   l.setRef(op.results[0], {x, std::vector<bool>(type.shape.size())});
 }
 
-constexpr std::array kRows{
+constexpr std::array kMemoryRules{
     LowerRow{"get", get},
     LowerRow{"ref_bitcast", refView},
     LowerRow{"ref_reshape", refView},
@@ -222,6 +222,6 @@ constexpr std::array kRows{
 
 }  // namespace
 
-std::span<const LowerRow> memoryRules() { return kRows; }
+std::span<const LowerRow> memoryRules() { return kMemoryRules; }
 
 }  // namespace smalti::lang

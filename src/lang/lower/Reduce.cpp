@@ -105,7 +105,7 @@ void reduceIndex(Lowering& l, const Op& op) {
   l.set(op.results[0], found);
 }
 
-constexpr std::array kRows{
+constexpr std::array kReduceRules{
     LowerRow{"argmax", reduceIndex}, LowerRow{"argmin", reduceIndex}, LowerRow{"reduce_and", reducePred},
     LowerRow{"reduce_max", reduce},  LowerRow{"reduce_min", reduce},  LowerRow{"reduce_or", reducePred},
     LowerRow{"reduce_sum", reduce},
@@ -113,6 +113,6 @@ constexpr std::array kRows{
 
 }  // namespace
 
-std::span<const LowerRow> reduceRules() { return kRows; }
+std::span<const LowerRow> reduceRules() { return kReduceRules; }
 
 }  // namespace smalti::lang

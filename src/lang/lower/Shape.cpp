@@ -97,7 +97,7 @@ void takeAlongAxis(Lowering& l, const Op& op) {
                   {l.b.getNamedAttr("dimensions", l.b.getDenseI32ArrayAttr({static_cast<int32_t>(axis)}))}));
 }
 
-constexpr std::array kRows{
+constexpr std::array kShapeRules{
     LowerRow{"broadcast_in_dim", broadcastInDim},
     LowerRow{"concatenate", concatenate},
     LowerRow{"iota", iota},
@@ -109,6 +109,6 @@ constexpr std::array kRows{
 
 }  // namespace
 
-std::span<const LowerRow> shapeRules() { return kRows; }
+std::span<const LowerRow> shapeRules() { return kShapeRules; }
 
 }  // namespace smalti::lang

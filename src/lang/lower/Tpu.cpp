@@ -87,7 +87,7 @@ void matrixUnit(Lowering& l, const Op& op) {
     l.set(op.results[0], emit(l, op, name, attributes));
 }
 
-constexpr std::array kRows{
+constexpr std::array kTpuRules{
     LowerRow{"bitcast", bitcast},
     LowerRow{"matmul_acc_lhs", matrixUnit},
     LowerRow{"matmul_lhs_fifo", matrixUnit},
@@ -106,6 +106,6 @@ constexpr std::array kRows{
 
 }  // namespace
 
-std::span<const LowerRow> tpuRules() { return kRows; }
+std::span<const LowerRow> tpuRules() { return kTpuRules; }
 
 }  // namespace smalti::lang

@@ -196,7 +196,7 @@ Status lowerPrngBits(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-constexpr LowerRow kTable[] = {
+constexpr LowerRow kBitsTable[] = {
     {"tpu.bitcast", lowerBitcast},
     {"tpu.pack_elementwise", lowerPack},
     {"tpu.prng_random_bits", lowerPrngBits},
@@ -207,6 +207,6 @@ constexpr LowerRow kTable[] = {
 
 }  // namespace
 
-std::span<const LowerRow> bitsTable() { return kTable; }
+std::span<const LowerRow> bitsTable() { return kBitsTable; }
 
 }  // namespace smalti::machine::flat

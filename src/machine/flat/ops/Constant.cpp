@@ -97,7 +97,7 @@ Status lowerIota(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-constexpr LowerRow kTable[] = {
+constexpr LowerRow kConstantTable[] = {
     {"arith.constant", lowerConstant},
     {"tpu.iota", lowerIota},
     {"vector.step", lowerIota},
@@ -105,6 +105,6 @@ constexpr LowerRow kTable[] = {
 
 }  // namespace
 
-std::span<const LowerRow> constantTable() { return kTable; }
+std::span<const LowerRow> constantTable() { return kConstantTable; }
 
 }  // namespace smalti::machine::flat

@@ -222,7 +222,7 @@ Status structured(Lowering& lowering, mlir::Operation& op) {
   return Lower(lowering, op);
 }
 
-constexpr LowerRow kTable[] = {
+constexpr LowerRow kControlTable[] = {
     {"scf.condition", lowerTerminator},      {"scf.for", structured<lowerFor>},
     {"scf.if", structured<lowerIf>},         {"scf.index_switch", structured<lowerIndexSwitch>},
     {"scf.while", structured<lowerWhile>},   {"scf.yield", lowerTerminator},
@@ -231,6 +231,6 @@ constexpr LowerRow kTable[] = {
 
 }  // namespace
 
-std::span<const LowerRow> controlTable() { return kTable; }
+std::span<const LowerRow> controlTable() { return kControlTable; }
 
 }  // namespace smalti::machine::flat

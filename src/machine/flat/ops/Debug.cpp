@@ -153,7 +153,7 @@ Status lowerTraceValue(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-constexpr LowerRow kTable[] = {
+constexpr LowerRow kDebugTable[] = {
     {"cf.assert", lowerAssert},         {"tpu.log", lowerLog},
     {"tpu.log_buffer", lowerLogBuffer}, {"tpu.trace_start", lowerTraceStart},
     {"tpu.trace_stop", lowerTraceStop}, {"tpu.trace_value", lowerTraceValue},
@@ -161,6 +161,6 @@ constexpr LowerRow kTable[] = {
 
 }  // namespace
 
-std::span<const LowerRow> debugTable() { return kTable; }
+std::span<const LowerRow> debugTable() { return kDebugTable; }
 
 }  // namespace smalti::machine::flat

@@ -192,7 +192,7 @@ Status lowerSame(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-constexpr LowerRow kTable[] = {
+constexpr LowerRow kElementwiseTable[] = {
     {"arith.bitcast", lowerConvert},      {"arith.cmpf", lowerCompare},        {"arith.cmpi", lowerCompare},
     {"arith.extf", lowerConvert},         {"arith.extsi", lowerConvert},       {"arith.extui", lowerConvert},
     {"arith.fptosi", lowerConvert},       {"arith.fptoui", lowerConvert},      {"arith.index_cast", lowerConvert},
@@ -203,7 +203,7 @@ constexpr LowerRow kTable[] = {
 
 }  // namespace
 
-std::span<const LowerRow> elementwiseTable() { return kTable; }
+std::span<const LowerRow> elementwiseTable() { return kElementwiseTable; }
 
 std::vector<int32_t> elementwiseOperands(const Instruction& i) {
   if (i.run == &runUnary) return {i.a};

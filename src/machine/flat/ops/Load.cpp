@@ -139,7 +139,7 @@ Status lowerLoad(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-constexpr LowerRow kTable[] = {
+constexpr LowerRow kLoadTable[] = {
     {"memref.load", lowerLoad},
     {"tpu.strided_load", lowerLoad},
     {"vector.load", lowerLoad},
@@ -147,6 +147,6 @@ constexpr LowerRow kTable[] = {
 
 }  // namespace
 
-std::span<const LowerRow> loadTable() { return kTable; }
+std::span<const LowerRow> loadTable() { return kLoadTable; }
 
 }  // namespace smalti::machine::flat

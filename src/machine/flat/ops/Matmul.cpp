@@ -114,7 +114,7 @@ Status lowerMatmul(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-constexpr LowerRow kTable[] = {{"tpu.matmul", lowerMatmul}};
+constexpr LowerRow kMatmulTable[] = {{"tpu.matmul", lowerMatmul}};
 
 }  // namespace
 
@@ -137,6 +137,6 @@ bool hasProduct(DType lhs, DType rhs, DType acc, DType out) {
                           {reinterpret_cast<std::byte*>(&result), out, kUnit});
 }
 
-std::span<const LowerRow> matmulTable() { return kTable; }
+std::span<const LowerRow> matmulTable() { return kMatmulTable; }
 
 }  // namespace smalti::machine::flat

@@ -182,13 +182,13 @@ Status lowerPop(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-constexpr LowerRow kTable[] = {
+constexpr LowerRow kMatrixUnitTable[] = {
     {"tpu.matmul_acc_lhs", lowerFeedLhs}, {"tpu.matmul_lhs_fifo", lowerFeedLhs}, {"tpu.matmul_pop", lowerPop},
     {"tpu.matmul_pop_fifo", lowerPop},    {"tpu.matmul_push_rhs", lowerPushRhs},
 };
 
 }  // namespace
 
-std::span<const LowerRow> matrixUnitTable() { return kTable; }
+std::span<const LowerRow> matrixUnitTable() { return kMatrixUnitTable; }
 
 }  // namespace smalti::machine::flat

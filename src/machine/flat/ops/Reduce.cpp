@@ -121,7 +121,7 @@ Status lowerReduceIndex(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-constexpr LowerRow kTable[] = {
+constexpr LowerRow kReduceTable[] = {
     {"tpu.reduce_index", lowerReduceIndex},
     {"vector.multi_reduction", lowerMultiReduction},
     {"vector.reduction", lowerReduction},
@@ -129,6 +129,6 @@ constexpr LowerRow kTable[] = {
 
 }  // namespace
 
-std::span<const LowerRow> reduceTable() { return kTable; }
+std::span<const LowerRow> reduceTable() { return kReduceTable; }
 
 }  // namespace smalti::machine::flat

@@ -241,7 +241,7 @@ struct ReleaseScope : Payload {
   }
 };
 
-constexpr LowerRow kTable[] = {
+constexpr LowerRow kRefsTable[] = {
     {"memref.alloca", lowerAllocate},     {"memref.dealloc", lowerDealloc},  {"tpu.memref_bitcast", lowerReshape},
     {"tpu.memref_reshape", lowerReshape}, {"tpu.memref_slice", lowerSlice},  {"tpu.memref_squeeze", lowerSqueeze},
     {"tpu.sem_alloc", lowerAllocate},     {"tpu.sem_barrier", lowerBarrier},
@@ -249,7 +249,7 @@ constexpr LowerRow kTable[] = {
 
 }  // namespace
 
-std::span<const LowerRow> refTable() { return kTable; }
+std::span<const LowerRow> refTable() { return kRefsTable; }
 
 void Lowering::closeScope() {
   ReleaseScope payload;

@@ -206,7 +206,7 @@ Status lowerGather(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-constexpr LowerRow kTable[] = {
+constexpr LowerRow kShapeTable[] = {
     {"tpu.concatenate", lowerConcatenate}, {"tpu.dynamic_gather", lowerGather},  {"tpu.dynamic_rotate", lowerRotate},
     {"tpu.transpose", lowerTranspose},     {"vector.broadcast", lowerBroadcast}, {"vector.shape_cast", lowerShapeCast},
     {"vector.transpose", lowerTranspose},
@@ -214,6 +214,6 @@ constexpr LowerRow kTable[] = {
 
 }  // namespace
 
-std::span<const LowerRow> shapeTable() { return kTable; }
+std::span<const LowerRow> shapeTable() { return kShapeTable; }
 
 }  // namespace smalti::machine::flat

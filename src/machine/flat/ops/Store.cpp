@@ -331,7 +331,7 @@ Status lowerStore(Lowering& lowering, mlir::Operation& op) {
   return emitStore(lowering, op, op.getOperand(0), op.getOperand(1), op.getOperands().drop_front(2));
 }
 
-constexpr LowerRow kTable[] = {
+constexpr LowerRow kStoreTable[] = {
     {"memref.store", lowerStore},
     {"tpu.strided_store", lowerStore},
     {"tpu.vector_store", lowerVectorStore},
@@ -340,6 +340,6 @@ constexpr LowerRow kTable[] = {
 
 }  // namespace
 
-std::span<const LowerRow> storeTable() { return kTable; }
+std::span<const LowerRow> storeTable() { return kStoreTable; }
 
 }  // namespace smalti::machine::flat

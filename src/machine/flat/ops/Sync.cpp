@@ -246,7 +246,7 @@ Status lowerDelay(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-constexpr LowerRow kTable[] = {
+constexpr LowerRow kSyncTable[] = {
     {"tpu.core_id", lowerQuery<CoreId>},
     {"tpu.delay", lowerDelay},
     {"tpu.device_id", lowerQuery<DeviceId>},
@@ -260,6 +260,6 @@ constexpr LowerRow kTable[] = {
 
 }  // namespace
 
-std::span<const LowerRow> syncTable() { return kTable; }
+std::span<const LowerRow> syncTable() { return kSyncTable; }
 
 }  // namespace smalti::machine::flat

@@ -239,7 +239,7 @@ Status lowerFromElements(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-constexpr LowerRow kTable[] = {
+constexpr LowerRow kVectorTable[] = {
     {"vector.extract", lowerExtract},
     {"vector.extract_strided_slice", lowerExtractSlice},
     {"vector.from_elements", lowerFromElements},
@@ -249,6 +249,6 @@ constexpr LowerRow kTable[] = {
 
 }  // namespace
 
-std::span<const LowerRow> vectorTable() { return kTable; }
+std::span<const LowerRow> vectorTable() { return kVectorTable; }
 
 }  // namespace smalti::machine::flat
