@@ -30,10 +30,6 @@ if(SMALTI_LLD)
 endif()
 
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -fdiagnostics-color=auto)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # g++ collects its garbage from 128 MB on; MLIR's headers fill more, and what they made is in use to the end (-20 % time).
-  add_compile_options("SHELL:--param ggc-min-heapsize=1000000")  # kB
-endif()
 if(SMALTI_SANITIZE)
   add_compile_options(-fsanitize=${SMALTI_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
   add_link_options(-fsanitize=${SMALTI_SANITIZE})

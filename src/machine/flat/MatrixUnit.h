@@ -19,9 +19,11 @@ struct StoredMatrix {
 };
 
 struct MatrixUnit {
-  std::map<int, StoredMatrix> staged;        ///< by staging register
-  StoredMatrix weights;                      ///< what the next product is with
-  std::map<int, StoredMatrix> accumulators;  ///< by address
+  std::map<int, StoredMatrix> staged;  ///< by staging register
+  StoredMatrix weights;                ///< what the next product is with
+  /// By the address where they begin: JAX gives each accumulator a range of its own and takes no slices of them, so an
+  /// address names the same whole accumulator in every op, and ranges of two do not overlap.
+  std::map<int, StoredMatrix> accumulators;
   std::deque<StoredMatrix> fifo;
 };
 

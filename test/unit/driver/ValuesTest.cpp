@@ -11,7 +11,7 @@ namespace smalti::driver {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 Array floats(std::vector<float> values) {
   auto array = Array::allocate({DType::f32, {static_cast<int64_t>(values.size())}});
@@ -20,7 +20,7 @@ Array floats(std::vector<float> values) {
 }
 
 Comparison compared(std::vector<float> got, std::vector<float> expected, Tolerance tolerance = {}) {
-  return compare(floats(std::move(got)), floats(std::move(expected)), tolerance);
+  return driver::compare(floats(std::move(got)), floats(std::move(expected)), tolerance);
 }
 
 TEST(Values, ToleranceIsAbsolutePlusRelativeToTheExpected) {
@@ -38,10 +38,10 @@ TEST(Values, NanIsRightExactlyWhereExpected) {
 }
 
 TEST(Values, InfinitiesMustBeEqual) {
-  EXPECT_TRUE(compared({kInf, -kInf}, {kInf, -kInf}).passed());
-  EXPECT_FALSE(compared({kInf}, {-kInf}, {10, 10}).passed());
-  EXPECT_FALSE(compared({3e38f}, {kInf}, {10, 10}).passed());
-  EXPECT_FALSE(compared({kInf}, {3e38f}, {10, 10}).passed());
+  EXPECT_TRUE(compared({kInfinity, -kInfinity}, {kInfinity, -kInfinity}).passed());
+  EXPECT_FALSE(compared({kInfinity}, {-kInfinity}, {10, 10}).passed());
+  EXPECT_FALSE(compared({3e38f}, {kInfinity}, {10, 10}).passed());
+  EXPECT_FALSE(compared({kInfinity}, {3e38f}, {10, 10}).passed());
 }
 
 TEST(Values, ZerosOfBothSignsAndDenormalsAreEqual) {
@@ -56,7 +56,7 @@ TEST(Values, EachFloatTypeHasItsOwnDenormals) {
     Array got = *Array::allocate({t, {1}}), zero = *Array::allocate({t, {1}});
     eval::elementFromDouble(t, value, got.data());
     eval::elementFromDouble(t, 0, zero.data());
-    return compare(got, zero, {}).passed() && compare(zero, got, {}).passed();
+    return driver::compare(got, zero, {}).passed() && driver::compare(zero, got, {}).passed();
   };
   for (DType t : {DType::f32, DType::bf16}) {
     EXPECT_TRUE(equalsZero(t, 0x1p-127)) << name(t);
@@ -75,14 +75,14 @@ TEST(Values, EachFloatTypeHasItsOwnDenormals) {
 
 TEST(Values, AnotherShapeIsWrong) {
   const Array got = floats({1, 2});
-  const Comparison c = compare(got, floats({1}), {});
+  const Comparison c = driver::compare(got, floats({1}), {});
   EXPECT_FALSE(c.passed());
   EXPECT_EQ(describe(c, got.type(), {DType::f32, {1}}), "got f32[2], expected f32[1]");
 }
 
 TEST(Values, TheFirstWrongElementAndTheLargestErrorAreSaid) {
   const Array got = *floats({0, 2, 0, 9}).reshaped({2, 2}), expected = *floats({0, 1, 0, 5}).reshaped({2, 2});
-  const Comparison c = compare(got, expected, {});
+  const Comparison c = driver::compare(got, expected, {});
   EXPECT_EQ(c.maxError, 4.0);
   EXPECT_EQ(c.maxErrorAt, (Shape{1, 1}));
   EXPECT_EQ(describe(c, got.type(), expected.type()), "2 of 4 elements are wrong, first at (0, 1): got 2, expected 1");

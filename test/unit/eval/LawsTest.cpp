@@ -10,7 +10,7 @@
 namespace smalti::eval::test {
 namespace {
 
-constexpr DType kTypes[] = {DType::pred, DType::i4, DType::i8, DType::bf16, DType::f32, DType::i32, DType::i64};
+constexpr DType kMovedTypes[] = {DType::pred, DType::i4, DType::i8, DType::bf16, DType::f32, DType::i32, DType::i64};
 
 struct Generated {
   Random random;
@@ -20,7 +20,7 @@ struct Generated {
 
 Generated anyTensor(int leastRank = 0) {
   Generated g{Random(*rc::gen::arbitrary<uint64_t>()), {}, *rc::gen::inRange(leastRank, 6)};
-  const DType t = *rc::gen::elementOf(std::vector<DType>(std::begin(kTypes), std::end(kTypes)));
+  const DType t = *rc::gen::elementOf(std::vector<DType>(std::begin(kMovedTypes), std::end(kMovedTypes)));
   g.in = g.random.tensor(t, g.random.shape(g.rank, g.rank < 3 ? 70 : 6));
   return g;
 }

@@ -8,14 +8,14 @@ namespace {
 
 using testing::ElementsAre;
 
-Vocabulary small() {
+Vocabulary shortVocabulary() {
   return *Vocabulary::parse(
       "[UNK]\n[CLS]\n[SEP]\nun\nbeliev\n##believ\n##able\n##a\n##ble\na\n\xe5\x8c\x97\n##\xc3\xa9\n", "v");
 }
 
 std::vector<int32_t> pieces(const std::string& word) {
   std::vector<int32_t> ids;
-  small().appendWord(word, ids);
+  shortVocabulary().appendWord(word, ids);
   return ids;
 }
 

@@ -59,7 +59,7 @@ TEST_F(Ops, ConversionsBetweenAllTypes) {
   const auto bits = [](const std::string& t) {
     return t == "bf16" ? 16 : t.starts_with("f8") ? 8 : std::stoi(t.substr(1));
   };
-  for (const std::string& i : {"i32", "i16", "i8", "i4", "i2", "i1"}) {
+  for (const std::string i : {"i32", "i16", "i8", "i4", "i2", "i1"}) {
     for (const std::string& f : kFloats) {
       expectRuns("arith.sitofp", i, f, 1, "to");
       expectRuns("arith.uitofp", i, f, 1, "to");
@@ -67,7 +67,7 @@ TEST_F(Ops, ConversionsBetweenAllTypes) {
       expectRuns("arith.fptosi", f, i, 1, "to");
       expectRuns("arith.fptoui", f, i, 1, "to");
     }
-    for (const std::string& j : {"i32", "i16", "i8", "i4", "i2", "i1"})
+    for (const std::string j : {"i32", "i16", "i8", "i4", "i2", "i1"})
       if (bits(i) > bits(j)) {
         expectRuns("arith.trunci", i, j, 1, "to");
         expectRuns("arith.extsi", j, i, 1, "to");

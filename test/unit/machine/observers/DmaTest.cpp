@@ -8,10 +8,6 @@ namespace {
 
 using Codes = std::vector<std::string>;
 
-Array counting(Shape shape) {
-  return f32Array(std::move(shape), [](int64_t i) { return static_cast<float>(i); });
-}
-
 /// x → scratch; `between` runs between start and wait.
 struct CopyKernel {
   TextKernel k;

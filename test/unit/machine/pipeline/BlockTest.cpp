@@ -9,10 +9,6 @@
 namespace smalti::machine::testing {
 namespace {
 
-Array counting(Shape shape) {
-  return f32Array(std::move(shape), [](int64_t i) { return static_cast<float>(i); });
-}
-
 /// out block (step) = in block (step), element-wise copy.
 TextKernel copyKernel(std::vector<int64_t> grid, Spec in, Spec out) {
   TextKernel k(std::move(grid));

@@ -8,10 +8,6 @@
 namespace smalti::machine::testing {
 namespace {
 
-Array counting(Shape shape) {
-  return f32Array(std::move(shape), [](int64_t i) { return static_cast<float>(i); });
-}
-
 TEST(IndexMap, ComputedMapsRun) {
   TextKernel k({4});
   const Val x = k.input({.array = {8, 4},

@@ -8,10 +8,6 @@
 namespace smalti::machine::testing {
 namespace {
 
-Array counting(Shape shape) {
-  return f32Array(std::move(shape), [](int64_t i) { return static_cast<float>(i); });
-}
-
 KernelResult ran(const TextKernel& k, const std::vector<Array>& operands, const MachineOptions& options = {}) {
   auto r = runOn(k, {operands}, options);
   EXPECT_TRUE(r.has_value()) << r.error().str();

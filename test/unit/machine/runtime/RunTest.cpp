@@ -9,10 +9,6 @@
 namespace smalti::machine::testing {
 namespace {
 
-Array counting(Shape shape) {
-  return f32Array(std::move(shape), [](int64_t i) { return static_cast<float>(i); });
-}
-
 TextKernel addKernel() {
   TextKernel k({4});
   const Spec s{.array = {32, 128}, .block = {8, 128}, .map = "%i, %c0"};

@@ -73,7 +73,9 @@ TEST(Scheduler, AWaitThatWasNotTriedForLackOfStepsIsNoDeadlock) {
     MachineOptions options;
     options.stepLimit = limit;
     const auto r = runOn(k, {{}, {}}, options);
-    if (!r) EXPECT_EQ(r.error().code, "SM4104") << limit;
+    if (!r) {
+      EXPECT_EQ(r.error().code, "SM4104") << limit;
+    }
   }
 }
 

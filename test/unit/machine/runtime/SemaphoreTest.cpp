@@ -11,9 +11,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Array counting(Shape shape) {
-  return f32Array(std::move(shape), [](int64_t i) { return static_cast<float>(i); });
-}
 std::vector<MachineOptions> everyDmaMode() {
   std::vector<MachineOptions> all;
   for (DmaExecution mode : {DmaExecution::eager, DmaExecution::onWait, DmaExecution::random})

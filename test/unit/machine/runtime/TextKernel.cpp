@@ -352,6 +352,9 @@ Array f32Array(Shape shape, const std::function<float(int64_t)>& element) {
   for (int64_t i = 0; i < a.elements(); ++i) a.as<float>()[i] = element(i);
   return a;
 }
+Array counting(Shape shape) {
+  return f32Array(std::move(shape), [](int64_t i) { return static_cast<float>(i); });
+}
 Array i32Array(Shape shape, const std::function<int32_t(int64_t)>& element) {
   Array a = Array::allocate({DType::i32, std::move(shape)}).value();
   for (int64_t i = 0; i < a.elements(); ++i) a.as<int32_t>()[i] = element(i);

@@ -115,6 +115,7 @@ Shape shapeIn(const std::string& type);
 std::string elementIn(const std::string& type);
 
 Array f32Array(Shape shape, const std::function<float(int64_t)>& element);
+Array counting(Shape shape);  ///< f32: 0, 1, 2 …
 Array i32Array(Shape shape, const std::function<int32_t(int64_t)>& element);
 inline Array i32Scalar(int32_t value) {
   return i32Array({}, [=](int64_t) { return value; });
