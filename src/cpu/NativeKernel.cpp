@@ -123,7 +123,8 @@ class Kernel : public NativeKernel {
     std::atomic<bool> faulty{false};
     parallelFor(parts, static_cast<int>(own.size()), [&](int64_t part, int worker) {
       if (faulty.load(std::memory_order_relaxed)) return;
-      if (run(*own[static_cast<size_t>(worker)], pointers, points * part / parts, points * (part + 1) / parts))
+      const auto first = [&](int64_t p) { return points / parts * p + std::min(p, points % parts); };
+      if (run(*own[static_cast<size_t>(worker)], pointers, first(part), first(part + 1)))
         faulty.store(true, std::memory_order_relaxed);
     });
     for (auto& worker : own) workers_.give(std::move(worker));
@@ -143,7 +144,7 @@ class Kernel : public NativeKernel {
     size_t dynamic = 0;
     for (int64_t bound : sharedBounds_) {
       if (bound == kDynamicBound) bound = *operands[dynamic++].as<int32_t>();
-      points *= std::max<int64_t>(bound, 0);
+      if (__builtin_mul_overflow(points, std::max<int64_t>(bound, 0), &points)) return INT64_MAX;
     }
     return points;
   }

@@ -40,9 +40,9 @@ bool hasScale(Lanes x) {
 Lanes scale(Lanes x, Lanes exponent) {
   llvm::IRBuilderBase& code = x.code();
   constexpr int kNearest = 4;  // the current rounding mode
-  return {code, code.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
-                                     {x.value(), exponent.value(), x.value(), code.getInt16(0xffff),
-                                      code.getInt32(kNearest)})};
+  return {code, code.CreateIntrinsic(
+                    llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+                    {x.value(), exponent.value(), x.value(), code.getInt16(0xffff), code.getInt32(kNearest)})};
 }
 
 Lanes exp(Lanes operand) {
