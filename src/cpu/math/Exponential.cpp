@@ -24,8 +24,8 @@ Reduced reduce(Lanes x) {
 
 Lanes halfOfPower(Lanes rounded) { return floatOf(bitsOf(rounded) << 23); }
 
-/// half · 2^n of twice the significand; `isSmall` where n may be below -125: there by way of 2^64 times the value, so
-/// that denormals are rounded once.
+/// 2^n of half of `twice`. Where `isSmall`, n may be below -125: there by way of 2^64 times the value, so that
+/// denormals are rounded once.
 Lanes scaled(Lanes twice, Lanes rounded, Mask isSmall) {
   const Lanes power = bitsOf(rounded) << 23;
   const Lanes y = twice * floatOf(select(isSmall, power + (int64_t{64} << 23), power));

@@ -1,5 +1,5 @@
-// The functions by family: each makes the code of one, from operands of f32 lanes. Operands are not read twice by
-// anything with a rounding mode or a flag: no environment but the default one is supported.
+// The functions by family: each makes the code of one, from operands of f32 lanes. The code expects the default
+// rounding mode and IEEE denormals.
 #pragma once
 
 #include <span>

@@ -47,9 +47,8 @@ ModuleBuilder emitLoop(const LaneFunction& f, int arity, int lanes, const Proces
 
 }  // namespace
 
-Result<Loop> compileLoop(const LaneFunction& f, int arity, int lanes) {
-  const Processor& host = hostProcessor();
-  Result<std::string> object = generateObject(emitLoop(f, arity, lanes, host), host);
+Result<Loop> compileLoop(const LaneFunction& f, int arity, int lanes, const Processor& processor) {
+  Result<std::string> object = generateObject(emitLoop(f, arity, lanes, processor), processor);
   if (!object) return tl::unexpected(object.error());
   auto code = loadObject(*object, {});
   if (!code) return tl::unexpected(code.error());

@@ -21,8 +21,9 @@ struct Loop {
   LoopFunction* run = nullptr;
 };
 
-/// For the host. `lanes` 0: one float at a time, not in a vector. `arity` 1 or 2.
-Result<Loop> compileLoop(const LaneFunction&, int arity, int lanes);
+/// `lanes` 0: one float at a time, not in a vector. `arity` 1 or 2. Another processor than the host must be one whose
+/// instructions the host has.
+Result<Loop> compileLoop(const LaneFunction&, int arity, int lanes, const Processor& = hostProcessor());
 /// The assembly of such a loop for any processor.
 Result<std::string> loopAssembly(const LaneFunction&, int arity, int lanes, const Processor&);
 

@@ -64,6 +64,23 @@ TEST_P(MathAccuracy, OneLaneAndManyAreTheSameBits) {
   }
 }
 
+TEST_P(MathAccuracy, NarrowerVectorsGiveTheSameBits) {
+  if (!hostProcessor().avx512) GTEST_SKIP() << "the host has no wider vectors than AVX2";
+  const Case& c = GetParam();
+  const auto haswell = processorNamed("haswell");
+  ASSERT_TRUE(haswell) << haswell.error().str();
+  const auto loop = compileLoop(nativeFunction(c.name), 1, 8, *haswell);
+  ASSERT_TRUE(loop) << loop.error().str();
+  std::vector<float> x = sample(c);
+  x.resize(20000);
+  std::vector<float> narrow(x.size());
+  loop->run(x.data(), x.data(), narrow.data(), static_cast<int64_t>(x.size()));
+  const std::vector<float> wide = native(c.name, x);
+  for (size_t i = 0; i < x.size(); ++i)
+    if (!std::isnan(wide[i]) || !std::isnan(narrow[i]))
+      ASSERT_EQ(std::bit_cast<uint32_t>(narrow[i]), std::bit_cast<uint32_t>(wide[i])) << x[i];
+}
+
 const Case kCases[] = {
     {"math.acos", [](double x) { return std::acos(x); }, {0, 0.5f, 1}},
     {"math.acosh", [](double x) { return std::acosh(x); }, {1, 1.5f, 2, 1e18f, 3.4e38f}},
@@ -99,6 +116,30 @@ const Case kCases[] = {
 std::string caseName(const testing::TestParamInfo<Case>& info) { return std::string(info.param.name).substr(5); }
 
 INSTANTIATE_TEST_SUITE_P(Functions, MathAccuracy, testing::ValuesIn(kCases), caseName);
+
+TEST(MathAccuracy, SoftmaxOfRows) {
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal(0, 1);
+  double worst = 0;
+  for (int row = 0; row < 64; ++row) {
+    std::vector<float> x(1024);
+    for (float& v : x) v = normal(random);
+    const float largest = *std::max_element(x.begin(), x.end());
+    double exactSum = 0;
+    std::vector<float> shifted = x;
+    for (float& v : shifted) v -= largest;
+    for (const float v : x) exactSum += std::exp(double{v} - largest);
+    const std::vector<float> e = native("math.exp", shifted);
+    float sums[16] = {}, sum = 0;  // as a vector adds them
+    for (size_t i = 0; i < e.size(); ++i) sums[i % 16] += e[i];
+    for (const float s : sums) sum += s;
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double exact = std::exp(double{x[i]} - largest) / exactSum;
+      worst = std::max(worst, std::fabs(e[i] / sum - exact) / exact);
+    }
+  }
+  EXPECT_LE(worst, 1.2e-6);
+}
 
 TEST(MathAccuracy, ErfInvIsUndoneByErf) {
   for (int i = -999; i <= 999; ++i) {
