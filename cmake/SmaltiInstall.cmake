@@ -9,4 +9,5 @@ configure_package_config_file(cmake/smaltiConfig.cmake.in ${CMAKE_CURRENT_BINARY
                               INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/smalti)
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/smaltiConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/smaltiConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/smaltiConfigVersion.cmake
+              cmake/SmaltiKernels.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/smalti)

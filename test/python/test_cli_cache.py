@@ -5,6 +5,18 @@ import subprocess
 
 import pytest
 
+from console_examples import ROOT
+
+CASE = ROOT / "test/data/cases/add_grid_1d"
+
+
+@pytest.fixture
+def native(smalti, tmp_path):
+    def call(folder):
+        return subprocess.run([smalti, "run", str(CASE), "--target", "cpu", "--cache", str(folder)], timeout=60,
+                              capture_output=True, text=True, env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)})
+    return call
+
 
 @pytest.fixture
 def cache(smalti, tmp_path):
@@ -53,6 +65,26 @@ def test_a_folder_that_cannot_be_made_is_refused(cache, tmp_path):
     assert done.returncode == 3
     assert done.stderr == (f"error[SM7002]: compiled kernels cannot be kept in '{tmp_path}/file/below': Not a directory\n"
                            "  help: name a folder that you may write to: SMALTI_CACHE, or SMALTI_CACHE=off\n")
+
+
+def test_kernels_are_kept_and_taken(native, tmp_path):
+    first = native(tmp_path / "kernels")
+    entries = list((tmp_path / "kernels").iterdir())
+    assert first.returncode == 0 and len(entries) == 1, first.stdout + first.stderr
+    second = native(tmp_path / "kernels")
+    assert (second.returncode, second.stdout) == (0, first.stdout)
+    assert list((tmp_path / "kernels").iterdir()) == entries
+    entries[0].write_bytes(entries[0].read_bytes()[:-100])  # damaged: compiled again
+    third = native(tmp_path / "kernels")
+    assert (third.returncode, third.stdout, third.stderr) == (0, first.stdout, "")
+    assert len(entries[0].read_bytes()) > 100
+
+
+def test_a_run_goes_on_without_a_folder(native, tmp_path):
+    (tmp_path / "file").write_text("")
+    done = native(tmp_path / "file/below")
+    assert done.returncode == 0 and "as expected" in done.stdout
+    assert done.stderr.startswith("note[SM7002]: compiled kernels cannot be kept"), done.stderr
 
 
 def test_help_teaches_by_an_example(cache):

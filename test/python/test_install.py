@@ -42,3 +42,13 @@ def test_installed_headers_are_free_of_mlir_and_llvm(consumer):
 def test_installed_tool_runs(consumer):
     _, prefix = consumer
     assert "smalti" in run(str(prefix / "bin/smalti"), "--version")
+
+
+def test_a_c_program_uses_kernels_without_smalti_or_llvm(consumer, tmp_path):
+    _, prefix = consumer
+    run("cmake", "-S", str(ROOT / "test/consumer_c"), "-B", str(tmp_path), "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", str(tmp_path))
+    program = str(tmp_path / "consumer_c")
+    assert run(program) == "ok\n"
+    libraries = run("ldd", program)
+    assert "LLVM" not in libraries and "smalti" not in libraries and "stdc++" not in libraries

@@ -5,6 +5,7 @@
 
 #include "cpu/jit/Guard.h"
 #include "cpu/jit/Jit.h"
+#include "cpu/jit/Optimised.h"
 #include "cpu/jit/Targets.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
@@ -99,7 +100,7 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
 struct Generation {
   ModuleBuilder built;
   llvm::TargetMachine* machine;
-  llvm::CodeGenFileType type;
+  std::optional<llvm::CodeGenFileType> type;  ///< absent: LLVM IR as text
   std::string errors{};
   llvm::SmallString<0> bytes{};
   double optimiseMs = 0, codegenMs = 0;
@@ -112,8 +113,9 @@ void generateInto(Generation& g) {
   g.optimiseMs = msSince(begin);
   begin = std::chrono::steady_clock::now();
   llvm::raw_svector_ostream stream(g.bytes);
+  if (!g.type) return g.built.module->print(stream, nullptr);
   llvm::legacy::PassManager passes;
-  if (g.machine->addPassesToEmitFile(passes, stream, nullptr, g.type)) {
+  if (g.machine->addPassesToEmitFile(passes, stream, nullptr, *g.type)) {
     g.errors = "LLVM cannot write this kind of file";
     return;
   }
@@ -121,8 +123,8 @@ void generateInto(Generation& g) {
   g.codegenMs = msSince(begin);
 }
 
-Result<std::string> generate(ModuleBuilder&& built, const Processor& processor, llvm::CodeGenFileType type,
-                             CompileReport* report) {
+Result<std::string> generate(ModuleBuilder&& built, const Processor& processor,
+                             std::optional<llvm::CodeGenFileType> type, CompileReport* report) {
   llvm::TargetMachine* machine = sharedTargetMachine(processor);
   if (!machine) return fail(internal(fmt::format("LLVM has no code generator for {}", processor.triple)));
   auto generation = std::make_unique<Generation>(Generation{std::move(built), machine, type});
@@ -164,6 +166,10 @@ Result<std::string> generateObject(ModuleBuilder&& built, const Processor& proce
 
 Result<std::string> generateAssembly(ModuleBuilder&& built, const Processor& processor) {
   return generate(std::move(built), processor, llvm::CodeGenFileType::AssemblyFile, nullptr);
+}
+
+Result<std::string> generateOptimised(ModuleBuilder&& built, const Processor& processor) {
+  return generate(std::move(built), processor, std::nullopt, nullptr);
 }
 
 }  // namespace smalti::cpu

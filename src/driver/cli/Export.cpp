@@ -5,6 +5,8 @@
 
 #include "base/File.h"
 #include "driver/Module.h"
+#include "driver/WriteObject.h"
+#include "driver/cli/Inputs.h"
 #include "driver/cli/KernelChoice.h"
 #include "driver/cli/Verbs.h"
 #include "interop/Interop.h"
@@ -16,7 +18,33 @@ namespace {
 struct ExportArguments {
   std::string path, format = "text", kernel, outFile = "-", chip;
   int version = interop::kDefaultVersion;
+  std::string processor = "host", symbol;
+  InputArguments inputs;
 };
+
+/// An object file and the C header beside it.
+int exportObject(const Session& session, const ExportArguments& arguments) {
+  auto module = driver::loadModule(arguments.path);
+  if (!module) return session.refuse(module.error());
+  if (!module->program && !arguments.inputs.outShape.empty()) {
+    auto ready = prepare(arguments.path, arguments.inputs, session.options.values);
+    if (!ready) return session.refuse(ready.error());
+    module = std::move(ready->module);
+  }
+  if (Status status = driver::requireShapes(*module); !status) return session.refuse(status.error());
+  const auto kernel = chooseKernel(*module, arguments.kernel);
+  if (!kernel) return session.refuse(kernel.error());
+  const auto written = driver::writeObject(**kernel, arguments.outFile, arguments.processor, arguments.symbol);
+  if (!written) return session.refuse(written.error());
+  if (session.json())
+    session.printJson({{"file", arguments.outFile},
+                       {"format", arguments.format},
+                       {"bytes", written->bytes},
+                       {"header", written->header},
+                       {"function", written->symbol},
+                       {"processor", written->processor}});
+  return kOk;
+}
 
 Result<std::string> exported(const driver::LoadedModule& module, const ExportArguments& arguments) {
   if (arguments.format == "stablehlo") {
@@ -34,6 +62,7 @@ Result<std::string> exported(const driver::LoadedModule& module, const ExportArg
 }
 
 int exportModule(const Session& session, const ExportArguments& arguments) {
+  if (arguments.format == "object") return exportObject(session, arguments);
   const auto module = driver::loadModule(arguments.path);
   if (!module) return session.refuse(module.error());
   const auto text = exported(*module, arguments);
@@ -58,10 +87,12 @@ int exportModule(const Session& session, const ExportArguments& arguments) {
 void declareExport(CLI::App& app, Session& session) {
   auto arguments = std::make_shared<ExportArguments>();
   app.add_option("module", arguments->path, "a module, or a folder with case.json")->required()->type_name("PATH");
-  app.add_option("--format", arguments->format,
-                 "text and generic are Mosaic text, bytecode is stable_mosaic, stablehlo is the whole program")
-      ->check(CLI::IsMember({"stablehlo", "text", "generic", "bytecode"}))
-      ->type_name("stablehlo|text|generic|bytecode")
+  app.add_option(
+         "--format", arguments->format,
+         "text and generic are Mosaic text, bytecode is stable_mosaic, stablehlo is the whole program, object is "
+         "machine code with a C header beside it")
+      ->check(CLI::IsMember({"stablehlo", "text", "generic", "bytecode", "object"}))
+      ->type_name("stablehlo|text|generic|bytecode|object")
       ->capture_default_str();
   app.add_option("--version", arguments->version, "of the bytecode")
       ->check(CLI::Range(interop::kOldestWritableVersion, interop::kNewestReadableVersion))
@@ -73,6 +104,13 @@ void declareExport(CLI::App& app, Session& session) {
   app.add_option("--kernel", arguments->kernel, "name or number of the kernel when there are several")
       ->type_name("KERNEL");
   app.add_option("-o,--output", arguments->outFile, "the file to write; - is standard output")->type_name("FILE");
+  app.add_option("--target-cpu", arguments->processor,
+                 "of an object: LLVM's name of the processor, or TRIPLE/NAME; host is this one")
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("--symbol", arguments->symbol, "of an object: the C function's name, else that of the file")
+      ->type_name("NAME");
+  arguments->inputs.declare(app);
   session.addOptions(app, {OptionGroup::output});
   app.callback(
       [&session, arguments] { session.action = [&session, arguments] { return exportModule(session, *arguments); }; });

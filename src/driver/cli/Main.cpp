@@ -101,11 +101,15 @@ std::span<const Verb> verbs() {
       Verb{"conform", "run every recorded case below a folder and compare",
            "  smalti conform test/data/cases --jobs 2 --json result.json", declareConform},
       Verb{"show", "show the IR, the windows, and which block is fetched and written back when",
-           "  smalti show add_grid_1d --steps 8", declareShow},
+           "  smalti show add_grid_1d --steps 8\n"
+           "  smalti show matmul_bf16_gelu --target cpu     native code: tiles, times, the inner loop",
+           declareShow},
       Verb{"describe", "list what is in a module: kernels, operands, grid, configuration, ops",
            "  smalti describe attention.mlir --json", declareDescribe},
       Verb{"export", "write a module in another form",
-           "  smalti export attention.mlir --format bytecode --version 15 -o attention.mosaic.bc", declareExport},
+           "  smalti export attention.mlir --format bytecode --version 15 -o attention.mosaic.bc\n"
+           "  smalti export attention.mlir --format object --target-cpu haswell -o attention.o   and attention.h",
+           declareExport},
       Verb{"cache", "show or clear the folder of compiled kernels",
            "  smalti cache                                  where it is and what is in it\n"
            "  smalti cache --clear\n"

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/File.h"
+#include "cpu/cache/CompileCache.h"
 #include "driver/RunSettings.h"
 #include "driver/cli/Inputs.h"
 #include "driver/cli/Verbs.h"
@@ -130,6 +131,15 @@ Status writeResults(const std::string& folder, const std::vector<Array>& results
   return {};
 }
 
+/// A folder of compiled kernels that was asked for, and cannot be written to.
+void noteCacheTrouble(const Session& session) {
+  if (session.options.origin(*findOption("cache")) == Origin::builtIn) return;
+  const auto cache = cpu::openCache(session.options.values.cache, session.options.values.cacheLimitMib << 20);
+  if (!cache) return;
+  if (const Status trouble = cache->trouble(); !trouble)
+    session.note(session.diagnosticText(trouble.error(), "note", session.colorErr()));
+}
+
 int run(const Session& session, const RunArguments& arguments) {
   const auto prepared = prepare(arguments.path, arguments.inputs, session.options.values);
   if (!prepared) return session.refuse(prepared.error());
@@ -148,6 +158,7 @@ int run(const Session& session, const RunArguments& arguments) {
     session.printJson(json(*prepared, *outcome, *compared, seconds));
   else
     printTables(session, *prepared, *outcome, *compared);
+  noteCacheTrouble(session);
   if (!session.json())
     for (const machine::Finding& f : outcome->findings) session.note("\n" + session.findingText(f, session.colorErr()));
   if (!arguments.outFolder.empty())

@@ -10,6 +10,7 @@
 #include "driver/cli/KernelChoice.h"
 #include "driver/cli/KernelView.h"
 #include "driver/cli/ProgramText.h"
+#include "driver/cli/ShowNative.h"
 #include "driver/cli/Timeline.h"
 #include "driver/cli/Verbs.h"
 #include "driver/term/Progress.h"
@@ -20,7 +21,7 @@ namespace smalti::cli {
 namespace {
 
 struct ShowArguments {
-  std::string path, stage = "all", kernel;
+  std::string path, stage = "all", kernel, processor = "host";
   int64_t steps = 8;
   InputArguments inputs;
   bool wants(std::string_view part) const { return stage == part || (stage == "all" && part != "generic"); }
@@ -100,6 +101,8 @@ int show(const Session& session, const ShowArguments& arguments) {
     prepared = std::move(*ready);
   }
   const driver::LoadedModule& module = prepared ? prepared->module : *loaded;
+  if (isNativeStage(arguments.stage) || (arguments.stage == "all" && session.options.values.target == "cpu"))
+    return showNative(session, module, {arguments.stage, arguments.processor, arguments.kernel});
   if (!arguments.kernel.empty())
     if (const auto chosen = chooseKernel(module, arguments.kernel); !chosen) return session.refuse(chosen.error());
 
@@ -150,15 +153,20 @@ void declareShow(CLI::App& app, Session& session) {
   app.add_option("module", arguments->path, "a module, or a folder with case.json")->required()->type_name("PATH");
   app.add_option("--stage", arguments->stage,
                  "program: calls and plain array ops; kernel, generic: the kernel's IR; windows: blocks and when they "
-                 "are fetched and written back")
-      ->check(CLI::IsMember({"all", "program", "kernel", "generic", "windows"}))
-      ->type_name("all|program|kernel|generic|windows")
+                 "are fetched and written back; llvm, optimised, assembly: native code on its way. With --target cpu "
+                 "all is what the code is like: tiles, size, times, the inner loop")
+      ->check(CLI::IsMember({"all", "program", "kernel", "generic", "windows", "llvm", "optimised", "assembly"}))
+      ->type_name("all|program|kernel|generic|windows|llvm|optimised|assembly")
       ->capture_default_str();
   app.add_option("--steps", arguments->steps, "grid steps to show")
       ->check(CLI::Range(0, 1'000'000))
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--kernel", arguments->kernel, "name or number of one kernel")->type_name("KERNEL");
+  app.add_option("--target-cpu", arguments->processor,
+                 "the processor that native code is for: LLVM's name, or TRIPLE/NAME; host is this one")
+      ->type_name("NAME")
+      ->capture_default_str();
   arguments->inputs.declare(app);
   session.addOptions(app, {OptionGroup::run, OptionGroup::cache, OptionGroup::output});
   app.callback([&session, arguments] { session.action = [&session, arguments] { return show(session, *arguments); }; });

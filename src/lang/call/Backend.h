@@ -1,6 +1,7 @@
 // What the language asks of the layers above it. The driver defines these functions (src/driver/LanguageBackend.cpp).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -8,6 +9,10 @@
 
 #include "ir/Program.h"
 #include "smalti/module.h"
+
+namespace smalti {
+class Lowered;
+}
 
 namespace smalti::lang {
 
@@ -28,5 +33,8 @@ Result<std::shared_ptr<const Executable>> compile(const KernelPackage&);
 Result<std::string> exportStablehlo(const Program&, int version);
 Result<std::string> exportBytecode(const KernelPackage&, int version);
 std::string mosaicText(const KernelPackage&, bool generic);
+
+/// For the driver: works on a lowered kernel while nobody else uses its context.
+Status withPackage(const Lowered&, const std::function<Status(const KernelPackage&)>& work);
 
 }  // namespace smalti::lang

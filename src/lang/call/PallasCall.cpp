@@ -240,6 +240,10 @@ Status Lowered::legal(std::string_view chip) const {
   const std::lock_guard inMlir(mlirMutex());
   return checkLegal(state_->package(), chip);
 }
+Status lang::withPackage(const Lowered& lowered, const std::function<Status(const KernelPackage&)>& work) {
+  const std::lock_guard inMlir(mlirMutex());
+  return work(lowered.state().package());
+}
 CostEstimate Lowered::cost() const { return state_->kernel.cost; }
 
 int64_t next_power_of_2(int64_t x) {

@@ -1,0 +1,73 @@
+#include "cpu/aot/Aot.h"
+
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cpu/NativeParts.h"
+#include "cpu/aot/CEntry.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Object/ObjectFile.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+namespace smalti::cpu {
+namespace {
+
+Diagnostic notAheadOfTime(const KernelPackage& package, std::string why) {
+  return {.code = "SM7003",
+          .message = fmt::format("kernel '{}' cannot be compiled ahead of time", package.name),
+          .place = {},
+          .need = "native code for the whole kernel",
+          .have = std::move(why),
+          .help = "run it with --target cpu, which computes such parts in this process"};
+}
+
+/// What the object needs that libc does not have.
+std::vector<std::string> foreignSymbols(const std::string& object) {
+  static const std::set<std::string, std::less<>> kLibc{"memcpy", "memset", "memmove", "aligned_alloc", "free"};
+  std::vector<std::string> foreign;
+  const auto buffer = llvm::MemoryBuffer::getMemBuffer(object, "kernel", false);
+  auto file = llvm::object::ObjectFile::createObjectFile(buffer->getMemBufferRef());
+  if (!file) {
+    llvm::consumeError(file.takeError());
+    return {"an object file that LLVM reads"};
+  }
+  for (const llvm::object::SymbolRef& symbol : (*file)->symbols()) {
+    auto flags = symbol.getFlags();
+    auto name = symbol.getName();
+    const bool undefined = flags && (*flags & llvm::object::SymbolRef::SF_Undefined);
+    if (undefined && name && !name->empty() && !kLibc.contains(std::string_view(*name)) &&
+        *name != "_GLOBAL_OFFSET_TABLE_")
+      foreign.push_back(name->str());
+    if (!flags) llvm::consumeError(flags.takeError());
+    if (!name) llvm::consumeError(name.takeError());
+  }
+  return foreign;
+}
+
+}  // namespace
+
+Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage& package, const Processor& processor,
+                                             const std::string& name) {
+  if (auto why = unsuitableArrays(package)) return fail(notAheadOfTime(package, std::move(*why)));
+  AheadOfTimeKernel made;
+  InterpretedOps interpreted;
+  ModuleBuilder built(processor, package.name);
+  auto lowered = lowerKernel(package, *built.module, processor, made.report, interpreted, 0, machine::Poison::intMin);
+  if (!lowered) return fail(notAheadOfTime(package, lowered.error()));
+  if (!interpreted.all().empty())
+    return fail(notAheadOfTime(
+        package, fmt::format("ops that are not native yet: {}", fmt::join(made.report.interpreted, ", "))));
+  const CEntry entry{name, package.operands, package.results, package.aliases, lowered->arenaBytes};
+  addCEntry(*built.module, entry);
+  auto object = generateObject(std::move(built), processor, &made.report.compile);
+  if (!object) return fail(std::move(object.error()));
+  if (const auto foreign = foreignSymbols(*object); !foreign.empty())
+    return fail(notAheadOfTime(package, fmt::format("calls of {}", fmt::join(foreign, ", "))));
+  made.object = std::move(*object);
+  made.header = cHeader(entry, package.name, fmt::format("{} ({})", processor.name, processor.triple));
+  return made;
+}
+
+}  // namespace smalti::cpu

@@ -1,0 +1,28 @@
+// Ahead of time: a kernel as an object file and a C header. What links it needs libc, and neither smalti nor LLVM.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cpu/NativeKernel.h"
+
+namespace smalti::cpu {
+
+struct AheadOfTimeKernel {
+  std::string object;
+  std::string header;
+  NativeReport report;
+};
+
+/// The kernel as a C function `name` (a C identifier), with `name_in` and `name_workspace_bytes` beside it; the header
+/// describes all three. Parallel grid axes run in order. SM7003 when not all of the kernel is native code.
+Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage&, const Processor&, const std::string& name);
+
+/// What a generated function returns.
+enum CResult : int { kCOk = 0, kCFault = 1, kCBadPointer = 2, kCNoMemory = 3 };
+
+/// `text` as a C identifier: other characters become '_'.
+std::string cIdentifier(std::string_view text);
+bool isCIdentifier(std::string_view text);
+
+}  // namespace smalti::cpu

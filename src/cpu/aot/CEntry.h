@@ -1,0 +1,33 @@
+// The functions that a C program calls, around the one that the lowering makes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/KernelPackage.h"
+
+namespace llvm {
+class Module;
+}
+
+namespace smalti::cpu {
+
+inline constexpr int64_t kWorkspaceAlignment = 64;
+
+struct CEntry {
+  std::string name;
+  std::vector<ArrayType> operands, results;  ///< of the call
+  std::vector<Alias> aliases;
+  int64_t workspaceBytes = 0;
+  bool operator==(const CEntry&) const = default;
+};
+
+/// Adds `int name(operands…, results…)` and `int name_in(workspace, operands…, results…)`, which call the module's
+/// kKernelSymbol, and the constant `int64_t name_workspace_bytes`; nothing else of the module stays visible.
+void addCEntry(llvm::Module&, const CEntry&);
+
+/// The header that declares and describes them. `processor` is for people.
+std::string cHeader(const CEntry&, const std::string& kernel, const std::string& processor);
+
+}  // namespace smalti::cpu

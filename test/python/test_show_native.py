@@ -1,0 +1,57 @@
+"""smalti show --target cpu: what native code a kernel becomes."""
+
+import json
+import re
+import subprocess
+
+import pytest
+
+from console_examples import ROOT
+
+CASES = ROOT / "test/data/cases"
+
+
+@pytest.fixture
+def show(smalti):
+    def call(case, *arguments, path="/usr/bin:/bin"):
+        return subprocess.run([smalti, "show", str(CASES / case), *arguments], capture_output=True, text=True,
+                              env={"PATH": path}, timeout=120)
+    return call
+
+
+def test_figures_tiles_and_the_inner_loop(show):
+    done = show("matmul_bf16_gelu", "--target", "cpu", "--target-cpu", "haswell")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^kernel mm_k for haswell\n  [\d,]+ bytes of code, [\d,]+ stack references, [\d,]+ bytes of values "
+                     r"and packed operands; emitted in [\d.]+ ms, optimised in [\d.]+ ms, generated in [\d.]+ ms\n",
+                     done.stdout), done.stdout
+    assert "\n  product " in done.stdout
+    assert re.search(r"inner loop, \d+ instructions, \d+ stack references\n +\.LBB", done.stdout), done.stdout
+
+
+def test_json(show):
+    done = show("matmul_bf16_gelu", "--target", "cpu", "--json")
+    kernel, = json.loads(done.stdout)["kernels"]
+    assert kernel["code_bytes"] > 0 and kernel["products"] and kernel["ms"]["generate"] > 0
+    assert kernel["inner_loop"]["instructions"] > 0
+
+
+def test_without_llvm_mca_it_says_so(show, tmp_path):
+    done = show("add_grid_1d", "--target", "cpu", path=str(tmp_path))
+    assert done.returncode == 0 and "llvm-mca is not installed" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("stage, text", [("llvm", "define "), ("optimised", "define "), ("assembly", "\tret")])
+def test_stages(show, stage, text):
+    done = show("add_grid_1d", "--stage", stage, "--target-cpu", "haswell")
+    assert done.returncode == 0 and text in done.stdout
+
+
+def test_a_kernel_without_native_code_says_why(show):
+    done = show("dist_right_permute_barrier", "--target", "cpu")
+    assert done.returncode == 0 and "no native code, it runs on the machine: " in done.stdout
+
+
+def test_an_unknown_processor_is_refused(show):
+    done = show("add_grid_1d", "--target", "cpu", "--target-cpu", "pentium9")
+    assert done.returncode == 3 and done.stderr.startswith("error[SM7001]")

@@ -1,0 +1,143 @@
+#include "cpu/aot/CEntry.h"
+
+#include <cstdlib>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cpu/aot/Aot.h"
+#include "cpu/jit/Jit.h"
+#include "cpu/lower/Kernel.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+
+namespace smalti::cpu {
+namespace {
+
+using testing::HasSubstr;
+
+/// f32[2], i32[] → f32[2]: stores operand 0's first element through the arena to the result's second; the result of the
+/// kernel is what operand 1 holds.
+ModuleBuilder kernelModule() {
+  ModuleBuilder built(hostProcessor(), "kernel");
+  llvm::IRBuilder<> b(*built.context);
+  auto* pointer = b.getPtrTy();
+  auto* f = llvm::Function::Create(
+      llvm::FunctionType::get(b.getInt32Ty(), {pointer, pointer, pointer, b.getInt64Ty(), b.getInt64Ty()}, false),
+      llvm::Function::ExternalLinkage, kKernelSymbol, *built.module);
+  b.SetInsertPoint(llvm::BasicBlock::Create(*built.context, "", f));
+  const auto array = [&](unsigned i) {
+    return b.CreateLoad(pointer, b.CreateConstInBoundsGEP1_64(pointer, f->getArg(1), i));
+  };
+  b.CreateStore(b.CreateLoad(b.getFloatTy(), array(0)), f->getArg(2));
+  auto* value = b.CreateLoad(b.getFloatTy(), f->getArg(2));
+  b.CreateStore(value, b.CreateConstInBoundsGEP1_64(b.getFloatTy(), array(2), 1));
+  b.CreateRet(b.CreateLoad(b.getInt32Ty(), array(1)));
+  return built;
+}
+
+CEntry entryOf(const std::string& name, int64_t workspaceBytes) {
+  return {.name = name,
+          .operands = {{DType::f32, {2}}, {DType::i32, {}}},
+          .results = {{DType::f32, {2}}},
+          .aliases = {},
+          .workspaceBytes = workspaceBytes};
+}
+
+std::shared_ptr<const LoadedCode> load(const CEntry& entry) {
+  ModuleBuilder built = kernelModule();
+  addCEntry(*built.module, entry);
+  auto object = generateObject(std::move(built), hostProcessor());
+  EXPECT_TRUE(object) << object.error().str();
+  const RuntimeSymbol libc[] = {{"aligned_alloc", reinterpret_cast<void*>(&std::aligned_alloc)},
+                                {"free", reinterpret_cast<void*>(&std::free)}};
+  auto code = loadObject(*object, libc);
+  EXPECT_TRUE(code) << code.error().str();
+  return *code;
+}
+
+using Function = int(const float*, const int32_t*, float*);
+using FunctionIn = int(void*, const float*, const int32_t*, float*);
+
+TEST(CEntry, CallsTheKernelWithPlainPointers) {
+  for (const int64_t bytes : {int64_t{4}, int64_t{1} << 20}) {  // on the stack, from the heap
+    const auto code = load(entryOf("copy", bytes));
+    const float in[2] = {7, 8};
+    float out[2] = {0, 0};
+    int32_t result = 0;
+    EXPECT_EQ(code->function<Function>("copy")(in, &result, out), kCOk);
+    EXPECT_EQ(out[1], 7);
+    EXPECT_EQ(out[0], 0);
+    EXPECT_EQ(*static_cast<int64_t*>(code->symbol("copy_workspace_bytes")), bytes);
+    result = 1;
+    EXPECT_EQ(code->function<Function>("copy")(in, &result, out), kCFault);
+    EXPECT_EQ(code->symbol(kKernelSymbol), nullptr) << "only the C functions are seen";
+  }
+}
+
+TEST(CEntry, BadPointersAreRefused) {
+  const auto code = load(entryOf("copy", 64));
+  auto* copy = code->function<Function>("copy");
+  auto* copyIn = code->function<FunctionIn>("copy_in");
+  alignas(64) std::byte workspace[128];
+  const float in[2] = {7, 8};
+  float out[2];
+  const int32_t zero = 0;
+  const auto unaligned = [](const auto* p) {
+    return reinterpret_cast<decltype(p)>(reinterpret_cast<const char*>(p) + 1);
+  };
+  EXPECT_EQ(copy(nullptr, &zero, out), kCBadPointer);
+  EXPECT_EQ(copy(in, nullptr, out), kCBadPointer);
+  EXPECT_EQ(copy(in, &zero, nullptr), kCBadPointer);
+  EXPECT_EQ(copy(unaligned(in), &zero, out), kCBadPointer);
+  EXPECT_EQ(copyIn(workspace, in, &zero, out), kCOk);
+  EXPECT_EQ(copyIn(nullptr, in, &zero, out), kCBadPointer);
+  EXPECT_EQ(copyIn(workspace + 8, in, &zero, out), kCBadPointer);
+}
+
+TEST(CEntry, AnAliasedResultStartsAsItsOperand) {
+  CEntry entry = entryOf("update", 64);
+  entry.aliases = {{.output = 0, .operand = 0}};
+  const auto code = load(entry);
+  float in[2] = {7, 8}, out[2] = {0, 0};
+  const int32_t zero = 0;
+  EXPECT_EQ(code->function<Function>("update")(in, &zero, out), kCOk);
+  EXPECT_EQ(out[0], 7);
+  EXPECT_EQ(out[1], 7);
+  EXPECT_EQ(in[1], 8) << "the operand is not written to";
+  EXPECT_EQ(code->function<Function>("update")(in, &zero, in), kCOk);
+  EXPECT_EQ(in[1], 7);
+}
+
+TEST(CEntry, TheKernelsNameMayBeTaken) {
+  const auto code = load(entryOf(kKernelSymbol, 64));
+  const float in[2] = {7, 8};
+  float out[2];
+  const int32_t zero = 0;
+  EXPECT_EQ(code->function<Function>(kKernelSymbol)(in, &zero, out), kCOk);
+}
+
+TEST(CHeader, DescribesEveryArray) {
+  CEntry entry = entryOf("copy", 128);
+  entry.operands.push_back({DType::bf16, {8, 128}});
+  entry.aliases = {{.output = 0, .operand = 0}};
+  const std::string header = cHeader(entry, "copy_kernel", "znver5");
+  EXPECT_THAT(header, HasSubstr("The kernel 'copy_kernel', compiled by smalti for znver5."));
+  EXPECT_THAT(header, HasSubstr(" *   in0    f32[2]\n *   in1    i32[]\n *   in2    bf16[8,128]: the bits\n"
+                                " *   out0   f32[2]; starts as in0, and may be the same array\n"));
+  EXPECT_THAT(header, HasSubstr("int copy(const float *in0, const int32_t *in1, const uint16_t *in2, float *out0);"));
+  EXPECT_THAT(header, HasSubstr("int copy_in(void *workspace, const float *in0, "));
+  EXPECT_THAT(header, HasSubstr("#ifndef COPY_H\n#define COPY_H\n"));
+}
+
+TEST(CHeader, NamesAreCIdentifiers) {
+  EXPECT_EQ(cIdentifier("flash-attention.v2"), "flash_attention_v2");
+  EXPECT_EQ(cIdentifier("2d"), "kernel_2d");
+  EXPECT_EQ(cIdentifier(""), "kernel_");
+  EXPECT_TRUE(isCIdentifier("a_1"));
+  EXPECT_FALSE(isCIdentifier("a-1") || isCIdentifier("") || isCIdentifier("1a"));
+}
+
+}  // namespace
+}  // namespace smalti::cpu
