@@ -9,11 +9,11 @@
 #include <fmt/format.h>
 
 #include "base/BlockMemory.h"
+#include "cpu/NativeParts.h"
 #include "cpu/cache/CompileCache.h"
 #include "cpu/cache/LoweredText.h"
 #include "cpu/cache/PackageText.h"
 #include "cpu/cache/ReportText.h"
-#include "cpu/lower/Kernel.h"
 #include "cpu/lower/Parallel.h"
 #include "cpu/runtime/Pool.h"
 #include "llvm/IR/Module.h"
@@ -218,25 +218,6 @@ std::shared_ptr<const NativeKernel> fromCache(const KernelPackage& package, cons
   auto kernel = std::make_shared<Kernel>(package, options, std::move(*lowered), InterpretedOps(), std::move(*report),
                                          std::move(*code));
   return kernel->usable() ? kernel : nullptr;
-}
-
-/// Why arrays of these types cannot be handed to native code as they are.
-std::optional<NotNative> unsuitableArrays(const KernelPackage& package) {
-  auto function = package.kernelFunction();
-  const KernelSignature& s = package.signature;
-  size_t at = s.grid.size();
-  const size_t dynamic = static_cast<size_t>(s.numDynamicBounds());
-  const auto check = [&](const ArrayType& array) -> std::optional<NotNative> {
-    auto type = llvm::cast<mlir::MemRefType>(function.getArgument(static_cast<unsigned>(at++)).getType());
-    if (machine::storageDiffers(array.dtype, elementDType(type)))
-      return fmt::format("{} arrays are stored otherwise inside kernels", name(array.dtype));
-    return std::nullopt;
-  };
-  for (size_t i = dynamic; i < package.operands.size(); ++i)
-    if (auto why = check(package.operands[i])) return why;
-  for (const ArrayType& t : package.results)
-    if (auto why = check(t)) return why;
-  return std::nullopt;
 }
 
 }  // namespace
