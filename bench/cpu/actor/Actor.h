@@ -7,6 +7,7 @@
 #pragma once
 
 #include <malloc.h>
+#include <sys/mman.h>
 
 #include <chrono>
 #include <cstdint>
@@ -53,11 +54,14 @@ struct Unable : std::runtime_error {
 
 using Maker = std::function<Work(const Spec&)>;
 
-/// 64-byte aligned, 64 bytes longer than asked for.
+/// Page-aligned, at least 64 bytes longer than asked for; in huge pages where the system gives them.
 template <class T>
 std::shared_ptr<T[]> allocate(int64_t count) {
-  auto* p = static_cast<T*>(std::aligned_alloc(4096, (count * sizeof(T) + 64 + 4095) / 4096 * 4096));
+  constexpr size_t kPage = 4096, kHugePage = 2 << 20;
+  const size_t bytes = static_cast<size_t>(count) * sizeof(T) + 64, page = bytes < 2 * kHugePage ? kPage : kHugePage;
+  auto* p = static_cast<T*>(std::aligned_alloc(page, (bytes + page - 1) / page * page));
   if (!p) throw std::bad_alloc();
+  if (page == kHugePage) madvise(p, bytes, MADV_HUGEPAGE);
   return std::shared_ptr<T[]>(p, std::free);
 }
 

@@ -33,11 +33,13 @@ constexpr int kChains = 24;
 
 // The dot products as assembly, of zeros: GCC 12 keeps their sums in memory.
 #define SMALTI_DOT(OP, N) OP " %%zmm31, %%zmm31, %%zmm" #N "\n\t"
-#define SMALTI_DOTS(OP)                                                                                              \
-  SMALTI_DOT(OP, 0)                                                                                                  \
-  SMALTI_DOT(OP, 1) SMALTI_DOT(OP, 2) SMALTI_DOT(OP, 3) SMALTI_DOT(OP, 4) SMALTI_DOT(OP, 5) SMALTI_DOT(OP, 6)        \
-      SMALTI_DOT(OP, 7) SMALTI_DOT(OP, 8) SMALTI_DOT(OP, 9) SMALTI_DOT(OP, 10) SMALTI_DOT(OP, 11) SMALTI_DOT(OP, 12) \
-          SMALTI_DOT(OP, 13) SMALTI_DOT(OP, 14) SMALTI_DOT(OP, 15)
+#define SMALTI_DOTS(OP)                                                                                                \
+  SMALTI_DOT(OP, 0)                                                                                                    \
+  SMALTI_DOT(OP, 1)                                                                                                    \
+  SMALTI_DOT(OP, 2)                                                                                                    \
+  SMALTI_DOT(OP, 3) SMALTI_DOT(OP, 4) SMALTI_DOT(OP, 5) SMALTI_DOT(OP, 6) SMALTI_DOT(OP, 7) SMALTI_DOT(OP, 8)          \
+      SMALTI_DOT(OP, 9) SMALTI_DOT(OP, 10) SMALTI_DOT(OP, 11) SMALTI_DOT(OP, 12) SMALTI_DOT(OP, 13) SMALTI_DOT(OP, 14) \
+          SMALTI_DOT(OP, 15)
 #define SMALTI_DOT_LOOP(OP)                                                                                            \
   asm volatile("vpxor %%xmm15, %%xmm15, %%xmm15\n\tvmovdqa64 %%zmm15, %%zmm31" ::: "xmm15", "xmm31");                  \
   for (int64_t i = 0; i < iterations; ++i)                                                                             \

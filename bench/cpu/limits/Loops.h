@@ -15,7 +15,8 @@ Arithmetic int8DotLoop();  ///< vpdpbusd
 
 /// Loops over `count` floats, a multiple of 64; pointers 64-byte aligned.
 struct Streams {
-  float (*read)(const float* a, int64_t count);
+  float (*read)(const float* a, int64_t count);         ///< in four streams
+  float (*readForward)(const float* a, int64_t count);  ///< in one, fetched ahead
   void (*copy)(float* to, const float* from, int64_t count);
   void (*copyStreaming)(float* to, const float* from, int64_t count);
   void (*triad)(float* a, const float* b, const float* c, float s, int64_t count);

@@ -3,6 +3,10 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <algorithm>
+
+#include "actor/Actor.h"
+
 namespace smalti::bench {
 namespace {
 
@@ -26,7 +30,8 @@ std::vector<int> cpusOfThisProcess() {
 }  // namespace
 
 // Members are made before the caller pins itself: a thread inherits its creator's mask.
-Team::Team(int threads) : cpus_(cpusOfThisProcess()) {
+Team::Team(int threads)
+    : cpus_(cpusOfThisProcess()), starts_(static_cast<size_t>(threads)), ends_(static_cast<size_t>(threads)) {
   for (int i = 1; i < threads; ++i) threads_.emplace_back([this, i] { member(i); });
   pin(cpus_[0]);
 }
@@ -40,7 +45,16 @@ Team::~Team() {
   for (std::thread& t : threads_) t.join();
 }
 
-void Team::run(const std::function<void(int)>& part) {
+void Team::play(int index, const std::function<void(int)>& part) {
+  ++arrived_;
+  while (arrived_ < size()) {
+  }
+  starts_[static_cast<size_t>(index)] = seconds();
+  part(index);
+  ends_[static_cast<size_t>(index)] = seconds();
+}
+
+double Team::run(const std::function<void(int)>& part) {
   arrived_ = 0, left_ = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -48,12 +62,10 @@ void Team::run(const std::function<void(int)>& part) {
     ++generation_;
   }
   wake_.notify_all();
-  ++arrived_;
-  while (arrived_ < size()) {
-  }
-  part(0);
+  play(0, part);
   while (left_ < size() - 1) {
   }
+  return *std::max_element(ends_.begin(), ends_.end()) - *std::min_element(starts_.begin(), starts_.end());
 }
 
 void Team::member(int index) {
@@ -67,10 +79,7 @@ void Team::member(int index) {
       seen = generation_;
       part = part_;
     }
-    ++arrived_;
-    while (arrived_ < size()) {
-    }
-    (*part)(index);
+    play(index, *part);
     ++left_;
   }
 }
