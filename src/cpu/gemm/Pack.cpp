@@ -36,6 +36,33 @@ Value* unitsOfRows(Ir& ir, const Values& rows, int lanes) {
   return units;
 }
 
+/// The same for `group` vectors of units at once, from as many rows of whole vectors: rows are interleaved in pairs,
+/// then pairs of rows, by shuffles.
+Values unitsOfWholeRows(Ir& ir, Values rows, int lanes) {
+  const int group = static_cast<int>(rows.size());
+  for (int width = 1; width < group; width *= 2) {  // elements already joined
+    const int elements = lanes * group / width;
+    auto* type = ir.vectorOf(ir.b.getIntNTy(32 * width / group), elements);
+    llvm::SmallVector<int, 64> low, high;
+    for (int i = 0; i < elements / 2; ++i) {
+      low.append({i, elements + i});
+      high.append({elements / 2 + i, elements + elements / 2 + i});
+    }
+    // rows[r · width + part]: the part-th vector of the r-th group of joined rows.
+    Values joined(rows.size());
+    for (int r = 0; r < group / width; r += 2)
+      for (int part = 0; part < width; ++part) {
+        Value* x = ir.b.CreateBitCast(rows[r * width + part], type);
+        Value* y = ir.b.CreateBitCast(rows[(r + 1) * width + part], type);
+        joined[r * width + 2 * part] = ir.b.CreateShuffleVector(x, y, low);
+        joined[r * width + 2 * part + 1] = ir.b.CreateShuffleVector(x, y, high);
+      }
+    rows = joined;
+  }
+  for (Value*& row : rows) row = ir.b.CreateBitCast(row, ir.vectorOf(ir.b.getInt32Ty(), lanes));
+  return rows;
+}
+
 /// rows[i][j] ↔ rows[j][i], by exchanging blocks of half the size in each round.
 void transpose(Ir& ir, Values& rows) {
   const int size = static_cast<int>(rows.size());
@@ -67,7 +94,18 @@ llvm::Function* packRows(llvm::Module& module, const PackSpec& s, int vectors, i
   const auto unitRow = [&](Value* source, Value* target, int present) {
     Values rows{source};
     for (int g = 1; g < present; ++g) rows.push_back(ir.at(rows.back(), stride));
-    for (int v = 0; v < vectors; ++v) {
+    int done = 0;
+    if (s.group > 1 && present == s.group && 8 * bytes * s.group == 32)
+      for (; done + s.group <= vectors - (lastLanes < s.lanes); done += s.group) {
+        Values whole;
+        for (int g = 0; g < s.group; ++g)
+          whole.push_back(
+              ir.convert(ir.load(element, s.lanes * s.group, s.lanes * s.group, ir.at(rows[g], done * s.lanes * bytes)),
+                         s.from, s.to, s.nativeHalf));
+        const Values units = unitsOfWholeRows(ir, whole, s.lanes);
+        for (int i = 0; i < s.group; ++i) ir.store(units[i], s.lanes, ir.at(target, (done + i) * s.lanes * 4));
+      }
+    for (int v = done; v < vectors; ++v) {
       const int valid = v + 1 == vectors ? lastLanes : s.lanes;
       Values parts;
       for (int g = 0; g < present; ++g)
