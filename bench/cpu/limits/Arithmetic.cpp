@@ -32,20 +32,19 @@ constexpr int kChains = 24;
 [[gnu::target("avx2,fma")]] double fma256(int64_t n) { return fma<32, 12>(n); }
 
 // The dot products as assembly, of zeros: GCC 12 keeps their sums in memory.
+// clang-format off
 #define SMALTI_DOT(OP, N) OP " %%zmm31, %%zmm31, %%zmm" #N "\n\t"
-#define SMALTI_DOTS(OP)                                                                                                \
-  SMALTI_DOT(OP, 0)                                                                                                    \
-  SMALTI_DOT(OP, 1)                                                                                                    \
-  SMALTI_DOT(OP, 2)                                                                                                    \
-  SMALTI_DOT(OP, 3) SMALTI_DOT(OP, 4) SMALTI_DOT(OP, 5) SMALTI_DOT(OP, 6) SMALTI_DOT(OP, 7) SMALTI_DOT(OP, 8)          \
-      SMALTI_DOT(OP, 9) SMALTI_DOT(OP, 10) SMALTI_DOT(OP, 11) SMALTI_DOT(OP, 12) SMALTI_DOT(OP, 13) SMALTI_DOT(OP, 14) \
-          SMALTI_DOT(OP, 15)
-#define SMALTI_DOT_LOOP(OP)                                                                                            \
-  asm volatile("vpxor %%xmm15, %%xmm15, %%xmm15\n\tvmovdqa64 %%zmm15, %%zmm31" ::: "xmm15", "xmm31");                  \
-  for (int64_t i = 0; i < iterations; ++i)                                                                             \
-  asm volatile(SMALTI_DOTS(OP)::                                                                                       \
-                   : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", \
-                     "xmm12", "xmm13", "xmm14", "xmm15")
+#define SMALTI_DOTS(OP)                                                                             \
+  SMALTI_DOT(OP, 0) SMALTI_DOT(OP, 1) SMALTI_DOT(OP, 2) SMALTI_DOT(OP, 3) SMALTI_DOT(OP, 4)         \
+  SMALTI_DOT(OP, 5) SMALTI_DOT(OP, 6) SMALTI_DOT(OP, 7) SMALTI_DOT(OP, 8) SMALTI_DOT(OP, 9)         \
+  SMALTI_DOT(OP, 10) SMALTI_DOT(OP, 11) SMALTI_DOT(OP, 12) SMALTI_DOT(OP, 13) SMALTI_DOT(OP, 14)    \
+  SMALTI_DOT(OP, 15)
+#define SMALTI_DOT_LOOP(OP)                                                                         \
+  asm volatile("vpxor %%xmm15, %%xmm15, %%xmm15\n\tvmovdqa64 %%zmm15, %%zmm31" ::: "xmm15", "xmm31"); \
+  for (int64_t i = 0; i < iterations; ++i)                                                          \
+    asm volatile(SMALTI_DOTS(OP) ::: "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", \
+                 "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15")
+// clang-format on
 constexpr int kDots = 16;
 
 [[gnu::target("avx512f,avx512bf16")]] double bf16Dot512(int64_t iterations) {
