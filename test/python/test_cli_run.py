@@ -105,7 +105,7 @@ MESSAGES = [
      "error[SM1011]: --dma cannot be 'lazy'\n  need: eager|on-wait|random\n"
      "  help: dma: when a copy's data moves between its start and its wait\n"),
     (["run", CASES / "add_grid_1d", "--target", "tpu"], 2,
-     "error[SM1011]: there is no target 'tpu'\n  need: interpret\n"),
+     "error[SM1011]: there is no target 'tpu'\n  need: interpret|cpu\n"),
     (["run", CASES / "add_grid_1d", "--in", "f32[2", "--in", "f32[2"], 2,
      "error[SM1001]: cannot read 'f32[2': No such file or directory\n"),
 ]
