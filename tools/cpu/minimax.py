@@ -158,7 +158,7 @@ POLYNOMIALS = {
     "kSin": ("(sin r - r) / r³ of r², r ≤ π/4", odd(mp.sin), odd_weight(mp.sin), mpf("1e-9"), (mp.pi / 4 * mpf("1.001")) ** 2, 3, False),
     "kCos": ("(cos r - 1 + r²/2) / r⁴ of r², r ≤ π/4", cancelling(lambda u: (mp.cos(mp.sqrt(u)) - 1 + u / 2) / u**2),
              lambda u: u**2 / mp.cos(mp.sqrt(u)), mpf("1e-9"), (mp.pi / 4 * mpf("1.001")) ** 2, 2, False),
-    "kTan": ("(tan r - r) / r³ of r², r ≤ π/4", odd(mp.tan), odd_weight(mp.tan), mpf("1e-9"), (mp.pi / 4 * mpf("1.001")) ** 2, 5, False),
+    "kTan": ("(tan r - r) / r³ of r², r ≤ π/4", odd(mp.tan), odd_weight(mp.tan), mpf("1e-9"), (mp.pi / 4 * mpf("1.001")) ** 2, 6, False),
     "kAsin": ("(asin x - x) / x³ of x², x ≤ 1/2", odd(mp.asin), odd_weight(mp.asin), mpf("1e-9"), mpf("0.25"), 4, False),
     "kAtan": ("(atan x - x) / x³ of x², x ≤ 1", odd(mp.atan), odd_weight(mp.atan), mpf("1e-9"), mpf(1), 8, False),
     "kSinh": ("(sinh x - x) / x³ of x², x ≤ 1", odd(mp.sinh), odd_weight(mp.sinh), mpf("1e-9"), mpf(1), 3, False),

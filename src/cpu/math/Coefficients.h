@@ -38,9 +38,9 @@ inline constexpr float kLog1p[] = {0x1.555554p-2f, -0x1.000228p-2f, 0x1.99a036p-
 inline constexpr float kSin[] = {-0x1.555556p-3f, 0x1.111174p-7f, -0x1.a05954p-13f, 0x1.7c2c4ep-19f};
 /// (cos r - 1 + r²/2) / r⁴ of r², r ≤ π/4: 1.2e-10.
 inline constexpr float kCos[] = {0x1.55554ap-5f, -0x1.6c0c28p-10f, 0x1.99e80cp-16f};
-/// (tan r - r) / r³ of r², r ≤ π/4: 1.8e-8.
-inline constexpr float kTan[] = {0x1.5554dep-2f, 0x1.112df8p-3f, 0x1.b5825p-5f,
-                                 0x1.908b3cp-6f, 0x1.951e6ap-9f, 0x1.342192p-7f};
+/// (tan r - r) / r³ of r², r ≤ π/4: 1.3e-9.
+inline constexpr float kTan[] = {0x1.55556p-2f,  0x1.110d9ap-3f,  0x1.badadep-5f, 0x1.5cb29p-6f,
+                                 0x1.63201ep-7f, 0x1.609df2p-14f, 0x1.1f105ep-8f};
 /// (asin x - x) / x³ of x², x ≤ 1/2: 4.9e-9.
 inline constexpr float kAsin[] = {0x1.5555c8p-3f, 0x1.330204p-4f, 0x1.747bb8p-5f, 0x1.8c3e54p-6f, 0x1.595c58p-5f};
 /// (atan x - x) / x³ of x², x ≤ 1: 2.6e-9.
