@@ -27,16 +27,16 @@ extern "C" int32_t smaltiCpuInterpret(void* context, int32_t op, void** pointers
 }
 
 /// What one thread of a call works with, kept for the next call.
-struct Worker {
-  Worker(int64_t arenaBytes, const InterpretedOps& ops)
+struct GridWorker {
+  GridWorker(int64_t arenaBytes, const InterpretedOps& ops)
       : bytes(static_cast<size_t>(std::max<int64_t>(arenaBytes, 1))),
         arena(static_cast<std::byte*>(takeBlock(bytes))),
         context(ops) {}
-  ~Worker() {
+  ~GridWorker() {
     if (arena) giveBlock(arena, bytes);
   }
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
+  GridWorker(const GridWorker&) = delete;
+  GridWorker& operator=(const GridWorker&) = delete;
 
   size_t bytes;
   std::byte* arena;
@@ -45,21 +45,21 @@ struct Worker {
 
 class Workers {
  public:
-  std::unique_ptr<Worker> take() {
+  std::unique_ptr<GridWorker> take() {
     const std::scoped_lock lock(mutex_);
     if (free_.empty()) return nullptr;
     auto worker = std::move(free_.back());
     free_.pop_back();
     return worker;
   }
-  void give(std::unique_ptr<Worker> worker) {
+  void give(std::unique_ptr<GridWorker> worker) {
     const std::scoped_lock lock(mutex_);
     free_.push_back(std::move(worker));
   }
 
  private:
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Worker>> free_;
+  std::vector<std::unique_ptr<GridWorker>> free_;
 };
 
 /// Calls that touch less than this run on the caller alone: waking another thread takes longer.
@@ -114,7 +114,7 @@ class Kernel : public NativeKernel {
     }
     // Several parts per thread even out what takes longer.
     const int64_t parts = std::min<int64_t>(points, int64_t{threads} * 4);
-    std::vector<std::unique_ptr<Worker>> own;
+    std::vector<std::unique_ptr<GridWorker>> own;
     for (int64_t i = 0; i < std::min<int64_t>(threads, parts); ++i) {
       auto worker = begin();
       if (!worker) return fail(std::move(worker.error()));
@@ -150,9 +150,9 @@ class Kernel : public NativeKernel {
   }
 
   /// A worker whose scratch and windows are undefined, as at the start of a call.
-  Result<std::unique_ptr<Worker>> begin() const {
+  Result<std::unique_ptr<GridWorker>> begin() const {
     auto worker = workers_.take();
-    if (!worker) worker = std::make_unique<Worker>(lowered_.arenaBytes, interpreted_);
+    if (!worker) worker = std::make_unique<GridWorker>(lowered_.arenaBytes, interpreted_);
     if (!worker->arena)
       return fail({.code = "SM1009",
                    .message = "no memory for the kernel's values",
@@ -164,7 +164,7 @@ class Kernel : public NativeKernel {
     return worker;
   }
 
-  bool run(Worker& worker, const std::vector<void*>& pointers, int64_t first, int64_t last) const {
+  bool run(GridWorker& worker, const std::vector<void*>& pointers, int64_t first, int64_t last) const {
     return function_(&worker.context, pointers.data(), worker.arena, first, last) != 0;
   }
 

@@ -21,9 +21,9 @@ int unrollOf(int rows) { return rows > 6 ? 2 : 4; }
 /// From so many units on, C is fetched while the products are summed.
 constexpr int64_t kPrefetchUnits = 512;
 
-class Nest {
+class ProductNest {
  public:
-  Nest(llvm::Module& module, const Layout& layout, Ir& ir)
+  ProductNest(llvm::Module& module, const Layout& layout, Ir& ir)
       : module_(module), l_(layout), s_(layout.shape), ir_(ir), b_(ir.b) {
     strideA_ = bytes(ir.argument(1), s_.a);
     strideB_ = bytes(ir.argument(3), s_.b);
@@ -230,7 +230,7 @@ llvm::Function* emitGemm(llvm::Module& module, const GemmShape& shape, const Pro
   auto* word = llvm::Type::getInt64Ty(module.getContext());
   Ir ir(module, symbol, {pointer, word, pointer, word, pointer, word, pointer});
   const Layout layout = layOut(shape, processor);
-  Nest(module, layout, ir).emit();
+  ProductNest(module, layout, ir).emit();
   return ir.function;
 }
 

@@ -29,9 +29,9 @@ Value* maddWords(Ir& ir, Value* a, Value* b, int lanes) {
 }
 
 /// The body of one kernel, in parts.
-class Kernel {
+class KernelBody {
  public:
-  Kernel(Ir& ir, const KernelSpec& spec) : ir_(ir), s_(spec) {
+  KernelBody(Ir& ir, const KernelSpec& spec) : ir_(ir), s_(spec) {
     const bool isFloat = s_.product == Product::floatFma || s_.product == Product::bf16Dot;
     accumulator_ = isFloat ? ir_.b.getFloatTy() : static_cast<llvm::Type*>(ir_.b.getInt32Ty());
     unit_ = s_.product == Product::floatFma ? ir_.b.getFloatTy() : static_cast<llvm::Type*>(ir_.b.getInt32Ty());
@@ -203,7 +203,7 @@ llvm::Function* microKernel(llvm::Module& module, const KernelSpec& s) {
   auto* word = llvm::Type::getInt64Ty(module.getContext());
   auto* bit = llvm::Type::getInt1Ty(module.getContext());
   Ir ir(module, symbol, {pointer, word, pointer, word, pointer, word, word, word, bit, pointer, word, pointer});
-  Kernel(ir, s).emit();
+  KernelBody(ir, s).emit();
   return ir.function;
 }
 

@@ -48,7 +48,7 @@ bool isMultiplyAdd(std::string_view op) {
          op.starts_with("vdpbf16") || op.starts_with("fmla") || op.starts_with("fmadd") || op.starts_with("sdot") ||
          op.starts_with("udot") || op.starts_with("bfdot");
 }
-bool isVector(std::string_view line) {
+bool usesVectors(std::string_view line) {
   static constexpr std::array<std::string_view, 6> kRegisters{"%zmm", "%ymm", "%xmm", ".4s", ".2d", ".16b"};
   return std::any_of(kRegisters.begin(), kRegisters.end(),
                      [&](std::string_view r) { return line.find(r) != line.npos; });
@@ -100,8 +100,8 @@ std::optional<InnerLoop> findInnerLoop(std::string_view assembly) {
       found.text += '\n';
       if (isLabel(lines[i])) continue;
       ++found.instructions;
-      found.multiplyAdds += isMultiplyAdd(mnemonic(lines[i])) && isVector(lines[i]);
-      vectors += isVector(lines[i]);
+      found.multiplyAdds += isMultiplyAdd(mnemonic(lines[i])) && usesVectors(lines[i]);
+      vectors += usesVectors(lines[i]);
       found.stackReferences += usesStack(lines[i]);
     }
     const std::tuple score{found.multiplyAdds, vectors, depth, found.instructions};

@@ -38,7 +38,7 @@ Lanes tan(Lanes x) {
   return turnedBy(select(isOdd, -1.0, y) / select(isOdd, y, y.constant(1.0)), x);
 }
 
-constexpr UnaryFunction kFunctions[] = {
+constexpr UnaryFunction kCircularFunctions[] = {
     {"math.cos", cos},
     {"math.sin", sin},
     {"math.tan", tan},
@@ -46,6 +46,6 @@ constexpr UnaryFunction kFunctions[] = {
 
 }  // namespace
 
-std::span<const UnaryFunction> circular() { return kFunctions; }
+std::span<const UnaryFunction> circular() { return kCircularFunctions; }
 
 }  // namespace smalti::cpu

@@ -1,5 +1,4 @@
 // erf, erfc and the inverse of erf.
-#include <limits>
 
 #include "cpu/math/Coefficients.h"
 #include "cpu/math/Double.h"
@@ -7,8 +6,6 @@
 
 namespace smalti::cpu {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
 
 /// x + x P(x²) near 0; above, 1 - 2^-L(|x|), where 2^-L is below 0.19 and forgives its own error.
 Lanes erf(Lanes operand) {
@@ -47,7 +44,7 @@ Lanes erfInv(Lanes operand) {
   return select(a < 1.0, y, special);
 }
 
-constexpr UnaryFunction kFunctions[] = {
+constexpr UnaryFunction kErrorFunctionFunctions[] = {
     {"chlo.erf_inv", erfInv},
     {"math.erf", erf},
     {"math.erfc", erfc},
@@ -55,6 +52,6 @@ constexpr UnaryFunction kFunctions[] = {
 
 }  // namespace
 
-std::span<const UnaryFunction> errorFunctions() { return kFunctions; }
+std::span<const UnaryFunction> errorFunctions() { return kErrorFunctionFunctions; }
 
 }  // namespace smalti::cpu

@@ -85,7 +85,7 @@ Lanes tanh(Lanes operand) {
   return withSign(select(a < kTanhSplit, small, large), operand);
 }
 
-constexpr UnaryFunction kFunctions[] = {
+constexpr UnaryFunction kExponentialFunctions[] = {
     {"math.exp", exp},
     {"math.exp2", exp2},
     {"math.expm1", expm1},
@@ -94,6 +94,6 @@ constexpr UnaryFunction kFunctions[] = {
 
 }  // namespace
 
-std::span<const UnaryFunction> exponentials() { return kFunctions; }
+std::span<const UnaryFunction> exponentials() { return kExponentialFunctions; }
 
 }  // namespace smalti::cpu

@@ -2,12 +2,16 @@
 // rounding mode and IEEE denormals.
 #pragma once
 
+#include <limits>
 #include <span>
 #include <string_view>
 
 #include "cpu/math/Lanes.h"
 
 namespace smalti::cpu {
+
+inline constexpr float kInfinity = std::numeric_limits<float>::infinity(),
+                       kNan = std::numeric_limits<float>::quiet_NaN();
 
 struct UnaryFunction {
   std::string_view name;

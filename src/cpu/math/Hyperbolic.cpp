@@ -1,5 +1,4 @@
 // sinh, cosh and the inverse functions, by double precision; tanh is with the exponentials.
-#include <limits>
 
 #include "cpu/math/Coefficients.h"
 #include "cpu/math/Double.h"
@@ -7,8 +6,6 @@
 
 namespace smalti::cpu {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
 
 /// e^|x| in double, for |x| up to 100.
 Lanes expOfMagnitude(Lanes x) { return exp2OfDouble(atMost(widened(magnitude(x)), 100.0) * 1.4426950408889634); }
@@ -51,12 +48,12 @@ Lanes atanh(Lanes x) {
   return withSign(select(a < 1.0, select(a < kTiny, small, large), special), x);
 }
 
-constexpr UnaryFunction kFunctions[] = {
+constexpr UnaryFunction kHyperbolicFunctions[] = {
     {"math.acosh", acosh}, {"math.asinh", asinh}, {"math.atanh", atanh}, {"math.cosh", cosh}, {"math.sinh", sinh},
 };
 
 }  // namespace
 
-std::span<const UnaryFunction> hyperbolic() { return kFunctions; }
+std::span<const UnaryFunction> hyperbolic() { return kHyperbolicFunctions; }
 
 }  // namespace smalti::cpu

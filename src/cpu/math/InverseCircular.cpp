@@ -48,7 +48,7 @@ Lanes atan(Lanes x) {
   return withSign(select(isLarge, (kHalfPi[0] - y) + kHalfPi[1], y), x);
 }
 
-constexpr UnaryFunction kFunctions[] = {
+constexpr UnaryFunction kInverseCircularFunctions[] = {
     {"math.acos", acos},
     {"math.asin", asin},
     {"math.atan", atan},
@@ -74,6 +74,6 @@ Lanes atan2(Lanes y, Lanes x) {
   return select(isNan(x) | isNan(y), nan, withSign(around, y));
 }
 
-std::span<const UnaryFunction> inverseCircular() { return kFunctions; }
+std::span<const UnaryFunction> inverseCircular() { return kInverseCircularFunctions; }
 
 }  // namespace smalti::cpu

@@ -1,5 +1,4 @@
 // log, log2, log10, log1p: x = 2^e (1 + f) with 1 + f in √½ … √2, and a polynomial in f.
-#include <limits>
 
 #include "cpu/math/Coefficients.h"
 #include "cpu/math/Families.h"
@@ -7,7 +6,6 @@
 namespace smalti::cpu {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr int64_t kSqrtHalf = 0x3f3504f3, kOne = 0x3f800000;
 
 struct Split {
@@ -67,7 +65,7 @@ Lanes log1p(Lanes operand) {
   return withSign(select((operand > -1.0) & (operand < kInfinity), y, special), operand);
 }
 
-constexpr UnaryFunction kFunctions[] = {
+constexpr UnaryFunction kLogarithmFunctions[] = {
     {"math.log", log},
     {"math.log10", log10},
     {"math.log1p", log1p},
@@ -76,6 +74,6 @@ constexpr UnaryFunction kFunctions[] = {
 
 }  // namespace
 
-std::span<const UnaryFunction> logarithms() { return kFunctions; }
+std::span<const UnaryFunction> logarithms() { return kLogarithmFunctions; }
 
 }  // namespace smalti::cpu

@@ -1,13 +1,10 @@
 // powf, rsqrt, cbrt.
-#include <limits>
 
 #include "cpu/math/Double.h"
 #include "cpu/math/Families.h"
 
 namespace smalti::cpu {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
 
 Lanes rsqrt(Lanes x) { return 1.0 / squareRoot(x); }
 
@@ -28,7 +25,7 @@ Lanes cbrt(Lanes operand) {
   return select((a > 0.0) & (a < kInfinity), withSign(result, operand), operand);
 }
 
-constexpr UnaryFunction kFunctions[] = {
+constexpr UnaryFunction kRootFunctions[] = {
     {"math.cbrt", cbrt},
     {"math.rsqrt", rsqrt},
 };
@@ -58,7 +55,7 @@ Lanes power(Lanes x, Lanes y) {
   return select(isOne, 1.0, result);
 }
 
-std::span<const UnaryFunction> roots() { return kFunctions; }
+std::span<const UnaryFunction> roots() { return kRootFunctions; }
 std::span<const BinaryFunction> binaryFunctions() { return kBinary; }
 
 }  // namespace smalti::cpu

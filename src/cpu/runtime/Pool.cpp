@@ -75,7 +75,7 @@ struct Job {
 
 /// The caller posts, a worker runs. What has not begun when the caller has run out of parts is taken back, so that
 /// nobody waits for a thread to wake.
-enum State : int { kIdle, kPosted, kRunning, kStopped };
+enum Phase : int { kIdle, kPosted, kRunning, kStopped };
 
 class Pool;
 struct alignas(64) Worker {
