@@ -32,7 +32,7 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
   const int64_t batch = q.shape[0], heads = q.shape[1], queries = q.shape[2], size = q.shape[3];
   const int64_t group = heads / k.shape[1], keys = k.shape[2];
   const int64_t bq = o.block_q ? o.block_q : block_along(queries, 256);
-  const int64_t bk = o.block_k ? o.block_k : block_along(keys, 512);
+  const int64_t bk = o.block_k ? o.block_k : block_along(keys, o.causal ? 256 : 512);
   const int64_t k_steps = std::max<int64_t>(cdiv(keys, bk), 1);
   const float scale = o.scale.value_or(1 / std::sqrt(static_cast<float>(size)));
   const bool causal = o.causal, has_bias = o.bias.has_value(), has_segments = o.query_segments.has_value();

@@ -6,7 +6,6 @@
 
 #include "cpu/lower/Elementwise.h"
 #include "cpu/lower/Written.h"
-#include "cpu/math/Math.h"
 #include "llvm/IR/Module.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -378,7 +377,6 @@ tl::expected<LoweredKernel, NotNative> lowerKernel(const KernelPackage& package,
   auto* function = llvm::Function::Create(
       llvm::FunctionType::get(llvm::Type::getInt32Ty(c), {pointer, pointer, pointer, wide, wide}, false),
       llvm::Function::ExternalLinkage, kKernelSymbol, module);
-  if (processor.avx512) function->addFnAttr(kHasAvx512);
   return KernelLowering(package, module, function, processor, report, interpreted, sharedAxes, poison).run();
 }
 

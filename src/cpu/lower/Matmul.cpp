@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cpu/gemm/Gemm.h"
+#include "cpu/lower/DotRows.h"
 #include "cpu/lower/Segment.h"
 #include "machine/flat/ops/Matmul.h"
 
@@ -288,14 +289,20 @@ class MatmulLowering {
     if (!b) b = matrixOf(l_, denseCopy(l_, rhs), rhsSide.contracting, rhsSide.free);
     shape.transposedA = a->transposed;
     shape.transposedB = b->transposed;
+    // Of the result the last dimensions are what is free on the left, then on the right.
+    const auto row = lhsSide.batch.size();
+    Reg leading = lhsSide.free < 0 ? l_.index(shape.n) : result.strides[row + freePosition(0, dims_.lhsFree)];
+    if (isDotOfRows(shape)) {
+      emitDotRows(l_, {shape, a->base, a->leading, b->base, b->leading, result.base, leading});
+      l_.report.matmuls.push_back(fmt::format("{}x{}x{} {}·{}→{}: dot products of rows", shape.m, shape.n, shape.k,
+                                              name(shape.a), name(shape.b), name(shape.c)));
+      return;
+    }
     llvm::Function* nest = emitGemm(l_.module, shape, l_.processor);
     const GemmPlan plan = planGemm(shape, l_.processor);
     const auto workspace = l_.arena.allocate(plan.packedBytes);
     Reg work =
         l_.b.CreateConstInBoundsGEP1_64(l_.b.getInt8Ty(), l_.arenaBase, static_cast<uint64_t>(workspace->offset));
-    // Of the result the last dimensions are what is free on the left, then on the right.
-    const auto row = lhsSide.batch.size();
-    Reg leading = lhsSide.free < 0 ? l_.index(shape.n) : result.strides[row + freePosition(0, dims_.lhsFree)];
     l_.b.CreateCall(nest, {a->base, a->leading, b->base, b->leading, result.base, leading, work});
     l_.report.matmuls.push_back(fmt::format(
         "{}x{}x{} {}·{}→{}: tile {}x{}, blocks {}x{}x{}{}{}{}", shape.m, shape.n, shape.k, name(shape.a), name(shape.b),

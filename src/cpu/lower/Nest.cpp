@@ -90,25 +90,26 @@ class NestEmitter {
     while (lanes > 1 && lanes / 2 >= columns) lanes /= 2;
     int64_t weight = 0;
     for (Root* r : roots) weight += r->cost;
-    int unroll = weight <= 48 ? 4 : weight <= 96 ? 2 : 1;
-    while (unroll > 1 && columns < static_cast<int64_t>(unroll) * lanes) unroll /= 2;
-    const int64_t step = static_cast<int64_t>(lanes) * unroll, steps = columns / step;
+    // Several registers as one value: LLVM interleaves what it makes of them.
+    int wide = lanes * (weight <= 48 ? 4 : weight <= 96 ? 2 : 1);
+    while (wide > lanes && columns < wide) wide /= 2;
+    const int64_t steps = columns / wide;
     for (Root* r : roots)
       if (r->kind != Root::Kind::write) {
-        r->accumulators.assign(static_cast<size_t>(unroll),
-                               startAccumulator(b_, reductionKind(*s_.ops[r->op].op), registerDType(*r), lanes));
+        const auto kind = reductionKind(*s_.ops[r->op].op);
+        r->accumulators = {startAccumulator(b_, kind, registerDType(*r), wide)};
+        if (columns % wide) r->accumulators.push_back(startAccumulator(b_, kind, registerDType(*r), lanes));
       }
-    if (steps == 1) {
-      chunks(roots, l_.index(0), lanes, unroll);
-    } else if (steps > 1) {
-      chunkLoop(roots, steps * step, step, lanes, unroll);
-    }
-    int64_t at = steps * step;
-    for (; at + lanes <= columns; at += lanes) chunks(roots, l_.index(at), lanes, 1);
+    if (steps == 1)
+      chunk(roots, {l_.index(0), wide, nullptr}, 0);
+    else if (steps > 1)
+      chunkLoop(roots, steps * wide, wide);
+    int64_t at = steps * wide;
+    for (; at + lanes <= columns; at += lanes) chunk(roots, {l_.index(at), lanes, nullptr}, 1);
     if (at < columns) {
       llvm::SmallVector<llvm::Constant*, 64> on;
       for (int k = 0; k < lanes; ++k) on.push_back(b_.getInt1(k < columns - at));
-      chunks(roots, l_.index(at), lanes, 1, llvm::ConstantVector::get(on));
+      chunk(roots, {l_.index(at), lanes, llvm::ConstantVector::get(on)}, 1);
     }
     for (Root* r : roots)
       if (r->kind != Root::Kind::write) {
@@ -119,7 +120,7 @@ class NestEmitter {
       }
   }
 
-  void chunkLoop(const std::vector<Root*>& roots, int64_t end, int64_t step, int lanes, int unroll) {
+  void chunkLoop(const std::vector<Root*>& roots, int64_t end, int lanes) {
     auto& context = b_.getContext();
     llvm::BasicBlock* before = b_.GetInsertBlock();
     auto* body = llvm::BasicBlock::Create(context, "columns", l_.function);
@@ -138,9 +139,9 @@ class NestEmitter {
           phis.push_back(phi);
         }
     preheader_ = before;
-    chunks(roots, start, lanes, unroll);
+    chunk(roots, {start, lanes, nullptr}, 0);
     preheader_ = nullptr;
-    Reg next = b_.CreateAdd(start, l_.index(step), "", true, true);
+    Reg next = b_.CreateAdd(start, l_.index(lanes), "", true, true);
     llvm::BasicBlock* latch = b_.GetInsertBlock();
     start->addIncoming(next, latch);
     size_t at = 0;
@@ -151,27 +152,20 @@ class NestEmitter {
     b_.SetInsertPoint(after);
   }
 
-  void chunks(const std::vector<Root*>& roots, Reg start, int lanes, int unroll, Reg mask = nullptr) {
-    std::vector<std::vector<std::pair<Reg, Reg>>> values(static_cast<size_t>(unroll));
-    std::vector<Chunk> chunk;
-    for (int u = 0; u < unroll; ++u) {
-      chunk.push_back({u == 0 ? start : b_.CreateAdd(start, l_.index(static_cast<int64_t>(u) * lanes)), lanes, mask});
-      chunkMemo_.clear();
-      for (Root* r : roots) {
-        Reg value = eval(r->value, r->map, chunk.back());
-        Reg chosen = r->mask ? eval(r->mask, r->map, chunk.back()) : nullptr;
-        if (!value || (r->mask && !chosen)) return;
-        values[static_cast<size_t>(u)].push_back({splatTo(value, lanes), chosen ? splatTo(chosen, lanes) : nullptr});
-      }
+  /// Everything is evaluated before anything is written. `part`: of the accumulators.
+  void chunk(const std::vector<Root*>& roots, const Chunk& columns, size_t part) {
+    std::vector<std::pair<Reg, Reg>> values;
+    chunkMemo_.clear();
+    for (Root* r : roots) {
+      Reg value = eval(r->value, r->map, columns);
+      Reg chosen = r->mask ? eval(r->mask, r->map, columns) : nullptr;
+      if (!value || (r->mask && !chosen)) return;
+      values.push_back({splatTo(value, columns.lanes), chosen ? splatTo(chosen, columns.lanes) : nullptr});
     }
-    for (int u = 0; u < unroll; ++u)
-      for (size_t k = 0; k < roots.size(); ++k) {
-        auto [value, chosen] = values[static_cast<size_t>(u)][k];
-        apply(*roots[k], value, chosen, chunk[static_cast<size_t>(u)], static_cast<size_t>(u));
-      }
+    for (size_t k = 0; k < roots.size(); ++k) apply(*roots[k], values[k].first, values[k].second, columns, part);
   }
 
-  void apply(Root& r, Reg value, Reg chosen, const Chunk& chunk, size_t u) {
+  void apply(Root& r, Reg value, Reg chosen, const Chunk& chunk, size_t part) {
     if (r.kind == Root::Kind::write) {
       write(r, value, chosen, chunk);
       return;
@@ -184,7 +178,7 @@ class NestEmitter {
       return;
     }
     if (chunk.mask) value = b_.CreateSelect(chunk.mask, value, splat(b_, identityOf(b_, kind, t), chunk.lanes));
-    accumulate(b_, kind, t, r.accumulators[u], value);
+    accumulate(b_, kind, t, r.accumulators[part], value);
   }
 
   DType registerDType(const Root& r) const { return elementDType(r.value.getType()); }

@@ -19,7 +19,7 @@ struct Root {
   int64_t columns = 1;   ///< 1: once per row
   int phase = 0;
   int64_t cost = 1;                       ///< instructions, roughly, to compute an element of the value
-  std::vector<Accumulator> accumulators;  ///< while the columns are walked, one per unrolled chunk
+  std::vector<Accumulator> accumulators;  ///< while the columns are walked; the second is the rest's
 };
 
 /// A row of a value that later phases need, in memory.

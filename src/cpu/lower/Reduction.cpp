@@ -164,9 +164,12 @@ void accumulate(Builder& b, eval::ReduceKind kind, DType t, Accumulator& a, Reg 
 
 Reg finishAccumulators(Builder& b, eval::ReduceKind kind, DType t, std::span<const Accumulator> all) {
   const auto overAll = [&](size_t part, auto&& combineTwo) {
-    Reg r = all[0][part];
-    for (size_t i = 1; i < all.size(); ++i) r = combineTwo(r, all[i][part]);
-    return combineLanes(b, r, combineTwo);
+    Reg r = nullptr;
+    for (const Accumulator& a : all) {
+      Reg one = combineLanes(b, a[part], combineTwo);
+      r = r ? combineTwo(r, one) : one;
+    }
+    return r;
   };
   if (!isExtreme(kind)) return overAll(0, [&](Reg x, Reg y) { return combine(b, kind, t, x, y); });
   Reg extreme = overAll(0, [&](Reg x, Reg y) { return larger(b, kind, x, y); });

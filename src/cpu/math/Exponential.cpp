@@ -1,8 +1,6 @@
 // exp, exp2, expm1, tanh: x = n ln2 + r with |r| ≤ ln2/2, and a polynomial in r.
 #include "cpu/math/Coefficients.h"
 #include "cpu/math/Families.h"
-#include "cpu/math/Math.h"
-#include "llvm/IR/IntrinsicsX86.h"
 
 namespace smalti::cpu {
 namespace {
@@ -32,26 +30,11 @@ Lanes scaled(Lanes twice, Lanes rounded, Mask isSmall) {
   return select(isSmall, y * 0x1p-64, y);
 }
 
-/// The processor's own multiplication by a power of two, which rounds once where the result is denormal.
-bool hasScale(Lanes x) {
-  auto* type = llvm::dyn_cast<llvm::FixedVectorType>(x.type());
-  return type && type->getNumElements() == 16 && x.code().GetInsertBlock()->getParent()->hasFnAttribute(kHasAvx512);
-}
-Lanes scale(Lanes x, Lanes exponent) {
-  llvm::IRBuilderBase& code = x.code();
-  constexpr int kNearest = 4;  // the current rounding mode
-  return {code, code.CreateIntrinsic(
-                    llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
-                    {x.value(), exponent.value(), x.value(), code.getInt16(0xffff), code.getInt32(kNearest)})};
-}
-
 Lanes exp(Lanes operand) {
   const Lanes x = atMost(atLeast(operand, -105.0), 88.8);
   const Reduced reduced = reduce(x);
   const Lanes r = reduced.remainder;
-  const Lanes rest = fma(polynomial(r, kExpm1), r, 1.0);
-  if (hasScale(x)) return scale(fma(rest, r, 1.0), reduced.rounded - kRound);
-  const Lanes twice = fma(rest, r + r, 2.0);
+  const Lanes twice = fma(fma(polynomial(r, kExpm1), r, 1.0), r + r, 2.0);
   return scaled(twice, reduced.rounded, x < -86.0);
 }
 

@@ -10,9 +10,6 @@
 
 namespace smalti::cpu {
 
-/// Attribute of a function whose code may use AVX-512's own instructions.
-inline constexpr const char* kHasAvx512 = "smalti-avx512";
-
 /// By the op's name ("math.exp", "math.tanh", "math.rsqrt", "math.erf", "math.log1p", "math.powf", …). `operands` are
 /// float or <N x float>; the result has their type. Null when there is no such function here. The code of
 /// math.sin, cos and tan ends in another block than it began (Reduction.h), so ask the builder where it is afterwards.
