@@ -13,8 +13,8 @@ KernelPackage kernel(const std::string& constant = "1.0", const std::string& loc
   package.context = makeContext();
   const std::string text = R"(module {
   func.func @main(%x: memref<8x128xf32>) attributes {tpu.core_type = #tpu.core_type<tc>} {
-    %c = arith.constant )" + constant +
-                           " : f32 loc(" + location + R"()
+    %c = arith.constant )" +
+                           constant + " : f32 loc(" + location + R"()
     return
   }
 })";
