@@ -81,6 +81,7 @@ class Kernel : public NativeKernel {
         code_(std::move(code)),
         function_(code_->function<KernelFunction>(kKernelSymbol)),
         sharedBounds_(package.signature.grid.begin(), package.signature.grid.begin() + lowered_.sharedAxes) {
+    readArguments(package);
     for (const ArrayType& type : operandTypes_) bytes_ += type.bytes();
     for (const ArrayType& type : resultTypes_) bytes_ += type.bytes();
   }
@@ -88,11 +89,21 @@ class Kernel : public NativeKernel {
   bool usable() const { return function_ != nullptr; }
   const NativeReport& report() const override { return report_; }
 
-  Result<std::vector<Array>> call(std::span<const Array> operands, int threads, bool& fault) const override {
-    std::vector<Array> results;
+  Result<std::vector<Array>> call(std::span<const Array> operands, int threads, bool& fault,
+                                  std::vector<std::string>* log) const override {
+    std::vector<Array> results, copies;
     std::vector<void*> pointers;
     pointers.reserve(operandTypes_.size() + resultTypes_.size());
-    for (const Array& a : operands) pointers.push_back(const_cast<std::byte*>(a.data()));
+    for (const Array& a : operands) {
+      const size_t i = pointers.size();
+      pointers.push_back(const_cast<std::byte*>(a.data()));
+      const bool differs = machine::storageDiffers(a.dtype(), inside_[i]);
+      if (!differs && !overwritten_[i]) continue;
+      auto copy = differs ? machine::enter(a, inside_[i]) : a.clone();
+      if (!copy) return fail(std::move(copy.error()));
+      copies.push_back(std::move(*copy));
+      pointers.back() = copies.back().data();
+    }
     for (size_t i = 0; i < resultTypes_.size(); ++i) {
       auto result = makeResult(i, operands);
       if (!result) return fail(std::move(result.error()));
@@ -109,8 +120,9 @@ class Kernel : public NativeKernel {
       auto worker = begin();
       if (!worker) return fail(std::move(worker.error()));
       fault = run(**worker, pointers, 0, points);
+      if (log) *log = (*worker)->context.log();
       workers_.give(std::move(*worker));
-      return results;
+      return outside(std::move(results));
     }
     // Several parts per thread even out what takes longer.
     const int64_t parts = std::min<int64_t>(points, int64_t{threads} * 4);
@@ -129,10 +141,21 @@ class Kernel : public NativeKernel {
     });
     for (auto& worker : own) workers_.give(std::move(worker));
     fault = faulty.load();
-    return results;
+    return outside(std::move(results));
   }
 
  private:
+  void readArguments(const KernelPackage& package) {
+    auto function = package.kernelFunction();
+    const KernelSignature& s = package.signature;
+    const auto dynamic = static_cast<size_t>(s.numDynamicBounds());
+    inside_.assign(dynamic, DType::i32);
+    auto argument = static_cast<unsigned>(s.grid.size());
+    while (inside_.size() < operandTypes_.size() + resultTypes_.size())
+      inside_.push_back(elementDType(function.getArgument(argument++).getType()));
+    overwritten_ = overwrittenOperands(package);
+  }
+
   static int defaultThreads() {
     static const int cores = availableCores();
     return cores;
@@ -161,6 +184,7 @@ class Kernel : public NativeKernel {
                    .help = "use smaller blocks, or a machine with more memory"});
     for (const auto& u : lowered_.undefined)
       machine::poison(u.type.dtype, poison_, worker->arena + u.offset, u.type.elements());
+    worker->context.restart();
     return worker;
   }
 
@@ -168,26 +192,44 @@ class Kernel : public NativeKernel {
     return function_(&worker.context, pointers.data(), worker.arena, first, last) != 0;
   }
 
+  DType insideResult(size_t i) const { return inside_[operandTypes_.size() + i]; }
+  bool resultDiffers(size_t i) const { return machine::storageDiffers(resultTypes_[i].dtype, insideResult(i)); }
+
+  /// Results as the caller stores them.
+  Result<std::vector<Array>> outside(std::vector<Array> results) const {
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (!resultDiffers(i)) continue;
+      auto left = machine::leave(results[i], resultTypes_[i]);
+      if (!left) return fail(std::move(left.error()));
+      results[i] = std::move(*left);
+    }
+    return results;
+  }
+
   Result<Array> makeResult(size_t i, std::span<const Array> operands) const {
+    const ArrayType type = resultDiffers(i) ? ArrayType{insideResult(i), resultTypes_[i].shape} : resultTypes_[i];
     for (const Alias& alias : aliases_)
       if (alias.output == static_cast<int>(i)) {
         const Array& operand = operands[static_cast<size_t>(alias.operand)];
-        auto copy = operand.clone();
+        auto copy = resultDiffers(i) ? machine::enter(operand, type.dtype) : operand.clone();
         if (!copy) return copy;
-        return machine::retyped(*copy, resultTypes_[i]);
+        return machine::retyped(*copy, type);
       }
-    auto made = Array::allocate(resultTypes_[i]);
-    if (made && !lowered_.written[i]) makeUndefined(*made);
+    auto made = Array::allocate(type);
+    if (made && !lowered_.written[i]) makeUndefined(*made, resultTypes_[i].dtype);
     return made;
   }
-  void makeUndefined(Array& a) const {
-    if (is_unsigned_integer(a.dtype()))
+  /// Unsigned integers have their own minimum and maximum.
+  void makeUndefined(Array& a, DType outside) const {
+    if (is_unsigned_integer(outside))
       std::memset(a.data(), poison_ == machine::Poison::intMin ? 0 : 0xff, static_cast<size_t>(a.bytes()));
     else
       machine::poison(a.dtype(), poison_, a.data(), a.elements());
   }
 
   std::vector<ArrayType> operandTypes_, resultTypes_;
+  std::vector<DType> inside_;      ///< of operands and results as the kernel has them
+  std::vector<bool> overwritten_;  ///< operands that the kernel may write to: it gets a copy
   std::vector<Alias> aliases_;
   LoweredKernel lowered_;
   InterpretedOps interpreted_;
@@ -223,7 +265,6 @@ std::shared_ptr<const NativeKernel> fromCache(const KernelPackage& package, cons
 }  // namespace
 
 Result<NativeOutcome> compileNative(const KernelPackage& package, const NativeOptions& options) {
-  if (auto why = unsuitableArrays(package)) return NativeOutcome{nullptr, *why};
   const std::string key = options.cache ? cacheKey({packageText(package), processorText(options.processor),
                                                     options.poison == machine::Poison::intMin ? "min" : "max"})
                                         : std::string();

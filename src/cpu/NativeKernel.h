@@ -40,8 +40,10 @@ class NativeKernel {
   virtual const NativeReport& report() const = 0;
   /// One call; operands in the custom call's order and of its types. `threads` share parallel grid axes; 0: one per
   /// core. `fault`: the code met an access out of bounds or the like and
-  /// stopped; the operands are untouched, and running the kernel on the machine says what is wrong.
-  virtual Result<std::vector<Array>> call(std::span<const Array> operands, int threads, bool& fault) const = 0;
+  /// stopped; the operands are untouched, and running the kernel on the machine says what is wrong. `log` (may be null)
+  /// gets the debug prints, as machine::KernelResult has them.
+  virtual Result<std::vector<Array>> call(std::span<const Array> operands, int threads, bool& fault,
+                                          std::vector<std::string>* log = nullptr) const = 0;
 };
 
 /// Why a kernel runs on the machine instead ("it signals other devices"); absent: it has native code.

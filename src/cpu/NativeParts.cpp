@@ -4,8 +4,24 @@
 
 #include "cpu/lower/Parallel.h"
 #include "machine/runtime/Boundary.h"
+#include "machine/runtime/ProgramText.h"
 
 namespace smalti::cpu {
+
+std::vector<bool> overwrittenOperands(const KernelPackage& package) {
+  auto function = package.kernelFunction();
+  const KernelSignature& s = package.signature;
+  const auto dynamic = static_cast<size_t>(s.numDynamicBounds());
+  const size_t firstInput = dynamic + static_cast<size_t>(s.numScalarPrefetch);
+  std::vector<bool> overwritten(package.operands.size(), false);
+  for (size_t i = dynamic; i < package.operands.size(); ++i) {
+    if (i >= firstInput && s.windows[i - firstInput]) continue;
+    const auto isIt = [&](const Alias& a) { return a.operand == static_cast<int>(i); };
+    overwritten[i] = llvm::none_of(package.aliases, isIt) &&
+                     machine::mayBeWritten(function.getArgument(static_cast<unsigned>(s.grid.size() + i - dynamic)));
+  }
+  return overwritten;
+}
 
 std::optional<NotNative> unsuitableArrays(const KernelPackage& package) {
   auto function = package.kernelFunction();
@@ -21,6 +37,9 @@ std::optional<NotNative> unsuitableArrays(const KernelPackage& package) {
     if (auto why = check(package.operands[i])) return why;
   for (const ArrayType& t : package.results)
     if (auto why = check(t)) return why;
+  const std::vector<bool> overwritten = overwrittenOperands(package);
+  for (size_t i = 0; i < overwritten.size(); ++i)
+    if (overwritten[i]) return fmt::format("it writes to operand {}, which is the caller's", i);
   return std::nullopt;
 }
 

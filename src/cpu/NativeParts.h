@@ -8,7 +8,10 @@
 
 namespace smalti::cpu {
 
-/// Why the call's arrays cannot be handed to native code as they are, if so.
+/// Operands that the kernel may write to although no output is aliased to them: it must get a copy of the caller's
+/// array. (Blocks of windows are copied by the code itself.)
+std::vector<bool> overwrittenOperands(const KernelPackage&);
+/// Why the call's arrays cannot be handed to native code as they are, without copies, if so.
 std::optional<NotNative> unsuitableArrays(const KernelPackage&);
 
 /// Emits the kernel, its grid shared as far as it may be.

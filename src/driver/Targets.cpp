@@ -37,12 +37,14 @@ class CpuKernel : public TargetKernel {
       return machine::run(*machine_, operands, options.machine, options.observers);
     if (Status ok = machine::checkOperands(*machine_, operands[0]); !ok) return fail(std::move(ok.error()));
     bool fault = false;
-    auto results = native_.kernel->call(operands[0], static_cast<int>(options.threads), fault);
+    std::vector<std::string> log;
+    auto results = native_.kernel->call(operands[0], static_cast<int>(options.threads), fault, &log);
     if (!results) return fail(std::move(results.error()));
     // The machine runs what went wrong again, and says what it was.
     if (fault) return machine::run(*machine_, operands, options.machine, options.observers);
     machine::KernelResult result;
     result.results.push_back(std::move(*results));
+    result.log = std::move(log);
     return result;
   }
 
@@ -51,7 +53,8 @@ class CpuKernel : public TargetKernel {
   static bool observes(const RunOptions& o) {
     const machine::MachineOptions& m = o.machine;
     return !o.observers.empty() || m.checkInitialisation || m.checkRevisits || m.checkSemaphores || m.checkDma ||
-           m.semantics != machine::Semantics::tpu || m.naivePipeline || m.numerics != machine::Numerics::f32;
+           m.semantics != machine::Semantics::tpu || m.cores != 1 || m.naivePipeline ||
+           m.numerics != machine::Numerics::f32;
   }
 
   std::shared_ptr<const machine::CompiledKernel> machine_;

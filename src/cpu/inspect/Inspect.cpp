@@ -30,10 +30,6 @@ int64_t loadedBytes(const std::string& object) {
 
 Result<Inspection> inspectNative(const KernelPackage& package, const NativeOptions& options) {
   Inspection shown;
-  if (auto why = unsuitableArrays(package)) {
-    shown.reason = std::move(*why);
-    return shown;
-  }
   // One lowering for each of the stages: a module is consumed by what is made from it.
   const auto lower = [&](NativeReport& report) -> tl::expected<ModuleBuilder, NotNative> {
     InterpretedOps interpreted;

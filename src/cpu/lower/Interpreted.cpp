@@ -12,6 +12,8 @@ namespace {
 /// Shape {} for a scalar.
 ArrayType typeOfValue(mlir::Value v) { return {elementDType(v.getType()), shapeOf(v.getType())}; }
 
+bool isRef(mlir::Type t) { return llvm::isa<mlir::MemRefType>(t); }
+
 /// The op alone, on refs: func(operands…, results…).
 mlir::OwningOpRef<mlir::ModuleOp> outline(mlir::Operation& op) {
   mlir::OpBuilder b(op.getContext());
@@ -23,7 +25,7 @@ mlir::OwningOpRef<mlir::ModuleOp> outline(mlir::Operation& op) {
       return mlir::MemRefType::get(vector.getShape(), vector.getElementType());
     return mlir::MemRefType::get({1}, t);
   };
-  for (mlir::Type t : op.getOperandTypes()) arguments.push_back(refOf(t));
+  for (mlir::Type t : op.getOperandTypes()) arguments.push_back(isRef(t) ? t : refOf(t));
   for (mlir::Type t : op.getResultTypes()) arguments.push_back(refOf(t));
   b.setInsertionPointToEnd(module->getBody());
   auto function = b.create<mlir::func::FuncOp>(at, "op", b.getFunctionType(arguments, {}));
@@ -37,7 +39,9 @@ mlir::OwningOpRef<mlir::ModuleOp> outline(mlir::Operation& op) {
   for (unsigned i = 0; i < op.getNumOperands(); ++i) {
     mlir::Value ref = body->getArgument(i);
     const mlir::Type t = op.getOperand(i).getType();
-    if (llvm::isa<mlir::VectorType>(t))
+    if (isRef(t))
+      operands.push_back(ref);
+    else if (llvm::isa<mlir::VectorType>(t))
       operands.push_back(
           b.create<mlir::vector::LoadOp>(at, llvm::cast<mlir::VectorType>(t), ref, zeros(ref.getType())));
     else
@@ -59,9 +63,10 @@ mlir::OwningOpRef<mlir::ModuleOp> outline(mlir::Operation& op) {
   return module;
 }
 
-/// A core for ops without effects: asks for anything else are mistakes.
-class PureCore : public machine::Core {
+/// A core that prints and makes random numbers: asks for anything else are mistakes.
+class LocalCore : public machine::Core {
  public:
+  explicit LocalCore(InterpretContext::Effects& effects) : effects_(effects) {}
   const machine::Actor& actor() const override { return actor_; }
   int32_t deviceId() const override { return 0; }
   int32_t coreId() const override { return 0; }
@@ -83,9 +88,9 @@ class PureCore : public machine::Core {
   Result<machine::Wait> waitDma(const machine::Ref&, const machine::Ref&, bool, const SourcePlace&) override {
     return fail(mistake());
   }
-  void log(std::string) override {}
-  void prngSeed(std::span<const int32_t>) override {}
-  void prngFill(uint32_t*, int64_t) override {}
+  void log(std::string line) override { effects_.log.push_back("d0: " + line); }
+  void prngSeed(std::span<const int32_t> words) override { effects_.prng.seed(words); }
+  void prngFill(uint32_t* out, int64_t n) override { effects_.prng.fill(out, n); }
   void trace(std::string_view, bool) override {}
   void delay(int64_t) override {}
   machine::Observer* observer() override { return nullptr; }
@@ -94,9 +99,10 @@ class PureCore : public machine::Core {
 
  private:
   static Diagnostic mistake() {
-    return {.code = "SM9001", .message = "an op without effects asked for one", .place = {}};
+    return {.code = "SM9001", .message = "an op without such effects asked for one", .place = {}};
   }
   machine::Actor actor_;
+  InterpretContext::Effects& effects_;
 };
 
 }  // namespace
@@ -115,7 +121,8 @@ Result<int> InterpretedOps::add(mlir::Operation& op) {
 }
 
 struct InterpretContext::Runner {
-  explicit Runner(const InterpretedOp& op) : execution(op.program), buffers(op.arguments.size()) {
+  Runner(const InterpretedOp& op, Effects& effects)
+      : execution(op.program), buffers(op.arguments.size()), core(effects) {
     for (size_t i = 0; i < buffers.size(); ++i) {
       buffers[i].type = op.arguments[i];
       if (buffers[i].type.shape.empty()) buffers[i].type.shape = {1};
@@ -125,15 +132,17 @@ struct InterpretContext::Runner {
   machine::Execution execution;
   std::vector<machine::Buffer> buffers;
   std::vector<machine::Argument> refs;
-  PureCore core;
+  LocalCore core;
 };
 
 InterpretContext::InterpretContext(const InterpretedOps& ops) : ops_(ops), runners_(ops.all().size()) {}
 InterpretContext::~InterpretContext() = default;
 
+void InterpretContext::restart() { effects_ = {}; }
+
 int InterpretContext::run(int op, void** pointers) {
   auto& runner = runners_[static_cast<size_t>(op)];
-  if (!runner) runner = std::make_unique<Runner>(ops_.all()[static_cast<size_t>(op)]);
+  if (!runner) runner = std::make_unique<Runner>(ops_.all()[static_cast<size_t>(op)], effects_);
   for (size_t i = 0; i < runner->buffers.size(); ++i) {
     machine::Buffer& buffer = runner->buffers[i];
     buffer.storage = Array::view(buffer.type, pointers[i]);
@@ -146,10 +155,12 @@ int InterpretContext::run(int op, void** pointers) {
 
 Native lowerInterpreted(Lowering& l, mlir::Operation& op) {
   const std::string name = op.getName().getStringRef().str();
-  const auto isRef = [](mlir::Type t) { return llvm::isa<mlir::MemRefType>(t); };
-  if (!machine::flat::isPure(op) || llvm::any_of(op.getOperandTypes(), isRef) ||
-      llvm::any_of(op.getResultTypes(), isRef) || op.getNumRegions() != 0 || name == "tpu.iteration_bound")
+  const bool hasEffect = name == "tpu.log" || name == "tpu.log_buffer" || name.starts_with("tpu.prng_");
+  if (!(machine::flat::isPure(op) || hasEffect) || llvm::any_of(op.getResultTypes(), isRef) || op.getNumRegions() != 0)
     return notNative("it uses " + name);
+  for (mlir::Value v : op.getOperands())
+    if (isRef(v.getType()) && (!l.hasRef(v) || l.ref(v).dynamic() || l.ref(v).shape.empty()))
+      return notNative("it uses " + name);
   if (auto ok = l.flush(); !ok) return ok;
   auto number = l.interpreted.add(op);
   if (!number) return notNative("it uses " + name);
@@ -157,8 +168,8 @@ Native lowerInterpreted(Lowering& l, mlir::Operation& op) {
   std::vector<Reg> pointers;
   std::vector<View> keep;  // until the call
   for (mlir::Value v : op.getOperands()) {
-    if (llvm::isa<mlir::VectorType>(v.getType())) {
-      View view = l.view(v);
+    if (isRef(v.getType()) || llvm::isa<mlir::VectorType>(v.getType())) {
+      View view = isRef(v.getType()) ? l.ref(v) : l.view(v);
       if (!isDense(view)) {
         View copy = l.allocate(view.dtype, view.shape);
         l.copy(view, copy);

@@ -1,10 +1,12 @@
-// Ops that are not native yet: each becomes a function of its own for the machine, called on values in memory.
+// Ops that the machine computes for native code: each becomes a function of its own, called on values in memory.
+// Without effects, but for debug prints and random numbers.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "eval/Bits.h"
 #include "machine/FlatProgram.h"
 
 namespace mlir {
@@ -39,9 +41,19 @@ class InterpretContext {
   explicit InterpretContext(const InterpretedOps&);
   ~InterpretContext();
   int run(int op, void** pointers);
+  /// As at the start of a program: nothing printed, the random numbers from their start.
+  void restart();
+  /// Debug prints since then, one line each, as machine::KernelResult has them.
+  const std::vector<std::string>& log() const { return effects_.log; }
+
+  struct Effects {
+    std::vector<std::string> log;
+    eval::Prng prng;
+  };
 
  private:
   struct Runner;
+  Effects effects_;
   const InterpretedOps& ops_;
   std::vector<std::unique_ptr<Runner>> runners_;
 };

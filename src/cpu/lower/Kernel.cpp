@@ -7,6 +7,7 @@
 #include "cpu/lower/Elementwise.h"
 #include "cpu/lower/Written.h"
 #include "llvm/IR/Module.h"
+#include "machine/runtime/ProgramText.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace smalti::cpu {
@@ -71,15 +72,27 @@ class KernelLowering {
     return v;
   }
 
+  /// Memory of the core itself.
+  static bool isLocal(MemorySpace space) {
+    return space == MemorySpace::vmem || space == MemorySpace::smem || space == MemorySpace::semaphore;
+  }
+
   View undefinedBuffer(DType dtype, const Shape& shape) {
     View v = l_.allocate(dtype, shape);
     v.memory = l_.newMemory();
-    lowered_.undefined.push_back({v.owner->offset, {dtype, shape}});
+    if (is_semaphore(dtype))
+      l_.fill(v, l_.index(0));
+    else
+      lowered_.undefined.push_back({v.owner->offset, {dtype, shape}});
     return v;
   }
 
   Native arguments() {
     size_t operand = 0;
+    kernel_.walk([&](mlir::Operation* op) {
+      if (op->getName().getStringRef() == "tpu.sem_barrier" && !l_.barrier.base)
+        l_.barrier = undefinedBuffer(DType::semaphore, {});
+    });
     for (int64_t bound : signature().grid) {
       if (bound != kDynamicBound) {
         bounds_.push_back(l_.index(bound));
@@ -88,6 +101,7 @@ class KernelLowering {
       const View scalar = arrayView(operand++, DType::i32, {}, l_.newMemory());
       bounds_.push_back(b_.CreateSExt(loadElements(b_, DType::i32, scalar.base, 1), b_.getInt64Ty()));
     }
+    l_.gridBounds = bounds_;
     unsigned at = static_cast<unsigned>(rank());
     for (int i = 0; i < signature().numScalarPrefetch; ++i, ++operand) {
       auto type = llvm::cast<mlir::MemRefType>(kernel_.getArgument(at).getType());
@@ -99,7 +113,7 @@ class KernelLowering {
     for (int i = 0; i < signature().numScratch; ++i, ++at) {
       auto type = llvm::cast<mlir::MemRefType>(kernel_.getArgument(at).getType());
       const auto space = machine::flat::memorySpaceOf(type);
-      if (!space || (*space != MemorySpace::vmem && *space != MemorySpace::smem))
+      if (!space || !isLocal(*space))
         return notNative(fmt::format("scratch {} is in {} memory", i, space ? machine::name(*space) : "unknown"));
       l_.setRef(kernel_.getArgument(at), undefinedBuffer(elementDType(type), shapeOf(type)));
     }
@@ -121,13 +135,24 @@ class KernelLowering {
     const DType dtype = elementDType(type);
     const auto& window = signature().windows[static_cast<size_t>(i)];
     const auto space = machine::flat::memorySpaceOf(type);
-    if (!space || is_semaphore(dtype)) return notNative("it takes semaphores");
+    if (!space) return notNative("an operand in unknown memory");
     View view = arrayView(operand, dtype, array.shape, l_.newMemory());
     const bool aliased = isOutput ? aliasedInput(i - inputs) >= 0 : isAliased(i);
+    const bool written = !isOutput && machine::mayBeWritten(argument);
     if (!window) {
-      if (*space != MemorySpace::vmem && *space != MemorySpace::smem)
-        return notNative(fmt::format("operand {} is in {} memory: it copies by DMA", i, machine::name(*space)));
-      if (!isOutput && aliased) {
+      if (!isLocal(*space) && *space != MemorySpace::any && *space != MemorySpace::hbm && *space != MemorySpace::host)
+        return notNative(fmt::format("operand {} is in {} memory", i, machine::name(*space)));
+      const bool whole = *space == MemorySpace::vmem || *space == MemorySpace::smem;
+      if (aliased && !whole) {
+        // An output is written through either of its names: one array.
+        const int partner = isOutput ? aliasedInput(i - inputs) : inputs + aliasedOutput(i);
+        if (signature().windows[static_cast<size_t>(partner)])
+          return notNative("an aliased input and output, only one of them with a window");
+        if (isOutput) {
+          const View& input = l_.ref(kernel_.getArgument(argument.getArgNumber() - static_cast<unsigned>(i - partner)));
+          view.memory = input.memory;
+        }
+      } else if (!isOutput && aliased) {
         // The kernel's copy in VMEM is not the array that the output is written to.
         View own = l_.allocate(dtype, array.shape);
         own.memory = l_.newMemory();
@@ -150,10 +175,12 @@ class KernelLowering {
       const auto& other = signature().windows[static_cast<size_t>(partner)];
       if (!other || other->bounds != window->bounds || !sameMap(other->transform, window->transform))
         return notNative("an aliased input and output with different windows");
-      w.copied = !isOutput;
     }
+    // What the kernel writes to an input's block is seen as long as the block stays the same, and by nobody else.
+    w.copied = !isOutput && (aliased || written);
     for (size_t d = 0; d < window->bounds.size(); ++d)
-      w.mayOverhang |= window->elementIndexed || array.shape[d] % window->bounds[d] != 0 || !mapInside(w, d);
+      w.mayOverhang |= window->elementIndexed || window->bounds[d] == 0 || array.shape[d] % window->bounds[d] != 0 ||
+                       !mapInside(w, d);
     if (w.mayOverhang || w.copied) w.buffer = undefinedBuffer(dtype, window->bounds);
     if (w.copied) {
       w.lastBlock = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), window->bounds.size()));
@@ -191,6 +218,7 @@ class KernelLowering {
   bool mapInside(const Windowed& w, size_t d) {
     mlir::func::FuncOp map = w.map;
     mlir::Value v = map.getBody().front().getTerminator()->getOperand(static_cast<unsigned>(d));
+    if (w.window->bounds[d] == 0) return false;
     const int64_t blocks = w.array.shape[d] / w.window->bounds[d];
     if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(v); argument && argument.getArgNumber() < rank()) {
       const int64_t bound = signature().grid[argument.getArgNumber()];

@@ -58,10 +58,14 @@ Reg Lowering::scalar(mlir::Value v) {
 }
 
 View Lowering::allocate(DType t, std::span<const int64_t> shape) {
+  constexpr int64_t kMostBytes = int64_t{1} << 44;
   View v;
   v.dtype = t;
   v.shape.assign(shape.begin(), shape.end());
-  v.owner = arena.allocate(num_elements(shape) * storage_bytes(t));
+  const int64_t elements = machine::flat::checkedElements(shape);
+  if (failure_ && (elements < 0 || arena.peakBytes() > kMostBytes))
+    failure_ = notNative("its values take more memory than any machine has");
+  v.owner = arena.allocate(failure_ ? elements * storage_bytes(t) : 0);
   // At the function's start, so that it may be used anywhere.
   v.base = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), arenaBase, static_cast<uint64_t>(v.owner->offset));
   v.strides = denseStrides(b, shape);
@@ -380,7 +384,7 @@ Native Lowering::flushBeforeWrites() {
 LowerOp findLowering(mlir::Operation& op) {
   static const llvm::StringMap<LowerOp>& table = *[] {
     auto* all = new llvm::StringMap<LowerOp>;
-    for (auto rows : {controlOps(), memoryOps(), shapeOps(), matmulOps()})
+    for (auto rows : {controlOps(), memoryOps(), shapeOps(), matmulOps(), syncOps()})
       for (const auto& [name, lower] : rows) (*all)[llvm::StringRef(name.data(), name.size())] = lower;
     return all;
   }();

@@ -42,6 +42,8 @@ class Lowering {
   machine::Poison poison = machine::Poison::intMin;
   Arena arena;
   Reg arenaBase = nullptr, context = nullptr;
+  std::vector<Reg> gridBounds;  ///< i64
+  View barrier;                 ///< the barrier semaphore, where the kernel asks for it
 
   // ---- values
   Reg scalar(mlir::Value);
@@ -121,6 +123,7 @@ std::span<const LowerRow> controlOps();
 std::span<const LowerRow> memoryOps();
 std::span<const LowerRow> shapeOps();
 std::span<const LowerRow> matmulOps();
+std::span<const LowerRow> syncOps();
 LowerOp findLowering(mlir::Operation&);
 
 /// The memory that a vector store writes, in the shape of its value; its bounds are checked.

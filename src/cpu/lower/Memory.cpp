@@ -14,10 +14,16 @@ using machine::flat::integersAttribute;
 
 constexpr int64_t kDynamicSize = INT64_MIN;  // mlir::ShapedType::kDynamic
 
-/// start ≥ 0 and start + span ≤ bound, where span counts from the first element touched to the last.
-Reg fits(Lowering& l, Reg start, int64_t span, int64_t bound) {
-  if (span > bound) return l.b.getFalse();
-  return l.b.CreateICmpULE(start, l.index(bound - span));
+/// start ≥ 0 and start + span ≤ bound, where span ≥ 0 counts from the first element touched to the last.
+Reg fits(Lowering& l, Reg start, Reg span, Reg bound) {
+  return l.b.CreateAnd(l.b.CreateICmpULE(span, bound), l.b.CreateICmpULE(start, l.b.CreateSub(bound, span)));
+}
+
+/// Elements from the first one touched to the last.
+Reg spanOf(Lowering& l, int64_t size, int64_t step) {
+  int64_t span = 0;
+  if (__builtin_mul_overflow(size - 1, step, &span) || span == INT64_MAX) return l.index(INT64_MAX);
+  return l.index(span + 1);
 }
 
 Native checkSpace(mlir::Value ref, bool scalar) {
@@ -47,7 +53,7 @@ tl::expected<View, NotNative> boxOf(Lowering& l, mlir::Operation& op, mlir::Valu
     const int64_t step = steps.empty() ? 1 : steps[d];
     if (step < 0 || (step == 0 && sizes[d] > 1)) return notNative("a load or store with strides below 1");
     if (num_elements(sizes) == 0) continue;
-    l.require(fits(l, starts.back(), (sizes[d] - 1) * step + 1, whole.shape[d]));
+    l.require(fits(l, starts.back(), spanOf(l, sizes[d], step), extent(l.b, whole, d)));
   }
   View box = slice(l.b, whole, starts, sizes, steps);
   if (scalar) return box;
@@ -118,20 +124,31 @@ Native lowerStore(Lowering& l, mlir::Operation& op) {
 
 Native lowerSliceRef(Lowering& l, mlir::Operation& op) {
   const auto segments = integersAttribute(op, "operandSegmentSizes");
-  if (segments.size() != 3 || segments[2] != 0 || !l.hasRef(op.getOperand(0)))
-    return notNative("a slice of a ref with a dynamic size");
+  if (segments.size() != 3 || !l.hasRef(op.getOperand(0)))
+    return notNative("a slice of a ref that native code does not follow");
   const View& whole = l.ref(op.getOperand(0));
   const Shape sizes = shapeOf(op.getResult(0).getType());
   if (sizes.size() != whole.shape.size() || segments[1] != static_cast<int64_t>(sizes.size()))
     return notNative("a slice of another rank than its ref");
-  std::vector<Reg> starts;
+  const auto wide = [&](unsigned operand) -> Reg {
+    Reg r = operand < op.getNumOperands() ? l.scalar(op.getOperand(operand)) : nullptr;
+    return r ? l.b.CreateSExtOrTrunc(r, l.b.getInt64Ty()) : nullptr;
+  };
+  std::vector<Reg> starts, extents;
+  auto nextDynamic = static_cast<unsigned>(1 + sizes.size());
+  bool dynamic = false;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    if (sizes[d] == kDynamicSize) return notNative("a slice of a ref with a dynamic size");
-    Reg start = l.scalar(op.getOperand(static_cast<unsigned>(1 + d)));
-    starts.push_back(l.b.CreateSExtOrTrunc(start, l.b.getInt64Ty()));
-    l.require(fits(l, starts.back(), sizes[d], whole.shape[d]));
+    dynamic |= sizes[d] == kDynamicSize;
+    Reg size = sizes[d] == kDynamicSize ? wide(nextDynamic++) : l.index(sizes[d]);
+    Reg start = wide(static_cast<unsigned>(1 + d));
+    if (!start || !size) return notNative("a slice of a ref that native code does not follow");
+    l.require(fits(l, start, size, extent(l.b, whole, d)));
+    starts.push_back(start);
+    extents.push_back(size);
   }
-  l.setRef(op.getResult(0), slice(l.b, whole, starts, sizes));
+  View view = slice(l.b, whole, starts, sizes);
+  if (dynamic) view.sizes = std::move(extents);
+  l.setRef(op.getResult(0), std::move(view));
   return {};
 }
 
@@ -139,11 +156,16 @@ Native lowerReshapeRef(Lowering& l, mlir::Operation& op) {
   if (!l.hasRef(op.getOperand(0))) return notNative("a ref that native code does not follow");
   const View& whole = l.ref(op.getOperand(0));
   Shape shape = shapeOf(op.getResult(0).getType());
-  if (elementDType(op.getResult(0).getType()) != whole.dtype) return notNative("a bitcast of a ref");
-  if (llvm::is_contained(shape, kDynamicSize) || num_elements(shape) != whole.elements())
-    return notNative("a reshape of a ref with a dynamic size");
+  const DType dtype = elementDType(op.getResult(0).getType());
+  // Below a byte, elements of different dtypes are stored differently.
+  if (dtype != whole.dtype && (bit_width(dtype) != bit_width(whole.dtype) || bit_width(dtype) < 8 ||
+                               is_semaphore(dtype) || is_semaphore(whole.dtype)))
+    return notNative("a bitcast of a ref to another width");
+  if (!whole.dynamic() && (llvm::is_contained(shape, kDynamicSize) || num_elements(shape) != whole.elements()))
+    return notNative("a reshape of a ref to another size");
   auto view = reshape(l.b, whole, shape);
   if (!view) return notNative("a reshape of a ref that is no strided view");
+  view->dtype = dtype;
   l.setRef(op.getResult(0), std::move(*view));
   return {};
 }
@@ -161,7 +183,7 @@ Native lowerAlloca(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-constexpr std::array<LowerRow, 11> kTable{{
+constexpr std::array<LowerRow, 12> kTable{{
     {"vector.load", lowerVectorLoad},
     {"tpu.strided_load", lowerVectorLoad},
     {"memref.load", lowerScalarLoad},
@@ -172,6 +194,7 @@ constexpr std::array<LowerRow, 11> kTable{{
     {"tpu.memref_slice", lowerSliceRef},
     {"tpu.memref_squeeze", lowerReshapeRef},
     {"tpu.memref_reshape", lowerReshapeRef},
+    {"tpu.memref_bitcast", lowerReshapeRef},
     {"memref.alloca", lowerAlloca},
 }};
 

@@ -18,12 +18,17 @@ std::vector<Reg> denseStrides(Builder& b, std::span<const int64_t> shape) {
 }
 
 bool isDense(const View& v) {
+  if (v.dynamic()) return false;
   int64_t step = 1;
   for (size_t d = v.shape.size(); d-- > 0;) {
     if (v.shape[d] != 1 && constantOf(v.strides[d]) != step) return false;
     step *= v.shape[d];
   }
   return true;
+}
+
+Reg extent(Builder& b, const View& v, size_t d) {
+  return v.dynamic() ? v.sizes[d] : b.getInt64(static_cast<uint64_t>(v.shape[d]));
 }
 
 Reg elementPointer(Builder& b, const View& v, std::span<const Reg> indices) {
@@ -37,6 +42,7 @@ View slice(Builder& b, const View& v, std::span<const Reg> starts, std::span<con
   View out = v;
   out.base = elementPointer(b, v, starts);
   out.shape.assign(sizes.begin(), sizes.end());
+  out.sizes.clear();
   for (size_t d = 0; d < steps.size(); ++d)
     out.strides[d] = b.CreateMul(v.strides[d], b.getInt64(static_cast<uint64_t>(steps[d])));
   return out;
@@ -66,8 +72,12 @@ std::optional<View> reshape(Builder& b, const View& v, std::span<const int64_t> 
   const auto source = unitReshape(v.shape, shape);
   if (!source) return std::nullopt;
   out.strides.resize(shape.size());
-  for (size_t d = 0; d < shape.size(); ++d)
-    out.strides[d] = (*source)[d] < 0 ? b.getInt64(0) : v.strides[static_cast<size_t>((*source)[d])];
+  if (v.dynamic()) out.sizes.assign(shape.size(), b.getInt64(1));
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const auto from = static_cast<size_t>((*source)[d]);
+    out.strides[d] = (*source)[d] < 0 ? b.getInt64(0) : v.strides[from];
+    if (v.dynamic() && (*source)[d] >= 0) out.sizes[d] = v.sizes[from];
+  }
   return out;
 }
 

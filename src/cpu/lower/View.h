@@ -16,12 +16,14 @@ struct View {
   Shape shape;
   Reg base = nullptr;        ///< of element (0, …, 0)
   std::vector<Reg> strides;  ///< i64, in elements, one per dimension
+  std::vector<Reg> sizes;    ///< i64 per dimension, of refs with dynamic dimensions ('?' in `shape`); else empty
   /// Which memory of the kernel: views of different ones never overlap. kValue: written once, before it is read.
   int memory = kValue;
   std::shared_ptr<const Arena::Block> owner;  ///< of values; keeps their place
 
   static constexpr int kValue = -1;
   int64_t elements() const { return num_elements(shape); }
+  bool dynamic() const { return !sizes.empty(); }
 };
 
 std::optional<int64_t> constantOf(Reg);
@@ -29,6 +31,8 @@ std::optional<int64_t> constantOf(Reg);
 std::vector<Reg> denseStrides(Builder&, std::span<const int64_t> shape);
 /// True when the elements are known to lie row-major without gaps.
 bool isDense(const View&);
+/// Elements along a dimension.
+Reg extent(Builder&, const View&, size_t d);
 /// base + Σ index·stride.
 Reg elementPointer(Builder&, const View&, std::span<const Reg> indices);
 /// The box at `starts` of `sizes`, every `steps`-th element (empty: 1).

@@ -17,8 +17,14 @@ std::string vectorType(const std::string& dtype, const Shape& shape) {
   return fmt::format("vector<{}x{}>", fmt::join(shape, "x"), dtype);
 }
 
-/// "u8" as the kernel sees it: "i8".
-std::string signlessName(const std::string& dtype) { return dtype[0] == 'u' ? "i" + dtype.substr(1) : dtype; }
+/// A dtype as the kernel sees it: "u8" is "i8", "f8e5m2" is "f8E5M2".
+std::string signlessName(const std::string& dtype) {
+  if (dtype[0] == 'u') return "i" + dtype.substr(1);
+  std::string name = dtype;
+  if (name.starts_with("f8"))
+    std::transform(name.begin() + 1, name.end(), name.begin() + 1, [](unsigned char c) { return std::toupper(c); });
+  return name;
+}
 
 DType arrayDType(const std::string& dtype) {
   if (dtype.starts_with("!tpu")) return DType::i32;

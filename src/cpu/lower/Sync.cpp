@@ -1,0 +1,249 @@
+// DMA and semaphores of one program: a copy happens when it starts, and its semaphores count at once. A wait that would
+// block ends the call with a fault: the machine runs the kernel again and says who waits for what.
+#include <array>
+
+#include "cpu/lower/Lowering.h"
+
+namespace smalti::cpu {
+namespace {
+
+using machine::flat::integerAttribute;
+using machine::flat::integersAttribute;
+
+/// Operands of an op with AttrSizedOperandSegments; null where a segment is empty.
+class Segments {
+ public:
+  explicit Segments(mlir::Operation& op) : op_(op), sizes_(integersAttribute(op, "operandSegmentSizes")) {}
+  mlir::Value operator[](size_t segment) const {
+    if (segment >= sizes_.size() || sizes_[segment] == 0) return nullptr;
+    int64_t at = 0;
+    for (size_t k = 0; k < segment; ++k) at += sizes_[k];
+    return at < op_.getNumOperands() ? op_.getOperand(static_cast<unsigned>(at)) : mlir::Value();
+  }
+
+ private:
+  mlir::Operation& op_;
+  std::vector<int64_t> sizes_;
+};
+
+const View* refOf(Lowering& l, mlir::Value v) { return v && l.hasRef(v) ? &l.ref(v) : nullptr; }
+
+/// One semaphore: its 64-bit count.
+const View* semaphoreOf(Lowering& l, mlir::Value v) {
+  const View* view = refOf(l, v);
+  return view && !view->dynamic() && is_semaphore(view->dtype) && view->elements() == 1 ? view : nullptr;
+}
+
+Reg countOf(Lowering& l, const View& semaphore) {
+  return l.b.CreateAlignedLoad(l.b.getInt64Ty(), semaphore.base, llvm::Align(8));
+}
+void setCount(Lowering& l, const View& semaphore, Reg count) {
+  l.b.CreateAlignedStore(count, semaphore.base, llvm::Align(8));
+}
+
+Native wait(Lowering& l, const View& semaphore, Reg amount) {
+  Reg count = countOf(l, semaphore);
+  l.require(l.b.CreateICmpSGE(count, amount));
+  setCount(l, semaphore, l.b.CreateSub(count, amount));
+  return {};
+}
+
+/// Names this device, or this core: there is no other.
+Native requireSelf(Lowering& l, mlir::Value id) {
+  if (!id) return {};
+  Reg r = l.scalar(id);
+  if (!r) return notNative("a device or core that native code does not follow");
+  l.require(l.b.CreateICmpEQ(r, llvm::Constant::getNullValue(r->getType())));
+  return {};
+}
+
+Reg wide(Lowering& l, mlir::Value v) {
+  Reg r = l.scalar(v);
+  return r ? l.b.CreateSExtOrTrunc(r, l.b.getInt64Ty()) : nullptr;
+}
+
+Native lowerSemaphoreRead(Lowering& l, mlir::Operation& op) {
+  const View* semaphore = semaphoreOf(l, op.getOperand(0));
+  if (!semaphore) return notNative("a semaphore that native code does not follow");
+  l.setScalar(op.getResult(0), l.b.CreateTrunc(countOf(l, *semaphore), l.b.getInt32Ty()));
+  return {};
+}
+
+Native lowerSemaphoreWait(Lowering& l, mlir::Operation& op) {
+  const View* semaphore = semaphoreOf(l, op.getOperand(0));
+  Reg amount = wide(l, op.getOperand(1));
+  if (!semaphore || !amount) return notNative("a semaphore that native code does not follow");
+  return wait(l, *semaphore, amount);
+}
+
+/// Segments: semaphore, amount, device_id, core_id, subcore_id.
+Native lowerSemaphoreSignal(Lowering& l, mlir::Operation& op) {
+  const Segments s(op);
+  const View* semaphore = semaphoreOf(l, s[0]);
+  Reg amount = s[1] ? wide(l, s[1]) : nullptr;
+  if (!semaphore || !amount || s[4]) return notNative("a semaphore that native code does not follow");
+  for (const size_t id : {size_t{2}, size_t{3}})
+    if (auto ok = requireSelf(l, s[id]); !ok) return ok;
+  setCount(l, *semaphore, l.b.CreateAdd(countOf(l, *semaphore), amount));
+  return {};
+}
+
+// ---- copies
+
+/// Bytes that a copy of the view counts for.
+Reg dmaBytes(Lowering& l, const View& view) {
+  Reg n = l.index(1);
+  for (size_t d = 0; d < view.shape.size(); ++d) n = l.b.CreateMul(n, extent(l.b, view, d));
+  return l.b.CreateUDiv(l.b.CreateMul(n, l.index(bit_width(view.dtype))), l.index(8));
+}
+/// A DMA semaphore counts bytes, a regular one copies.
+Reg credit(Lowering& l, const View& semaphore, Reg bytes) {
+  return semaphore.dtype == DType::dma_semaphore ? bytes : l.index(1);
+}
+
+View withoutUnits(const View& v) {
+  View out = v;
+  out.shape.clear();
+  out.strides.clear();
+  out.sizes.clear();
+  for (size_t d = 0; d < v.shape.size(); ++d) {
+    if (v.shape[d] == 1) continue;
+    out.shape.push_back(v.shape[d]);
+    out.strides.push_back(v.strides[d]);
+    if (v.dynamic()) out.sizes.push_back(v.sizes[d]);
+  }
+  return out;
+}
+
+/// Copies runs of elements that lie side by side in both views; sizes may be known only at run time.
+void copyRuns(Lowering& l, const View& from, const View& to) {
+  Builder& b = l.b;
+  const size_t rank = to.shape.size();
+  // Trailing dimensions that are one run: static ones, and one more of any size before them.
+  size_t first = rank;
+  int64_t run = 1;
+  for (bool fixed = true;
+       first > 0 && fixed && constantOf(from.strides[first - 1]) == run && constantOf(to.strides[first - 1]) == run;
+       --first) {
+    const auto size = constantOf(extent(b, to, first - 1));
+    fixed = size.has_value();
+    if (fixed) run *= *size;
+  }
+  Reg elements = l.index(1);
+  for (size_t d = first; d < rank; ++d) elements = b.CreateMul(elements, extent(b, to, d));
+  const int bytes = storage_bytes(to.dtype);
+  const llvm::Align align(static_cast<uint64_t>(bytes));
+  Reg size = b.CreateMul(elements, l.index(bytes));
+  std::vector<Reg> at(rank, l.index(0));
+  std::function<void(size_t)> walk = [&](size_t d) {
+    if (d == first) {
+      if (rank == first) {
+        llvm::Type* type = storageType(b.getContext(), to.dtype);
+        b.CreateAlignedStore(b.CreateAlignedLoad(type, elementPointer(b, from, at), align), elementPointer(b, to, at),
+                             align);
+      } else {
+        b.CreateMemMove(elementPointer(b, to, at), align, elementPointer(b, from, at), align, size);
+      }
+      return;
+    }
+    l.loop(l.index(0), extent(b, to, d), l.index(1), [&](Reg i) {
+      at[d] = i;
+      walk(d + 1);
+      at[d] = l.index(0);
+    });
+  };
+  walk(0);
+}
+
+/// Segments: source, source_semaphore, target, target_semaphore, device_id, core_id, subcore_id.
+Native lowerEnqueue(Lowering& l, mlir::Operation& op) {
+  const Segments s(op);
+  const View *source = refOf(l, s[0]), *target = refOf(l, s[2]);
+  const View *arrived = semaphoreOf(l, s[3]), *sent = s[1] ? semaphoreOf(l, s[1]) : nullptr;
+  if (!source || !target || !arrived || (s[1] && !sent) || s[6])
+    return notNative("a copy that native code does not follow");
+  if (storage_bytes(source->dtype) != storage_bytes(target->dtype) || is_semaphore(target->dtype))
+    return notNative("a copy between dtypes of different widths");
+  for (const size_t id : {size_t{4}, size_t{5}})
+    if (auto ok = requireSelf(l, s[id]); !ok) return ok;
+  const View from = withoutUnits(*source), to = withoutUnits(*target);
+  if (from.shape.size() != to.shape.size()) return notNative("a copy that reshapes");
+  for (size_t d = 0; d < from.shape.size(); ++d) {
+    if (!from.dynamic() && !to.dynamic() && from.shape[d] != to.shape[d]) return notNative("a copy that reshapes");
+    l.require(l.b.CreateICmpEQ(extent(l.b, from, d), extent(l.b, to, d)));
+  }
+  if (auto ok = l.flushBeforeWrites(); !ok) return ok;
+  const bool oneRun = isDense(from) && isDense(to);
+  if (from.memory == to.memory && !oneRun) {
+    // They may overlap: all is read before anything is written.
+    if (from.dynamic()) return notNative("a copy of a dynamic size inside of one array");
+    const View aside = l.allocate(from.dtype, from.shape);
+    copyRuns(l, from, aside);
+    copyRuns(l, aside, to);
+  } else {
+    copyRuns(l, from, to);
+  }
+  Reg bytes = dmaBytes(l, *source);
+  for (const View* semaphore : {arrived, sent})
+    if (semaphore) setCount(l, *semaphore, l.b.CreateAdd(countOf(l, *semaphore), credit(l, *semaphore, bytes)));
+  return {};
+}
+
+/// Segments as enqueue_dma's; `wait_target` says whose arrival is awaited: the target's, or the source's departure.
+Native lowerWaitDma(Lowering& l, mlir::Operation& op) {
+  const Segments s(op);
+  const bool target = !op.hasAttr("wait_target") || machine::flat::boolAttribute(op, "wait_target");
+  const View* semaphore = semaphoreOf(l, s[target ? 3 : 1]);
+  const View* ref = refOf(l, s[target ? 2 : 0]);
+  if (!semaphore || !ref) return notNative("a copy that native code does not follow");
+  return wait(l, *semaphore, credit(l, *semaphore, dmaBytes(l, *ref)));
+}
+
+// ---- allocations, and what a kernel asks about where it runs
+
+Native lowerSemaphoreAlloc(Lowering& l, mlir::Operation& op) {
+  auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
+  if (!type.hasStaticShape() || !is_semaphore(elementDType(type))) return notNative("an allocation of a dynamic size");
+  View v = l.allocate(elementDType(type), shapeOf(type));
+  v.memory = l.newMemory();
+  l.fill(v, l.index(0));
+  l.setRef(op.getResult(0), std::move(v));
+  return {};
+}
+
+Native lowerBarrier(Lowering& l, mlir::Operation& op) {
+  l.setRef(op.getResult(0), l.barrier);
+  return {};
+}
+
+/// The only device, or the only core.
+Native lowerZero(Lowering& l, mlir::Operation& op) {
+  l.setScalar(op.getResult(0), l.b.getInt32(0));
+  return {};
+}
+
+Native lowerIterationBound(Lowering& l, mlir::Operation& op) {
+  const auto dim = static_cast<size_t>(integerAttribute(op, "dim", 0));
+  if (dim >= l.gridBounds.size()) return notNative("the bound of a grid axis that is not there");
+  l.setScalar(op.getResult(0), l.b.CreateTrunc(l.gridBounds[dim], l.b.getInt32Ty()));
+  return {};
+}
+
+constexpr std::array<LowerRow, 10> kTable{{
+    {"tpu.core_id", lowerZero},
+    {"tpu.device_id", lowerZero},
+    {"tpu.enqueue_dma", lowerEnqueue},
+    {"tpu.iteration_bound", lowerIterationBound},
+    {"tpu.sem_alloc", lowerSemaphoreAlloc},
+    {"tpu.sem_barrier", lowerBarrier},
+    {"tpu.sem_read", lowerSemaphoreRead},
+    {"tpu.sem_signal", lowerSemaphoreSignal},
+    {"tpu.sem_wait", lowerSemaphoreWait},
+    {"tpu.wait_dma", lowerWaitDma},
+}};
+
+}  // namespace
+
+std::span<const LowerRow> syncOps() { return kTable; }
+
+}  // namespace smalti::cpu

@@ -1,0 +1,57 @@
+#include "Native.h"
+
+#include <cstring>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace smalti::cpu::testing {
+
+std::shared_ptr<const NativeKernel> native(const TextKernel& kernel) {
+  auto outcome = compileNative(kernel.package(), {});
+  EXPECT_TRUE(outcome) << outcome.error().str();
+  if (!outcome) return nullptr;
+  EXPECT_TRUE(outcome->kernel) << outcome->reason << "\n" << kernel.text();
+  return outcome->kernel;
+}
+
+std::string whyNot(const TextKernel& kernel) {
+  auto outcome = compileNative(kernel.package(), {});
+  return outcome ? outcome->reason : outcome.error().str();
+}
+
+std::string difference(const Array& a, const Array& b) {
+  if (a.type() != b.type()) return a.type().str() + " and " + b.type().str();
+  const int64_t bytes = storage_bytes(a.dtype());
+  for (int64_t i = 0; i < a.elements(); ++i)
+    if (std::memcmp(a.data() + i * bytes, b.data() + i * bytes, static_cast<size_t>(bytes)) != 0)
+      return fmt::format("element {} of {}", i, a.type().str());
+  return "";
+}
+
+std::vector<Array> same(const TextKernel& kernel, const std::vector<Array>& operands) {
+  auto code = native(kernel);
+  if (!code) return {};
+  std::vector<Array> before;
+  for (const Array& a : operands) before.push_back(a.clone().value());
+  bool fault = false;
+  auto got = code->call(operands, 1, fault);
+  EXPECT_TRUE(got) << got.error().str();
+  EXPECT_FALSE(fault);
+  for (size_t i = 0; i < operands.size(); ++i)
+    EXPECT_EQ(difference(operands[i], before[i]), "") << "operand " << i << " changed";
+  const auto expected = results(kernel, operands);
+  if (!got || got->size() != expected.size()) return {};
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_EQ(difference((*got)[i], expected[i]), "") << "result " << i << "\n" << kernel.text();
+  return *got;
+}
+
+bool faults(const TextKernel& kernel, const std::vector<Array>& operands) {
+  auto code = native(kernel);
+  bool fault = false;
+  if (code) EXPECT_TRUE(code->call(operands, 1, fault));
+  return fault;
+}
+
+}  // namespace smalti::cpu::testing

@@ -1,0 +1,178 @@
+#include <gtest/gtest.h>
+
+#include "Native.h"
+
+namespace smalti::cpu::testing {
+namespace {
+
+Array ramp(Shape shape) {
+  return f32Array(std::move(shape), [](int64_t i) { return static_cast<float>(i); });
+}
+Spec whole(Shape shape, const std::string& space = "any", const std::string& dtype = "f32") {
+  return {.dtype = dtype, .array = std::move(shape), .space = space};
+}
+
+TEST(NativeSync, SG1_CopyToVmemAndBack) {
+  TextKernel k;
+  const Val in = k.input(whole({16, 128})), out = k.output(whole({16, 128}, "hbm")),
+            buffer = k.scratch("f32", {8, 128}), semaphore = k.dmaSemaphore();
+  k.loop(k.constant(0), k.constant(2), [&](const Val& i) {
+    const Val row = k.binary("arith.muli", i, k.constant(8)), zero = k.constant(0);
+    const Val block = k.slice(in, {row, zero}, {8, 128});
+    k.dma(block, buffer, semaphore);
+    k.waitDma(block, buffer, semaphore);
+    const Val v = k.load(buffer);
+    k.store(k.binary("arith.addf", v, v), buffer);
+    const Val target = k.slice(out, {row, zero}, {8, 128});
+    k.dma(buffer, target, semaphore);
+    k.waitDma(buffer, target, semaphore);
+  });
+  EXPECT_EQ(floats(same(k, {ramp({16, 128})})[0])[5], 10.0f);
+}
+
+TEST(NativeSync, SG2_DmaSemaphoresCountBytes) {
+  TextKernel k;
+  const Val in = k.input(whole({8, 128}, "any", "bf16")), out = k.output(whole({1}, "smem", "i32")),
+            buffer = k.scratch("bf16", {8, 128}), semaphore = k.dmaSemaphore();
+  k.dma(in, buffer, semaphore);
+  k.scalarStore(k.semRead(semaphore), out, {});
+  k.waitDma(in, buffer, semaphore);
+  auto operand = Array::allocate({DType::bf16, {8, 128}}).value();
+  std::fill_n(operand.data(), operand.bytes(), std::byte{0});
+  EXPECT_EQ(ints(same(k, {operand})[0])[0], 2048);
+}
+
+TEST(NativeSync, SG3_RegularSemaphoresCountCopies) {
+  TextKernel k;
+  const Val in = k.input(whole({8, 128})), out = k.output(whole({1}, "smem", "i32")),
+            buffer = k.scratch("f32", {8, 128}), semaphore = k.semaphore();
+  k.dma(in, buffer, semaphore);
+  k.scalarStore(k.semRead(semaphore), out, {});
+  k.waitDma(in, buffer, semaphore);
+  EXPECT_EQ(ints(same(k, {ramp({8, 128})})[0])[0], 1);
+}
+
+TEST(NativeSync, SemaphoresOfAllKinds) {
+  TextKernel k;
+  const Val out = k.output(whole({4}, "smem", "i32")), array = k.semaphore({3});
+  const Val barrier = k.barrier(), second = k.at(array, k.constant(1));
+  k.semSignal(barrier, k.constant(2), k.deviceId());
+  k.semSignal(second, k.constant(7));
+  k.semWait(second, k.constant(3));
+  k.region([&] {
+    const Val own = k.semAlloc("!tpu.semaphore");
+    k.semSignal(own, k.constant(5));
+    k.scalarStore(k.semRead(own), out, {k.constant(3)});
+    k.semWait(own, k.constant(5));
+  });
+  k.scalarStore(k.semRead(k.at(array, k.constant(0))), out, {k.constant(0)});
+  k.scalarStore(k.semRead(second), out, {k.constant(1)});
+  k.scalarStore(k.semRead(barrier), out, {k.constant(2)});
+  k.semWait(barrier, k.constant(2));
+  EXPECT_EQ(ints(same(k, {})[0]), (std::vector<int32_t>{0, 4, 2, 5}));
+}
+
+TEST(NativeSync, AWaitThatBlocksIsAFault) {
+  TextKernel k;
+  const Val out = k.output(whole({1}, "smem", "i32")), semaphore = k.semaphore();
+  k.scalarStore(k.constant(1), out, {});
+  k.semWait(semaphore, k.constant(1));
+  EXPECT_TRUE(faults(k, {}));
+}
+
+TEST(NativeSync, AnotherDeviceIsAFault) {
+  TextKernel k;
+  const Val out = k.output(whole({1}, "smem", "i32")), semaphore = k.semaphore();
+  k.scalarStore(k.constant(1), out, {});
+  k.semSignal(semaphore, k.constant(1), k.constant(1));
+  EXPECT_TRUE(faults(k, {}));
+}
+
+TEST(NativeSync, RemoteCopyToItself) {
+  TextKernel k;
+  const Val in = k.input(whole({8, 128})), out = k.output(whole({8, 128})), send = k.dmaSemaphore(),
+            receive = k.dmaSemaphore(), self = k.deviceId();
+  k.remoteDma(in, send, out, receive, self);
+  k.waitSend(in, send, out, receive, self);
+  k.waitReceive(in, send, out, receive, self);
+  EXPECT_EQ(floats(same(k, {ramp({8, 128})})[0])[9], 9.0f);
+}
+
+TEST(NativeSync, AliasedArraysAreOne) {
+  TextKernel k;
+  const Val in = k.input(whole({16, 128})), out = k.output(whole({16, 128})), semaphore = k.dmaSemaphore();
+  k.alias(0, 0);
+  const Val zero = k.constant(0);
+  const auto rows = [&](const Val& ref, int first) { return k.slice(ref, {k.constant(first), zero}, {8, 64}); };
+  for (const auto& [from, to] : {std::pair{0, 4}, std::pair{2, 8}}) {  // through the output, then the input again
+    k.dma(rows(in, from), rows(out, to), semaphore);
+    k.waitDma(rows(in, from), rows(out, to), semaphore);
+  }
+  same(k, {ramp({16, 128})});
+}
+
+TEST(NativeSync, OperandsThatTheKernelWritesAreCopies) {
+  TextKernel k;
+  const Val in = k.input(whole({8, 128})), vmem = k.input(whole({8, 128}, "vmem")),
+            out = k.output(whole({8, 128}, "vmem")), semaphore = k.dmaSemaphore();
+  const Val p = k.f32(3.0);
+  k.store(k.splat(p, {8, 128}), vmem);
+  k.dma(vmem, in, semaphore);
+  k.waitDma(vmem, in, semaphore);
+  k.dma(in, out, semaphore);
+  k.waitDma(in, out, semaphore);
+  EXPECT_EQ(floats(same(k, {ramp({8, 128}), ramp({8, 128})})[0])[9], 3.0f);
+}
+
+TEST(NativeSync, InputBlocksThatTheKernelWritesAreCopies) {
+  TextKernel k({2, 2});
+  const Val a = k.input({.array = {16, 128}, .block = {8, 128}, .map = "%i, %c0"}),
+            o = k.output({.array = {16, 256}, .block = {8, 128}, .map = "%i, %j"});
+  const Val v = k.load(a);
+  k.store(k.binary("arith.addf", v, v), a);
+  k.store(k.load(a), o);
+  same(k, {ramp({16, 128})});
+}
+
+Val dynamicSlice(TextKernel& k, const Val& ref, const Val& start, const Val& size, int64_t columns) {
+  const Val v = k.fresh("memref<?x" + std::to_string(columns) + "xf32, #tpu.memory_space<" +
+                        (ref.type.find("any") != std::string::npos ? "any" : "vmem") + ">>");
+  const Val zero = k.constant(0);
+  k.raw(v.name + " = \"tpu.memref_slice\"(" + ref.name + ", " + start.name + ", " + zero.name + ", " + size.name +
+        ") <{operandSegmentSizes = array<i32: 1, 2, 1>}> : (" + ref.type + ", i32, i32, i32) -> " + v.type);
+  return v;
+}
+
+TEST(NativeSync, SlicesOfDynamicSizes) {
+  for (const int32_t rows : {0, 3, 8, 9}) {
+    TextKernel k;
+    const Val sizes = k.prefetch("i32", {1}), in = k.input(whole({16, 128})), out = k.output(whole({16, 128})),
+              buffer = k.scratch("f32", {8, 128}), semaphore = k.dmaSemaphore();
+    k.dma(in, out, semaphore);
+    k.waitDma(in, out, semaphore);
+    const Val n = k.scalarLoad(sizes, {}), five = k.constant(5), zero = k.constant(0);
+    const Val from = dynamicSlice(k, in, five, n, 128), to = dynamicSlice(k, buffer, zero, n, 128),
+              back = dynamicSlice(k, out, zero, n, 128);
+    k.dma(from, to, semaphore);
+    k.waitDma(from, to, semaphore);
+    k.dma(to, back, semaphore);
+    k.waitDma(to, back, semaphore);
+    const std::vector<Array> operands{i32Array({1}, [&](int64_t) { return rows; }), ramp({16, 128})};
+    if (rows > 8)
+      EXPECT_TRUE(faults(k, operands));
+    else
+      same(k, operands);
+  }
+}
+
+TEST(NativeSync, IterationBoundsAndIds) {
+  TextKernel k({3, 5});
+  const Val out = k.output({.dtype = "i32", .array = {3}, .map = "", .space = "smem"});
+  k.scalarStore(k.iterationBound(0), out, {k.constant(0)});
+  k.scalarStore(k.iterationBound(1), out, {k.constant(1)});
+  k.scalarStore(k.deviceId(), out, {k.constant(2)});
+  EXPECT_EQ(ints(same(k, {})[0]), (std::vector<int32_t>{3, 5, 0}));
+}
+
+}  // namespace
+}  // namespace smalti::cpu::testing
