@@ -19,6 +19,8 @@ def tests():
     for path in sorted((ROOT / "test/unit").rglob("*.cpp")):
         for suite, name in re.findall(r"^(?:TEST|TEST_F|TEST_P|RC_GTEST_PROP)\((\w+),\s*(\w+)", path.read_text(), flags=re.M):
             found[f"{suite}.{name}"] = path.relative_to(ROOT)
+        for name in re.findall(r'^\s*\{"(\w+)",', path.read_text(), flags=re.M):  # values of a TEST_P
+            found[f"/{name}"] = path.relative_to(ROOT)
     return found
 
 
@@ -31,11 +33,19 @@ def programs():
     return found
 
 
+def parts(test):
+    """A test, and the value "/name" of a TEST_P."""
+    name, _, value = test.partition("/")
+    return [name, f"/{value}"] if value else [name]
+
+
 def main():
     table = tomllib.loads((ROOT / "docs/features.toml").read_text())
     there, wrong, faults = tests(), programs(), []
     by_id = {}
     for name in there:
+        if name.startswith("/"):
+            continue
         for row in re.findall(r"(?:^|_)([A-O]\d{1,2})(?=_)", name.split(".")[1]):
             by_id.setdefault(row, name)
     lines = ["# Features", "", "The rows of Pallas' features that have a meaning on one TensorCore, each with the test that shows it. "
@@ -46,14 +56,15 @@ def main():
         for row, entry in table["rows"].items():
             if row[0] != group:
                 continue
-            test = entry.get("test") or by_id.get(row)
+            shown_by = entry.get("test") or by_id.get(row) or []
+            shown_by = [shown_by] if isinstance(shown_by, str) else shown_by
             if "refused" in entry:
                 state, shown = f"refused: [{entry['refused']}](errors/{entry['refused']}.md)", entry["program"]
                 if wrong.get(shown, [None])[0] != entry["refused"]:
                     faults.append(f"{row}: no wrong program '{shown}' is refused with {entry['refused']}")
                 count["refused"] += 1
-            elif test in there:
-                state, shown = "works", test
+            elif shown_by and all(part in there for test in shown_by for part in parts(test)):
+                state, shown = "works", "`, `".join(shown_by)
                 count["works"] += 1
             else:
                 state, shown = "not yet", ""

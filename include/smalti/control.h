@@ -16,7 +16,7 @@ namespace smalti {
 Array program_id(int axis, Location at = Location::current());
 /// Size of a grid axis, i32.
 Array num_programs(int axis, Location at = Location::current());
-/// The same by the axis' name, in a named grid (A6).
+/// The same by the axis' name: of a named grid (A6), or of the call's mesh.
 Array axis_index(std::string_view name, Location at = Location::current());
 Array axis_size(std::string_view name, Location at = Location::current());
 

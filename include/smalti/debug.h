@@ -32,6 +32,10 @@ bool enable_debug_checks(bool on = true);
 /// Ends the kernel with the message where the scalar pred is false, if checks are enabled (M4).
 void debug_check(const Operand& condition, std::string_view message);
 
+/// Whether kernels traced from here on this thread fill what run_scoped, empty_ref and pipelines allocate before it is
+/// used: floats with NaN, integers with their smallest number (E8). Off at first; gives the former setting.
+bool enable_poison_buffers(bool on = true);
+
 /// A scalar for the profiler (M6).
 void trace_value(std::string_view label, const Operand& value);
 

@@ -65,5 +65,7 @@ auto with_scoped(const Types&... types) {
 
 /// Memory for the rest of the scope it is made in: the kernel, a loop's or branch's body, a run_scoped (E6).
 Ref empty_ref(const MemoryRef& type);
+/// The same with shape, dtype and memory space of another Ref; of one in ANY or HBM, in VMEM (D12).
+Ref empty_ref_like(const Ref& x, Location at = Location::current());
 
 }  // namespace smalti

@@ -106,8 +106,8 @@ class Lowered {
   std::shared_ptr<const State> state_;
 };
 
-/// What pallas_call gives: a function of arrays. Traced and compiled once per signature of the operands (S-J7); copies
-/// share what was compiled. May be called from several threads.
+/// What pallas_call gives: a function of arrays, after the sizes of `dynamic` grid axes. Traced and compiled once per
+/// signature of the operands (S-J7); copies share what was compiled. May be called from several threads.
 class PallasCall {
  public:
   PallasCall(Kernel kernel, Call call, Location at);

@@ -5,6 +5,7 @@
 #include "smalti/control.h"
 #include "smalti/debug.h"
 #include "smalti/dma.h"
+#include "smalti/elsewhere.h"
 #include "smalti/memory.h"
 #include "smalti/module.h"
 #include "smalti/ops.h"

@@ -235,9 +235,15 @@ struct BlockSpec {
   Location at;
 };
 
-/// A grid axis: a size, a traced or concrete i32 scalar array (dynamic, A4), or a name with a size.
+/// A grid size that each call passes, before its operands: one kernel for all sizes.
+struct DynamicSize {};
+inline constexpr DynamicSize dynamic{};
+
+/// A grid axis: a size, a traced or concrete i32 scalar array (dynamic, A4), `dynamic`, or a name with one of them.
 class GridDim {
  public:
+  GridDim(DynamicSize) : at_call(true) {}
+  GridDim(std::string_view name, DynamicSize) : name(name), at_call(true) {}
   template <class T, class = std::enable_if_t<std::is_integral_v<T>>>
   GridDim(T size) : size(size) {}
   GridDim(const Array& size) : dynamic(size) {}
@@ -247,6 +253,13 @@ class GridDim {
   int64_t size = 0;
   std::optional<Array> dynamic;
   std::string name;
+  bool at_call = false;
+};
+
+/// An axis of the mesh of devices that the program around a call is sharded over (jax.make_mesh), row-major.
+struct MeshAxis {
+  std::string name;
+  int64_t size = 1;
 };
 
 /// pltpu.CompilerParams (L1).
@@ -296,6 +309,8 @@ struct Call {
   bool debug = false;
   std::string name{};
   CompilerParams compiler_params{};
+  /// The devices that device ids by axis name, tuples of them and `axis_index` speak of (H5).
+  std::vector<MeshAxis> mesh{};
   /// Estimated from the kernel when not given (L5).
   std::optional<CostEstimate> cost_estimate{};
   /// Ends up in the exported module, as `kernel_metadata` (A14).

@@ -2,6 +2,7 @@
 #include "lang/call/Backend.h"
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 
 #include "driver/ApiReport.h"
@@ -37,6 +38,7 @@ class TargetExecutable : public lang::Executable {
   Result<std::vector<Array>> call(std::vector<Array> operands) const override {
     auto result = kernel_->run({&operands, 1}, options_);
     if (!result) return fail(std::move(result.error()));
+    for (const std::string& line : result->log) std::printf("%s\n", line.c_str());
     return std::move(result->results[0]);
   }
 

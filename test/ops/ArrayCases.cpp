@@ -136,10 +136,40 @@ void products(std::vector<Case>& cases) {
     };
     cases.insert(cases.end(), rows.begin(), rows.end());
   }
-  cases.push_back({"jnp.einsum('ij,ikl->jkl', a, b)",
-                   {numbers({16, 128}, DType::f32), numbers({16, 8, 128}, DType::f32)},
-                   [](auto& x) { return einsum("ij,ikl->jkl", x[0], x[1]); },
-                   kSum});
+  for (const DType t : {DType::f32, DType::bf16}) {
+    const double tolerance = t == DType::bf16 ? kBf16 : kSum;
+    const Array a = numbers({16, 128}, t), b = numbers({16, 8, 128}, t), c = numbers({128, 8}, t, 1),
+                row = numbers({1, 128}, t, 2);
+    const std::vector<Case> rows{
+        // XLA on the CPU would round every partial sum of this one to bf16.
+        {"jnp.einsum('ij,ikl->jkl', a.astype(jnp.float32), b.astype(jnp.float32)).astype(a.dtype)",
+         {a, b},
+         [](auto& x) { return einsum("ij,ikl->jkl", x[0], x[1]); },
+         tolerance},
+        {"jnp.einsum('ij->ji', a)", {a}, [](auto& x) { return einsum("ij->ji", x[0]); }},
+        {"jnp.einsum('ba', a)", {a}, [](auto& x) { return einsum("ba", x[0]); }},
+        // Between products JAX rounds to the operands' dtype too, after another order of sums.
+        {"jnp.einsum('ij,jk,kl->il', a, b, c)",
+         {a, c, numbers({8, 128}, t, 2)},
+         [](auto& x) { return einsum("ij,jk,kl->il", x[0], x[1], x[2]); },
+         t == DType::bf16 ? 3 * kBf16 : 4 * kSum},
+        {"jnp.einsum('ij,kj->ik', a, b)",
+         {a, row},
+         [](auto& x) { return einsum("ij,kj->ik", x[0], x[1]); },
+         tolerance,
+         t == DType::f32},
+        {"lax.dot_general(a.astype(jnp.float32), b.astype(jnp.float32), (((1,), (1,)), ((), ())))",
+         {a, row},
+         [](auto& x) { return dot_general(x[0], x[1], {{1}, {1}, {}, {}}, {.preferred_element_type = DType::f32}); },
+         kSum,
+         t == DType::f32},
+    };
+    cases.insert(cases.end(), rows.begin(), rows.end());
+  }
+  cases.push_back(
+      {"lax.dot_general(a, b, (((1,), (1,)), ((), ())), preferred_element_type=jnp.int32)",
+       {numbers({32, 128}, DType::i8), numbers({1, 128}, DType::i8, 1)},
+       [](auto& x) { return dot_general(x[0], x[1], {{1}, {1}, {}, {}}, {.preferred_element_type = DType::i32}); }});
   cases.push_back({"jnp.dot(a, b, preferred_element_type=jnp.int32)",
                    {numbers({32, 128}, DType::i8), numbers({128, 128}, DType::i8, 1)},
                    [](auto& x) { return dot(x[0], x[1], {.preferred_element_type = DType::i32}); }});
@@ -169,6 +199,27 @@ void random(std::vector<Case>& cases) {
   cases.push_back({"jax.random.bits(jax.random.fold_in(key(42), 7), (8, 128))", {}, [=](auto&) {
                      return random_bits(fold_in(key(), 7), {8, 128});
                    }});
+  const auto integers = [&](const char* jax, int64_t low, int64_t high, DType t = DType::i32) {
+    cases.push_back({jax, {}, [=](auto&) { return randint(key(), {32, 128}, low, high, t); }});
+  };
+  integers("jax.random.randint(key(42), (32, 128), 0, 10)", 0, 10);
+  integers("jax.random.randint(key(42), (32, 128), -1000, 100000)", -1000, 100000);
+  integers("jax.random.randint(key(42), (32, 128), 5, 5)", 5, 5);
+  integers("jax.random.randint(key(42), (32, 128), -2**31, 2**31 - 1)", INT32_MIN, INT32_MAX);
+  integers("jax.random.randint(key(42), (32, 128), -5, 100, 'int8')", -5, 100, DType::i8);
+  integers("jax.random.randint(key(42), (32, 128), -1000, 1000, 'int8')", -1000, 1000, DType::i8);
+  integers("jax.random.randint(key(42), (32, 128), 0, 256, 'uint8')", 0, 256, DType::u8);
+  integers("jax.random.randint(key(42), (32, 128), 3, 20, 'uint8')", 3, 20, DType::u8);
+  integers("jax.random.randint(key(42), (32, 128), -7, 30000, 'int16')", -7, 30000, DType::i16);
+  integers("jax.random.randint(key(42), (32, 128), 0, 2**31 - 1, 'uint32')", 0, INT32_MAX, DType::u32);
+  cases.push_back({"jax.random.randint(key(42), (32, 128), a, a + 1 + b)",
+                   {numbers({32, 128}, DType::i32), abs(numbers({32, 128}, DType::i32, 3))},
+                   [=](auto& x) { return randint(key(), {32, 128}, x[0], x[0] + 1 + x[1]); }});
+  cases.push_back(
+      {"pltpu.sample_block(jax.random.uniform, key(42), (16, 256), (8, 128), (64, 512), (2, 1))", {}, [=](auto&) {
+         return sample_block([](const Key& k, const Shape& shape) { return uniform(k, shape); }, key(), {16, 256},
+                             {8, 128}, {64, 512}, {2, 1});
+       }});
 }
 
 }  // namespace

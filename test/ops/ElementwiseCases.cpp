@@ -112,6 +112,10 @@ std::vector<Case> elementwiseCases() {
     }
     put(cases, BinaryRow{"jnp.power(a, b)", pow, 1e-5}, fractions(tile, t), numbers(tile, t));
     cases.push_back({"jax.nn.gelu(a)", {numbers(tile, t)}, [](auto& x) { return gelu(x[0]); }, toleranceOf(1e-5, t)});
+    cases.push_back(
+        {"jnp.expm1(a)", {fractions(tile, t)}, [](auto& x) { return expm1(x[0]); }, toleranceOf(2e-6, t), false});
+    cases.push_back(
+        {"jnp.cbrt(a)", {numbers(tile, t)}, [](auto& x) { return cbrt(x[0]); }, toleranceOf(2e-6, t), false});
     cases.push_back({"a ** 3", {numbers(tile, t)}, [](auto& x) { return integer_pow(x[0], 3); }, toleranceOf(3e-7, t)});
   }
   for (const DType t : {DType::i8, DType::i16, DType::i32, DType::u8, DType::u16, DType::u32}) {

@@ -10,6 +10,7 @@ jax = pytest.importorskip("jax", reason="JAX is not installed: nothing to compar
 
 import jax.numpy as jnp
 from jax import lax
+from jax.experimental.pallas import tpu as pltpu
 
 DTYPES = {"pred": np.bool_, "bf16": jnp.bfloat16, "f8e5m2": jnp.float8_e5m2, "f8e4m3fn": jnp.float8_e4m3fn,
           "f8e4m3b11fnuz": jnp.float8_e4m3b11fnuz, "f16": np.float16, "f32": np.float32,
@@ -60,7 +61,7 @@ def difference(got, wanted, tolerance):
 def problems(folder, cases, chosen):
     """Cases whose results are not JAX's."""
     wrong = []
-    names = {"jnp": jnp, "lax": lax, "jax": jax, "np": np, "key": jax.random.key}
+    names = {"jnp": jnp, "lax": lax, "jax": jax, "np": np, "key": jax.random.key, "pltpu": pltpu}
     for i, case in enumerate(cases):
         if not chosen(case):
             continue

@@ -10,6 +10,9 @@ namespace smalti {
 
 Array zeros(Shape shape, DType dtype = DType::f32, Location at = Location::current());
 Array ones(Shape shape, DType dtype = DType::f32, Location at = Location::current());
+/// Not initialised (pl.empty): outside kernels, where memory is `empty_ref` (D12).
+Array empty(Shape shape, DType dtype = DType::f32, Location at = Location::current());
+Array empty_like(const Array& x, Location at = Location::current());
 /// Every element `value`; without a dtype, the value's.
 Array full(Shape shape, const Operand& value);
 Array full(Shape shape, const Operand& value, DType dtype);

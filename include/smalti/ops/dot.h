@@ -28,7 +28,10 @@ struct DotDimensionNumbers {
 };
 /// lax.dot_general: result axes are batch, lhs free, rhs free.
 Array dot_general(const Operand& x, const Operand& y, DotDimensionNumbers dimensions, DotOptions options = {});
-/// "ij,jk->ik", two operands.
+/// jnp.einsum: "ij,jk->ik". More than two operands are contracted two by two, the cheapest product first.
 Array einsum(std::string_view equation, const Operand& x, const Operand& y, DotOptions options = {});
+Array einsum(std::string_view equation, const Operand& x, DotOptions options = {});
+Array einsum(std::string_view equation, const Operand& x, const Operand& y, const Operand& z, DotOptions options = {});
+Array einsum(std::string_view equation, const std::vector<Operand>& operands, DotOptions options = {});
 
 }  // namespace smalti

@@ -34,10 +34,14 @@ Array square(const Operand& x);
 Array integer_pow(const Operand& x, int exponent);
 Array exp(const Operand& x);
 Array exp2(const Operand& x);
+/// exp(x) - 1 without loss near 0. Outside kernels: a TPU core has no such instruction.
+Array expm1(const Operand& x);
 Array log(const Operand& x);
 Array log1p(const Operand& x);
 Array sqrt(const Operand& x);
 Array rsqrt(const Operand& x);
+/// Outside kernels.
+Array cbrt(const Operand& x);
 Array sin(const Operand& x);
 Array cos(const Operand& x);
 Array tan(const Operand& x);
@@ -77,6 +81,11 @@ Array greater_equal(const Operand& x, const Operand& y);
 /// condition ? x : y, all broadcast.
 Array where(const Operand& condition, const Operand& x, const Operand& y);
 Array clip(const Operand& x, const Operand& low, const Operand& high);
+
+/// x: what JAX hides from differentiation is the value itself (I5).
+Array stop_gradient(const Operand& x);
+/// x, outside kernels; a TPU kernel has no barrier for its compiler (SM6402).
+Array optimization_barrier(const Operand& x);
 
 /// Conversion of values; float to integer rounds to 0 and saturates, NaN gives 0.
 Array astype(const Operand& x, DType dtype);

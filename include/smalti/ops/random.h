@@ -2,6 +2,7 @@
 // key and the shape alone; the same key gives the same numbers again, so split it.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "smalti/operand.h"
@@ -30,6 +31,17 @@ Array uniform(const Key& key, Shape shape, DType dtype = DType::f32, double low 
               Location at = Location::current());
 /// Mean 0, variance 1.
 Array normal(const Key& key, Shape shape, DType dtype = DType::f32, Location at = Location::current());
+/// Integers in [low, high), as jax.random.randint: `low` where the range is empty. `low` and `high` are integers that
+/// broadcast to the shape.
+Array randint(const Key& key, Shape shape, const Operand& low, const Operand& high, DType dtype = DType::i32);
+
+/// A block of the numbers of a larger array, the same whatever the blocks' shape and the order they are drawn in
+/// (pltpu.sample_block): `sampler(key, shape)` draws tiles of `tile_size`, which divides the blocks, each with a key
+/// folded from its number in the array. Without `block_index`, of this program's block.
+Array sample_block(const std::function<Array(const Key&, const Shape&)>& sampler, const Key& key, Shape block_size,
+                   Shape tile_size, Shape total_size, std::vector<Operand> block_index = {},
+                   Location at = Location::current());
+
 /// True with probability p.
 Array bernoulli(const Key& key, double p, Shape shape, Location at = Location::current());
 

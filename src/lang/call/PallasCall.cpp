@@ -1,13 +1,16 @@
 // The function of arrays that pallas_call gives: one trace and one compilation per signature.
 #include "smalti/pallas_call.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <mutex>
 
 #include <fmt/format.h>
 
+#include "base/Source.h"
 #include "ir/Legality.h"
 #include "lang/call/Backend.h"
+#include "lang/call/Specs.h"
 #include "lang/call/TraceKernel.h"
 #include "lang/debug/Debug.h"
 #include "lang/lower/Lower.h"
@@ -44,7 +47,7 @@ Result<std::shared_ptr<const lang::Executable>> compileOne(const KernelPackage& 
 struct PallasCall::State {
   struct Entry {
     std::vector<ArrayType> operands;
-    bool debugChecks = false;
+    bool debugChecks = false, poison = false;
     std::shared_ptr<const Lowered::State> lowered;
     uint64_t settings = 0;
     std::shared_ptr<const lang::Executable> executable;
@@ -59,7 +62,9 @@ struct PallasCall::State {
 
   Entry& entry(const std::vector<ArrayType>& types) {
     for (Entry& e : entries)
-      if (e.operands == types && e.debugChecks == lang::debugChecksEnabled()) return e;
+      if (e.operands == types && e.debugChecks == lang::debugChecksEnabled() &&
+          e.poison == lang::poisonBuffersEnabled())
+        return e;
     auto lowered = std::make_shared<Lowered::State>();
     lowered->kernel = lang::traceKernel(kernel, call, at, types);
     if (call.debug)
@@ -75,7 +80,8 @@ struct PallasCall::State {
     }
     if (call.debug)
       std::fputs(fmt::format("The Mosaic module:\n{}\n", lang::mosaicText(lowered->package(), false)).c_str(), stdout);
-    entries.push_back({types, lang::debugChecksEnabled(), std::move(lowered), 0, nullptr});
+    entries.push_back(
+        {types, lang::debugChecksEnabled(), lang::poisonBuffersEnabled(), std::move(lowered), 0, nullptr});
     return entries.back();
   }
 
@@ -95,15 +101,34 @@ struct PallasCall::State {
     return e.executable;
   }
 
+  const std::vector<GridDim>& grid() const { return call.grid_spec ? call.grid_spec->grid : call.grid; }
+  /// How many of a call's operands are grid sizes; error SM6221 when there are fewer, or one is no size.
+  size_t sizesIn(const std::vector<Operand>& given) const {
+    const auto& g = grid();
+    const auto wanted = static_cast<size_t>(std::count_if(g.begin(), g.end(), [](auto& d) { return d.at_call; }));
+    const auto isSize = [](const Operand& o) { return o.rank() == 0 && o.dtype() == DType::i32; };
+    size_t good = 0;
+    while (good < wanted && good < given.size() && isSize(given[good])) ++good;
+    if (good == wanted) return wanted;
+    AtPlace place(good < given.size() ? given[good].at() : at);
+    lang::refuse({.code = "SM6221",
+                  .message = "a call of a kernel with `dynamic` grid axes begins with their sizes",
+                  .place = {},
+                  .need = fmt::format("{} i32 scalar{}, then the arrays", wanted, wanted == 1 ? "" : "s"),
+                  .have = good < given.size() ? given[good].array().type().str() : fmt::format("{} operands", good),
+                  .help = "call(n, x): a size for each `dynamic` of the grid, in its order"});
+  }
+
   /// The custom call's operands: dynamic grid bounds, then those of the user.
   std::vector<Array> operands(const std::vector<Operand>& given) const {
     std::vector<Array> arrays;
-    const auto& grid = call.grid_spec ? call.grid_spec->grid : call.grid;
-    for (const GridDim& d : grid)
-      if (d.dynamic) arrays.push_back(*d.dynamic);
-    for (const Operand& o : given) arrays.push_back(fromBool(o.array()));
+    auto next = given.begin();
+    for (const GridDim& d : grid())
+      if (lang::isDynamic(d)) arrays.push_back(d.dynamic ? *d.dynamic : (next++)->array());
+    for (; next != given.end(); ++next) arrays.push_back(fromBool(next->array()));
     return arrays;
   }
+  std::vector<ArrayType> types(const std::vector<Operand>& given) const;
 
   /// Memory holds a bool as an i32 (S-D10), and so do the kernel's operands and results.
   static Array fromBool(const Array& a) { return a.dtype() == DType::pred ? lang::convertTo(a, DType::i32) : a; }
@@ -115,7 +140,8 @@ struct PallasCall::State {
 
 namespace {
 
-std::vector<ArrayType> typesOf(const std::vector<Operand>& operands) {
+/// Of a call's operands after the grid sizes.
+std::vector<ArrayType> typesOf(std::span<const Operand> operands, size_t sizes) {
   std::vector<ArrayType> types;
   types.reserve(operands.size());
   for (const Operand& o : operands) {
@@ -131,10 +157,15 @@ std::vector<ArrayType> typesOf(const std::vector<Operand>& operands) {
     lang::checkConcrete(o.array());
     types.push_back(o.array().type());
   }
+  types.erase(types.begin(), types.begin() + static_cast<std::ptrdiff_t>(sizes));
   return types;
 }
 
 }  // namespace
+
+std::vector<ArrayType> PallasCall::State::types(const std::vector<Operand>& given) const {
+  return typesOf(given, sizesIn(given));
+}
 
 std::vector<size_t> IndexMap::arities() const {
   std::vector<size_t> counts;
@@ -196,7 +227,7 @@ PallasCall::PallasCall(Kernel kernel, Call call, Location at)
     : state_(std::make_shared<State>(std::move(kernel), std::move(call), at)) {}
 
 Results PallasCall::run(const std::vector<Operand>& operands) const {
-  auto results = state_->executable(typesOf(operands))->call(state_->operands(operands));
+  auto results = state_->executable(state_->types(operands))->call(state_->operands(operands));
   if (!results) {
     AtPlace place(state_->at);
     lang::refuse(std::move(results.error()));
@@ -206,19 +237,19 @@ Results PallasCall::run(const std::vector<Operand>& operands) const {
 }
 
 RunReport PallasCall::checkAll(const std::vector<Operand>& operands) const {
-  auto report = state_->executable(typesOf(operands))->run(state_->operands(operands), true);
+  auto report = state_->executable(state_->types(operands))->run(state_->operands(operands), true);
   if (!report) {
     AtPlace place(state_->at);
     lang::refuse(std::move(report.error()));
   }
   state_->restoreBools(report->results);
-  for (Finding& f : report->findings) lang::showSource(f.diagnostic);
+  for (Finding& f : report->findings) showSource(f.diagnostic);
   return std::move(*report);
 }
 
 Lowered PallasCall::lowerAll(const std::vector<Operand>& operands) const {
   const std::lock_guard lock(state_->mutex);
-  return Lowered(state_->entry(typesOf(operands)).lowered);
+  return Lowered(state_->entry(state_->types(operands)).lowered);
 }
 
 std::string Lowered::traced() const { return lang::print(state_->kernel); }

@@ -6,6 +6,9 @@
 
 namespace smalti::lang {
 
+/// A grid size that is no part of the kernel: the call's operand.
+inline bool isDynamic(const GridDim& d) { return d.dynamic || d.at_call; }
+
 /// The fields of a Call with its grid_spec merged in; error SM6204 when both say something.
 Call merged(const Call&);
 /// One operand's spec (at the `call` when there is none) resolved: block, space, whether it is windowed. Errors SM6206

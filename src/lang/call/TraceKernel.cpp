@@ -18,9 +18,10 @@ std::string counts(std::span<const size_t> arities) { return fmt::format("{}", f
 
 /// Traces one operand's index map.
 TracedFunction traceIndexMap(const TracedKernel& kernel, const TracedOperand& operand, const IndexMap& map,
-                             const std::vector<std::string>& gridNames) {
+                             const std::vector<std::string>& gridNames, const std::vector<MeshAxis>& mesh) {
   Trace trace(fmt::format("the index map of {} in kernel '{}'", operand.name, kernel.name));
   trace.grid = kernel.grid;
+  trace.mesh = mesh;
   trace.gridNames = gridNames;
   std::vector<IndexArg> arguments;
   for (size_t i = 0; i < kernel.grid.size(); ++i) arguments.emplace_back(trace.addArgument({DType::i32, {}}));
@@ -71,6 +72,26 @@ TracedFunction traceIndexMap(const TracedKernel& kernel, const TracedOperand& op
   return trace.finish(std::move(indices));
 }
 
+void checkMesh(const std::vector<MeshAxis>& mesh, const std::vector<std::string>& gridNames) {
+  for (auto axis = mesh.begin(); axis != mesh.end(); ++axis) {
+    std::string wrong;
+    if (axis->size < 1)
+      wrong = fmt::format("mesh axis '{}' has {} devices", axis->name, axis->size);
+    else if (axis->name.empty() || std::find(gridNames.begin(), gridNames.end(), axis->name) != gridNames.end())
+      wrong = axis->name.empty() ? "a mesh axis has no name"
+                                 : fmt::format("Cannot shadow mesh axis names with grid names: '{}'", axis->name);
+    else if (std::any_of(mesh.begin(), axis, [&](const MeshAxis& a) { return a.name == axis->name; }))
+      wrong = fmt::format("two mesh axes are named '{}'", axis->name);
+    if (!wrong.empty())
+      refuse({.code = "SM6202",
+              .message = std::move(wrong),
+              .place = {},
+              .need = "a name of its own and one device or more per axis",
+              .have = fmt::format("axis {} of the mesh", axis - mesh.begin()),
+              .help = R"(write it as .mesh = {{"x", 2}, {"y", 4}})"});
+  }
+}
+
 void checkSemantics(const TracedKernel& kernel) {
   if (kernel.semantics.empty() || kernel.semantics.size() == kernel.grid.size()) return;
   refuse({.code = "SM6205",
@@ -106,7 +127,7 @@ TracedKernel traceKernel(const Kernel& kernel, const Call& given, const Location
     k.name = call.name.empty() ? "kernel" : call.name;
     k.place = placeOf(at);
     for (const GridDim& d : call.grid) {
-      if (!d.dynamic && d.size < 0)
+      if (!isDynamic(d) && d.size < 0)
         refuse({.code = "SM6202",
                 .message = "a grid axis is negative",
                 .place = {},
@@ -134,9 +155,10 @@ TracedKernel traceKernel(const Kernel& kernel, const Call& given, const Location
                 .need = "i32[]",
                 .have = d.dynamic->type().str(),
                 .help = "convert it: astype(n, i32); an axis per entry"});
-      k.grid.push_back(d.dynamic ? kDynamicBound : d.size);
+      k.grid.push_back(isDynamic(d) ? kDynamicBound : d.size);
       names.push_back(d.name);
     }
+    checkMesh(call.mesh, names);
     k.semantics = call.compiler_params.dimension_semantics;
     checkSemantics(k);
     if (call.num_scalar_prefetch < 0 || call.num_scalar_prefetch > static_cast<int>(operands.size()))
@@ -176,12 +198,13 @@ TracedKernel traceKernel(const Kernel& kernel, const Call& given, const Location
     const auto& specs = static_cast<int>(i) < k.numInputs ? call.in_specs : call.out_specs;
     const size_t at_i = static_cast<int>(i) < k.numInputs ? i : i - k.numInputs;
     static const IndexMap kZeros;
-    o.indexMap = traceIndexMap(k, o, specs.empty() ? kZeros : specs[at_i].index_map, names);
+    o.indexMap = traceIndexMap(k, o, specs.empty() ? kZeros : specs[at_i].index_map, names, call.mesh);
   }
 
   Trace trace(fmt::format("kernel '{}'", k.name));
   trace.grid = k.grid;
   trace.gridNames = names;
+  trace.mesh = call.mesh;
   std::vector<Ref> refs;
   for (const ArrayType& t : k.prefetch) refs.push_back(trace.addRefArgument(t, MemorySpace::smem));
   for (const TracedOperand& o : k.operands)

@@ -42,6 +42,29 @@ int axisOf(std::string_view op, std::string_view name) {
   return static_cast<int>(found - names.begin());
 }
 
+/// The axis of the call's mesh, unless the grid has one of the name; nullptr: there is none.
+const MeshAxis* meshAxis(std::string_view name) {
+  const Trace* trace = Trace::current();
+  if (!trace || std::find(trace->gridNames.begin(), trace->gridNames.end(), name) != trace->gridNames.end())
+    return nullptr;
+  for (const MeshAxis& axis : trace->mesh)
+    if (axis.name == name) return &axis;
+  return nullptr;
+}
+
+Array constant(int64_t n, const Location& at) { return Operand(n, at).array().with_weak_type(false); }
+
+/// Which of the devices along the axis this one is.
+Array deviceAlong(const MeshAxis& axis, const Location& at) {
+  if (axis.size == 1) return constant(0, at);
+  Trace& trace = *Trace::current();
+  int64_t stride = 1;
+  for (const MeshAxis* a = &trace.mesh.back(); a != &axis; --a) stride *= a->size;
+  const ArrayType type{DType::i32, {}};
+  const Operand device(trace.record("device_id", {}, {&type, 1})[0], at);
+  return rem(div(device, constant(stride, at)), constant(axis.size, at));
+}
+
 }  // namespace
 
 Array program_id(int axis, Location at) {
@@ -63,10 +86,12 @@ Array num_programs(int axis, Location at) {
 
 Array axis_index(std::string_view name, Location at) {
   AtPlace place(at);
+  if (const MeshAxis* axis = meshAxis(name)) return deviceAlong(*axis, at);
   return program_id(axisOf("axis_index", name), at);
 }
 Array axis_size(std::string_view name, Location at) {
   AtPlace place(at);
+  if (const MeshAxis* axis = meshAxis(name)) return constant(axis->size, at);
   return num_programs(axisOf("axis_size", name), at);
 }
 

@@ -1,6 +1,7 @@
 // run_scoped, empty_ref: ops "run_scoped", whose region takes Refs to new memory, and "empty_ref".
 #include <fmt/format.h>
 
+#include "lang/debug/Debug.h"
 #include "lang/trace/KernelOnly.h"
 #include "lang/trace/Place.h"
 #include "lang/trace/Trace.h"
@@ -30,6 +31,12 @@ MemorySpace checkedSpace(const MemoryRef& type) {
   return space;
 }
 
+/// "poison" stands on what is filled before it is used (E8).
+lang::Attributes poisoned() {
+  if (!lang::poisonBuffersEnabled()) return {};
+  return {{"poison", true}};
+}
+
 }  // namespace
 
 detail::Arrays detail::run_scoped(const std::vector<MemoryRef>& types, const std::function<Arrays(const Ref*)>& body) {
@@ -46,6 +53,7 @@ detail::Arrays detail::run_scoped(const std::vector<MemoryRef>& types, const std
   }
   std::vector<ArrayType> results;
   std::vector<bool> weak;
+  lang::Attributes attributes = poisoned();
   Block block = trace->refBlock(refs, [&](std::span<const Ref> inside) {
     Arrays values = body(inside.data());
     for (const Array& v : values) {
@@ -57,7 +65,7 @@ detail::Arrays detail::run_scoped(const std::vector<MemoryRef>& types, const std
   AtPlace place(at);
   std::vector<Block> regions;
   regions.push_back(std::move(block));
-  Arrays values = trace->record("run_scoped", {}, results, {}, std::move(regions));
+  Arrays values = trace->record("run_scoped", {}, results, std::move(attributes), std::move(regions));
   for (size_t i = 0; i < values.size(); ++i) values[i] = values[i].with_weak_type(weak[i]);
   return values;
 }
@@ -66,7 +74,13 @@ Ref empty_ref(const MemoryRef& type) {
   AtPlace place(type.at);
   Trace& trace = lang::kernelTrace("empty_ref");
   const MemorySpace space = checkedSpace(type);
-  return trace.recordRef("empty_ref", {}, {type.dtype, type.shape}, space);
+  return trace.recordRef("empty_ref", {}, {type.dtype, type.shape}, space, poisoned());
+}
+
+Ref empty_ref_like(const Ref& x, Location at) {
+  const MemorySpace space = x.memory_space();
+  const bool here = space == MemorySpace::smem || space == MemorySpace::semaphore;
+  return empty_ref({x.shape(), x.dtype(), here ? space : MemorySpace::vmem, at});
 }
 
 }  // namespace smalti

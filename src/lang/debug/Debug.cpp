@@ -17,7 +17,7 @@ namespace {
 
 using lang::AtPlace, lang::Trace;
 
-thread_local bool tDebugChecks = false;
+thread_local bool tDebugChecks = false, tPoisonBuffers = false;
 
 size_t placeholders(std::string_view format) {
   size_t count = 0;
@@ -73,6 +73,7 @@ void recordScalar(std::string_view op, const Operand& x, lang::Attributes attrib
 }  // namespace
 
 bool lang::debugChecksEnabled() { return tDebugChecks; }
+bool lang::poisonBuffersEnabled() { return tPoisonBuffers; }
 
 void detail::debug_print(std::string_view format, const std::vector<Operand>& arguments, const Location& at) {
   AtPlace place(at);
@@ -84,6 +85,8 @@ void detail::debug_print(std::string_view format, const std::vector<Operand>& ar
 }
 
 bool enable_debug_checks(bool on) { return std::exchange(tDebugChecks, on); }
+
+bool enable_poison_buffers(bool on) { return std::exchange(tPoisonBuffers, on); }
 
 void debug_check(const Operand& condition, std::string_view message) {
   AtPlace place(condition.at());

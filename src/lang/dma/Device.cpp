@@ -1,30 +1,84 @@
 #include "lang/dma/Device.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "lang/ops/Support.h"
+#include "lang/refs/Indexer.h"
 #include "lang/trace/Place.h"
+#include "smalti/control.h"
+#include "smalti/ops.h"
 
 namespace smalti::lang {
+namespace {
+
+[[noreturn]] void refuseId(std::string message, const std::vector<MeshAxis>& mesh) {
+  std::vector<std::string> axes;
+  for (const MeshAxis& a : mesh) axes.push_back(fmt::format("{}: {}", a.name, a.size));
+  refuse({.code = "SM6508",
+          .message = std::move(message),
+          .place = {},
+          .need = mesh.empty() ? "one integer, the number of the device" : "one index per axis of the mesh",
+          .have = mesh.empty() ? "a call without a mesh" : fmt::format("a mesh of {{{}}}", fmt::join(axes, ", ")),
+          .help = mesh.empty() ? R"(tell the call what devices there are: .mesh = {{"x", 2}, {"y", 4}})"
+                               : "axes that a dict leaves out are this device's own"});
+}
+
+/// An index along an axis of the mesh, where it is known in range; or a device's number.
+Array checkedIndex(const Operand& id, const MeshAxis* axis, const std::vector<MeshAxis>& mesh) {
+  if (id.rank() != 0 || !is_integer(id.dtype())) refuseId("a device_id is no integer scalar", mesh);
+  const auto known = concreteInteger(id.array());
+  if (axis && known && (*known < 0 || *known >= axis->size))
+    refuseId(fmt::format("device_id {} is outside the {} devices of mesh axis '{}'", *known, axis->size, axis->name),
+             mesh);
+  return convertTo(id.array(), DType::i32);
+}
+
+/// One index per axis of the mesh; axes that are not named are this device's own.
+std::vector<Array> indicesOf(const DeviceId& id, const std::vector<MeshAxis>& mesh) {
+  std::vector<Array> indices;
+  if (id.byAxis.empty()) {
+    if (id.indices.size() != mesh.size())
+      refuseId(fmt::format("Number of device ids must match the number of mesh axes, but got {} ids for a {}D mesh",
+                           id.indices.size(), mesh.size()),
+               mesh);
+    for (size_t i = 0; i < mesh.size(); ++i) indices.push_back(checkedIndex(id.indices[i], &mesh[i], mesh));
+    return indices;
+  }
+  std::vector<std::string> unknown;
+  for (const auto& [name, index] : id.byAxis)
+    if (std::none_of(mesh.begin(), mesh.end(), [&name = name](const MeshAxis& a) { return a.name == name; }))
+      unknown.push_back(name);
+  if (!unknown.empty()) refuseId(fmt::format("Unrecognized axes in device_id: {}", fmt::join(unknown, ", ")), mesh);
+  for (const MeshAxis& axis : mesh) {
+    const auto named = id.byAxis.find(axis.name);
+    indices.push_back(named == id.byAxis.end() ? axis_index(axis.name) : checkedIndex(named->second, &axis, mesh));
+  }
+  return indices;
+}
+
+}  // namespace
 
 Array logicalId(const DeviceId& id, DeviceIdType type) {
-  std::string wrong;
-  if (!id.byAxis.empty())
-    wrong = type == DeviceIdType::logical ? "`device_id_type` must be MESH if `device_id` is a dict"
-                                          : "a device_id by axis name needs a mesh";
-  else if (id.indices.size() != 1)
-    wrong = type == DeviceIdType::logical
-                ? "a logical device_id is one number"
-                : fmt::format("Number of device ids must match the number of mesh axes: {} for 1", id.indices.size());
-  else if (id.indices[0].rank() != 0 || !is_integer(id.indices[0].dtype()))
-    wrong = "a device_id is no integer scalar";
-  if (!wrong.empty())
-    refuse({.code = "SM6508",
-            .message = std::move(wrong),
-            .place = {},
-            .need = "one integer: the number of the device",
-            .help = "kernels know one axis of devices here; compute the row-major number yourself"});
-  return convertTo(id.indices[0].array(), DType::i32);
+  const std::vector<MeshAxis> mesh = Trace::current()->mesh;
+  const bool logical = type == DeviceIdType::logical;
+  if (logical && !id.byAxis.empty()) refuseId("`device_id_type` must be MESH if `device_id` is a dict", mesh);
+  if (logical && id.indices.size() != 1) refuseId("a logical device_id is one number", mesh);
+  if (logical || (mesh.empty() && id.byAxis.empty() && id.indices.size() == 1))
+    return checkedIndex(id.indices[0], nullptr, mesh);
+  const std::vector<Array> indices = indicesOf(id, mesh);
+  Array number = Operand(0).array().with_weak_type(false);
+  int64_t stride = 1;
+  for (size_t i = mesh.size(); i-- > 0; stride *= mesh[i].size) {
+    const auto known = concreteInteger(indices[i]), sum = concreteInteger(number);
+    if (known && sum)
+      number = Operand(*sum + *known * stride).array().with_weak_type(false);
+    else
+      number = add(number, multiply(indices[i], static_cast<int32_t>(stride)));
+  }
+  return number;
 }
 
 }  // namespace smalti::lang

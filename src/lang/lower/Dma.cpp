@@ -122,8 +122,11 @@ void barrierSemaphore(Lowering& l, const Op& op) {
   l.setRef(op.results[0], {l.create1("tpu.sem_barrier", {}, type), {}});
 }
 
+void deviceId(Lowering& l, const Op& op) { l.set(op.results[0], l.create1("tpu.device_id", {}, l.b.getI32Type())); }
+
 constexpr std::array kDmaRules{
     LowerRow{"barrier_semaphore", barrierSemaphore},
+    LowerRow{"device_id", deviceId},
     LowerRow{"dma_start", dma},
     LowerRow{"dma_wait", dma},
     LowerRow{"select_ref", selectRef},

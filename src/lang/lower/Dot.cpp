@@ -21,6 +21,23 @@ mlir::Value asMatrix(Lowering& l, mlir::Value x, ArrayType& type, std::vector<in
   return l.create1("vector.shape_cast", x, l.mlirType(type));
 }
 
+/// (m, k) by (1, k), which the matrix unit takes of f32 only: products on the vector unit, summed along k.
+mlir::Value rowProducts(Lowering& l, mlir::Value x, mlir::Value y, const ArrayType& lhs, const ArrayType& rhs,
+                        DType accumulator) {
+  const ArrayType wide{accumulator, lhs.shape};
+  const mlir::Type type = l.mlirType(wide);
+  x = convertTo(l, x, lhs.dtype, accumulator);
+  y = convertTo(l, y, rhs.dtype, accumulator);
+  if (lhs.shape != rhs.shape) y = l.create1("vector.broadcast", y, type);
+  const mlir::Value products = l.create1(accumulator == DType::f32 ? "arith.mulf" : "arith.muli", {x, y}, type);
+  const mlir::Type rows = l.mlirType({accumulator, {lhs.shape[0]}});
+  const mlir::Value sums = l.create1("vector.multi_reduction", {products, l.constant(rows, 0)}, rows,
+                                     {l.b.getNamedAttr("kind", mlir::vector::CombiningKindAttr::get(
+                                                                   l.b.getContext(), mlir::vector::CombiningKind::ADD)),
+                                      l.b.getNamedAttr("reduction_dims", l.b.getDenseI64ArrayAttr({1}))});
+  return l.create1("vector.shape_cast", sums, l.mlirType({accumulator, {lhs.shape[0], 1}}));
+}
+
 void dotGeneral(Lowering& l, const Op& op) {
   ArrayType lhs = l.typeOf(op.operands[0]), rhs = l.typeOf(op.operands[1]), out = l.typeOf(op.results[0]);
   for (const DType t : {lhs.dtype, rhs.dtype})
@@ -59,7 +76,10 @@ void dotGeneral(Lowering& l, const Op& op) {
         "precision",
         tpu::ContractPrecisionAttr::get(l.b.getContext(), precision[0] == "HIGHEST" ? tpu::ContractPrecision::fp32
                                                                                     : tpu::ContractPrecision::bf16x3)));
-  mlir::Value product = l.create1("tpu.matmul", {x, y, l.constant(type, 0)}, type, attributes);
+  const bool byRow = lb.empty() && lhs.shape.size() == 2 && rhs.shape.size() == 2 && rhs.shape[0] == 1 &&
+                     lc == std::vector<int64_t>{1} && rc == lc && (lhs.dtype != DType::f32 || rhs.dtype != DType::f32);
+  mlir::Value product = byRow ? rowProducts(l, x, y, lhs, rhs, accumulator)
+                              : l.create1("tpu.matmul", {x, y, l.constant(type, 0)}, type, attributes);
   if (out.dtype != accumulator)
     product = l.create1(is_float(out.dtype) ? "arith.truncf" : "arith.trunci", product, l.mlirType(out));
   if (vectors) {

@@ -79,6 +79,18 @@ void isFinite(Lowering& l, const Op& op) {
   l.set(op.results[0], l.create1("arith.xori", {weird, l.constant(weird.getType(), 1)}, weird.getType()));
 }
 
+/// The order of false and true out of logic: a TPU compares no bools.
+mlir::Value comparePreds(Lowering& l, const std::string& direction, mlir::Value a, mlir::Value b) {
+  const mlir::Type type = a.getType();
+  const auto negated = [&](mlir::Value x) { return l.create1("arith.xori", {x, l.constant(type, 1)}, type); };
+  const auto both = [&](mlir::Value x, mlir::Value y) { return l.create1("arith.andi", {x, y}, type); };
+  if (direction == "NE") return l.create1("arith.xori", {a, b}, type);
+  if (direction == "EQ") return negated(l.create1("arith.xori", {a, b}, type));
+  if (direction == "LT") return both(negated(a), b);
+  if (direction == "GT") return both(a, negated(b));
+  return direction == "LE" ? negated(both(a, negated(b))) : negated(both(negated(a), b));
+}
+
 void compare(Lowering& l, const Op& op) {
   using mlir::arith::CmpFPredicate, mlir::arith::CmpIPredicate;
   const DType t = l.typeOf(op.operands[0]).dtype;
@@ -94,7 +106,8 @@ void compare(Lowering& l, const Op& op) {
     l.set(op.results[0], mlir::arith::CmpFOp::create(l.b, l.loc, p, a, c));
     return;
   }
-  const bool isUnsigned = is_unsigned_integer(t) || t == DType::pred;
+  if (t == DType::pred) return l.set(op.results[0], comparePreds(l, direction, a, c));
+  const bool isUnsigned = is_unsigned_integer(t);
   const CmpIPredicate p = direction == "EQ"   ? CmpIPredicate::eq
                           : direction == "NE" ? CmpIPredicate::ne
                           : direction == "LT" ? (isUnsigned ? CmpIPredicate::ult : CmpIPredicate::slt)

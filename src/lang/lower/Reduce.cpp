@@ -93,14 +93,14 @@ void reduceIndex(Lowering& l, const Op& op) {
     ++axis;
     x = l.create1("vector.shape_cast", x, l.mlirType(type));
   }
-  const DType index = type.dtype == DType::bf16 ? DType::i16 : DType::i32;
+  // Not every TPU looks for extremes among bf16; among f32 they are the same.
+  x = convertTo(l, x, type.dtype, DType::f32);
   mlir::Value found = l.create1(
-      "tpu.reduce_index", x, l.mlirType({index, result.shape}),
+      "tpu.reduce_index", x, l.mlirType(result),
       {l.b.getNamedAttr("axis", l.b.getI32IntegerAttr(axis)),
        l.b.getNamedAttr(
            "kind", tpu::ReductionKindAttr::get(l.b.getContext(), op.name == "argmax" ? tpu::ReductionKind::arg_max
                                                                                      : tpu::ReductionKind::arg_min))});
-  if (index == DType::i16) found = l.create1("arith.extsi", found, l.mlirType(result));
   if (flat) found = mlir::vector::ExtractOp::create(l.b, l.loc, found, std::vector<int64_t>{0});
   l.set(op.results[0], found);
 }

@@ -67,6 +67,19 @@ Array ones(Shape shape, DType dtype, Location at) {
   checkShape("ones", shape);
   return lang::broadcastTo(scalar(dtype, 1), shape);
 }
+Array empty(Shape shape, DType dtype, Location at) {
+  AtPlace place(at);
+  checkShape("empty", shape);
+  if (lang::Trace::current())
+    lang::refuse({.code = "SM6402",
+                  .message = "'empty' is for arrays outside kernels",
+                  .place = {},
+                  .need = "memory of the kernel",
+                  .have = fmt::format("empty of shape [{}]", fmt::join(shape, ", ")),
+                  .help = "scratch_shapes, run_scoped or empty_ref give memory that is not initialised"});
+  return unwrap(Array::allocate({dtype, std::move(shape)}));
+}
+Array empty_like(const Array& x, Location at) { return empty(x.shape(), x.dtype(), at); }
 Array zeros_like(const Array& x, Location at) { return zeros(x.shape(), x.dtype(), at); }
 Array zeros_like(const Ref& x, Location at) { return zeros(x.shape(), x.dtype(), at); }
 Array ones_like(const Array& x, Location at) { return ones(x.shape(), x.dtype(), at); }

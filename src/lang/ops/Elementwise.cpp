@@ -108,10 +108,12 @@ Array sign(const Operand& x) { return lang::unary("sign", x); }
 Array square(const Operand& x) { return multiply(x, x); }
 Array exp(const Operand& x) { return lang::unaryFloat("exponential", x); }
 Array exp2(const Operand& x) { return lang::unaryFloat("exp2", x); }
+Array expm1(const Operand& x) { return lang::unaryFloat("exponential_minus_one", x); }
 Array log(const Operand& x) { return lang::unaryFloat("log", x); }
 Array log1p(const Operand& x) { return lang::unaryFloat("log_plus_one", x); }
 Array sqrt(const Operand& x) { return lang::unaryFloat("sqrt", x); }
 Array rsqrt(const Operand& x) { return lang::unaryFloat("rsqrt", x); }
+Array cbrt(const Operand& x) { return lang::unaryFloat("cbrt", x); }
 Array sin(const Operand& x) { return lang::unaryFloat("sine", x); }
 Array cos(const Operand& x) { return lang::unaryFloat("cosine", x); }
 Array tan(const Operand& x) { return lang::unaryFloat("tan", x); }
@@ -180,6 +182,19 @@ Array where(const Operand& condition, const Operand& x, const Operand& y) {
 Array clip(const Operand& x, const Operand& low, const Operand& high) {
   AtPlace place(x.at());
   return minimum(maximum(x, low), high);
+}
+
+Array stop_gradient(const Operand& x) { return x.array(); }
+Array optimization_barrier(const Operand& x) {
+  AtPlace place(x.at());
+  if (lang::Trace::current())
+    lang::refuse({.code = "SM6402",
+                  .message = "'optimization_barrier' is in kernels for GPUs only",
+                  .place = {},
+                  .need = "an op that a TensorCore has",
+                  .have = "optimization_barrier",
+                  .help = "leave it out: reads and writes of Refs stay in order"});
+  return x.array();
 }
 
 Array astype(const Operand& x, DType dtype) {

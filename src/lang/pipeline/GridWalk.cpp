@@ -14,6 +14,13 @@ GridWalk::GridWalk(const std::vector<GridDim>& grid) {
   std::vector<std::string> text;
   bool positive = true;
   for (const GridDim& d : grid) {
+    if (d.at_call)
+      refuse({.code = "SM6520",
+              .message = "`dynamic` is no size of a pipeline's grid",
+              .place = {},
+              .need = "a size, or a traced i32 scalar",
+              .have = "dynamic",
+              .help = "read the size from SMEM, or take it from num_programs, and pass that"});
     const auto known = d.dynamic ? concreteInteger(*d.dynamic) : std::optional<int64_t>(d.size);
     sizes_.push_back(known ? number(*known) : astype(*d.dynamic, DType::i32));
     bounds_.push_back(known ? *known : INT64_MIN);

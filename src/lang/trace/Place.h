@@ -24,8 +24,6 @@ class AtPlace {
 SourcePlace currentPlace();
 SourcePlace placeOf(const Location&);
 
-/// Fills in the text of the diagnostic's line, when its file is there.
-void showSource(Diagnostic&);
 /// Throws an Error with the diagnostic; place and the text of its line are filled in where they are missing.
 [[noreturn]] void refuse(Diagnostic);
 

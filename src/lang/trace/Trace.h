@@ -17,6 +17,7 @@
 #include "smalti/kernel_types.h"
 #include "smalti/operand.h"
 #include "smalti/ref.h"
+#include "smalti/specs.h"
 
 namespace smalti::lang {
 
@@ -67,6 +68,8 @@ class Trace {
   /// Grid of the kernel being traced, for program_id; index maps and pipelines have their own.
   std::vector<int64_t> grid;
   std::vector<std::string> gridNames;
+  /// The devices around the call.
+  std::vector<MeshAxis> mesh;
   /// Inside an emit_pipeline: what program_id and num_programs give.
   std::vector<Array> gridIndices, gridSizes;
 

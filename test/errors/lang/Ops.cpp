@@ -228,3 +228,59 @@ WRONG_PROGRAM(product_of_unsigned_integers) {
 WRONG_PROGRAM(integers_become_64_bits) {
   run([](pl::Ref x, pl::Ref o) { o[_] = pl::astype(pl::astype(x[_], pl::i64) + 1, pl::f32); });
 }
+
+// error[SM6401]: 'exponential_minus_one' cannot be in a kernel
+//   --> test/errors/lang/Ops.cpp:241:50
+//   241 |   run([](pl::Ref x, pl::Ref o) { o[_] = pl::expm1(x[_]); });
+//       |                                                  ^
+//    in kernel 'kernel'
+//   need: an op that the TPU's vector or scalar units have
+//   have: exponential_minus_one
+//   help: compute it outside, or from other ops
+WRONG_PROGRAM(expm1_in_a_kernel) {
+  run([](pl::Ref x, pl::Ref o) { o[_] = pl::expm1(x[_]); });
+}
+
+// error[SM6401]: Reductions over unsigned integers not implemented
+//   --> test/errors/lang/Ops.cpp:254:59
+//   254 |       [](pl::Ref x, pl::Ref o) { o[_] = pl::astype(pl::max(x[_], {.axes = {0}, .keepdims = true}), pl::f32); },
+//       |                                                           ^
+//    in kernel 'kernel'
+//   need: i32 or a float
+//   have: u32
+//   help: convert the operand with astype(x, i32)
+WRONG_PROGRAM(maximum_of_unsigned_integers) {
+  pl::pallas_call(
+      [](pl::Ref x, pl::Ref o) { o[_] = pl::astype(pl::max(x[_], {.axes = {0}, .keepdims = true}), pl::f32); },
+      {.out_shape = pl::ShapeDtype{{1, 128}, pl::f32}})(pl::zeros({8, 128}, pl::u32));
+}
+
+// error[SM6304]: einsum cannot read "ij,jk,kl->il"
+//   --> test/errors/lang/Ops.cpp:265:57
+//   265 | WRONG_PROGRAM(einsum_with_too_few_operands) { pl::einsum("ij,jk,kl->il", pl::zeros({8, 128}), pl::zeros({128, 8})); }
+//       |                                                         ^
+//   need: 2 operands
+//   have: "ij,jk,kl->il"
+//   help: write it as "ij,jk->ik"
+WRONG_PROGRAM(einsum_with_too_few_operands) { pl::einsum("ij,jk,kl->il", pl::zeros({8, 128}), pl::zeros({128, 8})); }
+
+// error[SM6302]: 'randint' does not take f32
+//   --> test/errors/lang/Ops.cpp:274:47
+//   274 | WRONG_PROGRAM(randint_of_floats) { pl::randint(pl::random_key(0), {8, 128}, 0, 10, pl::f32); }
+//       |                                               ^
+//   need: 8-, 16- or 32-bit integers
+//   have: f32
+//   help: convert the operand with astype
+WRONG_PROGRAM(randint_of_floats) { pl::randint(pl::random_key(0), {8, 128}, 0, 10, pl::f32); }
+
+// error[SM6303]: the tiles of a sample_block do not make up its block
+//   --> test/errors/lang/Ops.cpp:284:19
+//   284 |   pl::sample_block([](const pl::Key& key, const pl::Shape& shape) { return pl::uniform(key, shape); },
+//       |                   ^
+//   need: as many axes everywhere, and tile sizes that divide the block's
+//   have: block [16, 128], tile [12, 128], total [64, 128]
+//   help: choose a tile size that divides every block size the numbers shall not depend on
+WRONG_PROGRAM(tiles_that_do_not_make_up_a_block) {
+  pl::sample_block([](const pl::Key& key, const pl::Shape& shape) { return pl::uniform(key, shape); },
+                   pl::random_key(0), {16, 128}, {12, 128}, {64, 128}, {0, 0});
+}

@@ -258,3 +258,93 @@ WRONG_PROGRAM(kernel_that_calls_a_kernel_with_arrays) {
                                      {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}, .name = "inner"});
   run([=](pl::Ref x, pl::Ref o) { o[_] = inner(y)[0]; });
 }
+
+// error[SM6402]: 'atomic_add' is in kernels for GPUs only
+//   --> test/errors/lang/Tracing.cpp:271:48
+//   271 |   run([](pl::Ref x, pl::Ref o) { pl::atomic_add(o.at(0), x[0]); });
+//       |                                                ^
+//    in kernel 'kernel'
+//   need: an op that a TensorCore has
+//   have: atomic_add
+//   help: the programs of a TensorCore run one after the other: ref[i] += value
+WRONG_PROGRAM(atomic_add) {
+  run([](pl::Ref x, pl::Ref o) { pl::atomic_add(o.at(0), x[0]); });
+}
+
+// error[SM6402]: 'parallel_loop' is in kernels for SparseCores only
+//   --> test/errors/lang/Tracing.cpp:283:51
+//   283 |   run([](pl::Ref x, pl::Ref o) { pl::parallel_loop(0, 8, [&](auto i) { o[i] = x[i]; }); });
+//       |                                                   ^
+//    in kernel 'kernel'
+//   need: an op that a TensorCore has
+//   have: parallel_loop
+//   help: use loop or fori_loop; the compiler orders what does not depend
+WRONG_PROGRAM(parallel_loop) {
+  run([](pl::Ref x, pl::Ref o) { pl::parallel_loop(0, 8, [&](auto i) { o[i] = x[i]; }); });
+}
+
+// error[SM6402]: 'optimization_barrier' is in kernels for GPUs only
+//   --> test/errors/lang/Tracing.cpp:295:65
+//   295 |   run([](pl::Ref x, pl::Ref o) { o[_] = pl::optimization_barrier(x[_] * 2) + 1; });
+//       |                                                                 ^
+//    in kernel 'kernel'
+//   need: an op that a TensorCore has
+//   have: optimization_barrier
+//   help: leave it out: reads and writes of Refs stay in order
+WRONG_PROGRAM(optimization_barrier_in_a_kernel) {
+  run([](pl::Ref x, pl::Ref o) { o[_] = pl::optimization_barrier(x[_] * 2) + 1; });
+}
+
+// error[SM6402]: 'empty' is for arrays outside kernels
+//   --> test/errors/lang/Tracing.cpp:307:57
+//   307 |   run([](pl::Ref x, pl::Ref o) { o[_] = x[_] + pl::empty({8, 128}); });
+//       |                                                         ^
+//    in kernel 'kernel'
+//   need: memory of the kernel
+//   have: empty of shape [8, 128]
+//   help: scratch_shapes, run_scoped or empty_ref give memory that is not initialised
+WRONG_PROGRAM(empty_array_in_a_kernel) {
+  run([](pl::Ref x, pl::Ref o) { o[_] = x[_] + pl::empty({8, 128}); });
+}
+
+// error[SM6221]: a call of a kernel with `dynamic` grid axes begins with their sizes
+//   --> test/errors/lang/Tracing.cpp:320:7
+//   320 |   call(pl::zeros({8, 128}));
+//       |       ^
+//   need: 1 i32 scalar, then the arrays
+//   have: f32[8,128]
+//   help: call(n, x): a size for each `dynamic` of the grid, in its order
+WRONG_PROGRAM(call_without_its_grid_size) {
+  const auto call = pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = x[_]; },
+                                    {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}, .grid = {pl::dynamic}});
+  call(pl::zeros({8, 128}));
+}
+
+// error[SM6221]: a call of a kernel with `dynamic` grid axes begins with their sizes
+//   --> test/errors/lang/Tracing.cpp:333:7
+//   333 |   call(1.5, pl::zeros({8, 128}));
+//       |       ^
+//   need: 1 i32 scalar, then the arrays
+//   have: f32[]
+//   help: call(n, x): a size for each `dynamic` of the grid, in its order
+WRONG_PROGRAM(call_with_a_grid_size_of_floats) {
+  const auto call = pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = x[_]; },
+                                    {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}, .grid = {pl::dynamic}});
+  call(1.5, pl::zeros({8, 128}));
+}
+
+// error[SM6508]: Number of device ids must match the number of mesh axes, but got 2 ids for a 0D mesh
+//   --> test/errors/lang/Tracing.cpp:345:80
+//   345 |   pl::pallas_call([](pl::Ref x, pl::Ref o, pl::Ref sem) { pl::async_remote_copy(x, o, sem, sem, {0, 1}).wait(); },
+//       |                                                                                ^
+//    in kernel 'kernel'
+//   need: one integer, the number of the device
+//   have: a call without a mesh
+//   help: tell the call what devices there are: .mesh = {{"x", 2}, {"y", 4}}
+WRONG_PROGRAM(device_of_a_mesh_that_is_not_there) {
+  pl::pallas_call([](pl::Ref x, pl::Ref o, pl::Ref sem) { pl::async_remote_copy(x, o, sem, sem, {0, 1}).wait(); },
+                  {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32},
+                   .in_specs = {pl::BlockSpec(pl::any_space)},
+                   .out_specs = {pl::BlockSpec(pl::any_space)},
+                   .scratch_shapes = {pl::semaphore_type::dma()}})(pl::zeros({8, 128}));
+}

@@ -36,6 +36,16 @@ TEST(Debug, PrintsScalarsAndVectors) {
   EXPECT_NE(report.log[2].find("v: "), std::string::npos) << report.log[2];
 }
 
+TEST(Debug, APlainCallPrints) {
+  const auto call = onSmem([](pl::Ref x, pl::Ref o) {
+    o[0] = x[0];
+    pl::debug_print("x is {}", x[0]);
+  });
+  testing::internal::CaptureStdout();
+  call(kOne);
+  EXPECT_NE(testing::internal::GetCapturedStdout().find("x is 41\n"), std::string::npos);
+}
+
 TEST(Debug, SL4_ChecksAreCompiledInWhenEnabled) {
   const auto kernel = [](pl::Ref x, pl::Ref o) {
     o[0] = x[0];

@@ -217,20 +217,58 @@ TEST(Dma, RemoteCopiesAreLowered) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 
+/// A copy from x to o of the device `id`, with the call's mesh.
+pl::PallasCall copyTo(const pl::DeviceId& id, std::vector<pl::MeshAxis> mesh,
+                      pl::DeviceIdType type = pl::DeviceIdType::mesh) {
+  return pl::pallas_call([=](pl::Ref x, pl::Ref o, pl::Ref send,
+                             pl::Ref receive) { pl::async_remote_copy(x, o, send, receive, id, type).wait(); },
+                         {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32},
+                          .in_specs = {kAny},
+                          .out_specs = {kAny},
+                          .scratch_shapes = {pl::semaphore_type::dma(), pl::semaphore_type::dma()},
+                          .mesh = std::move(mesh)});
+}
+
+TEST(Dma, SG7_DeviceIdsAreTuplesAndDictsOfTheMesh) {
+  const pl::Array x = iota({8, 128});
+  // On one device every way to name it is the same.
+  const std::vector<pl::MeshAxis> one{{"x", 1}, {"y", 1}};
+  expectEqual(copyTo({0, 0}, one)(x), x);
+  expectEqual(copyTo({{"y", 0}}, one)(x), x);
+  expectEqual(copyTo(0, one, pl::DeviceIdType::logical)(x), x);
+  expectEqual(copyTo(0, {})(x), x);
+  expectEqual(copyTo(0, {{"x", 1}})(x), x);
+  // On several the number is the row-major one; axes that are left out are this device's own.
+  const std::vector<pl::MeshAxis> mesh{{"x", 2}, {"y", 3}, {"z", 4}};
+  EXPECT_NE(copyTo({1, 2, 3}, mesh).lower(x).mosaic().find("arith.constant 23 : i32"), std::string::npos);
+  const std::string text = copyTo({{"x", 1}, {"z", 3}}, mesh).lower(x).mosaic();
+  EXPECT_NE(text.find("tpu.device_id"), std::string::npos) << text;
+}
+
+TEST(Dma, AxesOfTheMeshByName) {
+  const auto call = pl::pallas_call(
+      [](pl::Ref o) { o[_] = pl::full_like(o, pl::axis_index("y") * 10 + pl::axis_size("y") + pl::axis_index("i")); },
+      {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}, .grid = {{"i", 1}}, .mesh = {{"x", 1}, {"y", 1}}});
+  EXPECT_EQ(*pl::Array(call()).as<float>(), 1);
+}
+
 TEST(Dma, DeviceIdsNeedAMesh) {
-  const auto code = [](const pl::DeviceId& id, pl::DeviceIdType type) {
-    return codeOf([&] {
-      pl::pallas_call([&](pl::Ref x, pl::Ref o, pl::Ref sem) { pl::async_remote_copy(x, o, sem, sem, id, type); },
-                      {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32},
-                       .in_specs = {kAny},
-                       .out_specs = {kAny},
-                       .scratch_shapes = {pl::semaphore_type::dma()}})
-          .lower(iota({8, 128}));
-    });
+  const auto said = [](const pl::DeviceId& id, std::vector<pl::MeshAxis> mesh, pl::DeviceIdType type) {
+    const auto made = pl::attempt([&] { return copyTo(id, std::move(mesh), type).lower(iota({8, 128})); });
+    return made ? "nothing" : made.error().code + ": " + made.error().message;
   };
-  EXPECT_EQ(code({1, 2}, pl::DeviceIdType::mesh), "SM6508");
-  EXPECT_EQ(code(std::map<std::string, pl::Operand>{{"x", 1}}, pl::DeviceIdType::logical), "SM6508");
-  EXPECT_EQ(code(1.5f, pl::DeviceIdType::logical), "SM6508");
+  constexpr auto kMesh = pl::DeviceIdType::mesh, kLogical = pl::DeviceIdType::logical;
+  EXPECT_EQ(said({1, 2}, {}, kMesh),
+            "SM6508: Number of device ids must match the number of mesh axes, but got 2 ids for a 0D mesh");
+  EXPECT_EQ(said({1, 2}, {{"x", 8}}, kMesh),
+            "SM6508: Number of device ids must match the number of mesh axes, but got 2 ids for a 1D mesh");
+  EXPECT_EQ(said({{"x", 1}}, {}, kMesh), "SM6508: Unrecognized axes in device_id: x");
+  EXPECT_EQ(said({{"x", 1}}, {{"x", 2}}, kLogical), "SM6508: `device_id_type` must be MESH if `device_id` is a dict");
+  EXPECT_EQ(said({1, 2}, {{"x", 2}}, kLogical), "SM6508: a logical device_id is one number");
+  EXPECT_EQ(said({1, 2}, {{"x", 2}, {"y", 2}}, kMesh), "SM6508: device_id 2 is outside the 2 devices of mesh axis 'y'");
+  EXPECT_EQ(said(1.5f, {}, kLogical), "SM6508: a device_id is no integer scalar");
+  EXPECT_EQ(said(0, {{"x", 0}}, kMesh), "SM6202: mesh axis 'x' has 0 devices");
+  EXPECT_EQ(said(0, {{"x", 1}, {"x", 1}}, kMesh), "SM6202: two mesh axes are named 'x'");
 }
 
 TEST(Dma, WrongCopiesAreRefused) {

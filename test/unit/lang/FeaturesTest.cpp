@@ -1,4 +1,6 @@
 // One small kernel per row of docs/features.md that no other test shows. The row's id begins the test's name.
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "smalti/smalti.h"
@@ -46,6 +48,47 @@ TEST(Features, A4_GridSizesThatAreKnownAtRunTime) {
   };
   EXPECT_EQ(at(copy(2), 15 * 128), 16);
   EXPECT_EQ(at(copy(1), 0), 1);
+}
+
+TEST(Features, A4_GridSizesThatEachCallPasses) {
+  int traces = 0;
+  const auto add = pl::pallas_call(
+      [&](pl::Ref x, pl::Ref o) {
+        ++traces;
+        o[_] = x[_] + pl::num_programs(0);
+      },
+      {.out_shape = pl::ShapeDtype{{32, 128}, pl::f32},
+       .grid = {pl::dynamic},
+       .in_specs = {kRows},
+       .out_specs = {kRows},
+       .input_output_aliases = {{0, 0}}});
+  const pl::Array x = rowNumbers(32);
+  for (const int n : {4, 1, 3}) {
+    const pl::Array y = add(n, x);
+    EXPECT_EQ(at(y, 0), n);
+    EXPECT_EQ(at(y, (8 * n - 1) * 128), 8 * n - 1 + n);
+    if (n < 4) {
+      EXPECT_EQ(at(y, 8 * n * 128), 8 * n) << "the rows after the grid are those of the input";
+    }
+  }
+  EXPECT_EQ(at(add(pl::full({}, 2, pl::i32), x), 0), 2) << "an i32 scalar array";
+  EXPECT_TRUE(add.check(2, x).findings.empty());
+  EXPECT_EQ(traces, 1) << "one kernel for all sizes";
+  EXPECT_NE(pl::unwrap(add.lower(2, x).stablehlo()).find("tensor<i32>"), std::string::npos);
+  // Of several axes, some are given by the call.
+  const pl::BlockSpec tile{{8, 128}, [](auto i, auto j, auto) { return std::tuple{i, j}; }};
+  const auto both =
+      pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = x[_] + pl::num_programs(0) * 100 + pl::num_programs(2); },
+                      {.out_shape = pl::ShapeDtype{{32, 128}, pl::f32},
+                       .grid = {{"rows", pl::dynamic}, 1, pl::dynamic},
+                       .in_specs = {tile},
+                       .out_specs = {tile}});
+  EXPECT_EQ(at(both(4, 2, x), 128), 1 + 402);
+  // `dynamic` beside an array that is fixed.
+  const auto mixed =
+      pl::pallas_call([](pl::Ref o) { o[_] = pl::full_like(o, pl::num_programs(0) + pl::num_programs(1)); },
+                      {.out_shape = kBlock, .grid = {pl::full({}, 5, pl::i32), pl::dynamic}});
+  EXPECT_EQ(at(mixed(7), 0), 12);
 }
 
 TEST(Features, A5_ProgramIdsAndCounts) {
@@ -138,6 +181,18 @@ TEST(Features, B10_OutputsThatAreVisitedAgain) {
   EXPECT_EQ(at(y, 8 * 128), 1 + 3);
 }
 
+TEST(Features, B11_WholeArraysAreCopiedOnce) {
+  const auto call =
+      pl::pallas_call([](pl::Ref x, pl::Ref y, pl::Ref o) { o[_] = x[_] + y[_]; },
+                      {.out_shape = pl::ShapeDtype{{32, 128}, pl::f32},
+                       .grid = {4},
+                       .in_specs = {kRows, pl::BlockSpec{{8, 128}, [](auto) { return std::tuple{0, 0}; }}},
+                       .out_specs = {kRows}});
+  const auto report = call.check(rowNumbers(32), rowNumbers(8));
+  EXPECT_EQ(report.statistics.window_fetches, 4 + 1);
+  EXPECT_EQ(at(report.results[0], 9 * 128), 9 + 1);
+}
+
 TEST(Features, B12_IndexMapsCompute) {
   const pl::BlockSpec odd{
       {8, 128}, [](auto i) { return std::tuple{pl::where(i == 0, pl::num_programs(0) - 1, pl::rem(i, 2)), 0}; }};
@@ -170,6 +225,25 @@ TEST(Features, C11_MemoryLikeAnother) {
                    {}),
                128),
             2);
+}
+
+TEST(Features, C10_HostMemoryIsCopied) {
+  const auto call = pl::pallas_call(
+      [](pl::Ref x, pl::Ref o, pl::Ref back, pl::Ref buffer) {
+        pl::sync_copy(x, o);
+        pl::sync_copy(o, buffer);
+        buffer[_] = buffer[_] + 1;
+        pl::sync_copy(buffer, o);
+        pl::sync_copy(o, back);
+      },
+      {.out_shape = {kBlock, kBlock},
+       .in_specs = {pl::BlockSpec(pl::host)},
+       .out_specs = {pl::BlockSpec(pl::hbm), pl::BlockSpec(pl::host)},
+       .scratch_shapes = {pl::vmem({8, 128}, pl::f32)}});
+  const auto report = call.check(rowNumbers(8));
+  EXPECT_TRUE(report.findings.empty()) << report.findings[0].diagnostic.str();
+  EXPECT_EQ(at(report.results[1], 3 * 128), 4);
+  EXPECT_NE(call.lower(rowNumbers(8)).mosaic().find("memory_space<host>"), std::string::npos);
 }
 
 TEST(Features, D1_ReadsAndWrites) {
@@ -221,6 +295,20 @@ TEST(Features, D7_Swap) {
   EXPECT_EQ(at(y, 128), 3);
 }
 
+TEST(Features, D12_EmptyArraysAndRefs) {
+  const pl::Array e = pl::empty({3, 5}, pl::bf16), like = pl::empty_like(e);
+  EXPECT_EQ(e.type(), (pl::ArrayType{pl::bf16, {3, 5}}));
+  EXPECT_EQ(like.type(), e.type());
+  EXPECT_NE(e.data(), nullptr);
+  const pl::Array y = run([](pl::Ref x, pl::Ref o) {
+    const pl::Ref t = pl::empty_ref_like(x);
+    EXPECT_EQ(t.memory_space(), pl::MemorySpace::vmem);
+    t[_] = x[_] + 1;
+    o[_] = t[_];
+  });
+  EXPECT_EQ(at(y, 128), 2);
+}
+
 TEST(Features, D14_MultiplesAreTold) {
   const pl::Array y =
       run([](pl::Ref x, pl::Ref o) { o[_] = x[_], o[0] = x[pl::multiple_of(pl::program_id(0) * 4, 4)]; },
@@ -254,6 +342,35 @@ TEST(Features, E1_ScratchLivesAsLongAsTheGrid) {
        .out_specs = {kRows},
        .scratch_shapes = {pl::smem({1}, pl::i32)}})();
   EXPECT_EQ(at(y, 24 * 128), 6);
+}
+
+TEST(Features, E8_PoisonedBuffers) {
+  const auto call = pl::pallas_call(
+      [](pl::Ref x, pl::Ref o, pl::Ref n) {
+        pl::run_scoped(
+            [&](pl::Ref floats, pl::Ref integers, pl::Ref halves, pl::Ref scalars) {
+              floats[0] = x[0];
+              o[_] = floats[_] + pl::astype(halves[pl::ds(0, 8)], pl::f32);
+              n[pl::ds(0, 8)] = integers[_];
+              n[pl::ds(8, 8)] = pl::full({8, 128}, scalars[{1, 2}]);
+            },
+            pl::vmem({8, 128}, pl::f32), pl::vmem({8, 128}, pl::i32), pl::vmem({16, 128}, pl::bf16),
+            pl::smem({2, 3}, pl::i32));
+      },
+      {.out_shape = {kBlock, pl::ShapeDtype{{16, 128}, pl::i32}}});
+  EXPECT_FALSE(call.check(rowNumbers(8)).findings.empty()) << "memory that nobody wrote is read";
+  EXPECT_FALSE(pl::enable_poison_buffers());
+  const auto poisoned = call.check(rowNumbers(8));
+  EXPECT_TRUE(pl::enable_poison_buffers(false));
+  EXPECT_TRUE(poisoned.findings.empty()) << poisoned.findings[0].diagnostic.str();
+  EXPECT_TRUE(std::isnan(at(poisoned.results[0], 0)));
+  EXPECT_EQ(poisoned.results[1].as<int32_t>()[5], INT32_MIN);
+  EXPECT_EQ(poisoned.results[1].as<int32_t>()[8 * 128], INT32_MIN);
+}
+
+TEST(Features, I5_StopGradientIsTheValue) {
+  EXPECT_EQ(at(run([](pl::Ref x, pl::Ref o) { o[_] = pl::stop_gradient(x[_]) + 1; }), 128), 2);
+  EXPECT_EQ(at(pl::optimization_barrier(rowNumbers(8)), 128), 1);
 }
 
 TEST(Features, F1_ScalarPrefetchChoosesBlocks) {

@@ -120,6 +120,11 @@ std::vector<Named> products() {
       {"einsum_transposed", {a, t}, [](auto& x) { return pl::einsum("ij,kj->ik", x[0], x[1]); }},
       {"einsum_output", {a, t}, [](auto& x) { return pl::einsum("ij,kj->ki", x[0], x[1]); }},
       {"einsum_batch", {c, d}, [](auto& x) { return pl::einsum("bij,bjk->bik", x[0], x[1]); }},
+      {"einsum_one", {c}, [](auto& x) { return pl::einsum("bij->jb", x[0]); }},
+      {"einsum_three", {a, b, t}, [](auto& x) { return pl::einsum("ij,jk,lk->il", x[0], x[1], x[2]); }},
+      {"rows_i8",
+       {numbers({32, 128}, pl::i8), numbers({1, 128}, pl::i8)},
+       [](auto& x) { return pl::einsum("ij,kj->ik", x[0], x[1], {.preferred_element_type = pl::i32}); }},
   };
 }
 
@@ -150,6 +155,14 @@ std::vector<Named> tpuOps() {
        }},
       {"uniform_bf16", {}, [](auto&) { return pl::uniform(pl::random_key(1), {16, 128}, pl::bf16); }},
       {"normal", {}, [](auto&) { return pl::normal(pl::random_key(5), {8, 128}); }},
+      {"randint", {}, [](auto&) { return pl::randint(pl::random_key(5), {8, 128}, -5, 1000); }},
+      {"randint_bounds", {i}, [](auto& x) { return pl::randint(pl::random_key(5), {8, 128}, x[0], x[0] * x[0] + 3); }},
+      {"sample_block",
+       {},
+       [](auto&) {
+         return pl::sample_block([](const pl::Key& k, const pl::Shape& s) { return pl::uniform(k, s); },
+                                 pl::random_key(5), {16, 256}, {8, 128}, {64, 512}, {1, 1});
+       }},
       {"bernoulli", {m}, [](auto& x) { return pl::where(pl::bernoulli(pl::random_key(5), 0.3, {8, 128}), x[0], 0); }},
   };
 }
@@ -166,6 +179,19 @@ std::vector<Named> mathOps() {
       {"erf_inv", {m}, [](auto& x) { return pl::erf_inv(x[0] / 6.0f); }},
       {"nextafter", {m}, [](auto& x) { return pl::nextafter(x[0], 0.5f); }},
       {"nextafter_bf16", {b}, [](auto& x) { return pl::nextafter(x[0], -1); }},
+      {"compare_bools",
+       {m},
+       [](auto& x) {
+         const Array p = x[0] > 0, q = x[0] > -3;
+         Array sum = pl::zeros({8, 128}, pl::i32);
+         int weight = 1;
+         for (const Array& c : {p == q, p != q, p<q, p <= q, p> q, p >= q, q < p}) {
+           sum = sum + pl::astype(c, pl::i32) * weight;
+           weight *= 2;
+         }
+         return sum;
+       }},
+      {"stop_gradient", {m}, [](auto& x) { return pl::stop_gradient(x[0]) * 2; }},
       {"relu", {m}, [](auto& x) { return pl::relu(x[0]); }},
       {"silu", {m}, [](auto& x) { return pl::silu(x[0]); }},
       {"gelu", {m}, [](auto& x) { return pl::gelu(x[0]); }},
@@ -218,6 +244,22 @@ TEST(Random, SL2_SeededBitsRepeat) {
   const Array a = draw(1), b = draw(1), c = draw(2);
   EXPECT_EQ(std::memcmp(a.data(), b.data(), a.bytes()), 0);
   EXPECT_NE(std::memcmp(a.data(), c.data(), a.bytes()), 0);
+}
+
+TEST(RowProducts, NarrowNumbersAreSummedInF32) {
+  // (m, k) by (1, k), which the vector unit computes: the sums are in another order than outside.
+  const Array x = numbers({16, 128}, pl::bf16), y = numbers({1, 128}, pl::bf16);
+  const auto product = [](const auto& x, const auto& y, auto t) {
+    return pl::einsum("ij,kj->ik", x, y, {.preferred_element_type = t});
+  };
+  for (const pl::DType t : {pl::f32, pl::bf16}) {
+    const auto call = pl::pallas_call([&](pl::Ref x, pl::Ref y, pl::Ref o) { o[_] = product(x[_], y[_], t); },
+                                      {.out_shape = pl::ShapeDtype{{16, 1}, t}});
+    EXPECT_EQ(call.lower(x, y).mosaic().find("tpu.matmul"), std::string::npos);
+    const Array inside = pl::astype(call(x, y)[0], pl::f32), outside = pl::astype(product(x, y, t), pl::f32);
+    for (int64_t i = 0; i < 16; ++i)
+      EXPECT_NEAR(inside.as<float>()[i], outside.as<float>()[i], t == pl::f32 ? 1e-3 : 4) << i;
+  }
 }
 
 TEST(Random, KeysComeFromSmem) {

@@ -1,0 +1,38 @@
+// Ops of Pallas that run on SparseCores and GPUs only (D8, I6). A TensorCore runs one program at a time, so that
+// nothing has to be atomic: each of these is an Error, SM6402, that says what to write instead.
+#pragma once
+
+#include "smalti/control.h"
+#include "smalti/ref.h"
+
+namespace smalti {
+
+/// A Ref, or what an index made of one.
+struct AnyRef {
+  AnyRef(const Ref&) {}
+  AnyRef(const RefView&) {}
+};
+
+Array atomic_add(const AnyRef& ref, const Operand& value);
+Array atomic_max(const AnyRef& ref, const Operand& value);
+Array atomic_min(const AnyRef& ref, const Operand& value);
+Array atomic_and(const AnyRef& ref, const Operand& value);
+Array atomic_or(const AnyRef& ref, const Operand& value);
+Array atomic_xor(const AnyRef& ref, const Operand& value);
+Array atomic_xchg(const AnyRef& ref, const Operand& value);
+Array atomic_cas(const AnyRef& ref, const Operand& compare, const Operand& value);
+/// plsc.fetch_and_add.
+Array fetch_and_add(const AnyRef& ref, const Operand& value);
+/// jax.ref.addupdate, plsc.addupdate.
+void addupdate(const AnyRef& ref, const Operand& value);
+
+namespace detail {
+[[noreturn]] void parallel_loop(const Location& at);
+}
+/// plsc.parallel_loop.
+template <class Body>
+void parallel_loop(const Operand&, const Operand&, Body&&, LoopOptions = {}, Location at = Location::current()) {
+  detail::parallel_loop(at);
+}
+
+}  // namespace smalti
