@@ -94,8 +94,10 @@ llvm::Expected<std::shared_ptr<const LoadedCode>> load(std::string_view object,
   for (const RuntimeSymbol& s : symbols) known[std::string(s.name)] = ExecutorAddr::fromPtr(s.address);
   const auto buffer = llvm::MemoryBuffer::getMemBuffer(llvm::StringRef(object.data(), object.size()), "kernel",
                                                        /*RequiresNullTerminator=*/false);
-  auto graph =
-      jitlink::createLinkGraphFromObject(buffer->getMemBufferRef(), std::make_shared<llvm::orc::SymbolStringPool>());
+  // Names of symbols, for the life of the process: a graph does not let go of all of them when it is destroyed, and a
+  // pool that ends before them fails an assertion of LLVM's headers.
+  static const auto& names = *new auto(std::make_shared<llvm::orc::SymbolStringPool>());
+  auto graph = jitlink::createLinkGraphFromObject(buffer->getMemBufferRef(), names);
   if (!graph) return graph.takeError();
   const llvm::Triple host(hostProcessor().triple);
   if ((*graph)->getTargetTriple().getArch() != host.getArch())
