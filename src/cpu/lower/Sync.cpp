@@ -53,7 +53,9 @@ Native requireSelf(Lowering& l, mlir::Value id) {
   if (!id) return {};
   Reg r = l.scalar(id);
   if (!r) return notNative("a device or core that native code does not follow");
-  l.require(l.b.CreateICmpEQ(r, llvm::Constant::getNullValue(r->getType())));
+  Reg isSelf = l.b.CreateICmpEQ(r, llvm::Constant::getNullValue(r->getType()));
+  if (constantOf(isSelf) == 0) return notNative("it copies to another device or core, or signals it");
+  l.require(isSelf);
   return {};
 }
 
