@@ -246,11 +246,12 @@ const RuntimeSymbol kRuntime[] = {{kInterpretSymbol, reinterpret_cast<void*>(&sm
 
 /// Null when what was kept is not what this version writes: then it is compiled again.
 std::shared_ptr<const NativeKernel> fromCache(const KernelPackage& package, const NativeOptions& options,
-                                              const CachedKernel& kept, const ParallelPlan& parallel) {
+                                              const CachedKernel& kept) {
   const size_t line = kept.report.find('\n');
   if (line == kept.report.npos) return nullptr;
   auto lowered = readLowered(std::string_view(kept.report).substr(0, line));
   auto report = readReport(std::string_view(kept.report).substr(line + 1));
+  const ParallelPlan parallel = planParallel(package);
   if (!lowered || !report || lowered->sharedAxes != parallel.axes || lowered->written.size() != package.results.size())
     return nullptr;
   report->sharedAxes = parallel.axes;
@@ -268,19 +269,15 @@ Result<NativeOutcome> compileNative(const KernelPackage& package, const NativeOp
   const std::string key = options.cache ? cacheKey({packageText(package), processorText(options.processor),
                                                     options.poison == machine::Poison::intMin ? "min" : "max"})
                                         : std::string();
-  const ParallelPlan parallel = planParallel(package);
   if (options.cache)
     if (auto kept = options.cache->find(key))
-      if (auto kernel = fromCache(package, options, *kept, parallel)) return NativeOutcome{std::move(kernel), {}};
+      if (auto kernel = fromCache(package, options, *kept)) return NativeOutcome{std::move(kernel), {}};
 
   const auto begin = std::chrono::steady_clock::now();
   NativeReport report;
   InterpretedOps interpreted;
   ModuleBuilder built(options.processor, package.name);
-  report.sharedAxes = parallel.axes;
-  report.inOrder = parallel.reason;
-  auto lowered =
-      lowerKernel(package, *built.module, options.processor, report, interpreted, parallel.axes, options.poison);
+  auto lowered = lowerPlanned(package, options, *built.module, report, interpreted);
   if (!lowered) return NativeOutcome{nullptr, lowered.error()};
   report.compile.emitMs = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   auto object = generateObject(std::move(built), options.processor, &report.compile);

@@ -6,8 +6,6 @@
 namespace smalti::cpu {
 namespace {
 
-bool isVector(mlir::Value v) { return llvm::isa<mlir::VectorType>(v.getType()); }
-
 /// Values that control flow carries from one block to another: a place in memory per vector, a stack slot per scalar
 /// (which the optimiser makes registers).
 class Carried {

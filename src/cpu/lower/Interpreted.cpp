@@ -170,11 +170,7 @@ Native lowerInterpreted(Lowering& l, mlir::Operation& op) {
   for (mlir::Value v : op.getOperands()) {
     if (isRef(v.getType()) || llvm::isa<mlir::VectorType>(v.getType())) {
       View view = isRef(v.getType()) ? l.ref(v) : l.view(v);
-      if (!isDense(view)) {
-        View copy = l.allocate(view.dtype, view.shape);
-        l.copy(view, copy);
-        view = copy;
-      }
+      if (!isDense(view)) view = l.denseCopy(view);
       pointers.push_back(view.base);
       keep.push_back(std::move(view));
     } else {

@@ -341,7 +341,7 @@ class KernelLowering {
   /// The part of the block that lies in the array, between the array and the buffer.
   void copyInside(const Windowed& w, const View& from, const View& to, bool fetching) {
     const Shape& bounds = w.window->bounds;
-    std::vector<Reg> first, size;
+    std::vector<Reg> size;
     const auto clamp = [&](Reg v, Reg low, Reg high) {
       v = b_.CreateSelect(b_.CreateICmpSLT(v, low), low, v);
       return b_.CreateSelect(b_.CreateICmpSGT(v, high), high, v);

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "cpu/lower/Elementwise.h"
-#include "cpu/lower/Segment.h"
+#include "cpu/lower/IndexMap.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
@@ -12,8 +12,6 @@
 
 namespace smalti::cpu {
 namespace {
-
-bool isVector(mlir::Value v) { return llvm::isa<mlir::VectorType>(v.getType()); }
 
 /// An attribute's element in storage form.
 uint64_t storageBits(mlir::Attribute attribute) {
@@ -120,13 +118,7 @@ View Lowering::view(mlir::Value v) {
   for (size_t i = 0; i < segment.ops.size(); ++i)
     if (segment.ops[i].op == op) {
       segment.materialised.insert(v);
-      Nest nest{{}, {i}, {}};
-      nest.rows = [&] {
-        Shape rows;
-        for (size_t d = 0; d + 1 < shape.size(); ++d)
-          if (shape[d] != 1) rows.push_back(shape[d]);
-        return rows;
-      }();
+      const Nest nest{rowsOf(shape), {i}, {}};
       // Free ops have no nest: as one op of this nest it gets a place.
       if (auto ok = emitNest(*this, segment, nest); !ok) failure_ = ok;
       if (const View* known = findView(v)) return *known;
@@ -212,6 +204,12 @@ void Lowering::copy(const View& from, const View& to) {
   walk(0);
 }
 
+View Lowering::denseCopy(const View& from) {
+  View to = allocate(from.dtype, from.shape);
+  copy(from, to);
+  return to;
+}
+
 void Lowering::fill(const View& to, Reg element) {
   Reg stored = toStorage(b, to.dtype, element);
   const int lanes = processor.lanes(storage_bytes(to.dtype));
@@ -283,14 +281,12 @@ void Lowering::releaseUpTo(int position) {
 }
 
 Native Lowering::lowerOp(mlir::Operation& op) {
-  if (LowerOp lower = findLowering(op)) return lower(*this, op);
-  const bool vectors = llvm::any_of(op.getResultTypes(), [](mlir::Type t) { return llvm::isa<mlir::VectorType>(t); });
-  if (vectors && isCollected(op)) {
-    PendingOp p;
-    p.op = &op;
-    addPending(std::move(p));
+  if (isCollected(op)) {
+    addPending({.op = &op});
     return {};
   }
+  if (LowerOp lower = findLowering(op)) return lower(*this, op);
+  const bool vectors = llvm::any_of(op.getResultTypes(), [](mlir::Type t) { return llvm::isa<mlir::VectorType>(t); });
   if (!vectors && op.getNumResults() == 1 && isElementwise(op) &&
       llvm::none_of(op.getOperandTypes(), [](mlir::Type t) { return llvm::isa<mlir::VectorType>(t); })) {
     std::vector<Reg> operands;

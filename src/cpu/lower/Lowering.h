@@ -21,6 +21,8 @@ namespace smalti::cpu {
 using machine::flat::elementDType;
 using machine::flat::shapeOf;
 
+inline bool isVector(mlir::Value v) { return llvm::isa<mlir::VectorType>(v.getType()); }
+
 /// Success, or why there is no native code.
 using Native = tl::expected<void, NotNative>;
 inline tl::unexpected<NotNative> notNative(std::string why) { return tl::unexpected<NotNative>(std::move(why)); }
@@ -78,6 +80,7 @@ class Lowering {
   Native lowerOp(mlir::Operation&);
   /// Copies the elements of a view into another of the same shape.
   void copy(const View& from, const View& to);
+  View denseCopy(const View&);
   void fill(const View& to, Reg element);
   Reg index(int64_t i) { return b.getInt64(static_cast<uint64_t>(i)); }
 

@@ -68,12 +68,6 @@ std::optional<Matrix> matrixOf(Lowering& l, const View& v, int64_t rows, int64_t
   return std::nullopt;
 }
 
-View denseCopy(Lowering& l, const View& v) {
-  View copy = l.allocate(v.dtype, v.shape);
-  l.copy(v, copy);
-  return copy;
-}
-
 /// A product that is only added to something and stored, or only stored: it can be computed where it is stored.
 struct Destination {
   mlir::Operation* store = nullptr;
@@ -284,9 +278,9 @@ class MatmulLowering {
   void product(const Side& lhsSide, const Side& rhsSide, const View& lhs, const View& rhs, const View& result,
                GemmShape shape) {
     auto a = matrixOf(l_, lhs, lhsSide.free, lhsSide.contracting);
-    if (!a) a = matrixOf(l_, denseCopy(l_, lhs), lhsSide.free, lhsSide.contracting);
+    if (!a) a = matrixOf(l_, l_.denseCopy(lhs), lhsSide.free, lhsSide.contracting);
     auto b = matrixOf(l_, rhs, rhsSide.contracting, rhsSide.free);
-    if (!b) b = matrixOf(l_, denseCopy(l_, rhs), rhsSide.contracting, rhsSide.free);
+    if (!b) b = matrixOf(l_, l_.denseCopy(rhs), rhsSide.contracting, rhsSide.free);
     shape.transposedA = a->transposed;
     shape.transposedB = b->transposed;
     // Of the result the last dimensions are what is free on the left, then on the right.

@@ -8,8 +8,6 @@
 namespace smalti::cpu {
 namespace {
 
-bool isVector(mlir::Value v) { return llvm::isa<mlir::VectorType>(v.getType()); }
-
 /// Columns [start, start + lanes) of a row.
 struct Chunk {
   Reg start = nullptr;
@@ -27,19 +25,11 @@ class NestEmitter {
     for (Root& r : roots_)
       if (r.kind == Root::Kind::accumulation) l_.fill(r.target, accumulatorStart(r));
     rowLoop(0);
-    for (Root& r : roots_)
-      if (s_.materialised.contains(resultOf(r)) && r.kind == Root::Kind::accumulation)
-        l_.setView(resultOf(r), r.target);
     for (auto& [value, view] : plan_.made) l_.setView(value, view);
     return std::move(failure_);
   }
 
  private:
-  mlir::Value resultOf(const Root& r) const {
-    mlir::Operation* op = s_.ops[r.op].op;
-    return op->getNumResults() == 1 ? op->getResult(0) : mlir::Value();
-  }
-
   // ---- loops
 
   void rowLoop(size_t d) {

@@ -7,8 +7,6 @@
 namespace smalti::cpu {
 namespace {
 
-bool isVector(mlir::Value v) { return llvm::isa<mlir::VectorType>(v.getType()); }
-
 int64_t weightOf(mlir::Operation& op) { return op.getName().getDialectNamespace() == "math" ? 16 : 1; }
 
 class NestPlanner {
@@ -81,6 +79,7 @@ class NestPlanner {
       const auto dims = machine::flat::integersAttribute(*p.op, "reduction_dims");
       for (size_t d = 0; d < in.size(); ++d)
         if (!llvm::is_contained(dims, static_cast<int64_t>(d))) r.targetMap.entries.push_back(r.map.entries[d]);
+      if (s_.materialised.contains(result)) made_.push_back({result, r.target});
       roots_.push_back(std::move(r));
       return;
     }
@@ -181,13 +180,11 @@ class NestPlanner {
     const PendingOp& p = s_.ops[at->second];
     bool depends = false;
     // A row's reduction keeps its value: what is made of it needs no load any more.
-    if (!p.isLoad() && (isFree(p) || inNest_.contains(at->second)))
+    if (!p.isLoad() && !isNativeReduction(*p.op) && (isFree(p) || inNest_.contains(at->second)))
       for (mlir::Value operand : p.op->getOperands()) depends = depends || dependsOn(operand, target, known);
-    if (isNativeReductionValue(v)) depends = false;
     known[v] = depends;
     return depends;
   }
-  bool isNativeReductionValue(mlir::Value v) { return v.getDefiningOp() && isNativeReduction(*v.getDefiningOp()); }
 
   /// A store over memory that the nest also loads comes after everything that needs the load.
   void delayStores() {

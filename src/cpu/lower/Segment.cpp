@@ -9,8 +9,6 @@
 namespace smalti::cpu {
 namespace {
 
-bool isVector(mlir::Value v) { return llvm::isa<mlir::VectorType>(v.getType()); }
-
 bool sliceOfUnitSteps(mlir::Operation& op) {
   const auto steps = machine::flat::integersAttribute(op, "strides");
   return std::ranges::all_of(steps, [](int64_t s) { return s == 1; });

@@ -13,42 +13,20 @@ using machine::flat::integersAttribute;
 /// The operand's memory, which nothing overwrites while the result lives.
 View settled(Lowering& l, mlir::Value v) {
   View view = l.view(v);
-  if (view.memory == View::kValue) return view;
-  View copy = l.allocate(view.dtype, view.shape);
-  l.copy(view, copy);
-  return copy;
-}
-
-View dense(Lowering& l, const View& view) {
-  if (isDense(view)) return view;
-  View copy = l.allocate(view.dtype, view.shape);
-  l.copy(view, copy);
-  return copy;
+  return view.memory == View::kValue ? view : l.denseCopy(view);
 }
 
 Native lowerShapeCast(Lowering& l, mlir::Operation& op) {
   const Shape to = shapeOf(op.getResult(0).getType());
-  if (isCollected(op)) {
-    PendingOp p;
-    p.op = &op;
-    l.addPending(std::move(p));
-    return {};
-  }
   if (auto ok = l.flush(); !ok) return ok;
   View source = settled(l, op.getOperand(0));
   auto view = reshape(l.b, source, to);
-  if (!view) view = reshape(l.b, dense(l, source), to);
+  if (!view) view = reshape(l.b, l.denseCopy(source), to);
   l.setView(op.getResult(0), *view);
   return {};
 }
 
 Native lowerExtractSlice(Lowering& l, mlir::Operation& op) {
-  if (isCollected(op)) {
-    PendingOp p;
-    p.op = &op;
-    l.addPending(std::move(p));
-    return {};
-  }
   if (auto ok = l.flush(); !ok) return ok;
   const View source = settled(l, op.getOperand(0));
   const Shape sizes = shapeOf(op.getResult(0).getType());
