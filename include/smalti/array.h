@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +31,12 @@ struct ArrayType {
   std::string str() const;
   bool operator==(const ArrayType&) const = default;
 };
+
+class Array;
+namespace detail {
+/// Throws Error SM6119.
+[[noreturn]] void traced_has_no_elements(const Array&, const std::source_location& at);
+}  // namespace detail
 
 /// A dense row-major array. Copying shares the elements; `clone` copies them.
 ///
@@ -58,12 +65,15 @@ class Array {
   int64_t bytes() const { return type_.bytes(); }
   std::byte* data() { return data_; }
   const std::byte* data() const { return data_; }
+  /// The elements. Of a traced array there are none to look at: an Error, SM6119, with the user's line.
   template <class T>
-  T* as() {
+  T* as(const std::source_location& at = std::source_location::current()) {
+    if (traced_) detail::traced_has_no_elements(*this, at);
     return reinterpret_cast<T*>(data_);
   }
   template <class T>
-  const T* as() const {
+  const T* as(const std::source_location& at = std::source_location::current()) const {
+    if (traced_) detail::traced_has_no_elements(*this, at);
     return reinterpret_cast<const T*>(data_);
   }
 

@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "base/Source.h"
+#include "smalti/array.h"
 
 namespace smalti {
 namespace {
@@ -23,6 +24,17 @@ void raise(Diagnostic diagnostic) { throw Error(std::move(diagnostic)); }
 
 void showSource(Diagnostic& d) {
   if (d.source_line.empty() && d.place.known() && d.place.line > 0) d.source_line = lineOf(d.place);
+}
+
+void detail::traced_has_no_elements(const Array& array, const std::source_location& at) {
+  Diagnostic d{.code = "SM6119",
+               .message = "the elements of a traced value are asked for: " + array.type().str(),
+               .place = {at.file_name(), static_cast<int>(at.line()), static_cast<int>(at.column())},
+               .need = "an array outside kernels",
+               .have = "a value that is computed when the kernel runs",
+               .help = "print it with debug_print, or write it to an output Ref and look at the result"};
+  showSource(d);
+  raise(std::move(d));
 }
 
 }  // namespace smalti

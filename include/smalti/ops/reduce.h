@@ -26,6 +26,10 @@ inline Array sum(const Operand& x, int64_t axis) { return sum(x, Axes{{axis}}); 
 inline Array max(const Operand& x, int64_t axis) { return max(x, Axes{{axis}}); }
 inline Array min(const Operand& x, int64_t axis) { return min(x, Axes{{axis}}); }
 inline Array mean(const Operand& x, int64_t axis) { return mean(x, Axes{{axis}}); }
+inline Array prod(const Operand& x, int64_t axis) { return prod(x, Axes{{axis}}); }
+inline Array var(const Operand& x, int64_t axis) { return var(x, Axes{{axis}}); }
+inline Array any(const Operand& x, int64_t axis) { return any(x, Axes{{axis}}); }
+inline Array all(const Operand& x, int64_t axis) { return all(x, Axes{{axis}}); }
 /// i32 index of the first extreme element, NaN first (S-E13).
 Array argmax(const Operand& x, int64_t axis);
 Array argmin(const Operand& x, int64_t axis);

@@ -348,3 +348,8 @@ WRONG_PROGRAM(device_of_a_mesh_that_is_not_there) {
                    .out_specs = {pl::BlockSpec(pl::any_space)},
                    .scratch_shapes = {pl::semaphore_type::dma()}})(pl::zeros({8, 128}));
 }
+
+//
+WRONG_PROGRAM(elements_of_a_traced_value) {
+  run([](pl::Ref x, pl::Ref o) { o[_] = x[_] * *x[{0, 0}].value().as<float>(); });
+}
