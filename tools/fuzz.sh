@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Mutated modules, .npy files, case.json files and configurations under the sanitizers for a bounded time.
-# Usage: fuzz.sh SECONDS | fuzz.sh --count N [--only modules] …
+# Usage: fuzz.sh SECONDS | fuzz.sh --count N [--only modules] [--target cpu] …
 # SMALTI_CORPUS=folder: its files are seeds too. SMALTI_FUZZ_PRESET=release: without sanitizers. SMALTI_FUZZ_SEED=N.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -2,7 +2,7 @@
 // longer than its limit (Targets.h); after that or a crash the input is in FILE `fuzz-last-input.…` of the working
 // directory, which can be given again with --replay.
 //
-//   smalti_fuzz --seconds 60 | --count 200000  [--only modules] [--seed N] [--first N] SEED_FILE…
+//   smalti_fuzz --seconds 60 | --count 200000  [--only modules] [--target cpu] [--seed N] [--first N] SEED_FILE…
 //   smalti_fuzz --replay FILE
 //
 // Seed files: *.stablehlo.mlir, *.bc and other *.mlir (kernel bodies), *.npy, case.json. The first inputs are the seeds
@@ -99,6 +99,13 @@ void remember(const Input& input) {
       .write(input.content.data(), static_cast<std::streamsize>(input.content.size()));
 }
 
+/// Native code and the machine do not agree on it: kept under a name of its own.
+void keep(const Input& input, int64_t number) {
+  const std::string name = "fuzz-differs-" + std::to_string(number) + "-" + rememberedName(input.kind);
+  std::ofstream(name, std::ios::binary).write(input.content.data(), static_cast<std::streamsize>(input.content.size()));
+  std::fprintf(stderr, "fuzz: native code and the machine do not agree: %s\n", name.c_str());
+}
+
 void setTimer(unsigned cpuSeconds) {
   const itimerval time{.it_interval = {}, .it_value = {.tv_sec = static_cast<time_t>(cpuSeconds), .tv_usec = 0}};
   setitimer(ITIMER_PROF, &time, nullptr);
@@ -137,6 +144,7 @@ void report(const Tally& tally, double seconds, double slowest) {
     std::printf("  %s: %lld inputs, %lld refused\n", std::string(name(kind)).c_str(), static_cast<long long>(n),
                 static_cast<long long>(refused == tally.refused.end() ? 0 : refused->second));
   }
+  if (withNative) std::printf("%s", describe(tally.native).c_str());
   for (const auto& [code, n] : tally.codes) std::printf("  %s %lld\n", code.c_str(), static_cast<long long>(n));
 }
 
@@ -165,8 +173,10 @@ int runAll(const Options& options) {
     remember(input);
     const double before = elapsed();
     startTimers();
+    const int64_t wrong = tally.native.wrong();
     tryInput(input.kind, input.content, random(), tally);
     stopTimers();
+    if (tally.native.wrong() > wrong) keep(input, i);
     slowest = std::max(slowest, elapsed() - before);
     if ((i + 1) % 1000 == 0)
       std::fprintf(stderr, "fuzz: %lld inputs, %.0f s, slowest %.1f s\n", static_cast<long long>(i + 1), elapsed(),
@@ -195,6 +205,8 @@ int main(int argc, char** argv) {
       options.seed = std::strtoull(argv[++i], nullptr, 10);
     else if (arg == "--replay" && hasValue)
       options.replay = argv[++i];
+    else if (arg == "--target" && hasValue)
+      smalti::fuzz::withNative = std::string(argv[++i]) == "cpu";
     else if (arg == "--only" && hasValue)
       options.onlyModules = std::string(argv[++i]) == "modules";
     else

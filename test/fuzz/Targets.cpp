@@ -64,6 +64,7 @@ void runKernel(const KernelPackage& kernel, int64_t devices, uint64_t seed, Tall
     ++tally.failedRuns;
     count(tally, result.error());
   }
+  if (withNative) runNative(kernel, operands[0], result, devices == 1, tally.native);
 }
 
 void tryProgram(const std::string& text, uint64_t seed, Tally& tally) {
@@ -102,6 +103,7 @@ void tryArray(const std::string& bytes, uint64_t seed, Tally& tally) {
 }  // namespace
 
 std::atomic<bool> timeToStop = false;
+bool withNative = false;
 
 std::string_view name(Kind kind) {
   constexpr std::string_view kNames[kKinds] = {"program", "kernel", "config", "array", "case"};

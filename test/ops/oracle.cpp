@@ -1,5 +1,5 @@
-// smalti_ops_oracle DIR: every case outside kernels and inside one; inputs and results as .npy, index.json beside them,
-// and promotions.json with the dtype that each pair of dtypes gives.
+// smalti_ops_oracle DIR: every case outside kernels and inside one; inputs and results as .npy (those of a kernel where
+// they differ), index.json beside them, and promotions.json with the dtype that each pair of dtypes gives.
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -41,11 +41,12 @@ Array inKernel(const Case& c, const Array& like) {
   return astype(scalar ? reshape(result, {}) : result, like.dtype());
 }
 
-std::string compareWithKernel(const Case& c, const Array& now) {
+std::string compareWithKernel(const Case& c, const Array& now, const std::filesystem::path& differing) {
   if (!c.kernel) return "not tried";
   const auto inside = attempt([&] { return inKernel(c, now); });
   if (!inside) return inside.error().str();
   const bool same = inside->type() == now.type() && std::memcmp(inside->data(), now.data(), now.bytes()) == 0;
+  if (!same) unwrap(write_npy(differing, *inside));
   return same ? "same" : "different";
 }
 
@@ -89,7 +90,7 @@ int main(int argc, char** argv) {
       if (now) {
         unwrap(write_npy(folder / (id + "_out.npy"), *now));
         j["out"] = name(now->dtype());
-        j["kernel"] = compareWithKernel(c, *now);
+        j["kernel"] = compareWithKernel(c, *now, folder / (id + "_kernel.npy"));
       } else {
         j["error"] = now.error().str();
       }

@@ -1,6 +1,7 @@
 """Ops of the language against jax.numpy, jax.lax, jax.nn and jax.random; and inside kernels as outside, bit for bit."""
 
 import json
+import os
 import subprocess
 
 import numpy as np
@@ -17,11 +18,15 @@ DTYPES = {"pred": np.bool_, "bf16": jnp.bfloat16, "f8e5m2": jnp.float8_e5m2, "f8
           **{f"{k[0]}{b}": np.dtype(f"{k}{b}") for k in ("int", "uint") for b in (8, 16, 32)}}
 
 
+def run_cases(bin_dir, folder, target):
+    subprocess.run([str(bin_dir / "smalti_ops_oracle"), str(folder)], check=True,
+                   env={**os.environ, "SMALTI_TARGET": target})
+    return folder
+
+
 @pytest.fixture(scope="module")
 def folder(bin_dir, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("ops")
-    subprocess.run([str(bin_dir / "smalti_ops_oracle"), str(folder)], check=True)
-    return folder
+    return run_cases(bin_dir, tmp_path_factory.mktemp("ops"), "interpret")
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +102,20 @@ def test_kernels_compute_the_same_bits(cases):
     wrong = [f"{c['jax']} of {c['inputs']}: {c['kernel']}" for c in cases
              if c.get("kernel", "same") not in ("same", "not tried")]
     assert not wrong, f"{len(wrong)} of {len(cases)}\n" + "\n".join(wrong)
+
+
+def test_kernels_compute_the_same_natively(bin_dir, tmp_path_factory):
+    """Bit for bit, but where the case has a tolerance: native code may err as much on its own."""
+    folder = run_cases(bin_dir, tmp_path_factory.mktemp("ops_cpu"), "cpu")
+    wrong = []
+    for i, case in enumerate(json.loads((folder / "index.json").read_text())):
+        what = case.get("kernel", "same")
+        if what == "different":
+            kernel, outside = (read(folder / f"{i}_{part}.npy", case["out"]) for part in ("kernel", "out"))
+            what = difference(kernel, outside, 2 * case["tolerance"]) or "same"
+        if what not in ("same", "not tried"):
+            wrong.append(f"{case['jax']} of {case['inputs']}: {what}")
+    assert not wrong, f"{len(wrong)}\n" + "\n".join(wrong)
 
 
 def test_SD5_promotion_is_jax(folder):
