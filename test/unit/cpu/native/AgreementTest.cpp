@@ -12,6 +12,7 @@
 
 #include "Native.h"
 #include "machine/FlatProgram.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
