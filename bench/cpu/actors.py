@@ -116,6 +116,7 @@ def commands(peers, threads, target):
               "oneDNN": ([peers / "peers/peer_onednn"], {}, (peers / "peers/peer_onednn").exists()),
               "Eigen": ([peers / "peers/peer_eigen"], {}, (peers / "peers/peer_eigen").exists()),
               "libxsmm": ([peers / "peers/peer_libxsmm"], {}, (peers / "peers/peer_libxsmm").exists()),
+              "ggml": ([peers / "peers/peer_ggml"], {}, (peers / "peers/peer_ggml").exists()),
               "XLA": ([python, HERE / "peers/peer_jax.py", threads], {}, has(python, "jax")),
               "PyTorch": ([python, HERE / "peers/peer_torch.py", threads], {}, has(python, "torch"))}
     missing = []

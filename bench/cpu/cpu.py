@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Our cpu target beside MKL, oneDNN, OpenBLAS, Eigen, libxsmm, XLA and PyTorch, by turns, between loops at the machine's limits."""
+"""Our cpu target beside MKL, oneDNN, OpenBLAS, Eigen, libxsmm, ggml, XLA and PyTorch, by turns, between loops at the
+machine's limits."""
 
 import argparse
 import json

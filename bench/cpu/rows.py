@@ -47,7 +47,7 @@ def blocks():
 
 
 def attention():
-    peers = ("PyTorch", "XLA")
+    peers = ("PyTorch", "ggml", "XLA")
     for dtype, tolerance in (("f32", 1e-4), ("bf16", 2e-2)):
         for dim in (64, 128):
             for causal in (0, 1):
@@ -56,8 +56,8 @@ def attention():
                 name = f"attention {dtype}, 2048 keys, size {dim}" + (", causal" if causal else "")
                 yield Row(name, f"attention heads=4 length=2048 dim={dim} causal={causal} dtype={dtype} {blocks}",
                           4 * 4 * 2048**2 * dim / (2 if causal else 1), "GFLOP/s",
-                          "fma" if dtype == "f32" else "bf16|fma", peers, quick=dtype == "f32" and dim == 64 and not causal,
-                          tolerance=tolerance)
+                          "fma" if dtype == "f32" else "bf16|fma", peers,
+                          quick=dtype == "f32" and dim == 64 and not causal, tolerance=tolerance)
     for dtype, tolerance, size in (("f32", 1e-4, 4), ("bf16", 2e-2, 2)):
         read = 2 * 8 * 16384 * 128 * size
         yield Row(f"decode {dtype}, 16384 keys", f"attention heads=8 queries=1 length=16384 dim=128 dtype={dtype}", read,

@@ -44,8 +44,24 @@ if [ "$lists" != "$(cat "$folder/installed" 2>/dev/null)" ]; then
         "${pip[@]}" torch >"$folder/pip.log" 2>&1 || left_out torch "pip could not install it"
     fi
   fi
+  # Debian 12 has no ggml; the sources of its Python package hold it.
+  if ! dpkg-query -W libggml-dev >/dev/null 2>&1 && [ ! -d "$folder/ggml" ]; then
+    say "fetching ggml"
+    rm -rf "$folder/ggml-sources" && mkdir "$folder/ggml-sources"
+    "$folder/venv/bin/python" -m pip download -q --no-deps --no-binary :all: -d "$folder/ggml-sources" ggml-python \
+      >"$folder/pip.log" 2>&1
+    tar -xzf "$folder"/ggml-sources/*.tar.gz -C "$folder/ggml-sources" --strip-components=1 2>/dev/null &&
+      mv "$folder/ggml-sources/vendor/ggml" "$folder/ggml" || left_out ggml "its sources could not be had from PyPI"
+    rm -rf "$folder/ggml-sources"
+  fi
   echo "$lists" >"$folder/installed"
 fi
 
-cmake -S "$here/peers" -B "$folder/peers" -G Ninja >"$folder/cmake.log" 2>&1 &&
-  cmake --build "$folder/peers" >"$folder/build.log" 2>&1 || say "the peers do not build: see $folder/build.log"
+ggml=""
+[ -d "$folder/ggml" ] && ggml=$folder/ggml
+# The folder may have been made by another clone of the project.
+grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$here/peers" "$folder/peers/CMakeCache.txt" || rm -rf "$folder/peers"
+say "building the peers"
+cmake -S "$here/peers" -B "$folder/peers" -G Ninja -DGGML_SOURCE="$ggml" >"$folder/cmake.log" 2>&1 ||
+  say "the peers cannot be configured: see $folder/cmake.log"
+cmake --build "$folder/peers" >"$folder/build.log" 2>&1 || say "the peers do not build: see $folder/build.log"
