@@ -45,7 +45,7 @@ if [ "$lists" != "$(cat "$folder/installed" 2>/dev/null)" ]; then
     fi
   fi
   # Debian 12 has no ggml; the sources of its Python package hold it.
-  if ! dpkg-query -W libggml-dev >/dev/null 2>&1 && [ ! -d "$folder/ggml" ]; then
+  if [ ! -d "$folder/ggml" ]; then
     say "fetching ggml"
     rm -rf "$folder/ggml-sources" && mkdir "$folder/ggml-sources"
     "$folder/venv/bin/python" -m pip download -q --no-deps --no-binary :all: -d "$folder/ggml-sources" ggml-python \
