@@ -233,8 +233,24 @@ bool isCollected(mlir::Operation& op) {
   return isFreeShapeOp(op) || isElementwise(op) || isNativeReduction(op);
 }
 
+namespace {
+
+/// The same value by construction: arithmetic of the same operands. False: not known.
+bool sameRegister(Reg a, Reg b, int depth = 8) {
+  if (a == b) return true;
+  auto *x = llvm::dyn_cast<llvm::Instruction>(a), *y = llvm::dyn_cast<llvm::Instruction>(b);
+  if (!x || !y || depth == 0 || !x->isSameOperationAs(y)) return false;
+  if (!llvm::isa<llvm::BinaryOperator, llvm::CastInst, llvm::GetElementPtrInst>(x)) return false;
+  for (unsigned i = 0; i < x->getNumOperands(); ++i)
+    if (!sameRegister(x->getOperand(i), y->getOperand(i), depth - 1)) return false;
+  return true;
+}
+
+}  // namespace
+
 bool sameBox(const View& a, const View& b) {
-  return a.memory == b.memory && a.dtype == b.dtype && a.base == b.base && a.shape == b.shape && a.strides == b.strides;
+  return a.memory == b.memory && a.dtype == b.dtype && a.shape == b.shape && sameRegister(a.base, b.base) &&
+         std::ranges::equal(a.strides, b.strides, [](Reg x, Reg y) { return sameRegister(x, y); });
 }
 
 Segment planSegment(std::vector<PendingOp> ops, const llvm::DenseSet<mlir::Operation*>& eager) {

@@ -34,6 +34,7 @@ Reg extent(Builder& b, const View& v, size_t d) {
 Reg elementPointer(Builder& b, const View& v, std::span<const Reg> indices) {
   Reg offset = b.getInt64(0);
   for (size_t d = 0; d < indices.size(); ++d) offset = b.CreateAdd(offset, b.CreateMul(indices[d], v.strides[d]));
+  if (constantOf(offset) == 0) return v.base;
   return b.CreateGEP(storageType(b.getContext(), v.dtype), v.base, offset);
 }
 
