@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cpu/lower/Parallel.h"
+#include "cpu/lower/Streaming.h"
 #include "machine/runtime/Boundary.h"
 #include "machine/runtime/ProgramText.h"
 
@@ -49,7 +50,8 @@ tl::expected<LoweredKernel, NotNative> lowerPlanned(const KernelPackage& package
   const ParallelPlan plan = planParallel(package);
   report.sharedAxes = plan.axes;
   report.inOrder = plan.reason;
-  return lowerKernel(package, module, options.processor, report, interpreted, plan.axes, options.poison);
+  return lowerKernel(package, module, options.processor, report, interpreted, plan.axes, options.poison,
+                     worthStreaming(package, options.processor));
 }
 
 }  // namespace smalti::cpu

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cpu/lower/Elementwise.h"
+#include "cpu/lower/Streaming.h"
 #include "cpu/lower/Written.h"
 #include "llvm/IR/Module.h"
 #include "machine/runtime/ProgramText.h"
@@ -33,12 +34,13 @@ class KernelLowering {
  public:
   KernelLowering(const KernelPackage& package, llvm::Module& module, llvm::Function* function,
                  const Processor& processor, NativeReport& report, InterpretedOps& interpreted, int sharedAxes,
-                 machine::Poison poison)
+                 machine::Poison poison, std::vector<bool> streamed)
       : package_(package),
         kernel_(package.kernelFunction()),
         l_(module, function, processor, report, interpreted, kernel_),
         b_(l_.b),
-        shared_(sharedAxes) {
+        shared_(sharedAxes),
+        streamed_(std::move(streamed)) {
     l_.poison = poison;
   }
 
@@ -50,6 +52,7 @@ class KernelLowering {
     if (auto ok = arguments(); !ok) return tl::unexpected(ok.error());
     if (auto ok = grid(0); !ok) return tl::unexpected(ok.error());
     b_.CreateRet(b_.getInt32(0));
+    finishStreaming(*l_.function);
     lowered_.sharedAxes = shared_;
     lowered_.arenaBytes = l_.arena.peakBytes();
     l_.report.arenaBytes = lowered_.arenaBytes;
@@ -181,6 +184,10 @@ class KernelLowering {
     for (size_t d = 0; d < window->bounds.size(); ++d)
       w.mayOverhang |= window->elementIndexed || window->bounds[d] == 0 || array.shape[d] % window->bounds[d] != 0 ||
                        !mapInside(w, d);
+    if (isOutput && !w.mayOverhang && !streamed_.empty() && streamed_[static_cast<size_t>(i - inputs)]) {
+      w.array.streamed = true;
+      assumeLineAligned(*llvm::cast<llvm::LoadInst>(w.array.base));
+    }
     if (w.mayOverhang || w.copied) w.buffer = undefinedBuffer(dtype, window->bounds);
     if (w.copied) {
       w.lastBlock = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), window->bounds.size()));
@@ -388,6 +395,7 @@ class KernelLowering {
   Lowering l_;
   Builder& b_;
   int shared_;
+  std::vector<bool> streamed_;  ///< by result; empty: none
   std::vector<Reg> bounds_, indices_;
   std::vector<std::pair<Windowed, mlir::BlockArgument>> windows_;
   LoweredKernel lowered_;
@@ -397,15 +405,17 @@ class KernelLowering {
 
 tl::expected<LoweredKernel, NotNative> lowerKernel(const KernelPackage& package, llvm::Module& module,
                                                    const Processor& processor, NativeReport& report,
-                                                   InterpretedOps& interpreted, int sharedAxes,
-                                                   machine::Poison poison) {
+                                                   InterpretedOps& interpreted, int sharedAxes, machine::Poison poison,
+                                                   std::vector<bool> streamed) {
   auto& c = module.getContext();
   auto* pointer = llvm::PointerType::get(c, 0);
   auto* wide = llvm::Type::getInt64Ty(c);
   auto* function = llvm::Function::Create(
       llvm::FunctionType::get(llvm::Type::getInt32Ty(c), {pointer, pointer, pointer, wide, wide}, false),
       llvm::Function::ExternalLinkage, kKernelSymbol, module);
-  return KernelLowering(package, module, function, processor, report, interpreted, sharedAxes, poison).run();
+  return KernelLowering(package, module, function, processor, report, interpreted, sharedAxes, poison,
+                        std::move(streamed))
+      .run();
 }
 
 }  // namespace smalti::cpu

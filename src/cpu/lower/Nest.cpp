@@ -3,6 +3,7 @@
 
 #include "cpu/lower/Elementwise.h"
 #include "cpu/lower/NestPlan.h"
+#include "cpu/lower/Streaming.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 namespace smalti::cpu {
@@ -275,7 +276,8 @@ class NestEmitter {
       return;
     }
     if (constantOf(stride) == 1) {
-      storeElements(b_, view.dtype, value, first, chunk.lanes, mask);
+      llvm::Instruction* store = storeElements(b_, view.dtype, value, first, chunk.lanes, mask);
+      if (view.streamed && !mask) mayStream(*store);
       return;
     }
     Reg all = mask ? mask : b_.CreateVectorSplat(static_cast<unsigned>(chunk.lanes), b_.getTrue());

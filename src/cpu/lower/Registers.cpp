@@ -94,13 +94,11 @@ Reg loadElements(Builder& b, DType t, Reg pointer, int lanes, Reg mask) {
   return fromStorage(b, t, stored);
 }
 
-void storeElements(Builder& b, DType t, Reg value, Reg pointer, int lanes, Reg mask) {
+llvm::Instruction* storeElements(Builder& b, DType t, Reg value, Reg pointer, int lanes, Reg mask) {
   Reg stored = toStorage(b, t, value);
   const llvm::Align align(static_cast<uint64_t>(storage_bytes(t)));
-  if (mask)
-    b.CreateMaskedStore(stored, pointer, align, mask);
-  else
-    b.CreateAlignedStore(stored, pointer, align);
+  if (mask) return b.CreateMaskedStore(stored, pointer, align, mask);
+  return b.CreateAlignedStore(stored, pointer, align);
 }
 
 Reg roundTo(Builder& b, DType t, Reg f32) {

@@ -23,7 +23,7 @@ llvm::Type* storageType(llvm::LLVMContext&, DType);
 
 /// `mask`: <lanes x i1>, null for all; lanes that are off touch no memory and read as zero.
 Reg loadElements(Builder&, DType, Reg pointer, int lanes, Reg mask = nullptr);
-void storeElements(Builder&, DType, Reg value, Reg pointer, int lanes, Reg mask = nullptr);
+llvm::Instruction* storeElements(Builder&, DType, Reg value, Reg pointer, int lanes, Reg mask = nullptr);
 
 /// Between the two forms, any number of lanes.
 Reg fromStorage(Builder&, DType, Reg stored);

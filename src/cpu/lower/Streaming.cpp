@@ -1,0 +1,98 @@
+#include "cpu/lower/Streaming.h"
+
+#include <algorithm>
+
+#include "cpu/lower/DistinctBlocks.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/IntrinsicsX86.h"
+#include "llvm/IR/MDBuilder.h"
+#include "llvm/IR/Module.h"
+#include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Utils/Local.h"
+#include "machine/flat/Types.h"
+
+namespace smalti::cpu {
+namespace {
+
+constexpr uint64_t kLineBytes = 64;
+/// Where the last cache is bigger, a core has not all of it to itself.
+constexpr int64_t kLargestShare = 32 << 20;
+
+bool isPlainStore(mlir::Operation& op, mlir::Value ref) {
+  const llvm::StringRef name = op.getName().getStringRef();
+  return (name == "tpu.vector_store" || name == "vector.store") && op.getOperand(1) == ref && op.getOperand(0) != ref &&
+         !machine::flat::boolAttribute(op, "add");
+}
+
+/// Under a condition: kernels that store to a block in one of several steps say so.
+bool isConditional(mlir::Operation& op) {
+  mlir::Operation* parent = op.getParentOp();
+  return parent && parent->getName().getStringRef() == "scf.if";
+}
+
+bool storedOnce(const KernelPackage& package, const Window& window, mlir::Value ref) {
+  auto map = mlir::cast<mlir::func::FuncOp>(package.module.get().lookupSymbol(window.transform));
+  const std::vector<bool> told = distinguishes(map, window, package.signature.grid);
+  const bool once = std::ranges::all_of(told, [](bool t) { return t; });
+  return llvm::all_of(ref.getUsers(), [&](mlir::Operation* user) {
+    return isPlainStore(*user, ref) && (once || isConditional(*user));
+  });
+}
+
+}  // namespace
+
+std::vector<bool> worthStreaming(const KernelPackage& package, const Processor& processor) {
+  const KernelSignature& s = package.signature;
+  std::vector<bool> worth(package.results.size(), false);
+  if (!llvm::Triple(processor.triple).isX86()) return worth;
+  for (size_t i = 0; i < worth.size(); ++i) {
+    const size_t number = static_cast<size_t>(package.numInputs()) + i;
+    const auto& window = s.windows[number];
+    const auto isIt = [&](const Alias& a) { return a.output == static_cast<int>(i); };
+    if (!window || window->elementIndexed || std::ranges::any_of(package.aliases, isIt) ||
+        package.results[i].bytes() < std::min(processor.l3Bytes, kLargestShare) / 2)
+      continue;
+    const size_t argument = s.grid.size() + static_cast<size_t>(s.numScalarPrefetch) + number;
+    auto kernel = package.kernelFunction();
+    worth[i] = storedOnce(package, *window, kernel.getArgument(static_cast<unsigned>(argument)));
+  }
+  return worth;
+}
+
+void assumeLineAligned(llvm::LoadInst& pointer) {
+  llvm::MDBuilder metadata(pointer.getContext());
+  auto* bytes = llvm::ConstantInt::get(llvm::Type::getInt64Ty(pointer.getContext()), kLineBytes);
+  pointer.setMetadata(llvm::LLVMContext::MD_align,
+                      llvm::MDNode::get(pointer.getContext(), metadata.createConstant(bytes)));
+}
+
+void mayStream(llvm::Instruction& store) {
+  auto* one = llvm::ConstantInt::get(llvm::Type::getInt32Ty(store.getContext()), 1);
+  store.setMetadata(llvm::LLVMContext::MD_nontemporal,
+                    llvm::MDNode::get(store.getContext(), llvm::ConstantAsMetadata::get(one)));
+}
+
+void finishStreaming(llvm::Function& function) {
+  const llvm::DataLayout& layout = function.getParent()->getDataLayout();
+  bool any = false;
+  for (llvm::BasicBlock& block : function)
+    for (llvm::Instruction& i : block) {
+      auto* store = llvm::dyn_cast<llvm::StoreInst>(&i);
+      if (!store || !store->hasMetadata(llvm::LLVMContext::MD_nontemporal)) continue;
+      const uint64_t bytes = layout.getTypeStoreSize(store->getValueOperand()->getType()).getFixedValue();
+      const llvm::Align needed(std::min(llvm::PowerOf2Ceil(bytes), kLineBytes));
+      // Known only now: a loop's variable has its second value when the loop is complete.
+      if (bytes >= kLineBytes / 2 && llvm::getKnownAlignment(store->getPointerOperand(), layout) >= needed) {
+        store->setAlignment(needed);
+        any = true;
+      } else {
+        store->setMetadata(llvm::LLVMContext::MD_nontemporal, nullptr);
+      }
+    }
+  if (!any) return;
+  for (llvm::BasicBlock& block : function)
+    if (auto* end = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator()))
+      llvm::IRBuilder<>(end).CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {});
+}
+
+}  // namespace smalti::cpu
