@@ -38,42 +38,76 @@ class NestEmitter {
       rowBody();
       return;
     }
-    l_.loop(l_.index(0), l_.index(nest_.rows[d]), l_.index(1), [&](Reg row) {
+    const bool groups = d + 1 == nest_.rows.size() && plan_.group > 1;
+    l_.loop(l_.index(0), l_.index(nest_.rows[d]), l_.index(groups ? plan_.group : 1), [&](Reg row) {
+      if (groups) {
+        group(row, nest_.rows[d]);
+        return;
+      }
       rows_.push_back(row);
       rowLoop(d + 1);
       rows_.pop_back();
     });
   }
 
-  void rowBody() {
-    rowMemo_.clear();
-    int phases = 0;
-    for (const Root& r : roots_) phases = std::max(phases, r.phase + 1);
-    for (phase_ = 0; phase_ < phases; ++phase_) {
-      for (Root& r : roots_)
-        if (r.phase == phase_ && r.columns == 1) applyOnce(r);
-      std::vector<int64_t> done;
-      for (const Root& r : roots_) {
-        if (r.phase != phase_ || r.columns == 1 || llvm::is_contained(done, r.columns)) continue;
-        done.push_back(r.columns);
-        std::vector<Root*> together;
-        for (Root& other : roots_)
-          if (other.phase == phase_ && other.columns == r.columns) together.push_back(&other);
-        columnLoop(together, r.columns);
-      }
+  /// Rows from `first` on, phase by phase.
+  void group(Reg first, int64_t rows) {
+    Reg end = b_.CreateAdd(first, l_.index(plan_.group), "", true, true);
+    if (rows % plan_.group != 0) end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, end, l_.index(rows));
+    for (phase_ = 0; phase_ < phases(); ++phase_) {
+      l_.loop(first, end, l_.index(1), [&](Reg row) {
+        rows_.push_back(row);
+        groupRow_ = b_.CreateSub(row, first, "", true, true);
+        rowMemo_.clear();
+        phase();
+        rows_.pop_back();
+      });
     }
   }
 
-  void applyOnce(Root& r) {
+  int phases() const {
+    int phases = 0;
+    for (const Root& r : roots_) phases = std::max(phases, r.phase + 1);
+    return phases;
+  }
+
+  void rowBody() {
+    rowMemo_.clear();
+    for (phase_ = 0; phase_ < phases(); ++phase_) phase();
+  }
+
+  /// What the current phase does with one row.
+  void phase() {
+    applyOnce();
+    std::vector<int64_t> done;
+    for (const Root& r : roots_) {
+      if (r.phase != phase_ || r.columns == 1 || llvm::is_contained(done, r.columns)) continue;
+      done.push_back(r.columns);
+      std::vector<Root*> together;
+      for (Root& other : roots_)
+        if (other.phase == phase_ && other.columns == r.columns) together.push_back(&other);
+      columnLoop(together, r.columns);
+    }
+  }
+
+  /// Roots with one element per row: all are evaluated before one is written.
+  void applyOnce() {
     const Chunk one{l_.index(0), 1, nullptr};
     chunkMemo_.clear();
-    Reg value = eval(r.value, r.map, one);
-    Reg mask = r.mask ? eval(r.mask, r.map, one) : nullptr;
-    if (!value || (r.mask && !mask)) return;
-    if (r.kind == Root::Kind::write)
-      write(r, value, mask, one);
-    else
-      finishReduction(r, value);
+    std::vector<std::tuple<Root*, Reg, Reg>> all;
+    for (Root& r : roots_) {
+      if (r.phase != phase_ || r.columns != 1) continue;
+      Reg value = eval(r.value, r.map, one);
+      Reg mask = r.mask ? eval(r.mask, r.map, one) : nullptr;
+      if (!value || (r.mask && !mask)) return;
+      all.emplace_back(&r, value, mask);
+    }
+    for (auto& [r, value, mask] : all) {
+      if (r->kind == Root::Kind::write)
+        write(*r, value, mask, one);
+      else
+        finishReduction(*r, value);
+    }
   }
 
   void columnLoop(const std::vector<Root*>& roots, int64_t columns) {
@@ -189,7 +223,9 @@ class NestEmitter {
     const ElementMap map = rowMap(shapeOf(result.getType()));
     Reg start = eval(op.getOperand(1), map, one);
     if (!start) return;
-    remember(rowMemo_, result, map, roundTo(b_, t, combine(b_, kind, t, start, reduced)));
+    Reg rounded = roundTo(b_, t, combine(b_, kind, t, start, reduced));
+    remember(rowMemo_, result, map, rounded);
+    keepForLaterPhases(result, map, rounded);
   }
 
   Reg accumulatorStart(const Root& r) { return splatConstant(b_, s_.ops[r.op].op->getOperand(1)); }
@@ -211,9 +247,10 @@ class NestEmitter {
 
   /// Position along one dimension; the column's is of its first lane.
   Reg position(const MapEntry& e, const Chunk& chunk) {
-    Reg at = e.loop == MapEntry::kNone ? l_.index(0)
-             : e.loop == column_       ? chunk.start
-                                       : rows_[static_cast<size_t>(e.loop)];
+    Reg at = e.loop == MapEntry::kNone       ? l_.index(0)
+             : e.loop == MapEntry::kGroupRow ? groupRow_
+             : e.loop == column_             ? chunk.start
+                                             : rows_[static_cast<size_t>(e.loop)];
     return e.offset ? b_.CreateAdd(at, l_.index(e.offset)) : at;
   }
   Reg pointer(const View& view, const ElementMap& map, const Chunk& chunk) {
@@ -302,6 +339,40 @@ class NestEmitter {
   }
   static void remember(Memo& memo, mlir::Value v, const ElementMap& map, Reg r) { memo[v].push_back({map, r}); }
 
+  /// A value per row that later phases of the row's group find again, when computing it again is dear or impossible.
+  struct Slots {
+    ElementMap map;
+    llvm::AllocaInst* memory = nullptr;  ///< one element per row of the group
+    int phase = 0;                       ///< that fills it
+  };
+
+  void keepForLaterPhases(mlir::Value v, const ElementMap& map, Reg r) {
+    if (plan_.group == 1 || phase_ + 1 == phases() || r->getType()->isVectorTy() ||
+        llvm::any_of(slots_[v], [&](const Slots& s) { return s.map == map; }))
+      return;
+    auto* type = llvm::ArrayType::get(r->getType(), static_cast<uint64_t>(plan_.group));
+    auto& entry = l_.function->getEntryBlock();
+    auto* memory = Builder(&entry, entry.getFirstInsertionPt()).CreateAlloca(type);
+    slots_[v].push_back({map, memory, phase_});
+    b_.CreateStore(r, b_.CreateInBoundsGEP(r->getType(), memory, groupRow_));
+  }
+
+  Reg keptByEarlierPhase(mlir::Value v, const ElementMap& map) {
+    auto at = slots_.find(v);
+    if (at == slots_.end()) return nullptr;
+    for (const Slots& s : at->second)
+      if (s.map == map && s.phase < phase_) {
+        auto* type = llvm::cast<llvm::ArrayType>(s.memory->getAllocatedType())->getElementType();
+        return b_.CreateLoad(type, b_.CreateInBoundsGEP(type, s.memory, groupRow_));
+      }
+    return nullptr;
+  }
+
+  static bool isDear(mlir::Value v) {
+    mlir::Operation* op = v.getDefiningOp();
+    return op && (op->getName().getDialectNamespace() == "math" || op->getName().getStringRef() == "arith.divf");
+  }
+
   Reg splatTo(Reg r, int lanes) {
     return lanes > 1 && !llvm::isa<llvm::FixedVectorType>(r->getType()) ? splat(b_, r, lanes) : r;
   }
@@ -317,10 +388,10 @@ class NestEmitter {
       if (preheader_ && b_.GetInsertBlock() != preheader_) {
         llvm::IRBuilderBase::InsertPointGuard guard(b_);
         b_.SetInsertPoint(preheader_->getTerminator());
-        r = compute(v, map, one);
+        r = computeForRow(v, map, one);
         preheader_ = b_.GetInsertBlock();
       } else {
-        r = compute(v, map, one);
+        r = computeForRow(v, map, one);
       }
       if (r) remember(rowMemo_, v, map, r);
       return r;
@@ -328,6 +399,13 @@ class NestEmitter {
     if (Reg known = recall(chunkMemo_, v, map)) return known;
     Reg r = compute(v, map, chunk);
     if (r) remember(chunkMemo_, v, map, r);
+    return r;
+  }
+
+  Reg computeForRow(mlir::Value v, const ElementMap& map, const Chunk& one) {
+    if (Reg kept = keptByEarlierPhase(v, map)) return kept;
+    Reg r = compute(v, map, one);
+    if (r && isDear(v)) keepForLaterPhases(v, map, r);
     return r;
   }
 
@@ -390,6 +468,8 @@ class NestEmitter {
   const int column_ = plan_.column;
   int phase_ = 0;
   std::vector<Reg> rows_;
+  Reg groupRow_ = nullptr;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<Slots, 1>> slots_;
   Memo rowMemo_, chunkMemo_;
   llvm::BasicBlock* preheader_ = nullptr;
   Native failure_;

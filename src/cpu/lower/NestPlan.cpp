@@ -22,6 +22,7 @@ class NestPlanner {
     if (flattenable()) flatten();
     for (Root& r : roots_) r.phase = phaseOf(r);
     delayStores();
+    plan_.group = groupOf();
     keepExpensive();
     reusePlaces();
     for (Root& r : roots_) r.cost = costOf(r.value) + 1;
@@ -209,6 +210,18 @@ class NestPlanner {
     }
   }
 
+  /// As many rows as stay in the first cache from one phase to the next.
+  int64_t groupOf() const {
+    constexpr int64_t kMost = 16, kElements = 8192;
+    int64_t columns = 1, phases = 1;
+    for (const Root& r : roots_) {
+      columns = std::max(columns, r.columns);
+      phases = std::max<int64_t>(phases, r.phase + 1);
+    }
+    if (flattened_ || phases == 1 || nest_.rows.empty()) return 1;
+    return std::clamp<int64_t>(kElements / columns, 1, std::min(kMost, nest_.rows.back()));
+  }
+
   /// A value that several phases or loops need and that is dear to compute is kept: a row of it in memory.
   void keepExpensive() {
     if (flattened_) return;
@@ -241,8 +254,8 @@ class NestPlanner {
           if (other.value == v && other.op == i && other.kind == Root::Kind::write) other.phase = r.phase;
         continue;
       }
-      r.target = l_.allocate(elementDType(v.getType()), std::array{columns});
-      r.targetMap.entries = {MapEntry{column_, 0}};
+      r.target = l_.allocate(elementDType(v.getType()), std::array{plan_.group, columns});
+      r.targetMap.entries = {plan_.group == 1 ? MapEntry{} : MapEntry{MapEntry::kGroupRow, 0}, MapEntry{column_, 0}};
       kept_[v] = {r.target, r.targetMap, r.phase};
       roots_.push_back(std::move(r));
     }

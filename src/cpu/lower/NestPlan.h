@@ -35,6 +35,8 @@ struct NestPlan {
   llvm::DenseMap<mlir::Value, KeptRow> kept;
   int column = 0;          ///< the number of the column loop: rows come before
   bool flattened = false;  ///< one dense row instead of many short ones
+  /// So many rows take each phase together, a loop per phase: what a row's reduction gives is not waited for.
+  int64_t group = 1;
 };
 
 NestPlan planNest(Lowering&, const Segment&, const Nest&);
