@@ -1,5 +1,6 @@
 #include <array>
 
+#include "cpu/CheckedKernel.h"
 #include "cpu/NativeKernel.h"
 #include "cpu/cache/CompileCache.h"
 #include "driver/Target.h"
@@ -25,20 +26,33 @@ Result<std::shared_ptr<const TargetKernel>> compileInterpret(const KernelPackage
   return std::make_shared<InterpretKernel>(std::move(*compiled));
 }
 
+bool checksAnything(const machine::MachineOptions& m) {
+  return m.checkInitialisation || m.checkRevisits || m.checkSemaphores || m.checkDma;
+}
+
 /// Native code where there is any, the machine for everything else.
 class CpuKernel : public TargetKernel {
  public:
-  CpuKernel(std::shared_ptr<const machine::CompiledKernel> machine, cpu::NativeOutcome native)
-      : machine_(std::move(machine)), native_(std::move(native)) {}
+  CpuKernel(std::shared_ptr<const machine::CompiledKernel> machine, std::shared_ptr<const cpu::NativeKernel> native,
+            std::shared_ptr<const cpu::CheckedKernel> checked)
+      : machine_(std::move(machine)), native_(std::move(native)), checked_(std::move(checked)) {}
 
   Result<machine::KernelResult> run(std::span<const std::vector<Array>> operands,
                                     const RunOptions& options) const override {
-    if (!native_.kernel || operands.size() != 1 || observes(options))
+    const bool checks = checksAnything(options.machine);
+    const bool usesChecked = checked_ && (checks || !native_);
+    if ((!usesChecked && (checks || !native_)) || operands.size() != 1 || needsMachine(options))
       return machine::run(*machine_, operands, options.machine, options.observers);
     if (Status ok = machine::checkOperands(*machine_, operands[0]); !ok) return fail(std::move(ok.error()));
+    return usesChecked ? runChecked(operands, options) : runNative(operands, options);
+  }
+
+ private:
+  Result<machine::KernelResult> runNative(std::span<const std::vector<Array>> operands,
+                                          const RunOptions& options) const {
     bool fault = false;
     std::vector<std::string> log;
-    auto results = native_.kernel->call(operands[0], static_cast<int>(options.threads), fault, &log);
+    auto results = native_->call(operands[0], static_cast<int>(options.threads), fault, &log);
     if (!results) return fail(std::move(results.error()));
     // The machine runs what went wrong again, and says what it was.
     if (fault) return machine::run(*machine_, operands, options.machine, options.observers);
@@ -48,17 +62,27 @@ class CpuKernel : public TargetKernel {
     return result;
   }
 
- private:
-  /// What only the machine does: its observers, its other contracts, the TPU's numerics.
-  static bool observes(const RunOptions& o) {
+  /// Native code says that nothing is wrong, or leaves it to the machine to say what is.
+  Result<machine::KernelResult> runChecked(std::span<const std::vector<Array>> operands,
+                                           const RunOptions& options) const {
+    machine::KernelResult result;
+    auto results = checked_->call(operands[0], options.threads, &result.log);
+    if (!results) return fail(std::move(results.error()));
+    if (!*results) return machine::run(*machine_, operands, options.machine, options.observers);
+    result.results.push_back(std::move(**results));
+    return result;
+  }
+
+  /// What only the machine does: other observers, its other contracts, the TPU's numerics.
+  static bool needsMachine(const RunOptions& o) {
     const machine::MachineOptions& m = o.machine;
-    return !o.observers.empty() || m.checkInitialisation || m.checkRevisits || m.checkSemaphores || m.checkDma ||
-           m.semantics != machine::Semantics::tpu || m.cores != 1 || m.naivePipeline ||
+    return !o.observers.empty() || m.semantics != machine::Semantics::tpu || m.cores != 1 || m.naivePipeline ||
            m.numerics != machine::Numerics::f32;
   }
 
   std::shared_ptr<const machine::CompiledKernel> machine_;
-  cpu::NativeOutcome native_;
+  std::shared_ptr<const cpu::NativeKernel> native_;    ///< null: there is none
+  std::shared_ptr<const cpu::CheckedKernel> checked_;  ///< null: there is none, or none is asked for
 };
 
 Result<std::shared_ptr<const TargetKernel>> compileCpu(const KernelPackage& kernel, const RunOptions& options) {
@@ -66,9 +90,15 @@ Result<std::shared_ptr<const TargetKernel>> compileCpu(const KernelPackage& kern
   auto compiled = machine::compileKernel(kernel, options.machine.numerics);
   if (!compiled) return fail(std::move(compiled.error()));
   const auto cache = cpu::openCache(options.cache, options.cacheLimitBytes);
-  auto native = cpu::compileNative(kernel, {.poison = options.machine.poison, .cache = cache.get()});
+  const cpu::NativeOptions nativeOptions{.poison = options.machine.poison, .cache = cache.get()};
+  if (checksAnything(options.machine)) {
+    auto checked = cpu::compileChecked(kernel, nativeOptions);
+    if (!checked) return fail(std::move(checked.error()));
+    return std::make_shared<CpuKernel>(std::move(*compiled), nullptr, std::move(checked->kernel));
+  }
+  auto native = cpu::compileNative(kernel, nativeOptions);
   if (!native) return fail(std::move(native.error()));
-  return std::make_shared<CpuKernel>(std::move(*compiled), std::move(*native));
+  return std::make_shared<CpuKernel>(std::move(*compiled), std::move(native->kernel), nullptr);
 }
 
 }  // namespace

@@ -30,19 +30,6 @@ struct Part {
   std::vector<size_t> axes;  ///< by axis of the memref, not reshaped: the argument's
 };
 
-/// Whether nobody takes the value, except ops whose results nobody takes. JAX loads what a store replaces, and drops
-/// it.
-bool isDropped(mlir::Value value, int depth = 0) {
-  return depth < 8 &&
-         llvm::all_of(
-             value.getUsers(),
-             [&](mlir::Operation* user) {
-               return user->getNumRegions() == 0 && !user->hasTrait<mlir::OpTrait::IsTerminator>() &&
-                      mlir::isMemoryEffectFree(user) &&
-                      llvm::all_of(user->getResults(), [&](mlir::Value v) { return isDropped(v, depth + 1); });
-             });
-}
-
 using State = std::vector<Boxes>;  ///< by argument: what is surely written
 
 class Follower {
@@ -304,6 +291,17 @@ class Follower {
 };
 
 }  // namespace
+
+bool isDropped(mlir::Value value, int depth) {
+  return depth < 8 &&
+         llvm::all_of(
+             value.getUsers(),
+             [&](mlir::Operation* user) {
+               return user->getNumRegions() == 0 && !user->hasTrait<mlir::OpTrait::IsTerminator>() &&
+                      mlir::isMemoryEffectFree(user) &&
+                      llvm::all_of(user->getResults(), [&](mlir::Value v) { return isDropped(v, depth + 1); });
+             });
+}
 
 BodyUse useInOneRun(mlir::func::FuncOp kernel, const std::vector<bool>& zero) { return Follower(kernel, zero).run(); }
 

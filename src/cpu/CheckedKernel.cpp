@@ -1,0 +1,36 @@
+#include "cpu/CheckedKernel.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cpu/check/Instrument.h"
+
+namespace smalti::cpu {
+
+Result<std::optional<std::vector<Array>>> CheckedKernel::call(std::span<const Array> operands, int threads,
+                                                              std::vector<std::string>* log) const {
+  bool fault = false;
+  auto results = kernel_->call(operands, threads, fault, log);
+  if (!results) return fail(std::move(results.error()));
+  if (fault) return std::nullopt;
+  const size_t own = results->size() - shadowResults_;
+  const bool defined = std::all_of(results->begin() + static_cast<ptrdiff_t>(own), results->end(), [](const Array& a) {
+    return a.elements() == 0 || !std::memchr(a.data(), 0, static_cast<size_t>(a.bytes()));
+  });
+  if (!defined) return std::nullopt;
+  results->resize(own);
+  return std::move(*results);
+}
+
+Result<CheckedOutcome> compileChecked(const KernelPackage& package, const NativeOptions& options) {
+  auto checked = withChecks(package);
+  if (!checked) return CheckedOutcome{nullptr, std::move(checked.error())};
+  auto native = compileNative(checked->package, options);
+  if (!native) return fail(std::move(native.error()));
+  if (!native->kernel) return CheckedOutcome{nullptr, std::move(native->reason)};
+  return CheckedOutcome{
+      std::make_shared<CheckedKernel>(std::move(native->kernel), checked->shadowResults, std::move(checked->shadowed)),
+      {}};
+}
+
+}  // namespace smalti::cpu

@@ -1,0 +1,111 @@
+#include "cpu/check/Definedness.h"
+
+#include "cpu/check/Masks.h"
+#include "cpu/lower/FirstUse.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "machine/flat/Types.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinAttributes.h"
+
+namespace smalti::cpu {
+namespace {
+
+bool isZero(mlir::Value v) {
+  mlir::Operation* op = v.getDefiningOp();
+  auto constant = op ? op->getAttrOfType<mlir::IntegerAttr>("value") : nullptr;
+  return constant && constant.getValue().isZero();
+}
+
+/// A store of the whole ref, whatever was there.
+bool overwrites(mlir::Operation& op, mlir::Value ref) {
+  const auto segments = machine::flat::integersAttribute(op, "operandSegmentSizes");
+  if (op.getName().getStringRef() != "tpu.vector_store" || op.getOperand(1) != ref || segments.size() != 4 ||
+      segments[3] != 0 || machine::flat::boolAttribute(op, "add") ||
+      machine::flat::shapeOf(op.getOperand(0).getType()) != machine::flat::shapeOf(ref.getType()))
+    return false;
+  for (const int64_t step : machine::flat::integersAttribute(op, "strides"))
+    if (step != 1) return false;
+  return llvm::all_of(op.getOperands().slice(2, static_cast<unsigned>(segments[2])), isZero);
+}
+
+/// What first happens to an allocation is that all of it is written.
+bool isWrittenFirst(mlir::Value allocated) {
+  llvm::SmallPtrSet<mlir::Operation*, 8> users;
+  mlir::Block* block = allocated.getParentBlock();
+  for (mlir::Operation* user : allocated.getUsers()) {
+    if (maskRuleOf(*user) == MaskRule::load && isDropped(user->getResult(0))) continue;
+    users.insert(block->findAncestorOpInBlock(*user));
+  }
+  for (mlir::Operation* op = allocated.getDefiningOp(); op; op = op->getNextNode())
+    if (users.contains(op)) return overwrites(*op, allocated);
+  return true;
+}
+
+class Follower {
+ public:
+  Follower(const KernelPackage& package, const CheckPlan& plan) : package_(package) {
+    for (const unsigned argument : plan.tracked) found_.tracked.insert(package.kernelFunction().getArgument(argument));
+  }
+
+  Definedness run() {
+    mlir::func::FuncOp kernel = package_.kernelFunction();
+    kernel.walk([&](mlir::Operation* op) {
+      if (maskRuleOf(*op) == MaskRule::allocate && !isWrittenFirst(op->getResult(0)))
+        found_.tracked.insert(op->getResult(0));
+    });
+    // What becomes tracked makes more values undefined: until nothing does.
+    for (size_t before = SIZE_MAX; before != found_.tracked.size();) {
+      before = found_.tracked.size();
+      kernel.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) { visit(*op); });
+    }
+    return std::move(found_);
+  }
+
+ private:
+  bool maybe(mlir::Value v) const { return found_.values.contains(v); }
+
+  void visit(mlir::Operation& op) {
+    switch (maskRuleOf(op)) {
+      case MaskRule::load:
+        if (found_.isTracked(rootOf(refOperand(op))) && !isDropped(op.getResult(0)))
+          found_.values.insert(op.getResult(0));
+        return;
+      case MaskRule::store:
+        if (const mlir::Value root = rootOf(refOperand(op)); maybe(storedValue(op)) && isTrackable(package_, root))
+          found_.tracked.insert(root);
+        return;
+      case MaskRule::move:
+        if (llvm::any_of(movedOperands(op), [&](mlir::Value v) { return maybe(v); }))
+          found_.values.insert(op.getResult(0));
+        return;
+      case MaskRule::elementwise:
+      case MaskRule::select:
+      case MaskRule::reduce:
+      case MaskRule::matmul:
+        if (llvm::any_of(op.getOperands(), [&](mlir::Value v) { return maybe(v); }))
+          found_.values.insert(op.getResult(0));
+        return;
+      default:
+        return;
+    }
+  }
+
+  const KernelPackage& package_;
+  Definedness found_;
+};
+
+}  // namespace
+
+bool isTrackable(const KernelPackage& package, mlir::Value root) {
+  auto argument = mlir::dyn_cast<mlir::BlockArgument>(root);
+  if (!argument) return true;
+  const KernelSignature& s = package.signature;
+  const size_t firstOutput = s.grid.size() + static_cast<size_t>(s.numScalarPrefetch + package.numInputs());
+  if (argument.getArgNumber() < firstOutput) return false;
+  const size_t output = argument.getArgNumber() - firstOutput;
+  return llvm::none_of(package.aliases, [&](const Alias& a) { return a.output == static_cast<int>(output); });
+}
+
+Definedness findUndefined(const KernelPackage& package, const CheckPlan& plan) { return Follower(package, plan).run(); }
+
+}  // namespace smalti::cpu

@@ -1,0 +1,288 @@
+#include "cpu/check/Instrument.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cpu/check/Definedness.h"
+#include "cpu/check/Masks.h"
+#include "ir/TpuOps.h"
+#include "machine/flat/Types.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace smalti::cpu {
+namespace {
+
+using machine::flat::shapeOf;
+
+KernelPackage clone(const KernelPackage& package) {
+  KernelPackage copy;
+  copy.context = package.context;
+  copy.module = mlir::OwningOpRef<mlir::ModuleOp>(mlir::ModuleOp(package.module.get()).clone());
+  copy.name = package.name;
+  copy.operands = package.operands;
+  copy.results = package.results;
+  copy.aliases = package.aliases;
+  copy.config = package.config;
+  copy.frontendAttributes = package.frontendAttributes;
+  copy.hasSideEffect = package.hasSideEffect;
+  copy.signature = package.signature;
+  return copy;
+}
+
+class Instrumenter {
+ public:
+  Instrumenter(const KernelPackage& package, CheckPlan plan)
+      : plan_(std::move(plan)),
+        checked_{clone(package), 0, {}},
+        kernel_(checked_.package.kernelFunction()),
+        found_(findUndefined(checked_.package, plan_)),
+        b_(kernel_.getContext()) {}
+
+  CheckedPackage run() {
+    std::vector<mlir::Operation*> ops;
+    kernel_.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) {
+      if (op != kernel_) ops.push_back(op);
+    });
+    shadowArguments();
+    for (mlir::Operation* op : ops) visit(*op);
+    beginOfStep();
+    return std::move(checked_);
+  }
+
+ private:
+  KernelSignature& signature() { return checked_.package.signature; }
+  size_t inputs() const { return static_cast<size_t>(checked_.package.numInputs()); }
+  unsigned firstInput() { return static_cast<unsigned>(signature().grid.size()) + prefetched(); }
+  unsigned prefetched() { return static_cast<unsigned>(signature().numScalarPrefetch); }
+
+  // ---- shadows
+
+  void shadowArguments() {
+    const auto outputs = static_cast<unsigned>(checked_.package.results.size());
+    const unsigned firstOutput = firstInput() + static_cast<unsigned>(inputs()), firstScratch = firstOutput + outputs;
+    std::vector<unsigned> tracked;
+    for (const mlir::Value root : found_.tracked)
+      if (auto argument = mlir::dyn_cast<mlir::BlockArgument>(root)) tracked.push_back(argument.getArgNumber());
+    std::ranges::sort(tracked);
+    const auto shadow = [&](unsigned argument, unsigned at) {
+      const mlir::Value root = kernel_.getArgument(argument);
+      (void)kernel_.insertArgument(at, maskType(root.getType()), {}, kernel_.getLoc());
+      shadows_[root] = kernel_.getArgument(at);
+    };
+    // The last first, so that the numbers of the others stay: scratch and inputs have shadows among the scratch.
+    for (const unsigned argument : tracked)
+      if (argument < firstOutput || argument >= firstScratch) {
+        shadow(argument, kernel_.getNumArguments());
+        ++signature().numScratch;
+        checked_.shadowed.push_back(argument < firstOutput ? fmt::format("input {}", argument - firstInput())
+                                                           : fmt::format("scratch {}", argument - firstScratch));
+      }
+    unsigned at = firstScratch;
+    for (const unsigned argument : tracked) {
+      if (argument < firstOutput || argument >= firstScratch) continue;
+      const unsigned output = argument - firstOutput;
+      shadow(argument, at++);
+      signature().windows.push_back(signature().windows[inputs() + output]);
+      checked_.package.results.push_back({DType::pred, checked_.package.results[output].shape});
+      checked_.shadowed.push_back(fmt::format("output {}", output));
+      ++checked_.shadowResults;
+    }
+  }
+
+  mlir::Value shadowOf(mlir::Value ref) const { return shadows_.lookup(ref); }
+
+  // ---- ops
+
+  void visit(mlir::Operation& op) {
+    const MaskRule rule = maskRuleOf(op);
+    b_.setInsertionPointAfter(&op);
+    switch (rule) {
+      case MaskRule::allocate:
+        if (!found_.isTracked(op.getResult(0))) return;
+        shadows_[op.getResult(0)] = retyped(op, {});
+        checked_.shadowed.push_back("an allocation");
+        return;
+      case MaskRule::ref:
+        requireDefined(op, op.getOperands().drop_front());
+        if (const mlir::Value shadow = shadowOf(refOperand(op))) {
+          b_.setInsertionPointAfter(&op);
+          shadows_[op.getResult(0)] = retyped(op, shadow);
+        }
+        return;
+      case MaskRule::load:
+        requireDefined(op, op.getOperands().drop_front());
+        if (!found_.values.contains(op.getResult(0))) return;
+        b_.setInsertionPointAfter(&op);
+        masks_[op.getResult(0)] = retyped(op, shadowOf(refOperand(op)));
+        return;
+      case MaskRule::store:
+        store(op);
+        return;
+      case MaskRule::move:
+        requireDefined(op, op.getOperands().drop_front(movedOperands(op).size()));
+        break;
+      case MaskRule::none:
+        requireDefined(op, op.getOperands());
+        return;
+      default:
+        break;
+    }
+    if (op.getNumResults() != 1 || !found_.values.contains(op.getResult(0))) return;
+    b_.setInsertionPointAfter(&op);
+    if (const mlir::Value mask = emitMask(b_, op, rule, masks_)) masks_[op.getResult(0)] = mask;
+  }
+
+  /// The op on masks: its ref (if any) another, its result of i1.
+  mlir::Value retyped(mlir::Operation& op, mlir::Value ref) {
+    mlir::Operation* copy = b_.clone(op);
+    if (ref) copy->setOperand(0, ref);
+    copy->getResult(0).setType(maskType(op.getResult(0).getType()));
+    return copy->getResult(0);
+  }
+
+  void requireDefined(mlir::Operation& op, mlir::ValueRange values) {
+    for (const mlir::Value v : values)
+      if (const mlir::Value mask = masks_.lookup(v)) {
+        b_.setInsertionPoint(&op);
+        require(op.getLoc(), emitAll(b_, op.getLoc(), mask));
+      }
+  }
+  void require(mlir::Location at, mlir::Value condition) { mlir::cf::AssertOp::create(b_, at, condition, "defined"); }
+
+  void store(mlir::Operation& op) {
+    const mlir::Value value = storedValue(op), ref = refOperand(op), shadow = shadowOf(ref);
+    requireDefined(op, op.getOperands().drop_front(2));
+    const mlir::Value mask = masks_.lookup(value);
+    if (!shadow || !isTrackable(checked_.package, rootOf(ref))) {
+      if (mask) requireDefined(op, value);
+      return;
+    }
+    // Where a defined element is added, the sum is as defined as it was.
+    if (machine::flat::boolAttribute(op, "add")) {
+      requireDefined(op, value);
+      return;
+    }
+    b_.setInsertionPointAfter(&op);
+    mlir::Operation* copy = b_.clone(op);
+    mlir::OpBuilder before(copy);
+    copy->setOperand(0, mask ? mask : emitConstant(before, op.getLoc(), maskType(value.getType()), true));
+    copy->setOperand(1, shadow);
+  }
+
+  // ---- what happens before the body, in every step
+
+  void beginOfStep() {
+    b_.setInsertionPointToStart(&kernel_.getBody().front());
+    for (const WindowCheck& w : plan_.windows) {
+      const mlir::Value ref = kernel_.getArgument(firstInput() + static_cast<unsigned>(w.number));
+      const bool fills = !w.isOutput && w.anyOverhang() && shadowOf(ref);
+      if (!fills && !w.mayBeOutside) continue;
+      const std::vector<mlir::Value> block = blockOf(*signature().windows[static_cast<size_t>(w.number)]);
+      if (w.mayBeOutside) requireInside(w, block);
+      if (fills) fillInside(w, block, ref);
+    }
+    for (const unsigned argument : plan_.resets) reset(kernel_.getArgument(argument));
+  }
+
+  mlir::Value i32(int64_t v) {
+    return mlir::arith::ConstantOp::create(b_, kernel_.getLoc(), b_.getI32IntegerAttr(static_cast<int32_t>(v)));
+  }
+  const Shape& arrayOf(const WindowCheck& w) const {
+    const auto number = static_cast<size_t>(w.number);
+    const KernelPackage& p = checked_.package;
+    return w.isOutput ? p.results[number - inputs()].shape : p.operands[p.operands.size() - inputs() + number].shape;
+  }
+
+  /// The index map, computed here.
+  std::vector<mlir::Value> blockOf(const Window& window) {
+    auto map = mlir::cast<mlir::func::FuncOp>(checked_.package.module->lookupSymbol(window.transform));
+    mlir::Block& body = map.getBody().front();
+    mlir::IRMapping mapping;
+    for (unsigned a = 0; a < body.getNumArguments(); ++a) mapping.map(body.getArgument(a), kernel_.getArgument(a));
+    for (mlir::Operation& op : body.without_terminator()) b_.clone(op, mapping);
+    std::vector<mlir::Value> block;
+    for (const mlir::Value v : body.getTerminator()->getOperands()) block.push_back(mapping.lookupOrDefault(v));
+    return block;
+  }
+
+  void requireInside(const WindowCheck& w, const std::vector<mlir::Value>& block) {
+    const Window& window = *signature().windows[static_cast<size_t>(w.number)];
+    for (size_t d = 0; d < block.size(); ++d) {
+      const int64_t blocks = (arrayOf(w)[d] + window.bounds[d] - 1) / window.bounds[d];
+      require(kernel_.getLoc(), mlir::arith::CmpIOp::create(b_, kernel_.getLoc(), mlir::arith::CmpIPredicate::ult,
+                                                            block[d], i32(blocks)));
+    }
+  }
+
+  /// The shadow of an input's block: true where the block lies in the array.
+  void fillInside(const WindowCheck& w, const std::vector<mlir::Value>& block, mlir::Value ref) {
+    const mlir::Location at = kernel_.getLoc();
+    const Window& window = *signature().windows[static_cast<size_t>(w.number)];
+    const Shape shape = shapeOf(ref.getType());
+    auto bits = mlir::VectorType::get(shape, b_.getI1Type()), numbers = mlir::VectorType::get(shape, b_.getI32Type());
+    mlir::Value inside;
+    size_t axis = 0;  // of the ref, where dimensions of 1 may be squeezed
+    for (size_t d = 0; d < block.size(); ++d) {
+      if (window.bounds[d] == 1) continue;
+      while (shape[axis] == 1) ++axis;
+      const auto here = static_cast<int32_t>(axis++);
+      if (!w.overhangs[d]) continue;
+      const mlir::Value left = mlir::arith::SubIOp::create(
+          b_, at, i32(arrayOf(w)[d]), mlir::arith::MulIOp::create(b_, at, block[d], i32(window.bounds[d])));
+      const mlir::Value position = tpu::IotaOp::create(b_, at, numbers, llvm::ArrayRef<int32_t>{here});
+      const mlir::Value one = mlir::arith::CmpIOp::create(b_, at, mlir::arith::CmpIPredicate::slt, position,
+                                                          mlir::vector::BroadcastOp::create(b_, at, numbers, left));
+      inside = inside ? mlir::arith::AndIOp::create(b_, at, inside, one).getResult() : one;
+    }
+    storeWhole(inside ? inside : emitConstant(b_, at, bits, true), shadowOf(ref));
+  }
+
+  void storeWhole(mlir::Value value, mlir::Value ref) {
+    const mlir::Location at = kernel_.getLoc();
+    const mlir::Value zero = mlir::arith::ConstantOp::create(b_, at, b_.getIndexAttr(0));
+    const llvm::SmallVector<mlir::Value> indices(shapeOf(ref.getType()).size(), zero);
+    tpu::VectorStoreOp::create(b_, at, value, ref, indices, mlir::Value(), llvm::ArrayRef<int32_t>{}, false);
+  }
+
+  /// At the first step of a block nothing of it is defined.
+  void reset(mlir::Value ref) {
+    const auto number = static_cast<int>(mlir::cast<mlir::BlockArgument>(ref).getArgNumber() - firstInput());
+    const auto w = std::ranges::find(plan_.windows, number, &WindowCheck::number);
+    const mlir::Location at = kernel_.getLoc();
+    mlir::Value first = emitConstant(b_, at, b_.getI1Type(), true);
+    for (size_t d = static_cast<size_t>(w->visitAxes); d < signature().grid.size(); ++d)
+      first = mlir::arith::AndIOp::create(
+          b_, at, first,
+          mlir::arith::CmpIOp::create(b_, at, mlir::arith::CmpIPredicate::eq,
+                                      kernel_.getArgument(static_cast<unsigned>(d)), i32(0)));
+    auto branch = mlir::scf::IfOp::create(b_, at, first, /*withElseRegion=*/false);
+    const mlir::OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(branch.thenBlock());
+    const mlir::Value shadow = shadowOf(ref);
+    storeWhole(emitConstant(b_, at, mlir::VectorType::get(shapeOf(shadow.getType()), b_.getI1Type()), false), shadow);
+  }
+
+  CheckPlan plan_;
+  CheckedPackage checked_;
+  mlir::func::FuncOp kernel_;
+  Definedness found_;
+  mlir::OpBuilder b_;
+  llvm::DenseMap<mlir::Value, mlir::Value> shadows_;  ///< by ref
+  MaskMap masks_;
+};
+
+}  // namespace
+
+tl::expected<CheckedPackage, NotNative> withChecks(const KernelPackage& package) {
+  auto plan = planChecks(package);
+  if (!plan) return tl::unexpected(std::move(plan.error()));
+  return Instrumenter(package, std::move(*plan)).run();
+}
+
+}  // namespace smalti::cpu

@@ -1,0 +1,201 @@
+#include "cpu/check/Plan.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "cpu/check/Masks.h"
+#include "cpu/lower/DistinctBlocks.h"
+#include "cpu/lower/FirstUse.h"
+#include "cpu/lower/Written.h"
+#include "ir/Types.h"
+#include "machine/flat/Types.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinAttributes.h"
+
+namespace smalti::cpu {
+
+bool WindowCheck::anyOverhang() const { return std::ranges::find(overhangs, true) != overhangs.end(); }
+
+namespace {
+
+using Why = std::optional<NotNative>;
+
+class Planner {
+ public:
+  explicit Planner(const KernelPackage& package)
+      : package_(package), signature_(package.signature), kernel_(package.kernelFunction()) {}
+
+  tl::expected<CheckPlan, NotNative> plan() {
+    if (Why why = ops()) return tl::unexpected(std::move(*why));
+    always_ = use(static_cast<int>(rank()));
+    for (size_t i = 0; i < signature_.windows.size(); ++i)
+      if (Why why = window(i)) return tl::unexpected(std::move(*why));
+    written_ = surelyWritten(package_);
+    for (size_t o = 0; o < package_.results.size(); ++o)
+      if (Why why = output(o)) return tl::unexpected(std::move(*why));
+    for (size_t i = 0; i < inputs(); ++i)
+      if (const WindowCheck* w = find(i); w && w->anyOverhang()) plan_.tracked.push_back(argumentOf(i));
+    for (unsigned s = 0; s < static_cast<unsigned>(signature_.numScratch); ++s) {
+      const unsigned argument = argumentOf(signature_.windows.size()) + s;
+      if (!isSemaphore(argument) && !settled(argument, 0)) plan_.tracked.push_back(argument);
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  size_t rank() const { return signature_.grid.size(); }
+  size_t inputs() const { return static_cast<size_t>(package_.numInputs()); }
+  /// Of an input or output by number, of the first scratch after the last.
+  unsigned argumentOf(size_t number) const {
+    return static_cast<unsigned>(rank() + static_cast<size_t>(signature_.numScalarPrefetch) + number);
+  }
+  bool isSemaphore(unsigned argument) const {
+    return is_semaphore(machine::flat::elementDType(kernel_.getArgument(argument).getType()));
+  }
+  const WindowCheck* find(size_t number) const {
+    for (const WindowCheck& w : plan_.windows)
+      if (w.number == static_cast<int>(number)) return &w;
+    return nullptr;
+  }
+  mlir::func::FuncOp mapOf(const Window& window) const {
+    return mlir::cast<mlir::func::FuncOp>(package_.module.get().lookupSymbol(window.transform));
+  }
+
+  /// Memory must be reached only by ops whose effect is known.
+  Why ops() const {
+    static constexpr std::array<llvm::StringLiteral, 3> kHarmless{"tpu.log_buffer", "memref.dealloc", "func.func"};
+    static constexpr std::array<llvm::StringLiteral, 4> kStructured{"scf.for", "scf.if", "scf.while", "tpu.region"};
+    Why why;
+    kernel_.walk([&](mlir::Operation* op) {
+      const llvm::StringRef name = op->getName().getStringRef();
+      if (why || llvm::is_contained(kHarmless, name)) return;
+      if (op->getNumRegions() > 0 && !llvm::is_contained(kStructured, name))
+        why = fmt::format("it uses {}", std::string_view(name.data(), name.size()));
+      const auto isRef = [](mlir::Type t) { return mlir::isa<mlir::MemRefType>(t); };
+      if (name.starts_with("tpu.sem_") || name.starts_with("tpu.enqueue_") || name.starts_with("tpu.wait_"))
+        why = "it has copies or semaphores";
+      else if (const MaskRule rule = maskRuleOf(*op);
+               (rule == MaskRule::none && (llvm::any_of(op->getOperandTypes(), isRef) || name.contains("mxu") ||
+                                           name.starts_with("tpu.matmul_"))) ||
+               (llvm::any_of(op->getResultTypes(), isRef) && rule != MaskRule::ref && rule != MaskRule::allocate))
+        why = fmt::format("it uses {}", std::string_view(name.data(), name.size()));
+    });
+    return why;
+  }
+
+  /// The body where every grid index from `axes` on is 0.
+  BodyUse use(int axes) const {
+    std::vector<bool> zero;
+    for (size_t d = 0; d < rank(); ++d) zero.push_back(signature_.grid[d] == 1 || static_cast<int>(d) >= axes);
+    return useInOneRun(kernel_, zero);
+  }
+
+  /// No run of the body reads what is not written: each writes before it reads, or the first one (where the indices
+  /// from `axes` on are 0) leaves nothing unwritten.
+  bool settled(unsigned argument, int axes) const {
+    if (!always_.arguments[argument].readFirst) return true;
+    const BufferUse first = use(axes).arguments[argument];
+    return !first.readFirst && first.covered;
+  }
+  bool covered(unsigned argument, int axes) const {
+    return always_.arguments[argument].covered || use(axes).arguments[argument].covered;
+  }
+
+  // ---- windows
+
+  Why window(size_t number) {
+    if (!signature_.windows[number]) return std::nullopt;
+    const Window& window = *signature_.windows[number];
+    const bool isOutput = number >= inputs();
+    const Shape& array = arrayOf(number).shape;
+    if (window.elementIndexed) return fmt::format("{} has element-indexed blocks", nameOf(number));
+    WindowCheck w;
+    w.number = static_cast<int>(number);
+    w.isOutput = isOutput;
+    mlir::func::FuncOp map = mapOf(window);
+    for (size_t d = 0; d < window.bounds.size(); ++d) {
+      if (window.bounds[d] <= 0 || array[d] <= 0) return fmt::format("{} has empty blocks", nameOf(number));
+      w.overhangs.push_back(array[d] % window.bounds[d] != 0);
+      const int64_t blocks = (array[d] + window.bounds[d] - 1) / window.bounds[d];
+      w.mayBeOutside |= !inside(map.getBody().front().getTerminator()->getOperand(static_cast<unsigned>(d)), blocks);
+    }
+    if (isOutput) {
+      w.visitAxes = visitAxes(map);
+      const std::vector<bool> told = distinguishes(map, window, signature_.grid);
+      for (int a = 0; a < w.visitAxes; ++a)
+        if (!told[static_cast<size_t>(a)])
+          return fmt::format("{} may come back to a block, which depends on grid axis {} in a way that is not followed",
+                             nameOf(number), a);
+    }
+    plan_.windows.push_back(std::move(w));
+    return std::nullopt;
+  }
+
+  std::string nameOf(size_t number) const {
+    return number < inputs() ? fmt::format("input {}", number) : fmt::format("output {}", number - inputs());
+  }
+  const ArrayType& arrayOf(size_t number) const {
+    return number < inputs() ? package_.operands[package_.operands.size() - inputs() + number]
+                             : package_.results[number - inputs()];
+  }
+
+  /// A grid index with fewer points than there are blocks, or a constant.
+  bool inside(mlir::Value block, int64_t blocks) const {
+    if (auto argument = mlir::dyn_cast<mlir::BlockArgument>(block)) {
+      if (argument.getArgNumber() >= rank()) return false;
+      const int64_t bound = signature_.grid[argument.getArgNumber()];
+      return bound != kDynamicBound && bound <= blocks;
+    }
+    mlir::Operation* op = block.getDefiningOp();
+    auto constant = op ? op->getAttrOfType<mlir::IntegerAttr>("value") : nullptr;
+    return constant && op->getName().getStringRef() == "arith.constant" && constant.getInt() >= 0 &&
+           constant.getInt() < blocks;
+  }
+
+  /// After the last axis with several points that the map looks at.
+  int visitAxes(mlir::func::FuncOp map) const {
+    auto last = static_cast<int>(rank());
+    while (last > 0 && (signature_.grid[static_cast<size_t>(last - 1)] == 1 ||
+                        map.getArgument(static_cast<unsigned>(last - 1)).use_empty()))
+      --last;
+    return last;
+  }
+
+  // ---- outputs
+
+  Why output(size_t o) {
+    const size_t number = inputs() + o;
+    const unsigned argument = argumentOf(number);
+    const WindowCheck* w = find(number);
+    const int axes = w ? w->visitAxes : 0;
+    const bool reads = !settled(argument, axes);
+    const bool aliased =
+        std::ranges::any_of(package_.aliases, [&](const Alias& a) { return a.output == static_cast<int>(o); });
+    if (aliased) {
+      // The array is defined, a window starts undefined.
+      if (w && (reads || !covered(argument, axes)))
+        return fmt::format("output {} is one array with an input, and its blocks are not surely written", o);
+      return std::nullopt;
+    }
+    if (!reads && written_[o]) return std::nullopt;
+    plan_.tracked.push_back(argument);
+    // A block that hangs over lies in a buffer, which holds the block before.
+    if (w && w->anyOverhang() && (reads || !covered(argument, axes))) plan_.resets.push_back(argument);
+    return std::nullopt;
+  }
+
+  const KernelPackage& package_;
+  const KernelSignature& signature_;
+  mutable mlir::func::FuncOp kernel_;
+  BodyUse always_;
+  std::vector<bool> written_;
+  CheckPlan plan_;
+};
+
+}  // namespace
+
+tl::expected<CheckPlan, NotNative> planChecks(const KernelPackage& package) { return Planner(package).plan(); }
+
+}  // namespace smalti::cpu

@@ -1,0 +1,94 @@
+// --check on the cpu target: native code finds what the machine's observers find, or leaves it to them.
+#include <filesystem>
+#include <iostream>
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "cpu/CheckedKernel.h"
+#include "driver/Module.h"
+#include "driver/RunSettings.h"
+
+namespace smalti::driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text(const Result<RunOutcome>& outcome) {
+  if (!outcome) return outcome.error().str();
+  std::string all;
+  for (const machine::Finding& f : outcome->findings)
+    all += f.diagnostic.str() + "\n" + std::to_string(f.count) + " times\n";
+  return all;
+}
+
+Result<RunOutcome> checked(const Program& program, std::span<const Array> inputs, machine::Poison poison,
+                           const char* target) {
+  RunOptions options;
+  options.target = target;
+  options.machine.poison = poison;
+  checkEverything(options.machine);
+  return runProgram(program, inputs, options);
+}
+
+/// Both say the same; whether native code alone said it.
+bool agree(const LoadedModule& module, std::span<const Array> inputs, machine::Poison poison) {
+  const auto machine = checked(*module.program, inputs, poison, "interpret"),
+             native = checked(*module.program, inputs, poison, "cpu");
+  EXPECT_EQ(text(native), text(machine)) << module.path;
+  // Only the machine counts its steps.
+  return native && machine && native->statistics.instructions == 0 && machine->statistics.instructions > 0;
+}
+
+TEST(Checked, RecordedKernelsAreJudgedAsByTheMachine) {
+  const char* named = std::getenv("SMALTI_CORPUS");
+  const fs::path corpus = named ? fs::path(named) : fs::path(SMALTI_SOURCE_DIR) / ".." / "shared" / "corpus";
+  if (!fs::exists(corpus)) GTEST_SKIP() << "no recordings at " << corpus;
+  const auto cases = findCases(corpus.string());
+  ASSERT_TRUE(cases);
+  int withKernels = 0, natives = 0, shadowed = 0;
+  std::map<std::string, int> reasons;
+  for (const std::string& folder : *cases) {
+    const auto module = loadModule(folder);
+    if (!module || !module->program || module->program->kernels.empty()) continue;
+    const auto inputs = readInputs(*module->recorded, argumentTypes(*module->program), "random", 0);
+    if (!inputs) continue;
+    ++withKernels;
+    const bool native = agree(*module, *inputs, module->recorded->poison);
+    natives += native;
+    for (const KernelPackage& kernel : module->program->kernels) {
+      const auto outcome = cpu::compileChecked(kernel, {});
+      ASSERT_TRUE(outcome) << folder;
+      if (!outcome->kernel)
+        ++reasons[outcome->reason];
+      else if (!native)
+        ++reasons["run again: " + module->recorded->name];
+      if (outcome->kernel) shadowed += !outcome->kernel->shadowed().empty();
+    }
+  }
+  std::cout << natives << " of " << withKernels << " cases judged by native code; " << shadowed
+            << " kernels with shadows\n";
+  for (const auto& [reason, n] : reasons) std::cout << "  " << n << " " << reason << "\n";
+  EXPECT_GE(natives, withKernels / 2);
+}
+
+TEST(Checked, MistakesAreFoundAsByTheMachine) {
+  int found = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(SMALTI_SOURCE_DIR) / "examples" / "mistakes")) {
+    if (entry.path().extension() != ".mlir") continue;
+    const auto module = loadModule(entry.path().string());
+    ASSERT_TRUE(module && module->program) << entry.path();
+    std::vector<Array> inputs;
+    for (const ArrayType& type : argumentTypes(*module->program)) {
+      auto array = filledArray(type, "ones", 0);
+      ASSERT_TRUE(array);
+      inputs.push_back(std::move(*array));
+    }
+    EXPECT_FALSE(agree(*module, inputs, machine::Poison::intMin)) << entry.path() << ": native code saw nothing";
+    ++found;
+  }
+  EXPECT_GE(found, 7);
+}
+
+}  // namespace
+}  // namespace smalti::driver
