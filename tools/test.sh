@@ -27,6 +27,9 @@ python_tests() { .venv/bin/python -m pytest -q test/python; }
 docs() { .venv/bin/python -m pytest -q test/python/test_docs.py test/python/test_error_pages.py; }
 sanitized_unit() { (. tools/sanitizers.sh; ctest --test-dir build/asan --output-on-failure -L unit); }
 fuzz() { tools/fuzz.sh "${SMALTI_FUZZ_SECONDS:-60}"; }
+native_fuzz() {
+  SMALTI_FUZZ_PRESET=release tools/fuzz.sh --count "${SMALTI_NATIVE_FUZZ_COUNT:-500}" --only modules --target cpu
+}
 
 built=no
 need_release() { if [ $built = no ]; then step build build_release; built=yes; fi; }
@@ -34,7 +37,7 @@ need_release() { if [ $built = no ]; then step build build_release; built=yes; f
 for part in "${parts[@]}"; do
   case $part in
     lint) step lint tools/lint.sh ;;
-    unit) need_release; step unit unit ;;
+    unit) need_release; step unit unit; step native-fuzz native_fuzz ;;
     ir) need_release; step ir ir ;;
     python) need_release; step python python_tests ;;
     docs) need_release; step docs docs ;;

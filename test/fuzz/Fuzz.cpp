@@ -1,6 +1,7 @@
 // Mutated files through everything that reads them, kernels through the machine. Stops at the first input that takes
 // longer than its limit (Targets.h); after that or a crash the input is in FILE `fuzz-last-input.…` of the working
-// directory, which can be given again with --replay.
+// directory, which can be given again with --replay. With --target cpu kernels run as native code too; exit status 1
+// when that gave other integers than the machine, or missed an access out of bounds (FILE `fuzz-differs-…`).
 //
 //   smalti_fuzz --seconds 60 | --count 200000  [--only modules] [--target cpu] [--seed N] [--first N] SEED_FILE…
 //   smalti_fuzz --replay FILE
@@ -21,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "Structure.h"
 #include "Targets.h"
 
 namespace smalti::fuzz {
@@ -57,6 +59,7 @@ Seeds readSeeds(const Options& options) {
   Seeds seeds;
   auto add = [&](Kind kind, std::string content) {
     if (options.onlyModules && !isModule(kind)) return;
+    if (options.onlyModules && withNative && kind != Kind::program) return;  // a bare body does not run
     seeds.all.push_back({kind, content});
     if (isModule(kind))
       seeds.modules.push_back({kind, std::move(content)});
@@ -83,9 +86,10 @@ Input makeInput(const Seeds& seeds, int64_t number, Random& random) {
   }
   const Input &seed = seeds.modules[random() % seeds.modules.size()],
               &other = seeds.modules[random() % seeds.modules.size()];
-  const bool bodyOnly = seed.kind == Kind::program && random() % 2;
-  return {seed.kind, bodyOnly ? withMutatedBody(seed.content, other.content, random)
-                              : mutate(seed.content, other.content, random)};
+  const uint64_t how = seed.kind == Kind::program ? random() % 4 : 0;
+  if (how == 0) return {seed.kind, mutate(seed.content, other.content, random)};
+  if (how == 1) return {seed.kind, withMutatedBody(seed.content, other.content, random)};
+  return {seed.kind, withMutatedStructure(seed.content, random)};
 }
 
 const char* rememberedName(Kind kind) {
@@ -156,7 +160,7 @@ int runAll(const Options& options) {
     startTimers();
     tryInput(kindOf(options.replay), readAll(options.replay), options.seed, tally);
     report(tally, 0, 0);
-    return 0;
+    return tally.native.wrong() > 0 ? 1 : 0;
   }
   const Seeds seeds = readSeeds(options);
   if (seeds.all.empty()) {
@@ -184,7 +188,7 @@ int runAll(const Options& options) {
   }
   for (int kind = 0; kind < kKinds; ++kind) std::remove(rememberedName(static_cast<Kind>(kind)));
   report(tally, elapsed(), slowest);
-  return 0;
+  return tally.native.wrong() > 0 ? 1 : 0;
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "Native.h"
 
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,45 +11,49 @@
 
 #include <fmt/format.h>
 
+#include "GuardedBlocks.h"
 #include "cpu/NativeKernel.h"
 
 namespace smalti::fuzz {
 namespace {
 
 /// What the calling process found.
-enum class Outcome : int { same = 10, fault, failed, differs, unknown };
+enum class Outcome : int { same = 10, fault, failed, differs, unknown, beside };
 
-/// The array's elements, right before a page that cannot be touched.
-Array guarded(const Array& array) {
-  constexpr int64_t kPage = 4096;
-  const int64_t pages = (array.bytes() + kPage - 1) / kPage;
-  void* memory = mmap(nullptr, static_cast<size_t>((pages + 1) * kPage), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return array;
-  auto* end = static_cast<std::byte*>(memory) + pages * kPage;
-  mprotect(end, kPage, PROT_NONE);
-  std::memcpy(end - array.bytes(), std::as_const(array).data(), static_cast<size_t>(array.bytes()));
-  return Array::view(array.type(), end - array.bytes());
+/// The array's elements with pages around them that cannot be touched.
+Array guarded(const Array& array, Guard guard) {
+  void* block =
+      takeGuarded(static_cast<size_t>(array.bytes()), static_cast<size_t>(storage_bytes(array.dtype())), guard);
+  if (!block) return array;
+  std::memcpy(block, std::as_const(array).data(), static_cast<size_t>(array.bytes()));
+  return Array::view(array.type(), block);
 }
 
 Outcome call(const cpu::NativeKernel& kernel, const std::vector<Array>& operands,
-             const Result<machine::KernelResult>& machine) {
+             const Result<machine::KernelResult>& machine, Guard guard) {
   std::vector<Array> inputs;
-  for (const Array& a : operands) inputs.push_back(guarded(a));
+  for (const Array& a : operands) inputs.push_back(guarded(a, guard));
+  guardBlocks(guard);
   bool fault = false;
   auto results = kernel.call(inputs, 1, fault);
+  if (wroteBesideABlock()) return Outcome::beside;
   if (!results) return Outcome::failed;
   if (fault) return Outcome::fault;
   for (size_t i = 0; i < inputs.size(); ++i)
     if (std::memcmp(std::as_const(inputs[i]).data(), std::as_const(operands[i]).data(),
-                    static_cast<size_t>(inputs[i].bytes())) != 0)
+                    static_cast<size_t>(inputs[i].bytes())) != 0) {
+      std::fprintf(stderr, "fuzz: operand %zu is changed\n", i);
       return Outcome::differs;
+    }
   if (!machine) return Outcome::unknown;
   for (size_t i = 0; i < results->size(); ++i) {
     const Array &ours = (*results)[i], &theirs = machine->results[0][i];
     if (ours.type() != theirs.type()) return Outcome::differs;
     if (is_float(ours.dtype())) continue;
-    if (std::memcmp(ours.data(), theirs.data(), static_cast<size_t>(ours.bytes())) != 0) return Outcome::differs;
+    if (std::memcmp(ours.data(), theirs.data(), static_cast<size_t>(ours.bytes())) != 0) {
+      std::fprintf(stderr, "fuzz: result %zu, %s, differs\n", i, ours.type().str().c_str());
+      return Outcome::differs;
+    }
   }
   return Outcome::same;
 }
@@ -74,7 +77,7 @@ std::string describe(const NativeTally& t) {
 }
 
 void runNative(const KernelPackage& kernel, const std::vector<Array>& operands,
-               const Result<machine::KernelResult>& machine, bool oneDevice, NativeTally& tally) {
+               const Result<machine::KernelResult>& machine, bool oneDevice, uint64_t seed, NativeTally& tally) {
   auto outcome = cpu::compileNative(kernel, {});
   if (!outcome) {
     ++tally.refused;
@@ -87,6 +90,7 @@ void runNative(const KernelPackage& kernel, const std::vector<Array>& operands,
   ++tally.compiled;
   if (!oneDevice) return;
   std::fflush(nullptr);
+  const Guard guard = seed % 3 ? Guard::behind : Guard::before;
   const pid_t child = fork();
   if (child == 0) {
     std::signal(SIGPROF, SIG_IGN);
@@ -96,7 +100,7 @@ void runNative(const KernelPackage& kernel, const std::vector<Array>& operands,
 #ifndef __SANITIZE_ADDRESS__
     limit(RLIMIT_AS, static_cast<rlim_t>(kNativeMemoryBytes));
 #endif
-    std::_Exit(static_cast<int>(call(*outcome->kernel, operands, machine)));
+    std::_Exit(static_cast<int>(call(*outcome->kernel, operands, machine, guard)));
   }
   int status = 0;
   waitpid(child, &status, 0);
@@ -121,6 +125,9 @@ void runNative(const KernelPackage& kernel, const std::vector<Array>& operands,
     case Outcome::same:
     case Outcome::unknown:
       break;
+    case Outcome::beside:
+      std::fprintf(stderr, "fuzz: native code wrote beside a buffer; see the newest fuzz-last-input\n");
+      std::abort();
     default:
       std::fprintf(stderr, "fuzz: native code ended with status %d\n", WEXITSTATUS(status));
       std::abort();

@@ -12,7 +12,7 @@
 
 namespace smalti::fuzz {
 
-inline constexpr unsigned kNativeSeconds = 5;             ///< of a call
+inline constexpr unsigned kNativeSeconds = 2;             ///< of a call
 inline constexpr int64_t kNativeMemoryBytes = 4LL << 30;  ///< of the process that calls
 
 struct NativeTally {
@@ -24,10 +24,10 @@ struct NativeTally {
 };
 std::string describe(const NativeTally&);
 
-/// Compiles the kernel and, on one device, calls it in a process of its own: operands lie before pages that nobody may
-/// touch, time and memory are limited. `machine`: what the machine made of the same call. A signal other than the time
-/// limit's ends the program.
+/// Compiles the kernel and, on one device, calls it in a process of its own: pages that nobody may touch lie
+/// around every buffer, time and memory are limited. `seed`: where in its pages a buffer lies. `machine`: what the
+/// machine made of the same call. A signal other than the time limit's ends the program.
 void runNative(const KernelPackage&, const std::vector<Array>& operands, const Result<machine::KernelResult>& machine,
-               bool oneDevice, NativeTally&);
+               bool oneDevice, uint64_t seed, NativeTally&);
 
 }  // namespace smalti::fuzz

@@ -21,10 +21,20 @@ void refuse(Kind kind, const Diagnostic& d, Tally& tally) {
   count(tally, d);
 }
 
-/// All ones: what a case without inputs is run with.
-Result<Array> ones(const ArrayType& type) {
+/// What a kernel is called with: small numbers, and among scalars that say where and how far, now and then others.
+Result<Array> numbers(const ArrayType& type, bool scalars, Random& random) {
+  static constexpr int32_t kFar[] = {-1, INT32_MIN, INT32_MAX, 1 << 20, 64, 127, 128};
   auto array = Array::allocate(type);
-  if (array) std::memset(array->data(), 1, array->bytes());
+  if (!array) return array;
+  if (type.dtype != DType::i32 && type.dtype != DType::u32) {
+    std::memset(array->data(), 1, array->bytes());
+    return array;
+  }
+  auto* out = reinterpret_cast<int32_t*>(array->data());
+  for (int64_t i = 0; i < array->elements(); ++i) {
+    out[i] = static_cast<int32_t>(random() % 5);
+    if (scalars && random() % 16 == 0) out[i] = kFar[random() % std::size(kFar)];
+  }
   return array;
 }
 
@@ -41,10 +51,12 @@ bool runnable(const KernelPackage& kernel) {
 
 void runKernel(const KernelPackage& kernel, int64_t devices, uint64_t seed, Tally& tally) {
   if (!runnable(kernel)) return;
+  Random random(seed);
+  const auto numScalars = static_cast<size_t>(kernel.signature.numDynamicBounds() + kernel.signature.numScalarPrefetch);
   std::vector<std::vector<Array>> operands(devices);
   for (auto& list : operands)
     for (const ArrayType& t : kernel.operands) {
-      auto array = ones(t);
+      auto array = numbers(t, list.size() < numScalars, random);
       if (!array) return;
       list.push_back(*array);
     }
@@ -55,6 +67,8 @@ void runKernel(const KernelPackage& kernel, int64_t devices, uint64_t seed, Tall
   options.stop = &timeToStop;
   options.memoryLimitBytes = kMemoryLimitBytes;
   options.checkInitialisation = options.checkRevisits = options.checkSemaphores = options.checkDma = true;
+  // An aliased operand that nobody else holds becomes the result's memory.
+  const std::vector<Array> held = operands[0];
   auto compiled = machine::compileKernel(kernel, machine::Numerics::f32);
   if (!compiled) return count(tally, compiled.error());
   auto result = machine::run(**compiled, operands, options);
@@ -64,7 +78,7 @@ void runKernel(const KernelPackage& kernel, int64_t devices, uint64_t seed, Tall
     ++tally.failedRuns;
     count(tally, result.error());
   }
-  if (withNative) runNative(kernel, operands[0], result, devices == 1, tally.native);
+  if (withNative) runNative(kernel, held, result, devices == 1, seed, tally.native);
 }
 
 void tryProgram(const std::string& text, uint64_t seed, Tally& tally) {

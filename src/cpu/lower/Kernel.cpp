@@ -91,6 +91,9 @@ class KernelLowering {
   }
 
   Native arguments() {
+    for (const Alias& a : package_.aliases)
+      if (a.operand < static_cast<int>(package_.operands.size()) - package_.numInputs())
+        return notNative(fmt::format("output {} is a scalar operand, too", a.output));
     size_t operand = 0;
     kernel_.walk([&](mlir::Operation* op) {
       if (op->getName().getStringRef() == "tpu.sem_barrier" && !l_.barrier.base)
@@ -145,9 +148,8 @@ class KernelLowering {
     if (!window) {
       if (!isLocal(*space) && *space != MemorySpace::any && *space != MemorySpace::hbm && *space != MemorySpace::host)
         return notNative(fmt::format("operand {} is in {} memory", i, machine::name(*space)));
-      const bool whole = *space == MemorySpace::vmem || *space == MemorySpace::smem;
-      if (aliased && !whole) {
-        // An output is written through either of its names: one array.
+      if (aliased) {
+        // They are one array, written through either of its names.
         const int partner = isOutput ? aliasedInput(i - inputs) : inputs + aliasedOutput(i);
         if (signature().windows[static_cast<size_t>(partner)])
           return notNative("an aliased input and output, only one of them with a window");
@@ -155,12 +157,6 @@ class KernelLowering {
           const View& input = l_.ref(kernel_.getArgument(argument.getArgNumber() - static_cast<unsigned>(i - partner)));
           view.memory = input.memory;
         }
-      } else if (!isOutput && aliased) {
-        // The kernel's copy in VMEM is not the array that the output is written to.
-        View own = l_.allocate(dtype, array.shape);
-        own.memory = l_.newMemory();
-        l_.copy(view, own);
-        view = own;
       }
       l_.setRef(argument, view);
       return {};

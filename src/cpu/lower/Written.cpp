@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "cpu/lower/FirstUse.h"
 #include "llvm/ADT/STLExtras.h"
 #include "machine/flat/Types.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -36,15 +37,30 @@ class WrittenProof {
     usesDim_.assign(signature_.grid.size(), !window);
     if (window && !covers(*window, package_.results[static_cast<size_t>(output)].shape)) return false;
     mlir::BlockArgument ref = kernel_.getArgument(argument);
-    return llvm::any_of(ref.getUsers(),
-                        [&](mlir::Operation* user) { return storesWhole(*user, ref) && reachedForEveryBlock(*user); });
+    return llvm::any_of(
+               ref.getUsers(),
+               [&](mlir::Operation* user) { return storesWhole(*user, ref) && reachedForEveryBlock(*user); }) &&
+           !readFirst(argument, window.has_value());
   }
 
  private:
+  /// True when a block may be read before it is written.
+  bool readFirst(unsigned argument, bool windowed) {
+    const auto rank = signature_.grid.size();
+    std::vector<bool> zero(rank);
+    for (size_t d = 0; d < rank; ++d) zero[d] = signature_.grid[d] == 1;
+    if (!always_) always_ = useInOneRun(kernel_, zero);
+    if (!always_->arguments[argument].readFirst) return false;
+    // A block's first step: the axes that it does not depend on are at 0.
+    for (size_t d = 0; d < rank; ++d) zero[d] = zero[d] || !windowed || !usesDim_[d];
+    const BufferUse first = useInOneRun(kernel_, zero).arguments[argument];
+    return first.readFirst || !first.covered;
+  }
+
   /// Every block of the array is some step's: each coordinate of the index map is a grid index that counts through the
   /// blocks, another for each, or the constant 0 of a dimension that is one block.
   bool covers(const Window& window, const Shape& array) {
-    if (window.elementIndexed) return false;
+    if (window.elementIndexed || llvm::is_contained(window.bounds, 0)) return false;
     auto map = llvm::cast<mlir::func::FuncOp>(package_.module.get().lookupSymbol(window.transform));
     mlir::Operation* end = map.getBody().front().getTerminator();
     for (unsigned d = 0; d < end->getNumOperands(); ++d) {
@@ -99,6 +115,7 @@ class WrittenProof {
   const KernelPackage& package_;
   const KernelSignature& signature_;
   mutable mlir::func::FuncOp kernel_;
+  std::optional<BodyUse> always_;
   std::vector<bool> usesDim_;  ///< the block depends on the axis
 };
 

@@ -1,4 +1,5 @@
-// Which results a kernel surely writes to the last element: only the others are made undefined before a call.
+// Which results a kernel surely writes to the last element, before it reads them: only the others are made undefined
+// before a call.
 #pragma once
 
 #include <vector>

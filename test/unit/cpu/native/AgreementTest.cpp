@@ -200,7 +200,7 @@ class Sheet {
     const Val target = k.output({.dtype = out == "i1" ? "i32" : out, .array = shape_, .space = "vmem"});
     const std::string inType = vectorOf(in, shape_), outType = vectorOf(out, shape_);
     Val v = k.fresh(outType);
-    k.raw(fmt::format("{} = \"{}\"({}{}) <{{{}}}> : ({}{}) -> {}", v.name, row.op, values[at].name,
+    k.raw(fmt::format("{} = \"{}\"({}{}) {{{}}} : ({}{}) -> {}", v.name, row.op, values[at].name,
                       row.operands == 2 ? ", " + values[at + 1].name : "", row.attributes, inType,
                       row.operands == 2 ? ", " + inType : "", outType));
     if (out == "i1") {
