@@ -57,11 +57,12 @@ if [ "$lists" != "$(cat "$folder/installed" 2>/dev/null)" ]; then
   echo "$lists" >"$folder/installed"
 fi
 
+# Built from a copy: clones of the project share what was built, as long as their sources are the same.
+for file in actor/Actor.h peers/CMakeLists.txt peers/Operands.h $(cd "$here" && echo peers/*.cpp); do
+  cmp -s "$here/$file" "$folder/sources/$file" || install -D -m 644 "$here/$file" "$folder/sources/$file"
+done
 ggml=""
 [ -d "$folder/ggml" ] && ggml=$folder/ggml
-# The folder may have been made by another clone of the project.
-grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$here/peers" "$folder/peers/CMakeCache.txt" || rm -rf "$folder/peers"
-say "building the peers"
-cmake -S "$here/peers" -B "$folder/peers" -G Ninja -DGGML_SOURCE="$ggml" >"$folder/cmake.log" 2>&1 ||
+cmake -S "$folder/sources/peers" -B "$folder/peers" -G Ninja -DGGML_SOURCE="$ggml" >"$folder/cmake.log" 2>&1 ||
   say "the peers cannot be configured: see $folder/cmake.log"
 cmake --build "$folder/peers" >"$folder/build.log" 2>&1 || say "the peers do not build: see $folder/build.log"
