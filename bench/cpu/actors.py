@@ -110,6 +110,7 @@ def commands(peers, threads, target):
     openblas = first("/usr/lib/*/libopenblas.so.0", "/usr/lib/*/openblas-pthread/libopenblas.so.0")
     found = {"limits": ([programs / "bench_cpu_limits", threads], {}),
              "ours": ([programs / "bench_cpu_ours"], {"SMALTI_TARGET": target}),
+             "--check": ([programs / "bench_cpu_ours"], {"SMALTI_TARGET": target, "SMALTI_CHECK": "true"}),
              "module": ([programs / "bench_cpu_module"], {"SMALTI_TARGET": target})}
     wanted = {"MKL": ([peers / "peers/peer_blas", mkl], {"LD_LIBRARY_PATH": str(peers / "venv/lib")}, mkl),
               "OpenBLAS": ([peers / "peers/peer_blas", openblas], openblas_core(), openblas),

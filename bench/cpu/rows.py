@@ -109,4 +109,28 @@ def whole():
                   kind == "add64", latency=True, flops=flops, ours="module", tolerance=1e-4)
 
 
-ROWS = [*matmuls(), *blocks(), *attention(), *grouped(), *on_rows(), *times(), *whole()]
+def checks():
+    """The same kernels with --check, whose ratio is how many times slower that is; at most 3."""
+    for what, spec, amount, unit, limit, limit_unit in (
+            ("add 256x256, in cache", "squares rows=256 columns=256 block=128", 256 * 256, "Gelem/s", "copy bytes=262144", 12),
+            ("add 4096x4096, DRAM", "squares rows=4096 columns=4096 block=256", 4096**2, "Gelem/s", "triad", 12),
+            ("add 250x250, blocks of 128 hang over", "squares rows=250 columns=250 block=128", 250 * 250, "Gelem/s",
+             "copy bytes=262144", 12),
+            ("add 4000x4000, blocks of 256 hang over", "squares rows=4000 columns=4000 block=256", 4000**2, "Gelem/s",
+             "triad", 12),
+            ("softmax 64x1024", "softmax rows=64 columns=1024", 64 * 1024, "Gelem/s", "copy bytes=262144", 8),
+            ("softmax 60x1000, blocks of 8 hang over", "softmax rows=60 columns=1000 br=8", 60 * 1000, "Gelem/s",
+             "copy bytes=262144", 8),
+            ("rms_norm 1020x1024, blocks of 64 hang over", "rms_norm rows=1020 columns=1024 br=64", 1020 * 1024, "Gelem/s",
+             "copy", 8),
+            ("matmul f32 1024", "matmul n=1024 dtype=f32", 2 * 1024**3, "GFLOP/s", "fma", 1),
+            ("matmul f32 1000, blocks of 256 hang over", "matmul n=1000 dtype=f32 bm=256 bn=256 bk=256", 2 * 1000**3,
+             "GFLOP/s", "fma", 1),
+            ("attention f32, 2048 keys, size 64", "attention heads=4 length=2048 dim=64 causal=0 dtype=f32 bq=256 bk=1024",
+             4 * 4 * 2048**2 * 64, "GFLOP/s", "fma", 1),
+            ("grouped matmul, 8 groups", "grouped sizes=64,320,128,448,192,256,512,128 k=1024 n=1024",
+             2 * 2048 * 1024 * 1024, "GFLOP/s", "fma", 1)):
+        yield Row(f"check: {what}", spec, amount, unit, limit, ("--check",), ("one",), limit_unit=limit_unit, tolerance=1e-5)
+
+
+ROWS = [*matmuls(), *blocks(), *attention(), *grouped(), *on_rows(), *times(), *checks(), *whole()]

@@ -57,6 +57,20 @@ Work chain(const Spec& s) {
   return work([=] { return Array(call(x, y)); });
 }
 
+/// Square blocks of two arrays, the last of which may hang over in both directions.
+Work squares(const Spec& s) {
+  const Array x = operand(shapeOf(s), f32, 1), y = operand(shapeOf(s), f32, 2);
+  const int64_t block = s["block"];
+  const BlockSpec part{{block, block}, [](auto i, auto j) { return std::tuple{i, j}; }};
+  const PallasCall call = pallas_call([](Ref x, Ref y, Ref o) { o[_] = x[_] + y[_]; },
+                                      {.out_shape = ShapeDtype{shapeOf(s), f32},
+                                       .grid = {cdiv(s["rows"], block), cdiv(s["columns"], block)},
+                                       .in_specs = {part, part},
+                                       .out_specs = {part},
+                                       .compiler_params = {.dimension_semantics = {parallel, parallel}}});
+  return work([=] { return Array(call(x, y)); });
+}
+
 }  // namespace
 
 std::map<std::string, Maker> rowKernels() {
@@ -67,7 +81,8 @@ std::map<std::string, Maker> rowKernels() {
           {"silu", elementwise([](const Array& x) { return x * logistic(x); })},
           {"tanh", elementwise([](const Array& x) { return tanh(x); })},
           {"exp", elementwise([](const Array& x) { return exp(x); })},
-          {"chain", chain}};
+          {"chain", chain},
+          {"squares", squares}};
 }
 
 }  // namespace smalti::bench
