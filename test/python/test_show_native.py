@@ -52,6 +52,15 @@ def test_a_kernel_without_native_code_says_why(show):
     assert done.returncode == 0 and "no native code, it runs on the machine: " in done.stdout
 
 
+def test_what_is_checked(show):
+    proved = show("matmul_bf16_gelu", "--target", "cpu", "--check")
+    assert "  checked: all memory is proved to be written before it is read\n" in proved.stdout
+    shadows = show(ROOT / "examples/mistakes/edge_block.mlir", "--target", "cpu", "--check", "--json")
+    assert json.loads(shadows.stdout)["kernels"][0]["shadows"] == ["input 0", "output 0"]
+    machine = show(ROOT / "examples/mistakes/read_in_flight.mlir", "--target", "cpu", "--check")
+    assert "it runs on the machine: it has copies or semaphores" in machine.stdout
+
+
 def test_an_unknown_processor_is_refused(show):
     done = show("add_grid_1d", "--target", "cpu", "--target-cpu", "pentium9")
     assert done.returncode == 3 and done.stderr.startswith("error[SM7001]")

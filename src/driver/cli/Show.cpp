@@ -102,7 +102,8 @@ int show(const Session& session, const ShowArguments& arguments) {
   }
   const driver::LoadedModule& module = prepared ? prepared->module : *loaded;
   if (isNativeStage(arguments.stage) || (arguments.stage == "all" && session.options.values.target == "cpu"))
-    return showNative(session, module, {arguments.stage, arguments.processor, arguments.kernel});
+    return showNative(session, module,
+                      {arguments.stage, arguments.processor, arguments.kernel, session.options.values.check});
   if (!arguments.kernel.empty())
     if (const auto chosen = chooseKernel(module, arguments.kernel); !chosen) return session.refuse(chosen.error());
 
@@ -168,7 +169,7 @@ void declareShow(CLI::App& app, Session& session) {
       ->type_name("NAME")
       ->capture_default_str();
   arguments->inputs.declare(app);
-  session.addOptions(app, {OptionGroup::run, OptionGroup::cache, OptionGroup::output});
+  session.addOptions(app, {OptionGroup::run, OptionGroup::check, OptionGroup::cache, OptionGroup::output});
   app.callback([&session, arguments] { session.action = [&session, arguments] { return show(session, *arguments); }; });
 }
 

@@ -1,7 +1,9 @@
 #include "driver/cli/ShowNative.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "cpu/check/Instrument.h"
 #include "cpu/inspect/InnerLoop.h"
 #include "cpu/inspect/Inspect.h"
 #include "cpu/inspect/Mca.h"
@@ -17,13 +19,21 @@ struct NativeView {
   std::optional<cpu::InnerLoop> loop;
   int stackReferences = 0;
   std::optional<cpu::LoopCycles> cycles;
-  std::string cyclesNote;  ///< why there are none
+  std::string cyclesNote;                            ///< why there are none
+  std::optional<std::vector<std::string>> shadowed;  ///< with --check: what has a shadow
 };
 
-Result<NativeView> view(const KernelPackage& kernel, const cpu::Processor& processor) {
-  auto code = cpu::inspectNative(kernel, {.processor = processor});
+Result<NativeView> view(const KernelPackage& kernel, const cpu::Processor& processor, bool check) {
+  NativeView v;
+  auto checked = check ? cpu::withChecks(kernel) : tl::unexpected(cpu::NotNative());
+  if (check && !checked) {
+    v.code.reason = checked.error();
+    return v;
+  }
+  if (check) v.shadowed = checked->shadowed;
+  auto code = cpu::inspectNative(check ? checked->package : kernel, {.processor = processor});
   if (!code) return fail(std::move(code.error()));
-  NativeView v{.code = std::move(*code)};
+  v.code = std::move(*code);
   if (!v.code.reason.empty()) return v;
   v.loop = cpu::findInnerLoop(v.code.assembly);
   v.stackReferences = cpu::countStackReferences(v.code.assembly);
@@ -50,6 +60,11 @@ std::string cyclesText(const NativeView& v) {
   return text;
 }
 
+std::string shadowsText(const std::vector<std::string>& shadowed) {
+  if (shadowed.empty()) return "all memory is proved to be written before it is read";
+  return fmt::format("with shadows of {}", fmt::join(shadowed, ", "));
+}
+
 void print(const Session& session, const KernelPackage& kernel, const NativeView& v, const cpu::Processor& processor) {
   const bool color = session.colorOut();
   session.print(term::styled(term::Style::bold, "kernel " + kernel.name, color) + " for " + processor.name + "\n");
@@ -65,6 +80,7 @@ void print(const Session& session, const KernelPackage& kernel, const NativeView
       report.compile.optimiseMs, report.compile.codegenMs));
   if (report.sharedAxes > 0) session.print(fmt::format("  threads share the first {} grid axes\n", report.sharedAxes));
   if (!report.inOrder.empty()) session.print("  in order: " + report.inOrder + "\n");
+  if (v.shadowed) session.print("  checked: " + shadowsText(*v.shadowed) + "\n");
   for (const std::string& line : report.matmuls) session.print("  product " + line + "\n");
   for (const std::string& line : report.interpreted) session.print("  not native yet: " + line + "\n");
   if (v.loop) {
@@ -95,6 +111,7 @@ Json toJson(const KernelPackage& kernel, const NativeView& v, const cpu::Process
                {{"emit", report.compile.emitMs},
                 {"optimise", report.compile.optimiseMs},
                 {"generate", report.compile.codegenMs}}}});
+  if (v.shadowed) row["shadows"] = *v.shadowed;
   if (!v.loop) return row;
   Json loop{{"text", v.loop->text},
             {"instructions", v.loop->instructions},
@@ -131,7 +148,7 @@ int showNative(const Session& session, const driver::LoadedModule& module, const
   for (size_t i = 0; i < module.numKernels(); ++i) {
     const KernelPackage& kernel = *module.kernel(i);
     if (only && only != &kernel) continue;
-    const auto v = view(kernel, *processor);
+    const auto v = view(kernel, *processor, arguments.check);
     if (!v) return session.refuse(v.error());
     const bool text = isNativeStage(arguments.stage) && v->code.reason.empty();
     if (session.json()) {

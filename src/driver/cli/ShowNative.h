@@ -12,6 +12,7 @@ struct NativeArguments {
   std::string stage = "all";  ///< "all": figures and the inner loop; "llvm", "optimised", "assembly": that text
   std::string processor = "host";
   std::string kernel;  ///< name or number of one; empty: all
+  bool check = false;  ///< code as --check makes it
 };
 bool isNativeStage(const std::string& stage);
 
