@@ -409,6 +409,7 @@ tl::expected<LoweredKernel, NotNative> lowerKernel(const KernelPackage& package,
   auto* function = llvm::Function::Create(
       llvm::FunctionType::get(llvm::Type::getInt32Ty(c), {pointer, pointer, pointer, wide, wide}, false),
       llvm::Function::ExternalLinkage, kKernelSymbol, module);
+  function->addFnAttr("target-features", processor.features);
   return KernelLowering(package, module, function, processor, report, interpreted, sharedAxes, poison,
                         std::move(streamed))
       .run();

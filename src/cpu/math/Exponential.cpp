@@ -39,6 +39,10 @@ Lanes exp(Lanes operand) {
 }
 
 Lanes exp2(Lanes operand) {
+  if (scalesAtOnce(operand)) {
+    const Lanes n = roundedToEven(operand), f = operand - n;  // of an infinity NaN, which the infinite power mends
+    return scaledByPower(fma(polynomial(f, kExp2), f, 1.0), n);
+  }
   const Lanes x = atMost(atLeast(operand, -151.0), 128.25);
   const Lanes rounded = x + kRound;
   const Lanes f = x - (rounded - kRound);

@@ -1,6 +1,7 @@
 #include "cpu/math/Lanes.h"
 
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
 
 namespace smalti::cpu {
 namespace {
@@ -89,6 +90,48 @@ Lanes widened(Lanes x) {
 }
 Lanes narrowed(Lanes x) {
   return {x.code(), x.code().CreateFPTrunc(x.value(), withElement(x.type(), x.code().getFloatTy()))};
+}
+
+namespace {
+
+constexpr unsigned kScaledLanes = 16;  // of one instruction
+
+llvm::Value* lanesFrom(llvm::IRBuilderBase& code, llvm::Value* v, unsigned first) {
+  llvm::SmallVector<int, kScaledLanes> lanes;
+  for (unsigned i = 0; i < kScaledLanes; ++i) lanes.push_back(static_cast<int>(first + i));
+  return code.CreateShuffleVector(v, lanes);
+}
+
+llvm::Value* joined(llvm::IRBuilderBase& code, llvm::ArrayRef<llvm::Value*> parts) {
+  if (parts.size() == 1) return parts[0];
+  llvm::SmallVector<llvm::Value*, 4> pairs;
+  llvm::SmallVector<int, 64> all;
+  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(parts[0]->getType())->getNumElements();
+  for (unsigned i = 0; i < 2 * lanes; ++i) all.push_back(static_cast<int>(i));
+  for (size_t i = 0; i < parts.size(); i += 2) pairs.push_back(code.CreateShuffleVector(parts[i], parts[i + 1], all));
+  return joined(code, pairs);
+}
+
+}  // namespace
+
+bool scalesAtOnce(Lanes x) {
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x.type());
+  if (!vector || vector->getNumElements() < kScaledLanes || !llvm::isPowerOf2_32(vector->getNumElements()))
+    return false;
+  const llvm::Function* f = x.code().GetInsertBlock()->getParent();
+  return f->getFnAttribute("target-features").getValueAsString().contains("+avx512f,");
+}
+
+Lanes scaledByPower(Lanes x, Lanes n) {
+  llvm::IRBuilderBase& code = x.code();
+  constexpr int kCurrentRounding = 4;
+  llvm::SmallVector<llvm::Value*, 4> parts;
+  for (unsigned i = 0; i < llvm::cast<llvm::FixedVectorType>(x.type())->getNumElements(); i += kScaledLanes) {
+    llvm::Value *part = lanesFrom(code, x.value(), i), *power = lanesFrom(code, n.value(), i);
+    parts.push_back(code.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+                                         {part, power, part, code.getInt16(0xffff), code.getInt32(kCurrentRounding)}));
+  }
+  return {code, joined(code, parts)};
 }
 
 }  // namespace smalti::cpu

@@ -128,6 +128,11 @@ Lanes toInteger(Lanes x);
 Lanes widened(Lanes x);
 Lanes narrowed(Lanes x);
 
+/// True where the processor that the function is for multiplies these lanes by powers of two at once (AVX-512).
+bool scalesAtOnce(Lanes x);
+/// x · 2^n for a whole number n, rounded once. Where n is infinite it is 0 or infinity, also for NaN x.
+Lanes scaledByPower(Lanes x, Lanes n);
+
 /// c[0] + c[1] x + c[2] x² + …
 template <class Number, int kCount>
 Lanes polynomial(Lanes x, const Number (&c)[kCount]) {

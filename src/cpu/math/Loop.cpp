@@ -15,6 +15,7 @@ ModuleBuilder emitLoop(const LaneFunction& f, int arity, int lanes, const Proces
   llvm::Type* count = code.getInt64Ty();
   auto* type = llvm::FunctionType::get(code.getVoidTy(), {pointer, pointer, pointer, count}, false);
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, kName, *built.module);
+  function->addFnAttr("target-features", processor.features);
   for (unsigned i = 0; i < 3; ++i) function->addParamAttr(i, llvm::Attribute::NoAlias);
   llvm::Type* element = code.getFloatTy();
   llvm::Type* value = lanes == 0 ? element : llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes));
