@@ -35,7 +35,10 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
   const int64_t bk = o.block_k ? o.block_k : block_along(keys, o.causal ? 256 : 512);
   const int64_t k_steps = std::max<int64_t>(cdiv(keys, bk), 1);
   const float scale = o.scale.value_or(1 / std::sqrt(static_cast<float>(size)));
+  // Powers of 2 are cheaper than of e. With f32 queries the whole factor goes into them, once per block.
+  const float to_base2 = 1.44269504f;
   const bool causal = o.causal, has_bias = o.bias.has_value(), has_segments = o.query_segments.has_value();
+  const bool scales_queries = q.dtype == f32 && !has_bias;
 
   auto kernel = [=](const std::vector<Ref>& refs) {
     auto next = refs.begin();
@@ -43,20 +46,25 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
     const Ref bias = has_bias ? *next++ : Ref();
     const Ref q_segments = has_segments ? *next++ : Ref(), k_segments = has_segments ? *next++ : Ref();
     const Ref o = *next++, m = *next++, l = *next++, acc = *next++;
+    const Ref scaled_q = scales_queries ? *next++ : q;
     const Array i = program_id(2), j = program_id(3);
 
     when(j == 0, [&] {
       m[_] = full_like(m, kLowest);
       l[_] = zeros_like(l);
       acc[_] = zeros_like(acc);
+      if (scales_queries) scaled_q[_] = q[_] * (scale * to_base2);
     });
 
-    auto step = [&] {
-      Array s = dot_general(q[_], k[_], {{1}, {1}}, {.preferred_element_type = f32}) * scale;
-      if (has_bias) s = s + astype(bias[_], f32);
+    auto step = [&](bool crosses_diagonal) {
+      Array s = dot_general(scaled_q[_], k[_], {{1}, {1}}, {.preferred_element_type = f32});
+      if (has_bias)
+        s = (s * scale + astype(bias[_], f32)) * to_base2;
+      else if (!scales_queries)
+        s = s * (scale * to_base2);
       if (has_segments) s = where(q_segments[_] == k_segments[_], s, kMasked);
       const Array row = i * bq + broadcasted_iota(i32, {bq, bk}, 0), col = j * bk + broadcasted_iota(i32, {bq, bk}, 1);
-      if (causal) s = where(col <= row, s, kMasked);
+      if (crosses_diagonal) s = where(col <= row, s, kMasked);
       Array values = v[_];
       if (keys % bk) {  // the last block hangs over: what lies there is not zero
         s = where(col < keys, s, kMasked);
@@ -65,15 +73,18 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
       }
 
       const Array m_prev = m[_], m_next = maximum(m_prev, max(s, {.axes = {1}, .keepdims = true}));
-      const Array p = exp(s - m_next), alpha = exp(m_prev - m_next);
+      const Array p = exp2(s - m_next), alpha = exp2(m_prev - m_next);
       m[_] = m_next;
       l[_] = l[_] * alpha + sum(p, {.axes = {1}, .keepdims = true});
       acc[_] = acc[_] * alpha + dot(astype(p, v.dtype()), values, {.preferred_element_type = f32});
     };
-    if (causal)
-      when(j * bk <= i * bq + (bq - 1), step);
-    else
-      step();
+    if (causal) {
+      const Array below = j * bk + (bk - 1) <= i * bq;
+      when(below, [&] { step(false); });
+      when(logical_and(logical_not(below), j * bk <= i * bq + (bq - 1)), [&] { step(true); });
+    } else {
+      step(false);
+    }
 
     when(j == k_steps - 1, [&] { o[_] = astype(acc[_] / where(l[_] == 0, 1, l[_]), o.dtype()); });
   };
@@ -94,6 +105,7 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
             .scratch_shapes = {vmem({bq, 1}, f32), vmem({bq, 1}, f32), vmem({bq, size}, f32)},
             .name = "flash_attention",
             .compiler_params = {.dimension_semantics = {parallel, parallel, parallel, arbitrary}}};
+  if (scales_queries) call.scratch_shapes.push_back(vmem({bq, size}, f32));
   if (has_bias) {
     const int64_t every_batch = o.bias->dim(0) > 1, every_head = o.bias->dim(1) > 1;
     call.in_specs.push_back({{squeezed, squeezed, bq, bk}, [=](auto b, auto h, auto i, auto j) {
