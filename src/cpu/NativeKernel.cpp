@@ -14,7 +14,6 @@
 #include "cpu/cache/LoweredText.h"
 #include "cpu/cache/PackageText.h"
 #include "cpu/cache/ReportText.h"
-#include "cpu/lower/Parallel.h"
 #include "cpu/runtime/Pool.h"
 #include "llvm/IR/Module.h"
 #include "machine/runtime/Boundary.h"
@@ -79,8 +78,7 @@ class Kernel : public NativeKernel {
         report_(std::move(report)),
         poison_(options.poison),
         code_(std::move(code)),
-        function_(code_->function<KernelFunction>(kKernelSymbol)),
-        sharedBounds_(package.signature.grid.begin(), package.signature.grid.begin() + lowered_.sharedAxes) {
+        function_(code_->function<KernelFunction>(kKernelSymbol)) {
     readArguments(package);
     for (const ArrayType& type : operandTypes_) bytes_ += type.bytes();
     for (const ArrayType& type : resultTypes_) bytes_ += type.bytes();
@@ -165,7 +163,7 @@ class Kernel : public NativeKernel {
   int64_t sharedPoints(std::span<const Array> operands) const {
     int64_t points = 1;
     size_t dynamic = 0;
-    for (int64_t bound : sharedBounds_) {
+    for (int64_t bound : lowered_.sharedBounds) {
       if (bound == kDynamicBound) bound = *operands[dynamic++].as<int32_t>();
       if (__builtin_mul_overflow(points, std::max<int64_t>(bound, 0), &points)) return INT64_MAX;
     }
@@ -237,7 +235,6 @@ class Kernel : public NativeKernel {
   machine::Poison poison_;
   std::shared_ptr<const LoadedCode> code_;
   KernelFunction* function_;
-  std::vector<int64_t> sharedBounds_;
   int64_t bytes_ = 0;  ///< of all operands and results
   mutable Workers workers_;
 };
@@ -251,11 +248,8 @@ std::shared_ptr<const NativeKernel> fromCache(const KernelPackage& package, cons
   if (line == kept.report.npos) return nullptr;
   auto lowered = readLowered(std::string_view(kept.report).substr(0, line));
   auto report = readReport(std::string_view(kept.report).substr(line + 1));
-  const ParallelPlan parallel = planParallel(package);
-  if (!lowered || !report || lowered->sharedAxes != parallel.axes || lowered->written.size() != package.results.size())
-    return nullptr;
-  report->sharedAxes = parallel.axes;
-  report->inOrder = parallel.reason;
+  if (!lowered || !report || lowered->written.size() != package.results.size()) return nullptr;
+  report->sharedAxes = static_cast<int>(lowered->sharedBounds.size());
   auto code = loadObject(kept.object, kRuntime, &report->compile);
   if (!code) return nullptr;
   auto kernel = std::make_shared<Kernel>(package, options, std::move(*lowered), InterpretedOps(), std::move(*report),

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "cpu/grid/Reblock.h"
 #include "cpu/lower/Parallel.h"
 #include "cpu/lower/Streaming.h"
+#include "cpu/runtime/Pool.h"
 #include "machine/runtime/Boundary.h"
 #include "machine/runtime/ProgramText.h"
 
@@ -47,11 +49,13 @@ std::optional<NotNative> unsuitableArrays(const KernelPackage& package) {
 tl::expected<LoweredKernel, NotNative> lowerPlanned(const KernelPackage& package, const NativeOptions& options,
                                                     llvm::Module& module, NativeReport& report,
                                                     InterpretedOps& interpreted) {
-  const ParallelPlan plan = planParallel(package);
+  const auto other = reblocked(package, options.processor, availableCores());
+  const KernelPackage& chosen = other ? *other : package;
+  const ParallelPlan plan = planParallel(chosen);
   report.sharedAxes = plan.axes;
   report.inOrder = plan.reason;
-  return lowerKernel(package, module, options.processor, report, interpreted, plan.axes, options.poison,
-                     worthStreaming(package, options.processor));
+  return lowerKernel(chosen, module, options.processor, report, interpreted, plan.axes, options.poison,
+                     worthStreaming(chosen, options.processor));
 }
 
 }  // namespace smalti::cpu

@@ -7,6 +7,7 @@
 
 #include "cpu/NativeParts.h"
 #include "cpu/aot/CEntry.h"
+#include "cpu/grid/Reblock.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -54,7 +55,9 @@ Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage& package, const
   AheadOfTimeKernel made;
   InterpretedOps interpreted;
   ModuleBuilder built(processor, package.name);
-  auto lowered = lowerKernel(package, *built.module, processor, made.report, interpreted, 0, machine::Poison::intMin);
+  const auto other = reblocked(package, processor, 1);
+  const KernelPackage& chosen = other ? *other : package;
+  auto lowered = lowerKernel(chosen, *built.module, processor, made.report, interpreted, 0, machine::Poison::intMin);
   if (!lowered) return fail(notAheadOfTime(package, lowered.error()));
   if (!interpreted.all().empty())
     return fail(notAheadOfTime(

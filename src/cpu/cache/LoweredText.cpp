@@ -7,7 +7,9 @@
 namespace smalti::cpu {
 
 std::string loweredText(const LoweredKernel& k) {
-  std::string text = fmt::format("{} {} {}", k.arenaBytes, k.sharedAxes, k.written.size());
+  std::string text = fmt::format("{} {}", k.arenaBytes, k.sharedBounds.size());
+  for (int64_t bound : k.sharedBounds) text += fmt::format(" {}", bound);
+  text += fmt::format(" {}", k.written.size());
   for (bool written : k.written) text += written ? " 1" : " 0";
   text += fmt::format(" {}", k.undefined.size());
   for (const auto& u : k.undefined) {
@@ -20,9 +22,12 @@ std::string loweredText(const LoweredKernel& k) {
 std::optional<LoweredKernel> readLowered(std::string_view line) {
   std::istringstream in{std::string(line)};
   LoweredKernel k;
-  size_t results = 0, undefined = 0;
+  size_t shared = 0, results = 0, undefined = 0;
   constexpr size_t kMany = 1 << 20;  // a damaged count asks for no memory
-  if (!(in >> k.arenaBytes >> k.sharedAxes >> results) || results > kMany) return std::nullopt;
+  if (!(in >> k.arenaBytes >> shared) || shared > kMany) return std::nullopt;
+  for (size_t i = 0; i < shared; ++i)
+    if (!(in >> k.sharedBounds.emplace_back())) return std::nullopt;
+  if (!(in >> results) || results > kMany) return std::nullopt;
   for (size_t i = 0; i < results; ++i) {
     int written = 0;
     if (!(in >> written)) return std::nullopt;

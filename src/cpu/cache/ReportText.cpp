@@ -20,6 +20,7 @@ std::string reportText(const NativeReport& report) {
   std::string text = fmt::format("code {}\narena {}\n", report.compile.codeBytes, report.arenaBytes);
   for (const std::string& line : report.matmuls) text += fmt::format("matmul {}\n", line);
   for (const std::string& line : report.interpreted) text += fmt::format("interpreted {}\n", line);
+  if (!report.inOrder.empty()) text += fmt::format("order {}\n", report.inOrder);
   return text;
 }
 
@@ -36,6 +37,8 @@ std::optional<NativeReport> readReport(std::string_view text) {
     const std::string_view name = line.substr(0, space), value = line.substr(space + 1);
     if (name == "matmul") {
       report.matmuls.emplace_back(value);
+    } else if (name == "order") {
+      report.inOrder = value;
     } else if (name == "interpreted") {
       report.interpreted.emplace_back(value);
     } else {

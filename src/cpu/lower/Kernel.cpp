@@ -53,7 +53,7 @@ class KernelLowering {
     if (auto ok = grid(0); !ok) return tl::unexpected(ok.error());
     b_.CreateRet(b_.getInt32(0));
     finishStreaming(*l_.function);
-    lowered_.sharedAxes = shared_;
+    lowered_.sharedBounds.assign(signature().grid.begin(), signature().grid.begin() + shared_);
     lowered_.arenaBytes = l_.arena.peakBytes();
     l_.report.arenaBytes = lowered_.arenaBytes;
     lowered_.written = surelyWritten(package_);

@@ -16,7 +16,7 @@ using KernelFunction = int32_t(void* context, void* const* operands, void* arena
 
 struct LoweredKernel {
   int64_t arenaBytes = 0;
-  int sharedAxes = 0;
+  std::vector<int64_t> sharedBounds;  ///< of the leading grid axes that threads share; kDynamicBound as in the grid
   /// Parts of the arena that start undefined in every call: scratch and window buffers.
   struct Undefined {
     int64_t offset = 0;

@@ -1,0 +1,286 @@
+#include "cpu/grid/AxisDims.h"
+
+#include <algorithm>
+
+#include "cpu/lower/View.h"
+#include "machine/flat/Liveness.h"
+#include "machine/flat/Types.h"
+#include "machine/flat/ops/Matmul.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace smalti::cpu {
+namespace {
+
+using machine::flat::shapeOf;
+
+bool isShaped(mlir::Value v) { return llvm::isa<mlir::VectorType, mlir::MemRefType>(v.getType()); }
+bool isZeroIndex(mlir::Value v) { return mlir::isZeroInteger(mlir::getAsOpFoldResult(v)); }
+
+/// Integer comparison of a value with a constant, as (value, constant).
+std::optional<std::pair<mlir::Value, int64_t>> comparison(mlir::Value v, mlir::arith::CmpIPredicate predicate) {
+  auto compare = v.getDefiningOp<mlir::arith::CmpIOp>();
+  if (!compare || compare.getPredicate() != predicate) return std::nullopt;
+  for (const bool swapped : {false, true}) {
+    const auto constant = mlir::getConstantIntValue(compare->getOperand(swapped ? 0 : 1));
+    if (constant) return std::pair{compare->getOperand(swapped ? 1 : 0), *constant};
+  }
+  return std::nullopt;
+}
+
+/// `x != 0` of an i1 made wider is that i1.
+mlir::Value plainCondition(mlir::Value v) {
+  while (auto compared = comparison(v, mlir::arith::CmpIPredicate::ne)) {
+    auto wider = compared->first.getDefiningOp<mlir::arith::ExtUIOp>();
+    if (compared->second != 0 || !wider || !wider.getIn().getType().isInteger(1)) break;
+    v = wider.getIn();
+  }
+  return v;
+}
+
+bool onlyConditions(mlir::Value v) {
+  return llvm::all_of(v.getUsers(), [](mlir::Operation* user) {
+    if (llvm::isa<mlir::scf::IfOp>(user)) return true;
+    return llvm::isa<mlir::arith::ExtUIOp, mlir::arith::CmpIOp>(user) && onlyConditions(user->getResult(0));
+  });
+}
+
+/// Every use is an equality with a constant that conditions take.
+bool onlyCompared(mlir::Value index) {
+  return llvm::all_of(index.getUsers(), [](mlir::Operation* user) {
+    return user->getNumResults() == 1 && comparison(user->getResult(0), mlir::arith::CmpIPredicate::eq) &&
+           onlyConditions(user->getResult(0));
+  });
+}
+
+}  // namespace
+
+std::optional<WholeAccess> wholeAccess(mlir::Operation& op) {
+  const llvm::StringRef name = op.getName().getStringRef();
+  WholeAccess access;
+  access.isStore = name == "tpu.vector_store" || name == "vector.store";
+  if (!access.isStore && name != "vector.load" && name != "tpu.vector_load") return std::nullopt;
+  const unsigned skipped = access.isStore ? 2 : 1;
+  access.ref = op.getOperand(skipped - 1);
+  access.value = access.isStore ? op.getOperand(0) : op.getResult(0);
+  const auto shape = shapeOf(access.ref.getType());
+  if (op.getNumOperands() != skipped + shape.size() || shape != shapeOf(access.value.getType()) ||
+      machine::flat::boolAttribute(op, "add") || !machine::flat::integersAttribute(op, "strides").empty())
+    return std::nullopt;
+  for (mlir::Value index : op.getOperands().drop_front(skipped))
+    if (!isZeroIndex(index)) return std::nullopt;
+  return access;
+}
+
+std::optional<AtIndex> conditionOn(mlir::func::FuncOp kernel, int rank, mlir::Value condition) {
+  const auto compared = comparison(plainCondition(condition), mlir::arith::CmpIPredicate::eq);
+  if (!compared) return std::nullopt;
+  auto argument = llvm::dyn_cast<mlir::BlockArgument>(compared->first);
+  if (!argument || argument.getOwner() != &kernel.getBody().front() ||
+      static_cast<int>(argument.getArgNumber()) >= rank)
+    return std::nullopt;
+  return AtIndex{static_cast<int>(argument.getArgNumber()), compared->second};
+}
+
+int AxisDims::first(mlir::Value v) {
+  const auto [at, isNew] = firstNode_.try_emplace(v, static_cast<int>(nodes_.size()));
+  if (isNew) nodes_.resize(nodes_.size() + shapeOf(v.getType()).size());
+  return at->second;
+}
+int AxisDims::root(int node) const {
+  while (nodes_[static_cast<size_t>(node)].parent >= 0) node = nodes_[static_cast<size_t>(node)].parent;
+  return node;
+}
+void AxisDims::setAxis(int node, int axis) {
+  int& now = nodes_[static_cast<size_t>(root(node))].axis;
+  if (now == axis || axis == kUnknown) return;
+  if (now == kUnknown) {
+    now = axis;
+    return;
+  }
+  freeze(now);
+  freeze(axis);
+  now = kFixed;
+}
+void AxisDims::same(mlir::Value a, size_t da, mlir::Value b, size_t db) {
+  const int firstA = first(a), firstB = first(b);
+  const int x = root(firstA + static_cast<int>(da)), y = root(firstB + static_cast<int>(db));
+  if (x == y) return;
+  const int axis = nodes_[static_cast<size_t>(y)].axis;
+  nodes_[static_cast<size_t>(y)].parent = x;
+  setAxis(x, axis);
+}
+void AxisDims::allSame(mlir::Value a, mlir::Value b) {
+  for (size_t d = 0; d < shapeOf(a.getType()).size(); ++d) same(a, d, b, d);
+}
+void AxisDims::fix(mlir::Value v) {
+  const int start = first(v);
+  for (size_t d = 0; d < shapeOf(v.getType()).size(); ++d) setAxis(start + static_cast<int>(d), kFixed);
+}
+
+int AxisDims::axisOf(mlir::Value v, size_t d) const {
+  const auto at = firstNode_.find(v);
+  if (at == firstNode_.end()) return -1;
+  const int axis = nodes_[static_cast<size_t>(root(at->second + static_cast<int>(d)))].axis;
+  return axis >= 0 && free(axis) ? axis : -1;
+}
+bool AxisDims::follows(mlir::Value v, int axis) const {
+  if (!isShaped(v)) return false;
+  for (size_t d = 0; d < shapeOf(v.getType()).size(); ++d)
+    if (axisOf(v, d) == axis) return true;
+  return false;
+}
+
+/// One dimension of one window along an axis: all of them must agree.
+void AxisDims::setSizes(size_t number, int64_t bound, int64_t block, int64_t size) {
+  Axis& axis = axes_[number];
+  int64_t covered = 0;
+  if (bound == kDynamicBound || bound < 1 || block < 2 || __builtin_mul_overflow(bound, block, &covered) ||
+      covered - size >= block) {
+    axis.free = false;
+    return;
+  }
+  covered = std::min(covered, size);
+  if (axis.block && (axis.block != block || axis.extent != covered)) axis.free = false;
+  axis.block = block;
+  axis.extent = covered;
+}
+
+void AxisDims::windows(const KernelPackage& package, mlir::func::FuncOp kernel) {
+  const KernelSignature& s = package.signature;
+  const size_t inputs = static_cast<size_t>(package.numInputs());
+  auto argument = static_cast<unsigned>(s.grid.size() + static_cast<size_t>(s.numScalarPrefetch));
+  for (size_t w = 0; w < s.windows.size(); ++w, ++argument) {
+    mlir::Value ref = kernel.getArgument(argument);
+    if (!s.windows[w]) {
+      fix(ref);
+      continue;
+    }
+    const Window& window = *s.windows[w];
+    const ArrayType& array =
+        w < inputs ? package.operands[package.operands.size() - inputs + w] : package.results[w - inputs];
+    auto map = llvm::cast<mlir::func::FuncOp>(package.module.get().lookupSymbol(window.transform));
+    mlir::Block& body = map.getBody().front();
+    for (size_t a = 0; a < s.grid.size(); ++a)
+      for (mlir::Operation* op : body.getArgument(static_cast<unsigned>(a)).getUsers())
+        if (window.elementIndexed || op != body.getTerminator()) freeze(static_cast<int>(a));
+    const Shape shape = shapeOf(ref.getType());
+    const auto source = unitReshape(window.bounds, shape);
+    const int start = first(ref);
+    std::vector<bool> mapped(window.bounds.size()), seen(s.grid.size());
+    for (size_t d = 0; d < shape.size(); ++d) {
+      const int from = shape == window.bounds ? static_cast<int>(d) : source ? (*source)[d] : -1;
+      if (from >= 0) mapped[static_cast<size_t>(from)] = true;
+      const int node = start + static_cast<int>(d);
+      auto index =
+          from < 0 ? mlir::BlockArgument()
+                   : llvm::dyn_cast<mlir::BlockArgument>(body.getTerminator()->getOperand(static_cast<unsigned>(from)));
+      if (!index || index.getArgNumber() >= s.grid.size()) {
+        setAxis(node, kFixed);
+        continue;
+      }
+      if (seen[index.getArgNumber()]) freeze(static_cast<int>(index.getArgNumber()));  // a diagonal
+      seen[index.getArgNumber()] = true;
+      setAxis(node, static_cast<int>(index.getArgNumber()));
+      setSizes(index.getArgNumber(), s.grid[index.getArgNumber()], window.bounds[static_cast<size_t>(from)],
+               array.shape[static_cast<size_t>(from)]);
+    }
+    // An axis that chooses among squeezed dimensions keeps its steps.
+    for (size_t d = 0; d < mapped.size(); ++d)
+      if (!mapped[d])
+        if (auto index =
+                llvm::dyn_cast<mlir::BlockArgument>(body.getTerminator()->getOperand(static_cast<unsigned>(d)));
+            index && index.getArgNumber() < s.grid.size())
+          freeze(static_cast<int>(index.getArgNumber()));
+  }
+}
+
+bool AxisDims::product(mlir::Operation& op) {
+  const auto dims = machine::flat::dotListsOf(op);
+  if (!dims) return false;
+  mlir::Value lhs = op.getOperand(0), rhs = op.getOperand(1), result = op.getResult(0);
+  const auto at = [](const Shape& list, size_t i) { return static_cast<size_t>(list[i]); };
+  for (size_t i = 0; i < dims->lhsContracting.size(); ++i)
+    same(lhs, at(dims->lhsContracting, i), rhs, at(dims->rhsContracting, i));
+  size_t d = 0;
+  for (size_t i = 0; i < dims->lhsBatch.size(); ++i, ++d) {
+    same(lhs, at(dims->lhsBatch, i), rhs, at(dims->rhsBatch, i));
+    same(lhs, at(dims->lhsBatch, i), result, d);
+  }
+  for (size_t i = 0; i < dims->lhsFree.size(); ++i) same(lhs, at(dims->lhsFree, i), result, d++);
+  for (size_t i = 0; i < dims->rhsFree.size(); ++i) same(rhs, at(dims->rhsFree, i), result, d++);
+  allSame(result, op.getOperand(2));
+  return true;
+}
+
+bool AxisDims::op(mlir::Operation& op) {
+  const llvm::StringRef name = op.getName().getStringRef();
+  if (name == "tpu.matmul") return product(op);
+  if (const auto access = wholeAccess(op)) {
+    allSame(access->ref, access->value);
+    return true;
+  }
+  if (auto condition = llvm::dyn_cast<mlir::scf::IfOp>(op)) {
+    for (mlir::Value v : op.getResults())
+      if (isShaped(v)) return false;
+    return true;
+  }
+  if (op.getNumRegions() != 0) return false;
+  if (name == "vector.broadcast") {
+    if (!isShaped(op.getOperand(0))) return true;
+    const Shape from = shapeOf(op.getOperand(0).getType()), to = shapeOf(op.getResult(0).getType());
+    for (size_t d = 0; d < from.size(); ++d)
+      if (from[d] == to[d + to.size() - from.size()])
+        same(op.getOperand(0), d, op.getResult(0), d + to.size() - from.size());
+    return true;
+  }
+  if (name == "vector.shape_cast") {
+    const Shape from = shapeOf(op.getOperand(0).getType()), to = shapeOf(op.getResult(0).getType());
+    const auto source = unitReshape(from, to);
+    for (size_t d = 0; source && d < to.size(); ++d)
+      if ((*source)[d] >= 0) same(op.getOperand(0), static_cast<size_t>((*source)[d]), op.getResult(0), d);
+    if (source) return true;
+  }
+  if (name == "arith.constant") {
+    auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(op.getAttr("value"));
+    if (!dense || dense.isSplat()) return true;
+  }
+  if (name.starts_with("arith.") || name.starts_with("math.")) {
+    const bool vectors = llvm::any_of(op.getResults(), isShaped);
+    if (op.getNumResults() == 1 && vectors && name != "arith.constant") {
+      const Shape shape = shapeOf(op.getResult(0).getType());
+      for (mlir::Value v : op.getOperands())
+        if (isShaped(v)) {
+          if (shapeOf(v.getType()) != shape) return false;
+          allSame(op.getResult(0), v);
+        }
+      return true;
+    }
+  }
+  // Whatever else has its shapes as they are.
+  for (mlir::Value v : op.getOperands())
+    if (isShaped(v)) fix(v);
+  for (mlir::Value v : op.getResults())
+    if (isShaped(v)) fix(v);
+  return true;
+}
+
+std::optional<AxisDims> AxisDims::of(const KernelPackage& package) {
+  AxisDims dims;
+  auto kernel = package.kernelFunction();
+  const size_t rank = package.signature.grid.size();
+  dims.axes_.resize(rank);
+  dims.windows(package, kernel);
+  for (size_t a = 0; a < rank; ++a)
+    if (!onlyCompared(kernel.getArgument(static_cast<unsigned>(a)))) dims.freeze(static_cast<int>(a));
+  bool known = true;
+  kernel.getBody().front().walk(
+      [&](mlir::Operation* op) { known = known && (op->hasTrait<mlir::OpTrait::IsTerminator>() || dims.op(*op)); });
+  if (!known) return std::nullopt;
+  for (Axis& axis : dims.axes_)
+    if (axis.block == 0) axis.free = false;
+  return dims;
+}
+
+}  // namespace smalti::cpu

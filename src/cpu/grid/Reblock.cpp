@@ -1,0 +1,193 @@
+#include "cpu/grid/Reblock.h"
+
+#include <algorithm>
+
+#include "cpu/grid/AxisDims.h"
+#include "cpu/grid/FuseSteps.h"
+#include "cpu/lower/DistinctBlocks.h"
+#include "machine/flat/Liveness.h"
+#include "machine/flat/Types.h"
+#include "machine/flat/ops/Matmul.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinAttributes.h"
+
+namespace smalti::cpu {
+namespace {
+
+/// Columns of a part of the product: at least a tile, at most what the nest takes at once.
+constexpr int64_t kTile = 64, kMostColumns = 1024;
+/// Parts per core, so that none waits long for another.
+constexpr int64_t kPartsPerCore = 4;
+/// Multiplications that are worth a part.
+constexpr int64_t kPartProducts = 1 << 20;
+
+KernelPackage copyOf(const KernelPackage& from) {
+  KernelPackage to;
+  to.context = from.context;
+  to.module = mlir::OwningOpRef<mlir::ModuleOp>(llvm::cast<mlir::ModuleOp>(from.module.get()->clone()));
+  to.name = from.name;
+  to.operands = from.operands;
+  to.results = from.results;
+  to.aliases = from.aliases;
+  to.config = from.config;
+  to.frontendAttributes = from.frontendAttributes;
+  to.hasSideEffect = from.hasSideEffect;
+  to.signature = from.signature;
+  return to;
+}
+
+/// A part size for `total`: near `wanted`, a multiple of `step`, without a rest; else all of it.
+int64_t partOf(int64_t total, int64_t wanted, int64_t step) {
+  if (wanted >= total) return total;
+  for (int64_t part = std::max(step, (wanted + step - 1) / step * step); part >= step; part -= step)
+    if (total % part == 0) return part;
+  return total;
+}
+
+class Reblocker {
+ public:
+  Reblocker(const Processor& processor, int cores) : processor_(processor), cores_(cores) {}
+
+  std::optional<KernelPackage> run(const KernelPackage& package) {
+    const KernelSignature& s = package.signature;
+    const auto isWindow = [](const std::optional<Window>& w) { return w && !(w->revisitMode == RevisitMode::any); };
+    if (s.grid.empty() || !package.aliases.empty() || !llvm::all_of(s.windows, isWindow)) return std::nullopt;
+    auto original = package.kernelFunction();
+    const auto isProduct = [](mlir::Operation& op) { return op.getName().getStringRef() == "tpu.matmul"; };
+    if (llvm::none_of(original.getBody().front(), isProduct)) return std::nullopt;
+    auto dims = AxisDims::of(package);
+    if (!dims) return std::nullopt;
+    const int last = dims->rank() - 1;
+    const bool fuses = canFuseSteps(package, *dims);
+    const bool single = s.grid.back() == 1;
+    KernelPackage made = copyOf(package);
+    if (fuses || single) {
+      takeOneStep(made, last);
+      if (fuses) resize(made, last, dims->extent(last));
+    }
+    forwardStores(made);
+    chooseParts(made);
+    return made;
+  }
+
+ private:
+  /// Gives all that follows the axis blocks of another size.
+  void resize(KernelPackage& package, int axis, int64_t block) {
+    auto dims = AxisDims::of(package);
+    auto kernel = package.kernelFunction();
+    const auto resized = [&](mlir::Value v) -> mlir::Type {
+      auto type = llvm::dyn_cast<mlir::ShapedType>(v.getType());
+      if (!type || !dims->follows(v, axis)) return {};
+      llvm::SmallVector<int64_t> shape(type.getShape());
+      for (size_t d = 0; d < shape.size(); ++d)
+        if (dims->axisOf(v, d) == axis) shape[d] = block;
+      return type.clone(shape);
+    };
+    llvm::SmallVector<mlir::Type> inputs;
+    for (mlir::BlockArgument argument : kernel.getArguments()) {
+      if (auto type = resized(argument)) argument.setType(type);
+      inputs.push_back(argument.getType());
+    }
+    kernel.setFunctionType(mlir::FunctionType::get(kernel.getContext(), inputs, {}));
+    kernel.getBody().front().walk([&](mlir::Operation* op) {
+      for (mlir::Value v : op->getResults())
+        if (auto type = resized(v)) {
+          v.setType(type);
+          if (auto value = op->getAttrOfType<mlir::DenseElementsAttr>("value"))
+            op->setAttr("value", value.resizeSplat(llvm::cast<mlir::ShapedType>(type)));
+        }
+    });
+    KernelSignature& s = package.signature;
+    const auto number = static_cast<size_t>(axis);
+    s.grid[number] = (dims->extent(axis) + block - 1) / block;
+    for (auto& window : s.windows) {
+      auto map = llvm::cast<mlir::func::FuncOp>(package.module.get().lookupSymbol(window->transform));
+      mlir::Operation* end = map.getBody().front().getTerminator();
+      for (unsigned d = 0; d < end->getNumOperands(); ++d)
+        if (end->getOperand(d) == map.getArgument(static_cast<unsigned>(axis))) window->bounds[d] = block;
+    }
+  }
+
+  /// Every step writes blocks of its own, and reads nothing but its inputs.
+  static bool independentSteps(const KernelPackage& package, mlir::func::FuncOp kernel) {
+    const KernelSignature& s = package.signature;
+    if (s.numScratch > 0) return false;
+    const size_t inputs = static_cast<size_t>(package.numInputs());
+    for (mlir::Operation& op : kernel.getBody().front().without_terminator()) {
+      const auto access = wholeAccess(op);
+      if (!access && !machine::flat::isPure(op)) return false;
+      if (!access) continue;
+      auto argument = llvm::dyn_cast<mlir::BlockArgument>(access->ref);
+      if (!argument) return false;
+      const bool isOutput = argument.getArgNumber() >= kernel.getNumArguments() - package.results.size();
+      if (access->isStore != isOutput) return false;
+    }
+    for (size_t w = inputs; w < s.windows.size(); ++w) {
+      auto map = llvm::cast<mlir::func::FuncOp>(package.module.get().lookupSymbol(s.windows[w]->transform));
+      if (!llvm::all_of(distinguishes(map, *s.windows[w], s.grid), [](bool told) { return told; })) return false;
+    }
+    return true;
+  }
+
+  /// Rows and columns.
+  void chooseParts(KernelPackage& package) {
+    auto kernel = package.kernelFunction();
+    if (!independentSteps(package, kernel)) return;
+    auto dims = AxisDims::of(package);
+    int rows = -1, columns = -1, count = 0;
+    int64_t depth = 1;
+    mlir::Operation* product = nullptr;
+    for (mlir::Operation& op : kernel.getBody().front()) {
+      if (op.getName().getStringRef() != "tpu.matmul") continue;
+      const auto lists = machine::flat::dotListsOf(op);
+      ++count;
+      product = &op;
+      for (int64_t d : lists->lhsFree)
+        if (const int a = dims->axisOf(op.getOperand(0), static_cast<size_t>(d)); a >= 0) rows = a;
+      for (int64_t d : lists->rhsFree)
+        if (const int a = dims->axisOf(op.getOperand(1), static_cast<size_t>(d)); a >= 0) columns = a;
+      for (int64_t d : lists->lhsContracting)
+        depth *= machine::flat::shapeOf(op.getOperand(0).getType())[static_cast<size_t>(d)];
+    }
+    if (count != 1 || rows == columns) return;
+    const auto usable = [&](int axis) {
+      return axis >= 0 && kernel.getArgument(static_cast<unsigned>(axis)).use_empty();
+    };
+    if (!usable(rows)) rows = -1;
+    if (!usable(columns)) columns = -1;
+    const Shape shape = machine::flat::shapeOf(product->getResult(0).getType());
+    const int64_t m = rows >= 0 ? dims->extent(rows) : shape.size() >= 2 ? shape[shape.size() - 2] : 1;
+    const int64_t n = columns >= 0 ? dims->extent(columns) : shape.empty() ? 1 : shape.back();
+    int64_t steps = 1;  // of other axes
+    for (int a = 0; a < dims->rank(); ++a)
+      if (a != rows && a != columns) steps *= std::max<int64_t>(package.signature.grid[static_cast<size_t>(a)], 1);
+    const int64_t parts =
+        std::clamp<int64_t>(m * n * depth / kPartProducts, 1, cores_ == 1 ? 1 : kPartsPerCore * cores_);
+    int64_t wanted = (parts + steps - 1) / steps;
+    int64_t partColumns = n, partRows = m;
+    if (columns >= 0) {
+      partColumns = partOf(n, std::min((n + wanted - 1) / wanted, kMostColumns), kTile);
+      wanted = std::max<int64_t>(1, wanted / std::max<int64_t>(1, n / partColumns));
+    }
+    if (rows >= 0) partRows = partOf(m, (m + wanted - 1) / wanted, 8);
+    // What is computed from the product is computed while it lies in the second cache.
+    const bool stored = product->getResult(0).hasOneUse() && wholeAccess(**product->getResult(0).user_begin());
+    if (!stored && rows >= 0)
+      partRows = std::min(partRows, partOf(m, std::max<int64_t>(64, processor_.l2Bytes / 4 / (4 * partColumns)), 8));
+    if (columns >= 0) resize(package, columns, partColumns);
+    if (rows >= 0) resize(package, rows, partRows);
+    auto& semantics = package.signature.dimensionSemantics;
+    semantics.assign(package.signature.grid.size(), DimensionSemantics::parallel);
+  }
+
+  const Processor& processor_;
+  int cores_;
+};
+
+}  // namespace
+
+std::optional<KernelPackage> reblocked(const KernelPackage& package, const Processor& processor, int cores) {
+  return Reblocker(processor, cores).run(package);
+}
+
+}  // namespace smalti::cpu

@@ -1,0 +1,139 @@
+// Products in other steps than the kernel's own.
+#include "cpu/grid/Reblock.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "native/Native.h"
+
+namespace smalti::cpu::testing {
+namespace {
+
+using ::testing::ElementsAre;
+
+Processor processor() { return *processorNamed("x86_64-linux-gnu/znver4"); }
+
+struct Sizes {
+  int64_t m = 64, n = 256, k = 96, bm = 16, bn = 128, bk = 32;
+};
+
+/// acc = 0, then acc += x y in each step, then o = f(acc) in the last: the usual matmul.
+class MatmulKernel {
+ public:
+  explicit MatmulKernel(const Sizes& s, const std::string& dtype = "f32", int64_t last = -1)
+      : s_(s), k({(s.m + s.bm - 1) / s.bm, (s.n + s.bn - 1) / s.bn, s.k / s.bk}, "parallel,parallel,arbitrary") {
+    const std::string sum = dtype == "i8" ? "i32" : "f32";
+    x = k.input({.dtype = dtype, .array = {s.m, s.k}, .block = {s.bm, s.bk}, .map = "%i, %k"});
+    y = k.input({.dtype = dtype, .array = {s.k, s.n}, .block = {s.bk, s.bn}, .map = "%k, %j"});
+    o = k.output({.dtype = sum, .array = {s.m, s.n}, .block = {s.bm, s.bn}, .map = "%i, %j"});
+    acc = k.scratch(sum, {s.bm, s.bn});
+    k.when(k.compare("eq", k.id(2), k.constant(0)), [&] { k.store(zeros(sum), acc); });
+    k.store(k.binary(sum == "f32" ? "arith.addf" : "arith.addi", k.load(acc), product(k.load(x), k.load(y), sum)), acc);
+    k.when(k.compare("eq", k.id(2), k.constant(static_cast<int32_t>(last < 0 ? s.k / s.bk - 1 : last))), [&] {
+      Val v = k.load(acc);
+      if (twice) v = k.binary(sum == "f32" ? "arith.addf" : "arith.addi", v, v);
+      k.store(v, o);
+    });
+  }
+  std::optional<KernelPackage> reblocked(int cores = 1) const {
+    return smalti::cpu::reblocked(k.package(), processor(), cores);
+  }
+  void run() {
+    const DType dtype = x.type.find("i8") != std::string::npos ? DType::i8 : DType::f32;
+    same(k, {numbers({s_.m, s_.k}, dtype), numbers({s_.k, s_.n}, dtype)});
+  }
+
+ private:
+  /// Small whole numbers: their sums are exact in any order.
+  static Array numbers(const Shape& shape, DType dtype) {
+    Array a = Array::allocate({dtype, shape}).value();
+    for (int64_t i = 0; i < a.elements(); ++i) {
+      const auto v = static_cast<int>(i * 7 % 23) - 11;
+      if (dtype == DType::f32)
+        a.as<float>()[i] = static_cast<float>(v);
+      else
+        a.as<int8_t>()[i] = static_cast<int8_t>(v);
+    }
+    return a;
+  }
+  std::string vectorType(const std::string& sum) const { return fmt::format("vector<{}x{}x{}>", s_.bm, s_.bn, sum); }
+  Val zeros(const std::string& sum) {
+    const Val v = k.fresh(vectorType(sum));
+    k.raw(fmt::format("{} = arith.constant dense<{}> : {}", v.name, sum == "f32" ? "0.0" : "0", v.type));
+    return v;
+  }
+  Val product(const Val& a, const Val& b, const std::string& sum) {
+    const Val start = zeros(sum), v = k.fresh(vectorType(sum));
+    k.raw(
+        fmt::format("{} = tpu.matmul {}, {}, {} {{dimension_numbers = "
+                    "#tpu.dot_dimension_numbers<[1], [0], [0], [1], [0, 0, 1, 1], [], []>}} : {}, {}, {} -> {}",
+                    v.name, a.name, b.name, start.name, a.type, b.type, v.type, v.type));
+    return v;
+  }
+
+  Sizes s_;
+
+ public:
+  static inline bool twice = false;
+  TextKernel k;
+  Val x, y, o, acc;
+};
+
+TEST(Reblock, TheSumIsOneStepAndTheAccumulatorGoes) {
+  MatmulKernel matmul({});
+  const auto made = matmul.reblocked();
+  ASSERT_TRUE(made);
+  EXPECT_THAT(made->signature.grid, ElementsAre(1, 1, 1));
+  EXPECT_EQ(made->signature.numScratch, 0);
+  EXPECT_THAT(made->signature.windows[0]->bounds, ElementsAre(64, 96));
+  EXPECT_THAT(made->signature.windows[1]->bounds, ElementsAre(96, 256));
+  matmul.run();
+  MatmulKernel bytes({}, "i8");
+  EXPECT_TRUE(bytes.reblocked());
+  bytes.run();
+}
+
+TEST(Reblock, CoresGetPartsOfTheColumns) {
+  MatmulKernel matmul({.m = 256, .n = 512, .k = 256, .bm = 256, .bn = 512, .bk = 128});
+  const auto made = matmul.reblocked(2);
+  ASSERT_TRUE(made);
+  EXPECT_THAT(made->signature.grid, ElementsAre(1, 8, 1));
+  EXPECT_THAT(made->signature.windows[2]->bounds, ElementsAre(256, 64));
+  matmul.run();
+}
+
+TEST(Reblock, BlocksThatHangOverBecomeWhole) {
+  MatmulKernel matmul({.m = 50, .n = 200});
+  const auto made = matmul.reblocked();
+  ASSERT_TRUE(made);
+  EXPECT_THAT(made->signature.windows[2]->bounds, ElementsAre(50, 200));
+  matmul.run();
+}
+
+TEST(Reblock, AnEpilogueStays) {
+  MatmulKernel::twice = true;
+  MatmulKernel matmul({});
+  MatmulKernel::twice = false;
+  ASSERT_TRUE(matmul.reblocked());
+  EXPECT_EQ(matmul.reblocked()->signature.numScratch, 0);
+  matmul.run();
+}
+
+TEST(Reblock, AConditionOnAnotherStepKeepsTheSteps) {
+  MatmulKernel matmul({}, "f32", 1);
+  const auto made = matmul.reblocked();
+  EXPECT_TRUE(!made || made->signature.grid[2] == 3);
+  matmul.run();
+}
+
+TEST(Reblock, OtherKernelsStay) {
+  TextKernel k({4}, "parallel");
+  const Val x = k.input({.array = {32, 128}, .block = {8, 128}, .map = "%i, %c0"});
+  const Val o = k.output({.array = {32, 128}, .block = {8, 128}, .map = "%i, %c0"});
+  k.store(k.load(x), o);
+  EXPECT_FALSE(reblocked(k.package(), processor(), 2));
+}
+
+}  // namespace
+}  // namespace smalti::cpu::testing
