@@ -16,7 +16,10 @@ namespace {
 using machine::flat::shapeOf;
 
 bool isShaped(mlir::Value v) { return llvm::isa<mlir::VectorType, mlir::MemRefType>(v.getType()); }
-bool isZeroIndex(mlir::Value v) { return mlir::isZeroInteger(mlir::getAsOpFoldResult(v)); }
+bool isZeroIndex(mlir::Value v) {
+  while (auto cast = v.getDefiningOp<mlir::arith::IndexCastOp>()) v = cast.getIn();
+  return mlir::isZeroInteger(mlir::getAsOpFoldResult(v));
+}
 
 /// Integer comparison of a value with a constant, as (value, constant).
 std::optional<std::pair<mlir::Value, int64_t>> comparison(mlir::Value v, mlir::arith::CmpIPredicate predicate) {

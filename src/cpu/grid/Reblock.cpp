@@ -66,7 +66,8 @@ class Reblocker {
       if (fuses) resize(made, last, dims->extent(last));
     }
     forwardStores(made);
-    chooseParts(made);
+    const bool parted = chooseParts(made);
+    if (!fuses && !single && !parted) return std::nullopt;
     return made;
   }
 
@@ -130,9 +131,9 @@ class Reblocker {
   }
 
   /// Rows and columns.
-  void chooseParts(KernelPackage& package) {
+  bool chooseParts(KernelPackage& package) {
     auto kernel = package.kernelFunction();
-    if (!independentSteps(package, kernel)) return;
+    if (!independentSteps(package, kernel)) return false;
     auto dims = AxisDims::of(package);
     int rows = -1, columns = -1, count = 0;
     int64_t depth = 1;
@@ -149,7 +150,7 @@ class Reblocker {
       for (int64_t d : lists->lhsContracting)
         depth *= machine::flat::shapeOf(op.getOperand(0).getType())[static_cast<size_t>(d)];
     }
-    if (count != 1 || rows == columns) return;
+    if (count != 1 || rows == columns) return false;
     const auto usable = [&](int axis) {
       return axis >= 0 && kernel.getArgument(static_cast<unsigned>(axis)).use_empty();
     };
@@ -178,6 +179,7 @@ class Reblocker {
     if (rows >= 0) resize(package, rows, partRows);
     auto& semantics = package.signature.dimensionSemantics;
     semantics.assign(package.signature.grid.size(), DimensionSemantics::parallel);
+    return rows >= 0 || columns >= 0;
   }
 
   const Processor& processor_;

@@ -67,7 +67,8 @@ class MatmulKernel {
     const Val start = zeros(sum), v = k.fresh(vectorType(sum));
     k.raw(
         fmt::format("{} = tpu.matmul {}, {}, {} {{dimension_numbers = "
-                    "#tpu.dot_dimension_numbers<[1], [0], [0], [1], [0, 0, 1, 1], [], []>}} : {}, {}, {} -> {}",
+                    "#tpu.dot_dimension_numbers<[1], [0], [0], [1], [0, 0, 1, 1], [], []>, transpose_lhs_hint = "
+                    "false}} : {}, {}, {} -> {}",
                     v.name, a.name, b.name, start.name, a.type, b.type, v.type, v.type));
     return v;
   }
