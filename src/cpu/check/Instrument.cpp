@@ -1,6 +1,7 @@
 #include "cpu/check/Instrument.h"
 
 #include <algorithm>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -186,8 +188,11 @@ class Instrumenter {
       const std::vector<mlir::Value> block = blockOf(*signature().windows[static_cast<size_t>(w.number)]);
       if (w.mayBeOutside) requireInside(w, block);
       if (fills) fillInside(w, block, ref);
+      if (w.followsVisits) followVisits(w, block);
     }
-    for (const unsigned argument : plan_.resets) reset(kernel_.getArgument(argument));
+    for (const unsigned argument : plan_.resets)
+      if (const WindowCheck& w = windowOf(argument); !w.followsVisits)
+        when(isFirstStep(w), [&] { makeUndefined(kernel_.getArgument(argument)); });
   }
 
   mlir::Value i32(int64_t v) {
@@ -214,9 +219,13 @@ class Instrumenter {
   void requireInside(const WindowCheck& w, const std::vector<mlir::Value>& block) {
     const Window& window = *signature().windows[static_cast<size_t>(w.number)];
     for (size_t d = 0; d < block.size(); ++d) {
-      const int64_t blocks = (arrayOf(w)[d] + window.bounds[d] - 1) / window.bounds[d];
-      require(kernel_.getLoc(), mlir::arith::CmpIOp::create(b_, kernel_.getLoc(), mlir::arith::CmpIPredicate::ult,
-                                                            block[d], i32(blocks)));
+      const int64_t size = window.bounds[d], extent = arrayOf(w)[d];
+      const int64_t low = d < window.padLow.size() ? window.padLow[d] : 0;
+      mlir::Value at = block[d];
+      if (window.elementIndexed) at = mlir::arith::SubIOp::create(b_, kernel_.getLoc(), at, i32(low));
+      const int64_t places =
+          window.elementIndexed ? std::max<int64_t>(extent - size + 1, 0) : (extent + size - 1) / size;
+      require(kernel_.getLoc(), compare(mlir::arith::CmpIPredicate::ult, at, i32(places)));
     }
   }
 
@@ -250,22 +259,73 @@ class Instrumenter {
     tpu::VectorStoreOp::create(b_, at, value, ref, indices, mlir::Value(), llvm::ArrayRef<int32_t>{}, false);
   }
 
-  /// At the first step of a block nothing of it is defined.
-  void reset(mlir::Value ref) {
-    const auto number = static_cast<int>(mlir::cast<mlir::BlockArgument>(ref).getArgNumber() - firstInput());
-    const auto w = std::ranges::find(plan_.windows, number, &WindowCheck::number);
+  const WindowCheck& windowOf(unsigned argument) const {
+    const KernelSignature& s = checked_.package.signature;
+    const auto first = static_cast<int>(s.grid.size()) + s.numScalarPrefetch;
+    return *std::ranges::find(plan_.windows, static_cast<int>(argument) - first, &WindowCheck::number);
+  }
+
+  void makeUndefined(mlir::Value ref) {
+    const mlir::Value shadow = shadowOf(ref);
+    auto type = mlir::VectorType::get(shapeOf(shadow.getType()), b_.getI1Type());
+    storeWhole(emitConstant(b_, kernel_.getLoc(), type, false), shadow);
+  }
+
+  mlir::Value isFirstStep(const WindowCheck& w) {
+    mlir::Value first = emitConstant(b_, kernel_.getLoc(), b_.getI1Type(), true);
+    for (auto d = static_cast<unsigned>(w.visitAxes); d < signature().grid.size(); ++d)
+      first = mlir::arith::AndIOp::create(b_, kernel_.getLoc(), first,
+                                          compare(mlir::arith::CmpIPredicate::eq, kernel_.getArgument(d), i32(0)));
+    return first;
+  }
+
+  /// A block that is not the last step's must be new: which ones were seen, and the last, are in scratch of their own.
+  void followVisits(const WindowCheck& w, const std::vector<mlir::Value>& block) {
     const mlir::Location at = kernel_.getLoc();
-    mlir::Value first = emitConstant(b_, at, b_.getI1Type(), true);
-    for (size_t d = static_cast<size_t>(w->visitAxes); d < signature().grid.size(); ++d)
-      first = mlir::arith::AndIOp::create(
-          b_, at, first,
-          mlir::arith::CmpIOp::create(b_, at, mlir::arith::CmpIPredicate::eq,
-                                      kernel_.getArgument(static_cast<unsigned>(d)), i32(0)));
-    auto branch = mlir::scf::IfOp::create(b_, at, first, /*withElseRegion=*/false);
+    const Window& window = *signature().windows[static_cast<size_t>(w.number)];
+    Shape blocks;
+    for (size_t d = 0; d < block.size(); ++d)
+      blocks.push_back((arrayOf(w)[d] + window.bounds[d] - 1) / window.bounds[d]);
+    // Undefined at first: numbers that no block has, and false.
+    const mlir::Value last = scalarScratch({static_cast<int64_t>(block.size())}, b_.getI32Type());
+    const mlir::Value seen = scalarScratch(blocks, b_.getI1Type());
+    llvm::SmallVector<mlir::Value> place, axes;
+    mlir::Value changed = emitConstant(b_, at, b_.getI1Type(), false);
+    for (size_t d = 0; d < block.size(); ++d) {
+      axes.push_back(index(static_cast<int64_t>(d)));
+      place.push_back(mlir::arith::IndexCastOp::create(b_, at, b_.getIndexType(), block[d]));
+      const mlir::Value before = mlir::memref::LoadOp::create(b_, at, last, axes[d]);
+      changed = mlir::arith::OrIOp::create(b_, at, changed, compare(mlir::arith::CmpIPredicate::ne, before, block[d]));
+    }
+    when(changed, [&] {
+      const mlir::Value known = mlir::memref::LoadOp::create(b_, at, seen, place);
+      const mlir::Value yes = emitConstant(b_, at, b_.getI1Type(), true);
+      require(at, mlir::arith::XOrIOp::create(b_, at, known, yes));
+      mlir::memref::StoreOp::create(b_, at, yes, seen, place);
+      for (size_t d = 0; d < block.size(); ++d) mlir::memref::StoreOp::create(b_, at, block[d], last, axes[d]);
+      const unsigned argument = firstInput() + static_cast<unsigned>(w.number);
+      if (llvm::is_contained(plan_.resets, argument)) makeUndefined(kernel_.getArgument(argument));
+    });
+  }
+
+  mlir::Value scalarScratch(const Shape& shape, mlir::Type element) {
+    const mlir::Attribute space = tpu::MemorySpaceAttr::get(b_.getContext(), tpu::MemorySpace::smem, std::nullopt);
+    auto type = mlir::MemRefType::get(shape, element, mlir::MemRefLayoutAttrInterface(), space);
+    const unsigned at = kernel_.getNumArguments();
+    (void)kernel_.insertArgument(at, type, {}, kernel_.getLoc());
+    ++signature().numScratch;
+    return kernel_.getArgument(at);
+  }
+
+  mlir::Value index(int64_t v) { return mlir::arith::ConstantOp::create(b_, kernel_.getLoc(), b_.getIndexAttr(v)); }
+  mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value a, mlir::Value b) {
+    return mlir::arith::CmpIOp::create(b_, kernel_.getLoc(), predicate, a, b);
+  }
+  void when(mlir::Value condition, const std::function<void()>& body) {
+    auto branch = mlir::scf::IfOp::create(b_, kernel_.getLoc(), condition, /*withElseRegion=*/false);
     const mlir::OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(branch.thenBlock());
-    const mlir::Value shadow = shadowOf(ref);
-    storeWhole(emitConstant(b_, at, mlir::VectorType::get(shapeOf(shadow.getType()), b_.getI1Type()), false), shadow);
+    body();
   }
 
   CheckPlan plan_;

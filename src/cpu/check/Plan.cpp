@@ -110,24 +110,28 @@ class Planner {
     const Window& window = *signature_.windows[number];
     const bool isOutput = number >= inputs();
     const Shape& array = arrayOf(number).shape;
-    if (window.elementIndexed) return fmt::format("{} has element-indexed blocks", nameOf(number));
     WindowCheck w;
     w.number = static_cast<int>(number);
     w.isOutput = isOutput;
     mlir::func::FuncOp map = mapOf(window);
     for (size_t d = 0; d < window.bounds.size(); ++d) {
       if (window.bounds[d] <= 0 || array[d] <= 0) return fmt::format("{} has empty blocks", nameOf(number));
-      w.overhangs.push_back(array[d] % window.bounds[d] != 0);
+      // Element-indexed blocks may lie anywhere; those that hang over are left to the machine.
+      w.overhangs.push_back(!window.elementIndexed && array[d] % window.bounds[d] != 0);
       const int64_t blocks = (array[d] + window.bounds[d] - 1) / window.bounds[d];
-      w.mayBeOutside |= !inside(map.getBody().front().getTerminator()->getOperand(static_cast<unsigned>(d)), blocks);
+      w.mayBeOutside |= window.elementIndexed ||
+                        !inside(map.getBody().front().getTerminator()->getOperand(static_cast<unsigned>(d)), blocks);
     }
     if (isOutput) {
       w.visitAxes = visitAxes(map);
       const std::vector<bool> told = distinguishes(map, window, signature_.grid);
-      for (int a = 0; a < w.visitAxes; ++a)
-        if (!told[static_cast<size_t>(a)])
-          return fmt::format("{} may come back to a block, which depends on grid axis {} in a way that is not followed",
-                             nameOf(number), a);
+      for (int a = 0; a < w.visitAxes; ++a) w.followsVisits |= !told[static_cast<size_t>(a)];
+      if (w.followsVisits && window.elementIndexed)
+        return fmt::format("{} has element-indexed blocks that may overlap", nameOf(number));
+      if (w.followsVisits) {
+        w.visitAxes = static_cast<int>(rank());
+        w.mayBeOutside = true;
+      }
     }
     plan_.windows.push_back(std::move(w));
     return std::nullopt;

@@ -17,7 +17,10 @@ struct WindowCheck {
   bool mayBeOutside = false;    ///< its index map is not proved to give blocks that the array has
   std::vector<bool> overhangs;  ///< per dimension: the last block may hang over
   bool anyOverhang() const;
-  int visitAxes = 0;  ///< outputs: a block is visited in consecutive steps, from index 0 on of every axis from here
+  /// Outputs: a block is visited in consecutive steps, from index 0 on of every axis from here.
+  int visitAxes = 0;
+  /// Outputs: that may be so, but depends on what the index map finds in memory; `visitAxes` says nothing then.
+  bool followsVisits = false;
 };
 
 struct CheckPlan {

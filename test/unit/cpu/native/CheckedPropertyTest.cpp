@@ -18,6 +18,7 @@ bool chance(int percent) { return pick(100) < percent; }
 class Maker {
  public:
   Maker() : grid_{1 + pick(3), 1 + pick(3)}, k_(grid_, chance(50) ? "parallel" : "arbitrary") {
+    k_.prefetch("i32", {3});
     for (int i = 0; i < 2; ++i) {
       const Spec s = windowed();
       inputShapes_.push_back(s.array);
@@ -33,7 +34,7 @@ class Maker {
 
   const TextKernel& kernel() const { return k_; }
   std::vector<Array> operands() const {
-    std::vector<Array> all;
+    std::vector<Array> all{i32Array({3}, [&](int64_t i) { return blocks_[static_cast<size_t>(i)]; })};
     for (const Shape& s : inputShapes_)
       all.push_back(f32Array(s, [](int64_t i) { return static_cast<float>(i % 7 - 3); }));
     return all;
@@ -44,12 +45,17 @@ class Maker {
 
   Spec windowed() {
     Spec s;
-    static constexpr std::array<const char*, 2> kRows{"%i", "%c0"}, kColumns{"%j", "%c0"};
-    const auto r = static_cast<size_t>(pick(2)), c = static_cast<size_t>(pick(2));
+    static constexpr std::array<const char*, 3> kRows{"%i", "%c0", "%r"}, kColumns{"%j", "%c0"};
+    const auto r = static_cast<size_t>(pick(3)), c = static_cast<size_t>(pick(2));
     s.map = fmt::format("{}, {}", chance(5) ? "%c1" : kRows[r], kColumns[c]);
     s.block = kBlock;
+    // A block that memory names: as often as not one that was seen before.
+    if (r == 2)
+      s.lines =
+          "%r0 = arith.index_cast %i : i32 to index\n%r = memref.load %p0[%r0] : memref<3xi32, "
+          "#tpu.memory_space<smem>>";
     // Whole blocks, or a last one that hangs over; now and then fewer than the grid goes through.
-    s.array = {4 * (r == 0 ? grid_[0] : 1) - (chance(30) ? pick(4) : 0),
+    s.array = {4 * (r == 1 ? 1 : grid_[0]) - (chance(30) ? pick(4) : 0),
                8 * (c == 0 ? grid_[1] : 1) - (chance(30) ? pick(8) : 0)};
     return s;
   }
@@ -165,6 +171,7 @@ class Maker {
   TextKernel k_;
   std::vector<Val> inputs_, outputs_, scratch_, values_;
   std::vector<Shape> inputShapes_;
+  std::array<int32_t, 3> blocks_ = chance(70) ? std::array{0, 1, 2} : std::array{0, static_cast<int32_t>(pick(2)), 0};
 };
 
 TEST(Checked, WhatTheMachineFindsIsNeverMissed) {
