@@ -1,10 +1,11 @@
 // Mutated files through everything that reads them, kernels through the machine. Stops at the first input that takes
 // longer than its limit (Targets.h); after that or a crash the input is in FILE `fuzz-last-input.…` of the working
 // directory, which can be given again with --replay. With --target cpu kernels run as native code too; exit status 1
-// when that gave other integers than the machine, or missed an access out of bounds (FILE `fuzz-differs-…`).
+// when that gave other integers or far other floats than the machine, or missed an access out of bounds (FILE
+// `fuzz-differs-…`).
 //
-//   smalti_fuzz --seconds 60 | --count 200000  [--only modules] [--target cpu] [--seed N] [--first N] SEED_FILE…
-//   smalti_fuzz --replay FILE
+//   smalti_fuzz --seconds 60 | --count 200000  [--only modules] [--target cpu [--cpu NAME]] [--seed N] [--first N]
+//   SEED_FILE… smalti_fuzz --replay FILE
 //
 // Seed files: *.stablehlo.mlir, *.bc and other *.mlir (kernel bodies), *.npy, case.json. The first inputs are the seeds
 // as they are. Input number N depends on the seed files, --seed and N alone; --first N goes on from there.
@@ -211,6 +212,8 @@ int main(int argc, char** argv) {
       options.replay = argv[++i];
     else if (arg == "--target" && hasValue)
       smalti::fuzz::withNative = std::string(argv[++i]) == "cpu";
+    else if (arg == "--cpu" && hasValue)
+      smalti::fuzz::nativeProcessor = argv[++i];
     else if (arg == "--only" && hasValue)
       options.onlyModules = std::string(argv[++i]) == "modules";
     else

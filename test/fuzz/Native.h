@@ -18,11 +18,15 @@ inline constexpr int64_t kNativeMemoryBytes = 4LL << 30;  ///< of the process th
 struct NativeTally {
   int64_t compiled = 0, notNative = 0, refused = 0;  ///< kernels
   int64_t ran = 0, faults = 0, failed = 0, stopped = 0;
-  int64_t missed = 0;   ///< the machine ended with an access out of bounds or the like, native code did not
-  int64_t differs = 0;  ///< other integers than the machine's
-  int64_t wrong() const { return missed + differs; }
+  int64_t missed = 0;        ///< the machine ended with an access out of bounds or the like, native code did not
+  int64_t differs = 0;       ///< other integers than the machine's
+  int64_t floatsDiffer = 0;  ///< floats that are far from the machine's
+  int64_t wrong() const { return missed + differs + floatsDiffer; }
 };
 std::string describe(const NativeTally&);
+
+/// Whose code is made, as cpu::processorNamed takes it.
+extern std::string nativeProcessor;
 
 /// Compiles the kernel and, on one device, calls it in a process of its own: pages that nobody may touch lie
 /// around every buffer, time and memory are limited. `seed`: where in its pages a buffer lies. `machine`: what the

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "driver/case/Case.h"
+#include "eval/FloatFormats.h"
 #include "interop/Interop.h"
 #include "interop/npy/Npy.h"
 #include "machine/Machine.h"
@@ -27,7 +28,10 @@ Result<Array> numbers(const ArrayType& type, bool scalars, Random& random) {
   auto array = Array::allocate(type);
   if (!array) return array;
   if (type.dtype != DType::i32 && type.dtype != DType::u32) {
-    std::memset(array->data(), 1, array->bytes());
+    const int bytes = storage_bytes(type.dtype);
+    for (int64_t i = 0; i < array->elements(); ++i)
+      eval::elementFromDouble(type.dtype, is_float(type.dtype) ? static_cast<double>(random() % 33) / 8 - 2 : 1,
+                              array->data() + i * bytes);
     return array;
   }
   auto* out = reinterpret_cast<int32_t*>(array->data());

@@ -1,6 +1,8 @@
 // What each op computes is in docs/values.md: total where LLVM says poison or undefined.
 #include "cpu/lower/Elementwise.h"
 
+#include "cpu/lower/NarrowFloats.h"
+#include "cpu/lower/Packing.h"
 #include "cpu/math/Math.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/Intrinsics.h"
@@ -14,7 +16,7 @@ using machine::flat::boolAttribute;
 using machine::flat::elementDType;
 using machine::flat::integerAttribute;
 
-bool isFloat(DType t) { return t == DType::f32 || isNarrowFloat(t); }
+bool isFloat(DType t) { return isRegisterFloat(t); }
 bool isInteger(DType t) { return computesNatively(t) && !isFloat(t) && t != DType::pred; }
 int widthOf(Reg v) { return static_cast<int>(v->getType()->getScalarSizeInBits()); }
 Reg constant(Reg like, int64_t value) { return llvm::ConstantInt::getSigned(like->getType(), value); }
@@ -43,17 +45,21 @@ Reg fminnum(Builder& b, Reg x, Reg y) {
   return b.CreateSelect(b.CreateFCmpUNO(x, x), y, b.CreateSelect(b.CreateFCmpUNO(y, y), x, fmin(b, x, y)));
 }
 
-Reg negf(const ElementOp& e) { return isFloat(e.in) ? e.b.CreateFNeg(e.operands[0]) : nullptr; }
+/// Of a number that the dtype has, but for -0 and NaN, which not every float of a byte knows.
+Reg exact(const ElementOp& e, Reg r) { return isByteFloat(e.out) ? roundTo(e.b, e.out, r) : r; }
+
+Reg negf(const ElementOp& e) { return isFloat(e.in) ? exact(e, e.b.CreateFNeg(e.operands[0])) : nullptr; }
 
 template <llvm::Intrinsic::ID Id>
-Reg exactIntrinsic(const ElementOp& e) {  // gives a value of the operand's own dtype: nothing to round
-  return isFloat(e.in) ? e.b.CreateUnaryIntrinsic(Id, e.operands[0]) : nullptr;
+Reg exactIntrinsic(const ElementOp& e) {
+  return isFloat(e.in) ? exact(e, e.b.CreateUnaryIntrinsic(Id, e.operands[0])) : nullptr;
 }
 Reg squareRoot(const ElementOp& e) {
   return isFloat(e.in) ? roundTo(e.b, e.out, e.b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, e.operands[0])) : nullptr;
 }
 Reg copysign(const ElementOp& e) {
-  return isFloat(e.in) ? e.b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, e.operands[0], e.operands[1]) : nullptr;
+  if (!isFloat(e.in)) return nullptr;
+  return exact(e, e.b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, e.operands[0], e.operands[1]));
 }
 
 Reg mathFunction(const ElementOp& e) {
@@ -179,12 +185,13 @@ llvm::Type* resultType(const ElementOp& e) {
   return registerType(e.b.getContext(), e.out, vector ? static_cast<int>(vector->getNumElements()) : 1);
 }
 
-Reg extf(const ElementOp& e) { return isFloat(e.in) && isFloat(e.out) ? e.operands[0] : nullptr; }
+Reg extf(const ElementOp& e) { return isFloat(e.in) && isFloat(e.out) ? exact(e, e.operands[0]) : nullptr; }
 Reg truncf(const ElementOp& e) {
   return isFloat(e.in) && isFloat(e.out) ? roundTo(e.b, e.out, e.operands[0]) : nullptr;
 }
 Reg extsi(const ElementOp& e) {
-  return isInteger(e.in) && isInteger(e.out) ? e.b.CreateSExt(e.operands[0], resultType(e)) : nullptr;
+  return (isInteger(e.in) || e.in == DType::pred) && isInteger(e.out) ? e.b.CreateSExt(e.operands[0], resultType(e))
+                                                                      : nullptr;
 }
 Reg extui(const ElementOp& e) {
   const bool from = isInteger(e.in) || e.in == DType::pred;
@@ -195,12 +202,12 @@ Reg trunci(const ElementOp& e) {
                                                                        : nullptr;
 }
 Reg sitofp(const ElementOp& e) {
-  if (!isInteger(e.in) || e.out != DType::f32) return nullptr;
-  return e.b.CreateSIToFP(e.operands[0], resultType(e));
+  if (!(isInteger(e.in) || e.in == DType::pred) || !isFloat(e.out)) return nullptr;
+  return roundTo(e.b, e.out, e.b.CreateSIToFP(e.operands[0], resultType(e)));
 }
 Reg uitofp(const ElementOp& e) {
-  if (!(isInteger(e.in) || e.in == DType::pred) || e.out != DType::f32) return nullptr;
-  return e.b.CreateUIToFP(e.operands[0], resultType(e));
+  if (!(isInteger(e.in) || e.in == DType::pred) || !isFloat(e.out)) return nullptr;
+  return roundTo(e.b, e.out, e.b.CreateUIToFP(e.operands[0], resultType(e)));
 }
 /// Saturates; NaN gives 0.
 template <llvm::Intrinsic::ID Id>
@@ -210,6 +217,9 @@ Reg toInteger(const ElementOp& e) {
 }
 Reg indexCast(const ElementOp& e) {
   return isInteger(e.in) && isInteger(e.out) ? e.b.CreateSExtOrTrunc(e.operands[0], resultType(e)) : nullptr;
+}
+Reg indexCastUnsigned(const ElementOp& e) {
+  return isInteger(e.in) && isInteger(e.out) ? e.b.CreateZExtOrTrunc(e.operands[0], resultType(e)) : nullptr;
 }
 /// Between dtypes of one width.
 Reg bitcast(const ElementOp& e) {
@@ -264,6 +274,7 @@ const llvm::StringMap<EmitElement>& table() {
       {"arith.fptosi", toInteger<Intrinsic::fptosi_sat>},
       {"arith.fptoui", toInteger<Intrinsic::fptoui_sat>},
       {"arith.index_cast", indexCast},
+      {"arith.index_castui", indexCastUnsigned},
       {"arith.bitcast", bitcast},
       {"math.absf", exactIntrinsic<Intrinsic::fabs>},
       {"math.ceil", exactIntrinsic<Intrinsic::ceil>},
@@ -277,6 +288,9 @@ const llvm::StringMap<EmitElement>& table() {
       {"math.cttz", countZeros<Intrinsic::cttz>},
       {"math.ctpop", ctpop},
       {"tpu.bitcast", bitcast},
+      {"tpu.pack_elementwise", packElements},
+      {"tpu.stochastic_convert", convertStochastically},
+      {"tpu.unpack_elementwise", unpackElements},
       {"tpu.reciprocal", reciprocal},
       {"tpu.weird", weird},
       {"tpu.assume_multiple", same},

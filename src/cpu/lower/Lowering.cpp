@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cpu/lower/Columns.h"
 #include "cpu/lower/Elementwise.h"
 #include "cpu/lower/IndexMap.h"
 #include "llvm/ADT/StringMap.h"
@@ -185,6 +186,7 @@ void Lowering::copy(const View& from, const View& to) {
                     llvm::Align(static_cast<uint64_t>(bytes)), static_cast<uint64_t>(to.elements() * bytes));
     return;
   }
+  if (copyTransposed(*this, from, to)) return;
   std::vector<Reg> at(to.shape.size(), index(0));
   std::function<void(size_t)> walk = [&](size_t d) {
     const bool contiguous =
@@ -380,7 +382,8 @@ Native Lowering::flushBeforeWrites() {
 LowerOp findLowering(mlir::Operation& op) {
   static const llvm::StringMap<LowerOp>& table = *[] {
     auto* all = new llvm::StringMap<LowerOp>;
-    for (auto rows : {controlOps(), memoryOps(), shapeOps(), matmulOps(), syncOps()})
+    for (auto rows : {bitcastOps(), controlOps(), iotaOps(), memoryOps(), shapeOps(), matmulOps(), pickOps(),
+                      reduceOps(), searchOps(), syncOps()})
       for (const auto& [name, lower] : rows) (*all)[llvm::StringRef(name.data(), name.size())] = lower;
     return all;
   }();

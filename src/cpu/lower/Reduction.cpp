@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "cpu/lower/NarrowFloats.h"
 #include "cpu/lower/Segment.h"
 
 namespace smalti::cpu {
@@ -17,12 +18,17 @@ bool exists(eval::ReduceKind kind, DType t) {
   using K = eval::ReduceKind;
   const bool floats = kind == K::add || kind == K::mul || kind == K::maximumf || kind == K::minimumf;
   const bool integers = kind != K::maximumf && kind != K::minimumf;
-  return (floats && (t == DType::f32 || isNarrowFloat(t))) || (integers && computesNatively(t) && is_integer(t));
+  return (floats && isRegisterFloat(t)) || (integers && computesNatively(t) && is_integer(t));
 }
 
 }  // namespace
 
 eval::ReduceKind reductionKind(mlir::Operation& op) { return *kindOf(op); }
+
+std::optional<eval::ReduceKind> nativeReductionKind(mlir::Operation& op) {
+  const auto kind = kindOf(op);
+  return kind && exists(*kind, elementDType(op.getOperand(0).getType())) ? kind : std::nullopt;
+}
 
 bool isRowReduction(mlir::Operation& op) {
   const Shape shape = shapeOf(op.getOperand(0).getType());
@@ -39,7 +45,7 @@ bool isNativeReduction(mlir::Operation& op) {
   if (!kind || !llvm::isa<mlir::VectorType>(op.getResult(0).getType())) return false;
   const DType t = elementDType(op.getOperand(0).getType());
   if (!exists(*kind, t) || num_elements(shapeOf(op.getOperand(0).getType())) == 0) return false;
-  return isRowReduction(op) || (isSplatConstant(op.getOperand(1)) && !isNarrowFloat(t));
+  return isRowReduction(op) || (isSplatConstant(op.getOperand(1)) && (t == DType::f32 || !isRegisterFloat(t)));
 }
 
 Reg identityOf(Builder& b, eval::ReduceKind kind, DType t) {

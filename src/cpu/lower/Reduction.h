@@ -1,6 +1,7 @@
 // Reductions as loop nests compute them.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "cpu/lower/Registers.h"
@@ -11,6 +12,8 @@
 namespace smalti::cpu {
 
 eval::ReduceKind reductionKind(mlir::Operation&);
+/// The op's kind where native code has it for the op's dtype.
+std::optional<eval::ReduceKind> nativeReductionKind(mlir::Operation&);
 /// Reduces just the columns: its result is known when a row of the nest is done.
 bool isRowReduction(mlir::Operation&);
 /// What changes nothing, as a scalar register.

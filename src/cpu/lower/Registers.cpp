@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "cpu/lower/NarrowFloats.h"
 #include "llvm/IR/Intrinsics.h"
 #include "machine/Memory.h"
 
@@ -14,6 +15,12 @@ bool computesNatively(DType t) {
     case DType::f32:
     case DType::bf16:
     case DType::f16:
+    case DType::f8e5m2:
+    case DType::f8e4m3fn:
+    case DType::f8e4m3b11fnuz:
+    case DType::f4e2m1fn:
+    case DType::i2:
+    case DType::i4:
     case DType::i8:
     case DType::i16:
     case DType::i32:
@@ -35,10 +42,15 @@ llvm::Type* storageType(llvm::LLVMContext& context, DType t) {
   return llvm::IntegerType::get(context, static_cast<unsigned>(8 * storage_bytes(t)));
 }
 
+namespace {
+bool isSubByteInteger(DType t) { return t == DType::i2 || t == DType::i4; }
+}  // namespace
+
 llvm::Type* registerType(llvm::LLVMContext& context, DType t, int lanes) {
-  llvm::Type* element = t == DType::pred                      ? llvm::Type::getInt1Ty(context)
-                        : t == DType::f32 || isNarrowFloat(t) ? llvm::Type::getFloatTy(context)
-                                                              : storageType(context, t);
+  llvm::Type* element = t == DType::pred      ? llvm::Type::getInt1Ty(context)
+                        : isRegisterFloat(t)  ? llvm::Type::getFloatTy(context)
+                        : isSubByteInteger(t) ? llvm::Type::getIntNTy(context, static_cast<unsigned>(bit_width(t)))
+                                              : storageType(context, t);
   return lanes == 1 ? element : llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes));
 }
 
@@ -67,6 +79,8 @@ Reg fromStorage(Builder& b, DType t, Reg stored) {
     case DType::f16:
       return b.CreateFPExt(b.CreateBitCast(stored, like(stored, b.getHalfTy())), like(stored, b.getFloatTy()));
     default:
+      if (isByteFloat(t)) return decodeByteFloat(b, t, stored);
+      if (isSubByteInteger(t)) return b.CreateTrunc(stored, like(stored, registerType(b.getContext(), t, 1)));
       return stored;
   }
 }
@@ -82,6 +96,8 @@ Reg toStorage(Builder& b, DType t, Reg value) {
     case DType::f16:
       return b.CreateBitCast(b.CreateFPTrunc(value, like(value, b.getHalfTy())), like(value, b.getInt16Ty()));
     default:
+      if (isByteFloat(t)) return encodeByteFloat(b, t, value, false);
+      if (isSubByteInteger(t)) return b.CreateSExt(value, like(value, b.getInt8Ty()));
       return value;
   }
 }
@@ -106,6 +122,7 @@ Reg roundTo(Builder& b, DType t, Reg f32) {
     Reg half = b.CreateFPTrunc(f32, like(f32, b.getHalfTy()));
     return b.CreateFPExt(half, f32->getType());
   }
+  if (isByteFloat(t)) return decodeByteFloat(b, t, encodeByteFloat(b, t, f32, true));
   if (t != DType::bf16) return f32;
   llvm::Type* ints = like(f32, b.getInt32Ty());
   Reg bits = b.CreateBitCast(f32, ints);
@@ -141,7 +158,8 @@ Reg constantElement(Builder& b, DType t, const void* bytes) {
     value.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &lost);
     return llvm::ConstantFP::get(b.getContext(), value);
   }
-  return llvm::ConstantInt::get(stored, bits);
+  // Folds: the builder's operands are constants.
+  return fromStorage(b, t, llvm::ConstantInt::get(stored, bits));
 }
 
 Reg undefinedElement(Builder& b, DType t, machine::Poison poison) {

@@ -10,6 +10,8 @@ namespace {
 using machine::flat::integerAttribute;
 using machine::flat::integersAttribute;
 
+constexpr int64_t kDynamic = INT64_MIN;  // of static_position
+
 /// The operand's memory, which nothing overwrites while the result lives.
 View settled(Lowering& l, mlir::Value v) {
   View view = l.view(v);
@@ -39,14 +41,22 @@ Native lowerExtractSlice(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-/// A scalar or the trailing dimensions at fixed leading positions.
+/// A scalar or the trailing dimensions at leading positions.
 Native lowerExtract(Lowering& l, mlir::Operation& op) {
   if (auto ok = l.flush(); !ok) return ok;
   const auto positions = integersAttribute(op, "static_position");
-  if (op.getNumOperands() != 1) return notNative("vector.extract at a dynamic position");
+  if (positions.size() > shapeOf(op.getOperand(0).getType()).size())
+    return notNative("vector.extract of an unknown form");
   View source = settled(l, op.getOperand(0));
   std::vector<Reg> starts(source.shape.size(), l.index(0));
-  for (size_t d = 0; d < positions.size(); ++d) {
+  unsigned dynamic = 1;
+  for (size_t d = 0; d < positions.size() && d < source.shape.size(); ++d) {
+    if (positions[d] == kDynamic) {
+      starts[d] = dynamic < op.getNumOperands() ? l.scalar(op.getOperand(dynamic++)) : nullptr;
+      if (!starts[d]) return notNative("a position that native code does not follow");
+      l.require(l.b.CreateICmpULT(starts[d], l.index(source.shape[d])));
+      continue;
+    }
     if (positions[d] < 0 || positions[d] >= source.shape[d]) return notNative("vector.extract outside of its vector");
     starts[d] = l.index(positions[d]);
   }

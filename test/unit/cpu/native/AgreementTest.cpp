@@ -1,21 +1,12 @@
 // Every element-wise op and conversion gives natively what it gives on the machine, for numbers of all kinds: the same
 // bits, but for mathematical functions, which may differ by as much as both may err.
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstring>
-#include <random>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include "Native.h"
-#include "machine/FlatProgram.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/Diagnostics.h"
-#include "mlir/Parser/Parser.h"
+#include "OpSamples.h"
 
 namespace smalti::cpu::testing {
 namespace {
@@ -64,88 +55,6 @@ const std::vector<Row>& integerRows() {
   return kRows;
 }
 
-std::string vectorOf(std::string element, const Shape& shape) {
-  if (element.starts_with("f8"))
-    std::transform(element.begin() + 1, element.end(), element.begin() + 1,
-                   [](unsigned char c) { return std::toupper(c); });
-  return fmt::format("vector<{}x{}>", fmt::join(shape, "x"), element);
-}
-
-/// Random bits, and every tenth element one of the values that go wrong first.
-Array numbers(DType t, const Shape& shape, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  auto a = Array::allocate({t, shape}).value();
-  const int bytes = storage_bytes(t), bits = bit_width(t);
-  static constexpr uint32_t kFloats[] = {0,          0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0x3f800000,
-                                         0xbf800000, 1,          0x80000001, 0x007fffff, 0x00800000, 0x7f7fffff,
-                                         0x4f000000, 0xcf000000, 0x4f800000, 0x3f000000, 0x3fc00000, 0x40200000};
-  for (int64_t i = 0; i < a.elements(); ++i) {
-    uint64_t v = random();
-    if (t == DType::f32) {
-      if (random() % 10 == 0) v = kFloats[random() % std::size(kFloats)];
-      if (random() % 2) {  // of moderate size
-        const float f = static_cast<float>(static_cast<int64_t>(random() % 2000001) - 1000000) / 65536.0f;
-        v = std::bit_cast<uint32_t>(f);
-      }
-    } else if (t == DType::bf16 && random() % 10 == 0) {
-      v = kFloats[random() % std::size(kFloats)] >> 16;
-    } else if (is_integer(t) && random() % 4 == 0) {
-      v = random() % 5 == 0 ? uint64_t{1} << (bits - 1) : static_cast<uint64_t>(static_cast<int64_t>(random() % 7) - 3);
-    }
-    if (t == DType::pred) v &= 1;
-    if (bits < 8 && t != DType::pred) {
-      const int shift = 64 - bits;
-      v = static_cast<uint64_t>(static_cast<int64_t>(v << shift) >> shift);
-      if (is_float(t)) v &= (uint64_t{1} << bits) - 1;
-    }
-    std::memcpy(a.data() + i * bytes, &v, static_cast<size_t>(bytes));
-  }
-  return a;
-}
-
-double valueOf(DType t, const std::byte* p) {
-  uint32_t bits = 0;
-  std::memcpy(&bits, p, static_cast<size_t>(storage_bytes(t)));
-  if (t == DType::f32) return std::bit_cast<float>(bits);
-  if (t == DType::bf16) return std::bit_cast<float>(bits << 16);
-  if (t == DType::f16) {
-    const int e = (bits >> 10) & 31, m = bits & 1023;
-    const double size = e == 31 ? (m ? NAN : INFINITY) : e ? std::ldexp(1024 + m, e - 25) : std::ldexp(m, -24);
-    return bits & 0x8000 ? -size : size;
-  }
-  return NAN;
-}
-
-/// "" or the first element where they differ by more than `ulp` (0: not at all), a NaN being a NaN.
-std::string apart(const Array& a, const Array& b, int64_t ulp) {
-  const DType t = a.dtype();
-  const int bytes = storage_bytes(t);
-  for (int64_t i = 0; i < a.elements(); ++i) {
-    const std::byte *p = a.data() + i * bytes, *q = b.data() + i * bytes;
-    if (std::memcmp(p, q, static_cast<size_t>(bytes)) == 0) continue;
-    if (t == DType::f32 || t == DType::bf16 || t == DType::f16) {
-      const double x = valueOf(t, p), y = valueOf(t, q);
-      if (std::isnan(x) && std::isnan(y)) continue;
-      const double unit = t == DType::f32 ? 0x1p-23 : t == DType::bf16 ? 0x1p-7 : 0x1p-10;
-      const double most = static_cast<double>(t == DType::f32 ? ulp : std::min<int64_t>(ulp, 1)) * unit;
-      const double least = t == DType::f16 ? 0x1p-14 : 0x1p-126;
-      if (std::isfinite(x) && std::isfinite(y) && std::abs(x - y) <= most * std::max({std::abs(x), std::abs(y), least}))
-        continue;
-      return fmt::format("element {}: {} natively, {} on the machine", i, x, y);
-    }
-    return fmt::format("element {} differs", i);
-  }
-  return "";
-}
-
-/// True when the op is one of the dialects for these types, and the machine runs it.
-bool accepted(const std::string& text) {
-  static const auto context = makeContext();
-  mlir::ScopedDiagnosticHandler quiet(context.get(), [](mlir::Diagnostic&) { return mlir::success(); });
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
-  return module && machine::compile(*module->getOps<mlir::func::FuncOp>().begin(), {});
-}
-
 /// One kernel with an output per row; rows that the machine refuses for this dtype are left out.
 class Sheet {
  public:
@@ -167,7 +76,7 @@ class Sheet {
     for (const auto& [row, in, out] : rows_) append(k, values, row, in, out);
     std::vector<Array> operands;
     for (const std::string& t : in_)
-      for (int i = 0; i < 2; ++i) operands.push_back(numbers(dtype_from_name(t).value(), shape_, ++seed));
+      for (int i = 0; i < 2; ++i) operands.push_back(sampleNumbers(dtype_from_name(t).value(), shape_, ++seed));
     const auto code = native(k);
     ASSERT_TRUE(code);
     bool fault = false;
@@ -216,11 +125,17 @@ class Sheet {
   std::vector<Entry> rows_;
 };
 
-const std::vector<Shape> kShapes{{1}, {7}, {8, 127}, {3, 5, 130}};
+/// One element, fewer than a vector, more than some, of three dimensions, one column.
+const std::vector<Shape> kShapes{{1}, {7}, {8, 127}, {3, 5, 130}, {130, 1}};
+
+/// All shapes for the dtypes that kernels compute in, one for the others.
+std::span<const Shape> shapesFor(const std::string& t) {
+  return t == "f32" || t == "bf16" || t == "i32" ? std::span(kShapes) : std::span(kShapes).subspan(2, 1);
+}
 
 TEST(NativeAgreement, FloatOps) {
-  for (const std::string t : {"f32", "bf16", "f16"})
-    for (const Shape& shape : kShapes) {
+  for (const std::string t : {"f32", "bf16", "f16", "f8e5m2", "f8e4m3fn", "f8e4m3b11fnuz"})
+    for (const Shape& shape : shapesFor(t)) {
       Sheet sheet({t}, shape);
       for (const Row& row : floatRows()) sheet.add(row, t, row.result == Row::pred ? "i1" : t);
       EXPECT_GT(sheet.rows(), 30u) << t;
@@ -229,8 +144,8 @@ TEST(NativeAgreement, FloatOps) {
 }
 
 TEST(NativeAgreement, IntegerOps) {
-  for (const std::string t : {"i32", "i16", "i8"})
-    for (const Shape& shape : kShapes) {
+  for (const std::string t : {"i32", "i16", "i8", "i4", "i2"})
+    for (const Shape& shape : shapesFor(t)) {
       Sheet sheet({t}, shape);
       for (const Row& row : integerRows()) sheet.add(row, t, row.result == Row::pred ? "i1" : t);
       EXPECT_GT(sheet.rows(), 25u) << t;
@@ -239,7 +154,8 @@ TEST(NativeAgreement, IntegerOps) {
 }
 
 TEST(NativeAgreement, Conversions) {
-  const std::vector<std::string> floats{"f32", "bf16", "f16", "f8e4m3fn", "f8e5m2"}, integers{"i32", "i16", "i8", "i4"};
+  const std::vector<std::string> floats{"f32", "bf16", "f16", "f8e4m3fn", "f8e5m2", "f8e4m3b11fnuz"},
+      integers{"i32", "i16", "i8", "i4", "i2"};
   for (const Shape& shape : {Shape{7}, Shape{8, 127}}) {
     std::vector<std::string> all = floats;
     all.insert(all.end(), integers.begin(), integers.end());

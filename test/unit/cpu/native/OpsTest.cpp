@@ -1,0 +1,56 @@
+// Ops that are not element-wise give natively what they give on the machine, bit by bit, in every dtype and form.
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "OpSamples.h"
+
+namespace smalti::cpu::testing {
+namespace {
+
+/// Samples of one op and dtype are one kernel.
+std::map<std::pair<std::string, std::string>, std::vector<const OpSample*>> groups() {
+  std::map<std::pair<std::string, std::string>, std::vector<const OpSample*>> all;
+  for (const OpSample& s : opSamples()) {
+    TextKernel alone;
+    addSample(alone, s, addOperands(alone, s));
+    // Not every op has every dtype.
+    if (accepted(alone.text())) all[{s.op, s.of}].push_back(&s);
+  }
+  std::set<std::string> known, named;
+  for (const OpSample& s : opSamples()) named.insert(s.op);
+  for (const auto& [of, samples] : all) known.insert(of.first);
+  EXPECT_EQ(known, named);
+  return all;
+}
+
+TEST(NativeOps, GiveWhatTheMachineGives) {
+  uint64_t seed = 0;
+  for (const auto& [of, samples] : groups()) {
+    TextKernel k;
+    std::vector<Array> operands;
+    std::vector<std::vector<Val>> refs;
+    for (const OpSample* s : samples) {
+      refs.push_back(addOperands(k, *s));
+      for (const SampleValue& in : s->in)
+        operands.push_back(sampleNumbers(dtype_from_name(in.dtype).value(), in.shape, ++seed, s->mild));
+    }
+    for (size_t i = 0; i < samples.size(); ++i) addSample(k, *samples[i], refs[i]);
+    const auto code = native(k);
+    ASSERT_TRUE(code) << of.first << " " << of.second;
+    bool fault = false;
+    auto ours = code->call(operands, 1, fault);
+    ASSERT_TRUE(ours && !fault) << of.first << " " << of.second;
+    const auto theirs = results(k, operands);
+    ASSERT_EQ(ours->size(), samples.size());
+    ASSERT_EQ(theirs.size(), samples.size());
+    for (size_t i = 0; i < samples.size(); ++i)
+      EXPECT_EQ(apart((*ours)[i], theirs[i], 0), "") << of.first << " " << of.second << "\n" << samples[i]->lines;
+    for (const std::string& name : code->report().interpreted)
+      EXPECT_NE(name, of.first) << of.second << " is computed by the machine's code";
+  }
+}
+
+}  // namespace
+}  // namespace smalti::cpu::testing
