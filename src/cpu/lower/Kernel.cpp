@@ -184,6 +184,7 @@ class KernelLowering {
       w.array.streamed = true;
       assumeLineAligned(*llvm::cast<llvm::LoadInst>(w.array.base));
     }
+    w.array.distant = !isOutput && exceedsCaches(array.bytes(), l_.processor);
     if (w.mayOverhang || w.copied) w.buffer = undefinedBuffer(dtype, window->bounds);
     if (w.copied) {
       w.lastBlock = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), window->bounds.size()));

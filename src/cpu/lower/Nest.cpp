@@ -188,6 +188,25 @@ class NestEmitter {
       values.push_back({splatTo(value, columns.lanes), chosen ? splatTo(chosen, columns.lanes) : nullptr});
     }
     for (size_t k = 0; k < roots.size(); ++k) apply(*roots[k], values[k].first, values[k].second, columns, part);
+    if (phase_ == 1) prefetchNextRows(columns);
+  }
+
+  /// What the first phase of the next rows reads from memory, while these rows are computed and written.
+  void prefetchNextRows(const Chunk& chunk) {
+    for (const auto& [view, map] : firstReads_) {
+      const auto row = llvm::find_if(map.entries, [&](const MapEntry& e) { return e.loop == column_ - 1; });
+      if (row == map.entries.end()) continue;
+      Reg stride = view.strides[static_cast<size_t>(row - map.entries.begin())];
+      Reg next = b_.CreateGEP(storageType(b_.getContext(), view.dtype), pointer(view, map, chunk),
+                              b_.CreateMul(stride, l_.index(plan_.group)));
+      const int bytes = chunk.lanes * storage_bytes(view.dtype);
+      for (int at = 0; at < bytes; at += kLineBytes) prefetchLine(b_.CreateConstGEP1_64(b_.getInt8Ty(), next, at));
+    }
+  }
+  void prefetchLine(Reg pointer) {
+    constexpr int kRead = 0, kIntoL1 = 3, kData = 1;
+    b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                       {pointer, b_.getInt32(kRead), b_.getInt32(kIntoL1), b_.getInt32(kData)});
   }
 
   void apply(Root& r, Reg value, Reg chosen, const Chunk& chunk, size_t part) {
@@ -285,6 +304,7 @@ class NestEmitter {
     Reg stride = columnStride(view, map);
     if (!stride || chunk.lanes == 1) return loadElements(b_, view.dtype, first, 1);
     const auto step = constantOf(stride);
+    if (step == 1 && view.distant && phase_ == 0 && !map.flat && preheader_) firstReads_.push_back({v, map});
     if (step == 1) return loadElements(b_, view.dtype, first, chunk.lanes, chunk.mask);
     if (step == 0) return splat(b_, loadElements(b_, view.dtype, first, 1), chunk.lanes);
     // Lane by lane: a gather of narrow elements is that anyway.
@@ -471,6 +491,7 @@ class NestEmitter {
   Reg groupRow_ = nullptr;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Slots, 1>> slots_;
   Memo rowMemo_, chunkMemo_;
+  std::vector<std::pair<View, ElementMap>> firstReads_;  ///< from memory, along the columns, in the first phase
   llvm::BasicBlock* preheader_ = nullptr;
   Native failure_;
 };

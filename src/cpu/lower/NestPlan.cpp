@@ -219,7 +219,11 @@ class NestPlanner {
       phases = std::max<int64_t>(phases, r.phase + 1);
     }
     if (flattened_ || phases == 1 || nest_.rows.empty()) return 1;
-    return std::clamp<int64_t>(kElements / columns, 1, std::min(kMost, nest_.rows.back()));
+    // Few, where memory is read and written: it shall do both all the time.
+    constexpr int64_t kOfMemory = 2;
+    const bool ofMemory =
+        llvm::any_of(s_.ops, [](const PendingOp& p) { return p.box && (p.box->distant || p.box->streamed); });
+    return std::clamp<int64_t>(kElements / columns, 1, std::min(ofMemory ? kOfMemory : kMost, nest_.rows.back()));
   }
 
   /// A value that several phases or loops need and that is dear to compute is kept: a row of it in memory.

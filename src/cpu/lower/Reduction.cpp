@@ -132,17 +132,26 @@ Reg combineSigns(Builder& b, eval::ReduceKind kind, Reg x, Reg y) {
   return kind == eval::ReduceKind::maximumf ? b.CreateAnd(x, y) : b.CreateOr(x, y);
 }
 
+/// Lanes of the value, from one on.
+Reg lanesFrom(Builder& b, Reg v, unsigned first, unsigned count) {
+  llvm::SmallVector<int, 64> lanes;
+  for (unsigned k = 0; k < count; ++k) lanes.push_back(static_cast<int>(first + k));
+  return b.CreateShuffleVector(v, lanes);
+}
+
+/// Values of several registers are folded before their signs and NaNs are kept: an instruction does it for two.
+constexpr int kFoldedFrom = 32;
+unsigned lanesOf(Reg v) {
+  auto* type = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
+  return type ? type->getNumElements() : 1;
+}
+
 template <class Combine>
 Reg combineLanes(Builder& b, Reg v, Combine&& combineTwo) {
   auto* type = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
   if (!type) return v;
   for (unsigned n = type->getNumElements(); n > 1; n /= 2) {
-    llvm::SmallVector<int, 64> low, high;
-    for (unsigned k = 0; k < n / 2; ++k) {
-      low.push_back(static_cast<int>(k));
-      high.push_back(static_cast<int>(k + n / 2));
-    }
-    v = combineTwo(b.CreateShuffleVector(v, low), b.CreateShuffleVector(v, high));
+    v = combineTwo(lanesFrom(b, v, 0, n / 2), lanesFrom(b, v, n / 2, n / 2));
   }
   return b.CreateExtractElement(v, uint64_t{0});
 }
@@ -152,10 +161,11 @@ Reg combineLanes(Builder& b, Reg v, Combine&& combineTwo) {
 Accumulator startAccumulator(Builder& b, eval::ReduceKind kind, DType t, int lanes) {
   Reg start = splat(b, identityOf(b, kind, t), lanes);
   if (!isExtreme(kind)) return {start};
-  llvm::Type* integers = integersLike(b, start);
+  Reg kept = lanes >= kFoldedFrom ? lanesFrom(b, start, 0, static_cast<unsigned>(lanes) / 2) : start;
+  llvm::Type* integers = integersLike(b, kept);
   Reg signs = kind == eval::ReduceKind::maximumf ? llvm::Constant::getAllOnesValue(integers)
                                                  : llvm::Constant::getNullValue(integers);
-  return {start, signs, llvm::Constant::getNullValue(b.CreateFCmpUNO(start, start)->getType())};
+  return {start, signs, llvm::Constant::getNullValue(b.CreateFCmpUNO(kept, kept)->getType())};
 }
 
 void accumulate(Builder& b, eval::ReduceKind kind, DType t, Accumulator& a, Reg value) {
@@ -164,8 +174,12 @@ void accumulate(Builder& b, eval::ReduceKind kind, DType t, Accumulator& a, Reg 
     return;
   }
   a[0] = larger(b, kind, value, a[0]);
-  a[1] = combineSigns(b, kind, a[1], b.CreateBitCast(value, a[1]->getType()));
-  a[2] = b.CreateOr(a[2], b.CreateFCmpUNO(value, value));
+  const unsigned kept = lanesOf(a[1]);
+  const bool folded = kept < lanesOf(value);
+  Reg low = folded ? lanesFrom(b, value, 0, kept) : value, high = folded ? lanesFrom(b, value, kept, kept) : value;
+  a[1] = combineSigns(b, kind, a[1], b.CreateBitCast(low, a[1]->getType()));
+  if (folded) a[1] = combineSigns(b, kind, a[1], b.CreateBitCast(high, a[1]->getType()));
+  a[2] = b.CreateOr(a[2], b.CreateFCmpUNO(low, high));
 }
 
 Reg finishAccumulators(Builder& b, eval::ReduceKind kind, DType t, std::span<const Accumulator> all) {

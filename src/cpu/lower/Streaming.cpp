@@ -14,10 +14,6 @@
 namespace smalti::cpu {
 namespace {
 
-constexpr uint64_t kLineBytes = 64;
-/// Where the last cache is bigger, a core has not all of it to itself.
-constexpr int64_t kLargestShare = 32 << 20;
-
 bool isPlainStore(mlir::Operation& op, mlir::Value ref) {
   const llvm::StringRef name = op.getName().getStringRef();
   return (name == "tpu.vector_store" || name == "vector.store") && op.getOperand(1) == ref && op.getOperand(0) != ref &&
@@ -41,6 +37,12 @@ bool storedOnce(const KernelPackage& package, const Window& window, mlir::Value 
 
 }  // namespace
 
+bool exceedsCaches(int64_t bytes, const Processor& processor) {
+  // Half of the last cache; where that is bigger, a core has not all of it to itself.
+  constexpr int64_t kLargestShare = 16 << 20;
+  return bytes >= std::min(processor.l3Bytes / 2, kLargestShare);
+}
+
 std::vector<bool> worthStreaming(const KernelPackage& package, const Processor& processor) {
   const KernelSignature& s = package.signature;
   std::vector<bool> worth(package.results.size(), false);
@@ -50,7 +52,7 @@ std::vector<bool> worthStreaming(const KernelPackage& package, const Processor& 
     const auto& window = s.windows[number];
     const auto isIt = [&](const Alias& a) { return a.output == static_cast<int>(i); };
     if (!window || window->elementIndexed || std::ranges::any_of(package.aliases, isIt) ||
-        package.results[i].bytes() < std::min(processor.l3Bytes, kLargestShare) / 2)
+        !exceedsCaches(package.results[i].bytes(), processor))
       continue;
     const size_t argument = s.grid.size() + static_cast<size_t>(s.numScalarPrefetch) + number;
     auto kernel = package.kernelFunction();
@@ -80,7 +82,7 @@ void finishStreaming(llvm::Function& function) {
       auto* store = llvm::dyn_cast<llvm::StoreInst>(&i);
       if (!store || !store->hasMetadata(llvm::LLVMContext::MD_nontemporal)) continue;
       const uint64_t bytes = layout.getTypeStoreSize(store->getValueOperand()->getType()).getFixedValue();
-      const llvm::Align needed(std::min(llvm::PowerOf2Ceil(bytes), kLineBytes));
+      const llvm::Align needed(std::min<uint64_t>(llvm::PowerOf2Ceil(bytes), kLineBytes));
       // Known only now: a loop's variable has its second value when the loop is complete.
       if (bytes >= kLineBytes / 2 && llvm::getKnownAlignment(store->getPointerOperand(), layout) >= needed) {
         store->setAlignment(needed);

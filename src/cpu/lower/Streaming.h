@@ -9,6 +9,11 @@
 
 namespace smalti::cpu {
 
+constexpr int kLineBytes = 64;
+
+/// Nobody would find all of an array of that size in a cache of the core's.
+bool exceedsCaches(int64_t bytes, const Processor&);
+
 /// By result: it is too big for the caches, and the kernel only ever stores to it, each block once.
 std::vector<bool> worthStreaming(const KernelPackage&, const Processor&);
 

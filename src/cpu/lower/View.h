@@ -19,6 +19,7 @@ struct View {
   std::vector<Reg> sizes;    ///< i64 per dimension, of refs with dynamic dimensions ('?' in `shape`); else empty
   /// Which memory of the kernel: views of different ones never overlap. kValue: written once, before it is read.
   int memory = kValue;
+  bool distant = false;                       ///< too big for the caches: worth a prefetch
   bool streamed = false;                      ///< what is stored here may go past the caches (Streaming.h)
   std::shared_ptr<const Arena::Block> owner;  ///< of values; keeps their place
 

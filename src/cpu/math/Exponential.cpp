@@ -31,6 +31,12 @@ Lanes scaled(Lanes twice, Lanes rounded, Mask isSmall) {
 }
 
 Lanes exp(Lanes operand) {
+  if (scalesAtOnce(operand)) {
+    // Far below 0 the remainder could grow beyond all bounds; far above, and of an infinity, the power mends it.
+    const Reduced reduced = reduce(atLeast(operand, -105.0));
+    const Lanes r = reduced.remainder;
+    return scaledByPower(fma(fma(polynomial(r, kExpm1), r, 1.0), r, 1.0), reduced.rounded - kRound);
+  }
   const Lanes x = atMost(atLeast(operand, -105.0), 88.8);
   const Reduced reduced = reduce(x);
   const Lanes r = reduced.remainder;
