@@ -65,6 +65,26 @@ def table(rows):
     return "\n".join([head] + [line(group) for group in grouped(rows)])
 
 
+def bounds(rows):
+    """Sentences: what the limits of this run leave possible where the fraction alone does not tell."""
+    best = {(r["workload"], r["threads"]): r for r in rows}
+    said = []
+    for row in rows:
+        if row["peer"] == "interpret=True" and row["limit"]:
+            said.append(f"{row['workload'].removeprefix('interpret=True: ')}: {number(row['peer_rate'])} ms by interpret=True, "
+                        f"{number(row['limit'])} ms for its multiply-adds alone: {number(row['peer_rate'] / row['limit'])} times "
+                        "faster at most.")
+    exponentials = best.get(("exp 64x1024, in cache", 1))
+    for size in (64, 128):
+        attention = best.get((f"attention f32, 2048 keys, size {size}", 1))
+        if exponentials and attention:
+            products, exp = 4 * size / attention["limit"], 1 / exponentials["ours"]  # ns for a score
+            said.append(f"attention f32, size {size}: exp alone, on the ports that multiply and add, takes {exp:.3f} ns for a "
+                        f"score, its products {products:.2f} ns: a fraction of {products / (products + exp):.2f} at most, before "
+                        "maxima, sums and rescaling.")
+    return said
+
+
 def page(rows, command):
     """docs/performance.md."""
     out = ["# Performance of the `cpu` target", "",
@@ -82,6 +102,8 @@ def page(rows, command):
         fraction = "" if r["fraction"] is None else f"{r['fraction']:.3f}"
         out.append(f"| {r['workload']} | {r['threads']} | {number(r['ours'])} | {r['unit']} | {number(r['limit'])} | {fraction} "
                    f"| {peers} | {r['clean_rounds']} |")
+    if said := bounds(rows):
+        out += ["", "## What the limits leave", "", *(f"- {s}" for s in said)]
     return "\n".join(out) + "\n"
 
 
