@@ -322,8 +322,10 @@ class NestPlanner {
       if (r.kind != Root::Kind::write || made == made_.end() || made->second.base != r.target.base) continue;
       for (const auto& [value, own] : reads[i]) {
         const View& place = *l_.findView(value);
-        if (!own || taken.contains(value) || place.memory != View::kValue || place.owner.use_count() != 1 ||
-            !isDense(place) || place.elements() != made->second.elements() ||
+        // What comes from outside of a loop, its next iteration needs too.
+        if (!own || mlir::Value(value).getParentBlock() != r.value.getParentBlock() || taken.contains(value) ||
+            place.memory != View::kValue || place.owner.use_count() != 1 || !isDense(place) ||
+            place.elements() != made->second.elements() ||
             storage_bytes(place.dtype) != storage_bytes(made->second.dtype) || l_.isNeededBeyond(value, here))
           continue;
         bool free = true;

@@ -174,6 +174,32 @@ TEST(Loops, WrongBoundsAreRefused) {
   EXPECT_EQ(code([](pl::Ref) { pl::loop(0, 4, [](const pl::Array&) {}, {.step = 0}); }), "SM6121");
 }
 
+TEST(Loops, ValuesFromOutsideServeEveryIteration) {
+  const auto call = pl::pallas_call(
+      [](pl::Ref x, pl::Ref o) {
+        const pl::Array lane = pl::broadcasted_iota(pl::i32, {8, 128}, 1), half = x[_] * 0.5f;
+        const auto [sum, more] = pl::fori_loop(
+            0, 4,
+            [&](const pl::Array& i, const auto& carry) {
+              const auto& [sum, more] = carry;
+              return std::tuple{sum + pl::astype(lane + i, pl::f32), more + (half + pl::astype(i, pl::f32))};
+            },
+            std::tuple{pl::zeros({8, 128}), pl::zeros({8, 128})});
+        o[_] = sum + more;
+      },
+      {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}});
+  const pl::Array x = iota({8, 128});
+  for (const char* target : {"interpret", "cpu"}) {
+    pl::Settings settings;
+    ASSERT_TRUE(settings.set("target", target));
+    pl::use_settings(settings);
+    const pl::Array o = call(x);
+    pl::use_settings(pl::Settings());
+    for (int64_t i = 0; i < 1024; ++i)
+      ASSERT_EQ(o.as<float>()[i], static_cast<float>(i % 128 * 4 + 12) + 2 * x.as<float>()[i]) << target << ' ' << i;
+  }
+}
+
 TEST(Loops, RunNowOutsideKernels) {
   const pl::Array s = pl::fori_loop(0, 10, [](const pl::Array& i, const pl::Array& s) { return s + i; }, 0);
   EXPECT_EQ(s.as<int32_t>()[0], 45);
