@@ -53,11 +53,17 @@ struct Ref {
   Shape shape;  ///< of the strided window
   Shape strides;
   std::vector<RefTransform> transforms;
+  /// Arrays in HBM lie there in whole tiles: how far past its end the view may reach in each dimension. Empty: nowhere.
+  Shape padding;
+  /// Of a view that does: how much of each dimension is array, at least 1; the rest is padding. Empty: all of it.
+  Shape present;
 
   DType dtype() const { return transforms.empty() ? buffer->type.dtype : transforms.back().dtype; }
   const Shape& viewShape() const { return transforms.empty() ? shape : transforms.back().shape; }
   bool strided() const { return transforms.empty(); }
   int64_t elements() const { return num_elements(viewShape()); }
+  /// What is array of a strided view.
+  const Shape& presentShape() const { return present.empty() ? shape : present; }
   /// Bytes a DMA of this view moves: elements × bit width / 8.
   int64_t dmaBytes() const;
 
@@ -71,13 +77,16 @@ struct Ref {
   Ref on(Buffer& other) const;
 
   /// Copies the view to dense memory, `elements()` elements; `mask` (may be null) gets the shadow, and the
-  /// result says whether every element is defined.
+  /// result says whether every element is defined. Of padding nothing is copied: it is undefined.
   bool read(std::byte* out, uint8_t* mask) const;
-  /// Writes dense elements to the view; `mask` null: all defined.
+  /// Writes dense elements to the view; `mask` null: all defined. What falls on padding is dropped.
   void write(const std::byte* in, const uint8_t* mask) const;
   /// The shadow's part of `write`, of a strided view.
   void writeShadow(const uint8_t* mask) const;
 };
+
+/// `padding` and `present` of `view`, a slice of the strided `ref`. Starts lie in the array.
+void sliceTiles(const Ref& ref, std::span<const int64_t> starts, std::span<const int64_t> sizes, Ref& view);
 
 /// The value of undefined memory: floats NaN, integers the type's minimum (or maximum), pred false, semaphores 0.
 enum class Poison : uint8_t { intMin, intMax };

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/Tiles.h"
 #include "eval/Bits.h"
 #include "eval/Shape.h"
 #include "machine/Memory.h"
@@ -57,6 +58,13 @@ std::optional<Shape> reshapedStrides(const Shape& shape, const Shape& strides, s
     }
   }
   return result;
+}
+
+/// Ones.
+void fillStrided(std::byte* out, const Shape& strides, const Shape& shape) {
+  const std::byte one{1};
+  const Shape constant(shape.size(), 0);
+  eval::copyStrided(&one, constant, out, strides, shape, 1);
 }
 
 /// A dense value and its mask (empty: all defined).
@@ -143,7 +151,9 @@ Dense readWindow(const Ref& ref, bool masked) {
 int64_t Ref::dmaBytes() const { return elements() * bit_width(dtype()) / 8; }
 
 Ref Ref::whole(Buffer& buffer) {
-  return {.buffer = &buffer, .offset = 0, .shape = buffer.type.shape, .strides = rowMajorStrides(buffer.type.shape)};
+  Ref ref{.buffer = &buffer, .offset = 0, .shape = buffer.type.shape, .strides = rowMajorStrides(buffer.type.shape)};
+  if (buffer.space == MemorySpace::hbm || buffer.space == MemorySpace::any) ref.padding = tilePadding(buffer.type);
+  return ref;
 }
 
 Ref Ref::slice(std::span<const int64_t> starts, std::span<const int64_t> sizes) const {
@@ -157,13 +167,37 @@ Ref Ref::slice(std::span<const int64_t> starts, std::span<const int64_t> sizes) 
   }
   for (size_t d = 0; d < starts.size(); ++d) result.offset += starts[d] * strides[d];
   result.shape.assign(sizes.begin(), sizes.end());
+  sliceTiles(*this, starts, sizes, result);
   return result;
+}
+
+void sliceTiles(const Ref& ref, std::span<const int64_t> starts, std::span<const int64_t> sizes, Ref& view) {
+  const size_t rank = starts.size();
+  if (ref.padding.empty() && ref.present.empty()) {
+    view.padding.clear();
+    view.present.clear();
+    return;
+  }
+  Shape padding(rank), present(rank);
+  bool mayReach = false, whole = true;
+  for (size_t d = 0; d < rank; ++d) {
+    const int64_t beyond = starts[d] + sizes[d] - ref.shape[d];  // < 0: the slice ends before the view does
+    if (!ref.padding.empty() && beyond >= 0) padding[d] = ref.padding[d] - beyond;
+    present[d] = std::min(sizes[d], ref.presentShape()[d] - starts[d]);
+    mayReach |= padding[d] > 0;
+    whole &= present[d] == sizes[d];
+  }
+  if (!mayReach) padding.clear();
+  if (whole) present.clear();
+  view.padding.assign(padding.begin(), padding.end());
+  view.present.assign(present.begin(), present.end());
 }
 
 Ref Ref::squeeze(std::span<const int64_t> newShape) const { return reshape(newShape); }
 
 Ref Ref::reshape(std::span<const int64_t> newShape) const {
   Ref result = *this;
+  result.padding.clear();
   if (strided())
     if (auto newStrides = reshapedStrides(shape, strides, newShape)) {
       result.shape.assign(newShape.begin(), newShape.end());
@@ -180,6 +214,7 @@ Ref Ref::reshape(std::span<const int64_t> newShape) const {
 Ref Ref::bitcast(DType to, std::span<const int64_t> newShape) const {
   if (to == dtype()) return reshape(newShape);
   Ref result = *this;
+  result.padding.clear();
   result.transforms.push_back({.kind = RefTransform::Kind::bitcast,
                                .dtype = to,
                                .shape = Shape(newShape.begin(), newShape.end()),
@@ -210,8 +245,8 @@ bool Ref::read(std::byte* out, uint8_t* mask) const {
   const int bytes = buffer->elementBytes();
   const int64_t n = num_elements(shape);
   if (n == 0) return true;
-  eval::copyStrided(buffer->data() + offset * bytes, strides, out, dense, shape, bytes);
-  if (buffer->allDefined) {
+  eval::copyStrided(buffer->data() + offset * bytes, strides, out, dense, presentShape(), bytes);
+  if (buffer->allDefined && present.empty()) {
     if (mask) std::memset(mask, 1, static_cast<size_t>(n));
     return true;
   }
@@ -220,8 +255,13 @@ bool Ref::read(std::byte* out, uint8_t* mask) const {
     own.resize(static_cast<size_t>(n));
     mask = own.data();
   }
-  eval::copyStrided(reinterpret_cast<const std::byte*>(buffer->defined.data()) + offset, strides,
-                    reinterpret_cast<std::byte*>(mask), dense, shape, 1);
+  auto* to = reinterpret_cast<std::byte*>(mask);
+  if (!present.empty()) std::memset(mask, 0, static_cast<size_t>(n));
+  if (buffer->allDefined)
+    fillStrided(to, dense, present);
+  else
+    eval::copyStrided(reinterpret_cast<const std::byte*>(buffer->defined.data()) + offset, strides, to, dense,
+                      presentShape(), 1);
   return allOnes(mask, n);
 }
 
@@ -244,13 +284,13 @@ void Ref::write(const std::byte* in, const uint8_t* mask) const {
   }
   const Shape dense = rowMajorStrides(shape);
   const int bytes = buffer->elementBytes();
-  eval::copyStrided(in, dense, buffer->data() + offset * bytes, strides, shape, bytes);
+  eval::copyStrided(in, dense, buffer->data() + offset * bytes, strides, presentShape(), bytes);
   writeShadow(mask);
 }
 
 void Ref::writeShadow(const uint8_t* mask) const {
   if (!mask && buffer->allDefined) return;
-  const int64_t n = num_elements(shape);
+  const int64_t n = num_elements(presentShape());
   if (!mask && n == buffer->type.elements() && std::find(strides.begin(), strides.end(), 0) == strides.end()) {
     buffer->allDefined = true;
     buffer->defined.clear();
@@ -260,12 +300,10 @@ void Ref::writeShadow(const uint8_t* mask) const {
   const Shape dense = rowMajorStrides(shape);
   auto* shadow = reinterpret_cast<std::byte*>(buffer->defined.data()) + offset;
   if (mask) {
-    eval::copyStrided(reinterpret_cast<const std::byte*>(mask), dense, shadow, strides, shape, 1);
+    eval::copyStrided(reinterpret_cast<const std::byte*>(mask), dense, shadow, strides, presentShape(), 1);
     return;
   }
-  const std::byte one{1};
-  const Shape constant(shape.size(), 0);
-  eval::copyStrided(&one, constant, shadow, strides, shape, 1);
+  fillStrided(shadow, strides, presentShape());
 }
 
 }  // namespace smalti::machine

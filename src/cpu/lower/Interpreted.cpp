@@ -159,7 +159,8 @@ Native lowerInterpreted(Lowering& l, mlir::Operation& op) {
   if (!(machine::flat::isPure(op) || hasEffect) || llvm::any_of(op.getResultTypes(), isRef) || op.getNumRegions() != 0)
     return notNative("it uses " + name);
   for (mlir::Value v : op.getOperands())
-    if (isRef(v.getType()) && (!l.hasRef(v) || l.ref(v).dynamic() || l.ref(v).shape.empty()))
+    if (isRef(v.getType()) &&
+        (!l.hasRef(v) || l.ref(v).dynamic() || !l.ref(v).present.empty() || l.ref(v).shape.empty()))
       return notNative("it uses " + name);
   if (auto ok = l.flush(); !ok) return ok;
   auto number = l.interpreted.add(op);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/Tiles.h"
 #include "cpu/lower/Elementwise.h"
 #include "cpu/lower/Streaming.h"
 #include "cpu/lower/Written.h"
@@ -148,6 +149,7 @@ class KernelLowering {
     if (!window) {
       if (!isLocal(*space) && *space != MemorySpace::any && *space != MemorySpace::hbm && *space != MemorySpace::host)
         return notNative(fmt::format("operand {} is in {} memory", i, machine::name(*space)));
+      if (*space == MemorySpace::any || *space == MemorySpace::hbm) view.padding = tilePadding({dtype, array.shape});
       if (aliased) {
         // They are one array, written through either of its names.
         const int partner = isOutput ? aliasedInput(i - inputs) : inputs + aliasedOutput(i);

@@ -225,7 +225,7 @@ void Lowering::fill(const View& to, Reg element) {
         b.CreateAlignedStore(stored, elementPointer(b, to, at), align);
         return;
       }
-      loop(index(0), index(to.shape[d]), index(1), [&](Reg i) {
+      loop(index(0), extent(b, to, d), index(1), [&](Reg i) {
         at[d] = i;
         walk(d + 1);
       });

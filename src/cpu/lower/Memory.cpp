@@ -134,7 +134,8 @@ Native lowerSliceRef(Lowering& l, mlir::Operation& op) {
     Reg r = operand < op.getNumOperands() ? l.scalar(op.getOperand(operand)) : nullptr;
     return r ? l.b.CreateSExtOrTrunc(r, l.b.getInt64Ty()) : nullptr;
   };
-  std::vector<Reg> starts, extents;
+  std::vector<Reg> starts, extents, present;
+  Shape padding(sizes.size());
   auto nextDynamic = static_cast<unsigned>(1 + sizes.size());
   bool dynamic = false;
   for (size_t d = 0; d < sizes.size(); ++d) {
@@ -142,12 +143,22 @@ Native lowerSliceRef(Lowering& l, mlir::Operation& op) {
     Reg size = sizes[d] == kDynamicSize ? wide(nextDynamic++) : l.index(sizes[d]);
     Reg start = wide(static_cast<unsigned>(1 + d));
     if (!start || !size) return notNative("a slice of a ref that native code does not follow");
-    l.require(fits(l, start, size, extent(l.b, whole, d)));
+    Reg array = presentExtent(l.b, whole, d);
+    const int64_t tail = whole.padding.empty() ? 0 : whole.padding[d];
+    l.require(fits(l, start, size, l.b.CreateAdd(array, l.index(tail))));
     starts.push_back(start);
     extents.push_back(size);
+    present.push_back(size);
+    if (tail == 0) continue;
+    // Into the last tile, but not with nothing of the array.
+    l.require(l.b.CreateOr(l.b.CreateICmpULT(start, array), l.b.CreateICmpEQ(size, l.index(0))));
+    present[d] = l.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, size, l.b.CreateSub(array, start));
+    if (constantOf(start) == 0 && constantOf(size) == whole.shape[d]) padding[d] = tail;
   }
   View view = slice(l.b, whole, starts, sizes);
+  if (!llvm::equal(present, extents)) view.present = std::move(present);
   if (dynamic) view.sizes = std::move(extents);
+  if (llvm::any_of(padding, [](int64_t n) { return n > 0; })) view.padding = std::move(padding);
   l.setRef(op.getResult(0), std::move(view));
   return {};
 }

@@ -108,11 +108,13 @@ View withoutUnits(const View& v) {
   out.shape.clear();
   out.strides.clear();
   out.sizes.clear();
+  out.present.clear();
   for (size_t d = 0; d < v.shape.size(); ++d) {
     if (v.shape[d] == 1) continue;
     out.shape.push_back(v.shape[d]);
     out.strides.push_back(v.strides[d]);
     if (v.dynamic()) out.sizes.push_back(v.sizes[d]);
+    if (!v.present.empty()) out.present.push_back(v.present[d]);
   }
   return out;
 }
@@ -157,6 +159,27 @@ void copyRuns(Lowering& l, const View& from, const View& to) {
   walk(0);
 }
 
+/// A copy of which a side may reach past the end of its array: what both have is copied; what only the target has
+/// becomes undefined.
+void copyPresent(Lowering& l, View from, View to) {
+  Builder& b = l.b;
+  View undefined = to;
+  undefined.sizes.clear();
+  std::vector<Reg> both;
+  Reg reaches = b.getFalse();
+  for (size_t d = 0; d < to.shape.size(); ++d) {
+    Reg source = presentExtent(b, from, d), target = presentExtent(b, to, d);
+    both.push_back(b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, source, target));
+    undefined.sizes.push_back(target);
+    reaches = b.CreateOr(reaches, b.CreateICmpULT(source, target));
+  }
+  l.when(reaches, [&] { l.fill(undefined, undefinedElement(b, to.dtype, l.poison)); });
+  from.sizes = to.sizes = both;
+  from.present.clear();
+  to.present.clear();
+  copyRuns(l, from, to);
+}
+
 /// Segments: source, source_semaphore, target, target_semaphore, device_id, core_id, subcore_id.
 Native lowerEnqueue(Lowering& l, mlir::Operation& op) {
   const Segments s(op);
@@ -176,7 +199,10 @@ Native lowerEnqueue(Lowering& l, mlir::Operation& op) {
   }
   if (auto ok = l.flushBeforeWrites(); !ok) return ok;
   const bool oneRun = isDense(from) && isDense(to);
-  if (from.memory == to.memory && !oneRun) {
+  if (!from.present.empty() || !to.present.empty()) {
+    if (from.memory == to.memory) return notNative("a copy inside of one array that reaches past its end");
+    copyPresent(l, from, to);
+  } else if (from.memory == to.memory && !oneRun) {
     // They may overlap: all is read before anything is written.
     if (from.dynamic()) return notNative("a copy of a dynamic size inside of one array");
     const View aside = l.allocate(from.dtype, from.shape);

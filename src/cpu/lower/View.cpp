@@ -18,7 +18,7 @@ std::vector<Reg> denseStrides(Builder& b, std::span<const int64_t> shape) {
 }
 
 bool isDense(const View& v) {
-  if (v.dynamic()) return false;
+  if (v.dynamic() || !v.present.empty()) return false;
   int64_t step = 1;
   for (size_t d = v.shape.size(); d-- > 0;) {
     if (v.shape[d] != 1 && constantOf(v.strides[d]) != step) return false;
@@ -30,6 +30,8 @@ bool isDense(const View& v) {
 Reg extent(Builder& b, const View& v, size_t d) {
   return v.dynamic() ? v.sizes[d] : b.getInt64(static_cast<uint64_t>(v.shape[d]));
 }
+
+Reg presentExtent(Builder& b, const View& v, size_t d) { return v.present.empty() ? extent(b, v, d) : v.present[d]; }
 
 Reg elementPointer(Builder& b, const View& v, std::span<const Reg> indices) {
   Reg offset = b.getInt64(0);
@@ -44,6 +46,8 @@ View slice(Builder& b, const View& v, std::span<const Reg> starts, std::span<con
   out.base = elementPointer(b, v, starts);
   out.shape.assign(sizes.begin(), sizes.end());
   out.sizes.clear();
+  out.padding.clear();
+  out.present.clear();
   for (size_t d = 0; d < steps.size(); ++d)
     out.strides[d] = b.CreateMul(v.strides[d], b.getInt64(static_cast<uint64_t>(steps[d])));
   return out;
@@ -66,18 +70,24 @@ std::optional<std::vector<int>> unitReshape(std::span<const int64_t> from, std::
 std::optional<View> reshape(Builder& b, const View& v, std::span<const int64_t> shape) {
   View out = v;
   out.shape.assign(shape.begin(), shape.end());
-  if (isDense(v)) {
+  const auto source = !isDense(v) || !v.padding.empty() ? unitReshape(v.shape, shape) : std::nullopt;
+  if (!source) {
+    if (!isDense(v)) return std::nullopt;
     out.strides = denseStrides(b, shape);
+    out.padding.clear();
     return out;
   }
-  const auto source = unitReshape(v.shape, shape);
-  if (!source) return std::nullopt;
   out.strides.resize(shape.size());
   if (v.dynamic()) out.sizes.assign(shape.size(), b.getInt64(1));
+  if (!v.present.empty()) out.present.assign(shape.size(), b.getInt64(1));
+  if (!v.padding.empty()) out.padding.assign(shape.size(), 0);
   for (size_t d = 0; d < shape.size(); ++d) {
     const auto from = static_cast<size_t>((*source)[d]);
     out.strides[d] = (*source)[d] < 0 ? b.getInt64(0) : v.strides[from];
-    if (v.dynamic() && (*source)[d] >= 0) out.sizes[d] = v.sizes[from];
+    if ((*source)[d] < 0) continue;
+    if (v.dynamic()) out.sizes[d] = v.sizes[from];
+    if (!v.present.empty()) out.present[d] = v.present[from];
+    if (!v.padding.empty()) out.padding[d] = v.padding[from];
   }
   return out;
 }

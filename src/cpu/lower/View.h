@@ -17,6 +17,9 @@ struct View {
   Reg base = nullptr;        ///< of element (0, …, 0)
   std::vector<Reg> strides;  ///< i64, in elements, one per dimension
   std::vector<Reg> sizes;    ///< i64 per dimension, of refs with dynamic dimensions ('?' in `shape`); else empty
+  /// Arrays in HBM lie there in whole tiles: how far past its end a slice may reach in each dimension. Empty: nowhere.
+  Shape padding;
+  std::vector<Reg> present;  ///< i64 per dimension, of a slice that may: how much of it is array. Empty: all of it.
   /// Which memory of the kernel: views of different ones never overlap. kValue: written once, before it is read.
   int memory = kValue;
   bool distant = false;                       ///< too big for the caches: worth a prefetch
@@ -35,6 +38,8 @@ std::vector<Reg> denseStrides(Builder&, std::span<const int64_t> shape);
 bool isDense(const View&);
 /// Elements along a dimension.
 Reg extent(Builder&, const View&, size_t d);
+/// Elements along a dimension that are array.
+Reg presentExtent(Builder&, const View&, size_t d);
 /// base + Σ index·stride.
 Reg elementPointer(Builder&, const View&, std::span<const Reg> indices);
 /// The box at `starts` of `sizes`, every `steps`-th element (empty: 1).

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/Tiles.h"
 #include "lang/pipeline/Conditions.h"
 #include "lang/refs/Indexer.h"
 #include "lang/trace/Place.h"
@@ -14,19 +15,6 @@
 namespace smalti::lang {
 namespace {
 
-/// Rows and lanes that a copy moves at least, per axis of an array in HBM.
-int64_t tiling(const ArrayType& type, size_t axis) {
-  constexpr int64_t kLanes = 128, kSublanes = 8, kWordBits = 32;
-  const int64_t packing = std::max<int64_t>(kWordBits / bit_width(type.dtype), 1);
-  const size_t rank = type.shape.size();
-  if (rank == 1) return packing * kLanes;
-  if (axis + 1 == rank) return kLanes;
-  if (axis + 2 < rank) return 1;
-  int64_t rows = packing;
-  while (rows < std::min(type.shape[axis], kSublanes)) rows *= 2;
-  return rows;
-}
-
 std::string shapeText(const Shape& s) { return fmt::format("[{}]", fmt::join(s, ", ")); }
 
 Array i32(const Operand& x) {
@@ -34,9 +22,14 @@ Array i32(const Operand& x) {
   return astype(x, DType::i32);
 }
 
-/// A size that the compiler may take for a multiple of a tile.
-Array aligned(const Array& size, int64_t tile, const Location& at) {
-  return tile == 1 || concreteInteger(size) ? size : multiple_of(Operand(size, at), tile);
+/// A size that the compiler may take for a multiple of a tile. Where the slice may reach past the end of its axis it is
+/// a value of the kernel, though known: static slices lie inside.
+Array aligned(const Array& start, const Array& size, int64_t tile, int64_t end) {
+  const auto from = concreteInteger(start), length = concreteInteger(size);
+  if (tile == 1 || (from && length && *from + *length <= end)) return size;
+  Trace& trace = *Trace::current();
+  const ArrayType type{DType::i32, {}};
+  return trace.record("multiple_of", {trace.use(size)}, {&type, 1}, {{"multiple", tile}})[0];
 }
 
 }  // namespace
@@ -78,7 +71,7 @@ void Window::checkSpec(const GridWalk& grid) {
             .help = "give one size per axis; squeezed takes an axis away"});
   for (size_t i = 0; i < block_.size(); ++i) {
     const BlockDim& d = block_[i];
-    const int64_t size = source_.shape()[i], tile = tiling({source_.dtype(), source_.shape()}, i);
+    const int64_t size = source_.shape()[i], tile = tileSize({source_.dtype(), source_.shape()}, i);
     if (d.kind != BlockDim::Kind::squeezed && d.size < 1)
       refuse({.code = "SM6521",
               .message = fmt::format("the block of {} has no elements along axis {}", name_, i),
@@ -94,7 +87,7 @@ void Window::checkSpec(const GridWalk& grid) {
               .have = fmt::format("padding ({}, {})", d.padding.first, d.padding.second),
               .help = "pad the array, or mask in the body"});
     const bool edges = d.kind == BlockDim::Kind::blocked && size % d.size != 0;
-    if ((edges || d.kind == BlockDim::Kind::bounded) && d.size % tile != 0)
+    if ((edges || d.kind == BlockDim::Kind::bounded || d.kind == BlockDim::Kind::element) && d.size % tile != 0)
       refuse({.code = "SM6525",
               .message = fmt::format("Block size must divide tiling along axis {} of {}", i, name_),
               .place = placeOf(spec_.at),
@@ -130,7 +123,8 @@ void Window::checkBuffering(const Buffered* mode) {
             .message = fmt::format("{}: {}", name_, wrong),
             .place = placeOf(spec_.at),
             .need = "Buffered{n} with n >= 1; lookahead for inputs",
-            .help = "leave pipeline_mode out for double buffering"});
+            .help = mode->prefetched_count > 0 ? "leave prefetched_count out: the pipeline fetches every block itself"
+                                               : "leave pipeline_mode out for double buffering"});
   if (inPlace_) return;
   lookahead_ = mode && mode->use_lookahead && !trivial_;
   inCount_ = input_ ? count : 0;
@@ -218,18 +212,17 @@ BlockIndex Window::blockAt(const GridPoint& point) const {
 /// Of the source along one axis. `partialSize`: set when the slice may be smaller than the block.
 Index Window::slice(size_t axis, const BlockIndex::Axis& at, std::optional<Array>& partialSize) const {
   const BlockDim& d = block_[axis];
-  const int64_t size = source_.shape()[axis], tile = tiling({source_.dtype(), source_.shape()}, axis);
+  const int64_t size = source_.shape()[axis], tile = tileSize({source_.dtype(), source_.shape()}, axis);
   const auto of = [&](const Array& start, const Array& length) { return Index(Slice{start, length, 1, at_}, at_); };
   switch (d.kind) {
     case BlockDim::Kind::squeezed:
       return Index(at.start, at_);
     case BlockDim::Kind::element:
-      return of(at.start, number(d.size));
     case BlockDim::Kind::bounded: {
-      const Array rest = minus(number(size), at.start);
-      const Array length = choose(isLess(rest, *at.size), rest, *at.size);
+      const Array rest = minus(number(size), at.start), wanted = at.size.value_or(number(d.size));
+      const Array length = choose(isLess(rest, wanted), rest, wanted);
       const Array tiles = div(Operand(plus(length, tile - 1), at_), Operand(number(tile), at_));
-      partialSize = tile == 1 ? length : aligned(times(tiles, number(tile)), tile, at_);
+      partialSize = tile == 1 ? length : aligned(at.start, times(tiles, number(tile)), tile, size);
       return of(at.start, *partialSize);
     }
     case BlockDim::Kind::blocked:
@@ -240,7 +233,7 @@ Index Window::slice(size_t axis, const BlockIndex::Axis& at, std::optional<Array
   if (rest == 0) return of(start, number(d.size));
   const Array last = isEqual(at.start, number(cdiv(size, d.size) - 1));
   const Array length = choose(last, number(align_to(rest, tile)), number(d.size));
-  partialSize = aligned(length, tile, at_);
+  partialSize = aligned(start, length, tile, size);
   return of(start, *partialSize);
 }
 

@@ -86,7 +86,7 @@ int64_t Region::last() const {
 
 std::optional<Region> regionOf(const Ref& ref) {
   if (sliced(ref)) return std::nullopt;
-  return Region{ref.buffer, ref.offset, ref.shape, ref.strides};
+  return Region{ref.buffer, ref.offset, ref.presentShape(), ref.strides};
 }
 
 std::optional<Region> regionOf(const Access& access) {

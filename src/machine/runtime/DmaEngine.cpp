@@ -77,9 +77,11 @@ void DmaEngine::complete(size_t position) {
 
 void DmaEngine::execute(const Pending& pending) {
   const DmaTransfer& t = pending.transfer;
-  const bool masks = tracks_ && !(t.source.buffer->allDefined && t.target.buffer->allDefined);
+  const bool padded = !t.source.present.empty() || !t.target.present.empty();
+  const bool masks =
+      tracks_ && !(t.source.buffer->allDefined && t.target.buffer->allDefined && t.source.present.empty());
   const bool direct = t.source.strided() && t.target.strided() && t.source.buffer != t.target.buffer &&
-                      t.source.shape == t.target.shape && !masks;
+                      t.source.shape == t.target.shape && !masks && !padded;
   if (direct) {
     const int bytes = t.source.buffer->elementBytes();
     eval::copyStrided(t.source.buffer->data() + t.source.offset * bytes, t.source.strides,
@@ -88,6 +90,7 @@ void DmaEngine::execute(const Pending& pending) {
     const int64_t n = t.source.elements();
     bytes_.resize(n * storage_bytes(t.source.dtype()));
     mask_.resize(masks ? n : 0);
+    if (!t.source.present.empty()) poison(t.source.dtype(), poison_, bytes_.data(), n);
     const bool defined = t.source.read(bytes_.data(), masks ? mask_.data() : nullptr);
     t.target.write(bytes_.data(), masks && !defined ? mask_.data() : nullptr);
   }

@@ -15,8 +15,8 @@ int64_t dmaCredit(const Ref& semaphore, int64_t bytes);
 
 class DmaEngine {
  public:
-  DmaEngine(DmaExecution execution, uint64_t seed, bool tracks, RunStatistics& statistics)
-      : execution_(execution), random_(seed), tracks_(tracks), statistics_(&statistics) {}
+  DmaEngine(DmaExecution execution, uint64_t seed, Poison poison, bool tracks, RunStatistics& statistics)
+      : execution_(execution), random_(seed), poison_(poison), tracks_(tracks), statistics_(&statistics) {}
   void observe(Observer* observer) { observer_ = observer; }
 
   /// Takes the copy; when its data moves is up to `DmaExecution`. `program`: who issued it.
@@ -43,6 +43,7 @@ class DmaEngine {
 
   DmaExecution execution_;
   Random random_;
+  Poison poison_;
   bool tracks_;
   RunStatistics* statistics_;
   Observer* observer_ = nullptr;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "machine/flat/Box.h"
 #include "machine/flat/ops/Table.h"
@@ -20,7 +21,7 @@ struct SliceRef : Payload {
     const Ref& ref = frame.refs[in];
     std::array<int64_t, kMaxRank> from{}, size{};
     size_t nextDynamic = 0;
-    const Shape& bounds = ref.viewShape();
+    const Shape& bounds = ref.strided() ? ref.presentShape() : ref.viewShape();
     if (bounds.size() != starts.size()) return wrongRank(frame, ref);
     for (size_t d = 0; d < starts.size(); ++d) {
       from[d] = frame.integerUsed(starts[d], UndefinedUse::address, "the start of a slice of a ref");
@@ -28,7 +29,7 @@ struct SliceRef : Payload {
                                          : frame.integerUsed(dynamicSizes[nextDynamic++], UndefinedUse::dmaSize,
                                                              "the size of a slice of a ref");
       if (from[d] < 0 || size[d] < 0 || from[d] > bounds[d] || size[d] > bounds[d] - from[d])
-        return outside(frame, ref, d, from[d], size[d]);
+        if (!reachesPadding(ref, d, from[d], size[d])) return outside(frame, ref, d, from[d], size[d]);
     }
     if (!ref.strided()) {
       frame.refs[out] = ref.slice({from.data(), starts.size()}, {size.data(), starts.size()});
@@ -43,7 +44,14 @@ struct SliceRef : Payload {
     view.shape.assign(size.begin(), size.begin() + static_cast<ptrdiff_t>(starts.size()));
     view.strides.assign(ref.strides.begin(), ref.strides.end());
     view.transforms.clear();
+    sliceTiles(ref, {from.data(), starts.size()}, {size.data(), starts.size()}, view);
     return true;
+  }
+
+  /// Starts in the array and ends within its last tile.
+  static bool reachesPadding(const Ref& ref, size_t d, int64_t from, int64_t size) {
+    return ref.strided() && from >= 0 && from < ref.presentShape()[d] && size >= 0 &&
+           size <= ref.shape[d] + (ref.padding.empty() ? 0 : ref.padding[d]) - from;
   }
 
   [[gnu::noinline]] bool outside(Frame& frame, const Ref& ref, size_t d, int64_t from, int64_t size) const {
@@ -100,9 +108,13 @@ struct SqueezeRef : Payload {
     view.offset = ref.offset;
     view.shape.resize(kept.size());
     view.strides.resize(kept.size());
+    view.padding.resize(ref.padding.empty() ? 0 : kept.size());
+    view.present.resize(ref.present.empty() ? 0 : kept.size());
     for (size_t d = 0; d < kept.size(); ++d) {
       view.shape[d] = ref.shape[kept[d]];
       view.strides[d] = ref.strides[kept[d]];
+      if (!ref.padding.empty()) view.padding[d] = ref.padding[kept[d]];
+      if (!ref.present.empty()) view.present[d] = ref.present[kept[d]];
     }
     view.transforms.clear();
   }
@@ -156,6 +168,14 @@ struct ReshapeRef : Payload {
                          .place = {},
                          .need = fmt::format("{} elements", total),
                          .have = fmt::format("{}", num_elements(to))});
+    if (!ref.present.empty())
+      return frame.fail({.code = "SM4016",
+                         .message = fmt::format("{} cannot be viewed as {} where it reaches past the array's end",
+                                                describe(ref), ArrayType{dtype, to}.str()),
+                         .place = {},
+                         .need = fmt::format("a part within [{}]", fmt::join(ref.presentShape(), ", ")),
+                         .have = fmt::format("[{}]", fmt::join(ref.shape, ", ")),
+                         .help = "reshape or bitcast the whole ref, then slice it"});
     frame.refs[out] = bitcast ? ref.bitcast(dtype, to) : ref.reshape(to);
     return true;
   }

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "Native.h"
@@ -28,6 +30,40 @@ TEST(NativeSync, SG1_CopyToVmemAndBack) {
     k.waitDma(buffer, target, semaphore);
   });
   EXPECT_EQ(floats(same(k, {ramp({16, 128})})[0])[5], 10.0f);
+}
+
+/// Rows `row` … `row + size` of an array of 20×130, and its last lanes, to VMEM; from there to two outputs.
+TextKernel overTheEdge(int64_t row, int64_t size, const std::string& dtype) {
+  TextKernel k;
+  const Val in = k.input(whole({20, 130}, "any", dtype)), out = k.output(whole({20, 130}, "hbm", dtype)),
+            seen = k.output(whole({size, 128}, "vmem", dtype)), buffer = k.scratch(dtype, {size, 128}),
+            semaphore = k.dmaSemaphore();
+  const std::vector<Val> at{k.constant(static_cast<int32_t>(row)), k.constant(128)};
+  const Val from = k.slice(in, at, {size, 128}), to = k.slice(out, at, {size, 128});
+  k.dma(from, buffer, semaphore);
+  k.waitDma(from, buffer, semaphore);
+  k.store(k.load(buffer), seen);
+  k.dma(buffer, to, semaphore);
+  k.waitDma(buffer, to, semaphore);
+  return k;
+}
+
+TEST(NativeSync, SB6_CopiesMayReachThePaddingOfTheLastTile) {
+  const std::vector<Array> results = same(overTheEdge(16, 8, "f32"), {ramp({20, 130})});
+  EXPECT_EQ(floats(results[0])[18 * 130 + 129], 18.0f * 130 + 129);
+  EXPECT_EQ(floats(results[1])[2 * 128 + 1], 18.0f * 130 + 129);
+  EXPECT_TRUE(std::isnan(floats(results[1])[2 * 128 + 2]) && std::isnan(floats(results[1])[4 * 128]));
+  for (const DType t : {DType::bf16, DType::i8}) {
+    auto operand = Array::allocate({t, {20, 130}}).value();
+    for (int64_t i = 0; i < operand.bytes(); ++i) operand.data()[i] = std::byte(static_cast<uint8_t>(i % 100));
+    same(overTheEdge(16, 8, std::string(name(t))), {operand});
+  }
+}
+
+TEST(NativeSync, SD11_CopiesBeyondTheLastTileFault) {
+  EXPECT_TRUE(faults(overTheEdge(16, 9, "f32"), {ramp({20, 130})}));
+  EXPECT_TRUE(faults(overTheEdge(20, 4, "f32"), {ramp({20, 130})}));
+  EXPECT_TRUE(faults(overTheEdge(-1, 8, "f32"), {ramp({20, 130})}));
 }
 
 TEST(NativeSync, SG2_DmaSemaphoresCountBytes) {

@@ -51,6 +51,31 @@ TEST(Ref, MasksGoThroughChainsOfTransforms) {
   EXPECT_EQ(wide.dmaBytes(), 8);
 }
 
+TEST(Ref, SB6_SlicesOfArraysInHbmReachThePaddingOfTheLastTile) {
+  auto b = makeBuffer("b", DType::f32, {3, 2}, {1, 2, 3, 4, 5, 6});
+  EXPECT_TRUE(Ref::whole(*b).padding.empty());  // of VMEM nothing lies outside
+  b->space = MemorySpace::hbm;
+  const Ref whole = Ref::whole(*b);
+  EXPECT_EQ(whole.padding, (Shape{1, 126}));
+  EXPECT_EQ(whole.slice(Shape{0, 0}, Shape{3, 1}).padding, (Shape{1, 0}));
+  EXPECT_TRUE(whole.slice(Shape{0, 0}, Shape{2, 1}).padding.empty());
+  const Ref part = whole.slice(Shape{1, 0}, Shape{3, 4});
+  EXPECT_EQ(part.present, (Shape{2, 2}));
+  float data[12] = {};
+  uint8_t mask[12];
+  EXPECT_FALSE(part.read(reinterpret_cast<std::byte*>(data), mask));
+  EXPECT_EQ(std::vector<float>(data, data + 12), (std::vector<float>{3, 4, 0, 0, 5, 6, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(std::vector<uint8_t>(mask, mask + 12), (std::vector<uint8_t>{1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0}));
+  for (int i = 0; i < 12; ++i) data[i] = static_cast<float>(10 + i);
+  part.write(reinterpret_cast<const std::byte*>(data), nullptr);
+  EXPECT_EQ(values(*b), (std::vector<double>{1, 2, 10, 11, 14, 15}));
+  EXPECT_TRUE(b->allDefined);
+  part.write(reinterpret_cast<const std::byte*>(data), mask);  // of the array all is defined
+  EXPECT_EQ(b->defined, (std::vector<uint8_t>{1, 1, 1, 1, 1, 1}));
+  EXPECT_EQ(part.slice(Shape{1, 1}, Shape{2, 2}).present, (Shape{1, 1}));
+  EXPECT_EQ(part.dmaBytes(), 48);
+}
+
 TEST(Poison, FloatsAreNaNAndIntegersExtreme) {
   int32_t i = 0;
   poison(DType::i32, Poison::intMax, reinterpret_cast<std::byte*>(&i), 1);
