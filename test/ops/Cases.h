@@ -12,7 +12,7 @@ namespace smalti::ops::test {
 using Inputs = std::vector<Array>;
 
 struct Case {
-  std::string jax;  ///< expression of a, b, c (the inputs), jnp, lax, jax, np
+  std::string jax;  ///< expression of a, b, c (the inputs), jnp, lax, jax, np, pl, pltpu
   Inputs inputs;
   std::function<Array(const Inputs&)> op;
   double tolerance = 0;  ///< relative to the largest magnitude of the expected values; 0: bit for bit
@@ -28,5 +28,7 @@ Array fractions(Shape, DType);
 
 std::vector<Case> elementwiseCases();
 std::vector<Case> arrayCases();
+/// Ops that only a TPU kernel has: exported, and not compared with JAX on the CPU.
+std::vector<Case> tpuCases();
 
 }  // namespace smalti::ops::test

@@ -37,7 +37,9 @@ constexpr UnaryRow kAnyFloat[] = {
     {"jnp.tanh(a)", tanh, 2e-6},
     {"lax.erf(a)", erf, 2e-6},
     {"lax.logistic(a)", logistic, 2e-6},
+    {"jax.nn.leaky_relu(a)", [](const Operand& x) { return leaky_relu(x); }, 1e-6},
     {"jax.nn.relu(a)", relu, 0},
+    {"jax.nn.relu6(a)", relu6, 0},
     {"jax.nn.silu(a)", silu, 3e-6},
     {"jax.nn.softplus(a)", softplus, 3e-6},
 };
@@ -95,6 +97,26 @@ void put(std::vector<Case>& to, const BinaryRow& row, const Array& a, const Arra
 /// Zeros become 1: what division by zero gives differs between machines.
 Array divisors(const Array& x) { return where(x == 0, full({}, 1, x.dtype()), x); }
 
+void bools(std::vector<Case>& cases) {
+  const std::pair<const char*, Binary> rows[] = {
+      {"(a > 0) == (b > 0)", equal},
+      {"(a > 0) != (b > 0)", not_equal},
+      {"(a > 0) < (b > 0)", less},
+      {"(a > 0) <= (b > 0)", less_equal},
+      {"(a > 0) > (b > 0)", greater},
+      {"(a > 0) >= (b > 0)", greater_equal},
+      {"jnp.logical_and(a > 0, b > 0)", logical_and},
+      {"jnp.logical_or(a > 0, b > 0)", logical_or},
+      {"(a > 0) ^ (b > 0)", bitwise_xor},
+  };
+  for (const DType t : {DType::f32, DType::bf16, DType::i32}) {
+    const Array a = numbers({16, 128}, t), b = numbers({16, 128}, t, 1);
+    for (const auto& [jax, op] : rows)
+      cases.push_back({jax, {a, b}, [op = op](auto& x) { return op(x[0] > 0, x[1] > 0); }});
+    cases.push_back({"jnp.logical_not(a > 0)", {a}, [](auto& x) { return logical_not(x[0] > 0); }});
+  }
+}
+
 }  // namespace
 
 std::vector<Case> elementwiseCases() {
@@ -140,6 +162,7 @@ std::vector<Case> elementwiseCases() {
   cases.push_back({"a + 1", {none}, [](auto& x) { return x[0] + 1; }, 0, false});
   cases.push_back({"jnp.where(a > 0, a, b)", {m, row}, [](auto& x) { return where(x[0] > 0, x[0], x[1]); }});
   cases.push_back({"jnp.clip(a, -2, 3)", {m}, [](auto& x) { return clip(x[0], -2, 3); }});
+  bools(cases);
   return cases;
 }
 

@@ -1,9 +1,11 @@
 // smalti_ops_oracle DIR: every case outside kernels and inside one; inputs and results as .npy (those of a kernel where
 // they differ), index.json beside them, and promotions.json with the dtype that each pair of dtypes gives.
+// smalti_ops_oracle DIR --export: the cases' kernels as StableHLO, and index.json.
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -14,8 +16,13 @@ using namespace smalti::ops::test;
 
 namespace {
 
-/// As one program. Results of rank 0 leave through SMEM; bools as i32, which memory holds for them.
-Array inKernel(const Case& c, const Array& like) {
+/// A case as one program. Results of rank 0 leave through SMEM; bools as i32, which memory holds for them.
+struct InKernel {
+  PallasCall call;
+  std::vector<Operand> operands;
+};
+
+InKernel inKernel(const Case& c, const Array& like) {
   const bool scalar = like.rank() == 0;
   const DType held = like.dtype() == DType::pred ? DType::i32 : like.dtype();
   std::vector<Operand> operands;
@@ -24,10 +31,10 @@ Array inKernel(const Case& c, const Array& like) {
     types.push_back(a.dtype());
     operands.emplace_back(a.dtype() == DType::pred ? astype(a, DType::i32) : a);
   }
-  const auto kernel = [&](const std::vector<Ref>& refs) {
+  const auto kernel = [=, op = c.op](const std::vector<Ref>& refs) {
     Inputs read;
     for (size_t i = 0; i < types.size(); ++i) read.push_back(astype(refs[i][_], types[i]));
-    const Array result = astype(c.op(read), held);
+    const Array result = astype(op(read), held);
     if (scalar)
       refs.back()[{0}] = result;
     else
@@ -35,15 +42,19 @@ Array inKernel(const Case& c, const Array& like) {
   };
   BlockSpec out;
   if (scalar) out.memory_space = MemorySpace::smem;
-  const Array result =
-      pallas_call(kernel, {.out_shape = ShapeDtype{scalar ? Shape{1} : like.shape(), held}, .out_specs = {out}})
-          .run(operands);
-  return astype(scalar ? reshape(result, {}) : result, like.dtype());
+  return {pallas_call(kernel, {.out_shape = ShapeDtype{scalar ? Shape{1} : like.shape(), held}, .out_specs = {out}}),
+          operands};
+}
+
+Array runInKernel(const Case& c, const Array& like) {
+  const InKernel k = inKernel(c, like);
+  const Array result = k.call.run(k.operands);
+  return astype(like.rank() == 0 ? reshape(result, {}) : result, like.dtype());
 }
 
 std::string compareWithKernel(const Case& c, const Array& now, const std::filesystem::path& differing) {
   if (!c.kernel) return "not tried";
-  const auto inside = attempt([&] { return inKernel(c, now); });
+  const auto inside = attempt([&] { return runInKernel(c, now); });
   if (!inside) return inside.error().str();
   const bool same = inside->type() == now.type() && std::memcmp(inside->data(), now.data(), now.bytes()) == 0;
   if (!same) unwrap(write_npy(differing, *inside));
@@ -68,34 +79,65 @@ nlohmann::json promotions() {
   return table;
 }
 
+nlohmann::json described(const Case& c) {
+  nlohmann::json j{{"jax", c.jax}, {"tolerance", c.tolerance}, {"inputs", nlohmann::json::array()}};
+  for (const Array& a : c.inputs) {
+    j["inputs"].push_back(name(a.dtype()));
+    j["shapes"].push_back(a.shape());
+  }
+  return j;
+}
+
+/// What the op computes, outside kernels and inside.
+nlohmann::json computed(const Case& c, const std::filesystem::path& folder, const std::string& id) {
+  nlohmann::json j = described(c);
+  for (size_t i = 0; i < c.inputs.size(); ++i)
+    unwrap(write_npy(folder / (id + "_in" + std::to_string(i) + ".npy"), c.inputs[i]));
+  const auto now = attempt([&] { return c.op(c.inputs); });
+  if (!now) {
+    j["error"] = now.error().str();
+    return j;
+  }
+  unwrap(write_npy(folder / (id + "_out.npy"), *now));
+  j["out"] = name(now->dtype());
+  j["kernel"] = compareWithKernel(c, *now, folder / (id + "_kernel.npy"));
+  return j;
+}
+
+/// The kernel as a TPU would get it.
+nlohmann::json exported(const Case& c, const std::filesystem::path& folder, const std::string& id) {
+  nlohmann::json j = described(c);
+  const Array like = c.op(c.inputs);
+  j["out"] = name(like.dtype());
+  j["out_shape"] = like.shape();
+  const auto text = attempt([&] {
+    const InKernel k = inKernel(c, like);
+    return unwrap(k.call.lowerAll(k.operands).stablehlo());
+  });
+  if (text)
+    std::ofstream(folder / (id + ".mlir")) << *text;
+  else
+    j["error"] = text.error().str();
+  return j;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::cerr << "usage: smalti_ops_oracle DIR\n";
+  const bool exports = argc == 3 && std::string_view(argv[2]) == "--export";
+  if (argc != 2 && !exports) {
+    std::cerr << "usage: smalti_ops_oracle DIR [--export]\n";
     return 2;
   }
   const std::filesystem::path folder = argv[1];
   std::filesystem::create_directories(folder);
   nlohmann::json index = nlohmann::json::array();
-  for (const auto& cases : {elementwiseCases(), arrayCases()})
+  for (const auto& cases : {elementwiseCases(), arrayCases(), exports ? tpuCases() : std::vector<Case>{}})
     for (const Case& c : cases) {
+      if (exports && !c.kernel) continue;
       const std::string id = std::to_string(index.size());
-      nlohmann::json j{{"jax", c.jax}, {"tolerance", c.tolerance}, {"inputs", nlohmann::json::array()}};
-      for (size_t i = 0; i < c.inputs.size(); ++i) {
-        j["inputs"].push_back(name(c.inputs[i].dtype()));
-        unwrap(write_npy(folder / (id + "_in" + std::to_string(i) + ".npy"), c.inputs[i]));
-      }
-      const auto now = attempt([&] { return c.op(c.inputs); });
-      if (now) {
-        unwrap(write_npy(folder / (id + "_out.npy"), *now));
-        j["out"] = name(now->dtype());
-        j["kernel"] = compareWithKernel(c, *now, folder / (id + "_kernel.npy"));
-      } else {
-        j["error"] = now.error().str();
-      }
-      index.push_back(std::move(j));
+      index.push_back(exports ? exported(c, folder, id) : computed(c, folder, id));
     }
   std::ofstream(folder / "index.json") << index.dump(1) << '\n';
-  std::ofstream(folder / "promotions.json") << promotions().dump() << '\n';
+  if (!exports) std::ofstream(folder / "promotions.json") << promotions().dump() << '\n';
 }

@@ -29,7 +29,7 @@ mlir::Value toPred(Lowering& l, mlir::Value x, DType from) {
     x = is_float(from) ? l.create1("arith.extf", x, like(l, x, DType::f32))
                        : l.create1(is_signed_integer(from) ? "arith.extsi" : "arith.extui", x, like(l, x, DType::i32));
   const mlir::Value zero = l.constant(x.getType(), 0);
-  if (is_float(from)) return mlir::arith::CmpFOp::create(l.b, l.loc, mlir::arith::CmpFPredicate::UNE, x, zero);
+  if (is_float(from)) return mlir::arith::CmpFOp::create(l.b, l.loc, mlir::arith::CmpFPredicate::ONE, x, zero);
   return mlir::arith::CmpIOp::create(l.b, l.loc, mlir::arith::CmpIPredicate::ne, x, zero);
 }
 

@@ -98,7 +98,7 @@ void compare(Lowering& l, const Op& op) {
   const mlir::Value a = l.value(op.operands[0]), c = l.value(op.operands[1]);
   if (is_float(t)) {
     const CmpFPredicate p = direction == "EQ"   ? CmpFPredicate::OEQ
-                            : direction == "NE" ? CmpFPredicate::UNE
+                            : direction == "NE" ? CmpFPredicate::ONE  // to a TPU: true for NaN (S-E6)
                             : direction == "LT" ? CmpFPredicate::OLT
                             : direction == "LE" ? CmpFPredicate::OLE
                             : direction == "GT" ? CmpFPredicate::OGT

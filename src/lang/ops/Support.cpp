@@ -95,7 +95,7 @@ Shape broadcastShape(std::string_view op, std::initializer_list<const Operand*> 
                 .place = {},
                 .need = "trailing axes that are equal, or 1",
                 .have = fmt::format("shapes {}", fmt::join(shapes, " and ")),
-                .help = "reshape an operand, or add axes of size 1 with expand_dims"});
+                .help = "add an axis of size 1 with expand_dims; a reduction keeps its own with {.keepdims = true}"});
       }
       d = s[i];
     }

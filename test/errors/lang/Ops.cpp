@@ -19,7 +19,7 @@ void run(pl::Kernel kernel) {
 //    in kernel 'kernel'
 //   need: trailing axes that are equal, or 1
 //   have: shapes [8, 128] and [3, 128]
-//   help: reshape an operand, or add axes of size 1 with expand_dims
+//   help: add an axis of size 1 with expand_dims; a reduction keeps its own with {.keepdims = true}
 WRONG_PROGRAM(shapes_that_do_not_broadcast) {
   run([](pl::Ref x, pl::Ref o) { o[_] = x[_] + pl::zeros({3, 128}); });
 }
@@ -30,7 +30,7 @@ WRONG_PROGRAM(shapes_that_do_not_broadcast) {
 //       |                                                                                         ^
 //   need: trailing axes that are equal, or 1
 //   have: shapes [8, 128] and [8]
-//   help: reshape an operand, or add axes of size 1 with expand_dims
+//   help: add an axis of size 1 with expand_dims; a reduction keeps its own with {.keepdims = true}
 WRONG_PROGRAM(shapes_that_do_not_broadcast_outside) { pl::zeros({8, 128}) * pl::ones({8}); }
 
 // error[SM6301]: 'where' cannot broadcast its operands to one shape
@@ -40,7 +40,7 @@ WRONG_PROGRAM(shapes_that_do_not_broadcast_outside) { pl::zeros({8, 128}) * pl::
 //    in kernel 'kernel'
 //   need: trailing axes that are equal, or 1
 //   have: shapes [8, 128] and [8, 128] and [8, 64]
-//   help: reshape an operand, or add axes of size 1 with expand_dims
+//   help: add an axis of size 1 with expand_dims; a reduction keeps its own with {.keepdims = true}
 WRONG_PROGRAM(three_shapes_that_do_not_broadcast) {
   run([](pl::Ref x, pl::Ref o) { o[_] = pl::where(x[_] > 0, x[_], pl::zeros({8, 64})); });
 }
