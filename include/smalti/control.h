@@ -143,6 +143,12 @@ void loop(const Operand& lower, const Operand& upper, Body&& body, LoopOptions o
       {}, at);
 }
 
+/// lax.fori_loop without a carry: `body(i)`.
+template <class Body>
+void fori_loop(const Operand& lower, const Operand& upper, Body&& body, Location at = Location::current()) {
+  loop(lower, upper, body, {}, at);
+}
+
 /// lax.while_loop: carry = body(carry) while condition(carry) (S-I5).
 template <class Condition, class Body, class Init>
 auto while_loop(Condition&& condition, Body&& body, const Init& init, Location at = Location::current()) {

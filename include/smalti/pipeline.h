@@ -4,6 +4,7 @@
 //                     {.grid = {4}, .in_specs = {rows}, .out_specs = {rows}})(x_hbm, o_hbm);
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "smalti/pallas_call.h"
@@ -37,10 +38,20 @@ class EmittedPipeline {
   }
   void run(const std::vector<Ref>& refs) const;
 
+  /// Buffers and semaphores that a call on such Refs takes, for run_scoped around several calls (J7).
+  template <class... R, class = std::enable_if_t<(std::is_convertible_v<const R&, Ref> && ...)>>
+  std::vector<MemoryRef> make_allocations(const R&... refs) const {
+    return allocations({refs...});
+  }
+  std::vector<MemoryRef> allocations(const std::vector<Ref>& refs) const;
+  /// The same pipeline in memory that is there: Refs to what `make_allocations` asked for. Error SM6527.
+  EmittedPipeline with_allocations(const std::vector<Ref>& memory) const;
+
  private:
   Kernel body_;
   Pipeline pipeline_;
   Location at_;
+  std::optional<std::vector<Ref>> memory_;
 };
 
 /// `body` runs for every point of the grid on windows of the blocks that the specs name; program_id and num_programs

@@ -64,23 +64,51 @@ class Emitter {
     for (const GridDim& d : pipeline.grid) names_.push_back(d.name);
   }
 
-  void run(const std::vector<Ref>& refs) {
+  std::vector<MemoryRef> allocations(const std::vector<Ref>& refs) {
     makeWindows(refs);
     std::vector<MemoryRef> memory;
     for (const Window& w : windows_)
       for (MemoryRef& m : w.memory()) memory.push_back(std::move(m));
+    return memory;
+  }
+
+  void run(const std::vector<Ref>& refs, const std::vector<Ref>* given) {
+    const std::vector<MemoryRef> memory = allocations(refs);
+    if (given) checkGiven(*given, memory);
     const auto bound = [&](const Ref* r) {
       for (Window& w : windows_) w.bind(r);
       onlyIf(isLess(number(0), grid_.steps()), at_, [&] { pipeline_.no_pipelining ? plain() : pipelined(); });
       return detail::Arrays{};
     };
-    if (memory.empty())
-      bound(nullptr);
+    if (given || memory.empty())
+      bound(given ? given->data() : nullptr);
     else
       detail::run_scoped(memory, bound);
   }
 
  private:
+  void checkGiven(const std::vector<Ref>& given, const std::vector<MemoryRef>& wanted) const {
+    AtPlace place(at_);
+    const auto wrong = [&](std::string need, std::string have) {
+      refuse({.code = "SM6527",
+              .message = "the allocations are not those of this pipeline and its Refs",
+              .place = {},
+              .need = std::move(need),
+              .have = std::move(have),
+              .help = "allocate with run_scoped(body, pipeline.make_allocations(refs…)), and pass what the body gets"});
+    };
+    if (given.size() != wanted.size())
+      wrong(fmt::format("{} allocations", wanted.size()), fmt::format("{}", given.size()));
+    for (size_t i = 0; i < given.size(); ++i) {
+      const Ref& g = given[i];
+      const MemoryRef& w = wanted[i];
+      if (g.shape() != w.shape || g.dtype() != w.dtype || g.memory_space() != w.space)
+        wrong(fmt::format("{} for allocation {}, in the memory that make_allocations says",
+                          ArrayType{w.dtype, w.shape}.str(), i),
+              ArrayType{g.dtype(), g.shape()}.str());
+    }
+  }
+
   void checkCounts(const std::vector<Ref>& refs) const {
     AtPlace place(at_);
     const size_t inputs = pipeline_.in_specs.size(), outputs = pipeline_.out_specs.size();
@@ -379,13 +407,27 @@ class Emitter {
 }  // namespace
 }  // namespace lang
 
+namespace {
+
+lang::Emitter emitterOf(const Kernel& body, const Pipeline& pipeline, const Location& at) {
+  lang::AtPlace place(at);
+  return {lang::kernelTrace("emit_pipeline"), body, pipeline, at};
+}
+
+}  // namespace
+
 void EmittedPipeline::run(const std::vector<Ref>& refs) const {
-  std::optional<lang::Emitter> emitter;
-  {
-    lang::AtPlace place(at_);
-    emitter.emplace(lang::kernelTrace("emit_pipeline"), body_, pipeline_, at_);
-  }
-  emitter->run(refs);
+  emitterOf(body_, pipeline_, at_).run(refs, memory_ ? &*memory_ : nullptr);
+}
+
+std::vector<MemoryRef> EmittedPipeline::allocations(const std::vector<Ref>& refs) const {
+  return emitterOf(body_, pipeline_, at_).allocations(refs);
+}
+
+EmittedPipeline EmittedPipeline::with_allocations(const std::vector<Ref>& memory) const {
+  EmittedPipeline here = *this;
+  here.memory_ = memory;
+  return here;
 }
 
 }  // namespace smalti

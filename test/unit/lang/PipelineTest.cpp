@@ -235,6 +235,44 @@ TEST(Pipeline, RandomShapesAgreeWithAPlainLoop) {
   }
 }
 
+/// One pipeline per part of three, all in the same buffers; `change` may spoil them.
+pl::PallasCall inAllocations(const std::function<std::vector<pl::Ref>(std::vector<pl::Ref>)>& change) {
+  return overHbm(
+      [=](pl::Ref x, pl::Ref o) {
+        const pl::BlockSpec in{
+            {8, 128}, [](auto i) { return std::tuple{i, 0}; }, {.pipeline_mode = pl::Buffered{3, true}}};
+        const pl::BlockSpec rows{{8, 128}, [](auto i) { return std::tuple{i, 0}; }};
+        const auto pipeline =
+            pl::emit_pipeline([](pl::Ref x, pl::Ref o) { o[_] = x[_] * pl::astype(pl::program_id(0) + 1, pl::f32); },
+                              {.grid = {4}, .in_specs = {in}, .out_specs = {rows}});
+        pl::run_scoped(
+            [&](const std::vector<pl::Ref>& memory) {
+              const auto here = pipeline.with_allocations(change(memory));
+              pl::fori_loop(0, 3, [&](auto i) { here(x.at(i), o.at(i)); });
+            },
+            pipeline.make_allocations(x.at(0), o.at(0)));
+      },
+      {3, 32, 128});
+}
+
+TEST(Pipeline, J7_AllocationsServeSeveralPipelines) {
+  const auto call = inAllocations([](std::vector<pl::Ref> memory) { return memory; });
+  const pl::Array x = iota({3, 32, 128}), z = everyWay(call, x);
+  for (int64_t i = 0; i < z.elements(); ++i)
+    ASSERT_EQ(z.as<float>()[i], x.as<float>()[i] * static_cast<float>(i / 1024 % 4 + 1));
+}
+
+TEST(Pipeline, WrongAllocationsAreRefused) {
+  const auto code = [](const std::function<void(std::vector<pl::Ref>&)>& spoil) {
+    return codeOf([&] {
+      inAllocations([&](std::vector<pl::Ref> memory) { return spoil(memory), memory; }).lower(iota({3, 32, 128}));
+    });
+  };
+  EXPECT_EQ(code([](auto&) {}), "");
+  EXPECT_EQ(code([](auto& memory) { memory.pop_back(); }), "SM6527");
+  EXPECT_EQ(code([](auto& memory) { std::swap(memory[0], memory[1]); }), "SM6527");
+}
+
 TEST(Pipeline, WrongPipelinesAreRefused) {
   const pl::BlockSpec rows{{8, 128}, [](auto i) { return std::tuple{i, 0}; }};
   const auto code = [&](pl::Pipeline p, int refs = 2, pl::Shape shape = {32, 128}) {
