@@ -25,6 +25,21 @@ extern "C" int32_t smaltiCpuInterpret(void* context, int32_t op, void** pointers
   return static_cast<InterpretContext*>(context)->run(op, pointers);
 }
 
+Flights& flightsOf(void* context) { return static_cast<InterpretContext*>(context)->flights; }
+
+extern "C" int32_t smaltiCpuFlightStart(void* context, const std::byte* source, const std::byte* sourceEnd,
+                                        const std::byte* target, const std::byte* targetEnd, const void* semaphore,
+                                        int64_t amount) {
+  return flightsOf(context).start({source, sourceEnd}, {target, targetEnd}, semaphore, amount) ? 0 : 1;
+}
+extern "C" int32_t smaltiCpuFlightWait(void* context, const std::byte* target, const std::byte* targetEnd,
+                                       const void* semaphore, int64_t amount) {
+  return flightsOf(context).wait({target, targetEnd}, semaphore, amount) ? 0 : 1;
+}
+extern "C" int32_t smaltiCpuFlightAccess(void* context, const std::byte* begin, const std::byte* end, int32_t write) {
+  return flightsOf(context).access({begin, end}, write != 0) ? 0 : 1;
+}
+
 /// What one thread of a call works with, kept for the next call.
 struct GridWorker {
   GridWorker(int64_t arenaBytes, const InterpretedOps& ops)
@@ -187,7 +202,8 @@ class Kernel : public NativeKernel {
   }
 
   bool run(GridWorker& worker, const std::vector<void*>& pointers, int64_t first, int64_t last) const {
-    return function_(&worker.context, pointers.data(), worker.arena, first, last) != 0;
+    return function_(&worker.context, pointers.data(), worker.arena, first, last) != 0 ||
+           !worker.context.flights.none();
   }
 
   DType insideResult(size_t i) const { return inside_[operandTypes_.size() + i]; }
@@ -239,7 +255,10 @@ class Kernel : public NativeKernel {
   mutable Workers workers_;
 };
 
-const RuntimeSymbol kRuntime[] = {{kInterpretSymbol, reinterpret_cast<void*>(&smaltiCpuInterpret)}};
+const RuntimeSymbol kRuntime[] = {{kInterpretSymbol, reinterpret_cast<void*>(&smaltiCpuInterpret)},
+                                  {kFlightStartSymbol, reinterpret_cast<void*>(&smaltiCpuFlightStart)},
+                                  {kFlightWaitSymbol, reinterpret_cast<void*>(&smaltiCpuFlightWait)},
+                                  {kFlightAccessSymbol, reinterpret_cast<void*>(&smaltiCpuFlightAccess)}};
 
 /// Null when what was kept is not what this version writes: then it is compiled again.
 std::shared_ptr<const NativeKernel> fromCache(const KernelPackage& package, const NativeOptions& options,

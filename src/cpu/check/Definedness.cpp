@@ -2,6 +2,7 @@
 
 #include "cpu/check/Masks.h"
 #include "cpu/lower/FirstUse.h"
+#include "ir/TpuOps.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "machine/flat/Types.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -65,6 +66,11 @@ class Follower {
   bool maybe(mlir::Value v) const { return found_.values.contains(v); }
 
   void visit(mlir::Operation& op) {
+    if (auto copy = mlir::dyn_cast<tpu::EnqueueDMAOp>(op)) {
+      const mlir::Value target = rootOf(copy.getTarget());
+      if (found_.isTracked(rootOf(copy.getSource())) && isTrackable(package_, target)) found_.tracked.insert(target);
+      return;
+    }
     switch (maskRuleOf(op)) {
       case MaskRule::load:
         if (found_.isTracked(rootOf(refOperand(op))) && !isDropped(op.getResult(0)))

@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "cpu/check/Copies.h"
 #include "cpu/check/Definedness.h"
 #include "cpu/check/Masks.h"
+#include "cpu/lower/Watch.h"
 #include "ir/TpuOps.h"
 #include "machine/flat/Types.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -46,14 +48,19 @@ class Instrumenter {
         found_(findUndefined(checked_.package, plan_)),
         b_(kernel_.getContext()) {}
 
-  CheckedPackage run() {
+  tl::expected<CheckedPackage, NotNative> run() {
     std::vector<mlir::Operation*> ops;
     kernel_.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) {
       if (op != kernel_) ops.push_back(op);
     });
+    watchCopies(checked_.package);
+    requireZeroSemaphores(checked_.package, [&](mlir::OpBuilder& b, mlir::Value zero) {
+      mlir::cf::AssertOp::create(b, kernel_.getLoc(), zero, "zero");
+    });
     shadowArguments();
     for (mlir::Operation* op : ops) visit(*op);
     beginOfStep();
+    if (!failure_.empty()) return tl::unexpected(std::move(failure_));
     return std::move(checked_);
   }
 
@@ -102,6 +109,7 @@ class Instrumenter {
   // ---- ops
 
   void visit(mlir::Operation& op) {
+    if (auto copy = mlir::dyn_cast<tpu::EnqueueDMAOp>(op)) copyShadow(copy);
     const MaskRule rule = maskRuleOf(op);
     b_.setInsertionPointAfter(&op);
     switch (rule) {
@@ -143,6 +151,7 @@ class Instrumenter {
   /// The op on masks: its ref (if any) another, its result of i1.
   mlir::Value retyped(mlir::Operation& op, mlir::Value ref) {
     mlir::Operation* copy = b_.clone(op);
+    copy->removeAttr(kWatched);
     if (ref) copy->setOperand(0, ref);
     copy->getResult(0).setType(maskType(op.getResult(0).getType()));
     return copy->getResult(0);
@@ -172,9 +181,41 @@ class Instrumenter {
     }
     b_.setInsertionPointAfter(&op);
     mlir::Operation* copy = b_.clone(op);
+    copy->removeAttr(kWatched);
     mlir::OpBuilder before(copy);
     copy->setOperand(0, mask ? mask : emitConstant(before, op.getLoc(), maskType(value.getType()), true));
     copy->setOperand(1, shadow);
+  }
+
+  /// The copy's target is as defined as its source.
+  void copyShadow(tpu::EnqueueDMAOp copy) {
+    const mlir::Value from = shadowOf(copy.getSource()), to = shadowOf(copy.getTarget());
+    const bool tracks = to && isTrackable(checked_.package, rootOf(copy.getTarget()));
+    if (!from && !to) return;
+    b_.setInsertionPointAfter(copy);
+    if (from && tracks) {
+      // Counted by a semaphore that nobody looks at.
+      const unsigned at = kernel_.getNumArguments();
+      (void)kernel_.insertArgument(at, copy.getTargetSemaphore().getType(), {}, kernel_.getLoc());
+      ++signature().numScratch;
+      auto also = mlir::cast<tpu::EnqueueDMAOp>(b_.clone(*copy));
+      also->removeAttr(kWatched);
+      also.getSourceMutable().assign(from);
+      also.getTargetMutable().assign(to);
+      also.getTargetSemaphoreMutable().assign(kernel_.getArgument(at));
+      return;
+    }
+    auto type = mlir::cast<mlir::MemRefType>((from ? from : to).getType());
+    if (!type.hasStaticShape() || type.getRank() == 0) {
+      failure_ = "a copy of a size that is known when it runs";
+    } else if (tracks) {
+      storeWhole(emitConstant(b_, copy.getLoc(), mlir::VectorType::get(type.getShape(), b_.getI1Type()), true), to);
+    } else if (from) {
+      const mlir::Value mask =
+          mlir::vector::LoadOp::create(b_, copy.getLoc(), mlir::VectorType::get(type.getShape(), b_.getI1Type()), from,
+                                       llvm::SmallVector<mlir::Value>(static_cast<size_t>(type.getRank()), index(0)));
+      require(copy.getLoc(), emitAll(b_, copy.getLoc(), mask));
+    }
   }
 
   // ---- what happens before the body, in every step
@@ -335,6 +376,7 @@ class Instrumenter {
   mlir::OpBuilder b_;
   llvm::DenseMap<mlir::Value, mlir::Value> shadows_;  ///< by ref
   MaskMap masks_;
+  NotNative failure_;
 };
 
 }  // namespace

@@ -182,7 +182,8 @@ mlir::Type maskType(mlir::Type type) {
   const mlir::Type bit = mlir::IntegerType::get(type.getContext(), 1);
   if (auto vector = mlir::dyn_cast<mlir::VectorType>(type)) return mlir::VectorType::get(vector.getShape(), bit);
   if (auto ref = mlir::dyn_cast<mlir::MemRefType>(type))
-    return mlir::MemRefType::get(ref.getShape(), bit, mlir::MemRefLayoutAttrInterface(), ref.getMemorySpace());
+    return mlir::MemRefType::get(ref.getShape(), bit, mlir::MemRefLayoutAttrInterface(),
+                                 tpu::MemorySpaceAttr::get(type.getContext(), tpu::MemorySpace::vmem, std::nullopt));
   return bit;
 }
 

@@ -32,7 +32,7 @@ mlir::Value storeMask(mlir::Operation&);
 /// The argument or allocation whose memory a ref shows.
 mlir::Value rootOf(mlir::Value ref);
 
-/// The same type with i1 elements.
+/// The same type with i1 elements; refs are in VMEM, where everything can be done with them.
 mlir::Type maskType(mlir::Type);
 
 using MaskMap = llvm::DenseMap<mlir::Value, mlir::Value>;  ///< no entry: all defined

@@ -5,16 +5,23 @@
 
 #include <fmt/format.h>
 
+#include "cpu/check/Copies.h"
+#include "cpu/check/Definedness.h"
 #include "cpu/check/Masks.h"
 #include "cpu/lower/DistinctBlocks.h"
 #include "cpu/lower/FirstUse.h"
 #include "cpu/lower/Written.h"
+#include "ir/TpuOps.h"
 #include "ir/Types.h"
 #include "machine/flat/Types.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 namespace smalti::cpu {
+
+void CheckPlan::track(unsigned argument) {
+  if (!llvm::is_contained(tracked, argument)) tracked.push_back(argument);
+}
 
 bool WindowCheck::anyOverhang() const { return std::ranges::find(overhangs, true) != overhangs.end(); }
 
@@ -29,6 +36,7 @@ class Planner {
 
   tl::expected<CheckPlan, NotNative> plan() {
     if (Why why = ops()) return tl::unexpected(std::move(*why));
+    kernel_.walk([&](tpu::EnqueueDMAOp copy) { trackSource(copy); });
     always_ = use(static_cast<int>(rank()));
     for (size_t i = 0; i < signature_.windows.size(); ++i)
       if (Why why = window(i)) return tl::unexpected(std::move(*why));
@@ -36,10 +44,10 @@ class Planner {
     for (size_t o = 0; o < package_.results.size(); ++o)
       if (Why why = output(o)) return tl::unexpected(std::move(*why));
     for (size_t i = 0; i < inputs(); ++i)
-      if (const WindowCheck* w = find(i); w && w->anyOverhang()) plan_.tracked.push_back(argumentOf(i));
+      if (const WindowCheck* w = find(i); w && w->anyOverhang()) plan_.track(argumentOf(i));
     for (unsigned s = 0; s < static_cast<unsigned>(signature_.numScratch); ++s) {
       const unsigned argument = argumentOf(signature_.windows.size()) + s;
-      if (!isSemaphore(argument) && !settled(argument, 0)) plan_.tracked.push_back(argument);
+      if (!isSemaphore(argument) && !settled(argument, 0)) plan_.track(argument);
     }
     return std::move(plan_);
   }
@@ -74,8 +82,8 @@ class Planner {
       if (op->getNumRegions() > 0 && !llvm::is_contained(kStructured, name))
         why = fmt::format("it uses {}", std::string_view(name.data(), name.size()));
       const auto isRef = [](mlir::Type t) { return mlir::isa<mlir::MemRefType>(t); };
-      if (name.starts_with("tpu.sem_") || name.starts_with("tpu.enqueue_") || name.starts_with("tpu.wait_"))
-        why = "it has copies or semaphores";
+      if (isSynchronising(*op))
+        why = cannotCheck(*op);
       else if (const MaskRule rule = maskRuleOf(*op);
                (rule == MaskRule::none && (llvm::any_of(op->getOperandTypes(), isRef) || name.contains("mxu") ||
                                            name.starts_with("tpu.matmul_"))) ||
@@ -101,6 +109,12 @@ class Planner {
   }
   bool covered(unsigned argument, int axes) const {
     return always_.arguments[argument].covered || use(axes).arguments[argument].covered;
+  }
+
+  /// What a copy reads is not among what is known to be written first.
+  void trackSource(tpu::EnqueueDMAOp copy) {
+    auto root = mlir::dyn_cast<mlir::BlockArgument>(rootOf(copy.getSource()));
+    if (root && isTrackable(package_, root)) plan_.track(root.getArgNumber());
   }
 
   // ---- windows
@@ -184,7 +198,7 @@ class Planner {
       return std::nullopt;
     }
     if (!reads && written_[o]) return std::nullopt;
-    plan_.tracked.push_back(argument);
+    plan_.track(argument);
     // A block that hangs over lies in a buffer, which holds the block before.
     if (w && w->anyOverhang() && (reads || !covered(argument, axes))) plan_.resets.push_back(argument);
     return std::nullopt;

@@ -26,7 +26,8 @@ struct WindowCheck {
 struct CheckPlan {
   std::vector<WindowCheck> windows;
   std::vector<unsigned> tracked;  ///< arguments of the kernel function whose elements may be read undefined
-  std::vector<unsigned> resets;   ///< outputs among them that must be made undefined at the first step of a block
+  void track(unsigned argument);
+  std::vector<unsigned> resets;  ///< outputs among them that must be made undefined at the first step of a block
 };
 
 /// Fails with the reason where native code cannot judge a call: the machine does.

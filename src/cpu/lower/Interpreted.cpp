@@ -138,7 +138,10 @@ struct InterpretContext::Runner {
 InterpretContext::InterpretContext(const InterpretedOps& ops) : ops_(ops), runners_(ops.all().size()) {}
 InterpretContext::~InterpretContext() = default;
 
-void InterpretContext::restart() { effects_ = {}; }
+void InterpretContext::restart() {
+  effects_ = {};
+  flights.clear();
+}
 
 int InterpretContext::run(int op, void** pointers) {
   auto& runner = runners_[static_cast<size_t>(op)];

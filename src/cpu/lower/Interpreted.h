@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cpu/runtime/Flights.h"
 #include "eval/Bits.h"
 #include "machine/FlatProgram.h"
 
@@ -45,6 +46,7 @@ class InterpretContext {
   void restart();
   /// Debug prints since then, one line each, as machine::KernelResult has them.
   const std::vector<std::string>& log() const { return effects_.log; }
+  Flights flights;  ///< as checked code tells of them
 
   struct Effects {
     std::vector<std::string> log;

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "cpu/lower/Segment.h"
+#include "cpu/lower/Watch.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace smalti::cpu {
@@ -56,6 +57,7 @@ tl::expected<View, NotNative> boxOf(Lowering& l, mlir::Operation& op, mlir::Valu
     l.require(fits(l, starts.back(), spanOf(l, sizes[d], step), extent(l.b, whole, d)));
   }
   View box = slice(l.b, whole, starts, sizes, steps);
+  watchAccess(l, op, box, op.getNumResults() == 0);
   if (scalar) return box;
   auto shaped = reshape(l.b, box, valueShape);
   if (!shaped) return notNative("a load or store that reshapes");

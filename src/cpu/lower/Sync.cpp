@@ -2,7 +2,7 @@
 // block ends the call with a fault: the machine runs the kernel again and says who waits for what.
 #include <array>
 
-#include "cpu/lower/Lowering.h"
+#include "cpu/lower/Watch.h"
 
 namespace smalti::cpu {
 namespace {
@@ -75,7 +75,9 @@ Native lowerSemaphoreWait(Lowering& l, mlir::Operation& op) {
   const View* semaphore = semaphoreOf(l, op.getOperand(0));
   Reg amount = wide(l, op.getOperand(1));
   if (!semaphore || !amount) return notNative("a semaphore that native code does not follow");
-  return wait(l, *semaphore, amount);
+  if (auto ok = wait(l, *semaphore, amount); !ok) return ok;
+  watchWait(l, op, nullptr, *semaphore, amount);
+  return {};
 }
 
 /// Segments: semaphore, amount, device_id, core_id, subcore_id.
@@ -212,6 +214,7 @@ Native lowerEnqueue(Lowering& l, mlir::Operation& op) {
     copyRuns(l, from, to);
   }
   Reg bytes = dmaBytes(l, *source);
+  watchStart(l, op, *source, *target, *arrived, credit(l, *arrived, bytes));
   for (const View* semaphore : {arrived, sent})
     if (semaphore) setCount(l, *semaphore, l.b.CreateAdd(countOf(l, *semaphore), credit(l, *semaphore, bytes)));
   return {};
@@ -224,7 +227,10 @@ Native lowerWaitDma(Lowering& l, mlir::Operation& op) {
   const View* semaphore = semaphoreOf(l, s[target ? 3 : 1]);
   const View* ref = refOf(l, s[target ? 2 : 0]);
   if (!semaphore || !ref) return notNative("a copy that native code does not follow");
-  return wait(l, *semaphore, credit(l, *semaphore, dmaBytes(l, *ref)));
+  Reg amount = credit(l, *semaphore, dmaBytes(l, *ref));
+  if (auto ok = wait(l, *semaphore, amount); !ok) return ok;
+  watchWait(l, op, ref, *semaphore, amount);
+  return {};
 }
 
 // ---- allocations, and what a kernel asks about where it runs

@@ -1,0 +1,149 @@
+#include "cpu/check/Copies.h"
+
+#include "cpu/check/Masks.h"
+#include "cpu/lower/FirstUse.h"
+#include "cpu/lower/Watch.h"
+#include "ir/TpuOps.h"
+#include "llvm/ADT/DenseSet.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace smalti::cpu {
+namespace {
+
+/// Semaphores of one array that are looked at one by one, at most.
+constexpr int64_t kMostSemaphores = 64;
+
+bool isSemaphoreRef(mlir::Value v) {
+  auto type = mlir::dyn_cast<mlir::MemRefType>(v.getType());
+  return type && is_semaphore(elementDType(type));
+}
+
+int64_t elementsOf(mlir::Value ref) { return mlir::cast<mlir::MemRefType>(ref.getType()).getNumElements(); }
+
+/// Emits, before `end`, a check that each is zero.
+void requireZero(mlir::Operation* end, mlir::Value semaphores,
+                 llvm::function_ref<void(mlir::OpBuilder&, mlir::Value)> require) {
+  mlir::OpBuilder b(end);
+  const mlir::Location at = end->getLoc();
+  auto type = mlir::cast<mlir::MemRefType>(semaphores.getType());
+  const auto i32 = [&](int64_t v) {
+    return mlir::arith::ConstantOp::create(b, at, b.getI32IntegerAttr(static_cast<int32_t>(v))).getResult();
+  };
+  const llvm::SmallVector<int64_t> one(static_cast<size_t>(type.getRank()), 1);
+  auto single =
+      mlir::MemRefType::get(one, type.getElementType(), mlir::MemRefLayoutAttrInterface(), type.getMemorySpace());
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    mlir::Value semaphore = semaphores;
+    if (type.getRank() > 0) {
+      llvm::SmallVector<mlir::Value> place(one.size());
+      int64_t rest = i;
+      for (size_t d = place.size(); d-- > 0; rest /= type.getDimSize(static_cast<unsigned>(d)))
+        place[d] = i32(rest % type.getDimSize(static_cast<unsigned>(d)));
+      semaphore = tpu::MemRefSliceOp::create(b, at, single, semaphores, place, mlir::ValueRange());
+    }
+    const mlir::Value count = tpu::SemReadOp::create(b, at, b.getI32Type(), semaphore);
+    require(b, mlir::arith::CmpIOp::create(b, at, mlir::arith::CmpIPredicate::eq, count, i32(0)));
+  }
+}
+
+/// A load of the whole ref whose value nobody takes: only what it touches counts, as if it wrote there.
+void watchWhole(mlir::Operation* end, mlir::Value ref) {
+  mlir::OpBuilder b(end);
+  auto type = mlir::cast<mlir::MemRefType>(ref.getType());
+  const mlir::Value zero = mlir::arith::ConstantOp::create(b, end->getLoc(), b.getIndexAttr(0));
+  const llvm::SmallVector<mlir::Value> indices(static_cast<size_t>(type.getRank()), zero);
+  auto whole = mlir::VectorType::get(type.getShape(), type.getElementType());
+  auto load = mlir::vector::LoadOp::create(b, end->getLoc(), whole, ref, indices);
+  load->setAttr(kWatched, b.getStringAttr("write"));
+}
+
+}  // namespace
+
+bool isSynchronising(mlir::Operation& op) {
+  const llvm::StringRef name = op.getName().getStringRef();
+  return name.starts_with("tpu.sem_") || name.starts_with("tpu.enqueue_") || name.starts_with("tpu.wait_");
+}
+
+std::optional<NotNative> cannotCheck(mlir::Operation& op) {
+  if (mlir::isa<tpu::SemWaitOp>(op)) return std::nullopt;
+  if (auto signal = mlir::dyn_cast<tpu::SemSignalOp>(op))
+    return signal.getDeviceId() || signal.getCoreId() ? std::optional<NotNative>("it signals by device or core")
+                                                      : std::nullopt;
+  if (auto allocation = mlir::dyn_cast<tpu::SemAllocOp>(op))
+    return elementsOf(allocation.getResult()) > kMostSemaphores ? std::optional<NotNative>("it has many semaphores")
+                                                                : std::nullopt;
+  const auto isPlain = [](auto copy) {
+    return !copy.getSourceSemaphore() && copy.getTargetSemaphore() && !copy.getDeviceId() && !copy.getCoreId() &&
+           !copy.getSubcoreId();
+  };
+  if (auto copy = mlir::dyn_cast<tpu::EnqueueDMAOp>(op); copy && isPlain(copy)) return std::nullopt;
+  if (auto wait = mlir::dyn_cast<tpu::WaitDMAOp>(op); wait && isPlain(wait) && wait.getWaitTarget())
+    return std::nullopt;
+  const llvm::StringRef name = op.getName().getStringRef();
+  // What a semaphore holds while a copy is in flight, and what others do, only the machine tries in many orders.
+  return "it uses " + name.str() + (name == "tpu.sem_read" || name == "tpu.sem_barrier" ? "" : " by device or core");
+}
+
+void watchCopies(const KernelPackage& package) {
+  mlir::func::FuncOp kernel = package.kernelFunction();
+  llvm::DenseSet<mlir::Value> touched;
+  kernel.walk([&](tpu::EnqueueDMAOp copy) {
+    touched.insert(rootOf(copy.getSource()));
+    touched.insert(rootOf(copy.getTarget()));
+  });
+  if (touched.empty()) return;
+  const mlir::Attribute watched = mlir::UnitAttr::get(kernel.getContext());
+  kernel.walk([&](mlir::Operation* op) {
+    const MaskRule rule = maskRuleOf(*op);
+    const bool access = (rule == MaskRule::load && !isDropped(op->getResult(0))) || rule == MaskRule::store;
+    if (mlir::isa<tpu::EnqueueDMAOp, tpu::WaitDMAOp, tpu::SemWaitOp>(op) ||
+        (access && touched.contains(rootOf(refOperand(*op)))))
+      op->setAttr(kWatched, watched);
+  });
+  // Windows get other blocks after a step, and allocations end: nothing may be in flight there.
+  const KernelSignature& s = package.signature;
+  for (mlir::Value root : touched) {
+    mlir::Block* block = root.getParentBlock();
+    if (auto argument = mlir::dyn_cast<mlir::BlockArgument>(root)) {
+      const size_t first = s.grid.size() + static_cast<size_t>(s.numScalarPrefetch), number = argument.getArgNumber();
+      if (number < first || number - first >= s.windows.size() || !s.windows[number - first]) continue;
+    }
+    watchWhole(block->getTerminator(), root);
+  }
+}
+
+void requireZeroSemaphores(const KernelPackage& package,
+                           llvm::function_ref<void(mlir::OpBuilder&, mlir::Value)> require) {
+  mlir::func::FuncOp kernel = package.kernelFunction();
+  kernel.walk([&](tpu::SemAllocOp allocation) {
+    requireZero(allocation->getBlock()->getTerminator(), allocation.getResult(), require);
+  });
+  mlir::Operation* end = kernel.getBody().front().getTerminator();
+  mlir::Operation* last = nullptr;  // where the last step's checks go
+  for (const mlir::BlockArgument argument : kernel.getArguments()) {
+    if (!isSemaphoreRef(argument)) continue;
+    if (!last) {
+      mlir::OpBuilder b(end);
+      const mlir::Location at = end->getLoc();
+      mlir::Value isLast = mlir::arith::ConstantOp::create(b, at, b.getBoolAttr(true));
+      for (size_t d = 0; d < package.signature.grid.size(); ++d) {
+        const mlir::Value bound =
+            tpu::IterationBoundOp::create(b, at, b.getI32Type(), b.getI32IntegerAttr(static_cast<int32_t>(d)));
+        const mlir::Value one = mlir::arith::ConstantOp::create(b, at, b.getI32IntegerAttr(1));
+        const mlir::Value here = mlir::arith::CmpIOp::create(b, at, mlir::arith::CmpIPredicate::eq,
+                                                             kernel.getArgument(static_cast<unsigned>(d)),
+                                                             mlir::arith::SubIOp::create(b, at, bound, one));
+        isLast = mlir::arith::AndIOp::create(b, at, isLast, here);
+      }
+      auto branch = mlir::scf::IfOp::create(b, at, isLast, /*withElseRegion=*/false);
+      last = branch.thenBlock()->getTerminator();
+    }
+    requireZero(last, argument, require);
+  }
+}
+
+}  // namespace smalti::cpu
