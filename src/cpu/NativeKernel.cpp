@@ -32,9 +32,9 @@ extern "C" int32_t smaltiCpuFlightStart(void* context, const std::byte* source, 
                                         int64_t amount) {
   return flightsOf(context).start({source, sourceEnd}, {target, targetEnd}, semaphore, amount) ? 0 : 1;
 }
-extern "C" int32_t smaltiCpuFlightWait(void* context, const std::byte* target, const std::byte* targetEnd,
-                                       const void* semaphore, int64_t amount) {
-  return flightsOf(context).wait({target, targetEnd}, semaphore, amount) ? 0 : 1;
+extern "C" void smaltiCpuFlightWait(void* context, const std::byte* target, const std::byte* targetEnd,
+                                    const void* semaphore, int64_t amount) {
+  flightsOf(context).wait({target, targetEnd}, semaphore, amount);
 }
 extern "C" int32_t smaltiCpuFlightAccess(void* context, const std::byte* begin, const std::byte* end, int32_t write) {
   return flightsOf(context).access({begin, end}, write != 0) ? 0 : 1;

@@ -24,13 +24,17 @@ std::pair<Reg, Reg> spanOf(Lowering& l, const View& v) {
   return {v.base, b.CreateGEP(b.getInt8Ty(), v.base, bytes)};
 }
 
-void call(Lowering& l, const char* name, std::vector<Reg> arguments) {
-  Builder& b = l.b;
+Reg call(Lowering& l, const char* name, llvm::Type* result, std::vector<Reg> arguments) {
   arguments.insert(arguments.begin(), l.context);
   std::vector<llvm::Type*> types;
   for (Reg r : arguments) types.push_back(r->getType());
-  auto callee = l.module.getOrInsertFunction(name, llvm::FunctionType::get(b.getInt32Ty(), types, false));
-  l.require(b.CreateICmpEQ(b.CreateCall(callee, arguments), b.getInt32(0)));
+  auto callee = l.module.getOrInsertFunction(name, llvm::FunctionType::get(result, types, false));
+  return l.b.CreateCall(callee, arguments);
+}
+
+/// A function that tells whether all is well.
+void ask(Lowering& l, const char* name, std::vector<Reg> arguments) {
+  l.require(l.b.CreateICmpEQ(call(l, name, l.b.getInt32Ty(), std::move(arguments)), l.b.getInt32(0)));
 }
 
 }  // namespace
@@ -40,7 +44,7 @@ void watchAccess(Lowering& l, mlir::Operation& op, const View& box, bool write) 
   if (!watched) return;
   auto [begin, end] = spanOf(l, box);
   const bool counts = write || mlir::isa<mlir::StringAttr>(watched);
-  call(l, kFlightAccessSymbol, {begin, end, l.b.getInt32(counts ? 1 : 0)});
+  ask(l, kFlightAccessSymbol, {begin, end, l.b.getInt32(counts ? 1 : 0)});
 }
 
 void watchStart(Lowering& l, mlir::Operation& op, const View& source, const View& target, const View& semaphore,
@@ -48,14 +52,14 @@ void watchStart(Lowering& l, mlir::Operation& op, const View& source, const View
   if (!op.hasAttr(kWatched)) return;
   auto [sourceBegin, sourceEnd] = spanOf(l, source);
   auto [targetBegin, targetEnd] = spanOf(l, target);
-  call(l, kFlightStartSymbol, {sourceBegin, sourceEnd, targetBegin, targetEnd, semaphore.base, amount});
+  ask(l, kFlightStartSymbol, {sourceBegin, sourceEnd, targetBegin, targetEnd, semaphore.base, amount});
 }
 
 void watchWait(Lowering& l, mlir::Operation& op, const View* target, const View& semaphore, Reg amount) {
   if (!op.hasAttr(kWatched)) return;
   Reg none = llvm::ConstantPointerNull::get(l.b.getPtrTy());
   auto [begin, end] = target ? spanOf(l, *target) : std::pair{none, none};
-  call(l, kFlightWaitSymbol, {begin, end, semaphore.base, amount});
+  call(l, kFlightWaitSymbol, l.b.getVoidTy(), {begin, end, semaphore.base, amount});
 }
 
 }  // namespace smalti::cpu

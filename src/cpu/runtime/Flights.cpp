@@ -10,16 +10,21 @@ bool Flights::start(Span source, Span target, const void* semaphore, int64_t amo
   return true;
 }
 
-bool Flights::wait(Span target, const void* semaphore, int64_t amount) {
-  const auto on = [&](const Flight& f) { return f.semaphore == semaphore; };
-  auto found = std::ranges::find_if(flights_,
-                                    [&](const Flight& f) { return on(f) && f.amount == amount && f.target == target; });
-  if (found == flights_.end())
-    found = std::ranges::find_if(flights_, [&](const Flight& f) { return on(f) && f.amount == amount; });
-  // Part of one, or of several: the machine follows that.
-  if (found == flights_.end()) return std::ranges::none_of(flights_, on);
-  flights_.erase(found);
-  return true;
+void Flights::wait(Span target, const void* semaphore, int64_t amount) {
+  const auto owes = [&](const Flight& f) { return f.semaphore == semaphore && f.left == amount; };
+  auto found = std::ranges::find_if(flights_, [&](const Flight& f) { return owes(f) && f.target == target; });
+  if (found == flights_.end()) found = std::ranges::find_if(flights_, owes);
+  if (found != flights_.end()) {
+    flights_.erase(found);
+    return;
+  }
+  for (Flight& f : flights_) {
+    if (f.semaphore != semaphore) continue;
+    const int64_t paid = std::min(amount, f.left);
+    f.left -= paid;
+    amount -= paid;
+  }
+  std::erase_if(flights_, [&](const Flight& f) { return f.semaphore == semaphore && f.left == 0; });
 }
 
 bool Flights::access(Span span, bool write) const {

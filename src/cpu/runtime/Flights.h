@@ -16,13 +16,13 @@ struct Span {
   bool operator==(const Span&) const = default;
 };
 
-/// Every function is false where something may be wrong.
+/// Functions are false where something may be wrong.
 class Flights {
  public:
   bool start(Span source, Span target, const void* semaphore, int64_t amount);
-  /// A wait took `amount` off the semaphore; `target`: what the kernel says it waited for, or empty. Which copy that is
-  /// follows machine/runtime/DmaLedger.h.
-  bool wait(Span target, const void* semaphore, int64_t amount);
+  /// A wait took `amount` off the semaphore; `target`: what the kernel says it waited for, or empty. What is safe by it
+  /// is as machine/runtime/DmaLedger.h has it: the copy of the same elements, else of the same size, else in order.
+  void wait(Span target, const void* semaphore, int64_t amount);
   bool access(Span, bool write) const;
   bool none() const { return flights_.empty(); }
   void clear() { flights_.clear(); }
@@ -31,12 +31,12 @@ class Flights {
   struct Flight {
     Span source, target;
     const void* semaphore = nullptr;
-    int64_t amount = 0;
+    int64_t left = 0;  ///< of what the semaphore owes
   };
   std::vector<Flight> flights_;
 };
 
-/// Names of the functions that generated code calls; i32, 0 where all is well:
+/// Names of the functions that generated code calls; i32 (but wait), 0 where all is well:
 /// start(context, source, source end, target, target end, semaphore, amount)
 inline constexpr const char* kFlightStartSymbol = "smalti_cpu_flight_start";
 /// wait(context, target, target end, semaphore, amount)

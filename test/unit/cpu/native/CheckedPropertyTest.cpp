@@ -17,19 +17,33 @@ bool chance(int percent) { return pick(100) < percent; }
 
 class Maker {
  public:
-  Maker() : grid_{1 + pick(3), 1 + pick(3)}, k_(grid_, chance(50) ? "parallel" : "arbitrary") {
+  explicit Maker(bool copies)
+      : copies_(copies), grid_{1 + pick(3), 1 + pick(3)}, k_(grid_, chance(50) ? "parallel" : "arbitrary") {
     k_.prefetch("i32", {3});
     for (int i = 0; i < 2; ++i) {
       const Spec s = windowed();
       inputShapes_.push_back(s.array);
       inputs_.push_back(k_.input(s));
     }
+    if (copies) {
+      inputShapes_.push_back(kBlock);
+      whole_.push_back(k_.input({.array = kBlock, .space = "hbm"}));
+    }
     for (int64_t n = 1 + pick(2); n-- > 0;) outputs_.push_back(k_.output(windowed()));
-    for (int64_t n = pick(3); n-- > 0;) scratch_.push_back(k_.scratch("f32", kBlock));
+    for (int64_t n = (copies ? 2 : 0) + pick(3); n-- > 0;) scratch_.push_back(k_.scratch("f32", kBlock));
+    if (copies) {
+      whole_.push_back(k_.output({.array = kBlock, .space = "hbm"}));
+      semaphores_ = k_.dmaSemaphore({2});
+    }
     if (chance(60)) firstStep([&] { statements(2, 2); });
     statements(2 + pick(5), 0);
     for (const Val& out : outputs_)
       if (chance(85)) k_.store(value(), out);
+    while (!flights_.empty() && chance(95)) land();
+    if (copies && chance(85)) {
+      fly(scratch_[0], whole_[1]);
+      land();
+    }
   }
 
   const TextKernel& kernel() const { return k_; }
@@ -95,7 +109,31 @@ class Maker {
     while (n-- > 0) statement(depth);
   }
 
+  // Copies are waited for, nearly always, and mostly before anything else happens to them.
+  void fly(const Val& from, const Val& to) {
+    const Val semaphore = k_.at(semaphores_, k_.constant(static_cast<int32_t>(pick(2))));
+    k_.dma(from, to, semaphore);
+    flights_.push_back({from, to, semaphore});
+  }
+  void land() {
+    const auto n = static_cast<ptrdiff_t>(chance(80) ? 0 : pick(static_cast<int64_t>(flights_.size())));
+    const auto [from, to, semaphore] = flights_[static_cast<size_t>(n)];
+    k_.waitDma(from, to, semaphore);
+    flights_.erase(flights_.begin() + n);
+  }
+  void copyOrWait() {
+    const auto open = flights_.size();
+    if (open > 0 && chance(60)) return land();
+    const Val from =
+        chance(50) ? whole_[0] : scratch_[static_cast<size_t>(pick(static_cast<int64_t>(scratch_.size())))];
+    const Val to = scratch_[static_cast<size_t>(pick(static_cast<int64_t>(scratch_.size())))];
+    if (from.name == to.name) return;
+    fly(from, to);
+    if (chance(70)) land();
+  }
+
   void statement(int depth) {
+    if (copies_ && depth == 0 && chance(35)) return copyOrWait();
     switch (pick(depth < 2 ? 11 : 8)) {
       case 0:
         values_.push_back(k_.load(ref()));
@@ -167,17 +205,24 @@ class Maker {
     return out;
   }
 
+  struct Flight {
+    Val from, to, semaphore;
+  };
+  bool copies_;
   std::vector<int64_t> grid_;
   TextKernel k_;
+  std::vector<Val> whole_;  ///< in HBM: an input, an output
+  Val semaphores_;
+  std::vector<Flight> flights_;
   std::vector<Val> inputs_, outputs_, scratch_, values_;
   std::vector<Shape> inputShapes_;
   std::array<int32_t, 3> blocks_ = chance(70) ? std::array{0, 1, 2} : std::array{0, static_cast<int32_t>(pick(2)), 0};
 };
 
-TEST(Checked, WhatTheMachineFindsIsNeverMissed) {
+void neverMissed(bool copies) {
   int judged = 0, clean = 0, found = 0;
   EXPECT_TRUE(rc::check([&] {
-    const Maker maker;
+    const Maker maker(copies);
     const KernelPackage package = maker.kernel().package();
     const auto expected = runOn(maker.kernel(), {maker.operands()}, checked());
     const auto code = compileChecked(package, {});
@@ -197,6 +242,9 @@ TEST(Checked, WhatTheMachineFindsIsNeverMissed) {
   std::cout << found << " with findings, " << clean << " clean, of which native code judged " << judged << "\n";
   EXPECT_GT(judged, clean / 2);
 }
+
+TEST(Checked, WhatTheMachineFindsIsNeverMissed) { neverMissed(false); }
+TEST(Checked, WhatTheMachineFindsOfCopiesIsNeverMissed) { neverMissed(true); }
 
 }  // namespace
 }  // namespace smalti::cpu::testing
