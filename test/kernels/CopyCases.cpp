@@ -43,6 +43,15 @@ void copyCases(Cases& cases) {
   addCopies(cases, "two_blocks", cases.random(f32, {32, 128}), {.block_rows = 16});
   addCopies(cases, "tail", cases.random(f32, {88, 256}), {.block_rows = 32});
   addCopies(cases, "chosen", cases.random(f32, {100, 384}), {});
+  const Array edges = cases.random(f32, {250, 130});  // the last block ends in the padding of the last tile
+  const Epilogue f = [](const Array& v) { return v * v + 1; };
+  cases.add({"stream_pipelined_edges",
+             "square_plus_one",
+             nlohmann::json::object(),
+             {edges},
+             [=] { return stream_pipelined(edges, f, {.block_rows = 64}); },
+             stream_pipelined_call(edges.type(), f, {.block_rows = 64}),
+             {edges}});
   addCopies(cases, "odd_blocks", cases.random(f32, {23, 37}), {.block_rows = 5}, false);
 }
 
