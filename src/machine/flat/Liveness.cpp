@@ -122,6 +122,7 @@ bool Liveness::usedUpTo(mlir::Value value, mlir::Operation* load, int memoryEpoc
   for (mlir::Operation* user : value.getUsers()) {
     if (dead_.contains(user) && isPure(*user)) continue;
     if (user->getBlock() != load->getBlock() || user->getNumRegions() != 0) return false;
+    if (!user->getNextNode()) return false;  // the terminator: what a block gives outlives it
     if (epoch_.lookup(user) != memoryEpoch) return false;
     if (mayAlias(*user))
       for (mlir::Value result : user->getResults())

@@ -200,6 +200,39 @@ TEST(Loops, ValuesFromOutsideServeEveryIteration) {
   }
 }
 
+TEST(Loops, BranchesGiveWhatTheyReadAsItWas) {
+  // In every second program a branch gives what scratch holds; the other branch must not write there.
+  const auto call = pl::pallas_call(
+      [](pl::Ref x, pl::Ref chosen, pl::Ref after, pl::Ref scratch) {
+        scratch[_] = x[_] * 0.25f;
+        const pl::Array picked = pl::cond(
+            pl::program_id(0) % 2 == 0, [&] { return scratch[_].value(); }, [&] { return pl::maximum(x[_], 50); });
+        after[_] = scratch[_];
+        scratch[_] = pl::zeros_like(scratch);
+        chosen[_] = picked;
+      },
+      {.out_shape = {pl::ShapeDtype{{24, 128}, pl::f32}, pl::ShapeDtype{{24, 128}, pl::f32}},
+       .grid = {3},
+       .in_specs = {pl::BlockSpec{{8, 128}, [](auto) { return std::tuple{0, 0}; }}},
+       .out_specs = {pl::BlockSpec{{8, 128}, [](auto i) { return std::tuple{i, 0}; }},
+                     pl::BlockSpec{{8, 128}, [](auto i) { return std::tuple{i, 0}; }}},
+       .scratch_shapes = {pl::vmem({8, 128}, pl::f32)}});
+  const pl::Array x = iota({8, 128});
+  for (const char* target : {"interpret", "cpu"}) {
+    pl::Settings settings;
+    ASSERT_TRUE(settings.set("target", target));
+    pl::use_settings(settings);
+    const auto [chosen, after] = call(x).take<2>();
+    pl::use_settings(pl::Settings());
+    for (int64_t i = 0; i < 3072; ++i) {
+      const float value = x.as<float>()[i % 1024];
+      ASSERT_EQ(chosen.as<float>()[i], i / 1024 % 2 == 0 ? value * 0.25f : std::max(value, 50.0f))
+          << target << ' ' << i;
+      ASSERT_EQ(after.as<float>()[i], value * 0.25f) << target << ' ' << i;
+    }
+  }
+}
+
 TEST(Loops, RunNowOutsideKernels) {
   const pl::Array s = pl::fori_loop(0, 10, [](const pl::Array& i, const pl::Array& s) { return s + i; }, 0);
   EXPECT_EQ(s.as<int32_t>()[0], 45);
