@@ -279,6 +279,7 @@ std::shared_ptr<const NativeKernel> fromCache(const KernelPackage& package, cons
 }  // namespace
 
 Result<NativeOutcome> compileNative(const KernelPackage& package, const NativeOptions& options) {
+  if (auto why = unsuitableProcessor(options.processor)) return NativeOutcome{nullptr, std::move(*why)};
   const std::string key = options.cache ? cacheKey({packageText(package), processorText(options.processor),
                                                     options.poison == machine::Poison::intMin ? "min" : "max"})
                                         : std::string();

@@ -4,6 +4,7 @@
 
 #include "cpu/grid/Reblock.h"
 #include "cpu/lower/Parallel.h"
+#include "llvm/TargetParser/Triple.h"
 #include "cpu/lower/Streaming.h"
 #include "cpu/runtime/Pool.h"
 #include "machine/runtime/Boundary.h"
@@ -24,6 +25,12 @@ std::vector<bool> overwrittenOperands(const KernelPackage& package) {
                      machine::mayBeWritten(function.getArgument(static_cast<unsigned>(s.grid.size() + i - dynamic)));
   }
   return overwritten;
+}
+
+std::optional<NotNative> unsuitableProcessor(const Processor& p) {
+  constexpr int kSseBytes = 16;
+  if (!llvm::Triple(p.triple).isX86() || p.vectorBytes > kSseBytes) return std::nullopt;
+  return fmt::format("processor {} has not all of AVX2, FMA and F16C", p.name);
 }
 
 std::optional<NotNative> unsuitableArrays(const KernelPackage& package) {

@@ -32,10 +32,11 @@ bool bf16DotIsFast(std::string_view name) { return name == "znver4" || name == "
 void readFeatures(Processor& p, const llvm::Target& target) {
   std::unique_ptr<llvm::MCSubtargetInfo> info(target.createMCSubtargetInfo(llvm::Triple(p.triple), p.name, p.features));
   const llvm::Triple triple(p.triple);
+  if (triple.isAArch64()) p.vectorRegisters = 32;
   if (!triple.isX86()) return;
   const auto has = [&](const char* feature) { return info && info->checkFeatures(std::string("+") + feature); };
   p.avx512 = has("avx512f") && has("avx512bw") && has("avx512vl") && has("avx512dq");
-  p.vectorBytes = p.avx512 ? 64 : has("avx2") ? 32 : 16;
+  p.vectorBytes = p.avx512 ? 64 : has("avx2") && has("fma") && has("f16c") ? 32 : 16;
   p.vectorRegisters = p.avx512 ? 32 : 16;
   p.bf16Dot = p.avx512 && has("avx512bf16");
   p.int8Dot = (p.avx512 && has("avx512vnni")) || has("avxvnni");

@@ -51,6 +51,12 @@ std::vector<std::string> foreignSymbols(const std::string& object) {
 
 Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage& package, const Processor& processor,
                                              const std::string& name) {
+  if (auto why = unsuitableProcessor(processor))
+    return fail({.code = "SM7005",
+                 .message = std::move(*why),
+                 .place = {},
+                 .need = "a processor with fused multiply-add",
+                 .help = "name haswell, x86-64-v3 or a later one"});
   if (auto why = unsuitableArrays(package)) return fail(notAheadOfTime(package, std::move(*why)));
   AheadOfTimeKernel made;
   InterpretedOps interpreted;

@@ -1,6 +1,8 @@
 // What each op computes is in docs/values.md: total where LLVM says poison or undefined.
 #include "cpu/lower/Elementwise.h"
 
+#include <cmath>
+
 #include "cpu/lower/NarrowFloats.h"
 #include "cpu/lower/Packing.h"
 #include "cpu/math/Math.h"
@@ -33,6 +35,36 @@ Reg fadd(Builder& b, Reg x, Reg y) { return b.CreateFAdd(x, y); }
 Reg fsub(Builder& b, Reg x, Reg y) { return b.CreateFSub(x, y); }
 Reg fmul(Builder& b, Reg x, Reg y) { return b.CreateFMul(x, y); }
 Reg fdiv(Builder& b, Reg x, Reg y) { return b.CreateFDiv(x, y); }
+
+/// C's fmod, exact: multiples of y·2^(28·k) are taken away, the largest first. In f64 each quotient has less than 29
+/// bits, so that its product with y is exact.
+Reg remf(const ElementOp& e) {
+  if (!isFloat(e.in)) return nullptr;
+  constexpr int kBits = 28, kSteps = 10;  // 2^(28·10) is more than the largest quotient of two f32
+  Builder& b = e.b;
+  Reg x = e.operands[0], y = e.operands[1];
+  llvm::Type* type = x->getType();
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  llvm::Type* wide =
+      vector ? static_cast<llvm::Type*>(llvm::FixedVectorType::get(b.getDoubleTy(), vector->getNumElements()))
+             : b.getDoubleTy();
+  const auto size = [&](Reg v) { return b.CreateFPExt(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v), wide); };
+  Reg rest = size(x), divisor = size(y);
+  for (int k = kSteps; k-- > 0;) {
+    Reg part = b.CreateFMul(divisor, llvm::ConstantFP::get(wide, std::ldexp(1.0, kBits * k)));
+    Reg quotient = b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, b.CreateFDiv(rest, part));
+    Reg less = b.CreateFSub(rest, b.CreateFMul(quotient, part));
+    // The quotient may have been rounded up.
+    rest = b.CreateSelect(b.CreateFCmpOLT(less, llvm::ConstantFP::get(wide, 0.0)), b.CreateFAdd(less, part), less);
+  }
+  Reg endless = b.CreateFCmpOEQ(divisor, llvm::ConstantFP::getInfinity(wide));
+  Reg result = b.CreateSelect(b.CreateAnd(endless, b.CreateFCmpORD(x, x)), x, b.CreateFPTrunc(rest, type));
+  // An infinite x has no rest.
+  Reg isEndless =
+      b.CreateFCmpOEQ(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x), llvm::ConstantFP::getInfinity(type));
+  result = b.CreateSelect(isEndless, llvm::ConstantFP::getNaN(type), result);
+  return roundTo(b, e.out, b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, result, x));
+}
 
 /// NaN wins, and +0 > -0. One of the hardware's min/max and two selects, cheaper than llvm.maximum's own expansion.
 Reg fmax(Builder& b, Reg x, Reg y) { return b.CreateMaximum(x, y); }
@@ -239,6 +271,7 @@ const llvm::StringMap<EmitElement>& table() {
       {"arith.subf", floatBinary<fsub>},
       {"arith.mulf", floatBinary<fmul>},
       {"arith.divf", floatBinary<fdiv>},
+      {"arith.remf", remf},
       {"arith.maximumf", floatBinary<fmax>},
       {"arith.minimumf", floatBinary<fmin>},
       {"arith.maxnumf", floatBinary<fmaxnum>},
@@ -280,6 +313,7 @@ const llvm::StringMap<EmitElement>& table() {
       {"math.ceil", exactIntrinsic<Intrinsic::ceil>},
       {"math.floor", exactIntrinsic<Intrinsic::floor>},
       {"math.trunc", exactIntrinsic<Intrinsic::trunc>},
+      {"math.round", exactIntrinsic<Intrinsic::round>},
       {"math.roundeven", exactIntrinsic<Intrinsic::roundeven>},
       {"math.sqrt", squareRoot},
       {"math.copysign", copysign},

@@ -6,54 +6,10 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include "OpSamples.h"
+#include "ElementwiseRows.h"
 
 namespace smalti::cpu::testing {
 namespace {
-
-struct Row {
-  std::string op, attributes;
-  int operands = 2;
-  enum Result { same, pred } result = same;
-  int64_t ulp = 0;  ///< of f32
-};
-
-const std::vector<Row>& floatRows() {
-  static const std::vector<Row> kRows = [] {
-    std::vector<Row> rows;
-    for (const char* op : {"addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf", "maxnumf", "minnumf"})
-      rows.push_back({std::string("arith.") + op, "", 2});
-    for (int p = 0; p < 16; ++p) rows.push_back({"arith.cmpf", fmt::format("predicate = {} : i64", p), 2, Row::pred});
-    rows.push_back({"arith.negf", "", 1});
-    for (const char* op : {"absf", "ceil", "floor", "trunc", "round", "roundeven", "sqrt"})
-      rows.push_back({std::string("math.") + op, "", 1});
-    rows.push_back({"math.copysign", "", 2});
-    rows.push_back({"tpu.weird", "", 1, Row::pred});
-    rows.push_back({"tpu.reciprocal", "approx = false, full_range = false", 1});
-    rows.push_back({"tpu.reciprocal", "approx = true, full_range = false", 1});
-    for (const char* op :
-         {"acos", "acosh", "asin", "asinh", "atan",  "atanh", "cbrt",  "cos", "cosh", "erf", "erfc", "exp",
-          "exp2", "expm1", "log",  "log10", "log1p", "log2",  "rsqrt", "sin", "sinh", "tan", "tanh"})
-      rows.push_back({std::string("math.") + op, "", 1, Row::same, 4});
-    for (const char* op : {"atan2", "powf"}) rows.push_back({std::string("math.") + op, "", 2, Row::same, 4});
-    return rows;
-  }();
-  return kRows;
-}
-
-const std::vector<Row>& integerRows() {
-  static const std::vector<Row> kRows = [] {
-    std::vector<Row> rows;
-    for (const char* op :
-         {"addi", "subi", "muli", "divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi", "ceildivui",
-          "andi", "ori",  "xori", "shli",  "shrsi", "shrui", "maxsi", "minsi",      "maxui",     "minui"})
-      rows.push_back({std::string("arith.") + op, "", 2});
-    for (int p = 0; p < 10; ++p) rows.push_back({"arith.cmpi", fmt::format("predicate = {} : i64", p), 2, Row::pred});
-    for (const char* op : {"absi", "ctlz", "cttz", "ctpop"}) rows.push_back({std::string("math.") + op, "", 1});
-    return rows;
-  }();
-  return kRows;
-}
 
 /// One kernel with an output per row; rows that the machine refuses for this dtype are left out.
 class Sheet {
@@ -134,7 +90,7 @@ std::span<const Shape> shapesFor(const std::string& t) {
 }
 
 TEST(NativeAgreement, FloatOps) {
-  for (const std::string t : {"f32", "bf16", "f16", "f8e5m2", "f8e4m3fn", "f8e4m3b11fnuz"})
+  for (const std::string& t : kFloatTypes)
     for (const Shape& shape : shapesFor(t)) {
       Sheet sheet({t}, shape);
       for (const Row& row : floatRows()) sheet.add(row, t, row.result == Row::pred ? "i1" : t);
@@ -144,7 +100,7 @@ TEST(NativeAgreement, FloatOps) {
 }
 
 TEST(NativeAgreement, IntegerOps) {
-  for (const std::string t : {"i32", "i16", "i8", "i4", "i2"})
+  for (const std::string& t : kIntegerTypes)
     for (const Shape& shape : shapesFor(t)) {
       Sheet sheet({t}, shape);
       for (const Row& row : integerRows()) sheet.add(row, t, row.result == Row::pred ? "i1" : t);
@@ -154,17 +110,13 @@ TEST(NativeAgreement, IntegerOps) {
 }
 
 TEST(NativeAgreement, Conversions) {
-  const std::vector<std::string> floats{"f32", "bf16", "f16", "f8e4m3fn", "f8e5m2", "f8e4m3b11fnuz"},
-      integers{"i32", "i16", "i8", "i4", "i2"};
   for (const Shape& shape : {Shape{7}, Shape{8, 127}}) {
-    std::vector<std::string> all = floats;
-    all.insert(all.end(), integers.begin(), integers.end());
+    std::vector<std::string> all = kFloatTypes;
+    all.insert(all.end(), kIntegerTypes.begin(), kIntegerTypes.end());
     for (const std::string& from : all) {
       Sheet sheet({from}, shape);
       for (const std::string& to : all)
-        for (const char* op :
-             {"extf", "truncf", "extsi", "extui", "trunci", "sitofp", "uitofp", "fptosi", "fptoui", "bitcast"})
-          sheet.add({std::string("arith.") + op, "", 1}, from, to);
+        for (const std::string& op : conversionOps()) sheet.add({op, "", 1}, from, to);
       sheet.check(3);
     }
   }

@@ -1,4 +1,9 @@
 // What kernels find in memory that nobody has written, or that has two names.
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <cstdlib>
+
 #include <gtest/gtest.h>
 
 #include "Native.h"
@@ -45,6 +50,40 @@ TEST(NativeMemory, SF4_AScalarOperandThatIsAliasedIsLeftToTheMachine) {
   k.alias(0, 0);
   k.scalarStore(k.scalarLoad(at, {k.constant(1)}), out, {k.constant(0)});
   EXPECT_NE(whyNot(k), "");
+}
+
+#if !defined(__SANITIZE_ADDRESS__)
+TEST(NativeMemory, NoMemoryForAScratchBufferIsADiagnostic) {
+  TextKernel k;
+  const Val out = k.output({.dtype = "i32", .array = {1}, .space = "smem"});
+  const Val scratch = k.scratch("i32", {1 << 20, 1 << 10});  // 4 GiB
+  k.scalarStore(k.constant(1), out, {k.constant(0)});
+  k.store(k.load(scratch, {8, 128}, {}), scratch);
+  const auto code = native(k);
+  ASSERT_TRUE(code);
+  const auto call = [&] {
+    constexpr rlim_t kLimit = rlim_t{3} << 30;
+    const rlimit limit{kLimit, kLimit};
+    setrlimit(RLIMIT_AS, &limit);
+    bool fault = false;
+    const auto got = code->call({}, 1, fault);
+    const bool said = !got && got.error().code == "SM1009" && got.error().need == "4294967296 bytes";
+    if (!said) std::fprintf(stderr, "%s\n", got ? "it ran" : got.error().str().c_str());
+    std::_Exit(said ? 0 : 1);
+  };
+  EXPECT_EXIT(call(), ::testing::ExitedWithCode(0), "");
+}
+#endif
+
+TEST(NativeMemory, OperandsNeedOnlyTheAlignmentOfTheirElements) {
+  TextKernel k({3});
+  const Val in = k.input({.array = {24, 130}, .block = {8, 130}, .map = "%i, %c0"}),
+            out = k.output({.array = {24, 130}, .block = {8, 130}, .map = "%i, %c0"});
+  const Val v = k.load(in);
+  k.store(k.binary("arith.addf", v, v), out);
+  const Array whole = counting({24 * 130 + 1});
+  const Array view = Array::view({DType::f32, {24, 130}}, const_cast<std::byte*>(whole.data()) + 4);
+  same(k, {view});
 }
 
 }  // namespace

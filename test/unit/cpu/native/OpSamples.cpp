@@ -189,6 +189,63 @@ void bits(Samples& all) {
   }
 }
 
+void choices(Samples& all) {
+  const SampleValue chosen{"i32", {8, 130}}, bits{"i1", {8, 130}};
+  for (const std::string& t : kAll) {
+    const SampleValue x{t, {8, 130}};
+    all.push_back({"arith.select",
+                   t,
+                   {chosen, x, x},
+                   x,
+                   "$a = arith.constant dense<0> : " + v(chosen) + "\n$b = arith.cmpi sgt, $0, $a : " + v(chosen) +
+                       "\n$r = arith.select $b, $1, $2 : " + v(bits) + ", " + v(x)});
+  }
+  const SampleValue index{"index", {8, 130}};
+  for (const std::string op : {"arith.index_cast", "arith.index_castui"})
+    for (const std::string& t : kIntegers) {
+      const SampleValue x{t, {8, 130}};
+      all.push_back(
+          {op,
+           t,
+           {x},
+           x,
+           "$a = " + op + " $0 : " + v(x) + " to " + v(index) + "\n$r = " + op + " $a : " + v(index) + " to " + v(x)});
+    }
+  all.push_back(
+      {"tpu.assume_multiple",
+       "i32",
+       {},
+       chosen,
+       "$a = arith.constant 8 : i32\n$b = tpu.assume_multiple $a, 8 : i32\n$r = vector.broadcast $b : i32 to " +
+           v(chosen)});
+}
+
+void products(Samples& all) {
+  const auto add = [&](const std::string& in, const std::string& out, const std::string& dims, const Shape& l,
+                       const Shape& r) {
+    const SampleValue lhs{in, l}, rhs{in, r}, acc{out, {24, 40}};
+    all.push_back({"tpu.matmul",
+                   in + " → " + out,
+                   {lhs, rhs, acc},
+                   acc,
+                   "$r = tpu.matmul $0, $1, $2 {dimension_numbers = #tpu.dot_dimension_numbers<" + dims +
+                       ">, transpose_lhs_hint = false} : " + v(lhs) + ", " + v(rhs) + ", " + v(acc) + " -> " + v(acc),
+                   true});
+  };
+  for (const auto& [in, out] : std::vector<std::pair<std::string, std::string>>{{"f32", "f32"},
+                                                                                {"bf16", "f32"},
+                                                                                {"bf16", "bf16"},
+                                                                                {"f16", "f32"},
+                                                                                {"f8e5m2", "f32"},
+                                                                                {"f8e4m3fn", "f32"},
+                                                                                {"i8", "i32"},
+                                                                                {"i4", "i32"}}) {
+    add(in, out, "[1], [0], [0], [1], [0, 0, 1, 1], [], []", {24, 50}, {50, 40});
+    add(in, out, "[1], [1], [0], [0], [0, 0, 1, 0], [], []", {24, 50}, {40, 50});
+    add(in, out, "[0], [0], [1], [1], [0, 1, 1, 1], [], []", {50, 24}, {50, 40});
+  }
+}
+
 }  // namespace
 
 std::string vectorOf(const std::string& dtype, const Shape& shape) {
@@ -261,6 +318,8 @@ const std::vector<OpSample>& opSamples() {
     moves(all);
     reductions(all);
     bits(all);
+    choices(all);
+    products(all);
     return all;
   }();
   return kSamples;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "OpSamples.h"
+#include "cpu/aot/Aot.h"
 
 namespace smalti::cpu::testing {
 namespace {
@@ -47,9 +48,52 @@ TEST(NativeOps, GiveWhatTheMachineGives) {
     ASSERT_EQ(theirs.size(), samples.size());
     for (size_t i = 0; i < samples.size(); ++i)
       EXPECT_EQ(apart((*ours)[i], theirs[i], 0), "") << of.first << " " << of.second << "\n" << samples[i]->lines;
+    // Products of bytes and less but i8 are src/eval's.
     for (const std::string& name : code->report().interpreted)
-      EXPECT_NE(name, of.first) << of.second << " is computed by the machine's code";
+      if (name != "tpu.matmul") EXPECT_NE(name, of.first) << of.second << " is computed by the machine's code";
   }
+}
+
+/// Objects that call nothing but libc: no fused multiply-add or conversion of a library.
+TEST(NativeOps, CompileAheadOfTimeForOtherProcessors) {
+  for (const char* name : {"x86_64-linux-gnu/haswell", "aarch64-linux-gnu/neoverse-n1"}) {
+    const auto processor = processorNamed(name);
+    ASSERT_TRUE(processor) << name;
+    for (const auto& [of, samples] : groups()) {
+      if (of.second != "f16" && of.second != "bf16" && of.second != "i8" && of.second.find(' ') == std::string::npos)
+        continue;
+      TextKernel k;
+      std::vector<std::vector<Val>> refs;
+      for (const OpSample* s : samples) refs.push_back(addOperands(k, *s));
+      for (size_t i = 0; i < samples.size(); ++i) addSample(k, *samples[i], refs[i]);
+      const auto made = compileAheadOfTime(k.package(), *processor, "kernel");
+      // Random rounding to integers, and products of bytes, are src/eval's.
+      if (!made && (of.first == "tpu.stochastic_convert" || of.first == "tpu.matmul")) continue;
+      EXPECT_TRUE(made) << name << " " << of.first << " " << of.second << "\n" << made.error().str();
+    }
+  }
+}
+
+TEST(NativeOps, AProcessorWithoutFusedMultiplyAddIsRefused) {
+  const auto processor = processorNamed("x86_64-linux-gnu/x86-64");
+  ASSERT_TRUE(processor);
+  TextKernel k;
+  const Val in = k.input({.array = {8, 128}}), out = k.output({.array = {8, 128}});
+  k.store(k.load(in), out);
+  const auto object = compileAheadOfTime(k.package(), *processor, "kernel");
+  ASSERT_FALSE(object);
+  EXPECT_EQ(object.error().code, "SM7005");
+  const auto here = compileNative(k.package(), {.processor = *processor});
+  ASSERT_TRUE(here);
+  EXPECT_FALSE(here->kernel);
+  EXPECT_EQ(here->reason, "processor x86-64 has not all of AVX2, FMA and F16C");
+}
+
+TEST(Processor, Arm64HasThirtyTwoRegisters) {
+  const auto arm = processorNamed("aarch64-linux-gnu/neoverse-n1");
+  ASSERT_TRUE(arm);
+  EXPECT_EQ(arm->vectorRegisters, 32);
+  EXPECT_EQ(arm->vectorBytes, 16);
 }
 
 }  // namespace
