@@ -10,13 +10,19 @@ namespace smalti::cpu {
 /// Worth it for this shape: packing B would cost more than the product.
 bool isDotOfRows(const GemmShape&);
 
-/// C[i,j] = Σ A[i,k]·B[j,k] (+ C[i,j]), in f32; strides in elements.
-struct DotRows {
+/// A product with few rows; strides in elements.
+struct RowProduct {
   GemmShape shape;
   Reg a = nullptr, aRow = nullptr;
   Reg b = nullptr, bRow = nullptr;
   Reg c = nullptr, cRow = nullptr;
+  Reg upcoming = nullptr;  ///< View::upcoming of B
 };
-void emitDotRows(Lowering&, const DotRows&);
+/// C[i,j] = Σ A[i,k]·B[j,k] (+ C[i,j]), in f32.
+void emitDotRows(Lowering&, const RowProduct&);
+
+inline constexpr int kLineBytes = 64;
+/// While a row of B is read: fetches what will be read some rows later, of the next step's B if need be.
+void prefetchUpcoming(Lowering&, const RowProduct&, Reg row, Reg address);
 
 }  // namespace smalti::cpu

@@ -29,6 +29,7 @@ struct Windowed {
   Reg lastBlock = nullptr;         ///< copied: slots of the last block's starts
   std::vector<Reg> starts, sizes;  ///< of this step's block, in the array; sizes of what lies inside
   Reg whole = nullptr;             ///< i1: nothing overhangs
+  Reg upcoming = nullptr;          ///< where the next step's block begins
 };
 
 class KernelLowering {
@@ -280,10 +281,44 @@ class KernelLowering {
 
   /// Where the block of this step lies.
   Native place(Windowed& w) {
+    if (fetchesAhead(w)) {
+      std::vector<Reg> next = indices_;
+      Reg last = b_.CreateSub(bounds_.back(), l_.index(1));
+      next.back() = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(next.back(), l_.index(1)), last);
+      if (auto ok = place(w, next); !ok) return ok;
+      w.upcoming = elementPointer(b_, w.array, w.starts);
+    }
+    return place(w, indices_);
+  }
+
+  /// Worth knowing where the next step's block lies: small blocks, found by looking up, that few rows are multiplied
+  /// with, so that the time goes into fetching them.
+  bool fetchesAhead(Windowed& w) {
+    constexpr int64_t kMostBytes = 64 << 10;
+    if (w.isOutput || w.copied || rank() == 0 || w.window->elementIndexed) return false;
+    mlir::Block& body = w.map.getBody().front();
+    const bool looksUp =
+        llvm::any_of(body, [](mlir::Operation& op) { return op.getName().getStringRef() == "memref.load"; });
+    return looksUp && num_elements(w.window->bounds) * storage_bytes(w.array.dtype) <= kMostBytes &&
+           multipliesFewRows();
+  }
+  bool multipliesFewRows() {
+    constexpr int64_t kFewRows = 8;
+    bool found = false;
+    kernel_.walk([&](mlir::Operation* op) {
+      if (op->getName().getStringRef() != "tpu.matmul") return;
+      const Shape out = shapeOf(op->getResult(0).getType());
+      found |= !out.empty() && num_elements(out) <= kFewRows * out.back();
+    });
+    return found;
+  }
+
+  /// The block of the step of these indices.
+  Native place(Windowed& w, const std::vector<Reg>& indices) {
     mlir::Block& body = w.map.getBody().front();
     for (unsigned a = 0; a < body.getNumArguments(); ++a) {
       if (a < rank())
-        l_.setScalar(body.getArgument(a), b_.CreateTrunc(indices_[a], b_.getInt32Ty()));
+        l_.setScalar(body.getArgument(a), b_.CreateTrunc(indices[a], b_.getInt32Ty()));
       else
         l_.setRef(body.getArgument(a), l_.ref(kernel_.getArgument(a)));
     }
@@ -332,6 +367,9 @@ class KernelLowering {
           view.strides[d] = b_.CreateSelect(w.whole, view.strides[d], w.buffer.strides[d]);
     }
     view.memory = w.copied || w.mayOverhang ? w.buffer.memory : w.array.memory;
+    if (w.upcoming)
+      view.upcoming =
+          b_.CreateSub(b_.CreatePtrToInt(w.upcoming, b_.getInt64Ty()), b_.CreatePtrToInt(view.base, b_.getInt64Ty()));
     auto type = llvm::cast<mlir::MemRefType>(argument.getType());
     auto shaped = reshape(b_, view, shapeOf(type));
     if (!shaped) return notNative("a window of another shape than its ref");

@@ -6,6 +6,7 @@
 #include "cpu/gemm/Gemm.h"
 #include "cpu/lower/DotRows.h"
 #include "cpu/lower/Segment.h"
+#include "cpu/lower/SumOfRows.h"
 #include "machine/flat/ops/Matmul.h"
 
 namespace smalti::cpu {
@@ -287,8 +288,15 @@ class MatmulLowering {
     const auto row = lhsSide.batch.size();
     Reg leading = lhsSide.free < 0 ? l_.index(shape.n) : result.strides[row + freePosition(0, dims_.lhsFree)];
     if (isDotOfRows(shape)) {
-      emitDotRows(l_, {shape, a->base, a->leading, b->base, b->leading, result.base, leading});
+      emitDotRows(l_, {shape, a->base, a->leading, b->base, b->leading, result.base, leading, rhs.upcoming});
       l_.report.matmuls.push_back(fmt::format("{}x{}x{} {}·{}→{}: dot products of rows", shape.m, shape.n, shape.k,
+                                              name(shape.a), name(shape.b), name(shape.c)));
+      return;
+    }
+    if (isSumOfRows(shape, l_.processor) &&
+        (rhs.upcoming || shape.n * shape.k * storage_bytes(shape.b) >= l_.processor.l1Bytes)) {
+      emitSumOfRows(l_, {shape, a->base, a->leading, b->base, b->leading, result.base, leading, rhs.upcoming});
+      l_.report.matmuls.push_back(fmt::format("{}x{}x{} {}·{}→{}: sums of rows", shape.m, shape.n, shape.k,
                                               name(shape.a), name(shape.b), name(shape.c)));
       return;
     }

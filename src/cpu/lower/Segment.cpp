@@ -79,7 +79,8 @@ class Planner {
     if (s_.nests.empty() || !joins(i)) {
       s_.nests.push_back({rowsOf(domain(i)), {}, {}});
       nestLoads_.clear();
-      remember(loadsOf(i));
+      storeLoads_.clear();
+      remember(i, loadsOf(i));
     }
     Nest& nest = s_.nests.back();
     nest.ops.push_back(i);
@@ -140,16 +141,33 @@ class Planner {
           return false;
     }
     if (p.isStore()) {
+      if (isCircular(i, reads)) return false;
       for (const auto& loads : {&nestLoads_, &reads.loads})
         for (const auto& [load, map] : *loads)
           if (mayOverlap(*s_.ops[load].box, *p.box) && !sameRows(s_.ops[load], p, map)) return false;
     }
     if (perRow && !p.isStore()) nest.rowValued.insert(p.op->getResult(0));
-    remember(reads);
+    remember(i, reads);
     return true;
   }
 
-  void remember(const Reads& reads) { nestLoads_.insert(nestLoads_.end(), reads.loads.begin(), reads.loads.end()); }
+  void remember(size_t i, const Reads& reads) {
+    nestLoads_.insert(nestLoads_.end(), reads.loads.begin(), reads.loads.end());
+    if (!s_.ops[i].isStore()) return;
+    for (const auto& [load, map] : reads.loads) storeLoads_.push_back(load);
+  }
+
+  /// The store needs what another store of the nest writes over, and the other way round: neither can wait.
+  bool isCircular(size_t i, const Reads& reads) const {
+    const PendingOp& p = s_.ops[i];
+    const bool isAwaited =
+        llvm::any_of(storeLoads_, [&](size_t load) { return mayOverlap(*s_.ops[load].box, *p.box); });
+    return isAwaited && llvm::any_of(s_.nests.back().ops, [&](size_t other) {
+             return s_.ops[other].isStore() && llvm::any_of(reads.loads, [&](const auto& load) {
+                      return mayOverlap(*s_.ops[load.first].box, *s_.ops[other].box);
+                    });
+           });
+  }
 
   /// A load that an iteration of the nest may still do although another op of the nest stores there: the same box, and
   /// each row reads only itself, in the store's own columns or in none.
@@ -220,6 +238,7 @@ class Planner {
   const llvm::DenseSet<mlir::Operation*>& eager_;
   std::vector<int> nestOf_;
   std::vector<std::pair<size_t, ElementMap>> nestLoads_;
+  std::vector<size_t> storeLoads_;  ///< that stores of the last nest need
   llvm::DenseMap<mlir::Value, std::vector<ElementMap>> seen_;
 };
 

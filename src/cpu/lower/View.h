@@ -26,6 +26,9 @@ struct View {
   bool streamed = false;                      ///< what is stored here may go past the caches (Streaming.h)
   std::shared_ptr<const Arena::Block> owner;  ///< of values; keeps their place
 
+  /// Bytes from an element to what the next step of the grid reads in its place; null: not known, or not worth it.
+  Reg upcoming = nullptr;
+
   static constexpr int kValue = -1;
   int64_t elements() const { return num_elements(shape); }
   bool dynamic() const { return !sizes.empty(); }

@@ -1,0 +1,102 @@
+// Products of few rows, which read their matrix row by row, and nests whose rows go through their phases in groups.
+// The numbers are small whole ones: every order of additions gives the same.
+#include <bit>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "Native.h"
+
+namespace smalti::cpu::testing {
+namespace {
+
+float small(int64_t i) { return static_cast<float>((i * 7 + i / 5) % 9 - 4); }
+
+Array smallNumbers(const std::string& dtype, Shape shape) {
+  Array f = f32Array(shape, small);
+  if (dtype == "f32") return f;
+  Array out = Array::allocate({DType::bf16, shape}).value();
+  for (int64_t i = 0; i < out.elements(); ++i) {
+    const auto bits = static_cast<uint16_t>(std::bit_cast<uint32_t>(small(i)) >> 16);
+    std::memcpy(out.data() + 2 * i, &bits, 2);
+  }
+  return out;
+}
+
+void product(const std::string& dtype, int64_t m, int64_t n, int64_t k, bool transposed) {
+  SCOPED_TRACE(fmt::format("{} {}x{}x{}{}", dtype, m, n, k, transposed ? " transposed" : ""));
+  const Shape rhs = transposed ? Shape{n, k} : Shape{k, n};
+  TextKernel kernel;
+  const Val a = kernel.input({.dtype = dtype, .array = {m, k}, .space = "vmem"}),
+            b = kernel.input({.dtype = dtype, .array = rhs, .space = "vmem"}),
+            c = kernel.output({.array = {m, n}, .space = "vmem"});
+  const Val x = kernel.load(a), y = kernel.load(b), zero = kernel.splat(kernel.f32(0), {m, n});
+  const Val r = kernel.fresh(zero.type);
+  kernel.raw(
+      fmt::format("{} = \"tpu.matmul\"({}, {}, {}) <{{dimension_numbers = #tpu.dot_dimension_numbers<[1], [{}], "
+                  "[0], [{}], [0, 0, 1, {}], [], []>, transpose_lhs_hint = false}}> : ({}, {}, {}) -> {}",
+                  r.name, x.name, y.name, zero.name, transposed ? 1 : 0, transposed ? 0 : 1, transposed ? 0 : 1, x.type,
+                  y.type, zero.type, r.type));
+  kernel.store(r, c);
+  same(kernel, {smallNumbers(dtype, {m, k}), smallNumbers(dtype, rhs)});
+}
+
+TEST(NativeFewRows, ProductsOfRowsAndSumsOfRows) {
+  for (const char* dtype : {"f32", "bf16"})
+    for (const bool transposed : {true, false})
+      for (const int64_t m : {1, 3, 8})
+        for (const auto& [n, k] : {std::pair<int64_t, int64_t>{5, 3}, {16, 16}, {40, 70}, {35, 15}, {150, 400}})
+          product(dtype, m, n, k, transposed);
+}
+
+/// Blocks that the index map looks up are fetched ahead; the last step has none after it.
+TEST(NativeFewRows, BlocksThatAreLookedUp) {
+  TextKernel kernel({5});
+  const Val table = kernel.prefetch("i32", {5});
+  const Val q = kernel.input({.array = {1, 32}, .block = {1, 32}, .map = "%c0, %c0"}),
+            pages = kernel.input({.array = {128, 32},
+                                  .block = {16, 32},
+                                  .map = "%page, %c0",
+                                  .lines = "%at = arith.index_cast %i : i32 to index\n"
+                                           "%page = memref.load %p0[%at] : memref<5xi32, #tpu.memory_space<smem>>"}),
+            out = kernel.output({.array = {5, 16}, .block = {1, 16}, .map = "%i, %c0"});
+  const Val x = kernel.load(q), y = kernel.load(pages), zero = kernel.splat(kernel.f32(0), {1, 16});
+  const Val r = kernel.fresh(zero.type);
+  kernel.raw(
+      fmt::format("{} = \"tpu.matmul\"({}, {}, {}) <{{dimension_numbers = #tpu.dot_dimension_numbers<[1], [1], "
+                  "[0], [0], [0, 0, 1, 0], [], []>, transpose_lhs_hint = false}}> : ({}, {}, {}) -> {}",
+                  r.name, x.name, y.name, zero.name, x.type, y.type, zero.type, r.type));
+  kernel.store(r, out);
+  const int32_t order[] = {7, 0, 3, 6, 1};
+  same(kernel, {i32Array({5}, [&](int64_t i) { return order[i]; }), smallNumbers("f32", {1, 32}),
+                smallNumbers("f32", {128, 32})});
+}
+
+/// Two columns change places beside a reduction, and what is stored first is not what is loaded after.
+TEST(NativeGroups, ValuesOfARowAreReadBeforeOneIsWritten) {
+  for (const int64_t rows : {1, 7, 16, 37}) {
+    TextKernel kernel;
+    const Val in = kernel.input({.array = {rows, 33}, .space = "vmem"}),
+              first = kernel.input({.array = {rows, 1}, .space = "vmem"});
+    const Val a = kernel.output({.array = {rows, 1}, .space = "vmem"}),
+              b = kernel.output({.array = {rows, 1}, .space = "vmem"}),
+              out = kernel.output({.array = {rows, 33}, .space = "vmem"});
+    kernel.store(kernel.load(first), a);
+    kernel.store(kernel.splat(kernel.f32(3), {rows, 1}), b);
+    const Val x = kernel.load(in), oldA = kernel.load(a), oldB = kernel.load(b);
+    const Val start = kernel.splat(kernel.f32(0), {rows}), sum = kernel.fresh(start.type);
+    kernel.raw(fmt::format("{} = vector.multi_reduction <add>, {}, {} [1] : {} to {}", sum.name, x.name, start.name,
+                           x.type, sum.type));
+    const Val column = kernel.fresh(oldA.type), wide = kernel.fresh(x.type);
+    kernel.raw(fmt::format("{} = vector.shape_cast {} : {} to {}", column.name, sum.name, sum.type, column.type));
+    kernel.store(kernel.binary("arith.addf", oldB, column), a);
+    kernel.store(oldA, b);
+    kernel.raw(fmt::format("{} = vector.broadcast {} : {} to {}", wide.name, column.name, column.type, wide.type));
+    kernel.store(kernel.binary("arith.subf", x, wide), out);
+    same(kernel, {smallNumbers("f32", {rows, 33}), smallNumbers("f32", {rows, 1})});
+  }
+}
+
+}  // namespace
+}  // namespace smalti::cpu::testing
