@@ -192,6 +192,7 @@ class MatmulLowering {
       const size_t column = dims_.lhsBatch.size() + dims_.lhsFree.size() + freePosition(1, dims_.rhsFree);
       if (shape[column] != 1 && constantOf(target->strides[column]) != 1) return {};
     }
+    if (readsTarget(*destination, *box)) return {};
     for (mlir::Operation* op : destination->replaced) l_.skip(op);
     if (destination->added) {
       accumulate = true;
@@ -210,6 +211,15 @@ class MatmulLowering {
     }
     result = std::move(*target);
     return {};
+  }
+
+  /// A load that is still to be done, of an operand or for an op after the store, may read what the product is written
+  /// to. (What the product is added to is read as it is written.)
+  bool readsTarget(const Destination& destination, const View& box) const {
+    llvm::DenseSet<mlir::Operation*> replaced(destination.replaced.begin(), destination.replaced.end());
+    return llvm::any_of(l_.pending(), [&](const PendingOp& p) {
+      return p.isLoad() && mayOverlap(*p.box, box) && l_.isNeededBeyond(p.op->getResult(0), replaced);
+    });
   }
 
   /// What the product is added to, as f32.

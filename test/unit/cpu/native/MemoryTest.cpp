@@ -75,6 +75,45 @@ TEST(NativeMemory, NoMemoryForAScratchBufferIsADiagnostic) {
 }
 #endif
 
+Val product(TextKernel& k, const Val& a, const Val& b) {
+  const Val r = k.fresh("vector<16x16xf32>");
+  k.raw("%zero" + r.name.substr(1) + " = arith.constant dense<0.0> : vector<16x16xf32>");
+  k.raw(r.name + " = tpu.matmul " + a.name + ", " + b.name + ", %zero" + r.name.substr(1) +
+        " {dimension_numbers = #tpu.dot_dimension_numbers<[1], [0], [0], [1], [0, 0, 1, 1], [], []>, "
+        "transpose_lhs_hint = false} : vector<16x16xf32>, vector<16x16xf32>, vector<16x16xf32> -> vector<16x16xf32>");
+  return r;
+}
+
+Array smallNumbers(Shape shape) {
+  return f32Array(std::move(shape), [](int64_t i) { return static_cast<float>(i * 7 % 11) - 5; });
+}
+
+TEST(NativeMemory, AProductMayBeStoredWhereItsOperandLies) {
+  for (const bool left : {true, false}) {
+    TextKernel k;
+    const Val a = k.input({.array = {16, 16}}), b = k.input({.array = {16, 16}}), out = k.output({.array = {16, 16}});
+    k.store(k.load(left ? a : b), out);
+    const Val x = k.load(left ? out : a), y = k.load(left ? b : out);
+    k.store(product(k, x, y), out);
+    same(k, {smallNumbers({16, 16}), smallNumbers({16, 16})});
+  }
+}
+
+TEST(NativeMemory, WhatWasLoadedBeforeAProductIsStoredStaysAsItWas) {
+  TextKernel k;
+  const Val a = k.input({.array = {16, 16}}), b = k.input({.array = {16, 16}}), out = k.output({.array = {16, 16}}),
+            before = k.output({.array = {16, 16}});
+  const Val acc = k.scratch("f32", {16, 16});
+  k.store(k.load(a), acc);
+  const Val old = k.load(acc);
+  const Val sum = k.binary("arith.addf", old, product(k, k.load(a), k.load(b)));
+  const Val again = k.load(acc);
+  k.store(sum, acc);
+  k.store(k.binary("arith.mulf", again, again), before);
+  k.store(k.binary("arith.addf", k.load(acc), old), out);
+  same(k, {smallNumbers({16, 16}), smallNumbers({16, 16})});
+}
+
 TEST(NativeMemory, OperandsNeedOnlyTheAlignmentOfTheirElements) {
   TextKernel k({3});
   const Val in = k.input({.array = {24, 130}, .block = {8, 130}, .map = "%i, %c0"}),
