@@ -112,12 +112,17 @@ def whole():
 def checks():
     """The same kernels with --check, whose ratio is how many times slower that is; at most 3."""
     for what, spec, amount, unit, limit, limit_unit in (
-            ("add 256x256, in cache", "squares rows=256 columns=256 block=128", 256 * 256, "Gelem/s", "copy bytes=262144", 12),
-            ("add 4096x4096, DRAM", "squares rows=4096 columns=4096 block=256", 4096**2, "Gelem/s", "triad", 12),
-            ("add 250x250, blocks of 128 hang over", "squares rows=250 columns=250 block=128", 250 * 250, "Gelem/s",
+            ("add 256x256, in cache", "squares rows=256 columns=256 block=128 dtype=f32", 256 * 256, "Gelem/s", "copy bytes=262144", 12),
+            ("add 4096x4096, DRAM", "squares rows=4096 columns=4096 block=256 dtype=f32", 4096**2, "Gelem/s", "triad", 12),
+            ("add 250x250, blocks of 128 hang over", "squares rows=250 columns=250 block=128 dtype=f32", 250 * 250, "Gelem/s",
              "copy bytes=262144", 12),
-            ("add 4000x4000, blocks of 256 hang over", "squares rows=4000 columns=4000 block=256", 4000**2, "Gelem/s",
+            ("add 4000x4000, blocks of 256 hang over", "squares rows=4000 columns=4000 block=256 dtype=f32", 4000**2, "Gelem/s",
              "triad", 12),
+            ("add int8 1000x1000, blocks of 256 hang over", "squares rows=1000 columns=1000 block=256 dtype=int8", 1000**2,
+             "Gelem/s", "copy", 3),
+            ("2x + 1 of 1024x1024, copies by hand", "streamed rows=1024 columns=1024 br=64", 1024**2, "Gelem/s", "copy", 8),
+            ("decode f32, pages of 16", "paged heads=8 length=4096 dim=128 page=16 dtype=f32", 2 * 8 * 4096 * 128 * 4, "GB/s",
+             "read", 1),
             ("softmax 64x1024", "softmax rows=64 columns=1024", 64 * 1024, "Gelem/s", "copy bytes=262144", 8),
             ("softmax 60x1000, blocks of 8 hang over", "softmax rows=60 columns=1000 br=8", 60 * 1000, "Gelem/s",
              "copy bytes=262144", 8),

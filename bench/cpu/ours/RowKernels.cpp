@@ -2,6 +2,7 @@
 #include "ours/Ours.h"
 #include "smalti/kernels/norm.h"
 #include "smalti/kernels/softmax.h"
+#include "smalti/kernels/stream.h"
 
 namespace smalti::bench {
 namespace {
@@ -57,13 +58,22 @@ Work chain(const Spec& s) {
   return work([=] { return Array(call(x, y)); });
 }
 
+/// Blocks that the kernel copies in and out itself, two in flight each way.
+Work streamed(const Spec& s) {
+  const Array x = operand(shapeOf(s), f32, 1);
+  const PallasCall call =
+      kernels::stream_call(x.type(), [](const Array& x) { return x * 2 + 1; }, {.block_rows = s["br"]});
+  return work([=] { return Array(call(x)); });
+}
+
 /// Square blocks of two arrays, the last of which may hang over in both directions.
 Work squares(const Spec& s) {
-  const Array x = operand(shapeOf(s), f32, 1), y = operand(shapeOf(s), f32, 2);
+  const DType dtype = dtypeOf(s);
+  const Array x = operand(shapeOf(s), dtype, 1), y = operand(shapeOf(s), dtype, 2);
   const int64_t block = s["block"];
   const BlockSpec part{{block, block}, [](auto i, auto j) { return std::tuple{i, j}; }};
   const PallasCall call = pallas_call([](Ref x, Ref y, Ref o) { o[_] = x[_] + y[_]; },
-                                      {.out_shape = ShapeDtype{shapeOf(s), f32},
+                                      {.out_shape = ShapeDtype{shapeOf(s), dtype},
                                        .grid = {cdiv(s["rows"], block), cdiv(s["columns"], block)},
                                        .in_specs = {part, part},
                                        .out_specs = {part},
@@ -82,7 +92,8 @@ std::map<std::string, Maker> rowKernels() {
           {"tanh", elementwise([](const Array& x) { return tanh(x); })},
           {"exp", elementwise([](const Array& x) { return exp(x); })},
           {"chain", chain},
-          {"squares", squares}};
+          {"squares", squares},
+          {"streamed", streamed}};
 }
 
 }  // namespace smalti::bench
