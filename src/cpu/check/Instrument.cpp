@@ -58,8 +58,8 @@ class Instrumenter {
       mlir::cf::AssertOp::create(b, kernel_.getLoc(), zero, "zero");
     });
     shadowArguments();
-    for (mlir::Operation* op : ops) visit(*op);
     beginOfStep();
+    for (mlir::Operation* op : ops) visit(*op);
     if (!failure_.empty()) return tl::unexpected(std::move(failure_));
     return std::move(checked_);
   }
@@ -86,7 +86,9 @@ class Instrumenter {
     };
     // The last first, so that the numbers of the others stay: scratch and inputs have shadows among the scratch.
     for (const unsigned argument : tracked)
-      if (argument < firstOutput || argument >= firstScratch) {
+      if (argument < firstOutput && knowsByPlace(kernel_.getArgument(argument))) {
+        edges_[kernel_.getArgument(argument)] = {};
+      } else if (argument < firstOutput || argument >= firstScratch) {
         shadow(argument, kernel_.getNumArguments());
         ++signature().numScratch;
         checked_.shadowed.push_back(argument < firstOutput ? fmt::format("input {}", argument - firstInput())
@@ -105,6 +107,15 @@ class Instrumenter {
   }
 
   mlir::Value shadowOf(mlir::Value ref) const { return shadows_.lookup(ref); }
+
+  /// Then where an element lies says whether it is defined: an input's block needs no shadow. Narrow elements are as
+  /// quick to look up as positions, of four bytes, are to compare.
+  static bool knowsByPlace(mlir::Value input) {
+    return storage_bytes(machine::flat::elementDType(input.getType())) >= 4 &&
+           llvm::all_of(input.getUsers(), [](mlir::Operation* user) {
+             return mlir::isa<mlir::vector::LoadOp, mlir::memref::LoadOp>(user);
+           });
+  }
 
   // ---- ops
 
@@ -129,7 +140,8 @@ class Instrumenter {
         requireDefined(op, op.getOperands().drop_front());
         if (!found_.values.contains(op.getResult(0))) return;
         b_.setInsertionPointAfter(&op);
-        masks_[op.getResult(0)] = retyped(op, shadowOf(refOperand(op)));
+        masks_[op.getResult(0)] =
+            edges_.contains(refOperand(op)) ? insideArray(op) : retyped(op, shadowOf(refOperand(op)));
         return;
       case MaskRule::store:
         store(op);
@@ -224,11 +236,11 @@ class Instrumenter {
     b_.setInsertionPointToStart(&kernel_.getBody().front());
     for (const WindowCheck& w : plan_.windows) {
       const mlir::Value ref = kernel_.getArgument(firstInput() + static_cast<unsigned>(w.number));
-      const bool fills = !w.isOutput && w.anyOverhang() && shadowOf(ref);
-      if (!fills && !w.mayBeOutside) continue;
+      const bool hangsOver = !w.isOutput && w.anyOverhang() && (shadowOf(ref) || edges_.contains(ref));
+      if (!hangsOver && !w.mayBeOutside) continue;
       const std::vector<mlir::Value> block = blockOf(*signature().windows[static_cast<size_t>(w.number)]);
       if (w.mayBeOutside) requireInside(w, block);
-      if (fills) fillInside(w, block, ref);
+      if (hangsOver) followEdges(w, block, ref);
       if (w.followsVisits) followVisits(w, block);
     }
     for (const unsigned argument : plan_.resets)
@@ -270,27 +282,66 @@ class Instrumenter {
     }
   }
 
-  /// The shadow of an input's block: true where the block lies in the array.
-  void fillInside(const WindowCheck& w, const std::vector<mlir::Value>& block, mlir::Value ref) {
+  struct Edge {
+    unsigned axis = 0;  ///< of the ref
+    mlir::Value left;   ///< i32: elements from the block's first to the end of the array
+  };
+
+  void followEdges(const WindowCheck& w, const std::vector<mlir::Value>& block, mlir::Value ref) {
     const mlir::Location at = kernel_.getLoc();
     const Window& window = *signature().windows[static_cast<size_t>(w.number)];
     const Shape shape = shapeOf(ref.getType());
-    auto bits = mlir::VectorType::get(shape, b_.getI1Type()), numbers = mlir::VectorType::get(shape, b_.getI32Type());
-    mlir::Value inside;
-    size_t axis = 0;  // of the ref, where dimensions of 1 may be squeezed
+    std::vector<Edge> edges;
+    unsigned axis = 0;  // dimensions of 1 may be squeezed
     for (size_t d = 0; d < block.size(); ++d) {
       if (window.bounds[d] == 1) continue;
       while (shape[axis] == 1) ++axis;
-      const auto here = static_cast<int32_t>(axis++);
+      const unsigned here = axis++;
       if (!w.overhangs[d]) continue;
-      const mlir::Value left = mlir::arith::SubIOp::create(
-          b_, at, i32(arrayOf(w)[d]), mlir::arith::MulIOp::create(b_, at, block[d], i32(window.bounds[d])));
-      const mlir::Value position = tpu::IotaOp::create(b_, at, numbers, llvm::ArrayRef<int32_t>{here});
-      const mlir::Value one = mlir::arith::CmpIOp::create(b_, at, mlir::arith::CmpIPredicate::slt, position,
-                                                          mlir::vector::BroadcastOp::create(b_, at, numbers, left));
-      inside = inside ? mlir::arith::AndIOp::create(b_, at, inside, one).getResult() : one;
+      const mlir::Value start = mlir::arith::MulIOp::create(b_, at, block[d], i32(window.bounds[d]));
+      edges.push_back({here, mlir::arith::SubIOp::create(b_, at, i32(arrayOf(w)[d]), start)});
     }
-    storeWhole(inside ? inside : emitConstant(b_, at, bits, true), shadowOf(ref));
+    if (edges_.contains(ref)) {
+      edges_[ref] = std::move(edges);
+      return;
+    }
+    auto bits = mlir::VectorType::get(shape, b_.getI1Type());
+    mlir::Value inside;
+    for (const Edge& e : edges) inside = both(inside, isBefore(e.left, e.axis, bits));
+    storeWhole(inside, shadowOf(ref));
+  }
+
+  /// The mask of what is loaded from a block that may hang over.
+  mlir::Value insideArray(mlir::Operation& op) {
+    const mlir::Location at = op.getLoc();
+    const mlir::Type type = maskType(op.getResult(0).getType());
+    const auto indices = op.getOperands().drop_front();
+    auto vector = mlir::dyn_cast<mlir::VectorType>(type);
+    const size_t dropped = indices.size() - (vector ? static_cast<size_t>(vector.getRank()) : 0);
+    mlir::Value inside;
+    for (const Edge& e : edges_[op.getOperand(0)]) {
+      const mlir::Value first = mlir::arith::IndexCastOp::create(b_, at, b_.getI32Type(), indices[e.axis]);
+      const mlir::Value left = mlir::arith::SubIOp::create(b_, at, e.left, first);
+      if (e.axis >= dropped) {
+        inside = both(inside, isBefore(left, static_cast<unsigned>(e.axis - dropped), vector));
+        continue;
+      }
+      const mlir::Value one = compare(mlir::arith::CmpIPredicate::sgt, left, i32(0));
+      inside = both(inside, vector ? mlir::vector::BroadcastOp::create(b_, at, vector, one).getResult() : one);
+    }
+    return inside;
+  }
+
+  /// True for the elements whose position along the axis is below `left`.
+  mlir::Value isBefore(mlir::Value left, unsigned axis, mlir::VectorType mask) {
+    const mlir::Location at = kernel_.getLoc();
+    auto numbers = mlir::VectorType::get(mask.getShape(), b_.getI32Type());
+    const mlir::Value position =
+        tpu::IotaOp::create(b_, at, numbers, llvm::ArrayRef<int32_t>{static_cast<int32_t>(axis)});
+    return compare(mlir::arith::CmpIPredicate::slt, position, mlir::vector::BroadcastOp::create(b_, at, numbers, left));
+  }
+  mlir::Value both(mlir::Value a, mlir::Value b) {
+    return a ? mlir::arith::AndIOp::create(b_, kernel_.getLoc(), a, b).getResult() : b;
   }
 
   void storeWhole(mlir::Value value, mlir::Value ref) {
@@ -374,7 +425,8 @@ class Instrumenter {
   mlir::func::FuncOp kernel_;
   Definedness found_;
   mlir::OpBuilder b_;
-  llvm::DenseMap<mlir::Value, mlir::Value> shadows_;  ///< by ref
+  llvm::DenseMap<mlir::Value, mlir::Value> shadows_;      ///< by ref
+  llvm::DenseMap<mlir::Value, std::vector<Edge>> edges_;  ///< of inputs without a shadow
   MaskMap masks_;
   NotNative failure_;
 };
