@@ -6,6 +6,16 @@
 namespace smalti::kernels {
 namespace {
 
+/// Rows that are computed together where a block is not one group's: what every dtype's tiles divide.
+constexpr int64_t kSlab = 16;
+/// Blocks of x and y, each twice, may take this much of a TPU's VMEM.
+constexpr int64_t kBlockBytes = 12 << 20;
+
+/// All of k where the blocks are small enough: then nothing is added up between steps.
+int64_t blockK(const ArrayType& x, int64_t k, int64_t rowsAndColumns) {
+  return 2 * rowsAndColumns * k * storage_bytes(x.dtype) <= kBlockBytes ? k : block_along(k, 512);
+}
+
 [[noreturn]] void refuse(std::string need, std::string have) {
   raise({.code = "SM6701",
          .message = "grouped_matmul takes x [m, k], y [groups, k, n] and group sizes i32 [groups]",
@@ -52,7 +62,7 @@ PallasCall grouped_matmul_call(const ArrayType& x, const ArrayType& y, const Gro
   if (x.shape.size() != 2 || y.shape.size() != 3 || x.shape[1] != y.shape[1])
     refuse("equal sizes of k", x.str() + " and " + y.str());
   const int64_t m = x.shape[0], k = x.shape[1], n = y.shape[2];
-  const int64_t bn = o.block_n ? o.block_n : block_along(n, 512), bk = o.block_k ? o.block_k : block_along(k, 512);
+  const int64_t bn = o.block_n ? o.block_n : block_along(n, 512), bk = o.block_k ? o.block_k : blockK(x, k, bm + bn);
   const int64_t k_steps = std::max<int64_t>(cdiv(k, bk), 1);
 
   auto inside = [=](const Array& block, int64_t axis) -> Array {
@@ -72,21 +82,41 @@ PallasCall grouped_matmul_call(const ArrayType& x, const ArrayType& y, const Gro
       o[_] = astype(where(mine, acc[_], astype(o[_], f32)), o.dtype());
     });
   };
-  return pallas_call(
-      kernel,
-      {.out_shape = ShapeDtype{{m, n}, x.dtype},
-       .grid = {cdiv(n, bn), tiles.count, k_steps},
-       .in_specs =
-           {BlockSpec{{bm, bk},
-                      [](auto, auto t, auto k, auto, auto block, auto, auto) { return std::tuple{block[t], k}; }},
-            BlockSpec{{squeezed, bk, bn},
-                      [](auto j, auto t, auto k, auto group, auto, auto, auto) { return std::tuple{group[t], k, j}; }}},
-       .out_specs = {BlockSpec{
-           {bm, bn}, [](auto j, auto t, auto, auto, auto block, auto, auto) { return std::tuple{block[t], j}; }}},
-       .scratch_shapes = {vmem({bm, bn}, f32)},
-       .num_scalar_prefetch = 4,
-       .name = "grouped_matmul",
-       .compiler_params = {.dimension_semantics = {parallel, arbitrary, arbitrary}}});
+  // With whole rows of x and columns of y there is nothing to add up, and of a block that groups share each visit
+  // computes no more than the slabs its rows are in.
+  const int64_t slab = bm % kSlab == 0 ? kSlab : bm;
+  auto whole = [=](Ref, Ref row_block, Ref row_begin, Ref row_end, Ref x, Ref y, Ref o) {
+    const Array t = program_id(1);
+    const Array first = row_block[t] * bm, begin = row_begin[t] - first, end = row_end[t] - first;
+    when(begin <= 0 && end >= bm, [&] { o[_] = astype(dot(x[_], y[_], {.preferred_element_type = f32}), o.dtype()); });
+    when(begin > 0 || end < bm, [&] {
+      when(t == 0 || row_block[t] != row_block[maximum(t - 1, 0)], [&] { o[_] = zeros_like(o); });
+      loop(floor_divide(maximum(begin, 0), slab), floor_divide(minimum(end, bm) + (slab - 1), slab), [&](Array s) {
+        const auto rows = ds(s * slab, slab);
+        const Array row = s * slab + broadcasted_iota(i32, {slab, bn}, 0);
+        const Array product = dot(x[{rows, _}], y[_], {.preferred_element_type = f32});
+        o[{rows, _}] = astype(where(row >= begin && row < end, product, astype(o[{rows, _}], f32)), o.dtype());
+      });
+    });
+  };
+  Call call{.out_shape = ShapeDtype{{m, n}, x.dtype},
+            .grid = {cdiv(n, bn), tiles.count, k_steps},
+            .in_specs = {BlockSpec{{bm, bk},
+                                   [](auto, auto t, auto k, auto, auto block, auto, auto) {
+                                     return std::tuple{block[t], k};
+                                   }},
+                         BlockSpec{{squeezed, bk, bn},
+                                   [](auto j, auto t, auto k, auto group, auto, auto, auto) {
+                                     return std::tuple{group[t], k, j};
+                                   }}},
+            .out_specs = {BlockSpec{
+                {bm, bn}, [](auto j, auto t, auto, auto, auto block, auto, auto) { return std::tuple{block[t], j}; }}},
+            .num_scalar_prefetch = 4,
+            .name = "grouped_matmul",
+            .compiler_params = {.dimension_semantics = {parallel, arbitrary, arbitrary}}};
+  if (k_steps == 1) return pallas_call(whole, std::move(call));
+  call.scratch_shapes = {vmem({bm, bn}, f32)};
+  return pallas_call(kernel, std::move(call));
 }
 
 Array grouped_matmul(const Array& x, const Array& y, const Array& group_sizes, const GroupedMatmulOptions& o) {

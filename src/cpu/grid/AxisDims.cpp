@@ -59,21 +59,36 @@ bool onlyCompared(mlir::Value index) {
 
 }  // namespace
 
-std::optional<WholeAccess> wholeAccess(mlir::Operation& op) {
+namespace {
+
+/// A plain load or store of a box of the ref's rank, and which dimensions it takes whole.
+struct BoxAccess : WholeAccess {
+  std::vector<bool> whole;
+};
+
+std::optional<BoxAccess> boxAccess(mlir::Operation& op) {
   const llvm::StringRef name = op.getName().getStringRef();
-  WholeAccess access;
+  BoxAccess access;
   access.isStore = name == "tpu.vector_store" || name == "vector.store";
   if (!access.isStore && name != "vector.load" && name != "tpu.vector_load") return std::nullopt;
   const unsigned skipped = access.isStore ? 2 : 1;
   access.ref = op.getOperand(skipped - 1);
   access.value = access.isStore ? op.getOperand(0) : op.getResult(0);
-  const auto shape = shapeOf(access.ref.getType());
-  if (op.getNumOperands() != skipped + shape.size() || shape != shapeOf(access.value.getType()) ||
+  const Shape ref = shapeOf(access.ref.getType()), box = shapeOf(access.value.getType());
+  if (op.getNumOperands() != skipped + ref.size() || ref.size() != box.size() ||
       machine::flat::boolAttribute(op, "add") || !machine::flat::integersAttribute(op, "strides").empty())
     return std::nullopt;
-  for (mlir::Value index : op.getOperands().drop_front(skipped))
-    if (!isZeroIndex(index)) return std::nullopt;
+  for (size_t d = 0; d < ref.size(); ++d)
+    access.whole.push_back(ref[d] == box[d] && isZeroIndex(op.getOperand(skipped + static_cast<unsigned>(d))));
   return access;
+}
+
+}  // namespace
+
+std::optional<WholeAccess> wholeAccess(mlir::Operation& op) {
+  auto access = boxAccess(op);
+  if (!access || !llvm::all_of(access->whole, [](bool whole) { return whole; })) return std::nullopt;
+  return *access;
 }
 
 std::optional<AtIndex> conditionOn(mlir::func::FuncOp kernel, int rank, mlir::Value condition) {
@@ -220,8 +235,16 @@ bool AxisDims::product(mlir::Operation& op) {
 bool AxisDims::op(mlir::Operation& op) {
   const llvm::StringRef name = op.getName().getStringRef();
   if (name == "tpu.matmul") return product(op);
-  if (const auto access = wholeAccess(op)) {
-    allSame(access->ref, access->value);
+  if (const auto access = boxAccess(op)) {
+    const int ref = first(access->ref), value = first(access->value);
+    for (size_t d = 0; d < access->whole.size(); ++d) {
+      if (access->whole[d]) {
+        same(access->ref, d, access->value, d);
+        continue;
+      }
+      setAxis(ref + static_cast<int>(d), kFixed);
+      setAxis(value + static_cast<int>(d), kFixed);
+    }
     return true;
   }
   if (auto condition = llvm::dyn_cast<mlir::scf::IfOp>(op)) {
@@ -229,6 +252,8 @@ bool AxisDims::op(mlir::Operation& op) {
       if (isShaped(v)) return false;
     return true;
   }
+  if (auto loop = llvm::dyn_cast<mlir::scf::ForOp>(op))
+    return llvm::none_of(loop.getRegionIterArgs(), [](mlir::BlockArgument v) { return isShaped(v); });
   if (op.getNumRegions() != 0) return false;
   if (name == "vector.broadcast") {
     if (!isShaped(op.getOperand(0))) return true;
@@ -236,6 +261,11 @@ bool AxisDims::op(mlir::Operation& op) {
     for (size_t d = 0; d < from.size(); ++d)
       if (from[d] == to[d + to.size() - from.size()])
         same(op.getOperand(0), d, op.getResult(0), d + to.size() - from.size());
+    return true;
+  }
+  if (name == "tpu.iota") {
+    for (int64_t d : machine::flat::integersAttribute(op, "dimensions"))
+      setAxis(first(op.getResult(0)) + static_cast<int>(d), kFixed);
     return true;
   }
   if (name == "vector.shape_cast") {

@@ -5,6 +5,7 @@
 #include "cpu/grid/AxisDims.h"
 #include "cpu/grid/FuseSteps.h"
 #include "cpu/lower/DistinctBlocks.h"
+#include "cpu/lower/Parallel.h"
 #include "machine/flat/Liveness.h"
 #include "machine/flat/Types.h"
 #include "machine/flat/ops/Matmul.h"
@@ -53,8 +54,9 @@ class Reblocker {
     const auto isWindow = [](const std::optional<Window>& w) { return w && !(w->revisitMode == RevisitMode::any); };
     if (s.grid.empty() || !package.aliases.empty() || !llvm::all_of(s.windows, isWindow)) return std::nullopt;
     auto original = package.kernelFunction();
-    const auto isProduct = [](mlir::Operation& op) { return op.getName().getStringRef() == "tpu.matmul"; };
-    if (llvm::none_of(original.getBody().front(), isProduct)) return std::nullopt;
+    bool products = false;
+    original.walk([&](mlir::Operation* op) { products |= op->getName().getStringRef() == "tpu.matmul"; });
+    if (!products) return std::nullopt;
     auto dims = AxisDims::of(package);
     if (!dims) return std::nullopt;
     const int last = dims->rank() - 1;
@@ -66,7 +68,7 @@ class Reblocker {
       if (fuses) resize(made, last, dims->extent(last));
     }
     forwardStores(made);
-    const bool parted = chooseParts(made);
+    const bool parted = chooseParts(made) || chooseColumns(made);
     if (!fuses && !single && !parted) return std::nullopt;
     return made;
   }
@@ -180,6 +182,31 @@ class Reblocker {
     auto& semantics = package.signature.dimensionSemantics;
     semantics.assign(package.signature.grid.size(), DimensionSemantics::parallel);
     return rows >= 0 || columns >= 0;
+  }
+
+  /// Columns of a kernel whose steps along other axes see each other's, when the outermost axis is that of columns.
+  bool chooseColumns(KernelPackage& package) {
+    auto kernel = package.kernelFunction();
+    if (planParallel(package).axes < 1 || !kernel.getArgument(0).use_empty()) return false;
+    auto dims = AxisDims::of(package);
+    if (!dims || !dims->free(0)) return false;
+    int64_t depth = 0;
+    bool onlyColumns = true;
+    kernel.walk([&](mlir::Operation* op) {
+      if (op->getName().getStringRef() != "tpu.matmul") return;
+      const auto lists = machine::flat::dotListsOf(*op);
+      bool columns = false;
+      for (int64_t d : lists->rhsFree) columns |= dims->axisOf(op->getOperand(1), static_cast<size_t>(d)) == 0;
+      onlyColumns &= columns && !dims->follows(op->getOperand(0), 0);
+      for (int64_t d : lists->rhsContracting)
+        depth = std::max(depth, machine::flat::shapeOf(op->getOperand(1).getType())[static_cast<size_t>(d)]);
+    });
+    if (!onlyColumns || depth == 0) return false;
+    const int64_t n = dims->extent(0), share = std::max<int64_t>(kTile, n / (cores_ == 1 ? 1 : kPartsPerCore * cores_));
+    const int64_t part = partOf(n, std::min(share, std::max(kTile, processor_.l2Bytes / 2 / (4 * depth))), kTile);
+    if (part == dims->block(0)) return false;
+    resize(package, 0, part);
+    return true;
   }
 
   const Processor& processor_;
