@@ -6,8 +6,8 @@
 namespace smalti::kernels {
 namespace {
 
-/// Rows that are computed together where a block is not one group's: what every dtype's tiles divide.
-constexpr int64_t kSlab = 16;
+/// Rows that are computed together where a block is not one group's: a multiple of every dtype's tiles.
+constexpr int64_t kSlab = 32;
 /// Blocks of x and y, each twice, may take this much of a TPU's VMEM.
 constexpr int64_t kBlockBytes = 12 << 20;
 

@@ -1,6 +1,8 @@
 // The nest of blocks around the micro-kernels.
 #include "cpu/gemm/Gemm.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cpu/gemm/Ir.h"
@@ -136,11 +138,14 @@ class ProductNest {
     Value *b = source, *strideB = strideB_;
     Value *next = ir_.at(source, l_.columns() * sizeB), *strideNext = strideB_;
     if (l_.packB) {
-      Value* packed = workspace(0);
+      Value* packed = s_.keepsB
+                          ? ir_.at(ir_.argument(7), times(b_.CreateUDiv(at.k, ir_.i64(l_.group)), keptUnitBytes()))
+                          : workspace(0);
       Value* panelBytes = times(units_, 4 * l_.columns());
       if (l_.keepPackedB) packed = ir_.at(packed, times(panel, panelBytes));
       Value* packs = l_.inPlaceBelow ? b_.CreateICmpSGE(strideB_, ir_.i64(l_.inPlaceBelow)) : b_.getTrue();
       Value* first = l_.keepPackedB ? b_.CreateICmpEQ(at.row, ir_.i64(0)) : b_.getTrue();
+      if (s_.keepsB) first = b_.CreateAnd(first, b_.CreateNot(ir_.argument(8)));
       ir_.when(b_.CreateAnd(packs, first), [&] { packPanel(at, source, packed, columns); });
       b = b_.CreateSelect(packs, packed, b);
       strideB = b_.CreateSelect(packs, ir_.i64(4 * l_.columns()), strideB);
@@ -150,6 +155,9 @@ class ProductNest {
     }
     runKernels(at, column, {b, strideB, next, strideNext}, vectors, lastLanes);
   }
+
+  /// Of all columns.
+  int64_t keptUnitBytes() const { return 4 * ((s_.n + l_.columns() - 1) / l_.columns()) * l_.columns(); }
 
   void packPanel(const Block& at, Value* source, Value* packed, int columns) {
     const PackSpec spec = packSpec(s_.b, l_.elementB);
@@ -167,6 +175,13 @@ class ProductNest {
     };
     if (whole) ir_.loop(ir_.i64(0), ir_.i64(whole), 1, [&](Value* index) { copy(index, l_.lanes); });
     if (ragged) copy(ir_.i64(whole), ragged);
+  }
+
+  /// As many as it takes for the tiles of a block to fetch the next panel.
+  int prefetchesOf(int vectors) const {
+    const int64_t tiles = std::max<int64_t>(1, std::min(l_.blockRows, s_.m) / l_.rows),
+                  needed = vectors * unrollOf(l_.rows);
+    return needed <= tiles || vectors % 2 ? 1 : 2;
   }
 
   struct PanelB {
@@ -188,6 +203,7 @@ class ProductNest {
                     .store = s_.accumulate           ? Store::add
                              : s_.k <= l_.blockDepth ? Store::set
                                                      : Store::either,
+                    .prefetches = prefetchesOf(vectors),
                     .prefetchC = l_.units(l_.blockDepth) >= kPrefetchUnits,
                     .starts = l_.biasFactor != 0};
     Value* c = ir_.at(ir_.at(ir_.argument(4), times(at.row, strideC_)), times(column, 4));
@@ -222,13 +238,16 @@ class ProductNest {
 }  // namespace
 
 llvm::Function* emitGemm(llvm::Module& module, const GemmShape& shape, const Processor& processor) {
-  const std::string symbol = fmt::format("smalti_gemm_{}x{}x{}_{}_{}_{}{}{}{}", shape.m, shape.n, shape.k,
-                                         name(shape.a), name(shape.b), name(shape.c), shape.transposedA ? "_ta" : "",
-                                         shape.transposedB ? "_tb" : "", shape.accumulate ? "_add" : "");
+  const std::string symbol =
+      fmt::format("smalti_gemm_{}x{}x{}_{}_{}_{}{}{}{}{}", shape.m, shape.n, shape.k, name(shape.a), name(shape.b),
+                  name(shape.c), shape.transposedA ? "_ta" : "", shape.transposedB ? "_tb" : "",
+                  shape.accumulate ? "_add" : "", shape.keepsB ? "_kept" : "");
   if (auto* made = module.getFunction(symbol)) return made;
   auto* pointer = llvm::PointerType::get(module.getContext(), 0);
   auto* word = llvm::Type::getInt64Ty(module.getContext());
-  Ir ir(module, symbol, {pointer, word, pointer, word, pointer, word, pointer});
+  llvm::SmallVector<llvm::Type*, 9> parameters{pointer, word, pointer, word, pointer, word, pointer};
+  if (shape.keepsB) parameters.append({pointer, llvm::Type::getInt1Ty(module.getContext())});
+  Ir ir(module, symbol, parameters);
   const Layout layout = layOut(shape, processor);
   ProductNest(module, layout, ir).emit();
   return ir.function;

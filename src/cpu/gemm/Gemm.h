@@ -21,6 +21,7 @@ struct GemmShape {
   bool transposedA = false;              ///< A is stored [k,m]
   bool transposedB = false;              ///< B is stored [n,k]
   bool accumulate = false;               ///< add to C; else C is overwritten and never read
+  bool keepsB = false;                   ///< packed B lies in memory of its own, where later products find it
   bool operator==(const GemmShape&) const = default;
 };
 
@@ -29,11 +30,14 @@ struct GemmPlan {
   int tileRows = 0, tileColumns = 0;                        ///< of C, in registers
   int64_t blockRows = 0, blockColumns = 0, blockDepth = 0;  ///< of the loops around it
   int64_t packedBytes = 0;                                  ///< workspace
+  int64_t keptBytes = 0;                                    ///< of B when it is kept
   bool packsA = false, packsB = false, usesDot = false;
 };
 GemmPlan planGemm(const GemmShape&, const Processor&);
 
-/// The function void(ptr a, i64 lda, ptr b, i64 ldb, ptr c, i64 ldc, ptr workspace) in the module, made on first use.
+/// The function void(ptr a, i64 lda, ptr b, i64 ldb, ptr c, i64 ldc, ptr workspace) in the module, made on first use;
+/// with `keepsB` two more: ptr kept, of planGemm().keptBytes, and i1 packed: B has been packed there by a product of the
+/// same B, k and n whose plan has the same tileColumns and blockDepth.
 /// Leading dimensions count elements; the last dimension of each operand is contiguous. `workspace`:
 /// planGemm().packedBytes bytes, 64-byte aligned, not shared between threads. Elements past the edges are neither read
 /// nor written, except that rows may be read past their end inside vectors under a mask.

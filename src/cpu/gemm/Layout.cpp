@@ -100,17 +100,18 @@ void chooseBlocks(Layout& l, const Processor& p) {
   // A block of A packed by columns is read in whole vectors, so tiles and vectors must end together.
   const int64_t step = s.transposedA ? std::lcm<int64_t>(l.rows, l.columns()) : l.rows;
   l.blockRows = equalParts(s.m, std::max(step, p.l2Bytes * 2 / 5 / rowBytes / step * step), step);
-  l.keepPackedB = l.blockRows < s.m;
+  l.keepPackedB = s.keepsB || l.blockRows < s.m;
   const int64_t blockBytes = std::min<int64_t>(p.l3Bytes / 8, 8 << 20);
   const int64_t most = std::max<int64_t>(l.columns(), blockBytes / rowBytes / l.columns() * l.columns());
-  l.blockColumns = l.keepPackedB ? equalParts(s.n, most, l.columns()) : s.n;
+  l.blockColumns = l.keepPackedB && !s.keepsB ? equalParts(s.n, most, l.columns()) : s.n;
 }
 
 void layOutWorkspace(Layout& l) {
   const int64_t units = l.units(l.blockDepth), line = 64;
   l.panelBytes = l.packB ? units * l.columns() * 4 : 0;
   const int64_t panels = (l.blockColumns + l.columns() - 1) / l.columns();
-  l.offsetA = roundUp(l.keepPackedB ? panels * l.panelBytes : l.panelBytes, line);
+  if (l.packB && l.shape.keepsB) l.keptBytes = 4 * l.units(l.shape.k) * roundUp(l.shape.n, l.columns());
+  l.offsetA = l.shape.keepsB ? 0 : roundUp(l.keepPackedB ? panels * l.panelBytes : l.panelBytes, line);
   l.offsetSums = l.offsetA;
   if (l.packA && l.shape.transposedA) {
     l.strideA = line * ((4 * roundUp(l.blockRows, l.lanes) + line - 1) / line | 1);  // not all in the same cache sets
@@ -145,6 +146,7 @@ GemmPlan planGemm(const GemmShape& shape, const Processor& processor) {
           .blockColumns = l.blockColumns,
           .blockDepth = l.blockDepth,
           .packedBytes = l.workspaceBytes,
+          .keptBytes = l.keptBytes,
           .packsA = l.packA,
           .packsB = l.packB,
           .usesDot = l.product == Product::bf16Dot || l.product == Product::i8Dot};

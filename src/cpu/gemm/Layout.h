@@ -36,6 +36,7 @@ struct Layout {
   bool nativeHalf = true;    ///< f16 → f32 is an instruction
   int64_t strideA = 0;       ///< of the packed block of A, bytes
   int64_t panelBytes = 0;    ///< of one packed panel of B
+  int64_t keptBytes = 0;     ///< of B when it is kept for other products
   int64_t offsetA = 0, offsetSums = 0, workspaceBytes = 0;  ///< packed B begins at 0
 
   int columns() const { return vectors * lanes; }

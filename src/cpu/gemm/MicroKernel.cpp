@@ -86,11 +86,13 @@ class KernelBody {
     return Values(state.begin() + 3, state.end());
   }
 
-  /// Tile t of the column prefetches line t mod `vectors` of some rows, so that the first tiles cover the panel.
+  /// A tile prefetches some lines of some rows, the next tile their next lines, so that the first tiles cover the
+  /// panel.
   Value* prefetchStart(Value* index) {
-    Value* line = ir_.b.CreateMul(ir_.b.CreateURem(index, ir_.i64(s_.vectors)), ir_.i64(64));
+    const int turns = s_.vectors / s_.prefetches;
+    Value* line = ir_.b.CreateMul(ir_.b.CreateURem(index, ir_.i64(turns)), ir_.i64(64 * s_.prefetches));
     Value* bodies = ir_.b.CreateUDiv(ir_.argument(6), ir_.i64(s_.unroll));
-    Value* row = ir_.b.CreateMul(ir_.b.CreateUDiv(index, ir_.i64(s_.vectors)), bodies);
+    Value* row = ir_.b.CreateMul(ir_.b.CreateUDiv(index, ir_.i64(turns)), bodies);
     return ir_.at(ir_.at(ir_.argument(9), line), ir_.b.CreateMul(row, ir_.argument(10)));
   }
 
@@ -120,7 +122,7 @@ class KernelBody {
     }
     if (!s_.transposedA) next[0] = ir_.b.CreateAdd(now[0], ir_.i64(4 * count), "", true, true);
     if (prefetches) {
-      prefetch(now[2], false);
+      for (int line = 0; line < s_.prefetches; ++line) prefetch(ir_.at(now[2], 64 * line), false);
       next[2] = ir_.at(now[2], ir_.argument(10));
     }
     return next;
@@ -194,10 +196,10 @@ Value* dotBytes(Ir& ir, Value* sum, Value* unsignedUnits, Value* signedUnits) {
 }
 
 llvm::Function* microKernel(llvm::Module& module, const KernelSpec& s) {
-  const std::string symbol =
-      fmt::format("smalti_kernel_{}_{}_{}x{}x{}_{}{}{}{}{}{}_{}_{}", static_cast<int>(s.product), name(s.memoryB),
-                  s.rows, s.vectors, s.lanes, s.unsignedA ? "u" : "s", s.transposedA ? "t" : "n", s.rest ? "r" : "w",
-                  s.starts ? "b" : "z", static_cast<int>(s.store), s.prefetchC ? "p" : "n", s.unroll, s.lastLanes);
+  const std::string symbol = fmt::format(
+      "smalti_kernel_{}_{}_{}x{}x{}_{}{}{}{}{}{}_{}_{}_{}", static_cast<int>(s.product), name(s.memoryB), s.rows,
+      s.vectors, s.lanes, s.unsignedA ? "u" : "s", s.transposedA ? "t" : "n", s.rest ? "r" : "w", s.starts ? "b" : "z",
+      static_cast<int>(s.store), s.prefetchC ? "p" : "n", s.unroll, s.lastLanes, s.prefetches);
   if (auto* made = module.getFunction(symbol)) return made;
   auto* pointer = llvm::PointerType::get(module.getContext(), 0);
   auto* word = llvm::Type::getInt64Ty(module.getContext());

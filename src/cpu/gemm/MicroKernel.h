@@ -27,6 +27,7 @@ struct KernelSpec {
   int unroll = 1;            ///< of k
   bool rest = false;         ///< units may be no multiple of `unroll`
   Store store = Store::either;
+  int prefetches = 1;      ///< lines of `next` per body; divides `vectors`
   bool prefetchC = false;  ///< pays when the loop over k is long enough to hide it
   bool starts = false;     ///< accumulators start at a value per row, else at 0
 };

@@ -10,7 +10,9 @@
 #include "cpu/lower/Written.h"
 #include "llvm/IR/Module.h"
 #include "machine/runtime/ProgramText.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 namespace smalti::cpu {
 namespace {
@@ -25,6 +27,7 @@ struct Windowed {
   bool isOutput = false;
   bool copied = false;  ///< always through the buffer, fetched when the block index changes
   bool mayOverhang = false;
+  bool steady = false;             ///< an input that steps which follow each other may see the same block of
   View buffer;                     ///< where a block that overhangs, or is copied, lies
   Reg lastBlock = nullptr;         ///< copied: slots of the last block's starts
   std::vector<Reg> starts, sizes;  ///< of this step's block, in the array; sizes of what lies inside
@@ -51,6 +54,7 @@ class KernelLowering {
     b_.SetInsertPoint(entry);
     l_.context = l_.function->getArg(0);
     l_.arenaBase = l_.function->getArg(2);
+    if (rank() > 0) chooseOrder();
     if (auto ok = arguments(); !ok) return tl::unexpected(ok.error());
     if (auto ok = grid(0); !ok) return tl::unexpected(ok.error());
     b_.CreateRet(b_.getInt32(0));
@@ -188,6 +192,7 @@ class KernelLowering {
       assumeLineAligned(*llvm::cast<llvm::LoadInst>(w.array.base));
     }
     w.array.distant = !isOutput && exceedsCaches(array.bytes(), l_.processor);
+    w.steady = !isOutput && !w.copied && maySee(w.map, fastest_);
     if (w.mayOverhang || w.copied) w.buffer = undefinedBuffer(dtype, window->bounds);
     if (w.copied) {
       w.lastBlock = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), window->bounds.size()));
@@ -240,15 +245,51 @@ class KernelLowering {
 
   // ---- the grid
 
+  /// Whether points that differ on this axis alone may have the same block: its index is not used, or looked up.
+  static bool maySee(mlir::func::FuncOp map, size_t axis) {
+    return llvm::all_of(map.getArgument(static_cast<unsigned>(axis)).getUsers(), [](mlir::Operation* op) {
+      const auto looksUp = [](mlir::Operation* user) { return llvm::isa<mlir::memref::LoadOp>(user); };
+      return looksUp(op) || (llvm::isa<mlir::arith::IndexCastOp>(op) && llvm::all_of(op->getUsers(), looksUp));
+    });
+  }
+
+  /// The order of the shared axes, fastest first, and the axis along which steps follow each other. Points of shared
+  /// axes may come in any order: with products, in the one that changes the fewest bytes of blocks.
+  void chooseOrder() {
+    for (int a = shared_; a-- > 0;) order_.push_back(static_cast<size_t>(a));
+    const auto many = [&](size_t a) { return signature().grid[a] != 1; };
+    for (fastest_ = rank() - 1; fastest_ > 0 && !many(fastest_);) --fastest_;
+    bool products = false;
+    kernel_.walk([&](mlir::Operation* op) { products |= op->getName().getStringRef() == "tpu.matmul"; });
+    if (!products || fastest_ >= order_.size()) return;
+    const auto changed = [&](size_t axis) {
+      int64_t bytes = 0;
+      for (int i = 0; i < package_.numInputs(); ++i)
+        if (const auto& window = signature().windows[static_cast<size_t>(i)]) {
+          auto map = llvm::cast<mlir::func::FuncOp>(package_.module.get().lookupSymbol(window->transform));
+          if (!map.getArgument(static_cast<unsigned>(axis)).use_empty())
+            bytes +=
+                num_elements(window->bounds) *
+                storage_bytes(
+                    package_.operands[package_.operands.size() - static_cast<size_t>(package_.numInputs() - i)].dtype);
+        }
+      return bytes;
+    };
+    for (const size_t a : order_)
+      if (many(a) && changed(a) < changed(fastest_)) fastest_ = a;
+    order_.erase(std::find(order_.begin(), order_.end(), fastest_));
+    order_.insert(order_.begin(), fastest_);
+  }
+
   Native grid(size_t d) {
     if (d == 0 && shared_ > 0) {
       Native ok;
       l_.loop(l_.function->getArg(3), l_.function->getArg(4), l_.index(1), [&](Reg point) {
         Reg rest = point;
         std::vector<Reg> at(static_cast<size_t>(shared_));
-        for (int a = shared_; a-- > 0;) {
-          at[static_cast<size_t>(a)] = b_.CreateURem(rest, bounds_[static_cast<size_t>(a)]);
-          rest = b_.CreateUDiv(rest, bounds_[static_cast<size_t>(a)]);
+        for (const size_t a : order_) {
+          at[a] = b_.CreateURem(rest, bounds_[a]);
+          rest = b_.CreateUDiv(rest, bounds_[a]);
         }
         indices_ = at;
         ok = grid(static_cast<size_t>(shared_));
@@ -366,6 +407,7 @@ class KernelLowering {
         if (bounds[d] != 1 && view.strides[d] != w.buffer.strides[d])
           view.strides[d] = b_.CreateSelect(w.whole, view.strides[d], w.buffer.strides[d]);
     }
+    if (w.steady) view.steady = w.whole;
     view.memory = w.copied || w.mayOverhang ? w.buffer.memory : w.array.memory;
     if (w.upcoming)
       view.upcoming =
@@ -432,6 +474,8 @@ class KernelLowering {
   Lowering l_;
   Builder& b_;
   int shared_;
+  std::vector<size_t> order_;   ///< of the shared axes, fastest first
+  size_t fastest_ = 0;          ///< axis along which steps follow each other
   std::vector<bool> streamed_;  ///< by result; empty: none
   std::vector<Reg> bounds_, indices_;
   std::vector<std::pair<Windowed, mlir::BlockArgument>> windows_;

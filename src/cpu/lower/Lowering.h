@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,12 @@ class Lowering {
   Reg arenaBase = nullptr, context = nullptr;
   std::vector<Reg> gridBounds;  ///< i64
   View barrier;                 ///< the barrier semaphore, where the kernel asks for it
+  /// A packed operand that products share, by what it is packed from and how.
+  struct Kept {
+    std::shared_ptr<const Arena::Block> place;
+    Reg from = nullptr;  ///< slot: the operand that lies there packed
+  };
+  std::map<std::string, Kept> kept;
 
   // ---- values
   Reg scalar(mlir::Value);

@@ -14,6 +14,10 @@ namespace {
 
 using machine::flat::DotLists;
 
+/// Of C: with more, packing B is less than a hundredth of the work.
+constexpr int64_t kMostRowsToKeep = 512;
+constexpr int64_t kMostKeptBytes = 8 << 20;
+
 bool isZeroConstant(mlir::Value v) {
   mlir::Operation* op = v.getDefiningOp();
   if (!isSplatConstant(v)) return false;
@@ -310,16 +314,49 @@ class MatmulLowering {
                                               name(shape.a), name(shape.b), name(shape.c)));
       return;
     }
+    shape.keepsB = keeps(rhs, shape);
     llvm::Function* nest = emitGemm(l_.module, shape, l_.processor);
     const GemmPlan plan = planGemm(shape, l_.processor);
     const auto workspace = l_.arena.allocate(plan.packedBytes);
     Reg work =
         l_.b.CreateConstInBoundsGEP1_64(l_.b.getInt8Ty(), l_.arenaBase, static_cast<uint64_t>(workspace->offset));
-    l_.b.CreateCall(nest, {a->base, a->leading, b->base, b->leading, result.base, leading, work});
+    llvm::SmallVector<Reg, 9> arguments{a->base, a->leading, b->base, b->leading, result.base, leading, work};
+    if (shape.keepsB) {
+      const Lowering::Kept& kept = keptPlace(rhs, *b, shape, plan);
+      arguments.push_back(
+          l_.b.CreateConstInBoundsGEP1_64(l_.b.getInt8Ty(), l_.arenaBase, static_cast<uint64_t>(kept.place->offset)));
+      arguments.push_back(l_.b.CreateICmpEQ(l_.b.CreateLoad(l_.b.getPtrTy(), kept.from), b->base));
+      l_.b.CreateStore(l_.b.CreateSelect(rhs.steady, b->base, llvm::ConstantPointerNull::get(l_.b.getPtrTy())),
+                       kept.from);
+    }
+    l_.b.CreateCall(nest, arguments);
     l_.report.matmuls.push_back(fmt::format(
         "{}x{}x{} {}·{}→{}: tile {}x{}, blocks {}x{}x{}{}{}{}", shape.m, shape.n, shape.k, name(shape.a), name(shape.b),
         name(shape.c), plan.tileRows, plan.tileColumns, plan.blockRows, plan.blockColumns, plan.blockDepth,
-        plan.packsA ? ", A packed" : "", plan.packsB ? ", B packed" : "", plan.usesDot ? ", dot instruction" : ""));
+        plan.packsA ? ", A packed" : "", plan.packsB ? (shape.keepsB ? ", B packed and kept" : ", B packed") : "",
+        plan.usesDot ? ", dot instruction" : ""));
+  }
+
+  /// B stays packed for the steps that follow, where they have the same one: worth it while packing is felt.
+  bool keeps(const View& rhs, GemmShape shape) const {
+    if (!rhs.steady || shape.m >= kMostRowsToKeep) return false;
+    shape.keepsB = true;
+    const GemmPlan plan = planGemm(shape, l_.processor);
+    return plan.packsB && plan.keptBytes <= kMostKeptBytes;
+  }
+
+  Lowering::Kept& keptPlace(const View& rhs, const Matrix& b, const GemmShape& shape, const GemmPlan& plan) {
+    const std::string key =
+        fmt::format("{} {} {} {}x{} {}x{} {} {}", rhs.memory, constantOf(b.leading).value_or(-1), shape.transposedB,
+                    shape.k, shape.n, plan.blockDepth, plan.tileColumns, name(shape.a), name(shape.b));
+    Lowering::Kept& kept = l_.kept[key];
+    if (kept.place) return kept;
+    kept.place = l_.arena.allocate(plan.keptBytes);
+    llvm::BasicBlock& entry = l_.function->getEntryBlock();
+    Builder start(&entry, entry.begin());
+    kept.from = start.CreateAlloca(start.getPtrTy());
+    start.CreateStore(llvm::ConstantPointerNull::get(start.getPtrTy()), kept.from);
+    return kept;
   }
 
   /// Which of an operand's free dimensions is not of size 1.

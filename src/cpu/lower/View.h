@@ -28,6 +28,9 @@ struct View {
 
   /// Bytes from an element to what the next step of the grid reads in its place; null: not known, or not worth it.
   Reg upcoming = nullptr;
+  /// i1: nobody writes to this memory while the kernel runs. Only where steps that follow each other may see the same
+  /// part of it; else null.
+  Reg steady = nullptr;
 
   static constexpr int kValue = -1;
   int64_t elements() const { return num_elements(shape); }
