@@ -28,7 +28,7 @@ int64_t blockK(const ArrayType& x, int64_t k, int64_t rowsAndColumns) {
 }  // namespace
 
 int64_t grouped_block_m(int64_t rows, const GroupedMatmulOptions& o) {
-  return o.block_m ? o.block_m : block_along(rows, 128, 8);
+  return o.block_m ? o.block_m : block_along(rows, 64, 8);
 }
 
 GroupedTiles grouped_tiles(int64_t rows, int64_t block_m, const Array& sizes) {
