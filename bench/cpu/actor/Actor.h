@@ -38,6 +38,13 @@ struct Spec {
     const auto found = values.find(key);
     return found == values.end() ? otherwise : std::stoll(found->second);
   }
+  /// "64,320,128": sizes of groups, for one.
+  std::vector<int32_t> numbers(const std::string& key) const {
+    std::vector<int32_t> all;
+    std::istringstream in(text(key));
+    for (std::string one; std::getline(in, one, ',');) all.push_back(std::stoi(one));
+    return all;
+  }
 };
 
 struct Work {

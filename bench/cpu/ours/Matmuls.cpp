@@ -43,9 +43,7 @@ Work blocks(const Spec& s) {
 /// Rows in groups, each times its own matrix. The tiles that the sizes make are computed beforehand, as a model does
 /// once for all its layers.
 Work grouped(const Spec& s) {
-  std::vector<int32_t> sizes;
-  std::istringstream text(s.text("sizes"));
-  for (std::string size; std::getline(text, size, ',');) sizes.push_back(std::stoi(size));
+  const std::vector<int32_t> sizes = s.numbers("sizes");
   int64_t rows = 0;
   for (int32_t size : sizes) rows += size;
   const int64_t k = s["k"], n = s["n"];

@@ -59,9 +59,7 @@ Work matmul(const Spec& s) {
 
 /// One product per group of rows.
 Work grouped(const Spec& s) {
-  std::vector<int> sizes;
-  std::istringstream text(s.text("sizes"));
-  for (std::string size; std::getline(text, size, ',');) sizes.push_back(std::stoi(size));
+  const std::vector<int32_t> sizes = s.numbers("sizes");
   int64_t rows = 0;
   for (int size : sizes) rows += size;
   const int k = s["k"], n = s["n"];
