@@ -165,6 +165,45 @@ TEST(Gemm, CodeDoesNotGrowWithTheShape) {
   EXPECT_LE(large.codeBytes, small.codeBytes + 4096);
 }
 
+/// Two products of one B, which the second finds packed: the same bits as without.
+TEST(Gemm, KeptOperandsServeLaterProducts) {
+  for (const DType type : {DType::f32, DType::bf16, DType::i8}) {
+    GemmShape shape{100, 200, 2100, type, type, type == DType::i8 ? DType::i32 : DType::f32}, few = shape;
+    few.m = 17;
+    std::vector<std::vector<char>> results;
+    for (const bool keeps : {false, true}) {
+      std::vector<char> workspace, kept;
+      bool packed = false;
+      for (GemmShape s : {shape, few}) {
+        s.keepsB = keeps;
+        GemmCase given(shape, 600, 5);
+        const GemmPlan plan = planGemm(s, hostProcessor());
+        if (!keeps || !plan.packsB) s.keepsB = false;
+        const CompiledGemm gemm = compileGemm(s);
+        ASSERT_TRUE(gemm.run);
+        workspace.resize(static_cast<size_t>(plan.packedBytes) + 64);
+        kept.resize(static_cast<size_t>(plan.keptBytes) + 64);
+        const auto aligned = [](std::vector<char>& v) {
+          return reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(v.data()) + 63) / 64 * 64);
+        };
+        if (packed && s.keepsB) std::memset(given.b.memory.data(), 0, given.b.memory.size());
+        using Kept = void(const void*, int64_t, const void*, int64_t, void*, int64_t, void*, void*, bool);
+        if (s.keepsB)
+          reinterpret_cast<Kept*>(gemm.run)(given.a.at(0, 0), given.a.stride, given.b.at(0, 0), given.b.stride,
+                                            given.c.at(0, 0), given.c.stride, aligned(workspace), aligned(kept),
+                                            packed);
+        else
+          gemm.run(given.a.at(0, 0), given.a.stride, given.b.at(0, 0), given.b.stride, given.c.at(0, 0), given.c.stride,
+                   aligned(workspace));
+        packed = true;
+        results.emplace_back(given.c.memory.data(), given.c.memory.data() + given.c.memory.size());
+      }
+    }
+    EXPECT_EQ(results[0], results[2]) << name(type);
+    EXPECT_EQ(results[1], results[3]) << name(type);
+  }
+}
+
 TEST(Gemm, ThePlanSaysWhatIsDone) {
   const Processor p = *processorNamed("znver4");
   const GemmPlan f32 = planGemm({1024, 1024, 1024}, p);
