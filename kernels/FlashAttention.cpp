@@ -40,6 +40,10 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
   const bool causal = o.causal, has_bias = o.bias.has_value(), has_segments = o.query_segments.has_value();
   const bool scales_queries = q.dtype == f32 && !has_bias;
 
+  // A square block on the diagonal is cut into up to four parts: rows against the keys up to their last one.
+  const int64_t part_rows = std::max<int64_t>(64, bq / 4);
+  const int64_t parts = causal && bq == bk && keys % bk == 0 && bq % part_rows == 0 ? bq / part_rows : 1;
+
   auto kernel = [=](const std::vector<Ref>& refs) {
     auto next = refs.begin();
     const Ref q = *next++, k = *next++, v = *next++;
@@ -56,34 +60,41 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
       if (scales_queries) scaled_q[_] = q[_] * (scale * to_base2);
     });
 
-    auto step = [&](bool crosses_diagonal) {
-      Array s = dot_general(scaled_q[_], k[_], {{1}, {1}}, {.preferred_element_type = f32});
+    // Rows [first, first + rows) of the block against its first `columns` keys.
+    auto step = [&](int64_t first, int64_t rows, int64_t columns, bool crosses_diagonal) {
+      const Slice here = ds(first, rows), there = ds(0, columns);
+      Array s = dot_general(scaled_q[{here, all_of}], k[{there, all_of}], {{1}, {1}}, {.preferred_element_type = f32});
       if (has_bias)
-        s = (s * scale + astype(bias[_], f32)) * to_base2;
+        s = (s * scale + astype(bias[{here, there}], f32)) * to_base2;
       else if (!scales_queries)
         s = s * (scale * to_base2);
-      if (has_segments) s = where(q_segments[_] == k_segments[_], s, kMasked);
-      const Array row = i * bq + broadcasted_iota(i32, {bq, bk}, 0), col = j * bk + broadcasted_iota(i32, {bq, bk}, 1);
+      if (has_segments) s = where(q_segments[{here, all_of}] == k_segments[{all_of, there}], s, kMasked);
+      const Array row = i * bq + first + broadcasted_iota(i32, {rows, columns}, 0),
+                  col = j * bk + broadcasted_iota(i32, {rows, columns}, 1);
       if (crosses_diagonal) s = where(col <= row, s, kMasked);
-      Array values = v[_];
+      Array values = v[{there, all_of}];
       if (keys % bk) {  // the last block hangs over: what lies there is not zero
         s = where(col < keys, s, kMasked);
-        const Array at = j * bk + broadcasted_iota(i32, {bk, size}, 0);
+        const Array at = j * bk + broadcasted_iota(i32, {columns, size}, 0);
         values = astype(where(at < keys, astype(values, f32), 0), v.dtype());
       }
 
-      const Array m_prev = m[_], m_next = maximum(m_prev, max(s, {.axes = {1}, .keepdims = true}));
+      const Array m_prev = m[{here, all_of}], m_next = maximum(m_prev, max(s, {.axes = {1}, .keepdims = true}));
       const Array p = exp2(s - m_next), alpha = exp2(m_prev - m_next);
-      m[_] = m_next;
-      l[_] = l[_] * alpha + sum(p, {.axes = {1}, .keepdims = true});
-      acc[_] = acc[_] * alpha + dot(astype(p, v.dtype()), values, {.preferred_element_type = f32});
+      m[{here, all_of}] = m_next;
+      l[{here, all_of}] = l[{here, all_of}] * alpha + sum(p, {.axes = {1}, .keepdims = true});
+      acc[{here, all_of}] =
+          acc[{here, all_of}] * alpha + dot(astype(p, v.dtype()), values, {.preferred_element_type = f32});
     };
     if (causal) {
       const Array below = j * bk + (bk - 1) <= i * bq;
-      when(below, [&] { step(false); });
-      when(logical_and(logical_not(below), j * bk <= i * bq + (bq - 1)), [&] { step(true); });
+      when(below, [&] { step(0, bq, bk, false); });
+      when(logical_and(logical_not(below), j * bk <= i * bq + (bq - 1)), [&] {
+        for (int64_t part = 0; part < parts; ++part)
+          step(part * (bq / parts), bq / parts, (part + 1) * (bk / parts), true);
+      });
     } else {
-      step(false);
+      step(0, bq, bk, false);
     }
 
     when(j == k_steps - 1, [&] { o[_] = astype(acc[_] / where(l[_] == 0, 1, l[_]), o.dtype()); });
