@@ -72,6 +72,10 @@ void attentionCases(Cases& cases) {
   addAttention(
       cases,
       {.name = "causal_bf16", .size = 128, .options = {.causal = true, .block_q = 128, .block_k = 128}, .dtype = bf16});
+  addAttention(cases, {.name = "causal_bias_segments",
+                       .options = {.causal = true, .block_q = 128, .block_k = 128},
+                       .bias = true,
+                       .segments = true});
   addAttention(cases, {.name = "bias", .batch = 2, .options = {.block_q = 128, .block_k = 128}, .bias = true});
   addAttention(cases, {.name = "segments", .batch = 2, .options = {.block_q = 128, .block_k = 128}, .segments = true});
   addAttention(cases, {.name = "everything",
