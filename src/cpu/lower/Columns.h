@@ -22,8 +22,8 @@ View denseView(Lowering&, mlir::Value);
 /// Address of element `at`, counted row-major, of a dense view.
 Reg elementAt(Lowering&, const View&, Reg at);
 
-/// Copies the elements where the two views' memory runs along different dimensions; false, and nothing is done, where it
-/// does not, or there are few.
+/// Copies the elements where the two views' memory runs along different dimensions; false, and nothing is done, where
+/// it does not, or there are few.
 bool copyTransposed(Lowering&, const View& from, const View& to);
 
 /// Ops lowered one by one, as findLowering knows them.

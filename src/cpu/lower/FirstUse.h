@@ -25,7 +25,8 @@ struct BodyUse {
 /// known to be 0 where `zero` says so.
 BodyUse useInOneRun(mlir::func::FuncOp kernel, const std::vector<bool>& zero);
 
-/// Whether nobody takes the value, except ops whose results nobody takes. JAX loads what a store replaces, and drops it.
+/// Whether nobody takes the value, except ops whose results nobody takes. JAX loads what a store replaces, and drops
+/// it.
 bool isDropped(mlir::Value value, int depth = 0);
 
 }  // namespace smalti::cpu

@@ -5,6 +5,7 @@
 
 #include "cpu/gemm/Gemm.h"
 #include "cpu/lower/DotRows.h"
+#include "cpu/lower/NarrowFloats.h"
 #include "cpu/lower/Segment.h"
 #include "cpu/lower/SumOfRows.h"
 #include "machine/flat/ops/Matmul.h"
@@ -49,6 +50,9 @@ std::optional<Side> sideOf(std::span<const int64_t> shape, const Shape& batch, c
   if (!only(free, side.free) || !only(contracting, side.contracting)) return std::nullopt;
   return side;
 }
+
+/// What operands of a dtype are multiplied as: floats of a byte as f32, integers below a byte as i8.
+DType multipliedAs(DType t) { return isByteFloat(t) ? DType::f32 : t == DType::i2 || t == DType::i4 ? DType::i8 : t; }
 
 bool multiplies(DType a, DType b, DType c) {
   const auto isFloat = [](DType t) { return t == DType::f32 || isNarrowFloat(t); };
@@ -133,7 +137,8 @@ class MatmulLowering {
     const DType lhsType = elementDType(op_.getOperand(0).getType()),
                 rhsType = elementDType(op_.getOperand(1).getType());
     const DType out = elementDType(op_.getResult(0).getType());
-    if (!multiplies(lhsType, rhsType, out) || elementDType(op_.getOperand(2).getType()) != out)
+    if (!multiplies(multipliedAs(lhsType), multipliedAs(rhsType), out) ||
+        elementDType(op_.getOperand(2).getType()) != out)
       return lowerInterpreted(l_, op_);
     const Shape lhsShape = shapeOf(op_.getOperand(0).getType()), rhsShape = shapeOf(op_.getOperand(1).getType());
     auto lhsSide = sideOf(lhsShape, dims_.lhsBatch, dims_.lhsFree, dims_.lhsContracting);
@@ -157,7 +162,7 @@ class MatmulLowering {
       result = l_.allocate(sum, shape);
       if (accumulate) start(l_.view(op_.getOperand(2)), result);
     }
-    const View lhs = l_.view(op_.getOperand(0)), rhs = l_.view(op_.getOperand(1));
+    const View lhs = multiplied(op_.getOperand(0)), rhs = multiplied(op_.getOperand(1));
 
     const int64_t m = sizeOf(lhs, lhsSide->free), k = sizeOf(lhs, lhsSide->contracting), n = sizeOf(rhs, rhsSide->free);
     batches(0, *lhsSide, *rhsSide, lhs, rhs, result, {m, n, k, lhs.dtype, rhs.dtype, sum, false, false, accumulate});
@@ -226,6 +231,15 @@ class MatmulLowering {
     });
   }
 
+  View multiplied(mlir::Value operand) {
+    const View view = l_.view(operand);
+    const DType t = multipliedAs(view.dtype);
+    if (t == view.dtype) return view;
+    View wide = l_.allocate(t, view.shape);
+    convert(view, wide);
+    return wide;
+  }
+
   /// What the product is added to, as f32.
   void start(const View& acc, const View& result) {
     if (acc.dtype == result.dtype)
@@ -234,7 +248,7 @@ class MatmulLowering {
       convert(acc, result);
   }
 
-  /// Element by element between f32 and a narrow float.
+  /// Element by element between f32 and a narrower float, or to a wider integer.
   void convert(const View& from, const View& to) {
     std::vector<Reg> at(to.shape.size(), l_.index(0));
     const int lanes = l_.processor.lanes(4);
@@ -269,6 +283,7 @@ class MatmulLowering {
   }
   void one(const View& from, const View& to, const std::vector<Reg>& at, int lanes) {
     Reg value = loadElements(l_.b, from.dtype, elementPointer(l_.b, from, at), lanes);
+    if (is_integer(to.dtype)) value = l_.b.CreateSExt(value, registerType(l_.b.getContext(), to.dtype, lanes));
     storeElements(l_.b, to.dtype, roundTo(l_.b, to.dtype, value), elementPointer(l_.b, to, at), lanes);
   }
 

@@ -48,9 +48,8 @@ TEST(NativeOps, GiveWhatTheMachineGives) {
     ASSERT_EQ(theirs.size(), samples.size());
     for (size_t i = 0; i < samples.size(); ++i)
       EXPECT_EQ(apart((*ours)[i], theirs[i], 0), "") << of.first << " " << of.second << "\n" << samples[i]->lines;
-    // Products of bytes and less but i8 are src/eval's.
     for (const std::string& name : code->report().interpreted)
-      if (name != "tpu.matmul") EXPECT_NE(name, of.first) << of.second << " is computed by the machine's code";
+      EXPECT_NE(name, of.first) << of.second << " is computed by the machine's code";
   }
 }
 
@@ -67,8 +66,8 @@ TEST(NativeOps, CompileAheadOfTimeForOtherProcessors) {
       for (const OpSample* s : samples) refs.push_back(addOperands(k, *s));
       for (size_t i = 0; i < samples.size(); ++i) addSample(k, *samples[i], refs[i]);
       const auto made = compileAheadOfTime(k.package(), *processor, "kernel");
-      // Random rounding to integers, and products of bytes, are src/eval's.
-      if (!made && (of.first == "tpu.stochastic_convert" || of.first == "tpu.matmul")) continue;
+      // Random rounding to integers is src/eval's.
+      if (!made && of.first == "tpu.stochastic_convert") continue;
       EXPECT_TRUE(made) << name << " " << of.first << " " << of.second << "\n" << made.error().str();
     }
   }
