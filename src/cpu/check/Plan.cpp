@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/Tiles.h"
 #include "cpu/check/Copies.h"
 #include "cpu/check/Definedness.h"
 #include "cpu/check/Masks.h"
@@ -16,6 +17,7 @@
 #include "machine/flat/Types.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Matchers.h"
 
 namespace smalti::cpu {
 
@@ -28,6 +30,27 @@ bool WindowCheck::anyOverhang() const { return std::ranges::find(overhangs, true
 namespace {
 
 using Why = std::optional<NotNative>;
+
+/// A slice on the way to `ref` may end in the padding of the last tile of an array in HBM, where nothing is defined.
+bool mayReadPadding(mlir::Value ref) {
+  for (mlir::Operation* op = ref.getDefiningOp(); op && op->getNumOperands() > 0;
+       op = op->getOperand(0).getDefiningOp()) {
+    if (!mlir::isa<tpu::MemRefSliceOp>(op)) continue;
+    auto from = mlir::cast<mlir::MemRefType>(op->getOperand(0).getType());
+    const auto space = machine::flat::memorySpaceOf(from);
+    if (!from.hasStaticShape() || (space != machine::MemorySpace::any && space != machine::MemorySpace::hbm)) continue;
+    const Shape padding = tilePadding({machine::flat::elementDType(from), machine::flat::shapeOf(from)});
+    const Shape sizes = machine::flat::shapeOf(op->getResult(0).getType());
+    for (size_t d = 0; d < padding.size(); ++d) {
+      mlir::APInt start;
+      const auto axis = static_cast<unsigned>(d);
+      const bool known = mlir::matchPattern(op->getOperand(1 + axis), mlir::m_ConstantInt(&start));
+      if (padding[d] > 0 && (sizes[d] < 0 || !known || start.getSExtValue() + sizes[d] > from.getDimSize(axis)))
+        return true;
+    }
+  }
+  return false;
+}
 
 class Planner {
  public:
@@ -82,7 +105,10 @@ class Planner {
       if (op->getNumRegions() > 0 && !llvm::is_contained(kStructured, name))
         why = fmt::format("it uses {}", std::string_view(name.data(), name.size()));
       const auto isRef = [](mlir::Type t) { return mlir::isa<mlir::MemRefType>(t); };
-      if (isSynchronising(*op))
+      auto copy = mlir::dyn_cast<tpu::EnqueueDMAOp>(op);
+      if (copy && mayReadPadding(copy.getSource()))
+        why = "a copy may read past the end of an array";
+      else if (isSynchronising(*op))
         why = cannotCheck(*op);
       else if (const MaskRule rule = maskRuleOf(*op);
                (rule == MaskRule::none && (llvm::any_of(op->getOperandTypes(), isRef) || name.contains("mxu") ||

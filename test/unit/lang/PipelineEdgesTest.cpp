@@ -157,11 +157,23 @@ TEST(PipelineEdges, PaddingIsUndefined) {
                            .out_specs = {pl::BlockSpec{{1, 128}, [](auto i) { return std::tuple{i, 0}; }}}})(x, o);
       },
       {.out_shape = pl::ShapeDtype{{3, 128}, pl::f32}, .in_specs = {kAny}, .out_specs = {kAny}});
-  const auto findings = call.check(numbers(pl::f32, {20, 128})).findings;
-  ASSERT_EQ(findings.size(), 1U);
-  EXPECT_EQ(findings[0].diagnostic.code, "SM4102");
-  EXPECT_NE(findings[0].diagnostic.have.find("128 undefined element(s), the first at [2, 0]"), std::string::npos)
-      << findings[0].diagnostic.have;
+  const auto by_hand =
+      pl::pallas_call([](pl::Ref at, pl::Ref x, pl::Ref o) { pl::sync_copy(x.at(pl::ds(at[0], 8)), o); },
+                      {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}, .in_specs = {pl::BlockSpec{pl::smem}, kAny}});
+  const pl::Array x = numbers(pl::f32, {20, 128}), start = pl::array(std::vector<int32_t>{16});
+  const auto expectUndefined = [](const std::vector<pl::Finding>& findings, const char* what) {
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_EQ(findings[0].diagnostic.code, "SM4102");
+    EXPECT_NE(findings[0].diagnostic.have.find(what), std::string::npos) << findings[0].diagnostic.have;
+  };
+  for (const char* target : {"interpret", "cpu"}) {
+    pl::Settings settings;
+    ASSERT_TRUE(settings.set("target", target));
+    pl::use_settings(settings);
+    expectUndefined(call.check(x).findings, "128 undefined element(s), the first at [2, 0]");
+    expectUndefined(by_hand.check(start, x).findings, "512 undefined element(s), the first at [4, 0]");
+    pl::use_settings(pl::Settings());
+  }
 }
 
 /// Rows [16, 16 + size) of an array of 20 to VMEM and back.
