@@ -18,6 +18,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "Exact.h"
 #include "ExactWide.h"
@@ -228,24 +229,17 @@ std::string page(const std::vector<Row>& rows, const Options& options) {
   return text;
 }
 
-Options parse(int argc, char** argv) {
-  Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view arg = argv[i];
-    const auto value = [&] { return i + 1 < argc ? argv[++i] : ""; };
-    if (arg == "--stride") options.stride = std::max(1ull, std::strtoull(value(), nullptr, 10));
-    if (arg == "--threads") options.threads = static_cast<unsigned>(std::max(1, std::atoi(value())));
-    if (arg == "--only") options.only = value();
-    if (arg == "--write") options.write = value();
-    if (arg == "--speed") options.speed = true;
-  }
-  return options;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Options options = parse(argc, argv);
+  Options options;
+  CLI::App app("How far the cpu target's functions are from the exact value, over all 2^32 f32 (minutes for each).");
+  app.add_option("--only", options.only, "one function: math.tanh");
+  app.add_option("--stride", options.stride, "every so many f32 (1)")->check(CLI::PositiveNumber);
+  app.add_option("--threads", options.threads)->check(CLI::PositiveNumber);
+  app.add_flag("--speed", options.speed, "measure the speed, too");
+  app.add_option("--write", options.write, "the table as a page in this file");
+  CLI11_PARSE(app, argc, argv);
   std::vector<Row> rows;
   bool good = true;
   for (const ExactFunction& f : exactFunctions())

@@ -72,8 +72,8 @@ Lanes tanh(Lanes operand) {
   const Lanes small = fma(a * square, polynomial(square, kTanh), a);
   const Lanes twiceA = atMost(a + a, 20.0);
   const Lanes rounded = fma(twiceA, kLog2OfE[0], kRound);
-  const Lanes r = fma(rounded - kRound, -kLn2[0], twiceA);
-  const Lanes twice = fma(fma(polynomial(r, kExpm1), r, 1.0), r + r, 2.0);
+  const Lanes f = fma(twiceA, kLog2OfE[0], kRound - rounded);
+  const Lanes twice = fma(polynomial(f, kExp2Short), f + f, 2.0);
   const Lanes large = 1.0 - 2.0 / fma(twice, halfOfPower(rounded), 1.0);
   return withSign(select(a < kTanhSplit, small, large), operand);
 }
