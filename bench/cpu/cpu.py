@@ -18,7 +18,7 @@ from rows import ROWS
 
 CLEAN = 0.95        # of the best rate of the limit's loop in this row
 TOTAL_SECONDS = 520  # that all workloads may take: rows are measured for less when the clock runs ahead
-SETTLE_SECONDS = 0.002  # for idle threads of the last actor to go to sleep
+SETTLE_SECONDS = 0.02  # for idle threads of the last actor to go to sleep: XLA's keep one core busy for milliseconds
 
 
 class Stage:
@@ -66,7 +66,7 @@ class Stage:
         self.folder.cleanup()
 
 
-def rounds(stage, row, names, seconds, settle):
+def rounds(stage, row, names, seconds):
     """Rounds {limit, first actor, limit, next actor, …, limit}: for each a list of limits and a list of times."""
     taken, end = [], time.monotonic() + seconds
     while len(taken) < 3 or (time.monotonic() < end and len(taken) < 40):
@@ -74,7 +74,7 @@ def rounds(stage, row, names, seconds, settle):
         for name in names:
             took, amount = stage.actor(name).run()
             times.append(took * row.amount / amount if amount else took)  # an actor may do several units in a call
-            time.sleep(settle)
+            time.sleep(SETTLE_SECONDS)
             limits.append(stage.limit_rate())
         taken.append((limits, times))
     return taken
@@ -122,7 +122,7 @@ def same(ours, theirs, tolerance):
 
 def measure(stage, row, seconds, note):
     """JSON rows of one workload: one for each peer that can do it."""
-    names, settle = [], SETTLE_SECONDS if stage.threads > 1 else 0
+    names = []
     stage.prepare_limit(row.limit)
     # Our side comes first among the names; but it is prepared last, since a peer may write the module that it runs.
     for name in (*row.peers, row.ours):
@@ -142,7 +142,7 @@ def measure(stage, row, seconds, note):
     if not names:
         return []
     try:
-        taken = rounds(stage, row, names, seconds, settle)
+        taken = rounds(stage, row, names, seconds)
     except Lost as lost:
         note(f"{row.workload}: given up: {lost}")
         for name in names:

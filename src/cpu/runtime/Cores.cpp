@@ -1,5 +1,7 @@
 #include "cpu/runtime/Cores.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <climits>
 #include <cmath>
@@ -30,6 +32,8 @@ int withinQuota(int cores) {
 #ifdef __linux__
 namespace {
 
+using Cores = cpu_set_t;
+
 Cores ownCores() {
   Cores cores;
   CPU_ZERO(&cores);
@@ -42,29 +46,19 @@ const Cores kStart = ownCores();
 
 }  // namespace
 
-const Cores& startCores() { return kStart; }
-void setOwnCores(const Cores& cores) { sched_setaffinity(0, sizeof cores, &cores); }
 int ownCore() { return sched_getcpu(); }
-void leaveCore(int core) {
-  const Cores before = ownCores();
-  Cores others = before;
-  CPU_CLR(core, &others);
-  if (CPU_COUNT(&others) == 0) return;
-  setOwnCores(others);
-  setOwnCores(before);
+void keepAway(pthread_t thread, int core) {
+  Cores others = kStart;
+  if (core >= 0) CPU_CLR(core, &others);
+  pthread_setaffinity_np(thread, sizeof others, CPU_COUNT(&others) > 0 ? &others : &kStart);
 }
 int availableCores() {
   const Cores cores = ownCores();
   return withinQuota(CPU_COUNT(&cores));
 }
 #else
-const Cores& startCores() {
-  static const Cores kStart;
-  return kStart;
-}
-void setOwnCores(const Cores&) {}
 int ownCore() { return -1; }
-void leaveCore(int) {}
+void keepAway(pthread_t, int) {}
 int availableCores() { return withinQuota(static_cast<int>(std::thread::hardware_concurrency())); }
 #endif
 

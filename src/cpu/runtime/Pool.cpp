@@ -25,8 +25,6 @@ constexpr std::chrono::microseconds kWorkerSpin{100};
 constexpr std::chrono::microseconds kCallerSpin{1000};
 /// After this long, whoever else wants the core gets it: it may be the thread that is waited for.
 constexpr std::chrono::microseconds kAlone{5};
-/// A worker that finds itself on the caller's core moves, but no more often than this.
-constexpr std::chrono::milliseconds kStay{1};
 /// Parts are handed out in chunks, this many per thread when there are enough parts.
 constexpr int64_t kChunksPerThread = 16;
 
@@ -64,7 +62,6 @@ using Body = FunctionRef<void(int64_t, int)>;
 struct Job {
   const Body* body = nullptr;
   int64_t parts = 0, chunk = 1;
-  int callersCore = -1;
   alignas(64) std::atomic<int64_t> next{0};
 
   void work(int worker) {
@@ -83,6 +80,7 @@ struct alignas(64) Worker {
   Pool* pool = nullptr;
   int id = 0;
   pthread_t thread = {};
+  int awayFrom = -2;  ///< the caller's core when it was last told; -2: never
 };
 
 thread_local bool tInside = false;  ///< in a part
@@ -99,10 +97,13 @@ class Pool {
     job_.body = &body;
     job_.parts = parts;
     job_.chunk = std::max<int64_t>(1, parts / ((helpers + 1) * kChunksPerThread));
-    job_.callersCore = ownCore();
     job_.next.store(0, memory_order_relaxed);
+    // The scheduler likes to wake a thread where its waker runs, and there it would wait for the caller to finish.
+    const int core = ownCore();
     for (int i = 0; i < helpers; ++i) {
-      tell(workers_[i]->state, kPosted);
+      Worker& w = *workers_[i];
+      if (w.awayFrom != core) keepAway(w.thread, w.awayFrom = core);
+      tell(w.state, kPosted);
     }
     tInside = true;
     job_.work(0);
@@ -127,19 +128,11 @@ class Pool {
  private:
   static void* serve(void* argument) {
     Worker& self = *static_cast<Worker*>(argument);
-    setOwnCores(startCores());
     tInside = true;
-    Clock::time_point moved{};
     for (;;) {
       waitWhile(self.state, kIdle, kWorkerSpin);
       int posted = kPosted;
       if (self.state.compare_exchange_strong(posted, kRunning, memory_order_acquire)) {
-        // Threads that wait for each other by turns look like little work to the scheduler, which leaves them together.
-        const int core = self.pool->job_.callersCore;
-        if (core >= 0 && core == ownCore() && Clock::now() - moved > kStay) {
-          leaveCore(core);
-          moved = Clock::now();
-        }
         self.pool->job_.work(self.id);
         tell(self.state, kIdle);
       } else if (posted == kStopped) {
