@@ -78,7 +78,7 @@ void Ir::when(Value* condition, llvm::function_ref<void()> then) {
   b.SetInsertPoint(after);
 }
 
-Value* Ir::mask(int lanes, int valid) {
+Value* firstLanes(llvm::IRBuilderBase& b, int lanes, int valid) {
   llvm::SmallVector<llvm::Constant*, 64> bits;
   for (int i = 0; i < lanes; ++i) bits.push_back(b.getInt1(i < valid));
   return llvm::ConstantVector::get(bits);
@@ -89,7 +89,7 @@ Value* Ir::load(llvm::Type* element, int lanes, int valid, Value* pointer) {
   if (valid <= 0) return llvm::Constant::getNullValue(type);
   const llvm::Align align(element->getPrimitiveSizeInBits() / 8);
   if (valid >= lanes) return b.CreateAlignedLoad(type, pointer, align);
-  return b.CreateMaskedLoad(type, pointer, align, mask(lanes, valid), llvm::Constant::getNullValue(type));
+  return b.CreateMaskedLoad(type, pointer, align, firstLanes(b, lanes, valid), llvm::Constant::getNullValue(type));
 }
 
 void Ir::store(Value* vector, int valid, Value* pointer) {
@@ -99,7 +99,7 @@ void Ir::store(Value* vector, int valid, Value* pointer) {
   if (valid >= lanes)
     b.CreateAlignedStore(vector, pointer, align);
   else
-    b.CreateMaskedStore(vector, pointer, align, mask(lanes, valid));
+    b.CreateMaskedStore(vector, pointer, align, firstLanes(b, lanes, valid));
 }
 
 llvm::Type* Ir::memoryType(DType type) {

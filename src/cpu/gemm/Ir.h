@@ -13,6 +13,9 @@ namespace smalti::cpu {
 
 using Values = llvm::SmallVector<llvm::Value*, 32>;
 
+/// <lanes x i1>: the first `valid` are true.
+llvm::Value* firstLanes(llvm::IRBuilderBase&, int lanes, int valid);
+
 /// Builds one function.
 class Ir {
  public:
@@ -45,7 +48,6 @@ class Ir {
   llvm::Type* memoryType(DType);
 
  private:
-  llvm::Value* mask(int lanes, int valid);
   llvm::Value* toFloat(llvm::Value* vector, DType from, bool nativeHalf);
 };
 

@@ -1,5 +1,7 @@
 #include "cpu/lower/DotRows.h"
 
+#include "cpu/gemm/Ir.h"
+#include "cpu/lower/CarriedLoop.h"
 #include "cpu/lower/Reduction.h"
 
 namespace smalti::cpu {
@@ -27,37 +29,6 @@ class DotRowsEmitter {
   }
   Reg elementOfB(Reg row, Reg k) { return at(d_.b, s_.b, row, d_.bRow, k); }
 
-  Reg lowLanes(int count, int lanes) {
-    llvm::SmallVector<llvm::Constant*, 64> on;
-    for (int lane = 0; lane < lanes; ++lane) on.push_back(b_.getInt1(lane < count));
-    return llvm::ConstantVector::get(on);
-  }
-
-  /// carried = step(k, carried) for k in [0, end) by `lanes`; end is at least that.
-  using Sums = llvm::SmallVector<Reg, 16>;
-  Sums overDepth(int64_t end, int lanes, Sums carried, llvm::function_ref<Sums(Reg k, const Sums&)> step) {
-    auto* before = b_.GetInsertBlock();
-    auto* body = llvm::BasicBlock::Create(b_.getContext(), "dot", l_.function);
-    auto* after = llvm::BasicBlock::Create(b_.getContext(), "dot.end", l_.function);
-    b_.CreateBr(body);
-    b_.SetInsertPoint(body);
-    auto* k = b_.CreatePHI(b_.getInt64Ty(), 2);
-    k->addIncoming(l_.index(0), before);
-    for (Reg& r : carried) {
-      auto* phi = b_.CreatePHI(r->getType(), 2);
-      phi->addIncoming(r, before);
-      r = phi;
-    }
-    const Sums sums = step(k, carried);
-    Reg next = b_.CreateAdd(k, l_.index(lanes), "", true, true);
-    k->addIncoming(next, b_.GetInsertBlock());
-    for (size_t i = 0; i < sums.size(); ++i)
-      llvm::cast<llvm::PHINode>(carried[i])->addIncoming(sums[i], b_.GetInsertBlock());
-    b_.CreateCondBr(b_.CreateICmpULT(next, l_.index(end)), body, after);
-    b_.SetInsertPoint(after);
-    return sums;
-  }
-
   /// As many rows of B as a vector has lanes, from row j on: a vector of dot products for each row of A.
   void block(Reg j, int rows) {
     const int lanes = rows;
@@ -66,7 +37,7 @@ class DotRowsEmitter {
     llvm::SmallVector<Reg, 16> rowOfB;
     for (int r = 0; r < rows; ++r) rowOfB.push_back(elementOfB(b_.CreateAdd(j, l_.index(r)), l_.index(0)));
     llvm::Type* stored = storageType(b_.getContext(), s_.b);
-    const auto products = [&](Reg i, Reg k, Sums sums, Reg mask, bool first) {
+    const auto products = [&](Reg i, Reg k, Carried sums, Reg mask, bool first) {
       Reg x = loadElements(b_, s_.a, at(d_.a, s_.a, i, d_.aRow, k), lanes, mask);
       for (int r = 0; r < rows; ++r) {
         Reg from = b_.CreateGEP(stored, rowOfB[r], k);
@@ -77,10 +48,10 @@ class DotRowsEmitter {
       return sums;
     };
     const auto dots = [&](Reg i, bool first) {
-      Sums sums = overDepth(whole, lanes, Sums(static_cast<size_t>(rows), zero),
-                            [&](Reg k, const Sums& now) { return products(i, k, now, nullptr, first); });
+      Carried sums = carriedLoop(l_, 0, whole, lanes, Carried(static_cast<size_t>(rows), zero),
+                                 [&](Reg k, const Carried& now) { return products(i, k, now, nullptr, first); });
       if (whole < s_.k)
-        sums = products(i, l_.index(whole), sums, lowLanes(static_cast<int>(s_.k - whole), lanes), false);
+        sums = products(i, l_.index(whole), sums, firstLanes(b_, lanes, static_cast<int>(s_.k - whole)), false);
       Reg all = sumsOfRows(sums);
       Reg target = at(d_.c, DType::f32, i, d_.cRow, j);
       if (s_.accumulate) all = b_.CreateFAdd(loadElements(b_, DType::f32, target, lanes), all);
@@ -91,7 +62,7 @@ class DotRowsEmitter {
   }
 
   /// Lane r: the sum of the lanes of v[r]. Halves are exchanged between vectors and added, round by round.
-  Reg sumsOfRows(Sums v) {
+  Reg sumsOfRows(Carried v) {
     const int lanes = static_cast<int>(v.size());
     for (int d = lanes / 2; d >= 1; d /= 2) {
       llvm::SmallVector<int, 16> low, high;
@@ -99,7 +70,7 @@ class DotRowsEmitter {
         low.push_back(lane & d ? lanes + lane - d : lane);
         high.push_back(lane & d ? lanes + lane : lane + d);
       }
-      Sums next;
+      Carried next;
       for (int i = 0; i < d; ++i)
         next.push_back(
             b_.CreateFAdd(b_.CreateShuffleVector(v[static_cast<size_t>(i)], v[static_cast<size_t>(i + d)], low),
@@ -120,11 +91,11 @@ class DotRowsEmitter {
       return b_.CreateIntrinsic(type, llvm::Intrinsic::fma, {x, y, sum});
     };
     Reg sum = llvm::Constant::getNullValue(type);
-    if (whole)
-      sum =
-          overDepth(whole, lanes, {sum}, [&](Reg k, const Sums& now) { return Sums{products(k, now[0], nullptr)}; })[0];
+    sum = carriedLoop(l_, 0, whole, lanes, {sum},
+                      [&](Reg k, const Carried& now) { return Carried{products(k, now[0], nullptr)}; })[0];
     if (whole < s_.k)
-      sum = products(l_.index(whole), sum, lanes == 1 ? nullptr : lowLanes(static_cast<int>(s_.k - whole), lanes));
+      sum =
+          products(l_.index(whole), sum, lanes == 1 ? nullptr : firstLanes(b_, lanes, static_cast<int>(s_.k - whole)));
     const Accumulator all{sum};
     Reg total = finishAccumulators(b_, eval::ReduceKind::add, DType::f32, std::span(&all, 1));
     Reg target = at(d_.c, DType::f32, i, d_.cRow, j);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cpu/lower/CarriedLoop.h"
 #include "cpu/lower/Columns.h"
 #include "cpu/lower/Reduction.h"
 #include "cpu/lower/Segment.h"
@@ -25,29 +26,14 @@ class Reducer {
   }
 
  private:
-  Accumulator carry(Accumulator a, int64_t to, int64_t step, const std::function<void(Reg, Accumulator&)>& body) {
-    if (to <= 0) return a;
-    auto* before = b_.GetInsertBlock();
-    auto* inside = llvm::BasicBlock::Create(b_.getContext(), "reduce", l_.function);
-    auto* after = llvm::BasicBlock::Create(b_.getContext(), "reduced", l_.function);
-    b_.CreateBr(inside);
-    b_.SetInsertPoint(inside);
-    auto* i = b_.CreatePHI(b_.getInt64Ty(), 2);
-    i->addIncoming(l_.index(0), before);
-    llvm::SmallVector<llvm::PHINode*, 3> phis;
-    for (Reg& part : a) {
-      phis.push_back(b_.CreatePHI(part->getType(), 2));
-      phis.back()->addIncoming(part, before);
-      part = phis.back();
-    }
-    body(i, a);
-    Reg further = b_.CreateAdd(i, l_.index(step));
-    auto* latch = b_.GetInsertBlock();
-    i->addIncoming(further, latch);
-    for (size_t k = 0; k < a.size(); ++k) phis[k]->addIncoming(a[k], latch);
-    b_.CreateCondBr(b_.CreateICmpULT(further, l_.index(to)), inside, after);
-    b_.SetInsertPoint(after);
-    return a;
+  Accumulator carry(const Accumulator& a, int64_t to, int64_t step,
+                    const std::function<void(Reg, Accumulator&)>& body) {
+    const Carried last = carriedLoop(l_, 0, to, step, Carried(a.begin(), a.end()), [&](Reg i, const Carried& now) {
+      Accumulator parts(now.begin(), now.end());
+      body(i, parts);
+      return Carried(parts.begin(), parts.end());
+    });
+    return Accumulator(last.begin(), last.end());
   }
 
   void store(Reg reduced, const View& start, Reg at, int lanes, Reg mask) {

@@ -2,6 +2,7 @@
 #include <array>
 #include <bit>
 
+#include "cpu/lower/CarriedLoop.h"
 #include "cpu/lower/Columns.h"
 
 namespace smalti::cpu {
@@ -51,28 +52,13 @@ class Search {
   }
 
   /// A loop over [from, to) that carries a Best.
-  Best carry(int64_t from, int64_t to, int64_t step, Best best, const std::function<Best(Reg, const Best&)>& body) {
-    if (from >= to) return best;
-    auto* before = b_.GetInsertBlock();
-    auto* inside = llvm::BasicBlock::Create(b_.getContext(), "search", l_.function);
-    auto* after = llvm::BasicBlock::Create(b_.getContext(), "found", l_.function);
-    b_.CreateBr(inside);
-    b_.SetInsertPoint(inside);
-    auto* i = b_.CreatePHI(b_.getInt64Ty(), 2);
-    auto* value = b_.CreatePHI(best.value->getType(), 2);
-    auto* index = b_.CreatePHI(best.index->getType(), 2);
-    i->addIncoming(l_.index(from), before);
-    value->addIncoming(best.value, before);
-    index->addIncoming(best.index, before);
-    const Best next = body(i, {value, index});
-    Reg further = b_.CreateAdd(i, l_.index(step));
-    auto* latch = b_.GetInsertBlock();
-    i->addIncoming(further, latch);
-    value->addIncoming(next.value, latch);
-    index->addIncoming(next.index, latch);
-    b_.CreateCondBr(b_.CreateICmpULT(further, l_.index(to)), inside, after);
-    b_.SetInsertPoint(after);
-    return next;
+  Best carry(int64_t from, int64_t to, int64_t step, const Best& best,
+             const std::function<Best(Reg, const Best&)>& body) {
+    const Carried last = carriedLoop(l_, from, to, step, {best.value, best.index}, [&](Reg i, const Carried& now) {
+      const Best next = body(i, {now[0], now[1]});
+      return Carried{next.value, next.index};
+    });
+    return {last[0], last[1]};
   }
 
   /// The searched dimension lies side by side: lanes search every so many elements, then among each other.

@@ -1,5 +1,8 @@
 #include "cpu/lower/SumOfRows.h"
 
+#include "cpu/gemm/Ir.h"
+#include "cpu/lower/CarriedLoop.h"
+
 namespace smalti::cpu {
 namespace {
 
@@ -16,38 +19,17 @@ class SumOfRowsEmitter {
   static int64_t accumulators(const Processor& p) { return p.vectorRegisters >= 32 ? 24 : 8; }
 
  private:
-  using Sums = llvm::SmallVector<Reg, 24>;
-
   Reg element(Reg base, DType t, Reg offset) { return b_.CreateGEP(storageType(b_.getContext(), t), base, offset); }
   /// Null: all lanes of columns [first, first + lanes) are there.
   Reg mask(int64_t first) {
-    if (first + lanes_ <= s_.n) return nullptr;
-    llvm::SmallVector<llvm::Constant*, 16> on;
-    for (int lane = 0; lane < lanes_; ++lane) on.push_back(b_.getInt1(first + lane < s_.n));
-    return llvm::ConstantVector::get(on);
+    return first + lanes_ <= s_.n ? nullptr : firstLanes(b_, lanes_, static_cast<int>(s_.n - first));
   }
 
   /// Some vectors of columns of C, in registers while the rows of B go by.
   void columns(int64_t first, int vectors) {
     Reg zero = llvm::Constant::getNullValue(registerType(b_.getContext(), DType::f32, lanes_));
-    auto* before = b_.GetInsertBlock();
-    auto* body = llvm::BasicBlock::Create(b_.getContext(), "rows", l_.function);
-    auto* after = llvm::BasicBlock::Create(b_.getContext(), "rows.end", l_.function);
-    b_.CreateBr(body);
-    b_.SetInsertPoint(body);
-    auto* k = b_.CreatePHI(b_.getInt64Ty(), 2);
-    k->addIncoming(l_.index(0), before);
-    llvm::SmallVector<llvm::PHINode*, 24> carried;
-    for (int64_t i = 0; i < s_.m * vectors; ++i) {
-      carried.push_back(b_.CreatePHI(zero->getType(), 2));
-      carried.back()->addIncoming(zero, before);
-    }
-    const Sums sums = row(k, first, vectors, Sums(carried.begin(), carried.end()));
-    Reg next = b_.CreateAdd(k, l_.index(1), "", true, true);
-    k->addIncoming(next, body);
-    for (size_t i = 0; i < sums.size(); ++i) carried[i]->addIncoming(sums[i], body);
-    b_.CreateCondBr(b_.CreateICmpULT(next, l_.index(s_.k)), body, after);
-    b_.SetInsertPoint(after);
+    const Carried sums = carriedLoop(l_, 0, s_.k, 1, Carried(static_cast<size_t>(s_.m * vectors), zero),
+                                     [&](Reg k, const Carried& now) { return row(k, first, vectors, now); });
     for (int64_t i = 0; i < s_.m; ++i)
       for (int v = 0; v < vectors; ++v) {
         const int64_t column = first + v * lanes_;
@@ -58,9 +40,9 @@ class SumOfRowsEmitter {
       }
   }
 
-  Sums row(Reg k, int64_t first, int vectors, Sums sums) {
+  Carried row(Reg k, int64_t first, int vectors, Carried sums) {
     Reg start = b_.CreateMul(k, p_.bRow);
-    Sums values;
+    Carried values;
     for (int v = 0; v < vectors; ++v) {
       const int64_t column = first + v * lanes_;
       Reg from = element(p_.b, s_.b, b_.CreateAdd(start, l_.index(column)));
