@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../Recordings.h"
 #include "../machine/runtime/TextKernel.h"
 #include "interop/Interop.h"
 
@@ -296,8 +297,7 @@ TEST(Parallel, WholeOutputs) {
 
 TEST(Parallel, RecordedKernels) {
   namespace fs = std::filesystem;
-  const char* named = std::getenv("SMALTI_CORPUS");
-  const fs::path corpus = named ? fs::path(named) : fs::path(SMALTI_SOURCE_DIR) / ".." / "shared" / "corpus";
+  const fs::path corpus = smalti::test::recordingsFolder();
   if (!fs::exists(corpus)) GTEST_SKIP() << "no recordings at " << corpus;
   int kernels = 0, marked = 0, shared = 0;
   std::map<std::string, int> reasons;

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../Recordings.h"
 #include "cpu/CheckedKernel.h"
 #include "driver/Module.h"
 #include "driver/RunSettings.h"
@@ -41,8 +42,7 @@ bool agree(const LoadedModule& module, std::span<const Array> inputs, machine::P
 }
 
 TEST(Checked, RecordedKernelsAreJudgedAsByTheMachine) {
-  const char* named = std::getenv("SMALTI_CORPUS");
-  const fs::path corpus = named ? fs::path(named) : fs::path(SMALTI_SOURCE_DIR) / ".." / "shared" / "corpus";
+  const fs::path corpus = smalti::test::recordingsFolder();
   if (!fs::exists(corpus)) GTEST_SKIP() << "no recordings at " << corpus;
   const auto cases = findCases(corpus.string());
   ASSERT_TRUE(cases);

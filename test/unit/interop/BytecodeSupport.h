@@ -1,13 +1,13 @@
 // What the bytecode tests share: files, the recorded corpus, and printing.
 #pragma once
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
 
+#include "../Recordings.h"
 #include "interop/Interop.h"
 #include "ir/KernelPackage.h"
 
@@ -27,9 +27,8 @@ inline fs::path dataFolder() { return fs::path(SMALTI_SOURCE_DIR) / "test/data/b
 
 /// Recorded kernels beside the checkout, or where SMALTI_CORPUS says; empty when there are none.
 inline fs::path corpusFolder() {
-  if (const char* set = std::getenv("SMALTI_CORPUS")) return set;
-  fs::path beside = fs::path(SMALTI_SOURCE_DIR) / "../shared/corpus";
-  return fs::exists(beside) ? beside : fs::path();
+  const fs::path folder = smalti::test::recordingsFolder();
+  return fs::exists(folder) ? folder : fs::path();
 }
 
 inline std::vector<fs::path> bodiesBelow(const fs::path& folder) {

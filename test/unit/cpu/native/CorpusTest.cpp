@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../../Recordings.h"
 #include "cpu/NativeKernel.h"
 #include "interop/Interop.h"
 
@@ -15,8 +16,7 @@ namespace {
 
 TEST(NativeCorpus, NearlyEveryRecordedKernelHasNativeCode) {
   namespace fs = std::filesystem;
-  const char* named = std::getenv("SMALTI_CORPUS");
-  const fs::path corpus = named ? fs::path(named) : fs::path(SMALTI_SOURCE_DIR) / ".." / "shared" / "corpus";
+  const fs::path corpus = smalti::test::recordingsFolder();
   if (!fs::exists(corpus)) GTEST_SKIP() << "no recordings at " << corpus;
   int kernels = 0, natives = 0;
   std::map<std::string, int> reasons, interpreted;

@@ -6,6 +6,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 
+#include "../../Recordings.h"
 #include "ir/KernelPackage.h"
 #include "machine/FlatProgram.h"
 
@@ -14,8 +15,7 @@ namespace {
 
 TEST(Corpus, EveryRecordedKernelCompiles) {
   namespace fs = std::filesystem;
-  const char* named = std::getenv("SMALTI_CORPUS");
-  const fs::path corpus = named ? fs::path(named) : fs::path(SMALTI_SOURCE_DIR) / ".." / "shared" / "corpus";
+  const fs::path corpus = smalti::test::recordingsFolder();
   if (!fs::exists(corpus)) GTEST_SKIP() << "no recordings at " << corpus;
   auto context = makeContext();
   int functions = 0;
