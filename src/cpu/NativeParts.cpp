@@ -4,9 +4,9 @@
 
 #include "cpu/grid/Reblock.h"
 #include "cpu/lower/Parallel.h"
-#include "llvm/TargetParser/Triple.h"
 #include "cpu/lower/Streaming.h"
 #include "cpu/runtime/Pool.h"
+#include "llvm/TargetParser/Triple.h"
 #include "machine/runtime/Boundary.h"
 #include "machine/runtime/ProgramText.h"
 

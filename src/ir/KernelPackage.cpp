@@ -12,6 +12,21 @@ namespace smalti {
 
 int KernelSignature::numDynamicBounds() const { return static_cast<int>(std::ranges::count(grid, kDynamicBound)); }
 
+KernelPackage KernelPackage::copy() const {
+  KernelPackage made;
+  made.context = context;
+  made.module = mlir::OwningOpRef<mlir::ModuleOp>(mlir::ModuleOp(module.get()).clone());
+  made.name = name;
+  made.operands = operands;
+  made.results = results;
+  made.aliases = aliases;
+  made.config = config;
+  made.frontendAttributes = frontendAttributes;
+  made.hasSideEffect = hasSideEffect;
+  made.signature = signature;
+  return made;
+}
+
 int KernelPackage::numInputs() const {
   return static_cast<int>(operands.size()) - signature.numDynamicBounds() - signature.numScalarPrefetch;
 }

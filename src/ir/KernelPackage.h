@@ -75,6 +75,9 @@ struct KernelPackage {
   /// The function with `tpu.core_type`, else the first one named main, else the first; null when there is none.
   mlir::func::FuncOp kernelFunction() const;
   int numInputs() const;  ///< operands after dynamic bounds and scalar prefetch
+
+  /// Another package in the same context, with a module of its own.
+  KernelPackage copy() const;
 };
 
 /// Reads the signature from the module and checks every invariant between module, operands, results,

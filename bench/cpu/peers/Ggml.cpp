@@ -79,8 +79,7 @@ Work attention(const Spec& s) {
   fill(k, 2);
   fill(v, 3);
   ggml_tensor* mask = s["causal"] ? causalMask(graph->context, keys, queries) : nullptr;
-  ggml_tensor* out =
-      ggml_flash_attn_ext(graph->context, q, k, v, mask, 1 / std::sqrt(static_cast<float>(size)), 0, 0);
+  ggml_tensor* out = ggml_flash_attn_ext(graph->context, q, k, v, mask, 1 / std::sqrt(static_cast<float>(size)), 0, 0);
   ggml_flash_attn_ext_set_prec(out, GGML_PREC_F32);
   graph->finish(out);
   return {[graph] {

@@ -24,26 +24,11 @@ namespace {
 
 using machine::flat::shapeOf;
 
-KernelPackage clone(const KernelPackage& package) {
-  KernelPackage copy;
-  copy.context = package.context;
-  copy.module = mlir::OwningOpRef<mlir::ModuleOp>(mlir::ModuleOp(package.module.get()).clone());
-  copy.name = package.name;
-  copy.operands = package.operands;
-  copy.results = package.results;
-  copy.aliases = package.aliases;
-  copy.config = package.config;
-  copy.frontendAttributes = package.frontendAttributes;
-  copy.hasSideEffect = package.hasSideEffect;
-  copy.signature = package.signature;
-  return copy;
-}
-
 class Instrumenter {
  public:
   Instrumenter(const KernelPackage& package, CheckPlan plan)
       : plan_(std::move(plan)),
-        checked_{clone(package), 0, {}},
+        checked_{package.copy(), 0, {}},
         kernel_(checked_.package.kernelFunction()),
         found_(findUndefined(checked_.package, plan_)),
         b_(kernel_.getContext()) {}

@@ -36,11 +36,11 @@ struct GemmPlan {
 GemmPlan planGemm(const GemmShape&, const Processor&);
 
 /// The function void(ptr a, i64 lda, ptr b, i64 ldb, ptr c, i64 ldc, ptr workspace) in the module, made on first use;
-/// with `keepsB` two more: ptr kept, of planGemm().keptBytes, and i1 packed: B has been packed there by a product of the
-/// same B, k and n whose plan has the same tileColumns and blockDepth.
-/// Leading dimensions count elements; the last dimension of each operand is contiguous. `workspace`:
-/// planGemm().packedBytes bytes, 64-byte aligned, not shared between threads. Elements past the edges are neither read
-/// nor written, except that rows may be read past their end inside vectors under a mask.
+/// with `keepsB` two more: ptr kept, of planGemm().keptBytes, and i1 packed: B has been packed there by a product of
+/// the same B, k and n whose plan has the same tileColumns and blockDepth. Leading dimensions count elements; the last
+/// dimension of each operand is contiguous. `workspace`: planGemm().packedBytes bytes, 64-byte aligned, not shared
+/// between threads. Elements past the edges are neither read nor written, except that rows may be read past their end
+/// inside vectors under a mask.
 llvm::Function* emitGemm(llvm::Module&, const GemmShape&, const Processor&);
 
 }  // namespace smalti::cpu

@@ -22,21 +22,6 @@ constexpr int64_t kPartsPerCore = 4;
 /// Multiplications that are worth a part.
 constexpr int64_t kPartProducts = 1 << 20;
 
-KernelPackage copyOf(const KernelPackage& from) {
-  KernelPackage to;
-  to.context = from.context;
-  to.module = mlir::OwningOpRef<mlir::ModuleOp>(llvm::cast<mlir::ModuleOp>(from.module.get()->clone()));
-  to.name = from.name;
-  to.operands = from.operands;
-  to.results = from.results;
-  to.aliases = from.aliases;
-  to.config = from.config;
-  to.frontendAttributes = from.frontendAttributes;
-  to.hasSideEffect = from.hasSideEffect;
-  to.signature = from.signature;
-  return to;
-}
-
 /// A part size for `total`: near `wanted`, a multiple of `step`, without a rest; else all of it.
 int64_t partOf(int64_t total, int64_t wanted, int64_t step) {
   if (wanted >= total) return total;
@@ -62,7 +47,7 @@ class Reblocker {
     const int last = dims->rank() - 1;
     const bool fuses = canFuseSteps(package, *dims);
     const bool single = s.grid.back() == 1;
-    KernelPackage made = copyOf(package);
+    KernelPackage made = package.copy();
     if (fuses || single) {
       takeOneStep(made, last);
       if (fuses) resize(made, last, dims->extent(last));
