@@ -21,12 +21,12 @@ using Clock = std::chrono::steady_clock;
 /// How long a worker without work stays awake. Waking a thread costs the scheduler 25 to 50 us; the calls of a model
 /// follow each other within less than this.
 constexpr std::chrono::microseconds kWorkerSpin{100};
-/// How long the caller watches a worker's last part before it sleeps.
+/// How long the caller watches a worker's last range before it sleeps.
 constexpr std::chrono::microseconds kCallerSpin{1000};
 /// After this long, whoever else wants the core gets it: it may be the thread that is waited for.
 constexpr std::chrono::microseconds kAlone{5};
-/// Parts are handed out in chunks, this many per thread when there are enough parts.
-constexpr int64_t kChunksPerThread = 16;
+/// Whoever is free gets this part of what each thread would have of the rest.
+constexpr int64_t kShare = 4;
 
 void pause() {
 #if defined(__x86_64__)
@@ -57,20 +57,24 @@ void tell(std::atomic<int>& state, int value) {
   state.notify_one();
 }
 
-using Body = FunctionRef<void(int64_t, int)>;
+using Body = FunctionRef<void(int64_t, int64_t, int)>;
 
 struct Job {
   const Body* body = nullptr;
-  int64_t parts = 0, chunk = 1;
-  alignas(64) std::atomic<int64_t> next{0};
+  int64_t threads = 1;
+  alignas(64) std::atomic<int64_t> left{0};  ///< points that nobody has begun: the first ones
 
   void work(int worker) {
-    for (int64_t begin; (begin = next.fetch_add(chunk, memory_order_relaxed)) < parts;)
-      for (int64_t part = begin; part < std::min(begin + chunk, parts); ++part) (*body)(part, worker);
+    for (int64_t last = left.load(memory_order_relaxed); last > 0;) {
+      const int64_t first = last - std::max<int64_t>(1, last / (threads * kShare));
+      if (!left.compare_exchange_weak(last, first, memory_order_relaxed)) continue;
+      (*body)(first, last, worker);
+      last = left.load(memory_order_relaxed);
+    }
   }
 };
 
-/// The caller posts, a worker runs. What has not begun when the caller has run out of parts is taken back, so that
+/// The caller posts, a worker runs. What has not begun when the caller has run out of points is taken back, so that
 /// nobody waits for a thread to wake.
 enum Phase : int { kIdle, kPosted, kRunning, kStopped };
 
@@ -83,7 +87,7 @@ struct alignas(64) Worker {
   int awayFrom = -2;  ///< the caller's core when it was last told; -2: never
 };
 
-thread_local bool tInside = false;  ///< in a part
+thread_local bool tInside = false;  ///< in a range
 
 class Pool {
  public:
@@ -91,13 +95,12 @@ class Pool {
   bool take() { return !taken_.exchange(true, memory_order_acquire); }
   void giveBack() { taken_.store(false, memory_order_release); }
 
-  void run(int64_t parts, int threads, const Body& body) {
+  void run(int64_t points, int threads, const Body& body) {
     grow(threads - 1);
     const int helpers = std::min(threads - 1, static_cast<int>(workers_.size()));
     job_.body = &body;
-    job_.parts = parts;
-    job_.chunk = std::max<int64_t>(1, parts / ((helpers + 1) * kChunksPerThread));
-    job_.next.store(0, memory_order_relaxed);
+    job_.threads = helpers + 1;
+    job_.left.store(points, memory_order_relaxed);
     // The scheduler likes to wake a thread where its waker runs, and there it would wait for the caller to finish.
     const int core = ownCore();
     for (int i = 0; i < helpers; ++i) {
@@ -187,15 +190,13 @@ Pool& thePool() {
 
 }  // namespace
 
-void parallelFor(int64_t parts, int threads, Body body) {
+void parallelFor(int64_t points, int threads, Body body) {
+  if (points <= 0) return;
   if (threads <= 0) threads = availableCores();
-  threads = static_cast<int>(std::min<int64_t>(threads, parts));
+  threads = static_cast<int>(std::min<int64_t>(threads, points));
   Pool* pool = threads > 1 && !tInside ? &thePool() : nullptr;
-  if (!pool || !pool->take()) {
-    for (int64_t part = 0; part < parts; ++part) body(part, 0);
-    return;
-  }
-  pool->run(parts, threads, body);
+  if (!pool || !pool->take()) return body(0, points, 0);
+  pool->run(points, threads, body);
   pool->giveBack();
 }
 

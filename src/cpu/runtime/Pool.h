@@ -28,12 +28,13 @@ class FunctionRef<R(A...)> {
 /// Cores that this thread may run on, within what its container grants; at least 1. A system call.
 int availableCores();
 
-/// Calls `body(part, worker)` once for each part in [0, parts), on up to `threads` threads with the caller among them
-/// (0: one per available core); returns when all have returned. A worker, from 0 (the caller) to threads - 1, runs one
-/// part at a time, in ascending order; which worker gets which part is not fixed. What ran before the call is visible
-/// to every part, what the parts wrote is visible to the caller.
-/// On the caller alone, in order, as worker 0: inside a part, and while another thread of the user has the pool.
-/// `body` does not throw.
-void parallelFor(int64_t parts, int threads, FunctionRef<void(int64_t part, int worker)> body);
+/// Calls `body(first, last, worker)` for ranges that together are [0, points), on up to `threads` threads with the
+/// caller among them (0: one per available core); returns when all have returned. Who is free takes the next range from
+/// the end of what is left, a share of it: the last ranges are single points, so that nobody waits long for another, or
+/// for one that woke late or was disturbed. A worker, from 0 (the caller) to threads - 1, runs one range at a time.
+/// What ran before the call is visible to every range, what they wrote is visible to the caller. On the caller alone,
+/// all in one range, as worker 0: inside a range, and while another thread of the user has the pool. `body` does not
+/// throw.
+void parallelFor(int64_t points, int threads, FunctionRef<void(int64_t first, int64_t last, int worker)> body);
 
 }  // namespace smalti::cpu

@@ -1,4 +1,4 @@
-// The thread pool: every part runs once, whoever calls from wherever.
+// The thread pool: every point runs once, whoever calls from wherever.
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,53 +17,74 @@
 namespace smalti::cpu {
 namespace {
 
-/// How often each part ran, without atomics: a part belongs to one worker, and the caller sees what it wrote.
-std::vector<int> counts(int64_t parts, int threads) {
-  std::vector<int> ran(parts);
-  parallelFor(parts, threads, [&](int64_t part, int) { ++ran[part]; });
+/// How often each point ran, without atomics: a point belongs to one worker, and the caller sees what it wrote.
+std::vector<int> counts(int64_t points, int threads) {
+  std::vector<int> ran(points);
+  parallelFor(points, threads, [&](int64_t first, int64_t last, int) {
+    for (int64_t point = first; point < last; ++point) ++ran[point];
+  });
   return ran;
 }
 
-TEST(Pool, EveryPartRunsOnce) {
+TEST(Pool, EveryPointRunsOnce) {
   for (const int threads : {0, 1, 2, 3, 8})
-    for (const int64_t parts : {0, 1, 2, 3, 7, 100, 5000})
-      EXPECT_EQ(counts(parts, threads), std::vector<int>(parts, 1)) << parts << " parts on " << threads;
+    for (const int64_t points : {0, 1, 2, 3, 7, 100, 5000})
+      EXPECT_EQ(counts(points, threads), std::vector<int>(points, 1)) << points << " points on " << threads;
 }
 
-TEST(Pool, WorkersAreNumberedAndRunOnePartAtATimeInOrder) {
+TEST(Pool, WorkersAreNumberedAndRunOneRangeAtATimeFromTheEnd) {
   constexpr int kThreads = 4;
-  std::vector<int64_t> last(kThreads, -1);
+  std::vector<int64_t> begun(kThreads, INT64_MAX);
   std::atomic<int> wrong{0};
-  parallelFor(2000, kThreads, [&](int64_t part, int worker) {
-    if (worker < 0 || worker >= kThreads || part <= last[worker]) ++wrong;
-    last[worker] = part;
+  parallelFor(2000, kThreads, [&](int64_t first, int64_t last, int worker) {
+    if (worker < 0 || worker >= kThreads || first >= last || last > begun[worker]) ++wrong;
+    begun[worker] = first;
   });
   EXPECT_EQ(wrong, 0);
-  EXPECT_EQ(*std::max_element(last.begin(), last.end()), 1999);
+  EXPECT_EQ(*std::min_element(begun.begin(), begun.end()), 0);
 }
 
-TEST(Pool, PartsRunAtTheSameTime) {
-  // Each part waits for the other: alone, the first would never end.
+TEST(Pool, RangesEndInSinglePoints) {
+  constexpr int64_t kPoints = 100'000;
+  constexpr int kThreads = 2;
+  std::atomic<int> ranges{0}, wrong{0};
+  parallelFor(kPoints, kThreads, [&](int64_t first, int64_t last, int) {
+    ++ranges;
+    if (last - first > std::max<int64_t>(1, last / kThreads / 4)) ++wrong;
+  });
+  EXPECT_EQ(wrong, 0);
+  EXPECT_LT(ranges, 200) << "many points are no reason for many calls";
+}
+
+TEST(Pool, OneThreadGetsAllInOneRange) {
+  std::vector<std::pair<int64_t, int64_t>> ranges;
+  parallelFor(100, 1, [&](int64_t first, int64_t last, int) { ranges.emplace_back(first, last); });
+  EXPECT_EQ(ranges, (std::vector<std::pair<int64_t, int64_t>>{{0, 100}}));
+}
+
+TEST(Pool, RangesRunAtTheSameTime) {
+  // Each waits for the other: alone, the first would never end.
   std::atomic<int> here{0};
-  parallelFor(2, 2, [&](int64_t, int) {
+  parallelFor(2, 2, [&](int64_t, int64_t, int) {
     ++here;
     while (here < 2) std::this_thread::yield();
   });
   EXPECT_EQ(here, 2);
 }
 
-TEST(Pool, NestedCallsRunInOrderOnTheirCaller) {
-  std::vector<std::vector<int64_t>> seen(8);
+TEST(Pool, NestedCallsRunOnTheirCaller) {
+  std::vector<int> seen(8);
   std::atomic<int> others{0};
-  parallelFor(8, 3, [&](int64_t part, int) {
+  parallelFor(8, 3, [&](int64_t first, int64_t last, int) {
     const auto thread = std::this_thread::get_id();
-    parallelFor(5, 3, [&](int64_t inner, int worker) {
-      if (worker != 0 || std::this_thread::get_id() != thread) ++others;
-      seen[part].push_back(inner);
-    });
+    for (int64_t point = first; point < last; ++point)
+      parallelFor(5, 3, [&](int64_t from, int64_t to, int worker) {
+        if (worker != 0 || std::this_thread::get_id() != thread || from != 0) ++others;
+        seen[point] += static_cast<int>(to);
+      });
   });
   EXPECT_EQ(others, 0);
-  for (const auto& s : seen) EXPECT_EQ(s, (std::vector<int64_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(seen, std::vector<int>(8, 5));
 }
 
 TEST(Pool, SeveralUserThreadsMayCallAtOnce) {
@@ -82,7 +103,7 @@ TEST(Pool, AsleepWorkersWakeForTheNextCall) {
   for (int round = 0; round < 5; ++round) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     std::atomic<int> here{0};
-    parallelFor(3, 3, [&](int64_t, int) {
+    parallelFor(3, 3, [&](int64_t, int64_t, int) {
       ++here;
       while (here < 3) std::this_thread::yield();
     });
@@ -95,7 +116,7 @@ TEST(Pool, AForkedChildMakesItsOwnThreads) {
   const pid_t child = fork();
   if (child == 0) {
     std::atomic<int> here{0};
-    parallelFor(2, 2, [&](int64_t, int) {
+    parallelFor(2, 2, [&](int64_t, int64_t, int) {
       ++here;
       while (here < 2) std::this_thread::yield();
     });
@@ -130,7 +151,7 @@ TEST(Pool, WorkersOfAPinnedCallerRunOnTheOtherCores) {
     ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
     EXPECT_EQ(availableCores(), 1);
     std::atomic<int> here{0};
-    parallelFor(6, 6, [&](int64_t, int worker) {  // more threads than other tests: some are made here
+    parallelFor(6, 6, [&](int64_t, int64_t, int worker) {  // more threads than other tests: some are made here
       if (worker == 5) {
         cpu_set_t own;
         if (sched_getaffinity(0, sizeof own, &own) == 0) cores = CPU_COUNT(&own);
@@ -152,7 +173,7 @@ TEST(Pool, CallsInARowFindTheWorkersAwake) {
   for (int i = 0; i < 300; ++i) {
     std::atomic<int> here{0};
     const auto begin = Clock::now();
-    parallelFor(2, 2, [&](int64_t, int) {
+    parallelFor(2, 2, [&](int64_t, int64_t, int) {
       here.fetch_add(1);
       for (int spins = 0; here.load() < 2; ++spins)
         if (spins > 1000) std::this_thread::yield();  // somebody else has the other core
