@@ -3,6 +3,7 @@
 
 #include "cpu/lower/Elementwise.h"
 #include "cpu/lower/NestPlan.h"
+#include "cpu/lower/OverlapTrips.h"
 #include "cpu/lower/Streaming.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
@@ -175,12 +176,26 @@ class NestEmitter {
         for (Reg& part : accumulator) phis[at++]->addIncoming(part, latch);
     b_.CreateCondBr(b_.CreateICmpULT(next, l_.index(end)), body, after);
     b_.SetInsertPoint(after);
+    if (latch == body) overlap(roots, {start->getIncomingBlock(0), body, after, start, end, lanes});
+  }
+
+  void overlap(const std::vector<Root*>& roots, const OneBlockLoop& loop) {
+    llvm::SmallVector<Reg, 8> sums;
+    for (Root* r : roots)
+      for (Accumulator& accumulator : r->accumulators) sums.append(accumulator.begin(), accumulator.end());
+    const llvm::SmallVector<Reg, 8> now = overlapTrips(loop, l_.processor, sums);
+    if (now.empty()) return;
+    size_t at = 0;
+    for (Root* r : roots)
+      for (Accumulator& accumulator : r->accumulators)
+        for (Reg& part : accumulator) part = now[at++];
   }
 
   /// Everything is evaluated before anything is written. `part`: of the accumulators.
   void chunk(const std::vector<Root*>& roots, const Chunk& columns, size_t part) {
     std::vector<std::pair<Reg, Reg>> values;
     chunkMemo_.clear();
+    const size_t known = firstReads_.size();
     for (Root* r : roots) {
       Reg value = eval(r->value, r->map, columns);
       Reg chosen = r->mask ? eval(r->mask, r->map, columns) : nullptr;
@@ -188,17 +203,18 @@ class NestEmitter {
       values.push_back({splatTo(value, columns.lanes), chosen ? splatTo(chosen, columns.lanes) : nullptr});
     }
     for (size_t k = 0; k < roots.size(); ++k) apply(*roots[k], values[k].first, values[k].second, columns, part);
-    if (phase_ == 1) prefetchNextRows(columns);
+    // In both, so that a request which finds all of the cache's buffers busy has another chance.
+    if (phases() > 1 && phase_ <= 1) prefetchRows(phase_ == 0 ? known : 0, columns);
   }
 
-  /// What the first phase of the next rows reads from memory, while these rows are computed and written.
-  void prefetchNextRows(const Chunk& chunk) {
-    for (const auto& [view, map] : firstReads_) {
+  /// What the first phase of later rows reads from memory, by those reads from `from` on.
+  void prefetchRows(size_t from, const Chunk& chunk) {
+    for (const auto& [view, map] : llvm::ArrayRef(firstReads_).drop_front(from)) {
       const auto row = llvm::find_if(map.entries, [&](const MapEntry& e) { return e.loop == column_ - 1; });
       if (row == map.entries.end()) continue;
       Reg stride = view.strides[static_cast<size_t>(row - map.entries.begin())];
       Reg next = b_.CreateGEP(storageType(b_.getContext(), view.dtype), pointer(view, map, chunk),
-                              b_.CreateMul(stride, l_.index(plan_.group)));
+                              b_.CreateMul(stride, l_.index(plan_.ahead)));
       const int bytes = chunk.lanes * storage_bytes(view.dtype);
       for (int at = 0; at < bytes; at += kLineBytes) prefetchLine(b_.CreateConstGEP1_64(b_.getInt8Ty(), next, at));
     }

@@ -23,6 +23,7 @@ class NestPlanner {
     for (Root& r : roots_) r.phase = phaseOf(r);
     delayStores();
     plan_.group = groupOf();
+    plan_.ahead = aheadOf();
     keepExpensive();
     reusePlaces();
     for (Root& r : roots_) r.cost = costOf(r.value) + 1;
@@ -210,20 +211,32 @@ class NestPlanner {
     }
   }
 
+  int64_t mostColumns() const {
+    int64_t columns = 1;
+    for (const Root& r : roots_) columns = std::max(columns, r.columns);
+    return columns;
+  }
+
   /// As many rows as stay in the first cache from one phase to the next.
   int64_t groupOf() const {
     constexpr int64_t kMost = 16, kElements = 8192;
-    int64_t columns = 1, phases = 1;
-    for (const Root& r : roots_) {
-      columns = std::max(columns, r.columns);
-      phases = std::max<int64_t>(phases, r.phase + 1);
-    }
+    int64_t phases = 1;
+    for (const Root& r : roots_) phases = std::max<int64_t>(phases, r.phase + 1);
     if (flattened_ || phases == 1 || nest_.rows.empty()) return 1;
     // Few, where memory is read and written: it shall do both all the time.
-    constexpr int64_t kOfMemory = 2;
+    constexpr int64_t kElementsOfMemory = 1024;
     const bool ofMemory =
         llvm::any_of(s_.ops, [](const PendingOp& p) { return p.box && (p.box->distant || p.box->streamed); });
-    return std::clamp<int64_t>(kElements / columns, 1, std::min(ofMemory ? kOfMemory : kMost, nest_.rows.back()));
+    const int64_t rows = (ofMemory ? kElementsOfMemory : kElements) / mostColumns();
+    return std::clamp<int64_t>(rows, 1, std::min(kMost, nest_.rows.back()));
+  }
+
+  /// Rows that wait in the first cache for their turn, of all that is read from memory.
+  int64_t aheadOf() const {
+    constexpr int64_t kElements = 4096;
+    const int64_t reads =
+        llvm::count_if(s_.ops, [](const PendingOp& p) { return p.isLoad() && p.box && p.box->distant; });
+    return std::max(kElements / (mostColumns() * std::max<int64_t>(reads, 1)), plan_.group);
   }
 
   /// A value that several phases or loops need and that is dear to compute is kept: a row of it in memory.

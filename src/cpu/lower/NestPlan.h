@@ -37,6 +37,7 @@ struct NestPlan {
   bool flattened = false;  ///< one dense row instead of many short ones
   /// So many rows take each phase together, a loop per phase: what a row's reduction gives is not waited for.
   int64_t group = 1;
+  int64_t ahead = 1;  ///< what is in memory is asked for so many rows before it is needed
 };
 
 NestPlan planNest(Lowering&, const Segment&, const Nest&);
