@@ -76,7 +76,10 @@ void declareSearch(CLI::App& app, cli::Session& session) {
   app.add_option("file", arguments->file, "a text file; each line is a text")->required()->type_name("FILE");
   app.add_option("query", arguments->query, "what to look for, in your words")->required()->type_name("QUERY");
   arguments->texts.declareModel(app);
-  app.add_option("--top", arguments->top, "how many lines to show")->check(CLI::Range(1, 1'000'000))->type_name("N");
+  app.add_option("--top", arguments->top, "how many lines to show")
+      ->check(CLI::Range(1, 1'000'000))
+      ->type_name("N")
+      ->capture_default_str();
   session.addOptions(app, {OptionGroup::run, OptionGroup::output});
   app.callback(
       [&session, arguments] { session.action = [&session, arguments] { return search(session, *arguments); }; });

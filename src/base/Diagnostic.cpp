@@ -14,7 +14,7 @@ std::string SourcePlace::str() const {
 std::string Diagnostic::str() const {
   std::string text = fmt::format("error[{}]: {}\n", code, message);
   if (place.known()) text += fmt::format("  --> {}\n", place.str());
-  if (!source_line.empty()) {
+  if (!source_line.empty() && place.line > 0) {
     text += fmt::format("{:>5} | {}\n", place.line, source_line);
     if (place.column > 0) text += fmt::format("      | {:>{}}\n", "^", place.column);
   }

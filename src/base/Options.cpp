@@ -16,7 +16,7 @@ using enum OptionGroup;
 
 const std::vector<OptionRow>& rows() {
   static const std::vector<OptionRow> kRows{
-      {"target", run, &Options::target, "what runs the kernels"},
+      {"target", run, &Options::target, "what runs the kernels: interpret, or cpu for native code"},
       {"semantics",
        run,
        &Options::semantics,

@@ -34,4 +34,15 @@ std::vector<std::string> nearest(std::string_view word, std::span<const std::str
   return words;
 }
 
+std::string counted(size_t count, std::string_view noun) {
+  std::string text = std::to_string(count) + " ";
+  if (count == 1) return text.append(noun);
+  const auto with = [&](size_t dropped, std::string_view ending) {
+    return text.append(noun.substr(0, noun.size() - dropped)).append(ending);
+  };
+  if (noun.ends_with("index")) return with(2, "ices");
+  if (noun.ends_with("axis")) return with(2, "es");
+  return noun.ends_with("y") ? with(1, "ies") : with(0, "s");
+}
+
 }  // namespace smalti

@@ -14,4 +14,7 @@ int editDistance(std::string_view a, std::string_view b);
 /// The (at most `limit`) candidates nearest to a word, nearest first; those too far off are left out.
 std::vector<std::string> nearest(std::string_view word, std::span<const std::string> candidates, int limit = 3);
 
+/// "1 value", "3 values"; entry, index and axis have their own plurals.
+std::string counted(size_t count, std::string_view noun);
+
 }  // namespace smalti

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/Source.h"
 #include "driver/ApiReport.h"
 #include "driver/RunSettings.h"
 #include "driver/Target.h"
@@ -30,6 +31,16 @@ InForce& inForce() {
   return state;
 }
 
+/// Findings of a plain call: there are some only where an option asks for checks (SMALTI_CHECK=on).
+void tell(std::vector<machine::Finding> findings) {
+  if (findings.empty()) return;
+  std::fflush(stdout);
+  for (machine::Finding& finding : findings) {
+    showSource(finding.diagnostic);
+    std::fprintf(stderr, "%s\n", finding.diagnostic.str().c_str());
+  }
+}
+
 class TargetExecutable : public lang::Executable {
  public:
   TargetExecutable(std::shared_ptr<const driver::TargetKernel> kernel, driver::RunOptions options)
@@ -39,6 +50,7 @@ class TargetExecutable : public lang::Executable {
     auto result = kernel_->run({&operands, 1}, options_);
     if (!result) return fail(std::move(result.error()));
     for (const std::string& line : result->log) std::printf("%s\n", line.c_str());
+    tell(std::move(result->findings));
     return std::move(result->results[0]);
   }
 

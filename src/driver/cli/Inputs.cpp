@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/Text.h"
 #include "driver/case/Case.h"
 #include "interop/npy/Npy.h"
 
@@ -46,8 +47,8 @@ Status takeGiven(Prepared& prepared, const InputArguments& arguments, const Opti
       return fail({.code = "SM1008",
                    .message = fmt::format("'{}' takes another number of inputs", prepared.module.path),
                    .place = {},
-                   .need = fmt::format("{} inputs", types.size()),
-                   .have = fmt::format("--in {} times", arguments.in.size()),
+                   .need = counted(types.size(), "input"),
+                   .have = "--in " + counted(arguments.in.size(), "time"),
                    .help = "smalti describe lists them; without any --in they are made up"});
   }
   for (size_t i = 0; i < arguments.in.size(); ++i) {

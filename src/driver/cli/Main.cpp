@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <memory>
 #include <new>
 
 #include <fmt/format.h>
@@ -19,6 +20,25 @@ std::vector<std::string> verbNames(const Application& application) {
   for (const Verb& verb : application.verbs) names.emplace_back(verb.name);
   return names;
 }
+
+/// Help as people write it: without the values that the names of flags stand for, and with choices once.
+class Help : public CLI::Formatter {
+ public:
+  std::string make_option_name(const CLI::Option* option, bool positional) const override {
+    const auto& names = option->get_lnames();
+    if (!positional && names.size() == 2 && names[1] == "no-" + names[0])
+      return fmt::format("--{},--{}", names[0], names[1]);
+    return CLI::Formatter::make_option_name(option, positional);
+  }
+  std::string make_option_opts(const CLI::Option* option) const override {
+    std::string text = CLI::Formatter::make_option_opts(option);
+    if (const size_t validator = text.find(':'); validator != std::string::npos) {
+      const size_t value = text.find('=', validator);
+      text.erase(validator, value == std::string::npos ? value : value - validator);
+    }
+    return text;
+  }
+};
 
 Diagnostic usage(std::string message, std::string help) {
   return {.code = "SM1000", .message = std::move(message), .place = {}, .help = std::move(help)};
@@ -47,6 +67,7 @@ Diagnostic fromParseError(const CLI::ParseError& error, const CLI::App& verb, st
 
 int parseAndRun(const Application& application, int argc, const char* const* argv, Session& session) {
   CLI::App app(std::string(application.summary), std::string(application.name));
+  app.formatter(std::make_shared<Help>());
   app.set_version_flag("--version", versionText());
   app.require_subcommand(1);
   app.footer(std::string(application.footer));

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/Source.h"
+#include "base/Text.h"
 #include "ir/Legality.h"
 #include "lang/call/Backend.h"
 #include "lang/call/Specs.h"
@@ -114,8 +115,8 @@ struct PallasCall::State {
     lang::refuse({.code = "SM6221",
                   .message = "a call of a kernel with `dynamic` grid axes begins with their sizes",
                   .place = {},
-                  .need = fmt::format("{} i32 scalar{}, then the arrays", wanted, wanted == 1 ? "" : "s"),
-                  .have = good < given.size() ? given[good].array().type().str() : fmt::format("{} operands", good),
+                  .need = counted(wanted, "i32 scalar") + ", then the arrays",
+                  .have = good < given.size() ? given[good].array().type().str() : counted(good, "operand"),
                   .help = "call(n, x): a size for each `dynamic` of the grid, in its order"});
   }
 
@@ -214,7 +215,7 @@ void Results::check(size_t wanted) const {
   lang::refuse({.code = "SM6201",
                 .message = "a pallas_call gives another number of results",
                 .place = {},
-                .need = fmt::format("{} results", wanted),
+                .need = counted(wanted, "result"),
                 .have = fmt::format("{}", arrays_.size()),
                 .help = "take<N>() with the N of its out_shape, or results[i]"});
 }
@@ -268,8 +269,15 @@ Result<std::string> Lowered::stablehlo(int version) const {
   return lang::exportStablehlo(state_->program, version);
 }
 Status Lowered::legal(std::string_view chip) const {
-  const std::lock_guard inMlir(mlirMutex());
-  return checkLegal(state_->package(), chip);
+  const auto checked = [&] {
+    const std::lock_guard inMlir(mlirMutex());
+    return checkLegal(state_->package(), chip);
+  };
+  Status status = checked();
+  if (status) return status;
+  showSource(status.error());
+  for (Diagnostic& d : status.error().related) showSource(d);
+  return status;
 }
 Status lang::withPackage(const Lowered& lowered, const std::function<Status(const KernelPackage&)>& work) {
   const std::lock_guard inMlir(mlirMutex());

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/Text.h"
 #include "lang/trace/Place.h"
 
 namespace smalti::lang {
@@ -78,14 +79,14 @@ TracedOperand resolve(std::string name, const ArrayType& array, const BlockSpec*
   else
     o.block.assign(array.shape.begin(), array.shape.end());
   if (o.block.size() != array.shape.size())
-    refuse(
-        {.code = "SM6206",
-         .message =
-             fmt::format("Block shape for {} must have the same number of dimensions as the array shape", o.name),
-         .place = {},
-         .need = fmt::format("{} dimensions, for array shape [{}]", array.shape.size(), fmt::join(array.shape, ", ")),
-         .have = fmt::format("{} dimensions", o.block.size()),
-         .help = "give one size per axis of the array; squeezed takes an axis away"});
+    refuse({.code = "SM6206",
+            .message =
+                fmt::format("Block shape for {} must have the same number of dimensions as the array shape", o.name),
+            .place = {},
+            .need = fmt::format("{}, for array shape [{}]", counted(array.shape.size(), "dimension"),
+                                fmt::join(array.shape, ", ")),
+            .have = counted(o.block.size(), "dimension"),
+            .help = "give one size per axis of the array; squeezed takes an axis away"});
   bool elements = false, blocks = false, trivial = true;
   for (size_t i = 0; i < o.block.size(); ++i) {
     const BlockDim& d = o.block[i];

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/Text.h"
 #include "lang/call/Specs.h"
 #include "lang/cost/Cost.h"
 #include "lang/trace/Place.h"
@@ -34,18 +35,18 @@ TracedFunction traceIndexMap(const TracedKernel& kernel, const TracedOperand& op
       refuse({.code = "SM6212",
               .message = fmt::format("the index map of {} takes another number of arguments", operand.name),
               .place = {},
-              .need = fmt::format(
-                  "{} grid indices{}", kernel.grid.size(),
-                  kernel.prefetch.empty() ? "" : fmt::format(" and {} scalar-prefetch Refs", kernel.prefetch.size())),
-              .have = counts(map.arities()) + " arguments",
+              .need = counted(kernel.grid.size(), "grid index") +
+                      (kernel.prefetch.empty() ? "" : " and " + counted(kernel.prefetch.size(), "scalar-prefetch Ref")),
+              .have = map.arities().size() == 1 ? counted(map.arities()[0], "argument")
+                                                : counts(map.arities()) + " arguments",
               .help = "an index map takes every grid index, then every scalar-prefetch Ref"});
     if (entries->size() != operand.block.size())
       refuse({.code = "SM6213",
-              .message = fmt::format("Index map function for {} must return {} values to match its block shape",
-                                     operand.name, operand.block.size()),
+              .message = fmt::format("Index map function for {} must return {} to match its block shape", operand.name,
+                                     counted(operand.block.size(), "value")),
               .place = {},
-              .need = fmt::format("{} values", operand.block.size()),
-              .have = fmt::format("{} values", entries->size()),
+              .need = counted(operand.block.size(), "value"),
+              .have = counted(entries->size(), "value"),
               .help = "return one block index per axis of the array, squeezed axes too"});
     for (size_t i = 0; i < entries->size(); ++i) {
       const auto* value = std::get_if<Operand>(&(*entries)[i]);
@@ -99,7 +100,7 @@ void checkSemantics(const TracedKernel& kernel) {
                                  "len(dimension_semantics)={}",
                                  kernel.grid.size(), kernel.semantics.size()),
           .place = {},
-          .need = fmt::format("{} entries", kernel.grid.size()),
+          .need = counted(kernel.grid.size(), "entry"),
           .have = fmt::format("{}", kernel.semantics.size()),
           .help = "give one of parallel, arbitrary per grid axis"});
 }
@@ -109,9 +110,11 @@ void checkCount(std::string_view what, std::string_view of, size_t specs, size_t
   refuse({.code = "SM6203",
           .message = fmt::format("`{}` and the {} do not match", what, of),
           .place = {},
-          .need = fmt::format("{} block specs, one per {}", arrays, of == "inputs" ? "input" : "output"),
+          .need = fmt::format("{}, one per {}", counted(arrays, "block spec"), of == "inputs" ? "input" : "output"),
           .have = fmt::format("{}", specs),
-          .help = "give one BlockSpec each; BlockSpec() takes the whole array"});
+          .help = of == "inputs"
+                      ? "give one BlockSpec per array that the call is given; BlockSpec() takes the whole array"
+                      : "give one BlockSpec each; BlockSpec() takes the whole array"});
 }
 
 }  // namespace
@@ -215,8 +218,9 @@ TracedKernel traceKernel(const Kernel& kernel, const Call& given, const Location
     refuse({.code = "SM6215",
             .message = "the kernel takes another number of Refs",
             .place = {},
-            .need = fmt::format("{} Refs: {} scalar prefetch, {} inputs, {} outputs, {} scratch", refs.size(),
-                                k.prefetch.size(), k.numInputs, k.operands.size() - k.numInputs, k.scratch.size()),
+            .need = fmt::format("{}: {} scalar prefetch, {}, {}, {} scratch", counted(refs.size(), "Ref"),
+                                k.prefetch.size(), counted(k.numInputs, "input"),
+                                counted(k.operands.size() - k.numInputs, "output"), k.scratch.size()),
             .have = fmt::format("a kernel of {}", counts(kernel.arities())),
             .help = "a kernel takes a Ref for each, in this order; inputs are the arrays it is called with"});
   }

@@ -1,6 +1,7 @@
 // when, cond, switch: an "if" op per choice; its regions are true, then false.
 #include <fmt/format.h>
 
+#include "base/Text.h"
 #include "lang/refs/Indexer.h"
 #include "lang/trace/Place.h"
 #include "lang/trace/Trace.h"
@@ -84,7 +85,7 @@ detail::Arrays detail::branch(const Operand& index, const std::vector<Branch>& b
           lang::refuse({.code = "SM6116",
                         .message = "the branches of a cond give different numbers of results",
                         .place = {},
-                        .need = fmt::format("{} results", types.size()),
+                        .need = counted(types.size(), "result"),
                         .have = fmt::format("{}", results.size()),
                         .help = "return as many values from each branch"});
         }

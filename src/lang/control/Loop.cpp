@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/Text.h"
 #include "lang/ops/Support.h"
 #include "lang/refs/Indexer.h"
 #include "lang/trace/Place.h"
@@ -49,7 +50,7 @@ Arrays checked(Carries& carries, Arrays results, const Location& at, bool mayRet
     lang::refuse({.code = "SM6122",
                   .message = "the body of a loop returns another number of values than it carries",
                   .place = {},
-                  .need = fmt::format("{} values", carries.types.size()),
+                  .need = counted(carries.types.size(), "value"),
                   .have = fmt::format("{}", results.size()),
                   .help = "return one value for each that the loop started with"});
   bool again = false;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/Text.h"
 #include "lang/ops/Support.h"
 #include "lang/trace/KernelOnly.h"
 #include "lang/trace/Place.h"
@@ -40,7 +41,7 @@ void checkPrint(std::string_view format, const std::vector<Operand>& arguments) 
   if (!scalars) {
     if (arguments.size() != 1)
       refusePrint("All inputs to debug_print must be all scalars or a single vector", "scalars, or one vector",
-                  fmt::format("{} arguments", arguments.size()), "print vectors one by one");
+                  counted(arguments.size(), "argument"), "print vectors one by one");
     if (holes != 1 || !format.ends_with("{}"))
       refusePrint("For vector input, the format string must end with {}", "one {} at the end",
                   fmt::format("\"{}\"", format), "put the text before the vector");
@@ -49,7 +50,7 @@ void checkPrint(std::string_view format, const std::vector<Operand>& arguments) 
   if (holes == 0) return;
   if (holes != arguments.size())
     refusePrint("the format of a debug_print and its arguments do not match",
-                fmt::format("{} arguments, one per {{}}", holes), fmt::format("{}", arguments.size()),
+                counted(holes, "argument") + ", one per {}", fmt::format("{}", arguments.size()),
                 "write one {} per argument");
   for (const Operand& o : arguments)
     if (bit_width(o.dtype()) != 32)

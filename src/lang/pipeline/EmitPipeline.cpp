@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/Text.h"
 #include "lang/pipeline/Conditions.h"
 #include "lang/pipeline/Window.h"
 #include "lang/trace/KernelOnly.h"
@@ -116,14 +117,14 @@ class Emitter {
       refuse({.code = "SM6521",
               .message = "the specs of emit_pipeline and its Refs do not match",
               .place = {},
-              .need = fmt::format("{} Refs: {} in_specs, {} out_specs", inputs + outputs, inputs, outputs),
+              .need = fmt::format("{}: {} in_specs, {} out_specs", counted(inputs + outputs, "Ref"), inputs, outputs),
               .have = fmt::format("{}", refs.size()),
               .help = "give one BlockSpec per Ref; BlockSpec() takes the whole of it"});
     if (!pipeline_.dimension_semantics.empty() && pipeline_.dimension_semantics.size() != pipeline_.grid.size())
       refuse({.code = "SM6520",
               .message = "dimension_semantics must be the same length as grid",
               .place = {},
-              .need = fmt::format("{} entries", pipeline_.grid.size()),
+              .need = counted(pipeline_.grid.size(), "entry"),
               .have = fmt::format("{}", pipeline_.dimension_semantics.size()),
               .help = "give one of parallel, arbitrary per grid axis"});
   }
@@ -166,8 +167,8 @@ class Emitter {
       refuse({.code = "SM6526",
               .message = "the body of emit_pipeline takes another number of Refs",
               .place = {},
-              .need = fmt::format("{}: {} inputs, {} outputs, {} scratches", refs.size(), pipeline_.in_specs.size(),
-                                  pipeline_.out_specs.size(), pipeline_.scratches.size()),
+              .need = fmt::format("{}: {}, {}, {} of scratch", refs.size(), counted(pipeline_.in_specs.size(), "input"),
+                                  counted(pipeline_.out_specs.size(), "output"), pipeline_.scratches.size()),
               .have = fmt::format("{}", fmt::join(body_.arities(), " or ")),
               .help = "the body takes a Ref for each, in this order"});
     });

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/Text.h"
 #include "base/Tiles.h"
 #include "lang/pipeline/Conditions.h"
 #include "lang/refs/Indexer.h"
@@ -66,8 +67,9 @@ void Window::checkSpec(const GridWalk& grid) {
     refuse({.code = "SM6521",
             .message = fmt::format("Block shape for {} must have the same number of dimensions as its Ref", name_),
             .place = placeOf(spec_.at),
-            .need = fmt::format("{} dimensions, for shape {}", source_.rank(), shapeText(source_.shape())),
-            .have = fmt::format("{} dimensions", block_.size()),
+            .need = fmt::format("{}, for shape {}", counted(source_.shape().size(), "dimension"),
+                                shapeText(source_.shape())),
+            .have = counted(block_.size(), "dimension"),
             .help = "give one size per axis; squeezed takes an axis away"});
   for (size_t i = 0; i < block_.size(); ++i) {
     const BlockDim& d = block_[i];
@@ -101,8 +103,9 @@ void Window::checkSpec(const GridWalk& grid) {
     refuse({.code = "SM6523",
             .message = fmt::format("the index map of {} takes another number of arguments", name_),
             .place = placeOf(spec_.index_map.at),
-            .need = fmt::format("{} grid indices", grid.sizes().size()),
-            .have = fmt::format("{} arguments", fmt::join(arities, " or ")),
+            .need = counted(grid.sizes().size(), "grid index"),
+            .have = arities.size() == 1 ? counted(arities[0], "argument")
+                                        : fmt::format("{} arguments", fmt::join(arities, " or ")),
             .help = "an index map of a pipeline takes every index of its grid, and captures Refs"});
 }
 
@@ -185,8 +188,9 @@ BlockIndex Window::blockAt(const GridPoint& point) const {
             .help = "return one entry per axis: a block index, or ds(start, size) for a BoundedSlice"});
   };
   if (entries.size() != block_.size())
-    wrong(fmt::format("Index map function for {} must return {} values to match its block shape", name_, block_.size()),
-          fmt::format("{} values", block_.size()), fmt::format("{} values", entries.size()));
+    wrong(fmt::format("Index map function for {} must return {} to match its block shape", name_,
+                      counted(block_.size(), "value")),
+          counted(block_.size(), "value"), counted(entries.size(), "value"));
   for (size_t i = 0; i < entries.size(); ++i) {
     const auto* slice = std::get_if<Slice>(&entries[i]);
     const bool bounded = block_[i].kind == BlockDim::Kind::bounded;

@@ -16,7 +16,7 @@ void copy(const pl::Ref& x, const pl::Ref& o) { o[_] = x[_]; }
 //    23 |   pl::pallas_call([](pl::Ref x) { x[_] = x[_] + 1; }, {.out_shape = kOut, .name = "scale"})(pl::zeros({8, 128}));
 //       |                  ^
 //    in kernel 'scale'
-//   need: 2 Refs: 0 scalar prefetch, 1 inputs, 1 outputs, 0 scratch
+//   need: 2 Refs: 0 scalar prefetch, 1 input, 1 output, 0 scratch
 //   have: a kernel of 1
 //   help: a kernel takes a Ref for each, in this order; inputs are the arrays it is called with
 WRONG_PROGRAM(kernel_without_its_output) {
@@ -28,7 +28,7 @@ WRONG_PROGRAM(kernel_without_its_output) {
 //    35 |   pl::pallas_call(copy, {.out_shape = kOut, .scratch_shapes = {pl::vmem({8, 128}, pl::f32)}})(pl::zeros({8, 128}));
 //       |                  ^
 //    in kernel 'kernel'
-//   need: 3 Refs: 0 scalar prefetch, 1 inputs, 1 outputs, 1 scratch
+//   need: 3 Refs: 0 scalar prefetch, 1 input, 1 output, 1 scratch
 //   have: a kernel of 2
 //   help: a kernel takes a Ref for each, in this order; inputs are the arrays it is called with
 WRONG_PROGRAM(kernel_without_its_scratch) {
@@ -40,7 +40,7 @@ WRONG_PROGRAM(kernel_without_its_scratch) {
 //    47 |   const auto add = pl::pallas_call([](pl::Ref x, pl::Ref y, pl::Ref o) { o[_] = x[_] + y[_]; }, {.out_shape = kOut});
 //       |                                   ^
 //    in kernel 'kernel'
-//   need: 2 Refs: 0 scalar prefetch, 1 inputs, 1 outputs, 0 scratch
+//   need: 2 Refs: 0 scalar prefetch, 1 input, 1 output, 0 scratch
 //   have: a kernel of 3
 //   help: a kernel takes a Ref for each, in this order; inputs are the arrays it is called with
 WRONG_PROGRAM(call_without_an_operand) {
@@ -54,7 +54,7 @@ WRONG_PROGRAM(call_without_an_operand) {
 //       |                                    ^
 //   need: 2 block specs, one per input
 //   have: 1
-//   help: give one BlockSpec each; BlockSpec() takes the whole array
+//   help: give one BlockSpec per array that the call is given; BlockSpec() takes the whole array
 WRONG_PROGRAM(call_with_an_operand_too_many) {
   const auto call = pl::pallas_call(copy, {.out_shape = kOut, .in_specs = {pl::BlockSpec()}, .name = "copy"});
   call(pl::zeros({8, 128}), pl::zeros({8, 128}));
@@ -64,7 +64,7 @@ WRONG_PROGRAM(call_with_an_operand_too_many) {
 //   --> test/errors/lang/Calls.cpp:71:77
 //    71 |   const pl::BlockSpec rows{{8, 128}, [](auto i) { return std::tuple{i, 0}; }};
 //       |                                                                             ^
-//   need: 1 dimensions, for array shape [8]
+//   need: 1 dimension, for array shape [8]
 //   have: 2 dimensions
 //   help: give one size per axis of the array; squeezed takes an axis away
 WRONG_PROGRAM(operand_of_another_shape) {
@@ -182,7 +182,7 @@ WRONG_PROGRAM(output_that_no_memory_holds) {
 //   --> test/errors/lang/Calls.cpp:190:22
 //   190 |       pl::pallas_call([](pl::Ref x, pl::Ref o, pl::Ref p) { o[_] = x[_], p[_] = x[_]; }, {.out_shape = {kOut, kOut}});
 //       |                      ^
-//   need: 1 results
+//   need: 1 result
 //   have: 2
 //   help: take<N>() with the N of its out_shape, or results[i]
 WRONG_PROGRAM(one_array_of_two_results) {

@@ -84,7 +84,7 @@ WRONG_PROGRAM(pipeline_whose_output_looks_ahead) {
 //       |                                                                            ^
 //    in kernel 'kernel'
 //   need: 2 grid indices
-//   have: 1 arguments
+//   have: 1 argument
 //   help: an index map of a pipeline takes every index of its grid, and captures Refs
 WRONG_PROGRAM(pipeline_index_map_of_another_grid) {
   overHbm([](pl::Ref x, pl::Ref o) {
@@ -126,7 +126,7 @@ WRONG_PROGRAM(pipeline_blocks_that_are_no_whole_tiles) {
 //   134 |     pl::emit_pipeline([](pl::Ref x, pl::Ref o, pl::Ref acc) { o[_] = x[_] + acc[_]; },
 //       |                      ^
 //    in kernel 'kernel'
-//   need: 2: 1 inputs, 1 outputs, 0 scratches
+//   need: 2: 1 input, 1 output, 0 of scratch
 //   have: 3
 //   help: the body takes a Ref for each, in this order
 WRONG_PROGRAM(pipeline_body_with_a_ref_too_many) {

@@ -23,7 +23,7 @@ void run(pl::Call call, pl::Location at = pl::Location::current()) {
 //    29 |   run({.grid = {8}, .in_specs = {pl::BlockSpec{{8}, [](auto i) { return i; }}}, .out_specs = {kRows}});
 //       |                                                                             ^
 //   need: 2 dimensions, for array shape [64, 128]
-//   have: 1 dimensions
+//   have: 1 dimension
 //   help: give one size per axis of the array; squeezed takes an axis away
 WRONG_PROGRAM(block_of_another_rank) {
   run({.grid = {8}, .in_specs = {pl::BlockSpec{{8}, [](auto i) { return i; }}}, .out_specs = {kRows}});
@@ -33,16 +33,16 @@ WRONG_PROGRAM(block_of_another_rank) {
 //   --> test/errors/lang/Specs.cpp:39:43
 //    39 | WRONG_PROGRAM(specs_for_more_inputs) { run({.grid = {8}, .in_specs = {kRows, kRows}, .out_specs = {kRows}}); }
 //       |                                           ^
-//   need: 1 block specs, one per input
+//   need: 1 block spec, one per input
 //   have: 2
-//   help: give one BlockSpec each; BlockSpec() takes the whole array
+//   help: give one BlockSpec per array that the call is given; BlockSpec() takes the whole array
 WRONG_PROGRAM(specs_for_more_inputs) { run({.grid = {8}, .in_specs = {kRows, kRows}, .out_specs = {kRows}}); }
 
 // error[SM6203]: `out_specs` and the outputs do not match
 //   --> test/errors/lang/Specs.cpp:48:44
 //    48 | WRONG_PROGRAM(specs_for_more_outputs) { run({.grid = {8}, .in_specs = {kRows}, .out_specs = {kRows, kRows}}); }
 //       |                                            ^
-//   need: 1 block specs, one per output
+//   need: 1 block spec, one per output
 //   have: 2
 //   help: give one BlockSpec each; BlockSpec() takes the whole array
 WRONG_PROGRAM(specs_for_more_outputs) { run({.grid = {8}, .in_specs = {kRows}, .out_specs = {kRows, kRows}}); }
@@ -147,7 +147,7 @@ WRONG_PROGRAM(negative_prefetch) { run({.num_scalar_prefetch = -1}); }
 //   --> test/errors/lang/Specs.cpp:154:6
 //   154 |   run({.grid = {8},
 //       |      ^
-//   need: 1 entries
+//   need: 1 entry
 //   have: 2
 //   help: give one of parallel, arbitrary per grid axis
 WRONG_PROGRAM(semantics_for_more_axes) {
@@ -262,7 +262,7 @@ WRONG_PROGRAM(blocks_without_a_grid) { run({.in_specs = {kRows}}); }
 //   270 |        .in_specs = {pl::BlockSpec{{8, 128}, [](auto i, auto j) { return std::tuple{i, j}; }}},
 //       |                                                                                            ^
 //    in the index map of input 0 in kernel 'kernel'
-//   need: 1 grid indices
+//   need: 1 grid index
 //   have: 2 arguments
 //   help: an index map takes every grid index, then every scalar-prefetch Ref
 WRONG_PROGRAM(index_map_of_another_arity) {
@@ -276,8 +276,8 @@ WRONG_PROGRAM(index_map_of_another_arity) {
 //    11 | const pl::BlockSpec kRows{{8, 128}, [](auto i) { return std::tuple{i, 0}; }};
 //       |                                                                            ^
 //    in the index map of input 0 in kernel 'gather'
-//   need: 1 grid indices and 1 scalar-prefetch Refs
-//   have: 1 arguments
+//   need: 1 grid index and 1 scalar-prefetch Ref
+//   have: 1 argument
 //   help: an index map takes every grid index, then every scalar-prefetch Ref
 WRONG_PROGRAM(index_map_that_forgets_the_prefetch) {
   const auto call = pl::pallas_call([](pl::Ref order, pl::Ref x, pl::Ref o) { o[_] = x[_]; }, {.out_shape = kOut,
@@ -295,7 +295,7 @@ WRONG_PROGRAM(index_map_that_forgets_the_prefetch) {
 //       |                                                                                  ^
 //    in the index map of input 0 in kernel 'kernel'
 //   need: 2 values
-//   have: 1 values
+//   have: 1 value
 //   help: return one block index per axis of the array, squeezed axes too
 WRONG_PROGRAM(index_map_of_one_value) {
   run({.grid = {8}, .in_specs = {pl::BlockSpec{{8, 128}, [](auto i) { return i; }}}, .out_specs = {kRows}});

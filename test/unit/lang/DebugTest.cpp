@@ -46,6 +46,20 @@ TEST(Debug, APlainCallPrints) {
   EXPECT_NE(testing::internal::GetCapturedStdout().find("x is 41\n"), std::string::npos);
 }
 
+TEST(Debug, APlainCallTellsWhatOptionsAskToCheck) {
+  const auto call = onSmem([](pl::Ref x, pl::Ref o) { pl::when(x[0] < 0, [&] { o[0] = 1; }); });
+  pl::Settings settings;
+  ASSERT_TRUE(settings.set("check", "on"));
+  pl::use_settings(settings);
+  testing::internal::CaptureStderr();
+  call(kOne);
+  pl::use_settings(pl::Settings());
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("error[SM4102]: output 0 depends on"), std::string::npos);
+  testing::internal::CaptureStderr();
+  call(kOne);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
 TEST(Debug, SL4_ChecksAreCompiledInWhenEnabled) {
   const auto kernel = [](pl::Ref x, pl::Ref o) {
     o[0] = x[0];
