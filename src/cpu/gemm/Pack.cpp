@@ -4,6 +4,7 @@
 
 #include "cpu/gemm/Ir.h"
 #include "cpu/gemm/MicroKernel.h"
+#include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/Module.h"
 
 namespace smalti::cpu {
@@ -63,7 +64,11 @@ Values unitsOfWholeRows(Ir& ir, Values rows, int lanes) {
   return rows;
 }
 
-/// rows[i][j] ↔ rows[j][i], by exchanging blocks of half the size in each round.
+Value* fenced(Ir& ir, Value* x) { return ir.b.CreateIntrinsic(llvm::Intrinsic::arithmetic_fence, {x->getType()}, {x}); }
+
+/// rows[i][j] ↔ rows[j][i], of f32, by exchanging blocks of half the size in each round. Fences between the rounds keep
+/// LLVM from looking through all of them for better shuffles, which it does not find, for longer than all the rest of a
+/// kernel's compilation.
 void transpose(Ir& ir, Values& rows) {
   const int size = static_cast<int>(rows.size());
   for (int d = size / 2; d >= 1; d /= 2) {
@@ -75,8 +80,8 @@ void transpose(Ir& ir, Values& rows) {
     for (int i = 0; i < size; ++i) {
       if (i & d) continue;
       Value *x = rows[i], *y = rows[i + d];
-      rows[i] = ir.b.CreateShuffleVector(x, y, low);
-      rows[i + d] = ir.b.CreateShuffleVector(x, y, high);
+      rows[i] = fenced(ir, ir.b.CreateShuffleVector(x, y, low));
+      rows[i + d] = fenced(ir, ir.b.CreateShuffleVector(x, y, high));
     }
   }
 }
@@ -137,12 +142,12 @@ llvm::Function* packTransposed(llvm::Module& module, const PackSpec& s, int colu
   Value* depth = ir.argument(4);
   llvm::Type* element = ir.memoryType(s.from);
   const int wide = s.lanes * s.group, bytes = storage_bytes(s.from);
-  auto* words = ir.vectorOf(ir.b.getInt32Ty(), s.lanes);
+  auto* units = ir.vectorOf(ir.b.getFloatTy(), s.lanes);
   const auto square = [&](Value* source, Value* target, int valid) {
     Values rows;
     for (int i = 0; i < s.lanes; ++i, source = ir.at(source, stride))
       rows.push_back(ir.b.CreateBitCast(
-          ir.convert(ir.load(element, wide, i < columns ? valid : 0, source), s.from, s.to, s.nativeHalf), words));
+          ir.convert(ir.load(element, wide, i < columns ? valid : 0, source), s.from, s.to, s.nativeHalf), units));
     transpose(ir, rows);
     for (int i = 0; i * s.group < valid; ++i, target = ir.at(target, toStride)) ir.store(rows[i], s.lanes, target);
     return target;

@@ -156,6 +156,13 @@ Reg combineLanes(Builder& b, Reg v, Combine&& combineTwo) {
   return b.CreateExtractElement(v, uint64_t{0});
 }
 
+/// Of conditions: is one true?
+Reg anyLane(Builder& b, Reg conditions) {
+  const unsigned lanes = lanesOf(conditions);
+  if (!conditions->getType()->isVectorTy()) return conditions;
+  return b.CreateIsNotNull(b.CreateBitCast(conditions, b.getIntNTy(lanes)));
+}
+
 }  // namespace
 
 Accumulator startAccumulator(Builder& b, eval::ReduceKind kind, DType t, int lanes) {
@@ -193,11 +200,21 @@ Reg finishAccumulators(Builder& b, eval::ReduceKind kind, DType t, std::span<con
   };
   if (!isExtreme(kind)) return overAll(0, [&](Reg x, Reg y) { return combine(b, kind, t, x, y); });
   Reg extreme = overAll(0, [&](Reg x, Reg y) { return larger(b, kind, x, y); });
-  Reg signs = overAll(1, [&](Reg x, Reg y) { return combineSigns(b, kind, x, y); });
-  Reg nan = overAll(2, [&](Reg x, Reg y) { return b.CreateOr(x, y); });
-  Reg zero = b.CreateBitCast(b.CreateAnd(signs, b.getInt32(0x80000000u)), extreme->getType());
-  Reg isZero = b.CreateFCmpOEQ(extreme, llvm::ConstantFP::get(extreme->getType(), 0.0));
-  return b.CreateSelect(nan, llvm::ConstantFP::getNaN(extreme->getType()), b.CreateSelect(isZero, zero, extreme));
+  const auto inAny = [&](auto&& condition) {
+    Reg any = b.getFalse();
+    for (const Accumulator& a : all) any = b.CreateOr(any, anyLane(b, condition(a)));
+    return any;
+  };
+  const auto zeroOf = [&](Reg signs) { return llvm::Constant::getNullValue(signs->getType()); };
+  const bool largest = kind == eval::ReduceKind::maximumf;
+  Reg positive = largest ? inAny([&](const Accumulator& a) { return b.CreateICmpSGE(a[1], zeroOf(a[1])); }) : nullptr;
+  Reg negative = largest ? b.CreateNot(positive)
+                         : inAny([&](const Accumulator& a) { return b.CreateICmpSLT(a[1], zeroOf(a[1])); });
+  Reg nan = inAny([&](const Accumulator& a) { return a[2]; });
+  llvm::Type* type = extreme->getType();
+  Reg zero = b.CreateSelect(negative, llvm::ConstantFP::getNegativeZero(type), llvm::ConstantFP::get(type, 0.0));
+  Reg isZero = b.CreateFCmpOEQ(extreme, llvm::ConstantFP::get(type, 0.0));
+  return b.CreateSelect(nan, llvm::ConstantFP::getNaN(type), b.CreateSelect(isZero, zero, extreme));
 }
 
 }  // namespace smalti::cpu

@@ -2,6 +2,7 @@
 // The numbers are small whole ones: every order of additions gives the same.
 #include <bit>
 #include <cstring>
+#include <limits>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -96,6 +97,33 @@ TEST(NativeGroups, ValuesOfARowAreReadBeforeOneIsWritten) {
     kernel.store(kernel.binary("arith.subf", x, wide), out);
     same(kernel, {smallNumbers("f32", {rows, 33}), smallNumbers("f32", {rows, 1})});
   }
+}
+
+/// Zeros of both signs and NaN, wherever they stand among the lanes.
+TEST(NativeGroups, ExtremesOfRowsOfZerosAndNaN) {
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  for (const int64_t columns : {3, 16, 40, 64, 200})
+    for (const char* kind : {"maximumf", "minimumf"})
+      for (const float rest : {0.0F, -0.0F, -1.0F, 1.0F}) {
+        SCOPED_TRACE(fmt::format("{} of {} columns of {}", kind, columns, rest));
+        const float others[] = {0.0F, -0.0F, kNaN};
+        const int64_t rows = 3 * columns;
+        TextKernel kernel;
+        const Val in = kernel.input({.array = {rows, columns}, .space = "vmem"}),
+                  out = kernel.output({.array = {rows, 1}, .space = "vmem"});
+        const Val x = kernel.load(in), start = kernel.splat(kernel.f32(kind[1] == 'a' ? -2 : 2), {rows});
+        const Val extreme = kernel.fresh(start.type), column = kernel.fresh(fmt::format("vector<{}x1xf32>", rows));
+        kernel.raw(fmt::format("{} = vector.multi_reduction <{}>, {}, {} [1] : {} to {}", extreme.name, kind, x.name,
+                               start.name, x.type, start.type));
+        kernel.raw(
+            fmt::format("{} = vector.shape_cast {} : {} to {}", column.name, extreme.name, extreme.type, column.type));
+        kernel.store(column, out);
+        // Each lane in turn holds something else than the rest.
+        same(kernel, {f32Array({rows, columns}, [&](int64_t i) {
+               const int64_t row = i / columns, lane = i % columns;
+               return row / 3 == lane ? others[row % 3] : rest;
+             })});
+      }
 }
 
 }  // namespace
