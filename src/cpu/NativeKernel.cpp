@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -130,8 +131,9 @@ class Kernel : public NativeKernel {
     threads = threads > 0 ? threads : defaultThreads();
     if (points < 2 || threads < 2 ||
         bytes_ < (report_.matmuls.empty() ? kWorthSharingBytes : kWorthSharingProductBytes)) {
-      auto worker = begin();
+      auto worker = takeWorker();
       if (!worker) return fail(std::move(worker.error()));
+      begin(**worker);
       fault = run(**worker, pointers, 0, points);
       if (log) *log = (*worker)->context.log();
       workers_.give(std::move(*worker));
@@ -139,13 +141,16 @@ class Kernel : public NativeKernel {
     }
     std::vector<std::unique_ptr<GridWorker>> own;
     for (int64_t i = 0; i < std::min<int64_t>(threads, points); ++i) {
-      auto worker = begin();
+      auto worker = takeWorker();
       if (!worker) return fail(std::move(worker.error()));
       own.push_back(std::move(*worker));
     }
+    std::vector<char> begun(own.size(), 0);  // by each thread itself
     std::atomic<bool> faulty{false};
     parallelFor(points, static_cast<int>(own.size()), [&](int64_t first, int64_t last, int worker) {
-      if (!faulty.load(std::memory_order_relaxed) && run(*own[static_cast<size_t>(worker)], pointers, first, last))
+      GridWorker& self = *own[static_cast<size_t>(worker)];
+      if (!std::exchange(begun[static_cast<size_t>(worker)], 1)) begin(self);
+      if (!faulty.load(std::memory_order_relaxed) && run(self, pointers, first, last))
         faulty.store(true, std::memory_order_relaxed);
     });
     // The last one given is taken first: each thread finds its own again, in the caches of its core.
@@ -182,8 +187,7 @@ class Kernel : public NativeKernel {
     return points;
   }
 
-  /// A worker whose scratch and windows are undefined, as at the start of a call.
-  Result<std::unique_ptr<GridWorker>> begin() const {
+  Result<std::unique_ptr<GridWorker>> takeWorker() const {
     auto worker = workers_.take();
     if (!worker) worker = std::make_unique<GridWorker>(lowered_.arenaBytes, interpreted_);
     if (!worker->arena)
@@ -192,10 +196,14 @@ class Kernel : public NativeKernel {
                    .place = {},
                    .need = fmt::format("{} bytes", lowered_.arenaBytes),
                    .help = "use smaller blocks, or a machine with more memory"});
-    for (const auto& u : lowered_.undefined)
-      machine::poison(u.type.dtype, poison_, worker->arena + u.offset, u.type.elements());
-    worker->context.restart();
     return worker;
+  }
+
+  /// Makes scratch and windows undefined, as at the start of a call.
+  void begin(GridWorker& worker) const {
+    for (const auto& u : lowered_.undefined)
+      machine::poison(u.type.dtype, poison_, worker.arena + u.offset, u.type.elements());
+    worker.context.restart();
   }
 
   bool run(GridWorker& worker, const std::vector<void*>& pointers, int64_t first, int64_t last) const {

@@ -188,7 +188,7 @@ class Reblocker {
     });
     if (!onlyColumns || depth == 0) return false;
     // Packed columns stay in the last cache for the steps that share them.
-    const int64_t n = dims->extent(0), share = std::max<int64_t>(8 * kTile, n / (cores_ == 1 ? 1 : 2 * cores_));
+    const int64_t n = dims->extent(0), share = std::max<int64_t>(4 * kTile, n / (cores_ == 1 ? 1 : 2 * cores_));
     const int64_t kept = std::min<int64_t>(processor_.l3Bytes / 4, 8 << 20) / (4 * depth);
     const int64_t part = partOf(n, std::min({share, std::max(kTile, kept), (n + cores_ - 1) / cores_}), kTile);
     if (part == dims->block(0)) return false;

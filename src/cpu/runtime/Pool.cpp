@@ -18,9 +18,9 @@ namespace {
 using std::memory_order_acquire, std::memory_order_relaxed, std::memory_order_release;
 using Clock = std::chrono::steady_clock;
 
-/// How long a worker without work stays awake. Waking a thread costs the scheduler 25 to 50 us; the calls of a model
-/// follow each other within less than this.
-constexpr std::chrono::microseconds kWorkerSpin{100};
+/// How long a worker without work stays awake. Waking it costs the caller 20 to 60 us and takes as long again; between
+/// the calls of a model lie up to some hundred microseconds of other work.
+constexpr std::chrono::microseconds kWorkerSpin{1000};
 /// How long the caller watches a worker's last range before it sleeps.
 constexpr std::chrono::microseconds kCallerSpin{1000};
 /// After this long, whoever else wants the core gets it: it may be the thread that is waited for.
