@@ -61,7 +61,8 @@ using Body = FunctionRef<void(int64_t, int64_t, int)>;
 
 struct Job {
   const Body* body = nullptr;
-  int64_t threads = 1;
+  int threads = 1;
+  int core = -1;                             ///< the caller's
   alignas(64) std::atomic<int64_t> left{0};  ///< points that nobody has begun: the first ones
 
   void work(int worker) {
@@ -101,13 +102,9 @@ class Pool {
     job_.body = &body;
     job_.threads = helpers + 1;
     job_.left.store(points, memory_order_relaxed);
-    // The scheduler likes to wake a thread where its waker runs, and there it would wait for the caller to finish.
-    const int core = ownCore();
-    for (int i = 0; i < helpers; ++i) {
-      Worker& w = *workers_[i];
-      if (w.awayFrom != core) keepAway(w.thread, w.awayFrom = core);
-      tell(w.state, kPosted);
-    }
+    job_.core = ownCore();
+    for (int i = 0; i < helpers; ++i) workers_[i]->state.exchange(kPosted, std::memory_order_seq_cst);
+    rouse(0);
     tInside = true;
     job_.work(0);
     tInside = false;
@@ -136,12 +133,22 @@ class Pool {
       waitWhile(self.state, kIdle, kWorkerSpin);
       int posted = kPosted;
       if (self.state.compare_exchange_strong(posted, kRunning, memory_order_acquire)) {
+        for (const int next : {2 * self.id - 1, 2 * self.id}) self.pool->rouse(next);
         self.pool->job_.work(self.id);
         tell(self.state, kIdle);
       } else if (posted == kStopped) {
         return nullptr;
       }
     }
+  }
+
+  /// Wakes a worker of this call, who wakes the next ones: a call of many threads does not wait for each in turn.
+  void rouse(int worker) {
+    if (worker >= job_.threads - 1) return;
+    Worker& w = *workers_[worker];
+    // The scheduler likes to wake a thread where its waker runs, and there it would wait for the caller to finish.
+    if (w.awayFrom != job_.core) keepAway(w.thread, w.awayFrom = job_.core);
+    w.state.notify_one();
   }
 
   /// With fewer threads than asked for where the system gives no more.

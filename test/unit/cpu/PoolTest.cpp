@@ -100,15 +100,16 @@ TEST(Pool, SeveralUserThreadsMayCallAtOnce) {
 }
 
 TEST(Pool, AsleepWorkersWakeForTheNextCall) {
-  for (int round = 0; round < 5; ++round) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    std::atomic<int> here{0};
-    parallelFor(3, 3, [&](int64_t, int64_t, int) {
-      ++here;
-      while (here < 3) std::this_thread::yield();
-    });
-    EXPECT_EQ(here, 3);
-  }
+  for (const int threads : {2, 3, 8})
+    for (int round = 0; round < 5; ++round) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(3));  // longer than they spin
+      std::atomic<int> here{0};
+      parallelFor(threads, threads, [&](int64_t, int64_t, int) {
+        ++here;
+        while (here < threads) std::this_thread::yield();
+      });
+      EXPECT_EQ(here, threads);
+    }
 }
 
 TEST(Pool, AForkedChildMakesItsOwnThreads) {
