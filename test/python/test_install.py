@@ -1,6 +1,8 @@
 """The install tree: a program outside the tree finds it with find_package, and public headers need nothing of MLIR."""
 
+import os
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -42,6 +44,18 @@ def test_installed_headers_are_free_of_mlir_and_llvm(consumer):
 def test_installed_tool_runs(consumer):
     _, prefix = consumer
     assert "smalti" in run(str(prefix / "bin/smalti"), "--version")
+
+
+def test_the_program_of_the_readme(consumer, tmp_path):
+    _, prefix = consumer
+    text = (ROOT / "README.md").read_text()
+    [program], [cmake] = (re.findall(rf"^```{kind}\n(.*?)^```", text, re.M | re.S) for kind in ("cpp", "cmake"))
+    (tmp_path / "add.cpp").write_text(program)
+    (tmp_path / "CMakeLists.txt").write_text(cmake)
+    run("cmake", "-S", str(tmp_path), "-B", str(tmp_path / "build"), "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", str(tmp_path / "build"))
+    for target in ("interpret", "cpu"):
+        assert run(str(tmp_path / "build/add"), env={**os.environ, "SMALTI_TARGET": target}) == "2\n"
 
 
 def test_a_c_program_uses_kernels_without_smalti_or_llvm(consumer, tmp_path):
