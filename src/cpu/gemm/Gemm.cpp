@@ -2,6 +2,7 @@
 #include "cpu/gemm/Gemm.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -20,8 +21,6 @@ using llvm::Value;
 constexpr int kUnrolledShare = 5;
 /// The units of k in one body of a kernel; taller tiles would run out of registers.
 int unrollOf(int rows) { return rows > 6 ? 2 : 4; }
-/// From so many units on, C is fetched while the products are summed.
-constexpr int64_t kPrefetchUnits = 512;
 
 class ProductNest {
  public:
@@ -135,26 +134,34 @@ class ProductNest {
     Value* column = b_.CreateAdd(at.column, times(panel, l_.columns()));
     Value *outer = s_.transposedB ? column : at.k, *inner = s_.transposedB ? at.k : column;
     Value* source = ir_.at(ir_.at(ir_.argument(2), times(outer, strideB_)), times(inner, sizeB));
-    Value *b = source, *strideB = strideB_;
-    Value *next = ir_.at(source, l_.columns() * sizeB), *strideNext = strideB_;
+    PanelB panelB{
+        .b = source, .stride = strideB_, .next = ir_.at(source, l_.columns() * sizeB), .strideNext = strideB_};
     if (l_.packB) {
       Value* packed = s_.keepsB
                           ? ir_.at(ir_.argument(7), times(b_.CreateUDiv(at.k, ir_.i64(l_.group)), keptUnitBytes()))
                           : workspace(0);
       Value* panelBytes = times(units_, 4 * l_.columns());
       if (l_.keepPackedB) packed = ir_.at(packed, times(panel, panelBytes));
+      Value* const packedStride = ir_.i64(4 * l_.columns());
       Value* packs = l_.inPlaceBelow ? b_.CreateICmpSGE(strideB_, ir_.i64(l_.inPlaceBelow)) : b_.getTrue();
       Value* first = l_.keepPackedB ? b_.CreateICmpEQ(at.row, ir_.i64(0)) : b_.getTrue();
       if (s_.keepsB) first = b_.CreateAnd(first, b_.CreateNot(ir_.argument(8)));
-      ir_.when(b_.CreateAnd(packs, first), [&] { packPanel(at, source, packed, columns); });
-      b = b_.CreateSelect(packs, packed, b);
-      strideB = b_.CreateSelect(packs, ir_.i64(4 * l_.columns()), strideB);
+      Value* packsNow = b_.CreateAnd(packs, first);
+      if (packsOnTheWay())
+        panelB.toPack = Raw{.when = packsNow, .b = source, .to = packed};
+      else
+        ir_.when(packsNow, [&] { packPanel(at, source, packed, columns); });
+      panelB.b = b_.CreateSelect(packs, packed, panelB.b);
+      panelB.stride = b_.CreateSelect(packs, packedStride, panelB.stride);
       Value* packedNext = b_.CreateAnd(packs, b_.CreateNot(first));
-      next = b_.CreateSelect(packedNext, ir_.at(packed, panelBytes), next);
-      strideNext = b_.CreateSelect(packedNext, ir_.i64(4 * l_.columns()), strideNext);
+      panelB.next = b_.CreateSelect(packedNext, ir_.at(packed, panelBytes), panelB.next);
+      panelB.strideNext = b_.CreateSelect(packedNext, packedStride, panelB.strideNext);
     }
-    runKernels(at, column, {b, strideB, next, strideNext}, vectors, lastLanes);
+    runKernels(at, column, panelB, vectors, lastLanes);
   }
+
+  /// The first tile reads rows of B as they are and packs them: its multiplications hide the loads and stores.
+  bool packsOnTheWay() const { return !s_.transposedB && s_.m >= l_.rows && s_.k % l_.group == 0; }
 
   /// Of all columns.
   int64_t keptUnitBytes() const { return 4 * ((s_.n + l_.columns() - 1) / l_.columns()) * l_.columns(); }
@@ -184,8 +191,13 @@ class ProductNest {
     return needed <= tiles || vectors % 2 ? 1 : 2;
   }
 
+  /// A panel that the first tile packs, under a condition.
+  struct Raw {
+    Value *when, *b, *to;
+  };
   struct PanelB {
     Value *b, *stride, *next, *strideNext;
+    std::optional<Raw> toPack{};
   };
 
   void runKernels(const Block& at, Value* column, const PanelB& panel, int vectors, int lastLanes) {
@@ -204,26 +216,44 @@ class ProductNest {
                              : s_.k <= l_.blockDepth ? Store::set
                                                      : Store::either,
                     .prefetches = prefetchesOf(vectors),
-                    .prefetchC = l_.units(l_.blockDepth) >= kPrefetchUnits,
                     .starts = l_.biasFactor != 0};
-    Value* c = ir_.at(ir_.at(ir_.argument(4), times(at.row, strideC_)), times(column, 4));
-    Value* add = s_.accumulate ? b_.getTrue() : b_.CreateICmpNE(at.k, ir_.i64(0));
-    const auto call = [&](Value* firstRow, Value* tiles) {
-      Value* a = ir_.at(a_, s_.transposedA ? times(firstRow, 4) : times(firstRow, kernelStrideA_));
-      b_.CreateCall(microKernel(module_, spec),
-                    {a, kernelStrideA_, panel.b, panel.stride, ir_.at(c, times(firstRow, strideC_)), strideC_, units_,
-                     tiles, add, panel.next, panel.strideNext, ir_.at(workspace(l_.offsetSums), times(firstRow, 4))});
-    };
+    const Target target{ir_.at(ir_.at(ir_.argument(4), times(at.row, strideC_)), times(column, 4)),
+                        s_.accumulate ? b_.getTrue() : b_.CreateICmpNE(at.k, ir_.i64(0))};
     Value* tiles = b_.CreateUDiv(at.rows, ir_.i64(l_.rows));
     const bool narrow = vectors < l_.vectors && kUnrolledShare * (s_.n % l_.columns()) < s_.n;
     if (narrow) spec.unroll = 1;
-    if (s_.m >= l_.rows) call(ir_.i64(0), tiles);
+    if (s_.m >= l_.rows) wholeTiles(spec, target, tiles, panel);
     const int64_t rest = s_.m % l_.rows;
     if (rest == 0) return;
     if (kUnrolledShare * rest < s_.m) spec.unroll = 1;
     spec.rows = static_cast<int>(rest);
     ir_.when(b_.CreateICmpEQ(b_.CreateAdd(at.row, at.rows), ir_.i64(s_.m)),
-             [&] { call(times(tiles, l_.rows), ir_.i64(1)); });
+             [&] { callKernel(spec, target, times(tiles, l_.rows), ir_.i64(1), panel); });
+  }
+
+  struct Target {
+    Value *c, *add;
+  };
+
+  void wholeTiles(const KernelSpec& spec, const Target& target, Value* tiles, const PanelB& panel) {
+    Value* first = ir_.i64(0);
+    if (const auto& raw = panel.toPack) {
+      ir_.when(raw->when, [&] {
+        KernelSpec packing = spec;
+        packing.packs = packSpec(s_.b, l_.elementB);
+        packing.unroll = 1;
+        callKernel(packing, target, ir_.i64(0), ir_.i64(1), {raw->b, strideB_, raw->to, ir_.i64(4 * l_.columns())});
+      });
+      first = b_.CreateZExt(raw->when, b_.getInt64Ty());
+    }
+    callKernel(spec, target, times(first, l_.rows), b_.CreateSub(tiles, first), panel);
+  }
+
+  void callKernel(const KernelSpec& spec, const Target& target, Value* row, Value* tiles, const PanelB& panel) {
+    Value* a = ir_.at(a_, s_.transposedA ? times(row, 4) : times(row, kernelStrideA_));
+    b_.CreateCall(microKernel(module_, spec),
+                  {a, kernelStrideA_, panel.b, panel.stride, ir_.at(target.c, times(row, strideC_)), strideC_, units_,
+                   tiles, target.add, panel.next, panel.strideNext, ir_.at(workspace(l_.offsetSums), times(row, 4))});
   }
 
   llvm::Module& module_;

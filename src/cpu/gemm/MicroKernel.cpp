@@ -55,17 +55,14 @@ class KernelBody {
       rowsA.push_back(s_.transposedA ? ir_.at(a, 4 * i) : i == 0 ? a : ir_.at(rowsA.back(), strideA_));
       if (i > 0) rowsC.push_back(ir_.at(rowsC.back(), strideC_));
     }
-    if (s_.prefetchC)
-      for (Value* row : rowsC)
-        for (int v = 0; v < s_.vectors; ++v) prefetch(ir_.at(row, 4 * s_.lanes * v), true);
     finish(accumulate(index, rowsA, starts), rowsC);
   }
 
   Values accumulate(Value* index, const Values& rowsA, Value* starts) {
-    Values state;  // offset into A, pointer into B, pointer to prefetch, accumulators
+    Values state;  // offset into A, pointer into B, pointer to prefetch or to pack to, accumulators
     state.push_back(ir_.i64(0));
     state.push_back(ir_.argument(2));
-    state.push_back(prefetchStart(index));
+    state.push_back(s_.packs ? ir_.argument(9) : prefetchStart(index));
     auto* vector = ir_.vectorOf(accumulator_, s_.lanes);
     for (int i = 0; i < s_.rows; ++i) {
       Value* start = llvm::Constant::getNullValue(vector);
@@ -96,17 +93,16 @@ class KernelBody {
     return ir_.at(ir_.at(ir_.argument(9), line), ir_.b.CreateMul(row, ir_.argument(10)));
   }
 
-  /// Into the first cache to write, into the second to read.
-  void prefetch(Value* address, bool write) {
+  void prefetch(Value* address) {
+    constexpr int kRead = 0, kIntoL2 = 2, kData = 1;
     ir_.b.CreateIntrinsic(llvm::Intrinsic::prefetch, {address->getType()},
-                          {address, ir_.b.getInt32(write), ir_.b.getInt32(write ? 3 : 2), ir_.b.getInt32(1)});
+                          {address, ir_.b.getInt32(kRead), ir_.b.getInt32(kIntoL2), ir_.b.getInt32(kData)});
   }
 
   Values step(llvm::ArrayRef<Value*> now, const Values& rowsA, int count, bool prefetches) {
     Values next(now.begin(), now.end());
     for (int u = 0; u < count; ++u) {
-      Values b;
-      for (int v = 0; v < s_.vectors; ++v) b.push_back(loadB(next[1], v));
+      const Values b = unitsOfB(next);
       for (int i = 0; i < s_.rows; ++i) {
         // Whole [rows][k] units: an offset common to all rows, and a constant.
         Value* address =
@@ -117,15 +113,29 @@ class KernelBody {
           sum = multiplyAdd(sum, a, b[v]);
         }
       }
-      next[1] = ir_.at(next[1], ir_.argument(3));
+      next[1] =
+          ir_.at(next[1], s_.packs ? ir_.b.CreateMul(ir_.argument(3), ir_.i64(s_.packs->group)) : ir_.argument(3));
       if (s_.transposedA) next[0] = ir_.b.CreateAdd(next[0], strideA_);
     }
     if (!s_.transposedA) next[0] = ir_.b.CreateAdd(now[0], ir_.i64(4 * count), "", true, true);
     if (prefetches) {
-      for (int line = 0; line < s_.prefetches; ++line) prefetch(ir_.at(now[2], 64 * line), false);
+      for (int line = 0; line < s_.prefetches; ++line) prefetch(ir_.at(now[2], 64 * line));
       next[2] = ir_.at(now[2], ir_.argument(10));
     }
     return next;
+  }
+
+  /// Of all vectors of columns; packed when the kernel does that.
+  Values unitsOfB(Values& state) {
+    Values b;
+    if (!s_.packs) {
+      for (int v = 0; v < s_.vectors; ++v) b.push_back(loadB(state[1], v));
+      return b;
+    }
+    b = unitsOfRows(ir_, *s_.packs, state[1], ir_.argument(3), s_.vectors, s_.lastLanes, s_.packs->group);
+    for (int v = 0; v < s_.vectors; ++v) ir_.store(b[v], s_.lanes, ir_.at(state[2], 4 * s_.lanes * v));
+    state[2] = ir_.at(state[2], ir_.argument(10));
+    return b;
   }
 
   Value* loadB(Value* row, int v) {
@@ -196,10 +206,11 @@ Value* dotBytes(Ir& ir, Value* sum, Value* unsignedUnits, Value* signedUnits) {
 }
 
 llvm::Function* microKernel(llvm::Module& module, const KernelSpec& s) {
-  const std::string symbol = fmt::format(
-      "smalti_kernel_{}_{}_{}x{}x{}_{}{}{}{}{}{}_{}_{}_{}", static_cast<int>(s.product), name(s.memoryB), s.rows,
-      s.vectors, s.lanes, s.unsignedA ? "u" : "s", s.transposedA ? "t" : "n", s.rest ? "r" : "w", s.starts ? "b" : "z",
-      static_cast<int>(s.store), s.prefetchC ? "p" : "n", s.unroll, s.lastLanes, s.prefetches);
+  std::string symbol =
+      fmt::format("smalti_kernel_{}_{}_{}x{}x{}_{}{}{}{}{}_{}_{}_{}", static_cast<int>(s.product), name(s.memoryB),
+                  s.rows, s.vectors, s.lanes, s.unsignedA ? "u" : "s", s.transposedA ? "t" : "n", s.rest ? "r" : "w",
+                  s.starts ? "b" : "z", static_cast<int>(s.store), s.unroll, s.lastLanes, s.prefetches);
+  if (s.packs) symbol += fmt::format("_packs_{}_{}", name(s.packs->from), static_cast<int>(s.packs->to));
   if (auto* made = module.getFunction(symbol)) return made;
   auto* pointer = llvm::PointerType::get(module.getContext(), 0);
   auto* word = llvm::Type::getInt64Ty(module.getContext());

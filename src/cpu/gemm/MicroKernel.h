@@ -1,17 +1,11 @@
 // The innermost loops: a column of register tiles of C.
 #pragma once
 
-#include "cpu/gemm/Layout.h"
+#include <optional>
 
-namespace llvm {
-class Function;
-class Module;
-class Value;
-}  // namespace llvm
+#include "cpu/gemm/Pack.h"
 
 namespace smalti::cpu {
-
-class Ir;
 
 /// What becomes of C: overwritten, added to, or as the argument says.
 enum class Store { set, add, either };
@@ -27,14 +21,14 @@ struct KernelSpec {
   int unroll = 1;            ///< of k
   bool rest = false;         ///< units may be no multiple of `unroll`
   Store store = Store::either;
-  int prefetches = 1;      ///< lines of `next` per body; divides `vectors`
-  bool prefetchC = false;  ///< pays when the loop over k is long enough to hide it
-  bool starts = false;     ///< accumulators start at a value per row, else at 0
+  int prefetches = 1;               ///< lines of `next` per body; divides `vectors`
+  bool starts = false;              ///< accumulators start at a value per row, else at 0
+  std::optional<PackSpec> packs{};  ///< B is rows of elements, and its units are kept at `next`, not unrolled
 };
 
 /// void(ptr a, i64 strideA, ptr b, i64 strideB, ptr c, i64 strideC, i64 units, i64 tiles, i1 add, ptr next,
 /// i64 strideNext, ptr starts): `tiles` tiles below each other of C = (C +) A·B. Strides are bytes. `next` is
-/// prefetched on the way: rows of one tile's width that the caller reads afterwards.
+/// prefetched on the way: rows of one tile's width that the caller reads afterwards; a kernel that packs writes them.
 llvm::Function* microKernel(llvm::Module&, const KernelSpec&);
 
 /// sum + dot products of four bytes, the first operand's unsigned; vectors of 32-bit units.

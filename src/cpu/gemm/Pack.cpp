@@ -24,8 +24,8 @@ llvm::SmallVector<llvm::Type*, 8> copyParameters(llvm::Module& module, int sizes
   return types;
 }
 
-/// Group rows of elements, one unit per lane: the first row in the low bits.
-Value* unitsOfRows(Ir& ir, const Values& rows, int lanes) {
+/// Group vectors of elements, one unit per lane: the first one's in the low bits.
+Value* unitsOfVectors(Ir& ir, const Values& rows, int lanes) {
   auto* words = ir.vectorOf(ir.b.getInt32Ty(), lanes);
   if (rows.size() == 1) return rows[0];
   const int bits = 32 / static_cast<int>(rows.size());
@@ -88,38 +88,39 @@ void transpose(Ir& ir, Values& rows) {
 
 }  // namespace
 
+Values unitsOfRows(Ir& ir, const PackSpec& s, Value* row, Value* stride, int vectors, int lastLanes, int present) {
+  llvm::Type* element = ir.memoryType(s.from);
+  const int bytes = storage_bytes(s.from);
+  Values rows{row}, units;
+  for (int g = 1; g < present; ++g) rows.push_back(ir.at(rows.back(), stride));
+  const auto elements = [&](int g, int first, int lanes, int valid) {
+    return ir.convert(ir.load(element, lanes, valid, ir.at(rows[g], first * s.lanes * bytes)), s.from, s.to,
+                      s.nativeHalf);
+  };
+  if (s.group > 1 && present == s.group && 8 * bytes * s.group == 32)
+    for (int v = 0; v + s.group <= vectors - (lastLanes < s.lanes); v += s.group) {
+      Values whole;
+      for (int g = 0; g < s.group; ++g) whole.push_back(elements(g, v, s.lanes * s.group, s.lanes * s.group));
+      units.append(unitsOfWholeRows(ir, whole, s.lanes));
+    }
+  for (int v = static_cast<int>(units.size()); v < vectors; ++v) {
+    Values parts;
+    for (int g = 0; g < present; ++g) parts.push_back(elements(g, v, s.lanes, v + 1 == vectors ? lastLanes : s.lanes));
+    while (static_cast<int>(parts.size()) < s.group) parts.push_back(llvm::Constant::getNullValue(parts[0]->getType()));
+    units.push_back(unitsOfVectors(ir, parts, s.lanes));
+  }
+  return units;
+}
+
 llvm::Function* packRows(llvm::Module& module, const PackSpec& s, int vectors, int lastLanes) {
   const std::string symbol = fmt::format("{}_{}_{}", nameOf("pack_rows", s), vectors, lastLanes);
   if (auto* made = module.getFunction(symbol)) return made;
   Ir ir(module, symbol, copyParameters(module, 1));
   Value *from = ir.argument(0), *stride = ir.argument(1), *to = ir.argument(2), *toStride = ir.argument(3);
   Value* depth = ir.argument(4);
-  llvm::Type* element = ir.memoryType(s.from);
-  const int bytes = storage_bytes(s.from);
   const auto unitRow = [&](Value* source, Value* target, int present) {
-    Values rows{source};
-    for (int g = 1; g < present; ++g) rows.push_back(ir.at(rows.back(), stride));
-    int done = 0;
-    if (s.group > 1 && present == s.group && 8 * bytes * s.group == 32)
-      for (; done + s.group <= vectors - (lastLanes < s.lanes); done += s.group) {
-        Values whole;
-        for (int g = 0; g < s.group; ++g)
-          whole.push_back(
-              ir.convert(ir.load(element, s.lanes * s.group, s.lanes * s.group, ir.at(rows[g], done * s.lanes * bytes)),
-                         s.from, s.to, s.nativeHalf));
-        const Values units = unitsOfWholeRows(ir, whole, s.lanes);
-        for (int i = 0; i < s.group; ++i) ir.store(units[i], s.lanes, ir.at(target, (done + i) * s.lanes * 4));
-      }
-    for (int v = done; v < vectors; ++v) {
-      const int valid = v + 1 == vectors ? lastLanes : s.lanes;
-      Values parts;
-      for (int g = 0; g < present; ++g)
-        parts.push_back(ir.convert(ir.load(element, s.lanes, valid, ir.at(rows[g], v * s.lanes * bytes)), s.from, s.to,
-                                   s.nativeHalf));
-      while (static_cast<int>(parts.size()) < s.group)
-        parts.push_back(llvm::Constant::getNullValue(parts[0]->getType()));
-      ir.store(unitsOfRows(ir, parts, s.lanes), s.lanes, ir.at(target, v * s.lanes * 4));
-    }
+    const Values units = unitsOfRows(ir, s, source, stride, vectors, lastLanes, present);
+    for (int v = 0; v < vectors; ++v) ir.store(units[v], s.lanes, ir.at(target, v * s.lanes * 4));
   };
   Value* step = ir.b.CreateMul(stride, ir.i64(s.group));
   const Values ends = ir.loop(ir.i64(0), ir.b.CreateSub(depth, ir.i64(s.group - 1)), s.group, {from, to},

@@ -1,12 +1,8 @@
 // Copies of operands in the order in which the micro-kernels read them.
 #pragma once
 
+#include "cpu/gemm/Ir.h"
 #include "cpu/gemm/Layout.h"
-
-namespace llvm {
-class Function;
-class Module;
-}  // namespace llvm
 
 namespace smalti::cpu {
 
@@ -18,6 +14,11 @@ struct PackSpec {
   bool nativeHalf = true;
   int tail = 0;  ///< values of k in the last, incomplete unit (packRows) or vector of units (the others)
 };
+
+/// Rows of elements, the first at `row`, as one row of units: `group` of them, or the last `present`. Columns are
+/// `vectors` vectors, the last of which has `lastLanes`.
+Values unitsOfRows(Ir&, const PackSpec&, llvm::Value* row, llvm::Value* stride, int vectors, int lastLanes,
+                   int present);
 
 /// void(ptr from, i64 fromStride, ptr to, i64 toStride, i64 depth): [depth][columns] → [units][columns], where columns
 /// are `vectors` vectors the last of which has `lastLanes`. Strides are bytes of a row; whole vectors are written.
