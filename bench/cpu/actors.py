@@ -109,6 +109,7 @@ def commands(peers, threads, target):
     mkl = first(peers / "venv/lib/libmkl_rt.so*")
     openblas = first("/usr/lib/*/libopenblas.so.0", "/usr/lib/*/openblas-pthread/libopenblas.so.0")
     found = {"limits": ([programs / "bench_cpu_limits", threads], {}),
+             "threads": ([programs / "bench_cpu_limits", threads], {}),
              "ours": ([programs / "bench_cpu_ours"], {"SMALTI_TARGET": target}),
              "--check": ([programs / "bench_cpu_ours"], {"SMALTI_TARGET": target, "SMALTI_CHECK": "true"}),
              "module": ([programs / "bench_cpu_module"], {"SMALTI_TARGET": target})}

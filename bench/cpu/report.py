@@ -82,6 +82,13 @@ def bounds(rows):
             said.append(f"attention f32, size {size}: exp alone, on the ports that multiply and add, takes {exp:.3f} ns for a "
                         f"score, its products {products:.2f} ns: a fraction of {products / (products + exp):.2f} at most, before "
                         "maxima, sums and rescaling.")
+    for (workload, threads), wake in best.items():
+        product = best.get(("matmul f32 512", threads))
+        if workload.startswith("wake of threads") and product:
+            ideal = 2 * 512**3 / product["limit"] * 1e-3  # µs
+            said.append(f"matmul f32 512 on {threads} threads: after a pause the threads are at work after {number(wake['ours'])} "
+                        f"µs in the mean, its multiply-adds take {number(ideal)} µs: a fraction of "
+                        f"{ideal / (ideal + wake['ours']):.2f} at most, before caches that others have used.")
     return said
 
 

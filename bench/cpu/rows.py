@@ -96,6 +96,8 @@ def times():
               latency=True)
     yield Row("  the same, first in process", "compile kind=attention when=cached", 1, "ms", "fma", (), ("one",),
               latency=True)
+    # Of the machine, not of our pool.
+    yield Row("wake of threads after a pause", "wake", 1, "µs", "fma", (), ("all",), True, latency=True, ours="threads")
     yield Row("call of an empty kernel", "empty", 1, "µs", "fma", ("PyTorch", "XLA"), quick=True, latency=True)
 
 

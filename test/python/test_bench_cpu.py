@@ -101,6 +101,16 @@ def test_the_table_names_the_best_peer_first_and_the_page_holds_every_row():
     assert "| matmul | 1 | 20.0 | GFLOP/s | 100 | 0.200 | B 0.50, A 2.00 |" in page
 
 
+def test_the_page_says_what_the_wake_leaves():
+    row = {"peer": None, "peer_rate": None, "ratio": None, "clean_rounds": 3}
+    rows = [{**row, "workload": "matmul f32 512", "threads": 2, "ours": 300, "unit": "GFLOP/s", "limit": 400, "fraction": .75},
+            {**row, "workload": "wake of threads after a pause", "threads": 2, "ours": 67, "unit": "µs", "limit": None,
+             "fraction": None}]
+    assert report.bounds(rows) == [
+        "matmul f32 512 on 2 threads: after a pause the threads are at work after 67.0 µs in the mean, its multiply-adds take "
+        "671 µs: a fraction of 0.91 at most, before caches that others have used."]
+
+
 def test_workloads_have_names_of_their_own():
     names = [r.workload for r in ROWS]
     assert len(set(names)) == len(names)

@@ -104,6 +104,13 @@ Work triadWith(void (*loop)(float*, const float*, const float*, float, int64_t))
                  [loop](const std::vector<float*>& at, int64_t n) { loop(at[0], at[1], at[2], 3.f, n); });
 }
 
+/// Each step follows a pause: others run in between.
+Work wake(const Spec&) {
+  Work work;
+  work.timed = [] { return team->wake(); };
+  return work;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -112,6 +119,7 @@ int main(int argc, char** argv) {
   return Actor({{"fma", [](const Spec&) { return arithmetic(fmaLoop()); }},
                 {"bf16", [](const Spec&) { return arithmetic(bf16DotLoop()); }},
                 {"int8", [](const Spec&) { return arithmetic(int8DotLoop()); }},
+                {"wake", wake},
                 {"read", readDram},
                 {"copy", copyBlocks},
                 {"triad_plain", [](const Spec&) { return triadWith(streams().triad); }},

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "actor/Actor.h"
 
@@ -31,7 +32,10 @@ std::vector<int> cpusOfThisProcess() {
 
 // Members are made before the caller pins itself: a thread inherits its creator's mask.
 Team::Team(int threads)
-    : cpus_(cpusOfThisProcess()), starts_(static_cast<size_t>(threads)), ends_(static_cast<size_t>(threads)) {
+    : cpus_(cpusOfThisProcess()),
+      arrivals_(static_cast<size_t>(threads)),
+      starts_(static_cast<size_t>(threads)),
+      ends_(static_cast<size_t>(threads)) {
   for (int i = 1; i < threads; ++i) threads_.emplace_back([this, i] { member(i); });
   pin(cpus_[0]);
 }
@@ -46,6 +50,7 @@ Team::~Team() {
 }
 
 void Team::play(int index, const std::function<void(int)>& part) {
+  arrivals_[static_cast<size_t>(index)] = seconds();
   ++arrived_;
   while (arrived_ < size()) {
   }
@@ -66,6 +71,12 @@ double Team::run(const std::function<void(int)>& part) {
   while (left_ < size() - 1) {
   }
   return *std::max_element(ends_.begin(), ends_.end()) - *std::min_element(starts_.begin(), starts_.end());
+}
+
+double Team::wake() {
+  const double call = seconds();
+  run([](int) {});
+  return std::accumulate(arrivals_.begin(), arrivals_.end(), 0.) / size() - call;
 }
 
 void Team::member(int index) {
