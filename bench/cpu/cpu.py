@@ -183,6 +183,8 @@ def main():
     parser.add_argument("--list", action="store_true", help="name the workloads")
     options = parser.parse_args()
     chosen = [r for r in ROWS if (any(t in r.workload for t in options.only) if options.only else r.quick or not options.quick)]
+    if not chosen:
+        parser.error(f"no workload has {' or '.join(options.only)} in its name: ./do bench cpu --list names them")
     if options.list:
         print("\n".join(r.workload for r in chosen))
         return 0
@@ -203,6 +205,7 @@ def main():
     for text in (peers / "missing").read_text().splitlines() if (peers / "missing").exists() else []:
         note(f"left out: {text}")
     left = sum(len(r.threads) for r in chosen)
+    print(report.heading(), file=sys.stderr)
     for threads in sorted({1, every}):
         if options.threads == ("all" if threads == 1 and every > 1 else "one" if threads > 1 else ""):
             continue

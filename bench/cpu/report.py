@@ -8,6 +8,7 @@ import pathlib
 import sys
 
 BAR = 24
+NAME = 52  # characters of a workload's name
 
 
 def machine():
@@ -56,13 +57,17 @@ def line(group):
     row = list(grouped(group))[0][0]
     others = ", ".join(f"{r['peer']} {number(r['ratio'])}×" for r in list(grouped(group))[0] if r["peer"] and r["ratio"])
     fraction = "" if row["fraction"] is None else f"{row['fraction']:.2f}"
-    return (f"{row['workload']:<42}{row['threads']:>3}{number(row['ours']):>9} {row['unit']:<9}{number(row['limit']):>8}"
+    return (f"{row['workload']:<{NAME}}{row['threads']:>3}{number(row['ours']):>9} {row['unit']:<9}{number(row['limit']):>8}"
             f"{fraction:>6}  {bar(row)}  {others or (row['peer'] or '') + ' ' + number(row['peer_rate'])}")
 
 
+def heading():
+    return (f"{'workload':<{NAME}}{'th':>3}{'ours':>9} {'unit':<9}{'limit':>8}{'':>6}  "
+            f"{'█ ours  ┃ best peer  │ limit':<{BAR + 1}}  ours / peer")
+
+
 def table(rows):
-    head = f"{'workload':<42}{'th':>3}{'ours':>9} {'unit':<9}{'limit':>8}{'':>6}  {'█ ours  ┃ best peer  │ limit':<{BAR + 1}}  ours / peer"
-    return "\n".join([head] + [line(group) for group in grouped(rows)])
+    return "\n".join([heading()] + [line(group) for group in grouped(rows)])
 
 
 def bounds(rows):

@@ -9,6 +9,7 @@
 #include "Model.h"
 #include "Sentences.h"
 #include "Texts.h"
+#include "Unicode.h"
 #include "driver/term/Table.h"
 
 namespace smalti::minilm {
@@ -19,6 +20,8 @@ struct SearchArguments {
   std::string file, query;
   int64_t top = 5;
 };
+
+constexpr size_t kLineLimit = 200;  ///< characters shown of a line
 
 struct Hit {
   const Line* line;
@@ -42,7 +45,8 @@ void print(const cli::Session& session, const std::vector<Hit>& hits) {
   }
   term::Table table({{"score", term::Align::right}, {"line", term::Align::right}, {"text"}});
   for (const Hit& hit : hits)
-    table.add({fmt::format("{:.3f}", hit.score), std::to_string(hit.line->number), hit.line->text});
+    table.add(
+        {fmt::format("{:.3f}", hit.score), std::to_string(hit.line->number), forTerminal(hit.line->text, kLineLimit)});
   session.print(table.str(session.colorOut()));
 }
 

@@ -106,4 +106,22 @@ std::string toUtf8(std::u32string_view text) {
   return bytes;
 }
 
+std::string forTerminal(std::string_view text, size_t limit) {
+  constexpr UChar32 kNonJoiner = 0x200C, kJoiner = 0x200D;  // parts of words and emoji
+  constexpr uint32_t kUnseen = U_GC_CC_MASK | U_GC_CF_MASK | U_GC_ZL_MASK | U_GC_ZP_MASK;
+  std::u32string shown;
+  const auto length = static_cast<int64_t>(text.size());
+  for (int64_t i = 0; i < length;) {
+    UChar32 c;
+    U8_NEXT_OR_FFFD(text.data(), i, length, c);
+    if (shown.size() == limit) {
+      shown.back() = U'…';
+      break;
+    }
+    const bool unseen = (U_GET_GC_MASK(c) & kUnseen) != 0 && c != kNonJoiner && c != kJoiner;
+    shown.push_back(c == '\t' ? U' ' : unseen ? U'\uFFFD' : static_cast<char32_t>(c));
+  }
+  return toUtf8(shown);
+}
+
 }  // namespace smalti::minilm

@@ -20,4 +20,8 @@ bool isPunctuation(char32_t);
 
 std::string toUtf8(std::u32string_view);
 
+/// A text of a file for a line of a terminal: what would move its cursor, colour it or turn its direction is U+FFFD,
+/// tabs are blanks, and after `limit` characters it ends in an ellipsis.
+std::string forTerminal(std::string_view text, size_t limit);
+
 }  // namespace smalti::minilm

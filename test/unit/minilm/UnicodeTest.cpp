@@ -29,6 +29,13 @@ TEST(Unicode, PunctuationIsUnicodesAndAllOfAsciisSigns) {
   for (const char32_t c : std::u32string(U"a0 é€±×")) EXPECT_FALSE(isPunctuation(c)) << static_cast<uint32_t>(c);
 }
 
+TEST(Unicode, LinesForATerminalHaveNoControlsAndALimit) {
+  EXPECT_EQ(forTerminal("a\tb\x1b[31mred\r\u202eabc", 100), "a b\ufffd[31mred\ufffd\ufffdabc");
+  EXPECT_EQ(forTerminal("北京 👩‍👧 é", 100), "北京 👩‍👧 é");
+  EXPECT_EQ(forTerminal("abcdef", 6), "abcdef");
+  EXPECT_EQ(forTerminal("abcdefg", 6), "abcde…");
+}
+
 TEST(Unicode, TheFirstByteThatIsNotUtf8IsFound) {
   EXPECT_FALSE(firstNonUtf8("plain, naïve, 北京, 🦊"));
   EXPECT_EQ(firstNonUtf8("ab\xff"), 2u);
