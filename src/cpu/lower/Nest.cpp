@@ -116,8 +116,10 @@ class NestEmitter {
     while (lanes > 1 && lanes / 2 >= columns) lanes /= 2;
     int64_t weight = 0;
     for (Root* r : roots) weight += r->cost;
-    // Several registers as one value: LLVM interleaves what it makes of them.
-    int wide = lanes * (weight <= 48 ? 4 : weight <= 96 ? 2 : 1);
+    // Several registers as one value: LLVM interleaves what it makes of them. Past the caches one line at a time, so
+    // that loads and stores of memory take turns.
+    const bool streams = llvm::any_of(roots, [](const Root* r) { return r->target.streamed; });
+    int wide = lanes * (streams ? 1 : weight <= 48 ? 4 : weight <= 96 ? 2 : 1);
     while (wide > lanes && columns < wide) wide /= 2;
     const int64_t steps = columns / wide;
     for (Root* r : roots)
@@ -203,12 +205,12 @@ class NestEmitter {
       values.push_back({splatTo(value, columns.lanes), chosen ? splatTo(chosen, columns.lanes) : nullptr});
     }
     for (size_t k = 0; k < roots.size(); ++k) apply(*roots[k], values[k].first, values[k].second, columns, part);
-    // In both, so that a request which finds all of the cache's buffers busy has another chance.
-    if (phases() > 1 && phase_ <= 1) prefetchRows(phase_ == 0 ? known : 0, columns);
+    // In every phase, so that a request which finds all of the cache's buffers busy has another chance.
+    if (phases() > 1) prefetchRowsAhead(phase_ == 0 ? known : 0, columns);
   }
 
-  /// What the first phase of later rows reads from memory, by those reads from `from` on.
-  void prefetchRows(size_t from, const Chunk& chunk) {
+  /// What the first phase reads from memory, by those reads from `from` on, of rows whose turn comes later.
+  void prefetchRowsAhead(size_t from, const Chunk& chunk) {
     for (const auto& [view, map] : llvm::ArrayRef(firstReads_).drop_front(from)) {
       const auto row = llvm::find_if(map.entries, [&](const MapEntry& e) { return e.loop == column_ - 1; });
       if (row == map.entries.end()) continue;
