@@ -5,6 +5,7 @@
 
 #include "cpu/jit/Guard.h"
 #include "cpu/jit/Jit.h"
+#include "cpu/jit/LeanCodegen.h"
 #include "cpu/jit/Optimised.h"
 #include "cpu/jit/Targets.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
@@ -116,6 +117,7 @@ void generateInto(Generation& g) {
   begin = std::chrono::steady_clock::now();
   llvm::raw_svector_ostream stream(g.bytes);
   if (!g.type) return g.built.module->print(stream, nullptr);
+  g.built.module->getContext().setOptPassGate(leanCodegen());
   llvm::legacy::PassManager passes;
   if (g.machine->addPassesToEmitFile(passes, stream, nullptr, *g.type)) {
     g.errors = "LLVM cannot write this kind of file";

@@ -1,6 +1,7 @@
 #include "cpu/jit/Jit.h"
 
 #include <algorithm>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -8,8 +9,15 @@
 #include <gtest/gtest.h>
 
 #include "JitModules.h"
+#include "cpu/jit/LeanCodegen.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/OptBisect.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Triple.h"
 
 namespace smalti::cpu {
 namespace {
@@ -58,6 +66,38 @@ TEST(Jit, FunctionsOfTheProcessAreCalledByName) {
   ASSERT_TRUE(first && second);
   EXPECT_EQ((*first)->function<int64_t(int64_t)>("ask")(10), 21);
   EXPECT_EQ((*second)->function<int64_t(int64_t)>("ask")(10), 31);
+}
+
+/// A pass that LLVM renames would silently run again.
+TEST(Jit, SkippedPassesAreAskedFor) {
+  struct Recorder : llvm::OptPassGate {
+    mutable std::set<std::string> asked;
+    bool isEnabled() const override { return true; }
+    bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override {
+      asked.insert(pass.str());
+      return true;
+    }
+  } recorder;
+  const ModuleBuilder built = matmulModule(hostProcessor(), 2, 2, 2);
+  built.module->getContext().setOptPassGate(recorder);
+  std::string error;
+  const llvm::Triple triple(hostProcessor().triple);
+  const auto* target = llvm::TargetRegistry::lookupTarget(triple, error);
+  ASSERT_TRUE(target) << error;
+  const std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, hostProcessor().name, hostProcessor().features, {}, llvm::Reloc::PIC_, {}, llvm::CodeGenOptLevel::Less));
+  built.module->setDataLayout(machine->createDataLayout());
+  llvm::SmallString<0> object;
+  llvm::raw_svector_ostream stream(object);
+  llvm::legacy::PassManager passes;
+  ASSERT_FALSE(machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile));
+  passes.run(*built.module);
+  for (const std::string_view name : skippedPasses()) {
+    if (name.starts_with("x86-") && !triple.isX86()) continue;
+    EXPECT_TRUE(recorder.asked.contains(std::string(name))) << name;
+    EXPECT_FALSE(leanCodegen().shouldRunPass(name, "")) << name;
+  }
+  EXPECT_TRUE(leanCodegen().shouldRunPass("machine-scheduler", ""));
 }
 
 TEST(Jit, NothingElseOfTheProcessCanBeCalled) {
