@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/File.h"
+#include "base/Source.h"
 #include "cpu/aot/Aot.h"
 #include "lang/call/Backend.h"
 #include "smalti/ahead_of_time.h"
@@ -44,9 +45,10 @@ Result<WrittenObject> writeObject(const KernelPackage& kernel, const std::string
 
 Status write_object(const Lowered& lowered, const std::string& path, const ObjectOptions& options) {
   return lang::withPackage(lowered, [&](const KernelPackage& kernel) -> Status {
-    const auto written = driver::writeObject(kernel, path, options.processor, options.symbol);
-    if (!written) return fail(written.error());
-    return {};
+    auto written = driver::writeObject(kernel, path, options.processor, options.symbol);
+    if (written) return {};
+    showSource(written.error());
+    return fail(std::move(written.error()));
   });
 }
 

@@ -108,6 +108,10 @@ MESSAGES = [
      "error[SM1011]: there is no target 'tpu'\n  need: interpret|cpu\n"),
     (["run", CASES / "add_grid_1d", "--in", "f32[2", "--in", "f32[2"], 2,
      "error[SM1001]: cannot read 'f32[2': No such file or directory\n"),
+    (["run", CASES / "add_grid_1d/module.stablehlo.mlir", "--out-shape", "f32[8]"], 2,
+     f"error[SM1000]: '{CASES / 'add_grid_1d/module.stablehlo.mlir'}' has results of its own\n  need: f32[4096]\n"
+     "  have: --out-shape f32[8]\n"
+     "  help: leave --out-shape out: it is for bare kernels, which do not say how large arrays are\n"),
 ]
 
 

@@ -1,6 +1,7 @@
 """smalti export --format object: C programs call recorded kernels; nothing of Smalti or LLVM is linked."""
 
 import json
+import re
 import subprocess
 
 import numpy as np
@@ -84,6 +85,13 @@ def test_what_is_not_native_is_refused(smalti_export, tmp_path):
     assert done.stderr.startswith("error[SM7003]: kernel 'right_permute_k' cannot be compiled ahead of time\n") or \
         done.stderr.startswith("error[SM7003]: kernel ")
     assert not (tmp_path / "kernel.o").exists()
+
+
+def test_an_op_that_is_not_native_is_named_with_its_place(smalti_export):
+    done = smalti_export("debug_print_scalar")
+    assert done.returncode == 3
+    assert re.search(r"^error\[SM7003\]: .*\n  --> \S+\.py:\d+", done.stderr), done.stderr
+    assert "  have: ops that are not native yet: tpu.log (debug_print)\n" in done.stderr
 
 
 @pytest.mark.parametrize("arguments, output, code", [

@@ -29,6 +29,11 @@ def test_figures_tiles_and_the_inner_loop(show):
     assert re.search(r"inner loop, \d+ instructions, \d+ stack references\n +\.LBB", done.stdout), done.stdout
 
 
+def test_why_threads_share_nothing(show):
+    assert "  threads share the first " in show("matmul_bf16_gelu", "--target", "cpu").stdout
+    assert "  in order: the first grid axis is not marked parallel\n" in show("add_grid_1d", "--target", "cpu").stdout
+
+
 def test_json(show):
     done = show("matmul_bf16_gelu", "--target", "cpu", "--json")
     kernel, = json.loads(done.stdout)["kernels"]

@@ -15,13 +15,20 @@
 namespace smalti::cpu {
 namespace {
 
-Diagnostic notAheadOfTime(const KernelPackage& package, std::string why) {
+Diagnostic notAheadOfTime(const KernelPackage& package, std::string why, SourcePlace place = {}) {
   return {.code = "SM7003",
           .message = fmt::format("kernel '{}' cannot be compiled ahead of time", package.name),
-          .place = {},
+          .place = std::move(place),
           .need = "native code for the whole kernel",
           .have = std::move(why),
           .help = "run it with --target cpu, which computes such parts in this process"};
+}
+
+/// The dialect's names of ops, and for prints that of the language.
+std::string wordsOf(const std::vector<std::string>& ops) {
+  std::vector<std::string> words;
+  for (const std::string& op : ops) words.push_back(op.starts_with("tpu.log") ? op + " (debug_print)" : op);
+  return fmt::format("{}", fmt::join(words, ", "));
 }
 
 /// What the object needs that libc does not have.
@@ -66,8 +73,8 @@ Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage& package, const
   auto lowered = lowerKernel(chosen, *built.module, processor, made.report, interpreted, 0, machine::Poison::intMin);
   if (!lowered) return fail(notAheadOfTime(package, lowered.error()));
   if (!interpreted.all().empty())
-    return fail(notAheadOfTime(
-        package, fmt::format("ops that are not native yet: {}", fmt::join(made.report.interpreted, ", "))));
+    return fail(notAheadOfTime(package, "ops that are not native yet: " + wordsOf(made.report.interpreted),
+                               interpreted.all().front().place));
   const CEntry entry{name, package.operands, package.results, package.aliases, lowered->arenaBytes};
   addCEntry(*built.module, entry);
   auto object = generateObject(std::move(built), processor, &made.report.compile);

@@ -110,6 +110,7 @@ class LocalCore : public machine::Core {
 Result<int> InterpretedOps::add(mlir::Operation& op) {
   InterpretedOp interpreted;
   interpreted.name = op.getName().getStringRef().str();
+  interpreted.place = placeOf(op.getLoc());
   for (mlir::Value v : op.getOperands()) interpreted.arguments.push_back(typeOfValue(v));
   for (mlir::Value v : op.getResults()) interpreted.arguments.push_back(typeOfValue(v));
   mlir::OwningOpRef<mlir::ModuleOp> module = outline(op);

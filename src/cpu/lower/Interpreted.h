@@ -20,6 +20,7 @@ struct InterpretedOp {
   std::string name;
   std::shared_ptr<const machine::FlatProgram> program;  ///< of refs: operands, then results
   std::vector<ArrayType> arguments;
+  SourcePlace place;  ///< of the op in the kernel's source
 };
 
 class InterpretedOps {

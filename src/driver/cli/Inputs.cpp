@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/Text.h"
 #include "driver/case/Case.h"
@@ -66,15 +67,42 @@ Status takeGiven(Prepared& prepared, const InputArguments& arguments, const Opti
   return {};
 }
 
-Status takeShapes(Prepared& prepared, const InputArguments& arguments) {
-  std::vector<ArrayType> results, operands;
+std::string typesText(const std::vector<ArrayType>& types) {
+  std::vector<std::string> texts;
+  for (const ArrayType& type : types) texts.push_back(type.str());
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+Result<std::vector<ArrayType>> shapesGiven(const InputArguments& arguments) {
+  std::vector<ArrayType> types;
   for (const std::string& text : arguments.outShape) {
     auto type = driver::parseArrayType(text);
     if (!type) return fail(type.error());
-    results.push_back(std::move(*type));
+    types.push_back(std::move(*type));
   }
+  return types;
+}
+
+Status takeShapes(Prepared& prepared, const InputArguments& arguments) {
+  const auto results = shapesGiven(arguments);
+  if (!results) return fail(results.error());
+  std::vector<ArrayType> operands;
   for (const Array& input : prepared.inputs) operands.push_back(input.type());
-  return driver::setShapes(prepared.module, operands, results);
+  return driver::setShapes(prepared.module, operands, *results);
+}
+
+/// --out-shape of a module that knows its results may only say the same.
+Status checkShapes(const Prepared& prepared, const InputArguments& arguments) {
+  const auto results = shapesGiven(arguments);
+  if (!results) return fail(results.error());
+  const std::vector<ArrayType>& own = driver::resultTypes(prepared.program());
+  if (results->empty() || *results == own) return {};
+  return fail({.code = "SM1000",
+               .message = fmt::format("'{}' has results of its own", prepared.module.path),
+               .place = {},
+               .need = typesText(own),
+               .have = "--out-shape " + typesText(*results),
+               .help = "leave --out-shape out: it is for bare kernels, which do not say how large arrays are"});
 }
 
 }  // namespace
@@ -102,6 +130,7 @@ Result<Prepared> prepare(const std::string& path, const InputArguments& argument
     if (Status status = takeShapes(prepared, arguments); !status) return fail(status.error());
     return prepared;
   }
+  if (Status status = checkShapes(prepared, arguments); !status) return fail(status.error());
   const auto& recorded = prepared.module.recorded;
   if (recorded) prepared.poison = recorded->poison;
   if (!arguments.in.empty()) return prepared;
