@@ -11,6 +11,13 @@ struct Sizes {
   int64_t m, n, k, bm, bn, bk;
 };
 
+/// Rather all of a middling axis than blocks of which the last hangs over: those are masked in every step.
+int64_t depthAlong(int64_t k) {
+  constexpr int64_t kWanted = 512, kMostWhole = 1024;
+  const int64_t block = block_along(k, kWanted);
+  return k % block != 0 && k <= kMostWhole ? k : block;
+}
+
 Sizes sizesOf(const ArrayType& x, const ArrayType& y, const MatmulOptions& o) {
   if (x.shape.size() != 2 || y.shape.size() != 2)
     raise({.code = "SM6701",
@@ -31,7 +38,7 @@ Sizes sizesOf(const ArrayType& x, const ArrayType& y, const MatmulOptions& o) {
            .help = "set transpose_x or transpose_y if a matrix lies transposed in memory"});
   s.bm = o.block_m ? o.block_m : block_along(s.m, 512);
   s.bn = o.block_n ? o.block_n : block_along(s.n, 512);
-  s.bk = o.block_k ? o.block_k : block_along(s.k, 512);
+  s.bk = o.block_k ? o.block_k : depthAlong(s.k);
   return s;
 }
 

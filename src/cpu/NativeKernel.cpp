@@ -285,9 +285,12 @@ std::shared_ptr<const NativeKernel> fromCache(const KernelPackage& package, cons
 
 Result<NativeOutcome> compileNative(const KernelPackage& package, const NativeOptions& options) {
   if (auto why = unsuitableProcessor(options.processor)) return NativeOutcome{nullptr, std::move(*why)};
-  const std::string key = options.cache ? cacheKey({packageText(package), processorText(options.processor),
-                                                    options.poison == machine::Poison::intMin ? "min" : "max"})
-                                        : std::string();
+  // The number of cores decides about blocks (cpu/grid).
+  const std::string key =
+      options.cache
+          ? cacheKey({packageText(package), processorText(options.processor),
+                      options.poison == machine::Poison::intMin ? "min" : "max", std::to_string(availableCores())})
+          : std::string();
   if (options.cache)
     if (auto kept = options.cache->find(key))
       if (auto kernel = fromCache(package, options, *kept)) return NativeOutcome{std::move(kernel), {}};

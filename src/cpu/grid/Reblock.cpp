@@ -19,15 +19,20 @@ namespace {
 constexpr int64_t kTile = 64, kMostColumns = 1024;
 /// Parts per core, so that none waits long for another.
 constexpr int64_t kPartsPerCore = 4;
-/// Multiplications that are worth a part.
-constexpr int64_t kPartProducts = 1 << 20;
+/// Multiplications in f32 that are worth a part, and a core's first part.
+constexpr int64_t kPartProducts = 4 << 20, kFirstPartProducts = 1 << 20;
 
-/// A part size for `total`: near `wanted`, a multiple of `step`, without a rest; else all of it.
-int64_t partOf(int64_t total, int64_t wanted, int64_t step) {
+/// A part size for `total`: near `wanted`, a multiple of `step`, without a rest, if possible such that `cores` share
+/// the parts evenly; else all of it.
+int64_t partOf(int64_t total, int64_t wanted, int64_t step, int64_t cores = 1) {
   if (wanted >= total) return total;
-  for (int64_t part = std::max(step, (wanted + step - 1) / step * step); part >= step; part -= step)
-    if (total % part == 0) return part;
-  return total;
+  int64_t found = total;
+  for (int64_t part = std::max(step, (wanted + step - 1) / step * step); part >= step; part -= step) {
+    if (total % part != 0) continue;
+    if (total / part % cores == 0) return part;
+    if (found == total) found = part;
+  }
+  return found;
 }
 
 class Reblocker {
@@ -149,12 +154,16 @@ class Reblocker {
     int64_t steps = 1;  // of other axes
     for (int a = 0; a < dims->rank(); ++a)
       if (a != rows && a != columns) steps *= std::max<int64_t>(package.signature.grid[static_cast<size_t>(a)], 1);
+    // Narrower operands are multiplied as many times faster.
+    const int64_t bytes = storage_bytes(machine::flat::elementDType(product->getOperand(0).getType()));
+    const int64_t work = m * n * depth * bytes / 4;
     const int64_t parts =
-        std::clamp<int64_t>(m * n * depth / kPartProducts, 1, cores_ == 1 ? 1 : kPartsPerCore * cores_);
+        std::clamp<int64_t>(work / kPartProducts, std::clamp<int64_t>(work / kFirstPartProducts, 1, cores_),
+                            cores_ == 1 ? 1 : kPartsPerCore * cores_);
     int64_t wanted = (parts + steps - 1) / steps;
     int64_t partColumns = n, partRows = m;
     if (columns >= 0) {
-      partColumns = partOf(n, std::min((n + wanted - 1) / wanted, kMostColumns), kTile);
+      partColumns = partOf(n, std::min((n + wanted - 1) / wanted, kMostColumns), kTile, cores_);
       wanted = std::max<int64_t>(1, wanted / std::max<int64_t>(1, n / partColumns));
     }
     if (rows >= 0) partRows = partOf(m, (m + wanted - 1) / wanted, 8);

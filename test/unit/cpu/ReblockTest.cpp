@@ -104,6 +104,21 @@ TEST(Reblock, CoresGetPartsOfTheColumns) {
   matmul.run();
 }
 
+TEST(Reblock, SmallProductsAreNotCutFine) {
+  const Sizes sizes{.m = 256, .n = 256, .k = 256, .bm = 256, .bn = 256, .bk = 128};
+  EXPECT_THAT(MatmulKernel(sizes).reblocked(2)->signature.grid, ElementsAre(1, 4, 1));
+  EXPECT_THAT(MatmulKernel(sizes, "i8").reblocked(2)->signature.grid, ElementsAre(1, 2, 1)) << "bytes are faster";
+}
+
+TEST(Reblock, CoresShareThePartsEvenly) {
+  const auto parts = [](int64_t n) {
+    return MatmulKernel({.m = 128, .n = n, .k = 384, .bm = 128, .bn = n, .bk = 128}).reblocked(2)->signature.grid[1];
+  };
+  EXPECT_EQ(parts(384), 6) << "not three of 128 columns";
+  EXPECT_EQ(parts(512), 4);
+  EXPECT_EQ(parts(320), 5) << "no number of whole tiles is even";
+}
+
 TEST(Reblock, BlocksThatHangOverBecomeWhole) {
   MatmulKernel matmul({.m = 50, .n = 200});
   const auto made = matmul.reblocked();

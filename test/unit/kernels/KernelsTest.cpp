@@ -36,6 +36,15 @@ TEST(Kernels, ActivationIsAnyFunctionOfTheBlock) {
   EXPECT_EQ(Array(matmul(x, y, {.activation = smalti::negative})).as<float>()[0], -16.0f);
 }
 
+TEST(Kernels, MatmulMasksNoMiddlingContraction) {
+  for (const int64_t k : {500, 640, 768, 1000, 1100}) {
+    const Array x = ones({8, k}), y = full({k, 16}, 2.0f);
+    EXPECT_EQ(Array(matmul(x, y)).as<float>()[127], 2.0f * static_cast<float>(k));
+    const std::string text = matmul_call(x.type(), y.type()).lower(x, y).mosaic();
+    EXPECT_EQ(text.find("tpu.iota") != text.npos, k == 1100) << k;
+  }
+}
+
 TEST(Kernels, ExportNeedsBlocksThatATpuTakes) {
   const Array x = ones({64, 300}), y = ones({300, 64});
   const auto good = matmul_call(x.type(), y.type(), {.block_k = 128}).lower(x, y).stablehlo();

@@ -1,12 +1,18 @@
-// A kernel's plain code and the code that checks itself are two entries of the compile cache.
+// Entries of the compile cache that must not be taken for each other: plain code and code that checks itself, code for
+// one core and for several.
+#include <sched.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 #include <gtest/gtest.h>
 
 #include "Native.h"
 #include "cpu/CheckedKernel.h"
 #include "cpu/cache/CompileCache.h"
+#include "cpu/runtime/Pool.h"
 
 namespace smalti::cpu::testing {
 namespace {
@@ -42,6 +48,32 @@ TEST(CheckedCache, CodeWithChecksIsNotTakenForCodeWithout) {
   }
   std::filesystem::remove_all(folder);
 }
+
+#ifdef __linux__
+TEST(CheckedCache, CodeForOneCoreIsNotTakenForCodeForSeveral) {
+  if (availableCores() < 2) GTEST_SKIP() << "one core";
+  std::string folder = std::filesystem::temp_directory_path() / "smalti_cores_XXXXXX";
+  ASSERT_TRUE(::mkdtemp(folder.data()));
+  CompileCache cache(folder, 1 << 26);
+  const auto entries = [&] {
+    EXPECT_TRUE(compileNative(sums(true).package(), {.cache = &cache}));
+    const std::filesystem::directory_iterator files(folder);
+    return std::count_if(begin(files), end(files), [](const auto& f) { return f.path().extension() == ".kernel"; });
+  };
+  std::thread([&] {
+    cpu_set_t cores, one;
+    ASSERT_EQ(sched_getaffinity(0, sizeof cores, &cores), 0);
+    CPU_ZERO(&one);
+    for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++i)
+      if (CPU_ISSET(i, &cores)) CPU_SET(i, &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    EXPECT_EQ(entries(), 1);
+  }).join();
+  EXPECT_EQ(entries(), 2);
+  EXPECT_EQ(entries(), 2);
+  std::filesystem::remove_all(folder);
+}
+#endif
 
 }  // namespace
 }  // namespace smalti::cpu::testing
