@@ -22,7 +22,11 @@ say "4. The same matmul with one line missing (examples/mistakes/mistakes.py): t
 show check examples/mistakes/missing_init.mlir
 [ $? = 3 ] || { echo "demo: the planted mistake was not found" >&2; exit 1; }
 
-say "5. A real model on nothing but the project's kernels: all-MiniLM-L6-v2 searches the project's documentation by meaning."
+say "5. The same kernel as native code for this processor: its tiles, and the inner loop with its cycles."
+show show test/data/cases/matmul_bf16_gelu --target cpu > build/native.txt || exit 1
+{ head -8 build/native.txt; echo "    …"; tail -3 build/native.txt; }
+
+say "6. A real model on nothing but the project's kernels: all-MiniLM-L6-v2 searches the project's documentation by meaning."
 if examples/minilm/get_model.sh build/minilm-model; then
   cat README.md docs/*.md docs/errors/README.md > build/documentation.txt
   minilm=build/release/bin/minilm

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include "lang/lower/Lowering.h"
+#include "lang/print/Print.h"
 #include "plain/PlainEvaluators.h"
 
 namespace smalti::lang {
@@ -14,7 +15,9 @@ void direct(Lowering& l, const Op& op) {
   const ArrayType& type = l.typeOf(op.results[0]);
   const std::string_view name = plain::kernelOpName(op.name, type.dtype);
   if (name.empty()) {
-    refuseOp(op, "'" + op.name + "' does not exist on " + std::string(smalti::name(type.dtype)) + " in a kernel",
+    refuseOp(op,
+             "'" + std::string(jaxName(op.name)) + "' does not exist on " + std::string(smalti::name(type.dtype)) +
+                 " in a kernel",
              "another dtype", std::string(smalti::name(type.dtype)), "convert the operands with astype");
   }
   std::vector<mlir::Value> operands;

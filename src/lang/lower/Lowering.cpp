@@ -6,6 +6,7 @@
 #include "mlir/IR/TypeUtilities.h"
 
 #include "ir/Tpu.h"
+#include "lang/print/Print.h"
 #include "lang/trace/Place.h"
 
 namespace smalti::lang {
@@ -70,12 +71,13 @@ std::vector<mlir::Value> Lowering::ops(const std::vector<Op>& list) {
     loc = locationOf(*b.getContext(), op.place);
     const LowerRule rule = findLowerRule(op.name);
     if (!rule)
-      refuseOp(op, fmt::format("'{}' cannot be in a kernel", op.name),
-               "an op that the TPU's vector or scalar units have", op.name, "compute it outside, or from other ops");
+      refuseOp(op, fmt::format("'{}' cannot be in a kernel", jaxName(op.name)),
+               "an op that the TPU's vector or scalar units have", std::string(jaxName(op.name)),
+               "compute it outside, or from other ops");
     for (const ValueId v : op.results)
       if (typeOf(v).elements() == 0)
-        refuseOp(op, fmt::format("'{}' gives an array of no elements in a kernel", op.name), "axes of size 1 or more",
-                 typeOf(v).str(), "leave it out: a vector register always holds something");
+        refuseOp(op, fmt::format("'{}' gives an array of no elements in a kernel", jaxName(op.name)),
+                 "axes of size 1 or more", typeOf(v).str(), "leave it out: a vector register always holds something");
     rule(*this, op);
   }
   return {};

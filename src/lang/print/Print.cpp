@@ -11,7 +11,7 @@ namespace smalti::lang {
 namespace {
 
 /// Names as a jaxpr has them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kJaxNames{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kJaxNames{{
     {"subtract", "sub"},
     {"multiply", "mul"},
     {"divide", "div"},
@@ -22,6 +22,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kJaxName
     {"negate", "neg"},
     {"exponential", "exp"},
     {"log_plus_one", "log1p"},
+    {"exponential_minus_one", "expm1"},
     {"cosine", "cos"},
     {"sine", "sin"},
     {"convert", "convert_element_type"},
@@ -210,5 +211,7 @@ class Printer {
 }  // namespace
 
 std::string print(const TracedKernel& kernel) { return Printer(kernel.body).run(); }
+
+std::string_view jaxName(std::string_view op) { return lookUp(kJaxNames, op); }
 
 }  // namespace smalti::lang

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "lang/call/TracedKernel.h"
 
@@ -9,5 +10,8 @@ namespace smalti::lang {
 
 /// { lambda ; a:Ref{float32[8,128]} b:Ref{float32[8,128]}. let c:f32[8,128] <- a[...] … in () }
 std::string print(const TracedKernel&);
+
+/// The name that JAX and the language have for an op: "expm1" for StableHLO's "exponential_minus_one".
+std::string_view jaxName(std::string_view op);
 
 }  // namespace smalti::lang

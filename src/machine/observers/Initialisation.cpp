@@ -113,7 +113,7 @@ class InitialisationChecker final : public Checker {
     const auto at = std::find(array.defined.begin(), array.defined.end(), 0) - array.defined.begin();
     context_.findings->add({.code = "SM4102",
                             .message = fmt::format("{} depends on uninitialised memory", plan.name),
-                            .place = firstRead(device),
+                            .place = firstRead(device).known() ? firstRead(device) : plan.mapPlace,
                             .where = context_.where(Actor{device, 0, {}}),
                             .need = fmt::format("all {} elements of {} written from defined values",
                                                 plan.array.elements(), plan.array.str()),

@@ -229,13 +229,13 @@ WRONG_PROGRAM(integers_become_64_bits) {
   run([](pl::Ref x, pl::Ref o) { o[_] = pl::astype(pl::astype(x[_], pl::i64) + 1, pl::f32); });
 }
 
-// error[SM6401]: 'exponential_minus_one' cannot be in a kernel
+// error[SM6401]: 'expm1' cannot be in a kernel
 //   --> test/errors/lang/Ops.cpp:241:50
 //   241 |   run([](pl::Ref x, pl::Ref o) { o[_] = pl::expm1(x[_]); });
 //       |                                                  ^
 //    in kernel 'kernel'
 //   need: an op that the TPU's vector or scalar units have
-//   have: exponential_minus_one
+//   have: expm1
 //   help: compute it outside, or from other ops
 WRONG_PROGRAM(expm1_in_a_kernel) {
   run([](pl::Ref x, pl::Ref o) { o[_] = pl::expm1(x[_]); });
