@@ -143,7 +143,7 @@ class MatmulLowering {
     const Shape lhsShape = shapeOf(op_.getOperand(0).getType()), rhsShape = shapeOf(op_.getOperand(1).getType());
     auto lhsSide = sideOf(lhsShape, dims_.lhsBatch, dims_.lhsFree, dims_.lhsContracting);
     auto rhsSide = sideOf(rhsShape, dims_.rhsBatch, dims_.rhsFree, dims_.rhsContracting);
-    if (!lhsSide || !rhsSide) return lowerInterpreted(l_, op_);
+    const bool several = !lhsSide || !rhsSide;  // free or contracting dimensions
     const Shape shape = shapeOf(op_.getResult(0).getType());
     if (num_elements(shape) == 0) {
       l_.setView(op_.getResult(0), l_.allocate(out, shape));
@@ -154,7 +154,7 @@ class MatmulLowering {
     const bool fromZero = isZeroConstant(op_.getOperand(2));
     bool accumulate = !fromZero;
     View result;
-    if (fromZero && sum == out)
+    if (fromZero && sum == out && !several)
       if (auto ok = takeDestination(result, accumulate, shape); !ok) return ok;
     if (auto ok = l_.flush(); !ok) return ok;
     const bool inPlace = result.base != nullptr;
@@ -162,10 +162,19 @@ class MatmulLowering {
       result = l_.allocate(sum, shape);
       if (accumulate) start(l_.view(op_.getOperand(2)), result);
     }
-    const View lhs = multiplied(op_.getOperand(0)), rhs = multiplied(op_.getOperand(1));
+    View lhs = multiplied(op_.getOperand(0)), rhs = multiplied(op_.getOperand(1));
+    if (!lhsSide) lhsSide = merge(lhs, dims_.lhsBatch, dims_.lhsFree, dims_.lhsContracting);
+    if (!rhsSide) rhsSide = merge(rhs, dims_.rhsBatch, dims_.rhsFree, dims_.rhsContracting);
+    resultRow_ = dims_.lhsBatch.size() + (several ? 0 : freePosition(0, dims_.lhsFree));
 
     const int64_t m = sizeOf(lhs, lhsSide->free), k = sizeOf(lhs, lhsSide->contracting), n = sizeOf(rhs, rhsSide->free);
-    batches(0, *lhsSide, *rhsSide, lhs, rhs, result, {m, n, k, lhs.dtype, rhs.dtype, sum, false, false, accumulate});
+    View matrices = result;
+    if (several) {
+      Shape merged(shape.begin(), shape.begin() + static_cast<ptrdiff_t>(lhsSide->batch.size()));
+      merged.insert(merged.end(), {m, n});
+      matrices = *reshape(l_.b, result, merged);
+    }
+    batches(0, *lhsSide, *rhsSide, lhs, rhs, matrices, {m, n, k, lhs.dtype, rhs.dtype, sum, false, false, accumulate});
     if (inPlace) return {};
     if (sum != out) {
       View rounded = l_.allocate(out, shape);
@@ -238,6 +247,33 @@ class MatmulLowering {
     View wide = l_.allocate(t, view.shape);
     convert(view, wide);
     return wide;
+  }
+
+  /// An operand with several free or contracting dimensions becomes [batch…, free, contracting], a copy where strides
+  /// do not say that.
+  Side merge(View& operand, const Shape& batch, const Shape& free, const Shape& contracting) {
+    View ordered = operand;
+    ordered.shape.clear();
+    ordered.strides.clear();
+    Side side;
+    const auto append = [&](const Shape& dims) {
+      int64_t size = 1;
+      for (int64_t d : dims) {
+        ordered.shape.push_back(operand.shape[static_cast<size_t>(d)]);
+        ordered.strides.push_back(operand.strides[static_cast<size_t>(d)]);
+        size *= ordered.shape.back();
+      }
+      return size;
+    };
+    append(batch);
+    Shape merged = ordered.shape;
+    for (size_t d = 0; d < merged.size(); ++d) side.batch.push_back(static_cast<int64_t>(d));
+    side.free = static_cast<int64_t>(merged.size());
+    merged.push_back(append(free));
+    side.contracting = static_cast<int64_t>(merged.size());
+    merged.push_back(append(contracting));
+    operand = *reshape(l_.b, isDense(ordered) ? ordered : l_.denseCopy(ordered), merged);
+    return side;
   }
 
   /// What the product is added to, as f32.
@@ -315,8 +351,7 @@ class MatmulLowering {
     shape.transposedB = b->transposed;
     if (!b->transposed) shape.strideB = constantOf(b->leading).value_or(0);
     // Of the result the last dimensions are what is free on the left, then on the right.
-    const auto row = lhsSide.batch.size();
-    Reg leading = lhsSide.free < 0 ? l_.index(shape.n) : result.strides[row + freePosition(0, dims_.lhsFree)];
+    Reg leading = lhsSide.free < 0 ? l_.index(shape.n) : result.strides[resultRow_];
     if (isDotOfRows(shape)) {
       emitDotRows(l_, {shape, a->base, a->leading, b->base, b->leading, result.base, leading, rhs.upcoming});
       l_.report.matmuls.push_back(fmt::format("{}x{}x{} {}·{}→{}: dot products of rows", shape.m, shape.n, shape.k,
@@ -386,6 +421,7 @@ class MatmulLowering {
   Lowering& l_;
   mlir::Operation& op_;
   DotLists dims_;
+  size_t resultRow_ = 0;  ///< the result's dimension of rows
 };
 
 Native lowerMatmul(Lowering& l, mlir::Operation& op) {
