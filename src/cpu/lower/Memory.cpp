@@ -2,6 +2,7 @@
 // the kernel is compiled, the code asks.
 #include <array>
 
+#include "cpu/lower/Bitcast.h"
 #include "cpu/lower/Segment.h"
 #include "cpu/lower/Watch.h"
 #include "llvm/ADT/StringMap.h"
@@ -65,6 +66,8 @@ tl::expected<View, NotNative> boxOf(Lowering& l, mlir::Operation& op, mlir::Valu
 }
 
 Native lowerVectorLoad(Lowering& l, mlir::Operation& op) {
+  if (mlir::Operation* cast = widthCastOf(op))
+    if (auto ok = checkSpace(op.getOperand(0), false); ok) return lowerBitcastLoad(l, op, *cast);
   auto box = boxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), shapeOf(op.getResult(0).getType()), false);
   if (!box) return tl::unexpected(box.error());
   if (l.liveness().dead(&op)) return {};
@@ -170,6 +173,7 @@ Native lowerReshapeRef(Lowering& l, mlir::Operation& op) {
   const View& whole = l.ref(op.getOperand(0));
   Shape shape = shapeOf(op.getResult(0).getType());
   const DType dtype = elementDType(op.getResult(0).getType());
+  if (bit_width(dtype) != bit_width(whole.dtype) && isOnlyLoaded(op)) return {};
   // Below a byte, elements of different dtypes are stored differently.
   if (dtype != whole.dtype && (bit_width(dtype) != bit_width(whole.dtype) || bit_width(dtype) < 8 ||
                                is_semaphore(dtype) || is_semaphore(whole.dtype)))
