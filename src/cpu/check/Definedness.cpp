@@ -11,24 +11,6 @@
 namespace smalti::cpu {
 namespace {
 
-bool isZero(mlir::Value v) {
-  mlir::Operation* op = v.getDefiningOp();
-  auto constant = op ? op->getAttrOfType<mlir::IntegerAttr>("value") : nullptr;
-  return constant && constant.getValue().isZero();
-}
-
-/// A store of the whole ref, whatever was there.
-bool overwrites(mlir::Operation& op, mlir::Value ref) {
-  const auto segments = machine::flat::integersAttribute(op, "operandSegmentSizes");
-  if (op.getName().getStringRef() != "tpu.vector_store" || op.getOperand(1) != ref || segments.size() != 4 ||
-      segments[3] != 0 || machine::flat::boolAttribute(op, "add") ||
-      machine::flat::shapeOf(op.getOperand(0).getType()) != machine::flat::shapeOf(ref.getType()))
-    return false;
-  for (const int64_t step : machine::flat::integersAttribute(op, "strides"))
-    if (step != 1) return false;
-  return llvm::all_of(op.getOperands().slice(2, static_cast<unsigned>(segments[2])), isZero);
-}
-
 /// What first happens to an allocation is that all of it is written.
 bool isWrittenFirst(mlir::Value allocated) {
   llvm::SmallPtrSet<mlir::Operation*, 8> users;
@@ -101,6 +83,25 @@ class Follower {
 };
 
 }  // namespace
+
+bool isZeroIndex(mlir::Value v) {
+  mlir::Operation* op = v.getDefiningOp();
+  if (op && op->getName().getStringRef() == "arith.index_cast") return isZeroIndex(op->getOperand(0));
+  auto constant = op ? op->getAttrOfType<mlir::IntegerAttr>("value") : nullptr;
+  return constant && constant.getValue().isZero();
+}
+
+bool overwrites(mlir::Operation& op, mlir::Value ref) {
+  const llvm::StringRef name = op.getName().getStringRef();
+  if ((name != "vector.store" && name != "tpu.vector_store") || op.getOperand(1) != ref || storeMask(op) ||
+      machine::flat::boolAttribute(op, "add") ||
+      machine::flat::shapeOf(op.getOperand(0).getType()) != machine::flat::shapeOf(ref.getType()))
+    return false;
+  for (const int64_t step : machine::flat::integersAttribute(op, "strides"))
+    if (step != 1) return false;
+  const auto rank = static_cast<unsigned>(machine::flat::shapeOf(ref.getType()).size());
+  return op.getNumOperands() == 2 + rank && llvm::all_of(op.getOperands().drop_front(2), isZeroIndex);
+}
 
 bool isTrackable(const KernelPackage& package, mlir::Value root) {
   auto argument = mlir::dyn_cast<mlir::BlockArgument>(root);

@@ -19,4 +19,8 @@ Definedness findUndefined(const KernelPackage& package, const CheckPlan&);
 /// Whether undefined elements may be stored to it: scratch, outputs and allocations, but nothing of the caller's.
 bool isTrackable(const KernelPackage&, mlir::Value root);
 
+bool isZeroIndex(mlir::Value);
+/// A store of the whole ref, whatever was there.
+bool overwrites(mlir::Operation&, mlir::Value ref);
+
 }  // namespace smalti::cpu

@@ -9,6 +9,7 @@
 #include "cpu/check/Copies.h"
 #include "cpu/check/Definedness.h"
 #include "cpu/check/Masks.h"
+#include "cpu/check/Outside.h"
 #include "cpu/lower/DistinctBlocks.h"
 #include "cpu/lower/FirstUse.h"
 #include "cpu/lower/Written.h"
@@ -67,7 +68,8 @@ class Planner {
     for (size_t o = 0; o < package_.results.size(); ++o)
       if (Why why = output(o)) return tl::unexpected(std::move(*why));
     for (size_t i = 0; i < inputs(); ++i)
-      if (const WindowCheck* w = find(i); w && w->anyOverhang()) plan_.track(argumentOf(i));
+      if (const WindowCheck* w = find(i); w && w->anyOverhang() && !staysOutside(package_, i))
+        plan_.track(argumentOf(i));
     for (unsigned s = 0; s < static_cast<unsigned>(signature_.numScratch); ++s) {
       const unsigned argument = argumentOf(signature_.windows.size()) + s;
       if (!isSemaphore(argument) && !settled(argument, 0)) plan_.track(argument);
