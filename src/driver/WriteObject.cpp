@@ -29,13 +29,16 @@ Result<WrittenObject> writeObject(const KernelPackage& kernel, const std::string
     return fail({.code = "SM1000",
                  .message = fmt::format("'{}' cannot be the name of a C function", written.symbol),
                  .place = {},
-                 .help = "letters, digits and _, and no digit first"});
+                 .help = "letters, digits and _, no digit first, and no word of C or C++: --symbol NAME"});
   const auto target = cpu::processorNamed(processor);
   if (!target) return fail(target.error());
   const auto made = cpu::compileAheadOfTime(kernel, *target, written.symbol);
   if (!made) return fail(made.error());
   if (Status status = writeFile(path, {made->object}); !status) return fail(status.error());
-  if (Status status = writeFile(written.header, {made->header}); !status) return fail(status.error());
+  if (Status status = writeFile(written.header, {made->header}); !status) {
+    std::filesystem::remove(object);
+    return fail(status.error());
+  }
   written.processor = target->name;
   written.bytes = static_cast<int64_t>(made->object.size());
   return written;

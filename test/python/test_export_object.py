@@ -94,9 +94,19 @@ def test_an_op_that_is_not_native_is_named_with_its_place(smalti_export):
     assert "  have: ops that are not native yet: tpu.log (debug_print)\n" in done.stderr
 
 
+def test_nothing_is_left_when_the_header_cannot_be_written(smalti_export, tmp_path):
+    (tmp_path / "kernel.h").mkdir()
+    done = smalti_export("add_grid_1d")
+    assert done.returncode == 2
+    assert done.stderr == f"error[SM1006]: cannot write '{tmp_path}/kernel.h': Is a directory\n" \
+        "  help: write to a folder that exists and that you may write to\n"
+    assert not (tmp_path / "kernel.o").exists()
+
+
 @pytest.mark.parametrize("arguments, output, code", [
     (["--target-cpu", "pentium9"], "kernel.o", "SM7001"),
     (["--symbol", "1st"], "kernel.o", "SM1000"),
+    ([], "double.o", "SM1000"),
     ([], "kernel.h", "SM1000"),
     ([], "-", "SM1000"),
     ([], "nowhere/kernel.o", "SM1006"),

@@ -1,5 +1,7 @@
 #include "cpu/aot/CEntry.h"
 
+#include <algorithm>
+
 #include "cpu/aot/Aot.h"
 #include "cpu/lower/Kernel.h"
 #include "llvm/IR/IRBuilder.h"
@@ -60,6 +62,34 @@ class CEntryBuilder {
     return b_.CreateOr(b_.CreateIsNull(pointer), b_.CreateICmpNE(rest, b_.getInt64(0)));
   }
 
+  /// Two arrays share memory, other than as one array where `mayBeOne`.
+  llvm::Value* overlap(llvm::Value* a, int64_t aBytes, llvm::Value* b, int64_t bBytes, bool mayBeOne) {
+    if (aBytes == 0 || bBytes == 0) return b_.getFalse();
+    const auto end = [&](llvm::Value* p, int64_t bytes) {
+      return b_.CreateAdd(b_.CreatePtrToInt(p, b_.getInt64Ty()), b_.getInt64(static_cast<uint64_t>(bytes)));
+    };
+    const auto begin = [&](llvm::Value* p) { return b_.CreatePtrToInt(p, b_.getInt64Ty()); };
+    llvm::Value* shared =
+        b_.CreateAnd(b_.CreateICmpULT(begin(a), end(b, bBytes)), b_.CreateICmpULT(begin(b), end(a, aBytes)));
+    return mayBeOne ? b_.CreateAnd(shared, b_.CreateICmpNE(a, b)) : shared;
+  }
+
+  bool aliased(size_t operand, size_t result) const {
+    const Alias alias{static_cast<int>(result), static_cast<int>(operand)};
+    return std::find(entry_.aliases.begin(), entry_.aliases.end(), alias) != entry_.aliases.end();
+  }
+
+  /// A result shares memory with another array.
+  llvm::Value* anyOverlap(const std::vector<llvm::Value*>& arrays) {
+    llvm::Value* any = b_.getFalse();
+    const size_t operands = entry_.operands.size();
+    for (size_t r = operands; r < numArrays(); ++r)
+      for (size_t i = 0; i < r; ++i)
+        any = b_.CreateOr(any, overlap(arrays[i], type(i).bytes(), arrays[r], type(r).bytes(),
+                                       i < operands && aliased(i, r - operands)));
+    return any;
+  }
+
   llvm::Function* buildWithin() {
     llvm::Function* f = function(entry_.name + "_in", numArrays() + 1);
     std::vector<llvm::Value*> arrays;
@@ -68,7 +98,7 @@ class CEntryBuilder {
     for (size_t i = 0; i < numArrays(); ++i)
       if (type(i).elements() > 0) bad = b_.CreateOr(bad, isBad(arrays[i], storage_bytes(type(i).dtype)));
     if (entry_.workspaceBytes > 0) bad = b_.CreateOr(bad, isBad(f->getArg(0), kWorkspaceAlignment));
-    returnIf(bad, kCBadPointer);
+    returnIf(b_.CreateOr(bad, anyOverlap(arrays)), kCBadPointer);
     // An aliased operand and its result are one array to the kernel: the result's, which starts as the operand.
     for (const Alias& alias : entry_.aliases) {
       auto& operand = arrays[static_cast<size_t>(alias.operand)];

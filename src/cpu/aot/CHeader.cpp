@@ -1,5 +1,6 @@
 // The C header of a kernel that was compiled ahead of time.
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 #include <fmt/format.h>
@@ -106,7 +107,7 @@ std::string cHeader(const CEntry& entry, const std::string& kernel, const std::s
  * Arrays are dense, row-major, aligned to their elements, and overlap no result:
 {arrays} *
  * Returns 0; or 1: an access outside of an array was stopped, and the results are not valid; 2: a pointer is null or
- * not aligned; 3: no memory. May be called from several threads at once.
+ * not aligned, or a result overlaps another array; 3: no memory. May be called from several threads at once.
  */
 #ifndef {guard}
 #define {guard}
@@ -142,6 +143,18 @@ std::string cIdentifier(std::string_view text) {
   return name;
 }
 
-bool isCIdentifier(std::string_view text) { return !text.empty() && cIdentifier(text) == text; }
+bool isCIdentifier(std::string_view text) {
+  // Words of C and C++, and the functions that the code itself calls.
+  static constexpr std::array<std::string_view, 72> kTaken{
+      "alignas", "alignof",  "asm",       "auto",      "bool",     "break",    "case",          "catch",    "char",
+      "class",   "const",    "constexpr", "continue",  "decltype", "default",  "delete",        "do",       "double",
+      "else",    "enum",     "explicit",  "export",    "extern",   "false",    "float",         "for",      "friend",
+      "goto",    "if",       "inline",    "int",       "long",     "mutable",  "namespace",     "new",      "noexcept",
+      "nullptr", "operator", "private",   "protected", "public",   "register", "restrict",      "return",   "short",
+      "signed",  "sizeof",   "static",    "struct",    "switch",   "template", "this",          "throw",    "true",
+      "try",     "typedef",  "typename",  "union",     "unsigned", "using",    "virtual",       "void",     "volatile",
+      "while",   "main",     "memcpy",    "memset",    "memmove",  "free",     "aligned_alloc", "requires", "concept"};
+  return !text.empty() && cIdentifier(text) == text && std::find(kTaken.begin(), kTaken.end(), text) == kTaken.end();
+}
 
 }  // namespace smalti::cpu

@@ -96,6 +96,24 @@ TEST(CEntry, BadPointersAreRefused) {
   EXPECT_EQ(copyIn(workspace + 8, in, &zero, out), kCBadPointer);
 }
 
+TEST(CEntry, ResultsThatOverlapOtherArraysAreRefused) {
+  CEntry entry = entryOf("copy", 64);
+  float memory[4] = {7, 8, 9, 10};
+  const int32_t zero = 0;
+  auto code = load(entry);
+  auto* copy = code->function<Function>("copy");
+  EXPECT_EQ(copy(memory, &zero, memory), kCBadPointer);
+  EXPECT_EQ(copy(memory, &zero, memory + 1), kCBadPointer);
+  EXPECT_EQ(copy(memory + 1, &zero, memory), kCBadPointer);
+  EXPECT_EQ(copy(memory, &zero, memory + 2), kCOk);
+  EXPECT_EQ(copy(memory + 2, &zero, memory), kCOk);
+  entry.aliases = {{.output = 0, .operand = 0}};
+  code = load(entry);
+  copy = code->function<Function>("copy");
+  EXPECT_EQ(copy(memory, &zero, memory + 1), kCBadPointer) << "one array, or two";
+  EXPECT_EQ(copy(memory, &zero, memory), kCOk);
+}
+
 TEST(CEntry, AnAliasedResultStartsAsItsOperand) {
   CEntry entry = entryOf("update", 64);
   entry.aliases = {{.output = 0, .operand = 0}};
@@ -137,6 +155,7 @@ TEST(CHeader, NamesAreCIdentifiers) {
   EXPECT_EQ(cIdentifier(""), "kernel_");
   EXPECT_TRUE(isCIdentifier("a_1"));
   EXPECT_FALSE(isCIdentifier("a-1") || isCIdentifier("") || isCIdentifier("1a"));
+  EXPECT_FALSE(isCIdentifier("int") || isCIdentifier("class") || isCIdentifier("free") || isCIdentifier("main"));
 }
 
 }  // namespace
