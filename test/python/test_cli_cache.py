@@ -87,6 +87,60 @@ def test_a_run_goes_on_without_a_folder(native, tmp_path):
     assert done.stderr.startswith("note[SM7002]: compiled kernels cannot be kept"), done.stderr
 
 
+def test_warming_compiles_without_running(cache, native, tmp_path):
+    folder = tmp_path / "kernels"
+    cold = cache("warm", str(CASE), "--cache", str(folder), "--json")
+    assert cold.returncode == 0, cold.stdout + cold.stderr
+    [row] = json.loads(cold.stdout)
+    assert row["module"] == str(CASE) and row["error"] is None
+    assert [(k["kernel"], k["state"], k["reason"]) for k in row["kernels"]] == [("add_k", "compiled", "")]
+    assert row["kernels"][0]["code_bytes"] > 0
+    entries = {f: f.stat().st_ino for f in folder.iterdir()}
+    assert len(entries) == 1
+    assert json.loads(cache("warm", str(CASE), "--cache", str(folder), "--json").stdout)[0]["kernels"][0]["state"] == "was there"
+    assert native(folder).returncode == 0
+    assert {f: f.stat().st_ino for f in folder.iterdir()} == entries, "a run takes what was compiled ahead"
+    checked = cache("warm", str(CASE), "--cache", str(folder), "--check", "--json")
+    assert json.loads(checked.stdout)[0]["kernels"][0]["state"] == "was there", "all is proved: no other code"
+
+
+def test_warming_folders_says_what_has_no_code(cache, tmp_path):
+    done = cache("warm", str(CASE.parent), "--cache", str(tmp_path / "kernels"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = {line.split()[0].split("/")[-1]: line for line in done.stdout.splitlines()[1:]}
+    assert "compiled" in lines["matmul_int8"]
+    assert lines["dist_right_permute_barrier"].endswith(
+        "not native                          it copies to another device or core, or signals it") or \
+        "it copies to another device or core" in lines["dist_right_permute_barrier"]
+
+
+def test_warming_goes_on_after_a_module_that_is_refused(cache, tmp_path):
+    (tmp_path / "bad.mlir").write_text("module {")
+    done = cache("warm", str(tmp_path / "bad.mlir"), str(CASE), "--cache", str(tmp_path / "kernels"))
+    assert done.returncode == 3
+    assert done.stderr.startswith(f"{tmp_path}/bad.mlir:\nerror[SM2"), done.stderr
+    assert "add_k" in done.stdout and len(list((tmp_path / "kernels").iterdir())) == 1
+
+
+@pytest.mark.parametrize("arguments, code, message", [
+    (["warm", "none.mlir"], 2, "none.mlir:\nerror[SM1001]: cannot read 'none.mlir': No such file or directory\n"),
+    (["warm"], 2, "error[SM1000]: modules is required\n  help: smalti cache warm --help shows what there is\n"),
+    (["warm", "x", "--jbos", "2"], 2, "error[SM1000]: there is no option '--jbos' here\n  help: did you mean --jobs?\n"),
+    (["warm", str(CASE), "--cache", "off"], 2, "error[SM1000]: there is no folder to keep compiled kernels in\n"
+     "  help: name one: --cache FOLDER, or SMALTI_CACHE\n"),
+    (["warm", str(CASE), "--timeout-seconds", "0"], 2, "error[SM1011]: --timeout-seconds cannot be '0'\n"
+     "  need: a number from 1 to 86400\n  help: timeout-seconds: time of one case before it counts as crashed\n"),
+])
+def test_warming_whole_messages(cache, arguments, code, message):
+    done = cache(*arguments)
+    assert (done.returncode, done.stderr) == (code, message)
+
+
+def test_warming_without_memory_or_time_is_said(cache, tmp_path):
+    done = cache("warm", str(CASE), "--cache", str(tmp_path / "kernels"), "--child-memory-mib", "1")
+    assert done.returncode in (0, 4) and (done.returncode == 0 or "error[SM901" in done.stderr), done.stderr
+
+
 def test_help_teaches_by_an_example(cache):
     done = cache("--help")
     assert done.returncode == 0

@@ -1,7 +1,5 @@
 #include "driver/case/Conform.h"
 
-#include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <new>
 
@@ -9,7 +7,7 @@
 
 #include "driver/Json.h"
 #include "driver/case/Case.h"
-#include "driver/case/Children.h"
+#include "driver/case/ChildTrouble.h"
 #include "driver/term/Style.h"
 
 namespace smalti::driver {
@@ -23,18 +21,11 @@ CaseOutcome crashed(Diagnostic d, double seconds = 0) {
   return outcome;
 }
 
-Diagnostic outOfMemory() {
-  return {.code = "SM9013",
-          .message = "there is no memory left for this case",
-          .place = {},
-          .help = "raise --child-memory-mib, or run fewer at once with --jobs"};
-}
-
 CaseOutcome runGuarded(const std::string& folder, const Options& options) {
   try {
     return runCase(folder, options);
   } catch (const std::bad_alloc&) {
-    return crashed(outOfMemory());
+    return crashed(outOfMemory("case"));
   } catch (const std::exception& e) {
     return crashed({.code = "SM9010", .message = "internal error", .place = {}, .have = e.what()});
   }
@@ -43,25 +34,7 @@ CaseOutcome runGuarded(const std::string& folder, const Options& options) {
 CaseOutcome fromChild(const ChildResult& result, const Options& options) {
   if (result.finished)
     if (auto outcome = outcomeFromText(result.output)) return std::move(*outcome);
-  if (result.timedOut)
-    return crashed({.code = "SM9012",
-                    .message = "the case did not come to its end in time",
-                    .place = {},
-                    .need = fmt::format("at most {} seconds", options.timeoutSeconds),
-                    .help = "raise --timeout-seconds, or lower --step-limit to see where it is"},
-                   result.seconds);
-  // Without memory the C++ library and LLVM end by SIGABRT, the kernel by SIGKILL.
-  if (result.standardError.find("out of memory") != std::string::npos ||
-      result.standardError.find("bad_alloc") != std::string::npos)
-    return crashed(outOfMemory(), result.seconds);
-  return crashed({.code = "SM9011",
-                  .message = "the process of this case ended before the case did",
-                  .place = {},
-                  .have = (result.signal ? fmt::format("signal {} ({})", result.signal, ::strsignal(result.signal))
-                                         : std::string("no outcome")) +
-                          (result.standardError.empty() ? "" : "; " + result.standardError),
-                  .help = "this is a defect of Smalti: please report it with the case"},
-                 result.seconds);
+  return crashed(troubleOf(result, options, "case"), result.seconds);
 }
 
 }  // namespace
@@ -95,11 +68,8 @@ std::vector<CaseOutcome> runCases(const std::vector<ConformCase>& cases, const O
                                   const std::function<void(size_t)>& progress) {
   std::vector<CaseOutcome> outcomes(cases.size());
   size_t done = 0;
-  const ChildLimits limits{.atOnce = options.jobs > 0 ? options.jobs : numProcessors(),
-                           .seconds = static_cast<double>(options.timeoutSeconds),
-                           .addressSpaceMib = options.childMemoryMib};
   runInChildren(
-      static_cast<int64_t>(cases.size()), limits,
+      static_cast<int64_t>(cases.size()), limitsOf(options),
       [&](int64_t i) { return toText(runGuarded(cases[static_cast<size_t>(i)].folder, options)); },
       [&](int64_t i, const ChildResult& result) {
         outcomes[static_cast<size_t>(i)] = fromChild(result, options);

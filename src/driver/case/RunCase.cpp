@@ -43,9 +43,7 @@ Result<CaseOutcome> tryCase(const std::string& folder, const Options& options) {
   if (!inputs) return fail(inputs.error());
   const auto expected = readExpected(c);
   if (!expected) return fail(expected.error());
-  const auto settings = runOptions(options, c.poison);
-  if (!settings) return fail(settings.error());
-  auto run = runProgram(program, *inputs, *settings);
+  auto run = runProgram(program, *inputs, runOptions(options, c.poison));
   if (!run) return fail(run.error());
 
   CaseOutcome outcome;

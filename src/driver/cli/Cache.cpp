@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "cpu/cache/CompileCache.h"
+#include "driver/cli/CacheWarm.h"
 #include "driver/cli/Verbs.h"
 #include "driver/term/Style.h"
 
@@ -44,7 +45,10 @@ void declareCache(CLI::App& app, Session& session) {
   auto clear = std::make_shared<bool>(false);
   app.add_flag("--clear", *clear, "remove every kernel; other files of the folder stay");
   session.addOptions(app, {OptionGroup::cache, OptionGroup::output});
-  app.callback([&session, clear] { session.action = [&session, clear] { return cache(session, *clear); }; });
+  const CLI::App* warm = declareCacheWarm(app, session);
+  app.callback([&session, clear, warm] {
+    if (!warm->parsed()) session.action = [&session, clear] { return cache(session, *clear); };
+  });
 }
 
 }  // namespace smalti::cli

@@ -45,12 +45,18 @@ Diagnostic usage(std::string message, std::string help) {
 }
 
 /// What CLI11 could not take, in our words; the nearest option of the verb helps.
-Diagnostic fromParseError(const CLI::ParseError& error, const CLI::App& verb, std::span<const char* const> words,
+Diagnostic fromParseError(const CLI::ParseError& error, const CLI::App& app, std::span<const char* const> words,
                           std::string_view program) {
+  const CLI::App* deepest = &app;
+  std::string typed(program);
+  while (!deepest->get_subcommands().empty()) {
+    deepest = deepest->get_subcommands().front();
+    typed += " " + deepest->get_name();
+  }
+  const CLI::App& verb = *deepest;
   std::string message = error.what();
   if (const size_t end = message.find('\n'); end != std::string::npos) message.resize(end);
-  std::string help = verb.get_parent() ? fmt::format("{} {} --help shows what there is", program, verb.get_name())
-                                       : fmt::format("{} --help shows what there is", program);
+  std::string help = fmt::format("{} --help shows what there is", typed);
   std::vector<std::string> flags;
   for (const CLI::Option* option : verb.get_options())
     for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
@@ -102,8 +108,7 @@ int parseAndRun(const Application& application, int argc, const char* const* arg
     session.print(versionText() + "\n");
     return kOk;
   } catch (const CLI::ParseError& error) {
-    const CLI::App& verb = isVerb ? *app.get_subcommand(std::string(first)) : app;
-    return session.refuse(fromParseError(error, verb, isVerb ? words.subspan(1) : words, application.name));
+    return session.refuse(fromParseError(error, app, isVerb ? words.subspan(1) : words, application.name));
   }
   if (!session.optionStatus) return session.refuse(session.optionStatus.error());
   return session.action ? session.action() : kUsage;
@@ -131,8 +136,9 @@ std::span<const Verb> verbs() {
            "  smalti export attention.mlir --format bytecode --version 15 -o attention.mosaic.bc\n"
            "  smalti export attention.mlir --format object --target-cpu haswell -o attention.o   and attention.h",
            declareExport},
-      Verb{"cache", "show or clear the folder of compiled kernels",
+      Verb{"cache", "show, fill or clear the folder of compiled kernels",
            "  smalti cache                                  where it is and what is in it\n"
+           "  smalti cache warm attention.mlir              compiles its kernels into it\n"
            "  smalti cache --clear\n"
            "  smalti run add_grid_1d --target cpu --cache off",
            declareCache},

@@ -1,0 +1,42 @@
+#include "driver/case/ChildTrouble.h"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace smalti::driver {
+
+Diagnostic outOfMemory(std::string_view work) {
+  return {.code = "SM9013",
+          .message = fmt::format("there is no memory left for this {}", work),
+          .place = {},
+          .help = "raise --child-memory-mib, or run fewer at once with --jobs"};
+}
+
+Diagnostic troubleOf(const ChildResult& result, const Options& options, std::string_view work) {
+  if (result.timedOut)
+    return {.code = "SM9012",
+            .message = fmt::format("the {} did not come to its end in time", work),
+            .place = {},
+            .need = fmt::format("at most {} seconds", options.timeoutSeconds),
+            .help = "raise --timeout-seconds, or lower --step-limit to see where it is"};
+  // Without memory the C++ library and LLVM end by SIGABRT, the kernel by SIGKILL.
+  if (result.standardError.find("out of memory") != std::string::npos ||
+      result.standardError.find("bad_alloc") != std::string::npos)
+    return outOfMemory(work);
+  return {.code = "SM9011",
+          .message = fmt::format("the process of this {0} ended before the {0} did", work),
+          .place = {},
+          .have = (result.signal ? fmt::format("signal {} ({})", result.signal, ::strsignal(result.signal))
+                                 : std::string("no outcome")) +
+                  (result.standardError.empty() ? "" : "; " + result.standardError),
+          .help = fmt::format("this is a defect of Smalti: please report it with the {}", work)};
+}
+
+ChildLimits limitsOf(const Options& options) {
+  return {.atOnce = options.jobs > 0 ? options.jobs : numProcessors(),
+          .seconds = static_cast<double>(options.timeoutSeconds),
+          .addressSpaceMib = options.childMemoryMib};
+}
+
+}  // namespace smalti::driver

@@ -1,0 +1,45 @@
+// Compiling ahead: the kernels of modules go into the cache of the `cpu` target without being run.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/Options.h"
+#include "driver/Module.h"
+
+namespace smalti::driver {
+
+enum class Warmth : uint8_t {
+  compiled,   ///< now, and kept
+  kept,       ///< it was there
+  notKept,    ///< it has native code, but every process makes it anew
+  notNative,  ///< it runs on the machine
+};
+std::string_view name(Warmth);
+
+struct WarmedKernel {
+  std::string name;
+  Warmth state = Warmth::compiled;
+  double milliseconds = 0;  ///< what compiling took, or reading it
+  int64_t codeBytes = 0;
+  std::string reason;  ///< why it is not kept or not native
+};
+
+struct WarmOutcome {
+  std::vector<WarmedKernel> kernels;
+  std::optional<Diagnostic> diagnostic;  ///< why those after them are missing
+};
+
+/// Gets the module: called in the child.
+using ModuleLoader = std::function<Result<LoadedModule>(const std::string& path)>;
+
+/// Each module in a child process with the limits of the options, several at once. `progress` is called with how many
+/// are done.
+std::vector<WarmOutcome> warmCache(std::span<const std::string> paths, const ModuleLoader&, const Options&,
+                                   const std::function<void(size_t)>& progress);
+
+}  // namespace smalti::driver
