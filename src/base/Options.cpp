@@ -16,7 +16,7 @@ using enum OptionGroup;
 
 const std::vector<OptionRow>& rows() {
   static const std::vector<OptionRow> kRows{
-      {"target", run, &Options::target, "what runs the kernels: interpret, or cpu for native code"},
+      {"target", run, &Options::target, "what runs the kernels; cpu is native code", {"interpret", "cpu"}},
       {"semantics",
        run,
        &Options::semantics,

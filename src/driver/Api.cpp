@@ -103,8 +103,7 @@ struct Module::State {
     options.check = options.check || check;
     const auto settings =
         driver::runOptions(options, module.recorded ? module.recorded->poison : machine::Poison::intMin);
-    if (!settings) return fail(settings.error());
-    auto outcome = driver::runProgram(program(), given, *settings);
+    auto outcome = driver::runProgram(program(), given, settings);
     if (!outcome) return fail(outcome.error());
     return driver::report(std::move(*outcome));
   }

@@ -8,6 +8,6 @@ namespace smalti::driver {
 
 RunReport report(RunOutcome);
 /// Options of the pallas_calls of this thread from now on.
-void useOptions(Result<RunOptions>);
+void useOptions(RunOptions);
 
 }  // namespace smalti::driver

@@ -54,10 +54,8 @@ class TargetExecutable : public lang::Executable {
     return std::move(result->results[0]);
   }
 
-  Result<RunReport> run(std::vector<Array> operands, bool check) const override {
-    driver::RunOptions options = options_;
-    if (check) driver::checkEverything(options.machine);
-    auto result = kernel_->run({&operands, 1}, options);
+  Result<RunReport> run(std::vector<Array> operands) const override {
+    auto result = kernel_->run({&operands, 1}, options_);
     if (!result) return fail(std::move(result.error()));
     return driver::report(
         {std::move(result->results[0]), std::move(result->findings), std::move(result->log), result->statistics});
@@ -70,7 +68,7 @@ class TargetExecutable : public lang::Executable {
 
 }  // namespace
 
-void driver::useOptions(Result<RunOptions> options) {
+void driver::useOptions(RunOptions options) {
   static std::atomic<uint64_t> serial{1};  // of all threads: calls are shared among them
   inForce() = {++serial, std::move(options)};
 }
@@ -79,12 +77,13 @@ namespace lang {
 
 uint64_t settingsSerial() { return inForce().serial; }
 
-Result<std::shared_ptr<const Executable>> compile(const KernelPackage& package) {
-  const auto& options = inForce().options;
+Result<std::shared_ptr<const Executable>> compile(const KernelPackage& package, Purpose purpose) {
+  Result<driver::RunOptions> options = inForce().options;
   if (!options) return fail(options.error());
+  if (purpose == Purpose::check) driver::checkEverything(options->machine);
   auto kernel = driver::compileKernel(package, *options);
   if (!kernel) return fail(std::move(kernel.error()));
-  return std::make_shared<TargetExecutable>(std::move(*kernel), *options);
+  return std::make_shared<TargetExecutable>(std::move(*kernel), std::move(*options));
 }
 
 Result<std::string> exportStablehlo(const Program& program, int version) {

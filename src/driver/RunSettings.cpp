@@ -1,19 +1,8 @@
 #include "driver/RunSettings.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 namespace smalti::driver {
 
-Result<RunOptions> runOptions(const Options& options, machine::Poison recordedPoison) {
-  if (!findTarget(options.target)) {
-    std::vector<std::string_view> names;
-    for (const Target& t : targets()) names.push_back(t.name);
-    return fail({.code = "SM1011",
-                 .message = fmt::format("there is no target '{}'", options.target),
-                 .place = {},
-                 .need = fmt::format("{}", fmt::join(names, "|"))});
-  }
+RunOptions runOptions(const Options& options, machine::Poison recordedPoison) {
   RunOptions run;
   run.target = options.target;
   run.threads = static_cast<int>(options.threads);

@@ -6,8 +6,8 @@
 
 namespace smalti::driver {
 
-/// `recordedPoison` is taken where the option says "auto". SM1011 when the target is not known.
-Result<RunOptions> runOptions(const Options&, machine::Poison recordedPoison = machine::Poison::intMin);
+/// `recordedPoison` is taken where the option says "auto".
+RunOptions runOptions(const Options&, machine::Poison recordedPoison = machine::Poison::intMin);
 
 /// Every observer on.
 void checkEverything(machine::MachineOptions&);

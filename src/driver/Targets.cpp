@@ -4,6 +4,7 @@
 #include "cpu/NativeKernel.h"
 #include "cpu/cache/CompileCache.h"
 #include "driver/Target.h"
+#include "machine/runtime/Compiled.h"
 
 namespace smalti::driver {
 namespace {
@@ -44,6 +45,9 @@ class CpuKernel : public TargetKernel {
     if ((!usesChecked && (checks || !native_)) || operands.size() != 1 || needsMachine(options))
       return machine::run(*machine_, operands, options.machine, options.observers);
     if (Status ok = machine::checkOperands(*machine_, operands[0]); !ok) return fail(std::move(ok.error()));
+    // Each of its steps would be one of the machine's too.
+    if (Status ok = machine::checkGridSteps(*machine_, operands[0], options.machine.stepLimit); !ok)
+      return fail(std::move(ok.error()));
     return usesChecked ? runChecked(operands, options) : runNative(operands, options);
   }
 

@@ -105,7 +105,7 @@ MESSAGES = [
      "error[SM1011]: --dma cannot be 'lazy'\n  need: eager|on-wait|random\n"
      "  help: dma: when a copy's data moves between its start and its wait\n"),
     (["run", CASES / "add_grid_1d", "--target", "tpu"], 2,
-     "error[SM1011]: there is no target 'tpu'\n  need: interpret|cpu\n"),
+     "error[SM1011]: --target cannot be 'tpu'\n  need: interpret|cpu\n  help: target: what runs the kernels; cpu is native code\n"),
     (["run", CASES / "add_grid_1d", "--in", "f32[2", "--in", "f32[2"], 2,
      "error[SM1001]: cannot read 'f32[2': No such file or directory\n"),
     (["run", CASES / "add_grid_1d/module.stablehlo.mlir", "--out-shape", "f32[8]"], 2,
@@ -119,6 +119,44 @@ MESSAGES = [
 def test_whole_messages(run, arguments, code, message):
     done = run(*arguments)
     assert (done.returncode, done.stderr) == (code, message)
+
+
+@pytest.mark.parametrize("variable, value, allowed, what", [
+    ("SMALTI_TARGET", "nope", "interpret|cpu", "target: what runs the kernels; cpu is native code"),
+    ("SMALTI_THREADS", "-1", "a number from 0 to 1024",
+     "threads: threads of native code that share parallel grid axes; 0: one per core"),
+    ("SMALTI_THREADS", "1000000000", "a number from 0 to 1024",
+     "threads: threads of native code that share parallel grid axes; 0: one per core"),
+    ("SMALTI_THREADS", "two", "a number from 0 to 1024",
+     "threads: threads of native code that share parallel grid axes; 0: one per core"),
+    ("SMALTI_CACHE_LIMIT_MIB", "-1", "a number from 0 to 1099511627776",
+     "cache-limit-mib: what that folder may hold; kernels not used for longest go first"),
+    ("SMALTI_CHECK", "perhaps", "on|off", "check: run with the checks that are on below"),
+])
+def test_nonsense_in_the_environment_names_its_variable(run, variable, value, allowed, what):
+    done = run("run", CASES / "add_grid_1d", env={variable: value})
+    assert (done.returncode, done.stderr) == (
+        2, f"error[SM1011]: {variable} cannot be '{value}'\n  need: {allowed}\n  help: {what}\n")
+
+
+def test_explain_repeats_what_was_typed(run):
+    done = run("explain", "foo")
+    assert (done.returncode, done.stderr) == (
+        2, "error[SM1019]: there is no code 'foo'\n  help: smalti explain lists them all\n")
+
+
+@pytest.mark.parametrize("target", ["interpret", "cpu"])
+def test_a_grid_without_end_is_not_tried(run, tmp_path, target):
+    text = (ROOT / "examples/new/kernel.mlir").read_text()
+    (tmp_path / "long.mlir").write_text(text.replace("NAME", "hello").replace("iteration_bounds = array<i64: 4>",
+                                                     "iteration_bounds = array<i64: 1000000000000>"))
+    done = run("run", "long.mlir", "--target", target, "--in", "f32[256,128]", "--in", "f32[256,128]",
+               "--out-shape", "f32[256,128]")
+    assert (done.returncode, done.stderr) == (3, "error[SM4104]: the grid has more steps than the step limit\n"
+                                              "   in kernel 'hello'\n"
+                                              "  need: at most 1000000000 instructions and grid steps\n"
+                                              "  have: a grid of 1000000000000\n"
+                                              "  help: make the grid smaller, or raise the step limit\n")
 
 
 def test_errors_in_json(run):

@@ -41,13 +41,13 @@ struct Checked {
 Checked checkOne(const std::string& path, const CheckArguments& arguments, const Options& options) {
   Checked checked{.path = path, .findings = {}, .refusal = {}, .statistics = {}};
   auto prepared = prepare(path, arguments.inputs, options);
-  auto settings = prepared ? driver::runOptions(options, prepared->poison) : fail(prepared.error());
-  if (!settings) {
-    checked.refusal = settings.error();
+  if (!prepared) {
+    checked.refusal = prepared.error();
     return checked;
   }
   term::Ticker ticker("checking " + path);
-  auto outcome = driver::runProgram(prepared->program(), prepared->inputs, *settings);
+  auto outcome =
+      driver::runProgram(prepared->program(), prepared->inputs, driver::runOptions(options, prepared->poison));
   if (!outcome) {
     checked.refusal = outcome.error();
     return checked;

@@ -37,10 +37,11 @@ int list(const Session& session) {
   return kOk;
 }
 
-int explain(const Session& session, std::string code) {
-  if (code.empty()) return list(session);
+int explain(const Session& session, const std::string& typed) {
+  if (typed.empty()) return list(session);
+  std::string code = typed;
   for (char& c : code) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  if (!code.empty() && code.find_first_not_of("0123456789") == std::string::npos) code = "SM" + code;
+  if (code.find_first_not_of("0123456789") == std::string::npos) code = "SM" + code;
   std::vector<std::string> codes;
   for (const EmbeddedFile& page : errorPages()) {
     codes.emplace_back(codeOf(page));
@@ -53,7 +54,7 @@ int explain(const Session& session, std::string code) {
   }
   const auto near = nearest(code, codes);
   return session.refuse({.code = "SM1019",
-                         .message = fmt::format("there is no code '{}'", code.substr(0, 100)),
+                         .message = fmt::format("there is no code '{}'", typed.substr(0, 100)),
                          .place = {},
                          .help = near.empty() ? "smalti explain lists them all"
                                               : fmt::format("the nearest are {}", fmt::join(near, ", "))});

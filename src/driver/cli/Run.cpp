@@ -144,11 +144,10 @@ int run(const Session& session, const RunArguments& arguments) {
   const auto prepared = prepare(arguments.path, arguments.inputs, session.options.values);
   if (!prepared) return session.refuse(prepared.error());
   const auto settings = driver::runOptions(session.options.values, prepared->poison);
-  if (!settings) return session.refuse(settings.error());
   const term::Progress clock;
   const auto outcome = [&] {
     term::Ticker ticker("running " + prepared->program().name);
-    return driver::runProgram(prepared->program(), prepared->inputs, *settings);
+    return driver::runProgram(prepared->program(), prepared->inputs, settings);
   }();
   if (!outcome) return session.refuse(outcome.error());
   const double seconds = clock.seconds();

@@ -111,10 +111,9 @@ int show(const Session& session, const ShowArguments& arguments) {
   std::optional<Diagnostic> stopped;
   if (prepared && (arguments.wants("windows") || arguments.wants("timeline"))) {
     auto settings = driver::runOptions(session.options.values, prepared->poison);
-    if (!settings) return session.refuse(settings.error());
-    settings->observers.push_back(&timeline);
+    settings.observers.push_back(&timeline);
     term::Ticker ticker("running " + prepared->program().name);
-    const auto outcome = driver::runProgram(prepared->program(), prepared->inputs, *settings);
+    const auto outcome = driver::runProgram(prepared->program(), prepared->inputs, settings);
     if (!outcome) stopped = outcome.error();
   }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/MostDimensions.h"
 #include "smalti/dlpack_interop.h"
 
 namespace smalti {
@@ -62,6 +63,18 @@ bool isDense(const Shape& shape, const Shape& strides) {
   return true;
 }
 
+bool hasShape(const dlpack::Tensor& t) {
+  if (t.ndim < 0 || t.ndim > kMostDimensions || (t.ndim > 0 && !t.shape)) return false;
+  int64_t bits = 64;  // of an element, at most
+  for (int32_t d = 0; d < t.ndim; ++d)
+    if (t.shape[d] < 0 || __builtin_mul_overflow(bits, std::max<int64_t>(t.shape[d], 1), &bits)) return false;
+  return true;
+}
+
+bool isAligned(const std::byte* data, DType dtype) {
+  return reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(storage_bytes(dtype)) == 0;
+}
+
 }  // namespace
 
 Result<ManagedTensor*> to_dlpack(const Array& array) {
@@ -96,12 +109,17 @@ Result<Array> from_dlpack(ManagedTensor* tensor) {
   if (row == kTypes.end())
     return fail(refused("the tensor's dtype is not one of ours", "integers, floats, bfloat or bool, one lane",
                         fmt::format("code {}, {} bits, {} lanes", t.dtype.code, t.dtype.bits, t.dtype.lanes)));
-  if (t.ndim < 0 || (t.ndim > 0 && !t.shape) || std::any_of(t.shape, t.shape + t.ndim, [](int64_t d) { return d < 0; }))
-    return fail(refused("the tensor has no shape", "sizes of 0 or more", fmt::format("{} axes", t.ndim)));
+  if (!hasShape(t))
+    return fail(
+        refused("the tensor has no shape",
+                fmt::format("at most {} axes, of sizes of 0 or more whose product 64 bits hold", kMostDimensions),
+                fmt::format("{} axes", t.ndim)));
   const ArrayType type{row->dtype, Shape(t.shape, t.shape + t.ndim)};
+  if (!t.data && type.elements() > 0)
+    return fail(refused("the tensor has no memory", fmt::format("{} bytes", type.bytes()), "a null pointer"));
   auto* data = static_cast<std::byte*>(t.data) + t.byte_offset;
   const Shape strides = t.strides ? Shape(t.strides, t.strides + t.ndim) : rowMajor(type.shape);
-  if (isDense(type.shape, strides)) return Array::view(type, data, owner);
+  if (isDense(type.shape, strides) && isAligned(data, type.dtype)) return Array::view(type, data, owner);
   Shape bytes = strides;
   for (int64_t& s : bytes) s *= storage_bytes(type.dtype);
   return from_strided(type, data, bytes);

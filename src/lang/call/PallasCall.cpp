@@ -38,20 +38,23 @@ std::mutex& mlirMutex() {
   return mutex;
 }
 
-Result<std::shared_ptr<const lang::Executable>> compileOne(const KernelPackage& package) {
+Result<std::shared_ptr<const lang::Executable>> compileOne(const KernelPackage& package, lang::Purpose purpose) {
   const std::lock_guard inMlir(mlirMutex());
-  return lang::compile(package);
+  return lang::compile(package, purpose);
 }
 
 }  // namespace
 
 struct PallasCall::State {
+  struct Compiled {
+    uint64_t settings = 0;
+    std::shared_ptr<const lang::Executable> executable;
+  };
   struct Entry {
     std::vector<ArrayType> operands;
     bool debugChecks = false, poison = false;
     std::shared_ptr<const Lowered::State> lowered;
-    uint64_t settings = 0;
-    std::shared_ptr<const lang::Executable> executable;
+    Compiled forCalls, forChecks;
   };
   State(Kernel kernel, Call call, Location at) : kernel(std::move(kernel)), call(std::move(call)), at(at) {}
 
@@ -81,25 +84,24 @@ struct PallasCall::State {
     }
     if (call.debug)
       std::fputs(fmt::format("The Mosaic module:\n{}\n", lang::mosaicText(lowered->package(), false)).c_str(), stdout);
-    entries.push_back(
-        {types, lang::debugChecksEnabled(), lang::poisonBuffersEnabled(), std::move(lowered), 0, nullptr});
+    entries.push_back({types, lang::debugChecksEnabled(), lang::poisonBuffersEnabled(), std::move(lowered), {}, {}});
     return entries.back();
   }
 
-  std::shared_ptr<const lang::Executable> executable(const std::vector<ArrayType>& types) {
+  std::shared_ptr<const lang::Executable> executable(const std::vector<ArrayType>& types, lang::Purpose purpose) {
     const std::lock_guard lock(mutex);
     Entry& e = entry(types);
+    Compiled& ready = purpose == lang::Purpose::check ? e.forChecks : e.forCalls;
     const uint64_t now = lang::settingsSerial();
-    if (!e.executable || e.settings != now) {
-      auto compiled = compileOne(e.lowered->package());
+    if (!ready.executable || ready.settings != now) {
+      auto compiled = compileOne(e.lowered->package(), purpose);
       if (!compiled) {
         AtPlace place(at);
         lang::refuse(std::move(compiled.error()));
       }
-      e.executable = std::move(*compiled);
-      e.settings = now;
+      ready = {now, std::move(*compiled)};
     }
-    return e.executable;
+    return ready.executable;
   }
 
   const std::vector<GridDim>& grid() const { return call.grid_spec ? call.grid_spec->grid : call.grid; }
@@ -228,7 +230,7 @@ PallasCall::PallasCall(Kernel kernel, Call call, Location at)
     : state_(std::make_shared<State>(std::move(kernel), std::move(call), at)) {}
 
 Results PallasCall::run(const std::vector<Operand>& operands) const {
-  auto results = state_->executable(state_->types(operands))->call(state_->operands(operands));
+  auto results = state_->executable(state_->types(operands), lang::Purpose::call)->call(state_->operands(operands));
   if (!results) {
     AtPlace place(state_->at);
     lang::refuse(std::move(results.error()));
@@ -238,7 +240,7 @@ Results PallasCall::run(const std::vector<Operand>& operands) const {
 }
 
 RunReport PallasCall::checkAll(const std::vector<Operand>& operands) const {
-  auto report = state_->executable(state_->types(operands))->run(state_->operands(operands), true);
+  auto report = state_->executable(state_->types(operands), lang::Purpose::check)->run(state_->operands(operands));
   if (!report) {
     AtPlace place(state_->at);
     lang::refuse(std::move(report.error()));

@@ -63,4 +63,7 @@ class CompiledKernel {
   int numInputs() const;
 };
 
+/// SM4104 when the grid alone has more steps than a run may do (0: no limit). The operands are of the right types.
+Status checkGridSteps(const CompiledKernel&, const std::vector<Array>& operands, int64_t stepLimit);
+
 }  // namespace smalti::machine

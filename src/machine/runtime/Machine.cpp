@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "machine/observers/Checks.h"
 #include "machine/runtime/Scheduler.h"
@@ -31,9 +32,10 @@ int parallelPrefix(const CompiledKernel& kernel) {
 
 /// Product of the first `rank` bounds, as far as 64 bits count.
 int64_t points(const std::vector<int64_t>& bounds, int rank) {
+  if (std::any_of(bounds.begin(), bounds.begin() + rank, [](int64_t bound) { return bound <= 0; })) return 0;
   int64_t n = 1;
   for (int d = 0; d < rank; ++d)
-    if (bounds[d] <= 0 || __builtin_mul_overflow(n, bounds[d], &n)) return bounds[d] <= 0 ? 0 : INT64_MAX / 2;
+    if (__builtin_mul_overflow(n, bounds[d], &n)) return INT64_MAX / 2;
   return n;
 }
 
@@ -74,6 +76,19 @@ GridWalk walkOf(const CompiledKernel& kernel, const std::vector<int64_t>& bounds
 
 }  // namespace
 
+Status checkGridSteps(const CompiledKernel& kernel, const std::vector<Array>& operands, int64_t stepLimit) {
+  const std::vector<int64_t> bounds = gridBounds(kernel, operands);
+  const int64_t steps = points(bounds, static_cast<int>(bounds.size()));
+  if (stepLimit == 0 || steps <= stepLimit) return {};
+  return fail({.code = "SM4104",
+               .message = "the grid has more steps than the step limit",
+               .place = {},
+               .where = {fmt::format("kernel '{}'", kernel.name)},
+               .need = fmt::format("at most {} instructions and grid steps", stepLimit),
+               .have = fmt::format("a grid of {}", fmt::join(bounds, " x ")),
+               .help = "make the grid smaller, or raise the step limit"});
+}
+
 Result<KernelResult> run(const CompiledKernel& kernel, std::span<const std::vector<Array>> operands,
                          const MachineOptions& options, std::span<Observer* const> extra) {
   const int devices = static_cast<int>(operands.size());
@@ -83,6 +98,7 @@ Result<KernelResult> run(const CompiledKernel& kernel, std::span<const std::vect
   std::vector<std::vector<int64_t>> bounds;
   int cores = 1;
   for (const auto& perDevice : operands) {
+    if (auto ok = checkGridSteps(kernel, perDevice, options.stepLimit); !ok) return fail(std::move(ok.error()));
     bounds.push_back(gridBounds(kernel, perDevice));
     auto n = numCores(kernel, bounds.back(), options);
     if (!n) return fail(std::move(n.error()));

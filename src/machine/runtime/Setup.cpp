@@ -187,7 +187,7 @@ Status checkOperands(const CompiledKernel& kernel, const std::vector<Array>& ope
                  .need = fmt::format("{} operands", kernel.callOperands.size()),
                  .have = fmt::format("{}", operands.size()),
                  .help = "pass dynamic grid bounds, scalar prefetch arrays and inputs, in this order"});
-  for (size_t i = 0; i < operands.size(); ++i)
+  for (size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].type() != kernel.callOperands[i])
       return fail({.code = "SM4056",
                    .message = fmt::format("operand {} has the wrong type", i),
@@ -196,6 +196,17 @@ Status checkOperands(const CompiledKernel& kernel, const std::vector<Array>& ope
                    .need = kernel.callOperands[i].str(),
                    .have = operands[i].type().str(),
                    .help = "pass arrays of the types that the custom call has"});
+    const auto address = reinterpret_cast<uintptr_t>(operands[i].data());
+    const auto alignment = static_cast<uintptr_t>(storage_bytes(operands[i].dtype()));
+    if (operands[i].elements() > 0 && (address == 0 || address % alignment != 0))
+      return fail({.code = "SM4056",
+                   .message = fmt::format("operand {} has no memory that its elements can lie in", i),
+                   .place = {},
+                   .where = where,
+                   .need = fmt::format("an address that is a multiple of {}", alignment),
+                   .have = fmt::format("{:#x}", address),
+                   .help = "copy it to an array of its own: Array::allocate"});
+  }
   return {};
 }
 

@@ -1,5 +1,9 @@
 // Arrays and other libraries' memory.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
 
 #include "smalti/dlpack_interop.h"
 #include "smalti/smalti.h"
@@ -47,6 +51,40 @@ TEST(Dlpack, SM6308_OtherMemoryIsRefused) {
   EXPECT_EQ(x.error().code, "SM6308");
   EXPECT_EQ(released, 1);
   EXPECT_EQ(pl::to_dlpack(pl::zeros({2}, pl::i4)).error().code, "SM6308");
+}
+
+TEST(Dlpack, MemoryThatIsNotAlignedIsCopied) {
+  alignas(4) std::array<char, 12> bytes{};
+  const std::array<float, 2> wanted{1.5F, -2};
+  std::memcpy(bytes.data() + 1, wanted.data(), sizeof wanted);
+  int64_t shape[] = {2};
+  pl::dlpack::ManagedTensor tensor{
+      {bytes.data(), {1, 0}, 1, {2, 32, 1}, shape, nullptr, 1}, nullptr, [](auto*) { ++released; }};
+  released = 0;
+  const auto x = pl::from_dlpack(&tensor);
+  ASSERT_TRUE(x);
+  EXPECT_EQ(released, 1);
+  EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), x->as<float>()));
+}
+
+TEST(Dlpack, SM6308_TensorsWithoutShapeOrMemoryAreRefused) {
+  int64_t huge[] = {int64_t{1} << 40, int64_t{1} << 40}, negative[] = {-1}, two[] = {2};
+  pl::dlpack::ManagedTensor tensor{{nullptr, {1, 0}, 1, {2, 32, 1}, two, nullptr, 0}, nullptr, nullptr};
+  EXPECT_EQ(pl::from_dlpack(&tensor).error().str(), R"(error[SM6308]: the tensor has no memory
+  need: 8 bytes
+  have: a null pointer
+  help: copy the elements to a CPU tensor of a dtype that both have
+)");
+  for (auto [axes, shape] : {std::pair<int, int64_t*>{2, huge}, {1, negative}, {1, nullptr}, {-1, two}, {1000, two}}) {
+    tensor.dl_tensor.ndim = axes;
+    tensor.dl_tensor.shape = shape;
+    EXPECT_EQ(pl::from_dlpack(&tensor).error().str(), fmt::format(R"(error[SM6308]: the tensor has no shape
+  need: at most 12 axes, of sizes of 0 or more whose product 64 bits hold
+  have: {} axes
+  help: copy the elements to a CPU tensor of a dtype that both have
+)",
+                                                                  axes));
+  }
 }
 
 TEST(Strided, NegativeAndZeroStrides) {

@@ -101,6 +101,28 @@ TEST(Robustness, ThreadsHaveSettingsOfTheirOwn) {
   b.join();
 }
 
+/// The machine counts its instructions; native code counts nothing.
+TEST(Robustness, ChecksAreCompiledInOnTheCpuTarget) {
+  const auto add = addNumber(3);
+  const auto reads_undefined = pl::pallas_call([](pl::Ref, pl::Ref o, pl::Ref scratch) { o[_] = scratch[_]; },
+                                               {.out_shape = kBlock, .scratch_shapes = {pl::vmem({8, 128}, pl::f32)}});
+  const pl::Array x = pl::ones({8, 128});
+  pl::Settings cpu;
+  ASSERT_TRUE(cpu.set("target", "cpu"));
+  pl::use_settings(cpu);
+  EXPECT_EQ(first(add(x)), 4);
+  const auto clean = add.check(x);
+  const auto wrong = reads_undefined.check(x);
+  EXPECT_EQ(first(add(x)), 4);
+  pl::use_settings(pl::Settings());
+  EXPECT_EQ(first(clean.results[0]), 4);
+  EXPECT_TRUE(clean.findings.empty());
+  EXPECT_EQ(clean.statistics.instructions, 0);
+  EXPECT_GT(add.check(x).statistics.instructions, 0);
+  ASSERT_EQ(wrong.findings.size(), 1u);
+  EXPECT_EQ(wrong.findings[0].diagnostic.str(), reads_undefined.check(x).findings[0].diagnostic.str());
+}
+
 TEST(Robustness, AGridOfManyPrograms) {
   const auto count = pl::pallas_call(
       [](pl::Ref o) {

@@ -1,6 +1,8 @@
 // S-F, S-K, S-L and the rest of run: operands, prefetch, limits, debug prints, random bits.
+#include <array>
 #include <cmath>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -82,6 +84,38 @@ TEST(Run, SF5_OperandOrderIsDynamicBoundsPrefetchInputs) {
   const auto wrong = runOn(k, {{ten, i32Scalar(2), in}});
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().code, "SM4056");
+}
+
+TEST(Run, OperandsLieWhereTheirElementsCan) {
+  alignas(8) std::array<char, 32 * 128 * 4 + 1> bytes{};
+  const Array x = counting({32, 128});
+  for (char* data : {static_cast<char*>(nullptr), bytes.data() + 1}) {
+    const auto wrong = runOn(addKernel(), {{x, Array::view({DType::f32, {32, 128}}, data)}});
+    ASSERT_FALSE(wrong);
+    EXPECT_EQ(wrong.error().str(), fmt::format(R"(error[SM4056]: operand 1 has no memory that its elements can lie in
+   in kernel 'kernel'
+  need: an address that is a multiple of 4
+  have: {:#x}
+  help: copy it to an array of its own: Array::allocate
+)",
+                                               reinterpret_cast<uintptr_t>(data)));
+  }
+}
+
+TEST(Run, SM4104_AGridLongerThanTheStepLimitIsNotTried) {
+  TextKernel k({3000000000000000000, 3000000000000000000, kDynamicBound});
+  const auto message = [&](int32_t steps) {
+    const auto r = runOn(k, {{i32Scalar(steps)}}, {.stepLimit = 1000000000});
+    return r ? std::string() : r.error().str();
+  };
+  EXPECT_EQ(message(7), R"(error[SM4104]: the grid has more steps than the step limit
+   in kernel 'kernel'
+  need: at most 1000000000 instructions and grid steps
+  have: a grid of 3000000000000000000 x 3000000000000000000 x 7
+  help: make the grid smaller, or raise the step limit
+)");
+  EXPECT_EQ(message(0), "");
+  EXPECT_EQ(message(-7), "");
 }
 
 TEST(Run, SK1_HloSemanticsGiveTheSameForInBoundsKernels) {
