@@ -36,7 +36,8 @@ Result<WrittenObject> writeObject(const KernelPackage& kernel, const std::string
   if (!made) return fail(made.error());
   if (Status status = writeFile(path, {made->object}); !status) return fail(status.error());
   if (Status status = writeFile(written.header, {made->header}); !status) {
-    std::filesystem::remove(object);
+    std::error_code gone;
+    std::filesystem::remove(object, gone);
     return fail(status.error());
   }
   written.processor = target->name;
