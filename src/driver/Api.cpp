@@ -102,7 +102,7 @@ struct Module::State {
     if (Status status = checkArguments(given, arguments); !status) return fail(status.error());
     options.check = options.check || check;
     const auto settings =
-        driver::runOptions(options, module.recorded ? module.recorded->poison : machine::Poison::intMin);
+        driver::runOptions(options, module.recorded ? std::optional(module.recorded->poison) : std::nullopt);
     auto outcome = driver::runProgram(program(), given, settings);
     if (!outcome) return fail(outcome.error());
     return driver::report(std::move(*outcome));

@@ -2,7 +2,7 @@
 
 namespace smalti::driver {
 
-RunOptions runOptions(const Options& options, machine::Poison recordedPoison) {
+RunOptions runOptions(const Options& options, std::optional<machine::Poison> recordedPoison) {
   RunOptions run;
   run.target = options.target;
   run.threads = static_cast<int>(options.threads);
@@ -11,9 +11,10 @@ RunOptions runOptions(const Options& options, machine::Poison recordedPoison) {
   machine::MachineOptions& m = run.machine;
   m.semantics = options.semantics == "hlo" ? machine::Semantics::hlo : machine::Semantics::tpu;
   m.numerics = options.numerics == "tpu" ? machine::Numerics::tpu : machine::Numerics::f32;
-  m.poison = options.poison == "auto"  ? recordedPoison
+  m.poison = options.poison == "auto"  ? recordedPoison.value_or(machine::Poison::intMin)
              : options.poison == "max" ? machine::Poison::intMax
                                        : machine::Poison::intMin;
+  m.staleEdges = !recordedPoison;
   m.dma = options.dma == "eager"     ? machine::DmaExecution::eager
           : options.dma == "on-wait" ? machine::DmaExecution::onWait
                                      : machine::DmaExecution::random;

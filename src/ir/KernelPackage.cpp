@@ -54,6 +54,7 @@ Status finish(KernelPackage& package) {
     return violations.status();
   }
   tpu::upgradeLegacyOps(*package.module);
+  tpu::expandOps(*package.module);
   package.signature = package::readSignature(function, violations);
   package::checkFunction(function, violations);
   if (function.getBody().empty()) return violations.status();

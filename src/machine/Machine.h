@@ -16,7 +16,7 @@
 namespace smalti::machine {
 
 enum class Semantics : uint8_t {
-  tpu,  ///< edges keep stale data, output windows start undefined, nothing is preloaded
+  tpu,  ///< edges are undefined, output windows start undefined, nothing is preloaded
   hlo,  ///< interpret=True: arrays padded, output blocks preloaded each step
 };
 enum class Numerics : uint8_t { f32, tpu };
@@ -27,6 +27,7 @@ struct MachineOptions {
   Semantics semantics = Semantics::tpu;
   Numerics numerics = Numerics::f32;
   Poison poison = Poison::intMin;
+  bool staleEdges = true;  ///< tpu semantics: what lies beyond an edge is what the window held; else it is poison
   DmaExecution dma = DmaExecution::random;
   bool naivePipeline = false;  ///< copy every block in and out at every step: the oracle
   int cores = 1;               ///< cores per device that share parallel grid axes

@@ -28,6 +28,7 @@ struct Windowed {
   bool copied = false;  ///< always through the buffer, fetched when the block index changes
   bool mayOverhang = false;
   bool steady = false;             ///< an input that steps which follow each other may see the same block of
+  DType undefined = DType::f32;    ///< of the array, with its signedness: says what lies beyond its edges
   View buffer;                     ///< where a block that overhangs, or is copied, lies
   Reg lastBlock = nullptr;         ///< copied: slots of the last block's starts
   std::vector<Reg> starts, sizes;  ///< of this step's block, in the array; sizes of what lies inside
@@ -86,13 +87,14 @@ class KernelLowering {
     return space == MemorySpace::vmem || space == MemorySpace::smem || space == MemorySpace::semaphore;
   }
 
-  View undefinedBuffer(DType dtype, const Shape& shape) {
+  /// `undefined`: the dtype with the signedness of what the buffer stands for.
+  View undefinedBuffer(DType dtype, DType undefined, const Shape& shape) {
     View v = l_.allocate(dtype, shape);
     v.memory = l_.newMemory();
     if (is_semaphore(dtype))
       l_.fill(v, l_.index(0));
     else
-      lowered_.undefined.push_back({v.owner->offset, {dtype, shape}});
+      lowered_.undefined.push_back({v.owner->offset, {undefined, shape}});
     return v;
   }
 
@@ -103,7 +105,7 @@ class KernelLowering {
     size_t operand = 0;
     kernel_.walk([&](mlir::Operation* op) {
       if (op->getName().getStringRef() == "tpu.sem_barrier" && !l_.barrier.base)
-        l_.barrier = undefinedBuffer(DType::semaphore, {});
+        l_.barrier = undefinedBuffer(DType::semaphore, DType::semaphore, {});
     });
     for (int64_t bound : signature().grid) {
       if (bound != kDynamicBound) {
@@ -127,7 +129,7 @@ class KernelLowering {
       const auto space = machine::flat::memorySpaceOf(type);
       if (!space || !isLocal(*space))
         return notNative(fmt::format("scratch {} is in {} memory", i, space ? machine::name(*space) : "unknown"));
-      l_.setRef(kernel_.getArgument(at), undefinedBuffer(elementDType(type), shapeOf(type)));
+      l_.setRef(kernel_.getArgument(at), undefinedBuffer(elementDType(type), elementDType(type), shapeOf(type)));
     }
     return {};
   }
@@ -175,6 +177,7 @@ class KernelLowering {
     w.map = llvm::cast<mlir::func::FuncOp>(package_.module.get().lookupSymbol(window->transform));
     w.array = view;
     w.isOutput = isOutput;
+    w.undefined = storage_bytes(array.dtype) == storage_bytes(dtype) ? array.dtype : dtype;
     if (window->revisitMode == RevisitMode::any && isOutput) return notNative("RevisitMode.ANY");
     if (aliased) {
       const int partner = isOutput ? aliasedInput(i - inputs) : inputs + aliasedOutput(i);
@@ -193,7 +196,7 @@ class KernelLowering {
     }
     w.array.distant = !isOutput && exceedsCaches(array.bytes(), l_.processor);
     w.steady = !isOutput && !w.copied && maySee(w.map, fastest_);
-    if (w.mayOverhang || w.copied) w.buffer = undefinedBuffer(dtype, window->bounds);
+    if (w.mayOverhang || w.copied) w.buffer = undefinedBuffer(dtype, w.undefined, window->bounds);
     if (w.copied) {
       w.lastBlock = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), window->bounds.size()));
       for (size_t d = 0; d < window->bounds.size(); ++d)
@@ -420,7 +423,7 @@ class KernelLowering {
   }
 
   void fetch(Windowed& w) {
-    if (w.mayOverhang) l_.fill(w.buffer, undefinedElement(b_, w.buffer.dtype, l_.poison));
+    if (w.mayOverhang) l_.fill(w.buffer, undefinedElement(b_, w.undefined, l_.poison));
     copyInside(w, w.array, w.buffer, true);
   }
 

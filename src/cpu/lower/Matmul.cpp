@@ -51,8 +51,12 @@ std::optional<Side> sideOf(std::span<const int64_t> shape, const Shape& batch, c
   return side;
 }
 
-/// What operands of a dtype are multiplied as: floats of a byte as f32, integers below a byte as i8.
-DType multipliedAs(DType t) { return isByteFloat(t) ? DType::f32 : t == DType::i2 || t == DType::i4 ? DType::i8 : t; }
+/// What operands of a dtype are multiplied as: floats of a byte, and integers that meet floats, as f32; other integers
+/// below a byte as i8.
+DType multipliedAs(DType t, DType other) {
+  if (isByteFloat(t) || (is_integer(t) && !is_integer(other))) return DType::f32;
+  return t == DType::i2 || t == DType::i4 ? DType::i8 : t;
+}
 
 bool multiplies(DType a, DType b, DType c) {
   const auto isFloat = [](DType t) { return t == DType::f32 || isNarrowFloat(t); };
@@ -137,7 +141,7 @@ class MatmulLowering {
     const DType lhsType = elementDType(op_.getOperand(0).getType()),
                 rhsType = elementDType(op_.getOperand(1).getType());
     const DType out = elementDType(op_.getResult(0).getType());
-    if (!multiplies(multipliedAs(lhsType), multipliedAs(rhsType), out) ||
+    if (!multiplies(multipliedAs(lhsType, rhsType), multipliedAs(rhsType, lhsType), out) ||
         elementDType(op_.getOperand(2).getType()) != out)
       return lowerInterpreted(l_, op_);
     const Shape lhsShape = shapeOf(op_.getOperand(0).getType()), rhsShape = shapeOf(op_.getOperand(1).getType());
@@ -162,7 +166,7 @@ class MatmulLowering {
       result = l_.allocate(sum, shape);
       if (accumulate) start(l_.view(op_.getOperand(2)), result);
     }
-    View lhs = multiplied(op_.getOperand(0)), rhs = multiplied(op_.getOperand(1));
+    View lhs = multiplied(op_.getOperand(0), op_.getOperand(1)), rhs = multiplied(op_.getOperand(1), op_.getOperand(0));
     if (!lhsSide) lhsSide = merge(lhs, dims_.lhsBatch, dims_.lhsFree, dims_.lhsContracting);
     if (!rhsSide) rhsSide = merge(rhs, dims_.rhsBatch, dims_.rhsFree, dims_.rhsContracting);
     resultRow_ = dims_.lhsBatch.size() + (several ? 0 : freePosition(0, dims_.lhsFree));
@@ -240,9 +244,9 @@ class MatmulLowering {
     });
   }
 
-  View multiplied(mlir::Value operand) {
+  View multiplied(mlir::Value operand, mlir::Value other) {
     const View view = l_.view(operand);
-    const DType t = multipliedAs(view.dtype);
+    const DType t = multipliedAs(view.dtype, elementDType(other.getType()));
     if (t == view.dtype) return view;
     View wide = l_.allocate(t, view.shape);
     convert(view, wide);
@@ -284,7 +288,7 @@ class MatmulLowering {
       convert(acc, result);
   }
 
-  /// Element by element between f32 and a narrower float, or to a wider integer.
+  /// Element by element between f32 and a narrower float, or from an integer to a wider one or to f32.
   void convert(const View& from, const View& to) {
     std::vector<Reg> at(to.shape.size(), l_.index(0));
     const int lanes = l_.processor.lanes(4);
@@ -319,7 +323,9 @@ class MatmulLowering {
   }
   void one(const View& from, const View& to, const std::vector<Reg>& at, int lanes) {
     Reg value = loadElements(l_.b, from.dtype, elementPointer(l_.b, from, at), lanes);
-    if (is_integer(to.dtype)) value = l_.b.CreateSExt(value, registerType(l_.b.getContext(), to.dtype, lanes));
+    llvm::Type* type = registerType(l_.b.getContext(), to.dtype, lanes);
+    if (is_integer(from.dtype))
+      value = is_integer(to.dtype) ? l_.b.CreateSExt(value, type) : l_.b.CreateSIToFP(value, type);
     storeElements(l_.b, to.dtype, roundTo(l_.b, to.dtype, value), elementPointer(l_.b, to, at), lanes);
   }
 

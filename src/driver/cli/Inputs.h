@@ -19,7 +19,7 @@ struct Prepared {
   driver::LoadedModule module;  ///< always with a Program
   std::vector<Array> inputs;
   std::vector<std::string> origins;  ///< of each input: "x.npy", "ones"
-  machine::Poison poison = machine::Poison::intMin;
+  std::optional<machine::Poison> poison;
   const Program& program() const { return *module.program; }
 };
 

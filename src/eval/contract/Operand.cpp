@@ -35,7 +35,7 @@ OperandReader::OperandReader(const Input& in, Arithmetic arithmetic, bool isUnsi
     : data_(in.data), dtype_(in.dtype), arithmetic_(arithmetic), splat_(in.splat) {
   if (arithmetic == Arithmetic::i32)
     convertInteger_ = findConvert(isUnsigned ? "arith.extui" : "arith.extsi", in.dtype, DType::i32);
-  if (arithmetic == Arithmetic::i32ThroughF32)
+  if (arithmetic == Arithmetic::i32ThroughF32 || (arithmetic == Arithmetic::f32 && is_integer(in.dtype)))
     convertInteger_ = findConvert(isUnsigned ? "arith.uitofp" : "arith.sitofp", in.dtype, DType::f32);
 }
 

@@ -32,7 +32,7 @@ class OperandReader {
   DType dtype_;
   Arithmetic arithmetic_;
   bool splat_;
-  UnaryKernel convertInteger_ = nullptr;  // elements to words
+  UnaryKernel convertInteger_ = nullptr;  // elements to words; null: they are floats
 };
 
 }  // namespace smalti::eval

@@ -56,9 +56,9 @@ llvm::LogicalResult MatmulOp::verify() {
   auto lhs = mlir::cast<mlir::VectorType>(getLhs().getType()), rhs = mlir::cast<mlir::VectorType>(getRhs().getType());
   auto acc = mlir::cast<mlir::VectorType>(getAcc().getType());
   if (bitsOf(acc.getElementType()) != 32) return emitOpError() << "needs a 32-bit accumulator, has " << acc;
-  const bool integers = mlir::isa<mlir::IntegerType>(lhs.getElementType());
-  if (integers != mlir::isa<mlir::IntegerType>(rhs.getElementType()))
-    return emitOpError() << "needs lhs and rhs both of integers or both of floats, has " << lhs << " and " << rhs;
+  // Integers times floats (quantised weights) are a product of floats.
+  const bool integers =
+      mlir::isa<mlir::IntegerType>(lhs.getElementType()) && mlir::isa<mlir::IntegerType>(rhs.getElementType());
   if (integers != mlir::isa<mlir::IntegerType>(acc.getElementType()))
     return emitOpError() << "needs an accumulator of " << (integers ? "integers" : "floats") << ", has " << acc;
   auto numbers = getDimensionNumbersAttr();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "machine/runtime/Boundary.h"
 #include "machine/runtime/Compiled.h"
 
 namespace smalti::machine {
@@ -14,7 +15,10 @@ struct Pipeline::Slot {
         array(Ref::whole(arrayBuffer)),
         map(operandPlan.map),
         geometry(*operandPlan.window, arrayBuffer.type.shape, e.contract == PipelineContract::hlo),
-        copy(arrayBuffer, windowBuffer, e.tracks, e.poison) {}
+        copy(arrayBuffer, windowBuffer,
+             storageDiffers(operandPlan.array.dtype, operandPlan.type.dtype) ? operandPlan.type.dtype
+                                                                             : operandPlan.array.dtype,
+             e.tracks, e.poison) {}
 
   const OperandPlan* plan;
   int operand;
@@ -67,6 +71,7 @@ Status Pipeline::advance(Slot& slot, Core& core, std::span<const int32_t> step, 
 }
 
 void Pipeline::fetch(Slot& slot, Core& core) {
+  if (!slot.region.full && !environment_.staleEdges) slot.copy.makeUndefined();
   slot.copy.fetch(slot.region);
   ++environment_.statistics->windowFetches;
   if (Observer* o = core.observer()) {

@@ -29,6 +29,7 @@ class Pipeline {
     PipelineContract contract = PipelineContract::tpu;
     bool tracks = false;
     Poison poison = Poison::intMin;
+    bool staleEdges = true;
     RunStatistics* statistics = nullptr;
     /// Told of blocks with no element in the array (S-B6); nothing of them is copied. Empty: nobody asks.
     std::function<void(const Actor&, Diagnostic)> outside = {};

@@ -57,13 +57,14 @@ bool WindowGeometry::outside(std::span<const int64_t> block) const {
   return false;
 }
 
-WindowCopy::WindowCopy(Buffer& array, Buffer& window, bool tracks, Poison poison)
+WindowCopy::WindowCopy(Buffer& array, Buffer& window, DType undefined, bool tracks, Poison poison)
     : array_(&array),
       window_(&window),
       arrayStrides_(denseStrides(array.type.shape)),
       windowStrides_(denseStrides(window.type.shape)),
       zeroStrides_(window.type.shape.size(), 0),
       index_(window.type.shape.size(), 0),
+      undefined_(undefined),
       tracks_(tracks),
       poison_(poison) {}
 
@@ -144,7 +145,7 @@ void WindowCopy::writeBack(const BlockRegion& region) {
 
 void WindowCopy::makeUndefined() {
   const int64_t n = window_->type.elements();
-  poison(window_->type.dtype, poison_, window_->data(), n);
+  poison(undefined_, poison_, window_->data(), n);
   if (!tracks_) return;
   window_->allDefined = false;
   window_->defined.assign(n, 0);

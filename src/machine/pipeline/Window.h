@@ -36,7 +36,8 @@ class WindowGeometry {
 /// A window buffer and the array it moves over.
 class WindowCopy {
  public:
-  WindowCopy(Buffer& array, Buffer& window, bool tracks, Poison poison);
+  /// `undefined`: the window's dtype with its signedness, which says what undefined elements hold.
+  WindowCopy(Buffer& array, Buffer& window, DType undefined, bool tracks, Poison poison);
   /// Array → window. The rest of the window keeps what it holds, and counts as undefined (S-B9).
   void fetch(const BlockRegion&);
   /// Window → array.
@@ -52,6 +53,7 @@ class WindowCopy {
   Buffer* array_;
   Buffer* window_;
   Shape arrayStrides_, windowStrides_, zeroStrides_, index_;
+  DType undefined_;
   bool tracks_;
   Poison poison_;
 };

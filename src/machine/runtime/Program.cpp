@@ -27,8 +27,8 @@ Program::Program(Runtime& runtime, int device, int core, std::vector<int64_t> bo
       walk_(std::move(walk)),
       actor_{device, core, {}},
       number_(number),
-      pipeline_({contractOf(runtime.options), runtime.tracks, runtime.options.poison, &runtime.statistics,
-                 outsideReporter(runtime)}),
+      pipeline_({contractOf(runtime.options), runtime.tracks, runtime.options.poison, runtime.options.staleEdges,
+                 &runtime.statistics, outsideReporter(runtime)}),
       execution_(runtime.kernel.program) {
   buildArguments();
   buildPipeline();

@@ -33,9 +33,9 @@ func.func @f(%a: vector<8x128xf32>, %b: vector<128x128xf32>, %c: vector<8x128xf3
 
 // -----
 
-func.func @f(%a: vector<8x128xi8>, %b: vector<128x128xf32>, %c: vector<8x128xf32>) {
-  // expected-error @below {{needs lhs and rhs both of integers or both of floats, has 'vector<8x128xi8>' and 'vector<128x128xf32>'}}
-  %0 = "tpu.matmul"(%a, %b, %c) <{transpose_lhs_hint=false, dimension_numbers = #tpu.dot_dimension_numbers<[1], [0], [0], [1], [0, 0, 1, 1], [], []>}> : (vector<8x128xi8>, vector<128x128xf32>, vector<8x128xf32>) -> vector<8x128xf32>
+func.func @f(%a: vector<8x128xi8>, %b: vector<128x128xf32>, %c: vector<8x128xi32>) {
+  // expected-error @below {{needs an accumulator of floats, has 'vector<8x128xi32>'}}
+  %0 = "tpu.matmul"(%a, %b, %c) <{transpose_lhs_hint=false, dimension_numbers = #tpu.dot_dimension_numbers<[1], [0], [0], [1], [0, 0, 1, 1], [], []>}> : (vector<8x128xi8>, vector<128x128xf32>, vector<8x128xi32>) -> vector<8x128xi32>
   return
 }
 

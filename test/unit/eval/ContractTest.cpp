@@ -152,6 +152,22 @@ TEST_P(ContractOnEveryIsa, SE2_NarrowFloatsAccumulateInF32AndRoundOnce) {
     }
 }
 
+TEST_P(ContractOnEveryIsa, SE2_IntegersTimesFloatsAccumulateInF32) {
+  Random r(31);
+  for (DType it : {DType::i4, DType::i8, DType::i16, DType::i32})
+    for (DType ft : {DType::f32, DType::bf16, DType::f8e5m2})
+      for (bool integerOnTheLeft : {false, true}) {
+        const Problem p = matrices(r.in(1, 20), r.in(1, 40), r.in(1, 100), r.coin(), r.coin());
+        const TestTensor integers = r.tensor(it, integerOnTheLeft ? p.lhs : p.rhs);
+        const TestTensor reals = floats(r, ft, integerOnTheLeft ? p.rhs : p.lhs),
+                         acc = floats(r, DType::f32, p.out, r.coin());
+        const TestTensor &lhs = integerOnTheLeft ? integers : reals, &rhs = integerOnTheLeft ? reals : integers;
+        TestTensor out(DType::f32, p.out);
+        ASSERT_TRUE(dotGeneral(lhs.in(), rhs.in(), p.dims(), acc.in(), out.out()));
+        expectFloatProduct(p, lhs, rhs, acc, out, 0);
+      }
+}
+
 TEST(Contract, SE2_Bf16ResultIsTheRoundedF32Result) {
   Random r(4);
   const Problem p = matrices(40, 70, 200, false, true);
@@ -307,7 +323,7 @@ TEST(Contract, DtypesWithoutAProductAreRefused) {
   const Shape s{2, 2};
   TestTensor f(DType::f32, s), i(DType::i32, s), b(DType::pred, s);
   const Problem p = matrices(2, 2, 2, false, false);
-  EXPECT_FALSE(dotGeneral(f.in(), i.in(), p.dims(), f.in(), f.out()));
+  EXPECT_FALSE(dotGeneral(f.in(), i.in(), p.dims(), i.in(), i.out()));
   EXPECT_FALSE(dotGeneral(b.in(), b.in(), p.dims(), i.in(), i.out()));
   EXPECT_FALSE(dotGeneral(i.in(), i.in(), p.dims(), f.in(), f.out()));
 }

@@ -125,12 +125,32 @@ TEST(Blocks, SB8_UndefinedIntegersAreTheMinimumOrTheMaximum) {
   }
 }
 
+TEST(Blocks, SB7_UndefinedInt16IsZeroWhereInterpretTakesItForASemaphore) {
+  auto k = copyKernel({1}, {.dtype = "i16", .array = {1, 4}, .block = {2, 4}, .map = "%i, %c0"},
+                      {.dtype = "i16", .array = {2, 4}, .block = {2, 4}, .map = "%i, %c0"});
+  Array in = *Array::allocate({DType::i16, {1, 4}});
+  for (int16_t i = 0; i < 4; ++i) reinterpret_cast<int16_t*>(in.data())[i] = i;
+  const Array out = results(k, {in})[0];
+  EXPECT_EQ(reinterpret_cast<const int16_t*>(out.data())[3], 3);
+  EXPECT_EQ(reinterpret_cast<const int16_t*>(out.data())[4], 0);
+}
+
 TEST(Blocks, SB9_TheRestOfAnEdgeWindowKeepsStaleData) {
   auto k = copyKernel({2}, {.array = {3, 4}, .block = {2, 4}, .map = "%i, %c0"},
                       {.array = {4, 4}, .block = {2, 4}, .map = "%i, %c0"});
   const auto out = floats(results(k, {counting({3, 4})})[0]);
   EXPECT_EQ(out[2 * 4], 8.f);
   EXPECT_EQ(out[3 * 4], 4.f) << "row 1 of the block before";
+}
+
+TEST(Blocks, SB9_TheRestOfAnEdgeWindowIsPoisonWhereRecordingsPadTheirArrays) {
+  MachineOptions options;
+  options.staleEdges = false;
+  auto k = copyKernel({2}, {.array = {3, 4}, .block = {2, 4}, .map = "%i, %c0"},
+                      {.array = {4, 4}, .block = {2, 4}, .map = "%i, %c0"});
+  const auto out = floats(results(k, {counting({3, 4})}, options)[0]);
+  EXPECT_EQ(out[2 * 4], 8.f);
+  EXPECT_TRUE(std::isnan(out[3 * 4]));
 }
 
 TEST(Blocks, SB10_ATrivialWindowIsFetchedOnceAndWrittenOnce) {

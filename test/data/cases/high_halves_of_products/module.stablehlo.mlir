@@ -1,0 +1,16 @@
+#loc1 = loc("a[0]")
+#loc2 = loc("a[1]")
+#loc3 = loc("a[2]")
+#loc4 = loc("a[3]")
+module @jit_f attributes {jax.uses_shape_polymorphism = false, mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<2x128xi32> loc("a[0]"), %arg1: tensor<2x128xi32> loc("a[1]"), %arg2: tensor<2x128xui32> loc("a[2]"), %arg3: tensor<2x128xui32> loc("a[3]")) -> (tensor<2x128xi32> {jax.result_info = "result[0]"}, tensor<2x128xui32> {jax.result_info = "result[1]"}) {
+    %0:2 = stablehlo.custom_call @tpu_custom_call(%arg0, %arg1, %arg2, %arg3) {backend_config = "{\22custom_call_config\22: {\22body\22: \22TUzvUgFNTElSMjQuMC4wZ2l0AAEhBwEDBQEDBwMPCQsNDxETFQPPsQ8BrRMHCwsLCw8PDw8PDw8PCwsPCw8LCw8LIw8PGwsPOwsLCwsLCwsLDwsPCw8LDwsPCw8LCw8PDxMPDw8TDw8PEw8PEwsPC1MLEw8PEw8PDxMPDw8TDw8TBQVhTQEPByMbDw8nCwJyBQMDZWcfBRcFGQUbBR0dKX8dKacdCWkdC20dCW8dCZEdC5UdCZcFHwUhEQkBBSMdJ30FJQUnHS2DBSkDB4WHiYuNjx0npR0tqwMFNzkdHwUrEQk9Aw09P0FDRyFJIR0fS68FLQEBBS8NCy8RBTEFMwU1HU8DBTcdUwMFOR1XAwU7HVsDBT0dXwMFPx1jAwVBBUMRAQEdBWsVExMXBxNLHQVxFRNzHQt1FwcTWR0jeR0FexUlJRcHEzcdBYEVKysXBxMpBUURDQAFRyMHCSEBAAAAAQAAAAIAAAAAAAAABUkjBwEBHQWTFRkZFwcTjR0FmRUZmx0LnRcHE5sdI6EdBaMVMTEXBxN5HQWpFTMzFwcTayN0cHUubWVtb3J5X3NwYWNlPHZtZW0+ACN0cHUuY29yZV90eXBlPHRjPgADF60FCQIEB0UnBQkCBAcBAgIBAgQFDQMDAwMDAwEBCQQOAwUBEQM1BwMBBQkRAzsHAzlfDQNNA1EDVQNZA10DYQMDEQEDAQMDEQEDAQUGEQMFBwENDwMDFQEDAQMDFQEDAQUGFQMFBwMTFQsGdwUFBQURFwMDDQEDAQMDDQEDAQUGDQMFBwkdHwcFDS8JGwkdHwMDFwEDAQMDFwEDAQUGFwMFBwUjJQMDGwEDAQMDGwEDAQUGGwMFBwcpKw0GnwUFBQUnLQMDDwEDAQMDDwEDAQUGDwMFBwszNQcFDy8JMQszNQ8AAwYDAQUBAAoGSxEpCQ0FBQUFBQUdIyEdKS0LDQ0PBRMJCxMDGSsrFSMZHw8JHRFidWlsdGluAHN0YWJsZV9tb3NhaWMAdHB1AG1vZHVsZQBhcml0aC5jb25zdGFudAB2ZWN0b3IubG9hZAB0cHUudmVjdG9yX3N0b3JlAGZ1bmMuZnVuYwBhcml0aC5tdWxzaV9leHRlbmRlZABhcml0aC5tdWx1aV9leHRlbmRlZABmdW5jLnJldHVybgAAZ3VhcmQucHkAZ2V0OgBnZXQAc3ltX25hbWUAawBtdWxoaToAbXVsaGkAc3dhcDoAc3dhcABzdGFibGVfbW9zYWljLnZlcnNpb24AZGltZW5zaW9uX3NlbWFudGljcwBmdW5jdGlvbl90eXBlAHNjYWxhcl9wcmVmZXRjaABzY3JhdGNoX29wZXJhbmRzAHRwdS5jb3JlX3R5cGUAeAB5AHUAdgBvAHAAdmFsdWUAYWRkAG9wZXJhbmRTZWdtZW50U2l6ZXMAc3RyaWRlcwA=\22, \22serialization_format\22: 1, \22needs_layout_passes\22: true}}", kernel_name = "k", mhlo.frontend_attributes = {kernel_metadata = "{}"}, operand_layouts = [dense<[1, 0]> : tensor<2xindex>, dense<[1, 0]> : tensor<2xindex>, dense<[1, 0]> : tensor<2xindex>, dense<[1, 0]> : tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>, dense<[1, 0]> : tensor<2xindex>]} : (tensor<2x128xi32>, tensor<2x128xi32>, tensor<2x128xui32>, tensor<2x128xui32>) -> (tensor<2x128xi32>, tensor<2x128xui32>) loc(#loc9)
+    return %0#0, %0#1 : tensor<2x128xi32>, tensor<2x128xui32> loc(#loc8)
+  } loc(#loc)
+} loc(#loc)
+#loc = loc(unknown)
+#loc5 = loc("rec.py":39:22)
+#loc6 = loc("rec.py":54:14)
+#loc7 = loc("jit(f)"(#loc5))
+#loc8 = loc("jit(f)"(#loc6))
+#loc9 = loc("pallas_call"(#loc7))
