@@ -268,20 +268,17 @@ class ProductNest {
 }  // namespace
 
 llvm::Function* emitGemm(llvm::Module& module, const GemmShape& shape, const Processor& processor) {
-  const Layout layout = layOut(shape, processor);
   const std::string symbol =
-      fmt::format("smalti_gemm_{}x{}x{}_{}_{}_{}{}{}{}{}{}", shape.m, shape.n, shape.k, name(shape.a), name(shape.b),
+      fmt::format("smalti_gemm_{}x{}x{}_{}_{}_{}{}{}{}{}", shape.m, shape.n, shape.k, name(shape.a), name(shape.b),
                   name(shape.c), shape.transposedA ? "_ta" : "", shape.transposedB ? "_tb" : "",
-                  shape.accumulate ? "_add" : "", shape.keepsB ? "_kept" : "",
-                  !layout.packB         ? "_in_place"
-                  : layout.inPlaceBelow ? "_either"
-                                        : "");
+                  shape.accumulate ? "_add" : "", shape.keepsB ? "_kept" : "");
   if (auto* made = module.getFunction(symbol)) return made;
   auto* pointer = llvm::PointerType::get(module.getContext(), 0);
   auto* word = llvm::Type::getInt64Ty(module.getContext());
   llvm::SmallVector<llvm::Type*, 9> parameters{pointer, word, pointer, word, pointer, word, pointer};
   if (shape.keepsB) parameters.append({pointer, llvm::Type::getInt1Ty(module.getContext())});
   Ir ir(module, symbol, parameters);
+  const Layout layout = layOut(shape, processor);
   ProductNest(module, layout, ir).emit();
   return ir.function;
 }

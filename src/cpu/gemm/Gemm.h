@@ -21,7 +21,6 @@ struct GemmShape {
   bool transposedA = false;              ///< A is stored [k,m]
   bool transposedB = false;              ///< B is stored [n,k]
   bool accumulate = false;               ///< add to C; else C is overwritten and never read
-  int64_t strideB = 0;                   ///< elements between rows of B where that is known, else 0
   bool keepsB = false;                   ///< packed B lies in memory of its own, where later products find it
   bool operator==(const GemmShape&) const = default;
 };

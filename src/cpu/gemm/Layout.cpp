@@ -8,8 +8,8 @@ namespace {
 
 /// Products summed in one chain of f32 additions; longer ones lose accuracy.
 constexpr int64_t kMaxChain = 1024;
-/// Rows of B further apart share few cache sets: a panel of them is copied.
-constexpr int64_t kInPlaceBytes = 2048;
+/// Rows of B at least this far apart share few cache sets: a panel of them is copied.
+constexpr int64_t kInPlaceBelowBytes = 2048;
 /// From so many rows of C on, copying B costs less than what it saves.
 constexpr int64_t kPackRows = 16;
 
@@ -82,25 +82,15 @@ void chooseTile(Layout& l, const Processor& p) {
   }
 }
 
-/// Whether rows of B, ready as they are, are known to lie where a panel of them stays in the second cache.
-bool readsInPlace(const Layout& l, const Processor& p) {
-  const GemmShape& s = l.shape;
-  const int64_t apart = 4 * s.strideB, depth = std::min(s.k, kMaxChain);
-  if (apart == 0 || apart > kInPlaceBytes || (apart & -apart) * depth > p.l2Bytes) return false;
-  // Products that find B packed gain by it when the panel stays in the first cache.
-  return !s.keepsB || 4 * depth * l.columns() > p.l1Bytes * 2 / 3;
-}
-
-void choosePacking(Layout& l, const Processor& p) {
+void choosePacking(Layout& l) {
   const GemmShape& s = l.shape;
   const bool converts = !(s.a == DType::f32 && l.elementA == Element::f32) &&
                         !(s.a == DType::i32 && l.elementA == Element::i32) && l.group == 1;
   l.packA = s.transposedA || converts || l.elementA == Element::i16 || s.k % l.group != 0;
   const bool plain = l.group == 1 && !s.transposedB;
   l.packB = !plain || s.m >= kPackRows;
-  const bool ready = plain && ((s.b == DType::f32 && l.elementB == Element::f32) || s.b == DType::i32);
-  if (ready && s.strideB == 0) l.inPlaceBelow = kInPlaceBytes;
-  if (ready && readsInPlace(l, p)) l.packB = false;
+  if (plain && ((s.b == DType::f32 && l.elementB == Element::f32) || s.b == DType::i32))
+    l.inPlaceBelow = kInPlaceBelowBytes;
 }
 
 void chooseBlocks(Layout& l, const Processor& p) {
@@ -110,8 +100,6 @@ void chooseBlocks(Layout& l, const Processor& p) {
   // A block of A packed by columns is read in whole vectors, so tiles and vectors must end together.
   const int64_t step = s.transposedA ? std::lcm<int64_t>(l.rows, l.columns()) : l.rows;
   l.blockRows = equalParts(s.m, std::max(step, p.l2Bytes * 2 / 5 / rowBytes / step * step), step);
-  // Small panels that are read in place come into the second cache once, and A streams past them.
-  if (!l.packA && !l.packB && rowBytes * l.columns() <= p.l2Bytes / 8) l.blockRows = s.m;
   l.keepPackedB = s.keepsB || l.blockRows < s.m;
   const int64_t blockBytes = std::min<int64_t>(p.l3Bytes / 8, 8 << 20);
   const int64_t most = std::max<int64_t>(l.columns(), blockBytes / rowBytes / l.columns() * l.columns());
@@ -144,7 +132,7 @@ Layout layOut(const GemmShape& shape, const Processor& processor) {
   l.nativeHalf = !isX86(processor) || processor.vectorBytes > 16;
   chooseProduct(l, processor);
   chooseTile(l, processor);
-  choosePacking(l, processor);
+  choosePacking(l);
   chooseBlocks(l, processor);
   layOutWorkspace(l);
   return l;

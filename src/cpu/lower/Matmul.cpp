@@ -355,7 +355,6 @@ class MatmulLowering {
     if (!b) b = matrixOf(l_, l_.denseCopy(rhs), rhsSide.contracting, rhsSide.free);
     shape.transposedA = a->transposed;
     shape.transposedB = b->transposed;
-    if (!b->transposed) shape.strideB = constantOf(b->leading).value_or(0);
     // Of the result the last dimensions are what is free on the left, then on the right.
     Reg leading = lhsSide.free < 0 ? l_.index(shape.n) : result.strides[resultRow_];
     if (isDotOfRows(shape)) {

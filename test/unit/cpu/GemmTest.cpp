@@ -65,34 +65,6 @@ TEST(Gemm, FarRowsArePacked) {
   GemmCase(s, 1000, 2).check(compiled.run);
 }
 
-TEST(Gemm, NearRowsAreReadInPlace) {
-  Processor p = hostProcessor();
-  p.l1Bytes = 32 << 10;
-  p.l2Bytes = 1 << 20;
-  const auto plan = [&](GemmShape s, int64_t strideB) {
-    s.strideB = strideB;
-    return planGemm(s, p);
-  };
-  EXPECT_FALSE(plan({512, 512, 512}, 512).packsB);
-  EXPECT_EQ(plan({512, 512, 512}, 512).packedBytes, 0);
-  EXPECT_EQ(plan({512, 512, 512}, 512).blockRows, 512);
-  EXPECT_TRUE(plan({512, 512, 512}, 1024).packsB);            // too far
-  EXPECT_TRUE(plan({512, 512, 1024}, 512).packsB);            // too many for the sets they share
-  EXPECT_TRUE(plan({512, 512, 512, DType::bf16}, 0).packsB);  // as far as is known
-  const auto kept = [&](int64_t n) {
-    GemmShape s{n, n, n};
-    s.keepsB = true;
-    return plan(s, n);
-  };
-  EXPECT_EQ(kept(64).packsB, p.vectorBytes == 64);
-  EXPECT_FALSE(kept(256).packsB);
-  for (const int64_t m : {16, 70}) {
-    GemmShape s{m, 130, 33};
-    s.strideB = 137;
-    checkShape(s, 7, 3);
-  }
-}
-
 TEST(Gemm, EmptySumIsZeroOrLeavesC) {
   for (const bool accumulate : {false, true})
     for (const Types& t : kTypes) checkShape({5, 70, 0, t.a, t.b, t.c, false, false, accumulate}, 3, 1);
