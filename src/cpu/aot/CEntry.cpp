@@ -62,32 +62,53 @@ class CEntryBuilder {
     return b_.CreateOr(b_.CreateIsNull(pointer), b_.CreateICmpNE(rest, b_.getInt64(0)));
   }
 
-  /// Two arrays share memory, other than as one array where `mayBeOne`.
-  llvm::Value* overlap(llvm::Value* a, int64_t aBytes, llvm::Value* b, int64_t bBytes, bool mayBeOne) {
-    if (aBytes == 0 || bBytes == 0) return b_.getFalse();
-    const auto end = [&](llvm::Value* p, int64_t bytes) {
-      return b_.CreateAdd(b_.CreatePtrToInt(p, b_.getInt64Ty()), b_.getInt64(static_cast<uint64_t>(bytes)));
-    };
-    const auto begin = [&](llvm::Value* p) { return b_.CreatePtrToInt(p, b_.getInt64Ty()); };
-    llvm::Value* shared =
-        b_.CreateAnd(b_.CreateICmpULT(begin(a), end(b, bBytes)), b_.CreateICmpULT(begin(b), end(a, aBytes)));
-    return mayBeOne ? b_.CreateAnd(shared, b_.CreateICmpNE(a, b)) : shared;
+  llvm::GlobalVariable* table(const std::vector<int64_t>& numbers) {
+    const std::vector<uint64_t> words(numbers.begin(), numbers.end());
+    auto* data = llvm::ConstantDataArray::get(module_.getContext(), words);
+    return new llvm::GlobalVariable(module_, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data);
+  }
+  llvm::Value* entryOf(llvm::Value* array, llvm::Value* at) {
+    return b_.CreateLoad(b_.getInt64Ty(), b_.CreateInBoundsGEP(b_.getInt64Ty(), array, at));
   }
 
-  bool aliased(size_t operand, size_t result) const {
-    const Alias alias{static_cast<int>(result), static_cast<int>(operand)};
-    return std::find(entry_.aliases.begin(), entry_.aliases.end(), alias) != entry_.aliases.end();
+  /// Returns where a result shares memory with another array, other than as one array with the operand that it is
+  /// aliased with. A loop over the pairs: there are many where a kernel has many arrays. `list`: their addresses.
+  void returnIfOverlap(llvm::Function* f, llvm::Value* list) {
+    const size_t operands = entry_.operands.size(), begin = std::max<size_t>(operands, 1);
+    if (begin >= numArrays()) return;
+    std::vector<int64_t> bytes, partners(numArrays(), -1);
+    for (size_t i = 0; i < numArrays(); ++i) bytes.push_back(type(i).bytes());
+    for (const Alias& alias : entry_.aliases) partners[operands + static_cast<size_t>(alias.output)] = alias.operand;
+    llvm::GlobalVariable *sizes = table(bytes), *partner = table(partners);
+    llvm::BasicBlock *before = b_.GetInsertBlock(), *outer = block(f), *inner = block(f);
+    b_.CreateBr(outer);
+
+    b_.SetInsertPoint(outer);
+    llvm::PHINode* r = b_.CreatePHI(b_.getInt64Ty(), 2);
+    r->addIncoming(b_.getInt64(begin), before);
+    llvm::Value *from = entryOf(list, r), *size = entryOf(sizes, r), *aliased = entryOf(partner, r);
+    b_.CreateBr(inner);
+
+    b_.SetInsertPoint(inner);
+    llvm::PHINode* i = b_.CreatePHI(b_.getInt64Ty(), 2);
+    i->addIncoming(b_.getInt64(0), outer);
+    llvm::Value *otherFrom = entryOf(list, i), *otherSize = entryOf(sizes, i);
+    llvm::Value* shared = b_.CreateAnd(b_.CreateICmpULT(from, b_.CreateAdd(otherFrom, otherSize)),
+                                       b_.CreateICmpULT(otherFrom, b_.CreateAdd(from, size)));
+    llvm::Value* empty = b_.CreateOr(b_.CreateICmpEQ(size, b_.getInt64(0)), b_.CreateICmpEQ(otherSize, b_.getInt64(0)));
+    llvm::Value* one = b_.CreateAnd(b_.CreateICmpEQ(aliased, i), b_.CreateICmpEQ(from, otherFrom));
+    returnIf(b_.CreateAnd(shared, b_.CreateNot(b_.CreateOr(empty, one))), kCBadPointer);
+    repeat(f, i, r, inner);
+    repeat(f, r, b_.getInt64(numArrays()), outer);
   }
 
-  /// A result shares memory with another array.
-  llvm::Value* anyOverlap(const std::vector<llvm::Value*>& arrays) {
-    llvm::Value* any = b_.getFalse();
-    const size_t operands = entry_.operands.size();
-    for (size_t r = operands; r < numArrays(); ++r)
-      for (size_t i = 0; i < r; ++i)
-        any = b_.CreateOr(any, overlap(arrays[i], type(i).bytes(), arrays[r], type(r).bytes(),
-                                       i < operands && aliased(i, r - operands)));
-    return any;
+  /// Ends the loop that starts with block `body` and counts `count` to `end`.
+  void repeat(llvm::Function* f, llvm::PHINode* count, llvm::Value* end, llvm::BasicBlock* body) {
+    llvm::Value* next = b_.CreateAdd(count, b_.getInt64(1));
+    count->addIncoming(next, b_.GetInsertBlock());
+    llvm::BasicBlock* after = block(f);
+    b_.CreateCondBr(b_.CreateICmpULT(next, end), body, after);
+    b_.SetInsertPoint(after);
   }
 
   llvm::Function* buildWithin() {
@@ -98,19 +119,22 @@ class CEntryBuilder {
     for (size_t i = 0; i < numArrays(); ++i)
       if (type(i).elements() > 0) bad = b_.CreateOr(bad, isBad(arrays[i], storage_bytes(type(i).dtype)));
     if (entry_.workspaceBytes > 0) bad = b_.CreateOr(bad, isBad(f->getArg(0), kWorkspaceAlignment));
-    returnIf(b_.CreateOr(bad, anyOverlap(arrays)), kCBadPointer);
-    // An aliased operand and its result are one array to the kernel: the result's, which starts as the operand.
-    for (const Alias& alias : entry_.aliases) {
-      auto& operand = arrays[static_cast<size_t>(alias.operand)];
-      llvm::Value* result = arrays[entry_.operands.size() + static_cast<size_t>(alias.output)];
-      b_.CreateMemMove(result, llvm::MaybeAlign(), operand, llvm::MaybeAlign(),
-                       static_cast<uint64_t>(type(static_cast<size_t>(alias.operand)).bytes()));
-      operand = result;
-    }
+    returnIf(bad, kCBadPointer);
     auto* pointers = llvm::ArrayType::get(b_.getPtrTy(), numArrays());
     llvm::Value* list = b_.CreateAlloca(pointers);
-    for (size_t i = 0; i < numArrays(); ++i)
-      b_.CreateStore(arrays[i], b_.CreateConstInBoundsGEP2_64(pointers, list, 0, i));
+    const auto keep = [&](size_t i, llvm::Value* array) {
+      b_.CreateStore(array, b_.CreateConstInBoundsGEP2_64(pointers, list, 0, i));
+    };
+    for (size_t i = 0; i < numArrays(); ++i) keep(i, arrays[i]);
+    returnIfOverlap(f, list);
+    // An aliased operand and its result are one array to the kernel: the result's, which starts as the operand.
+    for (const Alias& alias : entry_.aliases) {
+      const auto operand = static_cast<size_t>(alias.operand);
+      llvm::Value* result = arrays[entry_.operands.size() + static_cast<size_t>(alias.output)];
+      b_.CreateMemMove(result, llvm::MaybeAlign(), arrays[operand], llvm::MaybeAlign(),
+                       static_cast<uint64_t>(type(operand).bytes()));
+      keep(operand, result);
+    }
     llvm::Value* none = llvm::ConstantPointerNull::get(b_.getPtrTy());
     llvm::Value* fault = b_.CreateCall(kernel_, {none, list, f->getArg(0), b_.getInt64(0), b_.getInt64(1)});
     b_.CreateRet(b_.CreateSelect(b_.CreateICmpEQ(fault, b_.getInt32(0)), b_.getInt32(kCOk), b_.getInt32(kCFault)));
