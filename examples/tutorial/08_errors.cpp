@@ -43,6 +43,6 @@ error[SM6213]: Index map function for input 0 must return 2 values to match its 
       |                                                              ^
    in the index map of input 0 in kernel 'kernel'
   need: 2 values
-  have: 1 values
+  have: 1 value
   help: return one block index per axis of the array, squeezed axes too
 */

@@ -53,8 +53,11 @@ def test_a_clean_kernel_has_no_findings(run):
 
 def test_check_of_a_folder_is_a_table(run):
     done = run("check", CASES)
-    assert done.returncode == 0, done.stdout
-    assert re.search(r"^\d+ cases: 0 with findings, 0 refused or crashed, 0 with a wrong result$", done.stdout, re.M)
+    assert done.returncode == 3, done.stdout
+    assert re.search(r"^\d+ cases: 2 with findings, 0 refused or crashed, 0 with a wrong result$", done.stdout, re.M)
+    # Two recordings are of what JAX has in undefined memory.
+    findings = re.findall(r"^(\w+) +1 finding +(SM\d+)", done.stdout, re.M)
+    assert findings == [("edges_reach_an_output", "SM4102"), ("undefined_int16", "SM4102")]
 
 
 def test_check_json(run):
