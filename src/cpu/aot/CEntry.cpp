@@ -1,8 +1,7 @@
 #include "cpu/aot/CEntry.h"
 
-#include <algorithm>
-
 #include "cpu/aot/Aot.h"
+#include "cpu/gemm/Ir.h"
 #include "cpu/lower/Kernel.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
@@ -73,42 +72,24 @@ class CEntryBuilder {
 
   /// Returns where a result shares memory with another array, other than as one array with the operand that it is
   /// aliased with. A loop over the pairs: there are many where a kernel has many arrays. `list`: their addresses.
-  void returnIfOverlap(llvm::Function* f, llvm::Value* list) {
-    const size_t operands = entry_.operands.size(), begin = std::max<size_t>(operands, 1);
-    if (begin >= numArrays()) return;
+  void returnIfOverlap(llvm::Value* list) {
+    const size_t operands = entry_.operands.size();
     std::vector<int64_t> bytes, partners(numArrays(), -1);
     for (size_t i = 0; i < numArrays(); ++i) bytes.push_back(type(i).bytes());
     for (const Alias& alias : entry_.aliases) partners[operands + static_cast<size_t>(alias.output)] = alias.operand;
     llvm::GlobalVariable *sizes = table(bytes), *partner = table(partners);
-    llvm::BasicBlock *before = b_.GetInsertBlock(), *outer = block(f), *inner = block(f);
-    b_.CreateBr(outer);
-
-    b_.SetInsertPoint(outer);
-    llvm::PHINode* r = b_.CreatePHI(b_.getInt64Ty(), 2);
-    r->addIncoming(b_.getInt64(begin), before);
-    llvm::Value *from = entryOf(list, r), *size = entryOf(sizes, r), *aliased = entryOf(partner, r);
-    b_.CreateBr(inner);
-
-    b_.SetInsertPoint(inner);
-    llvm::PHINode* i = b_.CreatePHI(b_.getInt64Ty(), 2);
-    i->addIncoming(b_.getInt64(0), outer);
-    llvm::Value *otherFrom = entryOf(list, i), *otherSize = entryOf(sizes, i);
-    llvm::Value* shared = b_.CreateAnd(b_.CreateICmpULT(from, b_.CreateAdd(otherFrom, otherSize)),
-                                       b_.CreateICmpULT(otherFrom, b_.CreateAdd(from, size)));
-    llvm::Value* empty = b_.CreateOr(b_.CreateICmpEQ(size, b_.getInt64(0)), b_.CreateICmpEQ(otherSize, b_.getInt64(0)));
-    llvm::Value* one = b_.CreateAnd(b_.CreateICmpEQ(aliased, i), b_.CreateICmpEQ(from, otherFrom));
-    returnIf(b_.CreateAnd(shared, b_.CreateNot(b_.CreateOr(empty, one))), kCBadPointer);
-    repeat(f, i, r, inner);
-    repeat(f, r, b_.getInt64(numArrays()), outer);
-  }
-
-  /// Ends the loop that starts with block `body` and counts `count` to `end`.
-  void repeat(llvm::Function* f, llvm::PHINode* count, llvm::Value* end, llvm::BasicBlock* body) {
-    llvm::Value* next = b_.CreateAdd(count, b_.getInt64(1));
-    count->addIncoming(next, b_.GetInsertBlock());
-    llvm::BasicBlock* after = block(f);
-    b_.CreateCondBr(b_.CreateICmpULT(next, end), body, after);
-    b_.SetInsertPoint(after);
+    countedLoop(b_, b_.getInt64(operands), b_.getInt64(numArrays()), 1, [&](llvm::Value* r) {
+      llvm::Value *from = entryOf(list, r), *size = entryOf(sizes, r), *aliased = entryOf(partner, r);
+      countedLoop(b_, b_.getInt64(0), r, 1, [&](llvm::Value* i) {
+        llvm::Value *otherFrom = entryOf(list, i), *otherSize = entryOf(sizes, i);
+        llvm::Value* shared = b_.CreateAnd(b_.CreateICmpULT(from, b_.CreateAdd(otherFrom, otherSize)),
+                                           b_.CreateICmpULT(otherFrom, b_.CreateAdd(from, size)));
+        llvm::Value* empty =
+            b_.CreateOr(b_.CreateICmpEQ(size, b_.getInt64(0)), b_.CreateICmpEQ(otherSize, b_.getInt64(0)));
+        llvm::Value* one = b_.CreateAnd(b_.CreateICmpEQ(aliased, i), b_.CreateICmpEQ(from, otherFrom));
+        returnIf(b_.CreateAnd(shared, b_.CreateNot(b_.CreateOr(empty, one))), kCBadPointer);
+      });
+    });
   }
 
   llvm::Function* buildWithin() {
@@ -126,7 +107,7 @@ class CEntryBuilder {
       b_.CreateStore(array, b_.CreateConstInBoundsGEP2_64(pointers, list, 0, i));
     };
     for (size_t i = 0; i < numArrays(); ++i) keep(i, arrays[i]);
-    returnIfOverlap(f, list);
+    returnIfOverlap(list);
     // An aliased operand and its result are one array to the kernel: the result's, which starts as the operand.
     for (const Alias& alias : entry_.aliases) {
       const auto operand = static_cast<size_t>(alias.operand);

@@ -14,12 +14,18 @@ Ir::Ir(llvm::Module& module, const std::string& name, llvm::ArrayRef<llvm::Type*
   b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function));
 }
 
-Values Ir::loop(Value* begin, Value* end, int64_t step, llvm::ArrayRef<Value*> carried, Body body) {
-  llvm::LLVMContext& context = b.getContext();
+Values countedLoop(llvm::IRBuilderBase& b, Value* begin, Value* end, int64_t step, llvm::ArrayRef<Value*> carried,
+                   LoopBody body) {
+  const auto *first = llvm::dyn_cast<llvm::ConstantInt>(begin), *bound = llvm::dyn_cast<llvm::ConstantInt>(end);
+  const bool known = first && bound;
+  if (known && first->getSExtValue() >= bound->getSExtValue()) return Values(carried.begin(), carried.end());
   llvm::BasicBlock* before = b.GetInsertBlock();
-  auto* inside = llvm::BasicBlock::Create(context, "loop", function);
-  auto* after = llvm::BasicBlock::Create(context, "after", function);
-  b.CreateCondBr(b.CreateICmpSLT(begin, end), inside, after);
+  auto* inside = llvm::BasicBlock::Create(b.getContext(), "loop", before->getParent());
+  auto* after = llvm::BasicBlock::Create(b.getContext(), "after", before->getParent());
+  if (known)
+    b.CreateBr(inside);
+  else
+    b.CreateCondBr(b.CreateICmpSLT(begin, end), inside, after);
 
   b.SetInsertPoint(inside);
   llvm::PHINode* index = b.CreatePHI(begin->getType(), 2);
@@ -31,15 +37,16 @@ Values Ir::loop(Value* begin, Value* end, int64_t step, llvm::ArrayRef<Value*> c
   }
   const Values now(phis.begin(), phis.end());
   const Values next = body(index, now);
-  Value* following = b.CreateAdd(index, i64(step), "", true, true);
+  Value* following = b.CreateAdd(index, b.getInt64(static_cast<uint64_t>(step)), "", true, true);
   llvm::BasicBlock* latch = b.GetInsertBlock();
   b.CreateCondBr(b.CreateICmpSLT(following, end), inside, after);
   index->addIncoming(following, latch);
+  for (size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(next[i], latch);
 
   b.SetInsertPoint(after);
+  if (known) return next;
   Values results;
   for (size_t i = 0; i < phis.size(); ++i) {
-    phis[i]->addIncoming(next[i], latch);
     llvm::PHINode* result = b.CreatePHI(phis[i]->getType(), 2);
     result->addIncoming(carried[i], before);
     result->addIncoming(next[i], latch);
@@ -48,8 +55,9 @@ Values Ir::loop(Value* begin, Value* end, int64_t step, llvm::ArrayRef<Value*> c
   return results;
 }
 
-void Ir::loop(Value* begin, Value* end, int64_t step, llvm::function_ref<void(Value*)> body) {
-  loop(begin, end, step, {}, [&](Value* index, llvm::ArrayRef<Value*>) {
+void countedLoop(llvm::IRBuilderBase& b, Value* begin, Value* end, int64_t step,
+                 llvm::function_ref<void(Value*)> body) {
+  countedLoop(b, begin, end, step, {}, [&](Value* index, llvm::ArrayRef<Value*>) {
     body(index);
     return Values();
   });

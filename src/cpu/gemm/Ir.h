@@ -16,6 +16,14 @@ using Values = llvm::SmallVector<llvm::Value*, 32>;
 /// <lanes x i1>: the first `valid` are true.
 llvm::Value* firstLanes(llvm::IRBuilderBase&, int lanes, int valid);
 
+using LoopBody = llvm::function_ref<Values(llvm::Value* index, llvm::ArrayRef<llvm::Value*> carried)>;
+/// for (index = begin; index < end; index += step) carried = body(index, carried); gives the last `carried`. Bounds are
+/// i64; where both are constants nothing is asked before the first pass, and there is no code when there is no pass.
+Values countedLoop(llvm::IRBuilderBase&, llvm::Value* begin, llvm::Value* end, int64_t step,
+                   llvm::ArrayRef<llvm::Value*> carried, LoopBody body);
+void countedLoop(llvm::IRBuilderBase&, llvm::Value* begin, llvm::Value* end, int64_t step,
+                 llvm::function_ref<void(llvm::Value* index)> body);
+
 /// Builds one function.
 class Ir {
  public:
@@ -30,10 +38,12 @@ class Ir {
   llvm::Value* at(llvm::Value* pointer, llvm::Value* bytes) { return b.CreatePtrAdd(pointer, bytes); }
   llvm::Value* at(llvm::Value* pointer, int64_t bytes) { return bytes ? b.CreatePtrAdd(pointer, i64(bytes)) : pointer; }
 
-  using Body = llvm::function_ref<Values(llvm::Value* index, llvm::ArrayRef<llvm::Value*> carried)>;
-  /// for (index = begin; index < end; index += step) carried = body(index, carried); gives the last `carried`.
-  Values loop(llvm::Value* begin, llvm::Value* end, int64_t step, llvm::ArrayRef<llvm::Value*> carried, Body body);
-  void loop(llvm::Value* begin, llvm::Value* end, int64_t step, llvm::function_ref<void(llvm::Value*)> body);
+  Values loop(llvm::Value* begin, llvm::Value* end, int64_t step, llvm::ArrayRef<llvm::Value*> carried, LoopBody body) {
+    return countedLoop(b, begin, end, step, carried, body);
+  }
+  void loop(llvm::Value* begin, llvm::Value* end, int64_t step, llvm::function_ref<void(llvm::Value*)> body) {
+    countedLoop(b, begin, end, step, body);
+  }
   /// Calls body(start, size) for blocks of [0, total), the last one smaller.
   void blocks(int64_t total, int64_t block, llvm::function_ref<void(llvm::Value* start, llvm::Value* size)> body);
   void when(llvm::Value* condition, llvm::function_ref<void()> then);

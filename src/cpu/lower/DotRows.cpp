@@ -91,8 +91,9 @@ class DotRowsEmitter {
       return b_.CreateIntrinsic(type, llvm::Intrinsic::fma, {x, y, sum});
     };
     Reg sum = llvm::Constant::getNullValue(type);
-    sum = carriedLoop(l_, 0, whole, lanes, {sum},
-                      [&](Reg k, const Carried& now) { return Carried{products(k, now[0], nullptr)}; })[0];
+    sum = carriedLoop(l_, 0, whole, lanes, Carried(1, sum), [&](Reg k, const Carried& now) {
+            return Carried(1, products(k, now.front(), nullptr));
+          }).front();
     if (whole < s_.k)
       sum =
           products(l_.index(whole), sum, lanes == 1 ? nullptr : firstLanes(b_, lanes, static_cast<int>(s_.k - whole)));

@@ -50,12 +50,16 @@ Result<WarmedKernel> warm(const KernelPackage& package, const cpu::NativeOptions
   WarmedKernel warmed{package.name, Warmth::kept, made->milliseconds, report.compile.codeBytes, {}};
   if (report.compile.fromCache) return warmed;
   if (Status trouble = options.cache->trouble(); !trouble) return fail(std::move(trouble.error()));
+  warmed.state = Warmth::notKept;
+  if (!report.interpreted.empty()) {
+    warmed.reason = fmt::format("ops that are not native yet: {}", fmt::join(report.interpreted, ", "));
+    return warmed;
+  }
   const auto again = make(package, options, check);
-  warmed.state = again && again->kernel->report().compile.fromCache ? Warmth::compiled : Warmth::notKept;
-  if (warmed.state == Warmth::compiled) return warmed;
-  warmed.reason = report.interpreted.empty()
-                      ? "it is too large for --cache-limit-mib"
-                      : fmt::format("ops that are not native yet: {}", fmt::join(report.interpreted, ", "));
+  if (again && again->kernel->report().compile.fromCache)
+    warmed.state = Warmth::compiled;
+  else
+    warmed.reason = "it is too large for --cache-limit-mib";
   return warmed;
 }
 
