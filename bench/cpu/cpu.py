@@ -3,6 +3,7 @@
 machine's limits."""
 
 import argparse
+import dataclasses
 import json
 import os
 import pathlib
@@ -18,6 +19,9 @@ from rows import ROWS
 
 CLEAN = 0.95        # of the best rate of the limit's loop in this row
 TOTAL_SECONDS = 520  # that all workloads may take: rows are measured for less when the clock runs ahead
+FIRST_LIMITS = 5    # steps of the limit's loop before the first round: what it can do is known then
+TRIES = 5           # steps of an actor in its turn, until one is between clean limits
+LONG_SECONDS = 0.03  # no second try for steps that take as long: a disturbance is a small part of them
 SETTLE_SECONDS = 0.02  # for idle threads of the last actor to go to sleep: XLA's keep one core busy for milliseconds
 
 
@@ -66,44 +70,66 @@ class Stage:
         self.folder.cleanup()
 
 
+@dataclasses.dataclass
+class Turn:
+    """One step of one actor, between two steps of the limit's loop (their rates)."""
+    before: float
+    seconds: float
+    after: float
+
+    @property
+    def quiet(self):
+        return min(self.before, self.after)
+
+    @property
+    def limit(self):
+        return (self.before + self.after) / 2
+
+
+def take_turn(stage, row, name, before, best):
+    """The least disturbed of a few steps: a short one beside a slow limit is taken again."""
+    turns = []
+    while not turns or (turns[-1].quiet < CLEAN * best and len(turns) < TRIES and turns[-1].seconds < LONG_SECONDS):
+        took, amount = stage.actor(name).run()
+        time.sleep(SETTLE_SECONDS)
+        seconds = took * row.amount / amount if amount else took  # an actor may do several units in a call
+        turns.append(Turn(before, seconds, stage.limit_rate()))
+        before = turns[-1].after
+    return max(turns, key=lambda turn: turn.quiet), before
+
+
 def rounds(stage, row, names, seconds):
-    """Rounds {limit, first actor, limit, next actor, …, limit}: for each a list of limits and a list of times."""
+    """Rounds in which every actor has its turn: lists of Turn in the order of `names`."""
     taken, end = [], time.monotonic() + seconds
+    best = before = max(stage.limit_rate() for _ in range(FIRST_LIMITS))
     while len(taken) < 3 or (time.monotonic() < end and len(taken) < 40):
-        limits, times = [stage.limit_rate()], []
+        turns = []
         for name in names:
-            took, amount = stage.actor(name).run()
-            times.append(took * row.amount / amount if amount else took)  # an actor may do several units in a call
-            time.sleep(SETTLE_SECONDS)
-            limits.append(stage.limit_rate())
-        taken.append((limits, times))
+            turn, before = take_turn(stage, row, name, before, best)
+            turns.append(turn)
+            best = max(best, turn.before, turn.after)
+        taken.append(turns)
     return taken
 
 
 def medians(row, taken, at):
     """Of actor number `at` against number 0 over the rounds in which both were between clean limits."""
-    best = max(rate for limits, _ in taken for rate in limits)
+    best = max(max(turn.before, turn.after) for turns in taken for turn in turns)
+    quiet = lambda turns: min(turns[0].quiet, turns[at].quiet)
+    work = row.flops if row.latency else row.amount * row.limit_unit
+    fraction = lambda turn: work / turn.seconds / turn.limit
 
-    def clean(limits, i):
-        return min(limits[i], limits[i + 1]) >= CLEAN * best
-
-    def seconds(i):
-        return lambda limits, times: times[i]
-
-    def fraction(i):
-        work = row.flops if row.latency else row.amount * row.limit_unit
-        return lambda limits, times: work / times[i] / ((limits[i] + limits[i + 1]) / 2)
-
-    good = [(l, t) for l, t in taken if clean(l, 0) and clean(l, at)]
+    good = [turns for turns in taken if quiet(turns) >= CLEAN * best]
     # On a busy machine no round may be clean: then the third of them that was disturbed least, reported as 0 clean ones.
-    used = good or sorted(taken, key=lambda r: -min(r[0][0], r[0][1], r[0][at], r[0][at + 1]))[:(len(taken) + 2) // 3]
-    middle = lambda f: statistics.median(f(l, t) for l, t in used)
+    used = good or sorted(taken, key=quiet, reverse=True)[:(len(taken) + 2) // 3]
+    middle = lambda of: statistics.median(of(turns) for turns in used)
     if row.latency:
-        ratio = middle(lambda l, t: t[at] / t[0])
+        ratio = middle(lambda turns: turns[at].seconds / turns[0].seconds)
     else:
-        ratio = middle(lambda l, t: fraction(0)(l, t) / fraction(at)(l, t))
-    return {"ours": middle(seconds(0)), "peer": middle(seconds(at)), "fraction": middle(fraction(0)), "ratio": ratio,
-            "limit": middle(lambda l, t: l[0]), "clean": len(good)}
+        ratio = middle(lambda turns: fraction(turns[0]) / fraction(turns[at]))
+    return {"ours": middle(lambda turns: turns[0].seconds), "peer": middle(lambda turns: turns[at].seconds),
+            "fraction": middle(lambda turns: fraction(turns[0])), "ratio": ratio,
+            "limit": middle(lambda turns: turns[0].limit), "clean": len(good)}
 
 
 def limit(row, rate, figure):

@@ -101,8 +101,9 @@ def page(rows, command):
     """docs/performance.md."""
     out = ["# Performance of the `cpu` target", "",
            f"Measured on {machine()}, {datetime.date.today().isoformat()}, by", "", "```sh", command, "```", "",
-           "We and each peer ran by turns, every run between two runs of a loop at the machine's limit; the figures are medians of",
-           "the rounds in which both loops reached 95 % of their best (where no round did, of the least disturbed: 0 clean rounds).",
+           "We and each peer ran by turns, every run between two runs of a loop at the machine's limit, a short one again until both",
+           "loops reached 95 % of their best, at most five times; the figures are medians of the rounds in which ours and the peer's",
+           "did (where no round did, of the least disturbed: 0 clean rounds).",
            "",
            "- limit: what that loop reached, multiply-adds in f32, bf16 or int8, or memory; of times, the flops at that rate.",
            "- fraction: ours of the limit.",

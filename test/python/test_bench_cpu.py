@@ -67,18 +67,33 @@ def test_rates_fractions_and_ratios():
     assert not notes
 
 
-def test_a_round_beside_a_slow_limit_is_not_clean():
-    # Three rounds of {limit, ours, limit, A, limit}; in the second a neighbour took half of the machine.
-    stage = Stage([100e9] * 3 + [50e9] * 3 + [99e9] * 3, {"ours": 1e-4, "A": 1e-4})
+FIRST = [100e9] * cpu.FIRST_LIMITS
+
+
+def test_a_step_beside_a_slow_limit_is_taken_again():
+    # Three rounds of {ours, limit, A, limit}; beside our second step a neighbour took half of the machine.
+    stage = Stage(FIRST + [100e9] * 2 + [50e9, 99e9, 99e9] + [100e9] * 3, {"ours": 1e-4, "A": 1e-4})
+    rows, _ = measured(stage, ROW)
+    assert rows[0]["clean_rounds"] == 3
+
+
+def test_a_round_beside_a_limit_that_stays_slow_is_not_clean():
+    stage = Stage(FIRST + [100e9] * 2 + [50e9] * 2 * cpu.TRIES + [99e9] * 3, {"ours": 1e-4, "A": 1e-4})
     rows, _ = measured(stage, ROW)
     assert rows[0]["clean_rounds"] == 2
 
 
+def test_a_long_step_is_taken_once():
+    stage = Stage(FIRST + [100e9] * 2 + [50e9] * 2 + [100e9] * 2, {"ours": 2 * cpu.LONG_SECONDS, "A": 2 * cpu.LONG_SECONDS})
+    rows, _ = measured(stage, TIME)
+    assert not stage.limits and rows[0]["clean_rounds"] == 1
+
+
 def test_without_a_clean_round_the_least_disturbed_count():
-    stage = Stage([100e9, 60e9, 60e9, 50e9, 50e9, 50e9, 55e9, 55e9, 55e9], {"ours": 1e-4, "A": 1e-4})
-    rows, _ = measured(stage, ROW)
+    busy = [60e9] * 2 * cpu.TRIES + [50e9] * 2 * cpu.TRIES + [55e9] * 2 * cpu.TRIES
+    rows, _ = measured(Stage(FIRST + busy, {"ours": 1e-4, "A": 1e-4}), ROW)
     assert rows[0]["clean_rounds"] == 0
-    assert rows[0]["fraction"] == pytest.approx(2e6 / 1e-4 / 55e9, rel=.5)
+    assert rows[0]["fraction"] == pytest.approx(2e6 / 1e-4 / 60e9, rel=.3)
 
 
 def test_times_are_better_when_shorter_and_flops_give_them_a_limit():
