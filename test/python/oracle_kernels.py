@@ -10,6 +10,8 @@ from jax import lax
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
+import library_kernels
+
 TOLERANCE = {"float32": (4e-6, 1e-6), "bfloat16": (1.6e-2, 1e-2), "float16": (2e-3, 1e-3)}
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, -2.5, 3.5, 1e-3, 88.0, -88.0, 300.0]
 
@@ -247,6 +249,7 @@ def random_bits():
 
 
 def all_kernels():
-    for family in (elementwise, casts, shapes, matmuls, grids, unrolled_loops, random_bits):
+    own = (elementwise, casts, shapes, matmuls, grids, unrolled_loops, random_bits)
+    for family in (*own, *library_kernels.FAMILIES):
         for name, make, arguments, rtol, atol in family():
             yield f"{family.__name__}/{name}", make, arguments, rtol, atol

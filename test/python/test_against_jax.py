@@ -1,4 +1,4 @@
-"""Our interpret target against JAX's interpreter, kernel by kernel, with the JAX that this machine has."""
+"""Our targets against JAX's interpreter, kernel by kernel, with the JAX that this machine has."""
 
 import json
 import os
@@ -16,8 +16,8 @@ from smalti_record import record
 
 
 @pytest.fixture(scope="module")
-def outcome(tmp_path_factory, smalti):
-    """Records every kernel that this JAX can lower, then runs `smalti conform` once over all of them."""
+def recorded(tmp_path_factory):
+    """A folder with every kernel that this JAX can lower, and why it refuses the others."""
     folder = tmp_path_factory.mktemp("cases")
     refused = {}
     for name, make, arguments, rtol, atol in all_kernels():
@@ -27,8 +27,16 @@ def outcome(tmp_path_factory, smalti):
                    expected_from="hlo interpret (interpret=True)")
         except Exception as error:  # this JAX cannot lower it: no statement about us
             refused[name] = f"{type(error).__name__}: {str(error)[:80]}"
-    report = folder / "report.json"
-    done = subprocess.run([smalti, "conform", str(folder), "--json", str(report)], capture_output=True, text=True)
+    return folder, refused
+
+
+@pytest.fixture(scope="module", params=["interpret", "cpu"])
+def outcome(recorded, tmp_path_factory, smalti, request):
+    """What `smalti conform` says of them all on one target."""
+    folder, refused = recorded
+    report = tmp_path_factory.mktemp(request.param) / "report.json"
+    done = subprocess.run([smalti, "conform", str(folder), "--target", request.param, "--json", str(report)],
+                          capture_output=True, text=True)
     assert report.exists(), done.stdout + done.stderr
     return json.loads(report.read_text()), refused
 
