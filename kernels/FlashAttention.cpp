@@ -11,6 +11,8 @@ namespace smalti::kernels {
 namespace {
 
 constexpr float kMasked = -std::numeric_limits<float>::infinity(), kLowest = std::numeric_limits<float>::lowest();
+/// Powers of 2 less than this are nothing beside the row's largest, 1. None is denormal: that stops some processors.
+constexpr float kLeast = -100;
 
 void check(const ArrayType& q, const ArrayType& k, const AttentionOptions& o) {
   const bool fits = q.shape.size() == 4 && k.shape.size() == 4 && q.shape[0] == k.shape[0] &&
@@ -68,6 +70,7 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
         s = (s * scale + astype(bias[{here, there}], f32)) * to_base2;
       else if (!scales_queries)
         s = s * (scale * to_base2);
+      const bool masks = has_bias || has_segments || crosses_diagonal || keys % bk != 0;  // what is masked weighs 0
       if (has_segments) s = where(q_segments[{here, all_of}] == k_segments[{all_of, there}], s, kMasked);
       const Array row = i * bq + first + broadcasted_iota(i32, {rows, columns}, 0),
                   col = j * bk + broadcasted_iota(i32, {rows, columns}, 1);
@@ -80,7 +83,8 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
       }
 
       const Array m_prev = m[{here, all_of}], m_next = maximum(m_prev, max(s, {.axes = {1}, .keepdims = true}));
-      const Array p = exp2(s - m_next), alpha = exp2(m_prev - m_next);
+      const Array under = s - m_next;
+      const Array p = exp2(where(under < kLeast, masks ? kMasked : kLeast, under)), alpha = exp2(m_prev - m_next);
       m[{here, all_of}] = m_next;
       l[{here, all_of}] = l[{here, all_of}] * alpha + sum(p, {.axes = {1}, .keepdims = true});
       acc[{here, all_of}] =

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "smalti/kernels/flash_attention.h"
 #include "smalti/kernels/matmul.h"
 #include "smalti/kernels/tiled_dot.h"
@@ -26,6 +28,34 @@ TEST(Kernels, OperandsThatDoNotFitAreRefused) {
   const auto o = attempt([] { return flash_attention(zeros({1, 3, 8, 4}), zeros({1, 2, 8, 4}), zeros({1, 2, 8, 4})); });
   ASSERT_FALSE(o);
   EXPECT_EQ(o.error().code, "SM6701");
+}
+
+TEST(Kernels, AttentionGivesFarKeysNoWeight) {
+  // Scores of key 0 … 7 are 0, -30, -60 …: less than 2^-100 and 2^-126 of the largest are among them.
+  const int64_t keys = 8;
+  Array q = ones({1, 1, 1, 1}), k = zeros({1, 1, keys, 1}), v = zeros({1, 1, keys, 1});
+  double total = 0, sum = 0;
+  for (int64_t i = 0; i < keys; ++i) {
+    k.as<float>()[i] = -30.0f * static_cast<float>(i);
+    v.as<float>()[i] = static_cast<float>(1 + i);
+    total += std::exp(-30.0 * static_cast<double>(i));
+    sum += std::exp(-30.0 * static_cast<double>(i)) * static_cast<double>(1 + i);
+  }
+  const float wanted = static_cast<float>(sum / total);
+  for (const char* target : {"interpret", "cpu"}) {
+    const With on("target", target);
+    EXPECT_NEAR(flash_attention(q, k, v, {.scale = 1.0f}).as<float>()[0], wanted, 1e-6f) << target;
+    // The last key is in a segment of its own, however far the others are, and a query of no segment sees none.
+    Array segments = zeros({1, keys}, i32);
+    segments.as<int32_t>()[keys - 1] = 1;
+    const auto seen = [&](int32_t segment) {
+      return flash_attention(q, k, v,
+                             {.scale = 1.0f, .query_segments = full({1, 1}, segment), .key_segments = segments})
+          .as<float>()[0];
+    };
+    EXPECT_EQ(seen(1), static_cast<float>(keys)) << target;
+    EXPECT_EQ(seen(2), 0.0f) << target;
+  }
 }
 
 TEST(Kernels, ActivationIsAnyFunctionOfTheBlock) {
