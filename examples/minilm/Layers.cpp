@@ -47,7 +47,7 @@ Array embedTokens(const Weights& w, const Array& ids, const Array& positions, do
 }
 
 Array linear(const Array& x, const Linear& l, Activation activation) {
-  kernels::MatmulOptions options{.transpose_y = true, .bias = l.bias};
+  kernels::MatmulOptions options{.bias = l.bias};
   if (activation == Activation::gelu) options.activation = gelu;
   return kernels::matmul(x, l.weight, options);
 }

@@ -10,7 +10,7 @@ namespace smalti::minilm {
 Array embedTokens(const Weights&, const Array& ids, const Array& positions, double epsilon);
 
 enum class Activation : uint8_t { none, gelu };
-/// x · weightᵀ + bias, through the activation.
+/// x · weight + bias, through the activation.
 Array linear(const Array& x, const Linear&, Activation = Activation::none);
 
 /// LayerNorm of x, and of x + residual.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "eval/Elementwise.h"
+#include "smalti/ops.h"
 
 namespace smalti::minilm {
 namespace {
@@ -30,6 +31,7 @@ class Reader {
   }
   void take(Linear& into, const std::string& name, int64_t outputs, int64_t inputs) {
     take(into.weight, name + ".weight", {outputs, inputs});
+    if (ok()) into.weight = transpose(into.weight);
     take(into.bias, name + ".bias", {outputs});
   }
   void take(Norm& into, const std::string& name, int64_t size) {

@@ -9,7 +9,8 @@
 
 namespace smalti::minilm {
 
-/// y = x · weightᵀ + bias; `weight` is [outputs, inputs].
+/// y = x · weight + bias; `weight` is [inputs, outputs], in files the other way round. So rows of x meet rows of it,
+/// and no call has to turn it.
 struct Linear {
   Array weight, bias;
 };

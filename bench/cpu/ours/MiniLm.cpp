@@ -24,7 +24,7 @@ class Maker {
     for (int64_t i = 0; i < a.elements(); ++i) a.as<float>()[i] = about + a.as<float>()[i] * .1f;
     return a;
   }
-  Linear linear(int64_t outputs, int64_t inputs) { return {weights({outputs, inputs}), weights({outputs})}; }
+  Linear linear(int64_t outputs, int64_t inputs) { return {transpose(weights({outputs, inputs})), weights({outputs})}; }
   Norm norm() { return {weights({kConfig.hidden}, 1), weights({kConfig.hidden})}; }
 
  private:

@@ -51,7 +51,7 @@ TEST(Weights, AllAreTaken) {
   const auto weights = readWeights(fileOf(tinyShapes()), kTiny);
   ASSERT_TRUE(weights) << weights.error().str();
   ASSERT_EQ(weights->layers.size(), 1u);
-  EXPECT_EQ(weights->layers[0].intermediate.weight.type().str(), "f32[8,4]");
+  EXPECT_EQ(weights->layers[0].intermediate.weight.type().str(), "f32[4,8]");
 }
 
 TEST(Weights, HalfPrecisionIsWidened) {
