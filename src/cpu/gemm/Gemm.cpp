@@ -134,8 +134,12 @@ class ProductNest {
     Value* column = b_.CreateAdd(at.column, times(panel, l_.columns()));
     Value *outer = s_.transposedB ? column : at.k, *inner = s_.transposedB ? at.k : column;
     Value* source = ir_.at(ir_.at(ir_.argument(2), times(outer, strideB_)), times(inner, sizeB));
-    PanelB panelB{
-        .b = source, .stride = strideB_, .next = ir_.at(source, l_.columns() * sizeB), .strideNext = strideB_};
+    PanelB panelB{.b = source,
+                  .stride = strideB_,
+                  .next = ir_.at(source, l_.columns() * sizeB),
+                  .strideNext = strideB_,
+                  .after = source,
+                  .tilesAfter = ir_.i64(0)};
     if (l_.packB) {
       Value* packed = s_.keepsB
                           ? ir_.at(ir_.argument(7), times(b_.CreateUDiv(at.k, ir_.i64(l_.group)), keptUnitBytes()))
@@ -156,6 +160,12 @@ class ProductNest {
       Value* packedNext = b_.CreateAnd(packs, b_.CreateNot(first));
       panelB.next = b_.CreateSelect(packedNext, ir_.at(packed, panelBytes), panelB.next);
       panelB.strideNext = b_.CreateSelect(packedNext, packedStride, panelB.strideNext);
+      if (l_.keepPackedB) {
+        // Lines that are written come from the last cache too. C's do not pay: nothing waits for them.
+        panelB.after = ir_.at(packed, panelBytes);
+        panelB.tilesAfter =
+            b_.CreateSelect(packsNow, ir_.i64(vectors / prefetchesOf(vectors) * unrollOf(l_.rows)), ir_.i64(0));
+      }
     }
     runKernels(at, column, panelB, vectors, lastLanes);
   }
@@ -184,10 +194,10 @@ class ProductNest {
     if (ragged) copy(ir_.i64(whole), ragged);
   }
 
-  /// As many as it takes for the tiles of a block to fetch the next panel.
+  /// As many as it takes for the tiles of a block to fetch the next panel and where it is packed to.
   int prefetchesOf(int vectors) const {
     const int64_t tiles = std::max<int64_t>(1, std::min(l_.blockRows, s_.m) / l_.rows),
-                  needed = vectors * unrollOf(l_.rows);
+                  needed = (l_.keepPackedB ? 2 : 1) * vectors * unrollOf(l_.rows);
     return needed <= tiles || vectors % 2 ? 1 : 2;
   }
 
@@ -197,6 +207,7 @@ class ProductNest {
   };
   struct PanelB {
     Value *b, *stride, *next, *strideNext;
+    Value *after, *tilesAfter;  ///< where the next panel will be packed, and tiles that prefetch that
     std::optional<Raw> toPack{};
   };
 
@@ -242,7 +253,8 @@ class ProductNest {
         KernelSpec packing = spec;
         packing.packs = packSpec(s_.b, l_.elementB);
         packing.unroll = 1;
-        callKernel(packing, target, ir_.i64(0), ir_.i64(1), {raw->b, strideB_, raw->to, ir_.i64(4 * l_.columns())});
+        callKernel(packing, target, ir_.i64(0), ir_.i64(1),
+                   {raw->b, strideB_, raw->to, ir_.i64(4 * l_.columns()), raw->to, ir_.i64(0)});
       });
       first = b_.CreateZExt(raw->when, b_.getInt64Ty());
     }
@@ -253,7 +265,8 @@ class ProductNest {
     Value* a = ir_.at(a_, s_.transposedA ? times(row, 4) : times(row, kernelStrideA_));
     b_.CreateCall(microKernel(module_, spec),
                   {a, kernelStrideA_, panel.b, panel.stride, ir_.at(target.c, times(row, strideC_)), strideC_, units_,
-                   tiles, target.add, panel.next, panel.strideNext, ir_.at(workspace(l_.offsetSums), times(row, 4))});
+                   tiles, target.add, panel.next, panel.strideNext, ir_.at(workspace(l_.offsetSums), times(row, 4)),
+                   panel.after, ir_.i64(4 * l_.columns()), panel.tilesAfter});
   }
 
   llvm::Module& module_;

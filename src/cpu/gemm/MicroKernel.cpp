@@ -62,7 +62,8 @@ class KernelBody {
     Values state;  // offset into A, pointer into B, pointer to prefetch or to pack to, accumulators
     state.push_back(ir_.i64(0));
     state.push_back(ir_.argument(2));
-    state.push_back(s_.packs ? ir_.argument(9) : prefetchStart(index));
+    state.push_back(ir_.argument(9));
+    if (!s_.packs) choosePrefetch(index, state.back());
     auto* vector = ir_.vectorOf(accumulator_, s_.lanes);
     for (int i = 0; i < s_.rows; ++i) {
       Value* start = llvm::Constant::getNullValue(vector);
@@ -84,13 +85,22 @@ class KernelBody {
   }
 
   /// A tile prefetches some lines of some rows, the next tile their next lines, so that the first tiles cover the
-  /// panel.
-  Value* prefetchStart(Value* index) {
-    const int turns = s_.vectors / s_.prefetches;
-    Value* line = ir_.b.CreateMul(ir_.b.CreateURem(index, ir_.i64(turns)), ir_.i64(64 * s_.prefetches));
-    Value* bodies = ir_.b.CreateUDiv(ir_.argument(6), ir_.i64(s_.unroll));
-    Value* row = ir_.b.CreateMul(ir_.b.CreateUDiv(index, ir_.i64(turns)), bodies);
-    return ir_.at(ir_.at(ir_.argument(9), line), ir_.b.CreateMul(row, ir_.argument(10)));
+  /// panel; the following ones what is needed after it. No tile prefetches more than that: lines that nobody wants
+  /// drive others out of the second cache.
+  void choosePrefetch(Value* index, Value*& start) {
+    auto& b = ir_.b;
+    const int turns = s_.vectors / s_.prefetches, tiles = turns * s_.unroll;
+    Value* first = b.CreateICmpSLT(index, ir_.i64(tiles));
+    Value* second = b.CreateICmpSLT(index, b.CreateAdd(ir_.i64(tiles), ir_.argument(14)));
+    Value* turn = b.CreateSelect(first, index, b.CreateSub(index, ir_.i64(tiles)));
+    Value* line = b.CreateMul(b.CreateURem(turn, ir_.i64(turns)), ir_.i64(64 * s_.prefetches));
+    Value* bodies = b.CreateUDiv(ir_.argument(6), ir_.i64(s_.unroll));
+    Value* row = b.CreateMul(b.CreateUDiv(turn, ir_.i64(turns)), bodies);
+    Value* rows = b.CreateSelect(first, ir_.argument(9), ir_.argument(12));
+    strideNext_ = b.CreateSelect(first, ir_.argument(10), ir_.argument(13));
+    start = ir_.at(ir_.at(rows, line), b.CreateMul(row, strideNext_));
+    strideNext_ = b.CreateSelect(second, strideNext_, ir_.i64(0));
+    start = b.CreateSelect(second, start, ir_.argument(2));  // in the first cache anyway
   }
 
   void prefetch(Value* address) {
@@ -120,7 +130,7 @@ class KernelBody {
     if (!s_.transposedA) next[0] = ir_.b.CreateAdd(now[0], ir_.i64(4 * count), "", true, true);
     if (prefetches) {
       for (int line = 0; line < s_.prefetches; ++line) prefetch(ir_.at(now[2], 64 * line));
-      next[2] = ir_.at(now[2], ir_.argument(10));
+      next[2] = ir_.at(now[2], strideNext_);
     }
     return next;
   }
@@ -194,6 +204,7 @@ class KernelBody {
   Ir& ir_;
   const KernelSpec& s_;
   Value *strideA_ = ir_.argument(1), *strideC_ = ir_.argument(5);
+  Value* strideNext_ = nullptr;  ///< of what the current tile prefetches
   llvm::Type *accumulator_, *unit_;
 };
 
@@ -215,7 +226,8 @@ llvm::Function* microKernel(llvm::Module& module, const KernelSpec& s) {
   auto* pointer = llvm::PointerType::get(module.getContext(), 0);
   auto* word = llvm::Type::getInt64Ty(module.getContext());
   auto* bit = llvm::Type::getInt1Ty(module.getContext());
-  Ir ir(module, symbol, {pointer, word, pointer, word, pointer, word, word, word, bit, pointer, word, pointer});
+  Ir ir(module, symbol,
+        {pointer, word, pointer, word, pointer, word, word, word, bit, pointer, word, pointer, pointer, word, word});
   KernelBody(ir, s).emit();
   return ir.function;
 }
