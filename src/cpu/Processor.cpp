@@ -82,6 +82,8 @@ Result<Processor> processorNamed(std::string_view name) {
                  .help = "write a name that LLVM knows, such as znver4, sapphirerapids or haswell, or "
                          "aarch64-linux-gnu/neoverse-n1; `host` is this machine"});
   readFeatures(p, *target);
+  // LLVM has them by the name; code that uses an instruction by itself looks for it here.
+  if (p.avx512) p.features = "+avx512bw,+avx512dq,+avx512f,+avx512vl";
   return p;
 }
 

@@ -71,9 +71,9 @@ def remez(points, target, weight, first, count, references):
     return best
 
 
-def fit(function, weight, a, b, degree, double, start=0):
+def fit(function, weight, a, b, degree, double, start=0, grid=GRID):
     """start: the lowest power, for functions that are 0 at 0."""
-    points = [x for x in chebyshev(mpf(a), mpf(b), GRID) if x != 0]
+    points = [x for x in chebyshev(mpf(a), mpf(b), grid) if x != 0]
     target = [function(x) for x in points]
     weights = [abs(weight(x)) for x in points]
     largest = max(weights)
@@ -129,6 +129,8 @@ def minus_log2_erfc(x):
 
 ERF_SPLIT = mpf("0.93")
 TANH_SPLIT = mpf("0.55")
+ERF_PIECE = mpf("0.125")
+TANH_PIECES_FROM = mpf("0.625")
 ERFC_POLE = mpf(4)
 
 
@@ -178,6 +180,64 @@ POLYNOMIALS = {
     "kErfInvTailDouble": ("erf_inv(x) / x of √w - 3, w = 5 … 17", lambda v: erf_inv_of((v + 3) ** 2), lambda v: 1 / erf_inv_of((v + 3) ** 2),
                           mp.sqrt(5) - 3, mp.sqrt(17) - 3, 11, True),
 }
+
+
+def by_x(f, limit):
+    return lambda x: f(x) / x if x != 0 else limit
+
+
+def tanh_piece(i):
+    """Entry i of tanh's table, by the bits of y = |x| + 5/8: the four below 2^20 and the lowest of the exponent. Eight to an
+    octave: ever wider ones, as tanh gets smoother."""
+    first = 126 << 3 | 2  # of 5/8
+    at = first + (i - first) % ENTRIES
+    return [mpf(struct.unpack("f", struct.pack("I", k << 20))[0]) - TANH_PIECES_FROM for k in (at, at + 1)]
+
+
+def erf_piece(i):
+    """Pieces as wide as each other around the multiples of their width."""
+    return [max(i - mpf("0.5"), 0) * ERF_PIECE, (i + mpf("0.5")) * ERF_PIECE]
+
+
+# name: (what it is, function, its slope at 0, piece of an entry: from, to; degree). One row for the centres, one for each
+# power of the distance to the centre.
+TABLES = {
+    "kTanhTable": ("tanh", mp.tanh, mpf(1), tanh_piece, 4),
+    "kErfTable": ("erf", mp.erf, 2 / mp.sqrt(mp.pi), erf_piece, 4),
+}
+ENTRIES = 32
+
+
+def centre_of(function, low, high):
+    """An f32 near the middle whose value is almost an f32, for the constant's own rounding would be half of the error."""
+    best = None
+    for k in range(4000):  # the nearest first, to .4 of the width
+        x = rounded((low + high) / 2 + (high - low) / 10000 * (k if k % 2 else -k), False)
+        lost = abs(function(x) / rounded(function(x), False) - 1)
+        if best is None or lost < best[0]:
+            best = (lost, x)
+        if best[0] < mpf("2e-10"):
+            break
+    return best[1]
+
+
+def table(function, slope, piece, degree):
+    """Its rows, and the largest relative error."""
+    columns, worst = [], mpf(0)
+    for i in range(ENTRIES):
+        low, high = piece(i)
+        if low == 0:  # relative: no constant
+            centre = mpf(0)
+            c, error = fit(by_x(function, slope), lambda x: x / function(x), mpf("1e-9"), high, degree - 1, False, grid=100)
+            c = [mpf(0), *c]
+        else:
+            centre = centre_of(function, low, high)
+            c, error = fit(lambda t: function(t + centre), lambda t: 1 / function(t + centre), low - centre, high - centre,
+                           degree, False, grid=100)
+        columns.append([centre, *c])
+        worst = max(worst, error)
+        print("   ", i, mp.nstr(low, 3), mp.nstr(high, 3), mp.nstr(error, 2), file=sys.stderr)
+    return list(zip(*columns)), worst
 
 
 # name: (what it is, value, how many f32 it is the sum of)
@@ -239,6 +299,13 @@ def header(names):
         lines.append(f"/// {what}: {mp.nstr(error, 2)}.")
         values = ", ".join(literal(v, double) for v in c)
         lines.append(f"inline constexpr {'double' if double else 'float'} {name}[] = {{{values}}};")
+    for name, (what, function, slope, piece, degree) in TABLES.items():
+        rows, error = table(function, slope, piece, degree)
+        print(name, mp.nstr(error, 3), file=sys.stderr)
+        lines.append(f"/// {what} in pieces, of |x| less the centre of the piece (the first row): {mp.nstr(error, 2)}.")
+        lines.append(f"inline constexpr float {name}[][{ENTRIES}] = {{")
+        lines += [f"    {{{', '.join(literal(v, False) for v in row)}}}," for row in rows]
+        lines.append("};")
     lines += ["", "}  // namespace smalti::cpu", ""]
     return "\n".join(lines)
 

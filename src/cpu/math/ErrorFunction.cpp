@@ -3,12 +3,25 @@
 #include "cpu/math/Coefficients.h"
 #include "cpu/math/Double.h"
 #include "cpu/math/Families.h"
+#include "cpu/math/Table.h"
 
 namespace smalti::cpu {
 namespace {
 
+/// From here on it is 1.
+constexpr double kErfEnd = 3.937;
+
+/// A polynomial for each eighth.
+Lanes erfByTable(llvm::ArrayRef<Lanes> operands) {
+  const Lanes x = operands[0];
+  constexpr double kRoundToEighths = 1572864.0;  // 1.5 · 2^20: the number of the eighth is then in the low bits
+  const Lanes a = atMost(magnitude(x), kErfEnd);
+  return withSign(inPieces(a, bitsOf(a + kRoundToEighths), kErfTable), x);
+}
+
 /// x + x P(x²) near 0; above, 1 - 2^-L(|x|), where 2^-L is below 0.19 and forgives its own error.
 Lanes erf(Lanes operand) {
+  if (hasWideLanes(operand)) return bySixteen(operand, erfByTable);
   constexpr float kRound = 12582912.0f + 127.0f;  // as in Exponential.cpp
   const Lanes a = magnitude(operand);
   const Lanes small = fma(polynomial(a * a, kErf), a, a);

@@ -1,6 +1,7 @@
 // exp, exp2, expm1, tanh: x = n ln2 + r with |r| ≤ ln2/2, and a polynomial in r.
 #include "cpu/math/Coefficients.h"
 #include "cpu/math/Families.h"
+#include "cpu/math/Table.h"
 
 namespace smalti::cpu {
 namespace {
@@ -66,8 +67,16 @@ Lanes expm1(Lanes operand) {
   return withSign(select(magnitude(operand) < 0x1p-64, operand, y + y), operand);
 }
 
+/// A polynomial for each eighth of an octave of |x| + 5/8: the pieces get wider as tanh gets smoother.
+Lanes tanhByTable(llvm::ArrayRef<Lanes> operands) {
+  const Lanes x = operands[0];
+  const Lanes a = atMost(magnitude(x), 9.1);  // where it is 1
+  return withSign(inPieces(a, shiftedRightUnsigned(bitsOf(a + 0.625), 20), kTanhTable), x);
+}
+
 /// x + x P(x²) near 0; above, 1 - 2 / (e^(2x) + 1), which is then above a half.
 Lanes tanh(Lanes operand) {
+  if (hasWideLanes(operand)) return bySixteen(operand, tanhByTable);
   const Lanes a = magnitude(operand), square = a * a;
   const Lanes small = fma(a * square, polynomial(square, kTanh), a);
   const Lanes twiceA = atMost(a + a, 20.0);

@@ -94,44 +94,74 @@ Lanes narrowed(Lanes x) {
 
 namespace {
 
-constexpr unsigned kScaledLanes = 16;  // of one instruction
+constexpr unsigned kWide = 16;  // lanes of one instruction
 
-llvm::Value* lanesFrom(llvm::IRBuilderBase& code, llvm::Value* v, unsigned first) {
-  llvm::SmallVector<int, kScaledLanes> lanes;
-  for (unsigned i = 0; i < kScaledLanes; ++i) lanes.push_back(static_cast<int>(first + i));
-  return code.CreateShuffleVector(v, lanes);
+/// 0 of a scalar.
+unsigned countOf(llvm::Value* v) {
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
+  return vector ? vector->getNumElements() : 0;
 }
 
-llvm::Value* joined(llvm::IRBuilderBase& code, llvm::ArrayRef<llvm::Value*> parts) {
+llvm::SmallVector<int, 64> lanesFrom(unsigned first, unsigned count) {
+  llvm::SmallVector<int, 64> lanes;
+  for (unsigned i = first; i < first + count; ++i) lanes.push_back(static_cast<int>(i));
+  return lanes;
+}
+
+/// Sixteen lanes of v from `first` on, then zeros.
+Lanes part(Lanes x, unsigned first) {
+  llvm::IRBuilderBase& code = x.code();
+  const unsigned count = countOf(x.value());
+  if (count == kWide) return x;
+  if (count == 0) {
+    llvm::Value* zeros = llvm::Constant::getNullValue(llvm::FixedVectorType::get(x.type(), kWide));
+    return {code, code.CreateInsertElement(zeros, x.value(), uint64_t{0})};
+  }
+  llvm::SmallVector<int, 64> lanes = lanesFrom(first, kWide);
+  for (int& lane : lanes) lane = std::min(lane, static_cast<int>(count));
+  return {code, code.CreateShuffleVector(x.value(), llvm::Constant::getNullValue(x.type()), lanes)};
+}
+
+/// The parts one after another, of which there are a power of two.
+llvm::Value* concatenated(llvm::IRBuilderBase& code, llvm::ArrayRef<llvm::Value*> parts) {
   if (parts.size() == 1) return parts[0];
-  llvm::SmallVector<llvm::Value*, 4> pairs;
-  llvm::SmallVector<int, 64> all;
-  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(parts[0]->getType())->getNumElements();
-  for (unsigned i = 0; i < 2 * lanes; ++i) all.push_back(static_cast<int>(i));
-  for (size_t i = 0; i < parts.size(); i += 2) pairs.push_back(code.CreateShuffleVector(parts[i], parts[i + 1], all));
-  return joined(code, pairs);
+  llvm::Value *low = concatenated(code, parts.take_front(parts.size() / 2)),
+              *high = concatenated(code, parts.drop_front(parts.size() / 2));
+  return code.CreateShuffleVector(low, high, lanesFrom(0, 2 * countOf(low)));
 }
 
 }  // namespace
 
-bool scalesAtOnce(Lanes x) {
-  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x.type());
-  if (!vector || vector->getNumElements() < kScaledLanes || !llvm::isPowerOf2_32(vector->getNumElements()))
-    return false;
-  const llvm::Function* f = x.code().GetInsertBlock()->getParent();
+bool hasWideLanes(Lanes like) {
+  const llvm::Function* f = like.code().GetInsertBlock()->getParent();
   return f->getFnAttribute("target-features").getValueAsString().contains("+avx512f,");
 }
 
-Lanes scaledByPower(Lanes x, Lanes n) {
-  llvm::IRBuilderBase& code = x.code();
-  constexpr int kCurrentRounding = 4;
-  llvm::SmallVector<llvm::Value*, 4> parts;
-  for (unsigned i = 0; i < llvm::cast<llvm::FixedVectorType>(x.type())->getNumElements(); i += kScaledLanes) {
-    llvm::Value *part = lanesFrom(code, x.value(), i), *power = lanesFrom(code, n.value(), i);
-    parts.push_back(code.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
-                                         {part, power, part, code.getInt16(0xffff), code.getInt32(kCurrentRounding)}));
+Lanes bySixteen(llvm::ArrayRef<Lanes> operands, llvm::function_ref<Lanes(llvm::ArrayRef<Lanes>)> f) {
+  llvm::IRBuilderBase& code = operands[0].code();
+  const unsigned count = countOf(operands[0].value());
+  llvm::SmallVector<llvm::Value*, 4> results;
+  for (unsigned i = 0; i < std::max(count, 1u); i += kWide) {
+    llvm::SmallVector<Lanes, 2> parts;
+    for (const Lanes x : operands) parts.push_back(part(x, i));
+    results.push_back(f(parts).value());
   }
-  return {code, joined(code, parts)};
+  if (count == 0) return {code, code.CreateExtractElement(results[0], uint64_t{0})};
+  results.resize(llvm::PowerOf2Ceil(results.size()), llvm::PoisonValue::get(results[0]->getType()));
+  llvm::Value* all = concatenated(code, results);
+  return {code, countOf(all) == count ? all : code.CreateShuffleVector(all, lanesFrom(0, count))};
+}
+
+bool scalesAtOnce(Lanes x) { return hasWideLanes(x) && countOf(x.value()) != 0 && countOf(x.value()) % kWide == 0; }
+
+Lanes scaledByPower(Lanes x, Lanes n) {
+  return bySixteen({x, n}, [](llvm::ArrayRef<Lanes> parts) {
+    llvm::IRBuilderBase& code = parts[0].code();
+    llvm::Value *of = parts[0].value(), *power = parts[1].value();
+    constexpr int kCurrentRounding = 4;
+    return Lanes(code, code.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+                                            {of, power, of, code.getInt16(0xffff), code.getInt32(kCurrentRounding)}));
+  });
 }
 
 }  // namespace smalti::cpu

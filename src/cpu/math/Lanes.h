@@ -4,6 +4,7 @@
 
 #include <type_traits>
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/IR/IRBuilder.h"
 
 namespace smalti::cpu {
@@ -127,6 +128,11 @@ Lanes toInteger(Lanes x);
 /// float to double; double to float, rounded.
 Lanes widened(Lanes x);
 Lanes narrowed(Lanes x);
+
+/// True where the processor that the code is for has instructions on sixteen floats (AVX-512).
+bool hasWideLanes(Lanes like);
+/// f of the operands, sixteen lanes at a time; lanes that they lack are 0.
+Lanes bySixteen(llvm::ArrayRef<Lanes> operands, llvm::function_ref<Lanes(llvm::ArrayRef<Lanes>)> f);
 
 /// True where the processor that the function is for multiplies these lanes by powers of two at once (AVX-512).
 bool scalesAtOnce(Lanes x);

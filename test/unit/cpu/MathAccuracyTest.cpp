@@ -64,6 +64,9 @@ TEST_P(MathAccuracy, OneLaneAndManyAreTheSameBits) {
   }
 }
 
+/// Functions that have tables where vectors are wide, and go another way elsewhere.
+bool hasTable(std::string_view name) { return name == "math.erf" || name == "math.tanh"; }
+
 TEST_P(MathAccuracy, NarrowerVectorsGiveTheSameBits) {
   if (!hostProcessor().avx512) GTEST_SKIP() << "the host has no wider vectors than AVX2";
   const Case& c = GetParam();
@@ -72,13 +75,18 @@ TEST_P(MathAccuracy, NarrowerVectorsGiveTheSameBits) {
   const auto loop = compileLoop(nativeFunction(c.name), 1, 8, *haswell);
   ASSERT_TRUE(loop) << loop.error().str();
   std::vector<float> x = sample(c);
-  x.resize(20000);
+  x.resize(hasTable(c.name) ? x.size() / 8 * 8 : 20000);
   std::vector<float> narrow(x.size());
   loop->run(x.data(), x.data(), narrow.data(), static_cast<int64_t>(x.size()));
+  if (hasTable(c.name)) {
+    for (size_t i = 0; i < x.size(); ++i) ASSERT_LE(ulpError(narrow[i], c.exact(x[i])), kUlps) << x[i];
+    return;
+  }
   const std::vector<float> wide = native(c.name, x);
   for (size_t i = 0; i < x.size(); ++i)
-    if (!std::isnan(wide[i]) || !std::isnan(narrow[i]))
+    if (!std::isnan(wide[i]) || !std::isnan(narrow[i])) {
       ASSERT_EQ(std::bit_cast<uint32_t>(narrow[i]), std::bit_cast<uint32_t>(wide[i])) << x[i];
+    }
 }
 
 const Case kCases[] = {
@@ -93,7 +101,7 @@ const Case kCases[] = {
      [](double x) { return std::cos(x); },
      {0, 0.785398f, 1.570796f, 3.141593f, 13430.3086f, 32768, 102944, 3.4e38f}},
     {"math.cosh", [](double x) { return std::cosh(x); }, {0, 1, 88.72f, 89.41599f}},
-    {"math.erf", [](double x) { return std::erf(x); }, {0, 0.8f, 3.9f, 4}},
+    {"math.erf", [](double x) { return std::erf(x); }, {0, 0.0625f, 0.1875f, 0.8125f, 0.93f, 1.9375f, 3.9f, 4}},
     {"math.erfc", [](double x) { return std::erfc(x); }, {0, 1, 9.19f, 10.05f, 10.1f}},
     {"math.exp", [](double x) { return std::exp(x); }, {0, 0.34657f, 86, 87.33f, 88.72283f, 88.8f, 103.97f, 105}},
     {"math.exp2", [](double x) { return std::exp2(x); }, {0, 0.5f, 124, 126, 128, 149, 150, 151}},
@@ -110,7 +118,9 @@ const Case kCases[] = {
     {"math.tan",
      [](double x) { return std::tan(x); },
      {0, 0.785398f, 1.570796f, 3.141593f, 13430.3086f, 32768, 102944, 3.4e38f}},
-    {"math.tanh", [](double x) { return std::tanh(x); }, {0, 0.7f, 9, 10}},
+    {"math.tanh",
+     [](double x) { return std::tanh(x); },
+     {0, 0.0625f, 0.375f, 0.55f, 1.375f, 1.625f, 3.375f, 7.375f, 8.375f, 9, 10}},
 };
 
 std::string caseName(const testing::TestParamInfo<Case>& info) { return std::string(info.param.name).substr(5); }

@@ -52,6 +52,7 @@ TEST(Processor, OneWithAvx512HasThirtyTwoOf64) {
   EXPECT_EQ(p->vectorBytes, 64);
   EXPECT_EQ(p->vectorRegisters, 32);
   EXPECT_TRUE(p->avx512 && p->bf16Dot && p->int8Dot);
+  EXPECT_THAT(p->features, HasSubstr("+avx512f,")) << "functions with tables are chosen by it";
   EXPECT_FALSE(p->fastBf16Dot) << "without AMX its bf16 dot is slower than f32 fma";
 }
 
