@@ -46,26 +46,32 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
   const int64_t part_rows = std::max<int64_t>(64, bq / 4);
   const int64_t parts = causal && bq == bk && keys % bk == 0 && bq % part_rows == 0 ? bq / part_rows : 1;
 
+  const bool whole = k_steps == 1;  // all keys at once: nothing to carry from step to step
+
   auto kernel = [=](const std::vector<Ref>& refs) {
     auto next = refs.begin();
     const Ref q = *next++, k = *next++, v = *next++;
     const Ref bias = has_bias ? *next++ : Ref();
     const Ref q_segments = has_segments ? *next++ : Ref(), k_segments = has_segments ? *next++ : Ref();
-    const Ref o = *next++, m = *next++, l = *next++, acc = *next++;
-    const Ref scaled_q = scales_queries ? *next++ : q;
+    const Ref o = *next++;
+    const Ref m = whole ? Ref() : *next++, l = whole ? Ref() : *next++, acc = whole ? Ref() : *next++;
+    const Ref scaled_q = scales_queries && !whole ? *next++ : q;
     const Array i = program_id(2), j = program_id(3);
 
-    when(j == 0, [&] {
-      m[_] = full_like(m, kLowest);
-      l[_] = zeros_like(l);
-      acc[_] = zeros_like(acc);
-      if (scales_queries) scaled_q[_] = q[_] * (scale * to_base2);
-    });
+    if (!whole)
+      when(j == 0, [&] {
+        m[_] = full_like(m, kLowest);
+        l[_] = zeros_like(l);
+        acc[_] = zeros_like(acc);
+        if (scales_queries) scaled_q[_] = q[_] * (scale * to_base2);
+      });
 
     // Rows [first, first + rows) of the block against its first `columns` keys.
     auto step = [&](int64_t first, int64_t rows, int64_t columns, bool crosses_diagonal) {
       const Slice here = ds(first, rows), there = ds(0, columns);
-      Array s = dot_general(scaled_q[{here, all_of}], k[{there, all_of}], {{1}, {1}}, {.preferred_element_type = f32});
+      Array queries = scaled_q[{here, all_of}];
+      if (scales_queries && whole) queries = queries * (scale * to_base2);
+      Array s = dot_general(queries, k[{there, all_of}], {{1}, {1}}, {.preferred_element_type = f32});
       if (has_bias)
         s = (s * scale + astype(bias[{here, there}], f32)) * to_base2;
       else if (!scales_queries)
@@ -82,13 +88,19 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
         values = astype(where(at < keys, astype(values, f32), 0), v.dtype());
       }
 
-      const Array m_prev = m[{here, all_of}], m_next = maximum(m_prev, max(s, {.axes = {1}, .keepdims = true}));
-      const Array under = s - m_next;
-      const Array p = exp2(where(under < kLeast, masks ? kMasked : kLeast, under)), alpha = exp2(m_prev - m_next);
+      const Array m_prev = whole ? full({rows, 1}, kLowest) : m[{here, all_of}];
+      const Array m_next = maximum(m_prev, max(s, {.axes = {1}, .keepdims = true})), under = s - m_next;
+      const Array p = exp2(where(under < kLeast, masks ? kMasked : kLeast, under));
+      const Array total = sum(p, {.axes = {1}, .keepdims = true});
+      const Array product = dot(astype(p, v.dtype()), values, {.preferred_element_type = f32});
+      if (whole) {
+        o[{here, all_of}] = astype(product / where(total == 0, 1, total), o.dtype());
+        return;
+      }
+      const Array alpha = exp2(m_prev - m_next);
       m[{here, all_of}] = m_next;
-      l[{here, all_of}] = l[{here, all_of}] * alpha + sum(p, {.axes = {1}, .keepdims = true});
-      acc[{here, all_of}] =
-          acc[{here, all_of}] * alpha + dot(astype(p, v.dtype()), values, {.preferred_element_type = f32});
+      l[{here, all_of}] = l[{here, all_of}] * alpha + total;
+      acc[{here, all_of}] = acc[{here, all_of}] * alpha + product;
     };
     if (causal) {
       const Array below = j * bk + (bk - 1) <= i * bq;
@@ -101,7 +113,7 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
       step(0, bq, bk, false);
     }
 
-    when(j == k_steps - 1, [&] { o[_] = astype(acc[_] / where(l[_] == 0, 1, l[_]), o.dtype()); });
+    if (!whole) when(j == k_steps - 1, [&] { o[_] = astype(acc[_] / where(l[_] == 0, 1, l[_]), o.dtype()); });
   };
 
   // Above the diagonal a causal program stays on the block it has, so that nothing is fetched for nothing.
@@ -117,10 +129,12 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
             .grid = {batch, heads, cdiv(queries, bq), k_steps},
             .in_specs = {q_spec, k_spec, k_spec},
             .out_specs = {q_spec},
-            .scratch_shapes = {vmem({bq, 1}, f32), vmem({bq, 1}, f32), vmem({bq, size}, f32)},
             .name = "flash_attention",
             .compiler_params = {.dimension_semantics = {parallel, parallel, parallel, arbitrary}}};
-  if (scales_queries) call.scratch_shapes.push_back(vmem({bq, size}, f32));
+  if (!whole) {
+    call.scratch_shapes = {vmem({bq, 1}, f32), vmem({bq, 1}, f32), vmem({bq, size}, f32)};
+    if (scales_queries) call.scratch_shapes.push_back(vmem({bq, size}, f32));
+  }
   if (has_bias) {
     const int64_t every_batch = o.bias->dim(0) > 1, every_head = o.bias->dim(1) > 1;
     call.in_specs.push_back({{squeezed, squeezed, bq, bk}, [=](auto b, auto h, auto i, auto j) {

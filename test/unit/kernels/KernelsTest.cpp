@@ -58,6 +58,30 @@ TEST(Kernels, AttentionGivesFarKeysNoWeight) {
   }
 }
 
+TEST(Kernels, AttentionOfAllKeysAtOnceIsThatOfBlocks) {
+  const auto waves = [](float step) {
+    Array a = zeros({1, 2, 256, 8});
+    for (int64_t i = 0; i < a.elements(); ++i) a.as<float>()[i] = 2 * std::sin(step * static_cast<float>(i));
+    return a;
+  };
+  const Array q = waves(.7f), k = waves(1.3f), v = waves(.3f);
+  Array segments = zeros({1, 256}, i32);
+  for (int64_t i = 100; i < 256; ++i) segments.as<int32_t>()[i] = i < 150 ? 1 : 2;
+  for (const char* target : {"interpret", "cpu"}) {
+    const With on("target", target);
+    for (const bool causal : {false, true})
+      for (const bool cut : {false, true}) {
+        AttentionOptions o{.causal = causal};
+        if (cut) o.query_segments = o.key_segments = segments;
+        const Array whole = flash_attention(q, k, v, o);
+        o.block_q = o.block_k = 128;
+        const Array blocks = flash_attention(q, k, v, o);
+        for (int64_t i = 0; i < whole.elements(); ++i)
+          ASSERT_NEAR(whole.as<float>()[i], blocks.as<float>()[i], 2e-6f) << target << causal << cut << i;
+      }
+  }
+}
+
 TEST(Kernels, ActivationIsAnyFunctionOfTheBlock) {
   const Array x = full({4, 8}, 2.0f), y = ones({8, 4});
   const float slope = 3;
