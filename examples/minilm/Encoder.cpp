@@ -14,9 +14,9 @@ namespace {
 Array encodeLayer(const Array& x, const Layer& layer, const Array& segments, const Config& config) {
   const Array mixed =
       attend(linear(x, layer.query), linear(x, layer.key), linear(x, layer.value), segments, config.heads);
-  const Array attended = addNorm(linear(mixed, layer.attended), x, layer.attendedNorm, config.normEpsilon);
+  const Array attended = linearAddNorm(mixed, layer.attended, x, layer.attendedNorm, config.normEpsilon);
   const Array wide = linear(attended, layer.intermediate, Activation::gelu);
-  return addNorm(linear(wide, layer.output), attended, layer.outputNorm, config.normEpsilon);
+  return linearAddNorm(wide, layer.output, attended, layer.outputNorm, config.normEpsilon);
 }
 
 /// f32 [paddedTexts, hidden]; rows past the last text hold nothing of meaning.

@@ -13,9 +13,9 @@ enum class Activation : uint8_t { none, gelu };
 /// x · weight + bias, through the activation.
 Array linear(const Array& x, const Linear&, Activation = Activation::none);
 
-/// LayerNorm of x, and of x + residual.
+/// LayerNorm of x, and of x · weight + bias + residual.
 Array norm(const Array& x, const Norm&, double epsilon);
-Array addNorm(const Array& x, const Array& residual, const Norm&, double epsilon);
+Array linearAddNorm(const Array& x, const Linear&, const Array& residual, const Norm&, double epsilon);
 
 /// Attention among tokens of like segment; `segments` is [rows, tokens of a row], and x [rows × tokens, width].
 Array attend(const Array& q, const Array& k, const Array& v, const Array& segments, int64_t heads);
