@@ -179,6 +179,20 @@ void Lowering::when(Reg condition, const std::function<void()>& body) {
   b.SetInsertPoint(after);
 }
 
+void Lowering::either(Reg condition, const std::function<void()>& body, const std::function<void()>& otherwise) {
+  auto& c = b.getContext();
+  auto* yes = llvm::BasicBlock::Create(c, "then", function);
+  auto* no = llvm::BasicBlock::Create(c, "else", function);
+  auto* after = llvm::BasicBlock::Create(c, "endif", function);
+  b.CreateCondBr(condition, yes, no);
+  for (const auto& [block, emit] : {std::pair{yes, &body}, std::pair{no, &otherwise}}) {
+    b.SetInsertPoint(block);
+    (*emit)();
+    b.CreateBr(after);
+  }
+  b.SetInsertPoint(after);
+}
+
 void Lowering::copy(const View& from, const View& to) {
   const int bytes = storage_bytes(to.dtype);
   if (isDense(from) && isDense(to)) {

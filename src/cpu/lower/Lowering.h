@@ -82,6 +82,7 @@ class Lowering {
   void loop(Reg begin, Reg end, Reg step, const std::function<void(Reg)>& body);
   /// if (condition) body();
   void when(Reg condition, const std::function<void()>& body);
+  void either(Reg condition, const std::function<void()>& body, const std::function<void()>& otherwise);
   /// Ops of the block but its terminator; then every value that something else needs lies in memory or a register.
   Native lowerBlock(mlir::Block&);
   Native lowerOp(mlir::Operation&);

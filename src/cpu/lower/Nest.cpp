@@ -4,6 +4,7 @@
 #include "cpu/lower/Elementwise.h"
 #include "cpu/lower/NestPlan.h"
 #include "cpu/lower/OverlapTrips.h"
+#include "cpu/lower/RowDivision.h"
 #include "cpu/lower/Streaming.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
@@ -87,8 +88,39 @@ class NestEmitter {
       std::vector<Root*> together;
       for (Root& other : roots_)
         if (other.phase == phase_ && other.columns == r.columns) together.push_back(&other);
-      columnLoop(together, r.columns);
+      dividedColumns(together, r.columns);
     }
+  }
+
+  /// Rows divided by a value of their own are multiplied by its inverse; a second loop divides, for the few values
+  /// whose inverse will not do. In the last phase, which leaves nothing for others that only one of the loops would
+  /// know.
+  void dividedColumns(const std::vector<Root*>& roots, int64_t columns) {
+    constexpr int64_t kWorthAnInverse = 128;
+    const bool last = phase_ + 1 == phases();
+    const auto writes = [](const Root* r) { return r->kind == Root::Kind::write; };
+    llvm::SmallVector<RowValue, 2> divisors;
+    if (last && columns >= kWorthAnInverse && llvm::all_of(roots, writes))
+      for (const Root* r : roots)
+        findRowDivisors(s_, r->value, r->map, column_, [&](mlir::Value v) { return isMade(v); }, divisors);
+    Reg useful = b_.getTrue();
+    for (const RowValue& d : divisors) {
+      Reg divisor = eval(d.value, d.map, {l_.index(0), 1, nullptr});
+      if (!divisor) return;
+      useful = b_.CreateAnd(useful, hasUsefulInverse(b_, divisor));
+      inverses_.push_back({d, b_.CreateFDiv(llvm::ConstantFP::get(divisor->getType(), 1.0), divisor)});
+    }
+    if (divisors.empty()) {
+      columnLoop(roots, columns);
+      return;
+    }
+    const Memo known = rowMemo_;
+    const auto loop = [&] {
+      columnLoop(roots, columns);
+      inverses_.clear();
+      rowMemo_ = known;
+    };
+    l_.either(useful, loop, loop);
   }
 
   /// Roots with one element per row: all are evaluated before one is written.
@@ -120,6 +152,13 @@ class NestEmitter {
     // that loads and stores of memory take turns.
     const bool streams = llvm::any_of(roots, [](const Root* r) { return r->target.streamed; });
     int wide = lanes * (streams ? 1 : weight <= 48 ? 4 : weight <= 96 ? 2 : 1);
+    // Nothing but sums: each waits for the one before.
+    const auto adds = [&](const Root* r) {
+      return r->kind == Root::Kind::rowReduction && reductionKind(*s_.ops[r->op].op) == eval::ReduceKind::add;
+    };
+    constexpr int64_t kFewOps = 8;
+    if (weight <= kFewOps && l_.processor.vectorRegisters >= 32 && columns >= 16 * lanes && llvm::all_of(roots, adds))
+      wide = 8 * lanes;
     while (wide > lanes && columns < wide) wide /= 2;
     const int64_t steps = columns / wide;
     for (Root* r : roots)
@@ -197,7 +236,6 @@ class NestEmitter {
   void chunk(const std::vector<Root*>& roots, const Chunk& columns, size_t part) {
     std::vector<std::pair<Reg, Reg>> values;
     chunkMemo_.clear();
-    const size_t known = firstReads_.size();
     for (Root* r : roots) {
       Reg value = eval(r->value, r->map, columns);
       Reg chosen = r->mask ? eval(r->mask, r->map, columns) : nullptr;
@@ -205,13 +243,19 @@ class NestEmitter {
       values.push_back({splatTo(value, columns.lanes), chosen ? splatTo(chosen, columns.lanes) : nullptr});
     }
     for (size_t k = 0; k < roots.size(); ++k) apply(*roots[k], values[k].first, values[k].second, columns, part);
-    // In every phase, so that a request which finds all of the cache's buffers busy has another chance.
-    if (phases() > 1) prefetchRowsAhead(phase_ == 0 ? known : 0, columns);
+    // Not while the first phase itself waits for what it reads.
+    if (phase_ == 1) prefetchRowsAhead(columns);
   }
 
-  /// What the first phase reads from memory, by those reads from `from` on, of rows whose turn comes later.
-  void prefetchRowsAhead(size_t from, const Chunk& chunk) {
-    for (const auto& [view, map] : llvm::ArrayRef(firstReads_).drop_front(from)) {
+  /// Not in the first cache.
+  bool isWorthAsking(const View& view) const {
+    return view.distant ||
+           (view.memory != View::kValue && view.elements() * storage_bytes(view.dtype) >= l_.processor.l1Bytes / 2);
+  }
+
+  /// What the first phase reads, of rows whose turn comes later.
+  void prefetchRowsAhead(const Chunk& chunk) {
+    for (const auto& [view, map] : firstReads_) {
       const auto row = llvm::find_if(map.entries, [&](const MapEntry& e) { return e.loop == column_ - 1; });
       if (row == map.entries.end()) continue;
       Reg stride = view.strides[static_cast<size_t>(row - map.entries.begin())];
@@ -322,7 +366,7 @@ class NestEmitter {
     Reg stride = columnStride(view, map);
     if (!stride || chunk.lanes == 1) return loadElements(b_, view.dtype, first, 1);
     const auto step = constantOf(stride);
-    if (step == 1 && view.distant && phase_ == 0 && !map.flat && preheader_) firstReads_.push_back({v, map});
+    if (step == 1 && isWorthAsking(view) && phase_ == 0 && !map.flat && preheader_) firstReads_.push_back({v, map});
     if (step == 1) return loadElements(b_, view.dtype, first, chunk.lanes, chunk.mask);
     if (step == 0) return splat(b_, loadElements(b_, view.dtype, first, 1), chunk.lanes);
     // Lane by lane: a gather of narrow elements is that anyway.
@@ -447,10 +491,29 @@ class NestEmitter {
     return r;
   }
 
+  /// In memory since an earlier phase.
+  bool isKept(mlir::Value v) const {
+    auto kept = kept_.find(v);
+    return kept != kept_.end() && kept->second.phase < phase_;
+  }
+  bool isMade(mlir::Value v) const { return isKept(v) || l_.findView(v); }
+
+  /// Null: the divisor's inverse is not known.
+  Reg byInverse(mlir::Operation& op, const ElementMap& map, llvm::ArrayRef<Reg> operands, int lanes) {
+    if (inverses_.empty() || op.getName().getStringRef() != "arith.divf") return nullptr;
+    const auto divisor = rowValueOf(s_, op.getOperand(1), map, column_);
+    for (const auto& [value, inverse] : inverses_)
+      if (divisor && value == *divisor)
+        return roundTo(b_, elementDType(op.getResult(0).getType()),
+                       quotientByInverse(b_, operands[0], operands[1], splatTo(inverse, lanes)));
+    return nullptr;
+  }
+
   Reg compute(mlir::Value v, const ElementMap& map, const Chunk& chunk) {
-    if (auto kept = kept_.find(v);
-        kept != kept_.end() && kept->second.phase < phase_ && map == identityMap(shapeOf(v.getType()), column_))
-      return loadFrom(kept->second.view, kept->second.map, chunk);
+    if (isKept(v) && map == identityMap(shapeOf(v.getType()), column_)) {
+      const KeptRow& row = kept_.find(v)->second;
+      return loadFrom(row.view, row.map, chunk);
+    }
     if (const View* view = l_.findView(v)) return loadFrom(*view, map, chunk);
     auto at = s_.opOf.find(v);
     if (at == s_.opOf.end()) return refuse("a value has no place in memory");
@@ -476,6 +539,7 @@ class NestEmitter {
     }
     if (wide)
       for (Reg& r : operands) r = splatTo(r, chunk.lanes);
+    if (Reg quotient = wide ? byInverse(op, map, operands, chunk.lanes) : nullptr) return quotient;
     Reg r = emit({b_, op, operands, elementDType(op.getOperand(0).getType()), elementDType(v.getType())});
     return r ? r : refuse("an op is not native after all");
   }
@@ -509,7 +573,8 @@ class NestEmitter {
   Reg groupRow_ = nullptr;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Slots, 1>> slots_;
   Memo rowMemo_, chunkMemo_;
-  std::vector<std::pair<View, ElementMap>> firstReads_;  ///< from memory, along the columns, in the first phase
+  llvm::SmallVector<std::pair<RowValue, Reg>, 2> inverses_;  ///< where rows are multiplied by them
+  std::vector<std::pair<View, ElementMap>> firstReads_;      ///< from memory, along the columns, in the first phase
   llvm::BasicBlock* preheader_ = nullptr;
   Native failure_;
 };

@@ -217,17 +217,24 @@ class NestPlanner {
     return columns;
   }
 
-  /// As many rows as stay in the first cache from one phase to the next.
+  /// As many rows as stay in the first cache from one phase to the next, beside those that are asked for meanwhile.
   int64_t groupOf() const {
-    constexpr int64_t kMost = 16, kElements = 8192;
+    constexpr int64_t kMost = 16, kFew = 2;
     int64_t phases = 1;
     for (const Root& r : roots_) phases = std::max<int64_t>(phases, r.phase + 1);
     if (flattened_ || phases == 1 || nest_.rows.empty()) return 1;
-    // Few, where memory is read and written: it shall do both all the time.
-    constexpr int64_t kElementsOfMemory = 1024;
     const bool ofMemory =
         llvm::any_of(s_.ops, [](const PendingOp& p) { return p.box && (p.box->distant || p.box->streamed); });
-    const int64_t rows = (ofMemory ? kElementsOfMemory : kElements) / mostColumns();
+    int64_t rows = 0;
+    if (ofMemory) {  // few: it shall be read and written all the time
+      constexpr int64_t kElementsOfMemory = 1024;
+      rows = kElementsOfMemory / mostColumns();
+    } else {
+      // What is read, now and for the next rows, what is kept from phase to phase, and what is written.
+      constexpr int64_t kArrays = 4;
+      const int64_t fit = l_.processor.l1Bytes / (kArrays * mostColumns() * static_cast<int64_t>(sizeof(float)));
+      rows = std::max(fit * 3 / 4, std::min(fit, kFew));
+    }
     return std::clamp<int64_t>(rows, 1, std::min(kMost, nest_.rows.back()));
   }
 
@@ -236,7 +243,7 @@ class NestPlanner {
     constexpr int64_t kElements = 4096;
     const int64_t reads =
         llvm::count_if(s_.ops, [](const PendingOp& p) { return p.isLoad() && p.box && p.box->distant; });
-    return std::max(kElements / (mostColumns() * std::max<int64_t>(reads, 1)), plan_.group);
+    return reads ? std::max(kElements / (mostColumns() * reads), plan_.group) : plan_.group;
   }
 
   /// A value that several phases or loops need and that is dear to compute is kept: a row of it in memory.

@@ -177,7 +177,12 @@ Accumulator startAccumulator(Builder& b, eval::ReduceKind kind, DType t, int lan
 
 void accumulate(Builder& b, eval::ReduceKind kind, DType t, Accumulator& a, Reg value) {
   if (!isExtreme(kind)) {
-    a[0] = combine(b, kind, t, a[0], value);
+    // Sums are taken in any order; products need not be rounded before.
+    auto* product = llvm::dyn_cast<llvm::BinaryOperator>(value);
+    const bool adds = kind == eval::ReduceKind::add && product && product->getOpcode() == llvm::Instruction::FMul;
+    a[0] = adds ? b.CreateIntrinsic(value->getType(), llvm::Intrinsic::fma,
+                                    {product->getOperand(0), product->getOperand(1), a[0]})
+                : combine(b, kind, t, a[0], value);
     return;
   }
   a[0] = larger(b, kind, value, a[0]);

@@ -1,0 +1,103 @@
+// Rows that are read several times: divided by a value of their own, summed, asked for before their turn.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "Native.h"
+#include "cpu/inspect/Inspect.h"
+
+namespace smalti::cpu::testing {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+
+Val wide(TextKernel& k, const Val& column, const Shape& shape) {
+  const Val v = k.fresh(fmt::format("vector<{}x{}xf32>", shape[0], shape[1]));
+  k.raw(fmt::format("{} = vector.broadcast {} : {} to {}", v.name, column.name, column.type, v.type));
+  return v;
+}
+
+Val sumOfRow(TextKernel& k, const Val& v, const Shape& shape) {
+  const Val start = k.splat(k.f32(0), {shape[0]}), found = k.fresh(start.type);
+  k.raw(fmt::format("{} = vector.multi_reduction <add>, {}, {} [1] : {} to {}", found.name, v.name, start.name, v.type,
+                    found.type));
+  const Val column = k.fresh(fmt::format("vector<{}x1xf32>", shape[0]));
+  k.raw(fmt::format("{} = vector.shape_cast {} : {} to {}", column.name, found.name, found.type, column.type));
+  return wide(k, column, shape);
+}
+
+/// Each row by an element of another array.
+TextKernel divided(const Shape& shape) {
+  TextKernel k;
+  const Val x = k.input({.array = shape}), y = k.input({.array = {shape[0], 1}}), o = k.output({.array = shape});
+  k.store(k.binary("arith.divf", k.load(x), wide(k, k.load(y), shape)), o);
+  return k;
+}
+
+/// x / sum(x * x).
+TextKernel normalised(const Shape& shape) {
+  TextKernel k;
+  const Val x = k.input({.array = shape}), o = k.output({.array = shape});
+  const Val v = k.load(x);
+  k.store(k.binary("arith.divf", v, sumOfRow(k, k.binary("arith.mulf", v, v), shape)), o);
+  return k;
+}
+
+std::string assembly(const TextKernel& k) {
+  auto made = inspectNative(k.package(), {});
+  EXPECT_TRUE(made) << made.error().str();
+  return made ? made->assembly : "";
+}
+bool has(const std::string& text, const char* what) { return text.find(what) != std::string::npos; }
+
+TEST(Rows, QuotientsAreRoundedCorrectlyWhateverTheDivisor) {
+  const std::vector<float> divisors{3,    -7,     0.1f,    1,     0,         -0.0f,       kInf,   -kInf,
+                                    kNan, 1e-39f, -1e-38f, 3e38f, 0x1p-125f, -0x1.8p125f, 1e-30f, 1e30f};
+  const auto rows = static_cast<int64_t>(divisors.size());
+  for (const int64_t columns : {100, 128, 1000, 1024, 1027}) {
+    const Array y = f32Array({rows, 1}, [&](int64_t i) { return divisors[static_cast<size_t>(i)]; });
+    const std::vector<float> special{0, -0.0f, kInf, -kInf, kNan, 3e38f, -3e38f, 1, -3};
+    const Array x = f32Array({rows, columns}, [&](int64_t i) {
+      if (i % 16 == 0) return special[static_cast<size_t>(i / 16) % special.size()];
+      return std::ldexp(1 + static_cast<float>(i * 7919 % 8388608) * 0x1p-23f, static_cast<int>(i % 61) - 30);
+    });
+    same(divided({rows, columns}), {x, y});
+  }
+}
+
+TEST(Rows, AreDividedByWayOfTheInverse) {
+  if (!hostProcessor().triple.starts_with("x86_64")) GTEST_SKIP() << "looks for instructions of x86";
+  EXPECT_TRUE(has(assembly(divided({8, 1024})), "vfnmadd"));
+  EXPECT_FALSE(has(assembly(divided({8, 64})), "vfnmadd"));
+}
+
+TEST(Rows, ProductsAreAddedAsTheyAre) {
+  if (!hostProcessor().avx512) GTEST_SKIP() << "looks for instructions of AVX-512";
+  const Shape shape{8, 1024};
+  TextKernel k;
+  const Val x = k.input({.array = shape}), o = k.output({.array = shape});
+  const Val v = k.load(x);
+  k.store(sumOfRow(k, k.binary("arith.mulf", v, v), shape), o);
+  EXPECT_FALSE(has(assembly(k), "vmulps"));
+  // Squares of whole numbers: sums are exact in any order.
+  same(k, {f32Array(shape, [](int64_t i) { return static_cast<float>(i % 64); })});
+}
+
+TEST(Rows, AreAskedForUnlessTheyAreInTheFirstCache) {
+  if (!hostProcessor().triple.starts_with("x86_64")) GTEST_SKIP() << "looks for instructions of x86";
+  EXPECT_TRUE(has(assembly(normalised({64, 1024})), "prefetch"));
+  EXPECT_FALSE(has(assembly(normalised({4, 256})), "prefetch"));
+}
+
+TEST(Rows, OfAnyNumberAndLength) {
+  for (const int64_t columns : {256, 1000, 4096})
+    for (const int64_t rows : {1, 2, 5, 64}) {
+      const Shape shape{rows, columns};
+      same(normalised(shape), {f32Array(shape, [](int64_t i) { return static_cast<float>(i * 13 % 64); })});
+    }
+}
+
+}  // namespace
+}  // namespace smalti::cpu::testing
