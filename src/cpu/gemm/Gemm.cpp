@@ -145,6 +145,7 @@ class ProductNest {
                           ? ir_.at(ir_.argument(7), times(b_.CreateUDiv(at.k, ir_.i64(l_.group)), keptUnitBytes()))
                           : workspace(0);
       Value* panelBytes = times(units_, 4 * l_.columns());
+      Value* const firstPacked = packed;
       if (l_.keepPackedB) packed = ir_.at(packed, times(panel, panelBytes));
       Value* const packedStride = ir_.i64(4 * l_.columns());
       Value* packs = l_.inPlaceBelow ? b_.CreateICmpSGE(strideB_, ir_.i64(l_.inPlaceBelow)) : b_.getTrue();
@@ -165,6 +166,12 @@ class ProductNest {
         panelB.after = ir_.at(packed, panelBytes);
         panelB.tilesAfter =
             b_.CreateSelect(packsNow, ir_.i64(vectors / prefetchesOf(vectors) * unrollOf(l_.rows)), ir_.i64(0));
+        // After the last panel the first one comes again, with other rows.
+        Value* end = b_.CreateICmpSGE(times(b_.CreateAdd(panel, ir_.i64(1)), l_.columns()), at.columns);
+        Value* wraps = b_.CreateAnd(packs, end);
+        panelB.next = b_.CreateSelect(wraps, firstPacked, panelB.next);
+        panelB.strideNext = b_.CreateSelect(wraps, packedStride, panelB.strideNext);
+        panelB.tilesAfter = b_.CreateSelect(wraps, ir_.i64(0), panelB.tilesAfter);
       }
     }
     runKernels(at, column, panelB, vectors, lastLanes);
@@ -198,7 +205,9 @@ class ProductNest {
   int prefetchesOf(int vectors) const {
     const int64_t tiles = std::max<int64_t>(1, std::min(l_.blockRows, s_.m) / l_.rows),
                   needed = (l_.keepPackedB ? 2 : 1) * vectors * unrollOf(l_.rows);
-    return needed <= tiles || vectors % 2 ? 1 : 2;
+    int count = 1;
+    while (needed > count * tiles && count < 4 && vectors % (2 * count) == 0) count *= 2;
+    return count;
   }
 
   /// A panel that the first tile packs, under a condition.

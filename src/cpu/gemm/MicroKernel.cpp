@@ -92,7 +92,10 @@ class KernelBody {
     const int turns = s_.vectors / s_.prefetches, tiles = turns * s_.unroll;
     Value* first = b.CreateICmpSLT(index, ir_.i64(tiles));
     Value* second = b.CreateICmpSLT(index, b.CreateAdd(ir_.i64(tiles), ir_.argument(14)));
-    Value* turn = b.CreateSelect(first, index, b.CreateSub(index, ir_.i64(tiles)));
+    // The first rows last: of rows that share few sets of the cache, the last ones fetched are still there.
+    Value* last =
+        b.CreateSub(b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir_.i64(tiles), ir_.argument(7)), ir_.i64(1));
+    Value* turn = b.CreateSelect(first, b.CreateSub(last, index), b.CreateSub(index, ir_.i64(tiles)));
     Value* line = b.CreateMul(b.CreateURem(turn, ir_.i64(turns)), ir_.i64(64 * s_.prefetches));
     Value* bodies = b.CreateUDiv(ir_.argument(6), ir_.i64(s_.unroll));
     Value* row = b.CreateMul(b.CreateUDiv(turn, ir_.i64(turns)), bodies);
