@@ -155,6 +155,10 @@ POLYNOMIALS = {
               mpf("-.5"), mpf("0.5"), 5, False),
     "kExp2Short": ("the same", cancelling(lambda f: mp.expm1(f * LN2) / f, LN2), lambda f: f * mp.power(2, -f), mpf("-.5"),
                    mpf("0.5"), 4, False),
+    "kExpPiece": ("(e^r - 1) / r on ±ln2/64", cancelling(lambda r: mp.expm1(r) / r, mpf(1)), lambda r: r * mp.exp(-r), -HALF / 32,
+                  HALF / 32, 1, False),
+    "kExp2Piece": ("(2^f - 1) / f on ±1/64", cancelling(lambda f: mp.expm1(f * LN2) / f, LN2), lambda f: f * mp.power(2, -f),
+                   mpf("-.5") / 32, mpf("0.5") / 32, 1, False),
     "kLog1p": ("(log(1 + f) - f + f²/2) / f³ on 1/√2 … √2", cancelling(lambda f: (mp.log1p(f) - f + f * f / 2) / f**3, mpf(1) / 3),
                lambda f: f**3 / mp.log1p(f), *NEAR, 7, False),
     "kSin": ("(sin r - r) / r³ of r², r ≤ π/4", odd(mp.sin), odd_weight(mp.sin), mpf("1e-9"), (mp.pi / 4 * mpf("1.001")) ** 2, 3, False),
@@ -299,6 +303,8 @@ def header(names):
         lines.append(f"/// {what}: {mp.nstr(error, 2)}.")
         values = ", ".join(literal(v, double) for v in c)
         lines.append(f"inline constexpr {'double' if double else 'float'} {name}[] = {{{values}}};")
+    powers = ", ".join(literal(rounded(mp.power(2, mpf(i) / ENTRIES), False), False) for i in range(ENTRIES))
+    lines += ["/// 2^(i/32).", f"inline constexpr float kExp2Table[] = {{{powers}}};"]
     for name, (what, function, slope, piece, degree) in TABLES.items():
         rows, error = table(function, slope, piece, degree)
         print(name, mp.nstr(error, 3), file=sys.stderr)

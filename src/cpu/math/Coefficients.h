@@ -31,6 +31,10 @@ inline constexpr float kExp2[] = {0x1.62e43p-1f,  0x1.ebfb94p-3f,  0x1.c6af9ep-5
                                   0x1.3b681ap-7f, 0x1.5ef4dep-10f, 0x1.17951ap-13f};
 /// the same: 9.7e-8.
 inline constexpr float kExp2Short[] = {0x1.62e42ap-1f, 0x1.ebf9a4p-3f, 0x1.c6b596p-5f, 0x1.3cf3bp-7f, 0x1.5cb894p-10f};
+/// (e^r - 1) / r on ±ln2/64: 5.3e-8.
+inline constexpr float kExpPiece[] = {0x1.0000f6p0f, 0x1.fffffep-2f};
+/// (2^f - 1) / f on ±1/64: 5.3e-8.
+inline constexpr float kExp2Piece[] = {0x1.62e584p-1f, 0x1.ebfbdep-3f};
 /// (log(1 + f) - f + f²/2) / f³ on 1/√2 … √2: 5.9e-9.
 inline constexpr float kLog1p[] = {0x1.555554p-2f, -0x1.000228p-2f, 0x1.99a036p-3f, -0x1.54721cp-3f,
                                    0x1.22d5cep-3f, -0x1.0d8266p-3f, 0x1.057976p-3f, -0x1.3911cap-4f};
@@ -78,6 +82,13 @@ inline constexpr double kErfInvTailDouble[] = {0x1.6a9efbd6cea38p1,   0x1.006dc9
                                                -0x1.f4e33e6798194p-8, 0x1.749843b98898fp-8,   -0x1.d3625da96bfdp-9,
                                                0x1.85434c6c33f52p-10, -0x1.060901742615dp-13, -0x1.34b4128987311p-12,
                                                0x1.6500b835422cap-13, -0x1.40a83c975e9bdp-16, -0x1.d4e7bc529788ap-18};
+/// 2^(i/32).
+inline constexpr float kExp2Table[] = {
+    0x1p0f,        0x1.059b0ep0f, 0x1.0b5586p0f, 0x1.11301ep0f, 0x1.172b84p0f, 0x1.1d4874p0f, 0x1.2387a6p0f,
+    0x1.29e9ep0f,  0x1.306fep0f,  0x1.371a74p0f, 0x1.3dea64p0f, 0x1.44e086p0f, 0x1.4bfdaep0f, 0x1.5342b6p0f,
+    0x1.5ab07ep0f, 0x1.6247ecp0f, 0x1.6a09e6p0f, 0x1.71f75ep0f, 0x1.7a1148p0f, 0x1.82589ap0f, 0x1.8ace54p0f,
+    0x1.93737cp0f, 0x1.9c4918p0f, 0x1.a5503cp0f, 0x1.ae89fap0f, 0x1.b7f77p0f,  0x1.c199bep0f, 0x1.cb720ep0f,
+    0x1.d5818ep0f, 0x1.dfc974p0f, 0x1.ea4afap0f, 0x1.f50766p0f};
 /// tanh in pieces, of |x| less the centre of the piece (the first row): 2.4e-8.
 inline constexpr float kTanhTable[][32] = {
     {0x1.7ef694p0f,  0x1.bfa44p0f,  0x1.001966p1f,  0x1.1f9f56p1f,  0x1.3f81d8p1f,  0x1.614d6ap1f,  0x1.7ffcbap1f,

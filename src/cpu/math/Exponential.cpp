@@ -1,4 +1,4 @@
-// exp, exp2, expm1, tanh: x = n ln2 + r with |r| ≤ ln2/2, and a polynomial in r.
+// exp, exp2, expm1, tanh: x = n ln2 + r with |r| ≤ ln2/2, and a polynomial in r; shorter ones by tables.
 #include "cpu/math/Coefficients.h"
 #include "cpu/math/Families.h"
 #include "cpu/math/Table.h"
@@ -31,13 +31,25 @@ Lanes scaled(Lanes twice, Lanes rounded, Mask isSmall) {
   return select(isSmall, y * 0x1p-64, y);
 }
 
+/// Adding it rounds to a whole 32nd, the number of which is then in the low bits.
+constexpr double kRoundTo32nds = 393216.0;  // 1.5 · 2^18
+
+/// 2^n (1 + y) for n in 32nds, the whole part by the exponent and the rest by a table. An infinite n mends what y is
+/// then; for other n beyond all exponents 1 + y only has to be positive.
+Lanes powerOf32nds(Lanes rounded, Lanes n, Lanes y) {
+  const Lanes power = entry(kExp2Table, bitsOf(rounded));
+  return scaledByPower(fma(power, y, power), n);
+}
+
+Lanes expByTable(llvm::ArrayRef<Lanes> operands) {
+  const Lanes x = atLeast(operands[0], -105.0);
+  const Lanes rounded = fma(x, kLog2OfE[0], kRoundTo32nds), n = rounded - kRoundTo32nds;
+  const Lanes r = fma(n, -kLn2[1], fma(n, -kLn2[0], x));
+  return powerOf32nds(rounded, n, polynomial(r, kExpPiece) * r);
+}
+
 Lanes exp(Lanes operand) {
-  if (scalesAtOnce(operand)) {
-    // Far below 0 the remainder could grow beyond all bounds; far above, and of an infinity, the power mends it.
-    const Reduced reduced = reduce(atLeast(operand, -105.0));
-    const Lanes r = reduced.remainder;
-    return scaledByPower(fma(fma(polynomial(r, kExpm1), r, 1.0), r, 1.0), reduced.rounded - kRound);
-  }
+  if (hasWideLanes(operand)) return bySixteen(operand, expByTable);
   const Lanes x = atMost(atLeast(operand, -105.0), 88.8);
   const Reduced reduced = reduce(x);
   const Lanes r = reduced.remainder;
@@ -45,11 +57,14 @@ Lanes exp(Lanes operand) {
   return scaled(twice, reduced.rounded, x < -86.0);
 }
 
+Lanes exp2ByTable(llvm::ArrayRef<Lanes> operands) {
+  const Lanes x = operands[0], rounded = x + kRoundTo32nds, n = rounded - kRoundTo32nds;
+  const Lanes f = x - n;
+  return powerOf32nds(rounded, n, polynomial(f, kExp2Piece) * f);
+}
+
 Lanes exp2(Lanes operand) {
-  if (scalesAtOnce(operand)) {
-    const Lanes n = roundedToEven(operand), f = operand - n;  // of an infinity NaN, which the infinite power mends
-    return scaledByPower(fma(polynomial(f, kExp2), f, 1.0), n);
-  }
+  if (hasWideLanes(operand)) return bySixteen(operand, exp2ByTable);
   const Lanes x = atMost(atLeast(operand, -151.0), 128.25);
   const Lanes rounded = x + kRound;
   const Lanes f = x - (rounded - kRound);

@@ -152,16 +152,12 @@ Lanes bySixteen(llvm::ArrayRef<Lanes> operands, llvm::function_ref<Lanes(llvm::A
   return {code, countOf(all) == count ? all : code.CreateShuffleVector(all, lanesFrom(0, count))};
 }
 
-bool scalesAtOnce(Lanes x) { return hasWideLanes(x) && countOf(x.value()) != 0 && countOf(x.value()) % kWide == 0; }
-
 Lanes scaledByPower(Lanes x, Lanes n) {
-  return bySixteen({x, n}, [](llvm::ArrayRef<Lanes> parts) {
-    llvm::IRBuilderBase& code = parts[0].code();
-    llvm::Value *of = parts[0].value(), *power = parts[1].value();
-    constexpr int kCurrentRounding = 4;
-    return Lanes(code, code.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
-                                            {of, power, of, code.getInt16(0xffff), code.getInt32(kCurrentRounding)}));
-  });
+  constexpr int kCurrentRounding = 4;
+  llvm::IRBuilderBase& code = x.code();
+  return {code, code.CreateIntrinsic(
+                    llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+                    {x.value(), n.value(), x.value(), code.getInt16(0xffff), code.getInt32(kCurrentRounding)})};
 }
 
 }  // namespace smalti::cpu

@@ -134,9 +134,7 @@ bool hasWideLanes(Lanes like);
 /// f of the operands, sixteen lanes at a time; lanes that they lack are 0.
 Lanes bySixteen(llvm::ArrayRef<Lanes> operands, llvm::function_ref<Lanes(llvm::ArrayRef<Lanes>)> f);
 
-/// True where the processor that the function is for multiplies these lanes by powers of two at once (AVX-512).
-bool scalesAtOnce(Lanes x);
-/// x · 2^n for a whole number n, rounded once. Where n is infinite it is 0 or infinity, also for NaN x.
+/// x · 2^⌊n⌋, rounded once, of sixteen lanes. Where n is infinite it is 0 or infinity, also for NaN x.
 Lanes scaledByPower(Lanes x, Lanes n);
 
 /// c[0] + c[1] x + c[2] x² + …
