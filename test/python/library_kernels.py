@@ -21,16 +21,23 @@ def splash_attention():
 
     kinds = {"full": masks.FullMask, "causal": masks.CausalMask,
              "local": lambda shape: masks.LocalMask(shape, window_size=(100, 30), offset=0)}
-    for kind, mask in kinds.items():
+    by_rows, by_columns = splash.QKVLayout.HEAD_DIM_MINOR, splash.QKVLayout.SEQ_MINOR
+
+    def case(kind, dtype, length, block, layout=by_rows):
+        def make(interpret):
+            sizes = splash.BlockSizes(block_q=block, block_kv=block, block_kv_compute=block, k_layout=layout,
+                                      v_layout=layout)
+            return splash.make_splash_mha(masks.MultiHeadMask([kinds[kind]((length, length))] * 2), block_sizes=sizes,
+                                          head_shards=1, q_seq_shards=1, interpret=interpret)
+
+        name = f"splash_{kind}_{jnp.dtype(dtype).name}_{length}_{block}{'' if layout == by_rows else '_by_columns'}"
+        return name, make, _random(length, *[(2, length, 128)] * 3, dtype=dtype), *_tolerance(dtype)
+
+    for kind in kinds:
         for dtype in (jnp.float32, jnp.bfloat16):
             for length, block in ((256, 128), (512, 128), (512, 256)):
-                def make(interpret, mask=mask, length=length, block=block):
-                    sizes = splash.BlockSizes(block_q=block, block_kv=block, block_kv_compute=block)
-                    return splash.make_splash_mha(masks.MultiHeadMask([mask((length, length))] * 2), block_sizes=sizes,
-                                                  head_shards=1, q_seq_shards=1, interpret=interpret)
-
-                arguments = _random(length, *[(2, length, 128)] * 3, dtype=dtype)
-                yield f"splash_{kind}_{jnp.dtype(dtype).name}_{length}_{block}", make, arguments, *_tolerance(dtype)
+                yield case(kind, dtype, length, block)
+            yield case(kind, dtype, 256, 128, by_columns)
 
 
 def flash_attention():

@@ -3,23 +3,42 @@
 #include <algorithm>
 
 namespace smalti::cpu {
+namespace {
+
+int64_t aligned(int64_t bytes) {
+  return std::max(Arena::kAlignment, (bytes + Arena::kAlignment - 1) / Arena::kAlignment * Arena::kAlignment);
+}
+
+}  // namespace
 
 std::shared_ptr<const Arena::Block> Arena::allocate(int64_t bytes) {
-  bytes = std::max(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
-  auto block = std::make_unique<Block>(Block{end_, bytes});
+  bytes = aligned(bytes);
+  Block block{end_, bytes};
   auto best = free_.end();
   for (auto at = free_.begin(); at != free_.end(); ++at)
     if (at->second >= bytes && (best == free_.end() || at->second < best->second)) best = at;
   if (best != free_.end()) {
-    block->offset = best->first;
+    block.offset = best->first;
     const int64_t rest = best->second - bytes;
     free_.erase(best);
-    if (rest > 0) free_[block->offset + bytes] = rest;
+    if (rest > 0) free_[block.offset + bytes] = rest;
   } else {
     end_ += bytes;
     peak_ = std::max(peak_, end_);
   }
-  return {block.release(), [this](const Block* b) {
+  return owned(block);
+}
+
+std::shared_ptr<const Arena::Block> Arena::allocateUnused(int64_t bytes) {
+  const Block block{peak_, aligned(bytes)};
+  const int64_t before = end_;
+  end_ = peak_ = block.offset + block.bytes;
+  if (before < block.offset) release({before, block.offset - before});
+  return owned(block);
+}
+
+std::shared_ptr<const Arena::Block> Arena::owned(Block block) {
+  return {new Block(block), [this](const Block* b) {
             release(*b);
             delete b;
           }};

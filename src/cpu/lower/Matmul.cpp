@@ -407,7 +407,7 @@ class MatmulLowering {
                     shape.k, shape.n, plan.blockDepth, plan.tileColumns, name(shape.a), name(shape.b));
     Lowering::Kept& kept = l_.kept[key];
     if (kept.place) return kept;
-    kept.place = l_.arena.allocate(plan.keptBytes);
+    kept.place = l_.arena.allocateUnused(plan.keptBytes);
     llvm::BasicBlock& entry = l_.function->getEntryBlock();
     Builder start(&entry, entry.begin());
     kept.from = start.CreateAlloca(start.getPtrTy());
