@@ -35,6 +35,9 @@ struct GemmPlan {
 };
 GemmPlan planGemm(const GemmShape&, const Processor&);
 
+/// Products of floats of these dtypes multiply them as f32, however many rows there are.
+bool multipliesAsF32(DType a, DType b, const Processor&);
+
 /// The function void(ptr a, i64 lda, ptr b, i64 ldb, ptr c, i64 ldc, ptr workspace) in the module, made on first use;
 /// with `keepsB` two more: ptr kept, of planGemm().keptBytes, and i1 packed: B has been packed there by a product of
 /// the same B, k and n whose plan has the same tileColumns and blockDepth. Leading dimensions count elements; the last

@@ -28,7 +28,7 @@ void chooseProduct(Layout& l, const Processor& p) {
   const GemmShape& s = l.shape;
   const bool bytes = isByte(s.a) && isByte(s.b);
   if (s.c == DType::f32) {
-    const bool dot = s.a == DType::bf16 && s.b == DType::bf16 && p.fastBf16Dot && s.m >= kPackRows;
+    const bool dot = !multipliesAsF32(s.a, s.b, p) && s.m >= kPackRows;
     l.product = dot ? Product::bf16Dot : Product::floatFma;
     l.elementA = l.elementB = dot ? Element::bf16 : Element::f32;
     l.group = dot ? 2 : 1;
@@ -136,6 +136,10 @@ Layout layOut(const GemmShape& shape, const Processor& processor) {
   chooseBlocks(l, processor);
   layOutWorkspace(l);
   return l;
+}
+
+bool multipliesAsF32(DType a, DType b, const Processor& p) {
+  return a != DType::bf16 || b != DType::bf16 || !p.fastBf16Dot;
 }
 
 GemmPlan planGemm(const GemmShape& shape, const Processor& processor) {

@@ -4,6 +4,8 @@
 #include <array>
 #include <set>
 
+#include "cpu/lower/WideFactors.h"
+
 namespace smalti::cpu {
 namespace {
 
@@ -95,7 +97,7 @@ class NestPlanner {
     r.op = i;
     r.value = value;
     r.columns = columnsOf(map, shape);
-    r.target = l_.allocate(elementDType(value.getType()), shape);
+    r.target = l_.allocate(placeDType(l_, value), shape);
     r.map = r.targetMap = std::move(map);
     made_.push_back({value, r.target});
     roots_.push_back(std::move(r));
