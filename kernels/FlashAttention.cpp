@@ -97,7 +97,7 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
         o[{here, all_of}] = astype(product / where(total == 0, 1, total), o.dtype());
         return;
       }
-      const Array alpha = exp2(m_prev - m_next);
+      const Array risen = m_prev - m_next, alpha = where(risen < kLeast, 0, exp2(where(risen < kLeast, 0, risen)));
       m[{here, all_of}] = m_next;
       l[{here, all_of}] = l[{here, all_of}] * alpha + total;
       acc[{here, all_of}] = acc[{here, all_of}] * alpha + product;
