@@ -121,7 +121,9 @@ void emitDotRows(Lowering& l, const RowProduct& d) { DotRowsEmitter(l, d).emit()
 void prefetchUpcoming(Lowering& l, const RowProduct& p, Reg row, Reg address) {
   // Further than the processor looks ahead by itself, near enough to stay in the first cache until then.
   constexpr int64_t kAhead = 8 << 10;
-  constexpr int kFirstCache = 3;
+  // A large second cache keeps it until then too, and the first one's fill buffers are free for what is read now.
+  constexpr int64_t kLargeBytes = 2 << 20;
+  constexpr int kIntoL2 = 2, kIntoL1 = 3;
   Builder& b = l.b;
   const int64_t size = storage_bytes(p.shape.b), rows = p.shape.transposedB ? p.shape.n : p.shape.k;
   const int64_t rowBytes = size * (p.shape.transposedB ? p.shape.k : p.shape.n);
@@ -134,8 +136,9 @@ void prefetchUpcoming(Lowering& l, const RowProduct& p, Reg row, Reg address) {
     distance = b.CreateSelect(b.CreateICmpULT(row, l.index(rows - ahead)), distance, next);
   }
   Reg there = b.CreatePtrAdd(address, distance);
-  b.CreateIntrinsic(llvm::Intrinsic::prefetch, {there->getType()},
-                    {there, b.getInt32(0), b.getInt32(kFirstCache), b.getInt32(1)});
+  b.CreateIntrinsic(
+      llvm::Intrinsic::prefetch, {there->getType()},
+      {there, b.getInt32(0), b.getInt32(l.processor.l2Bytes >= kLargeBytes ? kIntoL2 : kIntoL1), b.getInt32(1)});
 }
 
 }  // namespace smalti::cpu

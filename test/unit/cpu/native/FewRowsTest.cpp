@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "Native.h"
+#include "cpu/inspect/Inspect.h"
 
 namespace smalti::cpu::testing {
 namespace {
@@ -25,8 +26,7 @@ Array smallNumbers(const std::string& dtype, Shape shape) {
   return out;
 }
 
-void product(const std::string& dtype, int64_t m, int64_t n, int64_t k, bool transposed) {
-  SCOPED_TRACE(fmt::format("{} {}x{}x{}{}", dtype, m, n, k, transposed ? " transposed" : ""));
+TextKernel product(const std::string& dtype, int64_t m, int64_t n, int64_t k, bool transposed) {
   const Shape rhs = transposed ? Shape{n, k} : Shape{k, n};
   TextKernel kernel;
   const Val a = kernel.input({.dtype = dtype, .array = {m, k}, .space = "vmem"}),
@@ -40,15 +40,31 @@ void product(const std::string& dtype, int64_t m, int64_t n, int64_t k, bool tra
                   r.name, x.name, y.name, zero.name, transposed ? 1 : 0, transposed ? 0 : 1, transposed ? 0 : 1, x.type,
                   y.type, zero.type, r.type));
   kernel.store(r, c);
-  same(kernel, {smallNumbers(dtype, {m, k}), smallNumbers(dtype, rhs)});
+  return kernel;
 }
 
 TEST(NativeFewRows, ProductsOfRowsAndSumsOfRows) {
   for (const char* dtype : {"f32", "bf16"})
     for (const bool transposed : {true, false})
       for (const int64_t m : {1, 3, 8})
-        for (const auto& [n, k] : {std::pair<int64_t, int64_t>{5, 3}, {16, 16}, {40, 70}, {35, 15}, {150, 400}})
-          product(dtype, m, n, k, transposed);
+        for (const auto& [n, k] : {std::pair<int64_t, int64_t>{5, 3}, {16, 16}, {40, 70}, {35, 15}, {150, 400}}) {
+          SCOPED_TRACE(fmt::format("{} {}x{}x{}{}", dtype, m, n, k, transposed ? " transposed" : ""));
+          same(product(dtype, m, n, k, transposed),
+               {smallNumbers(dtype, {m, k}), smallNumbers(dtype, transposed ? Shape{n, k} : Shape{k, n})});
+        }
+}
+
+TEST(NativeFewRows, RowsAreFetchedAheadIntoTheSecondCacheWhereItIsLarge) {
+  if (!hostProcessor().triple.starts_with("x86_64")) GTEST_SKIP() << "prefetcht0 and prefetcht1 are of x86";
+  for (const bool transposed : {true, false})
+    for (const bool large : {true, false}) {
+      NativeOptions options;
+      options.processor.l2Bytes = int64_t{large ? 2 : 1} << 20;
+      auto made = inspectNative(product("bf16", 1, 256, 4096, transposed).package(), options);
+      ASSERT_TRUE(made) << made.error().str();
+      EXPECT_EQ(made->assembly.find("prefetcht1") != std::string::npos, large);
+      EXPECT_EQ(made->assembly.find("prefetcht0") != std::string::npos, !large);
+    }
 }
 
 /// Blocks that the index map looks up are fetched ahead; the last step has none after it.
