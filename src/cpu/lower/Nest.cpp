@@ -1,22 +1,16 @@
 // One loop nest: rows outside, columns inside in vectors, in as many phases as reductions of a row need.
 #include <algorithm>
 
+#include "cpu/lower/Chunk.h"
 #include "cpu/lower/Elementwise.h"
 #include "cpu/lower/NestPlan.h"
 #include "cpu/lower/OverlapTrips.h"
 #include "cpu/lower/RowDivision.h"
-#include "cpu/lower/Streaming.h"
+#include "cpu/lower/RowSlots.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 namespace smalti::cpu {
 namespace {
-
-/// Columns [start, start + lanes) of a row.
-struct Chunk {
-  Reg start = nullptr;
-  int lanes = 1;
-  Reg mask = nullptr;
-};
 
 class NestEmitter {
  public:
@@ -261,14 +255,8 @@ class NestEmitter {
       Reg stride = view.strides[static_cast<size_t>(row - map.entries.begin())];
       Reg next = b_.CreateGEP(storageType(b_.getContext(), view.dtype), pointer(view, map, chunk),
                               b_.CreateMul(stride, l_.index(plan_.ahead)));
-      const int bytes = chunk.lanes * storage_bytes(view.dtype);
-      for (int at = 0; at < bytes; at += kLineBytes) prefetchLine(b_.CreateConstGEP1_64(b_.getInt8Ty(), next, at));
+      prefetchChunk(b_, view.dtype, next, chunk.lanes);
     }
-  }
-  void prefetchLine(Reg pointer) {
-    constexpr int kRead = 0, kIntoL1 = 3, kData = 1;
-    b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-                       {pointer, b_.getInt32(kRead), b_.getInt32(kIntoL1), b_.getInt32(kData)});
   }
 
   void apply(Root& r, Reg value, Reg chosen, const Chunk& chunk, size_t part) {
@@ -280,7 +268,7 @@ class NestEmitter {
     const DType t = registerDType(r);
     if (r.kind == Root::Kind::accumulation && r.targetMap.usesColumn(column_)) {
       Reg old = loadFrom(r.target, r.targetMap, chunk);
-      storeTo(r.target, r.targetMap, combine(b_, kind, t, old, value), chunk, chunk.mask);
+      storeChunk(l_, elements(r.target, r.targetMap, chunk), combine(b_, kind, t, old, value), chunk, chunk.mask);
       return;
     }
     if (chunk.mask) value = b_.CreateSelect(chunk.mask, value, splat(b_, identityOf(b_, kind, t), chunk.lanes));
@@ -297,7 +285,7 @@ class NestEmitter {
     const Chunk one{l_.index(0), 1, nullptr};
     if (r.kind == Root::Kind::accumulation) {
       Reg old = loadFrom(r.target, r.targetMap, one);
-      storeTo(r.target, r.targetMap, combine(b_, kind, t, old, reduced), one, nullptr);
+      storeChunk(l_, elements(r.target, r.targetMap, one), combine(b_, kind, t, old, reduced), one, nullptr);
       return;
     }
     const mlir::Value result = op.getResult(0);
@@ -305,7 +293,7 @@ class NestEmitter {
     Reg start = eval(op.getOperand(1), map, one);
     if (!start) return;
     Reg rounded = roundTo(b_, t, combine(b_, kind, t, start, reduced));
-    remember(rowMemo_, result, map, rounded);
+    rowMemo_.add(result, map, rounded);
     keepForLaterPhases(result, map, rounded);
   }
 
@@ -319,7 +307,7 @@ class NestEmitter {
       const DType t = r.target.dtype;
       value = old->getType()->isFPOrFPVectorTy() ? roundTo(b_, t, b_.CreateFAdd(old, value)) : b_.CreateAdd(old, value);
     }
-    storeTo(r.target, r.targetMap, value, chunk, mask);
+    storeChunk(l_, elements(r.target, r.targetMap, chunk), value, chunk, mask);
   }
 
   // ---- memory
@@ -345,111 +333,31 @@ class NestEmitter {
       if (map.entries[d].loop == column_) return view.strides[d];
     return nullptr;
   }
-  Reg lanePointers(const View& view, Reg first, Reg stride, int lanes) {
-    llvm::SmallVector<llvm::Constant*, 64> numbers;
-    for (int k = 0; k < lanes; ++k) numbers.push_back(b_.getInt64(static_cast<uint64_t>(k)));
-    Reg offsets =
-        b_.CreateMul(llvm::ConstantVector::get(numbers), b_.CreateVectorSplat(static_cast<unsigned>(lanes), stride));
-    return b_.CreateGEP(storageType(b_.getContext(), view.dtype), first, offsets);
+  Elements elements(const View& view, const ElementMap& map, const Chunk& chunk) {
+    return {view, pointer(view, map, chunk), columnStride(view, map)};
   }
 
-  View flatView(const View& view) {
+  static View flatView(const View& view, Reg one) {
     View flat = view;
     flat.shape = {view.elements()};
-    flat.strides = {l_.index(1)};
+    flat.strides = {one};
     return flat;
   }
 
   Reg loadFrom(const View& v, const ElementMap& map, const Chunk& chunk) {
-    const View view = map.flat ? flatView(v) : v;
-    Reg first = pointer(view, map, chunk);
-    Reg stride = columnStride(view, map);
-    if (!stride || chunk.lanes == 1) return loadElements(b_, view.dtype, first, 1);
-    const auto step = constantOf(stride);
-    if (step == 1 && isWorthAsking(view) && phase_ == 0 && !map.flat && preheader_) firstReads_.push_back({v, map});
-    if (step == 1) return loadElements(b_, view.dtype, first, chunk.lanes, chunk.mask);
-    if (step == 0) return splat(b_, loadElements(b_, view.dtype, first, 1), chunk.lanes);
-    // Lane by lane: a gather of narrow elements is that anyway.
-    Reg pointers = lanePointers(view, first, stride, chunk.lanes);
-    return gather(view.dtype, pointers, chunk);
-  }
-  Reg gather(DType t, Reg pointers, const Chunk& chunk) {
-    llvm::Type* element = storageType(b_.getContext(), t);
-    auto* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(chunk.lanes));
-    Reg mask = chunk.mask ? chunk.mask : b_.CreateVectorSplat(static_cast<unsigned>(chunk.lanes), b_.getTrue());
-    Reg stored = b_.CreateMaskedGather(type, pointers, llvm::Align(static_cast<uint64_t>(storage_bytes(t))), mask,
-                                       llvm::Constant::getNullValue(type));
-    return fromStorage(b_, t, stored);
-  }
-
-  void storeTo(const View& view, const ElementMap& map, Reg value, const Chunk& chunk, Reg mask) {
-    Reg first = pointer(view, map, chunk);
-    Reg stride = columnStride(view, map);
-    if (!stride || chunk.lanes == 1) {
-      if (mask && !llvm::isa<llvm::FixedVectorType>(mask->getType())) {
-        // One element: skipped where it is not chosen.
-        l_.when(mask, [&] { storeElements(b_, view.dtype, value, first, 1); });
-        return;
-      }
-      storeElements(b_, view.dtype, value, first, 1);
-      return;
-    }
-    if (constantOf(stride) == 1) {
-      llvm::Instruction* store = storeElements(b_, view.dtype, value, first, chunk.lanes, mask);
-      if (view.streamed && !mask) mayStream(*store);
-      return;
-    }
-    Reg all = mask ? mask : b_.CreateVectorSplat(static_cast<unsigned>(chunk.lanes), b_.getTrue());
-    b_.CreateMaskedScatter(toStorage(b_, view.dtype, value), lanePointers(view, first, stride, chunk.lanes),
-                           llvm::Align(static_cast<uint64_t>(storage_bytes(view.dtype))), all);
+    const Elements e = elements(map.flat ? flatView(v, l_.index(1)) : v, map, chunk);
+    if (phase_ == 0 && preheader_ && !map.flat && chunk.lanes > 1 && e.stride && constantOf(e.stride) == 1 &&
+        isWorthAsking(v))
+      firstReads_.push_back({v, map});
+    return loadChunk(b_, e, chunk);
   }
 
   // ---- values
 
-  struct Known {
-    ElementMap map;
-    Reg value;
-  };
-  using Memo = llvm::DenseMap<mlir::Value, llvm::SmallVector<Known, 1>>;
-
-  static Reg recall(const Memo& memo, mlir::Value v, const ElementMap& map) {
-    auto at = memo.find(v);
-    if (at == memo.end()) return nullptr;
-    for (const Known& k : at->second)
-      if (k.map == map) return k.value;
-    return nullptr;
-  }
-  static void remember(Memo& memo, mlir::Value v, const ElementMap& map, Reg r) { memo[v].push_back({map, r}); }
-
-  /// A value per row that later phases of the row's group find again, when computing it again is dear or impossible.
-  struct Slots {
-    ElementMap map;
-    llvm::AllocaInst* memory = nullptr;  ///< one element per row of the group
-    int phase = 0;                       ///< that fills it
-  };
-
+  /// When computing it again is dear or impossible.
   void keepForLaterPhases(mlir::Value v, const ElementMap& map, Reg r) {
-    if (plan_.group == 1 || phase_ + 1 == phases() || r->getType()->isVectorTy() ||
-        llvm::any_of(slots_[v], [&](const Slots& s) { return s.map == map; }))
-      return;
-    auto* type = llvm::ArrayType::get(r->getType(), static_cast<uint64_t>(plan_.group));
-    auto& entry = l_.function->getEntryBlock();
-    auto* memory = Builder(&entry, entry.getFirstInsertionPt()).CreateAlloca(type);
-    slots_[v].push_back({map, memory, phase_});
-    b_.CreateStore(r, b_.CreateInBoundsGEP(r->getType(), memory, groupRow_));
+    if (plan_.group > 1 && phase_ + 1 < phases()) slots_.keep(v, map, r, phase_, groupRow_);
   }
-
-  Reg keptByEarlierPhase(mlir::Value v, const ElementMap& map) {
-    auto at = slots_.find(v);
-    if (at == slots_.end()) return nullptr;
-    for (const Slots& s : at->second)
-      if (s.map == map && s.phase < phase_) {
-        auto* type = llvm::cast<llvm::ArrayType>(s.memory->getAllocatedType())->getElementType();
-        return b_.CreateLoad(type, b_.CreateInBoundsGEP(type, s.memory, groupRow_));
-      }
-    return nullptr;
-  }
-
   static bool isDear(mlir::Value v) {
     mlir::Operation* op = v.getDefiningOp();
     return op && (op->getName().getDialectNamespace() == "math" || op->getName().getStringRef() == "arith.divf");
@@ -464,7 +372,7 @@ class NestEmitter {
     if (!isVector(v)) return l_.scalar(v);
     if (isSplatConstant(v)) return splatConstant(b_, v);
     if (perRow(map)) {
-      if (Reg known = recall(rowMemo_, v, map)) return known;
+      if (Reg known = rowMemo_.find(v, map)) return known;
       const Chunk one{l_.index(0), 1, nullptr};
       Reg r = nullptr;
       if (preheader_ && b_.GetInsertBlock() != preheader_) {
@@ -475,17 +383,17 @@ class NestEmitter {
       } else {
         r = computeForRow(v, map, one);
       }
-      if (r) remember(rowMemo_, v, map, r);
+      if (r) rowMemo_.add(v, map, r);
       return r;
     }
-    if (Reg known = recall(chunkMemo_, v, map)) return known;
+    if (Reg known = chunkMemo_.find(v, map)) return known;
     Reg r = compute(v, map, chunk);
-    if (r) remember(chunkMemo_, v, map, r);
+    if (r) chunkMemo_.add(v, map, r);
     return r;
   }
 
   Reg computeForRow(mlir::Value v, const ElementMap& map, const Chunk& one) {
-    if (Reg kept = keptByEarlierPhase(v, map)) return kept;
+    if (Reg kept = slots_.find(v, map, phase_, groupRow_)) return kept;
     Reg r = compute(v, map, one);
     if (r && isDear(v)) keepForLaterPhases(v, map, r);
     return r;
@@ -571,7 +479,7 @@ class NestEmitter {
   int phase_ = 0;
   std::vector<Reg> rows_;
   Reg groupRow_ = nullptr;
-  llvm::DenseMap<mlir::Value, llvm::SmallVector<Slots, 1>> slots_;
+  RowSlots slots_{l_, plan_.group};
   Memo rowMemo_, chunkMemo_;
   llvm::SmallVector<std::pair<RowValue, Reg>, 2> inverses_;  ///< where rows are multiplied by them
   std::vector<std::pair<View, ElementMap>> firstReads_;      ///< from memory, along the columns, in the first phase
