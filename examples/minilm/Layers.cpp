@@ -1,5 +1,6 @@
 #include "Layers.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <mutex>
@@ -44,7 +45,8 @@ PallasCall embedCall(int64_t tokens, int64_t width) {
 
 /// Rows of x · weight + bias + residual, normalised: all columns of a row are computed at once.
 PallasCall linearAddNormCall(int64_t tokens, int64_t inputs, int64_t width, float epsilon) {
-  const int64_t rows = kernels::block_along(tokens, 512);
+  // Several programs, so that cores can share them.
+  const int64_t rows = kernels::block_along(tokens, std::clamp<int64_t>(tokens / 2, 64, 512));
   const auto part = [&](int64_t columns) {
     return BlockSpec{{rows, columns}, [](auto i) { return std::tuple{i, 0}; }};
   };
