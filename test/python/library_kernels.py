@@ -40,6 +40,27 @@ def splash_attention():
             yield case(kind, dtype, 256, 128, by_columns)
 
 
+def splash_gradients():
+    from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_kernel as splash
+    from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_mask as masks
+
+    length, block = 256, 128
+    for layout in (splash.QKVLayout.HEAD_DIM_MINOR, splash.QKVLayout.SEQ_MINOR):
+        for fused in (False, True):
+            def make(interpret, layout=layout, fused=fused):
+                dq = None if fused else block
+                sizes = splash.BlockSizes(block_q=block, block_kv=block, block_kv_compute=block, block_q_dkv=block,
+                                          block_kv_dkv=block, block_kv_dkv_compute=block, block_q_dq=dq,
+                                          block_kv_dq=dq, use_fused_bwd_kernel=fused, k_layout=layout,
+                                          v_layout=layout)
+                attend = splash.make_splash_mha(masks.MultiHeadMask([masks.CausalMask((length, length))] * 2),
+                                                block_sizes=sizes, head_shards=1, q_seq_shards=1, interpret=interpret)
+                return jax.grad(lambda q, k, v: (attend(q, k, v)**2).sum(), argnums=(0, 1, 2))
+
+            name = f"splash_gradients_{layout.name.lower()}{'_fused' if fused else ''}"
+            yield name, make, _random(5, *[(2, length, 128)] * 3), 1e-3, 1e-3
+
+
 def flash_attention():
     """Has no switch for interpret=True: compared with the formula."""
     from jax.experimental.pallas.ops.tpu import flash_attention as flash
@@ -77,4 +98,4 @@ def grouped_matmul():
             yield name, make, (*_random(4, (256, 128), shape, dtype=dtype), sizes), 1e-4, 1e-3
 
 
-FAMILIES = (splash_attention, flash_attention, grouped_matmul)
+FAMILIES = (splash_attention, splash_gradients, flash_attention, grouped_matmul)
