@@ -178,12 +178,12 @@ class DeviceSetup {
 }  // namespace
 
 Status checkOperands(const CompiledKernel& kernel, const std::vector<Array>& operands) {
-  const std::vector<std::string> where{fmt::format("kernel '{}'", kernel.name)};
+  const auto where = [&] { return std::vector{fmt::format("kernel '{}'", kernel.name)}; };  // of calls that fail
   if (operands.size() != kernel.callOperands.size())
     return fail({.code = "SM4056",
                  .message = "the call has the wrong number of operands",
                  .place = {},
-                 .where = where,
+                 .where = where(),
                  .need = fmt::format("{} operands", kernel.callOperands.size()),
                  .have = fmt::format("{}", operands.size()),
                  .help = "pass dynamic grid bounds, scalar prefetch arrays and inputs, in this order"});
@@ -192,7 +192,7 @@ Status checkOperands(const CompiledKernel& kernel, const std::vector<Array>& ope
       return fail({.code = "SM4056",
                    .message = fmt::format("operand {} has the wrong type", i),
                    .place = {},
-                   .where = where,
+                   .where = where(),
                    .need = kernel.callOperands[i].str(),
                    .have = operands[i].type().str(),
                    .help = "pass arrays of the types that the custom call has"});
@@ -202,7 +202,7 @@ Status checkOperands(const CompiledKernel& kernel, const std::vector<Array>& ope
       return fail({.code = "SM4056",
                    .message = fmt::format("operand {} has no memory that its elements can lie in", i),
                    .place = {},
-                   .where = where,
+                   .where = where(),
                    .need = fmt::format("an address that is a multiple of {}", alignment),
                    .have = fmt::format("{:#x}", address),
                    .help = "copy it to an array of its own: Array::allocate"});
