@@ -14,6 +14,12 @@ Ir::Ir(llvm::Module& module, const std::string& name, llvm::ArrayRef<llvm::Type*
   b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function));
 }
 
+void prefetchLine(llvm::IRBuilderBase& b, Value* address, CacheLevel into) {
+  constexpr int kRead = 0, kData = 1;
+  b.CreateIntrinsic(llvm::Intrinsic::prefetch, {address->getType()},
+                    {address, b.getInt32(kRead), b.getInt32(static_cast<uint32_t>(into)), b.getInt32(kData)});
+}
+
 Values countedLoop(llvm::IRBuilderBase& b, Value* begin, Value* end, int64_t step, llvm::ArrayRef<Value*> carried,
                    LoopBody body) {
   const auto *first = llvm::dyn_cast<llvm::ConstantInt>(begin), *bound = llvm::dyn_cast<llvm::ConstantInt>(end);

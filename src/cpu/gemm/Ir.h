@@ -16,6 +16,12 @@ using Values = llvm::SmallVector<llvm::Value*, 32>;
 /// <lanes x i1>: the first `valid` are true.
 llvm::Value* firstLanes(llvm::IRBuilderBase&, int lanes, int valid);
 
+/// Bytes of a line of the caches.
+inline constexpr int kLineBytes = 64;
+enum class CacheLevel : uint8_t { second = 2, first = 3 };  // LLVM's localities
+/// Asks for the line at `address`, to be read.
+void prefetchLine(llvm::IRBuilderBase&, llvm::Value* address, CacheLevel into);
+
 using LoopBody = llvm::function_ref<Values(llvm::Value* index, llvm::ArrayRef<llvm::Value*> carried)>;
 /// for (index = begin; index < end; index += step) carried = body(index, carried); gives the last `carried`. Bounds are
 /// i64; where both are constants nothing is asked before the first pass, and there is no code when there is no pass.

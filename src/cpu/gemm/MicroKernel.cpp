@@ -106,12 +106,6 @@ class KernelBody {
     start = b.CreateSelect(second, start, ir_.argument(2));  // in the first cache anyway
   }
 
-  void prefetch(Value* address) {
-    constexpr int kRead = 0, kIntoL2 = 2, kData = 1;
-    ir_.b.CreateIntrinsic(llvm::Intrinsic::prefetch, {address->getType()},
-                          {address, ir_.b.getInt32(kRead), ir_.b.getInt32(kIntoL2), ir_.b.getInt32(kData)});
-  }
-
   Values step(llvm::ArrayRef<Value*> now, const Values& rowsA, int count, bool prefetches) {
     Values next(now.begin(), now.end());
     for (int u = 0; u < count; ++u) {
@@ -132,7 +126,8 @@ class KernelBody {
     }
     if (!s_.transposedA) next[0] = ir_.b.CreateAdd(now[0], ir_.i64(4 * count), "", true, true);
     if (prefetches) {
-      for (int line = 0; line < s_.prefetches; ++line) prefetch(ir_.at(now[2], 64 * line));
+      for (int line = 0; line < s_.prefetches; ++line)
+        prefetchLine(ir_.b, ir_.at(now[2], kLineBytes * line), CacheLevel::second);
       next[2] = ir_.at(now[2], strideNext_);
     }
     return next;

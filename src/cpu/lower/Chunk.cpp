@@ -1,5 +1,6 @@
 #include "cpu/lower/Chunk.h"
 
+#include "cpu/gemm/Ir.h"
 #include "cpu/lower/Elementwise.h"
 #include "cpu/lower/Streaming.h"
 
@@ -60,11 +61,8 @@ void storeChunk(Lowering& l, const Elements& e, Reg value, const Chunk& chunk, R
 }
 
 void prefetchChunk(Builder& b, DType t, Reg first, int lanes) {
-  constexpr int kRead = 0, kIntoL1 = 3, kData = 1;
   for (int at = 0; at < lanes * storage_bytes(t); at += kLineBytes)
-    b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
-                      {b.CreateConstGEP1_64(b.getInt8Ty(), first, static_cast<uint64_t>(at)), b.getInt32(kRead),
-                       b.getInt32(kIntoL1), b.getInt32(kData)});
+    prefetchLine(b, b.CreateConstGEP1_64(b.getInt8Ty(), first, static_cast<uint64_t>(at)), CacheLevel::first);
 }
 
 }  // namespace smalti::cpu

@@ -121,19 +121,15 @@ Native lowerIf(Lowering& l, mlir::Operation& op) {
   Carried carried(l, op.getResultTypes());
   Reg condition = l.scalar(op.getOperand(0));
   if (!condition) return notNative("a condition that native code does not follow");
-  auto *then = newBlock(l, "if"), *otherwise = newBlock(l, "else"), *after = newBlock(l, "if.end");
-  Builder& b = l.b;
-  b.CreateCondBr(condition, then, otherwise);
-  for (unsigned r = 0; r < 2; ++r) {
-    b.SetInsertPoint(r == 0 ? then : otherwise);
-    if (op.getNumRegions() > r && !op.getRegion(r).empty()) {
-      mlir::Block& block = op.getRegion(r).front();
-      if (auto ok = l.lowerBlock(block); !ok) return ok;
-      if (auto ok = carried.assign(block.getTerminator()->getOperands()); !ok) return ok;
-    }
-    b.CreateBr(after);
-  }
-  b.SetInsertPoint(after);
+  Native lowered;
+  const auto branch = [&](unsigned r) {
+    if (!lowered || op.getNumRegions() <= r || op.getRegion(r).empty()) return;
+    mlir::Block& block = op.getRegion(r).front();
+    lowered = l.lowerBlock(block);
+    if (lowered) lowered = carried.assign(block.getTerminator()->getOperands());
+  };
+  l.either(condition, [&] { branch(0); }, [&] { branch(1); });
+  if (!lowered) return lowered;
   carried.bind(op.getResults());
   return {};
 }

@@ -123,7 +123,6 @@ void prefetchUpcoming(Lowering& l, const RowProduct& p, Reg row, Reg address) {
   constexpr int64_t kAhead = 8 << 10;
   // A large second cache keeps it until then too, and the first one's fill buffers are free for what is read now.
   constexpr int64_t kLargeBytes = 2 << 20;
-  constexpr int kIntoL2 = 2, kIntoL1 = 3;
   Builder& b = l.b;
   const int64_t size = storage_bytes(p.shape.b), rows = p.shape.transposedB ? p.shape.n : p.shape.k;
   const int64_t rowBytes = size * (p.shape.transposedB ? p.shape.k : p.shape.n);
@@ -135,10 +134,8 @@ void prefetchUpcoming(Lowering& l, const RowProduct& p, Reg row, Reg address) {
     Reg next = b.CreateAdd(p.upcoming, b.CreateMul(stride, l.index(ahead - rows)));
     distance = b.CreateSelect(b.CreateICmpULT(row, l.index(rows - ahead)), distance, next);
   }
-  Reg there = b.CreatePtrAdd(address, distance);
-  b.CreateIntrinsic(
-      llvm::Intrinsic::prefetch, {there->getType()},
-      {there, b.getInt32(0), b.getInt32(l.processor.l2Bytes >= kLargeBytes ? kIntoL2 : kIntoL1), b.getInt32(1)});
+  prefetchLine(b, b.CreatePtrAdd(address, distance),
+               l.processor.l2Bytes >= kLargeBytes ? CacheLevel::second : CacheLevel::first);
 }
 
 }  // namespace smalti::cpu

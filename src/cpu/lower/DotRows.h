@@ -21,7 +21,6 @@ struct RowProduct {
 /// C[i,j] = Σ A[i,k]·B[j,k] (+ C[i,j]), in f32.
 void emitDotRows(Lowering&, const RowProduct&);
 
-inline constexpr int kLineBytes = 64;
 /// While a row of B is read: fetches what will be read some rows later, of the next step's B if need be.
 void prefetchUpcoming(Lowering&, const RowProduct&, Reg row, Reg address);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cpu/gemm/Ir.h"
 #include "cpu/lower/DistinctBlocks.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/IntrinsicsX86.h"

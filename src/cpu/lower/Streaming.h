@@ -9,8 +9,6 @@
 
 namespace smalti::cpu {
 
-constexpr int kLineBytes = 64;
-
 /// Nobody would find all of an array of that size in a cache of the core's.
 bool exceedsCaches(int64_t bytes, const Processor&);
 
