@@ -4,13 +4,11 @@
 
 #include "cpu/grid/AxisDims.h"
 #include "cpu/grid/FuseSteps.h"
-#include "cpu/lower/DistinctBlocks.h"
+#include "cpu/grid/Resize.h"
 #include "cpu/lower/Parallel.h"
-#include "machine/flat/Liveness.h"
 #include "machine/flat/Types.h"
 #include "machine/flat/ops/Matmul.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/BuiltinAttributes.h"
 
 namespace smalti::cpu {
 namespace {
@@ -55,7 +53,7 @@ class Reblocker {
     KernelPackage made = package.copy();
     if (fuses || single) {
       takeOneStep(made, last);
-      if (fuses) resize(made, last, dims->extent(last));
+      if (fuses) resizeAxis(made, last, dims->extent(last));
     }
     forwardStores(made);
     const bool parted = chooseParts(made) || chooseColumns(made);
@@ -64,68 +62,10 @@ class Reblocker {
   }
 
  private:
-  /// Gives all that follows the axis blocks of another size.
-  void resize(KernelPackage& package, int axis, int64_t block) {
-    auto dims = AxisDims::of(package);
-    auto kernel = package.kernelFunction();
-    const auto resized = [&](mlir::Value v) -> mlir::Type {
-      auto type = llvm::dyn_cast<mlir::ShapedType>(v.getType());
-      if (!type || !dims->follows(v, axis)) return {};
-      llvm::SmallVector<int64_t> shape(type.getShape());
-      for (size_t d = 0; d < shape.size(); ++d)
-        if (dims->axisOf(v, d) == axis) shape[d] = block;
-      return type.clone(shape);
-    };
-    llvm::SmallVector<mlir::Type> inputs;
-    for (mlir::BlockArgument argument : kernel.getArguments()) {
-      if (auto type = resized(argument)) argument.setType(type);
-      inputs.push_back(argument.getType());
-    }
-    kernel.setFunctionType(mlir::FunctionType::get(kernel.getContext(), inputs, {}));
-    kernel.getBody().front().walk([&](mlir::Operation* op) {
-      for (mlir::Value v : op->getResults())
-        if (auto type = resized(v)) {
-          v.setType(type);
-          if (auto value = op->getAttrOfType<mlir::DenseElementsAttr>("value"))
-            op->setAttr("value", value.resizeSplat(llvm::cast<mlir::ShapedType>(type)));
-        }
-    });
-    KernelSignature& s = package.signature;
-    const auto number = static_cast<size_t>(axis);
-    s.grid[number] = (dims->extent(axis) + block - 1) / block;
-    for (auto& window : s.windows) {
-      auto map = llvm::cast<mlir::func::FuncOp>(package.module.get().lookupSymbol(window->transform));
-      mlir::Operation* end = map.getBody().front().getTerminator();
-      for (unsigned d = 0; d < end->getNumOperands(); ++d)
-        if (end->getOperand(d) == map.getArgument(static_cast<unsigned>(axis))) window->bounds[d] = block;
-    }
-  }
-
-  /// Every step writes blocks of its own, and reads nothing but its inputs.
-  static bool independentSteps(const KernelPackage& package, mlir::func::FuncOp kernel) {
-    const KernelSignature& s = package.signature;
-    if (s.numScratch > 0) return false;
-    const size_t inputs = static_cast<size_t>(package.numInputs());
-    for (mlir::Operation& op : kernel.getBody().front().without_terminator()) {
-      const auto access = wholeAccess(op);
-      if (!access && !machine::flat::isPure(op)) return false;
-      if (!access) continue;
-      auto argument = llvm::dyn_cast<mlir::BlockArgument>(access->ref);
-      if (!argument) return false;
-      const bool isOutput = argument.getArgNumber() >= kernel.getNumArguments() - package.results.size();
-      if (access->isStore != isOutput) return false;
-    }
-    for (size_t w = inputs; w < s.windows.size(); ++w) {
-      auto map = llvm::cast<mlir::func::FuncOp>(package.module.get().lookupSymbol(s.windows[w]->transform));
-      if (!llvm::all_of(distinguishes(map, *s.windows[w], s.grid), [](bool told) { return told; })) return false;
-    }
-    return true;
-  }
-
   /// Rows and columns.
   bool chooseParts(KernelPackage& package) {
     auto kernel = package.kernelFunction();
-    if (!independentSteps(package, kernel)) return false;
+    if (!independentSteps(package)) return false;
     auto dims = AxisDims::of(package);
     int rows = -1, columns = -1, count = 0;
     int64_t depth = 1;
@@ -171,8 +111,8 @@ class Reblocker {
     const bool stored = product->getResult(0).hasOneUse() && wholeAccess(**product->getResult(0).user_begin());
     if (!stored && rows >= 0)
       partRows = std::min(partRows, partOf(m, std::max<int64_t>(64, processor_.l2Bytes / 4 / (4 * partColumns)), 8));
-    if (columns >= 0) resize(package, columns, partColumns);
-    if (rows >= 0) resize(package, rows, partRows);
+    if (columns >= 0) resizeAxis(package, columns, partColumns);
+    if (rows >= 0) resizeAxis(package, rows, partRows);
     auto& semantics = package.signature.dimensionSemantics;
     semantics.assign(package.signature.grid.size(), DimensionSemantics::parallel);
     return rows >= 0 || columns >= 0;
@@ -201,7 +141,7 @@ class Reblocker {
     const int64_t kept = std::min<int64_t>(processor_.l3Bytes / 4, 8 << 20) / (4 * depth);
     const int64_t part = partOf(n, std::min({share, std::max(kTile, kept), (n + cores_ - 1) / cores_}), kTile);
     if (part == dims->block(0)) return false;
-    resize(package, 0, part);
+    resizeAxis(package, 0, part);
     return true;
   }
 

@@ -1,0 +1,92 @@
+#include "cpu/grid/FitBlocks.h"
+
+#include <algorithm>
+
+#include "cpu/grid/AxisDims.h"
+#include "cpu/grid/Resize.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace smalti::cpu {
+namespace {
+
+/// The most that divides `total`, up to `most`.
+int64_t divisorUpTo(int64_t total, int64_t most) {
+  int64_t found = 1;
+  for (int64_t d = 1; d * d <= total; ++d) {
+    if (total % d != 0) continue;
+    if (d <= most) found = std::max(found, d);
+    if (total / d <= most) found = std::max(found, total / d);
+  }
+  return found;
+}
+
+class Fitter {
+ public:
+  std::optional<KernelPackage> run(const KernelPackage& package) {
+    const KernelSignature& s = package.signature;
+    const auto isWindow = [](const std::optional<Window>& w) { return w && !(w->revisitMode == RevisitMode::any); };
+    if (s.grid.empty() || package.results.empty() || !package.aliases.empty() || !llvm::all_of(s.windows, isWindow))
+      return std::nullopt;
+    dims_ = AxisDims::of(package);
+    if (!dims_ || !anyHangsOver(package) || !independentSteps(package)) return std::nullopt;
+    const std::vector<int> axes = axesFromInside(package);
+    std::vector<int64_t> blocks;
+    for (int axis : axes) blocks.push_back(dims_->block(axis));
+    choose(axes, blocks);
+    std::optional<KernelPackage> made;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (blocks[i] == dims_->block(axes[i])) continue;
+      if (!made) made = package.copy();
+      resizeAxis(*made, axes[i], blocks[i]);
+    }
+    return made;
+  }
+
+ private:
+  bool usable(const KernelPackage& package, int axis) const {
+    return dims_->free(axis) && package.kernelFunction().getArgument(static_cast<unsigned>(axis)).use_empty();
+  }
+  bool hangsOver(int axis) const { return dims_->extent(axis) % dims_->block(axis) != 0; }
+  bool anyHangsOver(const KernelPackage& package) const {
+    for (int a = 0; a < dims_->rank(); ++a)
+      if (usable(package, a) && hangsOver(a)) return true;
+    return false;
+  }
+
+  /// The axes whose blocks may be cut anew, in the order of the first result's dimensions, the last one first.
+  std::vector<int> axesFromInside(const KernelPackage& package) const {
+    std::vector<int> axes;
+    const auto first = package.signature.grid.size() + static_cast<size_t>(package.signature.numScalarPrefetch) +
+                       static_cast<size_t>(package.numInputs());
+    auto kernel = package.kernelFunction();
+    mlir::Value result = kernel.getArgument(static_cast<unsigned>(first));
+    for (size_t d = llvm::cast<mlir::ShapedType>(result.getType()).getShape().size(); d-- > 0;)
+      if (const int a = dims_->axisOf(result, d); a >= 0 && usable(package, a)) axes.push_back(a);
+    return axes;
+  }
+
+  void choose(const std::vector<int>& axes, std::vector<int64_t>& blocks) const {
+    int64_t elements = 1;
+    for (int64_t b : blocks) elements *= b;
+    const int64_t most = 2 * elements;
+    int64_t inside = 1;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      const int64_t extent = dims_->extent(axes[i]);
+      int64_t fit = divisorUpTo(extent, most / inside);
+      // Many small steps, because the size has no better divisors: rather all of it, or as it is.
+      constexpr int64_t kSmall = 8, kLarge = 8;
+      if (fit < blocks[i] && inside * fit * kSmall < elements)
+        fit = inside * extent <= kLarge * elements ? extent : blocks[i];
+      blocks[i] = fit;
+      inside *= fit;
+    }
+  }
+
+  std::optional<AxisDims> dims_;
+};
+
+}  // namespace
+
+std::optional<KernelPackage> fitted(const KernelPackage& package) { return Fitter().run(package); }
+
+}  // namespace smalti::cpu
