@@ -12,7 +12,6 @@
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -117,8 +116,7 @@ void generateInto(Generation& g) {
   begin = std::chrono::steady_clock::now();
   llvm::raw_svector_ostream stream(g.bytes);
   if (!g.type) return g.built.module->print(stream, nullptr);
-  g.built.module->getContext().setOptPassGate(leanCodegen());
-  llvm::legacy::PassManager passes;
+  LeanPassManager passes;
   if (g.machine->addPassesToEmitFile(passes, stream, nullptr, *g.type)) {
     g.errors = "LLVM cannot write this kind of file";
     return;

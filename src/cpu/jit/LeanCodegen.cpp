@@ -1,17 +1,17 @@
 #include "cpu/jit/LeanCodegen.h"
 
 #include <algorithm>
-#include <array>
 
-#include "llvm/IR/OptBisect.h"
+#include "llvm/Pass.h"
+#include "llvm/PassInfo.h"
 
 namespace smalti::cpu {
 namespace {
 
-constexpr std::array<std::string_view, 21> kSkipped{
+constexpr std::string_view kSkipped[] = {
     // Addresses of our loops are one base and one offset already.
-    "Loop Strength Reduction",
-    "Canonicalize Freeze Instructions in Loops",
+    "loop-reduce",
+    "canon-freeze",
     "x86-optimize-leas",
     "x86-fixup-leas",
     // What the lean pipeline before has done.
@@ -21,37 +21,74 @@ constexpr std::array<std::string_view, 21> kSkipped{
     "peephole-opt",
     "consthoist",
     "lrshrink",
+    "replace-with-veclib",
     // Copies, spills and blocks of few hot loops: nothing is left to gain.
     "machine-cp",
+    "machine-combiner",
+    "machine-latecleanup",
     "stack-slot-coloring",
     "shrink-wrap",
     "early-tailduplication",
     "early-ifcvt",
-    // What our code has none of: string functions, masks in scalar registers, sums of absolute
-    // differences, strided vectors.
+    "regallocscoringpass",
+    // What our code has none of: string functions, masks in scalar registers, sums of absolute differences, strided
+    // vectors, tiles, collected garbage, exceptions, indirect jumps.
     "mergeicmps",
     "expand-memcmp",
     "partially-inline-libcalls",
     "interleaved-access",
     "x86-domain-reassignment",
     "x86-partial-reduction",
-};
-
-class Gate : public llvm::OptPassGate {
- public:
-  bool isEnabled() const override { return true; }
-  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override {
-    return std::ranges::find(kSkipped, std::string_view(pass)) == kSkipped.end();
-  }
+    "x86-lower-amx-intrinsics",
+    "x86-lower-amx-type",
+    "tilepreconfig",
+    "x86-tile-config",
+    "x86-lower-tile-copy",
+    "gc-lowering",
+    "shadow-stack-gc-lowering",
+    "gc-analysis",
+    "fixup-statepoint-caller-saved",
+    "dwarf-eh-prepare",
+    "funclet-layout",
+    "indirectbr-expand",
+    "callbrprepare",
+    "objc-arc-contract",
+    "remove-loads-into-fake-uses",
+    // What nobody asked for: variables for debuggers, probes, hardening.
+    "removeredundantdebugvalues",
+    "livedebugvalues",
+    "stackmap-liveness",
+    "stack-frame-layout",
+    "post-inline-ee-instrument",
+    "fentry-insert",
+    "xray-instrumentation",
+    "patchable-function",
+    "pseudo-probe-inserter",
+    "machine-sanmd",
+    "safe-stack",
+    "kcfi",
+    "x86-slh",
+    "x86-seses",
+    "x86-lvi-load",
+    "x86-lvi-ret",
+    "x86-return-thunks",
+    "x86-suppress-apx-for-relocation",
 };
 
 }  // namespace
 
 std::span<const std::string_view> skippedPasses() { return kSkipped; }
 
-llvm::OptPassGate& leanCodegen() {
-  static Gate gate;
-  return gate;
+bool isSkipped(const llvm::Pass& pass) {
+  const llvm::PassInfo* known = llvm::Pass::lookupPassInfo(pass.getPassID());
+  return known && std::ranges::find(kSkipped, std::string_view(known->getPassArgument())) != std::end(kSkipped);
+}
+
+void LeanPassManager::add(llvm::Pass* pass) {
+  if (isSkipped(*pass))
+    delete pass;
+  else
+    PassManager::add(pass);
 }
 
 }  // namespace smalti::cpu

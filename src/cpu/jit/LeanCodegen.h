@@ -4,17 +4,19 @@
 #include <span>
 #include <string_view>
 
-namespace llvm {
-class OptPassGate;
-}
+#include "llvm/IR/LegacyPassManager.h"
 
 namespace smalti::cpu {
 
-/// The names, as LLVM asks for them, of passes that are left out: they find next to nothing in code that is emitted in
-/// its final shape, and take a quarter of the time of code generation.
+/// The names, as LLVM registers them, of passes that are left out: they find next to nothing in code that is emitted in
+/// its final shape, and with the analyses that they ask for take a quarter of the time of code generation.
 std::span<const std::string_view> skippedPasses();
+bool isSkipped(const llvm::Pass&);
 
-/// For LLVMContext::setOptPassGate: all passes but those run.
-llvm::OptPassGate& leanCodegen();
+/// Runs all passes but those.
+class LeanPassManager : public llvm::legacy::PassManager {
+ public:
+  void add(llvm::Pass*) override;
+};
 
 }  // namespace smalti::cpu
