@@ -23,53 +23,57 @@ Reduced reduce(Lanes x) {
 
 Lanes halfOfPower(Lanes rounded) { return floatOf(bitsOf(rounded) << 23); }
 
+/// Below these the results round to 0, as masked scores do. Some processors stop for hundreds of cycles where a result
+/// is too small for a normal number, also for 0: nothing may come there that need not.
+constexpr double kLeastOfExp = -104, kLeastOfExp2 = -151;
+
 /// 2^n of half of `twice`. Where `isSmall`, n may be below -125: there by way of 2^64 times the value, so that
 /// denormals are rounded once.
-Lanes scaled(Lanes twice, Lanes rounded, Mask isSmall) {
+Lanes scaled(Lanes twice, Lanes rounded, Mask isSmall, Mask isZero) {
   const Lanes power = bitsOf(rounded) << 23;
   const Lanes y = twice * floatOf(select(isSmall, power + (int64_t{64} << 23), power));
-  return select(isSmall, y * 0x1p-64, y);
+  return y * select(isZero, 0.0, select(isSmall, 0x1p-64, y.constant(1.0)));
 }
 
 /// Adding it rounds to a whole 32nd, the number of which is then in the low bits.
 constexpr double kRoundTo32nds = 393216.0;  // 1.5 · 2^18
 
 /// 2^n (1 + y) for n in 32nds, the whole part by the exponent and the rest by a table. An infinite n mends what y is
-/// then; for other n beyond all exponents 1 + y only has to be positive.
-Lanes powerOf32nds(Lanes rounded, Lanes n, Lanes y) {
+/// then; for other n beyond all exponents 1 + y only has to be positive, and nothing at all where `isZero`.
+Lanes powerOf32nds(Lanes rounded, Lanes n, Lanes y, Mask isZero) {
   const Lanes power = entry(kExp2Table, bitsOf(rounded));
-  return scaledByPower(fma(power, y, power), n);
+  return scaledByPower(fma(power, y, power), n, isZero);
 }
 
 Lanes expByTable(llvm::ArrayRef<Lanes> operands) {
-  const Lanes x = atLeast(operands[0], -105.0);
+  const Lanes x = operands[0];
   const Lanes rounded = fma(x, kLog2OfE[0], kRoundTo32nds), n = rounded - kRoundTo32nds;
   const Lanes r = fma(n, -kLn2[1], fma(n, -kLn2[0], x));
-  return powerOf32nds(rounded, n, polynomial(r, kExpPiece) * r);
+  return powerOf32nds(rounded, n, polynomial(r, kExpPiece) * r, x < kLeastOfExp);
 }
 
 Lanes exp(Lanes operand) {
   if (hasWideLanes(operand)) return bySixteen(operand, expByTable);
-  const Lanes x = atMost(atLeast(operand, -105.0), 88.8);
+  const Lanes x = atMost(atLeast(operand, kLeastOfExp), 88.8);
   const Reduced reduced = reduce(x);
   const Lanes r = reduced.remainder;
   const Lanes twice = fma(fma(polynomial(r, kExpm1), r, 1.0), r + r, 2.0);
-  return scaled(twice, reduced.rounded, x < -86.0);
+  return scaled(twice, reduced.rounded, x < -86.0, x <= kLeastOfExp);
 }
 
 Lanes exp2ByTable(llvm::ArrayRef<Lanes> operands) {
   const Lanes x = operands[0], rounded = x + kRoundTo32nds, n = rounded - kRoundTo32nds;
   const Lanes f = x - n;
-  return powerOf32nds(rounded, n, polynomial(f, kExp2Piece) * f);
+  return powerOf32nds(rounded, n, polynomial(f, kExp2Piece) * f, x < kLeastOfExp2);
 }
 
 Lanes exp2(Lanes operand) {
   if (hasWideLanes(operand)) return bySixteen(operand, exp2ByTable);
-  const Lanes x = atMost(atLeast(operand, -151.0), 128.25);
+  const Lanes x = atMost(atLeast(operand, kLeastOfExp2), 128.25);
   const Lanes rounded = x + kRound;
   const Lanes f = x - (rounded - kRound);
   const Lanes twice = fma(polynomial(f, kExp2), f + f, 2.0);
-  return scaled(twice, rounded, x < -124.0);
+  return scaled(twice, rounded, x < -124.0, x <= kLeastOfExp2);
 }
 
 Lanes expm1(Lanes operand) {

@@ -152,12 +152,13 @@ Lanes bySixteen(llvm::ArrayRef<Lanes> operands, llvm::function_ref<Lanes(llvm::A
   return {code, countOf(all) == count ? all : code.CreateShuffleVector(all, lanesFrom(0, count))};
 }
 
-Lanes scaledByPower(Lanes x, Lanes n) {
+Lanes scaledByPower(Lanes x, Lanes n, Mask isZero) {
   constexpr int kCurrentRounding = 4;
   llvm::IRBuilderBase& code = x.code();
+  llvm::Value* computed = code.CreateBitCast(code.CreateNot(isZero.value()), code.getInt16Ty());
   return {code, code.CreateIntrinsic(
                     llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
-                    {x.value(), n.value(), x.value(), code.getInt16(0xffff), code.getInt32(kCurrentRounding)})};
+                    {x.value(), n.value(), x.constant(0).value(), computed, code.getInt32(kCurrentRounding)})};
 }
 
 }  // namespace smalti::cpu

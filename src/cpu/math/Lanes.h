@@ -134,8 +134,9 @@ bool hasWideLanes(Lanes like);
 /// f of the operands, sixteen lanes at a time; lanes that they lack are 0.
 Lanes bySixteen(llvm::ArrayRef<Lanes> operands, llvm::function_ref<Lanes(llvm::ArrayRef<Lanes>)> f);
 
-/// x · 2^⌊n⌋, rounded once, of sixteen lanes. Where n is infinite it is 0 or infinity, also for NaN x.
-Lanes scaledByPower(Lanes x, Lanes n);
+/// x · 2^⌊n⌋, rounded once, of sixteen lanes; 0 where `isZero`, without a stop for what would be too small. Where n is
+/// infinite it is 0 or infinity, also for NaN x.
+Lanes scaledByPower(Lanes x, Lanes n, Mask isZero);
 
 /// c[0] + c[1] x + c[2] x² + …
 template <class Number, int kCount>

@@ -1,5 +1,6 @@
 // Zeros, infinities, NaN, denormals and the ends of each function's domain, one by one; and which names there are.
 #include <bit>
+#include <cfenv>
 #include <tuple>
 
 #include "MathTesting.h"
@@ -80,6 +81,24 @@ TEST(MathSpecial, Exponentials) {
                             {kMax, 1},
                             {-kMax, -1},
                             {10, 1}});
+}
+
+TEST(MathSpecial, PowersThatAreZeroUnderflowNowhere) {
+  // Some processors stop for hundreds of cycles where a result is too small, as it is for most masked scores.
+  const auto haswell = processorNamed("haswell");
+  ASSERT_TRUE(haswell) << haswell.error().str();
+  const std::vector<float> x = {-1e4f, -151.5f, -1e30f, -0.7f * kMax, -kInf, -kMax, -80, -60, -50, -30, -1, 0, 1,
+                                2,     3,       4};
+  for (const Processor& processor : {hostProcessor(), *haswell})
+    for (const char* name : {"math.exp", "math.exp2"}) {
+      const auto loop = compileLoop(nativeFunction(name), 1, 16, processor);
+      ASSERT_TRUE(loop) << loop.error().str();
+      std::vector<float> y(x.size());
+      std::feclearexcept(FE_UNDERFLOW);
+      loop->run(x.data(), nullptr, y.data(), static_cast<int64_t>(x.size()));
+      EXPECT_FALSE(std::fetestexcept(FE_UNDERFLOW)) << name;
+      for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(y[i] == 0, x[i] < -100) << name << " of " << x[i];
+    }
 }
 
 TEST(MathSpecial, Logarithms) {
