@@ -5,6 +5,7 @@
 
 #include "cpu/lower/NarrowFloats.h"
 #include "cpu/lower/Packing.h"
+#include "cpu/lower/ToInteger.h"
 #include "cpu/math/Math.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/Intrinsics.h"
@@ -241,11 +242,9 @@ Reg uitofp(const ElementOp& e) {
   if (!(isInteger(e.in) || e.in == DType::pred) || !isFloat(e.out)) return nullptr;
   return roundTo(e.b, e.out, e.b.CreateUIToFP(e.operands[0], resultType(e)));
 }
-/// Saturates; NaN gives 0.
-template <llvm::Intrinsic::ID Id>
+template <bool kSigned>
 Reg toInteger(const ElementOp& e) {
-  if (!isFloat(e.in) || !isInteger(e.out)) return nullptr;
-  return e.b.CreateIntrinsic(resultType(e), Id, {e.operands[0]});
+  return isFloat(e.in) && isInteger(e.out) ? toIntegers(e.b, e.operands[0], resultType(e), kSigned) : nullptr;
 }
 Reg indexCast(const ElementOp& e) {
   return isInteger(e.in) && isInteger(e.out) ? e.b.CreateSExtOrTrunc(e.operands[0], resultType(e)) : nullptr;
@@ -304,8 +303,8 @@ const llvm::StringMap<EmitElement>& table() {
       {"arith.trunci", trunci},
       {"arith.sitofp", sitofp},
       {"arith.uitofp", uitofp},
-      {"arith.fptosi", toInteger<Intrinsic::fptosi_sat>},
-      {"arith.fptoui", toInteger<Intrinsic::fptoui_sat>},
+      {"arith.fptosi", toInteger<true>},
+      {"arith.fptoui", toInteger<false>},
       {"arith.index_cast", indexCast},
       {"arith.index_castui", indexCastUnsigned},
       {"arith.bitcast", bitcast},

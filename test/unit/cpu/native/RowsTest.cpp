@@ -85,6 +85,21 @@ TEST(Rows, ProductsAreAddedAsTheyAre) {
   same(k, {f32Array(shape, [](int64_t i) { return static_cast<float>(i % 64); })});
 }
 
+TEST(Rows, OfNarrowIntegersAreConvertedInVectors) {
+  if (!hostProcessor().triple.starts_with("x86_64")) GTEST_SKIP() << "looks for instructions of x86";
+  for (const char* to : {"i32", "i8"}) {
+    const Shape shape{8, 1024};
+    TextKernel k;
+    const Val x = k.input({.array = shape}), o = k.output({.dtype = to, .array = shape});
+    const Val v = k.load(x), whole = k.fresh("vector<8x1024x" + std::string(to) + ">");
+    k.raw(whole.name + " = arith.fptosi " + v.name + " : " + v.type + " to " + whole.type);
+    k.store(whole, o);
+    const std::string code = assembly(k);
+    EXPECT_TRUE(has(code, "vcvttps2dq")) << to;
+    EXPECT_FALSE(has(code, "vcvttss2si")) << to;
+  }
+}
+
 TEST(Rows, AreAskedForUnlessTheyAreInTheFirstCache) {
   if (!hostProcessor().triple.starts_with("x86_64")) GTEST_SKIP() << "looks for instructions of x86";
   EXPECT_TRUE(has(assembly(normalised({64, 1024})), "prefetch"));
