@@ -8,6 +8,7 @@
 #include "cpu/check/Copies.h"
 #include "cpu/check/Definedness.h"
 #include "cpu/check/Masks.h"
+#include "cpu/grid/FitBlocks.h"
 #include "cpu/lower/Watch.h"
 #include "ir/TpuOps.h"
 #include "machine/flat/Types.h"
@@ -418,7 +419,10 @@ class Instrumenter {
 
 }  // namespace
 
-tl::expected<CheckedPackage, NotNative> withChecks(const KernelPackage& package) {
+tl::expected<CheckedPackage, NotNative> withChecks(const KernelPackage& given) {
+  // What lies past the end of a block that need not hang over goes nowhere but past the end of results.
+  const auto other = fitted(given);
+  const KernelPackage& package = other ? *other : given;
   auto plan = planChecks(package);
   if (!plan) return tl::unexpected(std::move(plan.error()));
   return Instrumenter(package, std::move(*plan)).run();

@@ -232,9 +232,25 @@ bool AxisDims::product(mlir::Operation& op) {
   return true;
 }
 
+void AxisDims::reduction(mlir::Operation& op) {
+  mlir::Value from = op.getOperand(0), result = op.getResult(0);
+  const Shape dropped = machine::flat::integersAttribute(op, "reduction_dims");
+  size_t d = 0;
+  for (size_t k = 0; k < shapeOf(from.getType()).size(); ++k)
+    if (llvm::is_contained(dropped, static_cast<int64_t>(k)))
+      setAxis(first(from) + static_cast<int>(k), kFixed);
+    else
+      same(from, k, result, d++);
+  allSame(result, op.getOperand(1));
+}
+
 bool AxisDims::op(mlir::Operation& op) {
   const llvm::StringRef name = op.getName().getStringRef();
   if (name == "tpu.matmul") return product(op);
+  if (throughReductions_ && name == "vector.multi_reduction" && isShaped(op.getResult(0))) {
+    reduction(op);
+    return true;
+  }
   if (const auto access = boxAccess(op)) {
     const int ref = first(access->ref), value = first(access->value);
     for (size_t d = 0; d < access->whole.size(); ++d) {
@@ -299,8 +315,9 @@ bool AxisDims::op(mlir::Operation& op) {
   return true;
 }
 
-std::optional<AxisDims> AxisDims::of(const KernelPackage& package) {
+std::optional<AxisDims> AxisDims::of(const KernelPackage& package, bool throughReductions) {
   AxisDims dims;
+  dims.throughReductions_ = throughReductions;
   auto kernel = package.kernelFunction();
   const size_t rank = package.signature.grid.size();
   dims.axes_.resize(rank);

@@ -27,7 +27,7 @@ class Fitter {
     const auto isWindow = [](const std::optional<Window>& w) { return w && !(w->revisitMode == RevisitMode::any); };
     if (s.grid.empty() || package.results.empty() || !package.aliases.empty() || !llvm::all_of(s.windows, isWindow))
       return std::nullopt;
-    dims_ = AxisDims::of(package);
+    dims_ = AxisDims::of(package, true);
     if (!dims_ || !anyHangsOver(package) || !independentSteps(package)) return std::nullopt;
     const std::vector<int> axes = axesFromInside(package);
     std::vector<int64_t> blocks;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -76,6 +77,39 @@ TEST(FitBlocks, ValuesAreTheSame) {
     for (const auto& [name, dtype] :
          {std::pair("f32", DType::f32), std::pair("bf16", DType::bf16), std::pair("i8", DType::i8)})
       expectSame(sum(shape, 32, name), {numbers(shape, dtype), numbers(shape, dtype)});
+}
+
+/// x over the sum of its row, in blocks of some rows; `columns` of a block.
+TextKernel quotients(const Shape& shape, int64_t rows, int64_t columns, const std::string& dims = "[1]") {
+  TextKernel k({(shape[0] + rows - 1) / rows, (shape[1] + columns - 1) / columns}, "parallel,parallel");
+  const Spec part{.array = shape, .block = {rows, columns}, .map = "%i, %j"};
+  const Val x = k.input(part), o = k.output(part), v = k.load(x);
+  const bool ofRows = dims == "[1]";
+  const auto type = [](int64_t a, int64_t b) { return fmt::format("vector<{}x{}xf32>", a, b); };
+  const std::string one = fmt::format("vector<{}xf32>", ofRows ? rows : columns);
+  const std::string column = ofRows ? type(rows, 1) : type(1, columns), whole = type(rows, columns);
+  k.raw(fmt::format("%zero = arith.constant dense<0.0> : {}", one));
+  k.raw(fmt::format("%sum = vector.multi_reduction <add>, {}, %zero {} : {} to {}", v.name, dims, whole, one));
+  k.raw(fmt::format("%column = vector.shape_cast %sum : {} to {}", one, column));
+  k.raw(fmt::format("%all = vector.broadcast %column : {} to {}", column, whole));
+  k.store(k.binary("arith.divf", v, {"%all", whole}), o);
+  return k;
+}
+
+TEST(FitBlocks, RowsGoThroughTheirSums) {
+  const TextKernel k = quotients({30, 40}, 8, 40);
+  EXPECT_THAT(blockOf(k), ElementsAre(15, 40));
+  expectSame(k, {f32Array({30, 40}, [](int64_t i) { return static_cast<float>(i % 13 + 1); })});
+}
+
+TEST(FitBlocks, WhatIsSummedKeepsItsBlocks) {
+  EXPECT_THAT(blockOf(quotients({30, 40}, 8, 16)), ElementsAre(15, 16)) << "the columns are summed";
+  EXPECT_THAT(blockOf(quotients({30, 40}, 8, 16, "[0]")), ElementsAre(8, 20)) << "the rows are";
+  const TextKernel undefined = quotients({30, 40}, 8, 16);
+  const auto checked = compileChecked(undefined.package(), {});
+  ASSERT_TRUE(checked && checked->kernel);
+  const auto got = checked->kernel->call(std::vector{counting({30, 40})}, 1);
+  EXPECT_TRUE(got && !*got) << "what lies past the columns' end is in the sums";
 }
 
 TEST(FitBlocks, NothingFromPastTheEnd) {
