@@ -107,8 +107,12 @@ class EdgeMasks {
   }
 
   static bool isZero(mlir::Value v) {
-    if (auto broadcast = v.getDefiningOp<mlir::vector::BroadcastOp>()) v = broadcast.getSource();
-    return mlir::matchPattern(v, mlir::m_AnyZeroFloat()) || mlir::matchPattern(v, mlir::m_Zero());
+    if (mlir::matchPattern(v, mlir::m_AnyZeroFloat()) || mlir::matchPattern(v, mlir::m_Zero())) return true;
+    mlir::Operation* op = v.getDefiningOp();
+    using namespace mlir::arith;
+    return llvm::isa_and_present<mlir::vector::BroadcastOp, SIToFPOp, UIToFPOp, ExtFOp, TruncFOp, ExtSIOp, ExtUIOp,
+                                 TruncIOp>(op) &&
+           isZero(op->getOperand(0));
   }
 
   /// What the condition is for the elements that lie inside the array, when it is the opposite for all others.

@@ -1,7 +1,9 @@
 #include "cpu/grid/FitBlocks.h"
 
 #include <algorithm>
+#include <numeric>
 
+#include "cpu/gemm/Ir.h"
 #include "cpu/grid/AxisDims.h"
 #include "cpu/grid/Resize.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -9,15 +11,21 @@
 namespace smalti::cpu {
 namespace {
 
-/// The most that divides `total`, up to `most`.
-int64_t divisorUpTo(int64_t total, int64_t most) {
-  int64_t found = 1;
+/// What divides `total`, up to `most`: a multiple of `step` rather than a few times as much.
+int64_t divisorUpTo(int64_t total, int64_t most, int64_t step) {
+  int64_t found = 1, stepped = 0;
+  const auto take = [&](int64_t d) {
+    if (d > most) return;
+    found = std::max(found, d);
+    if (d % step == 0) stepped = std::max(stepped, d);
+  };
   for (int64_t d = 1; d * d <= total; ++d) {
     if (total % d != 0) continue;
-    if (d <= most) found = std::max(found, d);
-    if (total / d <= most) found = std::max(found, total / d);
+    take(d);
+    take(total / d);
   }
-  return found;
+  constexpr int64_t kFew = 4;
+  return stepped * kFew >= found ? stepped : found;
 }
 
 class Fitter {
@@ -32,7 +40,7 @@ class Fitter {
     const std::vector<int> axes = axesFromInside(package);
     std::vector<int64_t> blocks;
     for (int axis : axes) blocks.push_back(dims_->block(axis));
-    choose(axes, blocks);
+    choose(axes, storage_bytes(package.results[0].dtype), blocks);
     std::optional<KernelPackage> made;
     for (size_t i = 0; i < axes.size(); ++i) {
       if (blocks[i] == dims_->block(axes[i])) continue;
@@ -65,18 +73,28 @@ class Fitter {
     return axes;
   }
 
-  void choose(const std::vector<int>& axes, std::vector<int64_t>& blocks) const {
+  void choose(const std::vector<int>& axes, int64_t elementBytes, std::vector<int64_t>& blocks) const {
+    // Less is not worth a step.
+    constexpr int64_t kEnough = 64 << 10;
     int64_t elements = 1;
-    for (int64_t b : blocks) elements *= b;
-    const int64_t most = 2 * elements;
+    for (size_t i = 0; i < axes.size(); ++i) elements *= std::min(blocks[i], dims_->extent(axes[i]));
+    const int64_t most = std::max(2 * elements, kEnough);
     int64_t inside = 1;
     for (size_t i = 0; i < axes.size(); ++i) {
-      const int64_t extent = dims_->extent(axes[i]);
-      int64_t fit = divisorUpTo(extent, most / inside);
-      // Many small steps, because the size has no better divisors: rather all of it, or as it is.
-      constexpr int64_t kSmall = 8, kLarge = 8;
-      if (fit < blocks[i] && inside * fit * kSmall < elements)
-        fit = inside * extent <= kLarge * elements ? extent : blocks[i];
+      const int64_t extent = dims_->extent(axes[i]), room = std::max<int64_t>(most / inside, 1);
+      // Blocks that begin at a cache line.
+      int64_t fit =
+          divisorUpTo(extent, room, kLineBytes / std::gcd<int64_t, int64_t>(kLineBytes, inside * elementBytes));
+      // Many small steps, because the size has no better divisors: rather all of it, or the last one hangs over.
+      constexpr int64_t kSmall = 8, kLarge = 4;
+      if (fit * kSmall < std::min(room, extent)) {
+        if (extent <= kLarge * room)
+          fit = extent;
+        else if (hangsOver(axes[i]))
+          fit = room;
+        else
+          fit = std::max(fit, blocks[i]);
+      }
       blocks[i] = fit;
       inside *= fit;
     }

@@ -26,6 +26,7 @@ struct Options {
   int64_t masked = 50;  ///< columns that count
   bool masksRight = true;
   std::string otherwise = "0";
+  bool converted = false;  ///< the zero, from an i32, as JAX does
 };
 
 constexpr int64_t kRows = 40, kColumns = 72, kDepth = 50, kBlock = 16;
@@ -94,7 +95,9 @@ class MaskedMatmul {
     const Val end = o_.form == Form::subtracted ? k.binary("arith.subi", k.constant(static_cast<int32_t>(o_.masked)),
                                                            k.binary("arith.muli", k.id(2), k.constant(kBlock)))
                                                 : k.constant(static_cast<int32_t>(o_.masked));
-    const Val ends = k.splat(end, {kBlock, kBlock}), zero = zeros(whole ? "i32" : "f32", o_.otherwise);
+    const Val ends = k.splat(end, {kBlock, kBlock}), zero = o_.converted
+                                                                ? k.splat(k.toFloat(k.constant(0)), {kBlock, kBlock})
+                                                                : zeros(whole ? "i32" : "f32", o_.otherwise);
     const bool swapped = o_.form == Form::greater, opposite = o_.form == Form::notLess;
     const Val is = k.compare(swapped ? "sgt" : opposite ? "sge" : "slt", swapped ? ends : at, swapped ? at : ends);
     v = op(wide, fmt::format("arith.select {}, {}, {} : {}, {}", is.name, (opposite ? zero : v).name,
@@ -143,6 +146,12 @@ TEST(EdgeMasks, HoweverTheyAreSaid) {
     EXPECT_EQ(matmul.made()->signature.grid[2], 1) << static_cast<int>(form);
     same(matmul.k, matmul.operands());
   }
+}
+
+TEST(EdgeMasks, AsJaxWritesZero) {
+  const MaskedMatmul matmul({.converted = true});
+  EXPECT_TRUE(withoutEdgeMasks(matmul.k.package()));
+  same(matmul.k, matmul.operands());
 }
 
 TEST(EdgeMasks, OthersStay) {

@@ -56,24 +56,29 @@ Shape blockOf(const TextKernel& k) {
 }
 
 TEST(FitBlocks, RowsAreWholeAndTheBlockStaysAboutAsLarge) {
-  const auto made = fitted(sum({250, 250}, 128).package());
+  const auto made = fitted(sum({4000, 4000}, 256).package());
   ASSERT_TRUE(made);
-  EXPECT_THAT(made->signature.grid, ElementsAre(2, 1));
-  for (const auto& window : made->signature.windows) EXPECT_THAT(window->bounds, ElementsAre(125, 250));
-  EXPECT_THAT(blockOf(sum({4000, 4000}, 256)), ElementsAre(32, 4000));
-  EXPECT_THAT(blockOf(sum({256, 250}, 128)), ElementsAre(128, 250)) << "one axis hangs over: both are cut";
+  EXPECT_THAT(made->signature.grid, ElementsAre(125, 1));
+  for (const auto& window : made->signature.windows) EXPECT_THAT(window->bounds, ElementsAre(32, 4000));
+  EXPECT_THAT(blockOf(sum({1024, 1000}, 256)), ElementsAre(128, 1000)) << "one axis hangs over: both are cut";
+}
+
+TEST(FitBlocks, SmallArraysAreOneBlock) { EXPECT_THAT(blockOf(sum({250, 250}, 128)), ElementsAre(250, 250)); }
+
+TEST(FitBlocks, BlocksBeginAtCacheLines) {
+  EXPECT_THAT(blockOf(sum({1000, 1000}, 256)), ElementsAre(100, 1000)) << "not 125 rows of 4000 bytes";
+  EXPECT_THAT(blockOf(sum({1000, 1000}, 256, "i8")), ElementsAre(40, 1000)) << "nor of 1000";
 }
 
 TEST(FitBlocks, SizesWithoutDivisors) {
-  EXPECT_THAT(blockOf(sum({251, 250}, 128)), ElementsAre(251, 250)) << "not row by row";
-  EXPECT_THAT(blockOf(sum({9973, 24}, 128)), ElementsAre(128, 24)) << "neither row by row nor all at once";
-  EXPECT_THAT(blockOf(sum({4, 99991}, 64)), ElementsAre(4, 64)) << "columns as they are";
+  EXPECT_THAT(blockOf(sum({251, 1000}, 256)), ElementsAre(251, 1000)) << "not row by row";
+  EXPECT_THAT(blockOf(sum({1009, 1000}, 256)), ElementsAre(131, 1000)) << "the last one hangs over, in whole rows";
 }
 
 TEST(FitBlocks, BlocksThatDivideStay) { EXPECT_FALSE(fitted(sum({256, 256}, 128).package())); }
 
 TEST(FitBlocks, ValuesAreTheSame) {
-  for (const Shape& shape : {Shape{250, 250}, Shape{37, 100}, Shape{251, 250}, Shape{3, 5}, Shape{64, 65}})
+  for (const Shape& shape : {Shape{37, 100}, Shape{3, 5}, Shape{64, 65}, Shape{400, 500}, Shape{1009, 150}})
     for (const auto& [name, dtype] :
          {std::pair("f32", DType::f32), std::pair("bf16", DType::bf16), std::pair("i8", DType::i8)})
       expectSame(sum(shape, 32, name), {numbers(shape, dtype), numbers(shape, dtype)});
@@ -98,13 +103,13 @@ TextKernel quotients(const Shape& shape, int64_t rows, int64_t columns, const st
 
 TEST(FitBlocks, RowsGoThroughTheirSums) {
   const TextKernel k = quotients({30, 40}, 8, 40);
-  EXPECT_THAT(blockOf(k), ElementsAre(15, 40));
+  EXPECT_THAT(blockOf(k), ElementsAre(30, 40));
   expectSame(k, {f32Array({30, 40}, [](int64_t i) { return static_cast<float>(i % 13 + 1); })});
 }
 
 TEST(FitBlocks, WhatIsSummedKeepsItsBlocks) {
-  EXPECT_THAT(blockOf(quotients({30, 40}, 8, 16)), ElementsAre(15, 16)) << "the columns are summed";
-  EXPECT_THAT(blockOf(quotients({30, 40}, 8, 16, "[0]")), ElementsAre(8, 20)) << "the rows are";
+  EXPECT_THAT(blockOf(quotients({30, 40}, 8, 16)), ElementsAre(30, 16)) << "the columns are summed";
+  EXPECT_THAT(blockOf(quotients({30, 40}, 8, 16, "[0]")), ElementsAre(8, 40)) << "the rows are";
   const TextKernel undefined = quotients({30, 40}, 8, 16);
   const auto checked = compileChecked(undefined.package(), {});
   ASSERT_TRUE(checked && checked->kernel);
@@ -148,7 +153,7 @@ TEST(FitBlocks, WhatAStoreReplacesMayBeLoaded) {
   const Val v = k.load(x);
   k.load(o);
   k.store(v, o);
-  EXPECT_THAT(blockOf(k), ElementsAre(25, 60));
+  EXPECT_THAT(blockOf(k), ElementsAre(50, 60));
   same(k, {counting({50, 60})});
 }
 
