@@ -9,6 +9,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace smalti::cpu {
 namespace {
@@ -126,6 +128,13 @@ class Steps {
 };
 
 }  // namespace
+
+void dropUnused(KernelPackage& package) {
+  package.kernelFunction().walk<mlir::WalkOrder::PostOrder, mlir::ReverseIterator>([](mlir::Operation* op) {
+    const auto access = wholeAccess(*op);
+    if ((access && !access->isStore && op->use_empty()) || mlir::isOpTriviallyDead(op)) op->erase();
+  });
+}
 
 bool canFuseSteps(const KernelPackage& package, const AxisDims& dims) {
   const int axis = dims.rank() - 1;

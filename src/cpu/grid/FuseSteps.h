@@ -7,6 +7,9 @@ namespace smalti::cpu {
 
 class AxisDims;
 
+/// Drops whole loads whose result nobody uses, and what is computed for nobody: JAX loads what a store replaces.
+void dropUnused(KernelPackage&);
+
 /// Whether all steps of the last axis can be one: its conditions are those of the first and the last step, and what
 /// runs in every step adds products over the axis to accumulators of 32 bits.
 bool canFuseSteps(const KernelPackage&, const AxisDims&);

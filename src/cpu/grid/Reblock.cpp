@@ -45,12 +45,13 @@ class Reblocker {
     bool products = false;
     original.walk([&](mlir::Operation* op) { products |= op->getName().getStringRef() == "tpu.matmul"; });
     if (!products) return std::nullopt;
-    auto dims = AxisDims::of(package);
+    KernelPackage made = package.copy();
+    dropUnused(made);
+    auto dims = AxisDims::of(made);
     if (!dims) return std::nullopt;
     const int last = dims->rank() - 1;
-    const bool fuses = canFuseSteps(package, *dims);
+    const bool fuses = canFuseSteps(made, *dims);
     const bool single = s.grid.back() == 1;
-    KernelPackage made = package.copy();
     if (fuses || single) {
       takeOneStep(made, last);
       if (fuses) resizeAxis(made, last, dims->extent(last));

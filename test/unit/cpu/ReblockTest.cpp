@@ -28,12 +28,12 @@ class MatmulKernel {
     y = k.input({.dtype = dtype, .array = {s.k, s.n}, .block = {s.bk, s.bn}, .map = "%k, %j"});
     o = k.output({.dtype = sum, .array = {s.m, s.n}, .block = {s.bm, s.bn}, .map = "%i, %j"});
     acc = k.scratch(sum, {s.bm, s.bn});
-    k.when(k.compare("eq", k.id(2), k.constant(0)), [&] { k.store(zeros(sum), acc); });
-    k.store(k.binary(sum == "f32" ? "arith.addf" : "arith.addi", k.load(acc), product(k.load(x), k.load(y), sum)), acc);
+    k.when(k.compare("eq", k.id(2), k.constant(0)), [&] { store(zeros(sum), acc); });
+    store(k.binary(sum == "f32" ? "arith.addf" : "arith.addi", k.load(acc), product(k.load(x), k.load(y), sum)), acc);
     k.when(k.compare("eq", k.id(2), k.constant(static_cast<int32_t>(last < 0 ? s.k / s.bk - 1 : last))), [&] {
       Val v = k.load(acc);
       if (twice) v = k.binary(sum == "f32" ? "arith.addf" : "arith.addi", v, v);
-      k.store(v, o);
+      store(v, o);
     });
   }
   std::optional<KernelPackage> reblocked(int cores = 1) const {
@@ -45,6 +45,10 @@ class MatmulKernel {
   }
 
  private:
+  void store(const Val& value, const Val& ref) {
+    if (loadsWhatItReplaces) k.load(ref);
+    k.store(value, ref);
+  }
   /// Small whole numbers: their sums are exact in any order.
   static Array numbers(const Shape& shape, DType dtype) {
     Array a = Array::allocate({dtype, shape}).value();
@@ -77,6 +81,7 @@ class MatmulKernel {
 
  public:
   static inline bool twice = false;
+  static inline bool loadsWhatItReplaces = false;
   TextKernel k;
   Val x, y, o, acc;
 };
@@ -133,6 +138,17 @@ TEST(Reblock, AnEpilogueStays) {
   MatmulKernel::twice = false;
   ASSERT_TRUE(matmul.reblocked());
   EXPECT_EQ(matmul.reblocked()->signature.numScratch, 0);
+  matmul.run();
+}
+
+TEST(Reblock, LoadsOfWhatAStoreReplacesAreNoUse) {
+  MatmulKernel::loadsWhatItReplaces = true;
+  MatmulKernel matmul({});
+  MatmulKernel::loadsWhatItReplaces = false;
+  const auto made = matmul.reblocked();
+  ASSERT_TRUE(made);
+  EXPECT_THAT(made->signature.grid, ElementsAre(1, 1, 1));
+  EXPECT_EQ(made->signature.numScratch, 0);
   matmul.run();
 }
 
