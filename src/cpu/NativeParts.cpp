@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cpu/grid/OwnSteps.h"
+#include "cpu/grid/Rewrite.h"
 #include "cpu/lower/Parallel.h"
 #include "cpu/lower/Streaming.h"
 #include "cpu/runtime/Pool.h"
@@ -56,7 +56,7 @@ std::optional<NotNative> unsuitableArrays(const KernelPackage& package) {
 tl::expected<LoweredKernel, NotNative> lowerPlanned(const KernelPackage& package, const NativeOptions& options,
                                                     llvm::Module& module, NativeReport& report,
                                                     InterpretedOps& interpreted) {
-  const auto other = inOwnSteps(package, options.processor, availableCores());
+  const auto other = rewritten(package, options.processor, availableCores());
   const KernelPackage& chosen = other ? *other : package;
   const ParallelPlan plan = planParallel(chosen);
   report.sharedAxes = plan.axes;

@@ -7,7 +7,7 @@
 
 #include "cpu/NativeParts.h"
 #include "cpu/aot/CEntry.h"
-#include "cpu/grid/OwnSteps.h"
+#include "cpu/grid/Rewrite.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -68,7 +68,7 @@ Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage& package, const
   AheadOfTimeKernel made;
   InterpretedOps interpreted;
   ModuleBuilder built(processor, package.name);
-  const auto other = inOwnSteps(package, processor, 1);
+  const auto other = rewritten(package, processor, 1);
   const KernelPackage& chosen = other ? *other : package;
   auto lowered = lowerKernel(chosen, *built.module, processor, made.report, interpreted, 0, machine::Poison::intMin);
   if (!lowered) return fail(notAheadOfTime(package, lowered.error()));

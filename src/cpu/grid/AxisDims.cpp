@@ -16,10 +16,6 @@ namespace {
 using machine::flat::shapeOf;
 
 bool isShaped(mlir::Value v) { return llvm::isa<mlir::VectorType, mlir::MemRefType>(v.getType()); }
-bool isZeroIndex(mlir::Value v) {
-  while (auto cast = v.getDefiningOp<mlir::arith::IndexCastOp>()) v = cast.getIn();
-  return mlir::isZeroInteger(mlir::getAsOpFoldResult(v));
-}
 
 /// Integer comparison of a value with a constant, as (value, constant).
 std::optional<std::pair<mlir::Value, int64_t>> comparison(mlir::Value v, mlir::arith::CmpIPredicate predicate) {
@@ -58,38 +54,6 @@ bool onlyCompared(mlir::Value index) {
 }
 
 }  // namespace
-
-namespace {
-
-/// A plain load or store of a box of the ref's rank, and which dimensions it takes whole.
-struct BoxAccess : WholeAccess {
-  std::vector<bool> whole;
-};
-
-std::optional<BoxAccess> boxAccess(mlir::Operation& op) {
-  const llvm::StringRef name = op.getName().getStringRef();
-  BoxAccess access;
-  access.isStore = name == "tpu.vector_store" || name == "vector.store";
-  if (!access.isStore && name != "vector.load" && name != "tpu.vector_load") return std::nullopt;
-  const unsigned skipped = access.isStore ? 2 : 1;
-  access.ref = op.getOperand(skipped - 1);
-  access.value = access.isStore ? op.getOperand(0) : op.getResult(0);
-  const Shape ref = shapeOf(access.ref.getType()), box = shapeOf(access.value.getType());
-  if (op.getNumOperands() != skipped + ref.size() || ref.size() != box.size() ||
-      machine::flat::boolAttribute(op, "add") || !machine::flat::integersAttribute(op, "strides").empty())
-    return std::nullopt;
-  for (size_t d = 0; d < ref.size(); ++d)
-    access.whole.push_back(ref[d] == box[d] && isZeroIndex(op.getOperand(skipped + static_cast<unsigned>(d))));
-  return access;
-}
-
-}  // namespace
-
-std::optional<WholeAccess> wholeAccess(mlir::Operation& op) {
-  auto access = boxAccess(op);
-  if (!access || !llvm::all_of(access->whole, [](bool whole) { return whole; })) return std::nullopt;
-  return *access;
-}
 
 std::optional<AtIndex> conditionOn(mlir::func::FuncOp kernel, int rank, mlir::Value condition) {
   const auto compared = comparison(plainCondition(condition), mlir::arith::CmpIPredicate::eq);

@@ -4,18 +4,12 @@
 #include <optional>
 #include <vector>
 
+#include "cpu/grid/BoxAccess.h"
 #include "ir/KernelPackage.h"
 #include "llvm/ADT/DenseMap.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace smalti::cpu {
-
-/// One store or load of a whole ref, from its first element, without mask.
-struct WholeAccess {
-  mlir::Value ref, value;  ///< `value`: stored or loaded
-  bool isStore = false;
-};
-std::optional<WholeAccess> wholeAccess(mlir::Operation&);
 
 /// The axis and the index for which the condition is true, where it says no more: `program_id(axis) == index`.
 struct AtIndex {

@@ -1,0 +1,43 @@
+#include "cpu/grid/BoxAccess.h"
+
+#include "machine/flat/Types.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+namespace smalti::cpu {
+namespace {
+
+using machine::flat::shapeOf;
+
+bool isZeroIndex(mlir::Value v) {
+  while (auto cast = v.getDefiningOp<mlir::arith::IndexCastOp>()) v = cast.getIn();
+  return mlir::isZeroInteger(mlir::getAsOpFoldResult(v));
+}
+
+}  // namespace
+
+std::optional<BoxAccess> boxAccess(mlir::Operation& op) {
+  const llvm::StringRef name = op.getName().getStringRef();
+  BoxAccess access;
+  access.isStore = name == "tpu.vector_store" || name == "vector.store";
+  if (!access.isStore && name != "vector.load" && name != "tpu.vector_load") return std::nullopt;
+  const unsigned skipped = access.isStore ? 2 : 1;
+  access.firstIndex = skipped;
+  access.ref = op.getOperand(skipped - 1);
+  access.value = access.isStore ? op.getOperand(0) : op.getResult(0);
+  const Shape ref = shapeOf(access.ref.getType()), box = shapeOf(access.value.getType());
+  if (op.getNumOperands() != skipped + ref.size() || ref.size() != box.size() ||
+      machine::flat::boolAttribute(op, "add") || !machine::flat::integersAttribute(op, "strides").empty())
+    return std::nullopt;
+  for (size_t d = 0; d < ref.size(); ++d)
+    access.whole.push_back(ref[d] == box[d] && isZeroIndex(op.getOperand(skipped + static_cast<unsigned>(d))));
+  return access;
+}
+
+std::optional<WholeAccess> wholeAccess(mlir::Operation& op) {
+  auto access = boxAccess(op);
+  if (!access || !llvm::all_of(access->whole, [](bool whole) { return whole; })) return std::nullopt;
+  return *access;
+}
+
+}  // namespace smalti::cpu
