@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/Tiles.h"
+#include "cpu/lower/EdgeCopy.h"
 #include "cpu/lower/Elementwise.h"
 #include "cpu/lower/Streaming.h"
 #include "cpu/lower/Written.h"
@@ -319,7 +320,7 @@ class KernelLowering {
     if (auto ok = l_.lowerBlock(kernel_.getBody().front()); !ok) return ok;
     for (auto& [w, argument] : windows_)
       if (w.isOutput && w.mayOverhang)
-        l_.when(b_.CreateNot(w.whole), [&, &w = w] { copyInside(w, w.buffer, w.array, false); });
+        l_.when(b_.CreateNot(w.whole), [&, &w = w] { storeInside(l_, {w.array, w.buffer, w.starts}); });
     return {};
   }
 
@@ -423,53 +424,8 @@ class KernelLowering {
   }
 
   void fetch(Windowed& w) {
-    if (w.mayOverhang) l_.fill(w.buffer, undefinedElement(b_, w.undefined, l_.poison));
-    copyInside(w, w.array, w.buffer, true);
-  }
-
-  /// The part of the block that lies in the array, between the array and the buffer.
-  void copyInside(const Windowed& w, const View& from, const View& to, bool fetching) {
-    const Shape& bounds = w.window->bounds;
-    std::vector<Reg> size;
-    const auto clamp = [&](Reg v, Reg low, Reg high) {
-      v = b_.CreateSelect(b_.CreateICmpSLT(v, low), low, v);
-      return b_.CreateSelect(b_.CreateICmpSGT(v, high), high, v);
-    };
-    std::vector<Reg> inArray, inBuffer;
-    for (size_t d = 0; d < bounds.size(); ++d) {
-      Reg extent = l_.index(w.array.shape[d]);
-      Reg begin = clamp(w.starts[d], l_.index(0), extent);
-      Reg end = clamp(b_.CreateAdd(w.starts[d], l_.index(bounds[d])), l_.index(0), extent);
-      inArray.push_back(begin);
-      inBuffer.push_back(b_.CreateSub(begin, w.starts[d]));
-      size.push_back(b_.CreateSub(end, begin));
-    }
-    // Where the block lies beside the array altogether the sizes are 0, and the starts do not matter.
-    View source = from, target = to;
-    source.base = elementPointer(b_, from, fetching ? inArray : inBuffer);
-    target.base = elementPointer(b_, to, fetching ? inBuffer : inArray);
-    const int bytes = storage_bytes(to.dtype);
-    const llvm::Align align(static_cast<uint64_t>(bytes));
-    std::vector<Reg> at;
-    std::function<void(size_t)> walk = [&](size_t d) {
-      if (d + 1 >= bounds.size()) {
-        Reg n = bounds.empty() ? l_.index(1) : size[d];
-        if (!bounds.empty()) at.push_back(l_.index(0));
-        Reg any = b_.CreateICmpSGT(n, l_.index(0));
-        l_.when(any, [&] {
-          b_.CreateMemCpy(elementPointer(b_, target, at), align, elementPointer(b_, source, at), align,
-                          b_.CreateMul(n, l_.index(bytes)));
-        });
-        if (!bounds.empty()) at.pop_back();
-        return;
-      }
-      l_.loop(l_.index(0), size[d], l_.index(1), [&](Reg i) {
-        at.push_back(i);
-        walk(d + 1);
-        at.pop_back();
-      });
-    };
-    walk(0);
+    fetchInside(l_, {w.array, w.buffer, w.starts},
+                w.mayOverhang ? undefinedElement(b_, w.undefined, l_.poison) : nullptr);
   }
 
   const KernelPackage& package_;
