@@ -116,7 +116,8 @@ class EqualColumns {
       Value from = op.getOperand(0);
       return !isVector(from) || columnsOf(from) == 1 || equal(from);
     }
-    if (isNamed(op, "vector.shape_cast")) return equal(op.getOperand(0)) && columnsOf(op.getOperand(0)) == columnsOf(result);
+    if (isNamed(op, "vector.shape_cast"))
+      return equal(op.getOperand(0)) && columnsOf(op.getOperand(0)) == columnsOf(result);
     if (isNamed(op, "vector.extract_strided_slice")) return equal(op.getOperand(0));
     if (isNamed(op, "tpu.concatenate") || isNamed(op, "tpu.repeat"))
       return allEqual() && (joinedDimension(op) != shaped(result).getRank() - 1 || llvm::all_equal(op.getOperands()));
@@ -171,7 +172,8 @@ class Narrower {
   void replace(mlir::Operation& op) {
     Value v = op.getResult(0), column = columnOf(v);
     mlir::OpBuilder b(&op);
-    if (column.getType() != v.getType()) column = mlir::vector::BroadcastOp::create(b, op.getLoc(), v.getType(), column);
+    if (column.getType() != v.getType())
+      column = mlir::vector::BroadcastOp::create(b, op.getLoc(), v.getType(), column);
     v.replaceAllUsesWith(column);
     if (isLoad(op)) op.erase();
   }

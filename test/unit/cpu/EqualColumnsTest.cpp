@@ -54,8 +54,8 @@ class RunningMax {
     const Val start = k.fresh("vector<16xf32>"), most = k.fresh("vector<16xf32>"), column = k.fresh("vector<16x1xf32>"),
               wide = k.fresh("vector<16x128xf32>");
     k.raw(fmt::format("{} = arith.constant dense<0xFF800000> : {}", start.name, start.type));
-    k.raw(fmt::format("{} = vector.multi_reduction <maximumf>, {}, {} [1] : {} to {}", most.name, block.name, start.name,
-                      block.type, most.type));
+    k.raw(fmt::format("{} = vector.multi_reduction <maximumf>, {}, {} [1] : {} to {}", most.name, block.name,
+                      start.name, block.type, most.type));
     k.raw(fmt::format("{} = vector.shape_cast {} : {} to {}", column.name, most.name, most.type, column.type));
     k.raw(fmt::format("{} = vector.broadcast {} : {} to {}", wide.name, column.name, column.type, wide.type));
     return wide;
