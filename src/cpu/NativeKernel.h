@@ -29,7 +29,7 @@ struct NativeReport {
   int64_t arenaBytes = 0;                ///< of values and packed operands, per thread
   std::vector<std::string> matmuls;      ///< one line per product: shape, tile, blocks
   int sharedAxes = 0;                    ///< leading grid axes that threads share
-  std::string inOrder;                   ///< why no more of those marked `parallel` are
+  std::string inOrder;                   ///< why no more of them are (Parallel.h)
   std::vector<std::string> interpreted;  ///< ops that are not native yet: computed by src/eval, one line per kind
 };
 

@@ -26,19 +26,22 @@ class Planner {
       ++marked;
     }
     marked = std::min(marked, static_cast<int>(signature_.grid.size()));
-    if (marked == 0) return {};
+    // JAX marks no axis unless it is told to: the proof alone will do.
+    const int most = marked > 0 ? marked : static_cast<int>(signature_.grid.size());
+    if (most == 0) return {};
     always_ = useInOneRun(kernel_, single());
     ParallelPlan plan;
     if (Why why = body(); why) {
       plan.reason = std::move(*why);
       return plan;
     }
-    for (plan.axes = marked; plan.axes > 0; --plan.axes) {
+    for (plan.axes = most; plan.axes > 0; --plan.axes) {
       Why why = outputs(plan.axes);
       if (!why) why = scratch(plan.axes);
       if (!why) break;
       plan.reason = std::move(*why);
     }
+    if (marked == 0 && plan.axes > 0) plan.reason.clear();
     return plan;
   }
 

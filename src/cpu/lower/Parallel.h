@@ -1,4 +1,4 @@
-// Which grid axes threads may share: `parallel` is the author's promise, this is the proof.
+// Which grid axes threads may share: `parallel` is the author's wish, this is the proof.
 #pragma once
 
 #include <string>
@@ -13,13 +13,14 @@ struct ParallelPlan {
   /// in order on that thread, with its own copy of every scratch buffer and of every window that is not a view.
   /// 0: the whole grid runs in order.
   int axes = 0;
-  /// Why no more of the leading axes that are marked `parallel` are shared, as a sentence without a full stop; empty
-  /// when all of them are.
+  /// Why no more of the leading axes that are marked `parallel` are shared, or none where none is marked, as a sentence
+  /// without a full stop; empty when all of them are, or some where none is marked.
   std::string reason;
 
   bool operator==(const ParallelPlan&) const = default;
 };
 
+/// Of the leading axes that are marked `parallel`, or of all leading axes where none is, as many as can be shared.
 /// Sharing an axis changes no result that does not depend on undefined memory: its points write different blocks of
 /// every output, and read only what they have written themselves or what nobody writes.
 ParallelPlan planParallel(const KernelPackage&);

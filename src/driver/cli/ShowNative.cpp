@@ -65,12 +65,6 @@ std::string shadowsText(const std::vector<std::string>& shadowed) {
   return fmt::format("with shadows of {}", fmt::join(shadowed, ", "));
 }
 
-/// Why threads share no grid axis, or no more of them.
-std::string inOrderText(const KernelPackage& kernel, const cpu::NativeReport& report) {
-  const bool marked = !report.inOrder.empty() || report.sharedAxes > 0;
-  return marked || kernel.signature.grid.empty() ? report.inOrder : "the first grid axis is not marked parallel";
-}
-
 void print(const Session& session, const KernelPackage& kernel, const NativeView& v, const cpu::Processor& processor) {
   const bool color = session.colorOut();
   session.print(term::styled(term::Style::bold, "kernel " + kernel.name, color) + " for " + processor.name + "\n");
@@ -85,8 +79,7 @@ void print(const Session& session, const KernelPackage& kernel, const NativeView
       term::grouped(v.code.codeBytes), v.stackReferences, term::grouped(report.arenaBytes), report.compile.emitMs,
       report.compile.optimiseMs, report.compile.codegenMs));
   if (report.sharedAxes > 0) session.print(fmt::format("  threads share the first {} grid axes\n", report.sharedAxes));
-  const std::string why = inOrderText(kernel, report);
-  if (!why.empty()) session.print("  in order: " + why + "\n");
+  if (!report.inOrder.empty()) session.print("  in order: " + report.inOrder + "\n");
   if (v.shadowed) session.print("  checked: " + shadowsText(*v.shadowed) + "\n");
   for (const std::string& line : report.matmuls) session.print("  product " + line + "\n");
   for (const std::string& line : report.interpreted) session.print("  not native yet: " + line + "\n");
@@ -111,7 +104,7 @@ Json toJson(const KernelPackage& kernel, const NativeView& v, const cpu::Process
               {"stack_references", v.stackReferences},
               {"arena_bytes", report.arenaBytes},
               {"shared_axes", report.sharedAxes},
-              {"in_order", inOrderText(kernel, report)},
+              {"in_order", report.inOrder},
               {"products", report.matmuls},
               {"interpreted", report.interpreted},
               {"ms",
