@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <deque>
 #include <mutex>
@@ -11,8 +12,10 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
-/// Smaller blocks are malloc's own business.
+/// Smaller blocks are kept by the thread that gives them back, and its last few only.
 constexpr size_t kKeptFrom = size_t{1} << 20;
+constexpr size_t kThreadKeepsUpTo = size_t{64} << 10;
+constexpr size_t kThreadKeeps = 8;
 /// Of all blocks kept at a time; the oldest go first.
 constexpr size_t kMostKept = size_t{256} << 20;
 
@@ -72,6 +75,50 @@ class KeptBlocks {
   size_t bytes_ = 0;
 };
 
+/// Small blocks without a lock, for calls that take no longer than malloc does to find aligned memory.
+struct ThreadBlocks {
+  struct Kept {
+    void* block;
+    size_t size;
+  };
+  Kept kept[kThreadKeeps];
+  size_t count;
+  bool closed;  ///< the thread ends
+
+  void* take(size_t size) {
+    for (size_t i = count; i-- > 0;)
+      if (kept[i].size == size) {
+        void* block = kept[i].block;
+        kept[i] = kept[--count];
+        return block;
+      }
+    return nullptr;
+  }
+  void give(void* block, size_t size) {
+    if (count == kThreadKeeps) {
+      std::free(kept[0].block);
+      std::copy(kept + 1, kept + count--, kept);
+    }
+    kept[count++] = {block, size};
+  }
+};
+/// Trivial: arrays of the thread's may be destroyed after what empties it.
+thread_local constinit ThreadBlocks tBlocks{};
+struct EmptiesThreadBlocks {
+  ~EmptiesThreadBlocks() {
+    tBlocks.closed = true;
+    while (tBlocks.count > 0) std::free(tBlocks.kept[--tBlocks.count].block);
+  }
+};
+
+bool giveToThread(void* block, size_t size) {
+  if (!kKeeps || size > kThreadKeepsUpTo || tBlocks.closed) return false;
+  thread_local EmptiesThreadBlocks empties;
+  (void)empties;
+  tBlocks.give(block, size);
+  return true;
+}
+
 /// Never destroyed: arrays of static duration may outlive it.
 KeptBlocks& kept() {
   static auto& blocks = *new KeptBlocks;
@@ -83,6 +130,8 @@ KeptBlocks& kept() {
 void* takeBlock(size_t bytes) {
   const size_t size = sizeOf(bytes);
   if (size < bytes) return nullptr;
+  if (kKeeps && size <= kThreadKeepsUpTo)
+    if (void* block = tBlocks.take(size)) return block;
   if (!kKeeps || size < kKeptFrom) return allocate(size);
   if (void* block = kept().take(size)) return block;
   if (void* block = allocate(size)) return block;
@@ -92,6 +141,7 @@ void* takeBlock(size_t bytes) {
 
 void giveBlock(void* block, size_t bytes) {
   const size_t size = sizeOf(bytes);
+  if (giveToThread(block, size)) return;
   if (!kKeeps || size < kKeptFrom || size > kMostKept)
     std::free(block);
   else

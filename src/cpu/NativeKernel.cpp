@@ -16,6 +16,7 @@
 #include "cpu/cache/PackageText.h"
 #include "cpu/cache/ReportText.h"
 #include "cpu/runtime/Pool.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Module.h"
 #include "machine/runtime/Boundary.h"
 
@@ -60,7 +61,10 @@ struct GridWorker {
 
 class Workers {
  public:
+  ~Workers() { delete last_.load(); }
   std::unique_ptr<GridWorker> take() {
+    if (GridWorker* last = last_.exchange(nullptr, std::memory_order_acquire))
+      return std::unique_ptr<GridWorker>(last);
     const std::scoped_lock lock(mutex_);
     if (free_.empty()) return nullptr;
     auto worker = std::move(free_.back());
@@ -68,11 +72,14 @@ class Workers {
     return worker;
   }
   void give(std::unique_ptr<GridWorker> worker) {
+    worker.reset(last_.exchange(worker.release(), std::memory_order_acq_rel));
+    if (!worker) return;
     const std::scoped_lock lock(mutex_);
     free_.push_back(std::move(worker));
   }
 
  private:
+  std::atomic<GridWorker*> last_{nullptr};  ///< given back; without the lock
   std::mutex mutex_;
   std::vector<std::unique_ptr<GridWorker>> free_;
 };
@@ -106,8 +113,8 @@ class Kernel : public NativeKernel {
   Result<std::vector<Array>> call(std::span<const Array> operands, int threads, bool& fault,
                                   std::vector<std::string>* log) const override {
     std::vector<Array> results, copies;
-    std::vector<void*> pointers;
-    pointers.reserve(operandTypes_.size() + resultTypes_.size());
+    Pointers pointers;
+    results.reserve(resultTypes_.size());
     for (const Array& a : operands) {
       const size_t i = pointers.size();
       pointers.push_back(const_cast<std::byte*>(a.data()));
@@ -206,7 +213,8 @@ class Kernel : public NativeKernel {
     worker.context.restart();
   }
 
-  bool run(GridWorker& worker, const std::vector<void*>& pointers, int64_t first, int64_t last) const {
+  using Pointers = llvm::SmallVector<void*, 16>;
+  bool run(GridWorker& worker, const Pointers& pointers, int64_t first, int64_t last) const {
     return function_(&worker.context, pointers.data(), worker.arena, first, last) != 0 ||
            !worker.context.flights.none();
   }
@@ -226,7 +234,7 @@ class Kernel : public NativeKernel {
   }
 
   Result<Array> makeResult(size_t i, std::span<const Array> operands) const {
-    const ArrayType type = resultDiffers(i) ? ArrayType{insideResult(i), resultTypes_[i].shape} : resultTypes_[i];
+    ArrayType type = resultDiffers(i) ? ArrayType{insideResult(i), resultTypes_[i].shape} : resultTypes_[i];
     for (const Alias& alias : aliases_)
       if (alias.output == static_cast<int>(i)) {
         const Array& operand = operands[static_cast<size_t>(alias.operand)];
@@ -234,7 +242,7 @@ class Kernel : public NativeKernel {
         if (!copy) return copy;
         return machine::retyped(*copy, type);
       }
-    auto made = Array::allocate(type);
+    auto made = Array::allocate(std::move(type));
     if (made && !lowered_.written[i]) makeUndefined(*made, resultTypes_[i].dtype);
     return made;
   }

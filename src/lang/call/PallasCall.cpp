@@ -64,11 +64,14 @@ struct PallasCall::State {
   std::mutex mutex;
   std::vector<Entry> entries;
 
-  Entry& entry(const std::vector<ArrayType>& types) {
+  Entry& entry(std::span<const Operand> operands) {
+    const auto is = [](const Operand& o, const ArrayType& type) { return o.array().type() == type; };
     for (Entry& e : entries)
-      if (e.operands == types && e.debugChecks == lang::debugChecksEnabled() &&
+      if (std::ranges::equal(operands, e.operands, is) && e.debugChecks == lang::debugChecksEnabled() &&
           e.poison == lang::poisonBuffersEnabled())
         return e;
+    std::vector<ArrayType> types;
+    for (const Operand& o : operands) types.push_back(o.array().type());
     auto lowered = std::make_shared<Lowered::State>();
     lowered->kernel = lang::traceKernel(kernel, call, at, types);
     if (call.debug)
@@ -88,9 +91,9 @@ struct PallasCall::State {
     return entries.back();
   }
 
-  std::shared_ptr<const lang::Executable> executable(const std::vector<ArrayType>& types, lang::Purpose purpose) {
+  std::shared_ptr<const lang::Executable> executable(std::span<const Operand> operands, lang::Purpose purpose) {
     const std::lock_guard lock(mutex);
-    Entry& e = entry(types);
+    Entry& e = entry(operands);
     Compiled& ready = purpose == lang::Purpose::check ? e.forChecks : e.forCalls;
     const uint64_t now = lang::settingsSerial();
     if (!ready.executable || ready.settings != now) {
@@ -125,13 +128,15 @@ struct PallasCall::State {
   /// The custom call's operands: dynamic grid bounds, then those of the user.
   std::vector<Array> operands(const std::vector<Operand>& given) const {
     std::vector<Array> arrays;
+    arrays.reserve(given.size() + grid().size());
     auto next = given.begin();
     for (const GridDim& d : grid())
       if (lang::isDynamic(d)) arrays.push_back(d.dynamic ? *d.dynamic : (next++)->array());
     for (; next != given.end(); ++next) arrays.push_back(fromBool(next->array()));
     return arrays;
   }
-  std::vector<ArrayType> types(const std::vector<Operand>& given) const;
+  /// Those that the kernel is traced for; an error when there are others than a call can take.
+  std::span<const Operand> arrays(const std::vector<Operand>& given) const;
 
   /// Memory holds a bool as an i32 (S-D10), and so do the kernel's operands and results.
   static Array fromBool(const Array& a) { return a.dtype() == DType::pred ? lang::convertTo(a, DType::i32) : a; }
@@ -143,31 +148,26 @@ struct PallasCall::State {
 
 namespace {
 
-/// Of a call's operands after the grid sizes.
-std::vector<ArrayType> typesOf(std::span<const Operand> operands, size_t sizes) {
-  std::vector<ArrayType> types;
-  types.reserve(operands.size());
-  for (const Operand& o : operands) {
-    AtPlace place(o.at());
-    if (lang::Trace::current())
-      lang::refuse(
-          {.code = "SM6216",
-           .message = "a pallas_call is called inside a kernel",
-           .place = {},
-           .need = "a call outside kernels, with arrays",
-           .have = fmt::format("an operand {}{}", o.array().is_traced() ? "traced as " : "", o.array().type().str()),
-           .help = "kernels do not call kernels: use emit_pipeline, or inline the body"});
-    lang::checkConcrete(o.array());
-    types.push_back(o.array().type());
-  }
-  types.erase(types.begin(), types.begin() + static_cast<std::ptrdiff_t>(sizes));
-  return types;
+void checkOperand(const Operand& o) {
+  const Array& array = o.array();
+  if (!lang::Trace::current() && !array.is_traced() && array.data()) return;
+  AtPlace place(o.at());
+  if (lang::Trace::current())
+    lang::refuse({.code = "SM6216",
+                  .message = "a pallas_call is called inside a kernel",
+                  .place = {},
+                  .need = "a call outside kernels, with arrays",
+                  .have = fmt::format("an operand {}{}", array.is_traced() ? "traced as " : "", array.type().str()),
+                  .help = "kernels do not call kernels: use emit_pipeline, or inline the body"});
+  lang::checkConcrete(array);
 }
 
 }  // namespace
 
-std::vector<ArrayType> PallasCall::State::types(const std::vector<Operand>& given) const {
-  return typesOf(given, sizesIn(given));
+std::span<const Operand> PallasCall::State::arrays(const std::vector<Operand>& given) const {
+  const size_t sizes = sizesIn(given);
+  for (const Operand& o : given) checkOperand(o);
+  return std::span(given).subspan(sizes);
 }
 
 std::vector<size_t> IndexMap::arities() const {
@@ -230,7 +230,7 @@ PallasCall::PallasCall(Kernel kernel, Call call, Location at)
     : state_(std::make_shared<State>(std::move(kernel), std::move(call), at)) {}
 
 Results PallasCall::run(const std::vector<Operand>& operands) const {
-  auto results = state_->executable(state_->types(operands), lang::Purpose::call)->call(state_->operands(operands));
+  auto results = state_->executable(state_->arrays(operands), lang::Purpose::call)->call(state_->operands(operands));
   if (!results) {
     AtPlace place(state_->at);
     lang::refuse(std::move(results.error()));
@@ -240,7 +240,7 @@ Results PallasCall::run(const std::vector<Operand>& operands) const {
 }
 
 RunReport PallasCall::checkAll(const std::vector<Operand>& operands) const {
-  auto report = state_->executable(state_->types(operands), lang::Purpose::check)->run(state_->operands(operands));
+  auto report = state_->executable(state_->arrays(operands), lang::Purpose::check)->run(state_->operands(operands));
   if (!report) {
     AtPlace place(state_->at);
     lang::refuse(std::move(report.error()));
@@ -252,7 +252,7 @@ RunReport PallasCall::checkAll(const std::vector<Operand>& operands) const {
 
 Lowered PallasCall::lowerAll(const std::vector<Operand>& operands) const {
   const std::lock_guard lock(state_->mutex);
-  return Lowered(state_->entry(state_->types(operands)).lowered);
+  return Lowered(state_->entry(state_->arrays(operands)).lowered);
 }
 
 std::string Lowered::traced() const { return lang::print(state_->kernel); }

@@ -77,9 +77,12 @@ GridWalk walkOf(const CompiledKernel& kernel, const std::vector<int64_t>& bounds
 }  // namespace
 
 Status checkGridSteps(const CompiledKernel& kernel, const std::vector<Array>& operands, int64_t stepLimit) {
+  if (stepLimit == 0) return {};
+  const bool fixed = std::find(kernel.grid.begin(), kernel.grid.end(), kDynamicBound) == kernel.grid.end();
+  if (fixed && points(kernel.grid, static_cast<int>(kernel.grid.size())) <= stepLimit) return {};
   const std::vector<int64_t> bounds = gridBounds(kernel, operands);
   const int64_t steps = points(bounds, static_cast<int>(bounds.size()));
-  if (stepLimit == 0 || steps <= stepLimit) return {};
+  if (steps <= stepLimit) return {};
   return fail({.code = "SM4104",
                .message = "the grid has more steps than the step limit",
                .place = {},

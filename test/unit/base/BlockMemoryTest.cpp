@@ -1,0 +1,61 @@
+#include "base/BlockMemory.h"
+
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "smalti/array.h"
+
+namespace smalti {
+namespace {
+
+TEST(BlockMemory, BlocksInUseAreApartAndAligned) {
+  std::vector<std::pair<char*, size_t>> blocks;
+  for (int round = 0; round < 3; ++round) {
+    for (size_t bytes : {0u, 1u, 64u, 4096u, 4097u, 60000u, 70000u, 1u << 20, 3u << 20})
+      for (int i = 0; i < 12; ++i) {
+        auto* block = static_cast<char*>(takeBlock(bytes));
+        ASSERT_NE(block, nullptr);
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % 64, 0u);
+        std::memset(block, static_cast<int>(blocks.size()), bytes);
+        blocks.emplace_back(block, bytes);
+      }
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      for (size_t b = 0; b < blocks[i].second; b += 61) ASSERT_EQ(blocks[i].first[b], static_cast<char>(i));
+      giveBlock(blocks[i].first, blocks[i].second);
+    }
+    blocks.clear();
+  }
+}
+
+#if !defined(__SANITIZE_ADDRESS__)
+TEST(BlockMemory, AThreadFindsItsLastBlocksAgain) {
+  std::set<void*> given;
+  for (int i = 0; i < 4; ++i) given.insert(takeBlock(4096));
+  for (void* block : given) giveBlock(block, 4096);
+  void* other = takeBlock(8192);
+  EXPECT_FALSE(given.contains(other));
+  for (int i = 0; i < 4; ++i) {
+    void* block = takeBlock(4096);
+    EXPECT_EQ(given.erase(block), 1u);
+    std::free(block);
+  }
+  giveBlock(other, 8192);
+}
+#endif
+
+TEST(BlockMemory, ThreadsEndBeforeTheirLastArrays) {
+  for (int i = 0; i < 4; ++i)
+    std::thread([] {
+      thread_local Array last;  // destroyed after what the thread keeps, which is made later
+      last = *Array::allocate({DType::f32, {8, 128}});
+      Array::allocate({DType::f32, {8, 128}}).value();
+    }).join();
+}
+
+}  // namespace
+}  // namespace smalti
