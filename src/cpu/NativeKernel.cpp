@@ -63,8 +63,7 @@ class Workers {
  public:
   ~Workers() { delete last_.load(); }
   std::unique_ptr<GridWorker> take() {
-    if (GridWorker* last = last_.exchange(nullptr, std::memory_order_acquire))
-      return std::unique_ptr<GridWorker>(last);
+    if (GridWorker* last = last_.exchange(nullptr, std::memory_order_acquire)) return std::unique_ptr<GridWorker>(last);
     const std::scoped_lock lock(mutex_);
     if (free_.empty()) return nullptr;
     auto worker = std::move(free_.back());

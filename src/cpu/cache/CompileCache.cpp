@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <functional>
 #include <system_error>
 #include <vector>
 
@@ -23,6 +24,7 @@ namespace {
 constexpr std::string_view kMagic = "smalti kernel 1\n";
 constexpr std::string_view kSuffix = ".kernel";
 constexpr size_t kHashBytes = 32, kKeyCharacters = 64;
+constexpr int64_t kShare = 16;           // of the limit: so much is put before the folder is listed again
 constexpr int64_t kStaleSeconds = 3600;  // temporary files of processes that were killed
 
 /// After the magic; then the report and the object.
@@ -83,6 +85,12 @@ std::vector<Entry> list(const std::string& folder, std::vector<std::string>* sta
   return entries;
 }
 
+/// Evenly spread over keys: of many processes that put little, so many list the folder that it is listed as often as by
+/// one that puts everything.
+int64_t somewhereBelow(std::string_view key, int64_t bound) {
+  return bound > 0 ? static_cast<int64_t>(std::hash<std::string_view>{}(key) % static_cast<uint64_t>(bound)) : 0;
+}
+
 CompileCache::Usage sum(const std::vector<Entry>& entries) {
   CompileCache::Usage usage;
   for (const Entry& entry : entries) {
@@ -105,7 +113,7 @@ Diagnostic cannotKeep(const std::string& folder, int error) {
 }  // namespace
 
 CompileCache::CompileCache(std::string folder, int64_t limitBytes)
-    : folder_(std::move(folder)), limitBytes_(limitBytes), bytesSinceShrink_(limitBytes) {}
+    : folder_(std::move(folder)), limitBytes_(limitBytes) {}
 
 std::string CompileCache::path(const std::string& key) const { return fmt::format("{}/{}{}", folder_, key, kSuffix); }
 
@@ -138,13 +146,13 @@ void CompileCache::put(const std::string& key, std::string_view object, std::str
     trouble_ = fail(cannotKeep(folder_, error));
     return;
   }
-  bytesSinceShrink_ += bytes;
+  if (!bytesSinceShrink_) bytesSinceShrink_ = somewhereBelow(key, limitBytes_ / kShare);
+  *bytesSinceShrink_ += bytes;
   shrink();
 }
 
 void CompileCache::shrink() {
-  constexpr int64_t kShare = 16;  // of the limit: so much is put before the folder is listed again
-  if (bytesSinceShrink_ < limitBytes_ / kShare) return;
+  if (*bytesSinceShrink_ < limitBytes_ / kShare) return;
   bytesSinceShrink_ = 0;
   std::vector<std::string> stale;
   std::vector<Entry> entries = list(folder_, &stale);

@@ -68,7 +68,9 @@ class CompileCache {
   const int64_t limitBytes_;
   mutable std::mutex mutex_;
   Status trouble_;
-  int64_t bytesSinceShrink_;  ///< put by this process; a folder is not listed for every entry
+  /// Put by this process, and as many as may be due to those before: a folder is not listed for every entry, and not
+  /// for the first one of every process either. Absent before the first.
+  std::optional<int64_t> bytesSinceShrink_;
 };
 
 /// The folder that a setting means: "off": none; "auto": $XDG_CACHE_HOME/smalti, else ~/.cache/smalti, else none; other

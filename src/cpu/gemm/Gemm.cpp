@@ -201,6 +201,12 @@ class ProductNest {
     if (ragged) copy(ir_.i64(whole), ragged);
   }
 
+  /// Of all blocks of k.
+  int64_t leastUnits() const {
+    const int64_t last = s_.k % l_.blockDepth;
+    return l_.units(s_.k > l_.blockDepth && last == 0 ? l_.blockDepth : std::min(s_.k, last ? last : s_.k));
+  }
+
   /// As many as it takes for the tiles of a block to fetch the next panel and where it is packed to.
   int prefetchesOf(int vectors) const {
     const int64_t tiles = std::max<int64_t>(1, std::min(l_.blockRows, s_.m) / l_.rows),
@@ -232,6 +238,7 @@ class ProductNest {
                     .transposedA = s_.transposedA,
                     .unroll = unrollOf(l_.rows),
                     .rest = l_.units(s_.k) % unrollOf(l_.rows) != 0,
+                    .few = leastUnits() < unrollOf(l_.rows),
                     .store = s_.accumulate           ? Store::add
                              : s_.k <= l_.blockDepth ? Store::set
                                                      : Store::either,

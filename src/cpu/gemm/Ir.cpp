@@ -21,10 +21,10 @@ void prefetchLine(llvm::IRBuilderBase& b, Value* address, CacheLevel into) {
 }
 
 Values countedLoop(llvm::IRBuilderBase& b, Value* begin, Value* end, int64_t step, llvm::ArrayRef<Value*> carried,
-                   LoopBody body) {
+                   LoopBody body, bool some) {
   const auto *first = llvm::dyn_cast<llvm::ConstantInt>(begin), *bound = llvm::dyn_cast<llvm::ConstantInt>(end);
-  const bool known = first && bound;
-  if (known && first->getSExtValue() >= bound->getSExtValue()) return Values(carried.begin(), carried.end());
+  const bool known = some || (first && bound);
+  if (first && bound && first->getSExtValue() >= bound->getSExtValue()) return Values(carried.begin(), carried.end());
   llvm::BasicBlock* before = b.GetInsertBlock();
   auto* inside = llvm::BasicBlock::Create(b.getContext(), "loop", before->getParent());
   auto* after = llvm::BasicBlock::Create(b.getContext(), "after", before->getParent());

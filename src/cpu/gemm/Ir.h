@@ -24,9 +24,10 @@ void prefetchLine(llvm::IRBuilderBase&, llvm::Value* address, CacheLevel into);
 
 using LoopBody = llvm::function_ref<Values(llvm::Value* index, llvm::ArrayRef<llvm::Value*> carried)>;
 /// for (index = begin; index < end; index += step) carried = body(index, carried); gives the last `carried`. Bounds are
-/// i64; where both are constants nothing is asked before the first pass, and there is no code when there is no pass.
+/// i64; where both are constants, or there are `some` passes, nothing is asked before the first one, and there is no
+/// code when there is no pass.
 Values countedLoop(llvm::IRBuilderBase&, llvm::Value* begin, llvm::Value* end, int64_t step,
-                   llvm::ArrayRef<llvm::Value*> carried, LoopBody body);
+                   llvm::ArrayRef<llvm::Value*> carried, LoopBody body, bool some = false);
 void countedLoop(llvm::IRBuilderBase&, llvm::Value* begin, llvm::Value* end, int64_t step,
                  llvm::function_ref<void(llvm::Value* index)> body);
 
@@ -44,8 +45,9 @@ class Ir {
   llvm::Value* at(llvm::Value* pointer, llvm::Value* bytes) { return b.CreatePtrAdd(pointer, bytes); }
   llvm::Value* at(llvm::Value* pointer, int64_t bytes) { return bytes ? b.CreatePtrAdd(pointer, i64(bytes)) : pointer; }
 
-  Values loop(llvm::Value* begin, llvm::Value* end, int64_t step, llvm::ArrayRef<llvm::Value*> carried, LoopBody body) {
-    return countedLoop(b, begin, end, step, carried, body);
+  Values loop(llvm::Value* begin, llvm::Value* end, int64_t step, llvm::ArrayRef<llvm::Value*> carried, LoopBody body,
+              bool some = false) {
+    return countedLoop(b, begin, end, step, carried, body, some);
   }
   void loop(llvm::Value* begin, llvm::Value* end, int64_t step, llvm::function_ref<void(llvm::Value*)> body) {
     countedLoop(b, begin, end, step, body);

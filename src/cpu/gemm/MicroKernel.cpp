@@ -74,12 +74,14 @@ class KernelBody {
     }
     Value* units = ir_.argument(6);
     if (s_.unroll > 1)
-      state = ir_.loop(ir_.i64(0), ir_.b.CreateSub(units, ir_.i64(s_.unroll - 1)), s_.unroll, state,
-                       [&](Value*, llvm::ArrayRef<Value*> now) { return step(now, rowsA, s_.unroll, true); });
+      state = ir_.loop(
+          ir_.i64(0), ir_.b.CreateSub(units, ir_.i64(s_.unroll - 1)), s_.unroll, state,
+          [&](Value*, llvm::ArrayRef<Value*> now) { return step(now, rowsA, s_.unroll, true); }, !s_.few);
     if (s_.unroll == 1 || s_.rest) {
       Value* done = s_.unroll == 1 ? ir_.i64(0) : ir_.b.CreateAnd(units, ir_.i64(-s_.unroll));
-      state = ir_.loop(done, units, 1, state,
-                       [&](Value*, llvm::ArrayRef<Value*> now) { return step(now, rowsA, 1, false); });
+      state = ir_.loop(
+          done, units, 1, state, [&](Value*, llvm::ArrayRef<Value*> now) { return step(now, rowsA, 1, false); },
+          s_.unroll == 1);
     }
     return Values(state.begin() + 3, state.end());
   }
@@ -215,10 +217,10 @@ Value* dotBytes(Ir& ir, Value* sum, Value* unsignedUnits, Value* signedUnits) {
 }
 
 llvm::Function* microKernel(llvm::Module& module, const KernelSpec& s) {
-  std::string symbol =
-      fmt::format("smalti_kernel_{}_{}_{}x{}x{}_{}{}{}{}{}_{}_{}_{}", static_cast<int>(s.product), name(s.memoryB),
-                  s.rows, s.vectors, s.lanes, s.unsignedA ? "u" : "s", s.transposedA ? "t" : "n", s.rest ? "r" : "w",
-                  s.starts ? "b" : "z", static_cast<int>(s.store), s.unroll, s.lastLanes, s.prefetches);
+  std::string symbol = fmt::format(
+      "smalti_kernel_{}_{}_{}x{}x{}_{}{}{}{}{}{}_{}_{}_{}", static_cast<int>(s.product), name(s.memoryB), s.rows,
+      s.vectors, s.lanes, s.unsignedA ? "u" : "s", s.transposedA ? "t" : "n", s.rest ? "r" : "w", s.few ? "f" : "m",
+      s.starts ? "b" : "z", static_cast<int>(s.store), s.unroll, s.lastLanes, s.prefetches);
   if (s.packs) symbol += fmt::format("_packs_{}_{}", name(s.packs->from), static_cast<int>(s.packs->to));
   if (auto* made = module.getFunction(symbol)) return made;
   auto* pointer = llvm::PointerType::get(module.getContext(), 0);

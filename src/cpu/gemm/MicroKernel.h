@@ -20,6 +20,7 @@ struct KernelSpec {
   bool transposedA = false;  ///< units of A are [k][rows], else [rows][k]
   int unroll = 1;            ///< of k
   bool rest = false;         ///< units may be no multiple of `unroll`
+  bool few = false;          ///< units may be fewer than `unroll`
   Store store = Store::either;
   int prefetches = 1;               ///< lines of `next` per body; divides `vectors`
   bool starts = false;              ///< accumulators start at a value per row, else at 0

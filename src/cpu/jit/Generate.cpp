@@ -116,6 +116,7 @@ void generateInto(Generation& g) {
   begin = std::chrono::steady_clock::now();
   llvm::raw_svector_ostream stream(g.bytes);
   if (!g.type) return g.built.module->print(stream, nullptr);
+  g.built.module->getContext().setOptPassGate(leanGate());
   LeanPassManager passes;
   if (g.machine->addPassesToEmitFile(passes, stream, nullptr, *g.type)) {
     g.errors = "LLVM cannot write this kind of file";

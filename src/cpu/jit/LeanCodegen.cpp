@@ -2,11 +2,15 @@
 
 #include <algorithm>
 
+#include "llvm/IR/OptBisect.h"
 #include "llvm/Pass.h"
 #include "llvm/PassInfo.h"
 
 namespace smalti::cpu {
 namespace {
+
+/// Of cpu/gemm/MicroKernel.h's functions that multiply and add floats.
+constexpr llvm::StringLiteral kKernelPrefix = "smalti_kernel_0_";
 
 constexpr std::string_view kSkipped[] = {
     // Addresses of our loops are one base and one offset already.
@@ -75,7 +79,21 @@ constexpr std::string_view kSkipped[] = {
     "x86-suppress-apx-for-relocation",
 };
 
+/// Their loads come where the scheduler would put them.
+class Gate : public llvm::OptPassGate {
+ public:
+  bool isEnabled() const override { return true; }
+  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef unit) const override {
+    return pass != "machine-scheduler" || !unit.contains(kKernelPrefix);
+  }
+};
+
 }  // namespace
+
+llvm::OptPassGate& leanGate() {
+  static Gate gate;
+  return gate;
+}
 
 std::span<const std::string_view> skippedPasses() { return kSkipped; }
 

@@ -6,12 +6,20 @@
 
 #include "llvm/IR/LegacyPassManager.h"
 
+namespace llvm {
+class OptPassGate;
+}
+
 namespace smalti::cpu {
 
 /// The names, as LLVM registers them, of passes that are left out: they find next to nothing in code that is emitted in
 /// its final shape, and with the analyses that they ask for take a quarter of the time of code generation.
 std::span<const std::string_view> skippedPasses();
 bool isSkipped(const llvm::Pass&);
+
+/// For LLVMContext::setOptPassGate: leaves innermost loops of products of floats in the order in which they were
+/// emitted.
+llvm::OptPassGate& leanGate();
 
 /// Runs all passes but those.
 class LeanPassManager : public llvm::legacy::PassManager {

@@ -138,6 +138,21 @@ TEST_F(Cache, WhatWasNotUsedForLongestGoesFirst) {
   EXPECT_TRUE(cache.find(keyOf(39)));
 }
 
+TEST_F(Cache, ManyProcessesThatPutOneEntryEachKeepTheLimit) {
+  constexpr int64_t kLimit = 256 << 10;
+  const std::string object(4 << 10, 'o');
+  int64_t most = 0, lists = 0, last = 0;
+  for (int i = 0; i < 400; ++i) {
+    CompileCache cache(folder, kLimit);
+    cache.put(cacheKey({std::to_string(i)}), object, "");
+    const int64_t bytes = cache.usage().bytes;
+    if (bytes < last) ++lists;
+    most = std::max(most, last = bytes);
+  }
+  EXPECT_LE(most, kLimit + kLimit / 2);
+  EXPECT_GT(lists, 0);
+}
+
 TEST_F(Cache, AnEntryThatFillsMostOfItIsNotKept) {
   CompileCache cache(folder, 4096), none(folder, 0);
   cache.put(key, std::string(2048, 'o'), "");
@@ -162,7 +177,8 @@ TEST_F(Cache, HalfWrittenFilesOfKilledProcessesGo) {
   write(old, "half");
   write(fresh, "half");
   fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(2));
-  CompileCache(folder, kMib).put(key, "object", "");
+  constexpr int64_t kFewEntries = 1000;  // each of them makes it look what is there
+  CompileCache(folder, kFewEntries).put(key, "object", "");
   EXPECT_FALSE(fs::exists(old));
   EXPECT_TRUE(fs::exists(fresh));
 }

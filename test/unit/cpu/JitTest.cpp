@@ -9,10 +9,12 @@
 #include <gtest/gtest.h>
 
 #include "JitModules.h"
+#include "cpu/gemm/Gemm.h"
 #include "cpu/jit/LeanCodegen.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Pass.h"
 #include "llvm/PassInfo.h"
@@ -97,6 +99,40 @@ TEST(Jit, SkippedPassesAreLeftOut) {
   for (const std::string_view name : skippedPasses()) EXPECT_TRUE(all.skipped.contains(std::string(name))) << name;
   EXPECT_EQ(all.skipped.size(), skippedPasses().size());
   EXPECT_TRUE(all.offered.contains("machine-scheduler"));
+}
+
+/// By the names that LLVM asks with: of the pass, and of the function.
+TEST(Jit, KernelsOfProductsAreNotScheduledAgain) {
+  struct Recorder : llvm::OptPassGate {
+    mutable std::vector<std::string> left;
+    bool isEnabled() const override { return true; }
+    bool shouldRunPass(llvm::StringRef pass, llvm::StringRef unit) const override {
+      if (!leanGate().shouldRunPass(pass, unit)) left.push_back(pass.str() + " of " + unit.str());
+      return true;
+    }
+  } recorder;
+  const Processor host = hostProcessor();
+  if (!llvm::Triple(host.triple).isX86()) GTEST_SKIP() << "other processors may have no such pass";
+  const ModuleBuilder built(host, "gemm");
+  built.module->getContext().setOptPassGate(recorder);
+  const llvm::Function* product = emitGemm(*built.module, {.m = 24, .n = 64, .k = 64}, host);
+  std::string error;
+  const auto* target = llvm::TargetRegistry::lookupTarget(llvm::Triple(host.triple), error);
+  ASSERT_TRUE(target) << error;
+  const std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      llvm::Triple(host.triple), host.name, host.features, {}, llvm::Reloc::PIC_, {}, llvm::CodeGenOptLevel::Less));
+  built.module->setDataLayout(machine->createDataLayout());
+  llvm::SmallString<0> object;
+  llvm::raw_svector_ostream stream(object);
+  LeanPassManager passes;
+  ASSERT_FALSE(machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile));
+  passes.run(*built.module);
+  std::vector<std::string> kernels;
+  for (const llvm::Function& f : *built.module)
+    if (!f.isDeclaration() && &f != product)
+      kernels.push_back("machine-scheduler of function (" + f.getName().str() + ")");
+  EXPECT_FALSE(kernels.empty());
+  EXPECT_THAT(recorder.left, testing::UnorderedElementsAreArray(kernels));
 }
 
 TEST(Jit, NothingElseOfTheProcessCanBeCalled) {
