@@ -2,6 +2,7 @@
 #include "cpu/gemm/Gemm.h"
 
 #include <algorithm>
+#include <cassert>
 #include <optional>
 
 #include <fmt/format.h>
@@ -32,6 +33,7 @@ class ProductNest {
   }
 
   void emit() {
+    assert(!s_.addsRow || (s_.k > 0 && !s_.accumulate));
     if (s_.m > 0 && s_.n > 0) s_.k > 0 ? nest() : zero();
     b_.CreateRetVoid();
   }
@@ -243,8 +245,10 @@ class ProductNest {
                              : s_.k <= l_.blockDepth ? Store::set
                                                      : Store::either,
                     .prefetches = prefetchesOf(vectors),
-                    .starts = l_.biasFactor != 0};
+                    .starts = l_.biasFactor != 0,
+                    .addsRow = s_.addsRow};
     const Target target{ir_.at(ir_.at(ir_.argument(4), times(at.row, strideC_)), times(column, 4)),
+                        s_.addsRow ? ir_.at(ir_.argument(s_.keepsB ? 9 : 7), times(column, 4)) : ir_.argument(4),
                         s_.accumulate ? b_.getTrue() : b_.CreateICmpNE(at.k, ir_.i64(0))};
     Value* tiles = b_.CreateUDiv(at.rows, ir_.i64(l_.rows));
     const bool narrow = vectors < l_.vectors && kUnrolledShare * (s_.n % l_.columns()) < s_.n;
@@ -259,7 +263,7 @@ class ProductNest {
   }
 
   struct Target {
-    Value *c, *add;
+    Value *c, *row, *add;
   };
 
   void wholeTiles(const KernelSpec& spec, const Target& target, Value* tiles, const PanelB& panel) {
@@ -282,7 +286,7 @@ class ProductNest {
     b_.CreateCall(microKernel(module_, spec),
                   {a, kernelStrideA_, panel.b, panel.stride, ir_.at(target.c, times(row, strideC_)), strideC_, units_,
                    tiles, target.add, panel.next, panel.strideNext, ir_.at(workspace(l_.offsetSums), times(row, 4)),
-                   panel.after, ir_.i64(4 * l_.columns()), panel.tilesAfter});
+                   panel.after, ir_.i64(4 * l_.columns()), panel.tilesAfter, target.row});
   }
 
   llvm::Module& module_;
@@ -298,14 +302,15 @@ class ProductNest {
 
 llvm::Function* emitGemm(llvm::Module& module, const GemmShape& shape, const Processor& processor) {
   const std::string symbol =
-      fmt::format("smalti_gemm_{}x{}x{}_{}_{}_{}{}{}{}{}", shape.m, shape.n, shape.k, name(shape.a), name(shape.b),
+      fmt::format("smalti_gemm_{}x{}x{}_{}_{}_{}{}{}{}{}{}", shape.m, shape.n, shape.k, name(shape.a), name(shape.b),
                   name(shape.c), shape.transposedA ? "_ta" : "", shape.transposedB ? "_tb" : "",
-                  shape.accumulate ? "_add" : "", shape.keepsB ? "_kept" : "");
+                  shape.accumulate ? "_add" : "", shape.keepsB ? "_kept" : "", shape.addsRow ? "_row" : "");
   if (auto* made = module.getFunction(symbol)) return made;
   auto* pointer = llvm::PointerType::get(module.getContext(), 0);
   auto* word = llvm::Type::getInt64Ty(module.getContext());
-  llvm::SmallVector<llvm::Type*, 9> parameters{pointer, word, pointer, word, pointer, word, pointer};
+  llvm::SmallVector<llvm::Type*, 10> parameters{pointer, word, pointer, word, pointer, word, pointer};
   if (shape.keepsB) parameters.append({pointer, llvm::Type::getInt1Ty(module.getContext())});
+  if (shape.addsRow) parameters.push_back(pointer);
   Ir ir(module, symbol, parameters);
   const Layout layout = layOut(shape, processor);
   ProductNest(module, layout, ir).emit();

@@ -22,6 +22,7 @@ struct GemmShape {
   bool transposedB = false;              ///< B is stored [n,k]
   bool accumulate = false;               ///< add to C; else C is overwritten and never read
   bool keepsB = false;                   ///< packed B lies in memory of its own, where later products find it
+  bool addsRow = false;                  ///< C = A·B + a row that every row of C gets; not with `accumulate`
   bool operator==(const GemmShape&) const = default;
 };
 
@@ -40,10 +41,10 @@ bool multipliesAsF32(DType a, DType b, const Processor&);
 
 /// The function void(ptr a, i64 lda, ptr b, i64 ldb, ptr c, i64 ldc, ptr workspace) in the module, made on first use;
 /// with `keepsB` two more: ptr kept, of planGemm().keptBytes, and i1 packed: B has been packed there by a product of
-/// the same B, k and n whose plan has the same tileColumns and blockDepth. Leading dimensions count elements; the last
-/// dimension of each operand is contiguous. `workspace`: planGemm().packedBytes bytes, 64-byte aligned, not shared
-/// between threads. Elements past the edges are neither read nor written, except that rows may be read past their end
-/// inside vectors under a mask.
+/// the same B, k and n whose plan has the same tileColumns and blockDepth; with `addsRow` one more: ptr row. Leading
+/// dimensions count elements; the last dimension of each operand is contiguous. `workspace`: planGemm().packedBytes
+/// bytes, 64-byte aligned, not shared between threads. Elements past the edges are neither read nor written, except
+/// that rows may be read past their end inside vectors under a mask.
 llvm::Function* emitGemm(llvm::Module&, const GemmShape&, const Processor&);
 
 }  // namespace smalti::cpu

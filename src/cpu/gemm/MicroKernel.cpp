@@ -175,15 +175,16 @@ class KernelBody {
 
   void finish(const Values& sums, const Values& rowsC) {
     const auto each = [&](bool add) {
+      Values added;  // to every row
+      if (!add && s_.addsRow)
+        for (int v = 0; v < s_.vectors; ++v) added.push_back(loadC(ir_.argument(15), v));
       for (int i = 0; i < s_.rows; ++i)
         for (int v = 0; v < s_.vectors; ++v) {
           const int valid = v + 1 == s_.vectors ? s_.lastLanes : s_.lanes;
           Value* address = ir_.at(rowsC[i], 4 * s_.lanes * v);
           Value* sum = sums[i * s_.vectors + v];
-          if (add) {
-            Value* old = ir_.load(accumulator_, s_.lanes, valid, address);
+          if (Value* old = add ? loadC(rowsC[i], v) : s_.addsRow ? added[v] : nullptr)
             sum = accumulator_->isFloatTy() ? ir_.b.CreateFAdd(old, sum) : ir_.b.CreateAdd(old, sum);
-          }
           ir_.store(sum, valid, address);
         }
     };
@@ -199,6 +200,11 @@ class KernelBody {
     each(false);
     ir_.b.CreateBr(after);
     ir_.b.SetInsertPoint(after);
+  }
+
+  Value* loadC(Value* row, int v) {
+    return ir_.load(accumulator_, s_.lanes, v + 1 == s_.vectors ? s_.lastLanes : s_.lanes,
+                    ir_.at(row, 4 * s_.lanes * v));
   }
 
   Ir& ir_;
@@ -218,16 +224,17 @@ Value* dotBytes(Ir& ir, Value* sum, Value* unsignedUnits, Value* signedUnits) {
 
 llvm::Function* microKernel(llvm::Module& module, const KernelSpec& s) {
   std::string symbol = fmt::format(
-      "smalti_kernel_{}_{}_{}x{}x{}_{}{}{}{}{}{}_{}_{}_{}", static_cast<int>(s.product), name(s.memoryB), s.rows,
+      "smalti_kernel_{}_{}_{}x{}x{}_{}{}{}{}{}{}{}_{}_{}_{}", static_cast<int>(s.product), name(s.memoryB), s.rows,
       s.vectors, s.lanes, s.unsignedA ? "u" : "s", s.transposedA ? "t" : "n", s.rest ? "r" : "w", s.few ? "f" : "m",
-      s.starts ? "b" : "z", static_cast<int>(s.store), s.unroll, s.lastLanes, s.prefetches);
+      s.starts ? "b" : "z", s.addsRow ? "a" : "", static_cast<int>(s.store), s.unroll, s.lastLanes, s.prefetches);
   if (s.packs) symbol += fmt::format("_packs_{}_{}", name(s.packs->from), static_cast<int>(s.packs->to));
   if (auto* made = module.getFunction(symbol)) return made;
   auto* pointer = llvm::PointerType::get(module.getContext(), 0);
   auto* word = llvm::Type::getInt64Ty(module.getContext());
   auto* bit = llvm::Type::getInt1Ty(module.getContext());
   Ir ir(module, symbol,
-        {pointer, word, pointer, word, pointer, word, word, word, bit, pointer, word, pointer, pointer, word, word});
+        {pointer, word, pointer, word, pointer, word, word, word, bit, pointer, word, pointer, pointer, word, word,
+         pointer});
   KernelBody(ir, s).emit();
   return ir.function;
 }

@@ -24,11 +24,12 @@ struct KernelSpec {
   Store store = Store::either;
   int prefetches = 1;               ///< lines of `next` per body; divides `vectors`
   bool starts = false;              ///< accumulators start at a value per row, else at 0
+  bool addsRow = false;             ///< C that is overwritten gets a row of values
   std::optional<PackSpec> packs{};  ///< B is rows of elements, and its units are kept at `next`, not unrolled
 };
 
 /// void(ptr a, i64 strideA, ptr b, i64 strideB, ptr c, i64 strideC, i64 units, i64 tiles, i1 add, ptr next,
-/// i64 strideNext, ptr starts, ptr after, i64 strideAfter, i64 tilesAfter): `tiles` tiles below each other of
+/// i64 strideNext, ptr starts, ptr after, i64 strideAfter, i64 tilesAfter, ptr row): `tiles` tiles below each other of
 /// C = (C +) A·B. Strides are bytes. `next` is prefetched on the way: rows of one tile's width that the caller reads
 /// afterwards; a kernel that packs writes them. Then so many tiles prefetch rows of that width at `after`.
 llvm::Function* microKernel(llvm::Module&, const KernelSpec&);

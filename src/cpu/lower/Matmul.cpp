@@ -216,7 +216,8 @@ class MatmulLowering {
     }
     if (readsTarget(*destination, *box)) return {};
     for (mlir::Operation* op : destination->replaced) l_.skip(op);
-    if (destination->added) {
+    row_ = addedRow(*destination, *box, shape);
+    if (destination->added && !row_) {
       accumulate = true;
       const bool there = llvm::any_of(l_.pending(), [&](const PendingOp& p) {
         return p.isLoad() && p.op == destination->added.getDefiningOp() && sameBox(*p.box, *box);
@@ -234,6 +235,29 @@ class MatmulLowering {
     result = std::move(*target);
     return {};
   }
+
+  /// A row that is added to every row of a product of many, such as a bias, and that the product does not overwrite:
+  /// the nest adds it while it has a tile in registers.
+  mlir::Value addedRow(const Destination& d, const View& box, const Shape& shape) const {
+    constexpr int64_t kManyRows = 16;  // fewer are no nest
+    mlir::Operation* op = d.added ? d.added.getDefiningOp() : nullptr;
+    if (!op || op->getName().getStringRef() != "vector.broadcast" || !isVector(op->getOperand(0))) return nullptr;
+    mlir::Value row = op->getOperand(0);
+    const Shape from = shapeOf(row.getType()), to = shapeOf(d.added.getType());
+    const bool matrix = dims_.lhsBatch.empty() && dims_.lhsFree.size() == 1 && dims_.rhsFree.size() == 1;
+    if (!matrix || shape.size() != 2 || shape[0] < kManyRows || to != shape || from.empty() ||
+        from.back() != shape[1] || num_elements(from) != shape[1])
+      return nullptr;
+    const int64_t depth = num_elements(shapeOf(op_.getOperand(0).getType())) / shape[0];
+    const bool overwritten = llvm::any_of(
+        l_.pending(), [&](const PendingOp& p) { return p.isLoad() && mayOverlap(*p.box, box) && feeds(*p.op, row); });
+    return depth == 0 || overwritten ? nullptr : row;
+  }
+  static bool feeds(mlir::Operation& load, mlir::Value v) {
+    while (isUnitReshapeOf(v)) v = v.getDefiningOp()->getOperand(0);
+    return v.getDefiningOp() == &load;
+  }
+  static bool isUnitReshapeOf(mlir::Value v) { return v.getDefiningOp() && isUnitReshape(*v.getDefiningOp()); }
 
   /// A load that is still to be done, of an operand or for an op after the store, may read what the product is written
   /// to. (What the product is added to is read as it is written.)
@@ -371,12 +395,13 @@ class MatmulLowering {
       return;
     }
     shape.keepsB = keeps(rhs, shape);
+    shape.addsRow = row_ != nullptr;
     llvm::Function* nest = emitGemm(l_.module, shape, l_.processor);
     const GemmPlan plan = planGemm(shape, l_.processor);
     const auto workspace = l_.arena.allocate(plan.packedBytes);
     Reg work =
         l_.b.CreateConstInBoundsGEP1_64(l_.b.getInt8Ty(), l_.arenaBase, static_cast<uint64_t>(workspace->offset));
-    llvm::SmallVector<Reg, 9> arguments{a->base, a->leading, b->base, b->leading, result.base, leading, work};
+    llvm::SmallVector<Reg, 10> arguments{a->base, a->leading, b->base, b->leading, result.base, leading, work};
     if (shape.keepsB) {
       const Lowering::Kept& kept = keptPlace(rhs, *b, shape, plan);
       arguments.push_back(
@@ -385,12 +410,18 @@ class MatmulLowering {
       l_.b.CreateStore(l_.b.CreateSelect(rhs.steady, b->base, llvm::ConstantPointerNull::get(l_.b.getPtrTy())),
                        kept.from);
     }
+    if (row_) {
+      const View row = l_.view(row_);
+      const bool contiguous = shape.n == 1 || constantOf(row.strides.back()) == 1;
+      arguments.push_back(contiguous ? row.base : l_.denseCopy(row).base);
+    }
     l_.b.CreateCall(nest, arguments);
-    l_.report.matmuls.push_back(fmt::format(
-        "{}x{}x{} {}·{}→{}: tile {}x{}, blocks {}x{}x{}{}{}{}", shape.m, shape.n, shape.k, name(shape.a), name(shape.b),
-        name(shape.c), plan.tileRows, plan.tileColumns, plan.blockRows, plan.blockColumns, plan.blockDepth,
-        plan.packsA ? ", A packed" : "", plan.packsB ? (shape.keepsB ? ", B packed and kept" : ", B packed") : "",
-        plan.usesDot ? ", dot instruction" : ""));
+    l_.report.matmuls.push_back(fmt::format("{}x{}x{} {}·{}→{}: tile {}x{}, blocks {}x{}x{}{}{}{}{}", shape.m, shape.n,
+                                            shape.k, name(shape.a), name(shape.b), name(shape.c), plan.tileRows,
+                                            plan.tileColumns, plan.blockRows, plan.blockColumns, plan.blockDepth,
+                                            plan.packsA ? ", A packed" : "",
+                                            plan.packsB ? (shape.keepsB ? ", B packed and kept" : ", B packed") : "",
+                                            plan.usesDot ? ", dot instruction" : "", row_ ? ", adds a row" : ""));
   }
 
   /// B stays packed for the steps that follow, where they have the same one: worth it while packing is felt.
@@ -427,6 +458,7 @@ class MatmulLowering {
   mlir::Operation& op_;
   DotLists dims_;
   size_t resultRow_ = 0;  ///< the result's dimension of rows
+  mlir::Value row_;       ///< null, or what every row of the product gets added
 };
 
 Native lowerMatmul(Lowering& l, mlir::Operation& op) {

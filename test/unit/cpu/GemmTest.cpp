@@ -204,6 +204,31 @@ TEST(Gemm, KeptOperandsServeLaterProducts) {
   }
 }
 
+TEST(Gemm, ARowIsAddedAsIfItHadBeenThere) {
+  for (const DType type : {DType::f32, DType::bf16, DType::i8})
+    for (const int64_t k : {37, 2500}) {
+      std::vector<std::vector<char>> results;
+      for (const bool addsRow : {false, true}) {
+        GemmShape s{75, 139, k, type, type, type == DType::i8 ? DType::i32 : DType::f32};
+        GemmCase given(s, 150, 5);
+        std::vector<char> row(static_cast<size_t>(4 * s.n));
+        for (int64_t j = 0; j < s.n; ++j) setElement(&row[static_cast<size_t>(4 * j)], s.c, static_cast<float>(j % 7));
+        for (int64_t i = 0; i < s.m; ++i) std::memcpy(given.c.at(i, 0), row.data(), row.size());
+        s.accumulate = !addsRow;
+        s.addsRow = addsRow;
+        const CompiledGemm gemm = compileGemm(s);
+        ASSERT_TRUE(gemm.run);
+        std::vector<char> workspace(static_cast<size_t>(planGemm(s, hostProcessor()).packedBytes) + 64);
+        void* aligned = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(workspace.data()) + 63) / 64 * 64);
+        using WithRow = void(const void*, int64_t, const void*, int64_t, void*, int64_t, void*, const void*);
+        reinterpret_cast<WithRow*>(gemm.run)(given.a.at(0, 0), given.a.stride, given.b.at(0, 0), given.b.stride,
+                                             given.c.at(0, 0), given.c.stride, aligned, row.data());
+        results.emplace_back(given.c.memory.data(), given.c.memory.data() + given.c.memory.size());
+      }
+      EXPECT_EQ(results[0], results[1]) << name(type) << ' ' << k;
+    }
+}
+
 TEST(Gemm, ThePlanSaysWhatIsDone) {
   const Processor p = *processorNamed("znver4");
   const GemmPlan f32 = planGemm({1024, 1024, 1024}, p);

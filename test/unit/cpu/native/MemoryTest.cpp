@@ -114,6 +114,24 @@ TEST(NativeMemory, WhatWasLoadedBeforeAProductIsStoredStaysAsItWas) {
   same(k, {smallNumbers({16, 16}), smallNumbers({16, 16})});
 }
 
+/// The row may come from an operand, or be one of those that the product is stored over.
+TEST(NativeMemory, ARowIsAddedToAProductUnlessItIsOverwritten) {
+  for (const bool overwritten : {false, true}) {
+    TextKernel k;
+    const Val a = k.input({.array = {16, 16}}), b = k.input({.array = {16, 16}}), bias = k.input({.array = {1, 16}}),
+              out = k.output({.array = {16, 16}});
+    k.store(k.load(a), out);
+    const Val row = overwritten ? k.load(out, {1, 16}, {k.constant(0), k.constant(0)}) : k.load(bias);
+    const Val rows = k.fresh("vector<16x16xf32>");
+    k.raw(rows.name + " = vector.broadcast " + row.name + " : vector<1x16xf32> to vector<16x16xf32>");
+    k.store(k.binary("arith.addf", product(k, k.load(a), k.load(b)), rows), out);
+    same(k, {smallNumbers({16, 16}), smallNumbers({16, 16}), smallNumbers({1, 16})});
+    const auto code = native(k);
+    ASSERT_TRUE(code);
+    EXPECT_EQ(code->report().matmuls.at(0).ends_with(", adds a row"), !overwritten);
+  }
+}
+
 TEST(NativeMemory, OperandsNeedOnlyTheAlignmentOfTheirElements) {
   TextKernel k({3});
   const Val in = k.input({.array = {24, 130}, .block = {8, 130}, .map = "%i, %c0"}),
