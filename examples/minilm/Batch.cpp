@@ -1,6 +1,7 @@
 #include "Batch.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 namespace smalti::minilm {
@@ -72,8 +73,7 @@ std::vector<Batch> packed(std::span<const Tokens> texts) {
 }
 
 int64_t Batch::paddedTexts() const {
-  const auto texts = static_cast<int64_t>(places.size());
-  return (texts + kTextsMultiple - 1) / kTextsMultiple * kTextsMultiple;
+  return static_cast<int64_t>(std::bit_ceil(std::max<size_t>(places.size(), kFewestTexts)));
 }
 
 std::vector<float> Batch::meanWeights() const {

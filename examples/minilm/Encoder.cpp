@@ -12,8 +12,7 @@ namespace smalti::minilm {
 namespace {
 
 Array encodeLayer(const Array& x, const Layer& layer, const Array& segments, const Config& config) {
-  const Array mixed =
-      attend(linear(x, layer.query), linear(x, layer.key), linear(x, layer.value), segments, config.heads);
+  const Array mixed = attend(linear(x, layer.queryKeyValue), segments, config.heads);
   const Array attended = linearAddNorm(mixed, layer.attended, x, layer.attendedNorm, config.normEpsilon);
   const Array wide = linear(attended, layer.intermediate, Activation::gelu);
   return linearAddNorm(wide, layer.output, attended, layer.outputNorm, config.normEpsilon);

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <mutex>
 
 #include "smalti/kernels/blocks.h"
-#include "smalti/kernels/flash_attention.h"
 #include "smalti/kernels/matmul.h"
 #include "smalti/kernels/norm.h"
 #include "smalti/ops.h"
@@ -66,6 +66,43 @@ PallasCall linearAddNormCall(int64_t tokens, int64_t inputs, int64_t width, floa
                               .compiler_params = {.dimension_semantics = {parallel}}});
 }
 
+/// A program takes some heads of a text: as many as have 128 columns, which is what a TPU's blocks are made of.
+PallasCall attendCall(int64_t rows, int64_t tokens, int64_t heads, int64_t size) {
+  const int64_t wanted = size < 128 ? 128 / size : 1, together = heads % wanted ? heads : wanted;
+  const int64_t programs = heads / together, columns = together * size, queries = kernels::block_along(tokens, 128);
+  // Powers of 2 are cheaper than of e. Beside a row's largest, 1, those below 2^-100 are nothing; they are 0, since
+  // denormal numbers stop some processors.
+  constexpr float infinity = std::numeric_limits<float>::infinity(), least = -100;
+  const float scale = 1.44269504f / std::sqrt(static_cast<float>(size));
+  auto kernel = [=](Ref q, Ref k, Ref v, Ref querySegments, Ref keySegments, Ref o) {
+    for (int64_t head = 0; head < together; ++head) {
+      const Slice here = ds(head * size, size);
+      const Array scores = dot_general(q[{all_of, here}] * scale, k[{all_of, here}], {{1}, {1}});
+      const Array masked = where(querySegments[_] == keySegments[_], scores, -infinity);
+      const Array under = masked - max(masked, {.axes = {1}, .keepdims = true});
+      const Array e = exp2(where(under < least, -infinity, under));
+      o[{all_of, here}] = dot(e, v[{all_of, here}]) / sum(e, {.axes = {1}, .keepdims = true});
+    }
+  };
+  // Columns of qkv: all heads' queries, then their keys, then their values.
+  const auto all = [&](int64_t first) {
+    return BlockSpec{{squeezed, tokens, columns},
+                     [=](auto row, auto head, auto) { return std::tuple{row, 0, first + head}; }};
+  };
+  const BlockSpec part{{squeezed, queries, columns},
+                       [](auto row, auto head, auto i) { return std::tuple{row, i, head}; }};
+  return pallas_call(
+      kernel,
+      {.out_shape = ShapeDtype{{rows, tokens, heads * size}, f32},
+       .grid = {rows, programs, cdiv(tokens, queries)},
+       .in_specs = {part, all(programs), all(2 * programs),
+                    BlockSpec{{squeezed, queries, 1}, [](auto row, auto, auto i) { return std::tuple{row, i, 0}; }},
+                    BlockSpec{{squeezed, 1, tokens}, [](auto row, auto, auto) { return std::tuple{row, 0, 0}; }}},
+       .out_specs = {part},
+       .name = "attend",
+       .compiler_params = {.dimension_semantics = {parallel, parallel, parallel}}});
+}
+
 }  // namespace
 
 Array embedTokens(const Weights& w, const Array& ids, const Array& positions, double epsilon) {
@@ -96,14 +133,13 @@ Array linearAddNorm(const Array& x, const Linear& l, const Array& residual, cons
                                                           row(n.shift));
 }
 
-Array attend(const Array& q, const Array& k, const Array& v, const Array& segments, int64_t heads) {
-  const int64_t rows = segments.dim(0), tokens = segments.dim(1), width = q.dim(1);
-  const auto perHead = [&](const Array& x) {
-    return transpose(reshape(x, {rows, tokens, heads, width / heads}), {0, 2, 1, 3});
-  };
-  const Array mixed = kernels::flash_attention(perHead(q), perHead(k), perHead(v),
-                                               {.query_segments = segments, .key_segments = segments});
-  return reshape(transpose(mixed, {0, 2, 1, 3}), {rows * tokens, width});
+Array attend(const Array& qkv, const Array& segments, int64_t heads) {
+  const int64_t rows = segments.dim(0), tokens = segments.dim(1), width = qkv.dim(1) / 3;
+  const PallasCall call =
+      madeOnce([&] { return attendCall(rows, tokens, heads, width / heads); }, {rows, tokens, heads, width});
+  const Array x = reshape(qkv, {rows, tokens, 3 * width});
+  const Array mixed = call(x, x, x, reshape(segments, {rows, tokens, 1}), reshape(segments, {rows, 1, tokens}));
+  return reshape(mixed, {rows * tokens, width});
 }
 
 Array pool(const Array& means, const Array& x) {

@@ -17,8 +17,9 @@ Array linear(const Array& x, const Linear&, Activation = Activation::none);
 Array norm(const Array& x, const Norm&, double epsilon);
 Array linearAddNorm(const Array& x, const Linear&, const Array& residual, const Norm&, double epsilon);
 
-/// Attention among tokens of like segment; `segments` is [rows, tokens of a row], and x [rows × tokens, width].
-Array attend(const Array& q, const Array& k, const Array& v, const Array& segments, int64_t heads);
+/// Attention among tokens of like segment: `segments` is [rows, tokens of a row]. `qkv` has each token's queries, keys
+/// and values side by side, [rows × tokens, 3 × width]; the result is [rows × tokens, width].
+Array attend(const Array& qkv, const Array& segments, int64_t heads);
 
 /// means · x, each row then divided by its length.
 Array pool(const Array& means, const Array& x);

@@ -29,10 +29,17 @@ class Reader {
     else
       into = std::move(*stored);
   }
-  void take(Linear& into, const std::string& name, int64_t outputs, int64_t inputs) {
-    take(into.weight, name + ".weight", {outputs, inputs});
-    if (ok()) into.weight = transpose(into.weight);
-    take(into.bias, name + ".bias", {outputs});
+  /// One layer, or several of like inputs as one whose outputs stand side by side.
+  void take(Linear& into, const std::vector<std::string>& names, int64_t outputs, int64_t inputs) {
+    std::vector<Operand> weights, biases;
+    for (const std::string& name : names) {
+      Array weight, bias;
+      take(weight, name + ".weight", {outputs, inputs});
+      take(bias, name + ".bias", {outputs});
+      weights.emplace_back(weight);
+      biases.emplace_back(bias);
+    }
+    if (ok()) into = {transpose(concatenate(weights)), concatenate(biases)};
   }
   void take(Norm& into, const std::string& name, int64_t size) {
     take(into.scale, name + ".weight", {size});
@@ -82,13 +89,12 @@ Result<Weights> readWeights(const Safetensors& file, const Config& config) {
   for (int64_t i = 0; i < config.layers && reader.ok(); ++i) {
     Layer& layer = weights.layers.emplace_back();
     const std::string at = fmt::format("encoder.layer.{}.", i);
-    reader.take(layer.query, at + "attention.self.query", hidden, hidden);
-    reader.take(layer.key, at + "attention.self.key", hidden, hidden);
-    reader.take(layer.value, at + "attention.self.value", hidden, hidden);
-    reader.take(layer.attended, at + "attention.output.dense", hidden, hidden);
+    const std::string self = at + "attention.self.";
+    reader.take(layer.queryKeyValue, {self + "query", self + "key", self + "value"}, hidden, hidden);
+    reader.take(layer.attended, {at + "attention.output.dense"}, hidden, hidden);
     reader.take(layer.attendedNorm, at + "attention.output.LayerNorm", hidden);
-    reader.take(layer.intermediate, at + "intermediate.dense", config.intermediate, hidden);
-    reader.take(layer.output, at + "output.dense", hidden, config.intermediate);
+    reader.take(layer.intermediate, {at + "intermediate.dense"}, config.intermediate, hidden);
+    reader.take(layer.output, {at + "output.dense"}, hidden, config.intermediate);
     reader.take(layer.outputNorm, at + "output.LayerNorm", hidden);
   }
   if (Status status = reader.status(); !status) return fail(status.error());

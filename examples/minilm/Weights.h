@@ -20,7 +20,8 @@ struct Norm {
 };
 
 struct Layer {
-  Linear query, key, value, attended, intermediate, output;
+  Linear queryKeyValue;  ///< side by side: one product gives all three
+  Linear attended, intermediate, output;
   Norm attendedNorm, outputNorm;
 };
 

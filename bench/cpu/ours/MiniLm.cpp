@@ -24,7 +24,15 @@ class Maker {
     for (int64_t i = 0; i < a.elements(); ++i) a.as<float>()[i] = about + a.as<float>()[i] * .1f;
     return a;
   }
-  Linear linear(int64_t outputs, int64_t inputs) { return {transpose(weights({outputs, inputs})), weights({outputs})}; }
+  /// `parts` layers side by side.
+  Linear linear(int64_t outputs, int64_t inputs, int parts = 1) {
+    std::vector<Operand> all, biases;
+    for (int part = 0; part < parts; ++part) {
+      all.emplace_back(weights({outputs, inputs}));
+      biases.emplace_back(weights({outputs}));
+    }
+    return {transpose(concatenate(all)), concatenate(biases)};
+  }
   Norm norm() { return {weights({kConfig.hidden}, 1), weights({kConfig.hidden})}; }
 
  private:
@@ -41,7 +49,8 @@ Weights allWeights() {
   w.norm = make.norm();
   for (int64_t i = 0; i < kConfig.layers; ++i) {
     Layer l;
-    for (Linear* part : {&l.query, &l.key, &l.value, &l.attended}) *part = make.linear(hidden, hidden);
+    l.queryKeyValue = make.linear(hidden, hidden, 3);
+    l.attended = make.linear(hidden, hidden);
     l.attendedNorm = make.norm();
     l.intermediate = make.linear(wide, hidden);
     l.output = make.linear(hidden, wide);
