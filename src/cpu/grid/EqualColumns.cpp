@@ -150,6 +150,7 @@ class Narrower {
         replace(*op);
       }
     }
+    for (mlir::Operation* load : replacedLoads_) load->erase();
     for (Value ref : columns_.refs())
       if (columns_.isScratch(ref)) ref.setType(oneColumn(shaped(ref)));
     llvm::SmallVector<mlir::Type> inputs;
@@ -175,7 +176,7 @@ class Narrower {
     if (column.getType() != v.getType())
       column = mlir::vector::BroadcastOp::create(b, op.getLoc(), v.getType(), column);
     v.replaceAllUsesWith(column);
-    if (isLoad(op)) op.erase();
+    if (isLoad(op)) replacedLoads_.push_back(&op);
   }
 
   /// One column of a value whose columns are equal, computed where the value is.
@@ -234,6 +235,8 @@ class Narrower {
   mlir::func::FuncOp kernel_;
   EqualColumns columns_;
   llvm::DenseMap<Value, Value> columnOf_;
+  /// They go last: a new op in the memory of one that is gone would be taken for it.
+  std::vector<mlir::Operation*> replacedLoads_;
 };
 
 }  // namespace
