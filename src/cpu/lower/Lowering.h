@@ -94,6 +94,7 @@ class Lowering {
 
   /// The op is taken care of already, by one before it.
   void skip(mlir::Operation* op) { skipped_.insert(op); }
+  void unskip(mlir::Operation* op) { skipped_.erase(op); }
   bool isSkipped(mlir::Operation* op) const { return skipped_.contains(op); }
 
   // ---- pending vector ops

@@ -94,7 +94,7 @@ bool isUnitReshape(mlir::Operation& op) {
          unitReshape(shapeOf(op.getOperand(0).getType()), shapeOf(op.getResult(0).getType())).has_value();
 }
 
-std::optional<Destination> findDestination(mlir::Operation& product) {
+std::optional<Destination> findDestination(const Lowering& l, mlir::Operation& product) {
   Destination d;
   mlir::Operation* at = &product;
   const auto next = [&]() -> mlir::Operation* {
@@ -103,6 +103,7 @@ std::optional<Destination> findDestination(mlir::Operation& product) {
   };
   mlir::Value value = product.getResult(0);
   for (mlir::Operation* user = next(); user; user = next()) {
+    if (l.isSkipped(user)) return std::nullopt;  // another product's, which this one is added to
     const llvm::StringRef name = user->getName().getStringRef();
     if (isUnitReshape(*user)) {
       d.replaced.push_back(user);
@@ -195,10 +196,11 @@ class MatmulLowering {
   /// When the product is only stored, perhaps added to something before: `result` is that memory, and what it is added
   /// to is put there first.
   Native takeDestination(View& result, bool& accumulate, const Shape& shape) {
-    auto destination = findDestination(op_);
+    auto destination = findDestination(l_, op_);
     if (!destination) return {};
     const mlir::Value ref = destination->store->getOperand(1);
     if (!l_.hasRef(ref) || l_.ref(ref).dtype != elementDType(op_.getResult(0).getType())) return {};
+    for (mlir::Operation* op : destination->replaced) l_.skip(op);
     // None of the ops between needs the product: they may come before it.
     for (mlir::Operation* op : destination->between) {
       if (op->getName().getStringRef() != "arith.constant" && !l_.isSkipped(op) &&
@@ -208,14 +210,11 @@ class MatmulLowering {
     }
     auto box = storeBox(l_, *destination->store);
     if (!box) return tl::unexpected(box.error());
-    auto target = reshape(l_.b, *box, shape);
-    if (!target) return {};
-    if (!dims_.rhsFree.empty()) {
-      const size_t column = dims_.lhsBatch.size() + dims_.lhsFree.size() + freePosition(1, dims_.rhsFree);
-      if (shape[column] != 1 && constantOf(target->strides[column]) != 1) return {};
+    auto target = targetOf(*destination, *box, shape);
+    if (!target) {
+      for (mlir::Operation* op : destination->replaced) l_.unskip(op);
+      return {};
     }
-    if (readsTarget(*destination, *box)) return {};
-    for (mlir::Operation* op : destination->replaced) l_.skip(op);
     row_ = addedRow(*destination, *box, shape);
     if (destination->added && !row_) {
       accumulate = true;
@@ -258,6 +257,18 @@ class MatmulLowering {
     return v.getDefiningOp() == &load;
   }
   static bool isUnitReshapeOf(mlir::Value v) { return v.getDefiningOp() && isUnitReshape(*v.getDefiningOp()); }
+
+  /// The memory of the store as the product needs it; nullopt where it cannot be computed there.
+  std::optional<View> targetOf(const Destination& destination, const View& box, const Shape& shape) {
+    auto target = reshape(l_.b, box, shape);
+    if (!target) return std::nullopt;
+    if (!dims_.rhsFree.empty()) {
+      const size_t column = dims_.lhsBatch.size() + dims_.lhsFree.size() + freePosition(1, dims_.rhsFree);
+      if (shape[column] != 1 && constantOf(target->strides[column]) != 1) return std::nullopt;
+    }
+    if (readsTarget(destination, box)) return std::nullopt;
+    return target;
+  }
 
   /// A load that is still to be done, of an operand or for an op after the store, may read what the product is written
   /// to. (What the product is added to is read as it is written.)

@@ -99,6 +99,31 @@ TEST(NativeMemory, AProductMayBeStoredWhereItsOperandLies) {
   }
 }
 
+TEST(NativeMemory, ProductsAreAddedToEachOther) {
+  for (const bool reshaped : {false, true}) {
+    TextKernel k;
+    const Val a = k.input({.array = {16, 16}}), b = k.input({.array = {16, 16}}),
+              out = k.output({.array = reshaped ? Shape{1, 16, 16} : Shape{16, 16}});
+    const Val x = k.load(a), y = k.load(b);
+    const std::vector<Val> products{product(k, x, y), product(k, y, x), product(k, x, x)};
+    Val sum = products[0];
+    for (size_t i = 1; i < products.size(); ++i) {
+      Val terms[] = {sum, products[i]};
+      if (reshaped)
+        for (Val& t : terms)
+          if (t.type.find("1x16") == std::string::npos) {
+            const Val of = t;
+            t = k.fresh("vector<1x16x16xf32>");
+            k.raw(t.name + " = vector.shape_cast " + of.name + " : " + of.type + " to " + t.type);
+          }
+      sum = k.binary("arith.addf", terms[i % 2], terms[1 - i % 2]);
+    }
+    k.store(sum, out);
+    EXPECT_EQ(whyNot(k), "");
+    same(k, {smallNumbers({16, 16}), smallNumbers({16, 16})});
+  }
+}
+
 TEST(NativeMemory, WhatWasLoadedBeforeAProductIsStoredStaysAsItWas) {
   TextKernel k;
   const Val a = k.input({.array = {16, 16}}), b = k.input({.array = {16, 16}}), out = k.output({.array = {16, 16}}),
