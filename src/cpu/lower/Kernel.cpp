@@ -152,7 +152,10 @@ class KernelLowering {
     const auto space = machine::flat::memorySpaceOf(type);
     if (!space) return notNative("an operand in unknown memory");
     View view = arrayView(operand, dtype, array.shape, l_.newMemory());
-    const bool aliased = isOutput ? aliasedInput(i - inputs) >= 0 : isAliased(i);
+    // An input that the kernel never looks at is only what the output starts as.
+    const int input = isOutput ? aliasedInput(i - inputs) : i;
+    const bool aliased = (isOutput ? input >= 0 : isAliased(i)) &&
+                         !kernel_.getArgument(argument.getArgNumber() - static_cast<unsigned>(i - input)).use_empty();
     const bool written = !isOutput && machine::mayBeWritten(argument);
     if (!window) {
       if (!isLocal(*space) && *space != MemorySpace::any && *space != MemorySpace::hbm && *space != MemorySpace::host)

@@ -11,6 +11,10 @@
 namespace smalti::cpu::testing {
 namespace {
 
+Array smallNumbers(Shape shape) {
+  return f32Array(std::move(shape), [](int64_t i) { return static_cast<float>(i * 7 % 11) - 5; });
+}
+
 TEST(NativeMemory, AnOutputThatIsReadFirstIsUndefined) {
   TextKernel k;
   const Val out = k.output({.dtype = "i32", .array = {8, 128}, .space = "vmem"});
@@ -41,6 +45,27 @@ TEST(NativeMemory, SC9_AWholeOperandAndTheOutputItIsAliasedToAreOneArray) {
     }
     same(k, {i32Array({4}, [](int64_t i) { return static_cast<int32_t>(i); })});
   }
+}
+
+TEST(NativeMemory, SC9_AnInputThatIsOnlyWhatTheOutputStartsAsMayLieInAnyWindow) {
+  for (const bool windowed : {false, true})
+    for (const bool read : {false, true}) {
+      TextKernel k({2});
+      const Val in = windowed ? k.input({.array = {8, 128}, .block = {4, 128}, .map = "%i, %c0"})
+                              : k.input({.array = {8, 128}, .space = "any"}),
+                more = k.input({.array = {2, 128}, .block = {1, 128}, .map = "%i, %c0"}),
+                out = k.output({.array = {8, 128}, .block = {1, 128}, .map = "%i, %c0"});
+      k.alias(0, 0);
+      Val v = k.load(more);
+      if (read && windowed) v = k.binary("arith.addf", v, k.load(in, {1, 128}, {k.constant(0), k.constant(0)}));
+      k.store(v, out);
+      if (read && windowed) {
+        EXPECT_NE(whyNot(k), "");
+        continue;
+      }
+      EXPECT_EQ(whyNot(k), "");
+      same(k, {smallNumbers({8, 128}), smallNumbers({2, 128})});
+    }
 }
 
 TEST(NativeMemory, SF4_AScalarOperandThatIsAliasedIsLeftToTheMachine) {
@@ -82,10 +107,6 @@ Val product(TextKernel& k, const Val& a, const Val& b) {
         " {dimension_numbers = #tpu.dot_dimension_numbers<[1], [0], [0], [1], [0, 0, 1, 1], [], []>, "
         "transpose_lhs_hint = false} : vector<16x16xf32>, vector<16x16xf32>, vector<16x16xf32> -> vector<16x16xf32>");
   return r;
-}
-
-Array smallNumbers(Shape shape) {
-  return f32Array(std::move(shape), [](int64_t i) { return static_cast<float>(i * 7 % 11) - 5; });
 }
 
 TEST(NativeMemory, AProductMayBeStoredWhereItsOperandLies) {
