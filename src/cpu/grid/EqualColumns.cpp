@@ -8,6 +8,7 @@
 #include "machine/flat/Types.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -83,10 +84,21 @@ class EqualColumns {
       const size_t window = ref.getArgNumber() - firstWindow;
       if (window < s.windows.size() && (!package_.aliases.empty() || !s.windows[window])) continue;
       if (!llvm::isa<mlir::MemRefType>(ref.getType()) || !hasColumns(ref) || columnsOf(ref) == 1) continue;
-      const auto isAccess = [](mlir::Operation* user) { return boxAccess(*user).has_value(); };
+      const auto isAccess = [](mlir::Operation* user) {
+        const auto access = boxAccess(*user);
+        return access && (access->whole.back() || takesKnownColumns(*user, *access));
+      };
       const auto isLoad = [](mlir::Operation* user) { return user->getNumResults() == 1 && !user->use_empty(); };
       if (llvm::all_of(ref.getUsers(), isAccess) && llvm::any_of(ref.getUsers(), isLoad)) refs_.insert(ref);
     }
+  }
+
+  /// Columns that are surely there: no column stands for one that is not.
+  static bool takesKnownColumns(mlir::Operation& op, const BoxAccess& access) {
+    Value index = op.getOperand(access.firstIndex + static_cast<unsigned>(access.whole.size()) - 1);
+    while (auto cast = index.getDefiningOp<mlir::arith::IndexCastOp>()) index = cast.getIn();
+    const auto first = mlir::getConstantIntValue(index);
+    return first && *first >= 0 && *first + columnsOf(access.value) <= columnsOf(access.ref);
   }
 
   void visit(mlir::Operation& op) {
@@ -114,7 +126,7 @@ class EqualColumns {
     }
     if (isNamed(op, "vector.broadcast")) {
       Value from = op.getOperand(0);
-      return !isVector(from) || columnsOf(from) == 1 || equal(from);
+      return !isVector(from) || shaped(from).getNumElements() == 1 || equal(from);
     }
     if (isNamed(op, "vector.shape_cast"))
       return equal(op.getOperand(0)) && columnsOf(op.getOperand(0)) == columnsOf(result);

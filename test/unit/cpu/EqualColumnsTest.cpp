@@ -122,6 +122,22 @@ TEST(EqualColumns, OtherStoresKeepTheScratch) {
   }
 }
 
+/// m[:, column], which native code checks when it happens.
+TEST(EqualColumns, AColumnThatMayNotBeThereKeepsTheScratch) {
+  const auto kernel = [](bool known) {
+    TextKernel k({4}, "arbitrary");
+    const Val x = k.input({.array = {32, 1}, .block = {8, 1}, .map = "%i, %c0"});
+    const Val o = k.output({.array = {32, 1}, .block = {8, 1}, .map = "%i, %c0"}), m = k.scratch("f32", {8, 128});
+    const Val wide = k.fresh("vector<8x128xf32>"), column = k.load(x);
+    k.raw(fmt::format("{} = vector.broadcast {} : {} to {}", wide.name, column.name, column.type, wide.type));
+    k.store(wide, m);
+    k.store(k.load(m, {8, 1}, {k.constant(0), known ? k.constant(127) : k.id(0)}), o);
+    return withSingleColumns(k.package()).has_value();
+  };
+  EXPECT_TRUE(kernel(true));
+  EXPECT_FALSE(kernel(false));
+}
+
 TEST(EqualColumns, OtherKernelsStay) {
   TextKernel k({4}, "parallel");
   const Val x = k.input({.array = {32, 128}, .block = {8, 128}, .map = "%i, %c0"});
