@@ -206,7 +206,7 @@ class ProductNest {
   /// Of all blocks of k.
   int64_t leastUnits() const {
     const int64_t last = s_.k % l_.blockDepth;
-    return l_.units(s_.k > l_.blockDepth && last == 0 ? l_.blockDepth : std::min(s_.k, last ? last : s_.k));
+    return l_.units(last ? last : l_.blockDepth);
   }
 
   /// As many as it takes for the tiles of a block to fetch the next panel and where it is packed to.
