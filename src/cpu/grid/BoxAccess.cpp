@@ -5,16 +5,13 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 namespace smalti::cpu {
-namespace {
 
 using machine::flat::shapeOf;
 
-bool isZeroIndex(mlir::Value v) {
+std::optional<int64_t> constantIndex(mlir::Value v) {
   while (auto cast = v.getDefiningOp<mlir::arith::IndexCastOp>()) v = cast.getIn();
-  return mlir::isZeroInteger(mlir::getAsOpFoldResult(v));
+  return mlir::getConstantIntValue(v);
 }
-
-}  // namespace
 
 std::optional<BoxAccess> boxAccess(mlir::Operation& op) {
   const llvm::StringRef name = op.getName().getStringRef();
@@ -30,7 +27,7 @@ std::optional<BoxAccess> boxAccess(mlir::Operation& op) {
       machine::flat::boolAttribute(op, "add") || !machine::flat::integersAttribute(op, "strides").empty())
     return std::nullopt;
   for (size_t d = 0; d < ref.size(); ++d)
-    access.whole.push_back(ref[d] == box[d] && isZeroIndex(op.getOperand(skipped + static_cast<unsigned>(d))));
+    access.whole.push_back(ref[d] == box[d] && constantIndex(op.getOperand(skipped + static_cast<unsigned>(d))) == 0);
   return access;
 }
 

@@ -4,13 +4,12 @@
 #include <cstdlib>
 
 #include "cpu/grid/AxisDims.h"
-#include "machine/flat/Liveness.h"
+#include "cpu/grid/FuseSteps.h"
 #include "machine/flat/Types.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace smalti::cpu {
 namespace {
@@ -64,9 +63,7 @@ class EdgeMasks {
       select.getResult().replaceAllUsesWith(inside);
     }
     for (auto& [select, value] : masks_) narrowAgain(value);
-    for (mlir::Operation& op : llvm::make_early_inc_range(llvm::reverse(kernel_.getBody().front())))
-      if (mlir::isOpTriviallyDead(&op) || (op.use_empty() && op.getNumResults() > 0 && machine::flat::isPure(op)))
-        op.erase();
+    dropUnused(package_);
     return !masks_.empty();
   }
 
@@ -104,15 +101,6 @@ class EdgeMasks {
       if (llvm::isa<mlir::arith::TruncFOp, mlir::arith::TruncIOp>(user) &&
           user->getResult(0).getType() == wider->getOperand(0).getType())
         user->getResult(0).replaceAllUsesWith(wider->getOperand(0));
-  }
-
-  static bool isZero(mlir::Value v) {
-    if (mlir::matchPattern(v, mlir::m_AnyZeroFloat()) || mlir::matchPattern(v, mlir::m_Zero())) return true;
-    mlir::Operation* op = v.getDefiningOp();
-    using namespace mlir::arith;
-    return llvm::isa_and_present<mlir::vector::BroadcastOp, SIToFPOp, UIToFPOp, ExtFOp, TruncFOp, ExtSIOp, ExtUIOp,
-                                 TruncIOp>(op) &&
-           isZero(op->getOperand(0));
   }
 
   /// What the condition is for the elements that lie inside the array, when it is the opposite for all others.

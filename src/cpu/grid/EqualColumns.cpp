@@ -8,7 +8,6 @@
 #include "machine/flat/Types.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -95,9 +94,7 @@ class EqualColumns {
 
   /// Columns that are surely there: no column stands for one that is not.
   static bool takesKnownColumns(mlir::Operation& op, const BoxAccess& access) {
-    Value index = op.getOperand(access.firstIndex + static_cast<unsigned>(access.whole.size()) - 1);
-    while (auto cast = index.getDefiningOp<mlir::arith::IndexCastOp>()) index = cast.getIn();
-    const auto first = mlir::getConstantIntValue(index);
+    const auto first = constantIndex(op.getOperand(access.firstIndex + static_cast<unsigned>(access.whole.size()) - 1));
     return first && *first >= 0 && *first + columnsOf(access.value) <= columnsOf(access.ref);
   }
 
@@ -111,7 +108,7 @@ class EqualColumns {
     }
     if (op.getNumResults() != 1 || !isVector(op.getResult(0)) || !hasColumns(op.getResult(0)) || !follows(op)) return;
     values_.insert(op.getResult(0));
-    rows_ |= isPerRow(op) && columnsOf(op.getResult(0)) > 1 && isElementwise(op);
+    rows_ = rows_ || (isPerRow(op) && columnsOf(op.getResult(0)) > 1 && isElementwise(op));
   }
 
   /// Whether the op's result has equal columns because its operands have.
@@ -133,7 +130,7 @@ class EqualColumns {
     if (isNamed(op, "vector.extract_strided_slice")) return equal(op.getOperand(0));
     if (isNamed(op, "tpu.concatenate") || isNamed(op, "tpu.repeat"))
       return allEqual() && (joinedDimension(op) != shaped(result).getRank() - 1 || llvm::all_equal(op.getOperands()));
-    return isElementwise(op) && allEqual();
+    return allEqual() && isElementwise(op);
   }
 
   const KernelPackage& package_;

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/IR/Matchers.h"
@@ -18,12 +19,6 @@ namespace {
 using machine::flat::elementDType;
 
 bool isAddition(mlir::Operation& op) { return llvm::isa<mlir::arith::AddFOp, mlir::arith::AddIOp>(op); }
-
-bool isZero(mlir::Value v) {
-  if (mlir::matchPattern(v, mlir::m_AnyZeroFloat()) || mlir::matchPattern(v, mlir::m_Zero())) return true;
-  mlir::Operation* op = v.getDefiningOp();
-  return op && op->getName().getStringRef() == "vector.broadcast" && isZero(op->getOperand(0));
-}
 
 /// The one op that uses the value, in the same block.
 mlir::Operation* onlyUser(mlir::Value v) { return v.hasOneUse() ? *v.user_begin() : nullptr; }
@@ -129,10 +124,20 @@ class Steps {
 
 }  // namespace
 
+bool isZero(mlir::Value v) {
+  if (mlir::matchPattern(v, mlir::m_AnyZeroFloat()) || mlir::matchPattern(v, mlir::m_Zero())) return true;
+  mlir::Operation* op = v.getDefiningOp();
+  using namespace mlir::arith;
+  return llvm::isa_and_present<mlir::vector::BroadcastOp, SIToFPOp, UIToFPOp, ExtFOp, TruncFOp, ExtSIOp, ExtUIOp,
+                               TruncIOp>(op) &&
+         isZero(op->getOperand(0));
+}
+
 void dropUnused(KernelPackage& package) {
   package.kernelFunction().walk<mlir::WalkOrder::PostOrder, mlir::ReverseIterator>([](mlir::Operation* op) {
     const auto access = wholeAccess(*op);
-    if ((access && !access->isStore && op->use_empty()) || mlir::isOpTriviallyDead(op)) op->erase();
+    const bool pure = op->getNumResults() > 0 && machine::flat::isPure(*op);
+    if ((op->use_empty() && (pure || (access && !access->isStore))) || mlir::isOpTriviallyDead(op)) op->erase();
   });
 }
 

@@ -7,6 +7,9 @@ namespace smalti::cpu {
 
 class AxisDims;
 
+/// Zero everywhere, whatever it was converted from.
+bool isZero(mlir::Value);
+
 /// Drops whole loads whose result nobody uses, and what is computed for nobody: JAX loads what a store replaces.
 void dropUnused(KernelPackage&);
 

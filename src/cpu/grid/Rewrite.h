@@ -8,7 +8,8 @@
 
 namespace smalti::cpu {
 
-/// A kernel that computes the same from the same arrays: EqualColumns.h, OwnSteps.h. nullopt: it is good as it is.
+/// A kernel that computes the same from the same arrays (EqualColumns.h, EdgeMasks.h, Reblock.h, FitBlocks.h). nullopt:
+/// it is good as it is.
 std::optional<KernelPackage> rewritten(const KernelPackage&, const Processor&, int cores);
 
 }  // namespace smalti::cpu

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "cpu/CheckedKernel.h"
-#include "cpu/grid/OwnSteps.h"
+#include "cpu/grid/Rewrite.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "native/Native.h"
 
@@ -51,7 +51,7 @@ class MaskedMatmul {
 
   std::vector<Array> operands() const { return {numbers({kRows, kDepth}), numbers({kDepth, kColumns})}; }
   std::optional<KernelPackage> made() const {
-    return inOwnSteps(k.package(), *processorNamed("x86_64-linux-gnu/znver4"), 1);
+    return rewritten(k.package(), *processorNamed("x86_64-linux-gnu/znver4"), 1);
   }
 
  private:
