@@ -75,8 +75,9 @@ def bounds(rows):
     best = {(r["workload"], r["threads"]): r for r in rows}
     said = []
     for row in rows:
-        if row["peer"] == "interpret=True" and row["limit"]:
-            said.append(f"{row['workload'].removeprefix('interpret=True: ')}: {number(row['peer_rate'])} ms by interpret=True, "
+        whole = row["workload"].startswith(("interpret=True: ", "MiniLM"))
+        if whole and row["peer"] and row["limit"] and row["threads"] == 1:
+            said.append(f"{row['workload'].removeprefix('interpret=True: ')}: {number(row['peer_rate'])} ms by {row['peer']}, "
                         f"{number(row['limit'])} ms for its multiply-adds alone: {number(row['peer_rate'] / row['limit'])} times "
                         "faster at most.")
     exponentials = best.get(("exp 64x1024, in cache", 1))
