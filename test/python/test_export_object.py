@@ -79,6 +79,22 @@ def test_other_processors(smalti_export, tmp_path, processor, machine):
     assert processor.split("/")[-1] in (tmp_path / "kernel.h").read_text()
 
 
+def test_a_processor_without_the_instructions_is_refused(smalti_export, tmp_path):
+    """No processor has both FMA4 and AVX-512: one of the two objects cannot run here."""
+    (tmp_path / "main.c").write_text('''#include "kernel.h"
+static float in0[4096], in1[4096], out0[4096];
+int main(void) { return kernel(in0, in1, out0); }
+''')
+    results = set()
+    for processor in ("bdver4", "sapphirerapids", "host"):
+        if smalti_export("add_grid_1d", "--target-cpu", processor).returncode != 0:
+            pytest.skip("not an x86-64 processor")
+        assert "4: this processor lacks" in (tmp_path / "kernel.h").read_text()
+        subprocess.run(["cc", "main.c", "kernel.o", "-o", "main"], cwd=tmp_path, check=True)
+        results.add(subprocess.run(["./main"], cwd=tmp_path).returncode)
+    assert results == {0, 4}
+
+
 def test_what_is_not_native_is_refused(smalti_export, tmp_path):
     done = smalti_export("dist_right_permute_barrier")
     assert done.returncode == 3

@@ -76,13 +76,13 @@ Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage& package, const
     return fail(notAheadOfTime(package, "ops that are not native yet: " + wordsOf(made.report.interpreted),
                                interpreted.all().front().place));
   const CEntry entry{name, package.operands, package.results, package.aliases, lowered->arenaBytes};
-  addCEntry(*built.module, entry);
+  addCEntry(*built.module, entry, processor);
   auto object = generateObject(std::move(built), processor, &made.report.compile);
   if (!object) return fail(std::move(object.error()));
   if (const auto foreign = foreignSymbols(*object); !foreign.empty())
     return fail(notAheadOfTime(package, fmt::format("calls of {}", fmt::join(foreign, ", "))));
   made.object = std::move(*object);
-  made.header = cHeader(entry, package.name, fmt::format("{} ({})", processor.name, processor.triple));
+  made.header = cHeader(entry, package.name, processor);
   return made;
 }
 

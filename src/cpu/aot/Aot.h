@@ -19,7 +19,7 @@ struct AheadOfTimeKernel {
 Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage&, const Processor&, const std::string& name);
 
 /// What a generated function returns.
-enum CResult : int { kCOk = 0, kCFault = 1, kCBadPointer = 2, kCNoMemory = 3 };
+enum CResult : int { kCOk = 0, kCFault = 1, kCBadPointer = 2, kCNoMemory = 3, kCWrongProcessor = 4 };
 
 /// `text` as a C identifier: other characters become '_'.
 std::string cIdentifier(std::string_view text);

@@ -1,6 +1,7 @@
 #include "cpu/aot/CEntry.h"
 
 #include "cpu/aot/Aot.h"
+#include "cpu/aot/ProcessorCheck.h"
 #include "cpu/gemm/Ir.h"
 #include "cpu/lower/Kernel.h"
 #include "llvm/IR/IRBuilder.h"
@@ -14,7 +15,8 @@ constexpr int64_t kStackBytes = 16 << 10;
 
 class CEntryBuilder {
  public:
-  CEntryBuilder(llvm::Module& module, const CEntry& entry) : module_(module), entry_(entry), b_(module.getContext()) {}
+  CEntryBuilder(llvm::Module& module, const CEntry& entry, const Processor& processor)
+      : module_(module), entry_(entry), processor_(processor), b_(module.getContext()) {}
 
   void build() {
     for (llvm::Function& f : module_)
@@ -25,6 +27,7 @@ class CEntryBuilder {
                                            b_.getInt64(static_cast<uint64_t>(entry_.workspaceBytes)),
                                            entry_.name + "_workspace_bytes");
     bytes->setAlignment(llvm::Align(8));
+    runs_ = addProcessorCheck(module_, processor_);
     buildWhole(buildWithin());
   }
 
@@ -40,6 +43,7 @@ class CEntryBuilder {
     auto* f = llvm::Function::Create(llvm::FunctionType::get(b_.getInt32Ty(), parameters, false),
                                      llvm::Function::ExternalLinkage, name, module_);
     b_.SetInsertPoint(block(f));
+    if (runs_) useBaselineInstructions(*f);
     return f;
   }
   llvm::BasicBlock* block(llvm::Function* f) { return llvm::BasicBlock::Create(module_.getContext(), "", f); }
@@ -94,6 +98,7 @@ class CEntryBuilder {
 
   llvm::Function* buildWithin() {
     llvm::Function* f = function(entry_.name + "_in", numArrays() + 1);
+    if (runs_) returnIf(b_.CreateNot(b_.CreateCall(runs_)), kCWrongProcessor);
     std::vector<llvm::Value*> arrays;
     for (size_t i = 0; i < numArrays(); ++i) arrays.push_back(f->getArg(static_cast<unsigned>(i + 1)));
     llvm::Value* bad = b_.getFalse();
@@ -146,12 +151,16 @@ class CEntryBuilder {
 
   llvm::Module& module_;
   const CEntry& entry_;
+  const Processor& processor_;
   llvm::IRBuilder<> b_;
   llvm::Function* kernel_ = nullptr;
+  llvm::Function* runs_ = nullptr;  ///< whether this processor can; null where that is not asked
 };
 
 }  // namespace
 
-void addCEntry(llvm::Module& module, const CEntry& entry) { CEntryBuilder(module, entry).build(); }
+void addCEntry(llvm::Module& module, const CEntry& entry, const Processor& compiledFor) {
+  CEntryBuilder(module, entry, compiledFor).build();
+}
 
 }  // namespace smalti::cpu

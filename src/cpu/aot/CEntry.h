@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cpu/Processor.h"
 #include "ir/KernelPackage.h"
 
 namespace llvm {
@@ -24,10 +25,11 @@ struct CEntry {
 };
 
 /// Adds `int name(operands…, results…)` and `int name_in(workspace, operands…, results…)`, which call the module's
-/// kKernelSymbol, and the constant `int64_t name_workspace_bytes`; nothing else of the module stays visible.
-void addCEntry(llvm::Module&, const CEntry&);
+/// kKernelSymbol, and the constant `int64_t name_workspace_bytes`; nothing else of the module stays visible. They look
+/// first whether the processor that runs them has what `compiledFor` has.
+void addCEntry(llvm::Module&, const CEntry&, const Processor& compiledFor);
 
-/// The header that declares and describes them. `processor` is for people.
-std::string cHeader(const CEntry&, const std::string& kernel, const std::string& processor);
+/// The header that declares and describes them.
+std::string cHeader(const CEntry&, const std::string& kernel, const Processor& compiledFor);
 
 }  // namespace smalti::cpu

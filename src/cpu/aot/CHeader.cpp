@@ -8,6 +8,7 @@
 
 #include "cpu/aot/Aot.h"
 #include "cpu/aot/CEntry.h"
+#include "cpu/aot/ProcessorCheck.h"
 
 namespace smalti::cpu {
 namespace {
@@ -83,7 +84,7 @@ std::string described(const std::string& name, const ArrayType& type, const std:
 
 }  // namespace
 
-std::string cHeader(const CEntry& entry, const std::string& kernel, const std::string& processor) {
+std::string cHeader(const CEntry& entry, const std::string& kernel, const Processor& processor) {
   const auto inputs = names("in", entry.operands.size()), outputs = names("out", entry.results.size());
   std::vector<std::string> parameters;
   std::string arrays;
@@ -102,12 +103,14 @@ std::string cHeader(const CEntry& entry, const std::string& kernel, const std::s
   const std::string list = fmt::format("{}", fmt::join(parameters, ", "));
   const std::string within = list.empty() ? "void *workspace" : "void *workspace, " + list;
   const std::string guard = upper(entry.name) + "_H";
-  return fmt::format(R"(/* The kernel '{kernel}', compiled by smalti for {processor}.
+  return fmt::format(
+      R"(/* The kernel '{kernel}', compiled by smalti for {processor}.
  *
  * Arrays are dense, row-major, aligned to their elements, and overlap no result:
 {arrays} *
  * Returns 0; or 1: an access outside of an array was stopped, and the results are not valid; 2: a pointer is null or
- * not aligned, or a result overlaps another array; 3: no memory. May be called from several threads at once.
+ * not aligned, or a result overlaps another array; 3: no memory{processors}.
+ * May be called from several threads at once.
  */
 #ifndef {guard}
 #define {guard}
@@ -130,10 +133,11 @@ int {name}_in({within});
 #endif
 #endif
 )",
-                     fmt::arg("kernel", kernel), fmt::arg("processor", processor), fmt::arg("arrays", arrays),
-                     fmt::arg("guard", guard), fmt::arg("name", entry.name),
-                     fmt::arg("list", list.empty() ? "void" : list), fmt::arg("bytes", entry.workspaceBytes),
-                     fmt::arg("alignment", kWorkspaceAlignment), fmt::arg("within", within));
+      fmt::arg("kernel", kernel), fmt::arg("processor", fmt::format("{} ({})", processor.name, processor.triple)),
+      fmt::arg("arrays", arrays), fmt::arg("guard", guard), fmt::arg("name", entry.name),
+      fmt::arg("list", list.empty() ? "void" : list), fmt::arg("bytes", entry.workspaceBytes),
+      fmt::arg("alignment", kWorkspaceAlignment), fmt::arg("within", within),
+      fmt::arg("processors", objectsAskFor(processor) ? "; 4: this processor lacks instructions of that one" : ""));
 }
 
 std::string cIdentifier(std::string_view text) {

@@ -15,13 +15,11 @@
 namespace smalti::cpu {
 namespace {
 
-using mlir::Value;
-
-mlir::ShapedType shaped(Value v) { return llvm::dyn_cast<mlir::ShapedType>(v.getType()); }
-bool isVector(Value v) { return llvm::isa<mlir::VectorType>(v.getType()); }
-int64_t columnsOf(Value v) { return shaped(v).getShape().back(); }
+mlir::ShapedType shaped(mlir::Value v) { return llvm::dyn_cast<mlir::ShapedType>(v.getType()); }
+bool isVector(mlir::Value v) { return llvm::isa<mlir::VectorType>(v.getType()); }
+int64_t columnsOf(mlir::Value v) { return shaped(v).getShape().back(); }
 /// Of rows and columns.
-bool hasColumns(Value v) { return shaped(v) && shaped(v).getRank() >= 2; }
+bool hasColumns(mlir::Value v) { return shaped(v) && shaped(v).getRank() >= 2; }
 
 mlir::ShapedType oneColumn(mlir::ShapedType type) {
   llvm::SmallVector<int64_t> shape(type.getShape());
@@ -32,7 +30,7 @@ mlir::ShapedType oneColumn(mlir::ShapedType type) {
 bool isNamed(mlir::Operation& op, llvm::StringRef name) { return op.getName().getStringRef() == name; }
 
 /// The same number everywhere: nothing is gained by computing it per row.
-bool isSplat(Value v) {
+bool isSplat(mlir::Value v) {
   mlir::Operation* op = v.getDefiningOp();
   if (!op) return false;
   if (isNamed(*op, "arith.constant")) return true;
@@ -41,7 +39,7 @@ bool isSplat(Value v) {
 }
 /// Made of something that differs between rows.
 bool isPerRow(mlir::Operation& op) {
-  return llvm::any_of(op.getOperands(), [](Value v) { return isVector(v) && !isSplat(v); });
+  return llvm::any_of(op.getOperands(), [](mlir::Value v) { return isVector(v) && !isSplat(v); });
 }
 
 /// The dimension along which a value is put together from copies or parts.
@@ -65,10 +63,10 @@ class EqualColumns {
 
   /// Something is computed or kept in more columns than one.
   bool any() const { return rows_ || !refs_.empty(); }
-  const llvm::DenseSet<Value>& refs() const { return refs_; }
-  bool equal(Value v) const { return hasColumns(v) && (columnsOf(v) == 1 || values_.contains(v)); }
+  const llvm::DenseSet<mlir::Value>& refs() const { return refs_; }
+  bool equal(mlir::Value v) const { return hasColumns(v) && (columnsOf(v) == 1 || values_.contains(v)); }
   /// Scratch is the kernel's own; the arrays of outputs keep their columns.
-  bool isScratch(Value ref) const {
+  bool isScratch(mlir::Value ref) const {
     return llvm::cast<mlir::BlockArgument>(ref).getArgNumber() >=
            kernel_.getNumArguments() - static_cast<unsigned>(package_.signature.numScratch);
   }
@@ -113,16 +111,16 @@ class EqualColumns {
 
   /// Whether the op's result has equal columns because its operands have.
   bool follows(mlir::Operation& op) const {
-    Value result = op.getResult(0);
+    mlir::Value result = op.getResult(0);
     const auto allEqual = [&] {
-      return llvm::all_of(op.getOperands(), [&](Value v) { return !shaped(v) || equal(v); });
+      return llvm::all_of(op.getOperands(), [&](mlir::Value v) { return !shaped(v) || equal(v); });
     };
     if (isNamed(op, "arith.constant")) {
       auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(op.getAttr("value"));
       return dense && dense.isSplat();
     }
     if (isNamed(op, "vector.broadcast")) {
-      Value from = op.getOperand(0);
+      mlir::Value from = op.getOperand(0);
       return !isVector(from) || shaped(from).getNumElements() == 1 || equal(from);
     }
     if (isNamed(op, "vector.shape_cast"))
@@ -135,7 +133,7 @@ class EqualColumns {
 
   const KernelPackage& package_;
   mutable mlir::func::FuncOp kernel_;
-  llvm::DenseSet<Value> refs_, values_;
+  llvm::DenseSet<mlir::Value> refs_, values_;
   bool rows_ = false;  ///< something is computed per row
 };
 
@@ -160,7 +158,7 @@ class Narrower {
       }
     }
     for (mlir::Operation* load : replacedLoads_) load->erase();
-    for (Value ref : columns_.refs())
+    for (mlir::Value ref : columns_.refs())
       if (columns_.isScratch(ref)) ref.setType(oneColumn(shaped(ref)));
     llvm::SmallVector<mlir::Type> inputs;
     for (mlir::BlockArgument argument : kernel_.getArguments()) inputs.push_back(argument.getType());
@@ -170,7 +168,7 @@ class Narrower {
  private:
   /// Of a vector with rows and columns, else 0.
   static int64_t columnsOf(mlir::Operation& op) {
-    Value v = op.getResult(0);
+    mlir::Value v = op.getResult(0);
     return isVector(v) && hasColumns(v) ? cpu::columnsOf(v) : 0;
   }
   bool isLoad(mlir::Operation& op) const {
@@ -180,7 +178,7 @@ class Narrower {
 
   /// Who took the op's result takes its one column, broadcast.
   void replace(mlir::Operation& op) {
-    Value v = op.getResult(0), column = columnOf(v);
+    mlir::Value v = op.getResult(0), column = columnOf(v);
     mlir::OpBuilder b(&op);
     if (column.getType() != v.getType())
       column = mlir::vector::BroadcastOp::create(b, op.getLoc(), v.getType(), column);
@@ -189,18 +187,18 @@ class Narrower {
   }
 
   /// One column of a value whose columns are equal, computed where the value is.
-  Value columnOf(Value v) {
+  mlir::Value columnOf(mlir::Value v) {
     mlir::Operation* op = v.getDefiningOp();
     const bool load = op && isLoad(*op);
     if (!load && cpu::columnsOf(v) == 1) return v;
-    if (Value known = columnOf_.lookup(v)) return known;
+    if (mlir::Value known = columnOf_.lookup(v)) return known;
     mlir::OpBuilder b(op);
-    Value made = load ? loadColumn(b, *op) : derive(b, *op);
+    mlir::Value made = load ? loadColumn(b, *op) : derive(b, *op);
     return columnOf_[v] = made;
   }
 
-  Value loadColumn(mlir::OpBuilder& b, mlir::Operation& op) {
-    Value first = mlir::arith::ConstantIndexOp::create(b, op.getLoc(), 0);
+  mlir::Value loadColumn(mlir::OpBuilder& b, mlir::Operation& op) {
+    mlir::Value first = mlir::arith::ConstantIndexOp::create(b, op.getLoc(), 0);
     mlir::Operation* load = b.clone(op);
     load->setOperand(load->getNumOperands() - 1, first);
     load->getResult(0).setType(oneColumn(shaped(op.getResult(0))));
@@ -208,11 +206,11 @@ class Narrower {
   }
 
   /// The op once more, on columns.
-  Value derive(mlir::OpBuilder& b, mlir::Operation& op) {
+  mlir::Value derive(mlir::OpBuilder& b, mlir::Operation& op) {
     const auto type = oneColumn(shaped(op.getResult(0)));
     const int64_t last = type.getRank() - 1;
     if (isNamed(op, "vector.broadcast")) {
-      Value from = op.getOperand(0);
+      mlir::Value from = op.getOperand(0);
       if (isVector(from) && hasColumns(from)) from = columnOf(from);
       if (from.getType() == type) return from;
       return mlir::vector::BroadcastOp::create(b, op.getLoc(), type, from);
@@ -220,7 +218,7 @@ class Narrower {
     if ((isNamed(op, "tpu.concatenate") || isNamed(op, "tpu.repeat")) && joinedDimension(op) == last)
       return columnOf(op.getOperand(0));
     mlir::IRMapping mapping;
-    for (Value v : op.getOperands())
+    for (mlir::Value v : op.getOperands())
       if (shaped(v)) mapping.map(v, columnOf(v));
     mlir::Operation* made = b.clone(op, mapping);
     if (auto dense = op.getAttrOfType<mlir::DenseElementsAttr>("value"); dense && isNamed(op, "arith.constant"))
@@ -243,7 +241,7 @@ class Narrower {
 
   mlir::func::FuncOp kernel_;
   EqualColumns columns_;
-  llvm::DenseMap<Value, Value> columnOf_;
+  llvm::DenseMap<mlir::Value, mlir::Value> columnOf_;
   /// They go last: a new op in the memory of one that is gone would be taken for it.
   std::vector<mlir::Operation*> replacedLoads_;
 };

@@ -69,7 +69,7 @@ void forgetTargetMachine() { threadsTargetMachine().machine.release(); }
 void setAttributes(llvm::Module& module, const Processor& processor) {
   const std::string width = std::to_string(8 * processor.vectorBytes);
   for (llvm::Function& f : module) {
-    if (f.isDeclaration()) continue;
+    if (f.isDeclaration() || f.hasFnAttribute("target-cpu")) continue;  // some stay with what every processor has
     f.addFnAttr("target-cpu", processor.name);
     f.addFnAttr("target-features", processor.features);
     f.addFnAttr("prefer-vector-width", width);

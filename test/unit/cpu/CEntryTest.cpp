@@ -11,11 +11,13 @@
 #include "cpu/lower/Kernel.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
+#include "llvm/TargetParser/Triple.h"
 
 namespace smalti::cpu {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 /// f32[2], i32[] → f32[2]: stores operand 0's first element through the arena to the result's second; the result of the
 /// kernel is what operand 1 holds.
@@ -45,9 +47,9 @@ CEntry entryOf(const std::string& name, int64_t workspaceBytes) {
           .workspaceBytes = workspaceBytes};
 }
 
-std::shared_ptr<const LoadedCode> load(const CEntry& entry) {
+std::shared_ptr<const LoadedCode> load(const CEntry& entry, const Processor& compiledFor = hostProcessor()) {
   ModuleBuilder built = kernelModule();
-  addCEntry(*built.module, entry);
+  addCEntry(*built.module, entry, compiledFor);
   auto object = generateObject(std::move(built), hostProcessor());
   EXPECT_TRUE(object) << object.error().str();
   const RuntimeSymbol libc[] = {{"aligned_alloc", reinterpret_cast<void*>(&std::aligned_alloc)},
@@ -136,12 +138,39 @@ TEST(CEntry, TheKernelsNameMayBeTaken) {
   EXPECT_EQ(code->function<Function>(kKernelSymbol)(in, &zero, out), kCOk);
 }
 
+TEST(CEntry, AProcessorWithoutTheInstructionsIsRefused) {
+  // The code itself is this processor's: only what it asks for differs.
+  const auto answer = [](const char* name) {
+    const auto processor = processorNamed(name);
+    EXPECT_TRUE(processor) << processor.error().str();
+    const auto code = load(entryOf("copy", 1 << 20), *processor);
+    const float in[2] = {7, 8};
+    float out[2] = {0, 0};
+    const int32_t zero = 0;
+    auto* copy = code->function<Function>("copy");
+    const int first = copy(in, &zero, out);
+    EXPECT_EQ(copy(in, &zero, out), first) << "remembered";
+    EXPECT_EQ(copy(nullptr, &zero, out), first == kCOk ? kCBadPointer : first);
+    EXPECT_EQ(out[1], first == kCOk ? 7 : 0);
+    return first;
+  };
+  if (llvm::Triple(hostProcessor().triple).getArch() != llvm::Triple::x86_64)
+    GTEST_SKIP() << "asked for on x86-64 only";
+  EXPECT_EQ(answer("host"), kCOk);
+  EXPECT_EQ(answer("x86-64"), kCOk);
+  // No processor has the one's FMA4 and the other's AVX-512.
+  const int amd2015 = answer("bdver4"), intel2023 = answer("sapphirerapids");
+  EXPECT_TRUE(amd2015 == kCWrongProcessor || intel2023 == kCWrongProcessor);
+}
+
 TEST(CHeader, DescribesEveryArray) {
   CEntry entry = entryOf("copy", 128);
   entry.operands.push_back({DType::bf16, {8, 128}});
   entry.aliases = {{.output = 0, .operand = 0}};
-  const std::string header = cHeader(entry, "copy_kernel", "znver5");
-  EXPECT_THAT(header, HasSubstr("The kernel 'copy_kernel', compiled by smalti for znver5."));
+  const std::string header = cHeader(entry, "copy_kernel", *processorNamed("x86_64-linux-gnu/znver5"));
+  EXPECT_THAT(header, HasSubstr("The kernel 'copy_kernel', compiled by smalti for znver5 (x86_64-unknown-linux-gnu)."));
+  EXPECT_THAT(header, HasSubstr("; 4: this processor lacks instructions of that one.\n"));
+  EXPECT_THAT(cHeader(entry, "copy_kernel", *processorNamed("aarch64-linux-gnu/neoverse-n1")), Not(HasSubstr("4: ")));
   EXPECT_THAT(header, HasSubstr(" *   in0    f32[2]\n *   in1    i32[]\n *   in2    bf16[8,128]: the bits\n"
                                 " *   out0   f32[2]; starts as in0, and may be the same array\n"));
   EXPECT_THAT(header, HasSubstr("int copy(const float *in0, const int32_t *in1, const uint16_t *in2, float *out0);"));
