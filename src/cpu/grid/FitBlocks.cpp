@@ -36,7 +36,9 @@ class Fitter {
     if (s.grid.empty() || package.results.empty() || !package.aliases.empty() || !llvm::all_of(s.windows, isWindow))
       return std::nullopt;
     dims_ = AxisDims::of(package, true);
-    if (!dims_ || !anyHangsOver(package) || !independentSteps(package)) return std::nullopt;
+    if (!dims_ || !independentSteps(package)) return std::nullopt;
+    hangsOver_ = anyHangsOver(package);
+    if (!hangsOver_ && !rowsInPieces(package)) return std::nullopt;
     const std::vector<int> axes = axesFromInside(package);
     std::vector<int64_t> blocks;
     for (int axis : axes) blocks.push_back(dims_->block(axis));
@@ -61,6 +63,20 @@ class Fitter {
     return false;
   }
 
+  /// Blocks have pieces of rows, which are rows of all arrays.
+  bool rowsInPieces(const KernelPackage& package) const {
+    const std::vector<int> axes = axesFromInside(package);
+    if (axes.empty() || dims_->block(axes[0]) >= dims_->extent(axes[0])) return false;
+    const KernelSignature& s = package.signature;
+    auto kernel = package.kernelFunction();
+    for (mlir::Value ref : kernel.getArguments().drop_front(s.grid.size() + static_cast<size_t>(s.numScalarPrefetch))) {
+      if (llvm::none_of(axes, [&](int a) { return dims_->follows(ref, a); })) continue;
+      const auto block = llvm::cast<mlir::ShapedType>(ref.getType()).getShape();
+      if (block.back() != 1 && dims_->axisOf(ref, block.size() - 1) != axes[0]) return false;
+    }
+    return true;
+  }
+
   /// The axes whose blocks may be cut anew, in the order of the first result's dimensions, the last one first.
   std::vector<int> axesFromInside(const KernelPackage& package) const {
     std::vector<int> axes;
@@ -78,7 +94,7 @@ class Fitter {
     constexpr int64_t kEnough = 64 << 10;
     int64_t elements = 1;
     for (size_t i = 0; i < axes.size(); ++i) elements *= std::min(blocks[i], dims_->extent(axes[i]));
-    const int64_t most = std::max(2 * elements, kEnough);
+    const int64_t most = std::max(hangsOver_ ? 2 * elements : elements, kEnough);
     int64_t inside = 1;
     for (size_t i = 0; i < axes.size(); ++i) {
       const int64_t extent = dims_->extent(axes[i]), room = std::max<int64_t>(most / inside, 1);
@@ -101,6 +117,7 @@ class Fitter {
   }
 
   std::optional<AxisDims> dims_;
+  bool hangsOver_ = false;
 };
 
 }  // namespace

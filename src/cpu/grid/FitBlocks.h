@@ -1,5 +1,5 @@
-// Kernels whose steps have nothing to do with each other, in blocks that divide their arrays: none hangs over, so that
-// every block is a view.
+// Kernels whose steps have nothing to do with each other, in blocks that divide their arrays and have whole rows: none
+// hangs over, so that every block is a view, and memory is read in the order in which it lies.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 namespace smalti::cpu {
 
 /// A kernel that computes the same in blocks of about as many elements, whose rows are whole where they may be.
-/// nullopt: nothing hangs over, or it must.
+/// nullopt: they are so, or cannot be.
 std::optional<KernelPackage> fitted(const KernelPackage&);
 
 }  // namespace smalti::cpu

@@ -75,7 +75,29 @@ TEST(FitBlocks, SizesWithoutDivisors) {
   EXPECT_THAT(blockOf(sum({1009, 1000}, 256)), ElementsAre(131, 1000)) << "the last one hangs over, in whole rows";
 }
 
-TEST(FitBlocks, BlocksThatDivideStay) { EXPECT_FALSE(fitted(sum({256, 256}, 128).package())); }
+TEST(FitBlocks, BlocksOfWholeRowsStay) { EXPECT_FALSE(fitted(sum({256, 128}, 128).package())); }
+
+TEST(FitBlocks, PiecesOfRowsAreJoined) {
+  EXPECT_THAT(blockOf(sum({4096, 4096}, 256)), ElementsAre(16, 4096)) << "as many elements as before";
+  EXPECT_THAT(blockOf(sum({256, 1 << 20}, 256)), ElementsAre(1, 65536)) << "as much of a row as a block has";
+  EXPECT_THAT(blockOf(sum({256, 256}, 128)), ElementsAre(256, 256)) << "as much as is worth a step";
+}
+
+TEST(FitBlocks, PiecesOfOtherRowsStay) {
+  TextKernel k({4, 4}, "parallel,parallel");
+  const Val x = k.input({.array = {64, 48}, .block = {16, 48}, .map = "%i, %c0"});
+  const Val y = k.input({.array = {48, 64}, .block = {48, 16}, .map = "%c0, %j"});
+  const Val o = k.output({.array = {64, 64}, .block = {16, 16}, .map = "%i, %j"});
+  const std::string type = "vector<16x16xf32>";
+  k.raw(fmt::format("%zero = arith.constant dense<0.0> : {}", type));
+  k.raw(
+      fmt::format("%product = tpu.matmul {}, {}, %zero {{dimension_numbers = "
+                  "#tpu.dot_dimension_numbers<[1], [0], [0], [1], [0, 0, 1, 1], [], []>, transpose_lhs_hint = "
+                  "false}} : vector<16x48xf32>, vector<48x16xf32>, {} -> {}",
+                  k.load(x).name, k.load(y).name, type, type));
+  k.store({"%product", type}, o);
+  EXPECT_FALSE(fitted(k.package())) << "a product's blocks are chosen elsewhere";
+}
 
 TEST(FitBlocks, ValuesAreTheSame) {
   for (const Shape& shape : {Shape{37, 100}, Shape{3, 5}, Shape{64, 65}, Shape{400, 500}, Shape{1009, 150}})
