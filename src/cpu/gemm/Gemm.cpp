@@ -164,7 +164,7 @@ class ProductNest {
       panelB.next = b_.CreateSelect(packedNext, ir_.at(packed, panelBytes), panelB.next);
       panelB.strideNext = b_.CreateSelect(packedNext, packedStride, panelB.strideNext);
       if (l_.keepPackedB) {
-        // Lines that are written come from the last cache too. C's do not pay: nothing waits for them.
+        // Lines that are written come from the last cache too.
         panelB.after = ir_.at(packed, panelBytes);
         panelB.tilesAfter =
             b_.CreateSelect(packsNow, ir_.i64(vectors / prefetchesOf(vectors) * unrollOf(l_.rows)), ir_.i64(0));
@@ -245,6 +245,7 @@ class ProductNest {
                              : s_.k <= l_.blockDepth ? Store::set
                                                      : Store::either,
                     .prefetches = prefetchesOf(vectors),
+                    .prefetchesC = l_.prefetchC,
                     .starts = l_.biasFactor != 0,
                     .addsRow = s_.addsRow};
     const Target target{ir_.at(ir_.at(ir_.argument(4), times(at.row, strideC_)), times(column, 4)),

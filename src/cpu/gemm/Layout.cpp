@@ -13,6 +13,9 @@ constexpr int64_t kInPlaceBelowBytes = 2048;
 /// From so many rows of C on, copying B costs less than what it saves.
 constexpr int64_t kPackRows = 16;
 
+/// Tiles of so many units of k ask for their part of C first: stores to lines that are not there fill the queue.
+constexpr int64_t kPrefetchUnits = 256;
+
 int64_t roundUp(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
 /// Parts of at most `most`, as equal as multiples of `step` allow.
 int64_t equalParts(int64_t total, int64_t most, int64_t step) {
@@ -65,7 +68,10 @@ void chooseTile(Layout& l, const Processor& p) {
   const GemmShape& s = l.shape;
   const bool many = p.vectorRegisters >= 32;
   const bool threeOperands = p.vectorBytes > 16 || many;
-  const int64_t accumulators = many ? 24 : threeOperands ? 12 : 8;
+  // Where one multiplication begins per cycle, four rows hide their loads too, and store less at a time; but deep
+  // panels of B are better read for more rows, since not all of two of them stays in the second cache.
+  const bool shallow = 2 * l.units(l.blockDepth) * 4 * p.vectorBytes <= p.l2Bytes / 4;
+  const int64_t accumulators = many ? (p.fmaPorts == 1 && shallow ? 16 : 24) : threeOperands ? 12 : 8;
   const int64_t columnVectors = (s.n + l.lanes - 1) / l.lanes;
   double best = 0;
   for (const int64_t vectors : {4, 8, 3, 2, 1}) {
@@ -95,7 +101,6 @@ void choosePacking(Layout& l) {
 
 void chooseBlocks(Layout& l, const Processor& p) {
   const GemmShape& s = l.shape;
-  l.blockDepth = equalParts(s.k, kMaxChain * l.group, l.lanes * l.group);
   const int64_t rowBytes = 4 * std::max<int64_t>(l.units(l.blockDepth), 1);
   // A block of A packed by columns is read in whole vectors, so tiles and vectors must end together.
   const int64_t step = s.transposedA ? std::lcm<int64_t>(l.rows, l.columns()) : l.rows;
@@ -104,6 +109,7 @@ void chooseBlocks(Layout& l, const Processor& p) {
   const int64_t blockBytes = std::min<int64_t>(p.l3Bytes / 8, 8 << 20);
   const int64_t most = std::max<int64_t>(l.columns(), blockBytes / rowBytes / l.columns() * l.columns());
   l.blockColumns = l.keepPackedB && !s.keepsB ? equalParts(s.n, most, l.columns()) : s.n;
+  l.prefetchC = l.units(l.blockDepth) >= kPrefetchUnits;
 }
 
 void layOutWorkspace(Layout& l) {
@@ -131,6 +137,7 @@ Layout layOut(const GemmShape& shape, const Processor& processor) {
   l.lanes = processor.lanes(4);
   l.nativeHalf = !isX86(processor) || processor.vectorBytes > 16;
   chooseProduct(l, processor);
+  l.blockDepth = equalParts(shape.k, kMaxChain * l.group, l.lanes * l.group);
   chooseTile(l, processor);
   choosePacking(l);
   chooseBlocks(l, processor);

@@ -28,6 +28,10 @@ Value* maddWords(Ir& ir, Value* a, Value* b, int lanes) {
   return callOnBits(ir, id, {a, b});
 }
 
+/// A kernel that packs asks for the rows of B of so many units later, though tiles before it have: rows a power of two
+/// apart share few sets of the second cache, and most of a panel of them is gone again.
+constexpr int kUnitsAhead = 32;
+
 /// The body of one kernel, in parts.
 class KernelBody {
  public:
@@ -55,7 +59,13 @@ class KernelBody {
       rowsA.push_back(s_.transposedA ? ir_.at(a, 4 * i) : i == 0 ? a : ir_.at(rowsA.back(), strideA_));
       if (i > 0) rowsC.push_back(ir_.at(rowsC.back(), strideC_));
     }
+    if (s_.prefetchesC)
+      for (Value* row : rowsC) prefetchRow(row, 4 * s_.vectors * s_.lanes);
     finish(accumulate(index, rowsA, starts), rowsC);
+  }
+
+  void prefetchRow(Value* row, int bytes) {
+    for (int at = 0; at < bytes; at += kLineBytes) prefetchLine(ir_.b, ir_.at(row, at), CacheLevel::second);
   }
 
   Values accumulate(Value* index, const Values& rowsA, Value* starts) {
@@ -128,8 +138,7 @@ class KernelBody {
     }
     if (!s_.transposedA) next[0] = ir_.b.CreateAdd(now[0], ir_.i64(4 * count), "", true, true);
     if (prefetches) {
-      for (int line = 0; line < s_.prefetches; ++line)
-        prefetchLine(ir_.b, ir_.at(now[2], kLineBytes * line), CacheLevel::second);
+      prefetchRow(now[2], kLineBytes * s_.prefetches);
       next[2] = ir_.at(now[2], strideNext_);
     }
     return next;
@@ -145,6 +154,12 @@ class KernelBody {
     b = unitsOfRows(ir_, *s_.packs, state[1], ir_.argument(3), s_.vectors, s_.lastLanes, s_.packs->group);
     for (int v = 0; v < s_.vectors; ++v) ir_.store(b[v], s_.lanes, ir_.at(state[2], 4 * s_.lanes * v));
     state[2] = ir_.at(state[2], ir_.argument(10));
+    const PackSpec& p = *s_.packs;
+    Value* ahead = ir_.at(state[1], ir_.b.CreateMul(ir_.argument(3), ir_.i64(kUnitsAhead * p.group)));
+    for (int g = 0; g < p.group; ++g) {
+      prefetchRow(ahead, s_.vectors * s_.lanes * storage_bytes(p.from));
+      ahead = ir_.at(ahead, ir_.argument(3));
+    }
     return b;
   }
 
@@ -223,10 +238,11 @@ Value* dotBytes(Ir& ir, Value* sum, Value* unsignedUnits, Value* signedUnits) {
 }
 
 llvm::Function* microKernel(llvm::Module& module, const KernelSpec& s) {
-  std::string symbol = fmt::format(
-      "smalti_kernel_{}_{}_{}x{}x{}_{}{}{}{}{}{}{}_{}_{}_{}", static_cast<int>(s.product), name(s.memoryB), s.rows,
-      s.vectors, s.lanes, s.unsignedA ? "u" : "s", s.transposedA ? "t" : "n", s.rest ? "r" : "w", s.few ? "f" : "m",
-      s.starts ? "b" : "z", s.addsRow ? "a" : "", static_cast<int>(s.store), s.unroll, s.lastLanes, s.prefetches);
+  std::string symbol =
+      fmt::format("smalti_kernel_{}_{}_{}x{}x{}_{}{}{}{}{}{}{}{}_{}_{}_{}", static_cast<int>(s.product),
+                  name(s.memoryB), s.rows, s.vectors, s.lanes, s.unsignedA ? "u" : "s", s.transposedA ? "t" : "n",
+                  s.rest ? "r" : "w", s.few ? "f" : "m", s.starts ? "b" : "z", s.addsRow ? "a" : "",
+                  s.prefetchesC ? "c" : "", static_cast<int>(s.store), s.unroll, s.lastLanes, s.prefetches);
   if (s.packs) symbol += fmt::format("_packs_{}_{}", name(s.packs->from), static_cast<int>(s.packs->to));
   if (auto* made = module.getFunction(symbol)) return made;
   auto* pointer = llvm::PointerType::get(module.getContext(), 0);

@@ -2,6 +2,9 @@
 #include <limits>
 
 #include "GemmHarness.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Intrinsics.h"
 
 namespace smalti::cpu {
 namespace {
@@ -241,6 +244,32 @@ TEST(Gemm, ThePlanSaysWhatIsDone) {
   EXPECT_TRUE(planGemm({64, 64, 64, DType::bf16, DType::bf16}, p).usesDot);
   EXPECT_FALSE(planGemm({8, 128, 128}, p).packsB);
   EXPECT_EQ(planGemm({8, 128, 128}, p).packedBytes, 0);
+}
+
+TEST(Gemm, OneMultiplicationPerCycleTakesFourRowsOfShallowPanels) {
+  EXPECT_EQ(planGemm({512, 512, 512}, *processorNamed("znver4")).tileRows, 4);
+  EXPECT_EQ(planGemm({512, 512, 512}, *processorNamed("sapphirerapids")).tileRows, 6);
+}
+
+/// Rows of B on their way into a panel, and C where a tile takes long.
+TEST(Gemm, TilesAskForWhatTheyWillReadAndWrite) {
+  const Processor p = *processorNamed("znver4");
+  const auto prefetches = [&](int64_t k, bool packing) {
+    ModuleBuilder builder(p, "gemm");
+    emitGemm(*builder.module, {64, 128, k, DType::i8, DType::i8, DType::i32}, p);
+    int count = 0;
+    for (const llvm::Function& f : *builder.module) {
+      if (!f.getName().starts_with("smalti_kernel") || f.getName().contains("_packs_") != packing) continue;
+      for (const llvm::Instruction& i : llvm::instructions(f))
+        if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&i))
+          count += call->getIntrinsicID() == llvm::Intrinsic::prefetch;
+    }
+    return count;
+  };
+  constexpr int kUnit = 4, kTileOfC = 4 * 4;  // lines
+  EXPECT_EQ(prefetches(256, true), kUnit);
+  EXPECT_EQ(prefetches(1024, true), kUnit + kTileOfC);
+  EXPECT_EQ(prefetches(1024, false), prefetches(256, false) + kTileOfC);
 }
 
 }  // namespace
