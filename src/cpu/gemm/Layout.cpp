@@ -8,7 +8,8 @@ namespace {
 
 /// Products summed in one chain of f32 additions; longer ones lose accuracy.
 constexpr int64_t kMaxChain = 1024;
-/// Rows of B at least this far apart share few cache sets: a panel of them is copied.
+/// Rows of B at least this far apart share few cache sets: a panel of them is copied. (One that is kept is, unless its
+/// rows lie as they would in the copy.)
 constexpr int64_t kInPlaceBelowBytes = 2048;
 /// From so many rows of C on, copying B costs less than what it saves.
 constexpr int64_t kPackRows = 16;
@@ -96,7 +97,7 @@ void choosePacking(Layout& l) {
   const bool plain = l.group == 1 && !s.transposedB;
   l.packB = !plain || s.m >= kPackRows;
   if (plain && ((s.b == DType::f32 && l.elementB == Element::f32) || s.b == DType::i32))
-    l.inPlaceBelow = kInPlaceBelowBytes;
+    l.inPlaceBelow = s.keepsB ? 4 * l.columns() + 1 : kInPlaceBelowBytes;
 }
 
 void chooseBlocks(Layout& l, const Processor& p) {

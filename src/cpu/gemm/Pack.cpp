@@ -146,9 +146,13 @@ llvm::Function* packTransposed(llvm::Module& module, const PackSpec& s, int colu
   auto* units = ir.vectorOf(ir.b.getFloatTy(), s.lanes);
   const auto square = [&](Value* source, Value* target, int valid) {
     Values rows;
-    for (int i = 0; i < s.lanes; ++i, source = ir.at(source, stride))
+    // Lines of many rows in turn are no stream that the processor would follow.
+    Value* next = ir.at(source, ir.b.CreateMul(stride, ir.i64(s.lanes)));
+    for (int i = 0; i < s.lanes; ++i, source = ir.at(source, stride), next = ir.at(next, stride)) {
       rows.push_back(ir.b.CreateBitCast(
           ir.convert(ir.load(element, wide, i < columns ? valid : 0, source), s.from, s.to, s.nativeHalf), units));
+      prefetchLine(ir.b, next, CacheLevel::second);
+    }
     transpose(ir, rows);
     for (int i = 0; i * s.group < valid; ++i, target = ir.at(target, toStride)) ir.store(rows[i], s.lanes, target);
     return target;

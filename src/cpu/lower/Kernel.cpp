@@ -8,12 +8,11 @@
 #include "cpu/lower/EdgeCopy.h"
 #include "cpu/lower/Elementwise.h"
 #include "cpu/lower/Streaming.h"
+#include "cpu/lower/Turns.h"
 #include "cpu/lower/Written.h"
 #include "llvm/IR/Module.h"
 #include "machine/runtime/ProgramText.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 namespace smalti::cpu {
 namespace {
@@ -28,13 +27,13 @@ struct Windowed {
   bool isOutput = false;
   bool copied = false;  ///< always through the buffer, fetched when the block index changes
   bool mayOverhang = false;
-  bool steady = false;             ///< an input that steps which follow each other may see the same block of
-  DType undefined = DType::f32;    ///< of the array, with its signedness: says what lies beyond its edges
-  View buffer;                     ///< where a block that overhangs, or is copied, lies
-  Reg lastBlock = nullptr;         ///< copied: slots of the last block's starts
-  std::vector<Reg> starts, sizes;  ///< of this step's block, in the array; sizes of what lies inside
-  Reg whole = nullptr;             ///< i1: nothing overhangs
-  Reg upcoming = nullptr;          ///< where the next step's block begins
+  std::optional<std::vector<size_t>> turns;  ///< of an input: see seenByTurns
+  DType undefined = DType::f32;              ///< of the array, with its signedness: says what lies beyond its edges
+  View buffer;                               ///< where a block that overhangs, or is copied, lies
+  Reg lastBlock = nullptr;                   ///< copied: slots of the last block's starts
+  std::vector<Reg> starts, sizes;            ///< of this step's block, in the array; sizes of what lies inside
+  Reg whole = nullptr;                       ///< i1: nothing overhangs
+  Reg upcoming = nullptr;                    ///< where the next step's block begins
 };
 
 class KernelLowering {
@@ -199,7 +198,8 @@ class KernelLowering {
       assumeLineAligned(*llvm::cast<llvm::LoadInst>(w.array.base));
     }
     w.array.distant = !isOutput && exceedsCaches(array.bytes(), l_.processor);
-    w.steady = !isOutput && !w.copied && maySee(w.map, fastest_);
+    if (!isOutput && !w.copied)
+      w.turns = seenByTurns(w.map, *w.window, w.array.shape, signature().grid, {fastest_, axesInOrder()});
     if (w.mayOverhang || w.copied) w.buffer = undefinedBuffer(dtype, w.undefined, window->bounds);
     if (w.copied) {
       w.lastBlock = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), window->bounds.size()));
@@ -252,12 +252,12 @@ class KernelLowering {
 
   // ---- the grid
 
-  /// Whether points that differ on this axis alone may have the same block: its index is not used, or looked up.
-  static bool maySee(mlir::func::FuncOp map, size_t axis) {
-    return llvm::all_of(map.getArgument(static_cast<unsigned>(axis)).getUsers(), [](mlir::Operation* op) {
-      const auto looksUp = [](mlir::Operation* user) { return llvm::isa<mlir::memref::LoadOp>(user); };
-      return looksUp(op) || (llvm::isa<mlir::arith::IndexCastOp>(op) && llvm::all_of(op->getUsers(), looksUp));
-    });
+  /// Fastest first.
+  std::vector<size_t> axesInOrder() const {
+    std::vector<size_t> axes;
+    for (size_t a = rank(); a-- > static_cast<size_t>(shared_);) axes.push_back(a);
+    axes.insert(axes.end(), order_.begin(), order_.end());
+    return axes;
   }
 
   /// The order of the shared axes, fastest first, and the axis along which steps follow each other. Points of shared
@@ -414,7 +414,7 @@ class KernelLowering {
         if (bounds[d] != 1 && view.strides[d] != w.buffer.strides[d])
           view.strides[d] = b_.CreateSelect(w.whole, view.strides[d], w.buffer.strides[d]);
     }
-    if (w.steady) view.steady = w.whole;
+    if (w.turns) takeTurns(w, view);
     view.memory = w.copied || w.mayOverhang ? w.buffer.memory : w.array.memory;
     if (w.upcoming)
       view.upcoming =
@@ -424,6 +424,18 @@ class KernelLowering {
     if (!shaped) return notNative("a window of another shape than its ref");
     l_.setRef(argument, *shaped);
     return {};
+  }
+
+  void takeTurns(const Windowed& w, View& view) {
+    view.steady = w.whole;
+    for (const size_t d : *w.turns) {
+      const int64_t size = w.window->bounds[d], blocks = w.array.shape[d] / size;
+      Reg block = b_.CreateUDiv(w.starts[d], l_.index(size));
+      view.turn = view.turn ? b_.CreateAdd(b_.CreateMul(view.turn, l_.index(blocks)), block) : block;
+      view.turns *= blocks;
+    }
+    // A block that hangs over is none of them.
+    if (view.turn) view.turn = b_.CreateSelect(w.whole, view.turn, l_.index(0));
   }
 
   void fetch(Windowed& w) {

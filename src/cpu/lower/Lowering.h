@@ -50,7 +50,7 @@ class Lowering {
   /// A packed operand that products share, by what it is packed from and how.
   struct Kept {
     std::shared_ptr<const Arena::Block> place;
-    Reg from = nullptr;  ///< slot: the operand that lies there packed
+    Reg from = nullptr;  ///< slots, by turn: the operands that lie there packed
   };
   std::map<std::string, Kept> kept;
 

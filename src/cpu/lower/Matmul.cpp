@@ -415,11 +415,16 @@ class MatmulLowering {
     llvm::SmallVector<Reg, 10> arguments{a->base, a->leading, b->base, b->leading, result.base, leading, work};
     if (shape.keepsB) {
       const Lowering::Kept& kept = keptPlace(rhs, *b, shape, plan);
-      arguments.push_back(
-          l_.b.CreateConstInBoundsGEP1_64(l_.b.getInt8Ty(), l_.arenaBase, static_cast<uint64_t>(kept.place->offset)));
-      arguments.push_back(l_.b.CreateICmpEQ(l_.b.CreateLoad(l_.b.getPtrTy(), kept.from), b->base));
-      l_.b.CreateStore(l_.b.CreateSelect(rhs.steady, b->base, llvm::ConstantPointerNull::get(l_.b.getPtrTy())),
-                       kept.from);
+      Reg place =
+          l_.b.CreateConstInBoundsGEP1_64(l_.b.getInt8Ty(), l_.arenaBase, static_cast<uint64_t>(kept.place->offset));
+      Reg from = kept.from;
+      if (rhs.turn) {
+        place = l_.b.CreatePtrAdd(place, l_.b.CreateMul(rhs.turn, l_.index(plan.keptBytes)));
+        from = l_.b.CreateInBoundsGEP(l_.b.getPtrTy(), from, rhs.turn);
+      }
+      arguments.push_back(place);
+      arguments.push_back(l_.b.CreateICmpEQ(l_.b.CreateLoad(l_.b.getPtrTy(), from), b->base));
+      l_.b.CreateStore(l_.b.CreateSelect(rhs.steady, b->base, llvm::ConstantPointerNull::get(l_.b.getPtrTy())), from);
     }
     if (row_) {
       const View row = l_.view(row_);
@@ -440,7 +445,7 @@ class MatmulLowering {
     if (!rhs.steady || shape.m >= kMostRowsToKeep) return false;
     shape.keepsB = true;
     const GemmPlan plan = planGemm(shape, l_.processor);
-    return plan.packsB && plan.keptBytes <= kMostKeptBytes;
+    return plan.packsB && plan.keptBytes * rhs.turns <= kMostKeptBytes;
   }
 
   Lowering::Kept& keptPlace(const View& rhs, const Matrix& b, const GemmShape& shape, const GemmPlan& plan) {
@@ -449,11 +454,12 @@ class MatmulLowering {
                     shape.k, shape.n, plan.blockDepth, plan.tileColumns, name(shape.a), name(shape.b));
     Lowering::Kept& kept = l_.kept[key];
     if (kept.place) return kept;
-    kept.place = l_.arena.allocateUnused(plan.keptBytes);
+    kept.place = l_.arena.allocateUnused(plan.keptBytes * rhs.turns);
     llvm::BasicBlock& entry = l_.function->getEntryBlock();
     Builder start(&entry, entry.begin());
-    kept.from = start.CreateAlloca(start.getPtrTy());
-    start.CreateStore(llvm::ConstantPointerNull::get(start.getPtrTy()), kept.from);
+    auto* slots = llvm::ArrayType::get(start.getPtrTy(), static_cast<uint64_t>(rhs.turns));
+    kept.from = start.CreateAlloca(slots);
+    start.CreateStore(llvm::Constant::getNullValue(slots), kept.from);
     return kept;
   }
 

@@ -28,9 +28,12 @@ struct View {
 
   /// Bytes from an element to what the next step of the grid reads in its place; null: not known, or not worth it.
   Reg upcoming = nullptr;
-  /// i1: nobody writes to this memory while the kernel runs. Only where steps that follow each other may see the same
-  /// part of it; else null.
+  /// i1: nobody writes to this memory while the kernel runs. Only where steps may see the same part of it again soon;
+  /// else null.
   Reg steady = nullptr;
+  /// Steps see so many parts of steady memory before the first one comes again, and which of them this is.
+  int64_t turns = 1;
+  Reg turn = nullptr;  ///< i64, of several
 
   static constexpr int kValue = -1;
   int64_t elements() const { return num_elements(shape); }

@@ -1,0 +1,60 @@
+// Right operands that stay packed while steps see them by turns.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "Native.h"
+
+namespace smalti::cpu::testing {
+namespace {
+
+constexpr int64_t kHeads = 2, kRows = 3, kColumns = 4;  // blocks of 32
+
+/// x[j] · y[map]ᵀ and its row sums, which keep the grid's steps.
+TextKernel products(const Shape& columns, const std::string& map) {
+  TextKernel kernel({kHeads, kRows, kColumns});
+  // Of the index maps: %at counts the rows of all heads, %seen the columns up to the diagonal.
+  const std::string lines =
+      "%rows = arith.constant 3 : i32\n%head = arith.muli %i, %rows : i32\n%at = arith.addi %head, %j : i32\n"
+      "%seen = arith.minsi %j, %k : i32\n";
+  const Val x = kernel.input({.array = {kRows * 32, 32}, .block = {32, 32}, .map = "%j, %c0"}),
+            y = kernel.input({.array = columns, .block = {1, 32, 32}, .map = map, .lines = lines}),
+            o = kernel.output(
+                {.array = {kHeads * kRows * 32, kColumns * 32}, .block = {32, 32}, .map = "%at, %k", .lines = lines});
+  const Val a = kernel.load(x);
+  const Val b = kernel.load(y), matrix = kernel.fresh("vector<32x32xf32>");
+  kernel.raw(fmt::format("{} = vector.shape_cast {} : {} to {}", matrix.name, b.name, b.type, matrix.type));
+  const Val zero = kernel.splat(kernel.f32(0), {32, 32}), r = kernel.fresh(a.type);
+  kernel.raw(
+      fmt::format("{} = \"tpu.matmul\"({}, {}, {}) <{{dimension_numbers = #tpu.dot_dimension_numbers<[1], [1], "
+                  "[0], [0], [0, 0, 1, 0], [], []>, transpose_lhs_hint = false}}> : ({}, {}, {}) -> {}",
+                  r.name, a.name, matrix.name, zero.name, a.type, matrix.type, zero.type, r.type));
+  const Val start = kernel.splat(kernel.f32(0), {32}), sums = kernel.fresh("vector<32xf32>"),
+            column = kernel.fresh("vector<32x1xf32>"), wide = kernel.fresh(a.type);
+  kernel.raw(fmt::format("{} = vector.multi_reduction <add>, {}, {} [1] : {} to {}", sums.name, r.name, start.name,
+                         r.type, sums.type));
+  kernel.raw(fmt::format("{} = vector.shape_cast {} : {} to {}", column.name, sums.name, sums.type, column.type));
+  kernel.raw(fmt::format("{} = vector.broadcast {} : {} to {}", wide.name, column.name, column.type, wide.type));
+  kernel.store(kernel.binary("arith.addf", wide, r), o);
+  return kernel;
+}
+
+void run(const Shape& columns, const std::string& map, bool kept) {
+  const TextKernel kernel = products(columns, map);
+  const auto numbers = [](const Shape& shape) {
+    return f32Array(shape, [](int64_t i) { return static_cast<float>((i * 7 + i / 5) % 9 - 4); });
+  };
+  same(kernel, {numbers({kRows * 32, 32}), numbers(columns)});
+  const auto code = native(kernel);
+  ASSERT_TRUE(code);
+  ASSERT_EQ(code->report().matmuls.size(), 1U);
+  EXPECT_EQ(code->report().matmuls[0].ends_with(", B packed and kept"), kept) << code->report().matmuls[0];
+}
+
+TEST(NativeKeptOperand, EveryBlockOfRowsSeesAllBlocksOfColumns) { run({kHeads, 128, 32}, "%i, %k, %c0", true); }
+
+TEST(NativeKeptOperand, EveryBlockOfRowsSeesSomeOfThem) { run({kHeads, 128, 32}, "%i, %seen, %c0", true); }
+
+TEST(NativeKeptOperand, NoBlockComesAgain) { run({kHeads * kRows, 128, 32}, "%at, %k, %c0", false); }
+
+}  // namespace
+}  // namespace smalti::cpu::testing
