@@ -255,7 +255,7 @@ class NestEmitter {
       Reg stride = view.strides[static_cast<size_t>(row - map.entries.begin())];
       Reg next = b_.CreateGEP(storageType(b_.getContext(), view.dtype), pointer(view, map, chunk),
                               b_.CreateMul(stride, l_.index(plan_.ahead)));
-      prefetchChunk(b_, view.dtype, next, chunk.lanes);
+      prefetchChunk(b_, view.dtype, next, chunk.lanes, plan_.aheadInto);
     }
   }
 

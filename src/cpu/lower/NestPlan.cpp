@@ -25,7 +25,7 @@ class NestPlanner {
     for (Root& r : roots_) r.phase = phaseOf(r);
     delayStores();
     plan_.group = groupOf();
-    plan_.ahead = aheadOf();
+    askAhead();
     keepExpensive();
     reusePlaces();
     for (Root& r : roots_) r.cost = costOf(r.value) + 1;
@@ -240,12 +240,23 @@ class NestPlanner {
     return std::clamp<int64_t>(rows, 1, std::min(kMost, nest_.rows.back()));
   }
 
-  /// Rows that wait in the first cache for their turn, of all that is read from memory.
-  int64_t aheadOf() const {
-    constexpr int64_t kElements = 4096;
+  /// Rows that wait for their turn, of all that is read from memory: in the first cache where it has room for them
+  /// beside the row in work. A smaller one takes just the next row, while rows are stored past the caches at the same
+  /// time; otherwise they wait in the second.
+  void askAhead() {
+    constexpr int64_t kElements = 4096, kRoomy = 48 << 10, kAsking = 1;
+    plan_.ahead = plan_.group;
     const int64_t reads =
         llvm::count_if(s_.ops, [](const PendingOp& p) { return p.isLoad() && p.box && p.box->distant; });
-    return reads ? std::max(kElements / (mostColumns() * reads), plan_.group) : plan_.group;
+    if (reads == 0) return;
+    const int64_t elements = mostColumns() * reads, l1Bytes = l_.processor.l1Bytes;
+    plan_.ahead = std::max(kElements / elements, plan_.group);
+    if (l1Bytes >= kRoomy) return;
+    const bool streams = llvm::any_of(roots_, [](const Root& r) { return r.phase == kAsking && r.target.streamed; });
+    if (streams && elements * static_cast<int64_t>(sizeof(float)) <= l1Bytes / 8)
+      plan_.ahead = std::max(l1Bytes / 8 / (elements * static_cast<int64_t>(sizeof(float))), plan_.group);
+    else
+      plan_.aheadInto = CacheLevel::second;
   }
 
   /// A value that several phases or loops need and that is dear to compute is kept: a row of it in memory.

@@ -1,6 +1,7 @@
 // What a loop nest makes, where and in which order: decided before any of it is emitted.
 #pragma once
 
+#include "cpu/gemm/Ir.h"
 #include "cpu/lower/IndexMap.h"
 #include "cpu/lower/Reduction.h"
 #include "cpu/lower/Segment.h"
@@ -38,6 +39,7 @@ struct NestPlan {
   /// So many rows take each phase together, a loop per phase: what a row's reduction gives is not waited for.
   int64_t group = 1;
   int64_t ahead = 1;  ///< what is in memory is asked for so many rows before it is needed
+  CacheLevel aheadInto = CacheLevel::first;
 };
 
 NestPlan planNest(Lowering&, const Segment&, const Nest&);

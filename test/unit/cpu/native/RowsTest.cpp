@@ -36,17 +36,18 @@ TextKernel divided(const Shape& shape) {
   return k;
 }
 
-/// x / sum(x * x).
-TextKernel normalised(const Shape& shape) {
-  TextKernel k;
-  const Val x = k.input({.array = shape}), o = k.output({.array = shape});
+/// x / sum(x * x), in some steps.
+TextKernel normalised(const Shape& block, int64_t steps = 1) {
+  TextKernel k({steps}, "parallel");
+  const Spec rows{.array = {steps * block[0], block[1]}, .block = block, .map = "%i, %c0"};
+  const Val x = k.input(rows), o = k.output(rows);
   const Val v = k.load(x);
-  k.store(k.binary("arith.divf", v, sumOfRow(k, k.binary("arith.mulf", v, v), shape)), o);
+  k.store(k.binary("arith.divf", v, sumOfRow(k, k.binary("arith.mulf", v, v), block)), o);
   return k;
 }
 
-std::string assembly(const TextKernel& k) {
-  auto made = inspectNative(k.package(), {});
+std::string assembly(const TextKernel& k, const Processor& processor = hostProcessor()) {
+  auto made = inspectNative(k.package(), {.processor = processor});
   EXPECT_TRUE(made) << made.error().str();
   return made ? made->assembly : "";
 }
@@ -69,7 +70,8 @@ TEST(Rows, QuotientsAreRoundedCorrectlyWhateverTheDivisor) {
 
 TEST(Rows, AreDividedByWayOfTheInverse) {
   if (!hostProcessor().triple.starts_with("x86_64")) GTEST_SKIP() << "looks for instructions of x86";
-  EXPECT_TRUE(has(assembly(divided({8, 1024})), "vfnmadd"));
+  const std::string code = assembly(divided({8, 1024}));
+  EXPECT_TRUE(has(code, "vfnmadd"));
   EXPECT_FALSE(has(assembly(divided({8, 64})), "vfnmadd"));
 }
 
@@ -104,6 +106,19 @@ TEST(Rows, AreAskedForUnlessTheyAreInTheFirstCache) {
   if (!hostProcessor().triple.starts_with("x86_64")) GTEST_SKIP() << "looks for instructions of x86";
   EXPECT_TRUE(has(assembly(normalised({64, 1024})), "prefetch"));
   EXPECT_FALSE(has(assembly(normalised({4, 256})), "prefetch"));
+}
+
+TEST(Rows, WaitInTheSecondCacheWhereTheFirstIsSmall) {
+  if (!hostProcessor().avx512) GTEST_SKIP() << "looks for instructions of x86, and for whole lines stored at once";
+  Processor small = hostProcessor();
+  small.l3Bytes = 1 << 10;
+  small.l1Bytes = 32 << 10;
+  Processor roomy = small;
+  roomy.l1Bytes = 48 << 10;
+  const TextKernel shortRows = normalised({8, 1024}, 8), longRows = normalised({8, 4096}, 8);
+  EXPECT_FALSE(has(assembly(longRows, roomy), "prefetcht1"));
+  EXPECT_TRUE(has(assembly(longRows, small), "prefetcht1"));
+  EXPECT_FALSE(has(assembly(shortRows, small), "prefetcht1")) << "one of them fits beside the row that is stored";
 }
 
 TEST(Rows, OfAnyNumberAndLength) {
