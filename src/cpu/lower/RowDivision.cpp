@@ -48,17 +48,17 @@ void findRowDivisors(const Segment& segment, mlir::Value value, const ElementMap
 }
 
 Reg hasUsefulInverse(Builder& b, Reg divisor) {
-  Reg size = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, divisor);
-  return b.CreateAnd(b.CreateFCmpOGT(size, llvm::ConstantFP::get(size->getType(), 0x1p-125)),
-                     b.CreateFCmpOLT(size, llvm::ConstantFP::get(size->getType(), 0x1p125)));
+  return b.CreateAnd(b.CreateFCmpOGT(divisor, llvm::ConstantFP::get(divisor->getType(), 0x1p-125)),
+                     b.CreateFCmpOLT(divisor, llvm::ConstantFP::get(divisor->getType(), 0x1p125)));
 }
 
 Reg quotientByInverse(Builder& b, Reg x, Reg divisor, Reg inverse) {
   Reg first = b.CreateFMul(x, inverse);
-  Reg rest = fma(b, b.CreateFNeg(first), divisor, x);  // exact
-  Reg quotient = fma(b, rest, inverse, first);
-  // An infinite quotient has no rest, and a zero that adds none keeps its sign.
-  return b.CreateSelect(b.CreateFCmpONE(quotient, llvm::Constant::getNullValue(x->getType())), quotient, first);
+  Reg rest = fma(b, first, divisor, b.CreateFNeg(x));  // exact; +0 where nothing is left
+  // An infinite quotient, whose rest is NaN or infinite, stays whatever finite is taken from it.
+  Reg most = llvm::ConstantFP::get(x->getType(), 0x1.fffffep127);
+  rest = b.CreateMaxNum(b.CreateMinNum(rest, most), b.CreateFNeg(most));
+  return fma(b, b.CreateFNeg(rest), inverse, first);  // a zero less +0 keeps its sign
 }
 
 }  // namespace smalti::cpu

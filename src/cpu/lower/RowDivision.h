@@ -22,7 +22,7 @@ std::optional<RowValue> rowValueOf(const Segment&, mlir::Value, ElementMap, int 
 void findRowDivisors(const Segment&, mlir::Value value, const ElementMap&, int column,
                      llvm::function_ref<bool(mlir::Value)> isMade, llvm::SmallVectorImpl<RowValue>& found);
 
-/// For a scalar f32: neither it nor its inverse is 0, infinite, NaN or near to that.
+/// For a scalar f32: it is positive, and neither it nor its inverse is 0, infinite, NaN or near to that.
 Reg hasUsefulInverse(Builder&, Reg divisor);
 /// x / divisor for such divisors, of vectors. Correctly rounded; where x is so small that a rest is denormal, the last
 /// bit may differ.

@@ -155,10 +155,12 @@ Lanes bySixteen(llvm::ArrayRef<Lanes> operands, llvm::function_ref<Lanes(llvm::A
 Lanes scaledByPower(Lanes x, Lanes n, Mask isZero) {
   constexpr int kCurrentRounding = 4;
   llvm::IRBuilderBase& code = x.code();
-  llvm::Value* computed = code.CreateBitCast(code.CreateNot(isZero.value()), code.getInt16Ty());
-  return {code, code.CreateIntrinsic(
-                    llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
-                    {x.value(), n.value(), x.constant(0).value(), computed, code.getInt32(kCurrentRounding)})};
+  const Lanes zero = x.constant(0);
+  const Lanes scaled{code, code.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+                                                {x.value(), n.value(), zero.value(), code.getInt16(0xffff),
+                                                 code.getInt32(kCurrentRounding)})};
+  const Mask isComputed{code, code.CreateNot(isZero.value())};
+  return select(isComputed, scaled, zero);  // one instruction, whose mask stays in a mask register
 }
 
 }  // namespace smalti::cpu

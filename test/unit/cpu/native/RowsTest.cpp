@@ -72,6 +72,7 @@ TEST(Rows, AreDividedByWayOfTheInverse) {
   if (!hostProcessor().triple.starts_with("x86_64")) GTEST_SKIP() << "looks for instructions of x86";
   const std::string code = assembly(divided({8, 1024}));
   EXPECT_TRUE(has(code, "vfnmadd"));
+  EXPECT_TRUE(has(code, "vminps")) << "special quotients take no comparison, which would take a multiply-add's place";
   EXPECT_FALSE(has(assembly(divided({8, 64})), "vfnmadd"));
 }
 
@@ -119,6 +120,16 @@ TEST(Rows, WaitInTheSecondCacheWhereTheFirstIsSmall) {
   EXPECT_FALSE(has(assembly(longRows, roomy), "prefetcht1"));
   EXPECT_TRUE(has(assembly(longRows, small), "prefetcht1"));
   EXPECT_FALSE(has(assembly(shortRows, small), "prefetcht1")) << "one of them fits beside the row that is stored";
+}
+
+TEST(Rows, MasksOfFunctionsStayInMaskRegisters) {
+  if (!hostProcessor().avx512) GTEST_SKIP() << "looks for instructions of AVX-512";
+  TextKernel k;
+  const Shape shape{8, 1024};
+  const Val x = k.input({.array = shape}), o = k.output({.array = shape}), v = k.load(x), y = k.fresh(v.type);
+  k.raw(fmt::format("{} = math.exp {} : {}", y.name, v.name, v.type));
+  k.store(y, o);
+  EXPECT_FALSE(has(assembly(k), "kmov"));
 }
 
 TEST(Rows, OfAnyNumberAndLength) {
