@@ -12,6 +12,7 @@
 #include "cpu/lower/Written.h"
 #include "llvm/IR/Module.h"
 #include "machine/runtime/ProgramText.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace smalti::cpu {
@@ -232,22 +233,30 @@ class KernelLowering {
     return text(a) == text(b);
   }
 
-  /// True when the block index of dimension `d` is a grid index whose bound keeps every block inside, or a constant
-  /// that does.
+  /// True when every block index of dimension `d` is known to be one of a block inside the array.
   bool mapInside(const Windowed& w, size_t d) {
     mlir::func::FuncOp map = w.map;
-    mlir::Value v = map.getBody().front().getTerminator()->getOperand(static_cast<unsigned>(d));
     if (w.window->bounds[d] == 0) return false;
-    const int64_t blocks = w.array.shape[d] / w.window->bounds[d];
-    if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(v); argument && argument.getArgNumber() < rank()) {
+    const auto largest = largestIndex(map.getBody().front().getTerminator()->getOperand(static_cast<unsigned>(d)));
+    return largest && *largest < w.array.shape[d] / w.window->bounds[d];
+  }
+  /// What a block index is at most: a grid index, a constant, or a grid index divided by one, as heads that share keys
+  /// do. None: not known, or perhaps negative.
+  std::optional<int64_t> largestIndex(mlir::Value v) {
+    if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(v)) {
+      if (argument.getArgNumber() >= rank()) return std::nullopt;
       const int64_t bound = signature().grid[argument.getArgNumber()];
-      return bound != kDynamicBound && bound <= blocks;
+      return bound == kDynamicBound ? std::nullopt : std::optional(bound - 1);
     }
-    if (mlir::Operation* op = v.getDefiningOp(); op && op->getName().getStringRef() == "arith.constant") {
-      const auto at = constantOf(l_.scalar(v));
-      return at && *at >= 0 && *at < blocks;
+    if (auto quotient = v.getDefiningOp<mlir::arith::DivSIOp>()) {
+      const auto most = largestIndex(quotient.getLhs()), by = constantIndex(quotient.getRhs());
+      return most && by && *by > 0 ? std::optional(*most / *by) : std::nullopt;
     }
-    return false;
+    return constantIndex(v);
+  }
+  std::optional<int64_t> constantIndex(mlir::Value v) {
+    const auto value = v.getDefiningOp<mlir::arith::ConstantOp>() ? constantOf(l_.scalar(v)) : std::nullopt;
+    return value && *value >= 0 ? value : std::nullopt;
   }
 
   // ---- the grid

@@ -55,6 +55,22 @@ TEST(NativeEdgeCopy, OfOneAndOfThreeDimensions) {
   }
 }
 
+/// Where the index map divides a grid index, as heads that share keys do: inside whenever the largest quotient is.
+TEST(NativeEdgeCopy, BlocksOfADividedIndexAreViews) {
+  for (const int64_t steps : {6, 7}) {
+    SCOPED_TRACE(steps);
+    TextKernel k({steps});
+    const Val in = k.input({.array = {6, 32},
+                            .block = {2, 32},
+                            .map = "%half, %c0",
+                            .lines = "%half = arith.divsi %i, %c2 : i32\n"}),
+              out = k.output({.array = {2 * steps, 32}, .block = {2, 32}, .map = "%i, %c0"});
+    k.store(k.load(in), out);
+    EXPECT_EQ(native(k)->report().arenaBytes == 0, steps == 6);
+    if (steps == 6) same(k, {counting({6, 32})});
+  }
+}
+
 TEST(NativeEdgeCopy, BlocksBesideTheArray) {
   const Array got = seen({.array = {10, 8}, .block = {4, 8}, .map = "%i, %c0"}, {5, 1}, counting({10, 8}));
   for (int64_t i = 0; i < got.elements(); ++i) {
