@@ -21,6 +21,10 @@ class DotRowsEmitter {
 
   /// Rows of B one after the other, each from its begin to its end: some processors fetch ahead in no other order.
   void emit() {
+    // A few vectors of A stay in registers all the time.
+    if (s_.m <= lanes_ && s_.m * vectors() <= l_.processor.vectorRegisters / 2)
+      for (int64_t i = 0; i < s_.m; ++i)
+        for (int64_t k = 0; k < s_.k; k += lanes_) held_.push_back(elementsOfA(i, l_.index(k), maskAt(k)));
     l_.loop(l_.index(0), l_.index(s_.n), l_.index(1), [&](Reg j) {
       for (int64_t i = 0; i < s_.m; i += lanes_) dots(i, std::min<int64_t>(lanes_, s_.m - i), j);
     });
@@ -31,18 +35,26 @@ class DotRowsEmitter {
     return b_.CreateGEP(storageType(b_.getContext(), t), base, b_.CreateAdd(b_.CreateMul(row, stride), column));
   }
 
+  /// Of a row.
+  int64_t vectors() const { return (s_.k + lanes_ - 1) / lanes_; }
+  Reg elementsOfA(int64_t row, Reg k, Reg mask) {
+    return loadElements(b_, s_.a, at(d_.a, s_.a, l_.index(row), d_.aRow, k), lanes_, mask);
+  }
+  /// Null: all lanes from column k on are there.
+  Reg maskAt(int64_t k) { return s_.k - k < lanes_ ? firstLanes(b_, lanes_, static_cast<int>(s_.k - k)) : nullptr; }
+
   /// Row j of B with some rows of A.
   void dots(int64_t first, int64_t rows, Reg j) {
     // Sums that do not wait for each other, and whole cache lines in a pass.
     const int64_t chains = std::max<int64_t>(1, 4 / rows), parts = std::max(chains, kLineBytes / (lanes_ * size_));
-    const int64_t pass = parts * lanes_, whole = s_.k / pass * pass;
+    const int64_t pass = parts * lanes_, whole = held_.empty() ? s_.k / pass * pass : 0;
     Reg zero = llvm::Constant::getNullValue(registerType(b_.getContext(), DType::f32, lanes_));
     const auto add = [&](Reg k, int64_t part, Carried& sums, Reg mask) {
       Reg from = at(d_.b, s_.b, j, d_.bRow, k);
       if (part * lanes_ * size_ % kLineBytes == 0) prefetchUpcoming(l_, d_, j, from);
       Reg y = loadElements(b_, s_.b, from, lanes_, mask);
       for (int64_t i = 0; i < rows; ++i) {
-        Reg x = loadElements(b_, s_.a, at(d_.a, s_.a, l_.index(first + i), d_.aRow, k), lanes_, mask);
+        Reg x = held_.empty() ? elementsOfA(first + i, k, mask) : held_[static_cast<size_t>(i * vectors() + part)];
         Reg& sum = sums[static_cast<size_t>(i * chains + part % chains)];
         sum = b_.CreateIntrinsic(x->getType(), llvm::Intrinsic::fma, {x, y, sum});
       }
@@ -53,11 +65,7 @@ class DotRowsEmitter {
             add(b_.CreateAdd(k, l_.index(part * lanes_)), part, now, nullptr);
           return now;
         });
-    for (int64_t k = whole; k < s_.k; k += lanes_) {
-      const int64_t valid = s_.k - k;
-      add(l_.index(k), (k - whole) / lanes_, sums,
-          valid < lanes_ ? firstLanes(b_, lanes_, static_cast<int>(valid)) : nullptr);
-    }
+    for (int64_t k = whole; k < s_.k; k += lanes_) add(l_.index(k), (k - whole) / lanes_, sums, maskAt(k));
 
     Carried totals;
     for (int64_t i = 0; i < rows; ++i) {
@@ -106,6 +114,7 @@ class DotRowsEmitter {
   const RowProduct& d_;
   const GemmShape& s_;
   int lanes_;
+  Carried held_;        ///< A, row after row, if it fits
   const int64_t size_;  ///< bytes of an element of B
 };
 
