@@ -34,7 +34,9 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
   const int64_t batch = q.shape[0], heads = q.shape[1], queries = q.shape[2], size = q.shape[3];
   const int64_t group = heads / k.shape[1], keys = k.shape[2];
   const int64_t bq = o.block_q ? o.block_q : block_along(queries, 256);
-  const int64_t bk = o.block_k ? o.block_k : block_along(keys, o.causal ? 256 : 512);
+  // With few queries the time goes into reading keys: in long stretches.
+  const int64_t usual_k = o.causal ? 256 : queries <= 8 ? 2048 : 512;
+  const int64_t bk = o.block_k ? o.block_k : block_along(keys, usual_k);
   const int64_t k_steps = std::max<int64_t>(cdiv(keys, bk), 1);
   const float scale = o.scale.value_or(1 / std::sqrt(static_cast<float>(size)));
   // Powers of 2 are cheaper than of e. With f32 queries the whole factor goes into them, once per block.

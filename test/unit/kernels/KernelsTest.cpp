@@ -83,6 +83,15 @@ TEST(Kernels, AttentionOfAllKeysAtOnceIsThatOfBlocks) {
   }
 }
 
+TEST(Kernels, AttentionOfFewQueriesTakesLongBlocksOfKeys) {
+  const Array k = ones({1, 1, 4096, 8});
+  for (const int64_t queries : {1, 8, 64}) {
+    const Array q = ones({1, 1, queries, 8});
+    const std::string text = flash_attention_call(q.type(), k.type(), {}).lower(q, k, k).mosaic();
+    EXPECT_EQ(text.find("2048x8x") != text.npos, queries <= 8) << queries;
+  }
+}
+
 TEST(Kernels, AttentionUnderflowsNowhere) {
   // Some processors stop for hundreds of cycles where a result is denormal. The first step's rescaling is by nearly 0.
   const Array q = ones({1, 1, 16, 8}), k = ones({1, 1, 64, 8}), v = ones({1, 1, 64, 8});
