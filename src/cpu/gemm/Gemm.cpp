@@ -245,7 +245,7 @@ class ProductNest {
                              : s_.k <= l_.blockDepth ? Store::set
                                                      : Store::either,
                     .prefetches = prefetchesOf(vectors),
-                    .prefetchesC = l_.prefetchC,
+                    .deep = l_.deep,
                     .starts = l_.biasFactor != 0,
                     .addsRow = s_.addsRow};
     const Target target{ir_.at(ir_.at(ir_.argument(4), times(at.row, strideC_)), times(column, 4)),

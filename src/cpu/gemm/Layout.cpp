@@ -15,7 +15,7 @@ constexpr int64_t kInPlaceBelowBytes = 2048;
 constexpr int64_t kPackRows = 16;
 
 /// Tiles of so many units of k ask for their part of C first: stores to lines that are not there fill the queue.
-constexpr int64_t kPrefetchUnits = 256;
+constexpr int64_t kDeepUnits = 256;
 
 int64_t roundUp(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
 /// Parts of at most `most`, as equal as multiples of `step` allow.
@@ -110,7 +110,7 @@ void chooseBlocks(Layout& l, const Processor& p) {
   const int64_t blockBytes = std::min<int64_t>(p.l3Bytes / 8, 8 << 20);
   const int64_t most = std::max<int64_t>(l.columns(), blockBytes / rowBytes / l.columns() * l.columns());
   l.blockColumns = l.keepPackedB && !s.keepsB ? equalParts(s.n, most, l.columns()) : s.n;
-  l.prefetchC = l.units(l.blockDepth) >= kPrefetchUnits;
+  l.deep = l.units(l.blockDepth) >= kDeepUnits;
 }
 
 void layOutWorkspace(Layout& l) {

@@ -31,7 +31,7 @@ struct Layout {
   bool packA = false;        ///< to [rows][units] of `strideA` bytes, or when transposed to [units][rows]
   bool packB = false;        ///< to panels [units][columns of a tile]
   bool keepPackedB = false;  ///< all panels of a block are kept for the following blocks of rows
-  bool prefetchC = false;    ///< tiles are deep enough that asking for their part of C costs nothing
+  bool deep = false;         ///< tiles take long enough that asking for a few lines first costs nothing
   int64_t inPlaceBelow = 0;  ///< rows of B closer than these bytes are read in place though `packB`
   int biasFactor = 0;        ///< i8Dot of operands of the same signedness: accumulators start at this · Σ a
   bool nativeHalf = true;    ///< f16 → f32 is an instruction

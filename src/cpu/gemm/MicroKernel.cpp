@@ -32,6 +32,9 @@ Value* maddWords(Ir& ir, Value* a, Value* b, int lanes) {
 /// apart share few sets of the second cache, and most of a panel of them is gone again.
 constexpr int kUnitsAhead = 32;
 
+/// Of each row of A that the next tile reads: the processor sees only then that it will want the rest.
+constexpr int kFirstBytes = 8 * kLineBytes;
+
 /// The body of one kernel, in parts.
 class KernelBody {
  public:
@@ -46,21 +49,24 @@ class KernelBody {
     Value* tileStrideA = s_.transposedA ? ir_.i64(4 * s_.rows) : ir_.b.CreateMul(strideA_, ir_.i64(s_.rows));
     Value* tileStrideC = ir_.b.CreateMul(strideC_, ir_.i64(s_.rows));
     ir_.loop(ir_.i64(0), tiles, 1, {a, c, ir_.argument(11)}, [&](Value* index, llvm::ArrayRef<Value*> p) {
-      tile(index, p[0], p[1], p[2]);
+      tile(index, p[0], p[1], p[2], tileStrideA);
       return Values{ir_.at(p[0], tileStrideA), ir_.at(p[1], tileStrideC), ir_.at(p[2], 4 * s_.rows)};
     });
     ir_.b.CreateRetVoid();
   }
 
  private:
-  void tile(Value* index, Value* a, Value* c, Value* starts) {
+  void tile(Value* index, Value* a, Value* c, Value* starts, Value* tileStrideA) {
     Values rowsA, rowsC{c};
     for (int i = 0; i < s_.rows; ++i) {
       rowsA.push_back(s_.transposedA ? ir_.at(a, 4 * i) : i == 0 ? a : ir_.at(rowsA.back(), strideA_));
       if (i > 0) rowsC.push_back(ir_.at(rowsC.back(), strideC_));
     }
-    if (s_.prefetchesC)
+    if (s_.deep) {
       for (Value* row : rowsC) prefetchRow(row, 4 * s_.vectors * s_.lanes);
+      if (!s_.transposedA)
+        for (Value* row : rowsA) prefetchRow(ir_.at(row, tileStrideA), kFirstBytes);
+    }
     finish(accumulate(index, rowsA, starts), rowsC);
   }
 
@@ -241,8 +247,8 @@ llvm::Function* microKernel(llvm::Module& module, const KernelSpec& s) {
   std::string symbol =
       fmt::format("smalti_kernel_{}_{}_{}x{}x{}_{}{}{}{}{}{}{}{}_{}_{}_{}", static_cast<int>(s.product),
                   name(s.memoryB), s.rows, s.vectors, s.lanes, s.unsignedA ? "u" : "s", s.transposedA ? "t" : "n",
-                  s.rest ? "r" : "w", s.few ? "f" : "m", s.starts ? "b" : "z", s.addsRow ? "a" : "",
-                  s.prefetchesC ? "c" : "", static_cast<int>(s.store), s.unroll, s.lastLanes, s.prefetches);
+                  s.rest ? "r" : "w", s.few ? "f" : "m", s.starts ? "b" : "z", s.addsRow ? "a" : "", s.deep ? "d" : "",
+                  static_cast<int>(s.store), s.unroll, s.lastLanes, s.prefetches);
   if (s.packs) symbol += fmt::format("_packs_{}_{}", name(s.packs->from), static_cast<int>(s.packs->to));
   if (auto* made = module.getFunction(symbol)) return made;
   auto* pointer = llvm::PointerType::get(module.getContext(), 0);

@@ -23,7 +23,7 @@ struct KernelSpec {
   bool few = false;          ///< units may be fewer than `unroll`
   Store store = Store::either;
   int prefetches = 1;               ///< lines of `next` per body; divides `vectors`
-  bool prefetchesC = false;         ///< a tile asks for its part of C when it begins
+  bool deep = false;                ///< a tile takes long: it first asks for its part of C and the next one's of A
   bool starts = false;              ///< accumulators start at a value per row, else at 0
   bool addsRow = false;             ///< C that is overwritten gets a row of values
   std::optional<PackSpec> packs{};  ///< B is rows of elements, and its units are kept at `next`, not unrolled

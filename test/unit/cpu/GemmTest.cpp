@@ -251,7 +251,7 @@ TEST(Gemm, OneMultiplicationPerCycleTakesFourRowsOfShallowPanels) {
   EXPECT_EQ(planGemm({512, 512, 512}, *processorNamed("sapphirerapids")).tileRows, 6);
 }
 
-/// Rows of B on their way into a panel, and C where a tile takes long.
+/// Rows of B on their way into a panel; C, and where the next tile's rows of A begin, where a tile takes long.
 TEST(Gemm, TilesAskForWhatTheyWillReadAndWrite) {
   const Processor p = *processorNamed("znver4");
   const auto prefetches = [&](int64_t k, bool packing) {
@@ -266,10 +266,10 @@ TEST(Gemm, TilesAskForWhatTheyWillReadAndWrite) {
     }
     return count;
   };
-  constexpr int kUnit = 4, kTileOfC = 4 * 4;  // lines
+  constexpr int kUnit = 4, kTileOfC = 4 * 4, kRowsOfA = 4 * 8;  // lines
   EXPECT_EQ(prefetches(256, true), kUnit);
-  EXPECT_EQ(prefetches(1024, true), kUnit + kTileOfC);
-  EXPECT_EQ(prefetches(1024, false), prefetches(256, false) + kTileOfC);
+  EXPECT_EQ(prefetches(1024, true), kUnit + kTileOfC + kRowsOfA);
+  EXPECT_EQ(prefetches(1024, false), prefetches(256, false) + kTileOfC + kRowsOfA);
 }
 
 }  // namespace
