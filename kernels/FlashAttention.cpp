@@ -35,7 +35,7 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
   const int64_t group = heads / k.shape[1], keys = k.shape[2];
   const int64_t bq = o.block_q ? o.block_q : block_along(queries, 256);
   // With few queries the time goes into reading keys: in long stretches.
-  const int64_t usual_k = o.causal ? 256 : queries <= 8 ? 2048 : 512;
+  const int64_t usual_k = o.causal ? 256 : queries <= 8 && size <= 256 ? 2048 : 512;
   const int64_t bk = o.block_k ? o.block_k : block_along(keys, usual_k);
   const int64_t k_steps = std::max<int64_t>(cdiv(keys, bk), 1);
   const float scale = o.scale.value_or(1 / std::sqrt(static_cast<float>(size)));

@@ -421,7 +421,7 @@ class Instrumenter {
 
 tl::expected<CheckedPackage, NotNative> withChecks(const KernelPackage& given) {
   // What lies past the end of a block that need not hang over goes nowhere but past the end of results.
-  const auto other = fitted(given);
+  const auto other = withoutOverhang(given);
   const KernelPackage& package = other ? *other : given;
   auto plan = planChecks(package);
   if (!plan) return tl::unexpected(std::move(plan.error()));

@@ -30,6 +30,8 @@ int64_t divisorUpTo(int64_t total, int64_t most, int64_t step) {
 
 class Fitter {
  public:
+  explicit Fitter(bool overhangOnly) : overhangOnly_(overhangOnly) {}
+
   std::optional<KernelPackage> run(const KernelPackage& package) {
     const KernelSignature& s = package.signature;
     const auto isWindow = [](const std::optional<Window>& w) { return w && !(w->revisitMode == RevisitMode::any); };
@@ -38,7 +40,7 @@ class Fitter {
     dims_ = AxisDims::of(package, true);
     if (!dims_ || !independentSteps(package)) return std::nullopt;
     hangsOver_ = anyHangsOver(package);
-    if (!hangsOver_ && !rowsInPieces(package)) return std::nullopt;
+    if (!hangsOver_ && (overhangOnly_ || !rowsInPieces(package))) return std::nullopt;
     const std::vector<int> axes = axesFromInside(package);
     std::vector<int64_t> blocks;
     for (int axis : axes) blocks.push_back(dims_->block(axis));
@@ -116,12 +118,15 @@ class Fitter {
     }
   }
 
+  const bool overhangOnly_;
   std::optional<AxisDims> dims_;
   bool hangsOver_ = false;
 };
 
 }  // namespace
 
-std::optional<KernelPackage> fitted(const KernelPackage& package) { return Fitter().run(package); }
+std::optional<KernelPackage> fitted(const KernelPackage& package) { return Fitter(false).run(package); }
+
+std::optional<KernelPackage> withoutOverhang(const KernelPackage& package) { return Fitter(true).run(package); }
 
 }  // namespace smalti::cpu

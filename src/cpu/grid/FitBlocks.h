@@ -12,4 +12,7 @@ namespace smalti::cpu {
 /// nullopt: they are so, or cannot be.
 std::optional<KernelPackage> fitted(const KernelPackage&);
 
+/// The same where a block hangs over; nullopt for other kernels.
+std::optional<KernelPackage> withoutOverhang(const KernelPackage&);
+
 }  // namespace smalti::cpu

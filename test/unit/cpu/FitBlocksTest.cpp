@@ -83,6 +83,11 @@ TEST(FitBlocks, PiecesOfRowsAreJoined) {
   EXPECT_THAT(blockOf(sum({256, 256}, 128)), ElementsAre(256, 256)) << "as much as is worth a step";
 }
 
+TEST(FitBlocks, ChecksAskForNoMoreThanBlocksInside) {
+  EXPECT_FALSE(withoutOverhang(sum({4096, 4096}, 256).package()));
+  EXPECT_TRUE(withoutOverhang(sum({4000, 4000}, 256).package()));
+}
+
 TEST(FitBlocks, PiecesOfOtherRowsStay) {
   TextKernel k({4, 4}, "parallel,parallel");
   const Val x = k.input({.array = {64, 48}, .block = {16, 48}, .map = "%i, %c0"});
