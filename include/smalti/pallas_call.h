@@ -132,15 +132,15 @@ class PallasCall {
   /// The same under every observer: what a TPU would punish silently is in `findings`.
   template <class... A>
   RunReport check(const A&... operands) const {
-    return checkAll({Operand(operands)...});
+    return check_all({Operand(operands)...});
   }
   /// Traces and lowers, and runs nothing.
   template <class... A>
   Lowered lower(const A&... operands) const {
-    return lowerAll({Operand(operands)...});
+    return lower_all({Operand(operands)...});
   }
-  Lowered lowerAll(const std::vector<Operand>& operands) const;
-  RunReport checkAll(const std::vector<Operand>& operands) const;
+  Lowered lower_all(const std::vector<Operand>& operands) const;
+  RunReport check_all(const std::vector<Operand>& operands) const;
 
   struct State;
 

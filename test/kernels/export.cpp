@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   int failed = 0;
   for (const Case& c : allCases().all) {
     if (!c.exportable) continue;
-    const auto text = attempt([&] { return unwrap(c.call.lowerAll(c.operands).stablehlo()); });
+    const auto text = attempt([&] { return unwrap(c.call.lower_all(c.operands).stablehlo()); });
     if (!text) {
       std::cerr << c.name << ":\n" << text.error().str() << '\n';
       ++failed;

@@ -27,7 +27,7 @@ void write(const std::filesystem::path& folder, const Case& c) {
   const Array out = c.run();
   unwrap(write_npy(folder / "out.npy", out));
   j["out"] = std::string(smalti::name(out.dtype()));
-  const RunReport report = c.call.checkAll(c.operands);
+  const RunReport report = c.call.check_all(c.operands);
   j["findings"] = nlohmann::json::array();
   for (const Finding& f : report.findings) j["findings"].push_back(f.diagnostic.str());
   std::ofstream(folder / "case.json") << j.dump(1) << '\n';

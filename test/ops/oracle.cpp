@@ -112,7 +112,7 @@ nlohmann::json exported(const Case& c, const std::filesystem::path& folder, cons
   j["out_shape"] = like.shape();
   const auto text = attempt([&] {
     const InKernel k = inKernel(c, like);
-    return unwrap(k.call.lowerAll(k.operands).stablehlo());
+    return unwrap(k.call.lower_all(k.operands).stablehlo());
   });
   if (text)
     std::ofstream(folder / (id + ".mlir")) << *text;

@@ -239,7 +239,7 @@ Results PallasCall::run(const std::vector<Operand>& operands) const {
   return Results(std::move(*results), state_->at);
 }
 
-RunReport PallasCall::checkAll(const std::vector<Operand>& operands) const {
+RunReport PallasCall::check_all(const std::vector<Operand>& operands) const {
   auto report = state_->executable(state_->arrays(operands), lang::Purpose::check)->run(state_->operands(operands));
   if (!report) {
     AtPlace place(state_->at);
@@ -250,7 +250,7 @@ RunReport PallasCall::checkAll(const std::vector<Operand>& operands) const {
   return std::move(*report);
 }
 
-Lowered PallasCall::lowerAll(const std::vector<Operand>& operands) const {
+Lowered PallasCall::lower_all(const std::vector<Operand>& operands) const {
   const std::lock_guard lock(state_->mutex);
   return Lowered(state_->entry(state_->arrays(operands)).lowered);
 }

@@ -31,7 +31,7 @@ void expectNear(const pl::Array& have, const std::vector<double>& want, double t
 /// On the machine, under the observers, and natively.
 template <class F>
 void onBothTargets(const pl::PallasCall& call, const std::vector<pl::Operand>& x, const F& expect) {
-  for (const auto& f : call.checkAll(x).findings) ADD_FAILURE() << f.diagnostic.str();
+  for (const auto& f : call.check_all(x).findings) ADD_FAILURE() << f.diagnostic.str();
   for (const char* target : {"interpret", "cpu"}) {
     SCOPED_TRACE(target);
     pl::Settings settings;
