@@ -26,9 +26,10 @@ function(smalti_unity TARGET N)
   endif()
 endfunction()
 
-# smalti_unit_test(LAYER [UNITY n] [LIBS lib…]): test/unit/LAYER/*.cpp → bin/smalti_LAYER_test, run by ctest.
+# smalti_unit_test(LAYER [UNITY n] [SHARDS n] [LIBS lib…]): test/unit/LAYER/*.cpp → bin/smalti_LAYER_test, run by
+# ctest; a long one as SHARDS runs, which ctest -j has beside each other.
 function(smalti_unit_test LAYER)
-  cmake_parse_arguments(ARG "" "UNITY" "LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "UNITY;SHARDS" "LIBS" ${ARGN})
   file(GLOB_RECURSE SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${LAYER}/*.cpp)
   if(NOT SOURCES)
     return()
@@ -39,8 +40,17 @@ function(smalti_unit_test LAYER)
   endif()
   target_link_libraries(smalti_${LAYER}_test PRIVATE smalti_${LAYER} ${ARG_LIBS} GTest::gtest_main GTest::gmock)
   target_compile_definitions(smalti_${LAYER}_test PRIVATE SMALTI_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  add_test(NAME unit.${LAYER} COMMAND smalti_${LAYER}_test)
-  set_tests_properties(unit.${LAYER} PROPERTIES LABELS unit)
+  if(NOT ARG_SHARDS)
+    add_test(NAME unit.${LAYER} COMMAND smalti_${LAYER}_test)
+    set_tests_properties(unit.${LAYER} PROPERTIES LABELS unit)
+    return()
+  endif()
+  foreach(SHARD RANGE 1 ${ARG_SHARDS})
+    math(EXPR INDEX "${SHARD} - 1")
+    add_test(NAME unit.${LAYER}.${SHARD} COMMAND smalti_${LAYER}_test)
+    set_tests_properties(unit.${LAYER}.${SHARD} PROPERTIES LABELS unit
+                         ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${INDEX}")
+  endforeach()
 endfunction()
 
 # smalti_target_group(FOLDER [NAME]): a target NAME that builds everything declared in FOLDER and the folders in it.

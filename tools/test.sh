@@ -21,11 +21,13 @@ configured() { [ -f "build/$1/build.ninja" ] || cmake --preset "$1" >/dev/null; 
 build_release() { configured release && cmake --build build/release; }
 build_sanitized() { configured asan && cmake --build build/asan; }
 
-unit() { ctest --test-dir build/release --output-on-failure -L unit; }
+unit_tests() { ctest --test-dir "build/$1" --output-on-failure -j "$(nproc)" -L unit; }
+unit() { unit_tests release; }
 ir() { .venv/bin/python /usr/lib/llvm-22/bin/lit -q --no-progress-bar test/ir; }
-python_tests() { .venv/bin/python -m pytest -q test/python; }
+# A file's tests share what they made at length.
+python_tests() { .venv/bin/python -m pytest -q -n "$(nproc)" --dist loadfile test/python; }
 docs() { .venv/bin/python -m pytest -q test/python/test_docs.py test/python/test_error_pages.py; }
-sanitized_unit() { (. tools/sanitizers.sh; ctest --test-dir build/asan --output-on-failure -L unit); }
+sanitized_unit() { (. tools/sanitizers.sh; unit_tests asan); }
 fuzz() { tools/fuzz.sh "${SMALTI_FUZZ_SECONDS:-60}"; }
 native_fuzz() {
   SMALTI_FUZZ_PRESET=release tools/fuzz.sh --count "${SMALTI_NATIVE_FUZZ_COUNT:-500}" --only modules --target cpu
