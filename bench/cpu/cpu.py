@@ -47,7 +47,7 @@ class Stage:
         self.actors.pop(name).close()
 
     def prepare_limit(self, specs):
-        """One of several specs (`a|b`): the one with the highest rate, found once."""
+        """One of several specs (`a|b`): the one with the highest rate, found once. False: the machine has none."""
         limits = self.actor("limits")
         if specs not in self.fastest:
             rates = {}
@@ -55,10 +55,11 @@ class Stage:
                 if limits.prepare(spec) is None:
                     self.limit = spec
                     rates[spec] = max(self.limit_rate() for _ in range(20 if "|" in specs else 1))
-            self.fastest[specs] = max(rates, key=rates.get)
-        if self.limit != self.fastest[specs]:
+            self.fastest[specs] = max(rates, key=rates.get, default=None)
+        if self.fastest[specs] and self.limit != self.fastest[specs]:
             self.limit = self.fastest[specs]
             limits.prepare(self.limit)
+        return self.fastest[specs] is not None
 
     def limit_rate(self):
         seconds, amount = self.actor("limits").run()
@@ -149,7 +150,9 @@ def same(ours, theirs, tolerance):
 def measure(stage, row, seconds, note):
     """JSON rows of one workload: one for each peer that can do it."""
     names = []
-    stage.prepare_limit(row.limit)
+    if not stage.prepare_limit(row.limit):
+        note(f"{row.workload}: no loop for its limit ({row.limit}) on this processor")
+        return []
     # Our side comes first among the names; but it is prepared last, since a peer may write the module that it runs.
     for name in (*row.peers, row.ours):
         if name not in stage.commands:

@@ -10,7 +10,8 @@ say() { echo "bench cpu: $*" >&2; }
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
 
 lists=$(cat "$here"/debian-packages.txt "$here"/requirements.txt "$here"/setup.sh | sha256sum)
-if [ "$lists" != "$(cat "$folder/installed" 2>/dev/null)" ]; then
+# What was missing last time may be there now.
+if [ "$lists" != "$(cat "$folder/installed" 2>/dev/null)" ] || [ -s "$folder/missing" ]; then
   : >"$folder/missing"
   left_out() { say "no $1: $2"; echo "$1: $2" >>"$folder/missing"; }
 
@@ -21,7 +22,8 @@ if [ "$lists" != "$(cat "$folder/installed" 2>/dev/null)" ]; then
   done
   for package in "${wanted[@]}"; do
     say "installing $package"
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$package" >/dev/null 2>&1 ||
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+      -o DPkg::Lock::Timeout=300 "$package" >/dev/null 2>&1 ||
       left_out "$package" "apt-get could not install it"
   done
 
@@ -29,7 +31,7 @@ if [ "$lists" != "$(cat "$folder/installed" 2>/dev/null)" ]; then
     "$python" -c '' 2>/dev/null && break
   done
   [ -x "$folder/venv/bin/python" ] || "$python" -m venv "$folder/venv" || left_out Python "no venv could be made"
-  pip=("$folder/venv/bin/python" -m pip install -q --disable-pip-version-check --no-cache-dir)
+  pip=("$folder/venv/bin/python" -m pip install -q --disable-pip-version-check --no-cache-dir --retries 1)
   for package in $(grep -v '^#' "$here/requirements.txt"); do
     "${pip[@]}" "$package" >"$folder/pip.log" 2>&1 || left_out "$package" "pip could not install it"
   done

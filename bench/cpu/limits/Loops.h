@@ -11,7 +11,7 @@ namespace smalti::bench {
 using Arithmetic = double (*)(int64_t iterations);
 Arithmetic fmaLoop();      ///< f32 fused multiply-add on the widest vectors
 Arithmetic bf16DotLoop();  ///< vdpbf16ps
-Arithmetic int8DotLoop();  ///< vpdpbusd
+Arithmetic int8DotLoop();  ///< vpdpbusd, else vpmaddwd and vpaddd
 
 /// Loops over `count` floats, a multiple of 64; pointers 64-byte aligned.
 struct Streams {
