@@ -29,12 +29,12 @@ bool oneFmaPort(std::string_view name) { return name == "znver4"; }
 bool bf16DotIsFast(std::string_view name) { return name == "znver4" || name == "znver5"; }
 
 /// Fills what follows from the features LLVM knows of the processor.
-void readFeatures(Processor& p, const llvm::Target& target) {
-  std::unique_ptr<llvm::MCSubtargetInfo> info(target.createMCSubtargetInfo(llvm::Triple(p.triple), p.name, p.features));
+void readFeatures(Processor& p) {
   const llvm::Triple triple(p.triple);
   if (triple.isAArch64()) p.vectorRegisters = 32;
   if (!triple.isX86()) return;
-  const auto has = [&](const char* feature) { return info && info->checkFeatures(std::string("+") + feature); };
+  const LlvmFeatures features(p.triple, p.name, p.features);
+  const auto has = [&](const char* feature) { return features.has(feature); };
   p.avx512 = has("avx512f") && has("avx512bw") && has("avx512vl") && has("avx512dq");
   p.vectorBytes = p.avx512 ? 64 : has("avx2") && has("fma") && has("f16c") ? 32 : 16;
   p.vectorRegisters = p.avx512 ? 32 : 16;
@@ -55,7 +55,7 @@ Processor detectHost() {
   p.l1Bytes = cacheBytes(_SC_LEVEL1_DCACHE_SIZE, p.l1Bytes);
   p.l2Bytes = cacheBytes(_SC_LEVEL2_CACHE_SIZE, p.l2Bytes);
   p.l3Bytes = cacheBytes(_SC_LEVEL3_CACHE_SIZE, p.l3Bytes);
-  if (const llvm::Target* target = findLlvmTarget(p.triple)) readFeatures(p, *target);
+  readFeatures(p);
   return p;
 }
 
@@ -81,7 +81,7 @@ Result<Processor> processorNamed(std::string_view name) {
                  .place = {},
                  .help = "write a name that LLVM knows, such as znver4, sapphirerapids or haswell, or "
                          "aarch64-linux-gnu/neoverse-n1; `host` is this machine"});
-  readFeatures(p, *target);
+  readFeatures(p);
   // LLVM has them by the name; code that uses an instruction by itself looks for it here.
   if (p.avx512) p.features = "+avx512bw,+avx512dq,+avx512f,+avx512vl";
   return p;

@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <memory>
 #include <vector>
 
 #include "cpu/jit/Targets.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Module.h"
-#include "llvm/MC/MCSubtargetInfo.h"
-#include "llvm/MC/TargetRegistry.h"
 #include "llvm/TargetParser/Triple.h"
 
 namespace smalti::cpu {
@@ -74,14 +71,10 @@ struct Needed {
 
 Needed neededBy(const Processor& processor) {
   Needed needed;
-  const llvm::Target* target = findLlvmTarget(processor.triple);
-  if (!target) return needed;
-  const std::unique_ptr<llvm::MCSubtargetInfo> info(
-      target->createMCSubtargetInfo(llvm::Triple(processor.triple), processor.name, processor.features));
-  const auto has = [&](const std::string& name) { return info && info->checkFeatures("+" + name); };
+  const LlvmFeatures known(processor.triple, processor.name, processor.features);
   for (const Feature& f : kFeatures)
-    if (has(f.name)) needed.bits[f.leaf][f.word] |= 1U << f.bit;
-  needed.state = (has("avx") ? kYmmState : 0) | (has("avx512f") ? kZmmState : 0);
+    if (known.has(f.name)) needed.bits[f.leaf][f.word] |= 1U << f.bit;
+  needed.state = (known.has("avx") ? kYmmState : 0) | (known.has("avx512f") ? kZmmState : 0);
   if (needed.state) needed.bits[kBasic][ecx] |= 1U << kOsxsaveBit;
   return needed;
 }

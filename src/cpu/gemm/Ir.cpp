@@ -20,6 +20,11 @@ void prefetchLine(llvm::IRBuilderBase& b, Value* address, CacheLevel into) {
                     {address, b.getInt32(kRead), b.getInt32(static_cast<uint32_t>(into)), b.getInt32(kData)});
 }
 
+void prefetchLines(llvm::IRBuilderBase& b, Value* first, int64_t bytes, CacheLevel into) {
+  for (int64_t at = 0; at < bytes; at += kLineBytes)
+    prefetchLine(b, b.CreateConstGEP1_64(b.getInt8Ty(), first, static_cast<uint64_t>(at)), into);
+}
+
 Values countedLoop(llvm::IRBuilderBase& b, Value* begin, Value* end, int64_t step, llvm::ArrayRef<Value*> carried,
                    LoopBody body, bool some) {
   const auto *first = llvm::dyn_cast<llvm::ConstantInt>(begin), *bound = llvm::dyn_cast<llvm::ConstantInt>(end);

@@ -21,6 +21,8 @@ inline constexpr int kLineBytes = 64;
 enum class CacheLevel : uint8_t { second = 2, first = 3 };  // LLVM's localities
 /// Asks for the line at `address`, to be read.
 void prefetchLine(llvm::IRBuilderBase&, llvm::Value* address, CacheLevel into);
+/// Every line of the `bytes` from `first` on, which begins one.
+void prefetchLines(llvm::IRBuilderBase&, llvm::Value* first, int64_t bytes, CacheLevel into);
 
 using LoopBody = llvm::function_ref<Values(llvm::Value* index, llvm::ArrayRef<llvm::Value*> carried)>;
 /// for (index = begin; index < end; index += step) carried = body(index, carried); gives the last `carried`. Bounds are

@@ -70,9 +70,7 @@ class KernelBody {
     finish(accumulate(index, rowsA, starts), rowsC);
   }
 
-  void prefetchRow(Value* row, int bytes) {
-    for (int at = 0; at < bytes; at += kLineBytes) prefetchLine(ir_.b, ir_.at(row, at), CacheLevel::second);
-  }
+  void prefetchRow(Value* row, int bytes) { prefetchLines(ir_.b, row, bytes, CacheLevel::second); }
 
   Values accumulate(Value* index, const Values& rowsA, Value* starts) {
     Values state;  // offset into A, pointer into B, pointer to prefetch or to pack to, accumulators

@@ -38,10 +38,11 @@ class Fitter {
     if (s.grid.empty() || package.results.empty() || !package.aliases.empty() || !llvm::all_of(s.windows, isWindow))
       return std::nullopt;
     dims_ = AxisDims::of(package, true);
-    if (!dims_ || !independentSteps(package)) return std::nullopt;
+    if (!dims_) return std::nullopt;
     hangsOver_ = anyHangsOver(package);
-    if (!hangsOver_ && (overhangOnly_ || !rowsInPieces(package))) return std::nullopt;
+    if (!hangsOver_ && overhangOnly_) return std::nullopt;
     const std::vector<int> axes = axesFromInside(package);
+    if ((!hangsOver_ && !rowsInPieces(package, axes)) || !independentSteps(package)) return std::nullopt;
     std::vector<int64_t> blocks;
     for (int axis : axes) blocks.push_back(dims_->block(axis));
     choose(axes, storage_bytes(package.results[0].dtype), blocks);
@@ -66,8 +67,7 @@ class Fitter {
   }
 
   /// Blocks have pieces of rows, which are rows of all arrays.
-  bool rowsInPieces(const KernelPackage& package) const {
-    const std::vector<int> axes = axesFromInside(package);
+  bool rowsInPieces(const KernelPackage& package, const std::vector<int>& axes) const {
     if (axes.empty() || dims_->block(axes[0]) >= dims_->extent(axes[0])) return false;
     const KernelSignature& s = package.signature;
     auto kernel = package.kernelFunction();

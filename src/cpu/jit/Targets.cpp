@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
@@ -41,5 +42,12 @@ const llvm::Target* findLlvmTarget(const std::string& triple) {
   std::string error;
   return llvm::TargetRegistry::lookupTarget(wanted, error);
 }
+
+LlvmFeatures::LlvmFeatures(const std::string& triple, const std::string& processor, const std::string& features) {
+  if (const llvm::Target* target = findLlvmTarget(triple))
+    info_.reset(target->createMCSubtargetInfo(llvm::Triple(triple), processor, features));
+}
+
+bool LlvmFeatures::has(const std::string& feature) const { return info_ && info_->checkFeatures("+" + feature); }
 
 }  // namespace smalti::cpu

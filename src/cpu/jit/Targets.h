@@ -1,15 +1,28 @@
 // LLVM's code generators: the host's, and all others once another is asked for.
 #pragma once
 
+#include <memory>
 #include <string>
 
 namespace llvm {
+class MCSubtargetInfo;
 class Target;
-}
+}  // namespace llvm
 
 namespace smalti::cpu {
 
 /// Null when LLVM was built without it.
 const llvm::Target* findLlvmTarget(const std::string& triple);
+
+/// What LLVM knows of a processor's features. Without its target: none.
+class LlvmFeatures {
+ public:
+  LlvmFeatures(const std::string& triple, const std::string& processor, const std::string& features);
+  /// By LLVM's name: "avx512bf16".
+  bool has(const std::string& feature) const;
+
+ private:
+  std::shared_ptr<const llvm::MCSubtargetInfo> info_;
+};
 
 }  // namespace smalti::cpu

@@ -131,8 +131,8 @@ Native lowerBitcastLoad(Lowering& l, mlir::Operation& load, mlir::Operation& cas
   View box = whole;
   box.shape.clear();
   box.strides.clear();
-  box.upcoming = box.steady = box.turn = nullptr;
-  box.turns = 1;
+  box.upcoming = nullptr;
+  box.forgetTurns();
   for (size_t d = 0; d < rank; ++d) {
     Reg start = l.scalar(indices[d]);
     int64_t span = 0;

@@ -60,9 +60,4 @@ void storeChunk(Lowering& l, const Elements& e, Reg value, const Chunk& chunk, R
                           mask ? mask : allLanes(l.b, chunk.lanes));
 }
 
-void prefetchChunk(Builder& b, DType t, Reg first, int lanes, CacheLevel into) {
-  for (int at = 0; at < lanes * storage_bytes(t); at += kLineBytes)
-    prefetchLine(b, b.CreateConstGEP1_64(b.getInt8Ty(), first, static_cast<uint64_t>(at)), into);
-}
-
 }  // namespace smalti::cpu

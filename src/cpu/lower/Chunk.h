@@ -1,7 +1,6 @@
 // Columns of a row that one pass of a nest's innermost loop works on, and their elements in memory.
 #pragma once
 
-#include "cpu/gemm/Ir.h"
 #include "cpu/lower/Lowering.h"
 
 namespace smalti::cpu {
@@ -24,7 +23,5 @@ struct Elements {
 Reg loadChunk(Builder&, const Elements&, const Chunk&);
 /// Lanes that `mask` does not choose are left alone; a scalar mask is one for all.
 void storeChunk(Lowering&, const Elements&, Reg value, const Chunk&, Reg mask);
-/// Asks for neighbouring elements from `first` on.
-void prefetchChunk(Builder&, DType, Reg first, int lanes, CacheLevel into);
 
 }  // namespace smalti::cpu

@@ -7,9 +7,9 @@
 namespace smalti::cpu {
 
 struct MapEntry {
-  static constexpr int kNone = -1;      ///< no loop: the offset alone
-  static constexpr int kGroupRow = -2;  ///< a row's number in its group (NestPlan::group)
-  int loop = kNone;                     ///< rows are 0 … R-1, the column is R
+  static constexpr int kNone = -1;     ///< no loop: the offset alone
+  static constexpr int kKeptRow = -2;  ///< a row's number among those that are kept (NestPlan::keptRows)
+  int loop = kNone;                    ///< rows are 0 … R-1, the column is R
   int64_t offset = 0;
   bool operator==(const MapEntry&) const = default;
 };

@@ -28,10 +28,10 @@ mlir::OwningOpRef<mlir::ModuleOp> outline(mlir::Operation& op) {
   for (mlir::Type t : op.getOperandTypes()) arguments.push_back(isRef(t) ? t : refOf(t));
   for (mlir::Type t : op.getResultTypes()) arguments.push_back(refOf(t));
   b.setInsertionPointToEnd(module->getBody());
-  auto function = b.create<mlir::func::FuncOp>(at, "op", b.getFunctionType(arguments, {}));
+  auto function = mlir::func::FuncOp::create(b, at, "op", b.getFunctionType(arguments, {}));
   mlir::Block* body = function.addEntryBlock();
   b.setInsertionPointToEnd(body);
-  mlir::Value zero = b.create<mlir::arith::ConstantIndexOp>(at, 0);
+  mlir::Value zero = mlir::arith::ConstantIndexOp::create(b, at, 0);
   const auto zeros = [&](mlir::Type t) {
     return llvm::SmallVector<mlir::Value>(static_cast<size_t>(llvm::cast<mlir::MemRefType>(t).getRank()), zero);
   };
@@ -43,9 +43,9 @@ mlir::OwningOpRef<mlir::ModuleOp> outline(mlir::Operation& op) {
       operands.push_back(ref);
     else if (llvm::isa<mlir::VectorType>(t))
       operands.push_back(
-          b.create<mlir::vector::LoadOp>(at, llvm::cast<mlir::VectorType>(t), ref, zeros(ref.getType())));
+          mlir::vector::LoadOp::create(b, at, llvm::cast<mlir::VectorType>(t), ref, zeros(ref.getType())));
     else
-      operands.push_back(b.create<mlir::memref::LoadOp>(at, ref, zeros(ref.getType())));
+      operands.push_back(mlir::memref::LoadOp::create(b, at, ref, zeros(ref.getType())));
   }
   mlir::IRMapping mapping;
   for (unsigned i = 0; i < op.getNumOperands(); ++i) mapping.map(op.getOperand(i), operands[i]);
@@ -55,11 +55,11 @@ mlir::OwningOpRef<mlir::ModuleOp> outline(mlir::Operation& op) {
   for (unsigned i = 0; i < op.getNumResults(); ++i) {
     mlir::Value ref = body->getArgument(op.getNumOperands() + i), value = copy->getResult(i);
     if (llvm::isa<mlir::VectorType>(value.getType()))
-      b.create<mlir::vector::StoreOp>(at, value, ref, zeros(ref.getType()));
+      mlir::vector::StoreOp::create(b, at, value, ref, zeros(ref.getType()));
     else
-      b.create<mlir::memref::StoreOp>(at, value, ref, zeros(ref.getType()));
+      mlir::memref::StoreOp::create(b, at, value, ref, zeros(ref.getType()));
   }
-  b.create<mlir::func::ReturnOp>(at);
+  mlir::func::ReturnOp::create(b, at);
   return module;
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/Tiles.h"
+#include "cpu/grid/BoxAccess.h"
 #include "cpu/lower/EdgeCopy.h"
 #include "cpu/lower/Elementwise.h"
 #include "cpu/lower/Streaming.h"
@@ -234,7 +235,7 @@ class KernelLowering {
   }
 
   /// True when every block index of dimension `d` is known to be one of a block inside the array.
-  bool mapInside(const Windowed& w, size_t d) {
+  bool mapInside(const Windowed& w, size_t d) const {
     mlir::func::FuncOp map = w.map;
     if (w.window->bounds[d] == 0) return false;
     const auto largest = largestIndex(map.getBody().front().getTerminator()->getOperand(static_cast<unsigned>(d)));
@@ -242,7 +243,7 @@ class KernelLowering {
   }
   /// What a block index is at most: a grid index, a constant, or a grid index divided by one, as heads that share keys
   /// do. None: not known, or perhaps negative.
-  std::optional<int64_t> largestIndex(mlir::Value v) {
+  std::optional<int64_t> largestIndex(mlir::Value v) const {
     if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(v)) {
       if (argument.getArgNumber() >= rank()) return std::nullopt;
       const int64_t bound = signature().grid[argument.getArgNumber()];
@@ -252,11 +253,8 @@ class KernelLowering {
       const auto most = largestIndex(quotient.getLhs()), by = constantIndex(quotient.getRhs());
       return most && by && *by > 0 ? std::optional(*most / *by) : std::nullopt;
     }
-    return constantIndex(v);
-  }
-  std::optional<int64_t> constantIndex(mlir::Value v) {
-    const auto value = v.getDefiningOp<mlir::arith::ConstantOp>() ? constantOf(l_.scalar(v)) : std::nullopt;
-    return value && *value >= 0 ? value : std::nullopt;
+    const auto constant = constantIndex(v);
+    return constant && *constant >= 0 ? constant : std::nullopt;
   }
 
   // ---- the grid

@@ -1,16 +1,19 @@
 // One loop nest: rows outside, columns inside in vectors, in as many phases as reductions of a row need.
 #include <algorithm>
+#include <optional>
 
-#include "cpu/lower/Chunk.h"
-#include "cpu/lower/Elementwise.h"
-#include "cpu/lower/NestPlan.h"
+#include "cpu/lower/NestValues.h"
 #include "cpu/lower/OverlapTrips.h"
-#include "cpu/lower/RowDivision.h"
-#include "cpu/lower/RowSlots.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 namespace smalti::cpu {
 namespace {
+
+/// What is done with another row beside the one at hand.
+struct Trail {
+  std::vector<Root*> roots;
+  NestPlace place;
+};
 
 class NestEmitter {
  public:
@@ -23,7 +26,7 @@ class NestEmitter {
       if (r.kind == Root::Kind::accumulation) l_.fill(r.target, accumulatorStart(r));
     rowLoop(0);
     for (auto& [value, view] : plan_.made) l_.setView(value, view);
-    return std::move(failure_);
+    return std::move(values_.failure);
   }
 
  private:
@@ -31,18 +34,23 @@ class NestEmitter {
 
   void rowLoop(size_t d) {
     if (plan_.flattened || d == nest_.rows.size()) {
-      rowBody();
+      at_.row.clear();
+      for (at_.phase = 0; at_.phase < plan_.phases(); ++at_.phase) phase();
       return;
     }
-    const bool groups = d + 1 == nest_.rows.size() && plan_.group > 1;
+    const bool innermost = d + 1 == nest_.rows.size(), groups = innermost && plan_.group > 1;
+    if (innermost && plan_.trails) {
+      trailingRows(nest_.rows[d]);
+      return;
+    }
     l_.loop(l_.index(0), l_.index(nest_.rows[d]), l_.index(groups ? plan_.group : 1), [&](Reg row) {
       if (groups) {
         group(row, nest_.rows[d]);
         return;
       }
-      rows_.push_back(row);
+      at_.rows.push_back(row);
       rowLoop(d + 1);
-      rows_.pop_back();
+      at_.rows.pop_back();
     });
   }
 
@@ -50,26 +58,77 @@ class NestEmitter {
   void group(Reg first, int64_t rows) {
     Reg end = b_.CreateAdd(first, l_.index(plan_.group), "", true, true);
     if (rows % plan_.group != 0) end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, end, l_.index(rows));
-    for (phase_ = 0; phase_ < phases(); ++phase_) {
+    for (at_.phase = 0; at_.phase < plan_.phases(); ++at_.phase) {
       l_.loop(first, end, l_.index(1), [&](Reg row) {
-        rows_.push_back(row);
-        groupRow_ = b_.CreateSub(row, first, "", true, true);
-        rowMemo_.clear();
+        at_.rows.push_back(row);
+        at_.keptRow = b_.CreateSub(row, first, "", true, true);
+        at_.row.clear();
         phase();
-        rows_.pop_back();
+        at_.rows.pop_back();
       });
     }
   }
 
-  int phases() const {
-    int phases = 0;
-    for (const Root& r : roots_) phases = std::max(phases, r.phase + 1);
-    return phases;
+  /// Row by row, each one's last phase beside the phase before it of the next row.
+  void trailingRows(int64_t rows) {
+    const int last = plan_.phases() - 1;
+    l_.loop(l_.index(0), l_.index(rows), l_.index(1), [&](Reg row) {
+      at_ = placeOf(row, 0);
+      for (; at_.phase + 1 < last; ++at_.phase) phase();
+      phaseAndTrail(row);
+      at_.rows.pop_back();
+    });
+    at_ = placeOf(l_.index(rows - 1), last);
+    phase();
+    at_.rows.pop_back();
+  }
+  /// Rows of the loops outside, and this one.
+  NestPlace placeOf(Reg row, int phase) {
+    NestPlace place;
+    place.phase = phase;
+    place.rows = at_.rows;
+    place.rows.push_back(row);
+    place.keptRow = b_.CreateAnd(row, l_.index(plan_.keptRows() - 1));
+    return place;
   }
 
-  void rowBody() {
-    rowMemo_.clear();
-    for (phase_ = 0; phase_ < phases(); ++phase_) phase();
+  /// The phase before the last, and the last one of the row before: in one loop where inverses will do for it.
+  void phaseAndTrail(Reg row) {
+    for (const Root& r : roots_)
+      if (r.phase == at_.phase && r.kind == Root::Kind::rowReduction) {
+        const mlir::Value sum = s_.ops[r.op].op->getResult(0);
+        values_.expectForLaterPhases(sum, rowMap(shapeOf(sum.getType())));
+      }
+    const NestPlace here = at_;
+    at_.rows.pop_back();
+    // There is none before the first; what it would need is there all the same.
+    Reg before = b_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, row, l_.index(1));
+    Trail trail{{}, placeOf(before, here.phase + 1)};
+    for (Root& r : roots_)
+      if (r.phase == trail.place.phase) trail.roots.push_back(&r);
+    at_ = trail.place;
+    Reg useful = findInverses(trail.roots);
+    if (!useful) return;
+    trail.place = at_;
+    Reg follows = b_.CreateICmpNE(row, l_.index(0));
+    l_.either(
+        b_.CreateLogicalAnd(follows, useful),
+        [&] {
+          at_ = here;
+          trail_ = trail;
+          phase();
+          trail_.reset();
+        },
+        [&] {
+          if (!trail.place.inverses.empty())
+            l_.when(follows, [&] {
+              at_ = trail.place;
+              at_.inverses.clear();
+              columnLoop(trail.roots, trail.roots.front()->columns);
+            });
+          at_ = here;
+          phase();
+        });
   }
 
   /// What the current phase does with one row.
@@ -77,55 +136,64 @@ class NestEmitter {
     applyOnce();
     std::vector<int64_t> done;
     for (const Root& r : roots_) {
-      if (r.phase != phase_ || r.columns == 1 || llvm::is_contained(done, r.columns)) continue;
+      if (r.phase != at_.phase || r.columns == 1 || llvm::is_contained(done, r.columns)) continue;
       done.push_back(r.columns);
       std::vector<Root*> together;
       for (Root& other : roots_)
-        if (other.phase == phase_ && other.columns == r.columns) together.push_back(&other);
+        if (other.phase == at_.phase && other.columns == r.columns) together.push_back(&other);
       dividedColumns(together, r.columns);
     }
   }
 
   /// Rows divided by a value of their own are multiplied by its inverse; a second loop divides, for the few values
-  /// whose inverse will not do. In the last phase, which leaves nothing for others that only one of the loops would
-  /// know.
+  /// whose inverse will not do.
   void dividedColumns(const std::vector<Root*>& roots, int64_t columns) {
-    constexpr int64_t kWorthAnInverse = 128;
-    const bool last = phase_ + 1 == phases();
-    const auto writes = [](const Root* r) { return r->kind == Root::Kind::write; };
-    llvm::SmallVector<RowValue, 2> divisors;
-    if (last && columns >= kWorthAnInverse && llvm::all_of(roots, writes))
-      for (const Root* r : roots)
-        findRowDivisors(s_, r->value, r->map, column_, [&](mlir::Value v) { return isMade(v); }, divisors);
-    Reg useful = b_.getTrue();
-    for (const RowValue& d : divisors) {
-      Reg divisor = eval(d.value, d.map, {l_.index(0), 1, nullptr});
-      if (!divisor) return;
-      useful = b_.CreateAnd(useful, hasUsefulInverse(b_, divisor));
-      inverses_.push_back({d, b_.CreateFDiv(llvm::ConstantFP::get(divisor->getType(), 1.0), divisor)});
-    }
-    if (divisors.empty()) {
+    Reg useful = findInverses(roots);
+    if (!useful) return;
+    if (at_.inverses.empty()) {
       columnLoop(roots, columns);
       return;
     }
-    const Memo known = rowMemo_;
-    const auto loop = [&] {
+    const NestPlace multiplied = at_;
+    at_.inverses.clear();
+    const NestPlace divided = at_;
+    const auto loop = [&](const NestPlace& place) {
+      at_ = place;
       columnLoop(roots, columns);
-      inverses_.clear();
-      rowMemo_ = known;
+      at_ = divided;
     };
-    l_.either(useful, loop, loop);
+    l_.either(useful, [&] { loop(multiplied); }, [&] { loop(divided); });
+  }
+
+  /// Has rows multiplied by inverses of what they are divided by, and says whether these will do; null: a failure. In
+  /// the last phase, which leaves nothing for others that only one of two loops would know.
+  Reg findInverses(const std::vector<Root*>& roots) {
+    constexpr int64_t kWorthAnInverse = 128;
+    Reg useful = b_.getTrue();
+    if (at_.phase + 1 != plan_.phases() || roots.front()->columns < kWorthAnInverse ||
+        llvm::any_of(roots, [](const Root* r) { return r->kind != Root::Kind::write; }))
+      return useful;
+    llvm::SmallVector<RowValue, 2> divisors;
+    for (const Root* r : roots)
+      findRowDivisors(s_, r->value, r->map, column_, [&](mlir::Value v) { return values_.isMade(v); }, divisors);
+    for (const RowValue& d : divisors) {
+      Reg divisor = values_.eval(d.value, d.map, {l_.index(0), 1, nullptr});
+      if (!divisor) return nullptr;
+      useful = b_.CreateAnd(useful, hasUsefulInverse(b_, divisor));
+      at_.inverses.push_back({d, b_.CreateFDiv(llvm::ConstantFP::get(divisor->getType(), 1.0), divisor)});
+    }
+    return useful;
   }
 
   /// Roots with one element per row: all are evaluated before one is written.
   void applyOnce() {
     const Chunk one{l_.index(0), 1, nullptr};
-    chunkMemo_.clear();
+    at_.chunk.clear();
     std::vector<std::tuple<Root*, Reg, Reg>> all;
     for (Root& r : roots_) {
-      if (r.phase != phase_ || r.columns != 1) continue;
-      Reg value = eval(r.value, r.map, one);
-      Reg mask = r.mask ? eval(r.mask, r.map, one) : nullptr;
+      if (r.phase != at_.phase || r.columns != 1) continue;
+      Reg value = values_.eval(r.value, r.map, one);
+      Reg mask = r.mask ? values_.eval(r.mask, r.map, one) : nullptr;
       if (!value || (r.mask && !mask)) return;
       all.emplace_back(&r, value, mask);
     }
@@ -143,8 +211,10 @@ class NestEmitter {
     int64_t weight = 0;
     for (Root* r : roots) weight += r->cost;
     // Several registers as one value: LLVM interleaves what it makes of them. Past the caches one line at a time, so
-    // that loads and stores of memory take turns.
-    const bool streams = llvm::any_of(roots, [](const Root* r) { return r->target.streamed; });
+    // that loads and stores of memory take turns; and so where another row may trail, whether one does or not: sums are
+    // taken in the same order for all rows.
+    const bool streams = (plan_.trails && at_.phase + 2 == plan_.phases()) ||
+                         llvm::any_of(roots, [](const Root* r) { return r->target.streamed; });
     int wide = lanes * (streams ? 1 : weight <= 48 ? 4 : weight <= 96 ? 2 : 1);
     // Nothing but sums: each waits for the one before.
     const auto adds = [&](const Root* r) {
@@ -199,9 +269,9 @@ class NestEmitter {
           part = phi;
           phis.push_back(phi);
         }
-    preheader_ = before;
+    values_.preheader = before;
     chunk(roots, {start, lanes, nullptr}, 0);
-    preheader_ = nullptr;
+    values_.preheader = nullptr;
     Reg next = b_.CreateAdd(start, l_.index(lanes), "", true, true);
     llvm::BasicBlock* latch = b_.GetInsertBlock();
     start->addIncoming(next, latch);
@@ -228,35 +298,42 @@ class NestEmitter {
 
   /// Everything is evaluated before anything is written. `part`: of the accumulators.
   void chunk(const std::vector<Root*>& roots, const Chunk& columns, size_t part) {
-    std::vector<std::pair<Reg, Reg>> values;
-    chunkMemo_.clear();
-    for (Root* r : roots) {
-      Reg value = eval(r->value, r->map, columns);
-      Reg chosen = r->mask ? eval(r->mask, r->map, columns) : nullptr;
-      if (!value || (r->mask && !chosen)) return;
-      values.push_back({splatTo(value, columns.lanes), chosen ? splatTo(chosen, columns.lanes) : nullptr});
-    }
-    for (size_t k = 0; k < roots.size(); ++k) apply(*roots[k], values[k].first, values[k].second, columns, part);
+    const auto all = evaluated(roots, columns);
+    const bool trails = trail_ && trail_->roots.front()->columns == roots.front()->columns;
+    std::optional<std::vector<Evaluated>> trailing;
+    if (trails) atTrail([&] { trailing = evaluated(trail_->roots, columns); });
+    if (!all || (trails && !trailing)) return;
+    for (const Evaluated& e : *all) apply(*e.root, e.value, e.chosen, columns, part);
+    if (trails)
+      atTrail([&] {
+        for (const Evaluated& e : *trailing) write(*e.root, e.value, e.chosen, columns);
+      });
     // Not while the first phase itself waits for what it reads.
-    if (phase_ == 1) prefetchRowsAhead(columns);
+    if (at_.phase == 1 || trails) values_.prefetchRowsAhead(columns);
   }
 
-  /// Not in the first cache.
-  bool isWorthAsking(const View& view) const {
-    return view.distant ||
-           (view.memory != View::kValue && view.elements() * storage_bytes(view.dtype) >= l_.processor.l1Bytes / 2);
+  /// With the row that trails at hand.
+  void atTrail(llvm::function_ref<void()> body) {
+    std::swap(at_, trail_->place);
+    body();
+    std::swap(at_, trail_->place);
   }
 
-  /// What the first phase reads, of rows whose turn comes later.
-  void prefetchRowsAhead(const Chunk& chunk) {
-    for (const auto& [view, map] : firstReads_) {
-      const auto row = llvm::find_if(map.entries, [&](const MapEntry& e) { return e.loop == column_ - 1; });
-      if (row == map.entries.end()) continue;
-      Reg stride = view.strides[static_cast<size_t>(row - map.entries.begin())];
-      Reg next = b_.CreateGEP(storageType(b_.getContext(), view.dtype), pointer(view, map, chunk),
-                              b_.CreateMul(stride, l_.index(plan_.ahead)));
-      prefetchChunk(b_, view.dtype, next, chunk.lanes, plan_.aheadInto);
+  struct Evaluated {
+    Root* root;
+    Reg value, chosen;
+  };
+  std::optional<std::vector<Evaluated>> evaluated(const std::vector<Root*>& roots, const Chunk& columns) {
+    std::vector<Evaluated> all;
+    at_.chunk.clear();
+    for (Root* r : roots) {
+      Reg value = values_.eval(r->value, r->map, columns);
+      Reg chosen = r->mask ? values_.eval(r->mask, r->map, columns) : nullptr;
+      if (!value || (r->mask && !chosen)) return std::nullopt;
+      all.push_back({r, NestValues::splatTo(b_, value, columns.lanes),
+                     chosen ? NestValues::splatTo(b_, chosen, columns.lanes) : nullptr});
     }
+    return all;
   }
 
   void apply(Root& r, Reg value, Reg chosen, const Chunk& chunk, size_t part) {
@@ -267,8 +344,9 @@ class NestEmitter {
     const auto kind = reductionKind(*s_.ops[r.op].op);
     const DType t = registerDType(r);
     if (r.kind == Root::Kind::accumulation && r.targetMap.usesColumn(column_)) {
-      Reg old = loadFrom(r.target, r.targetMap, chunk);
-      storeChunk(l_, elements(r.target, r.targetMap, chunk), combine(b_, kind, t, old, value), chunk, chunk.mask);
+      Reg old = values_.loadFrom(r.target, r.targetMap, chunk);
+      storeChunk(l_, values_.elements(r.target, r.targetMap, chunk), combine(b_, kind, t, old, value), chunk,
+                 chunk.mask);
       return;
     }
     if (chunk.mask) value = b_.CreateSelect(chunk.mask, value, splat(b_, identityOf(b_, kind, t), chunk.lanes));
@@ -284,17 +362,17 @@ class NestEmitter {
     const DType t = registerDType(r);
     const Chunk one{l_.index(0), 1, nullptr};
     if (r.kind == Root::Kind::accumulation) {
-      Reg old = loadFrom(r.target, r.targetMap, one);
-      storeChunk(l_, elements(r.target, r.targetMap, one), combine(b_, kind, t, old, reduced), one, nullptr);
+      Reg old = values_.loadFrom(r.target, r.targetMap, one);
+      storeChunk(l_, values_.elements(r.target, r.targetMap, one), combine(b_, kind, t, old, reduced), one, nullptr);
       return;
     }
     const mlir::Value result = op.getResult(0);
     const ElementMap map = rowMap(shapeOf(result.getType()));
-    Reg start = eval(op.getOperand(1), map, one);
+    Reg start = values_.eval(op.getOperand(1), map, one);
     if (!start) return;
     Reg rounded = roundTo(b_, t, combine(b_, kind, t, start, reduced));
-    rowMemo_.add(result, map, rounded);
-    keepForLaterPhases(result, map, rounded);
+    at_.row.add(result, map, rounded);
+    values_.keepForLaterPhases(result, map, rounded);
   }
 
   Reg accumulatorStart(const Root& r) { return splatConstant(b_, s_.ops[r.op].op->getOperand(1)); }
@@ -303,169 +381,11 @@ class NestEmitter {
     Reg mask = chunk.mask;
     if (chosen) mask = mask ? b_.CreateAnd(mask, chosen) : chosen;
     if (r.adds) {
-      Reg old = loadFrom(r.target, r.targetMap, chunk);
+      Reg old = values_.loadFrom(r.target, r.targetMap, chunk);
       const DType t = r.target.dtype;
       value = old->getType()->isFPOrFPVectorTy() ? roundTo(b_, t, b_.CreateFAdd(old, value)) : b_.CreateAdd(old, value);
     }
-    storeChunk(l_, elements(r.target, r.targetMap, chunk), value, chunk, mask);
-  }
-
-  // ---- memory
-
-  bool perRow(const ElementMap& map) const { return !map.usesColumn(column_); }
-
-  /// Position along one dimension; the column's is of its first lane.
-  Reg position(const MapEntry& e, const Chunk& chunk) {
-    Reg at = e.loop == MapEntry::kNone       ? l_.index(0)
-             : e.loop == MapEntry::kGroupRow ? groupRow_
-             : e.loop == column_             ? chunk.start
-                                             : rows_[static_cast<size_t>(e.loop)];
-    return e.offset ? b_.CreateAdd(at, l_.index(e.offset)) : at;
-  }
-  Reg pointer(const View& view, const ElementMap& map, const Chunk& chunk) {
-    llvm::SmallVector<Reg, 6> at;
-    for (const MapEntry& e : map.entries) at.push_back(position(e, chunk));
-    return elementPointer(b_, view, at);
-  }
-  /// Elements between neighbouring columns; null: one element for all.
-  Reg columnStride(const View& view, const ElementMap& map) {
-    for (size_t d = 0; d < map.entries.size(); ++d)
-      if (map.entries[d].loop == column_) return view.strides[d];
-    return nullptr;
-  }
-  Elements elements(const View& view, const ElementMap& map, const Chunk& chunk) {
-    return {view, pointer(view, map, chunk), columnStride(view, map)};
-  }
-
-  static View flatView(const View& view, Reg one) {
-    View flat = view;
-    flat.shape = {view.elements()};
-    flat.strides = {one};
-    return flat;
-  }
-
-  Reg loadFrom(const View& v, const ElementMap& map, const Chunk& chunk) {
-    const Elements e = elements(map.flat ? flatView(v, l_.index(1)) : v, map, chunk);
-    if (phase_ == 0 && preheader_ && !map.flat && chunk.lanes > 1 && e.stride && constantOf(e.stride) == 1 &&
-        isWorthAsking(v))
-      firstReads_.push_back({v, map});
-    return loadChunk(b_, e, chunk);
-  }
-
-  // ---- values
-
-  /// When computing it again is dear or impossible.
-  void keepForLaterPhases(mlir::Value v, const ElementMap& map, Reg r) {
-    if (plan_.group > 1 && phase_ + 1 < phases()) slots_.keep(v, map, r, phase_, groupRow_);
-  }
-  static bool isDear(mlir::Value v) {
-    mlir::Operation* op = v.getDefiningOp();
-    return op && (op->getName().getDialectNamespace() == "math" || op->getName().getStringRef() == "arith.divf");
-  }
-
-  Reg splatTo(Reg r, int lanes) {
-    return lanes > 1 && !llvm::isa<llvm::FixedVectorType>(r->getType()) ? splat(b_, r, lanes) : r;
-  }
-
-  /// The elements of a value that a chunk needs: one register of its lanes, or a scalar where the row decides.
-  Reg eval(mlir::Value v, const ElementMap& map, const Chunk& chunk) {
-    if (!isVector(v)) return l_.scalar(v);
-    if (isSplatConstant(v)) return splatConstant(b_, v);
-    if (perRow(map)) {
-      if (Reg known = rowMemo_.find(v, map)) return known;
-      const Chunk one{l_.index(0), 1, nullptr};
-      Reg r = nullptr;
-      if (preheader_ && b_.GetInsertBlock() != preheader_) {
-        llvm::IRBuilderBase::InsertPointGuard guard(b_);
-        b_.SetInsertPoint(preheader_->getTerminator());
-        r = computeForRow(v, map, one);
-        preheader_ = b_.GetInsertBlock();
-      } else {
-        r = computeForRow(v, map, one);
-      }
-      if (r) rowMemo_.add(v, map, r);
-      return r;
-    }
-    if (Reg known = chunkMemo_.find(v, map)) return known;
-    Reg r = compute(v, map, chunk);
-    if (r) chunkMemo_.add(v, map, r);
-    return r;
-  }
-
-  Reg computeForRow(mlir::Value v, const ElementMap& map, const Chunk& one) {
-    if (Reg kept = slots_.find(v, map, phase_, groupRow_)) return kept;
-    Reg r = compute(v, map, one);
-    if (r && isDear(v)) keepForLaterPhases(v, map, r);
-    return r;
-  }
-
-  /// In memory since an earlier phase.
-  bool isKept(mlir::Value v) const {
-    auto kept = kept_.find(v);
-    return kept != kept_.end() && kept->second.phase < phase_;
-  }
-  bool isMade(mlir::Value v) const { return isKept(v) || l_.findView(v); }
-
-  /// Null: the divisor's inverse is not known.
-  Reg byInverse(mlir::Operation& op, const ElementMap& map, llvm::ArrayRef<Reg> operands, int lanes) {
-    if (inverses_.empty() || op.getName().getStringRef() != "arith.divf") return nullptr;
-    const auto divisor = rowValueOf(s_, op.getOperand(1), map, column_);
-    for (const auto& [value, inverse] : inverses_)
-      if (divisor && value == *divisor)
-        return roundTo(b_, elementDType(op.getResult(0).getType()),
-                       quotientByInverse(b_, operands[0], operands[1], splatTo(inverse, lanes)));
-    return nullptr;
-  }
-
-  Reg compute(mlir::Value v, const ElementMap& map, const Chunk& chunk) {
-    if (isKept(v) && map == identityMap(shapeOf(v.getType()), column_)) {
-      const KeptRow& row = kept_.find(v)->second;
-      return loadFrom(row.view, row.map, chunk);
-    }
-    if (const View* view = l_.findView(v)) return loadFrom(*view, map, chunk);
-    auto at = s_.opOf.find(v);
-    if (at == s_.opOf.end()) return refuse("a value has no place in memory");
-    const PendingOp& p = s_.ops[at->second];
-    if (p.isLoad()) return loadFrom(*p.box, map, chunk);
-    mlir::Operation& op = *p.op;
-    const llvm::StringRef name = op.getName().getStringRef();
-    if (name == "tpu.iota") return iota(op, map, chunk);
-    if (isNativeReduction(op)) return refuse("a reduction is used before its row is done");
-    if (isFree(p)) {
-      auto inner = operandMap(op, 0, map);
-      if (!inner) return refuse("a reshape inside a nest");
-      Reg r = eval(op.getOperand(0), *inner, chunk);
-      return r && !perRow(map) ? splatTo(r, chunk.lanes) : r;
-    }
-    const EmitElement emit = findElementwise(op);
-    std::vector<Reg> operands;
-    bool wide = false;
-    for (mlir::Value operand : op.getOperands()) {
-      operands.push_back(eval(operand, map, chunk));
-      if (!operands.back()) return nullptr;
-      wide |= llvm::isa<llvm::FixedVectorType>(operands.back()->getType());
-    }
-    if (wide)
-      for (Reg& r : operands) r = splatTo(r, chunk.lanes);
-    if (Reg quotient = wide ? byInverse(op, map, operands, chunk.lanes) : nullptr) return quotient;
-    Reg r = emit({b_, op, operands, elementDType(op.getOperand(0).getType()), elementDType(v.getType())});
-    return r ? r : refuse("an op is not native after all");
-  }
-
-  Reg iota(mlir::Operation& op, const ElementMap& map, const Chunk& chunk) {
-    const auto d = static_cast<size_t>(iotaDimension(op));
-    const MapEntry& e = map.entries[d];
-    llvm::Type* type = registerType(b_.getContext(), elementDType(op.getResult(0).getType()), 1);
-    Reg first = b_.CreateTrunc(position(e, chunk), type);
-    if (e.loop != column_ || chunk.lanes == 1) return first;
-    llvm::SmallVector<llvm::Constant*, 64> numbers;
-    for (int k = 0; k < chunk.lanes; ++k) numbers.push_back(llvm::ConstantInt::get(type, static_cast<uint64_t>(k)));
-    return b_.CreateAdd(splat(b_, first, chunk.lanes), llvm::ConstantVector::get(numbers));
-  }
-
-  Reg refuse(std::string why) {
-    if (failure_) failure_ = notNative(std::move(why));
-    return nullptr;
+    storeChunk(l_, values_.elements(r.target, r.targetMap, chunk), value, chunk, mask);
   }
 
   Lowering& l_;
@@ -474,17 +394,10 @@ class NestEmitter {
   const Nest& nest_;
   NestPlan plan_;
   std::vector<Root>& roots_ = plan_.roots;
-  const llvm::DenseMap<mlir::Value, KeptRow>& kept_ = plan_.kept;
   const int column_ = plan_.column;
-  int phase_ = 0;
-  std::vector<Reg> rows_;
-  Reg groupRow_ = nullptr;
-  RowSlots slots_{l_, plan_.group};
-  Memo rowMemo_, chunkMemo_;
-  llvm::SmallVector<std::pair<RowValue, Reg>, 2> inverses_;  ///< where rows are multiplied by them
-  std::vector<std::pair<View, ElementMap>> firstReads_;      ///< from memory, along the columns, in the first phase
-  llvm::BasicBlock* preheader_ = nullptr;
-  Native failure_;
+  NestValues values_{l_, s_, plan_};
+  NestPlace& at_ = values_.at;
+  std::optional<Trail> trail_;  ///< beside the columns at hand
 };
 
 }  // namespace

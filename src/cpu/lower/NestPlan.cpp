@@ -9,6 +9,8 @@
 namespace smalti::cpu {
 namespace {
 
+constexpr int64_t kWorthKeeping = 12;  // instructions, roughly
+
 int64_t weightOf(mlir::Operation& op) { return op.getName().getDialectNamespace() == "math" ? 16 : 1; }
 
 class NestPlanner {
@@ -25,6 +27,7 @@ class NestPlanner {
     for (Root& r : roots_) r.phase = phaseOf(r);
     delayStores();
     plan_.group = groupOf();
+    plan_.trails = trails();
     askAhead();
     keepExpensive();
     reusePlaces();
@@ -222,9 +225,7 @@ class NestPlanner {
   /// As many rows as stay in the first cache from one phase to the next, beside those that are asked for meanwhile.
   int64_t groupOf() const {
     constexpr int64_t kMost = 16, kFew = 2;
-    int64_t phases = 1;
-    for (const Root& r : roots_) phases = std::max<int64_t>(phases, r.phase + 1);
-    if (flattened_ || phases == 1 || nest_.rows.empty()) return 1;
+    if (flattened_ || plan_.phases() == 1 || nest_.rows.empty()) return 1;
     const bool ofMemory =
         llvm::any_of(s_.ops, [](const PendingOp& p) { return p.box && (p.box->distant || p.box->streamed); });
     int64_t rows = 0;
@@ -240,6 +241,25 @@ class NestPlanner {
     return std::clamp<int64_t>(rows, 1, std::min(kMost, nest_.rows.back()));
   }
 
+  /// Where the last phase does nothing but store past the caches what the one before it has computed at some length:
+  /// memory would have nothing to do in the one and the ports in the other.
+  bool trails() {
+    constexpr int64_t kFewRows = 4;
+    const int last = plan_.phases() - 1;
+    if (flattened_ || plan_.group > 1 || last == 0 || nest_.rows.empty() || nest_.rows.back() < kFewRows) return false;
+    int64_t columns = 1, cost = 0;
+    for (const Root& r : roots_) {
+      if (r.phase == last && (r.kind != Root::Kind::write || r.adds || !r.target.streamed || r.columns == 1))
+        return false;
+      if (r.phase + 1 < last || r.columns == 1) continue;
+      if (columns != 1 && r.columns != columns) return false;
+      columns = r.columns;
+      if (r.phase < last) cost = std::max(cost, costOf(r.value));
+    }
+    costs_.clear();  // what will be kept costs less
+    return cost >= kWorthKeeping;
+  }
+
   /// Rows that wait for their turn, of all that is read from memory: in the first cache where it has room for them
   /// beside the row in work. A smaller one takes just the next row, while rows are stored past the caches at the same
   /// time; otherwise they wait in the second.
@@ -249,12 +269,13 @@ class NestPlanner {
     const int64_t reads =
         llvm::count_if(s_.ops, [](const PendingOp& p) { return p.isLoad() && p.box && p.box->distant; });
     if (reads == 0) return;
-    const int64_t elements = mostColumns() * reads, l1Bytes = l_.processor.l1Bytes;
+    const int64_t elements = mostColumns() * reads, rowBytes = elements * static_cast<int64_t>(sizeof(float));
     plan_.ahead = std::max(kElements / elements, plan_.group);
-    if (l1Bytes >= kRoomy) return;
-    const bool streams = llvm::any_of(roots_, [](const Root& r) { return r.phase == kAsking && r.target.streamed; });
-    if (streams && elements * static_cast<int64_t>(sizeof(float)) <= l1Bytes / 8)
-      plan_.ahead = std::max(l1Bytes / 8 / (elements * static_cast<int64_t>(sizeof(float))), plan_.group);
+    if (l_.processor.l1Bytes >= kRoomy) return;
+    const bool streams =
+        plan_.trails || llvm::any_of(roots_, [](const Root& r) { return r.phase == kAsking && r.target.streamed; });
+    if (const int64_t rows = l_.processor.l1Bytes / 8 / rowBytes; streams && rows > 0)
+      plan_.ahead = std::max(rows, plan_.group);
     else
       plan_.aheadInto = CacheLevel::second;
   }
@@ -277,7 +298,7 @@ class NestPlanner {
         if (first < 0 || r.phase < first) first = r.phase;
         last = std::max(last, r.phase);
       }
-      if (first == last || costOf(v) < 12) continue;
+      if (first == last || costOf(v) < kWorthKeeping) continue;
       Root r;
       r.op = i;
       r.value = v;
@@ -291,8 +312,9 @@ class NestPlanner {
           if (other.value == v && other.op == i && other.kind == Root::Kind::write) other.phase = r.phase;
         continue;
       }
-      r.target = l_.allocate(elementDType(v.getType()), std::array{plan_.group, columns});
-      r.targetMap.entries = {plan_.group == 1 ? MapEntry{} : MapEntry{MapEntry::kGroupRow, 0}, MapEntry{column_, 0}};
+      const int64_t rows = plan_.keptRows();
+      r.target = l_.allocate(elementDType(v.getType()), std::array{rows, columns});
+      r.targetMap.entries = {rows == 1 ? MapEntry{} : MapEntry{MapEntry::kKeptRow, 0}, MapEntry{column_, 0}};
       kept_[v] = {r.target, r.targetMap, r.phase};
       roots_.push_back(std::move(r));
     }
@@ -395,6 +417,12 @@ class NestPlanner {
 };
 
 }  // namespace
+
+int NestPlan::phases() const {
+  int phases = 1;
+  for (const Root& r : roots) phases = std::max(phases, r.phase + 1);
+  return phases;
+}
 
 NestPlan planNest(Lowering& lowering, const Segment& segment, const Nest& nest) {
   return NestPlanner(lowering, segment, nest).run();

@@ -38,8 +38,14 @@ struct NestPlan {
   bool flattened = false;  ///< one dense row instead of many short ones
   /// So many rows take each phase together, a loop per phase: what a row's reduction gives is not waited for.
   int64_t group = 1;
+  /// The last phase of a row runs in the loop of the phase before it of the next row.
+  bool trails = false;
   int64_t ahead = 1;  ///< what is in memory is asked for so many rows before it is needed
   CacheLevel aheadInto = CacheLevel::first;
+
+  int phases() const;
+  /// What later phases need is kept of so many rows at a time.
+  int64_t keptRows() const { return trails ? 2 : group; }
 };
 
 NestPlan planNest(Lowering&, const Segment&, const Nest&);

@@ -10,13 +10,25 @@ Reg Memo::find(mlir::Value v, const ElementMap& map) const {
   return nullptr;
 }
 
-void RowSlots::keep(mlir::Value v, const ElementMap& map, Reg value, int phase, Reg row) {
-  if (value->getType()->isVectorTy() || llvm::any_of(slots_[v], [&](const Slots& s) { return s.map == map; })) return;
-  auto* type = llvm::ArrayType::get(value->getType(), static_cast<uint64_t>(rows_));
+RowSlots::Slots& RowSlots::slotsOf(mlir::Value v, const ElementMap& map, llvm::Type* element, int phase) {
+  auto& slots = slots_[v];
+  for (Slots& s : slots)
+    if (s.map == map) return s;
   auto& entry = l_.function->getEntryBlock();
-  auto* memory = Builder(&entry, entry.getFirstInsertionPt()).CreateAlloca(type);
-  slots_[v].push_back({map, memory, phase});
-  l_.b.CreateStore(value, l_.b.CreateInBoundsGEP(value->getType(), memory, row));
+  auto* type = llvm::ArrayType::get(element, static_cast<uint64_t>(rows_));
+  slots.push_back({map, Builder(&entry, entry.getFirstInsertionPt()).CreateAlloca(type), phase});
+  return slots.back();
+}
+
+void RowSlots::expect(mlir::Value v, const ElementMap& map, int phase) {
+  slotsOf(v, map, registerType(l_.b.getContext(), elementDType(v.getType()), 1), phase);
+}
+
+void RowSlots::keep(mlir::Value v, const ElementMap& map, Reg value, int phase, Reg row) {
+  if (value->getType()->isVectorTy()) return;
+  const Slots& s = slotsOf(v, map, value->getType(), phase);
+  // Again where the phase is emitted twice.
+  if (s.phase == phase) l_.b.CreateStore(value, l_.b.CreateInBoundsGEP(value->getType(), s.memory, row));
 }
 
 Reg RowSlots::find(mlir::Value v, const ElementMap& map, int phase, Reg row) {

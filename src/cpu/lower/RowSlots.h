@@ -26,6 +26,8 @@ class RowSlots {
  public:
   /// `rows`: of a group.
   RowSlots(Lowering& lowering, int64_t rows) : l_(lowering), rows_(rows) {}
+  /// What phase `phase` will keep: it may be looked for before that phase is emitted.
+  void expect(mlir::Value, const ElementMap&, int phase);
   /// In phase `phase`, for row number `row` of the group; no vectors.
   void keep(mlir::Value, const ElementMap&, Reg value, int phase, Reg row);
   /// What a phase before `phase` has kept; null: nothing.
@@ -37,6 +39,8 @@ class RowSlots {
     llvm::AllocaInst* memory = nullptr;  ///< one element per row of the group
     int phase = 0;                       ///< that fills it
   };
+  Slots& slotsOf(mlir::Value, const ElementMap&, llvm::Type* element, int phase);
+
   Lowering& l_;
   int64_t rows_;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Slots, 1>> slots_;

@@ -34,6 +34,11 @@ struct View {
   /// Steps see so many parts of steady memory before the first one comes again, and which of them this is.
   int64_t turns = 1;
   Reg turn = nullptr;  ///< i64, of several
+  /// Of a part of it nothing is known.
+  void forgetTurns() {
+    steady = turn = nullptr;
+    turns = 1;
+  }
 
   static constexpr int kValue = -1;
   int64_t elements() const { return num_elements(shape); }

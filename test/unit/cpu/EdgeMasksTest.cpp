@@ -134,8 +134,9 @@ TEST(EdgeMasks, TheSumIsOneStepWithoutThem) {
     });
     EXPECT_EQ(others, 0) << dtype;
     for (const Array& a : same(matmul.k, matmul.operands()))
-      if (a.dtype() == DType::f32)
+      if (a.dtype() == DType::f32) {
         for (const float v : floats(a)) ASSERT_TRUE(std::isfinite(v)) << "from past the end";
+      }
   }
 }
 

@@ -44,6 +44,12 @@ using GemmFunction = void(const void*, int64_t, const void*, int64_t, void*, int
 struct CompiledGemm {
   std::shared_ptr<const LoadedCode> code;
   GemmFunction* run = nullptr;
+
+  /// With the parameters that kept operands and added rows bring.
+  template <class Signature>
+  Signature* as() const {
+    return reinterpret_cast<Signature*>(reinterpret_cast<void*>(run));
+  }
 };
 
 inline Result<std::string> gemmObject(const GemmShape& shape, const Processor& processor, std::string& symbol) {

@@ -192,9 +192,8 @@ TEST(Gemm, KeptOperandsServeLaterProducts) {
         if (packed && s.keepsB) std::memset(given.b.memory.data(), 0, given.b.memory.size());
         using Kept = void(const void*, int64_t, const void*, int64_t, void*, int64_t, void*, void*, bool);
         if (s.keepsB)
-          reinterpret_cast<Kept*>(gemm.run)(given.a.at(0, 0), given.a.stride, given.b.at(0, 0), given.b.stride,
-                                            given.c.at(0, 0), given.c.stride, aligned(workspace), aligned(kept),
-                                            packed);
+          gemm.as<Kept>()(given.a.at(0, 0), given.a.stride, given.b.at(0, 0), given.b.stride, given.c.at(0, 0),
+                          given.c.stride, aligned(workspace), aligned(kept), packed);
         else
           gemm.run(given.a.at(0, 0), given.a.stride, given.b.at(0, 0), given.b.stride, given.c.at(0, 0), given.c.stride,
                    aligned(workspace));
@@ -224,8 +223,8 @@ TEST(Gemm, ARowIsAddedAsIfItHadBeenThere) {
         std::vector<char> workspace(static_cast<size_t>(planGemm(s, hostProcessor()).packedBytes) + 64);
         void* aligned = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(workspace.data()) + 63) / 64 * 64);
         using WithRow = void(const void*, int64_t, const void*, int64_t, void*, int64_t, void*, const void*);
-        reinterpret_cast<WithRow*>(gemm.run)(given.a.at(0, 0), given.a.stride, given.b.at(0, 0), given.b.stride,
-                                             given.c.at(0, 0), given.c.stride, aligned, row.data());
+        gemm.as<WithRow>()(given.a.at(0, 0), given.a.stride, given.b.at(0, 0), given.b.stride, given.c.at(0, 0),
+                           given.c.stride, aligned, row.data());
         results.emplace_back(given.c.memory.data(), given.c.memory.data() + given.c.memory.size());
       }
       EXPECT_EQ(results[0], results[1]) << name(type) << ' ' << k;

@@ -10,11 +10,15 @@ std::vector<std::string> log(const TextKernel& kernel, const std::vector<Array>&
   auto code = native(kernel);
   bool fault = false;
   std::vector<std::string> lines;
-  if (code) EXPECT_TRUE(code->call(operands, 1, fault, &lines));
+  if (code) {
+    EXPECT_TRUE(code->call(operands, 1, fault, &lines));
+  }
   EXPECT_FALSE(fault);
   auto expected = runOn(kernel, {operands});
   EXPECT_TRUE(expected);
-  if (expected) EXPECT_EQ(lines, expected->log);
+  if (expected) {
+    EXPECT_EQ(lines, expected->log);
+  }
   return lines;
 }
 

@@ -50,7 +50,9 @@ std::vector<Array> same(const TextKernel& kernel, const std::vector<Array>& oper
 bool faults(const TextKernel& kernel, const std::vector<Array>& operands) {
   auto code = native(kernel);
   bool fault = false;
-  if (code) EXPECT_TRUE(code->call(operands, 1, fault));
+  if (code) {
+    EXPECT_TRUE(code->call(operands, 1, fault));
+  }
   return fault;
 }
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "Native.h"
+#include "RowKernels.h"
 #include "cpu/inspect/Inspect.h"
 
 namespace smalti::cpu::testing {
@@ -13,20 +13,7 @@ namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
 
-Val wide(TextKernel& k, const Val& column, const Shape& shape) {
-  const Val v = k.fresh(fmt::format("vector<{}x{}xf32>", shape[0], shape[1]));
-  k.raw(fmt::format("{} = vector.broadcast {} : {} to {}", v.name, column.name, column.type, v.type));
-  return v;
-}
-
-Val sumOfRow(TextKernel& k, const Val& v, const Shape& shape) {
-  const Val start = k.splat(k.f32(0), {shape[0]}), found = k.fresh(start.type);
-  k.raw(fmt::format("{} = vector.multi_reduction <add>, {}, {} [1] : {} to {}", found.name, v.name, start.name, v.type,
-                    found.type));
-  const Val column = k.fresh(fmt::format("vector<{}x1xf32>", shape[0]));
-  k.raw(fmt::format("{} = vector.shape_cast {} : {} to {}", column.name, found.name, found.type, column.type));
-  return wide(k, column, shape);
-}
+Val sumOfRow(TextKernel& k, const Val& v, const Shape& shape) { return reducedRows(k, "add", v, shape, 0); }
 
 /// Each row by an element of another array.
 TextKernel divided(const Shape& shape) {

@@ -1,18 +1,11 @@
 // Results that are stored past the caches: when, and that they are all there after the call.
 #include <gtest/gtest.h>
 
-#include "Native.h"
+#include "RowKernels.h"
 #include "cpu/inspect/Inspect.h"
 
 namespace smalti::cpu::testing {
 namespace {
-
-/// Its last cache is smaller than any result here.
-NativeOptions tinyCache() {
-  NativeOptions options;
-  options.processor.l3Bytes = 1 << 10;
-  return options;
-}
 
 /// o = x + x for blocks of 8 rows, perhaps read back.
 TextKernel doubled(int64_t columns, bool readsBack = false, const std::string& map = "%i, %c0", int64_t rows = 32) {

@@ -51,7 +51,9 @@ TEST(NativeWideFactors, WhereTheyAreMultipliedAsF32) {
     EXPECT_THAT(products(product(dtype, {.left = false}), false), Not(wide)) << dtype;
     EXPECT_THAT(products(product(dtype, {.stored = true}), false), Not(wide)) << dtype;
   }
-  if (hostProcessor().bf16Dot) EXPECT_THAT(products(product("bf16", {}), true), ElementsAre(HasSubstr(" bf16·bf16")));
+  if (hostProcessor().bf16Dot) {
+    EXPECT_THAT(products(product("bf16", {}), true), ElementsAre(HasSubstr(" bf16·bf16")));
+  }
 }
 
 /// Rounded all the same: with what the narrow dtype cannot hold, the sums would be others.
