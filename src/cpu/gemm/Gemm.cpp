@@ -103,7 +103,9 @@ class ProductNest {
     if (l_.packA) {
       Value* packed = workspace(l_.offsetA);
       kernelStrideA_ = ir_.i64(l_.strideA);
-      if (s_.transposedA)
+      if (l_.panelsA)
+        packTilesOfA(at, packed);
+      else if (s_.transposedA)
         packColumnsOfA(at, packed);
       else
         b_.CreateCall(packInOrder(module_, byVectors(packSpec(s_.a, l_.elementA))),
@@ -113,6 +115,19 @@ class ProductNest {
     if (l_.biasFactor)
       b_.CreateCall(sumRows(module_, packSpec(s_.a, l_.elementA), s_.transposedA, l_.biasFactor),
                     {a_, kernelStrideA_, at.rows, units_, workspace(l_.offsetSums)});
+  }
+
+  void packTilesOfA(const Block& at, Value* packed) {
+    const PackSpec spec = byVectors(packSpec(s_.a, l_.elementA));
+    Value *whole = b_.CreateUDiv(at.rows, ir_.i64(l_.rows)), *tileBytes = times(units_, l_.strideA);
+    const auto copy = [&](Value* tile, int rows) {
+      b_.CreateCall(packTransposed(module_, spec, rows),
+                    {ir_.at(a_, times(times(tile, l_.rows), strideA_)), strideA_,
+                     ir_.at(packed, times(tile, tileBytes)), kernelStrideA_, at.depth});
+    };
+    ir_.loop(ir_.i64(0), whole, 1, [&](Value* tile) { copy(tile, l_.rows); });
+    if (const auto rest = static_cast<int>(s_.m % l_.rows))
+      ir_.when(b_.CreateICmpEQ(b_.CreateAdd(at.row, at.rows), ir_.i64(s_.m)), [&] { copy(whole, rest); });
   }
 
   void packColumnsOfA(const Block& at, Value* packed) {
@@ -237,7 +252,8 @@ class ProductNest {
                     .rows = l_.rows,
                     .vectors = vectors,
                     .lastLanes = lastLanes,
-                    .transposedA = s_.transposedA,
+                    .transposedA = s_.transposedA || l_.panelsA,
+                    .panelRows = l_.panelsA ? l_.rows : 0,
                     .unroll = unrollOf(l_.rows),
                     .rest = l_.units(s_.k) % unrollOf(l_.rows) != 0,
                     .few = leastUnits() < unrollOf(l_.rows),
@@ -283,7 +299,8 @@ class ProductNest {
   }
 
   void callKernel(const KernelSpec& spec, const Target& target, Value* row, Value* tiles, const PanelB& panel) {
-    Value* a = ir_.at(a_, s_.transposedA ? times(row, 4) : times(row, kernelStrideA_));
+    Value* rowBytes = l_.panelsA ? times(units_, 4) : s_.transposedA ? ir_.i64(4) : kernelStrideA_;
+    Value* a = ir_.at(a_, times(row, rowBytes));
     b_.CreateCall(microKernel(module_, spec),
                   {a, kernelStrideA_, panel.b, panel.stride, ir_.at(target.c, times(row, strideC_)), strideC_, units_,
                    tiles, target.add, panel.next, panel.strideNext, ir_.at(workspace(l_.offsetSums), times(row, 4)),

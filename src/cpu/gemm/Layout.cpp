@@ -11,6 +11,8 @@ constexpr int64_t kMaxChain = 1024;
 /// Rows of B at least this far apart share few cache sets: a panel of them is copied. (One that is kept is, unless its
 /// rows lie as they would in the copy.)
 constexpr int64_t kInPlaceBelowBytes = 2048;
+/// From so many panels of B and values of k on, packing A by tiles costs less than what it saves.
+constexpr int64_t kPanelsForA = 12, kDepthForA = 192;
 /// From so many rows of C on, copying B costs less than what it saves.
 constexpr int64_t kPackRows = 16;
 
@@ -60,9 +62,12 @@ double tileCost(const Processor& p, int64_t rows, int64_t vectors) {
   return std::max({products / p.fmaPorts, loads / 2, 4.0, vectors * p.vectorBytes / 28.0}) + .1 * loads + .3;
 }
 
+/// Of columns in a tile, where registers are few.
+constexpr int64_t kFewVectors = 2;
+
 /// Taller tiles are for few vectors only: pointers to rows of A take registers too.
 int64_t mostRows(int64_t accumulators, int64_t vectors) {
-  return std::min<int64_t>(accumulators / vectors, vectors > 2 ? 6 : 8);
+  return std::min<int64_t>(accumulators / vectors, vectors > kFewVectors ? 6 : 8);
 }
 
 void chooseTile(Layout& l, const Processor& p) {
@@ -76,7 +81,8 @@ void chooseTile(Layout& l, const Processor& p) {
   const int64_t columnVectors = (s.n + l.lanes - 1) / l.lanes;
   double best = 0;
   for (const int64_t vectors : {4, 8, 3, 2, 1}) {
-    if (vectors > std::max<int64_t>(columnVectors, 1) || (vectors == 8 && s.m > 2) || (vectors > 2 && !many)) continue;
+    if (vectors > std::max<int64_t>(columnVectors, 1) || (vectors == 8 && s.m > 2) || (vectors > kFewVectors && !many))
+      continue;
     for (int64_t rows = std::min(mostRows(accumulators, vectors), std::max<int64_t>(s.m, 1)); rows >= 1; --rows) {
       const int64_t panels = s.n / (vectors * l.lanes), last = columnVectors - panels * vectors;
       const auto all = [&](int64_t v) { return s.m / rows * tileCost(p, rows, v) + tileCost(p, s.m % rows, v); };
@@ -89,13 +95,25 @@ void chooseTile(Layout& l, const Processor& p) {
   }
 }
 
-void choosePacking(Layout& l) {
+/// Values of k in a block. A tile of few columns uses a panel of B up so fast that it should stay in the first cache.
+int64_t depthOf(const Layout& l, const Processor& p) {
+  const int64_t narrow = p.l1Bytes * 3 / 4 / (kFewVectors * p.vectorBytes);
+  const int64_t units = p.vectorRegisters < 32 ? std::min(narrow, kMaxChain) : kMaxChain;
+  return equalParts(l.shape.k, units * l.group, l.lanes * l.group);
+}
+
+void choosePacking(Layout& l, const Processor& p) {
   const GemmShape& s = l.shape;
   const bool converts = !(s.a == DType::f32 && l.elementA == Element::f32) &&
                         !(s.a == DType::i32 && l.elementA == Element::i32) && l.group == 1;
   l.packA = s.transposedA || converts || l.elementA == Element::i16 || s.k % l.group != 0;
   const bool plain = l.group == 1 && !s.transposedB;
   l.packB = !plain || s.m >= kPackRows;
+  // Pointers to six rows are most of the registers that there are, and pieces of six rows no stream that the processor
+  // follows: it does follow a tile.
+  l.panelsA = p.vectorRegisters < 32 && !s.transposedA && !l.biasFactor && l.rows <= l.lanes && s.m >= 2 * l.rows &&
+              s.n >= kPanelsForA * l.columns() && s.k >= kDepthForA;
+  l.packA |= l.panelsA;
   if (plain && ((s.b == DType::f32 && l.elementB == Element::f32) || s.b == DType::i32))
     l.inPlaceBelow = s.keepsB ? 4 * l.columns() + 1 : kInPlaceBelowBytes;
 }
@@ -120,7 +138,11 @@ void layOutWorkspace(Layout& l) {
   if (l.packB && l.shape.keepsB) l.keptBytes = 4 * l.units(l.shape.k) * roundUp(l.shape.n, l.columns());
   l.offsetA = l.shape.keepsB ? 0 : roundUp(l.keepPackedB ? panels * l.panelBytes : l.panelBytes, line);
   l.offsetSums = l.offsetA;
-  if (l.packA && l.shape.transposedA) {
+  if (l.panelsA) {
+    l.strideA = 4 * l.rows;
+    // The last unit of a tile is stored as a whole vector.
+    l.offsetSums += roundUp(roundUp(l.blockRows, l.rows) * units * 4 + l.vectorBytes(), line);
+  } else if (l.packA && l.shape.transposedA) {
     l.strideA = line * ((4 * roundUp(l.blockRows, l.lanes) + line - 1) / line | 1);  // not all in the same cache sets
     l.offsetSums += roundUp(units * l.strideA, line);
   } else if (l.packA) {
@@ -138,9 +160,9 @@ Layout layOut(const GemmShape& shape, const Processor& processor) {
   l.lanes = processor.lanes(4);
   l.nativeHalf = !isX86(processor) || processor.vectorBytes > 16;
   chooseProduct(l, processor);
-  l.blockDepth = equalParts(shape.k, kMaxChain * l.group, l.lanes * l.group);
+  l.blockDepth = depthOf(l, processor);
   chooseTile(l, processor);
-  choosePacking(l);
+  choosePacking(l, processor);
   chooseBlocks(l, processor);
   layOutWorkspace(l);
   return l;

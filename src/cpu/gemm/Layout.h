@@ -29,6 +29,7 @@ struct Layout {
   int rows = 1, vectors = 1;                                ///< register tile: rows × (vectors · lanes) columns
   int64_t blockRows = 0, blockColumns = 0, blockDepth = 0;  ///< of C and k; a multiple of the tile, or all there is
   bool packA = false;        ///< to [rows][units] of `strideA` bytes, or when transposed to [units][rows]
+  bool panelsA = false;      ///< packed by tiles instead, to [tile][units][rows]
   bool packB = false;        ///< to panels [units][columns of a tile]
   bool keepPackedB = false;  ///< all panels of a block are kept for the following blocks of rows
   bool deep = false;         ///< tiles take long enough that asking for a few lines first costs nothing

@@ -46,7 +46,9 @@ class KernelBody {
 
   void emit() {
     Value *a = ir_.argument(0), *c = ir_.argument(4), *tiles = ir_.argument(7);
-    Value* tileStrideA = s_.transposedA ? ir_.i64(4 * s_.rows) : ir_.b.CreateMul(strideA_, ir_.i64(s_.rows));
+    Value* tileStrideA = s_.panelRows     ? ir_.b.CreateMul(strideA_, ir_.argument(6))
+                         : s_.transposedA ? ir_.i64(4 * s_.rows)
+                                          : ir_.b.CreateMul(strideA_, ir_.i64(s_.rows));
     Value* tileStrideC = ir_.b.CreateMul(strideC_, ir_.i64(s_.rows));
     ir_.loop(ir_.i64(0), tiles, 1, {a, c, ir_.argument(11)}, [&](Value* index, llvm::ArrayRef<Value*> p) {
       tile(index, p[0], p[1], p[2], tileStrideA);
@@ -228,7 +230,7 @@ class KernelBody {
 
   Ir& ir_;
   const KernelSpec& s_;
-  Value *strideA_ = ir_.argument(1), *strideC_ = ir_.argument(5);
+  Value *strideA_ = s_.panelRows ? ir_.i64(4 * s_.panelRows) : ir_.argument(1), *strideC_ = ir_.argument(5);
   Value* strideNext_ = nullptr;  ///< of what the current tile prefetches
   llvm::Type *accumulator_, *unit_;
 };
@@ -242,11 +244,11 @@ Value* dotBytes(Ir& ir, Value* sum, Value* unsignedUnits, Value* signedUnits) {
 }
 
 llvm::Function* microKernel(llvm::Module& module, const KernelSpec& s) {
-  std::string symbol =
-      fmt::format("smalti_kernel_{}_{}_{}x{}x{}_{}{}{}{}{}{}{}{}_{}_{}_{}", static_cast<int>(s.product),
-                  name(s.memoryB), s.rows, s.vectors, s.lanes, s.unsignedA ? "u" : "s", s.transposedA ? "t" : "n",
-                  s.rest ? "r" : "w", s.few ? "f" : "m", s.starts ? "b" : "z", s.addsRow ? "a" : "", s.deep ? "d" : "",
-                  static_cast<int>(s.store), s.unroll, s.lastLanes, s.prefetches);
+  std::string symbol = fmt::format(
+      "smalti_kernel_{}_{}_{}x{}x{}_{}{}{}{}{}{}{}{}{}_{}_{}_{}", static_cast<int>(s.product), name(s.memoryB), s.rows,
+      s.vectors, s.lanes, s.unsignedA ? "u" : "s", s.transposedA ? "t" : "n",
+      s.panelRows ? std::to_string(s.panelRows) : "", s.rest ? "r" : "w", s.few ? "f" : "m", s.starts ? "b" : "z",
+      s.addsRow ? "a" : "", s.deep ? "d" : "", static_cast<int>(s.store), s.unroll, s.lastLanes, s.prefetches);
   if (s.packs) symbol += fmt::format("_packs_{}_{}", name(s.packs->from), static_cast<int>(s.packs->to));
   if (auto* made = module.getFunction(symbol)) return made;
   auto* pointer = llvm::PointerType::get(module.getContext(), 0);

@@ -18,6 +18,7 @@ struct KernelSpec {
   int lanes = 4, rows = 1, vectors = 1;
   int lastLanes = 4;         ///< of the last vector of columns, the rest of it is not there
   bool transposedA = false;  ///< units of A are [k][rows], else [rows][k]
+  int panelRows = 0;         ///< of a tile of A, when they are [tile][k][rows]; `transposedA`, too
   int unroll = 1;            ///< of k
   bool rest = false;         ///< units may be no multiple of `unroll`
   bool few = false;          ///< units may be fewer than `unroll`

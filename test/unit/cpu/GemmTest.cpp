@@ -135,6 +135,24 @@ TEST(Gemm, NarrowerVectorsGiveTheSame) {
   }
 }
 
+/// Few registers: A is packed by tiles, the last of which is lower, in several blocks of rows and of k.
+TEST(Gemm, TilesOfAAreStreams) {
+  auto p = processorNamed("haswell");
+  ASSERT_TRUE(p);
+  if (p->triple != hostProcessor().triple || p->vectorBytes > hostProcessor().vectorBytes) GTEST_SKIP();
+  p->l2Bytes = 128 << 10;
+  for (const Types& t : kTypes)
+    for (const int flags : {0, 2}) {
+      const GemmShape s{77, 213, t.c == DType::i32 ? 1601 : 803, t.a, t.b, t.c, false, (flags & 2) != 0, flags != 0};
+      const GemmPlan plan = planGemm(s, *p);
+      EXPECT_TRUE(plan.packsA);
+      EXPECT_LT(plan.blockRows, s.m);
+      EXPECT_LT(plan.blockDepth, s.k);
+      checkShape(s, 3, flags, *p);
+    }
+  EXPECT_FALSE(planGemm({77, 100, 803}, *p).packsA) << "too few columns for the copy to pay";
+}
+
 TEST(Gemm, ProcessorsWithoutDotProductsGiveTheSame) {
   Processor p = hostProcessor();
   p.int8Dot = p.bf16Dot = p.fastBf16Dot = false;
