@@ -43,21 +43,23 @@ void addAttention(Cases& cases, Attention c) {
 }
 
 void addPaged(Cases& cases, const std::string& name, DType dtype, int64_t heads, int64_t key_heads, int64_t length,
-              std::vector<int32_t> lengths, int64_t size = 128) {
+              std::vector<int32_t> lengths, int64_t size = 128, int64_t pages_per_sequence = 4,
+              const PagedAttentionOptions& o = {}) {
   const auto batch = static_cast<int64_t>(lengths.size());
-  const int64_t steps = 4, pages = batch * steps + 3;
+  const int64_t pages = batch * pages_per_sequence + 3;
   const Array q = cases.random(dtype, {batch, heads, size}, 2),
               k = cases.random(dtype, {key_heads, pages, length, size}, 2),
               v = cases.random(dtype, {key_heads, pages, length, size});
-  const Array table = cases.integers({batch, steps}, 0, static_cast<int32_t>(pages)), seen = array(lengths);
+  const Array table = cases.integers({batch, pages_per_sequence}, 0, static_cast<int32_t>(pages)),
+              seen = array(lengths);
   const Array grouped = unwrap(q.reshaped({batch, key_heads, heads / key_heads, size}));
   cases.add({"paged_attention_" + name,
              "paged_attention",
              nlohmann::json::object(),
              {q, k, v, seen, table},
-             [=] { return paged_attention(q, k, v, seen, table); },
-             paged_attention_call(grouped.type(), k.type(), steps),
-             {seen, unwrap(table.reshaped({batch * steps})), grouped, k, v}});
+             [=] { return paged_attention(q, k, v, seen, table, o); },
+             paged_attention_call(grouped.type(), k.type(), pages_per_sequence, o),
+             paged_attention_operands(q, k, v, seen, table, o)});
 }
 
 }  // namespace
@@ -113,6 +115,10 @@ void attentionCases(Cases& cases) {
   addPaged(cases, "f32", f32, 8, 2, 16, {64, 1, 33, 16});
   addPaged(cases, "bf16", bf16, 16, 1, 32, {100, 128});
   addPaged(cases, "multi_head", f32, 2, 2, 16, {17, 0, 48});
+  addPaged(cases, "several_steps", f32, 2, 2, 16, {300, 128, 1, 0, 129}, 128, 19);
+  addPaged(cases, "several_steps_bf16", bf16, 4, 2, 16, {300, 256}, 128, 19);
+  addPaged(cases, "groups_of_several_steps", f32, 16, 2, 16, {290, 17}, 64, 19);
+  addPaged(cases, "one_page_per_step", f32, 8, 2, 16, {64, 1, 33, 16}, 128, 4, {.pages_per_step = 1});
 }
 
 }  // namespace smalti::kernels::test

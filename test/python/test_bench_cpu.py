@@ -1,5 +1,6 @@
 """The cpu benchmark's arithmetic, without running any of it."""
 
+import dataclasses
 import json
 import pathlib
 import sys
@@ -25,7 +26,7 @@ class Stage:
         self.limits, self.seconds, self.dropped = list(limits), seconds, []
 
     def prepare_limit(self, specs):
-        pass
+        return specs != "no such loop"
 
     def limit_rate(self):
         return self.limits.pop(0) if self.limits else 100e9
@@ -107,6 +108,12 @@ def test_times_are_better_when_shorter_and_flops_give_them_a_limit():
 def test_peers_that_cannot_are_left_out_and_we_are_shown_alone():
     rows, _ = measured(Stage([], {"ours": 1e-4, "A": None, "B": None}), ROW)
     assert len(rows) == 1 and rows[0]["peer"] is None and rows[0]["ratio"] is None
+
+
+def test_a_row_whose_limit_the_processor_lacks_is_left_out_with_a_note():
+    stage = Stage([], {"ours": 1e-4, "A": 2e-4})
+    rows, notes = measured(stage, dataclasses.replace(ROW, limit="no such loop"))
+    assert rows == [] and notes == ["matmul: no loop for its limit (no such loop) on this processor"]
 
 
 def test_the_table_names_the_best_peer_first_and_the_page_holds_every_row():

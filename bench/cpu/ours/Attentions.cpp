@@ -19,13 +19,13 @@ Work attention(const Spec& s) {
 Work paged(const Spec& s) {
   const DType dtype = dtypeOf(s);
   const int64_t heads = s["heads"], keys = s["length"], size = s["dim"], page = s["page"], pages = keys / page;
-  const Array q = operand({1, heads, 1, size}, dtype, 1);
+  const Array q = operand({1, heads, size}, dtype, 1);
   const Array k = operand({heads, pages, page, size}, dtype, 2), v = operand({heads, pages, page, size}, dtype, 3);
   std::vector<int32_t> table;
   for (int64_t i = 0; i < pages; ++i) table.push_back(static_cast<int32_t>(i * 5 % pages));
-  const Array lengths = array(std::vector<int32_t>{static_cast<int32_t>(keys)}), places = array(table);
-  const PallasCall call = kernels::paged_attention_call(q.type(), k.type(), pages, {});
-  return work([=] { return Array(call(lengths, places, q, k, v)); });
+  const Array lengths = array(std::vector<int32_t>{static_cast<int32_t>(keys)});
+  const Array places = unwrap(array(table).reshaped({1, pages}));
+  return work([=] { return kernels::paged_attention(q, k, v, lengths, places); });
 }
 
 }  // namespace

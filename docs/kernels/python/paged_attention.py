@@ -1,5 +1,7 @@
 """The Python twin of kernels/PagedAttention.cpp."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,12 +10,16 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
 
-def paged_attention(q, k_pages, v_pages, lengths, table, **kwargs):
+def paged_attention(q, k_pages, v_pages, lengths, table, pages_per_step=8, **kwargs):
     batch, all_heads, size = q.shape
     heads, _, length, _ = k_pages.shape
-    group, steps, scale = all_heads // heads, table.shape[1], size**-0.5
+    pages_per_sequence = table.shape[1]
+    together = min(pages_per_step, pages_per_sequence)
+    group, steps, keys, scale = all_heads // heads, pl.cdiv(pages_per_sequence, together), together * length, size**-0.5
 
-    def kernel(lengths, _, q, k, v, o, m, l, acc):
+    def kernel(lengths, _, q, *refs):
+        k, v, (o, m, l, acc) = refs[:together], refs[together:2 * together], refs[2 * together:]
+        joined = lambda pages: jnp.concatenate([page[...] for page in pages])
         b, j = pl.program_id(0), pl.program_id(2)
 
         @pl.when(j == 0)
@@ -22,17 +28,17 @@ def paged_attention(q, k_pages, v_pages, lengths, table, **kwargs):
             l[...] = jnp.zeros_like(l)
             acc[...] = jnp.zeros_like(acc)
 
-        @pl.when(j * length < lengths[b])
+        @pl.when(j * keys < lengths[b])
         def _():
-            s = lax.dot_general(q[...], k[...], (((1,), (1,)), ((), ())), preferred_element_type=jnp.float32) * scale
-            col = j * length + lax.broadcasted_iota(jnp.int32, (group, length), 1)
+            s = lax.dot_general(q[...], joined(k), (((1,), (1,)), ((), ())), preferred_element_type=jnp.float32) * scale
+            col = j * keys + lax.broadcasted_iota(jnp.int32, (group, keys), 1)
             s = jnp.where(col < lengths[b], s, -jnp.inf)
             m_prev = m[...]
             m_next = jnp.maximum(m_prev, s.max(axis=1, keepdims=True))
             p, alpha = jnp.exp(s - m_next), jnp.exp(m_prev - m_next)
             m[...] = m_next
             l[...] = l[...] * alpha + p.sum(axis=1, keepdims=True)
-            acc[...] = acc[...] * alpha + jnp.dot(p.astype(v.dtype), v[...], preferred_element_type=jnp.float32)
+            acc[...] = acc[...] * alpha + jnp.dot(p.astype(q.dtype), joined(v), preferred_element_type=jnp.float32)
 
         @pl.when(j == steps - 1)
         def _():
@@ -41,11 +47,11 @@ def paged_attention(q, k_pages, v_pages, lengths, table, **kwargs):
     q_spec = pl.BlockSpec((None, None, group, size), lambda b, h, j, lengths, table: (b, h, 0, 0))
 
     # Past the end of a sequence a program stays on its last page, so that nothing is fetched for nothing.
-    def page(b, h, j, lengths, table):
+    def page(i, b, h, j, lengths, table):
         last = jnp.maximum(lax.div(lengths[b] + (length - 1), length) - 1, 0)
-        return h, table[b * steps + jnp.minimum(j, last)], 0, 0
+        return h, table[b * pages_per_sequence + jnp.minimum(j * together + i, last)], 0, 0
 
-    page_spec = pl.BlockSpec((None, None, length, size), page)
+    page_specs = [pl.BlockSpec((None, None, length, size), functools.partial(page, i)) for i in range(together)]
     grouped = q.reshape(batch, heads, group, size)
     return pl.pallas_call(
         kernel,
@@ -53,9 +59,10 @@ def paged_attention(q, k_pages, v_pages, lengths, table, **kwargs):
         grid_spec=pltpu.PrefetchScalarGridSpec(
             num_scalar_prefetch=2,
             grid=(batch, heads, steps),
-            in_specs=[q_spec, page_spec, page_spec],
+            in_specs=[q_spec, *page_specs, *page_specs],
             out_specs=q_spec,
             scratch_shapes=[pltpu.VMEM((group, 1), jnp.float32), pltpu.VMEM((group, 1), jnp.float32),
                             pltpu.VMEM((group, size), jnp.float32)]),
         compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel", "parallel", "arbitrary")),
-        name="paged_attention", **kwargs)(lengths, table.reshape(-1), grouped, k_pages, v_pages).reshape(q.shape)
+        name="paged_attention", **kwargs)(lengths, table.reshape(-1), grouped, *[k_pages] * together,
+                                         *[v_pages] * together).reshape(q.shape)

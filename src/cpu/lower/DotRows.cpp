@@ -19,14 +19,20 @@ class DotRowsEmitter {
     while (lanes_ > 1 && lanes_ / 2 >= s_.k) lanes_ /= 2;
   }
 
-  /// Rows of B one after the other, each from its begin to its end: some processors fetch ahead in no other order.
+  /// Rows of B one after the other, each from its begin to its end: some processors fetch ahead in no other order. Of
+  /// several blocks in turns: memory fetches from all of them at a time.
   void emit() {
     // A few vectors of A stay in registers all the time.
     if (s_.m <= lanes_ && s_.m * vectors() <= l_.processor.vectorRegisters / 2)
       for (int64_t i = 0; i < s_.m; ++i)
         for (int64_t k = 0; k < s_.k; k += lanes_) held_.push_back(elementsOfA(i, l_.index(k), maskAt(k)));
-    l_.loop(l_.index(0), l_.index(s_.n), l_.index(1), [&](Reg j) {
-      for (int64_t i = 0; i < s_.m; i += lanes_) dots(i, std::min<int64_t>(lanes_, s_.m - i), j);
+    const int64_t rows = d_.rowsOfBlock();
+    l_.loop(l_.index(0), l_.index(rows), l_.index(1), [&](Reg j) {
+      Reg column = j;
+      for (const BlockOfRows& block : d_.b) {
+        for (int64_t i = 0; i < s_.m; i += lanes_) dots(i, std::min<int64_t>(lanes_, s_.m - i), block, j, column);
+        column = b_.CreateAdd(column, l_.index(rows));
+      }
     });
   }
 
@@ -43,15 +49,15 @@ class DotRowsEmitter {
   /// Null: all lanes from column k on are there.
   Reg maskAt(int64_t k) { return s_.k - k < lanes_ ? firstLanes(b_, lanes_, static_cast<int>(s_.k - k)) : nullptr; }
 
-  /// Row j of B with some rows of A.
-  void dots(int64_t first, int64_t rows, Reg j) {
+  /// Row j of a block with some rows of A: a column of C.
+  void dots(int64_t first, int64_t rows, const BlockOfRows& block, Reg j, Reg column) {
     // Sums that do not wait for each other, and whole cache lines in a pass.
     const int64_t chains = std::max<int64_t>(1, 4 / rows), parts = std::max(chains, kLineBytes / (lanes_ * size_));
     const int64_t pass = parts * lanes_, whole = held_.empty() ? s_.k / pass * pass : 0;
     Reg zero = llvm::Constant::getNullValue(registerType(b_.getContext(), DType::f32, lanes_));
     const auto add = [&](Reg k, int64_t part, Carried& sums, Reg mask) {
-      Reg from = at(d_.b, s_.b, j, d_.bRow, k);
-      if (part * lanes_ * size_ % kLineBytes == 0) prefetchUpcoming(l_, d_, j, from);
+      Reg from = at(block.base, s_.b, j, d_.bRow, k);
+      if (part * lanes_ * size_ % kLineBytes == 0) prefetchUpcoming(l_, d_, block, j, from);
       Reg y = loadElements(b_, s_.b, from, lanes_, mask);
       for (int64_t i = 0; i < rows; ++i) {
         Reg x = held_.empty() ? elementsOfA(first + i, k, mask) : held_[static_cast<size_t>(i * vectors() + part)];
@@ -75,7 +81,7 @@ class DotRowsEmitter {
     }
     Reg all = lanes_ > 1 ? sumsOfLanes(totals) : totals.front();
     for (int64_t i = 0; i < rows; ++i) {
-      Reg target = at(d_.c, DType::f32, l_.index(first + i), d_.cRow, j);
+      Reg target = at(d_.c, DType::f32, l_.index(first + i), d_.cRow, column);
       Reg sum = lanes_ > 1 ? b_.CreateExtractElement(all, l_.index(i)) : all;
       if (s_.accumulate) sum = b_.CreateFAdd(loadElements(b_, DType::f32, target, 1), sum);
       storeElements(b_, DType::f32, sum, target, 1);
@@ -126,21 +132,21 @@ bool isDotOfRows(const GemmShape& s) {
 
 void emitDotRows(Lowering& l, const RowProduct& d) { DotRowsEmitter(l, d).emit(); }
 
-void prefetchUpcoming(Lowering& l, const RowProduct& p, Reg row, Reg address) {
+void prefetchUpcoming(Lowering& l, const RowProduct& p, const BlockOfRows& block, Reg row, Reg address) {
   // Further than the processor looks ahead by itself.
   constexpr int64_t kAhead = 8 << 10;
   // Processors with as large a second cache look ahead less than memory asks for; others are disturbed by more.
   constexpr int64_t kLargeBytes = 2 << 20;
   Builder& b = l.b;
-  const int64_t size = storage_bytes(p.shape.b), rows = p.shape.transposedB ? p.shape.n : p.shape.k;
+  const int64_t size = storage_bytes(p.shape.b), rows = p.rowsOfBlock();
   const int64_t rowBytes = size * (p.shape.transposedB ? p.shape.k : p.shape.n);
   const bool far = rows * rowBytes >= l.processor.l1Bytes && l.processor.l2Bytes >= kLargeBytes;
-  if (!p.upcoming && !far) return;
+  if (!block.upcoming && !far) return;
   const int64_t ahead = std::min(rows, (kAhead + rowBytes - 1) / rowBytes);
   Reg stride = b.CreateMul(p.bRow, l.index(size));
   Reg distance = b.CreateMul(stride, l.index(ahead));
-  if (p.upcoming) {
-    Reg next = b.CreateAdd(p.upcoming, b.CreateMul(stride, l.index(ahead - rows)));
+  if (block.upcoming) {
+    Reg next = b.CreateAdd(block.upcoming, b.CreateMul(stride, l.index(ahead - rows)));
     distance = b.CreateSelect(b.CreateICmpULT(row, l.index(rows - ahead)), distance, next);
   }
   // The first cache's fill buffers are free for what is read now.

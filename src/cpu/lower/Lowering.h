@@ -53,6 +53,8 @@ class Lowering {
     Reg from = nullptr;  ///< slots, by turn: the operands that lie there packed
   };
   std::map<std::string, Kept> kept;
+  /// Concatenations that the product they are for reads in blocks (JoinedRows.h).
+  llvm::DenseMap<mlir::Value, std::vector<View>> blocks;
 
   // ---- values
   Reg scalar(mlir::Value);

@@ -167,6 +167,14 @@ class MatmulLowering {
       result = l_.allocate(sum, shape);
       if (accumulate) start(l_.view(op_.getOperand(2)), result);
     }
+    if (auto blocks = l_.blocks.find(op_.getOperand(1)); blocks != l_.blocks.end()) {
+      productOfBlocks(*lhsSide, *rhsSide, l_.view(op_.getOperand(0)), blocks->second, result,
+                      {shape[0], shape[1], rhsShape[static_cast<size_t>(dims_.rhsContracting[0])], lhsType, rhsType,
+                       sum, false, false, accumulate});
+      l_.blocks.erase(blocks);
+      if (!inPlace) l_.setView(op_.getResult(0), std::move(result));
+      return {};
+    }
     View lhs = multiplied(op_.getOperand(0), op_.getOperand(1)), rhs = multiplied(op_.getOperand(1), op_.getOperand(0));
     if (!lhsSide) lhsSide = merge(lhs, dims_.lhsBatch, dims_.lhsFree, dims_.lhsContracting);
     if (!rhsSide) rhsSide = merge(rhs, dims_.rhsBatch, dims_.rhsFree, dims_.rhsContracting);
@@ -273,6 +281,8 @@ class MatmulLowering {
   /// A load that is still to be done, of an operand or for an op after the store, may read what the product is written
   /// to. (What the product is added to is read as it is written.)
   bool readsTarget(const Destination& destination, const View& box) const {
+    if (auto blocks = l_.blocks.find(op_.getOperand(1)); blocks != l_.blocks.end())
+      if (llvm::any_of(blocks->second, [&](const View& block) { return mayOverlap(block, box); })) return true;
     llvm::DenseSet<mlir::Operation*> replaced(destination.replaced.begin(), destination.replaced.end());
     return llvm::any_of(l_.pending(), [&](const PendingOp& p) {
       return p.isLoad() && mayOverlap(*p.box, box) && l_.isNeededBeyond(p.op->getResult(0), replaced);
@@ -392,19 +402,7 @@ class MatmulLowering {
     shape.transposedB = b->transposed;
     // Of the result the last dimensions are what is free on the left, then on the right.
     Reg leading = lhsSide.free < 0 ? l_.index(shape.n) : result.strides[resultRow_];
-    if (isDotOfRows(shape)) {
-      emitDotRows(l_, {shape, a->base, a->leading, b->base, b->leading, result.base, leading, rhs.upcoming});
-      l_.report.matmuls.push_back(fmt::format("{}x{}x{} {}·{}→{}: dot products of rows", shape.m, shape.n, shape.k,
-                                              name(shape.a), name(shape.b), name(shape.c)));
-      return;
-    }
-    if (isSumOfRows(shape, l_.processor) &&
-        (rhs.upcoming || shape.n * shape.k * storage_bytes(shape.b) >= l_.processor.l1Bytes)) {
-      emitSumOfRows(l_, {shape, a->base, a->leading, b->base, b->leading, result.base, leading, rhs.upcoming});
-      l_.report.matmuls.push_back(fmt::format("{}x{}x{} {}·{}→{}: sums of rows", shape.m, shape.n, shape.k,
-                                              name(shape.a), name(shape.b), name(shape.c)));
-      return;
-    }
+    if (ofFewRows({shape, a->base, a->leading, {{b->base, rhs.upcoming}}, b->leading, result.base, leading})) return;
     shape.keepsB = keeps(rhs, shape);
     shape.addsRow = row_ != nullptr;
     llvm::Function* nest = emitGemm(l_.module, shape, l_.processor);
@@ -438,6 +436,60 @@ class MatmulLowering {
                                             plan.packsA ? ", A packed" : "",
                                             plan.packsB ? (shape.keepsB ? ", B packed and kept" : ", B packed") : "",
                                             plan.usesDot ? ", dot instruction" : "", row_ ? ", adds a row" : ""));
+  }
+
+  /// A product that packs nothing; false: this one does.
+  bool ofFewRows(const RowProduct& p) {
+    const GemmShape& s = p.shape;
+    const bool dots = isDotOfRows(s);
+    const bool fromFar = p.b.size() > 1 || p.b[0].upcoming || s.n * s.k * storage_bytes(s.b) >= l_.processor.l1Bytes;
+    if (!dots && !(fromFar && isSumOfRows(s, l_.processor))) return false;
+    if (dots)
+      emitDotRows(l_, p);
+    else
+      emitSumOfRows(l_, p);
+    l_.report.matmuls.push_back(fmt::format("{}x{}x{} {}·{}→{}: {} of rows{}", s.m, s.n, s.k, name(s.a), name(s.b),
+                                            name(s.c), dots ? "dot products" : "sums",
+                                            p.b.size() > 1 ? fmt::format(", {} blocks in turns", p.b.size()) : ""));
+    return true;
+  }
+
+  /// B is blocks below each other (JoinedRows.h): of the result's columns, or of what is summed.
+  void productOfBlocks(const Side& lhsSide, const Side& rhsSide, const View& lhs, const std::vector<View>& blocks,
+                       const View& result, GemmShape shape) {
+    std::vector<Matrix> all;
+    for (const View& block : blocks) {
+      auto b = matrixOf(l_, block, rhsSide.contracting, rhsSide.free);
+      all.push_back(b ? *b : *matrixOf(l_, l_.denseCopy(block), rhsSide.contracting, rhsSide.free));
+    }
+    const Matrix& first = all.front();
+    const auto leading = constantOf(first.leading);
+    if (leading && llvm::all_of(all, [&](const Matrix& b) {
+          return b.transposed == first.transposed && constantOf(b.leading) == leading;
+        })) {
+      auto a = matrixOf(l_, lhs, lhsSide.free, lhsSide.contracting);
+      if (!a) a = matrixOf(l_, l_.denseCopy(lhs), lhsSide.free, lhsSide.contracting);
+      RowProduct p{shape, a->base, a->leading, {}, first.leading, result.base, result.strides[0]};
+      p.shape.transposedA = a->transposed;
+      p.shape.transposedB = first.transposed;
+      for (size_t i = 0; i < all.size(); ++i) p.b.push_back({all[i].base, blocks[i].upcoming});
+      if (ofFewRows(p)) return;
+    }
+    const bool summed = rhsSide.contracting == 0;
+    const auto count = static_cast<int64_t>(blocks.size());
+    (summed ? shape.k : shape.n) /= count;
+    for (int64_t i = 0; i < count; ++i) {
+      const auto part = [&](const View& v, size_t d) {
+        std::vector<Reg> starts(v.shape.size(), l_.index(0));
+        Shape sizes = v.shape;
+        sizes[d] /= count;
+        starts[d] = l_.index(i * sizes[d]);
+        return slice(l_.b, v, starts, sizes);
+      };
+      shape.accumulate |= summed && i > 0;
+      product(lhsSide, rhsSide, summed ? part(lhs, static_cast<size_t>(lhsSide.contracting)) : lhs,
+              blocks[static_cast<size_t>(i)], summed ? result : part(result, 1), shape);
+    }
   }
 
   /// B stays packed for the steps that follow, where they have the same one: worth it while packing is felt.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cpu/lower/JoinedRows.h"
 #include "cpu/lower/Segment.h"
 
 namespace smalti::cpu {
@@ -88,6 +89,10 @@ Native lowerTranspose(Lowering& l, mlir::Operation& op) {
 
 Native lowerConcatenate(Lowering& l, mlir::Operation& op) {
   if (auto ok = l.flush(); !ok) return ok;
+  if (isReadInBlocks(op)) {
+    for (mlir::Value block : op.getOperands()) l.blocks[op.getResult(0)].push_back(l.view(block));
+    return {};
+  }
   const auto dimension = static_cast<size_t>(integerAttribute(op, "dimension", -1));
   View result = l.allocate(elementDType(op.getResult(0).getType()), shapeOf(op.getResult(0).getType()));
   if (dimension >= result.shape.size()) return notNative("a concatenation of an unknown form");

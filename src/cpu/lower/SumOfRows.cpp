@@ -28,8 +28,16 @@ class SumOfRowsEmitter {
   /// Some vectors of columns of C, in registers while the rows of B go by.
   void columns(int64_t first, int vectors) {
     Reg zero = llvm::Constant::getNullValue(registerType(b_.getContext(), DType::f32, lanes_));
-    const Carried sums = carriedLoop(l_, 0, s_.k, 1, Carried(static_cast<size_t>(s_.m * vectors), zero),
-                                     [&](Reg k, const Carried& now) { return row(k, first, vectors, now); });
+    const int64_t rows = p_.rowsOfBlock();
+    const Carried sums =
+        carriedLoop(l_, 0, rows, 1, Carried(static_cast<size_t>(s_.m * vectors), zero), [&](Reg j, Carried now) {
+          Reg k = j;
+          for (const BlockOfRows& block : p_.b) {
+            now = row(block, j, k, first, vectors, std::move(now));
+            k = b_.CreateAdd(k, l_.index(rows));
+          }
+          return now;
+        });
     for (int64_t i = 0; i < s_.m; ++i)
       for (int v = 0; v < vectors; ++v) {
         const int64_t column = first + v * lanes_;
@@ -40,13 +48,14 @@ class SumOfRowsEmitter {
       }
   }
 
-  Carried row(Reg k, int64_t first, int vectors, Carried sums) {
-    Reg start = b_.CreateMul(k, p_.bRow);
+  /// Row j of a block, which is row k of B.
+  Carried row(const BlockOfRows& block, Reg j, Reg k, int64_t first, int vectors, Carried sums) {
+    Reg start = b_.CreateMul(j, p_.bRow);
     Carried values;
     for (int v = 0; v < vectors; ++v) {
       const int64_t column = first + v * lanes_;
-      Reg from = element(p_.b, s_.b, b_.CreateAdd(start, l_.index(column)));
-      if (storage_bytes(s_.b) * column % kLineBytes == 0) prefetchUpcoming(l_, p_, k, from);
+      Reg from = element(block.base, s_.b, b_.CreateAdd(start, l_.index(column)));
+      if (storage_bytes(s_.b) * column % kLineBytes == 0) prefetchUpcoming(l_, p_, block, j, from);
       values.push_back(loadElements(b_, s_.b, from, lanes_, mask(column)));
     }
     for (int64_t i = 0; i < s_.m; ++i) {

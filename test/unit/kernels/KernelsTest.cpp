@@ -5,6 +5,7 @@
 
 #include "smalti/kernels/flash_attention.h"
 #include "smalti/kernels/matmul.h"
+#include "smalti/kernels/paged_attention.h"
 #include "smalti/kernels/tiled_dot.h"
 #include "smalti/smalti.h"
 
@@ -29,6 +30,25 @@ TEST(Kernels, OperandsThatDoNotFitAreRefused) {
   const auto o = attempt([] { return flash_attention(zeros({1, 3, 8, 4}), zeros({1, 2, 8, 4}), zeros({1, 2, 8, 4})); });
   ASSERT_FALSE(o);
   EXPECT_EQ(o.error().code, "SM6701");
+}
+
+TEST(Kernels, PagesThatDoNotFitAreRefused) {
+  const auto paged = [](const Shape& pages, const PagedAttentionOptions& o) {
+    return attempt([&] {
+      const Array lengths = array(std::vector<int32_t>{3}), table = unwrap(lengths.reshaped({1, 1}));
+      return paged_attention(zeros({1, 2, 8}), zeros(pages), zeros(pages), lengths, table, o);
+    });
+  };
+  EXPECT_TRUE(paged({2, 4, 8, 8}, {}));
+  const auto none = paged({2, 4, 8, 8}, {.pages_per_step = 0});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, "SM6701");
+  EXPECT_EQ(none.error().message, "paged_attention takes one page per step, or more");
+  EXPECT_EQ(none.error().need, "pages_per_step >= 1");
+  EXPECT_EQ(none.error().have, "0");
+  const auto narrow = paged({2, 4, 8, 4}, {});
+  ASSERT_FALSE(narrow);
+  EXPECT_EQ(narrow.error().code, "SM6701");
 }
 
 TEST(Kernels, AttentionGivesFarKeysNoWeight) {

@@ -1,30 +1,14 @@
 // Products of few rows, which read their matrix row by row, and nests whose rows go through their phases in groups.
-// The numbers are small whole ones: every order of additions gives the same.
-#include <bit>
-#include <cstring>
 #include <limits>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "Native.h"
+#include "SmallProducts.h"
 #include "cpu/inspect/Inspect.h"
 
 namespace smalti::cpu::testing {
 namespace {
-
-float small(int64_t i) { return static_cast<float>((i * 7 + i / 5) % 9 - 4); }
-
-Array smallNumbers(const std::string& dtype, Shape shape) {
-  Array f = f32Array(shape, small);
-  if (dtype == "f32") return f;
-  Array out = Array::allocate({DType::bf16, shape}).value();
-  for (int64_t i = 0; i < out.elements(); ++i) {
-    const auto bits = static_cast<uint16_t>(std::bit_cast<uint32_t>(small(i)) >> 16);
-    std::memcpy(out.data() + 2 * i, &bits, 2);
-  }
-  return out;
-}
 
 TextKernel product(const std::string& dtype, int64_t m, int64_t n, int64_t k, bool transposed) {
   const Shape rhs = transposed ? Shape{n, k} : Shape{k, n};
@@ -32,14 +16,8 @@ TextKernel product(const std::string& dtype, int64_t m, int64_t n, int64_t k, bo
   const Val a = kernel.input({.dtype = dtype, .array = {m, k}, .space = "vmem"}),
             b = kernel.input({.dtype = dtype, .array = rhs, .space = "vmem"}),
             c = kernel.output({.array = {m, n}, .space = "vmem"});
-  const Val x = kernel.load(a), y = kernel.load(b), zero = kernel.splat(kernel.f32(0), {m, n});
-  const Val r = kernel.fresh(zero.type);
-  kernel.raw(
-      fmt::format("{} = \"tpu.matmul\"({}, {}, {}) <{{dimension_numbers = #tpu.dot_dimension_numbers<[1], [{}], "
-                  "[0], [{}], [0, 0, 1, {}], [], []>, transpose_lhs_hint = false}}> : ({}, {}, {}) -> {}",
-                  r.name, x.name, y.name, zero.name, transposed ? 1 : 0, transposed ? 0 : 1, transposed ? 0 : 1, x.type,
-                  y.type, zero.type, r.type));
-  kernel.store(r, c);
+  const Val zero = kernel.splat(kernel.f32(0), {m, n});
+  kernel.store(multiplied(kernel, kernel.load(a), kernel.load(b), transposed, zero), c);
   return kernel;
 }
 
@@ -95,13 +73,8 @@ TEST(NativeFewRows, BlocksThatAreLookedUp) {
                                   .lines = "%at = arith.index_cast %i : i32 to index\n"
                                            "%page = memref.load %p0[%at] : memref<5xi32, #tpu.memory_space<smem>>"}),
             out = kernel.output({.array = {5, 16}, .block = {1, 16}, .map = "%i, %c0"});
-  const Val x = kernel.load(q), y = kernel.load(pages), zero = kernel.splat(kernel.f32(0), {1, 16});
-  const Val r = kernel.fresh(zero.type);
-  kernel.raw(
-      fmt::format("{} = \"tpu.matmul\"({}, {}, {}) <{{dimension_numbers = #tpu.dot_dimension_numbers<[1], [1], "
-                  "[0], [0], [0, 0, 1, 0], [], []>, transpose_lhs_hint = false}}> : ({}, {}, {}) -> {}",
-                  r.name, x.name, y.name, zero.name, x.type, y.type, zero.type, r.type));
-  kernel.store(r, out);
+  const Val zero = kernel.splat(kernel.f32(0), {1, 16});
+  kernel.store(multiplied(kernel, kernel.load(q), kernel.load(pages), true, zero), out);
   if (hostProcessor().triple.starts_with("x86_64")) {
     auto made = inspectNative(kernel.package(), {});
     ASSERT_TRUE(made) << made.error().str();

@@ -1,0 +1,59 @@
+#include "cpu/lower/JoinedRows.h"
+
+#include "machine/flat/Liveness.h"
+#include "machine/flat/Types.h"
+#include "machine/flat/ops/Matmul.h"
+
+namespace smalti::cpu {
+namespace {
+
+using machine::flat::DotLists;
+
+/// More rows take longer to multiply than to copy; more blocks are more streams than processors follow.
+constexpr int64_t kMostRows = 8;
+constexpr unsigned kMostBlocks = 16;
+
+bool isFloatOfMemory(mlir::Value v) {
+  const DType t = elementDType(v.getType());
+  return t == DType::f32 || isNarrowFloat(t);
+}
+
+/// Nothing between the two writes to memory.
+bool onlyReadsBetween(mlir::Operation& from, mlir::Operation& to) {
+  for (mlir::Operation* op = from.getNextNode(); op != &to; op = op->getNextNode()) {
+    const bool reads = machine::flat::isPure(*op) || op->getName().getStringRef().ends_with(".load");
+    if (!reads || op->getNumRegions() != 0) return false;
+  }
+  return true;
+}
+
+bool isMatrixProduct(const DotLists& d) {
+  return d.lhsBatch.empty() && d.lhsFree.size() == 1 && d.lhsContracting.size() == 1 && d.rhsFree.size() == 1 &&
+         d.rhsContracting.size() == 1;
+}
+
+}  // namespace
+
+bool isReadInBlocks(mlir::Operation& concatenation) {
+  const mlir::Value joined = concatenation.getResult(0);
+  if (!joined.hasOneUse() || concatenation.getNumOperands() < 2 || concatenation.getNumOperands() > kMostBlocks)
+    return false;
+  mlir::Operation& product = **joined.user_begin();
+  if (product.getName().getStringRef() != "tpu.matmul" || product.getOperand(1) != joined ||
+      product.getBlock() != concatenation.getBlock())
+    return false;
+  const auto dims = machine::flat::dotListsOf(product);
+  const bool below =
+      shapeOf(joined.getType()).size() == 2 && machine::flat::integerAttribute(concatenation, "dimension", -1) == 0;
+  if (!below || !dims || !isMatrixProduct(*dims)) return false;
+  // A vector is a matrix in either order: which one the blocks share could not be told.
+  const mlir::Type block = concatenation.getOperand(0).getType();
+  if (llvm::any_of(shapeOf(block), [](int64_t size) { return size < 2; })) return false;
+  if (llvm::any_of(concatenation.getOperandTypes(), [&](mlir::Type t) { return t != block; })) return false;
+  const Shape lhs = shapeOf(product.getOperand(0).getType());
+  return lhs.size() == 2 && lhs[static_cast<size_t>(dims->lhsFree[0])] <= kMostRows && isFloatOfMemory(joined) &&
+         isFloatOfMemory(product.getOperand(0)) && elementDType(product.getOperand(2).getType()) == DType::f32 &&
+         elementDType(product.getResult(0).getType()) == DType::f32 && onlyReadsBetween(concatenation, product);
+}
+
+}  // namespace smalti::cpu
