@@ -58,7 +58,7 @@ PallasCall paged_attention_call(const ArrayType& q, const ArrayType& pages, int6
   const int64_t together = pages_of_step(q, pages, pages_per_sequence, o);
   const int64_t batch = q.shape[0], heads = q.shape[1], group = q.shape[2], size = q.shape[3];
   const int64_t length = pages.shape[2];
-  const int64_t steps = (pages_per_sequence + together - 1) / together, keys = together * length;
+  const int64_t steps = cdiv(pages_per_sequence, together), keys = together * length;
   const float scale = o.scale.value_or(1 / std::sqrt(static_cast<float>(size)));
 
   auto kernel = [=](const std::vector<Ref>& refs) {

@@ -139,7 +139,8 @@ TEST(Gemm, NarrowerVectorsGiveTheSame) {
 TEST(Gemm, TilesOfAAreStreams) {
   auto p = processorNamed("haswell");
   ASSERT_TRUE(p);
-  if (p->triple != hostProcessor().triple || p->vectorBytes > hostProcessor().vectorBytes) GTEST_SKIP();
+  if (p->triple != hostProcessor().triple || p->vectorBytes > hostProcessor().vectorBytes)
+    GTEST_SKIP() << "this processor lacks AVX2";
   p->l2Bytes = 128 << 10;
   for (const Types& t : kTypes)
     for (const int flags : {0, 2}) {
