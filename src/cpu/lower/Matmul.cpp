@@ -81,6 +81,12 @@ std::optional<Matrix> matrixOf(Lowering& l, const View& v, int64_t rows, int64_t
   return std::nullopt;
 }
 
+/// A dense copy where the view is none.
+Matrix matrixIn(Lowering& l, const View& v, int64_t rows, int64_t columns) {
+  if (auto matrix = matrixOf(l, v, rows, columns)) return *matrix;
+  return *matrixOf(l, l.denseCopy(v), rows, columns);
+}
+
 /// A product that is only added to something and stored, or only stored: it can be computed where it is stored.
 struct Destination {
   mlir::Operation* store = nullptr;
@@ -394,15 +400,13 @@ class MatmulLowering {
 
   void product(const Side& lhsSide, const Side& rhsSide, const View& lhs, const View& rhs, const View& result,
                GemmShape shape) {
-    auto a = matrixOf(l_, lhs, lhsSide.free, lhsSide.contracting);
-    if (!a) a = matrixOf(l_, l_.denseCopy(lhs), lhsSide.free, lhsSide.contracting);
-    auto b = matrixOf(l_, rhs, rhsSide.contracting, rhsSide.free);
-    if (!b) b = matrixOf(l_, l_.denseCopy(rhs), rhsSide.contracting, rhsSide.free);
-    shape.transposedA = a->transposed;
-    shape.transposedB = b->transposed;
+    const Matrix a = matrixIn(l_, lhs, lhsSide.free, lhsSide.contracting);
+    const Matrix b = matrixIn(l_, rhs, rhsSide.contracting, rhsSide.free);
+    shape.transposedA = a.transposed;
+    shape.transposedB = b.transposed;
     // Of the result the last dimensions are what is free on the left, then on the right.
     Reg leading = lhsSide.free < 0 ? l_.index(shape.n) : result.strides[resultRow_];
-    if (ofFewRows({shape, a->base, a->leading, {{b->base, rhs.upcoming}}, b->leading, result.base, leading})) return;
+    if (ofFewRows({shape, a.base, a.leading, {{b.base, rhs.upcoming}}, b.leading, result.base, leading})) return;
     shape.keepsB = keeps(rhs, shape);
     shape.addsRow = row_ != nullptr;
     llvm::Function* nest = emitGemm(l_.module, shape, l_.processor);
@@ -410,9 +414,9 @@ class MatmulLowering {
     const auto workspace = l_.arena.allocate(plan.packedBytes);
     Reg work =
         l_.b.CreateConstInBoundsGEP1_64(l_.b.getInt8Ty(), l_.arenaBase, static_cast<uint64_t>(workspace->offset));
-    llvm::SmallVector<Reg, 10> arguments{a->base, a->leading, b->base, b->leading, result.base, leading, work};
+    llvm::SmallVector<Reg, 10> arguments{a.base, a.leading, b.base, b.leading, result.base, leading, work};
     if (shape.keepsB) {
-      const Lowering::Kept& kept = keptPlace(rhs, *b, shape, plan);
+      const Lowering::Kept& kept = keptPlace(rhs, b, shape, plan);
       Reg place =
           l_.b.CreateConstInBoundsGEP1_64(l_.b.getInt8Ty(), l_.arenaBase, static_cast<uint64_t>(kept.place->offset));
       Reg from = kept.from;
@@ -421,8 +425,8 @@ class MatmulLowering {
         from = l_.b.CreateInBoundsGEP(l_.b.getPtrTy(), from, rhs.turn);
       }
       arguments.push_back(place);
-      arguments.push_back(l_.b.CreateICmpEQ(l_.b.CreateLoad(l_.b.getPtrTy(), from), b->base));
-      l_.b.CreateStore(l_.b.CreateSelect(rhs.steady, b->base, llvm::ConstantPointerNull::get(l_.b.getPtrTy())), from);
+      arguments.push_back(l_.b.CreateICmpEQ(l_.b.CreateLoad(l_.b.getPtrTy(), from), b.base));
+      l_.b.CreateStore(l_.b.CreateSelect(rhs.steady, b.base, llvm::ConstantPointerNull::get(l_.b.getPtrTy())), from);
     }
     if (row_) {
       const View row = l_.view(row_);
@@ -458,19 +462,15 @@ class MatmulLowering {
   void productOfBlocks(const Side& lhsSide, const Side& rhsSide, const View& lhs, const std::vector<View>& blocks,
                        const View& result, GemmShape shape) {
     std::vector<Matrix> all;
-    for (const View& block : blocks) {
-      auto b = matrixOf(l_, block, rhsSide.contracting, rhsSide.free);
-      all.push_back(b ? *b : *matrixOf(l_, l_.denseCopy(block), rhsSide.contracting, rhsSide.free));
-    }
+    for (const View& block : blocks) all.push_back(matrixIn(l_, block, rhsSide.contracting, rhsSide.free));
     const Matrix& first = all.front();
     const auto leading = constantOf(first.leading);
     if (leading && llvm::all_of(all, [&](const Matrix& b) {
           return b.transposed == first.transposed && constantOf(b.leading) == leading;
         })) {
-      auto a = matrixOf(l_, lhs, lhsSide.free, lhsSide.contracting);
-      if (!a) a = matrixOf(l_, l_.denseCopy(lhs), lhsSide.free, lhsSide.contracting);
-      RowProduct p{shape, a->base, a->leading, {}, first.leading, result.base, result.strides[0]};
-      p.shape.transposedA = a->transposed;
+      const Matrix a = matrixIn(l_, lhs, lhsSide.free, lhsSide.contracting);
+      RowProduct p{shape, a.base, a.leading, {}, first.leading, result.base, result.strides[0]};
+      p.shape.transposedA = a.transposed;
       p.shape.transposedB = first.transposed;
       for (size_t i = 0; i < all.size(); ++i) p.b.push_back({all[i].base, blocks[i].upcoming});
       if (ofFewRows(p)) return;
