@@ -17,7 +17,7 @@ import report
 from actors import HERE, Actor, Lost, commands, cpus_for, environment
 from rows import ROWS
 
-CLEAN = 0.95        # of the best rate of the limit's loop in this row
+CLEAN = 0.95        # of the best rate of the limit's loop so far
 TOTAL_SECONDS = 520  # that all workloads may take: rows are measured for less when the clock runs ahead
 FIRST_LIMITS = 5    # steps of the limit's loop before the first round: what it can do is known then
 TRIES = 5           # steps of an actor in its turn, until one is between clean limits
@@ -31,7 +31,7 @@ class Stage:
     def __init__(self, peers, threads, target, realtime):
         self.peers, self.threads, self.realtime = peers, threads, realtime
         self.commands, self.missing = commands(peers, threads, target)
-        self.actors, self.limit, self.fastest = {}, None, {}
+        self.actors, self.limit, self.fastest, self.best = {}, None, {}, {}
         self.folder = tempfile.TemporaryDirectory()
         self.module = pathlib.Path(self.folder.name) / "module.mlir"
 
@@ -63,7 +63,12 @@ class Stage:
 
     def limit_rate(self):
         seconds, amount = self.actor("limits").run()
+        self.best[self.limit] = max(self.best.get(self.limit, 0), amount / seconds)
         return amount / seconds
+
+    def is_clean(self, rate):
+        """Whether the limit's loop was about as fast as it ever was, in this row or before."""
+        return rate >= CLEAN * self.best[self.limit]
 
     def close(self):
         for actor in self.actors.values():
@@ -87,10 +92,11 @@ class Turn:
         return (self.before + self.after) / 2
 
 
-def take_turn(stage, row, name, before, best):
+def take_turn(stage, row, name, before):
     """The least disturbed of a few steps: a short one beside a slow limit is taken again."""
     turns = []
-    while not turns or (turns[-1].quiet < CLEAN * best and len(turns) < TRIES and turns[-1].seconds < LONG_SECONDS):
+    while not turns or (not stage.is_clean(turns[-1].quiet) and len(turns) < TRIES
+                        and turns[-1].seconds < LONG_SECONDS):
         took, amount = stage.actor(name).run()
         time.sleep(SETTLE_SECONDS)
         seconds = took * row.amount / amount if amount else took  # an actor may do several units in a call
@@ -102,25 +108,23 @@ def take_turn(stage, row, name, before, best):
 def rounds(stage, row, names, seconds):
     """Rounds in which every actor has its turn: lists of Turn in the order of `names`."""
     taken, end = [], time.monotonic() + seconds
-    best = before = max(stage.limit_rate() for _ in range(FIRST_LIMITS))
+    before = max(stage.limit_rate() for _ in range(FIRST_LIMITS))
     while len(taken) < 3 or (time.monotonic() < end and len(taken) < 40):
         turns = []
         for name in names:
-            turn, before = take_turn(stage, row, name, before, best)
+            turn, before = take_turn(stage, row, name, before)
             turns.append(turn)
-            best = max(best, turn.before, turn.after)
         taken.append(turns)
     return taken
 
 
-def medians(row, taken, at):
+def medians(stage, row, taken, at):
     """Of actor number `at` against number 0 over the rounds in which both were between clean limits."""
-    best = max(max(turn.before, turn.after) for turns in taken for turn in turns)
     quiet = lambda turns: min(turns[0].quiet, turns[at].quiet)
     work = row.flops if row.latency else row.amount * row.limit_unit
     fraction = lambda turn: work / turn.seconds / turn.limit
 
-    good = [turns for turns in taken if quiet(turns) >= CLEAN * best]
+    good = [turns for turns in taken if stage.is_clean(quiet(turns))]
     # On a busy machine no round may be clean: then the third of them that was disturbed least, reported as 0 clean ones.
     used = good or sorted(taken, key=quiet, reverse=True)[:(len(taken) + 2) // 3]
     middle = lambda of: statistics.median(of(turns) for turns in used)
@@ -183,7 +187,7 @@ def measure(stage, row, seconds, note):
     for at, name in enumerate(names):
         if with_ours and at == 0 and len(names) > 1:
             continue
-        m = medians(row, taken, at)
+        m = medians(stage, row, taken, at)
         if with_ours and not same(probes[row.ours], probes[name], row.tolerance):
             note(f"{row.workload}: our result and that of {name} differ")
         scale = {"ms": 1e3, "µs": 1e6}.get(row.unit, 1) if row.latency else row.amount * 1e-9

@@ -10,9 +10,7 @@
 
 #include "cpu/gemm/Gemm.h"
 #include "cpu/jit/Jit.h"
-#include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/Intrinsics.h"
-#include "llvm/IR/IntrinsicsX86.h"
+#include "limits/Loops.h"
 #include "llvm/IR/Module.h"
 
 namespace {
@@ -49,69 +47,12 @@ std::shared_ptr<const LoadedCode> load(ModuleBuilder&& builder, CompileReport* r
   return *code;
 }
 
-/// Registers only: twelve chains of one instruction. Operations per second of one core.
-class Limit {
- public:
-  Limit(llvm::Intrinsic::ID id, int operationsPerUnit) : perVector_(hostProcessor().lanes(4) * operationsPerUnit) {
-    ModuleBuilder builder(hostProcessor(), "limit");
-    llvm::IRBuilder<> b(*builder.context);
-    auto* type = llvm::FunctionType::get(b.getVoidTy(), {b.getInt64Ty(), b.getPtrTy()}, false);
-    auto* f = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "limit", *builder.module);
-    const bool fma = id == llvm::Intrinsic::fma;
-    auto* floats = llvm::FixedVectorType::get(b.getFloatTy(), hostProcessor().lanes(4));
-    auto* call = fma ? llvm::Intrinsic::getOrInsertDeclaration(builder.module.get(), id, {floats})
-                     : llvm::Intrinsic::getOrInsertDeclaration(builder.module.get(), id);
-    llvm::Type* vector = call->getReturnType();
-    auto* entry = llvm::BasicBlock::Create(*builder.context, "entry", f);
-    auto* loop = llvm::BasicBlock::Create(*builder.context, "loop", f);
-    auto* after = llvm::BasicBlock::Create(*builder.context, "after", f);
-    b.SetInsertPoint(entry);
-    std::vector<llvm::Value*> sums;
-    for (int i = 0; i < kChains; ++i)
-      sums.push_back(b.CreateAlignedLoad(vector, b.CreatePtrAdd(f->getArg(1), b.getInt64(64 * i)), llvm::Align(1)));
-    // Two different operands, so that no chain is another's.
-    llvm::Value* x =
-        b.CreateAlignedLoad(call->getFunctionType()->getParamType(fma ? 0 : 1), f->getArg(1), llvm::Align(1));
-    llvm::Value* y =
-        b.CreateAlignedLoad(call->getFunctionType()->getParamType(fma ? 1 : 2), f->getArg(1), llvm::Align(1));
-    b.CreateBr(loop);
-    b.SetInsertPoint(loop);
-    llvm::PHINode* index = b.CreatePHI(b.getInt64Ty(), 2);
-    index->addIncoming(b.getInt64(0), entry);
-    std::vector<llvm::PHINode*> phis;
-    for (llvm::Value*& sum : sums) {
-      phis.push_back(b.CreatePHI(vector, 2));
-      phis.back()->addIncoming(sum, entry);
-      sum = phis.back();
-    }
-    for (int u = 0; u < kUnroll; ++u)
-      for (llvm::Value*& sum : sums) sum = fma ? b.CreateCall(call, {x, y, sum}) : b.CreateCall(call, {sum, x, y});
-    for (int i = 0; i < kChains; ++i) phis[i]->addIncoming(sums[i], loop);
-    llvm::Value* next = b.CreateAdd(index, b.getInt64(1));
-    index->addIncoming(next, loop);
-    b.CreateCondBr(b.CreateICmpSLT(next, f->getArg(0)), loop, after);
-    b.SetInsertPoint(after);
-    for (int i = 0; i < kChains; ++i)
-      b.CreateAlignedStore(sums[i], b.CreatePtrAdd(f->getArg(1), b.getInt64(64 * i)), llvm::Align(1));
-    b.CreateRetVoid();
-    code_ = load(std::move(builder));
-    run_ = code_->function<void(int64_t, void*)>("limit");
-  }
-
-  double rate() {
-    constexpr int64_t kIterations = 20000;
-    alignas(64) char state[64 * kChains] = {};
-    const double begin = now();
-    run_(kIterations, state);
-    return static_cast<double>(kIterations) * kChains * kUnroll * perVector_ / (now() - begin);
-  }
-
- private:
-  static constexpr int kChains = 12, kUnroll = 4;  // of 16 registers
-  double perVector_;
-  std::shared_ptr<const LoadedCode> code_;
-  void (*run_)(int64_t, void*) = nullptr;
-};
+/// Operations per second of a loop at the limit of one core.
+double rateOf(bench::Arithmetic limit) {
+  const double begin = now();
+  const double operations = limit(2000);
+  return operations / (now() - begin);
+}
 
 struct Memory {
   void* data = nullptr;
@@ -129,7 +70,7 @@ struct Row {
   int64_t stride = 0;  ///< of all operands, elements; 0: dense
 };
 
-void measure(const Row& row, Limit& limit, double seconds) {
+void measure(const Row& row, bench::Arithmetic limit, double seconds) {
   const GemmShape& s = row.shape;
   CompileReport warm, report;
   std::string symbol;
@@ -164,12 +105,12 @@ void measure(const Row& row, Limit& limit, double seconds) {
     double before, after, ratio;
   };
   std::vector<Round> rounds;
-  double before = limit.rate();
+  double before = rateOf(limit);
   for (const double end = now() + seconds; now() < end || rounds.size() < 5;) {
     const double begin = now();
     for (int i = 0; i < repeats; ++i) run(a.data, lda, b.data, ldb, c.data, ldc, workspace.data);
     const double rate = operations * repeats / (now() - begin);
-    const double after = limit.rate();
+    const double after = rateOf(limit);
     rounds.push_back({before, after, 2 * rate / (before + after)});
     before = after;
   }
@@ -219,10 +160,9 @@ std::vector<Row> allRows() {
 int main(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 1;
   const Processor& p = hostProcessor();
-  Limit f32(llvm::Intrinsic::fma, 2);
-  std::printf("%s: f32 %.1f G/s\n", p.name.c_str(), f32.rate() * 1e-9);
-  Limit bf16 = p.fastBf16Dot ? Limit(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, 4) : f32;
-  Limit i8 = p.int8Dot && p.avx512 ? Limit(llvm::Intrinsic::x86_avx512_vpdpbusd_512, 8) : f32;
+  const bench::Arithmetic f32 = bench::fmaLoop(), i8 = bench::int8DotLoop() ? bench::int8DotLoop() : f32;
+  const bench::Arithmetic bf16 = p.fastBf16Dot ? bench::bf16DotLoop() : f32;
+  std::printf("%s: f32 %.1f G/s\n", p.name.c_str(), rateOf(f32) * 1e-9);
   std::printf("%-26s %6s %6s  %12s  %11s  %8s\n", "", "clean", "all", "rounds", "limit", "compile");
   for (const Row& row : allRows()) {
     bool wanted = argc <= 2;

@@ -18,18 +18,15 @@ ROW = Row("matmul", "matmul n=100", 2e6, "GFLOP/s", "fma", ("A", "B"))
 TIME = Row("call", "empty", 1, "ms", "fma", ("A",), latency=True, flops=5e8)
 
 
-class Stage:
+class Stage(cpu.Stage):
     """Actors with given speeds between limits that are given round by round."""
 
     def __init__(self, limits, seconds):
         self.threads, self.commands, self.module = 1, {**dict.fromkeys(seconds), "limits": None}, "module.mlir"
-        self.limits, self.seconds, self.dropped = list(limits), seconds, []
+        self.limits, self.seconds, self.limit, self.best = list(limits), seconds, "fma", {}
 
     def prepare_limit(self, specs):
         return specs != "no such loop"
-
-    def limit_rate(self):
-        return self.limits.pop(0) if self.limits else 100e9
 
     def actor(self, name):
         stage = self
@@ -39,6 +36,8 @@ class Stage:
                 return "has no such thing" if stage.seconds[name] is None else None
 
             def run(self):
+                if name == "limits":
+                    return 1, stage.limits.pop(0) if stage.limits else 100e9
                 return stage.seconds[name], 0
 
             def probe(self):
@@ -88,6 +87,13 @@ def test_a_long_step_is_taken_once():
     stage = Stage(FIRST + [100e9] * 2 + [50e9] * 2 + [100e9] * 2, {"ours": 2 * cpu.LONG_SECONDS, "A": 2 * cpu.LONG_SECONDS})
     rows, _ = measured(stage, TIME)
     assert not stage.limits and rows[0]["clean_rounds"] == 1
+
+
+def test_what_the_limit_once_reached_counts_in_later_rows():
+    stage = Stage([], {"ours": 1e-4, "A": 1e-4})
+    assert measured(stage, ROW)[0][0]["clean_rounds"] > 0
+    stage.limits = [60e9] * 100  # a neighbour has come to stay
+    assert measured(stage, ROW)[0][0]["clean_rounds"] == 0
 
 
 def test_without_a_clean_round_the_least_disturbed_count():
