@@ -17,9 +17,10 @@ struct Processor {
   int vectorRegisters = 16;
   int fmaPorts = 2;  ///< full-width fused multiply-adds begun per cycle; not measured: from the model, 1 where unknown
   int64_t l1Bytes = 32 << 10, l2Bytes = 1 << 20, l3Bytes = 32 << 20;  ///< data, per core; l3 shared
-  bool avx512 = false;                                                ///< F, BW, VL and DQ
-  bool bf16Dot = false;                                               ///< vdpbf16ps
-  bool int8Dot = false;                                               ///< vpdpbusd on the widest vectors
+  int readStreams = 1;       ///< a power of two: places that memory is read from fastest in turns
+  bool avx512 = false;       ///< F, BW, VL and DQ
+  bool bf16Dot = false;      ///< vdpbf16ps
+  bool int8Dot = false;      ///< vpdpbusd on the widest vectors
   bool fastBf16Dot = false;  ///< vdpbf16ps does more flops per cycle than f32 fma
 
   int lanes(int elementBytes) const { return vectorBytes / elementBytes; }

@@ -19,7 +19,7 @@ namespace {
 const std::string& buildText() {
   static const std::string text = [] {
     Dl_info info{};
-    struct stat status{};
+    struct stat status {};
     if (!::dladdr(reinterpret_cast<const void*>(&buildText), &info) || !info.dli_fname) return std::string();
     ::stat(info.dli_fname, &status);
     return fmt::format("{} {} {}.{}", info.dli_fname, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
@@ -42,9 +42,9 @@ std::string cacheKey(std::initializer_list<std::string_view> parts) {
 }
 
 std::string processorText(const Processor& p) {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {}{}{}{}", p.triple, p.name, p.features, p.vectorBytes,
-                     p.vectorRegisters, p.fmaPorts, p.l1Bytes, p.l2Bytes, p.l3Bytes, p.avx512, p.bf16Dot, p.int8Dot,
-                     p.fastBf16Dot);
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {}{}{}{}", p.triple, p.name, p.features, p.vectorBytes,
+                     p.vectorRegisters, p.fmaPorts, p.l1Bytes, p.l2Bytes, p.l3Bytes, p.readStreams, p.avx512, p.bf16Dot,
+                     p.int8Dot, p.fastBf16Dot);
 }
 
 std::optional<std::string> cacheFolder(const std::string& setting) {

@@ -9,8 +9,8 @@
 namespace smalti::cpu {
 namespace {
 
-/// Rows of A up to which reading B once per row costs less than packing it.
-constexpr int64_t kFewRows = 8;
+/// Streams that memory is read in at a time: more gain nothing.
+constexpr int64_t kMostTogether = 4;
 
 class DotRowsEmitter {
  public:
@@ -19,20 +19,19 @@ class DotRowsEmitter {
     while (lanes_ > 1 && lanes_ / 2 >= s_.k) lanes_ /= 2;
   }
 
-  /// Rows of B one after the other, each from its begin to its end: some processors fetch ahead in no other order. Of
-  /// several blocks in turns: memory fetches from all of them at a time.
+  /// Rows of B from the begin to the end; those of several blocks line by line in turns, as many as there are lanes for
+  /// their sums.
   void emit() {
     // A few vectors of A stay in registers all the time.
     if (s_.m <= lanes_ && s_.m * vectors() <= l_.processor.vectorRegisters / 2)
       for (int64_t i = 0; i < s_.m; ++i)
         for (int64_t k = 0; k < s_.k; k += lanes_) held_.push_back(elementsOfA(i, l_.index(k), maskAt(k)));
-    const int64_t rows = d_.rowsOfBlock();
+    const int64_t rows = d_.rowsOfBlock(), together = std::clamp<int64_t>(lanes_ / s_.m, 1, kMostTogether);
     l_.loop(l_.index(0), l_.index(rows), l_.index(1), [&](Reg j) {
-      Reg column = j;
-      for (const BlockOfRows& block : d_.b) {
-        for (int64_t i = 0; i < s_.m; i += lanes_) dots(i, std::min<int64_t>(lanes_, s_.m - i), block, j, column);
-        column = b_.CreateAdd(column, l_.index(rows));
-      }
+      inGroups(d_, together, [&](llvm::ArrayRef<BlockOfRows> blocks, int64_t at) {
+        Reg column = b_.CreateAdd(j, l_.index(at * rows));
+        for (int64_t i = 0; i < s_.m; i += lanes_) dots(i, std::min<int64_t>(lanes_, s_.m - i), blocks, j, column);
+      });
     });
   }
 
@@ -49,43 +48,51 @@ class DotRowsEmitter {
   /// Null: all lanes from column k on are there.
   Reg maskAt(int64_t k) { return s_.k - k < lanes_ ? firstLanes(b_, lanes_, static_cast<int>(s_.k - k)) : nullptr; }
 
-  /// Row j of a block with some rows of A: a column of C.
-  void dots(int64_t first, int64_t rows, const BlockOfRows& block, Reg j, Reg column) {
+  /// Row j of some blocks with some rows of A: columns of C, the first block's given.
+  void dots(int64_t first, int64_t rows, llvm::ArrayRef<BlockOfRows> blocks, Reg j, Reg column) {
+    const auto together = static_cast<int64_t>(blocks.size());
     // Sums that do not wait for each other, and whole cache lines in a pass.
-    const int64_t chains = std::max<int64_t>(1, 4 / rows), parts = std::max(chains, kLineBytes / (lanes_ * size_));
+    const int64_t chains = std::max<int64_t>(1, 4 / (rows * together)), line = kLineBytes / (lanes_ * size_);
+    const int64_t parts = std::max(chains, line);
     const int64_t pass = parts * lanes_, whole = held_.empty() ? s_.k / pass * pass : 0;
     Reg zero = llvm::Constant::getNullValue(registerType(b_.getContext(), DType::f32, lanes_));
-    const auto add = [&](Reg k, int64_t part, Carried& sums, Reg mask) {
-      Reg from = at(block.base, s_.b, j, d_.bRow, k);
-      if (part * lanes_ * size_ % kLineBytes == 0) prefetchUpcoming(l_, d_, block, j, from);
+    const auto add = [&](Reg k, int64_t part, int64_t block, Carried& sums, Reg mask) {
+      const BlockOfRows& of = blocks[static_cast<size_t>(block)];
+      Reg from = at(of.base, s_.b, j, d_.bRow, k);
+      if (part * lanes_ * size_ % kLineBytes == 0) prefetchUpcoming(l_, d_, of, j, from);
       Reg y = loadElements(b_, s_.b, from, lanes_, mask);
       for (int64_t i = 0; i < rows; ++i) {
         Reg x = held_.empty() ? elementsOfA(first + i, k, mask) : held_[static_cast<size_t>(i * vectors() + part)];
-        Reg& sum = sums[static_cast<size_t>(i * chains + part % chains)];
+        Reg& sum = sums[static_cast<size_t>((block * rows + i) * chains + part % chains)];
         sum = b_.CreateIntrinsic(x->getType(), llvm::Intrinsic::fma, {x, y, sum});
       }
     };
-    Carried sums =
-        carriedLoop(l_, 0, whole, pass, Carried(static_cast<size_t>(rows * chains), zero), [&](Reg k, Carried now) {
-          for (int64_t part = 0; part < parts; ++part)
-            add(b_.CreateAdd(k, l_.index(part * lanes_)), part, now, nullptr);
-          return now;
-        });
-    for (int64_t k = whole; k < s_.k; k += lanes_) add(l_.index(k), (k - whole) / lanes_, sums, maskAt(k));
+    const Carried zeros(static_cast<size_t>(together * rows * chains), zero);
+    Carried sums = carriedLoop(l_, 0, whole, pass, zeros, [&](Reg k, Carried now) {
+      for (int64_t begin = 0; begin < parts; begin += line)
+        for (int64_t block = 0; block < together; ++block)
+          for (int64_t part = begin; part < begin + line; ++part)
+            add(b_.CreateAdd(k, l_.index(part * lanes_)), part, block, now, nullptr);
+      return now;
+    });
+    for (int64_t k = whole; k < s_.k; k += lanes_)
+      for (int64_t block = 0; block < together; ++block) add(l_.index(k), (k - whole) / lanes_, block, sums, maskAt(k));
 
     Carried totals;
-    for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t i = 0; i < together * rows; ++i) {
       const auto of = llvm::ArrayRef(sums).slice(static_cast<size_t>(i * chains), static_cast<size_t>(chains));
       totals.push_back(
           std::accumulate(of.begin() + 1, of.end(), of.front(), [&](Reg a, Reg b) { return b_.CreateFAdd(a, b); }));
     }
     Reg all = lanes_ > 1 ? sumsOfLanes(totals) : totals.front();
-    for (int64_t i = 0; i < rows; ++i) {
-      Reg target = at(d_.c, DType::f32, l_.index(first + i), d_.cRow, column);
-      Reg sum = lanes_ > 1 ? b_.CreateExtractElement(all, l_.index(i)) : all;
-      if (s_.accumulate) sum = b_.CreateFAdd(loadElements(b_, DType::f32, target, 1), sum);
-      storeElements(b_, DType::f32, sum, target, 1);
-    }
+    for (int64_t block = 0; block < together; ++block)
+      for (int64_t i = 0; i < rows; ++i) {
+        Reg target = at(d_.c, DType::f32, l_.index(first + i), d_.cRow,
+                        b_.CreateAdd(column, l_.index(block * d_.rowsOfBlock())));
+        Reg sum = lanes_ > 1 ? b_.CreateExtractElement(all, l_.index(block * rows + i)) : all;
+        if (s_.accumulate) sum = b_.CreateFAdd(loadElements(b_, DType::f32, target, 1), sum);
+        storeElements(b_, DType::f32, sum, target, 1);
+      }
   }
 
   /// Lane i: the sum of the lanes of v[i], of no more vectors than lanes. Halves are exchanged between vectors and
@@ -131,26 +138,5 @@ bool isDotOfRows(const GemmShape& s) {
 }
 
 void emitDotRows(Lowering& l, const RowProduct& d) { DotRowsEmitter(l, d).emit(); }
-
-void prefetchUpcoming(Lowering& l, const RowProduct& p, const BlockOfRows& block, Reg row, Reg address) {
-  // Further than the processor looks ahead by itself.
-  constexpr int64_t kAhead = 8 << 10;
-  // Processors with as large a second cache look ahead less than memory asks for; others are disturbed by more.
-  constexpr int64_t kLargeBytes = 2 << 20;
-  Builder& b = l.b;
-  const int64_t size = storage_bytes(p.shape.b), rows = p.rowsOfBlock();
-  const int64_t rowBytes = size * (p.shape.transposedB ? p.shape.k : p.shape.n);
-  const bool far = rows * rowBytes >= l.processor.l1Bytes && l.processor.l2Bytes >= kLargeBytes;
-  if (!block.upcoming && !far) return;
-  const int64_t ahead = std::min(rows, (kAhead + rowBytes - 1) / rowBytes);
-  Reg stride = b.CreateMul(p.bRow, l.index(size));
-  Reg distance = b.CreateMul(stride, l.index(ahead));
-  if (block.upcoming) {
-    Reg next = b.CreateAdd(block.upcoming, b.CreateMul(stride, l.index(ahead - rows)));
-    distance = b.CreateSelect(b.CreateICmpULT(row, l.index(rows - ahead)), distance, next);
-  }
-  // The first cache's fill buffers are free for what is read now.
-  prefetchLine(b, b.CreatePtrAdd(address, distance), CacheLevel::second);
-}
 
 }  // namespace smalti::cpu

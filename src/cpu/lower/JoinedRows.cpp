@@ -1,5 +1,6 @@
 #include "cpu/lower/JoinedRows.h"
 
+#include "cpu/lower/RowProduct.h"
 #include "machine/flat/Liveness.h"
 #include "machine/flat/Types.h"
 #include "machine/flat/ops/Matmul.h"
@@ -9,8 +10,7 @@ namespace {
 
 using machine::flat::DotLists;
 
-/// More rows take longer to multiply than to copy; more blocks are more streams than processors follow.
-constexpr int64_t kMostRows = 8;
+/// More are more streams than processors follow.
 constexpr unsigned kMostBlocks = 16;
 
 bool isFloatOfMemory(mlir::Value v) {
@@ -51,7 +51,7 @@ bool isReadInBlocks(mlir::Operation& concatenation) {
   if (llvm::any_of(shapeOf(block), [](int64_t size) { return size < 2; })) return false;
   if (llvm::any_of(concatenation.getOperandTypes(), [&](mlir::Type t) { return t != block; })) return false;
   const Shape lhs = shapeOf(product.getOperand(0).getType());
-  return lhs.size() == 2 && lhs[static_cast<size_t>(dims->lhsFree[0])] <= kMostRows && isFloatOfMemory(joined) &&
+  return lhs.size() == 2 && lhs[static_cast<size_t>(dims->lhsFree[0])] <= kFewRows && isFloatOfMemory(joined) &&
          isFloatOfMemory(product.getOperand(0)) && elementDType(product.getOperand(2).getType()) == DType::f32 &&
          elementDType(product.getResult(0).getType()) == DType::f32 && onlyReadsBetween(concatenation, product);
 }

@@ -8,6 +8,7 @@
 #include "cpu/grid/BoxAccess.h"
 #include "cpu/lower/EdgeCopy.h"
 #include "cpu/lower/Elementwise.h"
+#include "cpu/lower/RowProduct.h"
 #include "cpu/lower/Streaming.h"
 #include "cpu/lower/Turns.h"
 #include "cpu/lower/Written.h"
@@ -358,7 +359,6 @@ class KernelLowering {
            multipliesFewRows();
   }
   bool multipliesFewRows() {
-    constexpr int64_t kFewRows = 8;
     bool found = false;
     kernel_.walk([&](mlir::Operation* op) {
       if (op->getName().getStringRef() != "tpu.matmul") return;

@@ -448,13 +448,16 @@ class MatmulLowering {
     const bool dots = isDotOfRows(s);
     const bool fromFar = p.b.size() > 1 || p.b[0].upcoming || s.n * s.k * storage_bytes(s.b) >= l_.processor.l1Bytes;
     if (!dots && !(fromFar && isSumOfRows(s, l_.processor))) return false;
+    const RowProduct streams = inStreams(l_, p);
     if (dots)
-      emitDotRows(l_, p);
+      emitDotRows(l_, streams);
     else
-      emitSumOfRows(l_, p);
+      emitSumOfRows(l_, streams);
     l_.report.matmuls.push_back(fmt::format("{}x{}x{} {}·{}→{}: {} of rows{}", s.m, s.n, s.k, name(s.a), name(s.b),
                                             name(s.c), dots ? "dot products" : "sums",
-                                            p.b.size() > 1 ? fmt::format(", {} blocks in turns", p.b.size()) : ""));
+                                            p.b.size() > 1         ? fmt::format(", {} blocks in turns", p.b.size())
+                                            : streams.b.size() > 1 ? fmt::format(", {} streams", streams.b.size())
+                                                                   : ""));
     return true;
   }
 

@@ -1,72 +1,143 @@
 #include "cpu/lower/SumOfRows.h"
 
+#include <algorithm>
+
 #include "cpu/gemm/Ir.h"
 #include "cpu/lower/CarriedLoop.h"
 
 namespace smalti::cpu {
 namespace {
 
+/// More streams of rows gain nothing.
+constexpr int64_t kMostTogether = 4;
+/// Vectors of a row that one pass of a loop over columns takes: code of a bounded size.
+constexpr int64_t kPieceVectors = 16;
+
 class SumOfRowsEmitter {
  public:
   SumOfRowsEmitter(Lowering& l, const RowProduct& p)
       : l_(l), b_(l.b), p_(p), s_(p.shape), lanes_(l.processor.lanes(4)) {}
 
+  /// Sums stay in registers while the rows of B go by, if there are enough; else each row is added to C.
   void emit() {
-    const int64_t vectors = (s_.n + lanes_ - 1) / lanes_, most = accumulators(l_.processor) / s_.m;
-    for (int64_t v = 0; v < vectors; v += most) columns(v * lanes_, static_cast<int>(std::min(most, vectors - v)));
+    const int64_t accumulators = l_.processor.vectorRegisters >= 32 ? 24 : 8;
+    if (s_.m * vectors(s_.n) <= accumulators)
+      inRegisters();
+    else
+      pieces(l_.index(0), s_.n, columnsInCache(), [&](Reg first, int64_t columns) { inMemory(first, columns); });
   }
-
-  static int64_t accumulators(const Processor& p) { return p.vectorRegisters >= 32 ? 24 : 8; }
 
  private:
-  Reg element(Reg base, DType t, Reg offset) { return b_.CreateGEP(storageType(b_.getContext(), t), base, offset); }
-  /// Null: all lanes of columns [first, first + lanes) are there.
-  Reg mask(int64_t first) {
-    return first + lanes_ <= s_.n ? nullptr : firstLanes(b_, lanes_, static_cast<int>(s_.n - first));
-  }
+  using Blocks = llvm::ArrayRef<BlockOfRows>;
+  using SumOf = llvm::function_ref<Reg(int64_t row, int64_t vector)>;
+  using Keep = llvm::function_ref<void(int64_t row, int64_t vector, Reg sum)>;
 
-  /// Some vectors of columns of C, in registers while the rows of B go by.
-  void columns(int64_t first, int vectors) {
+  void inRegisters() {
+    const auto at = [&](int64_t row, int64_t vector) { return static_cast<size_t>(row * vectors(s_.n) + vector); };
     Reg zero = llvm::Constant::getNullValue(registerType(b_.getContext(), DType::f32, lanes_));
-    const int64_t rows = p_.rowsOfBlock();
-    const Carried sums =
-        carriedLoop(l_, 0, rows, 1, Carried(static_cast<size_t>(s_.m * vectors), zero), [&](Reg j, Carried now) {
-          Reg k = j;
-          for (const BlockOfRows& block : p_.b) {
-            now = row(block, j, k, first, vectors, std::move(now));
-            k = b_.CreateAdd(k, l_.index(rows));
-          }
-          return now;
-        });
+    const Carried zeros(at(s_.m, 0), zero);
+    const Carried sums = carriedLoop(l_, 0, p_.rowsOfBlock(), 1, zeros, [&](Reg j, Carried now) {
+      inGroups(p_, together(), [&](Blocks blocks, int64_t first) {
+        add(
+            blocks, j, factors(blocks, first, j), l_.index(0), s_.n,
+            [&](int64_t i, int64_t v) { return now[at(i, v)]; },
+            [&](int64_t i, int64_t v, Reg sum) { now[at(i, v)] = sum; });
+      });
+      return now;
+    });
     for (int64_t i = 0; i < s_.m; ++i)
-      for (int v = 0; v < vectors; ++v) {
-        const int64_t column = first + v * lanes_;
-        Reg to = element(p_.c, DType::f32, b_.CreateAdd(b_.CreateMul(l_.index(i), p_.cRow), l_.index(column)));
-        Reg sum = sums[static_cast<size_t>(i * vectors + v)];
-        if (s_.accumulate) sum = b_.CreateFAdd(loadElements(b_, DType::f32, to, lanes_, mask(column)), sum);
-        storeElements(b_, DType::f32, sum, to, lanes_, mask(column));
+      for (int64_t v = 0; v < vectors(s_.n); ++v) {
+        Reg to = sumAt(i, l_.index(v * lanes_)), mask = maskOf(s_.n, v), sum = sums[at(i, v)];
+        if (s_.accumulate) sum = b_.CreateFAdd(loadElements(b_, DType::f32, to, lanes_, mask), sum);
+        storeElements(b_, DType::f32, sum, to, lanes_, mask);
       }
   }
 
-  /// Row j of a block, which is row k of B.
-  Carried row(const BlockOfRows& block, Reg j, Reg k, int64_t first, int vectors, Carried sums) {
-    Reg start = b_.CreateMul(j, p_.bRow);
-    Carried values;
-    for (int v = 0; v < vectors; ++v) {
-      const int64_t column = first + v * lanes_;
-      Reg from = element(block.base, s_.b, b_.CreateAdd(start, l_.index(column)));
-      if (storage_bytes(s_.b) * column % kLineBytes == 0) prefetchUpcoming(l_, p_, block, j, from);
-      values.push_back(loadElements(b_, s_.b, from, lanes_, mask(column)));
-    }
-    for (int64_t i = 0; i < s_.m; ++i) {
-      Reg at = element(p_.a, s_.a, b_.CreateAdd(b_.CreateMul(l_.index(i), p_.aRow), k));
-      Reg factor = splat(b_, loadElements(b_, s_.a, at, 1), lanes_);
-      for (int v = 0; v < vectors; ++v) {
-        Reg& sum = sums[static_cast<size_t>(i * vectors + v)];
-        sum = b_.CreateIntrinsic(sum->getType(), llvm::Intrinsic::fma, {factor, values[static_cast<size_t>(v)], sum});
+  /// So many rows of B that what they are multiplied by stays in half of the registers.
+  int64_t together() const { return std::clamp<int64_t>(l_.processor.vectorRegisters / 2 / s_.m, 1, kMostTogether); }
+
+  /// So many that a part of every row of C stays in the first cache, and whole pieces.
+  int64_t columnsInCache() const {
+    const int64_t fit = l_.processor.l1Bytes / 2 / (s_.m * static_cast<int64_t>(sizeof(float)));
+    return std::max<int64_t>(1, fit / piece()) * piece();
+  }
+  /// Columns that one pass of a loop adds.
+  int64_t piece() const { return kPieceVectors * lanes_; }
+
+  void inMemory(Reg first, int64_t columns) {
+    if (!s_.accumulate)
+      l_.loop(l_.index(0), l_.index(s_.m), l_.index(1), [&](Reg i) {
+        Reg row = element(p_.c, DType::f32, b_.CreateAdd(b_.CreateMul(i, p_.cRow), first));
+        b_.CreateMemSet(row, b_.getInt8(0), static_cast<uint64_t>(columns) * sizeof(float), llvm::MaybeAlign(4));
+      });
+    // Each group in a loop of its own: sums that the next one adds to would be kept beside C, on the stack.
+    inGroups(p_, together(), [&](Blocks blocks, int64_t firstBlock) {
+      l_.loop(l_.index(0), l_.index(p_.rowsOfBlock()), l_.index(1), [&](Reg j) {
+        const Carried ofRows = factors(blocks, firstBlock, j);
+        pieces(first, columns, piece(), [&](Reg at, int64_t count) {
+          const auto to = [&](int64_t i, int64_t v) { return sumAt(i, b_.CreateAdd(at, l_.index(v * lanes_))); };
+          add(
+              blocks, j, ofRows, at, count,
+              [&](int64_t i, int64_t v) { return loadElements(b_, DType::f32, to(i, v), lanes_, maskOf(count, v)); },
+              [&](int64_t i, int64_t v, Reg sum) {
+                storeElements(b_, DType::f32, sum, to(i, v), lanes_, maskOf(count, v));
+              });
+        });
+      });
+    });
+  }
+
+  /// All of `count` in pieces of a size, the last one smaller.
+  void pieces(Reg first, int64_t count, int64_t size, llvm::function_ref<void(Reg, int64_t)> use) {
+    const int64_t whole = count / size * size;
+    if (whole == size)
+      use(first, size);
+    else if (whole > 0)
+      l_.loop(l_.index(0), l_.index(whole), l_.index(size), [&](Reg at) { use(b_.CreateAdd(first, at), size); });
+    if (whole < count) use(b_.CreateAdd(first, l_.index(whole)), count - whole);
+  }
+
+  /// What row j of each block is multiplied by, for every row of A.
+  Carried factors(Blocks blocks, int64_t first, Reg j) {
+    Carried all;
+    for (int64_t i = 0; i < s_.m; ++i)
+      for (size_t block = 0; block < blocks.size(); ++block) {
+        Reg k = b_.CreateAdd(j, l_.index((first + static_cast<int64_t>(block)) * p_.rowsOfBlock()));
+        Reg from = element(p_.a, s_.a, b_.CreateAdd(b_.CreateMul(l_.index(i), p_.aRow), k));
+        all.push_back(splat(b_, loadElements(b_, s_.a, from, 1), lanes_));
+      }
+    return all;
+  }
+
+  /// Some columns of row j of every block, line by line in turns.
+  void add(Blocks blocks, Reg j, const Carried& ofRows, Reg first, int64_t columns, SumOf sumOf, Keep keep) {
+    for (int64_t v = 0; v < vectors(columns); ++v) {
+      Carried values;
+      for (const BlockOfRows& block : blocks) {
+        Reg column = b_.CreateAdd(first, l_.index(v * lanes_));
+        Reg from = element(block.base, s_.b, b_.CreateAdd(b_.CreateMul(j, p_.bRow), column));
+        if (storage_bytes(s_.b) * v * lanes_ % kLineBytes == 0) prefetchUpcoming(l_, p_, block, j, from);
+        values.push_back(loadElements(b_, s_.b, from, lanes_, maskOf(columns, v)));
+      }
+      for (int64_t i = 0; i < s_.m; ++i) {
+        Reg sum = sumOf(i, v);
+        for (size_t block = 0; block < blocks.size(); ++block)
+          sum = b_.CreateIntrinsic(sum->getType(), llvm::Intrinsic::fma,
+                                   {ofRows[static_cast<size_t>(i) * blocks.size() + block], values[block], sum});
+        keep(i, v, sum);
       }
     }
-    return sums;
+  }
+
+  int64_t vectors(int64_t columns) const { return (columns + lanes_ - 1) / lanes_; }
+  /// Null: all lanes are there.
+  Reg maskOf(int64_t columns, int64_t vector) {
+    const int64_t left = columns - vector * lanes_;
+    return left >= lanes_ ? nullptr : firstLanes(b_, lanes_, static_cast<int>(left));
+  }
+  Reg element(Reg base, DType t, Reg offset) { return b_.CreateGEP(storageType(b_.getContext(), t), base, offset); }
+  Reg sumAt(int64_t row, Reg column) {
+    return element(p_.c, DType::f32, b_.CreateAdd(b_.CreateMul(l_.index(row), p_.cRow), column));
   }
 
   Lowering& l_;
@@ -79,8 +150,7 @@ class SumOfRowsEmitter {
 }  // namespace
 
 bool isSumOfRows(const GemmShape& s, const Processor& p) {
-  return !s.transposedA && !s.transposedB && s.c == DType::f32 && s.k > 0 &&
-         s.m <= SumOfRowsEmitter::accumulators(p) / 8;
+  return s.m <= (p.vectorRegisters >= 32 ? 3 : 2) && !s.transposedA && !s.transposedB && s.c == DType::f32 && s.k > 0;
 }
 
 void emitSumOfRows(Lowering& l, const RowProduct& p) { SumOfRowsEmitter(l, p).emit(); }

@@ -1,11 +1,12 @@
 // Products of few rows with a matrix stored as depth × columns that comes from far, such as one query's probabilities
-// with all values: the matrix is read once, in order, and what is read after it is fetched meanwhile.
+// with all values: sums of its rows, which are read once.
 #pragma once
 
-#include "cpu/lower/DotRows.h"
+#include "cpu/lower/RowProduct.h"
 
 namespace smalti::cpu {
 
+/// Each row of B is added to every row of C: worth it for two or three of them.
 bool isSumOfRows(const GemmShape&, const Processor&);
 
 /// C[i,j] = Σ A[i,k]·B[k,j] (+ C[i,j]), in f32.

@@ -54,12 +54,36 @@ TEST(NativeFewRows, RowsAreFetchedAheadWhereTheSecondCacheIsLarge) {
   for (const bool transposed : {true, false})
     for (const bool large : {true, false}) {
       NativeOptions options;
+      options.processor.readStreams = 1;
       options.processor.l2Bytes = int64_t{large ? 2 : 1} << 20;
       auto made = inspectNative(product("bf16", 1, 256, 4096, transposed).package(), options);
       ASSERT_TRUE(made) << made.error().str();
       EXPECT_EQ(made->assembly.find("prefetcht1") != std::string::npos, large);
       EXPECT_EQ(made->assembly.find("prefetcht0"), std::string::npos);
     }
+}
+
+/// As many streams as divide the rows and are pages or more; and rows longer than the first cache keeps sums of.
+TEST(NativeFewRows, MatricesAreReadInStreams) {
+  NativeOptions options;
+  options.processor.readStreams = 4;
+  for (const char* dtype : {"f32", "bf16"})
+    for (const int64_t m : {1, 2, 3, 7})
+      for (const auto& [rows, columns, streams] :
+           {std::tuple<int64_t, int64_t, int>{256, 128, 4}, {250, 131, 2}, {251, 128, 1}, {8, 9001, 4}, {16, 300, 0}})
+        for (const bool transposed : {true, false}) {
+          const int64_t n = transposed ? rows : columns, k = transposed ? columns : rows;
+          SCOPED_TRACE(fmt::format("{} {}x{}x{}{}", dtype, m, n, k, transposed ? " transposed" : ""));
+          const TextKernel kernel = product(dtype, m, n, k, transposed);
+          same(kernel, {smallNumbers(dtype, {m, k}), smallNumbers(dtype, transposed ? Shape{n, k} : Shape{k, n})},
+               options);
+          if (streams == 0 || (m > 2 && !transposed)) continue;
+          auto made = inspectNative(kernel.package(), options);
+          ASSERT_TRUE(made) << made.error().str();
+          EXPECT_EQ(made->report.matmuls.at(0).find(fmt::format(", {} streams", streams)) != std::string::npos,
+                    streams > 1)
+              << made->report.matmuls.at(0);
+        }
 }
 
 /// Blocks that the index map looks up are fetched ahead; the last step has none after it.
@@ -76,9 +100,13 @@ TEST(NativeFewRows, BlocksThatAreLookedUp) {
   const Val zero = kernel.splat(kernel.f32(0), {1, 16});
   kernel.store(multiplied(kernel, kernel.load(q), kernel.load(pages), true, zero), out);
   if (hostProcessor().triple.starts_with("x86_64")) {
-    auto made = inspectNative(kernel.package(), {});
-    ASSERT_TRUE(made) << made.error().str();
-    EXPECT_NE(made->assembly.find("prefetcht1"), std::string::npos);
+    for (const int streams : {1, 4}) {
+      NativeOptions options;
+      options.processor.readStreams = streams;
+      auto made = inspectNative(kernel.package(), options);
+      ASSERT_TRUE(made) << made.error().str();
+      EXPECT_EQ(made->assembly.find("prefetcht1") != std::string::npos, streams == 1);
+    }
   }
   const int32_t order[] = {7, 0, 3, 6, 1};
   same(kernel, {i32Array({5}, [&](int64_t i) { return order[i]; }), smallNumbers("f32", {1, 32}),

@@ -7,8 +7,8 @@
 
 namespace smalti::cpu::testing {
 
-std::shared_ptr<const NativeKernel> native(const TextKernel& kernel) {
-  auto outcome = compileNative(kernel.package(), {});
+std::shared_ptr<const NativeKernel> native(const TextKernel& kernel, const NativeOptions& options) {
+  auto outcome = compileNative(kernel.package(), options);
   EXPECT_TRUE(outcome) << outcome.error().str();
   if (!outcome) return nullptr;
   EXPECT_TRUE(outcome->kernel) << outcome->reason << "\n" << kernel.text();
@@ -29,8 +29,8 @@ std::string difference(const Array& a, const Array& b) {
   return "";
 }
 
-std::vector<Array> same(const TextKernel& kernel, const std::vector<Array>& operands) {
-  auto code = native(kernel);
+std::vector<Array> same(const TextKernel& kernel, const std::vector<Array>& operands, const NativeOptions& options) {
+  auto code = native(kernel, options);
   if (!code) return {};
   std::vector<Array> before;
   for (const Array& a : operands) before.push_back(a.clone().value());

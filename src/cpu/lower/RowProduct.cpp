@@ -1,0 +1,52 @@
+#include "cpu/lower/RowProduct.h"
+
+#include <algorithm>
+
+#include "cpu/gemm/Ir.h"
+
+namespace smalti::cpu {
+
+RowProduct inStreams(Lowering& l, RowProduct p) {
+  // What processors fetch ahead of a stream ends with the page.
+  constexpr int64_t kPage = 4 << 10;
+  if (p.b.size() != 1) return p;
+  int64_t streams = l.processor.readStreams;
+  while (streams > 1 && (p.rowsOfBlock() % streams != 0 || p.rowsOfBlock() / streams * p.rowBytes() < kPage))
+    streams /= 2;
+  const BlockOfRows whole = p.b[0];
+  Reg partBytes = l.b.CreateMul(p.bRow, l.index(p.rowsOfBlock() / streams * storage_bytes(p.shape.b)));
+  for (int64_t i = 1; i < streams; ++i)
+    // `upcoming` is a distance: the same for every part.
+    p.b.push_back({l.b.CreatePtrAdd(whole.base, l.b.CreateMul(partBytes, l.index(i))), whole.upcoming});
+  return p;
+}
+
+void inGroups(const RowProduct& p, int64_t most, llvm::function_ref<void(llvm::ArrayRef<BlockOfRows>, int64_t)> use) {
+  const auto count = static_cast<int64_t>(p.b.size());
+  for (int64_t first = 0; first < count; first += most)
+    use(llvm::ArrayRef(p.b).slice(static_cast<size_t>(first), static_cast<size_t>(std::min(most, count - first))),
+        first);
+}
+
+void prefetchUpcoming(Lowering& l, const RowProduct& p, const BlockOfRows& block, Reg row, Reg address) {
+  // Further than the processor looks ahead by itself.
+  constexpr int64_t kAhead = 8 << 10;
+  // Processors with as large a second cache look ahead less than memory asks for; others are disturbed by more.
+  constexpr int64_t kLargeBytes = 2 << 20;
+  Builder& b = l.b;
+  const int64_t size = storage_bytes(p.shape.b), rows = p.rowsOfBlock();
+  const bool far = rows * p.rowBytes() >= l.processor.l1Bytes && l.processor.l2Bytes >= kLargeBytes;
+  // Those that follow several streams see enough of them; asking for more takes a tenth of the bandwidth.
+  if (l.processor.readStreams > 1 || (!block.upcoming && !far)) return;
+  const int64_t ahead = std::min(rows, (kAhead + p.rowBytes() - 1) / p.rowBytes());
+  Reg stride = b.CreateMul(p.bRow, l.index(size));
+  Reg distance = b.CreateMul(stride, l.index(ahead));
+  if (block.upcoming) {
+    Reg next = b.CreateAdd(block.upcoming, b.CreateMul(stride, l.index(ahead - rows)));
+    distance = b.CreateSelect(b.CreateICmpULT(row, l.index(rows - ahead)), distance, next);
+  }
+  // The first cache's fill buffers are free for what is read now.
+  prefetchLine(b, b.CreatePtrAdd(address, distance), CacheLevel::second);
+}
+
+}  // namespace smalti::cpu

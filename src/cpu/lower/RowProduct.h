@@ -1,0 +1,40 @@
+// Products of few rows with a matrix that comes from far, such as one query with all keys: they read the matrix where
+// it is, once, and pack nothing.
+#pragma once
+
+#include "cpu/gemm/Gemm.h"
+#include "cpu/lower/Lowering.h"
+
+namespace smalti::cpu {
+
+/// Rows of A up to which reading B once costs more than multiplying.
+constexpr int64_t kFewRows = 8;
+
+/// Rows of B.
+struct BlockOfRows {
+  Reg base = nullptr;
+  Reg upcoming = nullptr;  ///< View::upcoming
+};
+
+/// A product with few rows; strides in elements.
+struct RowProduct {
+  GemmShape shape;
+  Reg a = nullptr, aRow = nullptr;
+  std::vector<BlockOfRows> b;  ///< of equal size, below each other
+  Reg bRow = nullptr;
+  Reg c = nullptr, cRow = nullptr;
+
+  int64_t rowsOfBlock() const { return (shape.transposedB ? shape.n : shape.k) / static_cast<int64_t>(b.size()); }
+  int64_t rowBytes() const { return storage_bytes(shape.b) * (shape.transposedB ? shape.k : shape.n); }
+};
+
+/// The same product with a single large block cut into as many as the processor reads fastest by turns.
+RowProduct inStreams(Lowering&, RowProduct);
+
+/// Calls with groups of neighbouring blocks of at most `most`, and the first one's position.
+void inGroups(const RowProduct&, int64_t most, llvm::function_ref<void(llvm::ArrayRef<BlockOfRows>, int64_t)>);
+
+/// While a row of a block is read: fetches what will be read some rows later, of the next step's block if need be.
+void prefetchUpcoming(Lowering&, const RowProduct&, const BlockOfRows&, Reg row, Reg address);
+
+}  // namespace smalti::cpu
