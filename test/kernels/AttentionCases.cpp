@@ -117,6 +117,7 @@ void attentionCases(Cases& cases) {
   addPaged(cases, "multi_head", f32, 2, 2, 16, {17, 0, 48});
   addPaged(cases, "several_steps", f32, 2, 2, 16, {300, 128, 1, 0, 129}, 128, 19);
   addPaged(cases, "several_steps_bf16", bf16, 4, 2, 16, {300, 256}, 128, 19);
+  addPaged(cases, "one_query_per_head_bf16", bf16, 2, 2, 16, {300, 256}, 128, 19);
   addPaged(cases, "groups_of_several_steps", f32, 16, 2, 16, {290, 17}, 64, 19);
   addPaged(cases, "one_page_per_step", f32, 8, 2, 16, {64, 1, 33, 16}, 128, 4, {.pages_per_step = 1});
 }

@@ -1,6 +1,8 @@
-"""The kernel library against NumPy: every case of test/kernels, and each without a finding under `check`."""
+"""The kernel library against NumPy, on the machine and as native code: every case of test/kernels, and each without a
+finding under `check`."""
 
 import json
+import os
 import subprocess
 
 import ml_dtypes
@@ -20,10 +22,11 @@ def read(path, dtype):
     return array.astype(np.float64 if array.dtype.kind not in "iu" else np.int64)
 
 
-@pytest.fixture(scope="module")
-def cases(bin_dir, tmp_path_factory):
+@pytest.fixture(scope="module", params=["interpret", "cpu"])
+def cases(bin_dir, tmp_path_factory, request):
     folder = tmp_path_factory.mktemp("kernels")
-    subprocess.run([str(bin_dir / "smalti_kernels_oracle"), str(folder)], check=True)
+    subprocess.run([str(bin_dir / "smalti_kernels_oracle"), str(folder)], check=True,
+                   env={**os.environ, "SMALTI_TARGET": request.param})
     return {f.name: (f, json.loads((f / "case.json").read_text())) for f in sorted(folder.iterdir())}
 
 

@@ -174,9 +174,10 @@ class MatmulLowering {
       if (accumulate) start(l_.view(op_.getOperand(2)), result);
     }
     if (auto blocks = l_.blocks.find(op_.getOperand(1)); blocks != l_.blocks.end()) {
-      productOfBlocks(*lhsSide, *rhsSide, l_.view(op_.getOperand(0)), blocks->second, result,
-                      {shape[0], shape[1], rhsShape[static_cast<size_t>(dims_.rhsContracting[0])], lhsType, rhsType,
-                       sum, false, false, accumulate});
+      const View lhs = l_.view(op_.getOperand(0));  // which may lie there as f32 (WideFactors.h)
+      productOfBlocks(*lhsSide, *rhsSide, lhs, blocks->second, result,
+                      {shape[0], shape[1], rhsShape[static_cast<size_t>(dims_.rhsContracting[0])], lhs.dtype,
+                       blocks->second[0].dtype, sum, false, false, accumulate});
       l_.blocks.erase(blocks);
       if (!inPlace) l_.setView(op_.getResult(0), std::move(result));
       return {};

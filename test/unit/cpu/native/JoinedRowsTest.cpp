@@ -31,15 +31,20 @@ Val concatenated(TextKernel& k, const std::vector<Val>& parts, const std::string
   return all;
 }
 
-/// Every block an input of its own.
-TextKernel product(const Product& p) {
+/// Every block an input of its own. `computed`: the left operand is no input, but an f32 rounded to the dtype.
+TextKernel product(const Product& p, bool computed = false) {
   TextKernel kernel;
-  const Val a = kernel.input({.dtype = p.dtype, .array = p.left(), .space = "vmem"});
+  const Val a = kernel.input({.dtype = computed ? "f32" : p.dtype, .array = p.left(), .space = "vmem"});
   std::vector<Val> refs, loads;
   for (int i = 0; i < p.blocks; ++i)
     refs.push_back(kernel.input({.dtype = p.dtype, .array = p.block(), .space = "vmem"}));
   const Val c = kernel.output({.array = p.result(), .space = "vmem"});
-  const Val x = kernel.load(a);
+  Val x = kernel.load(a);
+  if (computed) {
+    const Val doubled = kernel.binary("arith.addf", x, x);
+    x = kernel.fresh(fmt::format("vector<{}x{}x{}>", p.m, p.k, p.dtype));
+    kernel.raw(fmt::format("{} = arith.truncf {} : {} to {}", x.name, doubled.name, doubled.type, x.type));
+  }
   for (const Val& ref : refs) loads.push_back(kernel.load(ref));
   const Val y = concatenated(kernel, loads, p.dtype, p.whole());
   kernel.store(multiplied(kernel, x, y, p.transposed, kernel.splat(kernel.f32(0), p.result())), c);
@@ -71,6 +76,17 @@ TEST(NativeJoinedRows, BlocksOfColumnsAndOfWhatIsSummed) {
                 fmt::format("{} {}x{}x{}{} in {}", dtype, m, p.n, p.k, transposed ? " transposed" : "", blocks));
             same(product(p), operandsOf(p));
           }
+}
+
+/// Where it is multiplied as f32, it lies in memory as f32.
+TEST(NativeJoinedRows, LeftOperandsThatAreComputed) {
+  for (const bool transposed : {true, false})
+    for (const int64_t m : {1, 3, 8}) {
+      const Product p{"bf16", m, 32, 48, transposed, 4};
+      std::vector<Array> operands = operandsOf(p);
+      operands[0] = smallNumbers("f32", p.left());
+      same(product(p, true), operands);
+    }
 }
 
 TEST(NativeJoinedRows, TheyAreReadInTurns) {
