@@ -62,6 +62,9 @@ def attention():
         read = 2 * 8 * 16384 * 128 * size
         yield Row(f"decode {dtype}, 16384 keys", f"attention heads=8 queries=1 length=16384 dim=128 dtype={dtype}", read,
                   "GB/s", "read", peers, quick=dtype == "f32", tolerance=tolerance)
+        yield Row(f"decode {dtype}, 8 queries per key",
+                  f"attention heads=8 queries=8 length=16384 dim=128 dtype={dtype}", read, "GB/s", "read", peers,
+                  tolerance=tolerance)
         yield Row(f"decode {dtype}, pages of 16", f"paged heads=8 length=16384 dim=128 page=16 dtype={dtype}", read,
                   "GB/s", "read", ("PyTorch",), quick=dtype == "f32", tolerance=tolerance)
 

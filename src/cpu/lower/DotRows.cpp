@@ -11,6 +11,8 @@ namespace {
 
 /// Streams that memory is read in at a time: more gain nothing.
 constexpr int64_t kMostTogether = 4;
+/// Rows of A that go with a row of B while both are in registers: of more, the loads would take longer than the sums.
+constexpr int64_t kMostRowsOfA = 4;
 
 class DotRowsEmitter {
  public:
@@ -26,11 +28,12 @@ class DotRowsEmitter {
     if (s_.m <= lanes_ && s_.m * vectors() <= l_.processor.vectorRegisters / 2)
       for (int64_t i = 0; i < s_.m; ++i)
         for (int64_t k = 0; k < s_.k; k += lanes_) held_.push_back(elementsOfA(i, l_.index(k), maskAt(k)));
-    const int64_t rows = d_.rowsOfBlock(), together = std::clamp<int64_t>(lanes_ / s_.m, 1, kMostTogether);
+    const int64_t rows = d_.rowsOfBlock(), rowsOfA = std::min<int64_t>({s_.m, lanes_, kMostRowsOfA});
+    const int64_t together = std::clamp<int64_t>(lanes_ / rowsOfA, 1, kMostTogether);
     l_.loop(l_.index(0), l_.index(rows), l_.index(1), [&](Reg j) {
       inGroups(d_, together, [&](llvm::ArrayRef<BlockOfRows> blocks, int64_t at) {
         Reg column = b_.CreateAdd(j, l_.index(at * rows));
-        for (int64_t i = 0; i < s_.m; i += lanes_) dots(i, std::min<int64_t>(lanes_, s_.m - i), blocks, j, column);
+        for (int64_t i = 0; i < s_.m; i += rowsOfA) dots(i, std::min(rowsOfA, s_.m - i), blocks, j, column);
       });
     });
   }
@@ -62,7 +65,8 @@ class DotRowsEmitter {
       if (part * lanes_ * size_ % kLineBytes == 0) prefetchUpcoming(l_, d_, of, j, from);
       Reg y = loadElements(b_, s_.b, from, lanes_, mask);
       for (int64_t i = 0; i < rows; ++i) {
-        Reg x = held_.empty() ? elementsOfA(first + i, k, mask) : held_[static_cast<size_t>(i * vectors() + part)];
+        Reg x = held_.empty() ? elementsOfA(first + i, k, mask)
+                              : held_[static_cast<size_t>((first + i) * vectors() + part)];
         Reg& sum = sums[static_cast<size_t>((block * rows + i) * chains + part % chains)];
         sum = b_.CreateIntrinsic(x->getType(), llvm::Intrinsic::fma, {x, y, sum});
       }

@@ -8,6 +8,7 @@
 #include "cpu/lower/NarrowFloats.h"
 #include "cpu/lower/Segment.h"
 #include "cpu/lower/SumOfRows.h"
+#include "cpu/lower/TilesOfRows.h"
 #include "machine/flat/ops/Matmul.h"
 
 namespace smalti::cpu {
@@ -446,20 +447,43 @@ class MatmulLowering {
   /// A product that packs nothing; false: this one does.
   bool ofFewRows(const RowProduct& p) {
     const GemmShape& s = p.shape;
-    const bool dots = isDotOfRows(s);
-    const bool fromFar = p.b.size() > 1 || p.b[0].upcoming || s.n * s.k * storage_bytes(s.b) >= l_.processor.l1Bytes;
-    if (!dots && !(fromFar && isSumOfRows(s, l_.processor))) return false;
-    const RowProduct streams = inStreams(l_, p);
-    if (dots)
-      emitDotRows(l_, streams);
+    const auto isFar = [&](int64_t leastBytes) {
+      return p.b.size() > 1 || p.b[0].upcoming || s.n * s.k * storage_bytes(s.b) >= leastBytes;
+    };
+    std::string how;
+    if (isDotOfRows(s))
+      how = rowsInStreams("dot products of rows", emitDotRows, p);
+    else if (isFar(l_.processor.l1Bytes) && isSumOfRows(s, l_.processor))
+      how = rowsInStreams("sums of rows", emitSumOfRows, p);
+    else if (isFar(l_.processor.l1Bytes * 5 / 2) && isTilesOfRows(s))
+      how = rowsInOrder("tiles of rows", emitTilesOfRows, p);
     else
-      emitSumOfRows(l_, streams);
-    l_.report.matmuls.push_back(fmt::format("{}x{}x{} {}·{}→{}: {} of rows{}", s.m, s.n, s.k, name(s.a), name(s.b),
-                                            name(s.c), dots ? "dot products" : "sums",
-                                            p.b.size() > 1         ? fmt::format(", {} blocks in turns", p.b.size())
-                                            : streams.b.size() > 1 ? fmt::format(", {} streams", streams.b.size())
-                                                                   : ""));
+      return false;
+    l_.report.matmuls.push_back(
+        fmt::format("{}x{}x{} {}·{}→{}: {}", s.m, s.n, s.k, name(s.a), name(s.b), name(s.c), how));
     return true;
+  }
+
+  using EmitRows = void (*)(Lowering&, const RowProduct&);
+  std::string rowsInStreams(const char* how, EmitRows emit, const RowProduct& p) {
+    if (p.b.size() > 1) return fmt::format("{} in turns", rowsInOrder(how, emit, p));
+    const RowProduct streams = inStreams(l_, p);
+    rowsInOrder(how, emit, streams);
+    return streams.b.size() > 1 ? fmt::format("{}, {} streams", how, streams.b.size()) : how;
+  }
+  std::string rowsInOrder(const char* how, EmitRows emit, RowProduct p) {
+    View wide;  // every row of B reads A again
+    if (isNarrowFloat(p.shape.a)) {
+      const View narrow{
+          .dtype = p.shape.a, .shape = {p.shape.m, p.shape.k}, .base = p.a, .strides = {p.aRow, l_.index(1)}};
+      wide = l_.allocate(DType::f32, narrow.shape);
+      convert(narrow, wide);
+      p.shape.a = wide.dtype;
+      p.a = wide.base;
+      p.aRow = wide.strides[0];
+    }
+    emit(l_, p);
+    return p.b.size() > 1 ? fmt::format("{}, {} blocks", how, p.b.size()) : how;
   }
 
   /// B is blocks below each other (JoinedRows.h): of the result's columns, or of what is summed.

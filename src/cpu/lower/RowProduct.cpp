@@ -28,6 +28,15 @@ void inGroups(const RowProduct& p, int64_t most, llvm::function_ref<void(llvm::A
         first);
 }
 
+void inPieces(Lowering& l, Reg first, int64_t count, int64_t size, llvm::function_ref<void(Reg, int64_t)> use) {
+  const int64_t whole = count / size * size;
+  if (whole == size)
+    use(first, size);
+  else if (whole > 0)
+    l.loop(l.index(0), l.index(whole), l.index(size), [&](Reg at) { use(l.b.CreateAdd(first, at), size); });
+  if (whole < count) use(l.b.CreateAdd(first, l.index(whole)), count - whole);
+}
+
 void prefetchUpcoming(Lowering& l, const RowProduct& p, const BlockOfRows& block, Reg row, Reg address) {
   // Further than the processor looks ahead by itself.
   constexpr int64_t kAhead = 8 << 10;

@@ -34,6 +34,9 @@ RowProduct inStreams(Lowering&, RowProduct);
 /// Calls with groups of neighbouring blocks of at most `most`, and the first one's position.
 void inGroups(const RowProduct&, int64_t most, llvm::function_ref<void(llvm::ArrayRef<BlockOfRows>, int64_t)>);
 
+/// All of `count` from `first` on in pieces of a size, the last one smaller: a loop, and code for the rest.
+void inPieces(Lowering&, Reg first, int64_t count, int64_t size, llvm::function_ref<void(Reg first, int64_t count)>);
+
 /// While a row of a block is read: fetches what will be read some rows later, of the next step's block if need be.
 void prefetchUpcoming(Lowering&, const RowProduct&, const BlockOfRows&, Reg row, Reg address);
 

@@ -24,7 +24,7 @@ class SumOfRowsEmitter {
     if (s_.m * vectors(s_.n) <= accumulators)
       inRegisters();
     else
-      pieces(l_.index(0), s_.n, columnsInCache(), [&](Reg first, int64_t columns) { inMemory(first, columns); });
+      inPieces(l_, l_.index(0), s_.n, columnsInCache(), [&](Reg first, int64_t columns) { inMemory(first, columns); });
   }
 
  private:
@@ -74,7 +74,7 @@ class SumOfRowsEmitter {
     inGroups(p_, together(), [&](Blocks blocks, int64_t firstBlock) {
       l_.loop(l_.index(0), l_.index(p_.rowsOfBlock()), l_.index(1), [&](Reg j) {
         const Carried ofRows = factors(blocks, firstBlock, j);
-        pieces(first, columns, piece(), [&](Reg at, int64_t count) {
+        inPieces(l_, first, columns, piece(), [&](Reg at, int64_t count) {
           const auto to = [&](int64_t i, int64_t v) { return sumAt(i, b_.CreateAdd(at, l_.index(v * lanes_))); };
           add(
               blocks, j, ofRows, at, count,
@@ -85,16 +85,6 @@ class SumOfRowsEmitter {
         });
       });
     });
-  }
-
-  /// All of `count` in pieces of a size, the last one smaller.
-  void pieces(Reg first, int64_t count, int64_t size, llvm::function_ref<void(Reg, int64_t)> use) {
-    const int64_t whole = count / size * size;
-    if (whole == size)
-      use(first, size);
-    else if (whole > 0)
-      l_.loop(l_.index(0), l_.index(whole), l_.index(size), [&](Reg at) { use(b_.CreateAdd(first, at), size); });
-    if (whole < count) use(b_.CreateAdd(first, l_.index(whole)), count - whole);
   }
 
   /// What row j of each block is multiplied by, for every row of A.

@@ -1,0 +1,165 @@
+#include "cpu/lower/TilesOfRows.h"
+
+#include <algorithm>
+
+#include "cpu/gemm/Ir.h"
+#include "cpu/lower/CarriedLoop.h"
+
+namespace smalti::cpu {
+namespace {
+
+/// Of a tile of C, in vectors.
+constexpr int64_t kTileVectors = 2;
+
+class TilesOfRowsEmitter {
+ public:
+  TilesOfRowsEmitter(Lowering& l, const RowProduct& p)
+      : l_(l),
+        b_(l.b),
+        p_(p),
+        s_(p.shape),
+        lanes_(l.processor.lanes(4)),
+        tileRows_(l.processor.vectorRegisters >= 32 ? 8 : 4),
+        size_(storage_bytes(p.shape.b)) {}
+
+  /// Many rows are a group where they are short. Long ones are cut into panels of columns, and are few: those of
+  /// strides that are pages share their places in the cache.
+  void emit() {
+    constexpr int64_t kMany = 16, kFew = 4;
+    const bool fits = kMany * p_.rowBytes() <= l_.processor.l1Bytes / 4;
+    const int64_t width = kTileVectors * lanes_;
+    const int64_t columns = fits ? s_.n : std::max(width, l_.processor.l1Bytes / 8 / (kFew * size_) / width * width);
+    rowsOfGroup_ = fits ? kMany : kFew;
+    // What a row of B is multiplied by, side by side: rows of A whose stride is pages would share a place in the cache.
+    const View rows{
+        .dtype = s_.a, .shape = {s_.k, s_.m}, .base = p_.a, .strides = {l_.index(1), p_.aRow}, .memory = View::kValue};
+    factors_ = l_.allocate(s_.a, rows.shape);
+    l_.copy(rows, factors_);
+    llvm::BasicBlock& entry = l_.function->getEntryBlock();
+    bases_ =
+        Builder(&entry, entry.getFirstInsertionPt()).CreateAlloca(llvm::ArrayType::get(b_.getPtrTy(), p_.b.size() + 1));
+    inPieces(l_, l_.index(0), s_.n, columns, [&](Reg first, int64_t count) { panel({first, count}); });
+  }
+
+ private:
+  struct Columns {
+    Reg first = nullptr;
+    int64_t count = 0;
+  };
+  /// Rows of B that stay in the first cache while all tiles of C have them added.
+  struct Group {
+    Reg from = nullptr;  ///< its first row
+    Reg next = nullptr;  ///< of the group after it
+    Reg k = nullptr;     ///< the first row's number
+    int64_t rows = 0;
+  };
+
+  void panel(const Columns& c) {
+    if (!s_.accumulate)
+      l_.loop(l_.index(0), l_.index(s_.m), l_.index(1), [&](Reg i) {
+        b_.CreateMemSet(sumAt(i, c.first), b_.getInt8(0), static_cast<uint64_t>(c.count) * sizeof(float),
+                        llvm::MaybeAlign(4));
+      });
+    // Blocks in a loop, with what comes after the last: what is read next is fetched meanwhile.
+    const auto blocks = static_cast<int64_t>(p_.b.size());
+    for (int64_t i = 0; i < blocks; ++i) b_.CreateStore(p_.b[static_cast<size_t>(i)].base, slot(l_.index(i)));
+    b_.CreateStore(afterLast(c), slot(l_.index(blocks)));
+    l_.loop(l_.index(0), l_.index(blocks), l_.index(1), [&](Reg block) {
+      Reg base = b_.CreateLoad(b_.getPtrTy(), slot(block));
+      Reg nextBase = b_.CreateLoad(b_.getPtrTy(), slot(b_.CreateAdd(block, l_.index(1))));
+      Reg firstRow = b_.CreateMul(block, l_.index(p_.rowsOfBlock()));
+      const auto rowAt = [&](Reg row) { return element(base, s_.b, b_.CreateMul(row, p_.bRow)); };
+      inPieces(l_, l_.index(0), p_.rowsOfBlock(), rowsOfGroup_, [&](Reg row, int64_t rows) {
+        Reg after = b_.CreateAdd(row, l_.index(rows));
+        Reg isLast = b_.CreateICmpSGE(after, l_.index(p_.rowsOfBlock()));
+        Reg next = b_.CreateSelect(isLast, nextBase, rowAt(after));
+        group({rowAt(row), next, b_.CreateAdd(firstRow, row), rows}, c);
+      });
+    });
+  }
+
+  /// What is read after a panel: the next one, or of the next step, which follows in memory if nothing else is known.
+  Reg afterLast(const Columns& c) {
+    const BlockOfRows& first = p_.b.front();
+    if (c.count < s_.n) return element(first.base, s_.b, l_.index(c.count));
+    if (first.upcoming) return b_.CreatePtrAdd(first.base, first.upcoming);
+    return element(p_.b.back().base, s_.b, b_.CreateMul(l_.index(p_.rowsOfBlock()), p_.bRow));
+  }
+
+  void group(const Group& g, const Columns& c) {
+    inPieces(l_, c.first, c.count, kTileVectors * lanes_, [&](Reg column, int64_t columns) {
+      for (int64_t i = 0; i < s_.m; i += tileRows_) tile(g, i, std::min(tileRows_, s_.m - i), column, columns);
+    });
+  }
+
+  /// Adds the group's rows to some rows and columns of C, which are in registers meanwhile.
+  void tile(const Group& g, int64_t first, int64_t rows, Reg column, int64_t columns) {
+    const int64_t vectors = (columns + lanes_ - 1) / lanes_;
+    const auto mask = [&](int64_t v) -> Reg {
+      const int64_t left = columns - v * lanes_;
+      return left >= lanes_ ? nullptr : firstLanes(b_, lanes_, static_cast<int>(left));
+    };
+    const auto each = [&](llvm::function_ref<void(size_t, Reg, Reg)> use) {
+      for (int64_t i = 0; i < rows; ++i)
+        for (int64_t v = 0; v < vectors; ++v)
+          use(static_cast<size_t>(i * vectors + v),
+              sumAt(l_.index(first + i), b_.CreateAdd(column, l_.index(v * lanes_))), mask(v));
+    };
+    Carried sums(static_cast<size_t>(rows * vectors));
+    each([&](size_t at, Reg to, Reg on) { sums[at] = loadElements(b_, DType::f32, to, lanes_, on); });
+    const auto addRow = [&](Reg row, Carried& now) {
+      Reg offset = b_.CreateAdd(b_.CreateMul(row, p_.bRow), column);
+      if (first == 0) fetch(g.next, offset, columns);
+      Carried values;
+      for (int64_t v = 0; v < vectors; ++v)
+        values.push_back(
+            loadElements(b_, s_.b, element(g.from, s_.b, b_.CreateAdd(offset, l_.index(v * lanes_))), lanes_, mask(v)));
+      for (int64_t i = 0; i < rows; ++i) {
+        Reg at = b_.CreateAdd(b_.CreateMul(b_.CreateAdd(g.k, row), l_.index(s_.m)), l_.index(first + i));
+        Reg factor = splat(b_, loadElements(b_, s_.a, element(factors_.base, s_.a, at), 1), lanes_);
+        for (int64_t v = 0; v < vectors; ++v) {
+          Reg& sum = now[static_cast<size_t>(i * vectors + v)];
+          sum = b_.CreateIntrinsic(sum->getType(), llvm::Intrinsic::fma, {factor, values[static_cast<size_t>(v)], sum});
+        }
+      }
+    };
+    const int64_t pass = g.rows % 2 == 0 ? 2 : 1;
+    sums = carriedLoop(l_, 0, g.rows, pass, sums, [&](Reg row, Carried now) {
+      for (int64_t r = 0; r < pass; ++r) addRow(b_.CreateAdd(row, l_.index(r)), now);
+      return now;
+    });
+    each([&](size_t at, Reg to, Reg on) { storeElements(b_, DType::f32, sums[at], to, lanes_, on); });
+  }
+
+  /// The same part of the next group: by its end all of it has been asked for.
+  void fetch(Reg next, Reg offset, int64_t columns) {
+    const int64_t perLine = kLineBytes / size_;
+    for (int64_t at = 0; at < columns; at += perLine)
+      prefetchLine(b_, element(next, s_.b, b_.CreateAdd(offset, l_.index(at))), CacheLevel::first);
+  }
+
+  Reg slot(Reg at) { return b_.CreateGEP(b_.getPtrTy(), bases_, at); }
+  Reg element(Reg base, DType t, Reg offset) { return b_.CreateGEP(storageType(b_.getContext(), t), base, offset); }
+  Reg sumAt(Reg row, Reg column) { return element(p_.c, DType::f32, b_.CreateAdd(b_.CreateMul(row, p_.cRow), column)); }
+
+  Lowering& l_;
+  Builder& b_;
+  const RowProduct& p_;
+  const GemmShape& s_;
+  const int lanes_;
+  const int64_t tileRows_;
+  const int64_t size_;  ///< bytes of an element of B
+  int64_t rowsOfGroup_ = 1;
+  View factors_;         ///< A, turned
+  Reg bases_ = nullptr;  ///< of the blocks, on the stack
+};
+
+}  // namespace
+
+bool isTilesOfRows(const GemmShape& s) {
+  return s.m <= kFewRows && !s.transposedA && !s.transposedB && s.c == DType::f32 && s.k > 0;
+}
+
+void emitTilesOfRows(Lowering& l, const RowProduct& p) { TilesOfRowsEmitter(l, p).emit(); }
+
+}  // namespace smalti::cpu
