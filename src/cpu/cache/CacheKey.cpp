@@ -19,7 +19,7 @@ namespace {
 const std::string& buildText() {
   static const std::string text = [] {
     Dl_info info{};
-    struct stat status {};
+    struct stat status{};
     if (!::dladdr(reinterpret_cast<const void*>(&buildText), &info) || !info.dli_fname) return std::string();
     ::stat(info.dli_fname, &status);
     return fmt::format("{} {} {}.{}", info.dli_fname, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
