@@ -4,11 +4,10 @@
 #include <fmt/format.h>
 
 #include "cpu/gemm/Gemm.h"
-#include "cpu/lower/DotRows.h"
+#include "cpu/lower/ConvertedCopy.h"
+#include "cpu/lower/FewRows.h"
 #include "cpu/lower/NarrowFloats.h"
 #include "cpu/lower/Segment.h"
-#include "cpu/lower/SumOfRows.h"
-#include "cpu/lower/TilesOfRows.h"
 #include "machine/flat/ops/Matmul.h"
 
 namespace smalti::cpu {
@@ -199,7 +198,7 @@ class MatmulLowering {
     if (inPlace) return {};
     if (sum != out) {
       View rounded = l_.allocate(out, shape);
-      convert(result, rounded);
+      convertElements(l_, result, rounded);
       result = rounded;
     }
     l_.setView(op_.getResult(0), std::move(result));
@@ -302,7 +301,7 @@ class MatmulLowering {
     const DType t = multipliedAs(view.dtype, elementDType(other.getType()));
     if (t == view.dtype) return view;
     View wide = l_.allocate(t, view.shape);
-    convert(view, wide);
+    convertElements(l_, view, wide);
     return wide;
   }
 
@@ -338,48 +337,7 @@ class MatmulLowering {
     if (acc.dtype == result.dtype)
       l_.copy(acc, result);
     else
-      convert(acc, result);
-  }
-
-  /// Element by element between f32 and a narrower float, or from an integer to a wider one or to f32.
-  void convert(const View& from, const View& to) {
-    std::vector<Reg> at(to.shape.size(), l_.index(0));
-    const int lanes = l_.processor.lanes(4);
-    std::function<void(size_t)> walk = [&](size_t d) {
-      const bool last = d + 1 == to.shape.size();
-      if (d == to.shape.size() || (last && to.shape[d] < lanes) || (last && constantOf(from.strides[d]) != 1)) {
-        if (d < to.shape.size()) {
-          l_.loop(l_.index(0), l_.index(to.shape[d]), l_.index(1), [&](Reg i) {
-            at[d] = i;
-            one(from, to, at, 1);
-          });
-        } else {
-          one(from, to, at, 1);
-        }
-        return;
-      }
-      const int64_t whole = last ? to.shape[d] / lanes * lanes : to.shape[d];
-      l_.loop(l_.index(0), l_.index(whole), l_.index(last ? lanes : 1), [&](Reg i) {
-        at[d] = i;
-        if (last)
-          one(from, to, at, lanes);
-        else
-          walk(d + 1);
-      });
-      if (last && whole < to.shape[d])
-        l_.loop(l_.index(whole), l_.index(to.shape[d]), l_.index(1), [&](Reg i) {
-          at[d] = i;
-          one(from, to, at, 1);
-        });
-    };
-    walk(0);
-  }
-  void one(const View& from, const View& to, const std::vector<Reg>& at, int lanes) {
-    Reg value = loadElements(l_.b, from.dtype, elementPointer(l_.b, from, at), lanes);
-    llvm::Type* type = registerType(l_.b.getContext(), to.dtype, lanes);
-    if (is_integer(from.dtype))
-      value = is_integer(to.dtype) ? l_.b.CreateSExt(value, type) : l_.b.CreateSIToFP(value, type);
-    storeElements(l_.b, to.dtype, roundTo(l_.b, to.dtype, value), elementPointer(l_.b, to, at), lanes);
+      convertElements(l_, acc, result);
   }
 
   void batches(size_t d, const Side& lhsSide, const Side& rhsSide, View lhs, View rhs, View result, GemmShape shape) {
@@ -408,7 +366,7 @@ class MatmulLowering {
     shape.transposedB = b.transposed;
     // Of the result the last dimensions are what is free on the left, then on the right.
     Reg leading = lhsSide.free < 0 ? l_.index(shape.n) : result.strides[resultRow_];
-    if (ofFewRows({shape, a.base, a.leading, {{b.base, rhs.upcoming}}, b.leading, result.base, leading})) return;
+    if (emitFewRows(l_, {shape, a.base, a.leading, {{b.base, rhs.upcoming}}, b.leading, result.base, leading})) return;
     shape.keepsB = keeps(rhs, shape);
     shape.addsRow = row_ != nullptr;
     llvm::Function* nest = emitGemm(l_.module, shape, l_.processor);
@@ -444,48 +402,6 @@ class MatmulLowering {
                                             plan.usesDot ? ", dot instruction" : "", row_ ? ", adds a row" : ""));
   }
 
-  /// A product that packs nothing; false: this one does.
-  bool ofFewRows(const RowProduct& p) {
-    const GemmShape& s = p.shape;
-    const auto isFar = [&](int64_t leastBytes) {
-      return p.b.size() > 1 || p.b[0].upcoming || s.n * s.k * storage_bytes(s.b) >= leastBytes;
-    };
-    std::string how;
-    if (isDotOfRows(s))
-      how = rowsInStreams("dot products of rows", emitDotRows, p);
-    else if (isFar(l_.processor.l1Bytes) && isSumOfRows(s, l_.processor))
-      how = rowsInStreams("sums of rows", emitSumOfRows, p);
-    else if (isFar(l_.processor.l1Bytes * 5 / 2) && isTilesOfRows(s))
-      how = rowsInOrder("tiles of rows", emitTilesOfRows, p);
-    else
-      return false;
-    l_.report.matmuls.push_back(
-        fmt::format("{}x{}x{} {}·{}→{}: {}", s.m, s.n, s.k, name(s.a), name(s.b), name(s.c), how));
-    return true;
-  }
-
-  using EmitRows = void (*)(Lowering&, const RowProduct&);
-  std::string rowsInStreams(const char* how, EmitRows emit, const RowProduct& p) {
-    if (p.b.size() > 1) return fmt::format("{} in turns", rowsInOrder(how, emit, p));
-    const RowProduct streams = inStreams(l_, p);
-    rowsInOrder(how, emit, streams);
-    return streams.b.size() > 1 ? fmt::format("{}, {} streams", how, streams.b.size()) : how;
-  }
-  std::string rowsInOrder(const char* how, EmitRows emit, RowProduct p) {
-    View wide;  // every row of B reads A again
-    if (isNarrowFloat(p.shape.a)) {
-      const View narrow{
-          .dtype = p.shape.a, .shape = {p.shape.m, p.shape.k}, .base = p.a, .strides = {p.aRow, l_.index(1)}};
-      wide = l_.allocate(DType::f32, narrow.shape);
-      convert(narrow, wide);
-      p.shape.a = wide.dtype;
-      p.a = wide.base;
-      p.aRow = wide.strides[0];
-    }
-    emit(l_, p);
-    return p.b.size() > 1 ? fmt::format("{}, {} blocks", how, p.b.size()) : how;
-  }
-
   /// B is blocks below each other (JoinedRows.h): of the result's columns, or of what is summed.
   void productOfBlocks(const Side& lhsSide, const Side& rhsSide, const View& lhs, const std::vector<View>& blocks,
                        const View& result, GemmShape shape) {
@@ -501,7 +417,7 @@ class MatmulLowering {
       p.shape.transposedA = a.transposed;
       p.shape.transposedB = first.transposed;
       for (size_t i = 0; i < all.size(); ++i) p.b.push_back({all[i].base, blocks[i].upcoming});
-      if (ofFewRows(p)) return;
+      if (emitFewRows(l_, p)) return;
     }
     const bool summed = rhsSide.contracting == 0;
     const auto count = static_cast<int64_t>(blocks.size());
