@@ -22,6 +22,7 @@ TOTAL_SECONDS = 520  # that all workloads may take: rows are measured for less w
 FIRST_LIMITS = 5    # steps of the limit's loop before the first round: what it can do is known then
 TRIES = 5           # steps of an actor in its turn, until one is between clean limits
 LONG_SECONDS = 0.03  # no second try for steps that take as long: a disturbance is a small part of them
+GRACE_SECONDS = 3   # over its time that a row may take for three rounds, with second tries: then one without must do
 SETTLE_SECONDS = 0.02  # for idle threads of the last actor to go to sleep: XLA's keep one core busy for milliseconds
 
 
@@ -92,11 +93,11 @@ class Turn:
         return (self.before + self.after) / 2
 
 
-def take_turn(stage, row, name, before):
+def take_turn(stage, row, name, before, last):
     """The least disturbed of a few steps: a short one beside a slow limit is taken again."""
     turns = []
     while not turns or (not stage.is_clean(turns[-1].quiet) and len(turns) < TRIES
-                        and turns[-1].seconds < LONG_SECONDS):
+                        and turns[-1].seconds < LONG_SECONDS and time.monotonic() < last):
         took, amount = stage.actor(name).run()
         time.sleep(SETTLE_SECONDS)
         seconds = took * row.amount / amount if amount else took  # an actor may do several units in a call
@@ -109,10 +110,11 @@ def rounds(stage, row, names, seconds):
     """Rounds in which every actor has its turn: lists of Turn in the order of `names`."""
     taken, end = [], time.monotonic() + seconds
     before = max(stage.limit_rate() for _ in range(FIRST_LIMITS))
-    while len(taken) < 3 or (time.monotonic() < end and len(taken) < 40):
+    last = end + GRACE_SECONDS
+    while len(taken) < (3 if time.monotonic() < last else 1) or (time.monotonic() < end and len(taken) < 40):
         turns = []
         for name in names:
-            turn, before = take_turn(stage, row, name, before)
+            turn, before = take_turn(stage, row, name, before, last)
             turns.append(turn)
         taken.append(turns)
     return taken

@@ -77,6 +77,13 @@ def test_a_step_beside_a_slow_limit_is_taken_again():
     assert rows[0]["clean_rounds"] == 3
 
 
+def test_a_row_that_takes_too_long_has_one_round_without_second_tries(monkeypatch):
+    monkeypatch.setattr(cpu, "GRACE_SECONDS", 0)
+    stage = Stage(FIRST + [50e9] * 2, {"ours": 1e-4, "A": 1e-4})
+    rows, _ = measured(stage, ROW)
+    assert not stage.limits and rows[0]["clean_rounds"] == 0
+
+
 def test_a_round_beside_a_limit_that_stays_slow_is_not_clean():
     stage = Stage(FIRST + [100e9] * 2 + [50e9] * 2 * cpu.TRIES + [99e9] * 3, {"ours": 1e-4, "A": 1e-4})
     rows, _ = measured(stage, ROW)
