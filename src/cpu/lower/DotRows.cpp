@@ -9,8 +9,6 @@
 namespace smalti::cpu {
 namespace {
 
-/// Streams that memory is read in at a time: more gain nothing.
-constexpr int64_t kMostTogether = 4;
 /// Rows of A that go with a row of B while both are in registers: of more, the loads would take longer than the sums.
 constexpr int64_t kMostRowsOfA = 4;
 

@@ -37,6 +37,23 @@ void inPieces(Lowering& l, Reg first, int64_t count, int64_t size, llvm::functio
   if (whole < count) use(l.b.CreateAdd(first, l.index(whole)), count - whole);
 }
 
+Reg elementOfC(Lowering& l, const RowProduct& p, Reg row, Reg column) {
+  return l.b.CreateGEP(l.b.getFloatTy(), p.c, l.b.CreateAdd(l.b.CreateMul(row, p.cRow), column));
+}
+
+void clearColumnsOfC(Lowering& l, const RowProduct& p, Reg first, int64_t count) {
+  l.loop(l.index(0), l.index(p.shape.m), l.index(1), [&](Reg i) {
+    l.b.CreateMemSet(elementOfC(l, p, i, first), l.b.getInt8(0), static_cast<uint64_t>(count) * sizeof(float),
+                     llvm::MaybeAlign(4));
+  });
+}
+
+Reg lanesWithin(Lowering& l, int64_t columns, int64_t vector) {
+  const int lanes = l.processor.lanes(4);
+  const int64_t left = columns - vector * lanes;
+  return left >= lanes ? nullptr : firstLanes(l.b, lanes, static_cast<int>(left));
+}
+
 void prefetchUpcoming(Lowering& l, const RowProduct& p, const BlockOfRows& block, Reg row, Reg address) {
   // Further than the processor looks ahead by itself.
   constexpr int64_t kAhead = 8 << 10;

@@ -10,6 +10,9 @@ namespace smalti::cpu {
 /// Rows of A up to which reading B once costs more than multiplying.
 constexpr int64_t kFewRows = 8;
 
+/// Blocks of which rows are multiplied together at most: more streams gain nothing.
+constexpr int64_t kMostTogether = 4;
+
 /// Rows of B.
 struct BlockOfRows {
   Reg base = nullptr;
@@ -36,6 +39,13 @@ void inGroups(const RowProduct&, int64_t most, llvm::function_ref<void(llvm::Arr
 
 /// All of `count` from `first` on in pieces of a size, the last one smaller: a loop, and code for the rest.
 void inPieces(Lowering&, Reg first, int64_t count, int64_t size, llvm::function_ref<void(Reg first, int64_t count)>);
+
+/// The address of an element of C.
+Reg elementOfC(Lowering&, const RowProduct&, Reg row, Reg column);
+/// Zeros in some columns of all rows of C.
+void clearColumnsOfC(Lowering&, const RowProduct&, Reg first, int64_t count);
+/// Which lanes of a vector lie within so many columns; null: all.
+Reg lanesWithin(Lowering&, int64_t columns, int64_t vector);
 
 /// While a row of a block is read: fetches what will be read some rows later, of the next step's block if need be.
 void prefetchUpcoming(Lowering&, const RowProduct&, const BlockOfRows&, Reg row, Reg address);

@@ -8,8 +8,6 @@
 namespace smalti::cpu {
 namespace {
 
-/// More streams of rows gain nothing.
-constexpr int64_t kMostTogether = 4;
 /// Vectors of a row that one pass of a loop over columns takes: code of a bounded size.
 constexpr int64_t kPieceVectors = 16;
 
@@ -47,7 +45,8 @@ class SumOfRowsEmitter {
     });
     for (int64_t i = 0; i < s_.m; ++i)
       for (int64_t v = 0; v < vectors(s_.n); ++v) {
-        Reg to = sumAt(i, l_.index(v * lanes_)), mask = maskOf(s_.n, v), sum = sums[at(i, v)];
+        Reg to = elementOfC(l_, p_, l_.index(i), l_.index(v * lanes_)), mask = lanesWithin(l_, s_.n, v),
+            sum = sums[at(i, v)];
         if (s_.accumulate) sum = b_.CreateFAdd(loadElements(b_, DType::f32, to, lanes_, mask), sum);
         storeElements(b_, DType::f32, sum, to, lanes_, mask);
       }
@@ -65,22 +64,22 @@ class SumOfRowsEmitter {
   int64_t piece() const { return kPieceVectors * lanes_; }
 
   void inMemory(Reg first, int64_t columns) {
-    if (!s_.accumulate)
-      l_.loop(l_.index(0), l_.index(s_.m), l_.index(1), [&](Reg i) {
-        Reg row = element(p_.c, DType::f32, b_.CreateAdd(b_.CreateMul(i, p_.cRow), first));
-        b_.CreateMemSet(row, b_.getInt8(0), static_cast<uint64_t>(columns) * sizeof(float), llvm::MaybeAlign(4));
-      });
+    if (!s_.accumulate) clearColumnsOfC(l_, p_, first, columns);
     // Each group in a loop of its own: sums that the next one adds to would be kept beside C, on the stack.
     inGroups(p_, together(), [&](Blocks blocks, int64_t firstBlock) {
       l_.loop(l_.index(0), l_.index(p_.rowsOfBlock()), l_.index(1), [&](Reg j) {
         const Carried ofRows = factors(blocks, firstBlock, j);
         inPieces(l_, first, columns, piece(), [&](Reg at, int64_t count) {
-          const auto to = [&](int64_t i, int64_t v) { return sumAt(i, b_.CreateAdd(at, l_.index(v * lanes_))); };
+          const auto to = [&](int64_t i, int64_t v) {
+            return elementOfC(l_, p_, l_.index(i), b_.CreateAdd(at, l_.index(v * lanes_)));
+          };
           add(
               blocks, j, ofRows, at, count,
-              [&](int64_t i, int64_t v) { return loadElements(b_, DType::f32, to(i, v), lanes_, maskOf(count, v)); },
+              [&](int64_t i, int64_t v) {
+                return loadElements(b_, DType::f32, to(i, v), lanes_, lanesWithin(l_, count, v));
+              },
               [&](int64_t i, int64_t v, Reg sum) {
-                storeElements(b_, DType::f32, sum, to(i, v), lanes_, maskOf(count, v));
+                storeElements(b_, DType::f32, sum, to(i, v), lanes_, lanesWithin(l_, count, v));
               });
         });
       });
@@ -107,7 +106,7 @@ class SumOfRowsEmitter {
         Reg column = b_.CreateAdd(first, l_.index(v * lanes_));
         Reg from = element(block.base, s_.b, b_.CreateAdd(b_.CreateMul(j, p_.bRow), column));
         if (storage_bytes(s_.b) * v * lanes_ % kLineBytes == 0) prefetchUpcoming(l_, p_, block, j, from);
-        values.push_back(loadElements(b_, s_.b, from, lanes_, maskOf(columns, v)));
+        values.push_back(loadElements(b_, s_.b, from, lanes_, lanesWithin(l_, columns, v)));
       }
       for (int64_t i = 0; i < s_.m; ++i) {
         Reg sum = sumOf(i, v);
@@ -120,16 +119,7 @@ class SumOfRowsEmitter {
   }
 
   int64_t vectors(int64_t columns) const { return (columns + lanes_ - 1) / lanes_; }
-  /// Null: all lanes are there.
-  Reg maskOf(int64_t columns, int64_t vector) {
-    const int64_t left = columns - vector * lanes_;
-    return left >= lanes_ ? nullptr : firstLanes(b_, lanes_, static_cast<int>(left));
-  }
   Reg element(Reg base, DType t, Reg offset) { return b_.CreateGEP(storageType(b_.getContext(), t), base, offset); }
-  Reg sumAt(int64_t row, Reg column) {
-    return element(p_.c, DType::f32, b_.CreateAdd(b_.CreateMul(l_.index(row), p_.cRow), column));
-  }
-
   Lowering& l_;
   Builder& b_;
   const RowProduct& p_;

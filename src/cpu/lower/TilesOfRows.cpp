@@ -55,11 +55,7 @@ class TilesOfRowsEmitter {
   };
 
   void panel(const Columns& c) {
-    if (!s_.accumulate)
-      l_.loop(l_.index(0), l_.index(s_.m), l_.index(1), [&](Reg i) {
-        b_.CreateMemSet(sumAt(i, c.first), b_.getInt8(0), static_cast<uint64_t>(c.count) * sizeof(float),
-                        llvm::MaybeAlign(4));
-      });
+    if (!s_.accumulate) clearColumnsOfC(l_, p_, c.first, c.count);
     // Blocks in a loop, with what comes after the last: what is read next is fetched meanwhile.
     const auto blocks = static_cast<int64_t>(p_.b.size());
     for (int64_t i = 0; i < blocks; ++i) b_.CreateStore(p_.b[static_cast<size_t>(i)].base, slot(l_.index(i)));
@@ -95,15 +91,12 @@ class TilesOfRowsEmitter {
   /// Adds the group's rows to some rows and columns of C, which are in registers meanwhile.
   void tile(const Group& g, int64_t first, int64_t rows, Reg column, int64_t columns) {
     const int64_t vectors = (columns + lanes_ - 1) / lanes_;
-    const auto mask = [&](int64_t v) -> Reg {
-      const int64_t left = columns - v * lanes_;
-      return left >= lanes_ ? nullptr : firstLanes(b_, lanes_, static_cast<int>(left));
-    };
+    const auto mask = [&](int64_t v) { return lanesWithin(l_, columns, v); };
     const auto each = [&](llvm::function_ref<void(size_t, Reg, Reg)> use) {
       for (int64_t i = 0; i < rows; ++i)
         for (int64_t v = 0; v < vectors; ++v)
           use(static_cast<size_t>(i * vectors + v),
-              sumAt(l_.index(first + i), b_.CreateAdd(column, l_.index(v * lanes_))), mask(v));
+              elementOfC(l_, p_, l_.index(first + i), b_.CreateAdd(column, l_.index(v * lanes_))), mask(v));
     };
     Carried sums(static_cast<size_t>(rows * vectors));
     each([&](size_t at, Reg to, Reg on) { sums[at] = loadElements(b_, DType::f32, to, lanes_, on); });
@@ -140,8 +133,6 @@ class TilesOfRowsEmitter {
 
   Reg slot(Reg at) { return b_.CreateGEP(b_.getPtrTy(), bases_, at); }
   Reg element(Reg base, DType t, Reg offset) { return b_.CreateGEP(storageType(b_.getContext(), t), base, offset); }
-  Reg sumAt(Reg row, Reg column) { return element(p_.c, DType::f32, b_.CreateAdd(b_.CreateMul(row, p_.cRow), column)); }
-
   Lowering& l_;
   Builder& b_;
   const RowProduct& p_;
