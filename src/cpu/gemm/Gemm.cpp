@@ -165,7 +165,7 @@ class ProductNest {
       Value* const firstPacked = packed;
       if (l_.keepPackedB) packed = ir_.at(packed, times(panel, panelBytes));
       Value* const packedStride = ir_.i64(4 * l_.columns());
-      Value* packs = l_.inPlaceBelow ? b_.CreateICmpSGE(strideB_, ir_.i64(l_.inPlaceBelow)) : b_.getTrue();
+      Value* packs = packsB();
       Value* first = l_.keepPackedB ? b_.CreateICmpEQ(at.row, ir_.i64(0)) : b_.getTrue();
       if (s_.keepsB) first = b_.CreateAnd(first, b_.CreateNot(ir_.argument(8)));
       Value* packsNow = b_.CreateAnd(packs, first);
@@ -192,6 +192,20 @@ class ProductNest {
       }
     }
     runKernels(at, column, panelB, vectors, lastLanes);
+  }
+
+  /// Whether B is packed, by how far its rows are apart.
+  Value* packsB() {
+    constexpr int64_t kPageBytes = 4096;  // rows so far apart share the sets of the first cache
+    constexpr int64_t kFarBytes = 1024;   // nearer ones are of few columns: soon packed, and often kept
+    Value* packs = l_.inPlaceBelow ? b_.CreateICmpSGE(strideB_, ir_.i64(l_.inPlaceBelow)) : b_.getTrue();
+    if (!l_.inPlaceLines) return packs;
+    const auto isMultipleOf = [&](int64_t bytes) {
+      return b_.CreateICmpEQ(b_.CreateAnd(strideB_, bytes - 1), ir_.i64(0));
+    };
+    Value* inPlace = b_.CreateAnd(b_.CreateICmpSGT(strideB_, ir_.i64(kFarBytes)),
+                                  b_.CreateAnd(isMultipleOf(kLineBytes), b_.CreateNot(isMultipleOf(kPageBytes))));
+    return b_.CreateAnd(packs, b_.CreateNot(inPlace));
   }
 
   /// The first tile reads rows of B as they are and packs them: its multiplications hide the loads and stores.

@@ -33,6 +33,7 @@ struct GemmPlan {
   int64_t packedBytes = 0;                                  ///< workspace
   int64_t keptBytes = 0;                                    ///< of B when it is kept
   bool packsA = false, packsB = false, usesDot = false;
+  bool inPlaceLines = false;  ///< B is not packed after all where its rows are whole cache lines, but no pages, apart
 };
 GemmPlan planGemm(const GemmShape&, const Processor&);
 
@@ -41,10 +42,10 @@ bool multipliesAsF32(DType a, DType b, const Processor&);
 
 /// The function void(ptr a, i64 lda, ptr b, i64 ldb, ptr c, i64 ldc, ptr workspace) in the module, made on first use;
 /// with `keepsB` two more: ptr kept, of planGemm().keptBytes, and i1 packed: B has been packed there by a product of
-/// the same B, k and n whose plan has the same tileColumns and blockDepth; with `addsRow` one more: ptr row. Leading
-/// dimensions count elements; the last dimension of each operand is contiguous. `workspace`: planGemm().packedBytes
-/// bytes, 64-byte aligned, not shared between threads. Elements past the edges are neither read nor written, except
-/// that rows may be read past their end inside vectors under a mask.
+/// the same B, k and n whose plan has the same tileColumns, blockDepth and inPlaceLines; with `addsRow` one more: ptr
+/// row. Leading dimensions count elements; the last dimension of each operand is contiguous. `workspace`:
+/// planGemm().packedBytes bytes, 64-byte aligned, not shared between threads. Elements past the edges are neither read
+/// nor written, except that rows may be read past their end inside vectors under a mask.
 llvm::Function* emitGemm(llvm::Module&, const GemmShape&, const Processor&);
 
 }  // namespace smalti::cpu

@@ -62,8 +62,8 @@ double tileCost(const Processor& p, int64_t rows, int64_t vectors) {
   return std::max({products / p.fmaPorts, loads / 2, 4.0, vectors * p.vectorBytes / 28.0}) + .1 * loads + .3;
 }
 
-/// Of columns in a tile, where registers are few.
-constexpr int64_t kFewVectors = 2;
+/// Of columns in a tile; and where registers are few.
+constexpr int64_t kPanelVectors = 4, kFewVectors = 2;
 
 /// Taller tiles are for few vectors only: pointers to rows of A take registers too.
 int64_t mostRows(int64_t accumulators, int64_t vectors) {
@@ -95,10 +95,21 @@ void chooseTile(Layout& l, const Processor& p) {
   }
 }
 
+/// Rows of C up to which the sums that go to memory after each block of k cost less than what it saves that a panel of
+/// B, which they soon have used up, lies in the first cache: packing it, and asking memory for the next one beside it.
+constexpr int64_t kShallowRows = 128;
+
+bool isShallow(const GemmShape& s, const Processor& p) {
+  return p.vectorRegisters >= 32 && p.fmaPorts > 1 && s.m <= kShallowRows;
+}
+
 /// Values of k in a block. A tile of few columns uses a panel of B up so fast that it should stay in the first cache.
 int64_t depthOf(const Layout& l, const Processor& p) {
-  const int64_t narrow = p.l1Bytes * 3 / 4 / (kFewVectors * p.vectorBytes);
-  const int64_t units = p.vectorRegisters < 32 ? std::min(narrow, kMaxChain) : kMaxChain;
+  int64_t units = kMaxChain;
+  if (p.vectorRegisters < 32)
+    units = std::min(units, p.l1Bytes * 3 / 4 / (kFewVectors * p.vectorBytes));
+  else if (isShallow(l.shape, p))
+    units = std::min(units, p.l1Bytes * 5 / 6 / (kPanelVectors * p.vectorBytes));
   return equalParts(l.shape.k, units * l.group, l.lanes * l.group);
 }
 
@@ -114,8 +125,10 @@ void choosePacking(Layout& l, const Processor& p) {
   l.panelsA = p.vectorRegisters < 32 && !s.transposedA && !l.biasFactor && l.rows <= l.lanes && s.m >= 2 * l.rows &&
               s.n >= kPanelsForA * l.columns() && s.k >= kDepthForA;
   l.packA |= l.panelsA;
-  if (plain && ((s.b == DType::f32 && l.elementB == Element::f32) || s.b == DType::i32))
+  if (plain && ((s.b == DType::f32 && l.elementB == Element::f32) || s.b == DType::i32)) {
     l.inPlaceBelow = s.keepsB ? 4 * l.columns() + 1 : kInPlaceBelowBytes;
+    l.inPlaceLines = isShallow(s, p);
+  }
 }
 
 void chooseBlocks(Layout& l, const Processor& p) {
@@ -183,7 +196,8 @@ GemmPlan planGemm(const GemmShape& shape, const Processor& processor) {
           .keptBytes = l.keptBytes,
           .packsA = l.packA,
           .packsB = l.packB,
-          .usesDot = l.product == Product::bf16Dot || l.product == Product::i8Dot};
+          .usesDot = l.product == Product::bf16Dot || l.product == Product::i8Dot,
+          .inPlaceLines = l.inPlaceLines};
 }
 
 }  // namespace smalti::cpu

@@ -28,17 +28,18 @@ struct Layout {
   int lanes = 4;                                            ///< units per vector
   int rows = 1, vectors = 1;                                ///< register tile: rows × (vectors · lanes) columns
   int64_t blockRows = 0, blockColumns = 0, blockDepth = 0;  ///< of C and k; a multiple of the tile, or all there is
-  bool packA = false;        ///< to [rows][units] of `strideA` bytes, or when transposed to [units][rows]
-  bool panelsA = false;      ///< packed by tiles instead, to [tile][units][rows]
-  bool packB = false;        ///< to panels [units][columns of a tile]
-  bool keepPackedB = false;  ///< all panels of a block are kept for the following blocks of rows
-  bool deep = false;         ///< tiles take long enough that asking for a few lines first costs nothing
-  int64_t inPlaceBelow = 0;  ///< rows of B closer than these bytes are read in place though `packB`
-  int biasFactor = 0;        ///< i8Dot of operands of the same signedness: accumulators start at this · Σ a
-  bool nativeHalf = true;    ///< f16 → f32 is an instruction
-  int64_t strideA = 0;       ///< of the packed block of A, bytes
-  int64_t panelBytes = 0;    ///< of one packed panel of B
-  int64_t keptBytes = 0;     ///< of B when it is kept for other products
+  bool packA = false;         ///< to [rows][units] of `strideA` bytes, or when transposed to [units][rows]
+  bool panelsA = false;       ///< packed by tiles instead, to [tile][units][rows]
+  bool packB = false;         ///< to panels [units][columns of a tile]
+  bool keepPackedB = false;   ///< all panels of a block are kept for the following blocks of rows
+  bool deep = false;          ///< tiles take long enough that asking for a few lines first costs nothing
+  int64_t inPlaceBelow = 0;   ///< rows of B closer than these bytes are read in place though `packB`
+  bool inPlaceLines = false;  ///< and those that are whole cache lines, but no whole pages, apart
+  int biasFactor = 0;         ///< i8Dot of operands of the same signedness: accumulators start at this · Σ a
+  bool nativeHalf = true;     ///< f16 → f32 is an instruction
+  int64_t strideA = 0;        ///< of the packed block of A, bytes
+  int64_t panelBytes = 0;     ///< of one packed panel of B
+  int64_t keptBytes = 0;      ///< of B when it is kept for other products
   int64_t offsetA = 0, offsetSums = 0, workspaceBytes = 0;  ///< packed B begins at 0
 
   int columns() const { return vectors * lanes; }

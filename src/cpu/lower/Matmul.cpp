@@ -445,9 +445,9 @@ class MatmulLowering {
   }
 
   Lowering::Kept& keptPlace(const View& rhs, const Matrix& b, const GemmShape& shape, const GemmPlan& plan) {
-    const std::string key =
-        fmt::format("{} {} {} {}x{} {}x{} {} {}", rhs.memory, constantOf(b.leading).value_or(-1), shape.transposedB,
-                    shape.k, shape.n, plan.blockDepth, plan.tileColumns, name(shape.a), name(shape.b));
+    const std::string key = fmt::format("{} {} {} {}x{} {}x{} {} {} {}", rhs.memory, constantOf(b.leading).value_or(-1),
+                                        shape.transposedB, shape.k, shape.n, plan.blockDepth, plan.tileColumns,
+                                        plan.inPlaceLines, name(shape.a), name(shape.b));
     Lowering::Kept& kept = l_.kept[key];
     if (kept.place) return kept;
     kept.place = l_.arena.allocateUnused(plan.keptBytes * rhs.turns);

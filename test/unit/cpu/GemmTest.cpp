@@ -68,6 +68,24 @@ TEST(Gemm, FarRowsArePacked) {
   GemmCase(s, 1000, 2).check(compiled.run);
 }
 
+/// Of two ports of multiplications and registers enough: panels of few rows' products stay in the first cache, and rows
+/// of B are read where they lie, unless they share its sets or begin within cache lines.
+TEST(Gemm, FewRowsHaveShallowBlocks) {
+  Processor p = hostProcessor();
+  if (p.vectorRegisters < 32) GTEST_SKIP() << "this processor has few registers";
+  p.fmaPorts = 2;
+  p.l1Bytes = 48 << 10;
+  const GemmShape few{100, 384, 700}, many{300, 384, 700};
+  EXPECT_EQ(planGemm(few, p).blockDepth, 144);
+  EXPECT_TRUE(planGemm(few, p).inPlaceLines);
+  EXPECT_EQ(planGemm(many, p).blockDepth, 700);
+  EXPECT_FALSE(planGemm(many, p).inPlaceLines);
+  EXPECT_FALSE(planGemm({100, 384, 700, DType::bf16, DType::bf16}, p).inPlaceLines) << "its elements are converted";
+  for (const GemmShape& s : {few, GemmShape{100, 394, 700}, GemmShape{64, 384, 700, DType::f32, DType::bf16}})
+    for (const int64_t stride : {s.n, 400L, 512L, 515L, 1024L})
+      if (stride >= s.n) checkShape(s, stride - s.n, 3, p);
+}
+
 TEST(Gemm, EmptySumIsZeroOrLeavesC) {
   for (const bool accumulate : {false, true})
     for (const Types& t : kTypes) checkShape({5, 70, 0, t.a, t.b, t.c, false, false, accumulate}, 3, 1);
@@ -198,7 +216,7 @@ TEST(Gemm, KeptOperandsServeLaterProducts) {
       bool packed = false;
       for (GemmShape s : {shape, few}) {
         s.keepsB = keeps;
-        GemmCase given(shape, 600, 5);
+        GemmCase given(shape, 601, 5);  // rows of no whole cache lines, which would be read in place
         const GemmPlan plan = planGemm(s, hostProcessor());
         if (!keeps || !plan.packsB) s.keepsB = false;
         const CompiledGemm gemm = compileGemm(s);

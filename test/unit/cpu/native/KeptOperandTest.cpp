@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "Native.h"
+#include "SmallProducts.h"
 
 namespace smalti::cpu::testing {
 namespace {
@@ -55,6 +56,25 @@ TEST(NativeKeptOperand, EveryBlockOfRowsSeesAllBlocksOfColumns) { run({kHeads, 1
 TEST(NativeKeptOperand, EveryBlockOfRowsSeesSomeOfThem) { run({kHeads, 128, 32}, "%i, %seen, %c0", true); }
 
 TEST(NativeKeptOperand, NoBlockComesAgain) { run({kHeads * kRows, 128, 32}, "%at, %k, %c0", false); }
+
+/// Two products of one right operand, whose few rows and many rows are read and packed in their own ways.
+TEST(NativeKeptOperand, ProductsOfFewRowsAndOfManyShareIt) {
+  constexpr int64_t kDepth = 96, kWide = 384;
+  TextKernel kernel({3});
+  const auto left = [&](int64_t rows) {
+    return kernel.input({.array = {3 * rows, kDepth}, .block = {rows, kDepth}, .map = "%i, %c0"});
+  };
+  const Val few = left(64), many = left(160);
+  const Val y = kernel.input({.array = {kDepth, kWide}, .block = {kDepth, kWide}, .map = "%c0, %c0"});
+  for (const auto& [x, rows] : {std::pair{few, 64}, std::pair{many, 160}}) {
+    const Val o = kernel.output({.array = {3 * rows, kWide}, .block = {rows, kWide}, .map = "%i, %c0"});
+    const Val product =
+        multiplied(kernel, kernel.load(x), kernel.load(y), false, kernel.splat(kernel.f32(0), {rows, kWide}));
+    kernel.store(kernel.binary("arith.addf", product, product), o);
+  }
+  same(kernel, {smallNumbers("f32", {3 * 64, kDepth}), smallNumbers("f32", {3 * 160, kDepth}, 1),
+                smallNumbers("f32", {kDepth, kWide}, 2)});
+}
 
 }  // namespace
 }  // namespace smalti::cpu::testing
