@@ -15,6 +15,8 @@ namespace {
 
 /// Columns of a part of the product: at least a tile, at most what the nest takes at once.
 constexpr int64_t kTile = 64, kMostColumns = 1024;
+/// Rows of a part that has all columns, where that leaves a part to every core.
+constexpr int64_t kLeastRows = 64;
 /// Parts per core, so that none waits long for another.
 constexpr int64_t kPartsPerCore = 4;
 /// Multiplications in f32 that are worth a part, and a core's first part.
@@ -67,7 +69,7 @@ class Reblocker {
   bool chooseParts(KernelPackage& package) {
     auto kernel = package.kernelFunction();
     if (!independentSteps(package)) return false;
-    auto dims = AxisDims::of(package);
+    auto dims = AxisDims::of(package, true);
     int rows = -1, columns = -1, count = 0;
     int64_t depth = 1;
     mlir::Operation* product = nullptr;
@@ -107,11 +109,13 @@ class Reblocker {
       partColumns = partOf(n, std::min((n + wanted - 1) / wanted, kMostColumns), kTile, cores_);
       wanted = std::max<int64_t>(1, wanted / std::max<int64_t>(1, n / partColumns));
     }
-    if (rows >= 0) partRows = partOf(m, (m + wanted - 1) / wanted, 8);
+    // Parts of rows alone read all of the columns' side each: more of them than cores should be worth that.
+    const int64_t least = columns >= 0 ? 1 : std::min(kLeastRows, (m + cores_ - 1) / cores_);
+    if (rows >= 0) partRows = partOf(m, std::max((m + wanted - 1) / wanted, least), 8);
     // What is computed from the product is computed while it lies in the second cache.
     const bool stored = product->getResult(0).hasOneUse() && wholeAccess(**product->getResult(0).user_begin());
     if (!stored && rows >= 0)
-      partRows = std::min(partRows, partOf(m, std::max<int64_t>(64, processor_.l2Bytes / 4 / (4 * partColumns)), 8));
+      partRows = std::min(partRows, partOf(m, std::max(kLeastRows, processor_.l2Bytes * 3 / 8 / (4 * partColumns)), 8));
     if (columns >= 0) resizeAxis(package, columns, partColumns);
     if (rows >= 0) resizeAxis(package, rows, partRows);
     auto& semantics = package.signature.dimensionSemantics;

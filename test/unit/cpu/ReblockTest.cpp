@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "native/Native.h"
+#include "native/SmallProducts.h"
 
 namespace smalti::cpu::testing {
 namespace {
@@ -157,6 +158,29 @@ TEST(Reblock, AConditionOnAnotherStepKeepsTheSteps) {
   const auto made = matmul.reblocked();
   EXPECT_TRUE(!made || made->signature.grid[2] == 3);
   matmul.run();
+}
+
+/// x · y minus the sum of each row, as norms have it.
+TEST(Reblock, RowsThatAreReducedGetOtherBlocks) {
+  TextKernel k({8}, "parallel");
+  const Val x = k.input({.array = {256, 768}, .block = {32, 768}, .map = "%i, %c0"});
+  const Val y = k.input({.array = {768, 128}, .block = {768, 128}, .map = "%c0, %c0"});
+  const Val o = k.output({.array = {256, 128}, .block = {32, 128}, .map = "%i, %c0"});
+  const Val product = multiplied(k, k.load(x), k.load(y), false, k.splat(k.f32(0), {32, 128}));
+  const Val start = k.splat(k.f32(0), {32}), sums = k.fresh("vector<32xf32>"), column = k.fresh("vector<32x1xf32>"),
+            wide = k.fresh(product.type);
+  k.raw(fmt::format("{} = vector.multi_reduction <add>, {}, {} [1] : {} to {}", sums.name, product.name, start.name,
+                    product.type, sums.type));
+  k.raw(fmt::format("{} = vector.shape_cast {} : {} to {}", column.name, sums.name, sums.type, column.type));
+  k.raw(fmt::format("{} = vector.broadcast {} : {} to {}", wide.name, column.name, column.type, wide.type));
+  k.store(k.binary("arith.subf", product, wide), o);
+  const auto rows = [&](int cores) {
+    return reblocked(k.package(), processor(), cores)->signature.windows[0]->bounds[0];
+  };
+  EXPECT_EQ(rows(1), 256);
+  EXPECT_EQ(rows(2), 64) << "every part reads all of y";
+  EXPECT_EQ(rows(16), 16) << "but a part for every core";
+  same(k, {smallNumbers("f32", {256, 768}), smallNumbers("f32", {768, 128}, 1)});
 }
 
 TEST(Reblock, OtherKernelsStay) {
