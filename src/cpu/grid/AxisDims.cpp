@@ -211,7 +211,7 @@ void AxisDims::reduction(mlir::Operation& op) {
 bool AxisDims::op(mlir::Operation& op) {
   const llvm::StringRef name = op.getName().getStringRef();
   if (name == "tpu.matmul") return product(op);
-  if (throughReductions_ && name == "vector.multi_reduction" && isShaped(op.getResult(0))) {
+  if (name == "vector.multi_reduction" && isShaped(op.getResult(0))) {
     reduction(op);
     return true;
   }
@@ -279,9 +279,8 @@ bool AxisDims::op(mlir::Operation& op) {
   return true;
 }
 
-std::optional<AxisDims> AxisDims::of(const KernelPackage& package, bool throughReductions) {
+std::optional<AxisDims> AxisDims::of(const KernelPackage& package) {
   AxisDims dims;
-  dims.throughReductions_ = throughReductions;
   auto kernel = package.kernelFunction();
   const size_t rank = package.signature.grid.size();
   dims.axes_.resize(rank);

@@ -20,10 +20,10 @@ std::optional<AtIndex> conditionOn(mlir::func::FuncOp kernel, int rank, mlir::Va
 
 class AxisDims {
  public:
-  /// nullopt: the kernel has ops whose effect on shapes is not known here. `throughReductions`: dimensions that a
-  /// reduction keeps may follow an axis, too: blocks of another size do not change what is computed for a row, except
-  /// for the order in which its elements are taken.
-  static std::optional<AxisDims> of(const KernelPackage&, bool throughReductions = false);
+  /// nullopt: the kernel has ops whose effect on shapes is not known here. Dimensions that a reduction keeps may follow
+  /// an axis, too: blocks of another size do not change what is computed for a row, except for the order in which its
+  /// elements are taken.
+  static std::optional<AxisDims> of(const KernelPackage&);
 
   /// Blocks of this axis may have another size without changing what is computed for an element.
   bool free(int axis) const { return axes_[static_cast<size_t>(axis)].free; }
@@ -61,7 +61,6 @@ class AxisDims {
   void allSame(mlir::Value a, mlir::Value b);
   void fix(mlir::Value);
 
-  bool throughReductions_ = false;
   std::vector<Axis> axes_;
   std::vector<Node> nodes_;
   llvm::DenseMap<mlir::Value, int> firstNode_;

@@ -37,7 +37,7 @@ class Fitter {
     const auto isWindow = [](const std::optional<Window>& w) { return w && !(w->revisitMode == RevisitMode::any); };
     if (s.grid.empty() || package.results.empty() || !package.aliases.empty() || !llvm::all_of(s.windows, isWindow))
       return std::nullopt;
-    dims_ = AxisDims::of(package, true);
+    dims_ = AxisDims::of(package);
     if (!dims_) return std::nullopt;
     hangsOver_ = anyHangsOver(package);
     if (!hangsOver_ && overhangOnly_) return std::nullopt;

@@ -69,7 +69,7 @@ class Reblocker {
   bool chooseParts(KernelPackage& package) {
     auto kernel = package.kernelFunction();
     if (!independentSteps(package)) return false;
-    auto dims = AxisDims::of(package, true);
+    auto dims = AxisDims::of(package);
     int rows = -1, columns = -1, count = 0;
     int64_t depth = 1;
     mlir::Operation* product = nullptr;

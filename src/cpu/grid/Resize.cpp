@@ -9,7 +9,7 @@
 namespace smalti::cpu {
 
 void resizeAxis(KernelPackage& package, int axis, int64_t block) {
-  auto dims = AxisDims::of(package, true);
+  auto dims = AxisDims::of(package);
   auto kernel = package.kernelFunction();
   const auto resized = [&](mlir::Value v) -> mlir::Type {
     auto type = llvm::dyn_cast<mlir::ShapedType>(v.getType());
