@@ -194,7 +194,8 @@ class ProductNest {
     runKernels(at, column, panelB, vectors, lastLanes);
   }
 
-  /// Whether B is packed, by how far its rows are apart.
+  /// Whether B is packed, by how far its rows are apart: not where they are near, nor, with `inPlaceLines`, where they
+  /// begin with cache lines that do not share the sets of the first cache.
   Value* packsB() {
     constexpr int64_t kPageBytes = 4096;  // rows so far apart share the sets of the first cache
     constexpr int64_t kFarBytes = 1024;   // nearer ones are of few columns: soon packed, and often kept

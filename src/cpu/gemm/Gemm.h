@@ -33,7 +33,7 @@ struct GemmPlan {
   int64_t packedBytes = 0;                                  ///< workspace
   int64_t keptBytes = 0;                                    ///< of B when it is kept
   bool packsA = false, packsB = false, usesDot = false;
-  bool inPlaceLines = false;  ///< B is not packed after all where its rows are whole cache lines, but no pages, apart
+  bool inPlaceLines = false;  ///< nor is B packed where its rows lie at places of their own in the first cache
 };
 GemmPlan planGemm(const GemmShape&, const Processor&);
 

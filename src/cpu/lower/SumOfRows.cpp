@@ -120,6 +120,7 @@ class SumOfRowsEmitter {
 
   int64_t vectors(int64_t columns) const { return (columns + lanes_ - 1) / lanes_; }
   Reg element(Reg base, DType t, Reg offset) { return b_.CreateGEP(storageType(b_.getContext(), t), base, offset); }
+
   Lowering& l_;
   Builder& b_;
   const RowProduct& p_;

@@ -133,6 +133,7 @@ class TilesOfRowsEmitter {
 
   Reg slot(Reg at) { return b_.CreateGEP(b_.getPtrTy(), bases_, at); }
   Reg element(Reg base, DType t, Reg offset) { return b_.CreateGEP(storageType(b_.getContext(), t), base, offset); }
+
   Lowering& l_;
   Builder& b_;
   const RowProduct& p_;
