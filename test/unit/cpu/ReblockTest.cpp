@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "native/Native.h"
+#include "native/RowKernels.h"
 #include "native/SmallProducts.h"
 
 namespace smalti::cpu::testing {
@@ -30,7 +31,9 @@ class MatmulKernel {
     o = k.output({.dtype = sum, .array = {s.m, s.n}, .block = {s.bm, s.bn}, .map = "%i, %j"});
     acc = k.scratch(sum, {s.bm, s.bn});
     k.when(k.compare("eq", k.id(2), k.constant(0)), [&] { store(zeros(sum), acc); });
-    store(k.binary(sum == "f32" ? "arith.addf" : "arith.addi", k.load(acc), product(k.load(x), k.load(y), sum)), acc);
+    store(k.binary(sum == "f32" ? "arith.addf" : "arith.addi", k.load(acc),
+                   multiplied(k, k.load(x), k.load(y), false, zeros(sum))),
+          acc);
     k.when(k.compare("eq", k.id(2), k.constant(static_cast<int32_t>(last < 0 ? s.k / s.bk - 1 : last))), [&] {
       Val v = k.load(acc);
       if (twice) v = k.binary(sum == "f32" ? "arith.addf" : "arith.addi", v, v);
@@ -68,16 +71,6 @@ class MatmulKernel {
     k.raw(fmt::format("{} = arith.constant dense<{}> : {}", v.name, sum == "f32" ? "0.0" : "0", v.type));
     return v;
   }
-  Val product(const Val& a, const Val& b, const std::string& sum) {
-    const Val start = zeros(sum), v = k.fresh(vectorType(sum));
-    k.raw(
-        fmt::format("{} = tpu.matmul {}, {}, {} {{dimension_numbers = "
-                    "#tpu.dot_dimension_numbers<[1], [0], [0], [1], [0, 0, 1, 1], [], []>, transpose_lhs_hint = "
-                    "false}} : {}, {}, {} -> {}",
-                    v.name, a.name, b.name, start.name, a.type, b.type, v.type, v.type));
-    return v;
-  }
-
   Sizes s_;
 
  public:
@@ -167,13 +160,7 @@ TEST(Reblock, RowsThatAreReducedGetOtherBlocks) {
   const Val y = k.input({.array = {768, 128}, .block = {768, 128}, .map = "%c0, %c0"});
   const Val o = k.output({.array = {256, 128}, .block = {32, 128}, .map = "%i, %c0"});
   const Val product = multiplied(k, k.load(x), k.load(y), false, k.splat(k.f32(0), {32, 128}));
-  const Val start = k.splat(k.f32(0), {32}), sums = k.fresh("vector<32xf32>"), column = k.fresh("vector<32x1xf32>"),
-            wide = k.fresh(product.type);
-  k.raw(fmt::format("{} = vector.multi_reduction <add>, {}, {} [1] : {} to {}", sums.name, product.name, start.name,
-                    product.type, sums.type));
-  k.raw(fmt::format("{} = vector.shape_cast {} : {} to {}", column.name, sums.name, sums.type, column.type));
-  k.raw(fmt::format("{} = vector.broadcast {} : {} to {}", wide.name, column.name, column.type, wide.type));
-  k.store(k.binary("arith.subf", product, wide), o);
+  k.store(k.binary("arith.subf", product, reducedRows(k, "add", product, {32, 128}, 0)), o);
   const auto rows = [&](int cores) {
     return reblocked(k.package(), processor(), cores)->signature.windows[0]->bounds[0];
   };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "Native.h"
+#include "RowKernels.h"
 #include "SmallProducts.h"
 
 namespace smalti::cpu::testing {
@@ -24,27 +25,14 @@ TextKernel products(const Shape& columns, const std::string& map) {
   const Val a = kernel.load(x);
   const Val b = kernel.load(y), matrix = kernel.fresh("vector<32x32xf32>");
   kernel.raw(fmt::format("{} = vector.shape_cast {} : {} to {}", matrix.name, b.name, b.type, matrix.type));
-  const Val zero = kernel.splat(kernel.f32(0), {32, 32}), r = kernel.fresh(a.type);
-  kernel.raw(
-      fmt::format("{} = \"tpu.matmul\"({}, {}, {}) <{{dimension_numbers = #tpu.dot_dimension_numbers<[1], [1], "
-                  "[0], [0], [0, 0, 1, 0], [], []>, transpose_lhs_hint = false}}> : ({}, {}, {}) -> {}",
-                  r.name, a.name, matrix.name, zero.name, a.type, matrix.type, zero.type, r.type));
-  const Val start = kernel.splat(kernel.f32(0), {32}), sums = kernel.fresh("vector<32xf32>"),
-            column = kernel.fresh("vector<32x1xf32>"), wide = kernel.fresh(a.type);
-  kernel.raw(fmt::format("{} = vector.multi_reduction <add>, {}, {} [1] : {} to {}", sums.name, r.name, start.name,
-                         r.type, sums.type));
-  kernel.raw(fmt::format("{} = vector.shape_cast {} : {} to {}", column.name, sums.name, sums.type, column.type));
-  kernel.raw(fmt::format("{} = vector.broadcast {} : {} to {}", wide.name, column.name, column.type, wide.type));
-  kernel.store(kernel.binary("arith.addf", wide, r), o);
+  const Val r = multiplied(kernel, a, matrix, true, kernel.splat(kernel.f32(0), {32, 32}));
+  kernel.store(kernel.binary("arith.addf", reducedRows(kernel, "add", r, {32, 32}, 0), r), o);
   return kernel;
 }
 
 void run(const Shape& columns, const std::string& map, bool kept) {
   const TextKernel kernel = products(columns, map);
-  const auto numbers = [](const Shape& shape) {
-    return f32Array(shape, [](int64_t i) { return static_cast<float>((i * 7 + i / 5) % 9 - 4); });
-  };
-  same(kernel, {numbers({kRows * 32, 32}), numbers(columns)});
+  same(kernel, {smallNumbers("f32", {kRows * 32, 32}), smallNumbers("f32", columns)});
   const auto code = native(kernel);
   ASSERT_TRUE(code);
   ASSERT_EQ(code->report().matmuls.size(), 1U);

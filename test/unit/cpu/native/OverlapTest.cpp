@@ -1,8 +1,7 @@
 // Loops over columns whose trips run beside each other: the same values, however many trips there are.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "Native.h"
+#include "RowKernels.h"
 #include "cpu/inspect/Inspect.h"
 
 namespace smalti::cpu::testing {
@@ -13,16 +12,6 @@ Val chain(TextKernel& k, Val v, const Shape& shape, int length) {
   for (int i = 0; i < length; ++i)
     v = k.binary("arith.divf", k.splat(k.f32(1), shape), k.binary("arith.addf", v, k.splat(k.f32(3), shape)));
   return v;
-}
-
-Val largestOfRow(TextKernel& k, const Val& v, const Shape& shape) {
-  const Val start = k.splat(k.f32(-1e30), {shape[0]}), found = k.fresh(start.type);
-  k.raw(fmt::format("{} = vector.multi_reduction <maximumf>, {}, {} [1] : {} to {}", found.name, v.name, start.name,
-                    v.type, found.type));
-  const Val column = k.fresh(fmt::format("vector<{}x1xf32>", shape[0])), wide = k.fresh(v.type);
-  k.raw(fmt::format("{} = vector.shape_cast {} : {} to {}", column.name, found.name, found.type, column.type));
-  k.raw(fmt::format("{} = vector.broadcast {} : {} to {}", wide.name, column.name, column.type, wide.type));
-  return wide;
 }
 
 int64_t divisions(int64_t columns, int length) {
@@ -58,7 +47,7 @@ TEST(OverlapTrips, WithWhatARowKeepsForItsLaterPhases) {
     TextKernel k;
     const Val in = k.input({.array = shape, .space = "vmem"}), out = k.output({.array = shape, .space = "vmem"});
     const Val v = chain(k, k.load(in), shape, 4);
-    k.store(k.binary("arith.subf", chain(k, v, shape, 3), largestOfRow(k, v, shape)), out);
+    k.store(k.binary("arith.subf", chain(k, v, shape, 3), reducedRows(k, "maximumf", v, shape, -1e30f)), out);
     same(k, {counting(shape)});
   }
 }
