@@ -10,6 +10,8 @@ namespace {
 
 /// Of a tile of C, in vectors.
 constexpr int64_t kTileVectors = 2;
+/// Rows of B between those that are read and those that memory is asked for.
+constexpr int64_t kRowsAhead = 48;
 
 class TilesOfRowsEmitter {
  public:
@@ -36,8 +38,8 @@ class TilesOfRowsEmitter {
     factors_ = l_.allocate(s_.a, rows.shape);
     l_.copy(rows, factors_);
     llvm::BasicBlock& entry = l_.function->getEntryBlock();
-    bases_ =
-        Builder(&entry, entry.getFirstInsertionPt()).CreateAlloca(llvm::ArrayType::get(b_.getPtrTy(), p_.b.size() + 1));
+    bases_ = Builder(&entry, entry.getFirstInsertionPt())
+                 .CreateAlloca(llvm::ArrayType::get(b_.getPtrTy(), p_.b.size() + static_cast<size_t>(blocksAhead())));
     inPieces(l_, l_.index(0), s_.n, columns, [&](Reg first, int64_t count) { panel({first, count}); });
   }
 
@@ -48,38 +50,41 @@ class TilesOfRowsEmitter {
   };
   /// Rows of B that stay in the first cache while all tiles of C have them added.
   struct Group {
-    Reg from = nullptr;  ///< its first row
-    Reg next = nullptr;  ///< of the group after it
-    Reg k = nullptr;     ///< the first row's number
+    Reg from = nullptr;      ///< its first row
+    Reg upcoming = nullptr;  ///< the first of as many rows that are asked for meanwhile
+    Reg k = nullptr;         ///< the first row's number
     int64_t rows = 0;
   };
 
   void panel(const Columns& c) {
     if (!s_.accumulate) clearColumnsOfC(l_, p_, c.first, c.count);
-    // Blocks in a loop, with what comes after the last: what is read next is fetched meanwhile.
+    // Blocks in a loop, with those that come after the last: what is read next is fetched meanwhile.
     const auto blocks = static_cast<int64_t>(p_.b.size());
     for (int64_t i = 0; i < blocks; ++i) b_.CreateStore(p_.b[static_cast<size_t>(i)].base, slot(l_.index(i)));
-    b_.CreateStore(afterLast(c), slot(l_.index(blocks)));
+    for (int64_t i = 0; i < blocksAhead(); ++i) b_.CreateStore(afterLast(i, c), slot(l_.index(blocks + i)));
     l_.loop(l_.index(0), l_.index(blocks), l_.index(1), [&](Reg block) {
-      Reg base = b_.CreateLoad(b_.getPtrTy(), slot(block));
-      Reg nextBase = b_.CreateLoad(b_.getPtrTy(), slot(b_.CreateAdd(block, l_.index(1))));
-      Reg firstRow = b_.CreateMul(block, l_.index(p_.rowsOfBlock()));
-      const auto rowAt = [&](Reg row) { return element(base, s_.b, b_.CreateMul(row, p_.bRow)); };
+      const auto rowAt = [&](Reg base, Reg row) { return element(base, s_.b, b_.CreateMul(row, p_.bRow)); };
+      const auto baseOf = [&](Reg number) { return b_.CreateLoad(b_.getPtrTy(), slot(number)); };
+      Reg base = baseOf(block), size = l_.index(p_.rowsOfBlock());
       inPieces(l_, l_.index(0), p_.rowsOfBlock(), rowsOfGroup_, [&](Reg row, int64_t rows) {
-        Reg after = b_.CreateAdd(row, l_.index(rows));
-        Reg isLast = b_.CreateICmpSGE(after, l_.index(p_.rowsOfBlock()));
-        Reg next = b_.CreateSelect(isLast, nextBase, rowAt(after));
-        group({rowAt(row), next, b_.CreateAdd(firstRow, row), rows}, c);
+        Reg ahead = b_.CreateAdd(row, l_.index(kRowsAhead));
+        Reg upcoming = rowAt(baseOf(b_.CreateAdd(block, b_.CreateUDiv(ahead, size))), b_.CreateURem(ahead, size));
+        group({rowAt(base, row), upcoming, b_.CreateAdd(b_.CreateMul(block, size), row), rows}, c);
       });
     });
   }
 
-  /// What is read after a panel: the next one, or of the next step, which follows in memory if nothing else is known.
-  Reg afterLast(const Columns& c) {
-    const BlockOfRows& first = p_.b.front();
-    if (c.count < s_.n) return element(first.base, s_.b, l_.index(c.count));
-    if (first.upcoming) return b_.CreatePtrAdd(first.base, first.upcoming);
-    return element(p_.b.back().base, s_.b, b_.CreateMul(l_.index(p_.rowsOfBlock()), p_.bRow));
+  /// In which the rows lie that come so many after those of the last block.
+  int64_t blocksAhead() const { return (kRowsAhead + p_.rowsOfBlock() - 1) / p_.rowsOfBlock(); }
+
+  /// The base of a block that is read after those of a panel: for the next panel, or by the next step, where it follows
+  /// in memory if nothing else is known.
+  Reg afterLast(int64_t block, const Columns& c) {
+    const auto blocks = static_cast<int64_t>(p_.b.size());
+    const BlockOfRows& same = p_.b[static_cast<size_t>(std::min(block, blocks - 1))];
+    if (c.count < s_.n) return element(same.base, s_.b, l_.index(c.count));
+    if (same.upcoming) return b_.CreatePtrAdd(same.base, same.upcoming);
+    return element(p_.b.back().base, s_.b, b_.CreateMul(l_.index((block + 1) * p_.rowsOfBlock()), p_.bRow));
   }
 
   void group(const Group& g, const Columns& c) {
@@ -102,7 +107,7 @@ class TilesOfRowsEmitter {
     each([&](size_t at, Reg to, Reg on) { sums[at] = loadElements(b_, DType::f32, to, lanes_, on); });
     const auto addRow = [&](Reg row, Carried& now) {
       Reg offset = b_.CreateAdd(b_.CreateMul(row, p_.bRow), column);
-      if (first == 0) fetch(g.next, offset, columns);
+      if (first == 0) fetch(g.upcoming, offset, columns);
       Carried values;
       for (int64_t v = 0; v < vectors; ++v)
         values.push_back(
@@ -124,11 +129,12 @@ class TilesOfRowsEmitter {
     each([&](size_t at, Reg to, Reg on) { storeElements(b_, DType::f32, sums[at], to, lanes_, on); });
   }
 
-  /// The same part of the next group: by its end all of it has been asked for.
-  void fetch(Reg next, Reg offset, int64_t columns) {
+  /// The same part of upcoming rows: by the end of the group all of them have been asked for. The first cache has too few
+  /// places for lines that are on their way from memory.
+  void fetch(Reg upcoming, Reg offset, int64_t columns) {
     const int64_t perLine = kLineBytes / size_;
     for (int64_t at = 0; at < columns; at += perLine)
-      prefetchLine(b_, element(next, s_.b, b_.CreateAdd(offset, l_.index(at))), CacheLevel::first);
+      prefetchLine(b_, element(upcoming, s_.b, b_.CreateAdd(offset, l_.index(at))), CacheLevel::second);
   }
 
   Reg slot(Reg at) { return b_.CreateGEP(b_.getPtrTy(), bases_, at); }
@@ -143,7 +149,7 @@ class TilesOfRowsEmitter {
   const int64_t size_;  ///< bytes of an element of B
   int64_t rowsOfGroup_ = 1;
   View factors_;         ///< A, turned
-  Reg bases_ = nullptr;  ///< of the blocks, on the stack
+  Reg bases_ = nullptr;  ///< of the blocks and those after them, on the stack
 };
 
 }  // namespace
