@@ -19,24 +19,38 @@ class DotRowsEmitter {
     while (lanes_ > 1 && lanes_ / 2 >= s_.k) lanes_ /= 2;
   }
 
-  /// Rows of B from the begin to the end; those of several blocks line by line in turns, as many as there are lanes for
-  /// their sums.
+  /// Rows of B from the begin to the end, as many together as there are lanes for their sums: of several blocks line by
+  /// line in turns, of one its neighbours.
   void emit() {
     // A few vectors of A stay in registers all the time.
     if (s_.m <= lanes_ && s_.m * vectors() <= l_.processor.vectorRegisters / 2)
       for (int64_t i = 0; i < s_.m; ++i)
         for (int64_t k = 0; k < s_.k; k += lanes_) held_.push_back(elementsOfA(i, l_.index(k), maskAt(k)));
-    const int64_t rows = d_.rowsOfBlock(), rowsOfA = std::min<int64_t>({s_.m, lanes_, kMostRowsOfA});
+    const int64_t rowsOfA = std::min<int64_t>({s_.m, lanes_, kMostRowsOfA});
     const int64_t together = std::clamp<int64_t>(lanes_ / rowsOfA, 1, kMostTogether);
-    l_.loop(l_.index(0), l_.index(rows), l_.index(1), [&](Reg j) {
+    // Lines of several rows in turns are no stream that the processor would follow, which hurts where it only reads.
+    const int64_t neighbours =
+        s_.m < kSlowRows ? 1 : std::max<int64_t>(1, together / static_cast<int64_t>(d_.b.size()));
+    inPieces(l_, l_.index(0), d_.rowsOfBlock(), neighbours, [&](Reg j, int64_t count) {
       inGroups(d_, together, [&](llvm::ArrayRef<BlockOfRows> blocks, int64_t at) {
-        Reg column = b_.CreateAdd(j, l_.index(at * rows));
-        for (int64_t i = 0; i < s_.m; i += rowsOfA) dots(i, std::min(rowsOfA, s_.m - i), blocks, j, column);
+        std::vector<RowOfB> rows;
+        for (const BlockOfRows& block : blocks) {
+          Reg column = b_.CreateAdd(j, l_.index(at++ * d_.rowsOfBlock()));
+          for (int64_t i = 0; i < count; ++i)
+            rows.push_back({&block, b_.CreateAdd(j, l_.index(i)), b_.CreateAdd(column, l_.index(i))});
+        }
+        for (int64_t i = 0; i < s_.m; i += rowsOfA) dots(i, std::min(rowsOfA, s_.m - i), rows, count);
       });
     });
   }
 
  private:
+  struct RowOfB {
+    const BlockOfRows* block = nullptr;
+    Reg number = nullptr;  ///< in its block
+    Reg column = nullptr;  ///< of C
+  };
+
   Reg at(Reg base, DType t, Reg row, Reg stride, Reg column) {
     return b_.CreateGEP(storageType(b_.getContext(), t), base, b_.CreateAdd(b_.CreateMul(row, stride), column));
   }
@@ -49,36 +63,36 @@ class DotRowsEmitter {
   /// Null: all lanes from column k on are there.
   Reg maskAt(int64_t k) { return s_.k - k < lanes_ ? firstLanes(b_, lanes_, static_cast<int>(s_.k - k)) : nullptr; }
 
-  /// Row j of some blocks with some rows of A: columns of C, the first block's given.
-  void dots(int64_t first, int64_t rows, llvm::ArrayRef<BlockOfRows> blocks, Reg j, Reg column) {
-    const auto together = static_cast<int64_t>(blocks.size());
+  /// Some rows of B, so many of which follow each other each time, with some of A.
+  void dots(int64_t first, int64_t rows, llvm::ArrayRef<RowOfB> ofB, int64_t neighbours) {
+    const auto together = static_cast<int64_t>(ofB.size());
     // Sums that do not wait for each other, and whole cache lines in a pass.
     const int64_t chains = std::max<int64_t>(1, 4 / (rows * together)), line = kLineBytes / (lanes_ * size_);
     const int64_t parts = std::max(chains, line);
     const int64_t pass = parts * lanes_, whole = held_.empty() ? s_.k / pass * pass : 0;
     Reg zero = llvm::Constant::getNullValue(registerType(b_.getContext(), DType::f32, lanes_));
-    const auto add = [&](Reg k, int64_t part, int64_t block, Carried& sums, Reg mask) {
-      const BlockOfRows& of = blocks[static_cast<size_t>(block)];
-      Reg from = at(of.base, s_.b, j, d_.bRow, k);
-      if (part * lanes_ * size_ % kLineBytes == 0) prefetchUpcoming(l_, d_, of, j, from);
+    const auto add = [&](Reg k, int64_t part, int64_t row, Carried& sums, Reg mask) {
+      const RowOfB& of = ofB[static_cast<size_t>(row)];
+      Reg from = at(of.block->base, s_.b, of.number, d_.bRow, k);
+      if (first == 0 && part * lanes_ * size_ % kLineBytes == 0) prefetchUpcoming(l_, d_, *of.block, of.number, from);
       Reg y = loadElements(b_, s_.b, from, lanes_, mask);
       for (int64_t i = 0; i < rows; ++i) {
         Reg x = held_.empty() ? elementsOfA(first + i, k, mask)
                               : held_[static_cast<size_t>((first + i) * vectors() + part)];
-        Reg& sum = sums[static_cast<size_t>((block * rows + i) * chains + part % chains)];
+        Reg& sum = sums[static_cast<size_t>((i * together + row) * chains + part % chains)];
         sum = b_.CreateIntrinsic(x->getType(), llvm::Intrinsic::fma, {x, y, sum});
       }
     };
     const Carried zeros(static_cast<size_t>(together * rows * chains), zero);
     Carried sums = carriedLoop(l_, 0, whole, pass, zeros, [&](Reg k, Carried now) {
       for (int64_t begin = 0; begin < parts; begin += line)
-        for (int64_t block = 0; block < together; ++block)
+        for (int64_t row = 0; row < together; ++row)
           for (int64_t part = begin; part < begin + line; ++part)
-            add(b_.CreateAdd(k, l_.index(part * lanes_)), part, block, now, nullptr);
+            add(b_.CreateAdd(k, l_.index(part * lanes_)), part, row, now, nullptr);
       return now;
     });
     for (int64_t k = whole; k < s_.k; k += lanes_)
-      for (int64_t block = 0; block < together; ++block) add(l_.index(k), (k - whole) / lanes_, block, sums, maskAt(k));
+      for (int64_t row = 0; row < together; ++row) add(l_.index(k), (k - whole) / lanes_, row, sums, maskAt(k));
 
     Carried totals;
     for (int64_t i = 0; i < together * rows; ++i) {
@@ -87,14 +101,20 @@ class DotRowsEmitter {
           std::accumulate(of.begin() + 1, of.end(), of.front(), [&](Reg a, Reg b) { return b_.CreateFAdd(a, b); }));
     }
     Reg all = lanes_ > 1 ? sumsOfLanes(totals) : totals.front();
-    for (int64_t block = 0; block < together; ++block)
-      for (int64_t i = 0; i < rows; ++i) {
-        Reg target = at(d_.c, DType::f32, l_.index(first + i), d_.cRow,
-                        b_.CreateAdd(column, l_.index(block * d_.rowsOfBlock())));
-        Reg sum = lanes_ > 1 ? b_.CreateExtractElement(all, l_.index(block * rows + i)) : all;
-        if (s_.accumulate) sum = b_.CreateFAdd(loadElements(b_, DType::f32, target, 1), sum);
-        storeElements(b_, DType::f32, sum, target, 1);
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t row = 0; row < together; row += neighbours) {
+        Reg target = at(d_.c, DType::f32, l_.index(first + i), d_.cRow, ofB[static_cast<size_t>(row)].column);
+        Reg sum = lanes_ > 1 ? lanesOf(all, static_cast<int>(i * together + row), static_cast<int>(neighbours)) : all;
+        if (s_.accumulate) sum = b_.CreateFAdd(loadElements(b_, DType::f32, target, static_cast<int>(neighbours)), sum);
+        storeElements(b_, DType::f32, sum, target, static_cast<int>(neighbours));
       }
+  }
+
+  Reg lanesOf(Reg v, int first, int count) {
+    if (count == 1) return b_.CreateExtractElement(v, l_.index(first));
+    llvm::SmallVector<int, kMostTogether> lanes(static_cast<size_t>(count));
+    std::iota(lanes.begin(), lanes.end(), first);
+    return b_.CreateShuffleVector(v, lanes);
   }
 
   /// Lane i: the sum of the lanes of v[i], of no more vectors than lanes. Halves are exchanged between vectors and

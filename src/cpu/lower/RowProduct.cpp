@@ -64,7 +64,6 @@ void prefetchUpcoming(Lowering& l, const RowProduct& p, const BlockOfRows& block
   const bool far = rows * p.rowBytes() >= l.processor.l1Bytes && l.processor.l2Bytes >= kLargeBytes;
   // Those that follow several streams see enough of them; asking for more takes a tenth of the bandwidth. While several
   // rows are multiplied, though, they do not look as far as memory has time for.
-  constexpr int64_t kSlowRows = 4;
   if (p.shape.m < kSlowRows && (l.processor.readStreams > 1 || (!block.upcoming && !far))) return;
   const int64_t ahead = std::min(rows, (kAhead + p.rowBytes() - 1) / p.rowBytes());
   Reg stride = b.CreateMul(p.bRow, l.index(size));

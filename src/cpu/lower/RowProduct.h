@@ -10,6 +10,9 @@ namespace smalti::cpu {
 /// Rows of A up to which reading B once costs more than multiplying.
 constexpr int64_t kFewRows = 8;
 
+/// Rows of A from which on it takes longer to multiply rows of B than to read them.
+constexpr int64_t kSlowRows = 4;
+
 /// Blocks of which rows are multiplied together at most: more streams gain nothing.
 constexpr int64_t kMostTogether = 4;
 
