@@ -5,6 +5,7 @@
 
 #include "cpu/gemm/Ir.h"
 #include "cpu/lower/CarriedLoop.h"
+#include "cpu/lower/PairsOfBf16.h"
 
 namespace smalti::cpu {
 namespace {
@@ -15,8 +16,9 @@ constexpr int64_t kMostRowsOfA = 4;
 class DotRowsEmitter {
  public:
   DotRowsEmitter(Lowering& l, const RowProduct& d)
-      : l_(l), b_(l.b), d_(d), s_(d.shape), lanes_(l.processor.lanes(4)), size_(storage_bytes(d.shape.b)) {
-    while (lanes_ > 1 && lanes_ / 2 >= s_.k) lanes_ /= 2;
+      : l_(l), b_(l.b), d_(d), s_(d.shape), lanes_(l.processor.lanes(4)), pairs_(multipliesPairs(d, l.processor)), size_(storage_bytes(d.shape.b)) {
+    while (!pairs_ && lanes_ > 1 && lanes_ / 2 >= s_.k) lanes_ /= 2;
+    width_ = pairs_ ? 2 * lanes_ : lanes_;
   }
 
   /// Rows of B from the begin to the end, as many together as there are lanes for their sums: of several blocks line by
@@ -25,7 +27,7 @@ class DotRowsEmitter {
     // A few vectors of A stay in registers all the time.
     if (s_.m <= lanes_ && s_.m * vectors() <= l_.processor.vectorRegisters / 2)
       for (int64_t i = 0; i < s_.m; ++i)
-        for (int64_t k = 0; k < s_.k; k += lanes_) held_.push_back(elementsOfA(i, l_.index(k), maskAt(k)));
+        for (int64_t k = 0; k < s_.k; k += width_) held_.push_back(elementsOfA(i, l_.index(k), maskAt(k)));
     const int64_t rowsOfA = std::min<int64_t>({s_.m, lanes_, kMostRowsOfA});
     const int64_t together = std::clamp<int64_t>(lanes_ / rowsOfA, 1, kMostTogether);
     // Lines of several rows in turns are no stream that the processor would follow, which hurts where it only reads.
@@ -56,31 +58,38 @@ class DotRowsEmitter {
   }
 
   /// Of a row.
-  int64_t vectors() const { return (s_.k + lanes_ - 1) / lanes_; }
+  int64_t vectors() const { return (s_.k + width_ - 1) / width_; }
+  /// A register full.
+  Reg elements(DType t, Reg from, Reg mask) {
+    return pairs_ ? loadPairs(b_, from, lanes_, mask) : loadElements(b_, t, from, lanes_, mask);
+  }
   Reg elementsOfA(int64_t row, Reg k, Reg mask) {
-    return loadElements(b_, s_.a, at(d_.a, s_.a, l_.index(row), d_.aRow, k), lanes_, mask);
+    return elements(s_.a, at(d_.a, s_.a, l_.index(row), d_.aRow, k), mask);
   }
   /// Null: all lanes from column k on are there.
-  Reg maskAt(int64_t k) { return s_.k - k < lanes_ ? firstLanes(b_, lanes_, static_cast<int>(s_.k - k)) : nullptr; }
+  Reg maskAt(int64_t k) {
+    const int64_t left = s_.k - k;
+    return left < width_ ? firstLanes(b_, lanes_, static_cast<int>(pairs_ ? left / 2 : left)) : nullptr;
+  }
 
   /// Some rows of B, so many of which follow each other each time, with some of A.
   void dots(int64_t first, int64_t rows, llvm::ArrayRef<RowOfB> ofB, int64_t neighbours) {
     const auto together = static_cast<int64_t>(ofB.size());
     // Sums that do not wait for each other, and whole cache lines in a pass.
-    const int64_t chains = std::max<int64_t>(1, 4 / (rows * together)), line = kLineBytes / (lanes_ * size_);
+    const int64_t chains = std::max<int64_t>(1, 4 / (rows * together)), line = kLineBytes / (width_ * size_);
     const int64_t parts = std::max(chains, line);
-    const int64_t pass = parts * lanes_, whole = held_.empty() ? s_.k / pass * pass : 0;
+    const int64_t pass = parts * width_, whole = held_.empty() ? s_.k / pass * pass : 0;
     Reg zero = llvm::Constant::getNullValue(registerType(b_.getContext(), DType::f32, lanes_));
     const auto add = [&](Reg k, int64_t part, int64_t row, Carried& sums, Reg mask) {
       const RowOfB& of = ofB[static_cast<size_t>(row)];
       Reg from = at(of.block->base, s_.b, of.number, d_.bRow, k);
-      if (first == 0 && part * lanes_ * size_ % kLineBytes == 0) prefetchUpcoming(l_, d_, *of.block, of.number, from);
-      Reg y = loadElements(b_, s_.b, from, lanes_, mask);
+      if (first == 0 && part * width_ * size_ % kLineBytes == 0) prefetchUpcoming(l_, d_, *of.block, of.number, from);
+      Reg y = elements(s_.b, from, mask);
       for (int64_t i = 0; i < rows; ++i) {
         Reg x = held_.empty() ? elementsOfA(first + i, k, mask)
                               : held_[static_cast<size_t>((first + i) * vectors() + part)];
         Reg& sum = sums[static_cast<size_t>((i * together + row) * chains + part % chains)];
-        sum = b_.CreateIntrinsic(x->getType(), llvm::Intrinsic::fma, {x, y, sum});
+        sum = pairs_ ? addPairs(b_, x, y, sum) : b_.CreateIntrinsic(x->getType(), llvm::Intrinsic::fma, {x, y, sum});
       }
     };
     const Carried zeros(static_cast<size_t>(together * rows * chains), zero);
@@ -88,11 +97,11 @@ class DotRowsEmitter {
       for (int64_t begin = 0; begin < parts; begin += line)
         for (int64_t row = 0; row < together; ++row)
           for (int64_t part = begin; part < begin + line; ++part)
-            add(b_.CreateAdd(k, l_.index(part * lanes_)), part, row, now, nullptr);
+            add(b_.CreateAdd(k, l_.index(part * width_)), part, row, now, nullptr);
       return now;
     });
-    for (int64_t k = whole; k < s_.k; k += lanes_)
-      for (int64_t row = 0; row < together; ++row) add(l_.index(k), (k - whole) / lanes_, row, sums, maskAt(k));
+    for (int64_t k = whole; k < s_.k; k += width_)
+      for (int64_t row = 0; row < together; ++row) add(l_.index(k), (k - whole) / width_, row, sums, maskAt(k));
 
     Carried totals;
     for (int64_t i = 0; i < together * rows; ++i) {
@@ -149,6 +158,8 @@ class DotRowsEmitter {
   const RowProduct& d_;
   const GemmShape& s_;
   int lanes_;
+  const bool pairs_;
+  int64_t width_ = 0;   ///< values of k in a register
   Carried held_;        ///< A, row after row, if it fits
   const int64_t size_;  ///< bytes of an element of B
 };

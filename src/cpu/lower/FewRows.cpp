@@ -4,6 +4,7 @@
 
 #include "cpu/lower/ConvertedCopy.h"
 #include "cpu/lower/DotRows.h"
+#include "cpu/lower/PairsOfBf16.h"
 #include "cpu/lower/SumOfRows.h"
 #include "cpu/lower/TilesOfRows.h"
 
@@ -45,14 +46,16 @@ bool emitFewRows(Lowering& l, const RowProduct& p) {
   const std::optional<Way> way = wayOf(l, p);
   if (!way) return false;
   View place;
-  const RowProduct wide = withWideRows(l, way->inStreams ? inStreams(l, p) : p, place);
-  way->emit(l, wide);
+  const RowProduct read = way->inStreams ? inStreams(l, p) : p;
+  const bool pairs = multipliesPairs(read, l.processor);
+  way->emit(l, pairs ? read : withWideRows(l, read, place));
   const GemmShape& s = p.shape;
   std::string text = fmt::format("{}x{}x{} {}·{}→{}: {}", s.m, s.n, s.k, name(s.a), name(s.b), name(s.c), way->name);
   if (p.b.size() > 1)
     text += fmt::format(", {} blocks{}", p.b.size(), way->inStreams ? " in turns" : "");
-  else if (wide.b.size() > 1)
-    text += fmt::format(", {} streams", wide.b.size());
+  else if (read.b.size() > 1)
+    text += fmt::format(", {} streams", read.b.size());
+  if (pairs) text += ", by pairs";
   l.report.matmuls.push_back(std::move(text));
   return true;
 }

@@ -4,6 +4,7 @@
 
 #include "cpu/gemm/Ir.h"
 #include "cpu/lower/CarriedLoop.h"
+#include "cpu/lower/PairsOfBf16.h"
 
 namespace smalti::cpu {
 namespace {
@@ -22,6 +23,7 @@ class TilesOfRowsEmitter {
         s_(p.shape),
         lanes_(l.processor.lanes(4)),
         tileRows_(l.processor.vectorRegisters >= 32 ? 8 : 4),
+        rowsAtOnce_(multipliesPairs(p, l.processor) ? 2 : 1),
         size_(storage_bytes(p.shape.b)) {}
 
   /// Many rows are a group where they are short. Long ones are cut into panels of columns, and are few: those of
@@ -33,8 +35,11 @@ class TilesOfRowsEmitter {
     const int64_t columns = fits ? s_.n : std::max(width, l_.processor.l1Bytes / 8 / (kFew * size_) / width * width);
     rowsOfGroup_ = fits ? kMany : kFew;
     // What a row of B is multiplied by, side by side: rows of A whose stride is pages would share a place in the cache.
-    const View rows{
-        .dtype = s_.a, .shape = {s_.k, s_.m}, .base = p_.a, .strides = {l_.index(1), p_.aRow}, .memory = View::kValue};
+    const View rows{.dtype = s_.a,
+                    .shape = {s_.k / rowsAtOnce_, s_.m, rowsAtOnce_},
+                    .base = p_.a,
+                    .strides = {l_.index(rowsAtOnce_), p_.aRow, l_.index(1)},
+                    .memory = View::kValue};
     factors_ = l_.allocate(s_.a, rows.shape);
     l_.copy(rows, factors_);
     llvm::BasicBlock& entry = l_.function->getEntryBlock();
@@ -105,28 +110,50 @@ class TilesOfRowsEmitter {
     };
     Carried sums(static_cast<size_t>(rows * vectors));
     each([&](size_t at, Reg to, Reg on) { sums[at] = loadElements(b_, DType::f32, to, lanes_, on); });
-    const auto addRow = [&](Reg row, Carried& now) {
-      Reg offset = b_.CreateAdd(b_.CreateMul(row, p_.bRow), column);
-      if (first == 0) fetch(g.upcoming, offset, columns);
-      Carried values;
-      for (int64_t v = 0; v < vectors; ++v)
-        values.push_back(
-            loadElements(b_, s_.b, element(g.from, s_.b, b_.CreateAdd(offset, l_.index(v * lanes_))), lanes_, mask(v)));
+    const auto addRows = [&](Reg row, Carried& now) {
+      const Carried values = valuesOf(g, row, column, columns, first == 0);
       for (int64_t i = 0; i < rows; ++i) {
-        Reg at = b_.CreateAdd(b_.CreateMul(b_.CreateAdd(g.k, row), l_.index(s_.m)), l_.index(first + i));
-        Reg factor = splat(b_, loadElements(b_, s_.a, element(factors_.base, s_.a, at), 1), lanes_);
+        Reg factor = factorOf(b_.CreateAdd(g.k, row), first + i);
         for (int64_t v = 0; v < vectors; ++v) {
-          Reg& sum = now[static_cast<size_t>(i * vectors + v)];
-          sum = b_.CreateIntrinsic(sum->getType(), llvm::Intrinsic::fma, {factor, values[static_cast<size_t>(v)], sum});
+          Reg &sum = now[static_cast<size_t>(i * vectors + v)], value = values[static_cast<size_t>(v)];
+          sum = rowsAtOnce_ == 2 ? addPairs(b_, factor, value, sum)
+                                 : b_.CreateIntrinsic(sum->getType(), llvm::Intrinsic::fma, {factor, value, sum});
         }
       }
     };
-    const int64_t pass = g.rows % 2 == 0 ? 2 : 1;
+    const int64_t pass = g.rows % (2 * rowsAtOnce_) == 0 ? 2 * rowsAtOnce_ : rowsAtOnce_;
     sums = carriedLoop(l_, 0, g.rows, pass, sums, [&](Reg row, Carried now) {
-      for (int64_t r = 0; r < pass; ++r) addRow(b_.CreateAdd(row, l_.index(r)), now);
+      for (int64_t r = 0; r < pass; r += rowsAtOnce_) addRows(b_.CreateAdd(row, l_.index(r)), now);
       return now;
     });
     each([&](size_t at, Reg to, Reg on) { storeElements(b_, DType::f32, sums[at], to, lanes_, on); });
+  }
+
+  /// Some columns of a row of a group, or of the two from it on.
+  Carried valuesOf(const Group& g, Reg row, Reg column, int64_t columns, bool fetches) {
+    Carried offsets, values;
+    for (int64_t r = 0; r < rowsAtOnce_; ++r) {
+      offsets.push_back(b_.CreateAdd(b_.CreateMul(b_.CreateAdd(row, l_.index(r)), p_.bRow), column));
+      if (fetches) fetch(g.upcoming, offsets.back(), columns);
+    }
+    if (rowsAtOnce_ == 2) {
+      static_assert(kTileVectors == 2);
+      const auto both =
+          loadPairsOfRows(b_, element(g.from, s_.b, offsets[0]), element(g.from, s_.b, offsets[1]), lanes_, columns);
+      return {both[0], both[1]};
+    }
+    for (int64_t v = 0; v * lanes_ < columns; ++v) {
+      Reg from = element(g.from, s_.b, b_.CreateAdd(offsets[0], l_.index(v * lanes_)));
+      values.push_back(loadElements(b_, s_.b, from, lanes_, lanesWithin(l_, columns, v)));
+    }
+    return values;
+  }
+
+  /// In all lanes: what row k of B is multiplied by, or those two, for a row of C.
+  Reg factorOf(Reg k, int64_t row) {
+    Reg at = b_.CreateAdd(b_.CreateMul(k, l_.index(s_.m)), l_.index(rowsAtOnce_ * row));
+    Reg from = element(factors_.base, s_.a, at);
+    return splat(b_, rowsAtOnce_ == 2 ? loadPairs(b_, from, 1) : loadElements(b_, s_.a, from, 1), lanes_);
   }
 
   /// The same part of upcoming rows: by the end of the group all of them have been asked for. The first cache has too few
@@ -145,10 +172,10 @@ class TilesOfRowsEmitter {
   const RowProduct& p_;
   const GemmShape& s_;
   const int lanes_;
-  const int64_t tileRows_;
+  const int64_t tileRows_, rowsAtOnce_;
   const int64_t size_;  ///< bytes of an element of B
   int64_t rowsOfGroup_ = 1;
-  View factors_;         ///< A, turned
+  View factors_;         ///< A, turned; by pairs if two rows are added at once
   Reg bases_ = nullptr;  ///< of the blocks and those after them, on the stack
 };
 

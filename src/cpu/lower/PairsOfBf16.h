@@ -1,0 +1,24 @@
+// Products of few rows of bf16 where the processor adds the products of two bf16 to an f32 at once: lanes hold pairs of
+// values that follow each other in k.
+#pragma once
+
+#include <array>
+
+#include "cpu/lower/RowProduct.h"
+
+namespace smalti::cpu {
+
+/// Whether that is faster than to multiply as f32, and every row of pairs of B lies in one block.
+bool multipliesPairs(const RowProduct&, const Processor&);
+
+/// Pairs that lie in memory as they are, along a row of A or of a transposed B; 0 where the mask is not set.
+Reg loadPairs(Builder&, Reg from, int lanes, Reg mask = nullptr);
+
+/// Of two rows of B the pairs of twice as many columns as a register has lanes, in two registers. Columns from `count`
+/// on are 0 and are not read.
+std::array<Reg, 2> loadPairsOfRows(Builder&, Reg even, Reg odd, int lanes, int64_t count);
+
+/// sum + the products of the lanes' pairs.
+Reg addPairs(Builder&, Reg a, Reg b, Reg sum);
+
+}  // namespace smalti::cpu
