@@ -14,8 +14,7 @@ constexpr size_t kAlignment = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
 /// Smaller blocks are kept by the thread that gives them back, and its last few only.
 constexpr size_t kKeptFrom = size_t{1} << 20;
-constexpr size_t kThreadKeepsUpTo = size_t{64} << 10;
-constexpr size_t kThreadKeeps = 8;
+constexpr size_t kThreadKeeps = 8, kThreadKeepsBytes = size_t{4} << 20;
 /// Of all blocks kept at a time; the oldest go first.
 constexpr size_t kMostKept = size_t{256} << 20;
 
@@ -75,14 +74,15 @@ class KeptBlocks {
   size_t bytes_ = 0;
 };
 
-/// Small blocks without a lock, for calls that take no longer than malloc does to find aligned memory.
+/// Small blocks without a lock, for calls that take hardly longer than malloc does to find aligned memory and to join it
+/// with its neighbours again.
 struct ThreadBlocks {
   struct Kept {
     void* block;
     size_t size;
   };
   Kept kept[kThreadKeeps];
-  size_t count;
+  size_t count, bytes;
   bool closed;  ///< the thread ends
 
   void* take(size_t size) {
@@ -90,16 +90,20 @@ struct ThreadBlocks {
       if (kept[i].size == size) {
         void* block = kept[i].block;
         kept[i] = kept[--count];
+        bytes -= size;
         return block;
       }
     return nullptr;
   }
   void give(void* block, size_t size) {
-    if (count == kThreadKeeps) {
-      std::free(kept[0].block);
-      std::copy(kept + 1, kept + count--, kept);
-    }
+    while (count == kThreadKeeps || bytes + size > kThreadKeepsBytes) dropFirst();
     kept[count++] = {block, size};
+    bytes += size;
+  }
+  void dropFirst() {
+    std::free(kept[0].block);
+    bytes -= kept[0].size;
+    std::copy(kept + 1, kept + count--, kept);
   }
 };
 /// Trivial: arrays of the thread's may be destroyed after what empties it.
@@ -107,12 +111,12 @@ thread_local constinit ThreadBlocks tBlocks{};
 struct EmptiesThreadBlocks {
   ~EmptiesThreadBlocks() {
     tBlocks.closed = true;
-    while (tBlocks.count > 0) std::free(tBlocks.kept[--tBlocks.count].block);
+    while (tBlocks.count > 0) tBlocks.dropFirst();
   }
 };
 
 bool giveToThread(void* block, size_t size) {
-  if (!kKeeps || size > kThreadKeepsUpTo || tBlocks.closed) return false;
+  if (!kKeeps || size >= kKeptFrom || tBlocks.closed) return false;
   thread_local EmptiesThreadBlocks empties;
   (void)empties;
   tBlocks.give(block, size);
@@ -130,9 +134,11 @@ KeptBlocks& kept() {
 void* takeBlock(size_t bytes) {
   const size_t size = sizeOf(bytes);
   if (size < bytes) return nullptr;
-  if (kKeeps && size <= kThreadKeepsUpTo)
-    if (void* block = tBlocks.take(size)) return block;
-  if (!kKeeps || size < kKeptFrom) return allocate(size);
+  if (!kKeeps) return allocate(size);
+  if (size < kKeptFrom) {
+    void* block = tBlocks.take(size);
+    return block ? block : allocate(size);
+  }
   if (void* block = kept().take(size)) return block;
   if (void* block = allocate(size)) return block;
   kept().clear();

@@ -34,17 +34,19 @@ TEST(BlockMemory, BlocksInUseAreApartAndAligned) {
 
 #if !defined(__SANITIZE_ADDRESS__)
 TEST(BlockMemory, AThreadFindsItsLastBlocksAgain) {
-  std::set<void*> given;
-  for (int i = 0; i < 4; ++i) given.insert(takeBlock(4096));
-  for (void* block : given) giveBlock(block, 4096);
-  void* other = takeBlock(8192);
-  EXPECT_FALSE(given.contains(other));
-  for (int i = 0; i < 4; ++i) {
-    void* block = takeBlock(4096);
-    EXPECT_EQ(given.erase(block), 1u);
-    std::free(block);
+  for (const size_t bytes : {size_t{4096}, size_t{300000}}) {
+    std::set<void*> given;
+    for (int i = 0; i < 4; ++i) given.insert(takeBlock(bytes));
+    for (void* block : given) giveBlock(block, bytes);
+    void* other = takeBlock(2 * bytes);
+    EXPECT_FALSE(given.contains(other));
+    for (int i = 0; i < 4; ++i) {
+      void* block = takeBlock(bytes);
+      EXPECT_EQ(given.erase(block), 1u);
+      std::free(block);
+    }
+    giveBlock(other, 2 * bytes);
   }
-  giveBlock(other, 8192);
 }
 #endif
 
