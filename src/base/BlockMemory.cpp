@@ -74,8 +74,8 @@ class KeptBlocks {
   size_t bytes_ = 0;
 };
 
-/// Small blocks without a lock, for calls that take hardly longer than malloc does to find aligned memory and to join it
-/// with its neighbours again.
+/// Small blocks without a lock, for calls that take hardly longer than malloc does to find aligned memory and to join
+/// it with its neighbours again.
 struct ThreadBlocks {
   struct Kept {
     void* block;

@@ -23,6 +23,21 @@ constexpr int kUnrolledShare = 5;
 /// The units of k in one body of a kernel; taller tiles would run out of registers.
 int unrollOf(int rows) { return rows > 6 ? 2 : 4; }
 
+/// Whether B is packed, by how far its rows are apart.
+Value* packsRows(llvm::IRBuilderBase& b, const Layout& l, Value* rowBytes) {
+  constexpr int64_t kPageBytes = 4096;  // rows so far apart share the sets of the first cache
+  constexpr int64_t kFarBytes = 1024;   // nearer ones are of few columns: soon packed, and often kept
+  if (!l.packB) return b.getFalse();
+  Value* packs = l.inPlaceBelow ? b.CreateICmpSGE(rowBytes, b.getInt64(l.inPlaceBelow)) : b.getTrue();
+  if (!l.inPlaceLines) return packs;
+  const auto isMultipleOf = [&](int64_t bytes) {
+    return b.CreateICmpEQ(b.CreateAnd(rowBytes, bytes - 1), b.getInt64(0));
+  };
+  Value* inPlace = b.CreateAnd(b.CreateICmpSGT(rowBytes, b.getInt64(kFarBytes)),
+                               b.CreateAnd(isMultipleOf(kLineBytes), b.CreateNot(isMultipleOf(kPageBytes))));
+  return b.CreateAnd(packs, b.CreateNot(inPlace));
+}
+
 class ProductNest {
  public:
   ProductNest(llvm::Module& module, const Layout& layout, Ir& ir)
@@ -165,7 +180,7 @@ class ProductNest {
       Value* const firstPacked = packed;
       if (l_.keepPackedB) packed = ir_.at(packed, times(panel, panelBytes));
       Value* const packedStride = ir_.i64(4 * l_.columns());
-      Value* packs = packsB();
+      Value* packs = packsRows(b_, l_, strideB_);
       Value* first = l_.keepPackedB ? b_.CreateICmpEQ(at.row, ir_.i64(0)) : b_.getTrue();
       if (s_.keepsB) first = b_.CreateAnd(first, b_.CreateNot(ir_.argument(8)));
       Value* packsNow = b_.CreateAnd(packs, first);
@@ -192,21 +207,6 @@ class ProductNest {
       }
     }
     runKernels(at, column, panelB, vectors, lastLanes);
-  }
-
-  /// Whether B is packed, by how far its rows are apart: not where they are near, nor, with `inPlaceLines`, where they
-  /// begin with cache lines that do not share the sets of the first cache.
-  Value* packsB() {
-    constexpr int64_t kPageBytes = 4096;  // rows so far apart share the sets of the first cache
-    constexpr int64_t kFarBytes = 1024;   // nearer ones are of few columns: soon packed, and often kept
-    Value* packs = l_.inPlaceBelow ? b_.CreateICmpSGE(strideB_, ir_.i64(l_.inPlaceBelow)) : b_.getTrue();
-    if (!l_.inPlaceLines) return packs;
-    const auto isMultipleOf = [&](int64_t bytes) {
-      return b_.CreateICmpEQ(b_.CreateAnd(strideB_, bytes - 1), ir_.i64(0));
-    };
-    Value* inPlace = b_.CreateAnd(b_.CreateICmpSGT(strideB_, ir_.i64(kFarBytes)),
-                                  b_.CreateAnd(isMultipleOf(kLineBytes), b_.CreateNot(isMultipleOf(kPageBytes))));
-    return b_.CreateAnd(packs, b_.CreateNot(inPlace));
   }
 
   /// The first tile reads rows of B as they are and packs them: its multiplications hide the loads and stores.
@@ -332,6 +332,10 @@ class ProductNest {
 };
 
 }  // namespace
+
+Value* packsB(llvm::IRBuilderBase& b, const GemmShape& shape, const Processor& processor, Value* rowBytes) {
+  return packsRows(b, layOut(shape, processor), rowBytes);
+}
 
 llvm::Function* emitGemm(llvm::Module& module, const GemmShape& shape, const Processor& processor) {
   const std::string symbol =

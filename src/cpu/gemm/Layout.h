@@ -34,7 +34,7 @@ struct Layout {
   bool keepPackedB = false;   ///< all panels of a block are kept for the following blocks of rows
   bool deep = false;          ///< tiles take long enough that asking for a few lines first costs nothing
   int64_t inPlaceBelow = 0;   ///< rows of B closer than these bytes are read in place though `packB`
-  bool inPlaceLines = false;  ///< and others at places of their own in the first cache: packsB() in Gemm.cpp
+  bool inPlaceLines = false;  ///< and others at places of their own in the first cache: packsRows() in Gemm.cpp
   int biasFactor = 0;         ///< i8Dot of operands of the same signedness: accumulators start at this · Σ a
   bool nativeHalf = true;     ///< f16 → f32 is an instruction
   int64_t strideA = 0;        ///< of the packed block of A, bytes

@@ -16,7 +16,13 @@ constexpr int64_t kMostRowsOfA = 4;
 class DotRowsEmitter {
  public:
   DotRowsEmitter(Lowering& l, const RowProduct& d)
-      : l_(l), b_(l.b), d_(d), s_(d.shape), lanes_(l.processor.lanes(4)), pairs_(multipliesPairs(d, l.processor)), size_(storage_bytes(d.shape.b)) {
+      : l_(l),
+        b_(l.b),
+        d_(d),
+        s_(d.shape),
+        lanes_(l.processor.lanes(4)),
+        pairs_(multipliesPairs(d, l.processor)),
+        size_(storage_bytes(d.shape.b)) {
     while (!pairs_ && lanes_ > 1 && lanes_ / 2 >= s_.k) lanes_ /= 2;
     width_ = pairs_ ? 2 * lanes_ : lanes_;
   }

@@ -367,7 +367,7 @@ class MatmulLowering {
     // Of the result the last dimensions are what is free on the left, then on the right.
     Reg leading = lhsSide.free < 0 ? l_.index(shape.n) : result.strides[resultRow_];
     if (emitFewRows(l_, {shape, a.base, a.leading, {{b.base, rhs.upcoming}}, b.leading, result.base, leading})) return;
-    shape.keepsB = keeps(rhs, shape);
+    shape.keepsB = keeps(rhs, b, shape);
     shape.addsRow = row_ != nullptr;
     llvm::Function* nest = emitGemm(l_.module, shape, l_.processor);
     const GemmPlan plan = planGemm(shape, l_.processor);
@@ -398,7 +398,9 @@ class MatmulLowering {
                                             shape.k, name(shape.a), name(shape.b), name(shape.c), plan.tileRows,
                                             plan.tileColumns, plan.blockRows, plan.blockColumns, plan.blockDepth,
                                             plan.packsA ? ", A packed" : "",
-                                            plan.packsB ? (shape.keepsB ? ", B packed and kept" : ", B packed") : "",
+                                            !packs(b, shape) ? ""
+                                            : shape.keepsB   ? ", B packed and kept"
+                                                             : ", B packed",
                                             plan.usesDot ? ", dot instruction" : "", row_ ? ", adds a row" : ""));
   }
 
@@ -437,11 +439,17 @@ class MatmulLowering {
   }
 
   /// B stays packed for the steps that follow, where they have the same one: worth it while packing is felt.
-  bool keeps(const View& rhs, GemmShape shape) const {
+  bool keeps(const View& rhs, const Matrix& b, GemmShape shape) const {
     if (!rhs.steady || shape.m >= kMostRowsToKeep) return false;
     shape.keepsB = true;
-    const GemmPlan plan = planGemm(shape, l_.processor);
-    return plan.packsB && plan.keptBytes * rhs.turns <= kMostKeptBytes;
+    return packs(b, shape) && planGemm(shape, l_.processor).keptBytes * rhs.turns <= kMostKeptBytes;
+  }
+
+  /// Or may pack, where its rows are not known to be at a distance at which they are read as they lie.
+  bool packs(const Matrix& b, const GemmShape& shape) const {
+    Reg rowBytes = l_.b.CreateMul(b.leading, l_.index(storage_bytes(shape.b)));
+    const auto* known = llvm::dyn_cast<llvm::ConstantInt>(packsB(l_.b, shape, l_.processor, rowBytes));
+    return !known || !known->isZero();
   }
 
   Lowering::Kept& keptPlace(const View& rhs, const Matrix& b, const GemmShape& shape, const GemmPlan& plan) {

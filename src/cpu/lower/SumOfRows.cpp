@@ -112,8 +112,7 @@ class SumOfRowsEmitter {
         for (const BlockOfRows& block : blocks) {
           Reg column = b_.CreateAdd(first, l_.index(v * lanes_));
           if (!pairs_) {
-            values.push_back(
-                loadElements(b_, s_.b, ofRow(block, j, column, v), lanes_, lanesWithin(l_, columns, v)));
+            values.push_back(loadElements(b_, s_.b, ofRow(block, j, column, v), lanes_, lanesWithin(l_, columns, v)));
             continue;
           }
           Reg even = ofRow(block, j, column, v), odd = ofRow(block, b_.CreateAdd(j, l_.index(1)), column, v);

@@ -156,8 +156,8 @@ class TilesOfRowsEmitter {
     return splat(b_, rowsAtOnce_ == 2 ? loadPairs(b_, from, 1) : loadElements(b_, s_.a, from, 1), lanes_);
   }
 
-  /// The same part of upcoming rows: by the end of the group all of them have been asked for. The first cache has too few
-  /// places for lines that are on their way from memory.
+  /// The same part of upcoming rows: by the end of the group all of them have been asked for. The first cache has too
+  /// few places for lines that are on their way from memory.
   void fetch(Reg upcoming, Reg offset, int64_t columns) {
     const int64_t perLine = kLineBytes / size_;
     for (int64_t at = 0; at < columns; at += perLine)

@@ -63,6 +63,37 @@ TEST(NativeFewRows, RowsAreFetchedAheadWhereTheSecondCacheIsLarge) {
     }
 }
 
+/// Multiplying several rows takes longer than the processor looks ahead.
+TEST(NativeFewRows, SeveralRowsFetchAheadOnAnyProcessor) {
+  if (!hostProcessor().triple.starts_with("x86_64")) GTEST_SKIP() << "prefetcht1 is of x86";
+  for (const bool transposed : {true, false})
+    for (const int64_t m : {3, 4}) {
+      NativeOptions options;
+      options.processor = processorNamed("x86_64-unknown-linux-gnu/znver4").value();
+      auto made = inspectNative(product("f32", m, 256, 4096, transposed).package(), options);
+      ASSERT_TRUE(made) << made.error().str();
+      EXPECT_EQ(made->assembly.find("prefetcht1") != std::string::npos, m == 4);
+      EXPECT_EQ(made->assembly.find("prefetcht0"), std::string::npos);
+    }
+}
+
+/// Pairs follow each other in k, so there are none where k is odd, or a stream's part of it.
+TEST(NativeFewRows, Bf16IsMultipliedByPairsWhereThatIsFaster) {
+  for (const auto& [name, fast] : {std::pair{"znver4", true}, std::pair{"sapphirerapids", false}})
+    for (const int64_t k : {512, 511})
+      for (const int64_t m : {1, 8})
+        for (const bool transposed : {true, false}) {
+          SCOPED_TRACE(fmt::format("{} {}x256x{}{}", name, m, k, transposed ? " transposed" : ""));
+          NativeOptions options;
+          options.processor = processorNamed(fmt::format("x86_64-unknown-linux-gnu/{}", name)).value();
+          auto made = inspectNative(product("bf16", m, 256, k, transposed).package(), options);
+          ASSERT_TRUE(made) << made.error().str();
+          const bool pairs = fast && k % 2 == 0;
+          EXPECT_EQ(made->report.matmuls.at(0).ends_with(", by pairs"), pairs) << made->report.matmuls.at(0);
+          EXPECT_EQ(made->assembly.find("vdpbf16ps") != std::string::npos, pairs);
+        }
+}
+
 /// As many streams as divide the rows and are pages or more; and rows longer than the first cache keeps sums of.
 TEST(NativeFewRows, MatricesAreReadInStreams) {
   NativeOptions options;

@@ -5,6 +5,7 @@
 #include "Native.h"
 #include "RowKernels.h"
 #include "SmallProducts.h"
+#include "cpu/inspect/Inspect.h"
 
 namespace smalti::cpu::testing {
 namespace {
@@ -62,6 +63,29 @@ TEST(NativeKeptOperand, ProductsOfFewRowsAndOfManyShareIt) {
   }
   same(kernel, {smallNumbers("f32", {3 * 64, kDepth}), smallNumbers("f32", {3 * 160, kDepth}, 1),
                 smallNumbers("f32", {kDepth, kWide}, 2)});
+}
+
+/// Where its rows are far apart but at places of their own in the first cache, few rows are multiplied with it as it
+/// lies: nothing is packed, and nothing kept.
+TEST(NativeKeptOperand, NoneWhereItIsReadAsItLies) {
+  constexpr int64_t kTall = 64, kDepth = 96;
+  for (const auto& [wide, packs] : {std::pair{384, false}, std::pair{1024, true}}) {
+    TextKernel kernel({3});
+    const Val x = kernel.input({.array = {3 * kTall, kDepth}, .block = {kTall, kDepth}, .map = "%i, %c0"}),
+              y = kernel.input({.array = {kDepth, wide}, .block = {kDepth, wide}, .map = "%c0, %c0"}),
+              o = kernel.output({.array = {3 * kTall, wide}, .block = {kTall, wide}, .map = "%i, %c0"});
+    const Val product =
+        multiplied(kernel, kernel.load(x), kernel.load(y), false, kernel.splat(kernel.f32(0), {kTall, wide}));
+    kernel.store(kernel.binary("arith.addf", reducedRows(kernel, "add", product, {kTall, wide}, 0), product), o);
+    NativeOptions options;
+    options.processor = processorNamed("x86_64-unknown-linux-gnu/sapphirerapids").value();
+    auto made = inspectNative(kernel.package(), options);
+    ASSERT_TRUE(made) << made.error().str();
+    ASSERT_EQ(made->report.matmuls.size(), 1U);
+    const std::string& line = made->report.matmuls[0];
+    EXPECT_EQ(line.ends_with(", B packed and kept"), packs) << line;
+    EXPECT_EQ(line.find("B packed") != std::string::npos, packs) << line;
+  }
 }
 
 }  // namespace
