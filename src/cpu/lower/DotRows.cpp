@@ -65,12 +65,8 @@ class DotRowsEmitter {
 
   /// Of a row.
   int64_t vectors() const { return (s_.k + width_ - 1) / width_; }
-  /// A register full.
-  Reg elements(DType t, Reg from, Reg mask) {
-    return pairs_ ? loadPairs(b_, from, lanes_, mask) : loadElements(b_, t, from, lanes_, mask);
-  }
   Reg elementsOfA(int64_t row, Reg k, Reg mask) {
-    return elements(s_.a, at(d_.a, s_.a, l_.index(row), d_.aRow, k), mask);
+    return loadFactors(b_, s_.a, pairs_, at(d_.a, s_.a, l_.index(row), d_.aRow, k), lanes_, mask);
   }
   /// Null: all lanes from column k on are there.
   Reg maskAt(int64_t k) {
@@ -90,12 +86,12 @@ class DotRowsEmitter {
       const RowOfB& of = ofB[static_cast<size_t>(row)];
       Reg from = at(of.block->base, s_.b, of.number, d_.bRow, k);
       if (first == 0 && part * width_ * size_ % kLineBytes == 0) prefetchUpcoming(l_, d_, *of.block, of.number, from);
-      Reg y = elements(s_.b, from, mask);
+      Reg y = loadFactors(b_, s_.b, pairs_, from, lanes_, mask);
       for (int64_t i = 0; i < rows; ++i) {
         Reg x = held_.empty() ? elementsOfA(first + i, k, mask)
                               : held_[static_cast<size_t>((first + i) * vectors() + part)];
         Reg& sum = sums[static_cast<size_t>((i * together + row) * chains + part % chains)];
-        sum = pairs_ ? addPairs(b_, x, y, sum) : b_.CreateIntrinsic(x->getType(), llvm::Intrinsic::fma, {x, y, sum});
+        sum = addProducts(b_, x, y, sum);
       }
     };
     const Carried zeros(static_cast<size_t>(together * rows * chains), zero);

@@ -23,8 +23,10 @@ bool multipliesPairs(const RowProduct& p, const Processor& processor) {
   return !multipliesAsF32(p.shape.a, p.shape.b, processor) && k % 2 == 0;
 }
 
-Reg loadPairs(Builder& b, Reg from, int lanes, Reg mask) {
-  return load(b, lanes == 1 ? static_cast<llvm::Type*>(b.getInt32Ty()) : vectorOf(b.getInt32Ty(), lanes), from, mask);
+Reg loadFactors(Builder& b, DType t, bool pairs, Reg from, int lanes, Reg mask) {
+  if (!pairs) return loadElements(b, t, from, lanes, mask);
+  llvm::Type* pair = b.getInt32Ty();
+  return load(b, lanes == 1 ? pair : vectorOf(pair, lanes), from, mask);
 }
 
 std::array<Reg, 2> loadPairsOfRows(Builder& b, Reg even, Reg odd, int lanes, int64_t count) {
@@ -43,7 +45,8 @@ std::array<Reg, 2> loadPairsOfRows(Builder& b, Reg even, Reg odd, int lanes, int
   return {pairsFrom(0), pairsFrom(lanes)};
 }
 
-Reg addPairs(Builder& b, Reg a, Reg c, Reg sum) {
+Reg addProducts(Builder& b, Reg a, Reg c, Reg sum) {
+  if (a->getType() == sum->getType()) return b.CreateIntrinsic(sum->getType(), llvm::Intrinsic::fma, {a, c, sum});
   auto* pairs = vectorOf(b.getBFloatTy(), 32);
   return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {},
                            {sum, b.CreateBitCast(a, pairs), b.CreateBitCast(c, pairs)});

@@ -11,14 +11,15 @@ namespace smalti::cpu {
 /// Whether that is faster than to multiply as f32, and every row of pairs of B lies in one block.
 bool multipliesPairs(const RowProduct&, const Processor&);
 
-/// Pairs that lie in memory as they are, along a row of A or of a transposed B; 0 where the mask is not set.
-Reg loadPairs(Builder&, Reg from, int lanes, Reg mask = nullptr);
+/// What follows each other in memory, along a row of A or of a transposed B: elements, or pairs of them. 0 where the
+/// mask is not set.
+Reg loadFactors(Builder&, DType, bool pairs, Reg from, int lanes, Reg mask = nullptr);
 
 /// Of two rows of B the pairs of twice as many columns as a register has lanes, in two registers. Columns from `count`
 /// on are 0 and are not read.
 std::array<Reg, 2> loadPairsOfRows(Builder&, Reg even, Reg odd, int lanes, int64_t count);
 
-/// sum + the products of the lanes' pairs.
-Reg addPairs(Builder&, Reg a, Reg b, Reg sum);
+/// sum + a · b in every lane, of f32 or of pairs.
+Reg addProducts(Builder&, Reg a, Reg b, Reg sum);
 
 }  // namespace smalti::cpu

@@ -98,7 +98,7 @@ class SumOfRowsEmitter {
       for (size_t block = 0; block < blocks.size(); ++block) {
         Reg k = b_.CreateAdd(j, l_.index((first + static_cast<int64_t>(block)) * p_.rowsOfBlock()));
         Reg from = element(p_.a, s_.a, b_.CreateAdd(b_.CreateMul(l_.index(i), p_.aRow), k));
-        all.push_back(splat(b_, pairs_ ? loadPairs(b_, from, 1) : loadElements(b_, s_.a, from, 1), lanes_));
+        all.push_back(splat(b_, loadFactors(b_, s_.a, pairs_, from, 1), lanes_));
       }
     return all;
   }
@@ -122,11 +122,8 @@ class SumOfRowsEmitter {
         }
       for (int64_t i = 0; i < s_.m; ++i) {
         Reg sum = sumOf(i, v);
-        for (size_t block = 0; block < blocks.size(); ++block) {
-          Reg factor = ofRows[static_cast<size_t>(i) * blocks.size() + block];
-          sum = pairs_ ? addPairs(b_, factor, values[block], sum)
-                       : b_.CreateIntrinsic(sum->getType(), llvm::Intrinsic::fma, {factor, values[block], sum});
-        }
+        for (size_t block = 0; block < blocks.size(); ++block)
+          sum = addProducts(b_, ofRows[static_cast<size_t>(i) * blocks.size() + block], values[block], sum);
         keep(i, v, sum);
       }
     }

@@ -115,9 +115,8 @@ class TilesOfRowsEmitter {
       for (int64_t i = 0; i < rows; ++i) {
         Reg factor = factorOf(b_.CreateAdd(g.k, row), first + i);
         for (int64_t v = 0; v < vectors; ++v) {
-          Reg &sum = now[static_cast<size_t>(i * vectors + v)], value = values[static_cast<size_t>(v)];
-          sum = rowsAtOnce_ == 2 ? addPairs(b_, factor, value, sum)
-                                 : b_.CreateIntrinsic(sum->getType(), llvm::Intrinsic::fma, {factor, value, sum});
+          Reg& sum = now[static_cast<size_t>(i * vectors + v)];
+          sum = addProducts(b_, factor, values[static_cast<size_t>(v)], sum);
         }
       }
     };
@@ -153,7 +152,7 @@ class TilesOfRowsEmitter {
   Reg factorOf(Reg k, int64_t row) {
     Reg at = b_.CreateAdd(b_.CreateMul(k, l_.index(s_.m)), l_.index(rowsAtOnce_ * row));
     Reg from = element(factors_.base, s_.a, at);
-    return splat(b_, rowsAtOnce_ == 2 ? loadPairs(b_, from, 1) : loadElements(b_, s_.a, from, 1), lanes_);
+    return splat(b_, loadFactors(b_, s_.a, rowsAtOnce_ == 2, from, 1), lanes_);
   }
 
   /// The same part of upcoming rows: by the end of the group all of them have been asked for. The first cache has too
