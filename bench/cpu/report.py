@@ -88,6 +88,16 @@ def bounds(rows):
             said.append(f"attention f32, size {size}: exp alone, on the ports that multiply and add, takes {exp:.3f} ns for a "
                         f"score, its products {products:.2f} ns: a fraction of {products / (products + exp):.2f} at most, before "
                         "maxima, sums and rescaling.")
+    for (workload, threads), pages in best.items():
+        whole = best.get((workload.replace("pages of 16", "16384 keys"), threads))
+        if workload.startswith("decode ") and workload.endswith("pages of 16") and whole and pages["limit"] and whole["limit"]:
+            said.append(f"{workload}, {threads} {'thread' if threads == 1 else 'threads'}: memory gives {number(pages['limit'])} "
+                        f"GB/s of pages in the table's order, {number(whole['limit'])} GB/s of keys that follow each other: "
+                        f"{pages['limit'] / whole['limit']:.2f} of it.")
+    near, far = best.get(("softmax 64x1024, in cache", 1)), best.get(("softmax 16384x1024, DRAM", 1))
+    if near and far and far["limit"]:
+        said.append(f"softmax from DRAM: computing takes one core {number(far['limit'] / near['ours'])} times as long as copying: a "
+                    f"fraction of {min(1, near['ours'] / far['limit']):.2f} at most.")
     for (workload, threads), wake in best.items():
         product = best.get(("matmul f32 512", threads))
         if workload.startswith("wake of threads") and product:
@@ -107,7 +117,7 @@ def page(rows, command):
            "ours and the peer's did (where no round did, of the least disturbed: 0 clean rounds).",
            "",
            "- limit: what that loop reached beside these rounds: multiply-adds in f32, bf16 or int8 of operands in the first cache,",
-           "  or memory; of times, the flops at that rate.",
+           "  or memory (of decoding by pages: of that size, in the order of the table); of times, the flops at that rate.",
            "- fraction: ours of the limit.",
            "- ours / peer: ratio of the rates (of times: the peer's over ours), best peer first.", "",
            "| workload | threads | ours | unit | limit | fraction | ours / peer | clean rounds |", "|---|---|---|---|---|---|---|---|"]

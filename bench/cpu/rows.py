@@ -66,7 +66,7 @@ def attention():
                   f"attention heads=8 queries=8 length=16384 dim=128 dtype={dtype}", read, "GB/s", "read", peers,
                   tolerance=tolerance)
         yield Row(f"decode {dtype}, pages of 16", f"paged heads=8 length=16384 dim=128 page=16 dtype={dtype}", read,
-                  "GB/s", "read", ("PyTorch",), quick=dtype == "f32", tolerance=tolerance)
+                  "GB/s", f"read page_bytes={16 * 128 * size}", ("PyTorch",), quick=dtype == "f32", tolerance=tolerance)
 
 
 def grouped():

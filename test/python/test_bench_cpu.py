@@ -146,6 +146,18 @@ def test_the_page_says_what_the_wake_leaves():
         "671 µs: a fraction of 0.91 at most, before caches that others have used."]
 
 
+def test_the_page_says_what_reading_pages_and_computing_leave():
+    row = {"threads": 1, "peer": None, "peer_rate": None, "ratio": None, "clean_rounds": 3, "fraction": .5}
+    rows = [{**row, "workload": "decode bf16, 16384 keys", "ours": 27, "unit": "GB/s", "limit": 30},
+            {**row, "workload": "decode bf16, pages of 16", "ours": 20, "unit": "GB/s", "limit": 24},
+            {**row, "workload": "softmax 64x1024, in cache", "ours": 4, "unit": "Gelem/s", "limit": 13},
+            {**row, "workload": "softmax 16384x1024, DRAM", "ours": 3.5, "unit": "Gelem/s", "limit": 5}]
+    assert report.bounds(rows) == [
+        "decode bf16, pages of 16, 1 thread: memory gives 24.0 GB/s of pages in the table's order, 30.0 GB/s of keys that "
+        "follow each other: 0.80 of it.",
+        "softmax from DRAM: computing takes one core 1.25 times as long as copying: a fraction of 0.80 at most."]
+
+
 def test_workloads_have_names_of_their_own():
     names = [r.workload for r in ROWS]
     assert len(set(names)) == len(names)

@@ -70,13 +70,15 @@ Work better(Work a, Work b) {
 
 constexpr int64_t kDramFloats = 64 << 20;  // 256 MiB per array
 
-Work readDram(const Spec&) {
-  auto with = [](auto loop) {
-    return chunked(1, 4, kDramFloats, [loop](const std::vector<float*>& at, int64_t n) {
-      volatile float sum = loop(at[0], n);
+Work readDram(const Spec& spec) {
+  auto with = [](auto loop, auto... page) {
+    return chunked(1, 4, kDramFloats, [=](const std::vector<float*>& at, int64_t n) {
+      volatile float sum = loop(at[0], n, page...);
       (void)sum;
     });
   };
+  if (const int64_t bytes = spec["page_bytes"])
+    return better(with(streams().readPagesByFour, bytes / 4), with(streams().readPagesByEight, bytes / 4));
   return better(with(streams().read), with(streams().readForward));
 }
 
