@@ -129,7 +129,7 @@ def checks():
              "Gelem/s", "copy", 3),
             ("2x + 1 of 1024x1024, copies by hand", "streamed rows=1024 columns=1024 br=64", 1024**2, "Gelem/s", "copy", 8),
             ("decode f32, pages of 16", "paged heads=8 length=4096 dim=128 page=16 dtype=f32", 2 * 8 * 4096 * 128 * 4, "GB/s",
-             "read", 1),
+             f"read page_bytes={16 * 128 * 4}", 1),
             ("softmax 64x1024", "softmax rows=64 columns=1024", 64 * 1024, "Gelem/s", "copy bytes=262144", 8),
             ("softmax 60x1000, blocks of 8 hang over", "softmax rows=60 columns=1000 br=8", 60 * 1000, "Gelem/s",
              "copy bytes=262144", 8),

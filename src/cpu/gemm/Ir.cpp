@@ -1,6 +1,7 @@
 #include "cpu/gemm/Ir.h"
 
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/Module.h"
 
 namespace smalti::cpu {
@@ -23,6 +24,18 @@ void prefetchLine(llvm::IRBuilderBase& b, Value* address, CacheLevel into) {
 void prefetchLines(llvm::IRBuilderBase& b, Value* first, int64_t bytes, CacheLevel into) {
   for (int64_t at = 0; at < bytes; at += kLineBytes)
     prefetchLine(b, b.CreateConstGEP1_64(b.getInt8Ty(), first, static_cast<uint64_t>(at)), into);
+}
+
+Value* callOnBits(llvm::IRBuilderBase& b, llvm::Intrinsic::ID id, llvm::ArrayRef<Value*> operands) {
+  llvm::Function* f = llvm::Intrinsic::getOrInsertDeclaration(b.GetInsertBlock()->getModule(), id);
+  Values casted;
+  for (size_t i = 0; i < operands.size(); ++i)
+    casted.push_back(b.CreateBitCast(operands[i], f->getFunctionType()->getParamType(i)));
+  return b.CreateCall(f, casted);
+}
+
+Value* addPairs(llvm::IRBuilderBase& b, Value* sum, Value* x, Value* y) {
+  return callOnBits(b, llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {sum, x, y});
 }
 
 Values countedLoop(llvm::IRBuilderBase& b, Value* begin, Value* end, int64_t step, llvm::ArrayRef<Value*> carried,

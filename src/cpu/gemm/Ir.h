@@ -24,6 +24,11 @@ void prefetchLine(llvm::IRBuilderBase&, llvm::Value* address, CacheLevel into);
 /// Every line of the `bytes` from `first` on, which begins one.
 void prefetchLines(llvm::IRBuilderBase&, llvm::Value* first, int64_t bytes, CacheLevel into);
 
+/// Calls an intrinsic whose operands are vectors of the same width as ours, of whatever elements it wants.
+llvm::Value* callOnBits(llvm::IRBuilderBase&, llvm::Intrinsic::ID, llvm::ArrayRef<llvm::Value*> operands);
+/// sum + the products of the pairs of bf16 in sixteen lanes of 32 bits (Processor::bf16Dot).
+llvm::Value* addPairs(llvm::IRBuilderBase&, llvm::Value* sum, llvm::Value* a, llvm::Value* b);
+
 using LoopBody = llvm::function_ref<Values(llvm::Value* index, llvm::ArrayRef<llvm::Value*> carried)>;
 /// for (index = begin; index < end; index += step) carried = body(index, carried); gives the last `carried`. Bounds are
 /// i64; where both are constants, or there are `some` passes, nothing is asked before the first one, and there is no

@@ -12,20 +12,11 @@ namespace {
 
 using llvm::Value;
 
-/// Calls an intrinsic whose operands are vectors of the same width as ours, of whatever elements it wants.
-Value* callOnBits(Ir& ir, llvm::Intrinsic::ID id, llvm::ArrayRef<Value*> operands) {
-  llvm::Function* f = llvm::Intrinsic::getOrInsertDeclaration(ir.function->getParent(), id);
-  Values casted;
-  for (size_t i = 0; i < operands.size(); ++i)
-    casted.push_back(ir.b.CreateBitCast(operands[i], f->getFunctionType()->getParamType(i)));
-  return ir.b.CreateCall(f, casted);
-}
-
 Value* maddWords(Ir& ir, Value* a, Value* b, int lanes) {
   const auto id = lanes == 16  ? llvm::Intrinsic::x86_avx512_pmaddw_d_512
                   : lanes == 8 ? llvm::Intrinsic::x86_avx2_pmadd_wd
                                : llvm::Intrinsic::x86_sse2_pmadd_wd;
-  return callOnBits(ir, id, {a, b});
+  return callOnBits(ir.b, id, {a, b});
 }
 
 /// A kernel that packs asks for the rows of B of so many units later, though tiles before it have: rows a power of two
@@ -187,7 +178,7 @@ class KernelBody {
       case Product::i16Madd:
         return ir_.b.CreateAdd(sum, maddWords(ir_, a, b, s_.lanes));
       case Product::bf16Dot:
-        return callOnBits(ir_, llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {sum, a, b});
+        return addPairs(ir_.b, sum, a, b);
       case Product::i8Dot:
         return s_.unsignedA ? dotBytes(ir_, sum, a, b) : dotBytes(ir_, sum, b, a);
     }
@@ -240,7 +231,7 @@ class KernelBody {
 Value* dotBytes(Ir& ir, Value* sum, Value* unsignedUnits, Value* signedUnits) {
   const int lanes = static_cast<int>(llvm::cast<llvm::FixedVectorType>(sum->getType())->getNumElements());
   const auto id = lanes == 16 ? llvm::Intrinsic::x86_avx512_vpdpbusd_512 : llvm::Intrinsic::x86_avx512_vpdpbusd_256;
-  return callOnBits(ir, id, {sum, unsignedUnits, signedUnits});
+  return callOnBits(ir.b, id, {sum, unsignedUnits, signedUnits});
 }
 
 llvm::Function* microKernel(llvm::Module& module, const KernelSpec& s) {

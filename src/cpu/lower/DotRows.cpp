@@ -60,7 +60,7 @@ class DotRowsEmitter {
   };
 
   Reg at(Reg base, DType t, Reg row, Reg stride, Reg column) {
-    return b_.CreateGEP(storageType(b_.getContext(), t), base, b_.CreateAdd(b_.CreateMul(row, stride), column));
+    return elementAt(b_, t, base, b_.CreateAdd(b_.CreateMul(row, stride), column));
   }
 
   /// Of a row.
@@ -68,10 +68,9 @@ class DotRowsEmitter {
   Reg elementsOfA(int64_t row, Reg k, Reg mask) {
     return loadFactors(b_, s_.a, pairs_, at(d_.a, s_.a, l_.index(row), d_.aRow, k), lanes_, mask);
   }
-  /// Null: all lanes from column k on are there.
+  /// Of elements; null: all from column k on are there.
   Reg maskAt(int64_t k) {
-    const int64_t left = s_.k - k;
-    return left < width_ ? firstLanes(b_, lanes_, static_cast<int>(pairs_ ? left / 2 : left)) : nullptr;
+    return s_.k - k < width_ ? firstLanes(b_, static_cast<int>(width_), static_cast<int>(s_.k - k)) : nullptr;
   }
 
   /// Some rows of B, so many of which follow each other each time, with some of A.
@@ -114,7 +113,7 @@ class DotRowsEmitter {
     Reg all = lanes_ > 1 ? sumsOfLanes(totals) : totals.front();
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t row = 0; row < together; row += neighbours) {
-        Reg target = at(d_.c, DType::f32, l_.index(first + i), d_.cRow, ofB[static_cast<size_t>(row)].column);
+        Reg target = elementOfC(l_, d_, l_.index(first + i), ofB[static_cast<size_t>(row)].column);
         Reg sum = lanes_ > 1 ? lanesOf(all, static_cast<int>(i * together + row), static_cast<int>(neighbours)) : all;
         if (s_.accumulate) sum = b_.CreateFAdd(loadElements(b_, DType::f32, target, static_cast<int>(neighbours)), sum);
         storeElements(b_, DType::f32, sum, target, static_cast<int>(neighbours));

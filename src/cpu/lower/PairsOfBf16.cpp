@@ -1,19 +1,12 @@
 #include "cpu/lower/PairsOfBf16.h"
 
-#include "cpu/gemm/Ir.h"
-#include "llvm/IR/IntrinsicsX86.h"
-
 namespace smalti::cpu {
 namespace {
 
-llvm::FixedVectorType* vectorOf(llvm::Type* element, int lanes) {
-  return llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes));
-}
-
-Reg load(Builder& b, llvm::Type* type, Reg from, Reg mask) {
-  const llvm::Align align(static_cast<uint64_t>(storage_bytes(DType::bf16)));
-  if (!mask) return b.CreateAlignedLoad(type, from, align);
-  return b.CreateMaskedLoad(type, from, align, mask, llvm::Constant::getNullValue(type));
+/// Of lanes of 16 bits, two by two.
+Reg asPairs(Builder& b, Reg words, int lanes) {
+  llvm::Type* pair = b.getInt32Ty();
+  return b.CreateBitCast(words, lanes == 1 ? pair : llvm::FixedVectorType::get(pair, static_cast<unsigned>(lanes)));
 }
 
 }  // namespace
@@ -25,31 +18,32 @@ bool multipliesPairs(const RowProduct& p, const Processor& processor) {
 
 Reg loadFactors(Builder& b, DType t, bool pairs, Reg from, int lanes, Reg mask) {
   if (!pairs) return loadElements(b, t, from, lanes, mask);
-  llvm::Type* pair = b.getInt32Ty();
-  return load(b, lanes == 1 ? pair : vectorOf(pair, lanes), from, mask);
+  return asPairs(b, loadElements(b, DType::i16, from, 2 * lanes, mask), lanes);
 }
 
-std::array<Reg, 2> loadPairsOfRows(Builder& b, Reg even, Reg odd, int lanes, int64_t count) {
-  const int columns = 2 * lanes;
-  Reg mask = count >= columns ? nullptr : firstLanes(b, columns, static_cast<int>(count));
-  auto* row = vectorOf(b.getInt16Ty(), columns);
-  Reg first = load(b, row, even, mask), second = load(b, row, odd, mask);
-  const auto pairsFrom = [&](int column) {
+Values loadRows(Lowering& l, DType t, llvm::ArrayRef<Reg> rows, int64_t columns) {
+  Builder& b = l.b;
+  const int lanes = l.processor.lanes(4), both = 2 * lanes;
+  Values values;
+  if (rows.size() == 1) {
+    for (int64_t v = 0; v * lanes < columns; ++v)
+      values.push_back(
+          loadElements(b, t, elementAt(b, t, rows[0], l.index(v * lanes)), lanes, lanesWithin(l, columns, v)));
+    return values;
+  }
+  Reg mask = columns < both ? firstLanes(b, both, static_cast<int>(columns)) : nullptr;
+  Reg even = loadElements(b, DType::i16, rows[0], both, mask), odd = loadElements(b, DType::i16, rows[1], both, mask);
+  for (int column = 0; column < both; column += lanes) {
     llvm::SmallVector<int, 32> order;
-    for (int i = 0; i < lanes; ++i) {
-      order.push_back(column + i);
-      order.push_back(columns + column + i);
-    }
-    return b.CreateBitCast(b.CreateShuffleVector(first, second, order), vectorOf(b.getInt32Ty(), lanes));
-  };
-  return {pairsFrom(0), pairsFrom(lanes)};
+    for (int i = 0; i < lanes; ++i) order.append({column + i, both + column + i});
+    values.push_back(asPairs(b, b.CreateShuffleVector(even, odd, order), lanes));
+  }
+  return values;
 }
 
 Reg addProducts(Builder& b, Reg a, Reg c, Reg sum) {
-  if (a->getType() == sum->getType()) return b.CreateIntrinsic(sum->getType(), llvm::Intrinsic::fma, {a, c, sum});
-  auto* pairs = vectorOf(b.getBFloatTy(), 32);
-  return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {},
-                           {sum, b.CreateBitCast(a, pairs), b.CreateBitCast(c, pairs)});
+  if (a->getType() != sum->getType()) return addPairs(b, sum, a, c);
+  return b.CreateIntrinsic(sum->getType(), llvm::Intrinsic::fma, {a, c, sum});
 }
 
 }  // namespace smalti::cpu

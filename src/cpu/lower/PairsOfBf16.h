@@ -2,8 +2,7 @@
 // values that follow each other in k.
 #pragma once
 
-#include <array>
-
+#include "cpu/gemm/Ir.h"
 #include "cpu/lower/RowProduct.h"
 
 namespace smalti::cpu {
@@ -12,12 +11,12 @@ namespace smalti::cpu {
 bool multipliesPairs(const RowProduct&, const Processor&);
 
 /// What follows each other in memory, along a row of A or of a transposed B: elements, or pairs of them. 0 where the
-/// mask is not set.
+/// mask is not set, which has a lane for every element.
 Reg loadFactors(Builder&, DType, bool pairs, Reg from, int lanes, Reg mask = nullptr);
 
-/// Of two rows of B the pairs of twice as many columns as a register has lanes, in two registers. Columns from `count`
-/// on are 0 and are not read.
-std::array<Reg, 2> loadPairsOfRows(Builder&, Reg even, Reg odd, int lanes, int64_t count);
+/// So many columns of a row of B, or pairs of those of two rows, at most two registers full; the columns past them are
+/// 0 and are not read.
+Values loadRows(Lowering&, DType, llvm::ArrayRef<Reg> rows, int64_t columns);
 
 /// sum + a · b in every lane, of f32 or of pairs.
 Reg addProducts(Builder&, Reg a, Reg b, Reg sum);

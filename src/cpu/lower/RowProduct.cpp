@@ -37,8 +37,12 @@ void inPieces(Lowering& l, Reg first, int64_t count, int64_t size, llvm::functio
   if (whole < count) use(l.b.CreateAdd(first, l.index(whole)), count - whole);
 }
 
+Reg elementAt(Builder& b, DType t, Reg base, Reg offset) {
+  return b.CreateGEP(storageType(b.getContext(), t), base, offset);
+}
+
 Reg elementOfC(Lowering& l, const RowProduct& p, Reg row, Reg column) {
-  return l.b.CreateGEP(l.b.getFloatTy(), p.c, l.b.CreateAdd(l.b.CreateMul(row, p.cRow), column));
+  return elementAt(l.b, DType::f32, p.c, l.b.CreateAdd(l.b.CreateMul(row, p.cRow), column));
 }
 
 void clearColumnsOfC(Lowering& l, const RowProduct& p, Reg first, int64_t count) {

@@ -43,6 +43,8 @@ void inGroups(const RowProduct&, int64_t most, llvm::function_ref<void(llvm::Arr
 /// All of `count` from `first` on in pieces of a size, the last one smaller: a loop, and code for the rest.
 void inPieces(Lowering&, Reg first, int64_t count, int64_t size, llvm::function_ref<void(Reg first, int64_t count)>);
 
+/// The address of an element so many after `base`.
+Reg elementAt(Builder&, DType, Reg base, Reg offset);
 /// The address of an element of C.
 Reg elementOfC(Lowering&, const RowProduct&, Reg row, Reg column);
 /// Zeros in some columns of all rows of C.

@@ -1,7 +1,7 @@
 #include "cpu/lower/SumOfRows.h"
 
 #include <algorithm>
-#include <utility>
+#include <vector>
 
 #include "cpu/gemm/Ir.h"
 #include "cpu/lower/CarriedLoop.h"
@@ -16,7 +16,12 @@ constexpr int64_t kPieceVectors = 16;
 class SumOfRowsEmitter {
  public:
   SumOfRowsEmitter(Lowering& l, const RowProduct& p)
-      : l_(l), b_(l.b), p_(p), s_(p.shape), lanes_(l.processor.lanes(4)), pairs_(multipliesPairs(p, l.processor)) {}
+      : l_(l),
+        b_(l.b),
+        p_(p),
+        s_(p.shape),
+        lanes_(l.processor.lanes(4)),
+        rowsAtOnce_(multipliesPairs(p, l.processor) ? 2 : 1) {}
 
   /// Sums stay in registers while the rows of B go by, if there are enough; else each row is added to C.
   void emit() {
@@ -36,7 +41,7 @@ class SumOfRowsEmitter {
     const auto at = [&](int64_t row, int64_t vector) { return static_cast<size_t>(row * vectors(s_.n) + vector); };
     Reg zero = llvm::Constant::getNullValue(registerType(b_.getContext(), DType::f32, lanes_));
     const Carried zeros(at(s_.m, 0), zero);
-    const Carried sums = carriedLoop(l_, 0, p_.rowsOfBlock(), rows(), zeros, [&](Reg j, Carried now) {
+    const Carried sums = carriedLoop(l_, 0, p_.rowsOfBlock(), rowsAtOnce_, zeros, [&](Reg j, Carried now) {
       inGroups(p_, together(), [&](Blocks blocks, int64_t first) {
         add(
             blocks, j, factors(blocks, first, j), l_.index(0), s_.n,
@@ -54,9 +59,6 @@ class SumOfRowsEmitter {
       }
   }
 
-  /// Of a block that are added at once.
-  int64_t rows() const { return pairs_ ? 2 : 1; }
-
   /// So many rows of B that what they are multiplied by stays in half of the registers.
   int64_t together() const { return std::clamp<int64_t>(l_.processor.vectorRegisters / 2 / s_.m, 1, kMostTogether); }
 
@@ -72,7 +74,7 @@ class SumOfRowsEmitter {
     if (!s_.accumulate) clearColumnsOfC(l_, p_, first, columns);
     // Each group in a loop of its own: sums that the next one adds to would be kept beside C, on the stack.
     inGroups(p_, together(), [&](Blocks blocks, int64_t firstBlock) {
-      l_.loop(l_.index(0), l_.index(p_.rowsOfBlock()), l_.index(rows()), [&](Reg j) {
+      l_.loop(l_.index(0), l_.index(p_.rowsOfBlock()), l_.index(rowsAtOnce_), [&](Reg j) {
         const Carried ofRows = factors(blocks, firstBlock, j);
         inPieces(l_, first, columns, piece(), [&](Reg at, int64_t count) {
           const auto to = [&](int64_t i, int64_t v) {
@@ -97,54 +99,50 @@ class SumOfRowsEmitter {
     for (int64_t i = 0; i < s_.m; ++i)
       for (size_t block = 0; block < blocks.size(); ++block) {
         Reg k = b_.CreateAdd(j, l_.index((first + static_cast<int64_t>(block)) * p_.rowsOfBlock()));
-        Reg from = element(p_.a, s_.a, b_.CreateAdd(b_.CreateMul(l_.index(i), p_.aRow), k));
-        all.push_back(splat(b_, loadFactors(b_, s_.a, pairs_, from, 1), lanes_));
+        Reg from = elementAt(b_, s_.a, p_.a, b_.CreateAdd(b_.CreateMul(l_.index(i), p_.aRow), k));
+        all.push_back(splat(b_, loadFactors(b_, s_.a, rowsAtOnce_ == 2, from, 1), lanes_));
       }
     return all;
   }
 
   /// Some columns of row j of every block, or of the two from it on, line by line in turns.
   void add(Blocks blocks, Reg j, const Carried& ofRows, Reg first, int64_t columns, SumOf sumOf, Keep keep) {
-    Carried values, following;
-    for (int64_t v = 0; v < vectors(columns); ++v) {
-      values = std::exchange(following, {});
-      if (values.empty())
-        for (const BlockOfRows& block : blocks) {
-          Reg column = b_.CreateAdd(first, l_.index(v * lanes_));
-          if (!pairs_) {
-            values.push_back(loadElements(b_, s_.b, ofRow(block, j, column, v), lanes_, lanesWithin(l_, columns, v)));
-            continue;
-          }
-          Reg even = ofRow(block, j, column, v), odd = ofRow(block, b_.CreateAdd(j, l_.index(1)), column, v);
-          const auto both = loadPairsOfRows(b_, even, odd, lanes_, columns - v * lanes_);
-          values.push_back(both[0]);
-          following.push_back(both[1]);
-        }
-      for (int64_t i = 0; i < s_.m; ++i) {
-        Reg sum = sumOf(i, v);
-        for (size_t block = 0; block < blocks.size(); ++block)
-          sum = addProducts(b_, ofRows[static_cast<size_t>(i) * blocks.size() + block], values[block], sum);
-        keep(i, v, sum);
+    // As many registers come of the rows that are read together as these are.
+    for (int64_t v = 0; v < vectors(columns); v += rowsAtOnce_) {
+      const int64_t count = std::min(columns - v * lanes_, rowsAtOnce_ * lanes_);
+      std::vector<Carried> values;  // of every block
+      for (const BlockOfRows& block : blocks) {
+        Carried rows;
+        for (int64_t r = 0; r < rowsAtOnce_; ++r)
+          rows.push_back(ofRow(block, b_.CreateAdd(j, l_.index(r)), b_.CreateAdd(first, l_.index(v * lanes_)), v));
+        values.push_back(loadRows(l_, s_.b, rows, count));
       }
+      for (int64_t u = 0; u < vectors(count); ++u)
+        for (int64_t i = 0; i < s_.m; ++i) {
+          Reg sum = sumOf(i, v + u);
+          for (size_t block = 0; block < blocks.size(); ++block)
+            sum = addProducts(b_, ofRows[static_cast<size_t>(i) * blocks.size() + block],
+                              values[block][static_cast<size_t>(u)], sum);
+          keep(i, v + u, sum);
+        }
     }
   }
 
   /// Where a column of row j of a block lies, vector v of those that are read.
   Reg ofRow(const BlockOfRows& block, Reg j, Reg column, int64_t v) {
-    Reg from = element(block.base, s_.b, b_.CreateAdd(b_.CreateMul(j, p_.bRow), column));
+    Reg from = elementAt(b_, s_.b, block.base, b_.CreateAdd(b_.CreateMul(j, p_.bRow), column));
     if (storage_bytes(s_.b) * v * lanes_ % kLineBytes == 0) prefetchUpcoming(l_, p_, block, j, from);
     return from;
   }
 
   int64_t vectors(int64_t columns) const { return (columns + lanes_ - 1) / lanes_; }
-  Reg element(Reg base, DType t, Reg offset) { return b_.CreateGEP(storageType(b_.getContext(), t), base, offset); }
 
   Lowering& l_;
   Builder& b_;
   const RowProduct& p_;
   const GemmShape& s_;
   const int lanes_;
-  const bool pairs_;
+  const int64_t rowsAtOnce_;
 };
 
 }  // namespace

@@ -68,7 +68,7 @@ class TilesOfRowsEmitter {
     for (int64_t i = 0; i < blocks; ++i) b_.CreateStore(p_.b[static_cast<size_t>(i)].base, slot(l_.index(i)));
     for (int64_t i = 0; i < blocksAhead(); ++i) b_.CreateStore(afterLast(i, c), slot(l_.index(blocks + i)));
     l_.loop(l_.index(0), l_.index(blocks), l_.index(1), [&](Reg block) {
-      const auto rowAt = [&](Reg base, Reg row) { return element(base, s_.b, b_.CreateMul(row, p_.bRow)); };
+      const auto rowAt = [&](Reg base, Reg row) { return elementAt(b_, s_.b, base, b_.CreateMul(row, p_.bRow)); };
       const auto baseOf = [&](Reg number) { return b_.CreateLoad(b_.getPtrTy(), slot(number)); };
       Reg base = baseOf(block), size = l_.index(p_.rowsOfBlock());
       inPieces(l_, l_.index(0), p_.rowsOfBlock(), rowsOfGroup_, [&](Reg row, int64_t rows) {
@@ -87,9 +87,9 @@ class TilesOfRowsEmitter {
   Reg afterLast(int64_t block, const Columns& c) {
     const auto blocks = static_cast<int64_t>(p_.b.size());
     const BlockOfRows& same = p_.b[static_cast<size_t>(std::min(block, blocks - 1))];
-    if (c.count < s_.n) return element(same.base, s_.b, l_.index(c.count));
+    if (c.count < s_.n) return elementAt(b_, s_.b, same.base, l_.index(c.count));
     if (same.upcoming) return b_.CreatePtrAdd(same.base, same.upcoming);
-    return element(p_.b.back().base, s_.b, b_.CreateMul(l_.index((block + 1) * p_.rowsOfBlock()), p_.bRow));
+    return elementAt(b_, s_.b, p_.b.back().base, b_.CreateMul(l_.index((block + 1) * p_.rowsOfBlock()), p_.bRow));
   }
 
   void group(const Group& g, const Columns& c) {
@@ -130,28 +130,19 @@ class TilesOfRowsEmitter {
 
   /// Some columns of a row of a group, or of the two from it on.
   Carried valuesOf(const Group& g, Reg row, Reg column, int64_t columns, bool fetches) {
-    Carried offsets, values;
+    Carried rows;
     for (int64_t r = 0; r < rowsAtOnce_; ++r) {
-      offsets.push_back(b_.CreateAdd(b_.CreateMul(b_.CreateAdd(row, l_.index(r)), p_.bRow), column));
-      if (fetches) fetch(g.upcoming, offsets.back(), columns);
+      Reg offset = b_.CreateAdd(b_.CreateMul(b_.CreateAdd(row, l_.index(r)), p_.bRow), column);
+      if (fetches) fetch(g.upcoming, offset, columns);
+      rows.push_back(elementAt(b_, s_.b, g.from, offset));
     }
-    if (rowsAtOnce_ == 2) {
-      static_assert(kTileVectors == 2);
-      const auto both =
-          loadPairsOfRows(b_, element(g.from, s_.b, offsets[0]), element(g.from, s_.b, offsets[1]), lanes_, columns);
-      return {both[0], both[1]};
-    }
-    for (int64_t v = 0; v * lanes_ < columns; ++v) {
-      Reg from = element(g.from, s_.b, b_.CreateAdd(offsets[0], l_.index(v * lanes_)));
-      values.push_back(loadElements(b_, s_.b, from, lanes_, lanesWithin(l_, columns, v)));
-    }
-    return values;
+    return loadRows(l_, s_.b, rows, columns);
   }
 
   /// In all lanes: what row k of B is multiplied by, or those two, for a row of C.
   Reg factorOf(Reg k, int64_t row) {
     Reg at = b_.CreateAdd(b_.CreateMul(k, l_.index(s_.m)), l_.index(rowsAtOnce_ * row));
-    Reg from = element(factors_.base, s_.a, at);
+    Reg from = elementAt(b_, s_.a, factors_.base, at);
     return splat(b_, loadFactors(b_, s_.a, rowsAtOnce_ == 2, from, 1), lanes_);
   }
 
@@ -160,11 +151,10 @@ class TilesOfRowsEmitter {
   void fetch(Reg upcoming, Reg offset, int64_t columns) {
     const int64_t perLine = kLineBytes / size_;
     for (int64_t at = 0; at < columns; at += perLine)
-      prefetchLine(b_, element(upcoming, s_.b, b_.CreateAdd(offset, l_.index(at))), CacheLevel::second);
+      prefetchLine(b_, elementAt(b_, s_.b, upcoming, b_.CreateAdd(offset, l_.index(at))), CacheLevel::second);
   }
 
   Reg slot(Reg at) { return b_.CreateGEP(b_.getPtrTy(), bases_, at); }
-  Reg element(Reg base, DType t, Reg offset) { return b_.CreateGEP(storageType(b_.getContext(), t), base, offset); }
 
   Lowering& l_;
   Builder& b_;

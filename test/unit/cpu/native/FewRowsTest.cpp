@@ -65,7 +65,6 @@ TEST(NativeFewRows, RowsAreFetchedAheadWhereTheSecondCacheIsLarge) {
 
 /// Multiplying several rows takes longer than the processor looks ahead.
 TEST(NativeFewRows, SeveralRowsFetchAheadOnAnyProcessor) {
-  if (!hostProcessor().triple.starts_with("x86_64")) GTEST_SKIP() << "prefetcht1 is of x86";
   for (const bool transposed : {true, false})
     for (const int64_t m : {3, 4}) {
       NativeOptions options;
