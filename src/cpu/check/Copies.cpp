@@ -4,7 +4,7 @@
 #include "cpu/lower/FirstUse.h"
 #include "cpu/lower/Watch.h"
 #include "ir/TpuOps.h"
-#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -90,7 +90,7 @@ std::optional<NotNative> cannotCheck(mlir::Operation& op) {
 
 void watchCopies(const KernelPackage& package) {
   mlir::func::FuncOp kernel = package.kernelFunction();
-  llvm::DenseSet<mlir::Value> touched;
+  llvm::SetVector<mlir::Value> touched;  // in the order of the copies: the same code every time
   kernel.walk([&](tpu::EnqueueDMAOp copy) {
     touched.insert(rootOf(copy.getSource()));
     touched.insert(rootOf(copy.getTarget()));

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "cpu/lower/WideFactors.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace smalti::cpu {
 namespace {
@@ -336,8 +337,10 @@ class NestPlanner {
 
   // ---- places
 
+  using Reads = llvm::MapVector<mlir::Value, bool>;  // in the order found: the same code every time
+
   /// Values in memory that a root reads, and whether each iteration reads just its own element of them.
-  void readsOf(mlir::Value v, const ElementMap& map, const Root& root, llvm::DenseMap<mlir::Value, bool>& reads,
+  void readsOf(mlir::Value v, const ElementMap& map, const Root& root, Reads& reads,
                llvm::DenseMap<mlir::Value, std::vector<ElementMap>>& seen) {
     if (!isVector(v) || isSplatConstant(v)) return;
     auto& known = seen[v];
@@ -362,7 +365,7 @@ class NestPlanner {
 
   /// A value that is made of another one, element by element, takes its place when nothing needs that any more.
   void reusePlaces() {
-    std::vector<llvm::DenseMap<mlir::Value, bool>> reads(roots_.size());
+    std::vector<Reads> reads(roots_.size());
     for (size_t i = 0; i < roots_.size(); ++i) {
       llvm::DenseMap<mlir::Value, std::vector<ElementMap>> seen;
       readsOf(roots_[i].value, roots_[i].map, roots_[i], reads[i], seen);
