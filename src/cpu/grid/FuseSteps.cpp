@@ -29,6 +29,7 @@ class Steps {
       : dims_(dims), kernel_(package.kernelFunction()), rank_(dims.rank()), last_(package.signature.grid.back() - 1) {}
 
   bool fuse() {
+    if (!decidesOnlyAtTop(kernel_.getArgument(static_cast<unsigned>(rank_) - 1))) return false;
     int stage = 0;  // before, between and after the accumulations
     for (mlir::Operation& op : kernel_.getBody().front().without_terminator()) {
       if (auto condition = llvm::dyn_cast<mlir::scf::IfOp>(op)) {
@@ -58,6 +59,15 @@ class Steps {
   }
 
  private:
+  /// Nothing knows the step but conditions of the body's own block that choose effects: those alone takeOneStep finds.
+  bool decidesOnlyAtTop(mlir::Value step) {
+    return llvm::all_of(step.getUsers(), [&](mlir::Operation* user) {
+      if (llvm::isa<mlir::scf::IfOp>(user))
+        return user->getBlock() == &kernel_.getBody().front() && user->getNumResults() == 0;
+      return user->getNumResults() == 1 && decidesOnlyAtTop(user->getResult(0));
+    });
+  }
+
   bool touchesAxis(mlir::scf::IfOp condition) {
     bool touches = false;
     condition.walk([&](mlir::Operation* op) {

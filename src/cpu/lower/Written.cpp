@@ -17,6 +17,7 @@ llvm::StringRef nameOf(mlir::Operation& op) { return op.getName().getStringRef()
 
 std::optional<int64_t> constantInteger(mlir::Value v) {
   mlir::Operation* op = v.getDefiningOp();
+  if (op && nameOf(*op) == "arith.index_cast") return constantInteger(op->getOperand(0));
   if (!op || nameOf(*op) != "arith.constant") return std::nullopt;
   auto i = llvm::dyn_cast<mlir::IntegerAttr>(op->getAttr("value"));
   return i ? std::optional(i.getValue().getSExtValue()) : std::nullopt;
@@ -87,29 +88,33 @@ class WrittenProof {
                         [](mlir::Value v) { return constantInteger(v) == 0; });
   }
 
-  /// At the top level, or under conditions "program_id(d) == constant" of axes that no block depends on.
+  /// At the top level, or under conditions "program_id(d) == constant" of axes that no block depends on, which one step
+  /// meets.
   bool reachedForEveryBlock(mlir::Operation& op) const {
+    std::vector<std::optional<int64_t>> step(signature_.grid.size());
     for (mlir::Operation* at = &op; at->getParentOp() != kernel_; at = at->getParentOp()) {
       mlir::Operation* parent = at->getParentOp();
       if (!parent || nameOf(*parent) != "scf.if" || at->getParentRegion() != &parent->getRegion(0)) return false;
-      if (!holdsOnce(parent->getOperand(0))) return false;
+      if (!holdsAt(parent->getOperand(0), step)) return false;
     }
     return true;
   }
-  bool holdsOnce(mlir::Value condition) const {
+  bool holdsAt(mlir::Value condition, std::vector<std::optional<int64_t>>& step) const {
     mlir::Operation* op = condition.getDefiningOp();
     if (!op || nameOf(*op) != "arith.cmpi") return false;
     const int64_t predicate = machine::flat::integerAttribute(*op, "predicate", -1);
     // JAX writes a condition as "zero-extended, not 0".
     if (mlir::Operation* extended = op->getOperand(0).getDefiningOp();
         predicate == 1 && extended && nameOf(*extended) == "arith.extui" && constantInteger(op->getOperand(1)) == 0)
-      return holdsOnce(extended->getOperand(0));
+      return holdsAt(extended->getOperand(0), step);
     if (predicate != 0) return false;
     auto index = llvm::dyn_cast<mlir::BlockArgument>(op->getOperand(0));
     const auto at = constantInteger(op->getOperand(1));
     if (!index || !at || index.getOwner() != &kernel_.getBody().front()) return false;
     const unsigned d = index.getArgNumber();
-    return d < signature_.grid.size() && !usesDim_[d] && *at >= 0 && *at < signature_.grid[d];
+    if (d >= signature_.grid.size() || usesDim_[d] || *at < 0 || *at >= signature_.grid[d]) return false;
+    if (!step[d]) step[d] = at;
+    return step[d] == at;
   }
 
   const KernelPackage& package_;

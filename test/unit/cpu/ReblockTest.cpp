@@ -20,6 +20,9 @@ struct Sizes {
   int64_t m = 64, n = 256, k = 96, bm = 16, bn = 128, bk = 32;
 };
 
+/// What the epilogue asks for beside the last step.
+enum class Epilogue { plain, lastAgain, firstToo };
+
 /// acc = 0, then acc += x y in each step, then o = f(acc) in the last: the usual matmul.
 class MatmulKernel {
  public:
@@ -34,10 +37,21 @@ class MatmulKernel {
     store(k.binary(sum == "f32" ? "arith.addf" : "arith.addi", k.load(acc),
                    multiplied(k, k.load(x), k.load(y), false, zeros(sum))),
           acc);
-    k.when(k.compare("eq", k.id(2), k.constant(static_cast<int32_t>(last < 0 ? s.k / s.bk - 1 : last))), [&] {
+    const Val isLast = k.compare("eq", k.id(2), k.constant(static_cast<int32_t>(last < 0 ? s.k / s.bk - 1 : last)));
+    const Val factor = k.fresh("f32"), one = k.f32(1), two = k.f32(2);
+    if (choosesFactor)
+      k.raw(fmt::format("{} = scf.if {} -> (f32) {{ scf.yield {} : f32 }} else {{ scf.yield {} : f32 }}", factor.name,
+                        isLast.name, two.name, one.name));
+    k.when(isLast, [&] {
       Val v = k.load(acc);
+      if (choosesFactor) v = k.binary("arith.mulf", v, k.splat(factor, {s.bm, s.bn}));
       if (twice) v = k.binary(sum == "f32" ? "arith.addf" : "arith.addi", v, v);
       store(v, o);
+      if (epilogue == Epilogue::lastAgain || epilogue == Epilogue::firstToo) {
+        const auto step = epilogue == Epilogue::firstToo ? 0 : s.k / s.bk - 1;
+        k.when(k.compare("eq", k.id(2), k.constant(static_cast<int32_t>(step))),
+               [&] { store(k.binary("arith.addf", k.load(acc), k.load(acc)), o); });
+      }
     });
   }
   std::optional<KernelPackage> reblocked(int cores = 1) const {
@@ -75,6 +89,8 @@ class MatmulKernel {
 
  public:
   static inline bool twice = false;
+  static inline bool choosesFactor = false;
+  static inline Epilogue epilogue = Epilogue::plain;
   static inline bool loadsWhatItReplaces = false;
   TextKernel k;
   Val x, y, o, acc;
@@ -148,6 +164,26 @@ TEST(Reblock, LoadsOfWhatAStoreReplacesAreNoUse) {
 
 TEST(Reblock, AConditionOnAnotherStepKeepsTheSteps) {
   MatmulKernel matmul({}, "f32", 1);
+  const auto made = matmul.reblocked();
+  EXPECT_TRUE(!made || made->signature.grid[2] == 3);
+  matmul.run();
+}
+
+TEST(Reblock, ConditionsInsideOfOthersKeepTheSteps) {
+  for (const Epilogue inner : {Epilogue::lastAgain, Epilogue::firstToo}) {
+    MatmulKernel::epilogue = inner;
+    MatmulKernel matmul({});
+    MatmulKernel::epilogue = Epilogue::plain;
+    const auto made = matmul.reblocked();
+    EXPECT_TRUE(!made || made->signature.grid[2] == 3);
+    matmul.run();
+  }
+}
+
+TEST(Reblock, AValueThatAConditionChoosesKeepsTheSteps) {
+  MatmulKernel::choosesFactor = true;
+  MatmulKernel matmul({});
+  MatmulKernel::choosesFactor = false;
   const auto made = matmul.reblocked();
   EXPECT_TRUE(!made || made->signature.grid[2] == 3);
   matmul.run();

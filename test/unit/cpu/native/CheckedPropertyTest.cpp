@@ -74,9 +74,10 @@ class Maker {
     return s;
   }
 
-  void firstStep(const std::function<void()>& body) {
+  void firstStep(const std::function<void()>& body) { atStep(0, body); }
+  void atStep(int64_t step, const std::function<void()>& body) {
     const int axis = static_cast<int>(pick(2));
-    k_.when(k_.compare("eq", k_.id(axis), k_.constant(0)), [&] { scoped(body); });
+    k_.when(k_.compare("eq", k_.id(axis), k_.constant(static_cast<int32_t>(step))), [&] { scoped(body); });
   }
   /// Values of a block are not seen outside.
   void scoped(const std::function<void()>& body) {
@@ -164,7 +165,7 @@ class Maker {
         return;
       }
       case 8:
-        firstStep([&] { statements(1 + pick(2), depth + 1); });
+        atStep(chance(60) ? 0 : pick(3), [&] { statements(1 + pick(2), depth + 1); });
         return;
       case 9:
         k_.loop(k_.constant(0), k_.constant(static_cast<int32_t>(pick(3))),

@@ -1,8 +1,10 @@
 // What kernels find in memory that nobody has written, or that has two names.
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -28,6 +30,27 @@ TEST(NativeMemory, AnOutputThatIsReadAfterItsFirstStepIsNot) {
   const Val v = k.splat(k.id(1), {3, 128});
   k.store(k.binary("arith.addi", k.load(out), v), out);
   same(k, {});
+}
+
+TEST(NativeMemory, AnOutputIsUndefinedThatIsStoredUnderConditionsThatNoStepMeets) {
+  for (const int inner : {0, 2}) {
+    TextKernel k({3});
+    const Val out = k.output({.dtype = "i32", .array = {8, 128}, .block = {8, 128}, .map = "%c0, %c0"});
+    const Val v = k.splat(k.constant(3), {8, 128});
+    k.when(k.compare("eq", k.id(0), k.constant(2)),
+           [&] { k.when(k.compare("eq", k.id(0), k.constant(inner)), [&] { k.store(v, out); }); });
+    const auto code = native(k);
+    ASSERT_TRUE(code);
+    {  // what the result's memory held before
+      Array other = Array::allocate({DType::i32, {8, 128}}).value();
+      std::fill_n(other.as<int32_t>(), other.elements(), 7);
+    }
+    bool fault = false;
+    const auto results = code->call({}, 1, fault, nullptr);
+    ASSERT_TRUE(results && !fault);
+    const int32_t undefined = std::numeric_limits<int32_t>::min();
+    EXPECT_EQ(results->front().as<int32_t>()[5], inner == 2 ? 3 : undefined);
+  }
 }
 
 TEST(NativeMemory, SC9_AWholeOperandAndTheOutputItIsAliasedToAreOneArray) {
