@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -36,14 +38,24 @@ tl::unexpected<Diagnostic> cannotWrite(const std::string& path, int error) {
                                                           : "write to a folder that exists and that you may write to"});
 }
 
-bool writeAll(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(n));
-  }
-  return true;
+/// Writes and closes; 0 or errno.
+int writeAll(int fd, std::initializer_list<std::string_view> parts) {
+  int error = 0;
+  for (std::string_view bytes : parts)
+    while (!error && !bytes.empty()) {
+      const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) error = n < 0 ? errno : ENOSPC;
+      bytes.remove_prefix(static_cast<size_t>(std::max<ssize_t>(n, 0)));
+    }
+  if (::close(fd) != 0 && !error) error = errno;
+  return error;
+}
+
+/// A device or a pipe: there is nothing to replace.
+bool isSink(const std::string& path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
 }  // namespace
@@ -72,22 +84,27 @@ Result<std::string> readFile(const std::string& path, int64_t maxBytes) {
   }
 }
 
-Status writeFile(const std::string& path, std::initializer_list<std::string_view> parts) {
-  const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
-  int error = 0;
-  {
-    Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
-    if (file.fd < 0) return cannotWrite(path, errno);
-    for (std::string_view part : parts)
-      if (!error && !writeAll(file.fd, part)) error = errno;
-    const int fd = file.fd;
-    file.fd = -1;
-    if (::close(fd) != 0 && !error) error = errno;
-  }
+int replaceFile(const std::string& path, std::initializer_list<std::string_view> parts, unsigned mode) {
+  static std::atomic<uint64_t> serial{0};
+  const std::string temporary = fmt::format("{}.{}.{}.tmp", path, ::getpid(), ++serial);
+  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  if (fd < 0) return errno;
+  int error = writeAll(fd, parts);
   if (!error && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
-  if (!error) return {};
-  ::unlink(temporary.c_str());
-  return cannotWrite(path, error);
+  if (error) ::unlink(temporary.c_str());
+  return error;
+}
+
+Status writeFile(const std::string& path, std::initializer_list<std::string_view> parts) {
+  int error = 0;
+  if (isSink(path)) {
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    error = fd < 0 ? errno : writeAll(fd, parts);
+  } else {
+    error = replaceFile(path, parts);
+  }
+  if (error) return cannotWrite(path, error);
+  return {};
 }
 
 Status makeFolder(const std::string& path) {

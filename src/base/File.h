@@ -16,7 +16,10 @@ inline constexpr int64_t kMaxTextFileBytes = int64_t{1} << 30;
 /// The whole file. SM1001 when it cannot be read, SM1015 when it is larger than `maxBytes`.
 Result<std::string> readFile(const std::string& path, int64_t maxBytes = kMaxTextFileBytes);
 
-/// Writes a temporary file beside `path` and renames it: `path` holds all of `parts` or what it held before. SM1006.
+/// Writes a temporary file `path.NUMBERS.tmp` and renames it: `path` holds all of `parts` or what it held before. 0 or
+/// errno, and then nothing is left behind.
+int replaceFile(const std::string& path, std::initializer_list<std::string_view> parts, unsigned mode = 0666);
+/// The same, except that a device or a pipe is written to. SM1006.
 Status writeFile(const std::string& path, std::initializer_list<std::string_view> parts);
 
 /// Makes the folder and those above it. SM1006.

@@ -22,11 +22,11 @@ def show(smalti):
 def test_figures_tiles_and_the_inner_loop(show):
     done = show("matmul_bf16_gelu", "--target", "cpu", "--target-cpu", "haswell")
     assert done.returncode == 0, done.stderr
-    assert re.search(r"^kernel mm_k for haswell\n  [\d,]+ bytes of code, [\d,]+ stack references, [\d,]+ bytes of values "
+    assert re.search(r"^kernel mm_k for haswell\n  [\d,]+ bytes of code, [\d,]+ spills, [\d,]+ bytes of values "
                      r"and packed operands; emitted in [\d.]+ ms, optimised in [\d.]+ ms, generated in [\d.]+ ms\n",
                      done.stdout), done.stdout
     assert "\n  product " in done.stdout
-    assert re.search(r"inner loop, \d+ instructions, \d+ stack references\n +\.LBB", done.stdout), done.stdout
+    assert re.search(r"inner loop, \d+ instructions, \d+ spills\n +\.LBB", done.stdout), done.stdout
 
 
 def test_why_threads_share_nothing(show, smalti, tmp_path):

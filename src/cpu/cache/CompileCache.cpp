@@ -119,7 +119,7 @@ std::string CompileCache::path(const std::string& key) const { return fmt::forma
 
 std::optional<CachedKernel> CompileCache::find(const std::string& key) {
   const std::string file = path(key);
-  const auto bytes = readOwnFile(file);
+  const auto bytes = readOwnFile(file, largestEntry());
   if (!bytes) return std::nullopt;
   auto kept = parse(key, *bytes);
   if (kept)
@@ -132,8 +132,7 @@ std::optional<CachedKernel> CompileCache::find(const std::string& key) {
 void CompileCache::put(const std::string& key, std::string_view object, std::string_view report) {
   const int64_t bytes = static_cast<int64_t>(kMagic.size() + sizeof(Header) + report.size() + object.size());
   const std::lock_guard lock(mutex_);
-  constexpr int64_t kLargestShare = 8;  // of the limit, for one entry
-  if (!trouble_ || bytes > limitBytes_ / kLargestShare) return;
+  if (!trouble_ || bytes > largestEntry()) return;
   Header header{report.size(), object.size(), hashOf(key, report, object)};
   const std::string_view headerBytes(reinterpret_cast<const char*>(&header), sizeof header);
   const auto write = [&] { return writeOwnFile(path(key), {kMagic, headerBytes, report, object}); };

@@ -62,6 +62,8 @@ class CompileCache {
 
  private:
   std::string path(const std::string& key) const;
+  /// Bytes: a share of the limit.
+  int64_t largestEntry() const { return limitBytes_ / 8; }
   void shrink();
 
   const std::string folder_;

@@ -15,17 +15,23 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
 }
 
+struct Line {
+  std::string_view code;
+  bool spills = false;  ///< as its comment says
+};
+
 /// Labels and instructions; directives, comments and empty lines left out.
-std::vector<std::string_view> codeLines(std::string_view assembly) {
-  std::vector<std::string_view> lines;
+std::vector<Line> codeLines(std::string_view assembly) {
+  std::vector<Line> lines;
   while (!assembly.empty()) {
     const size_t end = std::min(assembly.find('\n'), assembly.size());
     std::string_view line = assembly.substr(0, end);
     assembly.remove_prefix(std::min(end + 1, assembly.size()));
-    line = line.substr(0, std::min(line.find("//"), line.find("# ")));  // "#1" is a number of AArch64
-    line = trimmed(line);
+    const size_t code = std::min({line.size(), line.find("//"), line.find("# ")});  // "#1" is a number of AArch64
+    const std::string_view comment = line.substr(code);
+    line = trimmed(line.substr(0, code));
     if (line.empty() || (line[0] == '.' && !line.ends_with(':'))) continue;
-    lines.push_back(line);
+    lines.push_back({line, comment.find(" Spill") != comment.npos || comment.find(" Reload") != comment.npos});
   }
   return lines;
 }
@@ -53,21 +59,19 @@ bool usesVectors(std::string_view line) {
   return std::any_of(kRegisters.begin(), kRegisters.end(),
                      [&](std::string_view r) { return line.find(r) != line.npos; });
 }
-bool usesStack(std::string_view line) {
-  return line.find("(%rsp") != line.npos || line.find("(%rbp") != line.npos || line.find("[sp") != line.npos;
-}
 
 struct Loop {
   size_t begin = 0, end = 0;  ///< the label, the jump
 };
 
-std::vector<Loop> loopsOf(const std::vector<std::string_view>& lines) {
+std::vector<Loop> loopsOf(const std::vector<Line>& lines) {
   std::map<std::string_view, size_t> labels;
   std::map<size_t, size_t> ends;  // a label's last jump back
   for (size_t i = 0; i < lines.size(); ++i) {
-    if (isLabel(lines[i])) {
-      labels[lines[i].substr(0, lines[i].size() - 1)] = i;
-    } else if (const auto target = labels.find(jumpTarget(lines[i])); target != labels.end()) {
+    const std::string_view line = lines[i].code;
+    if (isLabel(line)) {
+      labels[line.substr(0, line.size() - 1)] = i;
+    } else if (const auto target = labels.find(jumpTarget(line)); target != labels.end()) {
       ends[target->second] = i;
     }
   }
@@ -79,7 +83,7 @@ std::vector<Loop> loopsOf(const std::vector<std::string_view>& lines) {
 }  // namespace
 
 std::optional<InnerLoop> findInnerLoop(std::string_view assembly) {
-  const std::vector<std::string_view> lines = codeLines(assembly);
+  const std::vector<Line> lines = codeLines(assembly);
   const std::vector<Loop> loops = loopsOf(lines);
   std::optional<InnerLoop> best;
   std::tuple<int, int, int, int> bestScore{-1, 0, 0, 0};
@@ -95,14 +99,15 @@ std::optional<InnerLoop> findInnerLoop(std::string_view assembly) {
     InnerLoop found;
     int vectors = 0;
     for (size_t i = loop.begin; i <= loop.end; ++i) {
-      found.text += isLabel(lines[i]) ? "" : "\t";
-      found.text += lines[i];
+      const std::string_view line = lines[i].code;
+      found.text += isLabel(line) ? "" : "\t";
+      found.text += line;
       found.text += '\n';
-      if (isLabel(lines[i])) continue;
+      if (isLabel(line)) continue;
       ++found.instructions;
-      found.multiplyAdds += isMultiplyAdd(mnemonic(lines[i])) && usesVectors(lines[i]);
-      vectors += usesVectors(lines[i]);
-      found.stackReferences += usesStack(lines[i]);
+      found.multiplyAdds += isMultiplyAdd(mnemonic(line)) && usesVectors(line);
+      vectors += usesVectors(line);
+      found.spills += lines[i].spills;
     }
     const std::tuple score{found.multiplyAdds, vectors, depth, found.instructions};
     if (score <= bestScore) continue;
@@ -112,9 +117,8 @@ std::optional<InnerLoop> findInnerLoop(std::string_view assembly) {
   return best;
 }
 
-int countStackReferences(std::string_view assembly) {
-  const auto lines = codeLines(assembly);
-  return static_cast<int>(std::count_if(lines.begin(), lines.end(), usesStack));
+int countSpills(std::string_view assembly) {
+  return static_cast<int>(std::ranges::count_if(codeLines(assembly), &Line::spills));
 }
 
 }  // namespace smalti::cpu

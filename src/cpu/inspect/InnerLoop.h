@@ -11,15 +11,15 @@ namespace smalti::cpu {
 struct InnerLoop {
   std::string text;  ///< from its label to the jump back, one instruction a line, no directives or comments
   int instructions = 0;
-  int multiplyAdds = 0;     ///< fused multiply-adds and dot products of vectors
-  int stackReferences = 0;  ///< spills, mostly
+  int multiplyAdds = 0;  ///< fused multiply-adds and dot products of vectors
+  int spills = 0;        ///< loads and stores of values that found no register
 };
 
 /// Of the loops without a loop inside the one with the most multiply-adds, else vector instructions, else instructions,
 /// that lies deepest. Absent when nothing jumps back.
 std::optional<InnerLoop> findInnerLoop(std::string_view assembly);
 
-/// Loads and stores relative to the stack pointer.
-int countStackReferences(std::string_view assembly);
+/// Loads and stores of values that found no register, of the whole text.
+int countSpills(std::string_view assembly);
 
 }  // namespace smalti::cpu

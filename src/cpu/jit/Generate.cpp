@@ -37,6 +37,7 @@ std::unique_ptr<llvm::TargetMachine> targetMachine(const Processor& processor) {
   const llvm::Target* target = findLlvmTarget(processor.triple);
   if (!target) return nullptr;
   llvm::TargetOptions options;
+  options.MCOptions.AsmVerbose = true;  // assembly says which loads and stores are spills
   // Less: without the pass that schedules once more after registers are chosen. The code runs as fast, a tenth of the
   // time is saved.
   return std::unique_ptr<llvm::TargetMachine>(

@@ -33,7 +33,7 @@ struct Windowed {
   std::optional<std::vector<size_t>> turns;  ///< of an input: see seenByTurns
   DType undefined = DType::f32;              ///< of the array, with its signedness: says what lies beyond its edges
   View buffer;                               ///< where a block that overhangs, or is copied, lies
-  Reg lastBlock = nullptr;                   ///< copied: slots of the last block's starts
+  Reg lastBlock = nullptr;                   ///< slots of the last block's starts, where others must be told from it
   std::vector<Reg> starts, sizes;            ///< of this step's block, in the array; sizes of what lies inside
   Reg whole = nullptr;                       ///< i1: nothing overhangs
   Reg upcoming = nullptr;                    ///< where the next step's block begins
@@ -59,6 +59,7 @@ class KernelLowering {
     l_.context = l_.function->getArg(0);
     l_.arenaBase = l_.function->getArg(2);
     if (rank() > 0) chooseOrder();
+    lowered_.written = surelyWritten(package_);
     if (auto ok = arguments(); !ok) return tl::unexpected(ok.error());
     if (auto ok = grid(0); !ok) return tl::unexpected(ok.error());
     b_.CreateRet(b_.getInt32(0));
@@ -66,7 +67,6 @@ class KernelLowering {
     lowered_.sharedBounds.assign(signature().grid.begin(), signature().grid.begin() + shared_);
     lowered_.arenaBytes = l_.arena.peakBytes();
     l_.report.arenaBytes = lowered_.arenaBytes;
-    lowered_.written = surelyWritten(package_);
     return std::move(lowered_);
   }
 
@@ -204,7 +204,9 @@ class KernelLowering {
     if (!isOutput && !w.copied)
       w.turns = seenByTurns(w.map, *w.window, w.array.shape, signature().grid, {fastest_, axesInOrder()});
     if (w.mayOverhang || w.copied) w.buffer = undefinedBuffer(dtype, w.undefined, window->bounds);
-    if (w.copied) {
+    // What is not written of a block that hangs over is what the array holds there, not what the block before left.
+    const bool keepsArray = isOutput && w.mayOverhang && !lowered_.written[static_cast<size_t>(i - inputs)];
+    if (w.copied || keepsArray) {
       w.lastBlock = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), window->bounds.size()));
       for (size_t d = 0; d < window->bounds.size(); ++d)
         b_.CreateStore(b_.getInt64(static_cast<uint64_t>(INT64_MIN)), blockSlot(w, d));
@@ -406,16 +408,12 @@ class KernelLowering {
     const Shape& bounds = w.window->bounds;
     View view = slice(b_, w.array, w.starts, bounds);
     if (w.copied) {
-      Reg changed = b_.getFalse();
-      for (size_t d = 0; d < bounds.size(); ++d) {
-        Reg slot = blockSlot(w, d);
-        changed = b_.CreateOr(changed, b_.CreateICmpNE(b_.CreateLoad(b_.getInt64Ty(), slot), w.starts[d]));
-        b_.CreateStore(w.starts[d], slot);
-      }
-      l_.when(changed, [&] { fetch(w); });
+      l_.when(blockChanges(w), [&] { fetch(w); });
       view = w.buffer;
     } else if (w.mayOverhang) {
-      if (!w.isOutput) l_.when(b_.CreateNot(w.whole), [&] { fetch(w); });
+      Reg hangsOver = b_.CreateNot(w.whole);
+      if (w.lastBlock) hangsOver = b_.CreateAnd(hangsOver, blockChanges(w));
+      if (!w.isOutput || w.lastBlock) l_.when(hangsOver, [&] { fetch(w); });
       view.base = b_.CreateSelect(w.whole, view.base, w.buffer.base);
       for (size_t d = 0; d < bounds.size(); ++d)
         if (bounds[d] != 1 && view.strides[d] != w.buffer.strides[d])
@@ -431,6 +429,17 @@ class KernelLowering {
     if (!shaped) return notNative("a window of another shape than its ref");
     l_.setRef(argument, *shaped);
     return {};
+  }
+
+  /// Whether this step's block is another than the last step's; remembers it.
+  Reg blockChanges(const Windowed& w) {
+    Reg changed = b_.getFalse();
+    for (size_t d = 0; d < w.starts.size(); ++d) {
+      Reg slot = blockSlot(w, d);
+      changed = b_.CreateOr(changed, b_.CreateICmpNE(b_.CreateLoad(b_.getInt64Ty(), slot), w.starts[d]));
+      b_.CreateStore(w.starts[d], slot);
+    }
+    return changed;
   }
 
   void takeTurns(const Windowed& w, View& view) {

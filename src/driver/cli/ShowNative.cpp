@@ -17,7 +17,7 @@ namespace {
 struct NativeView {
   cpu::Inspection code;
   std::optional<cpu::InnerLoop> loop;
-  int stackReferences = 0;
+  int spills = 0;
   std::optional<cpu::LoopCycles> cycles;
   std::string cyclesNote;                            ///< why there are none
   std::optional<std::vector<std::string>> shadowed;  ///< with --check: what has a shadow
@@ -36,7 +36,7 @@ Result<NativeView> view(const KernelPackage& kernel, const cpu::Processor& proce
   v.code = std::move(*code);
   if (!v.code.reason.empty()) return v;
   v.loop = cpu::findInnerLoop(v.code.assembly);
-  v.stackReferences = cpu::countStackReferences(v.code.assembly);
+  v.spills = cpu::countSpills(v.code.assembly);
   if (!v.loop) return v;
   const auto mca = cpu::findMca();
   if (!mca) {
@@ -74,9 +74,9 @@ void print(const Session& session, const KernelPackage& kernel, const NativeView
   }
   const cpu::NativeReport& report = v.code.report;
   session.print(fmt::format(
-      "  {} bytes of code, {} stack references, {} bytes of values and packed operands; emitted in {:.1f} ms, "
+      "  {} bytes of code, {} spills, {} bytes of values and packed operands; emitted in {:.1f} ms, "
       "optimised in {:.1f} ms, generated in {:.1f} ms\n",
-      term::grouped(v.code.codeBytes), v.stackReferences, term::grouped(report.arenaBytes), report.compile.emitMs,
+      term::grouped(v.code.codeBytes), v.spills, term::grouped(report.arenaBytes), report.compile.emitMs,
       report.compile.optimiseMs, report.compile.codegenMs));
   if (report.sharedAxes > 0) session.print(fmt::format("  threads share the first {} grid axes\n", report.sharedAxes));
   if (!report.inOrder.empty()) session.print("  in order: " + report.inOrder + "\n");
@@ -84,8 +84,8 @@ void print(const Session& session, const KernelPackage& kernel, const NativeView
   for (const std::string& line : report.matmuls) session.print("  product " + line + "\n");
   for (const std::string& line : report.interpreted) session.print("  not native yet: " + line + "\n");
   if (v.loop) {
-    session.print(fmt::format("\n  inner loop, {} instructions, {} stack references\n", v.loop->instructions,
-                              v.loop->stackReferences));
+    session.print(fmt::format("\n  inner loop, {} instructions, {} spills\n", v.loop->instructions,
+                              v.loop->spills));
     std::string text = v.loop->text;
     for (size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) text.insert(at, "    "), at += 4;
     session.print(text + "  " + cyclesText(v) + "\n");
@@ -101,7 +101,7 @@ Json toJson(const KernelPackage& kernel, const NativeView& v, const cpu::Process
   }
   const cpu::NativeReport& report = v.code.report;
   row.update({{"code_bytes", v.code.codeBytes},
-              {"stack_references", v.stackReferences},
+              {"spills", v.spills},
               {"arena_bytes", report.arenaBytes},
               {"shared_axes", report.sharedAxes},
               {"in_order", report.inOrder},
@@ -116,7 +116,7 @@ Json toJson(const KernelPackage& kernel, const NativeView& v, const cpu::Process
   Json loop{{"text", v.loop->text},
             {"instructions", v.loop->instructions},
             {"multiply_adds", v.loop->multiplyAdds},
-            {"stack_references", v.loop->stackReferences}};
+            {"spills", v.loop->spills}};
   if (v.cycles) {
     loop["cycles"] = v.cycles->cycles;
     loop["fraction_of_peak"] = v.cycles->fraction();

@@ -24,6 +24,20 @@ TEST_F(File, WhatIsWrittenIsReadAndNothingElseIsLeft) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder + "/a/b"), {}), 1);
 }
 
+TEST_F(File, ADeviceIsWrittenToAndStays) {
+  const std::string null = folder + "/null";
+  ASSERT_EQ(::symlink("/dev/null", null.c_str()), 0);
+  EXPECT_TRUE(writeFile(null, {"text"}));
+  EXPECT_TRUE(std::filesystem::is_character_file(null));
+  const std::string full = folder + "/full";
+  ASSERT_EQ(::symlink("/dev/full", full.c_str()), 0);
+  const auto written = writeFile(full, {"text"});
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().str(),
+            "error[SM1006]: cannot write '" + full +
+                "': No space left on device\n  help: make room on the disk, or write elsewhere\n");
+}
+
 TEST_F(File, AFileOverTheLimitIsRefused) {
   const std::string path = folder + "/text";
   ASSERT_TRUE(writeFile(path, {"12345"}));

@@ -99,6 +99,10 @@ TEST_F(Cache, EveryCorruptedOrTruncatedEntryIsRemoved) {
   }
   write(file, good + "x");
   EXPECT_FALSE(cache.find(key));
+  write(file, good);
+  fs::resize_file(file, uintmax_t{1} << 37);  // more than any memory has room for
+  EXPECT_FALSE(cache.find(key));
+  EXPECT_FALSE(fs::exists(file));
 }
 
 TEST_F(Cache, AnEntryUnderAnotherNameIsNotTaken) {

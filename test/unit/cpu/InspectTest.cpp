@@ -42,8 +42,8 @@ TEST(InnerLoop, IsTheOneWithTheWork) {
             "\tjne	.LBB0_2\n");
   EXPECT_EQ(loop->instructions, 4);
   EXPECT_EQ(loop->multiplyAdds, 1);
-  EXPECT_EQ(loop->stackReferences, 1);
-  EXPECT_EQ(countStackReferences(kNest), 2);
+  EXPECT_EQ(loop->spills, 1);
+  EXPECT_EQ(countSpills(kNest), 2);
 }
 
 TEST(InnerLoop, StraightCodeHasNone) {
@@ -58,7 +58,7 @@ TEST(InnerLoop, OfAMatmulTileHoldsItsMultiplyAdds) {
   const auto loop = findInnerLoop(*assembly);
   ASSERT_TRUE(loop);
   EXPECT_EQ(loop->multiplyAdds, 4 * 2 * 2);
-  EXPECT_EQ(loop->stackReferences, 0);
+  EXPECT_EQ(loop->spills, 0);
 }
 
 TEST(InnerLoop, OfOtherProcessorsIsFoundToo) {

@@ -55,6 +55,20 @@ TEST(NativeEdgeCopy, OfOneAndOfThreeDimensions) {
   }
 }
 
+/// Steps that follow each other share the buffer of blocks that hang over; nobody shall see what another has left there.
+TEST(NativeEdgeCopy, WhatABlockDoesNotGetIsUndefinedWhateverTheBlockBeforeGot) {
+  const Shape array{8, 37}, half{2, 16};
+  TextKernel k({2, 3}, "parallel,parallel");
+  const Val out = k.output({.array = array, .block = {4, 16}, .map = "%i, %j"});
+  const Val two = k.constant(2);
+  k.store(k.splat(k.f32(5), half), out, {k.binary("arith.muli", k.id(0), two), k.constant(0)});
+  const Array got = same(k, {}).at(0);
+  for (int64_t i = 0; i < got.elements(); ++i) {
+    const int64_t row = i / array[1];
+    ASSERT_EQ(std::isnan(got.as<float>()[i]), row % 4 / 2 != row / 4) << row;
+  }
+}
+
 /// Where the index map divides a grid index, as heads that share keys do: inside whenever the largest quotient is.
 TEST(NativeEdgeCopy, BlocksOfADividedIndexAreViews) {
   for (const int64_t steps : {6, 7}) {
