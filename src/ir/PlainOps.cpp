@@ -144,6 +144,7 @@ constexpr std::array kOps{
     PlainOp{"tanh", 1, 0, {}, rules::sameFloat},
     PlainOp{"xor", 2, 0, {}, rules::sameLogical},
     // Shapes.
+    PlainOp{"allocate_buffer", 0, 0, {}, rules::allocateBuffer},
     PlainOp{"broadcast_in_dim", 1, 0, kBroadcastInDim, rules::broadcastInDim},
     PlainOp{"concatenate", kVariadic, 0, kConcatenate, rules::concatenate},
     PlainOp{"constant", 0, 0, kConstant, rules::constant},

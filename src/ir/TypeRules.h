@@ -22,6 +22,7 @@ std::string reducePrecision(const TypedOp&);
 
 // TypeRulesShape.cpp
 std::string constant(const TypedOp&);
+std::string allocateBuffer(const TypedOp&);
 std::string iota(const TypedOp&);
 std::string reshape(const TypedOp&);
 std::string broadcastInDim(const TypedOp&);

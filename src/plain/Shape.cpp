@@ -19,6 +19,14 @@ PlainResults constant(PlainCall& call) {
   return one(std::move(*result));
 }
 
+/// An array that nobody has written: zeros, as jax.lax.empty is outside of a TPU.
+PlainResults allocateBuffer(PlainCall& call) {
+  auto result = resultArray(call);
+  if (!result) return fail(std::move(result.error()));
+  std::memset(result->data(), 0, static_cast<size_t>(result->bytes()));
+  return one(std::move(*result));
+}
+
 PlainResults iota(PlainCall& call) {
   auto result = resultArray(call);
   if (!result) return fail(std::move(result.error()));
@@ -131,6 +139,7 @@ PlainResults deviceId(PlainCall& call) {
 }
 
 constexpr std::array kShapeEvaluators{
+    EvaluatorRow{"allocate_buffer", allocateBuffer},
     EvaluatorRow{"broadcast_in_dim", broadcastInDim},
     EvaluatorRow{"concatenate", concatenate},
     EvaluatorRow{"constant", constant},

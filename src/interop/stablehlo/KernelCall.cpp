@@ -65,6 +65,10 @@ bool Parser::lowerCustomCall(RawOp& raw, Op& op) {
     if (const Attr* sharding = raw.find("mhlo.sharding")) op.attributes.emplace_back("mhlo.sharding", sharding->text);
     return true;
   }
+  if (name == "AllocateBuffer" && raw.operands.empty() && raw.resultTypes.size() == 1) {
+    op.name = "allocate_buffer";
+    return true;
+  }
   if (name == "SPMDFullToShardShape" || name == "SPMDShardToFullShape")
     return refuse(raw, "SM2004", "this shard_map was lowered for the old partitioner (GSPMD)",
                   "lower with `jax.config.update(\"jax_use_shardy_partitioner\", True)`");

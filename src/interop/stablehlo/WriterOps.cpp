@@ -90,6 +90,8 @@ bool Writer::pretty(const Op& op) {
   };
   if (op.name == "constant") {
     out_ += fmt::format("{} {}", name, printDense(std::get<Array>(*op.find("value")), typed.result()));
+  } else if (op.name == "allocate_buffer") {
+    out_ += fmt::format("stablehlo.custom_call @AllocateBuffer() : {}", functionType(op));
   } else if (op.name == "iota") {
     out_ += fmt::format("{} dim = {} : {}", name, typed.integer("iota_dimension"), types(op.results));
   } else if (op.name == "broadcast_in_dim" || op.name == "transpose") {

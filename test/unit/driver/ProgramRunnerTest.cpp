@@ -46,6 +46,14 @@ TEST(ProgramRunner, While) {
             {make({DType::f32, {}}, {1.5}), make({DType::i32, {}}, {5})}, {DType::f32, {}}, {48});
 }
 
+/// jax.lax.empty, which vmap of a kernel with scalar prefetch makes for a loop to fill.
+TEST(ProgramRunner, AnAllocatedBufferIsZeros) {
+  expectRun("() -> tensor<2x2xi32>", R"(
+    %0 = stablehlo.custom_call @AllocateBuffer() : () -> tensor<2x2xi32>
+    return %0 : tensor<2x2xi32>)",
+            {}, {DType::i32, {2, 2}}, {0, 0, 0, 0});
+}
+
 TEST(ProgramRunner, EndlessLoopsStopAtTheStepLimit) {
   RunOptions options;
   options.machine.stepLimit = 100;

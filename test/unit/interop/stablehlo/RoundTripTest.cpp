@@ -64,7 +64,9 @@ class RandomProgram {
   void op(std::vector<Op>& ops) {
     const ValueId x = function_->arguments[0], i = function_->arguments[1];
     const ArrayType type = function_->values[x];
-    switch (*rc::gen::inRange(0, 9)) {
+    switch (*rc::gen::inRange(0, 10)) {
+      case 9:
+        return void(add(ops, {.name = "allocate_buffer"}, type));
       case 0:
         return constant(ops);
       case 1:
