@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "eval/Bits.h"
 #include "eval/Elementwise.h"
 #include "eval/FloatFormats.h"
 #include "eval/Shape.h"
@@ -280,30 +281,16 @@ PlainResults clamp(PlainCall& call) {
 
 PlainResults barrier(PlainCall& call) { return std::move(call.operands); }
 
-/// Rounds f32 to fewer exponent and mantissa bits and back, to nearest even, overflow to infinity.
-float reducePrecision(float x, int exponentBits, int mantissaBits) {
-  if (!std::isfinite(x) || x == 0) return x;
-  const int maxExponent = (1 << (exponentBits - 1)) - 1, minExponent = 1 - maxExponent;
-  int exponent = 0;
-  std::frexp(x, &exponent);
-  if (exponent - 1 < minExponent) return std::copysign(0.0f, x);  // denormals of the format are flushed
-  const float scaled = std::ldexp(x, mantissaBits + 1 - exponent);
-  const float rounded = std::ldexp(std::nearbyint(scaled), exponent - mantissaBits - 1);
-  std::frexp(rounded, &exponent);
-  return exponent - 1 > maxExponent ? std::copysign(HUGE_VALF, x) : rounded;
-}
-
 PlainResults reducePrecision(PlainCall& call) {
-  const int exponent = static_cast<int>(std::min<int64_t>(call.typed().integer("exponent_bits"), 8));
-  const int mantissa = static_cast<int>(std::min<int64_t>(call.typed().integer("mantissa_bits"), 23));
-  auto result = resultArray(call, 0, true);
+  const auto bits = [&](std::string_view name) {
+    return static_cast<int>(std::clamp<int64_t>(call.typed().integer(name), -1, 64));
+  };
+  auto result = resultArray(call);
   if (!result) return fail(std::move(result.error()));
   const DType t = result->dtype();
-  if (t == DType::f64) return fail(noEvaluation(call, t));
-  for (int64_t i = 0, bytes = storage_bytes(t); i < result->elements(); ++i) {
-    const auto x = static_cast<float>(eval::elementAsDouble(t, call.operands[0].data() + i * bytes));
-    eval::elementFromDouble(t, reducePrecision(x, exponent, mantissa), result->data() + i * bytes);
-  }
+  if (!eval::reducePrecision(t, call.operands[0].data(), result->elements(), bits("exponent_bits"),
+                             bits("mantissa_bits"), result->data()))
+    return fail(noEvaluation(call, t));
   return one(std::move(*result));
 }
 

@@ -22,9 +22,9 @@ bool isOneOf(llvm::StringRef name, const std::array<llvm::StringLiteral, N>& nam
 }
 
 bool isElementwise(mlir::Operation& op) {
-  static constexpr std::array<llvm::StringLiteral, 7> kTpu{
+  static constexpr std::array<llvm::StringLiteral, 8> kTpu{
       "tpu.reciprocal",         "tpu.weird",   "tpu.stochastic_convert", "tpu.pack_elementwise",
-      "tpu.unpack_elementwise", "tpu.bitcast", "tpu.assume_multiple"};
+      "tpu.unpack_elementwise", "tpu.bitcast", "tpu.assume_multiple",    "tpu.reduce_precision"};
   const llvm::StringRef name = op.getName().getStringRef();
   if (op.getNumResults() != 1 || op.getNumRegions() != 0) return false;
   if (!name.starts_with("arith.") && !name.starts_with("math.") && !isOneOf(name, kTpu)) return false;
@@ -142,7 +142,7 @@ MaskRule maskRuleOf(mlir::Operation& op) {
   static constexpr std::array<llvm::StringLiteral, 3> kLoads{"vector.load", "memref.load", "tpu.strided_load"};
   static constexpr std::array<llvm::StringLiteral, 4> kStores{"tpu.vector_store", "memref.store", "vector.store",
                                                               "tpu.strided_store"};
-  static constexpr std::array<llvm::StringLiteral, 4> kRefs{"tpu.memref_slice", "tpu.memref_squeeze",
+  static constexpr std::array<llvm::StringLiteral, 5> kRefs{"tpu.annotate", "tpu.memref_slice", "tpu.memref_squeeze",
                                                             "tpu.memref_reshape", "tpu.memref_bitcast"};
   if (isOneOf(name, kLoads)) return MaskRule::load;
   if (isOneOf(name, kStores)) return MaskRule::store;

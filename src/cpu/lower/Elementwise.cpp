@@ -5,6 +5,7 @@
 
 #include "cpu/lower/NarrowFloats.h"
 #include "cpu/lower/Packing.h"
+#include "cpu/lower/ReducePrecision.h"
 #include "cpu/lower/ToInteger.h"
 #include "cpu/math/Math.h"
 #include "llvm/ADT/StringMap.h"
@@ -325,6 +326,7 @@ const llvm::StringMap<EmitElement>& table() {
       {"tpu.stochastic_convert", convertStochastically},
       {"tpu.unpack_elementwise", unpackElements},
       {"tpu.reciprocal", reciprocal},
+      {"tpu.reduce_precision", reducePrecision},
       {"tpu.weird", weird},
       {"tpu.assume_multiple", same},
   };

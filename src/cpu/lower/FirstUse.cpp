@@ -94,6 +94,8 @@ class Follower {
             store(o.getBase(), o.getIndices(), extent, o.getStrides());
         })
         .Case<tpu::MemRefSliceOp>([&](auto o) { slice(o); })
+        .Case<tpu::AnnotateOp>([&](auto o) { parts_[o.getResult()] = partOf(o.getInput()); })
+        .Case<tpu::MemRefMemorySpaceIsOp>([](auto) {})
         .Case<tpu::MemRefSqueezeOp>([&](auto o) { squeeze(o); })
         .Case<tpu::MemRefReshapeOp, tpu::MemRefBitcastOp>([&](auto o) {
           Part part = partOf(o.getInput());

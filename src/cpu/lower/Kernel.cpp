@@ -1,6 +1,7 @@
 #include "cpu/lower/Kernel.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -163,7 +164,15 @@ class KernelLowering {
       if (!isLocal(*space) && *space != MemorySpace::any && *space != MemorySpace::hbm && *space != MemorySpace::host)
         return notNative(fmt::format("operand {} is in {} memory", i, machine::name(*space)));
       if (*space == MemorySpace::any || *space == MemorySpace::hbm) view.padding = tilePadding({dtype, array.shape});
-      if (aliased) {
+      if (aliased && isLocal(*space)) {
+        // In the core's memory the output is a copy of the input; the caller's array is the output's.
+        if (shared_ > 0) return notNative("an aliased whole operand beside threads");
+        if (!isOutput) {
+          const View whole = std::exchange(view, l_.allocate(dtype, array.shape));
+          view.memory = l_.newMemory();
+          l_.copy(whole, view);
+        }
+      } else if (aliased) {
         // They are one array, written through either of its names.
         const int partner = isOutput ? aliasedInput(i - inputs) : inputs + aliasedOutput(i);
         if (signature().windows[static_cast<size_t>(partner)])

@@ -51,10 +51,10 @@ std::optional<Side> sideOf(std::span<const int64_t> shape, const Shape& batch, c
   return side;
 }
 
-/// What operands of a dtype are multiplied as: floats of a byte, and integers that meet floats, as f32; other integers
-/// below a byte as i8.
-DType multipliedAs(DType t, DType other) {
-  if (isByteFloat(t) || (is_integer(t) && !is_integer(other))) return DType::f32;
+/// What operands of a dtype are multiplied as: floats of a byte, and integers that meet floats or are summed as such,
+/// as f32; other integers below a byte as i8.
+DType multipliedAs(DType t, DType other, DType out) {
+  if (isByteFloat(t) || (is_integer(t) && !(is_integer(other) && is_integer(out)))) return DType::f32;
   return t == DType::i2 || t == DType::i4 ? DType::i8 : t;
 }
 
@@ -148,7 +148,7 @@ class MatmulLowering {
     const DType lhsType = elementDType(op_.getOperand(0).getType()),
                 rhsType = elementDType(op_.getOperand(1).getType());
     const DType out = elementDType(op_.getResult(0).getType());
-    if (!multiplies(multipliedAs(lhsType, rhsType), multipliedAs(rhsType, lhsType), out) ||
+    if (!multiplies(multipliedAs(lhsType, rhsType, out), multipliedAs(rhsType, lhsType, out), out) ||
         elementDType(op_.getOperand(2).getType()) != out)
       return lowerInterpreted(l_, op_);
     const Shape lhsShape = shapeOf(op_.getOperand(0).getType()), rhsShape = shapeOf(op_.getOperand(1).getType());
@@ -298,7 +298,7 @@ class MatmulLowering {
 
   View multiplied(mlir::Value operand, mlir::Value other) {
     const View view = l_.view(operand);
-    const DType t = multipliedAs(view.dtype, elementDType(other.getType()));
+    const DType t = multipliedAs(view.dtype, elementDType(other.getType()), elementDType(op_.getResult(0).getType()));
     if (t == view.dtype) return view;
     View wide = l_.allocate(t, view.shape);
     convertElements(l_, view, wide);

@@ -187,6 +187,17 @@ Native lowerReshapeRef(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
+Native lowerAnnotate(Lowering& l, mlir::Operation& op) {
+  if (!l.hasRef(op.getOperand(0))) return notNative("a ref that native code does not follow");
+  l.setRef(op.getResult(0), l.ref(op.getOperand(0)));
+  return {};
+}
+
+Native lowerMemorySpaceIs(Lowering& l, mlir::Operation& op) {
+  l.setScalar(op.getResult(0), l.b.getInt1(machine::flat::isInMemorySpace(op)));
+  return {};
+}
+
 Native lowerAlloca(Lowering& l, mlir::Operation& op) {
   auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
   const auto space = machine::flat::memorySpaceOf(type);
@@ -200,7 +211,7 @@ Native lowerAlloca(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-constexpr std::array<LowerRow, 12> kTable{{
+constexpr std::array<LowerRow, 14> kTable{{
     {"vector.load", lowerVectorLoad},
     {"tpu.strided_load", lowerVectorLoad},
     {"memref.load", lowerScalarLoad},
@@ -212,6 +223,8 @@ constexpr std::array<LowerRow, 12> kTable{{
     {"tpu.memref_squeeze", lowerReshapeRef},
     {"tpu.memref_reshape", lowerReshapeRef},
     {"tpu.memref_bitcast", lowerReshapeRef},
+    {"tpu.annotate", lowerAnnotate},
+    {"tpu.memref_memory_space_is", lowerMemorySpaceIs},
     {"memref.alloca", lowerAlloca},
 }};
 

@@ -111,8 +111,7 @@ bool dotGeneral(Input lhs, Input rhs, const DotDims& dims, Input acc, Output out
   const DType types[] = {lhs.dtype, rhs.dtype, acc.dtype, out.dtype};
   const bool operandsFit =
       std::ranges::all_of(std::span(types).first(2), [](DType t) { return isNarrowFloat(t) || isNarrowInteger(t); });
-  const bool isFloat = operandsFit && (isNarrowFloat(lhs.dtype) || isNarrowFloat(rhs.dtype)) &&
-                       isNarrowFloat(acc.dtype) && isNarrowFloat(out.dtype);
+  const bool isFloat = operandsFit && isNarrowFloat(acc.dtype) && isNarrowFloat(out.dtype);
   const bool isInteger = std::ranges::all_of(types, isNarrowInteger);
   const bool isF64 = std::ranges::all_of(types, [](DType t) { return t == DType::f64; });
   if (!isFloat && !isInteger && !isF64) return false;

@@ -18,6 +18,14 @@ def Tpu_ReciprocalOp : Tpu_Op<"reciprocal", [Pure, AllTypesMatch<["input", "outp
   let hasVerifier = 1;
 }
 
+def Tpu_ReducePrecisionOp : Tpu_Op<"reduce_precision", [Pure, AllTypesMatch<["input", "output"]>]> {
+  let summary = "Each element as a float of so many exponent and mantissa bits has it";
+  let arguments = (ins VectorOfAnyRankOf<[F32, BF16]>:$input, I32Attr:$exponent_bits, I32Attr:$mantissa_bits);
+  let results = (outs VectorOfAnyRankOf<[F32, BF16]>:$output);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($output)";
+  let hasVerifier = 1;
+}
+
 def Tpu_WeirdOp : Tpu_Op<"weird", [Pure]> {
   let summary = "True where x is infinite or not a number";
   let arguments = (ins AnyType:$input);

@@ -55,6 +55,22 @@ def Tpu_MemRefBitcastOp : Tpu_MemRefViewOp<"memref_bitcast"> {
   let summary = "The memref's bits as another element type; a width change rescales the last but one dimension";
 }
 
+def Tpu_AnnotateOp : Tpu_Op<"annotate", [Pure, AllTypesMatch<["input", "result"]>]> {
+  let summary = "The memref, of whose accesses the kernel promises something; no value depends on it";
+  let arguments = (ins AnyMemRef:$input, DefaultValuedAttr<BoolAttr, "false">:$no_store,
+    DefaultValuedAttr<BoolAttr, "false">:$no_bank_conflict, DefaultValuedAttr<BoolAttr, "false">:$no_hazard,
+    DefaultValuedAttr<BoolAttr, "false">:$no_hazard_no_deps);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "$input attr-dict `:` type($result)";
+}
+
+def Tpu_MemRefMemorySpaceIsOp : Tpu_Op<"memref_memory_space_is", [Pure]> {
+  let summary = "Whether the memref lies in that memory";
+  let arguments = (ins AnyMemRef:$input, Tpu_MemorySpaceAttr:$memory_space);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$input `,` $memory_space attr-dict `:` type($input)";
+}
+
 def Tpu_RegionOp : Tpu_Op<"region", [AutomaticAllocationScope, SingleBlock]> {
   let summary = "A scope: what is allocated in it ends with it";
   let results = (outs Variadic<AnyType>:$results);

@@ -31,6 +31,14 @@ llvm::LogicalResult ReciprocalOp::verify() {
   return emitOpError() << "needs an input of f32 or bf16, has " << getInput().getType();
 }
 
+llvm::LogicalResult ReducePrecisionOp::verify() {
+  const auto exponentBits = static_cast<int32_t>(getExponentBits()),
+             mantissaBits = static_cast<int32_t>(getMantissaBits());
+  if (exponentBits >= 1 && mantissaBits >= 0) return mlir::success();
+  return emitOpError() << "needs at least 1 bit of exponent and 0 of mantissa, has " << exponentBits << " and "
+                       << mantissaBits;
+}
+
 llvm::LogicalResult WeirdOp::verify() {
   if (!mlir::getElementTypeOrSelf(getInput().getType()).isF32())
     return emitOpError() << "needs an input of f32, has " << getInput().getType();

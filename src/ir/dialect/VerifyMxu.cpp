@@ -56,11 +56,11 @@ llvm::LogicalResult MatmulOp::verify() {
   auto lhs = mlir::cast<mlir::VectorType>(getLhs().getType()), rhs = mlir::cast<mlir::VectorType>(getRhs().getType());
   auto acc = mlir::cast<mlir::VectorType>(getAcc().getType());
   if (bitsOf(acc.getElementType()) != 32) return emitOpError() << "needs a 32-bit accumulator, has " << acc;
-  // Integers times floats (quantised weights) are a product of floats.
+  // Integers times floats (quantised weights) are a product of floats; integers may be summed as floats, too.
   const bool integers =
       mlir::isa<mlir::IntegerType>(lhs.getElementType()) && mlir::isa<mlir::IntegerType>(rhs.getElementType());
-  if (integers != mlir::isa<mlir::IntegerType>(acc.getElementType()))
-    return emitOpError() << "needs an accumulator of " << (integers ? "integers" : "floats") << ", has " << acc;
+  if (!integers && mlir::isa<mlir::IntegerType>(acc.getElementType()))
+    return emitOpError() << "needs an accumulator of floats, has " << acc;
   auto numbers = getDimensionNumbersAttr();
   if (!numbers) {
     if (lhs.getRank() != 2 || rhs.getRank() != 2)

@@ -14,7 +14,7 @@ bool isOneOf(llvm::StringRef name, const std::array<llvm::StringLiteral, N>& nam
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-constexpr std::array<llvm::StringLiteral, 15> kPureTpuOps{"tpu.matmul",
+constexpr std::array<llvm::StringLiteral, 17> kPureTpuOps{"tpu.matmul",
                                                           "tpu.iota",
                                                           "tpu.concatenate",
                                                           "tpu.transpose",
@@ -23,18 +23,27 @@ constexpr std::array<llvm::StringLiteral, 15> kPureTpuOps{"tpu.matmul",
                                                           "tpu.reduce_index",
                                                           "tpu.bitcast",
                                                           "tpu.reciprocal",
+                                                          "tpu.reduce_precision",
                                                           "tpu.weird",
                                                           "tpu.stochastic_convert",
                                                           "tpu.pack_elementwise",
                                                           "tpu.unpack_elementwise",
                                                           "tpu.assume_multiple",
-                                                          "tpu.iteration_bound"};
+                                                          "tpu.iteration_bound",
+                                                          "tpu.memref_memory_space_is"};
 constexpr std::array<llvm::StringLiteral, 3> kLoads{"vector.load", "memref.load", "tpu.strided_load"};
-constexpr std::array<llvm::StringLiteral, 11> kReadsOnly{
-    "tpu.memref_slice", "tpu.memref_squeeze", "tpu.memref_reshape", "tpu.memref_bitcast", "tpu.device_id",
-
-    "tpu.log",          "tpu.log_buffer",     "tpu.trace_start",    "tpu.trace_stop",     "tpu.trace_value",
-    "cf.assert"};
+constexpr std::array<llvm::StringLiteral, 12> kReadsOnly{"tpu.memref_slice",
+                                                         "tpu.memref_squeeze",
+                                                         "tpu.memref_reshape",
+                                                         "tpu.memref_bitcast",
+                                                         "tpu.annotate",
+                                                         "tpu.device_id",
+                                                         "tpu.log",
+                                                         "tpu.log_buffer",
+                                                         "tpu.trace_start",
+                                                         "tpu.trace_stop",
+                                                         "tpu.trace_value",
+                                                         "cf.assert"};
 
 bool isLoad(mlir::Operation& op) { return isOneOf(op.getName().getStringRef(), kLoads); }
 

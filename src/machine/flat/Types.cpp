@@ -5,7 +5,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/TypeUtilities.h"
 
-#include "ir/Tpu.h"
+#include "ir/TpuOpsMemory.h"
 
 namespace smalti::machine::flat {
 namespace {
@@ -62,6 +62,12 @@ std::optional<MemorySpace> memorySpaceOf(mlir::MemRefType t) {
       return MemorySpace::host;
   }
   return std::nullopt;
+}
+
+bool isInMemorySpace(mlir::Operation& op) {
+  auto is = llvm::cast<tpu::MemRefMemorySpaceIsOp>(op);
+  const auto space = tpu::memorySpaceOf(is.getInput().getType()), asked = std::optional(is.getMemorySpace().getValue());
+  return (space == tpu::MemorySpace::any ? tpu::MemorySpace::hbm : space) == asked;
 }
 
 std::string typeText(mlir::Type t) {

@@ -18,6 +18,8 @@ DType elementDType(mlir::Type);
 /// Number of elements, -1 when dynamic or beyond what memory can hold.
 int64_t checkedElements(std::span<const int64_t> shape);
 std::optional<MemorySpace> memorySpaceOf(mlir::MemRefType);
+/// tpu.memref_memory_space_is: what may lie in any memory lies in HBM.
+bool isInMemorySpace(mlir::Operation&);
 
 /// Text of a type or op for messages, shortened.
 std::string typeText(mlir::Type);

@@ -10,8 +10,8 @@ namespace {
 
 bool isView(llvm::StringRef op) {
   return op == "tpu.memref_slice" || op == "tpu.memref_squeeze" || op == "tpu.memref_reshape" ||
-         op == "tpu.memref_bitcast" || op == "tpu.erase_memref_layout" || op == "tpu.reinterpret_cast" ||
-         op == "memref.cast";
+         op == "tpu.memref_bitcast" || op == "tpu.annotate" || op == "tpu.erase_memref_layout" ||
+         op == "tpu.reinterpret_cast" || op == "memref.cast";
 }
 
 bool onlyReads(llvm::StringRef op) {

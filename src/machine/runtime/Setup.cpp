@@ -104,10 +104,15 @@ class DeviceSetup {
       if (alias.output != plan.index) continue;
       const Array& operand = operands_[alias.operand];
       if (hlo_ && plan.window) return padded(&operand, plan);
-      return adopt(operand, plan, plan.array.shape, !operand.unique() || hlo_);
+      return adopt(operand, plan, plan.array.shape, !operand.unique() || hlo_ || isInCore(plan));
     }
     if (hlo_ && plan.window) return padded(nullptr, plan);
     return make(plan, {plan.type.dtype, plan.array.shape});
+  }
+
+  /// Whole in a core's own memory: there an aliased output is a copy of its input, though both were one in HBM.
+  static bool isInCore(const OperandPlan& plan) {
+    return !plan.window && (plan.space == MemorySpace::vmem || plan.space == MemorySpace::smem);
   }
 
   Status array(size_t i) {
@@ -116,7 +121,7 @@ class DeviceSetup {
     if (device.arrays[i]) return {};
     // An aliased output and its input are one array; interpret=True keeps those with windows apart.
     for (size_t o = 0; o < kernel_.operands.size(); ++o)
-      if (kernel_.operands[o].sharedWith == static_cast<int>(i) &&
+      if (kernel_.operands[o].sharedWith == static_cast<int>(i) && !isInCore(plan) &&
           !(hlo_ && (plan.window || kernel_.operands[o].window))) {
         if (auto ok = array(o); !ok) return ok;
         device.arrays[i] = device.arrays[o];

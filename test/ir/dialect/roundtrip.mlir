@@ -43,6 +43,8 @@ func.func @elementwise(%v: vector<8x128xf32>, %w: vector<8x128xi32>, %i: i32) {
   %0 = tpu.bitcast %v : vector<8x128xf32> -> vector<16x128xbf16>
   // CHECK: tpu.reciprocal %{{.*}} {approx = true} : vector<8x128xf32> -> vector<8x128xf32>
   %1 = tpu.reciprocal %v {approx = true} : vector<8x128xf32> -> vector<8x128xf32>
+  // CHECK: tpu.reduce_precision %{{.*}} {exponent_bits = 5 : i32, mantissa_bits = 10 : i32} : vector<8x128xf32> -> vector<8x128xf32>
+  %reduced = tpu.reduce_precision %v {exponent_bits = 5 : i32, mantissa_bits = 10 : i32} : vector<8x128xf32> -> vector<8x128xf32>
   // CHECK: tpu.weird %{{.*}} : vector<8x128xf32> -> vector<8x128xi1>
   %2 = tpu.weird %v : vector<8x128xf32> -> vector<8x128xi1>
   // CHECK: tpu.stochastic_convert %{{.*}}, %{{.*}} : vector<8x128xf32>, vector<8x128xi32> -> vector<8x128xbf16>
@@ -80,6 +82,10 @@ func.func @memory(%r: memref<16x128xf32, #tpu.memory_space<vmem>>, %v: vector<8x
   %4 = tpu.memref_reshape %r : memref<16x128xf32, #tpu.memory_space<vmem>> -> memref<8x256xf32, #tpu.memory_space<vmem>>
   // CHECK: tpu.memref_bitcast %{{.*}} : memref<16x128xf32, #tpu.memory_space<vmem>> -> memref<32x128xi16, #tpu.memory_space<vmem>>
   %5 = tpu.memref_bitcast %r : memref<16x128xf32, #tpu.memory_space<vmem>> -> memref<32x128xi16, #tpu.memory_space<vmem>>
+  // CHECK: tpu.annotate %{{.*}} {no_bank_conflict = true} : memref<16x128xf32, #tpu.memory_space<vmem>>
+  %7 = tpu.annotate %r {no_bank_conflict = true, no_store = false} : memref<16x128xf32, #tpu.memory_space<vmem>>
+  // CHECK: tpu.memref_memory_space_is %{{.*}}, <hbm> : memref<16x128xf32, #tpu.memory_space<vmem>>
+  %8 = tpu.memref_memory_space_is %r, <hbm> : memref<16x128xf32, #tpu.memory_space<vmem>>
   // CHECK: "tpu.region"() ({
   // CHECK:   tpu.yield %{{.*}} : i32
   // CHECK: }) : () -> i32

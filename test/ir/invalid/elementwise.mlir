@@ -2,6 +2,14 @@
 // RUN: smalti-opt %s -split-input-file -verify-diagnostics
 
 func.func @f(%a: vector<8x128xf32>) {
+  // expected-error @below {{needs at least 1 bit of exponent and 0 of mantissa, has 0 and -1}}
+  %0 = tpu.reduce_precision %a {exponent_bits = 0 : i32, mantissa_bits = -1 : i32} : vector<8x128xf32> -> vector<8x128xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: vector<8x128xf32>) {
   // expected-error @below {{needs a result of shape 16x128, has 8x128}}
   %0 = tpu.bitcast %a : vector<8x128xf32> -> vector<8x128xbf16>
   return

@@ -30,6 +30,36 @@ bool inStorageForm(const TestTensor& t) {
   return true;
 }
 
+TEST(Bits, ReducedPrecisionRoundsThenDropsWhatHasNoExponent) {
+  const auto reduced = [](DType t, uint64_t x, int exponentBits, int mantissaBits) {
+    uint64_t out = 0;
+    EXPECT_TRUE(reducePrecision(t, reinterpret_cast<const std::byte*>(&x), 1, exponentBits, mantissaBits,
+                                reinterpret_cast<std::byte*>(&out)));
+    return out;
+  };
+  const auto f32 = [&](float x, int exponentBits, int mantissaBits) {
+    return std::bit_cast<float>(
+        static_cast<uint32_t>(reduced(DType::f32, std::bit_cast<uint32_t>(x), exponentBits, mantissaBits)));
+  };
+  EXPECT_EQ(f32(1.1f, 5, 2), 1.f);
+  EXPECT_EQ(f32(1.125f, 5, 2), 1.f) << "a tie goes to the even one";
+  EXPECT_EQ(f32(-1.375f, 5, 2), -1.5f);
+  EXPECT_EQ(f32(65519, 5, 10), 65504.f);
+  EXPECT_EQ(f32(65520, 5, 10), std::numeric_limits<float>::infinity());
+  EXPECT_EQ(f32(-1e6f, 5, 10), -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(f32(std::nextafter(0x1p-14f, 0.f), 5, 10), 0x1p-14f) << "rounded first";
+  EXPECT_TRUE(std::signbit(f32(-0x1p-15f, 5, 10)));
+  EXPECT_EQ(f32(0x1p-15f, 5, 10), 0.f);
+  EXPECT_EQ(f32(0x1p-149f, 8, 23), 0x1p-149f);
+  EXPECT_EQ(f32(0x1.8p-127f, 8, 7), 0x1.8p-127f) << "with all of its exponent bits denormals stay";
+  EXPECT_TRUE(std::isnan(f32(std::numeric_limits<float>::quiet_NaN(), 1, 0)));
+  EXPECT_EQ(reduced(DType::f16, 0x0007, 5, 9), 0x0008u) << "a denormal's last bit";
+  EXPECT_EQ(reduced(DType::bf16, 0x3f81, 8, 6), 0x3f80u);
+  EXPECT_EQ(reduced(DType::f64, std::bit_cast<uint64_t>(1 + 0x1p-30), 11, 23), std::bit_cast<uint64_t>(1.0));
+  EXPECT_FALSE(reducePrecision(DType::i32, nullptr, 0, 8, 23, nullptr));
+  EXPECT_FALSE(reducePrecision(DType::f32, nullptr, 0, 0, 23, nullptr));
+}
+
 TEST(Bits, SD8_BitcastSplitsAndJoinsRowsLowBitsFirst) {
   Random r(1);
   for (DType from : kTypes)

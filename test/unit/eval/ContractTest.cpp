@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <thread>
@@ -325,7 +326,18 @@ TEST(Contract, DtypesWithoutAProductAreRefused) {
   const Problem p = matrices(2, 2, 2, false, false);
   EXPECT_FALSE(dotGeneral(f.in(), i.in(), p.dims(), i.in(), i.out()));
   EXPECT_FALSE(dotGeneral(b.in(), b.in(), p.dims(), i.in(), i.out()));
-  EXPECT_FALSE(dotGeneral(i.in(), i.in(), p.dims(), f.in(), f.out()));
+  EXPECT_FALSE(dotGeneral(i.in(), i.in(), p.dims(), i.in(), f.out()));
+}
+
+TEST(Contract, IntegersMayBeSummedAsFloats) {
+  const Shape s{2, 2};
+  TestTensor x(DType::i8, s), acc(DType::f32, s), out(DType::f32, s);
+  for (int64_t i = 0; i < 4; ++i) {
+    x.setBits(i, 0xfd);  // -3
+    acc.setBits(i, std::bit_cast<uint32_t>(.5f));
+  }
+  ASSERT_TRUE(dotGeneral(x.in(), x.in(), matrices(2, 2, 2, false, false).dims(), acc.in(), out.out()));
+  for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(out.bitsAt(i), std::bit_cast<uint32_t>(18.5f));
 }
 
 TEST(Contract, F64) {

@@ -160,6 +160,30 @@ Status lowerStochasticConvert(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
+// ---- tpu.reduce_precision
+
+struct ReducePrecision : Payload {
+  Operand in, out;
+  int exponentBits = 0, mantissaBits = 0;
+  void run(Frame& frame) const {
+    eval::reducePrecision(in.dtype, frame.slots[in.slot].data, out.stored(), exponentBits, mantissaBits,
+                          frame.slots[out.slot].data);
+    combine(frame, {&in, 1}, out);
+  }
+};
+
+Status lowerReducePrecision(Lowering& lowering, mlir::Operation& op) {
+  ReducePrecision payload;
+  payload.in = lowering.operand(op.getOperand(0));
+  payload.exponentBits = static_cast<int>(integerAttribute(op, "exponent_bits", 0));
+  payload.mantissaBits = static_cast<int>(integerAttribute(op, "mantissa_bits", 0));
+  if (!eval::reducePrecision(payload.in.dtype, nullptr, 0, payload.exponentBits, payload.mantissaBits, nullptr))
+    return lowering.refuse(op);
+  payload.out = lowering.define(op.getResult(0), payload.in.splat);
+  lowering.emit(std::move(payload));
+  return {};
+}
+
 // ---- the hardware's random numbers (S-L2)
 
 struct PrngSeed : Payload {
@@ -201,6 +225,7 @@ constexpr LowerRow kBitsTable[] = {
     {"tpu.pack_elementwise", lowerPack},
     {"tpu.prng_random_bits", lowerPrngBits},
     {"tpu.prng_set_seed_32", lowerPrngSeed},
+    {"tpu.reduce_precision", lowerReducePrecision},
     {"tpu.stochastic_convert", lowerStochasticConvert},
     {"tpu.unpack_elementwise", lowerUnpack},
 };

@@ -237,6 +237,18 @@ Status lowerAllocate(Lowering& lowering, mlir::Operation& op) {
 /// Allocations die with their scope; an explicit end changes nothing.
 Status lowerDealloc(Lowering&, mlir::Operation&) { return {}; }
 
+/// Promises about accesses change none of them.
+Status lowerAnnotate(Lowering& lowering, mlir::Operation& op) {
+  lowering.alias(op.getResult(0), op.getOperand(0));
+  return {};
+}
+
+Status lowerMemorySpaceIs(Lowering& lowering, mlir::Operation& op) {
+  const auto is = static_cast<std::byte>(isInMemorySpace(op));
+  lowering.constant(op.getResult(0), &is);
+  return {};
+}
+
 struct BarrierRef : Payload {
   int32_t out = -1;
   bool run(Frame& frame) const {
@@ -262,8 +274,10 @@ struct ReleaseScope : Payload {
 };
 
 constexpr LowerRow kRefsTable[] = {
-    {"memref.alloca", lowerAllocate},     {"memref.dealloc", lowerDealloc},  {"tpu.memref_bitcast", lowerReshape},
-    {"tpu.memref_reshape", lowerReshape}, {"tpu.memref_slice", lowerSlice},  {"tpu.memref_squeeze", lowerSqueeze},
+    {"memref.alloca", lowerAllocate},     {"memref.dealloc", lowerDealloc},
+    {"tpu.memref_bitcast", lowerReshape}, {"tpu.memref_reshape", lowerReshape},
+    {"tpu.memref_slice", lowerSlice},     {"tpu.memref_squeeze", lowerSqueeze},
+    {"tpu.annotate", lowerAnnotate},      {"tpu.memref_memory_space_is", lowerMemorySpaceIs},
     {"tpu.sem_alloc", lowerAllocate},     {"tpu.sem_barrier", lowerBarrier},
 };
 

@@ -55,7 +55,8 @@ TEST(NativeEdgeCopy, OfOneAndOfThreeDimensions) {
   }
 }
 
-/// Steps that follow each other share the buffer of blocks that hang over; nobody shall see what another has left there.
+/// Steps that follow each other share the buffer of blocks that hang over; nobody shall see what another has left
+/// there.
 TEST(NativeEdgeCopy, WhatABlockDoesNotGetIsUndefinedWhateverTheBlockBeforeGot) {
   const Shape array{8, 37}, half{2, 16};
   TextKernel k({2, 3}, "parallel,parallel");

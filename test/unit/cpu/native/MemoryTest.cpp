@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
@@ -53,7 +54,32 @@ TEST(NativeMemory, AnOutputIsUndefinedThatIsStoredUnderConditionsThatNoStepMeets
   }
 }
 
-TEST(NativeMemory, SC9_AWholeOperandAndTheOutputItIsAliasedToAreOneArray) {
+TEST(NativeMemory, PromisesAboutAccessesChangeNone) {
+  TextKernel k;
+  const Val in = k.input({.array = {8, 128}, .space = "vmem"}), out = k.output({.array = {8, 128}, .space = "vmem"});
+  const Val promised = k.fresh(in.type), stored = k.fresh(out.type);
+  k.raw(promised.name + " = tpu.annotate " + in.name + " {no_store = true} : " + in.type);
+  k.raw(stored.name + " = tpu.annotate " + out.name + " {no_bank_conflict = true} : " + out.type);
+  k.store(k.binary("arith.addf", k.load(promised), k.load(in)), stored);
+  EXPECT_EQ(floats(same(k, {counting({8, 128})}).at(0))[9], 18.f);
+}
+
+TEST(NativeMemory, WhatMayLieAnywhereLiesInHbm) {
+  for (const auto& [space, asked, is] :
+       {std::tuple{"any", "hbm", 1}, {"any", "vmem", 0}, {"hbm", "hbm", 1}, {"vmem", "vmem", 1}, {"vmem", "hbm", 0}}) {
+    TextKernel k;
+    const Val in = k.input({.array = {8, 128}, .space = space}),
+              out = k.output({.dtype = "i32", .array = {2}, .space = "smem"});
+    const Val there = k.fresh("i1"), number = k.fresh("i32");
+    k.raw(there.name + " = tpu.memref_memory_space_is " + in.name + ", <" + asked + "> : " + in.type);
+    k.raw(number.name + " = arith.extui " + there.name + " : i1 to i32");
+    k.scalarStore(number, out, {k.constant(0)});
+    k.scalarStore(k.constant(5), out, {k.constant(1)});
+    EXPECT_EQ(ints(same(k, {counting({8, 128})}).at(0))[0], is) << space << ", " << asked;
+  }
+}
+
+TEST(NativeMemory, SC9_AWholeOperandInTheCoreAndTheOutputItIsAliasedToAreTwo) {
   for (const std::string space : {"vmem", "smem"}) {
     TextKernel k;
     const Val in = k.input({.dtype = "i32", .array = {4}, .space = space}),
@@ -66,7 +92,8 @@ TEST(NativeMemory, SC9_AWholeOperandAndTheOutputItIsAliasedToAreOneArray) {
       k.store(k.binary("arith.addi", k.load(in), k.load(in)), out);
       k.store(k.binary("arith.addi", k.load(in), k.load(in)), out);
     }
-    same(k, {i32Array({4}, [](int64_t i) { return static_cast<int32_t>(i); })});
+    const Array got = same(k, {i32Array({4}, [](int64_t i) { return static_cast<int32_t>(i); })}).at(0);
+    EXPECT_EQ(ints(got), space == "smem" ? (std::vector{7, 0, 2, 3}) : (std::vector{0, 2, 4, 6}));
   }
 }
 

@@ -182,6 +182,17 @@ void bits(Samples& all) {
                    out,
                    "$r = tpu.stochastic_convert $0, $1 : " + v(in) + ", " + v(random) + " -> " + v(out)});
   }
+  for (const std::string t : {"f32", "bf16"})
+    for (const auto& [exponent, mantissa] : {std::pair{5, 10}, {4, 3}, {8, 2}, {1, 0}, {11, 52}}) {
+      const SampleValue x{t, {8, 130}};
+      all.push_back({"tpu.reduce_precision",
+                     t,
+                     {x},
+                     x,
+                     fmt::format("$r = tpu.reduce_precision $0 {{exponent_bits = {} : i32, mantissa_bits = {} : i32}} "
+                                 ": {} -> {}",
+                                 exponent, mantissa, v(x), v(x))});
+    }
   for (const std::string& t : kIntegers) {
     const SampleValue out{t, {20, 300}};
     for (const std::string dims : {"0", "1", "0, 1"})
@@ -239,7 +250,8 @@ void products(Samples& all) {
                                                                                 {"f8e5m2", "f32"},
                                                                                 {"f8e4m3fn", "f32"},
                                                                                 {"i8", "i32"},
-                                                                                {"i4", "i32"}}) {
+                                                                                {"i4", "i32"},
+                                                                                {"i8", "f32"}}) {
     add(in, out, "[1], [0], [0], [1], [0, 0, 1, 1], [], []", {24, 50}, {50, 40});
     add(in, out, "[1], [1], [0], [0], [0, 0, 1, 0], [], []", {24, 50}, {40, 50});
     add(in, out, "[0], [0], [1], [1], [0, 1, 1, 1], [], []", {50, 24}, {50, 40});
