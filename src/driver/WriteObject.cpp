@@ -29,7 +29,8 @@ Result<WrittenObject> writeObject(const KernelPackage& kernel, const std::string
     return fail({.code = "SM1000",
                  .message = fmt::format("'{}' cannot be the name of a C function", written.symbol),
                  .place = {},
-                 .help = "letters, digits and _, no digit first, and no word of C or C++: --symbol NAME"});
+                 .help = "a letter, then letters, digits and _; no word of C or C++ and no function of the C library: "
+                         "--symbol NAME"});
   const auto target = cpu::processorNamed(processor);
   if (!target) return fail(target.error());
   const auto made = cpu::compileAheadOfTime(kernel, *target, written.symbol);

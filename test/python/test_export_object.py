@@ -59,6 +59,13 @@ def test_a_c_program_computes_what_was_recorded(smalti_export, case, tmp_path):
     assert "LLVM" not in needed and "smalti" not in needed and "libm." not in needed
 
 
+def test_the_header_says_what_is_not_written(smalti_export, tmp_path):
+    assert smalti_export("cast_i4_to_f32").returncode == 0
+    assert ": one element per byte, sign-extended\n" in (tmp_path / "kernel.h").read_text()
+    assert smalti_export("add_grid_1d").returncode == 0
+    assert "stays as it is" not in (tmp_path / "kernel.h").read_text()
+
+
 def test_header_is_cplusplus_too(smalti_export, tmp_path):
     assert smalti_export("add_grid_1d", "--symbol", "add").returncode == 0
     header = (tmp_path / "kernel.h").read_text()
@@ -127,6 +134,9 @@ def test_nothing_is_left_when_the_header_cannot_be_written(smalti_export, tmp_pa
     ([], "-", "SM1000"),
     ([], "nowhere/kernel.o", "SM1006"),
 ])
+    (["--symbol", "wchar_t"], "kernel.o", "SM1000"),
+    (["--symbol", "__add"], "kernel.o", "SM1000"),
+    ([], "exp.o", "SM1000"),
 def test_bad_requests_are_refused(smalti, tmp_path, arguments, output, code):
     done = subprocess.run([smalti, "export", str(CASES / "add_grid_1d"), "--format", "object", "-o", output, *arguments],
                           capture_output=True, text=True, cwd=tmp_path, timeout=60)

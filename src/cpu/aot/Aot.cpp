@@ -75,7 +75,7 @@ Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage& package, const
   if (!interpreted.all().empty())
     return fail(notAheadOfTime(package, "ops that are not native yet: " + wordsOf(made.report.interpreted),
                                interpreted.all().front().place));
-  const CEntry entry{name, package.operands, package.results, package.aliases, lowered->arenaBytes};
+  const CEntry entry{name, package.operands, package.results, package.aliases, lowered->arenaBytes, lowered->written};
   addCEntry(*built.module, entry, processor);
   auto object = generateObject(std::move(built), processor, &made.report.compile);
   if (!object) return fail(std::move(object.error()));

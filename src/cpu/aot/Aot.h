@@ -21,8 +21,10 @@ Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage&, const Process
 /// What a generated function returns.
 enum CResult : int { kCOk = 0, kCFault = 1, kCBadPointer = 2, kCNoMemory = 3, kCWrongProcessor = 4 };
 
-/// `text` as a C identifier: other characters become '_'.
+/// `text` as a C identifier: other characters become '_'; begins with a letter.
 std::string cIdentifier(std::string_view text);
+/// Whether a program may have a function of that name: no word of C or C++, nothing that the header or the C library
+/// has.
 bool isCIdentifier(std::string_view text);
 
 }  // namespace smalti::cpu

@@ -21,6 +21,7 @@ struct CEntry {
   std::vector<ArrayType> operands, results;  ///< of the call
   std::vector<Alias> aliases;
   int64_t workspaceBytes = 0;
+  std::vector<bool> written;  ///< by result: the kernel surely writes all of it
   bool operator==(const CEntry&) const = default;
 };
 

@@ -1,12 +1,10 @@
 // The C header of a kernel that was compiled ahead of time.
 #include <algorithm>
-#include <array>
 #include <cctype>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cpu/aot/Aot.h"
 #include "cpu/aot/CEntry.h"
 #include "cpu/aot/ProcessorCheck.h"
 
@@ -24,7 +22,7 @@ CType cType(DType dtype) {
       return {"uint8_t", "0 or 1"};
     case DType::i2:
     case DType::i4:
-      return {"int8_t", "one element per byte"};
+      return {"int8_t", "one element per byte, sign-extended"};
     case DType::i8:
       return {"int8_t", ""};
     case DType::i16:
@@ -33,7 +31,7 @@ CType cType(DType dtype) {
       return {"int32_t", ""};
     case DType::u2:
     case DType::u4:
-      return {"uint8_t", "one element per byte"};
+      return {"uint8_t", "one element per byte, zero-extended"};
     case DType::u8:
       return {"uint8_t", ""};
     case DType::u16:
@@ -43,7 +41,7 @@ CType cType(DType dtype) {
     case DType::u64:
       return {"uint64_t", ""};
     case DType::f4e2m1fn:
-      return {"uint8_t", "the bits, one element per byte"};
+      return {"uint8_t", "the bits, one element per byte, zero-extended"};
     case DType::f8e5m2:
     case DType::f8e4m3fn:
     case DType::f8e4m3b11fnuz:
@@ -98,6 +96,7 @@ std::string cHeader(const CEntry& entry, const std::string& kernel, const Proces
     for (const Alias& alias : entry.aliases)
       if (alias.output == static_cast<int>(i))
         more = fmt::format("starts as {}, and may be the same array", inputs[static_cast<size_t>(alias.operand)]);
+    if (more.empty() && !entry.written[i]) more = "what the kernel does not write to stays as it is";
     arrays += described(outputs[i], entry.results[i], more);
   }
   const std::string list = fmt::format("{}", fmt::join(parameters, ", "));
@@ -138,27 +137,6 @@ int {name}_in({within});
       fmt::arg("list", list.empty() ? "void" : list), fmt::arg("bytes", entry.workspaceBytes),
       fmt::arg("alignment", kWorkspaceAlignment), fmt::arg("within", within),
       fmt::arg("processors", objectsAskFor(processor) ? "; 4: this processor lacks instructions of that one" : ""));
-}
-
-std::string cIdentifier(std::string_view text) {
-  std::string name;
-  for (const char c : text) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0]))) name.insert(0, "kernel_");
-  return name;
-}
-
-bool isCIdentifier(std::string_view text) {
-  // Words of C and C++, and the functions that the code itself calls.
-  static constexpr std::array<std::string_view, 72> kTaken{
-      "alignas", "alignof",  "asm",       "auto",      "bool",     "break",    "case",          "catch",    "char",
-      "class",   "const",    "constexpr", "continue",  "decltype", "default",  "delete",        "do",       "double",
-      "else",    "enum",     "explicit",  "export",    "extern",   "false",    "float",         "for",      "friend",
-      "goto",    "if",       "inline",    "int",       "long",     "mutable",  "namespace",     "new",      "noexcept",
-      "nullptr", "operator", "private",   "protected", "public",   "register", "restrict",      "return",   "short",
-      "signed",  "sizeof",   "static",    "struct",    "switch",   "template", "this",          "throw",    "true",
-      "try",     "typedef",  "typename",  "union",     "unsigned", "using",    "virtual",       "void",     "volatile",
-      "while",   "main",     "memcpy",    "memset",    "memmove",  "free",     "aligned_alloc", "requires", "concept"};
-  return !text.empty() && cIdentifier(text) == text && std::find(kTaken.begin(), kTaken.end(), text) == kTaken.end();
 }
 
 }  // namespace smalti::cpu

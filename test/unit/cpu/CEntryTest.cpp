@@ -44,7 +44,8 @@ CEntry entryOf(const std::string& name, int64_t workspaceBytes) {
           .operands = {{DType::f32, {2}}, {DType::i32, {}}},
           .results = {{DType::f32, {2}}},
           .aliases = {},
-          .workspaceBytes = workspaceBytes};
+          .workspaceBytes = workspaceBytes,
+          .written = {false}};
 }
 
 std::shared_ptr<const LoadedCode> load(const CEntry& entry, const Processor& compiledFor = hostProcessor()) {
@@ -178,13 +179,34 @@ TEST(CHeader, DescribesEveryArray) {
   EXPECT_THAT(header, HasSubstr("#ifndef COPY_H\n#define COPY_H\n"));
 }
 
+TEST(CHeader, SaysWhatKeepsItsBytesAndHowSmallIntegersLie) {
+  CEntry entry{.name = "pack",
+               .operands = {{DType::i4, {8}}, {DType::u4, {8}}},
+               .results = {{DType::f32, {8}}, {DType::f32, {8}}},
+               .aliases = {},
+               .workspaceBytes = 0,
+               .written = {false, true}};
+  EXPECT_THAT(cHeader(entry, "pack", hostProcessor()),
+              HasSubstr(" *   in0    i4[8]: one element per byte, sign-extended\n"
+                        " *   in1    u4[8]: one element per byte, zero-extended\n"
+                        " *   out0   f32[8]; what the kernel does not write to stays as it is\n"
+                        " *   out1   f32[8]\n"));
+}
+
 TEST(CHeader, NamesAreCIdentifiers) {
   EXPECT_EQ(cIdentifier("flash-attention.v2"), "flash_attention_v2");
   EXPECT_EQ(cIdentifier("2d"), "kernel_2d");
   EXPECT_EQ(cIdentifier(""), "kernel_");
+  EXPECT_EQ(cIdentifier("_add"), "kernel_add");
   EXPECT_TRUE(isCIdentifier("a_1"));
   EXPECT_FALSE(isCIdentifier("a-1") || isCIdentifier("") || isCIdentifier("1a"));
-  EXPECT_FALSE(isCIdentifier("int") || isCIdentifier("class") || isCIdentifier("free") || isCIdentifier("main"));
+  for (const char* taken :
+       {"int",          "_Bool", "wchar_t", "and",    "class",    "char8_t",  "static_assert", "co_await",
+        "thread_local", "__asm", "int64_t", "size_t", "INT8_MAX", "UINT64_C", "free",          "malloc",
+        "main",         "exp",   "expf",    "y0",     "index",    "memset"})
+    EXPECT_FALSE(isCIdentifier(taken)) << taken;
+  for (const char* free : {"softmax", "exp_rows", "INT8_MATMUL", "matmul_t", "add", "SOFT_MAX"})
+    EXPECT_TRUE(isCIdentifier(free)) << free;
 }
 
 }  // namespace
