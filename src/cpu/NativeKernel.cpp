@@ -291,7 +291,7 @@ std::shared_ptr<const NativeKernel> fromCache(const KernelPackage& package, cons
 }  // namespace
 
 Result<NativeOutcome> compileNative(const KernelPackage& package, const NativeOptions& options) {
-  if (auto why = unsuitableProcessor(options.processor)) return NativeOutcome{nullptr, std::move(*why)};
+  if (auto why = unsuitableProcessor(options.processor)) return NativeOutcome{nullptr, std::move(why->message)};
   // The number of cores decides about blocks (cpu/grid).
   const std::string key =
       options.cache

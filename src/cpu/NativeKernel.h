@@ -31,6 +31,7 @@ struct NativeReport {
   int sharedAxes = 0;                    ///< leading grid axes that threads share
   std::string inOrder;                   ///< why no more of them are (Parallel.h)
   std::vector<std::string> interpreted;  ///< ops that are not native yet: computed by src/eval, one line per kind
+  SourcePlace notNativeAt;               ///< of what has no native code at all, where known
 };
 
 /// Compiled once, run many times, from several threads.

@@ -6,6 +6,7 @@
 #include "cpu/lower/Parallel.h"
 #include "cpu/lower/Streaming.h"
 #include "cpu/runtime/Pool.h"
+#include "llvm/IR/DataLayout.h"
 #include "llvm/TargetParser/Triple.h"
 #include "machine/runtime/Boundary.h"
 #include "machine/runtime/ProgramText.h"
@@ -27,10 +28,25 @@ std::vector<bool> overwrittenOperands(const KernelPackage& package) {
   return overwritten;
 }
 
-std::optional<NotNative> unsuitableProcessor(const Processor& p) {
+std::optional<Diagnostic> unsuitableProcessor(const Processor& p) {
   constexpr int kSseBytes = 16;
-  if (!llvm::Triple(p.triple).isX86() || p.vectorBytes > kSseBytes) return std::nullopt;
-  return fmt::format("processor {} has not all of AVX2, FMA and F16C", p.name);
+  constexpr unsigned kAddressBits = 64;
+  const llvm::Triple triple(p.triple);
+  const llvm::DataLayout layout(triple.computeDataLayout());  // a processor of 64 bits may have pointers of 32: x32
+  const unsigned bits = layout.getPointerSizeInBits();
+  if (bits != kAddressBits || !layout.isLittleEndian())
+    return Diagnostic{.code = "SM7005",
+                      .message = fmt::format("there is no native code for {}", p.triple),
+                      .place = {},
+                      .need = fmt::format("a little-endian machine with addresses of {} bits", kAddressBits),
+                      .have = fmt::format("{}-endian, {} bits", layout.isLittleEndian() ? "little" : "big", bits),
+                      .help = "name a processor such as haswell, or aarch64-linux-gnu/neoverse-n1"};
+  if (!triple.isX86() || p.vectorBytes > kSseBytes) return std::nullopt;
+  return Diagnostic{.code = "SM7005",
+                    .message = fmt::format("processor {} has not all of AVX2, FMA and F16C", p.name),
+                    .place = {},
+                    .need = "a processor with fused multiply-add",
+                    .help = "name haswell, x86-64-v3 or a later one"};
 }
 
 std::optional<NotNative> unsuitableArrays(const KernelPackage& package) {

@@ -14,9 +14,9 @@ std::vector<bool> overwrittenOperands(const KernelPackage&);
 /// Why the call's arrays cannot be handed to native code as they are, without copies, if so.
 std::optional<NotNative> unsuitableArrays(const KernelPackage&);
 
-/// Why there is no native code for the processor, if so: kernels call no library, and one without these instructions
-/// would.
-std::optional<NotNative> unsuitableProcessor(const Processor&);
+/// Why there is no native code for the processor, if so (SM7005): kernels call no library, and one without these
+/// instructions would; addresses have 64 bits, and elements lie in memory as on the machines that Smalti runs on.
+std::optional<Diagnostic> unsuitableProcessor(const Processor&);
 
 /// Emits the kernel, its grid shared as far as it may be.
 tl::expected<LoweredKernel, NotNative> lowerPlanned(const KernelPackage&, const NativeOptions&, llvm::Module&,

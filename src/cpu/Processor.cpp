@@ -72,7 +72,7 @@ const Processor& hostProcessor() {
 }
 
 Result<Processor> processorNamed(std::string_view name) {
-  if (name.empty() || name == "host") return hostProcessor();
+  if (name == "host") return hostProcessor();
   Processor p;
   const size_t slash = name.find('/');
   p.triple = slash == name.npos ? hostProcessor().triple : llvm::Triple::normalize(std::string(name.substr(0, slash)));

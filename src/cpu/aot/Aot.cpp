@@ -15,14 +15,16 @@
 namespace smalti::cpu {
 namespace {
 
-Diagnostic notAheadOfTime(const KernelPackage& package, std::string why, SourcePlace place = {}) {
+Diagnostic notAheadOfTime(const KernelPackage& package, std::string why, SourcePlace place, std::string help) {
   return {.code = "SM7003",
           .message = fmt::format("kernel '{}' cannot be compiled ahead of time", package.name),
           .place = std::move(place),
           .need = "native code for the whole kernel",
           .have = std::move(why),
-          .help = "run it with --target cpu, which computes such parts in this process"};
+          .help = std::move(help)};
 }
+
+constexpr const char* kRunsOnTheMachine = "run it by smalti run, or from a program that links Smalti";
 
 /// The dialect's names of ops, and for prints that of the language.
 std::string wordsOf(const std::vector<std::string>& ops) {
@@ -45,6 +47,7 @@ std::vector<std::string> foreignSymbols(const std::string& object) {
     auto flags = symbol.getFlags();
     auto name = symbol.getName();
     const bool undefined = flags && (*flags & llvm::object::SymbolRef::SF_Undefined);
+    if (name && (*file)->isMachO()) name->consume_front("_");  // before every name of C
     if (undefined && name && !name->empty() && !kLibc.contains(std::string_view(*name)) &&
         *name != "_GLOBAL_OFFSET_TABLE_")
       foreign.push_back(name->str());
@@ -58,29 +61,27 @@ std::vector<std::string> foreignSymbols(const std::string& object) {
 
 Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage& package, const Processor& processor,
                                              const std::string& name) {
-  if (auto why = unsuitableProcessor(processor))
-    return fail({.code = "SM7005",
-                 .message = std::move(*why),
-                 .place = {},
-                 .need = "a processor with fused multiply-add",
-                 .help = "name haswell, x86-64-v3 or a later one"});
-  if (auto why = unsuitableArrays(package)) return fail(notAheadOfTime(package, std::move(*why)));
+  if (auto why = unsuitableProcessor(processor)) return fail(std::move(*why));
+  if (auto why = unsuitableArrays(package))
+    return fail(notAheadOfTime(package, std::move(*why), {}, kRunsOnTheMachine));
   AheadOfTimeKernel made;
   InterpretedOps interpreted;
   ModuleBuilder built(processor, package.name);
   const auto other = rewritten(package, processor, 1);
   const KernelPackage& chosen = other ? *other : package;
   auto lowered = lowerKernel(chosen, *built.module, processor, made.report, interpreted, 0, machine::Poison::intMin);
-  if (!lowered) return fail(notAheadOfTime(package, lowered.error()));
+  if (!lowered) return fail(notAheadOfTime(package, lowered.error(), made.report.notNativeAt, kRunsOnTheMachine));
   if (!interpreted.all().empty())
     return fail(notAheadOfTime(package, "ops that are not native yet: " + wordsOf(made.report.interpreted),
-                               interpreted.all().front().place));
+                               interpreted.all().front().place,
+                               "write it without them, or call it from a program that links Smalti"));
   const CEntry entry{name, package.operands, package.results, package.aliases, lowered->arenaBytes, lowered->written};
   addCEntry(*built.module, entry, processor);
   auto object = generateObject(std::move(built), processor, &made.report.compile);
   if (!object) return fail(std::move(object.error()));
   if (const auto foreign = foreignSymbols(*object); !foreign.empty())
-    return fail(notAheadOfTime(package, fmt::format("calls of {}", fmt::join(foreign, ", "))));
+    return fail(notAheadOfTime(package, fmt::format("calls of {}", fmt::join(foreign, ", ")), {},
+                               "name a processor that has instructions for them: --target-cpu"));
   made.object = std::move(*object);
   made.header = cHeader(entry, package.name, processor);
   return made;

@@ -30,6 +30,10 @@ int64_t loadedBytes(const std::string& object) {
 
 Result<Inspection> inspectNative(const KernelPackage& package, const NativeOptions& options) {
   Inspection shown;
+  if (auto why = unsuitableProcessor(options.processor)) {
+    shown.reason = std::move(why->message);
+    return shown;
+  }
   // One lowering for each of the stages: a module is consumed by what is made from it.
   const auto lower = [&](NativeReport& report) -> tl::expected<ModuleBuilder, NotNative> {
     InterpretedOps interpreted;
@@ -42,10 +46,11 @@ Result<Inspection> inspectNative(const KernelPackage& package, const NativeOptio
   };
   NativeReport ignored;
   auto first = lower(shown.report), second = lower(ignored), third = lower(ignored);
-  if (!first || !second || !third) {
-    shown.reason = first.error();
-    return shown;
-  }
+  for (const auto* lowered : {&first, &second, &third})
+    if (!*lowered) {
+      shown.reason = lowered->error();
+      return shown;
+    }
   llvm::raw_string_ostream stream(shown.llvm);
   first->module->print(stream, nullptr);
   auto object = generateObject(std::move(*first), options.processor, &shown.report.compile);

@@ -297,6 +297,16 @@ void Lowering::releaseUpTo(int position) {
 }
 
 Native Lowering::lowerOp(mlir::Operation& op) {
+  Native done = lowerHere(op);
+  if (!done) blame(op);
+  return done;
+}
+
+void Lowering::blame(mlir::Operation& op) {
+  if (!report.notNativeAt.known()) report.notNativeAt = placeOf(op.getLoc());
+}
+
+Native Lowering::lowerHere(mlir::Operation& op) {
   if (isCollected(op)) {
     addPending({.op = &op});
     return {};
@@ -366,7 +376,10 @@ Native Lowering::emit(const llvm::DenseSet<mlir::Operation*>& settle) {
   const Segment segment = planSegment(std::move(pending_), settle);
   pending_.clear();
   for (const Nest& nest : segment.nests) {
-    if (auto ok = emitNest(*this, segment, nest); !ok) return ok;
+    if (auto ok = emitNest(*this, segment, nest); !ok) {
+      if (!nest.ops.empty()) blame(*segment.ops[nest.ops.front()].op);
+      return ok;
+    }
     for (size_t i : nest.ops) done_.insert(segment.ops[i].op);
   }
   // From the back: a free op is needed when one is that reads it.

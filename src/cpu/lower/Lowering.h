@@ -108,6 +108,9 @@ class Lowering {
   Native flushBeforeWrites();
 
  private:
+  Native lowerHere(mlir::Operation&);
+  /// Reports where the op is that has no native code: the first, innermost one.
+  void blame(mlir::Operation&);
   void releaseUpTo(int position);
   /// Position of the last op that needs the value, also through ops that are evaluated where they are used.
   int lastNeed(mlir::Value) const;
