@@ -30,7 +30,8 @@ def test_figures_tiles_and_the_inner_loop(show):
 
 
 def test_why_threads_share_nothing(show, smalti, tmp_path):
-    assert "  threads share the first " in show("matmul_bf16_gelu", "--target", "cpu").stdout
+    shared = show("matmul_bf16_gelu", "--target", "cpu").stdout
+    assert re.search(r"^  threads share the first (grid axis|[2-9] grid axes)$", shared, re.M), shared
     text = subprocess.run([smalti, "export", str(CASES / "add_grid_1d"), "--format", "text"], capture_output=True,
                           text=True, timeout=120).stdout
     before, _, last = text.rpartition("return %arg0 : i32")
@@ -71,6 +72,29 @@ def test_what_is_checked(show):
     assert json.loads(shadows.stdout)["kernels"][0]["shadows"] == ["output 0"]
     machine = show("dist_right_permute_barrier", "--target", "cpu", "--check")
     assert "it runs on the machine: it uses tpu." in machine.stdout
+
+
+@pytest.mark.parametrize("arguments, have", [([], "--target interpret with --stage all"),
+                                             (["--stage", "windows", "--target", "cpu"],
+                                              "--target cpu with --stage windows")])
+def test_a_processor_without_native_code_to_show_is_refused(show, arguments, have):
+    done = show("add_grid_1d", "--target-cpu", "haswell", *arguments)
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr == (
+        "error[SM1000]: --target-cpu names the processor of native code, which is not shown\n"
+        "  need: --target cpu with --stage all, or --stage llvm, optimised or assembly\n"
+        f"  have: {have}\n"
+        "  help: leave it out, or show native code: --target cpu\n")
+
+
+def test_no_name_is_no_processor(show):
+    done = show("add_grid_1d", "--target", "cpu", "--target-cpu", "")
+    assert done.returncode == 3 and done.stderr.startswith("error[SM7001]: there is no processor '' for "), done.stderr
+
+
+def test_a_machine_without_native_code_says_so(show):
+    done = show("add_grid_1d", "--target", "cpu", "--target-cpu", "i686-linux-gnu/haswell")
+    assert "it runs on the machine: there is no native code for i686-unknown-linux-gnu\n" in done.stdout, done.stderr
 
 
 def test_an_unknown_processor_is_refused(show):

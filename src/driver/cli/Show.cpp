@@ -1,6 +1,7 @@
 // smalti show: the IR, the windows, and which block is fetched and written back when.
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,7 +22,8 @@ namespace smalti::cli {
 namespace {
 
 struct ShowArguments {
-  std::string path, stage = "all", kernel, processor = "host";
+  std::string path, stage = "all", kernel;
+  std::optional<std::string> processor;
   int64_t steps = 8;
   InputArguments inputs;
   bool wants(std::string_view part) const { return stage == part || (stage == "all" && part != "generic"); }
@@ -91,6 +93,16 @@ void printTimeline(const Session& session, const Timeline::Kernel& kernel, const
 }
 
 int show(const Session& session, const ShowArguments& arguments) {
+  const bool native =
+      isNativeStage(arguments.stage) || (arguments.stage == "all" && session.options.values.target == "cpu");
+  if (arguments.processor && !native)
+    return session.refuse(
+        {.code = "SM1000",
+         .message = "--target-cpu names the processor of native code, which is not shown",
+         .place = {},
+         .need = "--target cpu with --stage all, or --stage llvm, optimised or assembly",
+         .have = fmt::format("--target {} with --stage {}", session.options.values.target, arguments.stage),
+         .help = "leave it out, or show native code: --target cpu"});
   auto loaded = driver::loadModule(arguments.path);
   if (!loaded) return session.refuse(loaded.error());
   const bool canRun = loaded->program || !arguments.inputs.outShape.empty();
@@ -101,9 +113,10 @@ int show(const Session& session, const ShowArguments& arguments) {
     prepared = std::move(*ready);
   }
   const driver::LoadedModule& module = prepared ? prepared->module : *loaded;
-  if (isNativeStage(arguments.stage) || (arguments.stage == "all" && session.options.values.target == "cpu"))
-    return showNative(session, module,
-                      {arguments.stage, arguments.processor, arguments.kernel, session.options.values.check});
+  if (native)
+    return showNative(
+        session, module,
+        {arguments.stage, arguments.processor.value_or("host"), arguments.kernel, session.options.values.check});
   if (!arguments.kernel.empty())
     if (const auto chosen = chooseKernel(module, arguments.kernel); !chosen) return session.refuse(chosen.error());
 
@@ -164,9 +177,8 @@ void declareShow(CLI::App& app, Session& session) {
       ->capture_default_str();
   app.add_option("--kernel", arguments->kernel, "name or number of one kernel")->type_name("KERNEL");
   app.add_option("--target-cpu", arguments->processor,
-                 "the processor that native code is for: LLVM's name, or TRIPLE/NAME; host is this one")
-      ->type_name("NAME")
-      ->capture_default_str();
+                 "the processor that native code is for: LLVM's name, or TRIPLE/NAME; else this one, host")
+      ->type_name("NAME");
   arguments->inputs.declare(app);
   session.addOptions(app, {OptionGroup::run, OptionGroup::check, OptionGroup::cache, OptionGroup::output});
   app.callback([&session, arguments] { session.action = [&session, arguments] { return show(session, *arguments); }; });

@@ -73,19 +73,19 @@ void print(const Session& session, const KernelPackage& kernel, const NativeView
     return;
   }
   const cpu::NativeReport& report = v.code.report;
-  session.print(fmt::format(
-      "  {} bytes of code, {} spills, {} bytes of values and packed operands; emitted in {:.1f} ms, "
-      "optimised in {:.1f} ms, generated in {:.1f} ms\n",
-      term::grouped(v.code.codeBytes), v.spills, term::grouped(report.arenaBytes), report.compile.emitMs,
-      report.compile.optimiseMs, report.compile.codegenMs));
-  if (report.sharedAxes > 0) session.print(fmt::format("  threads share the first {} grid axes\n", report.sharedAxes));
+  session.print(
+      fmt::format("  {} bytes of code, {} spills, {} bytes of values and packed operands; emitted in {:.1f} ms, "
+                  "optimised in {:.1f} ms, generated in {:.1f} ms\n",
+                  term::grouped(v.code.codeBytes), v.spills, term::grouped(report.arenaBytes), report.compile.emitMs,
+                  report.compile.optimiseMs, report.compile.codegenMs));
+  if (report.sharedAxes == 1) session.print("  threads share the first grid axis\n");
+  if (report.sharedAxes > 1) session.print(fmt::format("  threads share the first {} grid axes\n", report.sharedAxes));
   if (!report.inOrder.empty()) session.print("  in order: " + report.inOrder + "\n");
   if (v.shadowed) session.print("  checked: " + shadowsText(*v.shadowed) + "\n");
   for (const std::string& line : report.matmuls) session.print("  product " + line + "\n");
   for (const std::string& line : report.interpreted) session.print("  not native yet: " + line + "\n");
   if (v.loop) {
-    session.print(fmt::format("\n  inner loop, {} instructions, {} spills\n", v.loop->instructions,
-                              v.loop->spills));
+    session.print(fmt::format("\n  inner loop, {} instructions, {} spills\n", v.loop->instructions, v.loop->spills));
     std::string text = v.loop->text;
     for (size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) text.insert(at, "    "), at += 4;
     session.print(text + "  " + cyclesText(v) + "\n");
