@@ -69,7 +69,7 @@ const std::vector<OptionRow>& rows() {
       {"timeout-seconds",
        cases,
        &Options::timeoutSeconds,
-       "time of one case before it counts as crashed",
+       "time of one case or checked module before it counts as crashed",
        {},
        1,
        86'400},

@@ -44,6 +44,20 @@ Json toJson(const machine::RunStatistics& s) {
           {"value_bytes", s.valueBytes}};
 }
 
+machine::RunStatistics statisticsFromJson(const Json& json) {
+  const auto number = [&](const char* name) { return json.value(name, int64_t{0}); };
+  machine::RunStatistics s;
+  s.gridSteps = number("grid_steps");
+  s.instructions = number("instructions");
+  s.windowFetches = number("window_fetches");
+  s.windowWriteBacks = number("window_write_backs");
+  s.dmaTransfers = number("dma_transfers");
+  s.dmaBytes = number("dma_bytes");
+  s.peakWindowBytes = number("peak_window_bytes");
+  s.valueBytes = number("value_bytes");
+  return s;
+}
+
 Json numberOrNull(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Diagnostic diagnosticFromJson(const Json& json) {

@@ -25,6 +25,7 @@ Json numberOrNull(double);
 
 /// Inverse of `toJson`; missing members stay empty.
 Diagnostic diagnosticFromJson(const Json&);
+machine::RunStatistics statisticsFromJson(const Json&);
 std::vector<machine::Finding> findingsFromJson(const Json&);
 
 /// Text of any bytes: what is not UTF-8 is replaced.

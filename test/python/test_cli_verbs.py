@@ -60,6 +60,23 @@ def test_check_of_a_folder_is_a_table(run):
     assert findings == [("edges_reach_an_output", "SM4102"), ("undefined_int16", "SM4102")]
 
 
+def test_check_of_one_module_ends_in_time(run):
+    module = ROOT / "test/errors/SM9012/endless.mlir"
+    arguments = ["--out-shape", "i32[1]", "--timeout-seconds", "2", "--step-limit", str(10**15)]
+    for target in ("interpret", "cpu"):
+        done = run("check", module, *arguments, "--target", target)
+        assert done.returncode == 4 and done.stdout == (
+            f"{module}: did not come to its end\nerror[SM9012]: the module did not come to its end in time\n"
+            "  need: at most 2 s\n"
+            "  help: raise --timeout-seconds, or lower --step-limit to see where it is\n"), done.stderr
+
+
+def test_check_with_a_limit_says_the_same(run):
+    for module in (MISTAKES / "semaphore_left_over.mlir", CASES / "matmul_bf16_gelu", MISTAKES / "none.mlir"):
+        limited, free = (run("check", module, "--json", *limit) for limit in (["--timeout-seconds", "60"], []))
+        assert (limited.stdout, limited.returncode) == (free.stdout, free.returncode)
+
+
 def test_check_json(run):
     done = run("check", MISTAKES / "semaphore_left_over.mlir", CASES / "add_grid_1d", "--json")
     assert done.returncode == 3

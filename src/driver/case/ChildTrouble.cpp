@@ -18,7 +18,7 @@ Diagnostic troubleOf(const ChildResult& result, const Options& options, std::str
     return {.code = "SM9012",
             .message = fmt::format("the {} did not come to its end in time", work),
             .place = {},
-            .need = fmt::format("at most {} seconds", options.timeoutSeconds),
+            .need = fmt::format("at most {} s", options.timeoutSeconds),
             .help = "raise --timeout-seconds, or lower --step-limit to see where it is"};
   // Without memory the C++ library and LLVM end by SIGABRT, the kernel by SIGKILL.
   if (result.standardError.find("out of memory") != std::string::npos ||

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "driver/RunSettings.h"
 #include "driver/case/Conform.h"
-#include "driver/cli/Inputs.h"
+#include "driver/cli/CheckModule.h"
+#include "driver/cli/CrashText.h"
 #include "driver/cli/Verbs.h"
 #include "driver/term/Progress.h"
 #include "driver/term/Style.h"
@@ -24,44 +24,6 @@ struct CheckArguments {
 
 std::string plural(int64_t n, const std::string& noun) {
   return fmt::format("{} {}{}", term::grouped(n), noun, n == 1 ? "" : "s");
-}
-
-/// What went wrong in one run: findings, or the diagnostic that ended it.
-struct Checked {
-  std::string path;
-  std::vector<machine::Finding> findings;
-  std::optional<Diagnostic> refusal;
-  machine::RunStatistics statistics;
-  int exitCode() const {
-    if (refusal) return exitCodeFor(*refusal);
-    return findings.empty() ? kOk : kRefused;
-  }
-};
-
-Checked checkOne(const std::string& path, const CheckArguments& arguments, const Options& options) {
-  Checked checked{.path = path, .findings = {}, .refusal = {}, .statistics = {}};
-  auto prepared = prepare(path, arguments.inputs, options);
-  if (!prepared) {
-    checked.refusal = prepared.error();
-    return checked;
-  }
-  term::Ticker ticker("checking " + path);
-  auto outcome =
-      driver::runProgram(prepared->program(), prepared->inputs, driver::runOptions(options, prepared->poison));
-  if (!outcome) {
-    checked.refusal = outcome.error();
-    return checked;
-  }
-  checked.findings = std::move(outcome->findings);
-  checked.statistics = outcome->statistics;
-  return checked;
-}
-
-Json toJson(const Checked& checked) {
-  return {{"module", checked.path},
-          {"findings", driver::toJson(checked.findings)},
-          {"error", checked.refusal ? driver::toJson(*checked.refusal) : Json(nullptr)},
-          {"statistics", driver::toJson(checked.statistics)}};
 }
 
 void print(const Session& session, const Checked& checked) {
@@ -126,6 +88,7 @@ int checkFolder(const Session& session, const std::string& folder, const std::st
       for (const machine::Finding& f : outcomes[i].findings) session.print(session.findingText(f, color));
       session.print("\n");
     }
+    session.print(crashText(session, *cases, outcomes));
     session.print(fmt::format("{}: {} with findings, {} refused or crashed, {} with a wrong result\n",
                               plural(static_cast<int64_t>(cases->size()), "case"), withFindings, stopped, wrong));
   }
@@ -143,7 +106,7 @@ int check(Session& session, const CheckArguments& arguments) {
     if (std::filesystem::is_directory(path, error) && !driver::isCaseFolder(path)) {
       one = checkFolder(session, path, arguments.filter, out);
     } else {
-      const Checked checked = checkOne(path, arguments, session.options.values);
+      const Checked checked = checkModule(path, arguments.inputs, session.options);
       one = checked.exitCode();
       if (session.json())
         out.push_back(toJson(checked));

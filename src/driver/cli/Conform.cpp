@@ -7,6 +7,7 @@
 #include "base/File.h"
 #include "driver/case/Children.h"
 #include "driver/case/Conform.h"
+#include "driver/cli/CrashText.h"
 #include "driver/cli/Verbs.h"
 #include "driver/term/Progress.h"
 #include "driver/term/Style.h"
@@ -111,6 +112,7 @@ int conform(const Session& session, const ConformArguments& arguments) {
     session.print(json);
   } else {
     printTable(session, arguments, *cases, outcomes);
+    session.print(crashText(session, *cases, outcomes));
     session.print(summary(outcomes, seconds));
   }
   return judge(session, *expected, *cases, outcomes);
