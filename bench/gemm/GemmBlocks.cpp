@@ -124,7 +124,7 @@ void measure(const Row& row, bench::Arithmetic limit, double seconds) {
   }
   std::printf("%-26s %6.3f %6.3f  %4zu of %4zu  %7.1f G/s  %5.1f ms %6lld bytes  %dx%d %lldx%lldx%lld\n",
               row.name.c_str(), median(clean), median(all), clean.size(), all.size(), usual * 1e-9,
-              median({compile.begin() + 1, compile.end()}), static_cast<long long>(report.codeBytes), plan.tileRows,
+              median({compile.begin() + 1, compile.end()}), static_cast<long long>(report.objectBytes), plan.tileRows,
               plan.tileColumns, static_cast<long long>(plan.blockRows), static_cast<long long>(plan.blockColumns),
               static_cast<long long>(plan.blockDepth));
   std::fflush(stdout);

@@ -42,7 +42,7 @@ Times once(const std::function<ModuleBuilder(const Processor&)>& make, const Pro
 
 void print(const char* what, const Times& t) {
   fmt::print("{:34} {:6.2f} {:6.2f} {:6.2f} {:8.2f} {:6.2f} {:6.2f} {:8}\n", what, t.emitMs, t.report.optimiseMs,
-             t.report.codegenMs, t.objectMs, t.loadMs, t.totalMs(), t.report.codeBytes);
+             t.report.codegenMs, t.objectMs, t.loadMs, t.totalMs(), t.report.objectBytes);
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ def test_warming_compiles_without_running(cache, native, tmp_path):
     [row] = json.loads(cold.stdout)
     assert row["module"] == str(CASE) and row["error"] is None
     assert [(k["kernel"], k["state"], k["reason"]) for k in row["kernels"]] == [("add_k", "compiled", "")]
-    assert row["kernels"][0]["code_bytes"] > 0
+    assert row["kernels"][0]["object_bytes"] > 0
     entries = {f: f.stat().st_ino for f in folder.iterdir()}
     assert len(entries) == 1
     assert json.loads(cache("warm", str(CASE), "--cache", str(folder), "--json").stdout)[0]["kernels"][0]["state"] == "was there"

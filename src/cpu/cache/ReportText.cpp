@@ -17,9 +17,8 @@ std::optional<int64_t> number(std::string_view text) {
 }  // namespace
 
 std::string reportText(const NativeReport& report) {
-  std::string text = fmt::format("code {}\narena {}\n", report.compile.codeBytes, report.arenaBytes);
+  std::string text = fmt::format("object {}\narena {}\n", report.compile.objectBytes, report.arenaBytes);
   for (const std::string& line : report.matmuls) text += fmt::format("matmul {}\n", line);
-  for (const std::string& line : report.interpreted) text += fmt::format("interpreted {}\n", line);
   if (!report.inOrder.empty()) text += fmt::format("order {}\n", report.inOrder);
   return text;
 }
@@ -39,12 +38,10 @@ std::optional<NativeReport> readReport(std::string_view text) {
       report.matmuls.emplace_back(value);
     } else if (name == "order") {
       report.inOrder = value;
-    } else if (name == "interpreted") {
-      report.interpreted.emplace_back(value);
     } else {
       const auto n = number(value);
-      if (!n || (name != "code" && name != "arena")) return std::nullopt;
-      (name == "code" ? report.compile.codeBytes : report.arenaBytes) = *n;
+      if (!n || (name != "object" && name != "arena")) return std::nullopt;
+      (name == "object" ? report.compile.objectBytes : report.arenaBytes) = *n;
     }
   }
   return report;

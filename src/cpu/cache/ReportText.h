@@ -9,7 +9,8 @@
 
 namespace smalti::cpu {
 
-/// One fact per line. The times are those of the compilation, which reading back leaves out.
+/// One fact per line. The times are those of the compilation, which reading back leaves out;
+/// kernels with interpreted ops are not kept.
 std::string reportText(const NativeReport&);
 /// Absent when the text is not what `reportText` writes. `compile.fromCache` is set.
 std::optional<NativeReport> readReport(std::string_view text);

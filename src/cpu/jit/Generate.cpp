@@ -149,7 +149,7 @@ Result<std::string> generate(ModuleBuilder&& built, const Processor& processor,
   if (report) {
     report->optimiseMs += generation->optimiseMs;
     report->codegenMs += generation->codegenMs;
-    report->codeBytes = static_cast<int64_t>(generation->bytes.size());
+    report->objectBytes = static_cast<int64_t>(generation->bytes.size());
   }
   return std::string(generation->bytes.data(), generation->bytes.size());
 }

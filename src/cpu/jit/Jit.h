@@ -21,7 +21,7 @@ namespace smalti::cpu {
 /// Where the time of one compilation went, and what came of it.
 struct CompileReport {
   double emitMs = 0, optimiseMs = 0, codegenMs = 0, linkMs = 0;
-  int64_t codeBytes = 0;
+  int64_t objectBytes = 0;  ///< of the object file: code, constants, symbols and what loading needs
   bool fromCache = false;
 };
 

@@ -47,7 +47,7 @@ Result<WarmedKernel> warm(const KernelPackage& package, const cpu::NativeOptions
   if (!made) return fail(std::move(made.error()));
   if (!made->kernel) return WarmedKernel{package.name, Warmth::notNative, 0, 0, made->reason};
   const cpu::NativeReport& report = made->kernel->report();
-  WarmedKernel warmed{package.name, Warmth::kept, made->milliseconds, report.compile.codeBytes, {}};
+  WarmedKernel warmed{package.name, Warmth::kept, made->milliseconds, report.compile.objectBytes, {}};
   if (report.compile.fromCache) return warmed;
   if (Status trouble = options.cache->trouble(); !trouble) return fail(std::move(trouble.error()));
   warmed.state = Warmth::notKept;
@@ -93,7 +93,8 @@ WarmOutcome warmModule(const std::string& path, const ModuleLoader& load, const 
 std::string toText(const WarmOutcome& outcome) {
   Json json{{"kernels", Json::array()}};
   for (const WarmedKernel& k : outcome.kernels)
-    json["kernels"].push_back(Json::array({k.name, static_cast<int>(k.state), k.milliseconds, k.codeBytes, k.reason}));
+    json["kernels"].push_back(
+        Json::array({k.name, static_cast<int>(k.state), k.milliseconds, k.objectBytes, k.reason}));
   if (outcome.diagnostic) json["diagnostic"] = toJson(*outcome.diagnostic);
   return dump(json);
 }

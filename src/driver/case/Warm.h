@@ -25,8 +25,8 @@ struct WarmedKernel {
   std::string name;
   Warmth state = Warmth::compiled;
   double milliseconds = 0;  ///< what compiling took, or reading it
-  int64_t codeBytes = 0;
-  std::string reason;  ///< why it is not kept or not native
+  int64_t objectBytes = 0;  ///< of the object file that is kept
+  std::string reason;       ///< why it is not kept or not native
 };
 
 struct WarmOutcome {

@@ -49,12 +49,12 @@ void printTable(const Session& session, const std::vector<std::string>& modules,
                 const std::vector<WarmOutcome>& outcomes) {
   const bool color = session.colorOut();
   term::Table table(
-      {{"module"}, {"kernel"}, {""}, {"ms", term::Align::right}, {"bytes of code", term::Align::right}, {""}});
+      {{"module"}, {"kernel"}, {""}, {"ms", term::Align::right}, {"bytes of object", term::Align::right}, {""}});
   for (size_t i = 0; i < modules.size(); ++i) {
     for (const driver::WarmedKernel& k : outcomes[i].kernels) {
       const bool hasCode = k.state != Warmth::notNative;
       table.add({modules[i], k.name, std::string(name(k.state)), hasCode ? fmt::format("{:.1f}", k.milliseconds) : "",
-                 hasCode ? term::grouped(k.codeBytes) : "", k.reason});
+                 hasCode ? term::grouped(k.objectBytes) : "", k.reason});
     }
     if (outcomes[i].diagnostic)
       table.add({modules[i], "", term::styled(term::Style::red, "refused", color), "", "", ""});
@@ -70,7 +70,7 @@ Json toJson(const std::vector<std::string>& modules, const std::vector<WarmOutco
       row["kernels"].push_back({{"kernel", k.name},
                                 {"state", name(k.state)},
                                 {"milliseconds", k.milliseconds},
-                                {"code_bytes", k.codeBytes},
+                                {"object_bytes", k.objectBytes},
                                 {"reason", k.reason}});
     row["error"] = outcomes[i].diagnostic ? driver::toJson(*outcomes[i].diagnostic) : Json(nullptr);
     rows.push_back(std::move(row));

@@ -205,7 +205,7 @@ TEST(Gemm, CodeDoesNotGrowWithTheShape) {
     emitGemm(*builder.module, {n, n, n}, hostProcessor())->setLinkage(llvm::GlobalValue::ExternalLinkage);
     ASSERT_TRUE(generateObject(std::move(builder), hostProcessor(), report));
   }
-  EXPECT_LE(large.codeBytes, small.codeBytes + 4096);
+  EXPECT_LE(large.objectBytes, small.objectBytes + 4096);
 }
 
 /// Two products of one B, which the second finds packed: the same bits as without.

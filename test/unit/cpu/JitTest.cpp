@@ -58,7 +58,7 @@ TEST(Jit, TheReportSaysWhereTheTimeWent) {
   EXPECT_GT(report.optimiseMs, 0);
   EXPECT_GT(report.codegenMs, 0);
   EXPECT_GT(report.linkMs, 0);
-  EXPECT_EQ(report.codeBytes, static_cast<int64_t>(object->size()));
+  EXPECT_EQ(report.objectBytes, static_cast<int64_t>(object->size()));
 }
 
 TEST(Jit, FunctionsOfTheProcessAreCalledByName) {

@@ -44,21 +44,20 @@ TEST(PackageText, AllThatChangesCodeCounts) {
 
 TEST(ReportText, IsReadBack) {
   NativeReport report;
-  report.compile.codeBytes = 1234;
+  report.compile.objectBytes = 1234;
   report.arenaBytes = 1 << 20;
   report.matmuls = {"128x128x128 f32: tile 6x64", "second"};
-  report.interpreted = {"tpu.sort"};
   const auto read = readReport(reportText(report));
   ASSERT_TRUE(read);
   EXPECT_TRUE(read->compile.fromCache);
-  EXPECT_EQ(read->compile.codeBytes, report.compile.codeBytes);
+  EXPECT_EQ(read->compile.objectBytes, report.compile.objectBytes);
   EXPECT_EQ(read->arenaBytes, report.arenaBytes);
   EXPECT_EQ(read->matmuls, report.matmuls);
-  EXPECT_EQ(read->interpreted, report.interpreted);
 }
 
 TEST(ReportText, WhatItDoesNotWriteIsRefused) {
-  for (const char* text : {"code 12", "code x\n", "code\n", "colour 7\n", "code 99999999999999999999\n"})
+  for (const char* text :
+       {"object 12", "object x\n", "object\n", "interpreted tpu.sort\n", "colour 7\n", "object 99999999999999999999\n"})
     EXPECT_FALSE(readReport(text)) << text;
 }
 
