@@ -1,5 +1,8 @@
 #include "cpu/NativeKernel.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -43,6 +46,14 @@ extern "C" int32_t smaltiCpuFlightAccess(void* context, const std::byte* begin, 
 }
 
 /// What one thread of a call works with, kept for the next call.
+/// What the system gives to a process at most.
+std::string memoryLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    return fmt::format("a limit of {} bytes for the process", limit.rlim_cur);
+  return fmt::format("a machine with {} bytes", static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE));
+}
+
 struct GridWorker {
   GridWorker(int64_t arenaBytes, const InterpretedOps& ops)
       : bytes(static_cast<size_t>(std::max<int64_t>(arenaBytes, 1))),
@@ -200,8 +211,9 @@ class Kernel : public NativeKernel {
       return fail({.code = "SM1009",
                    .message = "no memory for the kernel's values",
                    .place = {},
-                   .need = fmt::format("{} bytes", lowered_.arenaBytes),
-                   .help = "use smaller blocks, or a machine with more memory"});
+                   .need = fmt::format("{} bytes for each thread", lowered_.arenaBytes),
+                   .have = memoryLimit(),
+                   .help = "lower --threads, use smaller blocks, or a machine with more memory"});
     return worker;
   }
 

@@ -142,7 +142,11 @@ TEST(NativeMemory, NoMemoryForAScratchBufferIsADiagnostic) {
     setrlimit(RLIMIT_AS, &limit);
     bool fault = false;
     const auto got = code->call({}, 1, fault);
-    const bool said = !got && got.error().code == "SM1009" && got.error().need == "4294967296 bytes";
+    const bool said = !got && got.error().str() ==
+                                  "error[SM1009]: no memory for the kernel's values\n"
+                                  "  need: 4294967296 bytes for each thread\n"
+                                  "  have: a limit of 3221225472 bytes for the process\n"
+                                  "  help: lower --threads, use smaller blocks, or a machine with more memory\n";
     if (!said) std::fprintf(stderr, "%s\n", got ? "it ran" : got.error().str().c_str());
     std::_Exit(said ? 0 : 1);
   };
