@@ -49,11 +49,6 @@ std::string_view jumpTarget(std::string_view line) {
   return at == line.npos ? std::string_view() : line.substr(at + 1);
 }
 
-bool isMultiplyAdd(std::string_view op) {
-  return op.starts_with("vfmadd") || op.starts_with("vfnmadd") || op.starts_with("vfmsub") || op.starts_with("vpdp") ||
-         op.starts_with("vdpbf16") || op.starts_with("fmla") || op.starts_with("fmadd") || op.starts_with("sdot") ||
-         op.starts_with("udot") || op.starts_with("bfdot");
-}
 bool usesVectors(std::string_view line) {
   static constexpr std::array<std::string_view, 6> kRegisters{"%zmm", "%ymm", "%xmm", ".4s", ".2d", ".16b"};
   return std::any_of(kRegisters.begin(), kRegisters.end(),
@@ -82,6 +77,14 @@ std::vector<Loop> loopsOf(const std::vector<Line>& lines) {
 
 }  // namespace
 
+bool isMultiplyAdd(std::string_view instruction) {
+  static constexpr std::array<std::string_view, 13> kNames{"vfmadd",  "vfnmadd", "vfmsub", "vfnmsub", "vpdp",
+                                                           "vdpbf16", "fmla",    "fmls",   "fmadd",   "fmsub",
+                                                           "sdot",    "udot",    "bfdot"};
+  return usesVectors(instruction) &&
+         std::ranges::any_of(kNames, [&](std::string_view name) { return instruction.starts_with(name); });
+}
+
 std::optional<InnerLoop> findInnerLoop(std::string_view assembly) {
   const std::vector<Line> lines = codeLines(assembly);
   const std::vector<Loop> loops = loopsOf(lines);
@@ -105,7 +108,7 @@ std::optional<InnerLoop> findInnerLoop(std::string_view assembly) {
       found.text += '\n';
       if (isLabel(line)) continue;
       ++found.instructions;
-      found.multiplyAdds += isMultiplyAdd(mnemonic(line)) && usesVectors(line);
+      found.multiplyAdds += isMultiplyAdd(line);
       vectors += usesVectors(line);
       found.spills += lines[i].spills;
     }

@@ -15,6 +15,9 @@ struct InnerLoop {
   int spills = 0;        ///< loads and stores of values that found no register
 };
 
+/// Whether it is a fused multiply-add or dot product of vectors; an instruction begins with its mnemonic.
+bool isMultiplyAdd(std::string_view instruction);
+
 /// Of the loops without a loop inside the one with the most multiply-adds, else vector instructions, else instructions,
 /// that lies deepest. Absent when nothing jumps back.
 std::optional<InnerLoop> findInnerLoop(std::string_view assembly);

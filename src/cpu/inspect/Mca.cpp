@@ -1,13 +1,13 @@
 #include "cpu/inspect/Mca.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdlib>
 
 #include <fmt/format.h>
 
 #include "base/File.h"
+#include "cpu/inspect/InnerLoop.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -26,12 +26,8 @@ std::optional<double> numberAfter(std::string_view text, std::string_view label)
   return error == std::errc() ? std::optional(value) : std::nullopt;
 }
 
-/// A row of "Instruction Info": uops, latency, throughput, then the instruction.
+/// A row of "Instruction Info": uops, latency, throughput, marks of side effects, then the instruction.
 std::optional<double> multiplyAddThroughput(std::string_view row) {
-  static constexpr std::array<std::string_view, 7> kNames{" vf", " vpdp", " vdp", " fml", " sdot", " udot", " bfdot"};
-  const bool multiplyAdd =
-      std::any_of(kNames.begin(), kNames.end(), [&](std::string_view name) { return row.find(name) != row.npos; });
-  if (!multiplyAdd) return std::nullopt;
   double value = 0;
   for (int column = 0; column < 3; ++column) {
     const size_t begin = row.find_first_not_of(' ');
@@ -41,7 +37,8 @@ std::optional<double> multiplyAddThroughput(std::string_view row) {
     if (error != std::errc()) return std::nullopt;
     row.remove_prefix(static_cast<size_t>(end - row.data()));
   }
-  return value;
+  row.remove_prefix(std::min(row.find_first_not_of(" *U"), row.size()));
+  return isMultiplyAdd(row) ? std::optional(value) : std::nullopt;
 }
 
 Diagnostic failure(const std::string& mca, std::string have) {

@@ -68,7 +68,7 @@ Reg remf(const ElementOp& e) {
   return roundTo(b, e.out, b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, result, x));
 }
 
-/// NaN wins, and +0 > -0. One of the hardware's min/max and two selects, cheaper than llvm.maximum's own expansion.
+/// NaN wins, and +0 > -0.
 Reg fmax(Builder& b, Reg x, Reg y) { return b.CreateMaximum(x, y); }
 Reg fmin(Builder& b, Reg x, Reg y) { return b.CreateMinimum(x, y); }
 /// maxnumf, minnumf: a NaN gives way to the other operand.

@@ -7,6 +7,7 @@
 
 #include "base/Tiles.h"
 #include "cpu/grid/BoxAccess.h"
+#include "cpu/lower/DistinctBlocks.h"
 #include "cpu/lower/EdgeCopy.h"
 #include "cpu/lower/Elementwise.h"
 #include "cpu/lower/RowProduct.h"
@@ -189,7 +190,7 @@ class KernelLowering {
       return notNative("a window in another memory than VMEM or SMEM");
     Windowed w;
     w.window = &*window;
-    w.map = llvm::cast<mlir::func::FuncOp>(package_.module.get().lookupSymbol(window->transform));
+    w.map = mapOf(*window);
     w.array = view;
     w.isOutput = isOutput;
     w.undefined = storage_bytes(array.dtype) == storage_bytes(dtype) ? array.dtype : dtype;
@@ -197,7 +198,7 @@ class KernelLowering {
     if (aliased) {
       const int partner = isOutput ? aliasedInput(i - inputs) : inputs + aliasedOutput(i);
       const auto& other = signature().windows[static_cast<size_t>(partner)];
-      if (!other || other->bounds != window->bounds || !sameMap(other->transform, window->transform))
+      if (!other || other->bounds != window->bounds || !sameMap(mapOf(*other), mapOf(*window)))
         return notNative("an aliased input and output with different windows");
     }
     // What the kernel writes to an input's block is seen as long as the block stays the same, and by nobody else.
@@ -234,16 +235,8 @@ class KernelLowering {
       if (a.operand - first == input) return a.output;
     return -1;
   }
-  bool sameMap(const std::string& a, const std::string& b) const {
-    if (a == b) return true;
-    const auto text = [&](const std::string& name) {
-      std::string out;
-      llvm::raw_string_ostream stream(out);
-      auto function = llvm::cast<mlir::func::FuncOp>(package_.module.get().lookupSymbol(name));
-      function.getBody().front().print(stream);
-      return out;
-    };
-    return text(a) == text(b);
+  mlir::func::FuncOp mapOf(const Window& window) const {
+    return llvm::cast<mlir::func::FuncOp>(package_.module.get().lookupSymbol(window.transform));
   }
 
   /// True when every block index of dimension `d` is known to be one of a block inside the array.
@@ -292,8 +285,7 @@ class KernelLowering {
       int64_t bytes = 0;
       for (int i = 0; i < package_.numInputs(); ++i)
         if (const auto& window = signature().windows[static_cast<size_t>(i)]) {
-          auto map = llvm::cast<mlir::func::FuncOp>(package_.module.get().lookupSymbol(window->transform));
-          if (!map.getArgument(static_cast<unsigned>(axis)).use_empty())
+          if (!mapOf(*window).getArgument(static_cast<unsigned>(axis)).use_empty())
             bytes +=
                 num_elements(window->bounds) *
                 storage_bytes(

@@ -1,6 +1,8 @@
 // The formulas are those of src/eval/elementwise/isa/Formats.h.
 #include "cpu/lower/NarrowFloats.h"
 
+#include "cpu/lower/Registers.h"
+
 namespace smalti::cpu {
 namespace {
 
@@ -40,11 +42,6 @@ Format formatOf(DType t) {
     default:
       return {2, 1, 1, Specials::finite};
   }
-}
-
-llvm::Type* like(llvm::Value* value, llvm::Type* element) {
-  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
-  return vector ? llvm::FixedVectorType::get(element, vector->getNumElements()) : element;
 }
 
 }  // namespace

@@ -10,10 +10,6 @@
 namespace smalti::cpu {
 namespace {
 
-llvm::Type* like(Reg value, llvm::Type* element) {
-  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
-  return vector ? llvm::FixedVectorType::get(element, vector->getNumElements()) : element;
-}
 llvm::Type* bitsLike(Reg value, int bits) {
   return like(value, llvm::Type::getIntNTy(value->getContext(), static_cast<unsigned>(bits)));
 }

@@ -61,12 +61,12 @@ llvm::Type* withLanes(llvm::Type* element, int lanes) {
 }
 
 /// The same shape with another element.
+}  // namespace
+
 llvm::Type* like(Reg value, llvm::Type* element) {
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
   return vector ? llvm::FixedVectorType::get(element, vector->getNumElements()) : element;
 }
-
-}  // namespace
 
 Reg fromStorage(Builder& b, DType t, Reg stored) {
   switch (t) {

@@ -18,6 +18,8 @@ bool isNarrowFloat(DType);  ///< bf16 or f16
 
 /// Scalar for one lane, else a vector.
 llvm::Type* registerType(llvm::LLVMContext&, DType, int lanes);
+/// `element`, or a vector of as many of them as the value has.
+llvm::Type* like(Reg value, llvm::Type* element);
 /// Type of an element in memory (one per storage_bytes).
 llvm::Type* storageType(llvm::LLVMContext&, DType);
 

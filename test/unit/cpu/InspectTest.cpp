@@ -100,6 +100,22 @@ Instruction Info:
   EXPECT_FALSE(parseMca(""));
 }
 
+TEST(Mca, OnlyMultiplyAddsOfVectorsCount) {
+  const auto loop = parseMca(R"(Iterations:        100
+Total Cycles:      400
+
+Instruction Info:
+[1]    [2]    [3]    [4]    [5]    [6]    Instructions:
+ 1      3     1.00                        vfpclassps	$1, %zmm1, %k0
+ 1      4     0.50                        vfixupimmps	$0, %zmm1, %zmm2, %zmm3
+ 1      4     0.50           *            vfnmsub231ps	%zmm1, %zmm2, %zmm3
+ 1      4     0.25                        fmla	v0.4s, v1.4s, v2.4s
+
+)");
+  ASSERT_TRUE(loop);
+  EXPECT_DOUBLE_EQ(loop->multiplyAddBound, 0.75);
+}
+
 TEST(Mca, SaysHowLongALoopTakes) {
   const auto mca = findMca();
   if (!mca) GTEST_SKIP() << "llvm-mca is not installed";
