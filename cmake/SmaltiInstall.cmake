@@ -8,6 +8,9 @@ install(EXPORT smaltiTargets NAMESPACE smalti:: DESTINATION ${CMAKE_INSTALL_LIBD
 configure_package_config_file(cmake/smaltiConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/smaltiConfig.cmake
                               INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/smalti)
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/smaltiConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+# find_package(smalti) finds the build tree, too: -Dsmalti_DIR=build/release
+export(EXPORT smaltiTargets NAMESPACE smalti:: FILE ${CMAKE_CURRENT_BINARY_DIR}/smaltiTargets.cmake)
+configure_file(cmake/SmaltiKernels.cmake ${CMAKE_CURRENT_BINARY_DIR}/SmaltiKernels.cmake COPYONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/smaltiConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/smaltiConfigVersion.cmake
               cmake/SmaltiKernels.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/smalti)

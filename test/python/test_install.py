@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -56,6 +57,50 @@ def test_the_program_of_the_readme(consumer, tmp_path):
     run("cmake", "--build", str(tmp_path / "build"))
     for target in ("interpret", "cpu"):
         assert run(str(tmp_path / "build/add"), env={**os.environ, "SMALTI_TARGET": target}) == "2\n"
+
+
+@pytest.mark.parametrize("installed", [True, False], ids=["installed", "build tree"])
+def test_a_project_in_cplusplus_only_has_kernels(consumer, bin_dir, tmp_path, installed):
+    """From the install tree and from the build tree; an edit of the recorded case makes the kernel again."""
+    _, prefix = consumer
+    shutil.copytree(ROOT / "test/data/cases/add_grid_1d", tmp_path / "add")
+    (tmp_path / "main.cpp").write_text('#include "add.h"\nint main() { return add(nullptr, nullptr, nullptr); }\n')
+    (tmp_path / "CMakeLists.txt").write_text("""cmake_minimum_required(VERSION 3.25)
+project(kernels LANGUAGES CXX)
+find_package(smalti 0.1 REQUIRED)
+smalti_add_kernel(add add)
+add_executable(main main.cpp)
+target_link_libraries(main PRIVATE add)
+""")
+    build, place = tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}" if installed else f"-Dsmalti_DIR={bin_dir.parent}"
+    run("cmake", "-S", str(tmp_path), "-B", str(build), "-G", "Ninja", place)
+    run("cmake", "--build", str(build))
+    assert subprocess.run([build / "main"]).returncode == 2
+    assert "--format object" not in run("cmake", "--build", str(build), "--verbose")
+    (tmp_path / "add/module.stablehlo.mlir").touch()
+    assert "--format object" in run("cmake", "--build", str(build), "--verbose")
+
+
+@pytest.mark.parametrize("call, said", [
+    ("add kernel.mlir INS f32[8]",
+     "smalti_add_kernel(add): a module is one source, here are 3: kernel.mlir INS f32[8] The keywords are CPU, KERNEL, IN "
+     "and OUT_SHAPE."),
+    ("add kernel.cpp CPUS haswell",
+     "smalti_add_kernel(add): 'CPUS' is no C++ source Of C++ sources the only keyword is CPU."),
+    ("add kernel.cpp IN f32[8]",
+     "smalti_add_kernel(add): KERNEL, IN and OUT_SHAPE are for modules Of C++ sources the only keyword is CPU."),
+    ("add kernel.mlir CPU", "smalti_add_kernel(add): nothing follows CPU"),
+    ("add", "smalti_add_kernel(add): a module or C++ sources are missing"),
+])
+def test_what_is_wrong_with_a_kernel_is_said(tmp_path, call, said):
+    (tmp_path / "CMakeLists.txt").write_text(f"""cmake_minimum_required(VERSION 3.25)
+project(kernels LANGUAGES CXX)
+include({ROOT}/cmake/SmaltiKernels.cmake)
+smalti_add_kernel({call})
+""")
+    done = subprocess.run(["cmake", "-S", str(tmp_path), "-B", str(tmp_path / "build"), "-G", "Ninja"],
+                          capture_output=True, text=True)
+    assert done.returncode != 0 and said in " ".join(done.stderr.split()), done.stderr
 
 
 def test_a_c_program_uses_kernels_without_smalti_or_llvm(consumer, tmp_path):
