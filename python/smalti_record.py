@@ -3,20 +3,29 @@
     from smalti_record import record
     record("cases/softmax", softmax, x, expected=reference(x), rtol=1e-5, atol=1e-6)
 
-Needs JAX, no TPU: the module is exported for one ahead of time. `expected` may come from anywhere; without it the case
+Needs JAX (pip install jax), no TPU: the module is exported for one ahead of time. `expected` may come from anywhere; without it the case
 only has to run. Arrays of dtypes that NumPy lacks are stored as raw integers, `stored_as` in case.json says so.
 """
 
+import importlib
 import json
 import pathlib
 
-import jax
 import numpy as np
 
 # dtype name → (integer type it is stored as, bits per element)
 _RAW = {"bfloat16": ("uint16", 16), "float8_e5m2": ("uint8", 8), "float8_e4m3fn": ("uint8", 8),
         "float8_e4m3b11fnuz": ("uint8", 8), "float4_e2m1fn": ("uint8", 4),
         "int4": ("uint8", 4), "uint4": ("uint8", 4), "int2": ("uint8", 2), "uint2": ("uint8", 2)}
+
+
+def _jax():
+    """JAX, imported when something is recorded: without it the documentation can still be read."""
+    try:
+        importlib.import_module("jax.export")
+        return importlib.import_module("jax")
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("smalti_record needs JAX to export kernels: pip install jax") from error
 
 
 def _enable_ahead_of_time_lowering():
@@ -43,6 +52,7 @@ def _store(folder, name, array):
 
 def export_text(function, *arguments):
     """The StableHLO text of `function` lowered for a TPU, kernels as tpu_custom_call."""
+    jax = _jax()
     _enable_ahead_of_time_lowering()
     jitted = function if hasattr(function, "lower") else jax.jit(function, keep_unused=True)
     return jax.export.export(jitted, platforms=["tpu"])(*arguments).mlir_module()
@@ -56,8 +66,12 @@ def record(folder, function, *arguments, expected=None, rtol=0.0, atol=0.0, expe
     case = {"name": folder.name, "group": "recorded", "expected_from": expected_from, "grid": None, "results": None,
             "tolerance": None, "args": [_store(folder, f"in{i}", a) for i, a in enumerate(arguments)]}
     if expected is not None:
-        outputs = jax.tree.leaves(expected)
+        outputs = _jax().tree.leaves(expected)
         case["results"] = [_store(folder, f"out{i}", a) for i, a in enumerate(outputs)]
         case["tolerance"] = [{"rtol": rtol, "atol": atol}] * len(outputs)
     (folder / "case.json").write_text(json.dumps(case, indent=1))
     return folder
+
+
+if __name__ == "__main__":
+    print(__doc__.strip())
