@@ -45,7 +45,6 @@ extern "C" int32_t smaltiCpuFlightAccess(void* context, const std::byte* begin, 
   return flightsOf(context).access({begin, end}, write != 0) ? 0 : 1;
 }
 
-/// What one thread of a call works with, kept for the next call.
 /// What the system gives to a process at most.
 std::string memoryLimit() {
   rlimit limit{};
@@ -54,6 +53,7 @@ std::string memoryLimit() {
   return fmt::format("a machine with {} bytes", static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE));
 }
 
+/// What one thread of a call works with, kept for the next call.
 struct GridWorker {
   GridWorker(int64_t arenaBytes, const InterpretedOps& ops)
       : bytes(static_cast<size_t>(std::max<int64_t>(arenaBytes, 1))),

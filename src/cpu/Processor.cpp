@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <set>
 
 #include <fmt/format.h>
@@ -22,8 +24,13 @@ int64_t cacheBytes(int name, int64_t otherwise) {
   return bytes > 0 ? bytes : otherwise;
 }
 
-/// Processors whose vector units are half as wide as their AVX-512 registers, or that have one full-width FMA unit.
-bool oneFmaPort(std::string_view name) { return name == "znver4"; }
+/// Processors whose vector units are half as wide as their AVX-512 registers (Zen 4), or that have one FMA unit of the
+/// full width (Intel's for clients).
+bool oneFmaPort(std::string_view name) {
+  static constexpr std::array<std::string_view, 5> kNames{"znver4", "cannonlake", "icelake-client", "tigerlake",
+                                                          "rocketlake"};
+  return std::ranges::find(kNames, name) != kNames.end();
+}
 /// Processors on which vdpbf16ps runs at twice the flops of f32 fma; on the others (Sapphire Rapids without AMX) it is
 /// no faster, measured .49 of f32.
 bool bf16DotIsFast(std::string_view name) { return name == "znver4" || name == "znver5"; }
