@@ -50,7 +50,7 @@ const std::vector<OptionRow>& rows() {
       {"fill", run, &Options::fill, "what inputs hold that are not given", {"ones", "random", "iota"}},
       {"step-quantum", run, &Options::stepQuantum, "instructions before a program yields to the others", {}, 1},
       {"step-limit", run, &Options::stepLimit,
-       "instructions of one kernel on the machine before it counts as livelocked, grid steps of native code; 0: none"},
+       "instructions of one kernel before it counts as livelocked (native code: grid steps); 0: none"},
       {"memory-limit-mib",
        run,
        &Options::memoryLimitMib,
