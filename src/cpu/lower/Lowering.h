@@ -137,6 +137,7 @@ bool isSplatConstant(mlir::Value);
 using LowerOp = Native (*)(Lowering&, mlir::Operation&);
 using LowerRow = std::pair<std::string_view, LowerOp>;
 std::span<const LowerRow> controlOps();
+std::span<const LowerRow> convOps();
 std::span<const LowerRow> memoryOps();
 std::span<const LowerRow> shapeOps();
 std::span<const LowerRow> matmulOps();

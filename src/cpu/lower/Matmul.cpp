@@ -7,6 +7,7 @@
 #include "cpu/lower/ConvertedCopy.h"
 #include "cpu/lower/FewRows.h"
 #include "cpu/lower/NarrowFloats.h"
+#include "cpu/lower/Product.h"
 #include "cpu/lower/Segment.h"
 #include "machine/flat/ops/Matmul.h"
 
@@ -18,16 +19,6 @@ using machine::flat::DotLists;
 /// Of C: with more, packing B is less than a hundredth of the work.
 constexpr int64_t kMostRowsToKeep = 512;
 constexpr int64_t kMostKeptBytes = 8 << 20;
-
-bool isZeroConstant(mlir::Value v) {
-  mlir::Operation* op = v.getDefiningOp();
-  if (!isSplatConstant(v)) return false;
-  auto dense = llvm::cast<mlir::DenseElementsAttr>(op->getAttr("value"));
-  mlir::Attribute element = dense.getSplatValue<mlir::Attribute>();
-  if (auto f = llvm::dyn_cast<mlir::FloatAttr>(element)) return f.getValue().isZero();
-  if (auto i = llvm::dyn_cast<mlir::IntegerAttr>(element)) return i.getValue().isZero();
-  return false;
-}
 
 /// An operand as [batch…] × rows × columns in memory: which of its dimensions these are.
 struct Side {
@@ -49,19 +40,6 @@ std::optional<Side> sideOf(std::span<const int64_t> shape, const Shape& batch, c
   };
   if (!only(free, side.free) || !only(contracting, side.contracting)) return std::nullopt;
   return side;
-}
-
-/// What operands of a dtype are multiplied as: floats of a byte, and integers that meet floats or are summed as such,
-/// as f32; other integers below a byte as i8.
-DType multipliedAs(DType t, DType other, DType out) {
-  if (isByteFloat(t) || (is_integer(t) && !(is_integer(other) && is_integer(out)))) return DType::f32;
-  return t == DType::i2 || t == DType::i4 ? DType::i8 : t;
-}
-
-bool multiplies(DType a, DType b, DType c) {
-  const auto isFloat = [](DType t) { return t == DType::f32 || isNarrowFloat(t); };
-  if (isFloat(a) && isFloat(b)) return isFloat(c);
-  return a == DType::i8 && b == DType::i8 && c == DType::i32;
 }
 
 /// A matrix that the nest can read: its last dimension contiguous. `rows` and `columns` are dimensions of the view,
@@ -171,7 +149,7 @@ class MatmulLowering {
     const bool inPlace = result.base != nullptr;
     if (!inPlace) {
       result = l_.allocate(sum, shape);
-      if (accumulate) start(l_.view(op_.getOperand(2)), result);
+      if (accumulate) startFrom(l_, l_.view(op_.getOperand(2)), result);
     }
     if (auto blocks = l_.blocks.find(op_.getOperand(1)); blocks != l_.blocks.end()) {
       const View lhs = l_.view(op_.getOperand(0));  // which may lie there as f32 (WideFactors.h)
@@ -182,7 +160,8 @@ class MatmulLowering {
       if (!inPlace) l_.setView(op_.getResult(0), std::move(result));
       return {};
     }
-    View lhs = multiplied(op_.getOperand(0), op_.getOperand(1)), rhs = multiplied(op_.getOperand(1), op_.getOperand(0));
+    View lhs = multiplied(l_, op_.getOperand(0), op_.getOperand(1), out),
+         rhs = multiplied(l_, op_.getOperand(1), op_.getOperand(0), out);
     if (!lhsSide) lhsSide = merge(lhs, dims_.lhsBatch, dims_.lhsFree, dims_.lhsContracting);
     if (!rhsSide) rhsSide = merge(rhs, dims_.rhsBatch, dims_.rhsFree, dims_.rhsContracting);
     resultRow_ = dims_.lhsBatch.size() + (several ? 0 : freePosition(0, dims_.lhsFree));
@@ -296,15 +275,6 @@ class MatmulLowering {
     });
   }
 
-  View multiplied(mlir::Value operand, mlir::Value other) {
-    const View view = l_.view(operand);
-    const DType t = multipliedAs(view.dtype, elementDType(other.getType()), elementDType(op_.getResult(0).getType()));
-    if (t == view.dtype) return view;
-    View wide = l_.allocate(t, view.shape);
-    convertElements(l_, view, wide);
-    return wide;
-  }
-
   /// An operand with several free or contracting dimensions becomes [batch…, free, contracting], a copy where strides
   /// do not say that.
   Side merge(View& operand, const Shape& batch, const Shape& free, const Shape& contracting) {
@@ -330,14 +300,6 @@ class MatmulLowering {
     merged.push_back(append(contracting));
     operand = *reshape(l_.b, isDense(ordered) ? ordered : l_.denseCopy(ordered), merged);
     return side;
-  }
-
-  /// What the product is added to, as f32.
-  void start(const View& acc, const View& result) {
-    if (acc.dtype == result.dtype)
-      l_.copy(acc, result);
-    else
-      convertElements(l_, acc, result);
   }
 
   void batches(size_t d, const Side& lhsSide, const Side& rhsSide, View lhs, View rhs, View result, GemmShape shape) {

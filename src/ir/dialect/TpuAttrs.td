@@ -83,6 +83,19 @@ def Tpu_DotDimensionNumbersAttr : Tpu_Attr<"DotDimensionNumbers", "dot_dimension
   }];
 }
 
+def Tpu_ConvDimensionNumbersAttr : Tpu_Attr<"ConvDimensionNumbers", "conv_dimension_numbers"> {
+  let summary = "Which dimensions of a convolution are batch, features and space";
+  let parameters = (ins
+    "int64_t":$lhs_batch_dim, "int64_t":$lhs_feature_dim, ArrayRefParameter<"int64_t">:$lhs_spatial_dims,
+    "int64_t":$rhs_input_feature_dim, "int64_t":$rhs_output_feature_dim, ArrayRefParameter<"int64_t">:$rhs_spatial_dims,
+    "int64_t":$output_batch_dim, "int64_t":$output_feature_dim, ArrayRefParameter<"int64_t">:$output_spatial_dims);
+  let assemblyFormat = [{
+    `<` $lhs_batch_dim `,` $lhs_feature_dim `,` custom<IntegerList>($lhs_spatial_dims) `,`
+        $rhs_input_feature_dim `,` $rhs_output_feature_dim `,` custom<IntegerList>($rhs_spatial_dims) `,`
+        $output_batch_dim `,` $output_feature_dim `,` custom<IntegerList>($output_spatial_dims) `>`
+  }];
+}
+
 def Tpu_TiledAttr : Tpu_Attr<"Tiled", "tiled", [DeclareAttrInterfaceMethods<MemRefLayoutAttrInterface, ["verifyLayout"]>]> {
   let summary = "Tiled layout of a memref: `(8,128)(2,1)` and the stride of each dimension in tiles";
   let description = [{ `tiles` is flat: the rank of each tile followed by its sizes. }];

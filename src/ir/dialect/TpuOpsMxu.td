@@ -1,4 +1,4 @@
-// Matrix multiplication, whole and by hand on a matrix unit.
+// Matrix multiplication, whole and by hand on a matrix unit, and convolution.
 include "dialect/TpuAttrs.td"
 
 def Tpu_MatmulOp : Tpu_Op<"matmul", [Pure, AllTypesMatch<["acc", "result"]>]> {
@@ -12,6 +12,25 @@ def Tpu_MatmulOp : Tpu_Op<"matmul", [Pure, AllTypesMatch<["acc", "result"]>]> {
     $lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc) `->` type($result)
   }];
   let hasVerifier = 1;
+}
+
+def Tpu_ConvOp : Tpu_Op<"conv", [Pure, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "conv_general_dilated of lhs and rhs, plus acc";
+  let description = [{ `padding` has a low and a high entry for each spatial dimension. }];
+  let arguments = (ins AnyVectorOfAnyRank:$lhs, AnyVectorOfAnyRank:$rhs, AnyVectorOfAnyRank:$acc,
+    Tpu_ConvDimensionNumbersAttr:$dimension_numbers, DenseI64ArrayAttr:$window_strides, DenseI64ArrayAttr:$padding,
+    DenseI64ArrayAttr:$lhs_dilation, DenseI64ArrayAttr:$rhs_dilation, DenseBoolArrayAttr:$window_reversal,
+    DefaultValuedAttr<I64Attr, "1">:$feature_group_count, DefaultValuedAttr<I64Attr, "1">:$batch_group_count,
+    OptionalAttr<Tpu_ContractPrecisionAttr>:$precision);
+  let results = (outs AnyVectorOfAnyRank:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// What attributes and shapes need and do not have; empty: they fit.
+    std::string misfit();
+  }];
 }
 
 def Tpu_MatmulPushRhsOp : Tpu_Op<"matmul_push_rhs"> {

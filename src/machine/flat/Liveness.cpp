@@ -14,7 +14,8 @@ bool isOneOf(llvm::StringRef name, const std::array<llvm::StringLiteral, N>& nam
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-constexpr std::array<llvm::StringLiteral, 17> kPureTpuOps{"tpu.matmul",
+constexpr std::array<llvm::StringLiteral, 18> kPureTpuOps{"tpu.matmul",
+                                                          "tpu.conv",
                                                           "tpu.iota",
                                                           "tpu.concatenate",
                                                           "tpu.transpose",

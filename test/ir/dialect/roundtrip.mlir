@@ -20,6 +20,15 @@ func.func @mxu(%l: vector<8x128xf32>, %r: vector<128x256xf32>, %acc: vector<8x25
   return
 }
 
+// CHECK-LABEL: func.func @conv
+func.func @conv(%l: vector<2x8x8x128xf32>, %r: vector<3x3x128x128xf32>, %g: vector<3x3x64x128xf32>, %acc: vector<2x3x6x128xf32>) {
+  // CHECK: tpu.conv %{{.*}}, %{{.*}}, %{{.*}} {dimension_numbers = #tpu.conv_dimension_numbers<0, 3, [1, 2], 2, 3, [0, 1], 0, 3, [1, 2]>, lhs_dilation = array<i64: 1, 1>, padding = array<i64: 1, -1, 0, 0>, rhs_dilation = array<i64: 1, 1>, window_reversal = array<i1: false, true>, window_strides = array<i64: 2, 1>} : vector<2x8x8x128xf32>, vector<3x3x128x128xf32>, vector<2x3x6x128xf32> -> vector<2x3x6x128xf32>
+  %0 = tpu.conv %l, %r, %acc {dimension_numbers = #tpu.conv_dimension_numbers<0, 3, [1, 2], 2, 3, [0, 1], 0, 3, [1, 2]>, lhs_dilation = array<i64: 1, 1>, padding = array<i64: 1, -1, 0, 0>, rhs_dilation = array<i64: 1, 1>, window_reversal = array<i1: false, true>, window_strides = array<i64: 2, 1>} : vector<2x8x8x128xf32>, vector<3x3x128x128xf32>, vector<2x3x6x128xf32> -> vector<2x3x6x128xf32>
+  // CHECK: tpu.conv %{{.*}}, %{{.*}}, %{{.*}} {dimension_numbers = #tpu.conv_dimension_numbers<0, 3, [1, 2], 2, 3, [0, 1], 0, 3, [1, 2]>, feature_group_count = 2 : i64, lhs_dilation = array<i64: 1, 1>, padding = array<i64: 1, -1, 0, 0>, precision = #tpu.contract_precision<fp32>, rhs_dilation = array<i64: 1, 1>, window_reversal = array<i1: false, true>, window_strides = array<i64: 2, 1>} : vector<2x8x8x128xf32>, vector<3x3x64x128xf32>, vector<2x3x6x128xf32> -> vector<2x3x6x128xf32>
+  %1 = tpu.conv %l, %g, %acc {dimension_numbers = #tpu.conv_dimension_numbers<0, 3, [1, 2], 2, 3, [0, 1], 0, 3, [1, 2]>, feature_group_count = 2 : i64, lhs_dilation = array<i64: 1, 1>, padding = array<i64: 1, -1, 0, 0>, precision = #tpu.contract_precision<fp32>, rhs_dilation = array<i64: 1, 1>, window_reversal = array<i1: false, true>, window_strides = array<i64: 2, 1>} : vector<2x8x8x128xf32>, vector<3x3x64x128xf32>, vector<2x3x6x128xf32> -> vector<2x3x6x128xf32>
+  return
+}
+
 // CHECK-LABEL: func.func @shape
 func.func @shape(%v: vector<8x128xf32>, %i: i32, %idx: vector<8x128xi32>) {
   // CHECK: tpu.iota {dimensions = array<i32: 1>} : vector<8x128xi32>

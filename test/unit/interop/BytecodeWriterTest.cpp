@@ -53,6 +53,24 @@ TEST(BytecodeWriter, TheTransposeHintNeedsVersion13) {
   EXPECT_EQ(d.need, "version 13 or later");
 }
 
+TEST(BytecodeWriter, AConvolutionIsTheSameInEveryVersion) {
+  const std::string properties =
+      "<{batch_group_count = 1 : i64, dimension_numbers = #tpu.conv_dimension_numbers<0, 1, [], 0, 1, [], 0, 1, []>, "
+      "feature_group_count = 1 : i64, lhs_dilation = array<i64>, padding = array<i64>, "
+      "precision = #tpu.contract_precision<fp32>, rhs_dilation = array<i64>, window_reversal = array<i1>, "
+      "window_strides = array<i64>}>";
+  const std::string conv = "%r = \"tpu.conv\"(%v, %v, %v) " + properties +
+                           " : (vector<8x8xf32>, vector<8x8xf32>, vector<8x8xf32>) -> vector<8x8xf32>";
+  for (int version = 8; version <= 18; ++version) {
+    auto bytes = written(conv, version);
+    ASSERT_TRUE(bytes) << bytes.error().str();
+    auto context = makeContext();
+    auto module = readBytecode(*bytes, *context, "conv.bc");
+    ASSERT_TRUE(module) << module.error().str();
+    EXPECT_THAT(genericText(**module), HasSubstr(properties));
+  }
+}
+
 TEST(BytecodeWriter, ASubcoreNeedsVersion14) {
   const std::string signal = R"mlir(
     "tpu.sem_signal"(%sem, %n, %n) <{operandSegmentSizes = array<i32: 1, 1, 0, 0, 1>}> : (memref<!tpu.semaphore, #tpu.memory_space<semaphore_mem>>, i32, i32) -> ()

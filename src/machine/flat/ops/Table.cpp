@@ -9,9 +9,9 @@ namespace {
 const std::unordered_map<std::string_view, LowerFunction>& table() {
   static const auto kTable = [] {
     std::unordered_map<std::string_view, LowerFunction> all;
-    for (const auto rows :
-         {bitsTable(), constantTable(), controlTable(), debugTable(), elementwiseTable(), loadTable(), matmulTable(),
-          matrixUnitTable(), reduceTable(), refTable(), shapeTable(), storeTable(), syncTable(), vectorTable()})
+    for (const auto rows : {bitsTable(), constantTable(), controlTable(), convTable(), debugTable(), elementwiseTable(),
+                            loadTable(), matmulTable(), matrixUnitTable(), reduceTable(), refTable(), shapeTable(),
+                            storeTable(), syncTable(), vectorTable()})
       all.insert(rows.begin(), rows.end());
     return all;
   }();

@@ -15,6 +15,7 @@ using LowerRow = std::pair<std::string_view, LowerFunction>;
 std::span<const LowerRow> bitsTable();
 std::span<const LowerRow> constantTable();
 std::span<const LowerRow> controlTable();
+std::span<const LowerRow> convTable();
 std::span<const LowerRow> debugTable();
 std::span<const LowerRow> elementwiseTable();
 std::span<const LowerRow> loadTable();

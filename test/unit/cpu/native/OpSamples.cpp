@@ -258,6 +258,30 @@ void products(Samples& all) {
   }
 }
 
+void convolutions(Samples& all) {
+  for (const auto& [in, out] : std::vector<std::pair<std::string, std::string>>{{"f32", "f32"},
+                                                                                {"bf16", "f32"},
+                                                                                {"bf16", "bf16"},
+                                                                                {"f16", "f32"},
+                                                                                {"f8e5m2", "f32"},
+                                                                                {"f8e4m3fn", "f32"},
+                                                                                {"i8", "i32"},
+                                                                                {"i8", "i8"},
+                                                                                {"i4", "i32"}}) {
+    const SampleValue lhs{in, {2, 9, 11, 6}}, rhs{in, {3, 2, 6, 20}}, acc{out, {2, 9, 5, 20}};
+    all.push_back({"tpu.conv",
+                   in + " → " + out,
+                   {lhs, rhs, acc},
+                   acc,
+                   "$r = tpu.conv $0, $1, $2 {dimension_numbers = #tpu.conv_dimension_numbers<0, 3, [1, 2], 2, 3, "
+                   "[0, 1], 0, 3, [1, 2]>, lhs_dilation = array<i64: 1, 1>, padding = array<i64: 1, 1, 0, 0>, "
+                   "rhs_dilation = array<i64: 1, 2>, window_reversal = array<i1: false, true>, "
+                   "window_strides = array<i64: 1, 2>} : " +
+                       v(lhs) + ", " + v(rhs) + ", " + v(acc) + " -> " + v(acc),
+                   true});
+  }
+}
+
 }  // namespace
 
 std::string vectorOf(const std::string& dtype, const Shape& shape) {
@@ -332,6 +356,7 @@ const std::vector<OpSample>& opSamples() {
     bits(all);
     choices(all);
     products(all);
+    convolutions(all);
     return all;
   }();
   return kSamples;

@@ -63,8 +63,8 @@ void addSamples(Table& table, std::vector<OpSample> samples) {
 }
 
 void addTables(Table& table) {
-  for (const auto& rows : {bitcastOps(), controlOps(), iotaOps(), memoryOps(), shapeOps(), matmulOps(), pickOps(),
-                           reduceOps(), searchOps(), syncOps()})
+  for (const auto& rows : {bitcastOps(), controlOps(), convOps(), iotaOps(), memoryOps(), shapeOps(), matmulOps(),
+                           pickOps(), reduceOps(), searchOps(), syncOps()})
     for (const auto& [name, lower] : rows)
       if (isKernelOp(name) && !table.contains(std::string(name))) table[std::string(name)].native.push_back("all");
 }

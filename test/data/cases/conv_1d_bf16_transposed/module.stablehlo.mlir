@@ -1,0 +1,15 @@
+#loc1 = loc("x")
+#loc2 = loc("w")
+#loc3 = loc("a")
+module @jit__lambda attributes {jax.uses_shape_polymorphism = false, mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<2x7x12xbf16> loc("x"), %arg1: tensor<8x12x3xbf16> loc("w"), %arg2: tensor<2x17x8xf32> loc("a")) -> (tensor<2x17x8xf32> {jax.result_info = "result"}) {
+    %0 = stablehlo.custom_call @tpu_custom_call(%arg0, %arg1, %arg2) {backend_config = "{\22custom_call_config\22: {\22body\22: \22TUzvUgFNTElSMjQuMC4wZ2l0AAEfBwEDBQEDBwMNCQsNDxETA9OpGwGjEwcLCw8PDw8LCwsLCw8PDw8PMw8PGwsPOwsLCwsLCwsPCw8LDwsPCwsPDw8TDw8TDw8TSwsLCwszC1MLCxcLDwsPDwsTCw8PCxMjCw8LUwsTBQdhTfUBGwcPByMbIyMHCw8fGxsCRgcDA1FTHwUVBRcdi40dE1UdE1sdE2EvGQUZBRsFHQUfEQMBHRVZHRVfHRVlEQMFIwMDEQEAAAAAAAAAHYeJHZGTAwUtLxcZBSERAz0DDTM1Nzk7Gz0bFxk/pQUjAQEFJQ0VBScFKQUrHUMDBS0dRwMFLx1LAwUxHU8DBTMFNREBAR0FVxUdHRcHK0cdBV0VHx8XBytVHQVjFSEhFwcrYwMRaSNrp20jb3FzdXcleXt9JQU3BTkFOwU9IwMDEQIAAAAAAAAABT8jAwUhAgAAAAAAAAAEAAAAAAAAAAVBBUMjEQMDAQVFHYGDBUcdBYUVJycFSRcHKzEFSx0FjxUpKQVNFwcrIwMHl5mbnZ+hBU8REQAFUSMTCSEBAAAAAQAAAAMAAAAAAAAABVMjEwEBI3RwdS5tZW1vcnlfc3BhY2U8dm1lbT4AI3RwdS5jb3JlX3R5cGU8dGM+ACN0cHUuY29udl9kaW1lbnNpb25fbnVtYmVyczwwLCAyLCBbMV0sIDEsIDAsIFsyXSwgMCwgMiwgWzFdPgADAQIEBxejBwlFIQ8RJwcJRSEPF6MHCR0xBREXowchMQ0FEQsBCQECAgUJCw0HBwEnBwkdMQUnByExDQUEhgIFAREDKwcDAQUHEQMxBwMrTwkLQQ1FB0kHTQMDCwEDAQMDCwEDAQMDCwEDAQUGCwMXCQEJCw0DAw0BAwEDAw0BAwEDAw0BAwEFBg0DGQkDERMVAwMPAQMBAwMPAQMBAwMPAQMBBQYPAwkJBRkbHQkHf2cDCQcPFx8DAwkBAwEDAwkBAwEDAwkBAwEFBgkDCQkHIyUnCwUJlQshByMlJw0AAwYDAQUBAGoHVREpCQsNCw0fIRsRGyklJQ0FBQUFHSMhHSktBxMJCxMDGSMTFRkfDwkdEWJ1aWx0aW4Ac3RhYmxlX21vc2FpYwB0cHUAbW9kdWxlAGFyaXRoLmNvbnN0YW50AHZlY3Rvci5sb2FkAGZ1bmMuZnVuYwB0cHUuY29udgB0cHUudmVjdG9yX3N0b3JlAGZ1bmMucmV0dXJuAAAvdzIvZC5weQBnZXQ6AGdldABzeW1fbmFtZQBrMQBzdGFibGVfbW9zYWljLnZlcnNpb24AZGltZW5zaW9uX3NlbWFudGljcwBmdW5jdGlvbl90eXBlAHNjYWxhcl9wcmVmZXRjaABzY3JhdGNoX29wZXJhbmRzAHRwdS5jb3JlX3R5cGUAeAB3AGEAbwB2YWx1ZQBiYXRjaF9ncm91cF9jb3VudABkaW1lbnNpb25fbnVtYmVycwBmZWF0dXJlX2dyb3VwX2NvdW50AGxoc19kaWxhdGlvbgBwYWRkaW5nAHJoc19kaWxhdGlvbgB3aW5kb3dfcmV2ZXJzYWwAd2luZG93X3N0cmlkZXMAY29udjoAY29udgBzd2FwOgBzd2FwAGFkZABvcGVyYW5kU2VnbWVudFNpemVzAHN0cmlkZXMA\22, \22serialization_format\22: 1, \22needs_layout_passes\22: true}}", kernel_name = "k1", mhlo.frontend_attributes = {kernel_metadata = "{}"}, operand_layouts = [dense<[2, 1, 0]> : tensor<3xindex>, dense<[2, 1, 0]> : tensor<3xindex>, dense<[2, 1, 0]> : tensor<3xindex>], result_layouts = [dense<[2, 1, 0]> : tensor<3xindex>]} : (tensor<2x7x12xbf16>, tensor<8x12x3xbf16>, tensor<2x17x8xf32>) -> tensor<2x17x8xf32> loc(#loc8)
+    return %0 : tensor<2x17x8xf32> loc(#loc7)
+  } loc(#loc)
+} loc(#loc)
+#loc = loc(unknown)
+#loc4 = loc("conv.py":25:56)
+#loc5 = loc("smalti_record.py":48:11)
+#loc6 = loc("jit(<lambda>)"(#loc4))
+#loc7 = loc("jit(<lambda>)"(#loc5))
+#loc8 = loc("pallas_call"(#loc6))

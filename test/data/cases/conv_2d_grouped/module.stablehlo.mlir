@@ -1,0 +1,14 @@
+#loc1 = loc("x")
+#loc2 = loc("w")
+module @jit__lambda attributes {jax.uses_shape_polymorphism = false, mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<2x9x10x8xf32> loc("x"), %arg1: tensor<3x3x4x16xf32> loc("w")) -> (tensor<2x4x8x16xf32> {jax.result_info = "result"}) {
+    %0 = stablehlo.custom_call @tpu_custom_call(%arg0, %arg1) {backend_config = "{\22custom_call_config\22: {\22body\22: \22TUzvUgFNTElSMjQuMC4wZ2l0AAEfBwEDBQEDBwMNCQsNDxETA82jGQGdEwcPDw8LCwsLCw8LCw8LDw8PDxsLDzsLCwsLCwsLDwsPCw8LDw8PEw8PExMfCw8PCxNLCw8LCw8LUwuTC1MLGwtTCw8PCxMjCw8LUwsTBQdhTTICARkHDwcfJycnCw8bHx8CMggDAxdJHx2Fhx0ZSx0ZUQUVBRcvIQUZBRsRAwEFHQUfHR1PBSEdHVUdW10dYWMdi40DBSkrERMFIxEDPQMNLzEzNTcVORUREzufBSUBAQUnDRMFKQUrBS0dPwMFLx1DAwUxHUcDBTMRAQEdC00VGxsXDR1HHQtTFR8fFw0dVQMDF1klBwkAAAAABTUdC18VIyMFNxcNGTUDEWdpa6Ftb3FzdXd5e31/gYMFOREDBQU7BT0RAwkFPyMDBSEBAAAAAAAAAAEAAAAAAAAABUEjAwlBAgAAAAAAAAD//////////wEAAAAAAAAAAQAAAAAAAAAFQyMDBSEBAAAAAAAAAAIAAAAAAAAABUUjDwUFAAAFRyMDBSECAAAAAAAAAAEAAAAAAAAABUkdC4kVJSUFSxcNHS8DB5GTlZeZmwVNEQ8ABU8jEQkhAQAAAAEAAAAEAAAAAAAAAAVRIxEBASN0cHUubWVtb3J5X3NwYWNlPHZtZW0+ACN0cHUuY29yZV90eXBlPHRjPgAjdHB1LmNvbnZfZGltZW5zaW9uX251bWJlcnM8MCwgMywgWzEsIDJdLCAyLCAzLCBbMCwgMV0sIDAsIDMsIFsxLCAyXT4AAwECBAsnCQkRIUEFF50JCSUpIQUPF50JDQ0RQQUPF50JCREhQQUPAQkBAgIFBwkLDQEnCQklKSEFJwkNDRFBBQR+AgUBEQMnBwMBBQcRAy0HAylPBwk9C0ENRQMDBwEDAQMDBwEDAQMDBwEDAQMDBwEDAQUGBwMVCwEHCQsNAwMJAQMBAwMJAQMBAwMJAQMBAwMJAQMBBQYJAxcLAxETFRcDAyFXAwcJByFlAwcHDxkbAwMFAQMBAwMFAQMBAwMFAQMBAwMFAQMBBQYFAwcLBR8hIyULBQWPDR0FHyEjJQ0AAwYDAQUBAO4HUxEpCQsNHyEbERspJSUrLQUFBR0jIR0pLQkLDQ8TEwMZIxMVGR8PCR0RYnVpbHRpbgBzdGFibGVfbW9zYWljAHRwdQBtb2R1bGUAYXJpdGguY29uc3RhbnQAdmVjdG9yLmxvYWQAZnVuYy5mdW5jAHRwdS5jb252AHRwdS52ZWN0b3Jfc3RvcmUAZnVuYy5yZXR1cm4AAC93Mi9kLnB5AHN5bV9uYW1lAGtlcm5lbAB2YWx1ZQBnZXQ6AGdldABzdGFibGVfbW9zYWljLnZlcnNpb24AZGltZW5zaW9uX3NlbWFudGljcwBmdW5jdGlvbl90eXBlAHNjYWxhcl9wcmVmZXRjaABzY3JhdGNoX29wZXJhbmRzAHRwdS5jb3JlX3R5cGUAeAB3AG8AY29udl9nZW5lcmFsX2RpbGF0ZWQ6AGNvbnZfZ2VuZXJhbF9kaWxhdGVkAGJhdGNoX2dyb3VwX2NvdW50AGRpbWVuc2lvbl9udW1iZXJzAGZlYXR1cmVfZ3JvdXBfY291bnQAbGhzX2RpbGF0aW9uAHBhZGRpbmcAcmhzX2RpbGF0aW9uAHdpbmRvd19yZXZlcnNhbAB3aW5kb3dfc3RyaWRlcwBzd2FwOgBzd2FwAGFkZABvcGVyYW5kU2VnbWVudFNpemVzAHN0cmlkZXMA\22, \22serialization_format\22: 1, \22needs_layout_passes\22: true}}", kernel_name = "kernel", mhlo.frontend_attributes = {kernel_metadata = "{}"}, operand_layouts = [dense<[3, 2, 1, 0]> : tensor<4xindex>, dense<[3, 2, 1, 0]> : tensor<4xindex>], result_layouts = [dense<[3, 2, 1, 0]> : tensor<4xindex>]} : (tensor<2x9x10x8xf32>, tensor<3x3x4x16xf32>) -> tensor<2x4x8x16xf32> loc(#loc7)
+    return %0 : tensor<2x4x8x16xf32> loc(#loc6)
+  } loc(#loc)
+} loc(#loc)
+#loc = loc(unknown)
+#loc3 = loc("conv.py":15:22)
+#loc4 = loc("smalti_record.py":48:11)
+#loc5 = loc("jit(<lambda>)"(#loc3))
+#loc6 = loc("jit(<lambda>)"(#loc4))
+#loc7 = loc("pallas_call"(#loc5))
