@@ -205,7 +205,7 @@ TEST(Conv, NumericsOfATpuRoundOperands) {
 
 TEST(Conv, NoProductOfSuchDtypes) {
   const Shape one{1, 1};
-  TestTensor lhs(DType::i32, one), rhs(DType::i32, one), acc(DType::f32, one), out(DType::f32, one);
+  TestTensor lhs(DType::i32, one), rhs(DType::i32, one), acc(DType::f32, one), out(DType::i32, one);
   const ConvDims dims{0, 1, 0, 1, 0, 1, {}, {}, {}, {}, {}, {}, {}, {}};
   EXPECT_FALSE(conv(lhs.in(), rhs.in(), dims, acc.in(), out.out()));
 }
