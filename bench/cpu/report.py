@@ -98,6 +98,11 @@ def bounds(rows):
     if near and far and far["limit"]:
         said.append(f"softmax from DRAM: computing takes one core {number(far['limit'] / near['ours'])} times as long as copying: a "
                     f"fraction of {min(1, near['ours'] / far['limit']):.2f} at most.")
+    tanh, product = best.get(("tanh 64x1024, in cache", 1)), best.get(("matmul f32 1024", 1))
+    if tanh and product and product["limit"]:
+        factors, curve = 6 * 2 / product["limit"], 1 / tanh["ours"]  # ns for an element
+        said.append(f"gelu: tanh takes {curve:.3f} ns for an element as it is measured, the six multiplications around it "
+                    f"{factors:.3f} ns on the ports that it keeps busy: {number(1 / (curve + factors))} Gelem/s one after the other.")
     for (workload, threads), wake in best.items():
         product = best.get(("matmul f32 512", threads))
         if workload.startswith("wake of threads") and product:

@@ -151,11 +151,15 @@ def test_the_page_says_what_reading_pages_and_computing_leave():
     rows = [{**row, "workload": "decode bf16, 16384 keys", "ours": 27, "unit": "GB/s", "limit": 30},
             {**row, "workload": "decode bf16, pages of 16", "ours": 20, "unit": "GB/s", "limit": 24},
             {**row, "workload": "softmax 64x1024, in cache", "ours": 4, "unit": "Gelem/s", "limit": 13},
-            {**row, "workload": "softmax 16384x1024, DRAM", "ours": 3.5, "unit": "Gelem/s", "limit": 5}]
+            {**row, "workload": "softmax 16384x1024, DRAM", "ours": 3.5, "unit": "Gelem/s", "limit": 5},
+            {**row, "workload": "tanh 64x1024, in cache", "ours": 5, "unit": "Gelem/s", "limit": 13},
+            {**row, "workload": "matmul f32 1024", "ours": 110, "unit": "GFLOP/s", "limit": 120}]
     assert report.bounds(rows) == [
         "decode bf16, pages of 16, 1 thread: memory gives 24.0 GB/s of pages in the table's order, 30.0 GB/s of keys that "
         "follow each other: 0.80 of it.",
-        "softmax from DRAM: computing takes one core 1.25 times as long as copying: a fraction of 0.80 at most."]
+        "softmax from DRAM: computing takes one core 1.25 times as long as copying: a fraction of 0.80 at most.",
+        "gelu: tanh takes 0.200 ns for an element as it is measured, the six multiplications around it 0.100 ns on the ports "
+        "that it keeps busy: 3.33 Gelem/s one after the other."]
 
 
 def test_workloads_have_names_of_their_own():
