@@ -102,7 +102,21 @@ def first(*patterns):
     return None
 
 
-def commands(peers, threads, target):
+def own_commands(build, target):
+    """Our actors as the build folder `build` has them."""
+    programs = build / "bin"
+    return {"ours": ([programs / "bench_cpu_ours"], {"SMALTI_TARGET": target}),
+            "--check": ([programs / "bench_cpu_ours"], {"SMALTI_TARGET": target, "SMALTI_CHECK": "true"}),
+            "module": ([programs / "bench_cpu_module"], {"SMALTI_TARGET": target})}
+
+
+def baseline_commands(build, target):
+    """Those of another version. A copied build folder finds its own libraries, not those of the folder it came from."""
+    return {f"baseline {name}": (command, {**more, "LD_LIBRARY_PATH": str(build / "lib")})
+            for name, (command, more) in own_commands(build, target).items()}
+
+
+def commands(peers, threads, target, baseline=None):
     """name: (command, more environment), of every actor that is there, and the names of those that are not."""
     programs = ROOT / "build/release/bin"
     python = peers / "venv/bin/python"
@@ -110,9 +124,8 @@ def commands(peers, threads, target):
     openblas = first("/usr/lib/*/libopenblas.so.0", "/usr/lib/*/openblas-pthread/libopenblas.so.0")
     found = {"limits": ([programs / "bench_cpu_limits", threads], {}),
              "threads": ([programs / "bench_cpu_limits", threads], {}),
-             "ours": ([programs / "bench_cpu_ours"], {"SMALTI_TARGET": target}),
-             "--check": ([programs / "bench_cpu_ours"], {"SMALTI_TARGET": target, "SMALTI_CHECK": "true"}),
-             "module": ([programs / "bench_cpu_module"], {"SMALTI_TARGET": target})}
+             **own_commands(ROOT / "build/release", target),
+             **(baseline_commands(baseline, target) if baseline else {})}
     wanted = {"MKL": ([peers / "peers/peer_blas", mkl], {"LD_LIBRARY_PATH": str(peers / "venv/lib")}, mkl),
               "OpenBLAS": ([peers / "peers/peer_blas", openblas], openblas_core(), openblas),
               "oneDNN": ([peers / "peers/peer_onednn"], {}, (peers / "peers/peer_onednn").exists()),

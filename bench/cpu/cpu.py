@@ -29,9 +29,9 @@ SETTLE_SECONDS = 0.02  # for idle threads of the last actor to go to sleep: XLA'
 class Stage:
     """The actors of one number of threads, started when they are first needed."""
 
-    def __init__(self, peers, threads, target, realtime):
+    def __init__(self, peers, threads, target, realtime, baseline=None):
         self.peers, self.threads, self.realtime = peers, threads, realtime
-        self.commands, self.missing = commands(peers, threads, target)
+        self.commands, self.missing = commands(peers, threads, target, baseline)
         self.actors, self.limit, self.fastest, self.best = {}, None, {}, {}
         self.folder = tempfile.TemporaryDirectory()
         self.module = pathlib.Path(self.folder.name) / "module.mlir"
@@ -194,7 +194,7 @@ def measure(stage, row, seconds, note):
             note(f"{row.workload}: our result and that of {name} differ")
         scale = {"ms": 1e3, "µs": 1e6}.get(row.unit, 1) if row.latency else row.amount * 1e-9
         figure = (lambda s: s * scale) if row.latency else (lambda s: scale / s)
-        peer = {row.ours: None, "XLA": "interpret=True" if row.ours == "module" else "XLA"}.get(name, name)
+        peer = {row.ours: None, f"baseline {row.ours}": "baseline", "XLA": "interpret=True" if row.ours == "module" else "XLA"}.get(name, name)
         rows.append({"workload": row.workload, "threads": stage.threads,
                      "ours": figure(m["ours"]) if with_ours else None, "unit": row.unit,
                      "limit": limit(row, m["limit"], figure),
@@ -211,6 +211,9 @@ def main():
     parser.add_argument("--only", metavar="TEXT", action="append", help="workloads whose name has this in it; may be given again")
     parser.add_argument("--threads", choices=("one", "all", "both"), default="both")
     parser.add_argument("--peers", metavar="A,B", help="only these peers ('' for none)")
+    parser.add_argument("--baseline", metavar="FOLDER", type=pathlib.Path,
+                        help="another version's build folder (its bin and lib): measured interleaved with ours, "
+                             "without peers unless --peers names some")
     parser.add_argument("--seconds", type=float, help="measuring time of one workload")
     parser.add_argument("--target", default="cpu", help="of our side (default: cpu)")
     parser.add_argument("--realtime", action="store_true",
@@ -224,8 +227,14 @@ def main():
         print("\n".join(r.workload for r in chosen))
         return 0
 
+    if options.baseline:
+        options.baseline = options.baseline.resolve()
+        if not (options.baseline / "bin/bench_cpu_ours").exists():
+            parser.error(f"no bin/bench_cpu_ours in {options.baseline}: build that version's benches first")
+        options.peers = options.peers or ""
     peers = pathlib.Path(os.environ.get("SMALTI_BENCH_PEERS") or pathlib.Path.home() / ".cache/smalti/bench-cpu")
-    subprocess.run([HERE / "setup.sh", peers], check=False)
+    if options.peers != "":
+        subprocess.run([HERE / "setup.sh", peers], check=False)
     every = len(os.sched_getaffinity(0))
     seconds = options.seconds or (0.8 if options.quick else 3.0)
     total = TOTAL_SECONDS / 5 if options.quick else TOTAL_SECONDS
@@ -244,13 +253,15 @@ def main():
     for threads in sorted({1, every}):
         if options.threads == ("all" if threads == 1 and every > 1 else "one" if threads > 1 else ""):
             continue
-        stage = Stage(peers, threads, options.target, options.realtime)
-        for name in stage.missing:
+        stage = Stage(peers, threads, options.target, options.realtime, options.baseline)
+        for name in stage.missing if options.peers != "" else ():
             note(f"left out: {name}: it is not there")
         wanted = [r for r in chosen if ("one" if threads == 1 else "all") in r.threads]
         for row in wanted:
             if options.peers is not None:
                 row.peers = tuple(p for p in row.peers if p in options.peers.split(","))
+            if options.baseline:
+                row.peers += (f"baseline {row.ours}",)
             if clear:
                 print(f"{clear}  {threads} of {every} cores, {row.workload} …", end="", file=sys.stderr, flush=True)
             share = (total - (time.monotonic() - started)) / max(left, 1) / 2  # the other half is preparing
@@ -262,6 +273,8 @@ def main():
         stage.close()
     print(clear, end="", file=sys.stderr)
     print(report.table(rows))
+    if options.baseline:
+        print(report.against_baseline(rows))
     for text in notes:
         print(f"note: {text}")
     print(f"{time.monotonic() - started:.0f} s on {report.machine()}, cores {cpus_for(every)}")

@@ -3,8 +3,10 @@
 
 import datetime
 import json
+import math
 import os
 import pathlib
+import statistics
 import sys
 
 BAR = 24
@@ -111,6 +113,18 @@ def bounds(rows):
                         f"µs in the mean, its multiply-adds take {number(ideal)} µs: a fraction of "
                         f"{ideal / (ideal + wake['ours']):.2f} at most, before caches that others have used.")
     return said
+
+
+def against_baseline(rows, enough=5, slower=0.98):
+    """A sentence on the speed of this version beside the baseline's, over the rows with enough clean rounds."""
+    clean = [r for r in rows if r["peer"] == "baseline" and r["ratio"] and r["clean_rounds"] >= enough]
+    if not clean:
+        return f"baseline: no row has {enough} clean rounds"
+    mean = math.exp(statistics.fmean(math.log(r["ratio"]) for r in clean))
+    bad = sorted((r for r in clean if r["ratio"] < slower), key=lambda r: r["ratio"])
+    return "\n".join([f"baseline: {mean:.3f} times its speed in the geometric mean of {len(clean)} rows with {enough} clean "
+                      f"rounds; {len(bad)} of them below {slower}",
+                      *(f"  {r['workload']}, threads {r['threads']}: {r['ratio']:.3f}" for r in bad)])
 
 
 def page(rows, command):

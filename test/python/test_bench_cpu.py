@@ -9,6 +9,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench/cpu"))
 
+import actors
 import cpu
 import report
 from rows import ROWS, Row
@@ -134,6 +135,26 @@ def test_the_table_names_the_best_peer_first_and_the_page_holds_every_row():
     assert report.line(rows).endswith("B 0.50×, A 2.00×")
     page = report.page(rows, "./do bench cpu")
     assert "| matmul | 1 | 20.0 | GFLOP/s | 100 | 0.200 | B 0.50, A 2.00 |" in page
+
+
+def test_the_baseline_has_the_same_actors_with_the_libraries_of_its_own_build(tmp_path):
+    found, _ = actors.commands(tmp_path, 1, "cpu", baseline=tmp_path)
+    for name in ("ours", "--check", "module"):
+        (command, more), (other, others) = found[name], found[f"baseline {name}"]
+        assert command[0] == actors.ROOT / "build/release/bin" / command[0].name
+        assert other == [tmp_path / "bin" / command[0].name, *command[1:]]
+        assert others == {**more, "LD_LIBRARY_PATH": str(tmp_path / "lib")}
+
+
+def test_rows_beside_the_baseline_end_in_a_geometric_mean_and_the_slower_ones():
+    row = dataclasses.replace(ROW, peers=("baseline ours",))
+    rows, _ = measured(Stage([], {"ours": 1e-4, "baseline ours": 8e-5}), row)
+    assert rows[0]["peer"] == "baseline"
+    rows = [{**rows[0], "ratio": ratio, "clean_rounds": clean} for ratio, clean in ((.8, 5), (1.25, 9), (.5, 4))]
+    assert report.against_baseline(rows) == (
+        "baseline: 1.000 times its speed in the geometric mean of 2 rows with 5 clean rounds; 1 of them below 0.98\n"
+        "  matmul, threads 1: 0.800")
+    assert report.against_baseline(rows[2:]) == "baseline: no row has 5 clean rounds"
 
 
 def test_the_page_says_what_the_wake_leaves():
