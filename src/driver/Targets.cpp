@@ -77,11 +77,11 @@ class CpuKernel : public TargetKernel {
     return result;
   }
 
-  /// What only the machine does: other observers, its other contracts, the TPU's numerics.
+  /// What only the machine does: other observers, parts of the caller's own, its other contracts, the TPU's numerics.
   static bool needsMachine(const RunOptions& o) {
     const machine::MachineOptions& m = o.machine;
-    return !o.observers.empty() || m.semantics != machine::Semantics::tpu || m.cores != 1 || m.naivePipeline ||
-           m.numerics != machine::Numerics::f32;
+    return !o.observers.empty() || m.hasOwnParts() || m.semantics != machine::Semantics::tpu || m.cores != 1 ||
+           m.naivePipeline || m.numerics != machine::Numerics::f32;
   }
 
   std::shared_ptr<const machine::CompiledKernel> machine_;

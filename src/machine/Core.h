@@ -23,6 +23,9 @@ struct DmaRequest {
 
 enum class Wait : uint8_t { done, blocked };
 
+/// Where a program stands after it has run for a while.
+enum class RunState : uint8_t { finished, preempted, blocked };
+
 class Core {
  public:
   virtual ~Core() = default;

@@ -29,8 +29,6 @@ int64_t valueBytes(const FlatProgram&);
 /// An argument of a run: an i32 (grid index) or a ref.
 using Argument = std::variant<int32_t, Ref>;
 
-enum class RunState : uint8_t { finished, preempted, blocked };
-
 /// One run of a FlatProgram: value slots and a program counter. Re-used from run to run (no allocation).
 class Execution {
  public:

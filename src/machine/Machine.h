@@ -1,9 +1,10 @@
 // The abstract machine: runs one KernelPackage on devices × cores, deterministically by seed, under observers.
-// No wall-clock, no global state: a clock can join as one more observer and scheduler.
+// No wall-clock, no global state: a clock can join as one more observer, scheduler and DMA policy.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,6 +24,9 @@ enum class Numerics : uint8_t { f32, tpu };
 /// When data of a DMA really moves between its start and its wait.
 enum class DmaExecution : uint8_t { eager, onWait, random };
 
+class Scheduler;
+class DmaPolicy;
+
 struct MachineOptions {
   Semantics semantics = Semantics::tpu;
   Numerics numerics = Numerics::f32;
@@ -38,6 +42,10 @@ struct MachineOptions {
   int64_t memoryLimitBytes = 0;  ///< of everything the machine allocates; 0: none
   /// Looked at between turns; true ends the run with SM9006. For deadlines and the like, which the machine knows not.
   const std::atomic<bool>* stop = nullptr;
+  // Parts of the caller's own, made for each run from the options of that run. Empty: as the fields above say.
+  std::function<std::unique_ptr<Scheduler>(const MachineOptions&)> scheduler;
+  std::function<std::unique_ptr<DmaPolicy>(const MachineOptions&)> dmaPolicy;
+  bool hasOwnParts() const { return scheduler || dmaPolicy; }
   // Observers (all on in `smalti check`).
   bool checkBounds = true;  ///< accesses out of bounds are always refused; this finds blocks outside their array
   bool checkInitialisation = false;

@@ -21,44 +21,53 @@ void DmaEngine::start(DmaTransfer transfer, int program, bool strictOrdering) {
   pending_.push_back({std::move(transfer), program, strictOrdering});
   ++statistics_->dmaTransfers;
   statistics_->dmaBytes += pending_.back().transfer.bytes;
-  if (execution_ == DmaExecution::eager) complete(pending_.size() - 1);
+  const size_t last = pending_.size() - 1;
+  if (policy_->choose(DmaOccasion::start, {pending_, {&last, 1}})) complete(last);
 }
 
-void DmaEngine::makeProgress() {
-  if (execution_ != DmaExecution::random || pending_.empty()) return;
-  // One chance in two that one of the copies moves: enough to see both orders, seldom enough to leave some in flight.
-  if (random_.next() & 1) complete(random_.below(static_cast<int64_t>(pending_.size())));
+void DmaEngine::moveChosen(DmaOccasion occasion) {
+  if (pending_.empty()) return;
+  const DmaCandidates all(pending_);
+  if (const auto chosen = policy_->choose(occasion, all)) complete(all.position(*chosen));
 }
 
-void DmaEngine::makeProgressFor(const Ref& semaphore, int64_t amount) {
-  std::vector<size_t> candidates;
+void DmaEngine::onActivity() { moveChosen(DmaOccasion::activity); }
+void DmaEngine::onRoundEnd() { moveChosen(DmaOccasion::roundEnd); }
+
+void DmaEngine::moveFor(DmaOccasion occasion, const Ref& semaphore, int64_t amount) {
   while (semaphoreCount(semaphore) < amount) {
-    candidates.clear();
+    candidates_.clear();
     for (size_t i = 0; i < pending_.size(); ++i) {
       const DmaTransfer& t = pending_[i].transfer;
       if (sameSemaphore(t.targetSemaphore, semaphore) ||
           (t.sourceSemaphore.buffer && sameSemaphore(t.sourceSemaphore, semaphore)))
-        candidates.push_back(i);
+        candidates_.push_back(i);
     }
-    if (candidates.empty()) return;
-    const bool any = execution_ == DmaExecution::random;
-    complete(candidates[any ? random_.below(static_cast<int64_t>(candidates.size())) : 0]);
+    if (candidates_.empty()) return;
+    const auto chosen = policy_->choose(occasion, {pending_, candidates_});
+    if (!chosen) return;
+    complete(candidates_[*chosen]);
   }
 }
 
-void DmaEngine::moveOne() {
-  if (!pending_.empty()) complete(random_.below(static_cast<int64_t>(pending_.size())));
+bool DmaEngine::onStuck() {
+  if (pending_.empty()) return false;
+  std::optional<size_t> chosen = policy_->choose(DmaOccasion::stuck, DmaCandidates(pending_)).value_or(0);
+  while (chosen) {
+    complete(*chosen);
+    chosen = pending_.empty() ? std::nullopt : policy_->choose(DmaOccasion::stuck, DmaCandidates(pending_));
+  }
+  return true;
 }
 
-bool DmaEngine::drain() {
-  const bool some = !pending_.empty();
-  while (!pending_.empty()) complete(0);
-  return some;
+void DmaEngine::drain() {
+  while (onStuck()) {
+  }
 }
 
 /// Moves one copy's data; a strictly ordered one after all that its program started before it.
 void DmaEngine::complete(size_t position) {
-  const Pending chosen = std::move(pending_[position]);
+  const DmaInFlight chosen = std::move(pending_[position]);
   pending_.erase(pending_.begin() + static_cast<ptrdiff_t>(position));
   if (chosen.strictOrdering) {
     for (size_t i = 0; i < position;) {
@@ -66,7 +75,7 @@ void DmaEngine::complete(size_t position) {
         ++i;
         continue;
       }
-      const Pending earlier = std::move(pending_[i]);
+      const DmaInFlight earlier = std::move(pending_[i]);
       pending_.erase(pending_.begin() + static_cast<ptrdiff_t>(i));
       --position;
       execute(earlier);
@@ -75,8 +84,8 @@ void DmaEngine::complete(size_t position) {
   execute(chosen);
 }
 
-void DmaEngine::execute(const Pending& pending) {
-  const DmaTransfer& t = pending.transfer;
+void DmaEngine::execute(const DmaInFlight& copy) {
+  const DmaTransfer& t = copy.transfer;
   const bool padded = !t.source.present.empty() || !t.target.present.empty();
   const bool masks =
       tracks_ && !(t.source.buffer->allDefined && t.target.buffer->allDefined && t.source.present.empty());

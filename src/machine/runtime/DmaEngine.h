@@ -1,10 +1,9 @@
-// Copies in flight: started, moved when the options say so, completed on their semaphores.
+// Copies in flight: started, moved when the policy says so, completed on their semaphores.
 #pragma once
 
 #include <vector>
 
-#include "machine/Machine.h"
-#include "machine/runtime/Random.h"
+#include "machine/DmaPolicy.h"
 
 namespace smalti::machine {
 
@@ -15,40 +14,40 @@ int64_t dmaCredit(const Ref& semaphore, int64_t bytes);
 
 class DmaEngine {
  public:
-  DmaEngine(DmaExecution execution, uint64_t seed, Poison poison, bool tracks, RunStatistics& statistics)
-      : execution_(execution), random_(seed), poison_(poison), tracks_(tracks), statistics_(&statistics) {}
+  DmaEngine(std::unique_ptr<DmaPolicy> policy, Poison poison, bool tracks, RunStatistics& statistics)
+      : policy_(std::move(policy)), poison_(poison), tracks_(tracks), statistics_(&statistics) {}
   void observe(Observer* observer) { observer_ = observer; }
 
-  /// Takes the copy; when its data moves is up to `DmaExecution`. `program`: who issued it.
+  /// Takes the copy; when its data moves is up to the policy. `program`: who issued it.
   void start(DmaTransfer transfer, int program, bool strictOrdering);
   int64_t nextId() const { return nextId_; }
-  /// Called whenever a program does something: with `random`, data may move now.
-  void makeProgress();
-  /// Moves data of copies that complete on this semaphore until its count is at least `amount`, as a waiter needs.
-  void makeProgressFor(const Ref& semaphore, int64_t amount);
-  /// Moves one copy's data, whichever.
-  void moveOne();
-  /// Moves everything that is left. False when there was nothing.
-  bool drain();
+  // What happens around it; the policy may let data move.
+  void onActivity();
+  /// A waiter needs the semaphore's count to be at least `amount`.
+  void onWait(const Ref& semaphore, int64_t amount) { moveFor(DmaOccasion::wait, semaphore, amount); }
+  void onPoll(const Ref& semaphore) { moveFor(DmaOccasion::poll, semaphore, semaphoreCount(semaphore) + 1); }
+  void onRoundEnd();
+  /// Nobody can go on until something arrives: moves at least one. False when nothing is in flight.
+  bool onStuck();
+  /// Moves everything that is left.
+  void drain();
   bool idle() const { return pending_.empty(); }
 
  private:
-  struct Pending {
-    DmaTransfer transfer;
-    int program = 0;
-    bool strictOrdering = false;
-  };
+  /// Moves copies that complete on this semaphore, as the policy chooses, until its count is at least `amount`.
+  void moveFor(DmaOccasion, const Ref& semaphore, int64_t amount);
+  void moveChosen(DmaOccasion);
   void complete(size_t position);
-  void execute(const Pending&);
+  void execute(const DmaInFlight&);
 
-  DmaExecution execution_;
-  Random random_;
+  std::unique_ptr<DmaPolicy> policy_;
   Poison poison_;
   bool tracks_;
   RunStatistics* statistics_;
   Observer* observer_ = nullptr;
   int64_t nextId_ = 0;
-  std::vector<Pending> pending_;  ///< in the order they were started
+  std::vector<DmaInFlight> pending_;  ///< in the order they were started
+  std::vector<size_t> candidates_;
   std::vector<std::byte> bytes_;  ///< staging
   std::vector<uint8_t> mask_;
 };

@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "machine/observers/Checks.h"
-#include "machine/runtime/Scheduler.h"
+#include "machine/runtime/RunPrograms.h"
 
 namespace smalti::machine {
 namespace {

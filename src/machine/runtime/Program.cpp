@@ -96,7 +96,7 @@ Status Program::beginStep() {
   actor_.gridStep = walk_.step();
   for (size_t d = 0; d < bounds_.size(); ++d) std::get<int32_t>(arguments_[d]) = walk_.step()[d];
   ++runtime_.statistics.gridSteps;
-  runtime_.dma.makeProgress();
+  runtime_.dma.onActivity();
   if (observer()) observer()->stepBegin(actor_);
   const size_t prefix = bounds_.size() + runtime_.kernel.prefetch.size();
   if (auto ok = pipeline_.beginStep(*this, walk_.step(), {arguments_.data(), prefix}); !ok) return ok;

@@ -51,9 +51,9 @@ Result<Buffer*> Program::barrierSemaphore(const SourcePlace&) {
 }
 
 Result<Wait> Program::wait(const Ref& semaphore, int64_t amount, const Ref* ref, const SourcePlace& place) {
-  runtime_.dma.makeProgress();
+  runtime_.dma.onActivity();
   int64_t& count = semaphoreCount(semaphore);
-  if (count < amount) runtime_.dma.makeProgressFor(semaphore, amount);
+  if (count < amount) runtime_.dma.onWait(semaphore, amount);
   if (count < amount) {
     waiting_ = {semaphore, amount, place};
     return Wait::blocked;
@@ -74,17 +74,17 @@ Result<Wait> Program::semaphoreWait(const Ref& semaphore, int64_t amount, const 
 
 int32_t Program::semaphoreRead(const Ref& semaphore) {
   if (!isOneSemaphore(semaphore)) return 0;
-  runtime_.dma.makeProgress();
+  runtime_.dma.onActivity();
   // A kernel that polls: let what it polls for arrive.
   const int64_t& count = semaphoreCount(semaphore);
-  if (runtime_.options.dma == DmaExecution::onWait) runtime_.dma.makeProgressFor(semaphore, count + 1);
+  runtime_.dma.onPoll(semaphore);
   return static_cast<int32_t>(count);
 }
 
 Status Program::semaphoreSignal(const Ref& semaphore, int64_t amount, std::optional<int32_t> device,
                                 std::optional<int32_t> core, const SourcePlace& place) {
   if (!isOneSemaphore(semaphore)) return fail(notOneSemaphore(semaphore, place));
-  runtime_.dma.makeProgress();
+  runtime_.dma.onActivity();
   auto target = runtime_.peer(semaphore, actor_.device, actor_.core, device, core, place);
   if (!target) return fail(std::move(target.error()));
   semaphoreCount(*target) += amount;
@@ -100,7 +100,7 @@ Status Program::startDma(const DmaRequest& request) {
   if (request.sourceSemaphore && !isOneSemaphore(*request.sourceSemaphore))
     return fail(notOneSemaphore(*request.sourceSemaphore, place));
   const Ref& source = request.source;
-  runtime_.dma.makeProgress();
+  runtime_.dma.onActivity();
   auto target = runtime_.peer(request.target, actor_.device, actor_.core, request.device, request.core, place);
   if (!target) return fail(std::move(target.error()));
   auto semaphore =

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "machine/runtime/Scheduler.h"
+#include "machine/runtime/RunPrograms.h"
 
 namespace smalti::machine {
 namespace {

@@ -16,7 +16,7 @@ Runtime::Runtime(const CompiledKernel& k, const MachineOptions& o, int devicesCo
       findings(found),
       memory(o.memoryLimitBytes),
       devices(devicesCount),
-      dma(o.dma, o.seed, o.poison, o.checkInitialisation, statistics) {
+      dma(o.dmaPolicy ? o.dmaPolicy(o) : makeDmaPolicy(o.dma, o.seed), o.poison, o.checkInitialisation, statistics) {
   dma.observe(observer);
 }
 

@@ -1,4 +1,4 @@
-// Runs the programs of all devices and cores in turns, so that none starves and the order depends on the seed alone.
+// Runs the programs of all devices and cores, in turns that a scheduler gives.
 #pragma once
 
 #include <memory>
