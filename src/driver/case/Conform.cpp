@@ -91,7 +91,7 @@ Tally tally(const std::vector<CaseOutcome>& outcomes) {
   return t;
 }
 
-std::string conformJson(const std::vector<ConformCase>& cases, const std::vector<CaseOutcome>& outcomes) {
+Json conformJson(const std::vector<ConformCase>& cases, const std::vector<CaseOutcome>& outcomes) {
   const Tally t = tally(outcomes);
   Json json{{"passed", t.passed}, {"failed", t.failed}, {"refused", t.refused}, {"crashed", t.crashed}, {"ran", t.ran}};
   json["cases"] = Json::array();
@@ -103,7 +103,7 @@ std::string conformJson(const std::vector<ConformCase>& cases, const std::vector
                              {"max_error", o.maxError ? numberOrNull(*o.maxError) : Json(nullptr)},
                              {"seconds", o.seconds}});
   }
-  return dump(json, 1) + "\n";
+  return json;
 }
 
 }  // namespace smalti::driver

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/Options.h"
+#include "driver/Json.h"
 #include "driver/case/RunCase.h"
 
 namespace smalti::driver {
@@ -29,6 +30,6 @@ struct Tally {
 Tally tally(const std::vector<CaseOutcome>&);
 
 /// {"passed", "failed", "refused", "crashed", "ran", "cases": [{"case", "status", "code", "max_error", "seconds"}]}
-std::string conformJson(const std::vector<ConformCase>&, const std::vector<CaseOutcome>&);
+Json conformJson(const std::vector<ConformCase>&, const std::vector<CaseOutcome>&);
 
 }  // namespace smalti::driver

@@ -55,7 +55,11 @@ std::string outcomeText(const driver::CaseOutcome& o) {
 /// All cases below a folder: a table, and the exit code.
 int checkFolder(const Session& session, const std::string& folder, const std::string& filter, Json& out) {
   const auto cases = driver::listCases({folder}, filter);
-  if (!cases) return session.refuse(cases.error());
+  if (!cases) {
+    if (!session.json()) return session.refuse(cases.error());
+    out.push_back({{"module", folder}, {"findings", Json::array()}, {"error", driver::toJson(cases.error())}});
+    return exitCodeFor(cases.error());
+  }
   term::Progress progress;
   const auto outcomes = driver::runCases(*cases, session.options.values, [&](size_t done) {
     progress.update(fmt::format("{} of {} cases, {:.0f} s", done, cases->size(), progress.seconds()));

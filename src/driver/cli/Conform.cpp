@@ -1,6 +1,6 @@
 // smalti conform: every recorded case below some folders, each in a process of its own.
 #include <algorithm>
-#include <map>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -86,6 +86,17 @@ int judge(const Session& session, const std::vector<std::string>& expected, cons
   return code;
 }
 
+/// --json alone prints the outcomes, --json FILE writes them beside the table. A folder behind it is one of the cases'.
+void takeJson(const std::string& given, Session& session, ConformArguments& arguments) {
+  std::error_code none;
+  const bool isFolder = std::filesystem::is_directory(given, none);
+  if (isFolder) arguments.folders.push_back(given);
+  if (isFolder || given.empty() || given == "-")
+    session.options.values.json = true;
+  else
+    arguments.jsonFile = given;
+}
+
 int conform(const Session& session, const ConformArguments& arguments) {
   std::vector<std::string> folders = arguments.folders;
   if (folders.empty() && !session.options.values.corpus.empty()) folders = {session.options.values.corpus};
@@ -105,11 +116,12 @@ int conform(const Session& session, const ConformArguments& arguments) {
   });
   const double seconds = progress.seconds();
   progress.clear();
-  const std::string json = driver::conformJson(*cases, outcomes);
-  if (!arguments.jsonFile.empty() && arguments.jsonFile != "-")
-    if (Status status = writeFile(arguments.jsonFile, {json}); !status) return session.refuse(status.error());
-  if (arguments.jsonFile == "-" || session.json()) {
-    session.print(json);
+  const Json json = driver::conformJson(*cases, outcomes);
+  if (!arguments.jsonFile.empty())
+    if (Status status = writeFile(arguments.jsonFile, {driver::dump(json, 1), "\n"}); !status)
+      return session.refuse(status.error());
+  if (session.json()) {
+    session.printJson(json);
   } else {
     printTable(session, arguments, *cases, outcomes);
     session.print(crashText(session, *cases, outcomes));
@@ -125,15 +137,23 @@ void declareConform(CLI::App& app, Session& session) {
   app.add_option("folders", arguments->folders, "folders with recorded cases in or below them")->type_name("FOLDER");
   app.add_option("--filter", arguments->filter, "only cases whose name holds this")->type_name("TEXT");
   app.add_flag("--failures-only", arguments->failuresOnly, "show only what is not as it should be");
-  app.add_option("--json", arguments->jsonFile, "write the outcomes there; - is standard output")->type_name("FILE");
+  auto file = std::make_shared<std::string>();
+  const CLI::Option* json =
+      app.add_option("--json", *file,
+                     "print JSON for programs instead of tables for people; with a FILE, write it there")
+          ->expected(0, 1)
+          ->type_name("[FILE]")
+          ->group("What is printed");
   app.add_option("--expected-failures", arguments->expectedFailuresFile,
                  "a file with the names of cases that may (and must) fail, one a line")
       ->type_name("FILE");
   session.addOptions(
       app, {OptionGroup::run, OptionGroup::check, OptionGroup::cases, OptionGroup::cache, OptionGroup::output},
       {"json"});
-  app.callback(
-      [&session, arguments] { session.action = [&session, arguments] { return conform(session, *arguments); }; });
+  app.callback([&session, arguments, json, file] {
+    if (json->count() > 0) takeJson(*file, session, *arguments);
+    session.action = [&session, arguments] { return conform(session, *arguments); };
+  });
 }
 
 }  // namespace smalti::cli

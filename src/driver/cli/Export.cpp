@@ -9,6 +9,7 @@
 #include "driver/cli/Inputs.h"
 #include "driver/cli/KernelChoice.h"
 #include "driver/cli/Verbs.h"
+#include "interop/Base64.h"
 #include "interop/Interop.h"
 #include "ir/Legality.h"
 
@@ -67,18 +68,23 @@ int exportModule(const Session& session, const ExportArguments& arguments) {
   if (!module) return session.refuse(module.error());
   const auto text = exported(*module, arguments);
   if (!text) return session.refuse(text.error());
-  if (arguments.outFile == "-") {
-    if (arguments.format == "bytecode" && ::isatty(STDOUT_FILENO))
+  const bool toFile = arguments.outFile != "-", isBytecode = arguments.format == "bytecode";
+  if (toFile)
+    if (Status status = writeFile(arguments.outFile, {*text}); !status) return session.refuse(status.error());
+  if (session.json()) {
+    Json json{{"file", toFile ? Json(arguments.outFile) : Json(nullptr)},
+              {"format", arguments.format},
+              {"bytes", text->size()}};
+    if (!toFile) json[isBytecode ? "base64" : "text"] = isBytecode ? interop::encodeBase64(*text) : *text;
+    session.printJson(json);
+  } else if (!toFile) {
+    if (isBytecode && ::isatty(STDOUT_FILENO))
       return session.refuse({.code = "SM1000",
-                             .message = "bytecode is not for terminals",
+                             .message = "refusing to write binary output to a terminal",
                              .place = {},
                              .help = "name a file: -o kernel.mosaic.bc"});
     session.print(*text);
-    return kOk;
   }
-  if (Status status = writeFile(arguments.outFile, {*text}); !status) return session.refuse(status.error());
-  if (session.json())
-    session.printJson({{"file", arguments.outFile}, {"format", arguments.format}, {"bytes", text->size()}});
   return kOk;
 }
 
@@ -103,7 +109,8 @@ void declareExport(CLI::App& app, Session& session) {
       ->type_name("v4|v5e|v5p|v6e|v7x");
   app.add_option("--kernel", arguments->kernel, "name or number of the kernel when there are several")
       ->type_name("KERNEL");
-  app.add_option("-o,--output", arguments->outFile, "the file to write; - is standard output")->type_name("FILE");
+  app.add_option("-o,--output", arguments->outFile, "the file to write the module to; - is standard output")
+      ->type_name("FILE");
   app.add_option("--target-cpu", arguments->processor,
                  "of an object: LLVM's name of the processor, or TRIPLE/NAME; host is this one")
       ->type_name("NAME")
@@ -111,7 +118,7 @@ void declareExport(CLI::App& app, Session& session) {
   app.add_option("--symbol", arguments->symbol, "of an object: the C function's name, else that of the file")
       ->type_name("NAME");
   arguments->inputs.declare(app);
-  session.addOptions(app, {OptionGroup::output});
+  session.addOptions(app, {OptionGroup::output}, {"output"});
   app.callback(
       [&session, arguments] { session.action = [&session, arguments] { return exportModule(session, *arguments); }; });
 }

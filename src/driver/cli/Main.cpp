@@ -102,7 +102,7 @@ int parseAndRun(const Application& application, int argc, const char* const* arg
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
-    app.exit(help);
+    session.print(app.help());
     return kOk;
   } catch (const CLI::CallForVersion& version) {
     session.print(versionText() + "\n");
@@ -150,21 +150,25 @@ std::span<const Verb> verbs() {
 }
 
 int main(const Application& application, int argc, const char* const* argv) {
+  holdStandardDescriptors();
   Session session;
-  try {
-    return parseAndRun(application, argc, argv, session);
-  } catch (const std::bad_alloc&) {
-    return session.refuse({.code = "SM9013",
-                           .message = "there is no memory left",
-                           .place = {},
-                           .help = "use smaller arrays, or a machine with more memory"});
-  } catch (const std::exception& error) {
-    return session.refuse({.code = "SM9010",
-                           .message = "internal error: this is a defect of Smalti",
-                           .place = {},
-                           .have = error.what(),
-                           .help = "please report it with the command and the module"});
-  }
+  const auto guarded = [&] {
+    try {
+      return parseAndRun(application, argc, argv, session);
+    } catch (const std::bad_alloc&) {
+      return session.refuse({.code = "SM9013",
+                             .message = "there is no memory left",
+                             .place = {},
+                             .help = "use smaller arrays, or a machine with more memory"});
+    } catch (const std::exception& error) {
+      return session.refuse({.code = "SM9010",
+                             .message = "internal error: this is a defect of Smalti",
+                             .place = {},
+                             .have = error.what(),
+                             .help = "please report it with the command and the module"});
+    }
+  };
+  return session.finish(guarded());
 }
 
 int main(int argc, const char* const* argv) {

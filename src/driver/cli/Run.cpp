@@ -151,6 +151,9 @@ int run(const Session& session, const RunArguments& arguments) {
   }();
   if (!outcome) return session.refuse(outcome.error());
   const double seconds = clock.seconds();
+  if (!arguments.outFolder.empty())
+    if (Status status = writeResults(arguments.outFolder, outcome->results); !status)
+      return session.refuse(status.error());
   const auto compared = compareAll(*prepared, arguments, outcome->results);
   if (!compared) return session.refuse(compared.error());
   if (session.json())
@@ -160,9 +163,6 @@ int run(const Session& session, const RunArguments& arguments) {
   noteCacheTrouble(session);
   if (!session.json())
     for (const machine::Finding& f : outcome->findings) session.note("\n" + session.findingText(f, session.colorErr()));
-  if (!arguments.outFolder.empty())
-    if (Status status = writeResults(arguments.outFolder, outcome->results); !status)
-      return session.refuse(status.error());
   if (!compared->passed()) return kWrongResult;
   return session.options.values.check && !outcome->findings.empty() ? kRefused : kOk;
 }

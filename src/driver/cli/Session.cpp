@@ -17,7 +17,7 @@ int exitCodeFor(const Diagnostic& d) {
   return d.code.starts_with("SM90") ? kInternal : kRefused;
 }
 
-bool Session::colorOut() const { return term::wantsColor(options.values.color, STDOUT_FILENO); }
+bool Session::colorOut() const { return term::wantsColor(options.values.color, output_.toFile() ? -1 : STDOUT_FILENO); }
 bool Session::colorErr() const { return term::wantsColor(options.values.color, STDERR_FILENO); }
 
 void Session::addOptions(CLI::App& app, std::initializer_list<OptionGroup> groups,
@@ -57,22 +57,37 @@ void Session::addOptions(CLI::App& app, std::initializer_list<OptionGroup> group
     }
     option->group(titleOf(row.group));
   }
+  const bool prints = std::find(groups.begin(), groups.end(), OptionGroup::output) != groups.end();
+  if (prints && std::find(except.begin(), except.end(), "output") == except.end())
+    app.add_option("-o,--output", output_.file, "write what is printed, or the JSON, there; - is standard output")
+        ->type_name("FILE")
+        ->group(titleOf(OptionGroup::output));
 }
 
-void Session::print(const std::string& text) const { std::fwrite(text.data(), 1, text.size(), stdout); }
-void Session::printJson(const Json& json) const { print(driver::dump(json, 1) + "\n"); }
+void Session::print(const std::string& text) const { output_.write(text); }
+
+void Session::printJson(const Json& json) const {
+  jsonPrinted_ = true;
+  print(driver::dump(json, 1) + "\n");
+}
 
 void Session::note(const std::string& text) const {
-  std::fflush(stdout);
+  output_.flush();
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 int Session::refuse(const Diagnostic& d) const {
-  if (json())
-    printJson({{"error", driver::toJson(d)}});
-  else
-    note(diagnosticText(d, "error", colorErr()));
+  const bool asJson = json() && !jsonPrinted_;
+  if (asJson) printJson({{"error", driver::toJson(d)}});
+  if (!asJson || output_.toFile()) note(diagnosticText(d, "error", colorErr()));
   return exitCodeFor(d);
+}
+
+int Session::finish(int code) const {
+  const Status written = output_.finish(/*writeEmptyFile=*/code == kOk);
+  if (written) return code;
+  note(diagnosticText(written.error(), "error", colorErr()));
+  return code == kOk ? exitCodeFor(written.error()) : code;
 }
 
 std::string Session::diagnosticText(const Diagnostic& d, const std::string& kind, bool color) const {

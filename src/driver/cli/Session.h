@@ -9,6 +9,7 @@
 
 #include "base/Options.h"
 #include "driver/Json.h"
+#include "driver/cli/Output.h"
 
 namespace smalti::cli {
 
@@ -27,21 +28,29 @@ class Session {
   /// The first wrong value among the options, if any.
   Status optionStatus;
 
+  /// --json: JSON instead of what people read, where that would have gone.
   bool json() const { return options.values.json; }
   bool colorOut() const;
   bool colorErr() const;
 
-  /// Declares the options of these groups on a verb, but for those it declares itself.
+  /// Declares the options of these groups on a verb, but for those it declares itself ("output" is -o).
   void addOptions(CLI::App&, std::initializer_list<OptionGroup>, std::initializer_list<std::string_view> except = {});
 
-  void print(const std::string& text) const;  ///< to standard output
+  void print(const std::string& text) const;  ///< to standard output or the file of -o
+  /// The same of the one JSON document of a verb.
   void printJson(const Json&) const;
   void note(const std::string& text) const;  ///< to standard error
-  /// A refusal: text on standard error, or JSON {"error": …} on standard output; returns the exit code.
+  /// A refusal: text on standard error, or {"error": …} when that is the one JSON document; returns the exit code.
   int refuse(const Diagnostic&) const;
+  /// Ends the output of a verb that returned `code`; returns the exit code of the command.
+  int finish(int code) const;
   /// "error[SM…]: …" and its lines, in colour; `kind` stands for "error".
   std::string diagnosticText(const Diagnostic&, const std::string& kind, bool color) const;
   std::string findingText(const machine::Finding&, bool color) const;
+
+ private:
+  mutable Output output_;
+  mutable bool jsonPrinted_ = false;
 };
 
 }  // namespace smalti::cli

@@ -155,8 +155,12 @@ int show(const Session& session, const ShowArguments& arguments) {
     if (arguments.wants("windows") || arguments.wants("timeline")) printWindows(session, view);
     if (steps && (arguments.wants("windows") || arguments.wants("timeline"))) printTimeline(session, *steps, view);
   }
-  if (session.json()) session.printJson({{"module", module.path}, {"kernels", kernels}});
-  return stopped ? session.refuse(*stopped) : kOk;
+  if (!session.json()) return stopped ? session.refuse(*stopped) : kOk;
+  Json json{{"module", module.path}, {"kernels", kernels}};
+  if (arguments.wants("program") && module.program) json["program"] = programText(*module.program);
+  json["error"] = stopped ? driver::toJson(*stopped) : Json(nullptr);
+  session.printJson(json);
+  return stopped ? exitCodeFor(*stopped) : kOk;
 }
 
 }  // namespace

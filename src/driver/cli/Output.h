@@ -1,0 +1,32 @@
+// Where what a verb says goes: standard output, or the file of -o. No failed write is lost.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "smalti/diagnostic.h"
+
+namespace smalti::cli {
+
+/// Opens /dev/null in place of closed standard descriptors, so that no file that is opened later becomes one of them.
+/// Writing to a standard output that was closed still fails.
+void holdStandardDescriptors();
+
+class Output {
+ public:
+  std::string file = "-";  ///< of -o; "-" is standard output
+  bool toFile() const { return file != "-"; }
+
+  /// To standard output now; to a file all at once, by `finish`.
+  void write(std::string_view);
+  /// Standard output as far as it has come, before something is said on standard error.
+  void flush();
+  /// Ends the output. SM1006 when not all of it could be written. A file is made for no output only when wanted.
+  Status finish(bool writeEmptyFile);
+
+ private:
+  std::string text_;  ///< what goes to the file
+  int error_ = 0;     ///< errno of the first write to standard output that failed
+};
+
+}  // namespace smalti::cli
