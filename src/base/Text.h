@@ -8,7 +8,8 @@
 
 namespace smalti {
 
-/// Letters to insert, remove or change to make one word of the other.
+/// Letters to insert, remove or change to make one word of the other. Own code: LLVM has the same, but this layer is
+/// free of LLVM, and no other library here has it.
 int editDistance(std::string_view a, std::string_view b);
 
 /// The (at most `limit`) candidates nearest to a word, nearest first; those too far off are left out.

@@ -40,9 +40,9 @@ class NativeKernel {
   virtual ~NativeKernel() = default;
   virtual const NativeReport& report() const = 0;
   /// One call; operands in the custom call's order and of its types. `threads` share parallel grid axes; 0: one per
-  /// core. `fault`: the code met an access out of bounds or the like and
-  /// stopped; the operands are untouched, and running the kernel on the machine says what is wrong. `log` (may be null)
-  /// gets the debug prints, as machine::KernelResult has them.
+  /// core. `fault` is set when the code met an access out of bounds or the like and stopped. The operands are untouched
+  /// then, and running the kernel on the machine says what is wrong. `log` (may be null) gets the debug prints, as
+  /// machine::KernelResult has them.
   virtual Result<std::vector<Array>> call(std::span<const Array> operands, int threads, bool& fault,
                                           std::vector<std::string>* log = nullptr) const = 0;
 };

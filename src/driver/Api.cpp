@@ -3,10 +3,10 @@
 #include <new>
 
 #include "driver/ApiReport.h"
-#include "driver/Module.h"
 #include "driver/RunSettings.h"
 #include "driver/Target.h"
 #include "driver/Version.h"
+#include "driver/case/ModuleOrCase.h"
 #include "interop/Interop.h"
 #include "interop/npy/Npy.h"
 #include "smalti/module.h"
@@ -80,12 +80,12 @@ Status Settings::read_environment() {
 void use_settings(const Settings& settings) { driver::useOptions(driver::runOptions(settings.state_->options.values)); }
 
 struct Module::State {
-  driver::LoadedModule module;
+  driver::ModuleOrCase module;
   std::vector<ArrayType> arguments;
   std::vector<std::string> kernels;
   const Program& program() const { return *module.program; }
 
-  static Result<std::shared_ptr<const State>> make(Result<driver::LoadedModule> loaded,
+  static Result<std::shared_ptr<const State>> make(Result<driver::ModuleOrCase> loaded,
                                                    std::span<const ArrayType> arguments,
                                                    std::span<const ArrayType> results) {
     if (!loaded) return fail(loaded.error());
@@ -112,7 +112,7 @@ struct Module::State {
 Result<Module> Module::load(const std::string& path, std::span<const ArrayType> arguments,
                             std::span<const ArrayType> results) {
   return guarded([&]() -> Result<Module> {
-    auto state = State::make(driver::loadModule(path), arguments, results);
+    auto state = State::make(driver::loadModuleOrCase(path), arguments, results);
     if (!state) return fail(state.error());
     Module module;
     module.state_ = std::move(*state);
@@ -123,7 +123,10 @@ Result<Module> Module::load(const std::string& path, std::span<const ArrayType> 
 Result<Module> Module::parse(std::string_view content, const std::string& name, std::span<const ArrayType> arguments,
                              std::span<const ArrayType> results) {
   return guarded([&]() -> Result<Module> {
-    auto state = State::make(driver::parseModule(content, name), arguments, results);
+    auto parsed = driver::parseModule(content, name).map([](driver::LoadedModule&& module) {
+      return driver::ModuleOrCase{std::move(module), {}};
+    });
+    auto state = State::make(std::move(parsed), arguments, results);
     if (!state) return fail(state.error());
     Module module;
     module.state_ = std::move(*state);

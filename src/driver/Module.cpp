@@ -17,7 +17,7 @@ tl::unexpected<Diagnostic> notAModule(const std::string& name, std::string have,
   return fail({.code = "SM1013",
                .message = fmt::format("'{}' is not a module", name),
                .place = {},
-               .need = "StableHLO text, Mosaic text, stable_mosaic bytecode, or a folder with case.json",
+               .need = "StableHLO text, Mosaic text, stable_mosaic bytecode",
                .have = std::move(have),
                .help = std::move(help)});
 }
@@ -77,24 +77,9 @@ Result<LoadedModule> parseModule(std::string_view content, const std::string& na
 }
 
 Result<LoadedModule> loadModule(const std::string& path) {
-  std::optional<Case> recorded;
-  std::string file = path;
-  if (isCaseFolder(path)) {
-    auto c = readCase(path);
-    if (!c) return fail(c.error());
-    file = c->modulePath;
-    recorded = std::move(*c);
-  }
-  const auto content = readFile(file);
-  if (!content) {
-    Diagnostic d = content.error();
-    if (d.message.ends_with("it is a folder")) d.help = "give a module, or a folder with case.json; conform takes many";
-    return fail(std::move(d));
-  }
-  // Messages name the file, not the way to it: places in them look the same wherever the module lies.
-  auto loaded = parseModule(*content, file);
-  if (loaded) loaded->recorded = std::move(recorded);
-  return loaded;
+  const auto content = readFile(path);
+  if (!content) return fail(content.error());
+  return parseModule(*content, path);
 }
 
 Status setShapes(LoadedModule& loaded, std::span<const ArrayType> operands, std::span<const ArrayType> results) {

@@ -1,4 +1,4 @@
-// What a user hands to a command: a module in one of several forms, or a case folder; told apart by content.
+// Modules in one of several forms, told apart by content.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "driver/case/Case.h"
 #include "ir/KernelPackage.h"
 #include "ir/Program.h"
 
@@ -20,12 +19,11 @@ struct LoadedModule {
   ModuleKind kind = ModuleKind::stableHlo;
   std::optional<Program> program;     ///< absent: a bare kernel whose array shapes are not known yet
   std::optional<KernelPackage> bare;  ///< present exactly then
-  std::optional<Case> recorded;       ///< when a case folder was given
   const KernelPackage* kernel(size_t index) const;
   size_t numKernels() const { return program ? program->kernels.size() : 1; }
 };
 
-/// SM1001, SM1007, SM1013, and what the importers say.
+/// SM1001, SM1013, SM1015, and what the importers say.
 Result<LoadedModule> loadModule(const std::string& path);
 /// The same from memory; `name` stands in messages.
 Result<LoadedModule> parseModule(std::string_view content, const std::string& name);

@@ -1,4 +1,4 @@
-// What a running kernel program asks of the machine around it. The flat program (Executor) calls this; the
+// What a running kernel program asks of the machine around it. An Execution of a FlatProgram calls this; the
 // runtime (devices, cores, DMA engines, semaphores) implements it.
 // Codes: SM4000…SM4049 are the flat program's, SM4050…SM4099 the runtime's, SM41xx the observers'.
 #pragma once

@@ -13,7 +13,7 @@
 namespace smalti::machine {
 
 struct CompileOptions {
-  /// DotNumerics::bf16x1 here means "as the TPU": DEFAULT → 1 pass, HIGH → 3, HIGHEST → 6.
+  /// Products of f32 as a TPU computes them: DEFAULT in 1 bf16 pass, HIGH in 3, HIGHEST in 6. Else all are in f32.
   bool tpuNumerics = false;
 };
 

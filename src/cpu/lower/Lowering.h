@@ -1,7 +1,7 @@
 // From a kernel's module to LLVM IR: what every part of the lowering shares.
 //
 // Scalars become registers at once. Vector ops are first collected (`pending`); when something needs their result, the
-// collected ops are emitted as fused loop nests (Segment.h, Nest.h). What crosses a nest lies in the arena.
+// collected ops are emitted as fused loop nests (Segment.h, NestPlan.h). What crosses a nest lies in the arena.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Registers that a nest has at hand: values that need not be computed again in the same chunk, row or group of rows.
+// Values that a nest need not compute again: in registers (Memo), or in memory, one element per row (RowSlots).
 #pragma once
 
 #include "cpu/lower/NestPlan.h"

@@ -57,7 +57,7 @@ void tell(std::atomic<int>& state, int value) {
   state.notify_one();
 }
 
-using Body = FunctionRef<void(int64_t, int64_t, int)>;
+using Body = llvm::function_ref<void(int64_t, int64_t, int)>;
 
 struct Job {
   const Body* body = nullptr;

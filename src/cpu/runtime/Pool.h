@@ -2,28 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
-#include <utility>
+
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace smalti::cpu {
-
-/// A function that is called while the caller's still exists: two words, nothing owned.
-template <class>
-class FunctionRef;
-template <class R, class... A>
-class FunctionRef<R(A...)> {
- public:
-  template <class F, class = std::enable_if_t<!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>>>
-  FunctionRef(F&& f)  // NOLINT: implicit, as an argument
-      : object_(const_cast<void*>(static_cast<const void*>(&f))), call_([](void* object, A... args) -> R {
-          return (*static_cast<std::remove_reference_t<F>*>(object))(std::forward<A>(args)...);
-        }) {}
-  R operator()(A... args) const { return call_(object_, std::forward<A>(args)...); }
-
- private:
-  void* object_;
-  R (*call_)(void*, A...);
-};
 
 /// Cores that this thread may run on, within what its container grants; at least 1. A system call.
 int availableCores();
@@ -35,6 +17,6 @@ int availableCores();
 /// What ran before the call is visible to every range, what they wrote is visible to the caller. On the caller alone,
 /// all in one range, as worker 0: inside a range, and while another thread of the user has the pool. `body` does not
 /// throw.
-void parallelFor(int64_t points, int threads, FunctionRef<void(int64_t first, int64_t last, int worker)> body);
+void parallelFor(int64_t points, int threads, llvm::function_ref<void(int64_t first, int64_t last, int worker)> body);
 
 }  // namespace smalti::cpu

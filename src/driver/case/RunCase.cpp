@@ -4,10 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "driver/Module.h"
 #include "driver/RunSettings.h"
 #include "driver/Target.h"
-#include "driver/case/Case.h"
+#include "driver/case/ModuleOrCase.h"
 #include "driver/term/Style.h"
 
 namespace smalti::driver {
@@ -34,7 +33,7 @@ void compareResults(const Case& c, const std::vector<Array>& results, const std:
 }
 
 Result<CaseOutcome> tryCase(const std::string& folder, const Options& options) {
-  auto loaded = loadModule(folder);
+  auto loaded = loadModuleOrCase(folder);
   if (!loaded) return fail(loaded.error());
   const Case& c = *loaded->recorded;
   if (Status status = requireShapes(*loaded); !status) return fail(status.error());

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/Options.h"
-#include "driver/Module.h"
+#include "driver/case/ModuleOrCase.h"
 
 namespace smalti::driver {
 
@@ -35,7 +35,7 @@ struct WarmOutcome {
 };
 
 /// Gets the module: called in the child.
-using ModuleLoader = std::function<Result<LoadedModule>(const std::string& path)>;
+using ModuleLoader = std::function<Result<ModuleOrCase>(const std::string& path)>;
 
 /// Each module in a child process with the limits of the options, several at once. `progress` is called with how many
 /// are done.

@@ -90,8 +90,8 @@ int warm(const Session& session, const WarmArguments& arguments) {
   const auto modules = modulesOf(arguments.paths);
   if (!modules) return session.refuse(modules.error());
 
-  const auto load = [&](const std::string& path) -> Result<driver::LoadedModule> {
-    auto module = driver::loadModule(path);
+  const auto load = [&](const std::string& path) -> Result<driver::ModuleOrCase> {
+    auto module = driver::loadModuleOrCase(path);
     if (!module || module->program || arguments.inputs.outShape.empty()) return module;
     auto ready = prepare(path, arguments.inputs, options);
     if (!ready) return fail(std::move(ready.error()));

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "driver/Module.h"
+#include "driver/case/ModuleOrCase.h"
 #include "driver/cli/ConfigView.h"
 #include "driver/cli/KernelView.h"
 #include "driver/cli/Verbs.h"
@@ -45,7 +45,7 @@ void printKernel(const Session& session, const KernelPackage& kernel, const Kern
 }
 
 int describe(const Session& session, const std::string& path) {
-  const auto module = driver::loadModule(path);
+  const auto module = driver::loadModuleOrCase(path);
   if (!module) return session.refuse(module.error());
   std::map<std::string, int64_t> programOps;
   if (module->program)

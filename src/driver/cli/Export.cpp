@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "base/File.h"
-#include "driver/Module.h"
 #include "driver/WriteObject.h"
 #include "driver/cli/Inputs.h"
 #include "driver/cli/KernelChoice.h"
@@ -25,7 +24,7 @@ struct ExportArguments {
 
 /// An object file and the C header beside it.
 int exportObject(const Session& session, const ExportArguments& arguments) {
-  auto module = driver::loadModule(arguments.path);
+  auto module = driver::loadModuleOrCase(arguments.path);
   if (!module) return session.refuse(module.error());
   if (!module->program && !arguments.inputs.outShape.empty()) {
     auto ready = prepare(arguments.path, arguments.inputs, session.options.values);
@@ -64,7 +63,7 @@ Result<std::string> exported(const driver::LoadedModule& module, const ExportArg
 
 int exportModule(const Session& session, const ExportArguments& arguments) {
   if (arguments.format == "object") return exportObject(session, arguments);
-  const auto module = driver::loadModule(arguments.path);
+  const auto module = driver::loadModuleOrCase(arguments.path);
   if (!module) return session.refuse(module.error());
   const auto text = exported(*module, arguments);
   if (!text) return session.refuse(text.error());

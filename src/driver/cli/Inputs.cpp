@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 
 #include "base/Text.h"
-#include "driver/case/Case.h"
 #include "interop/npy/Npy.h"
 
 namespace smalti::cli {
@@ -119,7 +118,7 @@ void InputArguments::declare(CLI::App& app) {
 }
 
 Result<Prepared> prepare(const std::string& path, const InputArguments& arguments, const Options& options) {
-  auto loaded = driver::loadModule(path);
+  auto loaded = driver::loadModuleOrCase(path);
   if (!loaded) return fail(loaded.error());
   Prepared prepared{.module = std::move(*loaded), .inputs = {}, .origins = {}};
   const bool bare = prepared.module.bare.has_value();

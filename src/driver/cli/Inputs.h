@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "driver/Module.h"
+#include "driver/case/ModuleOrCase.h"
 #include "driver/cli/Session.h"
 
 namespace smalti::cli {
@@ -16,7 +16,7 @@ struct InputArguments {
 };
 
 struct Prepared {
-  driver::LoadedModule module;  ///< always with a Program
+  driver::ModuleOrCase module;  ///< always with a Program
   std::vector<Array> inputs;
   std::vector<std::string> origins;  ///< of each input: "x.npy", "ones"
   std::optional<machine::Poison> poison;

@@ -103,7 +103,7 @@ int show(const Session& session, const ShowArguments& arguments) {
          .need = "--target cpu with --stage all, or --stage llvm, optimised or assembly",
          .have = fmt::format("--target {} with --stage {}", session.options.values.target, arguments.stage),
          .help = "leave it out, or show native code: --target cpu"});
-  auto loaded = driver::loadModule(arguments.path);
+  auto loaded = driver::loadModuleOrCase(arguments.path);
   if (!loaded) return session.refuse(loaded.error());
   const bool canRun = loaded->program || !arguments.inputs.outShape.empty();
   std::optional<Prepared> prepared;

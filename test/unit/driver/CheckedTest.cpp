@@ -7,8 +7,8 @@
 
 #include "../Recordings.h"
 #include "cpu/CheckedKernel.h"
-#include "driver/Module.h"
 #include "driver/RunSettings.h"
+#include "driver/case/ModuleOrCase.h"
 
 namespace smalti::driver {
 namespace {
@@ -49,7 +49,7 @@ TEST(Checked, RecordedKernelsAreJudgedAsByTheMachine) {
   int withKernels = 0, natives = 0, shadowed = 0;
   std::map<std::string, int> reasons;
   for (const std::string& folder : *cases) {
-    const auto module = loadModule(folder);
+    const auto module = loadModuleOrCase(folder);
     if (!module || !module->program || module->program->kernels.empty()) continue;
     const auto inputs = readInputs(*module->recorded, argumentTypes(*module->program), "random", 0);
     if (!inputs) continue;
@@ -76,7 +76,7 @@ TEST(Checked, MistakesAreFoundAsByTheMachine) {
   int found = 0;
   for (const auto& entry : fs::directory_iterator(fs::path(SMALTI_SOURCE_DIR) / "examples" / "mistakes")) {
     if (entry.path().extension() != ".mlir") continue;
-    const auto module = loadModule(entry.path().string());
+    const auto module = loadModuleOrCase(entry.path().string());
     ASSERT_TRUE(module && module->program) << entry.path();
     std::vector<Array> inputs;
     for (const ArrayType& type : argumentTypes(*module->program)) {

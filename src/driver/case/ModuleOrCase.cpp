@@ -1,0 +1,24 @@
+#include "driver/case/ModuleOrCase.h"
+
+#include <filesystem>
+
+namespace smalti::driver {
+
+Result<ModuleOrCase> loadModuleOrCase(const std::string& path) {
+  std::optional<Case> recorded;
+  if (isCaseFolder(path)) {
+    auto c = readCase(path);
+    if (!c) return fail(std::move(c.error()));
+    recorded = std::move(*c);
+  }
+  auto loaded = loadModule(recorded ? recorded->modulePath : path);
+  if (loaded) return ModuleOrCase{std::move(*loaded), std::move(recorded)};
+  Diagnostic d = std::move(loaded.error());
+  std::error_code none;
+  if (d.code == "SM1013") d.need += ", or a folder with case.json";
+  if (d.code == "SM1001" && std::filesystem::is_directory(path, none))
+    d.help = "give a module, or a folder with case.json; conform takes many";
+  return fail(std::move(d));
+}
+
+}  // namespace smalti::driver
