@@ -1,16 +1,64 @@
 // when, cond, switch: an "if" op per choice; its regions are true, then false.
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 #include "base/Text.h"
+#include "lang/cost/Cost.h"
+#include "lang/lower/Lowering.h"
 #include "lang/refs/Indexer.h"
+#include "lang/trace/HasValue.h"
 #include "lang/trace/Place.h"
 #include "lang/trace/Trace.h"
 #include "smalti/control.h"
 #include "smalti/ops.h"
 
+namespace smalti::lang {
+namespace {
+
+/// Two branches: the region of true, then that of false.
+void lowerIf(Lowering& l, const Op& op) {
+  auto branch = mlir::scf::IfOp::create(l.b, l.loc, typesOf(l, op.results), l.value(op.operands[0]), true);
+  for (int i = 0; i < 2; ++i) {
+    const mlir::OpBuilder::InsertionGuard guard(l.b);
+    mlir::Block& block = (i == 0 ? branch.getThenRegion() : branch.getElseRegion()).front();
+    if (!block.empty()) block.back().erase();  // the terminator the builder made
+    l.b.setInsertionPointToEnd(&block);
+    const auto results = l.ops(op.regions[i].ops);
+    mlir::scf::YieldOp::create(l.b, l.loc, results);
+  }
+  for (size_t i = 0; i < op.results.size(); ++i) l.set(op.results[i], branch.getResult(i));
+}
+
+/// Of two branches the dearer one.
+CostEstimate costOfIf(CostCounter& counter, const Op& op) {
+  CostEstimate total;
+  for (const Block& block : op.regions) {
+    const CostEstimate c = counter.ops(block.ops);
+    total.flops = std::max(total.flops, c.flops);
+    total.transcendentals = std::max(total.transcendentals, c.transcendentals);
+  }
+  return total;
+}
+
+std::vector<Array> runIf(const OpCall& call) {
+  checkConcrete(call.operands[0]);
+  return call.regions[*call.operands[0].as<uint8_t>() ? 0 : 1].body({});
+}
+
+constexpr OpTable kBranchOps{
+    OpRecord{.name = "if", .jaxName = "cond", .run = runIf, .lower = lowerIf, .cost = costOfIf},
+};
+const OpFamily kBranchFamily(kBranchOps);
+
+}  // namespace
+}  // namespace smalti::lang
+
 namespace smalti {
 
-using lang::AtPlace, lang::Trace;
+using lang::AtPlace;
 
 namespace {
 
@@ -27,6 +75,26 @@ namespace {
 Array predicate(const Operand& condition) {
   if (condition.rank() != 0) refuseCondition(condition);
   return condition.dtype() == DType::pred ? condition.array() : not_equal(condition, 0);
+}
+
+/// What one branch gave, as the one before did; error SM6116.
+void checkTypes(const detail::Arrays& results, const std::vector<ArrayType>& types, const Location& at) {
+  AtPlace place(at);
+  if (results.size() != types.size())
+    lang::refuse({.code = "SM6116",
+                  .message = "the branches of a cond give different numbers of results",
+                  .place = {},
+                  .need = counted(types.size(), "result"),
+                  .have = fmt::format("{}", results.size()),
+                  .help = "return as many values from each branch"});
+  for (size_t i = 0; i < results.size(); ++i)
+    if (results[i].type() != types[i])
+      lang::refuse({.code = "SM6116",
+                    .message = fmt::format("the branches of a cond give different types in result {}", i),
+                    .place = {},
+                    .need = types[i].str(),
+                    .have = results[i].type().str(),
+                    .help = "convert them to one shape and dtype with astype and broadcast_to"});
 }
 
 }  // namespace
@@ -47,7 +115,6 @@ void when(const Operand& condition, const std::function<void()>& body) {
 
 detail::Arrays detail::branch(const Operand& index, const std::vector<Branch>& branches, bool isPred,
                               const Location& at) {
-  Trace* trace = Trace::current();
   if (branches.empty() || (!isPred && (index.rank() != 0 || !is_integer(index.dtype())))) {
     AtPlace place(at);
     lang::refuse(
@@ -76,48 +143,23 @@ detail::Arrays detail::branch(const Operand& index, const std::vector<Branch>& b
       AtPlace place(at);
       condition = isPred ? predicate(index) : less_equal(index, static_cast<int64_t>(first));
     }
-    std::vector<ArrayType> types;
-    const auto traced = [&](const std::function<Arrays()>& body, bool again) {
-      return trace->block({}, [&](std::span<const Array>) {
-        Arrays results = body();
-        if (again && results.size() != types.size()) {
-          AtPlace place(at);
-          lang::refuse({.code = "SM6116",
-                        .message = "the branches of a cond give different numbers of results",
-                        .place = {},
-                        .need = counted(types.size(), "result"),
-                        .have = fmt::format("{}", results.size()),
-                        .help = "return as many values from each branch"});
-        }
-        for (size_t i = 0; i < results.size(); ++i) {
-          if (!again) types.push_back(results[i].type());
-          if (results[i].type() != types[i]) {
-            AtPlace place(at);
-            lang::refuse({.code = "SM6116",
-                          .message = fmt::format("the branches of a cond give different types in result {}", i),
-                          .place = {},
-                          .need = types[i].str(),
-                          .have = results[i].type().str(),
-                          .help = "convert them to one shape and dtype with astype and broadcast_to"});
-          }
-        }
-        return results;
-      });
+    std::vector<ArrayType> types;  // of the results, once the first branch was run
+    bool known = false;
+    const auto region = [&](std::function<Arrays()> body) {
+      return lang::Region{{}, [&, body = std::move(body)](std::span<const Array>) {
+                            Arrays results = body();
+                            if (known) checkTypes(results, types, at);
+                            if (!known)
+                              for (const Array& r : results) types.push_back(r.type());
+                            known = true;
+                            return results;
+                          }};
     };
-    Block yes, no;
-    if (isPred) {
-      yes = traced(branches[1], false);
-      no = traced(branches[0], true);
-    } else {
-      yes = traced(branches[first], false);
-      no = traced([&] { return self(self, first + 1); }, true);
-    }
-    AtPlace place(at);
-    std::vector<Block> regions;
-    regions.push_back(std::move(yes));
-    regions.push_back(std::move(no));
-    const Array c[] = {condition};
-    return trace->record("if", trace->use(c), types, {}, std::move(regions));
+    const lang::Region regions[] = {
+        region(isPred ? branches[1] : branches[first]),
+        region(isPred ? branches[0] : [&] { return self(self, first + 1); }),
+    };
+    return lang::bindRegions(lang::kBranchOps["if"], {&condition, 1}, types, regions, at);
   };
   return choose(choose, 0);
 }

@@ -3,10 +3,40 @@
 
 #include <fmt/format.h>
 
+#include "lang/lower/Lowering.h"
+#include "lang/ops/OpRecord.h"
 #include "lang/trace/KernelOnly.h"
 #include "lang/trace/Place.h"
 #include "smalti/control.h"
 #include "smalti/ops.h"
+
+namespace smalti::lang {
+namespace {
+
+void lowerProgramId(Lowering& l, const Op& op) {
+  l.set(op.results[0], l.gridIndices[std::get<int64_t>(*op.find("axis"))]);
+}
+
+void lowerNumPrograms(Lowering& l, const Op& op) {
+  l.set(op.results[0],
+        l.create1("tpu.iteration_bound", {}, l.b.getI32Type(),
+                  {l.b.getNamedAttr(
+                      "dim", l.b.getI32IntegerAttr(static_cast<int32_t>(std::get<int64_t>(*op.find("axis")))))}));
+}
+
+void lowerDeviceId(Lowering& l, const Op& op) {
+  l.set(op.results[0], l.create1("tpu.device_id", {}, l.b.getI32Type()));
+}
+
+constexpr OpTable kGridOps{
+    OpRecord{.name = "device_id", .types = givesI32, .lower = lowerDeviceId},
+    OpRecord{.name = "num_programs", .types = givesI32, .lower = lowerNumPrograms},
+    OpRecord{.name = "program_id", .types = givesI32, .lower = lowerProgramId},
+};
+const OpFamily kGridFamily(kGridOps);
+
+}  // namespace
+}  // namespace smalti::lang
 
 namespace smalti {
 namespace {
@@ -61,7 +91,7 @@ Array deviceAlong(const MeshAxis& axis, const Location& at) {
   int64_t stride = 1;
   for (const MeshAxis* a = &trace.mesh.back(); a != &axis; --a) stride *= a->size;
   const ArrayType type{DType::i32, {}};
-  const Operand device(trace.record("device_id", {}, {&type, 1})[0], at);
+  const Operand device(trace.record(lang::kGridOps["device_id"], {}, {&type, 1})[0], at);
   return rem(div(device, constant(stride, at)), constant(axis.size, at));
 }
 
@@ -72,7 +102,7 @@ Array program_id(int axis, Location at) {
   const ArrayType type{DType::i32, {}};
   Trace& trace = checkedAxis("program_id", axis);
   if (!trace.gridIndices.empty()) return trace.gridIndices[axis];
-  return trace.record("program_id", {}, {&type, 1}, {{"axis", int64_t{axis}}})[0];
+  return trace.record(lang::kGridOps["program_id"], {}, {&type, 1}, {{"axis", int64_t{axis}}})[0];
 }
 
 Array num_programs(int axis, Location at) {
@@ -81,7 +111,7 @@ Array num_programs(int axis, Location at) {
   if (!trace.gridSizes.empty()) return trace.gridSizes[axis];
   if (trace.grid[axis] != INT64_MIN) return Operand(trace.grid[axis], at).array().with_weak_type(false);
   const ArrayType type{DType::i32, {}};
-  return trace.record("num_programs", {}, {&type, 1}, {{"axis", int64_t{axis}}})[0];
+  return trace.record(lang::kGridOps["num_programs"], {}, {&type, 1}, {{"axis", int64_t{axis}}})[0];
 }
 
 Array axis_index(std::string_view name, Location at) {

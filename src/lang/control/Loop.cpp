@@ -4,19 +4,129 @@
 
 #include <fmt/format.h>
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 #include "base/Text.h"
+#include "lang/cost/Cost.h"
+#include "lang/lower/Lowering.h"
+#include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
 #include "lang/refs/Indexer.h"
+#include "lang/trace/HasValue.h"
 #include "lang/trace/Place.h"
 #include "lang/trace/Trace.h"
 #include "smalti/control.h"
 #include "smalti/ops.h"
 
+namespace smalti::lang {
+namespace {
+
+void lowerFor(Lowering& l, const Op& op) {
+  std::vector<mlir::Value> operands = valuesOf(l, op.operands);
+  const auto step = static_cast<double>(std::get<int64_t>(*op.find("step")));
+  operands.insert(operands.begin() + 2, l.constant(l.b.getI32Type(), step));
+  mlir::Operation* loop = l.create("scf.for", operands, typesOf(l, op.results), {}, 1);
+  fillRegion(l, loop->getRegion(0), op.regions[0],
+             [&](mlir::Block*, const auto& results) { mlir::scf::YieldOp::create(l.b, l.loc, results); });
+  for (size_t i = 0; i < op.results.size(); ++i) l.set(op.results[i], loop->getResult(i));
+}
+
+void lowerWhile(Lowering& l, const Op& op) {
+  mlir::Operation* loop = l.create("scf.while", valuesOf(l, op.operands), typesOf(l, op.results), {}, 2);
+  fillRegion(l, loop->getRegion(0), op.regions[0], [&](mlir::Block* block, const auto& results) {
+    mlir::scf::ConditionOp::create(l.b, l.loc, results[0], block->getArguments());
+  });
+  fillRegion(l, loop->getRegion(1), op.regions[1],
+             [&](mlir::Block*, const auto& results) { mlir::scf::YieldOp::create(l.b, l.loc, results); });
+  for (size_t i = 0; i < op.results.size(); ++i) l.set(op.results[i], loop->getResult(i));
+}
+
+/// Bounds i32[], then the carries.
+std::string forTypes(const TypedOp& op) {
+  if (op.numOperands() != op.numResults() + 2) return "has not two bounds and an operand for each result";
+  for (int i = 0; i < 2; ++i)
+    if (op.operand(i) != ArrayType{DType::i32, {}}) return fmt::format("has the bound {}", op.operand(i).str());
+  for (int i = 0; i < op.numResults(); ++i)
+    if (op.operand(i + 2) != op.result(i))
+      return fmt::format("turns {} into {}", op.operand(i + 2).str(), op.result(i).str());
+  return "";
+}
+
+/// As often as it runs, where its bounds are known. Operands are the bounds first; the index walks in steps.
+CostEstimate costOfFor(CostCounter& counter, const Op& op) {
+  CostEstimate cost = counter.ops(op.regions[0].ops);
+  const auto lower = counter.constant(op.operands[0]), upper = counter.constant(op.operands[1]);
+  if (!lower || !upper) return cost;
+  const auto step = std::max<int64_t>(std::get<int64_t>(*op.find("step")), 1);
+  const int64_t trips = std::max<int64_t>((*upper - *lower + step - 1) / step, 0);
+  cost.flops = costTimes(cost.flops, trips);
+  cost.transcendentals = costTimes(cost.transcendentals, trips);
+  return cost;
+}
+
+Array number(int64_t n) { return Operand(n).array().with_weak_type(false); }
+
+std::vector<Array> runFor(const OpCall& call) {
+  for (const Array& a : call.operands) checkConcrete(a);
+  const int32_t upper = *call.operands[1].as<int32_t>();
+  const auto step = call.attribute<int64_t>("step");
+  std::vector<Array> values(call.operands.begin() + 1, call.operands.end());
+  for (int64_t i = *call.operands[0].as<int32_t>(); i < upper; i += step) {
+    values[0] = number(i);
+    std::vector<Array> next = call.regions[0].body(values);
+    std::move(next.begin(), next.end(), values.begin() + 1);
+  }
+  return {values.begin() + 1, values.end()};
+}
+
+std::vector<Array> runWhile(const OpCall& call) {
+  std::vector<Array> carry(call.operands.begin(), call.operands.end());
+  for (;;) {
+    const Array go = call.regions[0].body(carry)[0];
+    checkConcrete(go);
+    if (!*go.as<uint8_t>()) return carry;
+    carry = call.regions[1].body(carry);
+  }
+}
+
+std::vector<Array> expandFor(const OpCall&);
+
+constexpr OpTable kLoopOps{
+    OpRecord{
+        .name = "for", .types = forTypes, .run = runFor, .expand = expandFor, .lower = lowerFor, .cost = costOfFor},
+    OpRecord{.name = "while", .run = runWhile, .lower = lowerWhile},
+};
+const OpFamily kLoopFamily(kLoopOps);
+
+/// A while that carries the index and its end.
+std::vector<Array> expandFor(const OpCall& call) {
+  const auto step = call.attribute<int64_t>("step");
+  std::vector<ArrayType> types;
+  for (const Array& a : call.operands) types.push_back(a.type());
+  const Region regions[] = {
+      {types, [](std::span<const Array> v) { return std::vector<Array>{less(v[0], v[1])}; }},
+      {types,
+       [&](std::span<const Array> v) {
+         std::vector<Array> inside{v.begin() + 1, v.end()};
+         inside[0] = v[0];
+         std::vector<Array> next = call.regions[0].body(inside);
+         next.insert(next.begin(), {add(v[0], number(step)), v[1]});
+         return next;
+       }},
+  };
+  std::vector<Array> results = bindRegions(kLoopOps["while"], call.operands, types, regions, *call.at);
+  results.erase(results.begin(), results.begin() + 2);
+  return results;
+}
+
+}  // namespace
+}  // namespace smalti::lang
+
 namespace smalti {
 namespace {
 
 using detail::Arrays, detail::LoopBody;
-using lang::AtPlace, lang::Trace;
+using lang::AtPlace, lang::Region;
 
 /// Types of a loop's carries. Weakly typed inits take the dtype that the body gives (S-I2).
 struct Carries {
@@ -106,13 +216,17 @@ Array bound(const Operand& x, std::string_view which) {
   return lang::convertTo(x.array(), DType::i32).with_weak_type(false);
 }
 
-/// One loop of the kernel: `bodies` iterations per trip.
-Arrays traceFor(Trace& trace, const Array& lower, const Array& upper, int64_t bodies, const LoopBody& body,
-                const Arrays& init, Carries& carries, const Location& at) {
-  Block block = settled([&] {
-    std::vector<ArrayType> arguments{{DType::i32, {}}};
-    arguments.insert(arguments.end(), carries.types.begin(), carries.types.end());
-    return trace.block(arguments, [&](std::span<const Array> inside) {
+/// One loop: `bodies` iterations per trip.
+Arrays traceFor(const Array& lower, const Array& upper, int64_t bodies, const LoopBody& body, const Arrays& init,
+                Carries& carries, const Location& at) {
+  return carries.typed(settled([&] {
+    Arrays operands{lower, upper};
+    {
+      AtPlace place(at);
+      const Arrays start = carries.converted(init);
+      operands.insert(operands.end(), start.begin(), start.end());
+    }
+    const auto trip = [&](std::span<const Array> inside) {
       Arrays carry = carries.typed({inside.begin() + 1, inside.end()});
       for (int64_t k = 0; k < bodies; ++k) {
         Array i = inside[0];
@@ -123,26 +237,26 @@ Arrays traceFor(Trace& trace, const Array& lower, const Array& upper, int64_t bo
         carry = checked(carries, body(i, carry), at);
       }
       return carry;
-    });
-  });
-  AtPlace place(at);
-  Arrays operands{lower, upper};
-  const Arrays start = carries.converted(init);
-  operands.insert(operands.end(), start.begin(), start.end());
-  std::vector<Block> regions;
-  regions.push_back(std::move(block));
-  return carries.typed(trace.record("for", trace.use(operands), carries.types, {{"step", bodies}}, std::move(regions)));
+    };
+    Region region{{{DType::i32, {}}}, trip};
+    region.arguments.insert(region.arguments.end(), carries.types.begin(), carries.types.end());
+    return lang::bindRegions(lang::kLoopOps["for"], operands, carries.types, {&region, 1}, at, {{"step", bodies}});
+  }));
 }
 
 /// Iterations one after the other, from `first`. The types are settled on a trace that is thrown away.
-Arrays inlined(Trace& trace, int64_t first, int64_t count, const LoopBody& body, const Arrays& init, Carries& carries,
+Arrays inlined(int64_t first, int64_t count, const LoopBody& body, const Arrays& init, Carries& carries,
                const Location& at) {
   const auto anyWeak = [&] { return std::find(carries.weak.begin(), carries.weak.end(), true) != carries.weak.end(); };
   if (count > 0 && anyWeak())
     settled([&] {
-      return trace.block(carries.types, [&](std::span<const Array> inside) {
+      const auto once = [&](std::span<const Array> inside) {
         return checked(carries, body(number(first, at), carries.typed({inside.begin(), inside.end()})), at);
-      });
+      };
+      if (lang::Trace* trace = lang::Trace::current())
+        trace->block(carries.types, once);
+      else
+        once(carries.converted(init));
     });
   Arrays carry;
   {
@@ -154,17 +268,16 @@ Arrays inlined(Trace& trace, int64_t first, int64_t count, const LoopBody& body,
 }
 
 /// fori_loop by 1.
-Arrays unitLoop(Trace& trace, const Array& lower, const Array& upper, int64_t unroll, const LoopBody& body,
-                const Arrays& init, const Location& at) {
+Arrays unitLoop(const Array& lower, const Array& upper, int64_t unroll, const LoopBody& body, const Arrays& init,
+                const Location& at) {
   Carries carries(init);
   if (!lower.is_traced() && !upper.is_traced()) {
     const int64_t first = value(lower), count = std::max<int64_t>(value(upper) - first, 0);
-    if (unroll == full_unroll || (unroll > 1 && unroll >= count))
-      return inlined(trace, first, count, body, init, carries, at);
+    if (unroll == full_unroll || (unroll > 1 && unroll >= count)) return inlined(first, count, body, init, carries, at);
     const int64_t main = count / unroll * unroll;
-    const Arrays results = traceFor(trace, lower, number(first + main, at), unroll, body, init, carries, at);
+    const Arrays results = traceFor(lower, number(first + main, at), unroll, body, init, carries, at);
     if (main == count) return results;
-    return inlined(trace, first + main, count - main, body, results, carries, at);
+    return inlined(first + main, count - main, body, results, carries, at);
   }
   if (unroll == full_unroll) {
     AtPlace place(at);
@@ -175,7 +288,7 @@ Arrays unitLoop(Trace& trace, const Array& lower, const Array& upper, int64_t un
                   .have = "a traced bound",
                   .help = "unroll by a number, or use C++ integers as bounds"});
   }
-  if (unroll == 1) return traceFor(trace, lower, upper, 1, body, init, carries, at);
+  if (unroll == 1) return traceFor(lower, upper, 1, body, init, carries, at);
   Array middle;
   {
     AtPlace place(at);
@@ -183,13 +296,13 @@ Arrays unitLoop(Trace& trace, const Array& lower, const Array& upper, int64_t un
     const Array trips = div(Operand(steps, at), Operand(number(unroll, at), at));
     middle = plus(lower, multiply(Operand(trips, at), Operand(number(unroll, at), at)), at);
   }
-  const Arrays results = traceFor(trace, lower, middle, unroll, body, init, carries, at);
-  return traceFor(trace, middle, upper, 1, body, results, carries, at);
+  const Arrays results = traceFor(lower, middle, unroll, body, init, carries, at);
+  return traceFor(middle, upper, 1, body, results, carries, at);
 }
 
-/// Outside kernels the loop runs now.
-Arrays runFor(int64_t lower, int64_t upper, int64_t step, const LoopBody& body, const Arrays& init,
-              const Location& at) {
+/// Where ops are computed at once the loop runs now.
+Arrays loopNow(int64_t lower, int64_t upper, int64_t step, const LoopBody& body, const Arrays& init,
+               const Location& at) {
   Carries carries(init);
   return settled([&] {
     Arrays carry = carries.converted(init);
@@ -203,7 +316,6 @@ Arrays runFor(int64_t lower, int64_t upper, int64_t step, const LoopBody& body, 
 
 Arrays detail::fori_loop(const Operand& lower, const Operand& upper, int64_t step, int64_t unroll, const LoopBody& body,
                          const Arrays& init, const Location& at) {
-  Trace* trace = Trace::current();
   Array first, last;
   bool isStatic = false;
   {
@@ -218,8 +330,8 @@ Arrays detail::fori_loop(const Operand& lower, const Operand& upper, int64_t ste
                     .have = fmt::format("{}", step == 0 ? step : unroll),
                     .help = "leave the option out for 1"});
   }
-  if (!trace) return runFor(value(first), value(last), step, body, init, at);
-  if (step == 1) return unitLoop(*trace, first, last, unroll, body, init, at);
+  if (lang::Tracer::isEager()) return loopNow(value(first), value(last), step, body, init, at);
+  if (step == 1) return unitLoop(first, last, unroll, body, init, at);
   // Counts trips: i = lower + k * step, k < cdiv(upper - lower, step).
   Array trips;
   {
@@ -242,12 +354,11 @@ Arrays detail::fori_loop(const Operand& lower, const Operand& upper, int64_t ste
     }
     return body(i, carry);
   };
-  return unitLoop(*trace, number(0, at), trips, unroll, scaled, init, at);
+  return unitLoop(number(0, at), trips, unroll, scaled, init, at);
 }
 
 Arrays detail::while_loop(const std::function<Array(const Arrays&)>& condition,
                           const std::function<Arrays(const Arrays&)>& body, const Arrays& init, const Location& at) {
-  Trace* trace = Trace::current();
   Carries carries(init);
   const auto predicate = [&](const Arrays& carry) {
     const Array c = condition(carry);
@@ -261,25 +372,25 @@ Arrays detail::while_loop(const std::function<Array(const Arrays&)>& condition,
                     .help = "compare scalars; reduce vectors with any or all first"});
     return c;
   };
-  if (!trace)
+  if (lang::Tracer::isEager())
     return settled([&] {
       Arrays carry = carries.converted(init);
       while (*predicate(carry).as<uint8_t>()) carry = checked(carries, body(carry), at);
       return carry;
     });
-  std::vector<Block> regions = settled([&] {
-    std::vector<Block> blocks;
-    blocks.push_back(trace->block(carries.types, [&](std::span<const Array> inside) {
-      return Arrays{predicate(carries.typed({inside.begin(), inside.end()}))};
-    }));
-    blocks.push_back(trace->block(carries.types, [&](std::span<const Array> inside) {
-      return checked(carries, body(carries.typed({inside.begin(), inside.end()})), at);
-    }));
-    return blocks;
-  });
-  AtPlace place(at);
-  return carries.typed(
-      trace->record("while", trace->use(carries.converted(init)), carries.types, {}, std::move(regions)));
+  return carries.typed(settled([&] {
+    Arrays start;
+    {
+      AtPlace place(at);
+      start = carries.converted(init);
+    }
+    const auto typed = [&](std::span<const Array> inside) { return carries.typed({inside.begin(), inside.end()}); };
+    const Region regions[] = {
+        {carries.types, [&](std::span<const Array> inside) { return Arrays{predicate(typed(inside))}; }},
+        {carries.types, [&](std::span<const Array> inside) { return checked(carries, body(typed(inside)), at); }},
+    };
+    return lang::bindRegions(lang::kLoopOps["while"], start, carries.types, regions, at);
+  }));
 }
 
 }  // namespace smalti

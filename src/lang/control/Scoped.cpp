@@ -1,11 +1,82 @@
 // run_scoped, empty_ref: ops "run_scoped", whose region takes Refs to new memory, and "empty_ref".
+#include <cmath>
+#include <limits>
+
 #include <fmt/format.h>
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 #include "lang/debug/Debug.h"
+#include "lang/lower/Lowering.h"
+#include "lang/ops/OpRecord.h"
 #include "lang/trace/KernelOnly.h"
 #include "lang/trace/Place.h"
 #include "lang/trace/Trace.h"
 #include "smalti/memory.h"
+
+namespace smalti::lang {
+namespace {
+
+/// Fills memory with NaN, or the smallest integer. SMEM holds scalars: one store per element, in loops.
+void poison(Lowering& l, mlir::Value memory, bool scalars) {
+  const auto memref = mlir::cast<mlir::MemRefType>(memory.getType());
+  const mlir::Type element = memref.getElementType();
+  const double number = mlir::isa<mlir::FloatType>(element)
+                            ? std::numeric_limits<double>::quiet_NaN()
+                            : -std::ldexp(1.0, static_cast<int>(memref.getElementTypeBitWidth()) - 1);
+  std::vector<mlir::Value> indices;
+  if (!scalars) {
+    const auto vector = mlir::VectorType::get(memref.getShape(), element);
+    std::vector<mlir::Value> operands{l.constant(vector, number), memory};
+    for (int64_t i = 0; i < memref.getRank(); ++i) operands.push_back(l.index(0));
+    l.create("vector.store", operands, {});
+    return;
+  }
+  const mlir::OpBuilder::InsertionGuard guard(l.b);
+  for (const int64_t size : memref.getShape()) {
+    const mlir::Type i32 = l.b.getI32Type();
+    auto loop = mlir::scf::ForOp::create(l.b, l.loc, l.constant(i32, 0), l.constant(i32, static_cast<double>(size)),
+                                         l.constant(i32, 1));
+    l.b.setInsertionPointToStart(loop.getBody());
+    indices.push_back(l.toIndex(loop.getInductionVar()));
+  }
+  mlir::memref::StoreOp::create(l.b, l.loc, l.constant(element, number), memory, indices);
+}
+
+/// New memory or semaphores, here.
+void allocate(Lowering& l, const Op& op, ValueId ref) {
+  const ArrayType& type = l.typeOf(ref);
+  const auto memref = memrefType(*l.b.getContext(), type, l.spaceOf(ref));
+  const mlir::Value made = is_semaphore(type.dtype) ? l.create1("tpu.sem_alloc", {}, memref)
+                                                    : mlir::Value(mlir::memref::AllocaOp::create(l.b, l.loc, memref));
+  if (op.find("poison") && !is_semaphore(type.dtype))
+    poison(l, made, l.spaceOf(ref) == MemorySpace::smem || type.shape.empty());
+  l.setRef(ref, {made, std::vector<bool>(type.shape.size())});
+}
+
+void lowerEmptyRef(Lowering& l, const Op& op) { allocate(l, op, op.results[0]); }
+
+void lowerRunScoped(Lowering& l, const Op& op) {
+  mlir::Operation* region = l.create("tpu.region", {}, typesOf(l, op.results), {}, 1);
+  const mlir::OpBuilder::InsertionGuard guard(l.b);
+  l.b.createBlock(&region->getRegion(0));
+  for (const ValueId ref : op.regions[0].arguments) allocate(l, op, ref);
+  const auto loc = l.loc;
+  const auto results = l.ops(op.regions[0].ops);
+  l.loc = loc;
+  l.create("tpu.yield", results, {});
+  for (size_t i = 0; i < op.results.size(); ++i) l.set(op.results[i], region->getResult(i));
+}
+
+constexpr OpTable kScopedOps{
+    OpRecord{.name = "empty_ref", .types = givesOne, .lower = lowerEmptyRef},
+    OpRecord{.name = "run_scoped", .types = givesAny, .lower = lowerRunScoped},
+};
+const OpFamily kScopedFamily(kScopedOps);
+
+}  // namespace
+}  // namespace smalti::lang
 
 namespace smalti {
 namespace {
@@ -65,7 +136,7 @@ detail::Arrays detail::run_scoped(const std::vector<MemoryRef>& types, const std
   AtPlace place(at);
   std::vector<Block> regions;
   regions.push_back(std::move(block));
-  Arrays values = trace->record("run_scoped", {}, results, std::move(attributes), std::move(regions));
+  Arrays values = trace->record(lang::kScopedOps["run_scoped"], {}, results, std::move(attributes), std::move(regions));
   for (size_t i = 0; i < values.size(); ++i) values[i] = values[i].with_weak_type(weak[i]);
   return values;
 }
@@ -74,7 +145,7 @@ Ref empty_ref(const MemoryRef& type) {
   AtPlace place(type.at);
   Trace& trace = lang::kernelTrace("empty_ref");
   const MemorySpace space = checkedSpace(type);
-  return trace.recordRef("empty_ref", {}, {type.dtype, type.shape}, space, poisoned());
+  return trace.recordRef(lang::kScopedOps["empty_ref"], {}, {type.dtype, type.shape}, space, poisoned());
 }
 
 Ref empty_ref_like(const Ref& x, Location at) {

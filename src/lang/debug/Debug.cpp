@@ -6,12 +6,103 @@
 
 #include <fmt/format.h>
 
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
 #include "base/Text.h"
+#include "lang/lower/Lowering.h"
+#include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
 #include "lang/trace/KernelOnly.h"
 #include "lang/trace/Place.h"
 #include "lang/trace/Trace.h"
 #include "smalti/debug.h"
+
+namespace smalti::lang {
+namespace {
+
+const std::string& text(const Op& op, std::string_view name) { return std::get<std::string>(*op.find(name)); }
+
+/// "{}" becomes "$s0", "$u1" or "$f2": the kind by the argument's dtype.
+std::string logFormat(Lowering& l, const Op& op) {
+  std::string out;
+  const std::string& format = text(op, "fmt");
+  size_t argument = 0;
+  for (size_t i = 0; i < format.size(); ++i) {
+    if (format.compare(i, 2, "{}") != 0) {
+      out += format[i];
+      continue;
+    }
+    const DType t = l.typeOf(op.operands[argument]).dtype;
+    out += std::string("$") + (is_float(t) ? 'f' : is_signed_integer(t) ? 's' : 'u') + std::to_string(argument);
+    ++argument;
+    ++i;
+  }
+  return out;
+}
+
+/// A vector is copied to VMEM of its own and printed from there.
+void printVector(Lowering& l, const Op& op) {
+  const ArrayType& type = l.typeOf(op.operands[0]);
+  auto region = l.create("tpu.region", {}, {}, {}, 1);
+  const mlir::OpBuilder::InsertionGuard guard(l.b);
+  l.b.createBlock(&region->getRegion(0));
+  const auto memref = memrefType(*l.b.getContext(), type, MemorySpace::vmem);
+  const mlir::Value buffer = mlir::memref::AllocaOp::create(l.b, l.loc, memref);
+  const mlir::Value zero = l.index(0);
+  std::vector<mlir::Value> operands{l.value(op.operands[0]), buffer};
+  operands.insert(operands.end(), type.shape.size(), zero);
+  l.create("vector.store", operands, {});
+  std::string format = text(op, "fmt");
+  format.resize(format.size() - 2);
+  l.create("tpu.log_buffer", buffer, {},
+           {l.b.getNamedAttr("shape", l.b.getDenseI64ArrayAttr(type.shape)),
+            l.b.getNamedAttr("tag", l.b.getStringAttr(format))});
+  l.create("tpu.yield", {}, {});
+}
+
+void lowerDebugPrint(Lowering& l, const Op& op) {
+  if (!op.operands.empty() && !l.typeOf(op.operands[0]).shape.empty()) return printVector(l, op);
+  std::vector<mlir::Value> operands;
+  for (const ValueId v : op.operands) operands.push_back(l.value(v));
+  const bool formatted = text(op, "fmt").find("{}") != std::string::npos;
+  std::vector<mlir::NamedAttribute> attributes{
+      l.b.getNamedAttr("tag", l.b.getStringAttr(formatted ? logFormat(l, op) : text(op, "fmt"))),
+      l.b.getNamedAttr("formatted", l.b.getBoolAttr(formatted))};
+  l.create("tpu.log", operands, {}, attributes);
+}
+
+void lowerDebugCheck(Lowering& l, const Op& op) {
+  mlir::cf::AssertOp::create(l.b, l.loc, l.value(op.operands[0]), text(op, "message"));
+}
+
+void lowerTraceValue(Lowering& l, const Op& op) {
+  l.create("tpu.trace_value", l.value(op.operands[0]), {},
+           {l.b.getNamedAttr("label", l.b.getStringAttr(text(op, "label")))});
+}
+
+void lowerTraceStart(Lowering& l, const Op& op) {
+  constexpr int kLevel = 10;  // JAX's
+  l.create("tpu.trace_start", {}, {},
+           {l.b.getNamedAttr("level", l.b.getI32IntegerAttr(kLevel)),
+            l.b.getNamedAttr("message", l.b.getStringAttr(text(op, "message")))});
+}
+void lowerTraceStop(Lowering& l, const Op&) { l.create("tpu.trace_stop", {}, {}); }
+
+void lowerDelay(Lowering& l, const Op& op) { l.create("tpu.delay", l.value(op.operands[0]), {}); }
+
+constexpr OpTable kDebugOps{
+    OpRecord{.name = "debug_check", .types = givesNothing, .lower = lowerDebugCheck, .effect = true},
+    OpRecord{.name = "debug_print", .types = givesNothing, .lower = lowerDebugPrint, .effect = true},
+    OpRecord{.name = "delay", .types = givesNothing, .lower = lowerDelay, .effect = true},
+    OpRecord{.name = "trace_start", .types = givesNothing, .lower = lowerTraceStart, .effect = true},
+    OpRecord{.name = "trace_stop", .types = givesNothing, .lower = lowerTraceStop, .effect = true},
+    OpRecord{.name = "trace_value", .types = givesNothing, .lower = lowerTraceValue, .effect = true},
+};
+const OpFamily kDebugFamily(kDebugOps);
+
+}  // namespace
+}  // namespace smalti::lang
 
 namespace smalti {
 namespace {
@@ -59,11 +150,11 @@ void checkPrint(std::string_view format, const std::vector<Operand>& arguments) 
 }
 
 /// An op of one scalar.
-void recordScalar(std::string_view op, const Operand& x, lang::Attributes attributes, DType wanted) {
-  Trace& trace = lang::kernelTrace(op);
+void recordScalar(const lang::OpRecord& op, const Operand& x, lang::Attributes attributes, DType wanted) {
+  Trace& trace = lang::kernelTrace(op.name);
   if (x.rank() != 0)
     lang::refuse({.code = "SM6511",
-                  .message = fmt::format("{} requires a scalar value", op),
+                  .message = fmt::format("{} requires a scalar value", op.name),
                   .place = {},
                   .need = std::string(name(wanted)) + "[]",
                   .have = x.array().type().str(),
@@ -82,7 +173,7 @@ void detail::debug_print(std::string_view format, const std::vector<Operand>& ar
   checkPrint(format, arguments);
   std::vector<ValueId> operands;
   for (const Operand& o : arguments) operands.push_back(trace.use(o.array()));
-  trace.record("debug_print", std::move(operands), {}, {{"fmt", std::string(format)}});
+  trace.record(lang::kDebugOps["debug_print"], std::move(operands), {}, {{"fmt", std::string(format)}});
 }
 
 bool enable_debug_checks(bool on) { return std::exchange(tDebugChecks, on); }
@@ -91,7 +182,8 @@ bool enable_poison_buffers(bool on) { return std::exchange(tPoisonBuffers, on); 
 
 void debug_check(const Operand& condition, std::string_view message) {
   AtPlace place(condition.at());
-  if (tDebugChecks) recordScalar("debug_check", condition, {{"message", std::string(message)}}, DType::pred);
+  if (tDebugChecks)
+    recordScalar(lang::kDebugOps["debug_check"], condition, {{"message", std::string(message)}}, DType::pred);
 }
 
 void trace_value(std::string_view label, const Operand& value) {
@@ -104,23 +196,23 @@ void trace_value(std::string_view label, const Operand& value) {
                   .need = "an i32 or f32 scalar",
                   .have = value.array().type().str(),
                   .help = "convert it with astype"});
-  recordScalar("trace_value", value, {{"label", std::string(label)}}, t);
+  recordScalar(lang::kDebugOps["trace_value"], value, {{"label", std::string(label)}}, t);
 }
 
 named_scope::named_scope(std::string_view name, Location at) : at_(at) {
   AtPlace place(at);
-  lang::kernelTrace("named_scope").record("trace_start", {}, {}, {{"message", std::string(name)}});
+  lang::kernelTrace("named_scope").record(lang::kDebugOps["trace_start"], {}, {}, {{"message", std::string(name)}});
 }
 named_scope::~named_scope() {
   if (Trace* trace = Trace::current()) {
     AtPlace place(at_);
-    trace->record("trace_stop", {}, {});
+    trace->record(lang::kDebugOps["trace_stop"], {}, {});
   }
 }
 
 void delay(const Operand& nanoseconds) {
   AtPlace place(nanoseconds.at());
-  recordScalar("delay", nanoseconds, {}, DType::i32);
+  recordScalar(lang::kDebugOps["delay"], nanoseconds, {}, DType::i32);
 }
 
 }  // namespace smalti

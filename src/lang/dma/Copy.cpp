@@ -1,12 +1,110 @@
 // Copies: ops "dma_start" and "dma_wait" of (src, dst, sem), of remote ones (src, dst, sem, send_sem, device_id).
+#include <algorithm>
+#include <functional>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 #include "lang/dma/Device.h"
+#include "lang/lower/Lowering.h"
+#include "lang/ops/OpRecord.h"
 #include "lang/trace/KernelOnly.h"
 #include "lang/trace/Place.h"
 #include "lang/trace/Trace.h"
 #include "smalti/dma.h"
+
+namespace smalti::lang {
+namespace {
+
+/// A Ref made of select_ref's: `then` is lowered once per choice, with the Ref bound to it.
+void perChoice(Lowering& l, ValueId v, const std::function<void()>& then) {
+  const Op* made = l.deferred(v);
+  if (!made) return then();
+  const auto bound = [&](ValueId base, const std::function<void()>& bind) {
+    perChoice(l, base, [&] {
+      bind();
+      then();
+      l.unbind(v);
+    });
+  };
+  if (made->name != "select_ref") return bound(made->operands[0], [&] { findOp(made->name)->lower(l, *made); });
+  const auto alternative = [&](const auto& self, size_t k) -> void {
+    const ValueId chosen = made->operands[1 + k];
+    const auto bind = [&] { l.setRef(v, l.ref(chosen)); };
+    if (k + 2 == made->operands.size()) return bound(chosen, bind);
+    const mlir::Value isK =
+        mlir::arith::CmpIOp::create(l.b, l.loc, mlir::arith::CmpIPredicate::eq, l.value(made->operands[0]),
+                                    l.constant(l.b.getI32Type(), static_cast<double>(k)));
+    auto branch = mlir::scf::IfOp::create(l.b, l.loc, mlir::TypeRange{}, isK, true);
+    for (const bool first : {true, false}) {
+      const mlir::OpBuilder::InsertionGuard guard(l.b);
+      l.b.setInsertionPointToStart(first ? branch.thenBlock() : branch.elseBlock());
+      first ? bound(chosen, bind) : self(self, k + 1);
+    }
+  };
+  alternative(alternative, 0);
+}
+
+bool flag(const Op& op, std::string_view name) { return std::get<bool>(*op.find(name)); }
+
+void checkShapes(const Op& op, mlir::Value src, mlir::Value dst) {
+  const auto from = mlir::cast<mlir::MemRefType>(src.getType()).getShape(),
+             to = mlir::cast<mlir::MemRefType>(dst.getType()).getShape();
+  if (from == to) return;
+  const auto text = [](llvm::ArrayRef<int64_t> shape) {
+    std::vector<std::string> dims;
+    for (const int64_t d : shape) dims.push_back(mlir::ShapedType::isDynamic(d) ? "traced" : fmt::format("{}", d));
+    return fmt::format("shape [{}]", fmt::join(dims, ", "));
+  };
+  refuse({.code = "SM6501",
+          .message = "DMA source and target shape mismatch",
+          .place = op.place,
+          .need = text(from),
+          .have = text(to),
+          .help = "slice the larger one with .at"});
+}
+
+/// dma_start and dma_wait: source, source semaphore of remote copies, target, semaphore, device.
+void lowerDma(Lowering& l, const Op& op) {
+  const bool remote = flag(op, "remote"), start = op.name == "dma_start";
+  perChoice(l, op.operands[0], [&] {
+    perChoice(l, op.operands[1], [&] {
+      std::vector<mlir::Value> operands{unsqueezed(l, op.operands[0])};
+      if (remote) operands.push_back(unsqueezed(l, op.operands[3]));
+      operands.push_back(unsqueezed(l, op.operands[1]));
+      checkShapes(op, operands[0], operands.back());
+      operands.push_back(unsqueezed(l, op.operands[2]));
+      if (remote) operands.push_back(l.value(op.operands[4]));
+      const int32_t r = remote ? 1 : 0;
+      const auto priority = start ? static_cast<int32_t>(std::get<int64_t>(*op.find("priority"))) : 0;
+      std::vector<mlir::NamedAttribute> attributes{
+          l.b.getNamedAttr("operandSegmentSizes", l.b.getDenseI32ArrayAttr({1, r, 1, 1, r, 0, 0})),
+          l.b.getNamedAttr("priority", l.b.getI32IntegerAttr(priority)),
+          l.b.getNamedAttr("strict_ordering", l.b.getBoolAttr(false))};
+      if (!start) attributes.push_back(l.b.getNamedAttr("wait_target", l.b.getBoolAttr(flag(op, "wait_target"))));
+      l.create(start ? "tpu.enqueue_dma" : "tpu.wait_dma", operands, {}, attributes);
+    });
+  });
+}
+
+void lowerSelectRef(Lowering& l, const Op& op) { l.defer(op); }
+
+void lowerTouch(Lowering&, const Op&) {}
+
+constexpr OpTable kCopyOps{
+    OpRecord{.name = "dma_start", .types = givesNothing, .lower = lowerDma, .effect = true},
+    OpRecord{.name = "dma_wait", .types = givesNothing, .lower = lowerDma, .effect = true},
+    OpRecord{.name = "select_ref", .types = givesOne, .lower = lowerSelectRef},
+    OpRecord{.name = "touch", .types = givesNothing, .lower = lowerTouch, .effect = true},
+};
+const OpFamily kCopyFamily(kCopyOps);
+
+}  // namespace
+}  // namespace smalti::lang
 
 namespace smalti {
 namespace {
@@ -65,7 +163,8 @@ void AsyncCopyDescriptor::record(const char* op, std::optional<bool> waitTarget,
     attributes.emplace_back("wait_target", *waitTarget);
   else
     attributes.emplace_back("priority", int64_t{options.priority});
-  trace.record(op, std::move(operands), {}, std::move(attributes));
+  trace.record(waitTarget ? lang::kCopyOps["dma_wait"] : lang::kCopyOps["dma_start"], std::move(operands), {},
+               std::move(attributes));
 }
 
 void AsyncCopyDescriptor::start(StartOptions options, Location at) const {
@@ -177,13 +276,14 @@ Ref select_ref(const Operand& index, const std::vector<Ref>& refs) {
                   .help = "choose between blocks of one Ref with ref.at(i)"});
   std::vector<ValueId> operands{trace.use(index.array())};
   for (const Ref& r : refs) operands.push_back(trace.use(r));
-  return trace.recordRef("select_ref", std::move(operands), refs[0].node()->type, refs[0].memory_space());
+  return trace.recordRef(lang::kCopyOps["select_ref"], std::move(operands), refs[0].node()->type,
+                         refs[0].memory_space());
 }
 
 void touch(const Ref& ref, Location at) {
   AtPlace place(at);
   Trace& trace = lang::kernelTrace("touch");
-  trace.record("touch", {trace.use(ref)}, {});
+  trace.record(lang::kCopyOps["touch"], {trace.use(ref)}, {});
 }
 
 }  // namespace smalti

@@ -3,11 +3,48 @@
 #include <fmt/format.h>
 
 #include "lang/dma/Device.h"
+#include "lang/lower/Lowering.h"
+#include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
 #include "lang/trace/KernelOnly.h"
 #include "lang/trace/Place.h"
 #include "lang/trace/Trace.h"
 #include "smalti/dma.h"
+
+namespace smalti::lang {
+namespace {
+
+void lowerSemaphoreRead(Lowering& l, const Op& op) {
+  l.set(op.results[0], l.create1("tpu.sem_read", unsqueezed(l, op.operands[0]), l.b.getI32Type()));
+}
+
+void lowerSemaphoreSignal(Lowering& l, const Op& op) {
+  std::vector<mlir::Value> operands{unsqueezed(l, op.operands[0])};
+  for (size_t i = 1; i < op.operands.size(); ++i) operands.push_back(l.value(op.operands[i]));
+  const int32_t device = std::get<bool>(*op.find("device")) ? 1 : 0, core = std::get<bool>(*op.find("core")) ? 1 : 0;
+  l.create("tpu.sem_signal", operands, {},
+           {l.b.getNamedAttr("operandSegmentSizes", l.b.getDenseI32ArrayAttr({1, 1, device, core, 0}))});
+}
+
+void lowerSemaphoreWait(Lowering& l, const Op& op) {
+  l.create("tpu.sem_wait", {unsqueezed(l, op.operands[0]), l.value(op.operands[1])}, {});
+}
+
+void lowerBarrierSemaphore(Lowering& l, const Op& op) {
+  const auto type = memrefType(*l.b.getContext(), l.typeOf(op.results[0]), MemorySpace::semaphore);
+  l.setRef(op.results[0], {l.create1("tpu.sem_barrier", {}, type), {}});
+}
+
+constexpr OpTable kSemaphoreOps{
+    OpRecord{.name = "barrier_semaphore", .types = givesOne, .lower = lowerBarrierSemaphore},
+    OpRecord{.name = "semaphore_read", .types = givesI32, .lower = lowerSemaphoreRead},
+    OpRecord{.name = "semaphore_signal", .types = givesNothing, .lower = lowerSemaphoreSignal, .effect = true},
+    OpRecord{.name = "semaphore_wait", .types = givesNothing, .lower = lowerSemaphoreWait, .effect = true},
+};
+const OpFamily kSemaphoreFamily(kSemaphoreOps);
+
+}  // namespace
+}  // namespace smalti::lang
 
 namespace smalti {
 namespace {
@@ -44,7 +81,7 @@ Array semaphore_read(const Ref& sem, Location at) {
   Trace& trace = lang::kernelTrace("semaphore_read");
   checkSemaphore("read", sem);
   const ArrayType type{DType::i32, {}};
-  return trace.record("semaphore_read", {trace.use(sem)}, {&type, 1})[0];
+  return trace.record(lang::kSemaphoreOps["semaphore_read"], {trace.use(sem)}, {&type, 1})[0];
 }
 
 void semaphore_signal(const Ref& sem, const Operand& inc, const SignalOptions& options) {
@@ -54,7 +91,7 @@ void semaphore_signal(const Ref& sem, const Operand& inc, const SignalOptions& o
   std::vector<ValueId> operands{trace.use(sem), trace.use(count("signal", inc))};
   if (options.device_id) operands.push_back(trace.use(lang::logicalId(*options.device_id, options.device_id_type)));
   if (options.core_index) operands.push_back(trace.use(count("signal", *options.core_index)));
-  trace.record("semaphore_signal", std::move(operands), {},
+  trace.record(lang::kSemaphoreOps["semaphore_signal"], std::move(operands), {},
                {{"device", options.device_id.has_value()}, {"core", options.core_index.has_value()}});
 }
 
@@ -69,13 +106,13 @@ void semaphore_wait(const Ref& sem, const Operand& value, bool decrement) {
                   .need = "decrement = true",
                   .have = "decrement = false",
                   .help = "wait, and signal the same amount again"});
-  trace.record("semaphore_wait", {trace.use(sem), trace.use(count("wait", value))}, {});
+  trace.record(lang::kSemaphoreOps["semaphore_wait"], {trace.use(sem), trace.use(count("wait", value))}, {});
 }
 
 Ref get_barrier_semaphore(Location at) {
   AtPlace place(at);
   return lang::kernelTrace("get_barrier_semaphore")
-      .recordRef("barrier_semaphore", {}, {DType::semaphore, {}}, MemorySpace::semaphore);
+      .recordRef(lang::kSemaphoreOps["barrier_semaphore"], {}, {DType::semaphore, {}}, MemorySpace::semaphore);
 }
 
 }  // namespace smalti

@@ -1,18 +1,38 @@
 #include "lang/eager/Eager.h"
 
+#include "lang/call/CalledKernel.h"
 #include "lang/trace/HasValue.h"
 #include "lang/trace/KernelOnly.h"
 #include "lang/trace/Place.h"
 
 namespace smalti::lang {
+namespace {
 
-std::vector<Array> computeNow(std::string_view name, std::span<const Array> operands,
+/// The tracer below all others.
+class Eager : public Tracer {
+ public:
+  Eager() : Tracer(nullptr) {}
+
+  std::vector<Array> bind(OpCall call) override {
+    if (call.kernel) return call.kernel->call(call.operands);
+    if (call.op.run) return call.op.run(call);
+    return computeNow(call.op, call.operands, call.results, std::move(call.attributes));
+  }
+};
+
+}  // namespace
+
+Tracer& Tracer::eager() {
+  static Eager eager;
+  return eager;
+}
+
+std::vector<Array> computeNow(const OpRecord& record, std::span<const Array> operands,
                               std::span<const ArrayType> results, Attributes attributes) {
-  plain::PlainEvaluator evaluate = findLanguageEvaluator(name);
-  if (!evaluate) evaluate = plain::findEvaluator(name);
-  if (!evaluate) refuseOutsideKernels(name);
+  const plain::PlainEvaluator evaluate = evaluatorOf(record);
+  if (!evaluate) refuseOutsideKernels(record.name);
   Function function;
-  Op op{.name = std::string(name),
+  Op op{.name = std::string(record.name),
         .operands = {},
         .results = {},
         .attributes = std::move(attributes),

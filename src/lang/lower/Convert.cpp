@@ -1,5 +1,4 @@
-// Constants and conversions between dtypes.
-#include <array>
+// Constants and conversions between dtypes, as rules of several ops need them.
 #include <cmath>
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -9,13 +8,6 @@
 
 namespace smalti::lang {
 namespace {
-
-void constant(Lowering& l, const Op& op) {
-  const Array& value = std::get<Array>(*op.find("value"));
-  const DType t = value.dtype();
-  double number = t == DType::pred ? *value.as<uint8_t>() : eval::elementAsDouble(t, value.data());
-  l.set(op.results[0], l.constant(l.mlirType(value.type()), number));
-}
 
 /// Vectors get vectors, scalars scalars.
 mlir::Type like(Lowering& l, mlir::Value x, DType element) {
@@ -58,24 +50,6 @@ mlir::Value floatToInteger(Lowering& l, mlir::Value x, DType from, DType to, mli
   return l.create1("arith.trunci", l.create1(round, x, like(l, x, DType::i32)), type);
 }
 
-void convert(Lowering& l, const Op& op) {
-  const ArrayType &from = l.typeOf(op.operands[0]), &to = l.typeOf(op.results[0]);
-  l.set(op.results[0], convertTo(l, l.value(op.operands[0]), from.dtype, to.dtype));
-}
-
-void bitcastConvert(Lowering& l, const Op& op) {
-  const mlir::Value x = l.value(op.operands[0]);
-  const mlir::Type type = l.mlirType(l.typeOf(op.results[0]));
-  const bool vector = mlir::isa<mlir::VectorType>(type);
-  l.set(op.results[0], x.getType() == type ? x : l.create1(vector ? "tpu.bitcast" : "arith.bitcast", x, type));
-}
-
-constexpr std::array kConvertRules{
-    LowerRow{"bitcast_convert", bitcastConvert},
-    LowerRow{"constant", constant},
-    LowerRow{"convert", convert},
-};
-
 }  // namespace
 
 /// As Pallas' lowering does: narrow types meet in 32 bits.
@@ -100,6 +74,11 @@ mlir::Value convertTo(Lowering& l, mlir::Value x, DType from, DType to) {
   return to == DType::f32 ? x : l.create1("arith.truncf", x, type);
 }
 
-std::span<const LowerRow> convertRules() { return kConvertRules; }
+void lowerConstant(Lowering& l, const Op& op) {
+  const Array& value = std::get<Array>(*op.find("value"));
+  const DType t = value.dtype();
+  double number = t == DType::pred ? *value.as<uint8_t>() : eval::elementAsDouble(t, value.data());
+  l.set(op.results[0], l.constant(l.mlirType(value.type()), number));
+}
 
 }  // namespace smalti::lang

@@ -1,8 +1,11 @@
 #include "lang/lower/Lowering.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
 
 #include "ir/Tpu.h"
@@ -10,14 +13,6 @@
 #include "lang/trace/Place.h"
 
 namespace smalti::lang {
-
-LowerRule findLowerRule(std::string_view op) {
-  for (const auto table : {elementwiseRules(), convertRules(), shapeRules(), reduceRules(), dotRules(), memoryRules(),
-                           controlRules(), dmaRules(), debugRules(), tpuRules()})
-    for (const LowerRow& row : table)
-      if (row.op == op) return row.lower;
-  return nullptr;
-}
 
 mlir::Location locationOf(mlir::MLIRContext& context, const SourcePlace& place) {
   if (!place.known()) return mlir::UnknownLoc::get(&context);
@@ -69,8 +64,8 @@ std::vector<mlir::Value> Lowering::ops(const std::vector<Op>& list) {
     }
     current_ = &op;
     loc = locationOf(*b.getContext(), op.place);
-    const LowerRule rule = findLowerRule(op.name);
-    if (!rule)
+    const OpRecord* record = findOp(op.name);
+    if (!record || !record->lower)
       refuseOp(op, fmt::format("'{}' cannot be in a kernel", jaxName(op.name)),
                "an op that the TPU's vector or scalar units have", std::string(jaxName(op.name)),
                "compute it outside, or from other ops");
@@ -78,7 +73,7 @@ std::vector<mlir::Value> Lowering::ops(const std::vector<Op>& list) {
       if (typeOf(v).elements() == 0)
         refuseOp(op, fmt::format("'{}' gives an array of no elements in a kernel", jaxName(op.name)),
                  "axes of size 1 or more", typeOf(v).str(), "leave it out: a vector register always holds something");
-    rule(*this, op);
+    record->lower(*this, op);
   }
   return {};
 }
@@ -144,6 +139,48 @@ mlir::Value Lowering::index(int64_t i) { return mlir::arith::ConstantIndexOp::cr
 
 mlir::Value Lowering::toIndex(mlir::Value i32) {
   return mlir::arith::IndexCastOp::create(b, loc, b.getIndexType(), i32);
+}
+
+std::vector<mlir::Type> typesOf(Lowering& l, std::span<const ValueId> values) {
+  std::vector<mlir::Type> types;
+  for (const ValueId v : values) types.push_back(l.mlirType(l.typeOf(v)));
+  return types;
+}
+
+std::vector<mlir::Value> valuesOf(Lowering& l, std::span<const ValueId> ids) {
+  std::vector<mlir::Value> values;
+  for (const ValueId v : ids) values.push_back(l.value(v));
+  return values;
+}
+
+mlir::Value emitOne(Lowering& l, const Op& op, std::string_view name, llvm::ArrayRef<mlir::NamedAttribute> attributes) {
+  return l.create1(name, valuesOf(l, op.operands), l.mlirType(l.typeOf(op.results[0])), attributes);
+}
+
+void copyInteger(Lowering& l, const Op& op, std::string_view name, std::vector<mlir::NamedAttribute>& to,
+                 bool isSigned) {
+  const Attribute* value = op.find(name);
+  if (!value) return;
+  const auto i = static_cast<int32_t>(std::get<int64_t>(*value));
+  const mlir::Attribute number = isSigned ? mlir::Attribute(l.b.getSI32IntegerAttr(i)) : l.b.getI32IntegerAttr(i);
+  to.push_back(l.b.getNamedAttr(llvm::StringRef(name.data(), name.size()), number));
+}
+
+mlir::Value castTo(Lowering& l, mlir::Value x, const ArrayType& from, const ArrayType& to) {
+  if (from.shape == to.shape) return x;
+  if (from.shape.empty()) return l.create1("vector.broadcast", x, l.mlirType(to));
+  if (to.shape.empty())
+    return mlir::vector::ExtractOp::create(l.b, l.loc, x, std::vector<int64_t>(from.shape.size(), 0));
+  return l.create1("vector.shape_cast", x, l.mlirType(to));
+}
+
+mlir::Value unsqueezed(Lowering& l, ValueId v) {
+  const MemRefValue& ref = l.ref(v);
+  if (std::find(ref.squeezed.begin(), ref.squeezed.end(), true) == ref.squeezed.end()) return ref.memref;
+  const auto type = mlir::cast<mlir::MemRefType>(ref.memref.getType());
+  return l.create1("tpu.memref_squeeze", ref.memref,
+                   mlir::MemRefType::get(l.typeOf(v).shape, type.getElementType(), mlir::MemRefLayoutAttrInterface{},
+                                         type.getMemorySpace()));
 }
 
 }  // namespace smalti::lang

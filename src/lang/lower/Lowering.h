@@ -1,5 +1,5 @@
-// State of lowering one traced function: the builder and the MLIR value of each traced value. Rules, one per op, stand
-// in lower/*.cpp, one table per family; a rule reads its operands with `value`, and defines its results with `set`.
+// State of lowering one traced function: the builder and the MLIR value of each traced value. The rule of an op stands
+// in its record (ops/OpRecord.h); a rule reads its operands with `value`, and defines its results with `set`.
 #pragma once
 
 #include <span>
@@ -13,13 +13,6 @@
 #include "lang/trace/Trace.h"
 
 namespace smalti::lang {
-
-class Lowering;
-using LowerRule = void (*)(Lowering&, const Op&);
-struct LowerRow {
-  std::string_view op;
-  LowerRule lower;
-};
 
 /// A Ref's memref. Its axes are the Ref's and those of size 1 that a squeezed block axis left: `squeezed[i]` for memref
 /// axis i.
@@ -83,20 +76,32 @@ class Lowering {
 /// A scalar or vector of dtype `from` as one of dtype `to`.
 mlir::Value convertTo(Lowering&, mlir::Value, DType from, DType to);
 
-/// nullptr: the op cannot be in a kernel.
-LowerRule findLowerRule(std::string_view op);
-
-// One table per family; Lowering.cpp lists them.
-std::span<const LowerRow> elementwiseRules();
-std::span<const LowerRow> convertRules();
-std::span<const LowerRow> shapeRules();
-std::span<const LowerRow> reduceRules();
-std::span<const LowerRow> dotRules();
-std::span<const LowerRow> memoryRules();
-std::span<const LowerRow> controlRules();
-std::span<const LowerRow> dmaRules();
-std::span<const LowerRow> debugRules();
-std::span<const LowerRow> tpuRules();
+// What rules share.
+void lowerConstant(Lowering&, const Op&);
+/// The same elements in another shape; a scalar is taken out of a vector of one element, or spread into it.
+mlir::Value castTo(Lowering&, mlir::Value, const ArrayType& from, const ArrayType& to);
+std::vector<mlir::Value> valuesOf(Lowering&, std::span<const ValueId>);
+std::vector<mlir::Type> typesOf(Lowering&, std::span<const ValueId>);
+/// One op of the dialect, on the op's operands, of the type of its result.
+mlir::Value emitOne(Lowering&, const Op&, std::string_view name, llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
+/// An integer attribute of the op as the dialect's i32; absent ones stay absent.
+void copyInteger(Lowering&, const Op&, std::string_view name, std::vector<mlir::NamedAttribute>& to,
+                 bool isSigned = false);
+/// Puts a block of the trace into a new block of `region`, whose terminator `end` makes of its results.
+template <class End>
+void fillRegion(Lowering& l, mlir::Region& region, const Block& body, const End& end) {
+  const mlir::OpBuilder::InsertionGuard guard(l.b);
+  const auto types = typesOf(l, body.arguments);
+  mlir::Block* block =
+      l.b.createBlock(&region, {}, types, std::vector<mlir::Location>(types.size(), l.b.getUnknownLoc()));
+  for (size_t i = 0; i < body.arguments.size(); ++i) l.set(body.arguments[i], block->getArgument(i));
+  const auto loc = l.loc;
+  const auto results = l.ops(body.ops);
+  l.loc = loc;
+  end(block, results);
+}
+/// The memref of a Ref without the axes that its block's squeezed dimensions left.
+mlir::Value unsqueezed(Lowering&, ValueId ref);
 
 /// The location of an op, from its place.
 mlir::Location locationOf(mlir::MLIRContext&, const SourcePlace&);

@@ -7,8 +7,36 @@
 #include <fmt/ranges.h>
 
 #include "eval/FloatFormats.h"
+#include "lang/lower/Lowering.h"
+#include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
 #include "smalti/error.h"
+
+namespace smalti::lang {
+namespace {
+
+/// tpu.iota needs two axes or more.
+void lowerIota(Lowering& l, const Op& op) {
+  const ArrayType& to = l.typeOf(op.results[0]);
+  auto axis = static_cast<int32_t>(std::get<int64_t>(*op.find("iota_dimension")));
+  ArrayType made{is_float(to.dtype) || bit_width(to.dtype) < 32 ? DType::i32 : to.dtype, to.shape};
+  if (to.shape.size() == 1) {
+    made.shape.insert(made.shape.begin(), 1);
+    ++axis;
+  }
+  mlir::Value x =
+      l.create1("tpu.iota", {}, l.mlirType(made), {l.b.getNamedAttr("dimensions", l.b.getDenseI32ArrayAttr({axis}))});
+  x = castTo(l, x, made, {made.dtype, to.shape});
+  l.set(op.results[0], convertTo(l, x, made.dtype, to.dtype));
+}
+
+constexpr OpTable kCreateOps{
+    OpRecord{.name = "iota", .lower = lowerIota},
+};
+const OpFamily kCreateFamily(kCreateOps);
+
+}  // namespace
+}  // namespace smalti::lang
 
 namespace smalti {
 
@@ -91,7 +119,7 @@ Array broadcasted_iota(DType dtype, Shape shape, int64_t dimension, Location at)
   AtPlace place(at);
   checkShape("broadcasted_iota", shape);
   dimension = lang::checkedAxis("broadcasted_iota", dimension, static_cast<int64_t>(shape.size()));
-  return lang::bind1("iota", {}, {dtype, std::move(shape)}, {{"iota_dimension", dimension}});
+  return lang::bind1(lang::kCreateOps["iota"], {}, {dtype, std::move(shape)}, {{"iota_dimension", dimension}});
 }
 Array arange(int64_t n, DType dtype, Location at) { return broadcasted_iota(dtype, {n}, 0, at); }
 

@@ -1,8 +1,200 @@
-// Element-wise ops: promotion and broadcasting here, values in src/eval.
+// Element-wise ops: their records, and promotion and broadcasting. Most are one op of arith or math, by dtype; values
+// stand in src/eval.
 #include "smalti/ops/elementwise.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include "eval/Elementwise.h"
+#include "ir/TypeRules.h"
+#include "lang/cost/Cost.h"
+#include "lang/lower/Lowering.h"
+#include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
+#include "lang/print/Print.h"
+#include "plain/PlainEvaluators.h"
 #include "smalti/ops/create.h"
+
+namespace smalti::lang {
+namespace {
+
+/// The op that src/plain evaluates it by: "add" of f32 is "arith.addf".
+void lowerDirect(Lowering& l, const Op& op) {
+  const ArrayType& type = l.typeOf(op.results[0]);
+  const std::string_view name = plain::kernelOpName(op.name, type.dtype);
+  if (name.empty()) {
+    refuseOp(op,
+             "'" + std::string(jaxName(op.name)) + "' does not exist on " + std::string(smalti::name(type.dtype)) +
+                 " in a kernel",
+             "another dtype", std::string(smalti::name(type.dtype)), "convert the operands with astype");
+  }
+  std::vector<mlir::Value> operands;
+  for (const ValueId v : op.operands) operands.push_back(l.value(v));
+  l.set(op.results[0], l.create1(name, operands, l.mlirType(type)));
+}
+
+void lowerNegate(Lowering& l, const Op& op) {
+  const ArrayType& type = l.typeOf(op.results[0]);
+  const mlir::Value x = l.value(op.operands[0]);
+  if (is_float(type.dtype)) {
+    l.set(op.results[0], l.create1("arith.negf", x, x.getType()));
+    return;
+  }
+  l.set(op.results[0], l.create1("arith.subi", {l.constant(x.getType(), 0), x}, x.getType()));
+}
+
+void lowerNot(Lowering& l, const Op& op) {
+  const mlir::Value x = l.value(op.operands[0]);
+  const double ones = l.typeOf(op.operands[0]).dtype == DType::pred ? 1 : -1;
+  l.set(op.results[0], l.create1("arith.xori", {x, l.constant(x.getType(), ones)}, x.getType()));
+}
+
+void lowerLogistic(Lowering& l, const Op& op) {
+  const mlir::Value x = l.value(op.operands[0]);
+  const mlir::Type t = x.getType();
+  const mlir::Value negated = l.create1("arith.negf", x, t), e = l.create1("math.exp", negated, t);
+  const mlir::Value one = l.constant(t, 1);
+  l.set(op.results[0], l.create1("arith.divf", {one, l.create1("arith.addf", {one, e}, t)}, t));
+}
+
+void lowerExp2(Lowering& l, const Op& op) {
+  const mlir::Value x = l.value(op.operands[0]);
+  l.set(op.results[0], l.create1("math.exp2", x, x.getType()));
+}
+
+/// 1, -1, or x itself: zeros keep their sign, NaN stays.
+void lowerSign(Lowering& l, const Op& op) {
+  using mlir::arith::CmpFPredicate, mlir::arith::CmpIPredicate;
+  const DType t = l.typeOf(op.operands[0]).dtype;
+  const mlir::Value x = l.value(op.operands[0]), zero = l.constant(x.getType(), 0);
+  const auto choose = [&](mlir::Value condition, double number, mlir::Value otherwise) {
+    return l.create1("arith.select", {condition, l.constant(x.getType(), number), otherwise}, x.getType());
+  };
+  const auto isSided = [&](CmpFPredicate floats, CmpIPredicate integers) -> mlir::Value {
+    if (is_float(t)) return mlir::arith::CmpFOp::create(l.b, l.loc, floats, x, zero);
+    return mlir::arith::CmpIOp::create(l.b, l.loc, integers, x, zero);
+  };
+  if (is_unsigned_integer(t)) {
+    l.set(op.results[0], choose(isSided(CmpFPredicate::UNE, CmpIPredicate::ne), 1, zero));
+    return;
+  }
+  const mlir::Value below = choose(isSided(CmpFPredicate::OLT, CmpIPredicate::slt), -1, x);
+  l.set(op.results[0], choose(isSided(CmpFPredicate::OGT, CmpIPredicate::sgt), 1, below));
+}
+
+/// tpu.weird says NaN or infinity, of f32.
+void lowerIsFinite(Lowering& l, const Op& op) {
+  const ArrayType &from = l.typeOf(op.operands[0]), &to = l.typeOf(op.results[0]);
+  const mlir::Value x = convertTo(l, l.value(op.operands[0]), from.dtype, DType::f32);
+  const mlir::Value weird = l.create1("tpu.weird", x, l.mlirType(to));
+  l.set(op.results[0], l.create1("arith.xori", {weird, l.constant(weird.getType(), 1)}, weird.getType()));
+}
+
+/// The order of false and true out of logic: a TPU compares no bools.
+mlir::Value comparePreds(Lowering& l, const std::string& direction, mlir::Value a, mlir::Value b) {
+  const mlir::Type type = a.getType();
+  const auto negated = [&](mlir::Value x) { return l.create1("arith.xori", {x, l.constant(type, 1)}, type); };
+  const auto both = [&](mlir::Value x, mlir::Value y) { return l.create1("arith.andi", {x, y}, type); };
+  if (direction == "NE") return l.create1("arith.xori", {a, b}, type);
+  if (direction == "EQ") return negated(l.create1("arith.xori", {a, b}, type));
+  if (direction == "LT") return both(negated(a), b);
+  if (direction == "GT") return both(a, negated(b));
+  return direction == "LE" ? negated(both(a, negated(b))) : negated(both(negated(a), b));
+}
+
+void lowerCompare(Lowering& l, const Op& op) {
+  using mlir::arith::CmpFPredicate, mlir::arith::CmpIPredicate;
+  const DType t = l.typeOf(op.operands[0]).dtype;
+  const auto& direction = std::get<std::string>(*op.find("comparison_direction"));
+  const mlir::Value a = l.value(op.operands[0]), c = l.value(op.operands[1]);
+  if (is_float(t)) {
+    const CmpFPredicate p = direction == "EQ"   ? CmpFPredicate::OEQ
+                            : direction == "NE" ? CmpFPredicate::ONE  // to a TPU: true for NaN (S-E6)
+                            : direction == "LT" ? CmpFPredicate::OLT
+                            : direction == "LE" ? CmpFPredicate::OLE
+                            : direction == "GT" ? CmpFPredicate::OGT
+                                                : CmpFPredicate::OGE;
+    l.set(op.results[0], mlir::arith::CmpFOp::create(l.b, l.loc, p, a, c));
+    return;
+  }
+  if (t == DType::pred) return l.set(op.results[0], comparePreds(l, direction, a, c));
+  const bool isUnsigned = is_unsigned_integer(t);
+  const CmpIPredicate p = direction == "EQ"   ? CmpIPredicate::eq
+                          : direction == "NE" ? CmpIPredicate::ne
+                          : direction == "LT" ? (isUnsigned ? CmpIPredicate::ult : CmpIPredicate::slt)
+                          : direction == "LE" ? (isUnsigned ? CmpIPredicate::ule : CmpIPredicate::sle)
+                          : direction == "GT" ? (isUnsigned ? CmpIPredicate::ugt : CmpIPredicate::sgt)
+                                              : (isUnsigned ? CmpIPredicate::uge : CmpIPredicate::sge);
+  l.set(op.results[0], mlir::arith::CmpIOp::create(l.b, l.loc, p, a, c));
+}
+
+void lowerSelect(Lowering& l, const Op& op) {
+  const mlir::Value x = l.value(op.operands[1]);
+  l.set(op.results[0], l.create1("arith.select", {l.value(op.operands[0]), x, l.value(op.operands[2])}, x.getType()));
+}
+
+plain::PlainResults evaluateExp2(plain::PlainCall& call) {
+  const auto kernel = eval::findUnary("math.exp2", call.results[0].dtype);
+  if (!kernel) return fail(plain::noEvaluation(call, call.results[0].dtype));
+  auto result = plain::resultArray(call, 0, true);
+  if (!result) return fail(std::move(result.error()));
+  kernel(call.operands[0].data(), result->data(), result->elements());
+  return plain::one(std::move(*result));
+}
+
+/// StableHLO has no exp2. JAX writes exp(log(2) * x), which is not exact at integers.
+std::vector<Array> expandExp2(const OpCall& call) {
+  return {pow(Operand(full({}, 2, call.operands[0].dtype())), call.operands[0])};
+}
+
+constexpr OpTable kElementwiseOps{
+    OpRecord{.name = "abs", .lower = lowerDirect},
+    OpRecord{.name = "add", .lower = lowerDirect, .cost = elementFlops},
+    OpRecord{.name = "and", .lower = lowerDirect, .cost = elementFlops},
+    OpRecord{.name = "atan2", .lower = lowerDirect, .cost = transcendental},
+    OpRecord{.name = "ceil", .lower = lowerDirect, .cost = elementFlops},
+    OpRecord{.name = "compare", .lower = lowerCompare},
+    OpRecord{.name = "cbrt"},
+    OpRecord{.name = "cosine", .jaxName = "cos", .lower = lowerDirect, .cost = transcendental},
+    OpRecord{.name = "count_leading_zeros", .jaxName = "clz", .lower = lowerDirect},
+    OpRecord{.name = "divide", .jaxName = "div", .lower = lowerDirect, .cost = elementFlops},
+    OpRecord{.name = "erf", .lower = lowerDirect},
+    OpRecord{
+        .name = "exp2", .types = rules::sameFloat, .evaluate = evaluateExp2, .expand = expandExp2, .lower = lowerExp2},
+    OpRecord{.name = "exponential", .jaxName = "exp", .lower = lowerDirect, .cost = transcendental},
+    OpRecord{.name = "exponential_minus_one", .jaxName = "expm1"},
+    OpRecord{.name = "floor", .lower = lowerDirect, .cost = elementFlops},
+    OpRecord{.name = "is_finite", .lower = lowerIsFinite},
+    OpRecord{.name = "log", .lower = lowerDirect, .cost = transcendental},
+    OpRecord{.name = "log_plus_one", .jaxName = "log1p", .lower = lowerDirect},
+    OpRecord{.name = "logistic", .lower = lowerLogistic, .cost = transcendental},
+    OpRecord{.name = "maximum", .jaxName = "max", .lower = lowerDirect, .cost = elementFlops},
+    OpRecord{.name = "minimum", .jaxName = "min", .lower = lowerDirect, .cost = elementFlops},
+    OpRecord{.name = "multiply", .jaxName = "mul", .lower = lowerDirect, .cost = elementFlops},
+    OpRecord{.name = "negate", .jaxName = "neg", .lower = lowerNegate, .cost = elementFlops},
+    OpRecord{.name = "not", .lower = lowerNot, .cost = elementFlops},
+    OpRecord{.name = "or", .lower = lowerDirect, .cost = elementFlops},
+    OpRecord{.name = "popcnt", .jaxName = "population_count", .lower = lowerDirect},
+    OpRecord{.name = "power", .jaxName = "pow", .lower = lowerDirect},
+    OpRecord{.name = "remainder", .jaxName = "rem", .lower = lowerDirect},
+    OpRecord{.name = "round_nearest_afz", .lower = lowerDirect, .cost = elementFlops},
+    OpRecord{.name = "round_nearest_even", .jaxName = "round", .lower = lowerDirect, .cost = elementFlops},
+    OpRecord{.name = "rsqrt", .lower = lowerDirect},
+    OpRecord{.name = "select", .lower = lowerSelect},
+    OpRecord{.name = "shift_left", .lower = lowerDirect},
+    OpRecord{.name = "shift_right_arithmetic", .lower = lowerDirect},
+    OpRecord{.name = "shift_right_logical", .lower = lowerDirect},
+    OpRecord{.name = "sign", .lower = lowerSign},
+    OpRecord{.name = "sine", .jaxName = "sin", .lower = lowerDirect, .cost = transcendental},
+    OpRecord{.name = "sqrt", .lower = lowerDirect, .cost = transcendental},
+    OpRecord{.name = "subtract", .jaxName = "sub", .lower = lowerDirect, .cost = elementFlops},
+    OpRecord{.name = "tan", .lower = lowerDirect, .cost = transcendental},
+    OpRecord{.name = "tanh", .lower = lowerDirect, .cost = transcendental},
+    OpRecord{.name = "xor", .lower = lowerDirect, .cost = elementFlops},
+};
+const OpFamily kElementwiseFamily(kElementwiseOps);
+
+}  // namespace
+}  // namespace smalti::lang
 
 namespace smalti {
 
@@ -10,17 +202,17 @@ using lang::AtPlace;
 
 namespace {
 
-Array logical(std::string_view op, const Operand& x, const Operand& y) {
+Array logical(const lang::OpRecord& op, const Operand& x, const Operand& y) {
   AtPlace place(x.at());
-  const lang::Promoted p = lang::promote(op, {&x, &y});
-  if (is_float(p.dtype)) lang::refuseDType(op, p.dtype, "integers or pred");
+  const lang::Promoted p = lang::promote(op.name, {&x, &y});
+  if (is_float(p.dtype)) lang::refuseDType(op.name, p.dtype, "integers or pred");
   return lang::binary(op, x, y);
 }
 
-Array shift(std::string_view op, const Operand& x, const Operand& y) {
+Array shift(const lang::OpRecord& op, const Operand& x, const Operand& y) {
   AtPlace place(x.at());
-  const lang::Promoted p = lang::promote(op, {&x, &y});
-  if (!is_integer(p.dtype)) lang::refuseDType(op, p.dtype, "integers");
+  const lang::Promoted p = lang::promote(op.name, {&x, &y});
+  if (!is_integer(p.dtype)) lang::refuseDType(op.name, p.dtype, "integers");
   return lang::binary(op, x, y);
 }
 
@@ -29,14 +221,14 @@ Array compare(std::string_view direction, const Operand& x, const Operand& y) {
   const lang::Promoted p = lang::promote("compare", {&x, &y});
   const Shape shape = lang::broadcastShape("compare", {&x, &y});
   const char* type = is_float(p.dtype) ? "FLOAT" : is_signed_integer(p.dtype) ? "SIGNED" : "UNSIGNED";
-  return lang::bind1("compare", {lang::prepare(x, p.dtype, shape), lang::prepare(y, p.dtype, shape)},
-                     {DType::pred, shape},
+  return lang::bind1(lang::kElementwiseOps["compare"],
+                     {lang::prepare(x, p.dtype, shape), lang::prepare(y, p.dtype, shape)}, {DType::pred, shape},
                      {{"comparison_direction", std::string(direction)}, {"compare_type", std::string(type)}});
 }
 
-Array integerOp(std::string_view op, const Operand& x) {
+Array integerOp(const lang::OpRecord& op, const Operand& x) {
   AtPlace place(x.at());
-  if (!is_integer(x.dtype())) lang::refuseDType(op, x.dtype(), "integers");
+  if (!is_integer(x.dtype())) lang::refuseDType(op.name, x.dtype(), "integers");
   return lang::unary(op, x);
 }
 
@@ -47,26 +239,26 @@ Array toPred(const Operand& x) {
 
 }  // namespace
 
-Array add(const Operand& x, const Operand& y) { return lang::binary("add", x, y); }
-Array subtract(const Operand& x, const Operand& y) { return lang::binary("subtract", x, y); }
-Array multiply(const Operand& x, const Operand& y) { return lang::binary("multiply", x, y); }
-Array div(const Operand& x, const Operand& y) { return lang::binary("divide", x, y); }
-Array rem(const Operand& x, const Operand& y) { return lang::binary("remainder", x, y); }
-Array maximum(const Operand& x, const Operand& y) { return lang::binary("maximum", x, y); }
-Array minimum(const Operand& x, const Operand& y) { return lang::binary("minimum", x, y); }
+Array add(const Operand& x, const Operand& y) { return lang::binary(lang::kElementwiseOps["add"], x, y); }
+Array subtract(const Operand& x, const Operand& y) { return lang::binary(lang::kElementwiseOps["subtract"], x, y); }
+Array multiply(const Operand& x, const Operand& y) { return lang::binary(lang::kElementwiseOps["multiply"], x, y); }
+Array div(const Operand& x, const Operand& y) { return lang::binary(lang::kElementwiseOps["divide"], x, y); }
+Array rem(const Operand& x, const Operand& y) { return lang::binary(lang::kElementwiseOps["remainder"], x, y); }
+Array maximum(const Operand& x, const Operand& y) { return lang::binary(lang::kElementwiseOps["maximum"], x, y); }
+Array minimum(const Operand& x, const Operand& y) { return lang::binary(lang::kElementwiseOps["minimum"], x, y); }
 
 Array divide(const Operand& x, const Operand& y) {
   AtPlace place(x.at());
   const lang::Promoted p = lang::promote("divide", {&x, &y});
-  if (is_float(p.dtype)) return lang::binary("divide", x, y);
-  return lang::binary("divide", Operand(lang::convertTo(x.array(), DType::f32), x.at()),
+  if (is_float(p.dtype)) return lang::binary(lang::kElementwiseOps["divide"], x, y);
+  return lang::binary(lang::kElementwiseOps["divide"], Operand(lang::convertTo(x.array(), DType::f32), x.at()),
                       Operand(lang::convertTo(y.array(), DType::f32), y.at()));
 }
 
 Array floor_divide(const Operand& x, const Operand& y) {
   AtPlace place(x.at());
   const lang::Promoted p = lang::promote("floor_divide", {&x, &y});
-  if (is_float(p.dtype)) return floor(lang::binary("divide", x, y));
+  if (is_float(p.dtype)) return floor(lang::binary(lang::kElementwiseOps["divide"], x, y));
   const Array q = div(x, y);
   if (is_unsigned_integer(p.dtype)) return q;
   const Array r = rem(x, y);
@@ -84,8 +276,8 @@ Array mod(const Operand& x, const Operand& y) {
 Array pow(const Operand& x, const Operand& y) {
   AtPlace place(x.at());
   const lang::Promoted p = lang::promote("pow", {&x, &y});
-  if (is_float(p.dtype)) return lang::binary("power", x, y);
-  return lang::binary("power", Operand(lang::convertTo(x.array(), DType::f32), x.at()), y);
+  if (is_float(p.dtype)) return lang::binary(lang::kElementwiseOps["power"], x, y);
+  return lang::binary(lang::kElementwiseOps["power"], Operand(lang::convertTo(x.array(), DType::f32), x.at()), y);
 }
 
 Array integer_pow(const Operand& x, int exponent) {
@@ -100,46 +292,46 @@ Array integer_pow(const Operand& x, int exponent) {
   return any ? result : full_like(x.array(), 1);
 }
 
-Array atan2(const Operand& y, const Operand& x) { return lang::binary("atan2", y, x); }
+Array atan2(const Operand& y, const Operand& x) { return lang::binary(lang::kElementwiseOps["atan2"], y, x); }
 
-Array negative(const Operand& x) { return lang::unary("negate", x); }
-Array abs(const Operand& x) { return lang::unary("abs", x); }
-Array sign(const Operand& x) { return lang::unary("sign", x); }
+Array negative(const Operand& x) { return lang::unary(lang::kElementwiseOps["negate"], x); }
+Array abs(const Operand& x) { return lang::unary(lang::kElementwiseOps["abs"], x); }
+Array sign(const Operand& x) { return lang::unary(lang::kElementwiseOps["sign"], x); }
 Array square(const Operand& x) { return multiply(x, x); }
-Array exp(const Operand& x) { return lang::unaryFloat("exponential", x); }
-Array exp2(const Operand& x) { return lang::unaryFloat("exp2", x); }
-Array expm1(const Operand& x) { return lang::unaryFloat("exponential_minus_one", x); }
-Array log(const Operand& x) { return lang::unaryFloat("log", x); }
-Array log1p(const Operand& x) { return lang::unaryFloat("log_plus_one", x); }
-Array sqrt(const Operand& x) { return lang::unaryFloat("sqrt", x); }
-Array rsqrt(const Operand& x) { return lang::unaryFloat("rsqrt", x); }
-Array cbrt(const Operand& x) { return lang::unaryFloat("cbrt", x); }
-Array sin(const Operand& x) { return lang::unaryFloat("sine", x); }
-Array cos(const Operand& x) { return lang::unaryFloat("cosine", x); }
-Array tan(const Operand& x) { return lang::unaryFloat("tan", x); }
-Array tanh(const Operand& x) { return lang::unaryFloat("tanh", x); }
-Array logistic(const Operand& x) { return lang::unaryFloat("logistic", x); }
-Array erf(const Operand& x) { return lang::unaryFloat("erf", x); }
-Array floor(const Operand& x) { return lang::unaryFloat("floor", x); }
-Array ceil(const Operand& x) { return lang::unaryFloat("ceil", x); }
-Array round(const Operand& x) { return lang::unaryFloat("round_nearest_even", x); }
-Array population_count(const Operand& x) { return integerOp("popcnt", x); }
-Array clz(const Operand& x) { return integerOp("count_leading_zeros", x); }
+Array exp(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["exponential"], x); }
+Array exp2(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["exp2"], x); }
+Array expm1(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["exponential_minus_one"], x); }
+Array log(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["log"], x); }
+Array log1p(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["log_plus_one"], x); }
+Array sqrt(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["sqrt"], x); }
+Array rsqrt(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["rsqrt"], x); }
+Array cbrt(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["cbrt"], x); }
+Array sin(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["sine"], x); }
+Array cos(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["cosine"], x); }
+Array tan(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["tan"], x); }
+Array tanh(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["tanh"], x); }
+Array logistic(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["logistic"], x); }
+Array erf(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["erf"], x); }
+Array floor(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["floor"], x); }
+Array ceil(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["ceil"], x); }
+Array round(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["round_nearest_even"], x); }
+Array population_count(const Operand& x) { return integerOp(lang::kElementwiseOps["popcnt"], x); }
+Array clz(const Operand& x) { return integerOp(lang::kElementwiseOps["count_leading_zeros"], x); }
 
 Array is_finite(const Operand& x) {
   AtPlace place(x.at());
   if (!is_float(x.dtype())) return full(x.shape(), true);
-  return lang::bind1("is_finite", {x.array()}, {DType::pred, x.shape()});
+  return lang::bind1(lang::kElementwiseOps["is_finite"], {x.array()}, {DType::pred, x.shape()});
 }
 Array isnan(const Operand& x) { return not_equal(x, x); }
 
-Array bitwise_and(const Operand& x, const Operand& y) { return logical("and", x, y); }
-Array bitwise_or(const Operand& x, const Operand& y) { return logical("or", x, y); }
-Array bitwise_xor(const Operand& x, const Operand& y) { return logical("xor", x, y); }
+Array bitwise_and(const Operand& x, const Operand& y) { return logical(lang::kElementwiseOps["and"], x, y); }
+Array bitwise_or(const Operand& x, const Operand& y) { return logical(lang::kElementwiseOps["or"], x, y); }
+Array bitwise_xor(const Operand& x, const Operand& y) { return logical(lang::kElementwiseOps["xor"], x, y); }
 Array bitwise_not(const Operand& x) {
   AtPlace place(x.at());
   if (is_float(x.dtype())) lang::refuseDType("not", x.dtype(), "integers or pred");
-  return lang::unary("not", x);
+  return lang::unary(lang::kElementwiseOps["not"], x);
 }
 Array logical_and(const Operand& x, const Operand& y) {
   AtPlace place(x.at());
@@ -153,9 +345,13 @@ Array logical_not(const Operand& x) {
   AtPlace place(x.at());
   return bitwise_not(toPred(x));
 }
-Array shift_left(const Operand& x, const Operand& y) { return shift("shift_left", x, y); }
-Array shift_right_arithmetic(const Operand& x, const Operand& y) { return shift("shift_right_arithmetic", x, y); }
-Array shift_right_logical(const Operand& x, const Operand& y) { return shift("shift_right_logical", x, y); }
+Array shift_left(const Operand& x, const Operand& y) { return shift(lang::kElementwiseOps["shift_left"], x, y); }
+Array shift_right_arithmetic(const Operand& x, const Operand& y) {
+  return shift(lang::kElementwiseOps["shift_right_arithmetic"], x, y);
+}
+Array shift_right_logical(const Operand& x, const Operand& y) {
+  return shift(lang::kElementwiseOps["shift_right_logical"], x, y);
+}
 Array operator>>(const Operand& x, const Operand& y) {
   return is_unsigned_integer(x.dtype()) ? shift_right_logical(x, y) : shift_right_arithmetic(x, y);
 }
@@ -173,7 +369,7 @@ Array where(const Operand& condition, const Operand& x, const Operand& y) {
   const lang::Promoted p = lang::promote("where", {&x, &y});
   const Shape shape = lang::broadcastShape("where", {&c, &x, &y});
   return lang::bind1(
-             "select",
+             lang::kElementwiseOps["select"],
              {lang::prepare(c, DType::pred, shape), lang::prepare(x, p.dtype, shape), lang::prepare(y, p.dtype, shape)},
              {p.dtype, shape})
       .with_weak_type(p.weak);
@@ -195,24 +391,6 @@ Array optimization_barrier(const Operand& x) {
                   .have = "optimization_barrier",
                   .help = "leave it out: reads and writes of Refs stay in order"});
   return x.array();
-}
-
-Array astype(const Operand& x, DType dtype) {
-  AtPlace place(x.at());
-  return lang::convertTo(x.array(), dtype).with_weak_type(false);
-}
-
-Array bitcast_convert_type(const Operand& x, DType dtype) {
-  AtPlace place(x.at());
-  if (x.dtype() == dtype) return x.array();
-  if (bit_width(x.dtype()) != bit_width(dtype))
-    lang::refuse({.code = "SM6306",
-                  .message = "bitcast_convert_type cannot change the width of elements",
-                  .place = {},
-                  .need = std::to_string(bit_width(x.dtype())) + " bits",
-                  .have = std::to_string(bit_width(dtype)) + " bits",
-                  .help = "use bitcast, which packs along the second-minor axis"});
-  return lang::bind1("bitcast_convert", {x.array()}, {dtype, x.shape()});
 }
 
 }  // namespace smalti

@@ -1,8 +1,39 @@
 // The matrix unit by hand.
-#include "lang/ops/Support.h"
 #include "smalti/ops/tpu.h"
 
 #include <fmt/format.h>
+
+#include "lang/lower/Lowering.h"
+#include "lang/ops/OpRecord.h"
+#include "lang/ops/Support.h"
+
+namespace smalti::lang {
+namespace {
+
+void lowerMatrixUnit(Lowering& l, const Op& op) {
+  std::vector<mlir::NamedAttribute> attributes;
+  for (const char* name : {"acc", "mxu_index", "staging_register", "load_staged_rhs"})
+    copyInteger(l, op, name, attributes);
+  if (const Attribute* transpose = op.find("transpose"))
+    attributes.push_back(l.b.getNamedAttr("transpose", l.b.getBoolAttr(std::get<bool>(*transpose))));
+  const std::string name = "tpu." + op.name;
+  if (op.results.empty())
+    l.create(name, valuesOf(l, op.operands), {}, attributes);
+  else
+    l.set(op.results[0], emitOne(l, op, name, attributes));
+}
+
+constexpr OpTable kMxuOps{
+    OpRecord{.name = "matmul_acc_lhs", .types = givesNothing, .lower = lowerMatrixUnit, .effect = true},
+    OpRecord{.name = "matmul_lhs_fifo", .types = givesNothing, .lower = lowerMatrixUnit, .effect = true},
+    OpRecord{.name = "matmul_pop", .types = givesOne, .lower = lowerMatrixUnit, .effect = true},
+    OpRecord{.name = "matmul_pop_fifo", .types = givesOne, .lower = lowerMatrixUnit, .effect = true},
+    OpRecord{.name = "matmul_push_rhs", .types = givesNothing, .lower = lowerMatrixUnit, .effect = true},
+};
+const OpFamily kMxuFamily(kMxuOps);
+
+}  // namespace
+}  // namespace smalti::lang
 
 namespace smalti {
 
@@ -20,40 +51,42 @@ void checkMatrix(std::string_view op, const Shape& shape) {
                   .help = "reshape the value"});
 }
 
-void feed(std::string_view op, const Operand& lhs, int mxu_index, std::optional<int> load, lang::Attributes more = {}) {
+void feed(const lang::OpRecord& op, const Operand& lhs, int mxu_index, std::optional<int> load,
+          lang::Attributes more = {}) {
   AtPlace place(lhs.at());
-  checkMatrix(op, lhs.shape());
+  checkMatrix(op.name, lhs.shape());
   more.emplace_back("mxu_index", int64_t{mxu_index});
   if (load) more.emplace_back("load_staged_rhs", int64_t{*load});
   const Array a = lhs.array();
   lang::bind(op, {&a, 1}, {}, std::move(more));
 }
 
-Array pop(std::string_view op, Shape shape, DType dtype, lang::Attributes attributes) {
-  checkMatrix(op, shape);
-  if (dtype != DType::f32 && dtype != DType::i32) lang::refuseDType(op, dtype, "f32 or i32 accumulators");
+Array pop(const lang::OpRecord& op, Shape shape, DType dtype, lang::Attributes attributes) {
+  checkMatrix(op.name, shape);
+  if (dtype != DType::f32 && dtype != DType::i32) lang::refuseDType(op.name, dtype, "f32 or i32 accumulators");
   return lang::bind1(op, {}, {dtype, std::move(shape)}, std::move(attributes));
 }
 
 }  // namespace
 
 void matmul_push_rhs(const Operand& rhs, int staging_register, int mxu_index, bool transpose) {
-  feed("matmul_push_rhs", rhs, mxu_index, {},
+  feed(lang::kMxuOps["matmul_push_rhs"], rhs, mxu_index, {},
        {{"staging_register", int64_t{staging_register}}, {"transpose", transpose}});
 }
 void matmul_acc_lhs(int acc_addr, const Operand& lhs, int mxu_index, std::optional<int> load_staged_rhs) {
-  feed("matmul_acc_lhs", lhs, mxu_index, load_staged_rhs, {{"acc", int64_t{acc_addr}}});
+  feed(lang::kMxuOps["matmul_acc_lhs"], lhs, mxu_index, load_staged_rhs, {{"acc", int64_t{acc_addr}}});
 }
 void matmul_lhs_fifo(const Operand& lhs, int mxu_index, std::optional<int> load_staged_rhs) {
-  feed("matmul_lhs_fifo", lhs, mxu_index, load_staged_rhs);
+  feed(lang::kMxuOps["matmul_lhs_fifo"], lhs, mxu_index, load_staged_rhs);
 }
 Array matmul_pop(int acc_addr, Shape shape, DType dtype, int mxu_index, Location at) {
   AtPlace place(at);
-  return pop("matmul_pop", std::move(shape), dtype, {{"acc", int64_t{acc_addr}}, {"mxu_index", int64_t{mxu_index}}});
+  return pop(lang::kMxuOps["matmul_pop"], std::move(shape), dtype,
+             {{"acc", int64_t{acc_addr}}, {"mxu_index", int64_t{mxu_index}}});
 }
 Array matmul_pop_fifo(Shape shape, DType dtype, int mxu_index, Location at) {
   AtPlace place(at);
-  return pop("matmul_pop_fifo", std::move(shape), dtype, {{"mxu_index", int64_t{mxu_index}}});
+  return pop(lang::kMxuOps["matmul_pop_fifo"], std::move(shape), dtype, {{"mxu_index", int64_t{mxu_index}}});
 }
 
 }  // namespace smalti

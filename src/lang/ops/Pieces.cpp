@@ -4,10 +4,118 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "eval/Shape.h"
+#include "lang/eager/Eager.h"
+#include "lang/lower/Lowering.h"
+#include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
 #include "smalti/ops/create.h"
 #include "smalti/ops/elementwise.h"
 #include "smalti/ops/shape.h"
+
+namespace smalti::lang {
+namespace {
+
+/// Ops that others are made of in programs; kernels do not have them.
+constexpr OpTable kProgramOps{
+    OpRecord{.name = "dynamic_slice"},
+    OpRecord{.name = "gather"},
+};
+const OpFamily kProgramFamily(kProgramOps);
+
+const std::vector<int64_t>& integersOf(const Op& op, std::string_view attribute) {
+  return std::get<std::vector<int64_t>>(*op.find(attribute));
+}
+
+void lowerConcatenate(Lowering& l, const Op& op) {
+  std::vector<mlir::Value> parts;
+  for (const ValueId v : op.operands) parts.push_back(l.value(v));
+  const auto axis = static_cast<int32_t>(std::get<int64_t>(*op.find("dimension")));
+  l.set(op.results[0], l.create1("tpu.concatenate", parts, l.mlirType(l.typeOf(op.results[0])),
+                                 {l.b.getNamedAttr("dimension", l.b.getI32IntegerAttr(axis))}));
+}
+
+void lowerSlice(Lowering& l, const Op& op) {
+  const ArrayType& to = l.typeOf(op.results[0]);
+  const auto &starts = integersOf(op, "start_indices"), &strides = integersOf(op, "strides");
+  if (std::any_of(strides.begin(), strides.end(), [](int64_t s) { return s != 1; }))
+    refuseOp(op, "a slice of a value with strides has no op on the TPU", "strides of 1", "larger strides",
+             "read the Ref with ds(start, size, stride)");
+  l.set(op.results[0], l.create1("vector.extract_strided_slice", l.value(op.operands[0]), l.mlirType(to),
+                                 {l.b.getNamedAttr("offsets", l.b.getI64ArrayAttr(starts)),
+                                  l.b.getNamedAttr("sizes", l.b.getI64ArrayAttr(to.shape)),
+                                  l.b.getNamedAttr("strides", l.b.getI64ArrayAttr(strides))}));
+}
+
+void lowerTakeAlongAxis(Lowering& l, const Op& op) {
+  const ArrayType& from = l.typeOf(op.operands[0]);
+  const auto rank = static_cast<int64_t>(from.shape.size()), axis = std::get<int64_t>(*op.find("dimension"));
+  if (rank < 2 || axis < rank - 2)
+    refuseOp(op, "Only gathers along the two minormost dimensions supported on TC", "one of the last two axes",
+             rank < 2 ? "an operand of rank 1" : "axis " + std::to_string(axis) + " of rank " + std::to_string(rank),
+             "transpose the operand, or add an axis");
+  l.set(op.results[0],
+        l.create1("tpu.dynamic_gather", {l.value(op.operands[0]), l.value(op.operands[1])},
+                  l.mlirType(l.typeOf(op.results[0])),
+                  {l.b.getNamedAttr("dimensions", l.b.getDenseI32ArrayAttr({static_cast<int32_t>(axis)}))}));
+}
+
+plain::PlainResults evaluateTakeAlongAxis(plain::PlainCall& call) {
+  return into(call, [&](eval::Output to) {
+    const int64_t axis = call.typed().integer("dimension");
+    eval::dynamicGather(plain::in(call.operands[0]), plain::in(call.operands[1]), {&axis, 1}, to);
+    return true;
+  });
+}
+
+std::string takenType(const TypedOp& op) {
+  if (op.numOperands() != 2) return "does not take an array and its indices";
+  const ArrayType expected{op.operand(0).dtype, op.operand(1).shape};
+  return op.result() == expected ? "" : fmt::format("gives {} instead of {}", op.result().str(), expected.str());
+}
+
+/// A gather of single elements; the other axes go along with those of the indices.
+std::vector<Array> expandTakeAlongAxis(const OpCall& call) {
+  const Array &x = call.operands[0], &indices = call.operands[1];
+  const auto axis = call.attribute<int64_t>("dimension");
+  Shape shape = indices.shape();
+  shape.push_back(1);
+  std::vector<int64_t> others;
+  for (int64_t a = 0; a < x.rank(); ++a)
+    if (a != axis) others.push_back(a);
+  return {bind1(kProgramOps["gather"], {x, reshapeTo(indices, shape)}, call.results[0],
+                {{"offset_dims", std::vector<int64_t>{}},
+                 {"collapsed_slice_dims", std::vector<int64_t>{axis}},
+                 {"operand_batching_dims", others},
+                 {"start_indices_batching_dims", others},
+                 {"start_index_map", std::vector<int64_t>{axis}},
+                 {"index_vector_dim", x.rank()},
+                 {"slice_sizes", std::vector<int64_t>(x.rank(), 1)}})};
+}
+
+constexpr OpTable kPieceOps{
+    OpRecord{.name = "concatenate", .lower = lowerConcatenate},
+    OpRecord{.name = "slice", .lower = lowerSlice},
+    OpRecord{.name = "take_along_axis",
+             .types = takenType,
+             .evaluate = evaluateTakeAlongAxis,
+             .expand = expandTakeAlongAxis,
+             .lower = lowerTakeAlongAxis},
+};
+const OpFamily kPieceFamily(kPieceOps);
+
+}  // namespace
+
+Array dynamicSlice(const Array& x, int64_t axis, const Array& start, int64_t size) {
+  std::vector<Array> operands{x};
+  const Array zero = full({}, 0, DType::i32);
+  for (int64_t a = 0; a < x.rank(); ++a) operands.push_back(a == axis ? start : zero);
+  ArrayType type = x.type();
+  type.shape[axis] = size;
+  return bind(kProgramOps["dynamic_slice"], operands, {&type, 1}, {{"slice_sizes", type.shape}})[0];
+}
+
+}  // namespace smalti::lang
 
 namespace smalti {
 
@@ -39,7 +147,7 @@ Array concatenateArrays(std::vector<Array> parts, int64_t axis) {
   std::erase_if(parts, [&](const Array& p) { return p.shape()[axis] == 0; });
   if (parts.empty()) return zeros(type.shape, type.dtype);
   if (parts.size() == 1) return parts[0];
-  return lang::bind("concatenate", parts, {&type, 1}, {{"dimension", axis}})[0];
+  return lang::bind(lang::kPieceOps["concatenate"], parts, {&type, 1}, {{"dimension", axis}})[0];
 }
 
 Array sliceAxis(const Array& x, int64_t axis, int64_t start, int64_t limit) {
@@ -112,7 +220,7 @@ Array slice(const Operand& x, std::vector<int64_t> starts, std::vector<int64_t> 
     shape.push_back((limits[a] - starts[a] + strides[a] - 1) / strides[a]);
   }
   if (shape == x.shape()) return x.array();
-  return lang::bind1("slice", {x.array()}, {x.dtype(), std::move(shape)},
+  return lang::bind1(lang::kPieceOps["slice"], {x.array()}, {x.dtype(), std::move(shape)},
                      {{"start_indices", starts}, {"limit_indices", limits}, {"strides", strides}});
 }
 
@@ -201,8 +309,9 @@ Array take_along_axis(const Operand& x, const Operand& indices, int64_t axis) {
   from = to = lang::broadcastShape("take_along_axis", {&a, &b});
   from[axis] = x.shape()[axis];
   to[axis] = indices.shape()[axis];
-  return lang::bind1("take_along_axis", {lang::broadcastTo(x.array(), from), lang::prepare(indices, DType::i32, to)},
-                     {x.dtype(), to}, {{"dimension", axis}});
+  return lang::bind1(lang::kPieceOps["take_along_axis"],
+                     {lang::broadcastTo(x.array(), from), lang::prepare(indices, DType::i32, to)}, {x.dtype(), to},
+                     {{"dimension", axis}});
 }
 
 std::vector<Array> split(const Operand& x, int64_t parts, int64_t axis) {

@@ -7,7 +7,66 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "lang/lower/Lowering.h"
+#include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
+
+namespace smalti::lang {
+namespace {
+
+const std::vector<int64_t>& integers(const Op& op, std::string_view attribute) {
+  return std::get<std::vector<int64_t>>(*op.find(attribute));
+}
+
+void lowerReshape(Lowering& l, const Op& op) {
+  l.set(op.results[0], castTo(l, l.value(op.operands[0]), l.typeOf(op.operands[0]), l.typeOf(op.results[0])));
+}
+
+void lowerBroadcastInDim(Lowering& l, const Op& op) {
+  const ArrayType &from = l.typeOf(op.operands[0]), &to = l.typeOf(op.results[0]);
+  const auto& dims = integers(op, "broadcast_dimensions");
+  mlir::Value x = l.value(op.operands[0]);
+  if (!from.shape.empty()) {  // axes to their places first, with size 1 between
+    Shape spread(to.shape.size(), 1);
+    for (size_t i = 0; i < dims.size(); ++i) spread[dims[i]] = from.shape[i];
+    x = castTo(l, x, from, {from.dtype, spread});
+    if (spread == to.shape) {
+      l.set(op.results[0], x);
+      return;
+    }
+  }
+  l.set(op.results[0], to.shape.empty() ? x : l.create1("vector.broadcast", x, l.mlirType(to)));
+}
+
+void lowerTranspose(Lowering& l, const Op& op) {
+  l.set(op.results[0],
+        l.create1("tpu.transpose", l.value(op.operands[0]), l.mlirType(l.typeOf(op.results[0])),
+                  {l.b.getNamedAttr("permutation", l.b.getDenseI64ArrayAttr(integers(op, "permutation")))}));
+}
+
+constexpr OpTable kShapeOps{
+    OpRecord{.name = "broadcast_in_dim", .lower = lowerBroadcastInDim},
+    OpRecord{.name = "reshape", .lower = lowerReshape},
+    OpRecord{.name = "transpose", .lower = lowerTranspose},
+};
+const OpFamily kShapeFamily(kShapeOps);
+
+}  // namespace
+
+Array broadcastTo(const Array& a, const Shape& shape) {
+  if (a.shape() == shape) return a;
+  std::vector<int64_t> dimensions;
+  for (int64_t i = 0; i < a.rank(); ++i) dimensions.push_back(static_cast<int64_t>(shape.size()) - a.rank() + i);
+  return bind1(kShapeOps["broadcast_in_dim"], {a}, {a.dtype(), shape}, {{"broadcast_dimensions", dimensions}})
+      .with_weak_type(a.weak_type());
+}
+
+Array reshapeTo(const Array& a, const Shape& shape) {
+  if (a.shape() == shape) return a;
+  return bind1(kShapeOps["reshape"], {a}, {a.dtype(), shape}).with_weak_type(a.weak_type());
+}
+
+}  // namespace smalti::lang
 
 namespace smalti {
 
@@ -64,7 +123,7 @@ Array broadcast_in_dim(const Operand& x, Shape shape, std::vector<int64_t> dimen
                   .have = fmt::format("axes [{}] of shape [{}] for a value of shape [{}]", fmt::join(dimensions, ", "),
                                       fmt::join(shape, ", "), fmt::join(x.shape(), ", ")),
                   .help = "axis i of the operand becomes result axis dimensions[i]"});
-  return lang::bind1("broadcast_in_dim", {x.array()}, {x.dtype(), std::move(shape)},
+  return lang::bind1(lang::kShapeOps["broadcast_in_dim"], {x.array()}, {x.dtype(), std::move(shape)},
                      {{"broadcast_dimensions", dimensions}})
       .with_weak_type(x.array().weak_type());
 }
@@ -85,7 +144,8 @@ Array transpose(const Operand& x, std::vector<int64_t> permutation) {
   if (permutation == identity) return x.array();
   Shape shape;
   for (const int64_t a : permutation) shape.push_back(x.shape()[a]);
-  return lang::bind1("transpose", {x.array()}, {x.dtype(), std::move(shape)}, {{"permutation", permutation}});
+  return lang::bind1(lang::kShapeOps["transpose"], {x.array()}, {x.dtype(), std::move(shape)},
+                     {{"permutation", permutation}});
 }
 
 Array transpose(const Operand& x) {

@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "lang/eager/Eager.h"
-
 namespace smalti::lang {
 namespace {
 
@@ -103,28 +101,6 @@ Shape broadcastShape(std::string_view op, std::initializer_list<const Operand*> 
   return shape;
 }
 
-Array convertTo(const Array& a, DType t) {
-  if (a.dtype() == t) return a;
-  if (!a.is_traced() && a.rank() == 0) {  // a number: the constant of the other dtype
-    const ArrayType type{t, {}};
-    return computeNow("convert", {&a, 1}, {&type, 1}, {})[0];
-  }
-  return bind1("convert", {a}, {t, a.shape()});
-}
-
-Array broadcastTo(const Array& a, const Shape& shape) {
-  if (a.shape() == shape) return a;
-  std::vector<int64_t> dimensions;
-  for (int64_t i = 0; i < a.rank(); ++i) dimensions.push_back(static_cast<int64_t>(shape.size()) - a.rank() + i);
-  return bind1("broadcast_in_dim", {a}, {a.dtype(), shape}, {{"broadcast_dimensions", dimensions}})
-      .with_weak_type(a.weak_type());
-}
-
-Array reshapeTo(const Array& a, const Shape& shape) {
-  if (a.shape() == shape) return a;
-  return bind1("reshape", {a}, {a.dtype(), shape}).with_weak_type(a.weak_type());
-}
-
 std::optional<Shape> resolveShape(Shape shape, int64_t elements) {
   int64_t known = 1;
   auto open = shape.end();
@@ -157,21 +133,21 @@ int64_t checkedAxis(std::string_view op, int64_t axis, int64_t rank) {
   return a;
 }
 
-Array unary(std::string_view op, const Operand& x) {
+Array unary(const OpRecord& op, const Operand& x) {
   AtPlace place(x.at());
   return bind1(op, {x.array()}, x.array().type()).with_weak_type(x.array().weak_type());
 }
 
-Array unaryFloat(std::string_view op, const Operand& x) {
+Array unaryFloat(const OpRecord& op, const Operand& x) {
   AtPlace place(x.at());
   const Array a = is_float(x.dtype()) ? x.array() : convertTo(x.array(), DType::f32);
   return bind1(op, {a}, a.type()).with_weak_type(x.array().weak_type());
 }
 
-Array binary(std::string_view op, const Operand& x, const Operand& y) {
+Array binary(const OpRecord& op, const Operand& x, const Operand& y) {
   AtPlace place(x.at());
-  const Promoted p = promote(op, {&x, &y});
-  const Shape shape = broadcastShape(op, {&x, &y});
+  const Promoted p = promote(op.name, {&x, &y});
+  const Shape shape = broadcastShape(op.name, {&x, &y});
   return bind1(op, {prepare(x, p.dtype, shape), prepare(y, p.dtype, shape)}, {p.dtype, shape}).with_weak_type(p.weak);
 }
 

@@ -34,14 +34,18 @@ Array reshapeTo(const Array&, const Shape&);
 /// The shape with its one -1, if any, replaced by what is left of `elements`; nullopt when it has another number of
 /// them, a negative size, or a -1 that could be anything.
 std::optional<Shape> resolveShape(Shape, int64_t elements);
+/// `size` elements of an axis, from a start that is computed; a start outside is moved inside.
+Array dynamicSlice(const Array&, int64_t axis, const Array& start, int64_t size);
+/// The same number, of which the compiler may take for granted that it is a multiple of n.
+Array assumeMultiple(const Array&, int64_t n);
 /// 0 ≤ axis < rank; error SM6305.
 int64_t checkedAxis(std::string_view op, int64_t axis, int64_t rank);
 
 /// One op on operands promoted to one dtype and shape; the result has them too (or `result`).
-Array unary(std::string_view op, const Operand&);
-Array binary(std::string_view op, const Operand&, const Operand&);
+Array unary(const OpRecord& op, const Operand&);
+Array binary(const OpRecord& op, const Operand&, const Operand&);
 /// Operands that are not floats become f32 first: exp(1) is 2.718….
-Array unaryFloat(std::string_view op, const Operand&);
+Array unaryFloat(const OpRecord& op, const Operand&);
 [[noreturn]] void refuseDType(std::string_view op, DType, std::string_view need);
 
 }  // namespace smalti::lang

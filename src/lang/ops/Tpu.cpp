@@ -3,7 +3,161 @@
 
 #include <fmt/format.h>
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include "eval/Bits.h"
+#include "eval/Elementwise.h"
+#include "eval/Shape.h"
+#include "ir/Tpu.h"
+#include "ir/TypeRules.h"
+#include "lang/eager/Eager.h"
+#include "lang/lower/Lowering.h"
+#include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
+#include "smalti/ops/elementwise.h"
+#include "smalti/ops/shape.h"
+
+namespace smalti::lang {
+namespace {
+
+void lowerReciprocal(Lowering& l, const Op& op) {
+  const mlir::Value x = l.value(op.operands[0]);
+  if (l.typeOf(op.operands[0]).shape.empty()) {  // the op is the vector unit's
+    l.set(op.results[0], l.create1("arith.divf", {l.constant(x.getType(), 1), x}, x.getType()));
+    return;
+  }
+  l.set(op.results[0],
+        emitOne(l, op, "tpu.reciprocal",
+                {l.b.getNamedAttr("approx", l.b.getBoolAttr(std::get<bool>(*op.find("approx")))),
+                 l.b.getNamedAttr("full_range", l.b.getBoolAttr(std::get<bool>(*op.find("full_range"))))}));
+}
+
+void lowerRoll(Lowering& l, const Op& op) {
+  std::vector<mlir::NamedAttribute> attributes;
+  for (const char* name : {"dimension", "stride", "stride_dimension"}) copyInteger(l, op, name, attributes, true);
+  l.set(op.results[0], emitOne(l, op, "tpu.dynamic_rotate", attributes));
+}
+
+void lowerBitcast(Lowering& l, const Op& op) { l.set(op.results[0], emitOne(l, op, "tpu.bitcast")); }
+void lowerStochasticRound(Lowering& l, const Op& op) { l.set(op.results[0], emitOne(l, op, "tpu.stochastic_convert")); }
+
+mlir::TypeAttr packedElement(Lowering& l, const Op& op) {
+  const DType t = *dtype_from_name(std::get<std::string>(*op.find("packed_dtype")));
+  return mlir::TypeAttr::get(l.mlirType({t, {}}));
+}
+
+void lowerPack(Lowering& l, const Op& op) {
+  l.set(op.results[0], emitOne(l, op, "tpu.pack_elementwise", {l.b.getNamedAttr("target_type", packedElement(l, op))}));
+}
+
+void lowerUnpack(Lowering& l, const Op& op) {
+  std::vector<mlir::NamedAttribute> attributes{l.b.getNamedAttr("source_type", packedElement(l, op))};
+  copyInteger(l, op, "index", attributes);
+  l.set(op.results[0], emitOne(l, op, "tpu.unpack_elementwise", attributes));
+}
+
+void lowerPrngSeed(Lowering& l, const Op& op) { l.create("tpu.prng_set_seed_32", valuesOf(l, op.operands), {}); }
+void lowerPrngRandomBits(Lowering& l, const Op& op) { l.set(op.results[0], emitOne(l, op, "tpu.prng_random_bits")); }
+
+void lowerMultipleOf(Lowering& l, const Op& op) {
+  std::vector<mlir::NamedAttribute> attributes;
+  copyInteger(l, op, "multiple", attributes);
+  l.set(op.results[0], emitOne(l, op, "tpu.assume_multiple", attributes));
+}
+
+using plain::in, plain::PlainCall, plain::PlainResults;
+
+PlainResults evaluateReciprocal(PlainCall& call) {
+  const bool approx = std::get<bool>(*call.op.find("approx"));
+  return into(call, [&](eval::Output to) {
+    const std::byte* from = call.operands[0].data();
+    if (approx)
+      eval::reciprocalApprox(reinterpret_cast<const float*>(from), reinterpret_cast<float*>(to.data), to.elements());
+    else
+      eval::findUnary("tpu.reciprocal", to.dtype)(from, to.data, to.elements());
+    return true;
+  });
+}
+
+PlainResults evaluateRoll(PlainCall& call) {
+  return into(call, [&](eval::Output to) {
+    eval::dynamicRotate(in(call.operands[0]), plain::indexAt(call.operands[1], 0),
+                        static_cast<int>(call.typed().integer("dimension")), call.typed().integer("stride"),
+                        static_cast<int>(call.typed().integer("stride_dimension", -1)), to);
+    return true;
+  });
+}
+
+PlainResults evaluateBitcast(PlainCall& call) {
+  return into(call, [&](eval::Output to) {
+    eval::bitcast(in(call.operands[0]), to);
+    return true;
+  });
+}
+
+DType packedType(const PlainCall& call) { return *dtype_from_name(call.typed().text("packed_dtype")); }
+
+PlainResults evaluatePack(PlainCall& call) {
+  return into(call, [&](eval::Output to) {
+    std::vector<eval::Input> sources;
+    for (const Array& a : call.operands) sources.push_back(in(a));
+    return eval::packElementwise(sources, packedType(call), to);
+  });
+}
+
+PlainResults evaluateUnpack(PlainCall& call) {
+  return into(call, [&](eval::Output to) {
+    return eval::unpackElementwise(in(call.operands[0]), packedType(call),
+                                   static_cast<int>(call.typed().integer("index")), to);
+  });
+}
+
+PlainResults evaluateStochasticRound(PlainCall& call) {
+  return into(call,
+              [&](eval::Output to) { return eval::stochasticConvert(in(call.operands[0]), in(call.operands[1]), to); });
+}
+
+std::vector<Array> expandMultipleOf(const OpCall& call) { return {call.operands[0]}; }
+
+/// The approximation is the TPU's own: a program has the quotient.
+std::vector<Array> expandReciprocal(const OpCall& call) { return {div(Operand(1.0), Operand(call.operands[0]))}; }
+
+/// The array twice, from where the shift says.
+std::vector<Array> expandRoll(const OpCall& call) {
+  const Array &x = call.operands[0], &shift = call.operands[1];
+  const auto axis = call.attribute<int64_t>("dimension");
+  const int64_t size = x.shape()[axis];
+  if (size == 0) return {x};
+  return {dynamicSlice(concatenate({x, x}, axis), axis, size - mod(shift, size), size)};
+}
+
+constexpr OpTable kTpuOps{
+    OpRecord{.name = "bitcast", .types = givesOne, .evaluate = evaluateBitcast, .lower = lowerBitcast},
+    OpRecord{.name = "multiple_of", .types = likeOperand, .expand = expandMultipleOf, .lower = lowerMultipleOf},
+    OpRecord{.name = "pack_elementwise", .types = givesOne, .evaluate = evaluatePack, .lower = lowerPack},
+    OpRecord{.name = "prng_random_bits", .types = givesOne, .lower = lowerPrngRandomBits, .effect = true},
+    OpRecord{.name = "prng_seed", .types = givesNothing, .lower = lowerPrngSeed, .effect = true},
+    OpRecord{.name = "reciprocal",
+             .types = likeOperand,
+             .evaluate = evaluateReciprocal,
+             .expand = expandReciprocal,
+             .lower = lowerReciprocal},
+    OpRecord{.name = "roll", .types = likeOperand, .evaluate = evaluateRoll, .expand = expandRoll, .lower = lowerRoll},
+    OpRecord{.name = "stochastic_round",
+             .types = givesOne,
+             .evaluate = evaluateStochasticRound,
+             .lower = lowerStochasticRound},
+    OpRecord{.name = "unpack_elementwise", .types = givesOne, .evaluate = evaluateUnpack, .lower = lowerUnpack},
+};
+const OpFamily kTpuFamily(kTpuOps);
+
+}  // namespace
+
+Array assumeMultiple(const Array& x, int64_t n) {
+  return bind1(kTpuOps["multiple_of"], {x}, x.type(), {{"multiple", n}});
+}
+
+}  // namespace smalti::lang
 
 namespace smalti {
 
@@ -60,7 +214,7 @@ Array rollBy(const Operand& x, const Operand& shift, int64_t axis, lang::Attribu
     refuseArgument("shift must be non-negative", "0 or more", fmt::format("{}", *by.as<int32_t>()),
                    "add the size of the axis to the shift");
   stride.insert(stride.begin(), {"dimension", axis});
-  return lang::bind1("roll", {x.array(), by}, x.array().type(), std::move(stride));
+  return lang::bind1(lang::kTpuOps["roll"], {x.array(), by}, x.array().type(), std::move(stride));
 }
 
 }  // namespace
@@ -68,7 +222,8 @@ Array rollBy(const Operand& x, const Operand& shift, int64_t axis, lang::Attribu
 Array reciprocal(const Operand& x, bool approx, bool full_range) {
   AtPlace place(x.at());
   if (x.dtype() != DType::f32) lang::refuseDType("reciprocal", x.dtype(), "f32");
-  return lang::bind1("reciprocal", {x.array()}, x.array().type(), {{"approx", approx}, {"full_range", full_range}});
+  return lang::bind1(lang::kTpuOps["reciprocal"], {x.array()}, x.array().type(),
+                     {{"approx", approx}, {"full_range", full_range}});
 }
 
 Array roll(const Operand& x, const Operand& shift, int64_t axis) { return rollBy(x, shift, axis, {}); }
@@ -100,7 +255,7 @@ Array bitcast(const Operand& x, DType dtype) {
                   .have = fmt::format("{}", x.array().type().str()),
                   .help = "add an axis, or pad the last but one"});
   shape[shape.size() - 2] = shape[shape.size() - 2] * from / to;
-  return lang::bind1("bitcast", {x.array()}, {dtype, std::move(shape)});
+  return lang::bind1(lang::kTpuOps["bitcast"], {x.array()}, {dtype, std::move(shape)});
 }
 
 Array pack_elementwise(const std::vector<Operand>& sources, DType packed_dtype) {
@@ -120,7 +275,8 @@ Array pack_elementwise(const std::vector<Operand>& sources, DType packed_dtype) 
     arrays.push_back(s.array());
   }
   const ArrayType type{uintOfWidth(bit_width(first.dtype())), first.shape()};
-  return lang::bind("pack_elementwise", arrays, {&type, 1}, {{"packed_dtype", std::string(name(packed_dtype))}})[0];
+  return lang::bind(lang::kTpuOps["pack_elementwise"], arrays, {&type, 1},
+                    {{"packed_dtype", std::string(name(packed_dtype))}})[0];
 }
 
 Array unpack_elementwise(const Operand& x, int index, DType packed_dtype, DType unpacked_dtype) {
@@ -131,7 +287,7 @@ Array unpack_elementwise(const Operand& x, int index, DType packed_dtype, DType 
   if (index < 0 || index >= parts)
     refuseArgument(fmt::format("Index {} is out of bounds for packing factor {}", index, parts),
                    fmt::format("an index in [0, {})", parts), fmt::format("{}", index), "parts count from the lowest");
-  return lang::bind1("unpack_elementwise", {x.array()}, {unpacked_dtype, x.shape()},
+  return lang::bind1(lang::kTpuOps["unpack_elementwise"], {x.array()}, {unpacked_dtype, x.shape()},
                      {{"index", int64_t{index}}, {"packed_dtype", std::string(name(packed_dtype))}});
 }
 
@@ -144,7 +300,7 @@ Array stochastic_round(const Operand& x, const Operand& random_bits, DType targe
                    random_bits.array().type().str(), "draw bits of the shape of x");
   if (bit_width(target_dtype) >= 32 || !(is_float(target_dtype) || is_signed_integer(target_dtype)))
     lang::refuseDType("stochastic_round", target_dtype, "a target of fewer than 32 bits");
-  return lang::bind1("stochastic_round", {x.array(), random_bits.array()}, {target_dtype, x.shape()});
+  return lang::bind1(lang::kTpuOps["stochastic_round"], {x.array(), random_bits.array()}, {target_dtype, x.shape()});
 }
 
 void detail::prng_seed(const std::vector<Operand>& seeds, const Location& at) {
@@ -154,7 +310,7 @@ void detail::prng_seed(const std::vector<Operand>& seeds, const Location& at) {
     if (!is_integer(s.dtype()) || s.rank() != 0) lang::refuseDType("prng_seed", s.dtype(), "integer scalars");
     words.push_back(lang::convertTo(s.array(), DType::i32));
   }
-  lang::bind("prng_seed", words, {});
+  lang::bind(lang::kTpuOps["prng_seed"], words, {});
 }
 
 Array prng_random_bits(Shape shape, Location at) {
@@ -162,14 +318,14 @@ Array prng_random_bits(Shape shape, Location at) {
   if (shape.size() < 2)
     refuseArgument("random_bits only supports rank>=2 outputs", "two axes or more", fmt::format("{}", shape.size()),
                    "draw more and take a slice");
-  return lang::bind1("prng_random_bits", {}, {DType::i32, std::move(shape)});
+  return lang::bind1(lang::kTpuOps["prng_random_bits"], {}, {DType::i32, std::move(shape)});
 }
 
 Array multiple_of(const Operand& x, int64_t n) {
   AtPlace place(x.at());
   if (!is_integer(x.dtype()) || x.rank() != 0) lang::refuseDType("multiple_of", x.dtype(), "an integer scalar");
   if (!x.array().is_traced()) return x.array();
-  return lang::bind1("multiple_of", {x.array()}, x.array().type(), {{"multiple", n}});
+  return lang::assumeMultiple(x.array(), n);
 }
 
 }  // namespace smalti

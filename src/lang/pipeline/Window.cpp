@@ -7,6 +7,7 @@
 
 #include "base/Text.h"
 #include "base/Tiles.h"
+#include "lang/ops/Support.h"
 #include "lang/pipeline/Conditions.h"
 #include "lang/refs/Indexer.h"
 #include "lang/trace/Place.h"
@@ -28,9 +29,7 @@ Array i32(const Operand& x) {
 Array aligned(const Array& start, const Array& size, int64_t tile, int64_t end) {
   const auto from = concreteInteger(start), length = concreteInteger(size);
   if (tile == 1 || (from && length && *from + *length <= end)) return size;
-  Trace& trace = *Trace::current();
-  const ArrayType type{DType::i32, {}};
-  return trace.record("multiple_of", {trace.use(size)}, {&type, 1}, {{"multiple", tile}})[0];
+  return assumeMultiple(size, tile);
 }
 
 }  // namespace

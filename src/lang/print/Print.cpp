@@ -10,37 +10,13 @@
 namespace smalti::lang {
 namespace {
 
-/// Names as a jaxpr has them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kJaxNames{{
-    {"subtract", "sub"},
-    {"multiply", "mul"},
-    {"divide", "div"},
-    {"remainder", "rem"},
-    {"maximum", "max"},
-    {"minimum", "min"},
-    {"power", "pow"},
-    {"negate", "neg"},
-    {"exponential", "exp"},
-    {"log_plus_one", "log1p"},
-    {"exponential_minus_one", "expm1"},
-    {"cosine", "cos"},
-    {"sine", "sin"},
-    {"convert", "convert_element_type"},
-    {"count_leading_zeros", "clz"},
-    {"popcnt", "population_count"},
-    {"round_nearest_even", "round"},
-    {"bitcast_convert", "bitcast_convert_type"},
-    {"if", "cond"},
-}};
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kComparisons{
     {{"EQ", "eq"}, {"NE", "ne"}, {"LT", "lt"}, {"LE", "le"}, {"GT", "gt"}, {"GE", "ge"}}};
 
-template <size_t N>
-std::string_view lookUp(const std::array<std::pair<std::string_view, std::string_view>, N>& table,
-                        std::string_view name) {
-  for (const auto& [from, to] : table)
-    if (from == name) return to;
-  return name;
+std::string_view comparison(std::string_view direction) {
+  for (const auto& [from, to] : kComparisons)
+    if (from == direction) return to;
+  return direction;
 }
 
 std::string longName(DType t) {
@@ -182,7 +158,7 @@ class Printer {
       if (!left.empty()) left += "= ";
       const auto* direction = op.find("comparison_direction");
       text += left;
-      text += direction ? lookUp(kComparisons, std::get<std::string>(*direction)) : lookUp(kJaxNames, op.name);
+      text += direction ? comparison(std::get<std::string>(*direction)) : jaxName(op.name);
       std::vector<std::string> shown;
       for (const auto& [key, value] : op.attributes)
         if (key != "comparison_direction" && key != "compare_type" && key != "index")
@@ -210,8 +186,12 @@ class Printer {
 
 }  // namespace
 
-std::string print(const TracedKernel& kernel) { return Printer(kernel.body).run(); }
+std::string print(const TracedFunction& function) { return Printer(function).run(); }
+std::string print(const TracedKernel& kernel) { return print(kernel.body); }
 
-std::string_view jaxName(std::string_view op) { return lookUp(kJaxNames, op); }
+std::string_view jaxName(std::string_view op) {
+  const OpRecord* record = findOp(op);
+  return record ? record->shownName() : op;
+}
 
 }  // namespace smalti::lang

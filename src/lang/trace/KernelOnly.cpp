@@ -14,7 +14,7 @@ void refuseOutsideKernels(std::string_view op) {
 }
 
 Trace& kernelTrace(std::string_view op) {
-  if (Trace* trace = Trace::current()) return *trace;
+  if (Trace* trace = Trace::current(); trace && trace->kind() == Trace::Kind::kernel) return *trace;
   refuseOutsideKernels(op);
 }
 

@@ -1,6 +1,7 @@
 #include "lang/trace/Place.h"
 
 #include <optional>
+#include <utility>
 
 #include "base/Source.h"
 #include "lang/trace/Trace.h"
@@ -12,6 +13,7 @@ namespace lang {
 namespace {
 
 thread_local std::optional<Location> tPlace;
+thread_local const SourcePlace* tRecorded = nullptr;
 
 }  // namespace
 
@@ -22,10 +24,16 @@ AtPlace::~AtPlace() {
   if (outermost_) tPlace.reset();
 }
 
+AtRecorded::AtRecorded(const SourcePlace& place) : before_(std::exchange(tRecorded, &place)) {}
+AtRecorded::~AtRecorded() { tRecorded = before_; }
+
 SourcePlace placeOf(const Location& at) {
   return {at.file_name(), static_cast<int>(at.line()), static_cast<int>(at.column())};
 }
-SourcePlace currentPlace() { return tPlace ? placeOf(*tPlace) : SourcePlace{}; }
+SourcePlace currentPlace() {
+  if (tRecorded) return *tRecorded;
+  return tPlace ? placeOf(*tPlace) : SourcePlace{};
+}
 
 void refuse(Diagnostic d) {
   if (!d.place.known()) d.place = currentPlace();

@@ -20,6 +20,18 @@ class AtPlace {
   bool outermost_;
 };
 
+/// In a replay: ops have the place where they were recorded, not that of the code that runs them.
+class AtRecorded {
+ public:
+  explicit AtRecorded(const SourcePlace&);
+  ~AtRecorded();
+  AtRecorded(const AtRecorded&) = delete;
+  AtRecorded& operator=(const AtRecorded&) = delete;
+
+ private:
+  const SourcePlace* before_;
+};
+
 /// The place of the op being run; unknown outside ops.
 SourcePlace currentPlace();
 SourcePlace placeOf(const Location&);

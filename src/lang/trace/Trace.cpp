@@ -1,38 +1,31 @@
 #include "lang/trace/Trace.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include <fmt/format.h>
 
-#include "lang/eager/Eager.h"
+#include "lang/lower/Lowering.h"
 #include "lang/trace/HasValue.h"
 #include "lang/trace/Place.h"
 
 namespace smalti::lang {
 namespace {
 
-thread_local Trace* tCurrent = nullptr;
+constexpr OpTable kTraceOps{
+    OpRecord{.name = "constant", .lower = lowerConstant},
+    OpRecord{.name = "return", .types = givesNothing},
+};
+const OpFamily kTraceFamily(kTraceOps);
 
-/// What the `owner` of a traced Array points to.
-struct Tracer {
-  uint64_t trace;
+struct RecordedValue : TracedValue {
   ValueId value;
 };
 
-uint64_t nextSerial() {
-  static std::atomic<uint64_t> serial{0};
-  return ++serial;
-}
-
 }  // namespace
 
-Trace::Trace(std::string what) : what_(std::move(what)), serial_(nextSerial()), outer_(tCurrent) {
-  tCurrent = this;
+Trace::Trace(std::string what, Kind kind) : what_(std::move(what)), kind_(kind), serial_(nextTracer()) {
   open_.push_back({blocks_++, &traced_.function.ops});
 }
-Trace::~Trace() { tCurrent = outer_; }
-Trace* Trace::current() { return tCurrent; }
 
 ValueId Trace::newValue(ArrayType type, std::optional<MemorySpace> space) {
   const auto id = static_cast<ValueId>(traced_.function.values.size());
@@ -43,7 +36,7 @@ ValueId Trace::newValue(ArrayType type, std::optional<MemorySpace> space) {
 }
 
 Array Trace::tracer(ValueId v) {
-  return Array::traced(traced_.function.values[v], std::make_shared<Tracer>(Tracer{serial_, v}));
+  return Array::traced(traced_.function.values[v], std::make_shared<RecordedValue>(RecordedValue{{serial_}, v}));
 }
 
 Ref Trace::ref(ValueId v) {
@@ -63,9 +56,9 @@ Ref Trace::addRefArgument(ArrayType type, MemorySpace space) {
   return ref(v);
 }
 
-void Trace::push(std::string_view name, std::vector<ValueId> operands, std::vector<ValueId> results,
-                 Attributes attributes, std::vector<Block> regions) {
-  open_.back().ops->push_back({.name = std::string(name),
+void Trace::push(const OpRecord& op, std::vector<ValueId> operands, std::vector<ValueId> results, Attributes attributes,
+                 std::vector<Block> regions) {
+  open_.back().ops->push_back({.name = std::string(op.name),
                                .operands = std::move(operands),
                                .results = std::move(results),
                                .attributes = std::move(attributes),
@@ -79,15 +72,15 @@ bool Trace::isOpen(uint64_t trace, ValueId value) const {
          std::any_of(open_.begin(), open_.end(), [&](const Open& block) { return block.id == blockOf_[value]; });
 }
 
-std::vector<Array> Trace::record(std::string_view name, std::vector<ValueId> operands,
-                                 std::span<const ArrayType> results, Attributes attributes,
-                                 std::vector<Block> regions) {
+std::vector<Array> Trace::record(const OpRecord& op, std::vector<ValueId> operands, std::span<const ArrayType> results,
+                                 Attributes attributes, std::vector<Block> regions) {
   std::vector<ValueId> ids;
   std::vector<Array> arrays;
   for (const ArrayType& type : results) {
-    if (type.dtype == DType::i64 || type.dtype == DType::u64 || type.dtype == DType::f64)
+    const bool wide = type.dtype == DType::i64 || type.dtype == DType::u64 || type.dtype == DType::f64;
+    if (wide && kind_ == Kind::kernel)
       refuse({.code = "SM6219",
-              .message = fmt::format("64-bit types are not supported: '{}' gives {}", name, type.str()),
+              .message = fmt::format("64-bit types are not supported: '{}' gives {}", op.name, type.str()),
               .place = {},
               .need = "a dtype of at most 32 bits",
               .have = type.str(),
@@ -95,38 +88,67 @@ std::vector<Array> Trace::record(std::string_view name, std::vector<ValueId> ope
     ids.push_back(newValue(type, std::nullopt));
     arrays.push_back(tracer(ids.back()));
   }
-  push(name, std::move(operands), std::move(ids), std::move(attributes), std::move(regions));
+  push(op, std::move(operands), std::move(ids), std::move(attributes), std::move(regions));
   return arrays;
 }
 
-Ref Trace::recordRef(std::string_view name, std::vector<ValueId> operands, ArrayType type, MemorySpace space,
+std::vector<Array> Trace::bind(OpCall call) {
+  if (call.kernel) return recordKernel(call);
+  if (kind_ == Kind::program && !isPlainOp(call.op)) {
+    if (call.op.expand) return call.op.expand(call);
+    refuse({.code = "SM6106",
+            .message = fmt::format("'{}' cannot be in a program", call.op.shownName()),
+            .place = {},
+            .need = "an op that StableHLO has, or that is made of such ops",
+            .have = std::string(call.op.shownName()),
+            .help = "call it inside a kernel, or on arrays outside the function that is traced"});
+  }
+  std::vector<Block> regions;
+  regions.reserve(call.regions.size());
+  for (const Region& region : call.regions) regions.push_back(block(region.arguments, region.body));
+  std::optional<AtPlace> place;
+  if (call.at) place.emplace(*call.at);
+  return record(call.op, use(call.operands), call.settled ? std::span<const ArrayType>(*call.settled) : call.results,
+                std::move(call.attributes), std::move(regions));
+}
+
+std::vector<Array> Trace::recordKernel(const OpCall& call) {
+  std::vector<Array> results = record(call.op, use(call.operands), call.results);
+  const auto known = std::find(traced_.kernels.begin(), traced_.kernels.end(), call.kernel);
+  open_.back().ops->back().kernel = static_cast<int>(known - traced_.kernels.begin());
+  if (known == traced_.kernels.end()) traced_.kernels.push_back(call.kernel);
+  return results;
+}
+
+Ref Trace::recordRef(const OpRecord& op, std::vector<ValueId> operands, ArrayType type, MemorySpace space,
                      Attributes attributes) {
   const ValueId v = newValue(std::move(type), space);
-  push(name, std::move(operands), {v}, std::move(attributes));
+  push(op, std::move(operands), {v}, std::move(attributes));
   return ref(v);
 }
 
 ValueId Trace::use(const Array& array) {
   if (!array.is_traced()) {
     checkHasValue(array);
-    if (array.rank() > 0)
+    if (array.rank() > 0 && kind_ == Kind::kernel)
       refuse({.code = "SM6104",
               .message = fmt::format("the kernel captures an array constant, {}", array.type().str()),
               .place = {},
               .need = "scalars only; arrays reach a kernel as inputs",
               .help = "pass the array as an input of the pallas_call"});
     const ValueId v = newValue(array.type(), std::nullopt);
-    push("constant", {}, {v}, {{"value", array}});
+    push(kTraceOps["constant"], {}, {v}, {{"value", array}});
     return v;
   }
-  const auto& tracer = *static_cast<const Tracer*>(array.tracer().get());
-  if (!isOpen(tracer.trace, tracer.value))
+  const auto& traced = *static_cast<const TracedValue*>(array.tracer().get());
+  const ValueId value = traced.tracer == serial_ ? static_cast<const RecordedValue&>(traced).value : -1;
+  if (!isOpen(traced.tracer, value))
     refuse({.code = "SM6105",
             .message =
                 fmt::format("a traced value {} is used after the block that computed it has ended", array.type().str()),
             .place = {},
             .help = "return the value from the loop or branch (as a carry or result), or write it to a Ref"});
-  return tracer.value;
+  return value;
 }
 
 ValueId Trace::use(const Ref& ref) {
@@ -154,7 +176,7 @@ Block Trace::openBlock(const std::function<std::vector<Array>(Block&)>& body) {
     ~Close() { open.pop_back(); }
   } close{open_};
   const std::vector<Array> results = body(block);
-  record("return", use(results), {});
+  record(kTraceOps["return"], use(results), {});
   return block;
 }
 
@@ -183,9 +205,9 @@ Block Trace::refBlock(std::span<const std::pair<ArrayType, MemorySpace>> refs,
 }
 
 TracedFunction Trace::finish(std::vector<Array> results) {
-  record("return", use(results), {});
+  record(kTraceOps["return"], use(results), {});
   for (const Array& a : results) traced_.function.resultTypes.push_back(a.type());
-  removeDead(traced_.function);
+  removeDead(traced_);
   return std::move(traced_);
 }
 
@@ -206,17 +228,6 @@ void checkConcrete(const Array& array) {
             .place = {},
             .help = "write it to an output Ref and use the result of the pallas_call"});
   checkHasValue(array);
-}
-
-std::vector<Array> bind(std::string_view name, std::span<const Array> operands, std::span<const ArrayType> results,
-                        Attributes attributes, std::vector<Block> regions) {
-  Trace* trace = Trace::current();
-  if (!trace) return computeNow(name, operands, results, std::move(attributes));
-  return trace->record(name, trace->use(operands), results, std::move(attributes), std::move(regions));
-}
-
-Array bind1(std::string_view name, std::initializer_list<Array> operands, ArrayType result, Attributes attributes) {
-  return std::move(bind(name, {operands.begin(), operands.size()}, {&result, 1}, std::move(attributes))[0]);
 }
 
 }  // namespace smalti::lang

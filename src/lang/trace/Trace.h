@@ -1,8 +1,8 @@
 // Tracing: while a kernel (or an index map) runs, every op of the language is recorded instead of computed.
 //
 // A trace is a `Function` of ir/Program.h: the same `Op`s as plain array programs, with StableHLO's names, and beside
-// them the ops that only kernels have ("get", "swap", "program_id", "dma_start" …; see ir/KernelOps.h). Values of an
-// outer block may be used in the regions of its ops. Refs are values too; what they refer to stands in `refs`.
+// them the ops that only kernels have ("get", "swap", "program_id", "dma_start" …). Values of an outer block may be
+// used in the regions of its ops. Refs are values too; what they refer to stands in `refs`.
 #pragma once
 
 #include <functional>
@@ -14,44 +14,46 @@
 #include <vector>
 
 #include "ir/Program.h"
+#include "lang/trace/Tracer.h"
 #include "smalti/kernel_types.h"
-#include "smalti/operand.h"
 #include "smalti/ref.h"
 #include "smalti/specs.h"
 
 namespace smalti::lang {
 
-using Attributes = std::vector<std::pair<std::string, Attribute>>;
-
-/// What is recorded: a kernel's body or an index map.
+/// What is recorded: a kernel's body, an index map, or a program of arrays.
 struct TracedFunction {
   Function function;
   std::vector<std::optional<MemorySpace>> refs;  ///< by ValueId: the memory space of a Ref, nullopt for other values
+  std::vector<std::shared_ptr<const CalledKernel>> kernels;  ///< of a program: by Op::kernel
 };
 
-/// Recording in progress. One per kernel or index map; they nest (an index map is traced on its own).
-class Trace {
+/// Recording in progress: the tracer in force from its making to its end. One per kernel, index map or program; they
+/// nest (an index map is traced on its own).
+class Trace : public Tracer {
  public:
+  enum class Kind : uint8_t { kernel, program };
   /// `what` stands in messages: "kernel 'matmul'", "the index map of x".
-  explicit Trace(std::string what);
-  ~Trace();
-  Trace(const Trace&) = delete;
-  Trace& operator=(const Trace&) = delete;
+  explicit Trace(std::string what, Kind = Kind::kernel);
 
-  /// The innermost trace of this thread; null outside kernels.
-  static Trace* current();
+  /// The trace that records on this thread, under whatever transforms; null: there is none.
+  static Trace* current() { return Tracer::current().recording(); }
+
+  Trace* recording() override { return this; }
+  std::vector<Array> bind(OpCall) override;
 
   const std::string& what() const { return what_; }
+  Kind kind() const { return kind_; }
   Array addArgument(ArrayType);
   Ref addRefArgument(ArrayType, MemorySpace);
   /// Records an op. Operands are Refs' or traced values' ids from `use`.
-  std::vector<Array> record(std::string_view name, std::vector<ValueId> operands, std::span<const ArrayType> results,
+  std::vector<Array> record(const OpRecord&, std::vector<ValueId> operands, std::span<const ArrayType> results,
                             Attributes = {}, std::vector<Block> regions = {});
   /// An op whose result is a Ref into the memory of another, or new memory.
-  Ref recordRef(std::string_view name, std::vector<ValueId> operands, ArrayType, MemorySpace, Attributes = {});
+  Ref recordRef(const OpRecord&, std::vector<ValueId> operands, ArrayType, MemorySpace, Attributes = {});
 
   /// The id of a value in this trace: a traced one's own, a constant op for a concrete one. Error SM6104 for a
-  /// concrete one that is no scalar, SM6105 for a value of another trace or of a block that has ended.
+  /// concrete one in a kernel that is no scalar, SM6105 for a value of another trace or of a block that has ended.
   ValueId use(const Array&);
   ValueId use(const Ref&);
   /// All of them.
@@ -83,8 +85,9 @@ class Trace {
   Array tracer(ValueId);
   Ref ref(ValueId);
   /// Adds an op to the innermost block.
-  void push(std::string_view name, std::vector<ValueId> operands, std::vector<ValueId> results, Attributes,
+  void push(const OpRecord&, std::vector<ValueId> operands, std::vector<ValueId> results, Attributes,
             std::vector<Block> regions = {});
+  std::vector<Array> recordKernel(const OpCall&);
   /// Whether the value is of this trace and of a block that has not ended.
   bool isOpen(uint64_t trace, ValueId) const;
   /// Traces `body` into a new block, which it gives its arguments; what it returns are the block's results.
@@ -95,22 +98,17 @@ class Trace {
     std::vector<Op>* ops;
   };
   std::string what_;
+  Kind kind_;
   uint64_t serial_;
   TracedFunction traced_;
   std::vector<Open> open_;    ///< blocks being traced, outermost first
   std::vector<int> blockOf_;  ///< by ValueId: the block that defines it
   int blocks_ = 0;
-  Trace* outer_;
+  TracerScope inForce_{*this};
 };
 
-/// Runs an op on arrays: records it in the current trace, or computes it now. `results` are the types of its results.
-std::vector<Array> bind(std::string_view name, std::span<const Array> operands, std::span<const ArrayType> results,
-                        Attributes = {}, std::vector<Block> regions = {});
-/// The same with one result.
-Array bind1(std::string_view name, std::initializer_list<Array> operands, ArrayType result, Attributes = {});
-
 /// Removes ops without effects whose results nobody uses.
-void removeDead(Function&);
+void removeDead(TracedFunction&);
 
 }  // namespace smalti::lang
 

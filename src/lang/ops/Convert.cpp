@@ -1,0 +1,62 @@
+// Conversions between dtypes.
+#include "lang/eager/Eager.h"
+#include "lang/lower/Lowering.h"
+#include "lang/ops/Support.h"
+#include "smalti/ops/elementwise.h"
+
+namespace smalti {
+namespace lang {
+namespace {
+
+void lowerConvert(Lowering& l, const Op& op) {
+  const ArrayType &from = l.typeOf(op.operands[0]), &to = l.typeOf(op.results[0]);
+  l.set(op.results[0], convertTo(l, l.value(op.operands[0]), from.dtype, to.dtype));
+}
+
+void lowerBitcastConvert(Lowering& l, const Op& op) {
+  const mlir::Value x = l.value(op.operands[0]);
+  const mlir::Type type = l.mlirType(l.typeOf(op.results[0]));
+  const bool vector = mlir::isa<mlir::VectorType>(type);
+  l.set(op.results[0], x.getType() == type ? x : l.create1(vector ? "tpu.bitcast" : "arith.bitcast", x, type));
+}
+
+constexpr OpTable kConvertOps{
+    OpRecord{.name = "bitcast_convert", .jaxName = "bitcast_convert_type", .lower = lowerBitcastConvert},
+    OpRecord{.name = "convert", .jaxName = "convert_element_type", .lower = lowerConvert},
+};
+const OpFamily kConvertFamily(kConvertOps);
+
+}  // namespace
+
+Array convertTo(const Array& a, DType t) {
+  if (a.dtype() == t) return a;
+  if (!a.is_traced() && a.rank() == 0) {  // a number: the constant of the other dtype
+    const ArrayType type{t, {}};
+    return computeNow(kConvertOps["convert"], {&a, 1}, {&type, 1}, {})[0];
+  }
+  return bind1(kConvertOps["convert"], {a}, {t, a.shape()});
+}
+
+}  // namespace lang
+
+using lang::AtPlace;
+
+Array astype(const Operand& x, DType dtype) {
+  AtPlace place(x.at());
+  return lang::convertTo(x.array(), dtype).with_weak_type(false);
+}
+
+Array bitcast_convert_type(const Operand& x, DType dtype) {
+  AtPlace place(x.at());
+  if (x.dtype() == dtype) return x.array();
+  if (bit_width(x.dtype()) != bit_width(dtype))
+    lang::refuse({.code = "SM6306",
+                  .message = "bitcast_convert_type cannot change the width of elements",
+                  .place = {},
+                  .need = std::to_string(bit_width(x.dtype())) + " bits",
+                  .have = std::to_string(bit_width(dtype)) + " bits",
+                  .help = "use bitcast, which packs along the second-minor axis"});
+  return lang::bind1(lang::kConvertOps["bitcast_convert"], {x.array()}, {dtype, x.shape()});
+}
+
+}  // namespace smalti

@@ -1,0 +1,124 @@
+// One record per op of the language: everything that is known of an op stands in its row.
+//
+// A family of ops has a table of records in the file that defines these ops (`constexpr OpTable kMathOps{…}`), and
+// registers it there (`const OpFamily`). The functions of the language name a record at compile time,
+// `kMathOps["exp2"]`; whoever holds a traced function finds records by the names of its ops (`findOp`). Nothing else
+// lists ops: lowering, evaluation, printing and cost read the records.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "ir/PlainOps.h"
+#include "plain/PlainEvaluators.h"
+#include "smalti/specs.h"
+
+namespace smalti::lang {
+
+class CostCounter;
+class Lowering;
+struct OpCall;
+
+/// Emits what a TPU's kernel has for the op.
+using LowerRule = void (*)(Lowering&, const Op&);
+/// What one execution costs.
+using CostRule = CostEstimate (*)(CostCounter&, const Op&);
+/// Computes an op from other ops of the language, or runs its regions.
+using CallRule = std::vector<Array> (*)(const OpCall&);
+
+// Rules of transformations. They are written with the ops of the language and so work under any tracer: a rule may be
+// differentiated or batched in turn. No record has one yet.
+
+/// An array, or nothing where it is zero.
+using MaybeZero = std::optional<Array>;
+struct Differentiated {
+  std::vector<Array> results;
+  std::vector<MaybeZero> tangents;  ///< one per result
+};
+/// Forward mode: the results of the call (its operands are the primals), and their tangents for those of the operands.
+using JvpRule = Differentiated (*)(const OpCall&, std::span<const MaybeZero> tangents);
+/// Reverse mode of an op that is linear in some of its operands. Those are traced arrays without a value in the call
+/// (`isLinear` says which): only their types may be looked at. Gives a cotangent per operand; of the others, nothing.
+using TransposeRule = std::vector<MaybeZero> (*)(const OpCall&, std::span<const bool> isLinear,
+                                                 std::span<const MaybeZero> cotangents);
+/// The axis along which an array holds one value per example; nothing where all share one.
+using BatchAxis = std::optional<int64_t>;
+struct Batched {
+  std::vector<Array> results;
+  std::vector<BatchAxis> axes;  ///< one per result
+};
+/// The op on `size` examples at once. The call's operands are batched along `axes`; the types of its results are those
+/// of one example.
+using BatchRule = Batched (*)(const OpCall&, std::span<const BatchAxis> axes, int64_t size);
+
+struct OpRecord {
+  std::string_view name;          ///< in a Function: StableHLO's where it has the op
+  std::string_view jaxName = {};  ///< JAX's name, in a jaxpr and in messages; empty: the same
+  /// What is wrong with an op's types; null: the rule of the plain op of this name (ir/PlainOps.h).
+  TypeRule types = nullptr;
+  /// The value on arrays; null: that of the plain op of this name (src/plain), or the op exists in kernels only.
+  plain::PlainEvaluator evaluate = nullptr;
+  /// The value of an op with regions, which are functions of arrays here.
+  CallRule run = nullptr;
+  /// The op made of plain ops, for programs: null where it is a plain op, or cannot be in a program.
+  CallRule expand = nullptr;
+  LowerRule lower = nullptr;  ///< null: the op cannot be in a kernel
+  CostRule cost = nullptr;    ///< null: what its regions cost; nothing without
+  bool effect = false;        ///< does more than give results: stays although nobody uses these
+  JvpRule jvp = nullptr;
+  TransposeRule transpose = nullptr;
+  BatchRule batch = nullptr;
+
+  std::string_view shownName() const { return jaxName.empty() ? name : jaxName; }
+};
+
+/// The records of a family.
+template <size_t N>
+struct OpTable {
+  OpRecord rows[N];
+
+  /// Found when the program is compiled; a name that is not in the table does not compile.
+  consteval const OpRecord& operator[](std::string_view name) const {
+    for (const OpRecord& row : rows)
+      if (row.name == name) return row;
+    throw "no op of this name in the table";
+  }
+};
+template <class... Row>
+OpTable(Row...) -> OpTable<sizeof...(Row)>;
+
+/// Makes a table known to `findOp`. One per table, in the same file.
+class OpFamily {
+ public:
+  template <size_t N>
+  explicit OpFamily(const OpTable<N>& table) : OpFamily(std::span<const OpRecord>(table.rows)) {}
+
+ private:
+  explicit OpFamily(std::span<const OpRecord>);
+  friend struct OpRegistry;
+  std::span<const OpRecord> rows_;
+  const OpFamily* next_;
+};
+
+/// The record of an op in a traced function; null for a name that is no op's.
+const OpRecord* findOp(std::string_view name);
+/// Every record, in no order.
+std::vector<const OpRecord*> allOps();
+
+/// What a record leaves to the plain op of its name is filled in.
+TypeRule typeRuleOf(const OpRecord&);
+/// Null: the op exists in kernels only, or has regions.
+plain::PlainEvaluator evaluatorOf(const OpRecord&);
+/// Whether plain programs have an op of its name: StableHLO's or chlo's.
+bool isPlainOp(const OpRecord&);
+
+// Type rules of ops that plain programs do not have.
+std::string givesNothing(const TypedOp&);
+std::string givesOne(const TypedOp&);     ///< one result, of a type that other things decide
+std::string givesI32(const TypedOp&);     ///< i32[]
+std::string givesAny(const TypedOp&);     ///< what its regions give
+std::string likeOperand(const TypedOp&);  ///< one result, of the type of operand 0
+
+}  // namespace smalti::lang
