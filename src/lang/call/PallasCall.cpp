@@ -11,6 +11,7 @@
 #include "base/Text.h"
 #include "ir/Legality.h"
 #include "lang/call/Backend.h"
+#include "lang/call/CalledKernel.h"
 #include "lang/call/Specs.h"
 #include "lang/call/TraceKernel.h"
 #include "lang/debug/Debug.h"
@@ -45,7 +46,7 @@ Result<std::shared_ptr<const lang::Executable>> compileOne(const KernelPackage& 
 
 }  // namespace
 
-struct PallasCall::State {
+struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
   struct Compiled {
     uint64_t settings = 0;
     std::shared_ptr<const lang::Executable> executable;
@@ -93,7 +94,9 @@ struct PallasCall::State {
 
   std::shared_ptr<const lang::Executable> executable(std::span<const Operand> operands, lang::Purpose purpose) {
     const std::lock_guard lock(mutex);
-    Entry& e = entry(operands);
+    return executable(entry(operands), purpose);
+  }
+  std::shared_ptr<const lang::Executable> executable(Entry& e, lang::Purpose purpose) {
     Compiled& ready = purpose == lang::Purpose::check ? e.forChecks : e.forCalls;
     const uint64_t now = lang::settingsSerial();
     if (!ready.executable || ready.settings != now) {
@@ -125,6 +128,12 @@ struct PallasCall::State {
                   .help = "call(n, x): a size for each `dynamic` of the grid, in its order"});
   }
 
+  /// The call as an op of what is traced.
+  std::vector<Array> bound(const std::vector<Operand>& given);
+  class Called;
+  /// The results of a run, or its error at the call.
+  std::vector<Array> finished(Result<std::vector<Array>>) const;
+
   /// The custom call's operands: dynamic grid bounds, then those of the user.
   std::vector<Array> operands(const std::vector<Operand>& given) const {
     std::vector<Array> arrays;
@@ -150,16 +159,19 @@ namespace {
 
 void checkOperand(const Operand& o) {
   const Array& array = o.array();
-  if (!lang::Trace::current() && !array.is_traced() && array.data()) return;
+  if (lang::Tracer::isEager() && !array.is_traced() && array.data()) return;
   AtPlace place(o.at());
-  if (lang::Trace::current())
+  if (const lang::Trace* trace = lang::Trace::current(); trace && trace->kind() == lang::Trace::Kind::kernel)
     lang::refuse({.code = "SM6216",
                   .message = "a pallas_call is called inside a kernel",
                   .place = {},
                   .need = "a call outside kernels, with arrays",
                   .have = fmt::format("an operand {}{}", array.is_traced() ? "traced as " : "", array.type().str()),
                   .help = "kernels do not call kernels: use emit_pipeline, or inline the body"});
-  lang::checkConcrete(array);
+  if (lang::Tracer::isEager())
+    lang::checkConcrete(array);
+  else
+    lang::checkHasValue(array);
 }
 
 }  // namespace
@@ -229,17 +241,66 @@ Results::operator Array() const {
 PallasCall::PallasCall(Kernel kernel, Call call, Location at)
     : state_(std::make_shared<State>(std::move(kernel), std::move(call), at)) {}
 
-Results PallasCall::run(const std::vector<Operand>& operands) const {
-  auto results = state_->executable(state_->arrays(operands), lang::Purpose::call)->call(state_->operands(operands));
-  if (!results) {
-    AtPlace place(state_->at);
-    lang::refuse(std::move(results.error()));
+/// A signature of a pallas_call in a traced function.
+class PallasCall::State::Called : public lang::CalledKernel {
+ public:
+  Called(std::shared_ptr<State> call, std::shared_ptr<const Lowered::State> lowered)
+      : call_(std::move(call)), lowered_(std::move(lowered)) {}
+
+  const lang::TracedKernel& traced() const override { return lowered_->kernel; }
+  KernelPackage package() const override {
+    const std::lock_guard inMlir(mlirMutex());
+    return lowered_->package().copy();
   }
-  state_->restoreBools(*results);
-  return Results(std::move(*results), state_->at);
+  std::vector<Array> call(std::span<const Array> operands) const override {
+    for (const Array& a : operands) lang::checkConcrete(a);
+    std::shared_ptr<const lang::Executable> executable;
+    {
+      const std::lock_guard lock(call_->mutex);
+      const auto entry = std::ranges::find(call_->entries, lowered_, &Entry::lowered);
+      executable = call_->executable(*entry, lang::Purpose::call);
+    }
+    return call_->finished(executable->call({operands.begin(), operands.end()}));
+  }
+
+ private:
+  std::shared_ptr<State> call_;
+  std::shared_ptr<const Lowered::State> lowered_;
+};
+
+std::vector<Array> PallasCall::State::finished(Result<std::vector<Array>> results) const {
+  if (results) return std::move(*results);
+  AtPlace place(at);
+  lang::refuse(std::move(results.error()));
+}
+
+std::vector<Array> PallasCall::State::bound(const std::vector<Operand>& given) {
+  const std::span<const Operand> arrays = this->arrays(given);
+  std::shared_ptr<const Lowered::State> lowered;
+  {
+    const std::lock_guard lock(mutex);
+    lowered = entry(arrays).lowered;
+  }
+  AtPlace place(at);
+  std::vector<Array> results = lang::bindKernel(std::make_shared<Called>(shared_from_this(), lowered), operands(given),
+                                                lowered->package().results);
+  restoreBools(results);
+  return results;
+}
+
+Results PallasCall::run(const std::vector<Operand>& operands) const {
+  if (!lang::Tracer::isEager()) return Results(state_->bound(operands), state_->at);
+  auto results = state_->finished(
+      state_->executable(state_->arrays(operands), lang::Purpose::call)->call(state_->operands(operands)));
+  state_->restoreBools(results);
+  return Results(std::move(results), state_->at);
 }
 
 RunReport PallasCall::check_all(const std::vector<Operand>& operands) const {
+  for (const Operand& o : operands) {
+    AtPlace place(o.at());
+    lang::checkConcrete(o.array());
+  }
   auto report = state_->executable(state_->arrays(operands), lang::Purpose::check)->run(state_->operands(operands));
   if (!report) {
     AtPlace place(state_->at);
