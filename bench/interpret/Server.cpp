@@ -10,6 +10,7 @@
 
 #include "driver/Target.h"
 #include "interop/Interop.h"
+#include "machine/observers/Registry.h"
 
 namespace {
 
@@ -36,8 +37,7 @@ int main(int argc, char** argv) {
   if (argc < 2) return 2;
   driver::RunOptions options;
   if (argc > 2 && std::string(argv[2]) == "--check") {
-    auto& m = options.machine;
-    m.checkInitialisation = m.checkRevisits = m.checkSemaphores = m.checkDma = true;
+    options.machine.checks = smalti::machine::allChecks();
   } else {
     options.machine.checkBounds = false;
   }

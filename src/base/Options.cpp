@@ -60,11 +60,11 @@ const std::vector<OptionRow>& rows() {
        int64_t{1} << 40},
       {"check", OptionGroup::check, &Options::check, "run with the checks that are on below"},
       {"check-bounds", OptionGroup::check, &Options::checkBounds, "accesses outside of a ref's logical bounds"},
-      {"check-initialisation", OptionGroup::check, &Options::checkInitialisation,
+      {"check-initialisation", OptionGroup::check, CheckSwitch{},
        "undefined elements that reach an output, an address, a branch or a semaphore"},
-      {"check-revisits", OptionGroup::check, &Options::checkRevisits, "output blocks visited again after others"},
-      {"check-semaphores", OptionGroup::check, &Options::checkSemaphores, "semaphores that are not zero at the end"},
-      {"check-dma", OptionGroup::check, &Options::checkDma, "data read or written while a copy is in flight"},
+      {"check-revisits", OptionGroup::check, CheckSwitch{}, "output blocks visited again after others"},
+      {"check-semaphores", OptionGroup::check, CheckSwitch{}, "semaphores that are not zero at the end"},
+      {"check-dma", OptionGroup::check, CheckSwitch{}, "data read or written while a copy is in flight"},
       {"corpus", cases, &Options::corpus, "the folder that conform takes when none is named"},
       {"jobs", cases, &Options::jobs, "cases run at once; 0: one per processor", {}, 0, 1024},
       {"timeout-seconds",
@@ -118,6 +118,10 @@ const OptionRow* findOption(std::string_view name) {
   return nullptr;
 }
 
+bool OptionRow::isSwitch() const {
+  return std::holds_alternative<bool Options::*>(field) || std::holds_alternative<CheckSwitch>(field);
+}
+
 std::string OptionRow::flag() const { return fmt::format("--{}", name); }
 
 std::string OptionRow::variable() const {
@@ -127,7 +131,7 @@ std::string OptionRow::variable() const {
 }
 
 std::string OptionRow::allowed() const {
-  if (std::holds_alternative<bool Options::*>(field)) return "on|off";
+  if (isSwitch()) return "on|off";
   if (std::holds_alternative<int64_t Options::*>(field))
     return max == INT64_MAX ? fmt::format("a number from {}", min) : fmt::format("a number from {} to {}", min, max);
   return choices.empty() ? "a name" : fmt::format("{}", fmt::join(choices, "|"));
@@ -138,6 +142,7 @@ OptionSet::OptionSet() : origins(rows().size(), Origin::builtIn) {}
 std::string OptionSet::text(const OptionRow& row) const {
   if (auto* b = std::get_if<bool Options::*>(&row.field)) return values.*(*b) ? "on" : "off";
   if (auto* n = std::get_if<int64_t Options::*>(&row.field)) return std::to_string(values.*(*n));
+  if (std::holds_alternative<CheckSwitch>(row.field)) return values.checksOff.contains(row.name) ? "off" : "on";
   return values.*std::get<std::string Options::*>(row.field);
 }
 
@@ -148,6 +153,11 @@ Status OptionSet::set(const OptionRow& row, std::string_view value, Origin origi
   if (auto* b = std::get_if<bool Options::*>(&row.field)) {
     const auto parsed = boolFrom(value);
     if ((good = parsed.has_value())) values.*(*b) = *parsed;
+  } else if (std::holds_alternative<CheckSwitch>(row.field)) {
+    const auto parsed = boolFrom(value);
+    good = parsed.has_value();
+    if (good && *parsed) values.checksOff.erase(std::string(row.name));
+    if (good && !*parsed) values.checksOff.emplace(row.name);
   } else if (auto* n = std::get_if<int64_t Options::*>(&row.field)) {
     int64_t parsed = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,10 +35,7 @@ struct Options {
   // What is checked.
   bool check = false;
   bool checkBounds = true;
-  bool checkInitialisation = true;
-  bool checkRevisits = true;
-  bool checkSemaphores = true;
-  bool checkDma = true;
+  std::set<std::string, std::less<>> checksOff;  ///< option names of the observers that do not run: "check-dma"
   // Many cases.
   std::string corpus;
   int64_t jobs = 0;
@@ -54,7 +52,9 @@ struct Options {
 enum class OptionGroup : uint8_t { run, check, cases, cache, output };
 enum class Origin : uint8_t { builtIn, environment, commandLine };
 
-using OptionField = std::variant<bool Options::*, int64_t Options::*, std::string Options::*>;
+/// An observer of the machine (machine/observers/Registry.h): on unless it is in Options::checksOff.
+struct CheckSwitch {};
+using OptionField = std::variant<bool Options::*, int64_t Options::*, std::string Options::*, CheckSwitch>;
 
 struct OptionRow {
   std::string_view name;  ///< "step-limit": --step-limit, SMALTI_STEP_LIMIT
@@ -64,6 +64,7 @@ struct OptionRow {
   std::vector<std::string_view> choices{};  ///< of a text; empty: any
   int64_t min = 0, max = INT64_MAX;         ///< of a number
 
+  bool isSwitch() const;         ///< on or off
   std::string flag() const;      ///< "--step-limit"
   std::string variable() const;  ///< "SMALTI_STEP_LIMIT"
   /// What values there are: "tpu|hlo", "a number ≥ 1", "on|off".

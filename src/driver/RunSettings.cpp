@@ -1,5 +1,7 @@
 #include "driver/RunSettings.h"
 
+#include "machine/observers/Registry.h"
+
 namespace smalti::driver {
 
 RunOptions runOptions(const Options& options, std::optional<machine::Poison> recordedPoison) {
@@ -25,15 +27,14 @@ RunOptions runOptions(const Options& options, std::optional<machine::Poison> rec
   m.stepLimit = options.stepLimit;
   m.memoryLimitBytes = options.memoryLimitMib << 20;
   m.checkBounds = options.checkBounds;
-  m.checkInitialisation = options.check && options.checkInitialisation;
-  m.checkRevisits = options.check && options.checkRevisits;
-  m.checkSemaphores = options.check && options.checkSemaphores;
-  m.checkDma = options.check && options.checkDma;
+  if (options.check)
+    m.checks = machine::checksOf([&](std::string_view option) { return !options.checksOff.contains(option); });
   return run;
 }
 
 void checkEverything(machine::MachineOptions& m) {
-  m.checkBounds = m.checkInitialisation = m.checkRevisits = m.checkSemaphores = m.checkDma = true;
+  m.checkBounds = true;
+  m.checks = machine::allChecks();
 }
 
 }  // namespace smalti::driver

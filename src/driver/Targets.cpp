@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <array>
 
 #include "cpu/CheckedKernel.h"
 #include "cpu/NativeKernel.h"
 #include "cpu/cache/CompileCache.h"
 #include "driver/Target.h"
+#include "machine/observers/Registry.h"
 #include "machine/runtime/Compiled.h"
 
 namespace smalti::driver {
@@ -27,8 +29,12 @@ Result<std::shared_ptr<const TargetKernel>> compileInterpret(const KernelPackage
   return std::make_shared<InterpretKernel>(std::move(*compiled));
 }
 
-bool checksAnything(const machine::MachineOptions& m) {
-  return m.checkInitialisation || m.checkRevisits || m.checkSemaphores || m.checkDma;
+bool checksAnything(const machine::MachineOptions& m) { return !m.checks.empty(); }
+
+/// Some observer that the options ask for exists on the machine alone.
+bool checksOnMachine(const machine::MachineOptions& m) {
+  return std::ranges::any_of(m.checks,
+                             [](const machine::ObserverRow* row) { return row->onCpu == machine::OnCpu::machine; });
 }
 
 /// Native code where there is any, the machine for everything else.
@@ -80,8 +86,8 @@ class CpuKernel : public TargetKernel {
   /// What only the machine does: other observers, parts of the caller's own, its other contracts, the TPU's numerics.
   static bool needsMachine(const RunOptions& o) {
     const machine::MachineOptions& m = o.machine;
-    return !o.observers.empty() || m.hasOwnParts() || m.semantics != machine::Semantics::tpu || m.cores != 1 ||
-           m.naivePipeline || m.numerics != machine::Numerics::f32;
+    return !o.observers.empty() || checksOnMachine(m) || m.hasOwnParts() || m.semantics != machine::Semantics::tpu ||
+           m.cores != 1 || m.naivePipeline || m.numerics != machine::Numerics::f32;
   }
 
   std::shared_ptr<const machine::CompiledKernel> machine_;
@@ -95,6 +101,7 @@ Result<std::shared_ptr<const TargetKernel>> compileCpu(const KernelPackage& kern
   if (!compiled) return fail(std::move(compiled.error()));
   const auto cache = cpu::openCache(options.cache, options.cacheLimitBytes);
   const cpu::NativeOptions nativeOptions{.poison = options.machine.poison, .cache = cache.get()};
+  if (checksOnMachine(options.machine)) return std::make_shared<CpuKernel>(std::move(*compiled), nullptr, nullptr);
   if (checksAnything(options.machine)) {
     auto checked = cpu::compileChecked(kernel, nativeOptions);
     if (!checked) return fail(std::move(checked.error()));

@@ -26,6 +26,9 @@ enum class DmaExecution : uint8_t { eager, onWait, random };
 
 class Scheduler;
 class DmaPolicy;
+class Transport;
+class Endpoint;
+struct ObserverRow;
 
 struct MachineOptions {
   Semantics semantics = Semantics::tpu;
@@ -45,13 +48,11 @@ struct MachineOptions {
   // Parts of the caller's own, made for each run from the options of that run. Empty: as the fields above say.
   std::function<std::unique_ptr<Scheduler>(const MachineOptions&)> scheduler;
   std::function<std::unique_ptr<DmaPolicy>(const MachineOptions&)> dmaPolicy;
-  bool hasOwnParts() const { return scheduler || dmaPolicy; }
-  // Observers (all on in `smalti check`).
+  std::function<std::unique_ptr<Transport>(Endpoint&)> transport;
+  bool hasOwnParts() const { return scheduler || dmaPolicy || transport; }
   bool checkBounds = true;  ///< accesses out of bounds are always refused; this finds blocks outside their array
-  bool checkInitialisation = false;
-  bool checkRevisits = false;
-  bool checkSemaphores = false;
-  bool checkDma = false;
+  /// Observers, in this order; all are in machine/observers/Registry.h.
+  std::vector<const ObserverRow*> checks;
 };
 
 /// A finding of an observer: a diagnostic (SM41xx) and how often it happened.

@@ -1,9 +1,12 @@
 // Observers see every access, transfer and signal of the machine; checkers, timelines and (later) clocks are observers.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
-#include "machine/Memory.h"
+#include "machine/Address.h"
 
 namespace smalti::machine {
 
@@ -28,28 +31,100 @@ struct Access {
 /// Where an undefined value mattered.
 enum class UndefinedUse : uint8_t { address, branch, semaphore, output, dmaSize, gridBound };
 
+/// A copy, local or to another core or device (then its source has a semaphore, too).
 struct DmaTransfer {
-  int64_t id = 0;
-  Ref source, target;
-  Ref sourceSemaphore, targetSemaphore;  ///< source: buffer null when local
-  int sourceDevice = 0, targetDevice = 0;
+  int64_t id = 0;            ///< unique among the copies of a run
+  int device = 0, core = 0;  ///< that started it, and own the source
+  Ref source;
+  PeerRef target;
+  Ref sourceSemaphore;  ///< buffer null when local
+  PeerRef targetSemaphore;
   int64_t bytes = 0;
   SourcePlace place;
+  bool isLocal() const { return sourceSemaphore.buffer == nullptr; }
+  /// The target is the issuing core's own memory, or that of its device.
+  bool staysHere() const { return target.device == device && target.core == core; }
+};
+
+/// Which part of a core does the work of an op, as far as its definition says (a chip's own costs are a clock's
+/// matter).
+enum class OpClass : uint8_t {
+  control,  ///< loops, branches, and what the machine needs to run them
+  scalar,   ///< arithmetic and addresses on single numbers
+  vector,   ///< element by element
+  cross,    ///< between lanes or sublanes: transposes, rotations, gathers, reductions
+  matrix,   ///< the matrix unit
+  load,
+  store,
+  sync,  ///< semaphores and copies
+  debug,
+};
+std::string_view name(OpClass);
+
+/// The type of an operand or result; of a ref also where it lies.
+struct ValueType {
+  DType dtype = DType::f32;
+  Shape shape;
+  std::optional<MemorySpace> memory;
+  bool operator==(const ValueType&) const = default;
+};
+
+/// An op of the kernel's text, as an instruction of the flat program stands for it.
+struct OpInfo {
+  std::string_view name;  ///< "vector.load"
+  OpClass kind = OpClass::control;
+  std::span<const ValueType> operands, results;
+  const SourcePlace* place = nullptr;
+};
+
+/// One instruction is about to be done. An op may be several of them (loops, checks), and a loop's op comes again with
+/// every iteration; `begins` holds for the instruction with which the op starts. Ops that the machine gets for nothing
+/// (reshapes, broadcasts) come with the next instruction of their block: they begin, too.
+struct InstructionEvent {
+  const OpInfo* op = nullptr;
+  bool begins = false;
+};
+
+/// What the software pipeline of a grid does on a TPU, where copies overlap with the steps before or after. The
+/// machine's own copies come in `windowFetched` and `windowWrittenBack`: as late and as early as can be.
+struct PipelineEvent {
+  enum class Kind : uint8_t { fetchStart, fetchComplete, writeBackStart, writeBackComplete } kind;
+  int operand = 0;                 ///< inputs, then outputs
+  int slot = 0;                    ///< which of the operand's buffers
+  int64_t step = 0;                ///< of this core's steps, from 0: the one during which this happens
+  std::span<const int64_t> block;  ///< the index map's result
+  int64_t bytes = 0;               ///< of the part of the block that lies in the array
+};
+
+/// What an observer wants to be told beyond the events that cost little.
+struct Interest {
+  bool initialisation = false;  ///< that the machine tracks which elements are defined
+  bool instructions = false;    ///< `instruction`
+  bool pipeline = false;        ///< `pipeline`
+  Interest operator|(const Interest& o) const {
+    return {initialisation || o.initialisation, instructions || o.instructions, pipeline || o.pipeline};
+  }
 };
 
 /// All callbacks default to nothing. They may not change the machine.
 class Observer {
  public:
   virtual ~Observer() = default;
+  /// Asked once, before the run.
+  virtual Interest interest() const { return {}; }
+  virtual void instruction(const Actor&, const InstructionEvent&) {}
+  virtual void pipeline(const Actor&, const PipelineEvent&) {}
   virtual void access(const Actor&, const Access&) {}
   virtual void undefinedUse(const Actor&, UndefinedUse, const SourcePlace&, const std::string& what) {}
   virtual void allocate(const Actor&, const Buffer&) {}
   virtual void release(const Actor&, const Buffer&) {}
   virtual void dmaStart(const Actor&, const DmaTransfer&) {}
+  /// Its data has left the source, and is on its way if the target is another core.
   virtual void dmaComplete(const DmaTransfer&) {}
   /// The wait that makes the transfer's data safe to use (target side) or to overwrite (source side).
   virtual void dmaWaited(const Actor&, const DmaTransfer&, bool targetSide) {}
-  virtual void signal(const Actor&, const Ref& semaphore, int64_t amount, const SourcePlace&) {}
+  /// The actor raises a semaphore, its own or another's.
+  virtual void signal(const Actor&, const PeerRef& semaphore, int64_t amount, const SourcePlace&) {}
   virtual void waited(const Actor&, const Ref& semaphore, int64_t amount, const SourcePlace&) {}
   virtual void stepBegin(const Actor&) {}
   virtual void stepEnd(const Actor&) {}

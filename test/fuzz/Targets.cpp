@@ -8,6 +8,7 @@
 #include "interop/Interop.h"
 #include "interop/npy/Npy.h"
 #include "machine/Machine.h"
+#include "machine/observers/Registry.h"
 
 namespace smalti::fuzz {
 namespace {
@@ -70,7 +71,7 @@ void runKernel(const KernelPackage& kernel, int64_t devices, uint64_t seed, Tall
   options.stepQuantum = 100;  // a turn of large matrix products takes a while
   options.stop = &timeToStop;
   options.memoryLimitBytes = kMemoryLimitBytes;
-  options.checkInitialisation = options.checkRevisits = options.checkSemaphores = options.checkDma = true;
+  options.checks = machine::allChecks();
   // An aliased operand that nobody else holds becomes the result's memory.
   const std::vector<Array> held = operands[0];
   auto compiled = machine::compileKernel(kernel, machine::Numerics::f32);

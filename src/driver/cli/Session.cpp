@@ -45,7 +45,7 @@ void Session::addOptions(CLI::App& app, std::initializer_list<OptionGroup> group
     if (std::find(groups.begin(), groups.end(), row.group) == groups.end()) continue;
     if (std::find(except.begin(), except.end(), row.name) != except.end()) continue;
     CLI::Option* option = nullptr;
-    if (std::holds_alternative<bool Options::*>(row.field)) {
+    if (row.isSwitch()) {
       option = app.add_flag_function(
           fmt::format("{},!--no-{}", row.flag(), row.name),
           [apply, &row](int64_t count) { apply(row, count > 0 ? "on" : "off"); }, std::string(row.help));

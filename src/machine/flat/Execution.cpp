@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "machine/flat/Events.h"
 #include "machine/flat/Frame.h"
 #include "machine/flat/ops/Table.h"
 
@@ -20,7 +21,49 @@ struct Execution::State {
   std::vector<Ref> refs;
   Frame frame;
   int64_t instructions = 0;
+  std::optional<flat::InstructionEvents> events;  ///< once an observer has asked for them
+  const Instruction* announced = nullptr;         ///< the observer has been told of it: a wait that is tried again
 };
+
+namespace {
+
+/// The instruction at which a loop stopped, and how many it might still have done.
+struct Stopped {
+  const Instruction* at;
+  int64_t left;
+};
+
+Stopped runQuietly(Frame& f, int64_t left) {
+  const Instruction* i = f.at;
+  while (left > 0) {
+    f.at = i;
+    --left;
+    const Instruction* next = i->run(f, i);
+    if (!next) break;
+    i = next;
+  }
+  return {i, left};
+}
+
+Stopped runObserved(Frame& f, int64_t left, const flat::InstructionEvents& events, const Instruction*& announced) {
+  const Instruction* i = f.at;
+  while (left > 0) {
+    f.at = i;
+    --left;
+    if (i != announced)
+      for (const InstructionEvent& e : events.of(i)) f.observer->instruction(f.core->actor(), e);
+    announced = nullptr;
+    const Instruction* next = i->run(f, i);
+    if (!next) {
+      if (f.stop == Stop::blocked) announced = i;
+      break;
+    }
+    i = next;
+  }
+  return {i, left};
+}
+
+}  // namespace
 
 Execution::Execution(std::shared_ptr<const FlatProgram> program) : state_(std::make_unique<State>()) {
   State& s = *state_;
@@ -73,6 +116,7 @@ void Execution::start(std::span<const Argument> arguments) {
   f.resultsUndefined = false;
   std::fill(f.allocated.begin(), f.allocated.end(), nullptr);
   f.matrixUnits.clear();
+  s.announced = nullptr;
 }
 
 Result<RunState> Execution::run(Core& core, int64_t maxInstructions) {
@@ -86,17 +130,15 @@ Result<RunState> Execution::run(Core& core, int64_t maxInstructions) {
                  .place = f.place(),
                  .need = fmt::format("{} bytes", f.program->arenaBytes)});
   f.stop = Stop::none;
-  int64_t left = maxInstructions;
-  const Instruction* i = f.at;
-  while (left > 0) {
-    f.at = i;
-    --left;
-    const Instruction* next = i->run(f, i);
-    if (!next) break;
-    i = next;
+  Stopped stopped;
+  if (f.observer && f.observer->interest().instructions) {
+    if (!state_->events) state_->events.emplace(*f.program);
+    stopped = runObserved(f, maxInstructions, *state_->events, state_->announced);
+  } else {
+    stopped = runQuietly(f, maxInstructions);
   }
-  f.at = i;
-  state_->instructions += maxInstructions - left;
+  f.at = stopped.at;
+  state_->instructions += maxInstructions - stopped.left;
   switch (f.stop) {
     case Stop::failed:
       return fail(f.failure);

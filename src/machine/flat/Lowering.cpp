@@ -47,8 +47,9 @@ Result<std::shared_ptr<const FlatProgram>> Lowering::run() {
   }
   openScope();
   if (Status s = lowerBody(body); !s) return tl::unexpected(s.error());
-  closeScope();
   mlir::Operation& terminator = body.back();
+  enterOp(terminator);
+  closeScope();
   current_ = &terminator;
   program_->results = operands(terminator.getOperands());
   for (const Operand& result : program_->results)
@@ -195,12 +196,18 @@ void Lowering::settleMerged(mlir::Value value) {
 
 // ---- code
 
-Instruction& Lowering::emit(Handler handler) {
-  if (current_) {
+int32_t Lowering::placeNumber() {
+  if (current_ && mlir::LocationAttr(current_->getLoc()) != location_) {
+    location_ = current_->getLoc();
     const SourcePlace place = placeOf(current_->getLoc());
     if (program_->places.empty() || !(program_->places.back() == place)) program_->places.push_back(place);
   }
-  program_->placeOf.push_back(static_cast<int32_t>(program_->places.size()) - 1);
+  return static_cast<int32_t>(program_->places.size()) - 1;
+}
+
+Instruction& Lowering::emit(Handler handler) {
+  program_->placeOf.push_back(placeNumber());
+  program_->table.opOf.push_back(currentOp_);
   program_->code.push_back({});
   program_->code.back().run = handler;
   quietSince_ = here();
@@ -211,6 +218,7 @@ void Lowering::moveLastTo(int index) {
   const auto rotate = [&](auto& v) { std::rotate(v.begin() + index, v.end() - 1, v.end()); };
   rotate(program_->code);
   rotate(program_->placeOf);
+  rotate(program_->table.opOf);
 }
 
 int Lowering::latestInstruction(mlir::Value value, mlir::Block* block) const {
@@ -238,11 +246,64 @@ Status Lowering::lowerBody(mlir::Block& block) {
                  .message = fmt::format("regions are nested deeper than {}", kDeepestNesting),
                  .place = placeOf(block.getParentOp()->getLoc()),
                  .need = fmt::format("at most {} nested regions", kDeepestNesting)});
-  for (mlir::Operation& op : block.without_terminator())
+  std::vector<int32_t> ops;
+  for (mlir::Operation& op : block.without_terminator()) {
+    const auto number = static_cast<int32_t>(program_->table.ops.size());
     if (Status s = lowerOp(op); !s) return s;
+    if (static_cast<size_t>(number) < program_->table.ops.size()) ops.push_back(number);
+  }
+  attachOps(ops);
   --depth_;
   if (!block.empty()) current_ = &block.back();
   return {};
+}
+
+int32_t Lowering::typeNumber(mlir::Type type) {
+  OpTable& table = program_->table;
+  const auto [number, isNew] = typeNumbers_.try_emplace(type, static_cast<int32_t>(table.types.size()));
+  if (isNew) {
+    auto memref = llvm::dyn_cast<mlir::MemRefType>(type);
+    table.types.push_back({dtypeOf(mlir::getElementTypeOrSelf(type)).value_or(DType::i32), shapeOf(type),
+                           memref ? memorySpaceOf(memref) : std::nullopt});
+  }
+  return number->second;
+}
+
+int32_t Lowering::enterOp(mlir::Operation& op) {
+  OpTable& table = program_->table;
+  const auto [name, isNew] =
+      nameNumbers_.try_emplace(op.getName().getAsOpaquePointer(), static_cast<int32_t>(table.names.size()));
+  if (isNew) table.names.push_back(op.getName().getStringRef().str());
+  OpTable::Op entry{.name = name->second,
+                    .place = placeNumber(),
+                    .kind = op.hasTrait<mlir::OpTrait::IsTerminator>() ? OpClass::control : classOf(op),
+                    .firstType = static_cast<int32_t>(table.typeOf.size()),
+                    .numOperands = static_cast<int32_t>(op.getNumOperands()),
+                    .numResults = static_cast<int32_t>(op.getNumResults())};
+  for (mlir::Type type : op.getOperandTypes()) table.typeOf.push_back(typeNumber(type));
+  for (mlir::Type type : op.getResultTypes()) table.typeOf.push_back(typeNumber(type));
+  table.ops.push_back(entry);
+  return std::exchange(currentOp_, static_cast<int32_t>(table.ops.size()) - 1);
+}
+
+void Lowering::attachOps(std::span<const int32_t> ops) {
+  std::vector<OpTable::Op>& all = program_->table.ops;
+  int32_t near = -1;
+  // The next one that has instructions, at the block's end the last one. `comesWith` of an op with instructions is
+  // itself, which `lowerOp` has set.
+  for (size_t i = ops.size(); i-- > 0;) {
+    OpTable::Op& op = all[static_cast<size_t>(ops[i])];
+    if (op.comesWith == ops[i])
+      near = ops[i];
+    else
+      op.comesWith = near;
+  }
+  int32_t last = -1;
+  for (const int32_t number : ops) {
+    OpTable::Op& op = all[static_cast<size_t>(number)];
+    if (op.comesWith == number) last = number;
+    if (op.comesWith < 0) op.comesWith = last;
+  }
 }
 
 Status Lowering::lowerOp(mlir::Operation& op) {
@@ -255,7 +316,10 @@ Status Lowering::lowerOp(mlir::Operation& op) {
     if (!isRef(v) && (!dtypeOf(mlir::getElementTypeOrSelf(v.getType())) || shapeOf(v.getType()).size() > kMaxRank))
       return refuse(op, fmt::format("the machine has no values of type {}", typeText(v.getType())));
   const int from = here();
+  const int32_t outer = enterOp(op);
   if (Status s = lowerByName(*this, op); !s) return s;
+  if (here() > from) program_->table.ops[static_cast<size_t>(currentOp_)].comesWith = currentOp_;
+  currentOp_ = outer;
   current_ = &op;
   if (tooLarge_) return fail(tooLargeDiagnostic(placeOf(op.getLoc())));
   if (op.getNumRegions() != 0 || here() == from) return {};

@@ -110,6 +110,12 @@ class Lowering {
   };
 
   Status lowerOp(mlir::Operation&);
+  /// From now on instructions are this op's; what they were before.
+  int32_t enterOp(mlir::Operation&);
+  int32_t typeNumber(mlir::Type);
+  int32_t placeNumber();
+  /// Says of a block's ops that have no instructions with which others they come.
+  void attachOps(std::span<const int32_t> ops);
   void moveLastTo(int index);
   int32_t newSlot(SlotInit);
   int32_t newStorage(int64_t bytes);
@@ -135,6 +141,10 @@ class Lowering {
   int quietSince_ = 0;                      ///< from here on there are only checks of bounds
   std::vector<std::vector<int>> scopes_;
   mlir::Operation* current_ = nullptr;
+  mlir::LocationAttr location_;  ///< that the last of the program's places is of
+  int32_t currentOp_ = 0;        ///< index into OpTable::ops
+  llvm::DenseMap<mlir::Type, int32_t> typeNumbers_;
+  llvm::DenseMap<const void*, int32_t> nameNumbers_;  ///< by op name
   bool tooLarge_ = false;
   int depth_ = 0;
 };

@@ -73,11 +73,28 @@ struct Operand {
 
 namespace smalti::machine {
 
+/// The ops of the kernel's text, for observers: which instructions stand for which op, and the ops' types.
+struct OpTable {
+  struct Op {
+    int32_t name = 0, place = 0;  ///< index into `names`, FlatProgram::places
+    OpClass kind = OpClass::control;
+    int32_t firstType = 0;  ///< index into `typeOf`: operands, then results
+    int32_t numOperands = 0, numResults = 0;
+    int32_t comesWith = -1;  ///< of an op without instructions: the op with which it comes
+  };
+  std::vector<Op> ops;
+  std::vector<std::string> names;
+  std::vector<ValueType> types;
+  std::vector<int32_t> typeOf;  ///< index into `types`
+  std::vector<int32_t> opOf;    ///< per instruction: index into `ops`
+};
+
 class FlatProgram {
  public:
   std::vector<flat::Instruction> code;  ///< the last one ends the run
   std::vector<int32_t> placeOf;         ///< per instruction: index into `places`
   std::vector<SourcePlace> places;
+  OpTable table;
   std::vector<flat::SlotInit> slots;
   int refs = 0;
   std::vector<std::byte> constants;  ///< dense constants, 64-byte aligned each

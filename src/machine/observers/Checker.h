@@ -1,4 +1,4 @@
-// An observer that reports findings. Each checker is one file beside this; Checks.cpp lists them.
+// An observer that reports findings. Each checker is one file beside this; Registry.cpp lists them.
 #pragma once
 
 #include <memory>
@@ -30,11 +30,5 @@ class Checker : public Observer {
  protected:
   CheckContext context_;
 };
-
-std::unique_ptr<Checker> makeInitialisationChecker(CheckContext);
-std::unique_ptr<Checker> makeRevisitChecker(CheckContext);
-std::unique_ptr<Checker> makeSemaphoreChecker(CheckContext);
-std::unique_ptr<Checker> makeDmaChecker(CheckContext);
-std::unique_ptr<Checker> makeOvertakingChecker(CheckContext);
 
 }  // namespace smalti::machine

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "machine/observers/Registry.h"
+
 namespace smalti::machine {
 
 std::vector<std::string> CheckContext::where(const Actor& actor) const {
@@ -15,13 +17,7 @@ std::vector<std::string> CheckContext::where(const Actor& actor) const {
 Checks::Checks(const CompiledKernel& kernel, const MachineOptions& options, int numDevices,
                std::span<Observer* const> extra) {
   const CheckContext context{&kernel, &options, numDevices, &findings_};
-  if (options.checkInitialisation) checkers_.push_back(makeInitialisationChecker(context));
-  if (options.checkRevisits) checkers_.push_back(makeRevisitChecker(context));
-  if (options.checkSemaphores) checkers_.push_back(makeSemaphoreChecker(context));
-  if (options.checkDma) {
-    checkers_.push_back(makeDmaChecker(context));
-    checkers_.push_back(makeOvertakingChecker(context));
-  }
+  for (const ObserverRow* row : options.checks) checkers_.push_back(row->make(context));
   for (auto& checker : checkers_) dispatcher_.add(checker.get());
   for (Observer* o : extra) dispatcher_.add(o);
 }

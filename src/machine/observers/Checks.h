@@ -1,4 +1,4 @@
-// The checkers that the options ask for, as one observer. A race detector joins here later.
+// The checkers that the options ask for, as one observer.
 #pragma once
 
 #include <memory>

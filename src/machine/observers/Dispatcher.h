@@ -9,9 +9,21 @@ namespace smalti::machine {
 
 class Dispatcher final : public Observer {
  public:
-  void add(Observer* o) { observers_.push_back(o); }
+  void add(Observer* o) {
+    observers_.push_back(o);
+    interest_ = interest_ | o->interest();
+  }
   const std::vector<Observer*>& observers() const { return observers_; }
 
+  Interest interest() const override { return interest_; }
+  void instruction(const Actor& a, const InstructionEvent& e) override {
+    for (Observer* o : observers_)
+      if (o->interest().instructions) o->instruction(a, e);
+  }
+  void pipeline(const Actor& a, const PipelineEvent& e) override {
+    for (Observer* o : observers_)
+      if (o->interest().pipeline) o->pipeline(a, e);
+  }
   void access(const Actor& a, const Access& x) override {
     for (Observer* o : observers_) o->access(a, x);
   }
@@ -33,7 +45,7 @@ class Dispatcher final : public Observer {
   void dmaWaited(const Actor& a, const DmaTransfer& t, bool targetSide) override {
     for (Observer* o : observers_) o->dmaWaited(a, t, targetSide);
   }
-  void signal(const Actor& a, const Ref& s, int64_t n, const SourcePlace& p) override {
+  void signal(const Actor& a, const PeerRef& s, int64_t n, const SourcePlace& p) override {
     for (Observer* o : observers_) o->signal(a, s, n, p);
   }
   void waited(const Actor& a, const Ref& s, int64_t n, const SourcePlace& p) override {
@@ -60,6 +72,7 @@ class Dispatcher final : public Observer {
 
  private:
   std::vector<Observer*> observers_;
+  Interest interest_;
 };
 
 }  // namespace smalti::machine

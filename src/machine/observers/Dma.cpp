@@ -18,10 +18,10 @@ class DmaChecker final : public Checker {
     if (flights_.empty() || access.masked || access.kind == Access::Kind::dmaRead ||
         access.kind == Access::Kind::dmaWrite)
       return;  // copies are looked at when they start
-    const Buffer* buffer = access.ref->buffer;
+    const AllocationId buffer = idOf(*access.ref->buffer);
     std::optional<Region> region;
     for (const Flight& f : flights_) {
-      if (f.source.buffer != buffer && f.target.buffer != buffer) continue;
+      if (f.source.allocation != buffer && f.target.allocation != buffer) continue;
       if (!region && !(region = regionOf(access))) return;
       // A window copy moves the array's elements: read for a fetch, written for a write-back.
       const bool write = access.kind == Access::Kind::windowWriteBack || access.kind == Access::Kind::store;
@@ -35,8 +35,8 @@ class DmaChecker final : public Checker {
       if (source) meet(actor, f, *source, false, t.place, Access::Kind::dmaRead);
       if (target) meet(actor, f, *target, true, t.place, Access::Kind::dmaWrite);
     }
-    flights_.push_back({t.id, t.place, t.source.buffer->name, t.target.buffer->name, source.value_or(Region{}),
-                        target.value_or(Region{}), false, false, t.sourceSemaphore.buffer == nullptr, actor.device});
+    flights_.push_back({t.id, t.place, t.source.buffer->name, t.target.view.buffer->name, source.value_or(Region{}),
+                        target.value_or(Region{}), false, false, t.isLocal(), actor.device});
   }
 
   void dmaWaited(const Actor&, const DmaTransfer& t, bool targetSide) override {

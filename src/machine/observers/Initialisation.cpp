@@ -42,6 +42,7 @@ std::vector<int64_t> indexOf(int64_t at, const Shape& shape) {
 class InitialisationChecker final : public Checker {
  public:
   using Checker::Checker;
+  Interest interest() const override { return {.initialisation = true}; }
 
   /// Remembers who read undefined elements first: the likely culprits when an output turns out undefined.
   void access(const Actor& actor, const Access& access) override {

@@ -86,7 +86,13 @@ int64_t Region::last() const {
 
 std::optional<Region> regionOf(const Ref& ref) {
   if (sliced(ref)) return std::nullopt;
-  return Region{ref.buffer, ref.offset, ref.presentShape(), ref.strides};
+  return Region{ref.buffer, ref.offset, ref.presentShape(), ref.strides, idOf(*ref.buffer)};
+}
+
+std::optional<Region> regionOf(const PeerRef& ref) {
+  auto region = regionOf(ref.view);
+  if (region) region->allocation = idOf(ref);
+  return region;
 }
 
 std::optional<Region> regionOf(const Access& access) {
@@ -97,7 +103,7 @@ std::optional<Region> regionOf(const Access& access) {
       if (access.sizes[d] != view[d]) return std::nullopt;
     return regionOf(ref);
   }
-  Region r{ref.buffer, ref.offset, ref.shape, ref.strides};
+  Region r{ref.buffer, ref.offset, ref.shape, ref.strides, idOf(*ref.buffer)};
   for (size_t d = 0; d < access.starts.size(); ++d) {
     r.offset += access.starts[d] * ref.strides[d];
     r.shape[d] = access.sizes[d];
@@ -110,7 +116,7 @@ std::optional<Region> regionOf(const Access& access) {
 }
 
 bool overlap(const Region& a, const Region& b) {
-  if (a.buffer != b.buffer || isEmpty(a) || isEmpty(b)) return false;
+  if (a.allocation != b.allocation || isEmpty(a) || isEmpty(b)) return false;
   if (a.last() < b.offset || b.last() < a.offset) return false;
   Extents ea, eb;
   if (extents(a, ea) && extents(b, eb)) {

@@ -11,19 +11,21 @@ namespace smalti::machine {
 
 /// A strided set of elements of one buffer.
 struct Region {
-  const Buffer* buffer = nullptr;
+  const Buffer* buffer = nullptr;  ///< says shape and type
   int64_t offset = 0;
   std::vector<int64_t> shape, strides;
-  int64_t last() const;  ///< the highest element
+  AllocationId allocation{};  ///< whose elements they are: `buffer`, or the one of the same identity on another device
+  int64_t last() const;       ///< the highest element
 };
 
 /// All of a view; nothing when a chain of transforms hides which elements it is.
 std::optional<Region> regionOf(const Ref&);
+std::optional<Region> regionOf(const PeerRef&);
 /// What an access touches; nothing when that cannot be said exactly.
 std::optional<Region> regionOf(const Access&);
 /// Exact: at least one element is in both.
 bool overlap(const Region&, const Region&);
-/// The buffer's shadow says that some element of the region is undefined.
+/// The buffer's shadow says that some element of the region, which is of this device, is undefined.
 bool anyUndefined(const Region&);
 
 }  // namespace smalti::machine

@@ -12,17 +12,17 @@ class SemaphoreChecker final : public Checker {
  public:
   using Checker::Checker;
 
-  void signal(const Actor&, const Ref& semaphore, int64_t, const SourcePlace& place) override {
-    raised(semaphore, place);
+  void signal(const Actor&, const PeerRef& semaphore, int64_t, const SourcePlace& place) override {
+    raised(semaphoreIdOf(semaphore), place);
   }
   void dmaStart(const Actor&, const DmaTransfer& transfer) override {
-    raised(transfer.targetSemaphore, transfer.place);
-    if (transfer.sourceSemaphore.buffer) raised(transfer.sourceSemaphore, transfer.place);
+    raised(semaphoreIdOf(transfer.targetSemaphore), transfer.place);
+    if (!transfer.isLocal()) raised(semaphoreIdOf(transfer.sourceSemaphore), transfer.place);
   }
 
   void release(const Actor& actor, const Buffer& buffer) override {
     check(buffer, context_.where(actor), "at the end of its scope");
-    raised_.erase(raised_.lower_bound({&buffer, 0}), raised_.upper_bound({&buffer, INT64_MAX}));
+    raised_.erase(raised_.lower_bound({idOf(buffer), 0}), raised_.upper_bound({idOf(buffer), INT64_MAX}));
   }
 
   void runEnd(Runtime& runtime) override {
@@ -37,13 +37,13 @@ class SemaphoreChecker final : public Checker {
   }
 
  private:
-  void raised(const Ref& semaphore, const SourcePlace& place) {
-    if (place.known()) raised_[{semaphore.buffer, semaphore.offset}] = place;
+  void raised(const SemaphoreId& semaphore, const SourcePlace& place) {
+    if (place.known()) raised_[semaphore] = place;
   }
 
   /// What raised the semaphore last, else where it was allocated.
   const SourcePlace& placeOf(const Buffer& buffer, int64_t element) const {
-    const auto found = raised_.find({&buffer, element});
+    const auto found = raised_.find({idOf(buffer), element});
     return found == raised_.end() ? buffer.place : found->second;
   }
 
@@ -69,7 +69,7 @@ class SemaphoreChecker final : public Checker {
                        : "wait for as much as is signalled"});
   }
 
-  std::map<std::pair<const Buffer*, int64_t>, SourcePlace> raised_;  ///< by buffer and number in it
+  std::map<SemaphoreId, SourcePlace> raised_;
 };
 
 }  // namespace

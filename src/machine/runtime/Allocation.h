@@ -7,12 +7,12 @@
 #include <memory>
 #include <vector>
 
-#include "machine/Memory.h"
+#include "machine/Address.h"
 
 namespace smalti::machine {
 
 struct Allocation : Buffer {
-  enum class Kind : uint8_t { array, window, prefetch, scratch, region, barrier };
+  using Kind = AllocationKind;
   Kind kind = Kind::array;
   int index = 0;  ///< operand, prefetch or scratch number; region: the op's identity
   /// Region allocations: between the kernel's `allocate` and `release`. A peer may have made it before.

@@ -10,12 +10,6 @@ int64_t dmaCredit(const Ref& semaphore, int64_t bytes) {
   return semaphore.buffer->type.dtype == DType::dma_semaphore ? bytes : 1;
 }
 
-namespace {
-
-bool sameSemaphore(const Ref& a, const Ref& b) { return a.buffer == b.buffer && a.offset == b.offset; }
-
-}  // namespace
-
 void DmaEngine::start(DmaTransfer transfer, int program, bool strictOrdering) {
   transfer.id = nextId_++;
   pending_.push_back({std::move(transfer), program, strictOrdering});
@@ -35,12 +29,13 @@ void DmaEngine::onActivity() { moveChosen(DmaOccasion::activity); }
 void DmaEngine::onRoundEnd() { moveChosen(DmaOccasion::roundEnd); }
 
 void DmaEngine::moveFor(DmaOccasion occasion, const Ref& semaphore, int64_t amount) {
+  if (pending_.empty()) return;
+  const SemaphoreId raised = semaphoreIdOf(semaphore);
   while (semaphoreCount(semaphore) < amount) {
     candidates_.clear();
     for (size_t i = 0; i < pending_.size(); ++i) {
       const DmaTransfer& t = pending_[i].transfer;
-      if (sameSemaphore(t.targetSemaphore, semaphore) ||
-          (t.sourceSemaphore.buffer && sameSemaphore(t.sourceSemaphore, semaphore)))
+      if (semaphoreIdOf(t.targetSemaphore) == raised || (!t.isLocal() && semaphoreIdOf(t.sourceSemaphore) == raised))
         candidates_.push_back(i);
     }
     if (candidates_.empty()) return;
@@ -86,26 +81,52 @@ void DmaEngine::complete(size_t position) {
 
 void DmaEngine::execute(const DmaInFlight& copy) {
   const DmaTransfer& t = copy.transfer;
-  const bool padded = !t.source.present.empty() || !t.target.present.empty();
-  const bool masks =
-      tracks_ && !(t.source.buffer->allDefined && t.target.buffer->allDefined && t.source.present.empty());
-  const bool direct = t.source.strided() && t.target.strided() && t.source.buffer != t.target.buffer &&
-                      t.source.shape == t.target.shape && !masks && !padded;
-  if (direct) {
-    const int bytes = t.source.buffer->elementBytes();
-    eval::copyStrided(t.source.buffer->data() + t.source.offset * bytes, t.source.strides,
-                      t.target.buffer->data() + t.target.offset * bytes, t.target.strides, t.source.shape, bytes);
-  } else {
-    const int64_t n = t.source.elements();
-    bytes_.resize(n * storage_bytes(t.source.dtype()));
-    mask_.resize(masks ? n : 0);
-    if (!t.source.present.empty()) poison(t.source.dtype(), poison_, bytes_.data(), n);
-    const bool defined = t.source.read(bytes_.data(), masks ? mask_.data() : nullptr);
-    t.target.write(bytes_.data(), masks && !defined ? mask_.data() : nullptr);
-  }
-  semaphoreCount(t.targetSemaphore) += dmaCredit(t.targetSemaphore, t.bytes);
-  if (t.sourceSemaphore.buffer) semaphoreCount(t.sourceSemaphore) += dmaCredit(t.sourceSemaphore, t.bytes);
+  if (t.staysHere())
+    moveHere(t);
+  else
+    send(t);
+  if (!t.isLocal()) semaphoreCount(t.sourceSemaphore) += dmaCredit(t.sourceSemaphore, t.bytes);
   if (observer_) observer_->dmaComplete(t);
+}
+
+bool DmaEngine::stage(const Ref& source, bool masks) {
+  const int64_t n = source.elements();
+  bytes_.resize(n * storage_bytes(source.dtype()));
+  mask_.resize(masks ? n : 0);
+  if (!source.present.empty()) poison(source.dtype(), poison_, bytes_.data(), n);
+  const bool defined = source.read(bytes_.data(), masks ? mask_.data() : nullptr);
+  return masks && !defined;
+}
+
+void DmaEngine::moveHere(const DmaTransfer& t) {
+  const Ref &source = t.source, &target = t.target.view;
+  const bool padded = !source.present.empty() || !target.present.empty();
+  const bool masks = tracks_ && !(source.buffer->allDefined && target.buffer->allDefined && source.present.empty());
+  const bool direct = source.strided() && target.strided() && source.buffer != target.buffer &&
+                      source.shape == target.shape && !masks && !padded;
+  if (direct) {
+    const int bytes = source.buffer->elementBytes();
+    eval::copyStrided(source.buffer->data() + source.offset * bytes, source.strides,
+                      target.buffer->data() + target.offset * bytes, target.strides, source.shape, bytes);
+  } else {
+    const bool masked = stage(source, masks);
+    target.write(bytes_.data(), masked ? mask_.data() : nullptr);
+  }
+  semaphoreCount(t.targetSemaphore.view) += dmaCredit(t.targetSemaphore.view, t.bytes);
+}
+
+void DmaEngine::send(const DmaTransfer& t) {
+  const bool masked = stage(t.source, tracks_ && !(t.source.buffer->allDefined && t.source.present.empty()));
+  PutMessage message{.id = t.id,
+                     .sender = {t.device, t.core, t.place},
+                     .target = addressOf(t.target),
+                     .semaphore = addressOf(t.targetSemaphore),
+                     .credit = dmaCredit(t.targetSemaphore.view, t.bytes),
+                     .data = bytes_,
+                     .mask = {}};
+  if (masked) message.mask = mask_;
+  Status sent = transport_->put(message);
+  if (!sent && status_) status_ = std::move(sent);
 }
 
 }  // namespace smalti::machine

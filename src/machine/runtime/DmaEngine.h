@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "machine/DmaPolicy.h"
+#include "machine/Transport.h"
 
 namespace smalti::machine {
 
@@ -14,8 +15,14 @@ int64_t dmaCredit(const Ref& semaphore, int64_t bytes);
 
 class DmaEngine {
  public:
-  DmaEngine(std::unique_ptr<DmaPolicy> policy, Poison poison, bool tracks, RunStatistics& statistics)
-      : policy_(std::move(policy)), poison_(poison), tracks_(tracks), statistics_(&statistics) {}
+  /// Copies to other cores and devices go through `transport`.
+  DmaEngine(std::unique_ptr<DmaPolicy> policy, Transport& transport, Poison poison, bool tracks,
+            RunStatistics& statistics)
+      : policy_(std::move(policy)),
+        transport_(&transport),
+        poison_(poison),
+        tracks_(tracks),
+        statistics_(&statistics) {}
   void observe(Observer* observer) { observer_ = observer; }
 
   /// Takes the copy; when its data moves is up to the policy. `program`: who issued it.
@@ -31,7 +38,8 @@ class DmaEngine {
   bool onStuck();
   /// Moves everything that is left.
   void drain();
-  bool idle() const { return pending_.empty(); }
+  /// What a transport refused.
+  const Status& status() const { return status_; }
 
  private:
   /// Moves copies that complete on this semaphore, as the policy chooses, until its count is at least `amount`.
@@ -39,8 +47,14 @@ class DmaEngine {
   void moveChosen(DmaOccasion);
   void complete(size_t position);
   void execute(const DmaInFlight&);
+  /// Reads the source into `bytes_` and `mask_`. True: with a mask.
+  bool stage(const Ref& source, bool masks);
+  void moveHere(const DmaTransfer&);
+  void send(const DmaTransfer&);
 
   std::unique_ptr<DmaPolicy> policy_;
+  Transport* transport_;
+  Status status_;
   Poison poison_;
   bool tracks_;
   RunStatistics* statistics_;

@@ -7,8 +7,11 @@
 namespace smalti::machine {
 
 void DmaLedger::started(const DmaTransfer& t) {
-  debts_.push_back({t, true, dmaCredit(t.targetSemaphore, t.bytes)});
-  if (t.sourceSemaphore.buffer) debts_.push_back({t, false, dmaCredit(t.sourceSemaphore, t.bytes)});
+  debts_.push_back(
+      {t, true, dmaCredit(t.targetSemaphore.view, t.bytes), semaphoreIdOf(t.targetSemaphore), idOf(t.target)});
+  if (!t.isLocal())
+    debts_.push_back(
+        {t, false, dmaCredit(t.sourceSemaphore, t.bytes), semaphoreIdOf(t.sourceSemaphore), idOf(*t.source.buffer)});
 }
 
 void DmaLedger::settle(size_t position, const Actor& actor, Observer& observer) {
@@ -18,11 +21,10 @@ void DmaLedger::settle(size_t position, const Actor& actor, Observer& observer) 
 }
 
 void DmaLedger::waited(const Actor& actor, const Ref& semaphore, int64_t amount, const Ref* ref, Observer& observer) {
-  auto on = [&](const Debt& d) {
-    return d.semaphore().buffer == semaphore.buffer && d.semaphore().offset == semaphore.offset;
-  };
+  const SemaphoreId id = semaphoreIdOf(semaphore);
+  auto on = [&](const Debt& d) { return d.semaphore == id; };
   auto same = [&](const Debt& d) {
-    return ref && on(d) && d.left == amount && d.ref().buffer == ref->buffer && d.ref().offset == ref->offset &&
+    return ref && on(d) && d.left == amount && d.allocation == idOf(*ref->buffer) && d.ref().offset == ref->offset &&
            d.ref().viewShape() == ref->viewShape();
   };
   auto found = std::find_if(debts_.begin(), debts_.end(), same);

@@ -21,8 +21,9 @@ class DmaLedger {
     DmaTransfer transfer;
     bool targetSide = true;
     int64_t left = 0;
-    const Ref& semaphore() const { return targetSide ? transfer.targetSemaphore : transfer.sourceSemaphore; }
-    const Ref& ref() const { return targetSide ? transfer.target : transfer.source; }
+    SemaphoreId semaphore;
+    AllocationId allocation;  ///< of `ref`
+    const Ref& ref() const { return targetSide ? transfer.target.view : transfer.source; }
   };
   void settle(size_t position, const Actor&, Observer&);
   std::vector<Debt> debts_;

@@ -119,8 +119,8 @@ Result<KernelResult> run(const CompiledKernel& kernel, std::span<const std::vect
       programs.push_back(std::make_unique<Program>(runtime, d, c, bounds[d], walkOf(kernel, bounds[d], c, cores),
                                                    static_cast<int>(programs.size())));
     }
+  if (auto ok = runtime.transport->barrier(); !ok) return fail(std::move(ok.error()));
   if (auto ok = runPrograms(runtime, programs); !ok) return fail(std::move(ok.error()));
-  runtime.dma.drain();
   checks.runEnd(runtime);
 
   KernelResult result;

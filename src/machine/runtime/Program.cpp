@@ -32,6 +32,12 @@ Program::Program(Runtime& runtime, int device, int core, std::vector<int64_t> bo
       execution_(runtime.kernel.program) {
   buildArguments();
   buildPipeline();
+  if (runtime.observer && runtime.observer->interest().pipeline &&
+      contractOf(runtime.options) == PipelineContract::tpu) {
+    const size_t prefix = bounds_.size() + runtime.kernel.prefetch.size();
+    overlap_.emplace(runtime.kernel.operands, walk_,
+                     std::vector<Argument>(arguments_.begin(), arguments_.begin() + static_cast<ptrdiff_t>(prefix)));
+  }
 }
 
 /// Grid indices, then refs of scalar prefetch, inputs, outputs, scratch (S-F1).
@@ -70,6 +76,7 @@ Result<RunState> Program::runSteps(int64_t left) {
       if (walk_.done()) {
         actor_.gridStep = {};
         pipeline_.finish(*this);
+        if (overlap_) overlap_->finish(actor_, *observer());
         if (observer()) observer()->kernelEnd(actor_);
         return RunState::finished;
       }
@@ -98,6 +105,7 @@ Status Program::beginStep() {
   ++runtime_.statistics.gridSteps;
   runtime_.dma.onActivity();
   if (observer()) observer()->stepBegin(actor_);
+  if (overlap_) tellOverlap();
   const size_t prefix = bounds_.size() + runtime_.kernel.prefetch.size();
   if (auto ok = pipeline_.beginStep(*this, walk_.step(), {arguments_.data(), prefix}); !ok) return ok;
   execution_.start(arguments_);
@@ -105,8 +113,19 @@ Status Program::beginStep() {
   return {};
 }
 
+void Program::tellOverlap() {
+  unseen_ = true;
+  const bool looked = overlap_->lookAhead(*this);
+  unseen_ = false;
+  if (looked)
+    overlap_->beginStep(actor_, *observer());
+  else
+    overlap_.reset();
+}
+
 void Program::endStep() {
   pipeline_.endStep(*this);
+  if (overlap_) overlap_->endStep(actor_, *observer());
   if (observer()) observer()->stepEnd(actor_);
   walk_.next();
   inStep_ = false;

@@ -8,6 +8,7 @@
 #include "eval/Bits.h"
 #include "machine/Core.h"
 #include "machine/pipeline/Grid.h"
+#include "machine/pipeline/Overlap.h"
 #include "machine/pipeline/Pipeline.h"
 #include "machine/runtime/Runtime.h"
 
@@ -52,16 +53,20 @@ class Program final : public Core {
   void prngFill(uint32_t* out, int64_t n) override { prng_.fill(out, n); }
   void trace(std::string_view, bool) override {}
   void delay(int64_t) override {}
-  Observer* observer() override { return runtime_.observer; }
+  Observer* observer() override { return unseen_ ? nullptr : runtime_.observer; }
   bool tracksInitialisation() const override { return runtime_.tracks; }
   Poison poisonKind() const override { return runtime_.options.poison; }
 
  private:
+  /// Tells the observer of the overlapped pipeline's events around this step.
+  void tellOverlap();
   Status beginStep();
   void endStep();
   void buildArguments();
   void buildPipeline();
   Result<RunState> runSteps(int64_t maxInstructions);
+  bool isOwn(const PeerRef& ref) const { return ref.device == actor_.device && ref.core == actor_.core; }
+  Sender sender(const SourcePlace& place) const { return {actor_.device, actor_.core, place}; }
   Result<Wait> wait(const Ref& semaphore, int64_t amount, const Ref* ref, const SourcePlace&);
 
   Runtime& runtime_;
@@ -70,6 +75,8 @@ class Program final : public Core {
   Actor actor_;
   int number_;
   Pipeline pipeline_;
+  std::optional<Overlap> overlap_;  ///< when somebody wants to be told
+  bool unseen_ = false;             ///< while it looks ahead
   Execution execution_;
   std::vector<Argument> arguments_;
   eval::Prng prng_;

@@ -7,11 +7,6 @@
 namespace smalti::machine {
 namespace {
 
-std::string regionName(int identity, const SourcePlace& place) {
-  return place.known() ? fmt::format("run_scoped at {}", place.str())
-                       : fmt::format("run_scoped allocation {}", identity);
-}
-
 Diagnostic notOneSemaphore(const Ref& ref, const SourcePlace& place) {
   return {.code = "SM4055",
           .message = fmt::format("{} is used as one semaphore but names several", ref.buffer->name),
@@ -28,8 +23,7 @@ bool isOneSemaphore(const Ref& ref) {
 }  // namespace
 
 Result<Buffer*> Program::allocate(int identity, ArrayType type, MemorySpace space, const SourcePlace& place) {
-  auto allocation =
-      runtime_.region(actor_.device, actor_.core, identity, regionName(identity, place), type, space, place);
+  auto allocation = runtime_.region(actor_.device, actor_.core, identity, type, space, place);
   if (!allocation) return fail(std::move(allocation.error()));
   Allocation& a = **allocation;
   // A peer may have signalled or written before this core got here; that must stay.
@@ -85,10 +79,14 @@ Status Program::semaphoreSignal(const Ref& semaphore, int64_t amount, std::optio
                                 std::optional<int32_t> core, const SourcePlace& place) {
   if (!isOneSemaphore(semaphore)) return fail(notOneSemaphore(semaphore, place));
   runtime_.dma.onActivity();
-  auto target = runtime_.peer(semaphore, actor_.device, actor_.core, device, core, place);
+  auto target = runtime_.peer(semaphore, actor_, device, core, place);
   if (!target) return fail(std::move(target.error()));
-  semaphoreCount(*target) += amount;
-  runtime_.recordSignal(*target, actor_.device, actor_.core, false, place);
+  if (isOwn(*target)) {
+    semaphoreCount(semaphore) += amount;
+    runtime_.recordSignal(semaphoreIdOf(semaphore), sender(place), false);
+  } else if (auto ok = runtime_.transport->signal({sender(place), addressOf(*target), amount}); !ok) {
+    return ok;
+  }
   if (observer()) observer()->signal(actor_, *target, amount, place);
   return {};
 }
@@ -101,24 +99,22 @@ Status Program::startDma(const DmaRequest& request) {
     return fail(notOneSemaphore(*request.sourceSemaphore, place));
   const Ref& source = request.source;
   runtime_.dma.onActivity();
-  auto target = runtime_.peer(request.target, actor_.device, actor_.core, request.device, request.core, place);
+  auto target = runtime_.peer(request.target, actor_, request.device, request.core, place);
   if (!target) return fail(std::move(target.error()));
-  auto semaphore =
-      runtime_.peer(request.targetSemaphore, actor_.device, actor_.core, request.device, request.core, place);
-  if (!semaphore) return fail(std::move(semaphore.error()));
+  const int toDevice = target->device, toCore = target->core;
 
   DmaTransfer transfer{.id = runtime_.dma.nextId(),
+                       .device = actor_.device,
+                       .core = actor_.core,
                        .source = source,
                        .target = std::move(*target),
                        .sourceSemaphore = request.sourceSemaphore.value_or(Ref{}),
-                       .targetSemaphore = std::move(*semaphore),
-                       .sourceDevice = actor_.device,
-                       .targetDevice = request.device.value_or(actor_.device),
+                       .targetSemaphore = {request.targetSemaphore, toDevice, toCore},
                        .bytes = source.dmaBytes(),
                        .place = place};
-  runtime_.recordSignal(transfer.targetSemaphore, actor_.device, actor_.core, true, place);
-  if (transfer.sourceSemaphore.buffer)
-    runtime_.recordSignal(transfer.sourceSemaphore, actor_.device, actor_.core, true, place);
+  if (transfer.staysHere())  // else it is recorded where it arrives
+    runtime_.recordSignal(semaphoreIdOf(transfer.targetSemaphore), sender(place), true);
+  if (!transfer.isLocal()) runtime_.recordSignal(semaphoreIdOf(transfer.sourceSemaphore), sender(place), true);
   if (observer()) {
     runtime_.ledger.started(transfer);
     observer()->dmaStart(actor_, transfer);

@@ -62,8 +62,8 @@ std::string whoCouldRaise(const Runtime& runtime, const Ref& semaphore) {
   std::string result = who.empty() ? "nothing in the kernel raises it" : fmt::format("{}", fmt::join(who, ", "));
   if (!who.empty()) result = "it could be raised by " + result;
   if (const SignalRecord* last = runtime.lastSignal(semaphore))
-    result +=
-        fmt::format("; it was raised {} time(s), last by device {}{}", last->times, last->device, atPlace(last->place));
+    result += fmt::format("; it was raised {} time(s), last by device {}{}", last->times, last->sender.device,
+                          atPlace(last->sender.place));
   return result;
 }
 

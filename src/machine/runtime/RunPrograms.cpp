@@ -38,9 +38,12 @@ class Runner {
     while (unfinished_ > 0) {
       const std::optional<Turn> turn = futileTurns_ > programs_.size() ? std::nullopt : scheduler_->next();
       if (Status ok = turn ? give(*turn) : endRound(); !ok) return ok;
+      if (Status ok = receive(); !ok) return ok;
     }
     runtime_.dma.onRoundEnd();
-    return {};
+    runtime_.dma.drain();
+    if (!runtime_.dma.status()) return runtime_.dma.status();
+    return runtime_.transport->barrier();
   }
 
  private:
@@ -73,11 +76,20 @@ class Runner {
     return {};
   }
 
+  /// Messages from other devices that have arrived.
+  Status receive() {
+    if (!runtime_.dma.status()) return runtime_.dma.status();
+    auto some = runtime_.transport->progress();
+    if (!some) return fail(std::move(some.error()));
+    progress_ |= *some;
+    return {};
+  }
+
   Status endRound() {
     if (progress_) {
       // Whoever polls memory instead of waiting sees the copy arrive in the end.
       runtime_.dma.onRoundEnd();
-    } else if (!missedTurn_ && !runtime_.dma.onStuck()) {
+    } else if (!missedTurn_ && !runtime_.dma.onStuck() && !runtime_.transport->awaitsMessages()) {
       return fail(deadlock(runtime_, programs_));
     }
     progress_ = missedTurn_ = false;

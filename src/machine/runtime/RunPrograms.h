@@ -8,8 +8,9 @@
 
 namespace smalti::machine {
 
-/// Until every program has finished. Fails with what a program fails with, with SM4103 when all that are left wait and
-/// nothing is in flight, with SM4104 when the step limit is passed, and with SM9006 when the options say stop.
+/// Until every program has finished and every copy has arrived. Fails with what a program fails with, with SM4103 when
+/// all that are left wait and nothing is in flight, with SM4104 when the step limit is passed, and with SM9006 when the
+/// options say stop.
 Status runPrograms(Runtime&, std::vector<std::unique_ptr<Program>>&);
 
 /// SM4103: who waits on which semaphore, and who could raise it.

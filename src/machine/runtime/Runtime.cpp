@@ -4,6 +4,14 @@
 #include <fmt/ranges.h>
 
 namespace smalti::machine {
+namespace {
+
+std::string regionName(int identity, const SourcePlace& place) {
+  return place.known() ? fmt::format("run_scoped at {}", place.str())
+                       : fmt::format("run_scoped allocation {}", identity);
+}
+
+}  // namespace
 
 Runtime::Runtime(const CompiledKernel& k, const MachineOptions& o, int devicesCount, int coresCount,
                  Observer* observing, Findings& found)
@@ -11,12 +19,14 @@ Runtime::Runtime(const CompiledKernel& k, const MachineOptions& o, int devicesCo
       options(o),
       numDevices(devicesCount),
       numCores(coresCount),
-      tracks(o.checkInitialisation),
+      tracks(observing && observing->interest().initialisation),
       observer(observing),
       findings(found),
       memory(o.memoryLimitBytes),
       devices(devicesCount),
-      dma(o.dmaPolicy ? o.dmaPolicy(o) : makeDmaPolicy(o.dma, o.seed), o.poison, o.checkInitialisation, statistics) {
+      inbox(*this),
+      transport(o.transport ? o.transport(inbox) : makeLocalTransport(inbox)),
+      dma(o.dmaPolicy ? o.dmaPolicy(o) : makeDmaPolicy(o.dma, o.seed), *transport, o.poison, tracks, statistics) {
   dma.observe(observer);
 }
 
@@ -28,11 +38,12 @@ std::vector<std::string> Runtime::context(const Actor& actor) const {
   return where;
 }
 
-Result<Allocation*> Runtime::region(int device, int core, int identity, const std::string& name, const ArrayType& type,
-                                    MemorySpace space, const SourcePlace& place) {
+Result<Allocation*> Runtime::region(int device, int core, int identity, const ArrayType& type, MemorySpace space,
+                                    const SourcePlace& place) {
   auto& slot = devices[device].cores[core].regions[identity];
   if (!slot || slot->type != type) {
-    auto made = makeAllocation(Allocation::Kind::region, identity, name, type, space, memory, options.poison, tracks);
+    auto made = makeAllocation(Allocation::Kind::region, identity, regionName(identity, place), type, space, memory,
+                               options.poison, tracks);
     if (!made) return fail(std::move(made.error()));
     slot = std::move(*made);
     slot->device = device;
@@ -43,9 +54,9 @@ Result<Allocation*> Runtime::region(int device, int core, int identity, const st
   return slot.get();
 }
 
-Result<Ref> Runtime::peer(const Ref& ref, int device, int core, std::optional<int32_t> toDevice,
-                          std::optional<int32_t> toCore, const SourcePlace& place) {
-  const int d = toDevice.value_or(device), c = toCore.value_or(core);
+Result<PeerRef> Runtime::peer(const Ref& ref, const Actor& actor, std::optional<int32_t> toDevice,
+                              std::optional<int32_t> toCore, const SourcePlace& place) const {
+  const int d = toDevice.value_or(actor.device), c = toCore.value_or(actor.core);
   if (d < 0 || d >= numDevices)
     return fail({.code = "SM4052",
                  .message = fmt::format("{} is named on a device that does not exist", ref.buffer->name),
@@ -60,38 +71,17 @@ Result<Ref> Runtime::peer(const Ref& ref, int device, int core, std::optional<in
                  .need = fmt::format("a core index from 0 to {}", numCores - 1),
                  .have = fmt::format("core {}", c),
                  .help = "run with as many cores as the kernel's core mesh has"});
-  if (d == device && c == core) return ref;
-
-  const auto& local = static_cast<const Allocation&>(*ref.buffer);
-  CoreMemory& there = devices[d].cores[c];
-  switch (local.kind) {
-    case Allocation::Kind::array:
-      return ref.on(*devices[d].arrays[local.index]);
-    case Allocation::Kind::window:
-      return ref.on(*there.windows[local.index]);
-    case Allocation::Kind::prefetch:
-      return ref.on(*there.prefetch[local.index]);
-    case Allocation::Kind::scratch:
-      return ref.on(*there.scratch[local.index]);
-    case Allocation::Kind::barrier:
-      return ref.on(*there.barrier);
-    case Allocation::Kind::region:
-      break;
-  }
-  auto target = region(d, c, local.index, local.name, local.type, local.space, local.place);
-  if (!target) return fail(std::move(target.error()));
-  if (!(*target)->live) (*target)->touchedByPeer = true;
-  return ref.on(**target);
+  return PeerRef{ref, d, c};
 }
 
-void Runtime::recordSignal(const Ref& semaphore, int device, int core, bool dma, const SourcePlace& place) {
+void Runtime::recordSignal(const SemaphoreId& semaphore, Sender sender, bool dma) {
   if (numDevices == 1 && numCores == 1 && dma) return;  // a program that waits on its own copy needs no history
-  SignalRecord& record = signals_[{semaphore.buffer, semaphore.offset}];
-  record = {device, core, record.times + 1, dma, place};
+  SignalRecord& record = signals_[semaphore];
+  record = {std::move(sender), record.times + 1};
 }
 
 const SignalRecord* Runtime::lastSignal(const Ref& semaphore) const {
-  auto it = signals_.find({semaphore.buffer, semaphore.offset});
+  auto it = signals_.find(semaphoreIdOf(semaphore));
   return it == signals_.end() ? nullptr : &it->second;
 }
 

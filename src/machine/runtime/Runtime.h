@@ -1,4 +1,5 @@
-// The state of one run of a kernel: memories of all devices, the DMA engine, who raised which semaphore.
+// The state of one run of a kernel: memories of all devices, the DMA engine, the way to other devices, who raised which
+// semaphore.
 #pragma once
 
 #include <map>
@@ -15,15 +16,14 @@
 #include "machine/runtime/Compiled.h"
 #include "machine/runtime/DmaEngine.h"
 #include "machine/runtime/DmaLedger.h"
+#include "machine/runtime/Inbox.h"
 
 namespace smalti::machine {
 
 /// The last time a semaphore was raised; for deadlock reports.
 struct SignalRecord {
-  int device = 0, core = 0;
+  Sender sender;
   int64_t times = 0;
-  bool dma = false;
-  SourcePlace place;
 };
 
 class Runtime {
@@ -40,23 +40,25 @@ class Runtime {
   MemoryAccount memory;
   std::vector<DeviceMemory> devices;
   RunStatistics statistics;
+  Inbox inbox;
+  std::unique_ptr<Transport> transport;  ///< the only way to other cores and devices
   DmaEngine dma;
   DmaLedger ledger;
   std::vector<std::string> log;
 
   /// The same view of the same allocation on another device or core (S-G6, S-G8). Refuses ids out of range.
-  Result<Ref> peer(const Ref&, int device, int core, std::optional<int32_t> toDevice, std::optional<int32_t> toCore,
-                   const SourcePlace&);
+  Result<PeerRef> peer(const Ref&, const Actor&, std::optional<int32_t> toDevice, std::optional<int32_t> toCore,
+                       const SourcePlace&) const;
   /// A region allocation of one core, made when it is not there yet.
-  Result<Allocation*> region(int device, int core, int identity, const std::string& name, const ArrayType&, MemorySpace,
-                             const SourcePlace&);
-  void recordSignal(const Ref& semaphore, int device, int core, bool dma, const SourcePlace&);
+  Result<Allocation*> region(int device, int core, int identity, const ArrayType&, MemorySpace, const SourcePlace&);
+  /// `dma`: by a copy.
+  void recordSignal(const SemaphoreId&, Sender, bool dma);
   const SignalRecord* lastSignal(const Ref& semaphore) const;
   /// "kernel 'add'", "device 1", "core 0", "grid step (3, 0)": what is worth saying here.
   std::vector<std::string> context(const Actor&) const;
 
  private:
-  std::map<std::pair<const Buffer*, int64_t>, SignalRecord> signals_;
+  std::map<SemaphoreId, SignalRecord> signals_;
 };
 
 /// Makes every device's arrays, windows, scratch and semaphores.

@@ -9,6 +9,7 @@
 #include "cpu/CheckedKernel.h"
 #include "driver/RunSettings.h"
 #include "driver/case/ModuleOrCase.h"
+#include "machine/observers/Registry.h"
 
 namespace smalti::driver {
 namespace {
@@ -70,6 +71,37 @@ TEST(Checked, RecordedKernelsAreJudgedAsByTheMachine) {
             << " kernels with shadows\n";
   for (const auto& [reason, n] : reasons) std::cout << "  " << n << " " << reason << "\n";
   EXPECT_GE(natives, withKernels * 9 / 10);
+}
+
+/// An observer that native code knows nothing of.
+class Ends final : public machine::Checker {
+ public:
+  using Checker::Checker;
+  void kernelEnd(const machine::Actor&) override {
+    context_.findings->add({.code = "TEST", .message = "a kernel has ended", .place = {}});
+  }
+};
+
+TEST(Checked, AnObserverThatNativeCodeDoesNotKnowRunsOnTheMachine) {
+  const machine::ObserverRow row{
+      "ends", "check-ends",
+      [](machine::CheckContext c) -> std::unique_ptr<machine::Checker> { return std::make_unique<Ends>(c); },
+      machine::OnCpu::machine};
+  const fs::path cases = fs::path(SMALTI_SOURCE_DIR) / "test" / "data" / "cases";
+  const auto recorded = readCase((cases / "add_grid_1d").string());
+  ASSERT_TRUE(recorded) << recorded.error().str();
+  const auto module = loadModule(recorded->modulePath);
+  ASSERT_TRUE(module && module->program);
+  const auto inputs = readInputs(*recorded, argumentTypes(*module->program), "ones", 0);
+  ASSERT_TRUE(inputs);
+  for (bool withOthers : {false, true}) {
+    RunOptions options;
+    options.target = "cpu";
+    if (withOthers) options.machine.checks = machine::allChecks();
+    options.machine.checks.push_back(&row);
+    const auto outcome = runProgram(*module->program, *inputs, options);
+    EXPECT_EQ(text(outcome), "error[TEST]: a kernel has ended\n\n1 times\n");
+  }
 }
 
 TEST(Checked, MistakesAreFoundAsByTheMachine) {

@@ -221,13 +221,13 @@ Status lowerPrngBits(Lowering& lowering, mlir::Operation& op) {
 }
 
 constexpr LowerRow kBitsTable[] = {
-    {"tpu.bitcast", lowerBitcast},
-    {"tpu.pack_elementwise", lowerPack},
-    {"tpu.prng_random_bits", lowerPrngBits},
-    {"tpu.prng_set_seed_32", lowerPrngSeed},
-    {"tpu.reduce_precision", lowerReducePrecision},
-    {"tpu.stochastic_convert", lowerStochasticConvert},
-    {"tpu.unpack_elementwise", lowerUnpack},
+    {"tpu.bitcast", lowerBitcast, OpClass::vector},
+    {"tpu.pack_elementwise", lowerPack, OpClass::vector},
+    {"tpu.prng_random_bits", lowerPrngBits, OpClass::vector},
+    {"tpu.prng_set_seed_32", lowerPrngSeed, OpClass::scalar},
+    {"tpu.reduce_precision", lowerReducePrecision, OpClass::vector},
+    {"tpu.stochastic_convert", lowerStochasticConvert, OpClass::vector},
+    {"tpu.unpack_elementwise", lowerUnpack, OpClass::vector},
 };
 
 }  // namespace

@@ -98,9 +98,9 @@ Status lowerIota(Lowering& lowering, mlir::Operation& op) {
 }
 
 constexpr LowerRow kConstantTable[] = {
-    {"arith.constant", lowerConstant},
-    {"tpu.iota", lowerIota},
-    {"vector.step", lowerIota},
+    {"arith.constant", lowerConstant, OpClass::vector},
+    {"tpu.iota", lowerIota, OpClass::vector},
+    {"vector.step", lowerIota, OpClass::vector},
 };
 
 }  // namespace

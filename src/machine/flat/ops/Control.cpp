@@ -223,10 +223,13 @@ Status structured(Lowering& lowering, mlir::Operation& op) {
 }
 
 constexpr LowerRow kControlTable[] = {
-    {"scf.condition", lowerTerminator},      {"scf.for", structured<lowerFor>},
-    {"scf.if", structured<lowerIf>},         {"scf.index_switch", structured<lowerIndexSwitch>},
-    {"scf.while", structured<lowerWhile>},   {"scf.yield", lowerTerminator},
-    {"tpu.region", structured<lowerRegion>},
+    {"scf.condition", lowerTerminator, OpClass::control},
+    {"scf.for", structured<lowerFor>, OpClass::control},
+    {"scf.if", structured<lowerIf>, OpClass::control},
+    {"scf.index_switch", structured<lowerIndexSwitch>, OpClass::control},
+    {"scf.while", structured<lowerWhile>, OpClass::control},
+    {"scf.yield", lowerTerminator, OpClass::control},
+    {"tpu.region", structured<lowerRegion>, OpClass::control},
 };
 
 }  // namespace

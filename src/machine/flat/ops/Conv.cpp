@@ -95,7 +95,7 @@ Status lowerConv(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-constexpr LowerRow kConvTable[] = {{"tpu.conv", lowerConv}};
+constexpr LowerRow kConvTable[] = {{"tpu.conv", lowerConv, OpClass::matrix}};
 
 }  // namespace
 

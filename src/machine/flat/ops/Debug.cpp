@@ -154,9 +154,9 @@ Status lowerTraceValue(Lowering& lowering, mlir::Operation& op) {
 }
 
 constexpr LowerRow kDebugTable[] = {
-    {"cf.assert", lowerAssert},         {"tpu.log", lowerLog},
-    {"tpu.log_buffer", lowerLogBuffer}, {"tpu.trace_start", lowerTraceStart},
-    {"tpu.trace_stop", lowerTraceStop}, {"tpu.trace_value", lowerTraceValue},
+    {"cf.assert", lowerAssert, OpClass::debug},         {"tpu.log", lowerLog, OpClass::debug},
+    {"tpu.log_buffer", lowerLogBuffer, OpClass::debug}, {"tpu.trace_start", lowerTraceStart, OpClass::debug},
+    {"tpu.trace_stop", lowerTraceStop, OpClass::debug}, {"tpu.trace_value", lowerTraceValue, OpClass::debug},
 };
 
 }  // namespace

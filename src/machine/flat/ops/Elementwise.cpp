@@ -193,12 +193,15 @@ Status lowerSame(Lowering& lowering, mlir::Operation& op) {
 }
 
 constexpr LowerRow kElementwiseTable[] = {
-    {"arith.bitcast", lowerConvert},      {"arith.cmpf", lowerCompare},        {"arith.cmpi", lowerCompare},
-    {"arith.extf", lowerConvert},         {"arith.extsi", lowerConvert},       {"arith.extui", lowerConvert},
-    {"arith.fptosi", lowerConvert},       {"arith.fptoui", lowerConvert},      {"arith.index_cast", lowerConvert},
-    {"arith.index_castui", lowerConvert}, {"arith.select", lowerSelect},       {"arith.sitofp", lowerConvert},
-    {"arith.truncf", lowerConvert},       {"arith.trunci", lowerConvert},      {"arith.uitofp", lowerConvert},
-    {"tpu.assume_multiple", lowerSame},   {"tpu.reciprocal", lowerReciprocal},
+    {"arith.bitcast", lowerConvert, OpClass::vector},     {"arith.cmpf", lowerCompare, OpClass::vector},
+    {"arith.cmpi", lowerCompare, OpClass::vector},        {"arith.extf", lowerConvert, OpClass::vector},
+    {"arith.extsi", lowerConvert, OpClass::vector},       {"arith.extui", lowerConvert, OpClass::vector},
+    {"arith.fptosi", lowerConvert, OpClass::vector},      {"arith.fptoui", lowerConvert, OpClass::vector},
+    {"arith.index_cast", lowerConvert, OpClass::vector},  {"arith.index_castui", lowerConvert, OpClass::vector},
+    {"arith.select", lowerSelect, OpClass::vector},       {"arith.sitofp", lowerConvert, OpClass::vector},
+    {"arith.truncf", lowerConvert, OpClass::vector},      {"arith.trunci", lowerConvert, OpClass::vector},
+    {"arith.uitofp", lowerConvert, OpClass::vector},      {"tpu.assume_multiple", lowerSame, OpClass::scalar},
+    {"tpu.reciprocal", lowerReciprocal, OpClass::vector},
 };
 
 }  // namespace

@@ -140,9 +140,9 @@ Status lowerLoad(Lowering& lowering, mlir::Operation& op) {
 }
 
 constexpr LowerRow kLoadTable[] = {
-    {"memref.load", lowerLoad},
-    {"tpu.strided_load", lowerLoad},
-    {"vector.load", lowerLoad},
+    {"memref.load", lowerLoad, OpClass::load},
+    {"tpu.strided_load", lowerLoad, OpClass::load},
+    {"vector.load", lowerLoad, OpClass::load},
 };
 
 }  // namespace

@@ -114,7 +114,7 @@ Status lowerMatmul(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-constexpr LowerRow kMatmulTable[] = {{"tpu.matmul", lowerMatmul}};
+constexpr LowerRow kMatmulTable[] = {{"tpu.matmul", lowerMatmul, OpClass::matrix}};
 
 }  // namespace
 

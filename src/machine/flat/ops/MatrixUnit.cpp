@@ -183,8 +183,9 @@ Status lowerPop(Lowering& lowering, mlir::Operation& op) {
 }
 
 constexpr LowerRow kMatrixUnitTable[] = {
-    {"tpu.matmul_acc_lhs", lowerFeedLhs}, {"tpu.matmul_lhs_fifo", lowerFeedLhs}, {"tpu.matmul_pop", lowerPop},
-    {"tpu.matmul_pop_fifo", lowerPop},    {"tpu.matmul_push_rhs", lowerPushRhs},
+    {"tpu.matmul_acc_lhs", lowerFeedLhs, OpClass::matrix},  {"tpu.matmul_lhs_fifo", lowerFeedLhs, OpClass::matrix},
+    {"tpu.matmul_pop", lowerPop, OpClass::matrix},          {"tpu.matmul_pop_fifo", lowerPop, OpClass::matrix},
+    {"tpu.matmul_push_rhs", lowerPushRhs, OpClass::matrix},
 };
 
 }  // namespace

@@ -122,9 +122,9 @@ Status lowerReduceIndex(Lowering& lowering, mlir::Operation& op) {
 }
 
 constexpr LowerRow kReduceTable[] = {
-    {"tpu.reduce_index", lowerReduceIndex},
-    {"vector.multi_reduction", lowerMultiReduction},
-    {"vector.reduction", lowerReduction},
+    {"tpu.reduce_index", lowerReduceIndex, OpClass::cross},
+    {"vector.multi_reduction", lowerMultiReduction, OpClass::cross},
+    {"vector.reduction", lowerReduction, OpClass::cross},
 };
 
 }  // namespace

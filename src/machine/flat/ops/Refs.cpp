@@ -274,11 +274,16 @@ struct ReleaseScope : Payload {
 };
 
 constexpr LowerRow kRefsTable[] = {
-    {"memref.alloca", lowerAllocate},     {"memref.dealloc", lowerDealloc},
-    {"tpu.memref_bitcast", lowerReshape}, {"tpu.memref_reshape", lowerReshape},
-    {"tpu.memref_slice", lowerSlice},     {"tpu.memref_squeeze", lowerSqueeze},
-    {"tpu.annotate", lowerAnnotate},      {"tpu.memref_memory_space_is", lowerMemorySpaceIs},
-    {"tpu.sem_alloc", lowerAllocate},     {"tpu.sem_barrier", lowerBarrier},
+    {"memref.alloca", lowerAllocate, OpClass::scalar},
+    {"memref.dealloc", lowerDealloc, OpClass::scalar},
+    {"tpu.memref_bitcast", lowerReshape, OpClass::scalar},
+    {"tpu.memref_reshape", lowerReshape, OpClass::scalar},
+    {"tpu.memref_slice", lowerSlice, OpClass::scalar},
+    {"tpu.memref_squeeze", lowerSqueeze, OpClass::scalar},
+    {"tpu.annotate", lowerAnnotate, OpClass::scalar},
+    {"tpu.memref_memory_space_is", lowerMemorySpaceIs, OpClass::scalar},
+    {"tpu.sem_alloc", lowerAllocate, OpClass::scalar},
+    {"tpu.sem_barrier", lowerBarrier, OpClass::scalar},
 };
 
 }  // namespace

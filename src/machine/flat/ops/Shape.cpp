@@ -207,9 +207,10 @@ Status lowerGather(Lowering& lowering, mlir::Operation& op) {
 }
 
 constexpr LowerRow kShapeTable[] = {
-    {"tpu.concatenate", lowerConcatenate}, {"tpu.dynamic_gather", lowerGather},  {"tpu.dynamic_rotate", lowerRotate},
-    {"tpu.transpose", lowerTranspose},     {"vector.broadcast", lowerBroadcast}, {"vector.shape_cast", lowerShapeCast},
-    {"vector.transpose", lowerTranspose},
+    {"tpu.concatenate", lowerConcatenate, OpClass::cross}, {"tpu.dynamic_gather", lowerGather, OpClass::cross},
+    {"tpu.dynamic_rotate", lowerRotate, OpClass::cross},   {"tpu.transpose", lowerTranspose, OpClass::cross},
+    {"vector.broadcast", lowerBroadcast, OpClass::cross},  {"vector.shape_cast", lowerShapeCast, OpClass::cross},
+    {"vector.transpose", lowerTranspose, OpClass::cross},
 };
 
 }  // namespace

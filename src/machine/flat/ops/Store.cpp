@@ -332,10 +332,10 @@ Status lowerStore(Lowering& lowering, mlir::Operation& op) {
 }
 
 constexpr LowerRow kStoreTable[] = {
-    {"memref.store", lowerStore},
-    {"tpu.strided_store", lowerStore},
-    {"tpu.vector_store", lowerVectorStore},
-    {"vector.store", lowerStore},
+    {"memref.store", lowerStore, OpClass::store},
+    {"tpu.strided_store", lowerStore, OpClass::store},
+    {"tpu.vector_store", lowerVectorStore, OpClass::store},
+    {"vector.store", lowerStore, OpClass::store},
 };
 
 }  // namespace

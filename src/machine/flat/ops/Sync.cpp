@@ -247,15 +247,15 @@ Status lowerDelay(Lowering& lowering, mlir::Operation& op) {
 }
 
 constexpr LowerRow kSyncTable[] = {
-    {"tpu.core_id", lowerQuery<CoreId>},
-    {"tpu.delay", lowerDelay},
-    {"tpu.device_id", lowerQuery<DeviceId>},
-    {"tpu.enqueue_dma", lowerEnqueue},
-    {"tpu.iteration_bound", lowerQuery<IterationBound>},
-    {"tpu.sem_read", lowerRead},
-    {"tpu.sem_signal", lowerSignal},
-    {"tpu.sem_wait", lowerWait},
-    {"tpu.wait_dma", lowerWaitDma},
+    {"tpu.core_id", lowerQuery<CoreId>, OpClass::scalar},
+    {"tpu.delay", lowerDelay, OpClass::sync},
+    {"tpu.device_id", lowerQuery<DeviceId>, OpClass::scalar},
+    {"tpu.enqueue_dma", lowerEnqueue, OpClass::sync},
+    {"tpu.iteration_bound", lowerQuery<IterationBound>, OpClass::scalar},
+    {"tpu.sem_read", lowerRead, OpClass::sync},
+    {"tpu.sem_signal", lowerSignal, OpClass::sync},
+    {"tpu.sem_wait", lowerWait, OpClass::sync},
+    {"tpu.wait_dma", lowerWaitDma, OpClass::sync},
 };
 
 }  // namespace

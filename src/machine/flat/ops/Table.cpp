@@ -6,24 +6,37 @@
 namespace smalti::machine::flat {
 namespace {
 
-const std::unordered_map<std::string_view, LowerFunction>& table() {
+const std::unordered_map<std::string_view, const LowerRow*>& table() {
   static const auto kTable = [] {
-    std::unordered_map<std::string_view, LowerFunction> all;
+    std::unordered_map<std::string_view, const LowerRow*> all;
     for (const auto rows : {bitsTable(), constantTable(), controlTable(), convTable(), debugTable(), elementwiseTable(),
                             loadTable(), matmulTable(), matrixUnitTable(), reduceTable(), refTable(), shapeTable(),
                             storeTable(), syncTable(), vectorTable()})
-      all.insert(rows.begin(), rows.end());
+      for (const LowerRow& row : rows) all.emplace(row.name, &row);
     return all;
   }();
   return kTable;
 }
 
-}  // namespace
-
-Status lowerByName(Lowering& lowering, mlir::Operation& op) {
+const LowerRow* rowOf(mlir::Operation& op) {
   const llvm::StringRef name = op.getName().getStringRef();
   const auto row = table().find(std::string_view(name.data(), name.size()));
-  return row == table().end() ? lowerElementwise(lowering, op) : row->second(lowering, op);
+  return row == table().end() ? nullptr : row->second;
+}
+
+}  // namespace
+
+OpClass classOf(mlir::Operation& op) {
+  const LowerRow* row = rowOf(op);
+  if (row && row->kind != OpClass::vector) return row->kind;
+  const auto isVector = [](mlir::Type type) { return llvm::isa<mlir::VectorType>(type); };
+  return llvm::any_of(op.getResultTypes(), isVector) || llvm::any_of(op.getOperandTypes(), isVector) ? OpClass::vector
+                                                                                                     : OpClass::scalar;
+}
+
+Status lowerByName(Lowering& lowering, mlir::Operation& op) {
+  const LowerRow* row = rowOf(op);
+  return row ? row->lower(lowering, op) : lowerElementwise(lowering, op);
 }
 
 }  // namespace smalti::machine::flat

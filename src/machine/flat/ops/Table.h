@@ -2,14 +2,19 @@
 #pragma once
 
 #include <span>
-#include <utility>
+#include <string_view>
 
 #include "machine/flat/Lowering.h"
 
 namespace smalti::machine::flat {
 
 using LowerFunction = Status (*)(Lowering&, mlir::Operation&);
-using LowerRow = std::pair<std::string_view, LowerFunction>;
+/// What becomes of an op, and what work it is. Rows of the vector class hold for single numbers, too: scalar then.
+struct LowerRow {
+  std::string_view name;
+  LowerFunction lower;
+  OpClass kind;
+};
 
 // One per file of this folder.
 std::span<const LowerRow> bitsTable();
@@ -28,6 +33,8 @@ std::span<const LowerRow> storeTable();
 std::span<const LowerRow> syncTable();
 std::span<const LowerRow> vectorTable();
 
+/// The class of an op: its row's; of an element-wise op without a row by its type.
+OpClass classOf(mlir::Operation&);
 /// Lowers one op, by its name; ops of no table are tried as element-wise ones. SM4001 when nothing fits.
 Status lowerByName(Lowering&, mlir::Operation&);
 /// An element-wise op that src/eval knows by this name; SM4001 otherwise.

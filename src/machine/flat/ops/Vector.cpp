@@ -240,11 +240,11 @@ Status lowerFromElements(Lowering& lowering, mlir::Operation& op) {
 }
 
 constexpr LowerRow kVectorTable[] = {
-    {"vector.extract", lowerExtract},
-    {"vector.extract_strided_slice", lowerExtractSlice},
-    {"vector.from_elements", lowerFromElements},
-    {"vector.insert", lowerInsert},
-    {"vector.insert_strided_slice", lowerInsertSlice},
+    {"vector.extract", lowerExtract, OpClass::cross},
+    {"vector.extract_strided_slice", lowerExtractSlice, OpClass::cross},
+    {"vector.from_elements", lowerFromElements, OpClass::vector},
+    {"vector.insert", lowerInsert, OpClass::cross},
+    {"vector.insert_strided_slice", lowerInsertSlice, OpClass::cross},
 };
 
 }  // namespace

@@ -3,34 +3,36 @@
 #include <rapidcheck/gtest.h>
 
 #include "machine/observers/Region.h"
+#include "machine/runtime/Allocation.h"
 
 namespace smalti::machine::testing {
 namespace {
 
-Buffer buffer(Shape shape) {
-  Buffer b;
+Allocation buffer(Shape shape, int index = 0) {
+  Allocation b;
+  b.index = index;
   b.type = {DType::f32, std::move(shape)};
   return b;
 }
 
 TEST(Region, ColumnsOfTheSameRowsDoNotMeet) {
-  Buffer b = buffer({8, 256});
+  Allocation b = buffer({8, 256});
   EXPECT_FALSE(overlap({&b, 0, {8, 128}, {256, 1}}, {&b, 128, {8, 128}, {256, 1}}));
   EXPECT_TRUE(overlap({&b, 0, {8, 129}, {256, 1}}, {&b, 128, {8, 128}, {256, 1}}));
 }
 
 TEST(Region, EvenAndOddRowsDoNotMeet) {
-  Buffer b = buffer({8, 128});
+  Allocation b = buffer({8, 128});
   EXPECT_FALSE(overlap({&b, 0, {4, 128}, {256, 1}}, {&b, 128, {4, 128}, {256, 1}}));
 }
 
 TEST(Region, OtherBuffersNeverMeet) {
-  Buffer a = buffer({4}), b = buffer({4});
-  EXPECT_FALSE(overlap({&a, 0, {4}, {1}}, {&b, 0, {4}, {1}}));
+  Allocation a = buffer({4}), b = buffer({4}, 1);
+  EXPECT_FALSE(overlap({&a, 0, {4}, {1}, idOf(a)}, {&b, 0, {4}, {1}, idOf(b)}));
 }
 
 RC_GTEST_PROP(RegionProperty, OverlapIsExact, ()) {
-  Buffer b = buffer({3, 4, 5});
+  Allocation b = buffer({3, 4, 5});
   auto any = [&] {
     Region r{&b, *rc::gen::inRange<int64_t>(0, 20), {}, {}};
     for (int d = 0; d < 2; ++d) {

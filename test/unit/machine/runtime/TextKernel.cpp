@@ -10,6 +10,8 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 
+#include "machine/observers/Registry.h"
+
 namespace smalti::machine::testing {
 namespace {
 
@@ -387,7 +389,7 @@ std::vector<Array> results(const TextKernel& kernel, const std::vector<Array>& o
 
 MachineOptions checked() {
   MachineOptions o;
-  o.checkInitialisation = o.checkRevisits = o.checkSemaphores = o.checkDma = true;
+  o.checks = allChecks();
   return o;
 }
 
