@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ir/TpuOps.h"
 #include "machine/flat/Box.h"
 #include "machine/flat/ops/Table.h"
 
@@ -15,7 +16,8 @@ constexpr int64_t kDynamicSize = INT64_MIN;  // mlir::ShapedType::kDynamic
 struct SliceRef : Payload {
   int32_t in = -1, out = -1;
   std::vector<Operand> starts, dynamicSizes;
-  Shape sizes;  ///< kDynamicSize where the next of `dynamicSizes` says
+  Shape sizes;                ///< kDynamicSize where the next of `dynamicSizes` says
+  bool isDescriptor = false;  ///< only waits use it: they take its bytes, and touch no element
 
   bool run(Frame& frame) const {
     const Ref& ref = frame.refs[in];
@@ -23,14 +25,19 @@ struct SliceRef : Payload {
     size_t nextDynamic = 0;
     const Shape& bounds = ref.strided() ? ref.presentShape() : ref.viewShape();
     if (bounds.size() != starts.size()) return wrongRank(frame, ref);
+    bool isOutside = false;
     for (size_t d = 0; d < starts.size(); ++d) {
       from[d] = frame.integerUsed(starts[d], UndefinedUse::address, "the start of a slice of a ref");
       size[d] = sizes[d] != kDynamicSize ? sizes[d]
                                          : frame.integerUsed(dynamicSizes[nextDynamic++], UndefinedUse::dmaSize,
                                                              "the size of a slice of a ref");
       if (from[d] < 0 || size[d] < 0 || from[d] > bounds[d] || size[d] > bounds[d] - from[d])
-        if (!reachesPadding(ref, d, from[d], size[d])) return outside(frame, ref, d, from[d], size[d]);
+        if (!reachesPadding(ref, d, from[d], size[d])) {
+          if (!isDescriptor || size[d] < 0) return outside(frame, ref, d, from[d], size[d]);
+          isOutside = true;
+        }
     }
+    if (isOutside) return describe(frame, ref, {size.data(), starts.size()});
     if (!ref.strided()) {
       frame.refs[out] = ref.slice({from.data(), starts.size()}, {size.data(), starts.size()});
       return true;
@@ -48,6 +55,17 @@ struct SliceRef : Payload {
     return true;
   }
 
+  /// A view of this many elements, which nobody touches.
+  bool describe(Frame& frame, const Ref& ref, std::span<const int64_t> size) const {
+    if (checkedElements(size) < 0) return outside(frame, ref, 0, 0, size[0]);
+    Ref& view = frame.refs[out];
+    view = {.buffer = ref.buffer, .offset = ref.offset};
+    view.shape.assign(size.begin(), size.end());
+    view.strides.assign(size.size(), 0);
+    if (!ref.strided()) view.transforms = {{RefTransform::Kind::reshape, ref.dtype(), view.shape, {}}};
+    return true;
+  }
+
   /// Starts in the array and ends within its last tile.
   static bool reachesPadding(const Ref& ref, size_t d, int64_t from, int64_t size) {
     return ref.strided() && from >= 0 && from < ref.presentShape()[d] && size >= 0 &&
@@ -57,7 +75,7 @@ struct SliceRef : Payload {
   [[gnu::noinline]] bool outside(Frame& frame, const Ref& ref, size_t d, int64_t from, int64_t size) const {
     return frame.fail({.code = "SM4010",
                        .message = fmt::format("out-of-bounds slice: {} elements from {} in dimension {} of {}", size,
-                                              from, d, describe(ref)),
+                                              from, d, flat::describe(ref)),
                        .place = {},
                        .need = fmt::format("0 ≤ start, start + size ≤ {}", ref.viewShape()[d]),
                        .have = fmt::format("start {}, size {}", from, size),
@@ -65,12 +83,23 @@ struct SliceRef : Payload {
   }
   bool wrongRank(Frame& frame, const Ref& ref) const {
     return frame.fail({.code = "SM4016",
-                       .message = fmt::format("a slice of {} dimensions of {}", starts.size(), describe(ref)),
+                       .message = fmt::format("a slice of {} dimensions of {}", starts.size(), flat::describe(ref)),
                        .place = {},
                        .need = fmt::format("{} dimensions", ref.viewShape().size()),
                        .have = fmt::format("{}", starts.size())});
   }
 };
+
+/// Used for nothing but waits for copies, itself and its views.
+bool isOnlyWaitedFor(mlir::Value ref) {
+  if (ref.use_empty() || is_semaphore(elementDType(ref.getType()))) return false;
+  return llvm::all_of(ref.getUses(), [](mlir::OpOperand& use) {
+    mlir::Operation* op = use.getOwner();
+    if (llvm::isa<tpu::WaitDMAOp>(op)) return true;
+    return llvm::isa<tpu::MemRefSliceOp, tpu::MemRefSqueezeOp>(op) && use.getOperandNumber() == 0 &&
+           isOnlyWaitedFor(op->getResult(0));
+  });
+}
 
 Status lowerSlice(Lowering& lowering, mlir::Operation& op) {
   auto type = llvm::dyn_cast<mlir::MemRefType>(op.getResult(0).getType());
@@ -86,6 +115,7 @@ Status lowerSlice(Lowering& lowering, mlir::Operation& op) {
   payload.sizes = shapeOf(type);
   const auto dynamic = std::count(payload.sizes.begin(), payload.sizes.end(), kDynamicSize);
   if (dynamic != segments[2]) return lowering.refuse(op, "one size operand is needed per dynamic dimension");
+  payload.isDescriptor = isOnlyWaitedFor(op.getResult(0));
   payload.out = lowering.defineRef(op.getResult(0));
   lowering.emit(std::move(payload));
   return {};

@@ -84,6 +84,28 @@ TEST(DmaChecker, AFindingIsReportedOncePerPlaceWithACount) {
   EXPECT_EQ(r->findings[0].count, 5);
 }
 
+TEST(DmaChecker, SG2_ASliceThatOnlyAWaitUsesMayLieAnywhere) {
+  for (bool alsoRead : {false, true}) {
+    CopyKernel c;
+    const Val zero = c.k.constant(0), two = c.k.constant(2), three = c.k.constant(3);
+    for (const Val& row : {zero, two})
+      c.k.dma(c.k.slice(c.x, {row, zero}, {2, 4}), c.k.slice(c.v, {row, zero}, {2, 4}), c.sem);
+    // One wait for the bytes of both, in terms of rows 3 to 6.
+    const Val rows = c.k.slice(c.v, {three, zero}, {4, 4});
+    c.k.waitDma(rows, rows, c.sem);
+    c.k.store(c.k.load(alsoRead ? rows : c.v), c.o);
+    const auto r = runOn(c.k, {{counting({4, 4}), counting({4, 4})}}, checked());
+    if (alsoRead) {
+      ASSERT_FALSE(r);
+      EXPECT_EQ(r.error().code, "SM4010");
+    } else {
+      ASSERT_TRUE(r) << r.error().str();
+      EXPECT_EQ(codes(*r), Codes{});
+      EXPECT_EQ(floats(r->results[0][0])[15], 15.f);
+    }
+  }
+}
+
 TEST(SemaphoreChecker, SG5_ANonZeroCountAtKernelExit) {
   TextKernel k;
   const Val sem = k.semaphore({3});
