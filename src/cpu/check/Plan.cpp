@@ -220,6 +220,8 @@ class Planner {
     const bool aliased =
         std::ranges::any_of(package_.aliases, [&](const Alias& a) { return a.output == static_cast<int>(o); });
     if (aliased) {
+      if (w && mayOvertake(o, *w))
+        return fmt::format("output {} is one array with an input that may be fetched before it is written back", o);
       // The array is defined, a window starts undefined.
       if (w && (reads || !covered(argument, axes)))
         return fmt::format("output {} is one array with an input, and its blocks are not surely written", o);
@@ -230,6 +232,22 @@ class Planner {
     // A block that hangs over lies in a buffer, which holds the block before.
     if (w && w->anyOverhang() && (reads || !covered(argument, axes))) plan_.resets.push_back(argument);
     return std::nullopt;
+  }
+
+  /// A window of the same array may show what output `o` has written in the step before (SM4110). Not where both show
+  /// the same blocks, each in one run of steps.
+  bool mayOvertake(size_t o, const WindowCheck& w) const {
+    const Window& output = *signature_.windows[inputs() + o];
+    const int first = static_cast<int>(package_.operands.size() - inputs());
+    for (const Alias& alias : package_.aliases) {
+      if (alias.output != static_cast<int>(o) || alias.operand < first) continue;
+      const auto& input = signature_.windows[static_cast<size_t>(alias.operand - first)];
+      if (!input || input->pipelineMode == PipelineMode::synchronous) continue;
+      const bool sameBlocks = !input->elementIndexed && !output.elementIndexed && input->bounds == output.bounds &&
+                              !w.followsVisits && sameMap(mapOf(*input), mapOf(output));
+      if (!sameBlocks) return true;
+    }
+    return false;
   }
 
   const KernelPackage& package_;
