@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-#include "driver/Target.h"
+#include "driver/program/RunProgram.h"
 #include "interop/Interop.h"
 #include "machine/observers/Registry.h"
 
@@ -35,23 +35,23 @@ Array randomArray(const ArrayType& type) {
 
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
-  driver::RunOptions options;
+  driver::RunSettings options;
   if (argc > 2 && std::string(argv[2]) == "--check") {
-    options.machine.checks = smalti::machine::allChecks();
+    options.compile.contract.checks = smalti::machine::allChecks();
   } else {
-    options.machine.checkBounds = false;
+    options.compile.contract.checkBounds = false;
   }
   std::ifstream in(argv[1]);
   auto program = interop::importStableHlo(std::string(std::istreambuf_iterator<char>(in), {}), argv[1]);
   if (!program) refuse(program.error());
-  auto compiled = driver::compileProgram(*program, options);
+  auto compiled = driver::compileProgram({std::shared_ptr<void>(), &*program}, options.compile);
   if (!compiled) refuse(compiled.error());
   const Function& main = program->functions[program->main];
   std::vector<Array> arguments;
   for (ValueId v : main.arguments) arguments.push_back(randomArray(main.values[v]));
   for (std::string line; std::getline(std::cin, line);) {
     const auto start = std::chrono::steady_clock::now();
-    auto outcome = driver::run(**compiled, arguments, options);
+    auto outcome = driver::run(**compiled, arguments, options.execute);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     if (!outcome) refuse(outcome.error());
     std::cout << seconds.count() << std::endl;

@@ -9,7 +9,9 @@
 
 namespace smalti {
 
-/// DLPack's C structures (version 0.8's layout): a DLManagedTensor* of any library is a ManagedTensor* here.
+/// DLPack's C structures: a DLManagedTensor* of any library is a ManagedTensor* here, a DLManagedTensorVersioned*
+/// (since DLPack 1.0) a VersionedTensor*. Python's `__dlpack__` hands them out in capsules named "dltensor" and
+/// "dltensor_versioned".
 namespace dlpack {
 struct Device {
   int32_t device_type = 1;  ///< 1: CPU
@@ -34,14 +36,37 @@ struct ManagedTensor {
   void* manager_ctx;
   void (*deleter)(ManagedTensor*);
 };
+/// Of the layout: another major version is another layout, except for the fields up to `deleter`.
+struct Version {
+  uint32_t major = 1, minor = 0;
+  bool operator==(const Version&) const = default;
+};
+/// What tensors are given out as, and the newest major version that is taken.
+inline constexpr Version kVersion{1, 0};
+inline constexpr uint64_t kReadOnly = 1, kCopied = 2;  ///< flags
+struct VersionedTensor {
+  Version version;
+  void* manager_ctx;
+  void (*deleter)(VersionedTensor*);
+  uint64_t flags;
+  Tensor dl_tensor;
+};
 }  // namespace dlpack
 
 /// The array's elements for another library, which calls `deleter` once when it is done. Error SM6308 for dtypes that
 /// DLPack has not or packs otherwise (below a byte), and for traced arrays.
 Result<dlpack::ManagedTensor*> to_dlpack(const Array& array);
+/// The same with a version, for a consumer that understands up to `newest` (`max_version` of Python's `__dlpack__`):
+/// error SM6308 when that is before 1.0, where `to_dlpack` is right. `flags`: kReadOnly for elements that the consumer
+/// must not write to, kCopied for those that nobody else has.
+Result<dlpack::VersionedTensor*> to_dlpack_versioned(const Array& array, dlpack::Version newest = dlpack::kVersion,
+                                                     uint64_t flags = 0);
 /// Takes the tensor over: row-major memory of the CPU is shared, other strides are copied. Its deleter is called when
 /// the last Array of it goes, or here when it is copied or refused (SM6308).
 Result<Array> from_dlpack(dlpack::ManagedTensor* tensor);
+/// The same; refused when it is of a newer major version. The elements of a read-only tensor are copied, unless
+/// `share_read_only` says that nobody writes to the Array (an Executable does not write to its inputs).
+Result<Array> from_dlpack(dlpack::VersionedTensor* tensor, bool share_read_only = false);
 
 /// A dense copy of strided memory; strides are in bytes and may be 0 or negative.
 Result<Array> from_strided(ArrayType type, const void* data, const std::vector<int64_t>& byte_strides);

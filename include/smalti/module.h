@@ -16,52 +16,13 @@
 #include "smalti/array.h"
 #include "smalti/diagnostic.h"
 #include "smalti/dtype.h"
+#include "smalti/executable.h"
+#include "smalti/settings.h"
 
 namespace smalti {
 
 /// "smalti 0.1.0 (MLIR 22.1.8)".
 std::string version();
-
-/// The options of the command line by the same names: "semantics" = "hlo", "seed" = "7" (`smalti env` lists them).
-class Settings {
- public:
-  Settings();
-  ~Settings();
-  Settings(const Settings&);
-  Settings& operator=(const Settings&);
-  /// Fails with SM1011 and the allowed values.
-  Status set(std::string_view option, std::string_view value);
-  /// Takes the SMALTI_… variables.
-  Status read_environment();
-
- private:
-  friend class Module;
-  friend void use_settings(const Settings&);
-  struct State;
-  std::unique_ptr<State> state_;
-};
-
-/// Target and options of the pallas_calls that follow on this thread; until then the SMALTI_… variables.
-void use_settings(const Settings& settings);
-
-/// Something a TPU would punish silently, and how often it was seen.
-struct Finding {
-  Diagnostic diagnostic;
-  int64_t count = 1;
-};
-
-struct Statistics {
-  int64_t grid_steps = 0, instructions = 0, window_fetches = 0, window_write_backs = 0;
-  int64_t dma_transfers = 0, dma_bytes = 0, peak_window_bytes = 0, value_bytes = 0;
-};
-
-/// What came out of a run.
-struct RunReport {
-  std::vector<Array> results;
-  std::vector<Finding> findings;
-  std::vector<std::string> log;  ///< what the kernel printed
-  Statistics statistics;
-};
 
 /// A module: StableHLO text with kernels in it, or one bare kernel. Copies share it; it may be used from several
 /// threads.
@@ -80,6 +41,10 @@ class Module {
   /// Names of the kernels in it, in program order.
   const std::vector<std::string>& kernels() const;
 
+  /// The module ready to run. What it is compiled for is kept: the same settings give the same code again. Kernels are
+  /// compiled side by side where cores are free.
+  Result<Executable> compile(const Settings& = {}) const;
+  /// Compiles (once for these settings) and executes.
   Result<RunReport> run(std::span<const Array> arguments, const Settings& = {}) const;
   /// The same under every observer.
   Result<RunReport> check(std::span<const Array> arguments, const Settings& = {}) const;

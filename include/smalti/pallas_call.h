@@ -7,10 +7,14 @@
 #include <vector>
 
 #include "smalti/error.h"
-#include "smalti/module.h"
+#include "smalti/executable.h"
+#include "smalti/settings.h"
 #include "smalti/specs.h"
 
 namespace smalti {
+namespace lang {
+enum class Purpose : uint8_t;
+}
 
 /// A kernel: any callable that takes Refs (scalar prefetch, inputs, outputs, scratch, in this order) and returns
 /// nothing.
@@ -141,11 +145,24 @@ class PallasCall {
   }
   Lowered lower_all(const std::vector<Operand>& operands) const;
   RunReport check_all(const std::vector<Operand>& operands) const;
+  /// The call for operands of these types, ready to run, without tracing and looking up: its inputs are what the call
+  /// takes. It keeps the settings it was compiled with.
+  template <class... A>
+  Executable compile(const A&... operands) const {
+    return compile_all({Operand(operands)...});
+  }
+  Executable compile_all(const std::vector<Operand>& operands) const;
+  /// The same call with these settings, whatever the thread's are (`use_settings`); shares what was compiled.
+  PallasCall with(const Settings& settings) const;
 
   struct State;
 
  private:
+  /// Never an error: it is raised, with the call's place.
+  Result<RunReport> execute(const std::vector<Operand>& operands, lang::Purpose purpose) const;
+  struct Chosen;
   std::shared_ptr<State> state_;
+  std::shared_ptr<const Chosen> chosen_;  ///< null: the thread's settings
 };
 
 /// Errors SM62xx: specs that do not fit the operands or the grid.

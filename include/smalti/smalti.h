@@ -6,8 +6,17 @@
 #include "smalti/debug.h"
 #include "smalti/dma.h"
 #include "smalti/elsewhere.h"
+#include "smalti/executable.h"
 #include "smalti/memory.h"
 #include "smalti/module.h"
 #include "smalti/ops.h"
 #include "smalti/pallas_call.h"
 #include "smalti/pipeline.h"
+#include "smalti/settings.h"
+
+namespace smalti::detail {
+/// Gives the language what compiles and exports its kernels. The shared library does so when it is loaded; a program
+/// that links Smalti statically does it here, since a linker takes from an archive only what is asked for.
+bool register_backend();
+inline const bool kBackendRegistered = register_backend();
+}  // namespace smalti::detail

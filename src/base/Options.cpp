@@ -16,7 +16,7 @@ using enum OptionGroup;
 
 const std::vector<OptionRow>& rows() {
   static const std::vector<OptionRow> kRows{
-      {"target", run, &Options::target, "what runs the kernels; cpu is native code", {"interpret", "cpu"}},
+      {"target", run, &Options::target, "what runs the kernels (smalti env describes each)"},
       {"semantics",
        run,
        &Options::semantics,
@@ -100,6 +100,17 @@ const std::vector<OptionRow>& rows() {
   return kRows;
 }
 
+std::vector<std::pair<std::string, OptionValues>>& provided() {
+  static std::vector<std::pair<std::string, OptionValues>> all;
+  return all;
+}
+
+const OptionValues* findProvided(std::string_view option) {
+  for (const auto& [name, values] : provided())
+    if (name == option) return &values;
+  return nullptr;
+}
+
 std::optional<bool> boolFrom(std::string_view text) {
   for (std::string_view t : {"1", "on", "true", "yes"})
     if (text == t) return true;
@@ -109,6 +120,8 @@ std::optional<bool> boolFrom(std::string_view text) {
 }
 
 }  // namespace
+
+void provideValues(std::string_view option, OptionValues values) { provided().emplace_back(option, std::move(values)); }
 
 std::span<const OptionRow> optionRows() { return rows(); }
 
@@ -134,8 +147,11 @@ std::string OptionRow::allowed() const {
   if (isSwitch()) return "on|off";
   if (std::holds_alternative<int64_t Options::*>(field))
     return max == INT64_MAX ? fmt::format("a number from {}", min) : fmt::format("a number from {} to {}", min, max);
+  if (const OptionValues* values = findProvided(name)) return fmt::format("{}", fmt::join(values->list(), "|"));
   return choices.empty() ? "a name" : fmt::format("{}", fmt::join(choices, "|"));
 }
+
+bool OptionRow::hasChoices() const { return !choices.empty() || findProvided(name); }
 
 OptionSet::OptionSet() : origins(rows().size(), Origin::builtIn) {}
 
@@ -150,6 +166,7 @@ Origin OptionSet::origin(const OptionRow& row) const { return origins[static_cas
 
 Status OptionSet::set(const OptionRow& row, std::string_view value, Origin origin, const std::string& spelled) {
   bool good = false;
+  std::string need = row.allowed(), have;
   if (auto* b = std::get_if<bool Options::*>(&row.field)) {
     const auto parsed = boolFrom(value);
     if ((good = parsed.has_value())) values.*(*b) = *parsed;
@@ -164,14 +181,19 @@ Status OptionSet::set(const OptionRow& row, std::string_view value, Origin origi
     good = error == std::errc() && end == value.data() + value.size() && parsed >= row.min && parsed <= row.max;
     if (good) values.*(*n) = parsed;
   } else {
-    good = row.choices.empty() || std::find(row.choices.begin(), row.choices.end(), value) != row.choices.end();
+    const OptionValues* fromAbove = findProvided(row.name);
+    const Status accepted = fromAbove ? fromAbove->check(value) : Status();
+    if (!accepted) need = accepted.error().need, have = accepted.error().have;
+    good = accepted &&
+           (row.choices.empty() || std::find(row.choices.begin(), row.choices.end(), value) != row.choices.end());
     if (good) values.*std::get<std::string Options::*>(row.field) = value;
   }
   if (!good)
     return fail({.code = "SM1011",
                  .message = fmt::format("{} cannot be '{}'", spelled, value.substr(0, 100)),
                  .place = {},
-                 .need = row.allowed(),
+                 .need = need,
+                 .have = have,
                  .help = fmt::format("{}: {}", row.name, row.help)});
   origins[static_cast<size_t>(&row - rows().data())] = origin;
   return {};

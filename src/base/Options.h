@@ -61,7 +61,7 @@ struct OptionRow {
   OptionGroup group;
   OptionField field;
   std::string_view help;
-  std::vector<std::string_view> choices{};  ///< of a text; empty: any
+  std::vector<std::string_view> choices{};  ///< of a text; empty: any, or those that a layer above provides
   int64_t min = 0, max = INT64_MAX;         ///< of a number
 
   bool isSwitch() const;         ///< on or off
@@ -69,7 +69,16 @@ struct OptionRow {
   std::string variable() const;  ///< "SMALTI_STEP_LIMIT"
   /// What values there are: "tpu|hlo", "a number ≥ 1", "on|off".
   std::string allowed() const;
+  bool hasChoices() const;
 };
+
+/// The values of an option that a layer above knows: the targets, for example.
+struct OptionValues {
+  std::function<std::vector<std::string>()> list;  ///< as help shows them
+  std::function<Status(std::string_view)> check;   ///< `need` and `have` of its refusal are shown
+};
+/// From now on these are the values of the option; before, any text is one. Called while the program starts.
+void provideValues(std::string_view option, OptionValues values);
 
 std::span<const OptionRow> optionRows();
 const OptionRow* findOption(std::string_view name);

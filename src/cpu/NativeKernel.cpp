@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/BlockMemory.h"
+#include "cpu/CallInto.h"
 #include "cpu/NativeParts.h"
 #include "cpu/cache/CompileCache.h"
 #include "cpu/cache/LoweredText.h"
@@ -122,6 +123,11 @@ class Kernel : public NativeKernel {
 
   Result<std::vector<Array>> call(std::span<const Array> operands, int threads, bool& fault,
                                   std::vector<std::string>* log) const override {
+    return callInto(operands, {}, threads, fault, log);
+  }
+
+  Result<std::vector<Array>> callInto(std::span<const Array> operands, std::span<Array> into, int threads, bool& fault,
+                                      std::vector<std::string>* log) const {
     std::vector<Array> results, copies;
     Pointers pointers;
     results.reserve(resultTypes_.size());
@@ -136,7 +142,7 @@ class Kernel : public NativeKernel {
       pointers.back() = copies.back().data();
     }
     for (size_t i = 0; i < resultTypes_.size(); ++i) {
-      auto result = makeResult(i, operands);
+      auto result = makeResult(i, operands, into);
       if (!result) return fail(std::move(result.error()));
       for (const Alias& alias : aliases_)
         if (alias.output == static_cast<int>(i)) pointers[static_cast<size_t>(alias.operand)] = result->data();
@@ -244,19 +250,26 @@ class Kernel : public NativeKernel {
     return results;
   }
 
-  Result<Array> makeResult(size_t i, std::span<const Array> operands) const {
+  Result<Array> makeResult(size_t i, std::span<const Array> operands, std::span<Array> into) const {
     ArrayType type = resultDiffers(i) ? ArrayType{insideResult(i), resultTypes_[i].shape} : resultTypes_[i];
+    const bool given = !into.empty() && !resultDiffers(i) && beginsCacheLine(into[i].data());
     for (const Alias& alias : aliases_)
       if (alias.output == static_cast<int>(i)) {
         const Array& operand = operands[static_cast<size_t>(alias.operand)];
+        if (given) {
+          if (operand.bytes() > 0) std::memcpy(into[i].data(), operand.data(), static_cast<size_t>(operand.bytes()));
+          return into[i];
+        }
         auto copy = resultDiffers(i) ? machine::enter(operand, type.dtype) : operand.clone();
         if (!copy) return copy;
         return machine::retyped(*copy, type);
       }
-    auto made = Array::allocate(std::move(type));
+    auto made = given ? into[i] : Array::allocate(std::move(type));
     if (made && !lowered_.written[i]) makeUndefined(*made, resultTypes_[i].dtype);
     return made;
   }
+  /// As `lowerKernel` asks of results, and as Array::allocate has them.
+  static bool beginsCacheLine(const std::byte* p) { return reinterpret_cast<uintptr_t>(p) % 64 == 0; }
   /// Unsigned integers have their own minimum and maximum.
   void makeUndefined(Array& a, DType outside) const {
     if (is_unsigned_integer(outside))
@@ -301,6 +314,12 @@ std::shared_ptr<const NativeKernel> fromCache(const KernelPackage& package, cons
 }
 
 }  // namespace
+
+Result<std::vector<Array>> callInto(const NativeKernel& kernel, std::span<const Array> operands, std::span<Array> into,
+                                    int threads, bool& fault, std::vector<std::string>* log) {
+  // There is no other kind: `compileNative` makes them all.
+  return static_cast<const Kernel&>(kernel).callInto(operands, into, threads, fault, log);
+}
 
 Result<NativeOutcome> compileNative(const KernelPackage& package, const NativeOptions& options) {
   if (auto why = unsuitableProcessor(options.processor)) return NativeOutcome{nullptr, std::move(why->message)};

@@ -1,13 +1,13 @@
 // What the driver gives the public API.
 #pragma once
 
-#include "driver/Target.h"
-#include "smalti/module.h"
+#include "driver/program/RunProgram.h"
+#include "smalti/executable.h"
 
 namespace smalti::driver {
 
-RunReport report(RunOutcome);
-/// Options of the pallas_calls of this thread from now on.
-void useOptions(RunOptions);
+RunReport report(RunOutcome&&);
+/// Of one device.
+RunReport report(machine::KernelResult&&);
 
 }  // namespace smalti::driver

@@ -4,37 +4,44 @@
 
 namespace smalti::driver {
 
-RunOptions runOptions(const Options& options, std::optional<machine::Poison> recordedPoison) {
-  RunOptions run;
-  run.target = options.target;
-  run.threads = static_cast<int>(options.threads);
-  run.cache = options.cache;
-  run.cacheLimitBytes = options.cacheLimitMib << 20;
-  machine::MachineOptions& m = run.machine;
-  m.semantics = options.semantics == "hlo" ? machine::Semantics::hlo : machine::Semantics::tpu;
-  m.numerics = options.numerics == "tpu" ? machine::Numerics::tpu : machine::Numerics::f32;
-  m.poison = options.poison == "auto"  ? recordedPoison.value_or(machine::Poison::intMin)
+CompileOptions compileOptions(const Options& options, std::optional<machine::Poison> recordedPoison) {
+  CompileOptions compile{.target = options.target, .contract = {}, .cache = options.cache};
+  compile.cacheLimitBytes = options.cacheLimitMib << 20;
+  Contract& c = compile.contract;
+  c.semantics = options.semantics == "hlo" ? machine::Semantics::hlo : machine::Semantics::tpu;
+  c.numerics = options.numerics == "tpu" ? machine::Numerics::tpu : machine::Numerics::f32;
+  c.poison = options.poison == "auto"  ? recordedPoison.value_or(machine::Poison::intMin)
              : options.poison == "max" ? machine::Poison::intMax
                                        : machine::Poison::intMin;
-  m.staleEdges = !recordedPoison;
-  m.dma = options.dma == "eager"     ? machine::DmaExecution::eager
-          : options.dma == "on-wait" ? machine::DmaExecution::onWait
-                                     : machine::DmaExecution::random;
-  m.naivePipeline = options.naivePipeline;
-  m.cores = static_cast<int>(options.cores);
-  m.seed = static_cast<uint64_t>(options.seed);
-  m.stepQuantum = options.stepQuantum;
-  m.stepLimit = options.stepLimit;
-  m.memoryLimitBytes = options.memoryLimitMib << 20;
-  m.checkBounds = options.checkBounds;
+  c.staleEdges = !recordedPoison;
+  c.naivePipeline = options.naivePipeline;
+  c.cores = static_cast<int>(options.cores);
+  c.checkBounds = options.checkBounds;
   if (options.check)
-    m.checks = machine::checksOf([&](std::string_view option) { return !options.checksOff.contains(option); });
-  return run;
+    c.checks = machine::checksOf([&](std::string_view option) { return !options.checksOff.contains(option); });
+  return compile;
 }
 
-void checkEverything(machine::MachineOptions& m) {
-  m.checkBounds = true;
-  m.checks = machine::allChecks();
+ExecuteSettings executeSettings(const Options& options) {
+  ExecuteSettings execute;
+  execute.threads = static_cast<int>(options.threads);
+  execute.dma = options.dma == "eager"     ? machine::DmaExecution::eager
+                : options.dma == "on-wait" ? machine::DmaExecution::onWait
+                                           : machine::DmaExecution::random;
+  execute.seed = static_cast<uint64_t>(options.seed);
+  execute.stepQuantum = options.stepQuantum;
+  execute.stepLimit = options.stepLimit;
+  execute.memoryLimitBytes = options.memoryLimitMib << 20;
+  return execute;
+}
+
+RunSettings runSettings(const Options& options, std::optional<machine::Poison> recordedPoison) {
+  return {compileOptions(options, recordedPoison), executeSettings(options)};
+}
+
+void checkEverything(Contract& c) {
+  c.checkBounds = true;
+  c.checks = machine::allChecks();
 }
 
 }  // namespace smalti::driver

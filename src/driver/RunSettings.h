@@ -1,18 +1,20 @@
-// From the options a user sets to what the machine takes.
+// From the options a user sets to what targets take.
 #pragma once
 
 #include <optional>
 
 #include "base/Options.h"
-#include "driver/Target.h"
+#include "driver/program/RunProgram.h"
 
 namespace smalti::driver {
 
 /// `recordedPoison`, of a recorded case, is taken where the option says "auto", and beyond the edges of arrays too,
 /// where JAX's interpreters pad.
-RunOptions runOptions(const Options&, std::optional<machine::Poison> recordedPoison = {});
+CompileOptions compileOptions(const Options&, std::optional<machine::Poison> recordedPoison = {});
+ExecuteSettings executeSettings(const Options&);
+RunSettings runSettings(const Options&, std::optional<machine::Poison> recordedPoison = {});
 
 /// Every observer on.
-void checkEverything(machine::MachineOptions&);
+void checkEverything(Contract&);
 
 }  // namespace smalti::driver

@@ -1,3 +1,4 @@
+#include "llvm/Support/ThreadPool.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -19,10 +20,28 @@ void registerKernelDialects(mlir::DialectRegistry& registry) {
                   mlir::vector::VectorDialect>();
 }
 
+namespace {
+
+/// Runs tasks at once, on the thread that asks. A context with a pool may be used by several threads of ours; it gets
+/// no threads of its own.
+class CallersThread : public llvm::ThreadPoolInterface {
+ public:
+  void wait() override {}
+  void wait(llvm::ThreadPoolTaskGroup&) override {}
+  unsigned getMaxConcurrency() const override { return 1; }
+
+ private:
+  void asyncEnqueue(llvm::unique_function<void()> task, llvm::ThreadPoolTaskGroup*) override { task(); }
+};
+
+}  // namespace
+
 std::shared_ptr<mlir::MLIRContext> makeContext() {
+  static auto& callersThread = *new CallersThread;  // outlives every context
   mlir::DialectRegistry registry;
   registerKernelDialects(registry);
   auto context = std::make_shared<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
+  context->setThreadPool(callersThread);
   context->loadAllAvailableDialects();
   context->printOpOnDiagnostic(false);  // an op can be large; the diagnostic has its place
   return context;

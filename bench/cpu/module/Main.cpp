@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "actor/Actor.h"
-#include "driver/Target.h"
+#include "driver/program/RunProgram.h"
 #include "interop/Interop.h"
 
 namespace {
@@ -16,20 +16,20 @@ using namespace smalti::bench;
 
 struct Loaded {
   Program program;
-  driver::RunOptions options;
+  driver::RunSettings options;
   std::shared_ptr<const driver::CompiledProgram> compiled;
   std::vector<Array> arguments, results;
 };
 
 Work pallas(const Spec& s) {
   auto l = std::make_shared<Loaded>();
-  if (const char* target = std::getenv("SMALTI_TARGET")) l->options.target = target;
-  l->options.machine.checkBounds = false;
+  if (const char* target = std::getenv("SMALTI_TARGET")) l->options.compile.target = target;
+  l->options.compile.contract.checkBounds = false;
   std::ifstream in(s.text("path"));
   auto program = interop::importStableHlo(std::string(std::istreambuf_iterator<char>(in), {}), s.text("path"));
   if (!program) refuse(program.error());
   l->program = std::move(*program);
-  auto compiled = driver::compileProgram(l->program, l->options);
+  auto compiled = driver::compileProgram({std::shared_ptr<void>(), &l->program}, l->options.compile);
   if (!compiled) refuse(compiled.error());
   l->compiled = *compiled;
   const Function& main = l->program.functions[l->program.main];
@@ -41,7 +41,7 @@ Work pallas(const Spec& s) {
     l->arguments.push_back(*array);
   }
   return {[l] {
-            auto outcome = driver::run(*l->compiled, l->arguments, l->options);
+            auto outcome = driver::run(*l->compiled, l->arguments, l->options.execute);
             if (!outcome) refuse(outcome.error());
             l->results = std::move(outcome->results);
           },

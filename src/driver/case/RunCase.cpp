@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "driver/RunSettings.h"
-#include "driver/Target.h"
 #include "driver/case/ModuleOrCase.h"
 #include "driver/term/Style.h"
 
@@ -42,7 +41,7 @@ Result<CaseOutcome> tryCase(const std::string& folder, const Options& options) {
   if (!inputs) return fail(inputs.error());
   const auto expected = readExpected(c);
   if (!expected) return fail(expected.error());
-  auto run = runProgram(program, *inputs, runOptions(options, c.poison));
+  auto run = runProgram(program, *inputs, runSettings(options, c.poison));
   if (!run) return fail(run.error());
 
   CaseOutcome outcome;

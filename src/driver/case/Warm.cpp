@@ -72,10 +72,11 @@ WarmOutcome warmModule(const std::string& path, const ModuleLoader& load, const 
       outcome.diagnostic = shapes.error();
       return outcome;
     }
-    const RunOptions run = runOptions(options, module->recorded ? module->recorded->poison : machine::Poison::intMin);
-    const auto cache = cpu::openCache(run.cache, run.cacheLimitBytes);
+    const CompileOptions compile =
+        compileOptions(options, module->recorded ? module->recorded->poison : machine::Poison::intMin);
+    const auto cache = cpu::openCache(compile.cache, compile.cacheLimitBytes);
     for (const KernelPackage& kernel : module->program->kernels) {
-      auto warmed = warm(kernel, {.poison = run.machine.poison, .cache = cache.get()}, options.check);
+      auto warmed = warm(kernel, {.poison = compile.contract.poison, .cache = cache.get()}, options.check);
       if (!warmed) {
         outcome.diagnostic = std::move(warmed.error());
         break;

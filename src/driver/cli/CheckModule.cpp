@@ -19,7 +19,7 @@ Checked run(const std::string& path, const InputArguments& inputs, const Options
   auto prepared = prepare(path, inputs, options);
   if (!prepared) return refused(path, std::move(prepared.error()));
   auto outcome =
-      driver::runProgram(prepared->program(), prepared->inputs, driver::runOptions(options, prepared->poison));
+      driver::runProgram(prepared->program(), prepared->inputs, driver::runSettings(options, prepared->poison));
   if (!outcome) return refused(path, std::move(outcome.error()));
   return {.path = path, .findings = std::move(outcome->findings), .refusal = {}, .statistics = outcome->statistics};
 }

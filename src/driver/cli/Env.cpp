@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "driver/Target.h"
 #include "driver/Version.h"
 #include "driver/cli/Verbs.h"
+#include "driver/target/Target.h"
 #include "driver/term/Table.h"
 
 namespace smalti::cli {
@@ -49,9 +49,16 @@ int env(const Session& session) {
   }
   Json targets = Json::array();
   std::string targetText;
-  for (const driver::Target& t : driver::targets()) {
-    targets.push_back({{"name", t.name}, {"summary", t.summary}});
-    targetText += fmt::format("  {}: {}\n", t.name, t.summary);
+  for (const driver::Target* t : driver::targets()) {
+    const Status available = t->available();
+    targets.push_back({{"name", t->name},
+                       {"argument", t->argument},
+                       {"summary", t->summary},
+                       {"ahead_of_time", t->aheadOfTime},
+                       {"available", available.has_value()},
+                       {"unavailable_because", available ? Json(nullptr) : Json(available.error().message)}});
+    targetText += fmt::format("  {}: {}\n", t->spelling(), t->summary);
+    if (!available) targetText += fmt::format("    not available: {}\n", available.error().message);
   }
   const auto wrong = misspelt();
   if (session.json()) {

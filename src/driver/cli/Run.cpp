@@ -143,7 +143,7 @@ void noteCacheTrouble(const Session& session) {
 int run(const Session& session, const RunArguments& arguments) {
   const auto prepared = prepare(arguments.path, arguments.inputs, session.options.values);
   if (!prepared) return session.refuse(prepared.error());
-  const auto settings = driver::runOptions(session.options.values, prepared->poison);
+  const auto settings = driver::runSettings(session.options.values, prepared->poison);
   const term::Progress clock;
   const auto outcome = [&] {
     term::Ticker ticker("running " + prepared->program().name);

@@ -52,8 +52,9 @@ void Session::addOptions(CLI::App& app, std::initializer_list<OptionGroup> group
     } else {
       option = app.add_option_function<std::string>(
           row.flag(), [apply, &row](const std::string& value) { apply(row, value); }, std::string(row.help));
-      option->type_name(row.choices.empty() ? (std::holds_alternative<int64_t Options::*>(row.field) ? "N" : "NAME")
-                                            : row.allowed());
+      option->type_name(row.hasChoices()                                        ? row.allowed()
+                        : std::holds_alternative<int64_t Options::*>(row.field) ? "N"
+                                                                                : "NAME");
     }
     option->group(titleOf(row.group));
   }

@@ -123,8 +123,8 @@ int show(const Session& session, const ShowArguments& arguments) {
   Timeline timeline(static_cast<size_t>(arguments.steps));
   std::optional<Diagnostic> stopped;
   if (prepared && (arguments.wants("windows") || arguments.wants("timeline"))) {
-    auto settings = driver::runOptions(session.options.values, prepared->poison);
-    settings.observers.push_back(&timeline);
+    auto settings = driver::runSettings(session.options.values, prepared->poison);
+    settings.execute.observers.push_back(&timeline);
     term::Ticker ticker("running " + prepared->program().name);
     const auto outcome = driver::runProgram(prepared->program(), prepared->inputs, settings);
     if (!outcome) stopped = outcome.error();

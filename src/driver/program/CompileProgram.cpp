@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <new>
 
 #include <fmt/format.h>
 
+#include "cpu/runtime/Pool.h"
 #include "driver/program/ProgramRunner.h"
+#include "driver/target/interpret/Interpret.h"
 
 namespace smalti::driver {
 namespace {
@@ -37,27 +40,25 @@ class Lifetimes {
   CompiledProgram& compiled_;
 };
 
-}  // namespace
-
-namespace {
-
-Result<const Target*> requireTarget(std::string_view wanted) {
-  if (const Target* target = findTarget(wanted)) return target;
-  std::string known;
-  for (const Target& t : targets()) known += fmt::format("{}{}", known.empty() ? "" : ", ", t.name);
-  return fail({.code = "SM5006",
-               .message = fmt::format("there is no target '{}'", wanted),
-               .place = {},
-               .need = known,
-               .help = "choose one of these"});
+/// The kernel that main calls with its arguments in order and whose results it returns in order; -1: main is more.
+int soleKernelOf(const Program& program) {
+  const Function& main = program.functions[static_cast<size_t>(program.main)];
+  if (main.ops.size() != 2 || main.ops[0].name != "kernel_call" || main.ops[1].name != "return") return -1;
+  const Op& call = main.ops[0];
+  return call.operands == main.arguments && main.ops[1].operands == call.results ? call.kernel : -1;
 }
 
-}  // namespace
+Result<KernelCompiler> compilerFor(const CompileOptions& options) {
+  auto compiler = openTarget(options.target);
+  if (!compiler) return compiler;
+  const Target& target = *findTarget(options.target);
+  const auto isItsOwn = [&](const machine::ObserverRow* row) { return target.checks(*row); };
+  return std::ranges::all_of(options.contract.checks, isItsOwn) ? compiler : KernelCompiler(compileForMachine);
+}
 
-Result<std::shared_ptr<const TargetKernel>> compileKernel(const KernelPackage& kernel, const RunOptions& options) {
-  const auto target = requireTarget(options.target);
-  if (!target) return fail(target.error());
-  auto ready = (*target)->compile(kernel, options);
+Result<std::shared_ptr<const TargetKernel>> compileWith(const KernelCompiler& compile, const KernelPackage& kernel,
+                                                        const CompileOptions& options) {
+  auto ready = compile(kernel, options);
   if (ready) return ready;
   Diagnostic d = std::move(ready.error());
   if (std::none_of(d.where.begin(), d.where.end(), [](auto& w) { return w.starts_with("kernel '"); }))
@@ -65,31 +66,68 @@ Result<std::shared_ptr<const TargetKernel>> compileKernel(const KernelPackage& k
   return fail(std::move(d));
 }
 
-Result<std::shared_ptr<const CompiledProgram>> compileProgram(const Program& program, const RunOptions& options) {
-  if (auto status = verify(program); !status) return fail(std::move(status.error()));
-  if (const auto target = requireTarget(options.target); !target) return fail(target.error());
-  auto compiled = std::make_shared<CompiledProgram>();
-  compiled->program = &program;
-  for (const KernelPackage& kernel : program.kernels) {
-    auto ready = compileKernel(kernel, options);
-    if (!ready) return fail(std::move(ready.error()));
-    compiled->kernels.push_back(std::move(*ready));
+using Ready = Result<std::shared_ptr<const TargetKernel>>;
+
+/// No exception leaves the threads of a pool.
+Ready compileInPool(const KernelCompiler& compile, const KernelPackage& kernel, const CompileOptions& options) {
+  try {
+    return compileWith(compile, kernel, options);
+  } catch (const std::bad_alloc&) {
+    return fail({.code = "SM9013", .message = "there is no memory left", .place = {}});
+  } catch (const std::exception& error) {
+    return fail({.code = "SM9010",
+                 .message = "internal error: this is a bug in Smalti",
+                 .place = {},
+                 .where = {fmt::format("kernel '{}'", kernel.name)},
+                 .have = error.what(),
+                 .help = "please report it with the module"});
   }
-  for (const Function& f : program.functions) {
+}
+
+/// One for each kernel.
+std::vector<Ready> compileAll(const KernelCompiler& compile, const Program& program, const CompileOptions& options) {
+  std::vector<Ready> ready(program.kernels.size());
+  if (findTarget(options.target)->aheadOfTime && ready.size() > 1) {
+    cpu::parallelFor(static_cast<int64_t>(ready.size()), /*threads=*/0, [&](int64_t first, int64_t last, int) {
+      for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(last); ++i)
+        ready[i] = compileInPool(compile, program.kernels[i], options);
+    });
+    return ready;
+  }
+  for (size_t i = 0; i < ready.size(); ++i) {
+    ready[i] = compileWith(compile, program.kernels[i], options);
+    if (!ready[i]) break;
+  }
+  return ready;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const CompiledProgram>> compileProgram(std::shared_ptr<const Program> program,
+                                                              const CompileOptions& options) {
+  if (auto status = verify(*program); !status) return fail(std::move(status.error()));
+  const auto compiler = compilerFor(options);
+  if (!compiler) return fail(compiler.error());
+  auto compiled = std::make_shared<CompiledProgram>();
+  for (Ready& kernel : compileAll(*compiler, *program, options)) {
+    if (!kernel) return fail(std::move(kernel.error()));
+    compiled->kernels.push_back(std::move(*kernel));
+  }
+  for (const Function& f : program->functions) {
     compiled->functions.emplace(f.name, &f);
     Lifetimes(*compiled).visit(f.arguments, f.ops);
   }
+  compiled->numerics = options.contract.numerics;
+  compiled->soleKernel = soleKernelOf(*program);
+  compiled->program = std::move(program);
   return compiled;
 }
 
-Result<RunOutcome> run(const CompiledProgram& compiled, std::span<const Array> arguments, const RunOptions& options) {
-  return ProgramRunner(compiled, options).run(arguments);
-}
-
-Result<RunOutcome> runProgram(const Program& program, std::span<const Array> arguments, const RunOptions& options) {
-  auto compiled = compileProgram(program, options);
+Result<RunOutcome> runProgram(const Program& program, std::span<const Array> arguments, const RunSettings& settings) {
+  const std::shared_ptr<const Program> borrowed(std::shared_ptr<void>(), &program);
+  auto compiled = compileProgram(borrowed, settings.compile);
   if (!compiled) return fail(std::move(compiled.error()));
-  return run(**compiled, arguments, options);
+  return run(**compiled, {arguments.begin(), arguments.end()}, settings.execute);
 }
 
 }  // namespace smalti::driver

@@ -18,26 +18,14 @@ void accumulate(machine::RunStatistics& all, const machine::RunStatistics& one) 
   all.valueBytes = std::max(all.valueBytes, one.valueBytes);
 }
 
-}  // namespace
-
-Result<RunOutcome> ProgramRunner::run(std::span<const Array> arguments) {
-  if (auto status = checkArguments(arguments); !status) return fail(std::move(status.error()));
-  std::vector<Lane> lanes(1);
-  auto results = runFunction(program_.functions[program_.main], std::move(lanes),
-                             {std::vector<Array>(arguments.begin(), arguments.end())});
-  if (!results) return fail(std::move(results.error()));
-  outcome_.results = std::move((*results)[0]);
-  return std::move(outcome_);
-}
-
-Status ProgramRunner::checkArguments(std::span<const Array> arguments) const {
-  const Function& main = program_.functions[program_.main];
-  const auto where = std::vector<std::string>{fmt::format("program '{}'", program_.name)};
+Status checkArguments(const Program& program, std::span<const Array> arguments) {
+  const Function& main = program.functions[program.main];
+  const auto where = [&] { return std::vector<std::string>{fmt::format("program '{}'", program.name)}; };
   if (arguments.size() != main.arguments.size())
     return fail({.code = "SM5001",
                  .message = "the program gets the wrong number of arguments",
                  .place = {},
-                 .where = where,
+                 .where = where(),
                  .need = fmt::format("{} arrays", main.arguments.size()),
                  .have = fmt::format("{} arrays", arguments.size()),
                  .help = "give one array for each argument of main"});
@@ -46,11 +34,49 @@ Status ProgramRunner::checkArguments(std::span<const Array> arguments) const {
       return fail({.code = "SM5001",
                    .message = fmt::format("argument {} is of the wrong type", i),
                    .place = {},
-                   .where = where,
+                   .where = where(),
                    .need = need.str(),
                    .have = arguments[i].type().str(),
                    .help = "convert the array, or export the program for these shapes"});
   return {};
+}
+
+/// A kernel's error with the op that calls it.
+Diagnostic atCall(Diagnostic d, const Op& op, const std::string& kernel) {
+  if (!d.place.known()) d.place = op.place;
+  if (std::none_of(d.where.begin(), d.where.end(), [](auto& w) { return w.starts_with("kernel '"); }))
+    d.where.insert(d.where.begin(), fmt::format("kernel '{}'", kernel));
+  return d;
+}
+
+}  // namespace
+
+Result<machine::KernelResult> runSoleKernel(const CompiledProgram& compiled, const std::vector<Array>& arguments,
+                                            const ExecuteSettings& settings, std::span<Array> into) {
+  const auto kernel = static_cast<size_t>(compiled.soleKernel);
+  auto ran = compiled.kernels[kernel]->run({&arguments, 1}, settings, into);
+  if (ran) return ran;
+  const Program& program = *compiled.program;
+  const Op& call = program.functions[static_cast<size_t>(program.main)].ops[0];
+  return fail(atCall(std::move(ran.error()), call, program.kernels[kernel].name));
+}
+
+Result<RunOutcome> run(const CompiledProgram& compiled, std::vector<Array> arguments, const ExecuteSettings& settings,
+                       std::span<Array> into) {
+  if (auto status = checkArguments(*compiled.program, arguments); !status) return fail(std::move(status.error()));
+  if (compiled.soleKernel < 0) return ProgramRunner(compiled, settings).run(std::move(arguments));
+  auto ran = runSoleKernel(compiled, arguments, settings, into);
+  if (!ran) return fail(std::move(ran.error()));
+  return RunOutcome{std::move(ran->results[0]), std::move(ran->findings), std::move(ran->log), ran->statistics};
+}
+
+Result<RunOutcome> ProgramRunner::run(std::vector<Array> arguments) {
+  std::vector<std::vector<Array>> ofLane;
+  ofLane.push_back(std::move(arguments));
+  auto results = runFunction(program_.functions[program_.main], std::vector<Lane>(1), std::move(ofLane));
+  if (!results) return fail(std::move(results.error()));
+  outcome_.results = std::move((*results)[0]);
+  return std::move(outcome_);
 }
 
 std::vector<Array> ProgramRunner::takeOperands(const Op& op, Lane& lane) const {
@@ -135,8 +161,7 @@ Status ProgramRunner::runOp(const Function& f, const Op& op, Lanes lanes) {
 }
 
 Status ProgramRunner::runPlain(const Function& f, const Op& op, Lanes lanes, plain::PlainEvaluator evaluate) {
-  const auto numerics =
-      options_.machine.numerics == machine::Numerics::tpu ? plain::Numerics::tpu : plain::Numerics::f32;
+  const auto numerics = compiled_.numerics == machine::Numerics::tpu ? plain::Numerics::tpu : plain::Numerics::f32;
   std::vector<ArrayType> types;
   for (const ValueId v : op.results) types.push_back(f.values[v]);
   for (Lane* lane : lanes) {
@@ -177,14 +202,8 @@ Status ProgramRunner::runKernel(const Op& op, Lanes lanes) {
                  .help = "name every mesh axis in the shard_map around it, and branch inside the kernel (pl.when)"});
   std::vector<std::vector<Array>> operands;
   for (Lane* lane : lanes) operands.push_back(takeOperands(op, *lane));
-  auto ran = compiled_.kernels[op.kernel]->run(operands, options_);
-  if (!ran) {
-    Diagnostic d = std::move(ran.error());
-    if (!d.place.known()) d.place = op.place;
-    if (std::none_of(d.where.begin(), d.where.end(), [](auto& w) { return w.starts_with("kernel '"); }))
-      d.where.insert(d.where.begin(), fmt::format("kernel '{}'", kernel.name));
-    return fail(std::move(d));
-  }
+  auto ran = compiled_.kernels[op.kernel]->run(operands, settings_);
+  if (!ran) return fail(atCall(std::move(ran.error()), op, kernel.name));
   for (size_t l = 0; l < lanes.size(); ++l) store(op, *lanes[l], std::move(ran->results[l]));
   std::move(ran->findings.begin(), ran->findings.end(), std::back_inserter(outcome_.findings));
   std::move(ran->log.begin(), ran->log.end(), std::back_inserter(outcome_.log));
@@ -217,11 +236,11 @@ Status ProgramRunner::runWhile(const Function& f, const Op& op, Lanes lanes) {
   std::vector<std::vector<Array>> carried;
   for (Lane* lane : lanes) carried.push_back(takeOperands(op, *lane));
   for (int64_t steps = 0;; ++steps) {
-    if (options_.machine.stepLimit > 0 && steps >= options_.machine.stepLimit)
+    if (settings_.stepLimit > 0 && steps >= settings_.stepLimit)
       return fail({.code = "SM5005",
                    .message = "a loop around the kernels does not end",
                    .place = op.place,
-                   .need = fmt::format("at most {} rounds", options_.machine.stepLimit),
+                   .need = fmt::format("at most {} rounds", settings_.stepLimit),
                    .help = "check the loop's condition, or raise the step limit"});
     auto conditions = runBlock(f, op.regions[0], running, carried);
     if (!conditions) return fail(std::move(conditions.error()));

@@ -5,7 +5,7 @@
 #include <memory>
 #include <unordered_map>
 
-#include "driver/Target.h"
+#include "driver/program/RunProgram.h"
 #include "plain/PlainEvaluators.h"
 
 namespace smalti::driver {
@@ -13,8 +13,10 @@ namespace smalti::driver {
 /// What is known of a Program before it runs.
 class CompiledProgram {
  public:
-  const Program* program = nullptr;
+  std::shared_ptr<const Program> program;
   std::vector<std::shared_ptr<const TargetKernel>> kernels;
+  machine::Numerics numerics = machine::Numerics::f32;  ///< of plain array ops
+  int soleKernel = -1;                                  ///< all that main does is to call it; -1: it does more
   std::unordered_map<std::string_view, const Function*> functions;
   /// Values whose last use is this op: their memory is given up (or reused by the op). Values that a region takes
   /// from outside live until the op that holds the region ends.
@@ -28,18 +30,22 @@ struct Lane {
   std::vector<Array> values;                   ///< by ValueId of the function being run
 };
 
+/// What ProgramRunner comes to for a Program that is one kernel, without its values and lanes. The arguments are of the
+/// kernel's types.
+Result<machine::KernelResult> runSoleKernel(const CompiledProgram&, const std::vector<Array>& arguments,
+                                            const ExecuteSettings&, std::span<Array> into);
+
 class ProgramRunner {
  public:
-  ProgramRunner(const CompiledProgram& compiled, const RunOptions& options)
-      : compiled_(compiled), program_(*compiled.program), options_(options) {}
-  Result<RunOutcome> run(std::span<const Array> arguments);
+  ProgramRunner(const CompiledProgram& compiled, const ExecuteSettings& settings)
+      : compiled_(compiled), program_(*compiled.program), settings_(settings) {}
+  Result<RunOutcome> run(std::vector<Array> arguments);
 
  private:
   using Lanes = std::span<Lane*>;
   /// What each lane's return gives.
   using Returned = Result<std::vector<std::vector<Array>>>;
 
-  Status checkArguments(std::span<const Array> arguments) const;
   Returned runFunction(const Function&, std::vector<Lane> lanes, std::vector<std::vector<Array>> arguments);
   Returned runOps(const Function&, const std::vector<Op>&, Lanes);
   Returned runBlock(const Function&, const Block&, Lanes, std::vector<std::vector<Array>> arguments);
@@ -59,7 +65,7 @@ class ProgramRunner {
 
   const CompiledProgram& compiled_;
   const Program& program_;
-  const RunOptions& options_;
+  const ExecuteSettings& settings_;
   RunOutcome outcome_;
   size_t allLanes_ = 1;  ///< devices of the innermost manual computation's mesh
 };

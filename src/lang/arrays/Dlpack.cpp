@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <memory>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@ namespace smalti {
 namespace {
 
 using dlpack::ManagedTensor;
+using dlpack::VersionedTensor;
 
 constexpr int32_t kCpu = 1;
 
@@ -36,15 +38,28 @@ Diagnostic refused(std::string message, std::string need, std::string have) {
           .help = "copy the elements to a CPU tensor of a dtype that both have"};
 }
 
+// The layout of dlpack.h 1.0 on machines with 64-bit pointers.
+static_assert(sizeof(dlpack::Tensor) == 48 && offsetof(dlpack::Tensor, device) == 8 &&
+              offsetof(dlpack::Tensor, ndim) == 16 && offsetof(dlpack::Tensor, dtype) == 20 &&
+              offsetof(dlpack::Tensor, shape) == 24 && offsetof(dlpack::Tensor, strides) == 32 &&
+              offsetof(dlpack::Tensor, byte_offset) == 40);
+static_assert(sizeof(ManagedTensor) == 64 && offsetof(ManagedTensor, manager_ctx) == 48 &&
+              offsetof(ManagedTensor, deleter) == 56);
+static_assert(sizeof(VersionedTensor) == 80 && offsetof(VersionedTensor, manager_ctx) == 8 &&
+              offsetof(VersionedTensor, deleter) == 16 && offsetof(VersionedTensor, flags) == 24 &&
+              offsetof(VersionedTensor, dl_tensor) == 32);
+
 /// What a tensor that was given out keeps alive.
+template <class Managed>
 struct Lent {
   Array array;
   Shape shape, strides;
-  ManagedTensor tensor;
+  Managed tensor{};
 };
 
+template <class Managed>
 struct Release {
-  void operator()(ManagedTensor* t) const {
+  void operator()(Managed* t) const {
     if (t && t->deleter) t->deleter(t);
   }
 };
@@ -75,31 +90,29 @@ bool isAligned(const std::byte* data, DType dtype) {
   return reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(storage_bytes(dtype)) == 0;
 }
 
-}  // namespace
-
-Result<ManagedTensor*> to_dlpack(const Array& array) {
+/// The array as a tensor of either kind; the rest of the kind's fields are the caller's to fill.
+template <class Managed>
+Result<Managed*> lend(const Array& array) {
   const auto row = std::find_if(kTypes.begin(), kTypes.end(), [&](const Row& r) { return r.dtype == array.dtype(); });
   if (array.is_traced()) return fail(refused("a traced array has no memory", "a computed array", array.type().str()));
   if (row == kTypes.end())
     return fail(refused(fmt::format("DLPack has no {}", name(array.dtype())), "a dtype of whole bytes",
                         std::string(name(array.dtype()))));
-  auto lent = std::make_unique<Lent>(Lent{array, array.shape(), rowMajor(array.shape()), {}});
-  lent->tensor = {.dl_tensor = {.data = lent->array.data(),
-                                .device = {kCpu, 0},
-                                .ndim = static_cast<int32_t>(array.rank()),
-                                .dtype = {row->code, static_cast<uint8_t>(bitsOf(row->dtype)), 1},
-                                .shape = lent->shape.data(),
-                                .strides = lent->strides.data(),
-                                .byte_offset = 0},
-                  .manager_ctx = lent.get(),
-                  .deleter = [](ManagedTensor* t) { delete static_cast<Lent*>(t->manager_ctx); }};
+  auto lent = std::make_unique<Lent<Managed>>(Lent<Managed>{array, array.shape(), rowMajor(array.shape())});
+  lent->tensor.dl_tensor = {.data = lent->array.data(),
+                            .device = {kCpu, 0},
+                            .ndim = static_cast<int32_t>(array.rank()),
+                            .dtype = {row->code, static_cast<uint8_t>(bitsOf(row->dtype)), 1},
+                            .shape = lent->shape.data(),
+                            .strides = lent->strides.data(),
+                            .byte_offset = 0};
+  lent->tensor.manager_ctx = lent.get();
+  lent->tensor.deleter = [](Managed* t) { delete static_cast<Lent<Managed>*>(t->manager_ctx); };
   return &lent.release()->tensor;
 }
 
-Result<Array> from_dlpack(ManagedTensor* tensor) {
-  if (!tensor) return fail(refused("there is no tensor", "a DLManagedTensor", "null"));
-  std::shared_ptr<ManagedTensor> owner(tensor, Release{});
-  const dlpack::Tensor& t = tensor->dl_tensor;
+/// An Array of the tensor's elements, which `owner` keeps.
+Result<Array> taken(const dlpack::Tensor& t, std::shared_ptr<void> owner, bool mayShare) {
   if (t.device.device_type != kCpu)
     return fail(refused("the tensor is not in the CPU's memory", "device type 1 (CPU)",
                         fmt::format("device type {}", t.device.device_type)));
@@ -119,10 +132,49 @@ Result<Array> from_dlpack(ManagedTensor* tensor) {
     return fail(refused("the tensor has no memory", fmt::format("{} bytes", type.bytes()), "a null pointer"));
   auto* data = static_cast<std::byte*>(t.data) + t.byte_offset;
   const Shape strides = t.strides ? Shape(t.strides, t.strides + t.ndim) : rowMajor(type.shape);
-  if (isDense(type.shape, strides) && isAligned(data, type.dtype)) return Array::view(type, data, owner);
+  if (mayShare && isDense(type.shape, strides) && isAligned(data, type.dtype))
+    return Array::view(type, data, std::move(owner));
   Shape bytes = strides;
   for (int64_t& s : bytes) s *= storage_bytes(type.dtype);
   return from_strided(type, data, bytes);
+}
+
+}  // namespace
+
+Result<ManagedTensor*> to_dlpack(const Array& array) { return lend<ManagedTensor>(array); }
+
+Result<VersionedTensor*> to_dlpack_versioned(const Array& array, dlpack::Version newest, uint64_t flags) {
+  if (newest.major < dlpack::kVersion.major)
+    return fail({.code = "SM6308",
+                 .message = "the consumer understands no tensors with a version",
+                 .place = {},
+                 .need = "DLPack 1.0 or later",
+                 .have = fmt::format("at most {}.{}", newest.major, newest.minor),
+                 .help = "give it a DLManagedTensor: to_dlpack"});
+  auto lent = lend<VersionedTensor>(array);
+  if (!lent) return lent;
+  (*lent)->version = dlpack::kVersion;
+  (*lent)->flags = flags;
+  return lent;
+}
+
+Result<Array> from_dlpack(ManagedTensor* tensor) {
+  if (!tensor) return fail(refused("there is no tensor", "a DLManagedTensor", "null"));
+  const std::shared_ptr<ManagedTensor> owner(tensor, Release<ManagedTensor>{});
+  return taken(tensor->dl_tensor, owner, true);
+}
+
+Result<Array> from_dlpack(VersionedTensor* tensor, bool share_read_only) {
+  if (!tensor) return fail(refused("there is no tensor", "a DLManagedTensorVersioned", "null"));
+  const std::shared_ptr<VersionedTensor> owner(tensor, Release<VersionedTensor>{});
+  if (tensor->version.major > dlpack::kVersion.major)
+    return fail({.code = "SM6308",
+                 .message = "the tensor is of a newer DLPack, whose layout is another",
+                 .place = {},
+                 .need = fmt::format("major version {}", dlpack::kVersion.major),
+                 .have = fmt::format("version {}.{}", tensor->version.major, tensor->version.minor),
+                 .help = "ask the producer for an older one: __dlpack__(max_version=(1, 0))"});
+  return taken(tensor->dl_tensor, owner, share_read_only || (tensor->flags & dlpack::kReadOnly) == 0);
 }
 
 }  // namespace smalti

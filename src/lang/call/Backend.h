@@ -1,15 +1,16 @@
-// What the language asks of the layers above it. The driver defines these functions (src/driver/LanguageBackend.cpp).
+// What the language asks of the layers above it: an interface, and the one implementation that was registered
+// (src/driver/LanguageBackend.cpp).
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
+#include <mutex>
 #include <string>
-#include <vector>
 
+#include "base/Executable.h"
+#include "base/Options.h"
 #include "ir/Program.h"
-#include "smalti/module.h"
 
 namespace smalti {
 class Lowered;
@@ -17,28 +18,34 @@ class Lowered;
 
 namespace smalti::lang {
 
-/// A kernel ready to run on the target and with the options of this thread (`use_settings`).
-class Executable {
- public:
-  virtual ~Executable() = default;
-  /// Results, and all that was found.
-  virtual Result<RunReport> run(std::vector<Array> operands) const = 0;
-  /// Results only.
-  virtual Result<std::vector<Array>> call(std::vector<Array> operands) const = 0;
-};
-
 /// What an Executable is for: results, or results and findings, under every observer.
 enum class Purpose : uint8_t { call, check };
 
-/// Changes whenever other settings are in force on this thread: an Executable is good for the settings it was made
-/// with.
-uint64_t settingsSerial();
-Result<std::shared_ptr<const Executable>> compile(const KernelPackage&, Purpose);
-Result<std::string> exportStablehlo(const Program&, int version);
-Result<std::string> exportBytecode(const KernelPackage&, int version);
-std::string mosaicText(const KernelPackage&, bool generic);
+/// A Program on its way to targets: compiled once for equal options. Thread-safe.
+class Compilable {
+ public:
+  virtual ~Compilable() = default;
+  virtual Result<std::shared_ptr<const Executable::State>> compile(const Options&, Purpose) = 0;
+  /// While it is held, nobody else reads the modules of the Program's kernels.
+  virtual std::unique_lock<std::mutex> alone() = 0;
+};
 
-/// For the driver: works on a lowered kernel while nobody else uses its context.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::shared_ptr<Compilable> prepare(std::shared_ptr<const Program>) const = 0;
+  virtual Result<std::string> exportStablehlo(const Program&, int version) const = 0;
+  virtual Result<std::string> exportBytecode(const KernelPackage&, int version) const = 0;
+  virtual std::string mosaicText(const KernelPackage&, bool generic) const = 0;
+};
+
+/// Takes a backend for the life of the process; the first one stays. What registers it: the shared library when it is
+/// loaded, `smalti/smalti.h` in a program that is linked statically.
+void setBackend(const Backend&);
+/// Error SM9014 when there is none.
+const Backend& backend();
+
+/// For the driver: works on a lowered kernel while nobody else does.
 Status withPackage(const Lowered&, const std::function<Status(const KernelPackage&)>& work);
 
 }  // namespace smalti::lang

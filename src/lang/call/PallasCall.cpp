@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/Settings.h"
 #include "base/Source.h"
 #include "base/Text.h"
 #include "ir/Legality.h"
@@ -27,50 +28,50 @@ using lang::AtPlace;
 
 struct Lowered::State {
   lang::TracedKernel kernel;
-  Program program;
-  const KernelPackage& package() const { return program.kernels[0]; }
+  std::shared_ptr<const Program> program;
+  std::shared_ptr<lang::Compilable> compilable;
+  const KernelPackage& package() const { return program->kernels[0]; }
 };
 
-namespace {
-
-/// A call may be lowered on one thread and compiled on another, in the first one's context, which is not locked.
-std::mutex& mlirMutex() {
-  static std::mutex mutex;
-  return mutex;
-}
-
-Result<std::shared_ptr<const lang::Executable>> compileOne(const KernelPackage& package, lang::Purpose purpose) {
-  const std::lock_guard inMlir(mlirMutex());
-  return lang::compile(package, purpose);
-}
-
-}  // namespace
+struct PallasCall::Chosen {
+  ActiveSettings settings;
+};
 
 struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
-  struct Compiled {
-    uint64_t settings = 0;
-    std::shared_ptr<const lang::Executable> executable;
-  };
-  struct Entry {
+  /// A kernel of one call, lowered, and ready to run with the settings that it was last called with.
+  struct Signature {
     std::vector<ArrayType> operands;
     bool debugChecks = false, poison = false;
     std::shared_ptr<const Lowered::State> lowered;
-    Compiled forCalls, forChecks;
+    struct Ready {
+      uint64_t settings = 0;  ///< serial of ActiveSettings
+      lang::Purpose purpose = lang::Purpose::call;
+      std::shared_ptr<const Executable::State> executable;
+    };
+    std::vector<Ready> ready;  ///< the last ones; code is kept by `lowered->compilable`
+    static constexpr size_t kMostReady = 8;
+
+    const std::shared_ptr<const Executable::State>* find(const ActiveSettings& settings, lang::Purpose purpose) const {
+      for (const Ready& r : ready)
+        if (r.settings == settings.serial && r.purpose == purpose) return &r.executable;
+      return nullptr;
+    }
   };
+
   State(Kernel kernel, Call call, Location at) : kernel(std::move(kernel)), call(std::move(call)), at(at) {}
 
   Kernel kernel;
   Call call;
   Location at;
-  std::mutex mutex;
-  std::vector<Entry> entries;
+  std::mutex mutex;                                    ///< of `signatures`; not held while kernels are compiled
+  std::vector<std::unique_ptr<Signature>> signatures;  ///< none is ever removed
 
-  Entry& entry(std::span<const Operand> operands) {
+  Signature& signature(std::span<const Operand> operands) {
     const auto is = [](const Operand& o, const ArrayType& type) { return o.array().type() == type; };
-    for (Entry& e : entries)
-      if (std::ranges::equal(operands, e.operands, is) && e.debugChecks == lang::debugChecksEnabled() &&
-          e.poison == lang::poisonBuffersEnabled())
-        return e;
+    for (const auto& s : signatures)
+      if (std::ranges::equal(operands, s->operands, is) && s->debugChecks == lang::debugChecksEnabled() &&
+          s->poison == lang::poisonBuffersEnabled())
+        return *s;
     std::vector<ArrayType> types;
     for (const Operand& o : operands) types.push_back(o.array().type());
     auto lowered = std::make_shared<Lowered::State>();
@@ -78,36 +79,48 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
     if (call.debug)
       std::fputs(fmt::format("The kernel as traced:\n{}\n", lang::print(lowered->kernel)).c_str(), stdout);
     AtPlace place(at);
-    const std::lock_guard inMlir(mlirMutex());
     try {
-      lowered->program = wrap(lang::lowerKernel(lowered->kernel));
+      lowered->program = std::make_shared<Program>(wrap(lang::lowerKernel(lowered->kernel)));
     } catch (const Error& error) {
       Diagnostic d = error.diagnostic();
       if (d.where.empty()) d.where.push_back(fmt::format("kernel '{}'", lowered->kernel.name));
       raise(std::move(d));
     }
     if (call.debug)
-      std::fputs(fmt::format("The Mosaic module:\n{}\n", lang::mosaicText(lowered->package(), false)).c_str(), stdout);
-    entries.push_back({types, lang::debugChecksEnabled(), lang::poisonBuffersEnabled(), std::move(lowered), {}, {}});
-    return entries.back();
+      std::fputs(fmt::format("The Mosaic module:\n{}\n", lang::backend().mosaicText(lowered->package(), false)).c_str(),
+                 stdout);
+    lowered->compilable = lang::backend().prepare(lowered->program);
+    signatures.push_back(std::make_unique<Signature>(
+        Signature{types, lang::debugChecksEnabled(), lang::poisonBuffersEnabled(), std::move(lowered), {}}));
+    return *signatures.back();
   }
 
-  std::shared_ptr<const lang::Executable> executable(std::span<const Operand> operands, lang::Purpose purpose) {
-    const std::lock_guard lock(mutex);
-    return executable(entry(operands), purpose);
-  }
-  std::shared_ptr<const lang::Executable> executable(Entry& e, lang::Purpose purpose) {
-    Compiled& ready = purpose == lang::Purpose::check ? e.forChecks : e.forCalls;
-    const uint64_t now = lang::settingsSerial();
-    if (!ready.executable || ready.settings != now) {
-      auto compiled = compileOne(e.lowered->package(), purpose);
-      if (!compiled) {
-        AtPlace place(at);
-        lang::refuse(std::move(compiled.error()));
-      }
-      ready = {now, std::move(*compiled)};
+  std::shared_ptr<const Executable::State> executable(std::span<const Operand> operands, const ActiveSettings& settings,
+                                                      lang::Purpose purpose) {
+    Signature* s = nullptr;
+    {
+      const std::lock_guard lock(mutex);
+      s = &signature(operands);
+      if (const auto* ready = s->find(settings, purpose)) return *ready;
     }
-    return ready.executable;
+    return executable(*s, settings, purpose);
+  }
+  std::shared_ptr<const Executable::State> executable(Signature& s, const ActiveSettings& settings,
+                                                      lang::Purpose purpose) {
+    {
+      const std::lock_guard lock(mutex);
+      if (const auto* ready = s.find(settings, purpose)) return *ready;
+    }
+    auto compiled =
+        settings.values ? s.lowered->compilable->compile(*settings.values, purpose) : fail(settings.values.error());
+    if (!compiled) {
+      AtPlace place(at);
+      lang::refuse(std::move(compiled.error()));
+    }
+    const std::lock_guard lock(mutex);
+    if (s.ready.size() == Signature::kMostReady) s.ready.erase(s.ready.begin());
+    s.ready.push_back({settings.serial, purpose, *compiled});
+    return *compiled;
   }
 
   const std::vector<GridDim>& grid() const { return call.grid_spec ? call.grid_spec->grid : call.grid; }
@@ -129,21 +142,31 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
   }
 
   /// The call as an op of what is traced.
-  std::vector<Array> bound(const std::vector<Operand>& given);
+  std::vector<Array> bound(const std::vector<Operand>& given, const std::shared_ptr<const Chosen>& chosen);
   class Called;
-  /// The results of a run, or its error at the call.
-  std::vector<Array> finished(Result<std::vector<Array>>) const;
+  /// The report of a run; its error is raised at the call.
+  Result<RunReport> finished(Result<RunReport>) const;
+  /// The results; what the kernel printed, and what was found: there are findings of a plain call only where an option
+  /// asks for checks (SMALTI_CHECK=on).
+  static std::vector<Array> told(Result<RunReport>);
 
   /// The custom call's operands: dynamic grid bounds, then those of the user.
   std::vector<Array> operands(const std::vector<Operand>& given) const {
+    return operands(given, [](const Operand& o) -> const Array& { return o.array(); });
+  }
+  template <class Given, class ArrayOf>
+  std::vector<Array> operands(const Given& given, const ArrayOf& arrayOf) const {
     std::vector<Array> arrays;
     arrays.reserve(given.size() + grid().size());
     auto next = given.begin();
     for (const GridDim& d : grid())
-      if (lang::isDynamic(d)) arrays.push_back(d.dynamic ? *d.dynamic : (next++)->array());
-    for (; next != given.end(); ++next) arrays.push_back(fromBool(next->array()));
+      if (lang::isDynamic(d)) arrays.push_back(d.dynamic ? *d.dynamic : arrayOf(*next++));
+    for (; next != given.end(); ++next) arrays.push_back(fromBool(arrayOf(*next)));
     return arrays;
   }
+  /// The Executable of the custom call as one of what the user gives and gets.
+  std::shared_ptr<const Executable::State> asCalled(std::shared_ptr<const Executable::State> executable,
+                                                    const std::vector<Operand>& given);
   /// Those that the kernel is traced for; an error when there are others than a call can take.
   std::span<const Operand> arrays(const std::vector<Operand>& given) const;
 
@@ -180,6 +203,45 @@ std::span<const Operand> PallasCall::State::arrays(const std::vector<Operand>& g
   const size_t sizes = sizesIn(given);
   for (const Operand& o : given) checkOperand(o);
   return std::span(given).subspan(sizes);
+}
+
+namespace {
+
+/// What a user calls: without the grid sizes that the call itself has, and with bools.
+class AsCalled : public Executable::State {
+ public:
+  AsCalled(std::shared_ptr<PallasCall::State> call, std::shared_ptr<const Executable::State> inner,
+           const std::vector<Operand>& given)
+      : call_(std::move(call)), inner_(std::move(inner)) {
+    for (const Operand& o : given) arguments.push_back(o.array().type());
+    results = inner_->results;
+    for (size_t i = 0; i < results.size() && i < call_->call.out_shape.size(); ++i)
+      results[i].dtype = call_->call.out_shape[i].type().dtype;
+    options = inner_->options;
+  }
+  bool differs() const { return arguments != inner_->arguments || results != inner_->results; }
+
+  Result<RunReport> execute(std::vector<Array> inputs, std::span<Array> into,
+                            const ExecuteOptions& chosen) const override {
+    const auto itself = [](const Array& a) -> const Array& { return a; };
+    const bool sameResults = results == inner_->results;
+    auto report = inner_->execute(call_->operands(inputs, itself), sameResults ? into : std::span<Array>(), chosen);
+    if (report) call_->restoreBools(report->results);
+    return report;
+  }
+
+ private:
+  std::shared_ptr<PallasCall::State> call_;
+  std::shared_ptr<const Executable::State> inner_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Executable::State> PallasCall::State::asCalled(
+    std::shared_ptr<const Executable::State> executable, const std::vector<Operand>& given) {
+  auto called = std::make_shared<AsCalled>(shared_from_this(), executable, given);
+  if (called->differs()) return called;
+  return executable;
 }
 
 std::vector<size_t> IndexMap::arities() const {
@@ -244,56 +306,69 @@ PallasCall::PallasCall(Kernel kernel, Call call, Location at)
 /// A signature of a pallas_call in a traced function.
 class PallasCall::State::Called : public lang::CalledKernel {
  public:
-  Called(std::shared_ptr<State> call, std::shared_ptr<const Lowered::State> lowered)
-      : call_(std::move(call)), lowered_(std::move(lowered)) {}
+  Called(std::shared_ptr<State> call, std::shared_ptr<const Chosen> chosen, Signature& signature)
+      : call_(std::move(call)), chosen_(std::move(chosen)), signature_(signature) {}
 
-  const lang::TracedKernel& traced() const override { return lowered_->kernel; }
+  const lang::TracedKernel& traced() const override { return signature_.lowered->kernel; }
   KernelPackage package() const override {
-    const std::lock_guard inMlir(mlirMutex());
-    return lowered_->package().copy();
+    const auto alone = signature_.lowered->compilable->alone();
+    return signature_.lowered->package().copy();
   }
   std::vector<Array> call(std::span<const Array> operands) const override {
     for (const Array& a : operands) lang::checkConcrete(a);
-    std::shared_ptr<const lang::Executable> executable;
-    {
-      const std::lock_guard lock(call_->mutex);
-      const auto entry = std::ranges::find(call_->entries, lowered_, &Entry::lowered);
-      executable = call_->executable(*entry, lang::Purpose::call);
-    }
-    return call_->finished(executable->call({operands.begin(), operands.end()}));
+    const ActiveSettings& settings = chosen_ ? chosen_->settings : activeSettings();
+    const auto executable = call_->executable(signature_, settings, lang::Purpose::call);
+    return told(call_->finished(executable->execute({operands.begin(), operands.end()})));
   }
 
  private:
   std::shared_ptr<State> call_;
-  std::shared_ptr<const Lowered::State> lowered_;
+  std::shared_ptr<const Chosen> chosen_;
+  Signature& signature_;  ///< of `call_`
 };
 
-std::vector<Array> PallasCall::State::finished(Result<std::vector<Array>> results) const {
-  if (results) return std::move(*results);
+Result<RunReport> PallasCall::State::finished(Result<RunReport> report) const {
+  if (report) return report;
   AtPlace place(at);
-  lang::refuse(std::move(results.error()));
+  lang::refuse(std::move(report.error()));
 }
 
-std::vector<Array> PallasCall::State::bound(const std::vector<Operand>& given) {
+std::vector<Array> PallasCall::State::told(Result<RunReport> report) {
+  for (const std::string& line : report->log) std::printf("%s\n", line.c_str());
+  if (!report->findings.empty()) {
+    std::fflush(stdout);
+    for (Finding& finding : report->findings) {
+      showSource(finding.diagnostic);
+      std::fprintf(stderr, "%s\n", finding.diagnostic.str().c_str());
+    }
+  }
+  return std::move(report->results);
+}
+
+std::vector<Array> PallasCall::State::bound(const std::vector<Operand>& given,
+                                            const std::shared_ptr<const Chosen>& chosen) {
   const std::span<const Operand> arrays = this->arrays(given);
-  std::shared_ptr<const Lowered::State> lowered;
+  Signature* s = nullptr;
   {
     const std::lock_guard lock(mutex);
-    lowered = entry(arrays).lowered;
+    s = &signature(arrays);
   }
   AtPlace place(at);
-  std::vector<Array> results = lang::bindKernel(std::make_shared<Called>(shared_from_this(), lowered), operands(given),
-                                                lowered->package().results);
+  std::vector<Array> results = lang::bindKernel(std::make_shared<Called>(shared_from_this(), chosen, *s),
+                                                operands(given), s->lowered->package().results);
   restoreBools(results);
   return results;
 }
 
+PallasCall PallasCall::with(const Settings& settings) const {
+  PallasCall other(*this);
+  other.chosen_ = std::make_shared<const Chosen>(Chosen{activate(settings)});
+  return other;
+}
+
 Results PallasCall::run(const std::vector<Operand>& operands) const {
-  if (!lang::Tracer::isEager()) return Results(state_->bound(operands), state_->at);
-  auto results = state_->finished(
-      state_->executable(state_->arrays(operands), lang::Purpose::call)->call(state_->operands(operands)));
-  state_->restoreBools(results);
-  return Results(std::move(results), state_->at);
+  if (!lang::Tracer::isEager()) return Results(state_->bound(operands, chosen_), state_->at);
+  return Results(State::told(execute(operands, lang::Purpose::call)), state_->at);
 }
 
 RunReport PallasCall::check_all(const std::vector<Operand>& operands) const {
@@ -301,39 +376,52 @@ RunReport PallasCall::check_all(const std::vector<Operand>& operands) const {
     AtPlace place(o.at());
     lang::checkConcrete(o.array());
   }
-  auto report = state_->executable(state_->arrays(operands), lang::Purpose::check)->run(state_->operands(operands));
+  auto report = execute(operands, lang::Purpose::check);
+  for (Finding& f : report->findings) showSource(f.diagnostic);
+  return std::move(*report);
+}
+
+Result<RunReport> PallasCall::execute(const std::vector<Operand>& operands, lang::Purpose purpose) const {
+  const ActiveSettings& settings = chosen_ ? chosen_->settings : activeSettings();
+  const auto executable = state_->executable(state_->arrays(operands), settings, purpose);
+  auto report = executable->execute(state_->operands(operands));
   if (!report) {
     AtPlace place(state_->at);
     lang::refuse(std::move(report.error()));
   }
   state_->restoreBools(report->results);
-  for (Finding& f : report->findings) showSource(f.diagnostic);
-  return std::move(*report);
+  return report;
+}
+
+Executable PallasCall::compile_all(const std::vector<Operand>& operands) const {
+  const ActiveSettings& settings = chosen_ ? chosen_->settings : activeSettings();
+  auto executable = state_->executable(state_->arrays(operands), settings, lang::Purpose::call);
+  return Executable(state_->asCalled(std::move(executable), operands));
 }
 
 Lowered PallasCall::lower_all(const std::vector<Operand>& operands) const {
   const std::lock_guard lock(state_->mutex);
-  return Lowered(state_->entry(state_->arrays(operands)).lowered);
+  return Lowered(state_->signature(state_->arrays(operands)).lowered);
 }
 
 std::string Lowered::traced() const { return lang::print(state_->kernel); }
 std::string Lowered::mosaic(bool generic) const {
-  const std::lock_guard inMlir(mlirMutex());
-  return lang::mosaicText(state_->package(), generic);
+  const auto alone = state_->compilable->alone();
+  return lang::backend().mosaicText(state_->package(), generic);
 }
 Result<std::string> Lowered::bytecode(int version) const {
   if (Status ok = legal(); !ok) return fail(std::move(ok.error()));
-  const std::lock_guard inMlir(mlirMutex());
-  return lang::exportBytecode(state_->package(), version);
+  const auto alone = state_->compilable->alone();
+  return lang::backend().exportBytecode(state_->package(), version);
 }
 Result<std::string> Lowered::stablehlo(int version) const {
   if (Status ok = legal(); !ok) return fail(std::move(ok.error()));
-  const std::lock_guard inMlir(mlirMutex());
-  return lang::exportStablehlo(state_->program, version);
+  const auto alone = state_->compilable->alone();
+  return lang::backend().exportStablehlo(*state_->program, version);
 }
 Status Lowered::legal(std::string_view chip) const {
   const auto checked = [&] {
-    const std::lock_guard inMlir(mlirMutex());
+    const auto alone = state_->compilable->alone();
     return checkLegal(state_->package(), chip);
   };
   Status status = checked();
@@ -343,7 +431,7 @@ Status Lowered::legal(std::string_view chip) const {
   return status;
 }
 Status lang::withPackage(const Lowered& lowered, const std::function<Status(const KernelPackage&)>& work) {
-  const std::lock_guard inMlir(mlirMutex());
+  const auto alone = lowered.state().compilable->alone();
   return work(lowered.state().package());
 }
 CostEstimate Lowered::cost() const { return state_->kernel.cost; }

@@ -172,17 +172,17 @@ TEST_F(Api, ModulesThatCannotBeLoaded) {
 
 TEST_F(Api, InputsThatTheModuleDoesNotTake) {
   const Module m = add();
-  EXPECT_EQ(messageOf(m.run({})), R"(error[SM1008]: the module takes another number of inputs
+  EXPECT_EQ(messageOf(m.run({})), R"(error[SM1008]: wrong number of inputs
   need: 2 inputs
   have: 0
 )");
   EXPECT_EQ(messageOf(m.run(std::vector<Array>{array({1, 2}), array({1, 2, 3})})),
-            R"(error[SM1008]: input 1 is not what the module takes
+            R"(error[SM1008]: input 1 is of the wrong type
   need: f32[2]
   have: f32[3]
 )");
   EXPECT_EQ(messageOf(m.check(std::vector<Array>{array({1, 2})})),
-            R"(error[SM1008]: the module takes another number of inputs
+            R"(error[SM1008]: wrong number of inputs
   need: 2 inputs
   have: 1
 )");

@@ -26,10 +26,10 @@ std::string text(const Result<RunOutcome>& outcome) {
 
 Result<RunOutcome> checked(const Program& program, std::span<const Array> inputs, machine::Poison poison,
                            const char* target) {
-  RunOptions options;
-  options.target = target;
-  options.machine.poison = poison;
-  checkEverything(options.machine);
+  RunSettings options;
+  options.compile.target = target;
+  options.compile.contract.poison = poison;
+  checkEverything(options.compile.contract);
   return runProgram(program, inputs, options);
 }
 

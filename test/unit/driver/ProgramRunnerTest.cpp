@@ -55,8 +55,8 @@ TEST(ProgramRunner, AnAllocatedBufferIsZeros) {
 }
 
 TEST(ProgramRunner, EndlessLoopsStopAtTheStepLimit) {
-  RunOptions options;
-  options.machine.stepLimit = 100;
+  RunSettings options;
+  options.execute.stepLimit = 100;
   const auto results = runText(moduleOf("(%x: tensor<f32>) -> tensor<f32>", R"(
     %0 = stablehlo.while(%a = %x) : tensor<f32> cond {
       %1 = stablehlo.constant dense<true> : tensor<i1>

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "driver/Target.h"
+#include "driver/program/RunProgram.h"
 #include "eval/FloatFormats.h"
 #include "interop/Interop.h"
 
@@ -30,7 +30,7 @@ inline std::vector<double> numbers(const Array& array) {
 
 /// The first result of main, or the diagnostic as text.
 inline Result<std::vector<Array>> runText(const std::string& text, const std::vector<Array>& arguments,
-                                          const RunOptions& options = {}) {
+                                          const RunSettings& options = {}) {
   auto program = interop::importStableHlo(text, "test.mlir");
   if (!program) return fail(std::move(program.error()));
   auto outcome = runProgram(*program, arguments, options);

@@ -8,8 +8,8 @@
 #include "../Recordings.h"
 #include "driver/Module.h"
 #include "driver/RunSettings.h"
-#include "driver/Target.h"
 #include "driver/case/Case.h"
+#include "driver/program/RunProgram.h"
 #include "machine/observers/Registry.h"
 
 namespace smalti::driver {
@@ -47,10 +47,10 @@ TEST(Transport, SG6_RecordedKernelsOfSeveralDevicesComputeTheSameOverLateMessage
     for (int seed = 0; seed < 3; ++seed) {
       Options options;
       options.seed = seed;
-      RunOptions settings = runOptions(options, recorded->poison);
-      settings.machine.checks = machine::allChecks();
+      RunSettings settings = runSettings(options, recorded->poison);
+      settings.compile.contract.checks = machine::allChecks();
       const auto local = runProgram(*loaded->program, *inputs, settings);
-      settings.machine.transport = [&](machine::Endpoint& e) {
+      settings.execute.transport = [&](machine::Endpoint& e) {
         return std::make_unique<test::LoopbackTransport>(e, 5 * seed, traffic);
       };
       const auto late = runProgram(*loaded->program, *inputs, settings);

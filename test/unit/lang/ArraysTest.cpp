@@ -53,6 +53,65 @@ TEST(Dlpack, SM6308_OtherMemoryIsRefused) {
   EXPECT_EQ(pl::to_dlpack(pl::zeros({2}, pl::i4)).error().code, "SM6308");
 }
 
+TEST(Dlpack, TensorsWithAVersionShareMemoryToo) {
+  const pl::Array x = pl::arange(6, pl::f32);
+  auto tensor = pl::to_dlpack_versioned(x, {1, 3}, pl::dlpack::kReadOnly);
+  ASSERT_TRUE(tensor);
+  EXPECT_EQ((*tensor)->version, (pl::dlpack::Version{1, 0}));
+  EXPECT_EQ((*tensor)->flags, pl::dlpack::kReadOnly);
+  EXPECT_EQ((*tensor)->dl_tensor.data, x.data());
+  const auto shared = pl::from_dlpack(*tensor, /*share_read_only=*/true);
+  ASSERT_TRUE(shared);
+  EXPECT_EQ(shared->data(), x.data());
+  EXPECT_EQ(pl::to_dlpack_versioned(x, {0, 8}).error().str(),
+            R"(error[SM6308]: the consumer understands no tensors with a version
+  need: DLPack 1.0 or later
+  have: at most 0.8
+  help: give it a DLManagedTensor: to_dlpack
+)");
+}
+
+TEST(Dlpack, ReadOnlyTensorsAreCopied) {
+  float elements[] = {1, 2};
+  int64_t shape[] = {2};
+  pl::dlpack::VersionedTensor tensor{{1, 2},
+                                     nullptr,
+                                     [](auto*) { ++released; },
+                                     pl::dlpack::kReadOnly,
+                                     {elements, {1, 0}, 1, {2, 32, 1}, shape, {}, 0}};
+  released = 0;
+  {
+    const auto copy = pl::from_dlpack(&tensor);
+    ASSERT_TRUE(copy);
+    EXPECT_EQ(released, 1);
+    EXPECT_NE(static_cast<const void*>(copy->data()), elements);
+    EXPECT_EQ(copy->as<float>()[1], 2);
+  }
+  released = 0;
+  tensor.flags = 0;
+  {
+    const auto shared = pl::from_dlpack(&tensor);
+    ASSERT_TRUE(shared);
+    EXPECT_EQ(static_cast<const void*>(shared->data()), elements);
+    EXPECT_EQ(released, 0);
+  }
+  EXPECT_EQ(released, 1);
+}
+
+TEST(Dlpack, SM6308_TensorsOfANewerMajorVersionAreRefusedAndReleased) {
+  // Nothing after the deleter may be looked at.
+  pl::dlpack::VersionedTensor tensor{{2, 1}, nullptr, [](auto*) { ++released; }, ~uint64_t{0}, {}};
+  tensor.dl_tensor.ndim = -7;
+  released = 0;
+  EXPECT_EQ(pl::from_dlpack(&tensor).error().str(),
+            R"(error[SM6308]: the tensor is of a newer DLPack, whose layout is another
+  need: major version 1
+  have: version 2.1
+  help: ask the producer for an older one: __dlpack__(max_version=(1, 0))
+)");
+  EXPECT_EQ(released, 1);
+}
+
 TEST(Dlpack, MemoryThatIsNotAlignedIsCopied) {
   alignas(4) std::array<char, 12> bytes{};
   const std::array<float, 2> wanted{1.5F, -2};

@@ -6,7 +6,7 @@
 
 #include "Helpers.h"
 #include "RandomFunction.h"
-#include "driver/Target.h"
+#include "driver/program/RunProgram.h"
 #include "interop/Interop.h"
 #include "lang/call/TraceProgram.h"
 #include "lang/print/Print.h"
@@ -33,8 +33,8 @@ std::vector<pl::ArrayType> typesOf(const Arrays& arrays) {
 }
 
 Arrays runProgram(const smalti::Program& program, const Arrays& inputs, std::string target = "interpret") {
-  smalti::driver::RunOptions options;
-  options.target = std::move(target);
+  smalti::driver::RunSettings options;
+  options.compile.target = std::move(target);
   auto outcome = smalti::driver::runProgram(program, inputs, options);
   if (!outcome) ADD_FAILURE() << outcome.error().str();
   return outcome ? std::move(outcome->results) : Arrays{};

@@ -1,0 +1,36 @@
+// Settings: the options of the command line, for a program.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "smalti/diagnostic.h"
+
+namespace smalti {
+
+/// The options of the command line by the same names: "semantics" = "hlo", "seed" = "7" (`smalti env` lists them).
+/// Some say what is compiled (target, semantics, numerics, poison, cores, the checks, the cache), the others how it is
+/// executed (see ExecuteOptions).
+class Settings {
+ public:
+  Settings();
+  ~Settings();
+  Settings(const Settings&);
+  Settings& operator=(const Settings&);
+  /// Fails with SM1011 and the allowed values.
+  Status set(std::string_view option, std::string_view value);
+  /// Takes the SMALTI_… variables.
+  Status read_environment();
+
+  struct State;
+  const State& state() const { return *state_; }
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+/// Target and options of the pallas_calls that follow on this thread; until then the SMALTI_… variables. For one call:
+/// `call.with(settings)(x)`.
+void use_settings(const Settings& settings);
+
+}  // namespace smalti

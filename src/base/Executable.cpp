@@ -1,0 +1,114 @@
+#include "base/Executable.h"
+
+#include <cstring>
+#include <functional>
+#include <new>
+
+#include <fmt/format.h>
+
+namespace smalti {
+namespace {
+
+/// No exception of a library leaves the API.
+Result<RunReport> guarded(const std::function<Result<RunReport>()>& work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return fail({.code = "SM9013", .message = "there is no memory left", .place = {}});
+  } catch (const std::exception& error) {
+    return fail({.code = "SM9010",
+                 .message = "internal error: this is a bug in Smalti",
+                 .place = {},
+                 .have = error.what(),
+                 .help = "please report it with the module"});
+  }
+}
+
+Status checkTypes(std::span<const Array> given, const std::vector<ArrayType>& types, const char* code,
+                  std::string_view what) {
+  if (given.size() != types.size())
+    return fail({.code = code,
+                 .message = fmt::format("wrong number of {}s", what),
+                 .place = {},
+                 .need = fmt::format("{} {}s", types.size(), what),
+                 .have = fmt::format("{}", given.size())});
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (given[i].type() != types[i])
+      return fail({.code = code,
+                   .message = fmt::format("{} {} is of the wrong type", what, i),
+                   .place = {},
+                   .need = types[i].str(),
+                   .have = given[i].type().str()});
+    if (!given[i].data() && given[i].bytes() > 0)
+      return fail({.code = code,
+                   .message = fmt::format("{} {} has no memory", what, i),
+                   .place = {},
+                   .need = fmt::format("{} bytes", given[i].bytes()),
+                   .have = given[i].is_traced() ? "a traced array" : "a null pointer"});
+    const auto address = reinterpret_cast<uintptr_t>(given[i].data());
+    const auto alignment = static_cast<uintptr_t>(storage_bytes(types[i].dtype));
+    if (address % alignment != 0)
+      return fail({.code = code,
+                   .message = fmt::format("{} {} is not aligned to its elements", what, i),
+                   .place = {},
+                   .need = fmt::format("an address that is a multiple of {} bytes", alignment),
+                   .have = fmt::format("{} bytes past one", address % alignment)});
+  }
+  return {};
+}
+
+bool overlap(const Array& a, const Array& b) {
+  const std::less<const std::byte*> before;
+  return a.bytes() > 0 && b.bytes() > 0 && before(a.data(), b.data() + b.bytes()) &&
+         before(b.data(), a.data() + a.bytes());
+}
+
+Status checkOverlap(std::span<const Array> inputs, std::span<const Array> outputs) {
+  const auto refuse = [&](size_t output, std::string_view what, size_t other) {
+    return fail({.code = "SM1017",
+                 .message = fmt::format("output {} overlaps {} {}", output, what, other),
+                 .place = {},
+                 .need = fmt::format("{} bytes that nothing else uses", outputs[output].bytes()),
+                 .help = "give it memory of its own, or take the results of execute()"});
+  };
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (overlap(outputs[o], inputs[i])) return refuse(o, "input", i);
+    for (size_t i = 0; i < o; ++i)
+      if (overlap(outputs[o], outputs[i])) return refuse(o, "output", i);
+  }
+  return {};
+}
+
+}  // namespace
+
+const std::vector<ArrayType>& Executable::arguments() const { return state_->arguments; }
+const std::vector<ArrayType>& Executable::results() const { return state_->results; }
+const ExecuteOptions& Executable::options() const { return state_->options; }
+
+Result<RunReport> Executable::execute(std::span<const Array> inputs, const ExecuteOptions& options) const {
+  return guarded([&]() -> Result<RunReport> {
+    if (Status ok = checkTypes(inputs, state_->arguments, "SM1008", "input"); !ok) return fail(std::move(ok.error()));
+    return state_->execute({inputs.begin(), inputs.end()}, {}, options);
+  });
+}
+
+Result<RunReport> Executable::execute_into(std::span<const Array> inputs, std::span<Array> outputs,
+                                           const ExecuteOptions& options) const {
+  return guarded([&]() -> Result<RunReport> {
+    if (Status ok = checkTypes(inputs, state_->arguments, "SM1008", "input"); !ok) return fail(std::move(ok.error()));
+    if (Status ok = checkTypes(outputs, state_->results, "SM1017", "output"); !ok) return fail(std::move(ok.error()));
+    if (Status ok = checkOverlap(inputs, outputs); !ok) return fail(std::move(ok.error()));
+    auto report = state_->execute({inputs.begin(), inputs.end()}, outputs, options);
+    if (!report) return report;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      Array& result = report->results[i];
+      if (std::as_const(result).data() != outputs[i].data() && result.bytes() > 0)
+        std::memcpy(outputs[i].data(), result.data(), static_cast<size_t>(result.bytes()));
+      result = outputs[i];
+    }
+    return report;
+  });
+}
+
+}  // namespace smalti

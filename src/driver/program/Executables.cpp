@@ -1,0 +1,99 @@
+#include "driver/program/Executables.h"
+
+#include "driver/ApiReport.h"
+#include "driver/Module.h"
+#include "driver/program/ProgramRunner.h"
+
+namespace smalti::driver {
+namespace {
+
+ExecuteOptions toPublic(const ExecuteSettings& s) {
+  return {.threads = s.threads,
+          .seed = s.seed,
+          .dma = s.dma == machine::DmaExecution::eager    ? DmaTiming::eager
+                 : s.dma == machine::DmaExecution::onWait ? DmaTiming::on_wait
+                                                          : DmaTiming::random,
+          .step_quantum = s.stepQuantum,
+          .step_limit = s.stepLimit,
+          .memory_limit_bytes = s.memoryLimitBytes,
+          .stop = s.stop};
+}
+
+ExecuteSettings fromPublic(const ExecuteOptions& o) {
+  return {.dma = o.dma == DmaTiming::eager     ? machine::DmaExecution::eager
+                 : o.dma == DmaTiming::on_wait ? machine::DmaExecution::onWait
+                                               : machine::DmaExecution::random,
+          .seed = o.seed,
+          .stepQuantum = o.step_quantum,
+          .stepLimit = o.step_limit,
+          .memoryLimitBytes = o.memory_limit_bytes,
+          .stop = o.stop,
+          .scheduler = {},
+          .dmaPolicy = {},
+          .threads = o.threads,
+          .observers = {}};
+}
+
+class ProgramExecutable : public Executable::State {
+ public:
+  ProgramExecutable(std::shared_ptr<const CompiledProgram> compiled, const Program& program, ExecuteSettings settings)
+      : compiled_(std::move(compiled)), settings_(std::move(settings)) {
+    arguments = argumentTypes(program);
+    results = resultTypes(program);
+    options = toPublic(settings_);
+  }
+
+  Result<RunReport> execute(std::vector<Array> inputs, std::span<Array> into,
+                            const ExecuteOptions& chosen) const override {
+    return run(std::move(inputs), into, fromPublic(chosen));
+  }
+  Result<RunReport> execute(std::vector<Array> inputs) const override { return run(std::move(inputs), {}, settings_); }
+
+ private:
+  Result<RunReport> run(std::vector<Array> inputs, std::span<Array> into, const ExecuteSettings& settings) const {
+    if (compiled_->soleKernel >= 0) {
+      auto result = runSoleKernel(*compiled_, inputs, settings, into);
+      if (!result) return fail(std::move(result.error()));
+      return report(std::move(*result));
+    }
+    auto outcome = driver::run(*compiled_, std::move(inputs), settings, into);
+    if (!outcome) return fail(std::move(outcome.error()));
+    return report(std::move(*outcome));
+  }
+
+  std::shared_ptr<const CompiledProgram> compiled_;
+  ExecuteSettings settings_;
+};
+
+}  // namespace
+
+std::shared_ptr<const CompiledProgram> Executables::find(const CompileOptions& options) const {
+  const std::lock_guard lock(mutex_);
+  for (const Compiled& c : compiled_)
+    if (c.options == options) return c.program;
+  return nullptr;
+}
+
+size_t Executables::numCompiled() const {
+  const std::lock_guard lock(mutex_);
+  return compiled_.size();
+}
+
+Result<std::shared_ptr<const CompiledProgram>> Executables::compile(const CompileOptions& options) {
+  if (auto found = find(options)) return found;
+  const auto lockOfModules = alone();
+  if (auto found = find(options)) return found;  // by who had the lock
+  auto compiled = compileProgram(program_, options);
+  if (!compiled) return compiled;
+  const std::lock_guard lock(mutex_);
+  compiled_.push_back({options, *compiled});
+  return compiled;
+}
+
+Result<std::shared_ptr<const Executable::State>> Executables::get(const RunSettings& settings) {
+  auto compiled = compile(settings.compile);
+  if (!compiled) return fail(std::move(compiled.error()));
+  return std::make_shared<ProgramExecutable>(std::move(*compiled), *program_, settings.execute);
+}
+
+}  // namespace smalti::driver

@@ -1,0 +1,88 @@
+// The targets: one row each.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/Options.h"
+#include "driver/target/Target.h"
+#include "driver/target/cpu/Cpu.h"
+#include "driver/target/interpret/Interpret.h"
+
+namespace smalti::driver {
+namespace {
+
+std::vector<const Target*>& registry() {
+  static std::vector<const Target*> rows{
+      &interpretTarget(),
+      &cpuTarget(),
+  };
+  return rows;
+}
+
+std::vector<std::string> spellings() {
+  std::vector<std::string> all;
+  for (const Target* t : registry()) all.push_back(t->spelling());
+  return all;
+}
+
+std::string_view argumentOf(std::string_view text) {
+  const size_t colon = text.find(':');
+  return colon == text.npos ? std::string_view() : text.substr(colon + 1);
+}
+
+/// The option --target (SMALTI_TARGET) has the targets as its values.
+[[maybe_unused]] const bool kProvided = [] {
+  provideValues("target", {.list = spellings, .check = checkTarget});
+  return true;
+}();
+
+}  // namespace
+
+std::string Target::spelling() const {
+  return argument.empty() ? std::string(name) : fmt::format("{}:{}", name, argument);
+}
+
+std::vector<const Target*> targets() { return registry(); }
+
+const Target* findTarget(std::string_view text) {
+  const std::string_view name = text.substr(0, text.find(':'));
+  for (const Target* t : registry())
+    if (t->name == name) return t;
+  return nullptr;
+}
+
+Status checkTarget(std::string_view text) {
+  const Target* target = findTarget(text);
+  if (!target)
+    return fail({.code = "SM5006",
+                 .message = fmt::format("there is no target '{}'", text.substr(0, 100)),
+                 .place = {},
+                 .need = fmt::format("{}", fmt::join(spellings(), "|")),
+                 .help = "choose one of these; smalti env describes them"});
+  if (target->argument.empty() && text.size() > target->name.size())
+    return fail({.code = "SM5007",
+                 .message = fmt::format("the target '{}' takes no argument", target->name),
+                 .place = {},
+                 .need = fmt::format("{}, and nothing after it", target->name),
+                 .have = std::string(text.substr(0, 100)),
+                 .help = "leave out the colon and what follows it"});
+  return {};
+}
+
+Result<KernelCompiler> openTarget(std::string_view text) {
+  if (Status ok = checkTarget(text); !ok) return fail(std::move(ok.error()));
+  const Target& target = *findTarget(text);
+  if (const Status available = target.available(); !available)
+    return fail({.code = "SM5008",
+                 .message = fmt::format("the target '{}' cannot run here", target.name),
+                 .place = {},
+                 .have = available.error().message,
+                 .help = "choose another target; smalti env says which are available"});
+  return target.open(argumentOf(text));
+}
+
+RegisteredTarget::RegisteredTarget(Target target) : target_(std::move(target)) { registry().push_back(&target_); }
+RegisteredTarget::~RegisteredTarget() { std::erase(registry(), &target_); }
+
+}  // namespace smalti::driver

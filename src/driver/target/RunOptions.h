@@ -1,0 +1,51 @@
+// What code is made for, and how one run of it goes: each option belongs to one of the two.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "machine/Machine.h"
+
+namespace smalti::driver {
+
+/// What a kernel means, whoever runs it: machine::MachineOptions says what each field is.
+struct Contract {
+  machine::Semantics semantics = machine::Semantics::tpu;
+  machine::Numerics numerics = machine::Numerics::f32;
+  machine::Poison poison = machine::Poison::intMin;
+  bool staleEdges = true, naivePipeline = false, checkBounds = true;
+  int cores = 1;
+  std::vector<const machine::ObserverRow*> checks;  ///< observers that run (all of them in `smalti check`)
+  bool operator==(const Contract&) const = default;
+};
+
+/// Equal options, equal code.
+struct CompileOptions {
+  std::string target = "interpret";  ///< with its argument, where it takes one: "name:argument"
+  Contract contract;
+  std::string cache = "off";  ///< of compiled kernels, as Options::cache; see cpu/cache/CompileCache.h
+  int64_t cacheLimitBytes = 0;
+  bool operator==(const CompileOptions&) const = default;
+};
+
+/// How one run goes; any code takes any. Of the machine, as machine::MachineOptions has them, and of native code.
+struct ExecuteSettings {
+  machine::DmaExecution dma = machine::DmaExecution::random;
+  uint64_t seed = 0;
+  int64_t stepQuantum = 10'000;
+  int64_t stepLimit = 0;
+  int64_t memoryLimitBytes = 0;
+  const std::atomic<bool>* stop = nullptr;
+  decltype(machine::MachineOptions::scheduler) scheduler = {};  ///< of the caller's own; empty: the machine's
+  decltype(machine::MachineOptions::dmaPolicy) dmaPolicy = {};
+  decltype(machine::MachineOptions::transport) transport = {};
+  int threads = 0;                            ///< of native code; 0: one per core
+  std::vector<machine::Observer*> observers;  ///< not owned; see every kernel of the Program
+  /// Whether it takes the machine, whatever the target: nothing else has these parts.
+  bool needsMachine() const { return !observers.empty() || scheduler || dmaPolicy || transport; }
+};
+
+/// Both as the machine takes them.
+machine::MachineOptions machineOptions(const Contract&, const ExecuteSettings&);
+
+}  // namespace smalti::driver

@@ -1,0 +1,65 @@
+// A target: what can run a kernel. One folder here and one row in Registry.cpp make one.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "driver/target/RunOptions.h"
+#include "ir/KernelPackage.h"
+#include "machine/Machine.h"
+
+namespace smalti::driver {
+
+/// A kernel made ready for a target: compiled once, run many times, from several threads.
+class TargetKernel {
+ public:
+  virtual ~TargetKernel() = default;
+  /// Runs one call on all devices; `operands[device]` in the custom call's order and of its types. `into` is empty or
+  /// has one Array for each result of the first device: results may be written there, or to other memory.
+  virtual Result<machine::KernelResult> run(std::span<const std::vector<Array>> operands, const ExecuteSettings&,
+                                            std::span<Array> into = {}) const = 0;
+};
+using KernelCompiler =
+    std::function<Result<std::shared_ptr<const TargetKernel>>(const KernelPackage&, const CompileOptions&)>;
+
+struct Target {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view argument;  ///< what may follow a colon, as help shows it ("CHIP"); empty: it takes none
+  /// Whether it makes this check itself; a kernel with another runs on the machine.
+  std::function<bool(const machine::ObserverRow&)> checks;
+  bool aheadOfTime = false;           ///< makes code, which takes a while and may be kept in the cache
+  std::function<Status()> available;  ///< why it cannot run here: a sentence as the message ("no CUDA driver found")
+  /// What compiles kernels, for an argument ("" without one), which is read here and nowhere else.
+  std::function<Result<KernelCompiler>(std::string_view argument)> open;
+
+  /// "sim:CHIP", "cpu".
+  std::string spelling() const;
+};
+
+/// In the order of the rows.
+std::vector<const Target*> targets();
+/// Of "name" or "name:argument"; null when there is none of this name.
+const Target* findTarget(std::string_view text);
+/// Whether `text` names a target, with an argument exactly where one is taken: SM5006, SM5007.
+Status checkTarget(std::string_view text);
+/// What compiles for it: what checkTarget and the target say, and SM5008 for a target that is not available here.
+Result<KernelCompiler> openTarget(std::string_view text);
+
+/// Adds a target for as long as this lives, for tests and for programs that bring their own. Before other threads look.
+class RegisteredTarget {
+ public:
+  explicit RegisteredTarget(Target target);
+  ~RegisteredTarget();
+  RegisteredTarget(const RegisteredTarget&) = delete;
+  RegisteredTarget& operator=(const RegisteredTarget&) = delete;
+
+ private:
+  Target target_;
+};
+
+}  // namespace smalti::driver

@@ -1,0 +1,107 @@
+#include "driver/target/cpu/Cpu.h"
+
+#include "cpu/CallInto.h"
+#include "cpu/CheckedKernel.h"
+#include "cpu/NativeKernel.h"
+#include "cpu/cache/CompileCache.h"
+#include "machine/observers/Registry.h"
+#include "machine/runtime/Compiled.h"
+
+namespace smalti::driver {
+namespace {
+
+/// What only the machine does: other contracts than a TPU's with f32 products, on one core.
+bool needsMachine(const Contract& c) {
+  return c.semantics != machine::Semantics::tpu || c.cores != 1 || c.naivePipeline ||
+         c.numerics != machine::Numerics::f32;
+}
+
+/// Native code where there is any, the machine for everything else.
+class CpuKernel : public TargetKernel {
+ public:
+  CpuKernel(std::shared_ptr<const machine::CompiledKernel> machine, const Contract& contract)
+      : machine_(std::move(machine)), contract_(contract) {}
+
+  std::shared_ptr<const cpu::NativeKernel> native;    ///< null: there is none
+  std::shared_ptr<const cpu::CheckedKernel> checked;  ///< null: there is none, or none is asked for
+
+  Result<machine::KernelResult> run(std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
+                                    std::span<Array> into) const override {
+    if ((!native && !checked) || operands.size() != 1 || settings.needsMachine()) return runMachine(operands, settings);
+    if (Status ok = machine::checkOperands(*machine_, operands[0]); !ok) return fail(std::move(ok.error()));
+    // Each of its steps would be one of the machine's too.
+    if (Status ok = machine::checkGridSteps(*machine_, operands[0], settings.stepLimit); !ok)
+      return fail(std::move(ok.error()));
+    return checked ? runChecked(operands, settings) : runNative(operands, settings, into);
+  }
+
+ private:
+  Result<machine::KernelResult> runMachine(std::span<const std::vector<Array>> operands,
+                                           const ExecuteSettings& settings) const {
+    return machine::run(*machine_, operands, machineOptions(contract_, settings), settings.observers);
+  }
+
+  Result<machine::KernelResult> runNative(std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
+                                          std::span<Array> into) const {
+    bool fault = false;
+    std::vector<std::string> log;
+    auto results = cpu::callInto(*native, operands[0], into, settings.threads, fault, &log);
+    if (!results) return fail(std::move(results.error()));
+    // The machine runs what went wrong again, and says what it was.
+    if (fault) return runMachine(operands, settings);
+    machine::KernelResult result;
+    result.results.push_back(std::move(*results));
+    result.log = std::move(log);
+    return result;
+  }
+
+  /// Native code says that nothing is wrong, or leaves it to the machine to say what is.
+  Result<machine::KernelResult> runChecked(std::span<const std::vector<Array>> operands,
+                                           const ExecuteSettings& settings) const {
+    machine::KernelResult result;
+    auto results = checked->call(operands[0], settings.threads, &result.log);
+    if (!results) return fail(std::move(results.error()));
+    if (!*results) return runMachine(operands, settings);
+    result.results.push_back(std::move(**results));
+    return result;
+  }
+
+  std::shared_ptr<const machine::CompiledKernel> machine_;
+  Contract contract_;
+};
+
+Result<std::shared_ptr<const TargetKernel>> compileCpu(const KernelPackage& package, const CompileOptions& options) {
+  // The machine's compiler first: it says what is wrong with a kernel, and native code is only made of what it takes.
+  auto compiled = machine::compileKernel(package, options.contract.numerics);
+  if (!compiled) return fail(std::move(compiled.error()));
+  auto kernel = std::make_shared<CpuKernel>(std::move(*compiled), options.contract);
+  if (needsMachine(options.contract)) return kernel;
+  const auto cache = cpu::openCache(options.cache, options.cacheLimitBytes);
+  const cpu::NativeOptions nativeOptions{.poison = options.contract.poison, .cache = cache.get()};
+  if (!options.contract.checks.empty()) {
+    auto checked = cpu::compileChecked(package, nativeOptions);
+    if (!checked) return fail(std::move(checked.error()));
+    kernel->checked = std::move(checked->kernel);
+  } else {
+    auto native = cpu::compileNative(package, nativeOptions);
+    if (!native) return fail(std::move(native.error()));
+    kernel->native = std::move(native->kernel);
+  }
+  return kernel;
+}
+
+}  // namespace
+
+const Target& cpuTarget() {
+  static const Target target{
+      .name = "cpu",
+      .summary = "native code for this processor",
+      .argument = {},
+      .checks = [](const machine::ObserverRow& row) { return row.onCpu == machine::OnCpu::native; },
+      .aheadOfTime = true,
+      .available = [] { return Status(); },  // where the processor has too few instructions, the machine runs all
+      .open = [](std::string_view) -> Result<KernelCompiler> { return compileCpu; }};
+  return target;
+}
+
+}  // namespace smalti::driver
