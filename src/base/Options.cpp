@@ -65,6 +65,7 @@ const std::vector<OptionRow>& rows() {
       {"check-revisits", OptionGroup::check, CheckSwitch{}, "output blocks visited again after others"},
       {"check-semaphores", OptionGroup::check, CheckSwitch{}, "semaphores that are not zero at the end"},
       {"check-dma", OptionGroup::check, CheckSwitch{}, "data read or written while a copy is in flight"},
+      {"check-copies", OptionGroup::check, CheckSwitch{}, "copies whose source and target overlap"},
       {"corpus", cases, &Options::corpus, "the folder that conform takes when none is named"},
       {"jobs", cases, &Options::jobs, "cases run at once; 0: one per processor", {}, 0, 1024},
       {"timeout-seconds",

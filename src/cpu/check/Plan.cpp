@@ -110,6 +110,8 @@ class Planner {
       auto copy = mlir::dyn_cast<tpu::EnqueueDMAOp>(op);
       if (copy && mayReadPadding(copy.getSource()))
         why = "a copy may read past the end of an array";
+      else if (copy && mayOverlapItself(copy))
+        why = "the source and the target of a copy may be one memory";
       else if (isSynchronising(*op))
         why = cannotCheck(*op);
       else if (const MaskRule rule = maskRuleOf(*op);
@@ -119,6 +121,13 @@ class Planner {
         why = fmt::format("it uses {}", std::string_view(name.data(), name.size()));
     });
     return why;
+  }
+
+  /// Parts of one ref, or arrays that are one (SM4112).
+  bool mayOverlapItself(tpu::EnqueueDMAOp copy) const {
+    const mlir::Value source = rootOf(copy.getSource()), target = rootOf(copy.getTarget());
+    return source == target || (!package_.aliases.empty() && mlir::isa<mlir::BlockArgument>(source) &&
+                                mlir::isa<mlir::BlockArgument>(target));
   }
 
   /// The body where every grid index from `axes` on is 0.

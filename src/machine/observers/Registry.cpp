@@ -10,6 +10,7 @@ std::unique_ptr<Checker> makeRevisitChecker(CheckContext);
 std::unique_ptr<Checker> makeSemaphoreChecker(CheckContext);
 std::unique_ptr<Checker> makeDmaChecker(CheckContext);
 std::unique_ptr<Checker> makeOvertakingChecker(CheckContext);
+std::unique_ptr<Checker> makeOverlappingCopyChecker(CheckContext);
 
 std::span<const ObserverRow> observerRows() {
   static constexpr std::array kRows{
@@ -18,6 +19,7 @@ std::span<const ObserverRow> observerRows() {
       ObserverRow{"semaphores", "check-semaphores", makeSemaphoreChecker, OnCpu::native},
       ObserverRow{"dma", "check-dma", makeDmaChecker, OnCpu::native},
       ObserverRow{"overtaking", "check-dma", makeOvertakingChecker, OnCpu::native},
+      ObserverRow{"overlapping-copies", "check-copies", makeOverlappingCopyChecker, OnCpu::native},
   };
   return kRows;
 }

@@ -70,6 +70,21 @@ Mistake chain() {
   return {std::move(k), {ramp()}};
 }
 
+/// Each row to where the next one is.
+Mistake shiftInPlace() {
+  TextKernel k;
+  const Val x = k.input({.array = {4, 128}, .space = "any"}), o = k.output({.array = {4, 128}});
+  const Val v = k.scratch("f32", {4, 128}), sem = k.dmaSemaphore();
+  k.dma(x, v, sem);
+  k.waitDma(x, v, sem);
+  const Val zero = k.constant(0), one = k.constant(1);
+  const Val from = k.slice(v, {zero, zero}, {3, 128}), to = k.slice(v, {one, zero}, {3, 128});
+  k.dma(from, to, sem);
+  k.waitDma(from, to, sem);
+  k.store(k.load(v), o);
+  return {std::move(k), {ramp()}};
+}
+
 /// By the observer's name. Whoever adds an observer adds what it finds.
 const std::map<std::string_view, Mistake (*)()>& mistakes() {
   static const std::map<std::string_view, Mistake (*)()> kMistakes{
@@ -78,6 +93,7 @@ const std::map<std::string_view, Mistake (*)()>& mistakes() {
       {"semaphores", leftOver},
       {"dma", readInFlight},
       {"overtaking", chain},
+      {"overlapping-copies", shiftInPlace},
   };
   return kMistakes;
 }

@@ -106,6 +106,40 @@ TEST(DmaChecker, SG2_ASliceThatOnlyAWaitUsesMayLieAnywhere) {
   }
 }
 
+/// Rows [from, from + 2) of a scratch of four to [to, to + 2).
+Result<KernelResult> moveRows(int from, int to) {
+  TextKernel k;
+  const Val x = k.input({.array = {4, 4}, .space = "any"}), o = k.output({.array = {4, 4}});
+  const Val v = k.scratch("f32", {4, 4}), sem = k.dmaSemaphore(), zero = k.constant(0);
+  k.dma(x, v, sem);
+  k.waitDma(x, v, sem);
+  const Val source = k.slice(v, {k.constant(from), zero}, {2, 4}), target = k.slice(v, {k.constant(to), zero}, {2, 4});
+  k.dma(source, target, sem);
+  k.waitDma(source, target, sem);
+  k.store(k.load(v), o);
+  return runOn(k, {{counting({4, 4})}}, checked());
+}
+
+TEST(OverlappingCopyChecker, SG1_ACopyOntoPartOfItsSourceIsFound) {
+  const auto r = moveRows(0, 1);
+  ASSERT_TRUE(r) << r.error().str();
+  ASSERT_EQ(codes(*r), Codes{"SM4112"});
+  const Diagnostic& d = r->findings[0].diagnostic;
+  EXPECT_EQ(d.message, "a copy from scratch 0 to scratch 0 overlaps itself");
+  EXPECT_EQ(d.where, std::vector<std::string>{"kernel 'kernel'"});
+  EXPECT_EQ(d.need, "a source and a target that have no element in common");
+  EXPECT_EQ(d.have, "elements 0 to 7 of the memory copied to 4 to 11");
+  EXPECT_EQ(d.help, "copy by way of another buffer, or in parts that do not overlap");
+}
+
+TEST(OverlappingCopyChecker, SG1_OtherRowsAndTheSameOnesAreFine) {
+  for (int to : {0, 2}) {
+    const auto r = moveRows(0, to);
+    ASSERT_TRUE(r) << r.error().str();
+    EXPECT_EQ(codes(*r), Codes{});
+  }
+}
+
 TEST(SemaphoreChecker, SG5_ANonZeroCountAtKernelExit) {
   TextKernel k;
   const Val sem = k.semaphore({3});
