@@ -40,8 +40,18 @@ Array log(const Operand& x);
 Array log1p(const Operand& x);
 Array sqrt(const Operand& x);
 Array rsqrt(const Operand& x);
-/// Outside kernels.
+/// Outside kernels, as all down to erfc.
 Array cbrt(const Operand& x);
+Array sinh(const Operand& x);
+Array cosh(const Operand& x);
+Array asinh(const Operand& x);
+Array acosh(const Operand& x);
+Array atanh(const Operand& x);
+Array asin(const Operand& x);
+Array acos(const Operand& x);
+Array atan(const Operand& x);
+/// 1 - erf(x) without loss where erf is near 1.
+Array erfc(const Operand& x);
 Array sin(const Operand& x);
 Array cos(const Operand& x);
 Array tan(const Operand& x);

@@ -154,6 +154,15 @@ constexpr OpTable kElementwiseOps{
     OpRecord{.name = "ceil", .lower = lowerDirect, .cost = elementFlops},
     OpRecord{.name = "compare", .lower = lowerCompare},
     OpRecord{.name = "cbrt"},
+    OpRecord{.name = "sinh"},
+    OpRecord{.name = "cosh"},
+    OpRecord{.name = "asinh"},
+    OpRecord{.name = "acosh"},
+    OpRecord{.name = "atanh"},
+    OpRecord{.name = "asin"},
+    OpRecord{.name = "acos"},
+    OpRecord{.name = "atan"},
+    OpRecord{.name = "erfc"},
     OpRecord{.name = "cosine", .jaxName = "cos", .lower = lowerDirect, .cost = transcendental},
     OpRecord{.name = "count_leading_zeros", .jaxName = "clz", .lower = lowerDirect},
     OpRecord{.name = "divide", .jaxName = "div", .lower = lowerDirect, .cost = elementFlops},
@@ -306,6 +315,15 @@ Array log1p(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["l
 Array sqrt(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["sqrt"], x); }
 Array rsqrt(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["rsqrt"], x); }
 Array cbrt(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["cbrt"], x); }
+Array sinh(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["sinh"], x); }
+Array cosh(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["cosh"], x); }
+Array asinh(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["asinh"], x); }
+Array acosh(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["acosh"], x); }
+Array atanh(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["atanh"], x); }
+Array asin(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["asin"], x); }
+Array acos(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["acos"], x); }
+Array atan(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["atan"], x); }
+Array erfc(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["erfc"], x); }
 Array sin(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["sine"], x); }
 Array cos(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["cosine"], x); }
 Array tan(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["tan"], x); }

@@ -200,13 +200,29 @@ TEST(TracedProgram, WhatBelongsToKernelsIsRefused) {
   const pl::ArrayType type{pl::f32, {8, 128}};
   const auto trace = [&](const ArrayFunction& f) { return textOf([&] { traceProgram(f, {&type, 1}); }); };
   EXPECT_EQ(trace([](Inputs) -> Arrays { return {pl::program_id(0)}; }), "'program_id' exists inside kernels only");
-  EXPECT_EQ(trace([](Inputs x) -> Arrays { return {pl::bitcast(x[0], pl::bf16)}; }),
-            "'bitcast' cannot be in a program");
   EXPECT_EQ(trace([](Inputs) -> Arrays {
               pl::debug_print("hello");
               return {};
             }),
             "'debug_print' exists inside kernels only");
+}
+
+TEST(TracedProgram, RegistersOfATpuAreRefused) {
+  const pl::ArrayType type{pl::f32, {8, 128}};
+  int line = 0;
+  const auto done = pl::attempt([&] {
+    line = __LINE__ + 1;
+    traceProgram([](Inputs x) -> Arrays { return {pl::bitcast(x[0], pl::bf16)}; }, {&type, 1}, "model");
+  });
+  ASSERT_FALSE(done);
+  const pl::Diagnostic& d = done.error();
+  EXPECT_EQ(d.code, "SM6106");
+  EXPECT_EQ(d.message, "'bitcast' cannot be in a program");
+  EXPECT_EQ(d.place.line, line);
+  EXPECT_EQ(d.where, std::vector<std::string>{"function 'model'"});
+  EXPECT_EQ(d.need, "an op that StableHLO has, or that is made of such ops");
+  EXPECT_EQ(d.have, "bitcast");
+  EXPECT_EQ(d.help, "call it inside a kernel, or on arrays outside the function that is traced");
 }
 
 TEST(TracedProgram, AKernelCallsNoKernel) {
