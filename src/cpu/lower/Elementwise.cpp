@@ -111,11 +111,12 @@ Reg reciprocal(const ElementOp& e) {
   return e.b.CreateFDiv(one, roundTo(e.b, DType::bf16, e.operands[0]));
 }
 
-/// Infinite or NaN.
-Reg weird(const ElementOp& e) {
+/// How |x| compares with infinity. UEQ: infinite or NaN.
+template <llvm::CmpInst::Predicate P>
+Reg besideInfinity(const ElementOp& e) {
   if (!isFloat(e.in)) return nullptr;
   Reg size = e.b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, e.operands[0]);
-  return e.b.CreateFCmpUEQ(size, llvm::ConstantFP::getInfinity(size->getType()));
+  return e.b.CreateFCmp(P, size, llvm::ConstantFP::getInfinity(size->getType()));
 }
 
 // ---- integers
@@ -327,7 +328,10 @@ const llvm::StringMap<EmitElement>& table() {
       {"tpu.unpack_elementwise", unpackElements},
       {"tpu.reciprocal", reciprocal},
       {"tpu.reduce_precision", reducePrecision},
-      {"tpu.weird", weird},
+      {"math.isfinite", besideInfinity<llvm::CmpInst::FCMP_ONE>},
+      {"math.isinf", besideInfinity<llvm::CmpInst::FCMP_OEQ>},
+      {"math.isnan", besideInfinity<llvm::CmpInst::FCMP_UNO>},
+      {"tpu.weird", besideInfinity<llvm::CmpInst::FCMP_UEQ>},
       {"tpu.assume_multiple", same},
   };
   return kTable;

@@ -22,9 +22,10 @@ void binary(const void* a, const void* b, void* out, int64_t n, Splat splat) {
   for (int64_t i = 0; i < n; ++i) z[i] = f(xStep ? x[i] : left, yStep ? y[i] : right);
 }
 
-void weird(const void* in, void* out, int64_t n) {
+template <auto F>
+void test(const void* in, void* out, int64_t n) {
   const double* x = static_cast<const double*>(in);
-  for (int64_t i = 0; i < n; ++i) static_cast<uint8_t*>(out)[i] = !std::isfinite(x[i]);
+  for (int64_t i = 0; i < n; ++i) static_cast<uint8_t*>(out)[i] = F(x[i]);
 }
 
 double maximum(double a, double b) {
@@ -76,7 +77,10 @@ constexpr UnaryEntry kUnary[] = {
     {"math.tanh", unary<[](double x) { return std::tanh(x); }>},
     {"math.trunc", unary<[](double x) { return std::trunc(x); }>},
     {"tpu.reciprocal", unary<[](double x) { return 1 / x; }>},
-    {"tpu.weird", weird},
+    {"math.isfinite", test<[](double x) { return std::isfinite(x); }>},
+    {"math.isinf", test<[](double x) { return std::isinf(x); }>},
+    {"math.isnan", test<[](double x) { return std::isnan(x); }>},
+    {"tpu.weird", test<[](double x) { return !std::isfinite(x); }>},
 };
 
 constexpr BinaryEntry kBinary[] = {

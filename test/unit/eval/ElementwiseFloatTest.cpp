@@ -136,14 +136,21 @@ TEST_P(Floats, SE6_NotEqualIsTrueForNanAndTheOtherOrderedComparesAreFalse) {
   }
 }
 
-TEST_P(Floats, WeirdIsNanOrInfinite) {
+TEST_P(Floats, TestsOfNanAndInfinity) {
+  const std::map<std::string, bool (*)(double)> tests{
+      {"math.isfinite", [](double x) { return std::isfinite(x); }},
+      {"math.isinf", [](double x) { return std::isinf(x); }},
+      {"math.isnan", [](double x) { return std::isnan(x); }},
+      {"tpu.weird", [](double x) { return !std::isfinite(x); }},
+  };
   std::vector<DType> types = floatTypes();
   types.push_back(DType::f64);
-  for (const DType t : types) {
-    const Elements a(t, specialFloats()), out = run(findUnary("tpu.weird", t), a, DType::pred);
-    for (int64_t i = 0; i < a.size(); ++i)
-      EXPECT_EQ(out.raw(i), std::isfinite(a.value(i)) ? 0u : 1u) << name(t) << " " << a.value(i);
-  }
+  for (const DType t : types)
+    for (const auto& [op, expected] : tests) {
+      const Elements a(t, specialFloats()), out = run(findUnary(op, t), a, DType::pred);
+      for (int64_t i = 0; i < a.size(); ++i)
+        EXPECT_EQ(out.raw(i), expected(a.value(i)) ? 1u : 0u) << op << " " << name(t) << " " << a.value(i);
+    }
 }
 
 const std::map<std::string, Unary>& functions() {

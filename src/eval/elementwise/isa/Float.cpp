@@ -117,6 +117,16 @@ struct Weird {
   static bool apply(float x) { return (bitsOf(x) & 0x7f800000) == 0x7f800000; }
 };
 
+struct NotANumber {
+  static bool apply(float x) { return (bitsOf(x) & 0x7fffffff) > 0x7f800000; }
+};
+struct Infinite {
+  static bool apply(float x) { return (bitsOf(x) & 0x7fffffff) == 0x7f800000; }
+};
+struct Finite {
+  static bool apply(float x) { return !Weird::apply(x); }
+};
+
 template <class Op>
 constexpr UnaryRow unary(std::string_view name) {
   return {name, unaryLoop<F32, F32, Op>, unaryLoop<Bf16, Bf16, Op>};
@@ -133,8 +143,16 @@ constexpr UnaryRow kUnary[] = {
     unary<Reciprocal>("tpu.reciprocal"),
 };
 
+template <class Op>
+constexpr UnaryRow test(std::string_view name) {
+  return {name, unaryLoop<F32, Pred, Op>, unaryLoop<Bf16, Pred, Op>};
+}
+
 constexpr UnaryRow kTest[] = {
-    {"tpu.weird", unaryLoop<F32, Pred, Weird>, unaryLoop<Bf16, Pred, Weird>},
+    test<Finite>("math.isfinite"),
+    test<Infinite>("math.isinf"),
+    test<NotANumber>("math.isnan"),
+    test<Weird>("tpu.weird"),
 };
 
 constexpr BinaryRow kBinary[] = {

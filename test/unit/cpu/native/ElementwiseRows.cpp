@@ -14,7 +14,8 @@ const std::vector<Row>& floatRows() {
     for (const char* op : {"absf", "ceil", "floor", "trunc", "round", "roundeven", "sqrt"})
       rows.push_back({std::string("math.") + op, "", 1});
     rows.push_back({"math.copysign", "", 2});
-    rows.push_back({"tpu.weird", "", 1, Row::pred});
+    for (const char* op : {"math.isfinite", "math.isinf", "math.isnan", "tpu.weird"})
+      rows.push_back({op, "", 1, Row::pred});
     rows.push_back({"tpu.reciprocal", "approx = false, full_range = false", 1});
     rows.push_back({"tpu.reciprocal", "approx = true, full_range = false", 1});
     for (const char* op :
