@@ -29,6 +29,9 @@ if(SMALTI_LLD)
   add_link_options(-fuse-ld=lld -B/usr/lib/llvm-22/bin)
 endif()
 
+# A hash of each library and program: names what its cache of compiled kernels holds (src/cpu/cache/BuildId.h).
+add_link_options(LINKER:--build-id=sha1)
+
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -fdiagnostics-color=auto)
 if(SMALTI_SANITIZE)
   add_compile_options(-fsanitize=${SMALTI_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)

@@ -165,40 +165,66 @@ Status checkCover(const std::map<std::string, Safetensors::Tensor>& tensors, int
   return {};
 }
 
+constexpr size_t kLengthBytes = 8;
+
+/// Where the tensors begin: behind the length (in the first 8 of `bytes`) and the header of a file of `size` bytes.
+Result<size_t> dataBegin(std::string_view bytes, int64_t size, const std::string& name) {
+  if (bytes.size() < kLengthBytes)
+    return notSafetensors(name, "it ends before its header", "at least 8 bytes", fmt::format("{} bytes", bytes.size()));
+  uint64_t headerBytes = 0;
+  for (size_t i = kLengthBytes; i-- > 0;) headerBytes = headerBytes << 8 | static_cast<unsigned char>(bytes[i]);
+  const uint64_t behind = static_cast<uint64_t>(size) - kLengthBytes;
+  if (headerBytes > std::min<uint64_t>(behind, kMaxHeaderBytes))
+    return notSafetensors(name, "it ends inside its header, or it is another kind of file",
+                          fmt::format("a header of {} bytes", headerBytes),
+                          behind > kMaxHeaderBytes ? fmt::format("headers have at most {} bytes", kMaxHeaderBytes)
+                                                   : fmt::format("{} bytes after the length", behind));
+  return kLengthBytes + headerBytes;
+}
+
+/// What the header, the rest of `head` behind the length, says of a file of `size` bytes.
+Result<std::map<std::string, Safetensors::Tensor>> tensorsOf(std::string_view head, int64_t size,
+                                                             const std::string& name) {
+  const auto header = parseHeader(head.substr(std::min(kLengthBytes, head.size())), name);
+  if (!header) return fail(header.error());
+  const int64_t dataBytes = size - static_cast<int64_t>(head.size());
+  std::map<std::string, Safetensors::Tensor> tensors;
+  for (const auto& [tensor, entry] : header->items()) {
+    if (tensor == "__metadata__") continue;
+    auto parsed = tensorFrom(entry, name, tensor, dataBytes);
+    if (!parsed) return fail(parsed.error());
+    tensors.emplace(tensor, std::move(*parsed));
+  }
+  if (Status status = checkCover(tensors, dataBytes, name); !status) return fail(status.error());
+  return tensors;
+}
+
 }  // namespace
 
 Result<Safetensors> Safetensors::read(const std::string& path) {
+  // What the header says is judged before the tensors are read: a file may be large and something else.
+  const auto length = readHead(path, kLengthBytes);
+  if (!length) return fail(length.error());
+  const auto dataAt = dataBegin(length->bytes, length->size, path);
+  if (!dataAt) return fail(dataAt.error());
+  const auto head = readHead(path, static_cast<int64_t>(*dataAt));
+  if (!head) return fail(head.error());
+  if (const auto tensors = tensorsOf(head->bytes, head->size, path); !tensors) return fail(tensors.error());
   auto bytes = readFile(path, kMaxSafetensorsBytes);
   if (!bytes) return fail(bytes.error());
   return parse(std::move(*bytes), path);
 }
 
 Result<Safetensors> Safetensors::parse(std::string bytes, const std::string& name) {
-  constexpr size_t kLengthBytes = 8;
-  if (bytes.size() < kLengthBytes)
-    return notSafetensors(name, "it ends before its header", "at least 8 bytes", fmt::format("{} bytes", bytes.size()));
-  uint64_t headerBytes = 0;
-  for (size_t i = kLengthBytes; i-- > 0;) headerBytes = headerBytes << 8 | static_cast<unsigned char>(bytes[i]);
-  const uint64_t behind = bytes.size() - kLengthBytes;
-  if (headerBytes > std::min<uint64_t>(behind, kMaxHeaderBytes))
-    return notSafetensors(name, "it ends inside its header, or it is another kind of file",
-                          fmt::format("a header of {} bytes", headerBytes),
-                          behind > kMaxHeaderBytes ? fmt::format("headers have at most {} bytes", kMaxHeaderBytes)
-                                                   : fmt::format("{} bytes after the length", behind));
-  const auto header = parseHeader(std::string_view(bytes).substr(kLengthBytes, headerBytes), name);
-  if (!header) return fail(header.error());
-
+  const auto size = static_cast<int64_t>(bytes.size());
+  const auto dataAt = dataBegin(bytes, size, name);
+  if (!dataAt) return fail(dataAt.error());
+  auto tensors = tensorsOf(std::string_view(bytes).substr(0, *dataAt), size, name);
+  if (!tensors) return fail(tensors.error());
   Safetensors file;
   file.name_ = name;
-  file.dataAt_ = kLengthBytes + headerBytes;
-  const auto dataBytes = static_cast<int64_t>(bytes.size() - file.dataAt_);
-  for (const auto& [tensor, entry] : header->items()) {
-    if (tensor == "__metadata__") continue;
-    auto parsed = tensorFrom(entry, name, tensor, dataBytes);
-    if (!parsed) return fail(parsed.error());
-    file.tensors_.emplace(tensor, std::move(*parsed));
-  }
-  if (Status status = checkCover(file.tensors_, dataBytes, name); !status) return fail(status.error());
+  file.dataAt_ = *dataAt;
+  file.tensors_ = std::move(*tensors);
   file.bytes_ = std::make_shared<std::string>(std::move(bytes));
   return file;
 }

@@ -1,12 +1,15 @@
 #include "base/File.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -38,6 +41,40 @@ tl::unexpected<Diagnostic> cannotWrite(const std::string& path, int error) {
                                                           : "write to a folder that exists and that you may write to"});
 }
 
+tl::unexpected<Diagnostic> tooLarge(const std::string& path, int64_t maxBytes) {
+  return fail({.code = "SM1015",
+               .message = fmt::format("'{}' is too large", path),
+               .place = {},
+               .need = fmt::format("at most {} bytes", maxBytes)});
+}
+
+// How long a pipe may be silent: while somebody has it open to write (exporting a module takes JAX some seconds), and
+// while nobody has.
+constexpr int kSilenceSeconds = 60, kNobodySeconds = 2;
+
+/// False when nothing came, and nobody who could send it left, for so long.
+bool waitForInput(int fd, int seconds) {
+  pollfd waiting{fd, POLLIN, 0};
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  while (true) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return false;
+    if (::poll(&waiting, 1, static_cast<int>(left.count())) > 0) return true;
+  }
+}
+
+/// Opens a file or pipe without waiting for anybody; nothing that never ends.
+Result<struct stat> openToRead(const std::string& path, Descriptor& file) {
+  file.fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat status;
+  if (file.fd < 0 || ::fstat(file.fd, &status) != 0) return cannotRead(path, errnoText(errno));
+  if (S_ISDIR(status.st_mode)) return cannotRead(path, "it is a folder");
+  const bool isNull = S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3);
+  if (isNull) status.st_mode = S_IFREG;
+  if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode)) return cannotRead(path, "it is neither a file nor a pipe");
+  return status;
+}
+
 /// Writes and closes; 0 or errno.
 int writeAll(int fd, std::initializer_list<std::string_view> parts) {
   int error = 0;
@@ -61,27 +98,45 @@ bool isSink(const std::string& path) {
 }  // namespace
 
 Result<std::string> readFile(const std::string& path, int64_t maxBytes) {
-  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  struct stat status;
-  if (file.fd < 0 || ::fstat(file.fd, &status) != 0) return cannotRead(path, errnoText(errno));
-  if (S_ISDIR(status.st_mode)) return cannotRead(path, "it is a folder");
+  Descriptor file;
+  const auto status = openToRead(path, file);
+  if (!status) return fail(status.error());
+  if (status->st_size > maxBytes) return tooLarge(path, maxBytes);
   constexpr size_t kChunkBytes = 1 << 20;
   std::string text;
-  text.reserve(static_cast<size_t>(std::min<int64_t>(status.st_size, maxBytes)) + 1);
+  text.reserve(static_cast<size_t>(status->st_size) + 1);
+  bool hasWriter = S_ISREG(status->st_mode);  // of a pipe: seen
   while (true) {
     const size_t before = text.size();
     text.resize(before + kChunkBytes);
     const ssize_t n = ::read(file.fd, text.data() + before, kChunkBytes);
     const int error = errno;
     text.resize(before + (n > 0 ? static_cast<size_t>(n) : 0));
-    if (n == 0) return text;
-    if (n < 0 && error != EINTR) return cannotRead(path, errnoText(error));
-    if (static_cast<int64_t>(text.size()) > maxBytes)
-      return fail({.code = "SM1015",
-                   .message = fmt::format("'{}' is too large", path),
-                   .place = {},
-                   .need = fmt::format("at most {} bytes", maxBytes)});
+    if (n == 0 && hasWriter) return text;
+    if (n < 0 && error != EINTR && error != EAGAIN) return cannotRead(path, errnoText(error));
+    if (static_cast<int64_t>(text.size()) > maxBytes) return tooLarge(path, maxBytes);
+    hasWriter = hasWriter || n > 0 || error == EAGAIN;
+    if (n > 0 || error == EINTR) continue;
+    const int seconds = hasWriter ? kSilenceSeconds : kNobodySeconds;
+    if (!waitForInput(file.fd, seconds))
+      return cannotRead(path, fmt::format("nothing came through this pipe for {} s", seconds));
+    hasWriter = true;
   }
+}
+
+Result<FileHead> readHead(const std::string& path, int64_t bytes) {
+  Descriptor file;
+  const auto status = openToRead(path, file);
+  if (!status) return fail(status.error());
+  if (!S_ISREG(status->st_mode)) return cannotRead(path, "it is no regular file");
+  FileHead head{std::string(static_cast<size_t>(std::min<int64_t>(bytes, status->st_size)), '\0'), status->st_size};
+  for (size_t at = 0; at < head.bytes.size();) {
+    const ssize_t n = ::pread(file.fd, head.bytes.data() + at, head.bytes.size() - at, static_cast<off_t>(at));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return cannotRead(path, n < 0 ? errnoText(errno) : "it became shorter");
+    at += static_cast<size_t>(n);
+  }
+  return head;
 }
 
 int replaceFile(const std::string& path, std::initializer_list<std::string_view> parts, unsigned mode) {

@@ -13,8 +13,16 @@ namespace smalti {
 /// No module or JSON file that makes sense is larger.
 inline constexpr int64_t kMaxTextFileBytes = int64_t{1} << 30;
 
-/// The whole file. SM1001 when it cannot be read, SM1015 when it is larger than `maxBytes`.
+/// The whole file, or all that comes through a pipe. SM1001 when it cannot be read (devices are not, and pipes that are
+/// silent for a minute, or that nobody writes to), SM1015 when it is larger than `maxBytes`.
 Result<std::string> readFile(const std::string& path, int64_t maxBytes = kMaxTextFileBytes);
+
+struct FileHead {
+  std::string bytes;  ///< the first of the file, as many as were asked for or there are
+  int64_t size = 0;   ///< of the whole file, bytes
+};
+/// The beginning of a regular file. SM1001.
+Result<FileHead> readHead(const std::string& path, int64_t bytes);
 
 /// Writes a temporary file `path.NUMBERS.tmp` and renames it: `path` holds all of `parts` or what it held before. 0 or
 /// errno, and then nothing is left behind.

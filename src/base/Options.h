@@ -30,7 +30,7 @@ struct Options {
   int64_t seed = 0;
   std::string fill = "ones";
   int64_t stepQuantum = 10'000;
-  int64_t stepLimit = 1'000'000'000;
+  int64_t stepLimit = 200'000'000;
   int64_t memoryLimitMib = 0;
   // What is checked.
   bool check = false;

@@ -8,14 +8,16 @@
 #include "driver/program/Executables.h"
 #include "interop/Interop.h"
 #include "interop/npy/Npy.h"
+#include "ir/Lifetime.h"
 #include "smalti/module.h"
 
 namespace smalti {
 namespace {
 
-/// No exception of a library leaves the API.
+/// No exception of a library leaves the API, and nothing is done while the program ends.
 template <class F>
 auto guarded(F&& work) -> decltype(work()) {
+  if (Status alive = checkAlive(); !alive) return fail(std::move(alive.error()));
   try {
     return work();
   } catch (const std::bad_alloc&) {

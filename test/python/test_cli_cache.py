@@ -1,6 +1,7 @@
 """smalti cache: where compiled kernels are kept, and how to be rid of them."""
 
 import json
+import shutil
 import subprocess
 
 import pytest
@@ -78,6 +79,49 @@ def test_kernels_are_kept_and_taken(native, tmp_path):
     third = native(tmp_path / "kernels")
     assert (third.returncode, third.stdout, third.stderr) == (0, first.stdout, "")
     assert len(entries[0].read_bytes()) > 100
+
+
+class Build:
+    """A copy of the tool whose build ID is changed by `edit`, or gone."""
+
+    def __init__(self, bin_dir, folder, edit=lambda build_id: build_id):
+        for below in ("bin", "lib"):
+            (folder / below).mkdir(parents=True)
+        shutil.copy(bin_dir / "smalti", folder / "bin/smalti")
+        library = next((bin_dir.parent / "lib").glob("libsmalti.so.*.*.*"))
+        content = library.read_bytes()
+        at = content.index(b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0")  # name's and ID's sizes, NT_GNU_BUILD_ID
+        note = content[at:at + 36]
+        (folder / "lib" / ".".join(library.name.split(".")[:-1])).write_bytes(content.replace(note, edit(note)))
+        self.folder = folder
+
+    def __call__(self, *arguments):
+        return subprocess.run([self.folder / "bin/smalti", *arguments], capture_output=True, text=True, timeout=60,
+                              env={"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": str(self.folder / "lib")})
+
+
+def test_entries_belong_to_a_build_and_not_to_a_file(bin_dir, tmp_path):
+    """Code of another build is not taken; a copy elsewhere, made at another time, is the same build."""
+    folder = tmp_path / "kernels"
+    same, copied = Build(bin_dir, tmp_path / "a"), Build(bin_dir, tmp_path / "b")
+    other = Build(bin_dir, tmp_path / "c", lambda note: note[:-1] + bytes([note[-1] ^ 1]))
+    run = ["run", str(CASE), "--target", "cpu", "--cache", str(folder)]
+    for build, entries in (same, 1), (copied, 1), (other, 2):
+        done = build(*run)
+        assert done.returncode == 0 and done.stderr == "", done.stderr
+        assert len(list(folder.iterdir())) == entries
+
+
+def test_without_a_build_id_nothing_is_kept(bin_dir, tmp_path):
+    folder = tmp_path / "kernels"
+    nameless = Build(bin_dir, tmp_path / "a", lambda note: note[:8] + b"\x7f\0\0\0" + note[12:])
+    message = (f"[SM7002]: compiled kernels cannot be kept in '{folder}': this program has no build ID\n"
+               "  help: link it with --build-id (gcc: -Wl,--build-id)\n")
+    done = nameless("run", str(CASE), "--target", "cpu", "--cache", str(folder))
+    assert done.returncode == 0 and "as expected" in done.stdout and done.stderr == "note" + message
+    done = nameless("cache", "--cache", str(folder))
+    assert (done.returncode, done.stderr) == (3, "error" + message)
+    assert not folder.exists()
 
 
 def test_a_run_goes_on_without_a_folder(native, tmp_path):

@@ -1,6 +1,7 @@
 """smalti run: inputs, results, comparison, exit codes, whole messages."""
 
 import json
+import os
 import shutil
 import subprocess
 
@@ -154,7 +155,7 @@ def test_a_grid_without_end_is_not_tried(run, tmp_path, target):
                "--out-shape", "f32[256,128]")
     assert (done.returncode, done.stderr) == (3, "error[SM4104]: the grid has more steps than the step limit\n"
                                               "   in kernel 'hello'\n"
-                                              "  need: at most 1000000000 instructions and grid steps\n"
+                                              "  need: at most 200000000 instructions and grid steps\n"
                                               "  have: a grid of 1000000000000\n"
                                               "  help: make the grid smaller, or raise the step limit\n")
 
@@ -178,3 +179,52 @@ def test_a_hostile_module_is_refused(run, tmp_path):
 def test_out_folder_that_cannot_be_made(run):
     done = run("run", CASES / "add_grid_1d", "--out", "/proc/x")
     assert done.returncode == 2 and "error[SM1006]" in done.stderr
+
+
+# What never ends is not waited for.
+
+def test_pipes_are_read(run, smalti):
+    text = (CASES / "add_grid_1d/module.stablehlo.mlir").read_text()
+    done = subprocess.run([smalti, "describe", "/dev/stdin"], input=text, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stdout.startswith("/dev/stdin: StableHLO text\n"), done.stderr
+
+
+@pytest.mark.parametrize("verb", ["run", "check", "show", "describe", "export"])
+def test_a_pipe_of_nobody_is_not_waited_for(run, tmp_path, verb):
+    os.mkfifo(tmp_path / "pipe")
+    done = run(verb, "pipe")
+    assert done.returncode == 2 and "cannot read 'pipe': nothing came through this pipe for 2 s" in done.stdout + done.stderr
+
+
+def test_devices_are_not_read(run, tmp_path):
+    done = run("run", "/dev/zero")
+    assert (done.returncode, done.stderr) == (2, "error[SM1001]: cannot read '/dev/zero': it is neither a file nor a pipe\n")
+    os.mkfifo(tmp_path / "pipe.npy")
+    for path in ("/dev/zero", "pipe.npy"):
+        done = run("run", CASES / "add_grid_1d", "--in", path, "--in", path)
+        assert done.returncode == 2 and done.stderr == f"error[SM1001]: cannot read '{path}': it is no regular file\n"
+
+
+# Undefined memory that reaches a result is said; finding it costs nothing where no result looks undefined.
+
+NOTE = "note: undefined memory reaches the results; smalti check says where it comes from\n"
+
+
+@pytest.mark.parametrize("target", ["interpret", "cpu"])
+def test_undefined_results_are_said(run, target):
+    done = run("run", ROOT / "examples/mistakes/missing_init.mlir", "--target", target, env={"SMALTI_CACHE": "off"})
+    assert done.returncode == 0 and "nan nan nan" in done.stdout and done.stderr == NOTE
+    done = run("run", ROOT / "examples/mistakes/missing_init.mlir", "--target", target, "--json", env={"SMALTI_CACHE": "off"})
+    assert json.loads(done.stdout)["results"][0]["nan_count"] == 65536 and done.stderr == NOTE
+
+
+def test_a_nan_that_was_computed_is_no_undefined_memory(run, tmp_path):
+    x = np.full(4096, np.nan, np.float32)
+    np.save(tmp_path / "x.npy", x)
+    done = run("run", CASES / "add_grid_1d/module.stablehlo.mlir", "--in", "x.npy", "--in", "x.npy")
+    assert done.returncode == 0 and "4,096" in done.stdout and done.stderr == ""
+
+
+def test_with_check_the_findings_say_it(run):
+    done = run("run", ROOT / "examples/mistakes/missing_init.mlir", "--check")
+    assert done.returncode == 3 and "finding[SM4102]" in done.stderr and NOTE not in done.stderr

@@ -1,34 +1,16 @@
 // What names an entry, and where entries are.
-#include <dlfcn.h>
-#include <sys/stat.h>
-
 #include <cstdlib>
 #include <map>
 
 #include <fmt/format.h>
 
+#include "cpu/cache/BuildId.h"
 #include "cpu/cache/CompileCache.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/BLAKE3.h"
 
 namespace smalti::cpu {
-namespace {
-
-/// This build of the library (or of the program that holds it): what its lowering makes is not what another's makes.
-const std::string& buildText() {
-  static const std::string text = [] {
-    Dl_info info{};
-    struct stat status{};
-    if (!::dladdr(reinterpret_cast<const void*>(&buildText), &info) || !info.dli_fname) return std::string();
-    ::stat(info.dli_fname, &status);
-    return fmt::format("{} {} {}.{}", info.dli_fname, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
-  }();
-  return text;
-}
-
-}  // namespace
-
 std::string cacheKey(std::initializer_list<std::string_view> parts) {
   llvm::BLAKE3 hasher;
   const auto add = [&](std::string_view part) {
@@ -36,7 +18,7 @@ std::string cacheKey(std::initializer_list<std::string_view> parts) {
     hasher.update(llvm::StringRef(part.data(), part.size()));
   };
   add(LLVM_VERSION_STRING);
-  add(buildText());
+  add(buildId());
   for (std::string_view part : parts) add(part);
   return llvm::toHex(hasher.final(), /*LowerCase=*/true);
 }

@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "cpu/cache/BuildId.h"
 #include "cpu/cache/EntryFile.h"
 #include "llvm/Support/BLAKE3.h"
 
@@ -110,14 +111,23 @@ Diagnostic cannotKeep(const std::string& folder, int error) {
                       : "name a folder that you may write to: SMALTI_CACHE, or SMALTI_CACHE=off"};
 }
 
+Status checkBuildId(const std::string& folder) {
+  if (!buildId().empty()) return {};
+  return fail({.code = "SM7002",
+               .message = fmt::format("compiled kernels cannot be kept in '{}': this program has no build ID", folder),
+               .place = {},
+               .help = "link it with --build-id (gcc: -Wl,--build-id)"});
+}
+
 }  // namespace
 
 CompileCache::CompileCache(std::string folder, int64_t limitBytes)
-    : folder_(std::move(folder)), limitBytes_(limitBytes) {}
+    : folder_(std::move(folder)), limitBytes_(limitBytes), trouble_(checkBuildId(folder_)) {}
 
 std::string CompileCache::path(const std::string& key) const { return fmt::format("{}/{}{}", folder_, key, kSuffix); }
 
 std::optional<CachedKernel> CompileCache::find(const std::string& key) {
+  if (buildId().empty()) return std::nullopt;
   const std::string file = path(key);
   const auto bytes = readOwnFile(file, largestEntry());
   if (!bytes) return std::nullopt;
@@ -170,6 +180,7 @@ void CompileCache::shrink() {
 }
 
 Status CompileCache::usable() const {
+  if (Status status = checkBuildId(folder_); !status) return status;
   int error = makeOwnFolder(folder_);
   const std::string probe = fmt::format("{}/{}.tmp", folder_, ::getpid());
   if (!error) error = writeOwnFile(probe, {"probe"});

@@ -9,9 +9,9 @@
 //   …compile…
 //   if (cache) cache->put(key, object, report);
 //
-// `object` and `report` are any bytes (reportText makes a report of a NativeReport); `cacheKey` adds the build of this
-// library and LLVM's version by itself. Nothing here refuses: what cannot be read, written, or is not whole is as if it
-// were not there.
+// `object` and `report` are any bytes (reportText makes a report of a NativeReport); `cacheKey` adds the builds of this
+// library and of LLVM by itself (BuildId.h). Nothing here refuses: what cannot be read, written, or is not whole is as
+// if it were not there.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@
 
 namespace smalti::cpu {
 
-/// The name of an entry: a hash of the parts (each with its length), this build of smalti, and LLVM's version.
+/// The name of an entry: a hash of the parts (each with its length), and of which builds of smalti and LLVM these are.
 std::string cacheKey(std::initializer_list<std::string_view> parts);
 /// All of a processor that code depends on, caches included.
 std::string processorText(const Processor&);
@@ -37,7 +37,8 @@ struct CachedKernel {
   std::string report;
 };
 
-/// Thread-safe, and safe with other processes in the same folder.
+/// Thread-safe, and safe with other processes in the same folder. Of code that was linked without a build ID nothing is
+/// kept and nothing found: it could be another build's.
 class CompileCache {
  public:
   CompileCache(std::string folder, int64_t limitBytes);

@@ -65,14 +65,12 @@ Json toJson(const Checked& checked) {
 
 Checked checkModule(const std::string& path, const InputArguments& inputs, const OptionSet& options) {
   const Options& values = options.values;
-  if (!isGiven(options, "timeout-seconds") && !isGiven(options, "child-memory-mib")) {
-    term::Ticker ticker("checking " + path);
-    return run(path, inputs, values);
-  }
+  driver::ChildLimits limits = driver::limitsOf(values);
+  if (!isGiven(options, "child-memory-mib")) limits.addressSpaceMib = 0;
   term::Progress progress;
   Checked checked;
   driver::runInChildren(
-      1, driver::limitsOf(values), [&](int64_t) { return driver::dump(toJson(runGuarded(path, inputs, values))); },
+      1, limits, [&](int64_t) { return driver::dump(toJson(runGuarded(path, inputs, values))); },
       [&](int64_t, const driver::ChildResult& result) { checked = fromChild(path, result, values); },
       [&] { progress.update(fmt::format("checking {} {:.0f} s", path, progress.seconds())); });
   progress.clear();

@@ -24,7 +24,7 @@ struct Checked {
 };
 Json toJson(const Checked&);
 
-/// In a process of its own where a limit on time or memory is given, in this one otherwise.
+/// In a process of its own that ends after --timeout-seconds, and with --child-memory-mib where that is given.
 Checked checkModule(const std::string& path, const InputArguments&, const OptionSet&);
 
 }  // namespace smalti::cli

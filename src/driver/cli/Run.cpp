@@ -5,6 +5,7 @@
 #include "cpu/cache/CompileCache.h"
 #include "driver/RunSettings.h"
 #include "driver/cli/Inputs.h"
+#include "driver/cli/UndefinedMemory.h"
 #include "driver/cli/Verbs.h"
 #include "driver/term/Progress.h"
 #include "driver/term/Style.h"
@@ -156,10 +157,13 @@ int run(const Session& session, const RunArguments& arguments) {
       return session.refuse(status.error());
   const auto compared = compareAll(*prepared, arguments, outcome->results);
   if (!compared) return session.refuse(compared.error());
+  const bool explained = settings.machine.checkInitialisation || (compared->passed() && !compared->perResult.empty());
+  const std::string undefined = explained ? "" : undefinedMemoryNote(*prepared, settings, *outcome);
   if (session.json())
     session.printJson(json(*prepared, *outcome, *compared, seconds));
   else
     printTables(session, *prepared, *outcome, *compared);
+  if (!undefined.empty()) session.note(undefined);
   noteCacheTrouble(session);
   if (!session.json())
     for (const machine::Finding& f : outcome->findings) session.note("\n" + session.findingText(f, session.colorErr()));

@@ -45,7 +45,7 @@ class MemorySource : public Source {
 
 class FileSource : public Source {
  public:
-  explicit FileSource(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  explicit FileSource(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     struct stat status;
     if (fd_ < 0 || ::fstat(fd_, &status) != 0) {
       error_ = std::generic_category().message(errno);

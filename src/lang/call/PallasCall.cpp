@@ -11,6 +11,7 @@
 #include "base/Source.h"
 #include "base/Text.h"
 #include "ir/Legality.h"
+#include "ir/Lifetime.h"
 #include "lang/call/Backend.h"
 #include "lang/call/CalledKernel.h"
 #include "lang/call/Specs.h"
@@ -25,6 +26,14 @@
 namespace smalti {
 
 using lang::AtPlace;
+
+namespace {
+
+void requireAlive() {
+  if (Status alive = checkAlive(); !alive) raise(std::move(alive.error()));
+}
+
+}  // namespace
 
 struct Lowered::State {
   lang::TracedKernel kernel;
@@ -382,6 +391,7 @@ RunReport PallasCall::check_all(const std::vector<Operand>& operands) const {
 }
 
 Result<RunReport> PallasCall::execute(const std::vector<Operand>& operands, lang::Purpose purpose) const {
+  requireAlive();
   const ActiveSettings& settings = chosen_ ? chosen_->settings : activeSettings();
   const auto executable = state_->executable(state_->arrays(operands), settings, purpose);
   auto report = executable->execute(state_->operands(operands));
@@ -394,18 +404,21 @@ Result<RunReport> PallasCall::execute(const std::vector<Operand>& operands, lang
 }
 
 Executable PallasCall::compile_all(const std::vector<Operand>& operands) const {
+  requireAlive();
   const ActiveSettings& settings = chosen_ ? chosen_->settings : activeSettings();
   auto executable = state_->executable(state_->arrays(operands), settings, lang::Purpose::call);
   return Executable(state_->asCalled(std::move(executable), operands));
 }
 
 Lowered PallasCall::lower_all(const std::vector<Operand>& operands) const {
+  requireAlive();
   const std::lock_guard lock(state_->mutex);
   return Lowered(state_->signature(state_->arrays(operands)).lowered);
 }
 
 std::string Lowered::traced() const { return lang::print(state_->kernel); }
 std::string Lowered::mosaic(bool generic) const {
+  requireAlive();
   const auto alone = state_->compilable->alone();
   return lang::backend().mosaicText(state_->package(), generic);
 }
@@ -420,6 +433,7 @@ Result<std::string> Lowered::stablehlo(int version) const {
   return lang::backend().exportStablehlo(*state_->program, version);
 }
 Status Lowered::legal(std::string_view chip) const {
+  if (Status alive = checkAlive(); !alive) return alive;
   const auto checked = [&] {
     const auto alone = state_->compilable->alone();
     return checkLegal(state_->package(), chip);
@@ -431,6 +445,7 @@ Status Lowered::legal(std::string_view chip) const {
   return status;
 }
 Status lang::withPackage(const Lowered& lowered, const std::function<Status(const KernelPackage&)>& work) {
+  if (Status alive = checkAlive(); !alive) return alive;
   const auto alone = lowered.state().compilable->alone();
   return work(lowered.state().package());
 }

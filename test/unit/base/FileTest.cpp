@@ -1,8 +1,12 @@
 #include "base/File.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -45,6 +49,46 @@ TEST_F(File, AFileOverTheLimitIsRefused) {
   const auto text = readFile(path, 4);
   ASSERT_FALSE(text);
   EXPECT_EQ(text.error().str(), "error[SM1015]: '" + path + "' is too large\n  need: at most 4 bytes\n");
+}
+
+TEST_F(File, TheEndlessIsNotRead) {
+  EXPECT_EQ(readFile("/dev/zero").error().message, "cannot read '/dev/zero': it is neither a file nor a pipe");
+  EXPECT_EQ(*readFile("/dev/null"), "");
+}
+
+TEST_F(File, APipeIsReadToItsEnd) {
+  const std::string pipe = folder + "/pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const std::string text(300'000, 'x');  // more than a pipe holds
+  std::thread writer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    const int fd = ::open(pipe.c_str(), O_WRONLY);
+    for (size_t at = 0; at < text.size();) at += static_cast<size_t>(::write(fd, text.data() + at, text.size() - at));
+    ::close(fd);
+  });
+  const auto read = readFile(pipe);
+  writer.join();
+  ASSERT_TRUE(read) << read.error().str();
+  EXPECT_EQ(*read, text);
+}
+
+TEST_F(File, APipeOfNobodyIsNotWaitedForLong) {
+  const std::string pipe = folder + "/pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const auto read = readFile(pipe);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().str(), "error[SM1001]: cannot read '" + pipe + "': nothing came through this pipe for 2 s\n");
+  EXPECT_EQ(readHead(pipe, 8).error().message, "cannot read '" + pipe + "': it is no regular file");
+}
+
+TEST_F(File, TheHeadOfAFileIsReadAlone) {
+  const std::string path = folder + "/text";
+  ASSERT_TRUE(writeFile(path, {"12345"}));
+  const auto head = readHead(path, 2), whole = readHead(path, 9);
+  ASSERT_TRUE(head && whole);
+  EXPECT_EQ(head->bytes, "12");
+  EXPECT_EQ(head->size, 5);
+  EXPECT_EQ(whole->bytes, "12345");
 }
 
 TEST_F(File, FoldersAndMissingFilesAreRefused) {

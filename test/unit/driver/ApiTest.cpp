@@ -149,7 +149,7 @@ TEST_F(Api, ModulesThatCannotBeLoaded) {
             R"(error[SM1001]: cannot read 'no_such_file.mlir': No such file or directory
 )");
   EXPECT_EQ(messageOf(Module::parse("", "empty.mlir")), R"(error[SM1013]: 'empty.mlir' is not a module
-  need: StableHLO text, Mosaic text, stable_mosaic bytecode, or a folder with case.json
+  need: StableHLO text, Mosaic text, stable_mosaic bytecode
   have: an empty file
 )");
   EXPECT_EQ(messageOf(Module::parse("module {", "cut.mlir")),

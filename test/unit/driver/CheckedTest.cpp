@@ -95,10 +95,10 @@ TEST(Checked, AnObserverThatNativeCodeDoesNotKnowRunsOnTheMachine) {
   const auto inputs = readInputs(*recorded, argumentTypes(*module->program), "ones", 0);
   ASSERT_TRUE(inputs);
   for (bool withOthers : {false, true}) {
-    RunOptions options;
-    options.target = "cpu";
-    if (withOthers) options.machine.checks = machine::allChecks();
-    options.machine.checks.push_back(&row);
+    RunSettings options;
+    options.compile.target = "cpu";
+    if (withOthers) options.compile.contract.checks = machine::allChecks();
+    options.compile.contract.checks.push_back(&row);
     const auto outcome = runProgram(*module->program, *inputs, options);
     EXPECT_EQ(text(outcome), "error[TEST]: a kernel has ended\n\n1 times\n");
   }

@@ -191,12 +191,12 @@ TEST(Executables, EqualOptionsAreCompiledOnce) {
   Options options;
   const auto first = executables.compile(driver::compileOptions(options));
   ASSERT_TRUE(first);
-  EXPECT_EQ(executables.compile(driver::compileOptions(options)), first);
+  EXPECT_EQ(executables.compile(driver::compileOptions(options)).value(), *first);
   // What only a run looks at is no reason to compile again…
   options.seed = 3;
   options.threads = 1;
   options.dma = "eager";
-  EXPECT_EQ(executables.compile(driver::compileOptions(options)), first);
+  EXPECT_EQ(executables.compile(driver::compileOptions(options)).value(), *first);
   EXPECT_EQ(executables.numCompiled(), 1u);
   // …and what changes the code is.
   size_t compiled = 1;

@@ -16,6 +16,32 @@ TEST(MosaicText, WhatIsGoodIsRead) {
   EXPECT_EQ(messageOf("  %0 = tpu.iota {dimensions = array<i32: 1>} : vector<8x128xi32>"), "");
 }
 
+TEST(MosaicText, SM2204_IntegersThatTheirTypeDoesNotHold) {
+  EXPECT_EQ(messageOf("  %0 = arith.constant 2147483648 : i32"), R"(error[SM2204]: i32 does not hold 2147483648
+  --> k.mlir:2:23
+  need: a number as MLIR prints it: negative where the sign bit is set
+  have: 2147483648
+  help: write the negative number, or the bits in hexadecimal: 0x...
+)");
+  const auto isRefused = [](const std::string& attribute) {
+    return messageOf("  %0 = \"arith.constant\"() {value = " + attribute + "} : () -> i32")
+        .starts_with("error[SM2204]");
+  };
+  for (const char* bad :
+       {"4294967295 : i32", "128 : i8", "9223372036854775808 : i64", "dense<32768> : vector<8x128xi16>",
+        "dense<[[1, 2147483648], [-3, 4]]> : tensor<2x2xi32>", "0002147483648 : i32"})
+    EXPECT_TRUE(isRefused(bad)) << bad;
+  for (const char* good :
+       {"2147483647 : i32", "-2147483648 : i32", "0x80000000 : i32", "3000000000 : i64", "1 : i1", "255 : ui8",
+        "dense<2147483647> : vector<8xi32>", "dense<-128> : vector<8xi8>", "dense<3000000000.0> : vector<8xf32>",
+        "dense<\"0xFFFFFFFF\"> : vector<1xi32>", "000000000002147483647 : i32"})
+    EXPECT_FALSE(isRefused(good)) << good;
+  EXPECT_EQ(messageOf("  %0 = arith.constant 0x80000000 : i32\n  %1 = arith.constant -2147483648 : i32"), "");
+  EXPECT_EQ(messageOf("  %0 = arith.constant dense<2.5e9> : vector<8xf32>\n  %1 = tpu.iota {dimensions = array<i32: "
+                      "0>} : vector<8x128xi32>"),
+            "");
+}
+
 TEST(MosaicText, SM2201_BeyondALimit) {
   EXPECT_EQ(messageOf("  %0 = arith.constant " + std::string(50, '1') + " : i32"),
             R"(error[SM2201]: a number has too many digits

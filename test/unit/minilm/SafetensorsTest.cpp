@@ -1,7 +1,13 @@
 #include "Safetensors.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 #include <random>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "SafetensorsFile.h"
@@ -42,6 +48,28 @@ TEST(Safetensors, EmptyTensorsAndScalarsAreTensors) {
   ASSERT_TRUE(file) << file.error().str();
   EXPECT_EQ(file->tensors().at("s").type.str(), "bf16[]");
   EXPECT_TRUE(file->array("e"));
+}
+
+TEST(Safetensors, TheHeaderIsJudgedBeforeTensorsAreRead) {
+  // 3 GiB of nothing: reading them takes seconds and memory, the header says at once that something is wrong.
+  const std::string path =
+      (std::filesystem::temp_directory_path() / fmt::format("sparse.{}.safetensors", ::getpid())).string();
+  const auto judged = [&](const std::string& header, int64_t size) {
+    std::ofstream(path, std::ios::binary) << safetensorsFile(header, 0);
+    std::filesystem::resize_file(path, static_cast<uintmax_t>(size));
+    const auto file = Safetensors::read(path);
+    return file ? std::string() : file.error().code;
+  };
+  const auto peakMib = [] {
+    rusage usage;
+    ::getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss >> 10;
+  };
+  const long before = peakMib();
+  EXPECT_EQ(judged(kTwo, int64_t{3} << 30), "SM6001");
+  EXPECT_EQ(judged(R"({"x":{"dtype":"F32","shape":[-1],"data_offsets":[0,0]}})", int64_t{3} << 30), "SM6002");
+  EXPECT_LT(peakMib() - before, 100);
+  std::filesystem::remove(path);
 }
 
 TEST(Safetensors, TheArrayOutlivesTheFile) {

@@ -1,0 +1,49 @@
+#include "ir/Lifetime.h"
+
+#include <atomic>
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/MLIRContext.h"
+
+namespace smalti {
+namespace {
+
+// Without destructors themselves: they may be read for as long as the thread or the process is there.
+constinit thread_local bool threadIsReady = false, threadEnds = false;
+constinit std::atomic<bool> processEnds{false};
+
+struct AtThreadEnd {
+  ~AtThreadEnd() { threadEnds = true; }
+};
+struct AtProcessEnd {
+  ~AtProcessEnd() { processEnds = true; }
+};
+
+/// Destructors run in the reverse order of construction: made after MLIR's data, ours say that they go before they do.
+void makeReady() {
+  mlir::MLIRContext context;  // with threads: these have allocators and caches of their own
+  constexpr unsigned kOfNoBuiltinType = 7;
+  mlir::IntegerType::get(&context, kOfNoBuiltinType);
+  static const AtProcessEnd atProcessEnd;
+  thread_local const AtThreadEnd atThreadEnd;
+  (void)&atThreadEnd;
+  threadIsReady = true;
+}
+
+}  // namespace
+
+Status checkAlive() {
+  if (!threadEnds && !processEnds.load(std::memory_order_relaxed)) {
+    if (!threadIsReady) makeReady();
+    return {};
+  }
+  return fail(
+      {.code = "SM9015",
+       .message = threadEnds ? "Smalti is called while this thread ends" : "Smalti is called while the program ends",
+       .place = {},
+       .need = "a call before main, or the thread's function, returns",
+       .have = "a call from the destructor of a static or thread_local object",
+       .help = "do this work earlier, or keep the object in main or in the thread's function"});
+}
+
+}  // namespace smalti
