@@ -5,7 +5,7 @@
 
 #include "driver/Version.h"
 #include "driver/cli/Verbs.h"
-#include "driver/target/Target.h"
+#include "driver/target/Describe.h"
 #include "driver/term/Table.h"
 
 namespace smalti::cli {
@@ -47,29 +47,17 @@ int env(const Session& session) {
                     {"allowed", row.allowed()},
                     {"help", row.help}});
   }
-  Json targets = Json::array();
-  std::string targetText;
-  for (const driver::Target* t : driver::targets()) {
-    const Status available = t->available();
-    targets.push_back({{"name", t->name},
-                       {"argument", t->argument},
-                       {"summary", t->summary},
-                       {"ahead_of_time", t->aheadOfTime},
-                       {"available", available.has_value()},
-                       {"unavailable_because", available ? Json(nullptr) : Json(available.error().message)}});
-    targetText += fmt::format("  {}: {}\n", t->spelling(), t->summary);
-    if (!available) targetText += fmt::format("    not available: {}\n", available.error().message);
-  }
   const auto wrong = misspelt();
   if (session.json()) {
     Json unknown = Json::array();
     for (const auto& [variable, near] : wrong) unknown.push_back({{"variable", variable}, {"nearest", near}});
-    session.printJson({{"version", versionText()}, {"options", rows}, {"targets", targets}, {"misspelt", unknown}});
+    session.printJson(
+        {{"version", versionText()}, {"options", rows}, {"targets", driver::targetsJson()}, {"misspelt", unknown}});
     return kOk;
   }
   session.print(table.str(session.colorOut()));
   session.print("\nEach is also a flag: SMALTI_STEP_LIMIT is --step-limit, and the flag wins.\n\ntargets\n" +
-                targetText);
+                driver::describeTargets());
   for (const auto& [variable, near] : wrong)
     session.note(fmt::format("{} is no option of Smalti; did you mean {}?\n", variable, near));
   return kOk;

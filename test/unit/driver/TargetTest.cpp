@@ -9,6 +9,7 @@
 #include "RunText.h"
 #include "base/Options.h"
 #include "driver/program/RunProgram.h"
+#include "driver/target/Describe.h"
 #include "driver/target/interpret/Interpret.h"
 #include "machine/observers/Registry.h"
 
@@ -98,6 +99,19 @@ TEST(Targets, ARegisteredTargetIsAValueOfTheOption) {
             "  need: cpu, and nothing after it\n"
             "  have: cpu:avx512\n"
             "  help: target: what runs the kernels (smalti env describes each)\n");
+}
+
+TEST(Targets, WhyOneIsNotAvailableIsDescribed) {
+  const RegisteredTarget registered(
+      filling(fail({.code = "SM5008", .message = "no abacus was found on the table", .place = {}})));
+  EXPECT_EQ(describeTargets(),
+            "  interpret: the abstract machine without a clock: op by op, checks everything\n"
+            "  cpu: native code for this processor\n"
+            "  fill:NUMBER: writes a number and computes nothing\n"
+            "    not available: no abacus was found on the table\n");
+  const Json row = targetsJson()[2];
+  EXPECT_EQ(row["available"], false);
+  EXPECT_EQ(row["unavailable_because"], "no abacus was found on the table");
 }
 
 TEST(Targets, SM5006_UnknownTargetsAreNamed) {
