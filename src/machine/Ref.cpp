@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/RowMajor.h"
 #include "base/Tiles.h"
 #include "eval/Bits.h"
 #include "eval/Shape.h"
@@ -10,16 +11,6 @@
 
 namespace smalti::machine {
 namespace {
-
-Shape rowMajorStrides(std::span<const int64_t> shape) {
-  Shape strides(shape.size());
-  int64_t stride = 1;
-  for (size_t d = shape.size(); d-- > 0;) {
-    strides[d] = stride;
-    stride *= shape[d];
-  }
-  return strides;
-}
 
 /// Strides of `newShape` over the same elements in the same order, or nullopt when no strides say it.
 /// Dimensions are matched in groups of equal product; a group of the old shape must be dense in itself.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/RowMajor.h"
 #include "eval/Shape.h"
 #include "plain/PlainEvaluators.h"
 

@@ -35,12 +35,6 @@ Result<Array> resultArray(PlainCall& call, int result, bool reuse) {
   return Array::allocate(type);
 }
 
-Shape rowMajorStrides(const Shape& shape) {
-  Shape strides(shape.size(), 1);
-  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
-  return strides;
-}
-
 Diagnostic noEvaluation(const PlainCall& call, DType dtype) {
   return {.code = "SM5002",
           .message = fmt::format("op '{}' is not supported on {}", call.op.name, name(dtype)),

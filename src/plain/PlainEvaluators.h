@@ -63,8 +63,6 @@ int64_t indexAt(const Array&, int64_t element);
 Result<Array> resultArray(PlainCall&, int result = 0, bool reuse = false);
 /// The dimensions of an operand that a product keeps: neither batch nor contracting, ascending.
 std::vector<int64_t> freeDims(size_t rank, std::span<const int64_t> batch, std::span<const int64_t> contracting);
-/// Strides of a dense array, in elements.
-Shape rowMajorStrides(const Shape&);
 Diagnostic noEvaluation(const PlainCall&, DType);
 inline PlainResults one(Array array) {
   std::vector<Array> results;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/RowMajor.h"
 #include "eval/FloatFormats.h"
 #include "eval/Shape.h"
 #include "plain/PlainEvaluators.h"

@@ -1,5 +1,7 @@
 #include "cpu/lower/View.h"
 
+#include "base/RowMajor.h"
+
 namespace smalti::cpu {
 
 std::optional<int64_t> constantOf(Reg r) {
@@ -8,12 +10,8 @@ std::optional<int64_t> constantOf(Reg r) {
 }
 
 std::vector<Reg> denseStrides(Builder& b, std::span<const int64_t> shape) {
-  std::vector<Reg> strides(shape.size());
-  int64_t step = 1;
-  for (size_t d = shape.size(); d-- > 0;) {
-    strides[d] = b.getInt64(static_cast<uint64_t>(step));
-    step *= shape[d];
-  }
+  std::vector<Reg> strides;
+  for (const int64_t step : rowMajorStrides(shape)) strides.push_back(b.getInt64(static_cast<uint64_t>(step)));
   return strides;
 }
 

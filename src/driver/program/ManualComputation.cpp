@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/RowMajor.h"
 #include "driver/program/ProgramRunner.h"
 #include "eval/Shape.h"
 
@@ -32,12 +33,6 @@ Part partFor(const Shape& global, const Sharding& sharding, const Mesh& mesh, co
     part.starts[d] = index * part.shape[d];
   }
   return part;
-}
-
-std::vector<int64_t> rowMajorStrides(const Shape& shape) {
-  std::vector<int64_t> strides(shape.size(), 1);
-  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
-  return strides;
 }
 
 int64_t offsetOf(const Shape& starts, const std::vector<int64_t>& strides) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/MostDimensions.h"
+#include "base/RowMajor.h"
 #include "smalti/dlpack_interop.h"
 
 namespace smalti {
@@ -64,15 +65,9 @@ struct Release {
   }
 };
 
-Shape rowMajor(const Shape& shape) {
-  Shape strides(shape.size(), 1);
-  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
-  return strides;
-}
-
 /// Whether elements lie one after the other; strides of axes of size 1 do not matter.
 bool isDense(const Shape& shape, const Shape& strides) {
-  const Shape dense = rowMajor(shape);
+  const Shape dense = rowMajorStrides(shape);
   for (size_t d = 0; d < shape.size(); ++d)
     if (shape[d] != 1 && strides[d] != dense[d]) return num_elements(shape) == 0;
   return true;
@@ -98,7 +93,7 @@ Result<Managed*> lend(const Array& array) {
   if (row == kTypes.end())
     return fail(refused(fmt::format("DLPack has no {}", name(array.dtype())), "a dtype of whole bytes",
                         std::string(name(array.dtype()))));
-  auto lent = std::make_unique<Lent<Managed>>(Lent<Managed>{array, array.shape(), rowMajor(array.shape())});
+  auto lent = std::make_unique<Lent<Managed>>(Lent<Managed>{array, array.shape(), rowMajorStrides(array.shape())});
   lent->tensor.dl_tensor = {.data = lent->array.data(),
                             .device = {kCpu, 0},
                             .ndim = static_cast<int32_t>(array.rank()),
@@ -131,7 +126,7 @@ Result<Array> taken(const dlpack::Tensor& t, std::shared_ptr<void> owner, bool m
   if (!t.data && type.elements() > 0)
     return fail(refused("the tensor has no memory", fmt::format("{} bytes", type.bytes()), "a null pointer"));
   auto* data = static_cast<std::byte*>(t.data) + t.byte_offset;
-  const Shape strides = t.strides ? Shape(t.strides, t.strides + t.ndim) : rowMajor(type.shape);
+  const Shape strides = t.strides ? Shape(t.strides, t.strides + t.ndim) : rowMajorStrides(type.shape);
   if (mayShare && isDense(type.shape, strides) && isAligned(data, type.dtype))
     return Array::view(type, data, std::move(owner));
   Shape bytes = strides;

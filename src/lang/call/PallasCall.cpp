@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/RowMajor.h"
 #include "base/Settings.h"
 #include "base/Source.h"
 #include "base/Text.h"
@@ -457,10 +458,6 @@ int64_t next_power_of_2(int64_t x) {
   return p;
 }
 
-std::vector<int64_t> strides_from_shape(const Shape& shape) {
-  std::vector<int64_t> strides(shape.size(), 1);
-  for (size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
-  return strides;
-}
+std::vector<int64_t> strides_from_shape(const Shape& shape) { return rowMajorStrides(shape); }
 
 }  // namespace smalti

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "base/RowMajor.h"
+
 namespace smalti::machine {
 namespace {
 
@@ -30,8 +32,7 @@ bool extents(const Region& r, Extents& out) {
   const Shape& shape = r.buffer->type.shape;
   if (shape.size() > kMostDims) return false;
   std::array<int64_t, kMostDims> stride;
-  stride.fill(1);
-  for (int d = static_cast<int>(shape.size()) - 2; d >= 0; --d) stride[d] = stride[d + 1] * shape[d + 1];
+  rowMajorStrides(shape, stride);
   int64_t rest = r.offset;
   for (size_t d = 0; d < shape.size(); ++d) {
     out[d].start = rest / stride[d];

@@ -8,12 +8,6 @@
 
 namespace smalti::machine::flat {
 
-Shape rowMajorStrides(std::span<const int64_t> shape) {
-  Shape strides(shape.size(), 1);
-  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
-  return strides;
-}
-
 Result<BoxShape> boxOf(Lowering& lowering, mlir::Operation& op, mlir::Value ref, mlir::ValueRange indices, Shape sizes,
                        bool scalar) {
   auto type = llvm::dyn_cast<mlir::MemRefType>(ref.getType());

@@ -1,12 +1,11 @@
 // What loads and stores share: which refs they may touch, and going through refs that strides cannot express.
 #pragma once
 
+#include "base/RowMajor.h"
 #include "machine/flat/Box.h"
 #include "machine/flat/Lowering.h"
 
 namespace smalti::machine::flat {
-
-Shape rowMajorStrides(std::span<const int64_t> shape);
 
 /// The box of a load or store op, checked as far as types go: SM4002 for HBM/ANY refs, SM4003 for vectors in SMEM.
 /// `sizes` is the vector's shape; `scalar`: memref.load and memref.store, one element.

@@ -1,6 +1,7 @@
 // Parts of vectors: extract, insert, slices of them, from_elements.
 #include <cstring>
 
+#include "base/RowMajor.h"
 #include "eval/Shape.h"
 #include "machine/flat/ops/Table.h"
 
@@ -182,19 +183,13 @@ struct InsertSlice : Payload {
   }
 };
 
-Shape rowMajor(std::span<const int64_t> shape) {
-  Shape strides(shape.size(), 1);
-  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
-  return strides;
-}
-
 Status lowerInsertSlice(Lowering& lowering, mlir::Operation& op) {
   InsertSlice payload;
   payload.value = lowering.operand(op.getOperand(0));
   payload.into = lowering.operand(op.getOperand(1));
   const Shape shape = shapeOf(op.getResult(0).getType());
   Shape starts = integersAttribute(op, "offsets"), strides = integersAttribute(op, "strides");
-  const Shape whole = rowMajor(shape);
+  const Shape whole = rowMajorStrides(shape);
   const size_t lead = shape.size() - payload.value.shape.size();
   if (payload.value.shape.size() > shape.size() || starts.size() != shape.size() ||
       strides.size() != payload.value.shape.size())
@@ -206,7 +201,7 @@ Status lowerInsertSlice(Lowering& lowering, mlir::Operation& op) {
     payload.offset += starts[d] * whole[d];
     if (d >= lead) payload.outStrides.push_back(whole[d] * stride);
   }
-  payload.valueStrides = rowMajor(payload.value.shape);
+  payload.valueStrides = rowMajorStrides(payload.value.shape);
   payload.out = lowering.define(op.getResult(0));
   lowering.emit(std::move(payload));
   return {};
