@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/BlockMemory.h"
+#include "base/KernelStorage.h"
 #include "cpu/CallInto.h"
 #include "cpu/NativeParts.h"
 #include "cpu/cache/CompileCache.h"
@@ -20,9 +21,10 @@
 #include "cpu/cache/PackageText.h"
 #include "cpu/cache/ReportText.h"
 #include "cpu/runtime/Pool.h"
+#include "ir/KernelArguments.h"
+#include "ir/Types.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Module.h"
-#include "machine/runtime/Boundary.h"
 
 namespace smalti::cpu {
 namespace {
@@ -134,9 +136,9 @@ class Kernel : public NativeKernel {
     for (const Array& a : operands) {
       const size_t i = pointers.size();
       pointers.push_back(const_cast<std::byte*>(a.data()));
-      const bool differs = machine::storageDiffers(a.dtype(), inside_[i]);
+      const bool differs = storageDiffers(a.dtype(), inside_[i]);
       if (!differs && !overwritten_[i]) continue;
-      auto copy = differs ? machine::enter(a, inside_[i]) : a.clone();
+      auto copy = differs ? toKernelStorage(a, inside_[i]) : a.clone();
       if (!copy) return fail(std::move(copy.error()));
       copies.push_back(std::move(*copy));
       pointers.back() = copies.back().data();
@@ -184,13 +186,11 @@ class Kernel : public NativeKernel {
 
  private:
   void readArguments(const KernelPackage& package) {
-    auto function = package.kernelFunction();
-    const KernelSignature& s = package.signature;
-    const auto dynamic = static_cast<size_t>(s.numDynamicBounds());
-    inside_.assign(dynamic, DType::i32);
-    auto argument = static_cast<unsigned>(s.grid.size());
-    while (inside_.size() < operandTypes_.size() + resultTypes_.size())
-      inside_.push_back(elementDType(function.getArgument(argument++).getType()));
+    const KernelArguments arguments(package);
+    inside_.assign(static_cast<size_t>(package.signature.numDynamicBounds()), DType::i32);
+    const auto add = [&](mlir::Value ref) { inside_.push_back(elementDType(ref.getType())); };
+    for (size_t i = 0; i < arguments.numScalarPrefetch(); ++i) add(arguments.scalarPrefetch(i));
+    for (size_t i = 0; i < arguments.numBlocks(); ++i) add(arguments.block(i));
     overwritten_ = overwrittenOperands(package);
   }
 
@@ -226,7 +226,7 @@ class Kernel : public NativeKernel {
   /// Makes scratch and windows undefined, as at the start of a call.
   void begin(GridWorker& worker) const {
     for (const auto& u : lowered_.undefined)
-      machine::poison(u.type.dtype, poison_, worker.arena + u.offset, u.type.elements());
+      eval::poison(u.type.dtype, poison_, worker.arena + u.offset, u.type.elements());
     worker.context.restart();
   }
 
@@ -237,13 +237,13 @@ class Kernel : public NativeKernel {
   }
 
   DType insideResult(size_t i) const { return inside_[operandTypes_.size() + i]; }
-  bool resultDiffers(size_t i) const { return machine::storageDiffers(resultTypes_[i].dtype, insideResult(i)); }
+  bool resultDiffers(size_t i) const { return storageDiffers(resultTypes_[i].dtype, insideResult(i)); }
 
   /// Results as the caller stores them.
   Result<std::vector<Array>> outside(std::vector<Array> results) const {
     for (size_t i = 0; i < results.size(); ++i) {
       if (!resultDiffers(i)) continue;
-      auto left = machine::leave(results[i], resultTypes_[i]);
+      auto left = fromKernelStorage(results[i], resultTypes_[i]);
       if (!left) return fail(std::move(left.error()));
       results[i] = std::move(*left);
     }
@@ -260,9 +260,9 @@ class Kernel : public NativeKernel {
           if (operand.bytes() > 0) std::memcpy(into[i].data(), operand.data(), static_cast<size_t>(operand.bytes()));
           return into[i];
         }
-        auto copy = resultDiffers(i) ? machine::enter(operand, type.dtype) : operand.clone();
+        auto copy = resultDiffers(i) ? toKernelStorage(operand, type.dtype) : operand.clone();
         if (!copy) return copy;
-        return machine::retyped(*copy, type);
+        return retyped(*copy, type);
       }
     auto made = given ? into[i] : Array::allocate(std::move(type));
     if (made && !lowered_.written[i]) makeUndefined(*made, resultTypes_[i].dtype);
@@ -273,9 +273,9 @@ class Kernel : public NativeKernel {
   /// Unsigned integers have their own minimum and maximum.
   void makeUndefined(Array& a, DType outside) const {
     if (is_unsigned_integer(outside))
-      std::memset(a.data(), poison_ == machine::Poison::intMin ? 0 : 0xff, static_cast<size_t>(a.bytes()));
+      std::memset(a.data(), poison_ == eval::Poison::intMin ? 0 : 0xff, static_cast<size_t>(a.bytes()));
     else
-      machine::poison(a.dtype(), poison_, a.data(), a.elements());
+      eval::poison(a.dtype(), poison_, a.data(), a.elements());
   }
 
   std::vector<ArrayType> operandTypes_, resultTypes_;
@@ -285,7 +285,7 @@ class Kernel : public NativeKernel {
   LoweredKernel lowered_;
   InterpretedOps interpreted_;
   NativeReport report_;
-  machine::Poison poison_;
+  eval::Poison poison_;
   std::shared_ptr<const LoadedCode> code_;
   KernelFunction* function_;
   int64_t bytes_ = 0;  ///< of all operands and results
@@ -327,7 +327,7 @@ Result<NativeOutcome> compileNative(const KernelPackage& package, const NativeOp
   const std::string key =
       options.cache
           ? cacheKey({packageText(package), processorText(options.processor),
-                      options.poison == machine::Poison::intMin ? "min" : "max", std::to_string(availableCores())})
+                      options.poison == eval::Poison::intMin ? "min" : "max", std::to_string(availableCores())})
           : std::string();
   if (options.cache)
     if (auto kept = options.cache->find(key))

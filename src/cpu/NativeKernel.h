@@ -10,8 +10,8 @@
 #include "cpu/Processor.h"
 #include "cpu/gemm/Gemm.h"
 #include "cpu/jit/Jit.h"
+#include "eval/Poison.h"
 #include "ir/KernelPackage.h"
-#include "machine/Machine.h"
 
 namespace smalti::cpu {
 
@@ -19,8 +19,8 @@ class CompileCache;
 
 struct NativeOptions {
   Processor processor = hostProcessor();
-  machine::Poison poison = machine::Poison::intMin;  ///< of undefined integers
-  CompileCache* cache = nullptr;                     ///< where code is kept between processes; not owned
+  eval::Poison poison = eval::Poison::intMin;  ///< of undefined integers
+  CompileCache* cache = nullptr;               ///< where code is kept between processes; not owned
 };
 
 /// What the compiler did, for `show` and for people who wonder.

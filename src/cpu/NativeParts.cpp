@@ -2,29 +2,30 @@
 
 #include <fmt/format.h>
 
+#include "base/KernelStorage.h"
 #include "cpu/grid/Rewrite.h"
 #include "cpu/lower/Parallel.h"
 #include "cpu/lower/Streaming.h"
 #include "cpu/runtime/Pool.h"
+#include "ir/KernelArguments.h"
+#include "ir/Types.h"
+#include "ir/facts/OpFamilies.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/TargetParser/Triple.h"
-#include "machine/runtime/Boundary.h"
-#include "machine/runtime/ProgramText.h"
 
 namespace smalti::cpu {
 
 std::vector<bool> overwrittenOperands(const KernelPackage& package) {
-  auto function = package.kernelFunction();
-  const KernelSignature& s = package.signature;
-  const auto dynamic = static_cast<size_t>(s.numDynamicBounds());
-  const size_t firstInput = dynamic + static_cast<size_t>(s.numScalarPrefetch);
+  const KernelArguments arguments(package);
   std::vector<bool> overwritten(package.operands.size(), false);
-  for (size_t i = dynamic; i < package.operands.size(); ++i) {
-    if (i >= firstInput && s.windows[i - firstInput]) continue;
-    const auto isIt = [&](const Alias& a) { return a.operand == static_cast<int>(i); };
-    overwritten[i] = llvm::none_of(package.aliases, isIt) &&
-                     machine::mayBeWritten(function.getArgument(static_cast<unsigned>(s.grid.size() + i - dynamic)));
-  }
+  const auto look = [&](size_t operand, mlir::Value ref) {
+    const auto isIt = [&](const Alias& a) { return a.operand == static_cast<int>(operand); };
+    overwritten[operand] = llvm::none_of(package.aliases, isIt) && mayBeWritten(ref);
+  };
+  for (size_t i = 0; i < arguments.numScalarPrefetch(); ++i)
+    look(arguments.prefetchOperand(i), arguments.scalarPrefetch(i));
+  for (size_t i = 0; i < arguments.numInputs(); ++i)
+    if (!arguments.windowOf(i)) look(arguments.inputOperand(i), arguments.input(i));
   return overwritten;
 }
 
@@ -50,19 +51,16 @@ std::optional<Diagnostic> unsuitableProcessor(const Processor& p) {
 }
 
 std::optional<NotNative> unsuitableArrays(const KernelPackage& package) {
-  auto function = package.kernelFunction();
-  const KernelSignature& s = package.signature;
-  size_t at = s.grid.size();
-  const auto check = [&](const ArrayType& array) -> std::optional<NotNative> {
-    auto type = llvm::cast<mlir::MemRefType>(function.getArgument(static_cast<unsigned>(at++)).getType());
-    if (machine::storageDiffers(array.dtype, elementDType(type)))
+  const KernelArguments arguments(package);
+  const auto check = [&](const ArrayType& array, mlir::Value ref) -> std::optional<NotNative> {
+    if (storageDiffers(array.dtype, elementDType(ref.getType())))
       return fmt::format("{} arrays are stored otherwise inside kernels", name(array.dtype));
     return std::nullopt;
   };
-  for (size_t i = static_cast<size_t>(s.numDynamicBounds()); i < package.operands.size(); ++i)
-    if (auto why = check(package.operands[i])) return why;
-  for (const ArrayType& t : package.results)
-    if (auto why = check(t)) return why;
+  for (size_t i = 0; i < arguments.numScalarPrefetch(); ++i)
+    if (auto why = check(package.operands[arguments.prefetchOperand(i)], arguments.scalarPrefetch(i))) return why;
+  for (size_t i = 0; i < arguments.numBlocks(); ++i)
+    if (auto why = check(arguments.arrayOf(i), arguments.block(i))) return why;
   const std::vector<bool> overwritten = overwrittenOperands(package);
   for (size_t i = 0; i < overwritten.size(); ++i)
     if (overwritten[i]) return fmt::format("it writes to operand {}, which is the caller's", i);

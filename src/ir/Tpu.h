@@ -9,6 +9,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "ir/TpuEnums.h.inc"
 
@@ -21,6 +22,17 @@
 #include "ir/TpuTypes.h.inc"
 
 namespace smalti::tpu {
+
+/// Each element of the result is computed from the elements in its place, where operands and result have one shape.
+template <class ConcreteOp>
+class ElementwiseTrait : public mlir::OpTrait::TraitBase<ConcreteOp, ElementwiseTrait> {};
+/// Elements of the operands stand elsewhere in the result, unchanged.
+template <class ConcreteOp>
+class MovesElementsTrait : public mlir::OpTrait::TraitBase<ConcreteOp, MovesElementsTrait> {};
+/// The resource of logs and traces.
+struct DebugOutput : mlir::SideEffects::Resource::Base<DebugOutput> {
+  llvm::StringRef getName() final { return "DebugOutput"; }
+};
 
 /// Memory space of a memref; vmem where the type does not say. nullopt when it is no attribute of this dialect.
 std::optional<MemorySpace> memorySpaceOf(mlir::MemRefType);

@@ -2,6 +2,7 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/TypeUtilities.h"
 
 #include "ir/Tpu.h"
 
@@ -84,6 +85,22 @@ std::optional<ArrayType> arrayTypeOf(mlir::Type type) {
   ArrayType result{.dtype = *dtype};
   if (shaped) result.shape.assign(shaped.getShape().begin(), shaped.getShape().end());
   return result;
+}
+
+Shape shapeOf(mlir::Type t) {
+  if (auto shaped = llvm::dyn_cast<mlir::ShapedType>(t))
+    if (shaped.hasRank()) return Shape(shaped.getShape().begin(), shaped.getShape().end());
+  return {};
+}
+
+DType elementDType(mlir::Type t) { return dtypeOf(mlir::getElementTypeOrSelf(t)).value_or(DType::f32); }
+
+int64_t checkedElements(std::span<const int64_t> shape) {
+  constexpr int64_t kMost = int64_t{1} << 40;
+  int64_t n = 1;
+  for (int64_t d : shape)
+    if (d < 0 || __builtin_mul_overflow(n, d, &n) || n > kMost) return -1;
+  return n;
 }
 
 }  // namespace smalti

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "mlir/IR/Types.h"
 
@@ -21,5 +22,12 @@ std::optional<DType> dtypeOf(mlir::Type);
 mlir::Type typeOf(DType, mlir::MLIRContext&);
 /// Static shape and dtype of a vector or memref, shape {} of a scalar. nullopt where a dimension is dynamic.
 std::optional<ArrayType> arrayTypeOf(mlir::Type);
+
+/// Shape of a vector, memref or (empty) scalar type; '?' is mlir::ShapedType::kDynamic.
+Shape shapeOf(mlir::Type);
+/// Of an element type or of what has one; f32 where it is none of a kernel's.
+DType elementDType(mlir::Type);
+/// Number of elements, -1 when dynamic or beyond what memory can hold.
+int64_t checkedElements(std::span<const int64_t> shape);
 
 }  // namespace smalti

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "eval/Poison.h"
 #include "smalti/array.h"
 #include "smalti/diagnostic.h"
 
@@ -88,8 +89,7 @@ struct Ref {
 /// `padding` and `present` of `view`, a slice of the strided `ref`. Starts lie in the array.
 void sliceTiles(const Ref& ref, std::span<const int64_t> starts, std::span<const int64_t> sizes, Ref& view);
 
-/// The value of undefined memory: floats NaN, integers the type's minimum (or maximum), pred false, semaphores 0.
-enum class Poison : uint8_t { intMin, intMax };
-void poison(DType, Poison, std::byte* out, int64_t elements);
+using eval::Poison;
+using eval::poison;
 
 }  // namespace smalti::machine

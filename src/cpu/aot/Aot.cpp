@@ -69,7 +69,7 @@ Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage& package, const
   ModuleBuilder built(processor, package.name);
   const auto other = rewritten(package, processor, 1);
   const KernelPackage& chosen = other ? *other : package;
-  auto lowered = lowerKernel(chosen, *built.module, processor, made.report, interpreted, 0, machine::Poison::intMin);
+  auto lowered = lowerKernel(chosen, *built.module, processor, made.report, interpreted, 0, eval::Poison::intMin);
   if (!lowered) return fail(notAheadOfTime(package, lowered.error(), made.report.notNativeAt, kRunsOnTheMachine));
   if (!interpreted.all().empty())
     return fail(notAheadOfTime(package, "ops that are not native yet: " + wordsOf(made.report.interpreted),

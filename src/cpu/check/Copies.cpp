@@ -3,7 +3,9 @@
 #include "cpu/check/Masks.h"
 #include "cpu/lower/FirstUse.h"
 #include "cpu/lower/Watch.h"
+#include "ir/KernelArguments.h"
 #include "ir/TpuOps.h"
+#include "ir/Types.h"
 #include "llvm/ADT/SetVector.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -64,8 +66,8 @@ void watchWhole(mlir::Operation* end, mlir::Value ref) {
 }  // namespace
 
 bool isSynchronising(mlir::Operation& op) {
-  const llvm::StringRef name = op.getName().getStringRef();
-  return name.starts_with("tpu.sem_") || name.starts_with("tpu.enqueue_") || name.starts_with("tpu.wait_");
+  return mlir::isa<tpu::SemAllocOp, tpu::SemBarrierOp, tpu::SemReadOp, tpu::SemWaitOp, tpu::SemSignalOp,
+                   tpu::EnqueueDMAOp, tpu::WaitDMAOp, tpu::WaitDMA2Op>(op);
 }
 
 std::optional<NotNative> cannotCheck(mlir::Operation& op) {
@@ -83,9 +85,9 @@ std::optional<NotNative> cannotCheck(mlir::Operation& op) {
   if (auto copy = mlir::dyn_cast<tpu::EnqueueDMAOp>(op); copy && isPlain(copy)) return std::nullopt;
   if (auto wait = mlir::dyn_cast<tpu::WaitDMAOp>(op); wait && isPlain(wait) && wait.getWaitTarget())
     return std::nullopt;
-  const llvm::StringRef name = op.getName().getStringRef();
   // What a semaphore holds while a copy is in flight, and what others do, only the machine tries in many orders.
-  return "it uses " + name.str() + (name == "tpu.sem_read" || name == "tpu.sem_barrier" ? "" : " by device or core");
+  return "it uses " + op.getName().getStringRef().str() +
+         (mlir::isa<tpu::SemReadOp, tpu::SemBarrierOp>(op) ? "" : " by device or core");
 }
 
 void watchCopies(const KernelPackage& package) {
@@ -105,12 +107,12 @@ void watchCopies(const KernelPackage& package) {
       op->setAttr(kWatched, watched);
   });
   // Windows get other blocks after a step, and allocations end: nothing may be in flight there.
-  const KernelSignature& s = package.signature;
+  const KernelArguments arguments(package);
   for (mlir::Value root : touched) {
     mlir::Block* block = root.getParentBlock();
-    if (auto argument = mlir::dyn_cast<mlir::BlockArgument>(root)) {
-      const size_t first = s.grid.size() + static_cast<size_t>(s.numScalarPrefetch), number = argument.getArgNumber();
-      if (number < first || number - first >= s.windows.size() || !s.windows[number - first]) continue;
+    if (mlir::isa<mlir::BlockArgument>(root)) {
+      const auto number = arguments.blockNumber(root);
+      if (!number || !arguments.windowOf(*number)) continue;
     }
     watchWhole(block->getTerminator(), root);
   }

@@ -1,11 +1,15 @@
 #include "cpu/check/Definedness.h"
 
 #include "cpu/check/Masks.h"
+#include "cpu/grid/BoxAccess.h"
 #include "cpu/lower/FirstUse.h"
+#include "ir/KernelArguments.h"
 #include "ir/TpuOps.h"
+#include "ir/Types.h"
+#include "ir/facts/Attributes.h"
 #include "llvm/ADT/SmallPtrSet.h"
-#include "machine/flat/Types.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 namespace smalti::cpu {
@@ -84,33 +88,23 @@ class Follower {
 
 }  // namespace
 
-bool isZeroIndex(mlir::Value v) {
-  mlir::Operation* op = v.getDefiningOp();
-  if (op && op->getName().getStringRef() == "arith.index_cast") return isZeroIndex(op->getOperand(0));
-  auto constant = op ? op->getAttrOfType<mlir::IntegerAttr>("value") : nullptr;
-  return constant && constant.getValue().isZero();
-}
+bool isZeroIndex(mlir::Value v) { return constantIndex(v) == 0; }
 
 bool overwrites(mlir::Operation& op, mlir::Value ref) {
-  const llvm::StringRef name = op.getName().getStringRef();
-  if ((name != "vector.store" && name != "tpu.vector_store") || op.getOperand(1) != ref || storeMask(op) ||
-      machine::flat::boolAttribute(op, "add") ||
-      machine::flat::shapeOf(op.getOperand(0).getType()) != machine::flat::shapeOf(ref.getType()))
+  if (!mlir::isa<mlir::vector::StoreOp, tpu::VectorStoreOp>(op) || op.getOperand(1) != ref || storeMask(op) ||
+      boolAttribute(op, "add") || shapeOf(op.getOperand(0).getType()) != shapeOf(ref.getType()))
     return false;
-  for (const int64_t step : machine::flat::integersAttribute(op, "strides"))
+  for (const int64_t step : integersAttribute(op, "strides"))
     if (step != 1) return false;
-  const auto rank = static_cast<unsigned>(machine::flat::shapeOf(ref.getType()).size());
+  const auto rank = static_cast<unsigned>(shapeOf(ref.getType()).size());
   return op.getNumOperands() == 2 + rank && llvm::all_of(op.getOperands().drop_front(2), isZeroIndex);
 }
 
 bool isTrackable(const KernelPackage& package, mlir::Value root) {
-  auto argument = mlir::dyn_cast<mlir::BlockArgument>(root);
-  if (!argument) return true;
-  const KernelSignature& s = package.signature;
-  const size_t firstOutput = s.grid.size() + static_cast<size_t>(s.numScalarPrefetch + package.numInputs());
-  if (argument.getArgNumber() < firstOutput) return false;
-  const size_t output = argument.getArgNumber() - firstOutput;
-  return llvm::none_of(package.aliases, [&](const Alias& a) { return a.output == static_cast<int>(output); });
+  const KernelArguments arguments(package);
+  const auto role = arguments.roleOf(root);
+  if (!role || role->kind == ArgumentRole::scratch) return true;
+  return role->kind == ArgumentRole::output && !arguments.isAliased(static_cast<size_t>(role->index));
 }
 
 Definedness findUndefined(const KernelPackage& package, const CheckPlan& plan) { return Follower(package, plan).run(); }

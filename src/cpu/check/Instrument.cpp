@@ -10,8 +10,11 @@
 #include "cpu/check/Masks.h"
 #include "cpu/grid/FitBlocks.h"
 #include "cpu/lower/Watch.h"
+#include "ir/BlockGeometry.h"
+#include "ir/KernelArguments.h"
 #include "ir/TpuOps.h"
-#include "machine/flat/Types.h"
+#include "ir/Types.h"
+#include "ir/facts/Attributes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -23,14 +26,13 @@
 namespace smalti::cpu {
 namespace {
 
-using machine::flat::shapeOf;
-
 class Instrumenter {
  public:
   Instrumenter(const KernelPackage& package, CheckPlan plan)
       : plan_(std::move(plan)),
         checked_{package.copy(), 0, {}},
-        kernel_(checked_.package.kernelFunction()),
+        arguments_(checked_.package),
+        kernel_(arguments_.function()),
         found_(findUndefined(checked_.package, plan_)),
         b_(kernel_.getContext()) {}
 
@@ -52,42 +54,36 @@ class Instrumenter {
 
  private:
   KernelSignature& signature() { return checked_.package.signature; }
-  size_t inputs() const { return static_cast<size_t>(checked_.package.numInputs()); }
-  unsigned firstInput() { return static_cast<unsigned>(signature().grid.size()) + prefetched(); }
-  unsigned prefetched() { return static_cast<unsigned>(signature().numScalarPrefetch); }
 
   // ---- shadows
 
   void shadowArguments() {
-    const auto outputs = static_cast<unsigned>(checked_.package.results.size());
-    const unsigned firstOutput = firstInput() + static_cast<unsigned>(inputs()), firstScratch = firstOutput + outputs;
-    std::vector<unsigned> tracked;
+    std::vector<std::pair<mlir::BlockArgument, ArgumentRole>> tracked;
     for (const mlir::Value root : found_.tracked)
-      if (auto argument = mlir::dyn_cast<mlir::BlockArgument>(root)) tracked.push_back(argument.getArgNumber());
-    std::ranges::sort(tracked);
-    const auto shadow = [&](unsigned argument, unsigned at) {
-      const mlir::Value root = kernel_.getArgument(argument);
+      if (const auto role = arguments_.roleOf(root)) tracked.push_back({mlir::cast<mlir::BlockArgument>(root), *role});
+    std::ranges::sort(tracked, {}, [](const auto& t) { return t.first.getArgNumber(); });
+    const auto shadow = [&](mlir::Value root, unsigned at) {
       (void)kernel_.insertArgument(at, maskType(root.getType()), {}, kernel_.getLoc());
       shadows_[root] = kernel_.getArgument(at);
     };
-    // The last first, so that the numbers of the others stay: scratch and inputs have shadows among the scratch.
-    for (const unsigned argument : tracked)
-      if (argument < firstOutput && knowsByPlace(kernel_.getArgument(argument))) {
-        edges_[kernel_.getArgument(argument)] = {};
-      } else if (argument < firstOutput || argument >= firstScratch) {
-        shadow(argument, kernel_.getNumArguments());
-        ++signature().numScratch;
-        checked_.shadowed.push_back(argument < firstOutput ? fmt::format("input {}", argument - firstInput())
-                                                           : fmt::format("scratch {}", argument - firstScratch));
+    // Scratch and inputs have shadows among the scratch, outputs among the outputs.
+    for (const auto& [root, role] : tracked) {
+      if (role.kind == ArgumentRole::output) continue;
+      if (role.kind == ArgumentRole::input && knowsByPlace(root)) {
+        edges_[root] = {};
+        continue;
       }
-    unsigned at = firstScratch;
-    for (const unsigned argument : tracked) {
-      if (argument < firstOutput || argument >= firstScratch) continue;
-      const unsigned output = argument - firstOutput;
-      shadow(argument, at++);
-      signature().windows.push_back(signature().windows[inputs() + output]);
+      shadow(root, kernel_.getNumArguments());
+      ++signature().numScratch;
+      checked_.shadowed.push_back(role.str());
+    }
+    for (const auto& [root, role] : tracked) {
+      if (role.kind != ArgumentRole::output) continue;
+      const auto output = static_cast<size_t>(role.index);
+      shadow(root, arguments_.output(arguments_.numOutputs() - 1).getArgNumber() + 1);
+      signature().windows.push_back(arguments_.windowOf(arguments_.numInputs() + output));
       checked_.package.results.push_back({DType::pred, checked_.package.results[output].shape});
-      checked_.shadowed.push_back(fmt::format("output {}", output));
+      checked_.shadowed.push_back(role.str());
       ++checked_.shadowResults;
     }
   }
@@ -97,7 +93,7 @@ class Instrumenter {
   /// Then where an element lies says whether it is defined: an input's block needs no shadow. Narrow elements are as
   /// quick to look up as positions, of four bytes, are to compare.
   static bool knowsByPlace(mlir::Value input) {
-    return storage_bytes(machine::flat::elementDType(input.getType())) >= 4 &&
+    return storage_bytes(elementDType(input.getType())) >= 4 &&
            llvm::all_of(input.getUsers(), [](mlir::Operation* user) {
              return mlir::isa<mlir::vector::LoadOp, mlir::memref::LoadOp>(user);
            });
@@ -173,7 +169,7 @@ class Instrumenter {
       return;
     }
     // Where a defined element is added, the sum is as defined as it was.
-    if (machine::flat::boolAttribute(op, "add")) {
+    if (boolAttribute(op, "add")) {
       requireDefined(op, value);
       return;
     }
@@ -221,7 +217,7 @@ class Instrumenter {
   void beginOfStep() {
     b_.setInsertionPointToStart(&kernel_.getBody().front());
     for (const WindowCheck& w : plan_.windows) {
-      const mlir::Value ref = kernel_.getArgument(firstInput() + static_cast<unsigned>(w.number));
+      const mlir::Value ref = arguments_.block(static_cast<size_t>(w.number));
       const bool hangsOver = !w.isOutput && w.anyOverhang() && (shadowOf(ref) || edges_.contains(ref));
       if (!hangsOver && !w.mayBeOutside) continue;
       const std::vector<mlir::Value> block = blockOf(*signature().windows[static_cast<size_t>(w.number)]);
@@ -237,15 +233,11 @@ class Instrumenter {
   mlir::Value i32(int64_t v) {
     return mlir::arith::ConstantOp::create(b_, kernel_.getLoc(), b_.getI32IntegerAttr(static_cast<int32_t>(v)));
   }
-  const Shape& arrayOf(const WindowCheck& w) const {
-    const auto number = static_cast<size_t>(w.number);
-    const KernelPackage& p = checked_.package;
-    return w.isOutput ? p.results[number - inputs()].shape : p.operands[p.operands.size() - inputs() + number].shape;
-  }
+  const Shape& arrayOf(const WindowCheck& w) const { return arguments_.arrayOf(static_cast<size_t>(w.number)).shape; }
 
   /// The index map, computed here.
   std::vector<mlir::Value> blockOf(const Window& window) {
-    auto map = mlir::cast<mlir::func::FuncOp>(checked_.package.module->lookupSymbol(window.transform));
+    mlir::func::FuncOp map = arguments_.indexMap(window);
     mlir::Block& body = map.getBody().front();
     mlir::IRMapping mapping;
     for (unsigned a = 0; a < body.getNumArguments(); ++a) mapping.map(body.getArgument(a), kernel_.getArgument(a));
@@ -257,13 +249,12 @@ class Instrumenter {
 
   void requireInside(const WindowCheck& w, const std::vector<mlir::Value>& block) {
     const Window& window = *signature().windows[static_cast<size_t>(w.number)];
+    const BlockGeometry geometry(window, arrayOf(w));
     for (size_t d = 0; d < block.size(); ++d) {
-      const int64_t size = window.bounds[d], extent = arrayOf(w)[d];
       const int64_t low = d < window.padLow.size() ? window.padLow[d] : 0;
       mlir::Value at = block[d];
       if (window.elementIndexed) at = mlir::arith::SubIOp::create(b_, kernel_.getLoc(), at, i32(low));
-      const int64_t places =
-          window.elementIndexed ? std::max<int64_t>(extent - size + 1, 0) : (extent + size - 1) / size;
+      const int64_t places = window.elementIndexed ? geometry.numWholeBlocks(d) : geometry.numBlocks(d);
       require(kernel_.getLoc(), compare(mlir::arith::CmpIPredicate::ult, at, i32(places)));
     }
   }
@@ -381,8 +372,8 @@ class Instrumenter {
       require(at, mlir::arith::XOrIOp::create(b_, at, known, yes));
       mlir::memref::StoreOp::create(b_, at, yes, seen, place);
       for (size_t d = 0; d < block.size(); ++d) mlir::memref::StoreOp::create(b_, at, block[d], last, axes[d]);
-      const unsigned argument = firstInput() + static_cast<unsigned>(w.number);
-      if (llvm::is_contained(plan_.resets, argument)) makeUndefined(kernel_.getArgument(argument));
+      const mlir::BlockArgument ref = arguments_.block(static_cast<size_t>(w.number));
+      if (llvm::is_contained(plan_.resets, ref.getArgNumber())) makeUndefined(ref);
     });
   }
 
@@ -408,6 +399,7 @@ class Instrumenter {
 
   CheckPlan plan_;
   CheckedPackage checked_;
+  KernelArguments arguments_;
   mlir::func::FuncOp kernel_;
   Definedness found_;
   mlir::OpBuilder b_;

@@ -1,11 +1,10 @@
 #include "cpu/check/Masks.h"
 
-#include <algorithm>
-#include <array>
-
 #include "ir/TpuOps.h"
-#include "machine/flat/Types.h"
-#include "machine/flat/ops/Matmul.h"
+#include "ir/Types.h"
+#include "ir/facts/Attributes.h"
+#include "ir/facts/DotDimensions.h"
+#include "ir/facts/OpFamilies.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -13,39 +12,16 @@
 namespace smalti::cpu {
 namespace {
 
-using machine::flat::elementDType;
-using machine::flat::shapeOf;
-
-template <size_t N>
-bool isOneOf(llvm::StringRef name, const std::array<llvm::StringLiteral, N>& names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-bool isElementwise(mlir::Operation& op) {
-  static constexpr std::array<llvm::StringLiteral, 8> kTpu{
-      "tpu.reciprocal",         "tpu.weird",   "tpu.stochastic_convert", "tpu.pack_elementwise",
-      "tpu.unpack_elementwise", "tpu.bitcast", "tpu.assume_multiple",    "tpu.reduce_precision"};
-  const llvm::StringRef name = op.getName().getStringRef();
-  if (op.getNumResults() != 1 || op.getNumRegions() != 0) return false;
-  if (!name.starts_with("arith.") && !name.starts_with("math.") && !isOneOf(name, kTpu)) return false;
-  // A bitcast to another width has another shape.
+/// Of one shape: a bitcast to another width has another one.
+bool keepsShape(mlir::Operation& op) {
   const Shape shape = shapeOf(op.getResult(0).getType());
   return llvm::all_of(op.getOperandTypes(), [&](mlir::Type t) { return shapeOf(t) == shape; });
 }
 
-bool isMove(llvm::StringRef name) {
-  static constexpr std::array<llvm::StringLiteral, 11> kMoves{
-      "vector.broadcast",     "vector.shape_cast", "vector.transpose",
-      "tpu.transpose",        "tpu.concatenate",   "vector.extract_strided_slice",
-      "vector.extract",       "vector.insert",     "vector.insert_strided_slice",
-      "vector.from_elements", "tpu.dynamic_rotate"};
-  return isOneOf(name, kMoves);
-}
-
 bool isPlainProduct(mlir::Operation& op) {
-  const auto dims = machine::flat::dotListsOf(op);
-  return dims && dims->lhsBatch.empty() && dims->lhsContracting.size() == 1 && dims->lhsFree.size() == 1 &&
-         dims->rhsFree.size() == 1;
+  const auto dims = dotDimensionsOf(op);
+  return dims.lhsBatch.empty() && dims.lhsContracting.size() == 1 && dims.lhsFree.size() == 1 &&
+         dims.rhsFree.size() == 1;
 }
 
 /// vector<…xi1> and-ed over `dims`.
@@ -108,7 +84,7 @@ mlir::Value moveMask(mlir::OpBuilder& b, mlir::Operation& op, const MaskMap& mas
 mlir::Value reductionMask(mlir::OpBuilder& b, mlir::Operation& op, const MaskMap& masks) {
   const mlir::Value in = masks.lookup(op.getOperand(0)), start = masks.lookup(op.getOperand(1));
   if (!in) return start;
-  const auto dims = machine::flat::integersAttribute(op, "reduction_dims");
+  const auto dims = integersAttribute(op, "reduction_dims");
   llvm::SmallVector<bool> reduced(shapeOf(op.getOperand(0).getType()).size(), false);
   for (const int64_t d : dims) reduced[static_cast<size_t>(d)] = true;
   return both(b, op.getLoc(), reduceMask(b, op.getLoc(), in, reduced), start);
@@ -127,39 +103,33 @@ mlir::Value sideMask(mlir::OpBuilder& b, mlir::Location at, mlir::Value mask, in
 }
 
 mlir::Value productMask(mlir::OpBuilder& b, mlir::Operation& op, const MaskMap& masks) {
-  const auto dims = machine::flat::dotListsOf(op);
+  const auto dims = dotDimensionsOf(op);
   auto type = mlir::cast<mlir::VectorType>(maskType(op.getResult(0).getType()));
   const mlir::Location at = op.getLoc();
-  const mlir::Value l = sideMask(b, at, masks.lookup(op.getOperand(0)), dims->lhsContracting[0], true, type);
-  const mlir::Value r = sideMask(b, at, masks.lookup(op.getOperand(1)), dims->rhsContracting[0], false, type);
+  const mlir::Value l = sideMask(b, at, masks.lookup(op.getOperand(0)), dims.lhsContracting[0], true, type);
+  const mlir::Value r = sideMask(b, at, masks.lookup(op.getOperand(1)), dims.rhsContracting[0], false, type);
   return both(b, at, both(b, at, l, r), masks.lookup(op.getOperand(2)));
 }
 
 }  // namespace
 
 MaskRule maskRuleOf(mlir::Operation& op) {
-  const llvm::StringRef name = op.getName().getStringRef();
-  static constexpr std::array<llvm::StringLiteral, 3> kLoads{"vector.load", "memref.load", "tpu.strided_load"};
-  static constexpr std::array<llvm::StringLiteral, 4> kStores{"tpu.vector_store", "memref.store", "vector.store",
-                                                              "tpu.strided_store"};
-  static constexpr std::array<llvm::StringLiteral, 5> kRefs{"tpu.annotate", "tpu.memref_slice", "tpu.memref_squeeze",
-                                                            "tpu.memref_reshape", "tpu.memref_bitcast"};
-  if (isOneOf(name, kLoads)) return MaskRule::load;
-  if (isOneOf(name, kStores)) return MaskRule::store;
-  if (isOneOf(name, kRefs)) return MaskRule::ref;
-  if (name == "memref.alloca") return MaskRule::allocate;
-  if (name == "arith.select" && !mlir::isa<mlir::MemRefType>(op.getResult(0).getType())) return MaskRule::select;
-  if (isMove(name)) return MaskRule::move;
-  if (name == "vector.multi_reduction" && mlir::isa<mlir::VectorType>(op.getResult(0).getType()))
+  if (isLoad(op)) return MaskRule::load;
+  if (isStore(op)) return MaskRule::store;
+  if (isView(op)) return MaskRule::ref;
+  if (mlir::isa<mlir::memref::AllocaOp>(op)) return MaskRule::allocate;
+  if (mlir::isa<mlir::arith::SelectOp>(op) && !mlir::isa<mlir::MemRefType>(op.getResult(0).getType()))
+    return MaskRule::select;
+  if (movesElements(op)) return MaskRule::move;
+  if (mlir::isa<mlir::vector::MultiDimReductionOp>(op) && mlir::isa<mlir::VectorType>(op.getResult(0).getType()))
     return MaskRule::reduce;
-  if (name == "tpu.matmul" && isPlainProduct(op)) return MaskRule::matmul;
-  return isElementwise(op) ? MaskRule::elementwise : MaskRule::none;
+  if (mlir::isa<tpu::MatmulOp>(op) && isPlainProduct(op)) return MaskRule::matmul;
+  return isElementwise(op) && keepsShape(op) ? MaskRule::elementwise : MaskRule::none;
 }
 
 mlir::OperandRange movedOperands(mlir::Operation& op) {
-  const llvm::StringRef name = op.getName().getStringRef();
-  if (name == "tpu.concatenate" || name == "vector.from_elements") return op.getOperands();
-  const bool two = name == "vector.insert" || name == "vector.insert_strided_slice";
+  if (mlir::isa<tpu::ConcatenateOp, mlir::vector::FromElementsOp>(op)) return op.getOperands();
+  const bool two = mlir::isa<mlir::vector::InsertOp, mlir::vector::InsertStridedSliceOp>(op);
   return op.getOperands().take_front(two ? 2 : 1);
 }
 

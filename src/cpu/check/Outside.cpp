@@ -2,28 +2,21 @@
 
 #include "cpu/check/Definedness.h"
 #include "cpu/check/Masks.h"
-#include "cpu/lower/DistinctBlocks.h"
 #include "cpu/lower/FirstUse.h"
-#include "machine/flat/Types.h"
+#include "ir/KernelArguments.h"
+#include "ir/Types.h"
+#include "ir/facts/IndexMaps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace smalti::cpu {
 namespace {
 
-using machine::flat::shapeOf;
-
 class Outside {
  public:
-  Outside(const KernelPackage& package, size_t input)
-      : package_(package),
-        kernel_(package.kernelFunction()),
-        first_(static_cast<unsigned>(package.signature.grid.size()) +
-               static_cast<unsigned>(package.signature.numScalarPrefetch)),
-        inputs_(static_cast<size_t>(package.numInputs())),
-        input_(input) {}
+  Outside(const KernelPackage& package, size_t input) : package_(package), arguments_(package), input_(input) {}
 
   bool stays() {
-    const mlir::Value ref = argumentOf(input_);
+    const mlir::Value ref = arguments_.input(input_);
     return llvm::all_of(ref.getUsers(), [&](mlir::Operation* op) {
       if (maskRuleOf(*op) == MaskRule::load && isDropped(op->getResult(0))) return true;
       return loadsWhole(*op, ref) && valueStays(op->getResult(0));
@@ -31,8 +24,6 @@ class Outside {
   }
 
  private:
-  mlir::Value argumentOf(size_t number) { return kernel_.getArgument(first_ + static_cast<unsigned>(number)); }
-
   static bool loadsWhole(mlir::Operation& op, mlir::Value ref) {
     return mlir::isa<mlir::vector::LoadOp>(op) && shapeOf(op.getResult(0).getType()) == shapeOf(ref.getType()) &&
            llvm::all_of(op.getOperands().drop_front(), isZeroIndex);
@@ -49,11 +40,10 @@ class Outside {
   }
 
   bool storeStays(mlir::Operation& store) {
-    auto ref = mlir::dyn_cast<mlir::BlockArgument>(refOperand(store));
-    if (!ref || ref.getOwner() != &kernel_.getBody().front() || ref.getArgNumber() < first_ + inputs_) return false;
-    const size_t number = ref.getArgNumber() - first_;
-    if (number >= package_.signature.windows.size() || !isTrackable(package_, ref)) return false;
-    if (!sameWindow(number) || !overwrites(store, ref)) return false;
+    const mlir::Value ref = refOperand(store);
+    const auto number = arguments_.blockNumber(ref);
+    if (!number || *number < arguments_.numInputs() || !isTrackable(package_, ref)) return false;
+    if (!sameWindow(*number) || !overwrites(store, ref)) return false;
     return llvm::all_of(ref.getUsers(), [&](mlir::Operation* op) {
       const MaskRule rule = maskRuleOf(*op);
       return rule == MaskRule::store || (rule == MaskRule::load && isDropped(op->getResult(0)));
@@ -61,19 +51,15 @@ class Outside {
   }
 
   bool sameWindow(size_t output) {
-    const auto &from = package_.signature.windows[input_], &to = package_.signature.windows[output];
+    const auto &from = arguments_.windowOf(input_), &to = arguments_.windowOf(output);
     if (!from || !to || from->elementIndexed || to->elementIndexed || from->bounds != to->bounds) return false;
-    const ArrayType& read = package_.operands[package_.operands.size() - inputs_ + input_];
-    return read.shape == package_.results[output - inputs_].shape && sameMap(mapOf(*from), mapOf(*to));
-  }
-  mlir::func::FuncOp mapOf(const Window& window) {
-    return mlir::cast<mlir::func::FuncOp>(package_.module.get().lookupSymbol(window.transform));
+    return arguments_.arrayOf(input_).shape == arguments_.arrayOf(output).shape &&
+           sameIndexMap(arguments_.indexMap(*from), arguments_.indexMap(*to));
   }
 
   const KernelPackage& package_;
-  mlir::func::FuncOp kernel_;
-  unsigned first_;  ///< the kernel function's argument of input 0
-  size_t inputs_, input_;
+  KernelArguments arguments_;
+  size_t input_;
   llvm::DenseSet<mlir::Value> seen_;
 };
 

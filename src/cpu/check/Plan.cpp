@@ -1,7 +1,6 @@
 #include "cpu/check/Plan.h"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 
@@ -10,13 +9,16 @@
 #include "cpu/check/Definedness.h"
 #include "cpu/check/Masks.h"
 #include "cpu/check/Outside.h"
-#include "cpu/lower/DistinctBlocks.h"
 #include "cpu/lower/FirstUse.h"
 #include "cpu/lower/Written.h"
+#include "ir/BlockGeometry.h"
+#include "ir/KernelArguments.h"
 #include "ir/TpuOps.h"
 #include "ir/Types.h"
-#include "machine/flat/Types.h"
+#include "ir/facts/IndexMaps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Matchers.h"
 
@@ -32,16 +34,22 @@ namespace {
 
 using Why = std::optional<NotNative>;
 
+/// Its accumulators and queues keep values between ops.
+bool usesMatrixUnit(mlir::Operation& op) {
+  return mlir::isa<tpu::MatmulPushRhsOp, tpu::MatmulAccLhsOp, tpu::MatmulPopOp, tpu::MatmulLhsFifoOp,
+                   tpu::MatmulPopFifoOp>(op);
+}
+
 /// A slice on the way to `ref` may end in the padding of the last tile of an array in HBM, where nothing is defined.
 bool mayReadPadding(mlir::Value ref) {
   for (mlir::Operation* op = ref.getDefiningOp(); op && op->getNumOperands() > 0;
        op = op->getOperand(0).getDefiningOp()) {
     if (!mlir::isa<tpu::MemRefSliceOp>(op)) continue;
     auto from = mlir::cast<mlir::MemRefType>(op->getOperand(0).getType());
-    const auto space = machine::flat::memorySpaceOf(from);
-    if (!from.hasStaticShape() || (space != machine::MemorySpace::any && space != machine::MemorySpace::hbm)) continue;
-    const Shape padding = tilePadding({machine::flat::elementDType(from), machine::flat::shapeOf(from)});
-    const Shape sizes = machine::flat::shapeOf(op->getResult(0).getType());
+    const auto space = tpu::memorySpaceOf(from);
+    if (!from.hasStaticShape() || (space != tpu::MemorySpace::any && space != tpu::MemorySpace::hbm)) continue;
+    const Shape padding = tilePadding({elementDType(from), shapeOf(from)});
+    const Shape sizes = shapeOf(op->getResult(0).getType());
     for (size_t d = 0; d < padding.size(); ++d) {
       mlir::APInt start;
       const auto axis = static_cast<unsigned>(d);
@@ -56,7 +64,7 @@ bool mayReadPadding(mlir::Value ref) {
 class Planner {
  public:
   explicit Planner(const KernelPackage& package)
-      : package_(package), signature_(package.signature), kernel_(package.kernelFunction()) {}
+      : package_(package), signature_(package.signature), arguments_(package), kernel_(arguments_.function()) {}
 
   tl::expected<CheckPlan, NotNative> plan() {
     if (Why why = ops()) return tl::unexpected(std::move(*why));
@@ -70,8 +78,8 @@ class Planner {
     for (size_t i = 0; i < inputs(); ++i)
       if (const WindowCheck* w = find(i); w && w->anyOverhang() && !staysOutside(package_, i))
         plan_.track(argumentOf(i));
-    for (unsigned s = 0; s < static_cast<unsigned>(signature_.numScratch); ++s) {
-      const unsigned argument = argumentOf(signature_.windows.size()) + s;
+    for (size_t s = 0; s < arguments_.numScratch(); ++s) {
+      const unsigned argument = arguments_.scratch(s).getArgNumber();
       if (!isSemaphore(argument) && !settled(argument, 0)) plan_.track(argument);
     }
     return std::move(plan_);
@@ -79,32 +87,25 @@ class Planner {
 
  private:
   size_t rank() const { return signature_.grid.size(); }
-  size_t inputs() const { return static_cast<size_t>(package_.numInputs()); }
-  /// Of an input or output by number, of the first scratch after the last.
-  unsigned argumentOf(size_t number) const {
-    return static_cast<unsigned>(rank() + static_cast<size_t>(signature_.numScalarPrefetch) + number);
-  }
+  size_t inputs() const { return arguments_.numInputs(); }
+  unsigned argumentOf(size_t block) const { return arguments_.block(block).getArgNumber(); }
   bool isSemaphore(unsigned argument) const {
-    return is_semaphore(machine::flat::elementDType(kernel_.getArgument(argument).getType()));
+    return is_semaphore(elementDType(kernel_.getArgument(argument).getType()));
   }
   const WindowCheck* find(size_t number) const {
     for (const WindowCheck& w : plan_.windows)
       if (w.number == static_cast<int>(number)) return &w;
     return nullptr;
   }
-  mlir::func::FuncOp mapOf(const Window& window) const {
-    return mlir::cast<mlir::func::FuncOp>(package_.module.get().lookupSymbol(window.transform));
-  }
 
   /// Memory must be reached only by ops whose effect is known.
   Why ops() const {
-    static constexpr std::array<llvm::StringLiteral, 3> kHarmless{"tpu.log_buffer", "memref.dealloc", "func.func"};
-    static constexpr std::array<llvm::StringLiteral, 4> kStructured{"scf.for", "scf.if", "scf.while", "tpu.region"};
     Why why;
     kernel_.walk([&](mlir::Operation* op) {
       const llvm::StringRef name = op->getName().getStringRef();
-      if (why || llvm::is_contained(kHarmless, name)) return;
-      if (op->getNumRegions() > 0 && !llvm::is_contained(kStructured, name))
+      if (why || mlir::isa<tpu::LogBufferOp, mlir::memref::DeallocOp, mlir::func::FuncOp>(op)) return;
+      if (op->getNumRegions() > 0 &&
+          !mlir::isa<mlir::scf::ForOp, mlir::scf::IfOp, mlir::scf::WhileOp, tpu::RegionOp>(op))
         why = fmt::format("it uses {}", std::string_view(name.data(), name.size()));
       const auto isRef = [](mlir::Type t) { return mlir::isa<mlir::MemRefType>(t); };
       auto copy = mlir::dyn_cast<tpu::EnqueueDMAOp>(op);
@@ -115,8 +116,7 @@ class Planner {
       else if (isSynchronising(*op))
         why = cannotCheck(*op);
       else if (const MaskRule rule = maskRuleOf(*op);
-               (rule == MaskRule::none && (llvm::any_of(op->getOperandTypes(), isRef) || name.contains("mxu") ||
-                                           name.starts_with("tpu.matmul_"))) ||
+               (rule == MaskRule::none && (llvm::any_of(op->getOperandTypes(), isRef) || usesMatrixUnit(*op))) ||
                (llvm::any_of(op->getResultTypes(), isRef) && rule != MaskRule::ref && rule != MaskRule::allocate))
         why = fmt::format("it uses {}", std::string_view(name.data(), name.size()));
     });
@@ -160,22 +160,21 @@ class Planner {
     if (!signature_.windows[number]) return std::nullopt;
     const Window& window = *signature_.windows[number];
     const bool isOutput = number >= inputs();
-    const Shape& array = arrayOf(number).shape;
+    const Shape& array = arguments_.arrayOf(number).shape;
     WindowCheck w;
     w.number = static_cast<int>(number);
     w.isOutput = isOutput;
-    mlir::func::FuncOp map = mapOf(window);
+    const IndexMapFacts map(arguments_.indexMap(window), rank());
+    const BlockGeometry geometry(window, array);
     for (size_t d = 0; d < window.bounds.size(); ++d) {
       if (window.bounds[d] <= 0 || array[d] <= 0) return fmt::format("{} has empty blocks", nameOf(number));
       // Element-indexed blocks may lie anywhere; those that hang over are left to the machine.
-      w.overhangs.push_back(!window.elementIndexed && array[d] % window.bounds[d] != 0);
-      const int64_t blocks = (array[d] + window.bounds[d] - 1) / window.bounds[d];
-      w.mayBeOutside |= window.elementIndexed ||
-                        !inside(map.getBody().front().getTerminator()->getOperand(static_cast<unsigned>(d)), blocks);
+      w.overhangs.push_back(!window.elementIndexed && geometry.hasPartialBlock(d));
+      w.mayBeOutside |= window.elementIndexed || !map.staysIn(d, geometry.numBlocks(d), signature_.grid);
     }
     if (isOutput) {
       w.visitAxes = visitAxes(map);
-      const std::vector<bool> told = distinguishes(map, window, signature_.grid);
+      const std::vector<bool> told = injectiveAxes(map, window, signature_.grid);
       for (int a = 0; a < w.visitAxes; ++a) w.followsVisits |= !told[static_cast<size_t>(a)];
       if (w.followsVisits && window.elementIndexed)
         return fmt::format("{} has element-indexed blocks that may overlap", nameOf(number));
@@ -191,29 +190,12 @@ class Planner {
   std::string nameOf(size_t number) const {
     return number < inputs() ? fmt::format("input {}", number) : fmt::format("output {}", number - inputs());
   }
-  const ArrayType& arrayOf(size_t number) const {
-    return number < inputs() ? package_.operands[package_.operands.size() - inputs() + number]
-                             : package_.results[number - inputs()];
-  }
-
-  /// A grid index with fewer points than there are blocks, or a constant.
-  bool inside(mlir::Value block, int64_t blocks) const {
-    if (auto argument = mlir::dyn_cast<mlir::BlockArgument>(block)) {
-      if (argument.getArgNumber() >= rank()) return false;
-      const int64_t bound = signature_.grid[argument.getArgNumber()];
-      return bound != kDynamicBound && bound <= blocks;
-    }
-    mlir::Operation* op = block.getDefiningOp();
-    auto constant = op ? op->getAttrOfType<mlir::IntegerAttr>("value") : nullptr;
-    return constant && op->getName().getStringRef() == "arith.constant" && constant.getInt() >= 0 &&
-           constant.getInt() < blocks;
-  }
 
   /// After the last axis with several points that the map looks at.
-  int visitAxes(mlir::func::FuncOp map) const {
+  int visitAxes(const IndexMapFacts& map) const {
     auto last = static_cast<int>(rank());
-    while (last > 0 && (signature_.grid[static_cast<size_t>(last - 1)] == 1 ||
-                        map.getArgument(static_cast<unsigned>(last - 1)).use_empty()))
+    while (last > 0 &&
+           (signature_.grid[static_cast<size_t>(last - 1)] == 1 || !map.uses(static_cast<size_t>(last - 1))))
       --last;
     return last;
   }
@@ -226,9 +208,7 @@ class Planner {
     const WindowCheck* w = find(number);
     const int axes = w ? w->visitAxes : 0;
     const bool reads = !settled(argument, axes);
-    const bool aliased =
-        std::ranges::any_of(package_.aliases, [&](const Alias& a) { return a.output == static_cast<int>(o); });
-    if (aliased) {
+    if (arguments_.isAliased(o)) {
       if (w && mayOvertake(o, *w))
         return fmt::format("output {} is one array with an input that may be fetched before it is written back", o);
       // The array is defined, a window starts undefined.
@@ -246,21 +226,19 @@ class Planner {
   /// A window of the same array may show what output `o` has written in the step before (SM4110). Not where both show
   /// the same blocks, each in one run of steps.
   bool mayOvertake(size_t o, const WindowCheck& w) const {
-    const Window& output = *signature_.windows[inputs() + o];
-    const int first = static_cast<int>(package_.operands.size() - inputs());
-    for (const Alias& alias : package_.aliases) {
-      if (alias.output != static_cast<int>(o) || alias.operand < first) continue;
-      const auto& input = signature_.windows[static_cast<size_t>(alias.operand - first)];
-      if (!input || input->pipelineMode == PipelineMode::synchronous) continue;
-      const bool sameBlocks = !input->elementIndexed && !output.elementIndexed && input->bounds == output.bounds &&
-                              !w.followsVisits && sameMap(mapOf(*input), mapOf(output));
-      if (!sameBlocks) return true;
-    }
-    return false;
+    const auto i = arguments_.aliasedInput(o);
+    if (!i) return false;
+    const Window& output = *arguments_.windowOf(inputs() + o);
+    const auto& input = arguments_.windowOf(*i);
+    if (!input || input->pipelineMode == PipelineMode::synchronous) return false;
+    const bool sameBlocks = !input->elementIndexed && !output.elementIndexed && input->bounds == output.bounds &&
+                            !w.followsVisits && sameIndexMap(arguments_.indexMap(*input), arguments_.indexMap(output));
+    return !sameBlocks;
   }
 
   const KernelPackage& package_;
   const KernelSignature& signature_;
+  const KernelArguments arguments_;
   mutable mlir::func::FuncOp kernel_;
   BodyUse always_;
   std::vector<bool> written_;

@@ -3,17 +3,19 @@
 #include <algorithm>
 
 #include "cpu/lower/View.h"
-#include "machine/flat/Liveness.h"
-#include "machine/flat/Types.h"
-#include "machine/flat/ops/Matmul.h"
+#include "ir/KernelArguments.h"
+#include "ir/TpuOpsMxu.h"
+#include "ir/TpuOpsShape.h"
+#include "ir/Types.h"
+#include "ir/facts/Attributes.h"
+#include "ir/facts/DotDimensions.h"
+#include "ir/facts/IndexMaps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace smalti::cpu {
 namespace {
-
-using machine::flat::shapeOf;
 
 bool isShaped(mlir::Value v) { return llvm::isa<mlir::VectorType, mlir::MemRefType>(v.getType()); }
 
@@ -129,76 +131,66 @@ void AxisDims::setSizes(size_t number, int64_t bound, int64_t block, int64_t siz
   axis.extent = covered;
 }
 
-void AxisDims::windows(const KernelPackage& package, mlir::func::FuncOp kernel) {
-  const KernelSignature& s = package.signature;
-  const size_t inputs = static_cast<size_t>(package.numInputs());
-  auto argument = static_cast<unsigned>(s.grid.size() + static_cast<size_t>(s.numScalarPrefetch));
-  for (size_t w = 0; w < s.windows.size(); ++w, ++argument) {
-    mlir::Value ref = kernel.getArgument(argument);
-    if (!s.windows[w]) {
+void AxisDims::windows(const KernelArguments& arguments, const std::vector<int64_t>& grid) {
+  for (size_t w = 0; w < arguments.numBlocks(); ++w) {
+    const mlir::Value ref = arguments.block(w);
+    if (!arguments.windowOf(w)) {
       fix(ref);
       continue;
     }
-    const Window& window = *s.windows[w];
-    const ArrayType& array =
-        w < inputs ? package.operands[package.operands.size() - inputs + w] : package.results[w - inputs];
-    auto map = llvm::cast<mlir::func::FuncOp>(package.module.get().lookupSymbol(window.transform));
-    mlir::Block& body = map.getBody().front();
-    for (size_t a = 0; a < s.grid.size(); ++a)
-      for (mlir::Operation* op : body.getArgument(static_cast<unsigned>(a)).getUsers())
-        if (window.elementIndexed || op != body.getTerminator()) freeze(static_cast<int>(a));
+    const Window& window = *arguments.windowOf(w);
+    const Shape& array = arguments.arrayOf(w).shape;
+    const IndexMapFacts map(arguments.indexMap(window), grid.size());
+    // The axis whose blocks lie along a dimension of the array.
+    const auto axisAlong = [&](size_t d) {
+      const auto& form = map.coordinates()[d].form;
+      return form ? form->gridIndex() : std::nullopt;
+    };
+    for (size_t a = 0; a < grid.size(); ++a)
+      if (map.uses(a) && (window.elementIndexed || !map.onlyReturns(a))) freeze(static_cast<int>(a));
     const Shape shape = shapeOf(ref.getType());
     const auto source = unitReshape(window.bounds, shape);
     const int start = first(ref);
-    std::vector<bool> mapped(window.bounds.size()), seen(s.grid.size());
+    std::vector<bool> mapped(window.bounds.size()), seen(grid.size());
     for (size_t d = 0; d < shape.size(); ++d) {
       const int from = shape == window.bounds ? static_cast<int>(d) : source ? (*source)[d] : -1;
-      if (from >= 0) mapped[static_cast<size_t>(from)] = true;
       const int node = start + static_cast<int>(d);
-      auto index =
-          from < 0 ? mlir::BlockArgument()
-                   : llvm::dyn_cast<mlir::BlockArgument>(body.getTerminator()->getOperand(static_cast<unsigned>(from)));
-      if (!index || index.getArgNumber() >= s.grid.size()) {
+      if (from >= 0) mapped[static_cast<size_t>(from)] = true;
+      const auto axis = from < 0 ? std::nullopt : axisAlong(static_cast<size_t>(from));
+      if (!axis) {
         setAxis(node, kFixed);
         continue;
       }
-      if (seen[index.getArgNumber()]) freeze(static_cast<int>(index.getArgNumber()));  // a diagonal
-      seen[index.getArgNumber()] = true;
-      setAxis(node, static_cast<int>(index.getArgNumber()));
-      setSizes(index.getArgNumber(), s.grid[index.getArgNumber()], window.bounds[static_cast<size_t>(from)],
-               array.shape[static_cast<size_t>(from)]);
+      if (seen[*axis]) freeze(static_cast<int>(*axis));  // a diagonal
+      seen[*axis] = true;
+      setAxis(node, static_cast<int>(*axis));
+      setSizes(*axis, grid[*axis], window.bounds[static_cast<size_t>(from)], array[static_cast<size_t>(from)]);
     }
     // An axis that chooses among squeezed dimensions keeps its steps.
     for (size_t d = 0; d < mapped.size(); ++d)
-      if (!mapped[d])
-        if (auto index =
-                llvm::dyn_cast<mlir::BlockArgument>(body.getTerminator()->getOperand(static_cast<unsigned>(d)));
-            index && index.getArgNumber() < s.grid.size())
-          freeze(static_cast<int>(index.getArgNumber()));
+      if (const auto axis = mapped[d] ? std::nullopt : axisAlong(d)) freeze(static_cast<int>(*axis));
   }
 }
 
-bool AxisDims::product(mlir::Operation& op) {
-  const auto dims = machine::flat::dotListsOf(op);
-  if (!dims) return false;
+void AxisDims::product(mlir::Operation& op) {
+  const auto dims = dotDimensionsOf(op);
   mlir::Value lhs = op.getOperand(0), rhs = op.getOperand(1), result = op.getResult(0);
   const auto at = [](const Shape& list, size_t i) { return static_cast<size_t>(list[i]); };
-  for (size_t i = 0; i < dims->lhsContracting.size(); ++i)
-    same(lhs, at(dims->lhsContracting, i), rhs, at(dims->rhsContracting, i));
+  for (size_t i = 0; i < dims.lhsContracting.size(); ++i)
+    same(lhs, at(dims.lhsContracting, i), rhs, at(dims.rhsContracting, i));
   size_t d = 0;
-  for (size_t i = 0; i < dims->lhsBatch.size(); ++i, ++d) {
-    same(lhs, at(dims->lhsBatch, i), rhs, at(dims->rhsBatch, i));
-    same(lhs, at(dims->lhsBatch, i), result, d);
+  for (size_t i = 0; i < dims.lhsBatch.size(); ++i, ++d) {
+    same(lhs, at(dims.lhsBatch, i), rhs, at(dims.rhsBatch, i));
+    same(lhs, at(dims.lhsBatch, i), result, d);
   }
-  for (size_t i = 0; i < dims->lhsFree.size(); ++i) same(lhs, at(dims->lhsFree, i), result, d++);
-  for (size_t i = 0; i < dims->rhsFree.size(); ++i) same(rhs, at(dims->rhsFree, i), result, d++);
+  for (size_t i = 0; i < dims.lhsFree.size(); ++i) same(lhs, at(dims.lhsFree, i), result, d++);
+  for (size_t i = 0; i < dims.rhsFree.size(); ++i) same(rhs, at(dims.rhsFree, i), result, d++);
   allSame(result, op.getOperand(2));
-  return true;
 }
 
 void AxisDims::reduction(mlir::Operation& op) {
   mlir::Value from = op.getOperand(0), result = op.getResult(0);
-  const Shape dropped = machine::flat::integersAttribute(op, "reduction_dims");
+  const Shape dropped = integersAttribute(op, "reduction_dims");
   size_t d = 0;
   for (size_t k = 0; k < shapeOf(from.getType()).size(); ++k)
     if (llvm::is_contained(dropped, static_cast<int64_t>(k)))
@@ -209,9 +201,11 @@ void AxisDims::reduction(mlir::Operation& op) {
 }
 
 bool AxisDims::op(mlir::Operation& op) {
-  const llvm::StringRef name = op.getName().getStringRef();
-  if (name == "tpu.matmul") return product(op);
-  if (name == "vector.multi_reduction" && isShaped(op.getResult(0))) {
+  if (llvm::isa<tpu::MatmulOp>(op)) {
+    product(op);
+    return true;
+  }
+  if (llvm::isa<mlir::vector::MultiDimReductionOp>(op) && isShaped(op.getResult(0))) {
     reduction(op);
     return true;
   }
@@ -235,7 +229,7 @@ bool AxisDims::op(mlir::Operation& op) {
   if (auto loop = llvm::dyn_cast<mlir::scf::ForOp>(op))
     return llvm::none_of(loop.getRegionIterArgs(), [](mlir::BlockArgument v) { return isShaped(v); });
   if (op.getNumRegions() != 0) return false;
-  if (name == "vector.broadcast") {
+  if (llvm::isa<mlir::vector::BroadcastOp>(op)) {
     if (!isShaped(op.getOperand(0))) return true;
     const Shape from = shapeOf(op.getOperand(0).getType()), to = shapeOf(op.getResult(0).getType());
     for (size_t d = 0; d < from.size(); ++d)
@@ -243,33 +237,30 @@ bool AxisDims::op(mlir::Operation& op) {
         same(op.getOperand(0), d, op.getResult(0), d + to.size() - from.size());
     return true;
   }
-  if (name == "tpu.iota") {
-    for (int64_t d : machine::flat::integersAttribute(op, "dimensions"))
-      setAxis(first(op.getResult(0)) + static_cast<int>(d), kFixed);
+  if (llvm::isa<tpu::IotaOp>(op)) {
+    for (int64_t d : integersAttribute(op, "dimensions")) setAxis(first(op.getResult(0)) + static_cast<int>(d), kFixed);
     return true;
   }
-  if (name == "vector.shape_cast") {
+  if (llvm::isa<mlir::vector::ShapeCastOp>(op)) {
     const Shape from = shapeOf(op.getOperand(0).getType()), to = shapeOf(op.getResult(0).getType());
     const auto source = unitReshape(from, to);
     for (size_t d = 0; source && d < to.size(); ++d)
       if ((*source)[d] >= 0) same(op.getOperand(0), static_cast<size_t>((*source)[d]), op.getResult(0), d);
     if (source) return true;
   }
-  if (name == "arith.constant") {
+  if (llvm::isa<mlir::arith::ConstantOp>(op)) {
     auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(op.getAttr("value"));
     if (!dense || dense.isSplat()) return true;
   }
-  if (name.starts_with("arith.") || name.starts_with("math.")) {
-    const bool vectors = llvm::any_of(op.getResults(), isShaped);
-    if (op.getNumResults() == 1 && vectors && name != "arith.constant") {
-      const Shape shape = shapeOf(op.getResult(0).getType());
-      for (mlir::Value v : op.getOperands())
-        if (isShaped(v)) {
-          if (shapeOf(v.getType()) != shape) return false;
-          allSame(op.getResult(0), v);
-        }
-      return true;
-    }
+  // Of arith and math; their verifiers make sure that vectors have one shape.
+  if (op.hasTrait<mlir::OpTrait::Elementwise>() && op.getNumResults() == 1 && isShaped(op.getResult(0))) {
+    const Shape shape = shapeOf(op.getResult(0).getType());
+    for (mlir::Value v : op.getOperands())
+      if (isShaped(v)) {
+        if (shapeOf(v.getType()) != shape) return false;
+        allSame(op.getResult(0), v);
+      }
+    return true;
   }
   // Whatever else has its shapes as they are.
   for (mlir::Value v : op.getOperands())
@@ -284,7 +275,7 @@ std::optional<AxisDims> AxisDims::of(const KernelPackage& package) {
   auto kernel = package.kernelFunction();
   const size_t rank = package.signature.grid.size();
   dims.axes_.resize(rank);
-  dims.windows(package, kernel);
+  dims.windows(KernelArguments(package), package.signature.grid);
   for (size_t a = 0; a < rank; ++a)
     if (!onlyCompared(kernel.getArgument(static_cast<unsigned>(a)))) dims.freeze(static_cast<int>(a));
   bool known = true;

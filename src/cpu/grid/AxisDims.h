@@ -9,6 +9,10 @@
 #include "llvm/ADT/DenseMap.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+namespace smalti {
+class KernelArguments;
+}
+
 namespace smalti::cpu {
 
 /// The axis and the index for which the condition is true, where it says no more: `program_id(axis) == index`.
@@ -46,10 +50,10 @@ class AxisDims {
   };
   static constexpr int kUnknown = -2, kFixed = -1;
 
-  void windows(const KernelPackage&, mlir::func::FuncOp kernel);
+  void windows(const KernelArguments&, const std::vector<int64_t>& grid);
   void setSizes(size_t axis, int64_t bound, int64_t block, int64_t size);
   bool op(mlir::Operation&);
-  bool product(mlir::Operation&);
+  void product(mlir::Operation&);
   void reduction(mlir::Operation&);
   void freeze(int axis) {
     if (axis >= 0) axes_[static_cast<size_t>(axis)].free = false;

@@ -1,12 +1,13 @@
 #include "cpu/grid/BoxAccess.h"
 
-#include "machine/flat/Types.h"
+#include "ir/TpuOpsMemory.h"
+#include "ir/Types.h"
+#include "ir/facts/Attributes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace smalti::cpu {
-
-using machine::flat::shapeOf;
 
 std::optional<int64_t> constantIndex(mlir::Value v) {
   while (auto cast = v.getDefiningOp<mlir::arith::IndexCastOp>()) v = cast.getIn();
@@ -14,17 +15,16 @@ std::optional<int64_t> constantIndex(mlir::Value v) {
 }
 
 std::optional<BoxAccess> boxAccess(mlir::Operation& op) {
-  const llvm::StringRef name = op.getName().getStringRef();
   BoxAccess access;
-  access.isStore = name == "tpu.vector_store" || name == "vector.store";
-  if (!access.isStore && name != "vector.load" && name != "tpu.vector_load") return std::nullopt;
+  access.isStore = llvm::isa<tpu::VectorStoreOp, mlir::vector::StoreOp>(op);
+  if (!access.isStore && !llvm::isa<mlir::vector::LoadOp>(op)) return std::nullopt;
   const unsigned skipped = access.isStore ? 2 : 1;
   access.firstIndex = skipped;
   access.ref = op.getOperand(skipped - 1);
   access.value = access.isStore ? op.getOperand(0) : op.getResult(0);
   const Shape ref = shapeOf(access.ref.getType()), box = shapeOf(access.value.getType());
-  if (op.getNumOperands() != skipped + ref.size() || ref.size() != box.size() ||
-      machine::flat::boolAttribute(op, "add") || !machine::flat::integersAttribute(op, "strides").empty())
+  if (op.getNumOperands() != skipped + ref.size() || ref.size() != box.size() || boolAttribute(op, "add") ||
+      !integersAttribute(op, "strides").empty())
     return std::nullopt;
   for (size_t d = 0; d < ref.size(); ++d)
     access.whole.push_back(ref[d] == box[d] && constantIndex(op.getOperand(skipped + static_cast<unsigned>(d))) == 0);

@@ -5,7 +5,12 @@
 
 #include "cpu/grid/AxisDims.h"
 #include "cpu/grid/FuseSteps.h"
-#include "machine/flat/Types.h"
+#include "ir/BlockGeometry.h"
+#include "ir/KernelArguments.h"
+#include "ir/TpuOpsShape.h"
+#include "ir/Types.h"
+#include "ir/facts/Attributes.h"
+#include "ir/facts/IndexMaps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -13,8 +18,6 @@
 
 namespace smalti::cpu {
 namespace {
-
-using machine::flat::shapeOf;
 
 /// A whole number that every element computes from its position along one dimension and the index of the last axis.
 struct Place {
@@ -39,24 +42,21 @@ class EdgeMasks {
   explicit EdgeMasks(KernelPackage& package) : package_(package), kernel_(package.kernelFunction()) {}
 
   bool drop() {
-    const KernelSignature& s = package_.signature;
-    const auto inputs = static_cast<size_t>(package_.numInputs());
-    auto argument = static_cast<unsigned>(s.grid.size()) + static_cast<unsigned>(s.numScalarPrefetch);
-    for (size_t w = 0; w < inputs; ++w, ++argument) {
-      if (!s.windows[w] || s.windows[w]->elementIndexed) return false;
-      const Window& window = *s.windows[w];
-      auto map = llvm::cast<mlir::func::FuncOp>(package_.module.get().lookupSymbol(window.transform));
-      mlir::BlockArgument index = map.getArgument(axis());
-      if (index.use_empty()) continue;
-      mlir::Value ref = kernel_.getArgument(argument);
-      if (!index.hasOneUse() || *index.user_begin() != map.getBody().front().getTerminator() ||
-          shapeOf(ref.getType()) != window.bounds)
+    const KernelArguments arguments(package_);
+    for (size_t i = 0; i < arguments.numInputs(); ++i) {
+      if (!arguments.windowOf(i) || arguments.windowOf(i)->elementIndexed) return false;
+      const Window& window = *arguments.windowOf(i);
+      const IndexMapFacts map(arguments.indexMap(window), arguments.gridRank());
+      if (!map.uses(axis())) continue;
+      const auto along = dimensionsAlong(map);
+      if (!map.onlyReturns(axis()) || along.size() != 1 || shapeOf(arguments.input(i).getType()) != window.bounds)
         return false;
-      const unsigned d = index.use_begin()->getOperandNumber();
+      const size_t d = along[0];
       dimension_ = static_cast<int>(d);
       block_ = window.bounds[d];
-      extent_ = package_.operands[package_.operands.size() - inputs + w].shape[d];
-      if (extent_ % block_ != 0 && !readMasked(ref)) return false;
+      extent_ = arguments.arrayOf(i).shape[d];
+      if (BlockGeometry(window, arguments.arrayOf(i).shape).hasPartialBlock(d) && !readMasked(arguments.input(i)))
+        return false;
     }
     for (auto& [select, value] : masks_) {
       const mlir::Value inside = value;
@@ -69,6 +69,14 @@ class EdgeMasks {
 
  private:
   unsigned axis() const { return static_cast<unsigned>(package_.signature.grid.size()) - 1; }
+
+  /// The dimensions of the array that the axis' blocks lie along.
+  std::vector<size_t> dimensionsAlong(const IndexMapFacts& map) const {
+    std::vector<size_t> dimensions;
+    for (size_t d = 0; d < map.coordinates().size(); ++d)
+      if (const auto& form = map.coordinates()[d].form; form && form->gridIndex() == axis()) dimensions.push_back(d);
+    return dimensions;
+  }
 
   /// All that is read of the input meets a mask before anything else.
   bool readMasked(mlir::Value ref) {
@@ -138,8 +146,8 @@ class EdgeMasks {
       return Place{.constant = number.getSExtValue()};
     }
     if (!mlir::getElementTypeOrSelf(v.getType()).isInteger(32)) return std::nullopt;
-    if (op->getName().getStringRef() == "tpu.iota") {
-      const Shape dimensions = machine::flat::integersAttribute(*op, "dimensions");
+    if (llvm::isa<tpu::IotaOp>(op)) {
+      const Shape dimensions = integersAttribute(*op, "dimensions");
       if (dimensions.size() != 1) return std::nullopt;
       return Place{.dimension = static_cast<int>(dimensions[0]), .positions = 1};
     }

@@ -3,9 +3,10 @@
 #include "cpu/grid/BoxAccess.h"
 #include "cpu/grid/FuseSteps.h"
 #include "cpu/lower/Elementwise.h"
+#include "ir/KernelArguments.h"
+#include "ir/TpuOpsShape.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
-#include "machine/flat/Types.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -27,14 +28,12 @@ mlir::ShapedType oneColumn(mlir::ShapedType type) {
   return type.clone(shape);
 }
 
-bool isNamed(mlir::Operation& op, llvm::StringRef name) { return op.getName().getStringRef() == name; }
-
 /// The same number everywhere: nothing is gained by computing it per row.
 bool isSplat(mlir::Value v) {
   mlir::Operation* op = v.getDefiningOp();
   if (!op) return false;
-  if (isNamed(*op, "arith.constant")) return true;
-  if (!isNamed(*op, "vector.broadcast") && !isNamed(*op, "vector.shape_cast")) return false;
+  if (llvm::isa<mlir::arith::ConstantOp>(op)) return true;
+  if (!llvm::isa<mlir::vector::BroadcastOp, mlir::vector::ShapeCastOp>(op)) return false;
   return !isVector(op->getOperand(0)) || isSplat(op->getOperand(0));
 }
 /// Made of something that differs between rows.
@@ -51,7 +50,8 @@ int64_t joinedDimension(mlir::Operation& op) {
 /// Which values and refs have equal columns.
 class EqualColumns {
  public:
-  explicit EqualColumns(const KernelPackage& package) : package_(package), kernel_(package.kernelFunction()) {
+  explicit EqualColumns(const KernelPackage& package)
+      : package_(package), arguments_(package), kernel_(arguments_.function()) {
     chooseRefs();
     for (size_t before = refs_.size() + 1; before != refs_.size();) {
       before = refs_.size();
@@ -66,20 +66,16 @@ class EqualColumns {
   const llvm::DenseSet<mlir::Value>& refs() const { return refs_; }
   bool equal(mlir::Value v) const { return hasColumns(v) && (columnsOf(v) == 1 || values_.contains(v)); }
   /// Scratch is the kernel's own; the arrays of outputs keep their columns.
-  bool isScratch(mlir::Value ref) const {
-    return llvm::cast<mlir::BlockArgument>(ref).getArgNumber() >=
-           kernel_.getNumArguments() - static_cast<unsigned>(package_.signature.numScratch);
-  }
+  bool isScratch(mlir::Value ref) const { return arguments_.roleOf(ref)->kind == ArgumentRole::scratch; }
 
  private:
   /// At first all that is only loaded and stored in boxes.
   void chooseRefs() {
-    const KernelSignature& s = package_.signature;
-    const size_t inputs = static_cast<size_t>(package_.numInputs());
-    const size_t firstWindow = s.grid.size() + static_cast<size_t>(s.numScalarPrefetch);
-    for (mlir::BlockArgument ref : kernel_.getArguments().drop_front(firstWindow + inputs)) {
-      const size_t window = ref.getArgNumber() - firstWindow;
-      if (window < s.windows.size() && (!package_.aliases.empty() || !s.windows[window])) continue;
+    for (mlir::BlockArgument ref : kernel_.getArguments()) {
+      const ArgumentRole role = *arguments_.roleOf(ref);
+      if (role.kind != ArgumentRole::output && role.kind != ArgumentRole::scratch) continue;
+      const auto output = arguments_.blockNumber(ref);
+      if (output && (!package_.aliases.empty() || !arguments_.windowOf(*output))) continue;
       if (!llvm::isa<mlir::MemRefType>(ref.getType()) || !hasColumns(ref) || columnsOf(ref) == 1) continue;
       const auto isAccess = [](mlir::Operation* user) {
         const auto access = boxAccess(*user);
@@ -115,23 +111,24 @@ class EqualColumns {
     const auto allEqual = [&] {
       return llvm::all_of(op.getOperands(), [&](mlir::Value v) { return !shaped(v) || equal(v); });
     };
-    if (isNamed(op, "arith.constant")) {
+    if (llvm::isa<mlir::arith::ConstantOp>(op)) {
       auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(op.getAttr("value"));
       return dense && dense.isSplat();
     }
-    if (isNamed(op, "vector.broadcast")) {
+    if (llvm::isa<mlir::vector::BroadcastOp>(op)) {
       mlir::Value from = op.getOperand(0);
       return !isVector(from) || shaped(from).getNumElements() == 1 || equal(from);
     }
-    if (isNamed(op, "vector.shape_cast"))
+    if (llvm::isa<mlir::vector::ShapeCastOp>(op))
       return equal(op.getOperand(0)) && columnsOf(op.getOperand(0)) == columnsOf(result);
-    if (isNamed(op, "vector.extract_strided_slice")) return equal(op.getOperand(0));
-    if (isNamed(op, "tpu.concatenate") || isNamed(op, "tpu.repeat"))
+    if (llvm::isa<mlir::vector::ExtractStridedSliceOp>(op)) return equal(op.getOperand(0));
+    if (llvm::isa<tpu::ConcatenateOp>(op))
       return allEqual() && (joinedDimension(op) != shaped(result).getRank() - 1 || llvm::all_equal(op.getOperands()));
     return allEqual() && isElementwise(op);
   }
 
   const KernelPackage& package_;
+  const KernelArguments arguments_;
   mutable mlir::func::FuncOp kernel_;
   llvm::DenseSet<mlir::Value> refs_, values_;
   bool rows_ = false;  ///< something is computed per row
@@ -152,8 +149,8 @@ class Narrower {
           replace(*op);
         else if (columns_.isScratch(access->ref))
           op->setOperand(0, columnOf(access->value));
-      } else if (op->getNumResults() == 1 && columnsOf(*op) > 1 && !isNamed(*op, "vector.broadcast") && isPerRow(*op) &&
-                 columns_.equal(op->getResult(0))) {
+      } else if (op->getNumResults() == 1 && columnsOf(*op) > 1 && !llvm::isa<mlir::vector::BroadcastOp>(op) &&
+                 isPerRow(*op) && columns_.equal(op->getResult(0))) {
         replace(*op);
       }
     }
@@ -209,21 +206,21 @@ class Narrower {
   mlir::Value derive(mlir::OpBuilder& b, mlir::Operation& op) {
     const auto type = oneColumn(shaped(op.getResult(0)));
     const int64_t last = type.getRank() - 1;
-    if (isNamed(op, "vector.broadcast")) {
+    if (llvm::isa<mlir::vector::BroadcastOp>(op)) {
       mlir::Value from = op.getOperand(0);
       if (isVector(from) && hasColumns(from)) from = columnOf(from);
       if (from.getType() == type) return from;
       return mlir::vector::BroadcastOp::create(b, op.getLoc(), type, from);
     }
-    if ((isNamed(op, "tpu.concatenate") || isNamed(op, "tpu.repeat")) && joinedDimension(op) == last)
-      return columnOf(op.getOperand(0));
+    if (llvm::isa<tpu::ConcatenateOp>(op) && joinedDimension(op) == last) return columnOf(op.getOperand(0));
     mlir::IRMapping mapping;
     for (mlir::Value v : op.getOperands())
       if (shaped(v)) mapping.map(v, columnOf(v));
     mlir::Operation* made = b.clone(op, mapping);
-    if (auto dense = op.getAttrOfType<mlir::DenseElementsAttr>("value"); dense && isNamed(op, "arith.constant"))
+    if (auto dense = op.getAttrOfType<mlir::DenseElementsAttr>("value");
+        dense && llvm::isa<mlir::arith::ConstantOp>(op))
       made->setAttr("value", dense.resizeSplat(type));
-    if (isNamed(op, "vector.extract_strided_slice") && setLast(*made, "offsets", last, 0))
+    if (llvm::isa<mlir::vector::ExtractStridedSliceOp>(op) && setLast(*made, "offsets", last, 0))
       setLast(*made, "sizes", last, 1);
     made->getResult(0).setType(type);
     return made->getResult(0);

@@ -6,6 +6,7 @@
 #include "cpu/gemm/Ir.h"
 #include "cpu/grid/AxisDims.h"
 #include "cpu/grid/Resize.h"
+#include "ir/KernelArguments.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace smalti::cpu {
@@ -69,9 +70,9 @@ class Fitter {
   /// Blocks have pieces of rows, which are rows of all arrays.
   bool rowsInPieces(const KernelPackage& package, const std::vector<int>& axes) const {
     if (axes.empty() || dims_->block(axes[0]) >= dims_->extent(axes[0])) return false;
-    const KernelSignature& s = package.signature;
-    auto kernel = package.kernelFunction();
-    for (mlir::Value ref : kernel.getArguments().drop_front(s.grid.size() + static_cast<size_t>(s.numScalarPrefetch))) {
+    const KernelArguments arguments(package);
+    for (size_t i = 0; i < arguments.numBlocks(); ++i) {
+      const mlir::Value ref = arguments.block(i);
       if (llvm::none_of(axes, [&](int a) { return dims_->follows(ref, a); })) continue;
       const auto block = llvm::cast<mlir::ShapedType>(ref.getType()).getShape();
       if (block.back() != 1 && dims_->axisOf(ref, block.size() - 1) != axes[0]) return false;
@@ -82,10 +83,7 @@ class Fitter {
   /// The axes whose blocks may be cut anew, in the order of the first result's dimensions, the last one first.
   std::vector<int> axesFromInside(const KernelPackage& package) const {
     std::vector<int> axes;
-    const auto first = package.signature.grid.size() + static_cast<size_t>(package.signature.numScalarPrefetch) +
-                       static_cast<size_t>(package.numInputs());
-    auto kernel = package.kernelFunction();
-    mlir::Value result = kernel.getArgument(static_cast<unsigned>(first));
+    const mlir::Value result = KernelArguments(package).output(0);
     for (size_t d = llvm::cast<mlir::ShapedType>(result.getType()).getShape().size(); d-- > 0;)
       if (const int a = dims_->axisOf(result, d); a >= 0 && usable(package, a)) axes.push_back(a);
     return axes;

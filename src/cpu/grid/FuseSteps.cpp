@@ -1,9 +1,11 @@
 #include "cpu/grid/FuseSteps.h"
 
 #include "cpu/grid/AxisDims.h"
-#include "machine/flat/Liveness.h"
-#include "machine/flat/Types.h"
-#include "machine/flat/ops/Matmul.h"
+#include "ir/KernelArguments.h"
+#include "ir/TpuOpsMxu.h"
+#include "ir/Types.h"
+#include "ir/facts/DotDimensions.h"
+#include "ir/facts/OpFamilies.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -15,8 +17,6 @@
 
 namespace smalti::cpu {
 namespace {
-
-using machine::flat::elementDType;
 
 bool isAddition(mlir::Operation& op) { return llvm::isa<mlir::arith::AddFOp, mlir::arith::AddIOp>(op); }
 
@@ -45,14 +45,14 @@ class Steps {
       if (access && access->isStore) {
         if (stage == 2 || !accumulates(op, *access)) return false;
         stage = 1;
-      } else if (op.getName().getStringRef() == "tpu.matmul") {
+      } else if (llvm::isa<tpu::MatmulOp>(op)) {
         if (contracts(op) && !isSummand(op)) return false;
-      } else if (!access && !machine::flat::isPure(op)) {
+      } else if (!access && !isPure(op)) {
         return false;
       }
       // Values that grow would have to be kept.
       if (!access && llvm::any_of(op.getResults(), [&](mlir::Value v) { return dims_.follows(v, rank_ - 1); }) &&
-          op.getName().getStringRef() != "vector.shape_cast" && op.getName().getStringRef() != "arith.constant")
+          !llvm::isa<mlir::vector::ShapeCastOp, mlir::arith::ConstantOp>(op))
         return false;
     }
     return stage > 0;
@@ -78,8 +78,8 @@ class Steps {
   }
 
   bool contracts(mlir::Operation& product) const {
-    const auto lists = machine::flat::dotListsOf(product);
-    return llvm::any_of(lists->lhsContracting, [&](int64_t d) {
+    const auto lists = dotDimensionsOf(product);
+    return llvm::any_of(lists.lhsContracting, [&](int64_t d) {
       return dims_.axisOf(product.getOperand(0), static_cast<size_t>(d)) == rank_ - 1;
     });
   }
@@ -87,7 +87,7 @@ class Steps {
   /// Reshaped and added to something, at most.
   bool isSummand(mlir::Operation& product) const {
     mlir::Operation* user = onlyUser(product.getResult(0));
-    while (user && user->getName().getStringRef() == "vector.shape_cast") user = onlyUser(user->getResult(0));
+    while (llvm::isa_and_present<mlir::vector::ShapeCastOp>(user)) user = onlyUser(user->getResult(0));
     return user && isAddition(*user) && accumulated(*user);
   }
 
@@ -111,11 +111,9 @@ class Steps {
           load->getBlock() != sum.getBlock() || !onlyAccesses(stored->ref, sum.getBlock()))
         continue;
       mlir::Value other = sum.getOperand(1 - side);
-      while (other.getDefiningOp() && other.getDefiningOp()->getName().getStringRef() == "vector.shape_cast")
-        other = other.getDefiningOp()->getOperand(0);
+      while (auto reshaped = other.getDefiningOp<mlir::vector::ShapeCastOp>()) other = reshaped.getSource();
       mlir::Operation* product = other.getDefiningOp();
-      if (product && product->getName().getStringRef() == "tpu.matmul" && contracts(*product) &&
-          isZero(product->getOperand(2)))
+      if (llvm::isa_and_present<tpu::MatmulOp>(product) && contracts(*product) && isZero(product->getOperand(2)))
         return store;
     }
     return nullptr;
@@ -146,7 +144,7 @@ bool isZero(mlir::Value v) {
 void dropUnused(KernelPackage& package) {
   package.kernelFunction().walk<mlir::WalkOrder::PostOrder, mlir::ReverseIterator>([](mlir::Operation* op) {
     const auto access = wholeAccess(*op);
-    const bool pure = op->getNumResults() > 0 && machine::flat::isPure(*op);
+    const bool pure = op->getNumResults() > 0 && isPure(*op);
     if ((op->use_empty() && (pure || (access && !access->isStore))) || mlir::isOpTriviallyDead(op)) op->erase();
   });
 }
@@ -175,12 +173,9 @@ void takeOneStep(KernelPackage& package, int axis) {
 namespace {
 
 /// Buffers of the body's own: nobody else writes to them.
-bool isOwn(const KernelPackage& package, mlir::func::FuncOp kernel, mlir::Value ref) {
-  auto argument = llvm::dyn_cast<mlir::BlockArgument>(ref);
-  if (!argument || argument.getOwner() != &kernel.getBody().front()) return false;
-  const unsigned outputs = kernel.getNumArguments() - static_cast<unsigned>(package.signature.numScratch) -
-                           static_cast<unsigned>(package.results.size());
-  return argument.getArgNumber() >= outputs;
+bool isOwn(const KernelArguments& arguments, mlir::Value ref) {
+  const auto role = arguments.roleOf(ref);
+  return role && (role->kind == ArgumentRole::output || role->kind == ArgumentRole::scratch);
 }
 
 void dropUnusedScratch(KernelPackage& package, mlir::func::FuncOp kernel) {
@@ -193,14 +188,15 @@ void dropUnusedScratch(KernelPackage& package, mlir::func::FuncOp kernel) {
 
 void forwardStores(KernelPackage& package) {
   if (!package.aliases.empty()) return;
-  auto kernel = package.kernelFunction();
+  const KernelArguments arguments(package);
+  auto kernel = arguments.function();
   mlir::Block& body = kernel.getBody().front();
   llvm::DenseMap<mlir::Value, mlir::Operation*>
       stores;  // the last whole store of each, if no other op may have changed it
   std::vector<mlir::Operation*> dead;
   for (mlir::Operation& op : body.without_terminator()) {
     const auto access = wholeAccess(op);
-    if (access && isOwn(package, kernel, access->ref)) {
+    if (access && isOwn(arguments, access->ref)) {
       auto stored = stores.find(access->ref);
       if (!access->isStore) {
         if (stored != stores.end()) {
@@ -221,17 +217,13 @@ void forwardStores(KernelPackage& package) {
   for (mlir::Operation& op : llvm::make_early_inc_range(body.without_terminator())) {
     if (!isAddition(op)) continue;
     for (const unsigned side : {0u, 1u}) {
-      mlir::Operation* other = op.getOperand(1 - side).getDefiningOp();
-      if (!isZero(op.getOperand(side)) || !other || other->getName().getStringRef() != "tpu.matmul") continue;
+      if (!isZero(op.getOperand(side)) || !op.getOperand(1 - side).getDefiningOp<tpu::MatmulOp>()) continue;
       op.getResult(0).replaceAllUsesWith(op.getOperand(1 - side));
       op.erase();
       break;
     }
   }
-  const auto isScratch = [&](mlir::Value ref) {
-    return llvm::cast<mlir::BlockArgument>(ref).getArgNumber() >=
-           kernel.getNumArguments() - static_cast<unsigned>(package.signature.numScratch);
-  };
+  const auto isScratch = [&](mlir::Value ref) { return arguments.roleOf(ref)->kind == ArgumentRole::scratch; };
   for (auto& [ref, store] : stores)
     if (isScratch(ref) && ref.hasOneUse()) store->erase();
   dropUnusedScratch(package, kernel);

@@ -6,8 +6,9 @@
 #include "cpu/grid/FuseSteps.h"
 #include "cpu/grid/Resize.h"
 #include "cpu/lower/Parallel.h"
-#include "machine/flat/Types.h"
-#include "machine/flat/ops/Matmul.h"
+#include "ir/TpuOpsMxu.h"
+#include "ir/Types.h"
+#include "ir/facts/DotDimensions.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace smalti::cpu {
@@ -45,7 +46,7 @@ class Reblocker {
     if (s.grid.empty() || !package.aliases.empty() || !llvm::all_of(s.windows, isWindow)) return std::nullopt;
     auto original = package.kernelFunction();
     bool products = false;
-    original.walk([&](mlir::Operation* op) { products |= op->getName().getStringRef() == "tpu.matmul"; });
+    original.walk([&](tpu::MatmulOp) { products = true; });
     if (!products) return std::nullopt;
     KernelPackage made = package.copy();
     dropUnused(made);
@@ -74,16 +75,15 @@ class Reblocker {
     int64_t depth = 1;
     mlir::Operation* product = nullptr;
     for (mlir::Operation& op : kernel.getBody().front()) {
-      if (op.getName().getStringRef() != "tpu.matmul") continue;
-      const auto lists = machine::flat::dotListsOf(op);
+      if (!llvm::isa<tpu::MatmulOp>(op)) continue;
+      const auto lists = dotDimensionsOf(op);
       ++count;
       product = &op;
-      for (int64_t d : lists->lhsFree)
+      for (int64_t d : lists.lhsFree)
         if (const int a = dims->axisOf(op.getOperand(0), static_cast<size_t>(d)); a >= 0) rows = a;
-      for (int64_t d : lists->rhsFree)
+      for (int64_t d : lists.rhsFree)
         if (const int a = dims->axisOf(op.getOperand(1), static_cast<size_t>(d)); a >= 0) columns = a;
-      for (int64_t d : lists->lhsContracting)
-        depth *= machine::flat::shapeOf(op.getOperand(0).getType())[static_cast<size_t>(d)];
+      for (int64_t d : lists.lhsContracting) depth *= shapeOf(op.getOperand(0).getType())[static_cast<size_t>(d)];
     }
     if (count != 1 || rows == columns) return false;
     const auto usable = [&](int axis) {
@@ -91,14 +91,14 @@ class Reblocker {
     };
     if (!usable(rows)) rows = -1;
     if (!usable(columns)) columns = -1;
-    const Shape shape = machine::flat::shapeOf(product->getResult(0).getType());
+    const Shape shape = shapeOf(product->getResult(0).getType());
     const int64_t m = rows >= 0 ? dims->extent(rows) : shape.size() >= 2 ? shape[shape.size() - 2] : 1;
     const int64_t n = columns >= 0 ? dims->extent(columns) : shape.empty() ? 1 : shape.back();
     int64_t steps = 1;  // of other axes
     for (int a = 0; a < dims->rank(); ++a)
       if (a != rows && a != columns) steps *= std::max<int64_t>(package.signature.grid[static_cast<size_t>(a)], 1);
     // Narrower operands are multiplied as many times faster.
-    const int64_t bytes = storage_bytes(machine::flat::elementDType(product->getOperand(0).getType()));
+    const int64_t bytes = storage_bytes(elementDType(product->getOperand(0).getType()));
     const int64_t work = m * n * depth * bytes / 4;
     const int64_t parts =
         std::clamp<int64_t>(work / kPartProducts, std::clamp<int64_t>(work / kFirstPartProducts, 1, cores_),
@@ -131,14 +131,13 @@ class Reblocker {
     if (!dims || !dims->free(0)) return false;
     int64_t depth = 0;
     bool onlyColumns = true;
-    kernel.walk([&](mlir::Operation* op) {
-      if (op->getName().getStringRef() != "tpu.matmul") return;
-      const auto lists = machine::flat::dotListsOf(*op);
+    kernel.walk([&](tpu::MatmulOp op) {
+      const auto lists = dotDimensionsOf(*op);
       bool columns = false;
-      for (int64_t d : lists->rhsFree) columns |= dims->axisOf(op->getOperand(1), static_cast<size_t>(d)) == 0;
+      for (int64_t d : lists.rhsFree) columns |= dims->axisOf(op->getOperand(1), static_cast<size_t>(d)) == 0;
       onlyColumns &= columns && !dims->follows(op->getOperand(0), 0);
-      for (int64_t d : lists->rhsContracting)
-        depth = std::max(depth, machine::flat::shapeOf(op->getOperand(1).getType())[static_cast<size_t>(d)]);
+      for (int64_t d : lists.rhsContracting)
+        depth = std::max(depth, shapeOf(op->getOperand(1).getType())[static_cast<size_t>(d)]);
     });
     if (!onlyColumns || depth == 0) return false;
     // Packed columns stay in the last cache for the steps that share them.

@@ -1,8 +1,9 @@
 #include "cpu/grid/Resize.h"
 
 #include "cpu/grid/AxisDims.h"
-#include "cpu/lower/DistinctBlocks.h"
-#include "machine/flat/Liveness.h"
+#include "ir/KernelArguments.h"
+#include "ir/facts/IndexMaps.h"
+#include "ir/facts/OpFamilies.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
@@ -37,31 +38,28 @@ void resizeAxis(KernelPackage& package, int axis, int64_t block) {
   const auto number = static_cast<size_t>(axis);
   s.grid[number] = (dims->extent(axis) + block - 1) / block;
   for (auto& window : s.windows) {
-    auto map = llvm::cast<mlir::func::FuncOp>(package.module.get().lookupSymbol(window->transform));
-    mlir::Operation* end = map.getBody().front().getTerminator();
-    for (unsigned d = 0; d < end->getNumOperands(); ++d)
-      if (end->getOperand(d) == map.getArgument(static_cast<unsigned>(axis))) window->bounds[d] = block;
+    const IndexMapFacts map(KernelArguments(package).indexMap(*window), s.grid.size());
+    for (size_t d = 0; d < map.coordinates().size(); ++d)
+      if (const auto& form = map.coordinates()[d].form; form && form->gridIndex() == number) window->bounds[d] = block;
   }
 }
 
 bool independentSteps(const KernelPackage& package) {
-  const KernelSignature& s = package.signature;
-  if (s.numScratch > 0) return false;
-  auto kernel = package.kernelFunction();
-  const auto inputs = static_cast<size_t>(package.numInputs());
+  const KernelArguments arguments(package);
+  if (arguments.numScratch() > 0) return false;
+  auto kernel = arguments.function();
   for (mlir::Operation& op : kernel.getBody().front().without_terminator()) {
     const auto access = wholeAccess(op);
-    if (!access && !machine::flat::isPure(op)) return false;
+    if (!access && !isPure(op)) return false;
     // JAX loads what a store replaces.
     if (!access || (!access->isStore && access->value.use_empty())) continue;
-    auto argument = llvm::dyn_cast<mlir::BlockArgument>(access->ref);
-    if (!argument) return false;
-    const bool isOutput = argument.getArgNumber() >= kernel.getNumArguments() - package.results.size();
-    if (access->isStore != isOutput) return false;
+    const auto role = arguments.roleOf(access->ref);
+    if (!role || access->isStore != (role->kind == ArgumentRole::output)) return false;
   }
-  for (size_t w = inputs; w < s.windows.size(); ++w) {
-    auto map = llvm::cast<mlir::func::FuncOp>(package.module.get().lookupSymbol(s.windows[w]->transform));
-    if (!llvm::all_of(distinguishes(map, *s.windows[w], s.grid), [](bool told) { return told; })) return false;
+  for (size_t i = arguments.numInputs(); i < arguments.numBlocks(); ++i) {
+    const Window& window = *arguments.windowOf(i);
+    const IndexMapFacts map(arguments.indexMap(window), arguments.gridRank());
+    if (!llvm::all_of(injectiveAxes(map, window, package.signature.grid), [](bool told) { return told; })) return false;
   }
   return true;
 }

@@ -4,6 +4,8 @@
 
 #include "cpu/lower/Columns.h"
 #include "cpu/lower/Watch.h"
+#include "ir/TpuOpsMemory.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace smalti::cpu {
 namespace {
@@ -91,16 +93,14 @@ void bitcastRows(Lowering& l, const View& from, const View& to) {
 
 mlir::Operation* widthCastOf(mlir::Operation& load) {
   mlir::Operation* cast = load.getOperand(0).getDefiningOp();
-  if (!cast || cast->getName().getStringRef() != "tpu.memref_bitcast") return nullptr;
+  if (!llvm::isa_and_present<tpu::MemRefBitcastOp>(cast)) return nullptr;
   const DType from = elementDType(cast->getOperand(0).getType()), to = elementDType(cast->getResult(0).getType());
   return bit_width(from) != bit_width(to) ? cast : nullptr;
 }
 
 bool isOnlyLoaded(mlir::Operation& cast) {
-  return llvm::all_of(cast.getResult(0).getUsers(), [](mlir::Operation* user) {
-    const llvm::StringRef name = user->getName().getStringRef();
-    return name == "vector.load" || name == "tpu.strided_load";
-  });
+  return llvm::all_of(cast.getResult(0).getUsers(),
+                      [](mlir::Operation* user) { return llvm::isa<mlir::vector::LoadOp, tpu::StridedLoadOp>(user); });
 }
 
 Native lowerBitcastLoad(Lowering& l, mlir::Operation& load, mlir::Operation& cast) {
@@ -123,7 +123,7 @@ Native lowerBitcastLoad(Lowering& l, mlir::Operation& load, mlir::Operation& cas
     const int64_t here = d == rowAxis && split ? whole.shape[d] * k : whole.shape[d];
     if (here != (d == rowAxis && !split ? seen[d] * k : seen[d])) return notNative(kOther);
   }
-  std::vector<int64_t> steps = machine::flat::integersAttribute(load, "strides");
+  std::vector<int64_t> steps = integersAttribute(load, "strides");
   if (steps.empty()) steps.assign(rank, 1);
   if (steps.size() != rank) return notNative(kOther);
 

@@ -74,7 +74,7 @@ class ConvLowering {
     const int64_t rows = num_elements(windows), taps = num_elements(window_);
     windows.insert(windows.end(), window_.begin(), window_.end());
     windows.push_back(inputs_);
-    const int64_t elements = machine::flat::checkedElements(windows);
+    const int64_t elements = checkedElements(windows);
     if (!multiplies(a, b, sum) || taps > kMostTaps || elements < 0 || elements > kMostWindowBytes / storage_bytes(a))
       return lowerInterpreted(l_, *op_.getOperation());
     if (auto ok = l_.flush(); !ok) return ok;

@@ -8,17 +8,15 @@
 #include "cpu/lower/ReducePrecision.h"
 #include "cpu/lower/ToInteger.h"
 #include "cpu/math/Math.h"
+#include "ir/Types.h"
+#include "ir/facts/Attributes.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/Module.h"
-#include "machine/flat/Types.h"
+#include "mlir/IR/BuiltinTypes.h"
 
 namespace smalti::cpu {
 namespace {
-
-using machine::flat::boolAttribute;
-using machine::flat::elementDType;
-using machine::flat::integerAttribute;
 
 bool isFloat(DType t) { return isRegisterFloat(t); }
 bool isInteger(DType t) { return computesNatively(t) && !isFloat(t) && t != DType::pred; }

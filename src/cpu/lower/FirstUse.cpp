@@ -6,6 +6,7 @@
 #include "cpu/lower/KnownIntegers.h"
 #include "ir/TpuOps.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -110,11 +111,13 @@ class Follower {
     if (op.hasTrait<mlir::OpTrait::IsTerminator>()) return;
     const bool takesMemory =
         llvm::any_of(op.getOperandTypes(), [](mlir::Type t) { return mlir::isa<mlir::MemRefType>(t); });
-    const llvm::StringRef name = op.getName().getStringRef();
-    const bool harmless = mlir::isMemoryEffectFree(&op) || name == "cf.assert" || name == "memref.dealloc" ||
-                          name == "tpu.delay" || name.starts_with("tpu.trace_");
-    if ((takesMemory && name != "memref.dealloc") || op.getNumRegions() > 0 || !harmless)
-      if (use_.otherEffect.empty()) use_.otherEffect = name.str();
+    // What logs print, and in which order, is seen; traces and delays are dropped.
+    const bool frees = mlir::isa<mlir::memref::DeallocOp>(op);
+    const bool harmless =
+        frees || mlir::isMemoryEffectFree(&op) ||
+        mlir::isa<mlir::cf::AssertOp, tpu::DelayOp, tpu::TraceStartOp, tpu::TraceStopOp, tpu::TraceValueOp>(op);
+    if ((takesMemory && !frees) || op.getNumRegions() > 0 || !harmless)
+      if (use_.otherEffect.empty()) use_.otherEffect = op.getName().getStringRef().str();
   }
 
   // ---- control flow

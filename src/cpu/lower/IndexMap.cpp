@@ -1,5 +1,7 @@
 #include "cpu/lower/IndexMap.h"
 
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
 namespace smalti::cpu {
 
 Shape withoutUnits(std::span<const int64_t> shape) {
@@ -33,14 +35,13 @@ ElementMap rowMap(std::span<const int64_t> shape) {
 }
 
 int iotaDimension(mlir::Operation& op) {
-  const auto dims = machine::flat::integersAttribute(op, "dimensions");
+  const auto dims = integersAttribute(op, "dimensions");
   return dims.size() == 1 ? static_cast<int>(dims[0]) : -1;
 }
 
 std::optional<ElementMap> operandMap(mlir::Operation& op, unsigned number, const ElementMap& map) {
   const Shape from = shapeOf(op.getOperand(number).getType()), to = shapeOf(op.getResult(0).getType());
-  const llvm::StringRef name = op.getName().getStringRef();
-  if (name == "vector.broadcast") {
+  if (llvm::isa<mlir::vector::BroadcastOp>(op)) {
     if (map.flat) {
       if (num_elements(from) == num_elements(to)) return map;
       if (num_elements(from) == 1) return ElementMap{{MapEntry{}}, true};
@@ -51,7 +52,7 @@ std::optional<ElementMap> operandMap(mlir::Operation& op, unsigned number, const
       out.entries.push_back(from[d] == 1 ? MapEntry{} : map.entries[d + to.size() - from.size()]);
     return out;
   }
-  if (name == "vector.shape_cast") {
+  if (llvm::isa<mlir::vector::ShapeCastOp>(op)) {
     if (map.flat) return map;
     const auto source = unitReshape(to, from);
     if (!source) return std::nullopt;
@@ -59,10 +60,10 @@ std::optional<ElementMap> operandMap(mlir::Operation& op, unsigned number, const
     for (int d : *source) out.entries.push_back(d < 0 ? MapEntry{} : map.entries[static_cast<size_t>(d)]);
     return out;
   }
-  if (name == "vector.extract_strided_slice") {
+  if (llvm::isa<mlir::vector::ExtractStridedSliceOp>(op)) {
     if (map.flat) return std::nullopt;
     ElementMap out = map;
-    const auto starts = machine::flat::integersAttribute(op, "offsets");
+    const auto starts = integersAttribute(op, "offsets");
     for (size_t d = 0; d < starts.size() && d < out.entries.size(); ++d) out.entries[d].offset += starts[d];
     return out;
   }

@@ -1,7 +1,10 @@
 #include "cpu/lower/Interpreted.h"
 
 #include "cpu/lower/Lowering.h"
+#include "ir/TpuOpsDebug.h"
+#include "ir/TpuOpsElementwise.h"
 #include "llvm/IR/Module.h"
+#include "machine/FlatProgram.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Builders.h"
@@ -95,7 +98,7 @@ class LocalCore : public machine::Core {
   void delay(int64_t) override {}
   machine::Observer* observer() override { return nullptr; }
   bool tracksInitialisation() const override { return false; }
-  machine::Poison poisonKind() const override { return machine::Poison::intMin; }
+  eval::Poison poisonKind() const override { return eval::Poison::intMin; }
 
  private:
   static Diagnostic mistake() {
@@ -159,8 +162,8 @@ int InterpretContext::run(int op, void** pointers) {
 
 Native lowerInterpreted(Lowering& l, mlir::Operation& op) {
   const std::string name = op.getName().getStringRef().str();
-  const bool hasEffect = name == "tpu.log" || name == "tpu.log_buffer" || name.starts_with("tpu.prng_");
-  if (!(machine::flat::isPure(op) || hasEffect) || llvm::any_of(op.getResultTypes(), isRef) || op.getNumRegions() != 0)
+  const bool hasEffect = llvm::isa<tpu::LogOp, tpu::LogBufferOp, tpu::PrngSetSeed32Op, tpu::PrngRandomBitsOp>(op);
+  if (!(isPure(op) || hasEffect) || llvm::any_of(op.getResultTypes(), isRef) || op.getNumRegions() != 0)
     return notNative("it uses " + name);
   for (mlir::Value v : op.getOperands())
     if (isRef(v.getType()) &&

@@ -8,10 +8,14 @@
 
 #include "cpu/runtime/Flights.h"
 #include "eval/Bits.h"
-#include "machine/FlatProgram.h"
+#include "smalti/array.h"
+#include "smalti/diagnostic.h"
 
 namespace mlir {
 class Operation;
+}
+namespace smalti::machine {
+class FlatProgram;
 }
 
 namespace smalti::cpu {

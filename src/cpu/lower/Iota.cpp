@@ -9,7 +9,7 @@ namespace {
 Native lowerIota(Lowering& l, mlir::Operation& op) {
   const DType t = elementDType(op.getResult(0).getType());
   const Shape shape = shapeOf(op.getResult(0).getType());
-  const auto dims = machine::flat::integersAttribute(op, "dimensions");
+  const auto dims = integersAttribute(op, "dimensions");
   if (!is_integer(t) || !computesNatively(t) || shape.empty()) return lowerInterpreted(l, op);
   std::vector<int64_t> weights(shape.size(), 0);
   int64_t weight = 1;

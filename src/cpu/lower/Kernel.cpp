@@ -6,23 +6,29 @@
 #include <fmt/format.h>
 
 #include "base/Tiles.h"
-#include "cpu/grid/BoxAccess.h"
-#include "cpu/lower/DistinctBlocks.h"
 #include "cpu/lower/EdgeCopy.h"
 #include "cpu/lower/Elementwise.h"
 #include "cpu/lower/RowProduct.h"
 #include "cpu/lower/Streaming.h"
 #include "cpu/lower/Turns.h"
 #include "cpu/lower/Written.h"
+#include "ir/BlockGeometry.h"
+#include "ir/KernelArguments.h"
+#include "ir/TpuOpsMxu.h"
+#include "ir/TpuOpsSync.h"
+#include "ir/facts/IndexMaps.h"
+#include "ir/facts/OpFamilies.h"
 #include "llvm/IR/Module.h"
-#include "machine/runtime/ProgramText.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace smalti::cpu {
 namespace {
 
-using machine::MemorySpace;
+using tpu::MemorySpace;
+
+/// As messages name it: "HBM".
+std::string nameOf(MemorySpace space) { return tpu::stringifyMemorySpace(space).upper(); }
 
 /// One windowed operand while code is emitted.
 struct Windowed {
@@ -45,9 +51,10 @@ class KernelLowering {
  public:
   KernelLowering(const KernelPackage& package, llvm::Module& module, llvm::Function* function,
                  const Processor& processor, NativeReport& report, InterpretedOps& interpreted, int sharedAxes,
-                 machine::Poison poison, std::vector<bool> streamed)
+                 eval::Poison poison, std::vector<bool> streamed)
       : package_(package),
         kernel_(package.kernelFunction()),
+        arguments_(package),
         l_(module, function, processor, report, interpreted, kernel_),
         b_(l_.b),
         shared_(sharedAxes),
@@ -89,7 +96,7 @@ class KernelLowering {
 
   /// Memory of the core itself.
   static bool isLocal(MemorySpace space) {
-    return space == MemorySpace::vmem || space == MemorySpace::smem || space == MemorySpace::semaphore;
+    return space == MemorySpace::vmem || space == MemorySpace::smem || space == MemorySpace::semaphore_mem;
   }
 
   /// `undefined`: the dtype with the signedness of what the buffer stands for.
@@ -105,12 +112,11 @@ class KernelLowering {
 
   Native arguments() {
     for (const Alias& a : package_.aliases)
-      if (a.operand < static_cast<int>(package_.operands.size()) - package_.numInputs())
+      if (!arguments_.aliasedInput(static_cast<size_t>(a.output)))
         return notNative(fmt::format("output {} is a scalar operand, too", a.output));
     size_t operand = 0;
-    kernel_.walk([&](mlir::Operation* op) {
-      if (op->getName().getStringRef() == "tpu.sem_barrier" && !l_.barrier.base)
-        l_.barrier = undefinedBuffer(DType::semaphore, DType::semaphore, {});
+    kernel_.walk([&](tpu::SemBarrierOp) {
+      if (!l_.barrier.base) l_.barrier = undefinedBuffer(DType::semaphore, DType::semaphore, {});
     });
     for (int64_t bound : signature().grid) {
       if (bound != kDynamicBound) {
@@ -121,49 +127,49 @@ class KernelLowering {
       bounds_.push_back(b_.CreateSExt(loadElements(b_, DType::i32, scalar.base, 1), b_.getInt64Ty()));
     }
     l_.gridBounds = bounds_;
-    unsigned at = static_cast<unsigned>(rank());
-    for (int i = 0; i < signature().numScalarPrefetch; ++i, ++operand) {
-      auto type = llvm::cast<mlir::MemRefType>(kernel_.getArgument(at).getType());
-      l_.setRef(kernel_.getArgument(at++), arrayView(operand, elementDType(type), shapeOf(type), l_.newMemory()));
+    for (size_t i = 0; i < arguments_.numScalarPrefetch(); ++i, ++operand) {
+      const mlir::Value ref = arguments_.scalarPrefetch(i);
+      l_.setRef(ref, arrayView(operand, elementDType(ref.getType()), shapeOf(ref.getType()), l_.newMemory()));
     }
-    const int inputs = package_.numInputs(), outputs = static_cast<int>(package_.results.size());
-    for (int i = 0; i < inputs + outputs; ++i, ++operand, ++at)
-      if (auto ok = ioArgument(i, i >= inputs, operand, kernel_.getArgument(at)); !ok) return ok;
-    for (int i = 0; i < signature().numScratch; ++i, ++at) {
-      auto type = llvm::cast<mlir::MemRefType>(kernel_.getArgument(at).getType());
-      const auto space = machine::flat::memorySpaceOf(type);
+    for (size_t i = 0; i < arguments_.numBlocks(); ++i, ++operand)
+      if (auto ok = ioArgument(i, operand); !ok) return ok;
+    for (size_t i = 0; i < arguments_.numScratch(); ++i) {
+      const mlir::Value ref = arguments_.scratch(i);
+      auto type = llvm::cast<mlir::MemRefType>(ref.getType());
+      const auto space = tpu::memorySpaceOf(type);
       if (!space || !isLocal(*space))
-        return notNative(fmt::format("scratch {} is in {} memory", i, space ? machine::name(*space) : "unknown"));
-      l_.setRef(kernel_.getArgument(at), undefinedBuffer(elementDType(type), elementDType(type), shapeOf(type)));
+        return notNative(fmt::format("scratch {} is in {} memory", i, space ? nameOf(*space) : "unknown"));
+      l_.setRef(ref, undefinedBuffer(elementDType(type), elementDType(type), shapeOf(type)));
     }
     return {};
   }
 
-  int aliasedInput(int output) const {
-    const int first = static_cast<int>(package_.operands.size()) - package_.numInputs();
-    for (const Alias& a : package_.aliases)
-      if (a.output == output) return a.operand - first;
-    return -1;
+  /// The block that is one array with block `i`, if any.
+  std::optional<size_t> partnerOf(size_t i) const {
+    const size_t inputs = arguments_.numInputs();
+    if (i >= inputs) return arguments_.aliasedInput(i - inputs);
+    const auto output = arguments_.aliasedOutput(i);
+    return output ? std::optional(inputs + *output) : std::nullopt;
   }
 
-  Native ioArgument(int i, bool isOutput, size_t operand, mlir::BlockArgument argument) {
+  Native ioArgument(size_t i, size_t operand) {
+    const size_t inputs = arguments_.numInputs();
+    const bool isOutput = i >= inputs;
+    mlir::BlockArgument argument = arguments_.block(i);
     auto type = llvm::cast<mlir::MemRefType>(argument.getType());
-    const int inputs = package_.numInputs();
-    const ArrayType& array = isOutput ? package_.results[static_cast<size_t>(i - inputs)]
-                                      : package_.operands[package_.operands.size() - static_cast<size_t>(inputs - i)];
+    const ArrayType& array = arguments_.arrayOf(i);
     const DType dtype = elementDType(type);
-    const auto& window = signature().windows[static_cast<size_t>(i)];
-    const auto space = machine::flat::memorySpaceOf(type);
+    const auto& window = arguments_.windowOf(i);
+    const auto space = tpu::memorySpaceOf(type);
     if (!space) return notNative("an operand in unknown memory");
     View view = arrayView(operand, dtype, array.shape, l_.newMemory());
     // An input that the kernel never looks at is only what the output starts as.
-    const int input = isOutput ? aliasedInput(i - inputs) : i;
-    const bool aliased = (isOutput ? input >= 0 : isAliased(i)) &&
-                         !kernel_.getArgument(argument.getArgNumber() - static_cast<unsigned>(i - input)).use_empty();
-    const bool written = !isOutput && machine::mayBeWritten(argument);
+    const auto partner = partnerOf(i);
+    const bool aliased = partner && !arguments_.input(isOutput ? *partner : i).use_empty();
+    const bool written = !isOutput && mayBeWritten(argument);
     if (!window) {
       if (!isLocal(*space) && *space != MemorySpace::any && *space != MemorySpace::hbm && *space != MemorySpace::host)
-        return notNative(fmt::format("operand {} is in {} memory", i, machine::name(*space)));
+        return notNative(fmt::format("operand {} is in {} memory", i, nameOf(*space)));
       if (*space == MemorySpace::any || *space == MemorySpace::hbm) view.padding = tilePadding({dtype, array.shape});
       if (aliased && isLocal(*space)) {
         // In the core's memory the output is a copy of the input; the caller's array is the output's.
@@ -175,13 +181,9 @@ class KernelLowering {
         }
       } else if (aliased) {
         // They are one array, written through either of its names.
-        const int partner = isOutput ? aliasedInput(i - inputs) : inputs + aliasedOutput(i);
-        if (signature().windows[static_cast<size_t>(partner)])
+        if (arguments_.windowOf(*partner))
           return notNative("an aliased input and output, only one of them with a window");
-        if (isOutput) {
-          const View& input = l_.ref(kernel_.getArgument(argument.getArgNumber() - static_cast<unsigned>(i - partner)));
-          view.memory = input.memory;
-        }
+        if (isOutput) view.memory = l_.ref(arguments_.input(*partner)).memory;
       }
       l_.setRef(argument, view);
       return {};
@@ -190,32 +192,32 @@ class KernelLowering {
       return notNative("a window in another memory than VMEM or SMEM");
     Windowed w;
     w.window = &*window;
-    w.map = mapOf(*window);
+    w.map = arguments_.indexMap(*window);
+    const IndexMapFacts map(w.map, rank());
+    const BlockGeometry geometry(*window, array.shape);
     w.array = view;
     w.isOutput = isOutput;
     w.undefined = storage_bytes(array.dtype) == storage_bytes(dtype) ? array.dtype : dtype;
     if (window->revisitMode == RevisitMode::any && isOutput) return notNative("RevisitMode.ANY");
     if (aliased) {
-      const int partner = isOutput ? aliasedInput(i - inputs) : inputs + aliasedOutput(i);
-      const auto& other = signature().windows[static_cast<size_t>(partner)];
-      if (!other || other->bounds != window->bounds || !sameMap(mapOf(*other), mapOf(*window)))
+      const auto& other = arguments_.windowOf(*partner);
+      if (!other || other->bounds != window->bounds || !sameIndexMap(arguments_.indexMap(*other), w.map))
         return notNative("an aliased input and output with different windows");
     }
     // What the kernel writes to an input's block is seen as long as the block stays the same, and by nobody else.
     w.copied = !isOutput && (aliased || written);
     for (size_t d = 0; d < window->bounds.size(); ++d)
-      w.mayOverhang |= window->elementIndexed || window->bounds[d] == 0 || array.shape[d] % window->bounds[d] != 0 ||
-                       !mapInside(w, d);
-    if (isOutput && !w.mayOverhang && !streamed_.empty() && streamed_[static_cast<size_t>(i - inputs)]) {
+      w.mayOverhang |= geometry.hasPartialBlock(d) || !map.staysIn(d, geometry.numWholeBlocks(d), signature().grid);
+    if (isOutput && !w.mayOverhang && !streamed_.empty() && streamed_[i - inputs]) {
       w.array.streamed = true;
       assumeLineAligned(*llvm::cast<llvm::LoadInst>(w.array.base));
     }
     w.array.distant = !isOutput && exceedsCaches(array.bytes(), l_.processor);
     if (!isOutput && !w.copied)
-      w.turns = seenByTurns(w.map, *w.window, w.array.shape, signature().grid, {fastest_, axesInOrder()});
+      w.turns = seenByTurns(map, *w.window, geometry, signature().grid, {fastest_, axesInOrder()});
     if (w.mayOverhang || w.copied) w.buffer = undefinedBuffer(dtype, w.undefined, window->bounds);
     // What is not written of a block that hangs over is what the array holds there, not what the block before left.
-    const bool keepsArray = isOutput && w.mayOverhang && !lowered_.written[static_cast<size_t>(i - inputs)];
+    const bool keepsArray = isOutput && w.mayOverhang && !lowered_.written[i - inputs];
     if (w.copied || keepsArray) {
       w.lastBlock = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), window->bounds.size()));
       for (size_t d = 0; d < window->bounds.size(); ++d)
@@ -227,39 +229,6 @@ class KernelLowering {
   Reg blockSlot(const Windowed& w, size_t d) {
     return b_.CreateConstInBoundsGEP2_64(llvm::ArrayType::get(b_.getInt64Ty(), w.window->bounds.size()), w.lastBlock, 0,
                                          d);
-  }
-  bool isAliased(int input) const { return aliasedOutput(input) >= 0; }
-  int aliasedOutput(int input) const {
-    const int first = static_cast<int>(package_.operands.size()) - package_.numInputs();
-    for (const Alias& a : package_.aliases)
-      if (a.operand - first == input) return a.output;
-    return -1;
-  }
-  mlir::func::FuncOp mapOf(const Window& window) const {
-    return llvm::cast<mlir::func::FuncOp>(package_.module.get().lookupSymbol(window.transform));
-  }
-
-  /// True when every block index of dimension `d` is known to be one of a block inside the array.
-  bool mapInside(const Windowed& w, size_t d) const {
-    mlir::func::FuncOp map = w.map;
-    if (w.window->bounds[d] == 0) return false;
-    const auto largest = largestIndex(map.getBody().front().getTerminator()->getOperand(static_cast<unsigned>(d)));
-    return largest && *largest < w.array.shape[d] / w.window->bounds[d];
-  }
-  /// What a block index is at most: a grid index, a constant, or a grid index divided by one, as heads that share keys
-  /// do. None: not known, or perhaps negative.
-  std::optional<int64_t> largestIndex(mlir::Value v) const {
-    if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(v)) {
-      if (argument.getArgNumber() >= rank()) return std::nullopt;
-      const int64_t bound = signature().grid[argument.getArgNumber()];
-      return bound == kDynamicBound ? std::nullopt : std::optional(bound - 1);
-    }
-    if (auto quotient = v.getDefiningOp<mlir::arith::DivSIOp>()) {
-      const auto most = largestIndex(quotient.getLhs()), by = constantIndex(quotient.getRhs());
-      return most && by && *by > 0 ? std::optional(*most / *by) : std::nullopt;
-    }
-    const auto constant = constantIndex(v);
-    return constant && *constant >= 0 ? constant : std::nullopt;
   }
 
   // ---- the grid
@@ -279,18 +248,14 @@ class KernelLowering {
     const auto many = [&](size_t a) { return signature().grid[a] != 1; };
     for (fastest_ = rank() - 1; fastest_ > 0 && !many(fastest_);) --fastest_;
     bool products = false;
-    kernel_.walk([&](mlir::Operation* op) { products |= op->getName().getStringRef() == "tpu.matmul"; });
+    kernel_.walk([&](tpu::MatmulOp) { products = true; });
     if (!products || fastest_ >= order_.size()) return;
     const auto changed = [&](size_t axis) {
       int64_t bytes = 0;
-      for (int i = 0; i < package_.numInputs(); ++i)
-        if (const auto& window = signature().windows[static_cast<size_t>(i)]) {
-          if (!mapOf(*window).getArgument(static_cast<unsigned>(axis)).use_empty())
-            bytes +=
-                num_elements(window->bounds) *
-                storage_bytes(
-                    package_.operands[package_.operands.size() - static_cast<size_t>(package_.numInputs() - i)].dtype);
-        }
+      for (size_t i = 0; i < arguments_.numInputs(); ++i)
+        if (const auto& window = arguments_.windowOf(i);
+            window && IndexMapFacts(arguments_.indexMap(*window), rank()).uses(axis))
+          bytes += num_elements(window->bounds) * storage_bytes(arguments_.arrayOf(i).dtype);
       return bytes;
     };
     for (const size_t a : order_)
@@ -355,17 +320,13 @@ class KernelLowering {
   bool fetchesAhead(Windowed& w) {
     constexpr int64_t kMostBytes = 64 << 10;
     if (w.isOutput || w.copied || rank() == 0 || w.window->elementIndexed) return false;
-    mlir::Block& body = w.map.getBody().front();
-    const bool looksUp =
-        llvm::any_of(body, [](mlir::Operation& op) { return op.getName().getStringRef() == "memref.load"; });
-    return looksUp && num_elements(w.window->bounds) * storage_bytes(w.array.dtype) <= kMostBytes &&
-           multipliesFewRows();
+    return IndexMapFacts(w.map, rank()).readsMemory() &&
+           num_elements(w.window->bounds) * storage_bytes(w.array.dtype) <= kMostBytes && multipliesFewRows();
   }
   bool multipliesFewRows() {
     bool found = false;
-    kernel_.walk([&](mlir::Operation* op) {
-      if (op->getName().getStringRef() != "tpu.matmul") return;
-      const Shape out = shapeOf(op->getResult(0).getType());
+    kernel_.walk([&](tpu::MatmulOp product) {
+      const Shape out = shapeOf(product.getType());
       found |= !out.empty() && num_elements(out) <= kFewRows * out.back();
     });
     return found;
@@ -382,7 +343,7 @@ class KernelLowering {
     }
     // An index map is scalar code: the same lowering does.
     for (mlir::Operation& op : body.without_terminator()) {
-      if (op.getName().getStringRef() == "arith.constant") continue;
+      if (llvm::isa<mlir::arith::ConstantOp>(op)) continue;
       if (auto ok = l_.lowerOp(op); !ok) return ok;
     }
     w.starts.clear();
@@ -462,6 +423,7 @@ class KernelLowering {
 
   const KernelPackage& package_;
   mlir::func::FuncOp kernel_;
+  KernelArguments arguments_;
   Lowering l_;
   Builder& b_;
   int shared_;
@@ -477,7 +439,7 @@ class KernelLowering {
 
 tl::expected<LoweredKernel, NotNative> lowerKernel(const KernelPackage& package, llvm::Module& module,
                                                    const Processor& processor, NativeReport& report,
-                                                   InterpretedOps& interpreted, int sharedAxes, machine::Poison poison,
+                                                   InterpretedOps& interpreted, int sharedAxes, eval::Poison poison,
                                                    std::vector<bool> streamed) {
   auto& c = module.getContext();
   auto* pointer = llvm::PointerType::get(c, 0);

@@ -30,7 +30,7 @@ struct LoweredKernel {
 /// Emits the function into the module. `streamed`: results that are stored past the caches (Streaming.h); the caller
 /// has them begin at multiples of a cache line.
 tl::expected<LoweredKernel, NotNative> lowerKernel(const KernelPackage&, llvm::Module&, const Processor&, NativeReport&,
-                                                   InterpretedOps&, int sharedAxes, machine::Poison poison,
+                                                   InterpretedOps&, int sharedAxes, eval::Poison poison,
                                                    std::vector<bool> streamed = {});
 
 }  // namespace smalti::cpu

@@ -9,6 +9,8 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 namespace smalti::cpu {
@@ -28,8 +30,8 @@ uint64_t storageBits(mlir::Attribute attribute) {
 }  // namespace
 
 bool isSplatConstant(mlir::Value v) {
-  mlir::Operation* op = v.getDefiningOp();
-  if (!op || op->getName().getStringRef() != "arith.constant") return false;
+  auto op = v.getDefiningOp<mlir::arith::ConstantOp>();
+  if (!op) return false;
   auto dense = llvm::dyn_cast_or_null<mlir::DenseElementsAttr>(op->getAttr("value"));
   return dense && dense.isSplat();
 }
@@ -49,7 +51,7 @@ Lowering::~Lowering() = default;
 
 Reg Lowering::scalar(mlir::Value v) {
   if (auto known = scalars_.find(v); known != scalars_.end()) return known->second;
-  if (mlir::Operation* op = v.getDefiningOp(); op && op->getName().getStringRef() == "arith.constant") {
+  if (auto op = v.getDefiningOp<mlir::arith::ConstantOp>()) {
     const uint64_t bits = storageBits(op->getAttr("value"));
     return constantElement(b, elementDType(v.getType()), &bits);
   }
@@ -61,7 +63,7 @@ View Lowering::allocate(DType t, std::span<const int64_t> shape) {
   View v;
   v.dtype = t;
   v.shape.assign(shape.begin(), shape.end());
-  const int64_t elements = machine::flat::checkedElements(shape);
+  const int64_t elements = checkedElements(shape);
   if (failure_ && (elements < 0 || arena.peakBytes() > kMostBytes))
     failure_ = notNative("its values take more memory than any machine has");
   v.owner = arena.allocate(failure_ ? elements * storage_bytes(t) : 0);
@@ -77,7 +79,7 @@ View Lowering::view(mlir::Value v) {
   if (const View* known = findView(v)) return *known;
   mlir::Operation* op = v.getDefiningOp();
   const Shape shape = shapeOf(v.getType());
-  if (op && op->getName().getStringRef() == "arith.constant") {
+  if (llvm::isa_and_present<mlir::arith::ConstantOp>(op)) {
     const DType t = elementDType(v.getType());
     if (isSplatConstant(v)) {
       View filled = allocate(t, shape);
@@ -104,7 +106,7 @@ View Lowering::view(mlir::Value v) {
   // A pending load, perhaps reshaped: its own memory will do.
   for (const PendingOp& p : pending_)
     if (p.isLoad() && p.op == op) return *p.box;
-  if (op && op->getName().getStringRef() == "vector.shape_cast" && isVector(op->getOperand(0)))
+  if (llvm::isa_and_present<mlir::vector::ShapeCastOp>(op) && isVector(op->getOperand(0)))
     for (const PendingOp& p : pending_)
       if (p.op == op) {
         View source = view(op->getOperand(0));
@@ -259,9 +261,8 @@ void Lowering::fill(const View& to, Reg element) {
 
 Native Lowering::lowerBlock(mlir::Block& block) {
   for (mlir::Operation& op : block.without_terminator()) {
-    const llvm::StringRef name = op.getName().getStringRef();
-    const bool checksBounds = name.ends_with("load");
-    if (name == "arith.constant" || isSkipped(&op) || (liveness_.dead(&op) && !checksBounds)) {
+    const bool checksBounds = isLoad(op);
+    if (llvm::isa<mlir::arith::ConstantOp>(op) || isSkipped(&op) || (liveness_.dead(&op) && !checksBounds)) {
       done_.insert(&op);
       continue;
     }

@@ -12,15 +12,13 @@
 #include "cpu/NativeKernel.h"
 #include "cpu/lower/Arena.h"
 #include "cpu/lower/View.h"
+#include "ir/Types.h"
+#include "ir/facts/Attributes.h"
+#include "ir/facts/Liveness.h"
 #include "llvm/ADT/DenseMap.h"
-#include "machine/flat/Liveness.h"
-#include "machine/flat/Types.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace smalti::cpu {
-
-using machine::flat::elementDType;
-using machine::flat::shapeOf;
 
 inline bool isVector(mlir::Value v) { return llvm::isa<mlir::VectorType>(v.getType()); }
 
@@ -42,7 +40,7 @@ class Lowering {
   const Processor& processor;
   NativeReport& report;
   InterpretedOps& interpreted;
-  machine::Poison poison = machine::Poison::intMin;
+  eval::Poison poison = eval::Poison::intMin;
   Arena arena;
   Reg arenaBase = nullptr, context = nullptr;
   std::vector<Reg> gridBounds;  ///< i64
@@ -75,7 +73,7 @@ class Lowering {
   int newMemory() { return nextMemory_++; }
   /// An op that is neither emitted nor one of `here` needs the value, also through free ops.
   bool isNeededBeyond(mlir::Value, const llvm::DenseSet<mlir::Operation*>& here) const;
-  const machine::flat::Liveness& liveness() const { return liveness_; }
+  const Liveness& liveness() const { return liveness_; }
 
   // ---- control
   /// Goes on only where `ok` is true; else the call ends with a fault.
@@ -119,7 +117,7 @@ class Lowering {
   Native emit(const llvm::DenseSet<mlir::Operation*>& eager);
 
   llvm::BasicBlock* faultBlock_ = nullptr;
-  machine::flat::Liveness liveness_;
+  Liveness liveness_;
   llvm::DenseMap<mlir::Value, Reg> scalars_;
   llvm::DenseMap<mlir::Value, View> refs_, views_;
   std::vector<PendingOp> pending_;

@@ -9,12 +9,13 @@
 #include "cpu/lower/NarrowFloats.h"
 #include "cpu/lower/Product.h"
 #include "cpu/lower/Segment.h"
-#include "machine/flat/ops/Matmul.h"
+#include "ir/TpuOpsMemory.h"
+#include "ir/facts/DotDimensions.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace smalti::cpu {
 namespace {
-
-using machine::flat::DotLists;
 
 /// Of C: with more, packing B is less than a hundredth of the work.
 constexpr int64_t kMostRowsToKeep = 512;
@@ -74,7 +75,7 @@ struct Destination {
 };
 
 bool isUnitReshape(mlir::Operation& op) {
-  return op.getName().getStringRef() == "vector.shape_cast" &&
+  return llvm::isa<mlir::vector::ShapeCastOp>(op) &&
          unitReshape(shapeOf(op.getOperand(0).getType()), shapeOf(op.getResult(0).getType())).has_value();
 }
 
@@ -88,18 +89,15 @@ std::optional<Destination> findDestination(const Lowering& l, mlir::Operation& p
   mlir::Value value = product.getResult(0);
   for (mlir::Operation* user = next(); user; user = next()) {
     if (l.isSkipped(user)) return std::nullopt;  // another product's, which this one is added to
-    const llvm::StringRef name = user->getName().getStringRef();
     if (isUnitReshape(*user)) {
       d.replaced.push_back(user);
-    } else if ((name == "arith.addf" || name == "arith.addi") && !d.added) {
+    } else if (llvm::isa<mlir::arith::AddFOp, mlir::arith::AddIOp>(user) && !d.added) {
       d.added = user->getOperand(user->getOperand(0) == value ? 1 : 0);
       if (d.added == value) return std::nullopt;
       d.replaced.push_back(user);
     } else {
-      const auto segments = machine::flat::integersAttribute(*user, "operandSegmentSizes");
-      if (name != "tpu.vector_store" || segments.size() != 4 || segments[3] != 0 || user->getOperand(0) != value ||
-          machine::flat::boolAttribute(*user, "add"))
-        return std::nullopt;
+      auto store = llvm::dyn_cast<tpu::VectorStoreOp>(user);
+      if (!store || store.getMask() || store.getValueToStore() != value || store.getAdd()) return std::nullopt;
       d.store = user;
       d.replaced.push_back(user);
       break;
@@ -110,9 +108,7 @@ std::optional<Destination> findDestination(const Lowering& l, mlir::Operation& p
   if (!d.store) return std::nullopt;
   for (mlir::Operation* op = product.getNextNode(); op != d.store; op = op->getNextNode()) {
     if (llvm::is_contained(d.replaced, op)) continue;
-    const llvm::StringRef name = op->getName().getStringRef();
-    const bool harmless = machine::flat::isPure(*op) || name == "vector.load" || name == "memref.load";
-    if (!harmless || op->getNumRegions() != 0) return std::nullopt;
+    if (!isPure(*op) && !isLoad(*op)) return std::nullopt;
     d.between.push_back(op);
   }
   return d;
@@ -120,7 +116,7 @@ std::optional<Destination> findDestination(const Lowering& l, mlir::Operation& p
 
 class MatmulLowering {
  public:
-  MatmulLowering(Lowering& l, mlir::Operation& op, DotLists dims) : l_(l), op_(op), dims_(std::move(dims)) {}
+  MatmulLowering(Lowering& l, mlir::Operation& op, DotDimensions dims) : l_(l), op_(op), dims_(std::move(dims)) {}
 
   Native run() {
     const DType lhsType = elementDType(op_.getOperand(0).getType()),
@@ -197,8 +193,7 @@ class MatmulLowering {
     for (mlir::Operation* op : destination->replaced) l_.skip(op);
     // None of the ops between needs the product: they may come before it.
     for (mlir::Operation* op : destination->between) {
-      if (op->getName().getStringRef() != "arith.constant" && !l_.isSkipped(op) &&
-          (!l_.liveness().dead(op) || op->getName().getStringRef().ends_with("load")))
+      if (!llvm::isa<mlir::arith::ConstantOp>(op) && !l_.isSkipped(op) && (!l_.liveness().dead(op) || isLoad(*op)))
         if (auto ok = l_.lowerOp(*op); !ok) return ok;
       l_.skip(op);
     }
@@ -234,7 +229,7 @@ class MatmulLowering {
   mlir::Value addedRow(const Destination& d, const View& box, const Shape& shape) const {
     constexpr int64_t kManyRows = 16;  // fewer are no nest
     mlir::Operation* op = d.added ? d.added.getDefiningOp() : nullptr;
-    if (!op || op->getName().getStringRef() != "vector.broadcast" || !isVector(op->getOperand(0))) return nullptr;
+    if (!llvm::isa_and_present<mlir::vector::BroadcastOp>(op) || !isVector(op->getOperand(0))) return nullptr;
     mlir::Value row = op->getOperand(0);
     const Shape from = shapeOf(row.getType()), to = shapeOf(d.added.getType());
     const bool matrix = dims_.lhsBatch.empty() && dims_.lhsFree.size() == 1 && dims_.rhsFree.size() == 1;
@@ -439,15 +434,12 @@ class MatmulLowering {
 
   Lowering& l_;
   mlir::Operation& op_;
-  DotLists dims_;
+  DotDimensions dims_;
   size_t resultRow_ = 0;  ///< the result's dimension of rows
   mlir::Value row_;       ///< null, or what every row of the product gets added
 };
 
-Native lowerMatmul(Lowering& l, mlir::Operation& op) {
-  auto dims = machine::flat::dotListsOf(op);
-  return dims ? MatmulLowering(l, op, std::move(*dims)).run() : lowerInterpreted(l, op);
-}
+Native lowerMatmul(Lowering& l, mlir::Operation& op) { return MatmulLowering(l, op, dotDimensionsOf(op)).run(); }
 
 constexpr std::array<LowerRow, 1> kTable{{{"tpu.matmul", lowerMatmul}}};
 

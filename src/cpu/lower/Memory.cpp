@@ -5,14 +5,13 @@
 #include "cpu/lower/Bitcast.h"
 #include "cpu/lower/Segment.h"
 #include "cpu/lower/Watch.h"
+#include "ir/TpuOpsMemory.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace smalti::cpu {
 namespace {
 
-using machine::MemorySpace;
-using machine::flat::boolAttribute;
-using machine::flat::integersAttribute;
+using tpu::MemorySpace;
 
 constexpr int64_t kDynamicSize = INT64_MIN;  // mlir::ShapedType::kDynamic
 
@@ -30,7 +29,7 @@ Reg spanOf(Lowering& l, int64_t size, int64_t step) {
 
 Native checkSpace(mlir::Value ref, bool scalar) {
   auto type = llvm::dyn_cast<mlir::MemRefType>(ref.getType());
-  const auto space = type ? machine::flat::memorySpaceOf(type) : std::nullopt;
+  const auto space = type ? tpu::memorySpaceOf(type) : std::nullopt;
   if (!space) return notNative("a ref of an unknown memory space");
   if (*space == MemorySpace::vmem || (*space == MemorySpace::smem && scalar)) return {};
   return notNative("a load or store that the machine refuses");
@@ -194,13 +193,13 @@ Native lowerAnnotate(Lowering& l, mlir::Operation& op) {
 }
 
 Native lowerMemorySpaceIs(Lowering& l, mlir::Operation& op) {
-  l.setScalar(op.getResult(0), l.b.getInt1(machine::flat::isInMemorySpace(op)));
+  l.setScalar(op.getResult(0), l.b.getInt1(llvm::cast<tpu::MemRefMemorySpaceIsOp>(op).holds()));
   return {};
 }
 
 Native lowerAlloca(Lowering& l, mlir::Operation& op) {
   auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
-  const auto space = machine::flat::memorySpaceOf(type);
+  const auto space = tpu::memorySpaceOf(type);
   if (!space || !type.hasStaticShape() || (*space != MemorySpace::vmem && *space != MemorySpace::smem))
     return notNative("an allocation of another memory than VMEM or SMEM");
   View v = l.allocate(elementDType(type), type.getShape());
@@ -231,14 +230,12 @@ constexpr std::array<LowerRow, 14> kTable{{
 }  // namespace
 
 tl::expected<View, NotNative> storeBox(Lowering& l, mlir::Operation& op) {
-  const auto segments = integersAttribute(op, "operandSegmentSizes");
-  if (op.getName().getStringRef() != "tpu.vector_store" || segments.size() != 4)
-    return notNative("a store of an unknown form");
-  const mlir::Value value = op.getOperand(0), ref = op.getOperand(1);
+  auto store = llvm::dyn_cast<tpu::VectorStoreOp>(op);
+  if (!store) return notNative("a store of an unknown form");
+  const mlir::Value value = store.getValueToStore(), ref = store.getBase();
   if (elementDType(value.getType()) != elementDType(ref.getType()))
     return notNative("a store that changes the element type");
-  return boxOf(l, op, ref, op.getOperands().slice(2, static_cast<unsigned>(segments[2])), shapeOf(value.getType()),
-               false);
+  return boxOf(l, op, ref, store.getIndices(), shapeOf(value.getType()), false);
 }
 
 std::span<const LowerRow> memoryOps() { return kTable; }

@@ -5,7 +5,9 @@
 #include <set>
 
 #include "cpu/lower/WideFactors.h"
+#include "ir/TpuOpsShape.h"
 #include "llvm/ADT/MapVector.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace smalti::cpu {
 namespace {
@@ -84,7 +86,7 @@ class NestPlanner {
       }
       r.kind = Root::Kind::accumulation;
       r.target = l_.allocate(elementDType(result.getType()), shape);
-      const auto dims = machine::flat::integersAttribute(*p.op, "reduction_dims");
+      const auto dims = integersAttribute(*p.op, "reduction_dims");
       for (size_t d = 0; d < in.size(); ++d)
         if (!llvm::is_contained(dims, static_cast<int64_t>(d))) r.targetMap.entries.push_back(r.map.entries[d]);
       if (s_.materialised.contains(result)) made_.push_back({result, r.target});
@@ -135,9 +137,8 @@ class NestPlanner {
     if (at == s_.opOf.end()) return false;
     const PendingOp& p = s_.ops[at->second];
     if (p.isLoad()) return elements == 1 || (elements == n && isDense(*p.box));
-    const llvm::StringRef name = p.op->getName().getStringRef();
-    if (isNativeReduction(*p.op) || name == "tpu.iota" || name == "vector.extract_strided_slice") return false;
-    if (name == "vector.broadcast") {
+    if (isNativeReduction(*p.op) || llvm::isa<tpu::IotaOp, mlir::vector::ExtractStridedSliceOp>(p.op)) return false;
+    if (llvm::isa<mlir::vector::BroadcastOp>(p.op)) {
       const mlir::Value source = p.op->getOperand(0);
       return !isVector(source) || (num_elements(shapeOf(source.getType())) == 1
                                        ? flatValue(source, n)

@@ -1,6 +1,8 @@
 #include "cpu/lower/NestValues.h"
 
 #include "cpu/lower/Elementwise.h"
+#include "ir/TpuOpsShape.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace smalti::cpu {
 namespace {
@@ -14,7 +16,7 @@ View flatView(const View& view, Reg one) {
 
 bool isDear(mlir::Value v) {
   mlir::Operation* op = v.getDefiningOp();
-  return op && (op->getName().getDialectNamespace() == "math" || op->getName().getStringRef() == "arith.divf");
+  return op && (op->getName().getDialectNamespace() == "math" || llvm::isa<mlir::arith::DivFOp>(op));
 }
 
 }  // namespace
@@ -125,7 +127,7 @@ bool NestValues::isKept(mlir::Value v) const {
 
 /// Null: the divisor's inverse is not known.
 Reg NestValues::byInverse(mlir::Operation& op, const ElementMap& map, llvm::ArrayRef<Reg> operands, int lanes) {
-  if (at.inverses.empty() || op.getName().getStringRef() != "arith.divf") return nullptr;
+  if (at.inverses.empty() || !llvm::isa<mlir::arith::DivFOp>(op)) return nullptr;
   const auto divisor = rowValueOf(s_, op.getOperand(1), map, plan_.column);
   for (const auto& [value, inverse] : at.inverses)
     if (divisor && value == *divisor)
@@ -145,8 +147,7 @@ Reg NestValues::compute(mlir::Value v, const ElementMap& map, const Chunk& chunk
   const PendingOp& p = s_.ops[found->second];
   if (p.isLoad()) return loadFrom(*p.box, map, chunk);
   mlir::Operation& op = *p.op;
-  const llvm::StringRef name = op.getName().getStringRef();
-  if (name == "tpu.iota") return iota(op, map, chunk);
+  if (llvm::isa<tpu::IotaOp>(op)) return iota(op, map, chunk);
   if (isNativeReduction(op)) return refuse("a reduction is used before its row is done");
   if (isFree(p)) {
     auto inner = operandMap(op, 0, map);

@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "ir/Types.h"
+#include "ir/facts/Attributes.h"
 #include "llvm/IR/Intrinsics.h"
-#include "machine/flat/Types.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 namespace smalti::cpu {
@@ -51,7 +51,7 @@ Reg packElements(const ElementOp& e) {
   if (is_float(e.in) != is_float(*target) || (!is_float(e.in) && (!isInteger(e.in) || !isInteger(*target))))
     return nullptr;
   for (mlir::Value v : e.op.getOperands())
-    if (machine::flat::elementDType(v.getType()) != e.in) return nullptr;
+    if (elementDType(v.getType()) != e.in) return nullptr;
   const int width = bit_width(*target), outWidth = bit_width(e.out);
   if (width * static_cast<int>(e.operands.size()) > outWidth) return nullptr;
   Reg word = nullptr;
@@ -69,7 +69,7 @@ Reg packElements(const ElementOp& e) {
 
 Reg unpackElements(const ElementOp& e) {
   const auto source = typeAttribute(e.op, "source_type");
-  const auto index = machine::flat::integerAttribute(e.op, "index", 0);
+  const auto index = integerAttribute(e.op, "index", 0);
   if (!source || !isInteger(e.in) || !computesNatively(*source) || is_float(*source) != is_float(e.out)) return nullptr;
   if (!is_float(*source) && (!isInteger(*source) || !isInteger(e.out))) return nullptr;
   const int width = bit_width(*source);
@@ -89,7 +89,7 @@ Reg unpackElements(const ElementOp& e) {
 Reg convertStochastically(const ElementOp& e) {
   const auto format = formatOf(e.out);
   if (e.in != DType::f32 || !format || e.operands.size() != 2) return nullptr;
-  const DType bitsType = machine::flat::elementDType(e.op.getOperand(1).getType());
+  const DType bitsType = elementDType(e.op.getOperand(1).getType());
   if (!isInteger(bitsType) || bit_width(bitsType) != 32) return nullptr;
   Builder& b = e.b;
   Reg x = e.operands[0], random = e.operands[1];

@@ -5,8 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "cpu/lower/DistinctBlocks.h"
 #include "cpu/lower/FirstUse.h"
+#include "ir/KernelArguments.h"
+#include "ir/facts/IndexMaps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace smalti::cpu {
@@ -17,7 +18,7 @@ using Why = std::optional<std::string>;
 class Planner {
  public:
   explicit Planner(const KernelPackage& package)
-      : package_(package), signature_(package.signature), kernel_(package.kernelFunction()) {}
+      : package_(package), signature_(package.signature), arguments_(package) {}
 
   ParallelPlan plan() {
     int marked = 0;
@@ -29,7 +30,7 @@ class Planner {
     // JAX marks no axis unless it is told to: the proof alone will do.
     const int most = marked > 0 ? marked : static_cast<int>(signature_.grid.size());
     if (most == 0) return {};
-    always_ = useInOneRun(kernel_, single());
+    always_ = useInOneRun(arguments_.function(), single());
     ParallelPlan plan;
     if (Why why = body(); why) {
       plan.reason = std::move(*why);
@@ -46,11 +47,8 @@ class Planner {
   }
 
  private:
-  size_t inputs() const { return static_cast<size_t>(package_.numInputs()); }
-  size_t firstInput() const { return signature_.grid.size() + static_cast<size_t>(signature_.numScalarPrefetch); }
-  size_t firstScratch() const { return firstInput() + signature_.windows.size(); }
-  mlir::func::FuncOp mapOf(const Window& window) const {
-    return mlir::cast<mlir::func::FuncOp>(package_.module.get().lookupSymbol(window.transform));
+  static const BufferUse& useOf(const BodyUse& use, mlir::BlockArgument ref) {
+    return use.arguments[ref.getArgNumber()];
   }
 
   /// Axes whose only index is 0.
@@ -64,39 +62,40 @@ class Planner {
   Why body() const {
     if (!always_.otherEffect.empty())
       return fmt::format("it runs {}, which other grid points may notice", always_.otherEffect);
-    for (int i = 0; i < signature_.numScalarPrefetch; ++i)
-      if (always_.arguments[signature_.grid.size() + static_cast<size_t>(i)].stored)
+    for (size_t i = 0; i < arguments_.numScalarPrefetch(); ++i)
+      if (useOf(always_, arguments_.scalarPrefetch(i)).stored)
         return fmt::format("it writes scalar prefetch operand {}", i);
-    for (size_t i = 0; i < inputs(); ++i)
-      if (always_.arguments[firstInput() + i].stored) return fmt::format("it writes input {}", i);
+    for (size_t i = 0; i < arguments_.numInputs(); ++i)
+      if (useOf(always_, arguments_.input(i)).stored) return fmt::format("it writes input {}", i);
     return aliases();
   }
 
   /// An input that is also an output: each point must read the very block that it writes.
   Why aliases() const {
-    const auto first = static_cast<int>(package_.operands.size() - inputs());
     for (const Alias& alias : package_.aliases) {
-      if (alias.operand < first) return fmt::format("output {} is a scalar operand, too", alias.output);
-      const auto input = static_cast<size_t>(alias.operand - first);
-      if (kernel_.getArgument(static_cast<unsigned>(firstInput() + input)).use_empty()) continue;
-      const auto& from = signature_.windows[input];
-      const auto& to = signature_.windows[inputs() + static_cast<size_t>(alias.output)];
+      const auto output = static_cast<size_t>(alias.output);
+      const auto input = arguments_.aliasedInput(output);
+      if (!input) return fmt::format("output {} is a scalar operand, too", output);
+      if (arguments_.input(*input).use_empty()) continue;
+      const auto &from = arguments_.windowOf(*input), &to = arguments_.windowOf(arguments_.numInputs() + output);
       if (!from || !to || from->bounds != to->bounds || from->elementIndexed != to->elementIndexed ||
-          from->padLow != to->padLow || from->padHigh != to->padHigh || !sameMap(mapOf(*from), mapOf(*to)))
-        return fmt::format("input {} and output {} are one array with different windows", input, alias.output);
+          from->padLow != to->padLow || from->padHigh != to->padHigh ||
+          !sameIndexMap(arguments_.indexMap(*from), arguments_.indexMap(*to)))
+        return fmt::format("input {} and output {} are one array with different windows", *input, output);
     }
     return std::nullopt;
   }
 
   Why outputs(int axes) const {
-    for (size_t o = 0; inputs() + o < signature_.windows.size(); ++o) {
-      const auto& window = signature_.windows[inputs() + o];
+    for (size_t o = 0; o < arguments_.numOutputs(); ++o) {
+      const auto& window = arguments_.windowOf(arguments_.numInputs() + o);
       if (!window) {
-        if (always_.arguments[firstInput() + inputs() + o].stored)
+        if (useOf(always_, arguments_.output(o)).stored)
           return fmt::format("output {} is whole at every grid point", o);
         continue;
       }
-      const std::vector<bool> told = distinguishes(mapOf(*window), *window, signature_.grid);
+      const IndexMapFacts map(arguments_.indexMap(*window), arguments_.gridRank());
+      const std::vector<bool> told = injectiveAxes(map, *window, signature_.grid);
       for (int a = 0; a < axes; ++a)
         if (!told[static_cast<size_t>(a)])
           return fmt::format("output {} may have one block at several points of grid axis {}", o, a);
@@ -108,15 +107,14 @@ class Planner {
   /// before it reads it.
   Why scratch(int axes) const {
     std::optional<BodyUse> first;
-    for (int s = 0; s < signature_.numScratch; ++s) {
-      const size_t argument = firstScratch() + static_cast<size_t>(s);
-      if (!always_.arguments[argument].readFirst) continue;
+    for (size_t s = 0; s < arguments_.numScratch(); ++s) {
+      if (!useOf(always_, arguments_.scratch(s)).readFirst) continue;
       if (!first) {
         std::vector<bool> zero = single();
         std::fill(zero.begin() + axes, zero.end(), true);
-        first = useInOneRun(kernel_, zero);
+        first = useInOneRun(arguments_.function(), zero);
       }
-      const BufferUse& use = first->arguments[argument];
+      const BufferUse& use = useOf(*first, arguments_.scratch(s));
       if (use.readFirst || !use.covered)
         return fmt::format("scratch {} may hold what an earlier point of grid axis {} has left in it", s, axes - 1);
     }
@@ -125,7 +123,7 @@ class Planner {
 
   const KernelPackage& package_;
   const KernelSignature& signature_;
-  mutable mlir::func::FuncOp kernel_;
+  const KernelArguments arguments_;
   BodyUse always_;
 };
 

@@ -2,13 +2,11 @@
 // number leads outside of the operand.
 #include <array>
 
+#include "base/RowMajor.h"
 #include "cpu/lower/Columns.h"
 
 namespace smalti::cpu {
 namespace {
-
-using machine::flat::integerAttribute;
-using machine::flat::integersAttribute;
 
 int64_t wrapped(int64_t i, int64_t n) { return ((i % n) + n) % n; }
 
@@ -86,7 +84,7 @@ Native lowerGather(Lowering& l, mlir::Operation& op) {
   const auto dims = integersAttribute(op, "dimensions");
   const DType indexType = elementDType(op.getOperand(1).getType());
   if (shapeOf(op.getOperand(1).getType()) != shape || from.size() != shape.size() || dims.empty() || shape.empty() ||
-      !is_integer(indexType) || !computesNatively(indexType) || machine::flat::checkedElements(from) < 0)
+      !is_integer(indexType) || !computesNatively(indexType) || checkedElements(from) < 0)
     return notNative("a gather of an unknown form");
   int64_t total = 1;
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -109,8 +107,7 @@ Native lowerGather(Lowering& l, mlir::Operation& op) {
                      llvm::MaybeAlign());
     return {};
   }
-  std::vector<int64_t> strides(from.size(), 1);
-  for (size_t d = from.size(); d-- > 1;) strides[d - 1] = strides[d] * from[d];
+  const Shape strides = rowMajorStrides(from);
   const size_t last = shape.size() - 1;
   const auto isGathered = [&](size_t d) { return llvm::is_contained(dims, static_cast<int64_t>(d)); };
   llvm::Type* element = storageType(b.getContext(), in.dtype);

@@ -82,7 +82,7 @@ class Reducer {
 Native lowerMultiReduction(Lowering& l, mlir::Operation& op) {
   const auto kind = nativeReductionKind(op);
   const Shape shape = shapeOf(op.getOperand(0).getType()), rest = shapeOf(op.getResult(0).getType());
-  auto dims = machine::flat::integersAttribute(op, "reduction_dims");
+  auto dims = integersAttribute(op, "reduction_dims");
   llvm::sort(dims);
   if (!kind || dims.empty() || dims.front() < 0 || dims.back() >= static_cast<int64_t>(shape.size()) ||
       std::ranges::adjacent_find(dims) != dims.end())

@@ -125,8 +125,8 @@ class Search {
 Native lowerReduceIndex(Lowering& l, mlir::Operation& op) {
   const Shape shape = shapeOf(op.getOperand(0).getType());
   const DType in = elementDType(op.getOperand(0).getType()), out = elementDType(op.getResult(0).getType());
-  const int64_t axis = machine::flat::integerAttribute(op, "axis", -1);
-  const std::string kind = machine::flat::keywordAttribute(op, "kind");
+  const int64_t axis = integerAttribute(op, "axis", -1);
+  const std::string kind = keywordAttribute(op, "kind");
   if ((kind != "arg_max" && kind != "arg_min") || axis < 0 || axis >= static_cast<int64_t>(shape.size()) ||
       !computesNatively(in) || is_unsigned_integer(in) || !is_integer(out) || !computesNatively(out) ||
       bit_width(out) > 32 || shape[static_cast<size_t>(axis)] > INT32_MAX)

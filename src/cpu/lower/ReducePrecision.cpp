@@ -1,14 +1,14 @@
 #include "cpu/lower/ReducePrecision.h"
 
-#include "machine/flat/Types.h"
+#include "ir/facts/Attributes.h"
 
 namespace smalti::cpu {
 
 Reg reducePrecision(const ElementOp& e) {
   constexpr int kExponentBits = 8, kMantissaBits = 23, kBias = 127;  // bf16 is f32 in registers
   if (e.in != DType::f32 && e.in != DType::bf16) return nullptr;
-  const auto exponentBits = static_cast<int>(machine::flat::integerAttribute(e.op, "exponent_bits", 0));
-  const auto mantissaBits = static_cast<int>(machine::flat::integerAttribute(e.op, "mantissa_bits", 0));
+  const auto exponentBits = static_cast<int>(integerAttribute(e.op, "exponent_bits", 0));
+  const auto mantissaBits = static_cast<int>(integerAttribute(e.op, "mantissa_bits", 0));
   auto& b = e.b;
   Reg value = e.operands[0];
   llvm::Type* words = value->getType()->getWithNewType(b.getInt32Ty());

@@ -5,13 +5,14 @@
 
 #include "cpu/lower/NarrowFloats.h"
 #include "cpu/lower/Segment.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace smalti::cpu {
 namespace {
 
 std::optional<eval::ReduceKind> kindOf(mlir::Operation& op) {
-  if (op.getName().getStringRef() != "vector.multi_reduction") return std::nullopt;
-  return eval::reduceKindFromName(machine::flat::keywordAttribute(op, "kind"));
+  if (!llvm::isa<mlir::vector::MultiDimReductionOp>(op)) return std::nullopt;
+  return eval::reduceKindFromName(keywordAttribute(op, "kind"));
 }
 
 bool exists(eval::ReduceKind kind, DType t) {
@@ -32,7 +33,7 @@ std::optional<eval::ReduceKind> nativeReductionKind(mlir::Operation& op) {
 
 bool isRowReduction(mlir::Operation& op) {
   const Shape shape = shapeOf(op.getOperand(0).getType());
-  const auto dims = machine::flat::integersAttribute(op, "reduction_dims");
+  const auto dims = integersAttribute(op, "reduction_dims");
   const auto reduced = [&](size_t d) { return std::ranges::find(dims, static_cast<int64_t>(d)) != dims.end(); };
   if (shape.empty() || shape.back() == 1 || !reduced(shape.size() - 1)) return false;
   for (size_t d = 0; d + 1 < shape.size(); ++d)

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "cpu/lower/NarrowFloats.h"
+#include "eval/Poison.h"
 #include "llvm/IR/Intrinsics.h"
-#include "machine/Memory.h"
 
 namespace smalti::cpu {
 
@@ -162,9 +162,9 @@ Reg constantElement(Builder& b, DType t, const void* bytes) {
   return fromStorage(b, t, llvm::ConstantInt::get(stored, bits));
 }
 
-Reg undefinedElement(Builder& b, DType t, machine::Poison poison) {
+Reg undefinedElement(Builder& b, DType t, eval::Poison poison) {
   uint64_t bits = 0;
-  machine::poison(t, poison, reinterpret_cast<std::byte*>(&bits), 1);
+  eval::poison(t, poison, reinterpret_cast<std::byte*>(&bits), 1);
   return constantElement(b, t, &bits);
 }
 

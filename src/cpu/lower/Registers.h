@@ -2,9 +2,9 @@
 // "compute in f32, round once"; i1 as i1; index as i64.
 #pragma once
 
+#include "eval/Poison.h"
 #include "llvm/IR/IRBuilder.h"
 
-#include "machine/Memory.h"
 #include "smalti/dtype.h"
 
 namespace smalti::cpu {
@@ -39,6 +39,6 @@ Reg splat(Builder&, Reg scalar, int lanes);
 Reg constantElement(Builder&, DType, const void* bytes);
 
 /// What undefined memory holds: NaN, the least integer, false (docs/values.md).
-Reg undefinedElement(Builder&, DType, machine::Poison);
+Reg undefinedElement(Builder&, DType, eval::Poison);
 
 }  // namespace smalti::cpu

@@ -1,6 +1,7 @@
 #include "cpu/lower/RowDivision.h"
 
 #include "llvm/IR/Intrinsics.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace smalti::cpu {
 namespace {
@@ -36,7 +37,7 @@ void findRowDivisors(const Segment& segment, mlir::Value value, const ElementMap
       continue;
     const PendingOp* p = pendingOf(segment, now.value);
     if (!p || p->isLoad() || isNativeReduction(*p->op)) continue;
-    if (p->op->getName().getStringRef() == "arith.divf") {
+    if (llvm::isa<mlir::arith::DivFOp>(p->op)) {
       auto divisor = rowValueOf(segment, p->op->getOperand(1), now.map, column);
       if (divisor && isVector(divisor->value) && !isSplatConstant(divisor->value) &&
           !llvm::is_contained(found, *divisor))

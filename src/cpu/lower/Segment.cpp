@@ -5,23 +5,24 @@
 #include "cpu/lower/Elementwise.h"
 #include "cpu/lower/IndexMap.h"
 #include "cpu/lower/Reduction.h"
+#include "ir/TpuOpsShape.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace smalti::cpu {
 namespace {
 
 bool sliceOfUnitSteps(mlir::Operation& op) {
-  const auto steps = machine::flat::integersAttribute(op, "strides");
+  const auto steps = integersAttribute(op, "strides");
   return std::ranges::all_of(steps, [](int64_t s) { return s == 1; });
 }
 
 /// Shape ops that only say which element of their operand they are.
 bool isFreeShapeOp(mlir::Operation& op) {
-  const llvm::StringRef name = op.getName().getStringRef();
-  if (name == "vector.broadcast") return true;
-  if (name == "vector.shape_cast")
+  if (llvm::isa<mlir::vector::BroadcastOp>(op)) return true;
+  if (llvm::isa<mlir::vector::ShapeCastOp>(op))
     return unitReshape(shapeOf(op.getOperand(0).getType()), shapeOf(op.getResult(0).getType())).has_value();
-  if (name == "vector.extract_strided_slice") return sliceOfUnitSteps(op);
-  if (name == "tpu.iota")
+  if (llvm::isa<mlir::vector::ExtractStridedSliceOp>(op)) return sliceOfUnitSteps(op);
+  if (llvm::isa<tpu::IotaOp>(op))
     return iotaDimension(op) >= 0 && computesNatively(elementDType(op.getResult(0).getType())) &&
            !is_float(elementDType(op.getResult(0).getType()));
   return false;
@@ -118,7 +119,7 @@ class Planner {
   /// Through reshapes by unit dimensions.
   mlir::Value strip(mlir::Value v) const {
     while (mlir::Operation* op = v.getDefiningOp()) {
-      if (op->getName().getStringRef() != "vector.shape_cast" || !isFreeShapeOp(*op)) break;
+      if (!llvm::isa<mlir::vector::ShapeCastOp>(op) || !isFreeShapeOp(*op)) break;
       v = op->getOperand(0);
     }
     return v;

@@ -8,9 +8,6 @@
 namespace smalti::cpu {
 namespace {
 
-using machine::flat::integerAttribute;
-using machine::flat::integersAttribute;
-
 constexpr int64_t kDynamic = INT64_MIN;  // of static_position
 
 /// The operand's memory, which nothing overwrites while the result lives.

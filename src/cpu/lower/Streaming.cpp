@@ -3,33 +3,34 @@
 #include <algorithm>
 
 #include "cpu/gemm/Ir.h"
-#include "cpu/lower/DistinctBlocks.h"
+#include "ir/KernelArguments.h"
+#include "ir/TpuOpsMemory.h"
+#include "ir/facts/Attributes.h"
+#include "ir/facts/IndexMaps.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/Local.h"
-#include "machine/flat/Types.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace smalti::cpu {
 namespace {
 
 bool isPlainStore(mlir::Operation& op, mlir::Value ref) {
-  const llvm::StringRef name = op.getName().getStringRef();
-  return (name == "tpu.vector_store" || name == "vector.store") && op.getOperand(1) == ref && op.getOperand(0) != ref &&
-         !machine::flat::boolAttribute(op, "add");
+  return llvm::isa<tpu::VectorStoreOp, mlir::vector::StoreOp>(op) && op.getOperand(1) == ref &&
+         op.getOperand(0) != ref && !boolAttribute(op, "add");
 }
 
 /// Under a condition: kernels that store to a block in one of several steps say so.
-bool isConditional(mlir::Operation& op) {
-  mlir::Operation* parent = op.getParentOp();
-  return parent && parent->getName().getStringRef() == "scf.if";
-}
+bool isConditional(mlir::Operation& op) { return llvm::isa_and_present<mlir::scf::IfOp>(op.getParentOp()); }
 
 bool storedOnce(const KernelPackage& package, const Window& window, mlir::Value ref) {
-  auto map = mlir::cast<mlir::func::FuncOp>(package.module.get().lookupSymbol(window.transform));
-  const std::vector<bool> told = distinguishes(map, window, package.signature.grid);
+  const KernelArguments arguments(package);
+  const IndexMapFacts map(arguments.indexMap(window), arguments.gridRank());
+  const std::vector<bool> told = injectiveAxes(map, window, package.signature.grid);
   const bool once = std::ranges::all_of(told, [](bool t) { return t; });
   return llvm::all_of(ref.getUsers(), [&](mlir::Operation* user) {
     return isPlainStore(*user, ref) && (once || isConditional(*user));
@@ -45,19 +46,15 @@ bool exceedsCaches(int64_t bytes, const Processor& processor) {
 }
 
 std::vector<bool> worthStreaming(const KernelPackage& package, const Processor& processor) {
-  const KernelSignature& s = package.signature;
+  const KernelArguments arguments(package);
   std::vector<bool> worth(package.results.size(), false);
   if (!llvm::Triple(processor.triple).isX86()) return worth;
   for (size_t i = 0; i < worth.size(); ++i) {
-    const size_t number = static_cast<size_t>(package.numInputs()) + i;
-    const auto& window = s.windows[number];
-    const auto isIt = [&](const Alias& a) { return a.output == static_cast<int>(i); };
-    if (!window || window->elementIndexed || std::ranges::any_of(package.aliases, isIt) ||
+    const auto& window = arguments.windowOf(arguments.numInputs() + i);
+    if (!window || window->elementIndexed || arguments.isAliased(i) ||
         !exceedsCaches(package.results[i].bytes(), processor))
       continue;
-    const size_t argument = s.grid.size() + static_cast<size_t>(s.numScalarPrefetch) + number;
-    auto kernel = package.kernelFunction();
-    worth[i] = storedOnce(package, *window, kernel.getArgument(static_cast<unsigned>(argument)));
+    worth[i] = storedOnce(package, *window, arguments.output(i));
   }
   return worth;
 }

@@ -7,9 +7,6 @@
 namespace smalti::cpu {
 namespace {
 
-using machine::flat::integerAttribute;
-using machine::flat::integersAttribute;
-
 /// Operands of an op with AttrSizedOperandSegments; null where a segment is empty.
 class Segments {
  public:
@@ -223,7 +220,7 @@ Native lowerEnqueue(Lowering& l, mlir::Operation& op) {
 /// Segments as enqueue_dma's; `wait_target` says whose arrival is awaited: the target's, or the source's departure.
 Native lowerWaitDma(Lowering& l, mlir::Operation& op) {
   const Segments s(op);
-  const bool target = !op.hasAttr("wait_target") || machine::flat::boolAttribute(op, "wait_target");
+  const bool target = !op.hasAttr("wait_target") || boolAttribute(op, "wait_target");
   const View* semaphore = semaphoreOf(l, s[target ? 3 : 1]);
   const View* ref = refOf(l, s[target ? 2 : 0]);
   if (!semaphore || !ref) return notNative("a copy that native code does not follow");

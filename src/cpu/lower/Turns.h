@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "ir/KernelPackage.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "ir/BlockGeometry.h"
+#include "ir/facts/IndexMaps.h"
 
 namespace smalti::cpu {
 
@@ -18,7 +18,7 @@ struct StepOrder {
 /// Dimensions of the array along which steps see blocks by turns, each of them more than once before they see others:
 /// as each block of queries sees all blocks of keys. None: steps that follow each other may see the same block.
 /// nullopt: no block is seen again soon.
-std::optional<std::vector<size_t>> seenByTurns(mlir::func::FuncOp map, const Window&, const Shape& array,
+std::optional<std::vector<size_t>> seenByTurns(const IndexMapFacts&, const Window&, const BlockGeometry&,
                                                const std::vector<int64_t>& grid, const StepOrder&);
 
 }  // namespace smalti::cpu

@@ -1,7 +1,8 @@
 #include "cpu/lower/WideFactors.h"
 
 #include "cpu/gemm/Gemm.h"
-#include "machine/flat/ops/Matmul.h"
+#include "ir/TpuOpsMxu.h"
+#include "ir/Types.h"
 
 namespace smalti::cpu {
 namespace {
@@ -9,8 +10,7 @@ namespace {
 /// The left operand of a native product in f32.
 bool isWideFactor(const Lowering& l, mlir::OpOperand& use) {
   mlir::Operation* op = use.getOwner();
-  if (op->getName().getStringRef() != "tpu.matmul" || use.getOperandNumber() != 0 || !machine::flat::dotListsOf(*op))
-    return false;
+  if (!llvm::isa<tpu::MatmulOp>(op) || use.getOperandNumber() != 0) return false;
   const DType a = elementDType(use.get().getType()), b = elementDType(op->getOperand(1).getType());
   const bool isFloat = b == DType::f32 || isNarrowFloat(b);
   return isFloat && elementDType(op->getResult(0).getType()) == DType::f32 &&

@@ -2,46 +2,39 @@
 
 #include <optional>
 
+#include "cpu/grid/BoxAccess.h"
 #include "cpu/lower/FirstUse.h"
+#include "ir/BlockGeometry.h"
+#include "ir/KernelArguments.h"
+#include "ir/TpuOpsMemory.h"
+#include "ir/Types.h"
+#include "ir/facts/IndexMaps.h"
 #include "llvm/ADT/STLExtras.h"
-#include "machine/flat/Types.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 namespace smalti::cpu {
 namespace {
 
-using machine::flat::shapeOf;
-
-llvm::StringRef nameOf(mlir::Operation& op) { return op.getName().getStringRef(); }
-
-std::optional<int64_t> constantInteger(mlir::Value v) {
-  mlir::Operation* op = v.getDefiningOp();
-  if (op && nameOf(*op) == "arith.index_cast") return constantInteger(op->getOperand(0));
-  if (!op || nameOf(*op) != "arith.constant") return std::nullopt;
-  auto i = llvm::dyn_cast<mlir::IntegerAttr>(op->getAttr("value"));
-  return i ? std::optional(i.getValue().getSExtValue()) : std::nullopt;
-}
-
 class WrittenProof {
  public:
   explicit WrittenProof(const KernelPackage& package)
-      : package_(package), signature_(package.signature), kernel_(package.kernelFunction()) {}
+      : signature_(package.signature), arguments_(package), kernel_(arguments_.function()) {}
 
-  bool holds(int output) {
-    const size_t number = static_cast<size_t>(package_.numInputs() + output);
-    const auto& window = signature_.windows[number];
-    const unsigned argument = static_cast<unsigned>(signature_.grid.size()) +
-                              static_cast<unsigned>(signature_.numScalarPrefetch) + static_cast<unsigned>(number);
+  bool holds(size_t output) {
+    const size_t number = arguments_.numInputs() + output;
+    const auto& window = arguments_.windowOf(number);
     for (int64_t bound : signature_.grid)
       if (bound < 1) return false;  // dynamic ones too
     usesDim_.assign(signature_.grid.size(), !window);
-    if (window && !covers(*window, package_.results[static_cast<size_t>(output)].shape)) return false;
-    mlir::BlockArgument ref = kernel_.getArgument(argument);
+    if (window && !covers(*window, arguments_.arrayOf(number).shape)) return false;
+    const mlir::BlockArgument ref = arguments_.block(number);
     return llvm::any_of(
                ref.getUsers(),
                [&](mlir::Operation* user) { return storesWhole(*user, ref) && reachedForEveryBlock(*user); }) &&
-           !readFirst(argument, window.has_value());
+           !readFirst(ref.getArgNumber(), window.has_value());
   }
 
  private:
@@ -62,30 +55,26 @@ class WrittenProof {
   /// blocks, another for each, or the constant 0 of a dimension that is one block.
   bool covers(const Window& window, const Shape& array) {
     if (window.elementIndexed || llvm::is_contained(window.bounds, 0)) return false;
-    auto map = llvm::cast<mlir::func::FuncOp>(package_.module.get().lookupSymbol(window.transform));
-    mlir::Operation* end = map.getBody().front().getTerminator();
-    for (unsigned d = 0; d < end->getNumOperands(); ++d) {
-      const int64_t blocks = (array[d] + window.bounds[d] - 1) / window.bounds[d];
-      const mlir::Value v = end->getOperand(d);
-      if (constantInteger(v) == 0 && blocks <= 1) continue;
-      auto index = llvm::dyn_cast<mlir::BlockArgument>(v);
-      if (!index || index.getArgNumber() >= signature_.grid.size() || usesDim_[index.getArgNumber()]) return false;
-      if (signature_.grid[index.getArgNumber()] < blocks) return false;
-      usesDim_[index.getArgNumber()] = true;
+    const BlockGeometry geometry(window, array);
+    const IndexMapFacts map(arguments_.indexMap(window), arguments_.gridRank());
+    for (size_t d = 0; d < map.coordinates().size(); ++d) {
+      const auto& form = map.coordinates()[d].form;
+      if (!form) return false;
+      const int64_t blocks = geometry.numBlocks(d);
+      if (form->isConstant() && form->constant / form->divisor == 0 && blocks <= 1) continue;
+      const auto axis = form->gridIndex();
+      if (!axis || usesDim_[*axis] || signature_.grid[*axis] < blocks) return false;
+      usesDim_[*axis] = true;
     }
     return true;
   }
 
   static bool storesWhole(mlir::Operation& op, mlir::Value ref) {
-    const auto segments = machine::flat::integersAttribute(op, "operandSegmentSizes");
-    if (nameOf(op) != "tpu.vector_store" || segments.size() != 4 || segments[3] != 0 || op.getOperand(1) != ref ||
-        machine::flat::boolAttribute(op, "add"))
-      return false;
-    for (int64_t step : machine::flat::integersAttribute(op, "strides"))
-      if (step != 1) return false;
-    if (shapeOf(op.getOperand(0).getType()) != shapeOf(ref.getType())) return false;
-    return llvm::all_of(op.getOperands().slice(2, static_cast<unsigned>(segments[2])),
-                        [](mlir::Value v) { return constantInteger(v) == 0; });
+    auto store = llvm::dyn_cast<tpu::VectorStoreOp>(op);
+    return store && store.getBase() == ref && !store.getMask() && !store.getAdd() &&
+           llvm::all_of(store.getStrides(), [](int32_t step) { return step == 1; }) &&
+           shapeOf(store.getValueToStore().getType()) == shapeOf(ref.getType()) &&
+           llvm::all_of(store.getIndices(), [](mlir::Value v) { return constantIndex(v) == 0; });
   }
 
   /// At the top level, or under conditions "program_id(d) == constant" of axes that no block depends on, which one step
@@ -93,23 +82,22 @@ class WrittenProof {
   bool reachedForEveryBlock(mlir::Operation& op) const {
     std::vector<std::optional<int64_t>> step(signature_.grid.size());
     for (mlir::Operation* at = &op; at->getParentOp() != kernel_; at = at->getParentOp()) {
-      mlir::Operation* parent = at->getParentOp();
-      if (!parent || nameOf(*parent) != "scf.if" || at->getParentRegion() != &parent->getRegion(0)) return false;
-      if (!holdsAt(parent->getOperand(0), step)) return false;
+      auto parent = llvm::dyn_cast_if_present<mlir::scf::IfOp>(at->getParentOp());
+      if (!parent || at->getParentRegion() != &parent.getThenRegion()) return false;
+      if (!holdsAt(parent.getCondition(), step)) return false;
     }
     return true;
   }
   bool holdsAt(mlir::Value condition, std::vector<std::optional<int64_t>>& step) const {
-    mlir::Operation* op = condition.getDefiningOp();
-    if (!op || nameOf(*op) != "arith.cmpi") return false;
-    const int64_t predicate = machine::flat::integerAttribute(*op, "predicate", -1);
+    auto compare = condition.getDefiningOp<mlir::arith::CmpIOp>();
+    if (!compare) return false;
+    const auto at = constantIndex(compare.getRhs());
     // JAX writes a condition as "zero-extended, not 0".
-    if (mlir::Operation* extended = op->getOperand(0).getDefiningOp();
-        predicate == 1 && extended && nameOf(*extended) == "arith.extui" && constantInteger(op->getOperand(1)) == 0)
-      return holdsAt(extended->getOperand(0), step);
-    if (predicate != 0) return false;
-    auto index = llvm::dyn_cast<mlir::BlockArgument>(op->getOperand(0));
-    const auto at = constantInteger(op->getOperand(1));
+    if (auto extended = compare.getLhs().getDefiningOp<mlir::arith::ExtUIOp>();
+        compare.getPredicate() == mlir::arith::CmpIPredicate::ne && extended && at == 0)
+      return holdsAt(extended.getIn(), step);
+    if (compare.getPredicate() != mlir::arith::CmpIPredicate::eq) return false;
+    auto index = llvm::dyn_cast<mlir::BlockArgument>(compare.getLhs());
     if (!index || !at || index.getOwner() != &kernel_.getBody().front()) return false;
     const unsigned d = index.getArgNumber();
     if (d >= signature_.grid.size() || usesDim_[d] || *at < 0 || *at >= signature_.grid[d]) return false;
@@ -117,8 +105,8 @@ class WrittenProof {
     return step[d] == at;
   }
 
-  const KernelPackage& package_;
   const KernelSignature& signature_;
+  const KernelArguments arguments_;
   mutable mlir::func::FuncOp kernel_;
   std::optional<BodyUse> always_;
   std::vector<bool> usesDim_;  ///< the block depends on the axis
@@ -129,7 +117,7 @@ class WrittenProof {
 std::vector<bool> surelyWritten(const KernelPackage& package) {
   WrittenProof proof(package);
   std::vector<bool> written;
-  for (int i = 0; i < static_cast<int>(package.results.size()); ++i) written.push_back(proof.holds(i));
+  for (size_t i = 0; i < package.results.size(); ++i) written.push_back(proof.holds(i));
   return written;
 }
 

@@ -9,6 +9,7 @@ include "mlir/IR/BuiltinTypeInterfaces.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/ViewLikeInterface.td"
 
 def Tpu_Dialect : Dialect {
   let name = "tpu";
@@ -16,7 +17,8 @@ def Tpu_Dialect : Dialect {
   let summary = "Kernels for one TPU core, as Pallas' Mosaic TPU lowering emits them";
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
-  let extraClassDeclaration = [{
+  let extraClassDeclaration =
+      [{
     /// Adds the ops of one family; each is defined beside the family's generated code.
     void addMxuOps();
     void addShapeOps();
@@ -30,6 +32,13 @@ def Tpu_Dialect : Dialect {
     std::optional<ParseOpHook> getParseOperationHook(::llvm::StringRef opName) const override;
   }];
 }
+
+/// Families of ops, which passes ask for (ir/facts/OpFamilies.h). Upstream's Elementwise verifies shapes as well, and
+/// tpu.bitcast may change them.
+def Tpu_Elementwise : NativeOpTrait<"ElementwiseTrait"> { let cppNamespace = "::smalti::tpu"; }
+def Tpu_MovesElements : NativeOpTrait<"MovesElementsTrait"> { let cppNamespace = "::smalti::tpu"; }
+/// What a person sees: logs and traces. No op reads it.
+def Tpu_DebugOutput : Resource<"::smalti::tpu::DebugOutput">;
 
 class Tpu_Op<string mnemonic, list<Trait> traits = []> : Op<Tpu_Dialect, mnemonic, traits>;
 

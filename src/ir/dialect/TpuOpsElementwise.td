@@ -1,7 +1,7 @@
 // Ops on each element, packing of narrow elements in words, random numbers.
 include "dialect/TpuAttrs.td"
 
-def Tpu_BitcastOp : Tpu_Op<"bitcast", [Pure]> {
+def Tpu_BitcastOp : Tpu_Op<"bitcast", [Pure, Tpu_Elementwise]> {
   let summary = "Same bits; a width change rescales the last but one dimension";
   let arguments = (ins AnyVectorOfAnyRank:$input);
   let results = (outs AnyVectorOfAnyRank:$output);
@@ -9,16 +9,16 @@ def Tpu_BitcastOp : Tpu_Op<"bitcast", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tpu_ReciprocalOp : Tpu_Op<"reciprocal", [Pure, AllTypesMatch<["input", "output"]>]> {
+def Tpu_ReciprocalOp : Tpu_Op<"reciprocal", [Pure, Tpu_Elementwise, AllTypesMatch<["input", "output"]>]> {
   let summary = "1 / x, exactly or as the hardware estimates it";
   let arguments = (ins AnyVectorOfAnyRank:$input, DefaultValuedAttr<BoolAttr, "false">:$approx,
-    DefaultValuedAttr<BoolAttr, "true">:$full_range);
+      DefaultValuedAttr<BoolAttr, "true">:$full_range);
   let results = (outs AnyVectorOfAnyRank:$output);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($output)";
   let hasVerifier = 1;
 }
 
-def Tpu_ReducePrecisionOp : Tpu_Op<"reduce_precision", [Pure, AllTypesMatch<["input", "output"]>]> {
+def Tpu_ReducePrecisionOp : Tpu_Op<"reduce_precision", [Pure, Tpu_Elementwise, AllTypesMatch<["input", "output"]>]> {
   let summary = "Each element as a float of so many exponent and mantissa bits has it";
   let arguments = (ins VectorOfAnyRankOf<[F32, BF16]>:$input, I32Attr:$exponent_bits, I32Attr:$mantissa_bits);
   let results = (outs VectorOfAnyRankOf<[F32, BF16]>:$output);
@@ -26,7 +26,7 @@ def Tpu_ReducePrecisionOp : Tpu_Op<"reduce_precision", [Pure, AllTypesMatch<["in
   let hasVerifier = 1;
 }
 
-def Tpu_WeirdOp : Tpu_Op<"weird", [Pure]> {
+def Tpu_WeirdOp : Tpu_Op<"weird", [Pure, Tpu_Elementwise]> {
   let summary = "True where x is infinite or not a number";
   let arguments = (ins AnyType:$input);
   let results = (outs AnyType:$result);
@@ -34,7 +34,7 @@ def Tpu_WeirdOp : Tpu_Op<"weird", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tpu_StochasticConvertOp : Tpu_Op<"stochastic_convert", [Pure]> {
+def Tpu_StochasticConvertOp : Tpu_Op<"stochastic_convert", [Pure, Tpu_Elementwise]> {
   let summary = "Rounds f32 to a narrower float, up or down by given random bits";
   let arguments = (ins AnyVectorOfAnyRank:$input, AnyVectorOfAnyRank:$random);
   let results = (outs AnyVectorOfAnyRank:$output);
@@ -42,7 +42,7 @@ def Tpu_StochasticConvertOp : Tpu_Op<"stochastic_convert", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tpu_PackElementwiseOp : Tpu_Op<"pack_elementwise", [Pure]> {
+def Tpu_PackElementwiseOp : Tpu_Op<"pack_elementwise", [Pure, Tpu_Elementwise]> {
   let summary = "Converts sources[i] to target_type and puts it in sub-field i of each word, lowest first";
   let arguments = (ins Variadic<AnyVectorOfAnyRank>:$sources, TypeAttr:$target_type);
   let results = (outs VectorOfAnyRankOf<[AnySignlessInteger]>:$output);
@@ -50,7 +50,7 @@ def Tpu_PackElementwiseOp : Tpu_Op<"pack_elementwise", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tpu_UnpackElementwiseOp : Tpu_Op<"unpack_elementwise", [Pure]> {
+def Tpu_UnpackElementwiseOp : Tpu_Op<"unpack_elementwise", [Pure, Tpu_Elementwise]> {
   let summary = "Sub-field `index` of each word as source_type, converted to the result's element type";
   let arguments = (ins VectorOfAnyRankOf<[AnySignlessInteger]>:$source, TypeAttr:$source_type, I32Attr:$index);
   let results = (outs AnyVectorOfAnyRank:$output);
@@ -58,7 +58,7 @@ def Tpu_UnpackElementwiseOp : Tpu_Op<"unpack_elementwise", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tpu_AssumeMultipleOp : Tpu_Op<"assume_multiple", [Pure, AllTypesMatch<["value", "result"]>]> {
+def Tpu_AssumeMultipleOp : Tpu_Op<"assume_multiple", [Pure, Tpu_Elementwise, AllTypesMatch<["value", "result"]>]> {
   let summary = "The value, of which the kernel promises that it is a multiple of so much";
   let arguments = (ins AnyType:$value, I32Attr:$multiple);
   let results = (outs AnyType:$result);

@@ -9,7 +9,7 @@ def Tpu_IotaOp : Tpu_Op<"iota", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tpu_ConcatenateOp : Tpu_Op<"concatenate", [Pure]> {
+def Tpu_ConcatenateOp : Tpu_Op<"concatenate", [Pure, Tpu_MovesElements]> {
   let summary = "Vectors one after the other along a dimension";
   let arguments = (ins Variadic<AnyVectorOfAnyRank>:$sources, I32Attr:$dimension);
   let results = (outs AnyVectorOfAnyRank:$result);
@@ -17,7 +17,7 @@ def Tpu_ConcatenateOp : Tpu_Op<"concatenate", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tpu_TransposeOp : Tpu_Op<"transpose", [Pure]> {
+def Tpu_TransposeOp : Tpu_Op<"transpose", [Pure, Tpu_MovesElements]> {
   let summary = "Result dimension i is source dimension permutation[i]";
   let arguments = (ins AnyVectorOfAnyRank:$vector, DenseI64ArrayAttr:$permutation);
   let results = (outs AnyVectorOfAnyRank:$result);
@@ -25,12 +25,13 @@ def Tpu_TransposeOp : Tpu_Op<"transpose", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tpu_DynamicRotateOp : Tpu_Op<"dynamic_rotate", [Pure, AllTypesMatch<["value", "result"]>]> {
+def Tpu_DynamicRotateOp : Tpu_Op<"dynamic_rotate", [Pure, Tpu_MovesElements, AllTypesMatch<["value", "result"]>]> {
   let summary = "Rotates to higher indices along a dimension; row k of stride_dimension by k * stride more";
   let arguments = (ins AnyVectorOfAnyRank:$value, I32:$amount, SI32Attr:$dimension, OptionalAttr<SI32Attr>:$stride,
-    OptionalAttr<SI32Attr>:$stride_dimension);
+      OptionalAttr<SI32Attr>:$stride_dimension);
   let results = (outs AnyVectorOfAnyRank:$result);
-  let assemblyFormat = [{
+  let assemblyFormat =
+      [{
     $value `by` $amount `dim` $dimension attr-dict `:` type($value) `,` type($amount) `->` type($result)
   }];
   let hasVerifier = 1;
@@ -39,9 +40,10 @@ def Tpu_DynamicRotateOp : Tpu_Op<"dynamic_rotate", [Pure, AllTypesMatch<["value"
 def Tpu_DynamicGatherOp : Tpu_Op<"dynamic_gather", [Pure]> {
   let summary = "Takes elements along dimensions at indices modulo their size";
   let arguments = (ins AnyVectorOfAnyRank:$source, VectorOfAnyRankOf<[AnySignlessInteger]>:$indices,
-    DenseI32ArrayAttr:$dimensions);
+      DenseI32ArrayAttr:$dimensions);
   let results = (outs AnyVectorOfAnyRank:$result);
-  let assemblyFormat = [{
+  let assemblyFormat =
+      [{
     $source `[` $indices `]` `in` $dimensions attr-dict `:` type($source) `,` type($indices) `->` type($result)
   }];
   let hasVerifier = 1;

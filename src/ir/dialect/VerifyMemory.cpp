@@ -127,4 +127,9 @@ llvm::LogicalResult RegionOp::verifyRegions() {
   return mlir::success();
 }
 
+bool MemRefMemorySpaceIsOp::holds() {
+  const auto space = memorySpaceOf(getInput().getType()), asked = std::optional(getMemorySpace().getValue());
+  return (space == MemorySpace::any ? MemorySpace::hbm : space) == asked;
+}
+
 }  // namespace smalti::tpu

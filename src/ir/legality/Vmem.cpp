@@ -1,10 +1,10 @@
 // How much VMEM the windows and scratch take: padded to tiles, windows twice when their block may change.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include "ir/KernelArguments.h"
 #include "ir/Legality.h"
 #include "ir/Tpu.h"
 #include "ir/Types.h"
-#include "ir/package/Checks.h"
 
 namespace smalti {
 namespace {
@@ -50,12 +50,12 @@ int64_t vmemBytesAtLeast(const KernelPackage& p) {
     if (!type || tpu::memorySpaceOf(type) != tpu::MemorySpace::vmem) continue;
     const auto array = arrayTypeOf(type);
     if (!array) continue;
-    const package::Role role = package::roleOf(p, static_cast<int>(i));
-    const bool isScratch = role.kind == package::Role::scratch;
+    const ArgumentRole role = KernelArguments(p).roleOf(i);
+    const bool isScratch = role.kind == ArgumentRole::scratch;
     if (isScratch && f.getArgument(i).use_empty()) continue;
     int64_t copies = 1;
     if (!isScratch) {
-      const size_t window = role.index + (role.kind == package::Role::output ? p.numInputs() : 0);
+      const size_t window = role.index + (role.kind == ArgumentRole::output ? p.numInputs() : 0);
       const auto& w = p.signature.windows[window];
       if (w && w->pipelineMode != PipelineMode::synchronous && !isFixed(p, *w)) copies = 2;
     }

@@ -1,29 +1,12 @@
 #include <fmt/format.h>
 
 #include "base/MostDimensions.h"
+#include "ir/KernelArguments.h"
 #include "ir/Tpu.h"
 #include "ir/Types.h"
 #include "ir/package/Checks.h"
 
 namespace smalti::package {
-
-std::string Role::str() const {
-  static constexpr const char* kNames[] = {"grid index", "scalar prefetch", "input", "output", "scratch"};
-  return fmt::format("{} {}", kNames[kind], index);
-}
-
-Role roleOf(const KernelPackage& p, int number) {
-  const KernelSignature& s = p.signature;
-  const std::pair<Role::Kind, int> counts[] = {{Role::gridIndex, static_cast<int>(s.grid.size())},
-                                               {Role::prefetch, s.numScalarPrefetch},
-                                               {Role::input, p.numInputs()},
-                                               {Role::output, static_cast<int>(p.results.size())}};
-  for (auto [kind, count] : counts) {
-    if (number < count) return {kind, number};
-    number -= count;
-  }
-  return {Role::scratch, number};
-}
 
 namespace {
 
@@ -50,12 +33,12 @@ namespace {
 class ArgumentChecker {
  public:
   ArgumentChecker(const KernelPackage& package, mlir::func::FuncOp function, Violations& violations)
-      : package_(package), function_(function), violations_(violations) {}
+      : package_(package), arguments_(package), function_(function), violations_(violations) {}
 
   void run() {
     for (unsigned i = 0; i < function_.getNumArguments(); ++i) {
       argument_ = function_.getArgument(i);
-      role_ = roleOf(package_, static_cast<int>(i));
+      role_ = arguments_.roleOf(i);
       check();
     }
   }
@@ -72,7 +55,7 @@ class ArgumentChecker {
   }
 
   void check() {
-    if (role_.kind == Role::gridIndex) {
+    if (role_.kind == ArgumentRole::gridIndex) {
       if (!argument_.getType().isSignlessInteger(32))
         add("SM3004", "a grid index must be a scalar", "i32", describe(argument_.getType()));
       return;
@@ -89,7 +72,7 @@ class ArgumentChecker {
     if (!type.getLayout().isIdentity() && !mlir::isa<tpu::TiledAttr>(type.getLayout()))
       return add("SM3004", "a kernel's operand cannot have a strided layout", "no layout", typeText(type));
     if (!checkSpace(type, *array)) return;
-    if (role_.kind == Role::scratch) return;
+    if (role_.kind == ArgumentRole::scratch) return;
     checkArray(*array);
   }
 
@@ -103,7 +86,7 @@ class ArgumentChecker {
              false;
     if (*space == vmem_shared)
       return add("SM3013", "only SparseCores have shared VMEM", "vmem, smem, any or hbm", describe(type)), false;
-    if (role_.kind == Role::prefetch && *space != smem && *space != semaphore_mem)
+    if (role_.kind == ArgumentRole::scalarPrefetch && *space != smem && *space != semaphore_mem)
       return add("SM3013", "scalar prefetch operands are in SMEM", "memory space smem", describe(type)), false;
     if (*space == vmem && array.shape.empty())
       return add("SM3013", "a ref without dimensions cannot be in VMEM", "memory space smem, or a shape of (1, 1)",
@@ -115,11 +98,8 @@ class ArgumentChecker {
   // The kernel's view of an operand against the array that is passed for it.
   void checkArray(const ArrayType& ref) {
     const KernelPackage& p = package_;
-    const int firstPrefetch = p.signature.numDynamicBounds();
-    const int firstInput = firstPrefetch + p.signature.numScalarPrefetch;
-    const ArrayType& array = role_.kind == Role::prefetch ? p.operands[firstPrefetch + role_.index]
-                             : role_.kind == Role::input  ? p.operands[firstInput + role_.index]
-                                                          : p.results[role_.index];
+    const auto block = arguments_.blockNumber(argument_);
+    const ArrayType& array = block ? arguments_.arrayOf(*block) : p.operands[arguments_.prefetchOperand(role_.index)];
     // A semaphore array outside of kernels is an array of integers.
     const bool dtypesFit = is_semaphore(ref.dtype) ? is_integer(array.dtype) || ref.dtype == array.dtype
                                                    : ref.dtype == signless(array.dtype);
@@ -127,16 +107,14 @@ class ArgumentChecker {
       add("SM3008", "the kernel sees other elements than the array has",
           fmt::format("{} (of {})", name(signless(array.dtype)), array.str()), std::string(name(ref.dtype)));
 
-    const std::optional<Window>* window = nullptr;
-    if (role_.kind != Role::prefetch)
-      window = &p.signature.windows[role_.index + (role_.kind == Role::output ? p.numInputs() : 0)];
-    if (!window || !*window) {
+    const std::optional<Window>& window = block ? arguments_.windowOf(*block) : std::nullopt;
+    if (!window) {
       if (ref.shape != array.shape)
         add("SM3009", "the array is passed whole, but the kernel's ref has another shape", array.str(), ref.str(),
             p.signature.grid.empty() ? "without a grid the ref has the array's shape" : "give it a window");
       return;
     }
-    const Window& w = **window;
+    const Window& w = *window;
     if (p.signature.grid.empty())
       return add("SM3006", "a window without a grid", "iteration_bounds, or no window_params", "no grid");
     if (w.bounds != ref.shape)
@@ -153,10 +131,11 @@ class ArgumentChecker {
   }
 
   const KernelPackage& package_;
+  const KernelArguments arguments_;
   mlir::func::FuncOp function_;
   Violations& violations_;
   mlir::BlockArgument argument_;
-  Role role_{Role::gridIndex, 0};
+  ArgumentRole role_;
 };
 
 }  // namespace

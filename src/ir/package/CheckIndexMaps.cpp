@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "ir/KernelArguments.h"
 #include "ir/package/Checks.h"
 
 namespace smalti::package {
@@ -21,8 +22,8 @@ void checkIndexMaps(const KernelPackage& p, mlir::func::FuncOp kernel, Violation
     const auto& window = p.signature.windows[i];
     if (!window) continue;
     const size_t numInputs = p.numInputs();
-    const Role role =
-        i < numInputs ? Role{Role::input, static_cast<int>(i)} : Role{Role::output, static_cast<int>(i - numInputs)};
+    const ArgumentRole role = i < numInputs ? ArgumentRole{ArgumentRole::input, static_cast<int>(i)}
+                                            : ArgumentRole{ArgumentRole::output, static_cast<int>(i - numInputs)};
     mlir::func::FuncOp map = module.lookupSymbol<mlir::func::FuncOp>(window->transform);
     auto add = [&](std::string message, std::string need, std::string have) {
       violations.add({.code = "SM3010",

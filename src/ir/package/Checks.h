@@ -9,13 +9,6 @@
 
 namespace smalti::package {
 
-/// What one argument of the kernel function is.
-struct Role {
-  enum Kind { gridIndex, prefetch, input, output, scratch } kind;
-  int index;                ///< among those of its kind
-  std::string str() const;  ///< "input 1"
-};
-
 /// The kernel function's attributes. Malformed ones are reported and left at their default.
 KernelSignature readSignature(mlir::func::FuncOp, Violations&);
 /// Core type, body, result types: what makes it a kernel function at all.
@@ -30,8 +23,6 @@ void checkAliases(const KernelPackage&, Violations&);
 /// Ops are those of TensorCore kernels; the configuration has what they need.
 void checkOps(const KernelPackage&, Violations&);
 
-/// The role of argument `number`; counts must fit.
-Role roleOf(const KernelPackage&, int number);
 /// Memref type as a person reads it: "f32[8,128] in vmem".
 std::string describe(mlir::Type);
 

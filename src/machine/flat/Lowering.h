@@ -9,8 +9,8 @@
 #include "llvm/ADT/DenseMap.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include "ir/facts/Liveness.h"
 #include "machine/flat/Frame.h"
-#include "machine/flat/Liveness.h"
 #include "machine/flat/Program.h"
 #include "machine/flat/Types.h"
 

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ir/BlockGeometry.h"
 #include "machine/observers/Checker.h"
-#include "machine/pipeline/Window.h"
 
 namespace smalti::machine {
 namespace {
@@ -52,10 +52,10 @@ class RevisitChecker final : public Checker {
 
   void report(const Actor& actor, int operand, std::span<const int64_t> block, const Visit& before) {
     const OperandPlan& plan = context_.kernel->operands[operand];
-    const WindowGeometry geometry(*plan.window, plan.array.shape, false);
+    const BlockGeometry geometry(*plan.window, plan.array.shape);
     std::vector<std::string> ranges;
     for (size_t d = 0; d < block.size(); ++d) {
-      const int64_t start = geometry.start(block, static_cast<int>(d));
+      const int64_t start = geometry.start(block, d);
       ranges.push_back(fmt::format("{}:{}", start, start + plan.window->bounds[d]));
     }
     context_.findings->add(

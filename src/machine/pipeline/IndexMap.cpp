@@ -4,44 +4,26 @@
 
 #include <fmt/format.h>
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Matchers.h"
+#include "ir/facts/IndexMaps.h"
 
 namespace smalti::machine {
-namespace {
-
-/// The result as a grid index or a constant; nothing when it is computed.
-std::optional<IndexMap::Result> simpleResult(mlir::Value value, int gridRank) {
-  if (auto argument = mlir::dyn_cast<mlir::BlockArgument>(value)) {
-    if (static_cast<int>(argument.getArgNumber()) < gridRank)
-      return IndexMap::Result{.gridDim = static_cast<int>(argument.getArgNumber())};
-    return std::nullopt;
-  }
-  llvm::APInt constant;
-  if (mlir::matchPattern(value, mlir::m_ConstantInt(&constant)) && constant.getSignificantBits() <= 32)
-    return IndexMap::Result{.constant = static_cast<int32_t>(constant.getSExtValue())};
-  return std::nullopt;
-}
-
-}  // namespace
-
 Result<IndexMap> compileIndexMap(mlir::func::FuncOp function, int gridRank, const CompileOptions& options) {
   IndexMap map;
-  mlir::Block& body = function.getBody().front();
+  const IndexMapFacts facts(function, static_cast<size_t>(gridRank));
   map.gridDims = 0;
   for (int d = 0; d < gridRank; ++d)
-    if (d >= 64 || !body.getArgument(d).use_empty()) map.gridDims |= uint64_t{1} << std::min(d, 63);
-  for (unsigned a = gridRank; a < body.getNumArguments(); ++a) map.readsMemory |= !body.getArgument(a).use_empty();
+    if (d >= 64 || facts.uses(static_cast<size_t>(d))) map.gridDims |= uint64_t{1} << std::min(d, 63);
+  map.readsMemory = facts.usesScalarPrefetch();
 
   bool simple = true;
-  for (mlir::Value value : body.getTerminator()->getOperands()) {
-    auto result = simpleResult(value, gridRank);
-    if (!result) {
+  for (const BlockCoordinate& coordinate : facts.coordinates()) {
+    const auto axis = coordinate.form ? coordinate.form->gridIndex() : std::nullopt;
+    if (axis)
+      map.simple.push_back({.gridDim = static_cast<int>(*axis)});
+    else if (coordinate.form && coordinate.form->isConstant())
+      map.simple.push_back({.constant = static_cast<int32_t>(coordinate.form->constant / coordinate.form->divisor)});
+    else
       simple = false;
-      break;
-    }
-    map.simple.push_back(*result);
   }
   if (simple) {
     map.readsMemory = false;

@@ -21,7 +21,7 @@ struct Overlap::Operand {
   const OperandPlan* plan;
   int number;
   IndexMapRun map;
-  WindowGeometry geometry;
+  BlockGeometry geometry;
   int buffers = 2;
   int slot = 0;                              ///< of the current block
   std::vector<int64_t> block, next;          ///< of this step and the one after

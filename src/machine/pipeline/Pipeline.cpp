@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "machine/runtime/Boundary.h"
+#include "base/KernelStorage.h"
 #include "machine/runtime/Compiled.h"
 
 namespace smalti::machine {
@@ -24,7 +24,7 @@ struct Pipeline::Slot {
   int operand;
   Ref array;
   IndexMapRun map;
-  WindowGeometry geometry;
+  BlockGeometry geometry;
   WindowCopy copy;
   std::vector<int64_t> block, nextBlock;
   BlockRegion region;
@@ -34,10 +34,10 @@ struct Pipeline::Slot {
 
 namespace {
 
-Diagnostic outsideArray(const OperandPlan& plan, const WindowGeometry& geometry, std::span<const int64_t> block) {
+Diagnostic outsideArray(const OperandPlan& plan, const BlockGeometry& geometry, std::span<const int64_t> block) {
   std::vector<std::string> range;
   for (size_t d = 0; d < block.size(); ++d) {
-    const int64_t at = geometry.start(block, static_cast<int>(d));
+    const int64_t at = geometry.start(block, d);
     range.push_back(fmt::format("{}:{}", at, at + plan.window->bounds[d]));
   }
   return {.code = "SM4111",

@@ -3,65 +3,16 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/RowMajor.h"
 #include "eval/Shape.h"
 
 namespace smalti::machine {
 
-Shape denseStrides(std::span<const int64_t> shape) {
-  Shape strides(shape.size(), 1);
-  for (int d = static_cast<int>(shape.size()) - 2; d >= 0; --d) strides[d] = strides[d + 1] * shape[d + 1];
-  return strides;
-}
-
-WindowGeometry::WindowGeometry(const smalti::Window& window, Shape array, bool padded)
-    : bounds_(window.bounds),
-      array_(std::move(array)),
-      padLow_(window.padLow),
-      padHigh_(window.padHigh),
-      element_(window.elementIndexed),
-      padded_(padded) {
-  padLow_.resize(bounds_.size(), 0);
-  padHigh_.resize(bounds_.size(), 0);
-}
-
-int64_t WindowGeometry::start(std::span<const int64_t> block, int dim) const {
-  if (!element_) return block[dim] * bounds_[dim];
-  return padded_ ? block[dim] : block[dim] - padLow_[dim];
-}
-
-void WindowGeometry::place(std::span<const int64_t> block, BlockRegion& region) const {
-  const size_t rank = bounds_.size();
-  region.arrayStart.resize(rank);
-  region.windowStart.resize(rank);
-  region.size.resize(rank);
-  region.full = true;
-  region.empty = false;
-  for (size_t d = 0; d < rank; ++d) {
-    int64_t at = start(block, static_cast<int>(d));
-    if (padded_) at = std::clamp<int64_t>(at, 0, std::max<int64_t>(0, array_[d] - bounds_[d]));
-    const int64_t begin = std::max<int64_t>(at, 0), end = std::max(begin, std::min(at + bounds_[d], array_[d]));
-    region.arrayStart[d] = begin;
-    region.windowStart[d] = begin - at;
-    region.size[d] = end - begin;
-    region.full &= region.size[d] == bounds_[d];
-    region.empty |= region.size[d] == 0;
-  }
-}
-
-bool WindowGeometry::outside(std::span<const int64_t> block) const {
-  for (size_t d = 0; d < bounds_.size(); ++d) {
-    const int64_t at = start(block, static_cast<int>(d));
-    if (bounds_[d] == 0 || array_[d] == 0) continue;
-    if (at >= array_[d] + padHigh_[d] || at + bounds_[d] <= -padLow_[d]) return true;
-  }
-  return false;
-}
-
 WindowCopy::WindowCopy(Buffer& array, Buffer& window, DType undefined, bool tracks, Poison poison)
     : array_(&array),
       window_(&window),
-      arrayStrides_(denseStrides(array.type.shape)),
-      windowStrides_(denseStrides(window.type.shape)),
+      arrayStrides_(rowMajorStrides(array.type.shape)),
+      windowStrides_(rowMajorStrides(window.type.shape)),
       zeroStrides_(window.type.shape.size(), 0),
       index_(window.type.shape.size(), 0),
       undefined_(undefined),

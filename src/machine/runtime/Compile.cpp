@@ -1,6 +1,8 @@
 // compileKernel: from a KernelPackage to what the runtime works on.
 #include <fmt/format.h>
 
+#include "ir/KernelArguments.h"
+#include "ir/facts/OpFamilies.h"
 #include "machine/flat/Types.h"
 #include "machine/runtime/Compiled.h"
 #include "machine/runtime/ProgramText.h"
@@ -30,7 +32,7 @@ SourcePlace placeOfMap(mlir::func::FuncOp function) {
 class KernelCompiler {
  public:
   KernelCompiler(const KernelPackage& package, const CompileOptions& options)
-      : package_(package), options_(options), function_(package.kernelFunction()) {}
+      : package_(package), arguments_(package), options_(options), function_(arguments_.function()) {}
 
   Result<std::shared_ptr<const CompiledKernel>> run() {
     if (!function_) return fail(internal("the module has no kernel function"));
@@ -70,52 +72,49 @@ class KernelCompiler {
     return d;
   }
 
-  Result<ArgumentPlan> argument(unsigned number, std::string name) {
-    mlir::BlockArgument value = function_.getArgument(number);
+  Result<ArgumentPlan> argument(mlir::BlockArgument value, std::string name) {
     auto type = mlir::dyn_cast<mlir::MemRefType>(value.getType());
     const auto dtype = type ? dtypeOf(type.getElementType()) : std::nullopt;
     const auto space = type ? flat::memorySpaceOf(type) : std::nullopt;
     if (!dtype || !space || !type.hasStaticShape())
-      return fail(
-          internal(fmt::format("argument {} of the kernel has type {}", number, flat::typeText(value.getType()))));
-    return ArgumentPlan{std::move(name), {*dtype, flat::shapeOf(type)}, *space, mayBeWritten(value)};
+      return fail(internal(
+          fmt::format("argument {} of the kernel has type {}", value.getArgNumber(), typeText(value.getType()))));
+    return ArgumentPlan{std::move(name), {*dtype, shapeOf(type)}, *space, mayBeWritten(value)};
   }
 
   Status arguments() {
-    const KernelSignature& s = package_.signature;
-    const int numOutputs = static_cast<int>(package_.results.size()), numInputs = package_.numInputs();
-    const unsigned expected = gridRank() + s.numScalarPrefetch + numInputs + numOutputs + s.numScratch;
-    if (function_.getNumArguments() != expected || s.windows.size() != static_cast<size_t>(numInputs + numOutputs))
+    if (function_.getNumArguments() != arguments_.count() ||
+        package_.signature.windows.size() != arguments_.numBlocks())
       return fail(internal(fmt::format("the kernel function has {} arguments, its signature says {}",
-                                       function_.getNumArguments(), expected)));
-    unsigned at = gridRank();
-    for (int i = 0; i < s.numScalarPrefetch; ++i) {
-      auto plan = argument(at++, fmt::format("prefetch {}", i));
+                                       function_.getNumArguments(), arguments_.count())));
+    for (size_t i = 0; i < arguments_.numScalarPrefetch(); ++i) {
+      auto plan = argument(arguments_.scalarPrefetch(i), fmt::format("prefetch {}", i));
       if (!plan) return fail(std::move(plan.error()));
       kernel_->prefetch.push_back(std::move(*plan));
     }
-    for (int i = 0; i < numInputs + numOutputs; ++i)
-      if (auto ok = operand(at++, i, numInputs); !ok) return ok;
-    for (int i = 0; i < s.numScratch; ++i) {
-      auto plan = argument(at++, fmt::format("scratch {}", i));
+    for (size_t i = 0; i < arguments_.numBlocks(); ++i)
+      if (auto ok = operand(i); !ok) return ok;
+    for (size_t i = 0; i < arguments_.numScratch(); ++i) {
+      auto plan = argument(arguments_.scratch(i), fmt::format("scratch {}", i));
       if (!plan) return fail(std::move(plan.error()));
       kernel_->scratch.push_back(std::move(*plan));
     }
     return {};
   }
 
-  Status operand(unsigned number, int i, int numInputs) {
+  Status operand(size_t i) {
+    const mlir::BlockArgument value = arguments_.block(i);
+    const ArgumentRole role = *arguments_.roleOf(value);
     OperandPlan plan;
-    plan.isOutput = i >= numInputs;
-    plan.index = plan.isOutput ? i - numInputs : i;
-    auto base = argument(number, fmt::format("{} {}", plan.isOutput ? "output" : "input", plan.index));
+    plan.isOutput = role.kind == ArgumentRole::output;
+    plan.index = role.index;
+    auto base = argument(value, role.str());
     if (!base) return fail(std::move(base.error()));
     static_cast<ArgumentPlan&>(plan) = std::move(*base);
-    plan.array = plan.isOutput ? package_.results[plan.index]
-                               : package_.operands[package_.operands.size() - numInputs + plan.index];
-    plan.window = package_.signature.windows[i];
+    plan.array = arguments_.arrayOf(i);
+    plan.window = arguments_.windowOf(i);
     if (plan.window) {
-      auto function = mlir::cast<mlir::func::FuncOp>(package_.module.get().lookupSymbol(plan.window->transform));
+      const mlir::func::FuncOp function = arguments_.indexMap(*plan.window);
       plan.mapPlace = placeOfMap(function);
       auto map = compileIndexMap(function, gridRank(), options_);
       if (!map) {
@@ -129,10 +128,9 @@ class KernelCompiler {
   }
 
   void aliases() {
-    const int firstInput = static_cast<int>(package_.operands.size()) - package_.numInputs();
-    for (const Alias& alias : package_.aliases)
-      if (alias.operand >= firstInput)
-        kernel_->operands[package_.numInputs() + alias.output].sharedWith = alias.operand - firstInput;
+    for (size_t o = 0; o < arguments_.numOutputs(); ++o)
+      if (const auto input = arguments_.aliasedInput(o))
+        kernel_->operands[arguments_.numInputs() + o].sharedWith = static_cast<int>(*input);
   }
 
   /// core_parallel says so; a core mesh is a grid of one parallel axis over whole operands whose cores talk to each
@@ -148,6 +146,7 @@ class KernelCompiler {
   }
 
   const KernelPackage& package_;
+  const KernelArguments arguments_;
   CompileOptions options_;
   mlir::func::FuncOp function_;
   std::shared_ptr<CompiledKernel> kernel_ = std::make_shared<CompiledKernel>();

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ir/Types.h"
 #include "machine/flat/Program.h"
-#include "machine/flat/Types.h"
 #include "machine/runtime/Runtime.h"
 
 namespace smalti::machine {
@@ -35,7 +35,7 @@ bool fits(const Address& a) {
   DType dtype = a.type.dtype;
   Shape shape = a.shape;
   for (const RefTransform& t : a.transforms) {
-    const int64_t elements = flat::checkedElements(shape), after = flat::checkedElements(t.shape);
+    const int64_t elements = checkedElements(shape), after = checkedElements(t.shape);
     if (elements < 0 || after < 0) return false;
     if (t.kind == RefTransform::Kind::slice) {
       if (t.starts.size() != shape.size() || t.shape.size() != shape.size() || t.dtype != dtype) return false;
@@ -47,7 +47,7 @@ bool fits(const Address& a) {
     dtype = t.dtype;
     shape = t.shape;
   }
-  return flat::checkedElements(shape) >= 0;
+  return checkedElements(shape) >= 0;
 }
 
 Allocation* at(const std::vector<std::unique_ptr<Allocation>>& all, int index) {

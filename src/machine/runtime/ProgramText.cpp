@@ -2,22 +2,12 @@
 
 #include <array>
 
+#include "ir/facts/OpFamilies.h"
 #include "mlir/IR/Block.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 namespace smalti::machine {
 namespace {
-
-bool isView(llvm::StringRef op) {
-  return op == "tpu.memref_slice" || op == "tpu.memref_squeeze" || op == "tpu.memref_reshape" ||
-         op == "tpu.memref_bitcast" || op == "tpu.annotate" || op == "tpu.erase_memref_layout" ||
-         op == "tpu.reinterpret_cast" || op == "memref.cast";
-}
-
-bool onlyReads(llvm::StringRef op) {
-  return op == "vector.load" || op == "memref.load" || op == "tpu.strided_load" || op == "tpu.log_buffer" ||
-         op == "tpu.wait_dma";
-}
 
 /// First operand of segment `segment`, or -1 when it is empty.
 int segmentOperand(mlir::Operation* op, unsigned segment) {
@@ -38,7 +28,7 @@ std::optional<SignalSite> rootOf(mlir::Value ref, mlir::Operation* function, int
   while (mlir::Operation* op = ref.getDefiningOp()) {
     const llvm::StringRef name = op->getName().getStringRef();
     SignalSite site;
-    if (isView(name)) {
+    if (isView(*op)) {
       ref = op->getOperand(0);
       continue;
     }
@@ -60,26 +50,10 @@ std::optional<SignalSite> rootOf(mlir::Value ref, mlir::Operation* function, int
 }
 
 // Operand segments of tpu.enqueue_dma and tpu.sem_signal.
-constexpr unsigned kDmaSourceSemaphore = 1, kDmaTarget = 2, kDmaTargetSemaphore = 3, kDmaDevice = 4, kDmaCore = 5;
+constexpr unsigned kDmaSourceSemaphore = 1, kDmaTargetSemaphore = 3, kDmaDevice = 4, kDmaCore = 5;
 constexpr unsigned kSignalSemaphore = 0, kSignalDevice = 2, kSignalCore = 3;
 
 }  // namespace
-
-bool mayBeWritten(mlir::Value ref) {
-  for (mlir::OpOperand& use : ref.getUses()) {
-    mlir::Operation* op = use.getOwner();
-    const llvm::StringRef name = op->getName().getStringRef();
-    if (onlyReads(name)) continue;
-    if (isView(name) && op->getNumResults() == 1) {
-      if (mayBeWritten(op->getResult(0))) return true;
-      continue;
-    }
-    if (name == "tpu.enqueue_dma" && segmentOperand(op, kDmaTarget) != static_cast<int>(use.getOperandNumber()))
-      continue;
-    return true;
-  }
-  return false;
-}
 
 Communication findCommunication(mlir::Operation* function, int gridRank) {
   Communication found;

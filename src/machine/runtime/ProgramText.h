@@ -1,4 +1,4 @@
-// Facts about a kernel's text that the runtime needs before it runs: which refs may be written, who raises semaphores.
+// What the runtime needs to know of a kernel's text before it runs: who raises semaphores.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,6 @@
 #include "mlir/IR/BuiltinOps.h"
 
 namespace smalti::machine {
-
-/// True when the kernel may write through this ref or a view of it. Ops it does not know count as writes.
-bool mayBeWritten(mlir::Value ref);
 
 struct Communication {
   std::vector<SignalSite> sites;

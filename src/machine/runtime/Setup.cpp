@@ -4,9 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "base/KernelStorage.h"
+#include "base/RowMajor.h"
 #include "eval/Shape.h"
-#include "machine/pipeline/Window.h"
-#include "machine/runtime/Boundary.h"
+#include "ir/BlockGeometry.h"
 #include "machine/runtime/Runtime.h"
 
 namespace smalti::machine {
@@ -47,7 +48,8 @@ class DeviceSetup {
     a->device = device_;
     if (storageDiffers(array.dtype(), plan.type.dtype) || copy) {
       if (auto ok = runtime_.memory.take(a->type.bytes(), plan.name); !ok) return fail(std::move(ok.error()));
-      auto copied = storageDiffers(array.dtype(), plan.type.dtype) ? enter(array, plan.type.dtype) : array.clone();
+      auto copied =
+          storageDiffers(array.dtype(), plan.type.dtype) ? toKernelStorage(array, plan.type.dtype) : array.clone();
       if (!copied) return fail(std::move(copied.error()));
       a->storage = std::move(*copied);
     } else {
@@ -58,25 +60,17 @@ class DeviceSetup {
 
   /// The array grown so that every block of the window fits, new elements undefined (S-B7).
   Result<std::unique_ptr<Allocation>> padded(const Array* array, const OperandPlan& plan) {
-    Shape shape = plan.array.shape, start(shape.size(), 0);
-    for (size_t d = 0; d < shape.size(); ++d) {
-      const Window& w = *plan.window;
-      if (w.elementIndexed) {
-        start[d] = d < w.padLow.size() ? w.padLow[d] : 0;
-        shape[d] = std::max(shape[d] + start[d] + (d < w.padHigh.size() ? w.padHigh[d] : 0), w.bounds[d]);
-      } else if (w.bounds[d] > 0) {
-        shape[d] = std::max<int64_t>(1, (shape[d] + w.bounds[d] - 1) / w.bounds[d]) * w.bounds[d];
-      }
-    }
+    const BlockGeometry geometry(*plan.window, plan.array.shape);
+    const Shape shape = geometry.paddedShape(), start = geometry.paddedStart();
     auto a = make(plan, {plan.type.dtype, shape});
     if (!a || !array) return a;
-    auto inside = storageDiffers(array->dtype(), plan.type.dtype) ? enter(*array, plan.type.dtype) : *array;
+    auto inside = storageDiffers(array->dtype(), plan.type.dtype) ? toKernelStorage(*array, plan.type.dtype) : *array;
     if (!inside) return fail(std::move(inside.error()));
-    const Shape strides = denseStrides(shape);
+    const Shape strides = rowMajorStrides(shape);
     int64_t offset = 0;
     for (size_t d = 0; d < shape.size(); ++d) offset += start[d] * strides[d];
     const int bytes = (*a)->elementBytes();
-    eval::copyStrided(std::as_const(*inside).data(), denseStrides(plan.array.shape), (*a)->data() + offset * bytes,
+    eval::copyStrided(std::as_const(*inside).data(), rowMajorStrides(plan.array.shape), (*a)->data() + offset * bytes,
                       strides, plan.array.shape, bytes);
     if (runtime_.tracks) {
       const std::byte one{1};
@@ -231,16 +225,16 @@ Result<std::vector<Array>> takeResults(Runtime& runtime, int device) {
     if (a.type.shape != plan.array.shape) {  // interpret=True: without the padding
       auto inner = Array::allocate({a.type.dtype, plan.array.shape});
       if (!inner) return fail(std::move(inner.error()));
-      const Shape strides = denseStrides(a.type.shape);
+      const Shape strides = rowMajorStrides(a.type.shape);
       int64_t offset = 0;
-      for (size_t d = 0; d < strides.size(); ++d)
-        if (plan.window && d < plan.window->padLow.size()) offset += plan.window->padLow[d] * strides[d];
-      eval::copyStrided(a.data() + offset * a.elementBytes(), strides, inner->data(), denseStrides(plan.array.shape),
+      const Shape start = BlockGeometry(*plan.window, plan.array.shape).paddedStart();
+      for (size_t d = 0; d < strides.size(); ++d) offset += start[d] * strides[d];
+      eval::copyStrided(a.data() + offset * a.elementBytes(), strides, inner->data(), rowMajorStrides(plan.array.shape),
                         plan.array.shape, a.elementBytes());
       array = std::move(*inner);
     }
     if (storageDiffers(plan.array.dtype, a.type.dtype)) {
-      auto outside = leave(array, plan.array);
+      auto outside = fromKernelStorage(array, plan.array);
       if (!outside) return fail(std::move(outside.error()));
       results.push_back(std::move(*outside));
     } else {

@@ -1,7 +1,6 @@
 // tpu.matmul: dot_general plus an accumulator (S-E2…S-E4).
 #include <algorithm>
 #include <cstring>
-#include <sstream>
 
 #include "eval/Contract.h"
 #include "machine/Shadow.h"
@@ -19,27 +18,12 @@ eval::DotNumerics numericsOf(const CompileOptions& options, std::string_view pre
 
 namespace {
 
-/// The lists of #tpu.dot_dimension_numbers<[…], […], …>, from its text.
-std::vector<Shape> bracketLists(const std::string& text) {
-  std::vector<Shape> lists;
-  for (size_t at = 0; (at = text.find('[', at)) != std::string::npos; ++at) {
-    const size_t end = text.find(']', at);
-    if (end == std::string::npos) break;
-    std::string inside = text.substr(at + 1, end - at - 1);
-    std::replace(inside.begin(), inside.end(), ',', ' ');
-    std::istringstream in(inside);
-    lists.emplace_back();
-    for (int64_t d; in >> d;) lists.back().push_back(d);
-  }
-  return lists;
-}
-
 struct Matmul : Payload {
   Operand lhs, rhs, acc, out;
-  DotLists dims;
+  DotDimensions dims;
   eval::DotNumerics numerics = eval::DotNumerics::full;
   void run(Frame& frame) const {
-    eval::dotGeneral(frame.input(lhs), frame.input(rhs), dims.view(), frame.input(acc), frame.output(out), numerics);
+    eval::dotGeneral(frame.input(lhs), frame.input(rhs), viewOf(dims), frame.input(acc), frame.output(out), numerics);
     frame.setDefined(out);
     if (frame.mask(lhs) || frame.mask(rhs) || frame.mask(acc)) [[unlikely]]
       mask(frame);
@@ -50,7 +34,7 @@ struct Matmul : Payload {
     const uint8_t* accMask = frame.mask(acc);
     for (int64_t k = 0; k < n; ++k) result[k] = !accMask || accMask[acc.splat ? 0 : k];
     if (frame.mask(lhs) || frame.mask(rhs))
-      eval::dotGeneralMask(dense(frame, lhs, 0), lhs.shape, dense(frame, rhs, 1), rhs.shape, dims.view(), result, n);
+      eval::dotGeneralMask(dense(frame, lhs, 0), lhs.shape, dense(frame, rhs, 1), rhs.shape, viewOf(dims), result, n);
     frame.tidyMask(out);
   }
   /// The operand's mask, spread out when it is a splat; null when all is defined.
@@ -74,7 +58,7 @@ bool partition(size_t rank, const Shape& a, const Shape& b, const Shape& c) {
   return all.size() == rank;
 }
 
-std::optional<Shape> resultShape(const DotLists& d, const Shape& lhs, const Shape& rhs) {
+std::optional<Shape> resultShape(const DotDimensions& d, const Shape& lhs, const Shape& rhs) {
   if (!partition(lhs.size(), d.lhsContracting, d.lhsFree, d.lhsBatch) ||
       !partition(rhs.size(), d.rhsContracting, d.rhsFree, d.rhsBatch) ||
       d.lhsContracting.size() != d.rhsContracting.size() || d.lhsBatch.size() != d.rhsBatch.size())
@@ -100,9 +84,7 @@ Status lowerMatmul(Lowering& lowering, mlir::Operation& op) {
   // As the lowering writes it, transposes stand in the dimension numbers.
   if (op.hasAttr("dimension_numbers") && (boolAttribute(op, "transpose_lhs") || boolAttribute(op, "transpose_rhs")))
     return lowering.refuse(op, "transposes are said by dimension_numbers");
-  auto dims = dotListsOf(op);
-  if (!dims) return lowering.refuse(op, "dimension_numbers need 7 lists");
-  payload.dims = std::move(*dims);
+  payload.dims = dotDimensionsOf(op);
   const auto shape = resultShape(payload.dims, payload.lhs.shape, payload.rhs.shape);
   if (!shape || *shape != shapeOf(op.getResult(0).getType()) || payload.acc.shape != *shape)
     return lowering.refuse(op, "shapes do not fit");
@@ -118,23 +100,13 @@ constexpr LowerRow kMatmulTable[] = {{"tpu.matmul", lowerMatmul, OpClass::matrix
 
 }  // namespace
 
-std::optional<DotLists> dotListsOf(mlir::Operation& op) {
-  if (!op.hasAttr("dimension_numbers")) {
-    const int64_t l = boolAttribute(op, "transpose_lhs") ? 0 : 1, r = boolAttribute(op, "transpose_rhs") ? 1 : 0;
-    return DotLists{{l}, {r}, {1 - l}, {1 - r}, {}, {}};
-  }
-  const std::vector<Shape> lists = bracketLists(keywordAttribute(op, "dimension_numbers"));
-  if (lists.size() != 7) return std::nullopt;
-  return DotLists{lists[0], lists[1], lists[2], lists[3], lists[5], lists[6]};
-}
-
 bool hasProduct(DType lhs, DType rhs, DType acc, DType out) {
   uint64_t zero = 0, result = 0;
   static const Shape kUnit{1, 1};
-  const DotLists plain{{1}, {0}, {0}, {1}, {}, {}};
+  const DotDimensions plain{{1}, {0}, {0}, {1}, {}, {}};
   const auto* data = reinterpret_cast<const std::byte*>(&zero);
-  return eval::dotGeneral({data, lhs, kUnit, false}, {data, rhs, kUnit, false}, plain.view(), {data, acc, kUnit, false},
-                          {reinterpret_cast<std::byte*>(&result), out, kUnit});
+  return eval::dotGeneral({data, lhs, kUnit, false}, {data, rhs, kUnit, false}, viewOf(plain),
+                          {data, acc, kUnit, false}, {reinterpret_cast<std::byte*>(&result), out, kUnit});
 }
 
 std::span<const LowerRow> matmulTable() { return kMatmulTable; }

@@ -1,26 +1,18 @@
 // What tpu.matmul and the explicit MXU ops share.
 #pragma once
 
-#include <optional>
 #include <string_view>
 
 #include "eval/Contract.h"
+#include "ir/facts/DotDimensions.h"
 #include "machine/FlatProgram.h"
-
-namespace mlir {
-class Operation;
-}
 
 namespace smalti::machine::flat {
 
-/// Owning form of eval::DotDims.
-struct DotLists {
-  Shape lhsContracting, rhsContracting, lhsFree, rhsFree, lhsBatch, rhsBatch;
-  eval::DotDims view() const { return {lhsContracting, rhsContracting, lhsFree, rhsFree, lhsBatch, rhsBatch}; }
-};
-
-/// The dimension numbers of a tpu.matmul, from its attributes of either form; nullopt when they are malformed.
-std::optional<DotLists> dotListsOf(mlir::Operation&);
+/// As src/eval takes them; `dims` keeps the lists.
+inline eval::DotDims viewOf(const DotDimensions& dims) {
+  return {dims.lhsContracting, dims.rhsContracting, dims.lhsFree, dims.rhsFree, dims.lhsBatch, dims.rhsBatch};
+}
 /// `precision`: keyword of #tpu.contract_precision, empty for DEFAULT.
 eval::DotNumerics numericsOf(const CompileOptions&, std::string_view precision);
 bool hasProduct(DType lhs, DType rhs, DType acc, DType out);

@@ -274,7 +274,7 @@ Status lowerAnnotate(Lowering& lowering, mlir::Operation& op) {
 }
 
 Status lowerMemorySpaceIs(Lowering& lowering, mlir::Operation& op) {
-  const auto is = static_cast<std::byte>(isInMemorySpace(op));
+  const auto is = static_cast<std::byte>(llvm::cast<tpu::MemRefMemorySpaceIsOp>(op).holds());
   lowering.constant(op.getResult(0), &is);
   return {};
 }

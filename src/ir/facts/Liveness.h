@@ -1,4 +1,4 @@
-// What the lowering needs to know of a function before it starts: which ops are dead, where values are used last,
+// What a lowering needs to know of a function before it starts: which ops are dead, where values are used last,
 // and which stretches of a block change no memory.
 #pragma once
 
@@ -6,10 +6,10 @@
 #include "llvm/ADT/DenseSet.h"
 #include "mlir/IR/Operation.h"
 
-namespace smalti::machine::flat {
+#include "ir/facts/OpFamilies.h"
 
-/// Ops that read no mutable memory and have no effect beyond their results.
-bool isPure(mlir::Operation&);
+namespace smalti {
+
 /// Ops whose result may be the very memory of an operand (shape_cast, broadcast, …).
 bool mayAlias(mlir::Operation&);
 
@@ -35,4 +35,4 @@ class Liveness {
   llvm::DenseSet<mlir::Operation*> dead_;
 };
 
-}  // namespace smalti::machine::flat
+}  // namespace smalti

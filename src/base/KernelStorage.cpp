@@ -1,8 +1,8 @@
-#include "machine/runtime/Boundary.h"
+#include "base/KernelStorage.h"
 
 #include <cstring>
 
-namespace smalti::machine {
+namespace smalti {
 namespace {
 
 bool isUnsignedSubByte(DType t) { return is_unsigned_integer(t) && bit_width(t) < 8; }
@@ -22,7 +22,7 @@ bool storageDiffers(DType outside, DType inside) {
   return isUnsignedSubByte(outside) || is_semaphore(inside) != is_semaphore(outside);
 }
 
-Result<Array> enter(const Array& array, DType inside) {
+Result<Array> toKernelStorage(const Array& array, DType inside) {
   auto result = Array::allocate({inside, array.shape()});
   if (!result) return result;
   const int64_t n = array.elements();
@@ -37,7 +37,7 @@ Result<Array> enter(const Array& array, DType inside) {
   return result;
 }
 
-Result<Array> leave(const Array& array, const ArrayType& outside) {
+Result<Array> fromKernelStorage(const Array& array, const ArrayType& outside) {
   auto result = Array::allocate(outside);
   if (!result) return result;
   const int64_t n = array.elements();
@@ -58,4 +58,4 @@ Array retyped(const Array& array, const ArrayType& type) {
   return Array::view(type, owner->data(), owner);
 }
 
-}  // namespace smalti::machine
+}  // namespace smalti

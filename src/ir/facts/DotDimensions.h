@@ -1,0 +1,22 @@
+// The dimension numbers of a matrix product.
+#pragma once
+
+#include "smalti/array.h"
+
+namespace mlir {
+class Operation;
+}
+
+namespace smalti {
+
+/// Which dimensions of the operands contract, stay and batch. The result has those of the batch, then the left
+/// operand's free ones, then the right one's.
+struct DotDimensions {
+  Shape lhsContracting, rhsContracting, lhsFree, rhsFree, lhsBatch, rhsBatch;
+  bool operator==(const DotDimensions&) const = default;
+};
+
+/// Of a tpu.matmul, from its attributes of either form: dimension_numbers, or transposes of matrices.
+DotDimensions dotDimensionsOf(mlir::Operation& matmul);
+
+}  // namespace smalti
