@@ -186,7 +186,7 @@ TEST(Executable, SM1017_OutputsThatCannotBeWrittenToAreRefused) {
 }
 
 TEST(Executables, EqualOptionsAreCompiledOnce) {
-  auto loaded = std::make_shared<driver::LoadedModule>(driver::loadModule(kCase).value());
+  auto loaded = std::make_shared<driver::LoadedModule>(driver::loadModule(kCase + "/module.stablehlo.mlir").value());
   driver::Executables executables(std::shared_ptr<const Program>(loaded, &*loaded->program));
   Options options;
   const auto first = executables.compile(driver::compileOptions(options));

@@ -18,7 +18,7 @@ namespace {
 
 using namespace testing;
 
-std::string recorded(const std::string& name) {
+std::string textOfCase(const std::string& name) {
   std::ifstream file(std::string(SMALTI_SOURCE_DIR) + "/test/data/cases/" + name + "/module.stablehlo.mlir");
   std::stringstream text;
   text << file.rdbuf();
@@ -71,12 +71,12 @@ RunSettings on(const std::string& target) {
   return settings;
 }
 
-const ArrayType kType{DType::i32, {32, 128}};
+const ArrayType kOperand{DType::i32, {32, 128}};
 
 TEST(Targets, ARegisteredTargetRunsKernelsWithItsArgument) {
   const RegisteredTarget registered(filling({}));
   opened = 0;
-  const auto results = runText(recorded("alias_partial_update"), {make(kType, {5})}, on("fill:42"));
+  const auto results = runText(textOfCase("alias_partial_update"), {make(kOperand, {5})}, on("fill:42"));
   ASSERT_TRUE(results) << results.error().str();
   EXPECT_EQ(numbers((*results)[0]), std::vector<double>(32 * 128, 42));
   EXPECT_EQ(opened, 1);  // the argument is read once
@@ -137,7 +137,7 @@ TEST(Targets, SM5008_ATargetThatIsNotAvailable) {
   const RegisteredTarget registered(
       filling(fail({.code = "SM5008", .message = "no abacus was found on the table", .place = {}})));
   opened = 0;
-  const auto results = runText(recorded("alias_partial_update"), {make(kType, {5})}, on("fill:42"));
+  const auto results = runText(textOfCase("alias_partial_update"), {make(kOperand, {5})}, on("fill:42"));
   ASSERT_FALSE(results);
   EXPECT_EQ(results.error().str(),
             "error[SM5008]: the target 'fill' cannot run here\n"
@@ -148,11 +148,11 @@ TEST(Targets, SM5008_ATargetThatIsNotAvailable) {
 
 TEST(Targets, ChecksThatATargetLacksAreTheMachines) {
   const RegisteredTarget registered(filling({}));
-  const Array x = make(kType, {5});
+  const Array x = make(kOperand, {5});
   RunSettings settings = on("fill:42");
   settings.compile.contract.checks = machine::allChecks();
-  const auto checked = runText(recorded("alias_partial_update"), {x}, settings);
-  const auto machine = runText(recorded("alias_partial_update"), {x}, on("interpret"));
+  const auto checked = runText(textOfCase("alias_partial_update"), {x}, settings);
+  const auto machine = runText(textOfCase("alias_partial_update"), {x}, on("interpret"));
   ASSERT_TRUE(checked && machine);
   EXPECT_EQ(numbers((*checked)[0]), numbers((*machine)[0]));
 }
@@ -175,7 +175,7 @@ Target refusing() {
 
 TEST(Targets, OfSeveralErrorsThatOfTheFirstKernelIsReported) {
   const RegisteredTarget registered(refusing());
-  auto program = interop::importStableHlo(recorded("alias_partial_update"), "test.mlir");
+  auto program = interop::importStableHlo(textOfCase("alias_partial_update"), "test.mlir");
   ASSERT_TRUE(program);
   for (int i = 1; i < 12; ++i) program->kernels.push_back(program->kernels[0].copy());
   for (size_t i = 0; i < program->kernels.size(); ++i) program->kernels[i].name = "kernel" + std::to_string(i);
@@ -189,16 +189,16 @@ TEST(Targets, OfSeveralErrorsThatOfTheFirstKernelIsReported) {
 }
 
 TEST(Targets, KernelsOfOneContextAreCompiledAtOnce) {
-  auto program = interop::importStableHlo(recorded("alias_partial_update"), "test.mlir");
+  auto program = interop::importStableHlo(textOfCase("alias_partial_update"), "test.mlir");
   ASSERT_TRUE(program);
   for (int i = 1; i < 8; ++i) program->kernels.push_back(program->kernels[0].copy());
   CompileOptions options;
   options.target = "cpu";
   const auto compiled = compileProgram({std::shared_ptr<void>(), &*program}, options);
   ASSERT_TRUE(compiled) << compiled.error().str();
-  const std::vector<Array> arguments{make(kType, {5})};
+  const std::vector<Array> arguments{make(kOperand, {5})};
   const auto native = run(**compiled, arguments, {});
-  const auto machine = runText(recorded("alias_partial_update"), arguments, on("interpret"));
+  const auto machine = runText(textOfCase("alias_partial_update"), arguments, on("interpret"));
   ASSERT_TRUE(native && machine);
   EXPECT_EQ(numbers(native->results[0]), numbers((*machine)[0]));
 }
