@@ -35,6 +35,8 @@ std::string_view name(ModuleKind kind) {
   switch (kind) {
     case ModuleKind::stableHlo:
       return "StableHLO text";
+    case ModuleKind::portableArtifact:
+      return "StableHLO portable artifact";
     case ModuleKind::mosaicText:
       return "Mosaic text";
     case ModuleKind::bytecode:
@@ -51,19 +53,19 @@ const KernelPackage* LoadedModule::kernel(size_t index) const {
 Result<LoadedModule> parseModule(std::string_view content, const std::string& name) {
   LoadedModule loaded;
   loaded.path = name;
-  if (content.starts_with(kBytecodeMagic)) {
-    constexpr size_t kProducerBytes = 64;
-    if (content.substr(0, kProducerBytes).find("StableHLO") != std::string_view::npos)
-      return notAModule(name, "a StableHLO portable artifact (VHLO bytecode)",
-                        "give the text of the module: str(exported.mlir_module())");
+  const bool isArtifact = interop::isPortableArtifact(content);
+  if (content.starts_with(kBytecodeMagic) && !isArtifact) {
     loaded.kind = ModuleKind::bytecode;
   } else if (content.starts_with("\x93NUMPY")) {
     return notAModule(name, "a .npy array", "give arrays by --in");
-  } else if (content.find("module") == std::string_view::npos && content.find("func.") == std::string_view::npos) {
+  } else if (!isArtifact && content.find("module") == std::string_view::npos &&
+             content.find("func.") == std::string_view::npos) {
     return notAModule(name,
                       content.empty() ? "an empty file" : fmt::format("{} bytes without a module", content.size()), "");
-  } else if (looksLikeStableHlo(content)) {
-    auto program = interop::importStableHlo(content, name);
+  } else if (isArtifact || looksLikeStableHlo(content)) {
+    if (isArtifact) loaded.kind = ModuleKind::portableArtifact;
+    auto program =
+        isArtifact ? interop::importPortableArtifact(content, name) : interop::importStableHlo(content, name);
     if (!program) return fail(program.error());
     loaded.program = std::move(*program);
     return loaded;

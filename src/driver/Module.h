@@ -11,7 +11,7 @@
 
 namespace smalti::driver {
 
-enum class ModuleKind : uint8_t { stableHlo, mosaicText, bytecode };
+enum class ModuleKind : uint8_t { stableHlo, portableArtifact, mosaicText, bytecode };
 std::string_view name(ModuleKind);
 
 struct LoadedModule {

@@ -1,4 +1,5 @@
-// Programs and kernels from and to the outside: StableHLO text, Mosaic text, stable_mosaic bytecode.
+// Programs and kernels from and to the outside: StableHLO (text and portable artifacts), Mosaic text, stable_mosaic
+// bytecode.
 // All input is untrusted: sizes, nesting and counts are bounded (Limits.h), nothing aborts.
 #pragma once
 
@@ -14,6 +15,11 @@ namespace smalti::interop {
 
 /// StableHLO module text, pretty or generic, as JAX prints it. Codes SM20xx.
 Result<Program> importStableHlo(std::string_view text, const std::string& fileName);
+
+/// StableHLO's portable artifact (bytecode of VHLO), as jax.export writes it: told by its first bytes. Codes SM20xx and
+/// SM21xx.
+bool isPortableArtifact(std::string_view bytes);
+Result<Program> importPortableArtifact(std::string_view bytes, const std::string& fileName);
 
 /// A bare kernel module: Mosaic text (pretty or generic; `stable_mosaic.` names too) or bytecode, told apart by
 /// content. Array shapes are not in it: operands and results stay empty until the caller fills them and calls `finish`.

@@ -157,7 +157,7 @@ int run(const Session& session, const RunArguments& arguments) {
       return session.refuse(status.error());
   const auto compared = compareAll(*prepared, arguments, outcome->results);
   if (!compared) return session.refuse(compared.error());
-  const bool explained = settings.machine.checkInitialisation || (compared->passed() && !compared->perResult.empty());
+  const bool explained = session.options.values.check || (compared->passed() && !compared->perResult.empty());
   const std::string undefined = explained ? "" : undefinedMemoryNote(*prepared, settings, *outcome);
   if (session.json())
     session.printJson(json(*prepared, *outcome, *compared, seconds));

@@ -11,7 +11,7 @@ void ReadState::fail(const char* code, uint64_t offset, std::string message, std
                      std::string help) {
   if (!ok()) return;
   Diagnostic d{.code = code, .message = std::move(message), .place = {.file = fileName_}};
-  d.where.push_back(fmt::format("byte {} of a kernel body{}", offset,
+  d.where.push_back(fmt::format("byte {} of a {}{}", offset, what_,
                                 producer_.empty() ? "" : fmt::format(" written by {}", producer_)));
   d.need = std::move(need);
   d.have = std::move(have);
@@ -22,7 +22,7 @@ void ReadState::fail(const char* code, uint64_t offset, std::string message, std
 void ReadState::fail(Diagnostic diagnostic) {
   if (!ok()) return;
   if (!diagnostic.place.known()) diagnostic.place.file = fileName_;
-  if (!producer_.empty()) diagnostic.where.push_back(fmt::format("a kernel body written by {}", producer_));
+  if (!producer_.empty()) diagnostic.where.push_back(fmt::format("a {} written by {}", what_, producer_));
   failure_ = std::move(diagnostic);
 }
 
@@ -40,7 +40,7 @@ void Cursor::fail(const char* code, std::string message, std::string need, std::
 
 std::string_view Cursor::take(uint64_t size, const char* what) {
   if (size > remaining()) {
-    fail("SM2101", fmt::format("the kernel body ends inside {}", what), fmt::format("{} bytes", size),
+    fail("SM2101", fmt::format("the {} ends inside {}", state_->what(), what), fmt::format("{} bytes", size),
          fmt::format("{} bytes", remaining()), "the body is cut off or was changed on its way; export it again");
     return {};
   }
@@ -75,7 +75,7 @@ int64_t Cursor::signedVarint(const char* what) {
 uint64_t Cursor::count(const char* what, uint64_t bytesEach) {
   const uint64_t n = varint(what);
   if (n <= remaining() / bytesEach) return n;
-  fail("SM2101", fmt::format("the kernel body has too few bytes left for {}", what),
+  fail("SM2101", fmt::format("the {} has too few bytes left for {}", state_->what(), what),
        fmt::format("at least {} bytes each", bytesEach), fmt::format("{} of them in {} bytes", n, remaining()));
   return 0;
 }
@@ -83,7 +83,7 @@ uint64_t Cursor::count(const char* what, uint64_t bytesEach) {
 uint32_t Cursor::index(const char* what, uint64_t size) {
   const uint64_t i = varint(what);
   if (i < size) return static_cast<uint32_t>(i);
-  fail("SM2101", fmt::format("the kernel body refers to {} it does not have", what),
+  fail("SM2101", fmt::format("the {} refers to {} it does not have", state_->what(), what),
        fmt::format("an index below {}", size), fmt::format("{}", i));
   return 0;
 }
@@ -91,7 +91,7 @@ uint32_t Cursor::index(const char* what, uint64_t size) {
 std::string_view Cursor::cstring(const char* what) {
   const size_t end = ok() ? bytes_.find('\0', pos_) : std::string_view::npos;
   if (end == std::string_view::npos) {
-    fail("SM2101", fmt::format("the kernel body ends inside {}", what), "a zero byte at its end");
+    fail("SM2101", fmt::format("the {} ends inside {}", state_->what(), what), "a zero byte at its end");
     return {};
   }
   std::string_view s = take(end - pos_, what);

@@ -14,7 +14,9 @@ namespace smalti::interop::bytecode {
 /// loops over counts end by themselves and only the end of a step needs to ask `ok`.
 class ReadState {
  public:
-  explicit ReadState(std::string fileName) : fileName_(std::move(fileName)) {}
+  /// `what` is read, in messages.
+  explicit ReadState(std::string fileName, const char* what = "kernel body")
+      : fileName_(std::move(fileName)), what_(what) {}
 
   bool ok() const { return !failure_; }
   /// Keeps the first failure only. `offset` is the byte it was found at.
@@ -26,11 +28,13 @@ class ReadState {
   Diagnostic take();
 
   const std::string& fileName() const { return fileName_; }
+  const char* what() const { return what_; }
   void setProducer(std::string_view producer);
   const std::string& producer() const { return producer_; }
 
  private:
   std::string fileName_;
+  const char* what_;
   std::string producer_;  ///< printable and short, whatever the file said
   std::optional<Diagnostic> failure_;
 };

@@ -1,6 +1,6 @@
-// MLIR's bytecode container, version 0, as far as stable_mosaic uses it. Numbers are MLIR's (Encoding.h and
-// BuiltinDialectBytecode.td; attributes from 23 on and types from 21 on are newer MLIR's, read off what jaxlib 0.12
-// writes).
+// MLIR's bytecode container: version 0, which stable_mosaic uses, and up to 6, which StableHLO's portable artifacts do.
+// Numbers are MLIR's (Encoding.h and BuiltinDialectBytecode.td; attributes from 23 on and types from 21 on are newer
+// MLIR's, read off what jaxlib 0.12 writes).
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,12 @@
 namespace smalti::interop::bytecode {
 
 inline constexpr std::string_view kMagic = "ML\xefR";
-inline constexpr uint64_t kContainerVersion = 0;
+inline constexpr uint64_t kContainerVersion = 0;  ///< of kernel bodies
+inline constexpr uint64_t kNewestContainerVersion = 6;
+
+/// What came to the container in which version.
+inline constexpr uint64_t kDialectVersions = 1, kIsolatedSections = 2, kUseListOrders = 3, kArgumentsWithoutPlace = 4,
+                          kProperties = 5;
 inline constexpr uint8_t kAlignmentByte = 0xCB;
 
 enum class Section : uint8_t {
@@ -20,16 +25,20 @@ enum class Section : uint8_t {
   Ir = 4,
   Resource = 5,
   ResourceOffset = 6,
+  DialectVersions = 7,
+  Properties = 8,
 };
-inline constexpr int kNumSections = 7;
+inline constexpr int kNumSections = 9;
 
-/// Which parts follow an op's name. The remaining bits belong to later container versions.
+/// Which parts follow an op's name. The last two belong to later container versions.
 enum OpMask : uint8_t {
   kHasAttributes = 1,
   kHasResults = 2,
   kHasOperands = 4,
   kHasSuccessors = 8,
   kHasRegions = 16,
+  kHasUseListOrders = 32,
+  kHasProperties = 64,
 };
 
 enum class AttrCode : uint64_t {

@@ -1,0 +1,143 @@
+"""StableHLO portable artifacts, as jax.export writes them: read like the text of the same module."""
+
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax", reason="JAX is not installed: nothing writes artifacts")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+
+import jax.numpy as jnp
+from jax import export
+from jax.experimental import pallas as pl
+from smalti_record import record
+from test_plain_ops import CASES
+
+
+def exported(function, *arguments):
+    return export.export(jax.jit(function), platforms=["tpu"])(*arguments)
+
+
+def add_kernel(x_ref, y_ref, o_ref):
+    o_ref[...] = x_ref[...] + y_ref[...]
+
+
+def with_kernel(x, y):
+    block = pl.BlockSpec((8, 128), lambda i: (i, 0))
+    z = pl.pallas_call(add_kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), grid=(x.shape[0] // 8,),
+                       in_specs=[block, block], out_specs=block, name="add_kernel")(x, y)
+    return jnp.where(z > 0, z, 0).sum(axis=1), jnp.argsort(z[0]), (z * 2).astype(jnp.bfloat16)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory, smalti):
+    """All functions of the plain ops' test, recorded as artifacts instead of text."""
+    folder = tmp_path_factory.mktemp("artifacts")
+    for name, (function, arguments, rtol) in CASES.items():
+        record(folder / name, function, *arguments, expected=jax.jit(function)(*arguments), rtol=rtol, atol=rtol / 10)
+        artifact = exported(function, *arguments).mlir_module_serialized
+        assert artifact.startswith(b"ML\xefR")
+        (folder / name / "module.stablehlo.mlir").write_bytes(artifact)
+    path = folder / "report.json"
+    done = subprocess.run([smalti, "conform", str(folder), "--json", str(path)], capture_output=True, text=True)
+    assert path.exists(), done.stdout + done.stderr
+    return {c["case"]: c | {"text": done.stdout} for c in json.loads(path.read_text())["cases"]}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_plain_op_of_an_artifact_agrees_with_jax(report, name):
+    assert report[name]["status"] == "pass", [line for line in report[name]["text"].splitlines() if line.startswith(name + " ")]
+
+
+@pytest.fixture(scope="module")
+def artifact(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kernel")
+    module = exported(with_kernel, jnp.ones((16, 128)), jnp.ones((16, 128)))
+    (folder / "module.bc").write_bytes(module.mlir_module_serialized)
+    (folder / "module.mlir").write_text(module.mlir_module())
+    for i in range(2):
+        np.save(folder / f"in{i}.npy", np.random.default_rng(i).standard_normal((16, 128)).astype(np.float32))
+    return folder
+
+
+@pytest.mark.parametrize("target", ["interpret", "cpu"])
+def test_kernels_inside_run_as_from_text(smalti, artifact, target):
+    def results(module):
+        done = subprocess.run([smalti, "run", module, "--in", "in0.npy", "--in", "in1.npy", "--target", target, "--out",
+                               f"{module}.{target}"], cwd=artifact, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return [np.load(artifact / f"{module}.{target}/out{i}.npy") for i in range(3)]
+    for got, expected in zip(results("module.bc"), results("module.mlir")):
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_describe_says_what_it_is(smalti, artifact):
+    def describe(module):
+        return json.loads(subprocess.run([smalti, "describe", module, "--json"], cwd=artifact, capture_output=True,
+                                         text=True, check=True).stdout)
+    binary, text = describe("module.bc"), describe("module.mlir")
+    assert binary.pop("kind") == "StableHLO portable artifact" and text.pop("kind") == "StableHLO text"
+    assert {**binary, "module": ""} == {**text, "module": ""}
+
+
+def test_places_are_the_user_s_lines(smalti, artifact):
+    out = subprocess.run([smalti, "export", "module.bc", "--format", "stablehlo"], cwd=artifact, capture_output=True,
+                         text=True, check=True).stdout
+    line = next(i for i, text in enumerate(pathlib.Path(__file__).read_text().splitlines(), 1) if "jnp.argsort(z[0])" in text)
+    assert f'test_portable_artifacts.py":{line}:' in out
+
+
+@pytest.mark.parametrize("version", ["1.0.0", "1.8.0"])
+def test_older_versions_are_read(smalti, artifact, tmp_path, version):
+    """What StableHLO's own writer makes for older readers: other versions of ops."""
+    from jaxlib.mlir import ir
+    from jaxlib.mlir.dialects import stablehlo
+    with ir.Context() as context:
+        stablehlo.register_dialect(context)
+        module = stablehlo.deserialize_portable_artifact(context, (artifact / "module.bc").read_bytes())
+        older = stablehlo.serialize_portable_artifact(module, version)
+    (tmp_path / "older.bc").write_bytes(older)
+    def out(path):
+        return subprocess.run([smalti, "export", path, "--format", "stablehlo"], capture_output=True, text=True,
+                              check=True).stdout
+    assert out(tmp_path / "older.bc").count("stablehlo.") == out(artifact / "module.bc").count("stablehlo.")
+
+
+def test_what_no_program_holds_is_refused_by_name(smalti, tmp_path):
+    (tmp_path / "m.bc").write_bytes(exported(lambda x: jax.lax.rng_bit_generator(x, (4,))[1],
+                                             jnp.zeros((4,), jnp.uint32)).mlir_module_serialized)
+    done = subprocess.run([smalti, "run", "m.bc"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 3
+    assert "error[SM2002]: op 'stablehlo.rng_bit_generator' is not supported around kernels" in done.stderr
+
+
+def test_damaged_artifacts_are_refused_or_run(smalti, artifact, tmp_path):
+    """Bytes are changed, cut off, put in: a diagnostic or a result, never a crash, and soon."""
+    original = (artifact / "module.bc").read_bytes()
+    rng = random.Random(0)
+    refused = 0
+    for i in range(200):
+        data = bytearray(original)
+        for _ in range(rng.choice([1, 1, 2, 5])):
+            at = rng.randrange(len(data))
+            kind = rng.randrange(4)
+            if kind == 0:
+                data[at] = rng.randrange(256)
+            elif kind == 1:
+                data[at] ^= 1 << rng.randrange(8)
+            elif kind == 2:
+                del data[at:at + rng.choice([1, 3, 100])]
+            else:
+                data[at:at] = bytes(rng.randrange(256) for _ in range(rng.choice([1, 4])))
+        (tmp_path / "m.bc").write_bytes(data)
+        done = subprocess.run([smalti, "describe", "m.bc"], cwd=tmp_path, capture_output=True, timeout=20)
+        assert done.returncode in (0, 2, 3), (i, done.returncode, done.stderr)
+        assert done.returncode == 0 or b"error[SM" in done.stderr
+        refused += done.returncode != 0
+    assert refused > 100
