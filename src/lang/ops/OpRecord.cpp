@@ -34,7 +34,7 @@ struct OpRegistry {
       }
   }
   static const OpRegistry& get() {
-    static const OpRegistry registry;
+    static const OpRegistry& registry = *new OpRegistry;  // never destroyed: destructors of static objects may run ops
     return registry;
   }
 };
