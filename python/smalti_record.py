@@ -31,7 +31,10 @@ def _jax():
 def _enable_ahead_of_time_lowering():
     """Some kernels ask which chip they run on; without a TPU the answer is v6e."""
     try:
-        from jax._src import tpu_info
+        try:
+            from jax._src.pallas.mosaic import tpu_info
+        except ImportError:  # where later versions keep it
+            from jax._src import tpu_info
         tpu_info.registry.setdefault("cpu", lambda: tpu_info.get_tpu_info_for_chip(tpu_info.ChipVersion.TPU_V6E, 1))
     except (ImportError, AttributeError):
         pass

@@ -6,6 +6,7 @@
 #include "cpu/lower/Columns.h"
 #include "cpu/lower/Elementwise.h"
 #include "cpu/lower/IndexMap.h"
+#include "cpu/lower/PackedView.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
@@ -71,6 +72,15 @@ View Lowering::allocate(DType t, std::span<const int64_t> shape) {
   v.base = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), arenaBase, static_cast<uint64_t>(v.owner->offset));
   v.strides = denseStrides(b, shape);
   return v;
+}
+
+const PackedView* Lowering::packedRef(mlir::Value v) const {
+  auto at = packedRefs_.find(v);
+  return at == packedRefs_.end() ? nullptr : at->second.get();
+}
+
+void Lowering::setPackedRef(mlir::Value v, PackedView view) {
+  packedRefs_[v] = std::make_shared<const PackedView>(std::move(view));
 }
 
 void Lowering::setView(mlir::Value v, View view) { views_[v] = std::move(view); }

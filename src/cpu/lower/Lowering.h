@@ -27,6 +27,7 @@ using Native = tl::expected<void, NotNative>;
 inline tl::unexpected<NotNative> notNative(std::string why) { return tl::unexpected<NotNative>(std::move(why)); }
 
 class InterpretedOps;
+struct PackedView;
 struct PendingOp;
 
 class Lowering {
@@ -60,6 +61,9 @@ class Lowering {
   const View& ref(mlir::Value v) const { return refs_.find(v)->second; }
   bool hasRef(mlir::Value v) const { return refs_.contains(v); }
   void setRef(mlir::Value v, View view) { refs_[v] = std::move(view); }
+  /// A ref that sees memory as elements of another width (PackedView.h); null: it does not. Such a ref has no `ref`.
+  const PackedView* packedRef(mlir::Value v) const;
+  void setPackedRef(mlir::Value v, PackedView view);
   /// A vector value in memory; what is pending is emitted first if it must.
   View view(mlir::Value);
   /// The value's place in memory if it has one already.
@@ -120,6 +124,7 @@ class Lowering {
   Liveness liveness_;
   llvm::DenseMap<mlir::Value, Reg> scalars_;
   llvm::DenseMap<mlir::Value, View> refs_, views_;
+  llvm::DenseMap<mlir::Value, std::shared_ptr<const PackedView>> packedRefs_;
   std::vector<PendingOp> pending_;
   llvm::DenseSet<mlir::Operation*> done_;  ///< lowered, and emitted
   llvm::DenseSet<mlir::Operation*> skipped_;

@@ -2,6 +2,7 @@
 // block ends the call with a fault: the machine runs the kernel again and says who waits for what.
 #include <array>
 
+#include "cpu/lower/PackedAccess.h"
 #include "cpu/lower/Watch.h"
 
 namespace smalti::cpu {
@@ -179,13 +180,67 @@ void copyPresent(Lowering& l, View from, View to) {
   copyRuns(l, from, to);
 }
 
+/// A side of a copy, whatever its elements are in memory.
+std::optional<PackedView> copySide(Lowering& l, mlir::Value v) {
+  if (!v) return std::nullopt;
+  if (const PackedView* packed = l.packedRef(v)) return *packed;
+  if (!l.hasRef(v) || !l.ref(v).present.empty()) return std::nullopt;
+  return unpacked(l.ref(v));
+}
+
+Reg dmaBytes(Lowering& l, const PackedView& view) {
+  View seen = view.cells;
+  seen.dtype = view.dtype;
+  return dmaBytes(l, seen);
+}
+
+/// A copy of which a side sees elements of another width than those in memory.
+Native copyBits(Lowering& l, const PackedView& source, const PackedView& target) {
+  if (bit_width(source.dtype) != bit_width(target.dtype)) return notNative("a copy between dtypes of different widths");
+  const PackedView from = withoutUnits(source), to = withoutUnits(target);
+  if (from.cells.shape.size() != to.cells.shape.size()) return notNative("a copy that reshapes");
+  for (size_t d = 0; d < from.cells.shape.size(); ++d) {
+    if (!from.cells.dynamic() && !to.cells.dynamic() && from.cells.shape[d] != to.cells.shape[d])
+      return notNative("a copy that reshapes");
+    l.require(l.b.CreateICmpEQ(extent(l.b, from.cells, d), extent(l.b, to.cells, d)));
+  }
+  if (auto ok = l.flushBeforeWrites(); !ok) return ok;
+  if (from.cells.memory == to.cells.memory) {
+    // They may overlap: all is read before anything is written.
+    if (from.cells.dynamic()) return notNative("a copy of a dynamic size inside of one array");
+    copyPacked(l, unpacked(gatherPacked(l, from)), to);
+  } else if (from.shares == 1 && to.shares == 1 && from.parts == to.parts && from.cells.dtype == to.cells.dtype) {
+    copyRuns(l, storedCells(l, from), storedCells(l, to));
+  } else {
+    copyPacked(l, from, to);
+  }
+  return {};
+}
+
+/// What a copy counts for: its semaphores, and who watches it.
+void finishCopy(Lowering& l, mlir::Operation& op, const View& source, const View& target, Reg bytes,
+                const View& arrived, const View* sent) {
+  watchStart(l, op, source, target, arrived, credit(l, arrived, bytes));
+  for (const View* semaphore : {&arrived, sent})
+    if (semaphore) setCount(l, *semaphore, l.b.CreateAdd(countOf(l, *semaphore), credit(l, *semaphore, bytes)));
+}
+
 /// Segments: source, source_semaphore, target, target_semaphore, device_id, core_id, subcore_id.
 Native lowerEnqueue(Lowering& l, mlir::Operation& op) {
   const Segments s(op);
   const View *source = refOf(l, s[0]), *target = refOf(l, s[2]);
   const View *arrived = semaphoreOf(l, s[3]), *sent = s[1] ? semaphoreOf(l, s[1]) : nullptr;
-  if (!source || !target || !arrived || (s[1] && !sent) || s[6])
-    return notNative("a copy that native code does not follow");
+  if (!arrived || (s[1] && !sent) || s[6]) return notNative("a copy that native code does not follow");
+  if ((s[0] && l.packedRef(s[0])) || (s[2] && l.packedRef(s[2]))) {
+    const auto from = copySide(l, s[0]), to = copySide(l, s[2]);
+    if (!from || !to) return notNative("a copy that native code does not follow");
+    for (const size_t id : {size_t{4}, size_t{5}})
+      if (auto ok = requireSelf(l, s[id]); !ok) return ok;
+    if (auto ok = copyBits(l, *from, *to); !ok) return ok;
+    finishCopy(l, op, storedCells(l, *from), storedCells(l, *to), dmaBytes(l, *from), *arrived, sent);
+    return {};
+  }
+  if (!source || !target) return notNative("a copy that native code does not follow");
   if (storage_bytes(source->dtype) != storage_bytes(target->dtype) || is_semaphore(target->dtype))
     return notNative("a copy between dtypes of different widths");
   for (const size_t id : {size_t{4}, size_t{5}})
@@ -210,10 +265,7 @@ Native lowerEnqueue(Lowering& l, mlir::Operation& op) {
   } else {
     copyRuns(l, from, to);
   }
-  Reg bytes = dmaBytes(l, *source);
-  watchStart(l, op, *source, *target, *arrived, credit(l, *arrived, bytes));
-  for (const View* semaphore : {arrived, sent})
-    if (semaphore) setCount(l, *semaphore, l.b.CreateAdd(countOf(l, *semaphore), credit(l, *semaphore, bytes)));
+  finishCopy(l, op, *source, *target, dmaBytes(l, *source), *arrived, sent);
   return {};
 }
 
@@ -222,11 +274,14 @@ Native lowerWaitDma(Lowering& l, mlir::Operation& op) {
   const Segments s(op);
   const bool target = !op.hasAttr("wait_target") || boolAttribute(op, "wait_target");
   const View* semaphore = semaphoreOf(l, s[target ? 3 : 1]);
-  const View* ref = refOf(l, s[target ? 2 : 0]);
-  if (!semaphore || !ref) return notNative("a copy that native code does not follow");
-  Reg amount = credit(l, *semaphore, dmaBytes(l, *ref));
+  const mlir::Value awaited = s[target ? 2 : 0];
+  const View* ref = refOf(l, awaited);
+  const PackedView* packed = awaited ? l.packedRef(awaited) : nullptr;
+  if (!semaphore || (!ref && !packed)) return notNative("a copy that native code does not follow");
+  Reg amount = credit(l, *semaphore, packed ? dmaBytes(l, *packed) : dmaBytes(l, *ref));
   if (auto ok = wait(l, *semaphore, amount); !ok) return ok;
-  watchWait(l, op, ref, *semaphore, amount);
+  const View watched = packed ? storedCells(l, *packed) : *ref;
+  watchWait(l, op, &watched, *semaphore, amount);
   return {};
 }
 
