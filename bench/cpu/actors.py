@@ -107,7 +107,8 @@ def own_commands(build, target):
     programs = build / "bin"
     return {"ours": ([programs / "bench_cpu_ours"], {"SMALTI_TARGET": target}),
             "--check": ([programs / "bench_cpu_ours"], {"SMALTI_TARGET": target, "SMALTI_CHECK": "true"}),
-            "module": ([programs / "bench_cpu_module"], {"SMALTI_TARGET": target})}
+            "module": ([programs / "bench_cpu_module"],
+                       {"SMALTI_TARGET": target, "SMALTI_BENCH_MODULES": str(HERE / "module/recorded")})}
 
 
 def baseline_commands(build, target):

@@ -69,6 +69,18 @@ def attention():
                   "GB/s", f"read page_bytes={16 * 128 * size}", ("PyTorch",), quick=dtype == "f32", tolerance=tolerance)
 
 
+def ragged():
+    """What an LLM server runs: JAX's ragged paged attention, 32 heads of queries on 8 of keys, bf16. Decoding is bound by
+    reading the cache, the others by the products, half of which a causal mask leaves out."""
+    key_bytes, key_flops = 2 * 8 * 128 * 2, 4 * 32 * 128
+    yield Row("ragged paged attention, decode 8 x 2048", f"ragged tokens=8 queries={','.join('1' * 8)} keys={','.join(['2048'] * 8)}",
+              8 * 2048 * key_bytes, "GB/s", f"read page_bytes={16 * key_bytes}", ("PyTorch",), ours="module", tolerance=2e-2)
+    yield Row("ragged paged attention, prefill 512", "ragged tokens=512 queries=512 keys=512", 512 * 512 // 2 * key_flops,
+              "GFLOP/s", "bf16|fma", ("PyTorch",), ours="module", tolerance=2e-2)
+    yield Row("ragged paged attention, 4 decode and 384 prefill", "ragged tokens=512 queries=1,1,1,1,384 keys=2048,2048,2048,2048,384",
+              (4 * 2048 + 384 * 384 // 2) * key_flops, "GFLOP/s", "bf16|fma", ("PyTorch",), ours="module", tolerance=2e-2)
+
+
 def grouped():
     sizes = (64, 320, 128, 448, 192, 256, 512, 128)  # 2048 rows
     yield Row("grouped matmul, 8 groups", f"grouped sizes={','.join(map(str, sizes))} k=1024 n=1024",
@@ -145,4 +157,4 @@ def checks():
         yield Row(f"check: {what}", spec, amount, unit, limit, ("--check",), ("one",), limit_unit=limit_unit, tolerance=1e-5)
 
 
-ROWS = [*matmuls(), *blocks(), *attention(), *grouped(), *on_rows(), *times(), *checks(), *whole()]
+ROWS = [*matmuls(), *blocks(), *attention(), *ragged(), *grouped(), *on_rows(), *times(), *checks(), *whole()]

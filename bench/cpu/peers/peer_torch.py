@@ -74,6 +74,28 @@ def paged(s):
     return kept(run)
 
 
+def ragged(s):
+    """As bench_cpu_module's: a causal attention for each sequence, whose pages are gathered first."""
+    heads, key_heads, size, pages, page, most = 32, 8, 128, 1024, 16, 8
+    q = operand((s.int("tokens"), heads, size), 1, "bf16")
+    cache = operand((pages, page, 2 * key_heads, size), 2, "bf16")
+    table = (torch.arange(pages) * 5 % pages).view(most, pages // most)
+    queries, keys = ([int(v) for v in s[key].split(",")] for key in ("queries", "keys"))
+    if any(n not in (1, length) for n, length in zip(queries, keys)):
+        raise Unable("a prefill after old tokens")
+
+    def attend(rows, pages_of, length):
+        kv = cache.index_select(0, pages_of[:-(-length // page)]).view(-1, key_heads, 2, size)[:length]
+        k, v = kv.permute(2, 1, 0, 3)
+        out = F.scaled_dot_product_attention(rows.transpose(0, 1)[None], k[None], v[None], is_causal=len(rows) > 1,
+                                             enable_gqa=True)
+        return out[0].transpose(0, 1)
+
+    def run():
+        return torch.cat([attend(rows, *which) for rows, *which in zip(q[:sum(queries)].split(queries), table, keys)])
+    return kept(run)
+
+
 def rows(s):
     return operand((s.int("rows"), s.int("columns")), 1)
 
@@ -144,6 +166,7 @@ def empty(s):
 
 
 serve({"matmul": matmul, "grouped": grouped, "attention": attention, "paged": paged,
+       "ragged": ragged,
        "softmax": into(lambda x, out: torch.softmax(x, 1, out=out)), "layer_norm": layer_norm, "rms_norm": rms_norm,
        "gelu": into(lambda x, out: torch.ops.aten.gelu.out(x, approximate="tanh", out=out)),
        "silu": into(lambda x, out: torch.ops.aten.silu.out(x, out=out)),

@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""Writes recorded/*.mlir: JAX's own kernels that the module actor runs, exported for a TPU. Needs JAX, no TPU."""
+
+import functools
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[2] / "python"))
+
+import jax
+import jax.numpy as jnp
+from jax.experimental.pallas.ops.tpu.ragged_paged_attention import ragged_paged_attention
+
+from smalti_record import export_text
+
+jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")  # files without their folders
+SEQUENCES, PAGES, PAGE, HEADS, KEY_HEADS, DIM = 8, 1024, 16, 32, 8, 128
+
+
+def ragged(tokens, queries_per_block, pages_per_block):
+    """32 heads of queries on 8 of keys, bf16; keys and values of a head lie beside each other in a cache of pages."""
+    attention = functools.partial(ragged_paged_attention, sm_scale=DIM**-.5, num_kv_pages_per_block=pages_per_block,
+                                  num_queries_per_block=queries_per_block, vmem_limit_bytes=64 << 20)
+    shapes = (jnp.zeros((tokens, HEADS, DIM), jnp.bfloat16), jnp.zeros((PAGES, PAGE, 2 * KEY_HEADS, DIM), jnp.bfloat16),
+              jnp.zeros(SEQUENCES, jnp.int32), jnp.zeros((SEQUENCES, PAGES // SEQUENCES), jnp.int32),
+              jnp.zeros(SEQUENCES + 1, jnp.int32), jnp.zeros(1, jnp.int32))
+    return export_text(jax.jit(attention), *shapes)
+
+
+for name, text in {"ragged_8": ragged(8, 8, 8), "ragged_512": ragged(512, 32, 16)}.items():
+    (HERE / "recorded" / f"{name}.mlir").write_text(text)
