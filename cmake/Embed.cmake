@@ -1,14 +1,16 @@
-# Writes a C++ file that holds other files: cmake -DOUT=… -DFUNCTION=… "-DFILES=a;b" -P Embed.cmake
-set(TEXT "// Made by cmake/Embed.cmake.\n#include <array>\n\n#include \"driver/cli/Embedded.h\"\n\n")
-string(APPEND TEXT "namespace smalti::cli {\n\nstd::span<const EmbeddedFile> ${FUNCTION}() {\n")
+# Writes a C++ file that holds other files:
+# cmake -DOUT=… -DNAMESPACE=… -DFUNCTION=… "-DFILES=a;b" -P Embed.cmake
+set(TEXT "// Made by cmake/Embed.cmake.\n#include <array>\n#include <span>\n\n#include \"base/EmbeddedFile.h\"\n\n")
+string(APPEND TEXT "namespace ${NAMESPACE} {\n\nstd::span<const smalti::EmbeddedFile> ${FUNCTION}();\n")
+string(APPEND TEXT "std::span<const smalti::EmbeddedFile> ${FUNCTION}() {\n")
 set(ROWS "")
 set(COUNT 0)
 foreach(FILE IN LISTS FILES)
   get_filename_component(NAME "${FILE}" NAME)
   file(READ "${FILE}" CONTENT)
-  string(APPEND ROWS "      EmbeddedFile{\"${NAME}\", R\"SMALTI(${CONTENT})SMALTI\"},\n")
+  string(APPEND ROWS "      smalti::EmbeddedFile{\"${NAME}\", R\"SMALTI(${CONTENT})SMALTI\"},\n")
   math(EXPR COUNT "${COUNT} + 1")
 endforeach()
-string(APPEND TEXT "  static constexpr std::array<EmbeddedFile, ${COUNT}> kFiles{{\n${ROWS}  }};\n  return kFiles;\n}\n\n}  // namespace smalti::cli\n")
+string(APPEND TEXT "  static constexpr std::array<smalti::EmbeddedFile, ${COUNT}> kFiles{{\n${ROWS}  }};\n  return kFiles;\n}\n\n}  // namespace ${NAMESPACE}\n")
 file(WRITE "${OUT}.new" "${TEXT}")
 file(COPY_FILE "${OUT}.new" "${OUT}" ONLY_IF_DIFFERENT)

@@ -4,6 +4,7 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS smalti smalti_kernels EXPORT smaltiTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/smalti kernels/include/smalti DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY chips DESTINATION ${CMAKE_INSTALL_DATADIR}/smalti FILES_MATCHING PATTERN "*.toml")
 install(EXPORT smaltiTargets NAMESPACE smalti:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/smalti)
 configure_package_config_file(cmake/smaltiConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/smaltiConfig.cmake
                               INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/smalti)

@@ -15,6 +15,19 @@ function(smalti_layer NAME)
   set_property(GLOBAL APPEND PROPERTY SMALTI_LAYERS smalti_${NAME})
 endfunction()
 
+# smalti_embed(LAYER NAMESPACE FUNCTION FILE…): the files become part of the layer; NAMESPACE::FUNCTION() gives them
+# (src/base/EmbeddedFile.h).
+function(smalti_embed LAYER NAMESPACE FUNCTION)
+  set(OUT ${CMAKE_CURRENT_BINARY_DIR}/Embedded_${FUNCTION}.cpp)
+  set(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/Embed.cmake)
+  add_custom_command(
+    OUTPUT ${OUT}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${OUT} -DNAMESPACE=${NAMESPACE} -DFUNCTION=${FUNCTION} "-DFILES=${ARGN}" -P ${SCRIPT}
+    DEPENDS ${ARGN} ${SCRIPT}
+    VERBATIM)
+  target_sources(smalti_${LAYER} PRIVATE ${OUT})
+endfunction()
+
 # smalti_unity(TARGET N): compiles the target's files N at a time, since what most of them cost is the headers they share.
 # The names of a file's own functions and constants must then differ from those of its neighbours, or the file be left out
 # (SKIP_UNITY_BUILD_INCLUSION). N is such that a change of one file is compiled in 15 s. -DSMALTI_UNITY=OFF: one at a time.

@@ -17,7 +17,7 @@ GROUPS = {"10": "Files, arrays, options and the command line", "20": "StableHLO,
           "40": "What a kernel did wrong while running", "41": "Findings of checks, deadlock and livelock",
           "50": "Plain array ops", "60": "Models and texts (examples/minilm)",
           "61": "Kernels: Refs, values, control flow", "62": "pallas_call: grids, specs, operands",
-          "63": "Ops of the language", "64": "What a TPU kernel cannot say", "65": "Copies, semaphores, debugging",
+          "63": "Ops of the language", "64": "What a TPU kernel cannot say", "65": "Copies, semaphores, debugging", "66": "What Pallas and the compilers of TPUs refuse",
           "90": "Limits and internal errors"}
 
 

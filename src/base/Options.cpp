@@ -66,6 +66,9 @@ const std::vector<OptionRow>& rows() {
       {"check-semaphores", OptionGroup::check, CheckSwitch{}, "semaphores that are not zero at the end"},
       {"check-dma", OptionGroup::check, CheckSwitch{}, "data read or written while a copy is in flight"},
       {"check-copies", OptionGroup::check, CheckSwitch{}, "copies whose source and target overlap"},
+      {"chip", OptionGroup::tpu, &Options::chip,
+       "TPUs whose compilers must take the kernels: v4, v5e, v5p, v6e, v7x, all, a chip's .toml file, or several with "
+       "commas; nothing that runs depends on it"},
       {"corpus", cases, &Options::corpus, "the folder that conform takes when none is named"},
       {"jobs", cases, &Options::jobs, "cases run at once; 0: one per processor", {}, 0, 1024},
       {"timeout-seconds",

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "driver/case/Conform.h"
+#include "driver/cli/CheckLegality.h"
 #include "driver/cli/CheckModule.h"
 #include "driver/cli/CrashText.h"
 #include "driver/cli/Verbs.h"
@@ -20,6 +21,7 @@ struct CheckArguments {
   std::vector<std::string> paths;
   std::string filter;
   InputArguments inputs;
+  bool legalityOnly = false;
 };
 
 std::string plural(int64_t n, const std::string& noun) {
@@ -100,7 +102,34 @@ int checkFolder(const Session& session, const std::string& folder, const std::st
   return wrong > 0 ? kWrongResult : kOk;
 }
 
+/// Verdicts of TPU compilers, nothing run.
+int checkLegality(const Session& session, const CheckArguments& arguments, const std::vector<tpu::Chip>& chips) {
+  const auto judged = judgeFiles(arguments.paths, chips, session.options.values.jobs);
+  int code = kOk;
+  Json modules = Json::array();
+  std::string text;
+  for (const LegalityOfModule& m : judged) {
+    code = std::max(code, m.exitCode());
+    if (session.json())
+      modules.push_back(toJson(m));
+    else
+      text += legalityText(session, m);
+  }
+  if (session.json())
+    session.printJson({{"modules", std::move(modules)}});
+  else
+    session.print(text);
+  return code;
+}
+
 int check(Session& session, const CheckArguments& arguments) {
+  std::vector<tpu::Chip> chips;
+  if (std::string names = session.options.values.chip; !names.empty() || arguments.legalityOnly) {
+    auto found = tpu::findChips(names.empty() ? "all" : names);
+    if (!found) return session.refuse(found.error());
+    chips = std::move(*found);
+  }
+  if (arguments.legalityOnly) return checkLegality(session, arguments, chips);
   session.options.values.check = true;
   int code = kOk;
   Json out = Json::array();
@@ -112,10 +141,15 @@ int check(Session& session, const CheckArguments& arguments) {
     } else {
       const Checked checked = checkModule(path, arguments.inputs, session.options);
       one = checked.exitCode();
-      if (session.json())
-        out.push_back(toJson(checked));
-      else
-        print(session, checked);
+      Json row = toJson(checked);
+      if (!session.json()) print(session, checked);
+      if (!chips.empty()) {
+        const LegalityOfModule judged = judgeFile(path, chips);
+        one = std::max(one, judged.exitCode());
+        row["chips"] = toJson(judged)["chips"];
+        if (!session.json()) session.print(legalityText(session, judged));
+      }
+      if (session.json()) out.push_back(std::move(row));
     }
     code = std::max(code, one);
   }
@@ -131,10 +165,14 @@ void declareCheck(CLI::App& app, Session& session) {
       ->required()
       ->type_name("PATH");
   arguments->inputs.declare(app);
+  app.add_flag(
+      "--legality-only", arguments->legalityOnly,
+      "run nothing: only say what the compilers of the TPUs that --chip names (all, unless it does) would say");
   app.add_option("--filter", arguments->filter, "of a folder: only cases whose name holds this")->type_name("TEXT");
-  session.addOptions(
-      app, {OptionGroup::run, OptionGroup::check, OptionGroup::cases, OptionGroup::cache, OptionGroup::output},
-      {"check"});
+  session.addOptions(app,
+                     {OptionGroup::run, OptionGroup::check, OptionGroup::tpu, OptionGroup::cases, OptionGroup::cache,
+                      OptionGroup::output},
+                     {"check"});
   app.callback(
       [&session, arguments] { session.action = [&session, arguments] { return check(session, *arguments); }; });
 }

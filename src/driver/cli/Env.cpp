@@ -66,8 +66,8 @@ int env(const Session& session) {
 }  // namespace
 
 void declareEnv(CLI::App& app, Session& session) {
-  session.addOptions(
-      app, {OptionGroup::run, OptionGroup::check, OptionGroup::cases, OptionGroup::cache, OptionGroup::output});
+  session.addOptions(app, {OptionGroup::run, OptionGroup::check, OptionGroup::tpu, OptionGroup::cases,
+                           OptionGroup::cache, OptionGroup::output});
   app.callback([&session] { session.action = [&session] { return env(session); }; });
 }
 

@@ -10,13 +10,13 @@
 #include "driver/cli/Verbs.h"
 #include "interop/Base64.h"
 #include "interop/Interop.h"
-#include "ir/Legality.h"
+#include "tpu/Legality.h"
 
 namespace smalti::cli {
 namespace {
 
 struct ExportArguments {
-  std::string path, format = "text", kernel, outFile = "-", chip;
+  std::string path, format = "text", kernel, outFile = "-";
   int version = interop::kDefaultVersion;
   std::string processor = "host", symbol;
   InputArguments inputs;
@@ -46,17 +46,19 @@ int exportObject(const Session& session, const ExportArguments& arguments) {
   return kOk;
 }
 
-Result<std::string> exported(const driver::LoadedModule& module, const ExportArguments& arguments) {
+/// `chip`: TPUs whose compilers must take the kernels; empty: what Pallas lowers for any.
+Result<std::string> exported(const driver::LoadedModule& module, const ExportArguments& arguments,
+                             const std::string& chip) {
   if (arguments.format == "stablehlo") {
     if (Status status = driver::requireShapes(module); !status) return fail(status.error());
     for (const KernelPackage& kernel : module.program->kernels)
-      if (Status legal = checkLegal(kernel, arguments.chip); !legal) return fail(legal.error());
+      if (Status legal = tpu::checkLegal(kernel, chip); !legal) return fail(legal.error());
     return interop::exportStableHlo(*module.program, arguments.version);
   }
   const auto kernel = chooseKernel(module, arguments.kernel);
   if (!kernel) return fail(kernel.error());
-  if (arguments.format == "bytecode" || !arguments.chip.empty())
-    if (Status legal = checkLegal(**kernel, arguments.chip); !legal) return fail(legal.error());
+  if (arguments.format == "bytecode" || !chip.empty())
+    if (Status legal = tpu::checkLegal(**kernel, chip); !legal) return fail(legal.error());
   if (arguments.format == "bytecode") return interop::writeBytecode((*kernel)->module.get(), arguments.version);
   return interop::exportMosaicText(**kernel, arguments.format == "generic");
 }
@@ -65,7 +67,7 @@ int exportModule(const Session& session, const ExportArguments& arguments) {
   if (arguments.format == "object") return exportObject(session, arguments);
   const auto module = driver::loadModuleOrCase(arguments.path);
   if (!module) return session.refuse(module.error());
-  const auto text = exported(*module, arguments);
+  const auto text = exported(*module, arguments, session.options.values.chip);
   if (!text) return session.refuse(text.error());
   const bool toFile = arguments.outFile != "-", isBytecode = arguments.format == "bytecode";
   if (toFile)
@@ -103,9 +105,6 @@ void declareExport(CLI::App& app, Session& session) {
       ->check(CLI::Range(interop::kOldestWritableVersion, interop::kNewestReadableVersion))
       ->type_name(fmt::format("{}..{}", interop::kOldestWritableVersion, interop::kNewestReadableVersion))
       ->capture_default_str();
-  app.add_option("--chip", arguments->chip, "refuse what this TPU does not take, not only what none does")
-      ->check(CLI::IsMember({"v4", "v5e", "v5p", "v6e", "v7x"}))
-      ->type_name("v4|v5e|v5p|v6e|v7x");
   app.add_option("--kernel", arguments->kernel, "name or number of the kernel when there are several")
       ->type_name("KERNEL");
   app.add_option("-o,--output", arguments->outFile, "the file to write the module to; - is standard output")
@@ -117,7 +116,7 @@ void declareExport(CLI::App& app, Session& session) {
   app.add_option("--symbol", arguments->symbol, "of an object: the C function's name, else that of the file")
       ->type_name("NAME");
   arguments->inputs.declare(app);
-  session.addOptions(app, {OptionGroup::output}, {"output"});
+  session.addOptions(app, {OptionGroup::tpu, OptionGroup::output}, {"output"});
   app.callback(
       [&session, arguments] { session.action = [&session, arguments] { return exportModule(session, *arguments); }; });
 }

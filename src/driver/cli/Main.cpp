@@ -142,6 +142,11 @@ std::span<const Verb> verbs() {
            "  smalti cache --clear\n"
            "  smalti run add_grid_1d --target cpu --cache off",
            declareCache},
+      Verb{"chips", "what is known of TPUs, with sources",
+           "  smalti chips\n"
+           "  smalti chips v5e\n"
+           "  smalti chips v5e --toml > my_chip.toml        one to change: --chip my_chip.toml",
+           declareChips},
       Verb{"explain", "explain an error code", "  smalti explain SM1012", declareExplain},
       Verb{"env", "list every option with its variable, value and origin", "  SMALTI_SEED=7 smalti env", declareEnv},
       Verb{"new", "make a folder with a small kernel to start from", "  smalti new hello", declareNew},

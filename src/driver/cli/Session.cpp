@@ -28,6 +28,8 @@ void Session::addOptions(CLI::App& app, std::initializer_list<OptionGroup> group
         return "How kernels run";
       case OptionGroup::check:
         return "What is checked";
+      case OptionGroup::tpu:
+        return "What TPUs take";
       case OptionGroup::cases:
         return "Many cases";
       case OptionGroup::cache:

@@ -11,7 +11,6 @@
 #include "base/Settings.h"
 #include "base/Source.h"
 #include "base/Text.h"
-#include "ir/Legality.h"
 #include "ir/Lifetime.h"
 #include "lang/call/Backend.h"
 #include "lang/call/CalledKernel.h"
@@ -23,6 +22,7 @@
 #include "lang/print/Print.h"
 #include "lang/trace/HasValue.h"
 #include "lang/trace/Place.h"
+#include "tpu/Legality.h"
 
 namespace smalti {
 
@@ -437,7 +437,7 @@ Status Lowered::legal(std::string_view chip) const {
   if (Status alive = checkAlive(); !alive) return alive;
   const auto checked = [&] {
     const auto alone = state_->compilable->alone();
-    return checkLegal(state_->package(), chip);
+    return tpu::checkLegal(state_->package(), chip);
   };
   Status status = checked();
   if (status) return status;

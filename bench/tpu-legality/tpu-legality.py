@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""How well `smalti check --legality-only` agrees with Google's TPU compiler on modules whose verdicts are known.
+
+    ./do bench tpu-legality [--data FOLDER]… [--half fitted|fresh] [--wrong] [--json FILE]
+
+FOLDER holds NNNN.mlir and verdicts.csv (columns id, CHIP_verdict, CHIP_code, CHIP_error; group and description are shown).
+The rules were read from one half of these modules, the one that a hash of the name picks; the other half is fresh.
+"""
+
+import argparse
+import collections
+import csv
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+CHIPS = ["v4", "v5e", "v5p", "v6e", "v7x"]
+FOLDERS = [ROOT.parent / "shared/data/tpu_legality", ROOT.parent / "shared/data/tpu_vmem"]
+
+# The compiler's words → our reason's id. The first that matches counts.
+REASONS = [
+    (r"^E1001|Ran out of memory in memory space vmem|scoped vmem|compile permanent error|would exceed memory", "vmem"),
+    (r"E2003|cannot statically prove that index", "unaligned-index"),
+    (r"E2002|block shape .* is not divisible|Failed to set window params.*has tiling", "block-shape"),
+    (r"Couldn't prove that tiling", "element-index"),
+    (r"Offsets along tiled dimensions", "dma-offset"),
+    (r"Slice sizes along tiled dimensions", "dma-size"),
+    (r"divisible by 512 bytes|dynamic offset times the element size", "dma-linear"),
+    (r"failed to legalize operation 'scf", "bool-carry"),
+    (r"failed to legalize operation", "element-type"),
+    (r"Only vector<i16> and vector<i32>", "narrow-arithmetic"),
+    (r"Only i32 arith\.\w+ is supported", "scalar-type"),
+    (r"Invalid vector type for", "f16"),
+    (r"unsupported shape cast", "shape-cast"),
+    (r"Gather indices and result have different bitwidths", "gather-width"),
+    (r"Multiple source vregs along gather", "gather-registers"),
+    (r"Supported only when \(a\) tiled dimensions|Supported only when tiled", "ref-reshape"),
+    (r"E2001|[Mm]atmul|Bad lhs|Mix int/int|acc with|SupportsMatmulDataFormat|Expected (int|float) lhs", "matmul-type"),
+    (r"last dim size is not 128", "strided-minor"),
+    (r"Stride on last dim", "strided-lanes"),
+    (r"Only static indices are supported for packed", "strided-start"),
+    (r"[Ss]trided store with non", "strided-store"),
+    (r"scalar vector.extracts", "scalar-extract"),
+    (r"Sublane gather", "sublane-gather"),
+    (r"subelement masking", "subelement-mask"),
+    (r"unsigned integer unpacking", "narrow-shift"),
+    (r"Core-parallel|subcore_parallel", "core-parallel"),
+    (r"Conversion to 4-bit|Unsupported type 'vector", "unsupported-type"),
+    (r"changeBitwidth", "bool-relayout"),
+]
+
+
+def reason_of(code, error):
+    text = f"{code}: {error}"
+    for pattern, reason in REASONS:
+        if re.search(pattern, text):
+            return reason
+    return "unsupported-op"
+
+
+def is_fitted(name):
+    return int(hashlib.md5(name.encode()).hexdigest(), 16) % 2 == 0
+
+
+def load(folder, half):
+    """Rows of a folder's verdicts: (path, what it is, {chip: (verdict, reason, bytes, xla operands)})."""
+    rows = []
+    for row in csv.DictReader(open(folder / "verdicts.csv")):
+        path = folder / f"{row['id']}.mlir"
+        fitted = is_fitted(f"{folder.name.split('_')[-1]}{row['id']}")
+        if not path.is_file() or (half == "fitted") != fitted and half != "both":
+            continue
+        chips = {}
+        for chip in CHIPS:
+            verdict = row[f"{chip}_verdict"]
+            known = None if verdict == "ok" else reason_of(row[f"{chip}_code"], row[f"{chip}_error"])
+            chips[chip] = (verdict, known, row.get(f"{chip}_vmem_bytes"), row.get(f"{chip}_xla_vmem_operands"))
+        rows.append((str(path), f"{row['group']}: {row['description']} {row['dtype']}", chips))
+    return rows
+
+
+def judged(paths):
+    binaries = pathlib.Path(os.environ.get("SMALTI_BIN_DIR", ROOT / "build/release/bin"))
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "verdicts.json"
+        start = time.monotonic()
+        done = subprocess.run([binaries / "smalti", "check", *paths, "--chip", "all", "--legality-only", "--json", "-o", out],
+                              capture_output=True, text=True)
+        if not out.is_file():
+            sys.exit(f"smalti check ended with {done.returncode}\n{done.stderr}")
+        return {m["file"]: m for m in json.loads(out.read_text())["modules"]}, time.monotonic() - start
+
+
+def compare(rows, ours):
+    """Per chip and verdict: counts, and the rows where we differ."""
+    counts = collections.defaultdict(collections.Counter)
+    wrong = []
+    for path, text, chips in rows:
+        for chip, (verdict, reason, *_) in chips.items():
+            mine = ours[path]["chips"].get(chip)
+            accepted = mine["accepted"] if mine else False
+            count = counts[chip]
+            count["modules"] += 1
+            kind = None
+            if accepted == (verdict == "ok"):
+                count["agree"] += 1
+            else:
+                kind = "wrong accepted" if accepted else "wrong refused"
+                count[kind] += 1
+            if verdict != "ok":
+                count["refused"] += 1
+                if mine and mine["reason"] == reason:
+                    count["reason"] += 1
+                elif kind is None:
+                    kind = "wrong reason"
+            if kind:
+                wrong.append((kind, path, chip, text, reason, mine["reason"] if mine else ours[path]["error"]["message"][:80]))
+    return counts, wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", action="append", type=pathlib.Path, help="a folder with verdicts.csv")
+    parser.add_argument("--half", choices=["fitted", "fresh", "both"], default="both")
+    parser.add_argument("--wrong", action="store_true", help="list every module that is judged wrongly")
+    parser.add_argument("--json", type=pathlib.Path)
+    args = parser.parse_args()
+    folders = [f for f in args.data or FOLDERS if (f / "verdicts.csv").is_file()]
+    if not folders:
+        sys.exit("no verdicts here: give --data FOLDER")
+    rows = [row for folder in folders for row in load(folder, args.half)]
+    ours, seconds = judged([path for path, _, _ in rows])
+    counts, wrong = compare(rows, ours)
+    total = sum(counts.values(), collections.Counter())
+    print(f"{'chip':<6}{'modules':>8}{'agree':>9}{'wrong accepted':>16}{'wrong refused':>15}{'reason':>9}")
+    for chip, c in [*counts.items(), ("all", total)]:
+        print(f"{chip:<6}{c['modules']:>8}{c['agree'] / c['modules']:>9.2%}{c['wrong accepted'] / c['modules']:>16.2%}"
+              f"{c['wrong refused'] / c['modules']:>15.2%}{c['reason'] / max(1, c['refused']):>9.2%}")
+    print(f"{len(rows)} modules × {len(CHIPS)} chips in {seconds:.1f} s")
+    if args.wrong:
+        grouped = collections.defaultdict(list)
+        for kind, path, chip, text, reason, mine in wrong:
+            grouped[(kind, pathlib.Path(path).stem, text, reason, mine)].append(chip)
+        for (kind, stem, text, reason, mine), chips in sorted(grouped.items(), key=str):
+            print(f"{kind}: {stem} {text} on {','.join(chips)}: compiler {reason}, smalti {mine}")
+    if args.json:
+        args.json.write_text(json.dumps({"chips": {k: dict(v) for k, v in counts.items()}, "seconds": seconds}))
+
+
+if __name__ == "__main__":
+    main()

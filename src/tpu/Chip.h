@@ -1,0 +1,110 @@
+// TPU generations as data: `chips/*.toml`, one file a chip. Facts about silicon are numbers with a unit and a source;
+// what the chip's compiler takes are flags that the rules of src/tpu/rules read.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "smalti/diagnostic.h"
+
+namespace smalti::tpu {
+
+struct Chip {
+  std::string name;  ///< "v5e"
+  std::string title;
+
+  struct Device {
+    int64_t generation = 0;      ///< 4, 5, 6, 7
+    int64_t coresPerChip = 0;    ///< TensorCores
+    int64_t coresPerDevice = 0;  ///< TensorCores that one kernel may use
+    double clockGhz = 0;
+  } device;
+  /// Of one TensorCore.
+  struct Mxu {
+    int64_t count = 0, size = 0;    ///< matrix units and their rows = columns
+    int64_t bf16RowsPerCycle = 0;   ///< rows of a bf16 operand that one unit takes in a cycle
+    double latchCyclesPerVreg = 0;  ///< to load one register of weights
+    double bf16TflopsPerChip = 0;   ///< published peaks; 0: the type has no rate of its own
+    double int8TopsPerChip = 0, fp8TflopsPerChip = 0, int4TopsPerChip = 0;
+  } mxu;
+  /// Of one TensorCore.
+  struct Vector {
+    int64_t registers = 0, sublanes = 0, lanes = 0;
+    int64_t aluSlots = 0, loadSlots = 0, storeSlots = 0, scalarSlots = 0;  ///< a bundle
+    double transcendentalCyclesPerVreg = 0;
+    int64_t crossLaneUnits = 0;
+    double transposeCyclesPerVreg = 0;
+  } vector;
+  struct Memory {
+    int64_t vmemBytes = 0;              ///< of a core
+    int64_t vmemUsableBytes = 0;        ///< what a kernel may take at most, whatever its limit
+    int64_t vmemDefaultLimitBytes = 0;  ///< unless it sets vmem_limit_bytes
+    int64_t smemBytes = 0;              ///< of a core
+    int64_t hbmBytes = 0;               ///< of the chip
+    double hbmGbPerSecond = 0;          ///< of the chip, 10^9 bytes
+  } memory;
+  struct Dma {
+    double fixedCostUs = 0;  ///< of one copy and its wait
+    int64_t granuleBytes = 0;
+  } dma;
+  struct Ici {
+    int64_t torusDimensions = 0;
+    double linkGbPerSecond = 0;  ///< one way
+    double hopLatencyUs = 0;
+  } ici;
+  /// Rows of a tile by bits of an element, where an array has that many rows.
+  struct Tiles {
+    int64_t rows32 = 0, rows16 = 0, rows8 = 0, rows4 = 0;
+  } tiles;
+  /// What the compiler takes here and not everywhere.
+  struct Takes {
+    bool narrowMatmul = false;       ///< operands of 8 and 4 bits
+    bool mixedMatmul = false;        ///< i8 × i4, integer operands with float results and the reverse, f4
+    bool f8e4m3b11Matmul = false;    ///< operands of that format
+    bool sublaneGather = false;      ///< gathers along rows, and reshapes that move lanes to sublanes
+    bool subelementMasking = false;  ///< parts of 32-bit words of 8-bit elements
+    bool narrowShifts = false;       ///< shifts of 8- and 4-bit integers
+    bool narrowDivision = false;     ///< division of 8-bit unsigned integers
+    bool f4 = false;                 ///< f4e2m1 vectors
+    bool bf16Reciprocal = false;     ///< approximate reciprocals of bf16
+    bool bf16IndexReduce = false;    ///< argmax and argmin of bf16
+    bool narrowGather = false;       ///< gathers of 8-bit values by 8-bit indices
+    bool packedColumns = false;      ///< reshapes of 16-bit values to one lane
+    bool packedStack = false;        ///< stacks of 16-bit values along a new last axis
+    bool byteStack = false;          ///< the same of 8-bit values
+    bool i2 = false;                 ///< conversions of 2-bit integers
+    bool stridedRoll = false;        ///< pltpu.roll with a stride
+    bool stochasticRound = false;
+    bool interleavedUnpack = false;
+    bool remoteRegularSemaphore = false;  ///< copies between devices that signal a regular semaphore
+  } takes;
+
+  std::map<std::string, std::string> sources;  ///< "memory.vmem_bytes" → where the number is from, or "fitted"
+};
+
+/// One fact of the schema, for those who print chips.
+struct ChipFact {
+  std::string path;   ///< "memory.vmem_bytes"
+  std::string value;  ///< "134217728", "true"
+  std::string help;
+  std::string source;
+};
+std::vector<ChipFact> factsOf(const Chip&);
+
+/// Reads a chip from TOML text; `name` stands in messages. SM1040 (not TOML), SM1041 (unknown, missing or impossible
+/// keys): each with its line.
+Result<Chip> parseChip(std::string_view text, const std::string& name);
+
+/// Names of the chips that Smalti comes with, oldest first.
+std::span<const std::string_view> chipNames();
+/// A name of `chipNames`, or the path of a .toml file. SM6609: there is no such chip.
+Result<Chip> findChip(std::string_view nameOrFile);
+/// Its file.
+Result<std::string> chipText(std::string_view nameOrFile);
+/// The same for lists: "all", "v5e", "v5e,v6e", "my_chip.toml".
+Result<std::vector<Chip>> findChips(std::string_view list);
+
+}  // namespace smalti::tpu

@@ -1,0 +1,79 @@
+#include "tpu/Vmem.h"
+
+#include <fmt/format.h>
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+#include "ir/KernelArguments.h"
+#include "ir/Tpu.h"
+#include "ir/Types.h"
+#include "tpu/Tiling.h"
+
+namespace smalti::tpu {
+namespace {
+
+/// Whether a window's block stays the same over the whole grid: its map returns constants, or the axes it follows have
+/// one step.
+bool isFixed(const KernelPackage& p, const Window& w) {
+  mlir::ModuleOp module = *p.module;
+  auto map = module.lookupSymbol<mlir::func::FuncOp>(w.transform);
+  if (!map || map.empty()) return false;
+  for (size_t axis = 0; axis < p.signature.grid.size() && axis < map.getNumArguments(); ++axis)
+    if (p.signature.grid[axis] != 1 && !map.getArgument(static_cast<unsigned>(axis)).use_empty()) return false;
+  return true;
+}
+
+int64_t limitOf(const KernelPackage& p, const Chip& chip) {
+  int64_t limit = chip.memory.vmemDefaultLimitBytes;
+  for (const auto& s : p.config.scopedMemory)
+    if (s.memorySpace == 1) limit = s.size;
+  return std::min(limit, chip.memory.vmemUsableBytes);
+}
+
+}  // namespace
+
+int64_t VmemMap::declaredBytes() const {
+  int64_t sum = 0;
+  for (const VmemPart& part : parts) sum += part.bytes;
+  return sum;
+}
+
+Fits VmemMap::fits() const {
+  const int64_t declared = declaredBytes();
+  if (declared + temporaries.low > limitBytes) return Fits::no;
+  return declared + temporaries.high <= limitBytes ? Fits::yes : Fits::uncertain;
+}
+
+VmemMap vmemOf(const KernelPackage& p, const Chip& chip) {
+  VmemMap map;
+  map.limitBytes = limitOf(p, chip);
+  mlir::func::FuncOp f = p.kernelFunction();
+  for (unsigned i = 0; f && i < f.getNumArguments(); ++i) {
+    const auto type = mlir::dyn_cast<mlir::MemRefType>(f.getArgument(i).getType());
+    if (!type || memorySpaceOf(type) != MemorySpace::vmem) continue;
+    const auto array = arrayTypeOf(type);
+    if (!array) continue;
+    const ArgumentRole role = KernelArguments(p).roleOf(i);
+    const bool isScratch = role.kind == ArgumentRole::scratch;
+    if (isScratch && f.getArgument(i).use_empty()) continue;
+    VmemPart part{isScratch ? VmemPart::scratch : VmemPart::window, role.str(), *array};
+    if (!isScratch) {
+      const int window = role.index + (role.kind == ArgumentRole::output ? p.numInputs() : 0);
+      const auto& w = p.signature.windows[static_cast<size_t>(window)];
+      if (w && w->pipelineMode != smalti::PipelineMode::synchronous && !isFixed(p, *w)) part.buffers = 2;
+    }
+    part.bytes = part.buffers * paddedBytes(chip, *array);
+    map.parts.push_back(std::move(part));
+  }
+  map.temporaries = temporariesOf(p, chip);
+  if (f)
+    f.walk([&](mlir::memref::AllocaOp alloca) {
+      const auto array = arrayTypeOf(alloca.getType());
+      if (!array || memorySpaceOf(alloca.getType()) != MemorySpace::vmem) return;
+      map.parts.push_back({VmemPart::scratch, "an allocation", *array, 1, paddedBytes(chip, *array)});
+    });
+  return map;
+}
+
+}  // namespace smalti::tpu

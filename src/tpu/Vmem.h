@@ -1,0 +1,35 @@
+// How much VMEM a kernel takes: windows × buffers, scratch, and what the compiler adds.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/KernelPackage.h"
+#include "tpu/Chip.h"
+#include "tpu/Legality.h"
+#include "tpu/Temporaries.h"
+
+namespace smalti::tpu {
+
+struct VmemPart {
+  enum Kind : uint8_t { window, scratch, temporary } kind;
+  std::string what;  ///< "input 0"
+  ArrayType array;   ///< the block
+  int64_t buffers = 1;
+  int64_t bytes = 0;  ///< all buffers, padded to tiles
+};
+
+struct VmemMap {
+  std::vector<VmemPart> parts;
+  Temporaries temporaries;
+  int64_t limitBytes = 0;  ///< of this kernel on this chip
+  /// Windows and scratch, exactly.
+  int64_t declaredBytes() const;
+  /// With what the compiler most likely adds.
+  int64_t bytes() const { return declaredBytes() + temporaries.likely; }
+  Fits fits() const;
+};
+
+VmemMap vmemOf(const KernelPackage&, const Chip&);
+
+}  // namespace smalti::tpu

@@ -1,0 +1,58 @@
+// Operations that only some generations have.
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include "ir/TpuOps.h"
+#include "ir/Types.h"
+#include "tpu/rules/Reasons.h"
+#include "tpu/rules/Table.h"
+
+namespace smalti::tpu {
+namespace {
+
+void refuseOn(const Judge& judge, mlir::Operation* op, std::string message, std::string help) {
+  const auto type = op->getNumResults() ? arrayTypeOf(op->getResult(0).getType()) : std::nullopt;
+  judge.refuse(reason::kUnsupportedOp, op->getLoc(),
+               {.message = std::move(message),
+                .need = "another generation",
+                .have = type ? type->str() : std::string(),
+                .help = std::move(help)});
+}
+
+void onStochasticConvert(mlir::Operation* op, const Judge& judge) {
+  if (mlir::isa<StochasticConvertOp>(op) && !judge.chip.takes.stochasticRound)
+    refuseOn(judge, op, "Stochastic convert not supported on TPU generations < 5", "round to nearest");
+}
+
+void onUnpack(mlir::Operation* op, const Judge& judge) {
+  auto unpack = mlir::dyn_cast<UnpackElementwiseOp>(op);
+  if (unpack && unpack.getSourceType().isBF16() && !judge.chip.takes.interleavedUnpack)
+    refuseOn(judge, op, "interleaved unpacking is not implemented",
+             "take the halves of words with shifts and bitcasts");
+}
+
+void onRemoteCopy(mlir::Operation* op, const Judge& judge) {
+  auto copy = mlir::dyn_cast<EnqueueDMAOp>(op);
+  if (!copy || !copy.getDeviceId() || judge.chip.takes.remoteRegularSemaphore) return;
+  for (mlir::Value semaphore : {copy.getSourceSemaphore(), copy.getTargetSemaphore()}) {
+    const auto type = semaphore ? mlir::dyn_cast<mlir::MemRefType>(semaphore.getType()) : mlir::MemRefType();
+    if (type && mlir::isa<SemaphoreType>(type.getElementType()))
+      return refuseOn(judge, op, "a copy to another device signals a regular semaphore", "use a DMA semaphore");
+  }
+}
+
+void onPadding(const Judge& judge) {
+  for (const auto& window : judge.kernel.signature.windows)
+    if (window && llvm::any_of(window->padLow, [](int64_t pad) { return pad != 0; }))
+      return refuseOn(judge, judge.kernel.kernelFunction(), "Low padding not supported yet",
+                      "pad the array, and shift the index map");
+}
+
+}  // namespace
+
+std::span<const Rule> generationRules() {
+  static constexpr Rule kRules[]{
+      {.onOp = onStochasticConvert}, {.onOp = onUnpack}, {.onOp = onRemoteCopy}, {.onKernel = onPadding}};
+  return kRules;
+}
+
+}  // namespace smalti::tpu

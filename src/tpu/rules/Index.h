@@ -1,0 +1,14 @@
+// How a proof about an index failed, in words.
+#pragma once
+
+#include <string>
+
+#include "mlir/IR/Value.h"
+
+namespace smalti::tpu {
+
+/// "s * 4, provably a multiple of 4 only: nothing is known of 's', …".
+std::string proofText(mlir::Value index, int64_t wanted);
+std::string multipleHelp(int64_t wanted);
+
+}  // namespace smalti::tpu

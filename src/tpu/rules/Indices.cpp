@@ -1,0 +1,72 @@
+// Dynamic starts of loads and stores must be provable multiples of the tile.
+#include <fmt/format.h>
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include "ir/TpuOps.h"
+#include "tpu/Multiple.h"
+#include "tpu/Tiling.h"
+#include "tpu/View.h"
+#include "tpu/rules/Index.h"
+#include "tpu/rules/Reasons.h"
+#include "tpu/rules/Table.h"
+
+namespace smalti::tpu {
+
+std::string proofText(mlir::Value index, int64_t wanted) {
+  const int64_t have = knownMultiple(index);
+  if (const auto constant = constantOf(index)) return fmt::format("{}, which is not one", *constant);
+  const std::string culprit = culpritOf(index, wanted);
+  std::string text = fmt::format("{}, provably a multiple of {} only", derivationOf(index), have);
+  if (!culprit.empty()) text += ": nothing is known of " + culprit;
+  return text;
+}
+
+std::string multipleHelp(int64_t wanted) {
+  return fmt::format("if it always is one, say so: pl.multiple_of(index, {}); or multiply what is unknown by {}",
+                     wanted, wanted);
+}
+
+namespace {
+
+void onAccess(mlir::Operation* op, const Judge& judge) {
+  mlir::Value base;
+  mlir::ValueRange indices;
+  mlir::VectorType vector;
+  if (auto load = mlir::dyn_cast<mlir::vector::LoadOp>(op)) {
+    base = load.getBase(), indices = load.getIndices(), vector = load.getVectorType();
+  } else if (auto store = mlir::dyn_cast<mlir::vector::StoreOp>(op)) {
+    base = store.getBase(), indices = store.getIndices(), vector = store.getVectorType();
+  } else if (auto store = mlir::dyn_cast<VectorStoreOp>(op)) {
+    base = store.getBase(), indices = store.getIndices();
+    vector = mlir::cast<mlir::VectorType>(store.getValueToStore().getType());
+  } else {
+    return;
+  }
+  const auto view = viewOf(base);
+  if (!view || !view->isTiled()) return;
+  const bool word = elementBits(view->array.dtype) == 32;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (constantOf(indices[i])) continue;
+    const size_t d = view->dimensions[i];
+    const int64_t tile = view->tile(judge.chip, d);
+    const int64_t size = vector.getShape()[i];
+    const bool anyRow = view->isRow(d) && word && (view->array.shape.back() <= kLanes || size == 1);
+    if (anyRow || knownMultiple(indices[i]) % tile == 0) continue;
+    return judge.refuse(
+        reason::kUnalignedIndex, op->getLoc(),
+        {.message = fmt::format("cannot statically prove that index in dimension {} is a multiple of {}", i, tile),
+         .need = fmt::format("a multiple of {} along dimension {} of {}", tile, i, view->array.str()),
+         .have = proofText(indices[i], tile),
+         .help = multipleHelp(tile)});
+  }
+}
+
+}  // namespace
+
+std::span<const Rule> indexRules() {
+  static constexpr Rule kRules[]{{.onOp = onAccess}};
+  return kRules;
+}
+
+}  // namespace smalti::tpu

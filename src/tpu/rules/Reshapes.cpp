@@ -1,0 +1,127 @@
+// Reshapes of values and of refs.
+#include <fmt/format.h>
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include "ir/TpuOps.h"
+#include "ir/Types.h"
+#include "tpu/Tiling.h"
+#include "tpu/View.h"
+#include "tpu/rules/Reasons.h"
+#include "tpu/rules/Table.h"
+
+namespace smalti::tpu {
+namespace {
+
+int64_t elements(const Shape& s) {
+  int64_t n = 1;
+  for (int64_t d : s) n *= d;
+  return n;
+}
+
+/// Do the shapes agree but for a tail that one of them has as one dimension?
+bool foldsTail(const Shape& a, const Shape& b) {
+  size_t same = 0;
+  while (same < a.size() && same < b.size() && a[same] == b[same]) ++same;
+  return same > 0 && (a.size() - same == 1 || b.size() - same == 1);
+}
+
+bool isShapeCastTaken(const Shape& from, const Shape& to) {
+  if (from.empty() || to.empty()) return true;
+  const int64_t a = from.back(), b = to.back();
+  if (a == b || a == 1 || b == 1) return true;
+  if (a % kLanes == 0 && b % kLanes == 0) return true;
+  if (a <= kLanes && b <= kLanes && (a % b == 0 || b % a == 0)) return true;
+  return foldsTail(from, to);
+}
+
+void onShapeCast(mlir::Operation* op, const Judge& judge) {
+  auto cast = mlir::dyn_cast<mlir::vector::ShapeCastOp>(op);
+  if (!cast) return;
+  // Of several in a row the compiler makes one.
+  const auto isCast = [](mlir::Operation* user) { return mlir::isa<mlir::vector::ShapeCastOp>(user); };
+  if (!cast->use_empty() && llvm::all_of(cast->getUsers(), isCast)) return;
+  mlir::Value source = cast.getSource();
+  while (auto before = source.getDefiningOp<mlir::vector::ShapeCastOp>()) source = before.getSource();
+  const auto from = arrayTypeOf(source.getType()), to = arrayTypeOf(cast.getType());
+  if (!from || !to || from->shape == to->shape) return;
+  const int64_t a = from->shape.empty() ? 1 : from->shape.back(), b = to->shape.empty() ? 1 : to->shape.back();
+  bool taken = isShapeCastTaken(from->shape, to->shape);
+  if (elementBits(from->dtype) == 16 && b == 1 && a > kLanes && !judge.chip.takes.packedColumns) taken = false;
+  const bool fromColumn = a == 1 && b > 1 && !from->shape.empty() && elements(from->shape) > 1;
+  if (taken && fromColumn && !judge.chip.takes.sublaneGather)
+    return judge.refuse(reason::kSublaneGather, op->getLoc(),
+                        {.message = "Sublane gather not supported by this TPU generation",
+                         .need = "rows that stay rows",
+                         .have = fmt::format("{} to {}: rows become lanes", from->str(), to->str()),
+                         .help = "keep the column, or transpose a full tile"});
+  if (taken && from->dtype == DType::pred && a > kLanes && a != b)
+    return judge.refuse(reason::kUnsupportedOp, op->getLoc(),
+                        {.message = "the compiler ends in a failed check of its own at reshapes of masks",
+                         .need = "numbers",
+                         .have = fmt::format("{} to {}", from->str(), to->str()),
+                         .help = "reshape as i32, and compare with 0"});
+  if (taken) return;
+  judge.refuse(reason::kShapeCast, op->getLoc(),
+               {.message = "infer-vector-layout: unsupported shape cast",
+                .need = "equal last dimensions, multiples of 128, or one that divides the other and both at most 128",
+                .have = fmt::format("{} to {}", from->str(), to->str()),
+                .help = "keep the last dimension, or reshape the array outside of the kernel"});
+}
+
+/// jnp.stack along a new last axis: columns beside each other. On some chips packed columns overflow VMEM.
+void onStack(mlir::Operation* op, const Judge& judge) {
+  auto join = mlir::dyn_cast<ConcatenateOp>(op);
+  if (!join || join.getSources().empty()) return;
+  const auto column = arrayTypeOf(join.getSources()[0].getType());
+  if (!column || column->shape.size() < 3 || join.getDimension() + 1 != static_cast<int64_t>(column->shape.size()) ||
+      column->shape.back() != 1)
+    return;
+  const int64_t bits = elementBits(column->dtype);
+  if (!(bits == 16 && !judge.chip.takes.packedStack) && !(bits == 8 && !judge.chip.takes.byteStack)) return;
+  judge.refuse(reason::kVmem, op->getLoc(),
+               {.message = "Ran out of memory in memory space vmem: packed columns are joined to rows",
+                .need = "32-bit elements, or arrays joined along another axis",
+                .have = fmt::format("{} columns of {}", join.getSources().size(), column->str()),
+                .help = "convert to 32 bits before stacking, or stack along an earlier axis"});
+}
+
+/// Are the last two dimensions the same but for rows that are cut or joined at whole tiles?
+bool keepsTiles(const Chip& chip, const ArrayType& from, const ArrayType& to) {
+  if (from.shape.empty() || to.shape.empty()) return false;
+  const auto bytes = elementBits(from.dtype);
+  if (bytes == 32 && from.shape.back() == kLanes && (to.shape.back() % kLanes == 0)) return true;  // rows are linear
+  if (bytes == 32 && from.shape.size() == 1 && to.shape.back() == kLanes) return true;
+  if (from.shape.back() != to.shape.back()) return false;
+  if (from.shape.size() < 2 || to.shape.size() < 2) return from.shape.size() == to.shape.size();
+  const int64_t rows = from.shape[from.shape.size() - 2], newRows = to.shape[to.shape.size() - 2];
+  if (rows == newRows) return true;
+  const int64_t tile = tileRows(chip, from.dtype, rows);
+  return rows % tile == 0 && newRows % tile == 0;
+}
+
+void onRefReshape(mlir::Operation* op, const Judge& judge) {
+  auto reshape = mlir::dyn_cast<MemRefReshapeOp>(op);
+  if (!reshape) return;
+  const auto view = viewOf(reshape.getInput());
+  const auto from = arrayTypeOf(reshape.getInput().getType()), to = arrayTypeOf(reshape.getType());
+  if (!view || !from || !to || !view->isTiled() || keepsTiles(judge.chip, *from, *to)) return;
+  judge.refuse(
+      reason::kRefReshape, op->getLoc(),
+      {.message = "memref reshape: Supported only when tiled dimensions remain unchanged, except for tile-aligned "
+                  "folding or unfolding",
+       .need = fmt::format(
+           "the last dimension {}, and rows cut at multiples of {}", from->shape.empty() ? 1 : from->shape.back(),
+           view->rank() >= 2 ? tileRows(judge.chip, from->dtype, from->shape[from->shape.size() - 2]) : kLanes),
+       .have = fmt::format("{} as {}", from->str(), to->str()),
+       .help = "reshape the value that is loaded, or the array outside of the kernel"});
+}
+
+}  // namespace
+
+std::span<const Rule> reshapeRules() {
+  static constexpr Rule kRules[]{{.onOp = onShapeCast}, {.onOp = onRefReshape}, {.onOp = onStack}};
+  return kRules;
+}
+
+}  // namespace smalti::tpu

@@ -1,0 +1,38 @@
+// A rule: the reason it refuses for, and what it looks at. Each file of this folder defines some; Rules.cpp lists them.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "mlir/IR/Operation.h"
+
+#include "ir/KernelPackage.h"
+#include "tpu/Legality.h"
+
+namespace smalti::tpu {
+
+/// Where one rule looks and says what it finds.
+class Judge {
+ public:
+  Judge(const KernelPackage& kernel, const Chip& chip, std::vector<Refusal>& out)
+      : kernel(kernel), chip(chip), out_(out) {}
+
+  const KernelPackage& kernel;
+  const Chip& chip;
+
+  struct Text {
+    std::string message, need, have, help;
+    std::vector<std::string> where{};
+  };
+  void refuse(const Reason&, mlir::Location, Text) const;
+
+ private:
+  std::vector<Refusal>& out_;
+};
+
+struct Rule {
+  void (*onOp)(mlir::Operation*, const Judge&) = nullptr;  ///< for every op of the kernel function
+  void (*onKernel)(const Judge&) = nullptr;                ///< once
+};
+
+}  // namespace smalti::tpu
