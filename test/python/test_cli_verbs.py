@@ -12,7 +12,7 @@ from console_examples import ROOT
 
 CASES = ROOT / "test/data/cases"
 MISTAKES = ROOT / "examples/mistakes"
-VERBS = ["run", "check", "conform", "show", "describe", "export", "cache", "chips", "explain", "env", "new"]
+VERBS = ["run", "check", "conform", "show", "describe", "export", "compile", "cache", "chips", "explain", "env", "new"]
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <vector>
 
 namespace smalti::driver {
@@ -25,12 +27,14 @@ constexpr size_t kMaxOutputBytes = 64 << 20;
 constexpr int kPollMilliseconds = 100;
 
 struct Child {
-  int64_t index = 0;
+  int64_t index = 0;  ///< of the piece of work that it does
+  int64_t begun = 0;  ///< pieces so far
   pid_t pid = -1;
-  int pipe = -1;           ///< its output
+  int orders = -1;         ///< indices of further pieces, to the child
+  int pipe = -1;           ///< its outputs, each after its size
   int standardError = -1;  ///< a file in memory
   Clock::time_point start;
-  ChildResult result;
+  std::string received;
 };
 
 /// Address space in use, bytes.
@@ -48,7 +52,18 @@ void setLimit(int resource, rlim_t value) {
   ::setrlimit(static_cast<__rlimit_resource_t>(resource), &limit);
 }
 
-[[noreturn]] void runChild(int64_t index, int output, int standardError, const ChildLimits& limits,
+bool writeAll(int fd, const void* data, size_t size) {
+  for (const char* from = static_cast<const char*>(data); size > 0;) {
+    const ssize_t n = ::write(fd, from, size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    from += n;
+    size -= static_cast<size_t>(n);
+  }
+  return true;
+}
+
+[[noreturn]] void runChild(int64_t index, int orders, int output, int standardError, const ChildLimits& limits,
                            const std::function<std::string(int64_t)>& work) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   setLimit(RLIMIT_CORE, 0);
@@ -58,57 +73,65 @@ void setLimit(int resource, rlim_t value) {
   ::dup2(null, STDIN_FILENO);
   ::dup2(null, STDOUT_FILENO);
   if (standardError >= 0) ::dup2(standardError, STDERR_FILENO);
-  const std::string text = work(index);
-  size_t written = 0;
-  while (written < text.size()) {
-    const ssize_t n = ::write(output, text.data() + written, text.size() - written);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) ::_exit(1);
-    written += static_cast<size_t>(n);
+  for (;;) {
+    const std::string text = work(index);
+    const uint64_t size = text.size();
+    if (!writeAll(output, &size, sizeof size) || !writeAll(output, text.data(), text.size())) ::_exit(1);
+    ssize_t n = 0;
+    do {
+      n = ::read(orders, &index, sizeof index);
+    } while (n < 0 && errno == EINTR);
+    if (n != sizeof index) ::_exit(0);
   }
-  ::_exit(0);
 }
 
 bool start(Child& child, const ChildLimits& limits, const std::function<std::string(int64_t)>& work) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+  int outputs[2], orders[2];
+  if (::pipe2(outputs, O_CLOEXEC) != 0) return false;
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, orders) != 0) {
+    ::close(outputs[0]);
+    ::close(outputs[1]);
+    return false;
+  }
   child.standardError = ::memfd_create("stderr", MFD_CLOEXEC);
   std::fflush(nullptr);
+  child.begun = 1;
   child.start = Clock::now();
   child.pid = ::fork();
   if (child.pid == 0) {
-    ::close(ends[0]);
-    runChild(child.index, ends[1], child.standardError, limits, work);
+    ::close(outputs[0]);
+    ::close(orders[1]);
+    runChild(child.index, orders[0], outputs[1], child.standardError, limits, work);
   }
-  ::close(ends[1]);
-  child.pipe = ends[0];
+  ::close(outputs[1]);
+  ::close(orders[0]);
+  child.pipe = outputs[0];
+  child.orders = orders[1];
   return child.pid > 0;
 }
 
-/// The last few lines of what it wrote to standard error.
-std::string lastWords(int fd) {
-  constexpr off_t kShownBytes = 600;
+/// The last lines of what it wrote to standard error.
+std::string lastWords(int fd, int64_t shownBytes) {
   const off_t size = ::lseek(fd, 0, SEEK_END);
   if (size <= 0) return "";
-  std::string text(static_cast<size_t>(std::min(size, kShownBytes)), '\0');
+  std::string text(static_cast<size_t>(std::min<off_t>(size, shownBytes)), '\0');
   const ssize_t n = ::pread(fd, text.data(), text.size(), size - static_cast<off_t>(text.size()));
   text.resize(n > 0 ? static_cast<size_t>(n) : 0);
   text.erase(text.find_last_not_of('\n') + 1);
   return text;
 }
 
-void finish(Child& child, bool timedOut) {
-  if (timedOut) ::kill(child.pid, SIGKILL);
+/// Ends a child that has finished its piece or is late, or waits for one that is ending. What went wrong goes to
+/// `result`.
+void finish(Child& child, const ChildLimits& limits, ChildResult& result) {
+  if (result.finished || result.timedOut) ::kill(child.pid, SIGKILL);  // it waits for orders, or for ever
+  ::close(child.orders);
+  ::close(child.pipe);  // one that says too much would wait for a reader
   int status = 0;
   while (::waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
   }
-  ChildResult& r = child.result;
-  r.seconds = std::chrono::duration<double>(Clock::now() - child.start).count();
-  r.timedOut = timedOut;
-  r.finished = !timedOut && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  if (WIFSIGNALED(status)) r.signal = WTERMSIG(status);
-  if (!r.finished && child.standardError >= 0) r.standardError = lastWords(child.standardError);
-  ::close(child.pipe);
+  if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
+  if (child.standardError >= 0) result.standardError = lastWords(child.standardError, limits.errorBytes);
   if (child.standardError >= 0) ::close(child.standardError);
 }
 
@@ -117,9 +140,27 @@ bool drain(Child& child) {
   char buffer[1 << 16];
   const ssize_t n = ::read(child.pipe, buffer, sizeof buffer);
   if (n < 0) return errno == EINTR || errno == EAGAIN;
-  if (n == 0 || child.result.output.size() > kMaxOutputBytes) return false;
-  child.result.output.append(buffer, static_cast<size_t>(n));
+  child.received.append(buffer, static_cast<size_t>(n));
+  return n > 0 && child.received.size() <= kMaxOutputBytes;
+}
+
+/// The whole output of its piece, once it is there.
+bool takeOutput(Child& child, std::string& output) {
+  uint64_t size = 0;
+  if (child.received.size() < sizeof size) return false;
+  std::memcpy(&size, child.received.data(), sizeof size);
+  if (child.received.size() - sizeof size < size) return false;
+  output = child.received.substr(sizeof size, size);
+  child.received.clear();  // nothing follows before the next order
   return true;
+}
+
+/// One more piece for a child that has finished one.
+bool order(Child& child, int64_t index) {
+  child.index = index;
+  ++child.begun;
+  child.start = Clock::now();
+  return ::send(child.orders, &index, sizeof index, MSG_NOSIGNAL) == sizeof index;
 }
 
 }  // namespace
@@ -128,26 +169,37 @@ void runInChildren(int64_t count, const ChildLimits& limits, const std::function
                    const std::function<void(int64_t, const ChildResult&)>& done, const std::function<void()>& tick) {
   std::vector<Child> running;
   int64_t next = 0;
-  while (next < count || !running.empty()) {
-    while (next < count && static_cast<int64_t>(running.size()) < limits.atOnce) {
+  const auto more = [&] { return next < count && !(limits.stop && *limits.stop); };
+  while (more() || !running.empty()) {
+    while (more() && static_cast<int64_t>(running.size()) < limits.atOnce) {
       Child child;
       child.index = next++;
       if (start(child, limits, work))
         running.push_back(std::move(child));
       else
-        done(child.index, child.result);
+        done(child.index, {});
     }
     std::vector<pollfd> polls;
     for (const Child& child : running) polls.push_back({child.pipe, POLLIN, 0});
     ::poll(polls.data(), polls.size(), kPollMilliseconds);
     for (size_t i = running.size(); i-- > 0;) {
       Child& child = running[i];
+      ChildResult result;
       const bool ended = (polls[i].revents != 0) && !drain(child);
-      const bool late = std::chrono::duration<double>(Clock::now() - child.start).count() > limits.seconds;
-      if (!ended && !late) continue;
-      finish(child, !ended && late);
-      done(child.index, child.result);
-      running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
+      result.finished = takeOutput(child, result.output);
+      result.seconds = std::chrono::duration<double>(Clock::now() - child.start).count();
+      result.timedOut = !result.finished && !ended && result.seconds > limits.seconds;
+      if (!ended && !result.finished && !result.timedOut) continue;
+      const int64_t index = child.index;
+      if (result.finished && child.begun < limits.piecesEach && more() && order(child, next)) {
+        ++next;
+      } else {
+        ChildResult end = result;
+        finish(child, limits, end);
+        if (!result.finished) result = std::move(end);
+        running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+      done(index, result);
     }
     tick();
   }

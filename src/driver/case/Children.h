@@ -11,6 +11,9 @@ struct ChildLimits {
   int64_t atOnce = 1;
   double seconds = 60;          ///< wall-clock time of one piece of work; then it is killed
   int64_t addressSpaceMib = 0;  ///< beyond what the parent has; 0: no limit
+  int64_t piecesEach = 1;       ///< that one child does after another; for work whose preparation is costly
+  int64_t errorBytes = 600;     ///< of `ChildResult::standardError`
+  const bool* stop = nullptr;   ///< when it has become true, no further piece is begun
 };
 
 struct ChildResult {
@@ -18,12 +21,13 @@ struct ChildResult {
   bool timedOut = false;
   int signal = 0;  ///< that ended it
   std::string output;
-  std::string standardError;  ///< the last lines a library wrote before it died
+  std::string standardError;  ///< the last lines a library wrote before it died, at most `errorBytes`
   double seconds = 0;
 };
 
-/// Calls `work(i)` for i < count, each in a fork of this (single-threaded) process, and `done(i, result)` here in the
-/// order in which they end. `tick` is called a few times a second.
+/// Calls `work(i)` for i < count in forks of this (single-threaded) process, and `done(i, result)` here in the order in
+/// which they end. After a piece that does not finish, its child is gone, and the next piece gets a new one. `tick` is
+/// called a few times a second.
 void runInChildren(int64_t count, const ChildLimits&, const std::function<std::string(int64_t)>& work,
                    const std::function<void(int64_t, const ChildResult&)>& done, const std::function<void()>& tick);
 

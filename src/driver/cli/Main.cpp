@@ -10,6 +10,7 @@
 #include "base/Text.h"
 #include "driver/Version.h"
 #include "driver/cli/Cli.h"
+#include "driver/cli/Compile.h"
 #include "driver/cli/Verbs.h"
 
 namespace smalti::cli {
@@ -136,6 +137,11 @@ std::span<const Verb> verbs() {
            "  smalti export attention.mlir --format bytecode --version 15 -o attention.mosaic.bc\n"
            "  smalti export attention.mlir --format object --target-cpu haswell -o attention.o   and attention.h",
            declareExport},
+      Verb{"compile", "ask Google's TPU compiler whether it takes kernels, without a TPU",
+           "  smalti compile attention.mlir --chip v5e\n"
+           "  smalti compile kernels/ --chip all --json\n"
+           "  smalti compile attention.mlir --chip v6e -o attention.v6e    the executable, for a TPU of that kind",
+           declareCompile},
       Verb{"cache", "show, fill or clear the folder of compiled kernels",
            "  smalti cache                                  where it is and what is in it\n"
            "  smalti cache warm attention.mlir              compiles its kernels into it\n"

@@ -1,0 +1,277 @@
+// smalti compile: the verdict of Google's TPU compiler on modules and chips, without a TPU.
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/File.h"
+#include "base/Text.h"
+#include "driver/cli/Compile.h"
+#include "driver/compile/Judge.h"
+#include "driver/term/Progress.h"
+#include "driver/term/Style.h"
+#include "driver/term/Table.h"
+#include "pjrt/FindPlugin.h"
+#include "pjrt/TpuCompiler.h"
+
+namespace smalti::cli {
+namespace {
+
+using driver::CompilerVerdict;
+using Verdicts = std::vector<std::vector<CompilerVerdict>>;
+
+struct CompileArguments {
+  std::vector<std::string> paths;
+  std::vector<std::string> chips{"v5e"};
+  std::string outFile, plugin;
+};
+
+std::vector<std::string> allChips() {
+  std::vector<std::string> chips;
+  for (const pjrt::ChipTopology& c : pjrt::chipTopologies()) chips.emplace_back(c.chip);
+  return chips;
+}
+
+Result<std::vector<std::string>> chosenChips(const std::vector<std::string>& named) {
+  const auto all = allChips();
+  std::vector<std::string> chips;
+  for (const std::string& name : named) {
+    if (name == "all") return all;
+    if (std::find(all.begin(), all.end(), name) == all.end())
+      return fail({.code = "SM6609",
+                   .message = fmt::format("there is no chip '{}'", name),
+                   .place = {},
+                   .need = fmt::format("one of {}, or all", fmt::join(all, ", "))});
+    if (std::find(chips.begin(), chips.end(), name) == chips.end()) chips.push_back(name);
+  }
+  return chips;
+}
+
+/// A module as it was given, and what is compiled of it or why it cannot be read.
+struct Asked {
+  std::string path;
+  std::optional<Diagnostic> error;
+  size_t judged = 0;  ///< its row among the verdicts, when there is no error
+};
+
+/// "attention.v5e", with the folders before it joined by '-', so that no two modules of a folder share a name.
+std::string executableName(const std::string& path, const std::string& chip) {
+  std::string name = std::filesystem::path(path).lexically_normal().relative_path().replace_extension().string();
+  std::replace(name.begin(), name.end(), '/', '-');
+  while (name.starts_with(".") || name.starts_with("-")) name.erase(0, 1);
+  return name + "." + chip;
+}
+
+std::string cell(const CompilerVerdict& v, bool color) {
+  if (v.error) return term::styled(term::Style::red, "error", color);
+  if (!v.accepted) return term::styled(term::Style::red, v.reason, color);
+  return term::styled(term::Style::green, "accepted", color);
+}
+
+/// One chip: a row per module with all there is to know.
+std::string detailTable(const std::vector<Asked>& asked, const Verdicts& verdicts, bool color) {
+  using enum term::Align;
+  term::Table table({{"module"}, {""}, {"VMEM", right}, {"code", right}, {"compiled in", right}, {"written to"}});
+  for (const Asked& a : asked) {
+    if (a.error) {
+      table.add({a.path, term::styled(term::Style::red, "error", color), "", "", "", ""});
+      continue;
+    }
+    const CompilerVerdict& v = verdicts[a.judged][0];
+    table.add({a.path, cell(v, color), v.accepted ? term::humanBytes(v.vmemBytes) : "",
+               v.accepted ? term::humanBytes(v.codeBytes) : "", v.seconds > 0 ? term::humanSeconds(v.seconds) : "",
+               v.executable});
+  }
+  return table.str(color);
+}
+
+/// Several chips: a column each, with the bytes of VMEM or the class of the refusal.
+std::string chipTable(const std::vector<Asked>& asked, const std::vector<std::string>& chips, const Verdicts& verdicts,
+                      bool color) {
+  std::vector<term::Table::Column> columns{{"module"}};
+  for (const std::string& chip : chips) columns.push_back({chip, term::Align::right});
+  term::Table table(std::move(columns));
+  for (const Asked& a : asked) {
+    std::vector<std::string> row{a.path};
+    for (size_t c = 0; c < chips.size(); ++c) {
+      if (a.error) {
+        row.push_back(term::styled(term::Style::red, "error", color));
+        continue;
+      }
+      const CompilerVerdict& v = verdicts[a.judged][c];
+      row.push_back(v.accepted ? term::humanBytes(v.vmemBytes) : cell(v, color));
+    }
+    table.add(std::move(row));
+  }
+  return table.str(color);
+}
+
+/// Every refusal of a module, those of several chips for one reason once.
+std::string refusalText(const Session& session, const Asked& a, const std::vector<std::string>& chips,
+                        const std::vector<CompilerVerdict>& verdicts) {
+  std::string text;
+  std::vector<std::string> told;
+  for (size_t c = 0; c < chips.size(); ++c) {
+    const CompilerVerdict& v = verdicts[c];
+    if (v.accepted || v.error || !v.diagnostic) continue;
+    if (std::find(told.begin(), told.end(), v.reason) != told.end()) continue;
+    told.push_back(v.reason);
+    std::vector<std::string> same;
+    for (size_t d = c; d < chips.size(); ++d)
+      if (!verdicts[d].accepted && verdicts[d].reason == v.reason) same.push_back(chips[d]);
+    text += fmt::format("{}, for {}:\n{}", a.path, fmt::join(same, ", "),
+                        session.diagnosticText(*v.diagnostic, "refused", session.colorOut()));
+  }
+  return text;
+}
+
+Json toJson(const std::vector<Asked>& asked, const std::vector<std::string>& chips, const Verdicts& verdicts) {
+  Json modules = Json::array();
+  for (const Asked& a : asked) {
+    Json entry{{"file", a.path}, {"error", a.error ? driver::toJson(*a.error) : Json(nullptr)}};
+    entry["chips"] = Json::object();
+    if (!a.error)
+      for (size_t c = 0; c < chips.size(); ++c) entry["chips"][chips[c]] = driver::toJson(verdicts[a.judged][c]);
+    modules.push_back(std::move(entry));
+  }
+  return {{"modules", std::move(modules)}};
+}
+
+struct Counts {
+  int64_t accepted = 0, refused = 0, errors = 0;
+};
+
+Counts countsOf(const std::vector<Asked>& asked, const Verdicts& verdicts) {
+  Counts n;
+  for (const Asked& a : asked) n.errors += a.error.has_value();
+  for (const auto& row : verdicts)
+    for (const CompilerVerdict& v : row) {
+      n.errors += v.error.has_value();
+      n.accepted += v.accepted;
+      n.refused += !v.accepted && !v.error;
+    }
+  return n;
+}
+
+/// The first line of the compiler's own version, once there is one.
+std::string compilerVersion(const Verdicts& verdicts) {
+  for (const auto& row : verdicts)
+    for (const CompilerVerdict& v : row)
+      if (const size_t built = v.pluginVersion.find("Built on "); built != std::string::npos)
+        return v.pluginVersion.substr(built + 9, v.pluginVersion.find(" (", built) - built - 9);
+  return "";
+}
+
+void printText(const Session& session, const std::vector<Asked>& asked, const std::vector<std::string>& chips,
+               const Verdicts& verdicts, double seconds) {
+  const bool color = session.colorOut();
+  session.print((chips.size() == 1 ? detailTable(asked, verdicts, color) : chipTable(asked, chips, verdicts, color)) +
+                "\n");
+  std::vector<std::string> told;  // an error of the plugin is every module's
+  const auto tell = [&](const std::string& path, const Diagnostic& d) {
+    const std::string text = session.diagnosticText(d, "error", color);
+    if (std::find(told.begin(), told.end(), text) != told.end()) return;
+    told.push_back(text);
+    session.print(fmt::format("{}:\n{}\n", path, text));
+  };
+  for (const Asked& a : asked) {
+    if (a.error) {
+      tell(a.path, *a.error);
+      continue;
+    }
+    for (const CompilerVerdict& v : verdicts[a.judged])
+      if (v.error) tell(a.path, *v.error);
+    if (const std::string text = refusalText(session, a, chips, verdicts[a.judged]); !text.empty())
+      session.print(text + "\n");
+  }
+  const Counts n = countsOf(asked, verdicts);
+  const std::string version = compilerVersion(verdicts);
+  session.print(fmt::format("{} for {}: {} accepted, {} refused{}, in {}{}\n", counted(asked.size(), "module"),
+                            fmt::join(chips, ", "), n.accepted, n.refused,
+                            n.errors ? fmt::format(", {}", counted(static_cast<size_t>(n.errors), "error")) : "",
+                            term::humanSeconds(seconds), version.empty() ? "" : "; libtpu of " + version));
+}
+
+Result<std::vector<Asked>> readModules(const std::vector<std::string>& paths, driver::JudgeRequest& request) {
+  std::vector<Asked> asked;
+  for (const std::string& path : paths) {
+    const auto files = driver::modulesAt(path);
+    if (!files) return fail(files.error());
+    for (const std::string& file : *files) {
+      auto module = driver::stableHloOf(file);
+      asked.push_back({file, {}, request.modules.size()});
+      if (module)
+        request.modules.push_back({file, std::move(*module)});
+      else
+        asked.back().error = std::move(module.error());
+    }
+  }
+  return asked;
+}
+
+int compile(const Session& session, const CompileArguments& arguments) {
+  driver::JudgeRequest request;
+  const auto chips = chosenChips(arguments.chips);
+  if (!chips) {
+    session.refuse(chips.error());
+    return kUsage;
+  }
+  request.chips = *chips;
+  const auto plugin = pjrt::findTpuPlugin(arguments.plugin);
+  if (!plugin) {
+    session.refuse(plugin.error());
+    return kUsage;  // nothing was judged
+  }
+  request.plugin = *plugin;
+  const auto asked = readModules(arguments.paths, request);
+  if (!asked) return session.refuse(asked.error());
+
+  const std::string& out = arguments.outFile;
+  const bool oneFile = asked->size() == 1 && chips->size() == 1 && !std::filesystem::is_directory(out);
+  if (!out.empty()) {
+    if (!oneFile)
+      if (Status made = makeFolder(out); !made) return session.refuse(made.error());
+    request.executableFile = [&](size_t m, size_t c) {
+      if (oneFile) return out;
+      return (std::filesystem::path(out) / executableName(request.modules[m].path, request.chips[c])).string();
+    };
+  }
+  term::Progress progress;
+  const size_t total = request.modules.size() * chips->size();
+  const Verdicts verdicts = driver::judge(request, session.options.values, [&](size_t done) {
+    progress.update(fmt::format("{} of {} compilations, {:.0f} s", done, total, progress.seconds()));
+  });
+  const double seconds = progress.seconds();
+  progress.clear();
+  if (session.json())
+    session.printJson(toJson(*asked, *chips, verdicts));
+  else
+    printText(session, *asked, *chips, verdicts, seconds);
+  const Counts n = countsOf(*asked, verdicts);
+  return n.refused ? kRefused : n.errors ? kUsage : kOk;
+}
+
+}  // namespace
+
+void declareCompile(CLI::App& app, Session& session) {
+  auto arguments = std::make_shared<CompileArguments>();
+  app.add_option("modules", arguments->paths, "modules, case folders, or folders of them")
+      ->required()
+      ->type_name("PATH");
+  app.add_option("--chip", arguments->chips, "what to compile for: v4, v5e, v5p, v6e, v7x, or all")
+      ->delimiter(',')
+      ->type_name("CHIP")
+      ->capture_default_str();
+  app.add_option("-o,--output", arguments->outFile,
+                 "write the executable there; of several modules or chips, into that folder as MODULE.CHIP")
+      ->type_name("FILE");
+  app.add_option("--pjrt-plugin", arguments->plugin,
+                 "the compiler, as a PJRT plugin; otherwise the libtpu.so of the Python environment")
+      ->type_name("FILE");
+  session.addOptions(app, {OptionGroup::cases, OptionGroup::output}, {"corpus", "output"});
+  app.callback(
+      [&session, arguments] { session.action = [&session, arguments] { return compile(session, *arguments); }; });
+}
+
+}  // namespace smalti::cli

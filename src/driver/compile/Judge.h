@@ -1,0 +1,39 @@
+// Asks a TPU compiler about many modules and chips, in child processes: it may crash or hang on any of them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/Options.h"
+#include "driver/compile/Verdict.h"
+
+namespace smalti::driver {
+
+struct ModuleToJudge {
+  std::string path;       ///< as it was given
+  std::string stableHlo;  ///< text or bytecode
+};
+
+struct JudgeRequest {
+  std::string plugin;  ///< file of the PJRT plugin
+  std::vector<ModuleToJudge> modules;
+  std::vector<std::string> chips;  ///< each with a topology
+  /// Where to write the executable of a module on a chip; null: nowhere.
+  std::function<std::string(size_t module, size_t chip)> executableFile;
+};
+
+/// [module][chip]. Jobs, time and memory are limited as the options say; `progress` is told how many are done. A plugin
+/// that cannot be used ends it early: the verdicts that are missing then have its diagnostic as their `error`.
+std::vector<std::vector<CompilerVerdict>> judge(const JudgeRequest&, const Options&,
+                                                const std::function<void(size_t done)>& progress);
+
+/// The text for the compiler of a file, a case folder or a bare kernel with shapes: StableHLO (text and bytecode) as it
+/// is, everything else exported.
+Result<std::string> stableHloOf(const std::string& path);
+
+/// The modules that a path stands for: itself, or, of a folder that is not a case, every case folder and .mlir file in
+/// and below it, sorted. SM1001, SM1016.
+Result<std::vector<std::string>> modulesAt(const std::string& path);
+
+}  // namespace smalti::driver

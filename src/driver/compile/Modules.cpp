@@ -1,0 +1,70 @@
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/File.h"
+#include "driver/Module.h"
+#include "driver/case/Case.h"
+#include "driver/compile/Judge.h"
+#include "interop/Interop.h"
+
+namespace smalti::driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// StableHLO, text or bytecode, is for the compiler to read, whether or not we can.
+bool isStableHlo(std::string_view content) {
+  constexpr std::string_view kBytecodeMagic = "ML\xefR";
+  constexpr size_t kProducerBytes = 64;
+  if (content.starts_with(kBytecodeMagic))
+    return content.substr(0, kProducerBytes).find("StableHLO") != std::string_view::npos;
+  return content.find("stablehlo.") != std::string_view::npos || content.find("mhlo.") != std::string_view::npos;
+}
+
+}  // namespace
+
+Result<std::string> stableHloOf(const std::string& path) {
+  std::string file = path;
+  if (isCaseFolder(path)) {
+    auto recorded = readCase(path);
+    if (!recorded) return fail(recorded.error());
+    file = recorded->modulePath;
+  }
+  auto content = readFile(file);
+  if (!content) return fail(content.error());
+  if (isStableHlo(*content)) return content;
+  const auto module = loadModule(file);
+  if (!module) return fail(module.error());
+  if (Status status = requireShapes(*module); !status) return fail(status.error());
+  return interop::exportStableHlo(*module->program);
+}
+
+Result<std::vector<std::string>> modulesAt(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error) || isCaseFolder(path)) return std::vector{path};
+  std::vector<std::string> modules;
+  for (fs::recursive_directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+    std::error_code ignored;
+    if (at->is_directory(ignored)) {
+      if (!isCaseFolder(at->path().string())) continue;
+      modules.push_back(at->path().string());
+      at.disable_recursion_pending();
+    } else if (at->path().extension() == ".mlir") {
+      modules.push_back(at->path().string());
+    }
+  }
+  if (error)
+    return fail({.code = "SM1001", .message = fmt::format("cannot read '{}': {}", path, error.message()), .place = {}});
+  if (modules.empty())
+    return fail({.code = "SM1016",
+                 .message = "there is no module here",
+                 .place = {},
+                 .need = ".mlir files, or folders with case.json",
+                 .have = fmt::format("'{}'", path)});
+  std::sort(modules.begin(), modules.end());
+  return modules;
+}
+
+}  // namespace smalti::driver

@@ -1,0 +1,26 @@
+// What a compilation is told besides the program.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace smalti::pjrt {
+
+struct CompileOptions {
+  int64_t replicas = 1;
+  int64_t partitions = 1;  ///< devices that one program is split over
+  bool shardy = false;     ///< shardings are those of the sdy dialect
+  /// Id of the device that runs (replica, partition), replicas outermost; empty: the plugin's choice.
+  std::span<const int64_t> devices{};
+
+  /// A serialized CompileOptionsProto.
+  std::string proto() const;
+};
+
+/// What a module says of itself: `mhlo.num_partitions = 4 : i32`, and whether it has sdy's ops or attributes. One
+/// device when it says nothing, or is not text.
+CompileOptions optionsOf(std::string_view module);
+
+}  // namespace smalti::pjrt

@@ -1,0 +1,15 @@
+// Where an installed TPU plugin (libtpu.so) is.
+#pragma once
+
+#include <string>
+
+#include "smalti/diagnostic.h"
+
+namespace smalti::pjrt {
+
+/// `given` when it is not empty. Otherwise TPU_LIBRARY_PATH, then the Python package libtpu of the active environment
+/// (VIRTUAL_ENV, CONDA_PREFIX), of the python3 on the PATH, of the user and of the system, then /lib and /usr/lib.
+/// SM6801: it is nowhere.
+Result<std::string> findTpuPlugin(const std::string& given);
+
+}  // namespace smalti::pjrt
