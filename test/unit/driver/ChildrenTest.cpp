@@ -46,6 +46,31 @@ TEST(Children, ACrashTakesOneOnly) {
   EXPECT_TRUE(results.at(2).finished);
 }
 
+TEST(Children, SeveralPiecesShareAChild) {
+  const auto results = runAll(7, {.atOnce = 2, .piecesEach = 3}, [](int64_t i) -> std::string {
+    static int64_t begun = 0;  // in this child
+    if (i == 2) std::abort();
+    return std::to_string(++begun);
+  });
+  ASSERT_EQ(results.size(), 7u);
+  int64_t shared = 0;
+  for (const auto& [i, r] : results) {
+    EXPECT_EQ(r.finished, i != 2);
+    shared += r.finished && r.output != "1";
+    EXPECT_TRUE(!r.finished || (r.output >= "1" && r.output <= "3"));
+  }
+  EXPECT_GE(shared, 2);
+}
+
+TEST(Children, NothingIsBegunAfterAStop) {
+  bool stop = false;
+  int64_t numDone = 0;
+  runInChildren(
+      100, {.atOnce = 1, .piecesEach = 10, .stop = &stop}, [](int64_t) { return std::string(); },
+      [&](int64_t, const ChildResult&) { stop = ++numDone >= 3; }, [] {});
+  EXPECT_LE(numDone, 4);  // the piece that was begun before the third was known to be done
+}
+
 TEST(Children, AHangIsEnded) {
   const auto results = runAll(2, {.atOnce = 2, .seconds = 0.3}, [](int64_t i) -> std::string {
     while (i == 0) ::pause();
