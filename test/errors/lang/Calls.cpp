@@ -167,9 +167,10 @@ WRONG_PROGRAM(semaphores_in_vmem) {
 }
 
 // error[SM1009]: no memory for an array of type f32[1099511627776,1099511627776]
-//   --> test/errors/lang/Calls.cpp:177:18
-//   177 |   pl::pallas_call([](pl::Ref o) {}, {.out_shape = pl::ShapeDtype{{int64_t{1} << 40, int64_t{1} << 40}, pl::f32},
+//   --> test/errors/lang/Calls.cpp:178:18
+//   178 |   pl::pallas_call([](pl::Ref o) {}, {.out_shape = pl::ShapeDtype{{int64_t{1} << 40, int64_t{1} << 40}, pl::f32},
 //       |                  ^
+//    in kernel 'kernel'
 //    in output 0
 //   need: more bytes than 64 bits count
 //   help: use smaller arrays, or a machine with more memory
@@ -179,8 +180,8 @@ WRONG_PROGRAM(output_that_no_memory_holds) {
 }
 
 // error[SM6201]: a pallas_call gives another number of results
-//   --> test/errors/lang/Calls.cpp:190:22
-//   190 |       pl::pallas_call([](pl::Ref x, pl::Ref o, pl::Ref p) { o[_] = x[_], p[_] = x[_]; }, {.out_shape = {kOut, kOut}});
+//   --> test/errors/lang/Calls.cpp:191:22
+//   191 |       pl::pallas_call([](pl::Ref x, pl::Ref o, pl::Ref p) { o[_] = x[_], p[_] = x[_]; }, {.out_shape = {kOut, kOut}});
 //       |                      ^
 //   need: 1 result
 //   have: 2
@@ -192,8 +193,8 @@ WRONG_PROGRAM(one_array_of_two_results) {
 }
 
 // error[SM6201]: a pallas_call gives another number of results
-//   --> test/errors/lang/Calls.cpp:202:41
-//   202 |   const auto [a, b, c] = pl::pallas_call(copy, {.out_shape = kOut})(pl::zeros({8, 128})).take<3>();
+//   --> test/errors/lang/Calls.cpp:203:41
+//   203 |   const auto [a, b, c] = pl::pallas_call(copy, {.out_shape = kOut})(pl::zeros({8, 128})).take<3>();
 //       |                                         ^
 //   need: 3 results
 //   have: 1
@@ -203,8 +204,8 @@ WRONG_PROGRAM(three_arrays_of_one_result) {
 }
 
 // error[SM6201]: a pallas_call gives another number of results
-//   --> test/errors/lang/Calls.cpp:213:39
-//   213 |   const auto results = pl::pallas_call(copy, {.out_shape = kOut})(pl::zeros({8, 128}));
+//   --> test/errors/lang/Calls.cpp:214:39
+//   214 |   const auto results = pl::pallas_call(copy, {.out_shape = kOut})(pl::zeros({8, 128}));
 //       |                                       ^
 //   need: 2 results
 //   have: 1
@@ -215,8 +216,8 @@ WRONG_PROGRAM(a_result_that_is_not_there) {
 }
 
 // error[SM6108]: an index has more entries than the Ref has axes
-//   --> test/errors/lang/Calls.cpp:230:27
-//   230 |         o[_] = x[{0, 0, 0}];
+//   --> test/errors/lang/Calls.cpp:231:27
+//   231 |         o[_] = x[{0, 0, 0}];
 //       |                           ^
 //    in kernel 'again'
 //   need: at most 2 entries

@@ -70,8 +70,11 @@ Val TextKernel::prefetch(const std::string& dtype, Shape shape) {
 Val TextKernel::addOperand(Spec spec, bool output) {
   const std::string type =
       memref(signlessName(spec.dtype), spec.block.empty() && spec.map.empty() ? spec.array : spec.block, spec.space);
-  operands_.push_back({std::move(spec), fmt::format("%a{}", operands_.size()), type, output});
-  return {operands_.back().name, type};
+  const std::string name = fmt::format("%a{}", operands_.size());
+  // A kernel takes its inputs before its outputs, in whatever order a test declares them.
+  const auto end = output ? operands_.end() : std::ranges::find(operands_, true, &Argument::output);
+  operands_.insert(end, {std::move(spec), name, type, output});
+  return {name, type};
 }
 Val TextKernel::input(Spec spec) { return addOperand(std::move(spec), false); }
 Val TextKernel::output(Spec spec) { return addOperand(std::move(spec), true); }
