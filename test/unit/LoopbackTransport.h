@@ -36,7 +36,7 @@ class Reader {
   bool done() const { return left_.empty(); }
   void raw(void* out, size_t n) {
     if (n > left_.size()) throw std::runtime_error("the message is too short");
-    std::memcpy(out, left_.data(), n);
+    if (n > 0) std::memcpy(out, left_.data(), n);
     left_ = left_.subspan(n);
   }
   template <class T>
