@@ -2,27 +2,13 @@
 
 #include <cstring>
 #include <functional>
-#include <new>
 
 #include <fmt/format.h>
 
+#include "base/Guarded.h"
+
 namespace smalti {
 namespace {
-
-/// No exception of a library leaves the API.
-Result<RunReport> guarded(const std::function<Result<RunReport>()>& work) {
-  try {
-    return work();
-  } catch (const std::bad_alloc&) {
-    return fail({.code = "SM9013", .message = "there is no memory left", .place = {}});
-  } catch (const std::exception& error) {
-    return fail({.code = "SM9010",
-                 .message = "internal error: this is a bug in Smalti",
-                 .place = {},
-                 .have = error.what(),
-                 .help = "please report it with the module"});
-  }
-}
 
 Status checkTypes(std::span<const Array> given, const std::vector<ArrayType>& types, const char* code,
                   std::string_view what) {

@@ -1,6 +1,5 @@
 // The public API (smalti/module.h) over the driver.
-#include <new>
-
+#include "base/Guarded.h"
 #include "base/Settings.h"
 #include "driver/RunSettings.h"
 #include "driver/Version.h"
@@ -16,19 +15,9 @@ namespace {
 
 /// No exception of a library leaves the API, and nothing is done while the program ends.
 template <class F>
-auto guarded(F&& work) -> decltype(work()) {
+auto guardedCall(F&& work) -> decltype(work()) {
   if (Status alive = checkAlive(); !alive) return fail(std::move(alive.error()));
-  try {
-    return work();
-  } catch (const std::bad_alloc&) {
-    return fail({.code = "SM9013", .message = "there is no memory left", .place = {}});
-  } catch (const std::exception& error) {
-    return fail({.code = "SM9010",
-                 .message = "internal error: this is a bug in Smalti",
-                 .place = {},
-                 .have = error.what(),
-                 .help = "please report it with the module"});
-  }
+  return guarded(std::forward<F>(work));
 }
 
 }  // namespace
@@ -76,7 +65,7 @@ struct Module::State {
 
 Result<Module> Module::load(const std::string& path, std::span<const ArrayType> arguments,
                             std::span<const ArrayType> results) {
-  return guarded([&]() -> Result<Module> {
+  return guardedCall([&]() -> Result<Module> {
     auto state = State::make(driver::loadModuleOrCase(path), arguments, results);
     if (!state) return fail(state.error());
     Module module;
@@ -87,7 +76,7 @@ Result<Module> Module::load(const std::string& path, std::span<const ArrayType> 
 
 Result<Module> Module::parse(std::string_view content, const std::string& name, std::span<const ArrayType> arguments,
                              std::span<const ArrayType> results) {
-  return guarded([&]() -> Result<Module> {
+  return guardedCall([&]() -> Result<Module> {
     auto parsed = driver::parseModule(content, name).map([](driver::LoadedModule&& module) {
       return driver::ModuleOrCase{std::move(module), {}};
     });
@@ -105,19 +94,19 @@ const std::vector<ArrayType>& Module::results() const { return driver::resultTyp
 const std::vector<std::string>& Module::kernels() const { return state_->kernels; }
 
 Result<Executable> Module::compile(const Settings& settings) const {
-  return guarded([&] { return state_->compile(settings.state().options.values, false); });
+  return guardedCall([&] { return state_->compile(settings.state().options.values, false); });
 }
 
 Result<RunReport> Module::run(std::span<const Array> arguments, const Settings& settings) const {
-  return guarded([&] { return state_->run(arguments, settings.state().options.values, false); });
+  return guardedCall([&] { return state_->run(arguments, settings.state().options.values, false); });
 }
 
 Result<RunReport> Module::check(std::span<const Array> arguments, const Settings& settings) const {
-  return guarded([&] { return state_->run(arguments, settings.state().options.values, true); });
+  return guardedCall([&] { return state_->run(arguments, settings.state().options.values, true); });
 }
 
 Result<std::vector<Array>> Module::recorded_inputs() const {
-  return guarded([&] {
+  return guardedCall([&] {
     const driver::Case none;
     const auto& recorded = state_->module->recorded;
     return driver::readInputs(recorded ? *recorded : none, state_->arguments, "ones", 0);
@@ -125,21 +114,21 @@ Result<std::vector<Array>> Module::recorded_inputs() const {
 }
 
 Result<std::vector<Array>> Module::expected_results() const {
-  return guarded([&]() -> Result<std::vector<Array>> {
+  return guardedCall([&]() -> Result<std::vector<Array>> {
     if (!state_->module->recorded) return std::vector<Array>();
     return driver::readExpected(*state_->module->recorded);
   });
 }
 
 Result<std::string> Module::export_stablehlo(int bytecodeVersion) const {
-  return guarded([&] {
+  return guardedCall([&] {
     const auto alone = state_->executables->alone();
     return interop::exportStableHlo(state_->program(), bytecodeVersion);
   });
 }
 
 Result<std::vector<Array>> make_inputs(const Module& module, const std::string& fill, uint64_t seed) {
-  return guarded([&]() -> Result<std::vector<Array>> {
+  return guardedCall([&]() -> Result<std::vector<Array>> {
     if (Status known = OptionSet().set(*findOption("fill"), fill, Origin::commandLine, "fill"); !known)
       return fail(std::move(known.error()));
     return driver::readInputs({}, module.arguments(), fill, seed);
@@ -147,13 +136,13 @@ Result<std::vector<Array>> make_inputs(const Module& module, const std::string& 
 }
 
 Result<Array> read_npy(const std::string& path) {
-  return guarded([&] { return interop::readNpy(path); });
+  return guardedCall([&] { return interop::readNpy(path); });
 }
 Result<Array> read_npy(const std::string& path, DType as) {
-  return guarded([&] { return interop::readNpy(path, as); });
+  return guardedCall([&] { return interop::readNpy(path, as); });
 }
 Status write_npy(const std::string& path, const Array& array) {
-  return guarded([&] { return interop::writeNpy(path, array); });
+  return guardedCall([&] { return interop::writeNpy(path, array); });
 }
 
 }  // namespace smalti

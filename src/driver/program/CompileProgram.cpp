@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <new>
 
 #include <fmt/format.h>
 
+#include "base/Guarded.h"
 #include "cpu/runtime/Pool.h"
 #include "driver/program/ProgramRunner.h"
 #include "driver/target/interpret/Interpret.h"
@@ -68,29 +68,17 @@ Result<std::shared_ptr<const TargetKernel>> compileWith(const KernelCompiler& co
 
 using Ready = Result<std::shared_ptr<const TargetKernel>>;
 
-/// No exception leaves the threads of a pool.
-Ready compileInPool(const KernelCompiler& compile, const KernelPackage& kernel, const CompileOptions& options) {
-  try {
-    return compileWith(compile, kernel, options);
-  } catch (const std::bad_alloc&) {
-    return fail({.code = "SM9013", .message = "there is no memory left", .place = {}});
-  } catch (const std::exception& error) {
-    return fail({.code = "SM9010",
-                 .message = "internal error: this is a bug in Smalti",
-                 .place = {},
-                 .where = {fmt::format("kernel '{}'", kernel.name)},
-                 .have = error.what(),
-                 .help = "please report it with the module"});
-  }
-}
-
 /// One for each kernel.
 std::vector<Ready> compileAll(const KernelCompiler& compile, const Program& program, const CompileOptions& options) {
   std::vector<Ready> ready(program.kernels.size());
   if (findTarget(options.target)->aheadOfTime && ready.size() > 1) {
+    // No exception leaves the threads of a pool.
+    const KernelCompiler inPool = [&](const KernelPackage& kernel, const CompileOptions& o) {
+      return guarded([&] { return compile(kernel, o); });
+    };
     cpu::parallelFor(static_cast<int64_t>(ready.size()), /*threads=*/0, [&](int64_t first, int64_t last, int) {
       for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(last); ++i)
-        ready[i] = compileInPool(compile, program.kernels[i], options);
+        ready[i] = compileWith(inPool, program.kernels[i], options);
     });
     return ready;
   }
