@@ -14,7 +14,6 @@
 
 #include "base/BlockMemory.h"
 #include "base/KernelStorage.h"
-#include "cpu/CallInto.h"
 #include "cpu/NativeParts.h"
 #include "cpu/cache/CompileCache.h"
 #include "cpu/cache/LoweredText.h"
@@ -123,13 +122,9 @@ class Kernel : public NativeKernel {
   bool usable() const { return function_ != nullptr; }
   const NativeReport& report() const override { return report_; }
 
-  Result<std::vector<Array>> call(std::span<const Array> operands, int threads, bool& fault,
+  using NativeKernel::call;
+  Result<std::vector<Array>> call(std::span<const Array> operands, std::span<Array> into, int threads, bool& fault,
                                   std::vector<std::string>* log) const override {
-    return callInto(operands, {}, threads, fault, log);
-  }
-
-  Result<std::vector<Array>> callInto(std::span<const Array> operands, std::span<Array> into, int threads, bool& fault,
-                                      std::vector<std::string>* log) const {
     std::vector<Array> results, copies;
     Pointers pointers;
     results.reserve(resultTypes_.size());
@@ -314,12 +309,6 @@ std::shared_ptr<const NativeKernel> fromCache(const KernelPackage& package, cons
 }
 
 }  // namespace
-
-Result<std::vector<Array>> callInto(const NativeKernel& kernel, std::span<const Array> operands, std::span<Array> into,
-                                    int threads, bool& fault, std::vector<std::string>* log) {
-  // There is no other kind: `compileNative` makes them all.
-  return static_cast<const Kernel&>(kernel).callInto(operands, into, threads, fault, log);
-}
 
 Result<NativeOutcome> compileNative(const KernelPackage& package, const NativeOptions& options) {
   if (auto why = unsuitableProcessor(options.processor)) return NativeOutcome{nullptr, std::move(why->message)};

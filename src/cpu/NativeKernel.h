@@ -39,12 +39,18 @@ class NativeKernel {
  public:
   virtual ~NativeKernel() = default;
   virtual const NativeReport& report() const = 0;
-  /// One call; operands in the custom call's order and of its types. `threads` share parallel grid axes; 0: one per
-  /// core. `fault` is set when the code met an access out of bounds or the like and stopped. The operands are untouched
-  /// then, and running the kernel on the machine says what is wrong. `log` (may be null) gets the debug prints, as
-  /// machine::KernelResult has them.
-  virtual Result<std::vector<Array>> call(std::span<const Array> operands, int threads, bool& fault,
-                                          std::vector<std::string>* log = nullptr) const = 0;
+  /// One call; operands in the custom call's order and of its types. `into`: empty, or one Array for each result, of
+  /// its type, which the code writes to where it begins at a multiple of 64 bytes and its memory holds the kernel's own
+  /// dtype; the other results are elsewhere. `threads` share parallel grid axes; 0: one per core. `fault` is set when
+  /// the code met an access out of bounds or the like and stopped. The operands are untouched then, and running the
+  /// kernel on the machine says what is wrong. `log` (may be null) gets the debug prints, as machine::KernelResult has
+  /// them.
+  virtual Result<std::vector<Array>> call(std::span<const Array> operands, std::span<Array> into, int threads,
+                                          bool& fault, std::vector<std::string>* log = nullptr) const = 0;
+  Result<std::vector<Array>> call(std::span<const Array> operands, int threads, bool& fault,
+                                  std::vector<std::string>* log = nullptr) const {
+    return call(operands, {}, threads, fault, log);
+  }
 };
 
 /// Why a kernel runs on the machine instead ("it signals other devices"); absent: it has native code.

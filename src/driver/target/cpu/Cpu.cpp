@@ -1,6 +1,5 @@
 #include "driver/target/cpu/Cpu.h"
 
-#include "cpu/CallInto.h"
 #include "cpu/CheckedKernel.h"
 #include "cpu/NativeKernel.h"
 #include "cpu/cache/CompileCache.h"
@@ -45,7 +44,7 @@ class CpuKernel : public TargetKernel {
                                           std::span<Array> into) const {
     bool fault = false;
     std::vector<std::string> log;
-    auto results = cpu::callInto(*native, operands[0], into, settings.threads, fault, &log);
+    auto results = native->call(operands[0], into, settings.threads, fault, &log);
     if (!results) return fail(std::move(results.error()));
     // The machine runs what went wrong again, and says what it was.
     if (fault) return runMachine(operands, settings);
