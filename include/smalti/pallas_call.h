@@ -158,8 +158,7 @@ class PallasCall {
   struct State;
 
  private:
-  /// Never an error: it is raised, with the call's place.
-  Result<RunReport> execute(const std::vector<Operand>& operands, lang::Purpose purpose) const;
+  RunReport execute(const std::vector<Operand>& operands, lang::Purpose purpose) const;
   struct Chosen;
   std::shared_ptr<State> state_;
   std::shared_ptr<const Chosen> chosen_;  ///< null: the thread's settings

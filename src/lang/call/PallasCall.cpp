@@ -154,11 +154,11 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
   /// The call as an op of what is traced.
   std::vector<Array> bound(const std::vector<Operand>& given, const std::shared_ptr<const Chosen>& chosen);
   class Called;
-  /// The report of a run; its error is raised at the call.
-  Result<RunReport> finished(Result<RunReport>) const;
+  /// An error of a run is raised at the call.
+  void raiseError(Result<RunReport>&) const;
   /// The results; what the kernel printed, and what was found: there are findings of a plain call only where an option
   /// asks for checks (SMALTI_CHECK=on).
-  static std::vector<Array> told(Result<RunReport>);
+  static std::vector<Array> told(RunReport&&);
 
   /// The custom call's operands: dynamic grid bounds, then those of the user.
   std::vector<Array> operands(const std::vector<Operand>& given) const {
@@ -328,7 +328,9 @@ class PallasCall::State::Called : public lang::CalledKernel {
     for (const Array& a : operands) lang::checkConcrete(a);
     const ActiveSettings& settings = chosen_ ? chosen_->settings : activeSettings();
     const auto executable = call_->executable(signature_, settings, lang::Purpose::call);
-    return told(call_->finished(executable->execute({operands.begin(), operands.end()})));
+    auto report = executable->execute({operands.begin(), operands.end()});
+    call_->raiseError(report);
+    return told(std::move(*report));
   }
 
  private:
@@ -337,22 +339,22 @@ class PallasCall::State::Called : public lang::CalledKernel {
   Signature& signature_;  ///< of `call_`
 };
 
-Result<RunReport> PallasCall::State::finished(Result<RunReport> report) const {
-  if (report) return report;
+void PallasCall::State::raiseError(Result<RunReport>& report) const {
+  if (report) return;
   AtPlace place(at);
   lang::refuse(std::move(report.error()));
 }
 
-std::vector<Array> PallasCall::State::told(Result<RunReport> report) {
-  for (const std::string& line : report->log) std::printf("%s\n", line.c_str());
-  if (!report->findings.empty()) {
+std::vector<Array> PallasCall::State::told(RunReport&& report) {
+  for (const std::string& line : report.log) std::printf("%s\n", line.c_str());
+  if (!report.findings.empty()) {
     std::fflush(stdout);
-    for (Finding& finding : report->findings) {
+    for (Finding& finding : report.findings) {
       showSource(finding.diagnostic);
       std::fprintf(stderr, "%s\n", finding.diagnostic.str().c_str());
     }
   }
-  return std::move(report->results);
+  return std::move(report.results);
 }
 
 std::vector<Array> PallasCall::State::bound(const std::vector<Operand>& given,
@@ -387,21 +389,18 @@ RunReport PallasCall::check_all(const std::vector<Operand>& operands) const {
     lang::checkConcrete(o.array());
   }
   auto report = execute(operands, lang::Purpose::check);
-  for (Finding& f : report->findings) showSource(f.diagnostic);
-  return std::move(*report);
+  for (Finding& f : report.findings) showSource(f.diagnostic);
+  return report;
 }
 
-Result<RunReport> PallasCall::execute(const std::vector<Operand>& operands, lang::Purpose purpose) const {
+RunReport PallasCall::execute(const std::vector<Operand>& operands, lang::Purpose purpose) const {
   requireAlive();
   const ActiveSettings& settings = chosen_ ? chosen_->settings : activeSettings();
   const auto executable = state_->executable(state_->arrays(operands), settings, purpose);
   auto report = executable->execute(state_->operands(operands));
-  if (!report) {
-    AtPlace place(state_->at);
-    lang::refuse(std::move(report.error()));
-  }
+  state_->raiseError(report);
   state_->restoreBools(report->results);
-  return report;
+  return std::move(*report);
 }
 
 Executable PallasCall::compile_all(const std::vector<Operand>& operands) const {
