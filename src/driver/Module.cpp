@@ -53,22 +53,24 @@ const KernelPackage* LoadedModule::kernel(size_t index) const {
 Result<LoadedModule> parseModule(std::string_view content, const std::string& name) {
   LoadedModule loaded;
   loaded.path = name;
-  const bool isArtifact = interop::isPortableArtifact(content);
-  if (content.starts_with(kBytecodeMagic) && !isArtifact) {
+  const auto holds = [&](Result<Program> program) -> Result<LoadedModule> {
+    if (!program) return fail(std::move(program.error()));
+    loaded.program = std::move(*program);
+    return std::move(loaded);
+  };
+  if (interop::isPortableArtifact(content)) {
+    loaded.kind = ModuleKind::portableArtifact;
+    return holds(interop::importPortableArtifact(content, name));
+  }
+  if (content.starts_with(kBytecodeMagic)) {
     loaded.kind = ModuleKind::bytecode;
   } else if (content.starts_with("\x93NUMPY")) {
     return notAModule(name, "a .npy array", "give arrays by --in");
-  } else if (!isArtifact && content.find("module") == std::string_view::npos &&
-             content.find("func.") == std::string_view::npos) {
+  } else if (content.find("module") == std::string_view::npos && content.find("func.") == std::string_view::npos) {
     return notAModule(name,
                       content.empty() ? "an empty file" : fmt::format("{} bytes without a module", content.size()), "");
-  } else if (isArtifact || looksLikeStableHlo(content)) {
-    if (isArtifact) loaded.kind = ModuleKind::portableArtifact;
-    auto program =
-        isArtifact ? interop::importPortableArtifact(content, name) : interop::importStableHlo(content, name);
-    if (!program) return fail(program.error());
-    loaded.program = std::move(*program);
-    return loaded;
+  } else if (looksLikeStableHlo(content)) {
+    return holds(interop::importStableHlo(content, name));
   } else {
     loaded.kind = ModuleKind::mosaicText;
   }
