@@ -110,7 +110,7 @@ Result<std::string> readFile(const std::string& path, int64_t maxBytes) {
     const size_t before = text.size();
     text.resize(before + kChunkBytes);
     const ssize_t n = ::read(file.fd, text.data() + before, kChunkBytes);
-    const int error = errno;
+    const int error = n < 0 ? errno : 0;
     text.resize(before + (n > 0 ? static_cast<size_t>(n) : 0));
     if (n == 0 && hasWriter) return text;
     if (n < 0 && error != EINTR && error != EAGAIN) return cannotRead(path, errnoText(error));

@@ -170,7 +170,7 @@ Origin OptionSet::origin(const OptionRow& row) const { return origins[static_cas
 
 Status OptionSet::set(const OptionRow& row, std::string_view value, Origin origin, const std::string& spelled) {
   bool good = false;
-  std::string need = row.allowed(), have;
+  std::string need, have;  ///< of a refusal that says more than the row
   if (auto* b = std::get_if<bool Options::*>(&row.field)) {
     const auto parsed = boolFrom(value);
     if ((good = parsed.has_value())) values.*(*b) = *parsed;
@@ -196,7 +196,7 @@ Status OptionSet::set(const OptionRow& row, std::string_view value, Origin origi
     return fail({.code = "SM1011",
                  .message = fmt::format("{} cannot be '{}'", spelled, value.substr(0, 100)),
                  .place = {},
-                 .need = need,
+                 .need = need.empty() ? row.allowed() : need,
                  .have = have,
                  .help = fmt::format("{}: {}", row.name, row.help)});
   origins[static_cast<size_t>(&row - rows().data())] = origin;
