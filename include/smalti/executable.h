@@ -47,9 +47,9 @@ struct ExecuteOptions {
   int threads = 0;    ///< of native code, which share parallel grid axes; 0: one per core
   uint64_t seed = 0;  ///< of the machine's scheduler and of random DMA
   DmaTiming dma = DmaTiming::random;
-  int64_t step_quantum = 10'000;       ///< instructions before a program of the machine yields to the others
-  int64_t step_limit = 1'000'000'000;  ///< instructions of one kernel (native code: grid steps), else SM4104; 0: none
-  int64_t memory_limit_bytes = 0;      ///< of one kernel on the machine; 0: none
+  int64_t step_quantum = 10'000;     ///< instructions before a program of the machine yields to the others
+  int64_t step_limit = 200'000'000;  ///< instructions of one kernel (native code: grid steps), else SM4104; 0: none
+  int64_t memory_limit_bytes = 0;    ///< of one kernel on the machine; 0: none
   const std::atomic<bool>* stop = nullptr;  ///< not owned; true ends a run of the machine with SM9006
 };
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "smalti/diagnostic.h"
+#include "smalti/executable.h"
 
 namespace smalti {
 
@@ -29,8 +30,8 @@ struct Options {
   int64_t threads = 0;
   int64_t seed = 0;
   std::string fill = "ones";
-  int64_t stepQuantum = 10'000;
-  int64_t stepLimit = 200'000'000;
+  int64_t stepQuantum = ExecuteOptions().step_quantum;
+  int64_t stepLimit = ExecuteOptions().step_limit;
   int64_t memoryLimitMib = 0;
   // What is checked.
   bool check = false;
