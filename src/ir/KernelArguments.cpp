@@ -46,7 +46,7 @@ const ArrayType& KernelArguments::arrayOf(size_t block) const {
 }
 
 mlir::func::FuncOp KernelArguments::indexMap(const Window& window) const {
-  return mlir::cast<mlir::func::FuncOp>(mlir::ModuleOp(package_->module.get()).lookupSymbol(window.transform));
+  return mlir::ModuleOp(package_->module.get()).lookupSymbol<mlir::func::FuncOp>(window.transform);
 }
 
 std::optional<size_t> KernelArguments::aliasedInput(size_t output) const {

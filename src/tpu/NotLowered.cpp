@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
 
+#include "ir/KernelArguments.h"
 #include "ir/Tpu.h"
 #include "ir/TpuOps.h"
 #include "ir/Types.h"
@@ -83,22 +84,18 @@ void check(const KernelPackage& p, const Block& b, std::vector<Diagnostic>& out)
 }
 
 void checkBlocks(const KernelPackage& p, std::vector<Diagnostic>& out) {
-  mlir::func::FuncOp f = p.kernelFunction();
-  mlir::ModuleOp module = *p.module;
-  const auto& windows = p.signature.windows;
-  const size_t firstRef = p.signature.grid.size() + p.signature.numScalarPrefetch;
-  const size_t firstInput = p.signature.numDynamicBounds() + p.signature.numScalarPrefetch;
-  const size_t inputs = p.numInputs();
-  for (size_t i = 0; i < windows.size(); ++i) {
-    if (!windows[i] || firstRef + i >= f.getNumArguments()) continue;
-    const auto type = mlir::dyn_cast<mlir::MemRefType>(f.getArgument(firstRef + i).getType());
+  const KernelArguments arguments(p);
+  if (arguments.function().getNumArguments() < arguments.count()) return;
+  for (size_t i = 0; i < arguments.numBlocks(); ++i) {
+    const auto& window = arguments.windowOf(i);
+    if (!window) continue;
+    const auto type = mlir::dyn_cast<mlir::MemRefType>(arguments.block(i).getType());
     const auto space = type ? memorySpaceOf(type) : std::nullopt;
     if (!space) continue;
-    auto map = module.lookupSymbol<mlir::func::FuncOp>(windows[i]->transform);
+    auto map = arguments.indexMap(*window);
     check(p,
-          {i < inputs ? fmt::format("input {}", i) : fmt::format("output {}", i - inputs), &*windows[i],
-           i < inputs ? p.operands[firstInput + i] : p.results[i - inputs], *space,
-           placeOf(map ? map.getLoc() : f.getLoc())},
+          {arguments.roleOf(arguments.block(i))->str(), &*window, arguments.arrayOf(i), *space,
+           placeOf(map ? map.getLoc() : arguments.function().getLoc())},
           out);
   }
 }

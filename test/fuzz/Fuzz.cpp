@@ -1,10 +1,10 @@
 // Mutated files through everything that reads them, kernels through the machine. Stops at the first input that takes
 // longer than its limit (Targets.h); after that or a crash the input is in FILE `fuzz-last-input.…` of the working
-// directory, which can be given again with --replay. With --target cpu kernels run as native code too; exit status 1
-// when that gave other integers or far other floats than the machine, or missed an access out of bounds (FILE
+// directory, which can be given again with --replay. With --target NAME kernels run on that target too; exit status 1
+// when it gave other integers or far other floats than the machine, or missed an access out of bounds (FILE
 // `fuzz-differs-…`).
 //
-//   smalti_fuzz --seconds 60 | --count 200000  [--only modules] [--target cpu [--cpu NAME]] [--seed N] [--first N]
+//   smalti_fuzz --seconds 60 | --count 200000  [--only modules] [--target NAME [--cpu NAME]] [--seed N] [--first N]
 //   SEED_FILE… smalti_fuzz --replay FILE
 //
 // Seed files: *.stablehlo.mlir, *.bc and other *.mlir (kernel bodies), *.npy, case.json. The first inputs are the seeds
@@ -60,7 +60,7 @@ Seeds readSeeds(const Options& options) {
   Seeds seeds;
   auto add = [&](Kind kind, std::string content) {
     if (options.onlyModules && !isModule(kind)) return;
-    if (options.onlyModules && withNative && kind != Kind::program) return;  // a bare body does not run
+    if (options.onlyModules && targetCompiler && kind != Kind::program) return;  // a bare body does not run
     seeds.all.push_back({kind, content});
     if (isModule(kind))
       seeds.modules.push_back({kind, std::move(content)});
@@ -149,7 +149,7 @@ void report(const Tally& tally, double seconds, double slowest) {
     std::printf("  %s: %lld inputs, %lld refused\n", std::string(name(kind)).c_str(), static_cast<long long>(n),
                 static_cast<long long>(refused == tally.refused.end() ? 0 : refused->second));
   }
-  if (withNative) std::printf("%s", describe(tally.native).c_str());
+  if (targetCompiler) std::printf("%s", describe(tally.onTarget).c_str());
   for (const auto& [code, n] : tally.codes) std::printf("  %s %lld\n", code.c_str(), static_cast<long long>(n));
 }
 
@@ -161,7 +161,7 @@ int runAll(const Options& options) {
     startTimers();
     tryInput(kindOf(options.replay), readAll(options.replay), options.seed, tally);
     report(tally, 0, 0);
-    return tally.native.wrong() > 0 ? 1 : 0;
+    return tally.onTarget.wrong() > 0 ? 1 : 0;
   }
   const Seeds seeds = readSeeds(options);
   if (seeds.all.empty()) {
@@ -178,10 +178,10 @@ int runAll(const Options& options) {
     remember(input);
     const double before = elapsed();
     startTimers();
-    const int64_t wrong = tally.native.wrong();
+    const int64_t wrong = tally.onTarget.wrong();
     tryInput(input.kind, input.content, random(), tally);
     stopTimers();
-    if (tally.native.wrong() > wrong) keep(input, i);
+    if (tally.onTarget.wrong() > wrong) keep(input, i);
     slowest = std::max(slowest, elapsed() - before);
     if ((i + 1) % 1000 == 0)
       std::fprintf(stderr, "fuzz: %lld inputs, %.0f s, slowest %.1f s\n", static_cast<long long>(i + 1), elapsed(),
@@ -189,7 +189,7 @@ int runAll(const Options& options) {
   }
   for (int kind = 0; kind < kKinds; ++kind) std::remove(rememberedName(static_cast<Kind>(kind)));
   report(tally, elapsed(), slowest);
-  return tally.native.wrong() > 0 ? 1 : 0;
+  return tally.onTarget.wrong() > 0 ? 1 : 0;
 }
 
 }  // namespace
@@ -197,6 +197,7 @@ int runAll(const Options& options) {
 
 int main(int argc, char** argv) {
   smalti::fuzz::Options options;
+  std::string target, processor;
   for (int i = 1; i < argc; ++i) {
     const std::string arg = argv[i];
     const bool hasValue = i + 1 < argc;
@@ -211,13 +212,14 @@ int main(int argc, char** argv) {
     else if (arg == "--replay" && hasValue)
       options.replay = argv[++i];
     else if (arg == "--target" && hasValue)
-      smalti::fuzz::withNative = std::string(argv[++i]) == "cpu";
+      target = argv[++i];
     else if (arg == "--cpu" && hasValue)
-      smalti::fuzz::nativeProcessor = argv[++i];
+      processor = argv[++i];
     else if (arg == "--only" && hasValue)
       options.onlyModules = std::string(argv[++i]) == "modules";
     else
       options.files.push_back(arg);
   }
+  if (!target.empty() || !processor.empty()) smalti::fuzz::chooseTarget(target.empty() ? "cpu" : target, processor);
   return smalti::fuzz::runAll(options);
 }

@@ -83,7 +83,14 @@ void runKernel(const KernelPackage& kernel, int64_t devices, uint64_t seed, Tall
     ++tally.failedRuns;
     count(tally, result.error());
   }
-  if (withNative) runNative(kernel, held, result, devices == 1, seed, tally.native);
+  if (!targetCompiler) return;
+  driver::ExecuteSettings settings;
+  settings.seed = seed;
+  settings.stepQuantum = options.stepQuantum;
+  settings.stepLimit = kStepLimit;
+  settings.memoryLimitBytes = kMemoryLimitBytes;
+  settings.threads = 1;
+  runOnTarget(kernel, held, result, devices == 1, seed, settings, tally.onTarget);
 }
 
 void tryProgram(const std::string& text, uint64_t seed, Tally& tally) {
@@ -122,7 +129,6 @@ void tryArray(const std::string& bytes, uint64_t seed, Tally& tally) {
 }  // namespace
 
 std::atomic<bool> timeToStop = false;
-bool withNative = false;
 
 std::string_view name(Kind kind) {
   constexpr std::string_view kNames[kKinds] = {"program", "kernel", "config", "array", "case"};

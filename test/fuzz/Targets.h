@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "Mutate.h"
-#include "Native.h"
+#include "OnTarget.h"
 
 namespace smalti::fuzz {
 
@@ -34,15 +34,12 @@ inline constexpr int64_t kMemoryLimitBytes = 256 << 20;
 struct Tally {
   std::map<Kind, int64_t> inputs, refused;
   int64_t ran = 0, failedRuns = 0;  ///< kernels
-  NativeTally native;
+  TargetTally onTarget;
   std::map<std::string, int64_t> codes;
 };
 
 /// Set when the input's kernels have run long enough.
 extern std::atomic<bool> timeToStop;
-
-/// Kernels run on the cpu target too.
-extern bool withNative;
 
 /// Reads the input, and runs what kernels are in it.
 void tryInput(Kind, const std::string& input, uint64_t seed, Tally&);

@@ -328,10 +328,9 @@ class Instrumenter {
     tpu::VectorStoreOp::create(b_, at, value, ref, indices, mlir::Value(), llvm::ArrayRef<int32_t>{}, false);
   }
 
-  const WindowCheck& windowOf(unsigned argument) const {
-    const KernelSignature& s = checked_.package.signature;
-    const auto first = static_cast<int>(s.grid.size()) + s.numScalarPrefetch;
-    return *std::ranges::find(plan_.windows, static_cast<int>(argument) - first, &WindowCheck::number);
+  const WindowCheck& windowOf(unsigned argument) {
+    const auto block = arguments_.blockNumber(kernel_.getArgument(argument));
+    return *std::ranges::find(plan_.windows, static_cast<int>(*block), &WindowCheck::number);
   }
 
   void makeUndefined(mlir::Value ref) {

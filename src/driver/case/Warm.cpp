@@ -3,64 +3,43 @@
 #include <chrono>
 #include <new>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include "cpu/CheckedKernel.h"
 #include "cpu/cache/CompileCache.h"
 #include "driver/Json.h"
 #include "driver/RunSettings.h"
 #include "driver/case/ChildTrouble.h"
+#include "driver/target/Target.h"
 
 namespace smalti::driver {
 namespace {
 
-struct Made {
-  std::shared_ptr<const cpu::NativeKernel> kernel;  ///< null exactly when `reason` says why
-  std::string reason;
-  double milliseconds = 0;
-};
-
-Result<Made> make(const KernelPackage& package, const cpu::NativeOptions& options, bool check) {
+Result<WarmedKernel> warm(const KernelPackage& package, const KernelCompiler& compile, const CompileOptions& options,
+                          const cpu::CompileCache& cache) {
   const auto begin = std::chrono::steady_clock::now();
-  Made made;
-  if (check) {
-    auto checked = cpu::compileChecked(package, options);
-    if (!checked) return fail(std::move(checked.error()));
-    made.reason = std::move(checked->reason);
-    if (checked->kernel) made.kernel = {checked->kernel, &checked->kernel->kernel()};
-  } else {
-    auto native = cpu::compileNative(package, options);
-    if (!native) return fail(std::move(native.error()));
-    made.reason = std::move(native->reason);
-    made.kernel = std::move(native->kernel);
-  }
-  made.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-  return made;
-}
-
-Result<WarmedKernel> warm(const KernelPackage& package, const cpu::NativeOptions& options, bool check) {
-  // The machine's compiler says what is wrong with a kernel.
-  if (auto compiled = machine::compileKernel(package, machine::Numerics::f32); !compiled)
-    return fail(std::move(compiled.error()));
-  auto made = make(package, options, check);
-  if (!made) return fail(std::move(made.error()));
-  if (!made->kernel) return WarmedKernel{package.name, Warmth::notNative, 0, 0, made->reason};
-  const cpu::NativeReport& report = made->kernel->report();
-  WarmedKernel warmed{package.name, Warmth::kept, made->milliseconds, report.compile.objectBytes, {}};
-  if (report.compile.fromCache) return warmed;
-  if (Status trouble = options.cache->trouble(); !trouble) return fail(std::move(trouble.error()));
+  const auto kernel = compile(package, options);
+  if (!kernel) return fail(kernel.error());
+  const CodeReport code = *(*kernel)->code();
+  WarmedKernel warmed{package.name, options.target, Warmth::notNative, 0, code.objectBytes, code.notNative};
+  if (!code.notNative.empty()) return warmed;
+  warmed.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  warmed.state = Warmth::kept;
+  if (code.fromCache) return warmed;
+  if (Status trouble = cache.trouble(); !trouble) return fail(std::move(trouble.error()));
   warmed.state = Warmth::notKept;
-  if (!report.interpreted.empty()) {
-    warmed.reason = fmt::format("ops that are not native yet: {}", fmt::join(report.interpreted, ", "));
-    return warmed;
-  }
-  const auto again = make(package, options, check);
-  if (again && again->kernel->report().compile.fromCache)
+  warmed.reason = code.notKept;
+  if (!code.notKept.empty()) return warmed;
+  const auto again = compile(package, options);
+  if (again && (*again)->code()->fromCache)
     warmed.state = Warmth::compiled;
   else
     warmed.reason = "it is too large for --cache-limit-mib";
   return warmed;
+}
+
+/// The targets whose code is kept; one that takes an argument would have another code for each.
+std::vector<const Target*> warmTargets() {
+  std::vector<const Target*> kept = targets();
+  std::erase_if(kept, [](const Target* t) { return !t->aheadOfTime || !t->argument.empty() || !t->available(); });
+  return kept;
 }
 
 WarmOutcome warmModule(const std::string& path, const ModuleLoader& load, const Options& options) {
@@ -72,16 +51,24 @@ WarmOutcome warmModule(const std::string& path, const ModuleLoader& load, const 
       outcome.diagnostic = shapes.error();
       return outcome;
     }
-    const CompileOptions compile =
+    CompileOptions compile =
         compileOptions(options, module->recorded ? module->recorded->poison : machine::Poison::intMin);
     const auto cache = cpu::openCache(compile.cache, compile.cacheLimitBytes);
-    for (const KernelPackage& kernel : module->program->kernels) {
-      auto warmed = warm(kernel, {.poison = compile.contract.poison, .cache = cache.get()}, options.check);
-      if (!warmed) {
-        outcome.diagnostic = std::move(warmed.error());
-        break;
+    for (const Target* target : warmTargets()) {
+      compile.target = target->name;
+      const auto compiler = openTarget(target->name);
+      if (!compiler) {
+        outcome.diagnostic = compiler.error();
+        return outcome;
       }
-      outcome.kernels.push_back(std::move(*warmed));
+      for (const KernelPackage& kernel : module->program->kernels) {
+        auto warmed = warm(kernel, *compiler, compile, *cache);
+        if (!warmed) {
+          outcome.diagnostic = std::move(warmed.error());
+          return outcome;
+        }
+        outcome.kernels.push_back(std::move(*warmed));
+      }
     }
   } catch (const std::bad_alloc&) {
     outcome.diagnostic = outOfMemory("module");
@@ -95,7 +82,7 @@ std::string toText(const WarmOutcome& outcome) {
   Json json{{"kernels", Json::array()}};
   for (const WarmedKernel& k : outcome.kernels)
     json["kernels"].push_back(
-        Json::array({k.name, static_cast<int>(k.state), k.milliseconds, k.objectBytes, k.reason}));
+        Json::array({k.name, k.target, static_cast<int>(k.state), k.milliseconds, k.objectBytes, k.reason}));
   if (outcome.diagnostic) json["diagnostic"] = toJson(*outcome.diagnostic);
   return dump(json);
 }
@@ -107,7 +94,8 @@ WarmOutcome fromChild(const ChildResult& result, const Options& options) {
     outcome.diagnostic = troubleOf(result, options, "module");
     return outcome;
   }
-  for (const Json& k : json["kernels"]) outcome.kernels.push_back({k[0], Warmth(k[1].get<int>()), k[2], k[3], k[4]});
+  for (const Json& k : json["kernels"])
+    outcome.kernels.push_back({k[0], k[1], Warmth(k[2].get<int>()), k[3], k[4], k[5]});
   if (json.contains("diagnostic")) outcome.diagnostic = diagnosticFromJson(json["diagnostic"]);
   return outcome;
 }

@@ -1,4 +1,4 @@
-// Compiling ahead: the kernels of modules go into the cache of the `cpu` target without being run.
+// Compiling ahead: the kernels of modules go into the cache without being run, for every target that keeps code there.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ enum class Warmth : uint8_t {
 std::string_view name(Warmth);
 
 struct WarmedKernel {
-  std::string name;
+  std::string name, target;
   Warmth state = Warmth::compiled;
   double milliseconds = 0;  ///< what compiling took, or reading it
   int64_t objectBytes = 0;  ///< of the object file that is kept

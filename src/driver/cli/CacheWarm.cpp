@@ -48,16 +48,22 @@ Result<std::vector<std::string>> modulesOf(const std::vector<std::string>& paths
 void printTable(const Session& session, const std::vector<std::string>& modules,
                 const std::vector<WarmOutcome>& outcomes) {
   const bool color = session.colorOut();
-  term::Table table(
-      {{"module"}, {"kernel"}, {""}, {"ms", term::Align::right}, {"bytes of object", term::Align::right}, {""}});
+  term::Table table({{"module"},
+                     {"kernel"},
+                     {"target"},
+                     {""},
+                     {"ms", term::Align::right},
+                     {"bytes of object", term::Align::right},
+                     {""}});
   for (size_t i = 0; i < modules.size(); ++i) {
     for (const driver::WarmedKernel& k : outcomes[i].kernels) {
       const bool hasCode = k.state != Warmth::notNative;
-      table.add({modules[i], k.name, std::string(name(k.state)), hasCode ? fmt::format("{:.1f}", k.milliseconds) : "",
-                 hasCode ? term::grouped(k.objectBytes) : "", k.reason});
+      table.add({modules[i], k.name, k.target, std::string(name(k.state)),
+                 hasCode ? fmt::format("{:.1f}", k.milliseconds) : "", hasCode ? term::grouped(k.objectBytes) : "",
+                 k.reason});
     }
     if (outcomes[i].diagnostic)
-      table.add({modules[i], "", term::styled(term::Style::red, "refused", color), "", "", ""});
+      table.add({modules[i], "", "", term::styled(term::Style::red, "refused", color), "", "", ""});
   }
   session.print(table.str(color));
 }
@@ -68,6 +74,7 @@ Json toJson(const std::vector<std::string>& modules, const std::vector<WarmOutco
     Json row{{"module", modules[i]}, {"kernels", Json::array()}};
     for (const driver::WarmedKernel& k : outcomes[i].kernels)
       row["kernels"].push_back({{"kernel", k.name},
+                                {"target", k.target},
                                 {"state", name(k.state)},
                                 {"milliseconds", k.milliseconds},
                                 {"object_bytes", k.objectBytes},

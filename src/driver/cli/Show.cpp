@@ -11,7 +11,7 @@
 #include "driver/cli/KernelChoice.h"
 #include "driver/cli/KernelView.h"
 #include "driver/cli/ProgramText.h"
-#include "driver/cli/ShowNative.h"
+#include "driver/cli/ShowCode.h"
 #include "driver/cli/Timeline.h"
 #include "driver/cli/Verbs.h"
 #include "driver/term/Progress.h"
@@ -93,14 +93,13 @@ void printTimeline(const Session& session, const Timeline::Kernel& kernel, const
 }
 
 int show(const Session& session, const ShowArguments& arguments) {
-  const bool native =
-      isNativeStage(arguments.stage) || (arguments.stage == "all" && session.options.values.target == "cpu");
-  if (arguments.processor && !native)
+  const driver::Target* ofCode = targetOfStage(arguments.stage, session.options.values.target);
+  if (arguments.processor && !ofCode)
     return session.refuse(
         {.code = "SM1000",
          .message = "--target-cpu names the processor of native code, which is not shown",
          .place = {},
-         .need = "--target cpu with --stage all, or --stage llvm, optimised or assembly",
+         .need = fmt::format("--target cpu with --stage all, or --stage {}", fmt::join(codeStages(), "|")),
          .have = fmt::format("--target {} with --stage {}", session.options.values.target, arguments.stage),
          .help = "leave it out, or show native code: --target cpu"});
   auto loaded = driver::loadModuleOrCase(arguments.path);
@@ -113,10 +112,11 @@ int show(const Session& session, const ShowArguments& arguments) {
     prepared = std::move(*ready);
   }
   const driver::LoadedModule& module = prepared ? prepared->module : *loaded;
-  if (native)
-    return showNative(
-        session, module,
-        {arguments.stage, arguments.processor.value_or("host"), arguments.kernel, session.options.values.check});
+  if (ofCode)
+    return showCode(session, *ofCode, module,
+                    {.stage = arguments.stage,
+                     .kernel = arguments.kernel,
+                     .request = {arguments.processor.value_or("host"), session.options.values.check}});
   if (!arguments.kernel.empty())
     if (const auto chosen = chooseKernel(module, arguments.kernel); !chosen) return session.refuse(chosen.error());
 
@@ -168,12 +168,17 @@ int show(const Session& session, const ShowArguments& arguments) {
 void declareShow(CLI::App& app, Session& session) {
   auto arguments = std::make_shared<ShowArguments>();
   app.add_option("module", arguments->path, "a module, or a folder with case.json")->required()->type_name("PATH");
-  app.add_option("--stage", arguments->stage,
-                 "program: calls and plain array ops; kernel, generic: the kernel's IR; windows: blocks and when they "
-                 "are fetched and written back; llvm, optimised, assembly: native code on its way. With --target cpu "
-                 "all is what the code is like: tiles, size, times, the inner loop")
-      ->check(CLI::IsMember({"all", "program", "kernel", "generic", "windows", "llvm", "optimised", "assembly"}))
-      ->type_name("all|program|kernel|generic|windows|llvm|optimised|assembly")
+  std::vector<std::string> stages{"all", "program", "kernel", "generic", "windows"};
+  const std::vector<std::string> ofCode = codeStages();
+  stages.insert(stages.end(), ofCode.begin(), ofCode.end());
+  app.add_option(
+         "--stage", arguments->stage,
+         fmt::format("program: calls and plain array ops; kernel, generic: the kernel's IR; windows: blocks and "
+                     "when they are fetched and written back; {}: native code on its way. With --target cpu "
+                     "all is what the code is like: tiles, size, times, the inner loop",
+                     fmt::join(ofCode, ", ")))
+      ->check(CLI::IsMember(stages))
+      ->type_name(fmt::format("{}", fmt::join(stages, "|")))
       ->capture_default_str();
   app.add_option("--steps", arguments->steps, "grid steps to show")
       ->check(CLI::Range(0, 1'000'000))

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,17 @@
 
 namespace smalti::driver {
 
+struct CodeRequest;
+struct CodeView;
+
+/// What compiling a kernel ahead of time came to.
+struct CodeReport {
+  std::string notNative;  ///< why the machine runs it instead; then all else is empty
+  std::string notKept;    ///< why every process makes the code anew; empty: it can be kept in the cache
+  int64_t objectBytes = 0;
+  bool fromCache = false;
+};
+
 /// A kernel made ready for a target: compiled once, run many times, from several threads.
 class TargetKernel {
  public:
@@ -22,6 +34,8 @@ class TargetKernel {
   /// has one Array for each result of the first device: results may be written there, or to other memory.
   virtual Result<machine::KernelResult> run(std::span<const std::vector<Array>> operands, const ExecuteSettings&,
                                             std::span<Array> into = {}) const = 0;
+  /// Of a target that compiles ahead of time.
+  virtual std::optional<CodeReport> code() const { return std::nullopt; }
 };
 using KernelCompiler =
     std::function<Result<std::shared_ptr<const TargetKernel>>(const KernelPackage&, const CompileOptions&)>;
@@ -36,6 +50,10 @@ struct Target {
   std::function<Status()> available;  ///< why it cannot run here: a sentence as the message ("no CUDA driver found")
   /// What compiles kernels, for an argument ("" without one), which is read here and nowhere else.
   std::function<Result<KernelCompiler>(std::string_view argument)> open;
+  /// For `show`: texts on the way to its code, which no other target has ("llvm"), and what makes them (Code.h). Both
+  /// empty: it has no code to show.
+  std::vector<std::string_view> stages = {};
+  std::function<Result<CodeView>(const KernelPackage&, const CodeRequest&)> inspect = {};
 
   /// "sim:CHIP", "cpu".
   std::string spelling() const;

@@ -4,7 +4,9 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 
+#include "base/RowMajor.h"
 #include "eval/Tensor.h"
 
 namespace smalti::eval {
@@ -40,6 +42,7 @@ class DimList {
   int64_t operator[](int i) const { return values_[i]; }
   const int64_t* begin() const { return values_.data(); }
   const int64_t* end() const { return values_.data() + size_; }
+  std::span<int64_t> values() { return {values_.data(), static_cast<size_t>(size_)}; }
   operator Dims() const { return {values_.data(), static_cast<size_t>(size_)}; }  // NOLINT: it is a list of dims
   bool contains(int64_t v) const {
     for (int64_t x : *this)
@@ -55,7 +58,7 @@ class DimList {
 /// Strides of a dense row-major tensor, in elements.
 inline DimList rowMajorStrides(Dims shape) {
   DimList strides(static_cast<int>(shape.size()), 1);
-  for (int d = strides.size() - 2; d >= 0; --d) strides[d] = strides[d + 1] * shape[d + 1];
+  smalti::rowMajorStrides(shape, strides.values());
   return strides;
 }
 

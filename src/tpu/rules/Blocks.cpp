@@ -3,6 +3,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include "ir/KernelArguments.h"
 #include "tpu/Multiple.h"
 #include "tpu/ShapeText.h"
 #include "tpu/Tiling.h"
@@ -63,23 +64,18 @@ void checkBlock(const Judge& judge, BlockOf& b) {
 }
 
 void onWindows(const Judge& judge) {
-  const KernelPackage& p = judge.kernel;
-  mlir::func::FuncOp f = p.kernelFunction();
-  mlir::ModuleOp module = *p.module;
-  const auto& windows = p.signature.windows;
-  const size_t firstRef = p.signature.grid.size() + static_cast<size_t>(p.signature.numScalarPrefetch);
-  const size_t firstInput = static_cast<size_t>(p.signature.numDynamicBounds() + p.signature.numScalarPrefetch);
-  const auto inputs = static_cast<size_t>(p.numInputs());
-  for (size_t i = 0; i < windows.size(); ++i) {
-    if (!windows[i] || firstRef + i >= f.getNumArguments()) continue;
-    const auto type = mlir::dyn_cast<mlir::MemRefType>(f.getArgument(static_cast<unsigned>(firstRef + i)).getType());
-    const auto space = type ? memorySpaceOf(type) : std::nullopt;
-    if (space != MemorySpace::vmem) continue;
-    auto map = module.lookupSymbol<mlir::func::FuncOp>(windows[i]->transform);
-    const ArrayType& array = i < inputs ? p.operands[firstInput + i] : p.results[i - inputs];
-    if (array.shape.size() != windows[i]->bounds.size()) continue;
-    BlockOf block{i < inputs ? fmt::format("input {}", i) : fmt::format("output {}", i - inputs), *windows[i], array,
-                  map, map ? map.getLoc() : f.getLoc()};
+  const KernelArguments arguments(judge.kernel);
+  if (arguments.function().getNumArguments() < arguments.count()) return;
+  for (size_t i = 0; i < arguments.numBlocks(); ++i) {
+    const auto& window = arguments.windowOf(i);
+    if (!window) continue;
+    const auto type = mlir::dyn_cast<mlir::MemRefType>(arguments.block(i).getType());
+    if (!type || memorySpaceOf(type) != MemorySpace::vmem) continue;
+    auto map = arguments.indexMap(*window);
+    const ArrayType& array = arguments.arrayOf(i);
+    if (array.shape.size() != window->bounds.size()) continue;
+    BlockOf block{arguments.roleOf(arguments.block(i))->str(), *window, array, map,
+                  map ? map.getLoc() : arguments.function().getLoc()};
     checkBlock(judge, block);
   }
 }

@@ -3,11 +3,14 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "RunText.h"
 #include "base/Options.h"
+#include "driver/case/Warm.h"
+#include "driver/cli/ShowCode.h"
 #include "driver/program/RunProgram.h"
 #include "driver/target/Describe.h"
 #include "driver/target/interpret/Interpret.h"
@@ -29,6 +32,7 @@ std::string textOfCase(const std::string& name) {
 class Filling : public TargetKernel {
  public:
   Filling(std::vector<ArrayType> results, int number) : results_(std::move(results)), number_(number) {}
+  std::optional<CodeReport> code() const override { return CodeReport{.notKept = "it is a number"}; }
   Result<machine::KernelResult> run(std::span<const std::vector<Array>> operands, const ExecuteSettings&,
                                     std::span<Array>) const override {
     machine::KernelResult result;
@@ -99,6 +103,43 @@ TEST(Targets, ARegisteredTargetIsAValueOfTheOption) {
             "  need: cpu, and nothing after it\n"
             "  have: cpu:avx512\n"
             "  help: target: what runs the kernels (smalti env describes each)\n");
+}
+
+TEST(Targets, ARegisteredTargetsCodeIsShown) {
+  EXPECT_EQ(cli::codeStages(), (std::vector<std::string>{"llvm", "optimised", "assembly"}));
+  Target target = filling({});
+  target.stages = {"number"};
+  target.inspect = [](const KernelPackage&, const CodeRequest&) -> Result<CodeView> { return CodeView(); };
+  const RegisteredTarget registered(target);
+  EXPECT_EQ(cli::codeStages(), (std::vector<std::string>{"llvm", "optimised", "assembly", "number"}));
+  EXPECT_EQ(cli::targetOfStage("number", "interpret")->name, "fill");
+  EXPECT_EQ(cli::targetOfStage("all", "fill:3")->name, "fill");
+  EXPECT_EQ(cli::targetOfStage("llvm", "fill:3")->name, "cpu");
+  EXPECT_EQ(cli::targetOfStage("all", "interpret"), nullptr);
+}
+
+TEST(Targets, TheCacheIsWarmedForARegisteredTarget) {
+  Target target = filling({});
+  target.argument = {};
+  target.open = [](std::string_view) -> Result<KernelCompiler> {
+    return [](const KernelPackage& kernel, const CompileOptions&) -> Result<std::shared_ptr<const TargetKernel>> {
+      return std::make_shared<Filling>(kernel.results, 1);
+    };
+  };
+  const RegisteredTarget registered(target);
+  Options options;
+  options.cache = ::testing::TempDir() + "cache-of-targets";
+  const std::vector<std::string> paths{std::string(SMALTI_SOURCE_DIR) + "/test/data/cases/alias_partial_update"};
+  const auto outcomes = warmCache(paths, loadModuleOrCase, options, [](size_t) {});
+  std::filesystem::remove_all(options.cache);
+  ASSERT_EQ(outcomes.size(), 1U);
+  ASSERT_FALSE(outcomes[0].diagnostic) << outcomes[0].diagnostic->str();
+  ASSERT_EQ(outcomes[0].kernels.size(), 2U);
+  EXPECT_EQ(outcomes[0].kernels[0].target, "cpu");
+  EXPECT_EQ(outcomes[0].kernels[0].state, Warmth::compiled);
+  EXPECT_EQ(outcomes[0].kernels[1].target, "fill");
+  EXPECT_EQ(outcomes[0].kernels[1].state, Warmth::notKept);
+  EXPECT_EQ(outcomes[0].kernels[1].reason, "it is a number");
 }
 
 TEST(Targets, WhyOneIsNotAvailableIsDescribed) {

@@ -1,8 +1,12 @@
 #include "driver/target/cpu/Cpu.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "cpu/CheckedKernel.h"
 #include "cpu/NativeKernel.h"
 #include "cpu/cache/CompileCache.h"
+#include "driver/target/Code.h"
 #include "machine/observers/Registry.h"
 #include "machine/runtime/Compiled.h"
 
@@ -23,6 +27,16 @@ class CpuKernel : public TargetKernel {
 
   std::shared_ptr<const cpu::NativeKernel> native;    ///< null: there is none
   std::shared_ptr<const cpu::CheckedKernel> checked;  ///< null: there is none, or none is asked for
+  std::string notNative;                              ///< why both are null
+
+  std::optional<CodeReport> code() const override {
+    if (!native && !checked) return CodeReport{.notNative = notNative};
+    const cpu::NativeReport& report = checked ? checked->kernel().report() : native->report();
+    CodeReport code{.objectBytes = report.compile.objectBytes, .fromCache = report.compile.fromCache};
+    if (!report.interpreted.empty())
+      code.notKept = fmt::format("ops that are not native yet: {}", fmt::join(report.interpreted, ", "));
+    return code;
+  }
 
   Result<machine::KernelResult> run(std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
                                     std::span<Array> into) const override {
@@ -69,27 +83,35 @@ class CpuKernel : public TargetKernel {
   Contract contract_;
 };
 
-Result<std::shared_ptr<const TargetKernel>> compileCpu(const KernelPackage& package, const CompileOptions& options) {
+}  // namespace
+
+Result<std::shared_ptr<const TargetKernel>> compileForProcessor(const KernelPackage& package,
+                                                                const CompileOptions& options,
+                                                                const cpu::Processor& processor) {
   // The machine's compiler first: it says what is wrong with a kernel, and native code is only made of what it takes.
   auto compiled = machine::compileKernel(package, options.contract.numerics);
   if (!compiled) return fail(std::move(compiled.error()));
   auto kernel = std::make_shared<CpuKernel>(std::move(*compiled), options.contract);
-  if (needsMachine(options.contract)) return kernel;
+  if (needsMachine(options.contract)) {
+    kernel->notNative = "only the machine has these semantics, numerics or cores";
+    return kernel;
+  }
   const auto cache = cpu::openCache(options.cache, options.cacheLimitBytes);
-  const cpu::NativeOptions nativeOptions{.poison = options.contract.poison, .cache = cache.get()};
+  const cpu::NativeOptions nativeOptions{
+      .processor = processor, .poison = options.contract.poison, .cache = cache.get()};
   if (!options.contract.checks.empty()) {
     auto checked = cpu::compileChecked(package, nativeOptions);
     if (!checked) return fail(std::move(checked.error()));
     kernel->checked = std::move(checked->kernel);
+    kernel->notNative = std::move(checked->reason);
   } else {
     auto native = cpu::compileNative(package, nativeOptions);
     if (!native) return fail(std::move(native.error()));
     kernel->native = std::move(native->kernel);
+    kernel->notNative = std::move(native->reason);
   }
   return kernel;
 }
-
-}  // namespace
 
 const Target& cpuTarget() {
   static const Target target{
@@ -99,7 +121,13 @@ const Target& cpuTarget() {
       .checks = [](const machine::ObserverRow& row) { return row.onCpu == machine::OnCpu::native; },
       .aheadOfTime = true,
       .available = [] { return Status(); },  // where the processor has too few instructions, the machine runs all
-      .open = [](std::string_view) -> Result<KernelCompiler> { return compileCpu; }};
+      .open = [](std::string_view) -> Result<KernelCompiler> {
+        return [](const KernelPackage& package, const CompileOptions& options) {
+          return compileForProcessor(package, options, cpu::hostProcessor());
+        };
+      },
+      .stages = {"llvm", "optimised", "assembly"},
+      .inspect = inspectCpuCode};
   return target;
 }
 

@@ -1,4 +1,4 @@
-#include "Native.h"
+#include "OnTarget.h"
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -14,14 +14,14 @@
 #include <fmt/format.h>
 
 #include "GuardedBlocks.h"
-#include "cpu/NativeKernel.h"
+#include "driver/target/cpu/Cpu.h"
 #include "eval/FloatFormats.h"
 
 namespace smalti::fuzz {
 namespace {
 
 /// What the calling process found.
-enum class Outcome : int { same = 10, fault, failed, differs, floatsDiffer, unknown, beside };
+enum class Outcome : int { same = 10, failed, differs, floatsDiffer, unknown, beside };
 
 /// The array's elements with pages around them that cannot be touched.
 Array guarded(const Array& array, Guard guard) {
@@ -48,16 +48,14 @@ bool farApart(const Array& a, const Array& b) {
   return false;
 }
 
-Outcome call(const cpu::NativeKernel& kernel, const std::vector<Array>& operands,
-             const Result<machine::KernelResult>& machine, Guard guard) {
+Outcome call(const driver::TargetKernel& kernel, const std::vector<Array>& operands,
+             const Result<machine::KernelResult>& machine, const driver::ExecuteSettings& settings, Guard guard) {
   std::vector<Array> inputs;
   for (const Array& a : operands) inputs.push_back(guarded(a, guard));
   guardBlocks(guard);
-  bool fault = false;
-  auto results = kernel.call(inputs, 1, fault);
+  const auto ran = kernel.run({&inputs, 1}, settings);
   if (wroteBesideABlock()) return Outcome::beside;
-  if (!results) return Outcome::failed;
-  if (fault) return Outcome::fault;
+  if (!ran) return Outcome::failed;
   for (size_t i = 0; i < inputs.size(); ++i)
     if (std::memcmp(std::as_const(inputs[i]).data(), std::as_const(operands[i]).data(),
                     static_cast<size_t>(inputs[i].bytes())) != 0) {
@@ -66,8 +64,8 @@ Outcome call(const cpu::NativeKernel& kernel, const std::vector<Array>& operands
     }
   // With findings what comes out depends on undefined memory, or on which copy is first.
   if (!machine || !machine->findings.empty()) return Outcome::unknown;
-  for (size_t i = 0; i < results->size(); ++i) {
-    const Array &ours = (*results)[i], &theirs = machine->results[0][i];
+  for (size_t i = 0; i < ran->results[0].size(); ++i) {
+    const Array &ours = ran->results[0][i], &theirs = machine->results[0][i];
     if (ours.type() != theirs.type()) return Outcome::differs;
     if (is_float(ours.dtype())) {
       if (farApart(ours, theirs)) return Outcome::floatsDiffer;
@@ -91,30 +89,45 @@ bool brokeARule(const Diagnostic& d) { return d.code >= "SM4010" && d.code <= "S
 
 }  // namespace
 
-std::string nativeProcessor = "host";
+driver::KernelCompiler targetCompiler;
+std::string targetName;
 
-std::string describe(const NativeTally& t) {
+void chooseTarget(const std::string& target, const std::string& processor) {
+  const auto orEnd = [](auto&& result) {
+    if (result) return std::move(*result);
+    std::fprintf(stderr, "fuzz: %s\n", result.error().str().c_str());
+    std::exit(2);
+  };
+  targetName = target;
+  targetCompiler = orEnd(driver::openTarget(target));
+  if (processor.empty()) return;
+  if (target != "cpu") {
+    std::fprintf(stderr, "fuzz: --cpu goes with --target cpu\n");
+    std::exit(2);
+  }
+  targetCompiler = [named = orEnd(cpu::processorNamed(processor))](const auto& kernel, const auto& options) {
+    return driver::compileForProcessor(kernel, options, named);
+  };
+}
+
+std::string describe(const TargetTally& t) {
   return fmt::format(
-      "  native: {} compiled, {} not native, {} refused; {} ran, {} faults, {} failed, {} stopped after {} s; {} "
-      "faults "
-      "missed, {} differ, {} in floats\n",
-      t.compiled, t.notNative, t.refused, t.ran, t.faults, t.failed, t.stopped, kNativeSeconds, t.missed, t.differs,
+      "  {}: {} compiled, {} left to the machine, {} refused; {} ran, {} failed, {} stopped after {} s; {} errors "
+      "missed, "
+      "{} differ, {} in floats\n",
+      targetName, t.compiled, t.notNative, t.refused, t.ran, t.failed, t.stopped, kNativeSeconds, t.missed, t.differs,
       t.floatsDiffer);
 }
 
-void runNative(const KernelPackage& kernel, const std::vector<Array>& operands,
-               const Result<machine::KernelResult>& machine, bool oneDevice, uint64_t seed, NativeTally& tally) {
-  static const auto processor = cpu::processorNamed(nativeProcessor);
-  if (!processor) {
-    std::fprintf(stderr, "fuzz: %s\n", processor.error().str().c_str());
-    std::exit(2);
-  }
-  auto outcome = cpu::compileNative(kernel, {.processor = *processor});
-  if (!outcome) {
+void runOnTarget(const KernelPackage& kernel, const std::vector<Array>& operands,
+                 const Result<machine::KernelResult>& machine, bool oneDevice, uint64_t seed,
+                 const driver::ExecuteSettings& settings, TargetTally& tally) {
+  const auto compiled = targetCompiler(kernel, {.target = targetName});
+  if (!compiled) {
     ++tally.refused;
     return;
   }
-  if (!outcome->kernel) {
+  if (const auto code = (*compiled)->code(); code && !code->notNative.empty()) {
     ++tally.notNative;
     return;
   }
@@ -131,7 +144,7 @@ void runNative(const KernelPackage& kernel, const std::vector<Array>& operands,
 #ifndef __SANITIZE_ADDRESS__
     limit(RLIMIT_AS, static_cast<rlim_t>(kNativeMemoryBytes));
 #endif
-    std::_Exit(static_cast<int>(call(*outcome->kernel, operands, machine, guard)));
+    std::_Exit(static_cast<int>(call(**compiled, operands, machine, settings, guard)));
   }
   int status = 0;
   waitpid(child, &status, 0);
@@ -144,9 +157,6 @@ void runNative(const KernelPackage& kernel, const std::vector<Array>& operands,
     std::abort();
   }
   switch (static_cast<Outcome>(WEXITSTATUS(status))) {
-    case Outcome::fault:
-      ++tally.faults;
-      return;
     case Outcome::failed:
       ++tally.failed;
       return;

@@ -1,4 +1,4 @@
-// Kernels of mutated modules as native code.
+// Kernels of mutated modules on another target than the machine.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "driver/target/Target.h"
 #include "ir/KernelPackage.h"
 #include "machine/Machine.h"
 #include "smalti/array.h"
@@ -15,23 +16,27 @@ namespace smalti::fuzz {
 inline constexpr unsigned kNativeSeconds = 2;             ///< of a call
 inline constexpr int64_t kNativeMemoryBytes = 4LL << 30;  ///< of the process that calls
 
-struct NativeTally {
+struct TargetTally {
   int64_t compiled = 0, notNative = 0, refused = 0;  ///< kernels
-  int64_t ran = 0, faults = 0, failed = 0, stopped = 0;
+  int64_t ran = 0, failed = 0, stopped = 0;
   int64_t missed = 0;        ///< the machine ended with an access out of bounds or the like, native code did not
   int64_t differs = 0;       ///< other integers than the machine's
   int64_t floatsDiffer = 0;  ///< floats that are far from the machine's
   int64_t wrong() const { return missed + differs + floatsDiffer; }
 };
-std::string describe(const NativeTally&);
+std::string describe(const TargetTally&);
 
-/// Whose code is made, as cpu::processorNamed takes it.
-extern std::string nativeProcessor;
+/// What compiles kernels beside the machine; empty: nothing does.
+extern driver::KernelCompiler targetCompiler;
+extern std::string targetName;
+/// Sets them, or ends the program with a message. `processor`: whose code target cpu makes, as cpu::processorNamed
+/// takes it; empty: this one's.
+void chooseTarget(const std::string& target, const std::string& processor);
 
 /// Compiles the kernel and, on one device, calls it in a process of its own: pages that nobody may touch lie
 /// around every buffer, time and memory are limited. `seed`: where in its pages a buffer lies. `machine`: what the
 /// machine made of the same call. A signal other than the time limit's ends the program.
-void runNative(const KernelPackage&, const std::vector<Array>& operands, const Result<machine::KernelResult>& machine,
-               bool oneDevice, uint64_t seed, NativeTally&);
+void runOnTarget(const KernelPackage&, const std::vector<Array>& operands, const Result<machine::KernelResult>& machine,
+                 bool oneDevice, uint64_t seed, const driver::ExecuteSettings&, TargetTally&);
 
 }  // namespace smalti::fuzz

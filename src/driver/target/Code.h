@@ -1,0 +1,24 @@
+// What becomes of a kernel as a target's code: for `smalti show`.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "driver/Json.h"
+
+namespace smalti::driver {
+
+struct CodeRequest {
+  std::string processor = "host";  ///< whose code, as the target names them; "host": this machine's
+  bool check = false;              ///< code as --check makes it
+};
+
+struct CodeView {
+  std::string processor;
+  std::string notNative;  ///< why it has no code and the machine runs it; then all else is empty
+  std::string text;       ///< what the code is like (size, times, the inner loop), for people
+  Json figures;           ///< the same for programs: members of the kernel's object
+  std::map<std::string, std::string, std::less<>> stages;  ///< one text for each of Target::stages
+};
+
+}  // namespace smalti::driver

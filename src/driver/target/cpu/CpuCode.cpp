@@ -1,0 +1,134 @@
+// What native code is like: figures, and its inner loop.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cpu/check/Instrument.h"
+#include "cpu/inspect/InnerLoop.h"
+#include "cpu/inspect/Inspect.h"
+#include "cpu/inspect/Mca.h"
+#include "driver/target/Code.h"
+#include "driver/target/cpu/Cpu.h"
+#include "driver/term/Style.h"
+
+namespace smalti::driver {
+namespace {
+
+/// One kernel's code, and what was measured of it.
+struct Measured {
+  cpu::Inspection code;
+  std::optional<cpu::InnerLoop> loop;
+  int spills = 0;
+  std::optional<cpu::LoopCycles> cycles;
+  std::string cyclesNote;                            ///< why there are none
+  std::optional<std::vector<std::string>> shadowed;  ///< with --check: what has a shadow
+};
+
+Result<Measured> measure(const KernelPackage& kernel, const cpu::Processor& processor, bool check) {
+  Measured v;
+  auto checked = check ? cpu::withChecks(kernel) : tl::unexpected(cpu::NotNative());
+  if (check && !checked) {
+    v.code.reason = checked.error();
+    return v;
+  }
+  if (check) v.shadowed = checked->shadowed;
+  auto code = cpu::inspectNative(check ? checked->package : kernel, {.processor = processor});
+  if (!code) return fail(std::move(code.error()));
+  v.code = std::move(*code);
+  if (!v.code.reason.empty()) return v;
+  v.loop = cpu::findInnerLoop(v.code.assembly);
+  v.spills = cpu::countSpills(v.code.assembly);
+  if (!v.loop) return v;
+  const auto mca = cpu::findMca();
+  if (!mca) {
+    v.cyclesNote = "llvm-mca is not installed: no cycles of the inner loop";
+    return v;
+  }
+  auto cycles = cpu::loopCycles(*mca, v.loop->text, processor);
+  if (cycles)
+    v.cycles = *cycles;
+  else
+    v.cyclesNote = cycles.error().message + ": " + cycles.error().have;
+  return v;
+}
+
+std::string cyclesText(const Measured& v) {
+  if (!v.cycles) return v.cyclesNote;
+  std::string text = fmt::format("{:.1f} cycles a pass by llvm-mca", v.cycles->cycles);
+  if (v.loop->multiplyAdds > 0)
+    text += fmt::format("; its {} multiply-adds alone take {:.1f}: {:.2f} of their peak", v.loop->multiplyAdds,
+                        v.cycles->multiplyAddBound, v.cycles->fraction());
+  return text;
+}
+
+std::string shadowsText(const std::vector<std::string>& shadowed) {
+  if (shadowed.empty()) return "all memory is proved to be written before it is read";
+  return fmt::format("with shadows of {}", fmt::join(shadowed, ", "));
+}
+
+std::string textOf(const Measured& v) {
+  const cpu::NativeReport& report = v.code.report;
+  std::string text = fmt::format(
+      "  {} bytes of code, {} spills, {} bytes of values and packed operands; emitted in {:.1f} ms, "
+      "optimised in {:.1f} ms, generated in {:.1f} ms\n",
+      term::grouped(v.code.codeBytes), v.spills, term::grouped(report.arenaBytes), report.compile.emitMs,
+      report.compile.optimiseMs, report.compile.codegenMs);
+  if (report.sharedAxes == 1) text += "  threads share the first grid axis\n";
+  if (report.sharedAxes > 1) text += fmt::format("  threads share the first {} grid axes\n", report.sharedAxes);
+  if (!report.inOrder.empty()) text += "  in order: " + report.inOrder + "\n";
+  if (v.shadowed) text += "  checked: " + shadowsText(*v.shadowed) + "\n";
+  for (const std::string& line : report.matmuls) text += "  product " + line + "\n";
+  for (const std::string& line : report.interpreted) text += "  not native yet: " + line + "\n";
+  if (!v.loop) return text;
+  text += fmt::format("\n  inner loop, {} instructions, {} spills\n", v.loop->instructions, v.loop->spills);
+  std::string loop = v.loop->text;
+  for (size_t at = 0; at < loop.size(); at = loop.find('\n', at) + 1) loop.insert(at, "    "), at += 4;
+  return text + loop + "  " + cyclesText(v) + "\n";
+}
+
+Json figuresOf(const Measured& v) {
+  const cpu::NativeReport& report = v.code.report;
+  Json row;
+  row.update({{"code_bytes", v.code.codeBytes},
+              {"spills", v.spills},
+              {"arena_bytes", report.arenaBytes},
+              {"shared_axes", report.sharedAxes},
+              {"in_order", report.inOrder},
+              {"products", report.matmuls},
+              {"interpreted", report.interpreted},
+              {"ms",
+               {{"emit", report.compile.emitMs},
+                {"optimise", report.compile.optimiseMs},
+                {"generate", report.compile.codegenMs}}}});
+  if (v.shadowed) row["shadows"] = *v.shadowed;
+  if (!v.loop) return row;
+  Json loop{{"text", v.loop->text},
+            {"instructions", v.loop->instructions},
+            {"multiply_adds", v.loop->multiplyAdds},
+            {"spills", v.loop->spills}};
+  if (v.cycles) {
+    loop["cycles"] = v.cycles->cycles;
+    loop["fraction_of_peak"] = v.cycles->fraction();
+  }
+  row["inner_loop"] = std::move(loop);
+  return row;
+}
+
+}  // namespace
+
+Result<CodeView> inspectCpuCode(const KernelPackage& kernel, const CodeRequest& request) {
+  const auto processor = cpu::processorNamed(request.processor);
+  if (!processor) return fail(processor.error());
+  auto measured = measure(kernel, *processor, request.check);
+  if (!measured) return fail(std::move(measured.error()));
+  CodeView view{
+      .processor = processor->name, .notNative = measured->code.reason, .text = {}, .figures = {}, .stages = {}};
+  if (!view.notNative.empty()) return view;
+  view.text = textOf(*measured);
+  view.figures = figuresOf(*measured);
+  view.stages = {{"llvm", std::move(measured->code.llvm)},
+                 {"optimised", std::move(measured->code.optimised)},
+                 {"assembly", std::move(measured->code.assembly)}};
+  return view;
+}
+
+}  // namespace smalti::driver
