@@ -63,7 +63,8 @@ class Results {
  public:
   Results(std::vector<Array> arrays, Location call) : arrays_(std::move(arrays)), call_(call) {}
   /// Error SM6201 when there is not exactly one.
-  operator Array() const;
+  operator Array() const&;
+  operator Array() &&;
   size_t size() const { return arrays_.size(); }
   /// Error SM6201 when there are not as many.
   const Array& operator[](size_t i) const {

@@ -9,11 +9,12 @@ namespace smalti {
 namespace {
 
 // Without destructors themselves: they may be read for as long as the thread or the process is there.
-constinit thread_local bool threadIsReady = false, threadEnds = false;
+enum class Phase : uint8_t { fresh, ready, over };
+constinit thread_local Phase thread = Phase::fresh;
 constinit std::atomic<bool> processEnds{false};
 
 struct AtThreadEnd {
-  ~AtThreadEnd() { threadEnds = true; }
+  ~AtThreadEnd() { thread = Phase::over; }
 };
 struct AtProcessEnd {
   ~AtProcessEnd() { processEnds = true; }
@@ -27,16 +28,20 @@ void makeReady() {
   static const AtProcessEnd atProcessEnd;
   thread_local const AtThreadEnd atThreadEnd;
   (void)&atThreadEnd;
-  threadIsReady = true;
+  thread = Phase::ready;
 }
 
 }  // namespace
 
+bool isAlive() {
+  if (processEnds.load(std::memory_order_relaxed)) return false;
+  if (thread == Phase::fresh) makeReady();
+  return thread == Phase::ready;
+}
+
 Status checkAlive() {
-  if (!threadEnds && !processEnds.load(std::memory_order_relaxed)) {
-    if (!threadIsReady) makeReady();
-    return {};
-  }
+  if (isAlive()) return {};
+  const bool threadEnds = thread == Phase::over;
   return fail(
       {.code = "SM9015",
        .message = threadEnds ? "Smalti is called while this thread ends" : "Smalti is called while the program ends",

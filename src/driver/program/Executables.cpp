@@ -1,6 +1,5 @@
 #include "driver/program/Executables.h"
 
-#include "driver/ApiReport.h"
 #include "driver/Module.h"
 #include "driver/program/ProgramRunner.h"
 
@@ -34,10 +33,23 @@ ExecuteSettings fromPublic(const ExecuteOptions& o) {
           .observers = {}};
 }
 
+/// What the public API has of an outcome and its results.
+template <class Outcome>
+Result<RunReport> report(Outcome& outcome, std::vector<Array>& results) {
+  Result<RunReport> report;
+  report->results = std::move(results);
+  for (machine::Finding& f : outcome.findings) report->findings.push_back({std::move(f.diagnostic), f.count});
+  report->log = std::move(outcome.log);
+  const machine::RunStatistics& s = outcome.statistics;
+  report->statistics = {s.gridSteps,    s.instructions, s.windowFetches,   s.windowWriteBacks,
+                        s.dmaTransfers, s.dmaBytes,     s.peakWindowBytes, s.valueBytes};
+  return report;
+}
+
 class ProgramExecutable : public Executable::State {
  public:
   ProgramExecutable(std::shared_ptr<const CompiledProgram> compiled, const Program& program, ExecuteSettings settings)
-      : compiled_(std::move(compiled)), settings_(std::move(settings)) {
+      : compiled_(std::move(compiled)), sole_(compiled_->sole()), settings_(std::move(settings)) {
     arguments = argumentTypes(program);
     results = resultTypes(program);
     options = toPublic(settings_);
@@ -50,18 +62,19 @@ class ProgramExecutable : public Executable::State {
   Result<RunReport> execute(std::vector<Array> inputs) const override { return run(std::move(inputs), {}, settings_); }
 
  private:
-  Result<RunReport> run(std::vector<Array> inputs, std::span<Array> into, const ExecuteSettings& settings) const {
-    if (compiled_->soleKernel >= 0) {
-      auto result = runSoleKernel(*compiled_, inputs, settings, into);
-      if (!result) return fail(std::move(result.error()));
-      return report(std::move(*result));
+  Result<RunReport> run(std::vector<Array>&& inputs, std::span<Array> into, const ExecuteSettings& settings) const {
+    if (sole_) {
+      auto ran = sole_->run({&inputs, 1}, settings, into);
+      if (ran) return report(*ran, ran->results[0]);
+      return fail(ofSoleKernel(*compiled_, std::move(ran.error())));
     }
     auto outcome = driver::run(*compiled_, std::move(inputs), settings, into);
     if (!outcome) return fail(std::move(outcome.error()));
-    return report(std::move(*outcome));
+    return report(*outcome, outcome->results);
   }
 
   std::shared_ptr<const CompiledProgram> compiled_;
+  const TargetKernel* sole_;  ///< all that main does is to call it; null: it does more
   ExecuteSettings settings_;
 };
 

@@ -51,22 +51,19 @@ Diagnostic atCall(Diagnostic d, const Op& op, const std::string& kernel) {
 
 }  // namespace
 
-Result<machine::KernelResult> runSoleKernel(const CompiledProgram& compiled, const std::vector<Array>& arguments,
-                                            const ExecuteSettings& settings, std::span<Array> into) {
-  const auto kernel = static_cast<size_t>(compiled.soleKernel);
-  auto ran = compiled.kernels[kernel]->run({&arguments, 1}, settings, into);
-  if (ran) return ran;
+Diagnostic ofSoleKernel(const CompiledProgram& compiled, Diagnostic error) {
   const Program& program = *compiled.program;
   const Op& call = program.functions[static_cast<size_t>(program.main)].ops[0];
-  return fail(atCall(std::move(ran.error()), call, program.kernels[kernel].name));
+  return atCall(std::move(error), call, program.kernels[static_cast<size_t>(compiled.soleKernel)].name);
 }
 
 Result<RunOutcome> run(const CompiledProgram& compiled, std::vector<Array> arguments, const ExecuteSettings& settings,
                        std::span<Array> into) {
   if (auto status = checkArguments(*compiled.program, arguments); !status) return fail(std::move(status.error()));
-  if (compiled.soleKernel < 0) return ProgramRunner(compiled, settings).run(std::move(arguments));
-  auto ran = runSoleKernel(compiled, arguments, settings, into);
-  if (!ran) return fail(std::move(ran.error()));
+  const TargetKernel* sole = compiled.sole();
+  if (!sole) return ProgramRunner(compiled, settings).run(std::move(arguments));
+  auto ran = sole->run({&arguments, 1}, settings, into);
+  if (!ran) return fail(ofSoleKernel(compiled, std::move(ran.error())));
   return RunOutcome{std::move(ran->results[0]), std::move(ran->findings), std::move(ran->log), ran->statistics};
 }
 

@@ -21,6 +21,7 @@ class CompiledProgram {
   /// Values whose last use is this op: their memory is given up (or reused by the op). Values that a region takes
   /// from outside live until the op that holds the region ends.
   std::unordered_map<const Op*, std::vector<ValueId>> dying;
+  const TargetKernel* sole() const { return soleKernel < 0 ? nullptr : kernels[static_cast<size_t>(soleKernel)].get(); }
 };
 
 /// One device that runs the same ops as the others: its values, and where it stands in the mesh.
@@ -30,10 +31,8 @@ struct Lane {
   std::vector<Array> values;                   ///< by ValueId of the function being run
 };
 
-/// What ProgramRunner comes to for a Program that is one kernel, without its values and lanes. The arguments are of the
-/// kernel's types.
-Result<machine::KernelResult> runSoleKernel(const CompiledProgram&, const std::vector<Array>& arguments,
-                                            const ExecuteSettings&, std::span<Array> into);
+/// An error of the sole kernel, with the op that calls it.
+Diagnostic ofSoleKernel(const CompiledProgram&, Diagnostic);
 
 class ProgramRunner {
  public:

@@ -31,7 +31,7 @@ using lang::AtPlace;
 namespace {
 
 void requireAlive() {
-  if (Status alive = checkAlive(); !alive) raise(std::move(alive.error()));
+  if (!isAlive()) raise(checkAlive().error());
 }
 
 }  // namespace
@@ -160,7 +160,8 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
   /// asks for checks (SMALTI_CHECK=on).
   static std::vector<Array> told(RunReport&&);
 
-  /// The custom call's operands: dynamic grid bounds, then those of the user.
+  /// The custom call's operands: dynamic grid bounds, then those of the user. Memory holds a bool as an i32 (S-D10),
+  /// and so do the kernel's operands and results.
   std::vector<Array> operands(const std::vector<Operand>& given) const {
     return operands(given, [](const Operand& o) -> const Array& { return o.array(); });
   }
@@ -171,7 +172,10 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
     auto next = given.begin();
     for (const GridDim& d : grid())
       if (lang::isDynamic(d)) arrays.push_back(d.dynamic ? *d.dynamic : arrayOf(*next++));
-    for (; next != given.end(); ++next) arrays.push_back(fromBool(arrayOf(*next)));
+    for (; next != given.end(); ++next) {
+      arrays.push_back(arrayOf(*next));
+      if (arrays.back().dtype() == DType::pred) arrays.back() = lang::convertTo(arrays.back(), DType::i32);
+    }
     return arrays;
   }
   /// The Executable of the custom call as one of what the user gives and gets.
@@ -180,11 +184,9 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
   /// Those that the kernel is traced for; an error when there are others than a call can take.
   std::span<const Operand> arrays(const std::vector<Operand>& given) const;
 
-  /// Memory holds a bool as an i32 (S-D10), and so do the kernel's operands and results.
-  static Array fromBool(const Array& a) { return a.dtype() == DType::pred ? lang::convertTo(a, DType::i32) : a; }
   void restoreBools(std::vector<Array>& results) const {
     for (size_t i = 0; i < results.size() && i < call.out_shape.size(); ++i)
-      if (call.out_shape[i].type().dtype == DType::pred) results[i] = lang::convertTo(results[i], DType::pred);
+      if (call.out_shape[i].dtype == DType::pred) results[i] = lang::convertTo(results[i], DType::pred);
   }
 };
 
@@ -226,7 +228,7 @@ class AsCalled : public Executable::State {
     for (const Operand& o : given) arguments.push_back(o.array().type());
     results = inner_->results;
     for (size_t i = 0; i < results.size() && i < call_->call.out_shape.size(); ++i)
-      results[i].dtype = call_->call.out_shape[i].type().dtype;
+      results[i].dtype = call_->call.out_shape[i].dtype;
     options = inner_->options;
   }
   bool differs() const { return arguments != inner_->arguments || results != inner_->results; }
@@ -305,9 +307,13 @@ void Results::check(size_t wanted) const {
                 .have = fmt::format("{}", arrays_.size()),
                 .help = "take<N>() with the N of its out_shape, or results[i]"});
 }
-Results::operator Array() const {
+Results::operator Array() const& {
   check(1);
   return arrays_[0];
+}
+Results::operator Array() && {
+  check(1);
+  return std::move(arrays_[0]);
 }
 
 PallasCall::PallasCall(Kernel kernel, Call call, Location at)

@@ -39,6 +39,8 @@ class KernelCompiler {
     const KernelSignature& signature = package_.signature;
     kernel_->name = package_.name;
     kernel_->grid = signature.grid;
+    if (signature.numDynamicBounds() == 0)
+      kernel_->fixedGridSteps = gridPoints(signature.grid, static_cast<int>(signature.grid.size()));
     kernel_->dimensionSemantics = signature.dimensionSemantics;
     kernel_->callOperands = package_.operands;
     kernel_->callResults = package_.results;

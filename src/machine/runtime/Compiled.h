@@ -45,7 +45,8 @@ class CompiledKernel {
  public:
   std::string name;
   std::shared_ptr<const FlatProgram> program;
-  std::vector<int64_t> grid;  ///< kDynamicBound where dynamic
+  std::vector<int64_t> grid;              ///< kDynamicBound where dynamic
+  std::optional<int64_t> fixedGridSteps;  ///< absent where any axis is dynamic
   std::vector<DimensionSemantics> dimensionSemantics;
   std::vector<ArrayType> callOperands;  ///< as the custom call has them
   std::vector<ArrayType> callResults;
@@ -63,6 +64,8 @@ class CompiledKernel {
   int numInputs() const;
 };
 
+/// Points of the first `rank` axes of a grid, as far as 64 bits count.
+int64_t gridPoints(const std::vector<int64_t>& bounds, int rank);
 /// SM4104 when the grid alone has more steps than a run may do (0: no limit). The operands are of the right types.
 Status checkGridSteps(const CompiledKernel&, const std::vector<Array>& operands, int64_t stepLimit);
 

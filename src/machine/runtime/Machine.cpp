@@ -30,15 +30,6 @@ int parallelPrefix(const CompiledKernel& kernel) {
   return rank;
 }
 
-/// Product of the first `rank` bounds, as far as 64 bits count.
-int64_t points(const std::vector<int64_t>& bounds, int rank) {
-  if (std::any_of(bounds.begin(), bounds.begin() + rank, [](int64_t bound) { return bound <= 0; })) return 0;
-  int64_t n = 1;
-  for (int d = 0; d < rank; ++d)
-    if (__builtin_mul_overflow(n, bounds[d], &n)) return INT64_MAX / 2;
-  return n;
-}
-
 /// The cores that run at the same time on each device.
 Result<int> numCores(const CompiledKernel& kernel, const std::vector<int64_t>& bounds, const MachineOptions& options) {
   constexpr int64_t kMostCores = 64;
@@ -70,18 +61,25 @@ GridWalk walkOf(const CompiledKernel& kernel, const std::vector<int64_t>& bounds
   if (kernel.coreAxis >= 0) return GridWalk::fixed(bounds, kernel.coreAxis, core);
   if (cores == 1) return GridWalk(bounds);
   const int prefix = parallelPrefix(kernel);
-  const auto [begin, end] = coreShare(points(bounds, prefix), core, cores);
+  const auto [begin, end] = coreShare(gridPoints(bounds, prefix), core, cores);
   return GridWalk(bounds, prefix, begin, end);
 }
 
 }  // namespace
 
+int64_t gridPoints(const std::vector<int64_t>& bounds, int rank) {
+  if (std::any_of(bounds.begin(), bounds.begin() + rank, [](int64_t bound) { return bound <= 0; })) return 0;
+  int64_t n = 1;
+  for (int d = 0; d < rank; ++d)
+    if (__builtin_mul_overflow(n, bounds[d], &n)) return INT64_MAX / 2;
+  return n;
+}
+
 Status checkGridSteps(const CompiledKernel& kernel, const std::vector<Array>& operands, int64_t stepLimit) {
   if (stepLimit == 0) return {};
-  const bool fixed = std::find(kernel.grid.begin(), kernel.grid.end(), kDynamicBound) == kernel.grid.end();
-  if (fixed && points(kernel.grid, static_cast<int>(kernel.grid.size())) <= stepLimit) return {};
+  if (kernel.fixedGridSteps && *kernel.fixedGridSteps <= stepLimit) return {};
   const std::vector<int64_t> bounds = gridBounds(kernel, operands);
-  const int64_t steps = points(bounds, static_cast<int>(bounds.size()));
+  const int64_t steps = gridPoints(bounds, static_cast<int>(bounds.size()));
   if (steps <= stepLimit) return {};
   return fail({.code = "SM4104",
                .message = "the grid has more steps than the step limit",
