@@ -102,14 +102,15 @@ Result<std::string> readFile(const std::string& path, int64_t maxBytes) {
   const auto status = openToRead(path, file);
   if (!status) return fail(status.error());
   if (status->st_size > maxBytes) return tooLarge(path, maxBytes);
-  constexpr size_t kChunkBytes = 1 << 20;
+  constexpr size_t kPipeBytes = 1 << 16;  // what a pipe of Linux holds
+  const auto expected = static_cast<size_t>(status->st_size);
   std::string text;
-  text.reserve(static_cast<size_t>(status->st_size) + 1);
   bool hasWriter = S_ISREG(status->st_mode);  // of a pipe: seen
   while (true) {
     const size_t before = text.size();
-    text.resize(before + kChunkBytes);
-    const ssize_t n = ::read(file.fd, text.data() + before, kChunkBytes);
+    const size_t room = before < expected ? expected - before + 1 : kPipeBytes;
+    text.resize(before + room);
+    const ssize_t n = ::read(file.fd, text.data() + before, room);
     const int error = n < 0 ? errno : 0;
     text.resize(before + (n > 0 ? static_cast<size_t>(n) : 0));
     if (n == 0 && hasWriter) return text;

@@ -54,9 +54,10 @@ Liveness::Liveness(mlir::Operation* function) {
       }
   }
   for (mlir::Operation* op : llvm::reverse(order))
-    if ((isPure(*op) || isLoad(*op)) && op->getNumRegions() == 0 && op->getNumResults() != 0 &&
+    if (op->getNumRegions() == 0 && op->getNumResults() != 0 &&
         // A dead load still reads its indices, to check its bounds.
-        llvm::all_of(op->getUsers(), [&](mlir::Operation* user) { return dead_.contains(user) && isPure(*user); }))
+        llvm::all_of(op->getUsers(), [&](mlir::Operation* user) { return dead_.contains(user) && isPure(*user); }) &&
+        (isPure(*op) || isLoad(*op)))
       dead_.insert(op);
 }
 

@@ -48,7 +48,7 @@ Result<std::shared_ptr<const FlatProgram>> Lowering::run() {
   openScope();
   if (Status s = lowerBody(body); !s) return tl::unexpected(s.error());
   mlir::Operation& terminator = body.back();
-  enterOp(terminator);
+  enterOp(terminator, known(terminator));
   closeScope();
   current_ = &terminator;
   program_->results = operands(terminator.getOperands());
@@ -269,14 +269,21 @@ int32_t Lowering::typeNumber(mlir::Type type) {
   return number->second;
 }
 
-int32_t Lowering::enterOp(mlir::Operation& op) {
+Lowering::KnownName Lowering::known(mlir::Operation& op) {
+  std::vector<std::string>& names = program_->table.names;
+  const auto [known, isNew] = names_.try_emplace(op.getName().getAsOpaquePointer());
+  if (isNew) {
+    known->second = {static_cast<int32_t>(names.size()), rowOf(op)};
+    names.push_back(op.getName().getStringRef().str());
+  }
+  return known->second;
+}
+
+int32_t Lowering::enterOp(mlir::Operation& op, KnownName name) {
   OpTable& table = program_->table;
-  const auto [name, isNew] =
-      nameNumbers_.try_emplace(op.getName().getAsOpaquePointer(), static_cast<int32_t>(table.names.size()));
-  if (isNew) table.names.push_back(op.getName().getStringRef().str());
-  OpTable::Op entry{.name = name->second,
+  OpTable::Op entry{.name = name.number,
                     .place = placeNumber(),
-                    .kind = op.hasTrait<mlir::OpTrait::IsTerminator>() ? OpClass::control : classOf(op),
+                    .kind = classOf(op, name.row),
                     .firstType = static_cast<int32_t>(table.typeOf.size()),
                     .numOperands = static_cast<int32_t>(op.getNumOperands()),
                     .numResults = static_cast<int32_t>(op.getNumResults())};
@@ -306,6 +313,15 @@ void Lowering::attachOps(std::span<const int32_t> ops) {
   }
 }
 
+namespace {
+
+size_t rankOf(mlir::Type type) {
+  const auto shaped = mlir::dyn_cast<mlir::ShapedType>(type);
+  return shaped ? shaped.getShape().size() : 0;
+}
+
+}  // namespace
+
 Status Lowering::lowerOp(mlir::Operation& op) {
   if (liveness_.dead(&op) && isPure(op)) return {};
   current_ = &op;
@@ -313,11 +329,12 @@ Status Lowering::lowerOp(mlir::Operation& op) {
     if (!values_.contains(v) && !refs_.contains(v))
       return refuse(op, "it uses a value that the machine has no place for");
   for (mlir::Value v : op.getResults())
-    if (!isRef(v) && (!dtypeOf(mlir::getElementTypeOrSelf(v.getType())) || shapeOf(v.getType()).size() > kMaxRank))
+    if (!isRef(v) && (!dtypeOf(mlir::getElementTypeOrSelf(v.getType())) || rankOf(v.getType()) > kMaxRank))
       return refuse(op, fmt::format("the machine has no values of type {}", typeText(v.getType())));
   const int from = here();
-  const int32_t outer = enterOp(op);
-  if (Status s = lowerByName(*this, op); !s) return s;
+  const KnownName name = known(op);
+  const int32_t outer = enterOp(op, name);
+  if (Status s = name.row ? name.row->lower(*this, op) : lowerElementwise(*this, op); !s) return s;
   if (here() > from) program_->table.ops[static_cast<size_t>(currentOp_)].comesWith = currentOp_;
   currentOp_ = outer;
   current_ = &op;

@@ -16,6 +16,8 @@
 
 namespace smalti::machine::flat {
 
+struct LowerRow;  // ops/Table.h
+
 class Lowering {
  public:
   Lowering(mlir::func::FuncOp function, const CompileOptions& options);
@@ -111,7 +113,13 @@ class Lowering {
 
   Status lowerOp(mlir::Operation&);
   /// From now on instructions are this op's; what they were before.
-  int32_t enterOp(mlir::Operation&);
+  /// What is known of an op by its name.
+  struct KnownName {
+    int32_t number = 0;             ///< index into OpTable::names
+    const LowerRow* row = nullptr;  ///< null: an element-wise op, or the function's terminator
+  };
+  KnownName known(mlir::Operation&);
+  int32_t enterOp(mlir::Operation&, KnownName);
   int32_t typeNumber(mlir::Type);
   int32_t placeNumber();
   /// Says of a block's ops that have no instructions with which others they come.
@@ -144,7 +152,7 @@ class Lowering {
   mlir::LocationAttr location_;  ///< that the last of the program's places is of
   int32_t currentOp_ = 0;        ///< index into OpTable::ops
   llvm::DenseMap<mlir::Type, int32_t> typeNumbers_;
-  llvm::DenseMap<const void*, int32_t> nameNumbers_;  ///< by op name
+  llvm::DenseMap<const void*, KnownName> names_;  ///< by op name
   bool tooLarge_ = false;
   int depth_ = 0;
 };

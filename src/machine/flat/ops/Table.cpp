@@ -18,25 +18,20 @@ const std::unordered_map<std::string_view, const LowerRow*>& table() {
   return kTable;
 }
 
+}  // namespace
+
 const LowerRow* rowOf(mlir::Operation& op) {
   const llvm::StringRef name = op.getName().getStringRef();
   const auto row = table().find(std::string_view(name.data(), name.size()));
   return row == table().end() ? nullptr : row->second;
 }
 
-}  // namespace
-
-OpClass classOf(mlir::Operation& op) {
-  const LowerRow* row = rowOf(op);
+OpClass classOf(mlir::Operation& op, const LowerRow* row) {
   if (row && row->kind != OpClass::vector) return row->kind;
+  if (!row && op.hasTrait<mlir::OpTrait::IsTerminator>()) return OpClass::control;
   const auto isVector = [](mlir::Type type) { return llvm::isa<mlir::VectorType>(type); };
   return llvm::any_of(op.getResultTypes(), isVector) || llvm::any_of(op.getOperandTypes(), isVector) ? OpClass::vector
                                                                                                      : OpClass::scalar;
-}
-
-Status lowerByName(Lowering& lowering, mlir::Operation& op) {
-  const LowerRow* row = rowOf(op);
-  return row ? row->lower(lowering, op) : lowerElementwise(lowering, op);
 }
 
 }  // namespace smalti::machine::flat

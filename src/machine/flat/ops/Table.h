@@ -33,10 +33,10 @@ std::span<const LowerRow> storeTable();
 std::span<const LowerRow> syncTable();
 std::span<const LowerRow> vectorTable();
 
-/// The class of an op: its row's; of an element-wise op without a row by its type.
-OpClass classOf(mlir::Operation&);
-/// Lowers one op, by its name; ops of no table are tried as element-wise ones. SM4001 when nothing fits.
-Status lowerByName(Lowering&, mlir::Operation&);
+/// By its name; null: ops of no table are tried as element-wise ones.
+const LowerRow* rowOf(mlir::Operation&);
+/// The class of an op: its row's; of an element-wise op, which has no row, by its type.
+OpClass classOf(mlir::Operation&, const LowerRow*);
 /// An element-wise op that src/eval knows by this name; SM4001 otherwise.
 Status lowerElementwise(Lowering&, mlir::Operation&);
 
