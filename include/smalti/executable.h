@@ -19,10 +19,14 @@
 
 namespace smalti {
 
+/// A `note` is no mistake as far as the module says: no check fails for it.
+enum class Severity : uint8_t { finding, note };
+
 /// Something a TPU would punish silently, and how often it was seen.
 struct Finding {
   Diagnostic diagnostic;
   int64_t count = 1;
+  Severity severity = Severity::finding;
 };
 
 /// What the abstract machine counted; native code counts nothing.

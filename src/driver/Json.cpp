@@ -19,15 +19,16 @@ Json toJson(const Diagnostic& d) {
   return json;
 }
 
-Json toJson(const machine::Finding& f) {
+Json toJson(const Finding& f) {
   Json json = toJson(f.diagnostic);
+  json["severity"] = f.severity == Severity::note ? "note" : "finding";
   json["count"] = f.count;
   return json;
 }
 
-Json toJson(const std::vector<machine::Finding>& findings) {
+Json toJson(const std::vector<Finding>& findings) {
   Json list = Json::array();
-  for (const machine::Finding& f : findings) list.push_back(toJson(f));
+  for (const Finding& f : findings) list.push_back(toJson(f));
   return list;
 }
 
@@ -76,9 +77,11 @@ Diagnostic diagnosticFromJson(const Json& json) {
   return d;
 }
 
-std::vector<machine::Finding> findingsFromJson(const Json& json) {
-  std::vector<machine::Finding> findings;
-  for (const Json& f : json) findings.push_back({diagnosticFromJson(f), f.value("count", int64_t{1})});
+std::vector<Finding> findingsFromJson(const Json& json) {
+  std::vector<Finding> findings;
+  for (const Json& f : json)
+    findings.push_back({diagnosticFromJson(f), f.value("count", int64_t{1}),
+                        f.value("severity", "") == "note" ? Severity::note : Severity::finding});
   return findings;
 }
 

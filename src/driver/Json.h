@@ -6,18 +6,20 @@
 #include "smalti/array.h"
 #include "smalti/diagnostic.h"
 
-namespace smalti::machine {
+namespace smalti {
 struct Finding;
+}
+namespace smalti::machine {
 struct RunStatistics;
-}  // namespace smalti::machine
+}
 
 namespace smalti::driver {
 
 using Json = nlohmann::ordered_json;
 
 Json toJson(const Diagnostic&);
-Json toJson(const machine::Finding&);
-Json toJson(const std::vector<machine::Finding>&);
+Json toJson(const Finding&);
+Json toJson(const std::vector<Finding>&);
 Json toJson(const ArrayType&);
 Json toJson(const machine::RunStatistics&);
 /// Infinities and NaN have no JSON form: null.
@@ -26,7 +28,7 @@ Json numberOrNull(double);
 /// Inverse of `toJson`; missing members stay empty.
 Diagnostic diagnosticFromJson(const Json&);
 machine::RunStatistics statisticsFromJson(const Json&);
-std::vector<machine::Finding> findingsFromJson(const Json&);
+std::vector<Finding> findingsFromJson(const Json&);
 
 /// Text of any bytes: what is not UTF-8 is replaced.
 std::string dump(const Json&, int indent = -1);

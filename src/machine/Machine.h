@@ -13,6 +13,7 @@
 #include "ir/KernelPackage.h"
 #include "machine/Memory.h"
 #include "machine/Observer.h"
+#include "smalti/executable.h"
 
 namespace smalti::machine {
 
@@ -55,11 +56,9 @@ struct MachineOptions {
   std::vector<const ObserverRow*> checks;
 };
 
-/// A finding of an observer: a diagnostic (SM41xx) and how often it happened.
-struct Finding {
-  Diagnostic diagnostic;
-  int64_t count = 1;
-};
+/// Of an observer, or of the machine itself: SM41xx.
+using smalti::Finding;
+using smalti::Severity;
 
 struct RunStatistics {
   int64_t gridSteps = 0, instructions = 0, windowFetches = 0, windowWriteBacks = 0, dmaTransfers = 0, dmaBytes = 0;

@@ -48,10 +48,13 @@ Result<CaseOutcome> tryCase(const std::string& folder, const Options& options) {
   outcome.verdict = Verdict::ran;
   outcome.findings = std::move(run->findings);
   if (!expected->empty()) compareResults(c, run->results, *expected, outcome);
-  if (options.check && !outcome.findings.empty() && outcome.verdict != Verdict::fail) {
-    outcome.verdict = Verdict::fail;
-    outcome.diagnostic = outcome.findings.front().diagnostic;
-  }
+  if (options.check && outcome.verdict != Verdict::fail)
+    for (const Finding& f : outcome.findings) {
+      if (f.severity == Severity::note) continue;
+      outcome.verdict = Verdict::fail;
+      outcome.diagnostic = f.diagnostic;
+      break;
+    }
   return outcome;
 }
 

@@ -28,6 +28,14 @@ std::string plural(int64_t n, const std::string& noun) {
   return fmt::format("{} {}{}", term::grouped(n), noun, n == 1 ? "" : "s");
 }
 
+/// "nothing found", "1 note", "2 findings, 1 note".
+std::string foundText(const std::vector<Finding>& findings) {
+  const int64_t mistakes = machine::countMistakes(findings), notes = static_cast<int64_t>(findings.size()) - mistakes;
+  if (findings.empty()) return "nothing found";
+  if (notes == 0) return plural(mistakes, "finding");
+  return mistakes == 0 ? plural(notes, "note") : plural(mistakes, "finding") + ", " + plural(notes, "note");
+}
+
 void print(const Session& session, const Checked& checked) {
   const bool color = session.colorOut();
   if (checked.refusal) {
@@ -40,18 +48,17 @@ void print(const Session& session, const Checked& checked) {
       steps > 0 ? fmt::format("{}, {} copied", plural(steps, "grid step"),
                               plural(checked.statistics.windowFetches + checked.statistics.windowWriteBacks, "block"))
                 : std::string("ran to its end");
+  const bool good = machine::countMistakes(checked.findings) == 0;
   const std::string found =
-      checked.findings.empty()
-          ? term::styled(term::Style::green, "nothing found", color)
-          : term::styled(term::Style::red, plural(static_cast<int64_t>(checked.findings.size()), "finding"), color);
+      term::styled(good ? term::Style::green : term::Style::red, foundText(checked.findings), color);
   session.print(fmt::format("{}: {}, {}\n", checked.path, ran, found));
   for (const machine::Finding& f : checked.findings) session.print(session.findingText(f, color));
 }
 
 std::string outcomeText(const driver::CaseOutcome& o) {
   if (o.verdict == Verdict::refused || o.verdict == Verdict::crash) return std::string(name(o.verdict));
-  if (!o.findings.empty()) return plural(static_cast<int64_t>(o.findings.size()), "finding");
-  return o.wrong.empty() ? "nothing found" : "wrong result";
+  if (machine::countMistakes(o.findings) == 0 && !o.wrong.empty()) return "wrong result";
+  return foundText(o.findings);
 }
 
 /// All cases below a folder: a table, and the exit code.
@@ -74,12 +81,13 @@ int checkFolder(const Session& session, const std::string& folder, const std::st
     const driver::CaseOutcome& o = outcomes[i];
     const bool ended = o.verdict == Verdict::refused || o.verdict == Verdict::crash;
     stopped += ended;
-    withFindings += !ended && !o.findings.empty();
-    wrong += !ended && o.findings.empty() && !o.wrong.empty();
-    const bool good = !ended && o.findings.empty() && o.wrong.empty();
-    const Diagnostic* shown = ended && o.diagnostic ? &*o.diagnostic
-                              : !o.findings.empty() ? &o.findings.front().diagnostic
-                                                    : nullptr;
+    const bool found = machine::countMistakes(o.findings) > 0;
+    withFindings += !ended && found;
+    wrong += !ended && !found && !o.wrong.empty();
+    const bool good = !ended && !found && o.wrong.empty();
+    const Diagnostic* shown = ended && o.diagnostic                               ? &*o.diagnostic
+                              : !o.findings.empty() && (found || o.wrong.empty()) ? &o.findings.front().diagnostic
+                                                                                  : nullptr;
     table.add({(*cases)[i].name, term::styled(good ? term::Style::green : term::Style::red, outcomeText(o), color),
                shown ? fmt::format("{} {}", shown->code, shown->message) : o.wrong});
     out.push_back({{"module", (*cases)[i].name},

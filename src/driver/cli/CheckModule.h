@@ -7,11 +7,11 @@
 
 #include "driver/cli/Inputs.h"
 #include "driver/cli/Session.h"
-#include "machine/Machine.h"
+#include "machine/observers/Findings.h"
 
 namespace smalti::cli {
 
-/// What went wrong in one run: findings, or the diagnostic that ended it.
+/// What went wrong in one run: findings (and notes), or the diagnostic that ended it.
 struct Checked {
   std::string path;
   std::vector<machine::Finding> findings;
@@ -19,7 +19,7 @@ struct Checked {
   machine::RunStatistics statistics;
   int exitCode() const {
     if (refusal) return exitCodeFor(*refusal);
-    return findings.empty() ? kOk : kRefused;
+    return machine::countMistakes(findings) == 0 ? kOk : kRefused;
   }
 };
 Json toJson(const Checked&);

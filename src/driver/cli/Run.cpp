@@ -11,6 +11,7 @@
 #include "driver/term/Style.h"
 #include "driver/term/Table.h"
 #include "interop/npy/Npy.h"
+#include "machine/observers/Findings.h"
 
 namespace smalti::cli {
 namespace {
@@ -168,7 +169,7 @@ int run(const Session& session, const RunArguments& arguments) {
   if (!session.json())
     for (const machine::Finding& f : outcome->findings) session.note("\n" + session.findingText(f, session.colorErr()));
   if (!compared->passed()) return kWrongResult;
-  return session.options.values.check && !outcome->findings.empty() ? kRefused : kOk;
+  return session.options.values.check && machine::countMistakes(outcome->findings) > 0 ? kRefused : kOk;
 }
 
 }  // namespace

@@ -103,8 +103,8 @@ std::string Session::diagnosticText(const Diagnostic& d, const std::string& kind
   return term::styled(term::Style::red, head, color) + text.substr(end + 1);
 }
 
-std::string Session::findingText(const machine::Finding& finding, bool color) const {
-  std::string text = diagnosticText(finding.diagnostic, "finding", color);
+std::string Session::findingText(const Finding& finding, bool color) const {
+  std::string text = diagnosticText(finding.diagnostic, finding.severity == Severity::note ? "note" : "finding", color);
   if (finding.count > 1) text += fmt::format("  seen: {} times\n", term::grouped(finding.count));
   return text;
 }

@@ -46,7 +46,7 @@ class Session {
   int finish(int code) const;
   /// "error[SM…]: …" and its lines, in colour; `kind` stands for "error".
   std::string diagnosticText(const Diagnostic&, const std::string& kind, bool color) const;
-  std::string findingText(const machine::Finding&, bool color) const;
+  std::string findingText(const Finding&, bool color) const;
 
  private:
   mutable Output output_;

@@ -38,7 +38,7 @@ template <class Outcome>
 Result<RunReport> report(Outcome& outcome, std::vector<Array>& results) {
   Result<RunReport> report;
   report->results = std::move(results);
-  for (machine::Finding& f : outcome.findings) report->findings.push_back({std::move(f.diagnostic), f.count});
+  report->findings = std::move(outcome.findings);
   report->log = std::move(outcome.log);
   const machine::RunStatistics& s = outcome.statistics;
   report->statistics = {s.gridSteps,    s.instructions, s.windowFetches,   s.windowWriteBacks,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -156,8 +157,8 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
   class Called;
   /// An error of a run is raised at the call.
   void raiseError(Result<RunReport>&) const;
-  /// The results; what the kernel printed, and what was found: there are findings of a plain call only where an option
-  /// asks for checks (SMALTI_CHECK=on).
+  /// The results; what the kernel printed, and what was found: in a plain call that is what the machine sees itself,
+  /// unless an option asks for checks (SMALTI_CHECK=on).
   static std::vector<Array> told(RunReport&&);
 
   /// The custom call's operands: dynamic grid bounds, then those of the user. Memory holds a bool as an i32 (S-D10),
@@ -357,7 +358,9 @@ std::vector<Array> PallasCall::State::told(RunReport&& report) {
     std::fflush(stdout);
     for (Finding& finding : report.findings) {
       showSource(finding.diagnostic);
-      std::fprintf(stderr, "%s\n", finding.diagnostic.str().c_str());
+      std::string text = finding.diagnostic.str();
+      if (finding.severity == Severity::note) text.replace(0, std::strlen("error"), "note");
+      std::fprintf(stderr, "%s\n", text.c_str());
     }
   }
   return std::move(report.results);

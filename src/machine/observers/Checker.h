@@ -17,6 +17,8 @@ struct CheckContext {
   const MachineOptions* options = nullptr;
   int numDevices = 1;
   Findings* findings = nullptr;
+  /// Of counts and copies that are left at the end: a note where the module says `disable_semaphore_checks`.
+  Severity leftInSemaphores() const;
   /// Where a finding belongs: kernel, device (if several), grid step.
   std::vector<std::string> where(const Actor&) const;
 };

@@ -7,6 +7,10 @@
 
 namespace smalti::machine {
 
+Severity CheckContext::leftInSemaphores() const {
+  return kernel->disablesSemaphoreChecks ? Severity::note : Severity::finding;
+}
+
 std::vector<std::string> CheckContext::where(const Actor& actor) const {
   std::vector<std::string> where{fmt::format("kernel '{}'", kernel->name)};
   if (numDevices > 1) where.push_back(fmt::format("device {}", actor.device));

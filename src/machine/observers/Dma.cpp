@@ -8,6 +8,8 @@
 namespace smalti::machine {
 namespace {
 
+constexpr const char* kMeant = "disable_semaphore_checks, so the module means it";
+
 std::string at(const SourcePlace& place) { return place.known() ? " at " + place.str() : ""; }
 
 class DmaChecker final : public Checker {
@@ -60,7 +62,9 @@ class DmaChecker final : public Checker {
            .where = context_.where(Actor{f.device, 0, {}}),
            .need = f.local ? "one wait for every copy that is started"
                            : "a wait for the send semaphore, and one for the receive semaphore on the target",
-           .help = "call .wait() on the descriptor, before the kernel ends"});
+           .have = context_.kernel->disablesSemaphoreChecks ? kMeant : "",
+           .help = "call .wait() on the descriptor, before the kernel ends"},
+          context_.leftInSemaphores());
   }
 
  private:

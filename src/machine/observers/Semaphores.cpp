@@ -66,7 +66,8 @@ class SemaphoreChecker final : public Checker {
                      : fmt::format("{} of {} not 0, the first is number {} with {}{}", nonZero, buffer.type.elements(),
                                    first, counts[first], bytes ? " bytes" : ""),
          .help = bytes ? "wait for every copy that was started, with a ref of the same size"
-                       : "wait for as much as is signalled"});
+                       : "wait for as much as is signalled"},
+        context_.leftInSemaphores());
   }
 
   std::map<SemaphoreId, SourcePlace> raised_;

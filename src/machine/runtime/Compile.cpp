@@ -45,6 +45,7 @@ class KernelCompiler {
     kernel_->callOperands = package_.operands;
     kernel_->callResults = package_.results;
     kernel_->aliases = package_.aliases;
+    kernel_->disablesSemaphoreChecks = package_.config.disableSemaphoreChecks.value_or(false);
     if (auto ok = arguments(); !ok) return fail(std::move(ok.error()));
     aliases();
 

@@ -58,7 +58,8 @@ class CompiledKernel {
   /// Grid axis whose points are cores that run at the same time (core_parallel, a core mesh); -1: none.
   int coreAxis = -1;
   int64_t valueBytes = 0;
-  bool usesCommunication = false;  ///< signals or copies to another device or core
+  bool usesCommunication = false;        ///< signals or copies to another device or core
+  bool disablesSemaphoreChecks = false;  ///< the module's word: what is left in semaphores at the end is meant
 
   int numDynamicBounds() const;
   int numInputs() const;

@@ -72,6 +72,22 @@ TEST(DmaChecker, SG5_ACopyNobodyWaitsForIsFound) {
   EXPECT_EQ(c.run(), (Codes{"SM4106", "SM4109"}));
 }
 
+TEST(DmaChecker, SG5_WhatTheModuleMeansIsANote) {
+  CopyKernel c;
+  c.k.dma(c.x, c.v, c.sem);
+  c.k.store(c.ones(), c.o);
+  KernelPackage package = c.k.package();
+  package.config.disableSemaphoreChecks = true;
+  const auto compiled = compileKernel(package, Numerics::f32);
+  ASSERT_TRUE(compiled) << compiled.error().str();
+  const std::vector<std::vector<Array>> operands{{counting({4, 4}), counting({4, 4})}};
+  const auto r = machine::run(**compiled, operands, checked());
+  ASSERT_TRUE(r) << r.error().str();
+  EXPECT_EQ(codes(*r), (Codes{"SM4106", "SM4109"}));
+  for (const Finding& f : r->findings) EXPECT_EQ(f.severity, Severity::note);
+  EXPECT_EQ(r->findings[1].diagnostic.have, "disable_semaphore_checks, so the module means it");
+}
+
 TEST(DmaChecker, AFindingIsReportedOncePerPlaceWithACount) {
   CopyKernel c;
   c.k.store(c.ones(), c.v);
