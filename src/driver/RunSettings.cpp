@@ -17,6 +17,7 @@ CompileOptions compileOptions(const Options& options, std::optional<machine::Poi
   c.naivePipeline = options.naivePipeline;
   c.cores = static_cast<int>(options.cores);
   c.checkBounds = options.checkBounds;
+  c.readsOutsideGoOn = !options.check;
   if (options.check)
     c.checks = machine::checksOf([&](std::string_view option) { return !options.checksOff.contains(option); });
   return compile;
@@ -41,6 +42,7 @@ RunSettings runSettings(const Options& options, std::optional<machine::Poison> r
 
 void checkEverything(Contract& c) {
   c.checkBounds = true;
+  c.readsOutsideGoOn = false;
   c.checks = machine::allChecks();
 }
 

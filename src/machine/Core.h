@@ -38,6 +38,8 @@ class Core {
   virtual Result<Buffer*> allocate(int identity, ArrayType, MemorySpace, const SourcePlace&) = 0;
   virtual void release(Buffer&) = 0;
   virtual Result<Buffer*> barrierSemaphore(const SourcePlace&) = 0;
+  /// A read reaches outside of its ref. False: that ends the run; true: what lies outside is undefined.
+  virtual bool goesOnAfter(Diagnostic readOutside) = 0;
 
   virtual Result<Wait> semaphoreWait(const Ref&, int64_t amount, const SourcePlace&) = 0;
   virtual int32_t semaphoreRead(const Ref&) = 0;

@@ -51,12 +51,15 @@ struct MachineOptions {
   std::function<std::unique_ptr<DmaPolicy>(const MachineOptions&)> dmaPolicy;
   std::function<std::unique_ptr<Transport>(Endpoint&)> transport;
   bool hasOwnParts() const { return scheduler || dmaPolicy || transport; }
-  bool checkBounds = true;  ///< accesses out of bounds are always refused; this finds blocks outside their array
+  bool checkBounds = true;  ///< finds blocks outside their array, and says it of reads outside
+  /// Loads outside of a ref read something on a TPU: with this they read what is undefined, and are findings (SM4010);
+  /// without they end the run. All else that is out of bounds always does.
+  bool readsOutsideGoOn = false;
   /// Observers, in this order; all are in machine/observers/Registry.h.
   std::vector<const ObserverRow*> checks;
 };
 
-/// Of an observer, or of the machine itself: SM41xx.
+/// Of an observer, or of the machine itself: SM41xx, SM4010.
 using smalti::Finding;
 using smalti::Severity;
 

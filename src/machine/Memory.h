@@ -56,7 +56,8 @@ struct Ref {
   std::vector<RefTransform> transforms;
   /// Arrays in HBM lie there in whole tiles: how far past its end the view may reach in each dimension. Empty: nowhere.
   Shape padding;
-  /// Of a view that does: how much of each dimension is array, at least 1; the rest is padding. Empty: all of it.
+  /// Of a view that does, and of one that loads may read outside of its ref: how much of each dimension is there, from
+  /// its first element on. Empty: all of it.
   Shape present;
 
   DType dtype() const { return transforms.empty() ? buffer->type.dtype : transforms.back().dtype; }

@@ -14,6 +14,7 @@ struct Contract {
   machine::Numerics numerics = machine::Numerics::f32;
   machine::Poison poison = machine::Poison::intMin;
   bool staleEdges = true, naivePipeline = false, checkBounds = true;
+  bool readsOutsideGoOn = true;  ///< but in `smalti check`, where they are errors
   int cores = 1;
   std::vector<const machine::ObserverRow*> checks;  ///< observers that run (all of them in `smalti check`)
   bool operator==(const Contract&) const = default;

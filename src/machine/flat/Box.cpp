@@ -21,8 +21,9 @@ int64_t lastIndex(int64_t first, int64_t size, int64_t stride) {
 
 }  // namespace
 
-bool isInside(const BoxShape& shape, const Box& box) {
-  const Shape& bounds = box.ref->viewShape();
+namespace {
+
+bool liesWithin(const Shape& bounds, const BoxShape& shape, const Box& box) {
   for (size_t d = 0; d < shape.sizes.size(); ++d) {
     const int64_t start = box.starts[d];
     if (shape.sizes[d] == 0) continue;
@@ -31,6 +32,20 @@ bool isInside(const BoxShape& shape, const Box& box) {
   }
   return true;
 }
+
+/// A load that reaches outside: does the run go on? One outside of a slice that is not all there has been told of.
+[[gnu::noinline]] bool goesOn(Frame& frame, const BoxShape& shape, const Box& box) {
+  if (liesWithin(box.ref->viewShape(), shape, box)) return true;
+  Diagnostic d = outOfBounds(shape, box, Reach::load);
+  // Without the numbers, so that all of a place are one finding.
+  d.message = fmt::format("out-of-bounds read of {}: what lies outside is undefined", describe(*box.ref));
+  d.place = frame.place();
+  return frame.core->goesOnAfter(std::move(d));
+}
+
+}  // namespace
+
+bool isInside(const BoxShape& shape, const Box& box) { return liesWithin(boundsOf(*box.ref), shape, box); }
 
 bool resolveBox(Frame& frame, const BoxShape& shape, Reach reach, Box& box, bool mayReachOutside) {
   const Ref& ref = frame.refs[shape.ref];
@@ -48,20 +63,28 @@ bool resolveBox(Frame& frame, const BoxShape& shape, Reach reach, Box& box, bool
                        .place = {},
                        .need = fmt::format("{} indices", ref.viewShape().size()),
                        .have = fmt::format("{}", rank)});
-  if (!mayReachOutside && !isInside(shape, box)) [[unlikely]]
-    return frame.fail(outOfBounds(shape, box, reach));
+  if (!mayReachOutside && !isInside(shape, box)) [[unlikely]] {
+    if (reach == Reach::store || !goesOn(frame, shape, box)) return frame.fail(outOfBounds(shape, box, reach));
+    box.outside = true;
+    return true;
+  }
   // A box over the edge (of a masked store) has no offset: its elements are found one by one.
   if (!ref.strided() || (mayReachOutside && !isInside(shape, box))) return true;
+  placeInBuffer(shape, box);
+  return true;
+}
+
+void placeInBuffer(const BoxShape& shape, Box& box) {
+  const Ref& ref = *box.ref;
   int64_t expected = 1;
   box.contiguous = true;
   box.offset = ref.offset;
-  for (size_t d = rank; d-- > 0;) {
+  for (size_t d = shape.sizes.size(); d-- > 0;) {
     box.steps[d] = ref.strides[d] * shape.stride(d);
     box.offset += box.starts[d] * ref.strides[d];
     if (shape.sizes[d] != 1) box.contiguous &= box.steps[d] == expected;
     expected *= shape.sizes[d];
   }
-  return true;
 }
 
 std::string describe(const Ref& ref) {

@@ -28,13 +28,18 @@ struct Box {
   int64_t offset = 0;
   std::array<int64_t, kMaxRank> steps{};
   bool contiguous = false;
+  bool outside = false;  ///< of a load that goes on: some elements are not there, and the fields above say nothing
 };
 
 enum class Reach : uint8_t { load, store };
 
-/// Reads the indices, checks bounds (unless `mayReachOutside`: masked stores check what they touch), tells the
-/// observer. False: the run failed.
+/// Reads the indices, checks bounds (unless `mayReachOutside`: masked stores check what they touch). False: the run
+/// failed.
 bool resolveBox(Frame&, const BoxShape&, Reach, Box&, bool mayReachOutside = false);
+/// Where the box, all of which is inside, lies in the buffer of its strided ref: `offset`, `steps`, `contiguous`.
+void placeInBuffer(const BoxShape&, Box&);
+/// What is there of the ref: its view, or the part of it that lies in memory.
+inline const Shape& boundsOf(const Ref& ref) { return ref.strided() ? ref.presentShape() : ref.viewShape(); }
 /// True when the whole box lies within the ref.
 bool isInside(const BoxShape&, const Box&);
 /// SM4010 for a box that does not.

@@ -42,6 +42,7 @@ class Program final : public Core {
   Result<Buffer*> allocate(int identity, ArrayType, MemorySpace, const SourcePlace&) override;
   void release(Buffer&) override;
   Result<Buffer*> barrierSemaphore(const SourcePlace&) override;
+  bool goesOnAfter(Diagnostic readOutside) override;
   Result<Wait> semaphoreWait(const Ref&, int64_t amount, const SourcePlace&) override;
   int32_t semaphoreRead(const Ref&) override;
   Status semaphoreSignal(const Ref&, int64_t amount, std::optional<int32_t> device, std::optional<int32_t> core,

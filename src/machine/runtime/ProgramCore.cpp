@@ -44,6 +44,14 @@ Result<Buffer*> Program::barrierSemaphore(const SourcePlace&) {
   return runtime_.devices[actor_.device].cores[actor_.core].barrier.get();
 }
 
+bool Program::goesOnAfter(Diagnostic readOutside) {
+  if (!runtime_.options.readsOutsideGoOn) return false;
+  if (!runtime_.options.checkBounds || unseen_) return true;
+  readOutside.where = runtime_.context(actor_);
+  runtime_.findings.add(std::move(readOutside));
+  return true;
+}
+
 Result<Wait> Program::wait(const Ref& semaphore, int64_t amount, const Ref* ref, const SourcePlace& place) {
   runtime_.dma.onActivity();
   int64_t& count = semaphoreCount(semaphore);

@@ -28,6 +28,7 @@ machine::MachineOptions machineOptions(const Contract& contract, const ExecuteSe
   m.naivePipeline = contract.naivePipeline;
   m.cores = contract.cores;
   m.checkBounds = contract.checkBounds;
+  m.readsOutsideGoOn = contract.readsOutsideGoOn;
   m.checks = contract.checks;
   m.dma = settings.dma;
   m.seed = settings.seed;

@@ -22,6 +22,17 @@ struct CheckBounds : Payload {
   }
 };
 
+/// Observers are told of what is touched; of this load they have seen the finding.
+[[gnu::noinline]] void loadOverEdge(Frame& frame, const BoxShape& box, const Box& at, const Operand& out) {
+  Slot& slot = frame.slots[out.slot];
+  slot.data = slot.home;
+  uint8_t* mask = frame.tracks ? frame.newMask(slot) : nullptr;
+  readBoxOverEdge(frame, box, at, slot.data, mask);
+  if (keptUnsigned(at.ref->dtype())) signExtend(at.ref->dtype(), slot.data, out.elements());
+  slot.mask = mask;
+  frame.tidyMask(out);
+}
+
 struct Load : Payload {
   BoxShape box;
   Operand out;
@@ -31,8 +42,12 @@ struct Load : Payload {
   bool run(Frame& frame) const {
     Box at;
     if (!resolveBox(frame, box, Reach::load, at)) return false;
-    tellAccess(frame, box, at, Access::Kind::load, false);
     Slot& slot = frame.slots[out.slot];
+    if (at.outside) [[unlikely]] {
+      loadOverEdge(frame, box, at, out);
+      return true;
+    }
+    tellAccess(frame, box, at, Access::Kind::load, false);
     if (!at.ref->strided()) {
       loadThroughTransforms(frame, at, slot);
       return true;
@@ -93,6 +108,10 @@ struct LoadScalar : Payload {
   bool run(Frame& frame) const {
     Box at;
     if (!resolveBox(frame, box, Reach::load, at)) return false;
+    if (at.outside) [[unlikely]] {
+      loadOverEdge(frame, box, at, out);
+      return true;
+    }
     tellAccess(frame, box, at, Access::Kind::load, false);
     Slot& slot = frame.slots[out.slot];
     slot.mask = nullptr;

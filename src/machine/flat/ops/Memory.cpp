@@ -67,7 +67,20 @@ Ref exactly(const BoxShape& shape, const Box& box) {
   ref.offset = box.offset;
   ref.shape = shape.sizes;
   ref.strides.assign(box.steps.begin(), box.steps.begin() + static_cast<ptrdiff_t>(shape.sizes.size()));
+  ref.padding.clear();
+  ref.present.clear();
   return ref;
+}
+
+/// Which of `size` steps from `start` are inside `[0, bound)`: from the first number on, as many as the second.
+std::pair<int64_t, int64_t> stepsInside(int64_t start, int64_t size, int64_t stride, int64_t bound) {
+  if (start >= bound) return {0, 0};
+  if (stride == 0) return start < 0 ? std::pair<int64_t, int64_t>(0, 0) : std::pair<int64_t, int64_t>(0, size);
+  const int64_t before = start < 0 ? -(start + 1) / stride : -1;  // the last step that is below 0, unless it is later
+  if (before >= size - 1) return {0, 0};
+  const int64_t first = before + 1;
+  const int64_t last = (bound - 1 - start) / stride;  // start is not far below 0: `first` < size
+  return {first, std::max<int64_t>(0, std::min(size - 1, last) - first + 1)};
 }
 
 }  // namespace
@@ -94,6 +107,35 @@ void readBox(Frame& frame, const BoxShape& shape, const Box& box, std::byte* out
   if (mask)
     eval::copyStrided(reinterpret_cast<const std::byte*>(allMask), steps, reinterpret_cast<std::byte*>(mask), to,
                       shape.sizes, 1);
+}
+
+void readBoxOverEdge(Frame& frame, const BoxShape& shape, const Box& box, std::byte* out, uint8_t* mask) {
+  const Shape& bounds = boundsOf(*box.ref);
+  const DType dtype = box.ref->dtype();
+  const int64_t n = num_elements(shape.sizes);
+  eval::poison(dtype, frame.core->poisonKind(), out, n);
+  if (mask) std::fill_n(mask, n, uint8_t{0});
+  BoxShape part = shape;
+  Box at = box;
+  const Shape to = rowMajorStrides(shape.sizes);
+  int64_t offset = 0;
+  for (size_t d = 0; d < part.sizes.size(); ++d) {
+    const auto [first, count] = stepsInside(box.starts[d], shape.sizes[d], shape.stride(d), bounds[d]);
+    part.sizes[d] = count;
+    if (count == 0) return;
+    at.starts[d] += first * shape.stride(d);
+    offset += first * to[d];
+  }
+  if (at.ref->strided()) placeInBuffer(part, at);
+  const int bytes = storage_bytes(dtype);
+  std::vector<std::byte> elements(static_cast<size_t>(num_elements(part.sizes) * bytes));
+  std::vector<uint8_t> defined(static_cast<size_t>(num_elements(part.sizes)));
+  readBox(frame, part, at, elements.data(), defined.data());
+  const Shape from = rowMajorStrides(part.sizes);
+  eval::copyStrided(elements.data(), from, out + offset * bytes, to, part.sizes, bytes);
+  if (mask)
+    eval::copyStrided(reinterpret_cast<const std::byte*>(defined.data()), from,
+                      reinterpret_cast<std::byte*>(mask) + offset, to, part.sizes, 1);
 }
 
 void writeBox(Frame& frame, const BoxShape& shape, const Box& box, const std::byte* in, const uint8_t* mask) {

@@ -7,6 +7,8 @@
 #include "ir/TpuOps.h"
 #include "machine/flat/Box.h"
 #include "machine/flat/ops/Table.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace smalti::machine::flat {
 namespace {
@@ -18,6 +20,7 @@ struct SliceRef : Payload {
   std::vector<Operand> starts, dynamicSizes;
   Shape sizes;                ///< kDynamicSize where the next of `dynamicSizes` says
   bool isDescriptor = false;  ///< only waits use it: they take its bytes, and touch no element
+  bool isOnlyRead = false;    ///< only loads use it: what lies outside may be undefined
 
   bool run(Frame& frame) const {
     const Ref& ref = frame.refs[in];
@@ -33,11 +36,17 @@ struct SliceRef : Payload {
                                                              "the size of a slice of a ref");
       if (from[d] < 0 || size[d] < 0 || from[d] > bounds[d] || size[d] > bounds[d] - from[d])
         if (!reachesPadding(ref, d, from[d], size[d])) {
-          if (!isDescriptor || size[d] < 0) return outside(frame, ref, d, from[d], size[d]);
+          if (size[d] < 0 || !(isDescriptor || goesOn(frame, ref, d, from[d], size[d])))
+            return frame.fail(outside(ref, d, from[d], size[d]));
           isOutside = true;
         }
     }
-    if (isOutside) return describe(frame, ref, {size.data(), starts.size()});
+    if (isOutside) {
+      if (checkedElements({size.data(), starts.size()}) < 0) return frame.fail(outside(ref, 0, from[0], size[0]));
+      isDescriptor ? describe(frame, ref, {size.data(), starts.size()})
+                   : sliceOverEdge(frame, ref, {from.data(), starts.size()}, {size.data(), starts.size()});
+      return true;
+    }
     if (!ref.strided()) {
       frame.refs[out] = ref.slice({from.data(), starts.size()}, {size.data(), starts.size()});
       return true;
@@ -56,14 +65,34 @@ struct SliceRef : Payload {
   }
 
   /// A view of this many elements, which nobody touches.
-  bool describe(Frame& frame, const Ref& ref, std::span<const int64_t> size) const {
-    if (checkedElements(size) < 0) return outside(frame, ref, 0, 0, size[0]);
+  void describe(Frame& frame, const Ref& ref, std::span<const int64_t> size) const {
     Ref& view = frame.refs[out];
     view = {.buffer = ref.buffer, .offset = ref.offset};
     view.shape.assign(size.begin(), size.end());
     view.strides.assign(size.size(), 0);
     if (!ref.strided()) view.transforms = {{RefTransform::Kind::reshape, ref.dtype(), view.shape, {}}};
-    return true;
+  }
+
+  /// Is this a read that goes on? The loads of the slice find what is there of it.
+  [[gnu::noinline]] bool goesOn(Frame& frame, const Ref& ref, size_t d, int64_t from, int64_t size) const {
+    if (!isOnlyRead || !ref.strided()) return false;
+    Diagnostic finding = outside(ref, d, from, size);
+    finding.message = fmt::format("out-of-bounds slice of {}: what lies outside is undefined", flat::describe(ref));
+    finding.place = frame.place();
+    return frame.core->goesOnAfter(std::move(finding));
+  }
+
+  /// A view of which only a part is there: nothing where it starts outside.
+  void sliceOverEdge(Frame& frame, const Ref& ref, std::span<const int64_t> from, std::span<const int64_t> size) const {
+    Ref view{.buffer = ref.buffer, .offset = ref.offset, .shape = Shape(size.begin(), size.end())};
+    view.strides = ref.strides;
+    for (size_t d = 0; d < from.size(); ++d) {
+      const int64_t bound = ref.presentShape()[d];
+      const bool starts = from[d] >= 0 && from[d] < bound;
+      view.present.push_back(starts ? std::min(size[d], bound - from[d]) : 0);
+      if (starts) view.offset += from[d] * ref.strides[d];
+    }
+    frame.refs[out] = std::move(view);
   }
 
   /// Starts in the array and ends within its last tile.
@@ -72,14 +101,14 @@ struct SliceRef : Payload {
            size <= ref.shape[d] + (ref.padding.empty() ? 0 : ref.padding[d]) - from;
   }
 
-  [[gnu::noinline]] bool outside(Frame& frame, const Ref& ref, size_t d, int64_t from, int64_t size) const {
-    return frame.fail({.code = "SM4010",
-                       .message = fmt::format("out-of-bounds slice: {} elements from {} in dimension {} of {}", size,
-                                              from, d, flat::describe(ref)),
-                       .place = {},
-                       .need = fmt::format("0 ≤ start, start + size ≤ {}", ref.viewShape()[d]),
-                       .have = fmt::format("start {}, size {}", from, size),
-                       .help = "clamp the start, or slice fewer elements"});
+  [[gnu::noinline]] static Diagnostic outside(const Ref& ref, size_t d, int64_t from, int64_t size) {
+    return {.code = "SM4010",
+            .message = fmt::format("out-of-bounds slice: {} elements from {} in dimension {} of {}", size, from, d,
+                                   flat::describe(ref)),
+            .place = {},
+            .need = fmt::format("0 ≤ start, start + size ≤ {}", ref.viewShape()[d]),
+            .have = fmt::format("start {}, size {}", from, size),
+            .help = "clamp the start, or slice fewer elements"};
   }
   bool wrongRank(Frame& frame, const Ref& ref) const {
     return frame.fail({.code = "SM4016",
@@ -101,6 +130,18 @@ bool isOnlyWaitedFor(mlir::Value ref) {
   });
 }
 
+/// Used for nothing but loads, itself and its views.
+bool isOnlyRead(mlir::Value ref) {
+  auto type = llvm::dyn_cast<mlir::MemRefType>(ref.getType());
+  if (!type || type.getRank() == 0 || is_semaphore(elementDType(type))) return false;
+  return llvm::all_of(ref.getUses(), [](mlir::OpOperand& use) {
+    mlir::Operation* op = use.getOwner();
+    if (llvm::isa<mlir::vector::LoadOp, mlir::memref::LoadOp, tpu::StridedLoadOp>(op)) return true;
+    return llvm::isa<tpu::MemRefSliceOp, tpu::MemRefSqueezeOp>(op) && use.getOperandNumber() == 0 &&
+           isOnlyRead(op->getResult(0));
+  });
+}
+
 Status lowerSlice(Lowering& lowering, mlir::Operation& op) {
   auto type = llvm::dyn_cast<mlir::MemRefType>(op.getResult(0).getType());
   const std::vector<int64_t> segments = integersAttribute(op, "operandSegmentSizes");
@@ -116,6 +157,7 @@ Status lowerSlice(Lowering& lowering, mlir::Operation& op) {
   const auto dynamic = std::count(payload.sizes.begin(), payload.sizes.end(), kDynamicSize);
   if (dynamic != segments[2]) return lowering.refuse(op, "one size operand is needed per dynamic dimension");
   payload.isDescriptor = isOnlyWaitedFor(op.getResult(0));
+  payload.isOnlyRead = isOnlyRead(op.getResult(0));
   payload.out = lowering.defineRef(op.getResult(0));
   lowering.emit(std::move(payload));
   return {};
@@ -146,6 +188,9 @@ struct SqueezeRef : Payload {
       if (!ref.padding.empty()) view.padding[d] = ref.padding[kept[d]];
       if (!ref.present.empty()) view.present[d] = ref.present[kept[d]];
     }
+    // Where nothing is there in one dimension, there is nothing of the others.
+    if (std::find(ref.present.begin(), ref.present.end(), 0) != ref.present.end())
+      std::fill(view.present.begin(), view.present.end(), 0);
     view.transforms.clear();
   }
 };

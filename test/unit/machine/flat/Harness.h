@@ -50,6 +50,8 @@ class FakeCore : public Core {
   std::vector<DmaRequest> dmas;
   int live = 0;  ///< allocations not released
   int64_t delayed = 0;
+  bool goesOn = false;              ///< after reads outside
+  std::vector<Diagnostic> outside;  ///< such reads
 
   const Actor& actor() const override { return actor_; }
   int32_t deviceId() const override { return device; }
@@ -58,6 +60,10 @@ class FakeCore : public Core {
   Result<Buffer*> allocate(int identity, ArrayType type, MemorySpace space, const SourcePlace&) override;
   void release(Buffer&) override { --live; }
   Result<Buffer*> barrierSemaphore(const SourcePlace&) override;
+  bool goesOnAfter(Diagnostic readOutside) override {
+    outside.push_back(std::move(readOutside));
+    return goesOn;
+  }
   Result<Wait> semaphoreWait(const Ref&, int64_t amount, const SourcePlace&) override;
   int32_t semaphoreRead(const Ref&) override;
   Status semaphoreSignal(const Ref&, int64_t amount, std::optional<int32_t> device, std::optional<int32_t> core,

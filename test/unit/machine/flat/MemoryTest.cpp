@@ -268,6 +268,134 @@ TEST_F(FlatMemory, SD11_DeadLoadsStillCheckTheirBounds) {
             "SM4010");
 }
 
+/// Four elements of buffer 0 from `at` on, to buffer 1.
+std::string moved(const std::string& at) {
+  return "%at = arith.constant " + at + R"( : index
+    %c0 = arith.constant 0 : index
+    %v = vector.load %0[%at] : memref<4xf32, #tpu.memory_space<vmem>>, vector<4xf32>
+    vector.store %v, %1[%c0] : memref<4xf32, #tpu.memory_space<vmem>>, vector<4xf32>
+  )";
+}
+
+TEST_F(FlatMemory, SD11_ReadsOutsideMayGoOnWithUndefinedElements) {
+  core.goesOn = true;
+  struct Row {
+    std::string at;
+    std::vector<int> defined;
+    double first;  ///< of those that are
+  };
+  for (const Row& row : {Row{"2", {1, 1, 0, 0}, 3}, Row{"-1", {0, 1, 1, 1}, 1}, Row{"4", {0, 0, 0, 0}, 0},
+                         Row{"9223372036854775807", {0, 0, 0, 0}, 0}, Row{"-9223372036854775808", {0, 0, 0, 0}, 0}}) {
+    buffers.clear();
+    core.outside.clear();
+    buffer(DType::f32, {4}, {1, 2, 3, 4});
+    buffer(DType::f32, {4});
+    run(moved(row.at));
+    EXPECT_EQ(defined(1), row.defined) << row.at;
+    double expected = row.first;
+    for (size_t i = 0; i < 4; ++i)
+      if (row.defined[i])
+        EXPECT_EQ(out(1)[i], expected++) << row.at;
+      else
+        EXPECT_TRUE(std::isnan(out(1)[i])) << row.at;
+    ASSERT_EQ(core.outside.size(), 1u);
+    EXPECT_EQ(core.outside[0].code, "SM4010");
+    EXPECT_EQ(core.outside[0].message,
+              "out-of-bounds read of 'operand 0' (VMEM f32[4]): what lies outside is undefined");
+    EXPECT_EQ(core.outside[0].need, "indices 0..3 in dimension 0");
+  }
+}
+
+TEST_F(FlatMemory, SD11_WritesOutsideNeverGoOn) {
+  core.goesOn = true;
+  buffer(DType::f32, {4}, {1, 2, 3, 4});
+  buffer(DType::f32, {4});
+  EXPECT_EQ(failure(R"(
+    %at = arith.constant 2 : index
+    %c0 = arith.constant 0 : index
+    %v = vector.load %0[%c0] : memref<4xf32, #tpu.memory_space<vmem>>, vector<4xf32>
+    vector.store %v, %1[%at] : memref<4xf32, #tpu.memory_space<vmem>>, vector<4xf32>
+  )"),
+            "SM4010");
+}
+
+TEST_F(FlatMemory, SD11_StridedReadsOutsideTakeWhatIsThere) {
+  core.goesOn = true;
+  buffer(DType::i32, {2, 5}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  buffer(DType::i32, {2, 3});
+  run(R"(
+    %at = arith.constant -1 : index
+    %c0 = arith.constant 0 : index
+    %v = tpu.strided_load %0[%c0, %at] {strides = array<i32: 1, 3>} : memref<2x5xi32, #tpu.memory_space<vmem>>, vector<2x3xi32>
+    vector.store %v, %1[%c0, %c0] : memref<2x3xi32, #tpu.memory_space<vmem>>, vector<2x3xi32>
+  )");
+  EXPECT_EQ(defined(1), (std::vector<int>{0, 1, 0, 0, 1, 0}));
+  const double undefined = INT32_MIN;
+  EXPECT_EQ(out(1), (std::vector<double>{undefined, 2, undefined, undefined, 7, undefined}));
+}
+
+TEST_F(FlatMemory, SD11_ScalarsOutsideAreUndefined) {
+  core.goesOn = true;
+  buffer(DType::i32, {4}, {1, 2, 3, 4}, MemorySpace::smem);
+  buffer(DType::i32, {2}, {0, 0}, MemorySpace::smem);
+  run(R"(
+    %far = arith.constant 70 : index
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %a = memref.load %0[%far] : memref<4xi32, #tpu.memory_space<smem>>
+    %b = memref.load %0[%c1] : memref<4xi32, #tpu.memory_space<smem>>
+    memref.store %a, %1[%c0] : memref<2xi32, #tpu.memory_space<smem>>
+    memref.store %b, %1[%c1] : memref<2xi32, #tpu.memory_space<smem>>
+  )");
+  EXPECT_EQ(out(1), (std::vector<double>{INT32_MIN, 2}));
+  EXPECT_EQ(defined(1), (std::vector<int>{0, 1}));
+}
+
+/// Two rows of buffer 0 (three rows of two) from row %i0 on, as a slice that is read, to buffer 1.
+const char* const kReadSlice = R"(
+  %zero = arith.constant 0 : i32
+  %c0 = arith.constant 0 : index
+  %s = "tpu.memref_slice"(%0, %i0, %zero) <{operandSegmentSizes = array<i32: 1, 2, 0>}> : (memref<3x2xf32, #tpu.memory_space<vmem>>, i32, i32) -> memref<2x2xf32, #tpu.memory_space<vmem>>
+  %v = vector.load %s[%c0, %c0] : memref<2x2xf32, #tpu.memory_space<vmem>>, vector<2x2xf32>
+  vector.store %v, %1[%c0, %c0] : memref<2x2xf32, #tpu.memory_space<vmem>>, vector<2x2xf32>
+)";
+
+TEST_F(FlatMemory, SD11_SlicesThatAreOnlyReadMayReachOutside) {
+  core.goesOn = true;
+  for (const auto& [start, there] : {std::pair(2, 1), {3, 0}, {-1, 0}, {1, 2}}) {
+    buffers.clear();
+    core.outside.clear();
+    scalars = {start};
+    buffer(DType::f32, {3, 2}, {0, 1, 2, 3, 4, 5});
+    buffer(DType::f32, {2, 2});
+    run(kReadSlice);
+    EXPECT_EQ(defined(1), (std::vector<int>{there > 0, there > 0, there > 1, there > 1})) << start;
+    for (int i = 0; i < 2 * there; ++i) EXPECT_EQ(out(1)[static_cast<size_t>(i)], 2 * start + i);
+    EXPECT_EQ(core.outside.size(), there < 2 ? 1u : 0u) << "the slice says it, its load does not say it again";
+  }
+  EXPECT_EQ(core.outside.size(), 0u);
+  scalars = {2};
+  std::string written(kReadSlice);
+  written += "vector.store %v, %s[%c0, %c0] : memref<2x2xf32, #tpu.memory_space<vmem>>, vector<2x2xf32>\n";
+  EXPECT_EQ(failure(written), "SM4010");
+}
+
+TEST_F(FlatMemory, SD11_ARowThatIsNotThereIsUndefined) {
+  core.goesOn = true;
+  scalars = {3};
+  buffer(DType::f32, {3, 2}, {0, 1, 2, 3, 4, 5});
+  buffer(DType::f32, {2});
+  run(R"(
+    %zero = arith.constant 0 : i32
+    %c0 = arith.constant 0 : index
+    %s = "tpu.memref_slice"(%0, %i0, %zero) <{operandSegmentSizes = array<i32: 1, 2, 0>}> : (memref<3x2xf32, #tpu.memory_space<vmem>>, i32, i32) -> memref<1x2xf32, #tpu.memory_space<vmem>>
+    %r = "tpu.memref_squeeze"(%s) : (memref<1x2xf32, #tpu.memory_space<vmem>>) -> memref<2xf32, #tpu.memory_space<vmem>>
+    %v = vector.load %r[%c0] : memref<2xf32, #tpu.memory_space<vmem>>, vector<2xf32>
+    vector.store %v, %1[%c0] : memref<2xf32, #tpu.memory_space<vmem>>, vector<2xf32>
+  )");
+  EXPECT_EQ(defined(1), (std::vector<int>{0, 0}));
+}
+
 TEST_F(FlatMemory, SD11_SlicesOutOfBoundsAreRefused) {
   scalars = {3, 126};  // past the end of the last tile
   buffer(DType::f32, {4}, {1}, MemorySpace::any);

@@ -1,0 +1,127 @@
+"""What a TPU lets pass: `run` goes on after reads outside of a ref and says so, `check` does not; and what a module says
+that it means is a note."""
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax", reason="JAX is not installed: no kernels to export")
+
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+X = np.arange(8 * 128, dtype=np.float32).reshape(8, 128)
+SHAPE = jax.ShapeDtypeStruct((8, 128), jnp.float32)
+
+
+def differences(x_ref, o_ref):
+    """Each row less the one above; what the first has above it is thrown away."""
+
+    def row(i, _):
+        above = jnp.where(i > 0, x_ref[pl.ds(i - 1, 1), :], 0)
+        o_ref[pl.ds(i, 1), :] = x_ref[pl.ds(i, 1), :] - above
+
+    jax.lax.fori_loop(0, 8, row, None)
+
+
+def through_a_slice(x_ref, o_ref):
+    def row(i, _):
+        above = jnp.where(i > 0, x_ref.at[pl.ds(i - 1, 2), :][0:1, :], 0)
+        o_ref[pl.ds(i, 1), :] = x_ref[pl.ds(i, 1), :] - above
+
+    jax.lax.fori_loop(0, 8, row, None)
+
+
+def leaves_a_copy(x_hbm, o_ref, buffer, sem):
+    """A prefetch for a step that does not come."""
+    copy = pltpu.make_async_copy(x_hbm, buffer, sem)
+    copy.start()
+    copy.wait()
+    o_ref[...] = buffer[...]
+    copy.start()
+
+
+def exported(folder, kernel, **options):
+    np.save(folder / "x.npy", X)
+    module = jax.export.export(jax.jit(pl.pallas_call(kernel, out_shape=SHAPE, **options)), platforms=["tpu"])(X)
+    (folder / "kernel.mlir").write_text(module.mlir_module())
+
+
+@pytest.fixture
+def run(smalti, tmp_path):
+    def call(verb, *arguments):
+        return subprocess.run([smalti, verb, "kernel.mlir", "--in", "x.npy", *arguments], capture_output=True, text=True,
+                              cwd=tmp_path, timeout=120)
+    return call
+
+
+@pytest.mark.parametrize("target", ["interpret", "cpu"])
+@pytest.mark.parametrize("params", [{}, {"disable_bounds_checks": True}], ids=["", "unchecked"])
+@pytest.mark.parametrize("kernel, what", [(differences, "read"), (through_a_slice, "slice")], ids=["read", "slice"])
+def test_run_goes_on_after_a_read_outside(run, tmp_path, kernel, what, params, target):
+    exported(tmp_path, kernel, compiler_params=pltpu.CompilerParams(**params))
+    done = run("run", "--out", ".", "--target", target)
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(np.load(tmp_path / "out0.npy"), np.diff(X, axis=0, prepend=0))
+    assert done.stderr.count("SM4010") == 1
+    assert (f"finding[SM4010]: out-of-bounds {what} of 'input 0' (VMEM f32[8,128]): what lies outside is undefined\n"
+            in done.stderr)
+    finding = json.loads(run("run", "--json", "--target", target).stdout)["findings"]
+    assert [(f["code"], f["severity"], f["count"]) for f in finding] == [("SM4010", "finding", 1)]
+
+
+@pytest.mark.parametrize("kernel", [differences, through_a_slice])
+def test_check_refuses_it(run, tmp_path, kernel):
+    exported(tmp_path, kernel)
+    done = run("check")
+    assert done.returncode == 3 and "error[SM4010]: out-of-bounds" in done.stdout
+
+
+@pytest.mark.parametrize("target", ["interpret", "cpu"])
+def test_what_lies_outside_is_undefined(run, tmp_path, target):
+    def below(x_ref, o_ref):
+        o_ref[...] = x_ref[pl.ds(x_ref[0, 0].astype(jnp.int32) + 6, 8), :]
+
+    exported(tmp_path, below)
+    done = run("run", "--out", ".", "--target", target)
+    assert done.returncode == 0 and "have: 6..13\n" in done.stderr
+    expected = np.full((8, 128), np.nan, np.float32)
+    expected[:2] = X[6:]
+    np.testing.assert_array_equal(np.load(tmp_path / "out0.npy"), expected)
+
+
+@pytest.mark.parametrize("target", ["interpret", "cpu"])
+def test_writes_outside_end_a_run(run, tmp_path, target):
+    def shifted(x_ref, o_ref):
+        o_ref[pl.ds(x_ref[0, 0].astype(jnp.int32) + 6, 8), :] = x_ref[...]
+
+    exported(tmp_path, shifted)
+    done = run("run", "--target", target)
+    assert done.returncode == 3 and "error[SM4010]: out-of-bounds write: [6..13, 0..127] of 'output 0'" in done.stderr
+
+
+COPY = dict(in_specs=[pl.BlockSpec(memory_space=pl.ANY)],
+            scratch_shapes=[pltpu.VMEM((8, 128), jnp.float32), pltpu.SemaphoreType.DMA])
+
+
+@pytest.mark.parametrize("target", ["interpret", "cpu"])
+def test_what_the_module_means_is_a_note(run, tmp_path, target):
+    exported(tmp_path, leaves_a_copy, compiler_params=pltpu.CompilerParams(disable_semaphore_checks=True), **COPY)
+    done = run("check", "--target", target)
+    assert done.returncode == 0, done.stdout
+    assert ", 2 notes\n" in done.stdout and "note[SM4106]: semaphore scratch 1" in done.stdout
+    assert "note[SM4109]: the copy from input 0 to scratch 0 is never waited for\n" in done.stdout
+    assert "  have: disable_semaphore_checks, so the module means it\n" in done.stdout
+    found = json.loads(run("check", "--json", "--target", target).stdout)[0]["findings"]
+    assert [f["severity"] for f in found] == ["note", "note"]
+
+
+def test_without_that_word_it_is_a_finding(run, tmp_path):
+    exported(tmp_path, leaves_a_copy, **COPY)
+    done = run("check")
+    assert done.returncode == 3 and ", 2 findings\n" in done.stdout and "finding[SM4109]" in done.stdout
+    found = json.loads(run("check", "--json").stdout)[0]["findings"]
+    assert [f["severity"] for f in found] == ["finding", "finding"]
