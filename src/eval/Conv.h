@@ -17,8 +17,9 @@ struct ConvDims {
 };
 
 /// out = conv(lhs, rhs) + acc. What padding and lhs dilation put in is zero and multiplied as any element. Dtypes,
-/// rounding and the return value are dotGeneral's; shapes fit by contract.
-bool conv(Input lhs, Input rhs, const ConvDims&, Input acc, Output out, DotNumerics numerics = DotNumerics::full);
+/// rounding and the return value are dotGeneral's; shapes fit by contract, and nothing but lhs is empty.
+bool conv(Input lhs, Input rhs, const ConvDims&, Input acc, Output out, DotNumerics numerics = DotNumerics::full,
+          bool lhsUnsigned = false, bool rhsUnsigned = false);
 
 /// Masks (1: defined): out stays 1 where all that goes into it is defined; padding is. `out` comes with acc's mask.
 /// Masks are of DType::pred in the operands' shapes; data nullptr: that operand is defined everywhere.

@@ -19,6 +19,12 @@ int64_t TypedOp::integer(std::string_view attribute, int64_t absent) const {
   return value ? *value : absent;
 }
 
+bool TypedOp::boolean(std::string_view attribute) const {
+  const Attribute* a = op.find(attribute);
+  const auto* value = a ? std::get_if<bool>(a) : nullptr;
+  return value && *value;
+}
+
 std::string_view TypedOp::text(std::string_view attribute) const {
   const Attribute* a = op.find(attribute);
   const auto* value = a ? std::get_if<std::string>(a) : nullptr;
@@ -53,6 +59,34 @@ constexpr std::array kDotGeneral{
     AttributeRule{"rhs_contracting_dimensions", integers, false, "", kDot},
     AttributeRule{"precision_config", texts, false, "precision"},
     AttributeRule{"algorithm", text, false},
+};
+
+constexpr std::string_view kConvNumbers = "dimension_numbers";
+constexpr std::array kConvolution{
+    AttributeRule{"input_batch_dimension", integer, true, "", kConvNumbers},
+    AttributeRule{"input_feature_dimension", integer, true, "", kConvNumbers},
+    AttributeRule{"input_spatial_dimensions", integers, true, "", kConvNumbers},
+    AttributeRule{"kernel_input_feature_dimension", integer, true, "", kConvNumbers},
+    AttributeRule{"kernel_output_feature_dimension", integer, true, "", kConvNumbers},
+    AttributeRule{"kernel_spatial_dimensions", integers, true, "", kConvNumbers},
+    AttributeRule{"output_batch_dimension", integer, true, "", kConvNumbers},
+    AttributeRule{"output_feature_dimension", integer, true, "", kConvNumbers},
+    AttributeRule{"output_spatial_dimensions", integers, true, "", kConvNumbers},
+    AttributeRule{"window_strides", integers, false},
+    AttributeRule{"padding", pairs, false},
+    AttributeRule{"lhs_dilation", integers, false},
+    AttributeRule{"rhs_dilation", integers, false},
+    AttributeRule{"window_reversal", booleans, false},
+    AttributeRule{"feature_group_count", integer},
+    AttributeRule{"batch_group_count", integer},
+    AttributeRule{"precision_config", texts, false, "precision"},
+};
+constexpr std::array kCholesky{AttributeRule{"lower", boolean, false}};
+constexpr std::array kTriangularSolve{
+    AttributeRule{"left_side", boolean},
+    AttributeRule{"lower", boolean},
+    AttributeRule{"unit_diagonal", boolean},
+    AttributeRule{"transpose_a", text, true, "transpose"},
 };
 
 constexpr std::string_view kGatherNumbers = "dimension_numbers", kScatterNumbers = "scatter_dimension_numbers";
@@ -160,6 +194,8 @@ constexpr std::array kOps{
     PlainOp{"transpose", 1, 0, kTranspose, rules::transpose},
     // Over several elements, and control.
     PlainOp{"case", 1, kVariadic, {}, rules::caseOf, kVariadic},
+    PlainOp{"cholesky", 1, 0, kCholesky, rules::cholesky},
+    PlainOp{"convolution", 2, 0, kConvolution, rules::convolution},
     PlainOp{"dot_general", 2, 0, kDotGeneral, rules::dotGeneral},
     PlainOp{"gather", 2, 0, kGather, rules::gather},
     PlainOp{"if", 1, 2, {}, rules::ifElse, kVariadic},
@@ -168,6 +204,7 @@ constexpr std::array kOps{
     PlainOp{"scatter", kVariadic, 1, kScatter, rules::scatter, kVariadic},
     PlainOp{"sort", kVariadic, 1, kSort, rules::sort, kVariadic},
     PlainOp{"top_k", 1, 0, kTopK, rules::topK, 2, "chlo"},
+    PlainOp{"triangular_solve", 2, 0, kTriangularSolve, rules::triangularSolve},
     PlainOp{"while", kVariadic, 2, {}, rules::whileLoop, kVariadic},
 };
 

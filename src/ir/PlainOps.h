@@ -10,8 +10,8 @@
 
 namespace smalti {
 
-/// `pairs`: two integers a row of a matrix (padding), one after the other.
-enum class AttributeKind { boolean, integer, integers, pairs, text, texts, elements };
+/// `pairs`: two integers a row of a matrix (padding), one after the other. `booleans`: integers 0 and 1.
+enum class AttributeKind { boolean, booleans, integer, integers, pairs, text, texts, elements };
 
 struct AttributeRule {
   std::string_view name;  ///< StableHLO's
@@ -32,6 +32,7 @@ struct TypedOp {
   /// Empty when the attribute is absent.
   std::span<const int64_t> integers(std::string_view attribute) const;
   int64_t integer(std::string_view attribute, int64_t absent = 0) const;
+  bool boolean(std::string_view attribute) const;  ///< false when it is absent
   std::string_view text(std::string_view attribute) const;
 };
 

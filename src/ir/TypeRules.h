@@ -51,6 +51,11 @@ std::string reduceWindow(const TypedOp&);
 std::string sort(const TypedOp&);
 std::string topK(const TypedOp&);
 
+// TypeRulesLinear.cpp
+std::string convolution(const TypedOp&);
+std::string cholesky(const TypedOp&);
+std::string triangularSolve(const TypedOp&);
+
 // Shared words.
 std::string sameShape(const ArrayType& a, const ArrayType& b, std::string_view aName, std::string_view bName);
 /// A block's arguments and what its return gives.

@@ -10,20 +10,6 @@
 namespace smalti::plain {
 namespace {
 
-/// How many passes of bf16 the TPU makes for the op's precision.
-eval::DotNumerics dotNumerics(const PlainCall& call) {
-  if (call.numerics != Numerics::tpu) return eval::DotNumerics::full;
-  const Attribute* config = call.op.find("precision_config");
-  const auto* precisions = config ? std::get_if<std::vector<std::string>>(config) : nullptr;
-  eval::DotNumerics numerics = eval::DotNumerics::bf16x1;
-  if (precisions)
-    for (const std::string& p : *precisions) {
-      if (p == "HIGHEST") numerics = eval::DotNumerics::bf16x6;
-      if (p == "HIGH" && numerics == eval::DotNumerics::bf16x1) numerics = eval::DotNumerics::bf16x3;
-    }
-  return numerics;
-}
-
 PlainResults dotGeneral(PlainCall& call) {
   const Array &lhs = call.operands[0], &rhs = call.operands[1];
   const ArrayType& type = call.results[0];
@@ -34,8 +20,7 @@ PlainResults dotGeneral(PlainCall& call) {
   auto product = Array::allocate(type);
   if (!product) return fail(std::move(product.error()));
   const int64_t zero = 0;
-  const DType accumulator = type.dtype == DType::f64 ? DType::f64 : is_float(type.dtype) ? DType::f32 : DType::i32;
-  const eval::Input acc{reinterpret_cast<const std::byte*>(&zero), accumulator, product->shape(), true};
+  const eval::Input acc{reinterpret_cast<const std::byte*>(&zero), accumulatorOf(type.dtype), product->shape(), true};
   if (product->elements() > 0 &&
       !eval::dotGeneral(in(lhs), in(rhs), {lc, rc, lf, rf, lb, rb}, acc, out(*product), dotNumerics(call),
                         is_unsigned_integer(lhs.dtype()), is_unsigned_integer(rhs.dtype())))
@@ -127,6 +112,23 @@ constexpr std::array kContractEvaluators{
 };
 
 }  // namespace
+
+eval::DotNumerics dotNumerics(const PlainCall& call) {
+  if (call.numerics != Numerics::tpu) return eval::DotNumerics::full;
+  const Attribute* config = call.op.find("precision_config");
+  const auto* precisions = config ? std::get_if<std::vector<std::string>>(config) : nullptr;
+  eval::DotNumerics numerics = eval::DotNumerics::bf16x1;
+  if (precisions)
+    for (const std::string& p : *precisions) {
+      if (p == "HIGHEST") numerics = eval::DotNumerics::bf16x6;
+      if (p == "HIGH" && numerics == eval::DotNumerics::bf16x1) numerics = eval::DotNumerics::bf16x3;
+    }
+  return numerics;
+}
+
+DType accumulatorOf(DType result) {
+  return result == DType::f64 ? DType::f64 : is_float(result) ? DType::f32 : DType::i32;
+}
 
 std::vector<int64_t> freeDims(size_t rank, std::span<const int64_t> batch, std::span<const int64_t> contracting) {
   std::vector<int64_t> dims;

@@ -10,7 +10,7 @@ namespace smalti::plain {
 
 PlainEvaluator findEvaluator(std::string_view op) {
   for (const auto table : {elementwiseEvaluators(), shapeEvaluators(), contractEvaluators(), indexedEvaluators(),
-                           sortEvaluators(), windowEvaluators()})
+                           sortEvaluators(), windowEvaluators(), convolutionEvaluators(), linearEvaluators()})
     for (const EvaluatorRow& row : table)
       if (row.op == op) return row.evaluate;
   return nullptr;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "eval/Contract.h"
 #include "eval/Tensor.h"
 #include "ir/PlainOps.h"
 
@@ -50,6 +51,8 @@ std::span<const EvaluatorRow> contractEvaluators();
 std::span<const EvaluatorRow> indexedEvaluators();
 std::span<const EvaluatorRow> sortEvaluators();
 std::span<const EvaluatorRow> windowEvaluators();
+std::span<const EvaluatorRow> convolutionEvaluators();
+std::span<const EvaluatorRow> linearEvaluators();
 
 /// Runs a block of scalar ops on whole arrays of `shape` at once: every scalar stands for one element of each.
 PlainResults runLifted(const PlainCall& call, const Block& block, std::vector<Array> arguments, const Shape& shape);
@@ -63,6 +66,10 @@ int64_t indexAt(const Array&, int64_t element);
 Result<Array> resultArray(PlainCall&, int result = 0, bool reuse = false);
 /// The dimensions of an operand that a product keeps: neither batch nor contracting, ascending.
 std::vector<int64_t> freeDims(size_t rank, std::span<const int64_t> batch, std::span<const int64_t> contracting);
+/// How many passes of bf16 the TPU makes for the op's precision.
+eval::DotNumerics dotNumerics(const PlainCall&);
+/// What products of this result are summed in.
+DType accumulatorOf(DType result);
 Diagnostic noEvaluation(const PlainCall&, DType);
 inline PlainResults one(Array array) {
   std::vector<Array> results;

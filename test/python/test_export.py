@@ -72,6 +72,26 @@ def test_exports_are_read_by_jaxlib_and_again(smalti, module, tmp_path):
     assert exported(smalti, again) == text
 
 
+def test_exported_linear_algebra_is_read_by_jaxlib_and_again(smalti, tmp_path):
+    from jax._src.interpreters import mlir
+    from jax._src.lib.mlir import ir
+
+    def f(x, w, a, b):
+        y = jax.lax.conv_general_dilated(x, w, (1, 2), ((1, 0), (0, 2)), (2, 1), (1, 2), ("NHWC", "HWIO", "NHWC"),
+                                         feature_group_count=2, precision="highest")
+        return y, jnp.linalg.cholesky(a), jax.scipy.linalg.solve_triangular(a, b, trans=1)
+
+    shapes = [jnp.zeros(s) for s in [(2, 7, 6, 4), (3, 3, 2, 8), (3, 3), (3, 2)]]
+    path, again = tmp_path / "f.mlir", tmp_path / "again.mlir"
+    path.write_text(jax.export.export(jax.jit(f), platforms=["tpu"])(*shapes).mlir_module())
+    text = exported(smalti, path)
+    with mlir.make_ir_context():
+        assert ir.Module.parse(text).operation.verify()
+    assert "#stablehlo.conv<raw" in text and "stablehlo.cholesky" in text and "#stablehlo<transpose TRANSPOSE>" in text
+    again.write_text(text)
+    assert exported(smalti, again) == text
+
+
 def test_a_kernels_mistake_is_at_the_users_line(smalti, tmp_path):
     def outside(x_ref, o_ref):
         first = x_ref[0:1, :]

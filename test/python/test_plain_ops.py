@@ -152,6 +152,76 @@ CASES |= {
     "top_k": (lambda x: lax.top_k(x, 3), (floats(4, 16),), 0),
 }
 
+IMAGE, WEIGHTS = floats(2, 7, 6, 4), floats(3, 3, 4, 8)
+
+
+def conv(strides=(1, 1), padding="SAME", **options):
+    options = {"dimension_numbers": ("NHWC", "HWIO", "NHWC")} | options
+    return lambda x, w: lax.conv_general_dilated(x, w, strides, padding, **options)
+
+
+LOWER = jnp.tril(floats(5, 5)) + 5 * jnp.eye(5)
+BATCH = jnp.tril(floats(2, 3, 4, 4)) + 4 * jnp.eye(4)
+POSITIVE_DEFINITE = LOWER @ LOWER.T
+
+
+def solve(**options):
+    return lambda a, b: lax.linalg.triangular_solve(a, b, **options)
+
+
+CASES |= {
+    "conv": (conv(), (IMAGE, WEIGHTS), 1e-5),
+    "conv_valid_strided": (conv((2, 3), "VALID"), (IMAGE, WEIGHTS), 1e-5),
+    "conv_dilated": (conv((1, 2), ((2, 1), (0, 3)), lhs_dilation=(2, 1), rhs_dilation=(1, 2)), (IMAGE, WEIGHTS), 1e-5),
+    "conv_negative_padding": (conv((1, 1), ((-1, -2), (-1, 0))), (IMAGE, WEIGHTS), 1e-5),
+    "conv_nchw": (conv((1, 1), "SAME", dimension_numbers=("NCHW", "OIHW", "NCHW")),
+                  (floats(2, 4, 7, 6), floats(8, 4, 3, 3)), 1e-5),
+    "conv_mixed_layouts": (conv((2, 1), "SAME", dimension_numbers=("CNHW", "IHWO", "HWNC")),
+                           (floats(4, 2, 7, 6), floats(4, 3, 2, 8)), 1e-5),
+    "conv_feature_groups": (conv(feature_group_count=2), (IMAGE, floats(3, 3, 2, 8)), 1e-5),
+    "conv_depthwise": (conv(feature_group_count=4), (IMAGE, floats(3, 3, 1, 4)), 1e-5),
+    "conv_batch_groups": (conv(batch_group_count=2), (IMAGE, WEIGHTS), 1e-5),
+    "conv_1d": (conv((1,), "SAME", dimension_numbers=("NWC", "WIO", "NWC")), (floats(2, 9, 3), floats(4, 3, 5)), 1e-5),
+    "conv_3d": (conv((1, 2, 1), "SAME", dimension_numbers=("NDHWC", "DHWIO", "NDHWC")),
+                (floats(2, 4, 5, 3, 2), floats(2, 3, 1, 2, 4)), 1e-5),
+    "conv_no_space": (lambda x, w: lax.conv_general_dilated(x, w, (), ()), (floats(3, 4), floats(5, 4)), 1e-5),
+    "conv_bf16": (conv(preferred_element_type=jnp.float32), (IMAGE.astype(jnp.bfloat16), WEIGHTS.astype(jnp.bfloat16)),
+                  1e-5),
+    "conv_int8": (conv(preferred_element_type=jnp.int32),
+                  (integers(2, 7, 6, 4, dtype=jnp.int8), integers(3, 3, 4, 8, dtype=jnp.int8)), 0),
+    "conv_uint8": (conv(preferred_element_type=jnp.int32),
+                   (integers(2, 7, 6, 4, dtype=jnp.uint8, high=250), integers(3, 3, 4, 8, dtype=jnp.uint8, high=250)), 0),
+    "conv_precision": (conv(precision=lax.Precision.HIGHEST), (IMAGE, WEIGHTS), 1e-5),
+    "conv_special": (conv((1,), "SAME", dimension_numbers=("NWC", "WIO", "NWC")),
+                     (SPECIAL.reshape(1, 9, 1), jnp.ones((2, 1, 1))), 1e-5),
+    "conv_empty_batch": (conv(), (floats(0, 7, 6, 4), WEIGHTS), 0),
+    "conv_window_too_large": (conv((1, 1), "VALID"), (floats(2, 2, 6, 4), WEIGHTS), 0),
+    "conv_no_features": (conv(), (floats(2, 7, 6, 0), floats(3, 3, 0, 8)), 0),
+    "convolve": (lambda a, b: (jnp.convolve(a, b), jnp.convolve(b, a, "same"), jnp.correlate(a, b, "valid")),
+                 (floats(9), floats(4)), 1e-5),
+    "conv_gradients": (lambda x, w: jax.grad(lambda x, w: (conv((2, 1))(x, w) ** 2).sum(), (0, 1))(x, w),
+                       (IMAGE, WEIGHTS), 1e-4),
+    "cholesky": (jnp.linalg.cholesky, (POSITIVE_DEFINITE,), 1e-5),
+    "cholesky_upper": (lambda a: jnp.linalg.cholesky(a, upper=True), (POSITIVE_DEFINITE,), 1e-5),
+    "cholesky_batch": (jnp.linalg.cholesky, (BATCH @ BATCH.swapaxes(-1, -2),), 1e-5),
+    "cholesky_of_none": (jnp.linalg.cholesky, (floats(0, 3, 3),), 0),
+    "cholesky_no_rows": (jnp.linalg.cholesky, (floats(2, 0, 0),), 0),
+    "cholesky_indefinite": (jnp.linalg.cholesky, (jnp.stack([POSITIVE_DEFINITE, -POSITIVE_DEFINITE]),), 1e-5),
+    "cholesky_nan": (jnp.linalg.cholesky, (POSITIVE_DEFINITE.at[2, 1].set(jnp.nan),), 1e-5),
+    "cho_solve": (lambda a, b: jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(a), b),
+                  (POSITIVE_DEFINITE, floats(5, 2)), 1e-4),
+    "solve_unit": (solve(left_side=True, lower=True, unit_diagonal=True), (LOWER, floats(5, 3)), 1e-4),
+    "solve_right": (solve(left_side=False, lower=True), (LOWER, floats(3, 5)), 1e-5),
+    "solve_right_transposed": (solve(left_side=False, lower=True, transpose_a=True), (LOWER, floats(3, 5)), 1e-5),
+    "solve_adjoint": (solve(left_side=True, lower=False, transpose_a=True, conjugate_a=True), (LOWER.T, floats(5, 3)),
+                      1e-5),
+    "solve_batch": (solve(left_side=True, lower=True), (BATCH, floats(2, 3, 4, 2)), 1e-5),
+    "solve_vector": (lambda a, b: jax.scipy.linalg.solve_triangular(a, b, trans=1), (LOWER.T, floats(5)), 1e-5),
+    "solve_no_columns": (solve(left_side=True, lower=True), (LOWER, floats(5, 0)), 0),
+    "solve_nan": (solve(left_side=True, lower=True), (LOWER, floats(5, 2).at[2, 0].set(jnp.nan)), 1e-5),
+    "solve_other_triangle": (solve(left_side=True, lower=True), (LOWER + jnp.triu(floats(5, 5), 1), floats(5, 2)), 1e-5),
+}
+
 # What JAX lowers to chlo ops: as they are in a lowered module, and decomposed in an exported one.
 for name in ["acos", "asin", "atan", "atanh", "sinh", "cosh", "asinh", "erfc", "erf", "square"]:
     CASES[f"chlo_{name}"] = CASES[f"{name}_decomposed"] = (getattr(lax, name), (jnp.tanh(X),), 2e-6)

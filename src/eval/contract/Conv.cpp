@@ -170,7 +170,8 @@ const DotDims kPlain{kColumn, kRow, kRow, kColumn, {}, {}};
 
 }  // namespace
 
-bool conv(Input lhs, Input rhs, const ConvDims& dims, Input acc, Output out, DotNumerics numerics) {
+bool conv(Input lhs, Input rhs, const ConvDims& dims, Input acc, Output out, DotNumerics numerics, bool lhsUnsigned,
+          bool rhsUnsigned) {
   static thread_local Scratch lhsCopy, rhsCopy, accCopy, result;
   const Convolution c(lhs.shape, rhs.shape, out.shape, dims);
   const int lhsBytes = storage_bytes(lhs.dtype), rhsBytes = storage_bytes(rhs.dtype);
@@ -187,7 +188,7 @@ bool conv(Input lhs, Input rhs, const ConvDims& dims, Input acc, Output out, Dot
     ok = ok && dotGeneral({windows, lhs.dtype, a, false},
                           {weights + group * c.depth() * c.outputs() * rhsBytes, rhs.dtype, b, false}, kPlain,
                           {start + (acc.splat ? 0 : at * accBytes), acc.dtype, r, acc.splat},
-                          {sums + at * outBytes, out.dtype, r}, numerics);
+                          {sums + at * outBytes, out.dtype, r}, numerics, lhsUnsigned, rhsUnsigned);
   });
   if (ok && !inPlace)
     copyStrided(sums, rowMajorStrides(outLayout.shape), out.data, outLayout.strides, outLayout.shape, outBytes);

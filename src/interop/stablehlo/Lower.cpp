@@ -28,7 +28,6 @@ constexpr std::array kRefusals{
     Refusal{"stablehlo.complex", "use two real arrays"},
     Refusal{"stablehlo.real", "use two real arrays"},
     Refusal{"stablehlo.imag", "use two real arrays"},
-    Refusal{"stablehlo.convolution", kOutside},
     Refusal{"stablehlo.rng_bit_generator", "draw random numbers outside the exported function"},
     Refusal{"stablehlo.infeed", "pass the data as arguments"},
     Refusal{"stablehlo.outfeed", "return the data"},
@@ -67,8 +66,35 @@ std::optional<std::vector<int64_t>> integerList(const Attr& a) {
   return values;
 }
 
-/// dense<[[1, 0], [0, 2]]> : tensor<2x2xi64>
+/// [true, false], array<i1: true, false>, and of older modules dense<[true, false]> : tensor<2xi1>
+std::optional<std::vector<int64_t>> booleanList(const Attr& a) {
+  std::vector<int64_t> values;
+  if (a.kind == Attr::Kind::list) {
+    for (const Attr& item : a.items) {
+      if (item.kind != Attr::Kind::boolean && item.kind != Attr::Kind::integer) return std::nullopt;
+      values.push_back(item.integer != 0);
+    }
+    return values;
+  }
+  if (a.kind != Attr::Kind::elements || a.elementsType.dtype != DType::pred || a.elementsType.shape.size() != 1 ||
+      a.elementsType.elements() > limits::kMaxRank)
+    return std::nullopt;
+  for (int64_t i = 0; i < a.elementsType.elements(); ++i)
+    values.push_back(a.elements.as<uint8_t>()[a.elements.shape().empty() ? 0 : i]);
+  return values;
+}
+
+/// dense<[[1, 0], [0, 2]]> : tensor<2x2xi64>, or [[1, 0], [0, 2]]
 std::optional<std::vector<int64_t>> integerPairs(const Attr& a) {
+  if (a.kind == Attr::Kind::list) {
+    std::vector<int64_t> values;
+    for (const Attr& item : a.items) {
+      const auto pair = integerList(item);
+      if (!pair || pair->size() != 2) return std::nullopt;
+      values.insert(values.end(), pair->begin(), pair->end());
+    }
+    return values;
+  }
   if (a.kind != Attr::Kind::elements || a.elementsType.dtype != DType::i64 || a.elementsType.shape.size() != 2 ||
       a.elementsType.shape[1] != 2 || a.elementsType.shape[0] > limits::kMaxRank)
     return std::nullopt;
@@ -83,6 +109,9 @@ std::optional<Attribute> convert(const Attr& a, AttributeKind kind, const Source
     case AttributeKind::boolean:
       if (a.kind == Attr::Kind::unit) return true;
       if (a.kind == Attr::Kind::boolean) return a.integer != 0;
+      return std::nullopt;
+    case AttributeKind::booleans:
+      if (auto values = booleanList(a)) return std::move(*values);
       return std::nullopt;
     case AttributeKind::integer:
       if (a.kind == Attr::Kind::integer) return a.integer;
@@ -143,6 +172,10 @@ bool Parser::flatten(RawOp& raw) {
         value.text != "stablehlo.dot_algorithm" && value.begin < value.end) {
       Cursor inner(source_, value.begin, value.end);
       SyntaxReader reader(inner, aliases_, budget_);
+      if (value.text == "stablehlo.conv" && !inner.takeWord("raw")) {
+        if (convDimensionNumbers(inner, flat)) continue;
+        return cursor_.error(inner.takeError());
+      }
       if (reader.entries(flat, '\0', 0)) continue;
       return cursor_.error(inner.takeError());
     }

@@ -30,6 +30,9 @@ Attr integerAttr(int64_t);
 Attr integersAttr(const std::vector<int64_t>&);
 Attr textAttr(std::string);
 
+/// `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]` as attributes of a convolution.
+bool convDimensionNumbers(Cursor&, Entries&);
+
 /// A plain op whose pretty form is its operands and their types.
 bool canBeElementwise(std::string_view name);
 
@@ -71,6 +74,10 @@ class Parser {
   bool prettyConstant(RawOp&);
   bool prettyCall(RawOp&);
   bool keyed(std::string_view key);
+  // PrettyLinear.cpp
+  bool prettyConvolution(RawOp&);
+  bool convWindow(RawOp&);
+  bool prettyCholesky(RawOp&);
 
   // Pieces.
   bool operandList(RawOp&);  ///< %a, %b

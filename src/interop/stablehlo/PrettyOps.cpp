@@ -293,6 +293,8 @@ bool Parser::prettyOp(RawOp& raw) {
   if (name == "stablehlo.pad") return prettyPad(raw);
   if (name == "chlo.top_k") return prettyTopK(raw);
   if (name == "stablehlo.dot_general") return prettyDot(raw);
+  if (name == "stablehlo.convolution") return prettyConvolution(raw);
+  if (name == "stablehlo.cholesky") return prettyCholesky(raw);
   if (name == "stablehlo.reduce") return prettyReduce(raw);
   if (name == "stablehlo.while") return prettyWhile(raw);
   if (name == "sdy.manual_computation") return prettyManual(raw);

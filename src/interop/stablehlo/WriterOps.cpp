@@ -49,6 +49,11 @@ std::string printAttribute(const AttributeRule& rule, const Attribute& value, co
   switch (rule.kind) {
     case AttributeKind::boolean:
       return std::get<bool>(value) ? "true" : "false";
+    case AttributeKind::booleans: {
+      std::vector<std::string_view> values;
+      for (const int64_t v : std::get<std::vector<int64_t>>(value)) values.push_back(v ? "true" : "false");
+      return values.empty() ? "array<i1>" : fmt::format("array<i1: {}>", fmt::join(values, ", "));
+    }
     case AttributeKind::integer:
       return fmt::format("{}{}", std::get<int64_t>(value), rule.group.empty() ? " : i64" : "");
     case AttributeKind::integers:
@@ -69,10 +74,11 @@ std::string printAttribute(const AttributeRule& rule, const Attribute& value, co
   return "";
 }
 
-/// #stablehlo.MNEMONIC<…> of an attribute that groups others.
-std::string_view groupMnemonic(std::string_view group) {
-  if (group == "dot_dimension_numbers") return "dot";
-  return group == "scatter_dimension_numbers" ? "scatter" : "gather";
+/// #stablehlo.MNEMONIC<…> of an attribute that groups others. A convolution's is short by default.
+std::string_view groupMnemonic(std::string_view group, std::string_view op) {
+  if (group == "dot_dimension_numbers") return "dot<";
+  if (op == "convolution") return "conv<raw ";
+  return group == "scatter_dimension_numbers" ? "scatter<" : "gather<";
 }
 
 }  // namespace
@@ -142,7 +148,8 @@ void Writer::generic(const Op& op, const PlainOp& row, int indent) {
     groups.back().second.push_back(text);
   }
   for (const auto& [group, parts] : groups)
-    properties.push_back(fmt::format("{} = #stablehlo.{}<{}>", group, groupMnemonic(group), fmt::join(parts, ", ")));
+    properties.push_back(
+        fmt::format("{} = #stablehlo.{}{}>", group, groupMnemonic(group, op.name), fmt::join(parts, ", ")));
   out_ += fmt::format("\"{}\"({})", dialectName(op.name), operands(op));
   if (!properties.empty()) out_ += fmt::format(" <{{{}}}>", fmt::join(properties, ", "));
   regions(op, indent);

@@ -16,11 +16,17 @@ constexpr std::array kRows{
     Row{"vhlo", "broadcast_in_dim_v1", "broadcast_dimensions"},
     Row{"vhlo", "call_v1", "callee"},
     Row{"vhlo", "cbrt_v2", "result_accuracy"},
+    Row{"vhlo", "cholesky_v1", "lower"},
     Row{"vhlo", "compare_v1", "compare_type comparison_direction"},
     Row{"vhlo", "composite_v1", "composite_attributes decomposition name version"},
     Row{"vhlo", "composite_v2", "composite_attributes decomposition name version"},
     Row{"vhlo", "concatenate_v1", "dimension"},
     Row{"vhlo", "constant_v1", "value"},
+    Row{"vhlo", "convolution_v1",
+        "batch_group_count feature_group_count input_batch_dimension input_feature_dimension input_spatial_dimensions "
+        "kernel_input_feature_dimension kernel_output_feature_dimension kernel_spatial_dimensions lhs_dilation "
+        "output_batch_dimension output_feature_dimension output_spatial_dimensions padding precision_config "
+        "rhs_dilation window_reversal window_strides"},
     Row{"vhlo", "cosine_v2", "result_accuracy"},
     Row{"vhlo", "custom_call_v1",
         "api_version backend_config call_target_name called_computations has_side_effect operand_layouts "
@@ -67,6 +73,7 @@ constexpr std::array kRows{
     Row{"vhlo", "tan_v2", "result_accuracy"},
     Row{"vhlo", "tanh_v2", "result_accuracy"},
     Row{"vhlo", "transpose_v1", "permutation"},
+    Row{"vhlo", "triangular_solve_v1", "left_side lower transpose_a unit_diagonal"},
     Row{"chlo", "top_k", "k"},
     Row{"sdy", "manual_computation", "in_shardings manual_axes out_shardings"},
     Row{"sdy", "mesh", "mesh sym_name"},

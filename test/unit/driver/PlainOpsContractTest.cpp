@@ -34,6 +34,50 @@ TEST(PlainOps, Reduce) {
   reduce("subtract", DType::i32, "i32", {1, 2, 3, 4, 5, 6}, 0, {-6, -15});
 }
 
+TEST(PlainOps, ConvolutionInBothForms) {
+  // Rows 1 2 3 4, window 1 10, two steps apart, padded by one in front.
+  const auto both = [](const std::string& reverse, const std::vector<double>& expected) {
+    expectBoth("(%x: tensor<1x4x1xf32>, %w: tensor<2x1x1xf32>) -> tensor<1x2x1xf32>",
+               "%0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = "
+               "[2], pad = [[1, 0]], reverse = [" +
+                   reverse +
+                   "]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x1xf32>, "
+                   "tensor<2x1x1xf32>) -> tensor<1x2x1xf32>",
+               "%0 = \"stablehlo.convolution\"(%x, %w) <{batch_group_count = 1 : i64, dimension_numbers = "
+               "#stablehlo.conv<raw input_batch_dimension = 0, input_feature_dimension = 2, input_spatial_dimensions = "
+               "[1], kernel_input_feature_dimension = 1, kernel_output_feature_dimension = 2, "
+               "kernel_spatial_dimensions = [0], output_batch_dimension = 0, output_feature_dimension = 2, "
+               "output_spatial_dimensions = [1]>, feature_group_count = 1 : i64, padding = dense<[[1, 0]]> : "
+               "tensor<1x2xi64>, window_reversal = array<i1: " +
+                   reverse +
+                   ">, window_strides = array<i64: 2>}> : (tensor<1x4x1xf32>, tensor<2x1x1xf32>) -> "
+                   "tensor<1x2x1xf32>",
+               {make({DType::f32, {1, 4, 1}}, {1, 2, 3, 4}), make({DType::f32, {2, 1, 1}}, {1, 10})},
+               {DType::f32, {1, 2, 1}}, expected);
+  };
+  both("false", {10, 32});
+  both("true", {1, 23});
+}
+
+TEST(PlainOps, Cholesky) {
+  // [[4, 2], [2, 5]] = L · Lᵀ of [[2, 0], [1, 2]]; only one triangle is read.
+  expectBoth("(%x: tensor<2x2xf64>) -> tensor<2x2xf64>", "%0 = stablehlo.cholesky %x, lower = true : tensor<2x2xf64>",
+             "%0 = \"stablehlo.cholesky\"(%x) <{lower = true}> : (tensor<2x2xf64>) -> tensor<2x2xf64>",
+             {make({DType::f64, {2, 2}}, {4, -99, 2, 5})}, {DType::f64, {2, 2}}, {2, 0, 1, 2});
+  expectBoth("(%x: tensor<2x2xbf16>) -> tensor<2x2xbf16>", "%0 = stablehlo.cholesky %x : tensor<2x2xbf16>",
+             "%0 = \"stablehlo.cholesky\"(%x) <{lower = false}> : (tensor<2x2xbf16>) -> tensor<2x2xbf16>",
+             {make({DType::bf16, {2, 2}}, {4, 2, -99, 5})}, {DType::bf16, {2, 2}}, {2, 1, 0, 2});
+}
+
+TEST(PlainOps, TriangularSolveOfASingularMatrixDividesByZero) {
+  expectRun("(%a: tensor<2x2xf32>, %b: tensor<2x1xf32>) -> tensor<2x1xf32>",
+            "%0 = \"stablehlo.triangular_solve\"(%a, %b) <{left_side = true, lower = true, transpose_a = "
+            "#stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : (tensor<2x2xf32>, tensor<2x1xf32>) -> "
+            "tensor<2x1xf32>\n return %0 : tensor<2x1xf32>",
+            {make({DType::f32, {2, 2}}, {2, 99, 1, 0}), make({DType::f32, {2, 1}}, {4, 5})}, {DType::f32, {2, 1}},
+            {2, INFINITY});
+}
+
 TEST(PlainOps, ReduceOfBf16AccumulatesInF32) {
   // 256 + 1 + 1: rounding after every add would stay at 256.
   reduce("add", DType::bf16, "bf16", {256, 1, 1, 0, 0, 0}, 0, {258, 0});

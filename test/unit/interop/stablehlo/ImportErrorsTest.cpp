@@ -51,6 +51,63 @@ TEST(ImportErrors, WholeMessages) {
             "  help: print the module again; do not elide large constants\n");
 }
 
+std::string inMainOf(const std::string& arguments, const std::string& op) {
+  return errorOf(moduleOf(
+      "(" + arguments + ") -> tensor<f32>",
+      "    %0 = " + op + "\n    %c = stablehlo.constant dense<0.0> : tensor<f32>\n    return %c : tensor<f32>"));
+}
+
+TEST(ImportErrors, ConvolutionsThatDoNotFit) {
+  const std::string arguments = "%x: tensor<2x7x6x4xf32>, %w: tensor<3x3x4x8xf32>";
+  const auto conv = [&](const std::string& numbers, const std::string& window, const std::string& counts,
+                        const std::string& result) {
+    return inMainOf(arguments, "stablehlo.convolution(%x, %w) dim_numbers = " + numbers + ", window = {" + window +
+                                   "} {" + counts + "} : (tensor<2x7x6x4xf32>, tensor<3x3x4x8xf32>) -> " + result);
+  };
+  const std::string numbers = "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]";
+  const std::string ones = "batch_group_count = 1 : i64, feature_group_count = 1 : i64";
+  const auto wrong = [](const std::string& what) {
+    return HasSubstr("error[SM2006]: types do not fit: convolution " + what + "\n");
+  };
+  EXPECT_THAT(conv(numbers, "", ones, "tensor<2x5x4x9xf32>"), wrong("needs a result of shape 2x5x4x8, has 2x5x4x9"));
+  EXPECT_THAT(conv("[b, 0, 0, f]x[0, 1, i, o]->[b, 0, 1, f]", "", ones, "tensor<2x5x4x8xf32>"),
+              wrong("needs each of the 4 dimensions of lhs once in its dimension numbers, has [0, 3, 2]"));
+  EXPECT_THAT(
+      conv("[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, 2]", "", ones, "tensor<2x5x4x8xf32>"),
+      wrong("needs each of the 4 dimensions of the result once in its dimension numbers, has [0, -1, 1, 2, 3]"));
+  EXPECT_THAT(conv(numbers, "stride = [0, 1]", ones, "tensor<2x5x4x8xf32>"),
+              wrong("needs entries of window_strides from 1 to 2147483648, has 0"));
+  EXPECT_THAT(conv(numbers, "pad = [[1, 1]]", ones, "tensor<2x5x4x8xf32>"),
+              wrong("needs 4 entries of padding for its spatial dimensions, has 2"));
+  EXPECT_THAT(conv(numbers, "", "batch_group_count = 1 : i64, feature_group_count = 3 : i64", "tensor<2x5x4x8xf32>"),
+              wrong("needs a feature_group_count that divides 4, has 3"));
+  EXPECT_THAT(conv(numbers, "", ones, "tensor<2x5x4x8xi32>"),
+              wrong("convolves f32[2,7,6,4] with f32[3,3,4,8] to i32[2,5,4,8]: floats give floats, integers integers"));
+  EXPECT_THAT(conv(numbers, "steps = [1, 1]", ones, "tensor<2x5x4x8xf32>"),
+              HasSubstr("`stride`, `pad`, `lhs_dilate`, `rhs_dilate` or `reverse` expected"));
+  EXPECT_THAT(conv(numbers, "pad = [[1], [1]]", ones, "tensor<2x5x4x8xf32>"),
+              HasSubstr("two numbers for each spatial dimension expected"));
+  EXPECT_THAT(conv("[b, 0, 99, f]x[0, 1, i, o]->[b, 0, 1, f]", "", ones, "tensor<2x5x4x8xf32>"),
+              HasSubstr("the number of a spatial dimension expected"));
+}
+
+TEST(ImportErrors, LinearAlgebraThatDoesNotFit) {
+  EXPECT_THAT(inMainOf("%a: tensor<2x3xf32>", "stablehlo.cholesky %a, lower = true : tensor<2x3xf32>"),
+              HasSubstr("cholesky the operand must be square matrices, but is f32[2,3]\n"));
+  EXPECT_THAT(inMainOf("%a: tensor<3x3xi32>", "stablehlo.cholesky %a, lower = true : tensor<3x3xi32>"),
+              HasSubstr("cholesky takes floats, not i32\n"));
+  const auto solve = [](const std::string& transpose, const std::string& b) {
+    return inMainOf("%a: tensor<3x3xf32>, %b: " + b,
+                    "\"stablehlo.triangular_solve\"(%a, %b) <{left_side = true, lower = true, transpose_a = "
+                    "#stablehlo<transpose " +
+                        transpose + ">, unit_diagonal = false}> : (tensor<3x3xf32>, " + b + ") -> " + b);
+  };
+  EXPECT_THAT(solve("TRANSPOSE", "tensor<2x3xf32>"),
+              HasSubstr("triangular_solve a is f32[3,3], b f32[2,3]: their matrices do not fit with a on the left\n"));
+  EXPECT_THAT(solve("SIDEWAYS", "tensor<3x2xf32>"),
+              HasSubstr("transpose_a is SIDEWAYS, not one of NO_TRANSPOSE, TRANSPOSE, ADJOINT\n"));
+}
+
 TEST(ImportErrors, OpsAreRefusedByName) {
   EXPECT_THAT(inMain("\"stablehlo.all_reduce\"(%a) : (tensor<2x3xf32>) -> tensor<2x3xf32>"),
               StartsWith("error[SM2002]: op 'stablehlo.all_reduce'"));

@@ -1,0 +1,83 @@
+// Rules of convolution, cholesky and triangular_solve.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "ir/TypeRules.h"
+#include "ir/facts/ConvShapes.h"
+
+namespace smalti::rules {
+namespace {
+
+/// The attribute, or `count` times `absent`.
+Shape entries(const TypedOp& op, std::string_view name, size_t count, int64_t absent) {
+  const auto given = op.integers(name);
+  return given.empty() ? Shape(count, absent) : Shape(given.begin(), given.end());
+}
+
+std::string matrices(const ArrayType& t, std::string_view what) {
+  if (!is_float(t.dtype)) return fmt::format("takes floats, not {}", name(t.dtype));
+  const size_t rank = t.shape.size();
+  if (rank < 2 || t.shape[rank - 2] != t.shape[rank - 1])
+    return fmt::format("{} must be square matrices, but is {}", what, t.str());
+  return "";
+}
+
+}  // namespace
+
+std::string convolution(const TypedOp& op) {
+  const bool floats = is_float(op.operand(0).dtype) && is_float(op.operand(1).dtype);
+  const bool integers = is_integer(op.operand(0).dtype) && is_integer(op.operand(1).dtype);
+  if (!(floats && is_float(op.result().dtype)) && !(integers && is_integer(op.result().dtype)))
+    return fmt::format("convolves {} with {} to {}: floats give floats, integers integers", op.operand(0).str(),
+                       op.operand(1).str(), op.result().str());
+  const auto spatial = op.integers("input_spatial_dimensions");
+  const Shape strides = entries(op, "window_strides", spatial.size(), 1);
+  const Shape padding = entries(op, "padding", 2 * spatial.size(), 0);
+  const Shape lhsDilation = entries(op, "lhs_dilation", spatial.size(), 1);
+  const Shape rhsDilation = entries(op, "rhs_dilation", spatial.size(), 1);
+  return misfit({.lhs = op.operand(0).shape,
+                 .rhs = op.operand(1).shape,
+                 .result = op.result().shape,
+                 .lhsBatch = op.integer("input_batch_dimension"),
+                 .lhsFeature = op.integer("input_feature_dimension"),
+                 .rhsInput = op.integer("kernel_input_feature_dimension"),
+                 .rhsOutput = op.integer("kernel_output_feature_dimension"),
+                 .resultBatch = op.integer("output_batch_dimension"),
+                 .resultFeature = op.integer("output_feature_dimension"),
+                 .lhsSpatial = spatial,
+                 .rhsSpatial = op.integers("kernel_spatial_dimensions"),
+                 .resultSpatial = op.integers("output_spatial_dimensions"),
+                 .strides = strides,
+                 .padding = padding,
+                 .lhsDilation = lhsDilation,
+                 .rhsDilation = rhsDilation,
+                 .reversals = static_cast<int64_t>(entries(op, "window_reversal", spatial.size(), 0).size()),
+                 .featureGroups = op.integer("feature_group_count", 1),
+                 .batchGroups = op.integer("batch_group_count", 1),
+                 .mayBeEmpty = true});
+}
+
+std::string cholesky(const TypedOp& op) {
+  if (auto wrong = matrices(op.operand(0), "the operand"); !wrong.empty()) return wrong;
+  return sameType(op);
+}
+
+std::string triangularSolve(const TypedOp& op) {
+  const ArrayType &a = op.operand(0), &b = op.operand(1);
+  if (auto wrong = matrices(a, "a"); !wrong.empty()) return wrong;
+  if (b != op.result()) return fmt::format("solves {} for {}: they must be equal", b.str(), op.result().str());
+  const std::string_view transpose = op.text("transpose_a");
+  if (transpose != "NO_TRANSPOSE" && transpose != "TRANSPOSE" && transpose != "ADJOINT")
+    return fmt::format("transpose_a is {}, not one of NO_TRANSPOSE, TRANSPOSE, ADJOINT", transpose);
+  const size_t rank = a.shape.size();
+  const bool left = op.boolean("left_side");
+  const bool fits = b.dtype == a.dtype && b.shape.size() == rank &&
+                    std::equal(a.shape.begin(), a.shape.end() - 2, b.shape.begin()) &&
+                    b.shape[left ? rank - 2 : rank - 1] == a.shape[rank - 1];
+  if (fits) return "";
+  return fmt::format("a is {}, b {}: their matrices do not fit with a on the {}", a.str(), b.str(),
+                     left ? "left" : "right");
+}
+
+}  // namespace smalti::rules

@@ -1,0 +1,25 @@
+// What the shapes and windows of a convolution must be to each other: of tpu.conv and of stablehlo.convolution.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace smalti {
+
+/// Lists have an entry per spatial dimension, `padding` two: low, high.
+struct ConvShapes {
+  using Entries = std::span<const int64_t>;
+  Entries lhs, rhs, result;  ///< shapes
+  int64_t lhsBatch = 0, lhsFeature = 0, rhsInput = 0, rhsOutput = 0, resultBatch = 0, resultFeature = 0;
+  Entries lhsSpatial, rhsSpatial, resultSpatial;
+  Entries strides, padding, lhsDilation, rhsDilation;
+  int64_t reversals = 0;  ///< entries of window_reversal
+  int64_t featureGroups = 1, batchGroups = 1;
+  bool mayBeEmpty = false;  ///< a window that does not fit gives an empty result; else it is a mistake
+};
+
+/// What is wrong, with numbers: "needs a result of …"; empty when nothing is.
+std::string misfit(const ConvShapes&);
+
+}  // namespace smalti

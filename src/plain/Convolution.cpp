@@ -1,0 +1,74 @@
+// convolution: the windows and products of eval/Conv.h.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/MostDimensions.h"
+#include "eval/Conv.h"
+#include "plain/PlainEvaluators.h"
+
+namespace smalti::plain {
+namespace {
+
+/// The attribute, or `count` times `absent`.
+Shape entries(const TypedOp& op, std::string_view name, size_t count, int64_t absent) {
+  const auto given = op.integers(name);
+  return given.empty() ? Shape(count, absent) : Shape(given.begin(), given.end());
+}
+
+/// Is there nothing to sum: a window or input features of size 0?
+bool sumsNothing(const Array& weights, int64_t outputFeature) {
+  for (int64_t d = 0; d < static_cast<int64_t>(weights.shape().size()); ++d)
+    if (d != outputFeature && weights.shape()[d] == 0) return true;
+  return false;
+}
+
+PlainResults convolution(PlainCall& call) {
+  const Array &lhs = call.operands[0], &rhs = call.operands[1];
+  const TypedOp op = call.typed();
+  auto result = Array::allocate(call.results[0]);
+  if (!result) return fail(std::move(result.error()));
+  const int64_t outputFeature = op.integer("kernel_output_feature_dimension");
+  if (result->elements() == 0) return one(std::move(*result));
+  if (sumsNothing(rhs, outputFeature)) {
+    std::memset(result->data(), 0, static_cast<size_t>(result->bytes()));
+    return one(std::move(*result));
+  }
+  const auto spatial = op.integers("input_spatial_dimensions");
+  const size_t n = spatial.size();
+  const Shape strides = entries(op, "window_strides", n, 1), padding = entries(op, "padding", 2 * n, 0);
+  const Shape lhsDilation = entries(op, "lhs_dilation", n, 1), rhsDilation = entries(op, "rhs_dilation", n, 1);
+  std::array<bool, kMostDimensions> reversed{};
+  std::ranges::copy(op.integers("window_reversal"), reversed.begin());
+  const eval::ConvDims dims{.lhsBatch = op.integer("input_batch_dimension"),
+                            .lhsFeature = op.integer("input_feature_dimension"),
+                            .rhsInput = op.integer("kernel_input_feature_dimension"),
+                            .rhsOutput = outputFeature,
+                            .outBatch = op.integer("output_batch_dimension"),
+                            .outFeature = op.integer("output_feature_dimension"),
+                            .lhsSpatial = spatial,
+                            .rhsSpatial = op.integers("kernel_spatial_dimensions"),
+                            .outSpatial = op.integers("output_spatial_dimensions"),
+                            .strides = strides,
+                            .padding = padding,
+                            .lhsDilation = lhsDilation,
+                            .rhsDilation = rhsDilation,
+                            .reversed = reversed,
+                            .featureGroups = op.integer("feature_group_count", 1),
+                            .batchGroups = op.integer("batch_group_count", 1)};
+  const int64_t zero = 0;
+  const eval::Input acc{reinterpret_cast<const std::byte*>(&zero), accumulatorOf(result->dtype()), result->shape(),
+                        true};
+  if (!eval::conv(in(lhs), in(rhs), dims, acc, out(*result), dotNumerics(call), is_unsigned_integer(lhs.dtype()),
+                  is_unsigned_integer(rhs.dtype())))
+    return fail(noEvaluation(call, lhs.dtype()));
+  return one(std::move(*result));
+}
+
+constexpr std::array kConvolutionEvaluators{EvaluatorRow{"convolution", convolution}};
+
+}  // namespace
+
+std::span<const EvaluatorRow> convolutionEvaluators() { return kConvolutionEvaluators; }
+
+}  // namespace smalti::plain
