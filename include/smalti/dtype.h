@@ -36,8 +36,10 @@ enum class DType : uint8_t {
   index,          ///< 64-bit address arithmetic inside kernels
   semaphore,      ///< counting semaphore, only in semaphore memory; stored as i64
   dma_semaphore,  ///< byte-counting semaphore, only in semaphore memory; stored as i64
+  c64,            ///< a complex number of two f32, real part first; only in arrays around kernels
+  c128,           ///< of two f64
 };
-inline constexpr int kNumDTypes = static_cast<int>(DType::dma_semaphore) + 1;
+inline constexpr int kNumDTypes = static_cast<int>(DType::c128) + 1;
 
 /// Width in bits as the type's name says (pred 1, i4 4, index 64).
 int bit_width(DType);
@@ -54,6 +56,9 @@ bool is_integer(DType);
 bool is_signed_integer(DType);
 bool is_unsigned_integer(DType);
 bool is_semaphore(DType);
+bool is_complex(DType);
+/// The type of a complex number's parts; other types are their own.
+DType part_of(DType);
 /// The signless type that stands for it inside kernels: u8 → i8, everything else unchanged.
 DType signless(DType);
 

@@ -5,7 +5,7 @@
 namespace smalti {
 namespace {
 
-enum class Kind : uint8_t { pred, signedInt, unsignedInt, floating, other };
+enum class Kind : uint8_t { pred, signedInt, unsignedInt, floating, complex, other };
 
 struct Row {
   std::string_view name;
@@ -24,6 +24,7 @@ constexpr std::array<Row, kNumDTypes> kRows{{
     {"f8e4m3fn", 8, 1, Kind::floating}, {"f8e4m3b11fnuz", 8, 1, Kind::floating}, {"bf16", 16, 2, Kind::floating},
     {"f16", 16, 2, Kind::floating},     {"f32", 32, 4, Kind::floating},          {"f64", 64, 8, Kind::floating},
     {"index", 64, 8, Kind::other},      {"semaphore", 64, 8, Kind::other},       {"dma_semaphore", 64, 8, Kind::other},
+    {"c64", 64, 8, Kind::complex},      {"c128", 128, 16, Kind::complex},
 }};
 
 constexpr const Row& row(DType t) { return kRows[static_cast<size_t>(t)]; }
@@ -45,6 +46,9 @@ bool is_signed_integer(DType t) { return row(t).kind == Kind::signedInt; }
 bool is_unsigned_integer(DType t) { return row(t).kind == Kind::unsignedInt; }
 bool is_integer(DType t) { return is_signed_integer(t) || is_unsigned_integer(t); }
 bool is_semaphore(DType t) { return t == DType::semaphore || t == DType::dma_semaphore; }
+
+bool is_complex(DType t) { return row(t).kind == Kind::complex; }
+DType part_of(DType t) { return t == DType::c64 ? DType::f32 : t == DType::c128 ? DType::f64 : t; }
 
 DType signless(DType t) {
   if (!is_unsigned_integer(t)) return t;

@@ -35,7 +35,8 @@ UnaryKernel findConvert(std::string_view name, DType from, DType to);
 /// tpu.reciprocal {approx = true}: f32(1 / f32(bf16(x))).
 void reciprocalApprox(const float* in, float* out, int64_t n);
 
-/// StableHLO/NumPy value conversion between any two array dtypes (signedness from the dtypes; to pred is != 0).
+/// StableHLO/NumPy value conversion between any two array dtypes but complex ones (signedness from the dtypes; to pred
+/// is != 0).
 UnaryKernel findArrayConvert(DType from, DType to);
 
 }  // namespace smalti::eval

@@ -103,6 +103,9 @@ double elementAsDouble(DType t, const void* p) {
       return loadAs<float>(p);
     case DType::f64:
       return loadAs<double>(p);
+    case DType::c64:
+    case DType::c128:
+      return elementAsDouble(part_of(t), p);  // the real part
   }
   return 0;
 }
@@ -127,6 +130,10 @@ void elementFromDouble(DType t, double x, void* p) {
       return storeAs(p, static_cast<float>(x));
     case DType::f64:
       return storeAs(p, x);
+    case DType::c64:
+    case DType::c128:
+      elementFromDouble(part_of(t), x, p);
+      return elementFromDouble(part_of(t), 0, static_cast<std::byte*>(p) + storage_bytes(t) / 2);
     default: {
       const uint64_t word = saturate(x, bit_width(t), !is_unsigned_integer(t));
       std::memcpy(p, &word, storage_bytes(t));  // little endian; saturate() leaves sub-byte integers in storage form

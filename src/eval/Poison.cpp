@@ -15,6 +15,11 @@ void poisonElement(DType type, Poison kind, std::byte* element) {
   std::fill_n(element, storage_bytes(type), std::byte{0});
   if (type == DType::pred || is_semaphore(type)) return;
   if (type == DType::i16 && kind == Poison::intMin) return;  // interpret=True takes int16 for a semaphore
+  if (is_complex(type)) {
+    poisonElement(part_of(type), kind, element);
+    std::copy_n(element, storage_bytes(type) / 2, element + storage_bytes(type) / 2);
+    return;
+  }
   if (is_float(type)) {
     elementFromDouble(type, std::numeric_limits<double>::quiet_NaN(), element);
     return;
@@ -33,7 +38,7 @@ void poisonElement(DType type, Poison kind, std::byte* element) {
 }  // namespace
 
 void poison(DType type, Poison kind, std::byte* out, int64_t elements) {
-  std::byte element[8];
+  std::byte element[16];
   poisonElement(type, kind, element);
   fill(out, element, elements, storage_bytes(type));
 }

@@ -8,6 +8,10 @@ namespace smalti::rules {
 // TypeRulesElementwise.cpp
 std::string sameType(const TypedOp&);
 std::string sameFloat(const TypedOp&);
+std::string sameFloatOrComplex(const TypedOp&);
+std::string makeComplex(const TypedOp&);
+std::string partOf(const TypedOp&);
+std::string absolute(const TypedOp&);
 std::string sameInteger(const TypedOp&);
 std::string sameLogical(const TypedOp&);  ///< integers or bool
 std::string sameSigned(const TypedOp&);   ///< floats or signed integers
@@ -55,6 +59,7 @@ std::string topK(const TypedOp&);
 std::string convolution(const TypedOp&);
 std::string cholesky(const TypedOp&);
 std::string triangularSolve(const TypedOp&);
+std::string fft(const TypedOp&);
 
 // Shared words.
 std::string sameShape(const ArrayType& a, const ArrayType& b, std::string_view aName, std::string_view bName);

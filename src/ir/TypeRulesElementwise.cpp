@@ -35,6 +35,26 @@ std::string sameTypeOf(const TypedOp& op, bool allowed, std::string_view kinds) 
 }  // namespace
 
 std::string sameFloat(const TypedOp& op) { return sameTypeOf(op, is_float(op.result().dtype), "floats"); }
+std::string sameFloatOrComplex(const TypedOp& op) {
+  const DType t = op.result().dtype;
+  return sameTypeOf(op, is_float(t) || is_complex(t), "floats or complex numbers");
+}
+
+std::string makeComplex(const TypedOp& op) {
+  const DType part = part_of(op.result().dtype);
+  for (int i = 0; i < 2; ++i)
+    if (!is_complex(op.result().dtype) || op.operand(i) != ArrayType{part, op.result().shape})
+      return fmt::format("makes {} of {} and {}", op.result().str(), op.operand(0).str(), op.operand(1).str());
+  return "";
+}
+
+std::string partOf(const TypedOp& op) {
+  if (op.result() == ArrayType{part_of(op.operand(0).dtype), op.operand(0).shape}) return "";
+  return fmt::format("takes {} of {}", op.result().str(), op.operand(0).str());
+}
+
+std::string absolute(const TypedOp& op) { return is_complex(op.operand(0).dtype) ? partOf(op) : sameSigned(op); }
+
 std::string sameInteger(const TypedOp& op) { return sameTypeOf(op, is_integer(op.result().dtype), "integers"); }
 std::string sameLogical(const TypedOp& op) {
   const DType t = op.result().dtype;
@@ -42,7 +62,7 @@ std::string sameLogical(const TypedOp& op) {
 }
 std::string sameSigned(const TypedOp& op) {
   const DType t = op.result().dtype;
-  return sameTypeOf(op, is_float(t) || is_integer(t), "numbers");
+  return sameTypeOf(op, is_float(t) || is_integer(t) || is_complex(t), "numbers");
 }
 
 std::string convert(const TypedOp& op) { return sameShape(op.operand(0), op.result(), "operand", "result"); }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "ir/TypeRules.h"
 #include "ir/facts/ConvShapes.h"
@@ -16,7 +17,7 @@ Shape entries(const TypedOp& op, std::string_view name, size_t count, int64_t ab
 }
 
 std::string matrices(const ArrayType& t, std::string_view what) {
-  if (!is_float(t.dtype)) return fmt::format("takes floats, not {}", name(t.dtype));
+  if (!is_float(t.dtype) && !is_complex(t.dtype)) return fmt::format("takes floats, not {}", name(t.dtype));
   const size_t rank = t.shape.size();
   if (rank < 2 || t.shape[rank - 2] != t.shape[rank - 1])
     return fmt::format("{} must be square matrices, but is {}", what, t.str());
@@ -28,7 +29,9 @@ std::string matrices(const ArrayType& t, std::string_view what) {
 std::string convolution(const TypedOp& op) {
   const bool floats = is_float(op.operand(0).dtype) && is_float(op.operand(1).dtype);
   const bool integers = is_integer(op.operand(0).dtype) && is_integer(op.operand(1).dtype);
-  if (!(floats && is_float(op.result().dtype)) && !(integers && is_integer(op.result().dtype)))
+  const bool complex = is_complex(op.result().dtype) && op.operand(0).dtype == op.result().dtype &&
+                       op.operand(1).dtype == op.result().dtype;
+  if (!complex && !(floats && is_float(op.result().dtype)) && !(integers && is_integer(op.result().dtype)))
     return fmt::format("convolves {} with {} to {}: floats give floats, integers integers", op.operand(0).str(),
                        op.operand(1).str(), op.result().str());
   const auto spatial = op.integers("input_spatial_dimensions");
@@ -78,6 +81,30 @@ std::string triangularSolve(const TypedOp& op) {
   if (fits) return "";
   return fmt::format("a is {}, b {}: their matrices do not fit with a on the {}", a.str(), b.str(),
                      left ? "left" : "right");
+}
+
+/// Along the last dimensions, as many as there are lengths.
+std::string fft(const TypedOp& op) {
+  const std::string_view type = op.text("fft_type");
+  const ArrayType &in = op.operand(0), &out = op.result();
+  const auto lengths = op.integers("fft_length");
+  if (type != "FFT" && type != "IFFT" && type != "RFFT" && type != "IRFFT")
+    return fmt::format("fft_type is {}, not one of FFT, IFFT, RFFT, IRFFT", type);
+  if (lengths.empty() || lengths.size() > 3 || lengths.size() > in.shape.size())
+    return fmt::format("transforms {} dimensions of {}", lengths.size(), in.str());
+  const bool fromReal = type == "RFFT", toReal = type == "IRFFT";
+  const DType complex = part_of(fromReal ? in.dtype : out.dtype) == DType::f64 ? DType::c128 : DType::c64;
+  const DType from = fromReal ? part_of(complex) : complex, to = toReal ? part_of(complex) : complex;
+  Shape whole = fromReal ? in.shape : out.shape;
+  Shape half = whole;
+  bool fits =
+      whole.size() == in.shape.size() && whole.size() == out.shape.size() && in.dtype == from && out.dtype == to;
+  for (size_t d = 0; fits && d < lengths.size(); ++d) fits = whole[whole.size() - lengths.size() + d] == lengths[d];
+  if (fits && (fromReal || toReal)) half.back() = lengths.back() == 0 ? 0 : lengths.back() / 2 + 1;
+  fits = fits && (toReal ? in.shape : out.shape) == half;
+  if (fits) return "";
+  return fmt::format("{} of lengths [{}] does not turn {} into {}", type, fmt::join(lengths, ", "), in.str(),
+                     out.str());
 }
 
 }  // namespace smalti::rules

@@ -81,6 +81,7 @@ std::string sort(const TypedOp& op) {
 std::string topK(const TypedOp& op) {
   const ArrayType& in = op.operand(0);
   const int64_t k = op.integer("k");
+  if (is_complex(in.dtype)) return fmt::format("takes ordered numbers, not {}", name(in.dtype));
   if (in.shape.empty() || k < 0 || k > in.shape.back()) return fmt::format("takes {} of {}", k, in.str());
   Shape shape = in.shape;
   shape.back() = k;

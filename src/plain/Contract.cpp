@@ -11,21 +11,15 @@ namespace smalti::plain {
 namespace {
 
 PlainResults dotGeneral(PlainCall& call) {
-  const Array &lhs = call.operands[0], &rhs = call.operands[1];
-  const ArrayType& type = call.results[0];
   const TypedOp op = call.typed();
   const auto lb = op.integers("lhs_batching_dimensions"), rb = op.integers("rhs_batching_dimensions");
   const auto lc = op.integers("lhs_contracting_dimensions"), rc = op.integers("rhs_contracting_dimensions");
-  const auto lf = freeDims(lhs.shape().size(), lb, lc), rf = freeDims(rhs.shape().size(), rb, rc);
-  auto product = Array::allocate(type);
-  if (!product) return fail(std::move(product.error()));
-  const int64_t zero = 0;
-  const eval::Input acc{reinterpret_cast<const std::byte*>(&zero), accumulatorOf(type.dtype), product->shape(), true};
-  if (product->elements() > 0 &&
-      !eval::dotGeneral(in(lhs), in(rhs), {lc, rc, lf, rf, lb, rb}, acc, out(*product), dotNumerics(call),
-                        is_unsigned_integer(lhs.dtype()), is_unsigned_integer(rhs.dtype())))
-    return fail(noEvaluation(call, lhs.dtype()));
-  return one(std::move(*product));
+  const auto lf = freeDims(call.operands[0].shape().size(), lb, lc),
+             rf = freeDims(call.operands[1].shape().size(), rb, rc);
+  return product(call, [&](eval::Input lhs, eval::Input rhs, eval::Input acc, eval::Output to) {
+    return eval::dotGeneral(lhs, rhs, {lc, rc, lf, rf, lb, rb}, acc, to, dotNumerics(call),
+                            is_unsigned_integer(lhs.dtype), is_unsigned_integer(rhs.dtype));
+  });
 }
 
 /// The kind of a reducer that is one op of its two arguments.
@@ -35,6 +29,7 @@ std::optional<eval::ReduceKind> reduceKind(const Block& block, DType t) {
   const auto& [a, b] = std::pair{block.arguments[0], block.arguments[1]};
   if (op.operands != std::vector{a, b} && op.operands != std::vector{b, a}) return std::nullopt;
   if (op.results != block.ops[1].operands) return std::nullopt;
+  if (is_complex(t)) return std::nullopt;
   using enum eval::ReduceKind;
   const bool floats = is_float(t), isUnsigned = is_unsigned_integer(t) || t == DType::pred;
   if (t == DType::pred && op.name != "and" && op.name != "or" && op.name != "xor") return std::nullopt;
@@ -126,8 +121,17 @@ eval::DotNumerics dotNumerics(const PlainCall& call) {
   return numerics;
 }
 
-DType accumulatorOf(DType result) {
-  return result == DType::f64 ? DType::f64 : is_float(result) ? DType::f32 : DType::i32;
+PlainResults product(PlainCall& call, const Product& multiply) {
+  const ArrayType& type = call.results[0];
+  if (is_complex(type.dtype)) return complexProduct(call, multiply);
+  auto result = Array::allocate(type);
+  if (!result) return fail(std::move(result.error()));
+  const int64_t zero = 0;
+  const DType accumulator = type.dtype == DType::f64 ? DType::f64 : is_float(type.dtype) ? DType::f32 : DType::i32;
+  const eval::Input acc{reinterpret_cast<const std::byte*>(&zero), accumulator, result->shape(), true};
+  if (result->elements() > 0 && !multiply(in(call.operands[0]), in(call.operands[1]), acc, out(*result)))
+    return fail(noEvaluation(call, call.operands[0].dtype()));
+  return one(std::move(*result));
 }
 
 std::vector<int64_t> freeDims(size_t rank, std::span<const int64_t> batch, std::span<const int64_t> contracting) {

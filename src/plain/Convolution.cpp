@@ -24,13 +24,11 @@ bool sumsNothing(const Array& weights, int64_t outputFeature) {
 }
 
 PlainResults convolution(PlainCall& call) {
-  const Array &lhs = call.operands[0], &rhs = call.operands[1];
   const TypedOp op = call.typed();
-  auto result = Array::allocate(call.results[0]);
-  if (!result) return fail(std::move(result.error()));
   const int64_t outputFeature = op.integer("kernel_output_feature_dimension");
-  if (result->elements() == 0) return one(std::move(*result));
-  if (sumsNothing(rhs, outputFeature)) {
+  if (num_elements(call.results[0].shape) == 0 || sumsNothing(call.operands[1], outputFeature)) {
+    auto result = Array::allocate(call.results[0]);
+    if (!result) return fail(std::move(result.error()));
     std::memset(result->data(), 0, static_cast<size_t>(result->bytes()));
     return one(std::move(*result));
   }
@@ -56,13 +54,10 @@ PlainResults convolution(PlainCall& call) {
                             .reversed = reversed,
                             .featureGroups = op.integer("feature_group_count", 1),
                             .batchGroups = op.integer("batch_group_count", 1)};
-  const int64_t zero = 0;
-  const eval::Input acc{reinterpret_cast<const std::byte*>(&zero), accumulatorOf(result->dtype()), result->shape(),
-                        true};
-  if (!eval::conv(in(lhs), in(rhs), dims, acc, out(*result), dotNumerics(call), is_unsigned_integer(lhs.dtype()),
-                  is_unsigned_integer(rhs.dtype())))
-    return fail(noEvaluation(call, lhs.dtype()));
-  return one(std::move(*result));
+  return product(call, [&](eval::Input lhs, eval::Input rhs, eval::Input acc, eval::Output to) {
+    return eval::conv(lhs, rhs, dims, acc, to, dotNumerics(call), is_unsigned_integer(lhs.dtype),
+                      is_unsigned_integer(rhs.dtype));
+  });
 }
 
 constexpr std::array kConvolutionEvaluators{EvaluatorRow{"convolution", convolution}};

@@ -70,7 +70,7 @@ constexpr std::array kBinary{
 
 std::string_view kernelName(std::span<const KernelNames> table, std::string_view op, DType t) {
   const auto row = std::find_if(table.begin(), table.end(), [&](const KernelNames& r) { return r.op == op; });
-  if (row == table.end()) return "";
+  if (row == table.end() || is_complex(t)) return "";
   if (is_float(t)) return row->floating;
   if (t == DType::pred) return row->boolean;
   return is_unsigned_integer(t) ? row->unsignedInteger : row->signedInteger;
@@ -85,6 +85,7 @@ PlainResults runUnary(PlainCall& call, eval::UnaryKernel kernel) {
 
 PlainResults unary(PlainCall& call) {
   const DType t = call.results[0].dtype;
+  if (is_complex(call.operands[0].dtype())) return complexUnary(call);
   const std::string_view name = kernelName(kUnary, call.op.name, t);
   if (const auto kernel = name.empty() ? nullptr : eval::findUnary(name, t)) return runUnary(call, kernel);
   return fail(noEvaluation(call, t));
@@ -102,10 +103,12 @@ PlainResults runBinary(PlainCall& call, std::string_view name, const Array& a, c
 }
 
 PlainResults binary(PlainCall& call) {
+  if (is_complex(call.results[0].dtype)) return complexBinary(call);
   return runBinary(call, kernelName(kBinary, call.op.name, call.results[0].dtype), call.operands[0], call.operands[1]);
 }
 
 PlainResults square(PlainCall& call) {
+  if (is_complex(call.results[0].dtype)) return complexUnary(call);
   return runBinary(call, kernelName(kBinary, "multiply", call.results[0].dtype), call.operands[0], call.operands[0]);
 }
 
@@ -117,6 +120,7 @@ Result<Array> scalar(DType t, double value) {
 }
 
 PlainResults negate(PlainCall& call) {
+  if (is_complex(call.results[0].dtype)) return complexUnary(call);
   const DType t = call.results[0].dtype;
   if (is_float(t)) return unary(call);
   auto zero = scalar(t, 0);
@@ -136,6 +140,7 @@ PlainResults logicalNot(PlainCall& call) {
 }
 
 PlainResults sign(PlainCall& call) {
+  if (is_complex(call.results[0].dtype)) return complexUnary(call);
   auto result = resultArray(call, 0, true);
   if (!result) return fail(std::move(result.error()));
   const DType t = result->dtype();
@@ -149,6 +154,7 @@ PlainResults sign(PlainCall& call) {
 
 /// 1 / (1 + exp(-x)), rounded after each step as a chain of ops would be.
 PlainResults logistic(PlainCall& call) {
+  if (is_complex(call.results[0].dtype)) return complexUnary(call);
   const DType t = call.results[0].dtype;
   const auto negate = eval::findUnary("arith.negf", t), exp = eval::findUnary("math.exp", t);
   const auto add = eval::findBinary("arith.addf", t), divide = eval::findBinary("arith.divf", t);
@@ -197,6 +203,7 @@ Result<Array> totalOrderKeys(const Array& from) {
 }
 
 PlainResults compare(PlainCall& call) {
+  if (is_complex(call.operands[0].dtype())) return complexCompare(call);
   std::string direction(call.typed().text("comparison_direction"));
   std::transform(direction.begin(), direction.end(), direction.begin(), [](char c) { return c | 0x20; });
   const DType t = call.operands[0].dtype();
@@ -217,6 +224,7 @@ PlainResults compare(PlainCall& call) {
 PlainResults convert(PlainCall& call) {
   const DType from = call.operands[0].dtype(), to = call.results[0].dtype;
   if (from == to) return one(std::move(call.operands[0]));
+  if (is_complex(from) || is_complex(to)) return complexConvert(call);
   const auto kernel = eval::findArrayConvert(from, to);
   if (!kernel) return fail(noEvaluation(call, from));
   auto result = resultArray(call);

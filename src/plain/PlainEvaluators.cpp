@@ -9,8 +9,9 @@
 namespace smalti::plain {
 
 PlainEvaluator findEvaluator(std::string_view op) {
-  for (const auto table : {elementwiseEvaluators(), shapeEvaluators(), contractEvaluators(), indexedEvaluators(),
-                           sortEvaluators(), windowEvaluators(), convolutionEvaluators(), linearEvaluators()})
+  for (const auto table :
+       {elementwiseEvaluators(), shapeEvaluators(), contractEvaluators(), indexedEvaluators(), sortEvaluators(),
+        windowEvaluators(), convolutionEvaluators(), linearEvaluators(), complexEvaluators(), fourierEvaluators()})
     for (const EvaluatorRow& row : table)
       if (row.op == op) return row.evaluate;
   return nullptr;

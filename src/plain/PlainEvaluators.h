@@ -53,6 +53,8 @@ std::span<const EvaluatorRow> sortEvaluators();
 std::span<const EvaluatorRow> windowEvaluators();
 std::span<const EvaluatorRow> convolutionEvaluators();
 std::span<const EvaluatorRow> linearEvaluators();
+std::span<const EvaluatorRow> complexEvaluators();
+std::span<const EvaluatorRow> fourierEvaluators();
 
 /// Runs a block of scalar ops on whole arrays of `shape` at once: every scalar stands for one element of each.
 PlainResults runLifted(const PlainCall& call, const Block& block, std::vector<Array> arguments, const Shape& shape);
@@ -68,8 +70,20 @@ Result<Array> resultArray(PlainCall&, int result = 0, bool reuse = false);
 std::vector<int64_t> freeDims(size_t rank, std::span<const int64_t> batch, std::span<const int64_t> contracting);
 /// How many passes of bf16 the TPU makes for the op's precision.
 eval::DotNumerics dotNumerics(const PlainCall&);
-/// What products of this result are summed in.
-DType accumulatorOf(DType result);
+/// The call's two operands multiplied: `multiply` is a product of real arrays plus an accumulator, false where their
+/// dtypes have none. It is called four times where they are complex.
+using Product = std::function<bool(eval::Input lhs, eval::Input rhs, eval::Input acc, eval::Output)>;
+PlainResults product(PlainCall&, const Product& multiply);
+/// Ops of complex numbers, which src/eval does not have: element by element, and SM5002 for others.
+PlainResults complexUnary(PlainCall&);
+PlainResults complexBinary(PlainCall&);
+PlainResults complexCompare(PlainCall&);
+PlainResults complexConvert(PlainCall&);
+/// The real or imaginary parts; of reals themselves, or zeros.
+Result<Array> partOf(const Array&, bool imaginary);
+Result<Array> complexOf(const Array& real, const Array& imaginary);
+/// `product` of complex arrays, by four of their parts.
+PlainResults complexProduct(PlainCall&, const Product& multiply);
 Diagnostic noEvaluation(const PlainCall&, DType);
 inline PlainResults one(Array array) {
   std::vector<Array> results;

@@ -29,11 +29,16 @@ PlainResults allocateBuffer(PlainCall& call) {
 }
 
 PlainResults iota(PlainCall& call) {
-  auto result = resultArray(call);
+  const ArrayType& type = call.results[0];
+  auto result = Array::allocate({part_of(type.dtype), type.shape});
   if (!result) return fail(std::move(result.error()));
   const int64_t dim = call.typed().integer("iota_dimension");
   eval::iota({&dim, 1}, out(*result));
-  return one(std::move(*result));
+  if (!is_complex(type.dtype)) return one(std::move(*result));
+  const auto imaginary = partOf(*result, true);
+  auto numbers = imaginary ? complexOf(*result, *imaginary) : imaginary;
+  if (!numbers) return fail(std::move(numbers.error()));
+  return one(std::move(*numbers));
 }
 
 PlainResults reshape(PlainCall& call) {

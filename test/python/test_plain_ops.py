@@ -222,6 +222,62 @@ CASES |= {
     "solve_other_triangle": (solve(left_side=True, lower=True), (LOWER + jnp.triu(floats(5, 5), 1), floats(5, 2)), 1e-5),
 }
 
+
+
+def complexes(*shape, dtype=jnp.complex64):
+    return (floats(*shape) + 1j * floats(*shape)).astype(dtype)
+
+
+C, D = complexes(4, 6), complexes(4, 6)
+HERMITIAN = (lambda a: a @ a.conj().T + 5 * jnp.eye(5))(complexes(5, 5))
+CTRIANGLE = jnp.tril(complexes(5, 5)) + 4 * jnp.eye(5)
+PARTS = jnp.asarray([1 + 2j, complex(np.nan, 1), complex(np.inf, -1), complex(0.0, -np.inf), 0j, -3.5j], jnp.complex64)
+for name in ["add", "sub", "mul", "div", "eq", "ne", "pow"]:
+    CASES[f"{name}_complex"] = (getattr(lax, name), (C, D), 1e-4 if name == "pow" else 2e-6)
+for name in ["neg", "abs", "exp", "log", "sqrt", "rsqrt", "sin", "cos", "tan", "tanh", "expm1", "log1p", "sign", "conj",
+             "real", "imag", "logistic", "square"]:
+    CASES[f"{name}_complex"] = (getattr(lax, name), (C,), 1e-5)
+    CASES[f"chlo_{name}_complex"] = CASES[f"{name}_complex"]
+CASES |= {
+    "complex": (lambda x, y: (lax.complex(x, y), lax.complex(x, y).real), (X, Y), 0),
+    "complex_parts": (lambda x: (x.real, x.imag, jnp.conj(x), -x, x == x, x != x), (PARTS,), 0),
+    "complex_constants": (lambda x: (x * (2 - 1j), jnp.array([1 + 2j, 3j], jnp.complex64) + x[0, 0],
+                                     x[0] + np.arange(6) * 1j, np.exp(1j * np.arange(200)).astype(np.complex64)), (C,), 1e-6),
+    "complex_where": (lambda x: (jnp.where(x.real > 0, x, 0), jnp.where(x.imag > 0, x, -x)), (C,), 0),
+    "complex_angle": (jnp.angle, (C,), 1e-5),
+    "complex_convert": (lambda x, y: (x.astype(jnp.complex64), y.real.astype(jnp.int32), (y != 0), jnp.arange(5).astype(jnp.complex64)),
+                        (X, C * 9), 0),
+    "complex_shapes": (lambda x: (x.T, x.reshape(2, 12), x[1:4:2, ::-1], jnp.concatenate([x, x * 2], 1),
+                                  jnp.broadcast_to(x[:, None], (4, 3, 6)), jnp.pad(x, ((1, 0), (0, 2))), x[jnp.array([3, 0])],
+                                  x.at[1].set(0), x.at[jnp.array([0, 0])].add(1j)), (C,), 1e-6),
+    "complex_dynamic": (lambda x, i: lax.dynamic_update_slice(x, lax.dynamic_slice(x, (i, i), (2, 2)), (0, 0)), (C, jnp.int32(1)), 0),
+    "complex_sums": (lambda x: (x.sum(0), x.sum(), x.prod(1), x.mean(1), jnp.cumsum(x, 1)), (C,), 1e-5),
+    "complex_dot": (lambda x, y: (x @ y.T, jnp.einsum("ij,kj->ik", x, y.conj())), (C, D), 1e-5),
+    "complex_empty": (lambda x: (x + x, jnp.abs(x), x.sum(0)), (complexes(0, 3),), 0),
+    "complex_loop": (lambda x: lax.fori_loop(0, 3, lambda i, c: c * (0.5 + 1j), x), (C,), 1e-5),
+    "complex_conv": (conv((1,), "SAME", dimension_numbers=("NWC", "WIO", "NWC")), (complexes(2, 9, 3), complexes(4, 3, 5)), 1e-5),
+    "complex_cholesky": (jnp.linalg.cholesky, (HERMITIAN,), 1e-4),
+    "complex_cholesky_upper": (lambda a: jnp.linalg.cholesky(a, upper=True), (HERMITIAN,), 1e-4),
+    "complex_solve": (solve(left_side=True, lower=True), (CTRIANGLE, complexes(5, 2)), 1e-4),
+    "complex_solve_adjoint": (solve(left_side=True, lower=True, transpose_a=True, conjugate_a=True), (CTRIANGLE, complexes(5, 2)), 1e-4),
+    "complex_solve_right": (solve(left_side=False, lower=True, transpose_a=True), (CTRIANGLE, complexes(2, 5)), 1e-4),
+}
+for n in [1, 2, 3, 4, 5, 8, 12, 15, 22, 49, 64, 67, 74, 131, 256, 300]:
+    CASES[f"fft_{n}"] = (lambda x: (jnp.fft.fft(x), jnp.fft.ifft(x)), (complexes(2, n),), 1e-4)
+    CASES[f"rfft_{n}"] = (lambda x, n=n: (jnp.fft.rfft(x), jnp.fft.irfft(jnp.fft.rfft(x), n)), (floats(2, n),), 1e-4)
+CASES |= {
+    "irfft": (jnp.fft.irfft, (complexes(3, 9),), 1e-5),
+    "irfft_odd": (lambda x: jnp.fft.irfft(x, 15), (complexes(3, 8),), 1e-5),
+    "fft_axis": (lambda x: jnp.fft.fft(x, axis=0), (C,), 1e-5),
+    "fft2": (lambda x: (jnp.fft.fft2(x), jnp.fft.ifft2(x)), (complexes(2, 5, 6),), 1e-5),
+    "rfft2": (lambda x: (jnp.fft.rfft2(x), jnp.fft.irfft2(jnp.fft.rfft2(x), x.shape[-2:])), (floats(2, 5, 6),), 1e-5),
+    "irfft2_odd": (lambda x: jnp.fft.irfft2(x, (4, 7)), (complexes(2, 4, 4),), 1e-5),
+    "fftn": (lambda x: (jnp.fft.fftn(x, axes=(1, 2, 3)), jnp.fft.rfftn(x.real, axes=(1, 2, 3))), (complexes(2, 3, 4, 5),), 1e-5),
+    "fft_batches_of_none": (jnp.fft.fft, (complexes(0, 4),), 0),
+    "fft_nan": (jnp.fft.fft, (complexes(3, 8).at[1, 2].set(jnp.nan),), 1e-5),
+    "fft_convolution": (lambda a, b: jnp.fft.irfft(jnp.fft.rfft(a, 40) * jnp.fft.rfft(b, 40), 40), (floats(20), floats(16)), 1e-4),
+}
+
 # What JAX lowers to chlo ops: as they are in a lowered module, and decomposed in an exported one.
 for name in ["acos", "asin", "atan", "atanh", "sinh", "cosh", "asinh", "erfc", "erf", "square"]:
     CASES[f"chlo_{name}"] = CASES[f"{name}_decomposed"] = (getattr(lax, name), (jnp.tanh(X),), 2e-6)

@@ -18,6 +18,14 @@ const std::byte* elementAt(const Array& array, int64_t i) { return array.data() 
 
 double valueAt(const Array& array, int64_t i) { return eval::elementAsDouble(array.dtype(), elementAt(array, i)); }
 
+/// Complex numbers as pairs of real ones, along one more dimension.
+Array partsOf(const Array& array) {
+  if (!is_complex(array.dtype())) return array;
+  Shape shape = array.shape();
+  shape.push_back(2);
+  return Array::view({part_of(array.dtype()), std::move(shape)}, const_cast<std::byte*>(array.data()));
+}
+
 Shape unravel(int64_t flat, const Shape& shape) {
   Shape index(shape.size());
   for (size_t d = shape.size(); d-- > 0;) {
@@ -77,7 +85,42 @@ bool close(double got, double expected, Tolerance tolerance, double smallest) {
 
 }  // namespace
 
+namespace {
+
+/// Real parts are filled as reals are, imaginary ones are 0; random numbers are so in both.
+Result<Array> filledComplex(const ArrayType& type, const std::string& how, uint64_t seed) {
+  auto array = Array::allocate(type);
+  if (!array) return array;
+  Array parts = partsOf(*array);
+  const bool random = how == "random";
+  auto reals = filledArray({parts.dtype(), random ? parts.shape() : type.shape}, how, seed);
+  if (!reals) return reals;
+  for (int64_t i = 0; i < parts.elements(); ++i) {
+    const double value = random || i % 2 == 0 ? valueAt(*reals, random ? i : i / 2) : 0;
+    eval::elementFromDouble(parts.dtype(), value, parts.data() + i * storage_bytes(parts.dtype()));
+  }
+  return array;
+}
+
+/// Complex numbers have no least and no greatest: only which are NaN, and the first ones.
+Summary summariseComplex(const Array& array) {
+  Summary summary;
+  const Array parts = partsOf(array);
+  constexpr int64_t kShown = 4;
+  for (int64_t i = 0; i < array.elements(); ++i) {
+    const double real = valueAt(parts, 2 * i), imaginary = valueAt(parts, 2 * i + 1);
+    summary.nans += std::isnan(real) || std::isnan(imaginary);
+    if (i < kShown)
+      summary.first += fmt::format("{}({}, {})", i ? " " : "", term::number(real), term::number(imaginary));
+  }
+  if (array.elements() > kShown) summary.first += " …";
+  return summary;
+}
+
+}  // namespace
+
 Result<Array> filledArray(const ArrayType& type, const std::string& how, uint64_t seed) {
+  if (is_complex(type.dtype)) return filledComplex(type, how, seed);
   auto array = Array::allocate(type);
   if (!array) return array;
   const int width = storage_bytes(type.dtype);
@@ -96,6 +139,7 @@ Result<Array> filledArray(const ArrayType& type, const std::string& how, uint64_
 }
 
 Summary summarise(const Array& array) {
+  if (is_complex(array.dtype())) return summariseComplex(array);
   Summary summary;
   double sum = 0;
   for (int64_t i = 0; i < array.elements(); ++i) {
@@ -117,7 +161,8 @@ Summary summarise(const Array& array) {
   return summary;
 }
 
-Comparison compare(const Array& got, const Array& expected, Tolerance tolerance) {
+Comparison compare(const Array& wholeGot, const Array& wholeExpected, Tolerance tolerance) {
+  const Array got = partsOf(wholeGot), expected = partsOf(wholeExpected);
   Comparison result;
   result.elements = got.elements();
   if (got.shape() != expected.shape()) {

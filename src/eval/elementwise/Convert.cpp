@@ -321,6 +321,8 @@ UnaryKernel findConvert(std::string_view name, DType from, DType to) {
   return nullptr;
 }
 
-UnaryKernel findArrayConvert(DType from, DType to) { return converter(formOf(from), formOf(to)); }
+UnaryKernel findArrayConvert(DType from, DType to) {
+  return is_complex(from) || is_complex(to) ? nullptr : converter(formOf(from), formOf(to));
+}
 
 }  // namespace smalti::eval

@@ -102,9 +102,26 @@ BinaryKernel findBinary(std::string_view name, DType t) {
   return t == DType::bf16 && row.bf16 ? row.bf16 : narrowCompare(op, t);
 }
 
+namespace {
+
+/// Complex numbers of two f64.
+void selectWide(const uint8_t* c, bool cSplat, const void* a, bool aSplat, const void* b, bool bSplat, void* out,
+                int64_t n) {
+  struct Word {
+    uint64_t parts[2];
+  };
+  const auto* x = static_cast<const Word*>(a);
+  const auto* y = static_cast<const Word*>(b);
+  auto* z = static_cast<Word*>(out);
+  for (int64_t i = 0; i < n; ++i) z[i] = c[cSplat ? 0 : i] ? x[aSplat ? 0 : i] : y[bSplat ? 0 : i];
+}
+
+}  // namespace
+
 void select(const uint8_t* c, bool cSplat, const void* a, bool aSplat, const void* b, bool bSplat, void* out, int64_t n,
             int elementBytes) {
   if (n <= 0) return;
+  if (elementBytes == 16) return selectWide(c, cSplat, a, aSplat, b, bSplat, out, n);
   const size_t kind = elementBytes == 1 ? 0 : elementBytes == 2 ? 1 : elementBytes == 4 ? 2 : 3;
   const SelectKernel kernel = activeTables().selects[kind];
   if (!cSplat) return kernel(c, a, aSplat, b, bSplat, out, n);

@@ -96,9 +96,10 @@ std::optional<Stored> storedFromDescr(const std::string& descr) {
     DType dtype;
   };
   static constexpr std::array kRows{
-      Row{'b', 1, DType::pred}, Row{'i', 1, DType::i8},  Row{'i', 2, DType::i16}, Row{'i', 4, DType::i32},
-      Row{'i', 8, DType::i64},  Row{'u', 1, DType::u8},  Row{'u', 2, DType::u16}, Row{'u', 4, DType::u32},
-      Row{'u', 8, DType::u64},  Row{'f', 2, DType::f16}, Row{'f', 4, DType::f32}, Row{'f', 8, DType::f64},
+      Row{'b', 1, DType::pred}, Row{'i', 1, DType::i8},    Row{'i', 2, DType::i16}, Row{'i', 4, DType::i32},
+      Row{'i', 8, DType::i64},  Row{'u', 1, DType::u8},    Row{'u', 2, DType::u16}, Row{'u', 4, DType::u32},
+      Row{'u', 8, DType::u64},  Row{'f', 2, DType::f16},   Row{'f', 4, DType::f32}, Row{'f', 8, DType::f64},
+      Row{'c', 8, DType::c64},  Row{'c', 16, DType::c128},
   };
   for (const Row& row : kRows)
     if (row.kind == kind && row.bytes == bytes) {
@@ -144,12 +145,13 @@ Result<Header> parseHeader(std::string_view prefix, const std::string& name) {
       const auto descr = literal.string();
       const auto stored = descr ? storedFromDescr(*descr) : std::nullopt;
       if (!stored)
-        return fail({.code = "SM1003",
-                     .message = fmt::format("'{}' holds elements of a type that kernels do not have", name),
-                     .place = {},
-                     .need = "bool, int, uint or float of 8 to 64 bits, or raw bytes of ml_dtypes' types",
-                     .have = descr ? fmt::format("descr '{}'", *descr) : "a structured type",
-                     .help = "convert the array before numpy.save"});
+        return fail(
+            {.code = "SM1003",
+             .message = fmt::format("'{}' holds elements of a type that kernels do not have", name),
+             .place = {},
+             .need = "bool, int, uint or float of 8 to 64 bits, complex of 64 or 128, or raw bytes of ml_dtypes' types",
+             .have = descr ? fmt::format("descr '{}'", *descr) : "a structured type",
+             .help = "convert the array before numpy.save"});
       header.stored = *stored;
     } else if (*key == "fortran_order" && !haveOrder) {
       haveOrder = true;

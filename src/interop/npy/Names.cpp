@@ -33,6 +33,8 @@ constexpr std::array kRows{
     Row{DType::f16, "float16", "float16"},
     Row{DType::f32, "float32", "float32"},
     Row{DType::f64, "float64", "float64"},
+    Row{DType::c64, "complex64", "complex64"},
+    Row{DType::c128, "complex128", "complex128"},
 };
 
 const Row* row(DType dtype) {

@@ -107,7 +107,7 @@ Result<DType> decideType(const Stored& stored, std::optional<DType> wanted, cons
 }
 
 void swapBytes(Array& array) {
-  const int width = storage_bytes(array.dtype());
+  const int width = storage_bytes(part_of(array.dtype()));
   for (std::byte *p = array.data(), *end = p + array.bytes(); p != end; p += width) std::reverse(p, p + width);
 }
 

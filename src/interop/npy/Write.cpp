@@ -15,9 +15,10 @@ std::string_view descr(DType dtype) {
     std::string_view name, descr;
   };
   static constexpr std::array kRows{
-      Row{"bool", "|b1"},   Row{"int8", "|i1"},    Row{"int16", "<i2"},   Row{"int32", "<i4"},
-      Row{"int64", "<i8"},  Row{"uint8", "|u1"},   Row{"uint16", "<u2"},  Row{"uint32", "<u4"},
-      Row{"uint64", "<u8"}, Row{"float16", "<f2"}, Row{"float32", "<f4"}, Row{"float64", "<f8"},
+      Row{"bool", "|b1"},      Row{"int8", "|i1"},        Row{"int16", "<i2"},   Row{"int32", "<i4"},
+      Row{"int64", "<i8"},     Row{"uint8", "|u1"},       Row{"uint16", "<u2"},  Row{"uint32", "<u4"},
+      Row{"uint64", "<u8"},    Row{"float16", "<f2"},     Row{"float32", "<f4"}, Row{"float64", "<f8"},
+      Row{"complex64", "<c8"}, Row{"complex128", "<c16"},
   };
   for (const Row& row : kRows)
     if (row.name == stored) return row.descr;

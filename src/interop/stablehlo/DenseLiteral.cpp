@@ -59,9 +59,9 @@ void store(DType t, uint64_t bits, std::byte* out) {
   std::memcpy(out, &bits, bytes);
 }
 
-/// One scalar: true, false, a decimal, or 0x… (the bits of a float).
-bool readScalar(Cursor& literal, const ArrayType& type, std::byte* out) {
-  const DType t = type.dtype;
+/// One number: true, false, a decimal, or 0x… (the bits of a float).
+bool readNumber(Cursor& literal, const ArrayType& type, std::byte* out) {
+  const DType t = part_of(type.dtype);
   const size_t at = literal.offset();
   const std::string_view word = literal.peekWord();
   if (t == DType::pred && (word == "true" || word == "false")) {
@@ -102,6 +102,17 @@ bool readScalar(Cursor& literal, const ArrayType& type, std::byte* out) {
   else
     store(t, static_cast<uint64_t>(value), out);
   return true;
+}
+
+/// A number, or (real, imaginary).
+bool readScalar(Cursor& literal, const ArrayType& type, std::byte* out) {
+  if (!is_complex(type.dtype)) return readNumber(literal, type, out);
+  const size_t at = literal.offset();
+  if (!literal.take("(")) return bad(literal, type, "`(` expected", at);
+  if (!readNumber(literal, type, out)) return false;
+  if (!literal.take(",")) return bad(literal, type, "`,` between two parts expected", at);
+  if (!readNumber(literal, type, out + storage_bytes(type.dtype) / 2)) return false;
+  return literal.take(")") || bad(literal, type, "`)` expected", at);
 }
 
 bool readNested(Cursor& literal, const ArrayType& type, size_t dim, std::byte*& out) {
@@ -149,6 +160,10 @@ bool readHexString(Cursor& literal, const ArrayType& type, Array& out, size_t at
   auto array = Array::allocate(splat ? ArrayType{type.dtype, {}} : type);
   if (!array) return literal.error(std::move(array.error()), at);
   out = std::move(*array);
+  if (is_complex(type.dtype)) {
+    std::memcpy(out.data(), bytes.data(), static_cast<size_t>(out.bytes()));
+    return true;
+  }
   for (int64_t i = 0; i < out.elements(); ++i) {
     uint64_t bits = 0;
     if (packed)

@@ -78,6 +78,7 @@ class Parser {
   bool prettyConvolution(RawOp&);
   bool convWindow(RawOp&);
   bool prettyCholesky(RawOp&);
+  bool prettyFft(RawOp&);
 
   // Pieces.
   bool operandList(RawOp&);  ///< %a, %b

@@ -1,4 +1,4 @@
-// Pretty forms of convolution and cholesky.
+// Pretty forms of convolution, cholesky and fft.
 #include <fmt/format.h>
 
 #include "interop/stablehlo/Parser.h"
@@ -99,6 +99,16 @@ bool Parser::prettyCholesky(RawOp& raw) {
     if (!cursor_.expectWord("lower") || !cursor_.expect("=") || !syntax().attribute(lower)) return false;
     raw.set("lower", std::move(lower));
   }
+  return types(raw, Types::same);
+}
+
+/// `%a, type = RFFT, length = [3, 4] : …`
+bool Parser::prettyFft(RawOp& raw) {
+  if (!operandList(raw) || !keyed("type")) return false;
+  raw.set("fft_type", textAttr(std::string(cursor_.word())));
+  std::vector<int64_t> lengths;
+  if (!keyed("length") || !syntax().integers(lengths)) return false;
+  raw.set("fft_length", integersAttr(lengths));
   return types(raw, Types::same);
 }
 

@@ -295,6 +295,7 @@ bool Parser::prettyOp(RawOp& raw) {
   if (name == "stablehlo.dot_general") return prettyDot(raw);
   if (name == "stablehlo.convolution") return prettyConvolution(raw);
   if (name == "stablehlo.cholesky") return prettyCholesky(raw);
+  if (name == "stablehlo.fft") return prettyFft(raw);
   if (name == "stablehlo.reduce") return prettyReduce(raw);
   if (name == "stablehlo.while") return prettyWhile(raw);
   if (name == "sdy.manual_computation") return prettyManual(raw);
@@ -349,7 +350,11 @@ bool Parser::prettyOp(RawOp& raw) {
     return types(raw, Types::same);
   }
   if (!canBeElementwise(name)) return refuseByName(raw);
-  return operandList(raw) && types(raw, Types::same);
+  if (!operandList(raw) || !types(raw, Types::same)) return false;
+  // Only the result's type is written.
+  if (name == "stablehlo.complex")
+    for (ArrayType& t : raw.operandTypes) t.dtype = part_of(t.dtype);
+  return true;
 }
 
 }  // namespace smalti::interop::stablehlo

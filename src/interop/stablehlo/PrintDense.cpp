@@ -36,6 +36,11 @@ std::string printFloat(DType t, uint64_t bits) {
 }
 
 std::string printScalar(DType t, const std::byte* element) {
+  if (is_complex(t)) {
+    const DType part = part_of(t);
+    return fmt::format("({},{})", printFloat(part, bitsOf(part, element)),
+                       printFloat(part, bitsOf(part, element + storage_bytes(part))));
+  }
   if (t == DType::pred) return *element != std::byte{0} ? "true" : "false";
   const uint64_t bits = bitsOf(t, element);
   if (is_float(t)) return printFloat(t, bits);

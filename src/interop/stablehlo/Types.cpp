@@ -37,6 +37,8 @@ constexpr std::array kElementNames{
     ElementName{"f32", DType::f32},
     ElementName{"f64", DType::f64},
     ElementName{"index", DType::index},
+    ElementName{"complex<f32>", DType::c64},
+    ElementName{"complex<f64>", DType::c128},
 };
 
 bool refuseType(Cursor& cursor, size_t at, std::string message, std::string help) {
@@ -95,12 +97,17 @@ bool SyntaxReader::arrayType(ArrayType& out) {
                         "use fewer dimensions");
   }
   const size_t element = cursor_.offset();
-  const std::string_view name = cursor_.word();
+  std::string name(cursor_.word());
+  if (name == "complex") {
+    if (!cursor_.expect("<")) return false;
+    name = fmt::format("complex<{}>", cursor_.word());
+    if (!cursor_.expect(">")) return false;
+  }
   const auto dtype = elementTypeFromName(name);
   if (name.empty()) return cursor_.expected("an element type");
   if (!dtype)
     return refuseType(cursor_, element, fmt::format("arrays of `{}` are not supported", name),
-                      "use bool, integers, bfloat16, float8, float16, float32 or float64");
+                      "use bool, integers, bfloat16, float8, float16, float32, float64, complex64 or complex128");
   out.dtype = *dtype;
   int64_t bytes = storage_bytes(*dtype);
   if (std::find(out.shape.begin(), out.shape.end(), 0) == out.shape.end())

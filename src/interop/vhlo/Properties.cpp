@@ -44,6 +44,7 @@ constexpr std::array kRows{
     Row{"vhlo", "dynamic_slice_v1", "slice_sizes"},
     Row{"vhlo", "exponential_minus_one_v2", "result_accuracy"},
     Row{"vhlo", "exponential_v2", "result_accuracy"},
+    Row{"vhlo", "fft_v1", "fft_length fft_type"},
     Row{"vhlo", "func_v1", "arg_attrs function_type res_attrs sym_name sym_visibility"},
     Row{"vhlo", "gather_v1",
         "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims slice_sizes start_index_map"},

@@ -221,7 +221,7 @@ TEST(FloatFormats, F64IsRoundedOnce) {
 TEST(FloatFormats, ElementsOfEveryIntegerGoThroughDouble) {
   for (int t = 0; t < kNumDTypes; ++t) {
     const DType dtype = static_cast<DType>(t);
-    if (is_float(dtype)) continue;
+    if (is_float(dtype) || is_complex(dtype)) continue;
     for (const double x : {0.0, 1.0, -1.0, 2.9, 7.0, -8.0, 1e30, -1e30, static_cast<double>(NAN)}) {
       const int bits = bit_width(dtype);
       uint64_t element = 0;

@@ -13,7 +13,8 @@ using namespace testing;
 constexpr DType kTypes[] = {
     DType::pred, DType::i4,  DType::i8,     DType::i32,      DType::i64,           DType::u4,
     DType::u8,   DType::u32, DType::f8e5m2, DType::f8e4m3fn, DType::f8e4m3b11fnuz, DType::f4e2m1fn,
-    DType::bf16, DType::f16, DType::f32,    DType::f64,      DType::u64,           DType::i2};
+    DType::bf16, DType::f16, DType::f32,    DType::f64,      DType::u64,           DType::i2,
+    DType::c64,  DType::c128};
 
 /// Adds random ops to a function, each on values that are there.
 class RandomProgram {
@@ -55,7 +56,8 @@ class RandomProgram {
         bits &= (uint64_t{1} << width) - 1;
         if (is_signed_integer(type.dtype) && bits >> (width - 1)) bits |= ~uint64_t{0} << width;
       }
-      std::memcpy(array.data() + i * storage_bytes(type.dtype), &bits, storage_bytes(type.dtype));
+      const uint64_t words[] = {bits, ~bits};
+      std::memcpy(array.data() + i * storage_bytes(type.dtype), words, storage_bytes(type.dtype));
     }
     // One element is always written as a splat.
     if (array.elements() == 1 && !array.shape().empty()) array = array.reshaped({}).value();

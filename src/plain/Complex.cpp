@@ -1,0 +1,242 @@
+// Complex numbers: made and taken apart, element by element, and products by their parts.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <complex>
+
+#include "eval/Elementwise.h"
+#include "plain/ComplexNumbers.h"
+#include "plain/PlainEvaluators.h"
+
+namespace smalti::plain {
+namespace {
+
+/// The op's name → its function.
+template <class Real>
+struct Functions {
+  using Number = std::complex<Real>;
+  struct Unary {
+    std::string_view op;
+    Number (*f)(Number);
+  };
+  struct Binary {
+    std::string_view op;
+    Number (*f)(Number, Number);
+  };
+  static constexpr Real kOne = 1;
+  /// exp(x) - 1 without losing what is near 0.
+  static Number expm1(Number x) {
+    const Real a = x.real(), b = x.imag(), half = std::sin(b / 2);
+    return {std::expm1(a) * std::cos(b) - 2 * half * half, std::exp(a) * std::sin(b)};
+  }
+  static Number log1p(Number x) {
+    const Real a = x.real(), b = x.imag();
+    // |1 + x|² - 1 = a (2 + a) + b²: near 0 nothing is lost.
+    const bool near = std::abs(a) < Real(0.5) && std::abs(b) < Real(0.5);
+    const Real re = near ? std::log1p(a * (2 + a) + b * b) / 2 : std::log(std::hypot(1 + a, b));
+    return {re, std::atan2(b, 1 + a)};
+  }
+  static Number multiply(Number x, Number y) { return product(x, y); }
+  static Number sign(Number x) { return x == Number(0) ? x : x / std::abs(x); }
+
+  static constexpr Unary kUnary[] = {
+      {"cosine", [](Number x) { return std::cos(x); }},
+      {"exponential", [](Number x) { return std::exp(x); }},
+      {"exponential_minus_one", expm1},
+      {"log", [](Number x) { return std::log(x); }},
+      {"log_plus_one", log1p},
+      {"logistic", [](Number x) { return kOne / (kOne + std::exp(-x)); }},
+      {"negate", [](Number x) { return -x; }},
+      {"rsqrt", [](Number x) { return kOne / std::sqrt(x); }},
+      {"sign", sign},
+      {"sine", [](Number x) { return std::sin(x); }},
+      {"sqrt", [](Number x) { return std::sqrt(x); }},
+      {"square", [](Number x) { return multiply(x, x); }},
+      {"tan", [](Number x) { return std::tan(x); }},
+      {"tanh", [](Number x) { return std::tanh(x); }},
+  };
+  static constexpr Binary kBinary[] = {
+      {"add", [](Number x, Number y) { return x + y; }},
+      {"divide", [](Number x, Number y) { return x / y; }},
+      {"multiply", multiply},
+      {"power", [](Number x, Number y) { return std::pow(x, y); }},
+      {"subtract", [](Number x, Number y) { return x - y; }},
+  };
+
+  static PlainResults unary(PlainCall& call) {
+    const Array& in = call.operands[0];
+    if (call.op.name == "abs") return absolute(call);
+    for (const Unary& row : kUnary)
+      if (row.op == call.op.name) {
+        auto result = Array::allocate(call.results[0]);
+        if (!result) return fail(std::move(result.error()));
+        std::transform(in.as<Number>(), in.as<Number>() + in.elements(), result->template as<Number>(), row.f);
+        return one(std::move(*result));
+      }
+    return fail(noEvaluation(call, in.dtype()));
+  }
+
+  static PlainResults absolute(PlainCall& call) {
+    const Array& in = call.operands[0];
+    auto result = Array::allocate(call.results[0]);
+    if (!result) return fail(std::move(result.error()));
+    for (int64_t i = 0; i < in.elements(); ++i)
+      result->template as<Real>()[i] = std::hypot(in.as<Number>()[i].real(), in.as<Number>()[i].imag());
+    return one(std::move(*result));
+  }
+
+  static PlainResults binary(PlainCall& call) {
+    const Array &x = call.operands[0], &y = call.operands[1];
+    for (const Binary& row : kBinary)
+      if (row.op == call.op.name) {
+        auto result = Array::allocate(call.results[0]);
+        if (!result) return fail(std::move(result.error()));
+        std::transform(x.as<Number>(), x.as<Number>() + x.elements(), y.as<Number>(), result->template as<Number>(),
+                       row.f);
+        return one(std::move(*result));
+      }
+    return fail(noEvaluation(call, x.dtype()));
+  }
+
+  static PlainResults compare(PlainCall& call) {
+    const Array &x = call.operands[0], &y = call.operands[1];
+    const std::string_view direction = call.typed().text("comparison_direction");
+    if (direction != "EQ" && direction != "NE") return fail(noEvaluation(call, x.dtype()));
+    auto result = Array::allocate(call.results[0]);
+    if (!result) return fail(std::move(result.error()));
+    for (int64_t i = 0; i < x.elements(); ++i)
+      result->template as<uint8_t>()[i] = (x.as<Number>()[i] == y.as<Number>()[i]) == (direction == "EQ");
+    return one(std::move(*result));
+  }
+};
+
+template <class Fn>
+auto withParts(DType t, Fn&& fn) {
+  return t == DType::c128 ? fn.template operator()<double>() : fn.template operator()<float>();
+}
+
+/// Real numbers as another type.
+Result<Array> converted(const Array& array, DType to) {
+  if (array.dtype() == to) return array;
+  auto result = Array::allocate({to, array.shape()});
+  if (!result) return result;
+  eval::findArrayConvert(array.dtype(), to)(array.data(), result->data(), array.elements());
+  return result;
+}
+
+PlainResults makeComplex(PlainCall& call) {
+  auto result = complexOf(call.operands[0], call.operands[1]);
+  if (!result) return fail(std::move(result.error()));
+  return one(std::move(*result));
+}
+
+PlainResults takePart(PlainCall& call) {
+  auto result = partOf(call.operands[0], call.op.name == "imag");
+  if (!result) return fail(std::move(result.error()));
+  return one(std::move(*result));
+}
+
+constexpr std::array kComplexEvaluators{
+    EvaluatorRow{"complex", makeComplex},
+    EvaluatorRow{"imag", takePart},
+    EvaluatorRow{"real", takePart},
+};
+
+}  // namespace
+
+PlainResults complexUnary(PlainCall& call) {
+  return withParts(call.operands[0].dtype(), [&]<class Real>() { return Functions<Real>::unary(call); });
+}
+PlainResults complexBinary(PlainCall& call) {
+  return withParts(call.operands[0].dtype(), [&]<class Real>() { return Functions<Real>::binary(call); });
+}
+PlainResults complexCompare(PlainCall& call) {
+  return withParts(call.operands[0].dtype(), [&]<class Real>() { return Functions<Real>::compare(call); });
+}
+
+Result<Array> partOf(const Array& array, bool imaginary) {
+  auto part = Array::allocate({part_of(array.dtype()), array.shape()});
+  if (!part) return part;
+  withParts(array.dtype(), [&]<class Real>() {
+    const bool isComplex = is_complex(array.dtype());
+    for (int64_t i = 0; i < array.elements(); ++i) {
+      const Real* from = array.as<Real>() + (isComplex ? 2 * i : i);
+      part->as<Real>()[i] = isComplex ? from[imaginary] : imaginary ? Real(0) : *from;
+    }
+  });
+  return part;
+}
+
+Result<Array> complexOf(const Array& real, const Array& imaginary) {
+  const DType t = real.dtype() == DType::f64 ? DType::c128 : DType::c64;
+  auto array = Array::allocate({t, real.shape()});
+  if (!array) return array;
+  withParts(t, [&]<class Real>() {
+    for (int64_t i = 0; i < real.elements(); ++i) {
+      array->as<Real>()[2 * i] = real.as<Real>()[i];
+      array->as<Real>()[2 * i + 1] = imaginary.as<Real>()[i];
+    }
+  });
+  return array;
+}
+
+/// Of reals the imaginary part is 0; to reals only the real part goes; to bool goes whether it is not 0.
+PlainResults complexConvert(PlainCall& call) {
+  const Array& from = call.operands[0];
+  const DType to = call.results[0].dtype;
+  const auto step = [](Result<Array> array, const auto& next) { return array ? next(*array) : array; };
+  Result<Array> result = from;
+  if (to == DType::pred) {
+    result = Array::allocate(call.results[0]);
+    if (!result) return fail(std::move(result.error()));
+    withParts(from.dtype(), [&]<class Real>() {
+      for (int64_t i = 0; i < from.elements(); ++i)
+        result->as<uint8_t>()[i] = from.as<Real>()[2 * i] != 0 || from.as<Real>()[2 * i + 1] != 0;
+    });
+  } else if (!is_complex(to)) {
+    result = step(partOf(from, false), [&](const Array& real) { return converted(real, to); });
+  } else {
+    const DType part = part_of(to);
+    auto real = step(is_complex(from.dtype()) ? partOf(from, false) : result,
+                     [&](const Array& a) { return converted(a, part); });
+    if (!real) return fail(std::move(real.error()));
+    auto imaginary = is_complex(from.dtype())
+                         ? step(partOf(from, true), [&](const Array& a) { return converted(a, part); })
+                         : partOf(*real, true);
+    if (!imaginary) return fail(std::move(imaginary.error()));
+    result = complexOf(*real, *imaginary);
+  }
+  if (!result) return fail(std::move(result.error()));
+  return one(std::move(*result));
+}
+
+PlainResults complexProduct(PlainCall& call, const Product& multiply) {
+  const ArrayType real{part_of(call.results[0].dtype), call.results[0].shape};
+  std::array<Array, 2> lhs, rhs, result;
+  for (const bool imaginary : {false, true}) {
+    auto l = partOf(call.operands[0], imaginary), r = partOf(call.operands[1], imaginary), p = Array::allocate(real);
+    if (!l || !r || !p) return fail(std::move(!l ? l.error() : !r ? r.error() : p.error()));
+    lhs[imaginary] = std::move(*l);
+    rhs[imaginary] = std::move(*r);
+    result[imaginary] = std::move(*p);
+  }
+  auto sum = Array::allocate(real);
+  auto negated = lhs[1].clone();
+  if (!sum || !negated) return fail(std::move(sum ? negated.error() : sum.error()));
+  eval::findUnary("arith.negf", real.dtype)(lhs[1].data(), negated->data(), negated->elements());
+  const int64_t zero = 0;
+  const eval::Input nothing{reinterpret_cast<const std::byte*>(&zero), real.dtype, real.shape, true};
+  const auto accumulate = [&](const Array& a, const Array& b, const Array& c, const Array& d, Array& to) {
+    return multiply(in(a), in(b), nothing, out(*sum)) && multiply(in(c), in(d), in(*sum), out(to));
+  };
+  if (num_elements(real.shape) > 0 && (!accumulate(lhs[0], rhs[0], *negated, rhs[1], result[0]) ||
+                                       !accumulate(lhs[0], rhs[1], lhs[1], rhs[0], result[1])))
+    return fail(noEvaluation(call, call.operands[0].dtype()));
+  auto whole = complexOf(result[0], result[1]);
+  if (!whole) return fail(std::move(whole.error()));
+  return one(std::move(*whole));
+}
+
+std::span<const EvaluatorRow> complexEvaluators() { return kComplexEvaluators; }
+
+}  // namespace smalti::plain
