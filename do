@@ -11,6 +11,7 @@ Usage: ./do VERB [ARGUMENTS]     (each verb first installs what is missing, and 
   test [PART…]    all tests, or some parts: lint, unit, ir, python, sanitize (a build of its own, unit tests, fuzzing);
                   also: docs
   build [PRESET]  build the tools into build/release/bin (or build/PRESET: debug, asan)
+  wheel           the Python package as a wheel for this Python, in build/wheels: pip install it anywhere
   bench [NAME]    benchmarks beside their peers; without a name: their names, then the table of cpu
   format          clang-format over the sources
   lint            format, layers, file sizes, error pages
@@ -48,6 +49,10 @@ case $verb in
     preset=${1:-release}
     if [ "$preset" = release ]; then build release tools; else build "$preset"; fi
     echo "built: build/$preset/bin" >&2
+    ;;
+  wheel)
+    tools/setup/setup.sh --python
+    exec tools/wheel.sh
     ;;
   bench)
     tools/setup/setup.sh --python

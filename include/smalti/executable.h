@@ -73,8 +73,8 @@ class Executable {
 
   /// The same with the results in memory that the caller gives; the report's results are `outputs`. Native code of one
   /// kernel writes there directly where an output begins at a multiple of 64 bytes, else results are copied. Error
-  /// SM1017 for outputs of another number or type, and for one that overlaps an input or another output. After any
-  /// other error their elements are undefined.
+  /// SM1017 for outputs of another number or type, and for one that overlaps another output or an input; it may be the
+  /// memory of an input that the kernel aliases to it. After any other error the elements of outputs are undefined.
   Result<RunReport> execute_into(std::span<const Array> inputs, std::span<Array> outputs) const {
     return execute_into(inputs, outputs, options());
   }

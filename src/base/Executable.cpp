@@ -1,5 +1,6 @@
 #include "base/Executable.h"
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 
@@ -49,7 +50,8 @@ bool overlap(const Array& a, const Array& b) {
          before(b.data(), a.data() + a.bytes());
 }
 
-Status checkOverlap(std::span<const Array> inputs, std::span<const Array> outputs) {
+Status checkOverlap(std::span<const Array> inputs, std::span<const Array> outputs,
+                    std::span<const std::pair<size_t, size_t>> aliases) {
   const auto refuse = [&](size_t output, std::string_view what, size_t other) {
     return fail({.code = "SM1017",
                  .message = fmt::format("output {} overlaps {} {}", output, what, other),
@@ -58,8 +60,11 @@ Status checkOverlap(std::span<const Array> inputs, std::span<const Array> output
                  .help = "give it memory of its own, or take the results of execute()"});
   };
   for (size_t o = 0; o < outputs.size(); ++o) {
-    for (size_t i = 0; i < inputs.size(); ++i)
-      if (overlap(outputs[o], inputs[i])) return refuse(o, "input", i);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const bool inPlace =
+          inputs[i].data() == outputs[o].data() && std::ranges::find(aliases, std::pair(i, o)) != aliases.end();
+      if (!inPlace && overlap(outputs[o], inputs[i])) return refuse(o, "input", i);
+    }
     for (size_t i = 0; i < o; ++i)
       if (overlap(outputs[o], outputs[i])) return refuse(o, "output", i);
   }
@@ -84,7 +89,7 @@ Result<RunReport> Executable::execute_into(std::span<const Array> inputs, std::s
   return guarded([&]() -> Result<RunReport> {
     if (Status ok = checkTypes(inputs, state_->arguments, "SM1008", "input"); !ok) return fail(std::move(ok.error()));
     if (Status ok = checkTypes(outputs, state_->results, "SM1017", "output"); !ok) return fail(std::move(ok.error()));
-    if (Status ok = checkOverlap(inputs, outputs); !ok) return fail(std::move(ok.error()));
+    if (Status ok = checkOverlap(inputs, outputs, state_->aliases); !ok) return fail(std::move(ok.error()));
     auto report = state_->execute({inputs.begin(), inputs.end()}, outputs, options);
     if (!report) return report;
     for (size_t i = 0; i < outputs.size(); ++i) {

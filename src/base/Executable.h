@@ -1,6 +1,9 @@
 // What is behind smalti/executable.h: what a compiler hands out.
 #pragma once
 
+#include <utility>
+#include <vector>
+
 #include "smalti/executable.h"
 
 namespace smalti {
@@ -15,6 +18,8 @@ struct Executable::State {
   virtual Result<RunReport> execute(std::vector<Array> inputs) const { return execute(std::move(inputs), {}, options); }
 
   std::vector<ArrayType> arguments, results;
+  /// (input, output): the output begins as the input and may be the same memory, which the input loses then.
+  std::vector<std::pair<size_t, size_t>> aliases;
   ExecuteOptions options;
 };
 

@@ -252,7 +252,8 @@ class Kernel : public NativeKernel {
       if (alias.output == static_cast<int>(i)) {
         const Array& operand = operands[static_cast<size_t>(alias.operand)];
         if (given) {
-          if (operand.bytes() > 0) std::memcpy(into[i].data(), operand.data(), static_cast<size_t>(operand.bytes()));
+          if (operand.bytes() > 0 && operand.data() != into[i].data())
+            std::memcpy(into[i].data(), operand.data(), static_cast<size_t>(operand.bytes()));
           return into[i];
         }
         auto copy = resultDiffers(i) ? toKernelStorage(operand, type.dtype) : operand.clone();

@@ -1,16 +1,19 @@
 import os
 import pathlib
+import sys
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("SMALTI_BIN_DIR", str(ROOT / "build/release/bin"))
+sys.path.insert(0, str(pathlib.Path(os.environ["SMALTI_BIN_DIR"]).parent / "python"))  # the package `smalti`
 os.environ.setdefault("SMALTI_CACHE", "off")  # not the folder of whoever runs the tests
 
 
 @pytest.fixture(scope="session")
 def bin_dir():
-    folder = pathlib.Path(os.environ.get("SMALTI_BIN_DIR", ROOT / "build/release/bin"))
+    folder = pathlib.Path(os.environ["SMALTI_BIN_DIR"])
     if not (folder / "smalti").exists():
         pytest.fail(f"{folder}/smalti is missing: ./do build")
     return folder

@@ -53,6 +53,9 @@ class ProgramExecutable : public Executable::State {
     arguments = argumentTypes(program);
     results = resultTypes(program);
     options = toPublic(settings_);
+    if (compiled_->soleKernel < 0) return;
+    for (const Alias& alias : program.kernels[static_cast<size_t>(compiled_->soleKernel)].aliases)
+      aliases.emplace_back(alias.operand, alias.output);
   }
 
   Result<RunReport> execute(std::vector<Array> inputs, std::span<Array> into,

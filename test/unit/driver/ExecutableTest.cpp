@@ -101,6 +101,20 @@ TEST_P(OnTarget, ResultsGoWhereTheCallerWants) {
   }
 }
 
+TEST_P(OnTarget, AnAliasedInputMayBeTheMemoryOfItsOutput) {
+  const Module module = Module::load(kAliased).value();
+  const auto executable = module.compile(with({{"target", GetParam()}, {"cache", "off"}}));
+  ASSERT_TRUE(executable) << executable.error().str();
+  auto inputs = module.recorded_inputs().value();
+  const auto wanted = executable->execute(inputs).value();
+  const auto [input, output] = executable->state()->aliases.at(0);
+  auto outputs = allocateAll(executable->results());
+  outputs[output] = inputs[input] = *inputs[input].clone();
+  const auto report = executable->execute_into(inputs, outputs);
+  ASSERT_TRUE(report) << report.error().str();
+  for (size_t i = 0; i < outputs.size(); ++i) expectSame(outputs[i], wanted.results[i]);
+}
+
 TEST_P(OnTarget, MemoryOfTheCallerMayLieAnywhereThatSuitsItsElements) {
   const Module module = Module::load(kCase).value();
   const auto executable = module.compile(with({{"target", GetParam()}, {"cache", "off"}}));

@@ -1,5 +1,7 @@
 #include "driver/target/cpu/Cpu.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -60,12 +62,30 @@ class CpuKernel : public TargetKernel {
     std::vector<std::string> log;
     auto results = native->call(operands[0], into, settings.threads, fault, &log);
     if (!results) return fail(std::move(results.error()));
-    // The machine runs what went wrong again, and says what it was.
-    if (fault) return runMachine(operands, settings);
+    if (fault) return runAgain(operands, settings, into);
     machine::KernelResult result;
     result.results.push_back(std::move(*results));
     result.log = std::move(log);
     return result;
+  }
+
+  /// The machine runs what went wrong again, and says what it was. What it computes from inputs that native code has
+  /// written to is nobody's result.
+  Result<machine::KernelResult> runAgain(std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
+                                         std::span<const Array> into) const {
+    auto result = runMachine(operands, settings);
+    const auto inPlace = [&](const Array& operand) {
+      return operand.bytes() > 0 &&
+             std::ranges::any_of(into, [&](const Array& output) { return output.data() == operand.data(); });
+    };
+    if (!result || std::ranges::none_of(operands[0], inPlace)) return result;
+    return fail(
+        {.code = "SM9016",
+         .message = "native code left this kernel to the abstract machine after it had written to an input in place",
+         .place = {},
+         .need = "inputs that are as they were",
+         .have = "an output in the memory of an input that is aliased to it",
+         .help = "take the target 'interpret' for this kernel"});
   }
 
   /// Native code says that nothing is wrong, or leaves it to the machine to say what is.

@@ -19,7 +19,7 @@ std::string formatValue(Frame& frame, const Operand& o, bool asUnsigned = false)
   return formatArray(o.dtype, o.shape, all);
 }
 
-/// tpu.log. `formatted`: the tag holds $s0, $u1, $f2 where operands go (signed, unsigned, float).
+/// tpu.log. `formatted`: the tag holds $s0, $u1, $f2 where operands go (signed, unsigned, float); $0 until JAX 0.10.
 struct Log : Payload {
   std::string tag;
   bool formatted = false;
@@ -35,13 +35,17 @@ struct Log : Payload {
       return;
     }
     for (size_t at = 0; at < tag.size();) {
-      size_t digits = at + 2;
-      while (digits < tag.size() && digits < at + 6 && tag[digits] >= '0' && tag[digits] <= '9') ++digits;
-      if (tag[at] != '$' || digits <= at + 2 || std::string_view("suf").find(tag[at + 1]) == std::string_view::npos) {
+      const auto isOneOf = [&](size_t i, std::string_view set) {
+        return i < tag.size() && set.find(tag[i]) != std::string_view::npos;
+      };
+      const size_t first = at + (isOneOf(at + 1, "suf") ? 2 : 1);
+      size_t digits = first;
+      while (digits < first + 4 && isOneOf(digits, "0123456789")) ++digits;
+      if (tag[at] != '$' || digits == first) {
         line += tag[at++];
         continue;
       }
-      const auto index = static_cast<size_t>(std::stoi(tag.substr(at + 2, digits - at - 2)));
+      const auto index = static_cast<size_t>(std::stoi(tag.substr(first, digits - first)));
       line +=
           index < values.size() ? formatValue(frame, values[index], tag[at + 1] == 'u') : tag.substr(at, digits - at);
       at = digits;

@@ -1,0 +1,18 @@
+"""Smalti runs and checks Pallas TPU kernels without a TPU.
+
+    import smalti
+    module = smalti.load("attention.mlir")
+    results = module.run(q, k, v, target="cpu")
+    for finding in module.check(q, k, v).findings:
+        print(finding)
+
+`smalti.jax` (import it by name; needs JAX) runs the kernels of a program of JAX as it is.
+"""
+
+from smalti._arrays import ArrayType
+from smalti._errors import CheckError, Diagnostic, Error, Finding
+from smalti._module import Executable, Module, Report, check, compile, load, parse, run
+from smalti._smalti import version
+
+__all__ = ["ArrayType", "CheckError", "Diagnostic", "Error", "Executable", "Finding", "Module", "Report", "check",
+           "compile", "load", "parse", "run", "version"]

@@ -1,0 +1,179 @@
+"""Modules and executables: what there is to load, compile, run and check."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from smalti import _arrays, _smalti
+from smalti._arrays import ArrayType
+from smalti._errors import CheckError, Finding
+
+Option = str | int | float | bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What came out of a run."""
+
+    results: tuple[np.ndarray, ...]
+    findings: tuple[Finding, ...]
+    log: tuple[str, ...]  #: what the kernels printed
+    statistics: Mapping[str, int]  #: what the abstract machine counted; native code counts nothing
+
+    def raise_findings(self) -> None:
+        """Raises CheckError when something was found."""
+        if self.findings:
+            raise CheckError(self.findings)
+
+
+def option_list(options: Mapping[str, Option]) -> list[tuple[str, str]]:
+    """`step_limit=7, check=True` as the command line has it: step-limit 7, check on."""
+    as_text = {True: "on", False: "off"}
+    return [(name.replace("_", "-"), as_text[value] if isinstance(value, bool) else str(value))
+            for name, value in options.items()]
+
+
+class Executable:
+    """A module compiled for a target. It may be run from several threads at once."""
+
+    def __init__(self, handle: Any):
+        self._handle = handle
+        self._arguments = tuple(_arrays.type_from(*t) for t in handle.arguments)
+        self._results = tuple(_arrays.type_from(*t) for t in handle.results)
+
+    @property
+    def arguments(self) -> tuple[ArrayType, ...]:
+        """dtype and shape of each input."""
+        return self._arguments
+
+    @property
+    def results(self) -> tuple[ArrayType, ...]:
+        """dtype and shape of each result."""
+        return self._results
+
+    def execute(self, *inputs: Any, out: Sequence[np.ndarray] | None = None) -> Report:
+        """Runs once, and says everything about it.
+
+        Inputs are arrays of NumPy (with dtypes of ml_dtypes for bf16, int4, fp8), of JAX, of anything with DLPack, or lists of
+        numbers. Row-major ones are read in place. Results are new arrays, or written to `out`. Ctrl-C ends a
+        run of the machine at once, and one of native code when its kernel returns.
+
+        Raises Error: SM1008 for inputs of another number, dtype or shape, SM1017 for such `out`, SM40xx and SM41xx for
+        what a kernel did wrong.
+        """
+        wanted = self._arguments + (None,) * len(inputs)
+        given = [_arrays.given(x, w, _smalti) for x, w in zip(inputs, wanted)]
+        targets = None if out is None else [_arrays.writable(o, i) for i, o in enumerate(out)]
+        results, findings, log, statistics = self._handle.execute(given, targets)
+        arrays = tuple(out) if out is not None else tuple(_arrays.taken(r) for r in results)
+        return Report(arrays, tuple(Finding(*f) for f in findings), tuple(log), statistics)
+
+    def __call__(self, *inputs: Any, out: Sequence[np.ndarray] | None = None) -> tuple[np.ndarray, ...]:
+        """The results of `execute`; raises CheckError when a check that it was compiled with found something."""
+        report = self.execute(*inputs, out=out)
+        report.raise_findings()
+        return report.results
+
+
+class Module:
+    """StableHLO text with kernels in it, one bare kernel, or a recorded case. Made by `load` and `parse`."""
+
+    def __init__(self, handle: Any):
+        self._handle = handle
+
+    @property
+    def name(self) -> str:
+        return self._handle.name
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """Names of the kernels in it, in program order."""
+        return tuple(self._handle.kernels)
+
+    @property
+    def arguments(self) -> tuple[ArrayType, ...]:
+        """dtype and shape of each input."""
+        return tuple(_arrays.type_from(*t) for t in self._handle.arguments)
+
+    @property
+    def results(self) -> tuple[ArrayType, ...]:
+        """dtype and shape of each result."""
+        return tuple(_arrays.type_from(*t) for t in self._handle.results)
+
+    def compile(self, **options: Option) -> Executable:
+        """The module ready to run. Options are those of the command line with underscores (`target="cpu"`, `check=True`,
+        `seed=7`); over the SMALTI_… variables. What it was compiled to is kept: the same options give the same code again.
+
+        Raises Error: SM1011 for what is no option, and what is wrong with the module.
+        """
+        return Executable(self._handle.compile(option_list(options)))
+
+    def run(self, *inputs: Any, **options: Option) -> tuple[np.ndarray, ...]:
+        """The results for `inputs`; see `compile` and `Executable.execute`."""
+        return self.compile(**options)(*inputs)
+
+    def check(self, *inputs: Any, **options: Option) -> Report:
+        """Runs under every check. What was found is in the report's `findings`; nothing is raised for it."""
+        return self.compile(**{**options, "check": True}).execute(*inputs)
+
+    def make_inputs(self, fill: str = "ones", seed: int = 0) -> tuple[np.ndarray, ...]:
+        """Arrays for every argument, of "ones", "iota" or "random"."""
+        return tuple(_arrays.taken(a) for a in _smalti.make_inputs(self._handle, fill, seed))
+
+    def recorded_inputs(self) -> tuple[np.ndarray, ...]:
+        """Of a case folder: the recorded inputs; those missing are ones."""
+        return tuple(_arrays.taken(a) for a in self._handle.recorded_inputs())
+
+    def expected_results(self) -> tuple[np.ndarray, ...]:
+        """Of a case folder: what is expected; empty when nothing was recorded."""
+        return tuple(_arrays.taken(a) for a in self._handle.expected_results())
+
+    def export_stablehlo(self, bytecode_version: int = 13) -> str:
+        """StableHLO text with kernel bodies of this stable_mosaic version (8 to 18)."""
+        return self._handle.export_stablehlo(bytecode_version)
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(map(str, self.arguments))
+        return f"<smalti.Module {self.name!r}: ({arguments}) -> ({', '.join(map(str, self.results))})>"
+
+
+def load(path: str | os.PathLike[str], arguments: Sequence[Any] = (), results: Sequence[Any] = ()) -> Module:
+    """The module in a file, or in a folder with case.json.
+
+    A bare kernel does not say how large the arrays are: give `arguments` and `results`, arrays or anything else with a
+    dtype and a shape. Raises Error: SM1001 for a file that cannot be read, SM1012 for a bare kernel without results,
+    SM1013 for what is no module, SM2xxx for what is wrong in it.
+    """
+    return Module(_smalti.load(os.fspath(path), [_arrays.type_given(a) for a in arguments],
+                               [_arrays.type_given(r) for r in results]))
+
+
+def parse(content: str | bytes, name: str = "module", arguments: Sequence[Any] = (), results: Sequence[Any] = ()) -> Module:
+    """The same from memory; `name` stands in messages."""
+    data = content.encode() if isinstance(content, str) else content
+    return Module(_smalti.parse(data, name, [_arrays.type_given(a) for a in arguments],
+                                [_arrays.type_given(r) for r in results]))
+
+
+def _module(module: Module | str | os.PathLike[str]) -> Module:
+    return module if isinstance(module, Module) else load(module)
+
+
+def compile(module: Module | str | os.PathLike[str], **options: Option) -> Executable:
+    """`load(module).compile(**options)`."""
+    return _module(module).compile(**options)
+
+
+def run(module: Module | str | os.PathLike[str], *inputs: Any, **options: Option) -> tuple[np.ndarray, ...]:
+    """`load(module).run(*inputs, **options)`."""
+    return _module(module).run(*inputs, **options)
+
+
+def check(module: Module | str | os.PathLike[str], *inputs: Any, **options: Option) -> Report:
+    """`load(module).check(*inputs, **options)`."""
+    return _module(module).check(*inputs, **options)

@@ -1,0 +1,43 @@
+"""Kernels of a program of JAX run on this engine, in the unmodified program.
+
+    import smalti.jax
+    smalti.jax.install()           # or SMALTI_JAX=1 in the environment
+    ...                            # pl.pallas_call without interpret=True works on the CPU
+
+    with smalti.jax.using(target="interpret", check=True):
+        f(x)                       # the same function, checked
+
+`check`, `compare` and `export` look at one function and its arguments.
+"""
+
+from __future__ import annotations
+
+import smalti._module
+from smalti.jax import _settings
+from smalti.jax._judge import Mismatch, check, compare, export
+from smalti.jax._lowering import hook
+from smalti.jax._settings import using
+from smalti.jax._versions import UnsupportedJax
+
+__all__ = ["Mismatch", "UnsupportedJax", "check", "compare", "export", "install", "uninstall", "using"]
+
+
+def install(*, chip: str = "v5e", override_interpret: bool = False, **options: smalti._module.Option) -> None:
+    """From now on pl.pallas_call and pl.kernel compile for CPUs through this engine, on every thread.
+
+    `options` are those of the command line with underscores: `target` ("cpu", which is the default here: native code; or
+    "interpret": the abstract machine), `check` (True: findings are exceptions), `threads`, `cores`, … (`smalti env` lists
+    them); what is not named is as the SMALTI_… variables say. `chip` is what pltpu.get_tpu_info() answers.
+    interpret=True of a call keeps its meaning, unless `override_interpret`.
+
+    Starts no backend of JAX. Called again, it replaces what was said before. Raises UnsupportedJax for a JAX that cannot be
+    served, and ValueError for another chip; nothing is changed then.
+    """
+    settings = _settings.Settings().updated(chip, override_interpret, options)
+    hook()
+    _settings.set_global(settings)
+
+
+def uninstall() -> None:
+    """Kernels are JAX's own business again; `using` still works. Functions compiled meanwhile are compiled again."""
+    _settings.set_global(None)

@@ -1,0 +1,74 @@
+"""How kernels run: a value in JAX's trace context, so that a function that is compiled for one is compiled again for
+another. Each thread sees what `using` says on it, else what `install` said."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+
+from smalti import _smalti
+from smalti._module import Option, option_list
+
+CHIPS = ("v4", "v5e", "v5p", "v6e", "v7x")
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    chip: str = "v5e"
+    override_interpret: bool = False
+    reference: bool = False  #: run as interpret=True does
+    options: tuple[tuple[str, str], ...] = ()  #: of the library, by the names of its command line
+
+    def updated(self, chip: str | None, override_interpret: bool | None, options: dict[str, Option]) -> Settings:
+        if chip is not None and chip not in CHIPS:
+            raise ValueError(f"chip={chip!r} is not one of {', '.join(CHIPS)}")
+        chosen = option_list(options)
+        _smalti.check_options(chosen)
+        merged = dict(self.options) | dict(chosen)
+        return dataclasses.replace(
+            self, chip=self.chip if chip is None else chip, options=tuple(sorted(merged.items())),
+            override_interpret=self.override_interpret if override_interpret is None else override_interpret)
+
+
+_context = jax.make_user_context(default_value=None)
+
+
+def current() -> Settings | None:
+    """None: kernels are JAX's own business."""
+    return _context.value
+
+
+def set_global(settings: Settings | None) -> None:
+    _context.set_global(settings)
+
+
+@contextlib.contextmanager
+def reference() -> Iterator[None]:
+    """Inside it this thread's kernels run as with interpret=True."""
+    with _context(dataclasses.replace(current() or Settings(), reference=True)):
+        yield
+
+
+class using:
+    """Inside `with using(target="interpret", check=True):` this thread's kernels run on this engine with these options, whether
+    it is installed or not; what is not named stays as it is around it. See `install`."""
+
+    def __init__(self, *, chip: str | None = None, override_interpret: bool | None = None, **options: Option):
+        from smalti.jax._lowering import hook
+
+        hook()
+        Settings().updated(chip, override_interpret, options)  # says what is wrong with them
+        self._changes = (chip, override_interpret, options)
+        self._entered: list[Any] = []
+
+    def __enter__(self) -> None:
+        context = _context((current() or Settings()).updated(*self._changes))
+        context.__enter__()
+        self._entered.append(context)
+
+    def __exit__(self, *exception: Any) -> None:
+        self._entered.pop().__exit__(*exception)

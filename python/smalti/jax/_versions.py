@@ -1,0 +1,52 @@
+"""What of JAX is not public, in one place, and what is said when it is not there."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import jax
+
+OLDEST = (0, 10)
+
+
+class UnsupportedJax(ImportError):
+    """This version of JAX cannot be served."""
+
+
+def _refusal(missing: str) -> UnsupportedJax:
+    oldest = ".".join(map(str, OLDEST))
+    return UnsupportedJax(f"smalti.jax cannot hook into JAX {jax.__version__} ({missing}); it is made for JAX {oldest} to "
+                          f"0.12: pip install 'jax>={oldest},<0.13'")
+
+
+def internal(module: str, attribute: str) -> Any:
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError):
+        raise _refusal(f"it has no {module}.{attribute}") from None
+
+
+def check() -> None:
+    if jax.version.__version_info__[:2] < OLDEST:
+        raise _refusal("it is too old")
+
+
+def tpu_info() -> Any:
+    """The module that says what a chip has."""
+    try:
+        return importlib.import_module("jax._src.tpu_info")  # since 0.12
+    except ImportError:
+        return importlib.import_module("jax._src.pallas.mosaic.tpu_info")
+
+
+def primitives() -> tuple[Any, ...]:
+    """Of pl.pallas_call and of pl.kernel."""
+    return (internal("jax._src.pallas.pallas_call", "pallas_call_p"), internal("jax._src.pallas.mpmd", "mpmd_map_p"))
+
+
+def default_lowering(primitive: Any) -> Any:
+    lowerings = internal("jax._src.interpreters.mlir", "_lowerings")
+    if primitive not in lowerings or not hasattr(lowerings[primitive], "rule"):
+        raise _refusal(f"it lowers {primitive} in another way")
+    return lowerings[primitive].rule

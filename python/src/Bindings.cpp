@@ -1,0 +1,104 @@
+// smalti._smalti: modules and executables for smalti/_module.py, which has the documentation.
+#include <optional>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include "Arrays.h"
+#include "Errors.h"
+#include "Interruptible.h"
+#include "Options.h"
+#include "XlaCall.h"
+#include "smalti/error.h"
+#include "smalti/module.h"
+
+namespace nb = nanobind;
+
+namespace smalti::python {
+namespace {
+
+nb::object toPython(const RunReport& report) {
+  nb::list findings;
+  for (const Finding& f : report.findings) findings.append(nb::make_tuple(python::toPython(f.diagnostic), f.count));
+  const Statistics& s = report.statistics;
+  nb::dict statistics;
+  statistics["grid_steps"] = s.grid_steps;
+  statistics["instructions"] = s.instructions;
+  statistics["window_fetches"] = s.window_fetches;
+  statistics["window_write_backs"] = s.window_write_backs;
+  statistics["dma_transfers"] = s.dma_transfers;
+  statistics["dma_bytes"] = s.dma_bytes;
+  statistics["peak_window_bytes"] = s.peak_window_bytes;
+  statistics["value_bytes"] = s.value_bytes;
+  return nb::make_tuple(python::toPython(report.results), findings, nb::cast(report.log), statistics);
+}
+
+nb::object execute(const Executable& executable, const std::vector<ReadArray>& inputs,
+                   const std::optional<std::vector<WrittenArray>>& outputs) {
+  const std::vector<Array> in = views(inputs);
+  std::vector<Array> out;
+  if (outputs) out = views(*outputs);
+  auto report = interruptible([&](const std::atomic<bool>& stop) {
+    ExecuteOptions options = executable.options();
+    options.stop = &stop;
+    return outputs ? executable.execute_into(in, out, options) : executable.execute(in, options);
+  });
+  return toPython(unwrap(std::move(report)));
+}
+
+Executable compile(const Module& module, const OptionList& chosen) {
+  const Settings settings = settingsFrom({}, chosen);
+  const nb::gil_scoped_release unlocked;
+  return unwrap(module.compile(settings));
+}
+
+}  // namespace
+}  // namespace smalti::python
+
+NB_MODULE(_smalti, m) {
+  using namespace smalti;
+  using namespace smalti::python;
+  nb::set_leak_warnings(false);  // the interpreter's own end leaves objects behind
+  registerErrors();
+
+  nb::class_<Executable>(m, "Executable")
+      .def_prop_ro("arguments", [](const Executable& e) { return typesToPython(e.arguments()); })
+      .def_prop_ro("results", [](const Executable& e) { return typesToPython(e.results()); })
+      .def("execute", &execute, nb::arg("inputs"), nb::arg("outputs").none());
+
+  nb::class_<Module>(m, "Module")
+      .def_prop_ro("name", &Module::name)
+      .def_prop_ro("arguments", [](const Module& module) { return typesToPython(module.arguments()); })
+      .def_prop_ro("results", [](const Module& module) { return typesToPython(module.results()); })
+      .def_prop_ro("kernels", &Module::kernels)
+      .def("compile", &compile)
+      .def("recorded_inputs", [](const Module& module) { return python::toPython(unwrap(module.recorded_inputs())); })
+      .def("expected_results", [](const Module& module) { return python::toPython(unwrap(module.expected_results())); })
+      .def("export_stablehlo",
+           [](const Module& module, int version) { return unwrap(module.export_stablehlo(version)); });
+
+  m.def("load",
+        [](const std::string& path, const std::vector<TypeTuple>& arguments, const std::vector<TypeTuple>& results) {
+          const auto of = typesFrom(arguments), to = typesFrom(results);
+          const nb::gil_scoped_release unlocked;
+          return unwrap(Module::load(path, of, to));
+        });
+  m.def("parse", [](const nb::bytes& content, const std::string& name, const std::vector<TypeTuple>& arguments,
+                    const std::vector<TypeTuple>& results) {
+    const auto of = typesFrom(arguments), to = typesFrom(results);
+    const std::string_view text(content.c_str(), content.size());
+    const nb::gil_scoped_release unlocked;
+    return unwrap(Module::parse(text, name, of, to));
+  });
+  m.def("make_inputs", [](const Module& module, const std::string& fill, uint64_t seed) {
+    return python::toPython(unwrap(make_inputs(module, fill, seed)));
+  });
+  m.def("from_dlpack", &fromDlpack);
+  m.def("check_options", [](const OptionList& options) { settingsFrom({}, options); });
+  m.def("version", &version);
+  addXlaCall(m);
+}

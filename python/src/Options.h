@@ -1,0 +1,17 @@
+// Options of Python's functions as Settings.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "smalti/settings.h"
+
+namespace smalti::python {
+
+using OptionList = std::vector<std::pair<std::string, std::string>>;
+
+/// `defaults`, over them the SMALTI_… variables, over them `chosen`. Throws Error SM1011 for what is no option.
+Settings settingsFrom(const OptionList& defaults, const OptionList& chosen);
+
+}  // namespace smalti::python

@@ -1,0 +1,186 @@
+"""`import smalti`: modules, arrays of NumPy and DLPack, errors, Ctrl-C; none of it needs JAX."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+smalti = pytest.importorskip("smalti", reason="the Python package is not built (it needs nanobind and jaxlib)")
+
+CASES = pathlib.Path(__file__).resolve().parents[1] / "data/cases"
+ADD = """module @sub {
+  func.func public @main(%x: tensor<2x3xDTYPE>, %y: tensor<2x3xDTYPE>) -> tensor<2x3xDTYPE> {
+    %0 = stablehlo.add %x, %y : tensor<2x3xDTYPE>
+    return %0 : tensor<2x3xDTYPE>
+  }
+}
+"""
+
+
+def add(dtype):
+    return smalti.parse(ADD.replace("DTYPE", dtype), "add.mlir")
+
+
+@pytest.mark.parametrize("target", ["interpret", "cpu"])
+def test_a_recorded_case_gives_what_is_expected(target):
+    module = smalti.load(CASES / "flash_attention_causal_f32")
+    (result,) = module.run(*module.recorded_inputs(), target=target)
+    np.testing.assert_allclose(result, module.expected_results()[0], rtol=1e-5, atol=1e-5)
+
+
+def test_a_module_says_what_it_takes():
+    module = smalti.load(CASES / "flash_attention_causal_f32")
+    assert [str(t) for t in module.arguments] == ["f32[64,128]"] * 3
+    assert module.results[0].dtype == np.float32 and module.results[0].shape == (64, 128)
+    assert len(module.kernels) == 1
+    assert repr(add("f32")) == "<smalti.Module 'sub': (f32[2,3], f32[2,3]) -> (f32[2,3])>"
+
+
+@pytest.mark.parametrize("name, dtype", [
+    ("f32", np.float32), ("bf16", ml_dtypes.bfloat16), ("f16", np.float16), ("i32", np.int32), ("i8", np.int8),
+    ("ui8", np.uint8), ("i4", ml_dtypes.int4), ("f8E4M3FN", ml_dtypes.float8_e4m3fn), ("f8E5M2", ml_dtypes.float8_e5m2)])
+def test_every_dtype_comes_back_as_itself(name, dtype):
+    x = np.arange(6).reshape(2, 3).astype(dtype)
+    (result,) = add(name).run(x, np.ones((2, 3), dtype))
+    assert result.dtype == dtype
+    np.testing.assert_array_equal(result, (x + np.ones_like(x)).astype(dtype))
+
+
+def test_results_can_be_written_in_place():
+    executable = add("f32").compile(target="cpu")
+    out = np.zeros((2, 3), np.float32)
+    (result,) = executable(np.ones((2, 3), np.float32), np.ones((2, 3), np.float32), out=[out])
+    assert result is out and (out == 2).all()
+    with pytest.raises(ValueError, match=r"out\[0\] cannot be written in place: it must be writable, aligned and row-major"):
+        executable(out, out, out=[out.T.copy().T])
+
+
+def test_results_outlive_everything():
+    x = np.ones((2, 3), np.float32)
+    result = add("f32").run(x, x)[0]
+    assert result.flags.writeable and (result == 2).all()
+
+
+def test_inputs_of_any_layout_are_taken():
+    x = np.arange(6, dtype=np.float32).reshape(3, 2).T
+    (result,) = add("f32").run(x, np.broadcast_to(np.float32(1), (2, 3)))
+    np.testing.assert_array_equal(result, x + 1)
+    (result,) = add("f32").run([[1.0, 2, 3]] * 2, np.zeros((2, 3), np.float32))
+    assert result[0, 2] == 3
+
+
+class Foreign:
+    """Another library's array: nothing but DLPack."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class Old(Foreign):
+    """Of a library from before DLPack 1.0."""
+
+    def __dlpack__(self):
+        return self.array.__dlpack__()
+
+
+@pytest.mark.parametrize("kind", [Foreign, Old])
+def test_arrays_of_other_libraries_are_taken_by_dlpack(kind):
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    (result,) = add("f32").run(kind(x), kind(x))
+    np.testing.assert_array_equal(result, 2 * x)
+
+
+def test_errors_are_exceptions_with_a_code():
+    with pytest.raises(smalti.Error) as caught:
+        add("f32").run(np.ones((2, 3), np.float32), np.ones((2, 3), np.int32))
+    assert caught.value.code == "SM1008"
+    assert str(caught.value) == ("error[SM1008]: input 1 is of the wrong type\n  need: f32[2,3]\n  have: i32[2,3]")
+    assert caught.value.diagnostic.need == "f32[2,3]" and caught.value.diagnostic.have == "i32[2,3]"
+
+
+@pytest.mark.parametrize("call, code", [
+    (lambda: smalti.load("/nowhere"), "SM1001"),
+    (lambda: smalti.parse("nonsense"), "SM1013"),
+    (lambda: add("f32").compile(targett="cpu"), "SM1011"),
+    (lambda: add("f32").compile(target="gpu"), "SM1011"),
+    (lambda: smalti.parse("module {\n  func.func @f() {\n    stablehlo.x\n"), "SM2002"),
+])
+def test_each_mistake_has_its_code(call, code):
+    with pytest.raises(smalti.Error) as caught:
+        call()
+    assert caught.value.code == code, str(caught.value)
+
+
+def test_dtypes_that_no_kernel_takes_are_refused():
+    with pytest.raises(TypeError, match="kernels have no arrays of dtype complex64; they take bool, int8"):
+        add("f32").run(np.ones((2, 3), np.complex64), np.ones((2, 3), np.complex64))
+
+
+def test_check_reports_and_run_raises(mistake):
+    module, inputs = mistake
+    report = module.check(*inputs)
+    assert report.findings and report.findings[0].diagnostic.code.startswith("SM41")
+    with pytest.raises(smalti.CheckError) as caught:
+        module.run(*inputs, check=True)
+    assert caught.value.findings == report.findings and caught.value.code == report.findings[0].diagnostic.code
+    with pytest.raises(smalti.CheckError):
+        report.raise_findings()
+
+
+@pytest.fixture
+def mistake():
+    module = smalti.load(pathlib.Path(__file__).resolve().parents[2] / "examples/mistakes/missing_init.mlir")
+    return module, module.make_inputs()
+
+
+def test_an_executable_runs_on_many_threads():
+    executable = add("f32").compile(target="cpu")
+    wrong = []
+
+    def work(n):
+        for _ in range(50):
+            x = np.full((2, 3), n, np.float32)
+            if not (executable(x, x)[0] == 2 * n).all():
+                wrong.append(n)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert not wrong
+
+
+def test_the_extension_exports_nothing_but_its_entry():
+    """Other extensions of the process have an LLVM, a nanobind and an fmt of their own."""
+    symbols = subprocess.run(["nm", "-D", "--defined-only", smalti._smalti.__file__], capture_output=True, text=True).stdout
+    assert [line.split()[-1] for line in symbols.splitlines()] == ["PyInit__smalti"]
+
+
+def test_ctrl_c_ends_a_run(tmp_path):
+    program = f"""
+import sys
+import numpy as np, smalti
+module = smalti.load({str(CASES / 'add_grid_1d')!r})
+executable = module.compile(step_limit=0)
+inputs = module.recorded_inputs()
+print("running", flush=True)
+while True:
+    executable(*inputs)
+"""
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
+    assert process.stdout.readline() == "running\n"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert err.rstrip().endswith("KeyboardInterrupt"), err
