@@ -31,6 +31,13 @@ class Finding:
 
     diagnostic: Diagnostic
     count: int = 1
+    severity: str = "finding"  #: or "note": no mistake as far as the module says
+
+    @property
+    def is_mistake(self) -> bool:
+        """Whether a check fails for it. A read outside of a ref is an error under checks; a run without them goes on
+        after it, as a TPU does, and only says so."""
+        return self.severity != "note" and self.diagnostic.code != "SM4010"
 
     def __str__(self) -> str:
         return str(self.diagnostic)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,9 +27,9 @@ class Report:
     statistics: Mapping[str, int]  #: what the abstract machine counted; native code counts nothing
 
     def raise_findings(self) -> None:
-        """Raises CheckError when something was found."""
-        if self.findings:
-            raise CheckError(self.findings)
+        """Raises CheckError when there are mistakes among the findings."""
+        if mistakes := tuple(f for f in self.findings if f.is_mistake):
+            raise CheckError(mistakes)
 
 
 def option_list(options: Mapping[str, Option]) -> list[tuple[str, str]]:
@@ -71,12 +72,15 @@ class Executable:
         targets = None if out is None else [_arrays.writable(o, i) for i, o in enumerate(out)]
         results, findings, log, statistics = self._handle.execute(given, targets)
         arrays = tuple(out) if out is not None else tuple(_arrays.taken(r) for r in results)
-        return Report(arrays, tuple(Finding(*f) for f in findings), tuple(log), statistics)
+        return Report(arrays, tuple(findings), tuple(log), statistics)
 
     def __call__(self, *inputs: Any, out: Sequence[np.ndarray] | None = None) -> tuple[np.ndarray, ...]:
-        """The results of `execute`; raises CheckError when a check that it was compiled with found something."""
+        """The results of `execute`; raises CheckError when a check that it was compiled with found something. A
+        RuntimeWarning says what is no reason to stop: notes, and in a run without checks reads outside of a ref."""
         report = self.execute(*inputs, out=out)
         report.raise_findings()
+        for finding in report.findings:
+            warnings.warn(str(finding), RuntimeWarning, stacklevel=2)
         return report.results
 
 

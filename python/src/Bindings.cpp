@@ -23,7 +23,7 @@ namespace {
 
 nb::object toPython(const RunReport& report) {
   nb::list findings;
-  for (const Finding& f : report.findings) findings.append(nb::make_tuple(python::toPython(f.diagnostic), f.count));
+  for (const Finding& f : report.findings) findings.append(python::toPython(f));
   const Statistics& s = report.statistics;
   nb::dict statistics;
   statistics["grid_steps"] = s.grid_steps;

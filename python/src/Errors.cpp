@@ -20,6 +20,11 @@ nb::object toPython(const Diagnostic& d) {
                           nb::arg("text") = d.str());
 }
 
+nb::object toPython(const Finding& f) {
+  return nb::module_::import_("smalti._errors")
+      .attr("Finding")(toPython(f.diagnostic), f.count, f.severity == Severity::note ? "note" : "finding");
+}
+
 void registerErrors() {
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {

@@ -4,11 +4,15 @@
 #include <nanobind/nanobind.h>
 
 #include "smalti/diagnostic.h"
+#include "smalti/executable.h"
 
 namespace smalti::python {
 
 /// A smalti.Diagnostic.
 nanobind::object toPython(const Diagnostic&);
+
+/// A smalti.Finding.
+nanobind::object toPython(const Finding&);
 
 /// Errors that leave a function become smalti.Error.
 void registerErrors();

@@ -38,6 +38,24 @@ Found& found() {
   return *all;
 }
 
+/// The others are said in a RuntimeWarning.
+std::vector<Finding> mistakesAmong(const std::vector<Finding>& findings) {
+  const nb::gil_scoped_acquire locked;
+  std::vector<Finding> mistakes;
+  try {
+    for (const Finding& f : findings) {
+      const nb::object finding = toPython(f);
+      if (nb::cast<bool>(finding.attr("is_mistake")))
+        mistakes.push_back(f);
+      else
+        nb::module_::import_("warnings").attr("warn")(nb::str(finding), nb::handle(PyExc_RuntimeWarning));
+    }
+  } catch (nb::python_error& error) {
+    error.discard_as_unraisable("smalti: warning of what a kernel did");
+  }
+  return mistakes;
+}
+
 ffi::Error failed(const std::vector<Finding>& findings) {
   std::string text;
   for (const Finding& f : findings) text += "\n" + f.diagnostic.str();
@@ -83,8 +101,9 @@ ffi::Error call(std::string_view key, std::string_view module, std::string_view 
   for (size_t i = 0; i < outputTypes.size(); ++i)
     if (isPacked(outputTypes[i].dtype)) pack(outputs[i], (*results.get<ffi::AnyBuffer>(i))->untyped_data());
   if (!report->log.empty()) print(report->log);
-  if (!report->findings.empty()) return failed(report->findings);
-  return ffi::Error::Success();
+  if (report->findings.empty()) return ffi::Error::Success();
+  const auto mistakes = mistakesAmong(report->findings);
+  return mistakes.empty() ? ffi::Error::Success() : failed(mistakes);
 }
 
 XLA_FFI_DEFINE_HANDLER(kCall, call,
@@ -114,7 +133,7 @@ void addXlaCall(nb::module_& m) {
       taken.swap(found().findings);
     }
     nb::list list;
-    for (const Finding& f : taken) list.append(nb::make_tuple(toPython(f.diagnostic), f.count));
+    for (const Finding& f : taken) list.append(toPython(f));
     return list;
   });
   m.def("num_compiled_calls", [] { return KernelTable::instance().size(); });

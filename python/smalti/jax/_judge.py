@@ -12,7 +12,7 @@ import numpy as np
 
 import smalti_record
 from smalti import _smalti
-from smalti._errors import CheckError, Finding
+from smalti._errors import CheckError
 from smalti._module import Option
 from smalti.jax._settings import reference, using
 
@@ -39,7 +39,7 @@ def check(f: Callable[..., Any], *args: Any, **options: Option) -> Any:
             return _run(f, args)
     except jax.errors.JaxRuntimeError:
         if findings := _smalti.take_findings():
-            raise CheckError(tuple(Finding(*finding) for finding in findings)) from None
+            raise CheckError(tuple(findings)) from None
         raise
 
 
