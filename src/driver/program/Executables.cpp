@@ -104,6 +104,7 @@ size_t Executables::numCompiled() const {
 }
 
 Result<std::shared_ptr<const CompiledProgram>> Executables::compile(const CompileOptions& options) {
+  const UnforkedWork work;
   if (auto found = find(options)) return found;
   const auto lockOfModules = alone();
   if (auto found = find(options)) return found;  // by who had the lock
