@@ -14,6 +14,8 @@ namespace smalti {
 struct ObjectOptions {
   std::string processor = "host";  ///< LLVM's name, "haswell", or with the machine: "aarch64-linux-gnu/neoverse-n1"
   std::string symbol{};            ///< the C function; empty: the file's name without its suffix
+  /// How often the loops of a call may go round in all, about; then its function returns 6. 0: without a limit.
+  int64_t step_limit = ExecuteOptions().step_limit;
 };
 
 /// Writes the object file `path` and, beside it, the header that declares and describes its function. SM7001: no such

@@ -51,10 +51,15 @@ struct ExecuteOptions {
   int threads = 0;    ///< of native code, which share parallel grid axes; 0: one per core
   uint64_t seed = 0;  ///< of the machine's scheduler and of random DMA
   DmaTiming dma = DmaTiming::random;
-  int64_t step_quantum = 10'000;     ///< instructions before a program of the machine yields to the others
-  int64_t step_limit = 200'000'000;  ///< instructions of one kernel (native code: grid steps), else SM4104; 0: none
-  int64_t memory_limit_bytes = 0;    ///< of one kernel on the machine; 0: none
-  const std::atomic<bool>* stop = nullptr;  ///< not owned; true ends a run of the machine with SM9006
+  int64_t step_quantum = 10'000;  ///< instructions before a program of the machine yields to the others
+  /// Instructions of one kernel, else SM4104; 0: none. Native code counts grid steps, and on each thread the rounds of
+  /// loops.
+  int64_t step_limit = 200'000'000;
+  int64_t memory_limit_bytes = 0;  ///< of one kernel, else SM9002; 0: none
+  double time_limit_seconds = 0;   ///< of the whole run, else SM9012; 0: none. Looked at as `stop` is
+  /// Not owned; true ends the run with SM9006. Looked at between ops, by the machine every `step_quantum` instructions,
+  /// by native code in loops (as `step_limit` counts them).
+  const std::atomic<bool>* stop = nullptr;
 };
 
 /// A module or a call, compiled for a target. Copies share it; it may be executed from several threads at once.

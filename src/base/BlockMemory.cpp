@@ -58,6 +58,8 @@ class KeptBlocks {
     const std::scoped_lock lock(mutex_);
     while (!kept_.empty()) dropOldest();
   }
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
 
  private:
   struct Kept {
@@ -144,6 +146,9 @@ void* takeBlock(size_t bytes) {
   kept().clear();
   return allocate(size);
 }
+
+void lockBlocks() { kept().lock(); }
+void unlockBlocks() { kept().unlock(); }
 
 void giveBlock(void* block, size_t bytes) {
   const size_t size = sizeOf(bytes);

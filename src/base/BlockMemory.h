@@ -11,4 +11,8 @@ void* takeBlock(size_t bytes);
 /// `bytes` as it was asked for.
 void giveBlock(void* block, size_t bytes);
 
+/// For ForkGate.cpp: no block is taken or given in between by other threads.
+void lockBlocks();
+void unlockBlocks();
+
 }  // namespace smalti

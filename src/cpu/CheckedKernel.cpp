@@ -7,10 +7,11 @@
 
 namespace smalti::cpu {
 
-Result<std::optional<std::vector<Array>>> CheckedKernel::call(std::span<const Array> operands, int threads,
+Result<std::optional<std::vector<Array>>> CheckedKernel::call(std::span<const Array> operands,
+                                                              const CallOptions& options,
                                                               std::vector<std::string>* log) const {
   bool fault = false;
-  auto results = kernel_->call(operands, threads, fault, log);
+  auto results = kernel_->call(operands, {}, options, fault, log);
   if (!results) return fail(std::move(results.error()));
   if (fault) return std::nullopt;
   const size_t own = results->size() - shadowResults_;

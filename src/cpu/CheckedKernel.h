@@ -20,8 +20,11 @@ class CheckedKernel {
   const std::vector<std::string>& shadowed() const { return shadowed_; }
   /// The results, when nothing is found. nullopt: something may be wrong; the machine says what it is, or that it is
   /// nothing. Arguments as NativeKernel::call's.
-  Result<std::optional<std::vector<Array>>> call(std::span<const Array> operands, int threads,
+  Result<std::optional<std::vector<Array>>> call(std::span<const Array> operands, const CallOptions&,
                                                  std::vector<std::string>* log = nullptr) const;
+  Result<std::optional<std::vector<Array>>> call(std::span<const Array> operands, int threads) const {
+    return call(operands, CallOptions{.threads = threads});
+  }
 
  private:
   std::shared_ptr<const NativeKernel> kernel_;

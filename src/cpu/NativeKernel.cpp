@@ -8,12 +8,14 @@
 #include <chrono>
 #include <cstring>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/BlockMemory.h"
 #include "base/KernelStorage.h"
+#include "base/MemoryAccount.h"
 #include "cpu/NativeParts.h"
 #include "cpu/cache/CompileCache.h"
 #include "cpu/cache/LoweredText.h"
@@ -28,11 +30,17 @@
 namespace smalti::cpu {
 namespace {
 
+/// What generated code gets: its limits, and what the functions below need.
+struct KernelContext {
+  CallLimits limits;
+  InterpretContext* rest = nullptr;
+};
+
 extern "C" int32_t smaltiCpuInterpret(void* context, int32_t op, void** pointers) {
-  return static_cast<InterpretContext*>(context)->run(op, pointers);
+  return static_cast<KernelContext*>(context)->rest->run(op, pointers);
 }
 
-Flights& flightsOf(void* context) { return static_cast<InterpretContext*>(context)->flights; }
+Flights& flightsOf(void* context) { return static_cast<KernelContext*>(context)->rest->flights; }
 
 extern "C" int32_t smaltiCpuFlightStart(void* context, const std::byte* source, const std::byte* sourceEnd,
                                         const std::byte* target, const std::byte* targetEnd, const void* semaphore,
@@ -60,7 +68,7 @@ struct GridWorker {
   GridWorker(int64_t arenaBytes, const InterpretedOps& ops)
       : bytes(static_cast<size_t>(std::max<int64_t>(arenaBytes, 1))),
         arena(static_cast<std::byte*>(takeBlock(bytes))),
-        context(ops) {}
+        interpreter(ops) {}
   ~GridWorker() {
     if (arena) giveBlock(arena, bytes);
   }
@@ -69,7 +77,8 @@ struct GridWorker {
 
   size_t bytes;
   std::byte* arena;
-  InterpretContext context;
+  InterpretContext interpreter;
+  KernelContext context{{}, &interpreter};
 };
 
 class Workers {
@@ -77,8 +86,8 @@ class Workers {
   ~Workers() { delete last_.load(); }
   std::unique_ptr<GridWorker> take() {
     if (GridWorker* last = last_.exchange(nullptr, std::memory_order_acquire)) return std::unique_ptr<GridWorker>(last);
-    const std::scoped_lock lock(mutex_);
-    if (free_.empty()) return nullptr;
+    const std::unique_lock lock = lockSoon();
+    if (!lock || free_.empty()) return nullptr;
     auto worker = std::move(free_.back());
     free_.pop_back();
     return worker;
@@ -86,11 +95,20 @@ class Workers {
   void give(std::unique_ptr<GridWorker> worker) {
     worker.reset(last_.exchange(worker.release(), std::memory_order_acq_rel));
     if (!worker) return;
-    const std::scoped_lock lock(mutex_);
-    free_.push_back(std::move(worker));
+    if (const std::unique_lock lock = lockSoon()) free_.push_back(std::move(worker));
   }
 
  private:
+  /// Not held where nobody gives it back: in a child that was forked while another thread had it.
+  std::unique_lock<std::mutex> lockSoon() {
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    for (int tries = 0; !lock && tries < 1000; ++tries) {
+      std::this_thread::yield();
+      static_cast<void>(lock.try_lock());
+    }
+    return lock;
+  }
+
   std::atomic<GridWorker*> last_{nullptr};  ///< given back; without the lock
   std::mutex mutex_;
   std::vector<std::unique_ptr<GridWorker>> free_;
@@ -115,16 +133,20 @@ class Kernel : public NativeKernel {
         code_(std::move(code)),
         function_(code_->function<KernelFunction>(kKernelSymbol)) {
     readArguments(package);
+    defaultThreads();  // asked for now: a process that is forked while a thread asks has no answer
     for (const ArrayType& type : operandTypes_) bytes_ += type.bytes();
     for (const ArrayType& type : resultTypes_) bytes_ += type.bytes();
+    for (size_t i = 0; i < operandTypes_.size(); ++i) allotted_.push_back(fmt::format("a copy of operand {}", i));
+    for (size_t i = 0; i < resultTypes_.size(); ++i) allotted_.push_back(fmt::format("output {}", i));
   }
 
   bool usable() const { return function_ != nullptr; }
   const NativeReport& report() const override { return report_; }
 
   using NativeKernel::call;
-  Result<std::vector<Array>> call(std::span<const Array> operands, std::span<Array> into, int threads, bool& fault,
-                                  std::vector<std::string>* log) const override {
+  Result<std::vector<Array>> call(std::span<const Array> operands, std::span<Array> into, const CallOptions& options,
+                                  bool& fault, std::vector<std::string>* log) const override {
+    MemoryAccount memory(options.memoryLimitBytes);
     std::vector<Array> results, copies;
     Pointers pointers;
     results.reserve(resultTypes_.size());
@@ -133,13 +155,15 @@ class Kernel : public NativeKernel {
       pointers.push_back(const_cast<std::byte*>(a.data()));
       const bool differs = storageDiffers(a.dtype(), inside_[i]);
       if (!differs && !overwritten_[i]) continue;
+      if (Status ok = memory.take(bytesInside(a.type(), inside_[i]), allotted_[i]); !ok)
+        return fail(std::move(ok.error()));
       auto copy = differs ? toKernelStorage(a, inside_[i]) : a.clone();
       if (!copy) return fail(std::move(copy.error()));
       copies.push_back(std::move(*copy));
       pointers.back() = copies.back().data();
     }
     for (size_t i = 0; i < resultTypes_.size(); ++i) {
-      auto result = makeResult(i, operands, into);
+      auto result = makeResult(i, operands, into, memory);
       if (!result) return fail(std::move(result.error()));
       for (const Alias& alias : aliases_)
         if (alias.output == static_cast<int>(i)) pointers[static_cast<size_t>(alias.operand)] = result->data();
@@ -148,20 +172,20 @@ class Kernel : public NativeKernel {
     for (Array& r : results) pointers.push_back(r.data());
 
     const int64_t points = sharedPoints(operands);
-    threads = threads > 0 ? threads : defaultThreads();
+    const int threads = options.threads > 0 ? options.threads : defaultThreads();
     if (points < 2 || threads < 2 ||
         bytes_ < (report_.matmuls.empty() ? kWorthSharingBytes : kWorthSharingProductBytes)) {
-      auto worker = takeWorker();
+      auto worker = takeWorker(memory);
       if (!worker) return fail(std::move(worker.error()));
-      begin(**worker);
+      begin(**worker, options);
       fault = run(**worker, pointers, 0, points);
-      if (log) *log = (*worker)->context.log();
+      if (log) *log = (*worker)->interpreter.log();
       workers_.give(std::move(*worker));
-      return outside(std::move(results));
+      return outside(std::move(results), memory);
     }
     std::vector<std::unique_ptr<GridWorker>> own;
     for (int64_t i = 0; i < std::min<int64_t>(threads, points); ++i) {
-      auto worker = takeWorker();
+      auto worker = takeWorker(memory);
       if (!worker) return fail(std::move(worker.error()));
       own.push_back(std::move(*worker));
     }
@@ -169,14 +193,14 @@ class Kernel : public NativeKernel {
     std::atomic<bool> faulty{false};
     parallelFor(points, static_cast<int>(own.size()), [&](int64_t first, int64_t last, int worker) {
       GridWorker& self = *own[static_cast<size_t>(worker)];
-      if (!std::exchange(begun[static_cast<size_t>(worker)], 1)) begin(self);
+      if (!std::exchange(begun[static_cast<size_t>(worker)], 1)) begin(self, options);
       if (!faulty.load(std::memory_order_relaxed) && run(self, pointers, first, last))
         faulty.store(true, std::memory_order_relaxed);
     });
     // The last one given is taken first: each thread finds its own again, in the caches of its core.
     for (size_t i = own.size(); i-- > 0;) workers_.give(std::move(own[i]));
     fault = faulty.load();
-    return outside(std::move(results));
+    return outside(std::move(results), memory);
   }
 
  private:
@@ -205,7 +229,8 @@ class Kernel : public NativeKernel {
     return points;
   }
 
-  Result<std::unique_ptr<GridWorker>> takeWorker() const {
+  Result<std::unique_ptr<GridWorker>> takeWorker(MemoryAccount& memory) const {
+    if (Status ok = memory.take(lowered_.arenaBytes, "the kernel's values"); !ok) return fail(std::move(ok.error()));
     auto worker = workers_.take();
     if (!worker) worker = std::make_unique<GridWorker>(lowered_.arenaBytes, interpreted_);
     if (!worker->arena)
@@ -219,25 +244,30 @@ class Kernel : public NativeKernel {
   }
 
   /// Makes scratch and windows undefined, as at the start of a call.
-  void begin(GridWorker& worker) const {
+  void begin(GridWorker& worker, const CallOptions& options) const {
     for (const auto& u : lowered_.undefined)
       eval::poison(u.type.dtype, poison_, worker.arena + u.offset, u.type.elements());
-    worker.context.restart();
+    worker.interpreter.restart();
+    static constexpr std::atomic<bool> kNever{false};
+    worker.context.limits = {.roundsLeft = options.stepLimit > 0 ? options.stepLimit : INT64_MAX,
+                             .stop = options.stop ? options.stop : &kNever};
   }
 
   using Pointers = llvm::SmallVector<void*, 16>;
   bool run(GridWorker& worker, const Pointers& pointers, int64_t first, int64_t last) const {
     return function_(&worker.context, pointers.data(), worker.arena, first, last) != 0 ||
-           !worker.context.flights.none();
+           !worker.interpreter.flights.none();
   }
 
   DType insideResult(size_t i) const { return inside_[operandTypes_.size() + i]; }
   bool resultDiffers(size_t i) const { return storageDiffers(resultTypes_[i].dtype, insideResult(i)); }
 
   /// Results as the caller stores them.
-  Result<std::vector<Array>> outside(std::vector<Array> results) const {
+  Result<std::vector<Array>> outside(std::vector<Array> results, MemoryAccount& memory) const {
     for (size_t i = 0; i < results.size(); ++i) {
       if (!resultDiffers(i)) continue;
+      if (Status ok = memory.take(resultTypes_[i].bytes(), allotted_[operandTypes_.size() + i]); !ok)
+        return fail(std::move(ok.error()));
       auto left = fromKernelStorage(results[i], resultTypes_[i]);
       if (!left) return fail(std::move(left.error()));
       results[i] = std::move(*left);
@@ -245,9 +275,18 @@ class Kernel : public NativeKernel {
     return results;
   }
 
-  Result<Array> makeResult(size_t i, std::span<const Array> operands, std::span<Array> into) const {
+  static std::string nameOfResult(size_t i) { return fmt::format("output {}", i); }
+  static int64_t bytesInside(const ArrayType& type, DType inside) {
+    return storageDiffers(type.dtype, inside) ? ArrayType{inside, type.shape}.bytes() : type.bytes();
+  }
+
+  Result<Array> makeResult(size_t i, std::span<const Array> operands, std::span<Array> into,
+                           MemoryAccount& memory) const {
     ArrayType type = resultDiffers(i) ? ArrayType{insideResult(i), resultTypes_[i].shape} : resultTypes_[i];
     const bool given = !into.empty() && !resultDiffers(i) && beginsCacheLine(into[i].data());
+    if (!given)
+      if (Status ok = memory.take(type.bytes(), allotted_[operandTypes_.size() + i]); !ok)
+        return fail(std::move(ok.error()));
     for (const Alias& alias : aliases_)
       if (alias.output == static_cast<int>(i)) {
         const Array& operand = operands[static_cast<size_t>(alias.operand)];
@@ -284,7 +323,8 @@ class Kernel : public NativeKernel {
   eval::Poison poison_;
   std::shared_ptr<const LoadedCode> code_;
   KernelFunction* function_;
-  int64_t bytes_ = 0;  ///< of all operands and results
+  int64_t bytes_ = 0;                  ///< of all operands and results
+  std::vector<std::string> allotted_;  ///< as messages name what a call allots for operands and results
   mutable Workers workers_;
 };
 
@@ -315,10 +355,10 @@ Result<NativeOutcome> compileNative(const KernelPackage& package, const NativeOp
   if (auto why = unsuitableProcessor(options.processor)) return NativeOutcome{nullptr, std::move(why->message)};
   // The number of cores decides about blocks (cpu/grid).
   const std::string key =
-      options.cache
-          ? cacheKey({packageText(package), processorText(options.processor),
-                      options.poison == eval::Poison::intMin ? "min" : "max", std::to_string(availableCores())})
-          : std::string();
+      options.cache ? cacheKey({packageText(package), processorText(options.processor),
+                                options.poison == eval::Poison::intMin ? "min" : "max",
+                                options.checkBlocks ? "inside" : "anywhere", std::to_string(availableCores())})
+                    : std::string();
   if (options.cache)
     if (auto kept = options.cache->find(key))
       if (auto kernel = fromCache(package, options, *kept)) return NativeOutcome{std::move(kernel), {}};

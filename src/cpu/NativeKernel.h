@@ -1,6 +1,7 @@
 // A kernel as native code: the whole call is one function.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,6 +21,7 @@ class CompileCache;
 struct NativeOptions {
   Processor processor = hostProcessor();
   eval::Poison poison = eval::Poison::intMin;  ///< of undefined integers
+  bool checkBlocks = true;                     ///< a block that lies outside of its array is a fault
   CompileCache* cache = nullptr;               ///< where code is kept between processes; not owned
 };
 
@@ -34,6 +36,14 @@ struct NativeReport {
   SourcePlace notNativeAt;               ///< of what has no native code at all, where known
 };
 
+/// How one call goes.
+struct CallOptions {
+  int threads = 0;                          ///< that share parallel grid axes; 0: one per core
+  int64_t stepLimit = 0;                    ///< rounds of loops, of each thread; 0: none
+  int64_t memoryLimitBytes = 0;             ///< of results, copies and values; 0: none
+  const std::atomic<bool>* stop = nullptr;  ///< not owned; true ends the call with a fault
+};
+
 /// Compiled once, run many times, from several threads.
 class NativeKernel {
  public:
@@ -41,15 +51,14 @@ class NativeKernel {
   virtual const NativeReport& report() const = 0;
   /// One call; operands in the custom call's order and of its types. `into`: empty, or one Array for each result, of
   /// its type, which the code writes to where it begins at a multiple of 64 bytes and its memory holds the kernel's own
-  /// dtype; the other results are elsewhere. `threads` share parallel grid axes; 0: one per core. `fault` is set when
-  /// the code met an access out of bounds or the like and stopped. The operands are untouched then, and running the
-  /// kernel on the machine says what is wrong. `log` (may be null) gets the debug prints, as machine::KernelResult has
-  /// them.
-  virtual Result<std::vector<Array>> call(std::span<const Array> operands, std::span<Array> into, int threads,
+  /// dtype; the other results are elsewhere. `fault` is set when the code met an access out of bounds or the like, or
+  /// a limit, and stopped. The operands are untouched then, and running the kernel on the machine says what is wrong.
+  /// SM9002 at the limit of memory. `log` (may be null) gets the debug prints, as machine::KernelResult has them.
+  virtual Result<std::vector<Array>> call(std::span<const Array> operands, std::span<Array> into, const CallOptions&,
                                           bool& fault, std::vector<std::string>* log = nullptr) const = 0;
   Result<std::vector<Array>> call(std::span<const Array> operands, int threads, bool& fault,
                                   std::vector<std::string>* log = nullptr) const {
-    return call(operands, {}, threads, fault, log);
+    return call(operands, {}, {.threads = threads}, fault, log);
   }
 };
 

@@ -75,8 +75,11 @@ tl::expected<LoweredKernel, NotNative> lowerPlanned(const KernelPackage& package
   const ParallelPlan plan = planParallel(chosen);
   report.sharedAxes = plan.axes;
   report.inOrder = plan.reason;
-  return lowerKernel(chosen, module, options.processor, report, interpreted, plan.axes, options.poison,
-                     worthStreaming(chosen, options.processor));
+  return lowerKernel(chosen, module, options.processor, report, interpreted,
+                     {.sharedAxes = plan.axes,
+                      .poison = options.poison,
+                      .streamed = worthStreaming(chosen, options.processor),
+                      .checkBlocks = options.checkBlocks});
 }
 
 }  // namespace smalti::cpu

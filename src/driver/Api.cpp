@@ -66,6 +66,7 @@ struct Module::State {
 Result<Module> Module::load(const std::string& path, std::span<const ArrayType> arguments,
                             std::span<const ArrayType> results) {
   return guardedCall([&]() -> Result<Module> {
+    const UnforkedWork work;
     auto state = State::make(driver::loadModuleOrCase(path), arguments, results);
     if (!state) return fail(state.error());
     Module module;
@@ -77,6 +78,7 @@ Result<Module> Module::load(const std::string& path, std::span<const ArrayType> 
 Result<Module> Module::parse(std::string_view content, const std::string& name, std::span<const ArrayType> arguments,
                              std::span<const ArrayType> results) {
   return guardedCall([&]() -> Result<Module> {
+    const UnforkedWork work;
     auto parsed = driver::parseModule(content, name).map([](driver::LoadedModule&& module) {
       return driver::ModuleOrCase{std::move(module), {}};
     });

@@ -17,7 +17,7 @@ class TargetsOfProgram : public lang::Compilable {
     if (purpose == lang::Purpose::check) driver::checkEverything(settings.compile.contract);
     return executables_.get(settings);
   }
-  std::unique_lock<std::mutex> alone() override { return executables_.alone(); }
+  LockedUnforkedWork alone() override { return executables_.alone(); }
 
  private:
   driver::Executables executables_;

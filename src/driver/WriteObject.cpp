@@ -9,13 +9,11 @@
 #include "base/Source.h"
 #include "cpu/aot/Aot.h"
 #include "lang/call/Backend.h"
-#include "smalti/ahead_of_time.h"
 
 namespace smalti {
 namespace driver {
 
-Result<WrittenObject> writeObject(const KernelPackage& kernel, const std::string& path, const std::string& processor,
-                                  const std::string& symbol) {
+Result<WrittenObject> writeObject(const KernelPackage& kernel, const std::string& path, const ObjectOptions& options) {
   const std::filesystem::path object(path);
   WrittenObject written;
   written.header = std::filesystem::path(object).replace_extension(".h").string();
@@ -24,16 +22,16 @@ Result<WrittenObject> writeObject(const KernelPackage& kernel, const std::string
                  .message = "an object file and its header need a name",
                  .place = {},
                  .help = "name the object: -o kernel.o; its header is kernel.h"});
-  written.symbol = symbol.empty() ? cpu::cIdentifier(object.stem().string()) : symbol;
+  written.symbol = options.symbol.empty() ? cpu::cIdentifier(object.stem().string()) : options.symbol;
   if (!cpu::isCIdentifier(written.symbol))
     return fail({.code = "SM1000",
                  .message = fmt::format("'{}' cannot be the name of a C function", written.symbol),
                  .place = {},
                  .help = "a letter, then letters, digits and _; no word of C or C++ and no function of the C library: "
                          "--symbol NAME"});
-  const auto target = cpu::processorNamed(processor);
+  const auto target = cpu::processorNamed(options.processor);
   if (!target) return fail(target.error());
-  const auto made = cpu::compileAheadOfTime(kernel, *target, written.symbol);
+  const auto made = cpu::compileAheadOfTime(kernel, *target, written.symbol, options.step_limit);
   if (!made) return fail(made.error());
   if (Status status = writeFile(path, {made->object}); !status) return fail(status.error());
   if (Status status = writeFile(written.header, {made->header}); !status) {
@@ -50,7 +48,7 @@ Result<WrittenObject> writeObject(const KernelPackage& kernel, const std::string
 
 Status write_object(const Lowered& lowered, const std::string& path, const ObjectOptions& options) {
   return lang::withPackage(lowered, [&](const KernelPackage& kernel) -> Status {
-    auto written = driver::writeObject(kernel, path, options.processor, options.symbol);
+    auto written = driver::writeObject(kernel, path, options);
     if (written) return {};
     showSource(written.error());
     return fail(std::move(written.error()));

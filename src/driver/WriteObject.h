@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ir/KernelPackage.h"
+#include "smalti/ahead_of_time.h"
 
 namespace smalti::driver {
 
@@ -13,8 +14,7 @@ struct WrittenObject {
   int64_t bytes = 0;
 };
 
-/// `symbol` empty: the file's name as a C identifier. SM1000 for names that cannot be, SM7001, SM7003, SM1006.
-Result<WrittenObject> writeObject(const KernelPackage&, const std::string& path, const std::string& processor,
-                                  const std::string& symbol);
+/// As write_object. SM1000 for names that cannot be.
+Result<WrittenObject> writeObject(const KernelPackage&, const std::string& path, const ObjectOptions&);
 
 }  // namespace smalti::driver

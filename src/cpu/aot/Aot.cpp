@@ -60,7 +60,7 @@ std::vector<std::string> foreignSymbols(const std::string& object) {
 }  // namespace
 
 Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage& package, const Processor& processor,
-                                             const std::string& name) {
+                                             const std::string& name, int64_t stepLimit) {
   if (auto why = unsuitableProcessor(processor)) return fail(std::move(*why));
   if (auto why = unsuitableArrays(package))
     return fail(notAheadOfTime(package, std::move(*why), {}, kRunsOnTheMachine));
@@ -69,13 +69,20 @@ Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage& package, const
   ModuleBuilder built(processor, package.name);
   const auto other = rewritten(package, processor, 1);
   const KernelPackage& chosen = other ? *other : package;
-  auto lowered = lowerKernel(chosen, *built.module, processor, made.report, interpreted, 0, eval::Poison::intMin);
+  auto lowered =
+      lowerKernel(chosen, *built.module, processor, made.report, interpreted, {.countRounds = stepLimit > 0});
   if (!lowered) return fail(notAheadOfTime(package, lowered.error(), made.report.notNativeAt, kRunsOnTheMachine));
   if (!interpreted.all().empty())
     return fail(notAheadOfTime(package, "ops that are not native yet: " + wordsOf(made.report.interpreted),
                                interpreted.all().front().place,
                                "write it without them, or call it from a program that links Smalti"));
-  const CEntry entry{name, package.operands, package.results, package.aliases, lowered->arenaBytes, lowered->written};
+  const CEntry entry{.name = name,
+                     .operands = package.operands,
+                     .results = package.results,
+                     .aliases = package.aliases,
+                     .workspaceBytes = lowered->arenaBytes,
+                     .written = lowered->written,
+                     .stepLimit = stepLimit};
   addCEntry(*built.module, entry, processor);
   auto object = generateObject(std::move(built), processor, &made.report.compile);
   if (!object) return fail(std::move(object.error()));

@@ -15,11 +15,21 @@ struct AheadOfTimeKernel {
 };
 
 /// The kernel as a C function `name` (a C identifier), with `name_in` and `name_workspace_bytes` beside it; the header
-/// describes all three. Parallel grid axes run in order. SM7003 when not all of the kernel is native code.
-Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage&, const Processor&, const std::string& name);
+/// describes all three. Parallel grid axes run in order. Loops go round `stepLimit` times in all at most, by what the
+/// code counts (lower/Rounds.h); 0: without a limit. SM7003 when not all of the kernel is native code.
+Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage&, const Processor&, const std::string& name,
+                                             int64_t stepLimit);
 
 /// What a generated function returns.
-enum CResult : int { kCOk = 0, kCFault = 1, kCBadPointer = 2, kCNoMemory = 3, kCWrongProcessor = 4 };
+enum CResult : int {
+  kCOk = 0,
+  kCFault = 1,
+  kCBadPointer = 2,
+  kCNoMemory = 3,
+  kCWrongProcessor = 4,
+  kCBlockOutside = 5,
+  kCStepLimit = 6
+};
 
 /// `text` as a C identifier: other characters become '_'; begins with a letter.
 std::string cIdentifier(std::string_view text);

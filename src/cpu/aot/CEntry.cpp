@@ -4,6 +4,7 @@
 #include "cpu/aot/ProcessorCheck.h"
 #include "cpu/gemm/Ir.h"
 #include "cpu/lower/Kernel.h"
+#include "cpu/runtime/KernelCall.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 
@@ -74,9 +75,18 @@ class CEntryBuilder {
     return b_.CreateLoad(b_.getInt64Ty(), b_.CreateInBoundsGEP(b_.getInt64Ty(), array, at));
   }
 
+  /// i1: memory of both, which end before the end of the address space.
+  llvm::Value* shareMemory(llvm::Value* a, llvm::Value* aSize, llvm::Value* b, llvm::Value* bSize) {
+    llvm::Value* shared =
+        b_.CreateAnd(b_.CreateICmpULT(a, b_.CreateAdd(b, bSize)), b_.CreateICmpULT(b, b_.CreateAdd(a, aSize)));
+    llvm::Value* empty = b_.CreateOr(b_.CreateICmpEQ(aSize, b_.getInt64(0)), b_.CreateICmpEQ(bSize, b_.getInt64(0)));
+    return b_.CreateAnd(shared, b_.CreateNot(empty));
+  }
+
   /// Returns where a result shares memory with another array, other than as one array with the operand that it is
-  /// aliased with. A loop over the pairs: there are many where a kernel has many arrays. `list`: their addresses.
-  void returnIfOverlap(llvm::Value* list) {
+  /// aliased with, or the workspace with any. A loop over the pairs: there are many where a kernel has many arrays.
+  /// `list`: their addresses.
+  void returnIfOverlap(llvm::Value* list, llvm::Value* workspace) {
     const size_t operands = entry_.operands.size();
     std::vector<int64_t> bytes, partners(numArrays(), -1);
     for (size_t i = 0; i < numArrays(); ++i) bytes.push_back(type(i).bytes());
@@ -86,14 +96,40 @@ class CEntryBuilder {
       llvm::Value *from = entryOf(list, r), *size = entryOf(sizes, r), *aliased = entryOf(partner, r);
       countedLoop(b_, b_.getInt64(0), r, 1, [&](llvm::Value* i) {
         llvm::Value *otherFrom = entryOf(list, i), *otherSize = entryOf(sizes, i);
-        llvm::Value* shared = b_.CreateAnd(b_.CreateICmpULT(from, b_.CreateAdd(otherFrom, otherSize)),
-                                           b_.CreateICmpULT(otherFrom, b_.CreateAdd(from, size)));
-        llvm::Value* empty =
-            b_.CreateOr(b_.CreateICmpEQ(size, b_.getInt64(0)), b_.CreateICmpEQ(otherSize, b_.getInt64(0)));
         llvm::Value* one = b_.CreateAnd(b_.CreateICmpEQ(aliased, i), b_.CreateICmpEQ(from, otherFrom));
-        returnIf(b_.CreateAnd(shared, b_.CreateNot(b_.CreateOr(empty, one))), kCBadPointer);
+        returnIf(b_.CreateAnd(shareMemory(from, size, otherFrom, otherSize), b_.CreateNot(one)), kCBadPointer);
       });
     });
+    if (entry_.workspaceBytes == 0) return;
+    llvm::Value *from = b_.CreatePtrToInt(workspace, b_.getInt64Ty()),
+                *size = b_.getInt64(static_cast<uint64_t>(entry_.workspaceBytes));
+    countedLoop(b_, b_.getInt64(0), b_.getInt64(numArrays()), 1, [&](llvm::Value* i) {
+      returnIf(shareMemory(from, size, entryOf(list, i), entryOf(sizes, i)), kCBadPointer);
+    });
+  }
+
+  /// What the kernel's code looks at while its loops go round; null where it does not.
+  llvm::Value* limits() {
+    if (kernel_->getArg(0)->use_empty()) return llvm::ConstantPointerNull::get(b_.getPtrTy());
+    llvm::Value *memory = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), sizeof(CallLimits) / sizeof(int64_t))),
+                *never = b_.CreateAlloca(b_.getInt8Ty());
+    b_.CreateStore(b_.getInt64(static_cast<uint64_t>(entry_.stepLimit)), memory);
+    b_.CreateStore(never, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), memory, offsetof(CallLimits, stop)));
+    b_.CreateStore(b_.getInt8(0), never);
+    return memory;
+  }
+
+  /// For the C program.
+  llvm::Value* resultOf(llvm::Value* status) {
+    llvm::Value* result = b_.getInt32(kCFault);
+    const auto is = [&](KernelStatus s, CResult code) {
+      result =
+          b_.CreateSelect(b_.CreateICmpEQ(status, b_.getInt32(static_cast<uint32_t>(s))), b_.getInt32(code), result);
+    };
+    is(KernelStatus::done, kCOk);
+    is(KernelStatus::outside, kCBlockOutside);
+    is(KernelStatus::stepLimit, kCStepLimit);
+    return result;
   }
 
   llvm::Function* buildWithin() {
@@ -112,7 +148,7 @@ class CEntryBuilder {
       b_.CreateStore(array, b_.CreateConstInBoundsGEP2_64(pointers, list, 0, i));
     };
     for (size_t i = 0; i < numArrays(); ++i) keep(i, arrays[i]);
-    returnIfOverlap(list);
+    returnIfOverlap(list, f->getArg(0));
     // An aliased operand and its result are one array to the kernel: the result's, which starts as the operand.
     for (const Alias& alias : entry_.aliases) {
       const auto operand = static_cast<size_t>(alias.operand);
@@ -121,9 +157,7 @@ class CEntryBuilder {
                        static_cast<uint64_t>(type(operand).bytes()));
       keep(operand, result);
     }
-    llvm::Value* none = llvm::ConstantPointerNull::get(b_.getPtrTy());
-    llvm::Value* fault = b_.CreateCall(kernel_, {none, list, f->getArg(0), b_.getInt64(0), b_.getInt64(1)});
-    b_.CreateRet(b_.CreateSelect(b_.CreateICmpEQ(fault, b_.getInt32(0)), b_.getInt32(kCOk), b_.getInt32(kCFault)));
+    b_.CreateRet(resultOf(b_.CreateCall(kernel_, {limits(), list, f->getArg(0), b_.getInt64(0), b_.getInt64(1)})));
     return f;
   }
 

@@ -22,6 +22,7 @@ struct CEntry {
   std::vector<Alias> aliases;
   int64_t workspaceBytes = 0;
   std::vector<bool> written;  ///< by result: the kernel surely writes all of it
+  int64_t stepLimit = 0;      ///< rounds of its loops; 0: they are not counted
   bool operator==(const CEntry&) const = default;
 };
 

@@ -107,9 +107,12 @@ std::string cHeader(const CEntry& entry, const std::string& kernel, const Proces
  *
  * Arrays are dense, row-major, aligned to their elements, and overlap no result:
 {arrays} *
- * Returns 0; or 1: an access outside of an array was stopped, and the results are not valid; 2: a pointer is null or
- * not aligned, or a result overlaps another array; 3: no memory{processors}.
- * May be called from several threads at once.
+ * Returns 0, or
+ *   1: an access outside of an array was stopped
+ *   2: a pointer is null or not aligned, or a result or the workspace overlaps another array
+ *   3: no memory
+{processors} *   5: a block that an index map names lies outside of its array
+{limit} * and then the results are not valid. May be called from several threads at once.
  */
 #ifndef {guard}
 #define {guard}
@@ -136,7 +139,10 @@ int {name}_in({within});
       fmt::arg("arrays", arrays), fmt::arg("guard", guard), fmt::arg("name", entry.name),
       fmt::arg("list", list.empty() ? "void" : list), fmt::arg("bytes", entry.workspaceBytes),
       fmt::arg("alignment", kWorkspaceAlignment), fmt::arg("within", within),
-      fmt::arg("processors", objectsAskFor(processor) ? "; 4: this processor lacks instructions of that one" : ""));
+      fmt::arg("processors", objectsAskFor(processor) ? " *   4: this processor lacks instructions of that one\n" : ""),
+      fmt::arg("limit", entry.stepLimit > 0
+                            ? fmt::format(" *   6: its loops went round more than about {} times\n", entry.stepLimit)
+                            : ""));
 }
 
 }  // namespace smalti::cpu

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "cpu/lower/Lowering.h"
+#include "cpu/lower/Rounds.h"
 
 namespace smalti::cpu {
 namespace {
@@ -106,6 +107,7 @@ Native lowerFor(Lowering& l, mlir::Operation& op) {
   carried.bind(body.getArguments().drop_front());
   if (auto ok = l.lowerBlock(body); !ok) return ok;
   if (auto ok = carried.assign(body.getTerminator()->getOperands()); !ok) return ok;
+  countRound(l, op);
   // Counting past the type's end ends the loop.
   Reg next = b.CreateAdd(i, step);
   Reg more = b.CreateICmpSGT(next, i);
@@ -154,6 +156,7 @@ Native lowerWhile(Lowering& l, mlir::Operation& op) {
   out.bind(body.getArguments());
   if (auto ok = l.lowerBlock(body); !ok) return ok;
   if (auto ok = in.assign(body.getTerminator()->getOperands()); !ok) return ok;
+  countRound(l, op);
   b.CreateBr(header);
   b.SetInsertPoint(after);
   out.bind(op.getResults());

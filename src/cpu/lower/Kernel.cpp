@@ -38,6 +38,7 @@ struct Windowed {
   bool isOutput = false;
   bool copied = false;  ///< always through the buffer, fetched when the block index changes
   bool mayOverhang = false;
+  std::vector<size_t> mayLeave;              ///< dimensions in which nothing of a block may be in the array
   std::optional<std::vector<size_t>> turns;  ///< of an input: see seenByTurns
   DType undefined = DType::f32;              ///< of the array, with its signedness: says what lies beyond its edges
   View buffer;                               ///< where a block that overhangs, or is copied, lies
@@ -50,17 +51,13 @@ struct Windowed {
 class KernelLowering {
  public:
   KernelLowering(const KernelPackage& package, llvm::Module& module, llvm::Function* function,
-                 const Processor& processor, NativeReport& report, InterpretedOps& interpreted, int sharedAxes,
-                 eval::Poison poison, std::vector<bool> streamed)
+                 const Processor& processor, NativeReport& report, InterpretedOps& interpreted, LowerOptions options)
       : package_(package),
         kernel_(package.kernelFunction()),
         arguments_(package),
-        l_(module, function, processor, report, interpreted, kernel_),
+        l_(module, function, processor, report, interpreted, std::move(options), kernel_),
         b_(l_.b),
-        shared_(sharedAxes),
-        streamed_(std::move(streamed)) {
-    l_.poison = poison;
-  }
+        shared_(l_.options.sharedAxes) {}
 
   tl::expected<LoweredKernel, NotNative> run() {
     auto* entry = llvm::BasicBlock::Create(b_.getContext(), "entry", l_.function);
@@ -208,7 +205,8 @@ class KernelLowering {
     w.copied = !isOutput && (aliased || written);
     for (size_t d = 0; d < window->bounds.size(); ++d)
       w.mayOverhang |= geometry.hasPartialBlock(d) || !map.staysIn(d, geometry.numWholeBlocks(d), signature().grid);
-    if (isOutput && !w.mayOverhang && !streamed_.empty() && streamed_[i - inputs]) {
+    if (l_.options.checkBlocks) w.mayLeave = dimensionsToLeave(*window, array.shape, map);
+    if (isOutput && !w.mayOverhang && !l_.options.streamed.empty() && l_.options.streamed[i - inputs]) {
       w.array.streamed = true;
       assumeLineAligned(*llvm::cast<llvm::LoadInst>(w.array.base));
     }
@@ -225,6 +223,21 @@ class KernelLowering {
     }
     windows_.push_back({std::move(w), argument});
     return {};
+  }
+  static int64_t paddingOf(const std::vector<int64_t>& padding, size_t d) {
+    return d < padding.size() ? padding[d] : 0;
+  }
+  /// Dimensions in which the index map is not proved to stay in the array, as BlockGeometry::outside has it.
+  std::vector<size_t> dimensionsToLeave(const Window& window, const Shape& array, const IndexMapFacts& map) const {
+    const BlockGeometry geometry(window, array);
+    std::vector<size_t> dimensions;
+    for (size_t d = 0; d < array.size(); ++d) {
+      const int64_t places = window.elementIndexed
+                                 ? array[d] + paddingOf(window.padLow, d) + paddingOf(window.padHigh, d)
+                                 : geometry.numBlocks(d);
+      if (window.bounds[d] > 0 && array[d] > 0 && !map.staysIn(d, places, signature().grid)) dimensions.push_back(d);
+    }
+    return dimensions;
   }
   Reg blockSlot(const Windowed& w, size_t d) {
     return b_.CreateConstInBoundsGEP2_64(llvm::ArrayType::get(b_.getInt64Ty(), w.window->bounds.size()), w.lastBlock, 0,
@@ -312,7 +325,17 @@ class KernelLowering {
       if (auto ok = place(w, next); !ok) return ok;
       w.upcoming = elementPointer(b_, w.array, w.starts);
     }
-    return place(w, indices_);
+    if (auto ok = place(w, indices_); !ok) return ok;
+    for (const size_t d : w.mayLeave) requireInside(w, d);
+    return {};
+  }
+
+  /// On a TPU such a block is memory of something else.
+  void requireInside(const Windowed& w, size_t d) {
+    Reg before = l_.index(-paddingOf(w.window->padLow, d) - w.window->bounds[d]);
+    Reg end = l_.index(w.array.shape[d] + paddingOf(w.window->padHigh, d));
+    l_.require(b_.CreateAnd(b_.CreateICmpSGT(w.starts[d], before), b_.CreateICmpSLT(w.starts[d], end)),
+               KernelStatus::outside);
   }
 
   /// Worth knowing where the next step's block lies: small blocks, found by looking up, that few rows are multiplied
@@ -418,7 +441,7 @@ class KernelLowering {
 
   void fetch(Windowed& w) {
     fetchInside(l_, {w.array, w.buffer, w.starts},
-                w.mayOverhang ? undefinedElement(b_, w.undefined, l_.poison) : nullptr);
+                w.mayOverhang ? undefinedElement(b_, w.undefined, l_.options.poison) : nullptr);
   }
 
   const KernelPackage& package_;
@@ -427,9 +450,8 @@ class KernelLowering {
   Lowering l_;
   Builder& b_;
   int shared_;
-  std::vector<size_t> order_;   ///< of the shared axes, fastest first
-  size_t fastest_ = 0;          ///< axis along which steps follow each other
-  std::vector<bool> streamed_;  ///< by result; empty: none
+  std::vector<size_t> order_;  ///< of the shared axes, fastest first
+  size_t fastest_ = 0;         ///< axis along which steps follow each other
   std::vector<Reg> bounds_, indices_;
   std::vector<std::pair<Windowed, mlir::BlockArgument>> windows_;
   LoweredKernel lowered_;
@@ -439,8 +461,7 @@ class KernelLowering {
 
 tl::expected<LoweredKernel, NotNative> lowerKernel(const KernelPackage& package, llvm::Module& module,
                                                    const Processor& processor, NativeReport& report,
-                                                   InterpretedOps& interpreted, int sharedAxes, eval::Poison poison,
-                                                   std::vector<bool> streamed) {
+                                                   InterpretedOps& interpreted, LowerOptions options) {
   auto& c = module.getContext();
   auto* pointer = llvm::PointerType::get(c, 0);
   auto* wide = llvm::Type::getInt64Ty(c);
@@ -448,9 +469,7 @@ tl::expected<LoweredKernel, NotNative> lowerKernel(const KernelPackage& package,
       llvm::FunctionType::get(llvm::Type::getInt32Ty(c), {pointer, pointer, pointer, wide, wide}, false),
       llvm::Function::ExternalLinkage, kKernelSymbol, module);
   function->addFnAttr("target-features", processor.features);
-  return KernelLowering(package, module, function, processor, report, interpreted, sharedAxes, poison,
-                        std::move(streamed))
-      .run();
+  return KernelLowering(package, module, function, processor, report, interpreted, std::move(options)).run();
 }
 
 }  // namespace smalti::cpu

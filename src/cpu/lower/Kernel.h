@@ -8,8 +8,9 @@
 namespace smalti::cpu {
 
 /// Name and type of the generated function:
-/// i32 (ptr context, ptr operands, ptr arena, i64 begin, i64 end); 0, or 1 for a fault.
-/// `operands`: the call's operands, then its results, each a pointer. `context`: for kInterpretSymbol.
+/// i32 (ptr context, ptr operands, ptr arena, i64 begin, i64 end); a KernelStatus.
+/// `operands`: the call's operands, then its results, each a pointer. `context`: begins with the thread's CallLimits,
+/// which nobody else touches meanwhile; the run-time functions that the code calls know the rest.
 /// [begin, end): points of the shared grid axes (planParallel), row-major; [0, 1) without any.
 inline constexpr const char* kKernelSymbol = "smalti_kernel";
 using KernelFunction = int32_t(void* context, void* const* operands, void* arena, int64_t begin, int64_t end);
@@ -27,10 +28,8 @@ struct LoweredKernel {
   std::vector<bool> written;
 };
 
-/// Emits the function into the module. `streamed`: results that are stored past the caches (Streaming.h); the caller
-/// has them begin at multiples of a cache line.
+/// Emits the function into the module. The caller has results that are streamed begin at multiples of a cache line.
 tl::expected<LoweredKernel, NotNative> lowerKernel(const KernelPackage&, llvm::Module&, const Processor&, NativeReport&,
-                                                   InterpretedOps&, int sharedAxes, eval::Poison poison,
-                                                   std::vector<bool> streamed = {});
+                                                   InterpretedOps&, LowerOptions);
 
 }  // namespace smalti::cpu

@@ -44,8 +44,15 @@ Reg splatConstant(Builder& b, mlir::Value v) {
 }
 
 Lowering::Lowering(llvm::Module& m, llvm::Function* f, const Processor& p, NativeReport& r, InterpretedOps& i,
-                   mlir::Operation* root)
-    : b(m.getContext()), module(m), function(f), processor(p), report(r), interpreted(i), liveness_(root) {}
+                   LowerOptions o, mlir::Operation* root)
+    : b(m.getContext()),
+      module(m),
+      function(f),
+      processor(p),
+      report(r),
+      interpreted(i),
+      options(std::move(o)),
+      liveness_(root) {}
 Lowering::~Lowering() = default;
 
 // ---- values
@@ -142,16 +149,17 @@ View Lowering::view(mlir::Value v) {
 
 // ---- control
 
-void Lowering::require(Reg ok) {
+void Lowering::require(Reg ok, KernelStatus otherwise) {
   if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(ok); known && known->isOne()) return;
-  if (!faultBlock_) {
-    faultBlock_ = llvm::BasicBlock::Create(b.getContext(), "fault", function);
-    Builder at(faultBlock_);
-    at.CreateRet(at.getInt32(1));
+  llvm::BasicBlock*& leaving = leaving_[otherwise];
+  if (!leaving) {
+    leaving = llvm::BasicBlock::Create(b.getContext(), "fault", function);
+    Builder at(leaving);
+    at.CreateRet(at.getInt32(static_cast<uint32_t>(otherwise)));
   }
   auto* next = llvm::BasicBlock::Create(b.getContext(), "inside", function);
   llvm::MDBuilder weights(b.getContext());
-  b.CreateCondBr(ok, next, faultBlock_, weights.createBranchWeights(1 << 20, 1));
+  b.CreateCondBr(ok, next, leaving, weights.createBranchWeights(1 << 20, 1));
   b.SetInsertPoint(next);
 }
 

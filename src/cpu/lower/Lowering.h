@@ -12,6 +12,7 @@
 #include "cpu/NativeKernel.h"
 #include "cpu/lower/Arena.h"
 #include "cpu/lower/View.h"
+#include "cpu/runtime/KernelCall.h"
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
 #include "ir/facts/Liveness.h"
@@ -30,9 +31,19 @@ class InterpretedOps;
 struct PackedView;
 struct PendingOp;
 
+/// What the code is made for, beside the processor.
+struct LowerOptions {
+  int sharedAxes = 0;  ///< leading grid axes that threads share (planParallel)
+  eval::Poison poison = eval::Poison::intMin;
+  std::vector<bool> streamed{};  ///< results that are stored past the caches (Streaming.h); empty: none
+  bool countRounds = true;       ///< of loops that need not end (Rounds.h)
+  bool checkBlocks = true;       ///< whether a block that lies outside of its array ends the call
+};
+
 class Lowering {
  public:
-  Lowering(llvm::Module&, llvm::Function*, const Processor&, NativeReport&, InterpretedOps&, mlir::Operation* root);
+  Lowering(llvm::Module&, llvm::Function*, const Processor&, NativeReport&, InterpretedOps&, LowerOptions,
+           mlir::Operation* root);
   ~Lowering();
 
   Builder b;
@@ -41,9 +52,10 @@ class Lowering {
   const Processor& processor;
   NativeReport& report;
   InterpretedOps& interpreted;
-  eval::Poison poison = eval::Poison::intMin;
+  const LowerOptions options;
   Arena arena;
   Reg arenaBase = nullptr, context = nullptr;
+  Reg roundsToLook = nullptr;   ///< slot of the counter of rounds, where there is one (Rounds.h)
   std::vector<Reg> gridBounds;  ///< i64
   View barrier;                 ///< the barrier semaphore, where the kernel asks for it
   /// A packed operand that products share, by what it is packed from and how.
@@ -80,8 +92,8 @@ class Lowering {
   const Liveness& liveness() const { return liveness_; }
 
   // ---- control
-  /// Goes on only where `ok` is true; else the call ends with a fault.
-  void require(Reg ok);
+  /// Goes on only where `ok` is true; else the call ends so.
+  void require(Reg ok, KernelStatus otherwise = KernelStatus::fault);
   /// for (i = begin; i < end; i += step) body(i); i64.
   void loop(Reg begin, Reg end, Reg step, const std::function<void(Reg)>& body);
   /// if (condition) body();
@@ -120,7 +132,7 @@ class Lowering {
   llvm::DenseSet<mlir::Operation*> valuesToSettle(const std::vector<PendingOp>&, bool writesFollow) const;
   Native emit(const llvm::DenseSet<mlir::Operation*>& eager);
 
-  llvm::BasicBlock* faultBlock_ = nullptr;
+  std::map<KernelStatus, llvm::BasicBlock*> leaving_;  ///< where the call ends so
   Liveness liveness_;
   llvm::DenseMap<mlir::Value, Reg> scalars_;
   llvm::DenseMap<mlir::Value, View> refs_, views_;

@@ -307,7 +307,7 @@ Native lowerAlloca(Lowering& l, mlir::Operation& op) {
   View v = l.allocate(elementDType(type), type.getShape());
   v.memory = l.newMemory();
   // Undefined, and so that one sees it; the arena's places are used again and again.
-  l.fill(v, undefinedElement(l.b, v.dtype, l.poison));
+  l.fill(v, undefinedElement(l.b, v.dtype, l.options.poison));
   l.setRef(op.getResult(0), std::move(v));
   return {};
 }

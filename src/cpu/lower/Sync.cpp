@@ -173,7 +173,7 @@ void copyPresent(Lowering& l, View from, View to) {
     undefined.sizes.push_back(target);
     reaches = b.CreateOr(reaches, b.CreateICmpULT(source, target));
   }
-  l.when(reaches, [&] { l.fill(undefined, undefinedElement(b, to.dtype, l.poison)); });
+  l.when(reaches, [&] { l.fill(undefined, undefinedElement(b, to.dtype, l.options.poison)); });
   from.sizes = to.sizes = both;
   from.present.clear();
   to.present.clear();

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "driver/program/TimeLimit.h"
+
 namespace smalti::driver {
 
 Diagnostic outOfMemory(std::string_view work) {
@@ -14,12 +16,7 @@ Diagnostic outOfMemory(std::string_view work) {
 }
 
 Diagnostic troubleOf(const ChildResult& result, const Options& options, std::string_view work) {
-  if (result.timedOut)
-    return {.code = "SM9012",
-            .message = fmt::format("the {} did not come to its end in time", work),
-            .place = {},
-            .need = fmt::format("at most {} s", options.timeoutSeconds),
-            .help = "raise --timeout-seconds, or lower --step-limit to see where it is"};
+  if (result.timedOut) return notInTime(work, static_cast<double>(options.timeoutSeconds));
   // Without memory the C++ library and LLVM end by SIGABRT, the kernel by SIGKILL.
   if (result.standardError.find("out of memory") != std::string::npos ||
       result.standardError.find("bad_alloc") != std::string::npos)

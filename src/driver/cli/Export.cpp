@@ -34,7 +34,9 @@ int exportObject(const Session& session, const ExportArguments& arguments) {
   if (Status status = driver::requireShapes(*module); !status) return session.refuse(status.error());
   const auto kernel = chooseKernel(*module, arguments.kernel);
   if (!kernel) return session.refuse(kernel.error());
-  const auto written = driver::writeObject(**kernel, arguments.outFile, arguments.processor, arguments.symbol);
+  const auto written = driver::writeObject(
+      **kernel, arguments.outFile,
+      {.processor = arguments.processor, .symbol = arguments.symbol, .step_limit = session.options.values.stepLimit});
   if (!written) return session.refuse(written.error());
   if (session.json())
     session.printJson({{"file", arguments.outFile},
@@ -116,6 +118,7 @@ void declareExport(CLI::App& app, Session& session) {
   app.add_option("--symbol", arguments->symbol, "of an object: the C function's name, else that of the file")
       ->type_name("NAME");
   arguments->inputs.declare(app);
+  session.addOption(app, "step-limit");
   session.addOptions(app, {OptionGroup::tpu, OptionGroup::output}, {"output"});
   app.callback(
       [&session, arguments] { session.action = [&session, arguments] { return exportModule(session, *arguments); }; });

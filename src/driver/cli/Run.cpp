@@ -1,4 +1,8 @@
 // smalti run: a module or a case once, and what came out.
+#include <unistd.h>
+
+#include <memory>
+
 #include <fmt/format.h>
 
 #include "base/File.h"
@@ -7,6 +11,7 @@
 #include "driver/cli/Inputs.h"
 #include "driver/cli/UndefinedMemory.h"
 #include "driver/cli/Verbs.h"
+#include "driver/program/TimeLimit.h"
 #include "driver/term/Progress.h"
 #include "driver/term/Style.h"
 #include "driver/term/Table.h"
@@ -142,13 +147,25 @@ void noteCacheTrouble(const Session& session) {
     session.note(session.diagnosticText(trouble.error(), "note", session.colorErr()));
 }
 
+/// For what does not look whether it shall stop: the compiler, single ops, a grid of many steps. The process ends.
+std::unique_ptr<driver::Alarm> lastAlarm(const Session& session, double seconds) {
+  constexpr double kGraceSeconds = 1;
+  if (seconds <= 0) return nullptr;
+  return std::make_unique<driver::Alarm>(seconds + kGraceSeconds, nullptr, [&session, seconds] {
+    ::_exit(session.finish(session.refuse(driver::notInTime("run", seconds))));
+  });
+}
+
 int run(const Session& session, const RunArguments& arguments) {
   const auto prepared = prepare(arguments.path, arguments.inputs, session.options.values);
   if (!prepared) return session.refuse(prepared.error());
-  const auto settings = driver::runSettings(session.options.values, prepared->poison);
+  auto settings = driver::runSettings(session.options.values, prepared->poison);
+  if (session.isGiven("timeout-seconds"))
+    settings.execute.timeLimitSeconds = static_cast<double>(session.options.values.timeoutSeconds);
   const term::Progress clock;
   const auto outcome = [&] {
-    term::Ticker ticker("running " + prepared->program().name);
+    const term::Ticker ticker("running " + prepared->program().name);
+    const std::unique_ptr<driver::Alarm> last = lastAlarm(session, settings.execute.timeLimitSeconds);
     return driver::runProgram(prepared->program(), prepared->inputs, settings);
   }();
   if (!outcome) return session.refuse(outcome.error());
@@ -181,6 +198,7 @@ void declareRun(CLI::App& app, Session& session) {
   app.add_option("--out", arguments->outFolder, "write the results there as out0.npy, out1.npy, …")
       ->type_name("FOLDER");
   session.addOptions(app, {OptionGroup::run, OptionGroup::check, OptionGroup::cache, OptionGroup::output});
+  session.addOption(app, "timeout-seconds");
   app.callback([&session, arguments] { session.action = [&session, arguments] { return run(session, *arguments); }; });
 }
 

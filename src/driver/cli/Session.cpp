@@ -20,45 +20,53 @@ int exitCodeFor(const Diagnostic& d) {
 bool Session::colorOut() const { return term::wantsColor(options.values.color, output_.toFile() ? -1 : STDOUT_FILENO); }
 bool Session::colorErr() const { return term::wantsColor(options.values.color, STDERR_FILENO); }
 
-void Session::addOptions(CLI::App& app, std::initializer_list<OptionGroup> groups,
-                         std::initializer_list<std::string_view> except) {
-  const auto titleOf = [](OptionGroup group) {
-    switch (group) {
-      case OptionGroup::run:
-        return "How kernels run";
-      case OptionGroup::check:
-        return "What is checked";
-      case OptionGroup::tpu:
-        return "What TPUs take";
-      case OptionGroup::cases:
-        return "Many cases";
-      case OptionGroup::cache:
-        return "Compiled kernels";
-      case OptionGroup::output:
-        return "What is printed";
-    }
-    return "";
-  };
-  const auto apply = [this](const OptionRow& row, const std::string& value) {
+namespace {
+
+std::string titleOf(OptionGroup group) {
+  switch (group) {
+    case OptionGroup::run:
+      return "How kernels run";
+    case OptionGroup::check:
+      return "What is checked";
+    case OptionGroup::tpu:
+      return "What TPUs take";
+    case OptionGroup::cases:
+      return "Many cases";
+    case OptionGroup::cache:
+      return "Compiled kernels";
+    case OptionGroup::output:
+      return "What is printed";
+  }
+  return "";
+}
+
+}  // namespace
+
+void Session::declare(CLI::App& app, const OptionRow& row) {
+  const auto apply = [this, &row](const std::string& value) {
     Status status = options.set(row, value, Origin::commandLine, row.flag());
     if (!status && optionStatus) optionStatus = std::move(status);
   };
+  CLI::Option* option = nullptr;
+  if (row.isSwitch()) {
+    option = app.add_flag_function(
+        fmt::format("{},!--no-{}", row.flag(), row.name), [apply](int64_t count) { apply(count > 0 ? "on" : "off"); },
+        std::string(row.help));
+  } else {
+    option = app.add_option_function<std::string>(row.flag(), apply, std::string(row.help));
+    option->type_name(row.hasChoices()                                        ? row.allowed()
+                      : std::holds_alternative<int64_t Options::*>(row.field) ? "N"
+                                                                              : "NAME");
+  }
+  option->group(titleOf(row.group));
+}
+
+void Session::addOptions(CLI::App& app, std::initializer_list<OptionGroup> groups,
+                         std::initializer_list<std::string_view> except) {
   for (const OptionRow& row : optionRows()) {
     if (std::find(groups.begin(), groups.end(), row.group) == groups.end()) continue;
     if (std::find(except.begin(), except.end(), row.name) != except.end()) continue;
-    CLI::Option* option = nullptr;
-    if (row.isSwitch()) {
-      option = app.add_flag_function(
-          fmt::format("{},!--no-{}", row.flag(), row.name),
-          [apply, &row](int64_t count) { apply(row, count > 0 ? "on" : "off"); }, std::string(row.help));
-    } else {
-      option = app.add_option_function<std::string>(
-          row.flag(), [apply, &row](const std::string& value) { apply(row, value); }, std::string(row.help));
-      option->type_name(row.hasChoices()                                        ? row.allowed()
-                        : std::holds_alternative<int64_t Options::*>(row.field) ? "N"
-                                                                                : "NAME");
-    }
-    option->group(titleOf(row.group));
+    declare(app, row);
   }
   const bool prints = std::find(groups.begin(), groups.end(), OptionGroup::output) != groups.end();
   if (prints && std::find(except.begin(), except.end(), "output") == except.end())
@@ -66,6 +74,10 @@ void Session::addOptions(CLI::App& app, std::initializer_list<OptionGroup> group
         ->type_name("FILE")
         ->group(titleOf(OptionGroup::output));
 }
+
+void Session::addOption(CLI::App& app, std::string_view name) { declare(app, *findOption(name)); }
+
+bool Session::isGiven(std::string_view option) const { return options.origin(*findOption(option)) != Origin::builtIn; }
 
 void Session::print(const std::string& text) const { output_.write(text); }
 

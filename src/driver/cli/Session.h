@@ -35,6 +35,10 @@ class Session {
 
   /// Declares the options of these groups on a verb, but for those it declares itself ("output" is -o).
   void addOptions(CLI::App&, std::initializer_list<OptionGroup>, std::initializer_list<std::string_view> except = {});
+  /// Declares one of a group that the verb does not take as a whole.
+  void addOption(CLI::App&, std::string_view name);
+  /// The user has set it.
+  bool isGiven(std::string_view option) const;
 
   void print(const std::string& text) const;  ///< to standard output or the file of -o
   /// The same of the one JSON document of a verb.
@@ -49,6 +53,8 @@ class Session {
   std::string findingText(const Finding&, bool color) const;
 
  private:
+  void declare(CLI::App&, const OptionRow&);
+
   mutable Output output_;
   mutable bool jsonPrinted_ = false;
 };

@@ -5,6 +5,7 @@
 #include "base/Guarded.h"
 #include "cpu/runtime/Pool.h"
 #include "driver/program/ProgramRunner.h"
+#include "driver/program/TimeLimit.h"
 #include "driver/target/interpret/Interpret.h"
 
 namespace smalti::driver {
@@ -115,7 +116,9 @@ Result<RunOutcome> runProgram(const Program& program, std::span<const Array> arg
   const std::shared_ptr<const Program> borrowed(std::shared_ptr<void>(), &program);
   auto compiled = compileProgram(borrowed, settings.compile);
   if (!compiled) return fail(std::move(compiled.error()));
-  return run(**compiled, {arguments.begin(), arguments.end()}, settings.execute);
+  return withinTimeLimit(settings.execute, [&](const ExecuteSettings& limited) {
+    return run(**compiled, {arguments.begin(), arguments.end()}, limited);
+  });
 }
 
 }  // namespace smalti::driver

@@ -2,6 +2,7 @@
 
 #include "driver/Module.h"
 #include "driver/program/ProgramRunner.h"
+#include "driver/program/TimeLimit.h"
 
 namespace smalti::driver {
 namespace {
@@ -15,6 +16,7 @@ ExecuteOptions toPublic(const ExecuteSettings& s) {
           .step_quantum = s.stepQuantum,
           .step_limit = s.stepLimit,
           .memory_limit_bytes = s.memoryLimitBytes,
+          .time_limit_seconds = s.timeLimitSeconds,
           .stop = s.stop};
 }
 
@@ -26,6 +28,7 @@ ExecuteSettings fromPublic(const ExecuteOptions& o) {
           .stepQuantum = o.step_quantum,
           .stepLimit = o.step_limit,
           .memoryLimitBytes = o.memory_limit_bytes,
+          .timeLimitSeconds = o.time_limit_seconds,
           .stop = o.stop,
           .scheduler = {},
           .dmaPolicy = {},
@@ -66,6 +69,11 @@ class ProgramExecutable : public Executable::State {
 
  private:
   Result<RunReport> run(std::vector<Array>&& inputs, std::span<Array> into, const ExecuteSettings& settings) const {
+    return withinTimeLimit(settings,
+                           [&](const ExecuteSettings& limited) { return runWithin(std::move(inputs), into, limited); });
+  }
+  Result<RunReport> runWithin(std::vector<Array>&& inputs, std::span<Array> into,
+                              const ExecuteSettings& settings) const {
     if (sole_) {
       auto ran = sole_->run({&inputs, 1}, settings, into);
       if (ran) return report(*ran, ran->results[0]);
@@ -96,6 +104,7 @@ size_t Executables::numCompiled() const {
 }
 
 Result<std::shared_ptr<const CompiledProgram>> Executables::compile(const CompileOptions& options) {
+  const UnforkedWork work;
   if (auto found = find(options)) return found;
   const auto lockOfModules = alone();
   if (auto found = find(options)) return found;  // by who had the lock

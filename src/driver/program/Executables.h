@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/Executable.h"
+#include "base/ForkGate.h"
 #include "driver/program/RunProgram.h"
 
 namespace smalti::driver {
@@ -22,7 +23,7 @@ class Executables {
   Result<std::shared_ptr<const Executable::State>> get(const RunSettings&);
   /// While it is held, nobody else reads the modules of the Program's kernels: MLIR keeps orders of ops and the like up
   /// to date in them. (Their context is for many threads at once.)
-  std::unique_lock<std::mutex> alone() { return std::unique_lock(modules_); }
+  LockedUnforkedWork alone() { return LockedUnforkedWork(modules_); }
   /// How many times it was compiled.
   size_t numCompiled() const;
 

@@ -36,6 +36,7 @@ struct ExecuteSettings {
   int64_t stepQuantum = 10'000;
   int64_t stepLimit = 0;
   int64_t memoryLimitBytes = 0;
+  double timeLimitSeconds = 0;  ///< of a Program; 0: none
   const std::atomic<bool>* stop = nullptr;
   decltype(machine::MachineOptions::scheduler) scheduler = {};  ///< of the caller's own; empty: the machine's
   decltype(machine::MachineOptions::dmaPolicy) dmaPolicy = {};

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "base/Executable.h"
+#include "base/ForkGate.h"
 #include "base/Options.h"
 #include "ir/Program.h"
 
@@ -27,7 +27,7 @@ class Compilable {
   virtual ~Compilable() = default;
   virtual Result<std::shared_ptr<const Executable::State>> compile(const Options&, Purpose) = 0;
   /// While it is held, nobody else reads the modules of the Program's kernels.
-  virtual std::unique_lock<std::mutex> alone() = 0;
+  virtual LockedUnforkedWork alone() = 0;
 };
 
 class Backend {

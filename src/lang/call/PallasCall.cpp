@@ -108,6 +108,7 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
 
   std::shared_ptr<const Executable::State> executable(std::span<const Operand> operands, const ActiveSettings& settings,
                                                       lang::Purpose purpose) {
+    const UnforkedWork work;
     Signature* s = nullptr;
     {
       const std::lock_guard lock(mutex);
@@ -118,6 +119,7 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
   }
   std::shared_ptr<const Executable::State> executable(Signature& s, const ActiveSettings& settings,
                                                       lang::Purpose purpose) {
+    const UnforkedWork work;
     {
       const std::lock_guard lock(mutex);
       if (const auto* ready = s.find(settings, purpose)) return *ready;
@@ -371,7 +373,7 @@ std::vector<Array> PallasCall::State::bound(const std::vector<Operand>& given,
   const std::span<const Operand> arrays = this->arrays(given);
   Signature* s = nullptr;
   {
-    const std::lock_guard lock(mutex);
+    const LockedUnforkedWork work(mutex);
     s = &signature(arrays);
   }
   AtPlace place(at);
@@ -421,7 +423,7 @@ Executable PallasCall::compile_all(const std::vector<Operand>& operands) const {
 
 Lowered PallasCall::lower_all(const std::vector<Operand>& operands) const {
   requireAlive();
-  const std::lock_guard lock(state_->mutex);
+  const LockedUnforkedWork work(state_->mutex);
   return Lowered(state_->signature(state_->arrays(operands)).lowered);
 }
 

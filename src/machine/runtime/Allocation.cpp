@@ -1,23 +1,6 @@
 #include "machine/runtime/Allocation.h"
 
-#include <algorithm>
-
-#include <fmt/format.h>
-
 namespace smalti::machine {
-
-Status MemoryAccount::take(int64_t bytes, const std::string& what) {
-  if (bytes < 0 || (limit_ > 0 && bytes > limit_ - used_))
-    return fail({.code = "SM9002",
-                 .message = fmt::format("the machine's memory limit is reached by {}", what),
-                 .place = {},
-                 .need = fmt::format("{} bytes beside the {} in use", bytes, used_),
-                 .have = fmt::format("a limit of {} bytes", limit_),
-                 .help = "use smaller blocks, scratch or arrays, or raise the memory limit"});
-  used_ += bytes;
-  peak_ = std::max(peak_, used_);
-  return {};
-}
 
 void forget(Allocation& a, Poison kind, bool tracks) {
   const int64_t n = a.type.elements();

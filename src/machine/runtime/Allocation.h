@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/MemoryAccount.h"
 #include "machine/Address.h"
 
 namespace smalti::machine {
@@ -34,20 +35,6 @@ struct DeviceMemory {
   std::vector<Allocation*> arrays;  ///< by operand; an aliased output is the input's
   std::vector<std::unique_ptr<Allocation>> owned;
   std::vector<CoreMemory> cores;
-};
-
-/// Bytes that the machine has allocated, against the limit of the options.
-class MemoryAccount {
- public:
-  explicit MemoryAccount(int64_t limitBytes) : limit_(limitBytes) {}
-  /// Refuses with SM9002 what would go beyond the limit.
-  Status take(int64_t bytes, const std::string& what);
-  void give(int64_t bytes) { used_ -= bytes; }
-  int64_t used() const { return used_; }
-  int64_t peak() const { return peak_; }
-
- private:
-  int64_t limit_, used_ = 0, peak_ = 0;
 };
 
 /// A new allocation, poisoned (semaphores zero). `tracks`: with a shadow that says undefined.

@@ -140,13 +140,19 @@ Diagnostic livelock(const Runtime& runtime, const std::vector<std::unique_ptr<Pr
                     runtime, programs);
 }
 
+Diagnostic stopped(const CompiledKernel& kernel) {
+  return {.code = "SM9006",
+          .message = "the run was stopped before its end",
+          .place = {},
+          .where = {fmt::format("kernel '{}'", kernel.name)},
+          .need = "a kernel that ends in the time that the caller gives it",
+          .help = "give it more time, or smaller inputs"};
+}
+
 Diagnostic stopped(const Runtime& runtime, const std::vector<std::unique_ptr<Program>>& programs) {
-  return unfinished({.code = "SM9006",
-                     .message = "the run was stopped before its end",
-                     .place = {},
-                     .need = "a kernel that ends in the time that the caller gives it, in instructions and grid steps",
-                     .help = "give it more time, or smaller inputs"},
-                    runtime, programs);
+  Diagnostic d = unfinished(stopped(runtime.kernel), runtime, programs);
+  d.have += " instructions and grid steps";
+  return d;
 }
 
 }  // namespace smalti::machine

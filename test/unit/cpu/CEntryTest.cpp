@@ -117,6 +117,37 @@ TEST(CEntry, ResultsThatOverlapOtherArraysAreRefused) {
   EXPECT_EQ(copy(memory, &zero, memory), kCOk);
 }
 
+TEST(CEntry, AWorkspaceThatOverlapsAnArrayIsRefused) {
+  const auto code = load(entryOf("copy", 64));
+  auto* copyIn = code->function<FunctionIn>("copy_in");
+  alignas(64) std::byte memory[3 * 64] = {};
+  std::byte* workspace = memory + 64;
+  const auto floats = [&](int byte) { return reinterpret_cast<float*>(memory + byte); };
+  int32_t zero = 0;
+  float elsewhere[2] = {7, 8};
+  EXPECT_EQ(copyIn(workspace, floats(56), &zero, elsewhere), kCOk) << "just before";
+  EXPECT_EQ(copyIn(workspace, floats(128), &zero, elsewhere), kCOk) << "just behind";
+  EXPECT_EQ(copyIn(workspace, elsewhere, &zero, floats(56)), kCOk);
+  for (const int byte : {60, 64, 100, 124}) {
+    EXPECT_EQ(copyIn(workspace, floats(byte), &zero, elsewhere), kCBadPointer) << byte;
+    EXPECT_EQ(copyIn(workspace, elsewhere, &zero, floats(byte)), kCBadPointer) << byte;
+  }
+  EXPECT_EQ(copyIn(workspace, elsewhere, reinterpret_cast<int32_t*>(memory + 124), floats(0)), kCBadPointer);
+}
+
+TEST(CEntry, WhatTheKernelSaysIsTheResult) {
+  const auto code = load(entryOf("copy", 64));
+  const float in[2] = {7, 8};
+  float out[2];
+  const auto says = [&](KernelStatus status) {
+    const auto said = static_cast<int32_t>(status);
+    return code->function<Function>("copy")(in, &said, out);
+  };
+  EXPECT_EQ(says(KernelStatus::fault), kCFault);
+  EXPECT_EQ(says(KernelStatus::outside), kCBlockOutside);
+  EXPECT_EQ(says(KernelStatus::stepLimit), kCStepLimit);
+}
+
 TEST(CEntry, AnAliasedResultStartsAsItsOperand) {
   CEntry entry = entryOf("update", 64);
   entry.aliases = {{.output = 0, .operand = 0}};
@@ -170,7 +201,12 @@ TEST(CHeader, DescribesEveryArray) {
   entry.aliases = {{.output = 0, .operand = 0}};
   const std::string header = cHeader(entry, "copy_kernel", *processorNamed("x86_64-linux-gnu/znver5"));
   EXPECT_THAT(header, HasSubstr("The kernel 'copy_kernel', compiled by smalti for znver5 (x86_64-unknown-linux-gnu)."));
-  EXPECT_THAT(header, HasSubstr("; 4: this processor lacks instructions of that one.\n"));
+  EXPECT_THAT(header, HasSubstr(" *   4: this processor lacks instructions of that one\n *   5: "));
+  EXPECT_THAT(header, Not(HasSubstr("6: ")));
+  entry.stepLimit = 1000;
+  EXPECT_THAT(
+      cHeader(entry, "copy_kernel", hostProcessor()),
+      HasSubstr(" *   6: its loops went round more than about 1000 times\n * and then the results are not valid."));
   EXPECT_THAT(cHeader(entry, "copy_kernel", *processorNamed("aarch64-linux-gnu/neoverse-n1")), Not(HasSubstr("4: ")));
   EXPECT_THAT(header, HasSubstr(" *   in0    f32[2]\n *   in1    i32[]\n *   in2    bf16[8,128]: the bits\n"
                                 " *   out0   f32[2]; starts as in0, and may be the same array\n"));

@@ -225,7 +225,7 @@ TEST_F(Api, SettingsOfTheEnvironment) {
   Settings settings;
   EXPECT_EQ(messageOf(settings.read_environment()), R"(error[SM1011]: SMALTI_STEP_LIMIT cannot be 'many'
   need: a number from 0
-  help: step-limit: instructions of one kernel before it counts as livelocked (native code: grid steps); 0: none
+  help: step-limit: instructions of one kernel before it counts as livelocked (native code: grid steps, rounds of loops); 0: none
 )");
   ::setenv("SMALTI_STEP_LIMIT", "100000", 1);
   EXPECT_TRUE(settings.read_environment());

@@ -56,11 +56,18 @@ class CpuKernel : public TargetKernel {
     return machine::run(*machine_, operands, machineOptions(contract_, settings), settings.observers);
   }
 
+  static cpu::CallOptions callOptions(const ExecuteSettings& settings) {
+    return {.threads = settings.threads,
+            .stepLimit = settings.stepLimit,
+            .memoryLimitBytes = settings.memoryLimitBytes,
+            .stop = settings.stop};
+  }
+
   Result<machine::KernelResult> runNative(std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
                                           std::span<Array> into) const {
     bool fault = false;
     std::vector<std::string> log;
-    auto results = native->call(operands[0], into, settings.threads, fault, &log);
+    auto results = native->call(operands[0], into, callOptions(settings), fault, &log);
     if (!results) return fail(std::move(results.error()));
     if (fault) return runAgain(operands, settings, into);
     machine::KernelResult result;
@@ -73,6 +80,7 @@ class CpuKernel : public TargetKernel {
   /// written to is nobody's result.
   Result<machine::KernelResult> runAgain(std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
                                          std::span<const Array> into) const {
+    if (settings.stop && settings.stop->load(std::memory_order_relaxed)) return fail(machine::stopped(*machine_));
     auto result = runMachine(operands, settings);
     const auto inPlace = [&](const Array& operand) {
       return operand.bytes() > 0 &&
@@ -92,9 +100,9 @@ class CpuKernel : public TargetKernel {
   Result<machine::KernelResult> runChecked(std::span<const std::vector<Array>> operands,
                                            const ExecuteSettings& settings) const {
     machine::KernelResult result;
-    auto results = checked->call(operands[0], settings.threads, &result.log);
+    auto results = checked->call(operands[0], callOptions(settings), &result.log);
     if (!results) return fail(std::move(results.error()));
-    if (!*results) return runMachine(operands, settings);
+    if (!*results) return runAgain(operands, settings, {});
     result.results.push_back(std::move(**results));
     return result;
   }
@@ -118,7 +126,10 @@ Result<std::shared_ptr<const TargetKernel>> compileForProcessor(const KernelPack
   }
   const auto cache = cpu::openCache(options.cache, options.cacheLimitBytes);
   const cpu::NativeOptions nativeOptions{
-      .processor = processor, .poison = options.contract.poison, .cache = cache.get()};
+      .processor = processor,
+      .poison = options.contract.poison,
+      .checkBlocks = options.contract.checkBounds,
+      .cache = cache.get()};
   if (!options.contract.checks.empty()) {
     auto checked = cpu::compileChecked(package, nativeOptions);
     if (!checked) return fail(std::move(checked.error()));

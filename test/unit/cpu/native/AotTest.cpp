@@ -21,7 +21,7 @@ std::string refusal(const KernelPackage& package, const std::string& processor) 
   const auto target = processorNamed(processor);
   EXPECT_TRUE(target) << processor;
   if (!target) return "";
-  const auto made = compileAheadOfTime(package, *target, "kernel");
+  const auto made = compileAheadOfTime(package, *target, "kernel", /*stepLimit=*/1000);
   return made ? "" : made.error().str();
 }
 

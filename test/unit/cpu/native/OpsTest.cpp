@@ -65,7 +65,7 @@ TEST(NativeOps, CompileAheadOfTimeForOtherProcessors) {
       std::vector<std::vector<Val>> refs;
       for (const OpSample* s : samples) refs.push_back(addOperands(k, *s));
       for (size_t i = 0; i < samples.size(); ++i) addSample(k, *samples[i], refs[i]);
-      const auto made = compileAheadOfTime(k.package(), *processor, "kernel");
+      const auto made = compileAheadOfTime(k.package(), *processor, "kernel", /*stepLimit=*/0);
       // Random rounding to integers is src/eval's.
       if (!made && of.first == "tpu.stochastic_convert") continue;
       EXPECT_TRUE(made) << name << " " << of.first << " " << of.second << "\n" << made.error().str();
@@ -79,7 +79,7 @@ TEST(NativeOps, AProcessorWithoutFusedMultiplyAddIsRefused) {
   TextKernel k;
   const Val in = k.input({.array = {8, 128}}), out = k.output({.array = {8, 128}});
   k.store(k.load(in), out);
-  const auto object = compileAheadOfTime(k.package(), *processor, "kernel");
+  const auto object = compileAheadOfTime(k.package(), *processor, "kernel", /*stepLimit=*/0);
   ASSERT_FALSE(object);
   EXPECT_EQ(object.error().code, "SM7005");
   const auto here = compileNative(k.package(), {.processor = *processor});

@@ -230,7 +230,7 @@ TEST(Run, ValuesCountAgainstTheMemoryLimit) {
   options.memoryLimitBytes = arrays + values - 1;
   const auto r = runOn(addKernel(), {{x, x}}, options);
   ASSERT_FALSE(r);
-  EXPECT_EQ(r.error().message, "the machine's memory limit is reached by the kernel's values");
+  EXPECT_EQ(r.error().message, "the memory limit is reached by the kernel's values");
 }
 
 TEST(Run, StatisticsCountStepsAndCopies) {

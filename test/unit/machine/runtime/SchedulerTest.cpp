@@ -86,7 +86,7 @@ TEST(Scheduler, ARunCanBeStoppedFromOutside) {
   const auto r = runOn(loops(), {{}, {}}, options);
   ASSERT_FALSE(r);
   EXPECT_EQ(r.error().code, "SM9006");
-  EXPECT_EQ(r.error().have, "no end after 0");
+  EXPECT_EQ(r.error().have, "no end after 0 instructions and grid steps");
   EXPECT_EQ(r.error().related.size(), 2u);
 }
 

@@ -1,0 +1,66 @@
+#include "driver/program/TimeLimit.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+namespace smalti::driver {
+
+Diagnostic notInTime(std::string_view work, double seconds) {
+  return {.code = "SM9012",
+          .message = fmt::format("the {} did not come to its end in time", work),
+          .place = {},
+          .need = fmt::format("at most {} s", seconds),
+          .help = "raise --timeout-seconds, or lower --step-limit to see where it is"};
+}
+
+Alarm::Alarm(double seconds, const std::atomic<bool>* watched, std::function<void()> ring) : ring_(std::move(ring)) {
+  sigset_t all, before;  // signals are for the user's own threads
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this, seconds, watched] { wait(seconds, watched); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Alarm::~Alarm() {
+  {
+    const std::lock_guard lock(mutex_);
+    isOver_ = true;
+  }
+  over_.notify_one();
+  thread_.join();
+}
+
+void Alarm::wait(double seconds, const std::atomic<bool>* watched) {
+  using Clock = std::chrono::steady_clock;
+  constexpr double kMost = 1e9;  // longer times are no times to the clock
+  const auto end = Clock::now() +
+                   std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, kMost)));
+  std::unique_lock lock(mutex_);
+  while (!isOver_ && Clock::now() < end && !(watched && watched->load(std::memory_order_relaxed)))
+    over_.wait_until(lock, watched ? std::min(end, Clock::now() + std::chrono::milliseconds(10)) : end);
+  if (!isOver_) ring_();
+}
+
+TimeLimit::TimeLimit(ExecuteSettings settings)
+    : settings_(std::move(settings)),
+      callersStop_(settings_.stop),
+      alarm_(settings_.timeLimitSeconds, callersStop_, [this] { stop_.store(true, std::memory_order_relaxed); }) {
+  settings_.stop = &stop_;
+}
+
+Diagnostic TimeLimit::judged(Diagnostic d) const {
+  if (d.code != "SM9006" || (callersStop_ && callersStop_->load(std::memory_order_relaxed))) return d;
+  Diagnostic late = notInTime("run", settings_.timeLimitSeconds);
+  late.place = std::move(d.place);
+  late.where = std::move(d.where);
+  late.have = std::move(d.have);
+  late.related = std::move(d.related);
+  for (Diagnostic& r : late.related) r.code = late.code;
+  return late;
+}
+
+}  // namespace smalti::driver

@@ -1,0 +1,64 @@
+// A limit on the time of an execution.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "driver/target/RunOptions.h"
+#include "smalti/diagnostic.h"
+
+namespace smalti::driver {
+
+/// SM9012. `work`: "run", "case", "module".
+Diagnostic notInTime(std::string_view work, double seconds);
+
+/// Calls `ring` once, on a thread of its own, after so many seconds or when `watched` (may be null) is true, but not
+/// after it is destroyed.
+class Alarm {
+ public:
+  Alarm(double seconds, const std::atomic<bool>* watched, std::function<void()> ring);
+  ~Alarm();
+  Alarm(const Alarm&) = delete;
+  Alarm& operator=(const Alarm&) = delete;
+
+ private:
+  void wait(double seconds, const std::atomic<bool>* watched);
+
+  std::mutex mutex_;
+  std::condition_variable over_;
+  bool isOver_ = false;
+  std::function<void()> ring_;
+  std::thread thread_;
+};
+
+/// Has an execution stop when its time is over.
+class TimeLimit {
+ public:
+  explicit TimeLimit(ExecuteSettings);
+  const ExecuteSettings& settings() const { return settings_; }
+  /// SM9012 for what ended because the time was over.
+  Diagnostic judged(Diagnostic) const;
+
+ private:
+  ExecuteSettings settings_;
+  const std::atomic<bool>* callersStop_;
+  std::atomic<bool> stop_{false};
+  Alarm alarm_;
+};
+
+/// What `run` gives for the settings; SM9012 after their time limit, if they have one.
+template <class Run>
+auto withinTimeLimit(const ExecuteSettings& settings, Run&& run) -> decltype(run(settings)) {
+  if (settings.timeLimitSeconds <= 0) return run(settings);
+  const TimeLimit limit(settings);
+  auto result = run(limit.settings());
+  if (!result) return fail(limit.judged(std::move(result.error())));
+  return result;
+}
+
+}  // namespace smalti::driver

@@ -1,0 +1,128 @@
+"""Kernels that do not end, or take more than they may: smalti run says so, objects return it."""
+
+import subprocess
+import time
+
+import pytest
+
+from console_examples import ROOT
+
+ENDLESS = str(ROOT / "test/errors/SM9012/endless.mlir")
+OUTSIDE = str(ROOT / "test/errors/SM4111/kernel.mlir")
+LARGE = str(ROOT / "test/errors/SM9002/kernel.mlir")
+
+
+@pytest.fixture
+def run(smalti, tmp_path):
+    return lambda *arguments: subprocess.run([smalti, *map(str, arguments)], capture_output=True, text=True,
+                                             cwd=tmp_path, timeout=120)
+
+
+def on_both(run, *arguments):
+    """What both targets do: the same."""
+    machine, native = (run("run", *arguments, "--target", target) for target in ("interpret", "cpu"))
+    assert (native.returncode, native.stderr) == (machine.returncode, machine.stderr)
+    return native
+
+
+def test_an_endless_loop_ends_at_the_step_limit(run):
+    done = on_both(run, ENDLESS, "--out-shape", "i32[1]", "--step-limit", "1000000")
+    assert (done.returncode, done.stderr) == (
+        3, f"error[SM4104]: the kernel did not end within the step limit\n  --> {ENDLESS}:8:7\n   in kernel 'endless'\n"
+        "  need: at most 1000000 instructions and grid steps\n  have: no end after 1000000\n"
+        "  help: look for a loop whose condition never becomes false, or raise the step limit\n"
+        f"error[SM4104]: device 0 core 0 is running\n  --> {ENDLESS}:8:7\n")
+
+
+@pytest.mark.parametrize("target", ["interpret", "cpu"])
+def test_an_endless_loop_ends_in_time(run, target):
+    done = run("run", ENDLESS, "--out-shape", "i32[1]", "--step-limit", "0", "--timeout-seconds", "1", "--target", target)
+    lines = done.stderr.splitlines()
+    assert done.returncode == 4 and lines[0] == "error[SM9012]: the run did not come to its end in time"
+    assert "  need: at most 1 s" in lines
+    assert "  help: raise --timeout-seconds, or lower --step-limit to see where it is" in lines
+
+
+@pytest.mark.parametrize("json", [[], ["--json"]])
+def test_what_does_not_look_at_the_time_ends_with_the_process(run, tmp_path, json):
+    text = (ROOT / "examples/new/kernel.mlir").read_text()
+    (tmp_path / "long.mlir").write_text(text.replace("NAME", "hello")
+                                        .replace("iteration_bounds = array<i64: 4>", "iteration_bounds = array<i64: 199999999>")
+                                        .replace("return %i, %zero", "return %zero, %zero"))
+    begin = time.monotonic()
+    done = run("run", "long.mlir", "--target", "cpu", "--in", "f32[256,128]", "--in", "f32[256,128]",
+               "--out-shape", "f32[256,128]", "--timeout-seconds", "1", *json)
+    assert done.returncode == 4 and time.monotonic() - begin < 60
+    if json:
+        assert '"code": "SM9012"' in done.stdout and done.stderr == ""
+    else:
+        assert done.stderr == ("error[SM9012]: the run did not come to its end in time\n  need: at most 1 s\n"
+                               "  help: raise --timeout-seconds, or lower --step-limit to see where it is\n")
+
+
+def test_a_block_outside_its_array_is_found(run):
+    done = on_both(run, OUTSIDE, "--in", "f32[16,128]", "--out-shape", "f32[24,128]")
+    assert done.returncode == 0 and done.stderr == (
+        "\nfinding[SM4111]: the index map of input 0 gives a block outside the array\n"
+        f"  --> {OUTSIDE}:14:1\n   in kernel 'kernel'\n   in grid step (2)\n"
+        "  need: at least one element of every block inside f32[16,128]\n"
+        "  have: block index (2, 0), elements [16:24, 0:128]\n"
+        "  help: clamp the block index in the index map, or make the grid smaller\n")
+    silent = on_both(run, OUTSIDE, "--in", "f32[16,128]", "--out-shape", "f32[24,128]", "--no-check-bounds")
+    assert (silent.returncode, silent.stderr) == (0, "")
+
+
+def test_memory_is_limited(run):
+    done = on_both(run, LARGE, "--in", "f32[4096,128]", "--out-shape", "f32[4096,128]", "--memory-limit-mib", "1")
+    assert done.returncode == 4 and done.stderr.startswith("error[SM9002]: the memory limit is reached by output 0\n")
+
+
+MAIN = """
+#include <stdlib.h>
+#include "kernel.h"
+int main(void) { %s }
+"""
+
+
+@pytest.fixture
+def result_of(run, tmp_path):
+    """What the exit code of a C program is whose main has these lines."""
+    def call(module, lines, *arguments):
+        done = run("export", module, "--format", "object", "-o", "kernel.o", *arguments)
+        assert done.returncode == 0, done.stderr
+        (tmp_path / "main.c").write_text(MAIN % lines)
+        subprocess.run(["cc", "-std=c11", "-Wall", "-Werror", "main.c", "kernel.o", "-o", "main"], cwd=tmp_path, check=True)
+        return subprocess.run(["./main"], cwd=tmp_path, timeout=60).returncode
+    return call
+
+
+def test_objects_have_a_step_limit(result_of, tmp_path):
+    lines = "int32_t out[1]; return kernel(out);"
+    assert result_of(ENDLESS, lines, "--out-shape", "i32[1]", "--step-limit", "100000") == 6
+    assert "6: its loops went round more than about 100000 times\n" in (tmp_path / "kernel.h").read_text()
+    assert result_of(ENDLESS, lines, "--out-shape", "i32[1]") == 6
+    assert "more than about 200000000 times" in (tmp_path / "kernel.h").read_text()
+
+
+def test_objects_without_a_limit_do_not_count(result_of, tmp_path):
+    case = str(ROOT / "test/data/cases/while_loop_collatz")
+    assert result_of(case, "return 0;", "--step-limit", "0") == 0
+    assert "6:" not in (tmp_path / "kernel.h").read_text()
+    assert "smalti.look" not in subprocess.run(["nm", "kernel.o"], cwd=tmp_path, capture_output=True, text=True).stdout
+
+
+def test_objects_return_that_a_block_is_outside(result_of, tmp_path):
+    lines = "static float in[16 * 128], out[24 * 128]; return kernel(in, out);"
+    assert result_of(OUTSIDE, lines, "--in", "f32[16,128]", "--out-shape", "f32[24,128]") == 5
+    assert "5: a block that an index map names lies outside of its array\n" in (tmp_path / "kernel.h").read_text()
+
+
+def test_a_workspace_that_overlaps_an_array_is_refused(result_of):
+    case = str(ROOT / "test/data/cases/matmul_bf16_gelu")
+    lines = """
+  char *all = aligned_alloc(64, kernel_workspace_bytes + (1 << 22));
+  uint16_t *a = (uint16_t *)(all + kernel_workspace_bytes / 64 * 64 + 64), *b = a + (1 << 19), *out = b + (1 << 19);
+  if (kernel_workspace_bytes == 0 || kernel_in(all, a, b, out) != 0) return 1;
+  if (kernel_in(out, a, b, out) != 2 || kernel_in(b, a, b, out) != 2) return 2;
+  return kernel_in((char *)a - 64, a, b, out) == 2 ? 0 : 3;"""
+    assert result_of(case, lines) == 0
