@@ -10,8 +10,9 @@
 
 namespace smalti {
 
-/// `pairs`: two integers a row of a matrix (padding), one after the other.
-enum class AttributeKind { boolean, integer, integers, pairs, text, texts, elements };
+/// `pairs`: two integers a row of a matrix (padding), one after the other. `matrix`: an Array of i64. `unit`: true, or
+/// absent.
+enum class AttributeKind { boolean, integer, integers, pairs, text, texts, elements, matrix, unit };
 
 struct AttributeRule {
   std::string_view name;  ///< StableHLO's

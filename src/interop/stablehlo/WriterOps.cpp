@@ -65,6 +65,10 @@ std::string printAttribute(const AttributeRule& rule, const Attribute& value, co
     }
     case AttributeKind::elements:
       return printDense(std::get<Array>(value), result);
+    case AttributeKind::matrix:
+      return printDense(std::get<Array>(value), std::get<Array>(value).type());
+    case AttributeKind::unit:
+      return "";
   }
   return "";
 }
@@ -72,6 +76,7 @@ std::string printAttribute(const AttributeRule& rule, const Attribute& value, co
 /// #stablehlo.MNEMONIC<…> of an attribute that groups others.
 std::string_view groupMnemonic(std::string_view group) {
   if (group == "dot_dimension_numbers") return "dot";
+  if (group == "channel_handle") return group;
   return group == "scatter_dimension_numbers" ? "scatter" : "gather";
 }
 
@@ -131,8 +136,9 @@ void Writer::generic(const Op& op, const PlainOp& row, int indent) {
   for (const AttributeRule& rule : row.attributes) {
     const Attribute* value = op.find(rule.name);
     if (!value) continue;
-    const std::string text = fmt::format(
-        "{} = {}", rule.name, printAttribute(rule, *value, op.results.empty() ? ArrayType{} : type(op.results[0])));
+    std::string text(rule.name);
+    if (rule.kind != AttributeKind::unit)
+      text += " = " + printAttribute(rule, *value, op.results.empty() ? ArrayType{} : type(op.results[0]));
     if (rule.group.empty()) {
       properties.push_back(text);
       continue;

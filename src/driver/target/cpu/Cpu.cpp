@@ -1,5 +1,7 @@
 #include "driver/target/cpu/Cpu.h"
 
+#include <fmt/format.h>
+
 #include "cpu/CheckedKernel.h"
 #include "cpu/NativeKernel.h"
 #include "cpu/cache/CompileCache.h"
@@ -26,12 +28,24 @@ class CpuKernel : public TargetKernel {
 
   Result<machine::KernelResult> run(std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
                                     std::span<Array> into) const override {
-    if ((!native && !checked) || operands.size() != 1 || settings.needsMachine()) return runMachine(operands, settings);
-    if (Status ok = machine::checkOperands(*machine_, operands[0]); !ok) return fail(std::move(ok.error()));
-    // Each of its steps would be one of the machine's too.
-    if (Status ok = machine::checkGridSteps(*machine_, operands[0], settings.stepLimit); !ok)
-      return fail(std::move(ok.error()));
-    return checked ? runChecked(operands, settings) : runNative(operands, settings, into);
+    const bool isAlone = operands.size() == 1 || !(machine_->usesCommunication || machine_->asksForDevice);
+    if ((!native && !checked) || !isAlone || settings.needsMachine()) return runMachine(operands, settings);
+    machine::KernelResult all;
+    for (size_t device = 0; device < operands.size(); ++device) {
+      if (Status ok = machine::checkOperands(*machine_, operands[device]); !ok) return fail(std::move(ok.error()));
+      // Each of its steps would be one of the machine's too.
+      if (Status ok = machine::checkGridSteps(*machine_, operands[device], settings.stepLimit); !ok)
+        return fail(std::move(ok.error()));
+      std::vector<std::string> log;
+      auto results = checked ? checked->call(operands[device], settings.threads, &log)
+                             : callNative(operands[device], settings, device == 0 ? into : std::span<Array>(), log);
+      if (!results) return fail(std::move(results.error()));
+      // The machine runs what went wrong again, and says what it was, or that it was nothing.
+      if (!*results) return runMachine(operands, settings);
+      all.results.push_back(std::move(**results));
+      for (std::string& line : log) all.log.push_back(fmt::format("d{}{}", device, line.substr(line.find(':'))));
+    }
+    return all;
   }
 
  private:
@@ -40,29 +54,15 @@ class CpuKernel : public TargetKernel {
     return machine::run(*machine_, operands, machineOptions(contract_, settings), settings.observers);
   }
 
-  Result<machine::KernelResult> runNative(std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
-                                          std::span<Array> into) const {
+  /// nullopt: something went wrong.
+  Result<std::optional<std::vector<Array>>> callNative(const std::vector<Array>& operands,
+                                                       const ExecuteSettings& settings, std::span<Array> into,
+                                                       std::vector<std::string>& log) const {
     bool fault = false;
-    std::vector<std::string> log;
-    auto results = native->call(operands[0], into, settings.threads, fault, &log);
+    auto results = native->call(operands, into, settings.threads, fault, &log);
     if (!results) return fail(std::move(results.error()));
-    // The machine runs what went wrong again, and says what it was.
-    if (fault) return runMachine(operands, settings);
-    machine::KernelResult result;
-    result.results.push_back(std::move(*results));
-    result.log = std::move(log);
-    return result;
-  }
-
-  /// Native code says that nothing is wrong, or leaves it to the machine to say what is.
-  Result<machine::KernelResult> runChecked(std::span<const std::vector<Array>> operands,
-                                           const ExecuteSettings& settings) const {
-    machine::KernelResult result;
-    auto results = checked->call(operands[0], settings.threads, &result.log);
-    if (!results) return fail(std::move(results.error()));
-    if (!*results) return runMachine(operands, settings);
-    result.results.push_back(std::move(**results));
-    return result;
+    if (fault) return std::nullopt;
+    return std::move(*results);
   }
 
   std::shared_ptr<const machine::CompiledKernel> machine_;
