@@ -116,6 +116,19 @@ constexpr std::array kReduceWindow{
     AttributeRule{"base_dilations", integers, false}, AttributeRule{"window_dilations", integers, false},
     AttributeRule{"padding", pairs, false},
 };
+constexpr std::string_view kChannel = "channel_handle";
+constexpr AttributeRule kHandle{"handle", integer, false, "", kChannel},
+    kHandleType{"type", integer, false, "", kChannel};
+constexpr AttributeRule kGroups{"replica_groups", matrix}, kGlobalIds{"use_global_device_ids", unit, false};
+constexpr std::array kAllReduce{kHandle, kHandleType, kGroups, kGlobalIds};
+constexpr std::array kAllGather{AttributeRule{"all_gather_dim", integer}, kHandle, kHandleType, kGroups, kGlobalIds};
+constexpr std::array kReduceScatter{kHandle, kHandleType, kGroups, AttributeRule{"scatter_dimension", integer},
+                                    kGlobalIds};
+constexpr std::array kAllToAll{
+    AttributeRule{"concat_dimension", integer}, kHandle, kHandleType, kGroups, AttributeRule{"split_count", integer},
+    AttributeRule{"split_dimension", integer}};
+constexpr std::array kCollectiveBroadcast{kHandle, kHandleType, kGroups};
+constexpr std::array kCollectivePermute{kHandle, kHandleType, AttributeRule{"source_target_pairs", pairs}};
 constexpr std::array kTopK{AttributeRule{"k", integer}};
 constexpr std::array kSort{AttributeRule{"dimension", integer, false}, AttributeRule{"is_stable", boolean, false}};
 
@@ -196,6 +209,13 @@ constexpr std::array kOps{
     PlainOp{"reverse", 1, 0, kDimensions, rules::reverse},
     PlainOp{"slice", 1, 0, kSlice, rules::slice},
     PlainOp{"transpose", 1, 0, kTranspose, rules::transpose},
+    // Over several devices (Exchange.h).
+    PlainOp{"all_gather", kVariadic, 0, kAllGather, rules::allGather, kVariadic},
+    PlainOp{"all_reduce", kVariadic, 1, kAllReduce, rules::allReduce, kVariadic},
+    PlainOp{"all_to_all", kVariadic, 0, kAllToAll, rules::allToAll, kVariadic},
+    PlainOp{"collective_broadcast", 1, 0, kCollectiveBroadcast, rules::collectiveBroadcast},
+    PlainOp{"collective_permute", 1, 0, kCollectivePermute, rules::collectivePermute},
+    PlainOp{"reduce_scatter", 1, 1, kReduceScatter, rules::reduceScatter},
     // Over several elements, and control.
     PlainOp{"case", 1, kVariadic, {}, rules::caseOf, kVariadic},
     PlainOp{"cholesky", 1, 0, kCholesky, rules::cholesky},

@@ -10,8 +10,9 @@
 
 namespace smalti {
 
-/// `pairs`: two integers a row of a matrix (padding), one after the other. `booleans`: integers 0 and 1.
-enum class AttributeKind { boolean, booleans, integer, integers, pairs, text, texts, elements };
+/// `pairs`: two integers a row of a matrix (padding), one after the other. `booleans`: integers 0 and 1. `matrix`: an
+/// Array of i64. `unit`: true, or absent.
+enum class AttributeKind { boolean, booleans, integer, integers, pairs, text, texts, elements, matrix, unit };
 
 struct AttributeRule {
   std::string_view name;  ///< StableHLO's

@@ -4,7 +4,7 @@
 
 namespace smalti {
 
-int64_t Mesh::numDevices() const {
+int64_t DeviceMesh::numDevices() const {
   return std::accumulate(axes.begin(), axes.end(), int64_t{1}, [](int64_t n, const Axis& a) { return n * a.size; });
 }
 
@@ -20,8 +20,8 @@ const Function* Program::find(std::string_view function) const {
   return nullptr;
 }
 
-const Mesh* Program::findMesh(std::string_view mesh) const {
-  for (const Mesh& m : meshes)
+const DeviceMesh* Program::findMesh(std::string_view mesh) const {
+  for (const DeviceMesh& m : meshes)
     if (m.name == mesh) return &m;
   return nullptr;
 }

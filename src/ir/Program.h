@@ -15,7 +15,7 @@ namespace smalti {
 using ValueId = int;  ///< index into Function::values
 
 /// Named axes; a device's id is its row-major position over them.
-struct Mesh {
+struct DeviceMesh {
   std::string name;
   struct Axis {
     std::string name;
@@ -70,22 +70,22 @@ struct Function {
 struct Program {
   std::string name;
   std::string moduleAttributes;  ///< text, kept for export
-  std::vector<Mesh> meshes;
+  std::vector<DeviceMesh> meshes;
   std::vector<Function> functions;  ///< functions[main] is the entry
   int main = 0;
   std::vector<KernelPackage> kernels;  ///< in program order
 
   const Function* find(std::string_view function) const;
-  const Mesh* findMesh(std::string_view mesh) const;
+  const DeviceMesh* findMesh(std::string_view mesh) const;
 };
 
 /// Checks every invariant: names, types of each op (PlainOps.h), calls without recursion, kernels' signatures, meshes
 /// and shardings. All violations are reported (first one with the others `related`). Codes SM2002, SM2005 to SM2007,
-/// SM2013. What reads, makes or changes a Program ends with this; what runs one relies on it.
+/// SM2013, SM2014. What reads, makes or changes a Program ends with this; what runs one relies on it.
 Status verify(const Program&);
 
 /// Size of a dimension's part on one device, and how many parts there are; 0 when an axis is unknown.
-int64_t numParts(const Mesh&, const std::vector<std::string>& axes);
+int64_t numParts(const DeviceMesh&, const std::vector<std::string>& axes);
 
 /// A Program of one kernel call and nothing else: operands in, results out.
 Program wrap(KernelPackage);

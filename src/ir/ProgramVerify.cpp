@@ -4,12 +4,13 @@
 
 #include <fmt/format.h>
 
+#include "ir/Exchange.h"
 #include "ir/PlainOps.h"
 #include "ir/Program.h"
 
 namespace smalti {
 
-int64_t numParts(const Mesh& mesh, const std::vector<std::string>& axes) {
+int64_t numParts(const DeviceMesh& mesh, const std::vector<std::string>& axes) {
   int64_t parts = 1;
   for (const std::string& name : axes) {
     const auto axis = std::find_if(mesh.axes.begin(), mesh.axes.end(), [&](const auto& a) { return a.name == name; });
@@ -31,13 +32,13 @@ class Verifier {
   Status run() {
     if (program_.main < 0 || program_.main >= static_cast<int>(program_.functions.size()))
       report("SM2012", "the program has no main function", {}, "export a jitted function");
-    for (const Mesh& mesh : program_.meshes) checkMesh(mesh);
+    for (const DeviceMesh& mesh : program_.meshes) checkMesh(mesh);
     for (size_t f = 0; f < program_.functions.size(); ++f)
       if (!functions_.emplace(program_.functions[f].name, f).second)
         report("SM2005", fmt::format("two functions are called '{}'", program_.functions[f].name), {}, "rename one");
     for (const Function& f : program_.functions) checkFunction(f);
     if (found_.empty()) checkRecursion();
-    if (found_.empty()) return {};
+    if (found_.empty()) return verifyCollectives(program_);
     Diagnostic first = std::move(found_.front());
     first.related.assign(found_.begin() + 1, found_.end());
     return fail(std::move(first));
@@ -56,7 +57,7 @@ class Verifier {
            "export the module again; it was changed by hand or cut");
   }
 
-  void checkMesh(const Mesh& mesh) {
+  void checkMesh(const DeviceMesh& mesh) {
     std::set<std::string> names;
     int64_t devices = 1;
     for (const auto& axis : mesh.axes) {
@@ -210,7 +211,7 @@ class Verifier {
                                         attribute, global.size(), local.size()));
     for (size_t i = 0; i < global.size(); ++i) {
       const Sharding& sharding = (*shardings)[i];
-      const Mesh* mesh = program_.findMesh(sharding.mesh);
+      const DeviceMesh* mesh = program_.findMesh(sharding.mesh);
       if (!mesh && !sharding.mesh.empty())
         return report("SM2005", fmt::format("mesh '{}' is not defined", sharding.mesh), op.place,
                       "export the whole module");

@@ -61,6 +61,14 @@ std::string cholesky(const TypedOp&);
 std::string triangularSolve(const TypedOp&);
 std::string fft(const TypedOp&);
 
+// TypeRulesCollective.cpp
+std::string allReduce(const TypedOp&);
+std::string allGather(const TypedOp&);
+std::string allToAll(const TypedOp&);
+std::string collectiveBroadcast(const TypedOp&);
+std::string collectivePermute(const TypedOp&);
+std::string reduceScatter(const TypedOp&);
+
 // Shared words.
 std::string sameShape(const ArrayType& a, const ArrayType& b, std::string_view aName, std::string_view bName);
 /// A block's arguments and what its return gives.

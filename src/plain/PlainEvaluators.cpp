@@ -65,6 +65,10 @@ PlainResults runLifted(const PlainCall& call, const Block& block, std::vector<Ar
       operands.push_back(std::move(operand));
     }
     if (op.name == "return") return operands;
+    if (op.name == "sharding_constraint") {
+      values.emplace_back(op.results[0], operands[0]);
+      continue;
+    }
     std::vector<ArrayType> results;
     for (const ValueId id : op.results) results.push_back({call.function.values[id].dtype, shape});
     PlainCall inner{op, call.function, operands, results, call.device, call.numerics, call.outer};

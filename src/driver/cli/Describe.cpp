@@ -56,7 +56,7 @@ int describe(const Session& session, const std::string& path) {
     if (module->program) {
       session.print(fmt::format("  main     {} -> {}\n", typeList(driver::argumentTypes(*module->program)),
                                 typeList(driver::resultTypes(*module->program))));
-      for (const Mesh& mesh : module->program->meshes) {
+      for (const DeviceMesh& mesh : module->program->meshes) {
         std::vector<std::string> axes;
         for (const auto& axis : mesh.axes) axes.push_back(fmt::format("{}={}", axis.name, axis.size));
         session.print(fmt::format("  mesh     {} ({} devices)\n", fmt::join(axes, ", "), mesh.numDevices()));

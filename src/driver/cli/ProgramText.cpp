@@ -45,7 +45,7 @@ void addOps(std::string& text, const Program& program, const Function& function,
 
 std::string programText(const Program& program) {
   std::string text;
-  for (const Mesh& mesh : program.meshes) {
+  for (const DeviceMesh& mesh : program.meshes) {
     std::vector<std::string> axes;
     for (const auto& axis : mesh.axes) axes.push_back(fmt::format("{}={}", axis.name, axis.size));
     text += fmt::format("mesh @{} [{}]\n", mesh.name, fmt::join(axes, ", "));

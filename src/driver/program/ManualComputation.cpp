@@ -8,6 +8,7 @@
 #include "base/RowMajor.h"
 #include "driver/program/ProgramRunner.h"
 #include "eval/Shape.h"
+#include "ir/Exchange.h"
 
 namespace smalti::driver {
 namespace {
@@ -18,7 +19,7 @@ using Coordinates = std::map<std::string, int64_t>;
 struct Part {
   Shape starts, shape;
 };
-Part partFor(const Shape& global, const Sharding& sharding, const Mesh& mesh, const Coordinates& at) {
+Part partFor(const Shape& global, const Sharding& sharding, const DeviceMesh& mesh, const Coordinates& at) {
   Part part{Shape(global.size(), 0), global};
   for (size_t d = 0; d < global.size() && d < sharding.dims.size(); ++d) {
     int64_t parts = 1, index = 0;
@@ -50,7 +51,7 @@ std::string coordinatesStr(const Coordinates& at) {
 
 }  // namespace
 
-Result<Array> partOf(const Array& global, const Sharding& sharding, const Mesh& mesh, const Coordinates& at) {
+Result<Array> partOf(const Array& global, const Sharding& sharding, const DeviceMesh& mesh, const Coordinates& at) {
   const Part part = partFor(global.shape(), sharding, mesh, at);
   if (part.shape == global.shape()) return global;
   auto local = Array::allocate({global.dtype(), part.shape});
@@ -64,20 +65,14 @@ Status ProgramRunner::runManual(const Function& f, const Op& op, Lanes lanes) {
   const auto& inShardings = std::get<std::vector<Sharding>>(*op.find("in_shardings"));
   const auto& outShardings = std::get<std::vector<Sharding>>(*op.find("out_shardings"));
   const auto& manualAxes = std::get<std::vector<std::string>>(*op.find("manual_axes"));
-  const Mesh* mesh = nullptr;
-  for (const auto* shardings : {&inShardings, &outShardings})
-    for (const Sharding& s : *shardings)
-      if (!mesh) mesh = program_.findMesh(s.mesh);
-  if (!mesh) mesh = program_.meshes.empty() ? nullptr : &program_.meshes.front();
-  static const Mesh kNoMesh;
-  if (!mesh) mesh = &kNoMesh;
+  const DeviceMesh& mesh = meshOf(program_, op);
 
   // Each device of the enclosing computation becomes one for every position over the new axes, in the mesh's order.
   std::vector<Lane> inner;
   std::vector<size_t> outerOf;
   for (size_t l = 0; l < lanes.size(); ++l) {
     std::vector<Coordinates> positions{lanes[l]->coordinates};
-    for (const auto& axis : mesh->axes) {
+    for (const auto& axis : mesh.axes) {
       if (std::find(manualAxes.begin(), manualAxes.end(), axis.name) == manualAxes.end()) continue;
       std::vector<Coordinates> finer;
       for (const Coordinates& p : positions)
@@ -86,7 +81,7 @@ Status ProgramRunner::runManual(const Function& f, const Op& op, Lanes lanes) {
     }
     for (Coordinates& p : positions) {
       Lane lane;
-      for (const auto& axis : mesh->axes)
+      for (const auto& axis : mesh.axes)
         lane.device = lane.device * axis.size + (p.contains(axis.name) ? p[axis.name] : 0);
       lane.coordinates = std::move(p);
       lane.values = lanes[l]->values;  // the body may use values from outside; they share memory
@@ -104,12 +99,12 @@ Status ProgramRunner::runManual(const Function& f, const Op& op, Lanes lanes) {
     pointers.push_back(&inner[i]);
     auto& list = arguments.emplace_back();
     for (size_t k = 0; k < op.operands.size(); ++k) {
-      auto part = partOf(lanes[outerOf[i]]->values[op.operands[k]], inShardings[k], *mesh, inner[i].coordinates);
+      auto part = partOf(lanes[outerOf[i]]->values[op.operands[k]], inShardings[k], mesh, inner[i].coordinates);
       if (!part) return fail(std::move(part.error()));
       list.push_back(std::move(*part));
     }
   }
-  const size_t outerLanes = std::exchange(allLanes_, static_cast<size_t>(mesh->numDevices()));
+  const size_t outerLanes = std::exchange(allLanes_, static_cast<size_t>(mesh.numDevices()));
   auto results = runBlock(f, op.regions[0], pointers, std::move(arguments));
   allLanes_ = outerLanes;
   if (!results) return fail(std::move(results.error()));
@@ -125,7 +120,7 @@ Status ProgramRunner::runManual(const Function& f, const Op& op, Lanes lanes) {
       for (size_t p = 0; p < order.size(); ++p) {
         const size_t i = order[p];
         if (outerOf[i] != l) continue;
-        const Part part = partFor(type.shape, outShardings[r], *mesh, inner[i].coordinates);
+        const Part part = partFor(type.shape, outShardings[r], mesh, inner[i].coordinates);
         const Array& local = (*results)[p][r];
         const auto [seen, isNew] = first.emplace(part.starts, p);
         if (!isNew) {

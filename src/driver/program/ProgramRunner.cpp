@@ -158,6 +158,7 @@ Status ProgramRunner::runOp(const Function& f, const Op& op, Lanes lanes) {
     return {};
   }
   if (const plain::PlainEvaluator evaluate = plain::findEvaluator(op.name)) return runPlain(f, op, lanes, evaluate);
+  if (const auto evaluate = plain::findCollective(op.name)) return runCollective(f, op, lanes, evaluate);
   return fail({.code = "SM5002",
                .message = fmt::format("op '{}' has no evaluation", op.name),
                .place = op.place,

@@ -1,4 +1,4 @@
-// Runs a Program: plain ops on each device in turn, kernels on all devices at once, op by op.
+// Runs a Program: plain ops on each device in turn, kernels and collectives on all devices at once, op by op.
 #pragma once
 
 #include <map>
@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "driver/program/RunProgram.h"
+#include "plain/Collectives.h"
 #include "plain/PlainEvaluators.h"
 
 namespace smalti::driver {
@@ -54,6 +55,8 @@ class ProgramRunner {
   Status runCall(const Op&, Lanes);
   Status runBranches(const Function&, const Op&, Lanes);
   Status runWhile(const Function&, const Op&, Lanes);
+  // Collective.cpp
+  Status runCollective(const Function&, const Op&, Lanes, plain::CollectiveEvaluator);
   // ManualComputation.cpp
   Status runManual(const Function&, const Op&, Lanes);
 
@@ -70,6 +73,6 @@ class ProgramRunner {
 };
 
 /// One device's part of a global array, and the way back.
-Result<Array> partOf(const Array& global, const Sharding&, const Mesh&, const std::map<std::string, int64_t>& at);
+Result<Array> partOf(const Array& global, const Sharding&, const DeviceMesh&, const std::map<std::string, int64_t>& at);
 
 }  // namespace smalti::driver

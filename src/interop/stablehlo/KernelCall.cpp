@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "interop/Interop.h"
+#include "interop/stablehlo/Gspmd.h"
 #include "interop/stablehlo/Parser.h"
 
 namespace smalti::interop::stablehlo {
@@ -69,9 +70,12 @@ bool Parser::lowerCustomCall(RawOp& raw, Op& op) {
     op.name = "allocate_buffer";
     return true;
   }
-  if (name == "SPMDFullToShardShape" || name == "SPMDShardToFullShape")
-    return refuse(raw, "SM2004", "this shard_map was lowered for the old partitioner (GSPMD)",
-                  "lower with `jax.config.update(\"jax_use_shardy_partitioner\", True)`");
+  if ((name == "SPMDFullToShardShape" || name == "SPMDShardToFullShape") && raw.operands.size() == 1 &&
+      raw.resultTypes.size() == 1) {
+    op.name = name == "SPMDFullToShardShape" ? kFullToShard : kShardToFull;
+    if (const Attr* sharding = raw.find("mhlo.sharding")) op.attributes.emplace_back("mhlo.sharding", sharding->text);
+    return true;
+  }
   return refuse(raw, "SM2004", fmt::format("custom call '{}' is not supported", name),
                 "only Pallas kernels (tpu_custom_call) can be called");
 }

@@ -16,15 +16,7 @@ struct Refusal {
   std::string_view name, help;
 };
 constexpr std::string_view kOutside = "compute it outside the exported function";
-constexpr std::string_view kCollective =
-    "let the kernel communicate (remote DMA), or do the collective outside the exported function";
 constexpr std::array kRefusals{
-    Refusal{"stablehlo.all_gather", kCollective},
-    Refusal{"stablehlo.all_reduce", kCollective},
-    Refusal{"stablehlo.all_to_all", kCollective},
-    Refusal{"stablehlo.collective_broadcast", kCollective},
-    Refusal{"stablehlo.collective_permute", kCollective},
-    Refusal{"stablehlo.reduce_scatter", kCollective},
     Refusal{"stablehlo.rng_bit_generator", "draw random numbers outside the exported function"},
     Refusal{"stablehlo.infeed", "pass the data as arguments"},
     Refusal{"stablehlo.outfeed", "return the data"},
@@ -93,12 +85,24 @@ std::optional<std::vector<int64_t>> integerPairs(const Attr& a) {
     return values;
   }
   if (a.kind != Attr::Kind::elements || a.elementsType.dtype != DType::i64 || a.elementsType.shape.size() != 2 ||
-      a.elementsType.shape[1] != 2 || a.elementsType.shape[0] > limits::kMaxRank)
+      a.elementsType.shape[1] != 2 || a.elementsType.shape[0] > limits::kMaxDevices)
     return std::nullopt;
   std::vector<int64_t> values;
   for (int64_t i = 0; i < a.elementsType.elements(); ++i)
     values.push_back(a.elements.as<int64_t>()[a.elements.shape().empty() ? 0 : i]);
   return values;
+}
+
+/// dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, with each element where one stands for all.
+std::optional<Array> integerMatrix(const Attr& a) {
+  if (a.kind != Attr::Kind::elements || a.elementsType.dtype != DType::i64 || a.elementsType.shape.size() != 2 ||
+      a.elementsType.elements() > limits::kMaxListLength)
+    return std::nullopt;
+  auto matrix = Array::allocate(a.elementsType);
+  if (!matrix) return std::nullopt;
+  for (int64_t i = 0; i < matrix->elements(); ++i)
+    matrix->as<int64_t>()[i] = a.elements.as<int64_t>()[a.elements.shape().empty() ? 0 : i];
+  return std::move(*matrix);
 }
 
 std::optional<Attribute> convert(const Attr& a, AttributeKind kind, const Source& source) {
@@ -109,6 +113,12 @@ std::optional<Attribute> convert(const Attr& a, AttributeKind kind, const Source
       return std::nullopt;
     case AttributeKind::booleans:
       if (auto values = booleanList(a)) return std::move(*values);
+      return std::nullopt;
+    case AttributeKind::unit:
+      if (a.kind == Attr::Kind::unit) return true;
+      return std::nullopt;
+    case AttributeKind::matrix:
+      if (auto values = integerMatrix(a)) return std::move(*values);
       return std::nullopt;
     case AttributeKind::integer:
       if (a.kind == Attr::Kind::integer) return a.integer;

@@ -6,6 +6,7 @@
 
 #include "interop/Interop.h"
 #include "interop/Limits.h"
+#include "interop/stablehlo/Gspmd.h"
 #include "interop/stablehlo/Sharding.h"
 
 namespace smalti::interop::stablehlo {
@@ -53,7 +54,9 @@ Result<Program> Parser::run() {
   if (main == program_.functions.end())
     main = std::find_if(program_.functions.begin(), program_.functions.end(), [](auto& f) { return !f.isPrivate; });
   program_.main = static_cast<int>(main - program_.functions.begin());
-  if (auto status = verify(program_); !status) {
+  auto status = liftShardMaps(program_);
+  if (status) status = verify(program_);
+  if (!status) {
     Diagnostic d = std::move(status.error());
     if (!d.place.known()) d.place = source_.placeOf(0);
     return fail(std::move(d));

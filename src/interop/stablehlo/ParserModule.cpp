@@ -79,7 +79,7 @@ bool Parser::topLevelOps(std::string_view closer) {
 }
 
 bool Parser::meshOp() {
-  Mesh mesh;
+  DeviceMesh mesh;
   if (!cursor_.expect("@")) return false;
   mesh.name = cursor_.suffixId();
   Entries ignored;
@@ -179,7 +179,7 @@ bool Parser::genericTopLevelOp() {
   SourcePlace unused;
   if (*opName == "sdy.mesh") {
     const Attr* value = find("mesh");
-    Mesh mesh;
+    DeviceMesh mesh;
     if (!name || !value || value->kind != Attr::Kind::opaque) return cursor_.expected("a mesh's name and axes");
     mesh.name = name->text;
     Cursor inner(source_, value->begin - 1, value->end + 1);  // with its < >

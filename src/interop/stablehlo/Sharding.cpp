@@ -71,7 +71,7 @@ bool readShardings(Cursor& cursor, std::vector<Sharding>& out) {
   return cursor.expect("]");
 }
 
-bool readMesh(Cursor& cursor, Mesh& out) {
+bool readMesh(Cursor& cursor, DeviceMesh& out) {
   if (!cursor.expect("<") || !cursor.expect("[")) return false;
   while (!cursor.peekSign("]")) {
     if (!out.axes.empty() && !cursor.expect(",")) return false;

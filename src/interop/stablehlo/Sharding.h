@@ -13,7 +13,7 @@ bool readShardings(Cursor&, std::vector<Sharding>&);
 /// `{"x", "y"}`
 bool readAxes(Cursor&, std::vector<std::string>&);
 /// `<["x"=2, "y"=2]>`
-bool readMesh(Cursor&, Mesh&);
+bool readMesh(Cursor&, DeviceMesh&);
 
 std::string print(const Sharding&);
 std::string print(const std::vector<Sharding>&);

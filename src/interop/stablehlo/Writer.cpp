@@ -46,7 +46,7 @@ std::string Writer::write() {
   if (!program_.moduleAttributes.empty() && program_.moduleAttributes != "{}")
     out_ += " attributes " + program_.moduleAttributes;
   out_ += " {\n";
-  for (const Mesh& mesh : program_.meshes) {
+  for (const DeviceMesh& mesh : program_.meshes) {
     std::vector<std::string> axes;
     for (const auto& axis : mesh.axes) axes.push_back(fmt::format("{}={}", quotedText(axis.name), axis.size));
     out_ += fmt::format("  sdy.mesh {} = <[{}]>\n", printSymbol(mesh.name), fmt::join(axes, ", "));

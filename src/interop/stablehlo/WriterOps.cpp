@@ -70,6 +70,10 @@ std::string printAttribute(const AttributeRule& rule, const Attribute& value, co
     }
     case AttributeKind::elements:
       return printDense(std::get<Array>(value), result);
+    case AttributeKind::matrix:
+      return printDense(std::get<Array>(value), std::get<Array>(value).type());
+    case AttributeKind::unit:
+      return "";
   }
   return "";
 }
@@ -77,6 +81,7 @@ std::string printAttribute(const AttributeRule& rule, const Attribute& value, co
 /// #stablehlo.MNEMONIC<…> of an attribute that groups others. A convolution's is short by default.
 std::string_view groupMnemonic(std::string_view group, std::string_view op) {
   if (group == "dot_dimension_numbers") return "dot<";
+  if (group == "channel_handle") return "channel_handle<";
   if (op == "convolution") return "conv<raw ";
   return group == "scatter_dimension_numbers" ? "scatter<" : "gather<";
 }
@@ -137,8 +142,9 @@ void Writer::generic(const Op& op, const PlainOp& row, int indent) {
   for (const AttributeRule& rule : row.attributes) {
     const Attribute* value = op.find(rule.name);
     if (!value) continue;
-    const std::string text = fmt::format(
-        "{} = {}", rule.name, printAttribute(rule, *value, op.results.empty() ? ArrayType{} : type(op.results[0])));
+    std::string text(rule.name);
+    if (rule.kind != AttributeKind::unit)
+      text += " = " + printAttribute(rule, *value, op.results.empty() ? ArrayType{} : type(op.results[0]));
     if (rule.group.empty()) {
       properties.push_back(text);
       continue;

@@ -57,6 +57,9 @@ class KernelCompiler {
     Communication communication = findCommunication(function_, gridRank());
     kernel_->signalSites = std::move(communication.sites);
     kernel_->usesCommunication = communication.otherDevices;
+    package_.module.get().walk([&](mlir::Operation* op) {  // index maps too
+      kernel_->asksForDevice |= op->getName().getStringRef() == "tpu.device_id";
+    });
     kernel_->coreAxis = coreAxis(communication.otherCores);
     return std::shared_ptr<const CompiledKernel>(std::move(kernel_));
   }

@@ -42,12 +42,22 @@ class CpuKernel : public TargetKernel {
 
   Result<machine::KernelResult> run(std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
                                     std::span<Array> into) const override {
-    if ((!native && !checked) || operands.size() != 1 || settings.needsMachine()) return runMachine(operands, settings);
-    if (Status ok = machine::checkOperands(*machine_, operands[0]); !ok) return fail(std::move(ok.error()));
-    // Each of its steps would be one of the machine's too.
-    if (Status ok = machine::checkGridSteps(*machine_, operands[0], settings.stepLimit); !ok)
-      return fail(std::move(ok.error()));
-    return checked ? runChecked(operands, settings) : runNative(operands, settings, into);
+    const bool isAlone = operands.size() == 1 || !(machine_->usesCommunication || machine_->asksForDevice);
+    if ((!native && !checked) || !isAlone || settings.needsMachine()) return runMachine(operands, settings);
+    machine::KernelResult all;
+    for (size_t device = 0; device < operands.size(); ++device) {
+      if (Status ok = machine::checkOperands(*machine_, operands[device]); !ok) return fail(std::move(ok.error()));
+      // Each of its steps would be one of the machine's too.
+      if (Status ok = machine::checkGridSteps(*machine_, operands[device], settings.stepLimit); !ok)
+        return fail(std::move(ok.error()));
+      std::vector<std::string> log;
+      auto results = callNative(operands[device], settings, device == 0 ? into : std::span<Array>(), log);
+      if (!results) return fail(std::move(results.error()));
+      if (!*results) return runAgain(operands, settings, into);
+      all.results.push_back(std::move(**results));
+      for (std::string& line : log) all.log.push_back(fmt::format("d{}{}", device, line.substr(line.find(':'))));
+    }
+    return all;
   }
 
  private:
@@ -63,17 +73,16 @@ class CpuKernel : public TargetKernel {
             .stop = settings.stop};
   }
 
-  Result<machine::KernelResult> runNative(std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
-                                          std::span<Array> into) const {
+  /// nullopt: something went wrong.
+  Result<std::optional<std::vector<Array>>> callNative(const std::vector<Array>& operands,
+                                                       const ExecuteSettings& settings, std::span<Array> into,
+                                                       std::vector<std::string>& log) const {
+    if (checked) return checked->call(operands, callOptions(settings), &log);
     bool fault = false;
-    std::vector<std::string> log;
-    auto results = native->call(operands[0], into, callOptions(settings), fault, &log);
+    auto results = native->call(operands, into, callOptions(settings), fault, &log);
     if (!results) return fail(std::move(results.error()));
-    if (fault) return runAgain(operands, settings, into);
-    machine::KernelResult result;
-    result.results.push_back(std::move(*results));
-    result.log = std::move(log);
-    return result;
+    if (fault) return std::nullopt;
+    return std::move(*results);
   }
 
   /// The machine runs what went wrong again, and says what it was. What it computes from inputs that native code has
@@ -96,17 +105,6 @@ class CpuKernel : public TargetKernel {
          .help = "take the target 'interpret' for this kernel"});
   }
 
-  /// Native code says that nothing is wrong, or leaves it to the machine to say what is.
-  Result<machine::KernelResult> runChecked(std::span<const std::vector<Array>> operands,
-                                           const ExecuteSettings& settings) const {
-    machine::KernelResult result;
-    auto results = checked->call(operands[0], callOptions(settings), &result.log);
-    if (!results) return fail(std::move(results.error()));
-    if (!*results) return runAgain(operands, settings, {});
-    result.results.push_back(std::move(**results));
-    return result;
-  }
-
   std::shared_ptr<const machine::CompiledKernel> machine_;
   Contract contract_;
 };
@@ -125,11 +123,10 @@ Result<std::shared_ptr<const TargetKernel>> compileForProcessor(const KernelPack
     return kernel;
   }
   const auto cache = cpu::openCache(options.cache, options.cacheLimitBytes);
-  const cpu::NativeOptions nativeOptions{
-      .processor = processor,
-      .poison = options.contract.poison,
-      .checkBlocks = options.contract.checkBounds,
-      .cache = cache.get()};
+  const cpu::NativeOptions nativeOptions{.processor = processor,
+                                         .poison = options.contract.poison,
+                                         .checkBlocks = options.contract.checkBounds,
+                                         .cache = cache.get()};
   if (!options.contract.checks.empty()) {
     auto checked = cpu::compileChecked(package, nativeOptions);
     if (!checked) return fail(std::move(checked.error()));

@@ -1,0 +1,27 @@
+// Ops of several devices: the op's name → the function that computes what devices receive from what others send.
+// Who sends to whom stands in src/ir/Exchange.h. Adding an op: its row there, in src/ir/PlainOps.cpp, and one here.
+#pragma once
+
+#include "plain/PlainEvaluators.h"
+
+namespace smalti::plain {
+
+/// What one list of devices sends.
+struct CollectiveCall {
+  const Op& op;
+  const Function& function;
+  std::vector<std::vector<Array>>& sent;  ///< [sender][operand]
+  std::span<const ArrayType> results;
+  Numerics numerics = Numerics::f32;
+  std::function<const Array&(ValueId)> outer = {};  ///< as PlainCall's
+
+  TypedOp typed() const { return {op, function}; }
+};
+/// [receiver][result]: one receiver's results stand for all, else there are those of each sender in its place.
+using CollectiveResults = Result<std::vector<std::vector<Array>>>;
+using CollectiveEvaluator = CollectiveResults (*)(CollectiveCall&);
+
+/// nullptr: no such op.
+CollectiveEvaluator findCollective(std::string_view op);
+
+}  // namespace smalti::plain
