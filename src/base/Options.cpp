@@ -64,7 +64,10 @@ const std::vector<OptionRow>& rows() {
        "undefined elements that reach an output, an address, a branch or a semaphore"},
       {"check-revisits", OptionGroup::check, CheckSwitch{}, "output blocks visited again after others"},
       {"check-semaphores", OptionGroup::check, CheckSwitch{}, "semaphores that are not zero at the end"},
-      {"check-dma", OptionGroup::check, CheckSwitch{}, "data read or written while a copy is in flight"},
+      {"check-races", OptionGroup::check, CheckSwitch{},
+       "accesses of the kernel, its copies, cores and devices to the same memory that nothing orders"},
+      {"check-dma", OptionGroup::check, CheckSwitch{},
+       "copies that nobody waits for, and prefetches that overtake write-backs"},
       {"check-copies", OptionGroup::check, CheckSwitch{}, "copies whose source and target overlap"},
       {"chip", OptionGroup::tpu, &Options::chip,
        "TPUs whose compilers must take the kernels: v4, v5e, v5p, v6e, v7x, all, a chip's .toml file, or several with "

@@ -24,8 +24,7 @@ enum class DmaOccasion : uint8_t {
 /// A copy that has been started and whose data has not moved.
 struct DmaInFlight {
   DmaTransfer transfer;
-  int program = 0;              ///< who started it
-  bool strictOrdering = false;  ///< arrives after all that its program started before
+  int program = 0;  ///< who started it
 };
 
 /// The copies that an occasion is about, at least one, in the order they were started.

@@ -66,6 +66,8 @@ using smalti::Severity;
 struct RunStatistics {
   int64_t gridSteps = 0, instructions = 0, windowFetches = 0, windowWriteBacks = 0, dmaTransfers = 0, dmaBytes = 0;
   int64_t peakWindowBytes = 0, valueBytes = 0;
+  /// Runs of which every order was looked at, and others, where anybody asked (observers/Registry.h, orderRow).
+  int64_t allOrders = 0, someOrders = 0;
 };
 
 struct KernelResult {

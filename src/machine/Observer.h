@@ -26,6 +26,8 @@ struct Access {
   std::span<const int64_t> strides{};  ///< per dim; empty: all 1
   bool masked = false;                 ///< a masked store: only some elements are touched
   const SourcePlace* place = nullptr;
+  /// Of a masked store: which of its elements, a byte each, row-major, or one byte for all.
+  std::span<const uint8_t> selected{};
 };
 
 /// Where an undefined value mattered.
@@ -41,6 +43,7 @@ struct DmaTransfer {
   PeerRef targetSemaphore;
   int64_t bytes = 0;
   SourcePlace place;
+  bool strictOrdering = false;  ///< arrives after all that its program started before
   bool isLocal() const { return sourceSemaphore.buffer == nullptr; }
   /// The target is the issuing core's own memory, or that of its device.
   bool staysHere() const { return target.device == device && target.core == core; }
@@ -126,6 +129,8 @@ class Observer {
   /// The actor raises a semaphore, its own or another's.
   virtual void signal(const Actor&, const PeerRef& semaphore, int64_t amount, const SourcePlace&) {}
   virtual void waited(const Actor&, const Ref& semaphore, int64_t amount, const SourcePlace&) {}
+  /// The actor has looked at the count of a semaphore of its own.
+  virtual void polled(const Actor&, const Ref& semaphore, int64_t count) {}
   virtual void stepBegin(const Actor&) {}
   virtual void stepEnd(const Actor&) {}
   /// `block` is the index map's result; `operand` counts inputs then outputs. Visited: it becomes the current

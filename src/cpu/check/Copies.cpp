@@ -72,6 +72,15 @@ bool isSynchronising(mlir::Operation& op) {
 
 std::optional<NotNative> cannotCheck(mlir::Operation& op) {
   if (mlir::isa<tpu::SemWaitOp>(op)) return std::nullopt;
+  // Which of what raises a semaphore has come is told for copies alone.
+  const auto isForCopies = [](mlir::Value semaphore) {
+    return elementDType(semaphore.getType()) == DType::dma_semaphore;
+  };
+  if (auto signal = mlir::dyn_cast<tpu::SemSignalOp>(op); signal && isForCopies(signal.getSemaphore()))
+    return "it signals a semaphore of copies";
+  if (auto copy = mlir::dyn_cast<tpu::EnqueueDMAOp>(op);
+      copy && copy.getTargetSemaphore() && !isForCopies(copy.getTargetSemaphore()))
+    return "a copy raises a regular semaphore";
   if (auto signal = mlir::dyn_cast<tpu::SemSignalOp>(op))
     return signal.getDeviceId() || signal.getCoreId() ? std::optional<NotNative>("it signals by device or core")
                                                       : std::nullopt;

@@ -10,21 +10,16 @@ bool Flights::start(Span source, Span target, const void* semaphore, int64_t amo
   return true;
 }
 
-void Flights::wait(Span target, const void* semaphore, int64_t amount) {
-  const auto owes = [&](const Flight& f) { return f.semaphore == semaphore && f.left == amount; };
-  auto found = std::ranges::find_if(flights_, [&](const Flight& f) { return owes(f) && f.target == target; });
-  if (found == flights_.end()) found = std::ranges::find_if(flights_, owes);
-  if (found != flights_.end()) {
-    flights_.erase(found);
-    return;
-  }
+void Flights::wait(Span /*target*/, const void* semaphore, int64_t amount) {
+  int64_t left = 0;
   for (Flight& f : flights_) {
     if (f.semaphore != semaphore) continue;
     const int64_t paid = std::min(amount, f.left);
     f.left -= paid;
     amount -= paid;
+    left += f.left;
   }
-  std::erase_if(flights_, [&](const Flight& f) { return f.semaphore == semaphore && f.left == 0; });
+  if (left == 0) std::erase_if(flights_, [&](const Flight& f) { return f.semaphore == semaphore; });
 }
 
 bool Flights::access(Span span, bool write) const {

@@ -20,8 +20,8 @@ struct Span {
 class Flights {
  public:
   bool start(Span source, Span target, const void* semaphore, int64_t amount);
-  /// A wait took `amount` off the semaphore; `target`: what the kernel says it waited for, or empty. What is safe by it
-  /// is as machine/runtime/DmaLedger.h has it: the copy of the same elements, else of the same size, else in order.
+  /// A wait took `amount` off the semaphore; `target`: what the kernel says it waited for, or empty, which proves
+  /// nothing: of several copies that raise one semaphore, any may have arrived. All are safe when waits have taken all.
   void wait(Span target, const void* semaphore, int64_t amount);
   bool access(Span, bool write) const;
   bool none() const { return flights_.empty(); }
@@ -31,7 +31,7 @@ class Flights {
   struct Flight {
     Span source, target;
     const void* semaphore = nullptr;
-    int64_t left = 0;  ///< of what the semaphore owes
+    int64_t left = 0;  ///< of what waits must take
   };
   std::vector<Flight> flights_;
 };

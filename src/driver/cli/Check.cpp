@@ -1,4 +1,5 @@
 // smalti check: modules, cases and folders of cases under every observer.
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -22,6 +23,7 @@ struct CheckArguments {
   std::string filter;
   InputArguments inputs;
   bool legalityOnly = false;
+  int64_t schedules = 0;
 };
 
 std::string plural(int64_t n, const std::string& noun) {
@@ -36,10 +38,22 @@ std::string foundText(const std::vector<Finding>& findings) {
   return mistakes == 0 ? plural(notes, "note") : plural(mistakes, "finding") + ", " + plural(notes, "note");
 }
 
+/// What was tried, of many schedules.
+std::string triedText(const Checked& checked) {
+  if (checked.schedules == 0) return "";
+  const bool all = checked.everySchedule && !checked.refusal;
+  if (!all) return fmt::format(", {} tried", plural(checked.schedules, "schedule"));
+  const bool clean = std::ranges::none_of(checked.findings, [](const machine::Finding& f) {
+    return f.diagnostic.code == "SM4107" || f.diagnostic.code == "SM4108" || f.diagnostic.code == "SM4113" ||
+           f.diagnostic.code == "SM4114";
+  });
+  return clean ? ", no schedule of these inputs races or deadlocks" : ", every schedule looked at";
+}
+
 void print(const Session& session, const Checked& checked) {
   const bool color = session.colorOut();
   if (checked.refusal) {
-    session.print(fmt::format("{}: did not come to its end\n{}", checked.path,
+    session.print(fmt::format("{}: did not come to its end{}\n{}", checked.path, triedText(checked),
                               session.diagnosticText(*checked.refusal, "error", color)));
     return;
   }
@@ -51,7 +65,7 @@ void print(const Session& session, const Checked& checked) {
   const bool good = machine::countMistakes(checked.findings) == 0;
   const std::string found =
       term::styled(good ? term::Style::green : term::Style::red, foundText(checked.findings), color);
-  session.print(fmt::format("{}: {}, {}\n", checked.path, ran, found));
+  session.print(fmt::format("{}: {}, {}{}\n", checked.path, ran, found, triedText(checked)));
   for (const machine::Finding& f : checked.findings) session.print(session.findingText(f, color));
 }
 
@@ -130,6 +144,22 @@ int checkLegality(const Session& session, const CheckArguments& arguments, const
   return code;
 }
 
+/// Folders of cases, one by one: each is run in many schedules.
+Result<std::vector<std::string>> modulesOf(const CheckArguments& arguments) {
+  std::vector<std::string> paths;
+  for (const std::string& path : arguments.paths) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(path, error) || driver::isCaseFolder(path)) {
+      paths.push_back(path);
+      continue;
+    }
+    auto cases = driver::listCases({path}, arguments.filter);
+    if (!cases) return fail(std::move(cases.error()));
+    for (const auto& c : *cases) paths.push_back(c.folder);
+  }
+  return paths;
+}
+
 int check(Session& session, const CheckArguments& arguments) {
   std::vector<tpu::Chip> chips;
   if (std::string names = session.options.values.chip; !names.empty() || arguments.legalityOnly) {
@@ -141,13 +171,16 @@ int check(Session& session, const CheckArguments& arguments) {
   session.options.values.check = true;
   int code = kOk;
   Json out = Json::array();
-  for (const std::string& path : arguments.paths) {
+  const Result<std::vector<std::string>> paths =
+      arguments.schedules > 0 ? modulesOf(arguments) : Result<std::vector<std::string>>(arguments.paths);
+  if (!paths) return session.refuse(paths.error());
+  for (const std::string& path : *paths) {
     std::error_code error;
     int one = kOk;
     if (std::filesystem::is_directory(path, error) && !driver::isCaseFolder(path)) {
       one = checkFolder(session, path, arguments.filter, out);
     } else {
-      const Checked checked = checkModule(path, arguments.inputs, session.options);
+      const Checked checked = checkModule(path, arguments.inputs, session.options, arguments.schedules);
       one = checked.exitCode();
       Json row = toJson(checked);
       if (!session.json()) print(session, checked);
@@ -176,6 +209,10 @@ void declareCheck(CLI::App& app, Session& session) {
   app.add_flag(
       "--legality-only", arguments->legalityOnly,
       "run nothing: only say what the compilers of the TPUs that --chip names (all, unless it does) would say");
+  app.add_option("--schedules", arguments->schedules,
+                 "try as many orders of programs and copies, from --seed on, or until one shows what all others do")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, int64_t{1'000'000}));
   app.add_option("--filter", arguments->filter, "of a folder: only cases whose name holds this")->type_name("TEXT");
   session.addOptions(app,
                      {OptionGroup::run, OptionGroup::check, OptionGroup::tpu, OptionGroup::cases, OptionGroup::cache,

@@ -1,18 +1,22 @@
 #include "driver/cli/CheckModule.h"
 
 #include <new>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "driver/RunSettings.h"
 #include "driver/case/ChildTrouble.h"
 #include "driver/term/Progress.h"
+#include "machine/observers/Registry.h"
 
 namespace smalti::cli {
 namespace {
 
 Checked refused(const std::string& path, Diagnostic d) {
-  return {.path = path, .findings = {}, .refusal = std::move(d), .statistics = {}};
+  Checked checked{.path = path};
+  checked.refusal = std::move(d);
+  return checked;
 }
 
 Checked run(const std::string& path, const InputArguments& inputs, const Options& options) {
@@ -21,13 +25,76 @@ Checked run(const std::string& path, const InputArguments& inputs, const Options
   auto outcome =
       driver::runProgram(prepared->program(), prepared->inputs, driver::runSettings(options, prepared->poison));
   if (!outcome) return refused(path, std::move(outcome.error()));
-  return {.path = path, .findings = std::move(outcome->findings), .refusal = {}, .statistics = outcome->statistics};
+  Checked checked{.path = path};
+  checked.findings = std::move(outcome->findings);
+  checked.statistics = outcome->statistics;
+  return checked;
 }
 
+std::string key(const Diagnostic& d) { return d.code + '\n' + d.place.str() + '\n' + d.message; }
+
+/// Runs of one program, a seed each, until one says what every order of its steps would show.
+class Schedules {
+ public:
+  Schedules(const std::string& path, const InputArguments& inputs, const Options& options)
+      : inputs_(inputs), options_(options), checked_{.path = path} {
+    options_.target = "interpret";  // native code has one schedule
+  }
+
+  Checked run(int64_t schedules) {
+    for (int64_t k = 0; k < schedules && !checked_.refusal && !checked_.everySchedule; ++k, ++options_.seed)
+      if (Status ok = one(); !ok) checked_.refusal = std::move(ok.error());
+    return std::move(checked_);
+  }
+
+ private:
+  Status one() {
+    if (!compiled_ || options_.fill == "random")  // whose elements the seed decides, too
+      if (Status ok = prepareInputs(); !ok) return ok;
+    ++checked_.schedules;
+    auto outcome = driver::run(*compiled_, prepared_->inputs, driver::executeSettings(options_));
+    if (!outcome) {
+      outcome.error().where.push_back(seedText());
+      return fail(std::move(outcome.error()));
+    }
+    checked_.statistics = outcome->statistics;
+    for (machine::Finding& f : outcome->findings) {
+      if (!known_.insert(key(f.diagnostic)).second) continue;
+      f.diagnostic.where.push_back(seedText());
+      checked_.findings.push_back(std::move(f));
+    }
+    checked_.everySchedule = outcome->statistics.allOrders > 0 && outcome->statistics.someOrders == 0;
+    return {};
+  }
+
+  Status prepareInputs() {
+    auto prepared = prepare(checked_.path, inputs_, options_);
+    if (!prepared) return fail(std::move(prepared.error()));
+    compiled_.reset();
+    prepared_.emplace(std::move(*prepared));
+    driver::CompileOptions compile = driver::compileOptions(options_, prepared_->poison);
+    if (!options_.checksOff.contains("check-races")) compile.contract.checks.push_back(&machine::orderRow());
+    const std::shared_ptr<const Program> borrowed(std::shared_ptr<void>(), &prepared_->program());
+    auto compiled = driver::compileProgram(borrowed, compile);
+    if (!compiled) return fail(std::move(compiled.error()));
+    compiled_ = std::move(*compiled);
+    return {};
+  }
+
+  std::string seedText() const { return fmt::format("the schedule of --seed {}", options_.seed); }
+
+  const InputArguments& inputs_;
+  Options options_;
+  Checked checked_;
+  std::optional<Prepared> prepared_;
+  std::shared_ptr<const driver::CompiledProgram> compiled_;
+  std::set<std::string> known_;
+};
+
 /// A child has no other way to say what went wrong.
-Checked runGuarded(const std::string& path, const InputArguments& inputs, const Options& options) {
+Checked runGuarded(const std::string& path, const InputArguments& inputs, const Options& options, int64_t schedules) {
   try {
-    return run(path, inputs, options);
+    return schedules > 0 ? Schedules(path, inputs, options).run(schedules) : run(path, inputs, options);
   } catch (const std::bad_alloc&) {
     return refused(path, driver::outOfMemory("module"));
   } catch (const std::exception& e) {
@@ -43,7 +110,9 @@ Checked fromChild(const std::string& path, const driver::ChildResult& result, co
               .findings = driver::findingsFromJson(json.at("findings")),
               .refusal = json.at("error").is_null() ? std::nullopt
                                                     : std::optional(driver::diagnosticFromJson(json.at("error"))),
-              .statistics = driver::statisticsFromJson(json.at("statistics"))};
+              .statistics = driver::statisticsFromJson(json.at("statistics")),
+              .schedules = json.value("schedules", int64_t{0}),
+              .everySchedule = json.value("every_schedule", false)};
   } catch (const Json::exception&) {
   }
   return refused(path, driver::troubleOf(result, options, "module"));
@@ -57,20 +126,26 @@ bool isGiven(const OptionSet& options, std::string_view name) {
 }  // namespace
 
 Json toJson(const Checked& checked) {
-  return {{"module", checked.path},
-          {"findings", driver::toJson(checked.findings)},
-          {"error", checked.refusal ? driver::toJson(*checked.refusal) : Json(nullptr)},
-          {"statistics", driver::toJson(checked.statistics)}};
+  Json json{{"module", checked.path},
+            {"findings", driver::toJson(checked.findings)},
+            {"error", checked.refusal ? driver::toJson(*checked.refusal) : Json(nullptr)},
+            {"statistics", driver::toJson(checked.statistics)}};
+  if (checked.schedules > 0) {
+    json["schedules"] = checked.schedules;
+    json["every_schedule"] = checked.everySchedule;
+  }
+  return json;
 }
 
-Checked checkModule(const std::string& path, const InputArguments& inputs, const OptionSet& options) {
+Checked checkModule(const std::string& path, const InputArguments& inputs, const OptionSet& options,
+                    int64_t schedules) {
   const Options& values = options.values;
   driver::ChildLimits limits = driver::limitsOf(values);
   if (!isGiven(options, "child-memory-mib")) limits.addressSpaceMib = 0;
   term::Progress progress;
   Checked checked;
   driver::runInChildren(
-      1, limits, [&](int64_t) { return driver::dump(toJson(runGuarded(path, inputs, values))); },
+      1, limits, [&](int64_t) { return driver::dump(toJson(runGuarded(path, inputs, values, schedules))); },
       [&](int64_t, const driver::ChildResult& result) { checked = fromChild(path, result, values); },
       [&] { progress.update(fmt::format("checking {} {:.0f} s", path, progress.seconds())); });
   progress.clear();

@@ -17,6 +17,8 @@ struct Checked {
   std::vector<machine::Finding> findings;
   std::optional<Diagnostic> refusal;
   machine::RunStatistics statistics;
+  int64_t schedules = 0;       ///< tried, where many were asked for
+  bool everySchedule = false;  ///< what was found is what any schedule shows
   int exitCode() const {
     if (refusal) return exitCodeFor(*refusal);
     return machine::countMistakes(findings) == 0 ? kOk : kRefused;
@@ -24,7 +26,9 @@ struct Checked {
 };
 Json toJson(const Checked&);
 
+/// `schedules` other than 0: on the abstract machine, with as many seeds from --seed on. What one finds says which seed
+/// shows it. Ends early where one schedule has said what all others would.
 /// In a process of its own that ends after --timeout-seconds, and with --child-memory-mib where that is given.
-Checked checkModule(const std::string& path, const InputArguments&, const OptionSet&);
+Checked checkModule(const std::string& path, const InputArguments&, const OptionSet&, int64_t schedules = 0);
 
 }  // namespace smalti::cli

@@ -14,6 +14,8 @@ void accumulate(machine::RunStatistics& all, const machine::RunStatistics& one) 
   all.windowWriteBacks += one.windowWriteBacks;
   all.dmaTransfers += one.dmaTransfers;
   all.dmaBytes += one.dmaBytes;
+  all.allOrders += one.allOrders;
+  all.someOrders += one.someOrders;
   all.peakWindowBytes = std::max(all.peakWindowBytes, one.peakWindowBytes);
   all.valueBytes = std::max(all.valueBytes, one.valueBytes);
 }

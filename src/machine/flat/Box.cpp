@@ -119,7 +119,8 @@ Diagnostic outOfBounds(const BoxShape& shape, const Box& box, Reach reach) {
                                        : "clamp the index, or store with a mask that leaves out what lies outside"};
 }
 
-void tellAccess(Frame& frame, const BoxShape& shape, const Box& box, Access::Kind kind, bool masked) {
+void tellAccess(Frame& frame, const BoxShape& shape, const Box& box, Access::Kind kind,
+                std::span<const uint8_t> selected) {
   if (!frame.observer) return;
   const size_t rank = shape.sizes.size();
   frame.observer->access(frame.core->actor(), {.kind = kind,
@@ -127,8 +128,9 @@ void tellAccess(Frame& frame, const BoxShape& shape, const Box& box, Access::Kin
                                                .starts = {box.starts.data(), rank},
                                                .sizes = shape.sizes,
                                                .strides = shape.strides,
-                                               .masked = masked,
-                                               .place = &frame.place()});
+                                               .masked = !selected.empty(),
+                                               .place = &frame.place(),
+                                               .selected = selected});
 }
 
 void signExtend(DType kept, std::byte* elements, int64_t n) {

@@ -15,12 +15,16 @@ namespace smalti::machine {
 struct CheckContext {
   const CompiledKernel* kernel = nullptr;
   const MachineOptions* options = nullptr;
-  int numDevices = 1;
+  int numDevices = 1, numCores = 1;
   Findings* findings = nullptr;
   /// Of counts and copies that are left at the end: a note where the module says `disable_semaphore_checks`.
   Severity leftInSemaphores() const;
-  /// Where a finding belongs: kernel, device (if several), grid step.
+  /// Where a finding belongs: kernel, device and core (if several), grid step.
   std::vector<std::string> where(const Actor&) const;
+  /// The user's line; of a window that is its index map's. May be null.
+  const SourcePlace* placeOf(const Access&) const;
+  /// S-G9: the kernel uses the barrier semaphore, so that it begins on each device when that gets there.
+  bool usesBarrier() const;
 };
 
 class Checker : public Observer {

@@ -1,5 +1,7 @@
 #include "machine/observers/Checks.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,13 +16,26 @@ Severity CheckContext::leftInSemaphores() const {
 std::vector<std::string> CheckContext::where(const Actor& actor) const {
   std::vector<std::string> where{fmt::format("kernel '{}'", kernel->name)};
   if (numDevices > 1) where.push_back(fmt::format("device {}", actor.device));
+  if (numCores > 1) where.push_back(fmt::format("core {}", actor.core));
   if (!actor.gridStep.empty()) where.push_back(fmt::format("grid step ({})", fmt::join(actor.gridStep, ", ")));
   return where;
 }
 
-Checks::Checks(const CompiledKernel& kernel, const MachineOptions& options, int numDevices,
+const SourcePlace* CheckContext::placeOf(const Access& access) const {
+  const AllocationId id = idOf(*access.ref->buffer);
+  if (access.place || id.kind != AllocationKind::array) return access.place;
+  const auto at = static_cast<size_t>(id.index);
+  return at < kernel->operands.size() ? &kernel->operands[at].mapPlace : nullptr;
+}
+
+bool CheckContext::usesBarrier() const {
+  return std::ranges::any_of(kernel->signalSites,
+                             [](const SignalSite& s) { return s.root == SignalSite::Root::barrier; });
+}
+
+Checks::Checks(const CompiledKernel& kernel, const MachineOptions& options, int numDevices, int numCores,
                std::span<Observer* const> extra) {
-  const CheckContext context{&kernel, &options, numDevices, &findings_};
+  const CheckContext context{&kernel, &options, numDevices, numCores, &findings_};
   for (const ObserverRow* row : options.checks) checkers_.push_back(row->make(context));
   for (auto& checker : checkers_) dispatcher_.add(checker.get());
   for (Observer* o : extra) dispatcher_.add(o);

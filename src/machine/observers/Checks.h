@@ -12,7 +12,7 @@ namespace smalti::machine {
 
 class Checks {
  public:
-  Checks(const CompiledKernel&, const MachineOptions&, int numDevices, std::span<Observer* const> extra);
+  Checks(const CompiledKernel&, const MachineOptions&, int numDevices, int numCores, std::span<Observer* const> extra);
   /// Null when nobody wants to see anything.
   Observer* observer();
   void runEnd(Runtime&);

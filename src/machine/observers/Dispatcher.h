@@ -51,6 +51,9 @@ class Dispatcher final : public Observer {
   void waited(const Actor& a, const Ref& s, int64_t n, const SourcePlace& p) override {
     for (Observer* o : observers_) o->waited(a, s, n, p);
   }
+  void polled(const Actor& a, const Ref& s, int64_t n) override {
+    for (Observer* o : observers_) o->polled(a, s, n);
+  }
   void stepBegin(const Actor& a) override {
     for (Observer* o : observers_) o->stepBegin(a);
   }

@@ -8,7 +8,8 @@ namespace smalti::machine {
 std::unique_ptr<Checker> makeInitialisationChecker(CheckContext);
 std::unique_ptr<Checker> makeRevisitChecker(CheckContext);
 std::unique_ptr<Checker> makeSemaphoreChecker(CheckContext);
-std::unique_ptr<Checker> makeDmaChecker(CheckContext);
+std::unique_ptr<Checker> makeRaceChecker(CheckContext);
+std::unique_ptr<Checker> makeUnwaitedCopyChecker(CheckContext);
 std::unique_ptr<Checker> makeOvertakingChecker(CheckContext);
 std::unique_ptr<Checker> makeOverlappingCopyChecker(CheckContext);
 
@@ -17,7 +18,8 @@ std::span<const ObserverRow> observerRows() {
       ObserverRow{"initialisation", "check-initialisation", makeInitialisationChecker, OnCpu::native},
       ObserverRow{"revisits", "check-revisits", makeRevisitChecker, OnCpu::native},
       ObserverRow{"semaphores", "check-semaphores", makeSemaphoreChecker, OnCpu::native},
-      ObserverRow{"dma", "check-dma", makeDmaChecker, OnCpu::native},
+      ObserverRow{"races", "check-races", makeRaceChecker, OnCpu::native},
+      ObserverRow{"unwaited-copies", "check-dma", makeUnwaitedCopyChecker, OnCpu::native},
       ObserverRow{"overtaking", "check-dma", makeOvertakingChecker, OnCpu::native},
       ObserverRow{"overlapping-copies", "check-copies", makeOverlappingCopyChecker, OnCpu::native},
   };

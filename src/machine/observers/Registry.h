@@ -27,6 +27,8 @@ struct ObserverRow {
 
 /// In the order in which they see events and report.
 std::span<const ObserverRow> observerRows();
+/// Not among these: what one run says about all orders of its steps, in RunStatistics and as findings of races.
+const ObserverRow& orderRow();
 /// For MachineOptions::checks.
 std::vector<const ObserverRow*> allChecks();
 std::vector<const ObserverRow*> checksOf(const std::function<bool(std::string_view option)>& isOn);

@@ -1,4 +1,5 @@
-// SM4105: an output block that is visited again after another one (S-C6): what was accumulated is lost.
+// SM4105: an output block that a core visits again after another one (S-C6): what was accumulated is lost. Blocks that
+// several cores visit are races.
 #include <map>
 
 #include <fmt/format.h>
@@ -32,7 +33,7 @@ class RevisitChecker final : public Checker {
     auto& current = current_[{actor.device, actor.core, operand}];
     if (current) current->last = lastStep_[{actor.device, actor.core}];
     key_.assign(block.begin(), block.end());
-    auto [it, isNew] = visits_[{actor.device, operand}].try_emplace(key_);
+    auto [it, isNew] = visits_[{actor.device, actor.core, operand}].try_emplace(key_);
     if (!isNew) report(actor, operand, block, it->second);
     it->second.first.assign(actor.gridStep.begin(), actor.gridStep.end());
     it->second.last = it->second.first;
@@ -84,8 +85,8 @@ class RevisitChecker final : public Checker {
   std::map<std::tuple<int, int, int>, const SourcePlace*> lastStore_;  ///< by device, core, operand
   std::map<int, SourcePlace> reported_;           ///< by operand: one finding, however many stores there are
   std::map<std::pair<int, int>, Step> lastStep_;  ///< by device, core
-  std::map<std::pair<int, int>, std::map<std::vector<int64_t>, Visit>> visits_;  ///< by device, operand
-  std::map<std::tuple<int, int, int>, Visit*> current_;                          ///< by device, core, operand
+  std::map<std::tuple<int, int, int>, std::map<std::vector<int64_t>, Visit>> visits_;  ///< as above
+  std::map<std::tuple<int, int, int>, Visit*> current_;                                ///< as above
   std::vector<int64_t> key_;
 };
 

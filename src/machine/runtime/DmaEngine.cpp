@@ -10,9 +10,9 @@ int64_t dmaCredit(const Ref& semaphore, int64_t bytes) {
   return semaphore.buffer->type.dtype == DType::dma_semaphore ? bytes : 1;
 }
 
-void DmaEngine::start(DmaTransfer transfer, int program, bool strictOrdering) {
+void DmaEngine::start(DmaTransfer transfer, int program) {
   transfer.id = nextId_++;
-  pending_.push_back({std::move(transfer), program, strictOrdering});
+  pending_.push_back({std::move(transfer), program});
   ++statistics_->dmaTransfers;
   statistics_->dmaBytes += pending_.back().transfer.bytes;
   const size_t last = pending_.size() - 1;
@@ -64,7 +64,7 @@ void DmaEngine::drain() {
 void DmaEngine::complete(size_t position) {
   const DmaInFlight chosen = std::move(pending_[position]);
   pending_.erase(pending_.begin() + static_cast<ptrdiff_t>(position));
-  if (chosen.strictOrdering) {
+  if (chosen.transfer.strictOrdering) {
     for (size_t i = 0; i < position;) {
       if (pending_[i].program != chosen.program) {
         ++i;

@@ -26,7 +26,7 @@ class DmaEngine {
   void observe(Observer* observer) { observer_ = observer; }
 
   /// Takes the copy; when its data moves is up to the policy. `program`: who issued it.
-  void start(DmaTransfer transfer, int program, bool strictOrdering);
+  void start(DmaTransfer transfer, int program);
   int64_t nextId() const { return nextId_; }
   // What happens around it; the policy may let data move.
   void onActivity();

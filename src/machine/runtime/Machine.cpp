@@ -106,7 +106,7 @@ Result<KernelResult> run(const CompiledKernel& kernel, std::span<const std::vect
     cores = std::max(cores, *n);
   }
 
-  Checks checks(kernel, options, devices, extra);
+  Checks checks(kernel, options, devices, cores, extra);
   Runtime runtime(kernel, options, devices, cores, checks.observer(), checks.findings());
   if (auto ok = setUpDevices(runtime, operands); !ok) return fail(std::move(ok.error()));
   std::vector<std::unique_ptr<Program>> programs;

@@ -80,6 +80,7 @@ int32_t Program::semaphoreRead(const Ref& semaphore) {
   // A kernel that polls: let what it polls for arrive.
   const int64_t& count = semaphoreCount(semaphore);
   runtime_.dma.onPoll(semaphore);
+  if (observer()) observer()->polled(actor_, semaphore, count);
   return static_cast<int32_t>(count);
 }
 
@@ -119,7 +120,8 @@ Status Program::startDma(const DmaRequest& request) {
                        .sourceSemaphore = request.sourceSemaphore.value_or(Ref{}),
                        .targetSemaphore = {request.targetSemaphore, toDevice, toCore},
                        .bytes = source.dmaBytes(),
-                       .place = place};
+                       .place = place,
+                       .strictOrdering = request.strictOrdering};
   if (transfer.staysHere())  // else it is recorded where it arrives
     runtime_.recordSignal(semaphoreIdOf(transfer.targetSemaphore), sender(place), true);
   if (!transfer.isLocal()) runtime_.recordSignal(semaphoreIdOf(transfer.sourceSemaphore), sender(place), true);
@@ -127,7 +129,7 @@ Status Program::startDma(const DmaRequest& request) {
     runtime_.ledger.started(transfer);
     observer()->dmaStart(actor_, transfer);
   }
-  runtime_.dma.start(std::move(transfer), number_, request.strictOrdering);
+  runtime_.dma.start(std::move(transfer), number_);
   return {};
 }
 

@@ -38,7 +38,7 @@ struct Store : Payload {
     if (!resolveBox(frame, box, Reach::store, at, masked)) return false;
     const bool overhangs = masked && !isInside(box, at);
     if (overhangs && !selectionInside(frame, at)) return false;
-    tellAccess(frame, box, at, Access::Kind::store, masked);
+    tellAccess(frame, box, at, Access::Kind::store, masked ? selectionOf(frame) : std::span<const uint8_t>());
     if (overhangs && (add || !at.ref->strided())) {
       storeThroughView(frame, at);
       return true;
@@ -104,6 +104,10 @@ struct Store : Payload {
     mask = std::memchr(copyMask, 0, static_cast<size_t>(n)) ? copyMask : nullptr;
   }
 
+  std::span<const uint8_t> selectionOf(const Frame& frame) const {
+    const size_t n = selection.splat ? 1 : static_cast<size_t>(num_elements(box.sizes));
+    return {reinterpret_cast<const uint8_t*>(frame.slots[selection.slot].data), n};
+  }
   bool selected(const Frame& frame, int64_t k) const {
     return static_cast<bool>(frame.slots[selection.slot].data[selection.splat ? 0 : k]);
   }

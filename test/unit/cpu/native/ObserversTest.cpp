@@ -58,6 +58,14 @@ Mistake readInFlight() {
   return {std::move(k), {ramp()}};
 }
 
+Mistake neverWaited() {
+  TextKernel k;
+  const Val x = k.input({.array = {4, 128}, .space = "any"}), o = k.output({.array = {4, 128}});
+  k.dma(x, k.scratch("f32", {4, 128}), k.dmaSemaphore());
+  k.store(k.splat(k.f32(1), {4, 128}), o);
+  return {std::move(k), {ramp()}};
+}
+
 /// x[i + 1] = x[i] + 1 in place.
 Mistake chain() {
   TextKernel k({3});
@@ -91,7 +99,8 @@ const std::map<std::string_view, Mistake (*)()>& mistakes() {
       {"initialisation", undefinedSum},
       {"revisits", revisit},
       {"semaphores", leftOver},
-      {"dma", readInFlight},
+      {"races", readInFlight},
+      {"unwaited-copies", neverWaited},
       {"overtaking", chain},
       {"overlapping-copies", shiftInPlace},
   };
@@ -137,7 +146,7 @@ TEST(Observers, ASwitchThatIsOffTakesItsObserversAway) {
   };
   const auto without = names(machine::checksOf([](std::string_view option) { return option != "check-dma"; }));
   EXPECT_EQ(without.size() + 2, machine::allChecks().size());
-  EXPECT_EQ(std::ranges::count(without, "dma") + std::ranges::count(without, "overtaking"), 0);
+  EXPECT_EQ(std::ranges::count(without, "unwaited-copies") + std::ranges::count(without, "overtaking"), 0);
 }
 
 }  // namespace

@@ -147,7 +147,9 @@ TextKernel permute(int devices, bool barrier = true) {
   const Val right = k.binary("arith.remsi", k.binary("arith.addi", k.deviceId(), one), n);
   if (barrier) {
     const Val bar = k.barrier();
-    k.semSignal(bar, one, right);
+    // To the one that will copy to this device; what comes is from the one that this device copies to.
+    const Val left = k.binary("arith.remsi", k.binary("arith.addi", k.deviceId(), k.constant(devices - 1)), n);
+    k.semSignal(bar, one, left);
     k.semWait(bar, one);
   }
   k.remoteDma(x, send, o, receive, right);

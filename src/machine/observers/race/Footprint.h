@@ -1,0 +1,28 @@
+// The bytes that an access touches, as far as needed to say whether two accesses meet.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "machine/observers/Region.h"
+
+namespace smalti::machine::race {
+
+struct Footprint {
+  Region region;  ///< all that is touched, and of a sparse one more than that
+  /// Of masked stores, and of views that no strides describe: bytes of the buffer, ascending. Else empty.
+  std::vector<int64_t> bytes;
+  bool sparse = false;
+  AllocationId allocation() const { return region.allocation; }
+};
+
+/// Nothing for what touches no element, and for views that no strides describe of very large buffers.
+std::optional<Footprint> footprintOf(const Access&);
+std::optional<Footprint> footprintOf(const Ref&);
+std::optional<Footprint> footprintOf(const PeerRef&);
+
+bool meet(const Footprint&, const Footprint&);
+/// Whether all of `inner` lies in `outer`, as far as that is seen at once.
+bool contains(const Footprint& outer, const Footprint& inner);
+
+}  // namespace smalti::machine::race

@@ -1,0 +1,68 @@
+// The accesses to one allocation that a later access may still race with.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "machine/observers/race/Clock.h"
+#include "machine/observers/race/Footprint.h"
+
+namespace smalti::machine::race {
+
+using Step = std::shared_ptr<const std::vector<int32_t>>;
+
+/// A copy, as long as somebody may race with it.
+struct Copy {
+  SourcePlace place;
+  std::string source, target;  ///< names of the buffers
+  std::string sent, received;  ///< of the semaphores; `sent` empty: it is local
+  int targetDevice = 0, targetCore = 0;
+};
+
+/// Who did something, and where in the kernel.
+struct Party {
+  int device = 0, core = 0;  ///< of a copy: that started it
+  Step step;
+  Access::Kind kind = Access::Kind::load;
+  const SourcePlace* place = nullptr;  ///< of what is no copy
+  std::shared_ptr<const Copy> copy;
+  bool isWindow() const { return kind == Access::Kind::windowFetch || kind == Access::Kind::windowWriteBack; }
+  SourcePlace where() const { return copy ? copy->place : place ? *place : SourcePlace{}; }
+  bool sameProgram(const Party& o) const { return device == o.device && core == o.core; }
+};
+
+struct Record {
+  Epoch epoch;
+  bool write = false;
+  Footprint footprint;
+  Party party;
+};
+
+class History {
+ public:
+  /// Calls `race` with each record that conflicts with this access of somebody who has seen `clock`.
+  template <class F>
+  void check(const Clock& clock, const Footprint& footprint, bool write, F&& race) const {
+    for (const Record& r : records_)
+      if ((write || r.write) && !clock.covers(r.epoch) && meet(r.footprint, footprint)) race(r);
+  }
+  /// `clock`: what its doer has seen. Records before it that it stands for are forgotten: whoever races with one of
+  /// these races with this one too.
+  void add(Record record, const Clock& clock) {
+    std::erase_if(records_, [&](const Record& r) {
+      return (record.write || !r.write) && clock.covers(r.epoch) && contains(record.footprint, r.footprint);
+    });
+    records_.push_back(std::move(record));
+  }
+  /// Forgets what `clock` has seen; for memory that only one program and its copies touch.
+  void forget(const Clock& clock) {
+    std::erase_if(records_, [&](const Record& r) { return clock.covers(r.epoch); });
+  }
+  bool empty() const { return records_.empty(); }
+
+ private:
+  std::vector<Record> records_;
+};
+
+}  // namespace smalti::machine::race
