@@ -7,6 +7,7 @@ Needs JAX (pip install jax), no TPU: the module is exported for one ahead of tim
 only has to run. Arrays of dtypes that NumPy lacks are stored as raw integers, `stored_as` in case.json says so.
 """
 
+import contextlib
 import importlib
 import json
 import pathlib
@@ -28,16 +29,34 @@ def _jax():
         raise ModuleNotFoundError("smalti_record needs JAX to export kernels: pip install jax") from error
 
 
-def _enable_ahead_of_time_lowering():
-    """Some kernels ask which chip they run on; without a TPU the answer is v6e."""
+@contextlib.contextmanager
+def _a_chip():
+    """Some kernels ask which chip they run on; without a TPU, and without smalti.jax to say another, the answer is v6e."""
     try:
         try:
             from jax._src.pallas.mosaic import tpu_info
         except ImportError:  # where later versions keep it
             from jax._src import tpu_info
-        tpu_info.registry.setdefault("cpu", lambda: tpu_info.get_tpu_info_for_chip(tpu_info.ChipVersion.TPU_V6E, 1))
+        registry, known = tpu_info.registry, tpu_info.registry.get("cpu")
     except (ImportError, AttributeError):
-        pass
+        yield
+        return
+
+    def answer():
+        try:
+            if known is not None:
+                return known()
+        except ValueError:  # smalti.jax is there and off
+            pass
+        return tpu_info.get_tpu_info_for_chip(tpu_info.ChipVersion.TPU_V6E, 1)
+
+    registry["cpu"] = answer
+    try:
+        yield
+    finally:
+        registry.pop("cpu")
+        if known is not None:
+            registry["cpu"] = known
 
 
 def _store(folder, name, array):
@@ -56,9 +75,9 @@ def _store(folder, name, array):
 def export_text(function, *arguments):
     """The StableHLO text of `function` lowered for a TPU, kernels as tpu_custom_call."""
     jax = _jax()
-    _enable_ahead_of_time_lowering()
     jitted = function if hasattr(function, "lower") else jax.jit(function, keep_unused=True)
-    return jax.export.export(jitted, platforms=["tpu"])(*arguments).mlir_module()
+    with _a_chip():
+        return jax.export.export(jitted, platforms=["tpu"])(*arguments).mlir_module()
 
 
 def record(folder, function, *arguments, expected=None, rtol=0.0, atol=0.0, expected_from="none"):

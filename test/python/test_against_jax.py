@@ -2,14 +2,11 @@
 
 import json
 import os
-import pathlib
 import subprocess
-import sys
 
 import pytest
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: nothing to compare with")
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 
 from oracle_kernels import all_kernels
 from smalti_record import record

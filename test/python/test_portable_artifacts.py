@@ -5,13 +5,11 @@ import os
 import pathlib
 import random
 import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: nothing writes artifacts")
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 
 import jax.numpy as jnp
 from jax import export

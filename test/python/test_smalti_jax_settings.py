@@ -130,8 +130,6 @@ def test_kernels_are_told_the_chip_that_is_pretended(chip, version):
             lambda x, o: (rows.append(pltpu.get_tpu_info().vmem_capacity_bytes), o.__setitem__(..., x[...])) and None,
             out_shape=x)(x))(x)
         assert rows[0] == pltpu.get_tpu_info().vmem_capacity_bytes > 0
-    with pytest.raises(ValueError, match="Unsupported TPU device kind: cpu"):
-        pltpu.get_tpu_info()
 
 
 @pytest.mark.parametrize("options, error, message", [
