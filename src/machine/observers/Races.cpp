@@ -52,7 +52,7 @@ class RaceChecker final : public Checker {
     Clock clock = self.clock;
     if (t.strictOrdering)
       for (const auto& [thread, owner] : lines_)
-        if (owner.program == self.number) clock.reach({thread, owner.last});
+        if (owner.program == self.number) clock.join(owner.end);
     const Epoch read{line.thread, line.last + 1}, written{line.thread, line.last + 2};
     lines_[line.thread] = {self.number, written.time, line.thread};
     auto copy = std::make_shared<Copy>(Copy{t.place, t.source.buffer->name, t.target.view.buffer->name,
@@ -63,10 +63,13 @@ class RaceChecker final : public Checker {
     clock.reach(read);
     if (!t.isLocal())
       credits_[semaphoreIdOf(t.sourceSemaphore)].raise(read, clock, dmaCredit(t.sourceSemaphore, t.bytes));
-    if (!t.staysHere()) followInOrder(sent_[{self.number, t.target.device, t.target.core}], written, self.clock, clock);
+    std::vector<Sent>* sent = t.staysHere() ? nullptr : &sent_[{self.number, t.target.device, t.target.core}];
+    if (sent) followInOrder(*sent, self.clock, clock);
     party.kind = Access::Kind::dmaWrite;
     if (auto target = footprintOf(t.target)) touch(*target, true, written, clock, party);
     clock.reach(written);
+    if (sent) sent->push_back({read, clock});
+    lines_[line.thread].end = clock;
     credits_[semaphoreIdOf(t.targetSemaphore)].raise(written, std::move(clock),
                                                      dmaCredit(t.targetSemaphore.view, t.bytes));
     tick(self);
@@ -102,6 +105,12 @@ class RaceChecker final : public Checker {
     int program = 0;
     int64_t last = 0;
     int thread = 0;
+    Clock end;  ///< what has happened when the last one has arrived
+  };
+  /// A copy on its way to another core.
+  struct Sent {
+    Epoch left;
+    Clock arrived;
   };
 
   Thread& program(const Actor& actor) {
@@ -140,15 +149,14 @@ class RaceChecker final : public Checker {
     history.add({epoch, write, footprint, party}, clock);
   }
 
-  /// What has left for another core before a copy to that is started arrives before it (Transport.h). `sent`: ends of
-  /// such copies, which no other one follows yet.
-  static void followInOrder(std::vector<Epoch>& sent, Epoch written, const Clock& started, Clock& clock) {
-    std::erase_if(sent, [&](const Epoch& e) {
-      const bool left = started.covers({e.thread, e.time - 1});
-      if (left) clock.reach(e);
+  /// What has left for another core before a copy to that is started arrives before it (Transport.h). `sent`: such
+  /// copies, which no other one follows yet.
+  static void followInOrder(std::vector<Sent>& sent, const Clock& started, Clock& clock) {
+    std::erase_if(sent, [&](const Sent& earlier) {
+      const bool left = started.covers(earlier.left);
+      if (left) clock.join(earlier.arrived);
       return left;
     });
-    sent.push_back(written);
   }
 
   void forget(const AllocationId& id, const Clock& clock) {
@@ -180,7 +188,7 @@ class RaceChecker final : public Checker {
   const bool shared_, usesBarrier_;
   std::vector<Thread> programs_;
   std::map<int, Line> lines_;
-  std::map<std::tuple<int, int, int>, std::vector<Epoch>> sent_;  ///< by program, target's device and core
+  std::map<std::tuple<int, int, int>, std::vector<Sent>> sent_;  ///< by program, target's device and core
   std::map<SemaphoreId, Credits> credits_;
   std::map<AllocationId, History> histories_;
 };
