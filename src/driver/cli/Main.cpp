@@ -148,6 +148,11 @@ std::span<const Verb> verbs() {
            "  smalti cache --clear\n"
            "  smalti run add_grid_1d --target cpu --cache off",
            declareCache},
+      Verb{"time", "how long kernels take on TPUs, by a model, and why",
+           "  smalti time attention.mlir --chip v5e\n"
+           "  smalti time attention.mlir                    on each of them\n"
+           "  smalti time grouped.mlir --chip v6e --in 2=group_sizes.npy --json",
+           declareTime},
       Verb{"chips", "what is known of TPUs, with sources",
            "  smalti chips\n"
            "  smalti chips v5e\n"

@@ -28,6 +28,7 @@ int main(const Application&, int argc, const char* const* argv);
 void declareRun(CLI::App&, Session&);
 void declareConform(CLI::App&, Session&);
 void declareChips(CLI::App&, Session&);
+void declareTime(CLI::App&, Session&);
 void declareCheck(CLI::App&, Session&);
 void declareShow(CLI::App&, Session&);
 void declareDescribe(CLI::App&, Session&);

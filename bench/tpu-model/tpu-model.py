@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""How well `smalti time` predicts measured times of kernels on TPUs: exports each row's kernel from JAX and tokamax.
+
+    ./do bench tpu-model [--rows FILE.csv] [--json OUT] [--chip NAME|FILE.toml]… [--family NAME] [--worst N]
+
+FILE has the columns id, generation, kernel, shapes, dtype, block_sizes, buffering, metric, value, unit, timing_method,
+tier. Judged are rows of tier A, metric `time`, with block sizes, of kernels named pallas or splash. OUT gets
+[{"id", "predicted_us", "low_us", "high_us"}] for every row that can be built. Modules are kept in build/tpu-model.
+"""
+
+import argparse
+import collections
+import csv
+import json
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+
+from families import family_of
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+HERE = pathlib.Path(__file__).resolve().parent
+CACHE = ROOT / "build/tpu-model"
+DATA = ROOT.parent / "shared/data"
+SMALTI = pathlib.Path(os.environ.get("SMALTI_BIN_DIR", ROOT / "build/release/bin")) / "smalti"
+# What a call from Python takes on the host, in rows whose time is that of the caller's clock (wall-clock rows).
+DISPATCH_US = 108
+
+
+def python():
+  """The Python that exports, in an environment of its own; ends with a sentence where it cannot be had."""
+  interpreter = CACHE / "venv/bin/python"
+  wanted = (HERE / "requirements.txt").read_text()
+  stamp = CACHE / "venv/requirements.txt"
+  if stamp.exists() and stamp.read_text() == wanted:
+    return interpreter
+  base = os.environ.get("SMALTI_PYTHON312") or shutil.which("python3.12")
+  if not base or subprocess.run([base, "-c", "import sys; sys.exit(sys.version_info[:2] != (3, 12))"]).returncode:
+    sys.exit("tokamax needs Python 3.12, which is not here: install it, or name it with SMALTI_PYTHON312")
+  shutil.rmtree(CACHE / "venv", ignore_errors=True)
+  subprocess.run([base, "-m", "venv", CACHE / "venv"], check=True)
+  installed = subprocess.run([interpreter, "-m", "pip", "install", "-q", "--no-deps", "-r", HERE / "requirements.txt"])
+  if installed.returncode:
+    sys.exit("pip could not install bench/tpu-model/requirements.txt, which the export of kernels needs")
+  stamp.write_text(wanted)
+  return interpreter
+
+
+def judged(row):
+  return (row["tier"] == "A" and row["metric"] == "time" and row["block_sizes"].strip()
+          and re.search("pallas|splash", row["kernel"], re.I))
+
+
+def microseconds(row):
+  return float(row["value"]) * {"us": 1, "ms": 1e3, "s": 1e6}[row["unit"]]
+
+
+def is_wall_clock(row):
+  return "timeit" in row["timing_method"]
+
+
+def modules(rows, sizes=DATA / "tpu_group_sizes.json"):
+  """By id: {"module": file} or {"lacks": sentence}."""
+  CACHE.mkdir(parents=True, exist_ok=True)
+  listed = CACHE / "rows.csv"
+  with open(listed, "w") as f:
+    writer = csv.DictWriter(f, rows[0].keys())
+    writer.writeheader()
+    writer.writerows(rows)
+  command = [python(), HERE / "export.py", listed, CACHE / "modules", sizes]
+  out = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+  return {m["id"]: m for m in map(json.loads, out.splitlines())}
+
+
+def times(rows, built, chips):
+  """By id: what smalti says, or a sentence."""
+  said = {i: m["lacks"] for i, m in built.items() if "lacks" in m}
+  for generation in sorted({r["generation"] for r in rows}):
+    ids = [r["id"] for r in rows if r["generation"] == generation and "module" in built[r["id"]]]
+    if not ids:
+      continue
+    chip = chips.get(generation, generation)
+    files = [built[i]["module"] for i in ids]
+    run = subprocess.run([SMALTI, "time", *files, "--chip", chip, "--anyway", "--json"], stdout=subprocess.PIPE, text=True)
+    for i, m in zip(ids, json.loads(run.stdout)["modules"]):
+      on = next(iter(m["chips"].values()), None)
+      error = m["error"] or on["error"]
+      said[i] = f"{error['code']}: {error['message']}" if error else on
+  return said
+
+
+def table(title, groups):
+  print(f"\n{title:<34}{'rows':>5}{'built':>7}{'error %':>9}{'bias %':>8}{'in range %':>12}{'width %':>9}")
+  for name, members in groups:
+    done = [m for m in members if m["us"]]
+    line = f"{name:<34}{len(members):>5}{len(done):>7}"
+    if done:
+      errors = [m["us"] / m["measured"] - 1 for m in done]
+      held = sum(m["low"] <= m["measured"] <= m["high"] for m in done)
+      width = statistics.median((m["high"] - m["low"]) / m["us"] for m in done)
+      line += f"{100 * statistics.mean(map(abs, errors)):>9.1f}{100 * statistics.mean(errors):>8.1f}"
+      line += f"{100 * held / len(done):>12.0f}{100 * width:>9.1f}"
+    print(line)
+
+
+def by(results, key):
+  groups = collections.defaultdict(list)
+  for r in results:
+    groups[key(r)].append(r)
+  return sorted(groups.items())
+
+
+def main():
+  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser.add_argument("--rows", default=DATA / "tpu_measurements.csv")
+  parser.add_argument("--json")
+  parser.add_argument("--chip", action="append", default=[], help="a chip's file, instead of the one of its name")
+  parser.add_argument("--family", help="only rows of this family")
+  parser.add_argument("--worst", type=int, default=0)
+  arguments = parser.parse_args()
+  if not pathlib.Path(arguments.rows).exists():
+    sys.exit(f"there is no {arguments.rows}: name the measured rows with --rows")
+  rows = [r for r in csv.DictReader(open(arguments.rows)) if judged(r)]
+  if arguments.family:
+    rows = [r for r in rows if family_of(r) == arguments.family]
+  if not rows:
+    sys.exit("none of the rows is one of tier A, metric time, with block sizes, of a kernel named pallas or splash")
+  chips = {}
+  for file in arguments.chip:
+    chips[re.search(r'^name = "(\w+)"', pathlib.Path(file).read_text(), re.M).group(1)] = file
+  built = modules(rows, pathlib.Path(arguments.rows).parent / "tpu_group_sizes.json")
+  said = times(rows, built, chips)
+  results, lacking = [], collections.Counter()
+  for row in rows:
+    s = said[row["id"]]
+    r = dict(id=row["id"], family=family_of(row), chip=row["generation"], measured=microseconds(row), us=None,
+             wall=is_wall_clock(row))
+    if isinstance(s, str):
+      lacking[s] += 1
+    else:
+      dispatch = DISPATCH_US if r["wall"] else 0
+      r.update(us=s["us"] + dispatch, low=s["low_us"] + dispatch, high=s["high_us"] + dispatch, said=s)
+    results.append(r)
+  device = [r for r in results if not r["wall"]]
+  table("chip and family", by(device, lambda r: f"{r['chip']} {r['family']}"))
+  table("chip", by(device, lambda r: r["chip"]))
+  table("all", [("device times", device), ("wall-clock times", [r for r in results if r["wall"]])])
+  for why, count in lacking.most_common():
+    print(f"{count} rows cannot be built: {why}")
+  worst = sorted((r for r in results if r["us"]), key=lambda r: -abs(r["us"] / r["measured"] - 1))[:arguments.worst]
+  for r in worst:
+    print(f"{r['id']} {r['chip']} {r['family']}: {r['us']:.0f} µs, measured {r['measured']:.0f}, {r['said']['parts_us']}")
+  if arguments.json:
+    out = [dict(id=r["id"], predicted_us=r["us"], low_us=r["low"], high_us=r["high"]) for r in results if r["us"]]
+    pathlib.Path(arguments.json).write_text(json.dumps(out, indent=1))
+
+
+if __name__ == "__main__":
+  main()

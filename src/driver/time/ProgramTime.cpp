@@ -1,0 +1,154 @@
+#include "driver/time/ProgramTime.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "driver/time/Fusions.h"
+#include "driver/time/Known.h"
+
+namespace smalti::driver {
+namespace {
+
+double bytesOf(const ArrayType& t) {
+  // In HBM, too, the last dimension is padded to 128 lanes.
+  const int64_t last = t.shape.empty() ? 1 : t.shape.back();
+  const double padded = t.shape.size() > 1 ? static_cast<double>((last + 127) / 128 * 128) : static_cast<double>(last);
+  return static_cast<double>(t.elements()) / static_cast<double>(std::max<int64_t>(last, 1)) * padded *
+         static_cast<double>(bit_width(t.dtype)) / 8;
+}
+
+class Walk {
+ public:
+  Walk(const Program& program, const tpu::Chip& chip, sim::Assume assume)
+      : program_(program), chip_(chip), assume_(assume) {}
+
+  Result<ProgramTime> run(const std::vector<std::optional<Array>>& inputs) {
+    const Function& main = program_.functions[static_cast<size_t>(program_.main)];
+    Frame frame(main);
+    for (size_t i = 0; i < main.arguments.size(); ++i) {
+      const auto v = static_cast<size_t>(main.arguments[i]);
+      frame.nodes[v] = fusions_.source(bytesOf(main.values[v]));
+      if (i < inputs.size()) frame.known[v] = inputs[i];
+    }
+    auto results = function(frame);
+    if (!results) return fail(std::move(results.error()));
+    for (const ValueId v : *results) fusions_.needed(frame.nodes[static_cast<size_t>(v)]);
+    return total();
+  }
+
+ private:
+  struct Frame {
+    explicit Frame(const Function& f) : function(f), known(f.values.size()), nodes(f.values.size(), -1) {}
+    const Function& function;
+    KnownValues known;
+    std::vector<Fusions::Node> nodes;
+  };
+
+  /// What the function returns.
+  Result<std::vector<ValueId>> function(Frame& frame) {
+    for (const Op& op : frame.function.ops) {
+      if (op.name == "return") return op.operands;
+      if (op.name == "kernel_call") {
+        if (auto status = kernel(frame, op); !status) return fail(std::move(status.error()));
+      } else if (op.name == "call" || op.name == "manual_computation") {
+        if (auto status = call(frame, op); !status) return fail(std::move(status.error()));
+      } else {
+        plain(frame, op);
+      }
+    }
+    return std::vector<ValueId>{};
+  }
+
+  void plain(Frame& frame, const Op& op) {
+    if (auto results = evaluateKnown(program_, frame.function, op, frame.known))
+      for (size_t i = 0; i < op.results.size(); ++i) frame.known[static_cast<size_t>(op.results[i])] = (*results)[i];
+    std::vector<Fusions::Node> operands;
+    for (const ValueId v : op.operands)
+      if (frame.nodes[static_cast<size_t>(v)] >= 0) operands.push_back(frame.nodes[static_cast<size_t>(v)]);
+    for (const ValueId v : op.results) {
+      const double bytes = bytesOf(frame.function.values[static_cast<size_t>(v)]);
+      frame.nodes[static_cast<size_t>(v)] =
+          op.operands.empty() ? fusions_.source(0) : fusions_.op(op.name, operands, bytes);
+    }
+  }
+
+  Status call(Frame& frame, const Op& op) {
+    if (op.name != "call")
+      return fail({.code = "SM6903",
+                   .message = "the time of a program on several devices is not modelled",
+                   .place = op.place,
+                   .help = "time one device's part: the kernel without the shard_map around it"});
+    const Function* callee = program_.find(op.callee);
+    Frame inner(*callee);
+    for (size_t i = 0; i < callee->arguments.size(); ++i) {
+      const auto from = static_cast<size_t>(op.operands[i]), to = static_cast<size_t>(callee->arguments[i]);
+      inner.nodes[to] = frame.nodes[from];
+      inner.known[to] = frame.known[from];
+    }
+    auto results = function(inner);
+    if (!results) return fail(std::move(results.error()));
+    for (size_t i = 0; i < op.results.size(); ++i) {
+      const auto from = static_cast<size_t>((*results)[i]), to = static_cast<size_t>(op.results[i]);
+      frame.nodes[to] = inner.nodes[from];
+      frame.known[to] = inner.known[from];
+    }
+    return {};
+  }
+
+  Status kernel(Frame& frame, const Op& op) {
+    const KernelPackage& package = program_.kernels[static_cast<size_t>(op.kernel)];
+    sim::Question question{.operands = {}, .assume = assume_};
+    for (const ValueId v : op.operands) {
+      question.operands.push_back(frame.known[static_cast<size_t>(v)]);
+      if (frame.nodes[static_cast<size_t>(v)] >= 0) fusions_.needed(frame.nodes[static_cast<size_t>(v)]);
+    }
+    auto time = sim::timeOf(package, chip_, question);
+    if (!time) {
+      Diagnostic d = std::move(time.error());
+      d.where.insert(d.where.begin(), fmt::format("kernel '{}'", package.name));
+      return fail(std::move(d));
+    }
+    for (const ValueId v : op.results)
+      frame.nodes[static_cast<size_t>(v)] = fusions_.source(bytesOf(frame.function.values[static_cast<size_t>(v)]));
+    kernels_.push_back({package.name, time->cycles / (chip_.device.clockGhz * 1e3), std::move(*time)});
+    return {};
+  }
+
+  ProgramTime total() {
+    ProgramTime out;
+    const Fusions::Cost ops = fusions_.cost();
+    out.ops = ops.passes;
+    out.opBytes = ops.bytes;
+    const double hbm = chip_.memory.hbmGbPerSecond * 1e3 * static_cast<double>(chip_.device.coresPerDevice) /
+                       static_cast<double>(chip_.device.coresPerChip);  // bytes a µs of this device
+    out.opsUs = static_cast<double>(ops.passes) * chip_.time.opUs + ops.bytes / (hbm * chip_.time.opEfficiency);
+    out.us = out.opsUs;
+    for (KernelCallTime& k : kernels_) {
+      out.us += k.us;
+      const double matrix = k.time.work.cycles[sim::Work::matrix] * chip_.time.matrixEfficiency /
+                            (chip_.device.clockGhz * 1e3) * k.time.cores /
+                            static_cast<double>(chip_.device.coresPerDevice);
+      out.rooflineUs += std::max(matrix, k.time.hbmBytes * k.time.cores / hbm);
+    }
+    out.lowUs = out.us * (1 - chip_.time.rangeBelow);
+    out.highUs = out.us * (1 + chip_.time.rangeAbove);
+    out.kernels = std::move(kernels_);
+    return out;
+  }
+
+  const Program& program_;
+  const tpu::Chip& chip_;
+  sim::Assume assume_;
+  Fusions fusions_;
+  std::vector<KernelCallTime> kernels_;
+};
+
+}  // namespace
+
+Result<ProgramTime> timeOf(const Program& program, const tpu::Chip& chip,
+                           const std::vector<std::optional<Array>>& inputs, sim::Assume assume) {
+  return Walk(program, chip, assume).run(inputs);
+}
+
+}  // namespace smalti::driver

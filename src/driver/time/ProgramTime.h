@@ -1,0 +1,32 @@
+// How long a module takes on a chip: its kernels, and the plain ops around them as XLA would fuse them.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ir/Program.h"
+#include "sim/Time.h"
+#include "tpu/Chip.h"
+
+namespace smalti::driver {
+
+struct KernelCallTime {
+  std::string name;
+  double us = 0;
+  sim::KernelTime time;
+};
+
+struct ProgramTime {
+  double us = 0, lowUs = 0, highUs = 0;  ///< nine of ten measured times are between them
+  double opsUs = 0;                      ///< plain ops around the kernels
+  int64_t ops = 0;                       ///< fusions of them
+  double opBytes = 0;                    ///< that they read and write
+  double rooflineUs = 0;                 ///< what the kernels' products and traffic take at the published peaks
+  std::vector<KernelCallTime> kernels;
+};
+
+/// `inputs`: those of the module that are known. SM6902, SM6903.
+Result<ProgramTime> timeOf(const Program&, const tpu::Chip&, const std::vector<std::optional<Array>>& inputs,
+                           sim::Assume);
+
+}  // namespace smalti::driver

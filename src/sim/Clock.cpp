@@ -1,0 +1,49 @@
+#include "sim/Clock.h"
+
+#include <algorithm>
+
+namespace smalti::sim {
+
+Clock::Clock(const tpu::Chip& chip, double hbmShare)
+    : chip_(chip),
+      hbmBytesPerCycle_(chip.memory.hbmGbPerSecond * hbmShare * chip.time.hbmEfficiency / chip.device.clockGhz),
+      iciBytesPerCycle_(chip.ici.linkGbPerSecond / chip.device.clockGhz),
+      latency_(chip.time.copyLatencyUs * 1e3 * chip.device.clockGhz) {}
+
+void Clock::compute(const Work& w) {
+  const double cycles = w.elapsed(chip_);
+  now_ += cycles;
+  spent.units[w.busiest()] += cycles;
+  work += w;
+}
+
+Clock::Copy Clock::start(Way way, double bytes) {
+  scalar(chip_.time.copyCycles);
+  ++copies;
+  copyBytes += bytes;
+  Copy copy;
+  if (way == Way::onChip) {
+    copy.bandwidthDone = now_ + bytes / (4096 * 0.5);
+    copy.done = copy.bandwidthDone;
+    return copy;
+  }
+  copy.remote = way == Way::ici;
+  double& free = copy.remote ? iciFree_ : hbmFree_;
+  const double latency = copy.remote ? chip_.ici.hopLatencyUs * 1e3 * chip_.device.clockGhz : latency_;
+  free = std::max(now_, free) + bytes / (copy.remote ? iciBytesPerCycle_ : hbmBytesPerCycle_);
+  copy.bandwidthDone = free;
+  copy.done = free + latency;
+  if (!copy.remote) hbmBytes += bytes;
+  return copy;
+}
+
+void Clock::waitFor(const Copy& copy) {
+  if (copy.done <= now_) return;
+  const double forData = std::max(0.0, copy.bandwidthDone - now_);
+  const double all = copy.done - now_;
+  (copy.remote ? spent.ici : spent.bandwidth) += forData;
+  spent.latency += all - forData;
+  now_ = copy.done;
+}
+
+}  // namespace smalti::sim

@@ -1,0 +1,69 @@
+// Memories as far as time depends on them: numbers in SMEM, semaphores, and where copies go.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mlir/IR/BuiltinTypes.h"
+
+#include "ir/Tpu.h"
+#include "sim/Clock.h"
+#include "smalti/array.h"
+
+namespace smalti::sim {
+
+struct Semaphore {
+  struct Arrival {
+    Clock::Copy copy;
+    double bytes = 0;
+  };
+  std::deque<Arrival> arrivals;
+  int64_t count = 0;
+};
+
+struct Buffer {
+  tpu::MemorySpace space = tpu::MemorySpace::vmem;
+  std::string name;    ///< "input 1"
+  const Array* array = nullptr;  ///< what it holds, where that is known
+  std::vector<std::optional<int64_t>> numbers;  ///< of SMEM
+  std::map<int64_t, Semaphore> semaphores;
+
+  std::optional<int64_t> read(int64_t element) const;
+  void write(int64_t element, std::optional<int64_t> value);
+};
+
+/// A view of a buffer.
+struct View {
+  static constexpr size_t kMostDimensions = 10;
+  int32_t buffer = -1;
+  int64_t offset = 0;  ///< elements
+  size_t rank = 0;
+  std::array<int64_t, kMostDimensions> shape{}, strides{};
+
+  int64_t elements() const;
+  /// Moved when it is copied: whole tiles.
+  double bytes(mlir::Type memref) const;
+};
+
+class Memory {
+ public:
+  /// A new buffer of the type, and the view of all of it.
+  View allocate(mlir::MemRefType, std::string name, const Array* = nullptr);
+  Buffer& of(const View& v) { return buffers_[static_cast<size_t>(v.buffer)]; }
+  /// Numbers go along with a copy where they are known.
+  void copy(const View& from, const View& to);
+
+ private:
+  std::vector<Buffer> buffers_;
+};
+
+/// The same bytes under another type.
+View viewAs(const View&, mlir::MemRefType);
+/// Without the dimensions of size 1 that the type does not have.
+View squeezed(const View&, mlir::MemRefType);
+
+}  // namespace smalti::sim

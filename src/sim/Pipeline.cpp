@@ -1,0 +1,239 @@
+#include "sim/Pipeline.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "ir/BlockGeometry.h"
+#include "ir/KernelArguments.h"
+#include "tpu/Tiling.h"
+
+namespace smalti::sim {
+namespace {
+
+/// One window: which block it has, and its copies.
+class WindowCopies {
+ public:
+  WindowCopies(const KernelArguments& arguments, size_t block, const Code& map,
+               const tpu::Chip& chip, Memory& memory, std::span<const int64_t> grid, Assume assume)
+      : isOutput_(block >= arguments.numInputs()),
+        window_(*arguments.windowOf(block)),
+        array_(arguments.arrayOf(block)),
+        geometry_(window_, array_.shape),
+        map_(map, chip, memory, grid, assume),
+        double_(window_.pipelineMode != smalti::PipelineMode::synchronous) {}
+
+  Runner& map() { return map_; }
+  bool isOutput() const { return isOutput_; }
+
+  /// Evaluates the block of a step. False: it is the one before.
+  Result<bool> look(Clock& idle) {
+    if (auto status = map_.run(idle); !status) return fail(std::move(status.error()));
+    auto block = map_.results();
+    if (!block) return fail(std::move(block.error()));
+    const bool changed = next_ != *block;
+    next_ = std::move(*block);
+    return changed;
+  }
+
+  double bytes() {
+    geometry_.place(next_, region_);
+    double n = 1;
+    const size_t rank = region_.size.size();
+    for (size_t d = 0; d < rank; ++d) {
+      int64_t size = region_.size[d];
+      if (d + 1 == rank) size = (size + tpu::kLanes - 1) / tpu::kLanes * tpu::kLanes;
+      if (d + 2 == rank) size = (size + 7) / 8 * 8;
+      n *= static_cast<double>(size);
+    }
+    return n * static_cast<double>(bit_width(array_.dtype)) / 8;
+  }
+
+  bool changes = true;             ///< the next step has another block
+  std::deque<Clock::Copy> fetched;  ///< started and not waited for
+  std::optional<Clock::Copy> written;
+  double writeBytes = 0;
+  bool isDouble() const { return double_; }
+
+ private:
+  bool isOutput_;
+  const Window& window_;
+  const ArrayType& array_;
+  BlockGeometry geometry_;
+  Runner map_;
+  bool double_;
+  std::vector<int64_t> next_;
+  BlockRegion region_;
+};
+
+class Pipeline {
+ public:
+  Pipeline(const KernelPackage& package, const KernelCode& code, const tpu::Chip& chip, const Question& question,
+           const std::vector<int64_t>& grid, const std::vector<int64_t>& whole, double hbmShare)
+      : package_(package),
+        arguments_(package),
+        code_(code),
+        chip_(chip),
+        question_(question),
+        grid_(grid),
+        clock_(chip, hbmShare),
+        idle_(chip, hbmShare),
+        body_(code.body, chip, memory_, whole, question.assume) {
+    const auto& signature = package.signature;
+    const size_t first = signature.grid.size();
+    const size_t prefetches = static_cast<size_t>(signature.numScalarPrefetch);
+    mlir::func::FuncOp f = package.kernelFunction();
+    for (unsigned i = static_cast<unsigned>(first); i < f.getNumArguments(); ++i) {
+      const auto type = mlir::dyn_cast<mlir::MemRefType>(f.getArgument(i).getType());
+      if (!type) continue;
+      views_.resize(f.getNumArguments());
+      views_[i] = memory_.allocate(type, arguments_.roleOf(i).str(), known(i));
+      body_.setRef(i, views_[i]);
+    }
+    for (size_t b = 0; b < arguments_.numBlocks(); ++b) {
+      if (!code.maps[b]) continue;
+      windows_.push_back(std::make_unique<WindowCopies>(arguments_, b, *code.maps[b], chip, memory_, whole,
+                                                        question.assume));
+      for (size_t p = 0; p < prefetches; ++p) windows_.back()->map().setRef(first + p, views_[first + p]);
+    }
+  }
+
+  Result<KernelTime> run() {
+    clock_.scalar(chip_.time.kernelUs * 1e3 * chip_.device.clockGhz);
+    std::vector<int64_t> at(grid_.size(), 0);
+    const bool none = std::any_of(grid_.begin(), grid_.end(), [](int64_t b) { return b <= 0; });
+    bool more = !none;
+    if (more) {
+      if (auto status = look(at); !status) return fail(std::move(status.error()));
+      for (auto& w : windows_)
+        if (!w->isOutput()) w->fetched.push_back(clock_.start(Clock::Way::hbm, w->bytes()));
+    }
+    while (more) {
+      for (size_t d = 0; d < at.size(); ++d) body_.setNumber(d, at[d]);
+      std::vector<bool> waits(windows_.size());
+      for (size_t w = 0; w < windows_.size(); ++w) {
+        waits[w] = windows_[w]->changes;
+        if (windows_[w]->changes) windows_[w]->writeBytes = windows_[w]->bytes();
+      }
+      more = advance(at);
+      if (more) {
+        if (auto status = look(at); !status) return fail(std::move(status.error()));
+      }
+      if (auto status = step(waits, more); !status) return fail(std::move(status.error()));
+    }
+    for (auto& w : windows_)
+      if (w->written) clock_.waitFor(*w->written);
+    KernelTime time;
+    time.cycles = clock_.now();
+    time.steps = steps_ > 1 || body_.rounds() == 0 ? steps_ : body_.rounds();
+    time.spent = clock_.spent;
+    time.work = clock_.work;
+    time.hbmBytes = clock_.hbmBytes;
+    time.copies = clock_.copies;
+    time.lines = lines();
+    return time;
+  }
+
+ private:
+  const Array* known(unsigned argument) const {
+    const ArgumentRole role = arguments_.roleOf(argument);
+    std::optional<size_t> operand;
+    if (role.kind == ArgumentRole::scalarPrefetch) operand = arguments_.prefetchOperand(static_cast<size_t>(role.index));
+    if (role.kind == ArgumentRole::input) {
+      // A window that has another block at each step holds none of them for good.
+      const auto& window = arguments_.windowOf(static_cast<size_t>(role.index));
+      if (!window || window->bounds == arguments_.arrayOf(static_cast<size_t>(role.index)).shape)
+        operand = arguments_.inputOperand(static_cast<size_t>(role.index));
+    }
+    if (!operand || *operand >= question_.operands.size() || !question_.operands[*operand]) return nullptr;
+    return &*question_.operands[*operand];
+  }
+
+  bool advance(std::vector<int64_t>& at) const {
+    for (size_t d = at.size(); d-- > 0;) {
+      if (++at[d] < grid_[d]) return true;
+      at[d] = 0;
+    }
+    return false;
+  }
+
+  Status look(const std::vector<int64_t>& at) {
+    for (auto& w : windows_) {
+      for (size_t d = 0; d < at.size(); ++d) w->map().setNumber(d, at[d]);
+      auto changed = w->look(idle_);
+      if (!changed) return fail(std::move(changed.error()));
+      w->changes = *changed;
+    }
+    return {};
+  }
+
+  /// `waits`: whose block this step is the first to use. `more`: there is a next step, whose blocks are known.
+  Status step(const std::vector<bool>& waits, bool more) {
+    ++steps_;
+    if (!grid_.empty()) clock_.scalar(chip_.time.stepCycles);
+    for (size_t i = 0; i < windows_.size(); ++i) {
+      WindowCopies& w = *windows_[i];
+      if (!w.isOutput() && more && w.changes && w.isDouble())
+        w.fetched.push_back(clock_.start(Clock::Way::hbm, w.bytes()));
+    }
+    for (size_t i = 0; i < windows_.size(); ++i) {
+      WindowCopies& w = *windows_[i];
+      if (w.isOutput() || !waits[i] || w.fetched.empty()) continue;
+      clock_.waitFor(w.fetched.front());
+      w.fetched.pop_front();
+    }
+    if (auto status = body_.run(clock_); !status) return status;
+    for (auto& w : windows_) {
+      if (w->isOutput()) {
+        const bool leaves = !more || w->changes;
+        if (leaves && w->written) clock_.waitFor(*w->written);
+        if (leaves) w->written = clock_.start(Clock::Way::hbm, w->writeBytes);
+      } else if (more && w->changes && !w->isDouble()) {
+        w->fetched.push_back(clock_.start(Clock::Way::hbm, w->bytes()));
+      }
+    }
+    return {};
+  }
+
+  std::vector<LineTime> lines() const;
+
+  const KernelPackage& package_;
+  KernelArguments arguments_;
+  const KernelCode& code_;
+  const tpu::Chip& chip_;
+  const Question& question_;
+  std::vector<int64_t> grid_;
+  Clock clock_, idle_;
+  Memory memory_;
+  Runner body_;
+  std::vector<View> views_;
+  std::vector<std::unique_ptr<WindowCopies>> windows_;
+  int64_t steps_ = 0;
+};
+
+std::vector<LineTime> Pipeline::lines() const {
+  std::map<std::string, LineTime> byLine;
+  for (size_t s = 0; s < code_.body.stretches.size(); ++s) {
+    const double passed = static_cast<double>(body_.passed()[s]);
+    if (passed == 0) continue;
+    for (const auto& [op, work] : code_.body.stretches[s].ops) {
+      const SourcePlace place = placeOf(op->getLoc());
+      LineTime& line = byLine[place.str()];
+      line.place = place;
+      for (size_t u = 0; u < Work::numUnits; ++u) line.work.cycles[u] += passed * work.cycles[u];
+    }
+  }
+  std::vector<LineTime> out;
+  for (auto& [name, line] : byLine) out.push_back(std::move(line));
+  std::sort(out.begin(), out.end(), [](const LineTime& a, const LineTime& b) { return a.cycles() > b.cycles(); });
+  return out;
+}
+
+}  // namespace
+
+Result<KernelTime> runPipeline(const KernelPackage& package, const KernelCode& code, const tpu::Chip& chip,
+                               const Question& question, const std::vector<int64_t>& grid,
+                               const std::vector<int64_t>& whole, double hbmShare) {
+  return Pipeline(package, code, chip, question, grid, whole, hbmShare).run();
+}
+
+}  // namespace smalti::sim

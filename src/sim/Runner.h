@@ -1,0 +1,54 @@
+// Runs the scalars, copies and semaphores of one function of a kernel against a clock.
+#pragma once
+
+#include <span>
+
+#include "sim/Code.h"
+#include "sim/Memory.h"
+#include "sim/Time.h"
+
+namespace smalti::sim {
+
+class Runner {
+ public:
+  Runner(const Code&, const tpu::Chip&, Memory&, std::span<const int64_t> grid, Assume);
+
+  void setNumber(size_t argument, int64_t value);
+  void setRef(size_t argument, const View&);
+  /// From its beginning to its end.
+  Status run(Clock&);
+  /// Of an index map, after `run`. SM6902 where a coordinate is not known.
+  Result<std::vector<int64_t>> results() const;
+
+  /// How often each stretch has been passed.
+  const std::vector<int64_t>& passed() const { return passed_; }
+  int64_t rounds() const { return rounds_; }
+
+ private:
+  struct Number {
+    int64_t value = 0;
+    int32_t origin = -1;  ///< of `Code::origins`; -1: the value is known
+    bool known() const { return origin < 0; }
+  };
+
+  Status step(const Instruction&, Clock&);
+  View sliceOf(const Instruction&) const;
+  std::optional<int64_t> offsetOf(const View&, const Instruction&) const;
+  void startCopy(const Instruction&, Clock&);
+  Status waitCopy(const Instruction&, Clock&);
+  Diagnostic notKnown(const Instruction&, const Number&) const;
+
+  const Code& code_;
+  const tpu::Chip& chip_;
+  Memory& memory_;
+  std::vector<int64_t> grid_;
+  Assume assume_;
+  std::vector<Number> numbers_;
+  std::vector<View> refs_;
+  std::vector<std::string> readFrom_;  ///< by origin: the buffer that a number was read from
+  std::vector<int64_t> passed_;
+  size_t at_ = 0;
+  int64_t rounds_ = 0, instructions_ = 0;
+};
+
+}  // namespace smalti::sim

@@ -1,0 +1,33 @@
+// What one op, or a stretch of them, asks of the units of a TensorCore.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "mlir/IR/Operation.h"
+
+#include "tpu/Chip.h"
+
+namespace smalti::sim {
+
+/// Cycles of each unit if it had nothing to wait for.
+struct Work {
+  enum Unit : uint8_t { matrix, alu, transcendental, crossLane, load, store, numUnits };
+  std::array<double, numUnits> cycles{};
+
+  Work& operator+=(const Work& o) {
+    for (size_t u = 0; u < numUnits; ++u) cycles[u] += o.cycles[u];
+    return *this;
+  }
+  /// The unit that is busy longest.
+  Unit busiest() const;
+  /// Cycles until all is done: the units work side by side, but not entirely.
+  double elapsed(const tpu::Chip&) const;
+};
+std::string_view name(Work::Unit);
+
+/// Of one op on values; nothing for scalar ops and for what only names or reshapes values.
+Work workOf(mlir::Operation&, const tpu::Chip&);
+
+}  // namespace smalti::sim

@@ -1,0 +1,112 @@
+"""`smalti time`: what it prints and refuses, and that the model agrees with itself and with measured times."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from conftest import ROOT
+
+CASES = ROOT / "test/data/cases"
+MEASURED = ROOT.parent / "shared/data/tpu_measurements.csv"
+
+
+def time(smalti, *words, code=0):
+    done = subprocess.run([smalti, "time", *map(str, words), "--json"], capture_output=True, text=True)
+    assert done.returncode == code, done.stdout + done.stderr
+    return json.loads(done.stdout)["modules"]
+
+
+def test_every_chip_has_a_time_and_its_parts_add_up(smalti):
+    (module,) = time(smalti, CASES / "flash_attention_causal_f32")
+    assert set(module["chips"]) == {"v4", "v5e", "v5p", "v6e", "v7x"}
+    for on in module["chips"].values():
+        assert on["low_us"] < on["us"] < on["high_us"]
+        assert sum(on["parts_us"].values()) == pytest.approx(on["us"], rel=1e-6)
+        assert on["bound"] == max(on["parts_us"], key=on["parts_us"].get)
+        assert 0 < on["roofline_fraction"] <= 1.05
+
+
+def test_more_bandwidth_makes_a_kernel_that_waits_for_it_faster(smalti, tmp_path):
+    chip = subprocess.run([smalti, "chips", "v5e", "--toml"], capture_output=True, text=True).stdout
+    assert "value = 820" in chip
+    (tmp_path / "fast.toml").write_text(chip.replace("value = 820", "value = 8200").replace('"v5e"', '"fast"'))
+    (module,) = time(smalti, CASES / "rmsnorm_f32", "--chip", f"v5e,{tmp_path / 'fast.toml'}")
+    assert module["chips"]["fast"]["us"] < module["chips"]["v5e"]["us"]
+    assert module["chips"]["fast"]["parts_us"]["hbm"] < module["chips"]["v5e"]["parts_us"]["hbm"]
+
+
+def test_a_case_brings_the_inputs_that_its_time_depends_on(smalti, tmp_path):
+    case = CASES / "dynamic_grid"
+    (module,) = time(smalti, case, "--chip", "v5e")
+    steps = module["chips"]["v5e"]["kernels"][0]["steps"]
+    assert steps > 0
+    text = next(case.glob("*.mlir"))
+    (module,) = time(smalti, text, "--chip", "v5e", code=3)
+    assert module["chips"]["v5e"]["error"]["code"] == "SM6902"
+    recorded = json.loads((case / "case.json").read_text())
+    files = [a for a in sorted(case.glob("in*.npy"))]
+    assert recorded and files
+    words = [w for i, f in enumerate(files) for w in ("--in", f"{i}={f}")]
+    (module,) = time(smalti, text, "--chip", "v5e", *words)
+    assert module["chips"]["v5e"]["kernels"][0]["steps"] == steps
+
+
+def test_an_unknown_chip_and_a_missing_file(smalti):
+    done = subprocess.run([smalti, "time", CASES / "add_grid_1d", "--chip", "v99"], capture_output=True, text=True)
+    assert done.returncode == 3 and "error[SM6609]: there is no chip 'v99'" in done.stderr
+    (module,) = time(smalti, "no_such_file.mlir", "--chip", "v5e", code=2)
+    assert module["error"]["code"] == "SM1001"
+
+
+def test_an_input_that_the_module_does_not_take(smalti):
+    case = CASES / "add_grid_1d"
+    (module,) = time(smalti, case, "--chip", "v5e", "--in", f"7={case / 'in0.npy'}", code=2)
+    assert module["error"]["message"].endswith("has no input 7")
+
+
+def test_what_the_compiler_refuses_has_no_time_but_anyway(smalti):
+    import csv
+    folder = ROOT / "test/data/tpu_legality"
+    refused = next(r["id"] for r in csv.DictReader(open(folder / "verdicts.csv"))
+                   if r["v5e_verdict"] != "ok" and "scoped" not in r["v5e_error"] and r["group"] == "dtype")
+    (module,) = time(smalti, folder / f"{refused}.mlir", "--chip", "v5e", code=3)
+    assert module["chips"]["v5e"]["error"]["code"] == "SM6904"
+    (module,) = time(smalti, folder / f"{refused}.mlir", "--chip", "v5e", "--anyway")
+    assert module["chips"]["v5e"]["us"] > 0
+
+
+@pytest.mark.parametrize("case", sorted(p.name for p in CASES.iterdir() if (p / "case.json").exists()))
+def test_every_case_has_a_time_or_a_reason(smalti, case):
+    done = subprocess.run([smalti, "time", CASES / case, "--chip", "v6e", "--anyway", "--json"], capture_output=True,
+                          text=True)
+    assert done.returncode in (0, 3), done.stderr
+    (module,) = json.loads(done.stdout)["modules"]
+    on = module["chips"]["v6e"]
+    if on["error"]:
+        assert on["error"]["code"] in ("SM6902", "SM6903") and on["error"]["help"]
+    else:
+        assert on["us"] > 0
+
+
+@pytest.mark.skipif(not (ROOT / "build/tpu-model/modules").is_dir() or not MEASURED.exists(),
+                    reason="the exported kernels of measured rows are not here (./do bench tpu-model)")
+def test_the_bench_writes_a_prediction_for_each_row_that_it_built(bin_dir, tmp_path):
+    out = tmp_path / "out.json"
+    done = subprocess.run([sys.executable, ROOT / "bench/tpu-model/tpu-model.py", "--json", out, "--family", "matmul"],
+                          capture_output=True, text=True, env={**os.environ, "SMALTI_BIN_DIR": str(bin_dir)})
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(out.read_text())
+    assert rows and all(r["low_us"] < r["predicted_us"] < r["high_us"] for r in rows)
+
+
+def test_the_bench_says_what_is_lacking(tmp_path):
+    bench = ROOT / "bench/tpu-model/tpu-model.py"
+    done = subprocess.run([sys.executable, bench, "--rows", tmp_path / "none.csv"], capture_output=True, text=True)
+    assert done.returncode == 1 and "name the measured rows with --rows" in done.stderr
+    (tmp_path / "rows.csv").write_text("id,tier,metric,block_sizes,kernel\nA,B,time,x,pallas\n")
+    done = subprocess.run([sys.executable, bench, "--rows", tmp_path / "rows.csv"], capture_output=True, text=True)
+    assert done.returncode == 1 and "none of the rows is one of tier A" in done.stderr
