@@ -13,13 +13,13 @@
 namespace smalti {
 namespace {
 
-const std::string kCase = std::string(SMALTI_SOURCE_DIR) + "/test/data/cases/add_grid_1d";
+const std::string kForkedCase = std::string(SMALTI_SOURCE_DIR) + "/test/data/cases/add_grid_1d";
 
 /// Loads, compiles and runs.
 bool works() {
   Settings settings;
   if (!settings.set("target", "cpu") || !settings.set("cache", "off")) return false;
-  const auto module = Module::load(kCase);
+  const auto module = Module::load(kForkedCase);
   if (!module) return false;
   const auto inputs = module->recorded_inputs();
   return inputs && module->run(*inputs, settings).has_value();
