@@ -55,16 +55,26 @@ std::optional<Binary> binaryOf(mlir::Operation* op) {
       .Case([](arith::CmpIOp cmp) {
         using P = arith::CmpIPredicate;
         switch (cmp.getPredicate()) {
-          case P::eq: return Binary::eq;
-          case P::ne: return Binary::ne;
-          case P::slt: return Binary::ltS;
-          case P::sle: return Binary::leS;
-          case P::sgt: return Binary::gtS;
-          case P::sge: return Binary::geS;
-          case P::ult: return Binary::ltU;
-          case P::ule: return Binary::leU;
-          case P::ugt: return Binary::gtU;
-          case P::uge: return Binary::geU;
+          case P::eq:
+            return Binary::eq;
+          case P::ne:
+            return Binary::ne;
+          case P::slt:
+            return Binary::ltS;
+          case P::sle:
+            return Binary::leS;
+          case P::sgt:
+            return Binary::gtS;
+          case P::sge:
+            return Binary::geS;
+          case P::ult:
+            return Binary::ltU;
+          case P::ule:
+            return Binary::leU;
+          case P::ugt:
+            return Binary::gtU;
+          case P::uge:
+            return Binary::geU;
         }
         return Binary::eq;
       })
@@ -118,8 +128,8 @@ class Coder {
     std::optional<int64_t> value;
     if (auto c = mlir::dyn_cast<arith::ConstantOp>(op)) {
       if (auto i = mlir::dyn_cast<mlir::IntegerAttr>(c.getValue()))
-        value = i.getType().isInteger(1) ? static_cast<int64_t>(i.getValue().getBoolValue())
-                                         : i.getValue().getSExtValue();
+        value =
+            i.getType().isInteger(1) ? static_cast<int64_t>(i.getValue().getBoolValue()) : i.getValue().getSExtValue();
     } else if (const auto binary = binaryOf(op)) {
       const auto a = constantOf(op->getOperand(0));
       const auto b = op->getNumOperands() > 1 ? constantOf(op->getOperand(1)) : std::optional<int64_t>(0);
@@ -201,10 +211,11 @@ class Coder {
     }
     if (copyOrSemaphore(op) || view(op) || scalar(op)) return;
     if (op->getNumRegions() > 0) {
-      refusal_ = Diagnostic{.code = "SM6903",
-                            .message = fmt::format("the time of op '{}' is not known", op->getName().getStringRef().str()),
-                            .place = placeOf(op->getLoc()),
-                            .help = "time the kernel without it"};
+      refusal_ =
+          Diagnostic{.code = "SM6903",
+                     .message = fmt::format("the time of op '{}' is not known", op->getName().getStringRef().str()),
+                     .place = placeOf(op->getLoc()),
+                     .help = "time the kernel without it"};
       return;
     }
     const Work work = workOf(*op, chip_);
@@ -226,13 +237,20 @@ class Coder {
       if (const auto binary = binaryOf(op)) {
         ++stretch_.scalars;
         const Slot second = op->getNumOperands() > 1 ? number(op->getOperand(1)) : number(op->getOperand(0));
-        emit({.what = Do::binary, .binary = *binary, .bits = widthOf(op, *binary), .to = to(),
-              .a = number(op->getOperand(0)), .b = second});
+        emit({.what = Do::binary,
+              .binary = *binary,
+              .bits = widthOf(op, *binary),
+              .to = to(),
+              .a = number(op->getOperand(0)),
+              .b = second});
         return true;
       }
       if (auto select = mlir::dyn_cast<arith::SelectOp>(op)) {
         ++stretch_.scalars;
-        emit({.what = Do::select, .to = to(), .a = number(select.getCondition()), .b = number(select.getTrueValue()),
+        emit({.what = Do::select,
+              .to = to(),
+              .a = number(select.getCondition()),
+              .b = number(select.getTrueValue()),
               .c = number(select.getFalseValue())});
         return true;
       }
@@ -266,8 +284,8 @@ class Coder {
     if (auto store = mlir::dyn_cast<mlir::memref::StoreOp>(op)) {
       ++stretch_.scalars;
       const bool isKnown = isNumber(store.getValueToStore().getType());
-      Instruction i{.what = Do::storeNumber, .a = ref(store.getMemref()),
-                    .b = isKnown ? number(store.getValueToStore()) : kNone};
+      Instruction i{
+          .what = Do::storeNumber, .a = ref(store.getMemref()), .b = isKnown ? number(store.getValueToStore()) : kNone};
       list(i, store.getIndices());
       i.origin = origin("a number in memory", op);
       emit(i);
@@ -320,14 +338,18 @@ class Coder {
     if (auto signal = mlir::dyn_cast<SemSignalOp>(op)) {
       flush();
       ++stretch_.scalars;
-      emit({.what = Do::signal, .a = ref(signal.getSemaphore()), .b = number(signal.getAmount()),
+      emit({.what = Do::signal,
+            .a = ref(signal.getSemaphore()),
+            .b = number(signal.getAmount()),
             .count = signal.getDeviceId() || signal.getCoreId() ? 1 : 0});
       return true;
     }
     if (auto wait = mlir::dyn_cast<SemWaitOp>(op)) {
       flush();
       ++stretch_.scalars;
-      emit({.what = Do::waitSignal, .a = ref(wait.getSemaphore()), .b = number(wait.getAmount()),
+      emit({.what = Do::waitSignal,
+            .a = ref(wait.getSemaphore()),
+            .b = number(wait.getAmount()),
             .origin = origin("a semaphore", op)});
       return true;
     }
@@ -344,7 +366,8 @@ class Coder {
     }
     ++stretch_.scalars;
     flush();
-    const int32_t test = emit({.what = Do::jumpUnless, .a = number(op.getCondition()), .origin = origin("a branch", op)});
+    const int32_t test =
+        emit({.what = Do::jumpUnless, .a = number(op.getCondition()), .origin = origin("a branch", op)});
     block(op.getThenRegion().front());
     flush();
     moves(op.thenYield().getOperands(), op.getResults());
@@ -363,7 +386,9 @@ class Coder {
     const Slot counter = number(op.getInductionVar());
     emit({.what = Do::move, .to = counter, .a = number(op.getLowerBound())});
     moves(op.getInitArgs(), op.getRegionIterArgs());
-    const int32_t test = emit({.what = Do::loopTest, .a = counter, .b = number(op.getUpperBound()),
+    const int32_t test = emit({.what = Do::loopTest,
+                               .a = counter,
+                               .b = number(op.getUpperBound()),
                                .origin = origin("the number of rounds of a loop", op)});
     stretch_.scalars += 2;
     block(*op.getBody());
@@ -383,7 +408,9 @@ class Coder {
     flush();
     auto condition = op.getConditionOp();
     moves(condition.getArgs(), op.getAfterArguments());
-    const int32_t test = emit({.what = Do::jumpUnless, .a = number(condition.getCondition()), .count = 1,
+    const int32_t test = emit({.what = Do::jumpUnless,
+                               .a = number(condition.getCondition()),
+                               .count = 1,
                                .origin = origin("the condition of a loop", op)});
     stretch_.scalars += 2;
     block(op.getAfter().front());

@@ -11,14 +11,22 @@ namespace {
 std::optional<int64_t> elementOf(const Array& a, int64_t i) {
   if (i < 0 || i >= a.elements()) return std::nullopt;
   switch (a.dtype()) {
-    case DType::i32: return a.as<int32_t>()[i];
-    case DType::u32: return a.as<int32_t>()[i];  // numbers in kernels are signless
-    case DType::i8: return a.as<int8_t>()[i];
-    case DType::u8: return a.as<int8_t>()[i];
-    case DType::i16: return a.as<int16_t>()[i];
-    case DType::u16: return a.as<int16_t>()[i];
-    case DType::pred: return a.as<uint8_t>()[i] != 0 ? 1 : 0;
-    default: return std::nullopt;
+    case DType::i32:
+      return a.as<int32_t>()[i];
+    case DType::u32:
+      return a.as<int32_t>()[i];  // numbers in kernels are signless
+    case DType::i8:
+      return a.as<int8_t>()[i];
+    case DType::u8:
+      return a.as<int8_t>()[i];
+    case DType::i16:
+      return a.as<int16_t>()[i];
+    case DType::u16:
+      return a.as<int16_t>()[i];
+    case DType::pred:
+      return a.as<uint8_t>()[i] != 0 ? 1 : 0;
+    default:
+      return std::nullopt;
   }
 }
 

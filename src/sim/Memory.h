@@ -27,8 +27,8 @@ struct Semaphore {
 
 struct Buffer {
   tpu::MemorySpace space = tpu::MemorySpace::vmem;
-  std::string name;    ///< "input 1"
-  const Array* array = nullptr;  ///< what it holds, where that is known
+  std::string name;                             ///< "input 1"
+  const Array* array = nullptr;                 ///< what it holds, where that is known
   std::vector<std::optional<int64_t>> numbers;  ///< of SMEM
   std::map<int64_t, Semaphore> semaphores;
 

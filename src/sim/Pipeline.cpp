@@ -13,8 +13,8 @@ namespace {
 /// One window: which block it has, and its copies.
 class WindowCopies {
  public:
-  WindowCopies(const KernelArguments& arguments, size_t block, const Code& map,
-               const tpu::Chip& chip, Memory& memory, std::span<const int64_t> grid, Assume assume)
+  WindowCopies(const KernelArguments& arguments, size_t block, const Code& map, const tpu::Chip& chip, Memory& memory,
+               std::span<const int64_t> grid, Assume assume)
       : isOutput_(block >= arguments.numInputs()),
         window_(*arguments.windowOf(block)),
         array_(arguments.arrayOf(block)),
@@ -48,7 +48,7 @@ class WindowCopies {
     return n * static_cast<double>(bit_width(array_.dtype)) / 8;
   }
 
-  bool changes = true;             ///< the next step has another block
+  bool changes = true;              ///< the next step has another block
   std::deque<Clock::Copy> fetched;  ///< started and not waited for
   std::optional<Clock::Copy> written;
   double writeBytes = 0;
@@ -91,8 +91,8 @@ class Pipeline {
     }
     for (size_t b = 0; b < arguments_.numBlocks(); ++b) {
       if (!code.maps[b]) continue;
-      windows_.push_back(std::make_unique<WindowCopies>(arguments_, b, *code.maps[b], chip, memory_, whole,
-                                                        question.assume));
+      windows_.push_back(
+          std::make_unique<WindowCopies>(arguments_, b, *code.maps[b], chip, memory_, whole, question.assume));
       for (size_t p = 0; p < prefetches; ++p) windows_.back()->map().setRef(first + p, views_[first + p]);
     }
   }
@@ -137,7 +137,8 @@ class Pipeline {
   const Array* known(unsigned argument) const {
     const ArgumentRole role = arguments_.roleOf(argument);
     std::optional<size_t> operand;
-    if (role.kind == ArgumentRole::scalarPrefetch) operand = arguments_.prefetchOperand(static_cast<size_t>(role.index));
+    if (role.kind == ArgumentRole::scalarPrefetch)
+      operand = arguments_.prefetchOperand(static_cast<size_t>(role.index));
     if (role.kind == ArgumentRole::input) {
       // A window that has another block at each step holds none of them for good.
       const auto& window = arguments_.windowOf(static_cast<size_t>(role.index));

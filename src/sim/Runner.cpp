@@ -82,9 +82,15 @@ Status Runner::step(const Instruction& i, Clock& clock) {
   const auto n = [&](Slot s) -> Number& { return numbers_[static_cast<size_t>(s)]; };
   const auto r = [&](Slot s) -> View& { return refs_[static_cast<size_t>(s)]; };
   switch (i.what) {
-    case Do::unknown: n(i.to) = {0, i.origin}; break;
-    case Do::bound: n(i.to) = {grid_[static_cast<size_t>(i.target)]}; break;
-    case Do::move: n(i.to) = n(i.a); break;
+    case Do::unknown:
+      n(i.to) = {0, i.origin};
+      break;
+    case Do::bound:
+      n(i.to) = {grid_[static_cast<size_t>(i.target)]};
+      break;
+    case Do::move:
+      n(i.to) = n(i.a);
+      break;
     case Do::binary: {
       const Number &a = n(i.a), &b = n(i.b);
       // A false condition decides whatever the other one is.
@@ -97,7 +103,9 @@ Status Runner::step(const Instruction& i, Clock& clock) {
         n(i.to) = {compute(i.binary, i.bits, a.value, b.value)};
       break;
     }
-    case Do::select: n(i.to) = !n(i.a).known() ? n(i.a) : n(i.a).value != 0 ? n(i.b) : n(i.c); break;
+    case Do::select:
+      n(i.to) = !n(i.a).known() ? n(i.a) : n(i.a).value != 0 ? n(i.b) : n(i.c);
+      break;
     case Do::loadNumber: {
       const auto at = offsetOf(r(i.a), i);
       const auto value = at ? memory_.of(r(i.a)).read(*at) : std::nullopt;
@@ -115,7 +123,9 @@ Status Runner::step(const Instruction& i, Clock& clock) {
         v = memory_.allocate(mlir::cast<mlir::MemRefType>(code_.types[static_cast<size_t>(i.target)]), "scratch");
       break;
     }
-    case Do::slice: r(i.to) = sliceOf(i); break;
+    case Do::slice:
+      r(i.to) = sliceOf(i);
+      break;
     case Do::squeeze:
       r(i.to) = squeezed(r(i.a), mlir::cast<mlir::MemRefType>(code_.types[static_cast<size_t>(i.target)]));
       break;
@@ -129,7 +139,9 @@ Status Runner::step(const Instruction& i, Clock& clock) {
       if (!s.ops.empty()) clock.compute(s.work);
       break;
     }
-    case Do::jump: at_ = static_cast<size_t>(i.target); break;
+    case Do::jump:
+      at_ = static_cast<size_t>(i.target);
+      break;
     case Do::jumpUnless: {
       const Number& condition = n(i.a);
       bool taken = condition.value != 0;
@@ -148,8 +160,11 @@ Status Runner::step(const Instruction& i, Clock& clock) {
       else
         ++rounds_;
       break;
-    case Do::startCopy: startCopy(i, clock); break;
-    case Do::waitCopy: return waitCopy(i, clock);
+    case Do::startCopy:
+      startCopy(i, clock);
+      break;
+    case Do::waitCopy:
+      return waitCopy(i, clock);
     case Do::signal:
       // Devices do the same: what this one sends to a neighbour, another one sends here.
       if (n(i.b).known()) memory_.of(r(i.a)).semaphores[r(i.a).offset].count += n(i.b).value;
@@ -157,8 +172,11 @@ Status Runner::step(const Instruction& i, Clock& clock) {
     case Do::waitSignal:
       if (n(i.b).known()) memory_.of(r(i.a)).semaphores[r(i.a).offset].count -= n(i.b).value;
       break;
-    case Do::readSignal: n(i.to) = {memory_.of(r(i.a)).semaphores[r(i.a).offset].count}; break;
-    case Do::finish: break;
+    case Do::readSignal:
+      n(i.to) = {memory_.of(r(i.a)).semaphores[r(i.a).offset].count};
+      break;
+    case Do::finish:
+      break;
   }
   return {};
 }
@@ -195,7 +213,7 @@ View Runner::sliceOf(const Instruction& i) const {
 void Runner::startCopy(const Instruction& i, Clock& clock) {
   const View &from = refs_[static_cast<size_t>(i.a)], &to = refs_[static_cast<size_t>(i.to)];
   const bool remote = i.count != 0;
-  const Clock::Way way = remote                                                ? Clock::Way::ici
+  const Clock::Way way = remote                                             ? Clock::Way::ici
                          : isHbm(memory_.of(from)) || isHbm(memory_.of(to)) ? Clock::Way::hbm
                                                                             : Clock::Way::onChip;
   const double bytes = from.bytes(code_.types[static_cast<size_t>(i.target)]);

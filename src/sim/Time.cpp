@@ -16,12 +16,13 @@ Result<std::vector<int64_t>> gridOf(const KernelPackage& package, const Question
     if (grid[d] != kDynamicBound) continue;
     if (operand >= question.operands.size() || !question.operands[operand] ||
         question.operands[operand]->dtype() != DType::i32)
-      return fail({.code = "SM6902",
-                   .message = fmt::format("the number of steps along grid axis {} depends on data that is not given", d),
-                   .place = placeOf(package.kernelFunction().getLoc()),
-                   .have = fmt::format("operand {} of kernel '{}', which is computed from the module's inputs", operand,
-                                       package.name),
-                   .help = "give the inputs of the module (--in), which the time depends on"});
+      return fail(
+          {.code = "SM6902",
+           .message = fmt::format("the number of steps along grid axis {} depends on data that is not given", d),
+           .place = placeOf(package.kernelFunction().getLoc()),
+           .have = fmt::format("operand {} of kernel '{}', which is computed from the module's inputs", operand,
+                               package.name),
+           .help = "give the inputs of the module (--in), which the time depends on"});
     grid[d] = *question.operands[operand++]->as<int32_t>();
   }
   return grid;

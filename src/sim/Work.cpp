@@ -64,9 +64,7 @@ class Costs {
   void crossLane(double operations) {
     work_.cycles[Work::crossLane] += operations / static_cast<double>(chip_.vector.crossLaneUnits);
   }
-  void load(double registers) {
-    work_.cycles[Work::load] += registers / static_cast<double>(chip_.vector.loadSlots);
-  }
+  void load(double registers) { work_.cycles[Work::load] += registers / static_cast<double>(chip_.vector.loadSlots); }
   void store(double registers) {
     work_.cycles[Work::store] += registers / static_cast<double>(chip_.vector.storeSlots);
   }
@@ -158,7 +156,8 @@ std::string_view name(Work::Unit u) {
 
 Work workOf(mlir::Operation& op, const Chip& chip) {
   Costs costs(chip);
-  const bool touchesVectors = llvm::any_of(op.getOperandTypes(), isVector) || llvm::any_of(op.getResultTypes(), isVector);
+  const bool touchesVectors =
+      llvm::any_of(op.getOperandTypes(), isVector) || llvm::any_of(op.getResultTypes(), isVector);
   if (!touchesVectors || isDead(op) || op.getNumRegions() > 0) return {};
   if (auto matmul = mlir::dyn_cast<MatmulOp>(op)) {
     costs.matmul(matmul);

@@ -57,17 +57,17 @@ struct Chip {
   } ici;
   /// What no document says, found by fitting the model of src/sim to measured times.
   struct Time {
-    double kernelUs = 0;          ///< to start and to end a kernel
-    double stepCycles = 0;        ///< a grid step, whatever it does
-    double scalarCycles = 0;      ///< a scalar instruction
-    double copyCycles = 0;        ///< the core's own work to start a copy, and to wait for one
-    double copyLatencyUs = 0;     ///< of a copy, beyond its bytes
-    double hbmEfficiency = 1;     ///< of the published bandwidth
-    double soleCoreHbmShare = 1;  ///< of a chip's bandwidth, where one of several cores works
-    double matrixEfficiency = 1;  ///< of the matrix units' peak
-    double unoverlapped = 0;      ///< of the work of other units than the busiest
-    double opUs = 0;              ///< to start and to end one op around kernels
-    double opEfficiency = 1;      ///< of the published bandwidth, in ops around kernels
+    double kernelUs = 0;                    ///< to start and to end a kernel
+    double stepCycles = 0;                  ///< a grid step, whatever it does
+    double scalarCycles = 0;                ///< a scalar instruction
+    double copyCycles = 0;                  ///< the core's own work to start a copy, and to wait for one
+    double copyLatencyUs = 0;               ///< of a copy, beyond its bytes
+    double hbmEfficiency = 1;               ///< of the published bandwidth
+    double soleCoreHbmShare = 1;            ///< of a chip's bandwidth, where one of several cores works
+    double matrixEfficiency = 1;            ///< of the matrix units' peak
+    double unoverlapped = 0;                ///< of the work of other units than the busiest
+    double opUs = 0;                        ///< to start and to end one op around kernels
+    double opEfficiency = 1;                ///< of the published bandwidth, in ops around kernels
     double rangeBelow = 0, rangeAbove = 0;  ///< relative errors that 90 % of the measured times stay within
   } time;
   /// Rows of a tile by bits of an element, where an array has that many rows.

@@ -120,12 +120,13 @@ Status takenBy(const tpu::Chip& chip, const driver::LoadedModule& module) {
     const tpu::Verdict verdict = tpu::judge(*module.kernel(i), chip);
     if (verdict.accepted()) continue;
     const tpu::Refusal& first = verdict.refusals.front();
-    Diagnostic d{.code = "SM6904",
-                 .message = fmt::format("the compiler of {} refuses the kernel, so that it takes no time there", chip.name),
-                 .place = first.diagnostic.place,
-                 .where = {fmt::format("kernel '{}'", module.kernel(i)->name)},
-                 .have = fmt::format("{}: {}", first.diagnostic.code, first.diagnostic.message),
-                 .help = "smalti check --chip says what to do; --anyway times it all the same"};
+    Diagnostic d{
+        .code = "SM6904",
+        .message = fmt::format("the compiler of {} refuses the kernel, so that it takes no time there", chip.name),
+        .place = first.diagnostic.place,
+        .where = {fmt::format("kernel '{}'", module.kernel(i)->name)},
+        .have = fmt::format("{}: {}", first.diagnostic.code, first.diagnostic.message),
+        .help = "smalti check --chip says what to do; --anyway times it all the same"};
     return fail(std::move(d));
   }
   return {};
@@ -189,14 +190,10 @@ Json toJson(const OnChip& on) {
   if (on.refusal) return {{"error", driver::toJson(*on.refusal)}};
   const driver::ProgramTime& time = *on.time;
   const auto parts = partsOf(time, on.facts.device.clockGhz);
-  Json out{{"error", nullptr},
-           {"us", time.us},
-           {"low_us", time.lowUs},
-           {"high_us", time.highUs},
-           {"bound", boundOf(parts).id},
-           {"roofline_fraction", time.us > 0 ? time.rooflineUs / time.us : 0},
-           {"parts_us", Json::object()},
-           {"ops", {{"us", time.opsUs}, {"count", time.ops}, {"bytes", time.opBytes}}},
+  Json out{{"error", nullptr},           {"us", time.us},
+           {"low_us", time.lowUs},       {"high_us", time.highUs},
+           {"bound", boundOf(parts).id}, {"roofline_fraction", time.us > 0 ? time.rooflineUs / time.us : 0},
+           {"parts_us", Json::object()}, {"ops", {{"us", time.opsUs}, {"count", time.ops}, {"bytes", time.opBytes}}},
            {"kernels", Json::array()}};
   for (const Part& p : parts) out["parts_us"][std::string(p.id)] = p.us;
   for (const auto& k : time.kernels) {
@@ -217,9 +214,7 @@ Json toJson(const OnChip& on) {
   return out;
 }
 
-std::string micro(double us) {
-  return us >= 1e4 ? fmt::format("{:.4g} ms", us / 1e3) : fmt::format("{:.4g} µs", us);
-}
+std::string micro(double us) { return us >= 1e4 ? fmt::format("{:.4g} ms", us / 1e3) : fmt::format("{:.4g} µs", us); }
 
 std::string textOf(const Session& session, const std::string& path, const OnChip& on, bool alone) {
   const bool color = session.colorOut();
@@ -239,8 +234,11 @@ std::string textOf(const Session& session, const std::string& path, const OnChip
     if (p.us > 0)
       spent.add({std::string(p.what), micro(p.us), fmt::format("{:.0f}", 100 * p.us / std::max(time.us, 1e-9))});
   text += "\n" + spent.str(color) + "\n";
-  term::Table kernels({{"kernel"}, {"time", term::Align::right}, {"steps", term::Align::right},
-                       {"cores", term::Align::right}, {"from and to HBM", term::Align::right},
+  term::Table kernels({{"kernel"},
+                       {"time", term::Align::right},
+                       {"steps", term::Align::right},
+                       {"cores", term::Align::right},
+                       {"from and to HBM", term::Align::right},
                        {"costliest lines"}});
   for (const auto& k : time.kernels) {
     std::string lines;

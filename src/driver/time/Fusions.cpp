@@ -8,11 +8,23 @@ namespace smalti::driver {
 namespace {
 
 /// The bytes stay where they are.
-constexpr std::array<std::string_view, 5> kFree{"reshape", "sharding_constraint", "optimization_barrier", "bitcast_convert",
-                                                "custom_call"};
+constexpr std::array<std::string_view, 5> kFree{"reshape", "sharding_constraint", "optimization_barrier",
+                                                "bitcast_convert", "custom_call"};
 /// A pass of its own, though it may compute its operands on the way.
-constexpr std::array<std::string_view, 14> kOwn{"reduce", "dot_general", "convolution", "scatter", "gather", "sort", "while",
-                                                "reduce_window", "case", "if", "dynamic_update_slice", "cumsum", "rng_bit_generator", "top_k"};
+constexpr std::array<std::string_view, 14> kOwn{"reduce",
+                                                "dot_general",
+                                                "convolution",
+                                                "scatter",
+                                                "gather",
+                                                "sort",
+                                                "while",
+                                                "reduce_window",
+                                                "case",
+                                                "if",
+                                                "dynamic_update_slice",
+                                                "cumsum",
+                                                "rng_bit_generator",
+                                                "top_k"};
 
 template <size_t n>
 bool isOneOf(const std::array<std::string_view, n>& names, std::string_view name) {
