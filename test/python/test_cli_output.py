@@ -23,6 +23,7 @@ ARGUMENTS = {
     "compile": [CASE, "--pjrt-plugin", "{libtpu}"],
     "cache": ["--cache", "{tmp}/cache"],
     "cache warm": [CASE, "--cache", "{tmp}/cache"],
+    "time": [CASE],
     "chips": [],
     "explain": [],
     "env": [],

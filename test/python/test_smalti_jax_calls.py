@@ -181,7 +181,7 @@ def test_native_code_that_wrote_in_place_is_not_run_again():
     assert str(caught.value).startswith("""INTERNAL: 
 error[SM9016]: native code left this kernel to the abstract machine after it had written to an input in place
 """)
-    with smalti.jax.using(target="interpret"), pytest.raises(Exception, match="SM4010"):
+    with smalti.jax.using(target="interpret"), pytest.warns(RuntimeWarning, match="SM4010"):
         jax.block_until_ready(call(jnp.full((128,), 9, jnp.int32), X))
 
 
@@ -201,10 +201,21 @@ def test_a_kernel_that_fails_is_an_exception():
     call = pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct((8, 128), X.dtype),
                           in_specs=[pl.BlockSpec(memory_space=pltpu.SMEM), pl.BlockSpec(memory_space=pltpu.VMEM)])
     np.testing.assert_array_equal(call(np.array([8], np.int32), X), X[8:])
-    with pytest.raises(Exception, match=r"SM4010") as caught:
+    with smalti.jax.using(check=True), pytest.raises(Exception, match=r"SM4010") as caught:
         jax.block_until_ready(jax.jit(call)(np.array([9], np.int32), X))
     assert "test_smalti_jax_calls.py" in str(caught.value)
     np.testing.assert_array_equal(call(np.array([0], np.int32), X), X[:8])  # and goes on
+
+
+def test_a_read_outside_of_a_ref_goes_on_with_a_warning():
+    def kernel(i_ref, x_ref, o_ref):
+        o_ref[...] = x_ref[pl.ds(i_ref[0], 8), :]
+
+    call = pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct((8, 128), X.dtype),
+                          in_specs=[pl.BlockSpec(memory_space=pltpu.SMEM), pl.BlockSpec(memory_space=pltpu.VMEM)])
+    with pytest.warns(RuntimeWarning, match=r"SM4010"):
+        y = jax.block_until_ready(jax.jit(call)(np.array([9], np.int32), X))
+    np.testing.assert_array_equal(y[:7], X[9:])
 
 
 def test_what_jax_refuses_stays_jaxs_message():
