@@ -40,7 +40,8 @@ class Finding:
         return self.severity != "note" and self.diagnostic.code != "SM4010"
 
     def __str__(self) -> str:
-        return str(self.diagnostic)
+        text = str(self.diagnostic)
+        return text if self.severity != "note" else text.replace("error[", "note[", 1)
 
 
 class Error(Exception):
