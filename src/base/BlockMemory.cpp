@@ -30,8 +30,9 @@ size_t sizeOf(size_t bytes) {
 }
 
 void* allocate(size_t size) {
-  void* block = std::aligned_alloc(size >= kHugePage ? kHugePage : kAlignment, size);
-  if (block && size >= kHugePage) madvise(block, size, MADV_HUGEPAGE);
+  void* block = nullptr;  // not of aligned_alloc, which wants a size that is a multiple of the alignment
+  if (posix_memalign(&block, size >= kHugePage ? kHugePage : kAlignment, size) != 0) return nullptr;
+  if (size >= kHugePage) madvise(block, size, MADV_HUGEPAGE);
   return block;
 }
 

@@ -125,7 +125,8 @@ TEST(NativeLimits, EveryThreadLooks) {
   const auto code = native(k);
   ASSERT_EQ(code->report().sharedAxes, 1);
   bool fault = false;
-  ASSERT_TRUE(code->call({}, {}, {.threads = 2, .stepLimit = 100'000}, fault, nullptr));
+  const auto called = code->call({}, {}, {.threads = 2, .stepLimit = 100'000}, fault, nullptr);
+  ASSERT_TRUE(called) << called.error().str();
   EXPECT_TRUE(fault);
 }
 
