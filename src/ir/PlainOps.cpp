@@ -13,6 +13,11 @@ std::span<const int64_t> TypedOp::integers(std::string_view attribute) const {
   return list ? std::span<const int64_t>(*list) : std::span<const int64_t>();
 }
 
+Shape TypedOp::entries(std::string_view attribute, size_t count, int64_t absent) const {
+  const auto given = integers(attribute);
+  return given.empty() ? Shape(count, absent) : Shape(given.begin(), given.end());
+}
+
 int64_t TypedOp::integer(std::string_view attribute, int64_t absent) const {
   const Attribute* a = op.find(attribute);
   const auto* value = a ? std::get_if<int64_t>(a) : nullptr;

@@ -32,6 +32,8 @@ struct TypedOp {
   int numResults() const { return static_cast<int>(op.results.size()); }
   /// Empty when the attribute is absent.
   std::span<const int64_t> integers(std::string_view attribute) const;
+  /// `count` times `absent` then.
+  Shape entries(std::string_view attribute, size_t count, int64_t absent) const;
   int64_t integer(std::string_view attribute, int64_t absent = 0) const;
   bool boolean(std::string_view attribute) const;  ///< false when it is absent
   std::string_view text(std::string_view attribute) const;

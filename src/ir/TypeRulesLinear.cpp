@@ -10,12 +10,6 @@
 namespace smalti::rules {
 namespace {
 
-/// The attribute, or `count` times `absent`.
-Shape entries(const TypedOp& op, std::string_view name, size_t count, int64_t absent) {
-  const auto given = op.integers(name);
-  return given.empty() ? Shape(count, absent) : Shape(given.begin(), given.end());
-}
-
 std::string matrices(const ArrayType& t, std::string_view what) {
   if (!is_float(t.dtype) && !is_complex(t.dtype)) return fmt::format("takes floats, not {}", name(t.dtype));
   const size_t rank = t.shape.size();
@@ -35,10 +29,10 @@ std::string convolution(const TypedOp& op) {
     return fmt::format("convolves {} with {} to {}: floats give floats, integers integers", op.operand(0).str(),
                        op.operand(1).str(), op.result().str());
   const auto spatial = op.integers("input_spatial_dimensions");
-  const Shape strides = entries(op, "window_strides", spatial.size(), 1);
-  const Shape padding = entries(op, "padding", 2 * spatial.size(), 0);
-  const Shape lhsDilation = entries(op, "lhs_dilation", spatial.size(), 1);
-  const Shape rhsDilation = entries(op, "rhs_dilation", spatial.size(), 1);
+  const Shape strides = op.entries("window_strides", spatial.size(), 1);
+  const Shape padding = op.entries("padding", 2 * spatial.size(), 0);
+  const Shape lhsDilation = op.entries("lhs_dilation", spatial.size(), 1);
+  const Shape rhsDilation = op.entries("rhs_dilation", spatial.size(), 1);
   return misfit({.lhs = op.operand(0).shape,
                  .rhs = op.operand(1).shape,
                  .result = op.result().shape,
@@ -55,7 +49,7 @@ std::string convolution(const TypedOp& op) {
                  .padding = padding,
                  .lhsDilation = lhsDilation,
                  .rhsDilation = rhsDilation,
-                 .reversals = static_cast<int64_t>(entries(op, "window_reversal", spatial.size(), 0).size()),
+                 .reversals = static_cast<int64_t>(op.entries("window_reversal", spatial.size(), 0).size()),
                  .featureGroups = op.integer("feature_group_count", 1),
                  .batchGroups = op.integer("batch_group_count", 1),
                  .mayBeEmpty = true});

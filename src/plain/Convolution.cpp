@@ -10,12 +10,6 @@
 namespace smalti::plain {
 namespace {
 
-/// The attribute, or `count` times `absent`.
-Shape entries(const TypedOp& op, std::string_view name, size_t count, int64_t absent) {
-  const auto given = op.integers(name);
-  return given.empty() ? Shape(count, absent) : Shape(given.begin(), given.end());
-}
-
 /// Is there nothing to sum: a window or input features of size 0?
 bool sumsNothing(const Array& weights, int64_t outputFeature) {
   for (int64_t d = 0; d < static_cast<int64_t>(weights.shape().size()); ++d)
@@ -34,8 +28,8 @@ PlainResults convolution(PlainCall& call) {
   }
   const auto spatial = op.integers("input_spatial_dimensions");
   const size_t n = spatial.size();
-  const Shape strides = entries(op, "window_strides", n, 1), padding = entries(op, "padding", 2 * n, 0);
-  const Shape lhsDilation = entries(op, "lhs_dilation", n, 1), rhsDilation = entries(op, "rhs_dilation", n, 1);
+  const Shape strides = op.entries("window_strides", n, 1), padding = op.entries("padding", 2 * n, 0);
+  const Shape lhsDilation = op.entries("lhs_dilation", n, 1), rhsDilation = op.entries("rhs_dilation", n, 1);
   std::array<bool, kMostDimensions> reversed{};
   std::ranges::copy(op.integers("window_reversal"), reversed.begin());
   const eval::ConvDims dims{.lhsBatch = op.integer("input_batch_dimension"),

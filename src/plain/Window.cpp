@@ -14,14 +14,10 @@ struct WindowDims {
   Shape window, strides, baseDilations, windowDilations, padLow, padHigh;
   explicit WindowDims(const TypedOp& op) {
     const size_t rank = op.operand(0).shape.size();
-    const auto dims = [&](std::string_view name) {
-      const auto given = op.integers(name);
-      return given.empty() ? Shape(rank, 1) : Shape(given.begin(), given.end());
-    };
-    window = dims("window_dimensions");
-    strides = dims("window_strides");
-    baseDilations = dims("base_dilations");
-    windowDilations = dims("window_dilations");
+    window = op.entries("window_dimensions", rank, 1);
+    strides = op.entries("window_strides", rank, 1);
+    baseDilations = op.entries("base_dilations", rank, 1);
+    windowDilations = op.entries("window_dilations", rank, 1);
     padLow = padHigh = Shape(rank, 0);
     const auto padding = op.integers("padding");
     for (size_t d = 0; 2 * d < padding.size(); ++d) {
