@@ -28,13 +28,13 @@ from families import family_of
 # Constant: least, most, how far from where it stands it may be expected to be (a factor).
 CONSTANTS = {
     "clock_ghz": (1.8, 2.2, 1.05), "latch_cycles_per_vreg": (2, 4, 1.3),
-    "step_cycles": (50, 2000, 2), "scalar_cycles": (0.05, 4, 2), "copy_cycles": (1, 300, 2),
+    "step_cycles": (50, 2000, 2), "scalar_cycles": (0.05, 4, 2), "copy_cycles": (1, 300, 2), "run_cycles": (0.05, 40, 3),
     "copy_latency_us": (0.05, 2, 1.6), "hbm_efficiency": (0.6, 1, 1.1), "sole_core_hbm_share": (0.45, 1, 1.3),
     "matrix_efficiency": (0.8, 1, 1.05), "unoverlapped": (0.005, 1, 2), "op_us": (0.2, 4, 2),
     "op_efficiency": (0.5, 1, 1.15),
 }
 OF_CHIP = {"clock_ghz": ["v7x"], "latch_cycles_per_vreg": ["v6e", "v7x"], "sole_core_hbm_share": ["v4", "v5p"]}
-MOST_STEPS = 20_000  # rows of longer kernels repeat shorter ones
+MOST_STEPS = 4_000  # rows of longer kernels repeat shorter ones
 NOISE = 0.03         # what the model is not expected to reach: the width of the middle of the loss
 FOLDS = 5
 

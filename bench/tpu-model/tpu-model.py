@@ -66,14 +66,23 @@ def is_wall_clock(row):
 def modules(rows, sizes=DATA / "tpu_group_sizes.json"):
   """By id: {"module": file} or {"lacks": sentence}."""
   CACHE.mkdir(parents=True, exist_ok=True)
-  listed = CACHE / "rows.csv"
-  with open(listed, "w") as f:
-    writer = csv.DictWriter(f, rows[0].keys())
-    writer.writeheader()
-    writer.writerows(rows)
-  command = [python(), HERE / "export.py", listed, CACHE / "modules", sizes]
-  out = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-  return {m["id"]: m for m in map(json.loads, out.splitlines())}
+  interpreter = python()
+  runs = []
+  for part in range(min(os.cpu_count() or 1, len(rows))):
+    listed = CACHE / f"rows-{os.getpid()}-{part}.csv"
+    with open(listed, "w") as f:
+      writer = csv.DictWriter(f, rows[0].keys())
+      writer.writeheader()
+      writer.writerows(rows[part::min(os.cpu_count() or 1, len(rows))])
+    command = [interpreter, HERE / "export.py", listed, CACHE / "modules", sizes]
+    runs.append((listed, subprocess.Popen(command, stdout=subprocess.PIPE, text=True)))
+  built = {}
+  for listed, run in runs:
+    built |= {m["id"]: m for m in map(json.loads, run.communicate()[0].splitlines())}
+    listed.unlink()
+    if run.returncode:
+      sys.exit("the export of kernels from JAX ended early: see above")
+  return built
 
 
 def times(rows, built, chips):
