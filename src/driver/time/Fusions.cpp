@@ -74,7 +74,7 @@ Fusions::Node Fusions::constant(ArrayType type) {
 
 Fusions::Node Fusions::op(const std::string& name, std::vector<Node> operands, ArrayType type,
                           std::vector<int64_t> permutation) {
-  const Kind kind = name == "transpose"      ? Kind::transpose
+  const Kind kind = name == "transpose"        ? Kind::transpose
                     : isOneOf(kReshapes, name) ? Kind::reshape
                     : isOneOf(kOwn, name)      ? Kind::own
                                                : Kind::fused;

@@ -45,8 +45,8 @@ TEST(Fusions, OtherLanesAndArithmeticAreTwoPasses) {
 
 TEST(Fusions, InputsAndResultsLieWhereTilesAddLeast) {
   Fusions f;
-  f.needed(input(f, kHigh));                          // rows for the kernel, of 64 lanes filled up to 128
-  f.returned(f.source(kHigh, rowMajor(2)));           // and back
+  f.needed(input(f, kHigh));                 // rows for the kernel, of 64 lanes filled up to 128
+  f.returned(f.source(kHigh, rowMajor(2)));  // and back
   EXPECT_EQ(f.cost().passes, 2);
   EXPECT_DOUBLE_EQ(f.cost().bytes, 2 * (kHighBytes + 2 * kHighBytes));
 }
