@@ -16,7 +16,7 @@ std::optional<ArrayType> copyOf(ArrayType operand, const Chip& chip) {
       return operand;
     case DType::f8e4m3fn:
     case DType::f8e5m2:
-      return chip.mxu.fp8TflopsPerChip > 0 ? std::nullopt : std::optional(operand);
+      return chip.mxu.fp8TflopsPerChip > 1.5 * chip.mxu.bf16TflopsPerChip ? std::nullopt : std::optional(operand);
     case DType::i8:
     case DType::u8:
     case DType::i4:
@@ -45,10 +45,11 @@ ProductNeed needOf(MatmulOp matmul, bool added, const Chip& chip) {
   ProductNeed need;
   need.sums = registersOf(ArrayType{DType::f32, {rows, std::min(columns, chip.mxu.size)}});
   if (need.sums <= chip.spills.sumRegisters) need.sums = 0;
-  const bool first = chip.spills.shallowCopies;  // small tiles: operands are copied first, and sums wait for their store
-  const int64_t times = chip.spills.sumRegisters > 0 ? 1 : (deep ? 1 : 0) + (!added && first && tiles > 1 ? 1 : 0);
-  need.sums = scaled(need.sums * times, tiles == 2 && (!first || !added) ? 0.6 : 1);
+  const bool first = chip.spills.shallowCopies;  // operands are copied first, and sums wait for their store
   const auto copy = copyOf(matrix(*lhs, lhs->dtype), chip);
+  const bool waits = !added && first && tiles > 1 && copy;
+  const int64_t times = chip.spills.sumRegisters > 0 ? 1 : (deep ? 1 : 0) + (waits ? 1 : 0);
+  need.sums = scaled(need.sums * times, copy && tiles == 2 && (!first || !added) ? 0.6 : 1);
   if (copy && tiles >= chip.spills.copiesFromTiles && (deep || first || copy->dtype != lhs->dtype))
     need.operand = registersOf(*copy);
   return need;

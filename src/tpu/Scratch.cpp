@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "ir/TpuOps.h"
 #include "ir/Types.h"
@@ -14,11 +15,10 @@
 namespace smalti::tpu {
 namespace {
 
-/// A load whose value goes nowhere, as Pallas writes beside each store.
+/// A load whose value goes nowhere, as Pallas writes beside each store; or what is computed of one.
 bool isDead(mlir::Operation* op) {
-  return op->getNumResults() > 0 && llvm::all_of(op->getUsers(), [](mlir::Operation* user) {
-           return mlir::isa<mlir::vector::ShapeCastOp>(user) && isDead(user);
-         });
+  if (op->getNumResults() == 0 || (!mlir::isa<mlir::vector::LoadOp>(op) && !mlir::isPure(op))) return false;
+  return llvm::all_of(op->getUsers(), isDead);
 }
 
 bool isStoreTo(mlir::Operation* op, mlir::Value ref) {

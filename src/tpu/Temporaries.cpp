@@ -58,19 +58,27 @@ class Liveness {
       changes[to + 1] -= registers;
     };
     int64_t rows = 0;
+    std::vector<mlir::Value> kept;
+    for (mlir::Operation* op : order_)
+      for (mlir::Value v : op->getResults())
+        if (isKept(v)) kept.push_back(v);
+    int64_t widest = 0;
+    for (mlir::Value v : kept) widest = std::max(widest, registersOfRow(v));
+    for (mlir::Value v : kept) {
+      const bool isNarrow = chip_.spills.shallowCopies && registersOfRow(v) == 1 && widest > 1;
+      if (registersOf(v) == registersOfRow(v))
+        rows += registersOf(v);
+      else if (!isNarrow)
+        keep(index_[v.getDefiningOp()], lastUse(v) - 1, inFlight(v));
+    }
     for (mlir::Operation* op : order_) {
-      for (mlir::Value v : op->getResults()) {
-        if (!isKept(v)) continue;
-        const bool isRow = registersOf(v) == registersOfRow(v);
-        if (isRow)
-          rows += registersOf(v);
-        else
-          keep(index_[op], lastUse(v) - 1, inFlight(v));
-      }
       if (auto matmul = mlir::dyn_cast<MatmulOp>(op)) {
         const ProductNeed need = needOf(matmul, isAdded(matmul), chip_);
-        keep(index_[op], nextProduct(matmul), need.operand);
-        keep(index_[op], index_[op], need.sums);
+        if (mlir::Value of = computedOperand(matmul))
+          keep(index_[of.getDefiningOp()], index_[op], registersOf(of));
+        else
+          keep(index_[op], nextProduct(matmul), need.operand);
+        if (!isKept(matmul.getResult())) keep(index_[op], index_[op], need.sums);
       }
     }
     int64_t now = 0, most = 0;
@@ -117,7 +125,27 @@ class Liveness {
       return false;
     const auto type = mlir::cast<mlir::VectorType>(v.getType());
     if (type.getRank() == 0 || type.getShape().back() == 1) return false;
-    return isNeededLater(v, phase_[v]);
+    return !isSunk(v) && isNeededLater(v, phase_[v]);
+  }
+
+  /// Computed where it is used, from what can be loaded there.
+  static bool isSunk(mlir::Value v) {
+    mlir::Operation* op = v.getDefiningOp();
+    if (isBarrier(op) || isLoad(op) || !v.hasOneUse() || op->getNumOperands() != 2) return false;
+    return llvm::all_of(op->getOperands(), [](mlir::Value x) {
+      mlir::Operation* from = x.getDefiningOp();
+      return loadBehind(x) || (from && isFree(from));
+    });
+  }
+
+  /// The rows that a product takes, as they were computed after another product or a reduction.
+  mlir::Value computedOperand(MatmulOp matmul) {
+    mlir::Value v = matmul.getLhs();
+    while (mlir::Operation* op = v.getDefiningOp()) {
+      if (!mlir::isa<mlir::arith::TruncFOp, mlir::vector::ShapeCastOp>(op)) break;
+      v = op->getOperand(0);
+    }
+    return v.getDefiningOp() && phase_[v] > 0 && !isBarrier(v.getDefiningOp()) ? v : mlir::Value();
   }
 
   int64_t lastUse(mlir::Value v) {
