@@ -3,7 +3,8 @@
 
     ./do bench tpu-legality [--data FOLDER]… [--half fitted|fresh] [--wrong] [--json FILE]
 
-FOLDER holds NNNN.mlir and verdicts.csv (columns id, CHIP_verdict, CHIP_code, CHIP_error; group and description are shown).
+FOLDER holds NNNN.mlir and verdicts.csv (columns id, CHIP_verdict, CHIP_code, CHIP_error, CHIP_vmem_bytes,
+CHIP_xla_vmem_operands; group and description are shown). Bytes of VMEM are compared where the compiler keeps no operand there.
 The rules were read from one half of these modules, the one that a hash of the name picks; the other half is fresh.
 """
 
@@ -125,6 +126,48 @@ def compare(rows, ours):
     return counts, wrong
 
 
+def percentile(errors, share):
+    ordered = sorted(errors)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
+
+
+def compare_vmem(rows, ours):
+    """Relative errors of the bytes, with what they are of, and how often `fits` is wrong or says nothing."""
+    errors, fits = [], collections.Counter()
+    for path, text, chips in rows:
+        for chip, (verdict, reason, allotted, operands) in chips.items():
+            mine = ours[path]["chips"].get(chip)
+            if not mine:
+                continue
+            if verdict == "ok" and allotted and int(allotted) > 0 and operands in ("", "0", None):
+                errors.append((abs(mine["vmem_bytes"] / int(allotted) - 1), mine["vmem_bytes"] - int(allotted), chip, path, text))
+            if verdict == "ok" or reason == "vmem":
+                known = "fits" if verdict == "ok" else "refused"
+                fits[known] += 1
+                fits[f"{known}, said {mine['fits']}"] += 1
+    return errors, fits
+
+
+def print_vmem(errors, fits, wrong):
+    print(f"{'VMEM of':<14}{'kernels':>8}{'exact':>8}{'median':>8}{'p80':>8}{'p95':>8}{'worst':>8}")
+    groups = collections.defaultdict(list)
+    for e in errors:
+        groups[e[4].partition(":")[0]].append(e)
+        groups["all"].append(e)
+    for group, of in sorted(groups.items(), key=lambda g: (g[0] == "all", g[0])):
+        values = [e[0] for e in of]
+        if group == "all" or max(values) > 0.01:
+            print(f"{group:<14}{len(values):>8}{sum(v == 0 for v in values) / len(values):>8.1%}"
+                  + "".join(f"{percentile(values, p):>8.1%}" for p in (0.5, 0.8, 0.95, 1)))
+    for known, answers in (("fits", ("no", "uncertain")), ("refused", ("yes", "uncertain"))):
+        said = ", ".join(f"{fits[f'{known}, said {a}'] / max(1, fits[known]):.2%} said '{a}'" for a in answers)
+        print(f"{fits[known]} that {'fit' if known == 'fits' else 'do not fit'}: {said}")
+    if wrong:
+        for error, difference, chip, path, text in sorted(errors, reverse=True)[:80]:
+            if error > 0.03:
+                print(f"VMEM: {pathlib.Path(path).stem} {text} on {chip}: {difference / 4096:+.1f} registers, {error:.1%}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", action="append", type=pathlib.Path, help="a folder with verdicts.csv")
@@ -150,8 +193,12 @@ def main():
             grouped[(kind, pathlib.Path(path).stem, text, reason, mine)].append(chip)
         for (kind, stem, text, reason, mine), chips in sorted(grouped.items(), key=str):
             print(f"{kind}: {stem} {text} on {','.join(chips)}: compiler {reason}, smalti {mine}")
+    errors, fits = compare_vmem(rows, ours)
+    if errors:
+        print_vmem(errors, fits, args.wrong)
     if args.json:
-        args.json.write_text(json.dumps({"chips": {k: dict(v) for k, v in counts.items()}, "seconds": seconds}))
+        args.json.write_text(json.dumps({"chips": {k: dict(v) for k, v in counts.items()}, "seconds": seconds,
+                                         "vmem_errors": [e[0] for e in errors], "fits": dict(fits)}))
 
 
 if __name__ == "__main__":

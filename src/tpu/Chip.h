@@ -75,6 +75,18 @@ struct Chip {
   struct Tiles {
     int64_t rows32 = 0, rows16 = 0, rows8 = 0, rows4 = 0;
   } tiles;
+  /// What the compiler keeps in VMEM where registers do not suffice (src/tpu/Temporaries.h).
+  struct Spills {
+    int64_t freeRegisters = 0;    ///< of the values that are kept at once, these need no VMEM
+    int64_t productDepth = 0;     ///< products of more depth keep partial sums
+    int64_t sumRegisters = 0;     ///< the matrix unit keeps as many registers of partial sums itself; 0: none
+    int64_t copiesFromTiles = 0;  ///< operands are copied where the result has as many tiles of columns
+    bool shallowCopies = false;   ///< of products of any depth
+    int64_t reloadedRow = 0;      ///< rows of fewer registers are loaded again where they are needed again; 0: all are
+    int64_t rowsInFlight = 0;     ///< groups of eight rows that are worked on at once
+    bool narrowCasts = false;     ///< casts from and to 8 bits and less go by way of all of the 32-bit value
+    bool rowBroadcasts = false;   ///< what a broadcast row is added to is kept until it is stored
+  } spills;
   /// What the compiler takes here and not everywhere.
   struct Takes {
     bool narrowMatmul = false;       ///< operands of 8 and 4 bits

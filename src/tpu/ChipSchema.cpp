@@ -19,6 +19,10 @@ constexpr double kTiB = 1099511627776.0;
   ChipKey {                                                                                  \
     "takes", KEY, ChipKey::Flag([](Chip& c) -> bool& { return c.takes.MEMBER; }), 0, 1, HELP \
   }
+#define SMALTI_SPILL(KEY, MEMBER, HELP)                                                        \
+  ChipKey {                                                                                    \
+    "spills", KEY, ChipKey::Flag([](Chip& c) -> bool& { return c.spills.MEMBER; }), 0, 1, HELP \
+  }
 
 std::vector<ChipKey> makeSchema() {
   return {
@@ -90,6 +94,22 @@ std::vector<ChipKey> makeSchema() {
       SMALTI_INTEGER("tiles", "rows_16_bit", tiles.rows16, 8, 16, "the same of 16-bit elements"),
       SMALTI_INTEGER("tiles", "rows_8_bit", tiles.rows8, 8, 32, "the same of 8-bit elements"),
       SMALTI_INTEGER("tiles", "rows_4_bit", tiles.rows4, 8, 64, "the same of 4-bit elements"),
+
+      SMALTI_INTEGER("spills", "free_registers", spills.freeRegisters, 0, 4096,
+                     "registers of the values that are kept at once which need no VMEM"),
+      SMALTI_INTEGER("spills", "product_depth", spills.productDepth, 1, 1048576,
+                     "matrix products of more depth keep partial sums"),
+      SMALTI_INTEGER("spills", "sum_registers", spills.sumRegisters, 0, 65536,
+                     "registers of partial sums that the matrix unit keeps itself"),
+      SMALTI_INTEGER("spills", "copies_from_tiles", spills.copiesFromTiles, 1, 65536,
+                     "operands are copied where the result has as many tiles of columns"),
+      SMALTI_SPILL("shallow_copies", shallowCopies, "so are those of products of less than product_depth"),
+      SMALTI_INTEGER("spills", "reloaded_row", spills.reloadedRow, 0, 65536,
+                     "rows of fewer registers are loaded again where they are needed again; 0: all are"),
+      SMALTI_INTEGER("spills", "rows_in_flight", spills.rowsInFlight, 1, 65536,
+                     "groups of eight rows that are worked on at once"),
+      SMALTI_SPILL("narrow_casts", narrowCasts, "casts from and to 8 bits go by way of all of the 32-bit value"),
+      SMALTI_SPILL("row_broadcasts", rowBroadcasts, "what a broadcast row is added to is kept until it is stored"),
 
       SMALTI_FLAG("narrow_matmul", narrowMatmul, "matrix products of 8- and 4-bit operands"),
       SMALTI_FLAG("mixed_matmul", mixedMatmul, "i8 × i4, integers to floats and the reverse, f4"),

@@ -60,22 +60,27 @@ std::optional<int64_t> foldedPair(mlir::Operation* op, int64_t a, int64_t b) {
   return std::nullopt;
 }
 
-std::optional<int64_t> folded(mlir::Value v, int depth) {
+std::optional<int64_t> folded(mlir::Value v, int depth, std::span<const int64_t> grid) {
   llvm::APInt value;
   if (mlir::matchPattern(v, mlir::m_ConstantInt(&value)))
     return value.getSignificantBits() > 64 ? std::nullopt : std::optional(value.getSExtValue());
+  if (auto argument = mlir::dyn_cast<mlir::BlockArgument>(v)) {
+    const bool isIndex = argument.getOwner()->isEntryBlock() && argument.getArgNumber() < grid.size() &&
+                         mlir::isa<mlir::func::FuncOp>(argument.getOwner()->getParentOp());
+    return isIndex && grid[argument.getArgNumber()] == 1 ? std::optional<int64_t>(0) : std::nullopt;
+  }
   mlir::Operation* op = v.getDefiningOp();
   if (!op || depth == 0 || !v.getType().isIntOrIndex()) return std::nullopt;
-  if (mlir::isa<mlir::arith::IndexCastOp>(op)) return folded(op->getOperand(0), depth - 1);
+  if (mlir::isa<mlir::arith::IndexCastOp, mlir::arith::ExtUIOp>(op)) return folded(op->getOperand(0), depth - 1, grid);
   if (auto select = mlir::dyn_cast<mlir::arith::SelectOp>(op)) {
-    const auto condition = folded(select.getCondition(), depth - 1);
+    const auto condition = folded(select.getCondition(), depth - 1, grid);
     if (!condition) return std::nullopt;
-    return folded(*condition ? select.getTrueValue() : select.getFalseValue(), depth - 1);
+    return folded(*condition ? select.getTrueValue() : select.getFalseValue(), depth - 1, grid);
   }
   if (op->getNumOperands() != 2 || !op->getOperand(0).getType().isIntOrIndex()) return std::nullopt;
-  const auto a = folded(op->getOperand(0), depth - 1);
+  const auto a = folded(op->getOperand(0), depth - 1, grid);
   if (!a) return std::nullopt;
-  const auto b = folded(op->getOperand(1), depth - 1);
+  const auto b = folded(op->getOperand(1), depth - 1, grid);
   return b ? foldedPair(op, *a, *b) : std::nullopt;
 }
 
@@ -200,7 +205,11 @@ mlir::Value culprit(mlir::Value v, int64_t wanted, int depth) {
 
 }  // namespace
 
-std::optional<int64_t> constantOf(mlir::Value v) { return folded(v, kMaxDepth); }
+std::optional<int64_t> constantOf(mlir::Value v) { return folded(v, kMaxDepth, {}); }
+
+std::optional<int64_t> constantOnGrid(mlir::Value v, std::span<const int64_t> grid) {
+  return folded(v, kMaxDepth, grid);
+}
 
 int64_t knownMultiple(mlir::Value v) { return known(v, kMaxDepth); }
 

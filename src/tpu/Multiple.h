@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "mlir/IR/Value.h"
@@ -15,6 +16,8 @@ int64_t knownMultiple(mlir::Value);
 
 /// The constant, if the value is one or is computed from constants alone.
 std::optional<int64_t> constantOf(mlir::Value);
+/// The same in a kernel function with this grid, where the index of an axis of one step is 0.
+std::optional<int64_t> constantOnGrid(mlir::Value, std::span<const int64_t> grid);
 
 /// How the value comes about, for people: "8 * (s + 1)".
 std::string derivationOf(mlir::Value);

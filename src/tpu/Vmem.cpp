@@ -8,6 +8,7 @@
 #include "ir/KernelArguments.h"
 #include "ir/Tpu.h"
 #include "ir/Types.h"
+#include "tpu/Scratch.h"
 #include "tpu/Tiling.h"
 
 namespace smalti::tpu {
@@ -56,7 +57,7 @@ VmemMap vmemOf(const KernelPackage& p, const Chip& chip) {
     if (!array) continue;
     const ArgumentRole role = KernelArguments(p).roleOf(i);
     const bool isScratch = role.kind == ArgumentRole::scratch;
-    if (isScratch && f.getArgument(i).use_empty()) continue;
+    if (isScratch && isRemoved(p, f.getArgument(i))) continue;
     VmemPart part{isScratch ? VmemPart::scratch : VmemPart::window, role.str(), *array};
     if (!isScratch) {
       const int window = role.index + (role.kind == ArgumentRole::output ? p.numInputs() : 0);
