@@ -39,6 +39,8 @@ def hook() -> None:
         for primitive, rule in rules:
             mlir.register_lowering(primitive, rule, platform="cpu")
         info.registry["cpu"] = lambda: _chip_info(info)
+        if not hasattr(jax.Device, "num_cores"):  # which kernels for several TensorCores ask for
+            jax.Device.num_cores = property(lambda device: _num_cores())
         handlers = _smalti.xla_handlers()
         jax.ffi.register_ffi_target(TARGET, handlers["call"], platform="cpu")
         jax.ffi.register_ffi_target(TARGET_ON_DEVICES, handlers["call_on_devices"], platform="cpu")
@@ -52,6 +54,14 @@ def _chip_info(info: Any) -> Any:
         raise ValueError("Unsupported TPU device kind: cpu")
     version = info.ChipVersion(settings.chip.removeprefix("v") if settings.chip == "v7x" else settings.chip)
     return info.get_tpu_info_for_chip(version, 1)
+
+
+def _num_cores() -> int:
+    """TensorCores of a device."""
+    settings = _settings.current()
+    if settings is None:
+        raise AttributeError("devices for CPUs have no num_cores unless smalti.jax.install() has said how many")
+    return int(dict(settings.options).get("cores", os.environ.get("SMALTI_CORES", 1)))
 
 
 def _rule(default: Callable[..., Any]) -> Callable[..., Any]:

@@ -25,7 +25,7 @@ def lines_of(path: pathlib.Path) -> list[dict]:
 
 def run_pytest(arguments: list[str], outcomes: pathlib.Path, log: pathlib.Path) -> int:
     """Ends pytest when one test has taken too long."""
-    command = [sys.executable, "-m", "pytest", "-p", "smalti_as_tpu", "-p", "no:cacheprovider", "-q", "--no-header",
+    command = [sys.executable, "-m", "pytest", "-p", "smalti_as_tpu", "-p", "no:cacheprovider", "--capture=no", "-q", "--no-header",
                "-c", os.devnull, "--rootdir", str(HERE), "--outcomes", str(outcomes), *arguments]
     with open(log, "a") as file:
         process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT,
