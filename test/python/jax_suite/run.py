@@ -44,6 +44,8 @@ def run_pytest(arguments: list[str], outcomes: pathlib.Path, log: pathlib.Path) 
 def run_file(path: pathlib.Path, arguments: list[str], folder: pathlib.Path) -> list[dict]:
     """One line for each test."""
     outcomes, log = folder / f"{path.stem}.jsonl", folder / f"{path.stem}.log"
+    outcomes.unlink(missing_ok=True)
+    log.unlink(missing_ok=True)
     left_out: list[str] = []
     while True:
         before = len(lines_of(outcomes))
@@ -71,8 +73,6 @@ def main() -> None:
     given = parser.parse_args()
     folder = given.log or pathlib.Path(tempfile.mkdtemp(prefix="jax_suite_"))
     folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.glob("*.jsonl"):
-        old.unlink()
     files = [p for p in sorted(given.tests.rglob("*_test.py")) if not given.files or any(f in p.stem for f in given.files)]
     arguments = ["--chip", given.chip, "--devices", given.devices, *(["-k", given.k] if given.k else [])]
     for path in files:
