@@ -3,6 +3,7 @@ of this engine."""
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -73,7 +74,7 @@ def _rule(default: Callable[..., Any]) -> Callable[..., Any]:
             return default(ctx, *operands, **{**params, "interpret": True})
         block = ir.InsertionPoint.current.block
         before = {op.operation for op in block.operations}
-        results = default(ctx.replace(platforms=("tpu",)), *operands, **{**params, "interpret": False})
+        results = default(_for_a_tpu(ctx), *operands, **{**params, "interpret": False})
         for op in [op.operation for op in block.operations if op.operation not in before]:
             if op.name == "stablehlo.custom_call" and op.attributes["call_target_name"].value == "tpu_custom_call":
                 devices = _devices(ctx, op)
@@ -84,6 +85,13 @@ def _rule(default: Callable[..., Any]) -> Callable[..., Any]:
         return results
 
     return rule
+
+
+def _for_a_tpu(ctx: Any) -> Any:
+    """Lowered as for export: in the form that JAX keeps stable, with the user's lines in the kernel."""
+    module = ctx.module_context
+    parameters = dataclasses.replace(module.lowering_parameters, for_export=True, export_ignore_forward_compatibility=False)
+    return ctx.replace(platforms=("tpu",), module_context=module.replace(lowering_parameters=parameters))
 
 
 def _devices(ctx: Any, op: ir.Operation) -> int:
