@@ -23,7 +23,7 @@ GROUPS = {"10": "Files, arrays, options and the command line", "20": "StableHLO,
 
 def codes_in_sources():
     found = {}
-    for folder in ("src", "tools", "include", "kernels", "examples"):
+    for folder in ("src", "tools", "include", "kernels", "examples", "python"):
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix in (".cpp", ".h", ".td", ".inc"):
                 for code in re.findall(r'"(SM\d{4})"', path.read_text(errors="replace")):

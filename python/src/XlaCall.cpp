@@ -7,6 +7,7 @@
 
 #include "Errors.h"
 #include "KernelTable.h"
+#include "Meeting.h"
 #include "Packed.h"
 #include "smalti/error.h"
 
@@ -75,6 +76,44 @@ Result<Array> outputFor(const ArrayType& type, const ffi::AnyBuffer& buffer) {
   return isPacked(type.dtype) ? Array::allocate(type) : Array::view(type, buffer.untyped_data());
 }
 
+/// XLA's buffers as arrays of the kernel's types.
+Result<Seat> seatOf(std::span<const ArrayType> inputTypes, std::span<const ArrayType> outputTypes,
+                    const ffi::RemainingArgs& arguments, const ffi::RemainingRets& results) {
+  Seat seat;
+  seat.inputs.reserve(inputTypes.size());
+  seat.outputs.reserve(outputTypes.size());
+  for (size_t i = 0; i < inputTypes.size(); ++i) {
+    auto input = inputFrom(inputTypes[i], *arguments.get<ffi::AnyBuffer>(i));
+    if (!input) return fail(std::move(input.error()));
+    seat.inputs.push_back(std::move(*input));
+  }
+  for (size_t i = 0; i < outputTypes.size(); ++i) {
+    auto output = outputFor(outputTypes[i], **results.get<ffi::AnyBuffer>(i));
+    if (!output) return fail(std::move(output.error()));
+    seat.outputs.push_back(std::move(*output));
+  }
+  return seat;
+}
+
+/// Where XLA wants results packed; null for others.
+std::vector<void*> packedTargets(std::span<const Array> outputs, const ffi::RemainingRets& results) {
+  std::vector<void*> targets;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    targets.push_back(isPacked(outputs[i].dtype()) ? (*results.get<ffi::AnyBuffer>(i))->untyped_data() : nullptr);
+  return targets;
+}
+void packInto(std::span<void* const> targets, std::span<const Array> outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (targets[i]) pack(outputs[i], targets[i]);
+}
+
+ffi::Error judged(const RunReport& report) {
+  if (!report.log.empty()) print(report.log);
+  if (report.findings.empty()) return ffi::Error::Success();
+  const auto mistakes = mistakesAmong(report.findings);
+  return mistakes.empty() ? ffi::Error::Success() : failed(mistakes);
+}
+
 ffi::Error call(std::string_view key, std::string_view module, std::string_view options, ffi::RemainingArgs arguments,
                 ffi::RemainingRets results) {
   const auto executable = KernelTable::instance().get({key, module, options});
@@ -83,27 +122,12 @@ ffi::Error call(std::string_view key, std::string_view module, std::string_view 
   const auto& outputTypes = (*executable)->results();
   if (inputTypes.size() != arguments.size() || outputTypes.size() != results.size())
     return ffi::Error::Internal("the call has other operands than its kernel");
-  std::vector<Array> inputs, outputs;
-  inputs.reserve(inputTypes.size());
-  outputs.reserve(outputTypes.size());
-  for (size_t i = 0; i < inputTypes.size(); ++i) {
-    auto input = inputFrom(inputTypes[i], *arguments.get<ffi::AnyBuffer>(i));
-    if (!input) return failed(input.error());
-    inputs.push_back(std::move(*input));
-  }
-  for (size_t i = 0; i < outputTypes.size(); ++i) {
-    auto output = outputFor(outputTypes[i], **results.get<ffi::AnyBuffer>(i));
-    if (!output) return failed(output.error());
-    outputs.push_back(std::move(*output));
-  }
-  const auto report = (*executable)->execute_into(inputs, outputs);
+  auto seat = seatOf(inputTypes, outputTypes, arguments, results);
+  if (!seat) return failed(seat.error());
+  const auto report = (*executable)->execute_into(seat->inputs, seat->outputs);
   if (!report) return failed(report.error());
-  for (size_t i = 0; i < outputTypes.size(); ++i)
-    if (isPacked(outputTypes[i].dtype)) pack(outputs[i], (*results.get<ffi::AnyBuffer>(i))->untyped_data());
-  if (!report->log.empty()) print(report->log);
-  if (report->findings.empty()) return ffi::Error::Success();
-  const auto mistakes = mistakesAmong(report->findings);
-  return mistakes.empty() ? ffi::Error::Success() : failed(mistakes);
+  packInto(packedTargets(seat->outputs, results), seat->outputs);
+  return judged(*report);
 }
 
 XLA_FFI_DEFINE_HANDLER(kCall, call,
@@ -111,6 +135,54 @@ XLA_FFI_DEFINE_HANDLER(kCall, call,
                            .Attr<std::string_view>("key")
                            .Attr<std::string_view>("module")
                            .Attr<std::string_view>("options")
+                           .RemainingArgs()
+                           .RemainingRets());
+
+/// A kernel that the devices of a mesh run together. The last operand is this device's position among them.
+ffi::Future callOnDevices(std::string_view key, std::string_view module, std::string_view options, int64_t devices,
+                          int64_t seconds, ffi::RunId run, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
+  ffi::Promise promise;
+  ffi::Future done(promise);
+  const auto refuse = [&](ffi::Error error) {
+    promise.SetError(std::move(error));
+    return std::move(done);
+  };
+  const auto executable = KernelTable::instance().get({key, module, options});
+  if (!executable) return refuse(failed(executable.error()));
+  const auto ofOne = [](std::vector<ArrayType> types) {
+    for (ArrayType& type : types) type.shape.erase(type.shape.begin());
+    return types;
+  };
+  const auto inputTypes = ofOne((*executable)->arguments()), outputTypes = ofOne((*executable)->results());
+  if (inputTypes.size() + 1 != arguments.size() || outputTypes.size() != results.size())
+    return refuse(ffi::Error::Internal("the call has other operands than its kernel"));
+  const auto position = *arguments.get<ffi::AnyBuffer>(inputTypes.size())->typed_data<uint32_t>();
+  if (position >= devices) return refuse(ffi::Error::Internal("the call is on more devices than its mesh has"));
+  auto seat = seatOf(inputTypes, outputTypes, arguments, results);
+  if (!seat) return refuse(failed(seat.error()));
+  seat->done = [promise, position, outputs = seat->outputs, to = packedTargets(seat->outputs, results)](
+                   const Outcome& outcome) mutable {
+    if (!outcome) return promise.SetError(failed(outcome.error()));
+    packInto(to, outputs);
+    ffi::Error error = position == 0 ? judged(**outcome) : ffi::Error::Success();
+    if (error.failure())
+      promise.SetError(std::move(error));
+    else
+      promise.SetAvailable();
+  };
+  Meetings::instance().meet({run.run_id, key.data()}, static_cast<int>(position), static_cast<int>(devices),
+                            std::move(*seat), **executable, std::chrono::seconds(seconds));
+  return done;
+}
+
+XLA_FFI_DEFINE_HANDLER(kCallOnDevices, callOnDevices,
+                       ffi::Ffi::Bind()
+                           .Attr<std::string_view>("key")
+                           .Attr<std::string_view>("module")
+                           .Attr<std::string_view>("options")
+                           .Attr<int64_t>("devices")
+                           .Attr<int64_t>("seconds")
+                           .Ctx<ffi::RunId>()
                            .RemainingArgs()
                            .RemainingRets());
 
@@ -140,6 +212,7 @@ void addXlaCall(nb::module_& m) {
   m.def("xla_handlers", [] {
     nb::dict handlers;
     handlers["call"] = nb::capsule(reinterpret_cast<void*>(kCall));
+    handlers["call_on_devices"] = nb::capsule(reinterpret_cast<void*>(kCallOnDevices));
     handlers["empty"] = nb::capsule(reinterpret_cast<void*>(kEmpty));
     return handlers;
   });

@@ -255,23 +255,6 @@ def test_shard_map_over_several_devices():
     assert done.stdout == "fine\n", done.stderr
 
 
-ASKS = DEVICES.split("def call")[0] + """
-mesh = Mesh(np.array(jax.devices()), "d")
-kernel = lambda x, o: o.__setitem__(..., x[...] + jax.lax.axis_index("d"))
-call = lambda x: pl.pallas_call(kernel, out_shape=x, name="asks")(x)
-f = jax.jit(jax.shard_map(call, mesh=mesh, in_specs=P("d"), out_specs=P("d"), check_vma=False))
-print(f(np.zeros((8 * len(jax.devices()), 128), np.float32))[-1, 0])
-"""
-
-
-def test_a_kernel_that_asks_for_its_device_is_refused_on_several():
-    assert run(ASKS).stdout == "0.0\n"
-    done = run(ASKS, env={"XLA_FLAGS": "--xla_force_host_platform_device_count=2"})
-    assert (
-        "NotImplementedError: kernel 'asks' uses the mesh axis 'd' (axis_index, remote copies or barriers): smalti.jax runs "
-        "such a kernel on one device only. An index can be passed as an operand, computed outside the kernel.\n") in done.stderr
-
-
 IMPORTS = """
 import numpy as np
 {imports}

@@ -3,21 +3,26 @@ of this engine."""
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
+import os
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import jax
+import numpy as np
 from jax.interpreters import mlir
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from smalti import _smalti
 from smalti.jax import _settings, _versions
 
 TARGET = "smalti"
+TARGET_ON_DEVICES = "smalti_on_devices"
 
 _lock = threading.Lock()
 _hooked = False
@@ -35,7 +40,11 @@ def hook() -> None:
         for primitive, rule in rules:
             mlir.register_lowering(primitive, rule, platform="cpu")
         info.registry["cpu"] = lambda: _chip_info(info)
-        jax.ffi.register_ffi_target(TARGET, _smalti.xla_handlers()["call"], platform="cpu")
+        if not hasattr(jax.Device, "num_cores"):  # which kernels for several TensorCores ask for
+            jax.Device.num_cores = property(lambda device: _num_cores())
+        handlers = _smalti.xla_handlers()
+        jax.ffi.register_ffi_target(TARGET, handlers["call"], platform="cpu")
+        jax.ffi.register_ffi_target(TARGET_ON_DEVICES, handlers["call_on_devices"], platform="cpu")
         _hooked = True
 
 
@@ -48,6 +57,14 @@ def _chip_info(info: Any) -> Any:
     return info.get_tpu_info_for_chip(version, 1)
 
 
+def _num_cores() -> int:
+    """TensorCores of a device."""
+    settings = _settings.current()
+    if settings is None:
+        raise AttributeError("devices for CPUs have no num_cores unless smalti.jax.install() has said how many")
+    return int(dict(settings.options).get("cores", os.environ.get("SMALTI_CORES", 1)))
+
+
 def _rule(default: Callable[..., Any]) -> Callable[..., Any]:
     def rule(ctx: Any, *operands: Any, **params: Any) -> Any:
         settings = _settings.current()
@@ -57,54 +74,136 @@ def _rule(default: Callable[..., Any]) -> Callable[..., Any]:
             return default(ctx, *operands, **{**params, "interpret": True})
         block = ir.InsertionPoint.current.block
         before = {op.operation for op in block.operations}
-        results = default(ctx.replace(platforms=("tpu",)), *operands, **{**params, "interpret": False})
+        results = default(_for_a_tpu(ctx), *operands, **{**params, "interpret": False})
         for op in [op.operation for op in block.operations if op.operation not in before]:
             if op.name == "stablehlo.custom_call" and op.attributes["call_target_name"].value == "tpu_custom_call":
-                _refuse_devices(ctx, op)
-                _retarget(op, settings)
+                devices = _devices(ctx, op)
+                module = _module_of(op) if devices == 1 else _module_on_devices(op, devices)
+                if devices > 1:
+                    op, results = _with_position(op, results)
+                _retarget(op, module, settings, devices)
         return results
 
     return rule
 
 
-def _refuse_devices(ctx: Any, op: ir.Operation) -> None:
-    """A kernel runs for itself: what it says to other devices, and which it is among them, is not known to it."""
+def _for_a_tpu(ctx: Any) -> Any:
+    """Lowered as for export: in the form that JAX keeps stable, with the user's lines in the kernel."""
+    module = ctx.module_context
+    parameters = dataclasses.replace(module.lowering_parameters, for_export=True, export_ignore_forward_compatibility=False)
+    return ctx.replace(platforms=("tpu",), module_context=module.replace(lowering_parameters=parameters))
+
+
+def _devices(ctx: Any, op: ir.Operation) -> int:
+    """How many run this kernel together: those of the mesh where it names one of its axes, else each for itself."""
     mesh = getattr(ctx.module_context.axis_context, "mesh", None)
     attributes = op.attributes["mhlo.frontend_attributes"] if "mhlo.frontend_attributes" in op.attributes else {}
-    if mesh is None or mesh.size == 1 or "kernel_metadata" not in attributes:
-        return
-    axes = json.loads(json.loads(attributes["kernel_metadata"].value).get("mesh_axes", "[]"))
-    if axes:
-        name = op.attributes["kernel_name"].value if "kernel_name" in op.attributes else "?"
-        raise NotImplementedError(
-            f"kernel {name!r} uses the mesh axis {', '.join(map(repr, axes))} (axis_index, remote copies or barriers): "
-            "smalti.jax runs such a kernel on one device only. An index can be passed as an operand, computed outside the "
-            "kernel.")
+    if mesh is None or "kernel_metadata" not in attributes:
+        return 1
+    return mesh.size if json.loads(json.loads(attributes["kernel_metadata"].value).get("mesh_axes", "[]")) else 1
 
 
-def _retarget(op: ir.Operation, settings: _settings.Settings) -> None:
-    module = _module_of(op)
+def _retarget(op: ir.Operation, module: str, settings: _settings.Settings, devices: int) -> None:
     options = "\n".join(f"{name}={value}" for name, value in settings.options)
     key = hashlib.blake2b(f"{options}\0{module}".encode(), digest_size=16).hexdigest()
     _smalti.compile_call(key, module, options)
-    attributes = {"key": key, "module": module, "options": options}
-    op.attributes["backend_config"] = ir.DictAttr.get({k: ir.StringAttr.get(v) for k, v in attributes.items()})
-    op.attributes["call_target_name"] = ir.StringAttr.get(TARGET)
+    attributes = {k: ir.StringAttr.get(v) for k, v in {"key": key, "module": module, "options": options}.items()}
+    if devices > 1:
+        whole = ir.IntegerType.get_signless(64)
+        attributes |= {"devices": ir.IntegerAttr.get(whole, devices), "seconds": ir.IntegerAttr.get(whole, _patience(settings))}
+    op.attributes["backend_config"] = ir.DictAttr.get(attributes)
+    op.attributes["call_target_name"] = ir.StringAttr.get(TARGET if devices == 1 else TARGET_ON_DEVICES)
     op.attributes["api_version"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4)
     if "mhlo.backend_config" in op.attributes:
         del op.attributes["mhlo.backend_config"]
+
+
+def _patience(settings: _settings.Settings) -> int:
+    """Seconds for which a device waits for the others."""
+    given = dict(settings.options).get("timeout-seconds", os.environ.get("SMALTI_TIMEOUT_SECONDS"))
+    return int(given) if given else 60
+
+
+def _with_position(op: ir.Operation, results: Any) -> tuple[ir.Operation, Any]:
+    """The call with one operand more: the device's position in the mesh. `results` as they are with it."""
+    with op.context, op.location, ir.InsertionPoint(op):
+        position = hlo.partition_id()
+        attributes = {op.attributes[i].name: op.attributes[i].attr for i in range(len(op.attributes))}
+        layouts = ir.ArrayAttr.get([*op.attributes["operand_layouts"], ir.DenseIntElementsAttr.get(
+            np.zeros(0, np.int64), type=ir.IndexType.get(), shape=[0])])
+        call = ir.Operation.create(op.name, results=[r.type for r in op.results], operands=[*op.operands, position],
+                                   attributes=attributes | {"operand_layouts": layouts})
+    news = dict(zip(op.results, call.results))
+    for old, new in news.items():
+        old.replace_all_uses_with(new)
+    results = jax.tree.map(lambda value: news.get(value, value), results)
+    op.erase()
+    return call, results
+
+
+def _function_of(op: ir.Operation, name: str) -> func.FuncOp:
+    """A function, at the insertion point, that is this call."""
+    kind = ir.FunctionType.get([o.type for o in op.operands], [r.type for r in op.results])
+    function = func.FuncOp(name, kind)
+    with ir.InsertionPoint(function.add_entry_block()):
+        call = op.clone()
+        for i, argument in enumerate(function.arguments):
+            call.operands[i] = argument
+        func.ReturnOp(call.results)
+    return function
 
 
 def _module_of(op: ir.Operation) -> str:
     """StableHLO text whose main is this call."""
     with op.context, op.location:
         module = ir.Module.create()
-        kind = ir.FunctionType.get([o.type for o in op.operands], [r.type for r in op.results])
         with ir.InsertionPoint(module.body):
-            main = func.FuncOp("main", kind)
-        with ir.InsertionPoint(main.add_entry_block()):
-            call = op.clone()
-            for i, argument in enumerate(main.arguments):
-                call.operands[i] = argument
-            func.ReturnOp(call.results)
+            _function_of(op, "main")
+        return module.operation.get_asm(enable_debug_info=True)
+
+
+def _module_on_devices(op: ir.Operation, devices: int) -> str:
+    """StableHLO text whose main makes this call on all devices; its arrays have a leading dimension, which counts them."""
+    local = [o.type for o in op.operands], [r.type for r in op.results]
+    every = [[ir.RankedTensorType.get([devices, *t.shape], t.element_type) for t in types] for types in local]
+    single = [[ir.RankedTensorType.get([1, *t.shape], t.element_type) for t in types] for types in local]
+
+    def listed(prefix: str, types: list[ir.Type]) -> str:
+        return ", ".join(f"%{prefix}{i}: {t}" for i, t in enumerate(types))
+
+    def joined(types: list[ir.Type]) -> str:
+        return ", ".join(map(str, types))
+
+    def names(prefix: str, types: list[ir.Type]) -> str:
+        return ", ".join(f"%{prefix}{i}" for i in range(len(types)))
+
+    def shardings(types: list[ir.Type]) -> str:
+        return ", ".join("<@mesh, [" + ", ".join(['{"devices"}', *["{}"] * (len(t.shape) - 1)]) + "]>" for t in types)
+
+    def reshapes(to: str, types: list[ir.Type], of: str, before: list[ir.Type]) -> str:
+        return "".join(f"%{to}{i} = stablehlo.reshape %{of}{i} : ({b}) -> {t}\n"
+                       for i, (t, b) in enumerate(zip(types, before)))
+
+    (inputs, outputs), (all_inputs, all_outputs), (one_inputs, one_outputs) = local, every, single
+    text = f"""
+module attributes {{mhlo.num_partitions = {devices} : i32, mhlo.num_replicas = 1 : i32}} {{
+  sdy.mesh @mesh = <["devices"={devices}]>
+  func.func private @kernel({joined(inputs)}) -> ({joined(outputs)})
+  func.func public @main({listed("all", all_inputs)}) -> ({joined(all_outputs)}) {{
+    {names("result", outputs)} = sdy.manual_computation({names("all", all_inputs)}) in_shardings=[{shardings(all_inputs)}]
+        out_shardings=[{shardings(all_outputs)}] manual_axes={{"devices"}} ({listed("one", one_inputs)}) {{
+      {reshapes("in", inputs, "one", one_inputs)}
+      {names("out", outputs)} = func.call @kernel({names("in", inputs)}) : ({joined(inputs)}) -> ({joined(outputs)})
+      {reshapes("back", one_outputs, "out", outputs)}
+      sdy.return {names("back", outputs)} : {joined(one_outputs)}
+    }} : ({joined(all_inputs)}) -> ({joined(all_outputs)})
+    return {names("result", outputs)} : {joined(all_outputs)}
+  }}
+}}"""
+    with op.context, op.location:
+        module = ir.Module.parse(text)
+        declaration = module.body.operations[1]
+        with ir.InsertionPoint(declaration):
+            _function_of(op, "kernel").attributes["sym_visibility"] = ir.StringAttr.get("private")
+        declaration.erase()
         return module.operation.get_asm(enable_debug_info=True)

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/TypeUtilities.h"
 
 #include "interop/serde/OpFormHelpers.h"
 #include "interop/serde/Serde.h"
@@ -171,6 +172,34 @@ Status upgradeRotate(OpForm& op, int version, mlir::OpBuilder& before) {
   return {};
 }
 
+// The logistic function of JAX 0.12, as JAX itself writes it for older compilers: 1 / (1 + exp(-x)).
+Status upgradeLogistic(OpForm& op, int version, mlir::OpBuilder& before) {
+  const mlir::Type type = op.results.size() == 1 ? op.results[0] : mlir::Type();
+  const auto element = type ? mlir::dyn_cast<mlir::FloatType>(mlir::getElementTypeOrSelf(type)) : mlir::FloatType();
+  const auto vector = mlir::dyn_cast_or_null<mlir::VectorType>(type);
+  if (!element || op.operands.size() != 1 || op.operands[0].getType() != type || !(vector || type == element))
+    return badForm(op, version, "one operand and a result, floats of one type",
+                   fmt::format("{} operands", op.operands.size()));
+  const mlir::TypedAttr one = mlir::FloatAttr::get(element, 1.0);
+  const auto make = [&](const char* name, std::initializer_list<mlir::Value> operands) -> Result<mlir::Value> {
+    OpForm form{.name = name, .location = op.location, .operands = operands};
+    form.results.push_back(type);
+    if (form.name == "arith.constant")
+      form.attributes.set("value", vector ? mlir::TypedAttr(mlir::DenseElementsAttr::get(vector, one)) : one);
+    Result<mlir::Operation*> made = createOp(before, form, 0);
+    if (!made) return fail(made.error());
+    return (*made)->getResult(0);
+  };
+  auto constant = make("arith.constant", {});
+  auto negated = constant ? make("arith.negf", {op.operands[0]}) : constant;
+  auto power = negated ? make("math.exp", {*negated}) : negated;
+  auto sum = power ? make("arith.addf", {*constant, *power}) : power;
+  if (!sum) return fail(sum.error());
+  op.name = "arith.divf";
+  op.operands = {*constant, *sum};
+  return {};
+}
+
 struct Rule {
   std::string_view op;
   Status (*apply)(OpForm&, int version);
@@ -192,6 +221,7 @@ constexpr std::array kRules = {
 
 Status upgradeOp(OpForm& op, int version, mlir::OpBuilder& before) {
   if (op.name == "tpu.rotate") return upgradeRotate(op, version, before);
+  if (op.name == "tpu.logistic") return upgradeLogistic(op, version, before);
   for (const Rule& rule : kRules)
     if (rule.op == op.name) return rule.apply(op, version);
   return {};

@@ -42,7 +42,7 @@ constexpr std::array kRefused = {
     RefusedOp{"gather", kCompiler},
     RefusedOp{"internal_scratch", kCompiler},
     RefusedOp{"load", kCompiler},
-    RefusedOp{"logistic", kNeverEmitted},
+    RefusedOp{"logistic", "an op that is read only in stable_mosaic form, as 1 / (1 + exp(-x))"},
     RefusedOp{"mask_cast", kCompiler},
     RefusedOp{"pack_vmsk", kCompiler},
     RefusedOp{"reinterpret_cast", kCompiler},

@@ -46,10 +46,10 @@ bool checkCounts(const KernelPackage& p, mlir::func::FuncOp function, Violations
     return false;
   }
   for (int i = 0; i < numBounds; ++i)
-    if (p.operands[i] != ArrayType{DType::i32, {}})
+    if (p.operands[i].dtype != DType::i32 || p.operands[i].elements() != 1)
       violations.add({.code = "SM3012",
                       .message = fmt::format("operand {} must be the value of a dynamic grid bound", i),
-                      .need = "a scalar, i32[]",
+                      .need = "one number, i32[] or i32[1]",
                       .have = p.operands[i].str()});
 
   const int need = rank + s.numScalarPrefetch + p.numInputs() + numResults + s.numScratch;

@@ -139,6 +139,31 @@ TEST(StableText, UnregisteredOpsAreUpgradedInPlace) {
   EXPECT_THAT(upgraded, HasSubstr("operandSegmentSizes = array<i32: 1, 1, 0, 0, 0>"));
 }
 
+TEST(StableText, TheLogisticFunctionIsWrittenOut) {
+  const std::string text = R"mlir("builtin.module"() ({
+    "stable_mosaic.func.func"() ({
+    ^bb0(%v: vector<8x128xbf16>, %s: f32):
+      %r = "stable_mosaic.tpu.logistic"(%v) : (vector<8x128xbf16>) -> vector<8x128xbf16>
+      %t = "stable_mosaic.tpu.logistic"(%s) : (f32) -> f32
+      "stable_mosaic.func.return"() : () -> ()
+    }) {function_type = (vector<8x128xbf16>, f32) -> (), sym_name = "k"} : () -> ()
+  }) {stable_mosaic.version = 18 : i64} : () -> ())mlir";
+  auto context = makeContext();
+  context->allowUnregisteredDialects(true);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
+  ASSERT_TRUE(module);
+  const Status done = upgradeModule(*module);
+  ASSERT_TRUE(done) << done.error().str();
+  ASSERT_TRUE(mlir::succeeded(mlir::verify(*module)));
+  const std::string upgraded = genericText(*module);
+  for (const char* type : {"vector<8x128xbf16>", "f32"}) {
+    const std::string binary = std::string(" : (") + type + ", " + type + ") -> " + type;
+    EXPECT_THAT(upgraded, ContainsRegex("arith.negf.* : \\(" + std::string(type) + "\\) -> " + type));
+    EXPECT_THAT(upgraded, HasSubstr(binary));
+  }
+  EXPECT_THAT(upgraded, HasSubstr("value = dense<1.000000e+00> : vector<8x128xbf16>"));
+}
+
 TEST(StableText, ARepeatOfAbsurdCountIsRefused) {
   auto context = makeContext();
   OpForm form{.name = "tpu.repeat", .location = mlir::UnknownLoc::get(context.get())};

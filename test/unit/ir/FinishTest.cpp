@@ -245,7 +245,7 @@ const Case kCounts[] = {
      R"(error[SM3012]: operand 0 must be the value of a dynamic grid bound
   --> k.mlir:2:3
    in kernel 'add_one'
-  need: a scalar, i32[]
+  need: one number, i32[] or i32[1]
   have: f32[]
 )"},
     {"OneWindowTooFew",

@@ -1,0 +1,68 @@
+"""A pytest plugin: JAX's own tests of Pallas see a TPU, whose kernels run on this engine. Used by run.py, which names
+the files; `--chip` is the TPU, `--devices` how many there are, `--outcomes` a file with a line of JSON for each test."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+import pytest
+
+KINDS = {"v4": "TPU v4", "v5e": "TPU v5 lite", "v5p": "TPU v5", "v6e": "TPU v6 lite", "v7x": "TPU7x"}
+
+_interpreted = False  # the test in hand is one that JAX runs on CPUs, with interpret=True
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--chip", default="v5e", choices=KINDS)
+    parser.addoption("--devices", default=1, type=int)
+    parser.addoption("--outcomes")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    os.environ["JAX_NUM_CPU_DEVICES"] = str(config.getoption("devices"))
+    import jax
+    from jax._src import test_util as jtu
+
+    import stand_ins
+    stand_ins.install()
+    chip = config.getoption("chip")
+    import smalti.jax
+
+    smalti.jax.install(chip=chip, override_interpret=True)
+    real = jax.Device.device_kind
+    jax.Device.device_kind = property(lambda device: real.__get__(device) if _interpreted else KINDS[chip])
+    jtu.device_under_test = lambda: "cpu" if _interpreted else "tpu"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item):
+    global _interpreted
+    _interpreted = getattr(item.cls, "INTERPRET", False) or "interpret" in item.module.__name__
+    _write(item.config, {"started": item.nodeid})
+    item.started = time.monotonic()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
+    report = yield
+    if report.when == "call" or report.outcome != "passed":
+        line = {"test": item.nodeid, "outcome": report.outcome, "seconds": round(time.monotonic() - item.started, 3)}
+        if call.excinfo is not None:
+            line["why"] = _one_line(call.excinfo.value)
+        _write(item.config, line)
+    return report
+
+
+def _one_line(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return text[:400] if isinstance(error, pytest.skip.Exception) else f"{type(error).__name__}: {text[:400]}"
+
+
+def _write(config: pytest.Config, line: dict) -> None:
+    if path := config.getoption("outcomes"):
+        with open(path, "a") as file:
+            file.write(json.dumps(line) + "\n")

@@ -1,0 +1,50 @@
+"""Modules that JAX's tests import and its wheels do not have, as far as the tests use them."""
+
+from __future__ import annotations
+
+import sys
+import types
+
+
+def install() -> None:
+    _module("jax._src.pallas.pallas_test_util", PallasTest=_pallas_test(), PallasTPUTest=_pallas_test())
+    _module("jax._src.hypothesis_test_util", setup_hypothesis=_setup_hypothesis,
+            hypothesis_is_thread_safe=lambda: True, **_sharded())
+
+
+def _module(name: str, **members: object) -> None:
+    module = types.ModuleType(name)
+    vars(module).update(members)
+    sys.modules[name] = module
+    parent, _, child = name.rpartition(".")
+    __import__(parent)
+    setattr(sys.modules[parent], child, module)
+
+
+def _pallas_test() -> type:
+    from jax._src import test_util
+    from jax.experimental import pallas as pl
+
+    class PallasTest(test_util.JaxTestCase):
+        INTERPRET = False
+
+        def pallas_call(self, *args, **options):
+            return pl.pallas_call(*args, **options, interpret=self.INTERPRET)
+
+    return PallasTest
+
+
+def _setup_hypothesis(max_examples: int = 30) -> None:
+    """The same examples in every run."""
+    import hypothesis
+
+    hypothesis.settings.register_profile("smalti", database=None, derandomize=True, deadline=None,
+                                         max_examples=max_examples, suppress_health_check=list(hypothesis.HealthCheck))
+    hypothesis.settings.load_profile("smalti")
+
+
+def _sharded() -> dict[str, object]:
+    from absl.testing import absltest
+    from jax._src import test_util
+
+    return {"HypothesisShardedTestCase": test_util.JaxTestCase, "HypothesisShardedTestLoader": absltest.TestLoader}
