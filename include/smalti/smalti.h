@@ -2,6 +2,7 @@
 // Free of MLIR and LLVM; link `smalti::smalti`.
 #pragma once
 
+#include "smalti/collectives.h"
 #include "smalti/control.h"
 #include "smalti/debug.h"
 #include "smalti/dma.h"
@@ -13,6 +14,7 @@
 #include "smalti/pallas_call.h"
 #include "smalti/pipeline.h"
 #include "smalti/settings.h"
+#include "smalti/shard_map.h"
 
 namespace smalti::detail {
 /// Gives the language what compiles and exports its kernels. The shared library does so when it is loaded; a program
