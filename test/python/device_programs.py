@@ -77,6 +77,26 @@ CASES["two_arguments"] = (lambda rows, weights: (lax.psum(jnp.dot(rows, weights)
 CASES["over_both_axes"] = (lambda v: v + lax.axis_index(("x", "y")), GRID, P(("x", "y")), P(("x", "y")))
 CASES["captured_array"] = (lambda v: v + ((np.arange(16) * 37 + 11) % 101).astype(np.float32), LINE, P("x"), P("x"))
 
+# Kernels of the library: their values only (the module of a twin has no kernel in it).
+PAIR = Mesh(np.array(jax.devices()[:2]), ("x",))
+RIGHT = [(i, (i + 1) % 8) for i in range(8)]
+
+
+def kernel(name, f, mesh=LINE, ins=P("x"), outs=P("x")):
+    CASES[name] = (f, mesh, ins, outs)
+
+
+kernel("right_permute", lambda v: lax.ppermute(v, "x", RIGHT))
+kernel("right_permute_y", lambda v: lax.ppermute(v, "y", RING4), GRID, P("x", "y"), P("x", "y"))
+for path in ("direct", "ring", "bidirectional"):
+    kernel(f"all_gather_kernel_{path}", lambda v: lax.all_gather(v, "x", tiled=True), outs=P())
+    kernel(f"all_gather_pair_{path}", lambda v: lax.all_gather(v, "x", tiled=True), PAIR, outs=P())
+kernel("reduce_scatter_kernel", lambda v: lax.psum_scatter(v, "x", tiled=True))
+kernel("reduce_scatter_pair", lambda v: lax.psum_scatter(v, "x", tiled=True), PAIR)
+kernel("all_reduce_kernel", lambda v: lax.psum(v, "x"), outs=P())
+kernel("all_reduce_kernel_y", lambda v: lax.psum(v, "y"), GRID, P("x", "y"), P("x"))
+kernel("all_to_all_kernel", lambda v: lax.all_to_all(v, "x", 0, 0))
+
 if __name__ == "__main__":
     for folder in sorted(pathlib.Path(sys.argv[1]).iterdir()):
         if folder.name not in CASES:

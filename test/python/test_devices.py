@@ -75,6 +75,8 @@ def test_modules_are_those_of_jax(of_target):
         if name in ("pbroadcast", "captured_array"):  # JAX lowers the one for GPUs only, and makes the other an operand
             continue
         folder = of_target["interpret"] / name
+        if "tpu_custom_call" in (folder / "module.mlir").read_text():  # kernels, whose twins are lax's collectives
+            continue
         assert parts((folder / "module.mlir").read_text()) == parts((folder / "jax.mlir").read_text()), name
 
 
