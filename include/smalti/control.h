@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "smalti/mesh.h"
 #include "smalti/ref.h"
 
 namespace smalti {
@@ -16,9 +17,10 @@ namespace smalti {
 Array program_id(int axis, Location at = Location::current());
 /// Size of a grid axis, i32.
 Array num_programs(int axis, Location at = Location::current());
-/// The same by the axis' name: of a named grid (A6), or of the call's mesh.
-Array axis_index(std::string_view name, Location at = Location::current());
-Array axis_size(std::string_view name, Location at = Location::current());
+/// The same by the axis' name: of a named grid (A6), or of the mesh of a shard_map or call. Of several mesh axes: the
+/// position over them, row-major.
+Array axis_index(const AxisNames& axis_name, Location at = Location::current());
+Array axis_size(const AxisNames& axis_name, Location at = Location::current());
 
 /// Runs `body` where the scalar pred is true. A C++ bool decides now (S-I1).
 void when(bool condition, const std::function<void()>& body);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "smalti/buffered_ref.h"
+#include "smalti/collectives.h"
 #include "smalti/control.h"
 #include "smalti/debug.h"
 #include "smalti/dma.h"
@@ -14,6 +15,7 @@
 #include "smalti/pallas_call.h"
 #include "smalti/pipeline.h"
 #include "smalti/settings.h"
+#include "smalti/shard_map.h"
 
 namespace smalti::detail {
 /// Gives the language what compiles and exports its kernels. The shared library does so when it is loaded; a program

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "smalti/kernel_types.h"
+#include "smalti/mesh.h"
 #include "smalti/ref.h"
 
 namespace smalti {
@@ -256,12 +257,6 @@ class GridDim {
   bool at_call = false;
 };
 
-/// An axis of the mesh of devices that the program around a call is sharded over (jax.make_mesh), row-major.
-struct MeshAxis {
-  std::string name;
-  int64_t size = 1;
-};
-
 /// pltpu.CompilerParams (L1).
 struct CompilerParams {
   std::vector<DimensionSemantics> dimension_semantics{};
@@ -309,7 +304,8 @@ struct Call {
   bool debug = false;
   std::string name{};
   CompilerParams compiler_params{};
-  /// The devices that device ids by axis name, tuples of them and `axis_index` speak of (H5).
+  /// The devices that device ids by axis name, tuples of them and `axis_index` speak of (H5); inside a shard_map those
+  /// are its mesh's.
   std::vector<MeshAxis> mesh{};
   /// Estimated from the kernel when not given (L5).
   std::optional<CostEstimate> cost_estimate{};

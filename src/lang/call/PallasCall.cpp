@@ -15,9 +15,11 @@
 #include "ir/Lifetime.h"
 #include "lang/call/Backend.h"
 #include "lang/call/CalledKernel.h"
+#include "lang/call/Report.h"
 #include "lang/call/Specs.h"
 #include "lang/call/TraceKernel.h"
 #include "lang/debug/Debug.h"
+#include "lang/devices/MeshAround.h"
 #include "lang/lower/Lower.h"
 #include "lang/ops/Support.h"
 #include "lang/print/Print.h"
@@ -53,6 +55,7 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
   struct Signature {
     std::vector<ArrayType> operands;
     bool debugChecks = false, poison = false;
+    std::vector<MeshAxis> devices;  ///< of the shard_map around
     std::shared_ptr<const Lowered::State> lowered;
     struct Ready {
       uint64_t settings = 0;  ///< serial of ActiveSettings
@@ -81,7 +84,7 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
     const auto is = [](const Operand& o, const ArrayType& type) { return o.array().type() == type; };
     for (const auto& s : signatures)
       if (std::ranges::equal(operands, s->operands, is) && s->debugChecks == lang::debugChecksEnabled() &&
-          s->poison == lang::poisonBuffersEnabled())
+          s->poison == lang::poisonBuffersEnabled() && s->devices == lang::meshAround())
         return *s;
     std::vector<ArrayType> types;
     for (const Operand& o : operands) types.push_back(o.array().type());
@@ -101,8 +104,8 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
       std::fputs(fmt::format("The Mosaic module:\n{}\n", lang::backend().mosaicText(lowered->package(), false)).c_str(),
                  stdout);
     lowered->compilable = lang::backend().prepare(lowered->program);
-    signatures.push_back(std::make_unique<Signature>(
-        Signature{types, lang::debugChecksEnabled(), lang::poisonBuffersEnabled(), std::move(lowered), {}}));
+    signatures.push_back(std::make_unique<Signature>(Signature{
+        types, lang::debugChecksEnabled(), lang::poisonBuffersEnabled(), lang::meshAround(), std::move(lowered), {}}));
     return *signatures.back();
   }
 
@@ -159,9 +162,6 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
   class Called;
   /// An error of a run is raised at the call.
   void raiseError(Result<RunReport>&) const;
-  /// The results; what the kernel printed, and what was found: in a plain call that is what the machine sees itself,
-  /// unless an option asks for checks (SMALTI_CHECK=on).
-  static std::vector<Array> told(RunReport&&);
 
   /// The custom call's operands: dynamic grid bounds, then those of the user. Memory holds a bool as an i32 (S-D10),
   /// and so do the kernel's operands and results.
@@ -304,11 +304,11 @@ void Results::check(size_t wanted) const {
   if (arrays_.size() == wanted) return;
   AtPlace place(call_);
   lang::refuse({.code = "SM6201",
-                .message = "a pallas_call gives another number of results",
+                .message = "a call gives another number of results",
                 .place = {},
                 .need = counted(wanted, "result"),
                 .have = fmt::format("{}", arrays_.size()),
-                .help = "take<N>() with the N of its out_shape, or results[i]"});
+                .help = "take<N>() with as many as it gives, or results[i]"});
 }
 Results::operator Array() const& {
   check(1);
@@ -339,7 +339,7 @@ class PallasCall::State::Called : public lang::CalledKernel {
     const auto executable = call_->executable(signature_, settings, lang::Purpose::call);
     auto report = executable->execute({operands.begin(), operands.end()});
     call_->raiseError(report);
-    return told(std::move(*report));
+    return lang::told(std::move(*report));
   }
 
  private:
@@ -352,20 +352,6 @@ void PallasCall::State::raiseError(Result<RunReport>& report) const {
   if (report) return;
   AtPlace place(at);
   lang::refuse(std::move(report.error()));
-}
-
-std::vector<Array> PallasCall::State::told(RunReport&& report) {
-  for (const std::string& line : report.log) std::printf("%s\n", line.c_str());
-  if (!report.findings.empty()) {
-    std::fflush(stdout);
-    for (Finding& finding : report.findings) {
-      showSource(finding.diagnostic);
-      std::string text = finding.diagnostic.str();
-      if (finding.severity == Severity::note) text.replace(0, std::strlen("error"), "note");
-      std::fprintf(stderr, "%s\n", text.c_str());
-    }
-  }
-  return std::move(report.results);
 }
 
 std::vector<Array> PallasCall::State::bound(const std::vector<Operand>& given,
@@ -391,7 +377,7 @@ PallasCall PallasCall::with(const Settings& settings) const {
 
 Results PallasCall::run(const std::vector<Operand>& operands) const {
   if (!lang::Tracer::isEager()) return Results(state_->bound(operands, chosen_), state_->at);
-  return Results(State::told(execute(operands, lang::Purpose::call)), state_->at);
+  return Results(lang::told(execute(operands, lang::Purpose::call)), state_->at);
 }
 
 RunReport PallasCall::check_all(const std::vector<Operand>& operands) const {

@@ -9,6 +9,7 @@
 #include "base/Text.h"
 #include "lang/call/Specs.h"
 #include "lang/cost/Cost.h"
+#include "lang/devices/MeshAround.h"
 #include "lang/trace/Place.h"
 #include "smalti/ops.h"
 
@@ -93,6 +94,20 @@ void checkMesh(const std::vector<MeshAxis>& mesh, const std::vector<std::string>
   }
 }
 
+/// Inside a shard_map a kernel's devices are those of its mesh.
+void takeMeshAround(Call& call) {
+  const std::vector<MeshAxis>& around = meshAround();
+  if (around.empty() || call.mesh == around) return;
+  if (!call.mesh.empty())
+    refuse({.code = "SM6202",
+            .message = "a call inside a shard_map names another mesh",
+            .place = {},
+            .need = fmt::format("the mesh around, {}", meshText(around)),
+            .have = fmt::format(".mesh = {}", meshText(call.mesh)),
+            .help = "leave .mesh out: inside a shard_map it is known"});
+  call.mesh = around;
+}
+
 void checkSemantics(const TracedKernel& kernel) {
   if (kernel.semantics.empty() || kernel.semantics.size() == kernel.grid.size()) return;
   refuse({.code = "SM6205",
@@ -127,6 +142,7 @@ TracedKernel traceKernel(const Kernel& kernel, const Call& given, const Location
   {
     std::optional<AtPlace> place(at);
     call = merged(given);
+    takeMeshAround(call);
     k.name = call.name.empty() ? "kernel" : call.name;
     k.place = placeOf(at);
     for (const GridDim& d : call.grid) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "lang/call/CalledKernel.h"
+#include "lang/devices/ShardMap.h"
 #include "lang/trace/Place.h"
 
 namespace smalti::lang {
@@ -41,6 +42,7 @@ Program programOf(const TracedFunction& traced) {
   std::map<int, int> numbers;
   numberKernels(main.ops, traced, numbers, program);
   program.functions.push_back(std::move(main));
+  placeMeshes(program);
   if (Status ok = verify(program); !ok) refuse(std::move(ok.error()));
   return program;
 }

@@ -1,6 +1,4 @@
-// Where in the grid a program is (A5, A6).
-#include <algorithm>
-
+// Where in the grid a program is (A5); axes by name: devices/AxisIndex.cpp.
 #include <fmt/format.h>
 
 #include "lang/lower/Lowering.h"
@@ -24,12 +22,7 @@ void lowerNumPrograms(Lowering& l, const Op& op) {
                       "dim", l.b.getI32IntegerAttr(static_cast<int32_t>(std::get<int64_t>(*op.find("axis")))))}));
 }
 
-void lowerDeviceId(Lowering& l, const Op& op) {
-  l.set(op.results[0], l.create1("tpu.device_id", {}, l.b.getI32Type()));
-}
-
 constexpr OpTable kGridOps{
-    OpRecord{.name = "device_id", .types = givesI32, .lower = lowerDeviceId},
     OpRecord{.name = "num_programs", .types = givesI32, .lower = lowerNumPrograms},
     OpRecord{.name = "program_id", .types = givesI32, .lower = lowerProgramId},
 };
@@ -59,42 +52,6 @@ Trace& checkedAxis(std::string_view op, int axis) {
   return trace;
 }
 
-int axisOf(std::string_view op, std::string_view name) {
-  const auto& names = lang::kernelTrace(op).gridNames;
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end() || name.empty())
-    lang::refuse({.code = "SM6107",
-                  .message = fmt::format("the grid has no axis named '{}'", name),
-                  .place = {},
-                  .need = names.empty() ? "a named grid" : fmt::format("one of its {} axes", names.size()),
-                  .have = std::string(name),
-                  .help = R"(name the axes: .grid = {{"i", 4}, {"j", 2}})"});
-  return static_cast<int>(found - names.begin());
-}
-
-/// The axis of the call's mesh, unless the grid has one of the name; nullptr: there is none.
-const MeshAxis* meshAxis(std::string_view name) {
-  const Trace* trace = Trace::current();
-  if (!trace || std::find(trace->gridNames.begin(), trace->gridNames.end(), name) != trace->gridNames.end())
-    return nullptr;
-  for (const MeshAxis& axis : trace->mesh)
-    if (axis.name == name) return &axis;
-  return nullptr;
-}
-
-Array constant(int64_t n, const Location& at) { return Operand(n, at).array().with_weak_type(false); }
-
-/// Which of the devices along the axis this one is.
-Array deviceAlong(const MeshAxis& axis, const Location& at) {
-  if (axis.size == 1) return constant(0, at);
-  Trace& trace = *Trace::current();
-  int64_t stride = 1;
-  for (const MeshAxis* a = &trace.mesh.back(); a != &axis; --a) stride *= a->size;
-  const ArrayType type{DType::i32, {}};
-  const Operand device(trace.record(lang::kGridOps["device_id"], {}, {&type, 1})[0], at);
-  return rem(div(device, constant(stride, at)), constant(axis.size, at));
-}
-
 }  // namespace
 
 Array program_id(int axis, Location at) {
@@ -112,17 +69,6 @@ Array num_programs(int axis, Location at) {
   if (trace.grid[axis] != INT64_MIN) return Operand(trace.grid[axis], at).array().with_weak_type(false);
   const ArrayType type{DType::i32, {}};
   return trace.record(lang::kGridOps["num_programs"], {}, {&type, 1}, {{"axis", int64_t{axis}}})[0];
-}
-
-Array axis_index(std::string_view name, Location at) {
-  AtPlace place(at);
-  if (const MeshAxis* axis = meshAxis(name)) return deviceAlong(*axis, at);
-  return program_id(axisOf("axis_index", name), at);
-}
-Array axis_size(std::string_view name, Location at) {
-  AtPlace place(at);
-  if (const MeshAxis* axis = meshAxis(name)) return constant(axis->size, at);
-  return num_programs(axisOf("axis_size", name), at);
 }
 
 }  // namespace smalti

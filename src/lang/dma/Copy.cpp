@@ -68,9 +68,9 @@ void checkShapes(const Op& op, mlir::Value src, mlir::Value dst) {
           .help = "slice the larger one with .at"});
 }
 
-/// dma_start and dma_wait: source, source semaphore of remote copies, target, semaphore, device.
-void lowerDma(Lowering& l, const Op& op) {
-  const bool remote = flag(op, "remote"), start = op.name == "dma_start";
+/// Source, source semaphore of remote copies, target, semaphore, device.
+void lowerStart(Lowering& l, const Op& op) {
+  const bool remote = flag(op, "remote");
   perChoice(l, op.operands[0], [&] {
     perChoice(l, op.operands[1], [&] {
       std::vector<mlir::Value> operands{unsqueezed(l, op.operands[0])};
@@ -80,13 +80,28 @@ void lowerDma(Lowering& l, const Op& op) {
       operands.push_back(unsqueezed(l, op.operands[2]));
       if (remote) operands.push_back(l.value(op.operands[4]));
       const int32_t r = remote ? 1 : 0;
-      const auto priority = start ? static_cast<int32_t>(std::get<int64_t>(*op.find("priority"))) : 0;
-      std::vector<mlir::NamedAttribute> attributes{
-          l.b.getNamedAttr("operandSegmentSizes", l.b.getDenseI32ArrayAttr({1, r, 1, 1, r, 0, 0})),
-          l.b.getNamedAttr("priority", l.b.getI32IntegerAttr(priority)),
-          l.b.getNamedAttr("strict_ordering", l.b.getBoolAttr(false))};
-      if (!start) attributes.push_back(l.b.getNamedAttr("wait_target", l.b.getBoolAttr(flag(op, "wait_target"))));
-      l.create(start ? "tpu.enqueue_dma" : "tpu.wait_dma", operands, {}, attributes);
+      l.create("tpu.enqueue_dma", operands, {},
+               {l.b.getNamedAttr("operandSegmentSizes", l.b.getDenseI32ArrayAttr({1, r, 1, 1, r, 0, 0})),
+                l.b.getNamedAttr("priority",
+                                 l.b.getI32IntegerAttr(static_cast<int32_t>(std::get<int64_t>(*op.find("priority"))))),
+                l.b.getNamedAttr("strict_ordering", l.b.getBoolAttr(false))});
+    });
+  });
+}
+
+/// A wait is for the bytes of its target. Those that have been sent are waited for by a copy back, as JAX has it.
+void lowerWait(Lowering& l, const Op& op) {
+  const bool sent = !flag(op, "wait_target");
+  const ValueId source = op.operands[sent ? 1 : 0], target = op.operands[sent ? 0 : 1];
+  perChoice(l, source, [&] {
+    perChoice(l, target, [&] {
+      const mlir::Value from = unsqueezed(l, source), to = unsqueezed(l, target);
+      checkShapes(op, sent ? to : from, sent ? from : to);
+      l.create("tpu.wait_dma", {from, to, unsqueezed(l, op.operands[sent ? 3 : 2])}, {},
+               {l.b.getNamedAttr("operandSegmentSizes", l.b.getDenseI32ArrayAttr({1, 0, 1, 1, 0, 0, 0})),
+                l.b.getNamedAttr("priority", l.b.getI32IntegerAttr(0)),
+                l.b.getNamedAttr("strict_ordering", l.b.getBoolAttr(false)),
+                l.b.getNamedAttr("wait_target", l.b.getBoolAttr(true))});
     });
   });
 }
@@ -96,8 +111,8 @@ void lowerSelectRef(Lowering& l, const Op& op) { l.defer(op); }
 void lowerTouch(Lowering&, const Op&) {}
 
 constexpr OpTable kCopyOps{
-    OpRecord{.name = "dma_start", .types = givesNothing, .lower = lowerDma, .effect = true},
-    OpRecord{.name = "dma_wait", .types = givesNothing, .lower = lowerDma, .effect = true},
+    OpRecord{.name = "dma_start", .types = givesNothing, .lower = lowerStart, .effect = true},
+    OpRecord{.name = "dma_wait", .types = givesNothing, .lower = lowerWait, .effect = true},
     OpRecord{.name = "select_ref", .types = givesOne, .lower = lowerSelectRef},
     OpRecord{.name = "touch", .types = givesNothing, .lower = lowerTouch, .effect = true},
 };

@@ -8,6 +8,8 @@
 #include "mlir/IR/Verifier.h"
 
 #include "ir/Tpu.h"
+#include "ir/TpuOpsMemory.h"
+#include "ir/TpuOpsSync.h"
 #include "lang/lower/Lower.h"
 #include "lang/lower/Lowering.h"
 #include "lang/trace/Place.h"
@@ -25,6 +27,19 @@ std::string symbol(std::string name) {
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   return name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ? "k_" + name : name;
+}
+
+/// Whether another device, or the barrier of all, is in it: the compiler wants to know.
+bool talksToOthers(const KernelPackage& package) {
+  const auto talks = [](mlir::Operation* op) {
+    if (auto copy = mlir::dyn_cast<tpu::EnqueueDMAOp>(op)) return static_cast<bool>(copy.getDeviceId());
+    if (auto signal = mlir::dyn_cast<tpu::SemSignalOp>(op)) return static_cast<bool>(signal.getDeviceId());
+    return mlir::isa<tpu::SemBarrierOp>(op);
+  };
+  return const_cast<mlir::OwningOpRef<mlir::ModuleOp>&>(package.module)
+      ->walk(
+          [&](mlir::Operation* op) { return talks(op) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance(); })
+      .wasInterrupted();
 }
 
 class KernelLowering {
@@ -167,6 +182,7 @@ class KernelLowering {
     c.needsLayoutPasses = true;
     c.costEstimate = kernel_.cost;
     c.collectiveId = p.collective_id;
+    if (talksToOthers(package)) c.hasCommunication = true;
     c.internalScratchInBytes = p.internal_scratch_in_bytes;
     c.allowInputFusion = p.allow_input_fusion;
     if (p.disable_bounds_checks) c.disableBoundsChecks = true;

@@ -67,6 +67,7 @@ struct OpRecord {
   LowerRule lower = nullptr;  ///< null: the op cannot be in a kernel
   CostRule cost = nullptr;    ///< null: what its regions cost; nothing without
   bool effect = false;        ///< does more than give results: stays although nobody uses these
+  bool inPrograms = false;    ///< programs have it, although it is no plain op of one device's values
   JvpRule jvp = nullptr;
   TransposeRule transpose = nullptr;
   BatchRule batch = nullptr;

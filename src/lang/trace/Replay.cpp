@@ -41,7 +41,7 @@ class Replay {
     const auto ref = [&](ValueId v) { return isRef(v); };
     return std::any_of(op.operands.begin(), op.operands.end(), ref) ||
            std::any_of(op.results.begin(), op.results.end(), ref) ||
-           (!evaluatorOf(record) && !record.run && op.kernel < 0);
+           (!evaluatorOf(record) && !record.run && !record.inPrograms && op.kernel < 0);
   }
 
   std::vector<Array> arrays(std::span<const ValueId> ids) const {

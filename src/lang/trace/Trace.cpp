@@ -94,7 +94,7 @@ std::vector<Array> Trace::record(const OpRecord& op, std::vector<ValueId> operan
 
 std::vector<Array> Trace::bind(OpCall call) {
   if (call.kernel) return recordKernel(call);
-  if (kind_ == Kind::program && !isPlainOp(call.op)) {
+  if (kind_ == Kind::program && !isPlainOp(call.op) && !call.op.inPrograms) {
     if (call.op.expand) return call.op.expand(call);
     refuse({.code = "SM6106",
             .message = fmt::format("'{}' cannot be in a program", call.op.shownName()),

@@ -11,8 +11,11 @@ class GridWalk {
  public:
   /// The whole grid. Rank 0 is one step; a bound ≤ 0 means no step (S-A2).
   explicit GridWalk(std::vector<int64_t> bounds);
-  /// One core's share of the leading `prefixRank` dimensions: points [begin, end) of their row-major order (S-H6).
-  GridWalk(std::vector<int64_t> bounds, int prefixRank, int64_t begin, int64_t end);
+  /// One core's share of a grid whose dimensions `shared` (a bit each) are divided: every one of them, so that what is
+  /// carried along any of them is missing somewhere. Each is cut into as many runs of points as there are cores, and a
+  /// point is that core's whose number is the sum of its runs' (modulo the cores). With one shared dimension these are
+  /// consecutive points (S-H6).
+  GridWalk(std::vector<int64_t> bounds, uint64_t shared, int core, int cores);
   /// The points at which dimension `dim` is `at`: what one core of a core mesh runs (S-H7).
   static GridWalk fixed(std::vector<int64_t> bounds, int dim, int64_t at);
 
@@ -21,15 +24,15 @@ class GridWalk {
   void next();
 
  private:
+  void advance();
+  bool isMine() const;
+
   std::vector<int64_t> bounds_;
   std::vector<int32_t> step_;
-  int prefixRank_ = 0;
-  int64_t prefixLeft_ = 1;  ///< points of the prefix still to do, this one included
+  uint64_t shared_ = 0;
+  int core_ = 0, cores_ = 1;
   int fixedDim_ = -1;
   bool done_ = false;
 };
-
-/// The share [begin, end) of core `core` of `cores` in `points` points: ceil(points / cores) consecutive ones.
-std::pair<int64_t, int64_t> coreShare(int64_t points, int core, int cores);
 
 }  // namespace smalti::machine

@@ -21,13 +21,14 @@ std::vector<int64_t> gridBounds(const CompiledKernel& kernel, const std::vector<
   return bounds;
 }
 
-/// How many leading grid axes may be split over cores (S-H2).
-int parallelPrefix(const CompiledKernel& kernel) {
-  int rank = 0;
-  while (rank < static_cast<int>(std::min(kernel.grid.size(), kernel.dimensionSemantics.size())) &&
-         kernel.dimensionSemantics[rank] == DimensionSemantics::parallel)
-    ++rank;
-  return rank;
+/// The grid axes that may be divided among cores (S-H2), a bit each: wherever they stand, an `arbitrary` one before
+/// them included.
+uint64_t parallelAxes(const CompiledKernel& kernel) {
+  uint64_t axes = 0;
+  const size_t rank = std::min({kernel.grid.size(), kernel.dimensionSemantics.size(), size_t{64}});
+  for (size_t d = 0; d < rank; ++d)
+    if (kernel.dimensionSemantics[d] == DimensionSemantics::parallel) axes |= uint64_t{1} << d;
+  return axes;
 }
 
 /// The cores that run at the same time on each device.
@@ -45,7 +46,7 @@ Result<int> numCores(const CompiledKernel& kernel, const std::vector<int64_t>& b
                    .help = "use `parallel` for axes that need not run at the same time"});
     return static_cast<int>(std::max<int64_t>(1, n));
   }
-  if (parallelPrefix(kernel) == 0 || kernel.usesCommunication) return 1;
+  if (parallelAxes(kernel) == 0 || kernel.usesCommunication) return 1;
   return static_cast<int>(std::clamp<int64_t>(options.cores, 1, kMostCores));
 }
 
@@ -60,9 +61,7 @@ int64_t bytesOfValues(const CompiledKernel& kernel) {
 GridWalk walkOf(const CompiledKernel& kernel, const std::vector<int64_t>& bounds, int core, int cores) {
   if (kernel.coreAxis >= 0) return GridWalk::fixed(bounds, kernel.coreAxis, core);
   if (cores == 1) return GridWalk(bounds);
-  const int prefix = parallelPrefix(kernel);
-  const auto [begin, end] = coreShare(gridPoints(bounds, prefix), core, cores);
-  return GridWalk(bounds, prefix, begin, end);
+  return GridWalk(bounds, parallelAxes(kernel), core, cores);
 }
 
 }  // namespace

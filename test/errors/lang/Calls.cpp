@@ -179,37 +179,37 @@ WRONG_PROGRAM(output_that_no_memory_holds) {
                                      .out_specs = {pl::BlockSpec(pl::any_space)}})();
 }
 
-// error[SM6201]: a pallas_call gives another number of results
+// error[SM6201]: a call gives another number of results
 //   --> test/errors/lang/Calls.cpp:191:22
 //   191 |       pl::pallas_call([](pl::Ref x, pl::Ref o, pl::Ref p) { o[_] = x[_], p[_] = x[_]; }, {.out_shape = {kOut, kOut}});
 //       |                      ^
 //   need: 1 result
 //   have: 2
-//   help: take<N>() with the N of its out_shape, or results[i]
+//   help: take<N>() with as many as it gives, or results[i]
 WRONG_PROGRAM(one_array_of_two_results) {
   const auto call =
       pl::pallas_call([](pl::Ref x, pl::Ref o, pl::Ref p) { o[_] = x[_], p[_] = x[_]; }, {.out_shape = {kOut, kOut}});
   const pl::Array y = call(pl::zeros({8, 128}));
 }
 
-// error[SM6201]: a pallas_call gives another number of results
+// error[SM6201]: a call gives another number of results
 //   --> test/errors/lang/Calls.cpp:203:41
 //   203 |   const auto [a, b, c] = pl::pallas_call(copy, {.out_shape = kOut})(pl::zeros({8, 128})).take<3>();
 //       |                                         ^
 //   need: 3 results
 //   have: 1
-//   help: take<N>() with the N of its out_shape, or results[i]
+//   help: take<N>() with as many as it gives, or results[i]
 WRONG_PROGRAM(three_arrays_of_one_result) {
   const auto [a, b, c] = pl::pallas_call(copy, {.out_shape = kOut})(pl::zeros({8, 128})).take<3>();
 }
 
-// error[SM6201]: a pallas_call gives another number of results
+// error[SM6201]: a call gives another number of results
 //   --> test/errors/lang/Calls.cpp:214:39
 //   214 |   const auto results = pl::pallas_call(copy, {.out_shape = kOut})(pl::zeros({8, 128}));
 //       |                                       ^
 //   need: 2 results
 //   have: 1
-//   help: take<N>() with the N of its out_shape, or results[i]
+//   help: take<N>() with as many as it gives, or results[i]
 WRONG_PROGRAM(a_result_that_is_not_there) {
   const auto results = pl::pallas_call(copy, {.out_shape = kOut})(pl::zeros({8, 128}));
   pl::exp(results[1]);

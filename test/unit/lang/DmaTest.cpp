@@ -213,7 +213,7 @@ TEST(Dma, RemoteCopiesAreLowered) {
        .compiler_params = {.collective_id = 0}});
   const std::string text = call.lower(iota({8, 128})).mosaic(true);
   for (const char* part : {"tpu.sem_barrier", "array<i32: 1, 1, 1, 0, 0>", "array<i32: 1, 1, 1, 1, 1, 0, 0>",
-                           "wait_target = false", "wait_target = true"})
+                           "array<i32: 1, 0, 1, 1, 0, 0, 0>", "wait_target = true"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 

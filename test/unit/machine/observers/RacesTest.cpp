@@ -143,6 +143,21 @@ TEST(Races, SH2_CoresThatWriteOneBlock) {
   }
 }
 
+TEST(Races, SH2_CarriedSumsAlongAnyParallelAxisAreFound) {
+  for (const std::string semantics : {"parallel,arbitrary", "arbitrary,parallel", "parallel,parallel"}) {
+    TextKernel k({2, 2}, semantics);
+    const Val x = k.input({.array = {4, 128}, .block = {1, 128}, .map = "%i, %c0"});
+    // A sum over axis 1: right where that is arbitrary.
+    const Val o = k.output({.array = {2, 128}, .block = {1, 128}, .map = "%i, %c0"});
+    const Val sum = k.scratch("f32", {1, 128});
+    k.when(k.compare("eq", k.id(1), k.constant(0)), [&] { k.store(k.splat(k.f32(0), {1, 128}), sum); });
+    k.store(k.binary("arith.addf", k.load(sum), k.load(x)), sum);
+    k.store(k.load(sum), o);
+    const auto found = codesOverSeeds(k, {{counting({4, 128})}}, 2);
+    EXPECT_EQ(found.empty(), semantics == "parallel,arbitrary") << semantics;
+  }
+}
+
 /// Whoever copies to a device must know that it is in the kernel.
 TEST(Races, SG9_ACopyToADeviceThatMayNotBeThere) {
   for (bool bothWays : {true, false}) {

@@ -1,4 +1,7 @@
 // S-A: the order of programs, empty and dynamic grids.
+#include <algorithm>
+#include <map>
+
 #include <gtest/gtest.h>
 
 #include "../runtime/TextKernel.h"
@@ -83,13 +86,43 @@ TEST(Grid, SA5_HugeDynamicBoundsDoNotOverflowIntoEachOther) {
   EXPECT_EQ(std::vector<int32_t>(w.step().begin(), w.step().end()), (std::vector<int32_t>{0, 1, 0}));
 }
 
-TEST(Grid, SH2_SharesOfTheCoresCoverTheParallelPrefixOnce) {
-  Steps all;
-  for (int core = 0; core < 4; ++core) {
-    const auto [begin, end] = coreShare(6, core, 4);
-    for (auto& s : walk(GridWalk({2, 3, 2}, 2, begin, end))) all.push_back(s);
+TEST(Grid, SH2_SharesOfTheCoresCoverTheGridOnce) {
+  const std::vector<std::vector<int64_t>> grids{{2, 3, 2}, {5, 4}, {1, 7, 1}, {3}, {0, 2}};
+  for (const auto& grid : grids)
+    for (uint64_t shared = 1; shared < uint64_t{1} << grid.size(); ++shared)
+      for (int cores : {2, 3, 4}) {
+        Steps all;
+        for (int core = 0; core < cores; ++core) {
+          const Steps mine = walk(GridWalk(grid, shared, core, cores));
+          EXPECT_TRUE(std::is_sorted(mine.begin(), mine.end()));
+          all.insert(all.end(), mine.begin(), mine.end());
+        }
+        std::sort(all.begin(), all.end());
+        EXPECT_EQ(all, walk(GridWalk(grid)));
+      }
+}
+
+TEST(Grid, SH2_EverySharedDimensionIsDivided) {
+  // Along each of them, whatever the others are, two neighbours are of two cores.
+  const std::vector<int64_t> grid{4, 2, 3};
+  for (uint64_t shared = 1; shared < 8; ++shared) {
+    std::map<std::vector<int32_t>, int> coreOf;
+    for (int core = 0; core < 2; ++core)
+      for (auto& step : walk(GridWalk(grid, shared, core, 2))) coreOf[step] = core;
+    for (size_t d = 0; d < 3; ++d)
+      for (auto& [step, core] : coreOf) {
+        if (step[d] != 0) continue;
+        bool divided = false;
+        for (auto other = step; other[d] < grid[d]; ++other[d]) divided |= coreOf.at(other) != core;
+        EXPECT_EQ(divided, (shared >> d & 1) != 0) << d;
+      }
   }
-  EXPECT_EQ(all, walk(GridWalk({2, 3, 2})));
+}
+
+TEST(Grid, SH6_AloneADimensionIsDividedIntoConsecutivePoints) {
+  EXPECT_EQ(walk(GridWalk({5}, 1, 0, 2)), (Steps{{0}, {1}, {2}}));
+  EXPECT_EQ(walk(GridWalk({5}, 1, 1, 2)), (Steps{{3}, {4}}));
+  EXPECT_EQ(walk(GridWalk({2, 4}, 2, 1, 2)), (Steps{{0, 2}, {0, 3}, {1, 2}, {1, 3}}));
 }
 
 TEST(Grid, SH7_AFixedDimensionIsNotWalked) {

@@ -1,0 +1,118 @@
+// shard_map: one function on every device of a mesh, each with its part of the arrays (jax.shard_map).
+//
+//   const pl::Mesh mesh({{"x", 4}});
+//   const auto normalised = pl::shard_map([](const pl::Array& x) { return x / pl::psum(pl::sum(x), "x"); }, mesh,
+//                                         pl::P("x"), pl::P("x"));
+//   pl::Array y = normalised(pl::ones({8, 128}));       // four devices with two rows each
+//   auto module = normalised.lower(y).stablehlo();      // the module of a pod
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "smalti/control.h"
+#include "smalti/mesh.h"
+#include "smalti/pallas_call.h"
+
+namespace smalti {
+
+/// What runs on each device: any callable that takes arrays and returns an array, or a tuple, pair, array or vector of
+/// them.
+class DeviceFunction {
+ public:
+  template <class F, class = std::enable_if_t<!std::is_same_v<std::decay_t<F>, DeviceFunction>>>
+  DeviceFunction(F body, Location at = Location::current()) : at(at) {
+    add(body, std::make_index_sequence<detail::kMaxKernelArguments + 1>{});
+  }
+  /// Argument counts it can be called with; empty: any.
+  std::vector<size_t> arities() const;
+  std::optional<std::vector<Array>> operator()(const std::vector<Array>& arrays) const;
+
+  Location at;
+
+ private:
+  template <class F, size_t... N>
+  void add(const F& body, std::index_sequence<N...>) {
+    (addArity<F, N>(body, std::make_index_sequence<N>{}), ...);
+    if constexpr (!(detail::takes<F, Array>(std::make_index_sequence<N>{}) || ...)) {
+      static_assert(std::is_invocable_v<const F&, const std::vector<Array>&>,
+                    "the function takes arrays: (const Array& x, …), or one const std::vector<Array>&");
+      any_ = [body](const std::vector<Array>& a) { return detail::flat(body(a)); };
+    }
+  }
+  template <class F, size_t N, size_t... I>
+  void addArity(const F& body, std::index_sequence<I...> indices) {
+    if constexpr (detail::takes<F, Array>(indices))
+      calls_.emplace_back(N, [body](const Array* a) {
+        (void)a;
+        return detail::flat(body(a[I]...));
+      });
+  }
+  std::vector<std::pair<size_t, std::function<std::vector<Array>(const Array*)>>> calls_;
+  std::function<std::vector<Array>(const std::vector<Array>&)> any_;
+};
+
+/// A shard_map traced for given operands.
+class LoweredShardMap {
+ public:
+  /// StableHLO text: a manual computation over the mesh, with its kernels. SM66xx: what keeps a kernel from TPUs.
+  Result<std::string> stablehlo(int bytecode_version = 13) const;
+
+  struct State;
+  explicit LoweredShardMap(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
+ private:
+  std::shared_ptr<const State> state_;
+};
+
+/// What shard_map gives: a function of whole arrays. Traced and compiled once per signature; copies share what was
+/// compiled. Inside a function that is traced it is one op.
+class ShardMap {
+ public:
+  ShardMap(DeviceFunction f, Mesh mesh, PartitionSpecs in_specs, PartitionSpecs out_specs, Location at);
+
+  Results operator()() const { return run({}); }
+  Results operator()(const Operand& a) const { return run({a}); }
+  Results operator()(const Operand& a, const Operand& b) const { return run({a, b}); }
+  Results operator()(const Operand& a, const Operand& b, const Operand& c) const { return run({a, b, c}); }
+  template <class... More>
+  Results operator()(const Operand& a, const Operand& b, const Operand& c, const Operand& d,
+                     const More&... more) const {
+    return run({a, b, c, d, Operand(more)...});
+  }
+  Results run(const std::vector<Operand>& operands) const;
+  /// The same under every observer: races, deadlocks and what a TPU would punish silently are in `findings`.
+  template <class... A>
+  RunReport check(const A&... operands) const {
+    return check_all({Operand(operands)...});
+  }
+  RunReport check_all(const std::vector<Operand>& operands) const;
+  /// Traces, and runs nothing.
+  template <class... A>
+  LoweredShardMap lower(const A&... operands) const {
+    return lower_all({Operand(operands)...});
+  }
+  LoweredShardMap lower_all(const std::vector<Operand>& operands) const;
+  template <class... A>
+  Executable compile(const A&... operands) const {
+    return compile_all({Operand(operands)...});
+  }
+  Executable compile_all(const std::vector<Operand>& operands) const;
+
+  struct State;
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+/// `in_specs` says which part of each argument a device sees, `out_specs` which part of each result it has computed;
+/// one spec stands for all. Results over an axis that the spec does not name must be equal along it (SM5003). Errors
+/// SM6231 (specs that do not fit the arrays or the mesh), SM6234 (a function of another number of arrays; nested).
+inline ShardMap shard_map(DeviceFunction f, Mesh mesh, PartitionSpecs in_specs, PartitionSpecs out_specs,
+                          Location at = Location::current()) {
+  return ShardMap(std::move(f), std::move(mesh), std::move(in_specs), std::move(out_specs), at);
+}
+
+}  // namespace smalti

@@ -1,0 +1,126 @@
+// shard_map beside what test/python/test_devices.py compares with JAX: tracing, caching, kernels inside.
+#include "smalti/shard_map.h"
+
+#include <gtest/gtest.h>
+
+#include "Helpers.h"
+#include "driver/program/RunProgram.h"
+#include "lang/call/TraceProgram.h"
+#include "lang/trace/Replay.h"
+#include "smalti/collectives.h"
+
+namespace pl = smalti;
+using pl::_, pl::Array;
+using namespace smalti::lang;
+using smalti::testing::expectEqual;
+
+namespace {
+
+const pl::Mesh kLine({{"x", 4}});
+
+/// 0, 1, 2 …
+Array counting(pl::Shape shape) {
+  const int64_t n = pl::num_elements(shape);
+  return pl::reshape(pl::arange(n, pl::f32), std::move(shape));
+}
+
+Array runProgram(const smalti::Program& program, const Array& x) {
+  auto outcome = smalti::driver::runProgram(program, {&x, 1}, {});
+  if (!outcome) ADD_FAILURE() << outcome.error().str();
+  return outcome ? outcome->results[0] : Array();
+}
+
+TEST(ShardMap, IsTracedOncePerSignature) {
+  int traces = 0;
+  const auto f = pl::shard_map(
+      [&](const Array& x) {
+        ++traces;
+        return x + 1;
+      },
+      kLine, pl::P("x"), pl::P("x"));
+  const auto copy = f;
+  f(pl::zeros({8, 128}));
+  copy(pl::ones({8, 128}));
+  EXPECT_EQ(traces, 1);
+  f(pl::zeros({4, 128}));
+  EXPECT_EQ(traces, 2);
+}
+
+TEST(ShardMap, IsAnOpOfAFunctionThatIsTraced) {
+  const auto total = pl::shard_map([](const Array& x) { return pl::psum(x, "x"); }, kLine, pl::P("x"), pl::P());
+  const Array x = counting({8, 128});
+  const ArrayFunction f = [&](std::span<const Array> in) -> std::vector<Array> {
+    const Array y = total(in[0] * 2);
+    return {y + 1};
+  };
+  const Array now = f({&x, 1})[0];
+  const pl::ArrayType type = x.type();
+  const TracedFunction traced = traceFunction(f, {&type, 1});
+  expectEqual(replay(traced, {&x, 1})[0], now);
+  const smalti::Program program = programOf(traced);
+  expectEqual(runProgram(program, x), now);
+  ASSERT_EQ(program.meshes.size(), 1U);
+  EXPECT_EQ(program.meshes[0].numDevices(), 4);
+}
+
+TEST(ShardMap, TakesTracedValuesFromOutside) {
+  // A body of its own needs them as arguments: the op is isolated from above.
+  const ArrayFunction f = [&](std::span<const Array> in) -> std::vector<Array> {
+    const Array scale = pl::sum(in[0]);
+    const auto scaled =
+        pl::shard_map([&](const Array& x) { return x * scale + pl::axis_index("x"); }, kLine, pl::P("x"), pl::P("x"));
+    return {scaled(in[0])};
+  };
+  const Array x = counting({8, 4});
+  const pl::ArrayType type = x.type();
+  const smalti::Program program = traceProgram(f, {&type, 1});
+  const auto& ops = program.functions[0].ops;
+  const auto manual = std::find_if(ops.begin(), ops.end(), [](auto& op) { return op.name == "manual_computation"; });
+  ASSERT_NE(manual, ops.end());
+  EXPECT_EQ(manual->operands.size(), 2U);
+  const Array y = runProgram(program, x);
+  const float sum = 31 * 32 / 2;
+  for (int i = 0; i < 32; ++i) EXPECT_EQ(y.as<float>()[i], float(i) * sum + float(i / 8)) << i;
+}
+
+TEST(ShardMap, TwoMeshesStandInOneModule) {
+  const pl::Mesh grid({{"x", 2}, {"y", 2}});
+  const auto a = pl::shard_map([](const Array& x) { return pl::psum(x, "x"); }, kLine, pl::P("x"), pl::P());
+  const auto b = pl::shard_map([](const Array& x) { return pl::psum(x, "y"); }, grid, pl::P("x", "y"), pl::P("x"));
+  const ArrayFunction f = [&](std::span<const Array> in) -> std::vector<Array> {
+    const Array sum = a(in[0]);
+    return {b(sum)};
+  };
+  const pl::ArrayType type{pl::f32, {8, 4}};
+  const smalti::Program program = traceProgram(f, {&type, 1});
+  ASSERT_EQ(program.meshes.size(), 2U);
+  const Array x = counting({8, 4});
+  expectEqual(runProgram(program, x), f({&x, 1})[0]);
+}
+
+TEST(ShardMap, SJ5_AKernelSeesItsDevicesPartAndCoordinates) {
+  const pl::Mesh grid({{"x", 2}, {"y", 2}});
+  const auto call = pl::pallas_call(
+      [](pl::Ref x, pl::Ref o) {
+        o[_] = x[_] * 100 + pl::astype(pl::axis_index("x") * 10 + pl::axis_index("y"), pl::f32);
+      },
+      {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}});
+  const auto f =
+      pl::shard_map([=](const Array& x) -> Array { return call(x); }, grid, pl::P("x", "y"), pl::P("x", "y"));
+  const Array y = f(pl::ones({16, 256}));
+  for (int64_t i : {0, 7, 8, 15})
+    for (int64_t j : {0, 127, 128, 255})
+      EXPECT_EQ(y.as<float>()[i * 256 + j], 100.0f + 10.0f * float(i / 8) + float(j / 128));
+  EXPECT_TRUE(f.check(pl::ones({16, 256})).findings.empty());
+}
+
+TEST(ShardMap, AnExecutableWritesToTheCallersMemory) {
+  const auto f = pl::shard_map([](const Array& x) { return pl::psum(x, "x"); }, kLine, pl::P("x"), pl::P());
+  const pl::Executable ready = f.compile(pl::zeros({4, 8}));
+  const std::vector<Array> inputs{pl::ones({4, 8})};
+  std::vector<Array> outputs{pl::zeros({1, 8})};
+  ASSERT_TRUE(ready.execute_into(inputs, outputs));
+  EXPECT_EQ(outputs[0].as<float>()[7], 4.0f);
+}
+
+}  // namespace
