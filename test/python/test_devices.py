@@ -13,6 +13,9 @@ import pytest
 pytest.importorskip("jax")
 HERE = pathlib.Path(__file__).parent
 TOLERANCE = {"softmax_over_devices": 1e-6, "pmean_yx": 1e-6, "pmean_of_integers": 1e-6}
+# Of the largest element: sums in another order.
+ABSOLUTE = {"all_gather_matmul": 1e-6, "all_gather_matmul_pair": 1e-6, "matmul_reduce_scatter": 1e-6, "ring_attention": 1e-6,
+            "ring_attention_causal": 1e-6}
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +46,9 @@ def test_devices_compute_what_jax_computes(of_target, target):
         wanted = np.load(of_target["interpret"] / name / "jax.npz")
         for i, key in enumerate(wanted.files):
             got = np.load(of_target[target] / name / f"out{i}.npy")
+            scale = np.max(np.abs(wanted[key]))
             close = got.shape == wanted[key].shape and got.dtype == wanted[key].dtype and np.allclose(
-                got, wanted[key], rtol=TOLERANCE.get(name, 0), atol=1e-30)
+                got, wanted[key], rtol=TOLERANCE.get(name, 0), atol=max(1e-30, scale * ABSOLUTE.get(name, 0)))
             if not close:
                 wrong.append(f"{name}, result {i}: {got.dtype}{got.shape}, JAX {wanted[key].dtype}{wanted[key].shape}\n"
                              f"{got}\n{wanted[key]}")
