@@ -36,7 +36,7 @@ def names(folder):
 
 def test_every_case_has_a_twin(of_target):
     made = {f.name for f in of_target["interpret"].iterdir()}
-    assert len(made) >= 34 and made == set(names(of_target["interpret"]))
+    assert len(made) >= 52 and made == set(names(of_target["interpret"]))
 
 
 @pytest.mark.parametrize("target", ["interpret", "cpu"])
@@ -94,3 +94,30 @@ def test_modules_can_be_read_back(of_target, smalti, tmp_path):
         for i, path in enumerate(read):
             np.testing.assert_array_equal(np.load(path), np.load(folder / f"out{i}.npy"))
         assert read
+
+
+def of_kernels(of_target):
+    """(name, module, arguments of the command line)"""
+    for name in names(of_target["interpret"]):
+        folder = of_target["interpret"] / name
+        if "tpu_custom_call" in (folder / "module.mlir").read_text():
+            inputs = [a for i in range(len(list(folder.glob("in*.npy")))) for a in ("--in", str(folder / f"in{i}.npy"))]
+            yield name, str(folder / "module.mlir"), inputs
+
+
+def test_no_schedule_of_a_kernel_races_or_deadlocks(of_target, smalti):
+    wrong = []
+    for name, module, inputs in of_kernels(of_target):
+        done = subprocess.run([smalti, "check", module, *inputs, "--schedules", "3"], capture_output=True, text=True)
+        if done.returncode or "no schedule of these inputs races or deadlocks" not in done.stdout:
+            wrong.append(f"{name}: {done.stdout}{done.stderr}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_tpu_compiler_accepts_kernels_on_eight_devices(of_target, smalti):
+    pytest.importorskip("libtpu", reason="Google's TPU compiler (PyPI: libtpu) is not installed")
+    modules = [module for _, module, _ in of_kernels(of_target)]
+    assert len(modules) >= 18
+    done = subprocess.run([smalti, "compile", *modules, "--chip", "v5e"], capture_output=True, text=True,
+                          env={**os.environ, "VIRTUAL_ENV": sys.prefix})
+    assert f"{len(modules)} accepted, 0 refused" in done.stdout, done.stdout + done.stderr
