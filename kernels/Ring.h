@@ -81,4 +81,27 @@ struct RingReduction {
   }
 };
 
+/// An array of each device that travels once around the ring through two slots in VMEM, and is worked on while it
+/// travels. The first slot holds this device's own when `run` begins.
+struct RingRotation {
+  Ref slots, send, receive, capacity;
+
+  static std::vector<MemoryRef> scratch(const ArrayType& array) { return RingReduction::scratch(array); }
+
+  /// `visit(slot, step)`: the slot holds what device before(step) has; it must not be written.
+  void run(const Ring& ring, const std::function<void(const Ref&, int64_t)>& visit) const {
+    for (int64_t step = 0; step < ring.devices; ++step) {
+      const int64_t from = step % 2, to = 1 - from;
+      const bool last = step + 1 == ring.devices;
+      const auto copy =
+          make_async_remote_copy(slots.at(from), slots.at(to), send.at(from), receive.at(to), ring.device(ring.right));
+      if (!last && step > 0) semaphore_wait(capacity);
+      if (!last) copy.start();
+      visit(slots.at(from), step);
+      if (!last) copy.wait();
+      if (step + 2 < ring.devices) ring.signal(capacity, ring.left);
+    }
+  }
+};
+
 }  // namespace smalti::kernels

@@ -311,6 +311,8 @@ struct Call {
   std::optional<CostEstimate> cost_estimate{};
   /// Ends up in the exported module, as `kernel_metadata` (A14).
   std::map<std::string, std::string> metadata{};
+  /// Of inputs whose spec names none.
+  MemorySpace memory_space = MemorySpace::unspecified;
 };
 
 }  // namespace smalti

@@ -1,6 +1,9 @@
 // The kernels of several devices of the library, whose twins are jax.lax's collectives.
 #include "Cases.h"
+#include "smalti/kernels/collective_matmul.h"
 #include "smalti/kernels/collectives.h"
+#include "smalti/kernels/moe.h"
+#include "smalti/kernels/ring_attention.h"
 
 namespace smalti::devices::test {
 
@@ -31,6 +34,32 @@ void kernelCases(Cases& cases) {
   add("all_reduce_kernel_y", [](const Array& v) { return kernels::all_reduce_rows(v, "y"); }, grid, P("x", "y"), x,
       {64, 512});
   add("all_to_all_kernel", [](const Array& v) { return kernels::all_to_all_parts(v, "x"); }, line, x, x, {64, 8, 128});
+
+  const auto scaled = [](Shape shape) { return numbers(std::move(shape)) / 101.0f - 0.5f; };
+  const P split(std::nullopt, "x");
+  cases.add("all_gather_matmul", [](const Array& v, const Array& w) { return kernels::all_gather_matmul(v, w, "x"); },
+            line, {x, split}, split, {scaled({64, 256}), scaled({256, 1024})});
+  cases.add("all_gather_matmul_pair",
+            [](const Array& v, const Array& w) { return kernels::all_gather_matmul(v, w, "x"); }, pair, {x, split},
+            split, {scaled({32, 128}), scaled({128, 256})});
+  cases.add("matmul_reduce_scatter",
+            [](const Array& v, const Array& w) { return kernels::matmul_reduce_scatter(v, w, "x"); }, line, {split, x},
+            x, {scaled({64, 1024}), scaled({1024, 128})});
+  for (const bool causal : {false, true})
+    cases.add(causal ? "ring_attention_causal" : "ring_attention",
+              [causal](const Array& q, const Array& k, const Array& v) {
+                return kernels::ring_attention(q, k, v, "x", {.causal = causal});
+              },
+              line, split, split, {scaled({2, 128, 64}), scaled({2, 128, 64}) * 3.0f, scaled({2, 128, 64})});
+  cases.add("moe",
+            [](const Array& v, const Array& device) {
+              const auto routing = kernels::moe_route(device, "x");
+              const Array here = kernels::moe_dispatch(v, routing, "x");
+              const Array done = here * astype(axis_index("x") + 2, f32);  // the expert of this device
+              return std::tuple{sum(here, {.axes = {2, 3}}), kernels::moe_combine(done, routing, "x"),
+                                routing.received};
+            },
+            line, x, x, {numbers({48, 8, 128}), rem(numbers({48}, i32), 8)});
 }
 
 }  // namespace smalti::devices::test

@@ -97,6 +97,41 @@ kernel("all_reduce_kernel", lambda v: lax.psum(v, "x"), outs=P())
 kernel("all_reduce_kernel_y", lambda v: lax.psum(v, "y"), GRID, P("x", "y"), P("x"))
 kernel("all_to_all_kernel", lambda v: lax.all_to_all(v, "x", 0, 0))
 
+HIGHEST = lax.Precision.HIGHEST
+for name, mesh in {"all_gather_matmul": LINE, "all_gather_matmul_pair": PAIR}.items():
+    kernel(name, lambda v, w: jnp.dot(lax.all_gather(v, "x", tiled=True), w, precision=HIGHEST), mesh,
+           (P("x"), P(None, "x")), P(None, "x"))
+kernel("matmul_reduce_scatter", lambda v, w: lax.psum_scatter(jnp.dot(v, w, precision=HIGHEST), "x", tiled=True),
+       ins=(P(None, "x"), P("x")))
+
+
+def attention(q, k, v, causal):
+    length = q.shape[1]
+    k, v = (lax.all_gather(a, "x", axis=1, tiled=True) for a in (k, v))
+    scores = jnp.einsum("hqd,hkd->hqk", q, k, precision=HIGHEST) / np.sqrt(q.shape[2])
+    if causal:
+        queries = lax.axis_index("x") * length + jnp.arange(length)
+        scores = jnp.where(queries[:, None] >= jnp.arange(k.shape[1])[None], scores, -jnp.inf)
+    return jnp.einsum("hqk,hkd->hqd", jax.nn.softmax(scores), v, precision=HIGHEST)
+
+
+for causal in (False, True):
+    kernel("ring_attention" + "_causal" * causal, lambda q, k, v, causal=causal: attention(q, k, v, causal),
+           ins=(P(None, "x"),) * 3, outs=P(None, "x"))
+
+
+def moe(v, device):
+    rows, n, me = v.shape[0], 8, lax.axis_index("x")
+    place = jnp.sum((device[:, None] == device[None]) & (jnp.arange(rows)[None] < jnp.arange(rows)[:, None]), axis=1)
+    every, to, where = (lax.all_gather(a, "x") for a in (v, device, place))
+    source = jnp.arange(n)[:, None]
+    here = jnp.zeros((n, rows + 1) + v.shape[1:]).at[source, jnp.where(to == me, where, rows)].set(every)[:, :rows]
+    received = jnp.sum(to == me, axis=1).astype(jnp.int32)
+    return here.sum(axis=(2, 3)), v * (device + 2)[:, None, None], received
+
+
+kernel("moe", moe, ins=(P("x"), P("x")), outs=(P("x"), P("x"), P("x")))
+
 if __name__ == "__main__":
     for folder in sorted(pathlib.Path(sys.argv[1]).iterdir()):
         if folder.name not in CASES:

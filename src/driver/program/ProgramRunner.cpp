@@ -73,7 +73,11 @@ Result<RunOutcome> ProgramRunner::run(std::vector<Array> arguments) {
   std::vector<std::vector<Array>> ofLane;
   ofLane.push_back(std::move(arguments));
   auto results = runFunction(program_.functions[program_.main], std::vector<Lane>(1), std::move(ofLane));
-  if (!results) return fail(std::move(results.error()));
+  if (!results) {  // what was found until then may be the cause: a race, and results that differ
+    Diagnostic d = std::move(results.error());
+    for (const machine::Finding& f : outcome_.findings) d.related.push_back(f.diagnostic);
+    return fail(std::move(d));
+  }
   outcome_.results = std::move((*results)[0]);
   return std::move(outcome_);
 }

@@ -196,8 +196,8 @@ TracedKernel traceKernel(const Kernel& kernel, const Call& given, const Location
     place.reset();  // a spec has its own place
     for (size_t i = 0; i < inputs.size(); ++i)
       k.operands.push_back(resolve(fmt::format("input {}", i), inputs[i],
-                                   call.in_specs.empty() ? nullptr : &call.in_specs[i], hasGrid,
-                                   MemorySpace::unspecified, at));
+                                   call.in_specs.empty() ? nullptr : &call.in_specs[i], hasGrid, call.memory_space,
+                                   at));
     for (size_t i = 0; i < call.out_shape.size(); ++i)
       k.operands.push_back(resolve(fmt::format("output {}", i), call.out_shape[i].type(),
                                    call.out_specs.empty() ? nullptr : &call.out_specs[i], hasGrid,

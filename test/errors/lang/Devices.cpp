@@ -420,3 +420,59 @@ WRONG_PROGRAM(results_of_a_shard_map_taken_as_another_number) {
   const pl::Array y = pl::shard_map([](const pl::Array& a) { return std::tuple{a, a}; }, kLine, pl::P("x"),
                                     pl::P("x"))(pl::zeros({8, 128}));
 }
+
+// error[SM6235]: a mesh of cores has a name and one core or more
+//   --> test/errors/lang/Devices.cpp:432:13
+//   432 |   pl::kernel([](pl::Ref o) { o[_] = 0; }, {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}, .mesh = {"core", 0}});
+//       |             ^
+//   need: a CoreMesh like {"core", 2}
+//   have: {"core", 0}
+//   help: a chip has one or two TensorCores
+WRONG_PROGRAM(kernel_of_no_cores) {
+  pl::kernel([](pl::Ref o) { o[_] = 0; }, {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}, .mesh = {"core", 0}});
+}
+
+// error[SM6235]: dimension_semantics must be left out for a mesh of cores
+//   --> test/errors/lang/Devices.cpp:443:13
+//   443 |   pl::kernel([](pl::Ref o) { o[_] = 0; }, {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32},
+//       |             ^
+//   need: none
+//   have: 1
+//   help: the mesh is the only axis, and is `parallel`
+WRONG_PROGRAM(kernel_of_cores_with_dimension_semantics) {
+  pl::kernel([](pl::Ref o) { o[_] = 0; }, {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32},
+                                           .mesh = {"core", 2},
+                                           .compiler_params = {.dimension_semantics = {pl::arbitrary}}});
+}
+
+// error[SM6235]: a core_map is called outside a run_state
+//   --> test/errors/lang/Devices.cpp:456:15
+//   456 |   pl::core_map({"core", 2}, [] {});
+//       |               ^
+//   need: a call in the function of a run_state, outside kernels
+//   have: no run_state
+//   help: run_state(f, {arrays}) gives f the Refs
+WRONG_PROGRAM(core_map_outside_a_run_state) {
+  pl::core_map({"core", 2}, [] {});
+}
+
+// error[SM6235]: the function of a run_state takes another number of Refs
+//   --> test/errors/lang/Devices.cpp:467:16
+//   467 |   pl::run_state([](pl::Ref x, pl::Ref y) { pl::core_map({"core", 2}, [&] { pl::sync_copy(x, y); }); },
+//       |                ^
+//   need: 1 Ref
+//   have: a function of 2
+//   help: it takes a Ref for each array
+WRONG_PROGRAM(run_state_of_another_number_of_refs) {
+  pl::run_state([](pl::Ref x, pl::Ref y) { pl::core_map({"core", 2}, [&] { pl::sync_copy(x, y); }); },
+                {pl::zeros({8, 128})});
+}
+
+// error[SM6106]: 'reading a Ref' exists inside kernels only
+//   --> test/errors/lang/Devices.cpp:477:36
+//   477 |   pl::run_state([](pl::Ref x) { x[_] = 1; }, {pl::zeros({8, 128})});
+//       |                                    ^
+//   help: call it in a function that is passed to pallas_call
+WRONG_PROGRAM(ref_of_a_run_state_outside_a_core_map) {
+  pl::run_state([](pl::Ref x) { x[_] = 1; }, {pl::zeros({8, 128})});
+}
