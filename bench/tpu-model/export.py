@@ -7,9 +7,8 @@ flow needs no inputs.
 """
 
 import csv
-import dataclasses
-import functools
 import hashlib
+import inspect
 import json
 import pathlib
 import re
@@ -127,11 +126,9 @@ def grouped(row, sizes):
     def call(lhs, rhs):
       return kernels.tgmm(lhs.mT, rhs, group_sizes=jnp.asarray(groups), tiling=(m, k, n), **common)
   elif "rhs-transposed" in row["kernel"]:
-    # Tiles are named after the forward product in newer entries, after this one in older ones: tile_k is of the
-    # contracted dimension where only that divides.
-    contracted, kept = rhs.shape[2], rhs.shape[1]
-    newer = contracted % n == 0 and kept % k == 0
-    tiling = (m, n, k) if newer or contracted % k or kept % n else (m, k, n)
+    # v5p's and v6e's entries name tiles after the forward product, the others after this one, whose contracted
+    # dimension is the forward product's n.
+    tiling = (m, n, k) if row["generation"] in ("v5p", "v6e") else (m, k, n)
     def call(lhs, rhs):
       return kernels.gmm(lhs, rhs, group_sizes=jnp.asarray(groups), tiling=tiling, transpose_rhs=True, **common)
   else:
@@ -211,10 +208,13 @@ BUILDERS = {"matmul": matmul, "gmm": grouped, "dlhs": grouped, "tgmm": grouped, 
 KEYS = ["generation", "kernel", "shapes", "dtype", "block_sizes", "buffering"]
 
 
-def module_text(row, sizes):
-  builder = BUILDERS.get(family_of(row))
-  if not builder:
-    raise Lacks(f"no builder knows the kernel {row['kernel']}")
+def key_of(row, builder):
+  """Of the cache: what is built, and how."""
+  text = "|".join([row.get(k, "") for k in KEYS] + [inspect.getsource(builder)])
+  return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def module_text(row, builder, sizes):
   jax.clear_caches()
   with compiling_for(row["generation"]):
     call, operands = builder(row, sizes)
@@ -228,11 +228,15 @@ def main():
   cache = pathlib.Path(cache)
   cache.mkdir(parents=True, exist_ok=True)
   for row in csv.DictReader(open(rows)):
-    key = hashlib.sha256("|".join([row.get(k, "") for k in KEYS]).encode()).hexdigest()[:16]
-    path = cache / f"{key}.mlir"
     try:
+      builder = BUILDERS.get(family_of(row))
+      if not builder:
+        raise Lacks(f"no builder knows the kernel {row['kernel']}")
+      path = cache / f"{key_of(row, builder)}.mlir"
       if not path.exists():
-        path.write_text(module_text(row, sizes))
+        part = path.with_suffix(f".{os.getpid()}")  # whole or not at all, whoever else exports
+        part.write_text(module_text(row, builder, sizes))
+        part.rename(path)
       print(json.dumps({"id": row["id"], "module": str(path)}), flush=True)
     except Lacks as e:
       print(json.dumps({"id": row["id"], "lacks": str(e)}), flush=True)

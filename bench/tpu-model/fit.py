@@ -1,124 +1,202 @@
 #!/usr/bin/env python3
-"""Fits the constants of section [time] of a chip's file to measured times; prints the file's new section.
+"""Fits the constants of section [time] of a chip's file to measured times, and says how they do on rows left out.
 
-    build/tpu-model/venv/bin/python bench/tpu-model/fit.py CHIP [--rows FILE.csv] [--rounds N] [--families A,B]
+    ./do bench tpu-model --fit [--chip-name v6e]… [--rows FILE.csv]
 
-Moves one constant at a time, up and down, and keeps what makes the mean absolute error over families smaller. The rows
-are those of `./do bench tpu-model`, whose cache it uses.
+The logarithms of the constants are moved by Gauss and Newton against the logarithms of measured times, robustly (the
+absolute error counts), with a prior that keeps a constant near where it stands when rows say little about it. One call of
+`smalti time` gives the derivatives for all rows. Held-out errors use the fitted model's derivatives: for each fifth of
+the shapes, and for each family, constants are fitted to the other rows. The range is that of the held-out errors.
 """
 
-import argparse
 import collections
 import csv
-import importlib.util
+import dataclasses
+import hashlib
 import json
 import math
+import os
 import pathlib
 import re
 import subprocess
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-spec = importlib.util.spec_from_file_location("tpu_model", HERE / "tpu-model.py")
-bench = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(bench)
+import numpy as np
 
-# Constant: (least, most, first step).
+from families import family_of
+
+# Constant: least, most, how far from where it stands it may be expected to be (a factor).
 CONSTANTS = {
-    "step_cycles": (0, 3000, 1.3), "scalar_cycles": (0.05, 6, 1.5), "copy_cycles": (1, 1000, 1.6),
-    "copy_latency_us": (0.02, 3, 1.6), "hbm_efficiency": (0.5, 1, 1.04), "sole_core_hbm_share": (0.4, 1, 1.15),
-    "matrix_efficiency": (0.6, 1, 1.02), "unoverlapped": (0.005, 1, 1.4), "op_us": (0.2, 20, 1.5),
-    "op_efficiency": (0.3, 1, 1.08), "latch_cycles_per_vreg": (2, 4, 1.2),
+    "clock_ghz": (1.8, 2.2, 1.05), "latch_cycles_per_vreg": (2, 4, 1.3),
+    "step_cycles": (50, 2000, 2), "scalar_cycles": (0.05, 4, 2), "copy_cycles": (1, 300, 2), "run_cycles": (0.05, 40, 3),
+    "copy_latency_us": (0.05, 2, 1.6), "hbm_efficiency": (0.6, 1, 1.1), "sole_core_hbm_share": (0.45, 1, 1.3),
+    "matrix_efficiency": (0.8, 1, 1.05), "unoverlapped": (0.005, 1, 2), "op_us": (0.2, 4, 2),
+    "op_efficiency": (0.5, 1, 1.15),
 }
+OF_CHIP = {"clock_ghz": ["v7x"], "latch_cycles_per_vreg": ["v6e", "v7x"], "sole_core_hbm_share": ["v4", "v5p"]}
+MOST_STEPS = 4_000  # rows of longer kernels repeat shorter ones
+NOISE = 0.03         # what the model is not expected to reach: the width of the middle of the loss
+FOLDS = 5
 
 
 def read(text, key):
-  found = re.search(rf"^{key} = (?:\{{ value = )?([\d.]+)", text, re.M)
-  return float(found.group(1))
+  return float(re.search(rf"^{key} = (?:\{{ value = )?([\d.]+)", text, re.M).group(1))
 
 
-def changed(text, key, value):
-  return re.sub(rf"^({key} = (?:\{{ value = )?)[\d.]+", lambda m: m.group(1) + f"{value:.4g}", text, flags=re.M)
+def changed(text, values):
+  for key, value in values.items():
+    text = re.sub(rf"^({key} = (?:\{{ value = )?)[\d.]+", lambda m: m.group(1) + f"{value:.4g}", text, flags=re.M)
+  return text
 
 
-def errors(texts, rows, files):
-  """The objective of each chip's text: the mean of families' mean absolute errors."""
-  with tempfile.TemporaryDirectory() as folder:
-    names = []
-    for i, text in enumerate(texts):
-      path = pathlib.Path(folder) / f"c{i}.toml"
-      path.write_text(re.sub(r'^name = .*', f'name = "c{i}"', text, flags=re.M))
-      names.append(str(path))
-    run = subprocess.run([bench.SMALTI, "time", *files, "--chip", ",".join(names), "--anyway", "--json"],
-                         stdout=subprocess.PIPE, text=True)
-  if not run.stdout.startswith("{\"mod") and '"modules"' not in run.stdout[:40]:
-    raise SystemExit(run.stdout[:500])
-  of = [collections.defaultdict(list) for _ in texts]
-  for row, module in zip(rows, json.loads(run.stdout)["modules"]):
-    for i, on in enumerate(module["chips"].values()):
-      if on["error"]:
+@dataclasses.dataclass
+class Row:
+  id: str
+  family: str
+  shape: str
+  file: str
+  us: float
+  offset: float  # of the caller's clock
+
+
+class Fit:
+  """Of one chip."""
+
+  def __init__(self, bench, chip, rows, built):
+    self.bench, self.chip = bench, chip
+    self.path = bench.ROOT / f"chips/{chip}.toml"
+    self.text = self.path.read_text()
+    self.keys = [k for k in CONSTANTS if chip in OF_CHIP.get(k, [chip])]
+    self.start = np.log([read(self.text, k) for k in self.keys])
+    self.prior = np.log([CONSTANTS[k][2] for k in self.keys])
+    self.least = np.log([CONSTANTS[k][0] for k in self.keys])
+    self.most = np.log([CONSTANTS[k][1] for k in self.keys])
+    self.rows = [Row(r["id"], family_of(r), r["shapes"], built[r["id"]]["module"], bench.microseconds(r),
+                     bench.DISPATCH_US if bench.is_wall_clock(r) else 0)
+                 for r in rows if r["generation"] == chip and "module" in built[r["id"]]]
+    steps = self.run([self.start], sorted({r.file for r in self.rows}), steps=True)
+    self.rows = [r for r in self.rows if steps.get(r.file, MOST_STEPS) < MOST_STEPS]
+
+  def run(self, points, files, steps=False):
+    """By file: the time for each point; or its number of steps."""
+    with tempfile.TemporaryDirectory() as folder:
+      names = []
+      for i, point in enumerate(points):
+        path = pathlib.Path(folder) / f"c{i}.toml"
+        text = changed(self.text, dict(zip(self.keys, np.exp(point))))
+        path.write_text(re.sub(r"^name = .*", f'name = "c{i}"', text, flags=re.M))
+        names.append(str(path))
+      out = subprocess.run([self.bench.SMALTI, "time", *files, "--chip", ",".join(names), "--anyway", "--json"],
+                           stdout=subprocess.PIPE, text=True).stdout
+    result = {}
+    for file, module in zip(files, json.loads(out)["modules"]):
+      on = list(module["chips"].values())
+      if any(c["error"] for c in on) or not on:
         continue
-      us = on["us"] + (bench.DISPATCH_US if bench.is_wall_clock(row) else 0)
-      of[i][bench.family_of(row)].append(abs(math.log(us / bench.microseconds(row))))
-  means = []
-  for families in of:
-    each = {f: sum(e) / len(e) for f, e in families.items()}
-    total = sum(len(e) for e in families.values())
-    means.append((0.5 * sum(each.values()) / len(each) + 0.5 * sum(map(sum, families.values())) / total, each))
-  return means
+      result[file] = sum(k["steps"] for k in on[0]["kernels"]) if steps else [c["us"] for c in on]
+    return result
+
+  def residuals(self, points):
+    """Logarithms of predicted over measured, [rows, points]."""
+    times = self.run(points, sorted({r.file for r in self.rows}))
+    return np.array([[math.log((t + r.offset) / r.us) for t in times[r.file]] for r in self.rows])
+
+  def linear(self, at):
+    step = 0.02
+    points = [at] + [at + step * e for e in np.eye(len(at))]
+    # A constant at its end is moved inwards.
+    points = [np.where(p > self.most, 2 * at - p, p) for p in points]
+    r = self.residuals(points)
+    moved = np.array([points[i + 1][i] - at[i] for i in range(len(at))])
+    return r[:, 0], (r[:, 1:] - r[:, :1]) / moved
+
+  def weights(self):
+    """Families count alike, half and half with rows."""
+    count = collections.Counter(r.family for r in self.rows)
+    return np.array([0.5 + 0.5 * len(self.rows) / len(count) / count[r.family] for r in self.rows])
+
+  def solve(self, at, r, j, chosen, reach=None):
+    """The best point of the linearised model on the chosen rows."""
+    w = self.weights()[chosen]
+    point = at.copy()
+    for _ in range(60):
+      now = r[chosen] + j[chosen] @ (point - at)
+      robust = w / np.maximum(np.abs(now), NOISE) / NOISE
+      normal = (j[chosen].T * robust) @ j[chosen] + np.diag(1 / self.prior**2)
+      gradient = (j[chosen].T * robust) @ now + (point - self.start) / self.prior**2
+      free = ~(((point <= self.least) & (gradient > 0)) | ((point >= self.most) & (gradient < 0)))
+      step = np.zeros_like(point)
+      step[free] = -np.linalg.solve(normal[np.ix_(free, free)], gradient[free])
+      point = np.clip(point + 0.5 * step, self.least, self.most)
+      if reach:
+        point = np.clip(point, at - reach, at + reach)
+    return point
+
+  def objective(self, r, at):
+    return np.average(np.abs(r), weights=self.weights())
+
+  def fit(self, rounds):
+    everything = np.ones(len(self.rows), bool)
+    at, reach = self.start, 0.4
+    r, j = self.linear(at)
+    best = self.objective(r, at)
+    print(f"{self.chip}: {len(self.rows)} rows, {100 * best:.2f} %", flush=True)
+    for _ in range(rounds):
+      to = self.solve(at, r, j, everything, reach)
+      r2, j2 = self.linear(to)
+      error = self.objective(r2, to)
+      if error < best - 1e-5:
+        at, r, j, best = to, r2, j2, error
+        print(f"  {100 * best:.2f} %", {k: f"{v:.4g}" for k, v in zip(self.keys, np.exp(at))}, flush=True)
+      else:
+        reach /= 3
+        if reach < 0.02:
+          break
+    return at, r, j
+
+  def held_out(self, at, r, j, group):
+    """Residuals of rows whose group was left out of the fit."""
+    groups = np.array([group(row) for row in self.rows])
+    out = np.zeros(len(self.rows))
+    for g in set(groups):
+      if (groups != g).sum() < 4:
+        out[groups == g] = np.nan
+        continue
+      point = self.solve(at, r, j, groups != g)
+      out[groups == g] = r[groups == g] + j[groups == g] @ (point - at)
+    return out
 
 
-def main():
-  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-  parser.add_argument("chip")
-  parser.add_argument("--rows", default=bench.DATA / "tpu_measurements.csv")
-  parser.add_argument("--rounds", type=int, default=6)
-  parser.add_argument("--every", type=int, default=1, help="fit to every Nth row")
-  parser.add_argument("--families", default="")
-  parser.add_argument("--constants", default=",".join(CONSTANTS))
-  arguments = parser.parse_args()
-  rows = [r for r in csv.DictReader(open(arguments.rows)) if bench.judged(r) and r["generation"] == arguments.chip]
-  if arguments.families:
-    rows = [r for r in rows if bench.family_of(r) in arguments.families.split(",")]
-  built = bench.modules(rows, pathlib.Path(arguments.rows).parent / "tpu_group_sizes.json")
-  rows = [r for r in rows if "module" in built[r["id"]]][::arguments.every]
-  files = [built[r["id"]]["module"] for r in rows]
-  text = (bench.ROOT / f"chips/{arguments.chip}.toml").read_text()
-  constants = {k: CONSTANTS[k] for k in arguments.constants.split(",")}
-  steps = {k: c[2] for k, c in constants.items()}
-  best, each = errors([text], rows, files)[0]
-  print(f"{len(rows)} rows, {100 * best:.2f} %", {k: f"{100 * v:.1f}" for k, v in each.items()}, flush=True)
-  for _ in range(arguments.rounds):
-    moves = []
-    for key, (least, most, _) in constants.items():
-      for factor in (steps[key], 1 / steps[key]):
-        value = min(most, max(least, read(text, key) * factor))
-        moves.append((key, value))
-    tried = errors([changed(text, k, v) for k, v in moves], rows, files)
-    better = {}
-    for (key, value), (error, _) in zip(moves, tried):
-      if error < best - 1e-5 and error < better.get(key, (1e9,))[0]:
-        better[key] = (error, value)
-    for key in constants:
-      if key not in better:
-        steps[key] = 1 + (steps[key] - 1) * 0.6
-    # The best few together, or the best alone.
-    ranked = sorted(better.items(), key=lambda b: b[1][0])
-    options = []
-    for n in sorted({1, 2, 3, len(ranked)}):
-      option = text
-      for key, (_, value) in ranked[:n]:
-        option = changed(option, key, value)
-      options.append(option)
-    if ranked:
-      for option, (error, families) in zip(options, errors(options, rows, files)):
-        if error < best:
-          best, each, text = error, families, option
-    print(f"{100 * best:.2f} %", {k: f"{100 * v:.1f}" for k, v in each.items()},
-          {k: read(text, k) for k in constants}, flush=True)
-  (bench.CACHE / f"{arguments.chip}.toml").write_text(text)
-  print(f"written to {bench.CACHE / (arguments.chip + '.toml')}")
+def fold(row):
+  """Rows of a shape stay together."""
+  return int(hashlib.md5(row.shape.encode()).hexdigest(), 16) % FOLDS
 
 
-if __name__ == "__main__":
-  main()
+def percent(errors):
+  good = errors[~np.isnan(errors)]
+  return f"{100 * np.mean(np.abs(np.exp(good) - 1)):.1f}" if len(good) else "–"
+
+
+def fit(bench, rows, built, chips, rounds, write):
+  pooled = []
+  for chip in chips:
+    f = Fit(bench, chip, rows, built)
+    if not f.rows:
+      continue
+    at, r, j = f.fit(rounds)
+    shapes, families = f.held_out(at, r, j, fold), f.held_out(at, r, j, lambda row: row.family)
+    print(f"| {chip} | family | rows | fitted | held out by shape | held out by family |")
+    for family in sorted({row.family for row in f.rows}):
+      of = np.array([row.family == family for row in f.rows])
+      print(f"| {chip} | {family} | {of.sum()} | {percent(r[of])} | {percent(shapes[of])} | {percent(families[of])} |")
+    print(f"| {chip} | all | {len(f.rows)} | {percent(r)} | {percent(shapes)} | {percent(families)} |", flush=True)
+    device = np.array([row.offset == 0 for row in f.rows])
+    pooled.append((f, at, -shapes[device]))
+  for f, at, errors in pooled:
+    # Measured over predicted, of held-out shapes; nine of ten in the middle.
+    low, high = np.quantile(errors, [0.045, 0.955])
+    values = dict(zip(f.keys, np.exp(at)), range_below=1 - math.exp(min(low, 0)), range_above=math.exp(max(high, 0)) - 1)
+    print(f"{f.chip}: range -{100 * values['range_below']:.1f} % +{100 * values['range_above']:.1f} %")
+    target = f.path if write else bench.CACHE / f"{f.chip}.toml"
+    target.write_text(changed(f.text, values))
+    print(f"written to {target}")

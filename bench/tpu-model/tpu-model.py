@@ -66,14 +66,23 @@ def is_wall_clock(row):
 def modules(rows, sizes=DATA / "tpu_group_sizes.json"):
   """By id: {"module": file} or {"lacks": sentence}."""
   CACHE.mkdir(parents=True, exist_ok=True)
-  listed = CACHE / "rows.csv"
-  with open(listed, "w") as f:
-    writer = csv.DictWriter(f, rows[0].keys())
-    writer.writeheader()
-    writer.writerows(rows)
-  command = [python(), HERE / "export.py", listed, CACHE / "modules", sizes]
-  out = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-  return {m["id"]: m for m in map(json.loads, out.splitlines())}
+  interpreter = python()
+  runs = []
+  for part in range(min(os.cpu_count() or 1, len(rows))):
+    listed = CACHE / f"rows-{os.getpid()}-{part}.csv"
+    with open(listed, "w") as f:
+      writer = csv.DictWriter(f, rows[0].keys())
+      writer.writeheader()
+      writer.writerows(rows[part::min(os.cpu_count() or 1, len(rows))])
+    command = [interpreter, HERE / "export.py", listed, CACHE / "modules", sizes]
+    runs.append((listed, subprocess.Popen(command, stdout=subprocess.PIPE, text=True)))
+  built = {}
+  for listed, run in runs:
+    built |= {m["id"]: m for m in map(json.loads, run.communicate()[0].splitlines())}
+    listed.unlink()
+    if run.returncode:
+      sys.exit("the export of kernels from JAX ended early: see above")
+  return built
 
 
 def times(rows, built, chips):
@@ -121,6 +130,9 @@ def main():
   parser.add_argument("--chip", action="append", default=[], help="a chip's file, instead of the one of its name")
   parser.add_argument("--family", help="only rows of this family")
   parser.add_argument("--worst", type=int, default=0)
+  parser.add_argument("--fit", action="store_true", help="fit section [time] of chips' files instead; see fit.py")
+  parser.add_argument("--rounds", type=int, default=8, help="of the fit")
+  parser.add_argument("--write", action="store_true", help="the fitted constants into chips/, not build/tpu-model")
   arguments = parser.parse_args()
   if not pathlib.Path(arguments.rows).exists():
     sys.exit(f"there is no {arguments.rows}: name the measured rows with --rows")
@@ -130,9 +142,13 @@ def main():
   if not rows:
     sys.exit("none of the rows is one of tier A, metric time, with block sizes, of a kernel named pallas or splash")
   chips = {}
-  for file in arguments.chip:
+  for file in () if arguments.fit else arguments.chip:
     chips[re.search(r'^name = "(\w+)"', pathlib.Path(file).read_text(), re.M).group(1)] = file
   built = modules(rows, pathlib.Path(arguments.rows).parent / "tpu_group_sizes.json")
+  if arguments.fit:
+    import fit
+    names = arguments.chip or sorted({r["generation"] for r in rows})
+    return fit.fit(sys.modules[__name__], rows, built, names, arguments.rounds, arguments.write)
   said = times(rows, built, chips)
   results, lacking = [], collections.Counter()
   for row in rows:

@@ -22,7 +22,7 @@ struct Options {
   // How kernels run.
   std::string target = "interpret";
   std::string semantics = "tpu";
-  std::string numerics = "f32";
+  std::string numerics = "auto";
   std::string poison = "auto";
   std::string dma = "random";
   bool naivePipeline = false;

@@ -1,5 +1,6 @@
 #include "driver/RunSettings.h"
 
+#include "driver/target/Target.h"
 #include "machine/observers/Registry.h"
 
 namespace smalti::driver {
@@ -9,7 +10,10 @@ CompileOptions compileOptions(const Options& options, std::optional<machine::Poi
   compile.cacheLimitBytes = options.cacheLimitMib << 20;
   Contract& c = compile.contract;
   c.semantics = options.semantics == "hlo" ? machine::Semantics::hlo : machine::Semantics::tpu;
-  c.numerics = options.numerics == "tpu" ? machine::Numerics::tpu : machine::Numerics::f32;
+  const Target* target = findTarget(options.target);
+  c.numerics = options.numerics == "tpu"              ? machine::Numerics::tpu
+               : options.numerics == "f32" || !target ? machine::Numerics::f32
+                                                      : target->numerics;
   c.poison = options.poison == "auto"  ? recordedPoison.value_or(machine::Poison::intMin)
              : options.poison == "max" ? machine::Poison::intMax
                                        : machine::Poison::intMin;

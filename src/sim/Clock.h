@@ -34,7 +34,8 @@ class Clock {
     bool remote = false;
   };
   enum class Way : uint8_t { hbm, onChip, ici };
-  Copy start(Way, double bytes);
+  /// `runs`: of neighbouring bytes in HBM.
+  Copy start(Way, double bytes, double runs = 1);
   void waitFor(const Copy&);
 
   Spent spent;

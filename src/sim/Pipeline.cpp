@@ -48,10 +48,17 @@ class WindowCopies {
     return n * static_cast<double>(bit_width(array_.dtype)) / 8;
   }
 
+  double runs() {
+    geometry_.place(next_, region_);
+    std::vector<int64_t> strides(array_.shape.size(), 1);
+    for (size_t d = strides.size(); d-- > 1;) strides[d - 1] = strides[d] * array_.shape[d];
+    return runsOf(region_.size, strides);
+  }
+
   bool changes = true;              ///< the next step has another block
   std::deque<Clock::Copy> fetched;  ///< started and not waited for
   std::optional<Clock::Copy> written;
-  double writeBytes = 0;
+  double writeBytes = 0, writeRuns = 1;
   bool isDouble() const { return double_; }
 
  private:
@@ -105,14 +112,17 @@ class Pipeline {
     if (more) {
       if (auto status = look(at); !status) return fail(std::move(status.error()));
       for (auto& w : windows_)
-        if (!w->isOutput()) w->fetched.push_back(clock_.start(Clock::Way::hbm, w->bytes()));
+        if (!w->isOutput()) w->fetched.push_back(clock_.start(Clock::Way::hbm, w->bytes(), w->runs()));
     }
     while (more) {
       for (size_t d = 0; d < at.size(); ++d) body_.setNumber(d, at[d]);
       std::vector<bool> waits(windows_.size());
       for (size_t w = 0; w < windows_.size(); ++w) {
         waits[w] = windows_[w]->changes;
-        if (windows_[w]->changes) windows_[w]->writeBytes = windows_[w]->bytes();
+        if (windows_[w]->changes) {
+          windows_[w]->writeBytes = windows_[w]->bytes();
+          windows_[w]->writeRuns = windows_[w]->runs();
+        }
       }
       more = advance(at);
       if (more) {
@@ -174,7 +184,7 @@ class Pipeline {
     for (size_t i = 0; i < windows_.size(); ++i) {
       WindowCopies& w = *windows_[i];
       if (!w.isOutput() && more && w.changes && w.isDouble())
-        w.fetched.push_back(clock_.start(Clock::Way::hbm, w.bytes()));
+        w.fetched.push_back(clock_.start(Clock::Way::hbm, w.bytes(), w.runs()));
     }
     for (size_t i = 0; i < windows_.size(); ++i) {
       WindowCopies& w = *windows_[i];
@@ -187,9 +197,9 @@ class Pipeline {
       if (w->isOutput()) {
         const bool leaves = !more || w->changes;
         if (leaves && w->written) clock_.waitFor(*w->written);
-        if (leaves) w->written = clock_.start(Clock::Way::hbm, w->writeBytes);
+        if (leaves) w->written = clock_.start(Clock::Way::hbm, w->writeBytes, w->writeRuns);
       } else if (more && w->changes && !w->isDouble()) {
-        w->fetched.push_back(clock_.start(Clock::Way::hbm, w->bytes()));
+        w->fetched.push_back(clock_.start(Clock::Way::hbm, w->bytes(), w->runs()));
       }
     }
     return {};

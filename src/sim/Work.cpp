@@ -133,8 +133,13 @@ bool isTranscendental(mlir::Operation& op) {
                    mlir::math::RsqrtOp, mlir::math::SqrtOp, ReciprocalOp, mlir::arith::DivFOp, mlir::math::PowFOp>(op);
 }
 
-/// Neither read nor an effect: the compiler leaves it out.
-bool isDead(mlir::Operation& op) { return op.getNumResults() > 0 && op.use_empty() && (isPure(op) || isLoad(op)); }
+/// Neither read nor an effect, as what a store loads before it: the compiler leaves it out.
+bool isDead(mlir::Operation& op, int depth = 0) {
+  constexpr int kMostDepth = 8;
+  if (op.getNumResults() == 0 || op.getNumRegions() > 0 || !(isPure(op) || isLoad(op)) || depth == kMostDepth)
+    return false;
+  return llvm::all_of(op.getUsers(), [&](mlir::Operation* u) { return isDead(*u, depth + 1); });
+}
 
 }  // namespace
 

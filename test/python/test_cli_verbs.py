@@ -170,7 +170,7 @@ def test_env_says_where_values_come_from(run):
     assert rows["cores"]["origin"] == "built in"
     assert out["misspelt"] == [{"variable": "SMALTI_TARGT", "nearest": "SMALTI_TARGET"}]
     assert [(t["name"], t["available"]) for t in out["targets"]] == [("interpret", True), ("cpu", True)]
-    assert rows["target"]["allowed"] == "interpret|cpu"
+    assert rows["target"]["allowed"] == "interpret|cpu|sim:CHIP"
     done = run("env", env={"SMALTI_TARGT": "x"})
     assert done.returncode == 0 and "SMALTI_STEP_LIMIT" in done.stdout
     assert done.stderr == "SMALTI_TARGT is no option of Smalti; did you mean SMALTI_TARGET?\n"

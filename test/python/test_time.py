@@ -110,3 +110,43 @@ def test_the_bench_says_what_is_lacking(tmp_path):
     (tmp_path / "rows.csv").write_text("id,tier,metric,block_sizes,kernel\nA,B,time,x,pallas\n")
     done = subprocess.run([sys.executable, bench, "--rows", tmp_path / "rows.csv"], capture_output=True, text=True)
     assert done.returncode == 1 and "none of the rows is one of tier A" in done.stderr
+
+
+def run_on_paper(smalti, *words):
+    done = subprocess.run([smalti, "run", *map(str, words), "--json"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_run_on_paper_computes_results_and_the_time_of_smalti_time(smalti):
+    case = CASES / "add_grid_1d"
+    got = run_on_paper(smalti, case, "--target", "sim:v5e")
+    assert [r["as_expected"] for r in got["results"]] == [True]
+    (module,) = time(smalti, case, "--chip", "v5e")
+    assert got["time"]["us"] == module["chips"]["v5e"]["us"] > 0
+    done = subprocess.run([smalti, "run", case, "--target", "sim:v5e"], capture_output=True, text=True)
+    assert " on v5e: " in done.stdout and "what takes the time" in done.stdout
+
+
+def test_a_run_on_paper_has_the_chips_numerics_unless_others_are_asked_for(smalti, tmp_path):
+    """S-E: operands of f32 products are rounded to bf16 at DEFAULT precision."""
+    import numpy as np
+
+    case = CASES / "flash_attention_causal_f32"
+    text = next(case.glob("*.mlir"))
+    files = [w for f in sorted(case.glob("in*.npy")) for w in ("--in", str(f))]
+
+    def results(name, *words):
+        run_on_paper(smalti, text, *files, "--out", tmp_path / name, *words)
+        return np.load(tmp_path / name / "out0.npy")
+
+    paper = results("paper", "--target", "sim:v5e")
+    assert not np.array_equal(paper, results("f32", "--target", "interpret"))
+    np.testing.assert_array_equal(paper, results("tpu", "--target", "interpret", "--numerics", "tpu"))
+    np.testing.assert_array_equal(results("both", "--target", "sim:v5e", "--numerics", "f32"),
+                                  results("again", "--target", "interpret", "--numerics", "f32"))
+
+
+def test_what_a_chips_compiler_refuses_does_not_run_on_paper(smalti):
+    done = subprocess.run([smalti, "run", CASES / "add_grid_1d", "--target", "sim:v99"], capture_output=True, text=True)
+    assert done.returncode == 3 and "error[SM6609]: there is no chip 'v99'" in done.stderr

@@ -9,9 +9,11 @@
 #include "cpu/cache/CompileCache.h"
 #include "driver/RunSettings.h"
 #include "driver/cli/Inputs.h"
+#include "driver/cli/TimeText.h"
 #include "driver/cli/UndefinedMemory.h"
 #include "driver/cli/Verbs.h"
 #include "driver/program/TimeLimit.h"
+#include "driver/target/sim/Sim.h"
 #include "driver/term/Progress.h"
 #include "driver/term/Style.h"
 #include "driver/term/Table.h"
@@ -156,6 +158,21 @@ std::unique_ptr<driver::Alarm> lastAlarm(const Session& session, double seconds)
   });
 }
 
+/// What a target "sim:CHIP" adds to the results.
+struct OnPaper {
+  tpu::Chip chip;
+  Result<driver::ProgramTime> time;
+};
+
+Result<std::optional<OnPaper>> timeOnPaper(const Session& session, const Prepared& prepared) {
+  auto chip = driver::simulatedChip(session.options.values.target);
+  if (!chip) return fail(std::move(chip.error()));
+  if (!*chip) return std::optional<OnPaper>();
+  auto time = driver::timeOf(prepared.program(), **chip, {prepared.inputs.begin(), prepared.inputs.end()},
+                             sim::Assume::nothing);
+  return std::optional(OnPaper{std::move(**chip), std::move(time)});
+}
+
 int run(const Session& session, const RunArguments& arguments) {
   const auto prepared = prepare(arguments.path, arguments.inputs, session.options.values);
   if (!prepared) return session.refuse(prepared.error());
@@ -175,12 +192,23 @@ int run(const Session& session, const RunArguments& arguments) {
       return session.refuse(status.error());
   const auto compared = compareAll(*prepared, arguments, outcome->results);
   if (!compared) return session.refuse(compared.error());
+  const auto paper = timeOnPaper(session, *prepared);
+  if (!paper) return session.refuse(paper.error());
   const bool explained = session.options.values.check || (compared->passed() && !compared->perResult.empty());
   const std::string undefined = explained ? "" : undefinedMemoryNote(*prepared, settings, *outcome);
-  if (session.json())
-    session.printJson(json(*prepared, *outcome, *compared, seconds));
-  else
+  if (session.json()) {
+    Json out = json(*prepared, *outcome, *compared, seconds);
+    if (*paper)
+      out["time"] = (*paper)->time ? timeJson((*paper)->chip, *(*paper)->time)
+                                   : Json{{"error", driver::toJson((*paper)->time.error())}};
+    session.printJson(out);
+  } else {
     printTables(session, *prepared, *outcome, *compared);
+    if (*paper && (*paper)->time)
+      session.print("\n" + timeText(session, prepared->module.path, (*paper)->chip, *(*paper)->time, true));
+  }
+  if (*paper && !(*paper)->time)
+    session.note(session.diagnosticText((*paper)->time.error(), "note", session.colorErr()));
   if (!undefined.empty()) session.note(undefined);
   noteCacheTrouble(session);
   if (!session.json())

@@ -8,12 +8,10 @@
 
 #include "base/Text.h"
 #include "driver/case/ModuleOrCase.h"
+#include "driver/cli/TimeText.h"
 #include "driver/cli/Verbs.h"
-#include "driver/term/Style.h"
-#include "driver/term/Table.h"
-#include "driver/time/ProgramTime.h"
+#include "driver/time/Taken.h"
 #include "interop/npy/Npy.h"
-#include "tpu/Legality.h"
 
 namespace smalti::cli {
 namespace {
@@ -28,6 +26,7 @@ struct OnChip {
   std::string chip;
   tpu::Chip facts;
   std::optional<driver::ProgramTime> time;
+  std::optional<std::vector<KernelAdvice>> advice;  ///< where it was asked for
   std::optional<Diagnostic> refusal;
 };
 
@@ -36,38 +35,6 @@ struct Timed {
   std::optional<Diagnostic> error;  ///< the module cannot be read
   std::vector<OnChip> chips;
 };
-
-/// What takes time, for people and programs, in the order of the issue.
-struct Part {
-  std::string_view id, what;
-  double us = 0;
-};
-
-std::vector<Part> partsOf(const driver::ProgramTime& time, double clockGhz) {
-  sim::Spent all;
-  for (const auto& k : time.kernels) {
-    for (size_t u = 0; u < sim::Work::numUnits; ++u) all.units[u] += k.time.spent.units[u];
-    all.scalar += k.time.spent.scalar;
-    all.bandwidth += k.time.spent.bandwidth;
-    all.latency += k.time.spent.latency;
-    all.ici += k.time.spent.ici;
-  }
-  using W = sim::Work;
-  const auto us = [&](double cycles) { return cycles / (clockGhz * 1e3); };
-  return {{"compute", "matrix units", us(all.units[W::matrix])},
-          {"issue_slots", "vector arithmetic, transcendental and cross-lane units",
-           us(all.units[W::alu] + all.units[W::transcendental] + all.units[W::crossLane])},
-          {"vmem", "vector loads and stores", us(all.units[W::load] + all.units[W::store])},
-          {"hbm", "waiting for data from HBM", us(all.bandwidth)},
-          {"copy_latency", "waiting for copies to begin and end", us(all.latency)},
-          {"step_overhead", "grid steps, scalar instructions, starting the kernel", us(all.scalar)},
-          {"ici", "waiting for other devices", us(all.ici)},
-          {"ops", "ops around the kernels", time.opsUs}};
-}
-
-Part boundOf(const std::vector<Part>& parts) {
-  return *std::max_element(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.us < b.us; });
-}
 
 // ---- the work
 
@@ -114,21 +81,9 @@ Result<std::vector<std::optional<Array>>> inputsOf(const driver::ModuleOrCase& m
   return inputs;
 }
 
-/// SM6904.
 Status takenBy(const tpu::Chip& chip, const driver::LoadedModule& module) {
-  for (size_t i = 0; i < module.numKernels(); ++i) {
-    const tpu::Verdict verdict = tpu::judge(*module.kernel(i), chip);
-    if (verdict.accepted()) continue;
-    const tpu::Refusal& first = verdict.refusals.front();
-    Diagnostic d{
-        .code = "SM6904",
-        .message = fmt::format("the compiler of {} refuses the kernel, so that it takes no time there", chip.name),
-        .place = first.diagnostic.place,
-        .where = {fmt::format("kernel '{}'", module.kernel(i)->name)},
-        .have = fmt::format("{}: {}", first.diagnostic.code, first.diagnostic.message),
-        .help = "smalti check --chip says what to do; --anyway times it all the same"};
-    return fail(std::move(d));
-  }
+  for (size_t i = 0; i < module.numKernels(); ++i)
+    if (auto taken = driver::takenBy(chip, *module.kernel(i)); !taken) return taken;
   return {};
 }
 
@@ -136,7 +91,8 @@ sim::Assume assumeOf(const std::string& text) {
   return text == "always" ? sim::Assume::always : text == "never" ? sim::Assume::never : sim::Assume::nothing;
 }
 
-Timed timeFile(const std::string& path, const std::vector<tpu::Chip>& chips, const TimeArguments& arguments) {
+Timed timeFile(const std::string& path, const std::vector<tpu::Chip>& chips, const TimeArguments& arguments,
+               bool advise) {
   Timed out{.path = path, .error = {}, .chips = {}};
   auto module = driver::loadModuleOrCase(path);
   Status ready = module ? driver::requireShapes(*module) : Status();
@@ -150,24 +106,26 @@ Timed timeFile(const std::string& path, const std::vector<tpu::Chip>& chips, con
     return out;
   }
   for (const tpu::Chip& chip : chips) {
-    OnChip on{chip.name, chip, {}, {}};
+    OnChip on{chip.name, chip, {}, {}, {}};
     const Status taken = arguments.anyway ? Status() : takenBy(chip, *module);
     auto time = taken ? driver::timeOf(*module->program, chip, *inputs, assumeOf(arguments.assume))
                       : Result<driver::ProgramTime>(fail(taken.error()));
-    if (time)
+    if (time) {
       on.time = std::move(*time);
-    else
+      if (advise) on.advice = adviceOn(*module->program, chip, *on.time);
+    } else
       on.refusal = time.error();
     out.chips.push_back(std::move(on));
   }
   return out;
 }
 
-std::vector<Timed> timeFiles(const TimeArguments& arguments, const std::vector<tpu::Chip>& chips, int64_t jobs) {
+std::vector<Timed> timeFiles(const TimeArguments& arguments, const std::vector<tpu::Chip>& chips, int64_t jobs,
+                             bool advise) {
   std::vector<Timed> out(arguments.paths.size());
   std::atomic<size_t> next{0};
   const auto work = [&] {
-    for (size_t i = next++; i < out.size(); i = next++) out[i] = timeFile(arguments.paths[i], chips, arguments);
+    for (size_t i = next++; i < out.size(); i = next++) out[i] = timeFile(arguments.paths[i], chips, arguments, advise);
   };
   const size_t wanted = jobs > 0 ? static_cast<size_t>(jobs) : std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::jthread> threads;
@@ -175,80 +133,6 @@ std::vector<Timed> timeFiles(const TimeArguments& arguments, const std::vector<t
   work();
   threads.clear();
   return out;
-}
-
-// ---- what is printed
-
-Json workJson(const sim::Work& work) {
-  Json out = Json::object();
-  for (size_t u = 0; u < sim::Work::numUnits; ++u)
-    out[std::string(sim::name(static_cast<sim::Work::Unit>(u)))] = work.cycles[u];
-  return out;
-}
-
-Json toJson(const OnChip& on) {
-  if (on.refusal) return {{"error", driver::toJson(*on.refusal)}};
-  const driver::ProgramTime& time = *on.time;
-  const auto parts = partsOf(time, on.facts.device.clockGhz);
-  Json out{{"error", nullptr},           {"us", time.us},
-           {"low_us", time.lowUs},       {"high_us", time.highUs},
-           {"bound", boundOf(parts).id}, {"roofline_fraction", time.us > 0 ? time.rooflineUs / time.us : 0},
-           {"parts_us", Json::object()}, {"ops", {{"us", time.opsUs}, {"count", time.ops}, {"bytes", time.opBytes}}},
-           {"kernels", Json::array()}};
-  for (const Part& p : parts) out["parts_us"][std::string(p.id)] = p.us;
-  for (const auto& k : time.kernels) {
-    Json row{{"kernel", k.name},
-             {"us", k.us},
-             {"steps", k.time.steps},
-             {"cores", k.time.cores},
-             {"hbm_bytes", k.time.hbmBytes},
-             {"copies", k.time.copies},
-             {"work_cycles", workJson(k.time.work)},
-             {"lines", Json::array()}};
-    for (size_t i = 0; i < std::min<size_t>(3, k.time.lines.size()); ++i)
-      row["lines"].push_back({{"place", k.time.lines[i].place.str()},
-                              {"unit", sim::name(k.time.lines[i].unit())},
-                              {"cycles", k.time.lines[i].cycles()}});
-    out["kernels"].push_back(std::move(row));
-  }
-  return out;
-}
-
-std::string micro(double us) { return us >= 1e4 ? fmt::format("{:.4g} ms", us / 1e3) : fmt::format("{:.4g} µs", us); }
-
-std::string textOf(const Session& session, const std::string& path, const OnChip& on, bool alone) {
-  const bool color = session.colorOut();
-  if (on.refusal)
-    return fmt::format("{} on {}: no time\n{}", path, on.chip, session.diagnosticText(*on.refusal, "error", color));
-  const driver::ProgramTime& time = *on.time;
-  const double clock = on.facts.device.clockGhz;
-  auto parts = partsOf(time, clock);
-  std::string text =
-      fmt::format("{} on {}: {} ({} to {}), {:.0f} % of the roofline; most of it: {}\n", path, on.chip,
-                  term::styled(term::Style::bold, micro(time.us), color), micro(time.lowUs), micro(time.highUs),
-                  time.us > 0 ? 100 * time.rooflineUs / time.us : 0, boundOf(parts).what);
-  if (!alone) return text;
-  std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.us > b.us; });
-  term::Table spent({{"what takes the time"}, {"time", term::Align::right}, {"%", term::Align::right}});
-  for (const Part& p : parts)
-    if (p.us > 0)
-      spent.add({std::string(p.what), micro(p.us), fmt::format("{:.0f}", 100 * p.us / std::max(time.us, 1e-9))});
-  text += "\n" + spent.str(color) + "\n";
-  term::Table kernels({{"kernel"},
-                       {"time", term::Align::right},
-                       {"steps", term::Align::right},
-                       {"cores", term::Align::right},
-                       {"from and to HBM", term::Align::right},
-                       {"costliest lines"}});
-  for (const auto& k : time.kernels) {
-    std::string lines;
-    for (size_t i = 0; i < std::min<size_t>(3, k.time.lines.size()); ++i)
-      lines += fmt::format("{}{} ({}, {})", i == 0 ? "" : ", ", k.time.lines[i].place.str(),
-                           sim::name(k.time.lines[i].unit()), micro(k.time.lines[i].cycles() / (clock * 1e3)));
-    kernels.add({k.name, micro(k.us), std::to_string(k.time.steps), std::to_string(k.time.cores),
-                 fmt::format("{:.3g} MB", k.time.hbmBytes * k.time.cores / 1e6), lines});
-  }
-  return text + kernels.str(color);
 }
 
 int exitCodeOf(const Timed& t) {
@@ -263,17 +147,22 @@ int time(const Session& session, const TimeArguments& arguments) {
   const std::string& names = session.options.values.chip;
   const auto chips = tpu::findChips(names.empty() ? "all" : names);
   if (!chips) return session.refuse(chips.error());
-  const auto timed = timeFiles(arguments, *chips, session.options.values.jobs);
+  const bool alone = arguments.paths.size() == 1 && chips->size() == 1;
+  const auto timed = timeFiles(arguments, *chips, session.options.values.jobs, alone);
   int code = kOk;
   Json modules = Json::array();
   std::string text;
-  const bool alone = timed.size() == 1 && chips->size() == 1;
   for (const Timed& t : timed) {
     code = std::max(code, exitCodeOf(t));
     Json of = Json::object();
     for (const OnChip& on : t.chips) {
-      of[on.chip] = toJson(on);
-      if (!session.json()) text += textOf(session, t.path, on, alone);
+      of[on.chip] = on.refusal ? Json{{"error", driver::toJson(*on.refusal)}} : timeJson(on.facts, *on.time);
+      if (on.advice) of[on.chip]["advice"] = adviceJson(*on.time, *on.advice);
+      if (session.json()) continue;
+      text += on.refusal ? fmt::format("{} on {}: no time\n{}", t.path, on.chip,
+                                       session.diagnosticText(*on.refusal, "error", session.colorOut()))
+                         : timeText(session, t.path, on.facts, *on.time, alone);
+      if (on.advice) text += adviceText(session, *on.time, *on.advice);
     }
     if (t.error && !session.json()) text += session.diagnosticText(*t.error, "error", session.colorOut());
     modules.push_back(

@@ -8,6 +8,7 @@
 #include "driver/target/Target.h"
 #include "driver/target/cpu/Cpu.h"
 #include "driver/target/interpret/Interpret.h"
+#include "driver/target/sim/Sim.h"
 
 namespace smalti::driver {
 namespace {
@@ -16,6 +17,7 @@ std::vector<const Target*>& registry() {
   static std::vector<const Target*> rows{
       &interpretTarget(),
       &cpuTarget(),
+      &simTarget(),
   };
   return rows;
 }
@@ -60,6 +62,13 @@ Status checkTarget(std::string_view text) {
                  .place = {},
                  .need = fmt::format("{}", fmt::join(spellings(), "|")),
                  .help = "choose one of these; smalti env describes them"});
+  if (!target->argument.empty() && argumentOf(text).empty())
+    return fail({.code = "SM5007",
+                 .message = fmt::format("the target '{}' takes an argument", target->name),
+                 .place = {},
+                 .need = target->spelling(),
+                 .have = std::string(text.substr(0, 100)),
+                 .help = "smalti env describes targets"});
   if (target->argument.empty() && text.size() > target->name.size())
     return fail({.code = "SM5007",
                  .message = fmt::format("the target '{}' takes no argument", target->name),

@@ -7,9 +7,9 @@
 namespace smalti::driver {
 namespace {
 
-/// The bytes stay where they are.
-constexpr std::array<std::string_view, 5> kFree{"reshape", "sharding_constraint", "optimization_barrier",
-                                                "bitcast_convert", "custom_call"};
+/// The bytes stay where they are, if the dimensions lie in their order.
+constexpr std::array<std::string_view, 5> kReshapes{"reshape", "sharding_constraint", "optimization_barrier",
+                                                    "bitcast_convert", "custom_call"};
 /// A pass of its own, though it may compute its operands on the way.
 constexpr std::array<std::string_view, 14> kOwn{"reduce",
                                                 "dot_general",
@@ -31,38 +31,127 @@ bool isOneOf(const std::array<std::string_view, n>& names, std::string_view name
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// The layout of the operand of a reshape: dimensions of size 1 come and go, others must keep their order.
+HbmLayout beforeReshape(const HbmLayout& layout, const Shape& from, const Shape& to) {
+  std::vector<size_t> kept;
+  for (size_t d = 0; d < from.size(); ++d)
+    if (from[d] != 1) kept.push_back(d);
+  HbmLayout out;
+  size_t matched = 0;
+  std::vector<size_t> fromOf(to.size(), from.size());
+  for (size_t d = 0; d < to.size(); ++d) {
+    if (to[d] == 1) continue;
+    if (matched == kept.size() || from[kept[matched]] != to[d]) return rowMajor(from.size());
+    fromOf[d] = kept[matched++];
+  }
+  if (matched != kept.size()) return rowMajor(from.size());
+  for (const size_t d : layout)
+    if (fromOf[d] < from.size()) out.push_back(fromOf[d]);
+  for (size_t d = from.size(); d-- > 0;)
+    if (from[d] == 1) out.push_back(d);
+  return out;
+}
+
 }  // namespace
 
-Fusions::Node Fusions::source(double bytes) {
-  values_.push_back({.kind = Kind::source, .operands = {}, .bytes = bytes});
+/// What a pass reads, and in what it differs from a copy of bytes as they are.
+struct Fusions::Chain {
+  std::vector<Node> sources;
+  std::vector<bool> seen;
+  double bytes = 0;
+  bool computes = false, reorders = false, movesLanes = false;
+};
+
+Fusions::Node Fusions::source(ArrayType type, HbmLayout layout) {
+  values_.push_back({.kind = Kind::source, .type = std::move(type), .layout = std::move(layout)});
   return static_cast<Node>(values_.size()) - 1;
 }
 
-Fusions::Node Fusions::op(const std::string& name, std::vector<Node> operands, double bytes) {
-  const Kind kind = isOneOf(kFree, name) ? Kind::free : isOneOf(kOwn, name) ? Kind::own : Kind::fused;
-  values_.push_back({.kind = kind, .operands = std::move(operands), .bytes = bytes});
+Fusions::Node Fusions::constant(ArrayType type) {
+  values_.push_back({.kind = Kind::constant, .type = std::move(type)});
   return static_cast<Node>(values_.size()) - 1;
 }
 
-void Fusions::needed(Node n) { values_[static_cast<size_t>(n)].needed = true; }
+Fusions::Node Fusions::op(const std::string& name, std::vector<Node> operands, ArrayType type,
+                          std::vector<int64_t> permutation) {
+  const Kind kind = name == "transpose"        ? Kind::transpose
+                    : isOneOf(kReshapes, name) ? Kind::reshape
+                    : isOneOf(kOwn, name)      ? Kind::own
+                                               : Kind::fused;
+  values_.push_back({.kind = kind,
+                     .operands = std::move(operands),
+                     .type = std::move(type),
+                     .layout = {},
+                     .permutation = std::move(permutation)});
+  return static_cast<Node>(values_.size()) - 1;
+}
 
-void Fusions::readsOf(Node n, std::vector<Node>& sources, std::vector<bool>& seen, bool& works) const {
-  for (const Node o : values_[static_cast<size_t>(n)].operands) {
-    if (seen[static_cast<size_t>(o)]) continue;
-    seen[static_cast<size_t>(o)] = true;
-    const Value& v = values_[static_cast<size_t>(o)];
-    if (v.kind == Kind::source || v.kind == Kind::own || (v.needed && v.kind == Kind::fused)) {
-      sources.push_back(o);
+void Fusions::needed(Node n) {
+  Value& v = values_[static_cast<size_t>(n)];
+  v.needed = true;
+  if (v.kind != Kind::source) v.layout = rowMajor(v.type.shape.size());
+}
+
+void Fusions::returned(Node n) { returned_.push_back(n); }
+
+/// Adds what `n` is computed from, if it is to lie in `layout` (empty: any will do).
+void Fusions::follow(Node n, HbmLayout layout, Chain& chain) const {
+  const Value& v = of(n);
+  for (const Node o : v.operands) {
+    const Value& operand = of(o);
+    HbmLayout before = layout;
+    if (v.kind == Kind::transpose && !layout.empty() && v.permutation.size() == layout.size()) {
+      for (size_t i = 0; i < layout.size(); ++i) before[i] = static_cast<size_t>(v.permutation[layout[i]]);
+    } else if (v.kind == Kind::reshape && !layout.empty()) {
+      before = beforeReshape(layout, operand.type.shape, v.type.shape);
+    } else if (operand.type.shape != v.type.shape || v.kind == Kind::own) {
+      before.clear();  // broadcasts, slices, concatenations: XLA chooses
+    }
+    if (operand.kind == Kind::constant || chain.seen[static_cast<size_t>(o)]) continue;
+    const bool inMemory =
+        operand.kind == Kind::source || operand.kind == Kind::own || (operand.needed && operand.kind == Kind::fused);
+    if (!inMemory) {
+      chain.seen[static_cast<size_t>(o)] = true;
+      chain.computes |= operand.kind == Kind::fused;
+      follow(o, before, chain);
       continue;
     }
-    works |= v.kind == Kind::fused;
-    readsOf(o, sources, seen, works);
+    chain.seen[static_cast<size_t>(o)] = true;
+    chain.bytes += bytesIn(operand.layout.empty() ? rowMajor(operand.type.shape.size()) : operand.layout, operand.type);
+    if (before.empty() || operand.layout.empty()) continue;
+    chain.reorders |= !isSame(before, operand.layout, operand.type.shape);
+    chain.movesLanes |= driver::movesLanes(before, operand.layout, operand.type.shape);
+  }
+}
+
+/// What it costs to have the value in memory, in `layout` if it is given. `always`: although it is there already.
+void Fusions::pass(Node n, const HbmLayout* layout, bool always, Cost& cost) const {
+  const Value& v = of(n);
+  const HbmLayout written = layout ? *layout : rowMajor(v.type.shape.size());
+  Chain chain;
+  chain.seen.resize(values_.size());
+  if (v.kind == Kind::source) {
+    chain.bytes = bytesIn(v.layout, v.type);
+    chain.reorders = !isSame(v.layout, written, v.type.shape);
+  } else {
+    chain.computes = v.kind == Kind::fused || v.kind == Kind::own;
+    follow(n, layout ? written : HbmLayout{}, chain);
+  }
+  if (!chain.computes && !chain.reorders && !always) return;
+  const double out = bytesIn(written, v.type);
+  ++cost.passes;
+  cost.bytes += chain.bytes + out;
+  // Other lanes and arithmetic are two passes.
+  if (chain.computes && chain.movesLanes) {
+    ++cost.passes;
+    cost.bytes += 2 * out;
   }
 }
 
 Fusions::Cost Fusions::cost() const {
   // What is read: needed values, and operands of passes; what nobody reads is not computed.
-  std::vector<bool> live(values_.size());
+  std::vector<bool> live(values_.size()), isResult(values_.size());
+  for (const Node n : returned_) live[static_cast<size_t>(n)] = true;
   for (size_t i = values_.size(); i-- > 0;) {
     live[i] = live[i] || values_[i].needed;
     if (!live[i]) continue;
@@ -71,16 +160,21 @@ Fusions::Cost Fusions::cost() const {
   Cost cost;
   for (size_t i = 0; i < values_.size(); ++i) {
     const Value& v = values_[i];
-    const bool isPass = live[i] && (v.kind == Kind::own || (v.needed && v.kind != Kind::source));
-    if (!isPass) continue;
-    std::vector<Node> sources;
-    std::vector<bool> seen(values_.size());
-    bool works = v.kind != Kind::free;
-    readsOf(static_cast<Node>(i), sources, seen, works);
-    if (!works) continue;
-    ++cost.passes;
-    cost.bytes += v.bytes;
-    for (const Node s : sources) cost.bytes += values_[static_cast<size_t>(s)].bytes;
+    if (!live[i] || v.kind == Kind::constant) continue;
+    if (v.needed) {
+      const HbmLayout layout = rowMajor(v.type.shape.size());
+      pass(static_cast<Node>(i), &layout, false, cost);
+    } else if (v.kind == Kind::own) {
+      pass(static_cast<Node>(i), nullptr, false, cost);
+    }
+  }
+  for (const Node n : returned_) {
+    const Value& v = of(n);
+    const HbmLayout layout = compact(v.type);
+    const bool again = isResult[static_cast<size_t>(n)];
+    isResult[static_cast<size_t>(n)] = true;
+    if (v.kind == Kind::own && !again) continue;
+    pass(n, &layout, again, cost);
   }
   return cost;
 }

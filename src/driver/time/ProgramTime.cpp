@@ -10,14 +10,6 @@
 namespace smalti::driver {
 namespace {
 
-double bytesOf(const ArrayType& t) {
-  // In HBM, too, the last dimension is padded to 128 lanes.
-  const int64_t last = t.shape.empty() ? 1 : t.shape.back();
-  const double padded = t.shape.size() > 1 ? static_cast<double>((last + 127) / 128 * 128) : static_cast<double>(last);
-  return static_cast<double>(t.elements()) / static_cast<double>(std::max<int64_t>(last, 1)) * padded *
-         static_cast<double>(bit_width(t.dtype)) / 8;
-}
-
 class Walk {
  public:
   Walk(const Program& program, const tpu::Chip& chip, sim::Assume assume)
@@ -28,12 +20,12 @@ class Walk {
     Frame frame(main);
     for (size_t i = 0; i < main.arguments.size(); ++i) {
       const auto v = static_cast<size_t>(main.arguments[i]);
-      frame.nodes[v] = fusions_.source(bytesOf(main.values[v]));
+      frame.nodes[v] = fusions_.source(main.values[v], compact(main.values[v]));
       if (i < inputs.size()) frame.known[v] = inputs[i];
     }
     auto results = function(frame);
     if (!results) return fail(std::move(results.error()));
-    for (const ValueId v : *results) fusions_.needed(frame.nodes[static_cast<size_t>(v)]);
+    for (const ValueId v : *results) fusions_.returned(frame.nodes[static_cast<size_t>(v)]);
     return total();
   }
 
@@ -66,10 +58,13 @@ class Walk {
     std::vector<Fusions::Node> operands;
     for (const ValueId v : op.operands)
       if (frame.nodes[static_cast<size_t>(v)] >= 0) operands.push_back(frame.nodes[static_cast<size_t>(v)]);
+    std::vector<int64_t> permutation;
+    if (op.name == "transpose")
+      if (const Attribute* p = op.find("permutation")) permutation = std::get<std::vector<int64_t>>(*p);
     for (const ValueId v : op.results) {
-      const double bytes = bytesOf(frame.function.values[static_cast<size_t>(v)]);
+      const ArrayType& type = frame.function.values[static_cast<size_t>(v)];
       frame.nodes[static_cast<size_t>(v)] =
-          op.operands.empty() ? fusions_.source(0) : fusions_.op(op.name, operands, bytes);
+          op.operands.empty() ? fusions_.constant(type) : fusions_.op(op.name, operands, type, permutation);
     }
   }
 
@@ -109,9 +104,12 @@ class Walk {
       d.where.insert(d.where.begin(), fmt::format("kernel '{}'", package.name));
       return fail(std::move(d));
     }
-    for (const ValueId v : op.results)
-      frame.nodes[static_cast<size_t>(v)] = fusions_.source(bytesOf(frame.function.values[static_cast<size_t>(v)]));
-    kernels_.push_back({package.name, time->cycles / (chip_.device.clockGhz * 1e3), std::move(*time)});
+    for (const ValueId v : op.results) {
+      const ArrayType& type = frame.function.values[static_cast<size_t>(v)];
+      frame.nodes[static_cast<size_t>(v)] = fusions_.source(type, rowMajor(type.shape.size()));
+    }
+    const double us = time->cycles / (chip_.device.clockGhz * 1e3);
+    kernels_.push_back({package.name, us, std::move(*time), op.kernel, std::move(question)});
     return {};
   }
 

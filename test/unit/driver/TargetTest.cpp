@@ -88,15 +88,15 @@ TEST(Targets, ARegisteredTargetRunsKernelsWithItsArgument) {
 
 TEST(Targets, ARegisteredTargetIsAValueOfTheOption) {
   const OptionRow& row = *findOption("target");
-  EXPECT_EQ(row.allowed(), "interpret|cpu");
+  EXPECT_EQ(row.allowed(), "interpret|cpu|sim:CHIP");
   const RegisteredTarget registered(filling({}));
-  EXPECT_EQ(row.allowed(), "interpret|cpu|fill:NUMBER");
+  EXPECT_EQ(row.allowed(), "interpret|cpu|sim:CHIP|fill:NUMBER");
   OptionSet options;
   EXPECT_TRUE(options.set(row, "fill:3", Origin::commandLine, "--target"));
   EXPECT_EQ(options.values.target, "fill:3");
   EXPECT_EQ(options.set(row, "abacus", Origin::commandLine, "--target").error().str(),
             "error[SM1011]: --target cannot be 'abacus'\n"
-            "  need: interpret|cpu|fill:NUMBER\n"
+            "  need: interpret|cpu|sim:CHIP|fill:NUMBER\n"
             "  help: target: what runs the kernels (smalti env describes each)\n");
   EXPECT_EQ(options.set(row, "cpu:avx512", Origin::commandLine, "--target").error().str(),
             "error[SM1011]: --target cannot be 'cpu:avx512'\n"
@@ -145,12 +145,14 @@ TEST(Targets, TheCacheIsWarmedForARegisteredTarget) {
 TEST(Targets, WhyOneIsNotAvailableIsDescribed) {
   const RegisteredTarget registered(
       filling(fail({.code = "SM5008", .message = "no abacus was found on the table", .place = {}})));
-  EXPECT_EQ(describeTargets(),
-            "  interpret: the abstract machine without a clock: op by op, checks everything\n"
-            "  cpu: native code for this processor\n"
-            "  fill:NUMBER: writes a number and computes nothing\n"
-            "    not available: no abacus was found on the table\n");
-  const Json row = targetsJson()[2];
+  EXPECT_EQ(
+      describeTargets(),
+      "  interpret: the abstract machine without a clock: op by op, checks everything\n"
+      "  cpu: native code for this processor\n"
+      "  sim:CHIP: a TPU on paper: the machine's results with that chip's numerics, and the time that it would take\n"
+      "  fill:NUMBER: writes a number and computes nothing\n"
+      "    not available: no abacus was found on the table\n");
+  const Json row = targetsJson()[3];
   EXPECT_EQ(row["available"], false);
   EXPECT_EQ(row["unavailable_because"], "no abacus was found on the table");
 }
@@ -160,7 +162,7 @@ TEST(Targets, SM5006_UnknownTargetsAreNamed) {
   ASSERT_FALSE(results);
   EXPECT_EQ(results.error().str(),
             "error[SM5006]: there is no target 'abacus'\n"
-            "  need: interpret|cpu\n"
+            "  need: interpret|cpu|sim:CHIP\n"
             "  help: choose one of these; smalti env describes them\n");
 }
 
@@ -172,6 +174,16 @@ TEST(Targets, SM5007_AnArgumentOfATargetThatTakesNone) {
             "  need: interpret, and nothing after it\n"
             "  have: interpret:fast\n"
             "  help: leave out the colon and what follows it\n");
+}
+
+TEST(Targets, SM5007_AnArgumentThatIsMissing) {
+  const auto results = runText(moduleOf("() -> ()", "return"), {}, on("sim"));
+  ASSERT_FALSE(results);
+  EXPECT_EQ(results.error().str(),
+            "error[SM5007]: the target 'sim' takes an argument\n"
+            "  need: sim:CHIP\n"
+            "  have: sim\n"
+            "  help: smalti env describes targets\n");
 }
 
 TEST(Targets, SM5008_ATargetThatIsNotAvailable) {

@@ -1,0 +1,160 @@
+#include "driver/cli/TimeText.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "driver/term/Style.h"
+#include "driver/term/Table.h"
+
+namespace smalti::cli {
+namespace {
+
+/// What takes time, for people and programs, in the order of the issue.
+struct Part {
+  std::string_view id, what;
+  double us = 0;
+};
+
+std::vector<Part> partsOf(const driver::ProgramTime& time, double clockGhz) {
+  sim::Spent all;
+  for (const auto& k : time.kernels) {
+    for (size_t u = 0; u < sim::Work::numUnits; ++u) all.units[u] += k.time.spent.units[u];
+    all.scalar += k.time.spent.scalar;
+    all.bandwidth += k.time.spent.bandwidth;
+    all.latency += k.time.spent.latency;
+    all.ici += k.time.spent.ici;
+  }
+  using W = sim::Work;
+  const auto us = [&](double cycles) { return cycles / (clockGhz * 1e3); };
+  return {{"compute", "matrix units", us(all.units[W::matrix])},
+          {"issue_slots", "vector arithmetic, transcendental and cross-lane units",
+           us(all.units[W::alu] + all.units[W::transcendental] + all.units[W::crossLane])},
+          {"vmem", "vector loads and stores", us(all.units[W::load] + all.units[W::store])},
+          {"hbm", "waiting for data from HBM", us(all.bandwidth)},
+          {"copy_latency", "waiting for copies to begin and end", us(all.latency)},
+          {"step_overhead", "grid steps, scalar instructions, starting the kernel", us(all.scalar)},
+          {"ici", "waiting for other devices", us(all.ici)},
+          {"ops", "ops around the kernels", time.opsUs}};
+}
+
+Part boundOf(const std::vector<Part>& parts) {
+  return *std::max_element(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.us < b.us; });
+}
+
+Json workJson(const sim::Work& work) {
+  Json out = Json::object();
+  for (size_t u = 0; u < sim::Work::numUnits; ++u)
+    out[std::string(sim::name(static_cast<sim::Work::Unit>(u)))] = work.cycles[u];
+  return out;
+}
+
+}  // namespace
+
+Json timeJson(const tpu::Chip& chip, const driver::ProgramTime& time) {
+  const auto parts = partsOf(time, chip.device.clockGhz);
+  Json out{{"error", nullptr},           {"us", time.us},
+           {"low_us", time.lowUs},       {"high_us", time.highUs},
+           {"bound", boundOf(parts).id}, {"roofline_fraction", time.us > 0 ? time.rooflineUs / time.us : 0},
+           {"parts_us", Json::object()}, {"ops", {{"us", time.opsUs}, {"count", time.ops}, {"bytes", time.opBytes}}},
+           {"kernels", Json::array()}};
+  for (const Part& p : parts) out["parts_us"][std::string(p.id)] = p.us;
+  for (const auto& k : time.kernels) {
+    Json row{{"kernel", k.name},
+             {"us", k.us},
+             {"steps", k.time.steps},
+             {"cores", k.time.cores},
+             {"hbm_bytes", k.time.hbmBytes},
+             {"copies", k.time.copies},
+             {"work_cycles", workJson(k.time.work)},
+             {"lines", Json::array()}};
+    for (size_t i = 0; i < std::min<size_t>(3, k.time.lines.size()); ++i)
+      row["lines"].push_back({{"place", k.time.lines[i].place.str()},
+                              {"unit", sim::name(k.time.lines[i].unit())},
+                              {"cycles", k.time.lines[i].cycles()}});
+    out["kernels"].push_back(std::move(row));
+  }
+  return out;
+}
+
+std::string micro(double us) { return us >= 1e4 ? fmt::format("{:.4g} ms", us / 1e3) : fmt::format("{:.4g} µs", us); }
+
+std::string timeText(const Session& session, const std::string& path, const tpu::Chip& chip,
+                     const driver::ProgramTime& time, bool whole) {
+  const bool color = session.colorOut();
+  const double clock = chip.device.clockGhz;
+  auto parts = partsOf(time, clock);
+  std::string text =
+      fmt::format("{} on {}: {} ({} to {}), {:.0f} % of the roofline; most of it: {}\n", path, chip.name,
+                  term::styled(term::Style::bold, micro(time.us), color), micro(time.lowUs), micro(time.highUs),
+                  time.us > 0 ? 100 * time.rooflineUs / time.us : 0, boundOf(parts).what);
+  if (!whole) return text;
+  std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.us > b.us; });
+  term::Table spent({{"what takes the time"}, {"time", term::Align::right}, {"%", term::Align::right}});
+  for (const Part& p : parts)
+    if (p.us > 0)
+      spent.add({std::string(p.what), micro(p.us), fmt::format("{:.0f}", 100 * p.us / std::max(time.us, 1e-9))});
+  text += "\n" + spent.str(color) + "\n";
+  term::Table kernels({{"kernel"},
+                       {"time", term::Align::right},
+                       {"steps", term::Align::right},
+                       {"cores", term::Align::right},
+                       {"from and to HBM", term::Align::right},
+                       {"costliest lines"}});
+  for (const auto& k : time.kernels) {
+    std::string lines;
+    for (size_t i = 0; i < std::min<size_t>(3, k.time.lines.size()); ++i)
+      lines += fmt::format("{}{} ({}, {})", i == 0 ? "" : ", ", k.time.lines[i].place.str(),
+                           sim::name(k.time.lines[i].unit()), micro(k.time.lines[i].cycles() / (clock * 1e3)));
+    kernels.add({k.name, micro(k.us), std::to_string(k.time.steps), std::to_string(k.time.cores),
+                 fmt::format("{:.3g} MB", k.time.hbmBytes * k.time.cores / 1e6), lines});
+  }
+  return text + kernels.str(color);
+}
+
+std::vector<KernelAdvice> adviceOn(const Program& program, const tpu::Chip& chip, const driver::ProgramTime& time) {
+  std::vector<KernelAdvice> out;
+  for (const auto& k : time.kernels)
+    for (driver::Advice& a :
+         driver::adviceFor(program.kernels[static_cast<size_t>(k.kernel)], chip, k.question, k.us))
+      out.push_back({k.name, std::move(a)});
+  std::stable_sort(out.begin(), out.end(), [&](const KernelAdvice& a, const KernelAdvice& b) {
+    return a.advice.us / a.advice.share - a.advice.us > b.advice.us / b.advice.share - b.advice.us;
+  });
+  return out;
+}
+
+namespace {
+/// Of the program, if one kernel takes what it takes with the advice.
+double shareOf(const driver::ProgramTime& time, const driver::Advice& a) {
+  return (time.us - a.us / a.share + a.us) / time.us;
+}
+}  // namespace
+
+std::string adviceText(const Session& session, const driver::ProgramTime& time,
+                       const std::vector<KernelAdvice>& advice) {
+  constexpr size_t kMost = 3;
+  if (advice.empty()) return "\nno other block size, order, buffering or sharing of the grid is faster\n";
+  std::string text = "\n";
+  for (size_t i = 0; i < std::min(kMost, advice.size()); ++i)
+    text += fmt::format("{} {}{}: {} of the time\n", term::styled(term::Style::bold, "try", session.colorOut()),
+                        time.kernels.size() > 1 ? fmt::format("for {} ", advice[i].kernel) : "", advice[i].advice.text,
+                        fmt::format("{:.2f}", shareOf(time, advice[i].advice)));
+  return text;
+}
+
+Json adviceJson(const driver::ProgramTime& time, const std::vector<KernelAdvice>& advice) {
+  constexpr std::string_view kKinds[] = {"blocks", "order", "cores", "buffers"};
+  Json out = Json::array();
+  for (const auto& [kernel, a] : advice)
+    out.push_back({{"kernel", kernel},
+                   {"kind", kKinds[static_cast<size_t>(a.kind)]},
+                   {"text", a.text},
+                   {"share_of_time", shareOf(time, a)},
+                   {"kernel_us", a.us},
+                   {"grid", a.grid},
+                   {"blocks", a.blocks}});
+  return out;
+}
+
+}  // namespace smalti::cli

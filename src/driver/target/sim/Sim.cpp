@@ -1,0 +1,36 @@
+#include "driver/target/sim/Sim.h"
+
+#include "driver/target/interpret/Interpret.h"
+#include "driver/time/Taken.h"
+
+namespace smalti::driver {
+
+const Target& simTarget() {
+  static const Target target{
+      .name = "sim",
+      .summary = "a TPU on paper: the machine's results with that chip's numerics, and the time that it would take",
+      .argument = "CHIP",
+      .checks = [](const machine::ObserverRow&) { return true; },
+      .numerics = machine::Numerics::tpu,
+      .aheadOfTime = false,
+      .available = [] { return Status(); },
+      .open = [](std::string_view argument) -> Result<KernelCompiler> {
+        auto chip = tpu::findChip(argument);
+        if (!chip) return fail(std::move(chip.error()));
+        return [chip = std::move(*chip)](const KernelPackage& kernel,
+                                         const CompileOptions& options) -> Result<std::shared_ptr<const TargetKernel>> {
+          if (auto taken = takenBy(chip, kernel); !taken) return fail(std::move(taken.error()));
+          return compileForMachine(kernel, options);
+        };
+      }};
+  return target;
+}
+
+Result<std::optional<tpu::Chip>> simulatedChip(std::string_view target) {
+  if (findTarget(target) != &simTarget()) return std::optional<tpu::Chip>();
+  auto chip = tpu::findChip(target.substr(target.find(':') + 1));
+  if (!chip) return fail(std::move(chip.error()));
+  return std::optional(std::move(*chip));
+}
+
+}  // namespace smalti::driver

@@ -1,0 +1,22 @@
+#include "driver/time/Taken.h"
+
+#include <fmt/format.h>
+
+#include "tpu/Legality.h"
+
+namespace smalti::driver {
+
+Status takenBy(const tpu::Chip& chip, const KernelPackage& kernel) {
+  const tpu::Verdict verdict = tpu::judge(kernel, chip);
+  if (verdict.accepted()) return {};
+  const tpu::Refusal& first = verdict.refusals.front();
+  return fail(
+      {.code = "SM6904",
+       .message = fmt::format("the compiler of {} refuses the kernel, so that it takes no time there", chip.name),
+       .place = first.diagnostic.place,
+       .where = {fmt::format("kernel '{}'", kernel.name)},
+       .have = fmt::format("{}: {}", first.diagnostic.code, first.diagnostic.message),
+       .help = "smalti check --chip says what to do; smalti time --anyway times it all the same"});
+}
+
+}  // namespace smalti::driver

@@ -1,0 +1,12 @@
+// Whether a kernel takes any time on a chip: its compiler may refuse it.
+#pragma once
+
+#include "ir/KernelPackage.h"
+#include "tpu/Chip.h"
+
+namespace smalti::driver {
+
+/// SM6904, with the compiler's reason.
+Status takenBy(const tpu::Chip&, const KernelPackage&);
+
+}  // namespace smalti::driver
