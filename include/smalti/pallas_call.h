@@ -113,8 +113,8 @@ class Lowered {
 
 /// What `check` asks beside what the observers see.
 struct CheckFor {
-  /// "v4", "v5e", "v5p", "v6e", "v7x", "all", a chip's .toml file, or several with commas: what their compilers refuse is
-  /// in `findings`, SM66xx. Empty: the setting `chip` (SMALTI_CHIP).
+  /// "v4", "v5e", "v5p", "v6e", "v7x", "all", a chip's .toml file, or several with commas: what their compilers refuse
+  /// is in `findings`, SM66xx. Empty: the setting `chip` (SMALTI_CHIP).
   std::string_view chip = {};
 };
 

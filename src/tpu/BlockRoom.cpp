@@ -96,7 +96,8 @@ class Room {
     for (size_t w = map_.parts.size(); w-- > 0;) {
       const Shape& window = map_.parts[w].array.shape;
       const size_t more = window.size() - std::min(window.size(), shape.size());
-      if (map_.parts[w].kind != VmemPart::window || !std::ranges::equal(shape, std::span(window).subspan(more))) continue;
+      if (map_.parts[w].kind != VmemPart::window || !std::ranges::equal(shape, std::span(window).subspan(more)))
+        continue;
       const size_t before = followers_.size();
       for (size_t f = 0; f < before; ++f)
         if (followers_[f].part == w && followers_[f].dimension >= more) follow(followers_[f].dimension - more);

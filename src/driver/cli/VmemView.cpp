@@ -19,7 +19,9 @@ namespace {
 using tpu::VmemMap;
 using tpu::VmemPart;
 
-double share(int64_t bytes, int64_t of) { return static_cast<double>(bytes) / static_cast<double>(std::max<int64_t>(1, of)); }
+double share(int64_t bytes, int64_t of) {
+  return static_cast<double>(bytes) / static_cast<double>(std::max<int64_t>(1, of));
+}
 
 /// Of `width` cells, `share`; in eighths of a cell.
 std::string bar(double part, int width) {
@@ -105,7 +107,8 @@ std::string adviceText(const VmemMap& map) {
     if (part.buffers == 2)
       text += fmt::format("Buffered(1) for {} saves {}; its copies then wait for the body\n", part.what,
                           term::humanBytes(part.bytes / 2));
-  for (const std::string& what : map.removed) text += fmt::format("{} takes nothing: nothing reads it from memory\n", what);
+  for (const std::string& what : map.removed)
+    text += fmt::format("{} takes nothing: nothing reads it from memory\n", what);
   return text;
 }
 
@@ -117,13 +120,14 @@ std::string vmemText(const Session& session, const KernelPackage& kernel, const 
   const auto style = map.fits() == tpu::Fits::yes  ? term::Style::green
                      : map.fits() == tpu::Fits::no ? term::Style::red
                                                    : term::Style::yellow;
-  std::string text = fmt::format("{} on {}: {} of {} of VMEM, {}\n", term::styled(term::Style::bold, "kernel " + kernel.name, color),
-                                 chip.name, term::humanBytes(map.bytes()), term::humanBytes(map.limitBytes),
-                                 term::styled(style, verdictText(map), color));
+  std::string text = fmt::format(
+      "{} on {}: {} of {} of VMEM, {}\n", term::styled(term::Style::bold, "kernel " + kernel.name, color), chip.name,
+      term::humanBytes(map.bytes()), term::humanBytes(map.limitBytes), term::styled(style, verdictText(map), color));
   if (const term::Table table = partsTable(map); !table.empty()) text += table.str(color, 2);
   text += adviceText(map);
   if (const auto rooms = tpu::roomOf(kernel, chip, map); !rooms.empty()) {
-    text += "the largest block along each axis that fits, the others as they are (what the compiler adds grows with it):\n";
+    text +=
+        "the largest block along each axis that fits, the others as they are (what the compiler adds grows with it):\n";
     for (const auto& room : rooms) text += roomText(room, map.bytes(), map.limitBytes);
   }
   const tpu::OtherMemory other = tpu::otherMemoryOf(kernel, chip);
@@ -153,7 +157,11 @@ Json vmemJson(const KernelPackage& kernel, const tpu::Chip& chip) {
                      {"bytes", shareOf(kept, map.temporaries)},
                      {"place", kept.place.str()}});
   for (const auto& room : tpu::roomOf(kernel, chip, map))
-    axes.push_back({{"axis", room.axis}, {"block", room.block}, {"extent", room.extent}, {"largest", room.largest}, {"follow", room.follow}});
+    axes.push_back({{"axis", room.axis},
+                    {"block", room.block},
+                    {"extent", room.extent},
+                    {"largest", room.largest},
+                    {"follow", room.follow}});
   const tpu::OtherMemory other = tpu::otherMemoryOf(kernel, chip);
   return {{"kernel", kernel.name},
           {"fits", tpu::name(map.fits())},

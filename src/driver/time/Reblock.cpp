@@ -268,8 +268,7 @@ std::optional<KernelPackage> reordered(const KernelPackage& original, const std:
     const IndexMapFacts map(arguments.indexMap(*window), rank);
     for (size_t used = 0; used < rank; ++used)
       for (size_t unused = 0; unused < rank; ++unused)
-        if (map.uses(used) && !map.uses(unused) && place[unused] < place[used] &&
-            package.signature.grid[unused] != 1)
+        if (map.uses(used) && !map.uses(unused) && place[unused] < place[used] && package.signature.grid[unused] != 1)
           return std::nullopt;
   }
   const auto permute = [&](mlir::func::FuncOp f) {
@@ -296,7 +295,8 @@ std::optional<KernelPackage> reordered(const KernelPackage& original, const std:
   std::vector<int64_t> bounds(rank);
   for (size_t i = 0; i < rank; ++i) bounds[i] = package.signature.grid[order[i]];
   f->setAttr("iteration_bounds", b.getDenseI64ArrayAttr(bounds));
-  if (auto semantics = f->getAttrOfType<mlir::ArrayAttr>("dimension_semantics"); semantics && semantics.size() == rank) {
+  if (auto semantics = f->getAttrOfType<mlir::ArrayAttr>("dimension_semantics");
+      semantics && semantics.size() == rank) {
     std::vector<mlir::Attribute> moved(rank);
     for (size_t i = 0; i < rank; ++i) moved[i] = semantics[static_cast<unsigned>(order[i])];
     f->setAttr("dimension_semantics", b.getArrayAttr(moved));
