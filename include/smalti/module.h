@@ -46,7 +46,8 @@ class Module {
   Result<Executable> compile(const Settings& = {}) const;
   /// Compiles (once for these settings) and executes.
   Result<RunReport> run(std::span<const Array> arguments, const Settings& = {}) const;
-  /// The same under every observer.
+  /// The same under every observer; with the setting `chip`, what the compilers of those TPUs refuse is in `findings`,
+  /// too.
   Result<RunReport> check(std::span<const Array> arguments, const Settings& = {}) const;
 
   /// Of a case folder: the recorded inputs (those missing are ones) and what is expected (may be empty).

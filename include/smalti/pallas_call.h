@@ -111,6 +111,13 @@ class Lowered {
   std::shared_ptr<const State> state_;
 };
 
+/// What `check` asks beside what the observers see.
+struct CheckFor {
+  /// "v4", "v5e", "v5p", "v6e", "v7x", "all", a chip's .toml file, or several with commas: what their compilers refuse
+  /// is in `findings`, SM66xx. Empty: the setting `chip` (SMALTI_CHIP).
+  std::string_view chip = {};
+};
+
 /// What pallas_call gives: a function of arrays, after the sizes of `dynamic` grid axes. Traced and compiled once per
 /// signature of the operands (S-J7); copies share what was compiled. May be called from several threads.
 class PallasCall {
@@ -139,13 +146,17 @@ class PallasCall {
   RunReport check(const A&... operands) const {
     return check_all({Operand(operands)...});
   }
+  template <class... A>
+  RunReport check(const CheckFor& what, const A&... operands) const {
+    return check_all({Operand(operands)...}, what);
+  }
   /// Traces and lowers, and runs nothing.
   template <class... A>
   Lowered lower(const A&... operands) const {
     return lower_all({Operand(operands)...});
   }
   Lowered lower_all(const std::vector<Operand>& operands) const;
-  RunReport check_all(const std::vector<Operand>& operands) const;
+  RunReport check_all(const std::vector<Operand>& operands, const CheckFor& = {}) const;
   /// The call for operands of these types, ready to run, without tracing and looking up: its inputs are what the call
   /// takes. It keeps the settings it was compiled with.
   template <class... A>

@@ -9,6 +9,7 @@
 #include "interop/npy/Npy.h"
 #include "ir/Lifetime.h"
 #include "smalti/module.h"
+#include "tpu/Legality.h"
 
 namespace smalti {
 namespace {
@@ -104,7 +105,21 @@ Result<RunReport> Module::run(std::span<const Array> arguments, const Settings& 
 }
 
 Result<RunReport> Module::check(std::span<const Array> arguments, const Settings& settings) const {
-  return guardedCall([&] { return state_->run(arguments, settings.state().options.values, true); });
+  return guardedCall([&]() -> Result<RunReport> {
+    const Options& options = settings.state().options.values;
+    std::vector<Finding> refusals;
+    for (const KernelPackage& kernel : state_->program().kernels) {
+      if (options.chip.empty()) break;
+      auto found = tpu::refusalsOf(kernel, options.chip);
+      if (!found) return fail(std::move(found.error()));
+      for (Diagnostic& d : *found) refusals.push_back({std::move(d)});
+    }
+    auto report = state_->run(arguments, options, true);
+    if (report)
+      report->findings.insert(report->findings.begin(), std::make_move_iterator(refusals.begin()),
+                              std::make_move_iterator(refusals.end()));
+    return report;
+  });
 }
 
 Result<std::vector<Array>> Module::recorded_inputs() const {

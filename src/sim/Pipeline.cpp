@@ -16,6 +16,7 @@ class WindowCopies {
   WindowCopies(const KernelArguments& arguments, size_t block, const Code& map, const tpu::Chip& chip, Memory& memory,
                std::span<const int64_t> grid, Assume assume)
       : isOutput_(block >= arguments.numInputs()),
+        name_(arguments.roleOf(arguments.block(block))->str()),
         window_(*arguments.windowOf(block)),
         array_(arguments.arrayOf(block)),
         geometry_(window_, array_.shape),
@@ -24,6 +25,7 @@ class WindowCopies {
 
   Runner& map() { return map_; }
   bool isOutput() const { return isOutput_; }
+  const std::string& name() const { return name_; }
 
   /// Evaluates the block of a step. False: it is the one before.
   Result<bool> look(Clock& idle) {
@@ -63,6 +65,7 @@ class WindowCopies {
 
  private:
   bool isOutput_;
+  std::string name_;
   const Window& window_;
   const ArrayType& array_;
   BlockGeometry geometry_;
@@ -112,7 +115,7 @@ class Pipeline {
     if (more) {
       if (auto status = look(at); !status) return fail(std::move(status.error()));
       for (auto& w : windows_)
-        if (!w->isOutput()) w->fetched.push_back(clock_.start(Clock::Way::hbm, w->bytes(), w->runs()));
+        if (!w->isOutput()) w->fetched.push_back(copied(*w, w->bytes(), w->runs(), 0));
     }
     while (more) {
       for (size_t d = 0; d < at.size(); ++d) body_.setNumber(d, at[d]);
@@ -140,6 +143,7 @@ class Pipeline {
     time.hbmBytes = clock_.hbmBytes;
     time.copies = clock_.copies;
     time.lines = lines();
+    time.events = std::move(events_);
     return time;
   }
 
@@ -184,25 +188,42 @@ class Pipeline {
     for (size_t i = 0; i < windows_.size(); ++i) {
       WindowCopies& w = *windows_[i];
       if (!w.isOutput() && more && w.changes && w.isDouble())
-        w.fetched.push_back(clock_.start(Clock::Way::hbm, w.bytes(), w.runs()));
+        w.fetched.push_back(copied(w, w.bytes(), w.runs(), steps_));
     }
     for (size_t i = 0; i < windows_.size(); ++i) {
       WindowCopies& w = *windows_[i];
       if (w.isOutput() || !waits[i] || w.fetched.empty()) continue;
-      clock_.waitFor(w.fetched.front());
+      awaited(w.fetched.front());
       w.fetched.pop_front();
     }
+    const double begins = clock_.now();
     if (auto status = body_.run(clock_); !status) return status;
+    record("body", steps_ - 1, begins, clock_.now());
     for (auto& w : windows_) {
       if (w->isOutput()) {
         const bool leaves = !more || w->changes;
-        if (leaves && w->written) clock_.waitFor(*w->written);
-        if (leaves) w->written = clock_.start(Clock::Way::hbm, w->writeBytes, w->writeRuns);
+        if (leaves && w->written) awaited(*w->written);
+        if (leaves) w->written = copied(*w, w->writeBytes, w->writeRuns, steps_ - 1);
       } else if (more && w->changes && !w->isDouble()) {
-        w->fetched.push_back(clock_.start(Clock::Way::hbm, w->bytes(), w->runs()));
+        w->fetched.push_back(copied(*w, w->bytes(), w->runs(), steps_));
       }
     }
     return {};
+  }
+
+  void record(const std::string& lane, int64_t step, double from, double to) {
+    if (step < question_.stepsToRecord && to > from) events_.push_back({lane, step, from, to});
+  }
+  Clock::Copy copied(const WindowCopies& w, double bytes, double runs, int64_t step) {
+    const double begins = clock_.now();
+    const Clock::Copy copy = clock_.start(Clock::Way::hbm, bytes, runs);
+    record(w.name(), step, begins, copy.done);
+    return copy;
+  }
+  void awaited(const Clock::Copy& copy) {
+    const double begins = clock_.now();
+    clock_.waitFor(copy);
+    record("waits", steps_ - 1, begins, clock_.now());
   }
 
   std::vector<LineTime> lines() const;
@@ -219,6 +240,7 @@ class Pipeline {
   std::vector<View> views_;
   std::vector<std::unique_ptr<WindowCopies>> windows_;
   int64_t steps_ = 0;
+  std::vector<Event> events_;
 };
 
 std::vector<LineTime> Pipeline::lines() const {

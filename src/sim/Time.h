@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "ir/KernelPackage.h"
@@ -18,6 +19,14 @@ struct Question {
   /// In the order of the custom call's operands; nullopt: not known.
   std::vector<std::optional<Array>> operands;
   Assume assume = Assume::nothing;
+  int64_t stepsToRecord = 0;  ///< of the grid, from the first: their copies, waits and bodies become `events`
+};
+
+/// Something that a core or its copies are busy with, in cycles from the kernel's start.
+struct Event {
+  std::string lane;  ///< "body", "waits", "input 0"
+  int64_t step = 0;  ///< that it is for
+  double from = 0, to = 0;
 };
 
 /// What the ops of one source line ask of the units, over the whole run of a core.
@@ -37,6 +46,7 @@ struct KernelTime {
   double hbmBytes = 0;
   int64_t copies = 0;
   std::vector<LineTime> lines;  ///< the costliest first
+  std::vector<Event> events;    ///< of the steps that the question asks to record
 };
 
 /// SM6902: a loop or branch depends on data that is not given. SM6903: what the model does not know.

@@ -71,14 +71,19 @@ Status firstOf(std::vector<Diagnostic> found) {
 
 }  // namespace
 
-Status checkLegal(const KernelPackage& kernel, std::string_view chips) {
-  if (chips.empty()) return firstOf(notLowered(kernel));
+Result<std::vector<Diagnostic>> refusalsOf(const KernelPackage& kernel, std::string_view chips) {
   const auto found = findChips(chips);
   if (!found) return fail(found.error());
   std::vector<Diagnostic> refusals;
   for (const Chip& chip : *found)
     for (Refusal& r : judge(kernel, chip).refusals) refusals.push_back(std::move(r.diagnostic));
-  return firstOf(std::move(refusals));
+  return refusals;
+}
+
+Status checkLegal(const KernelPackage& kernel, std::string_view chips) {
+  if (chips.empty()) return firstOf(notLowered(kernel));
+  auto refusals = refusalsOf(kernel, chips);
+  return refusals ? firstOf(std::move(*refusals)) : fail(std::move(refusals.error()));
 }
 
 }  // namespace smalti::tpu

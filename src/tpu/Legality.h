@@ -43,6 +43,9 @@ std::span<const Reason> reasons();
 /// SM6604 windows of ANY and HBM, SM6608 DMAs of bool. Each names the rule, the block and the chip.
 std::vector<Diagnostic> notLowered(const KernelPackage&);
 
+/// All that the compilers of these chips (names, files, "all") refuse. SM6609: there is no such chip.
+Result<std::vector<Diagnostic>> refusalsOf(const KernelPackage&, std::string_view chips);
+
 /// Fails with the first broken rule, the others `related`: of the compiler of that chip (a name or a file, or several),
 /// or, without one, of Pallas. SM6609: there is no such chip.
 Status checkLegal(const KernelPackage&, std::string_view chips = {});

@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "llvm/ADT/DenseMap.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
-#include "ir/KernelArguments.h"
 #include "ir/TpuOps.h"
+#include "ir/Types.h"
 #include "tpu/Products.h"
 #include "tpu/Registers.h"
 #include "tpu/Scratch.h"
@@ -22,6 +24,10 @@ namespace {
 constexpr int64_t kSmall = 8;
 /// A row as wide fills half the registers: then all rows are in flight.
 constexpr int64_t kWideRow = 24;
+/// Of so few groups of eight rows, what was loaded is kept.
+constexpr int64_t kFewGroups = 8;
+/// Of bodies with two reductions: registers that are in flight in any case, and the most groups of rows.
+constexpr int64_t kTwicePassed = 512, kMostInFlight = 105;
 
 bool isBarrier(mlir::Operation* op) {
   return mlir::isa<mlir::vector::MultiDimReductionOp, MatmulOp, ReduceIndexOp, ConvOp>(op);
@@ -29,15 +35,19 @@ bool isBarrier(mlir::Operation* op) {
 bool isLoad(mlir::Operation* op) { return mlir::isa<mlir::vector::LoadOp, StridedLoadOp>(op); }
 bool isView(mlir::Operation* op) { return mlir::isa<mlir::vector::ShapeCastOp>(op); }
 /// Made again wherever it is needed.
-bool isFree(mlir::Operation* op) {
-  return mlir::isa<mlir::arith::ConstantOp, mlir::vector::BroadcastOp, IotaOp>(op);
-}
+bool isFree(mlir::Operation* op) { return mlir::isa<mlir::arith::ConstantOp, mlir::vector::BroadcastOp, IotaOp>(op); }
 
 /// The load that a value is a view of.
 mlir::Operation* loadBehind(mlir::Value v) {
   mlir::Operation* op = v.getDefiningOp();
   while (op && isView(op)) op = op->getOperand(0).getDefiningOp();
   return op && isLoad(op) ? op : nullptr;
+}
+
+/// One row, which is broadcast.
+bool isRow(mlir::Value v) {
+  const auto type = mlir::dyn_cast<mlir::VectorType>(v.getType());
+  return type && type.getRank() > 0 && type.getNumElements() == type.getShape().back();
 }
 
 class Liveness {
@@ -50,53 +60,74 @@ class Liveness {
     });
   }
 
-  /// The most registers that are kept at once.
-  int64_t most() {
+  /// What is kept where most is, and what goes by way of whole values in 32 bits.
+  std::vector<KeptValue> most() {
+    findKept();
     std::map<int64_t, int64_t> changes;  // at op number: registers more
-    const auto keep = [&](int64_t from, int64_t to, int64_t registers) {
-      changes[from] += registers;
-      changes[to + 1] -= registers;
-    };
-    int64_t rows = 0;
-    std::vector<mlir::Value> kept;
-    for (mlir::Operation* op : order_)
-      for (mlir::Value v : op->getResults())
-        if (isKept(v)) kept.push_back(v);
-    int64_t widest = 0;
-    for (mlir::Value v : kept) widest = std::max(widest, registersOfRow(v));
-    for (mlir::Value v : kept) {
-      const bool isNarrow = chip_.spills.shallowCopies && registersOfRow(v) == 1 && widest > 1;
-      if (registersOf(v) == registersOfRow(v))
-        rows += registersOf(v);
-      else if (!isNarrow)
-        keep(index_[v.getDefiningOp()], lastUse(v) - 1, inFlight(v));
+    for (const Interval& k : kept_) {
+      changes[k.from] += k.registers;
+      changes[k.to + 1] -= k.registers;
     }
-    for (mlir::Operation* op : order_) {
-      if (auto matmul = mlir::dyn_cast<MatmulOp>(op)) {
-        const ProductNeed need = needOf(matmul, isAdded(matmul), chip_);
-        if (mlir::Value of = computedOperand(matmul))
-          keep(index_[of.getDefiningOp()], index_[op], registersOf(of));
-        else
-          keep(index_[op], nextProduct(matmul), need.operand);
-        if (!isKept(matmul.getResult())) keep(index_[op], index_[op], need.sums);
-      }
-    }
-    int64_t now = 0, most = 0;
-    for (const auto& [at, change] : changes) most = std::max(most, now += change);
-    return most + rows;
-  }
-
-  /// What goes by way of whole values in 32 bits.
-  int64_t detours() {
-    int64_t sum = 0;
-    for (mlir::Operation* op : order_) {
-      if (chip_.spills.narrowCasts) sum += narrowCast(op);
-      if (chip_.spills.rowBroadcasts) sum += rowBroadcast(op);
-    }
-    return sum;
+    int64_t now = 0, most = 0, peak = 0;
+    for (const auto& [at, change] : changes)
+      if ((now += change) > most) most = now, peak = at;
+    std::vector<KeptValue> out;
+    for (const Interval& k : kept_)
+      if (k.from <= peak && k.to >= peak && k.registers > 0)
+        out.push_back({k.what, arrayTypeOf(k.value.getType()).value_or(ArrayType{}), k.registers * kRegisterBytes,
+                       smalti::placeOf(k.value.getLoc())});
+    std::stable_sort(out.begin(), out.end(), [](const KeptValue& a, const KeptValue& b) { return a.bytes > b.bytes; });
+    return out;
   }
 
  private:
+  struct Interval {
+    int64_t from, to, registers;
+    std::string what;
+    mlir::Value value;
+  };
+
+  void findKept() {
+    std::vector<mlir::Value> kept;
+    int64_t widest = 0;
+    for (mlir::Operation* op : order_)
+      for (mlir::Value v : op->getResults())
+        if (isKept(v)) {
+          kept.push_back(v);
+          widest = std::max(widest, registersOfRow(v));
+        }
+    const int64_t end = static_cast<int64_t>(order_.size());
+    for (mlir::Value v : kept) {
+      mlir::Operation* op = v.getDefiningOp();
+      const bool isNarrow = chip_.spills.shallowCopies && registersOfRow(v) == 1 && widest > 1;
+      const std::string what = fmt::format("result of {}, needed again later", op->getName().getStringRef().str());
+      if (isRow(v))
+        kept_.push_back({0, end, registersOf(v), what, v});
+      else if (!isNarrow)
+        kept_.push_back({index_[op], lastUse(v) - 1, inFlight(v), what, v});
+    }
+    for (mlir::Operation* op : order_) {
+      if (auto matmul = mlir::dyn_cast<MatmulOp>(op)) addProduct(matmul);
+      if (const int64_t registers = detour(op))
+        kept_.push_back({0, end, registers, "by way of 32 bits", op->getResult(0)});
+    }
+  }
+
+  void addProduct(MatmulOp matmul) {
+    const int64_t at = index_[matmul];
+    const ProductNeed need = needOf(matmul, isAdded(matmul), chip_);
+    if (mlir::Value of = computedOperand(matmul))
+      kept_.push_back({index_[of.getDefiningOp()], at, registersOf(of), "left operand of a product, computed", of});
+    else
+      kept_.push_back({at, nextProduct(matmul), need.operand, "left operand of a product, copied", matmul.getLhs()});
+    if (!isKept(matmul.getResult()))
+      kept_.push_back({at, at, need.sums, "partial sums of a product", matmul.getResult()});
+  }
+
+  int64_t detour(mlir::Operation* op) {
+    return (chip_.spills.narrowCasts ? narrowCast(op) : 0) + (chip_.spills.rowBroadcasts ? rowBroadcast(op) : 0);
+  }
+
   void phaseOf(mlir::Operation* op) {
     int phase = 0;
     for (mlir::Value v : op->getOperands())
@@ -112,20 +143,23 @@ class Liveness {
       if (user->getNumResults() == 0) return false;
       if (isView(user)) return isNeededLater(user->getResult(0), phase);
       if (phaseBefore(user) > phase) return true;
-      const bool isRow = registersOf(v) == registersOfRow(v);
-      return isRow && mlir::isa<mlir::vector::BroadcastOp>(user) && isNeededLater(user->getResult(0), phase);
+      return isRow(v) && mlir::isa<mlir::vector::BroadcastOp>(user) && isNeededLater(user->getResult(0), phase);
     });
   }
 
   bool isKept(mlir::Value v) {
     mlir::Operation* op = v.getDefiningOp();
     if (isFree(op) || isView(op) || registersOf(v) < kSmall) return false;
-    if (isLoad(op) && (chip_.spills.reloadedRow == 0 || registersOfRow(v) < chip_.spills.reloadedRow ||
-                       registersOf(v) == registersOfRow(v)))
-      return false;
+    if (isLoad(op) && !isKeptLoad(v)) return false;
     const auto type = mlir::cast<mlir::VectorType>(v.getType());
     if (type.getRank() == 0 || type.getShape().back() == 1) return false;
     return !isSunk(v) && isNeededLater(v, phase_[v]);
+  }
+
+  bool isKeptLoad(mlir::Value v) {
+    if (isRow(v)) return chip_.spills.rowBroadcasts;
+    if (registersOf(v) <= kFewGroups * registersOfRow(v)) return true;
+    return chip_.spills.reloadedRow > 0 && registersOfRow(v) >= chip_.spills.reloadedRow;
   }
 
   /// Computed where it is used, from what can be loaded there.
@@ -155,21 +189,20 @@ class Liveness {
     return last;
   }
 
-  /// Narrow rows are finished before all have begun.
+  /// Rows are finished before all have begun, unless they are wide.
   int64_t inFlight(mlir::Value v) {
     const int64_t all = registersOf(v), row = registersOfRow(v);
     if (row >= kWideRow || mlir::isa<MatmulOp>(v.getDefiningOp())) return all;
-    int64_t limit = chip_.spills.rowsInFlight * row;
-    int later = 0;
-    for (mlir::Operation* user : v.getUsers())
-      if (user->getNumResults() > 0) later = std::max(later, phaseBefore(user) - phase_[v]);
-    if (later > 1 || reductions() > 1) limit = limit * 5 / 4;
-    return std::min(all, limit);
+    const int64_t groups = chip_.spills.rowsInFlight;
+    if (reductions() < 2) return std::min(all, groups * row);
+    const bool wasPacked = llvm::any_of(order_, [&](mlir::Operation* op) {
+      return mlir::isa<mlir::arith::ExtFOp>(op) && registersOf(op->getResult(0)) == all;
+    });
+    return std::min(all, std::max(kTwicePassed, row * (wasPacked ? std::min(2 * groups, kMostInFlight) : groups)));
   }
 
-  int reductions() {
-    return static_cast<int>(llvm::count_if(
-        order_, [](mlir::Operation* op) { return mlir::isa<mlir::vector::MultiDimReductionOp>(op); }));
+  int64_t reductions() {
+    return llvm::count_if(order_, [](mlir::Operation* op) { return mlir::isa<mlir::vector::MultiDimReductionOp>(op); });
   }
 
   bool isAdded(MatmulOp matmul) {
@@ -204,12 +237,12 @@ class Liveness {
   /// A value that a broadcast row is added to, where no reduction comes before.
   int64_t rowBroadcast(mlir::Operation* op) {
     if (!mlir::isa<mlir::arith::AddFOp>(op) || phase_[op->getResult(0)] > 0) return 0;
-    const bool isRow = llvm::any_of(op->getOperands(), [](mlir::Value v) {
+    const bool addsRow = llvm::any_of(op->getOperands(), [](mlir::Value v) {
       auto broadcast = v.getDefiningOp<mlir::vector::BroadcastOp>();
       return broadcast && mlir::isa<mlir::VectorType>(broadcast.getSource().getType()) &&
-             registersOf(broadcast.getSource()) == registersOfRow(v) && registersOf(v) > registersOfRow(v);
+             isRow(broadcast.getSource()) && !isRow(v);
     });
-    if (!isRow) return 0;
+    if (!addsRow) return 0;
     const bool isNarrowed = [&] {
       mlir::Value v = op->getResult(0);
       while (v.hasOneUse()) {
@@ -229,18 +262,22 @@ class Liveness {
   std::vector<mlir::Operation*> order_;
   llvm::DenseMap<mlir::Operation*, int64_t> index_;
   llvm::DenseMap<mlir::Value, int> phase_;
+  std::vector<Interval> kept_;
 };
 
 }  // namespace
 
 Temporaries temporariesOf(const KernelPackage& kernel, const Chip& chip) {
   if (!kernel.kernelFunction()) return {};
-  Liveness liveness(kernel, chip);
-  const int64_t most = liveness.most() + liveness.detours();
-  const auto bytes = [&](int64_t registers) {
-    return std::max<int64_t>(0, registers - chip.spills.freeRegisters) * kRegisterBytes;
+  Temporaries out;
+  out.kept = Liveness(kernel, chip).most();
+  int64_t most = 0;
+  for (const KeptValue& k : out.kept) most += k.bytes;
+  const auto beyond = [&](int64_t bytes) {
+    return std::max<int64_t>(0, bytes / kRegisterBytes - chip.spills.freeRegisters) * kRegisterBytes;
   };
-  return {bytes(most * 9 / 10), bytes(most), bytes(most * 23 / 20)};
+  out.low = beyond(most * 17 / 20), out.likely = beyond(most), out.high = beyond(most * 13 / 10);
+  return out;
 }
 
 }  // namespace smalti::tpu

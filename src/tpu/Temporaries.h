@@ -1,19 +1,32 @@
-// What the compiler keeps in VMEM beside windows and scratch: values too large for the registers.
+// What the compiler keeps in VMEM beside windows and scratch: values for which there are not enough registers.
 #pragma once
+
+#include <string>
+#include <vector>
 
 #include "ir/KernelPackage.h"
 #include "tpu/Chip.h"
 
 namespace smalti::tpu {
 
+/// What is kept where most is.
+struct KeptValue {
+  std::string what;  ///< "result of math.exp", "left operand, copied"
+  ArrayType array;
+  int64_t bytes = 0;  ///< before those that registers hold
+  SourcePlace place;
+};
+
 /// Bytes: the most likely number, and what it is surely between.
 struct Temporaries {
   int64_t low = 0, likely = 0, high = 0;
+  std::vector<KeptValue> kept;  ///< largest first
 };
 
-/// A model of liveness, fitted to what libtpu 0.0.50.1 allots. Element-wise chains are computed register by register
-/// and take nothing. What is needed again after a reduction or a product that depends on it is kept, and so are
-/// computed operands of products and copies of packed operands of products that are accumulated.
+/// A model of liveness over the body; its constants (`Chip::Spills`) are fitted to what libtpu 0.0.50.1 allots.
+/// Element-wise chains are computed register by register and take nothing. What is needed again after a reduction or a
+/// product that depends on it is kept, for all rows or for those in flight; products keep copies of packed operands and
+/// partial sums (Products.h). `docs/tpu_legality.md` says how well that fits.
 Temporaries temporariesOf(const KernelPackage&, const Chip&);
 
 }  // namespace smalti::tpu

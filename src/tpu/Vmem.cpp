@@ -32,7 +32,19 @@ int64_t limitOf(const KernelPackage& p, const Chip& chip) {
   return std::min(limit, chip.memory.vmemUsableBytes);
 }
 
+SourcePlace firstUse(mlir::func::FuncOp f, mlir::Value ref) {
+  SourcePlace found;
+  f.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) {
+    if (!llvm::is_contained(op->getOperands(), ref)) return mlir::WalkResult::advance();
+    found = smalti::placeOf(op->getLoc());
+    return found.known() ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+  });
+  return found;
+}
+
 }  // namespace
+
+int64_t VmemPart::usefulBytes() const { return buffers * array.elements() * elementBits(array.dtype) / 8; }
 
 int64_t VmemMap::declaredBytes() const {
   int64_t sum = 0;
@@ -57,8 +69,12 @@ VmemMap vmemOf(const KernelPackage& p, const Chip& chip) {
     if (!array) continue;
     const ArgumentRole role = KernelArguments(p).roleOf(i);
     const bool isScratch = role.kind == ArgumentRole::scratch;
-    if (isScratch && isRemoved(p, f.getArgument(i))) continue;
+    if (isScratch && isRemoved(p, f.getArgument(i))) {
+      map.removed.push_back(role.str());
+      continue;
+    }
     VmemPart part{isScratch ? VmemPart::scratch : VmemPart::window, role.str(), *array};
+    part.place = firstUse(f, f.getArgument(i));
     if (!isScratch) {
       const int window = role.index + (role.kind == ArgumentRole::output ? p.numInputs() : 0);
       const auto& w = p.signature.windows[static_cast<size_t>(window)];
@@ -72,7 +88,8 @@ VmemMap vmemOf(const KernelPackage& p, const Chip& chip) {
     f.walk([&](mlir::memref::AllocaOp alloca) {
       const auto array = arrayTypeOf(alloca.getType());
       if (!array || memorySpaceOf(alloca.getType()) != MemorySpace::vmem) return;
-      map.parts.push_back({VmemPart::scratch, "an allocation", *array, 1, paddedBytes(chip, *array)});
+      map.parts.push_back(
+          {VmemPart::scratch, "an allocation", *array, 1, paddedBytes(chip, *array), smalti::placeOf(alloca.getLoc())});
     });
   return map;
 }

@@ -17,12 +17,16 @@ struct VmemPart {
   ArrayType array;   ///< the block
   int64_t buffers = 1;
   int64_t bytes = 0;  ///< all buffers, padded to tiles
+  SourcePlace place;  ///< where the kernel first uses it
+  /// Elements that are in the array, in bytes: the rest of a buffer is padding.
+  int64_t usefulBytes() const;
 };
 
 struct VmemMap {
   std::vector<VmemPart> parts;
   Temporaries temporaries;
-  int64_t limitBytes = 0;  ///< of this kernel on this chip
+  int64_t limitBytes = 0;            ///< of this kernel on this chip
+  std::vector<std::string> removed;  ///< scratch that takes nothing
   /// Windows and scratch, exactly.
   int64_t declaredBytes() const;
   /// With what the compiler most likely adds.

@@ -24,6 +24,7 @@ ARGUMENTS = {
     "cache": ["--cache", "{tmp}/cache"],
     "cache warm": [CASE, "--cache", "{tmp}/cache"],
     "time": [CASE],
+    "report": [CASE],
     "chips": [],
     "explain": [],
     "env": [],

@@ -12,6 +12,8 @@ from conftest import ROOT
 
 SAMPLE = ROOT / "test/data/tpu_legality"  # some kernels for each reason, and accepted ones; libtpu 0.0.50.1
 ALL = ROOT.parent / "shared/data/tpu_legality"
+VMEM_SAMPLE = ROOT / "test/data/tpu_vmem"  # kernels of random shapes, with the bytes that libtpu 0.0.50.1 allots
+ALL_VMEM = ROOT.parent / "shared/data/tpu_vmem"
 
 _spec = importlib.util.spec_from_file_location("tpu_legality_bench", ROOT / "bench/tpu-legality/tpu-legality.py")
 bench = importlib.util.module_from_spec(_spec)
@@ -108,3 +110,54 @@ def test_the_compiler_itself_says_so(chip):
     known = tpu_compiler.accept(chip, [pathlib.Path(path) for path, _, _ in rows])
     wrong = [path for path, (status, _) in known.items() if ours[path]["chips"][chip]["accepted"] != (status == "accepted")]
     assert len(wrong) <= 1, wrong  # another libtpu may take more
+
+
+def vmem_of(folder):
+    rows = bench.load(folder, "both")
+    ours, _ = bench.judged([path for path, _, _ in rows])
+    errors, fits = bench.compare_vmem(rows, ours)
+    return [e[0] for e in errors], fits
+
+
+def test_the_bytes_of_vmem_of_the_sample():
+    """Kernels of random shapes, drawn from 300 of which the model of what is kept was fitted to some."""
+    errors, fits = vmem_of(VMEM_SAMPLE)
+    assert len(errors) >= 200
+    assert bench.percentile(errors, 0.5) <= 0.01 and bench.percentile(errors, 0.8) <= 0.035 and bench.percentile(errors, 0.95) <= 0.1
+    assert fits["fits, said no"] == 0 and fits["refused, said yes"] == 0
+    assert fits["fits, said uncertain"] <= 0.05 * fits["fits"]
+
+
+@pytest.mark.skipif(not ALL_VMEM.is_dir(), reason="the modules with bytes of VMEM (../shared) are not here")
+def test_the_bytes_of_vmem_of_all_modules_here():
+    errors, fits = vmem_of(ALL_VMEM)
+    assert bench.percentile(errors, 0.8) <= 0.02 and bench.percentile(errors, 0.95) <= 0.05
+    assert fits["fits, said no"] == 0 and fits["refused, said yes"] == 0
+    assert fits["fits, said uncertain"] + fits["refused, said uncertain"] <= 0.05 * (fits["fits"] + fits["refused"])
+
+
+def test_the_map_of_vmem_as_a_table(smalti):
+    """Every part with its bar, what dominates, what one buffer saves, the largest block of each axis."""
+    done = subprocess.run([smalti, "show", str(VMEM_SAMPLE / "0008.mlir"), "--stage", "vmem", "--chip", "v5e"],
+                          capture_output=True, text=True, check=True)
+    assert done.stdout == MAP
+
+
+MAP = """\
+kernel k on v5e: 8.441 MiB of 100 MiB of VMEM, fits, 91.56 MiB are free
+  what                               array            buffers        bytes  padding  of the limit     first used
+  input 0                            bf16[1024,1024]        2        4 MiB      0 %         4.0 %  █  kernels.py:19:36
+  input 1                            bf16[1024,256]         2        1 MiB      0 %         1.0 %  ▎  kernels.py:19:43
+  output 0                           bf16[1024,256]         2        1 MiB      0 %         1.0 %  ▎  kernels.py:19:13
+  left operand of a product, copied  bf16[1024,1024]            ≈ 1.88 MiB                  1.9 %  ▌  kernels.py:19:36
+  partial sums of a product          f32[1024,256]             ≈ 575.2 KiB                  0.6 %  ▏  kernels.py:19:20
+most of it: input 0 (4 MiB)
+Buffered(1) for input 0 saves 2 MiB; its copies then wait for the body
+Buffered(1) for input 1 saves 512 KiB; its copies then wait for the body
+Buffered(1) for output 0 saves 512 KiB; its copies then wait for the body
+the largest block along each axis that fits, the others as they are (what the compiler adds grows with it):
+  i: 13616 of 24576, now 1024 (it fits); moves with it: input 0 dimension 0, output 0 dimension 0
+  j: 5504 of 6144, now 256 (it fits); moves with it: input 1 dimension 1, output 0 dimension 1
+SMEM 0 B of 1 MiB; semaphores 0; HBM 348 MiB of 16 GiB for operands and results
+
+"""

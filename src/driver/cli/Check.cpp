@@ -9,6 +9,7 @@
 #include "driver/cli/CheckModule.h"
 #include "driver/cli/CrashText.h"
 #include "driver/cli/Verbs.h"
+#include "driver/cli/VmemView.h"
 #include "driver/term/Progress.h"
 #include "driver/term/Style.h"
 #include "driver/term/Table.h"
@@ -124,6 +125,16 @@ int checkFolder(const Session& session, const std::string& folder, const std::st
   return wrong > 0 ? kWrongResult : kOk;
 }
 
+/// What takes the memories of the chip, where one is asked for.
+std::string memoryText(const Session& session, const std::string& path, const std::vector<tpu::Chip>& chips) {
+  if (chips.size() != 1) return {};
+  auto module = driver::loadModuleOrCase(path);
+  if (!module || !assumeShapes(*module)) return {};
+  std::string text;
+  for (size_t i = 0; i < module->numKernels(); ++i) text += vmemText(session, *module->kernel(i), chips.front());
+  return text;
+}
+
 /// Verdicts of TPU compilers, nothing run.
 int checkLegality(const Session& session, const CheckArguments& arguments, const std::vector<tpu::Chip>& chips) {
   const auto judged = judgeFiles(arguments.paths, chips, session.options.values.jobs);
@@ -135,7 +146,7 @@ int checkLegality(const Session& session, const CheckArguments& arguments, const
     if (session.json())
       modules.push_back(toJson(m));
     else
-      text += legalityText(session, m);
+      text += legalityText(session, m) + (judged.size() == 1 ? memoryText(session, m.path, chips) : "");
   }
   if (session.json())
     session.printJson({{"modules", std::move(modules)}});
@@ -188,7 +199,7 @@ int check(Session& session, const CheckArguments& arguments) {
         const LegalityOfModule judged = judgeFile(path, chips);
         one = std::max(one, judged.exitCode());
         row["chips"] = toJson(judged)["chips"];
-        if (!session.json()) session.print(legalityText(session, judged));
+        if (!session.json()) session.print(legalityText(session, judged) + memoryText(session, path, chips));
       }
       if (session.json()) out.push_back(std::move(row));
     }

@@ -16,8 +16,14 @@
 namespace smalti::cli {
 namespace {
 
-/// A bare kernel does not say how large its arrays are: its blocks are taken as whole arrays, so that no rule about
-/// blocks can be broken.
+void judgeKernel(const KernelPackage& kernel, const tpu::Chip& chip, tpu::Verdict& worst, bool first) {
+  tpu::Verdict verdict = tpu::judge(kernel, chip);
+  const bool replaces = worst.accepted() && (!verdict.accepted() || verdict.vmemBytes > worst.vmemBytes);
+  if (first || replaces) worst = std::move(verdict);
+}
+
+}  // namespace
+
 Status assumeShapes(driver::LoadedModule& module) {
   if (module.program) return {};
   mlir::func::FuncOp f = module.bare->kernelFunction();
@@ -38,14 +44,6 @@ Status assumeShapes(driver::LoadedModule& module) {
   operands.pop_back();
   return driver::setShapes(module, operands, results);
 }
-
-void judgeKernel(const KernelPackage& kernel, const tpu::Chip& chip, tpu::Verdict& worst, bool first) {
-  tpu::Verdict verdict = tpu::judge(kernel, chip);
-  const bool replaces = worst.accepted() && (!verdict.accepted() || verdict.vmemBytes > worst.vmemBytes);
-  if (first || replaces) worst = std::move(verdict);
-}
-
-}  // namespace
 
 bool LegalityOfModule::accepted() const {
   return !error && std::all_of(chips.begin(), chips.end(), [](const OnChip& c) { return c.verdict.accepted(); });

@@ -1,4 +1,4 @@
-// Error pages and the folder that `smalti new` makes.
+// Error pages, the folder that `smalti new` makes, and the parts of reports.
 #pragma once
 
 #include <span>
@@ -9,5 +9,7 @@ namespace smalti::cli {
 
 std::span<const EmbeddedFile> errorPages();
 std::span<const EmbeddedFile> newFiles();
+/// With the charting library (chart.js, MIT licence).
+std::span<const EmbeddedFile> reportFiles();
 
 }  // namespace smalti::cli

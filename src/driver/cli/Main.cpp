@@ -153,6 +153,10 @@ std::span<const Verb> verbs() {
            "  smalti time attention.mlir                    on each of them\n"
            "  smalti time grouped.mlir --chip v6e --in 2=group_sizes.npy --json",
            declareTime},
+      Verb{"report", "one HTML file: what TPU compilers and the models say of a module",
+           "  smalti report attention.mlir -o attention.html\n"
+           "  smalti report attention.mlir --chip v5e,v6e -o attention.html",
+           declareReport},
       Verb{"chips", "what is known of TPUs, with sources",
            "  smalti chips\n"
            "  smalti chips v5e\n"

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "driver/RunSettings.h"
+#include "driver/cli/CheckLegality.h"
 #include "driver/cli/Inputs.h"
 #include "driver/cli/KernelChoice.h"
 #include "driver/cli/KernelView.h"
@@ -14,6 +15,7 @@
 #include "driver/cli/ShowCode.h"
 #include "driver/cli/Timeline.h"
 #include "driver/cli/Verbs.h"
+#include "driver/cli/VmemView.h"
 #include "driver/term/Progress.h"
 #include "driver/term/Style.h"
 #include "interop/Interop.h"
@@ -92,6 +94,33 @@ void printTimeline(const Session& session, const Timeline::Kernel& kernel, const
   session.print("\n");
 }
 
+/// The memories of chips, nothing run.
+int showVmem(const Session& session, const std::string& path, const std::string& chosen) {
+  const std::string& names = session.options.values.chip;
+  const auto chips = tpu::findChips(names.empty() ? "all" : names);
+  if (!chips) return session.refuse(chips.error());
+  auto module = driver::loadModuleOrCase(path);
+  if (!module) return session.refuse(module.error());
+  if (Status ready = assumeShapes(*module); !ready) return session.refuse(ready.error());
+  if (!chosen.empty())
+    if (const auto kernel = chooseKernel(*module, chosen); !kernel) return session.refuse(kernel.error());
+  Json out = Json::object();
+  for (const tpu::Chip& chip : *chips) {
+    Json kernels = Json::array();
+    for (size_t i = 0; i < module->numKernels(); ++i) {
+      const KernelPackage& kernel = *module->kernel(i);
+      if (!chosen.empty() && chosen != kernel.name && chosen != std::to_string(i)) continue;
+      if (session.json())
+        kernels.push_back(vmemJson(kernel, chip));
+      else
+        session.print(vmemText(session, kernel, chip) + "\n");
+    }
+    out[chip.name] = std::move(kernels);
+  }
+  if (session.json()) session.printJson({{"module", module->path}, {"chips", std::move(out)}});
+  return kOk;
+}
+
 int show(const Session& session, const ShowArguments& arguments) {
   const driver::Target* ofCode = targetOfStage(arguments.stage, session.options.values.target);
   if (arguments.processor && !ofCode)
@@ -102,6 +131,7 @@ int show(const Session& session, const ShowArguments& arguments) {
          .need = fmt::format("--target cpu with --stage all, or --stage {}", fmt::join(codeStages(), "|")),
          .have = fmt::format("--target {} with --stage {}", session.options.values.target, arguments.stage),
          .help = "leave it out, or show native code: --target cpu"});
+  if (arguments.stage == "vmem") return showVmem(session, arguments.path, arguments.kernel);
   auto loaded = driver::loadModuleOrCase(arguments.path);
   if (!loaded) return session.refuse(loaded.error());
   const bool canRun = loaded->program || !arguments.inputs.outShape.empty();
@@ -168,13 +198,15 @@ int show(const Session& session, const ShowArguments& arguments) {
 void declareShow(CLI::App& app, Session& session) {
   auto arguments = std::make_shared<ShowArguments>();
   app.add_option("module", arguments->path, "a module, or a folder with case.json")->required()->type_name("PATH");
-  std::vector<std::string> stages{"all", "program", "kernel", "generic", "windows"};
+  std::vector<std::string> stages{"all", "program", "kernel", "generic", "windows", "vmem"};
   const std::vector<std::string> ofCode = codeStages();
   stages.insert(stages.end(), ofCode.begin(), ofCode.end());
   app.add_option(
          "--stage", arguments->stage,
          fmt::format("program: calls and plain array ops; kernel, generic: the kernel's IR; windows: blocks and "
-                     "when they are fetched and written back; {}: native code on its way. With --target cpu "
+                     "when they are fetched and written back; vmem: what takes how much of the memories of the TPUs "
+                     "that --chip "
+                     "names (all, unless it does); {}: native code on its way. With --target cpu "
                      "all is what the code is like: tiles, size, times, the inner loop",
                      fmt::join(ofCode, ", ")))
       ->check(CLI::IsMember(stages))
@@ -189,7 +221,8 @@ void declareShow(CLI::App& app, Session& session) {
                  "the processor that native code is for: LLVM's name, or TRIPLE/NAME; else this one, host")
       ->type_name("NAME");
   arguments->inputs.declare(app);
-  session.addOptions(app, {OptionGroup::run, OptionGroup::check, OptionGroup::cache, OptionGroup::output});
+  session.addOptions(app,
+                     {OptionGroup::run, OptionGroup::check, OptionGroup::tpu, OptionGroup::cache, OptionGroup::output});
   app.callback([&session, arguments] { session.action = [&session, arguments] { return show(session, *arguments); }; });
 }
 

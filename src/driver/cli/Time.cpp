@@ -26,6 +26,7 @@ struct OnChip {
   std::string chip;
   tpu::Chip facts;
   std::optional<driver::ProgramTime> time;
+  std::optional<std::vector<KernelAdvice>> advice;  ///< where it was asked for
   std::optional<Diagnostic> refusal;
 };
 
@@ -90,7 +91,8 @@ sim::Assume assumeOf(const std::string& text) {
   return text == "always" ? sim::Assume::always : text == "never" ? sim::Assume::never : sim::Assume::nothing;
 }
 
-Timed timeFile(const std::string& path, const std::vector<tpu::Chip>& chips, const TimeArguments& arguments) {
+Timed timeFile(const std::string& path, const std::vector<tpu::Chip>& chips, const TimeArguments& arguments,
+               bool advise) {
   Timed out{.path = path, .error = {}, .chips = {}};
   auto module = driver::loadModuleOrCase(path);
   Status ready = module ? driver::requireShapes(*module) : Status();
@@ -104,24 +106,26 @@ Timed timeFile(const std::string& path, const std::vector<tpu::Chip>& chips, con
     return out;
   }
   for (const tpu::Chip& chip : chips) {
-    OnChip on{chip.name, chip, {}, {}};
+    OnChip on{chip.name, chip, {}, {}, {}};
     const Status taken = arguments.anyway ? Status() : takenBy(chip, *module);
     auto time = taken ? driver::timeOf(*module->program, chip, *inputs, assumeOf(arguments.assume))
                       : Result<driver::ProgramTime>(fail(taken.error()));
-    if (time)
+    if (time) {
       on.time = std::move(*time);
-    else
+      if (advise) on.advice = adviceOn(*module->program, chip, *on.time);
+    } else
       on.refusal = time.error();
     out.chips.push_back(std::move(on));
   }
   return out;
 }
 
-std::vector<Timed> timeFiles(const TimeArguments& arguments, const std::vector<tpu::Chip>& chips, int64_t jobs) {
+std::vector<Timed> timeFiles(const TimeArguments& arguments, const std::vector<tpu::Chip>& chips, int64_t jobs,
+                             bool advise) {
   std::vector<Timed> out(arguments.paths.size());
   std::atomic<size_t> next{0};
   const auto work = [&] {
-    for (size_t i = next++; i < out.size(); i = next++) out[i] = timeFile(arguments.paths[i], chips, arguments);
+    for (size_t i = next++; i < out.size(); i = next++) out[i] = timeFile(arguments.paths[i], chips, arguments, advise);
   };
   const size_t wanted = jobs > 0 ? static_cast<size_t>(jobs) : std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::jthread> threads;
@@ -143,20 +147,22 @@ int time(const Session& session, const TimeArguments& arguments) {
   const std::string& names = session.options.values.chip;
   const auto chips = tpu::findChips(names.empty() ? "all" : names);
   if (!chips) return session.refuse(chips.error());
-  const auto timed = timeFiles(arguments, *chips, session.options.values.jobs);
+  const bool alone = arguments.paths.size() == 1 && chips->size() == 1;
+  const auto timed = timeFiles(arguments, *chips, session.options.values.jobs, alone);
   int code = kOk;
   Json modules = Json::array();
   std::string text;
-  const bool alone = timed.size() == 1 && chips->size() == 1;
   for (const Timed& t : timed) {
     code = std::max(code, exitCodeOf(t));
     Json of = Json::object();
     for (const OnChip& on : t.chips) {
       of[on.chip] = on.refusal ? Json{{"error", driver::toJson(*on.refusal)}} : timeJson(on.facts, *on.time);
+      if (on.advice) of[on.chip]["advice"] = adviceJson(*on.time, *on.advice);
       if (session.json()) continue;
       text += on.refusal ? fmt::format("{} on {}: no time\n{}", t.path, on.chip,
                                        session.diagnosticText(*on.refusal, "error", session.colorOut()))
                          : timeText(session, t.path, on.facts, *on.time, alone);
+      if (on.advice) text += adviceText(session, *on.time, *on.advice);
     }
     if (t.error && !session.json()) text += session.diagnosticText(*t.error, "error", session.colorOut());
     modules.push_back(

@@ -112,4 +112,48 @@ std::string timeText(const Session& session, const std::string& path, const tpu:
   return text + kernels.str(color);
 }
 
+std::vector<KernelAdvice> adviceOn(const Program& program, const tpu::Chip& chip, const driver::ProgramTime& time) {
+  std::vector<KernelAdvice> out;
+  for (const auto& k : time.kernels)
+    for (driver::Advice& a : driver::adviceFor(program.kernels[static_cast<size_t>(k.kernel)], chip, k.question, k.us))
+      out.push_back({k.name, std::move(a)});
+  std::stable_sort(out.begin(), out.end(), [&](const KernelAdvice& a, const KernelAdvice& b) {
+    return a.advice.us / a.advice.share - a.advice.us > b.advice.us / b.advice.share - b.advice.us;
+  });
+  return out;
+}
+
+namespace {
+/// Of the program, if one kernel takes what it takes with the advice.
+double shareOf(const driver::ProgramTime& time, const driver::Advice& a) {
+  return (time.us - a.us / a.share + a.us) / time.us;
+}
+}  // namespace
+
+std::string adviceText(const Session& session, const driver::ProgramTime& time,
+                       const std::vector<KernelAdvice>& advice) {
+  constexpr size_t kMost = 3;
+  if (advice.empty()) return "\nno other block size, order, buffering or sharing of the grid is faster\n";
+  std::string text = "\n";
+  for (size_t i = 0; i < std::min(kMost, advice.size()); ++i)
+    text += fmt::format("{} {}{}: {} of the time\n", term::styled(term::Style::bold, "try", session.colorOut()),
+                        time.kernels.size() > 1 ? fmt::format("for {} ", advice[i].kernel) : "", advice[i].advice.text,
+                        fmt::format("{:.2f}", shareOf(time, advice[i].advice)));
+  return text;
+}
+
+Json adviceJson(const driver::ProgramTime& time, const std::vector<KernelAdvice>& advice) {
+  constexpr std::string_view kKinds[] = {"blocks", "order", "cores", "buffers"};
+  Json out = Json::array();
+  for (const auto& [kernel, a] : advice)
+    out.push_back({{"kernel", kernel},
+                   {"kind", kKinds[static_cast<size_t>(a.kind)]},
+                   {"text", a.text},
+                   {"share_of_time", shareOf(time, a)},
+                   {"kernel_us", a.us},
+                   {"grid", a.grid},
+                   {"blocks", a.blocks}});
+  return out;
+}
+
 }  // namespace smalti::cli

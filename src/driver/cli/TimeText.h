@@ -4,6 +4,7 @@
 #include <string>
 
 #include "driver/cli/Session.h"
+#include "driver/time/Advice.h"
 #include "driver/time/ProgramTime.h"
 
 namespace smalti::cli {
@@ -13,5 +14,14 @@ std::string micro(double us);
 /// One line, and with `whole` what takes the time and the costliest source lines.
 std::string timeText(const Session&, const std::string& path, const tpu::Chip&, const driver::ProgramTime&, bool whole);
 Json timeJson(const tpu::Chip&, const driver::ProgramTime&);
+
+/// What would make the program faster: of each kernel the best three, with the program's time.
+struct KernelAdvice {
+  std::string kernel;
+  driver::Advice advice;
+};
+std::vector<KernelAdvice> adviceOn(const Program&, const tpu::Chip&, const driver::ProgramTime&);
+std::string adviceText(const Session&, const driver::ProgramTime&, const std::vector<KernelAdvice>&);
+Json adviceJson(const driver::ProgramTime&, const std::vector<KernelAdvice>&);
 
 }  // namespace smalti::cli

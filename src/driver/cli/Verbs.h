@@ -29,6 +29,7 @@ void declareRun(CLI::App&, Session&);
 void declareConform(CLI::App&, Session&);
 void declareChips(CLI::App&, Session&);
 void declareTime(CLI::App&, Session&);
+void declareReport(CLI::App&, Session&);
 void declareCheck(CLI::App&, Session&);
 void declareShow(CLI::App&, Session&);
 void declareDescribe(CLI::App&, Session&);

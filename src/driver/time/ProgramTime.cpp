@@ -108,7 +108,8 @@ class Walk {
       const ArrayType& type = frame.function.values[static_cast<size_t>(v)];
       frame.nodes[static_cast<size_t>(v)] = fusions_.source(type, rowMajor(type.shape.size()));
     }
-    kernels_.push_back({package.name, time->cycles / (chip_.device.clockGhz * 1e3), std::move(*time)});
+    const double us = time->cycles / (chip_.device.clockGhz * 1e3);
+    kernels_.push_back({package.name, us, std::move(*time), op.kernel, std::move(question)});
     return {};
   }
 

@@ -14,6 +14,8 @@ struct KernelCallTime {
   std::string name;
   double us = 0;
   sim::KernelTime time;
+  int kernel = -1;         ///< of Program::kernels
+  sim::Question question;  ///< what was known of its operands
 };
 
 struct ProgramTime {

@@ -380,12 +380,25 @@ Results PallasCall::run(const std::vector<Operand>& operands) const {
   return Results(lang::told(execute(operands, lang::Purpose::call)), state_->at);
 }
 
-RunReport PallasCall::check_all(const std::vector<Operand>& operands) const {
+RunReport PallasCall::check_all(const std::vector<Operand>& operands, const CheckFor& what) const {
   for (const Operand& o : operands) {
     AtPlace place(o.at());
     lang::checkConcrete(o.array());
   }
+  const ActiveSettings& settings = chosen_ ? chosen_->settings : activeSettings();
+  const std::string chip(what.chip.empty() && settings.values ? std::string_view(settings.values->chip) : what.chip);
+  std::vector<Finding> refusals;
+  if (!chip.empty()) {
+    const Lowered lowered = lower_all(operands);
+    const auto alone = lowered.state().compilable->alone();
+    auto found = tpu::refusalsOf(lowered.state().package(), chip);
+    AtPlace place(state_->at);
+    if (!found) lang::refuse(std::move(found.error()));
+    for (Diagnostic& d : *found) refusals.push_back({std::move(d)});
+  }
   auto report = execute(operands, lang::Purpose::check);
+  report.findings.insert(report.findings.begin(), std::make_move_iterator(refusals.begin()),
+                         std::make_move_iterator(refusals.end()));
   for (Finding& f : report.findings) showSource(f.diagnostic);
   return report;
 }

@@ -97,6 +97,26 @@ TEST(Legality, MatrixUnitsOfV4TakeNoNarrowOperands) {
   EXPECT_TRUE(lowered.stablehlo());
 }
 
+TEST(Legality, ACheckForAChipFindsWhatItsCompilerRefuses) {
+  const pl::Array x = pl::ones({128, 128}, pl::i8);
+  const auto call = pl::pallas_call(
+      [](pl::Ref x, pl::Ref y, pl::Ref o) { o[_] = pl::dot(x[_], y[_], {.preferred_element_type = pl::i32}); },
+      {.out_shape = pl::ShapeDtype{{128, 128}, pl::i32}});
+  EXPECT_TRUE(call.check(x, x).findings.empty());
+  EXPECT_TRUE(call.check({.chip = "v5e"}, x, x).findings.empty());
+  const auto report = call.check({.chip = "v4,v5e"}, x, x);
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_EQ(report.findings.front().diagnostic.code, "SM6606");
+  EXPECT_EQ(report.results.size(), 1U);
+  pl::Settings v4;
+  ASSERT_TRUE(v4.set("chip", "v4"));
+  EXPECT_EQ(call.with(v4).check(x, x).findings.size(), 1U);
+  EXPECT_TRUE(call.with(v4).check({.chip = "v6e"}, x, x).findings.empty());
+  const auto unknown = pl::attempt([&] { return call.check({.chip = "v99"}, x, x); });
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, "SM6609");
+}
+
 TEST(Legality, VectorsOfF16AreRefused) {
   const pl::Array x = pl::ones({8, 128}, pl::f16);
   EXPECT_EQ(refused(addOne(x.type(), {8, 128}, {1}), x, "v5e").code, "SM6607");

@@ -380,6 +380,7 @@ TEST(TpuRules, SM6605_Vmem) {
     %zero = arith.constant 0 : index
     %z = arith.constant 0 : i32
     %v = vector.load %s0[%zero, %zero] : memref<8192x1024xf32, #tpu.memory_space<vmem>>, vector<8x128xf32>
+    vector.store %v, %o[%zero, %zero] : memref<8x128xf32, #tpu.memory_space<vmem>>, vector<8x128xf32>
     return
   }
   func.func @map(%i: i32, %n: memref<4xi32, #tpu.memory_space<smem>>) -> (i32, i32) {

@@ -1,0 +1,85 @@
+// smalti report: one HTML file that says what TPU compilers and the models say of a module. It opens without a network.
+#include <string_view>
+
+#include "driver/case/ModuleOrCase.h"
+#include "driver/cli/CheckLegality.h"
+#include "driver/cli/Embedded.h"
+#include "driver/cli/ReportData.h"
+#include "driver/cli/Verbs.h"
+
+namespace smalti::cli {
+namespace {
+
+struct ReportArguments {
+  std::string path, assume = "nothing";
+};
+
+std::string_view fileText(std::string_view name) {
+  for (const EmbeddedFile& f : reportFiles())
+    if (f.name == name) return f.text;
+  return {};
+}
+
+/// JSON inside of an HTML script: no tag begins or ends in it.
+std::string inScript(const Json& json) {
+  std::string text = driver::dump(json), out;
+  out.reserve(text.size());
+  for (char c : text) {
+    if (c == '<')
+      out += "\\u003c";
+    else
+      out += c;
+  }
+  return out;
+}
+
+/// The page with each mark @@NAME@@ replaced, once.
+std::string pageOf(const Json& data) {
+  std::string_view rest = fileText("report.html");
+  std::string page;
+  for (size_t mark = rest.find("@@"); mark != std::string_view::npos; mark = rest.find("@@")) {
+    const size_t end = rest.find("@@", mark + 2);
+    const std::string_view name = rest.substr(mark + 2, end - mark - 2);
+    page += rest.substr(0, mark);
+    if (name == "DATA")
+      page += inScript(data);
+    else
+      page += fileText(name == "CSS" ? "report.css" : name == "JS" ? "report.js" : "chart.min.js");
+    rest = rest.substr(end + 2);
+  }
+  return page += rest;
+}
+
+int report(const Session& session, const ReportArguments& arguments) {
+  const std::string& names = session.options.values.chip;
+  const auto chips = tpu::findChips(names.empty() ? "all" : names);
+  if (!chips) return session.refuse(chips.error());
+  auto module = driver::loadModuleOrCase(arguments.path);
+  if (!module) return session.refuse(module.error());
+  if (Status ready = assumeShapes(*module); !ready) return session.refuse(ready.error());
+  if (Status ready = driver::requireShapes(*module); !ready) return session.refuse(ready.error());
+  const sim::Assume assume = arguments.assume == "always"  ? sim::Assume::always
+                             : arguments.assume == "never" ? sim::Assume::never
+                                                           : sim::Assume::nothing;
+  const Json data = reportData(*module, *chips, assume);
+  if (session.json())
+    session.printJson(data);
+  else
+    session.print(pageOf(data));
+  return kOk;
+}
+
+}  // namespace
+
+void declareReport(CLI::App& app, Session& session) {
+  auto arguments = std::make_shared<ReportArguments>();
+  app.add_option("module", arguments->path, "a module, or a folder with case.json")->required()->type_name("PATH");
+  app.add_option("--assume", arguments->assume, "what branches do whose condition is computed from data")
+      ->type_name("always|never")
+      ->check(CLI::IsMember({"always", "never"}));
+  session.addOptions(app, {OptionGroup::output, OptionGroup::tpu});
+  app.callback(
+      [&session, arguments] { session.action = [&session, arguments] { return report(session, *arguments); }; });
+}
+
+}  // namespace smalti::cli

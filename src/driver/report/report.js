@@ -1,0 +1,198 @@
+'use strict';
+// Everything that is shown comes from the element #data; texts of modules are set as text, never as HTML.
+const data = JSON.parse(document.getElementById('data').textContent);
+const dark = matchMedia('(prefers-color-scheme: dark)').matches;
+const colors = dark ? ['#4493f8', '#3fb950', '#d29922', '#f778ba', '#a371f7', '#39c5cf', '#ff7b72', '#9198a1']
+                    : ['#0969da', '#1a7f37', '#bf8700', '#bf3989', '#8250df', '#1b7c83', '#cf222e', '#59636e'];
+Chart.defaults.color = dark ? '#9198a1' : '#59636e';
+Chart.defaults.borderColor = dark ? '#3d444d' : '#d1d9e0';
+Chart.defaults.animation = false;
+Chart.defaults.maintainAspectRatio = false;
+
+function make(tag, text, name) {
+  const e = document.createElement(tag);
+  if (text !== undefined) e.textContent = text;
+  if (name) e.className = name;
+  return e;
+}
+function add(to, ...children) { to.append(...children); return to; }
+const digits = (x, n = 3) => Number(x.toPrecision(n)).toLocaleString('en');
+const bytes = b => { let i = 0; for (; b >= 1024 && i < 4; ++i) b /= 1024; return digits(b) + ' ' + ['B', 'KiB', 'MiB', 'GiB', 'TiB'][i]; };
+const micro = us => us >= 1e4 ? digits(us / 1e3) + ' ms' : digits(us) + ' µs';
+const percent = x => digits(100 * x) + ' %';
+
+function card(what, value, name) { return add(make('div', undefined, 'card'), make('b', value, name), make('span', what)); }
+function section(title, note) {
+  const s = add(make('section'), make('h2', title));
+  if (note) s.append(make('div', note, 'soft'));
+  return s;
+}
+function table(titles, rows) {  // a title that starts with # is of numbers
+  const head = make('tr'), body = make('tbody');
+  for (const t of titles) head.append(make('th', t.replace('#', ''), t[0] === '#' ? 'n' : ''));
+  for (const row of rows) {
+    const tr = make('tr');
+    row.forEach((cell, i) => {
+      const td = make('td', cell instanceof Node ? undefined : cell, titles[i] === '' ? 'b' : titles[i][0] === '#' ? 'n' : '');
+      if (cell instanceof Node) td.append(cell);
+      tr.append(td);
+    });
+    body.append(tr);
+  }
+  return add(make('div', undefined, 'table'), add(make('table'), add(make('thead'), head), body));
+}
+function bar(share) {
+  const b = make('div', undefined, 'bar');
+  b.style.width = Math.max(0, Math.min(100, 100 * share)) + '%';
+  return b;
+}
+let charts = [];
+function chart(to, height, config) {
+  const canvas = make('canvas'), box = make('div', undefined, 'chart');
+  box.style.height = height + 'px';
+  box.append(canvas);
+  to.append(box);
+  charts.push([canvas, config]);
+}
+
+function findings(chip) {
+  const s = section('What the compiler says');
+  for (const d of chip.refusals) {
+    const f = add(make('div', undefined, 'finding'), make('b', d.code + ': ' + d.message));
+    const line = (name, text) => text && f.append(make('div', name + text, 'soft'));
+    line('at ', d.place); line('need: ', d.need); line('have: ', d.have); line('help: ', d.help);
+    s.append(f);
+  }
+  if (!chip.refusals.length) s.append(make('div', 'It takes the kernels.', 'finding note'));
+  return s;
+}
+function spentChart(time) {
+  const s = section('Where the time goes', 'most of it: ' + time.bound.replaceAll('_', ' '));
+  const parts = Object.entries(time.parts_us).filter(([, us]) => us > 0);
+  chart(s, 70 + 26 * parts.length, {type: 'bar', data: {labels: parts.map(p => p[0].replaceAll('_', ' ')),
+      datasets: [{data: parts.map(p => p[1]), backgroundColor: parts.map((_, i) => colors[i % colors.length])}]},
+    options: {indexAxis: 'y', plugins: {legend: {display: false}}, scales: {x: {title: {display: true, text: 'µs'}}}}});
+  return s;
+}
+function roofline(chip, time) {
+  const s = section('Roofline', 'operations for each byte of HBM, and how many a second; upper lines are what the chip can');
+  const roof = chip.facts, points = [];
+  for (const k of time.kernels)
+    for (const [unit, peak] of [['matrix unit', roof.matrix_tops], ['vector arithmetic', roof.vector_tops]]) {
+      const operations = (k.work_cycles[unit] || 0) / roof.clock_mhz * peak * 1e6 / roof.cores * k.cores;  // work is of one core
+      if (operations > 0 && k.hbm_bytes > 0 && k.us > 0)
+        points.push({x: operations / (k.hbm_bytes * k.cores), y: operations / k.us / 1e6, unit, label: k.kernel});
+    }
+  const xs = [0.1, ...points.map(p => p.x), 1e4], low = Math.min(...xs), high = Math.max(...xs);
+  const line = peak => [low, peak * 1e3 / roof.hbm_gb, high].sort((a, b) => a - b)
+      .map(x => ({x, y: Math.min(peak, x * roof.hbm_gb / 1e3)}));
+  chart(s, 300, {type: 'scatter', data: {datasets: [
+      {label: 'matrix units', data: line(roof.matrix_tops), showLine: true, pointRadius: 0, borderColor: colors[0]},
+      {label: 'vector units', data: line(roof.vector_tops), showLine: true, pointRadius: 0, borderColor: colors[1]},
+      {label: 'products', data: points.filter(p => p.unit === 'matrix unit'), pointRadius: 6, backgroundColor: colors[0]},
+      {label: 'vector operations', data: points.filter(p => p.unit === 'vector arithmetic'), pointRadius: 6, backgroundColor: colors[1]}]},
+    options: {scales: {x: {type: 'logarithmic', title: {display: true, text: 'operations / byte of HBM'}},
+        y: {type: 'logarithmic', title: {display: true, text: '10¹² operations / s'}}},
+      plugins: {tooltip: {callbacks: {label: c => (c.raw.label || c.dataset.label) + ': ' + digits(c.raw.x) + ' per byte, ' + digits(c.raw.y) + ' T/s'}}}}});
+  return s;
+}
+function units(chip, kernel) {
+  const s = section('Units of ' + kernel.kernel, 'busy, of ' + digits(kernel.us) + ' µs on ' + kernel.cores + ' core' + (kernel.cores > 1 ? 's' : ''));
+  const names = Object.keys(kernel.work_cycles), all = kernel.us * chip.facts.clock_mhz;
+  const rows = names.map(n => [n.replaceAll('_', ' '), 100 * kernel.work_cycles[n] / all]);
+  rows.push(['HBM', 100 * kernel.hbm_bytes * kernel.cores / (kernel.us * chip.facts.hbm_gb * 1e3)]);
+  chart(s, 60 + 26 * rows.length, {type: 'bar', data: {labels: rows.map(r => r[0]), datasets: [{data: rows.map(r => r[1]), backgroundColor: colors[0]}]},
+    options: {indexAxis: 'y', plugins: {legend: {display: false}}, scales: {x: {min: 0, max: 100, title: {display: true, text: '% of the time'}}}}});
+  return s;
+}
+function pipeline(kernel) {
+  const s = section('Pipeline of ' + kernel.kernel, 'the first steps of one core: who is copied, computes, waits');
+  const lanes = [...new Set(kernel.events.map(e => e.lane))], steps = Math.max(...kernel.events.map(e => e.step)) + 1;
+  const order = lane => lane === 'body' ? 0 : lane === 'waits' ? 1 : lane.startsWith('input') ? 2 : 3;
+  lanes.sort((a, b) => order(a) - order(b) || a.localeCompare(b));
+  const sets = [];
+  for (let step = 0; step < steps; ++step)
+    for (const e of kernel.events.filter(e => e.step === step))
+      sets.push({label: e.lane + ' of step ' + step, data: [{x: [e.from_us, e.to_us], y: e.lane}], grouped: false,
+        backgroundColor: e.lane === 'waits' ? colors[6] : colors[step % 5], barThickness: 14});
+  chart(s, 80 + 30 * lanes.length, {type: 'bar', data: {labels: lanes, datasets: sets},
+    options: {indexAxis: 'y', plugins: {legend: {display: false}, tooltip: {callbacks: {title: () => '',
+        label: c => c.dataset.label + ': ' + micro(c.raw.x[1] - c.raw.x[0])}}},
+      scales: {x: {title: {display: true, text: 'µs'}}}}});
+  return s;
+}
+function memory(map) {
+  const s = section('VMEM of ' + map.kernel, bytes(map.vmem_bytes) + ' of ' + bytes(map.limit_bytes) +
+      (map.fits === 'uncertain' ? ', which may be too much: ' + bytes(map.low_bytes) + ' to ' + bytes(map.high_bytes) : ''));
+  const parts = map.parts.filter(p => p.bytes > 0);
+  chart(s, 110, {type: 'bar', data: {labels: [''], datasets: [
+      ...parts.map((p, i) => ({label: p.what + ' ' + p.array, data: [p.bytes / 1048576], backgroundColor: colors[i % colors.length]})),
+      {label: 'free', data: [Math.max(0, map.limit_bytes - map.vmem_bytes) / 1048576], backgroundColor: dark ? '#21262d' : '#e6eaef'}]},
+    options: {indexAxis: 'y', plugins: {legend: {display: false}}, scales: {x: {stacked: true, title: {display: true, text: 'MiB'}}, y: {stacked: true}}}});
+  s.append(table(['what', 'array', '#buffers', '#bytes', 'first used', ''], parts.map(p =>
+      [p.what, p.array, p.buffers ? String(p.buffers) : '', (p.buffers ? '' : '≈ ') + bytes(p.bytes), p.place, bar(p.bytes / map.limit_bytes)])));
+  if (map.axes.length)
+    s.append(make('h2', 'The largest block of each axis that fits'), table(['axis', '#now', '#largest', '#of', 'moves with it'],
+      map.axes.map(a => [String(a.axis), String(a.block), String(a.largest), String(a.extent), a.follow.join(', ')])));
+  s.append(make('div', 'SMEM ' + bytes(map.smem_bytes) + ', semaphores ' + map.semaphores + ', HBM ' + bytes(map.hbm_bytes) + ' for operands and results', 'soft'));
+  return s;
+}
+function lines(chip, kernel, source) {
+  const s = section('Source lines of ' + kernel.kernel, 'what they ask of the units, in cycles of one core; ops of the kernel that come of them');
+  const most = Math.max(1, ...kernel.lines.map(l => l.cycles));
+  const opsOf = place => Object.entries((source.find(l => l.place === place) || {ops: {}}).ops).map(([op, n]) => n > 1 ? op + ' ×' + n : op).join(', ');
+  s.append(table(['line', 'ops', 'unit', '#cycles', ''], kernel.lines.map(l =>
+      [make('code', l.place || 'no location'), make('code', opsOf(l.place)), l.unit, digits(l.cycles), bar(l.cycles / most)])));
+  return s;
+}
+function kernelText(k) {
+  const details = add(make('details'), make('summary', 'The kernel as the compiler gets it'), make('pre', k.text));
+  return add(section(k.name, k.grid ? 'grid ' + k.grid : 'no grid'), details);
+}
+
+function show(name) {
+  const chip = data.chips[name], main = document.getElementById('main');
+  for (const [canvas] of charts) Chart.getChart(canvas)?.destroy();
+  charts = [];
+  main.replaceChildren();
+  for (const b of document.querySelectorAll('nav button')) b.setAttribute('aria-pressed', String(b.dataset.chip === name));
+  const time = chip.time && !chip.time.error ? chip.time : null, most = chip.vmem.reduce((a, b) => a.vmem_bytes > b.vmem_bytes ? a : b, chip.vmem[0]);
+  const cards = add(make('div', undefined, 'cards'), card('by the compiler of ' + name, chip.refusals.length ? 'refused' : 'accepted', chip.refusals.length ? 'bad' : 'good'));
+  if (time) cards.append(card(micro(time.low_us) + ' to ' + micro(time.high_us) + ', modelled', micro(time.us)),
+                         card('of the roofline', percent(time.roofline_fraction)), card('most of the time', time.bound.replaceAll('_', ' ')));
+  if (most) cards.append(card('of VMEM, limit ' + bytes(most.limit_bytes), bytes(most.vmem_bytes), {yes: 'good', no: 'bad', uncertain: 'maybe'}[most.fits]));
+  main.append(cards, findings(chip));
+  if (chip.time && chip.time.error) {
+    const s = section('No time');
+    s.append(make('div', chip.time.error.code + ': ' + chip.time.error.message, 'finding'), make('div', chip.time.error.help || '', 'soft'));
+    main.append(s);
+  }
+  if (time) {
+    if (chip.advice.length) {
+      const s = section('What would make it faster', 'each change timed by the model');
+      s.append(table(['change', '#of the time', ''], chip.advice.map(a => [a.text, percent(a.share), bar(a.share)])));
+      main.append(s);
+    }
+    main.append(add(make('div', undefined, 'pair'), spentChart(time), roofline(chip, time)));
+    for (const k of time.kernels) {
+      const pair = add(make('div', undefined, 'pair'), units(chip, k));
+      if (k.events.length) pair.append(pipeline(k));
+      main.append(pair, lines(chip, k, (data.kernels.find(d => d.name === k.kernel) || {lines: []}).lines));
+    }
+  }
+  for (const map of chip.vmem) main.append(memory(map));
+  for (const k of data.kernels) main.append(kernelText(k));
+  for (const [canvas, config] of charts) new Chart(canvas, config);
+}
+
+document.title = data.module + ' – Smalti';
+document.getElementById('title').textContent = data.module;
+document.getElementById('subtitle').textContent = data.kernels.map(k => k.name).join(', ') + ' · ' + data.version;
+for (const name of Object.keys(data.chips)) {
+  const b = make('button', name);
+  b.dataset.chip = name;
+  b.onclick = () => { location.hash = name; show(name); };
+  document.getElementById('chips').append(b);
+}
+const wanted = location.hash.slice(1);
+show(data.chips[wanted] ? wanted : Object.keys(data.chips)[0]);
