@@ -115,8 +115,7 @@ std::string timeText(const Session& session, const std::string& path, const tpu:
 std::vector<KernelAdvice> adviceOn(const Program& program, const tpu::Chip& chip, const driver::ProgramTime& time) {
   std::vector<KernelAdvice> out;
   for (const auto& k : time.kernels)
-    for (driver::Advice& a :
-         driver::adviceFor(program.kernels[static_cast<size_t>(k.kernel)], chip, k.question, k.us))
+    for (driver::Advice& a : driver::adviceFor(program.kernels[static_cast<size_t>(k.kernel)], chip, k.question, k.us))
       out.push_back({k.name, std::move(a)});
   std::stable_sort(out.begin(), out.end(), [&](const KernelAdvice& a, const KernelAdvice& b) {
     return a.advice.us / a.advice.share - a.advice.us > b.advice.us / b.advice.share - b.advice.us;

@@ -1,5 +1,5 @@
-// What would make a kernel faster on a chip: candidates that its compiler takes, each with the time that the model gives
-// it.
+// What would make a kernel faster on a chip: candidates that its compiler takes, each with the time that the model
+// gives it.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ namespace smalti::driver {
 
 struct Advice {
   enum class Kind : uint8_t { blocks, order, cores, buffers } kind = Kind::blocks;
-  std::string text;         ///< what to change: "blocks of (512, 1024) …"
-  double share = 1;         ///< of the kernel's time that is left
-  double us = 0;            ///< of the kernel with it
+  std::string text;  ///< what to change: "blocks of (512, 1024) …"
+  double share = 1;  ///< of the kernel's time that is left
+  double us = 0;     ///< of the kernel with it
   std::vector<int64_t> grid;
   std::vector<Shape> blocks;  ///< by input, then output; empty: it has no window
 };

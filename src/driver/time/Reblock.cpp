@@ -172,6 +172,21 @@ mlir::Type scaled(mlir::Value v, Extents& e, int64_t numerator, int64_t denomina
   return mlir::cast<mlir::ShapedType>(v.getType()).clone(shape);
 }
 
+/// "Is it the last step along this axis", where a constant says which one that is.
+void moveLastStep(mlir::BlockArgument index, int64_t before, int64_t after) {
+  for (mlir::Operation* user : index.getUsers()) {
+    auto compare = mlir::dyn_cast<mlir::arith::CmpIOp>(user);
+    if (!compare) continue;
+    for (mlir::OpOperand& operand : compare->getOpOperands()) {
+      auto constant = operand.get().getDefiningOp<mlir::arith::ConstantOp>();
+      const auto value = constant ? mlir::dyn_cast<mlir::IntegerAttr>(constant.getValue()) : mlir::IntegerAttr();
+      if (!value || value.getInt() != before - 1) continue;
+      mlir::OpBuilder b(compare);
+      operand.set(mlir::arith::ConstantOp::create(b, compare.getLoc(), b.getIntegerAttr(value.getType(), after - 1)));
+    }
+  }
+}
+
 /// Verifies what has been changed, quietly.
 std::optional<KernelPackage> finished(KernelPackage package) {
   const mlir::ScopedDiagnosticHandler quiet(package.context.get(), [](mlir::Diagnostic&) { return mlir::success(); });
@@ -249,6 +264,7 @@ std::optional<KernelPackage> reblocked(const KernelPackage& original, size_t axi
                                     f.getFunctionType().getResults()));
   std::vector<int64_t> bounds = grid;
   bounds[axis] = bounds[axis] * denominator / numerator;
+  moveLastStep(arguments.gridIndex(axis), grid[axis], bounds[axis]);
   f->setAttr("iteration_bounds", b.getDenseI64ArrayAttr(bounds));
   f->setAttr("window_params", b.getArrayAttr(changed));
   return finished(std::move(package));
@@ -268,8 +284,7 @@ std::optional<KernelPackage> reordered(const KernelPackage& original, const std:
     const IndexMapFacts map(arguments.indexMap(*window), rank);
     for (size_t used = 0; used < rank; ++used)
       for (size_t unused = 0; unused < rank; ++unused)
-        if (map.uses(used) && !map.uses(unused) && place[unused] < place[used] &&
-            package.signature.grid[unused] != 1)
+        if (map.uses(used) && !map.uses(unused) && place[unused] < place[used] && package.signature.grid[unused] != 1)
           return std::nullopt;
   }
   const auto permute = [&](mlir::func::FuncOp f) {
@@ -296,7 +311,8 @@ std::optional<KernelPackage> reordered(const KernelPackage& original, const std:
   std::vector<int64_t> bounds(rank);
   for (size_t i = 0; i < rank; ++i) bounds[i] = package.signature.grid[order[i]];
   f->setAttr("iteration_bounds", b.getDenseI64ArrayAttr(bounds));
-  if (auto semantics = f->getAttrOfType<mlir::ArrayAttr>("dimension_semantics"); semantics && semantics.size() == rank) {
+  if (auto semantics = f->getAttrOfType<mlir::ArrayAttr>("dimension_semantics");
+      semantics && semantics.size() == rank) {
     std::vector<mlir::Attribute> moved(rank);
     for (size_t i = 0; i < rank; ++i) moved[i] = semantics[static_cast<unsigned>(order[i])];
     f->setAttr("dimension_semantics", b.getArrayAttr(moved));
