@@ -172,6 +172,21 @@ mlir::Type scaled(mlir::Value v, Extents& e, int64_t numerator, int64_t denomina
   return mlir::cast<mlir::ShapedType>(v.getType()).clone(shape);
 }
 
+/// "Is it the last step along this axis", where a constant says which one that is.
+void moveLastStep(mlir::BlockArgument index, int64_t before, int64_t after) {
+  for (mlir::Operation* user : index.getUsers()) {
+    auto compare = mlir::dyn_cast<mlir::arith::CmpIOp>(user);
+    if (!compare) continue;
+    for (mlir::OpOperand& operand : compare->getOpOperands()) {
+      auto constant = operand.get().getDefiningOp<mlir::arith::ConstantOp>();
+      const auto value = constant ? mlir::dyn_cast<mlir::IntegerAttr>(constant.getValue()) : mlir::IntegerAttr();
+      if (!value || value.getInt() != before - 1) continue;
+      mlir::OpBuilder b(compare);
+      operand.set(mlir::arith::ConstantOp::create(b, compare.getLoc(), b.getIntegerAttr(value.getType(), after - 1)));
+    }
+  }
+}
+
 /// Verifies what has been changed, quietly.
 std::optional<KernelPackage> finished(KernelPackage package) {
   const mlir::ScopedDiagnosticHandler quiet(package.context.get(), [](mlir::Diagnostic&) { return mlir::success(); });
@@ -249,6 +264,7 @@ std::optional<KernelPackage> reblocked(const KernelPackage& original, size_t axi
                                     f.getFunctionType().getResults()));
   std::vector<int64_t> bounds = grid;
   bounds[axis] = bounds[axis] * denominator / numerator;
+  moveLastStep(arguments.gridIndex(axis), grid[axis], bounds[axis]);
   f->setAttr("iteration_bounds", b.getDenseI64ArrayAttr(bounds));
   f->setAttr("window_params", b.getArrayAttr(changed));
   return finished(std::move(package));
