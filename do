@@ -9,9 +9,9 @@ Usage: ./do VERB [ARGUMENTS]     (each verb first installs what is missing, and 
 
   demo            build, then run and check real kernels; start here
   test [PART…]    all tests, or some parts: lint, unit, ir, python, sanitize (a build of its own, unit tests, fuzzing);
-                  also: docs
+                  also: docs; jax (JAX's own tests of Pallas, half an hour)
   build [PRESET]  build the tools into build/release/bin (or build/PRESET: debug, asan)
-  wheel           the Python package as a wheel for this Python, in build/wheels: pip install it anywhere
+  wheel           the Python package as wheels, in build/wheels: pip install one anywhere
   bench [NAME]    benchmarks beside their peers; without a name: their names, then the table of cpu
   format          clang-format over the sources
   lint            format, layers, file sizes, error pages

@@ -47,8 +47,9 @@ for part in "${parts[@]}"; do
     ir) need_release; step ir ir ;;
     python) need_release; step python python_tests ;;
     docs) need_release; step docs docs ;;
+    jax) need_release; step jax tools/test_jax.sh ;;
     sanitize) step build-asan build_sanitized; step unit-asan sanitized_unit; step fuzz fuzz ;;
-    *) echo "./do test: no part '$part' (unit ir python docs lint sanitize)" >&2; exit 2 ;;
+    *) echo "./do test: no part '$part' (unit ir python docs jax lint sanitize)" >&2; exit 2 ;;
   esac
 done
 

@@ -65,7 +65,9 @@ Status finish(KernelPackage& package) {
     package::checkAliases(package, violations);
   }
   package::checkOps(package, violations);
-  return violations.status();
+  Status status = violations.status();
+  if (status) package::joinResidentAliases(package);
+  return status;
 }
 
 }  // namespace smalti

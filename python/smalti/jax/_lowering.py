@@ -15,11 +15,11 @@ import jax
 import numpy as np
 from jax.interpreters import mlir
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import func
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from smalti import _smalti
 from smalti.jax import _settings, _versions
+from smalti.jax._modules import module_of, module_on_devices
 
 TARGET = "smalti"
 TARGET_ON_DEVICES = "smalti_on_devices"
@@ -62,7 +62,13 @@ def _num_cores() -> int:
     settings = _settings.current()
     if settings is None:
         raise AttributeError("devices for CPUs have no num_cores unless smalti.jax.install() has said how many")
-    return int(dict(settings.options).get("cores", os.environ.get("SMALTI_CORES", 1)))
+    return settings.cores()
+
+
+def _cores_of_call(params: dict[str, Any]) -> int:
+    """TensorCores that the call itself asks for: by its mesh of cores, or for JAX's interpreter."""
+    return max([1, getattr(params["interpret"], "num_cores_or_threads", 1),
+                *(getattr(mesh, "num_cores", 1) for mesh in params.get("meshes", ()))])
 
 
 def _rule(default: Callable[..., Any]) -> Callable[..., Any]:
@@ -72,16 +78,19 @@ def _rule(default: Callable[..., Any]) -> Callable[..., Any]:
             return default(ctx, *operands, **params)
         if settings.reference:
             return default(ctx, *operands, **{**params, "interpret": True})
+        settings = settings.with_cores(_cores_of_call(params))
         block = ir.InsertionPoint.current.block
         before = {op.operation for op in block.operations}
         results = default(_for_a_tpu(ctx), *operands, **{**params, "interpret": False})
         for op in [op.operation for op in block.operations if op.operation not in before]:
             if op.name == "stablehlo.custom_call" and op.attributes["call_target_name"].value == "tpu_custom_call":
                 devices = _devices(ctx, op)
-                module = _module_of(op) if devices == 1 else _module_on_devices(op, devices)
+                module = module_of(op) if devices == 1 else module_on_devices(op, devices)
                 if devices > 1:
                     op, results = _with_position(op, results)
                 _retarget(op, module, settings, devices)
+        if ctx.tokens_in is not None and params["interpret"]:  # InterpretParams announces callbacks; there are none
+            ctx.set_tokens_out(ctx.tokens_in)
         return results
 
     return rule
@@ -95,12 +104,15 @@ def _for_a_tpu(ctx: Any) -> Any:
 
 
 def _devices(ctx: Any, op: ir.Operation) -> int:
-    """How many run this kernel together: those of the mesh where it names one of its axes, else each for itself."""
+    """How many run this kernel together: those of the mesh where it talks to others or names an axis, else each for itself."""
     mesh = getattr(ctx.module_context.axis_context, "mesh", None)
-    attributes = op.attributes["mhlo.frontend_attributes"] if "mhlo.frontend_attributes" in op.attributes else {}
-    if mesh is None or "kernel_metadata" not in attributes:
+    if mesh is None:
         return 1
-    return mesh.size if json.loads(json.loads(attributes["kernel_metadata"].value).get("mesh_axes", "[]")) else 1
+    config = json.loads(op.attributes["backend_config"].value).get("custom_call_config", {})
+    talks = config.get("has_communication") or "collective_id" in config
+    attributes = op.attributes["mhlo.frontend_attributes"] if "mhlo.frontend_attributes" in op.attributes else {}
+    metadata = json.loads(attributes["kernel_metadata"].value) if "kernel_metadata" in attributes else {}
+    return mesh.size if talks or json.loads(metadata.get("mesh_axes", "[]")) else 1
 
 
 def _retarget(op: ir.Operation, module: str, settings: _settings.Settings, devices: int) -> None:
@@ -139,71 +151,3 @@ def _with_position(op: ir.Operation, results: Any) -> tuple[ir.Operation, Any]:
     results = jax.tree.map(lambda value: news.get(value, value), results)
     op.erase()
     return call, results
-
-
-def _function_of(op: ir.Operation, name: str) -> func.FuncOp:
-    """A function, at the insertion point, that is this call."""
-    kind = ir.FunctionType.get([o.type for o in op.operands], [r.type for r in op.results])
-    function = func.FuncOp(name, kind)
-    with ir.InsertionPoint(function.add_entry_block()):
-        call = op.clone()
-        for i, argument in enumerate(function.arguments):
-            call.operands[i] = argument
-        func.ReturnOp(call.results)
-    return function
-
-
-def _module_of(op: ir.Operation) -> str:
-    """StableHLO text whose main is this call."""
-    with op.context, op.location:
-        module = ir.Module.create()
-        with ir.InsertionPoint(module.body):
-            _function_of(op, "main")
-        return module.operation.get_asm(enable_debug_info=True)
-
-
-def _module_on_devices(op: ir.Operation, devices: int) -> str:
-    """StableHLO text whose main makes this call on all devices; its arrays have a leading dimension, which counts them."""
-    local = [o.type for o in op.operands], [r.type for r in op.results]
-    every = [[ir.RankedTensorType.get([devices, *t.shape], t.element_type) for t in types] for types in local]
-    single = [[ir.RankedTensorType.get([1, *t.shape], t.element_type) for t in types] for types in local]
-
-    def listed(prefix: str, types: list[ir.Type]) -> str:
-        return ", ".join(f"%{prefix}{i}: {t}" for i, t in enumerate(types))
-
-    def joined(types: list[ir.Type]) -> str:
-        return ", ".join(map(str, types))
-
-    def names(prefix: str, types: list[ir.Type]) -> str:
-        return ", ".join(f"%{prefix}{i}" for i in range(len(types)))
-
-    def shardings(types: list[ir.Type]) -> str:
-        return ", ".join("<@mesh, [" + ", ".join(['{"devices"}', *["{}"] * (len(t.shape) - 1)]) + "]>" for t in types)
-
-    def reshapes(to: str, types: list[ir.Type], of: str, before: list[ir.Type]) -> str:
-        return "".join(f"%{to}{i} = stablehlo.reshape %{of}{i} : ({b}) -> {t}\n"
-                       for i, (t, b) in enumerate(zip(types, before)))
-
-    (inputs, outputs), (all_inputs, all_outputs), (one_inputs, one_outputs) = local, every, single
-    text = f"""
-module attributes {{mhlo.num_partitions = {devices} : i32, mhlo.num_replicas = 1 : i32}} {{
-  sdy.mesh @mesh = <["devices"={devices}]>
-  func.func private @kernel({joined(inputs)}) -> ({joined(outputs)})
-  func.func public @main({listed("all", all_inputs)}) -> ({joined(all_outputs)}) {{
-    {names("result", outputs)} = sdy.manual_computation({names("all", all_inputs)}) in_shardings=[{shardings(all_inputs)}]
-        out_shardings=[{shardings(all_outputs)}] manual_axes={{"devices"}} ({listed("one", one_inputs)}) {{
-      {reshapes("in", inputs, "one", one_inputs)}
-      {names("out", outputs)} = func.call @kernel({names("in", inputs)}) : ({joined(inputs)}) -> ({joined(outputs)})
-      {reshapes("back", one_outputs, "out", outputs)}
-      sdy.return {names("back", outputs)} : {joined(one_outputs)}
-    }} : ({joined(all_inputs)}) -> ({joined(all_outputs)})
-    return {names("result", outputs)} : {joined(all_outputs)}
-  }}
-}}"""
-    with op.context, op.location:
-        module = ir.Module.parse(text)
-        declaration = module.body.operations[1]
-        with ir.InsertionPoint(declaration):
-            _function_of(op, "kernel").attributes["sym_visibility"] = ir.StringAttr.get("private")
-        declaration.erase()
-        return module.operation.get_asm(enable_debug_info=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,6 +33,16 @@ class Settings:
         return dataclasses.replace(
             self, chip=self.chip if chip is None else chip, options=tuple(sorted(merged.items())),
             override_interpret=self.override_interpret if override_interpret is None else override_interpret)
+
+
+    def cores(self) -> int:
+        """Of a device."""
+        return int(dict(self.options).get("cores") or os.environ.get("SMALTI_CORES", 1))
+
+    def with_cores(self, least: int) -> Settings:
+        if least <= self.cores():
+            return self
+        return dataclasses.replace(self, options=tuple(sorted((dict(self.options) | {"cores": str(least)}).items())))
 
 
 _context = jax.make_user_context(default_value=None)

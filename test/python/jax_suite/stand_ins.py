@@ -7,6 +7,10 @@ import types
 
 
 def install() -> None:
+    from jax._src import config
+
+    if not hasattr(config, "jax_pallas_use_mosaic_gpu"):  # of no matter for TPUs
+        config.jax_pallas_use_mosaic_gpu = config.bool_state("smalti_pallas_use_mosaic_gpu", False, "A flag of newer JAX.")
     _module("jax._src.pallas.pallas_test_util", PallasTest=_pallas_test(), PallasTPUTest=_pallas_test())
     _module("jax._src.hypothesis_test_util", setup_hypothesis=_setup_hypothesis,
             hypothesis_is_thread_safe=lambda: True, **_sharded())

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "mlir/IR/Verifier.h"
+
 #include "interop/serde/Serde.h"
 
 #include "BytecodeSupport.h"
@@ -8,6 +10,7 @@
 namespace smalti::interop::test {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 
 /// A function around `ops`, which may use %sem, %n (i32), %v (vector<8x128xf32>) and %ref (vmem 8x128xf32).

@@ -276,9 +276,9 @@ const Case kOps[] = {
    in kernel 'add_one'
 )"},
     {"OpThatPallasDoesNotEmit",
-     {{"// body", R"(%v = "tpu.logistic"(%i) : (i32) -> i32)"}},
+     {{"// body", R"(%v = "tpu.core_id"() : () -> i32)"}},
      {},
-     R"(error[SM3101]: 'tpu.logistic' is an op of the dialect that Pallas does not emit
+     R"(error[SM3101]: 'tpu.core_id' is an op of the dialect that Pallas does not emit
   --> k.mlir:8:10
    in kernel 'add_one'
 )"},

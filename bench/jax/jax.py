@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Kernels of JAX's library and others in programs of JAX: here, interpret=True, InterpretParams, and the machine's limit."""
+
+import argparse
+import math
+import os
+import pathlib
+import sys
+import time
+
+sys.path.pop(0)  # this folder, where `jax` would be this file
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "build/release/python"))
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+from jax.experimental.pallas.ops.tpu import flash_attention as flash
+from jax.experimental.pallas.ops.tpu import megablox
+from jax.experimental.pallas.ops.tpu.paged_attention import paged_attention
+
+import smalti
+import smalti.jax
+from smalti.jax._settings import reference
+
+
+def normal(seed, shape, dtype=jnp.float32):
+    return jnp.asarray(np.random.default_rng(seed).normal(size=shape), dtype)
+
+
+def matmul(x, y, block=256):
+    def kernel(x, y, o, accumulator):
+        @pl.when(pl.program_id(2) == 0)
+        def _():
+            accumulator[...] = jnp.zeros_like(accumulator)
+
+        accumulator[...] += jnp.dot(x[...], y[...], preferred_element_type=jnp.float32)
+
+        @pl.when(pl.program_id(2) == pl.num_programs(2) - 1)
+        def _():
+            o[...] = accumulator[...].astype(o.dtype)
+
+    (m, k), n = x.shape, y.shape[1]
+    return pl.pallas_call(kernel, grid=(m // block, n // block, k // block), out_shape=jax.ShapeDtypeStruct((m, n), x.dtype),
+                          in_specs=[pl.BlockSpec((block, block), lambda i, j, k: (i, k)),
+                                    pl.BlockSpec((block, block), lambda i, j, k: (k, j))],
+                          out_specs=pl.BlockSpec((block, block), lambda i, j, k: (i, j)),
+                          scratch_shapes=[pltpu.VMEM((block, block), jnp.float32)])(x, y)
+
+
+def gelu(x):
+    rows = pl.BlockSpec((256, x.shape[1]), lambda i: (i, 0))
+    return pl.pallas_call(lambda x, o: o.__setitem__(..., jax.nn.gelu(x[...])), grid=(x.shape[0] // 256,), in_specs=[rows],
+                          out_specs=rows, out_shape=x)(x)
+
+
+def attention(q, k, v):
+    return flash.flash_attention(q, k, v, causal=False, sm_scale=1 / math.sqrt(q.shape[-1]))
+
+
+def grouped(x, y):
+    return megablox.gmm(x, y, jnp.array([x.shape[0] // 4] * 4, jnp.int32), preferred_element_type=jnp.float32)
+
+
+def paged(q, k, v):
+    pages = jnp.arange(q.shape[0] * 8, dtype=jnp.int32).reshape(q.shape[0], 8)
+    return paged_attention(q, k, v, jnp.full(q.shape[0], 8 * k.shape[2], jnp.int32), pages, pages_per_compute_block=4)
+
+
+#: name, function, arguments, multiply-adds, bytes (of which the slower one is the limit)
+ROWS = [
+    ("matmul f32 512³", matmul, (normal(0, (512, 512)), normal(1, (512, 512))), 512**3, 0),
+    ("matmul bf16 512³", matmul, (normal(0, (512, 512), jnp.bfloat16), normal(1, (512, 512), jnp.bfloat16)), 512**3, 0),
+    ("gelu f32 1024×1024", gelu, (normal(0, (1024, 1024)),), 0, 8 << 20),
+    ("flash attention 4×512×128", attention, tuple(normal(i, (1, 4, 512, 128)) for i in range(3)), 2 * 4 * 512**2 * 128, 0),
+    ("megablox gmm 512×256×256", grouped, (normal(0, (512, 256)), normal(1, (4, 256, 256))), 512 * 256 * 256, 0),
+    ("paged attention 4×8×128", paged, (normal(0, (4, 8, 128)), normal(1, (2, 32, 16, 128)), normal(2, (2, 32, 16, 128))),
+     0, 2 * 2 * 32 * 16 * 128 * 4),
+]
+
+
+def best(f, repeats):
+    """Seconds of one call, the least of some; the first one compiles and does not count."""
+    jax.block_until_ready(f())
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        jax.block_until_ready(f())
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def rates():
+    """Multiply-adds and copied bytes in a second: NumPy's matrix product, and a copy that the caches do not hold."""
+    x, big = np.ones((512, 512), np.float32), np.ones(64 << 20, np.uint8)
+    into = np.empty_like(big)
+    return 512**3 / best(lambda: x @ x, 50), 2 * big.nbytes / best(lambda: np.copyto(into, big), 10)
+
+
+def without_jax(f, arguments):
+    """The same kernel called as an Executable, where the program is one."""
+    import tempfile
+    with tempfile.TemporaryDirectory() as folder:
+        module = smalti.load(smalti.jax.export(f, *arguments, folder=pathlib.Path(folder) / "case"))
+    executable = module.compile(target="cpu")
+    inputs = [np.asarray(a) for a in arguments]
+    return best(lambda: executable(*inputs), 7)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="rows with this in their name")
+    given = parser.parse_args()
+    print(f"{smalti.version()}, JAX {jax.__version__}, {os.cpu_count()} processors; times of a call in ms, the least of some")
+    smalti.jax.install()
+    multiply_adds, bytes_copied = rates()
+    print(f"limits: {multiply_adds / 1e9:.0f} G multiply-adds/s of f32 (NumPy), {bytes_copied / 1e9:.1f} GB/s (a copy)\n")
+    print(f"{'':<27}{'here':>9}{'as Executable':>15}{'limit':>9}{'interpret=True':>16}{'InterpretParams':>17}{'ratios':>18}")
+    ratios = []
+    for name, f, arguments, work, data in ROWS:
+        if given.only not in name:
+            continue
+        ours = best(lambda: jax.jit(f)(*arguments), 7)
+        alone = without_jax(jax.jit(f), arguments)
+        limit = max(work / multiply_adds, data / bytes_copied)
+        with reference():
+            plain = best(lambda: jax.jit(f)(*arguments), 2)
+        with pltpu.force_tpu_interpret_mode(pltpu.InterpretParams()):
+            simulated = best(lambda: jax.jit(f)(*arguments), 1)
+        ratios.append((plain / ours, simulated / ours))
+        print(f"{name:<27}{ours * 1e3:>9.3f}{alone * 1e3:>15.3f}{limit * 1e3:>9.3f}{plain * 1e3:>16.2f}{simulated * 1e3:>17.1f}"
+              f"{plain / ours:>8.1f}×{simulated / ours:>8.0f}×", flush=True)
+    means = [math.exp(sum(math.log(r) for r in column) / len(column)) for column in zip(*ratios)]
+    print(f"geometric mean: {means[0]:.1f} times as fast as interpret=True, {means[1]:.0f} times as fast as InterpretParams")
+
+
+if __name__ == "__main__":
+    main()

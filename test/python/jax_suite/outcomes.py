@@ -1,0 +1,93 @@
+"""What became of JAX's tests: in one of a few groups each, with a line of explanation for what did not pass."""
+
+from __future__ import annotations
+
+import collections
+import pathlib
+import re
+
+GROUPS = ("passed", "failed", "SparseCore", "device", "races", "interpreter", "skipped")
+TITLES = {
+    "passed": "passed", "failed": "failed", "SparseCore": "needs a SparseCore", "device": "needs a device",
+    "races": "needs JAX's race detector", "interpreter": "needs JAX's interpreter", "skipped": "skipped by the test itself",
+}
+
+#: (outcome of pytest, pattern of its reason, group, explanation), the first that fits.
+RULES = [
+    ("skipped", r"[Ss]parse ?[Cc]ore|\bTEC\b|\bSC\b", "SparseCore", "a kernel for SparseCores"),
+    ("skipped", r"devices|Requires (at least )?\d+|TPU ?v?[4-9]|TPUs? v|newer TPU|generation|only supported on TPU v", "device",
+     "asks for another TPU, or for more devices"),
+    ("skipped", r"", "skipped", "the test says so"),
+    ("failed", r"races_found|detect_races|race", "races", "reads what JAX's race detector found"),
+    ("failed", r"SparseCore|Sparsecore|sparse_core|for (sc|SC)\b|kernel type|ScalarSubcore|VectorSubcore", "SparseCore",
+     "a kernel for SparseCores"),
+    ("failed", r"(MosaicError|JaxRuntimeError|XlaRuntimeError|Exception) not raised|input window allocation|"
+               r"FIFO is empty\" does not match", "device", "expects the TPU's compiler to refuse the kernel"),
+    ("failed", r"memory_space_colors|custom-call|custom_call|kCustom|HloModule|-1\.0 != \d+|has no attribute 'group'|"
+               r"\[\] has length of 0", "device", "reads what the TPU's compiler made of the program"),
+    ("failed", r"Pallas TPU lowering (for tc: |currently )|Unimplemented primitive in Pallas TPU lowering|"
+               r"Only 2D gather|not implemented: .*TPU|NotImplementedError", "interpreter",
+     "JAX's lowering for TPUs refuses the kernel"),
+    ("failed", r"store_callback|_shared_memory|grid_points|mosaic_interpret|interpret_pallas_call|num_stores|"
+               r"InterpretParams|uninitialized_memory|reset_tpu_interpret", "interpreter", "looks into JAX's interpreter"),
+    ("failed", r"has no attribute|unexpected keyword|cannot import|Unrecognized axes in device_id", "failed",
+     "written for a newer JAX than the one on PyPI"),
+    ("failed", r"hangs|ends the process", "failed", "does not end"),
+    ("failed", r"Arrays are not equal|Not equal to tolerance|Mismatched elements", "failed",
+     "other digits than XLA's: sums in another order, functions that round differently"),
+    ("failed", r"SM\d{4}", "failed", "refused here"),
+    ("failed", r"", "failed", "see the log"),
+]
+
+
+def grouped(line: dict) -> tuple[str, str]:
+    """The group and the explanation of a test's line."""
+    if line["outcome"] == "passed":
+        return "passed", ""
+    for outcome, pattern, group, explanation in RULES:
+        if outcome == line["outcome"] and re.search(pattern, line.get("why", "")):
+            code = re.search(r"SM\d{4}", line.get("why", ""))
+            return group, f"{explanation}: {code[0]}" if code and group == "failed" else explanation
+    raise ValueError(line["outcome"])
+
+
+def method(name: str) -> str:
+    """A test's method, without what absl appends for its parameters."""
+    head = name.split("::", 1)[1]
+    return re.sub(r"(\d+|_(named|dtype|shape|block_shape|size|m|n|k)_.*)$", "", head)
+
+
+class Table:
+    """Tests by file and group, and by method."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, collections.Counter[str]] = {}
+        self.methods: dict[tuple[str, str], collections.Counter[tuple[str, str]]] = {}
+
+    def add(self, file: str, lines: list[dict]) -> None:
+        counts = self.files.setdefault(file, collections.Counter())
+        for line in lines:
+            group, explanation = grouped(line)
+            counts[group] += 1
+            self.methods.setdefault((file, method(line["test"])), collections.Counter())[group, explanation] += 1
+
+    def text(self) -> str:
+        total: collections.Counter[str] = sum(self.files.values(), collections.Counter())
+        rows = [(file, counts) for file, counts in sorted(self.files.items())] + [("all", total)]
+        width = max(len(file) for file, _ in rows)
+        lines = [" ".join([f"{'':{width}}", *(f"{TITLES[g].split()[-1]:>11}" for g in GROUPS)])]
+        lines += [" ".join([f"{file:{width}}", *(f"{counts[g]:11}" for g in GROUPS)]) for file, counts in rows]
+        ran = total["passed"] + total["failed"]
+        lines.append(f"{total['passed']} of {ran} tests that simulated TensorCores can run pass: {total['passed'] / max(ran, 1):.1%}")
+        able = [m for m in self.methods.values() if any(g in ("passed", "failed") for g, _ in m)]
+        good = [m for m in able if not any(g == "failed" for g, _ in m)]
+        lines.append(f"{len(good)} of {len(able)} methods, of {len(self.methods)}: {len(good) / max(len(able), 1):.1%}")
+        return "\n".join(lines)
+
+    def write(self, path: pathlib.Path) -> None:
+        """A line for each method: how many of its tests are in which group, and why."""
+        lines = []
+        for (file, name), counts in sorted(self.methods.items()):
+            what = "; ".join(f"{n} {group}" + (f" ({why})" if why else "") for (group, why), n in sorted(counts.items()))
+            lines.append(f"{file} {name}: {what}\n")
+        path.write_text("".join(lines))
