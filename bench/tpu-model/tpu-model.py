@@ -132,6 +132,7 @@ def main():
   parser.add_argument("--worst", type=int, default=0)
   parser.add_argument("--fit", action="store_true", help="fit section [time] of chips' files instead; see fit.py")
   parser.add_argument("--rounds", type=int, default=8, help="of the fit")
+  parser.add_argument("--most-steps", type=int, default=20_000, help="kernels of fewer steps are fitted to: it is quicker")
   parser.add_argument("--write", action="store_true", help="the fitted constants into chips/, not build/tpu-model")
   arguments = parser.parse_args()
   if not pathlib.Path(arguments.rows).exists():
@@ -148,7 +149,8 @@ def main():
   if arguments.fit:
     import fit
     names = arguments.chip or sorted({r["generation"] for r in rows})
-    return fit.fit(sys.modules[__name__], rows, built, names, arguments.rounds, arguments.write)
+    return fit.fit(sys.modules[__name__], rows, built, names, arguments.rounds, arguments.write,
+                   arguments.most_steps)
   said = times(rows, built, chips)
   results, lacking = [], collections.Counter()
   for row in rows:

@@ -48,17 +48,10 @@ class WindowCopies {
     return n * static_cast<double>(bit_width(array_.dtype)) / 8;
   }
 
-  double runs() {
-    geometry_.place(next_, region_);
-    std::vector<int64_t> strides(array_.shape.size(), 1);
-    for (size_t d = strides.size(); d-- > 1;) strides[d - 1] = strides[d] * array_.shape[d];
-    return runsOf(region_.size, strides);
-  }
-
   bool changes = true;              ///< the next step has another block
   std::deque<Clock::Copy> fetched;  ///< started and not waited for
   std::optional<Clock::Copy> written;
-  double writeBytes = 0, writeRuns = 1;
+  double writeBytes = 0;
   bool isDouble() const { return double_; }
 
  private:
@@ -112,17 +105,14 @@ class Pipeline {
     if (more) {
       if (auto status = look(at); !status) return fail(std::move(status.error()));
       for (auto& w : windows_)
-        if (!w->isOutput()) w->fetched.push_back(clock_.start(Clock::Way::hbm, w->bytes(), w->runs()));
+        if (!w->isOutput()) w->fetched.push_back(clock_.start(Clock::Way::hbm, w->bytes()));
     }
     while (more) {
       for (size_t d = 0; d < at.size(); ++d) body_.setNumber(d, at[d]);
       std::vector<bool> waits(windows_.size());
       for (size_t w = 0; w < windows_.size(); ++w) {
         waits[w] = windows_[w]->changes;
-        if (windows_[w]->changes) {
-          windows_[w]->writeBytes = windows_[w]->bytes();
-          windows_[w]->writeRuns = windows_[w]->runs();
-        }
+        if (windows_[w]->changes) windows_[w]->writeBytes = windows_[w]->bytes();
       }
       more = advance(at);
       if (more) {
@@ -184,7 +174,7 @@ class Pipeline {
     for (size_t i = 0; i < windows_.size(); ++i) {
       WindowCopies& w = *windows_[i];
       if (!w.isOutput() && more && w.changes && w.isDouble())
-        w.fetched.push_back(clock_.start(Clock::Way::hbm, w.bytes(), w.runs()));
+        w.fetched.push_back(clock_.start(Clock::Way::hbm, w.bytes()));
     }
     for (size_t i = 0; i < windows_.size(); ++i) {
       WindowCopies& w = *windows_[i];
@@ -197,9 +187,9 @@ class Pipeline {
       if (w->isOutput()) {
         const bool leaves = !more || w->changes;
         if (leaves && w->written) clock_.waitFor(*w->written);
-        if (leaves) w->written = clock_.start(Clock::Way::hbm, w->writeBytes, w->writeRuns);
+        if (leaves) w->written = clock_.start(Clock::Way::hbm, w->writeBytes);
       } else if (more && w->changes && !w->isDouble()) {
-        w->fetched.push_back(clock_.start(Clock::Way::hbm, w->bytes(), w->runs()));
+        w->fetched.push_back(clock_.start(Clock::Way::hbm, w->bytes()));
       }
     }
     return {};
