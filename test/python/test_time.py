@@ -167,3 +167,20 @@ def test_against_another_chip_and_another_module(smalti):
     assert (done.returncode, done.stderr) == (2, (
         "error[SM1000]: --against compares one module on one chip with another\n"
         "  need: a module, and --chip with one chip\n  have: 1 module on 5 chips\n"))
+
+
+def test_the_bench_names_the_python_that_it_lacks(tmp_path, monkeypatch):
+    sys.path.insert(0, str(ROOT / "bench/tpu-model"))
+    import importlib.util
+    spec = importlib.util.spec_from_file_location("tpu_model", ROOT / "bench/tpu-model/tpu-model.py")
+    bench = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench)
+    monkeypatch.setenv("SMALTI_PYTHON312", str(tmp_path / "none"))
+    with pytest.raises(SystemExit, match="none is no Python 3.12, which JAX and tokamax need"):
+        bench.base_python()
+    monkeypatch.delenv("SMALTI_PYTHON312")
+    for variable, folder in (("PYENV_ROOT", "pyenv"), ("UV_PYTHON_INSTALL_DIR", "uv"), ("PATH", "path")):
+        monkeypatch.setenv(variable, str(tmp_path / folder))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "none"))
+    with pytest.raises(SystemExit, match="install one .* or name it with SMALTI_PYTHON312"):
+        bench.base_python()
