@@ -31,6 +31,26 @@ SMALTI = pathlib.Path(os.environ.get("SMALTI_BIN_DIR", ROOT / "build/release/bin
 DISPATCH_US = 108
 
 
+def base_python():
+  """A Python 3.12: named, on the path, this one, or where pyenv and uv keep theirs."""
+  home = pathlib.Path.home()
+  pyenv = pathlib.Path(os.environ.get("PYENV_ROOT", home / ".pyenv"))
+  uv = pathlib.Path(os.environ.get("UV_PYTHON_INSTALL_DIR", home / ".local/share/uv/python"))
+  named = os.environ.get("SMALTI_PYTHON312")
+  found = [named] if named else [shutil.which("python3.12"), sys.executable, *sorted(pyenv.glob("versions/3.12*/bin/python3.12")),
+                                 *sorted(uv.glob("cpython-3.12*/bin/python3.12"))]
+  for candidate in filter(None, found):
+    try:
+      if not subprocess.run([candidate, "-c", "import sys; sys.exit(sys.version_info[:2] != (3, 12))"],
+                            stderr=subprocess.DEVNULL).returncode:
+        return candidate
+    except OSError:
+      pass
+  sys.exit(f"{named} is no Python 3.12, which JAX and tokamax need" if named else
+           "JAX and tokamax need Python 3.12, and none is on the path, of pyenv or of uv: install one (pyenv install 3.12), "
+           "or name it with SMALTI_PYTHON312")
+
+
 def python():
   """The Python that exports, in an environment of its own; ends with a sentence where it cannot be had."""
   interpreter = CACHE / "venv/bin/python"
@@ -38,14 +58,15 @@ def python():
   stamp = CACHE / "venv/requirements.txt"
   if stamp.exists() and stamp.read_text() == wanted:
     return interpreter
-  base = os.environ.get("SMALTI_PYTHON312") or shutil.which("python3.12")
-  if not base or subprocess.run([base, "-c", "import sys; sys.exit(sys.version_info[:2] != (3, 12))"]).returncode:
-    sys.exit("tokamax needs Python 3.12, which is not here: install it, or name it with SMALTI_PYTHON312")
+  base = base_python()
   shutil.rmtree(CACHE / "venv", ignore_errors=True)
-  subprocess.run([base, "-m", "venv", CACHE / "venv"], check=True)
-  installed = subprocess.run([interpreter, "-m", "pip", "install", "-q", "--no-deps", "-r", HERE / "requirements.txt"])
-  if installed.returncode:
-    sys.exit("pip could not install bench/tpu-model/requirements.txt, which the export of kernels needs")
+  if subprocess.run([base, "-m", "venv", CACHE / "venv"]).returncode:
+    sys.exit(f"{base} cannot make a virtual environment: its modules venv and ensurepip are needed (Debian: python3.12-venv)")
+  pip = [interpreter, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--retries", "5", "--timeout", "60",
+         "--no-deps", "-r", HERE / "requirements.txt"]
+  # What one attempt has fetched, the next one finds.
+  if all(subprocess.run(pip).returncode for _ in range(2)):
+    sys.exit("pip could not install bench/tpu-model/requirements.txt (JAX and tokamax), which the export of kernels needs")
   stamp.write_text(wanted)
   return interpreter
 
@@ -63,8 +84,11 @@ def is_wall_clock(row):
   return "timeit" in row["timing_method"]
 
 
-def modules(rows, sizes=DATA / "tpu_group_sizes.json"):
-  """By id: {"module": file} or {"lacks": sentence}."""
+def modules(rows, beside):
+  """By id: {"module": file} or {"lacks": sentence}. `beside`: the file of rows, whose folder may have group sizes."""
+  sizes = pathlib.Path(beside).parent / "tpu_group_sizes.json"
+  if not sizes.exists():
+    sizes = DATA / "tpu_group_sizes.json"
   CACHE.mkdir(parents=True, exist_ok=True)
   interpreter = python()
   runs = []
@@ -132,6 +156,7 @@ def main():
   parser.add_argument("--worst", type=int, default=0)
   parser.add_argument("--fit", action="store_true", help="fit section [time] of chips' files instead; see fit.py")
   parser.add_argument("--rounds", type=int, default=8, help="of the fit")
+  parser.add_argument("--most-steps", type=int, default=20_000, help="kernels of fewer steps are fitted to: it is quicker")
   parser.add_argument("--write", action="store_true", help="the fitted constants into chips/, not build/tpu-model")
   arguments = parser.parse_args()
   if not pathlib.Path(arguments.rows).exists():
@@ -144,11 +169,12 @@ def main():
   chips = {}
   for file in () if arguments.fit else arguments.chip:
     chips[re.search(r'^name = "(\w+)"', pathlib.Path(file).read_text(), re.M).group(1)] = file
-  built = modules(rows, pathlib.Path(arguments.rows).parent / "tpu_group_sizes.json")
+  built = modules(rows, arguments.rows)
   if arguments.fit:
     import fit
     names = arguments.chip or sorted({r["generation"] for r in rows})
-    return fit.fit(sys.modules[__name__], rows, built, names, arguments.rounds, arguments.write)
+    return fit.fit(sys.modules[__name__], rows, built, names, arguments.rounds, arguments.write,
+                   arguments.most_steps)
   said = times(rows, built, chips)
   results, lacking = [], collections.Counter()
   for row in rows:

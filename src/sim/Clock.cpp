@@ -17,7 +17,7 @@ void Clock::compute(const Work& w) {
   work += w;
 }
 
-Clock::Copy Clock::start(Way way, double bytes, double runs) {
+Clock::Copy Clock::start(Way way, double bytes) {
   scalar(chip_.time.copyCycles);
   ++copies;
   copyBytes += bytes;
@@ -30,8 +30,7 @@ Clock::Copy Clock::start(Way way, double bytes, double runs) {
   copy.remote = way == Way::ici;
   double& free = copy.remote ? iciFree_ : hbmFree_;
   const double latency = copy.remote ? chip_.ici.hopLatencyUs * 1e3 * chip_.device.clockGhz : latency_;
-  free = std::max(now_, free) + bytes / (copy.remote ? iciBytesPerCycle_ : hbmBytesPerCycle_) +
-         (copy.remote ? 0 : runs * chip_.time.runCycles);
+  free = std::max(now_, free) + bytes / (copy.remote ? iciBytesPerCycle_ : hbmBytesPerCycle_);
   copy.bandwidthDone = free;
   copy.done = free + latency;
   if (!copy.remote) hbmBytes += bytes;

@@ -34,8 +34,7 @@ class Clock {
     bool remote = false;
   };
   enum class Way : uint8_t { hbm, onChip, ici };
-  /// `runs`: of neighbouring bytes in HBM.
-  Copy start(Way, double bytes, double runs = 1);
+  Copy start(Way, double bytes);
   void waitFor(const Copy&);
 
   Spent spent;

@@ -74,24 +74,6 @@ double View::bytes(mlir::Type memref) const {
   return n * bits / 8;
 }
 
-double View::runs() const { return runsOf({shape.data(), rank}, {strides.data(), rank}); }
-
-double runsOf(std::span<const int64_t> size, std::span<const int64_t> strides) {
-  double runs = 1;
-  int64_t whole = 1;  // elements of the inner part that lie together
-  bool together = true;
-  for (size_t d = size.size(); d-- > 0;) {
-    together = together && (strides[d] == whole || size[d] == 1);
-    if (together) {
-      whole *= size[d];
-    } else {
-      const bool rows = d + 2 == size.size();
-      runs *= static_cast<double>(rows ? (size[d] + 7) / 8 : size[d]);
-    }
-  }
-  return runs;
-}
-
 View Memory::allocate(mlir::MemRefType type, std::string name, const Array* array) {
   Buffer b;
   b.space = tpu::memorySpaceOf(type).value_or(tpu::MemorySpace::vmem);

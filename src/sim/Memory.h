@@ -5,7 +5,6 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -48,8 +47,6 @@ struct View {
   int64_t elements() const;
   /// Moved when it is copied: whole tiles.
   double bytes(mlir::Type memref) const;
-  /// Of neighbouring bytes in HBM.
-  double runs() const;
 };
 
 class Memory {
@@ -63,10 +60,6 @@ class Memory {
  private:
   std::vector<Buffer> buffers_;
 };
-
-/// Of neighbouring bytes in HBM: where a part of this size is in an array of these strides (of elements, the last one
-/// 1), eight rows of it are a run, or all of it as far as it is the whole inner part of the array.
-double runsOf(std::span<const int64_t> size, std::span<const int64_t> strides);
 
 /// The same bytes under another type.
 View viewAs(const View&, mlir::MemRefType);

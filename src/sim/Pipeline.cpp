@@ -50,17 +50,10 @@ class WindowCopies {
     return n * static_cast<double>(bit_width(array_.dtype)) / 8;
   }
 
-  double runs() {
-    geometry_.place(next_, region_);
-    std::vector<int64_t> strides(array_.shape.size(), 1);
-    for (size_t d = strides.size(); d-- > 1;) strides[d - 1] = strides[d] * array_.shape[d];
-    return runsOf(region_.size, strides);
-  }
-
   bool changes = true;              ///< the next step has another block
   std::deque<Clock::Copy> fetched;  ///< started and not waited for
   std::optional<Clock::Copy> written;
-  double writeBytes = 0, writeRuns = 1;
+  double writeBytes = 0;
   bool isDouble() const { return double_; }
 
  private:
@@ -115,17 +108,14 @@ class Pipeline {
     if (more) {
       if (auto status = look(at); !status) return fail(std::move(status.error()));
       for (auto& w : windows_)
-        if (!w->isOutput()) w->fetched.push_back(copied(*w, w->bytes(), w->runs(), 0));
+        if (!w->isOutput()) w->fetched.push_back(copied(*w, w->bytes(), 0));
     }
     while (more) {
       for (size_t d = 0; d < at.size(); ++d) body_.setNumber(d, at[d]);
       std::vector<bool> waits(windows_.size());
       for (size_t w = 0; w < windows_.size(); ++w) {
         waits[w] = windows_[w]->changes;
-        if (windows_[w]->changes) {
-          windows_[w]->writeBytes = windows_[w]->bytes();
-          windows_[w]->writeRuns = windows_[w]->runs();
-        }
+        if (windows_[w]->changes) windows_[w]->writeBytes = windows_[w]->bytes();
       }
       more = advance(at);
       if (more) {
@@ -188,7 +178,7 @@ class Pipeline {
     for (size_t i = 0; i < windows_.size(); ++i) {
       WindowCopies& w = *windows_[i];
       if (!w.isOutput() && more && w.changes && w.isDouble())
-        w.fetched.push_back(copied(w, w.bytes(), w.runs(), steps_));
+        w.fetched.push_back(copied(w, w.bytes(), steps_));
     }
     for (size_t i = 0; i < windows_.size(); ++i) {
       WindowCopies& w = *windows_[i];
@@ -203,9 +193,9 @@ class Pipeline {
       if (w->isOutput()) {
         const bool leaves = !more || w->changes;
         if (leaves && w->written) awaited(*w->written);
-        if (leaves) w->written = copied(*w, w->writeBytes, w->writeRuns, steps_ - 1);
+        if (leaves) w->written = copied(*w, w->writeBytes, steps_ - 1);
       } else if (more && w->changes && !w->isDouble()) {
-        w->fetched.push_back(copied(*w, w->bytes(), w->runs(), steps_));
+        w->fetched.push_back(copied(*w, w->bytes(), steps_));
       }
     }
     return {};
@@ -214,9 +204,9 @@ class Pipeline {
   void record(const std::string& lane, int64_t step, double from, double to) {
     if (step < question_.stepsToRecord && to > from) events_.push_back({lane, step, from, to});
   }
-  Clock::Copy copied(const WindowCopies& w, double bytes, double runs, int64_t step) {
+  Clock::Copy copied(const WindowCopies& w, double bytes, int64_t step) {
     const double begins = clock_.now();
-    const Clock::Copy copy = clock_.start(Clock::Way::hbm, bytes, runs);
+    const Clock::Copy copy = clock_.start(Clock::Way::hbm, bytes);
     record(w.name(), step, begins, copy.done);
     return copy;
   }

@@ -217,7 +217,7 @@ void Runner::startCopy(const Instruction& i, Clock& clock) {
                          : isHbm(memory_.of(from)) || isHbm(memory_.of(to)) ? Clock::Way::hbm
                                                                             : Clock::Way::onChip;
   const double bytes = from.bytes(code_.types[static_cast<size_t>(i.target)]);
-  const Clock::Copy copy = clock.start(way, bytes, isHbm(memory_.of(from)) ? from.runs() : to.runs());
+  const Clock::Copy copy = clock.start(way, bytes);
   memory_.copy(from, to);
   for (const Slot s : {i.b, i.c}) {
     if (s == kNone) continue;

@@ -60,7 +60,6 @@ struct Chip {
     double kernelUs = 0;                    ///< to start and to end a kernel
     double stepCycles = 0;                  ///< a grid step, whatever it does
     double scalarCycles = 0;                ///< a scalar instruction
-    double runCycles = 0;                   ///< of HBM, for each run of neighbouring bytes in a copy
     double copyCycles = 0;                  ///< the core's own work to start a copy, and to wait for one
     double copyLatencyUs = 0;               ///< of a copy, beyond its bytes
     double hbmEfficiency = 1;               ///< of the published bandwidth

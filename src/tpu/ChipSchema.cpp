@@ -75,7 +75,6 @@ std::vector<ChipKey> makeSchema() {
       SMALTI_NUMBER("time", "kernel_us", time.kernelUs, 0, 1000, "to start and end a kernel, µs"),
       SMALTI_NUMBER("time", "step_cycles", time.stepCycles, 0, 1e5, "a grid step whatever it does, cycles"),
       SMALTI_NUMBER("time", "scalar_cycles", time.scalarCycles, 0, 100, "a scalar instruction, cycles"),
-      SMALTI_NUMBER("time", "run_cycles", time.runCycles, 0, 1e3, "of HBM for each run of neighbouring bytes, cycles"),
       SMALTI_NUMBER("time", "copy_cycles", time.copyCycles, 0, 1e5, "the core's work to start or await a copy, cycles"),
       SMALTI_NUMBER("time", "copy_latency_us", time.copyLatencyUs, 0, 1000, "of a copy, beyond its bytes, µs"),
       SMALTI_NUMBER("time", "hbm_efficiency", time.hbmEfficiency, 0.05, 1, "of the HBM bandwidth that copies reach"),

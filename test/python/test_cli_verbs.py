@@ -169,7 +169,7 @@ def test_env_says_where_values_come_from(run):
     assert (rows["dma"]["value"], rows["dma"]["origin"]) == ("eager", "environment")
     assert rows["cores"]["origin"] == "built in"
     assert out["misspelt"] == [{"variable": "SMALTI_TARGT", "nearest": "SMALTI_TARGET"}]
-    assert [(t["name"], t["available"]) for t in out["targets"]] == [("interpret", True), ("cpu", True)]
+    assert [(t["name"], t["available"]) for t in out["targets"]] == [("interpret", True), ("cpu", True), ("sim", True)]
     assert rows["target"]["allowed"] == "interpret|cpu|sim:CHIP"
     done = run("env", env={"SMALTI_TARGT": "x"})
     assert done.returncode == 0 and "SMALTI_STEP_LIMIT" in done.stdout

@@ -150,3 +150,37 @@ def test_a_run_on_paper_has_the_chips_numerics_unless_others_are_asked_for(smalt
 def test_what_a_chips_compiler_refuses_does_not_run_on_paper(smalti):
     done = subprocess.run([smalti, "run", CASES / "add_grid_1d", "--target", "sim:v99"], capture_output=True, text=True)
     assert done.returncode == 3 and "error[SM6609]: there is no chip 'v99'" in done.stderr
+
+
+def test_against_another_chip_and_another_module(smalti):
+    case, other = CASES / "flash_attention_causal_f32", CASES / "rmsnorm_f32"
+    for against in ("v6e", other):
+        done = subprocess.run([smalti, "time", case, "--chip", "v5e", "--against", against, "--json"],
+                              capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        compared = json.loads(done.stdout)
+        a, b = (next(iter(m["chips"].values())) for m in compared["modules"])
+        assert compared["ratio"] == pytest.approx(b["us"] / a["us"])
+        (alone,) = time(smalti, case, "--chip", "v5e")
+        assert a["us"] == alone["chips"]["v5e"]["us"] != b["us"]
+    done = subprocess.run([smalti, "time", case, "--against", "v6e"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, (
+        "error[SM1000]: --against compares one module on one chip with another\n"
+        "  need: a module, and --chip with one chip\n  have: 1 module on 5 chips\n"))
+
+
+def test_the_bench_names_the_python_that_it_lacks(tmp_path, monkeypatch):
+    sys.path.insert(0, str(ROOT / "bench/tpu-model"))
+    import importlib.util
+    spec = importlib.util.spec_from_file_location("tpu_model", ROOT / "bench/tpu-model/tpu-model.py")
+    bench = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench)
+    monkeypatch.setenv("SMALTI_PYTHON312", str(tmp_path / "none"))
+    with pytest.raises(SystemExit, match="none is no Python 3.12, which JAX and tokamax need"):
+        bench.base_python()
+    monkeypatch.delenv("SMALTI_PYTHON312")
+    for variable, folder in (("PYENV_ROOT", "pyenv"), ("UV_PYTHON_INSTALL_DIR", "uv"), ("PATH", "path")):
+        monkeypatch.setenv(variable, str(tmp_path / folder))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "none"))
+    with pytest.raises(SystemExit, match="install one .* or name it with SMALTI_PYTHON312"):
+        bench.base_python()

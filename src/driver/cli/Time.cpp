@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <filesystem>
 #include <thread>
 
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ namespace {
 
 struct TimeArguments {
   std::vector<std::string> paths, in;
-  std::string assume = "nothing";
+  std::string assume = "nothing", against;
   bool anyway = false;
 };
 
@@ -143,11 +144,45 @@ int exitCodeOf(const Timed& t) {
   return code;
 }
 
+/// The module on another chip, or another module on the chip.
+int compare(const Session& session, const TimeArguments& arguments, const tpu::Chip& chip) {
+  const bool isChip = !std::filesystem::exists(arguments.against) || arguments.against.ends_with(".toml");
+  const auto other = isChip ? tpu::findChip(arguments.against) : Result<tpu::Chip>(chip);
+  if (!other) return session.refuse(other.error());
+  const std::string& path = arguments.paths.front();
+  const Timed a = timeFile(path, {chip}, arguments, false);
+  const Timed b = timeFile(isChip ? path : arguments.against, {*other}, arguments, false);
+  for (const Timed* t : {&a, &b}) {
+    if (t->error) return session.refuse(*t->error);
+    if (t->chips[0].refusal) return session.refuse(*t->chips[0].refusal);
+  }
+  const OnChip &x = a.chips[0], &y = b.chips[0];
+  if (session.json())
+    session.printJson({{"modules",
+                        {{{"file", a.path}, {"chips", {{x.chip, timeJson(x.facts, *x.time)}}}},
+                         {{"file", b.path}, {"chips", {{y.chip, timeJson(y.facts, *y.time)}}}}}},
+                       {"ratio", y.time->us / x.time->us}});
+  else
+    session.print(comparisonText(session, isChip ? x.chip : a.path, x.facts, *x.time, isChip ? y.chip : b.path, y.facts,
+                                 *y.time));
+  return kOk;
+}
+
 int time(const Session& session, const TimeArguments& arguments) {
   const std::string& names = session.options.values.chip;
   const auto chips = tpu::findChips(names.empty() ? "all" : names);
   if (!chips) return session.refuse(chips.error());
   const bool alone = arguments.paths.size() == 1 && chips->size() == 1;
+  if (!arguments.against.empty()) {
+    if (!alone)
+      return session.refuse(
+          {.code = "SM1000",
+           .message = "--against compares one module on one chip with another",
+           .place = {},
+           .need = "a module, and --chip with one chip",
+           .have = fmt::format("{} on {}", counted(arguments.paths.size(), "module"), counted(chips->size(), "chip"))});
+    return compare(session, arguments, chips->front());
+  }
   const auto timed = timeFiles(arguments, *chips, session.options.values.jobs, alone);
   int code = kOk;
   Json modules = Json::array();
@@ -186,6 +221,8 @@ void declareTime(CLI::App& app, Session& session) {
   app.add_option("--assume", arguments->assume, "what branches do whose condition is computed from data")
       ->type_name("always|never")
       ->check(CLI::IsMember({"always", "never"}));
+  app.add_option("--against", arguments->against, "another module, or another chip: both times side by side")
+      ->type_name("MODULE|CHIP");
   app.add_flag("--anyway", arguments->anyway, "also time what the chip's compiler refuses");
   session.addOptions(app, {OptionGroup::output, OptionGroup::tpu, OptionGroup::cases}, {"filter"});
   app.callback([&session, arguments] { session.action = [&session, arguments] { return time(session, *arguments); }; });

@@ -112,6 +112,24 @@ std::string timeText(const Session& session, const std::string& path, const tpu:
   return text + kernels.str(color);
 }
 
+std::string comparisonText(const Session& session, const std::string& a, const tpu::Chip& chipA,
+                           const driver::ProgramTime& timeA, const std::string& b, const tpu::Chip& chipB,
+                           const driver::ProgramTime& timeB) {
+  using term::Align;
+  term::Table table({{""}, {a, Align::right}, {b, Align::right}, {"ratio", Align::right}});
+  const auto row = [&](std::string_view what, double x, double y) {
+    if (x > 0 || y > 0)
+      table.add({std::string(what), micro(x), micro(y), x > 0 ? fmt::format("{:.2f}", y / x) : std::string("-")});
+  };
+  row("time", timeA.us, timeB.us);
+  row("from", timeA.lowUs, timeB.lowUs);
+  row("to", timeA.highUs, timeB.highUs);
+  const auto partsA = partsOf(timeA, chipA.device.clockGhz), partsB = partsOf(timeB, chipB.device.clockGhz);
+  for (size_t i = 0; i < partsA.size(); ++i) row(partsA[i].what, partsA[i].us, partsB[i].us);
+  row("roofline", timeA.rooflineUs, timeB.rooflineUs);
+  return table.str(session.colorOut());
+}
+
 std::vector<KernelAdvice> adviceOn(const Program& program, const tpu::Chip& chip, const driver::ProgramTime& time) {
   std::vector<KernelAdvice> out;
   for (const auto& k : time.kernels)

@@ -15,6 +15,10 @@ std::string micro(double us);
 std::string timeText(const Session&, const std::string& path, const tpu::Chip&, const driver::ProgramTime&, bool whole);
 Json timeJson(const tpu::Chip&, const driver::ProgramTime&);
 
+/// The same parts of two times side by side.
+std::string comparisonText(const Session&, const std::string& a, const tpu::Chip&, const driver::ProgramTime&,
+                           const std::string& b, const tpu::Chip&, const driver::ProgramTime&);
+
 /// What would make the program faster: of each kernel the best three, with the program's time.
 struct KernelAdvice {
   std::string kernel;

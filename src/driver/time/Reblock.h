@@ -9,8 +9,8 @@ namespace smalti::driver {
 
 /// The kernel with blocks `numerator`/`denominator` times as large along a grid axis, and as many fewer steps; nullopt
 /// where steps, blocks or what the body does with them do not allow that. Types of the body follow from its ops, and
-/// which step is the last; other numbers that it computes with stay as they are, so that the result has the time of such a
-/// kernel, not its values.
+/// which step is the last; other numbers that it computes with stay as they are, so that the result has the time of
+/// such a kernel, not its values.
 std::optional<KernelPackage> reblocked(const KernelPackage&, size_t axis, int64_t numerator, int64_t denominator);
 
 /// The kernel with grid axes in another order: `order[i]` is the axis that becomes the i-th. Nullopt where an output
