@@ -57,7 +57,10 @@ def run_file(path: pathlib.Path, arguments: list[str], folder: pathlib.Path) -> 
         lines = lines_of(outcomes)
         if len(lines) == before or "started" not in lines[-1]:
             if code not in (0, 1, 5):
-                print(f"pytest ended with {code}: {log}", file=sys.stderr)
+                why = re.findall(r"^E +(\w+: .*)", log.read_text(errors="replace"), re.MULTILINE) or [f"pytest ended with {code}"]
+                with open(outcomes, "a") as file:
+                    name = f"{path.stem}::the file cannot be imported"
+                    file.write(json.dumps({"test": name, "outcome": "failed", "why": why[-1]}) + "\n")
             break
         with open(outcomes, "a") as file:
             why = "hangs" if code == -9 else f"ends the process ({code})"
