@@ -16,6 +16,7 @@
 #include "lang/call/Backend.h"
 #include "lang/call/CalledKernel.h"
 #include "lang/call/Specs.h"
+#include "lang/call/Told.h"
 #include "lang/call/TraceKernel.h"
 #include "lang/debug/Debug.h"
 #include "lang/lower/Lower.h"
@@ -159,9 +160,6 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
   class Called;
   /// An error of a run is raised at the call.
   void raiseError(Result<RunReport>&) const;
-  /// The results; what the kernel printed, and what was found: in a plain call that is what the machine sees itself,
-  /// unless an option asks for checks (SMALTI_CHECK=on).
-  static std::vector<Array> told(RunReport&&);
 
   /// The custom call's operands: dynamic grid bounds, then those of the user. Memory holds a bool as an i32 (S-D10),
   /// and so do the kernel's operands and results.
@@ -339,7 +337,7 @@ class PallasCall::State::Called : public lang::CalledKernel {
     const auto executable = call_->executable(signature_, settings, lang::Purpose::call);
     auto report = executable->execute({operands.begin(), operands.end()});
     call_->raiseError(report);
-    return told(std::move(*report));
+    return lang::told(std::move(*report));
   }
 
  private:
@@ -352,20 +350,6 @@ void PallasCall::State::raiseError(Result<RunReport>& report) const {
   if (report) return;
   AtPlace place(at);
   lang::refuse(std::move(report.error()));
-}
-
-std::vector<Array> PallasCall::State::told(RunReport&& report) {
-  for (const std::string& line : report.log) std::printf("%s\n", line.c_str());
-  if (!report.findings.empty()) {
-    std::fflush(stdout);
-    for (Finding& finding : report.findings) {
-      showSource(finding.diagnostic);
-      std::string text = finding.diagnostic.str();
-      if (finding.severity == Severity::note) text.replace(0, std::strlen("error"), "note");
-      std::fprintf(stderr, "%s\n", text.c_str());
-    }
-  }
-  return std::move(report.results);
 }
 
 std::vector<Array> PallasCall::State::bound(const std::vector<Operand>& given,
@@ -391,7 +375,7 @@ PallasCall PallasCall::with(const Settings& settings) const {
 
 Results PallasCall::run(const std::vector<Operand>& operands) const {
   if (!lang::Tracer::isEager()) return Results(state_->bound(operands, chosen_), state_->at);
-  return Results(State::told(execute(operands, lang::Purpose::call)), state_->at);
+  return Results(lang::told(execute(operands, lang::Purpose::call)), state_->at);
 }
 
 RunReport PallasCall::check_all(const std::vector<Operand>& operands) const {
