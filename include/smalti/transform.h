@@ -2,142 +2,17 @@
 // custom_jvp. They take functions of nested structures (tree.h), give functions, and compose in any order.
 #pragma once
 
-#include <any>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 #include <tuple>
-#include <typeindex>
 #include <utility>
 #include <vector>
 
-#include "smalti/error.h"
-#include "smalti/tree.h"
+#include "smalti/jit.h"
 
 namespace smalti {
 namespace detail {
-
-using Leaves = std::vector<Array>;
-using LeafFunction = std::function<Leaves(const Leaves&)>;
-
-/// A call of a function of trees as a function of their arrays.
-template <class F, class... A>
-class Flat {
-  using Returned = std::invoke_result_t<const F&, const Argument<A>&...>;
-  static_assert(!std::is_void_v<Returned>, "a function that is transformed returns arrays");
-
- public:
-  using Result = Argument<std::decay_t<Returned>>;
-  static_assert(IsTree<Result>::value, "a function that is transformed returns arrays, or structures of them");
-
-  Flat(const F& f, const Location& at, const A&... a) : f_(f), at_(at), arguments_(argument(a, at)...) {}
-
-  Leaves leaves() const {
-    Leaves all;
-    each([&](const auto& a) {
-      if constexpr (IsTree<std::decay_t<decltype(a)>>::value) append_leaves(a, all);
-    });
-    return all;
-  }
-  /// For each argument, how many arrays are in it; -1: it is static.
-  std::vector<int> counts() const {
-    std::vector<int> all;
-    each([&](const auto& a) {
-      if constexpr (IsTree<std::decay_t<decltype(a)>>::value) {
-        Leaves mine;
-        append_leaves(a, mine);
-        all.push_back(static_cast<int>(mine.size()));
-      } else {
-        all.push_back(-1);
-      }
-    });
-    return all;
-  }
-  std::tuple<Argument<A>...> with(const Leaves& inside) const {
-    const Array* next = inside.data();
-    auto given = arguments_;
-    std::apply(
-        [&](auto&... a) {
-          const auto replace = [&](auto& x) {
-            if constexpr (IsTree<std::decay_t<decltype(x)>>::value) x = with_leaves(x, next);
-          };
-          (replace(a), ...);
-        },
-        given);
-    return given;
-  }
-  Leaves operator()(const Leaves& inside) const {
-    result_ = std::make_shared<Result>(
-        std::apply([&](const auto&... a) { return argument<std::decay_t<Returned>>(f_(a...), at_); }, with(inside)));
-    Leaves all;
-    append_leaves(*result_, all);
-    return all;
-  }
-  Result rebuild(const Leaves& leaves) const { return rebuilt(*result_, leaves); }
-  static Result rebuilt(const Result& like, const Leaves& leaves) {
-    const Array* next = leaves.data();
-    return with_leaves(like, next);
-  }
-  const std::shared_ptr<Result>& structure() const { return result_; }
-  const std::tuple<Argument<A>...>& arguments() const { return arguments_; }
-  template <class Visit>
-  void each(const Visit& visit) const {
-    std::apply([&](const auto&... a) { (visit(a), ...); }, arguments_);
-  }
-
- private:
-  F f_;
-  Location at_;
-  std::tuple<Argument<A>...> arguments_;
-  mutable std::shared_ptr<Result> result_;  ///< of the last call
-};
-
-/// A static argument: part of a signature.
-struct Static {
-  std::any value;
-  bool (*equal)(const std::any&, const std::any&);
-};
-template <class T>
-Static make_static(const T& value) {
-  static_assert(requires { value == value; }, "an argument without arrays is static and needs ==");
-  return {value, [](const std::any& a, const std::any& b) {
-            const T *x = std::any_cast<T>(&a), *y = std::any_cast<T>(&b);
-            return x && y && *x == *y;
-          }};
-}
-
-}  // namespace detail
-
-/// A function of arrays, traced for given operands: a program of plain ops, control flow and kernels.
-class TracedProgram {
- public:
-  /// The program as one StableHLO module, kernels in it as tpu_custom_calls of this stable_mosaic version.
-  Result<std::string> stablehlo(int version = 13) const;
-  /// As it was traced, one op a line.
-  std::string text() const;
-
-  struct State;
-  explicit TracedProgram(std::shared_ptr<const State> state) : state_(std::move(state)) {}
-
- private:
-  std::shared_ptr<const State> state_;
-};
-
-namespace detail {
-
-class JitState;
-std::shared_ptr<JitState> make_jit(const Location& at);
-struct Signature {
-  std::type_index types;
-  Leaves leaves;
-  std::vector<Static> statics;
-};
-/// Runs the cached program of the signature, or traces it first; `structure` is what tracing left, kept with it.
-Leaves call_jit(const std::shared_ptr<JitState>&, const Signature&, const LeafFunction&,
-                const std::function<std::shared_ptr<const void>()>& structure, std::shared_ptr<const void>& kept);
-TracedProgram lower_jit(const std::shared_ptr<JitState>&, const Signature&, const LeafFunction&,
-                        const std::function<std::shared_ptr<const void>()>& structure);
 
 Leaves run_jvp(const LeafFunction&, const Leaves& primals, const Leaves& tangents, const Location& at);
 struct PulledBack {
@@ -160,51 +35,6 @@ Leaves run_custom_jvp(const LeafFunction& f,
                       const Location& at);
 
 }  // namespace detail
-
-/// What jit gives: a function with the signature of f.
-template <class F>
-class Jitted {
- public:
-  Jitted(F f, const Location& at) : f_(std::move(f)), at_(at), state_(detail::make_jit(at)) {}
-
-  template <class... A>
-  auto operator()(const A&... a) const {
-    const detail::Flat<F, A...> flat(f_, at_, a...);
-    std::shared_ptr<const void> kept;
-    const auto leaves = detail::call_jit(
-        state_, signature(flat), [&](const detail::Leaves& x) { return flat(x); }, [&] { return flat.structure(); },
-        kept);
-    using Flat = detail::Flat<F, A...>;
-    return Flat::rebuilt(*static_cast<const typename Flat::Result*>(kept.get()), leaves);
-  }
-  /// Traces, and runs nothing.
-  template <class... A>
-  TracedProgram lower(const A&... a) const {
-    const detail::Flat<F, A...> flat(f_, at_, a...);
-    return detail::lower_jit(
-        state_, signature(flat), [&](const detail::Leaves& x) { return flat(x); }, [&] { return flat.structure(); });
-  }
-
- private:
-  template <class... A>
-  static detail::Signature signature(const detail::Flat<F, A...>& flat) {
-    detail::Signature s{typeid(std::tuple<A...>), flat.leaves(), {}};
-    flat.each([&](const auto& a) {
-      if constexpr (!detail::IsTree<std::decay_t<decltype(a)>>::value) s.statics.push_back(detail::make_static(a));
-    });
-    return s;
-  }
-  F f_;
-  Location at_;
-  std::shared_ptr<detail::JitState> state_;
-};
-
-/// jax.jit: f is traced once per signature (shapes, dtypes, static arguments) and runs as a compiled program from then
-/// on. Arguments that hold no arrays, but for floating-point numbers, are static. Under other transformations it is f.
-template <class F>
-Jitted<F> jit(F f, Location at = Location::current()) {
-  return Jitted<F>(std::move(f), at);
-}
 
 /// jax.jvp: results of f at the primals, and their derivatives along the tangents, which have the primals' types.
 /// `jvp(f, std::tuple{x, y}, std::tuple{dx, dy})`.

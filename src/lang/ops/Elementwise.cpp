@@ -147,6 +147,8 @@ std::vector<Array> expandExp2(const OpCall& call) {
   return {pow(Operand(full({}, 2, call.operands[0].dtype())), call.operands[0])};
 }
 
+std::vector<Array> runIdentity(const OpCall& call) { return {call.operands[0]}; }
+
 constexpr OpTable kElementwiseOps{
     OpRecord{.name = "abs", .lower = lowerDirect, .jvp = jvpUnary<slopes::abs>, .batch = batchElementwise},
     OpRecord{.name = "add",
@@ -298,6 +300,12 @@ constexpr OpTable kElementwiseOps{
              .lower = lowerDirect,
              .cost = transcendental,
              .jvp = jvpUnary<slopes::sqrt>,
+             .batch = batchElementwise},
+    OpRecord{.name = "stop_gradient",
+             .types = likeOperand,
+             .run = runIdentity,
+             .expand = runIdentity,
+             .jvp = jvpZero,
              .batch = batchElementwise},
     OpRecord{.name = "subtract",
              .jaxName = "sub",
@@ -516,7 +524,12 @@ Array clip(const Operand& x, const Operand& low, const Operand& high) {
   return minimum(maximum(x, low), high);
 }
 
-Array stop_gradient(const Operand& x) { return x.array(); }
+Array stop_gradient(const Operand& x) {
+  AtPlace place(x.at());
+  const lang::Trace* trace = lang::Trace::current();
+  if (trace && trace == &lang::Tracer::current() && trace->kind() == lang::Trace::Kind::kernel) return x.array();
+  return lang::unary(lang::kElementwiseOps["stop_gradient"], x);
+}
 Array optimization_barrier(const Operand& x) {
   AtPlace place(x.at());
   if (lang::Trace::current())

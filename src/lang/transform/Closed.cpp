@@ -54,22 +54,6 @@ std::vector<Array> bindAgain(const ClosedCall& call, std::span<const Array> inpu
   return bindRegions(*call.op, inputs.first(call.numOperands), call.results, regions, call.at, call.attributes);
 }
 
-std::shared_ptr<const TracedFunction> keepResults(const TracedFunction& function, const Mask& keep) {
-  auto kept = std::make_shared<TracedFunction>(function);
-  Function& f = kept->function;
-  std::vector<ValueId> results;
-  std::vector<ArrayType> types;
-  for (size_t i = 0; i < keep.size(); ++i)
-    if (keep[i]) {
-      results.push_back(f.ops.back().operands[i]);
-      types.push_back(f.resultTypes[i]);
-    }
-  f.ops.back().operands = std::move(results);
-  f.resultTypes = std::move(types);
-  removeDead(*kept);
-  return kept;
-}
-
 Mask usedArguments(const TracedFunction& function) {
   std::unordered_set<ValueId> used;
   collectUsed(function.function.ops, used);

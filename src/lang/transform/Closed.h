@@ -46,8 +46,6 @@ auto capturesOf(const ClosedRegion& region, const List& inputs) {
   return std::vector(inputs.begin() + region.firstCapture, inputs.begin() + region.firstCapture + region.numCaptures);
 }
 
-/// The same function with some of its results only, and without the ops that the others need.
-std::shared_ptr<const TracedFunction> keepResults(const TracedFunction&, const Mask& keep);
 /// Which of its arguments the function uses.
 Mask usedArguments(const TracedFunction&);
 

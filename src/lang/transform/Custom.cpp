@@ -28,7 +28,8 @@ std::vector<T> joined(std::vector<T> a, const std::vector<T>& b) {
   return a;
 }
 
-[[noreturn]] void refuseForward() {
+[[noreturn]] void refuseForward(const Location& at) {
+  const AtPlace place(at);
   refuse({.code = "SM7104",
           .message = "can't apply forward-mode differentiation (jvp) to a custom_vjp function",
           .place = {},
@@ -40,12 +41,12 @@ std::vector<T> joined(std::vector<T> a, const std::vector<T>& b) {
 /// The tangents of a custom_vjp's results: linear in the tangents of its operands, known by its transposition.
 class LinearPart : public CustomFunction {
  public:
-  LinearPart(size_t residuals, std::vector<size_t> operandOf, Backward backward)
-      : residuals_(residuals), operandOf_(std::move(operandOf)), backward_(std::move(backward)) {}
+  LinearPart(size_t residuals, std::vector<size_t> operandOf, Backward backward, const Location& at)
+      : residuals_(residuals), operandOf_(std::move(operandOf)), backward_(std::move(backward)), at_(at) {}
 
-  std::vector<Array> run(std::span<const Array>) const override { refuseForward(); }
-  Differentiated jvp(const OpCall&, std::span<const MaybeZero>) const override { refuseForward(); }
-  std::vector<Array> batch(const OpCall&, const Mask&, int64_t) const override { refuseForward(); }
+  std::vector<Array> run(std::span<const Array>) const override { refuseForward(at_); }
+  Differentiated jvp(const OpCall&, std::span<const MaybeZero>) const override { refuseForward(at_); }
+  std::vector<Array> batch(const OpCall&, const Mask&, int64_t) const override { refuseForward(at_); }
 
   std::vector<Array> linearize(Linearizer& linearizer, const OpCall& call, const Mask& isLinear) const override {
     const std::vector<Array> residuals(call.operands.begin(), call.operands.begin() + residuals_);
@@ -71,6 +72,7 @@ class LinearPart : public CustomFunction {
   size_t residuals_;
   std::vector<size_t> operandOf_;  ///< of each tangent
   Backward backward_;
+  Location at_;
 };
 
 [[noreturn]] void refuseNotLinear() {
@@ -84,8 +86,8 @@ class LinearPart : public CustomFunction {
 
 class CustomVjp : public CustomFunction {
  public:
-  CustomVjp(Functional f, Forward forward, Backward backward)
-      : f_(std::move(f)), forward_(std::move(forward)), backward_(std::move(backward)) {}
+  CustomVjp(Functional f, Forward forward, Backward backward, const Location& at)
+      : f_(std::move(f)), forward_(std::move(forward)), backward_(std::move(backward)), at_(at) {}
 
   std::vector<Array> run(std::span<const Array> operands) const override { return f_(operands); }
 
@@ -99,7 +101,7 @@ class CustomVjp : public CustomFunction {
         operandOf.push_back(i);
       }
     const std::vector<Array> made = bindCustom(
-        std::make_shared<LinearPart>(residuals.size(), std::move(operandOf), backward_), operands, call.results);
+        std::make_shared<LinearPart>(residuals.size(), std::move(operandOf), backward_, at_), operands, call.results);
     return {std::move(results), {made.begin(), made.end()}};
   }
 
@@ -141,7 +143,7 @@ class CustomVjp : public CustomFunction {
         all.push_back(!has[i] ? std::nullopt : isBatched[i] ? MaybeZero(*next++) : MaybeZero(sum(*next++, 0)));
       return all;
     };
-    return bindCustom(std::make_shared<CustomVjp>(f, forward, backward), call.operands,
+    return bindCustom(std::make_shared<CustomVjp>(f, forward, backward, at_), call.operands,
                       batchedTypes(call.results, size));
   }
 
@@ -149,6 +151,7 @@ class CustomVjp : public CustomFunction {
   Functional f_;
   Forward forward_;
   Backward backward_;
+  Location at_;
 };
 
 class CustomJvp : public CustomFunction {
@@ -201,7 +204,9 @@ std::vector<ArrayType> resultTypes(const Functional& f, std::span<const Array> o
 
 /// Where nothing transforms, the call is its function.
 std::vector<Array> callCustom(const std::shared_ptr<const CustomFunction>& custom, std::span<const Array> operands) {
-  if (Tracer::isEager()) return custom->run(operands);
+  const Trace* trace = Trace::current();
+  const bool isRecorded = trace == &Tracer::current() && trace->kind() != Trace::Kind::function;
+  if (Tracer::isEager() || isRecorded) return custom->run(operands);
   const Functional f = [&](std::span<const Array> x) { return custom->run(x); };
   return bindCustom(custom, operands, resultTypes(f, operands));
 }
@@ -214,12 +219,24 @@ std::vector<Array> bindCustom(std::shared_ptr<const CustomFunction> custom, std:
       {.op = kCustomOps["custom_function"], .operands = operands, .results = results, .custom = std::move(custom)});
 }
 
-std::vector<Array> callCustomVjp(Functional f, Forward forward, Backward backward, std::span<const Array> operands) {
-  return callCustom(std::make_shared<CustomVjp>(std::move(f), std::move(forward), std::move(backward)), operands);
+std::vector<Array> callCustomVjp(Functional f, Forward forward, Backward backward, std::span<const Array> operands,
+                                 const Location& at) {
+  return callCustom(std::make_shared<CustomVjp>(std::move(f), std::move(forward), std::move(backward), at), operands);
 }
 
 std::vector<Array> callCustomJvp(Functional f, Tangential rule, std::span<const Array> operands) {
   return callCustom(std::make_shared<CustomJvp>(std::move(f), std::move(rule)), operands);
+}
+
+Array withSlope(const Operand& x, Array (*f)(const Array&), Array (*slope)(const Array&, const Array&, const Array&)) {
+  if (!is_float(x.dtype())) return f(x.array());
+  const Array operand = x.array();
+  return callCustomJvp([f](std::span<const Array> v) { return std::vector{f(v[0])}; },
+                       [f, slope](std::span<const Array> v, std::span<const Array> t) {
+                         const Array y = f(v[0]);
+                         return std::pair{std::vector{y}, std::vector{slope(t[0], v[0], y)}};
+                       },
+                       {&operand, 1})[0];
 }
 
 }  // namespace smalti::lang

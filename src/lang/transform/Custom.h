@@ -29,11 +29,15 @@ using Forward = std::function<std::pair<std::vector<Array>, std::vector<Array>>(
 /// A cotangent per operand, from residuals and cotangents.
 using Backward =
     std::function<std::vector<MaybeZero>(std::span<const Array> residuals, std::span<const Array> cotangents)>;
-std::vector<Array> callCustomVjp(Functional, Forward, Backward, std::span<const Array> operands);
+std::vector<Array> callCustomVjp(Functional, Forward, Backward, std::span<const Array> operands, const Location& at);
 
 /// Results and tangents, from operands and tangents.
 using Tangential = std::function<std::pair<std::vector<Array>, std::vector<Array>>(std::span<const Array> operands,
                                                                                    std::span<const Array> tangents)>;
 std::vector<Array> callCustomJvp(Functional, Tangential, std::span<const Array> operands);
+
+/// A function of one array with a derivative of its own: the tangent of the result, from that of the operand, the
+/// operand and the result.
+Array withSlope(const Operand&, Array (*f)(const Array&), Array (*slope)(const Array&, const Array&, const Array&));
 
 }  // namespace smalti::lang

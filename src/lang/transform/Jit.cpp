@@ -12,6 +12,7 @@
 #include "lang/print/Print.h"
 #include "lang/trace/HasValue.h"
 #include "lang/trace/Place.h"
+#include "lang/transform/Depth.h"
 #include "smalti/transform.h"
 
 namespace smalti {
@@ -52,7 +53,7 @@ class JitState {
 
   explicit JitState(const Location& at) : at_(at) {}
 
-  /// The program of the signature; error SM7112 for a function that calls itself with the signature being traced.
+  /// The program of the signature.
   Entry& entry(const Signature& s, const LeafFunction& f,
                const std::function<std::shared_ptr<const void>()>& structure) {
     {
@@ -60,6 +61,7 @@ class JitState {
       for (const auto& e : entries_)
         if (e->is(s)) return *e;
     }
+    const lang::Depth depth(at_);
     auto made = std::make_unique<Entry>(Entry{s.types, {}, s.statics, {}, {}, 0, {}});
     std::vector<ArrayType> types;
     for (const Array& a : s.leaves) {
@@ -116,6 +118,7 @@ std::shared_ptr<JitState> make_jit(const Location& at) { return std::make_shared
 Leaves call_jit(const std::shared_ptr<JitState>& state, const Signature& s, const LeafFunction& f,
                 const std::function<std::shared_ptr<const void>()>& structure, std::shared_ptr<const void>& kept) {
   if (!lang::Tracer::isEager()) {
+    const lang::Depth depth(state->at());
     Leaves results = f(s.leaves);
     kept = structure();
     return results;

@@ -11,6 +11,7 @@
 #include "lang/trace/Replay.h"
 #include "lang/transform/Batch.h"
 #include "lang/transform/Dependence.h"
+#include "lang/transform/Prune.h"
 #include "smalti/ops.h"
 
 namespace smalti::lang {
@@ -57,7 +58,8 @@ Arrays withoutLinear(Arrays inputs, const Mask& isLinear) {
   return inputs;
 }
 
-[[noreturn]] void refuseUnknownTrips() {
+[[noreturn]] void refuseUnknownTrips(const Location& at) {
+  const AtPlace place(at);
   refuse({.code = "SM7105",
           .message = "reverse-mode differentiation does not work for a while_loop, or a fori_loop with traced bounds",
           .place = {},
@@ -132,7 +134,7 @@ std::vector<Array> linearizeWhile(Linearizer&, const ClosedCall& c, const Mask& 
   arguments.insert(arguments.end(), captured.begin(), captured.end());
   if (anyOf(dependent(*body.function, arguments, Through::floats)) ||
       anyOf({isLinear.begin(), isLinear.begin() + static_cast<ptrdiff_t>(c.numOperands)}))
-    refuseUnknownTrips();
+    refuseUnknownTrips(c.at);
   return bindAgain(c, withoutLinear(c.inputs, isLinear));
 }
 
@@ -140,7 +142,7 @@ std::vector<Array> linearizeWhile(Linearizer&, const ClosedCall& c, const Mask& 
 std::vector<Array> linearizeFor(Linearizer& linearizer, const ClosedCall& c, const Mask& isLinear) {
   const size_t n = c.results.size();
   const auto lower = concreteInteger(c.inputs[0]), upper = concreteInteger(c.inputs[1]);
-  if (!lower || !upper) refuseUnknownTrips();
+  if (!lower || !upper) refuseUnknownTrips(c.at);
   const auto step = c.attribute<int64_t>("step");
   const int64_t trips = std::max<int64_t>((*upper - *lower + step - 1) / step, 0);
   ClosedCall scan = c;

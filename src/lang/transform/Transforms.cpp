@@ -9,6 +9,7 @@
 #include "lang/transform/Batch.h"
 #include "lang/transform/ControlFlow.h"
 #include "lang/transform/Custom.h"
+#include "lang/transform/Depth.h"
 #include "smalti/ops.h"
 #include "smalti/transform.h"
 
@@ -29,30 +30,6 @@ const OpFamily kCheckpointFamily(kCheckpointOps);
 Functional functional(const detail::LeafFunction& f) {
   return [&f](std::span<const Array> x) { return f({x.begin(), x.end()}); };
 }
-
-/// A traced function calls itself without end before memory does.
-class Depth {
- public:
-  Depth() {
-    if (++tDepth > kMost) {
-      --tDepth;
-      refuse({.code = "SM7106",
-              .message = "transformed functions call each other without end",
-              .place = {},
-              .need = fmt::format("at most {} transformations inside each other", kMost),
-              .have = "one more: a function that transforms itself is traced for ever",
-              .help = "recursion needs a condition that C++ knows; use while_loop for what is computed"});
-    }
-  }
-  ~Depth() { --tDepth; }
-  Depth(const Depth&) = delete;
-  Depth& operator=(const Depth&) = delete;
-
- private:
-  static constexpr int kMost = 200;
-  static thread_local int tDepth;
-};
-thread_local int Depth::tDepth = 0;
 
 void checkInputs(const detail::Leaves& leaves) {
   for (const Array& a : leaves) {
@@ -89,7 +66,7 @@ using lang::AtPlace, lang::MaybeZero;
 
 detail::Leaves detail::run_jvp(const LeafFunction& f, const Leaves& primals, const Leaves& tangents,
                                const Location& at) {
-  const lang::Depth depth;
+  const lang::Depth depth(at);
   std::vector<MaybeZero> given;
   {
     AtPlace place(at);
@@ -109,7 +86,7 @@ detail::Leaves detail::run_jvp(const LeafFunction& f, const Leaves& primals, con
 }
 
 detail::PulledBack detail::run_vjp(const LeafFunction& f, const Leaves& primals, const Location& at) {
-  const lang::Depth depth;
+  const lang::Depth depth(at);
   {
     AtPlace place(at);
     lang::checkInputs(primals);
@@ -137,7 +114,7 @@ detail::PulledBack detail::run_vjp(const LeafFunction& f, const Leaves& primals,
 std::pair<detail::Leaves, detail::Leaves> detail::run_grad(const LeafFunction& f, const Leaves& primals,
                                                            const std::vector<bool>& wanted, bool hasAux,
                                                            const Location& at) {
-  const lang::Depth depth;
+  const lang::Depth depth(at);
   {
     AtPlace place(at);
     lang::checkInputs(primals);
@@ -170,7 +147,7 @@ std::pair<detail::Leaves, detail::Leaves> detail::run_grad(const LeafFunction& f
                   .place = {},
                   .need = hasAux ? "a scalar, then what comes along" : "f32[]",
                   .have = results.size() == 1 || (hasAux && !results.empty()) ? results[0].type().str()
-                                                                              : counted(results.size(), "array"),
+                                                                              : counted(results.size(), "result"),
                   .help = "reduce the result with sum or mean; use vjp or jvp for other results, and has_aux for a "
                           "pair of a loss and something else"});
   std::vector<MaybeZero> cotangents(results.size());
@@ -222,7 +199,7 @@ int64_t checkedAxis(std::string_view which, size_t i, int64_t axis, int64_t rank
 
 detail::Leaves detail::run_vmap(const LeafFunction& f, const Leaves& leaves, const std::vector<int>& counts,
                                 const AxesList& in, const AxesList& out, const Location& at) {
-  const lang::Depth depth;
+  const lang::Depth depth(at);
   Leaves arguments = leaves;
   lang::Mask mask;
   int64_t size = -1;
@@ -281,7 +258,7 @@ detail::Leaves detail::run_vmap(const LeafFunction& f, const Leaves& leaves, con
 }
 
 detail::Leaves detail::run_checkpoint(const LeafFunction& f, const Leaves& leaves, const Location& at) {
-  const lang::Depth depth;
+  const lang::Depth depth(at);
   {
     AtPlace place(at);
     lang::checkInputs(leaves);
@@ -305,7 +282,7 @@ detail::Leaves detail::run_custom_vjp(const LeafFunction& f,
                                       const std::function<std::pair<Leaves, Leaves>(const Leaves&)>& forward,
                                       const std::function<Leaves(const Leaves&, const Leaves&)>& backward,
                                       const Leaves& leaves, const Location& at) {
-  const lang::Depth depth;
+  const lang::Depth depth(at);
   std::vector<ArrayType> types;
   {
     AtPlace place(at);
@@ -327,13 +304,13 @@ detail::Leaves detail::run_custom_vjp(const LeafFunction& f,
   };
   return lang::callCustomVjp([f](std::span<const Array> x) { return f({x.begin(), x.end()}); },
                              [forward](std::span<const Array> x) { return forward({x.begin(), x.end()}); }, back,
-                             leaves);
+                             leaves, at);
 }
 
 detail::Leaves detail::run_custom_jvp(
     const LeafFunction& f, const std::function<std::pair<Leaves, Leaves>(const Leaves&, const Leaves&)>& rule,
     const Leaves& leaves, const Location& at) {
-  const lang::Depth depth;
+  const lang::Depth depth(at);
   {
     AtPlace place(at);
     lang::checkInputs(leaves);

@@ -10,8 +10,8 @@ namespace slopes {
 
 #define SMALTI_SLOPE(name) Array name(const Array& t, [[maybe_unused]] const Array& x, [[maybe_unused]] const Array& y)
 SMALTI_SLOPE(negate) { return -t; }
-SMALTI_SLOPE(abs) { return t * sign(x); }
-SMALTI_SLOPE(cbrt) { return t * ((1.0 / 3) * (y / x)); }
+SMALTI_SLOPE(abs) { return where(x >= 0, t, -t); }
+SMALTI_SLOPE(cbrt) { return t * ((1.0 / 3) * (1.0 / square(y))); }
 SMALTI_SLOPE(sinh) { return t * smalti::cosh(x); }
 SMALTI_SLOPE(cosh) { return t * smalti::sinh(x); }
 SMALTI_SLOPE(asinh) { return t * smalti::rsqrt(square(x) + 1.0); }
