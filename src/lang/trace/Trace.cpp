@@ -243,7 +243,8 @@ void checkHasValue(const Array& array) {
 void checkConcrete(const Array& array) {
   if (array.is_traced())
     refuse({.code = "SM6105",
-            .message = fmt::format("a traced value {} is used outside the kernel or function it belongs to", array.type().str()),
+            .message = fmt::format("a traced value {} is used outside the kernel or function it belongs to",
+                                   array.type().str()),
             .place = {},
             .help = "write it to an output Ref of the kernel, or return it from the function that is transformed"});
   checkHasValue(array);
