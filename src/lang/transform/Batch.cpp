@@ -17,38 +17,47 @@ namespace {
 
 struct BatchValue : TracedValue {
   Array examples;
+  int64_t axis = 0;  ///< of the examples; moved to the front where a rule needs it there
 };
 
 class BatchTracer : public Tracer {
  public:
   explicit BatchTracer(int64_t size) : size_(size) {}
 
-  Array wrap(const Array& examples) const {
+  Array wrap(const Array& examples, int64_t axis = 0) const {
     auto value = std::make_shared<BatchValue>();
     value->tracer = serial_;
     value->examples = examples;
+    value->axis = axis;
     ArrayType type = examples.type();
-    type.shape.erase(type.shape.begin());
+    type.shape.erase(type.shape.begin() + axis);
     return Array::traced(std::move(type), std::move(value)).with_weak_type(examples.weak_type());
   }
-  const Array* examplesOf(const Array& a) const {
+  BatchValue* valueOf(const Array& a) const {
     if (!a.is_traced() || !a.tracer()) return nullptr;
-    const auto* value = static_cast<const TracedValue*>(a.tracer().get());
-    return value->tracer == serial_ ? &static_cast<const BatchValue*>(value)->examples : nullptr;
+    auto* value = static_cast<TracedValue*>(a.tracer().get());
+    return value->tracer == serial_ ? static_cast<BatchValue*>(value) : nullptr;
+  }
+  /// With the examples along axis 0, under the tracer below.
+  const Array* examplesOf(const Array& a) const {
+    BatchValue* value = valueOf(a);
+    if (!value) return nullptr;
+    value->examples = moveAxis(value->examples, value->axis, 0);
+    value->axis = 0;
+    return &value->examples;
   }
 
   std::vector<Array> bind(OpCall call) override {
     if (!call.regions.empty()) return bindClosed(closeRegions(call));
+    if (call.kernel) return bindKernelCall(std::move(call));
     std::vector<Array> operands;
     Mask mask;
+    const TracerScope below(outer());
     const bool any = open(call.operands, operands, mask);
     call.operands = operands;
-    const TracerScope below(outer());
     if (!any) return outer().bind(std::move(call));
     std::vector<Array> results;
-    if (call.kernel)
-      results = batchKernel(call, mask, size_);
-    else if (call.custom)
+    if (call.custom)
       results = call.custom->batch(call, mask, size_);
     else if (call.op.batch)
       results = call.op.batch(call, mask, size_);
@@ -59,6 +68,24 @@ class BatchTracer : public Tracer {
   }
 
  private:
+  /// Kernels take examples along any axis.
+  std::vector<Array> bindKernelCall(OpCall call) const {
+    std::vector<Array> operands;
+    BatchAxes axes;
+    bool any = false;
+    for (const Array& a : call.operands) {
+      const BatchValue* value = valueOf(a);
+      operands.push_back(value ? value->examples : a);
+      axes.push_back(value ? std::optional(value->axis) : std::nullopt);
+      any = any || value;
+    }
+    call.operands = operands;
+    const TracerScope below(outer());
+    if (!any) return outer().bind(std::move(call));
+    std::vector<Array> results = batchKernel(call, axes, size_);
+    for (Array& r : results) r = wrap(r);
+    return results;
+  }
   bool open(std::span<const Array> values, std::vector<Array>& examples, Mask& mask) const {
     bool any = false;
     for (const Array& a : values) {
@@ -81,9 +108,9 @@ class BatchTracer : public Tracer {
   std::vector<Array> bindClosed(ClosedCall call) const {
     std::vector<Array> inputs;
     Mask mask;
+    const TracerScope below(outer());
     const bool any = open(call.inputs, inputs, mask);
     call.inputs = std::move(inputs);
-    const TracerScope below(outer());
     if (!any) return bindAgain(call, call.inputs);
     if (!call.op->control) refuseBatch(*call.op);
     ControlRules::Batched made = call.op->control->batch(call, mask, size_);
@@ -99,10 +126,16 @@ class BatchTracer : public Tracer {
 }  // namespace
 
 BatchResults batch(const Functional& f, std::span<const Array> arguments, const Mask& isBatched, int64_t size) {
+  BatchAxes axes;
+  for (const bool is : isBatched) axes.push_back(is ? std::optional<int64_t>(0) : std::nullopt);
+  return batch(f, arguments, axes, size);
+}
+
+BatchResults batch(const Functional& f, std::span<const Array> arguments, const BatchAxes& axes, int64_t size) {
   BatchTracer tracer(size);
   std::vector<Array> inside;
   for (size_t i = 0; i < arguments.size(); ++i)
-    inside.push_back(isBatched[i] ? tracer.wrap(arguments[i]) : arguments[i]);
+    inside.push_back(axes[i] ? tracer.wrap(arguments[i], *axes[i]) : arguments[i]);
   BatchResults made;
   {
     const TracerScope scope(tracer);

@@ -1,6 +1,8 @@
 // vmap: a tracer whose values hold one array per example, along axis 0.
 #pragma once
 
+#include <optional>
+
 #include "lang/transform/Jvp.h"
 
 namespace smalti::lang {
@@ -9,7 +11,11 @@ struct BatchResults {
   std::vector<Array> results;
   Mask isBatched;
 };
-/// The function on `size` examples at once; arguments that are flagged have them along axis 0.
+/// The axis along which an array holds the examples; nothing where all share it.
+using BatchAxes = std::vector<std::optional<int64_t>>;
+/// The function on `size` examples at once.
+BatchResults batch(const Functional&, std::span<const Array> arguments, const BatchAxes&, int64_t size);
+/// The same; arguments that are flagged have the examples along axis 0.
 BatchResults batch(const Functional&, std::span<const Array> arguments, const Mask& isBatched, int64_t size);
 
 /// The type with the examples along axis 0.

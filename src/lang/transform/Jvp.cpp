@@ -7,6 +7,7 @@
 #include "lang/trace/Place.h"
 #include "lang/transform/ControlFlow.h"
 #include "lang/transform/Custom.h"
+#include "lang/transform/JvpKernel.h"
 #include "smalti/ops/create.h"
 
 namespace smalti::lang {
@@ -66,6 +67,7 @@ class JvpTracer : public Tracer {
     const TracerScope below(outer());
     const auto isFloat = [](const ArrayType& t) { return is_float(t.dtype); };
     if (!any || std::none_of(call.results.begin(), call.results.end(), isFloat)) return outer().bind(std::move(call));
+    if (call.kernel) return wrapped(jvpKernel(call, tangents));
     if (call.custom) return wrapped(call.custom->jvp(call, tangents));
     if (!call.op.jvp) refuseDerivative(call);
     return wrapped(call.op.jvp(call, tangents));

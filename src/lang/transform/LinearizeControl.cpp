@@ -127,22 +127,98 @@ std::vector<Array> linearizeCheckpoint(Linearizer& linearizer, const ClosedCall&
                 taint);
 }
 
-std::vector<Array> linearizeWhile(Linearizer&, const ClosedCall& c, const Mask& isLinear) {
-  const ClosedRegion& body = c.regions[1];
-  Mask arguments(isLinear.begin(), isLinear.begin() + static_cast<ptrdiff_t>(c.numOperands));
-  const Mask captured = capturesOf(body, isLinear);
-  arguments.insert(arguments.end(), captured.begin(), captured.end());
-  if (anyOf(dependent(*body.function, arguments, Through::floats)) ||
-      anyOf({isLinear.begin(), isLinear.begin() + static_cast<ptrdiff_t>(c.numOperands)}))
-    refuseUnknownTrips(c.at);
-  return bindAgain(c, withoutLinear(c.inputs, isLinear));
+namespace {
+
+/// Which carries of a body are unknown, once they stay; `flagsOf` gives those of its results for those of the carries.
+template <class F>
+Mask unknownCarries(Mask carries, const F& flagsOf) {
+  for (;;) {
+    Mask next = carries;
+    const Mask flags = flagsOf(carries);
+    for (size_t i = 0; i < next.size(); ++i) next[i] = next[i] || flags[i];
+    if (next == carries) return carries;
+    carries = std::move(next);
+  }
 }
+
+/// Results that nobody may ask the derivative of.
+Arrays notedAsUnknown(Linearizer& linearizer, const ClosedCall& c, const Mask& isLinear, const Mask& taint) {
+  return linearizer.note(chosen<Array>(c.inputs, isLinear), chosen<ArrayType>(c.results, taint),
+                         [at = c.at](std::span<const MaybeZero>) -> std::vector<MaybeZero> { refuseUnknownTrips(at); });
+}
+
+/// The region with the carries that are known: arguments before them, then these.
+Arrays runKnown(const ClosedRegion& r, const TracedFunction& function, const Arrays& inputs, size_t before,
+                const Mask& taint, std::span<const Array> inside) {
+  Arrays arguments(inside.begin(), inside.begin() + static_cast<ptrdiff_t>(before));
+  size_t next = before;
+  for (const bool unknown : taint) arguments.push_back(unknown ? Array() : inside[next++]);
+  const auto captured = capturesOf(r, inputs);
+  arguments.insert(arguments.end(), captured.begin(), captured.end());
+  return replay(function, arguments);
+}
+
+}  // namespace
+
+std::vector<Array> linearizeWhile(Linearizer& linearizer, const ClosedCall& c, const Mask& isLinear) {
+  const ClosedRegion &condition = c.regions[0], &body = c.regions[1];
+  const size_t n = c.results.size();
+  const Mask taint =
+      unknownCarries({isLinear.begin(), isLinear.begin() + static_cast<ptrdiff_t>(n)}, [&](Mask carries) {
+        const Mask captured = capturesOf(body, isLinear);
+        carries.insert(carries.end(), captured.begin(), captured.end());
+        return dependent(*body.function, carries, Through::floats);
+      });
+  const Mask known = inverted(taint);
+  const Arrays inputs = withoutLinear(c.inputs, isLinear);
+  const Arrays operands = chosen<Array>(std::span(inputs).first(n), known);
+  const Types types = typesOf(operands);
+  const Shared next = keepResults(*body.function, known);
+  const Region regions[] = {
+      {types,
+       [&](std::span<const Array> inside) {
+         return runKnown(condition, *condition.function, inputs, 0, taint, inside);
+       }},
+      {types, [&](std::span<const Array> inside) { return runKnown(body, *next, inputs, 0, taint, inside); }}};
+  const Arrays results = bindRegions(*c.op, operands, types, regions, c.at, c.attributes);
+  return merged(results, notedAsUnknown(linearizer, c, isLinear, taint), taint);
+}
+
+namespace {
+
+/// A loop whose bounds are computed: what is known of it.
+Arrays linearizeTracedFor(Linearizer& linearizer, const ClosedCall& c, const Mask& isLinear) {
+  const ClosedRegion& body = c.regions[0];
+  const size_t n = c.results.size();
+  const Mask taint =
+      unknownCarries({isLinear.begin() + 2, isLinear.begin() + 2 + static_cast<ptrdiff_t>(n)}, [&](Mask carries) {
+        carries.insert(carries.begin(), false);
+        const Mask captured = capturesOf(body, isLinear);
+        carries.insert(carries.end(), captured.begin(), captured.end());
+        return dependent(*body.function, carries, Through::floats);
+      });
+  const Mask known = inverted(taint);
+  const Arrays inputs = withoutLinear(c.inputs, isLinear);
+  Arrays operands{inputs[0], inputs[1]};
+  const Arrays carries = chosen<Array>(std::span(inputs).subspan(2, n), known);
+  operands.insert(operands.end(), carries.begin(), carries.end());
+  const Types types = typesOf(carries);
+  Types arguments{{DType::i32, {}}};
+  arguments.insert(arguments.end(), types.begin(), types.end());
+  const Shared next = keepResults(*body.function, known);
+  const Region region{arguments,
+                      [&](std::span<const Array> inside) { return runKnown(body, *next, inputs, 1, taint, inside); }};
+  const Arrays results = bindRegions(*c.op, operands, types, {&region, 1}, c.at, c.attributes);
+  return merged(results, notedAsUnknown(linearizer, c, isLinear, taint), taint);
+}
+
+}  // namespace
 
 /// As a scan over the indices.
 std::vector<Array> linearizeFor(Linearizer& linearizer, const ClosedCall& c, const Mask& isLinear) {
   const size_t n = c.results.size();
   const auto lower = concreteInteger(c.inputs[0]), upper = concreteInteger(c.inputs[1]);
-  if (!lower || !upper) refuseUnknownTrips(c.at);
+  if (!lower || !upper) return linearizeTracedFor(linearizer, c, isLinear);
   const auto step = c.attribute<int64_t>("step");
   const int64_t trips = std::max<int64_t>((*upper - *lower + step - 1) / step, 0);
   ClosedCall scan = c;

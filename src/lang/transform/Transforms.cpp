@@ -200,8 +200,7 @@ int64_t checkedAxis(std::string_view which, size_t i, int64_t axis, int64_t rank
 detail::Leaves detail::run_vmap(const LeafFunction& f, const Leaves& leaves, const std::vector<int>& counts,
                                 const AxesList& in, const AxesList& out, const Location& at) {
   const lang::Depth depth(at);
-  Leaves arguments = leaves;
-  lang::Mask mask;
+  lang::BatchAxes mapped;
   int64_t size = -1;
   {
     AtPlace place(at);
@@ -209,7 +208,7 @@ detail::Leaves detail::run_vmap(const LeafFunction& f, const Leaves& leaves, con
     const AxesList axes = perLeaf(in, leaves, counts, "in_axes");
     size_t first = 0;
     for (size_t i = 0; i < leaves.size(); ++i) {
-      mask.push_back(axes[i].has_value());
+      mapped.emplace_back();
       if (!axes[i]) continue;
       const int64_t axis = checkedAxis("in_axes", i, *axes[i], leaves[i].rank(), leaves[i].type());
       const int64_t have = leaves[i].shape()[axis];
@@ -226,7 +225,7 @@ detail::Leaves detail::run_vmap(const LeafFunction& f, const Leaves& leaves, con
              .have = fmt::format("size {}, that of axis {} of array {}, {}", have, *axes[i], i, leaves[i].type().str()),
              .help = "map axes of one size, or write none for what all examples share"});
       }
-      arguments[i] = lang::moveAxis(leaves[i], axis, 0);
+      mapped[i] = axis;
     }
     if (size < 0)
       lang::refuse({.code = "SM7111",
@@ -236,7 +235,7 @@ detail::Leaves detail::run_vmap(const LeafFunction& f, const Leaves& leaves, con
                     .have = leaves.empty() ? "no array" : "none for every array",
                     .help = "call the function itself, or map an axis"});
   }
-  lang::BatchResults made = lang::batch(lang::functional(f), arguments, mask, size);
+  lang::BatchResults made = lang::batch(lang::functional(f), leaves, mapped, size);
   AtPlace place(at);
   const AxesList axes = perLeaf(out, made.results, {}, "out_axes");
   for (size_t i = 0; i < made.results.size(); ++i) {
