@@ -4,6 +4,7 @@
 //                     {.grid = {4}, .in_specs = {rows}, .out_specs = {rows}})(x_hbm, o_hbm);
 #pragma once
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -46,12 +47,18 @@ class EmittedPipeline {
   std::vector<MemoryRef> allocations(const std::vector<Ref>& refs) const;
   /// The same pipeline in memory that is there: Refs to what `make_allocations` asked for. Error SM6527.
   EmittedPipeline with_allocations(const std::vector<Ref>& memory) const;
+  /// The same pipeline with memory of the kernel's own as the buffers of an operand (inputs, then outputs, from 0):
+  /// one block for each of its buffers, as `make_allocations` would ask for. An input of Buffered{.prefetched_count =
+  /// n} needs it: the kernel has copied its first n different blocks into the first n buffers, and has waited for them.
+  /// Error SM6522.
+  EmittedPipeline with_window_ref(size_t operand, const Ref& window) const;
 
  private:
   Kernel body_;
   Pipeline pipeline_;
   Location at_;
   std::optional<std::vector<Ref>> memory_;
+  std::map<size_t, Ref> buffers_;
 };
 
 /// `body` runs for every point of the grid on windows of the blocks that the specs name; program_id and num_programs

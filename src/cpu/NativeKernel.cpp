@@ -21,6 +21,7 @@
 #include "cpu/cache/LoweredText.h"
 #include "cpu/cache/PackageText.h"
 #include "cpu/cache/ReportText.h"
+#include "cpu/runtime/Devices.h"
 #include "cpu/runtime/Pool.h"
 #include "ir/KernelArguments.h"
 #include "ir/Types.h"
@@ -34,6 +35,7 @@ namespace {
 struct KernelContext {
   CallLimits limits;
   InterpretContext* rest = nullptr;
+  DeviceMember member{};  ///< without a group: the only device
 };
 
 extern "C" int32_t smaltiCpuInterpret(void* context, int32_t op, void** pointers) {
@@ -53,6 +55,27 @@ extern "C" void smaltiCpuFlightWait(void* context, const std::byte* target, cons
 }
 extern "C" int32_t smaltiCpuFlightAccess(void* context, const std::byte* begin, const std::byte* end, int32_t write) {
   return flightsOf(context).access({begin, end}, write != 0) ? 0 : 1;
+}
+
+const DeviceMember& memberOf(void* context) { return static_cast<KernelContext*>(context)->member; }
+
+extern "C" int32_t smaltiCpuDevice(void* context) { return memberOf(context).device; }
+extern "C" std::byte* smaltiCpuPeer(void* context, int64_t device, std::byte* here) {
+  const DeviceMember& m = memberOf(context);
+  if (m.group) return m.group->peer(m.device, device, here);
+  return device == 0 ? here : nullptr;
+}
+extern "C" void smaltiCpuSignal(void* context, int64_t* semaphore, int64_t amount) {
+  if (const DeviceMember& m = memberOf(context); m.group)
+    m.group->signal(semaphore, amount);
+  else
+    *semaphore += amount;
+}
+extern "C" int32_t smaltiCpuWait(void* context, int64_t* semaphore, int64_t amount) {
+  if (const DeviceMember& m = memberOf(context); m.group) return m.group->wait(m.device, semaphore, amount) ? 0 : 1;
+  if (*semaphore < amount) return 1;
+  *semaphore -= amount;
+  return 0;
 }
 
 /// What the system gives to a process at most.
@@ -147,29 +170,10 @@ class Kernel : public NativeKernel {
   Result<std::vector<Array>> call(std::span<const Array> operands, std::span<Array> into, const CallOptions& options,
                                   bool& fault, std::vector<std::string>* log) const override {
     MemoryAccount memory(options.memoryLimitBytes);
-    std::vector<Array> results, copies;
-    Pointers pointers;
-    results.reserve(resultTypes_.size());
-    for (const Array& a : operands) {
-      const size_t i = pointers.size();
-      pointers.push_back(const_cast<std::byte*>(a.data()));
-      const bool differs = storageDiffers(a.dtype(), inside_[i]);
-      if (!differs && !overwritten_[i]) continue;
-      if (Status ok = memory.take(bytesInside(a.type(), inside_[i]), allotted_[i]); !ok)
-        return fail(std::move(ok.error()));
-      auto copy = differs ? toKernelStorage(a, inside_[i]) : a.clone();
-      if (!copy) return fail(std::move(copy.error()));
-      copies.push_back(std::move(*copy));
-      pointers.back() = copies.back().data();
-    }
-    for (size_t i = 0; i < resultTypes_.size(); ++i) {
-      auto result = makeResult(i, operands, into, memory);
-      if (!result) return fail(std::move(result.error()));
-      for (const Alias& alias : aliases_)
-        if (alias.output == static_cast<int>(i)) pointers[static_cast<size_t>(alias.operand)] = result->data();
-      results.push_back(std::move(*result));
-    }
-    for (Array& r : results) pointers.push_back(r.data());
+    CallArrays arrays;
+    if (Status ok = prepare(operands, into, memory, arrays); !ok) return fail(std::move(ok.error()));
+    std::vector<Array>& results = arrays.results;
+    const Pointers& pointers = arrays.pointers;
 
     const int64_t points = sharedPoints(operands);
     const int threads = options.threads > 0 ? options.threads : defaultThreads();
@@ -203,7 +207,87 @@ class Kernel : public NativeKernel {
     return outside(std::move(results), memory);
   }
 
+  Result<std::vector<std::vector<Array>>> callTogether(std::span<const std::vector<Array>> operands,
+                                                       const CallOptions& options, bool& fault,
+                                                       std::vector<std::vector<std::string>>& logs) const override {
+    const auto devices = static_cast<int>(operands.size());
+    MemoryAccount memory(options.memoryLimitBytes);
+    DeviceGroup group(devices, options.stop, devices <= defaultThreads());
+    std::vector<CallArrays> arrays(operands.size());
+    std::vector<std::unique_ptr<GridWorker>> workers;
+    for (int d = 0; d < devices; ++d) {
+      const auto at = static_cast<size_t>(d);
+      if (Status ok = prepare(operands[at], {}, memory, arrays[at]); !ok) return fail(std::move(ok.error()));
+      auto worker = takeWorker(memory);
+      if (!worker) return fail(std::move(worker.error()));
+      begin(**worker, options);
+      group.setMemory(d, regions(**worker, operands[at], arrays[at]));
+      (*worker)->context.member = {&group, d};
+      workers.push_back(std::move(*worker));
+    }
+    std::atomic<bool> faulty{false};
+    const bool ran = runTogether(devices, [&](int d) {
+      const auto at = static_cast<size_t>(d);
+      const bool failed = run(*workers[at], arrays[at].pointers, 0, 1);
+      group.leave(failed);
+      if (failed) faulty.store(true);
+    });
+    fault = !ran || faulty.load();
+    std::vector<std::vector<Array>> all;
+    for (size_t d = 0; d < operands.size(); ++d) {
+      logs.push_back(workers[d]->interpreter.log());
+      workers[d]->context.member = {};
+      workers_.give(std::move(workers[d]));
+      auto results = outside(std::move(arrays[d].results), memory);
+      if (!results) return fail(std::move(results.error()));
+      all.push_back(std::move(*results));
+    }
+    return all;
+  }
+
  private:
+  using Pointers = llvm::SmallVector<void*, 16>;
+  /// The arrays of one call: what the code works on.
+  struct CallArrays {
+    std::vector<Array> results, copies;
+    Pointers pointers;  ///< operands, then results
+  };
+
+  Status prepare(std::span<const Array> operands, std::span<Array> into, MemoryAccount& memory, CallArrays& to) const {
+    to.results.reserve(resultTypes_.size());
+    for (const Array& a : operands) {
+      const size_t i = to.pointers.size();
+      to.pointers.push_back(const_cast<std::byte*>(a.data()));
+      const bool differs = storageDiffers(a.dtype(), inside_[i]);
+      if (!differs && !overwritten_[i]) continue;
+      if (Status ok = memory.take(bytesInside(a.type(), inside_[i]), allotted_[i]); !ok) return ok;
+      auto copy = differs ? toKernelStorage(a, inside_[i]) : a.clone();
+      if (!copy) return fail(std::move(copy.error()));
+      to.copies.push_back(std::move(*copy));
+      to.pointers.back() = to.copies.back().data();
+    }
+    for (size_t i = 0; i < resultTypes_.size(); ++i) {
+      auto result = makeResult(i, operands, into, memory);
+      if (!result) return fail(std::move(result.error()));
+      for (const Alias& alias : aliases_)
+        if (alias.output == static_cast<int>(i)) to.pointers[static_cast<size_t>(alias.operand)] = result->data();
+      to.results.push_back(std::move(*result));
+    }
+    for (Array& r : to.results) to.pointers.push_back(r.data());
+    return {};
+  }
+
+  /// The memory of a device, for others to copy to: results first, which operands may be aliased to.
+  std::vector<DeviceGroup::Region> regions(const GridWorker& worker, std::span<const Array> operands,
+                                           const CallArrays& arrays) const {
+    std::vector<DeviceGroup::Region> all{{worker.arena, lowered_.arenaBytes}};
+    for (size_t i = 0; i < arrays.results.size(); ++i)
+      all.push_back({static_cast<std::byte*>(arrays.pointers[operands.size() + i]), arrays.results[i].bytes()});
+    for (size_t i = 0; i < operands.size(); ++i)
+      all.push_back({static_cast<std::byte*>(arrays.pointers[i]), bytesInside(operands[i].type(), inside_[i])});
+    return all;
+  }
+
   void readArguments(const KernelPackage& package) {
     const KernelArguments arguments(package);
     inside_.assign(static_cast<size_t>(package.signature.numDynamicBounds()), DType::i32);
@@ -246,14 +330,16 @@ class Kernel : public NativeKernel {
   /// Makes scratch and windows undefined, as at the start of a call.
   void begin(GridWorker& worker, const CallOptions& options) const {
     for (const auto& u : lowered_.undefined)
-      eval::poison(u.type.dtype, poison_, worker.arena + u.offset, u.type.elements());
+      if (is_semaphore(u.type.dtype))
+        std::memset(worker.arena + u.offset, 0, static_cast<size_t>(u.type.bytes()));
+      else
+        eval::poison(u.type.dtype, poison_, worker.arena + u.offset, u.type.elements());
     worker.interpreter.restart();
     static constexpr std::atomic<bool> kNever{false};
     worker.context.limits = {.roundsLeft = options.stepLimit > 0 ? options.stepLimit : INT64_MAX,
                              .stop = options.stop ? options.stop : &kNever};
   }
 
-  using Pointers = llvm::SmallVector<void*, 16>;
   bool run(GridWorker& worker, const Pointers& pointers, int64_t first, int64_t last) const {
     return function_(&worker.context, pointers.data(), worker.arena, first, last) != 0 ||
            !worker.interpreter.flights.none();
@@ -275,7 +361,6 @@ class Kernel : public NativeKernel {
     return results;
   }
 
-  static std::string nameOfResult(size_t i) { return fmt::format("output {}", i); }
   static int64_t bytesInside(const ArrayType& type, DType inside) {
     return storageDiffers(type.dtype, inside) ? ArrayType{inside, type.shape}.bytes() : type.bytes();
   }
@@ -331,7 +416,11 @@ class Kernel : public NativeKernel {
 const RuntimeSymbol kRuntime[] = {{kInterpretSymbol, reinterpret_cast<void*>(&smaltiCpuInterpret)},
                                   {kFlightStartSymbol, reinterpret_cast<void*>(&smaltiCpuFlightStart)},
                                   {kFlightWaitSymbol, reinterpret_cast<void*>(&smaltiCpuFlightWait)},
-                                  {kFlightAccessSymbol, reinterpret_cast<void*>(&smaltiCpuFlightAccess)}};
+                                  {kFlightAccessSymbol, reinterpret_cast<void*>(&smaltiCpuFlightAccess)},
+                                  {kDeviceSymbol, reinterpret_cast<void*>(&smaltiCpuDevice)},
+                                  {kPeerSymbol, reinterpret_cast<void*>(&smaltiCpuPeer)},
+                                  {kSignalSymbol, reinterpret_cast<void*>(&smaltiCpuSignal)},
+                                  {kWaitSymbol, reinterpret_cast<void*>(&smaltiCpuWait)}};
 
 /// Null when what was kept is not what this version writes: then it is compiled again.
 std::shared_ptr<const NativeKernel> fromCache(const KernelPackage& package, const NativeOptions& options,
@@ -354,11 +443,12 @@ std::shared_ptr<const NativeKernel> fromCache(const KernelPackage& package, cons
 Result<NativeOutcome> compileNative(const KernelPackage& package, const NativeOptions& options) {
   if (auto why = unsuitableProcessor(options.processor)) return NativeOutcome{nullptr, std::move(why->message)};
   // The number of cores decides about blocks (cpu/grid).
-  const std::string key =
-      options.cache ? cacheKey({packageText(package), processorText(options.processor),
-                                options.poison == eval::Poison::intMin ? "min" : "max",
-                                options.checkBlocks ? "inside" : "anywhere", std::to_string(availableCores())})
-                    : std::string();
+  const std::string key = options.cache
+                              ? cacheKey({packageText(package), processorText(options.processor),
+                                          options.poison == eval::Poison::intMin ? "min" : "max",
+                                          options.checkBlocks ? "inside" : "anywhere",
+                                          options.devices ? "devices" : "alone", std::to_string(availableCores())})
+                              : std::string();
   if (options.cache)
     if (auto kept = options.cache->find(key))
       if (auto kernel = fromCache(package, options, *kept)) return NativeOutcome{std::move(kernel), {}};

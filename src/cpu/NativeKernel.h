@@ -22,6 +22,7 @@ struct NativeOptions {
   Processor processor = hostProcessor();
   eval::Poison poison = eval::Poison::intMin;  ///< of undefined integers
   bool checkBlocks = true;                     ///< a block that lies outside of its array is a fault
+  bool devices = false;                        ///< made for `callTogether`: each device on one thread
   CompileCache* cache = nullptr;               ///< where code is kept between processes; not owned
 };
 
@@ -56,6 +57,11 @@ class NativeKernel {
   /// SM9002 at the limit of memory. `log` (may be null) gets the debug prints, as machine::KernelResult has them.
   virtual Result<std::vector<Array>> call(std::span<const Array> operands, std::span<Array> into, const CallOptions&,
                                           bool& fault, std::vector<std::string>* log = nullptr) const = 0;
+  /// The same on several devices, which copy to and signal each other, each on a thread of its own; operands, results
+  /// and prints of each. `fault` also where nobody can go on. Of kernels compiled for `devices`.
+  virtual Result<std::vector<std::vector<Array>>> callTogether(std::span<const std::vector<Array>> operands,
+                                                               const CallOptions&, bool& fault,
+                                                               std::vector<std::vector<std::string>>& logs) const = 0;
   Result<std::vector<Array>> call(std::span<const Array> operands, int threads, bool& fault,
                                   std::vector<std::string>* log = nullptr) const {
     return call(operands, {}, {.threads = threads}, fault, log);

@@ -8,6 +8,7 @@
 #include "cpu/lower/Streaming.h"
 #include "cpu/runtime/Pool.h"
 #include "ir/KernelArguments.h"
+#include "ir/TpuOpsSync.h"
 #include "ir/Types.h"
 #include "ir/facts/OpFamilies.h"
 #include "llvm/IR/DataLayout.h"
@@ -27,6 +28,18 @@ std::vector<bool> overwrittenOperands(const KernelPackage& package) {
   for (size_t i = 0; i < arguments.numInputs(); ++i)
     if (!arguments.windowOf(i)) look(arguments.inputOperand(i), arguments.input(i));
   return overwritten;
+}
+
+bool namesDevices(const KernelPackage& package) {
+  const auto names = [](mlir::Operation* op) {
+    if (auto copy = llvm::dyn_cast<tpu::EnqueueDMAOp>(op)) return static_cast<bool>(copy.getDeviceId());
+    if (auto signal = llvm::dyn_cast<tpu::SemSignalOp>(op)) return static_cast<bool>(signal.getDeviceId());
+    return op->getName().getStringRef() == "tpu.device_id";
+  };
+  return package.kernelFunction()
+      .walk(
+          [&](mlir::Operation* op) { return names(op) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance(); })
+      .wasInterrupted();
 }
 
 std::optional<Diagnostic> unsuitableProcessor(const Processor& p) {
@@ -70,6 +83,9 @@ std::optional<NotNative> unsuitableArrays(const KernelPackage& package) {
 tl::expected<LoweredKernel, NotNative> lowerPlanned(const KernelPackage& package, const NativeOptions& options,
                                                     llvm::Module& module, NativeReport& report,
                                                     InterpretedOps& interpreted) {
+  if (options.devices)  // steps are in the order that other devices count on
+    return lowerKernel(package, module, options.processor, report, interpreted,
+                       {.poison = options.poison, .checkBlocks = options.checkBlocks, .devices = true});
   const auto other = rewritten(package, options.processor, availableCores());
   const KernelPackage& chosen = other ? *other : package;
   const ParallelPlan plan = planParallel(chosen);

@@ -61,8 +61,13 @@ def test_stages(show, stage, text):
 
 
 def test_a_kernel_without_native_code_says_why(show):
-    done = show("dist_right_permute_barrier", "--target", "cpu")
+    done = show(ROOT / "test/data/races/core_mesh_ordered.mlir", "--target", "cpu")
     assert done.returncode == 0 and "no native code, it runs on the machine: " in done.stdout
+
+
+def test_kernels_of_several_devices_are_native(show):
+    done = show("dist_right_permute_barrier", "--target", "cpu", "--stage", "llvm")
+    assert done.returncode == 0 and "call ptr @smalti_cpu_peer(" in done.stdout
 
 
 def test_what_is_checked(show):

@@ -100,7 +100,8 @@ class KernelLowering {
   View undefinedBuffer(DType dtype, DType undefined, const Shape& shape) {
     View v = l_.allocate(dtype, shape);
     v.memory = l_.newMemory();
-    if (is_semaphore(dtype))
+    // Others may add to a semaphore before this device begins: it is 0 before any does.
+    if (is_semaphore(dtype) && !l_.options.devices)
       l_.fill(v, l_.index(0));
     else
       lowered_.undefined.push_back({v.owner->offset, {undefined, shape}});

@@ -18,7 +18,7 @@ using KernelFunction = int32_t(void* context, void* const* operands, void* arena
 struct LoweredKernel {
   int64_t arenaBytes = 0;
   std::vector<int64_t> sharedBounds;  ///< of the leading grid axes that threads share; kDynamicBound as in the grid
-  /// Parts of the arena that start undefined in every call: scratch and window buffers.
+  /// Parts of the arena that start undefined in every call: scratch and window buffers. Semaphores start at 0.
   struct Undefined {
     int64_t offset = 0;
     ArrayType type;

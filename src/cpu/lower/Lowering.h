@@ -38,6 +38,7 @@ struct LowerOptions {
   std::vector<bool> streamed{};  ///< results that are stored past the caches (Streaming.h); empty: none
   bool countRounds = true;       ///< of loops that need not end (Rounds.h)
   bool checkBlocks = true;       ///< whether a block that lies outside of its array ends the call
+  bool devices = false;          ///< whether others run the call beside it (runtime/Devices.h)
 };
 
 class Lowering {

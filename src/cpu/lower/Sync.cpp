@@ -1,9 +1,12 @@
-// DMA and semaphores of one program: a copy happens when it starts, and its semaphores count at once. A wait that would
-// block ends the call with a fault: the machine runs the kernel again and says who waits for what.
+// DMA and semaphores: a copy happens when it starts, and its semaphores count at once. On one device a wait that would
+// block ends the call with a fault: the machine runs the kernel again and says who waits for what. Of several devices
+// each has a thread: it waits, and the call ends when nobody can go on (runtime/Devices.h).
 #include <array>
 
 #include "cpu/lower/PackedAccess.h"
 #include "cpu/lower/Watch.h"
+#include "cpu/runtime/Devices.h"
+#include "llvm/IR/Module.h"
 
 namespace smalti::cpu {
 namespace {
@@ -32,18 +35,54 @@ const View* semaphoreOf(Lowering& l, mlir::Value v) {
   return view && !view->dynamic() && is_semaphore(view->dtype) && view->elements() == 1 ? view : nullptr;
 }
 
+const llvm::Align kCountAlign(8);
+
+/// The result of a run-time function whose first argument is the context.
+Reg callRuntime(Lowering& l, const char* name, llvm::Type* result, llvm::ArrayRef<Reg> arguments) {
+  std::vector<Reg> values{l.context};
+  values.insert(values.end(), arguments.begin(), arguments.end());
+  std::vector<llvm::Type*> types;
+  for (Reg v : values) types.push_back(v->getType());
+  return l.b.CreateCall(l.module.getOrInsertFunction(name, llvm::FunctionType::get(result, types, false)), values);
+}
+
 Reg countOf(Lowering& l, const View& semaphore) {
-  return l.b.CreateAlignedLoad(l.b.getInt64Ty(), semaphore.base, llvm::Align(8));
+  llvm::LoadInst* count = l.b.CreateAlignedLoad(l.b.getInt64Ty(), semaphore.base, kCountAlign);
+  if (l.options.devices) count->setAtomic(llvm::AtomicOrdering::Acquire);
+  return count;
 }
 void setCount(Lowering& l, const View& semaphore, Reg count) {
-  l.b.CreateAlignedStore(count, semaphore.base, llvm::Align(8));
+  l.b.CreateAlignedStore(count, semaphore.base, kCountAlign);
+}
+/// To a semaphore of this device. Only its own thread waits for it: there is nobody to wake.
+void addToCount(Lowering& l, const View& semaphore, Reg amount) {
+  if (l.options.devices)
+    l.b.CreateAtomicRMW(llvm::AtomicRMWInst::Add, semaphore.base, amount, kCountAlign,
+                        llvm::AtomicOrdering::AcquireRelease);
+  else
+    setCount(l, semaphore, l.b.CreateAdd(countOf(l, semaphore), amount));
 }
 
 Native wait(Lowering& l, const View& semaphore, Reg amount) {
+  if (l.options.devices) {
+    // Memory may change meanwhile.
+    if (auto ok = l.flushBeforeWrites(); !ok) return ok;
+    Reg ended = callRuntime(l, kWaitSymbol, l.b.getInt32Ty(), {semaphore.base, amount});
+    l.require(l.b.CreateICmpEQ(ended, l.b.getInt32(0)));
+    return {};
+  }
   Reg count = countOf(l, semaphore);
   l.require(l.b.CreateICmpSGE(count, amount));
   setCount(l, semaphore, l.b.CreateSub(count, amount));
   return {};
+}
+
+/// The same place on another device.
+View onDevice(Lowering& l, View here, Reg device) {
+  here.base = callRuntime(l, kPeerSymbol, l.b.getPtrTy(), {l.b.CreateSExtOrTrunc(device, l.b.getInt64Ty()), here.base});
+  l.require(l.b.CreateIsNotNull(here.base));
+  here.memory = l.newMemory();
+  return here;
 }
 
 /// Names this device, or this core: there is no other.
@@ -84,9 +123,20 @@ Native lowerSemaphoreSignal(Lowering& l, mlir::Operation& op) {
   const View* semaphore = semaphoreOf(l, s[0]);
   Reg amount = s[1] ? wide(l, s[1]) : nullptr;
   if (!semaphore || !amount || s[4]) return notNative("a semaphore that native code does not follow");
-  for (const size_t id : {size_t{2}, size_t{3}})
-    if (auto ok = requireSelf(l, s[id]); !ok) return ok;
-  setCount(l, *semaphore, l.b.CreateAdd(countOf(l, *semaphore), amount));
+  if (auto ok = requireSelf(l, s[3]); !ok) return ok;
+  if (l.options.devices) {
+    // What was written before is there when somebody sees the count.
+    if (auto ok = l.flushBeforeWrites(); !ok) return ok;
+    Reg device = s[2] ? l.scalar(s[2]) : nullptr;
+    if (s[2] && !device) return notNative("a device that native code does not follow");
+    if (device) {
+      callRuntime(l, kSignalSymbol, l.b.getVoidTy(), {onDevice(l, *semaphore, device).base, amount});
+      return {};
+    }
+  } else if (auto ok = requireSelf(l, s[2]); !ok) {
+    return ok;
+  }
+  addToCount(l, *semaphore, amount);
   return {};
 }
 
@@ -217,35 +267,23 @@ Native copyBits(Lowering& l, const PackedView& source, const PackedView& target)
   return {};
 }
 
-/// What a copy counts for: its semaphores, and who watches it.
+/// What a copy counts for: its semaphores, and who watches it. `device`: whose semaphore it arrives at; null: this
+/// one's.
 void finishCopy(Lowering& l, mlir::Operation& op, const View& source, const View& target, Reg bytes,
-                const View& arrived, const View* sent) {
+                const View& arrived, const View* sent, Reg device) {
   watchStart(l, op, source, target, arrived, credit(l, arrived, bytes));
-  for (const View* semaphore : {&arrived, sent})
-    if (semaphore) setCount(l, *semaphore, l.b.CreateAdd(countOf(l, *semaphore), credit(l, *semaphore, bytes)));
+  if (device)
+    callRuntime(l, kSignalSymbol, l.b.getVoidTy(), {onDevice(l, arrived, device).base, credit(l, arrived, bytes)});
+  else
+    addToCount(l, arrived, credit(l, arrived, bytes));
+  if (sent) addToCount(l, *sent, credit(l, *sent, bytes));
 }
 
-/// Segments: source, source_semaphore, target, target_semaphore, device_id, core_id, subcore_id.
-Native lowerEnqueue(Lowering& l, mlir::Operation& op) {
-  const Segments s(op);
-  const View *source = refOf(l, s[0]), *target = refOf(l, s[2]);
-  const View *arrived = semaphoreOf(l, s[3]), *sent = s[1] ? semaphoreOf(l, s[1]) : nullptr;
-  if (!arrived || (s[1] && !sent) || s[6]) return notNative("a copy that native code does not follow");
-  if ((s[0] && l.packedRef(s[0])) || (s[2] && l.packedRef(s[2]))) {
-    const auto from = copySide(l, s[0]), to = copySide(l, s[2]);
-    if (!from || !to) return notNative("a copy that native code does not follow");
-    for (const size_t id : {size_t{4}, size_t{5}})
-      if (auto ok = requireSelf(l, s[id]); !ok) return ok;
-    if (auto ok = copyBits(l, *from, *to); !ok) return ok;
-    finishCopy(l, op, storedCells(l, *from), storedCells(l, *to), dmaBytes(l, *from), *arrived, sent);
-    return {};
-  }
-  if (!source || !target) return notNative("a copy that native code does not follow");
-  if (storage_bytes(source->dtype) != storage_bytes(target->dtype) || is_semaphore(target->dtype))
+/// A copy between memories of one width.
+Native copyElements(Lowering& l, const View& source, const View& target) {
+  if (storage_bytes(source.dtype) != storage_bytes(target.dtype) || is_semaphore(target.dtype))
     return notNative("a copy between dtypes of different widths");
-  for (const size_t id : {size_t{4}, size_t{5}})
-    if (auto ok = requireSelf(l, s[id]); !ok) return ok;
-  const View from = withoutUnits(*source), to = withoutUnits(*target);
+  const View from = withoutUnits(source), to = withoutUnits(target);
   if (from.shape.size() != to.shape.size()) return notNative("a copy that reshapes");
   for (size_t d = 0; d < from.shape.size(); ++d) {
     if (!from.dynamic() && !to.dynamic() && from.shape[d] != to.shape[d]) return notNative("a copy that reshapes");
@@ -265,7 +303,36 @@ Native lowerEnqueue(Lowering& l, mlir::Operation& op) {
   } else {
     copyRuns(l, from, to);
   }
-  finishCopy(l, op, *source, *target, dmaBytes(l, *source), *arrived, sent);
+  return {};
+}
+
+/// Segments: source, source_semaphore, target, target_semaphore, device_id, core_id, subcore_id.
+Native lowerEnqueue(Lowering& l, mlir::Operation& op) {
+  const Segments s(op);
+  const View *source = refOf(l, s[0]), *target = refOf(l, s[2]);
+  const View *arrived = semaphoreOf(l, s[3]), *sent = s[1] ? semaphoreOf(l, s[1]) : nullptr;
+  if (!arrived || (s[1] && !sent) || s[6]) return notNative("a copy that native code does not follow");
+  if (auto ok = requireSelf(l, s[5]); !ok) return ok;
+  Reg device = nullptr;
+  if (l.options.devices && s[4]) {
+    device = l.scalar(s[4]);
+    if (!device) return notNative("a device that native code does not follow");
+  } else if (auto ok = requireSelf(l, s[4]); !ok) {
+    return ok;
+  }
+  if ((s[0] && l.packedRef(s[0])) || (s[2] && l.packedRef(s[2]))) {
+    const auto from = copySide(l, s[0]);
+    auto to = copySide(l, s[2]);
+    if (!from || !to) return notNative("a copy that native code does not follow");
+    if (device) to->cells = onDevice(l, to->cells, device);
+    if (auto ok = copyBits(l, *from, *to); !ok) return ok;
+    finishCopy(l, op, storedCells(l, *from), storedCells(l, *to), dmaBytes(l, *from), *arrived, sent, device);
+    return {};
+  }
+  if (!source || !target) return notNative("a copy that native code does not follow");
+  const View to = device ? onDevice(l, *target, device) : *target;
+  if (auto ok = copyElements(l, *source, to); !ok) return ok;
+  finishCopy(l, op, *source, to, dmaBytes(l, *source), *arrived, sent, device);
   return {};
 }
 
@@ -302,7 +369,13 @@ Native lowerBarrier(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-/// The only device, or the only core.
+Native lowerDeviceId(Lowering& l, mlir::Operation& op) {
+  l.setScalar(op.getResult(0), l.options.devices ? callRuntime(l, kDeviceSymbol, l.b.getInt32Ty(), {})
+                                                 : static_cast<Reg>(l.b.getInt32(0)));
+  return {};
+}
+
+/// The only core.
 Native lowerZero(Lowering& l, mlir::Operation& op) {
   l.setScalar(op.getResult(0), l.b.getInt32(0));
   return {};
@@ -317,7 +390,7 @@ Native lowerIterationBound(Lowering& l, mlir::Operation& op) {
 
 constexpr std::array<LowerRow, 10> kTable{{
     {"tpu.core_id", lowerZero},
-    {"tpu.device_id", lowerZero},
+    {"tpu.device_id", lowerDeviceId},
     {"tpu.enqueue_dma", lowerEnqueue},
     {"tpu.iteration_bound", lowerIterationBound},
     {"tpu.sem_alloc", lowerSemaphoreAlloc},

@@ -7,10 +7,12 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "cpu/runtime/Cores.h"
+#include "cpu/runtime/Pause.h"
 
 namespace smalti::cpu {
 namespace {
@@ -28,21 +30,13 @@ constexpr std::chrono::microseconds kAlone{5};
 /// Whoever is free gets this part of what each thread would have of the rest.
 constexpr int64_t kShare = 4;
 
-void pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
 /// Waits until `state` is not `value`: spins, then sleeps.
 void waitWhile(const std::atomic<int>& state, int value, std::chrono::microseconds spin) {
   const Clock::time_point begin = Clock::now();
   for (;;) {
     for (int i = 0; i < 32; ++i) {
       if (state.load(memory_order_acquire) != value) return;
-      pause();
+      pauseBriefly();
     }
     const auto waited = Clock::now() - begin;
     if (waited > spin) return state.wait(value, memory_order_acquire);
@@ -95,6 +89,12 @@ class Pool {
   /// False when another thread has it; it is never given back after `stop`.
   bool take() { return !taken_.exchange(true, memory_order_acquire); }
   void giveBack() { taken_.store(false, memory_order_release); }
+
+  /// Whether there are so many threads besides the caller; makes them if it can.
+  bool has(int helpers) {
+    grow(helpers);
+    return static_cast<int>(workers_.size()) >= helpers;
+  }
 
   void run(int64_t points, int threads, const Body& body) {
     grow(threads - 1);
@@ -205,6 +205,46 @@ void parallelFor(int64_t points, int threads, Body body) {
   if (!pool || !pool->take()) return body(0, points, 0);
   pool->run(points, threads, body);
   pool->giveBack();
+}
+
+namespace {
+
+/// Threads for one call: where the pool is somebody else's.
+bool onOwnThreads(int members, llvm::function_ref<void(int)> body) {
+  enum : int { kUndecided, kGo, kGoHome };
+  std::atomic<int> decision{kUndecided};
+  std::vector<std::thread> threads;
+  try {
+    for (int m = 1; m < members; ++m)
+      threads.emplace_back([&, m] {
+        decision.wait(kUndecided);
+        if (decision.load() == kGo) body(m);
+      });
+  } catch (const std::system_error&) {
+    decision = kGoHome;
+  }
+  int undecided = kUndecided;
+  const bool all = decision.compare_exchange_strong(undecided, kGo);
+  decision.notify_all();
+  if (all) body(0);
+  for (std::thread& t : threads) t.join();
+  return all;
+}
+
+}  // namespace
+
+bool runTogether(int members, llvm::function_ref<void(int)> body) {
+  if (members == 1) return body(0), true;
+  Pool* pool = tInside ? nullptr : &thePool();
+  if (!pool || !pool->take()) return onOwnThreads(members, body);
+  const bool enough = pool->has(members - 1);
+  // As many points as threads: each takes one, and no thread waits for another before all are taken.
+  if (enough)
+    pool->run(members, members, [&](int64_t first, int64_t last, int) {
+      for (int64_t m = first; m < last; ++m) body(static_cast<int>(m));
+    });
+  pool->giveBack();
+  return enough;
 }
 
 }  // namespace smalti::cpu

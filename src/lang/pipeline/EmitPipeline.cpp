@@ -2,6 +2,7 @@
 // copies of blocks that come are started, those of this block awaited, the body runs, its results' copies are started,
 // and those of the block before awaited.
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -60,8 +61,19 @@ struct Step {
 
 class Emitter {
  public:
-  Emitter(Trace& trace, const Kernel& body, const Pipeline& pipeline, const Location& at)
-      : trace_(trace), body_(body), pipeline_(pipeline), at_(at), grid_(pipeline.grid) {
+  Emitter(Trace& trace, const Kernel& body, const Pipeline& pipeline, const std::map<size_t, Ref>& buffers,
+          const Location& at)
+      : trace_(trace), body_(body), pipeline_(pipeline), buffers_(buffers), at_(at), grid_(pipeline.grid) {
+    const size_t operands = pipeline.in_specs.size() + pipeline.out_specs.size();
+    if (!buffers.empty() && buffers.rbegin()->first >= operands) {
+      AtPlace place(at_);
+      refuse({.code = "SM6522",
+              .message = "with_window_ref names an operand that the pipeline does not have",
+              .place = {},
+              .need = counted(operands, "operand"),
+              .have = fmt::format("operand {}", buffers.rbegin()->first),
+              .help = "count inputs, then outputs, from 0"});
+    }
     for (const GridDim& d : pipeline.grid) names_.push_back(d.name);
   }
 
@@ -75,7 +87,7 @@ class Emitter {
 
   void run(const std::vector<Ref>& refs, const std::vector<Ref>* given) {
     const std::vector<MemoryRef> memory = allocations(refs);
-    if (given) checkGiven(*given, memory);
+    if (given) checkAllocations(*given, memory, at_);
     const auto bound = [&](const Ref* r) {
       for (Window& w : windows_) w.bind(r);
       onlyIf(isLess(number(0), grid_.steps()), at_, [&] { pipeline_.no_pipelining ? plain() : pipelined(); });
@@ -88,28 +100,6 @@ class Emitter {
   }
 
  private:
-  void checkGiven(const std::vector<Ref>& given, const std::vector<MemoryRef>& wanted) const {
-    AtPlace place(at_);
-    const auto wrong = [&](std::string need, std::string have) {
-      refuse({.code = "SM6527",
-              .message = "the allocations are not those of this pipeline and its Refs",
-              .place = {},
-              .need = std::move(need),
-              .have = std::move(have),
-              .help = "allocate with run_scoped(body, pipeline.make_allocations(refs…)), and pass what the body gets"});
-    };
-    if (given.size() != wanted.size())
-      wrong(fmt::format("{} allocations", wanted.size()), fmt::format("{}", given.size()));
-    for (size_t i = 0; i < given.size(); ++i) {
-      const Ref& g = given[i];
-      const MemoryRef& w = wanted[i];
-      if (g.shape() != w.shape || g.dtype() != w.dtype || g.memory_space() != w.space)
-        wrong(fmt::format("{} for allocation {}, in the memory that make_allocations says",
-                          ArrayType{w.dtype, w.shape}.str(), i),
-              ArrayType{g.dtype(), g.shape()}.str());
-    }
-  }
-
   void checkCounts(const std::vector<Ref>& refs) const {
     AtPlace place(at_);
     const size_t inputs = pipeline_.in_specs.size(), outputs = pipeline_.out_specs.size();
@@ -137,10 +127,24 @@ class Emitter {
       const auto& both = pipeline_.input_outputs;
       const bool in = !out || std::find(both.begin(), both.end(), static_cast<int>(i - inputs)) != both.end();
       windows_.emplace_back(out ? fmt::format("output {}", i - inputs) : fmt::format("input {}", i), refs[i],
-                            out ? pipeline_.out_specs[i - inputs] : pipeline_.in_specs[i], in, out, grid_, at_);
+                            out ? pipeline_.out_specs[i - inputs] : pipeline_.in_specs[i], in, out, &grid_, at_);
+      useOwnBuffer(i, windows_.back());
       maxIn_ = std::max(maxIn_, windows_.back().inCount());
       maxOut_ = std::max(maxOut_, windows_.back().outCount());
     }
+  }
+
+  void useOwnBuffer(size_t operand, Window& w) const {
+    const auto own = buffers_.find(operand);
+    if (own != buffers_.end()) return w.useBuffer(own->second);
+    AtPlace place(at_);
+    if (w.prefetched() > 0)
+      refuse({.code = "SM6522",
+              .message = fmt::format("Expected external window buffer to be bound for prefetched input {}", operand),
+              .place = {},
+              .need = "the memory into which the kernel fetched the first blocks",
+              .help = fmt::format("call with_window_ref({}, memory) of the pipeline, or leave prefetched_count out",
+                                  operand)});
   }
 
   void scoped(std::string_view name, const std::function<void()>& body) {
@@ -233,6 +237,16 @@ class Emitter {
     return f();
   }
 
+  /// Whether block number `count` is one that the pipeline fetches: the kernel has fetched the first ones itself.
+  Array fetches(const Window& w, const Array& count) const {
+    return w.prefetched() == 0 ? condition(true) : here([&] { return isLess(number(w.prefetched() - 1), count); });
+  }
+  /// Starts the copy of a block that comes under a condition.
+  void start(std::string_view name, const Window& w, const Array& count, const Array& comes, const GridPoint& point) {
+    const Array needed = here([&] { return both(comes, fetches(w, count)); });
+    when(name, needed, [&] { w.startIn(w.blockAt(point), count); });
+  }
+
   // --- Phases ----------------------------------------------------------------------------------------------------
 
   /// Starts copies of the next different blocks while fewer than `limit` have been started.
@@ -249,7 +263,7 @@ class Emitter {
           const GridPoint point = grid_.simplified({now.begin(), now.begin() + static_cast<std::ptrdiff_t>(rank)});
           const GridPoint next = here([&] { return grid_.next(point); });
           const Array change = changes(w, point, next);
-          when("ep_copy_in", change, [&] { w.startIn(w.blockAt(next), now[rank + 1]); });
+          start("ep_copy_in", w, now[rank + 1], change, next);
           Array started = now[rank + 1];
           count(started, change);
           detail::Arrays out = next;
@@ -265,16 +279,16 @@ class Emitter {
   void initialize(const Window& w, Counters& c, const Step& s, int64_t ahead) {
     if (!w.input() || !w.pipelined() || ahead >= std::max<int64_t>(w.inCount() - 1, 0)) return;
     if (ahead == 0) {
-      scoped("ep_initialize_0", [&] { w.startIn(w.blockAt(s.point()), c.copyIn); });
+      start("ep_initialize_0", w, c.copyIn, condition(true), s.point());
       c.copyIn = number(1);
     } else if (w.lookahead()) {
       if (ahead == 1) fetchAhead(w, c, number(w.inCount() - 1));
     } else {
       const Array inside = here([&] { return isLess(number(ahead), grid_.steps()); });
       const Array change = changes(w, s.ahead[ahead - 1], s.ahead[ahead]);
-      const Array start = here([&] { return both(inside, change); });
-      when(fmt::format("ep_initialize_{}", ahead), start, [&] { w.startIn(w.blockAt(s.ahead[ahead]), c.copyIn); });
-      count(c.copyIn, start);
+      const Array comes = here([&] { return both(inside, change); });
+      start(fmt::format("ep_initialize_{}", ahead), w, c.copyIn, comes, s.ahead[ahead]);
+      count(c.copyIn, comes);
     }
   }
 
@@ -283,16 +297,16 @@ class Emitter {
     const int64_t n = w.inCount();
     if (w.lookahead() && n > 1) return fetchAhead(w, c, here([&] { return plus(c.waitIn, n); }));
     const Array change = n < 2 ? changes(w, s.previous[0], s.previous[1]) : changes(w, s.ahead[n - 2], s.ahead[n - 1]);
-    const Array start = here(
+    const Array comes = here(
         [&] { return n < 2 ? either(change, s.first) : both(change, isLess(plus(s.step, n - 1), grid_.steps())); });
-    when("ep_copy_in", start, [&] { w.startIn(w.blockAt(s.ahead[n - 1]), c.copyIn); });
-    count(c.copyIn, start);
+    start("ep_copy_in", w, c.copyIn, comes, s.ahead[n - 1]);
+    count(c.copyIn, comes);
   }
 
   void waitIn(const Window& w, const Counters& c, const Step& s) {
     if (!w.input() || !w.pipelined()) return;
     const Array change = changes(w, s.previous[0], s.previous[1]);
-    const Array wait = here([&] { return either(change, s.first); });
+    const Array wait = here([&] { return both(either(change, s.first), fetches(w, c.waitIn)); });
     when("ep_wait_in", wait, [&] { w.waitIn(w.blockAt(s.point()), c.waitIn); });
   }
 
@@ -341,7 +355,8 @@ class Emitter {
 
   void copyTrivial(bool in) {
     for (const Window& w : windows_)
-      if (w.buffered() && w.trivial() && (in ? w.input() : w.output())) w.copyNow(w.blockAt(grid_.first()), in);
+      if (w.buffered() && w.trivial() && (in ? w.input() && w.prefetched() == 0 : w.output()))
+        w.copyNow(w.blockAt(grid_.first()), in);
   }
 
   void pipelined() {
@@ -398,6 +413,7 @@ class Emitter {
   Trace& trace_;
   const Kernel& body_;
   const Pipeline& pipeline_;
+  const std::map<size_t, Ref>& buffers_;  ///< of the kernel's own, by operand
   Location at_;
   GridWalk grid_;
   std::vector<std::string> names_;
@@ -410,24 +426,31 @@ class Emitter {
 
 namespace {
 
-lang::Emitter emitterOf(const Kernel& body, const Pipeline& pipeline, const Location& at) {
+lang::Emitter emitterOf(const Kernel& body, const Pipeline& pipeline, const std::map<size_t, Ref>& buffers,
+                        const Location& at) {
   lang::AtPlace place(at);
-  return {lang::kernelTrace("emit_pipeline"), body, pipeline, at};
+  return {lang::kernelTrace("emit_pipeline"), body, pipeline, buffers, at};
 }
 
 }  // namespace
 
 void EmittedPipeline::run(const std::vector<Ref>& refs) const {
-  emitterOf(body_, pipeline_, at_).run(refs, memory_ ? &*memory_ : nullptr);
+  emitterOf(body_, pipeline_, buffers_, at_).run(refs, memory_ ? &*memory_ : nullptr);
 }
 
 std::vector<MemoryRef> EmittedPipeline::allocations(const std::vector<Ref>& refs) const {
-  return emitterOf(body_, pipeline_, at_).allocations(refs);
+  return emitterOf(body_, pipeline_, buffers_, at_).allocations(refs);
 }
 
 EmittedPipeline EmittedPipeline::with_allocations(const std::vector<Ref>& memory) const {
   EmittedPipeline here = *this;
   here.memory_ = memory;
+  return here;
+}
+
+EmittedPipeline EmittedPipeline::with_window_ref(size_t operand, const Ref& window) const {
+  EmittedPipeline here = *this;
+  here.buffers_[operand] = window;
   return here;
 }
 

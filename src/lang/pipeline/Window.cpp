@@ -10,6 +10,7 @@
 #include "lang/ops/Support.h"
 #include "lang/pipeline/Conditions.h"
 #include "lang/refs/Indexer.h"
+#include "lang/refs/SpaceText.h"
 #include "lang/trace/Place.h"
 #include "smalti/dma.h"
 #include "smalti/ops.h"
@@ -19,9 +20,8 @@ namespace {
 
 std::string shapeText(const Shape& s) { return fmt::format("[{}]", fmt::join(s, ", ")); }
 
-Array i32(const Operand& x) {
-  if (const auto known = concreteInteger(x.array())) return number(*known);
-  return astype(x, DType::i32);
+std::string typeText(DType dtype, const Shape& shape, MemorySpace space) {
+  return fmt::format("{} in {}", ArrayType{dtype, shape}.str(), spaceText(space));
 }
 
 /// A size that the compiler may take for a multiple of a tile. Where the slice may reach past the end of its axis it is
@@ -35,13 +35,14 @@ Array aligned(const Array& start, const Array& size, int64_t tile, int64_t end) 
 }  // namespace
 
 Window::Window(std::string name, const Ref& source, const BlockSpec& spec, bool input, bool output,
-               const GridWalk& grid, const Location& at)
+               const GridWalk* grid, const Location& at)
     : name_(std::move(name)), source_(source), spec_(spec), at_(at), input_(input), output_(output) {
   if (spec.block_shape)
     block_ = *spec.block_shape;
   else
     block_.assign(source.shape().begin(), source.shape().end());
-  checkSpec(grid);
+  checkSpec();
+  if (grid) checkIndexMap(grid->sizes().size());
   const Buffered* mode = spec.pipeline_mode ? &*spec.pipeline_mode : nullptr;
   space_ = spec.memory_space == MemorySpace::unspecified ? MemorySpace::vmem : spec.memory_space;
   const bool wantsHbm = space_ == MemorySpace::hbm || space_ == MemorySpace::any;
@@ -54,13 +55,13 @@ Window::Window(std::string name, const Ref& source, const BlockSpec& spec, bool 
             .need = wantsHbm ? "a Ref in HBM or ANY" : "VMEM, SMEM, or HBM for Refs in HBM",
             .help = "leave the memory space of the spec out for VMEM"});
   inPlace_ = wantsHbm || space_ == source.memory_space();
-  trivial_ = isTrivial(grid);
+  trivial_ = grid && isTrivial(*grid);
   checkBuffering(mode);
   for (const BlockDim& d : block_)
     if (d.kind != BlockDim::Kind::squeezed) windowShape_.push_back(d.size);
 }
 
-void Window::checkSpec(const GridWalk& grid) {
+void Window::checkSpec() const {
   AtPlace place(at_);
   if (block_.size() != source_.shape().size())
     refuse({.code = "SM6521",
@@ -96,13 +97,17 @@ void Window::checkSpec(const GridWalk& grid) {
               .have = fmt::format("{}", d.size),
               .help = "blocks at the edge are copied in whole tiles"});
   }
+}
+
+void Window::checkIndexMap(size_t rank) const {
   if (!spec_.index_map) return;
+  AtPlace place(at_);
   const auto arities = spec_.index_map.arities();
-  if (std::find(arities.begin(), arities.end(), grid.sizes().size()) == arities.end())
+  if (std::find(arities.begin(), arities.end(), rank) == arities.end())
     refuse({.code = "SM6523",
             .message = fmt::format("the index map of {} takes another number of arguments", name_),
             .place = placeOf(spec_.index_map.at),
-            .need = counted(grid.sizes().size(), "grid index"),
+            .need = counted(rank, "grid index"),
             .have = arities.size() == 1 ? counted(arities[0], "argument")
                                         : fmt::format("{} arguments", fmt::join(arities, " or ")),
             .help = "an index map of a pipeline takes every index of its grid, and captures Refs"});
@@ -118,16 +123,20 @@ void Window::checkBuffering(const Buffered* mode) {
     wrong = "Output buffering does not support lookahead";
   else if (mode && mode->revisit)
     wrong = "emit_pipeline does not implement RevisitMode";
-  else if (mode && mode->prefetched_count > 0)
-    wrong = "Expected external window buffer to be bound for prefetched input";
+  else if (mode && mode->prefetched_count < 0)
+    wrong = fmt::format("prefetched_count must be at least 0, got {}", mode->prefetched_count);
+  else if (mode && mode->prefetched_count > 0 && (output_ || inPlace_))
+    wrong = output_ ? "only inputs can be prefetched" : "it is used in place, so nothing can be prefetched";
+  else if (mode && mode->prefetched_count > count)
+    wrong = fmt::format("prefetched_count {} is more than the {}", mode->prefetched_count, counted(count, "buffer"));
   if (!wrong.empty())
     refuse({.code = "SM6522",
             .message = fmt::format("{}: {}", name_, wrong),
             .place = placeOf(spec_.at),
-            .need = "Buffered{n} with n >= 1; lookahead for inputs",
-            .help = mode->prefetched_count > 0 ? "leave prefetched_count out: the pipeline fetches every block itself"
-                                               : "leave pipeline_mode out for double buffering"});
+            .need = "Buffered{n} with n >= 1; lookahead, and prefetched_count up to n, for inputs that are copied",
+            .help = "leave pipeline_mode out for double buffering"});
   if (inPlace_) return;
+  prefetched_ = mode ? mode->prefetched_count : 0;
   lookahead_ = mode && mode->use_lookahead && !trivial_;
   inCount_ = input_ ? count : 0;
   outCount_ = !output_ ? 0 : input_ ? 1 : count;
@@ -148,14 +157,52 @@ bool Window::isTrivial(const GridWalk& grid) const {
   return constant;
 }
 
-std::vector<MemoryRef> Window::memory() const {
-  if (inPlace_) return {};
+Window Window::of(const Ref& source) const {
+  AtPlace place(at_);
+  if (source.shape() != source_.shape() || source.dtype() != source_.dtype() ||
+      source.memory_space() != source_.memory_space())
+    refuse({.code = "SM6522",
+            .message = fmt::format("{} was made for another Ref", name_),
+            .place = {},
+            .need = typeText(source_.dtype(), source_.shape(), source_.memory_space()),
+            .have = typeText(source.dtype(), source.shape(), source.memory_space()),
+            .help = "make a BufferedRef for each type of Ref that is copied"});
+  Window w = *this;
+  w.source_ = source;
+  return w;
+}
+
+MemoryRef Window::bufferType() const {
   Shape shape = windowShape_;
   if (!trivial_ && shape.size() == 1)
     shape[0] *= slots_;
   else if (!trivial_)
     shape.insert(shape.begin(), slots_);
-  std::vector<MemoryRef> memory{{shape, source_.dtype(), space_, at_}};
+  return {shape, source_.dtype(), space_, at_};
+}
+
+void Window::useBuffer(const Ref& buffer) {
+  AtPlace place(at_);
+  const MemoryRef wanted = bufferType();
+  // Blocks of one axis may lie in rows of their own, as newer versions of JAX have them.
+  const Shape rows{slots_, windowShape_.empty() ? 1 : windowShape_[0]};
+  const bool fits = buffer.shape() == wanted.shape || (!trivial_ && windowShape_.size() == 1 && buffer.shape() == rows);
+  if (inPlace_ || !fits || buffer.dtype() != wanted.dtype || buffer.memory_space() != wanted.space)
+    refuse({.code = "SM6522",
+            .message = inPlace_ ? fmt::format("{} is used in place: it has no buffer", name_)
+                                : fmt::format("this memory cannot be the buffer of {}", name_),
+            .place = {},
+            .need = typeText(wanted.dtype, wanted.shape, wanted.space),
+            .have = typeText(buffer.dtype(), buffer.shape(), buffer.memory_space()),
+            .help = "allocate one block per buffer, in the memory of the spec"});
+  buffer_ = buffer;
+  ownBuffer_ = true;
+}
+
+std::vector<MemoryRef> Window::memory() const {
+  if (inPlace_) return {};
+  std::vector<MemoryRef> memory;
+  if (!ownBuffer_) memory.push_back(bufferType());
   if (input_ && !trivial_) memory.push_back(semaphore_type::dma({slots_}, at_));
   if (output_ && !trivial_) memory.push_back(semaphore_type::dma({slots_}, at_));
   return memory;
@@ -163,12 +210,13 @@ std::vector<MemoryRef> Window::memory() const {
 
 void Window::bind(const Ref*& refs) {
   if (inPlace_) return;
-  buffer_ = *refs++;
+  if (!ownBuffer_) buffer_ = *refs++;
   if (input_ && !trivial_) inSems_ = *refs++;
   if (output_ && !trivial_) outSems_ = *refs++;
 }
 
 BlockIndex Window::blockAt(const GridPoint& point) const {
+  checkIndexMap(point.size());
   BlockIndex block;
   if (!spec_.index_map) {
     block.axes.assign(block_.size(), {number(0), std::nullopt});
@@ -199,7 +247,7 @@ BlockIndex Window::blockAt(const GridPoint& point) const {
       wrong(fmt::format("index_map of {} returned a slice at position {}", name_, i), "an integer scalar",
             "ds(start, size)");
     if (slice) {
-      block.axes.push_back({i32(Operand(slice->start, slice->at)), i32(Operand(slice->size, slice->at))});
+      block.axes.push_back({scalarI32(Operand(slice->start, slice->at)), scalarI32(Operand(slice->size, slice->at))});
       continue;
     }
     const Operand& value = std::get<Operand>(entries[i]);
@@ -207,7 +255,7 @@ BlockIndex Window::blockAt(const GridPoint& point) const {
       wrong(fmt::format("Index map function for {} must return integer scalars. Output[{}] has type {}", name_, i,
                         value.array().type().str()),
             "an integer scalar", value.array().type().str());
-    block.axes.push_back({i32(value), std::nullopt});
+    block.axes.push_back({scalarI32(value), std::nullopt});
   }
   return block;
 }
@@ -256,7 +304,7 @@ Ref Window::slot(const Array& count, const Slices* s) const {
   AtPlace place(at_);
   if (trivial_) return buffer_;
   const Array slot = modulo(count, slots_);
-  if (windowShape_.size() == 1) {
+  if (buffer_.rank() == 1) {
     const Array size = s ? s->window[0].slice.size : number(windowShape_[0]);
     return buffer_.at({Index(Slice{times(slot, number(windowShape_[0])), size, 1, at_}, at_)});
   }
@@ -307,6 +355,33 @@ void Window::copyNow(const BlockIndex& block, bool in) const {
   const Slices s = slices(block);
   const Ref from = source_.at(s.source), window = slot(number(0), &s);
   in ? sync_copy(from, window, at_) : sync_copy(window, from, at_);
+}
+
+void checkAllocations(std::span<const Ref> given, const std::vector<MemoryRef>& wanted, const Location& at) {
+  AtPlace place(at);
+  const auto wrong = [&](std::string need, std::string have) {
+    refuse({.code = "SM6527",
+            .message = "the allocations are not those that were asked for",
+            .place = {},
+            .need = std::move(need),
+            .have = std::move(have),
+            .help =
+                "allocate with run_scoped(body, pipeline.make_allocations(refs…)), or memory() of a BufferedRef, and "
+                "pass what the body gets"});
+  };
+  if (given.size() != wanted.size()) wrong(counted(wanted.size(), "allocation"), fmt::format("{}", given.size()));
+  for (size_t i = 0; i < given.size(); ++i) {
+    const Ref& g = given[i];
+    const MemoryRef& w = wanted[i];
+    if (g.shape() != w.shape || g.dtype() != w.dtype || g.memory_space() != w.space)
+      wrong(fmt::format("{} for allocation {}", typeText(w.dtype, w.shape, w.space), i),
+            typeText(g.dtype(), g.shape(), g.memory_space()));
+  }
+}
+
+Array scalarI32(const Operand& x) {
+  if (const auto known = concreteInteger(x.array())) return number(*known);
+  return astype(x, DType::i32);
 }
 
 Array differ(const BlockIndex& a, const BlockIndex& b) {

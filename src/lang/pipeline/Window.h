@@ -1,6 +1,7 @@
 // One operand of a pipeline: its buffers, and the copies between them and its Ref.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,11 +29,13 @@ struct Counters {
 
 class Window {
  public:
-  /// Checks the spec against the Ref. Errors SM6521 … SM6525.
-  Window(std::string name, const Ref& source, const BlockSpec& spec, bool input, bool output, const GridWalk& grid,
+  /// Checks the spec against the Ref. Without a grid, whoever owns the window says which block comes: none is trivial.
+  /// Errors SM6521 … SM6525.
+  Window(std::string name, const Ref& source, const BlockSpec& spec, bool input, bool output, const GridWalk* grid,
          const Location& at);
 
   const Ref& source() const { return source_; }
+  const Location& at() const { return at_; }
   bool input() const { return input_; }
   bool output() const { return output_; }
   /// In the Ref's own memory: nothing is copied.
@@ -44,13 +47,21 @@ class Window {
   bool lookahead() const { return lookahead_; }
   int64_t inCount() const { return inCount_; }
   int64_t outCount() const { return outCount_; }
+  /// How many blocks the kernel has fetched before the pipeline begins.
+  int64_t prefetched() const { return prefetched_; }
 
-  /// Buffer and semaphores to allocate, and the Refs to them.
+  /// The same window of another Ref of that type. Error SM6522.
+  Window of(const Ref& source) const;
+  /// Memory of the kernel's own as the buffer. Error SM6522: it is another type.
+  void useBuffer(const Ref&);
+  /// Buffer (unless it is the kernel's own) and semaphores to allocate, and the Refs to them.
   std::vector<MemoryRef> memory() const;
   void bind(const Ref*& refs);
 
   /// The index map at a point of the grid: user's code.
   BlockIndex blockAt(const GridPoint&) const;
+  /// Which part of the source a block is.
+  std::vector<Index> sourceSlice(const BlockIndex& block) const { return slices(block).source; }
   /// What the body sees; `slot` counts copies.
   Ref view(const BlockIndex&, const Array& count) const;
   void startIn(const BlockIndex&, const Array& count) const;
@@ -65,8 +76,10 @@ class Window {
     std::vector<Index> source, window;
     bool partial = false;
   };
-  void checkSpec(const GridWalk&);
+  void checkSpec() const;
+  void checkIndexMap(size_t rank) const;
   void checkBuffering(const Buffered*);
+  MemoryRef bufferType() const;
   bool isTrivial(const GridWalk&) const;
   Slices slices(const BlockIndex&) const;
   Index slice(size_t axis, const BlockIndex::Axis&, std::optional<Array>& partialSize) const;
@@ -81,9 +94,16 @@ class Window {
   MemorySpace space_ = MemorySpace::vmem;
   Location at_;
   bool input_, output_, inPlace_ = false, trivial_ = false, lookahead_ = false;
-  int64_t inCount_ = 0, outCount_ = 0, slots_ = 1;
+  int64_t inCount_ = 0, outCount_ = 0, slots_ = 1, prefetched_ = 0;
+  bool ownBuffer_ = false;  ///< the kernel's
   Ref buffer_, inSems_, outSems_;
 };
+
+/// Error SM6527: Refs are not those to what was asked for.
+void checkAllocations(std::span<const Ref> given, const std::vector<MemoryRef>& wanted, const Location& at);
+
+/// An index or count as i32, a number where it is known.
+Array scalarI32(const Operand&);
 
 /// Whether two blocks differ.
 Array differ(const BlockIndex&, const BlockIndex&);

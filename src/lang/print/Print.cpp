@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "lang/refs/Indexer.h"
+#include "lang/refs/SpaceText.h"
 
 namespace smalti::lang {
 namespace {
@@ -53,21 +54,9 @@ class Printer {
       return fmt::format("{}[{}]", t.dtype == DType::pred ? "bool" : name(t.dtype), fmt::join(t.shape, ","));
     return fmt::format("Ref{}{{{}[{}]}}", space(*traced_.refs[v]), longName(t.dtype), fmt::join(t.shape, ","));
   }
-  static std::string_view space(MemorySpace s) {
-    switch (s) {
-      case MemorySpace::any:
-        return "<any>";
-      case MemorySpace::hbm:
-        return "<hbm>";
-      case MemorySpace::smem:
-        return "<smem>";
-      case MemorySpace::semaphore:
-        return "<semaphore_mem>";
-      case MemorySpace::host:
-        return "<host>";
-      default:
-        return "";
-    }
+  static std::string space(MemorySpace s) {
+    const std::string_view text = spaceText(s);
+    return text == "vmem" ? "" : fmt::format("<{}>", text);
   }
   std::string use(ValueId v) const { return names_[v].empty() ? fmt::format("_{}", v) : names_[v]; }
 

@@ -48,13 +48,13 @@ WRONG_PROGRAM(pipeline_called_with_a_ref_too_few) {
   });
 }
 
-// error[SM6522]: input 0: Expected external window buffer to be bound for prefetched input
-//   --> test/errors/lang/Pipelines.cpp:9:76
-//     9 | const pl::BlockSpec kRows{{8, 128}, [](auto i) { return std::tuple{i, 0}; }};
-//       |                                                                            ^
+// error[SM6522]: Expected external window buffer to be bound for prefetched input 0
+//   --> test/errors/lang/Pipelines.cpp:62:22
+//    62 |     pl::emit_pipeline(copyBody, {.grid = {8}, .in_specs = {ahead}, .out_specs = {kRows}})(x, o);
+//       |                      ^
 //    in kernel 'kernel'
-//   need: Buffered{n} with n >= 1; lookahead for inputs
-//   help: leave prefetched_count out: the pipeline fetches every block itself
+//   need: the memory into which the kernel fetched the first blocks
+//   help: call with_window_ref(0, memory) of the pipeline, or leave prefetched_count out
 WRONG_PROGRAM(pipeline_with_prefetched_blocks) {
   overHbm([](pl::Ref x, pl::Ref o) {
     pl::BlockSpec ahead = kRows;
@@ -68,7 +68,7 @@ WRONG_PROGRAM(pipeline_with_prefetched_blocks) {
 //     9 | const pl::BlockSpec kRows{{8, 128}, [](auto i) { return std::tuple{i, 0}; }};
 //       |                                                                            ^
 //    in kernel 'kernel'
-//   need: Buffered{n} with n >= 1; lookahead for inputs
+//   need: Buffered{n} with n >= 1; lookahead, and prefetched_count up to n, for inputs that are copied
 //   help: leave pipeline_mode out for double buffering
 WRONG_PROGRAM(pipeline_whose_output_looks_ahead) {
   overHbm([](pl::Ref x, pl::Ref o) {
@@ -136,14 +136,14 @@ WRONG_PROGRAM(pipeline_body_with_a_ref_too_many) {
   });
 }
 
-// error[SM6527]: the allocations are not those of this pipeline and its Refs
+// error[SM6527]: the allocations are not those that were asked for
 //   --> test/errors/lang/Pipelines.cpp:151:37
 //   151 |     const auto b = pl::emit_pipeline(copyBody, {.grid = {4}, .in_specs = {small}, .out_specs = {small}});
 //       |                                     ^
 //    in kernel 'kernel'
-//   need: f32[2,16,128] for allocation 0, in the memory that make_allocations says
-//   have: f32[2,8,128]
-//   help: allocate with run_scoped(body, pipeline.make_allocations(refs…)), and pass what the body gets
+//   need: f32[2,16,128] in vmem for allocation 0
+//   have: f32[2,8,128] in vmem
+//   help: allocate with run_scoped(body, pipeline.make_allocations(refs…)), or memory() of a BufferedRef, and pass what the body gets
 WRONG_PROGRAM(pipeline_in_the_memory_of_another) {
   overHbm([](pl::Ref x, pl::Ref o) {
     const pl::BlockSpec small{{16, 128}, [](auto i) { return std::tuple{i, 0}; }};
@@ -151,5 +151,48 @@ WRONG_PROGRAM(pipeline_in_the_memory_of_another) {
     const auto b = pl::emit_pipeline(copyBody, {.grid = {4}, .in_specs = {small}, .out_specs = {small}});
     pl::run_scoped([&](const std::vector<pl::Ref>& memory) { b.with_allocations(memory)(x, o); },
                    a.make_allocations(x, o));
+  });
+}
+
+// error[SM6522]: this memory cannot be the buffer of input 0
+//   --> test/errors/lang/Pipelines.cpp:169:40
+//   169 |     const auto copy = pl::emit_pipeline(copyBody, {.grid = {8}, .in_specs = {ahead}, .out_specs = {kRows}});
+//       |                                        ^
+//    in kernel 'kernel'
+//   need: f32[2,8,128] in vmem
+//   have: f32[8,128] in vmem
+//   help: allocate one block per buffer, in the memory of the spec
+WRONG_PROGRAM(pipeline_window_of_another_shape) {
+  overHbm([](pl::Ref x, pl::Ref o) {
+    pl::BlockSpec ahead = kRows;
+    ahead.pipeline_mode = pl::Buffered{.prefetched_count = 1};
+    const auto copy = pl::emit_pipeline(copyBody, {.grid = {8}, .in_specs = {ahead}, .out_specs = {kRows}});
+    pl::run_scoped([&](pl::Ref first) { copy.with_window_ref(0, first)(x, o); }, pl::vmem({8, 128}, pl::f32));
+  });
+}
+
+// error[SM6522]: copy_in of a BufferedRef without memory
+//   --> test/errors/lang/Pipelines.cpp:182:76
+//   182 |   overHbm([](pl::Ref x, pl::Ref) { pl::BufferedRef::input(kRows, x).copy_in(x, {0}); });
+//       |                                                                            ^
+//    in kernel 'kernel'
+//   need: the Refs that run_scoped(body, buffered.memory()) gives to its body
+//   help: call with_memory(refs) there
+WRONG_PROGRAM(buffered_ref_without_memory) {
+  overHbm([](pl::Ref x, pl::Ref) { pl::BufferedRef::input(kRows, x).copy_in(x, {0}); });
+}
+
+// error[SM6522]: copy_in of a BufferedRef that is only an output
+//   --> test/errors/lang/Pipelines.cpp:195:94
+//   195 |     pl::run_scoped([&](const std::vector<pl::Ref>& memory) { rows.with_memory(memory).copy_in(x, {0}); },
+//       |                                                                                              ^
+//    in kernel 'kernel'
+//   need: input for copies in, output for copies out
+//   help: make it with BufferedRef::input_output
+WRONG_PROGRAM(buffered_output_copied_in) {
+  overHbm([](pl::Ref x, pl::Ref o) {
+    const auto rows = pl::BufferedRef::output(kRows, o);
+    pl::run_scoped([&](const std::vector<pl::Ref>& memory) { rows.with_memory(memory).copy_in(x, {0}); },
+                   rows.memory());
   });
 }

@@ -273,6 +273,114 @@ TEST(Pipeline, WrongAllocationsAreRefused) {
   EXPECT_EQ(code([](auto& memory) { std::swap(memory[0], memory[1]); }), "SM6527");
 }
 
+/// x * 2 by blocks of [8, 128], with `count` buffers each way, each copy and wait by hand.
+pl::PallasCall byHand(int64_t rows, int count) {
+  return overHbm(
+      [=](pl::Ref x_hbm, pl::Ref o_hbm) {
+        const pl::BlockSpec block{{8, 128}, [](auto i) { return std::tuple{i, 0}; }};
+        const auto in = pl::BufferedRef::input(block, x_hbm, count), out = pl::BufferedRef::output(block, o_hbm, count);
+        auto types = in.memory();
+        const auto outTypes = out.memory();
+        types.insert(types.end(), outTypes.begin(), outTypes.end());
+        pl::run_scoped(
+            [&](const std::vector<pl::Ref>& memory) {
+              const auto middle = memory.begin() + static_cast<std::ptrdiff_t>(in.memory().size());
+              const auto x = in.with_memory({memory.begin(), middle}), o = out.with_memory({middle, memory.end()});
+              const int64_t steps = pl::cdiv(rows, 8);
+              auto ahead = x;
+              for (int64_t i = 0; i + 1 < count && i < steps; ++i, ahead = ahead.advance_copy_in_slot())
+                ahead.copy_in(x_hbm, {i});
+              pl::fori_loop(
+                  0, steps,
+                  [&](auto i, auto carry) {
+                    auto [fetched, written] = carry;
+                    auto now = x.with_slot_index({.copy_in_slot = fetched, .wait_in_slot = i});
+                    const pl::Array comes = i + (count - 1) < steps;
+                    pl::when(comes, [&] { now.copy_in(x_hbm, {i + (count - 1)}); });
+                    now = now.advance_copy_in_slot(comes);
+                    now.wait_in(x_hbm, {i});
+                    auto to = o.with_slot_index({.copy_out_slot = i, .wait_out_slot = written});
+                    const pl::Array full = i - written >= count;
+                    pl::when(full, [&] { to.wait_out(o_hbm, {written}); });
+                    to = to.advance_wait_out_slot(full);
+                    to.current_ref()[_] = now.current_ref()[_] * 2;
+                    to.copy_out(o_hbm, {i});
+                    return std::pair{now.cumulative_copy_in(), to.cumulative_wait_out()};
+                  },
+                  std::pair{ahead.cumulative_copy_in(), pl::full({}, 0, pl::i32)});
+              for (int64_t i = std::max<int64_t>(steps - count, 0); i < steps; ++i)
+                o.with_slot_index({.wait_out_slot = i}).wait_out(o_hbm, {i});
+            },
+            types);
+      },
+      {rows, 128});
+}
+
+TEST(Pipeline, J8_BuffersManagedByHand) {
+  for (const int count : {1, 2, 3})
+    for (const int64_t rows : {8, 40, 44}) {
+      SCOPED_TRACE(testing::Message() << count << " buffers, " << rows << " rows");
+      const auto call = byHand(rows, count);
+      const pl::Array x = iota({rows, 128});
+      expectEqual(everyWay(call, x), x * 2);
+      for (const auto& f : call.check(x).findings) ADD_FAILURE() << f.diagnostic.str();
+    }
+}
+
+TEST(Pipeline, J8_BlocksThatTheKernelHasFetched) {
+  for (const bool lookahead : {false, true})
+    for (const int count : {1, 2, 3})
+      for (int fetched = 1; fetched <= count; ++fetched)
+        for (const int64_t steps : {4, 1}) {
+          SCOPED_TRACE(testing::Message() << fetched << " of " << count << ", steps " << steps << ' ' << lookahead);
+          const auto call = overHbm(
+              [&](pl::Ref x_hbm, pl::Ref o_hbm) {
+                // Two steps share a block, so that the n-th buffer is not the n-th step's.
+                const pl::BlockSpec ahead{
+                    {8, 128},
+                    [](auto i) { return std::tuple{pl::floor_divide(i, 2), 0}; },
+                    {.pipeline_mode =
+                         pl::Buffered{.buffer_count = count, .use_lookahead = lookahead, .prefetched_count = fetched}}};
+                const pl::BlockSpec rows{{8, 128}, [](auto i) { return std::tuple{i, 0}; }};
+                const auto copy = pl::emit_pipeline([](pl::Ref x, pl::Ref o) { o[_] = x[_] + 1; },
+                                                    {.grid = {2 * steps}, .in_specs = {ahead}, .out_specs = {rows}});
+                pl::run_scoped(
+                    [&](pl::Ref window) {
+                      for (int64_t i = 0; i < std::min<int64_t>(fetched, steps); ++i)
+                        pl::sync_copy(x_hbm.at(pl::ds(i * 8, 8)), window.at(i));
+                      copy.with_window_ref(0, window)(x_hbm, o_hbm);
+                    },
+                    pl::vmem({count, 8, 128}, pl::f32));
+              },
+              {16 * steps, 128});
+          const pl::Array x = iota({8 * steps, 128}), z = everyWay(call, x);
+          for (int64_t i = 0; i < z.elements(); ++i)
+            ASSERT_EQ(z.as<float>()[i], x.as<float>()[i / 2048 * 1024 + i % 1024] + 1);
+          for (const auto& f : call.check(x).findings) ADD_FAILURE() << f.diagnostic.str();
+        }
+}
+
+TEST(Pipeline, J8_AWholeArrayThatTheKernelHasFetched) {
+  const auto call = overHbm(
+      [&](pl::Ref x_hbm, pl::Ref o_hbm) {
+        const pl::BlockSpec whole{{32, 128},
+                                  [](auto) { return std::tuple{0, 0}; },
+                                  {.pipeline_mode = pl::Buffered{.buffer_count = 1, .prefetched_count = 1}}};
+        const pl::BlockSpec rows{{8, 128}, [](auto i) { return std::tuple{i, 0}; }};
+        const auto copy = pl::emit_pipeline(
+            [](pl::Ref x, pl::Ref o) { o[_] = x[pl::ds(pl::multiple_of(pl::program_id(0) * 8, 8), 8)]; },
+            {.grid = {4}, .in_specs = {whole}, .out_specs = {rows}});
+        pl::run_scoped(
+            [&](pl::Ref window) {
+              window[_] = 7.0f;  // the pipeline must not fetch it again
+              copy.with_window_ref(0, window)(x_hbm, o_hbm);
+            },
+            pl::vmem({32, 128}, pl::f32));
+      },
+      {32, 128});
+  expectEqual(everyWay(call, iota({32, 128})), pl::full({32, 128}, 7.0f));
+}
+
 TEST(Pipeline, WrongPipelinesAreRefused) {
   const pl::BlockSpec rows{{8, 128}, [](auto i) { return std::tuple{i, 0}; }};
   const auto code = [&](pl::Pipeline p, int refs = 2, pl::Shape shape = {32, 128}) {

@@ -7,6 +7,7 @@
 
 #include "cpu/CheckedKernel.h"
 #include "cpu/NativeKernel.h"
+#include "cpu/NativeParts.h"
 #include "cpu/cache/CompileCache.h"
 #include "driver/target/Code.h"
 #include "machine/observers/Registry.h"
@@ -30,6 +31,7 @@ class CpuKernel : public TargetKernel {
   std::shared_ptr<const cpu::NativeKernel> native;    ///< null: there is none
   std::shared_ptr<const cpu::CheckedKernel> checked;  ///< null: there is none, or none is asked for
   std::string notNative;                              ///< why both are null
+  bool namesDevices = false;                          ///< several devices run it together (cpu::namesDevices)
 
   std::optional<CodeReport> code() const override {
     if (!native && !checked) return CodeReport{.notNative = notNative};
@@ -42,25 +44,42 @@ class CpuKernel : public TargetKernel {
 
   Result<machine::KernelResult> run(std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
                                     std::span<Array> into) const override {
-    const bool isAlone = operands.size() == 1 || !(machine_->usesCommunication || machine_->asksForDevice);
-    if ((!native && !checked) || !isAlone || settings.needsMachine()) return runMachine(operands, settings);
-    machine::KernelResult all;
-    for (size_t device = 0; device < operands.size(); ++device) {
-      if (Status ok = machine::checkOperands(*machine_, operands[device]); !ok) return fail(std::move(ok.error()));
+    const bool together = operands.size() > 1 && namesDevices;
+    if ((!native && !checked) || (together && !native) || settings.needsMachine())
+      return runMachine(operands, settings);
+    for (const std::vector<Array>& ofDevice : operands) {
+      if (Status ok = machine::checkOperands(*machine_, ofDevice); !ok) return fail(std::move(ok.error()));
       // Each of its steps would be one of the machine's too.
-      if (Status ok = machine::checkGridSteps(*machine_, operands[device], settings.stepLimit); !ok)
+      if (Status ok = machine::checkGridSteps(*machine_, ofDevice, settings.stepLimit); !ok)
         return fail(std::move(ok.error()));
+    }
+    machine::KernelResult all;
+    if (together) {
+      bool fault = false;
+      std::vector<std::vector<std::string>> logs;
+      auto results = native->callTogether(operands, callOptions(settings), fault, logs);
+      if (!results) return fail(std::move(results.error()));
+      if (fault) return runAgain(operands, settings, into);
+      all.results = std::move(*results);
+      for (size_t device = 0; device < logs.size(); ++device) keepLog(logs[device], device, all);
+      return all;
+    }
+    for (size_t device = 0; device < operands.size(); ++device) {
       std::vector<std::string> log;
       auto results = callNative(operands[device], settings, device == 0 ? into : std::span<Array>(), log);
       if (!results) return fail(std::move(results.error()));
       if (!*results) return runAgain(operands, settings, into);
       all.results.push_back(std::move(**results));
-      for (std::string& line : log) all.log.push_back(fmt::format("d{}{}", device, line.substr(line.find(':'))));
+      keepLog(log, device, all);
     }
     return all;
   }
 
  private:
+  static void keepLog(const std::vector<std::string>& log, size_t device, machine::KernelResult& to) {
+    for (const std::string& line : log) to.log.push_back(fmt::format("d{}{}", device, line.substr(line.find(':'))));
+  }
+
   Result<machine::KernelResult> runMachine(std::span<const std::vector<Array>> operands,
                                            const ExecuteSettings& settings) const {
     return machine::run(*machine_, operands, machineOptions(contract_, settings), settings.observers);
@@ -118,6 +137,7 @@ Result<std::shared_ptr<const TargetKernel>> compileForProcessor(const KernelPack
   auto compiled = machine::compileKernel(package, options.contract.numerics);
   if (!compiled) return fail(std::move(compiled.error()));
   auto kernel = std::make_shared<CpuKernel>(std::move(*compiled), options.contract);
+  kernel->namesDevices = cpu::namesDevices(package);
   if (needsMachine(options.contract)) {
     kernel->notNative = "only the machine has these semantics, numerics or cores";
     return kernel;
@@ -126,6 +146,7 @@ Result<std::shared_ptr<const TargetKernel>> compileForProcessor(const KernelPack
   const cpu::NativeOptions nativeOptions{.processor = processor,
                                          .poison = options.contract.poison,
                                          .checkBlocks = options.contract.checkBounds,
+                                         .devices = options.contract.checks.empty() && kernel->namesDevices,
                                          .cache = cache.get()};
   if (!options.contract.checks.empty()) {
     auto checked = cpu::compileChecked(package, nativeOptions);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cpu/NativeParts.h"
 #include "cpu/check/Instrument.h"
 #include "cpu/inspect/InnerLoop.h"
 #include "cpu/inspect/Inspect.h"
@@ -31,7 +32,8 @@ Result<Measured> measure(const KernelPackage& kernel, const cpu::Processor& proc
     return v;
   }
   if (check) v.shadowed = checked->shadowed;
-  auto code = cpu::inspectNative(check ? checked->package : kernel, {.processor = processor});
+  auto code = cpu::inspectNative(check ? checked->package : kernel,
+                                 {.processor = processor, .devices = !check && cpu::namesDevices(kernel)});
   if (!code) return fail(std::move(code.error()));
   v.code = std::move(*code);
   if (!v.code.reason.empty()) return v;

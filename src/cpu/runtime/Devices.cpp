@@ -1,0 +1,104 @@
+#include "cpu/runtime/Devices.h"
+
+#include <chrono>
+
+#include "cpu/runtime/Pause.h"
+
+namespace smalti::cpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// How long a device with a core of its own watches a semaphore before it sleeps: waking takes 20 to 60 us, and what
+/// another device does between two signals is seldom longer.
+constexpr std::chrono::microseconds kSpin{200};
+/// The same where devices share cores: the other one needs this core.
+constexpr std::chrono::microseconds kSpinShared{2};
+/// How often a sleeper looks whether the caller wants the call to end.
+constexpr std::chrono::milliseconds kLook{10};
+
+std::atomic_ref<int64_t> counter(int64_t* semaphore) { return std::atomic_ref<int64_t>(*semaphore); }
+
+/// Nobody else takes from this semaphore.
+bool takeFrom(int64_t* semaphore, int64_t amount) {
+  if (counter(semaphore).load() < amount) return false;
+  counter(semaphore).fetch_sub(amount);
+  return true;
+}
+
+}  // namespace
+
+DeviceGroup::DeviceGroup(int devices, const std::atomic<bool>* stop, bool ownCores)
+    : memory_(static_cast<size_t>(devices)), stop_(stop), ownCores_(ownCores), blocked_(static_cast<size_t>(devices)) {}
+
+std::byte* DeviceGroup::peer(int device, int64_t other, const std::byte* here) const {
+  if (other < 0 || other >= devices()) return nullptr;
+  const auto& mine = memory_[static_cast<size_t>(device)];
+  for (size_t i = 0; i < mine.size(); ++i) {
+    // What is empty may begin where its region ends.
+    const auto offset = reinterpret_cast<intptr_t>(here) - reinterpret_cast<intptr_t>(mine[i].begin);
+    if (offset < 0 || offset > mine[i].bytes || (offset == mine[i].bytes && mine[i].bytes > 0)) continue;
+    return memory_[static_cast<size_t>(other)][i].begin + offset;
+  }
+  return nullptr;
+}
+
+void DeviceGroup::signal(int64_t* semaphore, int64_t amount) {
+  // In the one order of all such operations either the sleeper sees the new count, or this sees the sleeper.
+  counter(semaphore).fetch_add(amount);
+  if (sleeping_.load() == 0) return;
+  const std::lock_guard lock(mutex_);
+  changed_.notify_all();
+}
+
+bool DeviceGroup::wait(int device, int64_t* semaphore, int64_t amount) {
+  if (takeFrom(semaphore, amount)) return true;
+  const Clock::time_point end = Clock::now() + (ownCores_ ? kSpin : kSpinShared);
+  do {
+    for (int i = 0; i < 32; ++i) {
+      if (takeFrom(semaphore, amount)) return true;
+      pauseBriefly();
+    }
+    if (failed_.load(std::memory_order_relaxed)) return false;
+  } while (Clock::now() < end);
+  return sleep(device, semaphore, amount);
+}
+
+bool DeviceGroup::sleep(int device, int64_t* semaphore, int64_t amount) {
+  std::unique_lock lock(mutex_);
+  blocked_[static_cast<size_t>(device)] = Blocked{semaphore, amount};
+  sleeping_.fetch_add(1);
+  bool taken = takeFrom(semaphore, amount);
+  while (!taken && !failed_.load()) {
+    if (nobodyCanGoOn() || (stop_ && stop_->load(std::memory_order_relaxed))) {
+      fail();
+      break;
+    }
+    changed_.wait_for(lock, kLook);
+    taken = takeFrom(semaphore, amount);
+  }
+  sleeping_.fetch_sub(1);
+  blocked_[static_cast<size_t>(device)].reset();
+  return taken;
+}
+
+/// All that have not left sleep, and none of them has what it waits for.
+bool DeviceGroup::nobodyCanGoOn() const {
+  if (sleeping_.load() + left_ < devices()) return false;
+  for (const auto& b : blocked_)
+    if (b && counter(b->semaphore).load() >= b->amount) return false;
+  return true;
+}
+
+void DeviceGroup::fail() {
+  failed_.store(true);
+  changed_.notify_all();
+}
+
+void DeviceGroup::leave(bool failed) {
+  const std::lock_guard lock(mutex_);
+  ++left_;
+  if (failed || (sleeping_.load() > 0 && nobodyCanGoOn())) return fail();
+}
+
+}  // namespace smalti::cpu
