@@ -106,7 +106,7 @@ def main():
     if write:
         write_comments()
     found, faults = examples(), []
-    for page in sorted(PAGES.glob("SM6*.md")):
+    for page in sorted([*PAGES.glob("SM6*.md"), *PAGES.glob("SM71*.md")]):
         text = page_with_examples(page, found)
         shown = re.findall(r"^Program `(\w+)`", text, flags=re.M)
         faults += [f"{page.relative_to(ROOT)}: program '{name}' is refused with another code" for name in shown

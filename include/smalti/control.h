@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -109,6 +110,13 @@ Arrays fori_loop(const Operand& lower, const Operand& upper, int64_t step, int64
                  const Arrays& init, const Location& at);
 Arrays while_loop(const std::function<Array(const Arrays&)>& condition,
                   const std::function<Arrays(const Arrays&)>& body, const Arrays& init, const Location& at);
+struct ScanOptions {
+  std::optional<int64_t> length{};
+  bool reverse = false;
+};
+using ScanBody = std::function<std::pair<Arrays, Arrays>(const Arrays& carry, const Arrays& slices)>;
+/// The carries, then what the steps gave.
+Arrays scan(const ScanBody&, const Arrays& init, const Arrays& xs, const ScanOptions&, const Location& at);
 Arrays branch(const Operand& index, const std::vector<Branch>& branches, bool isPred, const Location& at);
 }  // namespace detail
 
@@ -159,6 +167,27 @@ auto while_loop(Condition&& condition, Body&& body, const Init& init, Location a
       [&](const detail::Arrays& carry) { return detail::flat(body(detail::unflatten(carry, init))); },
       detail::flat(init), at);
   return detail::unflatten(results, init);
+}
+
+using detail::ScanOptions;
+
+/// lax.scan: `auto [carry, y] = body(carry, x)` for each slice x of the arrays `xs` along axis 0, in this order (or the
+/// other way, `reverse`); gives the last carry and the stacked y. Carries, slices and results are Arrays, or arrays,
+/// pairs, tuples and vectors of them; without `xs` (an empty vector) a length is needed. Errors SM6124, SM6122.
+template <class Body, class Init, class Xs>
+auto scan(Body&& body, const Init& init, const Xs& xs, ScanOptions options = {}, Location at = Location::current()) {
+  using Y = std::decay_t<decltype(body(detail::unflatten({}, init), detail::unflatten({}, xs)).second)>;
+  std::optional<Y> like;
+  const auto numCarry = static_cast<std::ptrdiff_t>(detail::flat(init).size());
+  const auto results = detail::scan(
+      [&](const detail::Arrays& carry, const detail::Arrays& slices) {
+        auto [next, y] = body(detail::unflatten(carry, init), detail::unflatten(slices, xs));
+        like = y;
+        return std::pair{detail::flat(next), detail::flat(y)};
+      },
+      detail::flat(init), detail::flat(xs), options, at);
+  return std::pair{detail::unflatten({results.begin(), results.begin() + numCarry}, init),
+                   detail::unflatten({results.begin() + numCarry, results.end()}, *like)};
 }
 
 /// lax.cond: the value of the branch taken; both give the same types. Branches without a value return nothing.

@@ -1,5 +1,5 @@
-// Smalti: Pallas in C++. Kernels (pallas_call.h), their ops (ops.h, control.h), and modules from elsewhere (module.h).
-// Free of MLIR and LLVM; link `smalti::smalti`.
+// Smalti: Pallas in C++. Kernels (pallas_call.h), their ops (ops.h, control.h), transformations of functions
+// (transform.h), and modules from elsewhere (module.h). Free of MLIR and LLVM; link `smalti::smalti`.
 #pragma once
 
 #include "smalti/buffered_ref.h"
@@ -17,6 +17,7 @@
 #include "smalti/pipeline.h"
 #include "smalti/settings.h"
 #include "smalti/shard_map.h"
+#include "smalti/transform.h"
 
 namespace smalti::detail {
 /// Gives the language what compiles and exports its kernels. The shared library does so when it is loaded; a program

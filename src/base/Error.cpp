@@ -30,8 +30,8 @@ void detail::traced_has_no_elements(const Array& array, const std::source_locati
   Diagnostic d{.code = "SM6119",
                .message = "the elements of a traced value are asked for: " + array.type().str(),
                .place = {at.file_name(), static_cast<int>(at.line()), static_cast<int>(at.column())},
-               .need = "an array outside kernels",
-               .have = "a value that is computed when the kernel runs",
+               .need = "an array outside kernels and functions that are transformed",
+               .have = "a value that is computed later",
                .help = "print it with debug_print, or write it to an output Ref and look at the result"};
   showSource(d);
   raise(std::move(d));

@@ -28,6 +28,8 @@ Array fractions(Shape, DType);
 
 std::vector<Case> elementwiseCases();
 std::vector<Case> arrayCases();
+/// Transformations of functions, composed; with control flow. Outside kernels.
+std::vector<Case> transformCases();
 /// Ops that only a TPU kernel has: exported, and not compared with JAX on the CPU.
 std::vector<Case> tpuCases();
 

@@ -1,6 +1,8 @@
 // smalti_ops_oracle DIR: every case outside kernels and inside one; inputs and results as .npy (those of a kernel where
 // they differ), index.json beside them, and promotions.json with the dtype that each pair of dtypes gives.
+// smalti_ops_oracle DIR --transform: the cases under jvp, vjp and vmap (Transformed.h), and index.json.
 // smalti_ops_oracle DIR --export: the cases' kernels as StableHLO, and index.json.
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "Cases.h"
+#include "Transformed.h"
 
 using namespace smalti;
 using namespace smalti::ops::test;
@@ -79,6 +82,14 @@ nlohmann::json promotions() {
   return table;
 }
 
+/// The narrow floats have the rules of f32 and bf16; nextafter has a derivative nowhere.
+bool isTransformed(const Case& c) {
+  const auto known = [](const Array& a) {
+    return !is_float(a.dtype()) || a.dtype() == DType::f32 || (a.dtype() == DType::bf16 && a.elements() < 100);
+  };
+  return std::all_of(c.inputs.begin(), c.inputs.end(), known) && c.jax.find("nextafter") == std::string::npos;
+}
+
 nlohmann::json described(const Case& c) {
   nlohmann::json j{{"jax", c.jax}, {"tolerance", c.tolerance}, {"inputs", nlohmann::json::array()}};
   for (const Array& a : c.inputs) {
@@ -125,19 +136,33 @@ nlohmann::json exported(const Case& c, const std::filesystem::path& folder, cons
 
 int main(int argc, char** argv) {
   const bool exports = argc == 3 && std::string_view(argv[2]) == "--export";
-  if (argc != 2 && !exports) {
-    std::cerr << "usage: smalti_ops_oracle DIR [--export]\n";
+  const bool transforms = argc == 3 && std::string_view(argv[2]) == "--transform";
+  if (argc != 2 && !exports && !transforms) {
+    std::cerr << "usage: smalti_ops_oracle DIR [--export | --transform]\n";
     return 2;
   }
   const std::filesystem::path folder = argv[1];
   std::filesystem::create_directories(folder);
   nlohmann::json index = nlohmann::json::array();
-  for (const auto& cases : {elementwiseCases(), arrayCases(), exports ? tpuCases() : std::vector<Case>{}})
+  for (const auto& cases :
+       {elementwiseCases(), arrayCases(), transformCases(), exports ? tpuCases() : std::vector<Case>{}})
     for (const Case& c : cases) {
       if (exports && !c.kernel) continue;
       const std::string id = std::to_string(index.size());
+      if (transforms) {
+        if (c.inputs.empty() || !isTransformed(c)) continue;
+        nlohmann::json j = described(c);
+        for (size_t i = 0; i < c.inputs.size(); ++i)
+          unwrap(write_npy(folder / (id + "_in" + std::to_string(i) + ".npy"), c.inputs[i]));
+        j["transformed"] = transformed(c, [&](const std::string& name, const Array& a) {
+          unwrap(write_npy(folder / (id + "_" + name + ".npy"), a));
+          j["written"].push_back({name, smalti::name(a.dtype())});
+        });
+        index.push_back(std::move(j));
+        continue;
+      }
       index.push_back(exports ? exported(c, folder, id) : computed(c, folder, id));
     }
   std::ofstream(folder / "index.json") << index.dump(1) << '\n';
-  if (!exports) std::ofstream(folder / "promotions.json") << promotions().dump() << '\n';
+  if (!exports && !transforms) std::ofstream(folder / "promotions.json") << promotions().dump() << '\n';
 }

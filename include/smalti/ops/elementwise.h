@@ -92,7 +92,7 @@ Array greater_equal(const Operand& x, const Operand& y);
 Array where(const Operand& condition, const Operand& x, const Operand& y);
 Array clip(const Operand& x, const Operand& low, const Operand& high);
 
-/// x: what JAX hides from differentiation is the value itself (I5).
+/// x, without a derivative (I5).
 Array stop_gradient(const Operand& x);
 /// x, outside kernels; a TPU kernel has no barrier for its compiler (SM6402).
 Array optimization_barrier(const Operand& x);

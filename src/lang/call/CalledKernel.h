@@ -7,7 +7,13 @@
 
 #include "lang/call/TracedKernel.h"
 
+namespace smalti {
+struct ActiveSettings;
+}
+
 namespace smalti::lang {
+
+class DerivedKernels;
 
 class CalledKernel {
  public:
@@ -18,6 +24,10 @@ class CalledKernel {
   virtual KernelPackage package() const = 0;
   /// Runs it now.
   virtual std::vector<Array> call(std::span<const Array> operands) const = 0;
+  /// What transformations have made of it.
+  virtual DerivedKernels& derived() const = 0;
+  /// The settings that it runs with; null: the thread's.
+  virtual std::shared_ptr<const ActiveSettings> settings() const = 0;
 };
 
 /// The op, under the tracer in force.

@@ -15,6 +15,7 @@
 #include "ir/Lifetime.h"
 #include "lang/call/Backend.h"
 #include "lang/call/CalledKernel.h"
+#include "lang/call/DerivedKernel.h"
 #include "lang/call/Report.h"
 #include "lang/call/Specs.h"
 #include "lang/call/TraceKernel.h"
@@ -43,6 +44,7 @@ struct Lowered::State {
   lang::TracedKernel kernel;
   std::shared_ptr<const Program> program;
   std::shared_ptr<lang::Compilable> compilable;
+  mutable lang::DerivedKernels derived;
   const KernelPackage& package() const { return program->kernels[0]; }
 };
 
@@ -340,6 +342,10 @@ class PallasCall::State::Called : public lang::CalledKernel {
     auto report = executable->execute({operands.begin(), operands.end()});
     call_->raiseError(report);
     return lang::told(std::move(*report));
+  }
+  lang::DerivedKernels& derived() const override { return signature_.lowered->derived; }
+  std::shared_ptr<const ActiveSettings> settings() const override {
+    return chosen_ ? std::shared_ptr<const ActiveSettings>(chosen_, &chosen_->settings) : nullptr;
   }
 
  private:

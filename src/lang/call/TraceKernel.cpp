@@ -241,6 +241,7 @@ TracedKernel traceKernel(const Kernel& kernel, const Call& given, const Location
             .help = "a kernel takes a Ref for each, in this order; inputs are the arrays it is called with"});
   }
   k.body = trace.finish();
+  k.costIsGiven = call.cost_estimate.has_value();
   k.cost = call.cost_estimate ? *call.cost_estimate : estimateCost(k);
   return k;
 }

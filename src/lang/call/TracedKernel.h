@@ -41,6 +41,7 @@ struct TracedKernel {
   TracedFunction body;         ///< arguments: prefetch, inputs, outputs, scratch Refs
   CompilerParams params;
   CostEstimate cost;
+  bool costIsGiven = false;  ///< by the user, not estimated
   std::map<std::string, std::string> metadata;
 
   int numDynamicBounds() const;

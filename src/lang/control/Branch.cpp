@@ -12,6 +12,7 @@
 #include "lang/trace/HasValue.h"
 #include "lang/trace/Place.h"
 #include "lang/trace/Trace.h"
+#include "lang/transform/ControlFlow.h"
 #include "smalti/control.h"
 #include "smalti/ops.h"
 
@@ -49,7 +50,7 @@ std::vector<Array> runIf(const OpCall& call) {
 }
 
 constexpr OpTable kBranchOps{
-    OpRecord{.name = "if", .jaxName = "cond", .run = runIf, .lower = lowerIf, .cost = costOfIf},
+    OpRecord{.name = "if", .jaxName = "cond", .run = runIf, .lower = lowerIf, .cost = costOfIf, .control = &kIfRules},
 };
 const OpFamily kBranchFamily(kBranchOps);
 

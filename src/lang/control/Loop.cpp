@@ -15,6 +15,7 @@
 #include "lang/trace/HasValue.h"
 #include "lang/trace/Place.h"
 #include "lang/trace/Trace.h"
+#include "lang/transform/ControlFlow.h"
 #include "smalti/control.h"
 #include "smalti/ops.h"
 
@@ -92,9 +93,14 @@ std::vector<Array> runWhile(const OpCall& call) {
 std::vector<Array> expandFor(const OpCall&);
 
 constexpr OpTable kLoopOps{
-    OpRecord{
-        .name = "for", .types = forTypes, .run = runFor, .expand = expandFor, .lower = lowerFor, .cost = costOfFor},
-    OpRecord{.name = "while", .run = runWhile, .lower = lowerWhile},
+    OpRecord{.name = "for",
+             .types = forTypes,
+             .run = runFor,
+             .expand = expandFor,
+             .lower = lowerFor,
+             .cost = costOfFor,
+             .control = &kForRules},
+    OpRecord{.name = "while", .run = runWhile, .lower = lowerWhile, .control = &kWhileRules},
 };
 const OpFamily kLoopFamily(kLoopOps);
 
@@ -114,7 +120,8 @@ std::vector<Array> expandFor(const OpCall& call) {
          return next;
        }},
   };
-  std::vector<Array> results = bindRegions(kLoopOps["while"], call.operands, types, regions, *call.at);
+  const Location at = call.at ? *call.at : Location{};  // in a replay the recorded place counts
+  std::vector<Array> results = bindRegions(kLoopOps["while"], call.operands, types, regions, at);
   results.erase(results.begin(), results.begin() + 2);
   return results;
 }

@@ -4,6 +4,7 @@
 #include "lang/trace/HasValue.h"
 #include "lang/trace/KernelOnly.h"
 #include "lang/trace/Place.h"
+#include "lang/transform/Custom.h"
 
 namespace smalti::lang {
 namespace {
@@ -15,6 +16,7 @@ class Eager : public Tracer {
 
   std::vector<Array> bind(OpCall call) override {
     if (call.kernel) return call.kernel->call(call.operands);
+    if (call.custom) return call.custom->run(call.operands);
     if (call.op.run) return call.op.run(call);
     return computeNow(call.op, call.operands, call.results, std::move(call.attributes));
   }

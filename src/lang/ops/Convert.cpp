@@ -2,6 +2,7 @@
 #include "lang/eager/Eager.h"
 #include "lang/lower/Lowering.h"
 #include "lang/ops/Support.h"
+#include "lang/transform/rules/Elementwise.h"
 #include "smalti/ops/elementwise.h"
 
 namespace smalti {
@@ -21,8 +22,17 @@ void lowerBitcastConvert(Lowering& l, const Op& op) {
 }
 
 constexpr OpTable kConvertOps{
-    OpRecord{.name = "bitcast_convert", .jaxName = "bitcast_convert_type", .lower = lowerBitcastConvert},
-    OpRecord{.name = "convert", .jaxName = "convert_element_type", .lower = lowerConvert},
+    OpRecord{.name = "bitcast_convert",
+             .jaxName = "bitcast_convert_type",
+             .lower = lowerBitcastConvert,
+             .jvp = jvpZero,
+             .batch = batchElementwise},
+    OpRecord{.name = "convert",
+             .jaxName = "convert_element_type",
+             .lower = lowerConvert,
+             .jvp = jvpConvert,
+             .transpose = transposeConvert,
+             .batch = batchElementwise},
 };
 const OpFamily kConvertFamily(kConvertOps);
 

@@ -31,7 +31,7 @@ void lowerIota(Lowering& l, const Op& op) {
 }
 
 constexpr OpTable kCreateOps{
-    OpRecord{.name = "iota", .lower = lowerIota},
+    OpRecord{.name = "iota", .lower = lowerIota, .noJvp = "it has no operands", .noBatch = "it has no operands"},
 };
 const OpFamily kCreateFamily(kCreateOps);
 

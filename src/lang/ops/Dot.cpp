@@ -14,6 +14,7 @@
 #include "lang/lower/Lowering.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
+#include "lang/transform/rules/Sums.h"
 #include "plain/PlainEvaluators.h"
 
 namespace smalti::lang {
@@ -106,7 +107,12 @@ CostEstimate costOfProduct(CostCounter& counter, const Op& op) {
 }
 
 constexpr OpTable kDotOps{
-    OpRecord{.name = "dot_general", .lower = lowerDotGeneral, .cost = costOfProduct},
+    OpRecord{.name = "dot_general",
+             .lower = lowerDotGeneral,
+             .cost = costOfProduct,
+             .jvp = jvpDotGeneral,
+             .transpose = transposeDotGeneral,
+             .batch = batchDotGeneral},
 };
 const OpFamily kDotFamily(kDotOps);
 

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "lang/ops/Support.h"
+#include "lang/transform/Custom.h"
 #include "smalti/ops/create.h"
 #include "smalti/ops/shape.h"
 
@@ -19,11 +20,15 @@ Array toFloat(const Operand& x) { return is_float(x.dtype()) ? x.array() : lang:
 
 Array relu(const Operand& x) {
   AtPlace place(x.at());
-  return maximum(x, 0);
+  return lang::withSlope(
+      x, [](const Array& a) { return maximum(a, 0); },
+      [](const Array& t, const Array& a, const Array&) { return where(a > 0, t, zeros_like(t)); });
 }
 Array relu6(const Operand& x) {
   AtPlace place(x.at());
-  return minimum(maximum(x, 0), 6);
+  return lang::withSlope(
+      x, [](const Array& a) { return minimum(maximum(a, 0), 6); },
+      [](const Array& t, const Array& a, const Array&) { return where(logical_and(a > 0, a < 6), t, zeros_like(t)); });
 }
 Array leaky_relu(const Operand& x, double negative_slope) {
   AtPlace place(x.at());
@@ -44,8 +49,9 @@ Array gelu(const Operand& x, bool approximate) {
 
 Array softplus(const Operand& x) {
   AtPlace place(x.at());
-  const Array a = toFloat(x);
-  return maximum(a, 0) + log1p(exp(-abs(a)));
+  return lang::withSlope(
+      toFloat(x), [](const Array& a) -> Array { return maximum(a, 0) + log1p(exp(-abs(a))); },
+      [](const Array& t, const Array& a, const Array&) { return t * logistic(a); });
 }
 
 Array logsumexp(const Operand& x, Axes axes) {

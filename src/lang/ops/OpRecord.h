@@ -28,11 +28,13 @@ using CostRule = CostEstimate (*)(CostCounter&, const Op&);
 /// Computes an op from other ops of the language, or runs its regions.
 using CallRule = std::vector<Array> (*)(const OpCall&);
 
-// Rules of transformations. They are written with the ops of the language and so work under any tracer: a rule may be
-// differentiated or batched in turn. No record has one yet.
+// Rules of transformations. They are written with the ops of the language and run under the tracer below the one that
+// transforms, so that a rule may be differentiated or batched in turn.
 
 /// An array, or nothing where it is zero.
 using MaybeZero = std::optional<Array>;
+/// One flag per operand, argument or result.
+using Mask = std::vector<bool>;
 struct Differentiated {
   std::vector<Array> results;
   std::vector<MaybeZero> tangents;  ///< one per result
@@ -41,17 +43,13 @@ struct Differentiated {
 using JvpRule = Differentiated (*)(const OpCall&, std::span<const MaybeZero> tangents);
 /// Reverse mode of an op that is linear in some of its operands. Those are traced arrays without a value in the call
 /// (`isLinear` says which): only their types may be looked at. Gives a cotangent per operand; of the others, nothing.
-using TransposeRule = std::vector<MaybeZero> (*)(const OpCall&, std::span<const bool> isLinear,
+using TransposeRule = std::vector<MaybeZero> (*)(const OpCall&, const Mask& isLinear,
                                                  std::span<const MaybeZero> cotangents);
-/// The axis along which an array holds one value per example; nothing where all share one.
-using BatchAxis = std::optional<int64_t>;
-struct Batched {
-  std::vector<Array> results;
-  std::vector<BatchAxis> axes;  ///< one per result
-};
-/// The op on `size` examples at once. The call's operands are batched along `axes`; the types of its results are those
-/// of one example.
-using BatchRule = Batched (*)(const OpCall&, std::span<const BatchAxis> axes, int64_t size);
+/// The op on `size` examples at once: operands that are batched have them along axis 0, and so have all results. The
+/// types of the call's results are those of one example.
+using BatchRule = std::vector<Array> (*)(const OpCall&, const Mask& isBatched, int64_t size);
+/// Rules of an op with regions (transform/ControlFlow.h).
+struct ControlRules;
 
 struct OpRecord {
   std::string_view name;          ///< in a Function: StableHLO's where it has the op
@@ -69,8 +67,11 @@ struct OpRecord {
   bool effect = false;        ///< does more than give results: stays although nobody uses these
   bool inPrograms = false;    ///< programs have it, although it is no plain op of one device's values
   JvpRule jvp = nullptr;
-  TransposeRule transpose = nullptr;
+  TransposeRule transpose = nullptr;  ///< null: not linear in any operand
   BatchRule batch = nullptr;
+  const ControlRules* control = nullptr;  ///< instead of these, of an op with regions
+  /// Why it has no rule for derivatives, or for batches: the end of "it cannot be differentiated: …".
+  std::string_view noJvp = {}, noBatch = {};
 
   std::string_view shownName() const { return jaxName.empty() ? name : jaxName; }
 };

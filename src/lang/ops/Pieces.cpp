@@ -7,21 +7,16 @@
 #include "eval/Shape.h"
 #include "lang/eager/Eager.h"
 #include "lang/lower/Lowering.h"
+#include "lang/ops/Indexed.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
+#include "lang/transform/rules/Moves.h"
 #include "smalti/ops/create.h"
 #include "smalti/ops/elementwise.h"
 #include "smalti/ops/shape.h"
 
 namespace smalti::lang {
 namespace {
-
-/// Ops that others are made of in programs; kernels do not have them.
-constexpr OpTable kProgramOps{
-    OpRecord{.name = "dynamic_slice"},
-    OpRecord{.name = "gather"},
-};
-const OpFamily kProgramFamily(kProgramOps);
 
 const std::vector<int64_t>& integersOf(const Op& op, std::string_view attribute) {
   return std::get<std::vector<int64_t>>(*op.find(attribute));
@@ -83,37 +78,35 @@ std::vector<Array> expandTakeAlongAxis(const OpCall& call) {
   std::vector<int64_t> others;
   for (int64_t a = 0; a < x.rank(); ++a)
     if (a != axis) others.push_back(a);
-  return {bind1(kProgramOps["gather"], {x, reshapeTo(indices, shape)}, call.results[0],
-                {{"offset_dims", std::vector<int64_t>{}},
-                 {"collapsed_slice_dims", std::vector<int64_t>{axis}},
-                 {"operand_batching_dims", others},
-                 {"start_indices_batching_dims", others},
-                 {"start_index_map", std::vector<int64_t>{axis}},
-                 {"index_vector_dim", x.rank()},
-                 {"slice_sizes", std::vector<int64_t>(x.rank(), 1)}})};
+  return {gatherElements(x, reshapeTo(indices, shape), call.results[0],
+                         {{"offset_dims", std::vector<int64_t>{}},
+                          {"collapsed_slice_dims", std::vector<int64_t>{axis}},
+                          {"operand_batching_dims", others},
+                          {"start_indices_batching_dims", others},
+                          {"start_index_map", std::vector<int64_t>{axis}},
+                          {"index_vector_dim", x.rank()},
+                          {"slice_sizes", std::vector<int64_t>(x.rank(), 1)}})};
 }
 
 constexpr OpTable kPieceOps{
-    OpRecord{.name = "concatenate", .lower = lowerConcatenate},
-    OpRecord{.name = "slice", .lower = lowerSlice},
+    OpRecord{.name = "concatenate",
+             .lower = lowerConcatenate,
+             .jvp = jvpLinear,
+             .transpose = transposeConcatenate,
+             .batch = batchConcatenate},
+    OpRecord{.name = "slice", .lower = lowerSlice, .jvp = jvpLinear, .transpose = transposeSlice, .batch = batchSlice},
     OpRecord{.name = "take_along_axis",
              .types = takenType,
              .evaluate = evaluateTakeAlongAxis,
              .expand = expandTakeAlongAxis,
-             .lower = lowerTakeAlongAxis},
+             .lower = lowerTakeAlongAxis,
+             .jvp = jvpLinearInFirst,
+             .transpose = transposeTakeAlongAxis,
+             .batch = batchTakeAlongAxis},
 };
 const OpFamily kPieceFamily(kPieceOps);
 
 }  // namespace
-
-Array dynamicSlice(const Array& x, int64_t axis, const Array& start, int64_t size) {
-  std::vector<Array> operands{x};
-  const Array zero = full({}, 0, DType::i32);
-  for (int64_t a = 0; a < x.rank(); ++a) operands.push_back(a == axis ? start : zero);
-  ArrayType type = x.type();
-  type.shape[axis] = size;
-  return bind(kProgramOps["dynamic_slice"], operands, {&type, 1}, {{"slice_sizes", type.shape}})[0];
-}
 
 }  // namespace smalti::lang
 

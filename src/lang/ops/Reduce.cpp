@@ -18,9 +18,11 @@
 #include "lang/eager/Eager.h"
 #include "lang/lower/Lowering.h"
 #include "lang/ops/OpRecord.h"
+#include "lang/ops/RegionOps.h"
 #include "lang/ops/Support.h"
 #include "lang/trace/HasValue.h"
 #include "lang/trace/Place.h"
+#include "lang/transform/rules/Sums.h"
 #include "smalti/error.h"
 #include "smalti/ops/create.h"
 #include "smalti/ops/elementwise.h"
@@ -189,38 +191,10 @@ std::string indexType(const TypedOp& op) {
   return op.result() == expected ? "" : fmt::format("gives {} instead of {}", op.result().str(), expected.str());
 }
 
-/// "reduce" of StableHLO has a region of two elements. Its value outside programs is that of the plain op.
-std::vector<Array> runReduce(const OpCall& call) {
-  Trace trace("a reduction", Trace::Kind::program);
-  std::vector<ValueId> operands, results;
-  std::vector<Array> arguments;
-  for (const Array& a : call.operands) {
-    checkConcrete(a);
-    operands.push_back(trace.use(trace.addArgument(a.type())));
-    arguments.push_back(a);
-  }
-  std::vector<Block> regions;
-  for (const Region& region : call.regions) regions.push_back(trace.block(region.arguments, region.body));
-  const TracedFunction traced = trace.finish();
-  Function function = traced.function;
-  for (const ArrayType& type : *call.settled) {
-    results.push_back(static_cast<ValueId>(function.values.size()));
-    function.values.push_back(type);
-  }
-  const Op op{.name = std::string(call.op.name),
-              .operands = std::move(operands),
-              .results = std::move(results),
-              .attributes = call.attributes,
-              .regions = std::move(regions),
-              .callee = {},
-              .place = currentPlace()};
-  plain::PlainCall plain{op, function, arguments, *call.settled};
-  auto computed = evaluatorOf(call.op)(plain);
-  if (!computed) refuse(std::move(computed.error()));
-  return std::move(*computed);
-}
+constexpr std::string_view kInProgramsOnly = "only programs hold it, in place of sum, max and the like";
 
-constexpr OpTable kReduceProgramOps{OpRecord{.name = "reduce", .run = runReduce}};
+constexpr OpTable kReduceProgramOps{
+    OpRecord{.name = "reduce", .run = computeRegionOp, .noJvp = kInProgramsOnly, .noBatch = kInProgramsOnly}};
 const OpFamily kReduceProgramFamily(kReduceProgramOps);
 
 /// Arrays and what they start from, reduced together along axes by a function of as many pairs of elements.
@@ -281,38 +255,58 @@ constexpr OpTable kReduceOps{
              .types = indexType,
              .evaluate = evaluateReduceIndex,
              .expand = expandReduceIndex,
-             .lower = lowerReduceIndex},
+             .lower = lowerReduceIndex,
+             .jvp = jvpZero,
+             .batch = batchReduceIndex},
     OpRecord{.name = "argmin",
              .types = indexType,
              .evaluate = evaluateReduceIndex,
              .expand = expandReduceIndex,
-             .lower = lowerReduceIndex},
+             .lower = lowerReduceIndex,
+             .jvp = jvpZero,
+             .batch = batchReduceIndex},
     OpRecord{.name = "reduce_and",
              .types = reducedType,
              .evaluate = evaluateReduce,
              .expand = expandReduce,
-             .lower = lowerReducePred},
+             .lower = lowerReducePred,
+             .jvp = jvpZero,
+             .batch = batchReduce},
     OpRecord{.name = "reduce_max",
              .types = reducedType,
              .evaluate = evaluateReduce,
              .expand = expandReduce,
-             .lower = lowerReduce},
+             .lower = lowerReduce,
+             .jvp = jvpReduceExtreme,
+             .batch = batchReduce},
     OpRecord{.name = "reduce_min",
              .types = reducedType,
              .evaluate = evaluateReduce,
              .expand = expandReduce,
-             .lower = lowerReduce},
+             .lower = lowerReduce,
+             .jvp = jvpReduceExtreme,
+             .batch = batchReduce},
     OpRecord{.name = "reduce_or",
              .types = reducedType,
              .evaluate = evaluateReduce,
              .expand = expandReduce,
-             .lower = lowerReducePred},
-    OpRecord{.name = "reduce_prod", .types = reducedType, .evaluate = evaluateReduce, .expand = expandReduce},
+             .lower = lowerReducePred,
+             .jvp = jvpZero,
+             .batch = batchReduce},
+    OpRecord{.name = "reduce_prod",
+             .types = reducedType,
+             .evaluate = evaluateReduce,
+             .expand = expandReduce,
+             .jvp = jvpReduceProd,
+             .batch = batchReduce},
     OpRecord{.name = "reduce_sum",
              .types = reducedType,
              .evaluate = evaluateReduce,
              .expand = expandReduce,
-             .lower = lowerReduce},
+             .lower = lowerReduce,
+             .jvp = jvpLinear,
+             .transpose = transposeReduceSum,
+             .batch = batchReduce},
 };
 const OpFamily kReduceFamily(kReduceOps);
 

@@ -10,6 +10,7 @@
 #include "lang/lower/Lowering.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
+#include "lang/transform/rules/Moves.h"
 
 namespace smalti::lang {
 namespace {
@@ -45,9 +46,21 @@ void lowerTranspose(Lowering& l, const Op& op) {
 }
 
 constexpr OpTable kShapeOps{
-    OpRecord{.name = "broadcast_in_dim", .lower = lowerBroadcastInDim},
-    OpRecord{.name = "reshape", .lower = lowerReshape},
-    OpRecord{.name = "transpose", .lower = lowerTranspose},
+    OpRecord{.name = "broadcast_in_dim",
+             .lower = lowerBroadcastInDim,
+             .jvp = jvpLinear,
+             .transpose = transposeBroadcastInDim,
+             .batch = batchBroadcastInDim},
+    OpRecord{.name = "reshape",
+             .lower = lowerReshape,
+             .jvp = jvpLinear,
+             .transpose = transposeReshape,
+             .batch = batchReshape},
+    OpRecord{.name = "transpose",
+             .lower = lowerTranspose,
+             .jvp = jvpLinear,
+             .transpose = transposeTranspose,
+             .batch = batchTranspose},
 };
 const OpFamily kShapeFamily(kShapeOps);
 

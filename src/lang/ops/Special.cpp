@@ -2,8 +2,10 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "lang/ops/Support.h"
+#include "lang/transform/Custom.h"
 #include "smalti/ops/create.h"
 #include "smalti/ops/elementwise.h"
 
@@ -26,6 +28,15 @@ DType uintOf(DType t) {
                               : DType::u8;
 }
 
+Array polynomial(const Array& x) {
+  Array w = -log1p(x * -x);
+  const Array central = w < 5.0;
+  w = where(central, w - 2.5, sqrt(w) - 3.0);
+  Array p = where(central, kErfInvCentre[0], kErfInvTail[0]);
+  for (size_t i = 1; i < kErfInvCentre.size(); ++i) p = where(central, kErfInvCentre[i], kErfInvTail[i]) + p * w;
+  return where(abs(x) == 1.0, std::numeric_limits<double>::infinity() * x, p * x);
+}
+
 }  // namespace
 
 Array erf_inv(const Operand& operand) {
@@ -33,13 +44,9 @@ Array erf_inv(const Operand& operand) {
   if (!is_float(operand.dtype())) return erf_inv(lang::convertTo(operand.array(), DType::f32));
   if (operand.dtype() != DType::f32)
     return lang::convertTo(erf_inv(lang::convertTo(operand.array(), DType::f32)), operand.dtype());
-  const Array x = operand.array();
-  Array w = -log1p(x * -x);
-  const Array central = w < 5.0;
-  w = where(central, w - 2.5, sqrt(w) - 3.0);
-  Array p = where(central, kErfInvCentre[0], kErfInvTail[0]);
-  for (size_t i = 1; i < kErfInvCentre.size(); ++i) p = where(central, kErfInvCentre[i], kErfInvTail[i]) + p * w;
-  return where(abs(x) == 1.0, std::numeric_limits<double>::infinity() * x, p * x);
+  return lang::withSlope(operand, polynomial, [](const Array& t, const Array&, const Array& y) {
+    return (std::sqrt(std::numbers::pi) / 2) * (t * exp(square(y)));
+  });
 }
 
 /// Next bits up or down; from zero the smallest number of y's sign.

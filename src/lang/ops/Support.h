@@ -36,6 +36,8 @@ Array reshapeTo(const Array&, const Shape&);
 std::optional<Shape> resolveShape(Shape, int64_t elements);
 /// `size` elements of an axis, from a start that is computed; a start outside is moved inside.
 Array dynamicSlice(const Array&, int64_t axis, const Array& start, int64_t size);
+/// The array with `update` along an axis from such a start.
+Array dynamicUpdate(const Array&, const Array& update, int64_t axis, const Array& start);
 /// The same number, of which the compiler may take for granted that it is a multiple of n.
 Array assumeMultiple(const Array&, int64_t n);
 /// 0 ≤ axis < rank; error SM6305.

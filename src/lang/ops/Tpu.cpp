@@ -14,6 +14,8 @@
 #include "lang/lower/Lowering.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
+#include "lang/transform/rules/Elementwise.h"
+#include "lang/transform/rules/Moves.h"
 #include "smalti/ops/elementwise.h"
 #include "smalti/ops/shape.h"
 
@@ -131,23 +133,66 @@ std::vector<Array> expandRoll(const OpCall& call) {
   return {dynamicSlice(concatenate({x, x}, axis), axis, size - mod(shift, size), size)};
 }
 
+constexpr std::string_view kOfTheCore = "it is the state of a core, which kernels alone have";
+
 constexpr OpTable kTpuOps{
-    OpRecord{.name = "bitcast", .types = givesOne, .evaluate = evaluateBitcast, .lower = lowerBitcast},
-    OpRecord{.name = "multiple_of", .types = likeOperand, .expand = expandMultipleOf, .lower = lowerMultipleOf},
-    OpRecord{.name = "pack_elementwise", .types = givesOne, .evaluate = evaluatePack, .lower = lowerPack},
-    OpRecord{.name = "prng_random_bits", .types = givesOne, .lower = lowerPrngRandomBits, .effect = true},
-    OpRecord{.name = "prng_seed", .types = givesNothing, .lower = lowerPrngSeed, .effect = true},
+    OpRecord{.name = "bitcast",
+             .types = givesOne,
+             .evaluate = evaluateBitcast,
+             .lower = lowerBitcast,
+             .noJvp = "the bits of a number have no derivative",
+             .noBatch = "it moves bits between rows, which differ by example"},
+    OpRecord{.name = "multiple_of",
+             .types = likeOperand,
+             .expand = expandMultipleOf,
+             .lower = lowerMultipleOf,
+             .jvp = jvpZero,
+             .batch = batchElementwise},
+    OpRecord{.name = "pack_elementwise",
+             .types = givesOne,
+             .evaluate = evaluatePack,
+             .lower = lowerPack,
+             .batch = batchElementwise,
+             .noJvp = "the bits of a number have no derivative"},
+    OpRecord{.name = "prng_random_bits",
+             .types = givesOne,
+             .lower = lowerPrngRandomBits,
+             .effect = true,
+             .noJvp = kOfTheCore,
+             .noBatch = kOfTheCore},
+    OpRecord{.name = "prng_seed",
+             .types = givesNothing,
+             .lower = lowerPrngSeed,
+             .effect = true,
+             .noJvp = kOfTheCore,
+             .noBatch = kOfTheCore},
     OpRecord{.name = "reciprocal",
              .types = likeOperand,
              .evaluate = evaluateReciprocal,
              .expand = expandReciprocal,
-             .lower = lowerReciprocal},
-    OpRecord{.name = "roll", .types = likeOperand, .evaluate = evaluateRoll, .expand = expandRoll, .lower = lowerRoll},
+             .lower = lowerReciprocal,
+             .jvp = jvpUnary<slopes::reciprocal>,
+             .batch = batchElementwise},
+    OpRecord{.name = "roll",
+             .types = likeOperand,
+             .evaluate = evaluateRoll,
+             .expand = expandRoll,
+             .lower = lowerRoll,
+             .jvp = jvpLinearInFirst,
+             .transpose = transposeRoll,
+             .batch = batchRoll},
     OpRecord{.name = "stochastic_round",
              .types = givesOne,
              .evaluate = evaluateStochasticRound,
-             .lower = lowerStochasticRound},
-    OpRecord{.name = "unpack_elementwise", .types = givesOne, .evaluate = evaluateUnpack, .lower = lowerUnpack},
+             .lower = lowerStochasticRound,
+             .batch = batchElementwise,
+             .noJvp = "it rounds at random"},
+    OpRecord{.name = "unpack_elementwise",
+             .types = givesOne,
+             .evaluate = evaluateUnpack,
+             .lower = lowerUnpack,
+             .batch = batchElementwise,
+             .noJvp = "the bits of a number have no derivative"},
 };
 const OpFamily kTpuFamily(kTpuOps);
 

@@ -41,7 +41,7 @@ class Replay {
     const auto ref = [&](ValueId v) { return isRef(v); };
     return std::any_of(op.operands.begin(), op.operands.end(), ref) ||
            std::any_of(op.results.begin(), op.results.end(), ref) ||
-           (!evaluatorOf(record) && !record.run && !record.inPrograms && op.kernel < 0);
+           (!evaluatorOf(record) && !record.run && !record.inPrograms && op.kernel < 0 && !op.find("custom"));
   }
 
   std::vector<Array> arrays(std::span<const ValueId> ids) const {
@@ -67,6 +67,7 @@ class Replay {
     OpCall call{record, operands, results, op.attributes, regions};
     if (!regions.empty()) call.settled = &results;
     if (op.kernel >= 0) call.kernel = traced_.kernels[op.kernel];
+    if (const Attribute* custom = op.find("custom")) call.custom = traced_.customs[std::get<int64_t>(*custom)];
     const std::vector<Array> made = Tracer::current().bind(std::move(call));
     for (size_t i = 0; i < made.size(); ++i) values_[op.results[i]] = made[i];
   }

@@ -7,6 +7,7 @@
 #include "lang/lower/Lowering.h"
 #include "lang/trace/HasValue.h"
 #include "lang/trace/Place.h"
+#include "lang/transform/Custom.h"
 
 namespace smalti::lang {
 namespace {
@@ -94,6 +95,12 @@ std::vector<Array> Trace::record(const OpRecord& op, std::vector<ValueId> operan
 
 std::vector<Array> Trace::bind(OpCall call) {
   if (call.kernel) return recordKernel(call);
+  if (call.custom) {
+    if (kind_ != Kind::function) return call.custom->run(call.operands);
+    traced_.customs.push_back(call.custom);
+    return record(call.op, use(call.operands), call.results,
+                  {{"custom", static_cast<int64_t>(traced_.customs.size()) - 1}});
+  }
   if (kind_ == Kind::program && !isPlainOp(call.op) && !call.op.inPrograms) {
     if (call.op.expand) return call.op.expand(call);
     refuse({.code = "SM6106",
@@ -142,6 +149,7 @@ ValueId Trace::use(const Array& array) {
   }
   const auto& traced = *static_cast<const TracedValue*>(array.tracer().get());
   const ValueId value = traced.tracer == serial_ ? static_cast<const RecordedValue&>(traced).value : -1;
+  if (traced.tracer != serial_ && kind_ == Kind::function) return capture(array);
   if (!isOpen(traced.tracer, value))
     refuse({.code = "SM6105",
             .message =
@@ -149,6 +157,17 @@ ValueId Trace::use(const Array& array) {
             .place = {},
             .help = "return the value from the loop or branch (as a carry or result), or write it to a Ref"});
   return value;
+}
+
+ValueId Trace::capture(const Array& array) {
+  for (size_t i = 0; i < captures_.size(); ++i)
+    if (captures_[i].tracer() == array.tracer()) return capturedAs_[i];
+  const ValueId v = newValue(array.type(), std::nullopt);
+  blockOf_[v] = open_[0].id;
+  traced_.function.arguments.push_back(v);
+  captures_.push_back(array);
+  capturedAs_.push_back(v);
+  return v;
 }
 
 ValueId Trace::use(const Ref& ref) {
@@ -224,9 +243,10 @@ void checkHasValue(const Array& array) {
 void checkConcrete(const Array& array) {
   if (array.is_traced())
     refuse({.code = "SM6105",
-            .message = fmt::format("a traced value {} is used outside its kernel", array.type().str()),
+            .message = fmt::format("a traced value {} is used outside the kernel or function it belongs to",
+                                   array.type().str()),
             .place = {},
-            .help = "write it to an output Ref and use the result of the pallas_call"});
+            .help = "write it to an output Ref of the kernel, or return it from the function that is transformed"});
   checkHasValue(array);
 }
 

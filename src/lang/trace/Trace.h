@@ -25,14 +25,17 @@ namespace smalti::lang {
 struct TracedFunction {
   Function function;
   std::vector<std::optional<MemorySpace>> refs;  ///< by ValueId: the memory space of a Ref, nullopt for other values
-  std::vector<std::shared_ptr<const CalledKernel>> kernels;  ///< of a program: by Op::kernel
+  std::vector<std::shared_ptr<const CalledKernel>> kernels;    ///< of a program: by Op::kernel
+  std::vector<std::shared_ptr<const CustomFunction>> customs;  ///< by the attribute "custom"
 };
 
 /// Recording in progress: the tracer in force from its making to its end. One per kernel, index map or program; they
 /// nest (an index map is traced on its own).
 class Trace : public Tracer {
  public:
-  enum class Kind : uint8_t { kernel, program };
+  /// `function`: what a transformation traces to run it again. Its ops stay as they are, and values of the tracers
+  /// around it become arguments, the `captures`.
+  enum class Kind : uint8_t { kernel, program, function };
   /// `what` stands in messages: "kernel 'matmul'", "the index map of x".
   explicit Trace(std::string what, Kind = Kind::kernel);
 
@@ -75,6 +78,9 @@ class Trace : public Tracer {
   /// Inside an emit_pipeline: what program_id and num_programs give.
   std::vector<Array> gridIndices, gridSizes;
 
+  /// Values of other tracers that a `function` uses: its arguments after those that were added.
+  const std::vector<Array>& captures() const { return captures_; }
+
   /// Ends the trace: the function, without ops that nothing uses.
   TracedFunction finish(std::vector<Array> results = {});
   const TracedFunction& traced() const { return traced_; }
@@ -88,6 +94,7 @@ class Trace : public Tracer {
   void push(const OpRecord&, std::vector<ValueId> operands, std::vector<ValueId> results, Attributes,
             std::vector<Block> regions = {});
   std::vector<Array> recordKernel(const OpCall&);
+  ValueId capture(const Array&);
   /// Whether the value is of this trace and of a block that has not ended.
   bool isOpen(uint64_t trace, ValueId) const;
   /// Traces `body` into a new block, which it gives its arguments; what it returns are the block's results.
@@ -103,6 +110,8 @@ class Trace : public Tracer {
   TracedFunction traced_;
   std::vector<Open> open_;    ///< blocks being traced, outermost first
   std::vector<int> blockOf_;  ///< by ValueId: the block that defines it
+  std::vector<Array> captures_;
+  std::vector<ValueId> capturedAs_;  ///< the argument of each capture
   int blocks_ = 0;
   TracerScope inForce_{*this};
 };

@@ -20,6 +20,7 @@ using Attributes = std::vector<std::pair<std::string, Attribute>>;
 
 class Trace;
 class CalledKernel;
+class CustomFunction;
 
 /// A region of an op as a function: a tracer runs it on values of its own, as often as it needs.
 struct Region {
@@ -38,7 +39,8 @@ struct OpCall {
   const std::vector<ArrayType>* settled = nullptr;
   /// Place of an op with regions: what happens in these has places of its own.
   const Location* at = nullptr;
-  std::shared_ptr<const CalledKernel> kernel = nullptr;  ///< pallas_call
+  std::shared_ptr<const CalledKernel> kernel = nullptr;    ///< pallas_call
+  std::shared_ptr<const CustomFunction> custom = nullptr;  ///< a function with rules of its own
 
   /// The attribute, which the op must have.
   template <class T>

@@ -25,11 +25,11 @@ WRONG_PROGRAM(captured_array) {
   run([=](pl::Ref x, pl::Ref o) { o[_] = x[_] + bias; });
 }
 
-// error[SM6105]: a traced value f32[8,128] is used outside its kernel
+// error[SM6105]: a traced value f32[8,128] is used outside the kernel or function it belongs to
 //   --> test/errors/lang/Tracing.cpp:36:10
 //    36 |   pl::exp(leaked);
 //       |          ^
-//   help: write it to an output Ref and use the result of the pallas_call
+//   help: write it to an output Ref of the kernel, or return it from the function that is transformed
 WRONG_PROGRAM(value_leaked_out_of_its_kernel) {
   pl::Array leaked;
   run([&](pl::Ref x, pl::Ref o) { leaked = x[_] + 1; });
@@ -353,8 +353,8 @@ WRONG_PROGRAM(device_of_a_mesh_that_is_not_there) {
 //   --> test/errors/lang/Tracing.cpp:360:76
 //   360 |   run([](pl::Ref x, pl::Ref o) { o[_] = x[_] * *x[{0, 0}].value().as<float>(); });
 //       |                                                                            ^
-//   need: an array outside kernels
-//   have: a value that is computed when the kernel runs
+//   need: an array outside kernels and functions that are transformed
+//   have: a value that is computed later
 //   help: print it with debug_print, or write it to an output Ref and look at the result
 WRONG_PROGRAM(elements_of_a_traced_value) {
   run([](pl::Ref x, pl::Ref o) { o[_] = x[_] * *x[{0, 0}].value().as<float>(); });

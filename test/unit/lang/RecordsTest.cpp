@@ -15,7 +15,7 @@ using namespace smalti::lang;
 namespace {
 
 /// Ops that end a block, are read by all who walk over ops, or run what is compiled elsewhere.
-const std::set<std::string_view> kStructure{"constant", "return", "kernel_call"};
+const std::set<std::string_view> kStructure{"constant", "return", "kernel_call", "custom_function"};
 
 TEST(Records, HaveWhatAnOpNeeds) {
   std::set<std::string_view> names, shown;
@@ -58,6 +58,23 @@ void expectRecorded(const std::vector<smalti::Op>& ops, const smalti::Function& 
     EXPECT_EQ(typeRuleOf(*record)({op, function}), "") << op.name;
     for (const smalti::Block& block : op.regions) expectRecorded(block.ops, function);
   }
+}
+
+/// Whether an op is on Refs, or on what only a kernel has: transformations of functions of arrays never see it.
+bool isOfKernels(const OpRecord& op) { return !evaluatorOf(op) && !op.run && op.name != "multiple_of"; }
+
+TEST(Records, EveryOpHasRulesOrSaysWhyNot) {
+  int differentiated = 0;
+  for (const OpRecord* op : allOps()) {
+    if (op->name == "constant" || op->name == "return" || isOfKernels(*op)) continue;
+    EXPECT_TRUE(op->jvp || op->control || op->transpose || !op->noJvp.empty())
+        << op->name << " has no derivative and no reason";
+    EXPECT_TRUE(op->batch || op->control || !op->noBatch.empty()) << op->name << " has no rule for vmap and no reason";
+    EXPECT_FALSE(op->jvp && !op->noJvp.empty()) << op->name << " has a rule and a reason against it";
+    EXPECT_FALSE(op->batch && !op->noBatch.empty()) << op->name << " has a rule and a reason against it";
+    differentiated += op->jvp || op->control;
+  }
+  EXPECT_GT(differentiated, 70);
 }
 
 TEST(Records, EveryOpOfATraceHasOne) {

@@ -1,0 +1,29 @@
+#include "lang/transform/Depth.h"
+
+#include <fmt/format.h>
+
+#include "lang/trace/Place.h"
+
+namespace smalti::lang {
+namespace {
+
+constexpr int kMostNested = 200;
+thread_local int tNested = 0;
+
+}  // namespace
+
+Depth::Depth(const Location& at) {
+  if (tNested == kMostNested) {
+    const AtPlace place(at);
+    refuse({.code = "SM7106",
+            .message = "transformed functions call each other without end",
+            .place = {},
+            .need = fmt::format("at most {} transformations inside each other", kMostNested),
+            .have = "one more: a function that transforms itself is traced for ever",
+            .help = "recursion needs a condition that C++ knows; use while_loop for what is computed"});
+  }
+  ++tNested;
+}
+Depth::~Depth() { --tNested; }
+
+}  // namespace smalti::lang

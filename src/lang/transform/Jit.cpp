@@ -1,0 +1,156 @@
+// jit: one trace and one program per signature, kept.
+#include <algorithm>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "base/Settings.h"
+#include "ir/Lifetime.h"
+#include "lang/call/Backend.h"
+#include "lang/call/Report.h"
+#include "lang/call/TraceProgram.h"
+#include "lang/print/Print.h"
+#include "lang/trace/HasValue.h"
+#include "lang/trace/Place.h"
+#include "lang/transform/Depth.h"
+#include "smalti/transform.h"
+
+namespace smalti {
+
+using lang::AtPlace;
+
+struct TracedProgram::State {
+  std::shared_ptr<const Program> program;
+  std::string text;
+  std::shared_ptr<lang::Compilable> compilable;
+};
+
+namespace detail {
+class JitState {
+ public:
+  struct Given {
+    ArrayType type;
+    bool weak;
+  };
+  struct Entry {
+    std::type_index types;
+    std::vector<Given> arguments;
+    std::vector<Static> statics;
+    std::shared_ptr<const TracedProgram::State> traced;
+    std::shared_ptr<const void> structure;
+    uint64_t settings = 0;  ///< serial of those that `executable` was compiled with
+    std::shared_ptr<const Executable::State> executable;
+
+    bool is(const Signature& s) const {
+      return types == s.types &&
+             std::ranges::equal(
+                 arguments, s.leaves,
+                 [](const Given& a, const Array& x) { return a.type == x.type() && a.weak == x.weak_type(); }) &&
+             std::ranges::equal(statics, s.statics,
+                                [](const Static& a, const Static& b) { return a.equal(a.value, b.value); });
+    }
+  };
+
+  explicit JitState(const Location& at) : at_(at) {}
+
+  /// The program of the signature.
+  Entry& entry(const Signature& s, const LeafFunction& f,
+               const std::function<std::shared_ptr<const void>()>& structure) {
+    {
+      const std::lock_guard lock(mutex_);
+      for (const auto& e : entries_)
+        if (e->is(s)) return *e;
+    }
+    const lang::Depth depth(at_);
+    auto made = std::make_unique<Entry>(Entry{s.types, {}, s.statics, {}, {}, 0, {}});
+    std::vector<ArrayType> types;
+    for (const Array& a : s.leaves) {
+      made->arguments.push_back({a.type(), a.weak_type()});
+      types.push_back(a.type());
+    }
+    const lang::ArrayFunction weakly = [&](std::span<const Array> inside) {
+      Leaves given(inside.begin(), inside.end());
+      for (size_t i = 0; i < given.size(); ++i) given[i] = given[i].with_weak_type(made->arguments[i].weak);
+      return f(given);
+    };
+    const lang::TracedFunction traced = lang::traceFunction(weakly, types);
+    AtPlace place(at_);
+    auto state = std::make_shared<TracedProgram::State>();
+    state->program = std::make_shared<Program>(lang::programOf(traced));
+    state->text = lang::print(traced);
+    state->compilable = lang::backend().prepare(state->program);
+    made->traced = std::move(state);
+    made->structure = structure();
+    const std::lock_guard lock(mutex_);
+    entries_.push_back(std::move(made));
+    return *entries_.back();
+  }
+
+  std::shared_ptr<const Executable::State> executable(Entry& e) {
+    const ActiveSettings& settings = activeSettings();
+    {
+      const std::lock_guard lock(mutex_);
+      if (e.executable && e.settings == settings.serial) return e.executable;
+    }
+    const UnforkedWork work;
+    auto compiled = settings.values ? e.traced->compilable->compile(*settings.values, lang::Purpose::call)
+                                    : fail(settings.values.error());
+    if (!compiled) {
+      AtPlace place(at_);
+      lang::refuse(std::move(compiled.error()));
+    }
+    const std::lock_guard lock(mutex_);
+    e.settings = settings.serial;
+    e.executable = *compiled;
+    return *compiled;
+  }
+
+  const Location& at() const { return at_; }
+
+ private:
+  Location at_;
+  std::mutex mutex_;                             ///< of the entries; not held while a function is traced
+  std::vector<std::unique_ptr<Entry>> entries_;  ///< none is ever removed
+};
+
+std::shared_ptr<JitState> make_jit(const Location& at) { return std::make_shared<JitState>(at); }
+
+Leaves call_jit(const std::shared_ptr<JitState>& state, const Signature& s, const LeafFunction& f,
+                const std::function<std::shared_ptr<const void>()>& structure, std::shared_ptr<const void>& kept) {
+  if (!lang::Tracer::isEager()) {
+    const lang::Depth depth(state->at());
+    Leaves results = f(s.leaves);
+    kept = structure();
+    return results;
+  }
+  for (const Array& a : s.leaves) {
+    if (!a.is_traced() && a.data()) continue;
+    AtPlace place(state->at());
+    lang::checkConcrete(a);
+  }
+  JitState::Entry& e = state->entry(s, f, structure);
+  const auto executable = state->executable(e);
+  kept = e.structure;
+  auto report = executable->execute(s.leaves);
+  if (!report) {
+    AtPlace place(state->at());
+    lang::refuse(std::move(report.error()));
+  }
+  return lang::told(std::move(*report));
+}
+
+TracedProgram lower_jit(const std::shared_ptr<JitState>& state, const Signature& s, const LeafFunction& f,
+                        const std::function<std::shared_ptr<const void>()>& structure) {
+  return TracedProgram(state->entry(s, f, structure).traced);
+}
+
+}  // namespace detail
+
+Result<std::string> TracedProgram::stablehlo(int version) const {
+  if (Status alive = checkAlive(); !alive) return fail(std::move(alive.error()));
+  const auto alone = state_->compilable->alone();
+  return lang::backend().exportStablehlo(*state_->program, version);
+}
+std::string TracedProgram::text() const { return state_->text; }
+
+}  // namespace smalti

@@ -1,0 +1,13 @@
+// Functions without what some of their results need.
+#pragma once
+
+#include <memory>
+
+#include "lang/trace/Trace.h"
+
+namespace smalti::lang {
+
+/// The same function with some of its results only, and without the ops that the others need.
+std::shared_ptr<const TracedFunction> keepResults(const TracedFunction&, const Mask& keep);
+
+}  // namespace smalti::lang

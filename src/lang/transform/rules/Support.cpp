@@ -1,0 +1,35 @@
+#include "lang/transform/rules/Support.h"
+
+#include "smalti/ops/elementwise.h"
+
+namespace smalti::lang {
+
+Differentiated jvpZero(const OpCall& call, Tangents) { return {{primalOf(call)}, {std::nullopt}}; }
+
+Differentiated jvpLinear(const OpCall& call, Tangents tangents) {
+  std::vector<Array> t;
+  for (size_t i = 0; i < tangents.size(); ++i) t.push_back(instantiated(tangents[i], call.operands[i].type()));
+  return {{primalOf(call)}, {bindLike(call, t, call.results[0])[0]}};
+}
+
+Differentiated jvpLinearInFirst(const OpCall& call, Tangents tangents) {
+  MaybeZero t;
+  if (tangents[0]) {
+    std::vector<Array> operands(call.operands.begin(), call.operands.end());
+    operands[0] = *tangents[0];
+    t = bindLike(call, operands, call.results[0])[0];
+  }
+  return {{primalOf(call)}, {t}};
+}
+
+std::vector<Array> spreadAll(std::span<const Array> operands, const Mask& isBatched, int64_t size) {
+  std::vector<Array> all;
+  for (size_t i = 0; i < operands.size(); ++i) all.push_back(isBatched[i] ? operands[i] : spread(operands[i], size));
+  return all;
+}
+
+std::vector<Array> batchElementwise(const OpCall& call, const Mask& isBatched, int64_t size) {
+  return bindLike(call, spreadAll(call.operands, isBatched, size), batchedType(call.results[0], size));
+}
+
+}  // namespace smalti::lang

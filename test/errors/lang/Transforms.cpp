@@ -1,0 +1,352 @@
+// What goes wrong with functions that are transformed.
+#include "WrongPrograms.h"
+
+namespace pl = smalti;
+using pl::_, pl::Array;
+
+namespace {
+
+Array total(const Array& x) { return pl::sum(x * x); }
+
+}  // namespace
+
+// error[SM6124]: scan over arrays of different lengths
+//   --> test/errors/lang/Transforms.cpp:21:11
+//    21 |   pl::scan([](const Array& c, const std::pair<Array, Array>& x) { return std::pair{c + x.first, x.second}; },
+//       |           ^
+//   need: 4 steps
+//   have: f32[5]
+//   help: the leading axis of each scanned array is the steps
+WRONG_PROGRAM(scan_over_different_lengths) {
+  pl::scan([](const Array& c, const std::pair<Array, Array>& x) { return std::pair{c + x.first, x.second}; },
+           pl::zeros({}), std::pair{pl::ones({4}), pl::ones({5})});
+}
+
+// error[SM6124]: scan over nothing has no number of steps
+//   --> test/errors/lang/Transforms.cpp:33:11
+//    33 |   pl::scan([](const Array& c, const std::vector<Array>&) { return std::pair{c, c}; }, pl::zeros({}),
+//       |           ^
+//   need: an array to scan, or a length
+//   have: neither
+//   help: pass {.length = n}, or use fori_loop
+WRONG_PROGRAM(scan_over_nothing) {
+  pl::scan([](const Array& c, const std::vector<Array>&) { return std::pair{c, c}; }, pl::zeros({}),
+           std::vector<Array>{});
+}
+
+// error[SM6122]: the body of a scan changes the type of carry 0
+//   --> test/errors/lang/Transforms.cpp:46:11
+//    46 |   pl::scan([](const Array& c, const Array& x) { return std::pair{pl::stack({c, x}), x}; }, pl::zeros({}),
+//       |           ^
+//    in the body of a scan
+//   need: f32[]
+//   have: f32[2]
+//   help: start the scan with the type that the body returns, or convert with astype
+WRONG_PROGRAM(scan_changes_its_carry) {
+  pl::scan([](const Array& c, const Array& x) { return std::pair{pl::stack({c, x}), x}; }, pl::zeros({}),
+           pl::ones({4}));
+}
+
+// error[SM7101]: 'bitcast' cannot be differentiated: the bits of a number have no derivative
+//   --> test/errors/lang/Transforms.cpp:58:71
+//    58 |   pl::grad([](const Array& x) { return pl::sum(pl::bitcast(pl::bitcast(x, pl::bf16), pl::f32)); })(pl::ones({8, 128}));
+//       |                                                                       ^
+//   need: ops that have a derivative on what the result depends on
+//   have: bitcast of f32[8,128]
+//   help: give the function around it a derivative of its own with custom_vjp or custom_jvp, or hide the value with stop_gradient
+WRONG_PROGRAM(derivative_of_bits) {
+  pl::grad([](const Array& x) { return pl::sum(pl::bitcast(pl::bitcast(x, pl::bf16), pl::f32)); })(pl::ones({8, 128}));
+}
+
+// error[SM7103]: 'bitcast' cannot be batched: it moves bits between rows, which differ by example
+//   --> test/errors/lang/Transforms.cpp:69:51
+//    69 |   pl::vmap([](const Array& x) { return pl::bitcast(x, pl::bf16); })(pl::ones({2, 8, 128}));
+//       |                                                   ^
+//   need: ops that vmap has a rule for
+//   have: bitcast
+//   help: call the function for each example, or write the batched form by hand
+WRONG_PROGRAM(batch_of_bitcasts) {
+  pl::vmap([](const Array& x) { return pl::bitcast(x, pl::bf16); })(pl::ones({2, 8, 128}));
+}
+
+// error[SM7104]: can't apply forward-mode differentiation (jvp) to a custom_vjp function
+//   --> test/errors/lang/Transforms.cpp:80:32
+//    80 |   const auto f = pl::custom_vjp([](const Array& x) { return x; }, [](const Array& x) { return std::pair{x, x}; },
+//       |                                ^
+//   need: a rule for tangents
+//   have: one for cotangents
+//   help: use grad or vjp, or give the function a custom_jvp
+WRONG_PROGRAM(forward_mode_of_custom_vjp) {
+  const auto f = pl::custom_vjp([](const Array& x) { return x; }, [](const Array& x) { return std::pair{x, x}; },
+                                [](const Array&, const Array& ct) { return ct; });
+  pl::jvp(f, std::tuple{pl::ones({4})}, std::tuple{pl::ones({4})});
+}
+
+// error[SM7105]: reverse-mode differentiation does not work for a while_loop, or a fori_loop with traced bounds
+//   need: a number of steps known when the function is traced
+//   have: one that is computed
+//   help: use scan, or fori_loop with C++ integers as bounds; jvp works for any loop
+WRONG_PROGRAM(reverse_mode_of_while) {
+  pl::grad([](const Array& x) {
+    return pl::while_loop([](const Array& v) { return v < 100.0; }, [](const Array& v) { return v * v; }, x);
+  })(pl::full({}, 2, pl::f32));
+}
+
+// error[SM7105]: reverse-mode differentiation does not work for a while_loop, or a fori_loop with traced bounds
+//    in function 'main'
+//   need: a number of steps known when the function is traced
+//   have: one that is computed
+//   help: use scan, or fori_loop with C++ integers as bounds; jvp works for any loop
+WRONG_PROGRAM(reverse_mode_of_traced_bounds) {
+  pl::jit([](const Array& n, const Array& x) {
+    return pl::grad(
+        [&](const Array& x) { return pl::fori_loop(0, n, [](auto, const Array& c) { return pl::sin(c); }, x); })(x);
+  })(pl::full({}, 3, pl::i32), pl::full({}, 2, pl::f32));
+}
+
+static Array endless(const Array& x) {
+  return pl::jit([](const Array& x) { return endless(x); })(x);
+}
+// error[SM7106]: transformed functions call each other without end
+//   --> test/errors/lang/Transforms.cpp:108:17
+//   108 |   return pl::jit([](const Array& x) { return endless(x); })(x);
+//       |                 ^
+//    in function 'main'
+//   need: at most 200 transformations inside each other
+//   have: one more: a function that transforms itself is traced for ever
+//   help: recursion needs a condition that C++ knows; use while_loop for what is computed
+WRONG_PROGRAM(recursion) { endless(pl::ones({4})); }
+
+// error[SM7107]: tangent 0 has another type than its value
+//   --> test/errors/lang/Transforms.cpp:127:49
+//   127 | WRONG_PROGRAM(tangent_of_another_type) { pl::jvp(total, std::tuple{pl::ones({4})}, std::tuple{pl::ones({5})}); }
+//       |                                                 ^
+//   need: f32[4]
+//   have: f32[5]
+//   help: tangents and cotangents have the shape and dtype of the values they belong to
+WRONG_PROGRAM(tangent_of_another_type) { pl::jvp(total, std::tuple{pl::ones({4})}, std::tuple{pl::ones({5})}); }
+
+// error[SM7107]: another number of tangents than values
+//   --> test/errors/lang/Transforms.cpp:137:10
+//   137 |   pl::jvp([](const std::vector<Array>& x) { return total(x[0]); },
+//       |          ^
+//   need: 2 tangents
+//   have: 1
+//   help: give one for each array, in structures of the same form
+WRONG_PROGRAM(tangents_of_another_number) {
+  pl::jvp([](const std::vector<Array>& x) { return total(x[0]); },
+          std::tuple{std::vector{pl::ones({4}), pl::ones({4})}}, std::tuple{pl::ones({4})});
+}
+
+// error[SM7107]: cotangent 0 has another type than its value
+//   need: f32[]
+//   have: f32[4]
+//   help: tangents and cotangents have the shape and dtype of the values they belong to
+WRONG_PROGRAM(cotangent_of_another_type) {
+  const auto [y, back] = pl::vjp(total, pl::ones({4}));
+  back(pl::ones({4}));
+}
+
+// error[SM7107]: cotangent 0 has another type than its value
+//   need: f32[4]
+//   have: f32[]
+//   help: tangents and cotangents have the shape and dtype of the values they belong to
+WRONG_PROGRAM(custom_vjp_of_another_type) {
+  const auto f =
+      pl::custom_vjp([](const Array& x) { return pl::sum(x); }, [](const Array& x) { return std::pair{pl::sum(x), x}; },
+                     [](const Array&, const Array& ct) { return ct; });
+  pl::grad(f)(pl::ones({4}));
+}
+
+// error[SM7107]: another number of cotangents than values
+//   need: 2 cotangents
+//   have: 1
+//   help: give one for each array, in structures of the same form
+WRONG_PROGRAM(custom_vjp_forgets_an_argument) {
+  const auto f = pl::custom_vjp([](const Array& x, const Array& y) { return pl::sum(x * y); },
+                                [](const Array& x, const Array& y) { return std::pair{pl::sum(x * y), y}; },
+                                [](const Array& y, const Array& ct) { return ct * y; });
+  pl::grad(f)(pl::ones({4}), pl::ones({4}));
+}
+
+// error[SM7107]: tangent 0 has another type than its value
+//   --> test/errors/lang/Transforms.cpp:181:21
+//   181 |       pl::custom_jvp([](const Array& x) { return pl::sum(x); },
+//       |                     ^
+//   need: f32[]
+//   have: f32[4]
+//   help: tangents and cotangents have the shape and dtype of the values they belong to
+WRONG_PROGRAM(custom_jvp_of_another_type) {
+  const auto f =
+      pl::custom_jvp([](const Array& x) { return pl::sum(x); },
+                     [](const auto& x, const auto& t) { return std::pair{pl::sum(std::get<0>(x)), std::get<0>(t)}; });
+  pl::grad(f)(pl::ones({4}));
+}
+
+// error[SM7108]: grad requires floating-point inputs: array 0 is none
+//   --> test/errors/lang/Transforms.cpp:193:47
+//   193 | WRONG_PROGRAM(gradient_of_integers) { pl::grad(total)(pl::arange(4, pl::i32)); }
+//       |                                               ^
+//   need: f32, bf16 or another float
+//   have: i32[4]
+//   help: name the arguments to differentiate, grad<1>(f), or convert with astype
+WRONG_PROGRAM(gradient_of_integers) { pl::grad(total)(pl::arange(4, pl::i32)); }
+
+// error[SM7109]: grad takes functions with one floating-point scalar as result
+//   --> test/errors/lang/Transforms.cpp:203:11
+//   203 |   pl::grad([](const Array& x) { return x * x; })(pl::ones({4}));
+//       |           ^
+//   need: f32[]
+//   have: f32[4]
+//   help: reduce the result with sum or mean; use vjp or jvp for other results, and has_aux for a pair of a loss and something else
+WRONG_PROGRAM(gradient_of_an_array) {
+  pl::grad([](const Array& x) { return x * x; })(pl::ones({4}));
+}
+
+// error[SM7109]: grad takes functions with one floating-point scalar as result
+//   --> test/errors/lang/Transforms.cpp:214:11
+//   214 |   pl::grad([](const Array& x) { return std::pair{total(x), total(x)}; })(pl::ones({4}));
+//       |           ^
+//   need: f32[]
+//   have: 2 results
+//   help: reduce the result with sum or mean; use vjp or jvp for other results, and has_aux for a pair of a loss and something else
+WRONG_PROGRAM(gradient_of_several_results) {
+  pl::grad([](const Array& x) { return std::pair{total(x), total(x)}; })(pl::ones({4}));
+}
+
+// error[SM7109]: grad takes functions with one floating-point scalar as result
+//   --> test/errors/lang/Transforms.cpp:225:11
+//   225 |   pl::grad([](const Array& x) { return pl::argmax(x, 0); })(pl::ones({4}));
+//       |           ^
+//   need: f32[]
+//   have: i32[]
+//   help: reduce the result with sum or mean; use vjp or jvp for other results, and has_aux for a pair of a loss and something else
+WRONG_PROGRAM(gradient_of_an_integer_result) {
+  pl::grad([](const Array& x) { return pl::argmax(x, 0); })(pl::ones({4}));
+}
+
+// error[SM7110]: vmap in_axes has another number of entries
+//   --> test/errors/lang/Transforms.cpp:236:11
+//   236 |   pl::vmap([](const Array& x, const Array& y, const Array& z) { return x + y + z; }, {.in_axes = {0, 0}})(
+//       |           ^
+//   need: one for all, 3 for the arguments or 3 for the arrays in them
+//   have: 2 entries
+//   help: write none for what all examples share
+WRONG_PROGRAM(axes_of_another_number) {
+  pl::vmap([](const Array& x, const Array& y, const Array& z) { return x + y + z; }, {.in_axes = {0, 0}})(
+      pl::ones({2}), pl::ones({2}), pl::ones({2}));
+}
+
+// error[SM7110]: vmap in_axes names an axis that array 0 does not have
+//   --> test/errors/lang/Transforms.cpp:247:49
+//   247 | WRONG_PROGRAM(axis_that_is_not_there) { pl::vmap(total, {.in_axes = {2}})(pl::ones({3, 4})); }
+//       |                                                 ^
+//   need: an axis in [-2, 2), or none
+//   have: axis 2 for f32[3,4]
+//   help: axes count from 0, negative ones from the end
+WRONG_PROGRAM(axis_that_is_not_there) { pl::vmap(total, {.in_axes = {2}})(pl::ones({3, 4})); }
+
+// error[SM7110]: vmap out_axes names an axis that array 0 does not have
+//   --> test/errors/lang/Transforms.cpp:256:53
+//   256 | WRONG_PROGRAM(out_axis_that_is_not_there) { pl::vmap(total, {.out_axes = {1}})(pl::ones({3, 4})); }
+//       |                                                     ^
+//   need: an axis in [-1, 1), or none
+//   have: axis 1 for f32[3]
+//   help: axes count from 0, negative ones from the end
+WRONG_PROGRAM(out_axis_that_is_not_there) { pl::vmap(total, {.out_axes = {1}})(pl::ones({3, 4})); }
+
+// error[SM7110]: vmap has mapped output 0 but out_axes is none
+//   --> test/errors/lang/Transforms.cpp:265:52
+//   265 | WRONG_PROGRAM(results_differ_by_example) { pl::vmap(total, {.out_axes = {pl::none}})(pl::ones({3, 4})); }
+//       |                                                    ^
+//   need: a result that is the same for all examples
+//   have: f32[3] per example
+//   help: say which axis holds the examples
+WRONG_PROGRAM(results_differ_by_example) { pl::vmap(total, {.out_axes = {pl::none}})(pl::ones({3, 4})); }
+
+// error[SM7111]: vmap got inconsistent sizes for array axes to be mapped
+//   --> test/errors/lang/Transforms.cpp:275:11
+//   275 |   pl::vmap([](const Array& x, const Array& y) { return x + y; }, {.in_axes = {0, 1}})(pl::ones({3, 4}),
+//       |           ^
+//   need: size 3, that of axis 0 of array 0, f32[3,4]
+//   have: size 5, that of axis 1 of array 1, f32[4,5]
+//   help: map axes of one size, or write none for what all examples share
+WRONG_PROGRAM(examples_of_other_sizes) {
+  pl::vmap([](const Array& x, const Array& y) { return x + y; }, {.in_axes = {0, 1}})(pl::ones({3, 4}),
+                                                                                      pl::ones({4, 5}));
+}
+
+// error[SM7111]: vmap must have at least one mapped array
+//   --> test/errors/lang/Transforms.cpp:286:41
+//   286 | WRONG_PROGRAM(nothing_to_map) { pl::vmap(total, {.in_axes = {pl::none}})(pl::ones({3, 4})); }
+//       |                                         ^
+//   need: an axis that is not none
+//   have: none for every array
+//   help: call the function itself, or map an axis
+WRONG_PROGRAM(nothing_to_map) { pl::vmap(total, {.in_axes = {pl::none}})(pl::ones({3, 4})); }
+
+// error[SM6105]: a traced value f32[4] is used outside the kernel or function it belongs to
+//   --> test/errors/lang/Transforms.cpp:299:10
+//   299 |   pl::exp(leaked);
+//       |          ^
+//   help: write it to an output Ref of the kernel, or return it from the function that is transformed
+WRONG_PROGRAM(value_leaked_out_of_grad) {
+  Array leaked;
+  pl::grad([&](const Array& x) {
+    leaked = x;
+    return total(x);
+  })(pl::ones({4}));
+  pl::exp(leaked);
+}
+
+// error[SM6119]: the elements of a traced value are asked for: f32[4]
+//   --> test/errors/lang/Transforms.cpp:310:52
+//   310 |   pl::grad([](const Array& x) { return *x.as<float>() > 0 ? total(x) : total(-x); })(pl::ones({4}));
+//       |                                                    ^
+//   need: an array outside kernels and functions that are transformed
+//   have: a value that is computed later
+//   help: print it with debug_print, or write it to an output Ref and look at the result
+WRONG_PROGRAM(traced_value_looked_at) {
+  pl::grad([](const Array& x) { return *x.as<float>() > 0 ? total(x) : total(-x); })(pl::ones({4}));
+}
+
+// error[SM7101]: 'stochastic_round' cannot be differentiated: it rounds at random
+//   --> test/errors/lang/Transforms.cpp:322:51
+//   322 |     return pl::sum(pl::astype(pl::stochastic_round(x, pl::zeros({8, 128}, pl::u32), pl::bf16), pl::f32));
+//       |                                                   ^
+//   need: ops that have a derivative on what the result depends on
+//   have: stochastic_round of f32[8,128]
+//   help: give the function around it a derivative of its own with custom_vjp or custom_jvp, or hide the value with stop_gradient
+WRONG_PROGRAM(derivative_of_rounding_at_random) {
+  pl::grad([](const Array& x) {
+    return pl::sum(pl::astype(pl::stochastic_round(x, pl::zeros({8, 128}, pl::u32), pl::bf16), pl::f32));
+  })(pl::ones({8, 128}));
+}
+
+// error[SM7112]: this pallas_call cannot be differentiated: it has scalar-prefetch operands
+//   --> test/errors/lang/Transforms.cpp:334:36
+//   334 |   const auto call = pl::pallas_call([](pl::Ref n, pl::Ref x, pl::Ref o) { o[_] = x[_] * pl::astype(n[0], pl::f32); },
+//       |                                    ^
+//   need: blocks, scratch, arithmetic and control flow
+//   have: it has scalar-prefetch operands
+//   help: give the function around the call a derivative of its own with custom_vjp or custom_jvp
+WRONG_PROGRAM(derivative_of_a_kernel_with_scalar_prefetch) {
+  const auto call = pl::pallas_call([](pl::Ref n, pl::Ref x, pl::Ref o) { o[_] = x[_] * pl::astype(n[0], pl::f32); },
+                                    {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32},
+                                     .grid_spec = pl::GridSpec{.num_scalar_prefetch = 1, .grid = {1}}});
+  pl::jvp([&](const Array& x) -> Array { return call(pl::ones({1}, pl::i32), x); }, std::tuple{pl::ones({8, 128})},
+          std::tuple{pl::ones({8, 128})});
+}
+
+// error[SM7113]: reverse-mode differentiation of a pallas_call is not there
+//   --> test/errors/lang/Transforms.cpp:349:36
+//   349 |   const auto call = pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = pl::sin(x[_]); },
+//       |                                    ^
+//   need: a derivative of the function around the call
+//   have: kernel 'kernel' on tangents
+//   help: write the backward kernel and give both to custom_vjp; forward mode (jvp) works
+WRONG_PROGRAM(gradient_of_a_kernel) {
+  const auto call = pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = pl::sin(x[_]); },
+                                    {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}});
+  pl::grad([&](const Array& x) { return pl::sum(Array(call(x))); })(pl::ones({8, 128}));
+}

@@ -1,0 +1,322 @@
+// Transformations of functions of arrays: what the comparison with JAX (test/ops) does not show.
+#include <atomic>
+#include <cmath>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "Helpers.h"
+#include "driver/program/RunProgram.h"
+#include "interop/Interop.h"
+
+namespace pl = smalti;
+using pl::_, pl::Array;
+using smalti::testing::codeOf, smalti::testing::expectEqual;
+
+namespace {
+
+Array numbers(pl::Shape shape, int seed = 0) { return pl::normal(pl::random_key(seed), std::move(shape)); }
+
+pl::PallasCall scaledCall() {
+  const pl::BlockSpec rows{{8, 128}, [](auto i) { return std::tuple{i, 0}; }};
+  return pl::pallas_call(
+      [](pl::Ref x, pl::Ref o) { o[_] = x[_] * 2 + pl::astype(pl::program_id(0), pl::f32); },
+      {.out_shape = pl::ShapeDtype{{16, 128}, pl::f32}, .grid = {2}, .in_specs = {rows}, .out_specs = {rows}});
+}
+
+struct Pair {
+  Array w, b;
+  template <class F>
+  void visit(F&& f) {
+    f(w, b);
+  }
+};
+
+TEST(Jit, TracesOncePerSignature) {
+  int traces = 0;
+  const auto f = pl::jit([&](const Array& x, int n) {
+    ++traces;
+    return pl::integer_pow(x, n);
+  });
+  const Array x = numbers({4}), y = numbers({4}, 1);
+  expectEqual(f(x, 2), x * x);
+  expectEqual(f(y, 2), y * y);
+  EXPECT_EQ(traces, 1);
+  expectEqual(f(x, 3), x * (x * x));
+  EXPECT_EQ(traces, 2);
+  f(numbers({5}), 2);
+  EXPECT_EQ(traces, 3);
+  const auto copy = f;
+  copy(x, 3);
+  EXPECT_EQ(traces, 3);
+}
+
+TEST(Jit, NumbersStayWeak) {
+  const auto f = pl::jit([](const Array& x, const Array& y) { return x * y; });
+  EXPECT_EQ(f(pl::ones({4}, pl::bf16), 0.5).dtype(), pl::bf16);
+  EXPECT_EQ(f(pl::ones({4}, pl::bf16), pl::ones({})).dtype(), pl::f32);
+}
+
+TEST(Jit, ThreadsShareTheCache) {
+  std::atomic<int> wrong = 0;
+  const auto f = pl::jit([](const Array& x) { return pl::sum(pl::sin(x)); });
+  const Array x = numbers({64}), expected = pl::sum(pl::sin(x));
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) wrong += *f(x).as<float>() != *expected.as<float>();
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Jit, ProgramsWithKernelsAndLoopsAreOneModule) {
+  const auto kernel = scaledCall();
+  const auto f = [&](const Array& x) {
+    const Array y = pl::fori_loop(0, 3, [&](auto, const Array& c) -> Array { return Array(kernel(c)) - 1.0; }, x);
+    return std::pair{pl::softmax(y), pl::cond(pl::sum(y) > 0, [&] { return y; }, [&]() -> Array { return kernel(y); })};
+  };
+  const Array x = numbers({16, 128});
+  const auto now = f(x);
+  const auto compiled = pl::jit(f)(x);
+  expectEqual(compiled.first, now.first);
+  expectEqual(compiled.second, now.second);
+  const auto module = pl::jit(f).lower(x).stablehlo();
+  ASSERT_TRUE(module) << module.error().str();
+  const auto read = smalti::interop::importStableHlo(*module, "exported.mlir");
+  ASSERT_TRUE(read) << read.error().str();
+  const auto ran = smalti::driver::runProgram(*read, std::vector{x}, {});
+  ASSERT_TRUE(ran) << ran.error().str();
+  expectEqual(ran->results[0], now.first);
+  expectEqual(ran->results[1], now.second);
+}
+
+TEST(Jit, ErrorsOfAFunctionLeaveNothingBehind) {
+  bool fails = true;
+  const auto f = pl::jit([&](const Array& x) { return fails ? pl::dot(x, pl::ones({7})) : pl::sum(x); });
+  EXPECT_EQ(codeOf([&] { f(pl::ones({4})); }), "SM6304");
+  fails = false;
+  EXPECT_EQ(*f(pl::ones({4})).as<float>(), 4);
+}
+
+TEST(Transforms, StructsKeepTheirForm) {
+  const auto loss = [](const Pair& p, const std::vector<std::pair<Array, Array>>& data) {
+    Array total = pl::zeros({});
+    for (const auto& [x, y] : data) total = total + pl::sum(pl::square(pl::dot(x, p.w) + p.b - y));
+    return total;
+  };
+  const Pair p{numbers({3, 2}), numbers({2}, 1)};
+  const std::vector<std::pair<Array, Array>> data{{numbers({5, 3}, 2), numbers({5, 2}, 3)},
+                                                  {numbers({4, 3}, 4), numbers({4, 2}, 5)}};
+  const Pair g = pl::grad(loss)(p, data);
+  const auto [gp, gd] = pl::jit(pl::grad<0, 1>(loss))(p, data);
+  expectEqual(g.w, gp.w);
+  EXPECT_EQ(gd.size(), 2U);
+  EXPECT_EQ(gd[1].first.shape(), (pl::Shape{4, 3}));
+  // By hand: the gradient of b is twice the sum of what is left.
+  Array left = pl::zeros({2});
+  for (const auto& [x, y] : data) left = left + 2 * pl::sum(pl::dot(x, p.w) + p.b - y, 0);
+  for (int i = 0; i < 2; ++i) EXPECT_NEAR(g.b.as<float>()[i], left.as<float>()[i], 1e-4);
+}
+
+TEST(Transforms, ShapesWithoutElements) {
+  const auto f = [](const Array& x) { return pl::sum(pl::sin(x) * 2); };
+  EXPECT_EQ(pl::grad(f)(pl::zeros({0, 3})).shape(), (pl::Shape{0, 3}));
+  EXPECT_EQ(pl::jit(pl::vmap(pl::grad(f)))(pl::zeros({0, 3})).shape(), (pl::Shape{0, 3}));
+  EXPECT_EQ(pl::vmap(pl::grad(f))(pl::zeros({3, 0})).shape(), (pl::Shape{3, 0}));
+  const auto scanned = [](const Array& x) {
+    return pl::scan([](const Array& c, const Array& x) { return std::pair{c * x, c}; }, pl::ones({}), x).first;
+  };
+  EXPECT_EQ(pl::grad(scanned)(pl::zeros({0})).shape(), (pl::Shape{0}));
+}
+
+TEST(Transforms, StopGradientStopsIt) {
+  const auto f = [](const Array& x) { return pl::sum(x * pl::stop_gradient(x)); };
+  const Array x = numbers({4});
+  expectEqual(pl::grad(f)(x), x);
+  expectEqual(pl::jit(pl::grad(f))(x), x);
+  expectEqual(pl::vmap(pl::grad(f))(pl::reshape(x, {2, 2})), pl::reshape(x, {2, 2}));
+}
+
+TEST(Transforms, VmapOfKernelsAndItsComposition) {
+  const auto kernel = scaledCall();
+  const auto f = [&](const Array& x) -> Array { return kernel(x); };
+  const Array x = numbers({3, 16, 128});
+  const Array all = pl::vmap(f)(x), compiled = pl::jit(pl::vmap(f))(x);
+  for (int64_t i = 0; i < 3; ++i) {
+    const Array one = f(pl::reshape(pl::slice(x, {i, 0, 0}, {i + 1, 16, 128}), {16, 128}));
+    expectEqual(pl::reshape(pl::slice(all, {i, 0, 0}, {i + 1, 16, 128}), {16, 128}), one);
+  }
+  expectEqual(compiled, all);
+}
+
+/// What vmap gives for each example is what f gives for it, at once and compiled.
+template <class F>
+void expectEachExample(const F& f, const pl::VmapOptions& options, const std::vector<Array>& inputs) {
+  const auto g = pl::vmap([&](const std::vector<Array>& x) -> Array { return f(x); }, options);
+  const Array all = g(inputs);
+  expectEqual(pl::jit(g)(inputs), all);
+  const auto example = [](const Array& a, int64_t axis, int64_t i) {
+    std::vector<int64_t> start(a.rank(), 0), end = a.shape();
+    start[axis] = i;
+    end[axis] = i + 1;
+    return pl::squeeze(pl::slice(a, start, end), {axis});
+  };
+  for (int64_t i = 0; i < all.dim(0); ++i) {
+    std::vector<Array> one;
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      const auto axis = options.in_axes.empty() ? std::optional<int64_t>(0) : options.in_axes[k];
+      one.push_back(axis ? example(inputs[k], *axis, i) : inputs[k]);
+    }
+    expectEqual(example(all, 0, i), f(one));
+  }
+}
+
+pl::PallasCall matmulCall() {
+  return pl::pallas_call(
+      [](pl::Ref a, pl::Ref b, pl::Ref o, pl::Ref sum) {
+        pl::when(pl::program_id(1) == 0, [&] { sum[_] = pl::zeros_like(sum); });
+        sum[_] += pl::dot(a[_], b[_]);
+        pl::when(pl::program_id(1) == pl::num_programs(1) - 1, [&] { o[_] = sum[_]; });
+      },
+      {.out_shape = pl::ShapeDtype{{16, 128}, pl::f32},
+       .grid = {2, 2},
+       .in_specs = {pl::BlockSpec{{8, 128}, [](auto i, auto k) { return std::tuple{i, k}; }},
+                    pl::BlockSpec{{128, 128}, [](auto, auto k) { return std::tuple{k, 0}; }}},
+       .out_specs = {pl::BlockSpec{{8, 128}, [](auto i, auto) { return std::tuple{i, 0}; }}},
+       .scratch_shapes = {pl::vmem({8, 128}, pl::f32)},
+       .compiler_params = {.dimension_semantics = {pl::parallel, pl::arbitrary}}});
+}
+
+TEST(Transforms, VmapOfAKernelIsOneMoreGridAxis) {
+  const auto matmul = matmulCall();
+  const auto f = [&](const std::vector<Array>& x) -> Array { return matmul(x[0], x[1]); };
+  expectEachExample(f, {}, {numbers({3, 16, 256}), numbers({3, 256, 128}, 1)});
+  expectEachExample(f, {.in_axes = {0, pl::none}}, {numbers({3, 16, 256}), numbers({256, 128}, 1)});
+  expectEachExample(f, {.in_axes = {1, pl::none}}, {numbers({16, 3, 256}), numbers({256, 128}, 1)});
+  expectEachExample(f, {.in_axes = {0, pl::none}}, {numbers({1, 16, 256}), numbers({256, 128}, 1)});
+  const auto g = pl::jit(pl::vmap(pl::vmap(f)));
+  const std::vector<Array> four{numbers({2, 2, 16, 256}), numbers({2, 2, 256, 128}, 1)};
+  const std::string module = *g.lower(four).stablehlo();
+  EXPECT_EQ(module.find("stablehlo.while"), std::string::npos);
+  EXPECT_NE(module.find("tpu_custom_call"), std::string::npos);
+  EXPECT_EQ(g(four).shape(), (pl::Shape{2, 2, 16, 128}));
+}
+
+TEST(Transforms, VmapOfAKernelWithoutAGrid) {
+  const auto call =
+      pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = x[_] * 2; }, {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}});
+  expectEachExample([&](const std::vector<Array>& x) -> Array { return call(x[0]); }, {}, {numbers({3, 8, 128})});
+}
+
+TEST(Transforms, VmapOfAKernelWithAliases) {
+  const pl::BlockSpec rows{{8, 128}, [](auto i) { return std::tuple{i, 0}; }};
+  const auto call = pl::pallas_call([](pl::Ref x, pl::Ref, pl::Ref o) { o[_] = x[_] + 1; },
+                                    {.out_shape = pl::ShapeDtype{{16, 128}, pl::f32},
+                                     .grid = {2},
+                                     .in_specs = {rows, rows},
+                                     .out_specs = {rows},
+                                     .input_output_aliases = {{1, 0}}});
+  expectEachExample([&](const std::vector<Array>& x) -> Array { return call(x[0], x[1]); }, {.in_axes = {0, pl::none}},
+                    {numbers({3, 16, 128}), numbers({16, 128}, 1)});
+}
+
+TEST(Transforms, VmapOfScalarPrefetchLoopsWhereExamplesDiffer) {
+  const auto call =
+      pl::pallas_call([](pl::Ref n, pl::Ref x, pl::Ref o) { o[_] = x[_] * pl::astype(n[0] + 1, pl::f32); },
+                      {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32},
+                       .grid_spec = pl::GridSpec{
+                           .num_scalar_prefetch = 1,
+                           .grid = {1},
+                           .in_specs = {pl::BlockSpec{{8, 128}, [](auto, auto n) { return std::tuple{n[0], 0}; }}},
+                           .out_specs = {pl::BlockSpec{{8, 128}, [](auto, auto) { return std::tuple{0, 0}; }}}}});
+  const auto f = [&](const std::vector<Array>& x) -> Array { return call(x[0], x[1]); };
+  const Array ids = pl::reshape(pl::mod(pl::arange(3, pl::i32), 2), {3, 1});
+  expectEachExample(f, {.in_axes = {pl::none, 0}}, {pl::ones({1}, pl::i32), numbers({3, 16, 128})});
+  expectEachExample(f, {.in_axes = {0, pl::none}}, {ids, numbers({16, 128})});
+}
+
+TEST(Transforms, JvpOfAKernelIsTheKernelWithTangents) {
+  const auto matmul = matmulCall();
+  const auto f = [&](const Array& a, const Array& b) -> Array { return matmul(a, b); };
+  const Array a = numbers({16, 256}), b = numbers({256, 128}, 1), da = numbers({16, 256}, 2),
+              db = numbers({256, 128}, 3);
+  const auto [y, dy] = pl::jvp(f, std::tuple{a, b}, std::tuple{da, db});
+  expectEqual(y, f(a, b));
+  const Array expected = pl::dot(da, b) + pl::dot(a, db);
+  for (int64_t i = 0; i < dy.elements(); ++i) ASSERT_NEAR(dy.as<float>()[i], expected.as<float>()[i], 1e-3) << i;
+  expectEqual(pl::jit([&](const Array& a, const Array& b) {
+                return pl::jvp(f, std::tuple{a, b}, std::tuple{da, db}).second;
+              })(a, b),
+              dy);
+  // Loops, branches and what is no float.
+  const auto call = pl::pallas_call(
+      [](pl::Ref x, pl::Ref o, pl::Ref n) {
+        const Array y = pl::fori_loop(0, 3, [](auto, const Array& c) { return pl::sin(c) * c; }, Array(x[_]));
+        o[_] = pl::cond(pl::program_id(0) == 0, [&] { return y; }, [&] { return 2 * y; });
+        n[_] = pl::astype(y > 0, pl::i32);
+      },
+      {.out_shape = {pl::ShapeDtype{{16, 128}, pl::f32}, pl::ShapeDtype{{16, 128}, pl::i32}},
+       .grid = {2},
+       .in_specs = {pl::BlockSpec{{8, 128}, [](auto i) { return std::tuple{i, 0}; }}},
+       .out_specs = {pl::BlockSpec{{8, 128}, [](auto i) { return std::tuple{i, 0}; }},
+                     pl::BlockSpec{{8, 128}, [](auto i) { return std::tuple{i, 0}; }}}});
+  const auto g = [&](const Array& x) -> Array { return call(x)[0]; };
+  const auto plain = [](const Array& x) {
+    const Array y = pl::fori_loop(0, 3, [](auto, const Array& c) { return pl::sin(c) * c; }, x);
+    return pl::concatenate({pl::slice(y, {0, 0}, {8, 128}), 2 * pl::slice(y, {8, 0}, {16, 128})});
+  };
+  const Array x = numbers({16, 128}), dx = numbers({16, 128}, 1);
+  const auto ours = pl::jvp(g, std::tuple{x}, std::tuple{dx}), theirs = pl::jvp(plain, std::tuple{x}, std::tuple{dx});
+  for (int64_t i = 0; i < x.elements(); ++i)
+    ASSERT_NEAR(ours.second.as<float>()[i], theirs.second.as<float>()[i], 1e-4) << i;
+  const Array many = numbers({2, 16, 128}, 4);
+  const auto tangent = [&](const Array& x) { return pl::jvp(g, std::tuple{x}, std::tuple{dx}).second; };
+  expectEqual(pl::reshape(pl::slice(pl::vmap(tangent)(many), {1, 0, 0}, {2, 16, 128}), {16, 128}),
+              tangent(pl::reshape(pl::slice(many, {1, 0, 0}, {2, 16, 128}), {16, 128})));
+}
+
+TEST(Transforms, CustomDerivativesSurviveJitVmapAndLoops) {
+  const auto f =
+      pl::custom_vjp([](const Array& x) { return x * x; }, [](const Array& x) { return std::pair{x * x, x}; },
+                     [](const Array& x, const Array& ct) { return 3 * ct * x; });
+  const auto total = [&](const Array& x) { return pl::sum(f(x)); };
+  const Array x = numbers({4}), expected = 3 * x;
+  expectEqual(pl::grad(total)(x), expected);
+  expectEqual(pl::jit(pl::grad(total))(x), expected);
+  expectEqual(pl::vmap(pl::grad(total))(pl::reshape(x, {2, 2})), pl::reshape(expected, {2, 2}));
+  const auto looped = [&](const Array& x) {
+    return pl::sum(pl::fori_loop(0, 1, [&](auto, const Array& c) { return f(c); }, x));
+  };
+  expectEqual(pl::grad(looped)(x), expected);
+  // An argument that all examples share collects their cotangents.
+  const auto g = pl::custom_vjp(
+      [](const Array& x, const Array& y) { return x * y; },
+      [](const Array& x, const Array& y) { return std::pair{x * y, std::pair{x, y}}; },
+      [](const std::pair<Array, Array>& r, const Array& ct) { return std::pair{ct * r.second, 10 * ct * r.first}; });
+  const auto shared = [&](const Array& y) { return pl::sum(pl::vmap(g, {.in_axes = {0, pl::none}})(x, y)); };
+  EXPECT_NEAR(*pl::grad(shared)(pl::ones({})).as<float>(), 10 * *pl::sum(x).as<float>(), 1e-5);
+}
+
+TEST(Transforms, WhatCannotBeTransposedIsRefused) {
+  const auto f =
+      pl::custom_jvp([](const Array& x) { return x; },
+                     [](const auto& x, const auto& t) { return std::pair{std::get<0>(x), pl::exp(std::get<0>(t))}; });
+  const auto refused = smalti::attempt([&] { pl::grad([&](const Array& x) { return pl::sum(f(x)); })(pl::ones({4})); });
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, "SM7102");
+  EXPECT_EQ(refused.error().message, "'exp' cannot be transposed, which reverse mode needs");
+}
+
+TEST(Transforms, ErrorsInsideNameTheUsersLine) {
+  const auto refused = smalti::attempt([&] {
+    pl::jit(pl::grad([](const Array& x) {
+      return pl::sum(pl::fori_loop(0, 2, [](auto, const Array& c) { return pl::dot(c, pl::ones({7})); }, x));
+    }))(pl::ones({4}));
+  });
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, "SM6304");
+  EXPECT_NE(refused.error().place.file.find("TransformTest.cpp"), std::string::npos);
+}
+
+}  // namespace
