@@ -177,8 +177,7 @@ class Pipeline {
     if (!grid_.empty()) clock_.scalar(chip_.time.stepCycles);
     for (size_t i = 0; i < windows_.size(); ++i) {
       WindowCopies& w = *windows_[i];
-      if (!w.isOutput() && more && w.changes && w.isDouble())
-        w.fetched.push_back(copied(w, w.bytes(), steps_));
+      if (!w.isOutput() && more && w.changes && w.isDouble()) w.fetched.push_back(copied(w, w.bytes(), steps_));
     }
     for (size_t i = 0; i < windows_.size(); ++i) {
       WindowCopies& w = *windows_[i];
