@@ -45,7 +45,7 @@ struct Ring {
   void barrierWithAll() const {
     const Ref barrier = get_barrier_semaphore();
     for (int64_t i = 1; i < devices; ++i) signal(barrier, before(static_cast<int32_t>(i)));
-    if (devices > 1) semaphore_wait(barrier, static_cast<int32_t>(devices - 1));
+    semaphore_wait(barrier, static_cast<int32_t>(devices - 1));
   }
 };
 

@@ -13,24 +13,26 @@
 #include <vector>
 
 #include "smalti/memory.h"
+#include "smalti/mesh.h"
 
 namespace smalti {
 
 /// What a device id is: its place in the mesh, or its number (S-G7).
 enum class DeviceIdType : uint8_t { mesh, logical };
 
-/// A device: its number (logical), one index per axis of the call's `mesh`, or indices by axis name, where the axes
-/// that are not named are this device's own (H5). Error SM6508.
+/// A device: its number (logical), one index per axis of the mesh, or indices by axis name, where the axes that are not
+/// named are this device's own (H5): `{{"x", 1}}`. A key of several axes has one index over them, row-major (S-G7):
+/// `{{{"x", "y"}, 5}}`. Error SM6508.
 class DeviceId {
  public:
   template <class T, class = std::enable_if_t<std::is_convertible_v<const T&, Operand>>>
   DeviceId(const T& id, Location at = Location::current()) : indices{Operand(id, at)} {}
   DeviceId(std::initializer_list<Operand> indices) : indices(indices) {}
-  DeviceId(std::map<std::string, Operand> byAxis) : byAxis(std::move(byAxis)) {}
-  DeviceId(std::initializer_list<std::pair<const std::string, Operand>> byAxis) : byAxis(byAxis) {}
+  DeviceId(const std::map<std::string, Operand>& byAxis) : byAxis(byAxis.begin(), byAxis.end()) {}
+  DeviceId(std::initializer_list<std::pair<AxisNames, Operand>> byAxis) : byAxis(byAxis) {}
 
   std::vector<Operand> indices;
-  std::map<std::string, Operand> byAxis;
+  std::vector<std::pair<AxisNames, Operand>> byAxis;
 };
 
 struct StartOptions {

@@ -29,17 +29,31 @@ std::string symbol(std::string name) {
   return name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ? "k_" + name : name;
 }
 
+template <class Is>
+bool hasOp(const KernelPackage& package, const Is& is) {
+  return const_cast<mlir::OwningOpRef<mlir::ModuleOp>&>(package.module)
+      ->walk([&](mlir::Operation* op) { return is(op) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance(); })
+      .wasInterrupted();
+}
+
 /// Whether another device, or the barrier of all, is in it: the compiler wants to know.
 bool talksToOthers(const KernelPackage& package) {
-  const auto talks = [](mlir::Operation* op) {
+  return hasOp(package, [](mlir::Operation* op) {
     if (auto copy = mlir::dyn_cast<tpu::EnqueueDMAOp>(op)) return static_cast<bool>(copy.getDeviceId());
     if (auto signal = mlir::dyn_cast<tpu::SemSignalOp>(op)) return static_cast<bool>(signal.getDeviceId());
     return mlir::isa<tpu::SemBarrierOp>(op);
-  };
-  return const_cast<mlir::OwningOpRef<mlir::ModuleOp>&>(package.module)
-      ->walk(
-          [&](mlir::Operation* op) { return talks(op) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance(); })
-      .wasInterrupted();
+  });
+}
+
+/// An id without a barrier would keep other kernels from a barrier for nothing; JAX refuses it too (E-A9).
+void checkCollectiveId(const KernelPackage& package) {
+  if (!package.config.collectiveId || hasOp(package, [](auto* op) { return mlir::isa<tpu::SemBarrierOp>(op); })) return;
+  refuse({.code = "SM6236",
+          .message = "collective_id has to be unspecified when a kernel does not use its barrier",
+          .place = {},
+          .need = "get_barrier_semaphore() in the kernel, or no collective_id",
+          .have = fmt::format("collective_id = {}", *package.config.collectiveId),
+          .help = "leave it out: a kernel without a barrier of its own begins with one of all devices"});
 }
 
 class KernelLowering {
@@ -183,6 +197,7 @@ class KernelLowering {
     c.costEstimate = kernel_.cost;
     c.collectiveId = p.collective_id;
     if (talksToOthers(package)) c.hasCommunication = true;
+    checkCollectiveId(package);
     c.internalScratchInBytes = p.internal_scratch_in_bytes;
     c.allowInputFusion = p.allow_input_fusion;
     if (p.disable_bounds_checks) c.disableBoundsChecks = true;

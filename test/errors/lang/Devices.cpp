@@ -476,3 +476,69 @@ WRONG_PROGRAM(run_state_of_another_number_of_refs) {
 WRONG_PROGRAM(ref_of_a_run_state_outside_a_core_map) {
   pl::run_state([](pl::Ref x) { x[_] = 1; }, {pl::zeros({8, 128})});
 }
+
+// error[SM6236]: collective_id has to be unspecified when a kernel does not use its barrier
+//   --> test/errors/lang/Devices.cpp:489:18
+//   489 |   pl::pallas_call(
+//       |                  ^
+//    in kernel 'kernel'
+//   need: get_barrier_semaphore() in the kernel, or no collective_id
+//   have: collective_id = 3
+//   help: leave it out: a kernel without a barrier of its own begins with one of all devices
+WRONG_PROGRAM(collective_id_without_a_barrier) {
+  pl::pallas_call(
+      [](pl::Ref x, pl::Ref o) { o[_] = x[_]; },
+      {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}, .compiler_params = {.collective_id = 3}})(pl::zeros({8, 128}));
+}
+
+// error[SM3014]: the kernel uses the barrier semaphore, but its call has no collective_id
+//   --> test/errors/lang/Devices.cpp:503:90
+//   503 |   pl::pallas_call([](pl::Ref x, pl::Ref o) { pl::semaphore_wait(pl::get_barrier_semaphore()); },
+//       |                                                                                          ^
+//    in kernel 'waits'
+//   need: a collective_id, which says with which kernels the barrier is shared
+//   have: none
+//   help: pltpu.CompilerParams(collective_id=0)
+WRONG_PROGRAM(barrier_without_a_collective_id) {
+  pl::pallas_call([](pl::Ref x, pl::Ref o) { pl::semaphore_wait(pl::get_barrier_semaphore()); },
+                  {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}, .name = "waits"})(pl::zeros({8, 128}));
+}
+
+// error[SM6508]: device_id names axis 'y' twice
+//   --> test/errors/lang/Devices.cpp:518:62
+//   518 |                          pl::Ref sem) { pl::async_remote_copy(x, o, sem, sem, {{{"x", "y"}, 1}, {"y", 0}}).wait(); },
+//       |                                                              ^
+//    in kernel 'kernel'
+//   need: one index per axis of the mesh
+//   have: a mesh of {x: 2, y: 4}
+//   help: axes that a dict leaves out are this device's own
+WRONG_PROGRAM(device_id_that_names_an_axis_twice) {
+  const auto call =
+      pl::pallas_call([](pl::Ref x, pl::Ref o,
+                         pl::Ref sem) { pl::async_remote_copy(x, o, sem, sem, {{{"x", "y"}, 1}, {"y", 0}}).wait(); },
+                      {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32},
+                       .in_specs = {pl::BlockSpec(pl::any_space)},
+                       .out_specs = {pl::BlockSpec(pl::any_space)},
+                       .scratch_shapes = {pl::semaphore_type::dma()}});
+  pl::shard_map([=](const pl::Array& a) -> pl::Array { return call(a); }, kGrid, pl::P("x", "y"),
+                pl::P("x", "y"))(pl::zeros({16, 512}));
+}
+
+// error[SM6508]: device_id 8 is outside the 8 devices of mesh axis 'x', 'y'
+//   --> test/errors/lang/Devices.cpp:537:68
+//   537 |       [](pl::Ref x, pl::Ref o, pl::Ref sem) { pl::async_remote_copy(x, o, sem, sem, {{{"x", "y"}, 8}}).wait(); },
+//       |                                                                    ^
+//    in kernel 'kernel'
+//   need: one index per axis of the mesh
+//   have: a mesh of {x: 2, y: 4}
+//   help: axes that a dict leaves out are this device's own
+WRONG_PROGRAM(device_id_outside_of_several_axes) {
+  const auto call = pl::pallas_call(
+      [](pl::Ref x, pl::Ref o, pl::Ref sem) { pl::async_remote_copy(x, o, sem, sem, {{{"x", "y"}, 8}}).wait(); },
+      {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32},
+       .in_specs = {pl::BlockSpec(pl::any_space)},
+       .out_specs = {pl::BlockSpec(pl::any_space)},
+       .scratch_shapes = {pl::semaphore_type::dma()}});
+  pl::shard_map([=](const pl::Array& a) -> pl::Array { return call(a); }, kGrid, pl::P("x", "y"),
+                pl::P("x", "y"))(pl::zeros({16, 512}));
+}

@@ -240,6 +240,8 @@ TEST(Dma, SG7_DeviceIdsAreTuplesAndDictsOfTheMesh) {
   expectEqual(copyTo(0, {{"x", 1}})(x), x);
   // On several the number is the row-major one; axes that are left out are this device's own.
   const std::vector<pl::MeshAxis> mesh{{"x", 2}, {"y", 3}, {"z", 4}};
+  EXPECT_NE(copyTo({{{"y", "z"}, 6}, {"x", 1}}, mesh).lower(x).mosaic().find("arith.constant 18 : i32"),
+            std::string::npos);
   EXPECT_NE(copyTo({1, 2, 3}, mesh).lower(x).mosaic().find("arith.constant 23 : i32"), std::string::npos);
   const std::string text = copyTo({{"x", 1}, {"z", 3}}, mesh).lower(x).mosaic();
   EXPECT_NE(text.find("tpu.device_id"), std::string::npos) << text;

@@ -114,6 +114,27 @@ TEST(ShardMap, SJ5_AKernelSeesItsDevicesPartAndCoordinates) {
   EXPECT_TRUE(f.check(pl::ones({16, 256})).findings.empty());
 }
 
+TEST(ShardMap, SG7_AKeyOfSeveralAxesIsOneIndexOverThem) {
+  const pl::Mesh grid({{"x", 2}, {"y", 3}, {"z", 2}});
+  const auto call = pl::pallas_call(
+      [](pl::Ref x, pl::Ref o, pl::Ref send, pl::Ref receive) {
+        const Array next = pl::rem(pl::axis_index({"x", "y"}) + 1, 6);  // along z everyone stays where it is
+        pl::async_remote_copy(x, o, send, receive, {{{"x", "y"}, next}}).wait();
+      },
+      {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32},
+       .in_specs = {pl::BlockSpec(pl::any_space)},
+       .out_specs = {pl::BlockSpec(pl::any_space)},
+       .scratch_shapes = {pl::semaphore_type::dma(), pl::semaphore_type::dma()}});
+  const pl::P over(std::tuple{"x", "y"}, "z");
+  const auto f = pl::shard_map([=](const Array& x) -> Array { return call(x); }, grid, over, over);
+  const auto wanted = pl::shard_map(
+      [](const Array& x) { return pl::ppermute(x, {"x", "y"}, {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 0}}); },
+      grid, over, over);
+  const Array x = counting({48, 256});
+  expectEqual(f(x), wanted(x));
+  EXPECT_TRUE(f.check(x).findings.empty());
+}
+
 TEST(ShardMap, AnExecutableWritesToTheCallersMemory) {
   const auto f = pl::shard_map([](const Array& x) { return pl::psum(x, "x"); }, kLine, pl::P("x"), pl::P());
   const pl::Executable ready = f.compile(pl::zeros({4, 8}));
