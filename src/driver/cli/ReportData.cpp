@@ -41,9 +41,9 @@ Json kernelJson(const KernelPackage& kernel) {
 
 /// The lines of roofs: peaks of a chip, 10^12 operations a second.
 Json factsJson(const tpu::Chip& c) {
-  const double vector = static_cast<double>(c.vector.aluSlots * c.vector.sublanes * c.vector.lanes *
-                                            c.device.coresPerChip) *
-                        c.device.clockGhz / 1e3;
+  const double vector =
+      static_cast<double>(c.vector.aluSlots * c.vector.sublanes * c.vector.lanes * c.device.coresPerChip) *
+      c.device.clockGhz / 1e3;
   return {{"title", c.title},
           {"clock_mhz", c.device.clockGhz * 1e3},
           {"cores", c.device.coresPerChip},
@@ -72,7 +72,8 @@ Json wholeTimeJson(const Program& program, const tpu::Chip& chip, const driver::
     Json& row = out["kernels"][i];
     row["lines"] = Json::array();
     for (const sim::LineTime& line : call.time.lines)
-      row["lines"].push_back({{"place", line.place.str()}, {"unit", sim::name(line.unit())}, {"cycles", line.cycles()}});
+      row["lines"].push_back(
+          {{"place", line.place.str()}, {"unit", sim::name(line.unit())}, {"cycles", line.cycles()}});
     row["events"] = call.kernel < 0 ? Json::array()
                                     : eventsOf(program.kernels[static_cast<size_t>(call.kernel)], chip, call.question);
   }
@@ -92,7 +93,8 @@ Json chipJson(const Program& program, const tpu::Chip& chip, sim::Assume assume)
                                  {"help", r.diagnostic.help}});
     out["vmem"].push_back(vmemJson(kernel, chip));
   }
-  const auto time = driver::timeOf(program, chip, std::vector<std::optional<Array>>(driver::argumentTypes(program).size()), assume);
+  const auto time =
+      driver::timeOf(program, chip, std::vector<std::optional<Array>>(driver::argumentTypes(program).size()), assume);
   if (!time) {
     out["time"] = {{"error", driver::toJson(time.error())}};
     return out;
