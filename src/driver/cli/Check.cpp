@@ -13,6 +13,7 @@
 #include "driver/term/Progress.h"
 #include "driver/term/Style.h"
 #include "driver/term/Table.h"
+#include "tpu/Warnings.h"
 
 namespace smalti::cli {
 namespace {
@@ -125,13 +126,18 @@ int checkFolder(const Session& session, const std::string& folder, const std::st
   return wrong > 0 ? kWrongResult : kOk;
 }
 
-/// What takes the memories of the chip, where one is asked for.
+/// What takes the memories of the chip, and what is slow on it, where one is asked for.
 std::string memoryText(const Session& session, const std::string& path, const std::vector<tpu::Chip>& chips) {
   if (chips.size() != 1) return {};
   auto module = driver::loadModuleOrCase(path);
   if (!module || !assumeShapes(*module)) return {};
   std::string text;
-  for (size_t i = 0; i < module->numKernels(); ++i) text += vmemText(session, *module->kernel(i), chips.front());
+  for (size_t i = 0; i < module->numKernels(); ++i) {
+    const KernelPackage& kernel = *module->kernel(i);
+    text += vmemText(session, kernel, chips.front());
+    for (const Diagnostic& d : tpu::warningsOf(kernel, chips.front(), tpu::vmemOf(kernel, chips.front())))
+      text += session.diagnosticText(d, "warning", session.colorOut());
+  }
   return text;
 }
 
