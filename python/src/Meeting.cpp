@@ -54,8 +54,9 @@ Diagnostic absence(const std::vector<std::optional<Seat>>& seats, std::chrono::s
           .place = {},
           .need = fmt::format("all {} devices of the mesh within {} s", seats.size(), limit.count()),
           .have = fmt::format("no call from device{} {}", missing.size() == 1 ? "" : "s", fmt::join(missing, ", ")),
-          .help = "let every device of the shard_map reach the call (a branch or a loop around it must go the same way on "
-                  "all), with all devices in one process; longer calls before it need a larger timeout_seconds"};
+          .help =
+              "let every device of the shard_map reach the call (a branch or a loop around it must go the same way on "
+              "all), with all devices in one process; longer calls before it need a larger timeout_seconds"};
 }
 
 }  // namespace

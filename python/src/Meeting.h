@@ -15,8 +15,8 @@
 
 namespace smalti::python {
 
-/// One execution of a program on all its devices, and a call in it. A call's address is that of its attributes, which XLA
-/// keeps once for every call of a compiled program, whatever device runs it.
+/// One execution of a program on all its devices, and a call in it. A call's address is that of its attributes, which
+/// XLA keeps once for every call of a compiled program, whatever device runs it.
 struct CallSite {
   int64_t run = 0;
   const void* call = nullptr;
@@ -35,10 +35,10 @@ class Meetings {
  public:
   static Meetings& instance();
 
-  /// Takes the device's seat among `devices` with the same call in the same run, the n-th time each (it may be in a loop),
-  /// and returns. The last to come executes: `executable` takes and gives arrays whose leading dimension counts the
-  /// devices. Then all are done, with their outputs written; with SM5010 once one has waited for `limit`. Nobody blocks,
-  /// since a waiting thread may be the one that another device needs to get here.
+  /// Takes the device's seat among `devices` with the same call in the same run, the n-th time each (it may be in a
+  /// loop), and returns. The last to come executes: `executable` takes and gives arrays whose leading dimension counts
+  /// the devices. Then all are done, with their outputs written; with SM5010 once one has waited for `limit`. Nobody
+  /// blocks, since a waiting thread may be the one that another device needs to get here.
   void meet(const CallSite&, int device, int devices, Seat, const Executable& executable, std::chrono::seconds limit);
 
  private:

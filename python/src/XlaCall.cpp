@@ -160,8 +160,8 @@ ffi::Future callOnDevices(std::string_view key, std::string_view module, std::st
   if (position >= devices) return refuse(ffi::Error::Internal("the call is on more devices than its mesh has"));
   auto seat = seatOf(inputTypes, outputTypes, arguments, results);
   if (!seat) return refuse(failed(seat.error()));
-  seat->done = [promise, position, outputs = seat->outputs, to = packedTargets(seat->outputs, results)](
-                   const Outcome& outcome) mutable {
+  seat->done = [promise, position, outputs = seat->outputs,
+                to = packedTargets(seat->outputs, results)](const Outcome& outcome) mutable {
     if (!outcome) return promise.SetError(failed(outcome.error()));
     packInto(to, outputs);
     ffi::Error error = position == 0 ? judged(**outcome) : ffi::Error::Success();

@@ -1,5 +1,5 @@
-// Results that the compiler places in VMEM or SMEM themselves (output_memory_space_colors): the kernel gets that memory,
-// not a window on it, and an operand aliased with such a result is the same memory.
+// Results that the compiler places in VMEM or SMEM themselves (output_memory_space_colors): the kernel gets that
+// memory, not a window on it, and an operand aliased with such a result is the same memory.
 #include <algorithm>
 
 #include "ir/KernelArguments.h"
