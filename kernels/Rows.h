@@ -59,9 +59,13 @@ struct Rows {
 
 /// Runs `call` on x as [rows, columns] and gives the result x's shape.
 inline Array callOnRows(const PallasCall& call, const Array& x, const Rows& rows, std::vector<Operand> more = {}) {
-  std::vector<Operand> operands{unwrap(x.reshaped({rows.rows, rows.columns}))};
-  for (const Operand& w : more) operands.emplace_back(unwrap(w.array().reshaped({1, rows.columns})));
-  return unwrap(Array(call.run(operands)).reshaped(x.shape()));
+  // A traced array is reshaped by an op, another one without a copy.
+  const auto shaped = [](const Array& a, Shape shape) {
+    return a.is_traced() ? reshape(a, std::move(shape)) : unwrap(a.reshaped(std::move(shape)));
+  };
+  std::vector<Operand> operands{shaped(x, {rows.rows, rows.columns})};
+  for (const Operand& w : more) operands.emplace_back(shaped(w.array(), {1, rows.columns}));
+  return shaped(call.run(operands), x.shape());
 }
 
 }  // namespace smalti::kernels
