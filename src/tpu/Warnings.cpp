@@ -44,30 +44,30 @@ std::optional<Diagnostic> wasteful(const KernelPackage& kernel, const Chip& chip
   });
   if (!worst) return std::nullopt;
   const ArrayType array = *arrayTypeOf(worst.getType());
-  return Diagnostic{.code = "SM6636",
-                    .message = "a value's shape wastes vector registers",
-                    .place = smalti::placeOf(worst.getLoc()),
-                    .where = whereOf(kernel, chip),
-                    .need = fmt::format("last dimensions that fill registers of 8 rows of {} lanes", kLanes),
-                    .have = fmt::format("{} of {} in {} registers, where {} would hold it",
-                                        worst.getDefiningOp()->getName().getStringRef().str(), array.str(), most,
-                                        registersOf(ArrayType{array.dtype, {(array.elements() + kLanes - 1) / kLanes, kLanes}})),
-                    .help = "put the longest dimension last, or fold leading dimensions into the last two"};
+  return Diagnostic{
+      .code = "SM6636",
+      .message = "a value's shape wastes vector registers",
+      .place = smalti::placeOf(worst.getLoc()),
+      .where = whereOf(kernel, chip),
+      .need = fmt::format("last dimensions that fill registers of 8 rows of {} lanes", kLanes),
+      .have = fmt::format("{} of {} in {} registers, where {} would hold it",
+                          worst.getDefiningOp()->getName().getStringRef().str(), array.str(), most,
+                          registersOf(ArrayType{array.dtype, {(array.elements() + kLanes - 1) / kLanes, kLanes}})),
+      .help = "put the longest dimension last, or fold leading dimensions into the last two"};
 }
 
 std::optional<Diagnostic> spilled(const KernelPackage& kernel, const Chip& chip, const VmemMap& map) {
   const Temporaries& t = map.temporaries;
   if (t.kept.empty() || t.likely < chip.vector.registers * kRegisterBytes) return std::nullopt;
   const KeptValue& most = t.kept.front();
-  return Diagnostic{
-      .code = "SM6637",
-      .message = "values of the body do not fit into the vector registers",
-      .place = most.place,
-      .where = whereOf(kernel, chip),
-      .need = fmt::format("at most {} registers at once", chip.vector.registers),
-      .have = fmt::format("about {} more, which are stored to VMEM and loaded again; most is the {}: {}",
-                          t.likely / kRegisterBytes, most.what, most.array.str()),
-      .help = "choose smaller blocks, or walk over the rows of a block in a loop (pl.loop)"};
+  return Diagnostic{.code = "SM6637",
+                    .message = "values of the body do not fit into the vector registers",
+                    .place = most.place,
+                    .where = whereOf(kernel, chip),
+                    .need = fmt::format("at most {} registers at once", chip.vector.registers),
+                    .have = fmt::format("about {} more, which are stored to VMEM and loaded again; most is the {}: {}",
+                                        t.likely / kRegisterBytes, most.what, most.array.str()),
+                    .help = "choose smaller blocks, or walk over the rows of a block in a loop (pl.loop)"};
 }
 
 std::optional<Diagnostic> uneven(const KernelPackage& kernel, const Chip& chip) {

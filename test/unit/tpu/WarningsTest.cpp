@@ -1,4 +1,5 @@
-// What is taken and slow: the kernel and the whole message. And the table of reasons that docs/tpu_legality.md publishes.
+// What is taken and slow: the kernel and the whole message. And the table of reasons that docs/tpu_legality.md
+// publishes.
 #include "tpu/Warnings.h"
 
 #include <filesystem>
