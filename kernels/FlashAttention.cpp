@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "CallCache.h"
+#include "Reshaped.h"
 #include "smalti/kernels/blocks.h"
 #include "smalti/smalti.h"
 
@@ -161,8 +162,8 @@ Array flash_attention(const Array& q, const Array& k, const Array& v, const Atte
   std::vector<Operand> operands{q, k, v};
   if (o.bias) operands.emplace_back(*o.bias);
   if (o.query_segments) {
-    operands.emplace_back(unwrap(o.query_segments->reshaped({q.dim(0), q.dim(2), 1})));
-    operands.emplace_back(unwrap(o.key_segments->reshaped({k.dim(0), 1, k.dim(2)})));
+    operands.emplace_back(reshaped(*o.query_segments, {q.dim(0), q.dim(2), 1}));
+    operands.emplace_back(reshaped(*o.key_segments, {k.dim(0), 1, k.dim(2)}));
   }
   return call.run(operands);
 }

@@ -1,6 +1,7 @@
 #include "smalti/kernels/matmul.h"
 
 #include "CallCache.h"
+#include "Reshaped.h"
 #include "smalti/kernels/blocks.h"
 #include "smalti/smalti.h"
 
@@ -94,7 +95,7 @@ Array matmul(const Array& x, const Array& y, const MatmulOptions& o) {
               .str();
   const PallasCall call = cache.get(key, [&] { return matmul_call(x.type(), y.type(), o); });
   if (!o.bias) return call(x, y);
-  return call(x, y, unwrap(o.bias->reshaped({1, o.bias->elements()})));
+  return call(x, y, reshaped(*o.bias, {1, o.bias->elements()}));
 }
 
 }  // namespace smalti::kernels

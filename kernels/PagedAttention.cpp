@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "CallCache.h"
+#include "Reshaped.h"
 #include "smalti/smalti.h"
 
 namespace smalti::kernels {
@@ -40,7 +41,7 @@ int64_t pages_of_step(const ArrayType& q, const ArrayType& pages, int64_t pages_
 /// q as [batch, key heads, heads / key heads, size].
 Array grouped(const Array& q, const Array& k_pages) {
   const int64_t key_heads = k_pages.dim(0), group = key_heads == 0 ? 0 : q.dim(1) / key_heads;
-  return unwrap(q.reshaped({q.dim(0), key_heads, group, q.dim(2)}));
+  return reshaped(q, {q.dim(0), key_heads, group, q.dim(2)});
 }
 
 /// Below each other.
@@ -114,7 +115,7 @@ std::vector<Operand> paged_attention_operands(const Array& q, const Array& k_pag
                                               const PagedAttentionOptions& o) {
   const Array rows = grouped(q, k_pages);
   const auto together = static_cast<size_t>(pages_of_step(rows.type(), k_pages.type(), page_table.dim(1), o));
-  std::vector<Operand> operands{lengths, unwrap(page_table.reshaped({page_table.elements()})), rows};
+  std::vector<Operand> operands{lengths, reshaped(page_table, {page_table.elements()}), rows};
   operands.insert(operands.end(), together, k_pages);
   operands.insert(operands.end(), together, v_pages);
   return operands;
@@ -129,7 +130,7 @@ Array paged_attention(const Array& q, const Array& k_pages, const Array& v_pages
   const PallasCall call = cache.get(
       key, [&] { return paged_attention_call(grouped(q, k_pages).type(), k_pages.type(), page_table.dim(1), o); });
   const Array out = call.run(paged_attention_operands(q, k_pages, v_pages, lengths, page_table, o));
-  return unwrap(out.reshaped(q.shape()));
+  return reshaped(out, q.shape());
 }
 
 }  // namespace smalti::kernels

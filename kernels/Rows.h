@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "Reshaped.h"
 #include "smalti/kernels/blocks.h"
 #include "smalti/kernels/softmax.h"
 #include "smalti/smalti.h"
@@ -59,13 +60,9 @@ struct Rows {
 
 /// Runs `call` on x as [rows, columns] and gives the result x's shape.
 inline Array callOnRows(const PallasCall& call, const Array& x, const Rows& rows, std::vector<Operand> more = {}) {
-  // A traced array is reshaped by an op, another one without a copy.
-  const auto shaped = [](const Array& a, Shape shape) {
-    return a.is_traced() ? reshape(a, std::move(shape)) : unwrap(a.reshaped(std::move(shape)));
-  };
-  std::vector<Operand> operands{shaped(x, {rows.rows, rows.columns})};
-  for (const Operand& w : more) operands.emplace_back(shaped(w.array(), {1, rows.columns}));
-  return shaped(call.run(operands), x.shape());
+  std::vector<Operand> operands{reshaped(x, {rows.rows, rows.columns})};
+  for (const Operand& w : more) operands.emplace_back(reshaped(w.array(), {1, rows.columns}));
+  return reshaped(call.run(operands), x.shape());
 }
 
 }  // namespace smalti::kernels

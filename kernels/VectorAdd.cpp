@@ -1,6 +1,7 @@
 #include "smalti/kernels/vector_add.h"
 
 #include "CallCache.h"
+#include "Reshaped.h"
 #include "smalti/smalti.h"
 
 namespace smalti::kernels {
@@ -29,8 +30,8 @@ Array vector_add(const Array& x, const Array& y, int64_t block) {
            .help = "broadcast or convert one of them first"});
   const ArrayType flat{x.dtype(), {x.elements()}};
   const PallasCall call = cache.get((Key() << flat << block).str(), [&] { return vector_add_call(flat, block); });
-  const Array sum = call(unwrap(x.reshaped(flat.shape)), unwrap(y.reshaped(flat.shape)));
-  return unwrap(sum.reshaped(x.shape()));
+  const Array sum = call(reshaped(x, flat.shape), reshaped(y, flat.shape));
+  return reshaped(sum, x.shape());
 }
 
 }  // namespace smalti::kernels

@@ -17,13 +17,20 @@
 namespace smalti::lang {
 namespace {
 
+constexpr std::string_view kNoRule = "collectives have no rule yet: transform what is around them";
+
 constexpr OpTable kCollectiveOps{
-    OpRecord{.name = "all_gather", .inPrograms = true},
-    OpRecord{.name = "all_reduce", .jaxName = "psum", .inPrograms = true},
-    OpRecord{.name = "all_to_all", .inPrograms = true},
-    OpRecord{.name = "collective_broadcast", .jaxName = "pbroadcast", .inPrograms = true},
-    OpRecord{.name = "collective_permute", .jaxName = "ppermute", .inPrograms = true},
-    OpRecord{.name = "reduce_scatter", .inPrograms = true},
+    OpRecord{.name = "all_gather", .inPrograms = true, .noJvp = kNoRule, .noBatch = kNoRule},
+    OpRecord{.name = "all_reduce", .jaxName = "psum", .inPrograms = true, .noJvp = kNoRule, .noBatch = kNoRule},
+    OpRecord{.name = "all_to_all", .inPrograms = true, .noJvp = kNoRule, .noBatch = kNoRule},
+    OpRecord{.name = "collective_broadcast",
+             .jaxName = "pbroadcast",
+             .inPrograms = true,
+             .noJvp = kNoRule,
+             .noBatch = kNoRule},
+    OpRecord{
+        .name = "collective_permute", .jaxName = "ppermute", .inPrograms = true, .noJvp = kNoRule, .noBatch = kNoRule},
+    OpRecord{.name = "reduce_scatter", .inPrograms = true, .noJvp = kNoRule, .noBatch = kNoRule},
 };
 const OpFamily kCollectiveFamily(kCollectiveOps);
 

@@ -31,7 +31,9 @@ constexpr OpTable kShardMapOps{OpRecord{.name = "manual_computation",
                                         .jaxName = "shard_map",
                                         .types = shardMapTypes,
                                         .run = runShardMap,
-                                        .inPrograms = true}};
+                                        .inPrograms = true,
+                                        .noJvp = "shard_map has no rule yet: differentiate inside of it",
+                                        .noBatch = "shard_map has no rule yet: use vmap inside of it"}};
 const OpFamily kShardMapFamily(kShardMapOps);
 
 /// On concrete arrays, met under a transformation: a Program of this one op.

@@ -1,6 +1,8 @@
 // The TPU's own ops on registers.
 #include "smalti/ops/tpu.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -13,9 +15,11 @@
 #include "lang/eager/Eager.h"
 #include "lang/lower/Lowering.h"
 #include "lang/ops/OpRecord.h"
+#include "lang/ops/Roll.h"
 #include "lang/ops/Support.h"
 #include "lang/transform/rules/Elementwise.h"
 #include "lang/transform/rules/Moves.h"
+#include "smalti/ops/create.h"
 #include "smalti/ops/elementwise.h"
 #include "smalti/ops/shape.h"
 
@@ -129,7 +133,8 @@ std::vector<Array> expandRoll(const OpCall& call) {
   const Array &x = call.operands[0], &shift = call.operands[1];
   const auto axis = call.attribute<int64_t>("dimension");
   const int64_t size = x.shape()[axis];
-  if (size == 0) return {x};
+  if (x.elements() == 0) return {x};
+  if (isStrided(call)) return {take_along_axis(x, rollSources(call, x.shape(), axis, shift), axis)};
   return {dynamicSlice(concatenate({x, x}, axis), axis, size - mod(shift, size), size)};
 }
 
@@ -197,6 +202,19 @@ constexpr OpTable kTpuOps{
 const OpFamily kTpuFamily(kTpuOps);
 
 }  // namespace
+
+bool isStrided(const OpCall& call) {
+  return std::any_of(call.attributes.begin(), call.attributes.end(), [](const auto& a) { return a.first == "stride"; });
+}
+Array rollSources(const OpCall& call, const Shape& shape, int64_t axis, const Array& shift) {
+  Array by = shift;
+  if (isStrided(call)) {
+    const auto stride = static_cast<int>(call.attribute<int64_t>("stride"));
+    const auto along = call.attribute<int64_t>("stride_dimension") + (axis - call.attribute<int64_t>("dimension"));
+    by = by + broadcasted_iota(DType::i32, shape, along) * stride;
+  }
+  return mod(broadcasted_iota(DType::i32, shape, axis) - by, shape[axis]);
+}
 
 Array assumeMultiple(const Array& x, int64_t n) {
   return bind1(kTpuOps["multiple_of"], {x}, x.type(), {{"multiple", n}});

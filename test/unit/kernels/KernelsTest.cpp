@@ -2,11 +2,13 @@
 
 #include <cfenv>
 #include <cmath>
+#include <cstring>
 
 #include "smalti/kernels/flash_attention.h"
 #include "smalti/kernels/matmul.h"
 #include "smalti/kernels/paged_attention.h"
 #include "smalti/kernels/tiled_dot.h"
+#include "smalti/kernels/vector_add.h"
 #include "smalti/smalti.h"
 
 namespace smalti::kernels {
@@ -49,6 +51,33 @@ TEST(Kernels, PagesThatDoNotFitAreRefused) {
   const auto narrow = paged({2, 4, 8, 4}, {});
   ASSERT_FALSE(narrow);
   EXPECT_EQ(narrow.error().code, "SM6701");
+}
+
+/// Equal bits, whether the kernel's function is called or traced with its arrays.
+template <class F, class... A>
+void expectSameUnderJit(const F& f, const A&... arrays) {
+  const Array called = f(arrays...), traced = jit(f)(arrays...);
+  ASSERT_EQ(called.type(), traced.type());
+  EXPECT_EQ(std::memcmp(called.data(), traced.data(), static_cast<size_t>(called.bytes())), 0);
+}
+
+TEST(Kernels, AreTracedLikeOps) {
+  const auto ramp = [](const Shape& shape) {
+    return reshape(arange(num_elements(shape), f32), shape) / static_cast<float>(num_elements(shape)) - 0.5f;
+  };
+  expectSameUnderJit([](const Array& x, const Array& y) { return vector_add(x * 2, y); }, ramp({3, 5}), ramp({3, 5}));
+  expectSameUnderJit([](const Array& x, const Array& y, const Array& b) { return matmul(x, y, {.bias = b + 1}); },
+                     ramp({16, 8}), ramp({8, 24}), ramp({24}));
+  const Array q = ramp({1, 2, 16, 8}), segments = reshape(arange(16, i32), {1, 16}) / 5;
+  expectSameUnderJit(
+      [](const Array& x, const Array& s) {
+        return flash_attention(x, x + 1, x * 2, {.query_segments = s + 1, .key_segments = s + 1});
+      },
+      q, astype(segments, i32));
+  expectSameUnderJit([](const Array& x, const Array& pages, const Array& lengths,
+                        const Array& table) { return paged_attention(x + 1, pages, pages * 2, lengths, table, {}); },
+                     ramp({1, 2, 8}), ramp({2, 4, 8, 8}), array(std::vector<int32_t>{3}),
+                     unwrap(array(std::vector<int32_t>{1}).reshaped({1, 1})));
 }
 
 TEST(Kernels, AttentionGivesFarKeysNoWeight) {

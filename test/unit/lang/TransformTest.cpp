@@ -57,6 +57,15 @@ TEST(Jit, NumbersStayWeak) {
   EXPECT_EQ(f(pl::ones({4}, pl::bf16), pl::ones({})).dtype(), pl::f32);
 }
 
+TEST(Jit, StridedRollsKeepTheirStride) {
+  const Array x = numbers({4, 8, 16});
+  for (const int64_t stride : {0, 1, 3, 20}) {
+    const auto f = [&](const Array& v, const Array& by) { return pl::roll(v, by, 2, stride, 1); };
+    const Array by = pl::full({}, 5, pl::i32);
+    expectEqual(pl::jit(f)(x, by), f(x, by));
+  }
+}
+
 TEST(Jit, ThreadsShareTheCache) {
   std::atomic<int> wrong = 0;
   const auto f = pl::jit([](const Array& x) { return pl::sum(pl::sin(x)); });

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lang/ops/Indexed.h"
+#include "lang/ops/Roll.h"
 #include "smalti/ops.h"
 
 namespace smalti::lang {
@@ -209,24 +210,6 @@ SMALTI_BATCH(batchScatterAdd) {
   return bindWith(call, spreadAll(call.operands, isBatched, size), batchedType(call.results[0], size),
                   {{"dimension", call.attribute<int64_t>("dimension") + 1}, {"size", call.attribute<int64_t>("size")}});
 }
-
-namespace {
-
-bool isStrided(const OpCall& call) {
-  return std::any_of(call.attributes.begin(), call.attributes.end(), [](const auto& a) { return a.first == "stride"; });
-}
-/// Where each element of the result comes from.
-Array rollSources(const OpCall& call, const Shape& shape, int64_t axis, const Array& shift) {
-  Array by = shift;
-  if (isStrided(call)) {
-    const auto stride = static_cast<int>(call.attribute<int64_t>("stride"));
-    const auto along = call.attribute<int64_t>("stride_dimension") + (axis - call.attribute<int64_t>("dimension"));
-    by = by + broadcasted_iota(DType::i32, shape, along) * stride;
-  }
-  return mod(broadcasted_iota(DType::i32, shape, axis) - by, shape[axis]);
-}
-
-}  // namespace
 
 SMALTI_TRANSPOSE(transposeRoll) {
   const auto axis = call.attribute<int64_t>("dimension");

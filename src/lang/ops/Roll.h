@@ -1,0 +1,14 @@
+// Which elements the op "roll" moves where.
+#pragma once
+
+#include "lang/trace/Tracer.h"
+
+namespace smalti::lang {
+
+/// Whether rows are rolled by different amounts.
+bool isStrided(const OpCall& roll);
+/// Where along `axis` each element of a result of this shape comes from, i32. The shape may have more leading axes than
+/// the op's: `axis` is its "dimension" there.
+Array rollSources(const OpCall& roll, const Shape& shape, int64_t axis, const Array& shift);
+
+}  // namespace smalti::lang
