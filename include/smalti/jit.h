@@ -91,9 +91,17 @@ class Jitted {
   template <class... A>
   static detail::Signature signature(const detail::Flat<F, A...>& flat) {
     detail::Signature s{typeid(std::tuple<A...>), flat.leaves(), {}};
+    std::vector<size_t> sizes;  // of vectors: f may do something else with as many arrays in other ones
     flat.each([&](const auto& a) {
-      if constexpr (!detail::IsTree<std::decay_t<decltype(a)>>::value) s.statics.push_back(detail::make_static(a));
+      using Argument = std::decay_t<decltype(a)>;
+      if constexpr (!detail::IsTree<Argument>::value) {
+        s.statics.push_back(detail::make_static(a));
+      } else if constexpr (!std::is_same_v<Argument, Array>) {
+        Argument tree = a;  // `visit` need not be const
+        detail::append_sizes(tree, sizes);
+      }
     });
+    if (!sizes.empty()) s.statics.push_back(detail::make_static(sizes));
     return s;
   }
   F f_;

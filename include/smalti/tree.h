@@ -56,6 +56,19 @@ template <class T>
 void append_leaves(T tree, std::vector<Array>& leaves) {
   visit_leaves(tree, [&](const Array& a) { leaves.push_back(a); });
 }
+/// Sizes of all vectors in a tree, depth first: with the types, what tells its structure.
+template <class T>
+void append_sizes(T& tree, std::vector<size_t>& sizes) {
+  if constexpr (std::is_same_v<std::remove_const_t<T>, Array>) {
+  } else if constexpr (HasVisit<T>) {
+    tree.visit([&](auto&... members) { (append_sizes(members, sizes), ...); });
+  } else if constexpr (requires { tree.begin(); }) {
+    sizes.push_back(tree.size());
+    for (auto& element : tree) append_sizes(element, sizes);
+  } else {
+    std::apply([&](auto&... elements) { (append_sizes(elements, sizes), ...); }, tree);
+  }
+}
 /// The tree with other arrays.
 template <class T>
 T with_leaves(T tree, const Array*& leaf) {

@@ -66,14 +66,26 @@ Meetings& Meetings::instance() {
   return *meetings;
 }
 
+int Meetings::visit(const CallSite& site, int device) {
+  constexpr size_t kRemembered = 1 << 16;
+  const auto [at, isNew] = visits_.try_emplace({site, device});
+  if (isNew)
+    at->second.place = lastVisits_.insert(lastVisits_.end(), at->first);
+  else
+    lastVisits_.splice(lastVisits_.end(), lastVisits_, at->second.place);
+  if (visits_.size() > kRemembered) {
+    visits_.erase(lastVisits_.front());
+    lastVisits_.pop_front();
+  }
+  return at->second.count++;
+}
+
 void Meetings::meet(const CallSite& site, int device, int devices, Seat seat, const Executable& executable,
                     std::chrono::seconds limit) {
-  constexpr size_t kRemembered = 1 << 16;  // visits; runs end without a word, and the oldest has the smallest number
   std::vector<std::optional<Seat>> all;
   {
     const std::lock_guard lock(mutex_);
-    if (visits_.size() >= kRemembered) visits_.erase(visits_.begin());
-    const Key key{site, visits_[{site, device}]++};
+    const Key key{site, visit(site, device)};
     Round& round = rounds_[key];
     if (round.seats.empty()) {
       round.seats.resize(static_cast<size_t>(devices));

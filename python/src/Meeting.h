@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -57,7 +58,14 @@ class Meetings {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool watched_ = false;
-  std::map<Key, int> visits_;    ///< how often a device was there
+  /// How often a device was there; runs end without a word, so that whoever has not come for longest is forgotten.
+  struct Visits {
+    int count = 0;
+    std::list<Key>::iterator place;
+  };
+  int visit(const CallSite&, int device);
+  std::map<Key, Visits> visits_;
+  std::list<Key> lastVisits_;    ///< who has not come for longest first
   std::map<Key, Round> rounds_;  ///< that wait for somebody
 };
 

@@ -78,6 +78,11 @@ extern "C" int32_t smaltiCpuWait(void* context, int64_t* semaphore, int64_t amou
   return 0;
 }
 
+extern "C" int64_t smaltiCpuRead(void* context, int64_t* semaphore) {
+  const DeviceMember& m = memberOf(context);
+  return m.group ? m.group->read(semaphore).value_or(INT64_MIN) : *semaphore;
+}
+
 /// What the system gives to a process at most.
 std::string memoryLimit() {
   rlimit limit{};
@@ -420,6 +425,7 @@ const RuntimeSymbol kRuntime[] = {{kInterpretSymbol, reinterpret_cast<void*>(&sm
                                   {kDeviceSymbol, reinterpret_cast<void*>(&smaltiCpuDevice)},
                                   {kPeerSymbol, reinterpret_cast<void*>(&smaltiCpuPeer)},
                                   {kSignalSymbol, reinterpret_cast<void*>(&smaltiCpuSignal)},
+                                  {kReadSymbol, reinterpret_cast<void*>(&smaltiCpuRead)},
                                   {kWaitSymbol, reinterpret_cast<void*>(&smaltiCpuWait)}};
 
 /// Null when what was kept is not what this version writes: then it is compiled again.

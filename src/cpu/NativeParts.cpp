@@ -36,7 +36,8 @@ bool namesDevices(const KernelPackage& package) {
     if (auto signal = llvm::dyn_cast<tpu::SemSignalOp>(op)) return static_cast<bool>(signal.getDeviceId());
     return op->getName().getStringRef() == "tpu.device_id";
   };
-  return package.kernelFunction()
+  return package.module
+      .get()  // index maps may ask, too
       .walk(
           [&](mlir::Operation* op) { return names(op) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance(); })
       .wasInterrupted();

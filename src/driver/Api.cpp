@@ -108,12 +108,16 @@ Result<RunReport> Module::check(std::span<const Array> arguments, const Settings
   return guardedCall([&]() -> Result<RunReport> {
     const Options& options = settings.state().options.values;
     std::vector<Finding> refusals;
-    for (const KernelPackage& kernel : state_->program().kernels) {
-      if (options.chip.empty()) break;
+    const auto refuse = [&](const KernelPackage& kernel) -> Status {
+      const auto alone = state_->executables->alone();
       auto found = tpu::refusalsOf(kernel, options.chip);
       if (!found) return fail(std::move(found.error()));
       for (Diagnostic& d : *found) refusals.push_back({std::move(d)});
-    }
+      return {};
+    };
+    if (!options.chip.empty())
+      for (const KernelPackage& kernel : state_->program().kernels)
+        if (Status ok = refuse(kernel); !ok) return fail(std::move(ok.error()));
     auto report = state_->run(arguments, options, true);
     if (report)
       report->findings.insert(report->findings.begin(), std::make_move_iterator(refusals.begin()),

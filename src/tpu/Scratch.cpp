@@ -16,9 +16,11 @@ namespace smalti::tpu {
 namespace {
 
 /// A load whose value goes nowhere, as Pallas writes beside each store; or what is computed of one.
-bool isDead(mlir::Operation* op) {
+bool isDead(mlir::Operation* op, int depth = 0) {
+  constexpr int kDeepest = 8;  // as in the work of kernels (sim/Work.cpp)
+  if (depth > kDeepest) return false;
   if (op->getNumResults() == 0 || (!mlir::isa<mlir::vector::LoadOp>(op) && !mlir::isPure(op))) return false;
-  return llvm::all_of(op->getUsers(), isDead);
+  return llvm::all_of(op->getUsers(), [&](mlir::Operation* user) { return isDead(user, depth + 1); });
 }
 
 bool isStoreTo(mlir::Operation* op, mlir::Value ref) {

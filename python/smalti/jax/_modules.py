@@ -42,6 +42,12 @@ def module_on_devices(op: ir.Operation, devices: int) -> str:
     def names(prefix: str, types: list[ir.Type]) -> str:
         return ", ".join(f"%{prefix}{i}" for i in range(len(types)))
 
+    def assigned(prefix: str, types: list[ir.Type]) -> str:
+        return f"{names(prefix, types)} = " if types else ""
+
+    def given_back(prefix: str, types: list[ir.Type]) -> str:
+        return f"{names(prefix, types)} : {joined(types)}" if types else ""
+
     def shardings(types: list[ir.Type]) -> str:
         return ", ".join("<@mesh, [" + ", ".join(['{"devices"}', *["{}"] * (len(t.shape) - 1)]) + "]>" for t in types)
 
@@ -55,14 +61,14 @@ module attributes {{mhlo.num_partitions = {devices} : i32, mhlo.num_replicas = 1
   sdy.mesh @mesh = <["devices"={devices}]>
   func.func private @kernel({joined(inputs)}) -> ({joined(outputs)})
   func.func public @main({listed("all", all_inputs)}) -> ({joined(all_outputs)}) {{
-    {names("result", outputs)} = sdy.manual_computation({names("all", all_inputs)}) in_shardings=[{shardings(all_inputs)}]
+    {assigned("result", outputs)}sdy.manual_computation({names("all", all_inputs)}) in_shardings=[{shardings(all_inputs)}]
         out_shardings=[{shardings(all_outputs)}] manual_axes={{"devices"}} ({listed("one", one_inputs)}) {{
       {reshapes("in", inputs, "one", one_inputs)}
-      {names("out", outputs)} = func.call @kernel({names("in", inputs)}) : ({joined(inputs)}) -> ({joined(outputs)})
+      {assigned("out", outputs)}func.call @kernel({names("in", inputs)}) : ({joined(inputs)}) -> ({joined(outputs)})
       {reshapes("back", one_outputs, "out", outputs)}
-      sdy.return {names("back", outputs)} : {joined(one_outputs)}
+      sdy.return {given_back("back", one_outputs)}
     }} : ({joined(all_inputs)}) -> ({joined(all_outputs)})
-    return {names("result", outputs)} : {joined(all_outputs)}
+    return {given_back("result", all_outputs)}
   }}
 }}"""
     with op.context, op.location:

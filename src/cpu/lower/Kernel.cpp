@@ -71,6 +71,7 @@ class KernelLowering {
     b_.CreateRet(b_.getInt32(0));
     finishStreaming(*l_.function);
     lowered_.sharedBounds.assign(signature().grid.begin(), signature().grid.begin() + shared_);
+    for (const auto& m : l_.forPeers) lowered_.undefined.push_back({m.place->offset, m.type});
     lowered_.arenaBytes = l_.arena.peakBytes();
     l_.report.arenaBytes = lowered_.arenaBytes;
     return std::move(lowered_);

@@ -66,15 +66,37 @@ Reg Lowering::scalar(mlir::Value v) {
   return nullptr;
 }
 
-View Lowering::allocate(DType t, std::span<const int64_t> shape) {
+int64_t Lowering::placeBytes(DType t, std::span<const int64_t> shape) {
   constexpr int64_t kMostBytes = int64_t{1} << 44;
-  View v;
-  v.dtype = t;
-  v.shape.assign(shape.begin(), shape.end());
   const int64_t elements = checkedElements(shape);
   if (failure_ && (elements < 0 || arena.peakBytes() > kMostBytes))
     failure_ = notNative("its values take more memory than any machine has");
-  v.owner = arena.allocate(failure_ ? elements * storage_bytes(t) : 0);
+  return failure_ ? elements * storage_bytes(t) : 0;
+}
+
+View Lowering::allocate(DType t, std::span<const int64_t> shape) {
+  return at(t, shape, arena.allocate(placeBytes(t, shape)));
+}
+
+View Lowering::allocateScoped(DType t, std::span<const int64_t> shape) {
+  View v;
+  if (options.devices) {
+    v = at(t, shape, arena.allocateUnused(placeBytes(t, shape)));
+    forPeers.push_back({v.owner, {t, v.shape}});
+  } else {
+    v = allocate(t, shape);
+    // So that one sees it; the arena's places are used again and again.
+    fill(v, is_semaphore(t) ? index(0) : undefinedElement(b, t, options.poison));
+  }
+  v.memory = newMemory();
+  return v;
+}
+
+View Lowering::at(DType t, std::span<const int64_t> shape, std::shared_ptr<const Arena::Block> place) {
+  View v;
+  v.dtype = t;
+  v.shape.assign(shape.begin(), shape.end());
+  v.owner = std::move(place);
   // At the function's start, so that it may be used anywhere.
   v.base = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), arenaBase, static_cast<uint64_t>(v.owner->offset));
   v.strides = denseStrides(b, shape);

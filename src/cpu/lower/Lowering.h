@@ -55,6 +55,13 @@ class Lowering {
   InterpretedOps& interpreted;
   const LowerOptions options;
   Arena arena;
+  /// Memory of scopes that other devices may reach before this one has come there: from the start of the call
+  /// undefined, and nobody else's.
+  struct ForPeers {
+    std::shared_ptr<const Arena::Block> place;
+    ArrayType type;
+  };
+  std::vector<ForPeers> forPeers;
   Reg arenaBase = nullptr, context = nullptr;
   Reg roundsToLook = nullptr;   ///< slot of the counter of rounds, where there is one (Rounds.h)
   std::vector<Reg> gridBounds;  ///< i64
@@ -87,6 +94,8 @@ class Lowering {
   void setView(mlir::Value v, View view);
   /// Room for a value between two nests, dense.
   View allocate(DType, std::span<const int64_t> shape);
+  /// Room for an allocation of the kernel, undefined (semaphores: 0) where its scope begins, or has begun for others.
+  View allocateScoped(DType, std::span<const int64_t> shape);
   int newMemory() { return nextMemory_++; }
   /// An op that is neither emitted nor one of `here` needs the value, also through free ops.
   bool isNeededBeyond(mlir::Value, const llvm::DenseSet<mlir::Operation*>& here) const;
@@ -123,6 +132,8 @@ class Lowering {
   Native flushBeforeWrites();
 
  private:
+  View at(DType, std::span<const int64_t> shape, std::shared_ptr<const Arena::Block>);
+  int64_t placeBytes(DType, std::span<const int64_t> shape);
   Native lowerHere(mlir::Operation&);
   /// Reports where the op is that has no native code: the first, innermost one.
   void blame(mlir::Operation&);

@@ -304,11 +304,7 @@ Native lowerAlloca(Lowering& l, mlir::Operation& op) {
   const auto space = tpu::memorySpaceOf(type);
   if (!space || !type.hasStaticShape() || (*space != MemorySpace::vmem && *space != MemorySpace::smem))
     return notNative("an allocation of another memory than VMEM or SMEM");
-  View v = l.allocate(elementDType(type), type.getShape());
-  v.memory = l.newMemory();
-  // Undefined, and so that one sees it; the arena's places are used again and again.
-  l.fill(v, undefinedElement(l.b, v.dtype, l.options.poison));
-  l.setRef(op.getResult(0), std::move(v));
+  l.setRef(op.getResult(0), l.allocateScoped(elementDType(type), type.getShape()));
   return {};
 }
 

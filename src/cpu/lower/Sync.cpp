@@ -47,9 +47,7 @@ Reg callRuntime(Lowering& l, const char* name, llvm::Type* result, llvm::ArrayRe
 }
 
 Reg countOf(Lowering& l, const View& semaphore) {
-  llvm::LoadInst* count = l.b.CreateAlignedLoad(l.b.getInt64Ty(), semaphore.base, kCountAlign);
-  if (l.options.devices) count->setAtomic(llvm::AtomicOrdering::Acquire);
-  return count;
+  return l.b.CreateAlignedLoad(l.b.getInt64Ty(), semaphore.base, kCountAlign);
 }
 void setCount(Lowering& l, const View& semaphore, Reg count) {
   l.b.CreateAlignedStore(count, semaphore.base, kCountAlign);
@@ -104,7 +102,15 @@ Reg wide(Lowering& l, mlir::Value v) {
 Native lowerSemaphoreRead(Lowering& l, mlir::Operation& op) {
   const View* semaphore = semaphoreOf(l, op.getOperand(0));
   if (!semaphore) return notNative("a semaphore that native code does not follow");
-  l.setScalar(op.getResult(0), l.b.CreateTrunc(countOf(l, *semaphore), l.b.getInt32Ty()));
+  Reg count = nullptr;
+  if (l.options.devices) {  // it may be read again and again until another device has raised it
+    if (auto ok = l.flushBeforeWrites(); !ok) return ok;
+    count = callRuntime(l, kReadSymbol, l.b.getInt64Ty(), {semaphore->base});
+    l.require(l.b.CreateICmpNE(count, l.index(INT64_MIN)));
+  } else {
+    count = countOf(l, *semaphore);
+  }
+  l.setScalar(op.getResult(0), l.b.CreateTrunc(count, l.b.getInt32Ty()));
   return {};
 }
 
@@ -357,10 +363,7 @@ Native lowerWaitDma(Lowering& l, mlir::Operation& op) {
 Native lowerSemaphoreAlloc(Lowering& l, mlir::Operation& op) {
   auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
   if (!type.hasStaticShape() || !is_semaphore(elementDType(type))) return notNative("an allocation of a dynamic size");
-  View v = l.allocate(elementDType(type), shapeOf(type));
-  v.memory = l.newMemory();
-  l.fill(v, l.index(0));
-  l.setRef(op.getResult(0), std::move(v));
+  l.setRef(op.getResult(0), l.allocateScoped(elementDType(type), shapeOf(type)));
   return {};
 }
 

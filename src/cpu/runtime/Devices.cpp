@@ -64,6 +64,11 @@ bool DeviceGroup::wait(int device, int64_t* semaphore, int64_t amount) {
   return sleep(device, semaphore, amount);
 }
 
+std::optional<int64_t> DeviceGroup::read(int64_t* semaphore) const {
+  if (failed_.load(std::memory_order_relaxed) || (stop_ && stop_->load(std::memory_order_relaxed))) return std::nullopt;
+  return counter(semaphore).load();
+}
+
 bool DeviceGroup::sleep(int device, int64_t* semaphore, int64_t amount) {
   std::unique_lock lock(mutex_);
   blocked_[static_cast<size_t>(device)] = Blocked{semaphore, amount};

@@ -23,6 +23,8 @@ inline constexpr const char* kSignalSymbol = "smalti_cpu_signal";
 /// i32 (ptr context, ptr semaphore, i64 amount): waits for a semaphore of this device, and takes the amount off; not 0:
 /// the call shall end.
 inline constexpr const char* kWaitSymbol = "smalti_cpu_wait";
+/// i64 (ptr context, ptr semaphore): the count of a semaphore of this device; INT64_MIN: the call shall end.
+inline constexpr const char* kReadSymbol = "smalti_cpu_read";
 
 class DeviceGroup {
  public:
@@ -43,6 +45,8 @@ class DeviceGroup {
   /// A device's own thread waits for its semaphores, nobody else; every thread may add to every one.
   void signal(int64_t* semaphore, int64_t amount);
   bool wait(int device, int64_t* semaphore, int64_t amount);
+  /// nullopt: the call shall end. A kernel may read until another device has signalled.
+  std::optional<int64_t> read(int64_t* semaphore) const;
   /// The device's thread is done. `failed`: the others end, too.
   void leave(bool failed);
 

@@ -235,7 +235,8 @@ bool onOwnThreads(int members, llvm::function_ref<void(int)> body) {
 
 bool runTogether(int members, llvm::function_ref<void(int)> body) {
   if (members == 1) return body(0), true;
-  Pool* pool = tInside ? nullptr : &thePool();
+  constexpr int kMostPooled = 64;  // threads that wait for the next call
+  Pool* pool = tInside || members > kMostPooled ? nullptr : &thePool();
   if (!pool || !pool->take()) return onOwnThreads(members, body);
   const bool enough = pool->has(members - 1);
   // As many points as threads: each takes one, and no thread waits for another before all are taken.

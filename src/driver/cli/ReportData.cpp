@@ -100,9 +100,7 @@ Json chipJson(const Program& program, const tpu::Chip& chip, sim::Assume assume)
     return out;
   }
   out["time"] = wholeTimeJson(program, chip, *time);
-  if (out["refusals"].empty())
-    for (const KernelAdvice& a : adviceOn(program, chip, *time))
-      out["advice"].push_back({{"kernel", a.kernel}, {"text", a.advice.text}, {"share", a.advice.share}});
+  if (out["refusals"].empty()) out["advice"] = adviceJson(*time, adviceOn(program, chip, *time));
   return out;
 }
 

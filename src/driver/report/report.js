@@ -170,7 +170,7 @@ function show(name) {
   if (time) {
     if (chip.advice.length) {
       const s = section('What would make it faster', 'each change timed by the model');
-      s.append(table(['change', '#of the time', ''], chip.advice.map(a => [a.text, percent(a.share), bar(a.share)])));
+      s.append(table(['change', '#of the time', ''], chip.advice.map(a => [a.text, percent(a.share_of_time), bar(a.share_of_time)])));
       main.append(s);
     }
     main.append(add(make('div', undefined, 'pair'), spentChart(time), roofline(chip, time)));

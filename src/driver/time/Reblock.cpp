@@ -11,11 +11,14 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Builders.h"
 
+#include "cpu/lower/Parallel.h"
 #include "ir/KernelArguments.h"
 #include "ir/Tpu.h"
 #include "ir/TpuOps.h"
+#include "ir/Types.h"
 #include "ir/facts/IndexMaps.h"
 #include "ir/facts/OpFamilies.h"
+#include "tpu/Scratch.h"
 
 namespace smalti::driver {
 namespace {
@@ -270,6 +273,24 @@ std::optional<KernelPackage> reblocked(const KernelPackage& original, size_t axi
   return finished(std::move(package));
 }
 
+namespace {
+
+/// Whether steps may find in scratch what others left there.
+bool keepsScratch(const KernelPackage& package) {
+  const KernelArguments arguments(package);
+  for (size_t i = 0; i < arguments.numScratch(); ++i)
+    if (!is_semaphore(elementDType(arguments.scratch(i).getType())) && !isRemoved(package, arguments.scratch(i)))
+      return true;
+  return false;
+}
+
+/// Whether points along these leading axes may come in any order, whatever they keep in scratch.
+bool inAnyOrder(const KernelPackage& package, size_t axes) {
+  return !keepsScratch(package) || cpu::planParallel(package).axes >= static_cast<int>(axes);
+}
+
+}  // namespace
+
 std::optional<KernelPackage> reordered(const KernelPackage& original, const std::vector<size_t>& order) {
   KernelPackage package = original.copy();
   if (!finish(package)) return std::nullopt;
@@ -287,6 +308,10 @@ std::optional<KernelPackage> reordered(const KernelPackage& original, const std:
         if (map.uses(used) && !map.uses(unused) && place[unused] < place[used] && package.signature.grid[unused] != 1)
           return std::nullopt;
   }
+  size_t moved = 0;
+  for (size_t i = 0; i < rank; ++i)
+    if (order[i] != i) moved = i + 1;
+  if (!inAnyOrder(package, moved)) return std::nullopt;
   const auto permute = [&](mlir::func::FuncOp f) {
     mlir::Block& block = f.getBody().front();
     llvm::SmallVector<mlir::Value> old(block.args_begin(), block.args_begin() + static_cast<int64_t>(rank));
@@ -313,9 +338,9 @@ std::optional<KernelPackage> reordered(const KernelPackage& original, const std:
   f->setAttr("iteration_bounds", b.getDenseI64ArrayAttr(bounds));
   if (auto semantics = f->getAttrOfType<mlir::ArrayAttr>("dimension_semantics");
       semantics && semantics.size() == rank) {
-    std::vector<mlir::Attribute> moved(rank);
-    for (size_t i = 0; i < rank; ++i) moved[i] = semantics[static_cast<unsigned>(order[i])];
-    f->setAttr("dimension_semantics", b.getArrayAttr(moved));
+    std::vector<mlir::Attribute> inOrder(rank);
+    for (size_t i = 0; i < rank; ++i) inOrder[i] = semantics[static_cast<unsigned>(order[i])];
+    f->setAttr("dimension_semantics", b.getArrayAttr(inOrder));
   }
   return finished(std::move(package));
 }
@@ -325,7 +350,7 @@ std::optional<KernelPackage> withParallelAxis(const KernelPackage& original, siz
   if (!finish(package) || axis >= package.signature.dimensionSemantics.size()) return std::nullopt;
   if (package.signature.dimensionSemantics[axis] == smalti::DimensionSemantics::parallel) return std::nullopt;
   const KernelArguments arguments(package);
-  // Steps along it write blocks of their own, and nothing is carried in scratch from one to the next.
+  // Steps along it write blocks of their own.
   for (size_t w = arguments.numInputs(); w < arguments.numBlocks(); ++w) {
     const auto& window = arguments.windowOf(w);
     if (!window || !IndexMapFacts(arguments.indexMap(*window), package.signature.grid.size()).uses(axis))
@@ -337,7 +362,9 @@ std::optional<KernelPackage> withParallelAxis(const KernelPackage& original, siz
   std::vector<mlir::Attribute> changed(semantics.begin(), semantics.end());
   changed[axis] = DimensionSemanticsAttr::get(package.context.get(), tpu::DimensionSemantics::parallel);
   f->setAttr("dimension_semantics", mlir::Builder(package.context.get()).getArrayAttr(changed));
-  return finished(std::move(package));
+  auto shared = finished(std::move(package));
+  if (shared && !inAnyOrder(*shared, axis + 1)) return std::nullopt;
+  return shared;
 }
 
 std::optional<KernelPackage> withDoubleBuffers(const KernelPackage& original) {

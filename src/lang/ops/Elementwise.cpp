@@ -19,6 +19,8 @@ namespace smalti::lang {
 namespace {
 
 /// The op that src/plain evaluates it by: "add" of f32 is "arith.addf".
+void lowerIdentity(Lowering& l, const Op& op) { l.set(op.results[0], l.value(op.operands[0])); }
+
 void lowerDirect(Lowering& l, const Op& op) {
   const ArrayType& type = l.typeOf(op.results[0]);
   const std::string_view name = plain::kernelOpName(op.name, type.dtype);
@@ -305,6 +307,7 @@ constexpr OpTable kElementwiseOps{
              .types = likeOperand,
              .run = runIdentity,
              .expand = runIdentity,
+             .lower = lowerIdentity,
              .jvp = jvpZero,
              .batch = batchElementwise},
     OpRecord{.name = "subtract",
@@ -526,8 +529,6 @@ Array clip(const Operand& x, const Operand& low, const Operand& high) {
 
 Array stop_gradient(const Operand& x) {
   AtPlace place(x.at());
-  const lang::Trace* trace = lang::Trace::current();
-  if (trace && trace == &lang::Tracer::current() && trace->kind() == lang::Trace::Kind::kernel) return x.array();
   return lang::unary(lang::kElementwiseOps["stop_gradient"], x);
 }
 Array optimization_barrier(const Operand& x) {

@@ -33,7 +33,7 @@ constexpr OpTable kIndexedOps{
              .types = addedType,
              .run = addAtIndices,
              .expand = addAtIndices,
-             .jvp = nullptr,
+             .jvp = jvpLinearInSecond,
              .transpose = transposeScatterAdd,
              .batch = batchScatterAdd},
     OpRecord{.name = "dynamic_slice",

@@ -13,6 +13,12 @@
 namespace smalti::lang {
 namespace {
 
+/// Not cut into blocks where a call has no grid.
+bool isPassedWhole(MemorySpace space) {
+  return space == MemorySpace::any || space == MemorySpace::hbm || space == MemorySpace::host ||
+         space == MemorySpace::semaphore;
+}
+
 /// What program_id and num_programs of the body ask for stays: the new axis is before theirs.
 void shiftGridAxes(std::vector<Op>& ops) {
   for (Op& op : ops) {
@@ -64,7 +70,7 @@ TracedKernel batched(const TracedKernel& kernel, const BatchAxes& axes, int64_t 
     }
     if (o.indexMap) {
       batchIndexMap(*o.indexMap, axis);
-    } else if (!hadGrid && o.space != MemorySpace::any && o.space != MemorySpace::hbm) {
+    } else if (!hadGrid && !isPassedWhole(o.space)) {
       o.windowed = true;
       o.indexMap = mapOfExamples(k, o, axis);
     }
@@ -107,10 +113,7 @@ bool needsLoop(const TracedKernel& k, const BatchAxes& axes) {
     return true;
   for (size_t i = 0; i < k.operands.size(); ++i) {
     const bool isBatched = static_cast<int>(i) >= k.numInputs || axes[first + i];
-    const MemorySpace space = k.operands[i].space;
-    const bool isWhole = space == MemorySpace::any || space == MemorySpace::hbm || space == MemorySpace::host ||
-                         space == MemorySpace::semaphore;
-    if (isBatched && isWhole) return true;
+    if (isBatched && isPassedWhole(k.operands[i].space)) return true;
   }
   return false;
 }

@@ -9,6 +9,7 @@
 #include "lang/call/Backend.h"
 #include "lang/call/Report.h"
 #include "lang/call/TraceProgram.h"
+#include "lang/debug/Debug.h"
 #include "lang/print/Print.h"
 #include "lang/trace/HasValue.h"
 #include "lang/trace/Place.h"
@@ -38,11 +39,12 @@ class JitState {
     std::vector<Static> statics;
     std::shared_ptr<const TracedProgram::State> traced;
     std::shared_ptr<const void> structure;
+    bool debugChecks = lang::debugChecksEnabled(), poison = lang::poisonBuffersEnabled();  ///< as it was traced
     uint64_t settings = 0;  ///< serial of those that `executable` was compiled with
     std::shared_ptr<const Executable::State> executable;
 
     bool is(const Signature& s) const {
-      return types == s.types &&
+      return types == s.types && debugChecks == lang::debugChecksEnabled() && poison == lang::poisonBuffersEnabled() &&
              std::ranges::equal(
                  arguments, s.leaves,
                  [](const Given& a, const Array& x) { return a.type == x.type() && a.weak == x.weak_type(); }) &&
@@ -62,7 +64,7 @@ class JitState {
         if (e->is(s)) return *e;
     }
     const lang::Depth depth(at_);
-    auto made = std::make_unique<Entry>(Entry{s.types, {}, s.statics, {}, {}, 0, {}});
+    auto made = std::make_unique<Entry>(Entry{.types = s.types, .statics = s.statics});
     std::vector<ArrayType> types;
     for (const Array& a : s.leaves) {
       made->arguments.push_back({a.type(), a.weak_type()});

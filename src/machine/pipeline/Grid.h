@@ -24,6 +24,7 @@ class GridWalk {
   void next();
 
  private:
+  void findMine();
   void advance();
   bool isMine() const;
 

@@ -57,6 +57,37 @@ TEST(Jit, NumbersStayWeak) {
   EXPECT_EQ(f(pl::ones({4}, pl::bf16), pl::ones({})).dtype(), pl::f32);
 }
 
+TEST(Jit, SizesOfVectorsArePartOfTheSignature) {
+  const auto f = pl::jit([](const std::vector<Array>& added, const std::vector<Array>& taken) {
+    Array sum = pl::zeros({4});
+    for (const Array& a : added) sum = sum + a;
+    for (const Array& t : taken) sum = sum - t;
+    return sum;
+  });
+  const Array x = numbers({4}), y = numbers({4}, 1), z = numbers({4}, 2);
+  const std::vector<Array> one{x}, two{x, y}, last{z}, rest{y, z};
+  expectEqual(f(two, last), pl::zeros({4}) + x + y - z);
+  expectEqual(f(one, rest), pl::zeros({4}) + x - y - z);
+}
+
+TEST(Jvp, StopGradientHoldsInKernels) {
+  const auto kernel = pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = x[_] * pl::stop_gradient(x[_]); },
+                                      {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}});
+  const Array x = numbers({8, 128}), t = numbers({8, 128}, 1);
+  const auto [value, slope] = pl::jvp([&](const Array& v) -> Array { return kernel(v); }, std::tuple{x}, std::tuple{t});
+  expectEqual(value, x * x);
+  expectEqual(slope, x * t);
+}
+
+TEST(Grad, TakesHaveSecondDerivatives) {
+  const Array indices = pl::array(std::vector<int32_t>{2, 0, 2}), x = numbers({4});
+  const auto f = [&](const Array& v) { return pl::sum(pl::integer_pow(pl::take(v, indices, 0), 3)); };
+  const auto twice = pl::grad([&](const Array& v) { return pl::sum(pl::grad(f)(v)); })(x);
+  const float* v = x.as<float>();
+  const std::vector<float> expected{6 * v[0], 0, 12 * v[2], 0};
+  for (int i = 0; i < 4; ++i) EXPECT_NEAR(twice.as<float>()[i], expected[static_cast<size_t>(i)], 1e-5f) << i;
+}
+
 TEST(Jit, StridedRollsKeepTheirStride) {
   const Array x = numbers({4, 8, 16});
   for (const int64_t stride : {0, 1, 3, 20}) {

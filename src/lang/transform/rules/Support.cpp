@@ -12,15 +12,22 @@ Differentiated jvpLinear(const OpCall& call, Tangents tangents) {
   return {{primalOf(call)}, {bindLike(call, t, call.results[0])[0]}};
 }
 
-Differentiated jvpLinearInFirst(const OpCall& call, Tangents tangents) {
+namespace {
+
+Differentiated linearIn(size_t operand, const OpCall& call, Tangents tangents) {
   MaybeZero t;
-  if (tangents[0]) {
+  if (tangents[operand]) {
     std::vector<Array> operands(call.operands.begin(), call.operands.end());
-    operands[0] = *tangents[0];
+    operands[operand] = *tangents[operand];
     t = bindLike(call, operands, call.results[0])[0];
   }
   return {{primalOf(call)}, {t}};
 }
+
+}  // namespace
+
+Differentiated jvpLinearInFirst(const OpCall& call, Tangents t) { return linearIn(0, call, t); }
+Differentiated jvpLinearInSecond(const OpCall& call, Tangents t) { return linearIn(1, call, t); }
 
 std::vector<Array> spreadAll(std::span<const Array> operands, const Mask& isBatched, int64_t size) {
   std::vector<Array> all;

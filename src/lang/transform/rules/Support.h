@@ -45,6 +45,8 @@ Differentiated jvpZero(const OpCall&, Tangents);
 Differentiated jvpLinear(const OpCall&, Tangents);
 /// Linear in operand 0; the others are integers, or the tangents of the others are nothing.
 Differentiated jvpLinearInFirst(const OpCall&, Tangents);
+/// The second of two operands; the first one is of integers.
+Differentiated jvpLinearInSecond(const OpCall&, Tangents);
 
 /// One element of each operand makes one of the result.
 std::vector<Array> batchElementwise(const OpCall&, const Mask& isBatched, int64_t size);

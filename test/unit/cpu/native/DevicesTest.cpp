@@ -1,5 +1,7 @@
 // Kernels of several devices as native code: what they copy to and signal each other, as the machine has it.
-#include <random>
+#include <atomic>
+#include <chrono>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -144,6 +146,50 @@ TEST(NativeDevices, WhatIsReadBeforeAWaitIsTheOldValue) {
   ASSERT_FALSE(results.empty());
   EXPECT_EQ(floats(results[0][0])[3], 1000.0f);
   EXPECT_EQ(floats(results[1][0])[3], -1000.0f);
+}
+
+TEST(NativeDevices, MemoryOfAScopeIsThereBeforeItsDeviceIs) {
+  // Device 0 enters the scope and sends at once; device 1 computes for a while first.
+  TextKernel k;
+  const Val in = k.input({.array = {8, 128}}), out = k.output({.array = {8, 128}}), send = k.dmaSemaphore(),
+            receive = k.dmaSemaphore(), other = neighbour(k, 2, 1);
+  k.store(k.load(in), out);
+  k.loop(k.constant(0), k.binary("arith.muli", k.deviceId(), k.constant(20000)),
+         [&](const Val&) { k.store(k.binary("arith.addf", k.load(out), k.load(in)), out); });
+  k.region([&] {
+    const Val landed = k.alloc("f32", {8, 128}, "vmem");
+    k.remoteDma(in, send, landed, receive, other);
+    k.waitSend(in, send, landed, receive, other);
+    k.waitReceive(in, send, landed, receive, other);
+    k.store(k.load(landed), out);
+  });
+  for (int round = 0; round < 5; ++round) {
+    const PerDevice results = sameTogether(k, ramps(2, {8, 128}));
+    ASSERT_FALSE(results.empty());
+    EXPECT_EQ(floats(results[1][0])[5], 5.0f);
+  }
+}
+
+TEST(NativeDevices, AReadThatPollsEndsWhenAnotherDeviceFails) {
+  TextKernel k;
+  const Val semaphore = k.semaphore(), out = k.output({.dtype = "i32", .array = {1}, .space = "smem"});
+  k.scalarStore(k.constant(0), out, {});
+  k.loop(k.constant(0), k.binary("arith.muli", k.deviceId(), k.constant(INT32_MAX)),
+         [&](const Val&) { k.scalarStore(k.semRead(semaphore), out, {}); });
+  k.semWait(semaphore, k.constant(1));  // device 0 waits for ever: device 2 does not exist
+  k.semSignal(semaphore, k.constant(1), k.constant(2));
+  const auto code = together(k);
+  ASSERT_TRUE(code);
+  std::atomic<bool> stop{false};
+  std::thread watch([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    stop = true;
+  });
+  bool fault = false;
+  std::vector<std::vector<std::string>> logs;
+  EXPECT_TRUE(code->callTogether(PerDevice(2), {.stop = &stop}, fault, logs));
+  watch.join();
+  EXPECT_TRUE(fault);
 }
 
 TEST(NativeDevices, SG5_NobodyCanGoOn) {
