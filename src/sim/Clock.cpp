@@ -12,6 +12,7 @@ Clock::Clock(const tpu::Chip& chip, double hbmShare)
 
 void Clock::compute(const Work& w) {
   const double cycles = w.elapsed(chip_);
+  if (recorder) recorder->computed(w, now_, now_ + cycles);
   now_ += cycles;
   spent.units[w.busiest()] += cycles;
   work += w;
@@ -25,15 +26,18 @@ Clock::Copy Clock::start(Way way, double bytes) {
   if (way == Way::onChip) {
     copy.bandwidthDone = now_ + bytes / (4096 * 0.5);
     copy.done = copy.bandwidthDone;
+    if (recorder) copy.number = recorder->copied(now_, now_, copy.done, copy.done, bytes, false);
     return copy;
   }
   copy.remote = way == Way::ici;
   double& free = copy.remote ? iciFree_ : hbmFree_;
   const double latency = copy.remote ? chip_.ici.hopLatencyUs * 1e3 * chip_.device.clockGhz : latency_;
-  free = std::max(now_, free) + bytes / (copy.remote ? iciBytesPerCycle_ : hbmBytesPerCycle_);
+  const double begins = std::max(now_, free);
+  free = begins + bytes / (copy.remote ? iciBytesPerCycle_ : hbmBytesPerCycle_);
   copy.bandwidthDone = free;
   copy.done = free + latency;
   if (!copy.remote) hbmBytes += bytes;
+  if (recorder) copy.number = recorder->copied(now_, begins, free, copy.done, bytes, !copy.remote);
   return copy;
 }
 
@@ -43,6 +47,7 @@ void Clock::waitFor(const Copy& copy) {
   const double all = copy.done - now_;
   (copy.remote ? spent.ici : spent.bandwidth) += forData;
   spent.latency += all - forData;
+  if (recorder) recorder->waited(now_, copy.done, copy.number);
   now_ = copy.done;
 }
 

@@ -4,6 +4,7 @@
 #include <deque>
 #include <unordered_map>
 
+#include "sim/Recorder.h"
 #include "sim/Work.h"
 
 namespace smalti::sim {
@@ -32,11 +33,13 @@ class Clock {
   struct Copy {
     double bandwidthDone = 0, done = 0;
     bool remote = false;
+    int32_t number = -1;  ///< of the recorder
   };
   enum class Way : uint8_t { hbm, onChip, ici };
   Copy start(Way, double bytes);
   void waitFor(const Copy&);
 
+  Recorder* recorder = nullptr;  ///< not owned; null: nobody looks
   Spent spent;
   Work work;            ///< all of it
   double hbmBytes = 0;  ///< moved

@@ -74,11 +74,12 @@ double View::bytes(mlir::Type memref) const {
   return n * bits / 8;
 }
 
-View Memory::allocate(mlir::MemRefType type, std::string name, const Array* array) {
+View Memory::allocate(mlir::MemRefType type, std::string name, const Array* array, std::optional<size_t> operand) {
   Buffer b;
   b.space = tpu::memorySpaceOf(type).value_or(tpu::MemorySpace::vmem);
   b.name = std::move(name);
   b.array = array;
+  b.operand = operand;
   View v;
   setShape(v, type);
   v.buffer = static_cast<int32_t>(buffers_.size());

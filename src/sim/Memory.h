@@ -29,6 +29,7 @@ struct Buffer {
   tpu::MemorySpace space = tpu::MemorySpace::vmem;
   std::string name;                             ///< "input 1"
   const Array* array = nullptr;                 ///< what it holds, where that is known
+  std::optional<size_t> operand;                ///< of the kernel call, that it holds
   std::vector<std::optional<int64_t>> numbers;  ///< of SMEM
   std::map<int64_t, Semaphore> semaphores;
 
@@ -52,7 +53,7 @@ struct View {
 class Memory {
  public:
   /// A new buffer of the type, and the view of all of it.
-  View allocate(mlir::MemRefType, std::string name, const Array* = nullptr);
+  View allocate(mlir::MemRefType, std::string name, const Array* = nullptr, std::optional<size_t> operand = {});
   Buffer& of(const View& v) { return buffers_[static_cast<size_t>(v.buffer)]; }
   /// Numbers go along with a copy where they are known.
   void copy(const View& from, const View& to);

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <memory>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "ir/BlockGeometry.h"
 #include "ir/KernelArguments.h"
 #include "tpu/Tiling.h"
@@ -14,17 +17,19 @@ namespace {
 class WindowCopies {
  public:
   WindowCopies(const KernelArguments& arguments, size_t block, const Code& map, const tpu::Chip& chip, Memory& memory,
-               std::span<const int64_t> grid, Assume assume)
+               std::span<const int64_t> grid, const Question& question)
       : isOutput_(block >= arguments.numInputs()),
         name_(arguments.roleOf(arguments.block(block))->str()),
         window_(*arguments.windowOf(block)),
         array_(arguments.arrayOf(block)),
         geometry_(window_, array_.shape),
-        map_(map, chip, memory, grid, assume),
+        map_(map, chip, memory, grid, question),
         double_(window_.pipelineMode != smalti::PipelineMode::synchronous) {}
 
   Runner& map() { return map_; }
   bool isOutput() const { return isOutput_; }
+  /// Of the last step that was looked at: "input 0 (3, 2)".
+  std::string blockName() const { return fmt::format("{} ({})", name_, fmt::join(next_, ", ")); }
   const std::string& name() const { return name_; }
 
   /// Evaluates the block of a step. False: it is the one before.
@@ -54,6 +59,7 @@ class WindowCopies {
   std::deque<Clock::Copy> fetched;  ///< started and not waited for
   std::optional<Clock::Copy> written;
   double writeBytes = 0;
+  std::string writeName;  ///< of that block, where it is recorded
   bool isDouble() const { return double_; }
 
  private:
@@ -68,6 +74,9 @@ class WindowCopies {
   BlockRegion region_;
 };
 
+/// Of a recording: some megabytes of a trace, and as many stretches as a screen is wide.
+constexpr size_t kMostEvents = 10'000, kMostStretches = 1024;
+
 class Pipeline {
  public:
   Pipeline(const KernelPackage& package, const KernelCode& code, const tpu::Chip& chip, const Question& question,
@@ -80,7 +89,7 @@ class Pipeline {
         grid_(grid),
         clock_(chip, hbmShare),
         idle_(chip, hbmShare),
-        body_(code.body, chip, memory_, whole, question.assume) {
+        body_(code.body, chip, memory_, whole, question) {
     const auto& signature = package.signature;
     const size_t first = signature.grid.size();
     const size_t prefetches = static_cast<size_t>(signature.numScalarPrefetch);
@@ -89,18 +98,19 @@ class Pipeline {
       const auto type = mlir::dyn_cast<mlir::MemRefType>(f.getArgument(i).getType());
       if (!type) continue;
       views_.resize(f.getNumArguments());
-      views_[i] = memory_.allocate(type, arguments_.roleOf(i).str(), known(i));
+      views_[i] = memory_.allocate(type, arguments_.roleOf(i).str(), known(i), operandOf(i));
       body_.setRef(i, views_[i]);
     }
     for (size_t b = 0; b < arguments_.numBlocks(); ++b) {
       if (!code.maps[b]) continue;
       windows_.push_back(
-          std::make_unique<WindowCopies>(arguments_, b, *code.maps[b], chip, memory_, whole, question.assume));
+          std::make_unique<WindowCopies>(arguments_, b, *code.maps[b], chip, memory_, whole, question));
       for (size_t p = 0; p < prefetches; ++p) windows_.back()->map().setRef(first + p, views_[first + p]);
     }
   }
 
   Result<KernelTime> run() {
+    if (question_.record) clock_.recorder = &recorder_.emplace(kMostEvents, kMostStretches);
     clock_.scalar(chip_.time.kernelUs * 1e3 * chip_.device.clockGhz);
     std::vector<int64_t> at(grid_.size(), 0);
     const bool none = std::any_of(grid_.begin(), grid_.end(), [](int64_t b) { return b <= 0; });
@@ -112,10 +122,13 @@ class Pipeline {
     }
     while (more) {
       for (size_t d = 0; d < at.size(); ++d) body_.setNumber(d, at[d]);
+      if (tells()) stepName_ = grid_.empty() ? "the kernel" : fmt::format("step {} ({})", steps_, fmt::join(at, ", "));
       std::vector<bool> waits(windows_.size());
       for (size_t w = 0; w < windows_.size(); ++w) {
         waits[w] = windows_[w]->changes;
-        if (windows_[w]->changes) windows_[w]->writeBytes = windows_[w]->bytes();
+        if (!windows_[w]->changes) continue;
+        windows_[w]->writeBytes = windows_[w]->bytes();
+        if (tells() && windows_[w]->isOutput()) windows_[w]->writeName = windows_[w]->blockName();
       }
       more = advance(at);
       if (more) {
@@ -133,25 +146,29 @@ class Pipeline {
     time.hbmBytes = clock_.hbmBytes;
     time.copies = clock_.copies;
     time.lines = lines();
-    time.events = std::move(events_);
+    if (recorder_) time.recording = recorder_->take(clock_.now());
     return time;
   }
 
  private:
-  const Array* known(unsigned argument) const {
+  std::optional<size_t> operandOf(unsigned argument) const {
     const ArgumentRole role = arguments_.roleOf(argument);
-    std::optional<size_t> operand;
-    if (role.kind == ArgumentRole::scalarPrefetch)
-      operand = arguments_.prefetchOperand(static_cast<size_t>(role.index));
-    if (role.kind == ArgumentRole::input) {
-      // A window that has another block at each step holds none of them for good.
-      const auto& window = arguments_.windowOf(static_cast<size_t>(role.index));
-      if (!window || window->bounds == arguments_.arrayOf(static_cast<size_t>(role.index)).shape)
-        operand = arguments_.inputOperand(static_cast<size_t>(role.index));
-    }
+    const auto index = static_cast<size_t>(role.index);
+    if (role.kind == ArgumentRole::scalarPrefetch) return arguments_.prefetchOperand(index);
+    if (role.kind != ArgumentRole::input) return std::nullopt;
+    // A window that has another block at each step holds none of them for good.
+    const auto& window = arguments_.windowOf(index);
+    const bool whole = !window || window->bounds == arguments_.arrayOf(index).shape;
+    return whole ? std::optional(arguments_.inputOperand(index)) : std::nullopt;
+  }
+
+  const Array* known(unsigned argument) const {
+    const std::optional<size_t> operand = operandOf(argument);
     if (!operand || *operand >= question_.operands.size() || !question_.operands[*operand]) return nullptr;
     return &*question_.operands[*operand];
   }
+
+  bool tells() const { return recorder_ && !recorder_->full(); }
 
   bool advance(std::vector<int64_t>& at) const {
     for (size_t d = at.size(); d-- > 0;) {
@@ -173,6 +190,8 @@ class Pipeline {
 
   /// `waits`: whose block this step is the first to use. `more`: there is a next step, whose blocks are known.
   Status step(const std::vector<bool>& waits, bool more) {
+    if (recorder_) recorder_->setStep(steps_);
+    const double from = clock_.now();
     ++steps_;
     if (!grid_.empty()) clock_.scalar(chip_.time.stepCycles);
     for (size_t i = 0; i < windows_.size(); ++i) {
@@ -182,37 +201,28 @@ class Pipeline {
     for (size_t i = 0; i < windows_.size(); ++i) {
       WindowCopies& w = *windows_[i];
       if (w.isOutput() || !waits[i] || w.fetched.empty()) continue;
-      awaited(w.fetched.front());
+      clock_.waitFor(w.fetched.front());
       w.fetched.pop_front();
     }
     const double begins = clock_.now();
     if (auto status = body_.run(clock_); !status) return status;
-    record("body", steps_ - 1, begins, clock_.now());
+    const double ends = clock_.now();
     for (auto& w : windows_) {
       if (w->isOutput()) {
         const bool leaves = !more || w->changes;
-        if (leaves && w->written) awaited(*w->written);
+        if (leaves && w->written) clock_.waitFor(*w->written);
         if (leaves) w->written = copied(*w, w->writeBytes, steps_ - 1);
       } else if (more && w->changes && !w->isDouble()) {
         w->fetched.push_back(copied(*w, w->bytes(), steps_));
       }
     }
+    if (recorder_) recorder_->stepped(std::move(stepName_), from, begins, ends, clock_.now());
     return {};
   }
 
-  void record(const std::string& lane, int64_t step, double from, double to) {
-    if (step < question_.stepsToRecord && to > from) events_.push_back({lane, step, from, to});
-  }
   Clock::Copy copied(const WindowCopies& w, double bytes, int64_t step) {
-    const double begins = clock_.now();
-    const Clock::Copy copy = clock_.start(Clock::Way::hbm, bytes);
-    record(w.name(), step, begins, copy.done);
-    return copy;
-  }
-  void awaited(const Clock::Copy& copy) {
-    const double begins = clock_.now();
-    clock_.waitFor(copy);
-    record("waits", steps_ - 1, begins, clock_.now());
+    if (tells()) recorder_->nextCopy(w.name(), w.isOutput() ? w.writeName : w.blockName(), step);
+    return clock_.start(Clock::Way::hbm, bytes);
   }
 
   std::vector<LineTime> lines() const;
@@ -229,7 +239,8 @@ class Pipeline {
   std::vector<View> views_;
   std::vector<std::unique_ptr<WindowCopies>> windows_;
   int64_t steps_ = 0;
-  std::vector<Event> events_;
+  std::optional<Recorder> recorder_;
+  std::string stepName_;
 };
 
 std::vector<LineTime> Pipeline::lines() const {

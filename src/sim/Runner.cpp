@@ -12,16 +12,18 @@ bool isHbm(const Buffer& b) { return b.space == tpu::MemorySpace::any || b.space
 
 }  // namespace
 
-Runner::Runner(const Code& code, const tpu::Chip& chip, Memory& memory, std::span<const int64_t> grid, Assume assume)
+Runner::Runner(const Code& code, const tpu::Chip& chip, Memory& memory, std::span<const int64_t> grid,
+               const Question& question)
     : code_(code),
       chip_(chip),
       memory_(memory),
       grid_(grid.begin(), grid.end()),
-      assume_(assume),
+      question_(question),
       numbers_(static_cast<size_t>(code.numbers)),
       refs_(static_cast<size_t>(code.refs)),
       readFrom_(code.origins.size()),
       passed_(code.stretches.size()) {
+  for (const Origin& origin : code.origins) assumed_.push_back(question.assume.at(origin.place));
   for (const auto& [slot, value] : code.constants) numbers_[static_cast<size_t>(slot)] = {value};
 }
 
@@ -33,19 +35,34 @@ void Runner::setRef(size_t argument, const View& view) {
   if (const Slot s = code_.refArguments[argument]; s != kNone) refs_[static_cast<size_t>(s)] = view;
 }
 
+Runner::Number Runner::unknown(int32_t origin) const {
+  const auto& assumed = assumed_[static_cast<size_t>(origin)];
+  return assumed ? Number{*assumed} : Number{0, origin};
+}
+
 Diagnostic Runner::notKnown(const Instruction& i, const Number& n) const {
   const Origin& from = code_.origins[static_cast<size_t>(n.origin)];
-  const std::string& buffer = readFrom_[static_cast<size_t>(n.origin)];
+  const ReadFrom& buffer = readFrom_[static_cast<size_t>(n.origin)];
   const std::string what = i.origin >= 0 ? code_.origins[static_cast<size_t>(i.origin)].what : "an address";
-  const bool isInput = buffer.starts_with("input") || buffer.starts_with("scalar");
+  const std::string here = from.place.str();
   Diagnostic d{.code = "SM6902",
                .message = fmt::format("{} depends on data that is not given", what),
-               .place = i.origin >= 0 ? code_.origins[static_cast<size_t>(i.origin)].place : from.place,
-               .have = buffer.empty() ? "it comes from " + from.what : fmt::format("it is read from {}", buffer),
-               .help = isInput ? "give the inputs of the module (--in), which the time depends on"
-                       : what.find("branch") != std::string::npos
-                           ? "say what such branches do: --assume always, or --assume never"
-                           : "time a kernel whose loops do not depend on computed floats or vectors"};
+               .place = i.origin >= 0 ? code_.origins[static_cast<size_t>(i.origin)].place : from.place};
+  const Question::Source* source =
+      buffer.operand && *buffer.operand < question_.sources.size() ? &question_.sources[*buffer.operand] : nullptr;
+  if (source) {
+    d.have = fmt::format("it is read from {}, which is {}", buffer.name, source->what);
+    d.help = source->help;
+    return d;
+  }
+  const std::string at = from.place.known() && !(from.place == d.place) ? " at " + here : "";
+  d.have = (buffer.name.empty() ? "it comes from " + from.what : fmt::format("it is read from {}", buffer.name)) + at;
+  const std::string number =
+      from.place.known() ? fmt::format("--assume {}=NUMBER, which stands for what line {} gives", here, from.place.line)
+                         : "a kernel whose loops and branches do not depend on computed floats or vectors";
+  d.help = what.find("branch") == std::string::npos ? "say what it is: " + number
+           : from.place.known() ? "say what such branches do (--assume always, --assume never), or what this one looks at: " + number
+                                : "say what such branches do: --assume always, or --assume never";
   return d;
 }
 
@@ -83,7 +100,7 @@ Status Runner::step(const Instruction& i, Clock& clock) {
   const auto r = [&](Slot s) -> View& { return refs_[static_cast<size_t>(s)]; };
   switch (i.what) {
     case Do::unknown:
-      n(i.to) = {0, i.origin};
+      n(i.to) = unknown(i.origin);
       break;
     case Do::bound:
       n(i.to) = {grid_[static_cast<size_t>(i.target)]};
@@ -109,8 +126,9 @@ Status Runner::step(const Instruction& i, Clock& clock) {
     case Do::loadNumber: {
       const auto at = offsetOf(r(i.a), i);
       const auto value = at ? memory_.of(r(i.a)).read(*at) : std::nullopt;
-      if (!value) readFrom_[static_cast<size_t>(i.origin)] = memory_.of(r(i.a)).name;
-      n(i.to) = value ? Number{*value} : Number{0, i.origin};
+      if (const Buffer& from = memory_.of(r(i.a)); !value)
+        readFrom_[static_cast<size_t>(i.origin)] = {from.name, from.operand};
+      n(i.to) = value ? Number{*value} : unknown(i.origin);
       break;
     }
     case Do::storeNumber:
@@ -146,8 +164,9 @@ Status Runner::step(const Instruction& i, Clock& clock) {
       const Number& condition = n(i.a);
       bool taken = condition.value != 0;
       if (!condition.known()) {
-        if (assume_ == Assume::nothing || i.count != 0) return fail(notKnown(i, condition));
-        taken = assume_ == Assume::always;
+        const Assume branches = question_.assume.branches;
+        if (branches == Assume::nothing || i.count != 0) return fail(notKnown(i, condition));
+        taken = branches == Assume::always;
       }
       if (!taken) at_ = static_cast<size_t>(i.target);
       break;
@@ -217,6 +236,10 @@ void Runner::startCopy(const Instruction& i, Clock& clock) {
                          : isHbm(memory_.of(from)) || isHbm(memory_.of(to)) ? Clock::Way::hbm
                                                                             : Clock::Way::onChip;
   const double bytes = from.bytes(code_.types[static_cast<size_t>(i.target)]);
+  if (clock.recorder && !clock.recorder->full()) {
+    const std::string name = fmt::format("{} to {}", memory_.of(from).name, memory_.of(to).name);
+    clock.recorder->nextCopy(name, name, clock.recorder->step());
+  }
   const Clock::Copy copy = clock.start(way, bytes);
   memory_.copy(from, to);
   for (const Slot s : {i.b, i.c}) {

@@ -11,7 +11,7 @@ namespace smalti::sim {
 
 class Runner {
  public:
-  Runner(const Code&, const tpu::Chip&, Memory&, std::span<const int64_t> grid, Assume);
+  Runner(const Code&, const tpu::Chip&, Memory&, std::span<const int64_t> grid, const Question&);
 
   void setNumber(size_t argument, int64_t value);
   void setRef(size_t argument, const View&);
@@ -36,16 +36,22 @@ class Runner {
   std::optional<int64_t> offsetOf(const View&, const Instruction&) const;
   void startCopy(const Instruction&, Clock&);
   Status waitCopy(const Instruction&, Clock&);
+  Number unknown(int32_t origin) const;
   Diagnostic notKnown(const Instruction&, const Number&) const;
 
   const Code& code_;
   const tpu::Chip& chip_;
   Memory& memory_;
   std::vector<int64_t> grid_;
-  Assume assume_;
+  const Question& question_;
   std::vector<Number> numbers_;
   std::vector<View> refs_;
-  std::vector<std::string> readFrom_;  ///< by origin: the buffer that a number was read from
+  struct ReadFrom {
+    std::string name;
+    std::optional<size_t> operand;
+  };
+  std::vector<ReadFrom> readFrom_;                ///< by origin: the buffer that a number was read from
+  std::vector<std::optional<int64_t>> assumed_;  ///< by origin
   std::vector<int64_t> passed_;
   size_t at_ = 0;
   int64_t rounds_ = 0, instructions_ = 0;

@@ -20,9 +20,10 @@ Result<std::vector<int64_t>> gridOf(const KernelPackage& package, const Question
           {.code = "SM6902",
            .message = fmt::format("the number of steps along grid axis {} depends on data that is not given", d),
            .place = placeOf(package.kernelFunction().getLoc()),
-           .have = fmt::format("operand {} of kernel '{}', which is computed from the module's inputs", operand,
-                               package.name),
-           .help = "give the inputs of the module (--in), which the time depends on"});
+           .have = operand < question.sources.size() ? fmt::format("it is {}", question.sources[operand].what)
+                                                     : fmt::format("it is operand {}", operand),
+           .help = operand < question.sources.size() ? question.sources[operand].help
+                                                     : "give the kernel's operands, which the time depends on"});
     grid[d] = *question.operands[operand++]->as<int32_t>();
   }
   return grid;
@@ -41,6 +42,16 @@ std::optional<size_t> sharedAxis(const KernelPackage& package, const std::vector
 }
 
 }  // namespace
+
+bool Assumptions::Number::isOf(const SourcePlace& p) const {
+  return p.known() && (p.str() == place || fmt::format("{}:{}", p.file, p.line) == place);
+}
+
+std::optional<int64_t> Assumptions::at(const SourcePlace& p) const {
+  for (const Number& n : numbers)
+    if (n.isOf(p)) return n.value;
+  return std::nullopt;
+}
 
 Result<KernelTime> timeOf(const KernelPackage& package, const tpu::Chip& chip, const Question& question) {
   const KernelArguments arguments(package);

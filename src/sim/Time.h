@@ -15,18 +15,29 @@ namespace smalti::sim {
 /// What a branch does whose condition depends on data that is not there.
 enum class Assume : uint8_t { nothing, always, never };
 
+/// What stands for data that are not there and that the kernel does not read from its operands.
+struct Assumptions {
+  Assumptions(Assume of = Assume::nothing) : branches(of) {}
+  Assume branches;
+  struct Number {
+    std::string place;  ///< of the op whose result it is: "kernels.py:23", "kernels.py:23:8"
+    int64_t value = 0;
+    bool isOf(const SourcePlace&) const;
+  };
+  std::vector<Number> numbers;
+  std::optional<int64_t> at(const SourcePlace&) const;
+};
+
 struct Question {
   /// In the order of the custom call's operands; nullopt: not known.
   std::vector<std::optional<Array>> operands;
-  Assume assume = Assume::nothing;
-  int64_t stepsToRecord = 0;  ///< of the grid, from the first: their copies, waits and bodies become `events`
-};
-
-/// Something that a core or its copies are busy with, in cycles from the kernel's start.
-struct Event {
-  std::string lane;  ///< "body", "waits", "input 0"
-  int64_t step = 0;  ///< that it is for
-  double from = 0, to = 0;
+  Assumptions assume;
+  /// By operand, for messages: "input 2 of the module, i32[8]", and what to give. May be empty.
+  struct Source {
+    std::string what, help;
+  };
+  std::vector<Source> sources;
+  bool record = false;  ///< what the core and its copies are busy with
 };
 
 /// What the ops of one source line ask of the units, over the whole run of a core.
@@ -46,7 +57,7 @@ struct KernelTime {
   double hbmBytes = 0;
   int64_t copies = 0;
   std::vector<LineTime> lines;  ///< the costliest first
-  std::vector<Event> events;    ///< of the steps that the question asks to record
+  std::optional<Recording> recording;  ///< where the question asks for it
 };
 
 /// SM6902: a loop or branch depends on data that is not given. SM6903: what the model does not know.

@@ -17,7 +17,7 @@
 namespace smalti::sim {
 namespace {
 
-using tpu::Chip;
+using namespace smalti::tpu;
 
 constexpr double kRegisterBytes = 4096;
 

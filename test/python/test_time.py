@@ -55,6 +55,69 @@ def test_a_case_brings_the_inputs_that_its_time_depends_on(smalti, tmp_path):
     assert module["chips"]["v5e"]["kernels"][0]["steps"] == steps
 
 
+DYNAMIC = CASES / "dynamic_grid/module.stablehlo.mlir"
+LOOKED_UP = CASES / "packed_cache_bf16/module.stablehlo.mlir"
+
+
+def refusal(smalti, *words):
+    done = subprocess.run([smalti, "time", *map(str, words)], capture_output=True, text=True, cwd=CASES)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_what_is_needed_is_said_by_the_number_of_the_modules_input(smalti):
+    assert refusal(smalti, "dynamic_grid/module.stablehlo.mlir", "--chip", "v5e") == (3, (
+        "dynamic_grid/module.stablehlo.mlir on v5e: no time\n"
+        "error[SM6902]: the number of steps along grid axis 0 depends on data that is not given\n"
+        "   in kernel '_lambda_'\n"
+        "  have: it is input 0 of the module, i32[]\n"
+        "  help: give it (--in 0=FILE.npy), or say what is in it (--assume 0=NUMBER)\n"))
+
+
+def test_numbers_are_assumed_of_inputs(smalti):
+    """The same as giving an array of them."""
+    for case, number, name in ((DYNAMIC, 3, "0"), (LOOKED_UP, 2, "1"), (LOOKED_UP, 7, "arg1")):
+        (module,) = time(smalti, case, "--chip", "v5e", "--anyway", "--assume", f"{name}={number}")
+        assert module["chips"]["v5e"]["error"] is None
+    steps = [time(smalti, DYNAMIC, "--chip", "v5e", "--assume", f"0={n}")[0]["chips"]["v5e"]["kernels"][0]["steps"]
+             for n in (1, 3, 5)]
+    assert steps == [1, 3, 5]
+
+
+@pytest.mark.parametrize("assume, message", [
+    ("0=5,6", "error[SM1008]: --assume has another number of elements than input 0\n"
+              "  need: 1 number\n  have: 2 numbers\n"),
+    ("7=5", "error[SM1008]: 'dynamic_grid/module.stablehlo.mlir' has no input 7\n"
+            "  need: 2 inputs (0: i32[], 1: f32[64,128])\n  have: --assume 7=5\n  help: smalti describe lists them\n"),
+    ("rows=5", "error[SM1008]: 'dynamic_grid/module.stablehlo.mlir' has no input rows\n"
+               "  need: 2 inputs (0: i32[], 1: f32[64,128])\n  have: --assume rows=5\n  help: smalti describe lists them\n"),
+    ("1=5", "error[SM1008]: --assume cannot stand for input 1\n"
+            "  need: an input of integers: no time depends on floats\n  have: f32[64,128], and --assume 1=5\n"),
+    ("0=99999999999", "error[SM1008]: --assume cannot stand for input 0\n"
+                      "  need: numbers that i32[] holds\n  have: i32[], and --assume 0=99999999999\n"),
+    ("k.py:3=4", "error[SM1008]: no op of the kernels of 'dynamic_grid/module.stablehlo.mlir' is of line k.py:3\n"
+                 "  need: FILE:LINE or FILE:LINE:COLUMN as messages print it\n  have: --assume k.py:3=4\n"
+                 "  help: time the module without it: the message says which line the number comes from\n"),
+    ("k.py:3=4,5", "error[SM1008]: line k.py:3 gives one number\n  need: 1 number\n  have: 2 numbers\n"),
+    ("sometimes", "error[SM1000]: --assume does not understand 'sometimes'\n"
+                  "  need: always, never, INPUT=NUMBER, INPUT=NUMBER,NUMBER,… or FILE:LINE=NUMBER\n  have: sometimes\n"
+                  "  help: --assume 2=16 says that every element of input 2 is 16\n"),
+    ("0=few", "error[SM1000]: --assume does not understand '0=few'\n"
+              "  need: always, never, INPUT=NUMBER, INPUT=NUMBER,NUMBER,… or FILE:LINE=NUMBER\n  have: 0=few\n"
+              "  help: --assume 2=16 says that every element of input 2 is 16\n"),
+])
+def test_an_assumption_that_fits_nothing(smalti, assume, message):
+    for verb in ("time", "report"):
+        done = subprocess.run([smalti, verb, "dynamic_grid/module.stablehlo.mlir", "--chip", "v5e", "--assume", assume],
+                              capture_output=True, text=True, cwd=CASES)
+        assert (done.returncode, done.stdout + done.stderr) == (2, message)
+
+
+def test_an_input_is_given_or_assumed(smalti):
+    assert refusal(smalti, "dynamic_grid/module.stablehlo.mlir", "--in", "dynamic_grid/in0.npy", "--assume", "0=4") == (2, (
+        "error[SM1008]: input 0 is given and assumed\n"
+        "  need: one of --in and --assume\n  have: both --in and --assume 0=4\n"))
+
+
 def test_an_unknown_chip_and_a_missing_file(smalti):
     done = subprocess.run([smalti, "time", CASES / "add_grid_1d", "--chip", "v99"], capture_output=True, text=True)
     assert done.returncode == 3 and "error[SM6609]: there is no chip 'v99'" in done.stderr

@@ -1,6 +1,7 @@
 // smalti report: one HTML file that says what TPU compilers and the models say of a module. It opens without a network.
 #include <string_view>
 
+#include "base/File.h"
 #include "driver/case/ModuleOrCase.h"
 #include "driver/cli/CheckLegality.h"
 #include "driver/cli/Embedded.h"
@@ -11,7 +12,8 @@ namespace smalti::cli {
 namespace {
 
 struct ReportArguments {
-  std::string path, assume = "nothing";
+  std::string path, trace;
+  TimeInputArguments inputs;
 };
 
 std::string_view fileText(std::string_view name) {
@@ -58,10 +60,12 @@ int report(const Session& session, const ReportArguments& arguments) {
   if (!module) return session.refuse(module.error());
   if (Status ready = assumeShapes(*module); !ready) return session.refuse(ready.error());
   if (Status ready = driver::requireShapes(*module); !ready) return session.refuse(ready.error());
-  const sim::Assume assume = arguments.assume == "always"  ? sim::Assume::always
-                             : arguments.assume == "never" ? sim::Assume::never
-                                                           : sim::Assume::nothing;
-  const Json data = reportData(*module, *chips, assume);
+  const auto inputs = timeInputsOf(*module, arguments.inputs);
+  if (!inputs) return session.refuse(inputs.error());
+  Trace trace;
+  const Json data = reportData(*module, *chips, *inputs, arguments.trace.empty() ? nullptr : &trace);
+  if (!trace.empty())
+    if (Status ok = writeFile(arguments.trace, {trace.text()}); !ok) return session.refuse(ok.error());
   if (session.json())
     session.printJson(data);
   else
@@ -74,9 +78,8 @@ int report(const Session& session, const ReportArguments& arguments) {
 void declareReport(CLI::App& app, Session& session) {
   auto arguments = std::make_shared<ReportArguments>();
   app.add_option("module", arguments->path, "a module, or a folder with case.json")->required()->type_name("PATH");
-  app.add_option("--assume", arguments->assume, "what branches do whose condition is computed from data")
-      ->type_name("always|never")
-      ->check(CLI::IsMember({"always", "never"}));
+  arguments->inputs.declare(app);
+  declareTrace(app, arguments->trace);
   session.addOptions(app, {OptionGroup::output, OptionGroup::tpu});
   app.callback(
       [&session, arguments] { session.action = [&session, arguments] { return report(session, *arguments); }; });

@@ -16,6 +16,8 @@ namespace smalti::cli {
 namespace {
 
 constexpr int64_t kStepsShown = 6;
+/// Of the events of these steps: a body may have any number of copies of its own.
+constexpr size_t kMostShown = 300;
 
 /// Ops by source line, in the order of the kernel.
 Json opsByLine(const KernelPackage& kernel) {
@@ -53,14 +55,20 @@ Json factsJson(const tpu::Chip& c) {
 }
 
 Json eventsOf(const KernelPackage& kernel, const tpu::Chip& chip, sim::Question question) {
-  question.stepsToRecord = kStepsShown;
+  question.record = true;
   Json events = Json::array();
   const auto time = sim::timeOf(kernel, chip, question);
-  if (!time) return events;
+  if (!time || !time->recording) return events;
   const double usPerCycle = 1 / (chip.device.clockGhz * 1e3);
-  for (const sim::Event& e : time->events)
-    events.push_back(
-        {{"lane", e.lane}, {"step", e.step}, {"from_us", e.from * usPerCycle}, {"to_us", e.to * usPerCycle}});
+  for (const sim::Event& e : time->recording->events) {
+    const bool isShown = e.track == sim::Track::body || e.track == sim::Track::wait || e.track == sim::Track::copy;
+    if (e.step >= kStepsShown || !isShown || events.size() >= kMostShown) continue;
+    events.push_back({{"lane", e.lane},
+                      {"name", e.name},
+                      {"step", e.step},
+                      {"from_us", e.from * usPerCycle},
+                      {"to_us", e.to * usPerCycle}});
+  }
   return events;
 }
 
@@ -80,7 +88,7 @@ Json wholeTimeJson(const Program& program, const tpu::Chip& chip, const driver::
   return out;
 }
 
-Json chipJson(const Program& program, const tpu::Chip& chip, sim::Assume assume) {
+Json chipJson(const Program& program, const tpu::Chip& chip, const TimeInputs& inputs, Trace* trace) {
   Json out{{"facts", factsJson(chip)}, {"refusals", Json::array()}, {"vmem", Json::array()}, {"advice", Json::array()}};
   for (const KernelPackage& kernel : program.kernels) {
     for (const tpu::Refusal& r : tpu::judge(kernel, chip).refusals)
@@ -93,23 +101,24 @@ Json chipJson(const Program& program, const tpu::Chip& chip, sim::Assume assume)
                                  {"help", r.diagnostic.help}});
     out["vmem"].push_back(vmemJson(kernel, chip));
   }
-  const auto time =
-      driver::timeOf(program, chip, std::vector<std::optional<Array>>(driver::argumentTypes(program).size()), assume);
+  const auto time = driver::timeOf(program, chip, inputs.inputs, inputs.assume);
   if (!time) {
     out["time"] = {{"error", driver::toJson(time.error())}};
     return out;
   }
   out["time"] = wholeTimeJson(program, chip, *time);
+  if (trace) trace->add(program, chip, *time);
   if (out["refusals"].empty()) out["advice"] = adviceJson(*time, adviceOn(program, chip, *time));
   return out;
 }
 
 }  // namespace
 
-Json reportData(const driver::LoadedModule& module, const std::vector<tpu::Chip>& chips, sim::Assume assume) {
+Json reportData(const driver::LoadedModule& module, const std::vector<tpu::Chip>& chips, const TimeInputs& inputs,
+                Trace* trace) {
   Json kernels = Json::array(), of = Json::object();
   for (const KernelPackage& kernel : module.program->kernels) kernels.push_back(kernelJson(kernel));
-  for (const tpu::Chip& chip : chips) of[chip.name] = chipJson(*module.program, chip, assume);
+  for (const tpu::Chip& chip : chips) of[chip.name] = chipJson(*module.program, chip, inputs, trace);
   return {{"module", module.path}, {"version", version()}, {"kernels", std::move(kernels)}, {"chips", std::move(of)}};
 }
 

@@ -3,13 +3,15 @@
 
 #include "driver/Module.h"
 #include "driver/cli/Session.h"
-#include "sim/Time.h"
+#include "driver/cli/TimeInputs.h"
+#include "driver/cli/Trace.h"
 #include "tpu/Chip.h"
 
 namespace smalti::cli {
 
 /// {"module", "version", "kernels": [{"name", "grid", "text", "lines": [{"place", "ops"}]}], "chips": {NAME: {"facts",
-/// "refusals", "vmem", "time", "advice"}}}. `module` is a Program (`driver::setShapes`).
-Json reportData(const driver::LoadedModule& module, const std::vector<tpu::Chip>&, sim::Assume);
+/// "refusals", "vmem", "time", "advice"}}}. `module` is a Program (`driver::setShapes`). `trace`: null, or what gets the
+/// kernels' timelines.
+Json reportData(const driver::LoadedModule&, const std::vector<tpu::Chip>&, const TimeInputs&, Trace* trace);
 
 }  // namespace smalti::cli

@@ -1,25 +1,27 @@
 // smalti time: how long a module takes on TPUs, by a model, and what takes the time.
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <filesystem>
 #include <thread>
 
 #include <fmt/format.h>
 
+#include "base/File.h"
 #include "base/Text.h"
 #include "driver/case/ModuleOrCase.h"
+#include "driver/cli/TimeInputs.h"
 #include "driver/cli/TimeText.h"
+#include "driver/cli/Trace.h"
 #include "driver/cli/Verbs.h"
 #include "driver/time/Taken.h"
-#include "interop/npy/Npy.h"
 
 namespace smalti::cli {
 namespace {
 
 struct TimeArguments {
-  std::vector<std::string> paths, in;
-  std::string assume = "nothing", against;
+  std::vector<std::string> paths;
+  TimeInputArguments inputs;
+  std::string against, trace;
   bool anyway = false;
 };
 
@@ -39,61 +41,15 @@ struct Timed {
 
 // ---- the work
 
-Result<std::vector<std::optional<Array>>> inputsOf(const driver::ModuleOrCase& module, const TimeArguments& arguments) {
-  const std::vector<ArrayType> types = driver::argumentTypes(*module.program);
-  std::vector<std::optional<Array>> inputs(types.size());
-  if (module.recorded && arguments.in.empty())
-    for (size_t i = 0; i < std::min(inputs.size(), module.recorded->arguments.size()); ++i) {
-      if (module.recorded->arguments[i].file.empty()) continue;
-      auto array = interop::readNpy(module.recorded->arguments[i].file, types[i].dtype);
-      if (!array) return fail(array.error());
-      inputs[i] = std::move(*array);
-    }
-  size_t next = 0;
-  for (const std::string& text : arguments.in) {
-    std::string path = text;
-    size_t index = next;
-    if (const size_t equals = text.find('='); equals != std::string::npos) {
-      size_t number = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + equals, number);
-      if (error == std::errc() && end == text.data() + equals) {
-        index = number;
-        path = text.substr(equals + 1);
-      }
-    }
-    if (index >= types.size())
-      return fail({.code = "SM1008",
-                   .message = fmt::format("'{}' has no input {}", module.path, index),
-                   .place = {},
-                   .need = counted(types.size(), "input"),
-                   .have = fmt::format("--in {}", text),
-                   .help = "smalti describe lists them"});
-    auto array = interop::readNpy(path, types[index].dtype);
-    if (!array) return fail(array.error());
-    if (array->type() != types[index])
-      return fail({.code = "SM1008",
-                   .message = fmt::format("input {} ('{}') is not what the module takes", index, path),
-                   .place = {},
-                   .need = types[index].str(),
-                   .have = array->type().str()});
-    inputs[index] = std::move(*array);
-    next = index + 1;
-  }
-  return inputs;
-}
-
 Status takenBy(const tpu::Chip& chip, const driver::LoadedModule& module) {
   for (size_t i = 0; i < module.numKernels(); ++i)
     if (auto taken = driver::takenBy(chip, *module.kernel(i)); !taken) return taken;
   return {};
 }
 
-sim::Assume assumeOf(const std::string& text) {
-  return text == "always" ? sim::Assume::always : text == "never" ? sim::Assume::never : sim::Assume::nothing;
-}
-
+/// `trace`: null, or what gets the kernels' timelines.
 Timed timeFile(const std::string& path, const std::vector<tpu::Chip>& chips, const TimeArguments& arguments,
-               bool advise) {
+               bool advise, Trace* trace = nullptr) {
   Timed out{.path = path, .error = {}, .chips = {}};
   auto module = driver::loadModuleOrCase(path);
   Status ready = module ? driver::requireShapes(*module) : Status();
@@ -101,7 +57,7 @@ Timed timeFile(const std::string& path, const std::vector<tpu::Chip>& chips, con
     out.error = module ? ready.error() : module.error();
     return out;
   }
-  const auto inputs = inputsOf(*module, arguments);
+  const auto inputs = timeInputsOf(*module, arguments.inputs);
   if (!inputs) {
     out.error = inputs.error();
     return out;
@@ -109,10 +65,11 @@ Timed timeFile(const std::string& path, const std::vector<tpu::Chip>& chips, con
   for (const tpu::Chip& chip : chips) {
     OnChip on{chip.name, chip, {}, {}, {}};
     const Status taken = arguments.anyway ? Status() : takenBy(chip, *module);
-    auto time = taken ? driver::timeOf(*module->program, chip, *inputs, assumeOf(arguments.assume))
+    auto time = taken ? driver::timeOf(*module->program, chip, inputs->inputs, inputs->assume)
                       : Result<driver::ProgramTime>(fail(taken.error()));
     if (time) {
       on.time = std::move(*time);
+      if (trace) trace->add(*module->program, chip, *on.time);
       if (advise) on.advice = adviceOn(*module->program, chip, *on.time);
     } else
       on.refusal = time.error();
@@ -181,9 +138,25 @@ int time(const Session& session, const TimeArguments& arguments) {
            .place = {},
            .need = "a module, and --chip with one chip",
            .have = fmt::format("{} on {}", counted(arguments.paths.size(), "module"), counted(chips->size(), "chip"))});
+    if (!arguments.trace.empty())
+      return session.refuse({.code = "SM1000",
+                             .message = "--trace and --against do not go together",
+                             .place = {},
+                             .help = "write a trace of each, or name both chips: --chip v5e,v6e --trace FILE"});
     return compare(session, arguments, chips->front());
   }
-  const auto timed = timeFiles(arguments, *chips, session.options.values.jobs, alone);
+  if (!arguments.trace.empty() && arguments.paths.size() != 1)
+    return session.refuse({.code = "SM1000",
+                           .message = "--trace writes the timeline of one module",
+                           .place = {},
+                           .need = "1 module",
+                           .have = counted(arguments.paths.size(), "module")});
+  Trace trace;
+  const auto timed = arguments.trace.empty()
+                         ? timeFiles(arguments, *chips, session.options.values.jobs, alone)
+                         : std::vector{timeFile(arguments.paths.front(), *chips, arguments, alone, &trace)};
+  if (!trace.empty())
+    if (Status ok = writeFile(arguments.trace, {trace.text()}); !ok) return session.refuse(ok.error());
   int code = kOk;
   Json modules = Json::array();
   std::string text;
@@ -215,14 +188,10 @@ int time(const Session& session, const TimeArguments& arguments) {
 void declareTime(CLI::App& app, Session& session) {
   auto arguments = std::make_shared<TimeArguments>();
   app.add_option("modules", arguments->paths, "modules, or folders with case.json")->required()->type_name("PATH");
-  app.add_option("--in", arguments->in,
-                 "an input that the time depends on: FILE.npy for the next one, NUMBER=FILE.npy for a certain one")
-      ->type_name("FILE");
-  app.add_option("--assume", arguments->assume, "what branches do whose condition is computed from data")
-      ->type_name("always|never")
-      ->check(CLI::IsMember({"always", "never"}));
+  arguments->inputs.declare(app);
   app.add_option("--against", arguments->against, "another module, or another chip: both times side by side")
       ->type_name("MODULE|CHIP");
+  declareTrace(app, arguments->trace);
   app.add_flag("--anyway", arguments->anyway, "also time what the chip's compiler refuses");
   session.addOptions(app, {OptionGroup::output, OptionGroup::tpu, OptionGroup::cases}, {"filter"});
   app.callback([&session, arguments] { session.action = [&session, arguments] { return time(session, *arguments); }; });

@@ -15,7 +15,7 @@ namespace smalti::driver {
 namespace {
 
 constexpr double kWorthSaying = 0.97;
-constexpr int kMostRounds = 12;
+constexpr int kMostAdviceRounds = 12;
 /// Kernels of more steps than this are searched at a smaller number of candidates a second than people wait for.
 constexpr int64_t kMostSteps = 2'000'000;
 
@@ -58,7 +58,7 @@ class Search {
   void blocks(const KernelPackage& kernel) {
     std::optional<KernelPackage> best;
     double least = us_;
-    for (int round = 0; round < kMostRounds; ++round) {
+    for (int round = 0; round < kMostAdviceRounds; ++round) {
       const KernelPackage& from = best ? *best : kernel;
       std::optional<KernelPackage> better;
       for (size_t axis = 0; axis < from.signature.grid.size(); ++axis)

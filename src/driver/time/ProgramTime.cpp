@@ -1,8 +1,10 @@
 #include "driver/time/ProgramTime.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "driver/time/Fusions.h"
 #include "driver/time/Known.h"
@@ -12,7 +14,7 @@ namespace {
 
 class Walk {
  public:
-  Walk(const Program& program, const tpu::Chip& chip, sim::Assume assume)
+  Walk(const Program& program, const tpu::Chip& chip, const sim::Assumptions& assume)
       : program_(program), chip_(chip), assume_(assume) {}
 
   Result<ProgramTime> run(const std::vector<std::optional<Array>>& inputs) {
@@ -22,6 +24,7 @@ class Walk {
       const auto v = static_cast<size_t>(main.arguments[i]);
       frame.nodes[v] = fusions_.source(main.values[v], compact(main.values[v]));
       if (i < inputs.size()) frame.known[v] = inputs[i];
+      frame.origins[v] = {{static_cast<int>(i)}, true};
     }
     auto results = function(frame);
     if (!results) return fail(std::move(results.error()));
@@ -30,12 +33,41 @@ class Walk {
   }
 
  private:
+  /// Where a value comes from: inputs of the module; the very input, or computed from these.
+  struct FromInputs {
+    std::set<int> inputs;
+    bool isInput = false;
+  };
   struct Frame {
-    explicit Frame(const Function& f) : function(f), known(f.values.size()), nodes(f.values.size(), -1) {}
+    explicit Frame(const Function& f)
+        : function(f), known(f.values.size()), nodes(f.values.size(), -1), origins(f.values.size()) {}
     const Function& function;
     KnownValues known;
     std::vector<Fusions::Node> nodes;
+    std::vector<FromInputs> origins;
   };
+
+  void follow(Frame& frame, const Op& op) {
+    FromInputs from;
+    for (const ValueId v : op.operands) from.inputs.insert(frame.origins[static_cast<size_t>(v)].inputs.begin(), frame.origins[static_cast<size_t>(v)].inputs.end());
+    for (const ValueId v : op.results) frame.origins[static_cast<size_t>(v)] = from;
+  }
+
+  /// As messages name an operand of a kernel call.
+  sim::Question::Source sourceOf(const Frame& frame, ValueId v) const {
+    const FromInputs& from = frame.origins[static_cast<size_t>(v)];
+    if (from.isInput) {
+      const int i = *from.inputs.begin();
+      return {fmt::format("input {} of the module, {}", i, frame.function.values[static_cast<size_t>(v)].str()),
+              fmt::format("give it (--in {0}=FILE.npy), or say what is in it (--assume {0}=NUMBER)", i)};
+    }
+    if (from.inputs.empty()) return {"computed by the module", "time the kernel alone, with this operand as an input"};
+    std::vector<std::string> give;
+    for (const int i : from.inputs) give.push_back(fmt::format("--in {}=FILE.npy", i));
+    return {fmt::format("computed from {} {} of the module", from.inputs.size() == 1 ? "input" : "inputs",
+                        fmt::join(from.inputs, ", ")),
+            fmt::format("give what it is computed from: {}, or --assume for each", fmt::join(give, " "))};
+  }
 
   /// What the function returns.
   Result<std::vector<ValueId>> function(Frame& frame) {
@@ -53,6 +85,7 @@ class Walk {
   }
 
   void plain(Frame& frame, const Op& op) {
+    follow(frame, op);
     if (auto results = evaluateKnown(program_, frame.function, op, frame.known))
       for (size_t i = 0; i < op.results.size(); ++i) frame.known[static_cast<size_t>(op.results[i])] = (*results)[i];
     std::vector<Fusions::Node> operands;
@@ -80,6 +113,7 @@ class Walk {
       const auto from = static_cast<size_t>(op.operands[i]), to = static_cast<size_t>(callee->arguments[i]);
       inner.nodes[to] = frame.nodes[from];
       inner.known[to] = frame.known[from];
+      inner.origins[to] = frame.origins[from];
     }
     auto results = function(inner);
     if (!results) return fail(std::move(results.error()));
@@ -87,14 +121,17 @@ class Walk {
       const auto from = static_cast<size_t>((*results)[i]), to = static_cast<size_t>(op.results[i]);
       frame.nodes[to] = inner.nodes[from];
       frame.known[to] = inner.known[from];
+      frame.origins[to] = inner.origins[from];
     }
     return {};
   }
 
   Status kernel(Frame& frame, const Op& op) {
     const KernelPackage& package = program_.kernels[static_cast<size_t>(op.kernel)];
+    follow(frame, op);
     sim::Question question{.operands = {}, .assume = assume_};
     for (const ValueId v : op.operands) {
+      question.sources.push_back(sourceOf(frame, v));
       question.operands.push_back(frame.known[static_cast<size_t>(v)]);
       if (frame.nodes[static_cast<size_t>(v)] >= 0) fusions_.needed(frame.nodes[static_cast<size_t>(v)]);
     }
@@ -137,7 +174,7 @@ class Walk {
 
   const Program& program_;
   const tpu::Chip& chip_;
-  sim::Assume assume_;
+  const sim::Assumptions& assume_;
   Fusions fusions_;
   std::vector<KernelCallTime> kernels_;
 };
@@ -145,7 +182,7 @@ class Walk {
 }  // namespace
 
 Result<ProgramTime> timeOf(const Program& program, const tpu::Chip& chip,
-                           const std::vector<std::optional<Array>>& inputs, sim::Assume assume) {
+                           const std::vector<std::optional<Array>>& inputs, const sim::Assumptions& assume) {
   return Walk(program, chip, assume).run(inputs);
 }
 

@@ -29,6 +29,6 @@ struct ProgramTime {
 
 /// `inputs`: those of the module that are known. SM6902, SM6903.
 Result<ProgramTime> timeOf(const Program&, const tpu::Chip&, const std::vector<std::optional<Array>>& inputs,
-                           sim::Assume);
+                           const sim::Assumptions&);
 
 }  // namespace smalti::driver

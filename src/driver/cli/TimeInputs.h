@@ -1,0 +1,28 @@
+// What the time of a module depends on: inputs that are given, and what is assumed of those that are not.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/case/ModuleOrCase.h"
+#include "driver/cli/Session.h"
+#include "driver/time/ProgramTime.h"
+
+namespace smalti::cli {
+
+struct TimeInputArguments {
+  std::vector<std::string> in;      ///< "x.npy" for the next one, "2=x.npy"
+  std::vector<std::string> assume;  ///< "always", "never", "2=16", "2=1,0,3", "kernels.py:23=8"
+  void declare(CLI::App&);
+};
+
+struct TimeInputs {
+  std::vector<std::optional<Array>> inputs;
+  sim::Assumptions assume;
+};
+
+/// Of a case that was recorded too, where no --in is given. SM1000, SM1008, and what reading arrays says.
+Result<TimeInputs> timeInputsOf(const driver::ModuleOrCase&, const TimeInputArguments&);
+
+}  // namespace smalti::cli
