@@ -16,13 +16,16 @@
 #include "base/BlockMemory.h"
 #include "base/KernelStorage.h"
 #include "base/MemoryAccount.h"
+#include "cpu/MeasuredKernel.h"
 #include "cpu/NativeParts.h"
 #include "cpu/cache/CompileCache.h"
 #include "cpu/cache/LoweredText.h"
 #include "cpu/cache/PackageText.h"
 #include "cpu/cache/ReportText.h"
+#include "cpu/lower/Measured.h"
 #include "cpu/runtime/Devices.h"
 #include "cpu/runtime/Pool.h"
+#include "cpu/runtime/Stamps.h"
 #include "ir/KernelArguments.h"
 #include "ir/Types.h"
 #include "llvm/ADT/SmallVector.h"
@@ -36,6 +39,7 @@ struct KernelContext {
   CallLimits limits;
   InterpretContext* rest = nullptr;
   DeviceMember member{};  ///< without a group: the only device
+  Stamps* stamps = nullptr;  ///< of measured code
 };
 
 extern "C" int32_t smaltiCpuInterpret(void* context, int32_t op, void** pointers) {
@@ -81,6 +85,13 @@ extern "C" int32_t smaltiCpuWait(void* context, int64_t* semaphore, int64_t amou
 extern "C" int64_t smaltiCpuRead(void* context, int64_t* semaphore) {
   const DeviceMember& m = memberOf(context);
   return m.group ? m.group->read(semaphore).value_or(INT64_MIN) : *semaphore;
+}
+
+extern "C" void smaltiCpuStamp(void* context, int32_t part, int32_t opens) {
+  if (Stamps* stamps = static_cast<KernelContext*>(context)->stamps) stamps->stamp(part, opens != 0);
+}
+extern "C" void smaltiCpuStep(void* context, int64_t number) {
+  if (Stamps* stamps = static_cast<KernelContext*>(context)->stamps) stamps->step(number);
 }
 
 /// What the system gives to a process at most.
@@ -142,12 +153,40 @@ class Workers {
   std::vector<std::unique_ptr<GridWorker>> free_;
 };
 
+/// One call that is measured, where `to` is not null.
+class Measuring {
+ public:
+  Measuring(Measurement* to, const Measurement& plan) : to_(to) {
+    if (to) *to = plan;
+  }
+  ~Measuring() {
+    if (!to_) return;
+    to_->ns = std::chrono::duration<double, std::nano>(Stamps::Clock::now() - begin_).count();
+    for (size_t i = 0; i < stamps_.size(); ++i) stamps_[i].addTo(*to_, static_cast<int>(i));
+    to_->threads = static_cast<int>(stamps_.size());
+  }
+  Measuring(const Measuring&) = delete;
+  Measuring& operator=(const Measuring&) = delete;
+
+  void attach(GridWorker& worker, size_t thread, size_t threads) {
+    if (!to_) return;
+    if (thread == 0) stamps_.assign(threads, Stamps(to_->parts.size(), begin_));
+    worker.context.stamps = &stamps_[thread];
+  }
+  static void detach(GridWorker& worker) { worker.context.stamps = nullptr; }
+
+ private:
+  Measurement* to_;
+  std::vector<Stamps> stamps_;
+  Stamps::Clock::time_point begin_ = Stamps::Clock::now();
+};
+
 /// Calls that touch less than this run on the caller alone: waking another thread takes longer.
 constexpr int64_t kWorthSharingBytes = 2 << 20;
 /// With products, which do more with what they read.
 constexpr int64_t kWorthSharingProductBytes = 128 << 10;
 
-class Kernel : public NativeKernel {
+class Kernel : public MeasuredKernel {
  public:
   Kernel(const KernelPackage& package, const NativeOptions& options, LoweredKernel lowered, InterpretedOps interpreted,
          NativeReport report, std::shared_ptr<const LoadedCode> code)
@@ -174,43 +213,13 @@ class Kernel : public NativeKernel {
   using NativeKernel::call;
   Result<std::vector<Array>> call(std::span<const Array> operands, std::span<Array> into, const CallOptions& options,
                                   bool& fault, std::vector<std::string>* log) const override {
-    MemoryAccount memory(options.memoryLimitBytes);
-    CallArrays arrays;
-    if (Status ok = prepare(operands, into, memory, arrays); !ok) return fail(std::move(ok.error()));
-    std::vector<Array>& results = arrays.results;
-    const Pointers& pointers = arrays.pointers;
-
-    const int64_t points = sharedPoints(operands);
-    const int threads = options.threads > 0 ? options.threads : defaultThreads();
-    if (points < 2 || threads < 2 ||
-        bytes_ < (report_.matmuls.empty() ? kWorthSharingBytes : kWorthSharingProductBytes)) {
-      auto worker = takeWorker(memory);
-      if (!worker) return fail(std::move(worker.error()));
-      begin(**worker, options);
-      fault = run(**worker, pointers, 0, points);
-      if (log) *log = (*worker)->interpreter.log();
-      workers_.give(std::move(*worker));
-      return outside(std::move(results), memory);
-    }
-    std::vector<std::unique_ptr<GridWorker>> own;
-    for (int64_t i = 0; i < std::min<int64_t>(threads, points); ++i) {
-      auto worker = takeWorker(memory);
-      if (!worker) return fail(std::move(worker.error()));
-      own.push_back(std::move(*worker));
-    }
-    std::vector<char> begun(own.size(), 0);  // by each thread itself
-    std::atomic<bool> faulty{false};
-    parallelFor(points, static_cast<int>(own.size()), [&](int64_t first, int64_t last, int worker) {
-      GridWorker& self = *own[static_cast<size_t>(worker)];
-      if (!std::exchange(begun[static_cast<size_t>(worker)], 1)) begin(self, options);
-      if (!faulty.load(std::memory_order_relaxed) && run(self, pointers, first, last))
-        faulty.store(true, std::memory_order_relaxed);
-    });
-    // The last one given is taken first: each thread finds its own again, in the caches of its core.
-    for (size_t i = own.size(); i-- > 0;) workers_.give(std::move(own[i]));
-    fault = faulty.load();
-    return outside(std::move(results), memory);
+    return callOnce(operands, into, options, fault, log, nullptr);
   }
+  Result<std::vector<Array>> measure(std::span<const Array> operands, const CallOptions& options, bool& fault,
+                                     std::vector<std::string>* log, Measurement& measurement) const override {
+    return callOnce(operands, {}, options, fault, log, &measurement);
+  }
+  void planToMeasure(Measurement plan) { measured_ = std::move(plan); }
 
   Result<std::vector<std::vector<Array>>> callTogether(std::span<const std::vector<Array>> operands,
                                                        const CallOptions& options, bool& fault,
@@ -251,6 +260,52 @@ class Kernel : public NativeKernel {
   }
 
  private:
+  Result<std::vector<Array>> callOnce(std::span<const Array> operands, std::span<Array> into,
+                                      const CallOptions& options, bool& fault, std::vector<std::string>* log,
+                                      Measurement* measurement) const {
+    MemoryAccount memory(options.memoryLimitBytes);
+    CallArrays arrays;
+    if (Status ok = prepare(operands, into, memory, arrays); !ok) return fail(std::move(ok.error()));
+    std::vector<Array>& results = arrays.results;
+    const Pointers& pointers = arrays.pointers;
+
+    Measuring measuring(measurement, measured_);
+    const int64_t points = sharedPoints(operands);
+    const int threads = options.threads > 0 ? options.threads : defaultThreads();
+    if (points < 2 || threads < 2 ||
+        bytes_ < (report_.matmuls.empty() ? kWorthSharingBytes : kWorthSharingProductBytes)) {
+      auto worker = takeWorker(memory);
+      if (!worker) return fail(std::move(worker.error()));
+      begin(**worker, options);
+      measuring.attach(**worker, 0, 1);
+      fault = run(**worker, pointers, 0, points);
+      measuring.detach(**worker);
+      if (log) *log = (*worker)->interpreter.log();
+      workers_.give(std::move(*worker));
+      return outside(std::move(results), memory);
+    }
+    std::vector<std::unique_ptr<GridWorker>> own;
+    for (int64_t i = 0; i < std::min<int64_t>(threads, points); ++i) {
+      auto worker = takeWorker(memory);
+      if (!worker) return fail(std::move(worker.error()));
+      own.push_back(std::move(*worker));
+    }
+    std::vector<char> begun(own.size(), 0);  // by each thread itself
+    std::atomic<bool> faulty{false};
+    for (size_t i = 0; i < own.size(); ++i) measuring.attach(*own[i], i, own.size());
+    parallelFor(points, static_cast<int>(own.size()), [&](int64_t first, int64_t last, int worker) {
+      GridWorker& self = *own[static_cast<size_t>(worker)];
+      if (!std::exchange(begun[static_cast<size_t>(worker)], 1)) begin(self, options);
+      if (!faulty.load(std::memory_order_relaxed) && run(self, pointers, first, last))
+        faulty.store(true, std::memory_order_relaxed);
+    });
+    for (auto& worker : own) measuring.detach(*worker);
+    // The last one given is taken first: each thread finds its own again, in the caches of its core.
+    for (size_t i = own.size(); i-- > 0;) workers_.give(std::move(own[i]));
+    fault = faulty.load();
+    return outside(std::move(results), memory);
+  }
+
   using Pointers = llvm::SmallVector<void*, 16>;
   /// The arrays of one call: what the code works on.
   struct CallArrays {
@@ -346,8 +401,10 @@ class Kernel : public NativeKernel {
   }
 
   bool run(GridWorker& worker, const Pointers& pointers, int64_t first, int64_t last) const {
-    return function_(&worker.context, pointers.data(), worker.arena, first, last) != 0 ||
-           !worker.interpreter.flights.none();
+    if (worker.context.stamps) worker.context.stamps->begins();
+    const int32_t status = function_(&worker.context, pointers.data(), worker.arena, first, last);
+    if (worker.context.stamps) worker.context.stamps->ends();
+    return status != 0 || !worker.interpreter.flights.none();
   }
 
   DType insideResult(size_t i) const { return inside_[operandTypes_.size() + i]; }
@@ -410,6 +467,7 @@ class Kernel : public NativeKernel {
   LoweredKernel lowered_;
   InterpretedOps interpreted_;
   NativeReport report_;
+  Measurement measured_;  ///< parts without times, of measured code
   eval::Poison poison_;
   std::shared_ptr<const LoadedCode> code_;
   KernelFunction* function_;
@@ -426,10 +484,12 @@ const RuntimeSymbol kRuntime[] = {{kInterpretSymbol, reinterpret_cast<void*>(&sm
                                   {kPeerSymbol, reinterpret_cast<void*>(&smaltiCpuPeer)},
                                   {kSignalSymbol, reinterpret_cast<void*>(&smaltiCpuSignal)},
                                   {kReadSymbol, reinterpret_cast<void*>(&smaltiCpuRead)},
+                                  {kStampSymbol, reinterpret_cast<void*>(&smaltiCpuStamp)},
+                                  {kStepSymbol, reinterpret_cast<void*>(&smaltiCpuStep)},
                                   {kWaitSymbol, reinterpret_cast<void*>(&smaltiCpuWait)}};
 
 /// Null when what was kept is not what this version writes: then it is compiled again.
-std::shared_ptr<const NativeKernel> fromCache(const KernelPackage& package, const NativeOptions& options,
+std::shared_ptr<const Kernel> fromCache(const KernelPackage& package, const NativeOptions& options,
                                               const CachedKernel& kept) {
   const size_t line = kept.report.find('\n');
   if (line == kept.report.npos) return nullptr;
@@ -444,10 +504,10 @@ std::shared_ptr<const NativeKernel> fromCache(const KernelPackage& package, cons
   return kernel->usable() ? kernel : nullptr;
 }
 
-}  // namespace
-
-Result<NativeOutcome> compileNative(const KernelPackage& package, const NativeOptions& options) {
-  if (auto why = unsuitableProcessor(options.processor)) return NativeOutcome{nullptr, std::move(why->message)};
+/// `measured`: null, or what the lowering of this thread notes in.
+Result<MeasuredOutcome> compile(const KernelPackage& package, const NativeOptions& options,
+                                const MeasuredLowering* measured) {
+  if (auto why = unsuitableProcessor(options.processor)) return MeasuredOutcome{nullptr, std::move(why->message)};
   // The number of cores decides about blocks (cpu/grid).
   const std::string key = options.cache
                               ? cacheKey({packageText(package), processorText(options.processor),
@@ -457,14 +517,14 @@ Result<NativeOutcome> compileNative(const KernelPackage& package, const NativeOp
                               : std::string();
   if (options.cache)
     if (auto kept = options.cache->find(key))
-      if (auto kernel = fromCache(package, options, *kept)) return NativeOutcome{std::move(kernel), {}};
+      if (auto kernel = fromCache(package, options, *kept)) return MeasuredOutcome{std::move(kernel), {}};
 
   const auto begin = std::chrono::steady_clock::now();
   NativeReport report;
   InterpretedOps interpreted;
   ModuleBuilder built(options.processor, package.name);
   auto lowered = lowerPlanned(package, options, *built.module, report, interpreted);
-  if (!lowered) return NativeOutcome{nullptr, lowered.error()};
+  if (!lowered) return MeasuredOutcome{nullptr, lowered.error()};
   report.compile.emitMs = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   auto object = generateObject(std::move(built), options.processor, &report.compile);
   if (!object) return fail(std::move(object.error()));
@@ -475,9 +535,25 @@ Result<NativeOutcome> compileNative(const KernelPackage& package, const NativeOp
     options.cache->put(key, *object, loweredText(*lowered) + "\n" + reportText(report));
   auto kernel = std::make_shared<Kernel>(package, options, std::move(*lowered), std::move(interpreted),
                                          std::move(report), std::move(*code));
+  if (measured) kernel->planToMeasure(measured->plan);
   if (!kernel->usable())
     return fail({.code = "SM9001", .message = "the generated code has no kernel function", .place = {}});
-  return NativeOutcome{std::move(kernel), {}};
+  return MeasuredOutcome{std::move(kernel), {}};
+}
+
+}  // namespace
+
+Result<NativeOutcome> compileNative(const KernelPackage& package, const NativeOptions& options) {
+  auto made = compile(package, options, nullptr);
+  if (!made) return fail(std::move(made.error()));
+  return NativeOutcome{std::move(made->kernel), std::move(made->reason)};
+}
+
+Result<MeasuredOutcome> compileMeasured(const KernelPackage& package, const NativeOptions& options) {
+  NativeOptions uncached = options;
+  uncached.cache = nullptr;
+  MeasuredLowering measured;
+  return compile(package, uncached, &measured);
 }
 
 }  // namespace smalti::cpu

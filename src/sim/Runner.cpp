@@ -57,12 +57,13 @@ Diagnostic Runner::notKnown(const Instruction& i, const Number& n) const {
   }
   const std::string at = from.place.known() && !(from.place == d.place) ? " at " + here : "";
   d.have = (buffer.name.empty() ? "it comes from " + from.what : fmt::format("it is read from {}", buffer.name)) + at;
-  const std::string number =
-      from.place.known() ? fmt::format("--assume {}=NUMBER, which stands for what line {} gives", here, from.place.line)
-                         : "a kernel whose loops and branches do not depend on computed floats or vectors";
-  d.help = what.find("branch") == std::string::npos ? "say what it is: " + number
-           : from.place.known() ? "say what such branches do (--assume always, --assume never), or what this one looks at: " + number
-                                : "say what such branches do: --assume always, or --assume never";
+  const bool known = from.place.known();
+  const std::string number = fmt::format("what line {} gives (--assume {}=NUMBER)", from.place.line, here);
+  if (what.find("branch") != std::string::npos)
+    d.help = "say what such branches do" + (known ? " (--assume always, --assume never), or " + number
+                                                  : std::string(": --assume always, or --assume never"));
+  else
+    d.help = known ? "say " + number : "time a kernel whose loops do not depend on computed floats or vectors";
   return d;
 }
 

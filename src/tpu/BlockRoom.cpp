@@ -60,8 +60,11 @@ class Room {
     for (size_t i = 0; i < map_.parts.size(); ++i)
       if (map_.parts[i].kind == VmemPart::scratch) addScratch(i, room);
     for (int64_t size = room.step; size <= room.extent; size += room.step)
-      if (bytesWith(room, size) <= map_.limitBytes) room.largest = size;
-    if (room.block == room.extent && bytesWith(room, room.extent) <= map_.limitBytes) room.largest = room.extent;
+      if (bytesWith(room, size) <= map_.limitBytes) {
+        room.largest = size;
+        if (room.extent % size == 0) room.dividing = size;
+      }
+    if (room.block == room.extent && bytesWith(room, room.extent) <= map_.limitBytes) room.largest = room.dividing = room.extent;
     return room;
   }
 

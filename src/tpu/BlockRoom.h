@@ -14,6 +14,7 @@ struct BlockRoom {
   int64_t block = 0;                ///< elements of a block along it now
   int64_t extent = 0;               ///< of the arrays
   int64_t largest = 0;              ///< that fits, a multiple of `step`; 0: not even the smallest does
+  int64_t dividing = 0;             ///< the largest that fits and divides the extent; 0: none
   int64_t step = 0;                 ///< whole tiles
   std::vector<std::string> follow;  ///< "input 0 dimension 1"
 };

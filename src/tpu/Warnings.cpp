@@ -25,8 +25,12 @@ std::vector<std::string> whereOf(const KernelPackage& kernel, const Chip& chip) 
   return {fmt::format("kernel '{}'", kernel.name), fmt::format("chip {}", chip.name)};
 }
 
-/// Ops that only say how a value is seen: what they give is no work.
-bool isNoWork(mlir::Operation* op) { return mlir::isa<mlir::vector::ShapeCastOp, mlir::vector::BroadcastOp>(op); }
+/// Ops that only say how a value is seen, or read a column of rows that are wider: what they give is no waste.
+bool isNoWork(mlir::Operation* op) {
+  if (auto load = mlir::dyn_cast<mlir::vector::LoadOp>(op))
+    return load.getMemRefType().getShape().back() > load.getVectorType().getShape().back();
+  return mlir::isa<mlir::vector::ShapeCastOp, mlir::vector::BroadcastOp, mlir::vector::ExtractStridedSliceOp>(op);
+}
 
 std::optional<Diagnostic> wasteful(const KernelPackage& kernel, const Chip& chip) {
   mlir::Value worst;
@@ -67,7 +71,7 @@ std::optional<Diagnostic> spilled(const KernelPackage& kernel, const Chip& chip,
                     .need = fmt::format("at most {} registers at once", chip.vector.registers),
                     .have = fmt::format("about {} more, which are stored to VMEM and loaded again; most is the {}: {}",
                                         t.likely / kRegisterBytes, most.what, most.array.str()),
-                    .help = "choose smaller blocks, or walk over the rows of a block in a loop (pl.loop)"};
+                    .help = "where smalti time says that vector loads and stores take long: smaller blocks, or a loop over the rows of a block (pl.loop)"};
 }
 
 std::optional<Diagnostic> uneven(const KernelPackage& kernel, const Chip& chip) {

@@ -68,6 +68,83 @@ def test_what_it_cannot_read_is_a_diagnostic(smalti, tmp_path):
     assert "SM6609" in report(smalti, KERNEL, "--chip", "v9").stderr
 
 
+CASE = ROOT / "test/data/cases/matmul_bf16_gelu"
+
+
+@pytest.fixture(scope="module")
+def measured(smalti, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("measured")
+    done = report(smalti, CASE, "--chip", "v5e", "--target", "cpu", "--threads", "1", "--trace", folder / "trace.json", "-o", folder / "report.html")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return folder
+
+
+def test_a_run_as_native_code_is_measured_by_step_and_line(measured):
+    run = data_of((measured / "report.html").read_text())["cpu"]
+    (kernel,) = run["kernels"]
+    assert kernel["not_measured"] is None and kernel["threads"] == 1
+    assert 0 < run["us"] and 0 < run["measured_us"]
+    steps = kernel["first_steps"]
+    assert [s["step"] for s in steps] == list(range(len(steps))) and len(steps) == kernel["steps"]
+    assert all(a["to_us"] <= b["from_us"] for a, b in zip(steps, steps[1:]))
+    # All of the call is some part's, and the steps lie in the call.
+    total = sum(p["us"] for p in kernel["parts"])
+    assert total <= kernel["us"] and steps[-1]["to_us"] <= kernel["us"]
+    assert sum(s["to_us"] - s["from_us"] for s in steps) == pytest.approx(total, rel=0.5)
+    (product,) = [p for p in kernel["parts"] if "tpu.matmul" in p["ops"]]
+    assert product["places"] and product["times"] == kernel["steps"]
+    assert any("math.tanh" in p["ops"] for p in kernel["parts"])
+
+
+def test_the_measured_steps_are_in_the_trace_too(measured):
+    events = json.loads((measured / "trace.json").read_text())["traceEvents"]
+    names = {e["args"]["name"] for e in events if e["name"] == "process_name"}
+    assert names == {"mm_k on v5e", "mm_k on cpu, measured"}
+
+
+def test_a_kernel_that_is_not_native_says_so(smalti):
+    data = json.loads(report(smalti, ROOT / "test/data/cases/dist_all_reduce_ring", "--chip", "v5e", "--target", "cpu", "--json").stdout)
+    assert {k["not_measured"] for k in data["cpu"]["kernels"]} == {"several devices run it"}
+
+
+def test_only_native_runs_are_measured(smalti, tmp_path):
+    done = report(smalti, CASE, "--target", "interpret")
+    assert (done.returncode, done.stderr) == (2, (
+        "error[SM1000]: reports show what the models say of chips, and runs of the target cpu\n"
+        "  need: --target cpu, or none\n  have: --target interpret\n  help: name chips with --chip\n"))
+    bare = tmp_path / "bare.mlir"
+    subprocess.run([smalti, "export", CASE, "-o", bare], check=True)
+    done = report(smalti, bare, "--target", "cpu")
+    assert done.returncode == 2 and "SM1012" in done.stderr  # how large its arrays are is not known
+    assert report(smalti, bare, "--chip", "v5e").returncode == 0
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="needs Chromium (Debian: chromium)")
+def test_chromium_shows_the_run(measured, tmp_path):
+    done = subprocess.run(["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}",
+                           "--virtual-time-budget=10000", "--enable-logging=stderr", "--dump-dom", f"{(measured / 'report.html').as_uri()}#cpu"],
+                          capture_output=True, text=True, timeout=120)
+    assert "Uncaught" not in done.stderr, done.stderr
+    shown = re.sub(r"<script.*?</script>", "", done.stdout, flags=re.S)
+    for title in ["Grid steps of mm_k", "Source lines of mm_k"]:
+        assert f"<h2>{title}</h2>" in shown, title
+    assert "tpu.matmul" in shown and "<canvas" in shown
+
+
+def test_inputs_that_the_time_depends_on_are_given_or_assumed(smalti):
+    module = ROOT / "test/data/cases/dynamic_grid/module.stablehlo.mlir"
+    for words, code in (((), "SM6902"), (("--assume", "0=5"), None)):
+        time = json.loads(report(smalti, module, "--chip", "v5e", "--json", *words).stdout)["chips"]["v5e"]["time"]
+        assert (time["error"] or {}).get("code") == code
+
+
+def test_warnings_are_those_of_check(smalti, page):
+    done = subprocess.run([smalti, "check", KERNEL, "--legality-only", "--chip", "v5e,v4", "--json"], capture_output=True, text=True)
+    said = json.loads(done.stdout)["modules"][0]["chips"]
+    shown = data_of(page.read_text())["chips"]
+    assert {c: [w["code"] for w in said[c]["warnings"]] for c in said} == {c: [w["code"] for w in shown[c]["warnings"]] for c in shown}
+
+
 @pytest.mark.skipif(not shutil.which("chromium"), reason="needs Chromium (Debian: chromium)")
 @pytest.mark.parametrize("chip", ["v5e", "v4"])
 def test_chromium_shows_it(page, chip, tmp_path):

@@ -8,6 +8,7 @@
 #include "base/Tiles.h"
 #include "cpu/lower/EdgeCopy.h"
 #include "cpu/lower/Elementwise.h"
+#include "cpu/lower/Measured.h"
 #include "cpu/lower/RowProduct.h"
 #include "cpu/lower/Streaming.h"
 #include "cpu/lower/Turns.h"
@@ -307,6 +308,7 @@ class KernelLowering {
   Native step() {
     for (size_t d = 0; d < rank(); ++d)
       l_.setScalar(kernel_.getArgument(static_cast<unsigned>(d)), b_.CreateTrunc(indices_[d], b_.getInt32Ty()));
+    measureStep(l_, signature().grid, bounds_, indices_);
     for (auto& [w, argument] : windows_) {
       if (auto ok = place(w); !ok) return ok;
       if (auto ok = show(w, argument); !ok) return ok;

@@ -6,6 +6,7 @@
 #include "cpu/lower/Columns.h"
 #include "cpu/lower/Elementwise.h"
 #include "cpu/lower/IndexMap.h"
+#include "cpu/lower/Measured.h"
 #include "cpu/lower/PackedView.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/MDBuilder.h"
@@ -352,7 +353,10 @@ Native Lowering::lowerHere(mlir::Operation& op) {
     addPending({.op = &op});
     return {};
   }
-  if (LowerOp lower = findLowering(op)) return lower(*this, op);
+  if (LowerOp lower = findLowering(op)) {
+    const MeasuredCode part(*this, worthMeasuring(op) ? std::vector{&op} : std::vector<mlir::Operation*>());
+    return lower(*this, op);
+  }
   const bool vectors = llvm::any_of(op.getResultTypes(), [](mlir::Type t) { return llvm::isa<mlir::VectorType>(t); });
   if (!vectors && op.getNumResults() == 1 && isElementwise(op) &&
       llvm::none_of(op.getOperandTypes(), [](mlir::Type t) { return llvm::isa<mlir::VectorType>(t); })) {
@@ -364,6 +368,7 @@ Native Lowering::lowerHere(mlir::Operation& op) {
     setScalar(op.getResult(0), r);
     return {};
   }
+  const MeasuredCode part(*this, {&op});
   return lowerInterpreted(*this, op);
 }
 

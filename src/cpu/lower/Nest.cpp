@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "cpu/lower/Measured.h"
 #include "cpu/lower/NestValues.h"
 #include "cpu/lower/OverlapTrips.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -403,6 +404,9 @@ class NestEmitter {
 }  // namespace
 
 Native emitNest(Lowering& lowering, const Segment& segment, const Nest& nest) {
+  std::vector<mlir::Operation*> ops;
+  for (const size_t i : nest.ops) ops.push_back(segment.ops[i].op);
+  const MeasuredCode part(lowering, std::move(ops));
   return NestEmitter(lowering, segment, nest).run();
 }
 

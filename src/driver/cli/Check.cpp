@@ -13,7 +13,6 @@
 #include "driver/term/Progress.h"
 #include "driver/term/Style.h"
 #include "driver/term/Table.h"
-#include "tpu/Warnings.h"
 
 namespace smalti::cli {
 namespace {
@@ -78,7 +77,8 @@ std::string outcomeText(const driver::CaseOutcome& o) {
 }
 
 /// All cases below a folder: a table, and the exit code.
-int checkFolder(const Session& session, const std::string& folder, const std::string& filter, Json& out) {
+int checkFolder(const Session& session, const std::string& folder, const std::string& filter,
+                const std::vector<tpu::Chip>& chips, Json& out) {
   const auto cases = driver::listCases({folder}, filter);
   if (!cases) {
     if (!session.json()) return session.refuse(cases.error());
@@ -91,8 +91,17 @@ int checkFolder(const Session& session, const std::string& folder, const std::st
   });
   progress.clear();
   const bool color = session.colorOut();
-  term::Table table({{"case"}, {""}, {""}});
-  int64_t withFindings = 0, stopped = 0, wrong = 0;
+  std::vector<LegalityOfModule> judged;
+  if (!chips.empty()) {
+    std::vector<std::string> paths;
+    for (const driver::ConformCase& c : *cases) paths.push_back(c.folder);
+    judged = judgeFiles(paths, chips, session.options.values.jobs);
+  }
+  std::vector<term::Table::Column> columns{{"case"}, {""}};
+  if (!judged.empty()) columns.push_back({"by the compilers of TPUs"});
+  columns.push_back({""});
+  term::Table table(columns);
+  int64_t withFindings = 0, stopped = 0, wrong = 0, notTaken = 0;
   for (size_t i = 0; i < cases->size(); ++i) {
     const driver::CaseOutcome& o = outcomes[i];
     const bool ended = o.verdict == Verdict::refused || o.verdict == Verdict::crash;
@@ -104,11 +113,17 @@ int checkFolder(const Session& session, const std::string& folder, const std::st
     const Diagnostic* shown = ended && o.diagnostic                               ? &*o.diagnostic
                               : !o.findings.empty() && (found || o.wrong.empty()) ? &o.findings.front().diagnostic
                                                                                   : nullptr;
-    table.add({(*cases)[i].name, term::styled(good ? term::Style::green : term::Style::red, outcomeText(o), color),
-               shown ? fmt::format("{} {}", shown->code, shown->message) : o.wrong});
+    std::vector<std::string> row{(*cases)[i].name,
+                                 term::styled(good ? term::Style::green : term::Style::red, outcomeText(o), color)};
+    if (!judged.empty()) row.push_back(legalityCell(judged[i]));
+    row.push_back(shown ? fmt::format("{} {}", shown->code, shown->message) : o.wrong);
+    table.add(std::move(row));
     out.push_back({{"module", (*cases)[i].name},
                    {"findings", driver::toJson(o.findings)},
                    {"error", ended && o.diagnostic ? driver::toJson(*o.diagnostic) : Json(nullptr)}});
+    if (judged.empty()) continue;
+    out.back()["chips"] = toJson(judged[i])["chips"];
+    notTaken += !judged[i].accepted();
   }
   if (!session.json()) {
     session.print(table.str(color) + "\n");
@@ -119,25 +134,21 @@ int checkFolder(const Session& session, const std::string& folder, const std::st
       session.print("\n");
     }
     session.print(crashText(session, *cases, outcomes));
-    session.print(fmt::format("{}: {} with findings, {} refused or crashed, {} with a wrong result\n",
-                              plural(static_cast<int64_t>(cases->size()), "case"), withFindings, stopped, wrong));
+    session.print(fmt::format("{}: {} with findings, {} refused or crashed, {} with a wrong result{}\n",
+                              plural(static_cast<int64_t>(cases->size()), "case"), withFindings, stopped, wrong,
+                              judged.empty() ? "" : fmt::format(", {} that compilers of TPUs refuse", notTaken)));
   }
-  if (withFindings + stopped > 0) return kRefused;
+  if (withFindings + stopped + notTaken > 0) return kRefused;
   return wrong > 0 ? kWrongResult : kOk;
 }
 
-/// What takes the memories of the chip, and what is slow on it, where one is asked for.
+/// What takes the memories of the chip, where one is asked for.
 std::string memoryText(const Session& session, const std::string& path, const std::vector<tpu::Chip>& chips) {
   if (chips.size() != 1) return {};
   auto module = driver::loadModuleOrCase(path);
   if (!module || !assumeShapes(*module)) return {};
   std::string text;
-  for (size_t i = 0; i < module->numKernels(); ++i) {
-    const KernelPackage& kernel = *module->kernel(i);
-    text += vmemText(session, kernel, chips.front());
-    for (const Diagnostic& d : tpu::warningsOf(kernel, chips.front(), tpu::vmemOf(kernel, chips.front())))
-      text += session.diagnosticText(d, "warning", session.colorOut());
-  }
+  for (size_t i = 0; i < module->numKernels(); ++i) text += vmemText(session, *module->kernel(i), chips.front());
   return text;
 }
 
@@ -195,7 +206,7 @@ int check(Session& session, const CheckArguments& arguments) {
     std::error_code error;
     int one = kOk;
     if (std::filesystem::is_directory(path, error) && !driver::isCaseFolder(path)) {
-      one = checkFolder(session, path, arguments.filter, out);
+      one = checkFolder(session, path, arguments.filter, chips, out);
     } else {
       const Checked checked = checkModule(path, arguments.inputs, session.options, arguments.schedules);
       one = checked.exitCode();

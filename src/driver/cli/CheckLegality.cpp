@@ -5,6 +5,7 @@
 #include <thread>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -12,6 +13,8 @@
 #include "driver/term/Style.h"
 #include "ir/Types.h"
 #include "ir/package/Checks.h"
+#include "sim/SlowLoops.h"
+#include "tpu/Warnings.h"
 
 namespace smalti::cli {
 namespace {
@@ -45,6 +48,12 @@ Status assumeShapes(driver::LoadedModule& module) {
   return driver::setShapes(module, operands, results);
 }
 
+std::vector<Diagnostic> warningsOf(const KernelPackage& kernel, const tpu::Chip& chip) {
+  std::vector<Diagnostic> all = tpu::warningsOf(kernel, chip, tpu::vmemOf(kernel, chip));
+  for (Diagnostic& d : sim::slowLoops(kernel, chip)) all.push_back(std::move(d));
+  return all;
+}
+
 bool LegalityOfModule::accepted() const {
   return !error && std::all_of(chips.begin(), chips.end(), [](const OnChip& c) { return c.verdict.accepted(); });
 }
@@ -57,8 +66,12 @@ int LegalityOfModule::exitCode() const {
 LegalityOfModule judgeModule(const driver::LoadedModule& module, const std::vector<tpu::Chip>& chips) {
   LegalityOfModule out{.path = module.path, .error = {}, .chips = {}};
   for (const tpu::Chip& chip : chips) {
-    LegalityOfModule::OnChip on{chip.name, {}};
-    for (size_t i = 0; i < module.numKernels(); ++i) judgeKernel(*module.kernel(i), chip, on.verdict, i == 0);
+    LegalityOfModule::OnChip on{chip.name, {}, {}};
+    for (size_t i = 0; i < module.numKernels(); ++i) {
+      const KernelPackage& kernel = *module.kernel(i);
+      judgeKernel(kernel, chip, on.verdict, i == 0);
+      for (Diagnostic& d : warningsOf(kernel, chip)) on.warnings.push_back(std::move(d));
+    }
     out.chips.push_back(std::move(on));
   }
   return out;
@@ -92,18 +105,38 @@ std::vector<LegalityOfModule> judgeFiles(const std::vector<std::string>& paths, 
   return out;
 }
 
+Result<std::vector<tpu::Chip>> chipsGiven(const Session& session) {
+  const std::string& names = session.options.values.chip;
+  return names.empty() ? Result<std::vector<tpu::Chip>>() : tpu::findChips(names);
+}
+
 Json toJson(const LegalityOfModule& m) {
   Json chips = Json::object();
-  for (const auto& [chip, v] : m.chips) {
+  for (const auto& [chip, v, warnings] : m.chips) {
     const tpu::Reason* reason = v.reason();
     chips[chip] = {{"accepted", v.accepted()},
                    {"fits", tpu::name(v.fits)},
                    {"code", reason ? Json(reason->code) : Json(nullptr)},
                    {"reason", reason ? Json(reason->id) : Json(nullptr)},
                    {"vmem_bytes", v.vmemBytes},
-                   {"xla_vmem_operands", v.xlaVmemOperands}};
+                   {"xla_vmem_operands", v.xlaVmemOperands},
+                   {"warnings", Json::array()}};
+    for (const Diagnostic& d : warnings) chips[chip]["warnings"].push_back(driver::toJson(d));
   }
   return {{"file", m.path}, {"error", m.error ? driver::toJson(*m.error) : Json(nullptr)}, {"chips", std::move(chips)}};
+}
+
+std::string legalityCell(const LegalityOfModule& m) {
+  if (m.error) return m.error->code;
+  std::vector<std::string> refusing, codes;
+  for (const auto& [chip, v, warnings] : m.chips) {
+    if (v.accepted()) continue;
+    refusing.push_back(chip);
+    if (std::string code(v.reason()->code); std::find(codes.begin(), codes.end(), code) == codes.end())
+      codes.push_back(std::move(code));
+  }
+  if (refusing.empty()) return "accepted";
+  return fmt::format("refused by {} ({})", fmt::join(refusing, ", "), fmt::join(codes, ", "));
 }
 
 std::string legalityText(const Session& session, const LegalityOfModule& m) {
@@ -111,7 +144,7 @@ std::string legalityText(const Session& session, const LegalityOfModule& m) {
   if (m.error)
     return fmt::format("{}: {}\n{}", m.path, "cannot be read", session.diagnosticText(*m.error, "error", color));
   std::string text;
-  for (const auto& [chip, v] : m.chips) {
+  for (const auto& [chip, v, warnings] : m.chips) {
     const std::string verdict = v.accepted() ? term::styled(term::Style::green, "accepted", color)
                                              : term::styled(term::Style::red, "refused", color);
     text += fmt::format("{}: {} by the compiler of {}, {:.2f} MiB of VMEM{}\n", m.path, verdict, chip,
@@ -120,14 +153,16 @@ std::string legalityText(const Session& session, const LegalityOfModule& m) {
   }
   // What several chips say is said once.
   std::vector<std::string> said;
-  for (const auto& [chip, v] : m.chips) {
-    for (const tpu::Refusal& r : v.refusals) {
-      const std::string key = r.diagnostic.code + r.diagnostic.message + r.diagnostic.place.str() + r.diagnostic.have;
-      if (std::find(said.begin(), said.end(), key) != said.end()) continue;
-      said.push_back(key);
-      text += session.diagnosticText(r.diagnostic, "error", color);
-    }
-  }
+  const auto say = [&](const Diagnostic& d, const char* kind) {
+    const std::string key = d.code + d.message + d.place.str() + d.have;
+    if (std::find(said.begin(), said.end(), key) != said.end()) return;
+    said.push_back(key);
+    text += session.diagnosticText(d, kind, color);
+  };
+  for (const auto& on : m.chips)
+    for (const tpu::Refusal& r : on.verdict.refusals) say(r.diagnostic, "error");
+  for (const auto& on : m.chips)
+    for (const Diagnostic& d : on.warnings) say(d, "warning");
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include "base/File.h"
 #include "driver/case/Children.h"
 #include "driver/case/Conform.h"
+#include "driver/cli/CheckLegality.h"
 #include "driver/cli/CrashText.h"
 #include "driver/cli/Verbs.h"
 #include "driver/term/Progress.h"
@@ -34,16 +35,22 @@ std::string note(const CaseOutcome& o) {
 }
 
 void printTable(const Session& session, const ConformArguments& arguments, const std::vector<ConformCase>& cases,
-                const std::vector<CaseOutcome>& outcomes) {
+                const std::vector<CaseOutcome>& outcomes, const std::vector<LegalityOfModule>& judged) {
   const bool color = session.colorOut();
-  term::Table table({{"case"}, {""}, {"largest error", term::Align::right}, {"at"}, {""}});
+  std::vector<term::Table::Column> columns{{"case"}, {""}, {"largest error", term::Align::right}, {"at"}};
+  if (!judged.empty()) columns.push_back({"by the compilers of TPUs"});
+  columns.push_back({""});
+  term::Table table(columns);
   for (size_t i = 0; i < cases.size(); ++i) {
     const CaseOutcome& o = outcomes[i];
     if (arguments.failuresOnly && good(o.verdict)) continue;
     const auto style = good(o.verdict) ? term::Style::green : term::Style::red;
-    table.add({cases[i].name, term::styled(style, name(o.verdict), color),
-               o.maxError ? fmt::format("{:.3g}", *o.maxError) : "", o.maxError && *o.maxError > 0 ? o.maxErrorAt : "",
-               note(o)});
+    std::vector<std::string> row{cases[i].name, term::styled(style, name(o.verdict), color),
+                                 o.maxError ? fmt::format("{:.3g}", *o.maxError) : "",
+                                 o.maxError && *o.maxError > 0 ? o.maxErrorAt : ""};
+    if (!judged.empty()) row.push_back(legalityCell(judged[i]));
+    row.push_back(note(o));
+    table.add(std::move(row));
   }
   if (!table.empty()) session.print(table.str(color) + "\n");
 }
@@ -107,6 +114,8 @@ int conform(const Session& session, const ConformArguments& arguments) {
                            .help = "smalti conform test/data/cases"});
   const auto cases = driver::listCases(folders, arguments.filter);
   if (!cases) return session.refuse(cases.error());
+  const auto chips = chipsGiven(session);
+  if (!chips) return session.refuse(chips.error());
   Result<std::vector<std::string>> expected;
   if (!arguments.expectedFailuresFile.empty()) expected = readExpectedFailures(arguments.expectedFailuresFile);
   if (!expected) return session.refuse(expected.error());
@@ -116,14 +125,21 @@ int conform(const Session& session, const ConformArguments& arguments) {
   });
   const double seconds = progress.seconds();
   progress.clear();
-  const Json json = driver::conformJson(*cases, outcomes);
+  Json json = driver::conformJson(*cases, outcomes);
+  std::vector<LegalityOfModule> judged;
+  if (!chips->empty()) {
+    std::vector<std::string> paths;
+    for (const ConformCase& c : *cases) paths.push_back(c.folder);
+    judged = judgeFiles(paths, *chips, session.options.values.jobs);
+    for (size_t i = 0; i < judged.size(); ++i) json["cases"][i]["chips"] = toJson(judged[i])["chips"];
+  }
   if (!arguments.jsonFile.empty())
     if (Status status = writeFile(arguments.jsonFile, {driver::dump(json, 1), "\n"}); !status)
       return session.refuse(status.error());
   if (session.json()) {
     session.printJson(json);
   } else {
-    printTable(session, arguments, *cases, outcomes);
+    printTable(session, arguments, *cases, outcomes, judged);
     session.print(crashText(session, *cases, outcomes));
     session.print(summary(outcomes, seconds));
   }
@@ -148,7 +164,7 @@ void declareConform(CLI::App& app, Session& session) {
                  "a file with the names of cases that may (and must) fail, one a line")
       ->type_name("FILE");
   session.addOptions(
-      app, {OptionGroup::run, OptionGroup::check, OptionGroup::cases, OptionGroup::cache, OptionGroup::output},
+      app, {OptionGroup::run, OptionGroup::check, OptionGroup::tpu, OptionGroup::cases, OptionGroup::cache, OptionGroup::output},
       {"json"});
   app.callback([&session, arguments, json, file] {
     if (json->count() > 0) takeJson(*file, session, *arguments);

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "driver/case/ModuleOrCase.h"
+#include "driver/cli/CheckLegality.h"
 #include "driver/cli/ConfigView.h"
 #include "driver/cli/KernelView.h"
 #include "driver/cli/Verbs.h"
@@ -45,6 +46,8 @@ void printKernel(const Session& session, const KernelPackage& kernel, const Kern
 }
 
 int describe(const Session& session, const std::string& path) {
+  const auto chips = chipsGiven(session);
+  if (!chips) return session.refuse(chips.error());
   const auto module = driver::loadModuleOrCase(path);
   if (!module) return session.refuse(module.error());
   std::map<std::string, int64_t> programOps;
@@ -78,7 +81,12 @@ int describe(const Session& session, const std::string& path) {
       printKernel(session, kernel, view);
     }
   }
-  if (!session.json()) return kOk;
+  std::optional<LegalityOfModule> judged;
+  if (!chips->empty()) judged = judgeFile(path, *chips);
+  if (!session.json()) {
+    if (judged) session.print("\n" + legalityText(session, *judged));
+    return kOk;
+  }
   Json json{{"module", module->path}, {"kind", name(module->kind)}};
   json["arguments"] = json["results"] = Json::array();
   json["program_ops"] = Json::object();
@@ -88,6 +96,7 @@ int describe(const Session& session, const std::string& path) {
     for (const auto& [op, count] : programOps) json["program_ops"][op] = count;
   }
   json["kernels"] = kernels;
+  if (judged) json["chips"] = toJson(*judged)["chips"];
   session.printJson(json);
   return kOk;
 }
@@ -97,7 +106,7 @@ int describe(const Session& session, const std::string& path) {
 void declareDescribe(CLI::App& app, Session& session) {
   auto path = std::make_shared<std::string>();
   app.add_option("module", *path, "a module, or a folder with case.json")->required()->type_name("PATH");
-  session.addOptions(app, {OptionGroup::output});
+  session.addOptions(app, {OptionGroup::tpu, OptionGroup::output});
   app.callback([&session, path] { session.action = [&session, path] { return describe(session, *path); }; });
 }
 

@@ -45,6 +45,15 @@ Diagnostic usage(std::string message, std::string help) {
   return {.code = "SM1000", .message = std::move(message), .place = {}, .help = std::move(help)};
 }
 
+/// Verbs that have the option of all verbs.
+std::vector<std::string> verbsWith(const CLI::App& app, std::string_view option) {
+  std::vector<std::string> found;
+  if (option.size() < 3 || !findOption(option.substr(2))) return found;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
+    if (verb->get_option_no_throw(std::string(option))) found.push_back(verb->get_name());
+  return found;
+}
+
 /// What CLI11 could not take, in our words; the nearest option of the verb helps.
 Diagnostic fromParseError(const CLI::ParseError& error, const CLI::App& app, std::span<const char* const> words,
                           std::string_view program) {
@@ -65,6 +74,11 @@ Diagnostic fromParseError(const CLI::ParseError& error, const CLI::App& app, std
     word = word.substr(0, word.find('='));
     if (!word.starts_with("--") || std::find(flags.begin(), flags.end(), word) != flags.end()) continue;
     message = fmt::format("there is no option '{}' here", word.substr(0, 100));
+    if (const auto others = verbsWith(app, word); !others.empty()) {
+      message = fmt::format("{} takes no {}", typed, word.substr(0, 100));
+      help = fmt::format("what takes it: {}", fmt::join(others, ", "));
+      break;
+    }
     const auto near = nearest(word, flags, 1);
     if (!near.empty()) help = fmt::format("did you mean {}?", near[0]);
     break;
@@ -155,7 +169,8 @@ std::span<const Verb> verbs() {
            declareTime},
       Verb{"report", "one HTML file: what TPU compilers and the models say of a module",
            "  smalti report attention.mlir -o attention.html\n"
-           "  smalti report attention.mlir --chip v5e,v6e -o attention.html",
+           "  smalti report attention.mlir --chip v5e,v6e -o attention.html\n"
+           "  smalti report attention.mlir --target cpu -o attention.html   and a run as native code, measured",
            declareReport},
       Verb{"chips", "what is known of TPUs, with sources",
            "  smalti chips\n"

@@ -1,10 +1,13 @@
 // smalti report: one HTML file that says what TPU compilers and the models say of a module. It opens without a network.
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "base/File.h"
 #include "driver/case/ModuleOrCase.h"
 #include "driver/cli/CheckLegality.h"
 #include "driver/cli/Embedded.h"
+#include "driver/cli/MeasuredRun.h"
 #include "driver/cli/ReportData.h"
 #include "driver/cli/Verbs.h"
 
@@ -52,18 +55,39 @@ std::string pageOf(const Json& data) {
   return page += rest;
 }
 
+/// --target cpu. A target that the environment names for other verbs is none of ours.
+Result<bool> isMeasured(const Session& session) {
+  const std::string& target = session.options.values.target;
+  if (session.options.origin(*findOption("target")) != Origin::commandLine || target == "cpu") return target == "cpu";
+  return fail({.code = "SM1000",
+               .message = "reports show what the models say of chips, and runs of the target cpu",
+               .place = {},
+               .need = "--target cpu, or none",
+               .have = fmt::format("--target {}", target),
+               .help = "name chips with --chip"});
+}
+
 int report(const Session& session, const ReportArguments& arguments) {
   const std::string& names = session.options.values.chip;
   const auto chips = tpu::findChips(names.empty() ? "all" : names);
   if (!chips) return session.refuse(chips.error());
   auto module = driver::loadModuleOrCase(arguments.path);
   if (!module) return session.refuse(module.error());
-  if (Status ready = assumeShapes(*module); !ready) return session.refuse(ready.error());
+  const auto measures = isMeasured(session);
+  if (!measures) return session.refuse(measures.error());
+  // A bare kernel's verdict does not need the sizes of its arrays; running it does.
+  if (!*measures)
+    if (Status ready = assumeShapes(*module); !ready) return session.refuse(ready.error());
   if (Status ready = driver::requireShapes(*module); !ready) return session.refuse(ready.error());
   const auto inputs = timeInputsOf(*module, arguments.inputs);
   if (!inputs) return session.refuse(inputs.error());
   Trace trace;
-  const Json data = reportData(*module, *chips, *inputs, arguments.trace.empty() ? nullptr : &trace);
+  Json data = reportData(*module, *chips, *inputs, arguments.trace.empty() ? nullptr : &trace);
+  if (*measures) {
+    auto run = measuredRun(*module, *inputs, session.options.values, arguments.trace.empty() ? nullptr : &trace);
+    if (!run) return session.refuse(run.error());
+    data["cpu"] = std::move(*run);
+  }
   if (!trace.empty())
     if (Status ok = writeFile(arguments.trace, {trace.text()}); !ok) return session.refuse(ok.error());
   if (session.json())
@@ -81,6 +105,7 @@ void declareReport(CLI::App& app, Session& session) {
   arguments->inputs.declare(app);
   declareTrace(app, arguments->trace);
   session.addOptions(app, {OptionGroup::output, OptionGroup::tpu});
+  for (const char* option : {"target", "threads", "fill", "seed"}) session.addOption(app, option);
   app.callback(
       [&session, arguments] { session.action = [&session, arguments] { return report(session, *arguments); }; });
 }

@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include "driver/cli/CheckLegality.h"
 #include "driver/cli/KernelView.h"
 #include "driver/cli/TimeText.h"
 #include "driver/cli/VmemView.h"
@@ -88,17 +89,18 @@ Json wholeTimeJson(const Program& program, const tpu::Chip& chip, const driver::
   return out;
 }
 
+Json findingJson(const Diagnostic& d, std::string_view reason) {
+  return {{"code", d.code}, {"reason", reason},  {"message", d.message}, {"place", d.place.str()},
+          {"need", d.need}, {"have", d.have}, {"help", d.help}};
+}
+
 Json chipJson(const Program& program, const tpu::Chip& chip, const TimeInputs& inputs, Trace* trace) {
-  Json out{{"facts", factsJson(chip)}, {"refusals", Json::array()}, {"vmem", Json::array()}, {"advice", Json::array()}};
+  Json out{{"facts", factsJson(chip)}, {"refusals", Json::array()}, {"warnings", Json::array()}, {"vmem", Json::array()}, {"advice", Json::array()}};
   for (const KernelPackage& kernel : program.kernels) {
     for (const tpu::Refusal& r : tpu::judge(kernel, chip).refusals)
-      out["refusals"].push_back({{"code", r.diagnostic.code},
-                                 {"reason", r.reason->id},
-                                 {"message", r.diagnostic.message},
-                                 {"place", r.diagnostic.place.str()},
-                                 {"need", r.diagnostic.need},
-                                 {"have", r.diagnostic.have},
-                                 {"help", r.diagnostic.help}});
+      out["refusals"].push_back(findingJson(r.diagnostic, r.reason->id));
+    for (const Diagnostic& d : warningsOf(kernel, chip))
+      out["warnings"].push_back(findingJson(d, ""));
     out["vmem"].push_back(vmemJson(kernel, chip));
   }
   const auto time = driver::timeOf(program, chip, inputs.inputs, inputs.assume);

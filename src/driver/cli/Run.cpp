@@ -8,6 +8,7 @@
 #include "base/File.h"
 #include "cpu/cache/CompileCache.h"
 #include "driver/RunSettings.h"
+#include "driver/cli/CheckLegality.h"
 #include "driver/cli/Inputs.h"
 #include "driver/cli/TimeText.h"
 #include "driver/cli/UndefinedMemory.h"
@@ -174,6 +175,8 @@ Result<std::optional<OnPaper>> timeOnPaper(const Session& session, const Prepare
 }
 
 int run(const Session& session, const RunArguments& arguments) {
+  const auto chips = chipsGiven(session);
+  if (!chips) return session.refuse(chips.error());
   const auto prepared = prepare(arguments.path, arguments.inputs, session.options.values);
   if (!prepared) return session.refuse(prepared.error());
   auto settings = driver::runSettings(session.options.values, prepared->poison);
@@ -201,11 +204,13 @@ int run(const Session& session, const RunArguments& arguments) {
     if (*paper)
       out["time"] = (*paper)->time ? timeJson((*paper)->chip, *(*paper)->time)
                                    : Json{{"error", driver::toJson((*paper)->time.error())}};
+    if (!chips->empty()) out["chips"] = toJson(judgeModule(prepared->module, *chips))["chips"];
     session.printJson(out);
   } else {
     printTables(session, *prepared, *outcome, *compared);
     if (*paper && (*paper)->time)
       session.print("\n" + timeText(session, prepared->module.path, (*paper)->chip, *(*paper)->time, true));
+    if (!chips->empty()) session.print("\n" + legalityText(session, judgeModule(prepared->module, *chips)));
   }
   if (*paper && !(*paper)->time)
     session.note(session.diagnosticText((*paper)->time.error(), "note", session.colorErr()));
@@ -225,7 +230,7 @@ void declareRun(CLI::App& app, Session& session) {
   arguments->inputs.declare(app);
   app.add_option("--out", arguments->outFolder, "write the results there as out0.npy, out1.npy, …")
       ->type_name("FOLDER");
-  session.addOptions(app, {OptionGroup::run, OptionGroup::check, OptionGroup::cache, OptionGroup::output});
+  session.addOptions(app, {OptionGroup::run, OptionGroup::check, OptionGroup::tpu, OptionGroup::cache, OptionGroup::output});
   session.addOption(app, "timeout-seconds");
   app.callback([&session, arguments] { session.action = [&session, arguments] { return run(session, *arguments); }; });
 }

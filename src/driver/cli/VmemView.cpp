@@ -49,8 +49,11 @@ std::string roomText(const tpu::BlockRoom& room, int64_t bytes, int64_t limit) {
   const std::string name = gridIndexName(room.axis);
   if (room.largest == 0) return fmt::format("  {}: no block fits, the smallest is {} ({})\n", name, room.step, follow);
   const std::string now = bytes > limit ? "too large" : "it fits";
-  return fmt::format("  {}: {} of {}, now {} ({}); moves with it: {}\n", name, room.largest, room.extent, room.block,
-                     now, follow);
+  const std::string dividing = room.dividing == room.largest ? ""
+                               : room.dividing == 0          ? " (none divides it)"
+                                                             : fmt::format(" ({} divides it)", room.dividing);
+  return fmt::format("  {}: {} of {}{}, now {} ({}); moves with it: {}\n", name, room.largest, room.extent, dividing,
+                     room.block, now, follow);
 }
 
 term::Table partsTable(const VmemMap& map) {
@@ -161,6 +164,7 @@ Json vmemJson(const KernelPackage& kernel, const tpu::Chip& chip) {
                     {"block", room.block},
                     {"extent", room.extent},
                     {"largest", room.largest},
+                    {"dividing", room.dividing},
                     {"follow", room.follow}});
   const tpu::OtherMemory other = tpu::otherMemoryOf(kernel, chip);
   return {{"kernel", kernel.name},

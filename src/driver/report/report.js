@@ -55,15 +55,18 @@ function chart(to, height, config) {
   charts.push([canvas, config]);
 }
 
+function finding(d, kind) {
+  const f = add(make('div', undefined, 'finding ' + kind), make('b', d.code + ': ' + d.message));
+  const line = (name, text) => text && f.append(make('div', name + text, 'soft'));
+  line('at ', d.place); line('need: ', d.need); line('have: ', d.have); line('help: ', d.help);
+  return f;
+}
 function findings(chip) {
   const s = section('What the compiler says');
-  for (const d of chip.refusals) {
-    const f = add(make('div', undefined, 'finding'), make('b', d.code + ': ' + d.message));
-    const line = (name, text) => text && f.append(make('div', name + text, 'soft'));
-    line('at ', d.place); line('need: ', d.need); line('have: ', d.have); line('help: ', d.help);
-    s.append(f);
-  }
+  for (const d of chip.refusals) s.append(finding(d, ''));
   if (!chip.refusals.length) s.append(make('div', 'It takes the kernels.', 'finding note'));
+  if (chip.warnings.length) s.append(make('h2', 'What it takes, and what is slow all the same'));
+  for (const d of chip.warnings) s.append(finding(d, 'slow'));
   return s;
 }
 function spentChart(time) {
@@ -106,7 +109,7 @@ function units(chip, kernel) {
   return s;
 }
 function pipeline(kernel) {
-  const s = section('Pipeline of ' + kernel.kernel, 'the first steps of one core: who is copied, computes, waits');
+  const s = section('Pipeline of ' + kernel.kernel, 'the first steps of one core: who is copied, computes, waits; a colour for each step, waits are red');
   const lanes = [...new Set(kernel.events.map(e => e.lane))], steps = Math.max(...kernel.events.map(e => e.step)) + 1;
   const order = lane => lane === 'body' ? 0 : lane === 'waits' ? 1 : lane.startsWith('input') ? 2 : 3;
   lanes.sort((a, b) => order(a) - order(b) || a.localeCompare(b));
@@ -129,11 +132,11 @@ function memory(map) {
       ...parts.map((p, i) => ({label: p.what + ' ' + p.array, data: [p.bytes / 1048576], backgroundColor: colors[i % colors.length]})),
       {label: 'free', data: [Math.max(0, map.limit_bytes - map.vmem_bytes) / 1048576], backgroundColor: dark ? '#21262d' : '#e6eaef'}]},
     options: {indexAxis: 'y', plugins: {legend: {display: false}}, scales: {x: {stacked: true, title: {display: true, text: 'MiB'}}, y: {stacked: true}}}});
-  s.append(table(['what', 'array', '#buffers', '#bytes', 'first used', ''], parts.map(p =>
-      [p.what, p.array, p.buffers ? String(p.buffers) : '', (p.buffers ? '' : '≈ ') + bytes(p.bytes), p.place, bar(p.bytes / map.limit_bytes)])));
+  s.append(table(['what', '#bytes', '', 'array', '#buffers', 'first used'], parts.map(p =>
+      [p.what, (p.buffers ? '' : '≈ ') + bytes(p.bytes), bar(p.bytes / map.limit_bytes), p.array, p.buffers ? String(p.buffers) : '', p.place])));
   if (map.axes.length)
-    s.append(make('h2', 'The largest block of each axis that fits'), table(['axis', '#now', '#largest', '#of', 'moves with it'],
-      map.axes.map(a => [String(a.axis), String(a.block), String(a.largest), String(a.extent), a.follow.join(', ')])));
+    s.append(make('h2', 'The largest block of each axis that fits'), table(['axis', '#now', '#largest', '#that divides', '#of', 'moves with it'],
+      map.axes.map(a => [String(a.axis), String(a.block), String(a.largest), a.dividing ? String(a.dividing) : 'none', String(a.extent), a.follow.join(', ')])));
   s.append(make('div', 'SMEM ' + bytes(map.smem_bytes) + ', semaphores ' + map.semaphores + ', HBM ' + bytes(map.hbm_bytes) + ' for operands and results', 'soft'));
   return s;
 }
@@ -141,21 +144,74 @@ function lines(chip, kernel, source) {
   const s = section('Source lines of ' + kernel.kernel, 'what they ask of the units, in cycles of one core; ops of the kernel that come of them');
   const most = Math.max(1, ...kernel.lines.map(l => l.cycles));
   const opsOf = place => Object.entries((source.find(l => l.place === place) || {ops: {}}).ops).map(([op, n]) => n > 1 ? op + ' ×' + n : op).join(', ');
-  s.append(table(['line', 'ops', 'unit', '#cycles', ''], kernel.lines.map(l =>
-      [make('code', l.place || 'no location'), make('code', opsOf(l.place)), l.unit, digits(l.cycles), bar(l.cycles / most)])));
+  s.append(table(['line', '#cycles', '', 'unit', 'ops'], kernel.lines.map(l =>
+      [make('code', l.place || 'no location'), digits(l.cycles), bar(l.cycles / most), l.unit, make('code', opsOf(l.place))])));
   return s;
 }
+// ---- a run as native code
+function measuredSteps(k) {
+  const s = section('Grid steps of ' + k.kernel, 'measured' + (k.first_steps.length < k.steps ? ', the first ' + digits(k.first_steps.length, 6) + ' of ' + digits(k.steps, 6) : '') +
+      (k.grid.length ? '; native code runs a grid of ' + k.grid.map(b => b < 0 ? 'n' : b).join(' × ') : ''));
+  const sets = [];
+  for (let t = 0; t < k.threads; ++t) {
+    const points = k.first_steps.filter(p => p.thread === t).map(p => ({x: p.from_us, y: p.to_us - p.from_us, step: p.step}));
+    if (points.length) sets.push({label: 'thread ' + t, data: points, backgroundColor: colors[t % colors.length], pointRadius: points.length > 200 ? 1.5 : 3});
+  }
+  chart(s, 240, {type: 'scatter', data: {datasets: sets}, options: {plugins: {legend: {display: sets.length > 1},
+      tooltip: {callbacks: {label: c => 'step ' + c.raw.step + ': ' + micro(c.raw.y)}}},
+    scales: {x: {title: {display: true, text: 'began at, µs'}}, y: {min: 0, title: {display: true, text: 'took, µs'}}}}});
+  return s;
+}
+// "kernels.py:22, 23, 25", a file a line.
+function placesText(places) {
+  const lines = new Map();
+  for (const place of places) {
+    const [, file, line] = place.match(/^(.*?):(\d+)(?::\d+)?$/) || [null, place, ''];
+    if (!lines.has(file)) lines.set(file, new Set());
+    if (line) lines.get(file).add(Number(line));
+  }
+  return [...lines].map(([file, of]) => file + (of.size ? ':' + [...of].sort((a, b) => a - b).join(', ') : '')).join('\n');
+}
+function measuredLines(k) {
+  const s = section('Source lines of ' + k.kernel, 'measured, all threads together; what is computed in one loop over the same rows is measured as one');
+  const most = Math.max(...k.parts.map(p => p.us), 1e-9);
+  s.append(table(['line', '#time', '', '#times', 'ops'], k.parts.map(p =>
+      [make('code', placesText(p.places) || (p.ops.length ? 'no location' : 'grid steps, index maps, scalars')),
+       micro(p.us), bar(p.us / most), p.times ? digits(p.times, 6) : '', make('code', p.ops.join(', '))])));
+  return s;
+}
+function showRun(run) {
+  const main = document.getElementById('main');
+  const cards = add(make('div', undefined, 'cards'), card('the fastest of ' + run.runs + ' runs on ' + run.processor, micro(run.us)),
+                    card('the same, measuring', micro(run.measured_us)));
+  main.append(cards);
+  for (const k of run.kernels) {
+    if (k.not_measured) {
+      main.append(add(section(k.kernel), make('div', 'Not measured: ' + k.not_measured + '.', 'finding slow')));
+      continue;
+    }
+    cards.append(card(k.kernel + (k.calls > 1 ? ', ' + k.calls + ' calls' : '') + ', ' + k.threads + ' thread' + (k.threads > 1 ? 's' : ''), micro(k.us)));
+    main.append(measuredSteps(k), measuredLines(k));
+  }
+}
+
 function kernelText(k) {
   const details = add(make('details'), make('summary', 'The kernel as the compiler gets it'), make('pre', k.text));
   return add(section(k.name, k.grid ? 'grid ' + k.grid : 'no grid'), details);
 }
 
 function show(name) {
-  const chip = data.chips[name], main = document.getElementById('main');
+  const main = document.getElementById('main');
   for (const [canvas] of charts) Chart.getChart(canvas)?.destroy();
   charts = [];
   main.replaceChildren();
   for (const b of document.querySelectorAll('nav button')) b.setAttribute('aria-pressed', String(b.dataset.chip === name));
+  if (name === 'cpu') showRun(data.cpu); else showChip(name, data.chips[name]);
+  for (const k of data.kernels) main.append(kernelText(k));
+  for (const [canvas, config] of charts) new Chart(canvas, config);
+}
+function showChip(name, chip) {
+  const main = document.getElementById('main');
   const time = chip.time && !chip.time.error ? chip.time : null, most = chip.vmem.reduce((a, b) => a.vmem_bytes > b.vmem_bytes ? a : b, chip.vmem[0]);
   const cards = add(make('div', undefined, 'cards'), card('by the compiler of ' + name, chip.refusals.length ? 'refused' : 'accepted', chip.refusals.length ? 'bad' : 'good'));
   if (time) cards.append(card(micro(time.low_us) + ' to ' + micro(time.high_us) + ', modelled', micro(time.us)),
@@ -181,18 +237,17 @@ function show(name) {
     }
   }
   for (const map of chip.vmem) main.append(memory(map));
-  for (const k of data.kernels) main.append(kernelText(k));
-  for (const [canvas, config] of charts) new Chart(canvas, config);
 }
 
 document.title = data.module + ' – Smalti';
 document.getElementById('title').textContent = data.module;
 document.getElementById('subtitle').textContent = data.kernels.map(k => k.name).join(', ') + ' · ' + data.version;
-for (const name of Object.keys(data.chips)) {
+const shown = [...Object.keys(data.chips), ...(data.cpu ? ['cpu'] : [])];
+for (const name of shown) {
   const b = make('button', name);
   b.dataset.chip = name;
   b.onclick = () => { location.hash = name; show(name); };
   document.getElementById('chips').append(b);
 }
 const wanted = location.hash.slice(1);
-show(data.chips[wanted] ? wanted : Object.keys(data.chips)[0]);
+show(shown.includes(wanted) ? wanted : shown[0]);

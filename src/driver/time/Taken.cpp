@@ -16,7 +16,8 @@ Status takenBy(const tpu::Chip& chip, const KernelPackage& kernel) {
        .place = first.diagnostic.place,
        .where = {fmt::format("kernel '{}'", kernel.name)},
        .have = fmt::format("{}: {}", first.diagnostic.code, first.diagnostic.message),
-       .help = "smalti check --chip says what to do; smalti time --anyway times it all the same"});
+       .help = "see below what to do; smalti time --anyway times it all the same",
+       .related = {first.diagnostic}});
 }
 
 }  // namespace smalti::driver

@@ -33,7 +33,7 @@ void checkElementWindow(const Judge& judge, BlockOf& b, size_t d, int64_t tile) 
            "Couldn't prove that tiling ({}) divides index returned by transform_indices on dimension {}", tile, d),
        .need = fmt::format("a multiple of {}", tile),
        .have = proofText(index, tile),
-       .help = multipleHelp(tile),
+       .help = multipleHelp(index, tile),
        .where = {b.operand}});
 }
 

@@ -50,7 +50,7 @@ void onSlice(mlir::Operation* op, const Judge& judge) {
          .have = size ? fmt::format("{} elements", type.getShape()[i])
                       : fmt::format("an offset of {}", proofText(start, unit)),
          .help = size || constantOf(start) ? "copy whole tiles, and take the part that you want from VMEM"
-                                           : multipleHelp(unit)});
+                                           : multipleHelp(start, unit)});
   };
   Misfit worst = Misfit::none;
   size_t where = 0;

@@ -1,6 +1,7 @@
 // Dynamic starts of loads and stores must be provable multiples of the tile.
 #include <fmt/format.h>
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include "ir/TpuOps.h"
@@ -22,7 +23,15 @@ std::string proofText(mlir::Value index, int64_t wanted) {
   return text;
 }
 
-std::string multipleHelp(int64_t wanted) {
+std::string multipleHelp(mlir::Value index, int64_t wanted) {
+  mlir::Operation* op = index.getDefiningOp();
+  while (op && mlir::isa<mlir::arith::IndexCastOp>(op)) op = op->getOperand(0).getDefiningOp();
+  if (auto product = mlir::dyn_cast_or_null<mlir::arith::MulIOp>(op))
+    for (const mlir::Value side : product->getOperands())
+      if (const auto factor = constantOf(side); factor && *factor > 0 && *factor % wanted != 0)
+        return fmt::format("multiply by a multiple of {0} instead of {1}, such as {2}; or, if the index always is one all "
+                           "the same, say so: pl.multiple_of(index, {0})",
+                           wanted, *factor, (*factor + wanted - 1) / wanted * wanted);
   return fmt::format("if it always is one, say so: pl.multiple_of(index, {}); or multiply what is unknown by {}",
                      wanted, wanted);
 }
@@ -58,7 +67,7 @@ void onAccess(mlir::Operation* op, const Judge& judge) {
         {.message = fmt::format("cannot statically prove that index in dimension {} is a multiple of {}", i, tile),
          .need = fmt::format("a multiple of {} along dimension {} of {}", tile, i, view->array.str()),
          .have = proofText(indices[i], tile),
-         .help = multipleHelp(tile)});
+         .help = multipleHelp(indices[i], tile)});
   }
 }
 

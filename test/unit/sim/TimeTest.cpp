@@ -142,8 +142,8 @@ TEST(Time, SM6902_ABranchDependsOnData) {
   ASSERT_FALSE(time);
   EXPECT_EQ(time.error().str(), R"(error[SM6902]: a branch depends on data that is not given
   --> k.mlir:16:5
-  have: it comes from a result of 'arith.cmpf'
-  help: say what such branches do: --assume always, or --assume never
+  have: it comes from a result of 'arith.cmpf' at k.mlir:15:14
+  help: say what such branches do (--assume always, --assume never), or what line 15 gives (--assume k.mlir:15:14=NUMBER)
 )");
   const tpu::Chip v5e = chipNamed("v5e");
   const auto always = sim::timeOf(kernel, v5e, {.operands = {}, .assume = sim::Assume::always});
@@ -151,6 +151,48 @@ TEST(Time, SM6902_ABranchDependsOnData) {
   ASSERT_TRUE(always && never);
   EXPECT_GT(always->work.cycles[Work::transcendental], 0);
   EXPECT_EQ(never->work.cycles[Work::transcendental], 0);
+}
+
+TEST(Time, WhatALineGivesCanBeAssumed) {
+  const auto kernel = kernelOf(doubling("4", kArbitrary, "%i: i32", "%i", kBranch), {kLarge}, {kLarge});
+  const auto exponentials = [&](sim::Assumptions assume) {
+    sim::Question question;
+    question.assume = std::move(assume);
+    const auto time = sim::timeOf(kernel, chipNamed("v5e"), question);
+    EXPECT_TRUE(time) << time.error().str();
+    return time->work.cycles[Work::transcendental];
+  };
+  sim::Assumptions one, zero;
+  one.numbers = {{"k.mlir:15", 1}};
+  zero.numbers = {{"k.mlir:15:14", 0}};
+  EXPECT_EQ(exponentials(one), exponentials(sim::Assume::always));
+  EXPECT_EQ(exponentials(zero), exponentials(sim::Assume::never));
+  EXPECT_GT(exponentials(one), exponentials(zero));
+}
+
+TEST(Time, ARecordingIsOfTheWholeRun) {
+  const auto kernel = kernelOf(doubling("64", kArbitrary, "%i: i32", "%i"), {kLarge}, {kLarge});
+  sim::Question question;
+  question.record = true;
+  const auto time = sim::timeOf(kernel, chipNamed("v5e"), question);
+  ASSERT_TRUE(time);
+  ASSERT_TRUE(time->recording);
+  const sim::Recording& r = *time->recording;
+  EXPECT_TRUE(r.whole);
+  EXPECT_EQ(r.steps, 64);
+  EXPECT_EQ(r.until, time->cycles);
+  EXPECT_LE(r.stretches.size(), 1024);
+  double bytes = 0, waiting = 0, arithmetic = 0;
+  for (const sim::Stretched& s : r.stretches) {
+    bytes += s.hbmBytes;
+    waiting += s.waiting;
+    arithmetic += s.units[Work::alu];
+  }
+  EXPECT_NEAR(bytes, time->hbmBytes, 1);
+  EXPECT_NEAR(waiting, time->spent.bandwidth + time->spent.latency, 1);
+  EXPECT_NEAR(arithmetic, time->work.cycles[Work::alu], 1);
+  // Nobody pays for what nobody looks at, and nothing changes for who does.
+  EXPECT_EQ(timeOf(kernel, chipNamed("v5e")).cycles, time->cycles);
 }
 
 TEST(Compute, WrapsAndRoundsAsTheDialectDoes) {

@@ -98,7 +98,7 @@ TEST(TpuRules, SM6612_UnalignedIndex) {
    in chip v5e
   need: a multiple of 8 along dimension 0 of f32[64,256]
   have: loaded * 4, provably a multiple of 4 only: nothing is known of 'loaded', a number read from memory (k.mlir:10:10)
-  help: if it always is one, say so: pl.multiple_of(index, 8); or multiply what is unknown by 8
+  help: multiply by a multiple of 8 instead of 4, such as 8; or, if the index always is one all the same, say so: pl.multiple_of(index, 8)
 )MESSAGE");
 }
 
@@ -394,7 +394,7 @@ TEST(TpuRules, SM6605_Vmem) {
    in kernel 'kernel'
    in chip v5e
   need: at most 16.00 MiB
-  have: 32.02 MiB: windows and scratch 32.02 MiB, what the compiler adds about 0.00 MiB; most is scratch 0: 1 × f32[8192,1024], 32.00 MiB
+  have: 32.02 MiB: windows and scratch 32.02 MiB, what the compiler adds about 0.00 MiB; most is scratch 0: 1 × f32[8192,1024], 32.00 MiB (k.mlir:10:10)
   help: choose smaller blocks, or set vmem_limit_bytes (the chip has 128 MiB)
 )MESSAGE");
 }

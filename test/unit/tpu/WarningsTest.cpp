@@ -79,7 +79,7 @@ TEST(Warnings, SM6637_SpilledValues) {
    in chip v5e
   need: at most 64 registers at once
   have: about 216 more, which are stored to VMEM and loaded again; most is the result of math.exp, needed again later: f32[256,1024]
-  help: choose smaller blocks, or walk over the rows of a block in a loop (pl.loop)
+  help: where smalti time says that vector loads and stores take long: smaller blocks, or a loop over the rows of a block (pl.loop)
 )MESSAGE"));
 }
 

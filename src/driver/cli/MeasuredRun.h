@@ -1,0 +1,17 @@
+// A module run as native code that notes how long its parts take.
+#pragma once
+
+#include "base/Options.h"
+#include "driver/case/ModuleOrCase.h"
+#include "driver/cli/TimeInputs.h"
+#include "driver/cli/Trace.h"
+
+namespace smalti::cli {
+
+/// Some runs, of which the fastest is told. {"processor", "us": without stamps, "measured_us", "runs", "kernels": [{"kernel",
+/// "calls", "not_measured", "us", "threads", "grid", "steps", "parts": [{"places", "ops", "times", "us"}], "first_steps":
+/// [{"thread", "step", "from_us", "to_us"}]}]}. Inputs that are not known are filled as the options say. `trace`: null,
+/// or what gets the steps. What running the module says.
+Result<Json> measuredRun(const driver::ModuleOrCase&, const TimeInputs&, const Options&, Trace* trace);
+
+}  // namespace smalti::cli
