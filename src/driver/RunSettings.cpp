@@ -11,8 +11,8 @@ CompileOptions compileOptions(const Options& options, std::optional<machine::Poi
   Contract& c = compile.contract;
   c.semantics = options.semantics == "hlo" ? machine::Semantics::hlo : machine::Semantics::tpu;
   const Target* target = findTarget(options.target);
-  c.numerics = options.numerics == "tpu"              ? machine::Numerics::tpu
-               : options.numerics == "f32" || !target ? machine::Numerics::f32
+  c.numerics = options.numerics == "tpu"              ? Numerics::tpu
+               : options.numerics == "f32" || !target ? Numerics::f32
                                                       : target->numerics;
   c.poison = options.poison == "auto"  ? recordedPoison.value_or(machine::Poison::intMin)
              : options.poison == "max" ? machine::Poison::intMax

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "eval/Numerics.h"
 #include "ir/KernelPackage.h"
 #include "machine/Memory.h"
 #include "machine/Observer.h"
@@ -21,7 +22,6 @@ enum class Semantics : uint8_t {
   tpu,  ///< edges are undefined, output windows start undefined, nothing is preloaded
   hlo,  ///< interpret=True: arrays padded, output blocks preloaded each step
 };
-enum class Numerics : uint8_t { f32, tpu };
 /// When data of a DMA really moves between its start and its wait.
 enum class DmaExecution : uint8_t { eager, onWait, random };
 

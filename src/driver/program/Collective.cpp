@@ -43,7 +43,6 @@ Status ProgramRunner::runCollective(const Function& f, const Op& op, Lanes lanes
   for (Lane* lane : lanes) laneOf[static_cast<size_t>(lane->device)] = lane;
   std::vector<ArrayType> types;
   for (const ValueId v : op.results) types.push_back(f.values[v]);
-  const auto numerics = compiled_.numerics == machine::Numerics::tpu ? plain::Numerics::tpu : plain::Numerics::f32;
 
   std::vector<std::vector<int64_t>> receivers(exchange->senders.size());
   for (size_t d = 0; d < allLanes_; ++d)
@@ -63,8 +62,8 @@ Status ProgramRunner::runCollective(const Function& f, const Op& op, Lanes lanes
     std::vector<std::vector<Array>> sent;
     for (const int64_t d : senders) sent.push_back(takeOperands(op, *laneOf[static_cast<size_t>(d)]));
     Lane* first = laneOf[static_cast<size_t>(senders[0])];
-    plain::CollectiveCall call{op,    f,        sent,
-                               types, numerics, [first](ValueId v) -> const Array& { return first->values[v]; }};
+    plain::CollectiveCall call{
+        op, f, sent, types, compiled_.numerics, [first](ValueId v) -> const Array& { return first->values[v]; }};
     auto results = evaluate(call);
     if (!results) return fail(std::move(results.error()));
     for (const int64_t d : receivers[g]) {

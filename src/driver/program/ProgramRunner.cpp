@@ -172,14 +172,13 @@ Status ProgramRunner::runOp(const Function& f, const Op& op, Lanes lanes) {
 }
 
 Status ProgramRunner::runPlain(const Function& f, const Op& op, Lanes lanes, plain::PlainEvaluator evaluate) {
-  const auto numerics = compiled_.numerics == machine::Numerics::tpu ? plain::Numerics::tpu : plain::Numerics::f32;
   std::vector<ArrayType> types;
   for (const ValueId v : op.results) types.push_back(f.values[v]);
   for (Lane* lane : lanes) {
     std::vector<Array> operands = takeOperands(op, *lane);
-    plain::PlainCall call{
-        op, f, operands, types, lane->device, numerics, [lane](ValueId v) -> const Array& {
-                     return lane->values[v]; }};
+    plain::PlainCall call{op, f, operands, types, lane->device, compiled_.numerics, [lane](ValueId v) -> const Array& {
+                            return lane->values[v];
+                          }};
     auto results = evaluate(call);
     if (!results) return fail(std::move(results.error()));
     store(op, *lane, std::move(*results));

@@ -11,7 +11,7 @@ namespace smalti::driver {
 /// What a kernel means, whoever runs it: machine::MachineOptions says what each field is.
 struct Contract {
   machine::Semantics semantics = machine::Semantics::tpu;
-  machine::Numerics numerics = machine::Numerics::f32;
+  Numerics numerics = Numerics::f32;
   machine::Poison poison = machine::Poison::intMin;
   bool staleEdges = true, naivePipeline = false, checkBounds = true;
   bool readsOutsideGoOn = true;  ///< but in `smalti check`, where they are errors

@@ -46,7 +46,7 @@ struct Target {
   std::string_view argument;  ///< what may follow a colon, as help shows it ("CHIP"); empty: it takes none
   /// Whether it makes this check itself; a kernel with another runs on the machine.
   std::function<bool(const machine::ObserverRow&)> checks;
-  machine::Numerics numerics = machine::Numerics::f32;  ///< what --numerics auto means
+  Numerics numerics = Numerics::f32;  ///< what --numerics auto means
   bool aheadOfTime = false;           ///< makes code, which takes a while and may be kept in the cache
   std::function<Status()> available;  ///< why it cannot run here: a sentence as the message ("no CUDA driver found")
   /// What compiles kernels, for an argument ("" without one), which is read here and nowhere else.
