@@ -118,7 +118,10 @@ class Room {
         if (f.part == i) array.shape[f.dimension] = size;
       sum += map_.parts[i].buffers * paddedBytes(chip_, array);
     }
-    const double scale = static_cast<double>(size) / static_cast<double>(room.block);
+    // The dimension may be of rows or of lanes there: of the latter, a register has all or none.
+    const int64_t lanes = (size + kLanes - 1) / kLanes * kLanes;
+    const double scale = static_cast<double>(size > room.block ? size : std::min(lanes, room.block)) /
+                         static_cast<double>(room.block);
     return sum + static_cast<int64_t>(scale * static_cast<double>(map_.temporaries.likely));
   }
 

@@ -96,6 +96,11 @@ def test_a_run_as_native_code_is_measured_by_step_and_line(measured):
     assert any("math.tanh" in p["ops"] for p in kernel["parts"])
 
 
+def test_code_that_is_not_measured_has_no_stamps(smalti, measured):
+    shown = subprocess.run([smalti, "show", CASE, "--target", "cpu", "--stage", "llvm"], capture_output=True, text=True, check=True).stdout
+    assert "define i32 @smalti_kernel" in shown and "Stamp" not in shown and "smaltiCpuStep" not in shown
+
+
 def test_the_measured_steps_are_in_the_trace_too(measured):
     events = json.loads((measured / "trace.json").read_text())["traceEvents"]
     names = {e["args"]["name"] for e in events if e["name"] == "process_name"}

@@ -47,7 +47,7 @@ WRONG_PROGRAM(block_of_rank_1_that_is_no_tile) {
 //    in kernel 'kernel'
 //    in chip v5e
 //   need: at most 16.00 MiB
-//   have: 128.00 MiB: windows and scratch 128.00 MiB, what the compiler adds about 0.00 MiB; most is input 0: 1 × f32[8192,2048], 64.00 MiB
+//   have: 128.00 MiB: windows and scratch 128.00 MiB, what the compiler adds about 0.00 MiB; most is input 0: 1 × f32[8192,2048], 64.00 MiB (test/errors/lang/Chips.cpp:53:75)
 //   help: choose smaller blocks, or set vmem_limit_bytes (the chip has 128 MiB)
 WRONG_PROGRAM(windows_beyond_the_memory_of_the_chip) {
   const auto twice = pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = x[_] * 2; },
