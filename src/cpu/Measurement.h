@@ -26,8 +26,8 @@ struct MeasuredStep {
 struct Measurement {
   std::vector<int64_t> grid;  ///< that native code runs; -1: the bound is an operand
   int threads = 0;
-  int64_t steps = 0;                     ///< of all threads
-  double ns = 0;                         ///< from the call's begin to its end
+  int64_t steps = 0;  ///< of all threads
+  double ns = 0;      ///< from the call's begin to its end
   std::vector<MeasuredPart> parts;
   std::vector<MeasuredStep> firstSteps;  ///< of each thread, so many as `kMostMeasuredSteps`
 };

@@ -38,7 +38,7 @@ namespace {
 struct KernelContext {
   CallLimits limits;
   InterpretContext* rest = nullptr;
-  DeviceMember member{};  ///< without a group: the only device
+  DeviceMember member{};     ///< without a group: the only device
   Stamps* stamps = nullptr;  ///< of measured code
 };
 
@@ -490,7 +490,7 @@ const RuntimeSymbol kRuntime[] = {{kInterpretSymbol, reinterpret_cast<void*>(&sm
 
 /// Null when what was kept is not what this version writes: then it is compiled again.
 std::shared_ptr<const Kernel> fromCache(const KernelPackage& package, const NativeOptions& options,
-                                              const CachedKernel& kept) {
+                                        const CachedKernel& kept) {
   const size_t line = kept.report.find('\n');
   if (line == kept.report.npos) return nullptr;
   auto lowered = readLowered(std::string_view(kept.report).substr(0, line));

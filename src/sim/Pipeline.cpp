@@ -103,8 +103,7 @@ class Pipeline {
     }
     for (size_t b = 0; b < arguments_.numBlocks(); ++b) {
       if (!code.maps[b]) continue;
-      windows_.push_back(
-          std::make_unique<WindowCopies>(arguments_, b, *code.maps[b], chip, memory_, whole, question));
+      windows_.push_back(std::make_unique<WindowCopies>(arguments_, b, *code.maps[b], chip, memory_, whole, question));
       for (size_t p = 0; p < prefetches; ++p) windows_.back()->map().setRef(first + p, views_[first + p]);
     }
   }

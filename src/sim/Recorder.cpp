@@ -61,7 +61,8 @@ void Recorder::waited(double from, double to, int32_t forCopy) {
   spread(from, to, &Stretched::waiting, to - from);
   if (full_) return;
   const bool named = forCopy >= 0 && static_cast<size_t>(forCopy) < copies_.size();
-  add({Track::wait, "waits", named ? "for " + copies_[static_cast<size_t>(forCopy)] : "for a copy", step_, from, to, 0});
+  add({Track::wait, "waits", named ? "for " + copies_[static_cast<size_t>(forCopy)] : "for a copy", step_, from, to,
+       0});
 }
 
 void Recorder::nextCopy(std::string lane, std::string name, int64_t step) {

@@ -15,7 +15,8 @@ enum class Track : uint8_t { step, body, compute, wait, hbm, copy };
 /// One thing that takes time, in cycles from the kernel's start.
 struct Event {
   Track track = Track::body;
-  std::string lane;  ///< of a copy: the window, or the memories: "input 0", "input 1 to scratch 0"; else the track's name
+  std::string
+      lane;  ///< of a copy: the window, or the memories: "input 0", "input 1 to scratch 0"; else the track's name
   std::string name;  ///< "input 0 (3, 2)", "matrix unit"
   int64_t step = 0;  ///< of the grid, that it is for
   double from = 0, to = 0;

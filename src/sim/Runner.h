@@ -50,7 +50,7 @@ class Runner {
     std::string name;
     std::optional<size_t> operand;
   };
-  std::vector<ReadFrom> readFrom_;                ///< by origin: the buffer that a number was read from
+  std::vector<ReadFrom> readFrom_;               ///< by origin: the buffer that a number was read from
   std::vector<std::optional<int64_t>> assumed_;  ///< by origin
   std::vector<int64_t> passed_;
   size_t at_ = 0;

@@ -27,13 +27,14 @@ bool isLoop(mlir::Operation* op) { return mlir::isa<mlir::scf::ForOp, mlir::scf:
 bool goesRoundOnce(mlir::Operation* op) {
   auto loop = mlir::dyn_cast<mlir::scf::ForOp>(op);
   if (!loop) return false;
-  const auto low = mlir::getConstantIntValue(loop.getLowerBound()), high = mlir::getConstantIntValue(loop.getUpperBound()),
-             step = mlir::getConstantIntValue(loop.getStep());
+  const auto low = mlir::getConstantIntValue(loop.getLowerBound()),
+             high = mlir::getConstantIntValue(loop.getUpperBound()), step = mlir::getConstantIntValue(loop.getStep());
   return low && high && step && *low + *step >= *high;
 }
 
 std::string advice(mlir::Operation& op, const tpu::Chip& chip) {
-  if (mlir::isa<mlir::arith::DivFOp>(op)) return "multiply by pl.reciprocal(x, approx=True), taken once outside of the loop where x does not change";
+  if (mlir::isa<mlir::arith::DivFOp>(op))
+    return "multiply by pl.reciprocal(x, approx=True), taken once outside of the loop where x does not change";
   if (mlir::isa<smalti::tpu::TransposeOp>(op))
     return "let the product contract the other dimension (dot_general), or transpose before the loop";
   if (mlir::isa<mlir::vector::MultiDimReductionOp>(op))
@@ -68,8 +69,8 @@ std::optional<Diagnostic> judge(mlir::Operation* loop, const KernelPackage& kern
       .message = fmt::format("a loop waits for the {}", name(busiest)),
       .place = placeOf(op->getLoc()),
       .where = {fmt::format("kernel '{}'", kernel.name), fmt::format("chip {}", chip.name)},
-      .need = fmt::format("a round in which no slow unit takes longer than the others (the {}: {:.0f} cycles)", name(next),
-                          all.cycles[next]),
+      .need = fmt::format("a round in which no slow unit takes longer than the others (the {}: {:.0f} cycles)",
+                          name(next), all.cycles[next]),
       .have = fmt::format("{:.0f} cycles of the {} in each round, {:.0f} of them for {} of {}", most, name(busiest),
                           cycles, op->getName().getStringRef().str(), array ? array->str() : "a value"),
       .help = advice(*op, chip)};

@@ -56,7 +56,7 @@ struct KernelTime {
   Work work;
   double hbmBytes = 0;
   int64_t copies = 0;
-  std::vector<LineTime> lines;  ///< the costliest first
+  std::vector<LineTime> lines;         ///< the costliest first
   std::optional<Recording> recording;  ///< where the question asks for it
 };
 

@@ -64,7 +64,8 @@ class Room {
         room.largest = size;
         if (room.extent % size == 0) room.dividing = size;
       }
-    if (room.block == room.extent && bytesWith(room, room.extent) <= map_.limitBytes) room.largest = room.dividing = room.extent;
+    if (room.block == room.extent && bytesWith(room, room.extent) <= map_.limitBytes)
+      room.largest = room.dividing = room.extent;
     return room;
   }
 
@@ -120,8 +121,8 @@ class Room {
     }
     // The dimension may be of rows or of lanes there: of the latter, a register has all or none.
     const int64_t lanes = (size + kLanes - 1) / kLanes * kLanes;
-    const double scale = static_cast<double>(size > room.block ? size : std::min(lanes, room.block)) /
-                         static_cast<double>(room.block);
+    const double scale =
+        static_cast<double>(size > room.block ? size : std::min(lanes, room.block)) / static_cast<double>(room.block);
     return sum + static_cast<int64_t>(scale * static_cast<double>(map_.temporaries.likely));
   }
 

@@ -71,7 +71,9 @@ std::optional<Diagnostic> spilled(const KernelPackage& kernel, const Chip& chip,
                     .need = fmt::format("at most {} registers at once", chip.vector.registers),
                     .have = fmt::format("about {} more, which are stored to VMEM and loaded again; most is the {}: {}",
                                         t.likely / kRegisterBytes, most.what, most.array.str()),
-                    .help = "where smalti time says that vector loads and stores take long: smaller blocks, or a loop over the rows of a block (pl.loop)"};
+                    .help =
+                        "where smalti time says that vector loads and stores take long: smaller blocks, or a loop over "
+                        "the rows of a block (pl.loop)"};
 }
 
 std::optional<Diagnostic> uneven(const KernelPackage& kernel, const Chip& chip) {

@@ -71,7 +71,7 @@ def test_an_entry_for_every_file(smalti, tmp_path):
     for module in modules[:-2]:
         assert list(module["chips"]) == ["v5e", "v4"]
         for verdict in module["chips"].values():
-            assert list(verdict) == ["accepted", "fits", "code", "reason", "vmem_bytes", "xla_vmem_operands"]
+            assert list(verdict) == ["accepted", "fits", "code", "reason", "vmem_bytes", "xla_vmem_operands", "warnings"]
             assert verdict["accepted"] == (verdict["reason"] is None) == (verdict["code"] is None)
 
 
@@ -156,8 +156,8 @@ Buffered(1) for input 0 saves 2 MiB; its copies then wait for the body
 Buffered(1) for input 1 saves 512 KiB; its copies then wait for the body
 Buffered(1) for output 0 saves 512 KiB; its copies then wait for the body
 the largest block along each axis that fits, the others as they are (what the compiler adds grows with it):
-  i: 13616 of 24576, now 1024 (it fits); moves with it: input 0 dimension 0, output 0 dimension 0
-  j: 5504 of 6144, now 256 (it fits); moves with it: input 1 dimension 1, output 0 dimension 1
+  i: 13616 of 24576 (12288 divides it), now 1024 (it fits); moves with it: input 0 dimension 0, output 0 dimension 0
+  j: 5504 of 6144 (3072 divides it), now 256 (it fits); moves with it: input 1 dimension 1, output 0 dimension 1
 SMEM 0 B of 1 MiB; semaphores 0; HBM 348 MiB of 16 GiB for operands and results
 
 """

@@ -11,8 +11,8 @@ llvm::CallInst* call(Lowering& l, const char* name, std::vector<Reg> arguments) 
   arguments.insert(arguments.begin(), l.context);
   std::vector<llvm::Type*> types;
   for (Reg r : arguments) types.push_back(r->getType());
-  return l.b.CreateCall(
-      l.module.getOrInsertFunction(name, llvm::FunctionType::get(l.b.getVoidTy(), types, false)), arguments);
+  return l.b.CreateCall(l.module.getOrInsertFunction(name, llvm::FunctionType::get(l.b.getVoidTy(), types, false)),
+                        arguments);
 }
 
 llvm::CallInst* stamp(Lowering& l, int32_t part, bool opens) {

@@ -14,7 +14,7 @@ namespace smalti::cli {
 struct LegalityOfModule {
   struct OnChip {
     std::string chip;
-    tpu::Verdict verdict;  ///< of the first kernel that is refused, else the one that takes most VMEM
+    tpu::Verdict verdict;              ///< of the first kernel that is refused, else the one that takes most VMEM
     std::vector<Diagnostic> warnings;  ///< what is taken, and slow; of all kernels
   };
   std::string path;

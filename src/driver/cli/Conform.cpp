@@ -163,9 +163,10 @@ void declareConform(CLI::App& app, Session& session) {
   app.add_option("--expected-failures", arguments->expectedFailuresFile,
                  "a file with the names of cases that may (and must) fail, one a line")
       ->type_name("FILE");
-  session.addOptions(
-      app, {OptionGroup::run, OptionGroup::check, OptionGroup::tpu, OptionGroup::cases, OptionGroup::cache, OptionGroup::output},
-      {"json"});
+  session.addOptions(app,
+                     {OptionGroup::run, OptionGroup::check, OptionGroup::tpu, OptionGroup::cases, OptionGroup::cache,
+                      OptionGroup::output},
+                     {"json"});
   app.callback([&session, arguments, json, file] {
     if (json->count() > 0) takeJson(*file, session, *arguments);
     session.action = [&session, arguments] { return conform(session, *arguments); };

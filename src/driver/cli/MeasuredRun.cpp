@@ -31,10 +31,11 @@ class MeasuredTargetKernel : public driver::TargetKernel {
         contract_(std::move(contract)),
         calls_(calls) {}
 
-  Result<machine::KernelResult> run(std::span<const std::vector<Array>> operands, const driver::ExecuteSettings& settings,
-                                    std::span<Array>) const override {
+  Result<machine::KernelResult> run(std::span<const std::vector<Array>> operands,
+                                    const driver::ExecuteSettings& settings, std::span<Array>) const override {
     if (!native_.kernel || operands.size() > 1) {
-      calls_.push_back({name_, operands.size() > 1 ? "several devices run it" : "it is not native: " + native_.reason, {}});
+      calls_.push_back(
+          {name_, operands.size() > 1 ? "several devices run it" : "it is not native: " + native_.reason, {}});
       return onMachine(operands, settings);
     }
     bool fault = false;
@@ -76,16 +77,17 @@ driver::Target measuredTarget(std::vector<MeasuredCall>& calls) {
           .checks = [](const machine::ObserverRow&) { return false; },
           .available = [] { return Status(); },
           .open = [&calls](std::string_view) -> Result<driver::KernelCompiler> {
-            return [&calls](const KernelPackage& package, const driver::CompileOptions& options)
-                       -> Result<std::shared_ptr<const driver::TargetKernel>> {
-              auto machine = machine::compileKernel(package, options.contract.numerics);
-              if (!machine) return fail(std::move(machine.error()));
-              auto native = cpu::compileMeasured(package, {.poison = options.contract.poison,
-                                                           .checkBlocks = options.contract.checkBounds});
-              if (!native) return fail(std::move(native.error()));
-              return std::make_shared<const MeasuredTargetKernel>(package.name, std::move(*machine), std::move(*native),
-                                                                  options.contract, calls);
-            };
+            return
+                [&calls](const KernelPackage& package,
+                         const driver::CompileOptions& options) -> Result<std::shared_ptr<const driver::TargetKernel>> {
+                  auto machine = machine::compileKernel(package, options.contract.numerics);
+                  if (!machine) return fail(std::move(machine.error()));
+                  auto native = cpu::compileMeasured(
+                      package, {.poison = options.contract.poison, .checkBlocks = options.contract.checkBounds});
+                  if (!native) return fail(std::move(native.error()));
+                  return std::make_shared<const MeasuredTargetKernel>(package.name, std::move(*machine),
+                                                                      std::move(*native), options.contract, calls);
+                };
           }};
 }
 
@@ -214,7 +216,8 @@ Result<Json> measuredRun(const driver::ModuleOrCase& module, const TimeInputs& k
            {"measured_us", run->us},
            {"runs", runs},
            {"kernels", Json::array()}};
-  for (const auto& [kernel, calls] : byKernel(std::move(run->kernels))) out["kernels"].push_back(kernelJson(kernel, calls));
+  for (const auto& [kernel, calls] : byKernel(std::move(run->kernels)))
+    out["kernels"].push_back(kernelJson(kernel, calls));
   return out;
 }
 

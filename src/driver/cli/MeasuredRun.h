@@ -8,8 +8,9 @@
 
 namespace smalti::cli {
 
-/// Some runs, of which the fastest is told. {"processor", "us": without stamps, "measured_us", "runs", "kernels": [{"kernel",
-/// "calls", "not_measured", "us", "threads", "grid", "steps", "parts": [{"places", "ops", "times", "us"}], "first_steps":
+/// Some runs, of which the fastest is told. {"processor", "us": without stamps, "measured_us", "runs", "kernels":
+/// [{"kernel", "calls", "not_measured", "us", "threads", "grid", "steps", "parts": [{"places", "ops", "times", "us"}],
+/// "first_steps":
 /// [{"thread", "step", "from_us", "to_us"}]}]}. Inputs that are not known are filled as the options say. `trace`: null,
 /// or what gets the steps. What running the module says.
 Result<Json> measuredRun(const driver::ModuleOrCase&, const TimeInputs&, const Options&, Trace* trace);

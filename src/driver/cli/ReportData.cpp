@@ -90,17 +90,20 @@ Json wholeTimeJson(const Program& program, const tpu::Chip& chip, const driver::
 }
 
 Json findingJson(const Diagnostic& d, std::string_view reason) {
-  return {{"code", d.code}, {"reason", reason},  {"message", d.message}, {"place", d.place.str()},
-          {"need", d.need}, {"have", d.have}, {"help", d.help}};
+  return {{"code", d.code}, {"reason", reason}, {"message", d.message}, {"place", d.place.str()},
+          {"need", d.need}, {"have", d.have},   {"help", d.help}};
 }
 
 Json chipJson(const Program& program, const tpu::Chip& chip, const TimeInputs& inputs, Trace* trace) {
-  Json out{{"facts", factsJson(chip)}, {"refusals", Json::array()}, {"warnings", Json::array()}, {"vmem", Json::array()}, {"advice", Json::array()}};
+  Json out{{"facts", factsJson(chip)},
+           {"refusals", Json::array()},
+           {"warnings", Json::array()},
+           {"vmem", Json::array()},
+           {"advice", Json::array()}};
   for (const KernelPackage& kernel : program.kernels) {
     for (const tpu::Refusal& r : tpu::judge(kernel, chip).refusals)
       out["refusals"].push_back(findingJson(r.diagnostic, r.reason->id));
-    for (const Diagnostic& d : warningsOf(kernel, chip))
-      out["warnings"].push_back(findingJson(d, ""));
+    for (const Diagnostic& d : warningsOf(kernel, chip)) out["warnings"].push_back(findingJson(d, ""));
     out["vmem"].push_back(vmemJson(kernel, chip));
   }
   const auto time = driver::timeOf(program, chip, inputs.inputs, inputs.assume);

@@ -10,8 +10,8 @@
 namespace smalti::cli {
 
 /// {"module", "version", "kernels": [{"name", "grid", "text", "lines": [{"place", "ops"}]}], "chips": {NAME: {"facts",
-/// "refusals", "vmem", "time", "advice"}}}. `module` is a Program (`driver::setShapes`). `trace`: null, or what gets the
-/// kernels' timelines.
+/// "refusals", "vmem", "time", "advice"}}}. `module` is a Program (`driver::setShapes`). `trace`: null, or what gets
+/// the kernels' timelines.
 Json reportData(const driver::LoadedModule&, const std::vector<tpu::Chip>&, const TimeInputs&, Trace* trace);
 
 }  // namespace smalti::cli

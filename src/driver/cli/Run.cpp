@@ -230,7 +230,8 @@ void declareRun(CLI::App& app, Session& session) {
   arguments->inputs.declare(app);
   app.add_option("--out", arguments->outFolder, "write the results there as out0.npy, out1.npy, …")
       ->type_name("FOLDER");
-  session.addOptions(app, {OptionGroup::run, OptionGroup::check, OptionGroup::tpu, OptionGroup::cache, OptionGroup::output});
+  session.addOptions(app,
+                     {OptionGroup::run, OptionGroup::check, OptionGroup::tpu, OptionGroup::cache, OptionGroup::output});
   session.addOption(app, "timeout-seconds");
   app.callback([&session, arguments] { session.action = [&session, arguments] { return run(session, *arguments); }; });
 }

@@ -32,11 +32,8 @@ void Trace::slice(int64_t process, const std::string& track, const std::string& 
 }
 
 void Trace::counter(int64_t process, const std::string& name, double atNs, double value) {
-  processes_[static_cast<size_t>(process - 1)].counters.push_back({{"ph", "C"},
-                                                                   {"pid", process},
-                                                                   {"name", name},
-                                                                   {"ts", micros(wholeNs(atNs))},
-                                                                   {"args", {{"value", value}}}});
+  processes_[static_cast<size_t>(process - 1)].counters.push_back(
+      {{"ph", "C"}, {"pid", process}, {"name", name}, {"ts", micros(wholeNs(atNs))}, {"args", {{"value", value}}}});
 }
 
 double Trace::kernel(const tpu::Chip& chip, const std::string& name, const sim::KernelTime& time, double startNs) {
@@ -55,8 +52,9 @@ double Trace::kernel(const tpu::Chip& chip, const std::string& name, const sim::
   put(sim::Track::step);
   if (!r.whole)
     slice(p, "grid steps",
-          r.steps > 0 ? fmt::format("steps {} to {}, not one by one", term::grouped(r.steps), term::grouped(time.steps - 1))
-                      : std::string("the rest, not one by one"),
+          r.steps > 0
+              ? fmt::format("steps {} to {}, not one by one", term::grouped(r.steps), term::grouped(time.steps - 1))
+              : std::string("the rest, not one by one"),
           at(r.until), endNs, {{"see", "the counters, which are of the whole run"}});
   for (const sim::Track track : {sim::Track::compute, sim::Track::wait, sim::Track::hbm, sim::Track::copy}) put(track);
 
@@ -94,8 +92,7 @@ void Trace::add(const Program& program, const tpu::Chip& chip, const driver::Pro
 }
 
 void declareTrace(CLI::App& app, std::string& file) {
-  app.add_option("--trace", file,
-                 "write the timeline there, as JSON that ui.perfetto.dev and chrome://tracing open")
+  app.add_option("--trace", file, "write the timeline there, as JSON that ui.perfetto.dev and chrome://tracing open")
       ->type_name("FILE");
 }
 

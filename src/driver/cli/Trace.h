@@ -1,5 +1,5 @@
-// A timeline in the JSON of trace events, which Perfetto and chrome://tracing open: a process for each kernel, tracks for
-// its grid steps, what it computes and waits for, HBM and each window's copies, and counters over the whole run.
+// A timeline in the JSON of trace events, which Perfetto and chrome://tracing open: a process for each kernel, tracks
+// for its grid steps, what it computes and waits for, HBM and each window's copies, and counters over the whole run.
 // https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 #pragma once
 

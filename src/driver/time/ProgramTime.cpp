@@ -49,7 +49,9 @@ class Walk {
 
   void follow(Frame& frame, const Op& op) {
     FromInputs from;
-    for (const ValueId v : op.operands) from.inputs.insert(frame.origins[static_cast<size_t>(v)].inputs.begin(), frame.origins[static_cast<size_t>(v)].inputs.end());
+    for (const ValueId v : op.operands)
+      from.inputs.insert(frame.origins[static_cast<size_t>(v)].inputs.begin(),
+                         frame.origins[static_cast<size_t>(v)].inputs.end());
     for (const ValueId v : op.results) frame.origins[static_cast<size_t>(v)] = from;
   }
 

@@ -29,9 +29,10 @@ std::string multipleHelp(mlir::Value index, int64_t wanted) {
   if (auto product = mlir::dyn_cast_or_null<mlir::arith::MulIOp>(op))
     for (const mlir::Value side : product->getOperands())
       if (const auto factor = constantOf(side); factor && *factor > 0 && *factor % wanted != 0)
-        return fmt::format("multiply by a multiple of {0} instead of {1}, such as {2}; or, if the index always is one all "
-                           "the same, say so: pl.multiple_of(index, {0})",
-                           wanted, *factor, (*factor + wanted - 1) / wanted * wanted);
+        return fmt::format(
+            "multiply by a multiple of {0} instead of {1}, such as {2}; or, if the index always is one all "
+            "the same, say so: pl.multiple_of(index, {0})",
+            wanted, *factor, (*factor + wanted - 1) / wanted * wanted);
   return fmt::format("if it always is one, say so: pl.multiple_of(index, {}); or multiply what is unknown by {}",
                      wanted, wanted);
 }

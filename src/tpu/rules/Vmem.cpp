@@ -24,7 +24,8 @@ std::string smallerBlocks(const Judge& judge, const VmemMap& map) {
   for (const BlockRoom& room : roomOf(judge.kernel, judge.chip, map)) {
     const int64_t fits = room.dividing > 0 ? room.dividing : room.largest;
     if (fits == 0 || fits >= room.block) continue;
-    text += fmt::format("{}{} instead of {} along grid axis {}", text.empty() ? ": " : ", or ", fits, room.block, room.axis);
+    text += fmt::format("{}{} instead of {} along grid axis {}", text.empty() ? ": " : ", or ", fits, room.block,
+                        room.axis);
   }
   return text;
 }
@@ -38,10 +39,12 @@ void onKernel(const Judge& judge) {
   std::string most = fmt::format("{}: {} × {}, {:.2f} MiB{}", largest->what, largest->buffers, largest->array.str(),
                                  mib(largest->bytes), at(largest->place));
   if (added.likely > largest->bytes && !added.kept.empty())
-    most = fmt::format("the {}: {}{}", added.kept.front().what, added.kept.front().array.str(), at(added.kept.front().place));
+    most = fmt::format("the {}: {}{}", added.kept.front().what, added.kept.front().array.str(),
+                       at(added.kept.front().place));
   const int64_t capacity = judge.chip.memory.vmemUsableBytes;
   std::string help = "choose smaller blocks" + smallerBlocks(judge, map);
-  if (map.limitBytes < capacity) help += fmt::format(", or set vmem_limit_bytes (the chip has {:.0f} MiB)", mib(capacity));
+  if (map.limitBytes < capacity)
+    help += fmt::format(", or set vmem_limit_bytes (the chip has {:.0f} MiB)", mib(capacity));
   judge.refuse(reason::kVmem, judge.kernel.kernelFunction().getLoc(),
                {.message = "Ran out of memory in memory space vmem",
                 .need = fmt::format("at most {:.2f} MiB", mib(map.limitBytes)),

@@ -58,9 +58,11 @@ TEST(SlowLoops, SM6639_ATransposeInALoop) {
 }
 
 TEST(SlowLoops, ExponentialsWaitForTheTranscendentalUnit) {
-  const auto found = slowLoops("v6e", "8", "%e = math.exp %v : vector<256x256xf32>\n      %r = math.log %e : vector<256x256xf32>");
+  const auto found =
+      slowLoops("v6e", "8", "%e = math.exp %v : vector<256x256xf32>\n      %r = math.log %e : vector<256x256xf32>");
   ASSERT_EQ(found.size(), 1);
-  EXPECT_NE(found[0].find("a loop waits for the transcendental unit\n  --> k.mlir:11:12"), std::string::npos) << found[0];
+  EXPECT_NE(found[0].find("a loop waits for the transcendental unit\n  --> k.mlir:11:12"), std::string::npos)
+      << found[0];
   EXPECT_NE(found[0].find("help: compute it in bf16"), std::string::npos) << found[0];
 }
 

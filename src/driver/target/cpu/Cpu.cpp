@@ -18,8 +18,7 @@ namespace {
 
 /// What only the machine does: other contracts than a TPU's with f32 products, on one core.
 bool needsMachine(const Contract& c) {
-  return c.semantics != machine::Semantics::tpu || c.cores != 1 || c.naivePipeline ||
-         c.numerics != Numerics::f32;
+  return c.semantics != machine::Semantics::tpu || c.cores != 1 || c.naivePipeline || c.numerics != Numerics::f32;
 }
 
 /// Native code where there is any, the machine for everything else.

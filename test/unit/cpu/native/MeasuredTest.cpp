@@ -57,9 +57,8 @@ TEST(Measured, StepsAndPartsLieInTheCallAndResultsAreTheSame) {
   for (const MeasuredPart& p : m.parts) inParts += p.ns;
   EXPECT_LE(last, m.ns);
   EXPECT_LE(inParts, m.ns);
-  const auto division = std::ranges::find_if(m.parts, [](const MeasuredPart& p) {
-    return std::ranges::find(p.ops, "arith.divf") != p.ops.end();
-  });
+  const auto division = std::ranges::find_if(
+      m.parts, [](const MeasuredPart& p) { return std::ranges::find(p.ops, "arith.divf") != p.ops.end(); });
   ASSERT_NE(division, m.parts.end());
   EXPECT_EQ(division->times, m.steps);
   EXPECT_FALSE(division->places.empty());
