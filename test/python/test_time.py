@@ -137,7 +137,15 @@ def test_what_the_compiler_refuses_has_no_time_but_anyway(smalti):
     refused = next(r["id"] for r in csv.DictReader(open(folder / "verdicts.csv"))
                    if r["v5e_verdict"] != "ok" and "scoped" not in r["v5e_error"] and r["group"] == "dtype")
     (module,) = time(smalti, folder / f"{refused}.mlir", "--chip", "v5e", code=3)
-    assert module["chips"]["v5e"]["error"]["code"] == "SM6904"
+    error = module["chips"]["v5e"]["error"]
+    assert (error["code"], error["message"], error["help"]) == (
+        "SM6904", "the compiler of v5e refuses the kernel, so that it takes no time there",
+        "see below what to do; smalti time --anyway times it all the same")
+    # The compiler's first reason, whole, is what check says.
+    judged = json.loads(subprocess.run([smalti, "check", folder / f"{refused}.mlir", "--chip", "v5e", "--legality-only", "--json"],
+                                       capture_output=True, text=True).stdout)["modules"][0]["chips"]["v5e"]
+    (reason,) = error["related"]
+    assert reason["code"] == judged["code"] and error["have"] == f"{reason['code']}: {reason['message']}" and reason["help"]
     (module,) = time(smalti, folder / f"{refused}.mlir", "--chip", "v5e", "--anyway")
     assert module["chips"]["v5e"]["us"] > 0
 

@@ -17,7 +17,7 @@ class CompiledProgram {
   std::shared_ptr<const Program> program;
   std::vector<std::shared_ptr<const TargetKernel>> kernels;
   Numerics numerics = Numerics::f32;  ///< of plain array ops
-  int soleKernel = -1;                ///< all that main does is to call it; -1: it does more
+  int soleKernel = -1;                                  ///< all that main does is to call it; -1: it does more
   std::unordered_map<std::string_view, const Function*> functions;
   /// Values whose last use is this op: their memory is given up (or reused by the op). Values that a region takes
   /// from outside live until the op that holds the region ends.
