@@ -7,6 +7,8 @@ namespace smalti::driver {
 
 CompileOptions compileOptions(const Options& options, std::optional<machine::Poison> recordedPoison) {
   CompileOptions compile{.target = options.target, .contract = {}, .cache = options.cache};
+  compile.processes = options.mpi;
+  compile.network = options.net;
   compile.cacheLimitBytes = options.cacheLimitMib << 20;
   Contract& c = compile.contract;
   c.semantics = options.semantics == "hlo" ? machine::Semantics::hlo : machine::Semantics::tpu;

@@ -55,6 +55,9 @@ struct MachineOptions {
   /// Loads outside of a ref read something on a TPU: with this they read what is undefined, and are findings (SM4010);
   /// without they end the run. All else that is out of bounds always does.
   bool readsOutsideGoOn = false;
+  /// Where other processes run some of the kernel's devices: how many there are in all (0: those of the operands), and
+  /// the number of the first one here. Needs a transport; what has to see all devices (races) is not looked at.
+  int allDevices = 0, firstDevice = 0;
   /// Observers, in this order; all are in machine/observers/Registry.h.
   std::vector<const ObserverRow*> checks;
 };

@@ -61,6 +61,12 @@ def without_times(text):
 LINKS = {"docs/minilm.md": {"model": ROOT / "build/minilm-model"}}
 
 
+# As root, on fewer cores than processes, without a network.
+MPI_IN_A_CONTAINER = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                      "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
+                      "OMPI_MCA_btl": "self,vader,tcp"}
+
+
 def outputs_of(example, bin_dir, scratch):
     """What the commands of an example print now; they run in a copy, so that they may write."""
     place = scratch / "here"
@@ -71,7 +77,7 @@ def outputs_of(example, bin_dir, scratch):
     for name, target in LINKS.get(example.document, {}).items():
         (place / name).symlink_to(target)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("SMALTI_")}
-    environment |= {"PATH": f"{bin_dir}:{environment['PATH']}", "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
+    environment |= {"PATH": f"{bin_dir}:{environment['PATH']}", "NO_COLOR": "1", "LC_ALL": "C.UTF-8", **MPI_IN_A_CONTAINER}
     outputs = []
     for command, _ in example.commands:
         done = subprocess.run(["bash", "-c", command], cwd=place, env=environment, text=True, stdout=subprocess.PIPE,
