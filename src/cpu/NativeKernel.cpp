@@ -21,6 +21,7 @@
 #include "cpu/cache/LoweredText.h"
 #include "cpu/cache/PackageText.h"
 #include "cpu/cache/ReportText.h"
+#include "cpu/jit/Jit.h"
 #include "cpu/runtime/Devices.h"
 #include "cpu/runtime/Pool.h"
 #include "ir/KernelArguments.h"
@@ -448,7 +449,7 @@ std::shared_ptr<const NativeKernel> fromCache(const KernelPackage& package, cons
 
 Result<NativeOutcome> compileNative(const KernelPackage& package, const NativeOptions& options) {
   if (auto why = unsuitableProcessor(options.processor)) return NativeOutcome{nullptr, std::move(why->message)};
-  // The number of cores decides about blocks (cpu/grid).
+  // The number of cores decides about blocks (cpu/rewrite).
   const std::string key = options.cache
                               ? cacheKey({packageText(package), processorText(options.processor),
                                           options.poison == eval::Poison::intMin ? "min" : "max",

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/KernelStorage.h"
-#include "cpu/grid/Rewrite.h"
-#include "cpu/lower/Parallel.h"
-#include "cpu/lower/Streaming.h"
+#include "cpu/analysis/MemoryResident.h"
+#include "cpu/analysis/Parallel.h"
+#include "cpu/rewrite/Rewrite.h"
 #include "cpu/runtime/Pool.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsSync.h"

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "cpu/NativeKernel.h"
-#include "cpu/lower/Kernel.h"
+#include "cpu/emit/Kernel.h"
 
 namespace smalti::cpu {
 

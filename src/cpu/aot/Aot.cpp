@@ -7,7 +7,8 @@
 
 #include "cpu/NativeParts.h"
 #include "cpu/aot/CEntry.h"
-#include "cpu/grid/Rewrite.h"
+#include "cpu/jit/Jit.h"
+#include "cpu/rewrite/Rewrite.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/MemoryBuffer.h"

@@ -1,8 +1,8 @@
 #include "cpu/check/Copies.h"
 
+#include "cpu/analysis/FirstUse.h"
 #include "cpu/check/Masks.h"
-#include "cpu/lower/FirstUse.h"
-#include "cpu/lower/Watch.h"
+#include "cpu/emit/ops/Watch.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOps.h"
 #include "ir/Types.h"

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "cpu/NativeKernel.h"
+#include "cpu/Unsupported.h"
 #include "ir/KernelPackage.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "mlir/IR/Builders.h"

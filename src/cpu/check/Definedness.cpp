@@ -1,8 +1,8 @@
 #include "cpu/check/Definedness.h"
 
+#include "cpu/analysis/BoxAccess.h"
+#include "cpu/analysis/FirstUse.h"
 #include "cpu/check/Masks.h"
-#include "cpu/grid/BoxAccess.h"
-#include "cpu/lower/FirstUse.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOps.h"
 #include "ir/Types.h"

@@ -1,8 +1,8 @@
 #include "cpu/check/Outside.h"
 
+#include "cpu/analysis/FirstUse.h"
 #include "cpu/check/Definedness.h"
 #include "cpu/check/Masks.h"
-#include "cpu/lower/FirstUse.h"
 #include "ir/KernelArguments.h"
 #include "ir/Types.h"
 #include "ir/facts/IndexMaps.h"

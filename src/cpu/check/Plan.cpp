@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 
 #include "base/Tiles.h"
+#include "cpu/analysis/FirstUse.h"
+#include "cpu/analysis/Written.h"
 #include "cpu/check/Copies.h"
 #include "cpu/check/Definedness.h"
 #include "cpu/check/Masks.h"
 #include "cpu/check/Outside.h"
-#include "cpu/lower/FirstUse.h"
-#include "cpu/lower/Written.h"
 #include "ir/BlockGeometry.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOps.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cpu/NativeKernel.h"
+#include "cpu/Unsupported.h"
 #include "ir/KernelPackage.h"
 
 namespace smalti::cpu {

@@ -1,0 +1,435 @@
+#include "cpu/nest/NestPlan.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "cpu/product/WideFactors.h"
+#include "ir/TpuOpsShape.h"
+#include "llvm/ADT/MapVector.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace smalti::cpu {
+namespace {
+
+constexpr int64_t kWorthKeeping = 12;  // instructions, roughly
+
+int64_t weightOf(mlir::Operation& op) { return op.getName().getDialectNamespace() == "math" ? 16 : 1; }
+
+class NestPlanner {
+ public:
+  NestPlanner(Lowering& lowering, const Segment& segment, const Nest& nest)
+      : l_(lowering), s_(segment), nest_(nest), inNest_(nest.ops.begin(), nest.ops.end()) {
+    column_ = static_cast<int>(nest.rows.size());
+  }
+
+  NestPlan run() {
+    for (size_t i : nest_.ops) addRoot(i);
+    if (roots_.empty()) return std::move(plan_);
+    if (flattenable()) flatten();
+    for (Root& r : roots_) r.phase = phaseOf(r);
+    delayStores();
+    plan_.group = groupOf();
+    plan_.trails = trails();
+    askAhead();
+    keepExpensive();
+    reusePlaces();
+    for (Root& r : roots_) r.cost = costOf(r.value) + 1;
+    return std::move(plan_);
+  }
+
+ private:
+  // ---- roots
+
+  ElementMap mapOf(mlir::Value v) const {
+    const Shape shape = shapeOf(v.getType());
+    return nest_.rowValued.contains(v) ? rowMap(shape) : identityMap(shape, column_);
+  }
+  /// The map of a value a store writes: per row if what it reshapes is.
+  ElementMap storedMap(mlir::Value v) const {
+    if (rowsOf(shapeOf(v.getType())) != nest_.rows) return rowMap(shapeOf(v.getType()));
+    return identityMap(shapeOf(v.getType()), column_);
+  }
+
+  int64_t columnsOf(const ElementMap& map, std::span<const int64_t> shape) const {
+    for (size_t d = 0; d < map.entries.size(); ++d)
+      if (map.entries[d].loop == column_) return shape[d];
+    return 1;
+  }
+
+  void addRoot(size_t i) {
+    const PendingOp& p = s_.ops[i];
+    Root r;
+    r.op = i;
+    if (p.isStore()) {
+      r.value = p.stored;
+      r.mask = p.mask;
+      r.adds = p.adds;
+      r.map = r.targetMap = storedMap(p.stored);
+      r.target = *p.box;
+      r.columns = columnsOf(r.map, p.box->shape);
+      roots_.push_back(std::move(r));
+      return;
+    }
+    const mlir::Value result = p.op->getResult(0);
+    const Shape shape = shapeOf(result.getType());
+    if (isNativeReduction(*p.op)) {
+      r.value = p.op->getOperand(0);
+      const Shape in = shapeOf(r.value.getType());
+      r.map = identityMap(in, column_);
+      r.columns = columnsOf(r.map, in);
+      if (isRowReduction(*p.op)) {
+        r.kind = Root::Kind::rowReduction;
+        roots_.push_back(std::move(r));
+        if (s_.materialised.contains(result)) materialise(i, result, rowMap(shape));
+        return;
+      }
+      r.kind = Root::Kind::accumulation;
+      r.target = l_.allocate(elementDType(result.getType()), shape);
+      const auto dims = integersAttribute(*p.op, "reduction_dims");
+      for (size_t d = 0; d < in.size(); ++d)
+        if (!llvm::is_contained(dims, static_cast<int64_t>(d))) r.targetMap.entries.push_back(r.map.entries[d]);
+      if (s_.materialised.contains(result)) made_.push_back({result, r.target});
+      roots_.push_back(std::move(r));
+      return;
+    }
+    if (s_.materialised.contains(result)) materialise(i, result, mapOf(result));
+    return;
+  }
+
+  void materialise(size_t i, mlir::Value value, ElementMap map) {
+    const Shape shape = shapeOf(value.getType());
+    Root r;
+    r.op = i;
+    r.value = value;
+    r.columns = columnsOf(map, shape);
+    r.target = l_.allocate(placeDType(l_, value), shape);
+    r.map = r.targetMap = std::move(map);
+    made_.push_back({value, r.target});
+    roots_.push_back(std::move(r));
+  }
+
+  // ---- one dense row instead of many short ones
+
+  bool flattenable() {
+    const Root& first = roots_.front();
+    const int64_t n = num_elements(shapeOf(first.value.getType()));
+    for (const Root& r : roots_) {
+      if (r.kind != Root::Kind::write || !isDense(r.target) || r.target.elements() != n) return false;
+      if (shapeOf(r.value.getType()) != r.target.shape && num_elements(shapeOf(r.value.getType())) != n) return false;
+      if (!flatValue(r.value, n) || (r.mask && !flatValue(r.mask, n))) return false;
+    }
+    return true;
+  }
+  bool flatValue(mlir::Value v, int64_t n) {
+    if (!isVector(v)) return true;
+    auto [at, isNew] = flat_.try_emplace(v, true);
+    if (!isNew) return at->second;
+    const bool ok = computeFlat(v, n);
+    flat_[v] = ok;
+    return ok;
+  }
+  bool computeFlat(mlir::Value v, int64_t n) {
+    const int64_t elements = num_elements(shapeOf(v.getType()));
+    if (isSplatConstant(v)) return true;
+    if (const View* view = l_.findView(v)) return elements == 1 || (elements == n && isDense(*view));
+    auto at = s_.opOf.find(v);
+    if (at == s_.opOf.end()) return false;
+    const PendingOp& p = s_.ops[at->second];
+    if (p.isLoad()) return elements == 1 || (elements == n && isDense(*p.box));
+    if (isNativeReduction(*p.op) || llvm::isa<tpu::IotaOp, mlir::vector::ExtractStridedSliceOp>(p.op)) return false;
+    if (llvm::isa<mlir::vector::BroadcastOp>(p.op)) {
+      const mlir::Value source = p.op->getOperand(0);
+      return !isVector(source) || (num_elements(shapeOf(source.getType())) == 1
+                                       ? flatValue(source, n)
+                                       : elements == num_elements(shapeOf(source.getType())) && flatValue(source, n));
+    }
+    for (mlir::Value operand : p.op->getOperands())
+      if (!flatValue(operand, n)) return false;
+    return elements == n || elements == 1;
+  }
+  void flatten() {
+    flattened_ = true;
+    column_ = 0;
+    for (Root& r : roots_) {
+      r.columns = r.target.elements();
+      r.map = r.targetMap = ElementMap{{MapEntry{0, 0}}, true};
+      r.target.shape = {r.columns};
+      r.target.strides = {l_.index(1)};
+      if (r.columns == 1) r.map.entries[0] = r.targetMap.entries[0] = {};
+    }
+  }
+
+  // ---- phases
+
+  int phaseOf(const Root& r) {
+    int phase = phaseOf(r.value);
+    if (r.mask) phase = std::max(phase, phaseOf(r.mask));
+    return phase;
+  }
+  int phaseOf(mlir::Value v) {
+    auto at = s_.opOf.find(v);
+    if (at == s_.opOf.end() || !isVector(v)) return 0;
+    if (auto known = phases_.find(v); known != phases_.end()) return known->second;
+    const PendingOp& p = s_.ops[at->second];
+    int phase = 0;
+    if (!p.isLoad() && (isFree(p) || inNest_.contains(at->second))) {
+      for (mlir::Value operand : p.op->getOperands()) phase = std::max(phase, phaseOf(operand));
+      if (isNativeReduction(*p.op)) ++phase;
+    }
+    phases_[v] = phase;
+    return phase;
+  }
+
+  bool dependsOn(mlir::Value v, mlir::Value target, llvm::DenseMap<mlir::Value, bool>& known) {
+    if (v == target) return true;
+    auto at = s_.opOf.find(v);
+    if (at == s_.opOf.end()) return false;
+    if (auto k = known.find(v); k != known.end()) return k->second;
+    const PendingOp& p = s_.ops[at->second];
+    bool depends = false;
+    // A row's reduction keeps its value: what is made of it needs no load any more.
+    if (!p.isLoad() && !isNativeReduction(*p.op) && (isFree(p) || inNest_.contains(at->second)))
+      for (mlir::Value operand : p.op->getOperands()) depends = depends || dependsOn(operand, target, known);
+    known[v] = depends;
+    return depends;
+  }
+
+  /// A store over memory that the nest also loads comes after everything that needs the load.
+  void delayStores() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (Root& store : roots_) {
+        if (store.kind != Root::Kind::write || !s_.ops[store.op].isStore()) continue;
+        for (size_t i = 0; i < s_.ops.size(); ++i) {
+          const PendingOp& load = s_.ops[i];
+          if (!load.isLoad() || !mayOverlap(*load.box, *s_.ops[store.op].box)) continue;
+          llvm::DenseMap<mlir::Value, bool> known;
+          for (const Root& r : roots_) {
+            if (&r == &store || !dependsOn(r.value, load.op->getResult(0), known)) continue;
+            const bool before = r.phase < store.phase || (r.phase == store.phase && r.columns == store.columns) ||
+                                (r.phase == store.phase && r.columns == 1);
+            if (before) continue;
+            store.phase = r.phase + 1;
+            changed = true;
+          }
+        }
+      }
+    }
+  }
+
+  int64_t mostColumns() const {
+    int64_t columns = 1;
+    for (const Root& r : roots_) columns = std::max(columns, r.columns);
+    return columns;
+  }
+
+  /// As many rows as stay in the first cache from one phase to the next, beside those that are asked for meanwhile.
+  int64_t groupOf() const {
+    constexpr int64_t kMost = 16, kFew = 2;
+    if (flattened_ || plan_.phases() == 1 || nest_.rows.empty()) return 1;
+    const bool ofMemory =
+        llvm::any_of(s_.ops, [](const PendingOp& p) { return p.box && (p.box->distant || p.box->streamed); });
+    int64_t rows = 0;
+    if (ofMemory) {  // few: it shall be read and written all the time
+      constexpr int64_t kElementsOfMemory = 1024;
+      rows = kElementsOfMemory / mostColumns();
+    } else {
+      // What is read, now and for the next rows, what is kept from phase to phase, and what is written.
+      constexpr int64_t kArrays = 4;
+      const int64_t fit = l_.processor.l1Bytes / (kArrays * mostColumns() * static_cast<int64_t>(sizeof(float)));
+      rows = std::max(fit * 3 / 4, std::min(fit, kFew));
+    }
+    return std::clamp<int64_t>(rows, 1, std::min(kMost, nest_.rows.back()));
+  }
+
+  /// Where the last phase does nothing but store past the caches what the one before it has computed at some length:
+  /// memory would have nothing to do in the one and the ports in the other.
+  bool trails() {
+    constexpr int64_t kFewRows = 4;
+    const int last = plan_.phases() - 1;
+    if (flattened_ || plan_.group > 1 || last == 0 || nest_.rows.empty() || nest_.rows.back() < kFewRows) return false;
+    int64_t columns = 1, cost = 0;
+    for (const Root& r : roots_) {
+      if (r.phase == last && (r.kind != Root::Kind::write || r.adds || !r.target.streamed || r.columns == 1))
+        return false;
+      if (r.phase + 1 < last || r.columns == 1) continue;
+      if (columns != 1 && r.columns != columns) return false;
+      columns = r.columns;
+      if (r.phase < last) cost = std::max(cost, costOf(r.value));
+    }
+    costs_.clear();  // what will be kept costs less
+    return cost >= kWorthKeeping;
+  }
+
+  /// Rows that wait for their turn, of all that is read from memory: in the first cache where it has room for them
+  /// beside the row in work. A smaller one takes just the next row, while rows are stored past the caches at the same
+  /// time; otherwise they wait in the second.
+  void askAhead() {
+    constexpr int64_t kElements = 4096, kRoomy = 48 << 10, kAsking = 1;
+    plan_.ahead = plan_.group;
+    const int64_t reads =
+        llvm::count_if(s_.ops, [](const PendingOp& p) { return p.isLoad() && p.box && p.box->distant; });
+    if (reads == 0) return;
+    const int64_t elements = mostColumns() * reads, rowBytes = elements * static_cast<int64_t>(sizeof(float));
+    plan_.ahead = std::max(kElements / elements, plan_.group);
+    if (l_.processor.l1Bytes >= kRoomy) return;
+    const bool streams =
+        plan_.trails || llvm::any_of(roots_, [](const Root& r) { return r.phase == kAsking && r.target.streamed; });
+    if (const int64_t rows = l_.processor.l1Bytes / 8 / rowBytes; streams && rows > 0)
+      plan_.ahead = std::max(rows, plan_.group);
+    else
+      plan_.aheadInto = CacheLevel::second;
+  }
+
+  /// A value that several phases or loops need and that is dear to compute is kept: a row of it in memory.
+  void keepExpensive() {
+    if (flattened_) return;
+    for (size_t i : nest_.ops) {
+      const PendingOp& p = s_.ops[i];
+      if (p.isStore() || p.isLoad() || isNativeReduction(*p.op)) continue;
+      const mlir::Value v = p.op->getResult(0);
+      if (nest_.rowValued.contains(v)) continue;
+      const ElementMap map = identityMap(shapeOf(v.getType()), column_);
+      const int64_t columns = columnsOf(map, shapeOf(v.getType()));
+      if (columns == 1) continue;
+      int first = -1, last = -1;
+      for (const Root& r : roots_) {
+        llvm::DenseMap<mlir::Value, bool> known;
+        if (!dependsOn(r.value, v, known)) continue;
+        if (first < 0 || r.phase < first) first = r.phase;
+        last = std::max(last, r.phase);
+      }
+      if (first == last || costOf(v) < kWorthKeeping) continue;
+      Root r;
+      r.op = i;
+      r.value = v;
+      r.map = map;
+      r.columns = columns;
+      r.phase = phaseOf(v);
+      const auto made = std::ranges::find(made_, v, &std::pair<mlir::Value, View>::first);
+      if (made != made_.end()) {  // it gets a place anyway
+        kept_[v] = {made->second, map, r.phase};
+        for (Root& other : roots_)
+          if (other.value == v && other.op == i && other.kind == Root::Kind::write) other.phase = r.phase;
+        continue;
+      }
+      const int64_t rows = plan_.keptRows();
+      r.target = l_.allocate(elementDType(v.getType()), std::array{rows, columns});
+      r.targetMap.entries = {rows == 1 ? MapEntry{} : MapEntry{MapEntry::kKeptRow, 0}, MapEntry{column_, 0}};
+      kept_[v] = {r.target, r.targetMap, r.phase};
+      roots_.push_back(std::move(r));
+    }
+  }
+  int64_t costOf(mlir::Value v) {
+    auto at = s_.opOf.find(v);
+    if (at == s_.opOf.end() || !isVector(v)) return 0;
+    const PendingOp& p = s_.ops[at->second];
+    if (p.isLoad() || isNativeReduction(*p.op) || kept_.contains(v)) return 1;
+    if (!isFree(p) && !inNest_.contains(at->second)) return 1;
+    if (auto known = costs_.find(v); known != costs_.end()) return known->second;
+    costs_[v] = 1;
+    int64_t cost = isFree(p) ? 0 : weightOf(*p.op);
+    for (mlir::Value operand : p.op->getOperands()) cost += costOf(operand);
+    cost = std::min<int64_t>(cost, 1000);
+    costs_[v] = cost;
+    return cost;
+  }
+
+  // ---- places
+
+  using Reads = llvm::MapVector<mlir::Value, bool>;  // in the order found: the same code every time
+
+  /// Values in memory that a root reads, and whether each iteration reads just its own element of them.
+  void readsOf(mlir::Value v, const ElementMap& map, const Root& root, Reads& reads,
+               llvm::DenseMap<mlir::Value, std::vector<ElementMap>>& seen) {
+    if (!isVector(v) || isSplatConstant(v)) return;
+    auto& known = seen[v];
+    if (llvm::is_contained(known, map)) return;
+    known.push_back(map);
+    if (l_.findView(v)) {
+      const bool own = map.flat ? map == root.map : map == identityMap(shapeOf(v.getType()), column_);
+      auto [at, isNew] = reads.try_emplace(v, own);
+      at->second &= own;
+      return;
+    }
+    auto at = s_.opOf.find(v);
+    if (at == s_.opOf.end()) return;
+    const PendingOp& p = s_.ops[at->second];
+    if (p.isLoad() || isNativeReduction(*p.op) || p.op->getNumOperands() == 0) return;
+    if (isFree(p)) {
+      if (auto inner = operandMap(*p.op, 0, map)) readsOf(p.op->getOperand(0), *inner, root, reads, seen);
+      return;
+    }
+    for (mlir::Value operand : p.op->getOperands()) readsOf(operand, map, root, reads, seen);
+  }
+
+  /// A value that is made of another one, element by element, takes its place when nothing needs that any more.
+  void reusePlaces() {
+    std::vector<Reads> reads(roots_.size());
+    for (size_t i = 0; i < roots_.size(); ++i) {
+      llvm::DenseMap<mlir::Value, std::vector<ElementMap>> seen;
+      readsOf(roots_[i].value, roots_[i].map, roots_[i], reads[i], seen);
+      if (roots_[i].mask) readsOf(roots_[i].mask, roots_[i].map, roots_[i], reads[i], seen);
+    }
+    llvm::DenseSet<mlir::Operation*> here;
+    for (size_t i : nest_.ops) here.insert(s_.ops[i].op);
+    llvm::DenseSet<mlir::Value> taken;
+    for (size_t i = 0; i < roots_.size(); ++i) {
+      Root& r = roots_[i];
+      const auto made = std::ranges::find(made_, r.value, &std::pair<mlir::Value, View>::first);
+      if (r.kind != Root::Kind::write || made == made_.end() || made->second.base != r.target.base) continue;
+      for (const auto& [value, own] : reads[i]) {
+        const View& place = *l_.findView(value);
+        // What comes from outside of a loop, its next iteration needs too.
+        if (!own || mlir::Value(value).getParentBlock() != r.value.getParentBlock() || taken.contains(value) ||
+            place.memory != View::kValue || place.owner.use_count() != 1 || !isDense(place) ||
+            place.elements() != made->second.elements() ||
+            storage_bytes(place.dtype) != storage_bytes(made->second.dtype) || l_.isNeededBeyond(value, here))
+          continue;
+        bool free = true;
+        for (size_t k = 0; k < roots_.size(); ++k) {
+          auto read = reads[k].find(value);
+          if (read == reads[k].end()) continue;
+          const bool before =
+              roots_[k].phase < r.phase || (roots_[k].phase == r.phase && roots_[k].columns == r.columns);
+          free &= read->second && before;
+        }
+        if (!free) continue;
+        taken.insert(value);
+        made->second.base = r.target.base = place.base;
+        made->second.owner = r.target.owner = place.owner;
+        if (auto kept = kept_.find(r.value); kept != kept_.end()) kept->second.view = made->second;
+        break;
+      }
+    }
+  }
+
+  Lowering& l_;
+  const Segment& s_;
+  const Nest& nest_;
+  std::set<size_t> inNest_;
+  NestPlan plan_;
+  std::vector<Root>& roots_ = plan_.roots;
+  std::vector<std::pair<mlir::Value, View>>& made_ = plan_.made;
+  llvm::DenseMap<mlir::Value, KeptRow>& kept_ = plan_.kept;
+  int& column_ = plan_.column;
+  bool& flattened_ = plan_.flattened;
+  llvm::DenseMap<mlir::Value, bool> flat_;
+  llvm::DenseMap<mlir::Value, int> phases_;
+  llvm::DenseMap<mlir::Value, int64_t> costs_;
+};
+
+}  // namespace
+
+int NestPlan::phases() const {
+  int phases = 1;
+  for (const Root& r : roots) phases = std::max(phases, r.phase + 1);
+  return phases;
+}
+
+NestPlan planNest(Lowering& lowering, const Segment& segment, const Nest& nest) {
+  return NestPlanner(lowering, segment, nest).run();
+}
+
+}  // namespace smalti::cpu
