@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ struct CompileReport {
   bool fromCache = false;
 };
 
+struct KernelPlan;
+
 /// What the compiler did, for `show` and for people who wonder.
 struct NativeReport {
   CompileReport compile;
@@ -24,7 +27,8 @@ struct NativeReport {
   int sharedAxes = 0;                    ///< leading grid axes that threads share
   std::string inOrder;                   ///< why no more of them are (Parallel.h)
   std::vector<std::string> interpreted;  ///< ops that are not native yet: computed by src/eval, one line per kind
-  SourcePlace notNativeAt;               ///< of what has no native code at all, where known
+  std::shared_ptr<KernelPlan> plan;      ///< what was decided (plan/KernelPlan.h); null: the code is from the cache
+  SourcePlace unsupportedAt;             ///< of what has no native code at all, where known
 };
 
 }  // namespace smalti::cpu

@@ -6,6 +6,6 @@
 namespace smalti::cpu {
 
 /// Why a kernel runs on the machine instead ("it signals other devices"); absent: it has native code.
-using NotNative = std::string;
+using Unsupported = std::string;
 
 }  // namespace smalti::cpu

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "cpu/analysis/FirstUse.h"
+#include "cpu/analysis/ReadBeforeWrite.h"
 #include "ir/KernelArguments.h"
 #include "ir/facts/IndexMaps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -31,6 +31,6 @@ struct CheckPlan {
 };
 
 /// Fails with the reason where native code cannot judge a call: the machine does.
-tl::expected<CheckPlan, NotNative> planChecks(const KernelPackage&);
+tl::expected<CheckPlan, Unsupported> planChecks(const KernelPackage&);
 
 }  // namespace smalti::cpu

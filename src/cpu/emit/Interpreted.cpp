@@ -161,18 +161,18 @@ int InterpretContext::run(int op, void** pointers) {
   return state && *state == machine::RunState::finished ? 0 : 1;
 }
 
-Native lowerInterpreted(Lowering& l, mlir::Operation& op) {
+LowerResult lowerInterpreted(Lowering& l, mlir::Operation& op) {
   const std::string name = op.getName().getStringRef().str();
   const bool hasEffect = llvm::isa<tpu::LogOp, tpu::LogBufferOp, tpu::PrngSetSeed32Op, tpu::PrngRandomBitsOp>(op);
   if (!(isPure(op) || hasEffect) || llvm::any_of(op.getResultTypes(), isRef) || op.getNumRegions() != 0)
-    return notNative("it uses " + name);
+    return unsupported("it uses " + name);
   for (mlir::Value v : op.getOperands())
     if (isRef(v.getType()) &&
         (!l.hasRef(v) || l.ref(v).dynamic() || !l.ref(v).present.empty() || l.ref(v).shape.empty()))
-      return notNative("it uses " + name);
+      return unsupported("it uses " + name);
   if (auto ok = l.flush(); !ok) return ok;
   auto number = l.interpreted.add(op);
-  if (!number) return notNative("it uses " + name);
+  if (!number) return unsupported("it uses " + name);
   Builder& b = l.b;
   std::vector<Reg> pointers;
   std::vector<View> keep;  // until the call
@@ -184,7 +184,7 @@ Native lowerInterpreted(Lowering& l, mlir::Operation& op) {
       keep.push_back(std::move(view));
     } else {
       Reg value = l.scalar(v);
-      if (!value) return notNative("it uses " + name);
+      if (!value) return unsupported("it uses " + name);
       View slot = l.allocate(elementDType(v.getType()), Shape{});
       storeElements(b, slot.dtype, value, slot.base, 1);
       pointers.push_back(slot.base);

@@ -29,7 +29,7 @@ struct LoweredKernel {
 };
 
 /// Emits the function into the module. The caller has results that are streamed begin at multiples of a cache line.
-tl::expected<LoweredKernel, NotNative> lowerKernel(const KernelPackage&, llvm::Module&, const Processor&, NativeReport&,
-                                                   InterpretedOps&, LowerOptions);
+tl::expected<LoweredKernel, Unsupported> lowerKernel(const KernelPackage&, llvm::Module&, const Processor&,
+                                                     NativeReport&, InterpretedOps&, LowerOptions);
 
 }  // namespace smalti::cpu

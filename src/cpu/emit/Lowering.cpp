@@ -7,6 +7,8 @@
 #include "cpu/emit/elements/Elementwise.h"
 #include "cpu/emit/ops/Columns.h"
 #include "cpu/nest/ElementMap.h"
+#include "cpu/nest/Segment.h"
+#include "ir/KernelPackage.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
@@ -70,7 +72,7 @@ int64_t Lowering::placeBytes(DType t, std::span<const int64_t> shape) {
   constexpr int64_t kMostBytes = int64_t{1} << 44;
   const int64_t elements = checkedElements(shape);
   if (failure_ && (elements < 0 || arena.peakBytes() > kMostBytes))
-    failure_ = notNative("its values take more memory than any machine has");
+    failure_ = unsupported("its values take more memory than any machine has");
   return failure_ ? elements * storage_bytes(t) : 0;
 }
 
@@ -165,7 +167,7 @@ View Lowering::view(mlir::Value v) {
       if (auto ok = emitNest(*this, segment, nest); !ok) failure_ = ok;
       if (const View* known = findView(v)) return *known;
     }
-  if (failure_) failure_ = notNative("a value is used before it is computed");
+  if (failure_) failure_ = unsupported("a value is used before it is computed");
   return made;
 }
 
@@ -299,7 +301,7 @@ void Lowering::fill(const View& to, Reg element) {
 
 // ---- blocks
 
-Native Lowering::lowerBlock(mlir::Block& block) {
+LowerResult Lowering::lowerBlock(mlir::Block& block) {
   for (mlir::Operation& op : block.without_terminator()) {
     const bool checksBounds = isLoad(op);
     if (llvm::isa<mlir::arith::ConstantOp>(op) || isSkipped(&op) || (liveness_.dead(&op) && !checksBounds)) {
@@ -324,30 +326,30 @@ Native Lowering::lowerBlock(mlir::Block& block) {
 int Lowering::lastNeed(mlir::Value v) const {
   int last = liveness_.lastUse(v);
   for (mlir::Operation* user : v.getUsers())
-    if (!done_.contains(user) && user->getNumResults() == 1 && isFree({.op = user}))
+    if (!done_.contains(user) && user->getNumResults() == 1 && isRematerializable({.op = user}))
       last = std::max(last, lastNeed(user->getResult(0)));
   return last;
 }
 
 void Lowering::releaseUpTo(int position) {
-  if (llvm::any_of(pending_, [](const PendingOp& p) { return !isFree(p); })) return;
+  if (llvm::any_of(pending_, [](const PendingOp& p) { return !isRematerializable(p); })) return;
   llvm::SmallVector<mlir::Value> over;
   for (auto& [value, view] : views_)
     if (view.owner && lastNeed(value) <= position) over.push_back(value);
   for (mlir::Value v : over) views_.erase(v);
 }
 
-Native Lowering::lowerOp(mlir::Operation& op) {
-  Native done = lowerHere(op);
-  if (!done) blame(op);
+LowerResult Lowering::lowerOp(mlir::Operation& op) {
+  LowerResult done = lowerHere(op);
+  if (!done) recordUnsupportedOp(op);
   return done;
 }
 
-void Lowering::blame(mlir::Operation& op) {
-  if (!report.notNativeAt.known()) report.notNativeAt = placeOf(op.getLoc());
+void Lowering::recordUnsupportedOp(mlir::Operation& op) {
+  if (!report.unsupportedAt.known()) report.unsupportedAt = placeOf(op.getLoc());
 }
 
-Native Lowering::lowerHere(mlir::Operation& op) {
+LowerResult Lowering::lowerHere(mlir::Operation& op) {
   if (isCollected(op)) {
     addPending({.op = &op});
     return {};
@@ -360,7 +362,7 @@ Native Lowering::lowerHere(mlir::Operation& op) {
     for (mlir::Value v : op.getOperands()) operands.push_back(scalar(v));
     Reg r = findElementwise(op)(
         {b, op, operands, elementDType(op.getOperand(0).getType()), elementDType(op.getResult(0).getType())});
-    if (!r) return notNative("a scalar op is not native");
+    if (!r) return unsupported("a scalar op is not native");
     setScalar(op.getResult(0), r);
     return {};
   }
@@ -378,13 +380,14 @@ bool Lowering::neededLater(mlir::Value v) const {
 bool Lowering::isNeededBeyond(mlir::Value v, const llvm::DenseSet<mlir::Operation*>& here) const {
   return llvm::any_of(v.getUsers(), [&](mlir::Operation* user) {
     if (done_.contains(user) || here.contains(user)) return false;
-    return !isFree({.op = user}) || user->getNumResults() != 1 || isNeededBeyond(user->getResult(0), here);
+    return !isRematerializable({.op = user}) || user->getNumResults() != 1 || isNeededBeyond(user->getResult(0), here);
   });
 }
 
 /// Pending free ops that must get a place now: a store comes between them and an op that needs them. `writesFollow`:
 /// everything that something outside needs.
-llvm::DenseSet<mlir::Operation*> Lowering::valuesToSettle(const std::vector<PendingOp>& ops, bool writesFollow) const {
+llvm::DenseSet<mlir::Operation*> Lowering::valuesToMaterialise(const std::vector<PendingOp>& ops,
+                                                               bool writesFollow) const {
   llvm::DenseMap<mlir::Operation*, size_t> position;
   for (size_t i = 0; i < ops.size(); ++i) position[ops[i].op] = i;
   // Where a value is needed last: beyond the list when an op outside needs it. From the back: users come later.
@@ -394,14 +397,15 @@ llvm::DenseSet<mlir::Operation*> Lowering::valuesToSettle(const std::vector<Pend
     for (mlir::Operation* user : ops[i].op->getResult(0).getUsers()) {
       auto at = position.find(user);
       if (at != position.end())
-        lastNeeded[i] = std::max(lastNeeded[i], isFree(ops[at->second]) ? lastNeeded[at->second] : at->second);
+        lastNeeded[i] =
+            std::max(lastNeeded[i], isRematerializable(ops[at->second]) ? lastNeeded[at->second] : at->second);
       else if (!done_.contains(user))
         lastNeeded[i] = ops.size();
     }
   }
   llvm::DenseSet<mlir::Operation*> settle;
   for (size_t i = 0; i < ops.size(); ++i) {
-    if (!isFree(ops[i])) continue;
+    if (!isRematerializable(ops[i])) continue;
     if (writesFollow && lastNeeded[i] == ops.size() &&
         llvm::any_of(ops[i].op->getResult(0).getUsers(),
                      [&](mlir::Operation* u) { return !position.contains(u) && !done_.contains(u); }))
@@ -413,12 +417,12 @@ llvm::DenseSet<mlir::Operation*> Lowering::valuesToSettle(const std::vector<Pend
   return settle;
 }
 
-Native Lowering::emit(const llvm::DenseSet<mlir::Operation*>& settle) {
+LowerResult Lowering::emit(const llvm::DenseSet<mlir::Operation*>& settle) {
   const Segment segment = planSegment(std::move(pending_), settle);
   pending_.clear();
   for (const Nest& nest : segment.nests) {
     if (auto ok = emitNest(*this, segment, nest); !ok) {
-      if (!nest.ops.empty()) blame(*segment.ops[nest.ops.front()].op);
+      if (!nest.ops.empty()) recordUnsupportedOp(*segment.ops[nest.ops.front()].op);
       return ok;
     }
     for (size_t i : nest.ops) done_.insert(segment.ops[i].op);
@@ -437,11 +441,11 @@ Native Lowering::emit(const llvm::DenseSet<mlir::Operation*>& settle) {
   return {};
 }
 
-Native Lowering::flush() { return pending_.empty() ? Native{} : emit(valuesToSettle(pending_, false)); }
+LowerResult Lowering::flush() { return pending_.empty() ? LowerResult{} : emit(valuesToMaterialise(pending_, false)); }
 
-Native Lowering::flushBeforeWrites() {
+LowerResult Lowering::flushBeforeWrites() {
   if (pending_.empty()) return {};
-  if (auto ok = emit(valuesToSettle(pending_, true)); !ok) return ok;
+  if (auto ok = emit(valuesToMaterialise(pending_, true)); !ok) return ok;
   for (const PendingOp& p : pending_) done_.insert(p.op);
   pending_.clear();
   return {};

@@ -26,8 +26,8 @@ namespace smalti::cpu {
 inline bool isVector(mlir::Value v) { return llvm::isa<mlir::VectorType>(v.getType()); }
 
 /// Success, or why there is no native code.
-using Native = tl::expected<void, NotNative>;
-inline tl::unexpected<NotNative> notNative(std::string why) { return tl::unexpected<NotNative>(std::move(why)); }
+using LowerResult = tl::expected<void, Unsupported>;
+inline tl::unexpected<Unsupported> unsupported(std::string why) { return tl::unexpected<Unsupported>(std::move(why)); }
 
 class InterpretedOps;
 struct PackedView;
@@ -69,11 +69,11 @@ class Lowering {
   std::vector<Reg> gridBounds;  ///< i64
   View barrier;                 ///< the barrier semaphore, where the kernel asks for it
   /// A packed operand that products share, by what it is packed from and how.
-  struct Kept {
+  struct PackedB {
     std::shared_ptr<const Arena::Block> place;
-    Reg from = nullptr;  ///< slots, by turn: the operands that lie there packed
+    Reg from = nullptr;  ///< slots, by ReuseInfo::block: the operands that lie there packed
   };
-  std::map<std::string, Kept> kept;
+  std::map<std::string, PackedB> packedB;
   /// Concatenations that the product they are for reads in blocks (JoinedRows.h).
   llvm::DenseMap<mlir::Value, std::vector<View>> blocks;
 
@@ -112,8 +112,8 @@ class Lowering {
   void when(Reg condition, const std::function<void()>& body);
   void either(Reg condition, const std::function<void()>& body, const std::function<void()>& otherwise);
   /// Ops of the block but its terminator; then every value that something else needs lies in memory or a register.
-  Native lowerBlock(mlir::Block&);
-  Native lowerOp(mlir::Operation&);
+  LowerResult lowerBlock(mlir::Block&);
+  LowerResult lowerOp(mlir::Operation&);
   /// Copies the elements of a view into another of the same shape.
   void copy(const View& from, const View& to);
   View denseCopy(const View&);
@@ -129,22 +129,22 @@ class Lowering {
   void addPending(PendingOp);
   const std::vector<PendingOp>& pending() const { return pending_; }
   /// Emits all pending ops but loads and the like, which are evaluated where they are used.
-  Native flush();
+  LowerResult flush();
   /// As flush, and gives what is still pending a place of its own: memory is about to change, or a block ends.
-  Native flushBeforeWrites();
+  LowerResult flushBeforeWrites();
 
  private:
   View at(DType, std::span<const int64_t> shape, std::shared_ptr<const Arena::Block>);
   int64_t placeBytes(DType, std::span<const int64_t> shape);
-  Native lowerHere(mlir::Operation&);
+  LowerResult lowerHere(mlir::Operation&);
   /// Reports where the op is that has no native code: the first, innermost one.
-  void blame(mlir::Operation&);
+  void recordUnsupportedOp(mlir::Operation&);
   void releaseUpTo(int position);
   /// Position of the last op that needs the value, also through ops that are evaluated where they are used.
   int lastNeed(mlir::Value) const;
   bool neededLater(mlir::Value) const;
-  llvm::DenseSet<mlir::Operation*> valuesToSettle(const std::vector<PendingOp>&, bool writesFollow) const;
-  Native emit(const llvm::DenseSet<mlir::Operation*>& eager);
+  llvm::DenseSet<mlir::Operation*> valuesToMaterialise(const std::vector<PendingOp>&, bool writesFollow) const;
+  LowerResult emit(const llvm::DenseSet<mlir::Operation*>& toMaterialise);
 
   std::map<KernelStatus, llvm::BasicBlock*> leaving_;  ///< where the call ends so
   Liveness liveness_;
@@ -155,7 +155,7 @@ class Lowering {
   llvm::DenseSet<mlir::Operation*> done_;  ///< lowered, and emitted
   llvm::DenseSet<mlir::Operation*> skipped_;
   int nextMemory_ = 0;
-  Native failure_;
+  LowerResult failure_;
 };
 
 /// The element of a constant vector whose elements are equal.
@@ -163,7 +163,7 @@ Reg splatConstant(Builder&, mlir::Value);
 bool isSplatConstant(mlir::Value);
 
 /// Lowers one op that is not collected; by name, one table per file of emit/ops and product.
-using LowerOp = Native (*)(Lowering&, mlir::Operation&);
+using LowerOp = LowerResult (*)(Lowering&, mlir::Operation&);
 using LowerRow = std::pair<std::string_view, LowerOp>;
 std::span<const LowerRow> controlOps();
 std::span<const LowerRow> convOps();
@@ -174,9 +174,9 @@ std::span<const LowerRow> syncOps();
 LowerOp findLowering(mlir::Operation&);
 
 /// The memory that a vector store writes, in the shape of its value; its bounds are checked.
-tl::expected<View, NotNative> storeBox(Lowering&, mlir::Operation& store);
+tl::expected<View, Unsupported> storeBox(Lowering&, mlir::Operation& store);
 
 /// Any other op without memory effects: computed by src/eval on values in memory (Interpreted.cpp).
-Native lowerInterpreted(Lowering&, mlir::Operation&);
+LowerResult lowerInterpreted(Lowering&, mlir::Operation&);
 
 }  // namespace smalti::cpu

@@ -126,8 +126,8 @@ PackedView unpacked(const View& from) {
   v.dtype = from.dtype;
   v.cells = from;
   v.cells.padding.clear();
-  v.cells.upcoming = nullptr;
-  v.cells.forgetTurns();
+  v.cells.hints.nextStepOffset = nullptr;
+  v.cells.reuse = {};
   return v;
 }
 

@@ -12,6 +12,21 @@
 
 namespace smalti::cpu {
 
+/// How memory is accessed best: no result depends on it.
+struct AccessHints {
+  bool memoryResident = false;  ///< too big for the caches: worth a prefetch
+  bool nonTemporal = false;     ///< what is stored here may go past the caches (Streaming.h)
+  /// Bytes from an element to what the next step of the grid reads in its place; null: not known, or not worth it.
+  Reg nextStepOffset = nullptr;
+};
+
+/// Whether steps of the grid see the same part of an array again soon.
+struct ReuseInfo {
+  Reg isInvariant = nullptr;  ///< i1: nobody writes to this memory while the kernel runs; null: no reuse
+  int64_t blocks = 1;         ///< parts that steps see before the first one comes again
+  Reg block = nullptr;        ///< i64, of several: which of them this is
+};
+
 struct View {
   DType dtype = DType::f32;
   Shape shape;
@@ -23,23 +38,9 @@ struct View {
   std::vector<Reg> present;  ///< i64 per dimension, of a slice that may: how much of it is array. Empty: all of it.
   /// Which memory of the kernel: views of different ones never overlap. kValue: written once, before it is read.
   int memory = kValue;
-  bool distant = false;                       ///< too big for the caches: worth a prefetch
-  bool streamed = false;                      ///< what is stored here may go past the caches (Streaming.h)
   std::shared_ptr<const Arena::Block> owner;  ///< of values; keeps their place
-
-  /// Bytes from an element to what the next step of the grid reads in its place; null: not known, or not worth it.
-  Reg upcoming = nullptr;
-  /// i1: nobody writes to this memory while the kernel runs. Only where steps may see the same part of it again soon;
-  /// else null.
-  Reg steady = nullptr;
-  /// Steps see so many parts of steady memory before the first one comes again, and which of them this is.
-  int64_t turns = 1;
-  Reg turn = nullptr;  ///< i64, of several
-  /// Of a part of it nothing is known.
-  void forgetTurns() {
-    steady = turn = nullptr;
-    turns = 1;
-  }
+  AccessHints hints;
+  ReuseInfo reuse;  ///< forgotten of a part of the memory
 
   static constexpr int kValue = -1;
   int64_t elements() const { return num_elements(shape); }

@@ -53,7 +53,7 @@ void storeChunk(Lowering& l, const Elements& e, Reg value, const Chunk& chunk, R
   }
   if (constantOf(e.stride) == 1) {
     llvm::Instruction* store = storeElements(l.b, t, value, e.first, chunk.lanes, mask);
-    if (e.view.streamed && !mask) mayStream(*store);
+    if (e.view.hints.nonTemporal && !mask) mayStream(*store);
     return;
   }
   l.b.CreateMaskedScatter(toStorage(l.b, t, value), lanePointers(l.b, e, chunk.lanes), alignmentOf(t),

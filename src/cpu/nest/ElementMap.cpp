@@ -1,5 +1,7 @@
 #include "cpu/nest/ElementMap.h"
 
+#include "ir/Types.h"
+#include "ir/facts/Attributes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace smalti::cpu {

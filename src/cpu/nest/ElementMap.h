@@ -2,15 +2,16 @@
 #pragma once
 
 #include "cpu/analysis/UnitDims.h"
-#include "cpu/nest/Segment.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include "mlir/IR/Operation.h"
 
 namespace smalti::cpu {
 
 struct MapEntry {
-  static constexpr int kNone = -1;     ///< no loop: the offset alone
-  static constexpr int kKeptRow = -2;  ///< a row's number among those that are kept (NestPlan::keptRows)
-  int loop = kNone;                    ///< rows are 0 … R-1, the column is R
+  static constexpr int kNone = -1;         ///< no loop: the offset alone
+  static constexpr int kBufferedRow = -2;  ///< a row's number among those that are kept (NestPlan::bufferedRows)
+  int loop = kNone;                        ///< rows are 0 … R-1, the column is R
   int64_t offset = 0;
   bool operator==(const MapEntry&) const = default;
 };

@@ -2,8 +2,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "cpu/nest/ModuloSchedule.h"
 #include "cpu/nest/NestValues.h"
-#include "cpu/nest/OverlapTrips.h"
+#include "cpu/plan/KernelPlan.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 namespace smalti::cpu {
@@ -20,8 +21,9 @@ class NestEmitter {
   NestEmitter(Lowering& lowering, const Segment& segment, const Nest& nest)
       : l_(lowering), b_(lowering.b), s_(segment), nest_(nest), plan_(planNest(lowering, segment, nest)) {}
 
-  Native run() {
+  LowerResult run() {
     if (roots_.empty()) return {};
+    if (l_.report.plan) l_.report.plan->nests.push_back(summarise(plan_, s_, nest_));
     for (Root& r : roots_)
       if (r.kind == Root::Kind::accumulation) l_.fill(r.target, accumulatorStart(r));
     rowLoop(0);
@@ -38,12 +40,12 @@ class NestEmitter {
       for (at_.phase = 0; at_.phase < plan_.phases(); ++at_.phase) phase();
       return;
     }
-    const bool innermost = d + 1 == nest_.rows.size(), groups = innermost && plan_.group > 1;
-    if (innermost && plan_.trails) {
+    const bool innermost = d + 1 == nest_.rows.size(), groups = innermost && plan_.rowBlock > 1;
+    if (innermost && plan_.pipelinesLastPhase) {
       trailingRows(nest_.rows[d]);
       return;
     }
-    l_.loop(l_.index(0), l_.index(nest_.rows[d]), l_.index(groups ? plan_.group : 1), [&](Reg row) {
+    l_.loop(l_.index(0), l_.index(nest_.rows[d]), l_.index(groups ? plan_.rowBlock : 1), [&](Reg row) {
       if (groups) {
         group(row, nest_.rows[d]);
         return;
@@ -56,12 +58,12 @@ class NestEmitter {
 
   /// Rows from `first` on, phase by phase.
   void group(Reg first, int64_t rows) {
-    Reg end = b_.CreateAdd(first, l_.index(plan_.group), "", true, true);
-    if (rows % plan_.group != 0) end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, end, l_.index(rows));
+    Reg end = b_.CreateAdd(first, l_.index(plan_.rowBlock), "", true, true);
+    if (rows % plan_.rowBlock != 0) end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, end, l_.index(rows));
     for (at_.phase = 0; at_.phase < plan_.phases(); ++at_.phase) {
       l_.loop(first, end, l_.index(1), [&](Reg row) {
         at_.rows.push_back(row);
-        at_.keptRow = b_.CreateSub(row, first, "", true, true);
+        at_.bufferedRow = b_.CreateSub(row, first, "", true, true);
         at_.row.clear();
         phase();
         at_.rows.pop_back();
@@ -88,7 +90,7 @@ class NestEmitter {
     place.phase = phase;
     place.rows = at_.rows;
     place.rows.push_back(row);
-    place.keptRow = b_.CreateAnd(row, l_.index(plan_.keptRows() - 1));
+    place.bufferedRow = b_.CreateAnd(row, l_.index(plan_.bufferedRows() - 1));
     return place;
   }
 
@@ -213,8 +215,8 @@ class NestEmitter {
     // Several registers as one value: LLVM interleaves what it makes of them. Past the caches one line at a time, so
     // that loads and stores of memory take turns; and so where another row may trail, whether one does or not: sums are
     // taken in the same order for all rows.
-    const bool streams = (plan_.trails && at_.phase + 2 == plan_.phases()) ||
-                         llvm::any_of(roots, [](const Root* r) { return r->target.streamed; });
+    const bool streams = (plan_.pipelinesLastPhase && at_.phase + 2 == plan_.phases()) ||
+                         llvm::any_of(roots, [](const Root* r) { return r->target.hints.nonTemporal; });
     int wide = lanes * (streams ? 1 : weight <= 48 ? 4 : weight <= 96 ? 2 : 1);
     // Nothing but sums: each waits for the one before.
     const auto adds = [&](const Root* r) {
@@ -288,7 +290,7 @@ class NestEmitter {
     llvm::SmallVector<Reg, 8> sums;
     for (Root* r : roots)
       for (Accumulator& accumulator : r->accumulators) sums.append(accumulator.begin(), accumulator.end());
-    const llvm::SmallVector<Reg, 8> now = overlapTrips(loop, l_.processor, sums);
+    const llvm::SmallVector<Reg, 8> now = moduloSchedule(loop, l_.processor, sums);
     if (now.empty()) return;
     size_t at = 0;
     for (Root* r : roots)
@@ -299,20 +301,20 @@ class NestEmitter {
   /// Everything is evaluated before anything is written. `part`: of the accumulators.
   void chunk(const std::vector<Root*>& roots, const Chunk& columns, size_t part) {
     const auto all = evaluated(roots, columns);
-    const bool trails = trail_ && trail_->roots.front()->columns == roots.front()->columns;
+    const bool pipelined = trail_ && trail_->roots.front()->columns == roots.front()->columns;
     std::optional<std::vector<Evaluated>> trailing;
-    if (trails) atTrail([&] { trailing = evaluated(trail_->roots, columns); });
-    if (!all || (trails && !trailing)) return;
+    if (pipelined) atTrail([&] { trailing = evaluated(trail_->roots, columns); });
+    if (!all || (pipelined && !trailing)) return;
     for (const Evaluated& e : *all) apply(*e.root, e.value, e.chosen, columns, part);
-    if (trails)
+    if (pipelined)
       atTrail([&] {
         for (const Evaluated& e : *trailing) write(*e.root, e.value, e.chosen, columns);
       });
     // Not while the first phase itself waits for what it reads.
-    if (at_.phase == 1 || trails) values_.prefetchRowsAhead(columns);
+    if (at_.phase == 1 || pipelined) values_.prefetchRowsAhead(columns);
   }
 
-  /// With the row that trails at hand.
+  /// With the row of the pipelined phase at hand.
   void atTrail(llvm::function_ref<void()> body) {
     std::swap(at_, trail_->place);
     body();
@@ -402,7 +404,7 @@ class NestEmitter {
 
 }  // namespace
 
-Native emitNest(Lowering& lowering, const Segment& segment, const Nest& nest) {
+LowerResult emitNest(Lowering& lowering, const Segment& segment, const Nest& nest) {
   return NestEmitter(lowering, segment, nest).run();
 }
 

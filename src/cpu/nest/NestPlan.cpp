@@ -4,7 +4,7 @@
 #include <array>
 #include <set>
 
-#include "cpu/product/WideFactors.h"
+#include "cpu/product/StorageDType.h"
 #include "ir/TpuOpsShape.h"
 #include "llvm/ADT/MapVector.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -29,10 +29,10 @@ class NestPlanner {
     if (flattenable()) flatten();
     for (Root& r : roots_) r.phase = phaseOf(r);
     delayStores();
-    plan_.group = groupOf();
-    plan_.trails = trails();
-    askAhead();
-    keepExpensive();
+    plan_.rowBlock = chooseRowBlock();
+    plan_.pipelinesLastPhase = worthPipelining();
+    planPrefetch();
+    materialiseExpensive();
     reusePlaces();
     for (Root& r : roots_) r.cost = costOf(r.value) + 1;
     return std::move(plan_);
@@ -103,7 +103,7 @@ class NestPlanner {
     r.op = i;
     r.value = value;
     r.columns = columnsOf(map, shape);
-    r.target = l_.allocate(placeDType(l_, value), shape);
+    r.target = l_.allocate(storageDType(l_, value), shape);
     r.map = r.targetMap = std::move(map);
     made_.push_back({value, r.target});
     roots_.push_back(std::move(r));
@@ -173,7 +173,7 @@ class NestPlanner {
     if (auto known = phases_.find(v); known != phases_.end()) return known->second;
     const PendingOp& p = s_.ops[at->second];
     int phase = 0;
-    if (!p.isLoad() && (isFree(p) || inNest_.contains(at->second))) {
+    if (!p.isLoad() && (isRematerializable(p) || inNest_.contains(at->second))) {
       for (mlir::Value operand : p.op->getOperands()) phase = std::max(phase, phaseOf(operand));
       if (isNativeReduction(*p.op)) ++phase;
     }
@@ -189,7 +189,7 @@ class NestPlanner {
     const PendingOp& p = s_.ops[at->second];
     bool depends = false;
     // A row's reduction keeps its value: what is made of it needs no load any more.
-    if (!p.isLoad() && !isNativeReduction(*p.op) && (isFree(p) || inNest_.contains(at->second)))
+    if (!p.isLoad() && !isNativeReduction(*p.op) && (isRematerializable(p) || inNest_.contains(at->second)))
       for (mlir::Value operand : p.op->getOperands()) depends = depends || dependsOn(operand, target, known);
     known[v] = depends;
     return depends;
@@ -225,11 +225,11 @@ class NestPlanner {
   }
 
   /// As many rows as stay in the first cache from one phase to the next, beside those that are asked for meanwhile.
-  int64_t groupOf() const {
+  int64_t chooseRowBlock() const {
     constexpr int64_t kMost = 16, kFew = 2;
     if (flattened_ || plan_.phases() == 1 || nest_.rows.empty()) return 1;
-    const bool ofMemory =
-        llvm::any_of(s_.ops, [](const PendingOp& p) { return p.box && (p.box->distant || p.box->streamed); });
+    const bool ofMemory = llvm::any_of(
+        s_.ops, [](const PendingOp& p) { return p.box && (p.box->hints.memoryResident || p.box->hints.nonTemporal); });
     int64_t rows = 0;
     if (ofMemory) {  // few: it shall be read and written all the time
       constexpr int64_t kElementsOfMemory = 1024;
@@ -245,13 +245,14 @@ class NestPlanner {
 
   /// Where the last phase does nothing but store past the caches what the one before it has computed at some length:
   /// memory would have nothing to do in the one and the ports in the other.
-  bool trails() {
-    constexpr int64_t kFewRows = 4;
+  bool worthPipelining() {
+    constexpr int64_t kFewestRows = 4;
     const int last = plan_.phases() - 1;
-    if (flattened_ || plan_.group > 1 || last == 0 || nest_.rows.empty() || nest_.rows.back() < kFewRows) return false;
+    if (flattened_ || plan_.rowBlock > 1 || last == 0 || nest_.rows.empty() || nest_.rows.back() < kFewestRows)
+      return false;
     int64_t columns = 1, cost = 0;
     for (const Root& r : roots_) {
-      if (r.phase == last && (r.kind != Root::Kind::write || r.adds || !r.target.streamed || r.columns == 1))
+      if (r.phase == last && (r.kind != Root::Kind::write || r.adds || !r.target.hints.nonTemporal || r.columns == 1))
         return false;
       if (r.phase + 1 < last || r.columns == 1) continue;
       if (columns != 1 && r.columns != columns) return false;
@@ -265,25 +266,26 @@ class NestPlanner {
   /// Rows that wait for their turn, of all that is read from memory: in the first cache where it has room for them
   /// beside the row in work. A smaller one takes just the next row, while rows are stored past the caches at the same
   /// time; otherwise they wait in the second.
-  void askAhead() {
+  void planPrefetch() {
     constexpr int64_t kElements = 4096, kRoomy = 48 << 10, kAsking = 1;
-    plan_.ahead = plan_.group;
+    plan_.prefetchRows = plan_.rowBlock;
     const int64_t reads =
-        llvm::count_if(s_.ops, [](const PendingOp& p) { return p.isLoad() && p.box && p.box->distant; });
+        llvm::count_if(s_.ops, [](const PendingOp& p) { return p.isLoad() && p.box && p.box->hints.memoryResident; });
     if (reads == 0) return;
     const int64_t elements = mostColumns() * reads, rowBytes = elements * static_cast<int64_t>(sizeof(float));
-    plan_.ahead = std::max(kElements / elements, plan_.group);
+    plan_.prefetchRows = std::max(kElements / elements, plan_.rowBlock);
     if (l_.processor.l1Bytes >= kRoomy) return;
-    const bool streams =
-        plan_.trails || llvm::any_of(roots_, [](const Root& r) { return r.phase == kAsking && r.target.streamed; });
+    const bool streams = plan_.pipelinesLastPhase || llvm::any_of(roots_, [](const Root& r) {
+                           return r.phase == kAsking && r.target.hints.nonTemporal;
+                         });
     if (const int64_t rows = l_.processor.l1Bytes / 8 / rowBytes; streams && rows > 0)
-      plan_.ahead = std::max(rows, plan_.group);
+      plan_.prefetchRows = std::max(rows, plan_.rowBlock);
     else
-      plan_.aheadInto = CacheLevel::second;
+      plan_.prefetchLevel = CacheLevel::second;
   }
 
   /// A value that several phases or loops need and that is dear to compute is kept: a row of it in memory.
-  void keepExpensive() {
+  void materialiseExpensive() {
     if (flattened_) return;
     for (size_t i : nest_.ops) {
       const PendingOp& p = s_.ops[i];
@@ -309,15 +311,15 @@ class NestPlanner {
       r.phase = phaseOf(v);
       const auto made = std::ranges::find(made_, v, &std::pair<mlir::Value, View>::first);
       if (made != made_.end()) {  // it gets a place anyway
-        kept_[v] = {made->second, map, r.phase};
+        rowBuffers_[v] = {made->second, map, r.phase};
         for (Root& other : roots_)
           if (other.value == v && other.op == i && other.kind == Root::Kind::write) other.phase = r.phase;
         continue;
       }
-      const int64_t rows = plan_.keptRows();
+      const int64_t rows = plan_.bufferedRows();
       r.target = l_.allocate(elementDType(v.getType()), std::array{rows, columns});
-      r.targetMap.entries = {rows == 1 ? MapEntry{} : MapEntry{MapEntry::kKeptRow, 0}, MapEntry{column_, 0}};
-      kept_[v] = {r.target, r.targetMap, r.phase};
+      r.targetMap.entries = {rows == 1 ? MapEntry{} : MapEntry{MapEntry::kBufferedRow, 0}, MapEntry{column_, 0}};
+      rowBuffers_[v] = {r.target, r.targetMap, r.phase};
       roots_.push_back(std::move(r));
     }
   }
@@ -325,11 +327,11 @@ class NestPlanner {
     auto at = s_.opOf.find(v);
     if (at == s_.opOf.end() || !isVector(v)) return 0;
     const PendingOp& p = s_.ops[at->second];
-    if (p.isLoad() || isNativeReduction(*p.op) || kept_.contains(v)) return 1;
-    if (!isFree(p) && !inNest_.contains(at->second)) return 1;
+    if (p.isLoad() || isNativeReduction(*p.op) || rowBuffers_.contains(v)) return 1;
+    if (!isRematerializable(p) && !inNest_.contains(at->second)) return 1;
     if (auto known = costs_.find(v); known != costs_.end()) return known->second;
     costs_[v] = 1;
-    int64_t cost = isFree(p) ? 0 : weightOf(*p.op);
+    int64_t cost = isRematerializable(p) ? 0 : weightOf(*p.op);
     for (mlir::Value operand : p.op->getOperands()) cost += costOf(operand);
     cost = std::min<int64_t>(cost, 1000);
     costs_[v] = cost;
@@ -357,7 +359,7 @@ class NestPlanner {
     if (at == s_.opOf.end()) return;
     const PendingOp& p = s_.ops[at->second];
     if (p.isLoad() || isNativeReduction(*p.op) || p.op->getNumOperands() == 0) return;
-    if (isFree(p)) {
+    if (isRematerializable(p)) {
       if (auto inner = operandMap(*p.op, 0, map)) readsOf(p.op->getOperand(0), *inner, root, reads, seen);
       return;
     }
@@ -399,7 +401,7 @@ class NestPlanner {
         taken.insert(value);
         made->second.base = r.target.base = place.base;
         made->second.owner = r.target.owner = place.owner;
-        if (auto kept = kept_.find(r.value); kept != kept_.end()) kept->second.view = made->second;
+        if (auto kept = rowBuffers_.find(r.value); kept != rowBuffers_.end()) kept->second.view = made->second;
         break;
       }
     }
@@ -412,7 +414,7 @@ class NestPlanner {
   NestPlan plan_;
   std::vector<Root>& roots_ = plan_.roots;
   std::vector<std::pair<mlir::Value, View>>& made_ = plan_.made;
-  llvm::DenseMap<mlir::Value, KeptRow>& kept_ = plan_.kept;
+  llvm::DenseMap<mlir::Value, RowBuffer>& rowBuffers_ = plan_.rowBuffers;
   int& column_ = plan_.column;
   bool& flattened_ = plan_.flattened;
   llvm::DenseMap<mlir::Value, bool> flat_;
@@ -426,6 +428,25 @@ int NestPlan::phases() const {
   int phases = 1;
   for (const Root& r : roots) phases = std::max(phases, r.phase + 1);
   return phases;
+}
+
+NestSummary summarise(const NestPlan& plan, const Segment& segment, const Nest& nest) {
+  NestSummary s{.rows = plan.flattened ? Shape{} : nest.rows,
+                .phases = plan.phases(),
+                .rowBlock = plan.rowBlock,
+                .pipelinesLastPhase = plan.pipelinesLastPhase,
+                .bufferedValues = static_cast<int64_t>(plan.rowBuffers.size()),
+                .placedValues = static_cast<int64_t>(plan.made.size())};
+  for (const size_t i : nest.ops) s.ops.push_back(segment.ops[i].op->getName().getStringRef().str());
+  for (const Root& r : plan.roots) {
+    s.columns = std::max(s.columns, r.columns);
+    ++(r.kind == Root::Kind::write ? s.stores : s.reductions);
+  }
+  if (llvm::any_of(segment.ops, [](const PendingOp& p) { return p.box && p.box->hints.memoryResident; })) {
+    s.prefetchRows = plan.prefetchRows;
+    s.prefetchLevel = plan.prefetchLevel == CacheLevel::first ? 1 : 2;
+  }
+  return s;
 }
 
 NestPlan planNest(Lowering& lowering, const Segment& segment, const Nest& nest) {

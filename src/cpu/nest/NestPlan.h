@@ -1,10 +1,11 @@
 // What a loop nest makes, where and in which order: decided before any of it is emitted.
 #pragma once
 
+#include "cpu/Processor.h"
 #include "cpu/nest/ElementMap.h"
 #include "cpu/nest/Reduction.h"
 #include "cpu/nest/Segment.h"
-#include "cpu/product/gemm/Ir.h"
+#include "cpu/plan/NestSummary.h"
 
 namespace smalti::cpu {
 
@@ -24,7 +25,7 @@ struct Root {
 };
 
 /// A row of a value that later phases need, in memory.
-struct KeptRow {
+struct RowBuffer {
   View view;
   ElementMap map;
   int phase = 0;  ///< that writes it
@@ -33,21 +34,22 @@ struct KeptRow {
 struct NestPlan {
   std::vector<Root> roots;
   std::vector<std::pair<mlir::Value, View>> made;  ///< values that get a place
-  llvm::DenseMap<mlir::Value, KeptRow> kept;
+  llvm::DenseMap<mlir::Value, RowBuffer> rowBuffers;
   int column = 0;          ///< the number of the column loop: rows come before
   bool flattened = false;  ///< one dense row instead of many short ones
   /// So many rows take each phase together, a loop per phase: what a row's reduction gives is not waited for.
-  int64_t group = 1;
+  int64_t rowBlock = 1;
   /// The last phase of a row runs in the loop of the phase before it of the next row.
-  bool trails = false;
-  int64_t ahead = 1;  ///< what is in memory is asked for so many rows before it is needed
-  CacheLevel aheadInto = CacheLevel::first;
+  bool pipelinesLastPhase = false;
+  int64_t prefetchRows = 1;  ///< what is in memory is asked for so many rows before it is needed
+  CacheLevel prefetchLevel = CacheLevel::first;
 
   int phases() const;
   /// What later phases need is kept of so many rows at a time.
-  int64_t keptRows() const { return trails ? 2 : group; }
+  int64_t bufferedRows() const { return pipelinesLastPhase ? 2 : rowBlock; }
 };
 
 NestPlan planNest(Lowering&, const Segment&, const Nest&);
+NestSummary summarise(const NestPlan&, const Segment&, const Nest&);
 
 }  // namespace smalti::cpu

@@ -1,6 +1,7 @@
 #include "cpu/nest/NestValues.h"
 
 #include "cpu/emit/elements/Elementwise.h"
+#include "cpu/product/gemm/Ir.h"
 #include "ir/TpuOpsShape.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -22,16 +23,16 @@ bool isDear(mlir::Value v) {
 }  // namespace
 
 NestValues::NestValues(Lowering& lowering, const Segment& segment, const NestPlan& plan)
-    : l_(lowering), b_(lowering.b), s_(segment), plan_(plan), slots_(lowering, plan.keptRows()) {}
+    : l_(lowering), b_(lowering.b), s_(segment), plan_(plan), slots_(lowering, plan.bufferedRows()) {}
 
 // ---- memory
 
 /// Position along one dimension; the column's is of its first lane.
 Reg NestValues::position(const MapEntry& e, const Chunk& chunk) {
-  Reg first = e.loop == MapEntry::kNone      ? l_.index(0)
-              : e.loop == MapEntry::kKeptRow ? at.keptRow
-              : e.loop == plan_.column       ? chunk.start
-                                             : at.rows[static_cast<size_t>(e.loop)];
+  Reg first = e.loop == MapEntry::kNone          ? l_.index(0)
+              : e.loop == MapEntry::kBufferedRow ? at.bufferedRow
+              : e.loop == plan_.column           ? chunk.start
+                                                 : at.rows[static_cast<size_t>(e.loop)];
   return e.offset ? b_.CreateAdd(first, l_.index(e.offset)) : first;
 }
 
@@ -54,7 +55,7 @@ Elements NestValues::elements(const View& view, const ElementMap& map, const Chu
 
 /// Not in the first cache.
 bool NestValues::isWorthAsking(const View& view) const {
-  return view.distant ||
+  return view.hints.memoryResident ||
          (view.memory != View::kValue && view.elements() * storage_bytes(view.dtype) >= l_.processor.l1Bytes / 2);
 }
 
@@ -74,15 +75,15 @@ void NestValues::prefetchRowsAhead(const Chunk& chunk) {
     if (row == map.entries.end()) continue;
     Reg stride = view.strides[static_cast<size_t>(row - map.entries.begin())];
     Reg next = b_.CreateGEP(storageType(b_.getContext(), view.dtype), pointer(view, map, chunk),
-                            b_.CreateMul(stride, l_.index(plan_.ahead)));
-    prefetchLines(b_, next, chunk.lanes * storage_bytes(view.dtype), plan_.aheadInto);
+                            b_.CreateMul(stride, l_.index(plan_.prefetchRows)));
+    prefetchLines(b_, next, chunk.lanes * storage_bytes(view.dtype), plan_.prefetchLevel);
   }
 }
 
 // ---- values
 
 void NestValues::keepForLaterPhases(mlir::Value v, const ElementMap& map, Reg r) {
-  if (plan_.keptRows() > 1 && at.phase + 1 < plan_.phases()) slots_.keep(v, map, r, at.phase, at.keptRow);
+  if (plan_.bufferedRows() > 1 && at.phase + 1 < plan_.phases()) slots_.keep(v, map, r, at.phase, at.bufferedRow);
 }
 
 Reg NestValues::splatTo(Builder& b, Reg r, int lanes) {
@@ -114,15 +115,15 @@ Reg NestValues::eval(mlir::Value v, const ElementMap& map, const Chunk& chunk) {
 }
 
 Reg NestValues::computeForRow(mlir::Value v, const ElementMap& map, const Chunk& one) {
-  if (Reg kept = slots_.find(v, map, at.phase, at.keptRow)) return kept;
+  if (Reg kept = slots_.find(v, map, at.phase, at.bufferedRow)) return kept;
   Reg r = compute(v, map, one);
   if (r && isDear(v)) keepForLaterPhases(v, map, r);
   return r;
 }
 
 bool NestValues::isKept(mlir::Value v) const {
-  auto kept = plan_.kept.find(v);
-  return kept != plan_.kept.end() && kept->second.phase < at.phase;
+  auto kept = plan_.rowBuffers.find(v);
+  return kept != plan_.rowBuffers.end() && kept->second.phase < at.phase;
 }
 
 /// Null: the divisor's inverse is not known.
@@ -138,7 +139,7 @@ Reg NestValues::byInverse(mlir::Operation& op, const ElementMap& map, llvm::Arra
 
 Reg NestValues::compute(mlir::Value v, const ElementMap& map, const Chunk& chunk) {
   if (isKept(v) && map == identityMap(shapeOf(v.getType()), plan_.column)) {
-    const KeptRow& row = plan_.kept.find(v)->second;
+    const RowBuffer& row = plan_.rowBuffers.find(v)->second;
     return loadFrom(row.view, row.map, chunk);
   }
   if (const View* view = l_.findView(v)) return loadFrom(*view, map, chunk);
@@ -149,7 +150,7 @@ Reg NestValues::compute(mlir::Value v, const ElementMap& map, const Chunk& chunk
   mlir::Operation& op = *p.op;
   if (llvm::isa<tpu::IotaOp>(op)) return iota(op, map, chunk);
   if (isNativeReduction(op)) return refuse("a reduction is used before its row is done");
-  if (isFree(p)) {
+  if (isRematerializable(p)) {
     auto inner = operandMap(op, 0, map);
     if (!inner) return refuse("a reshape inside a nest");
     Reg r = eval(op.getOperand(0), *inner, chunk);
@@ -182,7 +183,7 @@ Reg NestValues::iota(mlir::Operation& op, const ElementMap& map, const Chunk& ch
 }
 
 Reg NestValues::refuse(std::string why) {
-  if (failure) failure = notNative(std::move(why));
+  if (failure) failure = unsupported(std::move(why));
   return nullptr;
 }
 

@@ -11,7 +11,7 @@ namespace smalti::cpu {
 struct NestPlace {
   int phase = 0;
   llvm::SmallVector<Reg, 4> rows;
-  Reg keptRow = nullptr;  ///< the row's number among those of which rows are kept (NestPlan::keptRows)
+  Reg bufferedRow = nullptr;  ///< the row's number among those of which rows are kept (NestPlan::bufferedRows)
   Memo row, chunk;
   llvm::SmallVector<std::pair<RowValue, Reg>, 2> inverses;  ///< what rows are multiplied by, not divided
 };
@@ -37,7 +37,7 @@ class NestValues {
 
   NestPlace at;
   llvm::BasicBlock* preheader = nullptr;  ///< of the loop over columns, which row values are computed before
-  Native failure;
+  LowerResult failure;
 
  private:
   bool perRow(const ElementMap& map) const { return !map.usesColumn(plan_.column); }

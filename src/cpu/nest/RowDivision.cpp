@@ -18,7 +18,7 @@ Reg fma(Builder& b, Reg x, Reg y, Reg z) { return b.CreateIntrinsic(x->getType()
 std::optional<RowValue> rowValueOf(const Segment& segment, mlir::Value v, ElementMap map, int column) {
   while (map.usesColumn(column)) {
     const PendingOp* p = pendingOf(segment, v);
-    if (!p || !p->op || p->isLoad() || p->isStore() || !isFree(*p)) return std::nullopt;
+    if (!p || !p->op || p->isLoad() || p->isStore() || !isRematerializable(*p)) return std::nullopt;
     auto inner = operandMap(*p->op, 0, map);
     if (!inner) return std::nullopt;
     v = p->op->getOperand(0);

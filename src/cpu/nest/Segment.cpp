@@ -17,7 +17,7 @@ bool sliceOfUnitSteps(mlir::Operation& op) {
 }
 
 /// Shape ops that only say which element of their operand they are.
-bool isFreeShapeOp(mlir::Operation& op) {
+bool isRematerializableShapeOp(mlir::Operation& op) {
   if (llvm::isa<mlir::vector::BroadcastOp>(op)) return true;
   if (llvm::isa<mlir::vector::ShapeCastOp>(op))
     return unitReshape(shapeOf(op.getOperand(0).getType()), shapeOf(op.getResult(0).getType())).has_value();
@@ -36,7 +36,8 @@ struct Reads {
 
 class Planner {
  public:
-  Planner(std::vector<PendingOp> ops, const llvm::DenseSet<mlir::Operation*>& eager) : eager_(eager) {
+  Planner(std::vector<PendingOp> ops, const llvm::DenseSet<mlir::Operation*>& toMaterialise)
+      : toMaterialise_(toMaterialise) {
     s_.ops = std::move(ops);
     for (size_t i = 0; i < s_.ops.size(); ++i)
       for (mlir::Value v : s_.ops[i].op->getResults()) s_.opOf[v] = i;
@@ -53,7 +54,7 @@ class Planner {
   }
 
  private:
-  bool free(size_t i) const { return isFree(s_.ops[i]) && !eager_.contains(s_.ops[i].op); }
+  bool free(size_t i) const { return isRematerializable(s_.ops[i]) && !toMaterialise_.contains(s_.ops[i].op); }
 
   /// True when an op outside of nest `nest` needs the value, or of no nest.
   bool usedElsewhere(mlir::Value value, int nest) const {
@@ -119,7 +120,7 @@ class Planner {
   /// Through reshapes by unit dimensions.
   mlir::Value strip(mlir::Value v) const {
     while (mlir::Operation* op = v.getDefiningOp()) {
-      if (!llvm::isa<mlir::vector::ShapeCastOp>(op) || !isFreeShapeOp(*op)) break;
+      if (!llvm::isa<mlir::vector::ShapeCastOp>(op) || !isRematerializableShapeOp(*op)) break;
       v = op->getOperand(0);
     }
     return v;
@@ -236,7 +237,7 @@ class Planner {
   }
 
   Segment s_;
-  const llvm::DenseSet<mlir::Operation*>& eager_;
+  const llvm::DenseSet<mlir::Operation*>& toMaterialise_;
   std::vector<int> nestOf_;
   std::vector<std::pair<size_t, ElementMap>> nestLoads_;
   std::vector<size_t> storeLoads_;  ///< that stores of the last nest need
@@ -245,12 +246,12 @@ class Planner {
 
 }  // namespace
 
-bool isFree(const PendingOp& p) { return p.isLoad() || (!p.isStore() && isFreeShapeOp(*p.op)); }
+bool isRematerializable(const PendingOp& p) { return p.isLoad() || (!p.isStore() && isRematerializableShapeOp(*p.op)); }
 
 bool isCollected(mlir::Operation& op) {
   if (op.getNumResults() != 1 || !isVector(op.getResult(0)) || op.getNumRegions() != 0) return false;
   if (shapeOf(op.getResult(0).getType()).empty()) return false;
-  return isFreeShapeOp(op) || isElementwise(op) || isNativeReduction(op);
+  return isRematerializableShapeOp(op) || isElementwise(op) || isNativeReduction(op);
 }
 
 namespace {
@@ -273,8 +274,8 @@ bool sameBox(const View& a, const View& b) {
          std::ranges::equal(a.strides, b.strides, [](Reg x, Reg y) { return sameRegister(x, y); });
 }
 
-Segment planSegment(std::vector<PendingOp> ops, const llvm::DenseSet<mlir::Operation*>& eager) {
-  return Planner(std::move(ops), eager).run();
+Segment planSegment(std::vector<PendingOp> ops, const llvm::DenseSet<mlir::Operation*>& toMaterialise) {
+  return Planner(std::move(ops), toMaterialise).run();
 }
 
 }  // namespace smalti::cpu

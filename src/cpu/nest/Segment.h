@@ -19,7 +19,7 @@ struct PendingOp {
 };
 
 /// Ops that cost nothing to evaluate again wherever they are used: loads, broadcasts, iota, unit reshapes.
-bool isFree(const PendingOp&);
+bool isRematerializable(const PendingOp&);
 /// Ops that loop nests can contain (loads and stores aside, which come with their box).
 bool isCollected(mlir::Operation&);
 /// A reduction that nests can contain; its kind.
@@ -43,9 +43,9 @@ struct Segment {
   std::vector<Nest> nests;
 };
 
-/// Partitions the ops into nests, in program order. `eager`: loads that must be given a place.
-Segment planSegment(std::vector<PendingOp> ops, const llvm::DenseSet<mlir::Operation*>& eager);
+/// Partitions the ops into nests, in program order. `toMaterialise`: loads that must be given a place.
+Segment planSegment(std::vector<PendingOp> ops, const llvm::DenseSet<mlir::Operation*>& toMaterialise);
 /// Emits one nest of a segment.
-Native emitNest(Lowering&, const Segment&, const Nest&);
+LowerResult emitNest(Lowering&, const Segment&, const Nest&);
 
 }  // namespace smalti::cpu

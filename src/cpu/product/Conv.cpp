@@ -64,7 +64,7 @@ class ConvLowering {
     batchGroups_ = static_cast<int64_t>(op.getBatchGroupCount());
   }
 
-  Native run() {
+  LowerResult run() {
     const DType lhsType = elementDType(op_.getLhs().getType()), rhsType = elementDType(op_.getRhs().getType());
     const DType out = elementDType(op_.getType());
     const DType a = multipliedAs(lhsType, rhsType, out), b = multipliedAs(rhsType, lhsType, out);
@@ -218,7 +218,7 @@ class ConvLowering {
   int64_t inputs_ = 0, outputs_ = 0, featureGroups_ = 1, batchGroups_ = 1;
 };
 
-Native lowerConv(Lowering& l, mlir::Operation& op) { return ConvLowering(l, mlir::cast<tpu::ConvOp>(op)).run(); }
+LowerResult lowerConv(Lowering& l, mlir::Operation& op) { return ConvLowering(l, mlir::cast<tpu::ConvOp>(op)).run(); }
 
 constexpr std::array<LowerRow, 1> kConvTable{{{"tpu.conv", lowerConv}}};
 

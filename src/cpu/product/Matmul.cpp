@@ -6,9 +6,8 @@
 #include "cpu/emit/elements/NarrowFloats.h"
 #include "cpu/nest/Segment.h"
 #include "cpu/product/ConvertedCopy.h"
-#include "cpu/product/FewRows.h"
 #include "cpu/product/Product.h"
-#include "cpu/product/gemm/Gemm.h"
+#include "cpu/product/SkinnyGemm.h"
 #include "ir/TpuOpsMemory.h"
 #include "ir/facts/DotDimensions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,10 +15,6 @@
 
 namespace smalti::cpu {
 namespace {
-
-/// Of C: with more, packing B is less than a hundredth of the work.
-constexpr int64_t kMostRowsToKeep = 512;
-constexpr int64_t kMostKeptBytes = 8 << 20;
 
 /// An operand as [batch…] × rows × columns in memory: which of its dimensions these are.
 struct Side {
@@ -118,7 +113,7 @@ class MatmulLowering {
  public:
   MatmulLowering(Lowering& l, mlir::Operation& op, DotDimensions dims) : l_(l), op_(op), dims_(std::move(dims)) {}
 
-  Native run() {
+  LowerResult run() {
     const DType lhsType = elementDType(op_.getOperand(0).getType()),
                 rhsType = elementDType(op_.getOperand(1).getType());
     const DType out = elementDType(op_.getResult(0).getType());
@@ -185,7 +180,7 @@ class MatmulLowering {
 
   /// When the product is only stored, perhaps added to something before: `result` is that memory, and what it is added
   /// to is put there first.
-  Native takeDestination(View& result, bool& accumulate, const Shape& shape) {
+  LowerResult takeDestination(View& result, bool& accumulate, const Shape& shape) {
     auto destination = findDestination(l_, op_);
     if (!destination) return {};
     const mlir::Value ref = destination->store->getOperand(1);
@@ -323,27 +318,42 @@ class MatmulLowering {
     shape.transposedB = b.transposed;
     // Of the result the last dimensions are what is free on the left, then on the right.
     Reg leading = lhsSide.free < 0 ? l_.index(shape.n) : result.strides[resultRow_];
-    if (emitFewRows(l_, {shape, a.base, a.leading, {{b.base, rhs.upcoming}}, b.leading, result.base, leading})) return;
-    shape.keepsB = keeps(rhs, b, shape);
     shape.addsRow = row_ != nullptr;
+    const ProductPlan plan = planProduct({.shape = shape,
+                                          .knowsNextB = rhs.hints.nextStepOffset != nullptr,
+                                          .rowBytesOfB = knownRowBytes({b.base, b.leading}, shape.b),
+                                          .reusedBlocksOfB = rhs.reuse.isInvariant ? rhs.reuse.blocks : 0},
+                                         l_.processor);
+    if (plan.isSkinny())
+      emitSkinnyGemm(l_, plan,
+                     {shape, a.base, a.leading, {{b.base, rhs.hints.nextStepOffset}}, b.leading, result.base, leading});
+    else
+      emitPacked(plan, a, b, rhs, result, leading);
+    recordProduct(l_, plan);
+  }
+
+  void emitPacked(const ProductPlan& product, const Matrix& a, const Matrix& b, const View& rhs, const View& result,
+                  Reg leading) {
+    const GemmShape& shape = product.shape;
+    const GemmPlan& plan = product.gemm;
     llvm::Function* nest = emitGemm(l_.module, shape, l_.processor);
-    const GemmPlan plan = planGemm(shape, l_.processor);
     const auto workspace = l_.arena.allocate(plan.packedBytes);
     Reg work =
         l_.b.CreateConstInBoundsGEP1_64(l_.b.getInt8Ty(), l_.arenaBase, static_cast<uint64_t>(workspace->offset));
     llvm::SmallVector<Reg, 10> arguments{a.base, a.leading, b.base, b.leading, result.base, leading, work};
     if (shape.keepsB) {
-      const Lowering::Kept& kept = keptPlace(rhs, b, shape, plan);
+      const Lowering::PackedB& kept = packedBPlace(rhs, b, shape, plan);
       Reg place =
           l_.b.CreateConstInBoundsGEP1_64(l_.b.getInt8Ty(), l_.arenaBase, static_cast<uint64_t>(kept.place->offset));
       Reg from = kept.from;
-      if (rhs.turn) {
-        place = l_.b.CreatePtrAdd(place, l_.b.CreateMul(rhs.turn, l_.index(plan.keptBytes)));
-        from = l_.b.CreateInBoundsGEP(l_.b.getPtrTy(), from, rhs.turn);
+      if (rhs.reuse.block) {
+        place = l_.b.CreatePtrAdd(place, l_.b.CreateMul(rhs.reuse.block, l_.index(plan.keptBytes)));
+        from = l_.b.CreateInBoundsGEP(l_.b.getPtrTy(), from, rhs.reuse.block);
       }
       arguments.push_back(place);
       arguments.push_back(l_.b.CreateICmpEQ(l_.b.CreateLoad(l_.b.getPtrTy(), from), b.base));
-      l_.b.CreateStore(l_.b.CreateSelect(rhs.steady, b.base, llvm::ConstantPointerNull::get(l_.b.getPtrTy())), from);
+      l_.b.CreateStore(
+          l_.b.CreateSelect(rhs.reuse.isInvariant, b.base, llvm::ConstantPointerNull::get(l_.b.getPtrTy())), from);
     }
     if (row_) {
       const View row = l_.view(row_);
@@ -351,14 +361,6 @@ class MatmulLowering {
       arguments.push_back(contiguous ? row.base : l_.denseCopy(row).base);
     }
     l_.b.CreateCall(nest, arguments);
-    l_.report.matmuls.push_back(fmt::format("{}x{}x{} {}·{}→{}: tile {}x{}, blocks {}x{}x{}{}{}{}{}", shape.m, shape.n,
-                                            shape.k, name(shape.a), name(shape.b), name(shape.c), plan.tileRows,
-                                            plan.tileColumns, plan.blockRows, plan.blockColumns, plan.blockDepth,
-                                            plan.packsA ? ", A packed" : "",
-                                            !packs(b, shape) ? ""
-                                            : shape.keepsB   ? ", B packed and kept"
-                                                             : ", B packed",
-                                            plan.usesDot ? ", dot instruction" : "", row_ ? ", adds a row" : ""));
   }
 
   /// B is blocks below each other (JoinedRows.h): of the result's columns, or of what is summed.
@@ -375,8 +377,16 @@ class MatmulLowering {
       RowProduct p{shape, a.base, a.leading, {}, first.leading, result.base, result.strides[0]};
       p.shape.transposedA = a.transposed;
       p.shape.transposedB = first.transposed;
-      for (size_t i = 0; i < all.size(); ++i) p.b.push_back({all[i].base, blocks[i].upcoming});
-      if (emitFewRows(l_, p)) return;
+      for (size_t i = 0; i < all.size(); ++i) p.b.push_back({all[i].base, blocks[i].hints.nextStepOffset});
+      const ProductPlan plan = planProduct({.shape = p.shape,
+                                            .blocksOfB = static_cast<int64_t>(p.b.size()),
+                                            .knowsNextB = p.b[0].nextStepOffset != nullptr},
+                                           l_.processor);
+      if (plan.isSkinny()) {
+        emitSkinnyGemm(l_, plan, p);
+        recordProduct(l_, plan);
+        return;
+      }
     }
     const bool summed = rhsSide.contracting == 0;
     const auto count = static_cast<int64_t>(blocks.size());
@@ -395,30 +405,16 @@ class MatmulLowering {
     }
   }
 
-  /// B stays packed for the steps that follow, where they have the same one: worth it while packing is felt.
-  bool keeps(const View& rhs, const Matrix& b, GemmShape shape) const {
-    if (!rhs.steady || shape.m >= kMostRowsToKeep) return false;
-    shape.keepsB = true;
-    return packs(b, shape) && planGemm(shape, l_.processor).keptBytes * rhs.turns <= kMostKeptBytes;
-  }
-
-  /// Or may pack, where its rows are not known to be at a distance at which they are read as they lie.
-  bool packs(const Matrix& b, const GemmShape& shape) const {
-    Reg rowBytes = l_.b.CreateMul(b.leading, l_.index(storage_bytes(shape.b)));
-    const auto* known = llvm::dyn_cast<llvm::ConstantInt>(packsB(l_.b, shape, l_.processor, rowBytes));
-    return !known || !known->isZero();
-  }
-
-  Lowering::Kept& keptPlace(const View& rhs, const Matrix& b, const GemmShape& shape, const GemmPlan& plan) {
+  Lowering::PackedB& packedBPlace(const View& rhs, const Matrix& b, const GemmShape& shape, const GemmPlan& plan) {
     const std::string key = fmt::format("{} {} {} {}x{} {}x{} {} {} {}", rhs.memory, constantOf(b.leading).value_or(-1),
                                         shape.transposedB, shape.k, shape.n, plan.blockDepth, plan.tileColumns,
                                         plan.inPlaceLines, name(shape.a), name(shape.b));
-    Lowering::Kept& kept = l_.kept[key];
+    Lowering::PackedB& kept = l_.packedB[key];
     if (kept.place) return kept;
-    kept.place = l_.arena.allocateUnused(plan.keptBytes * rhs.turns);
+    kept.place = l_.arena.allocateUnused(plan.keptBytes * rhs.reuse.blocks);
     llvm::BasicBlock& entry = l_.function->getEntryBlock();
     Builder start(&entry, entry.begin());
-    auto* slots = llvm::ArrayType::get(start.getPtrTy(), static_cast<uint64_t>(rhs.turns));
+    auto* slots = llvm::ArrayType::get(start.getPtrTy(), static_cast<uint64_t>(rhs.reuse.blocks));
     kept.from = start.CreateAlloca(slots);
     start.CreateStore(llvm::Constant::getNullValue(slots), kept.from);
     return kept;
@@ -439,7 +435,7 @@ class MatmulLowering {
   mlir::Value row_;       ///< null, or what every row of the product gets added
 };
 
-Native lowerMatmul(Lowering& l, mlir::Operation& op) { return MatmulLowering(l, op, dotDimensionsOf(op)).run(); }
+LowerResult lowerMatmul(Lowering& l, mlir::Operation& op) { return MatmulLowering(l, op, dotDimensionsOf(op)).run(); }
 
 constexpr std::array<LowerRow, 1> kTable{{{"tpu.matmul", lowerMatmul}}};
 

@@ -1,10 +1,9 @@
 #include "cpu/product/Product.h"
 
-#include <fmt/format.h>
-
 #include "cpu/emit/elements/NarrowFloats.h"
+#include "cpu/plan/KernelPlan.h"
 #include "cpu/product/ConvertedCopy.h"
-#include "cpu/product/FewRows.h"
+#include "cpu/product/SkinnyGemm.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 namespace smalti::cpu {
@@ -46,17 +45,28 @@ void startFrom(Lowering& l, const View& acc, const View& sum) {
     convertElements(l, acc, sum);
 }
 
+std::optional<int64_t> knownRowBytes(const Rows& rows, DType dtype) {
+  const auto elements = constantOf(rows.leading);
+  return elements ? std::optional(*elements * storage_bytes(dtype)) : std::nullopt;
+}
+
+void recordProduct(Lowering& l, const ProductPlan& plan, std::string_view of) {
+  l.report.matmuls.push_back(text(plan, of));
+  if (l.report.plan) l.report.plan->products.push_back(plan);
+}
+
 void emitProduct(Lowering& l, const GemmShape& shape, const Rows& a, const Rows& b, const Rows& c,
                  std::string_view of) {
-  if (emitFewRows(l, {shape, a.base, a.leading, {{b.base, nullptr}}, b.leading, c.base, c.leading})) return;
-  const GemmPlan plan = planGemm(shape, l.processor);
-  const auto workspace = l.arena.allocate(plan.packedBytes);
-  Reg work = l.b.CreateConstInBoundsGEP1_64(l.b.getInt8Ty(), l.arenaBase, static_cast<uint64_t>(workspace->offset));
-  l.b.CreateCall(emitGemm(l.module, shape, l.processor),
-                 {a.base, a.leading, b.base, b.leading, c.base, c.leading, work});
-  l.report.matmuls.push_back(fmt::format("{}x{}x{} {}·{}→{} of {}: tile {}x{}, blocks {}x{}x{}", shape.m, shape.n,
-                                         shape.k, name(shape.a), name(shape.b), name(shape.c), of, plan.tileRows,
-                                         plan.tileColumns, plan.blockRows, plan.blockColumns, plan.blockDepth));
+  const ProductPlan plan = planProduct({.shape = shape, .rowBytesOfB = knownRowBytes(b, shape.b)}, l.processor);
+  if (plan.isSkinny()) {
+    emitSkinnyGemm(l, plan, {shape, a.base, a.leading, {{b.base, nullptr}}, b.leading, c.base, c.leading});
+  } else {
+    const auto workspace = l.arena.allocate(plan.gemm.packedBytes);
+    Reg work = l.b.CreateConstInBoundsGEP1_64(l.b.getInt8Ty(), l.arenaBase, static_cast<uint64_t>(workspace->offset));
+    l.b.CreateCall(emitGemm(l.module, plan.shape, l.processor),
+                   {a.base, a.leading, b.base, b.leading, c.base, c.leading, work});
+  }
+  recordProduct(l, plan, of);
 }
 
 }  // namespace smalti::cpu

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cpu/emit/Lowering.h"
-#include "cpu/product/gemm/Gemm.h"
+#include "cpu/plan/ProductPlan.h"
 
 namespace smalti::cpu {
 
@@ -22,6 +22,10 @@ void startFrom(Lowering&, const View& acc, const View& sum);
 struct Rows {
   Reg base = nullptr, leading = nullptr;
 };
+/// Bytes from row to row, where they are known.
+std::optional<int64_t> knownRowBytes(const Rows&, DType);
+/// Notes in the report what was decided for a product that is emitted; `of`: what it is part of, or nothing.
+void recordProduct(Lowering&, const ProductPlan&, std::string_view of = {});
 /// C = A·B (+ C), and its line of the report; `of`: what it is part of.
 void emitProduct(Lowering&, const GemmShape&, const Rows& a, const Rows& b, const Rows& c, std::string_view of);
 

@@ -6,18 +6,12 @@
 
 namespace smalti::cpu {
 
-RowProduct inStreams(Lowering& l, RowProduct p) {
-  // What processors fetch ahead of a stream ends with the page.
-  constexpr int64_t kPage = 4 << 10;
-  if (p.b.size() != 1) return p;
-  int64_t streams = l.processor.readStreams;
-  while (streams > 1 && (p.rowsOfBlock() % streams != 0 || p.rowsOfBlock() / streams * p.rowBytes() < kPage))
-    streams /= 2;
+RowProduct inStreams(Lowering& l, RowProduct p, int64_t streams) {
   const BlockOfRows whole = p.b[0];
   Reg partBytes = l.b.CreateMul(p.bRow, l.index(p.rowsOfBlock() / streams * storage_bytes(p.shape.b)));
   for (int64_t i = 1; i < streams; ++i)
     // `upcoming` is a distance: the same for every part.
-    p.b.push_back({l.b.CreatePtrAdd(whole.base, l.b.CreateMul(partBytes, l.index(i))), whole.upcoming});
+    p.b.push_back({l.b.CreatePtrAdd(whole.base, l.b.CreateMul(partBytes, l.index(i))), whole.nextStepOffset});
   return p;
 }
 
@@ -68,12 +62,12 @@ void prefetchUpcoming(Lowering& l, const RowProduct& p, const BlockOfRows& block
   const bool far = rows * p.rowBytes() >= l.processor.l1Bytes && l.processor.l2Bytes >= kLargeBytes;
   // Those that follow several streams see enough of them; asking for more takes a tenth of the bandwidth. While several
   // rows are multiplied, though, they do not look as far as memory has time for.
-  if (p.shape.m < kSlowRows && (l.processor.readStreams > 1 || (!block.upcoming && !far))) return;
+  if (p.shape.m < kSlowRows && (l.processor.readStreams > 1 || (!block.nextStepOffset && !far))) return;
   const int64_t ahead = std::min(rows, (kAhead + p.rowBytes() - 1) / p.rowBytes());
   Reg stride = b.CreateMul(p.bRow, l.index(size));
   Reg distance = b.CreateMul(stride, l.index(ahead));
-  if (block.upcoming) {
-    Reg next = b.CreateAdd(block.upcoming, b.CreateMul(stride, l.index(ahead - rows)));
+  if (block.nextStepOffset) {
+    Reg next = b.CreateAdd(block.nextStepOffset, b.CreateMul(stride, l.index(ahead - rows)));
     distance = b.CreateSelect(b.CreateICmpULT(row, l.index(rows - ahead)), distance, next);
   }
   // The first cache's fill buffers are free for what is read now.

@@ -3,12 +3,9 @@
 #pragma once
 
 #include "cpu/emit/Lowering.h"
-#include "cpu/product/gemm/Gemm.h"
+#include "cpu/plan/ProductPlan.h"
 
 namespace smalti::cpu {
-
-/// Rows of A up to which reading B once costs more than multiplying.
-constexpr int64_t kFewRows = 8;
 
 /// Rows of A from which on it takes longer to multiply rows of B than to read them.
 constexpr int64_t kSlowRows = 4;
@@ -19,7 +16,7 @@ constexpr int64_t kMostTogether = 4;
 /// Rows of B.
 struct BlockOfRows {
   Reg base = nullptr;
-  Reg upcoming = nullptr;  ///< View::upcoming
+  Reg nextStepOffset = nullptr;  ///< AccessHints::nextStepOffset
 };
 
 /// A product with few rows; strides in elements.
@@ -34,8 +31,8 @@ struct RowProduct {
   int64_t rowBytes() const { return storage_bytes(shape.b) * (shape.transposedB ? shape.k : shape.n); }
 };
 
-/// The same product with a single large block cut into as many as the processor reads fastest by turns.
-RowProduct inStreams(Lowering&, RowProduct);
+/// The same product with its single block cut into so many (ProductPlan::streams).
+RowProduct inStreams(Lowering&, RowProduct, int64_t streams);
 
 /// Calls with groups of neighbouring blocks of at most `most`, and the first one's position.
 void inGroups(const RowProduct&, int64_t most, llvm::function_ref<void(llvm::ArrayRef<BlockOfRows>, int64_t)>);

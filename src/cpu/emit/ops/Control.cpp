@@ -26,7 +26,7 @@ class Carried {
   }
 
   /// All at once: the values may be permuted places.
-  Native assign(mlir::ValueRange values) {
+  LowerResult assign(mlir::ValueRange values) {
     std::vector<View> views(values.size());
     std::vector<Reg> scalars(values.size());
     for (size_t i = 0; i < values.size(); ++i) {
@@ -34,7 +34,7 @@ class Carried {
       if (isVector(v)) {
         views[i] = l_.view(v);
       } else if (!(scalars[i] = l_.scalar(v))) {
-        return notNative("control flow that carries something else than values");
+        return unsupported("control flow that carries something else than values");
       }
     }
     for (size_t i = 0; i < values.size(); ++i) {
@@ -83,14 +83,14 @@ llvm::BasicBlock* newBlock(Lowering& l, const char* name) {
   return llvm::BasicBlock::Create(l.b.getContext(), name, l.function);
 }
 
-Native lowerFor(Lowering& l, mlir::Operation& op) {
-  if (op.hasAttr("unsignedCmp")) return notNative("a loop that compares unsigned");
+LowerResult lowerFor(Lowering& l, mlir::Operation& op) {
+  if (op.hasAttr("unsignedCmp")) return unsupported("a loop that compares unsigned");
   if (auto ok = l.flushBeforeWrites(); !ok) return ok;
   mlir::Block& body = op.getRegion(0).front();
   Carried carried(l, op.getResultTypes());
   if (auto ok = carried.assign(op.getOperands().drop_front(3)); !ok) return ok;
   Reg lower = l.scalar(op.getOperand(0)), upper = l.scalar(op.getOperand(1)), step = l.scalar(op.getOperand(2));
-  if (!lower || !upper || !step) return notNative("a loop bound that native code does not follow");
+  if (!lower || !upper || !step) return unsupported("a loop bound that native code does not follow");
   llvm::Type* type = lower->getType();
   l.require(l.b.CreateICmpSGT(step, llvm::ConstantInt::get(type, 0)));
 
@@ -118,12 +118,12 @@ Native lowerFor(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-Native lowerIf(Lowering& l, mlir::Operation& op) {
+LowerResult lowerIf(Lowering& l, mlir::Operation& op) {
   if (auto ok = l.flushBeforeWrites(); !ok) return ok;
   Carried carried(l, op.getResultTypes());
   Reg condition = l.scalar(op.getOperand(0));
-  if (!condition) return notNative("a condition that native code does not follow");
-  Native lowered;
+  if (!condition) return unsupported("a condition that native code does not follow");
+  LowerResult lowered;
   const auto branch = [&](unsigned r) {
     if (!lowered || op.getNumRegions() <= r || op.getRegion(r).empty()) return;
     mlir::Block& block = op.getRegion(r).front();
@@ -136,7 +136,7 @@ Native lowerIf(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-Native lowerWhile(Lowering& l, mlir::Operation& op) {
+LowerResult lowerWhile(Lowering& l, mlir::Operation& op) {
   if (auto ok = l.flushBeforeWrites(); !ok) return ok;
   mlir::Block &before = op.getRegion(0).front(), &body = op.getRegion(1).front();
   Carried in(l, before.getArgumentTypes()), out(l, op.getResultTypes());
@@ -149,7 +149,7 @@ Native lowerWhile(Lowering& l, mlir::Operation& op) {
   if (auto ok = l.lowerBlock(before); !ok) return ok;
   mlir::Operation* condition = before.getTerminator();
   Reg more = l.scalar(condition->getOperand(0));
-  if (!more) return notNative("a condition that native code does not follow");
+  if (!more) return unsupported("a condition that native code does not follow");
   if (auto ok = out.assign(condition->getOperands().drop_front()); !ok) return ok;
   b.CreateCondBr(more, inside, after);
   b.SetInsertPoint(inside);
@@ -164,7 +164,7 @@ Native lowerWhile(Lowering& l, mlir::Operation& op) {
 }
 
 /// run_scoped: what it allocates is free again at its end.
-Native lowerRegion(Lowering& l, mlir::Operation& op) {
+LowerResult lowerRegion(Lowering& l, mlir::Operation& op) {
   if (auto ok = l.flushBeforeWrites(); !ok) return ok;
   Carried carried(l, op.getResultTypes());
   mlir::Block& body = op.getRegion(0).front();
@@ -174,14 +174,14 @@ Native lowerRegion(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-Native lowerAssert(Lowering& l, mlir::Operation& op) {
+LowerResult lowerAssert(Lowering& l, mlir::Operation& op) {
   Reg ok = l.scalar(op.getOperand(0));
-  if (!ok) return notNative("a condition that native code does not follow");
+  if (!ok) return unsupported("a condition that native code does not follow");
   l.require(ok);
   return {};
 }
 
-Native lowerNothing(Lowering&, mlir::Operation&) { return {}; }
+LowerResult lowerNothing(Lowering&, mlir::Operation&) { return {}; }
 
 constexpr std::array<LowerRow, 9> kTable{{
     {"scf.for", lowerFor},

@@ -6,7 +6,7 @@
 namespace smalti::cpu {
 namespace {
 
-Native lowerIota(Lowering& l, mlir::Operation& op) {
+LowerResult lowerIota(Lowering& l, mlir::Operation& op) {
   const DType t = elementDType(op.getResult(0).getType());
   const Shape shape = shapeOf(op.getResult(0).getType());
   const auto dims = integersAttribute(op, "dimensions");

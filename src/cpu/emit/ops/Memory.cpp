@@ -27,12 +27,12 @@ Reg spanOf(Lowering& l, int64_t size, int64_t step) {
   return l.index(span + 1);
 }
 
-Native checkSpace(mlir::Value ref, bool scalar) {
+LowerResult checkSpace(mlir::Value ref, bool scalar) {
   auto type = llvm::dyn_cast<mlir::MemRefType>(ref.getType());
   const auto space = type ? tpu::memorySpaceOf(type) : std::nullopt;
-  if (!space) return notNative("a ref of an unknown memory space");
+  if (!space) return unsupported("a ref of an unknown memory space");
   if (*space == MemorySpace::vmem || (*space == MemorySpace::smem && scalar)) return {};
-  return notNative("a load or store that the machine refuses");
+  return unsupported("a load or store that the machine refuses");
 }
 
 /// What an op touches of a ref.
@@ -43,18 +43,18 @@ struct AccessBox {
 };
 
 /// The box an op touches of a ref of that shape; its bounds are checked.
-tl::expected<AccessBox, NotNative> boundsOf(Lowering& l, mlir::Operation& op, const View& whole,
-                                            mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
-  if (whole.shape.size() != indices.size()) return notNative("a load or store of another rank than its ref");
+tl::expected<AccessBox, Unsupported> boundsOf(Lowering& l, mlir::Operation& op, const View& whole,
+                                              mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
+  if (whole.shape.size() != indices.size()) return unsupported("a load or store of another rank than its ref");
   AccessBox box{scalar ? Shape(indices.size(), 1) : valueShape, integersAttribute(op, "strides"), {}};
   if (box.sizes.size() < indices.size()) box.sizes.insert(box.sizes.begin(), indices.size() - box.sizes.size(), 1);
   if (box.sizes.size() != indices.size() || (!box.steps.empty() && box.steps.size() != indices.size()))
-    return notNative("a load or store of another rank than its ref");
+    return unsupported("a load or store of another rank than its ref");
   for (size_t d = 0; d < indices.size(); ++d) {
     box.starts.push_back(l.scalar(indices[d]));
-    if (!box.starts.back()) return notNative("an index that native code does not follow");
+    if (!box.starts.back()) return unsupported("an index that native code does not follow");
     const int64_t step = box.steps.empty() ? 1 : box.steps[d];
-    if (step < 0 || (step == 0 && box.sizes[d] > 1)) return notNative("a load or store with strides below 1");
+    if (step < 0 || (step == 0 && box.sizes[d] > 1)) return unsupported("a load or store with strides below 1");
     if (num_elements(box.sizes) == 0) continue;
     l.require(fits(l, box.starts.back(), spanOf(l, box.sizes[d], step), extent(l.b, whole, d)));
   }
@@ -62,10 +62,10 @@ tl::expected<AccessBox, NotNative> boundsOf(Lowering& l, mlir::Operation& op, co
 }
 
 /// The box an op touches as a view of the value's shape.
-tl::expected<View, NotNative> boxOf(Lowering& l, mlir::Operation& op, mlir::Value ref, mlir::ValueRange indices,
-                                    Shape valueShape, bool scalar) {
+tl::expected<View, Unsupported> boxOf(Lowering& l, mlir::Operation& op, mlir::Value ref, mlir::ValueRange indices,
+                                      Shape valueShape, bool scalar) {
   if (auto ok = checkSpace(ref, scalar); !ok) return tl::unexpected(ok.error());
-  if (!l.hasRef(ref)) return notNative("a ref that native code does not follow");
+  if (!l.hasRef(ref)) return unsupported("a ref that native code does not follow");
   const View& whole = l.ref(ref);
   auto bounds = boundsOf(l, op, whole, indices, valueShape, scalar);
   if (!bounds) return tl::unexpected(bounds.error());
@@ -73,13 +73,13 @@ tl::expected<View, NotNative> boxOf(Lowering& l, mlir::Operation& op, mlir::Valu
   watchAccess(l, op, box, op.getNumResults() == 0);
   if (scalar) return box;
   auto shaped = reshape(l.b, box, valueShape);
-  if (!shaped) return notNative("a load or store that reshapes");
+  if (!shaped) return unsupported("a load or store that reshapes");
   return *shaped;
 }
 
 /// As boxOf, of a ref that sees elements of another width than those in memory.
-tl::expected<PackedView, NotNative> packedBoxOf(Lowering& l, mlir::Operation& op, mlir::Value ref,
-                                                mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
+tl::expected<PackedView, Unsupported> packedBoxOf(Lowering& l, mlir::Operation& op, mlir::Value ref,
+                                                  mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
   if (auto ok = checkSpace(ref, scalar); !ok) return tl::unexpected(ok.error());
   const PackedView& whole = *l.packedRef(ref);
   auto bounds = boundsOf(l, op, whole.cells, indices, valueShape, scalar);
@@ -88,11 +88,11 @@ tl::expected<PackedView, NotNative> packedBoxOf(Lowering& l, mlir::Operation& op
   box.cells.sizes.clear();
   watchAccess(l, op, storedCells(l, box), op.getNumResults() == 0);
   auto shaped = reshape(l.b, box, valueShape);
-  if (!shaped) return notNative("a load or store that reshapes");
+  if (!shaped) return unsupported("a load or store that reshapes");
   return *shaped;
 }
 
-Native lowerPackedLoad(Lowering& l, mlir::Operation& op) {
+LowerResult lowerPackedLoad(Lowering& l, mlir::Operation& op) {
   const bool scalar = !isVector(op.getResult(0));
   const Shape shape = scalar ? Shape{} : shapeOf(op.getResult(0).getType());
   // Not pending, as what is emitted later would be: it is read here.
@@ -108,7 +108,7 @@ Native lowerPackedLoad(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-Native lowerVectorLoad(Lowering& l, mlir::Operation& op) {
+LowerResult lowerVectorLoad(Lowering& l, mlir::Operation& op) {
   if (l.packedRef(op.getOperand(0))) return lowerPackedLoad(l, op);
   auto box = boxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), shapeOf(op.getResult(0).getType()), false);
   if (!box) return tl::unexpected(box.error());
@@ -120,7 +120,7 @@ Native lowerVectorLoad(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-Native lowerScalarLoad(Lowering& l, mlir::Operation& op) {
+LowerResult lowerScalarLoad(Lowering& l, mlir::Operation& op) {
   if (l.packedRef(op.getOperand(0))) return lowerPackedLoad(l, op);
   if (auto ok = l.flush(); !ok) return ok;
   auto box = boxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), {}, true);
@@ -129,13 +129,13 @@ Native lowerScalarLoad(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-Native lowerScalarStore(Lowering& l, mlir::Operation& op) {
+LowerResult lowerScalarStore(Lowering& l, mlir::Operation& op) {
   if (auto ok = l.flushBeforeWrites(); !ok) return ok;
   if (l.packedRef(op.getOperand(1))) {
     auto box = packedBoxOf(l, op, op.getOperand(1), op.getOperands().drop_front(2), {}, true);
     if (!box) return tl::unexpected(box.error());
     Reg value = l.scalar(op.getOperand(0));
-    if (!value) return notNative("a scalar that native code does not follow");
+    if (!value) return unsupported("a scalar that native code does not follow");
     const View element = l.allocate(box->dtype, Shape{});
     storeElements(l.b, element.dtype, value, element.base, 1);
     copyPacked(l, unpacked(element), *box);
@@ -144,15 +144,15 @@ Native lowerScalarStore(Lowering& l, mlir::Operation& op) {
   auto box = boxOf(l, op, op.getOperand(1), op.getOperands().drop_front(2), {}, true);
   if (!box) return tl::unexpected(box.error());
   Reg value = l.scalar(op.getOperand(0));
-  if (!value) return notNative("a scalar that native code does not follow");
+  if (!value) return unsupported("a scalar that native code does not follow");
   storeElements(l.b, box->dtype, value, box->base, 1);
   return {};
 }
 
 /// A store through a ref that sees elements of another width: what they share with others in memory stays.
-Native lowerPackedStore(Lowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref, mlir::ValueRange indices,
-                        mlir::Value mask) {
-  if (boolAttribute(op, "add")) return notNative("a store that adds through a bitcast of a ref to another width");
+LowerResult lowerPackedStore(Lowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref,
+                             mlir::ValueRange indices, mlir::Value mask) {
+  if (boolAttribute(op, "add")) return unsupported("a store that adds through a bitcast of a ref to another width");
   if (auto ok = l.flushBeforeWrites(); !ok) return ok;
   const Shape shape = shapeOf(value.getType());
   auto box = packedBoxOf(l, op, ref, indices, shape, false);
@@ -165,10 +165,10 @@ Native lowerPackedStore(Lowering& l, mlir::Operation& op, mlir::Value value, mli
   return {};
 }
 
-Native addStore(Lowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref, mlir::ValueRange indices,
-                mlir::Value mask) {
+LowerResult addStore(Lowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref, mlir::ValueRange indices,
+                     mlir::Value mask) {
   const DType stored = elementDType(value.getType()), kept = elementDType(ref.getType());
-  if (stored != kept) return notNative("a store that changes the element type");
+  if (stored != kept) return unsupported("a store that changes the element type");
   if (l.packedRef(ref)) return lowerPackedStore(l, op, value, ref, indices, mask);
   auto box = boxOf(l, op, ref, indices, shapeOf(value.getType()), false);
   if (!box) return tl::unexpected(box.error());
@@ -178,34 +178,34 @@ Native addStore(Lowering& l, mlir::Operation& op, mlir::Value value, mlir::Value
   p.stored = value;
   p.mask = mask;
   p.adds = boolAttribute(op, "add");
-  if (p.adds && !computesNatively(kept)) return notNative("a store that adds narrow elements");
+  if (p.adds && !computesNatively(kept)) return unsupported("a store that adds narrow elements");
   l.addPending(std::move(p));
   return {};
 }
 
-Native lowerVectorStore(Lowering& l, mlir::Operation& op) {
+LowerResult lowerVectorStore(Lowering& l, mlir::Operation& op) {
   const auto segments = integersAttribute(op, "operandSegmentSizes");
-  if (segments.size() != 4) return notNative("a store of an unknown form");
+  if (segments.size() != 4) return unsupported("a store of an unknown form");
   const auto rank = static_cast<unsigned>(segments[2]);
   return addStore(l, op, op.getOperand(0), op.getOperand(1), op.getOperands().slice(2, rank),
                   segments[3] == 1 ? op.getOperand(op.getNumOperands() - 1) : mlir::Value());
 }
 
-Native lowerStore(Lowering& l, mlir::Operation& op) {
+LowerResult lowerStore(Lowering& l, mlir::Operation& op) {
   return addStore(l, op, op.getOperand(0), op.getOperand(1), op.getOperands().drop_front(2), {});
 }
 
 // ---- refs
 
-Native lowerSliceRef(Lowering& l, mlir::Operation& op) {
+LowerResult lowerSliceRef(Lowering& l, mlir::Operation& op) {
   const auto segments = integersAttribute(op, "operandSegmentSizes");
   const PackedView* packed = l.packedRef(op.getOperand(0));
   if (segments.size() != 3 || (!packed && !l.hasRef(op.getOperand(0))))
-    return notNative("a slice of a ref that native code does not follow");
+    return unsupported("a slice of a ref that native code does not follow");
   const View& whole = packed ? packed->cells : l.ref(op.getOperand(0));
   const Shape sizes = shapeOf(op.getResult(0).getType());
   if (sizes.size() != whole.shape.size() || segments[1] != static_cast<int64_t>(sizes.size()))
-    return notNative("a slice of another rank than its ref");
+    return unsupported("a slice of another rank than its ref");
   const auto wide = [&](unsigned operand) -> Reg {
     Reg r = operand < op.getNumOperands() ? l.scalar(op.getOperand(operand)) : nullptr;
     return r ? l.b.CreateSExtOrTrunc(r, l.b.getInt64Ty()) : nullptr;
@@ -218,7 +218,7 @@ Native lowerSliceRef(Lowering& l, mlir::Operation& op) {
     dynamic |= sizes[d] == kDynamicSize;
     Reg size = sizes[d] == kDynamicSize ? wide(nextDynamic++) : l.index(sizes[d]);
     Reg start = wide(static_cast<unsigned>(1 + d));
-    if (!start || !size) return notNative("a slice of a ref that native code does not follow");
+    if (!start || !size) return unsupported("a slice of a ref that native code does not follow");
     Reg array = presentExtent(l.b, whole, d);
     const int64_t tail = whole.padding.empty() ? 0 : whole.padding[d];
     l.require(fits(l, start, size, l.b.CreateAdd(array, l.index(tail))));
@@ -246,12 +246,12 @@ Native lowerSliceRef(Lowering& l, mlir::Operation& op) {
 }
 
 /// A ref whose elements have another width than those in memory, or one that becomes such a ref or is no more.
-Native lowerPackedRef(Lowering& l, mlir::Operation& op, const PackedView& from) {
+LowerResult lowerPackedRef(Lowering& l, mlir::Operation& op, const PackedView& from) {
   const Shape shape = shapeOf(op.getResult(0).getType());
   const DType dtype = elementDType(op.getResult(0).getType());
   const bool casts = llvm::isa<tpu::MemRefBitcastOp>(op);
   auto view = casts ? bitcastView(l, from, dtype, shape) : reshape(l.b, from, shape);
-  if (!view) return notNative(casts ? "a bitcast of a ref to another width" : "a reshape of a ref in parts");
+  if (!view) return unsupported(casts ? "a bitcast of a ref to another width" : "a reshape of a ref in parts");
   if (view->isPlain())
     l.setRef(op.getResult(0), std::move(view->cells));
   else
@@ -259,9 +259,9 @@ Native lowerPackedRef(Lowering& l, mlir::Operation& op, const PackedView& from) 
   return {};
 }
 
-Native lowerReshapeRef(Lowering& l, mlir::Operation& op) {
+LowerResult lowerReshapeRef(Lowering& l, mlir::Operation& op) {
   if (const PackedView* packed = l.packedRef(op.getOperand(0))) return lowerPackedRef(l, op, *packed);
-  if (!l.hasRef(op.getOperand(0))) return notNative("a ref that native code does not follow");
+  if (!l.hasRef(op.getOperand(0))) return unsupported("a ref that native code does not follow");
   const View& whole = l.ref(op.getOperand(0));
   Shape shape = shapeOf(op.getResult(0).getType());
   const DType dtype = elementDType(op.getResult(0).getType());
@@ -269,14 +269,14 @@ Native lowerReshapeRef(Lowering& l, mlir::Operation& op) {
   if (dtype != whole.dtype && (bit_width(dtype) != bit_width(whole.dtype) || bit_width(dtype) < 8))
     return lowerPackedRef(l, op, unpacked(whole));
   if (dtype != whole.dtype && (is_semaphore(dtype) || is_semaphore(whole.dtype)))
-    return notNative("a bitcast of a ref to another width");
+    return unsupported("a bitcast of a ref to another width");
   if (!whole.dynamic() && (llvm::is_contained(shape, kDynamicSize) || num_elements(shape) != whole.elements()))
-    return notNative("a reshape of a ref to another size");
+    return unsupported("a reshape of a ref to another size");
   auto view = reshape(l.b, whole, shape);
   if (!view) {
-    if (!whole.present.empty()) return notNative("a reshape of a ref that is no strided view");
+    if (!whole.present.empty()) return unsupported("a reshape of a ref that is no strided view");
     auto strided = reshape(l.b, unpacked(whole), shape);
-    if (!strided) return notNative("a reshape of a ref that is no strided view");
+    if (!strided) return unsupported("a reshape of a ref that is no strided view");
     view = std::move(strided->cells);
   }
   view->dtype = dtype;
@@ -284,26 +284,26 @@ Native lowerReshapeRef(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-Native lowerAnnotate(Lowering& l, mlir::Operation& op) {
+LowerResult lowerAnnotate(Lowering& l, mlir::Operation& op) {
   if (const PackedView* packed = l.packedRef(op.getOperand(0))) {
     l.setPackedRef(op.getResult(0), *packed);
     return {};
   }
-  if (!l.hasRef(op.getOperand(0))) return notNative("a ref that native code does not follow");
+  if (!l.hasRef(op.getOperand(0))) return unsupported("a ref that native code does not follow");
   l.setRef(op.getResult(0), l.ref(op.getOperand(0)));
   return {};
 }
 
-Native lowerMemorySpaceIs(Lowering& l, mlir::Operation& op) {
+LowerResult lowerMemorySpaceIs(Lowering& l, mlir::Operation& op) {
   l.setScalar(op.getResult(0), l.b.getInt1(llvm::cast<tpu::MemRefMemorySpaceIsOp>(op).holds()));
   return {};
 }
 
-Native lowerAlloca(Lowering& l, mlir::Operation& op) {
+LowerResult lowerAlloca(Lowering& l, mlir::Operation& op) {
   auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
   const auto space = tpu::memorySpaceOf(type);
   if (!space || !type.hasStaticShape() || (*space != MemorySpace::vmem && *space != MemorySpace::smem))
-    return notNative("an allocation of another memory than VMEM or SMEM");
+    return unsupported("an allocation of another memory than VMEM or SMEM");
   l.setRef(op.getResult(0), l.allocateScoped(elementDType(type), type.getShape()));
   return {};
 }
@@ -327,12 +327,12 @@ constexpr std::array<LowerRow, 14> kTable{{
 
 }  // namespace
 
-tl::expected<View, NotNative> storeBox(Lowering& l, mlir::Operation& op) {
+tl::expected<View, Unsupported> storeBox(Lowering& l, mlir::Operation& op) {
   auto store = llvm::dyn_cast<tpu::VectorStoreOp>(op);
-  if (!store) return notNative("a store of an unknown form");
+  if (!store) return unsupported("a store of an unknown form");
   const mlir::Value value = store.getValueToStore(), ref = store.getBase();
   if (elementDType(value.getType()) != elementDType(ref.getType()))
-    return notNative("a store that changes the element type");
+    return unsupported("a store that changes the element type");
   return boxOf(l, op, ref, store.getIndices(), shapeOf(value.getType()), false);
 }
 

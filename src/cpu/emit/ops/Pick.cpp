@@ -24,16 +24,16 @@ void copyElements(Lowering& l, const View& from, Reg source, const View& to, Reg
 
 /// tpu.dynamic_rotate (S-E16): out[(i + shift) mod n] = in[i] along a dimension; index k of another one may add
 /// k·stride to the shift.
-Native lowerRotate(Lowering& l, mlir::Operation& op) {
+LowerResult lowerRotate(Lowering& l, mlir::Operation& op) {
   const Shape shape = shapeOf(op.getResult(0).getType());
   const int64_t rank = static_cast<int64_t>(shape.size());
   const int64_t dim = integerAttribute(op, "dimension", -1);
   const bool strided = op.hasAttr("stride") && op.hasAttr("stride_dimension");
   const int64_t strideDim = strided ? integerAttribute(op, "stride_dimension", -1) : -1;
   if (dim < 0 || dim >= rank || strideDim >= rank || strideDim == dim || (strided && strideDim < 0))
-    return notNative("a rotation of an unknown form");
+    return unsupported("a rotation of an unknown form");
   Reg amount = l.scalar(op.getOperand(1));
-  if (!amount) return notNative("a rotation that native code does not follow");
+  if (!amount) return unsupported("a rotation that native code does not follow");
   if (auto ok = l.flush(); !ok) return ok;
   const View in = denseView(l, op.getOperand(0));
   View out = l.allocate(in.dtype, shape);
@@ -79,23 +79,23 @@ Native lowerRotate(Lowering& l, mlir::Operation& op) {
 }
 
 /// tpu.dynamic_gather, take_along_axis (S-E17): an index counts through the gathered dimensions, modulo their size.
-Native lowerGather(Lowering& l, mlir::Operation& op) {
+LowerResult lowerGather(Lowering& l, mlir::Operation& op) {
   const Shape shape = shapeOf(op.getResult(0).getType()), from = shapeOf(op.getOperand(0).getType());
   const auto dims = integersAttribute(op, "dimensions");
   const DType indexType = elementDType(op.getOperand(1).getType());
   if (shapeOf(op.getOperand(1).getType()) != shape || from.size() != shape.size() || dims.empty() || shape.empty() ||
       !is_integer(indexType) || !computesNatively(indexType) || checkedElements(from) < 0)
-    return notNative("a gather of an unknown form");
+    return unsupported("a gather of an unknown form");
   int64_t total = 1;
   for (size_t d = 0; d < shape.size(); ++d) {
     const bool gathered = llvm::is_contained(dims, static_cast<int64_t>(d));
-    if (!gathered && from[d] != shape[d]) return notNative("a gather of an unknown form");
+    if (!gathered && from[d] != shape[d]) return unsupported("a gather of an unknown form");
   }
   for (int64_t d : dims) {
-    if (d < 0 || d >= static_cast<int64_t>(shape.size())) return notNative("a gather of an unknown form");
+    if (d < 0 || d >= static_cast<int64_t>(shape.size())) return unsupported("a gather of an unknown form");
     total *= from[static_cast<size_t>(d)];
   }
-  if (total > INT32_MAX) return notNative("a gather from more than 2^31 elements");
+  if (total > INT32_MAX) return unsupported("a gather from more than 2^31 elements");
   if (auto ok = l.flush(); !ok) return ok;
   const View in = denseView(l, op.getOperand(0)), indices = denseView(l, op.getOperand(1));
   View out = l.allocate(in.dtype, shape);

@@ -79,7 +79,7 @@ class Reducer {
 };
 
 /// Neighbouring dimensions are reduced as one; others are brought together first.
-Native lowerMultiReduction(Lowering& l, mlir::Operation& op) {
+LowerResult lowerMultiReduction(Lowering& l, mlir::Operation& op) {
   const auto kind = nativeReductionKind(op);
   const Shape shape = shapeOf(op.getOperand(0).getType()), rest = shapeOf(op.getResult(0).getType());
   auto dims = integersAttribute(op, "reduction_dims");
@@ -111,12 +111,12 @@ Native lowerMultiReduction(Lowering& l, mlir::Operation& op) {
     start = denseView(l, op.getOperand(1));
   } else {
     Reg scalar = l.scalar(op.getOperand(1));
-    if (!scalar) return notNative("a reduction that native code does not follow");
+    if (!scalar) return unsupported("a reduction that native code does not follow");
     start = l.allocate(in.dtype, rest);
     storeElements(l.b, start.dtype, scalar, start.base, 1);
   }
   View result = l.allocate(in.dtype, rest);
-  if (start.elements() != result.elements()) return notNative("a reduction of an unknown form");
+  if (start.elements() != result.elements()) return unsupported("a reduction of an unknown form");
   Reducer(l, in, result, Split(merged, firstReduced), *kind).run(start);
   if (isVector(op.getResult(0)))
     l.setView(op.getResult(0), result);

@@ -122,7 +122,7 @@ class Search {
   bool isMax_;
 };
 
-Native lowerReduceIndex(Lowering& l, mlir::Operation& op) {
+LowerResult lowerReduceIndex(Lowering& l, mlir::Operation& op) {
   const Shape shape = shapeOf(op.getOperand(0).getType());
   const DType in = elementDType(op.getOperand(0).getType()), out = elementDType(op.getResult(0).getType());
   const int64_t axis = integerAttribute(op, "axis", -1);
@@ -133,7 +133,7 @@ Native lowerReduceIndex(Lowering& l, mlir::Operation& op) {
     return lowerInterpreted(l, op);
   Shape rest = shape;
   rest.erase(rest.begin() + axis);
-  if (rest != shapeOf(op.getResult(0).getType())) return notNative("a search of an unknown form");
+  if (rest != shapeOf(op.getResult(0).getType())) return unsupported("a search of an unknown form");
   if (auto ok = l.flush(); !ok) return ok;
   const View source = denseView(l, op.getOperand(0));
   View result = l.allocate(out, rest);

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "cpu/nest/Segment.h"
-#include "cpu/product/JoinedRows.h"
+#include "cpu/product/ConcatOperand.h"
 
 namespace smalti::cpu {
 namespace {
@@ -16,7 +16,7 @@ View settled(Lowering& l, mlir::Value v) {
   return view.memory == View::kValue ? view : l.denseCopy(view);
 }
 
-Native lowerShapeCast(Lowering& l, mlir::Operation& op) {
+LowerResult lowerShapeCast(Lowering& l, mlir::Operation& op) {
   const Shape to = shapeOf(op.getResult(0).getType());
   if (auto ok = l.flush(); !ok) return ok;
   View source = settled(l, op.getOperand(0));
@@ -26,7 +26,7 @@ Native lowerShapeCast(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-Native lowerExtractSlice(Lowering& l, mlir::Operation& op) {
+LowerResult lowerExtractSlice(Lowering& l, mlir::Operation& op) {
   if (auto ok = l.flush(); !ok) return ok;
   const View source = settled(l, op.getOperand(0));
   const Shape sizes = shapeOf(op.getResult(0).getType());
@@ -40,22 +40,22 @@ Native lowerExtractSlice(Lowering& l, mlir::Operation& op) {
 }
 
 /// A scalar or the trailing dimensions at leading positions.
-Native lowerExtract(Lowering& l, mlir::Operation& op) {
+LowerResult lowerExtract(Lowering& l, mlir::Operation& op) {
   if (auto ok = l.flush(); !ok) return ok;
   const auto positions = integersAttribute(op, "static_position");
   if (positions.size() > shapeOf(op.getOperand(0).getType()).size())
-    return notNative("vector.extract of an unknown form");
+    return unsupported("vector.extract of an unknown form");
   View source = settled(l, op.getOperand(0));
   std::vector<Reg> starts(source.shape.size(), l.index(0));
   unsigned dynamic = 1;
   for (size_t d = 0; d < positions.size() && d < source.shape.size(); ++d) {
     if (positions[d] == kDynamic) {
       starts[d] = dynamic < op.getNumOperands() ? l.scalar(op.getOperand(dynamic++)) : nullptr;
-      if (!starts[d]) return notNative("a position that native code does not follow");
+      if (!starts[d]) return unsupported("a position that native code does not follow");
       l.require(l.b.CreateICmpULT(starts[d], l.index(source.shape[d])));
       continue;
     }
-    if (positions[d] < 0 || positions[d] >= source.shape[d]) return notNative("vector.extract outside of its vector");
+    if (positions[d] < 0 || positions[d] >= source.shape[d]) return unsupported("vector.extract outside of its vector");
     starts[d] = l.index(positions[d]);
   }
   source.base = elementPointer(l.b, source, starts);
@@ -68,11 +68,11 @@ Native lowerExtract(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-Native lowerTranspose(Lowering& l, mlir::Operation& op) {
+LowerResult lowerTranspose(Lowering& l, mlir::Operation& op) {
   if (auto ok = l.flush(); !ok) return ok;
   const auto permutation = integersAttribute(op, "permutation");
   const View source = l.view(op.getOperand(0));
-  if (permutation.size() != source.shape.size()) return notNative("a transpose of an unknown form");
+  if (permutation.size() != source.shape.size()) return unsupported("a transpose of an unknown form");
   View turned = source;
   for (size_t d = 0; d < permutation.size(); ++d) {
     turned.shape[d] = source.shape[static_cast<size_t>(permutation[d])];
@@ -84,7 +84,7 @@ Native lowerTranspose(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-Native lowerConcatenate(Lowering& l, mlir::Operation& op) {
+LowerResult lowerConcatenate(Lowering& l, mlir::Operation& op) {
   if (auto ok = l.flush(); !ok) return ok;
   if (isReadInBlocks(op)) {
     for (mlir::Value block : op.getOperands()) l.blocks[op.getResult(0)].push_back(l.view(block));
@@ -92,7 +92,7 @@ Native lowerConcatenate(Lowering& l, mlir::Operation& op) {
   }
   const auto dimension = static_cast<size_t>(integerAttribute(op, "dimension", -1));
   View result = l.allocate(elementDType(op.getResult(0).getType()), shapeOf(op.getResult(0).getType()));
-  if (dimension >= result.shape.size()) return notNative("a concatenation of an unknown form");
+  if (dimension >= result.shape.size()) return unsupported("a concatenation of an unknown form");
   int64_t at = 0;
   for (mlir::Value v : op.getOperands()) {
     const View part = l.view(v);

@@ -61,7 +61,7 @@ void addToCount(Lowering& l, const View& semaphore, Reg amount) {
     setCount(l, semaphore, l.b.CreateAdd(countOf(l, semaphore), amount));
 }
 
-Native wait(Lowering& l, const View& semaphore, Reg amount) {
+LowerResult wait(Lowering& l, const View& semaphore, Reg amount) {
   if (l.options.devices) {
     // Memory may change meanwhile.
     if (auto ok = l.flushBeforeWrites(); !ok) return ok;
@@ -84,12 +84,12 @@ View onDevice(Lowering& l, View here, Reg device) {
 }
 
 /// Names this device, or this core: there is no other.
-Native requireSelf(Lowering& l, mlir::Value id) {
+LowerResult requireSelf(Lowering& l, mlir::Value id) {
   if (!id) return {};
   Reg r = l.scalar(id);
-  if (!r) return notNative("a device or core that native code does not follow");
+  if (!r) return unsupported("a device or core that native code does not follow");
   Reg isSelf = l.b.CreateICmpEQ(r, llvm::Constant::getNullValue(r->getType()));
-  if (constantOf(isSelf) == 0) return notNative("it copies to another device or core, or signals it");
+  if (constantOf(isSelf) == 0) return unsupported("it copies to another device or core, or signals it");
   l.require(isSelf);
   return {};
 }
@@ -99,9 +99,9 @@ Reg wide(Lowering& l, mlir::Value v) {
   return r ? l.b.CreateSExtOrTrunc(r, l.b.getInt64Ty()) : nullptr;
 }
 
-Native lowerSemaphoreRead(Lowering& l, mlir::Operation& op) {
+LowerResult lowerSemaphoreRead(Lowering& l, mlir::Operation& op) {
   const View* semaphore = semaphoreOf(l, op.getOperand(0));
-  if (!semaphore) return notNative("a semaphore that native code does not follow");
+  if (!semaphore) return unsupported("a semaphore that native code does not follow");
   Reg count = nullptr;
   if (l.options.devices) {  // it may be read again and again until another device has raised it
     if (auto ok = l.flushBeforeWrites(); !ok) return ok;
@@ -114,27 +114,27 @@ Native lowerSemaphoreRead(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-Native lowerSemaphoreWait(Lowering& l, mlir::Operation& op) {
+LowerResult lowerSemaphoreWait(Lowering& l, mlir::Operation& op) {
   const View* semaphore = semaphoreOf(l, op.getOperand(0));
   Reg amount = wide(l, op.getOperand(1));
-  if (!semaphore || !amount) return notNative("a semaphore that native code does not follow");
+  if (!semaphore || !amount) return unsupported("a semaphore that native code does not follow");
   if (auto ok = wait(l, *semaphore, amount); !ok) return ok;
   watchWait(l, op, nullptr, *semaphore, amount);
   return {};
 }
 
 /// Segments: semaphore, amount, device_id, core_id, subcore_id.
-Native lowerSemaphoreSignal(Lowering& l, mlir::Operation& op) {
+LowerResult lowerSemaphoreSignal(Lowering& l, mlir::Operation& op) {
   const Segments s(op);
   const View* semaphore = semaphoreOf(l, s[0]);
   Reg amount = s[1] ? wide(l, s[1]) : nullptr;
-  if (!semaphore || !amount || s[4]) return notNative("a semaphore that native code does not follow");
+  if (!semaphore || !amount || s[4]) return unsupported("a semaphore that native code does not follow");
   if (auto ok = requireSelf(l, s[3]); !ok) return ok;
   if (l.options.devices) {
     // What was written before is there when somebody sees the count.
     if (auto ok = l.flushBeforeWrites(); !ok) return ok;
     Reg device = s[2] ? l.scalar(s[2]) : nullptr;
-    if (s[2] && !device) return notNative("a device that native code does not follow");
+    if (s[2] && !device) return unsupported("a device that native code does not follow");
     if (device) {
       callRuntime(l, kSignalSymbol, l.b.getVoidTy(), {onDevice(l, *semaphore, device).base, amount});
       return {};
@@ -251,19 +251,20 @@ Reg dmaBytes(Lowering& l, const PackedView& view) {
 }
 
 /// A copy of which a side sees elements of another width than those in memory.
-Native copyBits(Lowering& l, const PackedView& source, const PackedView& target) {
-  if (bit_width(source.dtype) != bit_width(target.dtype)) return notNative("a copy between dtypes of different widths");
+LowerResult copyBits(Lowering& l, const PackedView& source, const PackedView& target) {
+  if (bit_width(source.dtype) != bit_width(target.dtype))
+    return unsupported("a copy between dtypes of different widths");
   const PackedView from = withoutUnits(source), to = withoutUnits(target);
-  if (from.cells.shape.size() != to.cells.shape.size()) return notNative("a copy that reshapes");
+  if (from.cells.shape.size() != to.cells.shape.size()) return unsupported("a copy that reshapes");
   for (size_t d = 0; d < from.cells.shape.size(); ++d) {
     if (!from.cells.dynamic() && !to.cells.dynamic() && from.cells.shape[d] != to.cells.shape[d])
-      return notNative("a copy that reshapes");
+      return unsupported("a copy that reshapes");
     l.require(l.b.CreateICmpEQ(extent(l.b, from.cells, d), extent(l.b, to.cells, d)));
   }
   if (auto ok = l.flushBeforeWrites(); !ok) return ok;
   if (from.cells.memory == to.cells.memory) {
     // They may overlap: all is read before anything is written.
-    if (from.cells.dynamic()) return notNative("a copy of a dynamic size inside of one array");
+    if (from.cells.dynamic()) return unsupported("a copy of a dynamic size inside of one array");
     copyPacked(l, unpacked(gatherPacked(l, from)), to);
   } else if (from.shares == 1 && to.shares == 1 && from.parts == to.parts && from.cells.dtype == to.cells.dtype) {
     copyRuns(l, storedCells(l, from), storedCells(l, to));
@@ -286,23 +287,23 @@ void finishCopy(Lowering& l, mlir::Operation& op, const View& source, const View
 }
 
 /// A copy between memories of one width.
-Native copyElements(Lowering& l, const View& source, const View& target) {
+LowerResult copyElements(Lowering& l, const View& source, const View& target) {
   if (storage_bytes(source.dtype) != storage_bytes(target.dtype) || is_semaphore(target.dtype))
-    return notNative("a copy between dtypes of different widths");
+    return unsupported("a copy between dtypes of different widths");
   const View from = withoutUnits(source), to = withoutUnits(target);
-  if (from.shape.size() != to.shape.size()) return notNative("a copy that reshapes");
+  if (from.shape.size() != to.shape.size()) return unsupported("a copy that reshapes");
   for (size_t d = 0; d < from.shape.size(); ++d) {
-    if (!from.dynamic() && !to.dynamic() && from.shape[d] != to.shape[d]) return notNative("a copy that reshapes");
+    if (!from.dynamic() && !to.dynamic() && from.shape[d] != to.shape[d]) return unsupported("a copy that reshapes");
     l.require(l.b.CreateICmpEQ(extent(l.b, from, d), extent(l.b, to, d)));
   }
   if (auto ok = l.flushBeforeWrites(); !ok) return ok;
   const bool oneRun = isDense(from) && isDense(to);
   if (!from.present.empty() || !to.present.empty()) {
-    if (from.memory == to.memory) return notNative("a copy inside of one array that reaches past its end");
+    if (from.memory == to.memory) return unsupported("a copy inside of one array that reaches past its end");
     copyPresent(l, from, to);
   } else if (from.memory == to.memory && !oneRun) {
     // They may overlap: all is read before anything is written.
-    if (from.dynamic()) return notNative("a copy of a dynamic size inside of one array");
+    if (from.dynamic()) return unsupported("a copy of a dynamic size inside of one array");
     const View aside = l.allocate(from.dtype, from.shape);
     copyRuns(l, from, aside);
     copyRuns(l, aside, to);
@@ -313,29 +314,29 @@ Native copyElements(Lowering& l, const View& source, const View& target) {
 }
 
 /// Segments: source, source_semaphore, target, target_semaphore, device_id, core_id, subcore_id.
-Native lowerEnqueue(Lowering& l, mlir::Operation& op) {
+LowerResult lowerEnqueue(Lowering& l, mlir::Operation& op) {
   const Segments s(op);
   const View *source = refOf(l, s[0]), *target = refOf(l, s[2]);
   const View *arrived = semaphoreOf(l, s[3]), *sent = s[1] ? semaphoreOf(l, s[1]) : nullptr;
-  if (!arrived || (s[1] && !sent) || s[6]) return notNative("a copy that native code does not follow");
+  if (!arrived || (s[1] && !sent) || s[6]) return unsupported("a copy that native code does not follow");
   if (auto ok = requireSelf(l, s[5]); !ok) return ok;
   Reg device = nullptr;
   if (l.options.devices && s[4]) {
     device = l.scalar(s[4]);
-    if (!device) return notNative("a device that native code does not follow");
+    if (!device) return unsupported("a device that native code does not follow");
   } else if (auto ok = requireSelf(l, s[4]); !ok) {
     return ok;
   }
   if ((s[0] && l.packedRef(s[0])) || (s[2] && l.packedRef(s[2]))) {
     const auto from = copySide(l, s[0]);
     auto to = copySide(l, s[2]);
-    if (!from || !to) return notNative("a copy that native code does not follow");
+    if (!from || !to) return unsupported("a copy that native code does not follow");
     if (device) to->cells = onDevice(l, to->cells, device);
     if (auto ok = copyBits(l, *from, *to); !ok) return ok;
     finishCopy(l, op, storedCells(l, *from), storedCells(l, *to), dmaBytes(l, *from), *arrived, sent, device);
     return {};
   }
-  if (!source || !target) return notNative("a copy that native code does not follow");
+  if (!source || !target) return unsupported("a copy that native code does not follow");
   const View to = device ? onDevice(l, *target, device) : *target;
   if (auto ok = copyElements(l, *source, to); !ok) return ok;
   finishCopy(l, op, *source, to, dmaBytes(l, *source), *arrived, sent, device);
@@ -343,14 +344,14 @@ Native lowerEnqueue(Lowering& l, mlir::Operation& op) {
 }
 
 /// Segments as enqueue_dma's; `wait_target` says whose arrival is awaited: the target's, or the source's departure.
-Native lowerWaitDma(Lowering& l, mlir::Operation& op) {
+LowerResult lowerWaitDma(Lowering& l, mlir::Operation& op) {
   const Segments s(op);
   const bool target = !op.hasAttr("wait_target") || boolAttribute(op, "wait_target");
   const View* semaphore = semaphoreOf(l, s[target ? 3 : 1]);
   const mlir::Value awaited = s[target ? 2 : 0];
   const View* ref = refOf(l, awaited);
   const PackedView* packed = awaited ? l.packedRef(awaited) : nullptr;
-  if (!semaphore || (!ref && !packed)) return notNative("a copy that native code does not follow");
+  if (!semaphore || (!ref && !packed)) return unsupported("a copy that native code does not follow");
   Reg amount = credit(l, *semaphore, packed ? dmaBytes(l, *packed) : dmaBytes(l, *ref));
   if (auto ok = wait(l, *semaphore, amount); !ok) return ok;
   const View watched = packed ? storedCells(l, *packed) : *ref;
@@ -360,33 +361,34 @@ Native lowerWaitDma(Lowering& l, mlir::Operation& op) {
 
 // ---- allocations, and what a kernel asks about where it runs
 
-Native lowerSemaphoreAlloc(Lowering& l, mlir::Operation& op) {
+LowerResult lowerSemaphoreAlloc(Lowering& l, mlir::Operation& op) {
   auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
-  if (!type.hasStaticShape() || !is_semaphore(elementDType(type))) return notNative("an allocation of a dynamic size");
+  if (!type.hasStaticShape() || !is_semaphore(elementDType(type)))
+    return unsupported("an allocation of a dynamic size");
   l.setRef(op.getResult(0), l.allocateScoped(elementDType(type), shapeOf(type)));
   return {};
 }
 
-Native lowerBarrier(Lowering& l, mlir::Operation& op) {
+LowerResult lowerBarrier(Lowering& l, mlir::Operation& op) {
   l.setRef(op.getResult(0), l.barrier);
   return {};
 }
 
-Native lowerDeviceId(Lowering& l, mlir::Operation& op) {
+LowerResult lowerDeviceId(Lowering& l, mlir::Operation& op) {
   l.setScalar(op.getResult(0), l.options.devices ? callRuntime(l, kDeviceSymbol, l.b.getInt32Ty(), {})
                                                  : static_cast<Reg>(l.b.getInt32(0)));
   return {};
 }
 
 /// The only core.
-Native lowerZero(Lowering& l, mlir::Operation& op) {
+LowerResult lowerZero(Lowering& l, mlir::Operation& op) {
   l.setScalar(op.getResult(0), l.b.getInt32(0));
   return {};
 }
 
-Native lowerIterationBound(Lowering& l, mlir::Operation& op) {
+LowerResult lowerIterationBound(Lowering& l, mlir::Operation& op) {
   const auto dim = static_cast<size_t>(integerAttribute(op, "dim", 0));
-  if (dim >= l.gridBounds.size()) return notNative("the bound of a grid axis that is not there");
+  if (dim >= l.gridBounds.size()) return unsupported("the bound of a grid axis that is not there");
   l.setScalar(op.getResult(0), l.b.CreateTrunc(l.gridBounds[dim], l.b.getInt32Ty()));
   return {};
 }

@@ -23,19 +23,20 @@ constexpr int kUnrolledShare = 5;
 /// The units of k in one body of a kernel; taller tiles would run out of registers.
 int unrollOf(int rows) { return rows > 6 ? 2 : 4; }
 
-/// Whether B is packed, by how far its rows are apart.
+/// Emits the arithmetic of packsRowsOfB().
+struct EmittedOps {
+  llvm::IRBuilderBase& b;
+  Value* constant(bool value) const { return b.getInt1(value); }
+  Value* isAtLeast(Value* bytes, int64_t limit) const { return b.CreateICmpSGE(bytes, b.getInt64(limit)); }
+  Value* isAbove(Value* bytes, int64_t limit) const { return b.CreateICmpSGT(bytes, b.getInt64(limit)); }
+  Value* isMultipleOf(Value* bytes, int64_t of) const {
+    return b.CreateICmpEQ(b.CreateAnd(bytes, of - 1), b.getInt64(0));
+  }
+  Value* both(Value* a, Value* other) const { return b.CreateAnd(a, other); }
+  Value* negation(Value* a) const { return b.CreateNot(a); }
+};
 Value* packsRows(llvm::IRBuilderBase& b, const Layout& l, Value* rowBytes) {
-  constexpr int64_t kPageBytes = 4096;  // rows so far apart share the sets of the first cache
-  constexpr int64_t kFarBytes = 1024;   // nearer ones are of few columns: soon packed, and often kept
-  if (!l.packB) return b.getFalse();
-  Value* packs = l.inPlaceBelow ? b.CreateICmpSGE(rowBytes, b.getInt64(l.inPlaceBelow)) : b.getTrue();
-  if (!l.inPlaceLines) return packs;
-  const auto isMultipleOf = [&](int64_t bytes) {
-    return b.CreateICmpEQ(b.CreateAnd(rowBytes, bytes - 1), b.getInt64(0));
-  };
-  Value* inPlace = b.CreateAnd(b.CreateICmpSGT(rowBytes, b.getInt64(kFarBytes)),
-                               b.CreateAnd(isMultipleOf(kLineBytes), b.CreateNot(isMultipleOf(kPageBytes))));
-  return b.CreateAnd(packs, b.CreateNot(inPlace));
+  return packsRowsOfB(EmittedOps{b}, l, rowBytes);
 }
 
 class ProductNest {
@@ -332,10 +333,6 @@ class ProductNest {
 };
 
 }  // namespace
-
-Value* packsB(llvm::IRBuilderBase& b, const GemmShape& shape, const Processor& processor, Value* rowBytes) {
-  return packsRows(b, layOut(shape, processor), rowBytes);
-}
 
 llvm::Function* emitGemm(llvm::Module& module, const GemmShape& shape, const Processor& processor) {
   const std::string symbol =

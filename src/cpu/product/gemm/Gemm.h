@@ -8,9 +8,7 @@
 
 namespace llvm {
 class Function;
-class IRBuilderBase;
 class Module;
-class Value;
 }  // namespace llvm
 
 namespace smalti::cpu {
@@ -35,14 +33,9 @@ struct GemmPlan {
   int64_t packedBytes = 0;                                  ///< workspace
   int64_t keptBytes = 0;                                    ///< of B when it is kept
   bool packsA = false, packsB = false, usesDot = false;
-  bool inPlaceLines = false;  ///< packsB(): rows of B may be used as they lie
+  bool inPlaceLines = false;  ///< packsRowsOfB(): rows of B may be used as they lie
 };
 GemmPlan planGemm(const GemmShape&, const Processor&);
-
-/// Whether B is packed where its rows begin so many bytes apart: an i1, which is a constant if they are one. Not where
-/// they are near, nor where `inPlaceLines` and they begin with cache lines that do not share the sets of the first
-/// cache.
-llvm::Value* packsB(llvm::IRBuilderBase&, const GemmShape&, const Processor&, llvm::Value* rowBytes);
 
 /// Products of floats of these dtypes multiply them as f32, however many rows there are.
 bool multipliesAsF32(DType a, DType b, const Processor&);

@@ -166,7 +166,18 @@ void layOutWorkspace(Layout& l) {
   l.workspaceBytes = l.offsetSums + (l.biasFactor ? roundUp(4 * roundUp(l.blockRows, l.lanes), line) : 0);
 }
 
+struct Numbers {
+  bool constant(bool value) const { return value; }
+  bool isAtLeast(int64_t bytes, int64_t limit) const { return bytes >= limit; }
+  bool isAbove(int64_t bytes, int64_t limit) const { return bytes > limit; }
+  bool isMultipleOf(int64_t bytes, int64_t of) const { return bytes % of == 0; }
+  bool both(bool a, bool b) const { return a && b; }
+  bool negation(bool a) const { return !a; }
+};
+
 }  // namespace
+
+bool packsRowsOfB(const Layout& layout, int64_t rowBytes) { return packsRowsOfB(Numbers(), layout, rowBytes); }
 
 Layout layOut(const GemmShape& shape, const Processor& processor) {
   Layout l;

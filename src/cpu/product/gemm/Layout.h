@@ -48,4 +48,20 @@ struct Layout {
 };
 Layout layOut(const GemmShape&, const Processor&);
 
+/// Whether B is packed where its rows begin `rowBytes` apart. `Ops` computes with numbers when a product is planned, or
+/// emits the same arithmetic for when the kernel runs.
+template <class Ops, class Bytes>
+auto packsRowsOfB(const Ops& ops, const Layout& l, Bytes rowBytes) {
+  constexpr int64_t kPageBytes = 4096;  // rows so far apart share the sets of the first cache
+  constexpr int64_t kFarBytes = 1024;   // nearer ones are of few columns: soon packed, and often kept
+  if (!l.packB) return ops.constant(false);
+  auto packs = l.inPlaceBelow ? ops.isAtLeast(rowBytes, l.inPlaceBelow) : ops.constant(true);
+  if (!l.inPlaceLines) return packs;
+  auto offPages = ops.negation(ops.isMultipleOf(rowBytes, kPageBytes));
+  auto spread = ops.both(ops.isMultipleOf(rowBytes, kLineBytes), offPages);
+  auto inPlace = ops.both(ops.isAbove(rowBytes, kFarBytes), spread);
+  return ops.both(packs, ops.negation(inPlace));
+}
+bool packsRowsOfB(const Layout&, int64_t rowBytes);
+
 }  // namespace smalti::cpu

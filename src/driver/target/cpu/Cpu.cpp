@@ -175,7 +175,7 @@ const Target& cpuTarget() {
           return compileForProcessor(package, options, cpu::hostProcessor());
         };
       },
-      .stages = {"llvm", "optimised", "assembly"},
+      .stages = {"plan", "llvm", "optimised", "assembly"},
       .inspect = inspectCpuCode};
   return target;
 }

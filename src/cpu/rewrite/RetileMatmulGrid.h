@@ -1,0 +1,17 @@
+// Grids of matrix products, cut into blocks anew: a block that fits a TPU's VMEM is not what a processor's caches and
+// cores want.
+#pragma once
+
+#include <optional>
+
+#include "cpu/Processor.h"
+#include "ir/KernelPackage.h"
+
+namespace smalti::cpu {
+
+/// A kernel that computes the same from the same arrays, in other steps: the sum over the contracted axis in one, rows
+/// and columns in as many as `cores` and the caches ask for. Integers are the same bit for bit; of floats the order of
+/// summation is the nest's own, which depends on the sizes alone. nullopt: the kernel's own steps stay.
+std::optional<KernelPackage> retileMatmulGrid(const KernelPackage&, const Processor&, int cores);
+
+}  // namespace smalti::cpu

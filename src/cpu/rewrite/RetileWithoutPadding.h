@@ -1,0 +1,18 @@
+// Kernels whose steps have nothing to do with each other, in blocks that divide their arrays and have whole rows: none
+// hangs over, so that every block is a view, and memory is read in the order in which it lies.
+#pragma once
+
+#include <optional>
+
+#include "ir/KernelPackage.h"
+
+namespace smalti::cpu {
+
+/// A kernel that computes the same in blocks of about as many elements, whose rows are whole where they may be.
+/// nullopt: they are so, or cannot be.
+std::optional<KernelPackage> retileWithoutPadding(const KernelPackage&);
+
+/// The same where a block hangs over; nullopt for other kernels.
+std::optional<KernelPackage> retilePartialBlocks(const KernelPackage&);
+
+}  // namespace smalti::cpu
