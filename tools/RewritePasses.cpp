@@ -2,6 +2,8 @@
 
 #include "cpu/rewrite/Passes.h"
 #include "ir/Types.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Pass/Pass.h"
@@ -27,6 +29,24 @@ bool readArrays(mlir::ModuleOp module, llvm::StringRef name, std::vector<ArrayTy
     arrays.push_back({elementDType(tensor), Shape(tensor.getShape().begin(), tensor.getShape().end())});
   }
   return true;
+}
+
+/// The signature is what rewrites change; the function's attributes are what a reader of the module sees.
+void writeSignature(const KernelPackage& package) {
+  mlir::func::FuncOp kernel = package.kernelFunction();
+  mlir::Builder b(kernel.getContext());
+  kernel->setAttr("iteration_bounds", b.getDenseI64ArrayAttr(package.signature.grid));
+  kernel->setAttr("scratch_operands", b.getI64IntegerAttr(package.signature.numScratch));
+  auto params = kernel->getAttrOfType<mlir::ArrayAttr>("window_params");
+  if (!params) return;
+  llvm::SmallVector<mlir::Attribute> windows(params.begin(), params.end());
+  for (size_t i = 0; i < windows.size(); ++i) {
+    if (!package.signature.windows[i]) continue;
+    mlir::NamedAttrList entries(llvm::cast<mlir::DictionaryAttr>(windows[i]));
+    entries.set("window_bounds", b.getDenseI64ArrayAttr(package.signature.windows[i]->bounds));
+    windows[i] = entries.getDictionary(b.getContext());
+  }
+  kernel->setAttr("window_params", b.getArrayAttr(windows));
 }
 
 class RewriteKernel : public mlir::PassWrapper<RewriteKernel, mlir::OperationPass<mlir::ModuleOp>> {
@@ -57,8 +77,10 @@ class RewriteKernel : public mlir::PassWrapper<RewriteKernel, mlir::OperationPas
       module.emitError() << target.error().str();
       return signalPassFailure();
     }
-    const auto made = row_.run(package, {*target, cores});
-    if (made) module.getBodyRegion().takeBody(made->module->getBodyRegion());
+    auto made = row_.run(package, {*target, cores});
+    if (!made) return;
+    writeSignature(*made);
+    module.getBodyRegion().takeBody(made->module->getBodyRegion());
   }
 
  private:

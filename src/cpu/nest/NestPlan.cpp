@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "cpu/plan/NestHeuristics.h"
 #include "cpu/product/StorageDType.h"
 #include "ir/TpuOpsShape.h"
 #include "llvm/ADT/MapVector.h"
@@ -11,8 +12,6 @@
 
 namespace smalti::cpu {
 namespace {
-
-constexpr int64_t kWorthKeeping = 12;  // instructions, roughly
 
 int64_t weightOf(mlir::Operation& op) { return op.getName().getDialectNamespace() == "math" ? 16 : 1; }
 
@@ -29,9 +28,7 @@ class NestPlanner {
     if (flattenable()) flatten();
     for (Root& r : roots_) r.phase = phaseOf(r);
     delayStores();
-    plan_.rowBlock = chooseRowBlock();
-    plan_.pipelinesLastPhase = worthPipelining();
-    planPrefetch();
+    schedule();
     materialiseExpensive();
     reusePlaces();
     for (Root& r : roots_) r.cost = costOf(r.value) + 1;
@@ -218,70 +215,33 @@ class NestPlanner {
     }
   }
 
-  int64_t mostColumns() const {
-    int64_t columns = 1;
-    for (const Root& r : roots_) columns = std::max(columns, r.columns);
-    return columns;
-  }
-
-  /// As many rows as stay in the first cache from one phase to the next, beside those that are asked for meanwhile.
-  int64_t chooseRowBlock() const {
-    constexpr int64_t kMost = 16, kFew = 2;
-    if (flattened_ || plan_.phases() == 1 || nest_.rows.empty()) return 1;
-    const bool ofMemory = llvm::any_of(
-        s_.ops, [](const PendingOp& p) { return p.box && (p.box->hints.memoryResident || p.box->hints.nonTemporal); });
-    int64_t rows = 0;
-    if (ofMemory) {  // few: it shall be read and written all the time
-      constexpr int64_t kElementsOfMemory = 1024;
-      rows = kElementsOfMemory / mostColumns();
-    } else {
-      // What is read, now and for the next rows, what is kept from phase to phase, and what is written.
-      constexpr int64_t kArrays = 4;
-      const int64_t fit = l_.processor.l1Bytes / (kArrays * mostColumns() * static_cast<int64_t>(sizeof(float)));
-      rows = std::max(fit * 3 / 4, std::min(fit, kFew));
+  NestFacts facts() const {
+    NestFacts facts{.isFlattened = flattened_,
+                    .phases = plan_.phases(),
+                    .innermostRows = nest_.rows.empty() ? 0 : nest_.rows.back()};
+    for (const PendingOp& p : s_.ops) {
+      if (!p.box) continue;
+      facts.touchesMemory |= p.box->hints.memoryResident || p.box->hints.nonTemporal;
+      facts.readsOfMemory += p.isLoad() && p.box->hints.memoryResident;
     }
-    return std::clamp<int64_t>(rows, 1, std::min(kMost, nest_.rows.back()));
+    for (const Root& r : roots_)
+      facts.roots.push_back({.phase = r.phase,
+                             .columns = r.columns,
+                             .isWrite = r.kind == Root::Kind::write,
+                             .adds = r.adds,
+                             .isNonTemporal = r.target.hints.nonTemporal});
+    return facts;
   }
 
-  /// Where the last phase does nothing but store past the caches what the one before it has computed at some length:
-  /// memory would have nothing to do in the one and the ports in the other.
-  bool worthPipelining() {
-    constexpr int64_t kFewestRows = 4;
-    const int last = plan_.phases() - 1;
-    if (flattened_ || plan_.rowBlock > 1 || last == 0 || nest_.rows.empty() || nest_.rows.back() < kFewestRows)
-      return false;
-    int64_t columns = 1, cost = 0;
-    for (const Root& r : roots_) {
-      if (r.phase == last && (r.kind != Root::Kind::write || r.adds || !r.target.hints.nonTemporal || r.columns == 1))
-        return false;
-      if (r.phase + 1 < last || r.columns == 1) continue;
-      if (columns != 1 && r.columns != columns) return false;
-      columns = r.columns;
-      if (r.phase < last) cost = std::max(cost, costOf(r.value));
-    }
-    costs_.clear();  // what will be kept costs less
-    return cost >= kWorthKeeping;
-  }
-
-  /// Rows that wait for their turn, of all that is read from memory: in the first cache where it has room for them
-  /// beside the row in work. A smaller one takes just the next row, while rows are stored past the caches at the same
-  /// time; otherwise they wait in the second.
-  void planPrefetch() {
-    constexpr int64_t kElements = 4096, kRoomy = 48 << 10, kAsking = 1;
-    plan_.prefetchRows = plan_.rowBlock;
-    const int64_t reads =
-        llvm::count_if(s_.ops, [](const PendingOp& p) { return p.isLoad() && p.box && p.box->hints.memoryResident; });
-    if (reads == 0) return;
-    const int64_t elements = mostColumns() * reads, rowBytes = elements * static_cast<int64_t>(sizeof(float));
-    plan_.prefetchRows = std::max(kElements / elements, plan_.rowBlock);
-    if (l_.processor.l1Bytes >= kRoomy) return;
-    const bool streams = plan_.pipelinesLastPhase || llvm::any_of(roots_, [](const Root& r) {
-                           return r.phase == kAsking && r.target.hints.nonTemporal;
-                         });
-    if (const int64_t rows = l_.processor.l1Bytes / 8 / rowBytes; streams && rows > 0)
-      plan_.prefetchRows = std::max(rows, plan_.rowBlock);
-    else
-      plan_.prefetchLevel = CacheLevel::second;
+  void schedule() {
+    const NestFacts nest = facts();
+    plan_.rowBlock = chooseRowBlock(nest, l_.processor);
+    const auto worth = worthPipelining(nest, plan_.rowBlock, [&](size_t i) { return costOf(roots_[i].value); });
+    if (worth) costs_.clear();  // what will be kept costs less
+    plan_.pipelinesLastPhase = worth.value_or(false);
+    const NestPrefetch prefetch = planPrefetch(nest, plan_.rowBlock, plan_.pipelinesLastPhase, l_.processor);
+    plan_.prefetchRows = prefetch.rows;
+    plan_.prefetchLevel = prefetch.level;
   }
 
   /// A value that several phases or loops need and that is dear to compute is kept: a row of it in memory.
@@ -302,7 +262,7 @@ class NestPlanner {
         if (first < 0 || r.phase < first) first = r.phase;
         last = std::max(last, r.phase);
       }
-      if (first == last || costOf(v) < kWorthKeeping) continue;
+      if (first == last || costOf(v) < kExpensiveInstructions) continue;
       Root r;
       r.op = i;
       r.value = v;

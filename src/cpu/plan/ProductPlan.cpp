@@ -7,7 +7,7 @@
 namespace smalti::cpu {
 namespace {
 
-// Measured on Zen 4 and 5 and Sapphire Rapids, by `./do bench cpu`.
+// Fitted with `./do bench cpu` on the processor that docs/performance.md names.
 
 /// Rows of C from which on packing B is less than a hundredth of the work, so that it is not kept.
 constexpr int64_t kMostRowsToKeep = 512;

@@ -13,9 +13,9 @@ namespace {
 /// Vectors of a row that one pass of a loop over columns takes: code of a bounded size.
 constexpr int64_t kPieceVectors = 16;
 
-class SumOfRowsEmitter {
+class GemvAxpyEmitter {
  public:
-  SumOfRowsEmitter(Lowering& l, const RowProduct& p)
+  GemvAxpyEmitter(Lowering& l, const RowProduct& p)
       : l_(l),
         b_(l.b),
         p_(p),
@@ -147,6 +147,6 @@ class SumOfRowsEmitter {
 
 }  // namespace
 
-void emitGemvAxpy(Lowering& l, const RowProduct& p) { SumOfRowsEmitter(l, p).emit(); }
+void emitGemvAxpy(Lowering& l, const RowProduct& p) { GemvAxpyEmitter(l, p).emit(); }
 
 }  // namespace smalti::cpu

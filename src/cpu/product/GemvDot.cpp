@@ -13,9 +13,9 @@ namespace {
 /// Rows of A that go with a row of B while both are in registers: of more, the loads would take longer than the sums.
 constexpr int64_t kMostRowsOfA = 4;
 
-class DotRowsEmitter {
+class GemvDotEmitter {
  public:
-  DotRowsEmitter(Lowering& l, const RowProduct& d)
+  GemvDotEmitter(Lowering& l, const RowProduct& d)
       : l_(l),
         b_(l.b),
         d_(d),
@@ -167,6 +167,6 @@ class DotRowsEmitter {
 
 }  // namespace
 
-void emitGemvDot(Lowering& l, const RowProduct& d) { DotRowsEmitter(l, d).emit(); }
+void emitGemvDot(Lowering& l, const RowProduct& d) { GemvDotEmitter(l, d).emit(); }
 
 }  // namespace smalti::cpu

@@ -143,7 +143,7 @@ class MatmulLowering {
       if (accumulate) startFrom(l_, l_.view(op_.getOperand(2)), result);
     }
     if (auto blocks = l_.blocks.find(op_.getOperand(1)); blocks != l_.blocks.end()) {
-      const View lhs = l_.view(op_.getOperand(0));  // which may lie there as f32 (WideFactors.h)
+      const View lhs = l_.view(op_.getOperand(0));  // which may lie there as f32 (StorageDType.h)
       productOfBlocks(*lhsSide, *rhsSide, lhs, blocks->second, result,
                       {shape[0], shape[1], rhsShape[static_cast<size_t>(dims_.rhsContracting[0])], lhs.dtype,
                        blocks->second[0].dtype, sum, false, false, accumulate});
@@ -363,7 +363,7 @@ class MatmulLowering {
     l_.b.CreateCall(nest, arguments);
   }
 
-  /// B is blocks below each other (JoinedRows.h): of the result's columns, or of what is summed.
+  /// B is blocks below each other (ConcatOperand.h): of the result's columns, or of what is summed.
   void productOfBlocks(const Side& lhsSide, const Side& rhsSide, const View& lhs, const std::vector<View>& blocks,
                        const View& result, GemmShape shape) {
     std::vector<Matrix> all;

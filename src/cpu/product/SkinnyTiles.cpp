@@ -14,9 +14,9 @@ constexpr int64_t kTileVectors = 2;
 /// Rows of B between those that are read and those that memory is asked for.
 constexpr int64_t kRowsAhead = 48;
 
-class TilesOfRowsEmitter {
+class SkinnyTilesEmitter {
  public:
-  TilesOfRowsEmitter(Lowering& l, const RowProduct& p)
+  SkinnyTilesEmitter(Lowering& l, const RowProduct& p)
       : l_(l),
         b_(l.b),
         p_(p),
@@ -170,6 +170,6 @@ class TilesOfRowsEmitter {
 
 }  // namespace
 
-void emitSkinnyTiles(Lowering& l, const RowProduct& p) { TilesOfRowsEmitter(l, p).emit(); }
+void emitSkinnyTiles(Lowering& l, const RowProduct& p) { SkinnyTilesEmitter(l, p).emit(); }
 
 }  // namespace smalti::cpu

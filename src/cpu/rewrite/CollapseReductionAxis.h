@@ -1,4 +1,9 @@
 // Steps of the last grid axis that add up a product, made one step with the whole sum.
+//
+//   before: grid (…, n), in step k                                 after: grid (…, 1)
+//   if k == 0: first                                               first
+//   always                                                         always, on blocks n times as long
+//   if k == n - 1: last                                            last
 #pragma once
 
 #include "ir/KernelPackage.h"

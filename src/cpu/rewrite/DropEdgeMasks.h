@@ -1,4 +1,11 @@
-// Sums over an axis whose last block hangs over: what lies past the end is put to zero in every step.
+// Drops the masks of a sum whose last block is partial.
+//
+//   before                                                         after
+//   %x = vector.load %ref[…]                                       %x = vector.load %ref[…]
+//   %at = program_id(last) * block + iota                          use(%x)
+//   %in = arith.cmpi slt, %at, extent
+//   %y = arith.select %in, %x, 0
+//   use(%y)
 #pragma once
 
 #include <optional>

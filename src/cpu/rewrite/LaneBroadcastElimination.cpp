@@ -48,9 +48,9 @@ int64_t joinedDimension(mlir::Operation& op) {
 }
 
 /// Which values and refs have equal columns.
-class EqualColumns {
+class LaneBroadcasts {
  public:
-  explicit EqualColumns(const KernelPackage& package)
+  explicit LaneBroadcasts(const KernelPackage& package)
       : package_(package), arguments_(package), kernel_(arguments_.function()) {
     chooseRefs();
     for (size_t before = refs_.size() + 1; before != refs_.size();) {
@@ -237,7 +237,7 @@ class Narrower {
   }
 
   mlir::func::FuncOp kernel_;
-  EqualColumns columns_;
+  LaneBroadcasts columns_;
   llvm::DenseMap<mlir::Value, mlir::Value> columnOf_;
   /// They go last: a new op in the memory of one that is gone would be taken for it.
   std::vector<mlir::Operation*> replacedLoads_;
@@ -246,7 +246,7 @@ class Narrower {
 }  // namespace
 
 std::optional<KernelPackage> eliminateLaneBroadcasts(const KernelPackage& package) {
-  if (!EqualColumns(package).any()) return std::nullopt;
+  if (!LaneBroadcasts(package).any()) return std::nullopt;
   KernelPackage made = package.copy();
   Narrower(made).run();
   dropUnused(made);

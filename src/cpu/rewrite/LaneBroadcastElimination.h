@@ -1,4 +1,10 @@
-// Values whose columns are all the same.
+// Computes what has the same value in all lanes once per row.
+//
+//   before                                                         after
+//   %m = vector.broadcast %row : 16x1 to 16x128                    %m = %row : 16x1
+//   %n = arith.maximumf %old, %m : 16x128                          %n = arith.maximumf %old, %m : 16x1
+//   store %n, %scratch : memref<16x128>                            store %n, %scratch : memref<16x1>
+//   %d = arith.subf %x, %n : 16x128                                %d = arith.subf %x, (vector.broadcast %n) : 16x128
 #pragma once
 
 #include <optional>

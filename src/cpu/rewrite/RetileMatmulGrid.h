@@ -1,5 +1,11 @@
-// Grids of matrix products, cut into blocks anew: a block that fits a TPU's VMEM is not what a processor's caches and
-// cores want.
+// Grids of matrix products, in blocks for this machine: a block that fits a TPU's VMEM is not what a processor's caches
+// and cores want.
+//
+//   before: grid (4, 4, 4), blocks 128x128 · 128x128               after: grid (1, 1, 1), blocks 512x512 · 512x512
+//   if k == 0: store 0, %acc                                       %p = tpu.matmul %a, %b, 0
+//   %p = tpu.matmul %a, %b, 0                                      store %p, %out
+//   store %acc + %p, %acc
+//   if k == 3: store %acc, %out
 #pragma once
 
 #include <optional>

@@ -1,5 +1,8 @@
 // Kernels whose steps have nothing to do with each other, in blocks that divide their arrays and have whole rows: none
-// hangs over, so that every block is a view, and memory is read in the order in which it lies.
+// is partial, so that every block is a view, and memory is read in the order in which it lies.
+//
+//   before: array 4000x4000, grid (16, 16)                         after: grid (125, 1)
+//   %x = vector.load %ref : vector<256x256xf32>                    %x = vector.load %ref : vector<32x4000xf32>
 #pragma once
 
 #include <optional>

@@ -27,7 +27,7 @@ struct Measured {
 
 Result<Measured> measure(const KernelPackage& kernel, const cpu::Processor& processor, bool check) {
   Measured v;
-  auto checked = check ? cpu::withChecks(kernel) : tl::unexpected(cpu::NotNative());
+  auto checked = check ? cpu::withChecks(kernel) : tl::unexpected(cpu::Unsupported());
   if (check && !checked) {
     v.code.reason = checked.error();
     return v;

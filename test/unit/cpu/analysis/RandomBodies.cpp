@@ -139,6 +139,11 @@ std::vector<Statement> someStatements(const Body& body, std::vector<int64_t> rou
         s.start.push_back(start);
         s.size.push_back(size);
       }
+      // Of all of it, in all steps alike, more often than boxes happen to be.
+      if (s.kind == Statement::store && *rc::gen::inRange(0, 3) == 0) {
+        s.start.assign(2, Number());
+        s.size.assign(2, Body::kSide);
+      }
     } else if (kind < 11) {
       s.kind = Statement::condition;
       s.gridAxis = *rc::gen::inRange(0, static_cast<int>(body.grid.size()));
@@ -154,6 +159,46 @@ std::vector<Statement> someStatements(const Body& body, std::vector<int64_t> rou
     }
     statements.push_back(std::move(s));
   }
+  return statements;
+}
+
+/// Half of a ref, or all of it.
+Statement halfOf(Statement::Kind kind, size_t ref) {
+  constexpr int64_t kHalf = Body::kSide / 2;
+  Statement s{.kind = kind, .ref = ref, .size = {Body::kSide, Body::kSide}, .start = {{}, {}}};
+  if (const int which = *rc::gen::inRange(0, 3); which < 2) {
+    s.size[0] = kHalf;
+    s.start[0].constant = which * kHalf;
+  }
+  return s;
+}
+Statement under(const Body& body, Statement inner) {
+  Statement s{.kind = Statement::condition};
+  s.gridAxis = *rc::gen::inRange(0, static_cast<int>(body.grid.size()));
+  s.equals = *rc::gen::inRange<int64_t>(0, 2);
+  s.negated = *rc::gen::inRange(0, 4) == 0;
+  s.body = {std::move(inner)};
+  return s;
+}
+
+/// What accumulators look like: some steps write a part of a scratch, or what a loop goes through, and some read one.
+std::vector<Statement> someAccumulation(const Body& body) {
+  std::vector<Statement> statements;
+  const auto add = [&](Statement s) {
+    const int kind = *rc::gen::inRange(0, 5);
+    if (kind == 0) {
+      Statement loop{.kind = Statement::loop};
+      loop.rounds = *rc::gen::inRange<int64_t>(0, 3);
+      loop.body = {std::move(s)};
+      statements.push_back(std::move(loop));
+    } else {
+      statements.push_back(kind == 1 ? std::move(s) : under(body, std::move(s)));
+    }
+  };
+  for (int n = *rc::gen::inRange(1, 4); n-- > 0;) add(halfOf(Statement::store, 0));
+  add(halfOf(Statement::load, 0));
+  if (body.outputs.empty()) return statements;
+  statements.push_back(halfOf(Statement::store, body.scratches));
   return statements;
 }
 
@@ -208,7 +253,7 @@ Body someBody(size_t outputs) {
     for (int& axis : map.axis) axis = *rc::gen::inRange(-1, rank);
     body.outputs.push_back(map);
   }
-  body.statements = someStatements(body, {}, 0);
+  body.statements = *rc::gen::inRange(0, 2) == 0 ? someAccumulation(body) : someStatements(body, {}, 0);
   return body;
 }
 

@@ -81,7 +81,11 @@ Kernel someProduct() {
   if (scales) sum = k.binary("arith.mulf", sum, k.splat(k.f32(2), {kBlock, kBlock}));
   if (addsIndex) sum = k.binary("arith.addf", sum, k.splat(k.toFloat(k.id(2)), {kBlock, kBlock}));
   k.store(sum, acc);
-  const auto finish = [&] { k.store(k.binary("arith.addf", k.load(acc), k.load(acc)), o); };
+  const bool usesPlace = *rc::gen::inRange(0, 4) == 0;
+  const auto finish = [&] {
+    const Val all = k.load(acc);
+    k.store(k.binary("arith.addf", all, usesPlace ? k.splat(k.toFloat(k.id(0)), {kBlock, kBlock}) : all), o);
+  };
   if (everyStep)
     finish();
   else
