@@ -273,6 +273,21 @@ Trace runOnce(const Body& body, const std::vector<int64_t>& indices) {
   return trace;
 }
 
+Body someAccumulator() {
+  Body body{.grid = {2, 2}, .scratches = 1, .outputs = {{.axis = {0, 1}}}, .statements = {}};
+  const auto inSomeSteps = [](Statement inner, int64_t equals) {
+    return Statement{.kind = Statement::condition,
+                     .gridAxis = *rc::gen::inRange(0, 2),
+                     .equals = equals,
+                     .body = {std::move(inner)}};
+  };
+  for (int n = 0; n < 2; ++n) body.statements.push_back(inSomeSteps(halfOf(Statement::store, 0), 0));
+  body.statements.push_back(inSomeSteps(halfOf(Statement::load, 0), *rc::gen::inRange<int64_t>(0, 2)));
+  Statement all{.kind = Statement::store, .ref = 1, .size = {Body::kSide, Body::kSide}, .start = {{}, {}}};
+  body.statements.push_back(std::move(all));
+  return body;
+}
+
 std::vector<std::vector<int64_t>> pointsOf(const std::vector<int64_t>& grid) {
   std::vector<std::vector<int64_t>> points{{}};
   for (const int64_t bound : grid) {

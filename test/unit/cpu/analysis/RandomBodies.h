@@ -55,6 +55,9 @@ struct Body {
 
 /// Drawn by rapidcheck. `outputs`: how many at most.
 Body someBody(size_t outputs);
+/// Two stores to parts of a scratch and a load of one, each in some steps of a grid of two axes, whose points have
+/// output blocks of their own.
+Body someAccumulator();
 
 /// An element of an array or a scratch: where it is from, and whether anything has been written there.
 using Element = std::pair<int64_t, int64_t>;
