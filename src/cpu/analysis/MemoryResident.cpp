@@ -34,7 +34,7 @@ bool storedOnce(const KernelPackage& package, const Window& window, mlir::Value 
 }  // namespace
 
 bool isMemoryResident(int64_t bytes, const Processor& processor) {
-  // Half of the last cache; where that is bigger, a core has not all of it to itself.
+  // Half of the LLC; where that is bigger, a core has not all of it to itself.
   constexpr int64_t kLargestShare = 16 << 20;
   return bytes >= std::min(processor.l3Bytes / 2, kLargestShare);
 }

@@ -74,7 +74,7 @@ class Lowering {
     Reg from = nullptr;  ///< slots, by ReuseInfo::block: the operands that lie there packed
   };
   std::map<std::string, PackedB> packedB;
-  /// Concatenations that the product they are for reads in blocks (JoinedRows.h).
+  /// Concatenations that the product they are for reads in blocks (ConcatOperand.h).
   llvm::DenseMap<mlir::Value, std::vector<View>> blocks;
 
   // ---- values

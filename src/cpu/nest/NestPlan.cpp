@@ -244,7 +244,7 @@ class NestPlanner {
     plan_.prefetchLevel = prefetch.level;
   }
 
-  /// A value that several phases or loops need and that is dear to compute is kept: a row of it in memory.
+  /// A value that several phases or loops need and that is expensive to compute is kept: a row of it in memory.
   void materialiseExpensive() {
     if (flattened_) return;
     for (size_t i : nest_.ops) {

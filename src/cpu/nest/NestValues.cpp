@@ -53,7 +53,7 @@ Elements NestValues::elements(const View& view, const ElementMap& map, const Chu
   return {view, pointer(view, map, chunk), columnStride(view, map)};
 }
 
-/// Not in the first cache.
+/// Not in L1.
 bool NestValues::isWorthAsking(const View& view) const {
   return view.hints.memoryResident ||
          (view.memory != View::kValue && view.elements() * storage_bytes(view.dtype) >= l_.processor.l1Bytes / 2);

@@ -25,7 +25,7 @@ class NestValues {
   Reg eval(mlir::Value, const ElementMap&, const Chunk&);
   Elements elements(const View&, const ElementMap&, const Chunk&);
   Reg loadFrom(const View&, const ElementMap&, const Chunk&);
-  /// A scalar that is dear to compute or cannot be computed again.
+  /// A scalar that is expensive to compute or cannot be computed again.
   void keepForLaterPhases(mlir::Value, const ElementMap&, Reg);
   /// The phase at hand will keep it: what is emitted before that may look for it.
   void expectForLaterPhases(mlir::Value v, const ElementMap& map) { slots_.expect(v, map, at.phase); }

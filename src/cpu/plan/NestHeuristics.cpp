@@ -11,11 +11,11 @@ constexpr int64_t kElementBytes = sizeof(float);  // of what is computed with
 
 /// Rows of a block at most.
 constexpr int64_t kMostRows = 16;
-/// Rows that are a block even where they leave the first cache little room.
+/// Rows that are a block even where they leave L1 little room.
 constexpr int64_t kFewRows = 2;
 /// Elements of a block that is read from memory: few, so that memory is read and written all the time.
 constexpr int64_t kElementsOfMemory = 1024;
-/// Arrays whose rows share the first cache: what is read now, what is read next, what is kept, what is written.
+/// Arrays whose rows share L1: what is read now, what is read next, what is kept, what is written.
 constexpr int64_t kArrays = 4;
 
 /// Rows from which on it pays to run the last phase beside the next row's.

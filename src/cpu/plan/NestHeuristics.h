@@ -33,7 +33,7 @@ struct NestFacts {
 constexpr int64_t kExpensiveInstructions = 12;
 
 /// Rows that take each phase together, a loop per phase, so that what a row's reduction gives is not waited for: as
-/// many as stay in the first cache from one phase to the next, beside those that are prefetched meanwhile.
+/// many as stay in L1 from one phase to the next, beside those that are prefetched meanwhile.
 int64_t chooseRowBlock(const NestFacts&, const Processor&);
 
 /// Whether the last phase of a row runs in the loop of the phase before it of the next row: where it does nothing but
@@ -47,7 +47,7 @@ struct NestPrefetch {
   CacheLevel level = CacheLevel::first;
   bool operator==(const NestPrefetch&) const = default;
 };
-/// Prefetched rows wait in the first cache where that has room for them beside the row in work. A smaller one takes
+/// Prefetched rows wait in L1 where that has room for them beside the row in work. A smaller one takes
 /// just the next row, while rows are stored past the caches at the same time; otherwise they wait in the second.
 NestPrefetch planPrefetch(const NestFacts&, int64_t rowBlock, bool pipelinesLastPhase, const Processor&);
 

@@ -62,7 +62,7 @@ class GemvAxpyEmitter {
   /// So many rows of B that what they are multiplied by stays in half of the registers.
   int64_t together() const { return std::clamp<int64_t>(l_.processor.vectorRegisters / 2 / s_.m, 1, kMostTogether); }
 
-  /// So many that a part of every row of C stays in the first cache, and whole pieces.
+  /// So many that a part of every row of C stays in L1, and whole pieces.
   int64_t columnsInCache() const {
     const int64_t fit = l_.processor.l1Bytes / 2 / (s_.m * static_cast<int64_t>(sizeof(float)));
     return std::max<int64_t>(1, fit / piece()) * piece();

@@ -70,7 +70,7 @@ void prefetchUpcoming(Lowering& l, const RowProduct& p, const BlockOfRows& block
     Reg next = b.CreateAdd(block.nextStepOffset, b.CreateMul(stride, l.index(ahead - rows)));
     distance = b.CreateSelect(b.CreateICmpULT(row, l.index(rows - ahead)), distance, next);
   }
-  // The first cache's fill buffers are free for what is read now.
+  // L1's fill buffers are free for what is read now.
   prefetchLine(b, b.CreatePtrAdd(address, distance), CacheLevel::second);
 }
 

@@ -53,7 +53,7 @@ class SkinnyTilesEmitter {
     Reg first = nullptr;
     int64_t count = 0;
   };
-  /// Rows of B that stay in the first cache while all tiles of C have them added.
+  /// Rows of B that stay in L1 while all tiles of C have them added.
   struct Group {
     Reg from = nullptr;      ///< its first row
     Reg upcoming = nullptr;  ///< the first of as many rows that are asked for meanwhile
@@ -146,7 +146,7 @@ class SkinnyTilesEmitter {
     return splat(b_, loadFactors(b_, s_.a, rowsAtOnce_ == 2, from, 1), lanes_);
   }
 
-  /// The same part of upcoming rows: by the end of the group all of them have been asked for. The first cache has too
+  /// The same part of upcoming rows: by the end of the group all of them have been asked for. L1 has too
   /// few places for lines that are on their way from memory.
   void fetch(Reg upcoming, Reg offset, int64_t columns) {
     const int64_t perLine = kLineBytes / size_;

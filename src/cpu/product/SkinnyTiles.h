@@ -1,5 +1,5 @@
 // Skinny products of several rows with a matrix stored as depth × columns, such as the queries that share a head's
-// keys: the matrix is read once, by groups of its rows that fit the first cache, and nothing is packed.
+// keys: the matrix is read once, by groups of its rows that fit L1, and nothing is packed.
 #pragma once
 
 #include "cpu/product/RowProduct.h"

@@ -112,7 +112,7 @@ class Reblocker {
     // Parts of rows alone read all of the columns' side each: more of them than cores should be worth that.
     const int64_t least = columns >= 0 ? 1 : std::min(kLeastRows, (m + cores_ - 1) / cores_);
     if (rows >= 0) partRows = partOf(m, std::max((m + wanted - 1) / wanted, least), 8);
-    // What is computed from the product is computed while it lies in the second cache.
+    // What is computed from the product is computed while it lies in L2.
     const bool stored = product->getResult(0).hasOneUse() && wholeAccess(**product->getResult(0).user_begin());
     if (!stored && rows >= 0)
       partRows = std::min(partRows, partOf(m, std::max(kLeastRows, processor_.l2Bytes * 3 / 8 / (4 * partColumns)), 8));
@@ -140,7 +140,7 @@ class Reblocker {
         depth = std::max(depth, shapeOf(op->getOperand(1).getType())[static_cast<size_t>(d)]);
     });
     if (!onlyColumns || depth == 0) return false;
-    // Packed columns stay in the last cache for the steps that share them.
+    // Packed columns stay in the LLC for the steps that share them.
     const int64_t n = dims->extent(0), share = std::max<int64_t>(4 * kTile, n / (cores_ == 1 ? 1 : 2 * cores_));
     const int64_t kept = std::min<int64_t>(processor_.l3Bytes / 4, 8 << 20) / (4 * depth);
     const int64_t part = partOf(n, std::min({share, std::max(kTile, kept), (n + cores_ - 1) / cores_}), kTile);

@@ -195,7 +195,7 @@ class ProductNest {
       panelB.next = b_.CreateSelect(packedNext, ir_.at(packed, panelBytes), panelB.next);
       panelB.strideNext = b_.CreateSelect(packedNext, packedStride, panelB.strideNext);
       if (l_.keepPackedB) {
-        // Lines that are written come from the last cache too.
+        // Lines that are written come from the LLC too.
         panelB.after = ir_.at(packed, panelBytes);
         panelB.tilesAfter =
             b_.CreateSelect(packsNow, ir_.i64(vectors / prefetchesOf(vectors) * unrollOf(l_.rows)), ir_.i64(0));

@@ -56,7 +56,7 @@ void chooseProduct(Layout& l, const Processor& p) {
 }
 
 /// Cycles per unit of k of one tile: multiplications, two loads per cycle, chains of additions of four cycles, B coming
-/// from the second cache, and the work around the loop. Fitted to measurements.
+/// from L2, and the work around the loop. Fitted to measurements.
 double tileCost(const Processor& p, int64_t rows, int64_t vectors) {
   if (rows * vectors == 0) return 0;
   const double products = static_cast<double>(rows * vectors), loads = static_cast<double>(rows + vectors);
@@ -76,7 +76,7 @@ void chooseTile(Layout& l, const Processor& p) {
   const bool many = p.vectorRegisters >= 32;
   const bool threeOperands = p.vectorBytes > 16 || many;
   // Where one multiplication begins per cycle, four rows hide their loads too, and store less at a time; but deep
-  // panels of B are better read for more rows, since not all of two of them stays in the second cache.
+  // panels of B are better read for more rows, since not all of two of them stays in L2.
   const bool shallow = 2 * l.units(l.blockDepth) * 4 * p.vectorBytes <= p.l2Bytes / 4;
   const int64_t accumulators = many ? (p.fmaPorts == 1 && shallow ? 16 : 24) : threeOperands ? 12 : 8;
   const int64_t columnVectors = (s.n + l.lanes - 1) / l.lanes;
@@ -97,14 +97,14 @@ void chooseTile(Layout& l, const Processor& p) {
 }
 
 /// Rows of C up to which the sums that go to memory after each block of k cost less than what it saves that a panel of
-/// B, which they soon have used up, lies in the first cache: packing it, and asking memory for the next one beside it.
+/// B, which they soon have used up, lies in L1: packing it, and asking memory for the next one beside it.
 constexpr int64_t kShallowRows = 128;
 
 bool isShallow(const GemmShape& s, const Processor& p) {
   return p.vectorRegisters >= 32 && p.fmaPorts > 1 && s.m <= kShallowRows;
 }
 
-/// Values of k in a block. A tile of few columns uses a panel of B up so fast that it should stay in the first cache.
+/// Values of k in a block. A tile of few columns uses a panel of B up so fast that it should stay in L1.
 int64_t depthOf(const Layout& l, const Processor& p) {
   int64_t units = kMaxChain;
   if (p.vectorRegisters < 32)

@@ -34,7 +34,7 @@ struct Layout {
   bool keepPackedB = false;   ///< all panels of a block are kept for the following blocks of rows
   bool deep = false;          ///< tiles take long enough that asking for a few lines first costs nothing
   int64_t inPlaceBelow = 0;   ///< rows of B closer than these bytes are read in place though `packB`
-  bool inPlaceLines = false;  ///< and others at places of their own in the first cache: packsRows() in Gemm.cpp
+  bool inPlaceLines = false;  ///< and others at places of their own in L1: packsRowsOfB()
   int biasFactor = 0;         ///< i8Dot of operands of the same signedness: accumulators start at this · Σ a
   bool nativeHalf = true;     ///< f16 → f32 is an instruction
   int64_t strideA = 0;        ///< of the packed block of A, bytes
@@ -52,7 +52,7 @@ Layout layOut(const GemmShape&, const Processor&);
 /// emits the same arithmetic for when the kernel runs.
 template <class Ops, class Bytes>
 auto packsRowsOfB(const Ops& ops, const Layout& l, Bytes rowBytes) {
-  constexpr int64_t kPageBytes = 4096;  // rows so far apart share the sets of the first cache
+  constexpr int64_t kPageBytes = 4096;  // rows so far apart share the sets of L1
   constexpr int64_t kFarBytes = 1024;   // nearer ones are of few columns: soon packed, and often kept
   if (!l.packB) return ops.constant(false);
   auto packs = l.inPlaceBelow ? ops.isAtLeast(rowBytes, l.inPlaceBelow) : ops.constant(true);

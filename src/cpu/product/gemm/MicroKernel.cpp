@@ -20,7 +20,7 @@ Value* maddWords(Ir& ir, Value* a, Value* b, int lanes) {
 }
 
 /// A kernel that packs asks for the rows of B of so many units later, though tiles before it have: rows a power of two
-/// apart share few sets of the second cache, and most of a panel of them is gone again.
+/// apart share few sets of L2, and most of a panel of them is gone again.
 constexpr int kUnitsAhead = 32;
 
 /// Of each row of A that the next tile reads: the processor sees only then that it will want the rest.
@@ -95,7 +95,7 @@ class KernelBody {
 
   /// A tile prefetches some lines of some rows, the next tile their next lines, so that the first tiles cover the
   /// panel; the following ones what is needed after it. No tile prefetches more than that: lines that nobody wants
-  /// drive others out of the second cache.
+  /// drive others out of L2.
   void choosePrefetch(Value* index, Value*& start) {
     auto& b = ir_.b;
     const int turns = s_.vectors / s_.prefetches, tiles = turns * s_.unroll;
@@ -112,7 +112,7 @@ class KernelBody {
     strideNext_ = b.CreateSelect(first, ir_.argument(10), ir_.argument(13));
     start = ir_.at(ir_.at(rows, line), b.CreateMul(row, strideNext_));
     strideNext_ = b.CreateSelect(second, strideNext_, ir_.i64(0));
-    start = b.CreateSelect(second, start, ir_.argument(2));  // in the first cache anyway
+    start = b.CreateSelect(second, start, ir_.argument(2));  // in L1 anyway
   }
 
   Values step(llvm::ArrayRef<Value*> now, const Values& rowsA, int count, bool prefetches) {
