@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that each folder of src/ includes only what tools/layers.toml allows, and that public headers and the
-layers below ir include nothing of MLIR or LLVM."""
+"""Checks that each folder of src/, and each listed folder inside a layer, includes only what tools/layers.toml allows,
+and that public headers and the layers below ir include nothing of MLIR or LLVM."""
 
 import pathlib
 import re
@@ -10,16 +10,49 @@ import tomllib
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)
 WITHOUT_MLIR = ("base", "eval")
+MAKES_CODE = ("llvm/IR/", "llvm/Transforms/", "llvm/Target/")
 
 
 def includes(path):
     return INCLUDE.findall(path.read_text())
 
 
+def check_folder(folder, rule):
+    """A folder inside a layer: which others of the layer it may use, and whether it is free of LLVM's IR."""
+    problems = []
+    layer, own = folder.split("/", 1)
+    sources = [p for p in sorted((ROOT / "src" / folder).rglob("*")) if p.suffix in (".h", ".cpp", ".inc")]
+    if not sources:
+        problems.append(f"src/{folder}: in tools/layers.toml, but it has no sources")
+    for path in sources:
+        where = path.relative_to(ROOT)
+        for include in includes(path):
+            parts = include.split("/")
+            inside = parts[0] == layer and len(parts) > 2
+            if inside and parts[1] != own and parts[1] not in rule["uses"]:
+                problems.append(f"{where}: includes {include}, but {folder} may use only {rule['uses']} of {layer}")
+            if not rule["llvm_ir"] and include.startswith(MAKES_CODE):
+                problems.append(f"{where}: includes {include}, but {folder} makes no code")
+    return problems
+
+
+def check_crowded(most=30):
+    """No folder of src/cpu has grown past what one can look over."""
+    problems = []
+    for folder in sorted(p for p in (ROOT / "src" / "cpu").rglob("*") if p.is_dir()):
+        count = sum(p.suffix in (".h", ".cpp") for p in folder.iterdir())
+        if count > most:
+            problems.append(f"{folder.relative_to(ROOT)}: {count} sources, at most {most} in a folder")
+    return problems
+
+
 def main():
     layers = tomllib.loads((ROOT / "tools/layers.toml").read_text())
     files = layers.pop("files", {})
-    problems = []
+    folders = layers.pop("folders", {})
+    problems = check_crowded()
+    for folder, rule in folders.items():
+        problems += check_folder(folder, rule)
     for folder in sorted(p.name for p in (ROOT / "src").iterdir() if p.is_dir()):
         if folder not in layers:
             problems.append(f"src/{folder}: not in tools/layers.toml")

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "cpu/gemm/Gemm.h"
 #include "cpu/jit/Jit.h"
+#include "cpu/product/gemm/Gemm.h"
 #include "limits/Loops.h"
 #include "llvm/IR/Module.h"
 

@@ -34,7 +34,7 @@ class CheckedKernel {
 
 struct CheckedOutcome {
   std::shared_ptr<const CheckedKernel> kernel;  ///< null exactly when `reason` says why
-  NotNative reason;
+  Unsupported reason;
 };
 Result<CheckedOutcome> compileChecked(const KernelPackage&, const NativeOptions&);
 

@@ -22,7 +22,8 @@
 #include "cpu/cache/LoweredText.h"
 #include "cpu/cache/PackageText.h"
 #include "cpu/cache/ReportText.h"
-#include "cpu/lower/Measured.h"
+#include "cpu/emit/Measured.h"
+#include "cpu/jit/Jit.h"
 #include "cpu/runtime/Devices.h"
 #include "cpu/runtime/Pool.h"
 #include "cpu/runtime/Stamps.h"
@@ -508,7 +509,7 @@ std::shared_ptr<const Kernel> fromCache(const KernelPackage& package, const Nati
 Result<MeasuredOutcome> compile(const KernelPackage& package, const NativeOptions& options,
                                 const MeasuredLowering* measured) {
   if (auto why = unsuitableProcessor(options.processor)) return MeasuredOutcome{nullptr, std::move(why->message)};
-  // The number of cores decides about blocks (cpu/grid).
+  // The number of cores decides about blocks (cpu/rewrite).
   const std::string key = options.cache
                               ? cacheKey({packageText(package), processorText(options.processor),
                                           options.poison == eval::Poison::intMin ? "min" : "max",

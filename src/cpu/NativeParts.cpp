@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include "base/KernelStorage.h"
-#include "cpu/grid/Rewrite.h"
-#include "cpu/lower/Parallel.h"
-#include "cpu/lower/Streaming.h"
+#include "cpu/analysis/MemoryResident.h"
+#include "cpu/analysis/Parallel.h"
+#include "cpu/plan/KernelPlan.h"
+#include "cpu/rewrite/Passes.h"
 #include "cpu/runtime/Pool.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsSync.h"
@@ -64,9 +65,9 @@ std::optional<Diagnostic> unsuitableProcessor(const Processor& p) {
                     .help = "name haswell, x86-64-v3 or a later one"};
 }
 
-std::optional<NotNative> unsuitableArrays(const KernelPackage& package) {
+std::optional<Unsupported> unsuitableArrays(const KernelPackage& package) {
   const KernelArguments arguments(package);
-  const auto check = [&](const ArrayType& array, mlir::Value ref) -> std::optional<NotNative> {
+  const auto check = [&](const ArrayType& array, mlir::Value ref) -> std::optional<Unsupported> {
     if (storageDiffers(array.dtype, elementDType(ref.getType())))
       return fmt::format("{} arrays are stored otherwise inside kernels", name(array.dtype));
     return std::nullopt;
@@ -81,17 +82,19 @@ std::optional<NotNative> unsuitableArrays(const KernelPackage& package) {
   return std::nullopt;
 }
 
-tl::expected<LoweredKernel, NotNative> lowerPlanned(const KernelPackage& package, const NativeOptions& options,
-                                                    llvm::Module& module, NativeReport& report,
-                                                    InterpretedOps& interpreted) {
+tl::expected<LoweredKernel, Unsupported> lowerPlanned(const KernelPackage& package, const NativeOptions& options,
+                                                      llvm::Module& module, NativeReport& report,
+                                                      InterpretedOps& interpreted) {
+  report.plan = std::make_shared<KernelPlan>();
   if (options.devices)  // steps are in the order that other devices count on
     return lowerKernel(package, module, options.processor, report, interpreted,
                        {.poison = options.poison, .checkBlocks = options.checkBlocks, .devices = true});
-  const auto other = rewritten(package, options.processor, availableCores());
+  const auto other = optimizeGrid(package, {options.processor, availableCores()}, &report.plan->rewrites);
   const KernelPackage& chosen = other ? *other : package;
   const ParallelPlan plan = planParallel(chosen);
   report.sharedAxes = plan.axes;
   report.inOrder = plan.reason;
+  report.plan->inOrder = plan.reason;
   return lowerKernel(chosen, module, options.processor, report, interpreted,
                      {.sharedAxes = plan.axes,
                       .poison = options.poison,

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "cpu/NativeKernel.h"
-#include "cpu/lower/Kernel.h"
+#include "cpu/emit/Kernel.h"
 
 namespace smalti::cpu {
 
@@ -12,7 +12,7 @@ namespace smalti::cpu {
 /// array. (Blocks of windows are copied by the code itself.)
 std::vector<bool> overwrittenOperands(const KernelPackage&);
 /// Why the call's arrays cannot be handed to native code as they are, without copies, if so.
-std::optional<NotNative> unsuitableArrays(const KernelPackage&);
+std::optional<Unsupported> unsuitableArrays(const KernelPackage&);
 
 /// Whether what a device computes depends on which one it is, or on others: on several devices it needs code for them
 /// (NativeOptions::devices).
@@ -23,7 +23,7 @@ bool namesDevices(const KernelPackage&);
 std::optional<Diagnostic> unsuitableProcessor(const Processor&);
 
 /// Emits the kernel, its grid shared as far as it may be.
-tl::expected<LoweredKernel, NotNative> lowerPlanned(const KernelPackage&, const NativeOptions&, llvm::Module&,
-                                                    NativeReport&, InterpretedOps&);
+tl::expected<LoweredKernel, Unsupported> lowerPlanned(const KernelPackage&, const NativeOptions&, llvm::Module&,
+                                                      NativeReport&, InterpretedOps&);
 
 }  // namespace smalti::cpu

@@ -27,6 +27,11 @@ struct Processor {
   bool operator==(const Processor&) const = default;
 };
 
+/// Bytes of a line of the caches, of all processors that code is made for.
+inline constexpr int kLineBytes = 64;
+/// A level of a core's own caches; the numbers are LLVM's localities.
+enum class CacheLevel : uint8_t { second = 2, first = 3 };
+
 /// The one this process runs on.
 const Processor& hostProcessor();
 /// By LLVM's name, "host" for this one, or with a triple: "aarch64-linux-gnu/neoverse-n1". SM7001 when LLVM has none

@@ -60,6 +60,25 @@ def test_stages(show, stage, text):
     assert done.returncode == 0 and text in done.stdout
 
 
+def test_the_plan_is_a_table(show):
+    done = show("matmul_bf16_gelu", "--stage", "plan", "--target-cpu", "haswell")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "kernel mm_k for haswell"
+    assert "  rewrites: retile-matmul-grid" in lines
+    assert "  operand   access  notes" in lines
+    assert any(line.startswith("  output 0  view") for line in lines)
+    assert any("x256 bf16·bf16→f32: tile 6x16" in line for line in lines), done.stdout
+
+
+def test_the_plan_is_data(show):
+    done = show("edges_reach_an_output", "--stage", "plan", "--json")
+    kernel, = json.loads(done.stdout)["kernels"]
+    access = {row["operand"]: row["access"] for row in kernel["plan"]["operands"]}
+    assert "view or edge buffer" in access.values(), kernel["plan"]
+    assert all(nest["phases"] >= 1 for nest in kernel["plan"]["nests"])
+
+
 def test_a_kernel_without_native_code_says_why(show):
     done = show(ROOT / "test/data/races/core_mesh_ordered.mlir", "--target", "cpu")
     assert done.returncode == 0 and "no native code, it runs on the machine: " in done.stdout
@@ -87,7 +106,7 @@ def test_a_processor_without_native_code_to_show_is_refused(show, arguments, hav
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr == (
         "error[SM1000]: --target-cpu names the processor of native code, which is not shown\n"
-        "  need: --target cpu with --stage all, or --stage llvm|optimised|assembly\n"
+        "  need: --target cpu with --stage all, or --stage plan|llvm|optimised|assembly\n"
         f"  have: {have}\n"
         "  help: leave it out, or show native code: --target cpu\n")
 

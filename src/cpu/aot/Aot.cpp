@@ -7,7 +7,8 @@
 
 #include "cpu/NativeParts.h"
 #include "cpu/aot/CEntry.h"
-#include "cpu/grid/Rewrite.h"
+#include "cpu/jit/Jit.h"
+#include "cpu/rewrite/Passes.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -67,11 +68,11 @@ Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage& package, const
   AheadOfTimeKernel made;
   InterpretedOps interpreted;
   ModuleBuilder built(processor, package.name);
-  const auto other = rewritten(package, processor, 1);
+  const auto other = optimizeGrid(package, {processor, 1});
   const KernelPackage& chosen = other ? *other : package;
   auto lowered =
       lowerKernel(chosen, *built.module, processor, made.report, interpreted, {.countRounds = stepLimit > 0});
-  if (!lowered) return fail(notAheadOfTime(package, lowered.error(), made.report.notNativeAt, kRunsOnTheMachine));
+  if (!lowered) return fail(notAheadOfTime(package, lowered.error(), made.report.unsupportedAt, kRunsOnTheMachine));
   if (!interpreted.all().empty())
     return fail(notAheadOfTime(package, "ops that are not native yet: " + wordsOf(made.report.interpreted),
                                interpreted.all().front().place,

@@ -2,8 +2,8 @@
 
 #include "cpu/aot/Aot.h"
 #include "cpu/aot/ProcessorCheck.h"
-#include "cpu/gemm/Ir.h"
-#include "cpu/lower/Kernel.h"
+#include "cpu/emit/Kernel.h"
+#include "cpu/product/gemm/Ir.h"
 #include "cpu/runtime/KernelCall.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"

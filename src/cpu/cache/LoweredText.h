@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cpu/lower/Kernel.h"
+#include "cpu/emit/Kernel.h"
 
 namespace smalti::cpu {
 

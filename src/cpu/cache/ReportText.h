@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cpu/NativeKernel.h"
+#include "cpu/Report.h"
 
 namespace smalti::cpu {
 

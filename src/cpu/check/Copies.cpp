@@ -1,8 +1,8 @@
 #include "cpu/check/Copies.h"
 
+#include "cpu/analysis/ReadBeforeWrite.h"
 #include "cpu/check/Masks.h"
-#include "cpu/lower/FirstUse.h"
-#include "cpu/lower/Watch.h"
+#include "cpu/emit/ops/Watch.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOps.h"
 #include "ir/Types.h"
@@ -70,7 +70,7 @@ bool isSynchronising(mlir::Operation& op) {
                    tpu::EnqueueDMAOp, tpu::WaitDMAOp, tpu::WaitDMA2Op>(op);
 }
 
-std::optional<NotNative> cannotCheck(mlir::Operation& op) {
+std::optional<Unsupported> cannotCheck(mlir::Operation& op) {
   if (mlir::isa<tpu::SemWaitOp>(op)) return std::nullopt;
   // Which of what raises a semaphore has come is told for copies alone.
   const auto isForCopies = [](mlir::Value semaphore) {
@@ -82,10 +82,10 @@ std::optional<NotNative> cannotCheck(mlir::Operation& op) {
       copy && copy.getTargetSemaphore() && !isForCopies(copy.getTargetSemaphore()))
     return "a copy raises a regular semaphore";
   if (auto signal = mlir::dyn_cast<tpu::SemSignalOp>(op))
-    return signal.getDeviceId() || signal.getCoreId() ? std::optional<NotNative>("it signals by device or core")
+    return signal.getDeviceId() || signal.getCoreId() ? std::optional<Unsupported>("it signals by device or core")
                                                       : std::nullopt;
   if (auto allocation = mlir::dyn_cast<tpu::SemAllocOp>(op))
-    return elementsOf(allocation.getResult()) > kMostSemaphores ? std::optional<NotNative>("it has many semaphores")
+    return elementsOf(allocation.getResult()) > kMostSemaphores ? std::optional<Unsupported>("it has many semaphores")
                                                                 : std::nullopt;
   const auto isPlain = [](auto copy) {
     return !copy.getSourceSemaphore() && copy.getTargetSemaphore() && !copy.getDeviceId() && !copy.getCoreId() &&
@@ -110,7 +110,7 @@ void watchCopies(const KernelPackage& package) {
   const mlir::Attribute watched = mlir::UnitAttr::get(kernel.getContext());
   kernel.walk([&](mlir::Operation* op) {
     const MaskRule rule = maskRuleOf(*op);
-    const bool access = (rule == MaskRule::load && !isDropped(op->getResult(0))) || rule == MaskRule::store;
+    const bool access = (rule == MaskRule::load && !isDead(op->getResult(0))) || rule == MaskRule::store;
     if (mlir::isa<tpu::EnqueueDMAOp, tpu::WaitDMAOp, tpu::SemWaitOp>(op) ||
         (access && touched.contains(rootOf(refOperand(*op)))))
       op->setAttr(kWatched, watched);

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "cpu/NativeKernel.h"
+#include "cpu/Unsupported.h"
 #include "ir/KernelPackage.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "mlir/IR/Builders.h"
@@ -14,7 +14,7 @@ namespace smalti::cpu {
 /// Copies, waits, signals and semaphores.
 bool isSynchronising(mlir::Operation&);
 /// Why native code cannot check such an op, if so.
-std::optional<NotNative> cannotCheck(mlir::Operation&);
+std::optional<Unsupported> cannotCheck(mlir::Operation&);
 
 /// Has every op watched that may touch what a copy in flight does. Before other checks are added.
 void watchCopies(const KernelPackage&);

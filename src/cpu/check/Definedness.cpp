@@ -1,8 +1,8 @@
 #include "cpu/check/Definedness.h"
 
+#include "cpu/analysis/BoxAccess.h"
+#include "cpu/analysis/ReadBeforeWrite.h"
 #include "cpu/check/Masks.h"
-#include "cpu/grid/BoxAccess.h"
-#include "cpu/lower/FirstUse.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOps.h"
 #include "ir/Types.h"
@@ -20,7 +20,7 @@ bool isWrittenFirst(mlir::Value allocated) {
   llvm::SmallPtrSet<mlir::Operation*, 8> users;
   mlir::Block* block = allocated.getParentBlock();
   for (mlir::Operation* user : allocated.getUsers()) {
-    if (maskRuleOf(*user) == MaskRule::load && isDropped(user->getResult(0))) continue;
+    if (maskRuleOf(*user) == MaskRule::load && isDead(user->getResult(0))) continue;
     users.insert(block->findAncestorOpInBlock(*user));
   }
   for (mlir::Operation* op = allocated.getDefiningOp(); op; op = op->getNextNode())
@@ -59,8 +59,7 @@ class Follower {
     }
     switch (maskRuleOf(op)) {
       case MaskRule::load:
-        if (found_.isTracked(rootOf(refOperand(op))) && !isDropped(op.getResult(0)))
-          found_.values.insert(op.getResult(0));
+        if (found_.isTracked(rootOf(refOperand(op))) && !isDead(op.getResult(0))) found_.values.insert(op.getResult(0));
         return;
       case MaskRule::store:
         if (const mlir::Value root = rootOf(refOperand(op)); maybe(storedValue(op)) && isTrackable(package_, root))

@@ -8,8 +8,8 @@
 #include "cpu/check/Copies.h"
 #include "cpu/check/Definedness.h"
 #include "cpu/check/Masks.h"
-#include "cpu/grid/FitBlocks.h"
-#include "cpu/lower/Watch.h"
+#include "cpu/emit/ops/Watch.h"
+#include "cpu/rewrite/RetileWithoutPadding.h"
 #include "ir/BlockGeometry.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOps.h"
@@ -36,7 +36,7 @@ class Instrumenter {
         found_(findUndefined(checked_.package, plan_)),
         b_(kernel_.getContext()) {}
 
-  tl::expected<CheckedPackage, NotNative> run() {
+  tl::expected<CheckedPackage, Unsupported> run() {
     std::vector<mlir::Operation*> ops;
     kernel_.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) {
       if (op != kernel_) ops.push_back(op);
@@ -405,14 +405,14 @@ class Instrumenter {
   llvm::DenseMap<mlir::Value, mlir::Value> shadows_;      ///< by ref
   llvm::DenseMap<mlir::Value, std::vector<Edge>> edges_;  ///< of inputs without a shadow
   MaskMap masks_;
-  NotNative failure_;
+  Unsupported failure_;
 };
 
 }  // namespace
 
-tl::expected<CheckedPackage, NotNative> withChecks(const KernelPackage& given) {
+tl::expected<CheckedPackage, Unsupported> withChecks(const KernelPackage& given) {
   // What lies past the end of a block that need not hang over goes nowhere but past the end of results.
-  const auto other = withoutOverhang(given);
+  const auto other = retilePartialBlocks(given);
   const KernelPackage& package = other ? *other : given;
   auto plan = planChecks(package);
   if (!plan) return tl::unexpected(std::move(plan.error()));

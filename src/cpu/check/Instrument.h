@@ -14,6 +14,6 @@ struct CheckedPackage {
   std::vector<std::string> shadowed;  ///< "output 0", "scratch 1", "an allocation": what has a shadow
 };
 
-tl::expected<CheckedPackage, NotNative> withChecks(const KernelPackage&);
+tl::expected<CheckedPackage, Unsupported> withChecks(const KernelPackage&);
 
 }  // namespace smalti::cpu

@@ -1,8 +1,8 @@
 #include "cpu/check/Outside.h"
 
+#include "cpu/analysis/ReadBeforeWrite.h"
 #include "cpu/check/Definedness.h"
 #include "cpu/check/Masks.h"
-#include "cpu/lower/FirstUse.h"
 #include "ir/KernelArguments.h"
 #include "ir/Types.h"
 #include "ir/facts/IndexMaps.h"
@@ -18,7 +18,7 @@ class Outside {
   bool stays() {
     const mlir::Value ref = arguments_.input(input_);
     return llvm::all_of(ref.getUsers(), [&](mlir::Operation* op) {
-      if (maskRuleOf(*op) == MaskRule::load && isDropped(op->getResult(0))) return true;
+      if (maskRuleOf(*op) == MaskRule::load && isDead(op->getResult(0))) return true;
       return loadsWhole(*op, ref) && valueStays(op->getResult(0));
     });
   }
@@ -46,7 +46,7 @@ class Outside {
     if (!sameWindow(*number) || !overwrites(store, ref)) return false;
     return llvm::all_of(ref.getUsers(), [&](mlir::Operation* op) {
       const MaskRule rule = maskRuleOf(*op);
-      return rule == MaskRule::store || (rule == MaskRule::load && isDropped(op->getResult(0)));
+      return rule == MaskRule::store || (rule == MaskRule::load && isDead(op->getResult(0)));
     });
   }
 

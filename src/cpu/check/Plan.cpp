@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 
 #include "base/Tiles.h"
+#include "cpu/analysis/MustWrite.h"
+#include "cpu/analysis/ReadBeforeWrite.h"
 #include "cpu/check/Copies.h"
 #include "cpu/check/Definedness.h"
 #include "cpu/check/Masks.h"
 #include "cpu/check/Outside.h"
-#include "cpu/lower/FirstUse.h"
-#include "cpu/lower/Written.h"
 #include "ir/BlockGeometry.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOps.h"
@@ -32,7 +32,7 @@ bool WindowCheck::anyOverhang() const { return std::ranges::find(overhangs, true
 
 namespace {
 
-using Why = std::optional<NotNative>;
+using Why = std::optional<Unsupported>;
 
 /// Its accumulators and queues keep values between ops.
 bool usesMatrixUnit(mlir::Operation& op) {
@@ -66,13 +66,13 @@ class Planner {
   explicit Planner(const KernelPackage& package)
       : package_(package), signature_(package.signature), arguments_(package), kernel_(arguments_.function()) {}
 
-  tl::expected<CheckPlan, NotNative> plan() {
+  tl::expected<CheckPlan, Unsupported> plan() {
     if (Why why = ops()) return tl::unexpected(std::move(*why));
     kernel_.walk([&](tpu::EnqueueDMAOp copy) { trackSource(copy); });
     always_ = use(static_cast<int>(rank()));
     for (size_t i = 0; i < signature_.windows.size(); ++i)
       if (Why why = window(i)) return tl::unexpected(std::move(*why));
-    written_ = surelyWritten(package_);
+    written_ = mustWrite(package_);
     for (size_t o = 0; o < package_.results.size(); ++o)
       if (Why why = output(o)) return tl::unexpected(std::move(*why));
     for (size_t i = 0; i < inputs(); ++i)
@@ -247,6 +247,6 @@ class Planner {
 
 }  // namespace
 
-tl::expected<CheckPlan, NotNative> planChecks(const KernelPackage& package) { return Planner(package).plan(); }
+tl::expected<CheckPlan, Unsupported> planChecks(const KernelPackage& package) { return Planner(package).plan(); }
 
 }  // namespace smalti::cpu

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cpu/NativeKernel.h"
+#include "cpu/Unsupported.h"
 #include "ir/KernelPackage.h"
 
 namespace smalti::cpu {
@@ -31,6 +31,6 @@ struct CheckPlan {
 };
 
 /// Fails with the reason where native code cannot judge a call: the machine does.
-tl::expected<CheckPlan, NotNative> planChecks(const KernelPackage&);
+tl::expected<CheckPlan, Unsupported> planChecks(const KernelPackage&);
 
 }  // namespace smalti::cpu

@@ -35,7 +35,7 @@ Result<Inspection> inspectNative(const KernelPackage& package, const NativeOptio
     return shown;
   }
   // One lowering for each of the stages: a module is consumed by what is made from it.
-  const auto lower = [&](NativeReport& report) -> tl::expected<ModuleBuilder, NotNative> {
+  const auto lower = [&](NativeReport& report) -> tl::expected<ModuleBuilder, Unsupported> {
     InterpretedOps interpreted;
     ModuleBuilder built(options.processor, package.name);
     const auto begin = std::chrono::steady_clock::now();

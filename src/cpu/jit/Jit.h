@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cpu/Processor.h"
+#include "cpu/Report.h"
 #include "smalti/diagnostic.h"
 
 namespace llvm {
@@ -17,13 +18,6 @@ class Module;
 }  // namespace llvm
 
 namespace smalti::cpu {
-
-/// Where the time of one compilation went, and what came of it.
-struct CompileReport {
-  double emitMs = 0, optimiseMs = 0, codegenMs = 0, linkMs = 0;
-  int64_t objectBytes = 0;  ///< of the object file: code, constants, symbols and what loading needs
-  bool fromCache = false;
-};
 
 /// A module in the making and its context (one per compilation: contexts are not shared between threads).
 struct ModuleBuilder {

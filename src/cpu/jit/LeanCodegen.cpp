@@ -9,7 +9,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// Of cpu/gemm/MicroKernel.h's functions that multiply and add floats.
+/// Of cpu/product/gemm/MicroKernel.h's functions that multiply and add floats.
 constexpr llvm::StringLiteral kKernelPrefix = "smalti_kernel_0_";
 
 constexpr std::string_view kSkipped[] = {

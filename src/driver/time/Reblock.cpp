@@ -11,7 +11,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Builders.h"
 
-#include "cpu/lower/Parallel.h"
+#include "cpu/analysis/Parallel.h"
 #include "ir/KernelArguments.h"
 #include "ir/Tpu.h"
 #include "ir/TpuOps.h"

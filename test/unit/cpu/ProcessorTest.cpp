@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "JitModules.h"
+#include "jit/JitModules.h"
 
 namespace smalti::cpu {
 namespace {

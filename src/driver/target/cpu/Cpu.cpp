@@ -176,7 +176,7 @@ const Target& cpuTarget() {
           return compileForProcessor(package, options, cpu::hostProcessor());
         };
       },
-      .stages = {"llvm", "optimised", "assembly"},
+      .stages = {"plan", "llvm", "optimised", "assembly"},
       .inspect = inspectCpuCode};
   return target;
 }

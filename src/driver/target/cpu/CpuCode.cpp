@@ -9,6 +9,7 @@
 #include "cpu/inspect/Mca.h"
 #include "driver/target/Code.h"
 #include "driver/target/cpu/Cpu.h"
+#include "driver/target/cpu/PlanView.h"
 #include "driver/term/Style.h"
 
 namespace smalti::driver {
@@ -26,7 +27,7 @@ struct Measured {
 
 Result<Measured> measure(const KernelPackage& kernel, const cpu::Processor& processor, bool check) {
   Measured v;
-  auto checked = check ? cpu::withChecks(kernel) : tl::unexpected(cpu::NotNative());
+  auto checked = check ? cpu::withChecks(kernel) : tl::unexpected(cpu::Unsupported());
   if (check && !checked) {
     v.code.reason = checked.error();
     return v;
@@ -127,9 +128,14 @@ Result<CodeView> inspectCpuCode(const KernelPackage& kernel, const CodeRequest& 
   if (!view.notNative.empty()) return view;
   view.text = textOf(*measured);
   view.figures = figuresOf(*measured);
-  view.stages = {{"llvm", std::move(measured->code.llvm)},
-                 {"optimised", std::move(measured->code.optimised)},
-                 {"assembly", std::move(measured->code.assembly)}};
+  if (measured->code.report.plan) {
+    view.figures["plan"] = planJson(*measured->code.report.plan);
+    view.stages["plan"] =
+        fmt::format("kernel {} for {}\n{}\n", kernel.name, view.processor, planText(*measured->code.report.plan));
+  }
+  view.stages.merge(decltype(view.stages){{"llvm", std::move(measured->code.llvm)},
+                                          {"optimised", std::move(measured->code.optimised)},
+                                          {"assembly", std::move(measured->code.assembly)}});
   return view;
 }
 

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "ElementwiseRows.h"
-#include "cpu/lower/Columns.h"
+#include "cpu/emit/ops/Columns.h"
 #include "ir/KernelOps.h"
 
 namespace smalti::cpu::testing {

@@ -1,0 +1,73 @@
+// Which dimensions of a kernel's values follow which grid axis: those that would grow with the axis' blocks.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "cpu/analysis/BoxAccess.h"
+#include "ir/KernelPackage.h"
+#include "llvm/ADT/DenseMap.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace smalti {
+class KernelArguments;
+}
+
+namespace smalti::cpu {
+
+/// The axis and the index for which the condition is true, where it says no more: `program_id(axis) == index`.
+struct AtIndex {
+  int axis = 0;
+  int64_t index = 0;
+};
+std::optional<AtIndex> conditionOn(mlir::func::FuncOp kernel, int rank, mlir::Value condition);
+
+class AxisDims {
+ public:
+  /// nullopt: the kernel has ops whose effect on shapes is not known here. Dimensions that a reduction keeps may follow
+  /// an axis, too: blocks of another size do not change what is computed for a row, except for the order in which its
+  /// elements are taken.
+  static std::optional<AxisDims> of(const KernelPackage&);
+
+  /// Blocks of this axis may have another size without changing what is computed for an element.
+  bool free(int axis) const { return axes_[static_cast<size_t>(axis)].free; }
+  int64_t block(int axis) const { return axes_[static_cast<size_t>(axis)].block; }
+  /// Elements of the arrays along the axis that the grid covers.
+  int64_t extent(int axis) const { return axes_[static_cast<size_t>(axis)].extent; }
+  int rank() const { return static_cast<int>(axes_.size()); }
+  /// The free axis that a dimension of a vector or memref follows, or -1.
+  int axisOf(mlir::Value, size_t d) const;
+  bool follows(mlir::Value, int axis) const;
+
+ private:
+  struct Axis {
+    bool free = true;
+    int64_t block = 0, extent = 0;
+  };
+  struct Node {
+    int parent = -1;      ///< -1: a root
+    int axis = kUnknown;  ///< of a root
+  };
+  static constexpr int kUnknown = -2, kFixed = -1;
+
+  void windows(const KernelArguments&, const std::vector<int64_t>& grid);
+  void setSizes(size_t axis, int64_t bound, int64_t block, int64_t size);
+  bool op(mlir::Operation&);
+  void product(mlir::Operation&);
+  void reduction(mlir::Operation&);
+  void freeze(int axis) {
+    if (axis >= 0) axes_[static_cast<size_t>(axis)].free = false;
+  }
+  int first(mlir::Value);
+  int root(int node) const;
+  void setAxis(int node, int axis);
+  void same(mlir::Value a, size_t da, mlir::Value b, size_t db);
+  void allSame(mlir::Value a, mlir::Value b);
+  void fix(mlir::Value);
+
+  std::vector<Axis> axes_;
+  std::vector<Node> nodes_;
+  llvm::DenseMap<mlir::Value, int> firstNode_;
+};
+
+}  // namespace smalti::cpu

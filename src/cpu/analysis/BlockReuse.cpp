@@ -1,0 +1,33 @@
+#include "cpu/analysis/BlockReuse.h"
+
+namespace smalti::cpu {
+
+std::optional<std::vector<size_t>> findReuse(const IndexMapFacts& map, const Window& window,
+                                             const BlockGeometry& geometry, const std::vector<int64_t>& grid,
+                                             const StepOrder& order) {
+  // Points that differ on this axis alone may have the same block: its index is not used, or looked up.
+  if (map.onlyLooksUp(order.fastest)) return std::vector<size_t>{};
+  if (window.elementIndexed) return std::nullopt;
+  std::vector<size_t> turning;
+  int64_t blocks = 1;
+  std::vector<bool> moves(grid.size());  // axes that lead to other blocks than those
+  for (size_t d = 0; d < map.coordinates().size(); ++d) {
+    const std::vector<bool>& axes = map.coordinates()[d].axes;
+    if (!axes[order.fastest]) {
+      for (size_t a = 0; a < grid.size(); ++a) moves[a] = moves[a] || axes[a];
+      continue;
+    }
+    if (geometry.numWholeBlocks(d) == 0) return std::nullopt;
+    turning.push_back(d);
+    blocks *= geometry.numWholeBlocks(d);
+  }
+  int64_t steps = 1;
+  for (const size_t a : order.axes) {
+    if (grid[a] == kDynamicBound || (moves[a] && grid[a] > 1)) break;
+    steps *= grid[a];
+  }
+  if (steps <= blocks) return std::nullopt;
+  return turning;
+}
+
+}  // namespace smalti::cpu

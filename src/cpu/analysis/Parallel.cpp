@@ -1,0 +1,134 @@
+#include "cpu/analysis/Parallel.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "cpu/analysis/ReadBeforeWrite.h"
+#include "ir/KernelArguments.h"
+#include "ir/facts/IndexMaps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace smalti::cpu {
+namespace {
+
+using Why = std::optional<std::string>;
+
+class Planner {
+ public:
+  explicit Planner(const KernelPackage& package)
+      : package_(package), signature_(package.signature), arguments_(package) {}
+
+  ParallelPlan plan() {
+    int marked = 0;
+    for (const DimensionSemantics s : signature_.dimensionSemantics) {
+      if (s != DimensionSemantics::parallel && s != DimensionSemantics::core_parallel) break;
+      ++marked;
+    }
+    marked = std::min(marked, static_cast<int>(signature_.grid.size()));
+    // JAX marks no axis unless it is told to: the proof alone will do.
+    const int most = marked > 0 ? marked : static_cast<int>(signature_.grid.size());
+    if (most == 0) return {};
+    always_ = useInOneRun(arguments_.function(), single());
+    ParallelPlan plan;
+    if (Why why = body(); why) {
+      plan.reason = std::move(*why);
+      return plan;
+    }
+    for (plan.axes = most; plan.axes > 0; --plan.axes) {
+      Why why = outputs(plan.axes);
+      if (!why) why = scratch(plan.axes);
+      if (!why) break;
+      plan.reason = std::move(*why);
+    }
+    if (marked == 0 && plan.axes > 0) plan.reason.clear();
+    return plan;
+  }
+
+ private:
+  static const BufferUse& useOf(const BodyUse& use, mlir::BlockArgument ref) {
+    return use.arguments[ref.getArgNumber()];
+  }
+
+  /// Axes whose only index is 0.
+  std::vector<bool> single() const {
+    std::vector<bool> zero;
+    for (const int64_t bound : signature_.grid) zero.push_back(bound == 1);
+    return zero;
+  }
+
+  /// What holds for any number of axes.
+  Why body() const {
+    if (!always_.otherEffect.empty())
+      return fmt::format("it runs {}, which other grid points may notice", always_.otherEffect);
+    for (size_t i = 0; i < arguments_.numScalarPrefetch(); ++i)
+      if (useOf(always_, arguments_.scalarPrefetch(i)).stored)
+        return fmt::format("it writes scalar prefetch operand {}", i);
+    for (size_t i = 0; i < arguments_.numInputs(); ++i)
+      if (useOf(always_, arguments_.input(i)).stored) return fmt::format("it writes input {}", i);
+    return aliases();
+  }
+
+  /// An input that is also an output: each point must read the very block that it writes.
+  Why aliases() const {
+    for (const Alias& alias : package_.aliases) {
+      const auto output = static_cast<size_t>(alias.output);
+      const auto input = arguments_.aliasedInput(output);
+      if (!input) return fmt::format("output {} is a scalar operand, too", output);
+      if (arguments_.input(*input).use_empty()) continue;
+      const auto &from = arguments_.windowOf(*input), &to = arguments_.windowOf(arguments_.numInputs() + output);
+      if (!from || !to || from->bounds != to->bounds || from->elementIndexed != to->elementIndexed ||
+          from->padLow != to->padLow || from->padHigh != to->padHigh ||
+          !sameIndexMap(arguments_.indexMap(*from), arguments_.indexMap(*to)))
+        return fmt::format("input {} and output {} are one array with different windows", *input, output);
+    }
+    return std::nullopt;
+  }
+
+  Why outputs(int axes) const {
+    for (size_t o = 0; o < arguments_.numOutputs(); ++o) {
+      const auto& window = arguments_.windowOf(arguments_.numInputs() + o);
+      if (!window) {
+        if (useOf(always_, arguments_.output(o)).stored)
+          return fmt::format("output {} is whole at every grid point", o);
+        continue;
+      }
+      const IndexMapFacts map(arguments_.indexMap(*window), arguments_.gridRank());
+      const std::vector<bool> told = injectiveAxes(map, *window, signature_.grid);
+      for (int a = 0; a < axes; ++a)
+        if (!told[static_cast<size_t>(a)])
+          return fmt::format("output {} may have one block at several points of grid axis {}", o, a);
+    }
+    return std::nullopt;
+  }
+
+  /// Every run, or the first one of those that a thread makes for a point of the shared axes, must write a buffer
+  /// before it reads it.
+  Why scratch(int axes) const {
+    std::optional<BodyUse> first;
+    for (size_t s = 0; s < arguments_.numScratch(); ++s) {
+      if (!useOf(always_, arguments_.scratch(s)).readFirst) continue;
+      if (!first) {
+        std::vector<bool> zero = single();
+        std::fill(zero.begin() + axes, zero.end(), true);
+        first = useInOneRun(arguments_.function(), zero);
+      }
+      const BufferUse& use = useOf(*first, arguments_.scratch(s));
+      if (use.readFirst || !use.covered)
+        return fmt::format("scratch {} may hold what an earlier point of grid axis {} has left in it", s, axes - 1);
+    }
+    return std::nullopt;
+  }
+
+  const KernelPackage& package_;
+  const KernelSignature& signature_;
+  const KernelArguments arguments_;
+  BodyUse always_;
+};
+
+}  // namespace
+
+ParallelPlan planParallel(const KernelPackage& package) { return Planner(package).plan(); }
+
+}  // namespace smalti::cpu

@@ -1,0 +1,370 @@
+#include "cpu/emit/Kernel.h"
+#include "cpu/emit/Measured.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/Tiles.h"
+#include "cpu/emit/EdgeCopy.h"
+#include "cpu/emit/Streaming.h"
+#include "cpu/emit/elements/Elementwise.h"
+#include "cpu/plan/KernelPlan.h"
+#include "ir/KernelArguments.h"
+#include "ir/TpuOpsSync.h"
+#include "llvm/IR/Module.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace smalti::cpu {
+namespace {
+
+using tpu::MemorySpace;
+
+/// As messages name it: "HBM".
+std::string nameOf(MemorySpace space) { return tpu::stringifyMemorySpace(space).upper(); }
+
+/// One windowed operand while code is emitted.
+struct Windowed {
+  const BlockPlan* plan = nullptr;
+  const Window* window = nullptr;
+  mlir::func::FuncOp map;
+  View array;
+  DType undefined = DType::f32;    ///< of the array, with its signedness: says what lies beyond its edges
+  View buffer;                     ///< where a block that is partial, or is copied, lies
+  Reg lastBlock = nullptr;         ///< slots of the last block's starts, where others must be told from it
+  std::vector<Reg> starts, sizes;  ///< of this step's block, in the array; sizes of what lies inside
+  Reg whole = nullptr;             ///< i1: nothing hangs over
+  Reg next = nullptr;              ///< where the next step's block begins
+};
+
+class KernelLowering {
+ public:
+  KernelLowering(const KernelPackage& package, llvm::Module& module, llvm::Function* function,
+                 const Processor& processor, NativeReport& report, InterpretedOps& interpreted, LowerOptions options)
+      : package_(package),
+        kernel_(package.kernelFunction()),
+        arguments_(package),
+        l_(module, function, processor, report, interpreted, std::move(options), kernel_),
+        b_(l_.b),
+        shared_(l_.options.sharedAxes) {}
+
+  tl::expected<LoweredKernel, Unsupported> run() {
+    auto plan =
+        planGrid(package_, l_.processor,
+                 {.sharedAxes = shared_, .checkBlocks = l_.options.checkBlocks, .nonTemporal = l_.options.streamed});
+    if (!plan) return tl::unexpected(std::move(plan.error()));
+    plan_ = std::move(*plan);
+    lowered_.written = plan_.written;
+    auto* entry = llvm::BasicBlock::Create(b_.getContext(), "entry", l_.function);
+    b_.SetInsertPoint(entry);
+    l_.context = l_.function->getArg(0);
+    l_.arenaBase = l_.function->getArg(2);
+    if (auto ok = arguments(); !ok) return tl::unexpected(ok.error());
+    if (auto ok = grid(0); !ok) return tl::unexpected(ok.error());
+    b_.CreateRet(b_.getInt32(0));
+    finishStreaming(*l_.function);
+    lowered_.sharedBounds.assign(signature().grid.begin(), signature().grid.begin() + shared_);
+    for (const auto& m : l_.forPeers) lowered_.undefined.push_back({m.place->offset, m.type});
+    if (KernelPlan* made = l_.report.plan.get()) {
+      for (size_t i = 0; i < arguments_.numBlocks(); ++i)
+        made->blockNames.push_back(arguments_.roleOf(arguments_.block(i).getArgNumber()).str());
+      made->grid = std::move(plan_);
+    }
+    lowered_.arenaBytes = l_.arena.peakBytes();
+    l_.report.arenaBytes = lowered_.arenaBytes;
+    return std::move(lowered_);
+  }
+
+ private:
+  const KernelSignature& signature() const { return package_.signature; }
+  size_t rank() const { return signature().grid.size(); }
+
+  View arrayView(size_t number, DType dtype, const Shape& shape, int memory) {
+    View v;
+    v.dtype = dtype;
+    v.shape = shape;
+    Reg slot = b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), l_.function->getArg(1), number);
+    v.base = b_.CreateLoad(b_.getPtrTy(), slot);
+    v.strides = denseStrides(b_, shape);
+    v.memory = memory;
+    return v;
+  }
+
+  /// Memory of the core itself.
+  static bool isLocal(MemorySpace space) {
+    return space == MemorySpace::vmem || space == MemorySpace::smem || space == MemorySpace::semaphore_mem;
+  }
+
+  /// `undefined`: the dtype with the signedness of what the buffer stands for.
+  View undefinedBuffer(DType dtype, DType undefined, const Shape& shape) {
+    View v = l_.allocate(dtype, shape);
+    v.memory = l_.newMemory();
+    // Others may add to a semaphore before this device begins: it is 0 before any does.
+    if (is_semaphore(dtype) && !l_.options.devices)
+      l_.fill(v, l_.index(0));
+    else
+      lowered_.undefined.push_back({v.owner->offset, {undefined, shape}});
+    return v;
+  }
+
+  LowerResult arguments() {
+    size_t operand = 0;
+    kernel_.walk([&](tpu::SemBarrierOp) {
+      if (!l_.barrier.base) l_.barrier = undefinedBuffer(DType::semaphore, DType::semaphore, {});
+    });
+    for (int64_t bound : signature().grid) {
+      if (bound != kDynamicBound) {
+        bounds_.push_back(l_.index(bound));
+        continue;
+      }
+      const View scalar = arrayView(operand++, DType::i32, {}, l_.newMemory());
+      bounds_.push_back(b_.CreateSExt(loadElements(b_, DType::i32, scalar.base, 1), b_.getInt64Ty()));
+    }
+    l_.gridBounds = bounds_;
+    for (size_t i = 0; i < arguments_.numScalarPrefetch(); ++i, ++operand) {
+      const mlir::Value ref = arguments_.scalarPrefetch(i);
+      l_.setRef(ref, arrayView(operand, elementDType(ref.getType()), shapeOf(ref.getType()), l_.newMemory()));
+    }
+    for (size_t i = 0; i < arguments_.numBlocks(); ++i, ++operand) blockArgument(i, operand);
+    for (size_t i = 0; i < arguments_.numScratch(); ++i) {
+      const mlir::Value ref = arguments_.scratch(i);
+      auto type = llvm::cast<mlir::MemRefType>(ref.getType());
+      const auto space = tpu::memorySpaceOf(type);
+      if (!space || !isLocal(*space))
+        return unsupported(fmt::format("scratch {} is in {} memory", i, space ? nameOf(*space) : "unknown"));
+      l_.setRef(ref, undefinedBuffer(elementDType(type), elementDType(type), shapeOf(type)));
+    }
+    return {};
+  }
+
+  void blockArgument(size_t i, size_t operand) {
+    const BlockPlan& plan = plan_.blocks[i];
+    mlir::BlockArgument argument = arguments_.block(i);
+    const ArrayType& array = arguments_.arrayOf(i);
+    const DType dtype = elementDType(argument.getType());
+    View view = arrayView(operand, dtype, array.shape, l_.newMemory());
+    if (const auto& window = arguments_.windowOf(i)) {
+      windowArgument(plan, *window, argument, array, std::move(view));
+      return;
+    }
+    if (plan.isPadded) view.padding = tilePadding({dtype, array.shape});
+    if (plan.access == BlockAccess::privateCopy) {
+      const View whole = std::exchange(view, l_.allocate(dtype, array.shape));
+      view.memory = l_.newMemory();
+      l_.copy(whole, view);
+    }
+    if (plan.sameMemory) view.memory = l_.ref(arguments_.input(*plan.sameMemory)).memory;
+    l_.setRef(argument, view);
+  }
+
+  void windowArgument(const BlockPlan& plan, const Window& window, mlir::BlockArgument argument, const ArrayType& array,
+                      View view) {
+    Windowed w;
+    w.plan = &plan;
+    w.window = &window;
+    w.map = arguments_.indexMap(window);
+    w.array = std::move(view);
+    w.undefined = storage_bytes(array.dtype) == storage_bytes(w.array.dtype) ? array.dtype : w.array.dtype;
+    w.array.hints.nonTemporal = plan.isNonTemporal;
+    if (plan.isNonTemporal) assumeLineAligned(*llvm::cast<llvm::LoadInst>(w.array.base));
+    w.array.hints.memoryResident = plan.isMemoryResident;
+    if (plan.hasBuffer()) w.buffer = undefinedBuffer(w.array.dtype, w.undefined, window.bounds);
+    if (plan.tracksBlock) {
+      w.lastBlock = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), window.bounds.size()));
+      for (size_t d = 0; d < window.bounds.size(); ++d)
+        b_.CreateStore(b_.getInt64(static_cast<uint64_t>(INT64_MIN)), blockSlot(w, d));
+    }
+    windows_.push_back({std::move(w), argument});
+  }
+  static int64_t paddingOf(const std::vector<int64_t>& padding, size_t d) {
+    return d < padding.size() ? padding[d] : 0;
+  }
+  Reg blockSlot(const Windowed& w, size_t d) {
+    return b_.CreateConstInBoundsGEP2_64(llvm::ArrayType::get(b_.getInt64Ty(), w.window->bounds.size()), w.lastBlock, 0,
+                                         d);
+  }
+
+  // ---- the grid
+
+  LowerResult grid(size_t d) {
+    if (d == 0 && shared_ > 0) {
+      LowerResult ok;
+      l_.loop(l_.function->getArg(3), l_.function->getArg(4), l_.index(1), [&](Reg point) {
+        Reg rest = point;
+        std::vector<Reg> at(static_cast<size_t>(shared_));
+        for (const size_t a : plan_.sharedOrder) {
+          at[a] = b_.CreateURem(rest, bounds_[a]);
+          rest = b_.CreateUDiv(rest, bounds_[a]);
+        }
+        indices_ = at;
+        ok = grid(static_cast<size_t>(shared_));
+      });
+      return ok;
+    }
+    if (d == rank()) return step();
+    LowerResult ok;
+    l_.loop(l_.index(0), bounds_[d], l_.index(1), [&](Reg i) {
+      indices_.resize(d);
+      indices_.push_back(i);
+      ok = grid(d + 1);
+    });
+    return ok;
+  }
+
+  LowerResult step() {
+    for (size_t d = 0; d < rank(); ++d)
+      l_.setScalar(kernel_.getArgument(static_cast<unsigned>(d)), b_.CreateTrunc(indices_[d], b_.getInt32Ty()));
+    measureStep(l_, signature().grid, bounds_, indices_);
+    for (auto& [w, argument] : windows_) {
+      if (auto ok = computeBlockOffset(w); !ok) return ok;
+      if (auto ok = bindWindow(w, argument); !ok) return ok;
+    }
+    if (auto ok = l_.lowerBlock(kernel_.getBody().front()); !ok) return ok;
+    for (auto& [w, argument] : windows_)
+      if (w.plan->isOutput && w.plan->isPartial)
+        l_.when(b_.CreateNot(w.whole), [&, &w = w] { storeInside(l_, {w.array, w.buffer, w.starts}); });
+    return {};
+  }
+
+  /// Where the block of this step lies.
+  LowerResult computeBlockOffset(Windowed& w) {
+    if (w.plan->looksUpNext) {
+      std::vector<Reg> next = indices_;
+      Reg last = b_.CreateSub(bounds_.back(), l_.index(1));
+      next.back() = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(next.back(), l_.index(1)), last);
+      if (auto ok = computeBlockOffset(w, next); !ok) return ok;
+      w.next = elementPointer(b_, w.array, w.starts);
+    }
+    if (auto ok = computeBlockOffset(w, indices_); !ok) return ok;
+    for (const size_t d : w.plan->maybeOutside) requireInside(w, d);
+    return {};
+  }
+
+  /// On a TPU such a block is memory of something else.
+  void requireInside(const Windowed& w, size_t d) {
+    Reg before = l_.index(-paddingOf(w.window->padLow, d) - w.window->bounds[d]);
+    Reg end = l_.index(w.array.shape[d] + paddingOf(w.window->padHigh, d));
+    l_.require(b_.CreateAnd(b_.CreateICmpSGT(w.starts[d], before), b_.CreateICmpSLT(w.starts[d], end)),
+               KernelStatus::outside);
+  }
+
+  /// The block of the step of these indices.
+  LowerResult computeBlockOffset(Windowed& w, const std::vector<Reg>& indices) {
+    mlir::Block& body = w.map.getBody().front();
+    for (unsigned a = 0; a < body.getNumArguments(); ++a) {
+      if (a < rank())
+        l_.setScalar(body.getArgument(a), b_.CreateTrunc(indices[a], b_.getInt32Ty()));
+      else
+        l_.setRef(body.getArgument(a), l_.ref(kernel_.getArgument(a)));
+    }
+    // An index map is scalar code: the same lowering does.
+    for (mlir::Operation& op : body.without_terminator()) {
+      if (llvm::isa<mlir::arith::ConstantOp>(op)) continue;
+      if (auto ok = l_.lowerOp(op); !ok) return ok;
+    }
+    w.starts.clear();
+    w.sizes.clear();
+    w.whole = b_.getTrue();
+    for (size_t d = 0; d < w.window->bounds.size(); ++d) {
+      Reg block = l_.scalar(body.getTerminator()->getOperand(static_cast<unsigned>(d)));
+      if (!block) return unsupported("an index map that native code does not follow");
+      const int64_t size = w.window->bounds[d], extent = w.array.shape[d];
+      Reg at = b_.CreateSExt(block, b_.getInt64Ty());
+      const bool low = w.window->elementIndexed && d < w.window->padLow.size();
+      Reg start = w.window->elementIndexed ? b_.CreateSub(at, l_.index(low ? w.window->padLow[d] : 0))
+                                           : b_.CreateMul(at, l_.index(size));
+      w.starts.push_back(start);
+      if (w.plan->isPartial)
+        w.whole = b_.CreateAnd(w.whole, size > extent ? static_cast<Reg>(b_.getFalse())
+                                                      : b_.CreateICmpULE(start, l_.index(extent - size)));
+    }
+    return {};
+  }
+
+  /// Binds the kernel's ref to the block: the array itself where the block lies inside.
+  LowerResult bindWindow(Windowed& w, mlir::BlockArgument argument) {
+    const Shape& bounds = w.window->bounds;
+    View view = slice(b_, w.array, w.starts, bounds);
+    if (w.plan->access == BlockAccess::copied) {
+      l_.when(blockChanges(w), [&] { fetch(w); });
+      view = w.buffer;
+    } else if (w.plan->isPartial) {
+      Reg hangsOver = b_.CreateNot(w.whole);
+      if (w.lastBlock) hangsOver = b_.CreateAnd(hangsOver, blockChanges(w));
+      if (!w.plan->isOutput || w.lastBlock) l_.when(hangsOver, [&] { fetch(w); });
+      view.base = b_.CreateSelect(w.whole, view.base, w.buffer.base);
+      for (size_t d = 0; d < bounds.size(); ++d)
+        if (bounds[d] != 1 && view.strides[d] != w.buffer.strides[d])
+          view.strides[d] = b_.CreateSelect(w.whole, view.strides[d], w.buffer.strides[d]);
+    }
+    if (w.plan->reuse) markReuse(w, view);
+    view.memory = w.plan->hasBuffer() ? w.buffer.memory : w.array.memory;
+    if (w.next)
+      view.hints.nextStepOffset =
+          b_.CreateSub(b_.CreatePtrToInt(w.next, b_.getInt64Ty()), b_.CreatePtrToInt(view.base, b_.getInt64Ty()));
+    auto type = llvm::cast<mlir::MemRefType>(argument.getType());
+    auto shaped = reshape(b_, view, shapeOf(type));
+    if (!shaped) return unsupported("a window of another shape than its ref");
+    l_.setRef(argument, *shaped);
+    return {};
+  }
+
+  /// Whether this step's block is another than the last step's; remembers it.
+  Reg blockChanges(const Windowed& w) {
+    Reg changed = b_.getFalse();
+    for (size_t d = 0; d < w.starts.size(); ++d) {
+      Reg slot = blockSlot(w, d);
+      changed = b_.CreateOr(changed, b_.CreateICmpNE(b_.CreateLoad(b_.getInt64Ty(), slot), w.starts[d]));
+      b_.CreateStore(w.starts[d], slot);
+    }
+    return changed;
+  }
+
+  void markReuse(const Windowed& w, View& view) {
+    ReuseInfo& reuse = view.reuse;
+    reuse.isInvariant = w.whole;
+    for (const size_t d : *w.plan->reuse) {
+      const int64_t size = w.window->bounds[d], blocks = w.array.shape[d] / size;
+      Reg block = b_.CreateUDiv(w.starts[d], l_.index(size));
+      reuse.block = reuse.block ? b_.CreateAdd(b_.CreateMul(reuse.block, l_.index(blocks)), block) : block;
+      reuse.blocks *= blocks;
+    }
+    // A partial block is none of them.
+    if (reuse.block) reuse.block = b_.CreateSelect(w.whole, reuse.block, l_.index(0));
+  }
+
+  void fetch(Windowed& w) {
+    fetchInside(l_, {w.array, w.buffer, w.starts},
+                w.plan->isPartial ? undefinedElement(b_, w.undefined, l_.options.poison) : nullptr);
+  }
+
+  const KernelPackage& package_;
+  mlir::func::FuncOp kernel_;
+  KernelArguments arguments_;
+  Lowering l_;
+  Builder& b_;
+  int shared_;
+  GridPlan plan_;
+  std::vector<Reg> bounds_, indices_;
+  std::vector<std::pair<Windowed, mlir::BlockArgument>> windows_;
+  LoweredKernel lowered_;
+};
+
+}  // namespace
+
+tl::expected<LoweredKernel, Unsupported> lowerKernel(const KernelPackage& package, llvm::Module& module,
+                                                     const Processor& processor, NativeReport& report,
+                                                     InterpretedOps& interpreted, LowerOptions options) {
+  auto& c = module.getContext();
+  auto* pointer = llvm::PointerType::get(c, 0);
+  auto* wide = llvm::Type::getInt64Ty(c);
+  auto* function = llvm::Function::Create(
+      llvm::FunctionType::get(llvm::Type::getInt32Ty(c), {pointer, pointer, pointer, wide, wide}, false),
+      llvm::Function::ExternalLinkage, kKernelSymbol, module);
+  function->addFnAttr("target-features", processor.features);
+  return KernelLowering(package, module, function, processor, report, interpreted, std::move(options)).run();
+}
+
+}  // namespace smalti::cpu

@@ -1,0 +1,35 @@
+// The whole call as one function: the grid, its windows, the body.
+#pragma once
+
+#include "cpu/emit/Interpreted.h"
+#include "cpu/emit/Lowering.h"
+#include "ir/KernelPackage.h"
+
+namespace smalti::cpu {
+
+/// Name and type of the generated function:
+/// i32 (ptr context, ptr operands, ptr arena, i64 begin, i64 end); a KernelStatus.
+/// `operands`: the call's operands, then its results, each a pointer. `context`: begins with the thread's CallLimits,
+/// which nobody else touches meanwhile; the run-time functions that the code calls know the rest.
+/// [begin, end): points of the shared grid axes (planParallel), row-major; [0, 1) without any.
+inline constexpr const char* kKernelSymbol = "smalti_kernel";
+using KernelFunction = int32_t(void* context, void* const* operands, void* arena, int64_t begin, int64_t end);
+
+struct LoweredKernel {
+  int64_t arenaBytes = 0;
+  std::vector<int64_t> sharedBounds;  ///< of the leading grid axes that threads share; kDynamicBound as in the grid
+  /// Parts of the arena that start undefined in every call: scratch and window buffers. Semaphores start at 0.
+  struct Undefined {
+    int64_t offset = 0;
+    ArrayType type;
+  };
+  std::vector<Undefined> undefined;
+  /// Results that the kernel surely writes to the last element: they need not be made undefined first.
+  std::vector<bool> written;
+};
+
+/// Emits the function into the module. The caller has results that are streamed begin at multiples of a cache line.
+tl::expected<LoweredKernel, Unsupported> lowerKernel(const KernelPackage&, llvm::Module&, const Processor&,
+                                                     NativeReport&, InterpretedOps&, LowerOptions);
+
+}  // namespace smalti::cpu

@@ -1,0 +1,182 @@
+// From a kernel's module to LLVM IR: what every part of the lowering shares.
+//
+// Scalars become registers at once. Vector ops are first collected (`pending`); when something needs their result, the
+// collected ops are emitted as fused loop nests (Segment.h, NestPlan.h). What crosses a nest lies in the arena.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cpu/Processor.h"
+#include "cpu/Report.h"
+#include "cpu/Unsupported.h"
+#include "cpu/emit/Arena.h"
+#include "cpu/emit/View.h"
+#include "cpu/runtime/KernelCall.h"
+#include "ir/Types.h"
+#include "ir/facts/Attributes.h"
+#include "ir/facts/Liveness.h"
+#include "llvm/ADT/DenseMap.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace smalti::cpu {
+
+inline bool isVector(mlir::Value v) { return llvm::isa<mlir::VectorType>(v.getType()); }
+
+/// Success, or why there is no native code.
+using LowerResult = tl::expected<void, Unsupported>;
+inline tl::unexpected<Unsupported> unsupported(std::string why) { return tl::unexpected<Unsupported>(std::move(why)); }
+
+class InterpretedOps;
+struct PackedView;
+struct PendingOp;
+
+/// What the code is made for, beside the processor.
+struct LowerOptions {
+  int sharedAxes = 0;  ///< leading grid axes that threads share (planParallel)
+  eval::Poison poison = eval::Poison::intMin;
+  std::vector<bool> streamed{};  ///< results that are stored past the caches (Streaming.h); empty: none
+  bool countRounds = true;       ///< of loops that need not end (Rounds.h)
+  bool checkBlocks = true;       ///< whether a block that lies outside of its array ends the call
+  bool devices = false;          ///< whether others run the call beside it (runtime/Devices.h)
+};
+
+class Lowering {
+ public:
+  Lowering(llvm::Module&, llvm::Function*, const Processor&, NativeReport&, InterpretedOps&, LowerOptions,
+           mlir::Operation* root);
+  ~Lowering();
+
+  Builder b;
+  llvm::Module& module;
+  llvm::Function* function;
+  const Processor& processor;
+  NativeReport& report;
+  InterpretedOps& interpreted;
+  const LowerOptions options;
+  Arena arena;
+  /// Memory of scopes that other devices may reach before this one has come there: from the start of the call
+  /// undefined, and nobody else's.
+  struct ForPeers {
+    std::shared_ptr<const Arena::Block> place;
+    ArrayType type;
+  };
+  std::vector<ForPeers> forPeers;
+  Reg arenaBase = nullptr, context = nullptr;
+  Reg roundsToLook = nullptr;   ///< slot of the counter of rounds, where there is one (Rounds.h)
+  std::vector<Reg> gridBounds;  ///< i64
+  View barrier;                 ///< the barrier semaphore, where the kernel asks for it
+  /// A packed operand that products share, by what it is packed from and how.
+  struct PackedB {
+    std::shared_ptr<const Arena::Block> place;
+    Reg from = nullptr;  ///< slots, by ReuseInfo::block: the operands that lie there packed
+  };
+  std::map<std::string, PackedB> packedB;
+  /// Concatenations that the product they are for reads in blocks (ConcatOperand.h).
+  llvm::DenseMap<mlir::Value, std::vector<View>> blocks;
+
+  // ---- values
+  Reg scalar(mlir::Value);
+  void setScalar(mlir::Value v, Reg r) { scalars_[v] = r; }
+  const View& ref(mlir::Value v) const { return refs_.find(v)->second; }
+  bool hasRef(mlir::Value v) const { return refs_.contains(v); }
+  void setRef(mlir::Value v, View view) { refs_[v] = std::move(view); }
+  /// A ref that sees memory as elements of another width (PackedView.h); null: it does not. Such a ref has no `ref`.
+  const PackedView* packedRef(mlir::Value v) const;
+  void setPackedRef(mlir::Value v, PackedView view);
+  /// A vector value in memory; what is pending is emitted first if it must.
+  View view(mlir::Value);
+  /// The value's place in memory if it has one already.
+  const View* findView(mlir::Value v) const {
+    auto at = views_.find(v);
+    return at == views_.end() ? nullptr : &at->second;
+  }
+  void setView(mlir::Value v, View view);
+  /// Room for a value between two nests, dense.
+  View allocate(DType, std::span<const int64_t> shape);
+  /// Room for an allocation of the kernel, undefined (semaphores: 0) where its scope begins, or has begun for others.
+  View allocateScoped(DType, std::span<const int64_t> shape);
+  int newMemory() { return nextMemory_++; }
+  /// An op that is neither emitted nor one of `here` needs the value, also through free ops.
+  bool isNeededBeyond(mlir::Value, const llvm::DenseSet<mlir::Operation*>& here) const;
+  const Liveness& liveness() const { return liveness_; }
+
+  // ---- control
+  /// Goes on only where `ok` is true; else the call ends so.
+  void require(Reg ok, KernelStatus otherwise = KernelStatus::fault);
+  /// for (i = begin; i < end; i += step) body(i); i64.
+  void loop(Reg begin, Reg end, Reg step, const std::function<void(Reg)>& body);
+  /// if (condition) body();
+  void when(Reg condition, const std::function<void()>& body);
+  void either(Reg condition, const std::function<void()>& body, const std::function<void()>& otherwise);
+  /// Ops of the block but its terminator; then every value that something else needs lies in memory or a register.
+  LowerResult lowerBlock(mlir::Block&);
+  LowerResult lowerOp(mlir::Operation&);
+  /// Copies the elements of a view into another of the same shape.
+  void copy(const View& from, const View& to);
+  View denseCopy(const View&);
+  void fill(const View& to, Reg element);
+  Reg index(int64_t i) { return b.getInt64(static_cast<uint64_t>(i)); }
+
+  /// The op is taken care of already, by one before it.
+  void skip(mlir::Operation* op) { skipped_.insert(op); }
+  void unskip(mlir::Operation* op) { skipped_.erase(op); }
+  bool isSkipped(mlir::Operation* op) const { return skipped_.contains(op); }
+
+  // ---- pending vector ops
+  void addPending(PendingOp);
+  const std::vector<PendingOp>& pending() const { return pending_; }
+  /// Emits all pending ops but loads and the like, which are evaluated where they are used.
+  LowerResult flush();
+  /// As flush, and gives what is still pending a place of its own: memory is about to change, or a block ends.
+  LowerResult flushBeforeWrites();
+
+ private:
+  View at(DType, std::span<const int64_t> shape, std::shared_ptr<const Arena::Block>);
+  int64_t placeBytes(DType, std::span<const int64_t> shape);
+  LowerResult lowerHere(mlir::Operation&);
+  /// Reports where the op is that has no native code: the first, innermost one.
+  void recordUnsupportedOp(mlir::Operation&);
+  void releaseUpTo(int position);
+  /// Position of the last op that needs the value, also through ops that are evaluated where they are used.
+  int lastNeed(mlir::Value) const;
+  bool neededLater(mlir::Value) const;
+  llvm::DenseSet<mlir::Operation*> valuesToMaterialise(const std::vector<PendingOp>&, bool writesFollow) const;
+  LowerResult emit(const llvm::DenseSet<mlir::Operation*>& toMaterialise);
+
+  std::map<KernelStatus, llvm::BasicBlock*> leaving_;  ///< where the call ends so
+  Liveness liveness_;
+  llvm::DenseMap<mlir::Value, Reg> scalars_;
+  llvm::DenseMap<mlir::Value, View> refs_, views_;
+  llvm::DenseMap<mlir::Value, std::shared_ptr<const PackedView>> packedRefs_;
+  std::vector<PendingOp> pending_;
+  llvm::DenseSet<mlir::Operation*> done_;  ///< lowered, and emitted
+  llvm::DenseSet<mlir::Operation*> skipped_;
+  int nextMemory_ = 0;
+  LowerResult failure_;
+};
+
+/// The element of a constant vector whose elements are equal.
+Reg splatConstant(Builder&, mlir::Value);
+bool isSplatConstant(mlir::Value);
+
+/// Lowers one op that is not collected; by name, one table per file of emit/ops and product.
+using LowerOp = LowerResult (*)(Lowering&, mlir::Operation&);
+using LowerRow = std::pair<std::string_view, LowerOp>;
+std::span<const LowerRow> controlOps();
+std::span<const LowerRow> convOps();
+std::span<const LowerRow> memoryOps();
+std::span<const LowerRow> shapeOps();
+std::span<const LowerRow> matmulOps();
+std::span<const LowerRow> syncOps();
+LowerOp findLowering(mlir::Operation&);
+
+/// The memory that a vector store writes, in the shape of its value; its bounds are checked.
+tl::expected<View, Unsupported> storeBox(Lowering&, mlir::Operation& store);
+
+/// Any other op without memory effects: computed by src/eval on values in memory (Interpreted.cpp).
+LowerResult lowerInterpreted(Lowering&, mlir::Operation&);
+
+}  // namespace smalti::cpu

@@ -1,0 +1,131 @@
+#include "cpu/emit/Rounds.h"
+
+#include "cpu/runtime/KernelCall.h"
+#include "ir/TpuOpsSync.h"
+#include "llvm/IR/MDBuilder.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/ModRef.h"
+#include "llvm/TargetParser/Triple.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+namespace smalti::cpu {
+namespace {
+
+/// So many rounds need no look: shorter than a look away from the next grid step.
+constexpr int64_t kFewRounds = 1024;
+/// From one look to the next: a look takes as long as a few rounds of the shortest loops.
+constexpr int64_t kRoundsPerLook = 1024;
+/// The same for loops whose rounds take long.
+constexpr int64_t kLongRoundsPerLook = 16;
+
+std::optional<int64_t> constantBound(mlir::Value v) {
+  mlir::APInt value;
+  if (!mlir::matchPattern(v, mlir::m_ConstantInt(&value))) return std::nullopt;
+  return value.getSExtValue();
+}
+
+/// Of a loop with constant bounds, with those inside of it that are not counted; many: more than a few, or not known.
+int64_t constantRounds(mlir::Operation& op) {
+  constexpr int64_t kMany = kFewRounds + 1;
+  auto loop = llvm::dyn_cast<mlir::scf::ForOp>(op);
+  if (!loop) return kMany;
+  const auto lower = constantBound(loop.getLowerBound()), upper = constantBound(loop.getUpperBound()),
+             step = constantBound(loop.getStep());
+  int64_t distance = 0;
+  if (!lower || !upper || !step || *step < 1 || __builtin_sub_overflow(*upper, *lower, &distance)) return kMany;
+  const int64_t trips = std::max<int64_t>(distance, 0) / *step + 1;
+  if (trips > kFewRounds) return kMany;
+  int64_t inside = 1;
+  loop.getBody()->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* inner) {
+    if (!llvm::isa<mlir::scf::ForOp, mlir::scf::WhileOp>(inner)) return mlir::WalkResult::advance();
+    if (const int64_t rounds = constantRounds(*inner); rounds < kMany) inside += rounds;
+    return mlir::WalkResult::skip();
+  });
+  return std::min(trips * inside, kMany);
+}
+
+/// Rounds of loops over vectors, and with copies, take as long as many others.
+bool isLong(mlir::Operation& loop) {
+  return loop
+      .walk([](mlir::Operation* op) {
+        const bool vectors = llvm::any_of(op->getOperands(), isVector) || llvm::any_of(op->getResults(), isVector);
+        return vectors || llvm::isa<tpu::EnqueueDMAOp>(op) ? mlir::WalkResult::interrupt()
+                                                           : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// The caller keeps all its registers, where LLVM has a convention for that.
+llvm::CallingConv::ID lookConvention(const Processor& p) {
+  const llvm::Triple triple(p.triple);
+  return triple.isX86() || triple.isAArch64() ? llvm::CallingConv::PreserveAll : llvm::CallingConv::C;
+}
+
+/// i32 look(ptr limits, i64 rounds): a KernelStatus.
+llvm::Function* lookFunction(Lowering& l) {
+  constexpr const char* kName = "smalti.look";
+  if (llvm::Function* known = l.module.getFunction(kName)) return known;
+  auto& c = l.b.getContext();
+  Builder b(c);
+  auto* function =
+      llvm::Function::Create(llvm::FunctionType::get(b.getInt32Ty(), {b.getPtrTy(), b.getInt64Ty()}, false),
+                             llvm::Function::InternalLinkage, kName, l.module);
+  function->setCallingConv(lookConvention(l.processor));
+  function->addFnAttr(llvm::Attribute::NoInline);
+  function->addFnAttr(llvm::Attribute::Cold);
+  // Arrays are none of its business: what is known of them stays known.
+  function->setMemoryEffects(llvm::MemoryEffects::inaccessibleOrArgMemOnly());
+  b.SetInsertPoint(llvm::BasicBlock::Create(c, "", function));
+  Reg limits = function->getArg(0);
+  Reg left = b.CreateSub(b.CreateLoad(b.getInt64Ty(), limits), function->getArg(1));
+  b.CreateStore(left, limits);
+  Reg flag =
+      b.CreateLoad(b.getPtrTy(), b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), limits, offsetof(CallLimits, stop)));
+  auto* raised = b.CreateAlignedLoad(b.getInt8Ty(), flag, llvm::Align(1));
+  raised->setAtomic(llvm::AtomicOrdering::Monotonic);
+  const auto status = [&](KernelStatus s) { return b.getInt32(static_cast<uint32_t>(s)); };
+  Reg ofRounds =
+      b.CreateSelect(b.CreateICmpSLT(left, b.getInt64(0)), status(KernelStatus::stepLimit), status(KernelStatus::done));
+  b.CreateRet(b.CreateSelect(b.CreateICmpEQ(raised, b.getInt8(0)), ofRounds, status(KernelStatus::stopped)));
+  return function;
+}
+
+/// Rounds until the next look: one counter of the function, a register to the optimiser.
+Reg counterOf(Lowering& l) {
+  if (l.roundsToLook) return l.roundsToLook;
+  auto& entry = l.function->getEntryBlock();
+  Builder at(&entry, entry.begin());
+  l.roundsToLook = at.CreateAlloca(at.getInt64Ty());
+  at.CreateStore(at.getInt64(kRoundsPerLook), l.roundsToLook);
+  l.function->addParamAttr(0, llvm::Attribute::NoAlias);
+  return l.roundsToLook;
+}
+
+}  // namespace
+
+bool countsRounds(mlir::Operation& loop) { return constantRounds(loop) > kFewRounds; }
+
+void countRound(Lowering& l, mlir::Operation& loop) {
+  if (!l.options.countRounds || !countsRounds(loop)) return;
+  Builder& b = l.b;
+  Reg counter = counterOf(l);
+  const int64_t rounds = isLong(loop) ? kLongRoundsPerLook : kRoundsPerLook;
+  Reg left = b.CreateSub(b.CreateLoad(b.getInt64Ty(), counter), l.index(kRoundsPerLook / rounds));
+  b.CreateStore(left, counter);
+  auto* look = llvm::BasicBlock::Create(b.getContext(), "look", l.function);
+  auto* leave = llvm::BasicBlock::Create(b.getContext(), "leave", l.function);
+  auto* on = llvm::BasicBlock::Create(b.getContext(), "round", l.function);
+  llvm::MDBuilder weights(b.getContext());
+  b.CreateCondBr(b.CreateICmpSGT(left, l.index(0)), on, look, weights.createBranchWeights(1 << 20, 1));
+  b.SetInsertPoint(look);
+  auto* status = b.CreateCall(lookFunction(l), {l.context, l.index(rounds)});
+  status->setCallingConv(lookConvention(l.processor));
+  b.CreateStore(l.index(kRoundsPerLook), counter);
+  b.CreateCondBr(b.CreateICmpEQ(status, b.getInt32(0)), on, leave);
+  b.SetInsertPoint(leave);
+  b.CreateRet(status);
+  b.SetInsertPoint(on);
+}
+
+}  // namespace smalti::cpu

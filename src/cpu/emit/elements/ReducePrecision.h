@@ -1,0 +1,10 @@
+#pragma once
+
+#include "cpu/emit/elements/Elementwise.h"
+
+namespace smalti::cpu {
+
+/// tpu.reduce_precision, as src/eval/bits/ReducePrecision.cpp.
+Reg reducePrecision(const ElementOp&);
+
+}  // namespace smalti::cpu

@@ -1,0 +1,28 @@
+#include <array>
+
+#include "cpu/emit/ops/Columns.h"
+#include "cpu/emit/ops/PackedAccess.h"
+
+namespace smalti::cpu {
+namespace {
+
+/// tpu.bitcast between widths (S-D8). Of one width it is an op of nests.
+LowerResult lowerBitcast(Lowering& l, mlir::Operation& op) {
+  const DType from = elementDType(op.getOperand(0).getType()), to = elementDType(op.getResult(0).getType());
+  const Shape shape = shapeOf(op.getOperand(0).getType()), out = shapeOf(op.getResult(0).getType());
+  if (bit_width(from) == bit_width(to) || shape.size() < 2) return lowerInterpreted(l, op);
+  if (auto ok = l.flush(); !ok) return ok;
+  const View source = denseView(l, op.getOperand(0));
+  const auto seen = bitcastView(l, unpacked(source), to, out);
+  if (!seen) return lowerInterpreted(l, op);
+  l.setView(op.getResult(0), gatherPacked(l, *seen));
+  return {};
+}
+
+constexpr std::array<LowerRow, 1> kTable{{{"tpu.bitcast", lowerBitcast}}};
+
+}  // namespace
+
+std::span<const LowerRow> bitcastOps() { return kTable; }
+
+}  // namespace smalti::cpu

@@ -1,0 +1,36 @@
+// Rows of memory in vectors, for ops that have no nest.
+#pragma once
+
+#include <functional>
+
+#include "cpu/emit/Lowering.h"
+
+namespace smalti::cpu {
+
+/// Columns [start, start + lanes) of a row of n; `mask` is null but for the last ones, where some lanes lie outside.
+using ColumnBody = std::function<void(Reg start, int lanes, Reg mask)>;
+void forColumns(Lowering&, int64_t n, int lanes, const ColumnBody&);
+
+/// (outer, n, inner) of a shape: dimension `d` and the products of those before and after it.
+struct Split {
+  int64_t outer = 1, n = 1, inner = 1;
+  Split(std::span<const int64_t> shape, size_t d);
+};
+
+/// The value as a dense view.
+View denseView(Lowering&, mlir::Value);
+/// Address of element `at`, counted row-major, of a dense view.
+Reg elementAt(Lowering&, const View&, Reg at);
+
+/// Copies the elements where the two views' memory runs along different dimensions; false, and nothing is done, where
+/// it does not, or there are few.
+bool copyTransposed(Lowering&, const View& from, const View& to);
+
+/// Ops lowered one by one, as findLowering knows them.
+std::span<const LowerRow> bitcastOps();
+std::span<const LowerRow> iotaOps();
+std::span<const LowerRow> pickOps();
+std::span<const LowerRow> reduceOps();
+std::span<const LowerRow> searchOps();
+
+}  // namespace smalti::cpu

@@ -1,0 +1,341 @@
+// Loads, stores and views of refs. Every access is checked before it happens: where the bounds cannot be proved when
+// the kernel is compiled, the code asks.
+#include <array>
+
+#include "cpu/emit/ops/PackedAccess.h"
+#include "cpu/emit/ops/Watch.h"
+#include "cpu/nest/Segment.h"
+#include "ir/TpuOpsMemory.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace smalti::cpu {
+namespace {
+
+using tpu::MemorySpace;
+
+constexpr int64_t kDynamicSize = INT64_MIN;  // mlir::ShapedType::kDynamic
+
+/// start ≥ 0 and start + span ≤ bound, where span ≥ 0 counts from the first element touched to the last.
+Reg fits(Lowering& l, Reg start, Reg span, Reg bound) {
+  return l.b.CreateAnd(l.b.CreateICmpULE(span, bound), l.b.CreateICmpULE(start, l.b.CreateSub(bound, span)));
+}
+
+/// Elements from the first one touched to the last.
+Reg spanOf(Lowering& l, int64_t size, int64_t step) {
+  int64_t span = 0;
+  if (__builtin_mul_overflow(size - 1, step, &span) || span == INT64_MAX) return l.index(INT64_MAX);
+  return l.index(span + 1);
+}
+
+LowerResult checkSpace(mlir::Value ref, bool scalar) {
+  auto type = llvm::dyn_cast<mlir::MemRefType>(ref.getType());
+  const auto space = type ? tpu::memorySpaceOf(type) : std::nullopt;
+  if (!space) return unsupported("a ref of an unknown memory space");
+  if (*space == MemorySpace::vmem || (*space == MemorySpace::smem && scalar)) return {};
+  return unsupported("a load or store that the machine refuses");
+}
+
+/// What an op touches of a ref.
+struct AccessBox {
+  Shape sizes;
+  std::vector<int64_t> steps;  ///< empty: 1
+  std::vector<Reg> starts;
+};
+
+/// The box an op touches of a ref of that shape; its bounds are checked.
+tl::expected<AccessBox, Unsupported> boundsOf(Lowering& l, mlir::Operation& op, const View& whole,
+                                              mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
+  if (whole.shape.size() != indices.size()) return unsupported("a load or store of another rank than its ref");
+  AccessBox box{scalar ? Shape(indices.size(), 1) : valueShape, integersAttribute(op, "strides"), {}};
+  if (box.sizes.size() < indices.size()) box.sizes.insert(box.sizes.begin(), indices.size() - box.sizes.size(), 1);
+  if (box.sizes.size() != indices.size() || (!box.steps.empty() && box.steps.size() != indices.size()))
+    return unsupported("a load or store of another rank than its ref");
+  for (size_t d = 0; d < indices.size(); ++d) {
+    box.starts.push_back(l.scalar(indices[d]));
+    if (!box.starts.back()) return unsupported("an index that native code does not follow");
+    const int64_t step = box.steps.empty() ? 1 : box.steps[d];
+    if (step < 0 || (step == 0 && box.sizes[d] > 1)) return unsupported("a load or store with strides below 1");
+    if (num_elements(box.sizes) == 0) continue;
+    l.require(fits(l, box.starts.back(), spanOf(l, box.sizes[d], step), extent(l.b, whole, d)));
+  }
+  return box;
+}
+
+/// The box an op touches as a view of the value's shape.
+tl::expected<View, Unsupported> boxOf(Lowering& l, mlir::Operation& op, mlir::Value ref, mlir::ValueRange indices,
+                                      Shape valueShape, bool scalar) {
+  if (auto ok = checkSpace(ref, scalar); !ok) return tl::unexpected(ok.error());
+  if (!l.hasRef(ref)) return unsupported("a ref that native code does not follow");
+  const View& whole = l.ref(ref);
+  auto bounds = boundsOf(l, op, whole, indices, valueShape, scalar);
+  if (!bounds) return tl::unexpected(bounds.error());
+  View box = slice(l.b, whole, bounds->starts, bounds->sizes, bounds->steps);
+  watchAccess(l, op, box, op.getNumResults() == 0);
+  if (scalar) return box;
+  auto shaped = reshape(l.b, box, valueShape);
+  if (!shaped) return unsupported("a load or store that reshapes");
+  return *shaped;
+}
+
+/// As boxOf, of a ref that sees elements of another width than those in memory.
+tl::expected<PackedView, Unsupported> packedBoxOf(Lowering& l, mlir::Operation& op, mlir::Value ref,
+                                                  mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
+  if (auto ok = checkSpace(ref, scalar); !ok) return tl::unexpected(ok.error());
+  const PackedView& whole = *l.packedRef(ref);
+  auto bounds = boundsOf(l, op, whole.cells, indices, valueShape, scalar);
+  if (!bounds) return tl::unexpected(bounds.error());
+  PackedView box = slice(l.b, whole, bounds->starts, bounds->sizes, bounds->steps);
+  box.cells.sizes.clear();
+  watchAccess(l, op, storedCells(l, box), op.getNumResults() == 0);
+  auto shaped = reshape(l.b, box, valueShape);
+  if (!shaped) return unsupported("a load or store that reshapes");
+  return *shaped;
+}
+
+LowerResult lowerPackedLoad(Lowering& l, mlir::Operation& op) {
+  const bool scalar = !isVector(op.getResult(0));
+  const Shape shape = scalar ? Shape{} : shapeOf(op.getResult(0).getType());
+  // Not pending, as what is emitted later would be: it is read here.
+  if (auto ok = l.flush(); !ok) return ok;
+  auto box = packedBoxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), shape, scalar);
+  if (!box) return tl::unexpected(box.error());
+  if (l.liveness().dead(&op)) return {};
+  View value = gatherPacked(l, *box);
+  if (scalar)
+    l.setScalar(op.getResult(0), loadElements(l.b, value.dtype, value.base, 1));
+  else
+    l.setView(op.getResult(0), std::move(value));
+  return {};
+}
+
+LowerResult lowerVectorLoad(Lowering& l, mlir::Operation& op) {
+  if (l.packedRef(op.getOperand(0))) return lowerPackedLoad(l, op);
+  auto box = boxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), shapeOf(op.getResult(0).getType()), false);
+  if (!box) return tl::unexpected(box.error());
+  if (l.liveness().dead(&op)) return {};
+  PendingOp p;
+  p.op = &op;
+  p.box = std::move(*box);
+  l.addPending(std::move(p));
+  return {};
+}
+
+LowerResult lowerScalarLoad(Lowering& l, mlir::Operation& op) {
+  if (l.packedRef(op.getOperand(0))) return lowerPackedLoad(l, op);
+  if (auto ok = l.flush(); !ok) return ok;
+  auto box = boxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), {}, true);
+  if (!box) return tl::unexpected(box.error());
+  l.setScalar(op.getResult(0), loadElements(l.b, box->dtype, box->base, 1));
+  return {};
+}
+
+LowerResult lowerScalarStore(Lowering& l, mlir::Operation& op) {
+  if (auto ok = l.flushBeforeWrites(); !ok) return ok;
+  if (l.packedRef(op.getOperand(1))) {
+    auto box = packedBoxOf(l, op, op.getOperand(1), op.getOperands().drop_front(2), {}, true);
+    if (!box) return tl::unexpected(box.error());
+    Reg value = l.scalar(op.getOperand(0));
+    if (!value) return unsupported("a scalar that native code does not follow");
+    const View element = l.allocate(box->dtype, Shape{});
+    storeElements(l.b, element.dtype, value, element.base, 1);
+    copyPacked(l, unpacked(element), *box);
+    return {};
+  }
+  auto box = boxOf(l, op, op.getOperand(1), op.getOperands().drop_front(2), {}, true);
+  if (!box) return tl::unexpected(box.error());
+  Reg value = l.scalar(op.getOperand(0));
+  if (!value) return unsupported("a scalar that native code does not follow");
+  storeElements(l.b, box->dtype, value, box->base, 1);
+  return {};
+}
+
+/// A store through a ref that sees elements of another width: what they share with others in memory stays.
+LowerResult lowerPackedStore(Lowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref,
+                             mlir::ValueRange indices, mlir::Value mask) {
+  if (boolAttribute(op, "add")) return unsupported("a store that adds through a bitcast of a ref to another width");
+  if (auto ok = l.flushBeforeWrites(); !ok) return ok;
+  const Shape shape = shapeOf(value.getType());
+  auto box = packedBoxOf(l, op, ref, indices, shape, false);
+  if (!box) return tl::unexpected(box.error());
+  const PackedView from = unpacked(l.view(value));
+  if (mask)
+    copyPackedWhere(l, from, *box, l.view(mask));
+  else
+    copyPacked(l, from, *box);
+  return {};
+}
+
+LowerResult addStore(Lowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref, mlir::ValueRange indices,
+                     mlir::Value mask) {
+  const DType stored = elementDType(value.getType()), kept = elementDType(ref.getType());
+  if (stored != kept) return unsupported("a store that changes the element type");
+  if (l.packedRef(ref)) return lowerPackedStore(l, op, value, ref, indices, mask);
+  auto box = boxOf(l, op, ref, indices, shapeOf(value.getType()), false);
+  if (!box) return tl::unexpected(box.error());
+  PendingOp p;
+  p.op = &op;
+  p.box = std::move(*box);
+  p.stored = value;
+  p.mask = mask;
+  p.adds = boolAttribute(op, "add");
+  if (p.adds && !computesNatively(kept)) return unsupported("a store that adds narrow elements");
+  l.addPending(std::move(p));
+  return {};
+}
+
+LowerResult lowerVectorStore(Lowering& l, mlir::Operation& op) {
+  const auto segments = integersAttribute(op, "operandSegmentSizes");
+  if (segments.size() != 4) return unsupported("a store of an unknown form");
+  const auto rank = static_cast<unsigned>(segments[2]);
+  return addStore(l, op, op.getOperand(0), op.getOperand(1), op.getOperands().slice(2, rank),
+                  segments[3] == 1 ? op.getOperand(op.getNumOperands() - 1) : mlir::Value());
+}
+
+LowerResult lowerStore(Lowering& l, mlir::Operation& op) {
+  return addStore(l, op, op.getOperand(0), op.getOperand(1), op.getOperands().drop_front(2), {});
+}
+
+// ---- refs
+
+LowerResult lowerSliceRef(Lowering& l, mlir::Operation& op) {
+  const auto segments = integersAttribute(op, "operandSegmentSizes");
+  const PackedView* packed = l.packedRef(op.getOperand(0));
+  if (segments.size() != 3 || (!packed && !l.hasRef(op.getOperand(0))))
+    return unsupported("a slice of a ref that native code does not follow");
+  const View& whole = packed ? packed->cells : l.ref(op.getOperand(0));
+  const Shape sizes = shapeOf(op.getResult(0).getType());
+  if (sizes.size() != whole.shape.size() || segments[1] != static_cast<int64_t>(sizes.size()))
+    return unsupported("a slice of another rank than its ref");
+  const auto wide = [&](unsigned operand) -> Reg {
+    Reg r = operand < op.getNumOperands() ? l.scalar(op.getOperand(operand)) : nullptr;
+    return r ? l.b.CreateSExtOrTrunc(r, l.b.getInt64Ty()) : nullptr;
+  };
+  std::vector<Reg> starts, extents, present;
+  Shape padding(sizes.size());
+  auto nextDynamic = static_cast<unsigned>(1 + sizes.size());
+  bool dynamic = false;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    dynamic |= sizes[d] == kDynamicSize;
+    Reg size = sizes[d] == kDynamicSize ? wide(nextDynamic++) : l.index(sizes[d]);
+    Reg start = wide(static_cast<unsigned>(1 + d));
+    if (!start || !size) return unsupported("a slice of a ref that native code does not follow");
+    Reg array = presentExtent(l.b, whole, d);
+    const int64_t tail = whole.padding.empty() ? 0 : whole.padding[d];
+    l.require(fits(l, start, size, l.b.CreateAdd(array, l.index(tail))));
+    starts.push_back(start);
+    extents.push_back(size);
+    present.push_back(size);
+    if (tail == 0) continue;
+    // Into the last tile, but not with nothing of the array.
+    l.require(l.b.CreateOr(l.b.CreateICmpULT(start, array), l.b.CreateICmpEQ(size, l.index(0))));
+    present[d] = l.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, size, l.b.CreateSub(array, start));
+    if (constantOf(start) == 0 && constantOf(size) == whole.shape[d]) padding[d] = tail;
+  }
+  if (packed) {
+    PackedView view = slice(l.b, *packed, starts, sizes);
+    if (dynamic) view.cells.sizes = std::move(extents);
+    l.setPackedRef(op.getResult(0), std::move(view));
+    return {};
+  }
+  View view = slice(l.b, whole, starts, sizes);
+  if (!llvm::equal(present, extents)) view.present = std::move(present);
+  if (dynamic) view.sizes = std::move(extents);
+  if (llvm::any_of(padding, [](int64_t n) { return n > 0; })) view.padding = std::move(padding);
+  l.setRef(op.getResult(0), std::move(view));
+  return {};
+}
+
+/// A ref whose elements have another width than those in memory, or one that becomes such a ref or is no more.
+LowerResult lowerPackedRef(Lowering& l, mlir::Operation& op, const PackedView& from) {
+  const Shape shape = shapeOf(op.getResult(0).getType());
+  const DType dtype = elementDType(op.getResult(0).getType());
+  const bool casts = llvm::isa<tpu::MemRefBitcastOp>(op);
+  auto view = casts ? bitcastView(l, from, dtype, shape) : reshape(l.b, from, shape);
+  if (!view) return unsupported(casts ? "a bitcast of a ref to another width" : "a reshape of a ref in parts");
+  if (view->isPlain())
+    l.setRef(op.getResult(0), std::move(view->cells));
+  else
+    l.setPackedRef(op.getResult(0), std::move(*view));
+  return {};
+}
+
+LowerResult lowerReshapeRef(Lowering& l, mlir::Operation& op) {
+  if (const PackedView* packed = l.packedRef(op.getOperand(0))) return lowerPackedRef(l, op, *packed);
+  if (!l.hasRef(op.getOperand(0))) return unsupported("a ref that native code does not follow");
+  const View& whole = l.ref(op.getOperand(0));
+  Shape shape = shapeOf(op.getResult(0).getType());
+  const DType dtype = elementDType(op.getResult(0).getType());
+  // Below a byte, elements of different dtypes are stored differently.
+  if (dtype != whole.dtype && (bit_width(dtype) != bit_width(whole.dtype) || bit_width(dtype) < 8))
+    return lowerPackedRef(l, op, unpacked(whole));
+  if (dtype != whole.dtype && (is_semaphore(dtype) || is_semaphore(whole.dtype)))
+    return unsupported("a bitcast of a ref to another width");
+  if (!whole.dynamic() && (llvm::is_contained(shape, kDynamicSize) || num_elements(shape) != whole.elements()))
+    return unsupported("a reshape of a ref to another size");
+  auto view = reshape(l.b, whole, shape);
+  if (!view) {
+    if (!whole.present.empty()) return unsupported("a reshape of a ref that is no strided view");
+    auto strided = reshape(l.b, unpacked(whole), shape);
+    if (!strided) return unsupported("a reshape of a ref that is no strided view");
+    view = std::move(strided->cells);
+  }
+  view->dtype = dtype;
+  l.setRef(op.getResult(0), std::move(*view));
+  return {};
+}
+
+LowerResult lowerAnnotate(Lowering& l, mlir::Operation& op) {
+  if (const PackedView* packed = l.packedRef(op.getOperand(0))) {
+    l.setPackedRef(op.getResult(0), *packed);
+    return {};
+  }
+  if (!l.hasRef(op.getOperand(0))) return unsupported("a ref that native code does not follow");
+  l.setRef(op.getResult(0), l.ref(op.getOperand(0)));
+  return {};
+}
+
+LowerResult lowerMemorySpaceIs(Lowering& l, mlir::Operation& op) {
+  l.setScalar(op.getResult(0), l.b.getInt1(llvm::cast<tpu::MemRefMemorySpaceIsOp>(op).holds()));
+  return {};
+}
+
+LowerResult lowerAlloca(Lowering& l, mlir::Operation& op) {
+  auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
+  const auto space = tpu::memorySpaceOf(type);
+  if (!space || !type.hasStaticShape() || (*space != MemorySpace::vmem && *space != MemorySpace::smem))
+    return unsupported("an allocation of another memory than VMEM or SMEM");
+  l.setRef(op.getResult(0), l.allocateScoped(elementDType(type), type.getShape()));
+  return {};
+}
+
+constexpr std::array<LowerRow, 14> kTable{{
+    {"vector.load", lowerVectorLoad},
+    {"tpu.strided_load", lowerVectorLoad},
+    {"memref.load", lowerScalarLoad},
+    {"memref.store", lowerScalarStore},
+    {"tpu.vector_store", lowerVectorStore},
+    {"tpu.strided_store", lowerStore},
+    {"vector.store", lowerStore},
+    {"tpu.memref_slice", lowerSliceRef},
+    {"tpu.memref_squeeze", lowerReshapeRef},
+    {"tpu.memref_reshape", lowerReshapeRef},
+    {"tpu.memref_bitcast", lowerReshapeRef},
+    {"tpu.annotate", lowerAnnotate},
+    {"tpu.memref_memory_space_is", lowerMemorySpaceIs},
+    {"memref.alloca", lowerAlloca},
+}};
+
+}  // namespace
+
+tl::expected<View, Unsupported> storeBox(Lowering& l, mlir::Operation& op) {
+  auto store = llvm::dyn_cast<tpu::VectorStoreOp>(op);
+  if (!store) return unsupported("a store of an unknown form");
+  const mlir::Value value = store.getValueToStore(), ref = store.getBase();
+  if (elementDType(value.getType()) != elementDType(ref.getType()))
+    return unsupported("a store that changes the element type");
+  return boxOf(l, op, ref, store.getIndices(), shapeOf(value.getType()), false);
+}
+
+std::span<const LowerRow> memoryOps() { return kTable; }
+
+}  // namespace smalti::cpu

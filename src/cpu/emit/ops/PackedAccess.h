@@ -1,0 +1,15 @@
+// Reading and writing through refs that see memory as elements of another width.
+#pragma once
+
+#include "cpu/emit/PackedView.h"
+
+namespace smalti::cpu {
+
+/// Copies element by element; the shapes are equal, and so are the widths of the elements.
+void copyPacked(Lowering&, const PackedView& from, const PackedView& to);
+/// As copyPacked, only where `mask` (i1, of the same shape) says so.
+void copyPackedWhere(Lowering&, const PackedView& from, const PackedView& to, const View& mask);
+/// The elements, dense.
+View gatherPacked(Lowering&, const PackedView&);
+
+}  // namespace smalti::cpu

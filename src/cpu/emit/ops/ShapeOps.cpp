@@ -1,0 +1,121 @@
+// Ops that move whole vectors: their operand's memory seen otherwise, or copied.
+#include <algorithm>
+#include <array>
+
+#include "cpu/nest/Segment.h"
+#include "cpu/product/ConcatOperand.h"
+
+namespace smalti::cpu {
+namespace {
+
+constexpr int64_t kDynamic = INT64_MIN;  // of static_position
+
+/// The operand's memory, which nothing overwrites while the result lives.
+View settled(Lowering& l, mlir::Value v) {
+  View view = l.view(v);
+  return view.memory == View::kValue ? view : l.denseCopy(view);
+}
+
+LowerResult lowerShapeCast(Lowering& l, mlir::Operation& op) {
+  const Shape to = shapeOf(op.getResult(0).getType());
+  if (auto ok = l.flush(); !ok) return ok;
+  View source = settled(l, op.getOperand(0));
+  auto view = reshape(l.b, source, to);
+  if (!view) view = reshape(l.b, l.denseCopy(source), to);
+  l.setView(op.getResult(0), *view);
+  return {};
+}
+
+LowerResult lowerExtractSlice(Lowering& l, mlir::Operation& op) {
+  if (auto ok = l.flush(); !ok) return ok;
+  const View source = settled(l, op.getOperand(0));
+  const Shape sizes = shapeOf(op.getResult(0).getType());
+  auto offsets = integersAttribute(op, "offsets"), steps = integersAttribute(op, "strides");
+  offsets.resize(sizes.size(), 0);
+  steps.resize(sizes.size(), 1);
+  std::vector<Reg> starts;
+  for (int64_t o : offsets) starts.push_back(l.index(o));
+  l.setView(op.getResult(0), slice(l.b, source, starts, sizes, steps));
+  return {};
+}
+
+/// A scalar or the trailing dimensions at leading positions.
+LowerResult lowerExtract(Lowering& l, mlir::Operation& op) {
+  if (auto ok = l.flush(); !ok) return ok;
+  const auto positions = integersAttribute(op, "static_position");
+  if (positions.size() > shapeOf(op.getOperand(0).getType()).size())
+    return unsupported("vector.extract of an unknown form");
+  View source = settled(l, op.getOperand(0));
+  std::vector<Reg> starts(source.shape.size(), l.index(0));
+  unsigned dynamic = 1;
+  for (size_t d = 0; d < positions.size() && d < source.shape.size(); ++d) {
+    if (positions[d] == kDynamic) {
+      starts[d] = dynamic < op.getNumOperands() ? l.scalar(op.getOperand(dynamic++)) : nullptr;
+      if (!starts[d]) return unsupported("a position that native code does not follow");
+      l.require(l.b.CreateICmpULT(starts[d], l.index(source.shape[d])));
+      continue;
+    }
+    if (positions[d] < 0 || positions[d] >= source.shape[d]) return unsupported("vector.extract outside of its vector");
+    starts[d] = l.index(positions[d]);
+  }
+  source.base = elementPointer(l.b, source, starts);
+  source.shape.erase(source.shape.begin(), source.shape.begin() + static_cast<ptrdiff_t>(positions.size()));
+  source.strides.erase(source.strides.begin(), source.strides.begin() + static_cast<ptrdiff_t>(positions.size()));
+  if (llvm::isa<mlir::VectorType>(op.getResult(0).getType()))
+    l.setView(op.getResult(0), source);
+  else
+    l.setScalar(op.getResult(0), loadElements(l.b, source.dtype, source.base, 1));
+  return {};
+}
+
+LowerResult lowerTranspose(Lowering& l, mlir::Operation& op) {
+  if (auto ok = l.flush(); !ok) return ok;
+  const auto permutation = integersAttribute(op, "permutation");
+  const View source = l.view(op.getOperand(0));
+  if (permutation.size() != source.shape.size()) return unsupported("a transpose of an unknown form");
+  View turned = source;
+  for (size_t d = 0; d < permutation.size(); ++d) {
+    turned.shape[d] = source.shape[static_cast<size_t>(permutation[d])];
+    turned.strides[d] = source.strides[static_cast<size_t>(permutation[d])];
+  }
+  View result = l.allocate(turned.dtype, turned.shape);
+  l.copy(turned, result);
+  l.setView(op.getResult(0), std::move(result));
+  return {};
+}
+
+LowerResult lowerConcatenate(Lowering& l, mlir::Operation& op) {
+  if (auto ok = l.flush(); !ok) return ok;
+  if (isReadInBlocks(op)) {
+    for (mlir::Value block : op.getOperands()) l.blocks[op.getResult(0)].push_back(l.view(block));
+    return {};
+  }
+  const auto dimension = static_cast<size_t>(integerAttribute(op, "dimension", -1));
+  View result = l.allocate(elementDType(op.getResult(0).getType()), shapeOf(op.getResult(0).getType()));
+  if (dimension >= result.shape.size()) return unsupported("a concatenation of an unknown form");
+  int64_t at = 0;
+  for (mlir::Value v : op.getOperands()) {
+    const View part = l.view(v);
+    std::vector<Reg> starts(result.shape.size(), l.index(0));
+    starts[dimension] = l.index(at);
+    at += part.shape[dimension];
+    l.copy(part, slice(l.b, result, starts, part.shape));
+  }
+  l.setView(op.getResult(0), std::move(result));
+  return {};
+}
+
+constexpr std::array<LowerRow, 6> kTable{{
+    {"vector.shape_cast", lowerShapeCast},
+    {"vector.extract_strided_slice", lowerExtractSlice},
+    {"vector.extract", lowerExtract},
+    {"vector.transpose", lowerTranspose},
+    {"tpu.transpose", lowerTranspose},
+    {"tpu.concatenate", lowerConcatenate},
+}};
+
+}  // namespace
+
+std::span<const LowerRow> shapeOps() { return kTable; }
+
+}  // namespace smalti::cpu

@@ -1,0 +1,413 @@
+// DMA and semaphores: a copy happens when it starts, and its semaphores count at once. On one device a wait that would
+// block ends the call with a fault: the machine runs the kernel again and says who waits for what. Of several devices
+// each has a thread: it waits, and the call ends when nobody can go on (runtime/Devices.h).
+#include <array>
+
+#include "cpu/emit/ops/PackedAccess.h"
+#include "cpu/emit/ops/Watch.h"
+#include "cpu/runtime/Devices.h"
+#include "llvm/IR/Module.h"
+
+namespace smalti::cpu {
+namespace {
+
+/// Operands of an op with AttrSizedOperandSegments; null where a segment is empty.
+class Segments {
+ public:
+  explicit Segments(mlir::Operation& op) : op_(op), sizes_(integersAttribute(op, "operandSegmentSizes")) {}
+  mlir::Value operator[](size_t segment) const {
+    if (segment >= sizes_.size() || sizes_[segment] == 0) return nullptr;
+    int64_t at = 0;
+    for (size_t k = 0; k < segment; ++k) at += sizes_[k];
+    return at < op_.getNumOperands() ? op_.getOperand(static_cast<unsigned>(at)) : mlir::Value();
+  }
+
+ private:
+  mlir::Operation& op_;
+  std::vector<int64_t> sizes_;
+};
+
+const View* refOf(Lowering& l, mlir::Value v) { return v && l.hasRef(v) ? &l.ref(v) : nullptr; }
+
+/// One semaphore: its 64-bit count.
+const View* semaphoreOf(Lowering& l, mlir::Value v) {
+  const View* view = refOf(l, v);
+  return view && !view->dynamic() && is_semaphore(view->dtype) && view->elements() == 1 ? view : nullptr;
+}
+
+const llvm::Align kCountAlign(8);
+
+/// The result of a run-time function whose first argument is the context.
+Reg callRuntime(Lowering& l, const char* name, llvm::Type* result, llvm::ArrayRef<Reg> arguments) {
+  std::vector<Reg> values{l.context};
+  values.insert(values.end(), arguments.begin(), arguments.end());
+  std::vector<llvm::Type*> types;
+  for (Reg v : values) types.push_back(v->getType());
+  return l.b.CreateCall(l.module.getOrInsertFunction(name, llvm::FunctionType::get(result, types, false)), values);
+}
+
+Reg countOf(Lowering& l, const View& semaphore) {
+  return l.b.CreateAlignedLoad(l.b.getInt64Ty(), semaphore.base, kCountAlign);
+}
+void setCount(Lowering& l, const View& semaphore, Reg count) {
+  l.b.CreateAlignedStore(count, semaphore.base, kCountAlign);
+}
+/// To a semaphore of this device. Only its own thread waits for it: there is nobody to wake.
+void addToCount(Lowering& l, const View& semaphore, Reg amount) {
+  if (l.options.devices)
+    l.b.CreateAtomicRMW(llvm::AtomicRMWInst::Add, semaphore.base, amount, kCountAlign,
+                        llvm::AtomicOrdering::AcquireRelease);
+  else
+    setCount(l, semaphore, l.b.CreateAdd(countOf(l, semaphore), amount));
+}
+
+LowerResult wait(Lowering& l, const View& semaphore, Reg amount) {
+  if (l.options.devices) {
+    // Memory may change meanwhile.
+    if (auto ok = l.flushBeforeWrites(); !ok) return ok;
+    Reg ended = callRuntime(l, kWaitSymbol, l.b.getInt32Ty(), {semaphore.base, amount});
+    l.require(l.b.CreateICmpEQ(ended, l.b.getInt32(0)));
+    return {};
+  }
+  Reg count = countOf(l, semaphore);
+  l.require(l.b.CreateICmpSGE(count, amount));
+  setCount(l, semaphore, l.b.CreateSub(count, amount));
+  return {};
+}
+
+/// The same place on another device.
+View onDevice(Lowering& l, View here, Reg device) {
+  here.base = callRuntime(l, kPeerSymbol, l.b.getPtrTy(), {l.b.CreateSExtOrTrunc(device, l.b.getInt64Ty()), here.base});
+  l.require(l.b.CreateIsNotNull(here.base));
+  here.memory = l.newMemory();
+  return here;
+}
+
+/// Names this device, or this core: there is no other.
+LowerResult requireSelf(Lowering& l, mlir::Value id) {
+  if (!id) return {};
+  Reg r = l.scalar(id);
+  if (!r) return unsupported("a device or core that native code does not follow");
+  Reg isSelf = l.b.CreateICmpEQ(r, llvm::Constant::getNullValue(r->getType()));
+  if (constantOf(isSelf) == 0) return unsupported("it copies to another device or core, or signals it");
+  l.require(isSelf);
+  return {};
+}
+
+Reg wide(Lowering& l, mlir::Value v) {
+  Reg r = l.scalar(v);
+  return r ? l.b.CreateSExtOrTrunc(r, l.b.getInt64Ty()) : nullptr;
+}
+
+LowerResult lowerSemaphoreRead(Lowering& l, mlir::Operation& op) {
+  const View* semaphore = semaphoreOf(l, op.getOperand(0));
+  if (!semaphore) return unsupported("a semaphore that native code does not follow");
+  Reg count = nullptr;
+  if (l.options.devices) {  // it may be read again and again until another device has raised it
+    if (auto ok = l.flushBeforeWrites(); !ok) return ok;
+    count = callRuntime(l, kReadSymbol, l.b.getInt64Ty(), {semaphore->base});
+    l.require(l.b.CreateICmpNE(count, l.index(INT64_MIN)));
+  } else {
+    count = countOf(l, *semaphore);
+  }
+  l.setScalar(op.getResult(0), l.b.CreateTrunc(count, l.b.getInt32Ty()));
+  return {};
+}
+
+LowerResult lowerSemaphoreWait(Lowering& l, mlir::Operation& op) {
+  const View* semaphore = semaphoreOf(l, op.getOperand(0));
+  Reg amount = wide(l, op.getOperand(1));
+  if (!semaphore || !amount) return unsupported("a semaphore that native code does not follow");
+  if (auto ok = wait(l, *semaphore, amount); !ok) return ok;
+  watchWait(l, op, nullptr, *semaphore, amount);
+  return {};
+}
+
+/// Segments: semaphore, amount, device_id, core_id, subcore_id.
+LowerResult lowerSemaphoreSignal(Lowering& l, mlir::Operation& op) {
+  const Segments s(op);
+  const View* semaphore = semaphoreOf(l, s[0]);
+  Reg amount = s[1] ? wide(l, s[1]) : nullptr;
+  if (!semaphore || !amount || s[4]) return unsupported("a semaphore that native code does not follow");
+  if (auto ok = requireSelf(l, s[3]); !ok) return ok;
+  if (l.options.devices) {
+    // What was written before is there when somebody sees the count.
+    if (auto ok = l.flushBeforeWrites(); !ok) return ok;
+    Reg device = s[2] ? l.scalar(s[2]) : nullptr;
+    if (s[2] && !device) return unsupported("a device that native code does not follow");
+    if (device) {
+      callRuntime(l, kSignalSymbol, l.b.getVoidTy(), {onDevice(l, *semaphore, device).base, amount});
+      return {};
+    }
+  } else if (auto ok = requireSelf(l, s[2]); !ok) {
+    return ok;
+  }
+  addToCount(l, *semaphore, amount);
+  return {};
+}
+
+// ---- copies
+
+/// Bytes that a copy of the view counts for.
+Reg dmaBytes(Lowering& l, const View& view) {
+  Reg n = l.index(1);
+  for (size_t d = 0; d < view.shape.size(); ++d) n = l.b.CreateMul(n, extent(l.b, view, d));
+  return l.b.CreateUDiv(l.b.CreateMul(n, l.index(bit_width(view.dtype))), l.index(8));
+}
+/// A DMA semaphore counts bytes, a regular one copies.
+Reg credit(Lowering& l, const View& semaphore, Reg bytes) {
+  return semaphore.dtype == DType::dma_semaphore ? bytes : l.index(1);
+}
+
+View withoutUnits(const View& v) {
+  View out = v;
+  out.shape.clear();
+  out.strides.clear();
+  out.sizes.clear();
+  out.present.clear();
+  for (size_t d = 0; d < v.shape.size(); ++d) {
+    if (v.shape[d] == 1) continue;
+    out.shape.push_back(v.shape[d]);
+    out.strides.push_back(v.strides[d]);
+    if (v.dynamic()) out.sizes.push_back(v.sizes[d]);
+    if (!v.present.empty()) out.present.push_back(v.present[d]);
+  }
+  return out;
+}
+
+/// Copies runs of elements that lie side by side in both views; sizes may be known only at run time.
+void copyRuns(Lowering& l, const View& from, const View& to) {
+  Builder& b = l.b;
+  const size_t rank = to.shape.size();
+  // Trailing dimensions that are one run: static ones, and one more of any size before them.
+  size_t first = rank;
+  int64_t run = 1;
+  for (bool fixed = true;
+       first > 0 && fixed && constantOf(from.strides[first - 1]) == run && constantOf(to.strides[first - 1]) == run;
+       --first) {
+    const auto size = constantOf(extent(b, to, first - 1));
+    fixed = size.has_value();
+    if (fixed) run *= *size;
+  }
+  Reg elements = l.index(1);
+  for (size_t d = first; d < rank; ++d) elements = b.CreateMul(elements, extent(b, to, d));
+  const int bytes = storage_bytes(to.dtype);
+  const llvm::Align align(static_cast<uint64_t>(bytes));
+  Reg size = b.CreateMul(elements, l.index(bytes));
+  std::vector<Reg> at(rank, l.index(0));
+  std::function<void(size_t)> walk = [&](size_t d) {
+    if (d == first) {
+      if (rank == first) {
+        llvm::Type* type = storageType(b.getContext(), to.dtype);
+        b.CreateAlignedStore(b.CreateAlignedLoad(type, elementPointer(b, from, at), align), elementPointer(b, to, at),
+                             align);
+      } else {
+        b.CreateMemMove(elementPointer(b, to, at), align, elementPointer(b, from, at), align, size);
+      }
+      return;
+    }
+    l.loop(l.index(0), extent(b, to, d), l.index(1), [&](Reg i) {
+      at[d] = i;
+      walk(d + 1);
+      at[d] = l.index(0);
+    });
+  };
+  walk(0);
+}
+
+/// A copy of which a side may reach past the end of its array: what both have is copied; what only the target has
+/// becomes undefined.
+void copyPresent(Lowering& l, View from, View to) {
+  Builder& b = l.b;
+  View undefined = to;
+  undefined.sizes.clear();
+  std::vector<Reg> both;
+  Reg reaches = b.getFalse();
+  for (size_t d = 0; d < to.shape.size(); ++d) {
+    Reg source = presentExtent(b, from, d), target = presentExtent(b, to, d);
+    both.push_back(b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, source, target));
+    undefined.sizes.push_back(target);
+    reaches = b.CreateOr(reaches, b.CreateICmpULT(source, target));
+  }
+  l.when(reaches, [&] { l.fill(undefined, undefinedElement(b, to.dtype, l.options.poison)); });
+  from.sizes = to.sizes = both;
+  from.present.clear();
+  to.present.clear();
+  copyRuns(l, from, to);
+}
+
+/// A side of a copy, whatever its elements are in memory.
+std::optional<PackedView> copySide(Lowering& l, mlir::Value v) {
+  if (!v) return std::nullopt;
+  if (const PackedView* packed = l.packedRef(v)) return *packed;
+  if (!l.hasRef(v) || !l.ref(v).present.empty()) return std::nullopt;
+  return unpacked(l.ref(v));
+}
+
+Reg dmaBytes(Lowering& l, const PackedView& view) {
+  View seen = view.cells;
+  seen.dtype = view.dtype;
+  return dmaBytes(l, seen);
+}
+
+/// A copy of which a side sees elements of another width than those in memory.
+LowerResult copyBits(Lowering& l, const PackedView& source, const PackedView& target) {
+  if (bit_width(source.dtype) != bit_width(target.dtype))
+    return unsupported("a copy between dtypes of different widths");
+  const PackedView from = withoutUnits(source), to = withoutUnits(target);
+  if (from.cells.shape.size() != to.cells.shape.size()) return unsupported("a copy that reshapes");
+  for (size_t d = 0; d < from.cells.shape.size(); ++d) {
+    if (!from.cells.dynamic() && !to.cells.dynamic() && from.cells.shape[d] != to.cells.shape[d])
+      return unsupported("a copy that reshapes");
+    l.require(l.b.CreateICmpEQ(extent(l.b, from.cells, d), extent(l.b, to.cells, d)));
+  }
+  if (auto ok = l.flushBeforeWrites(); !ok) return ok;
+  if (from.cells.memory == to.cells.memory) {
+    // They may overlap: all is read before anything is written.
+    if (from.cells.dynamic()) return unsupported("a copy of a dynamic size inside of one array");
+    copyPacked(l, unpacked(gatherPacked(l, from)), to);
+  } else if (from.shares == 1 && to.shares == 1 && from.parts == to.parts && from.cells.dtype == to.cells.dtype) {
+    copyRuns(l, storedCells(l, from), storedCells(l, to));
+  } else {
+    copyPacked(l, from, to);
+  }
+  return {};
+}
+
+/// What a copy counts for: its semaphores, and who watches it. `device`: whose semaphore it arrives at; null: this
+/// one's.
+void finishCopy(Lowering& l, mlir::Operation& op, const View& source, const View& target, Reg bytes,
+                const View& arrived, const View* sent, Reg device) {
+  watchStart(l, op, source, target, arrived, credit(l, arrived, bytes));
+  if (device)
+    callRuntime(l, kSignalSymbol, l.b.getVoidTy(), {onDevice(l, arrived, device).base, credit(l, arrived, bytes)});
+  else
+    addToCount(l, arrived, credit(l, arrived, bytes));
+  if (sent) addToCount(l, *sent, credit(l, *sent, bytes));
+}
+
+/// A copy between memories of one width.
+LowerResult copyElements(Lowering& l, const View& source, const View& target) {
+  if (storage_bytes(source.dtype) != storage_bytes(target.dtype) || is_semaphore(target.dtype))
+    return unsupported("a copy between dtypes of different widths");
+  const View from = withoutUnits(source), to = withoutUnits(target);
+  if (from.shape.size() != to.shape.size()) return unsupported("a copy that reshapes");
+  for (size_t d = 0; d < from.shape.size(); ++d) {
+    if (!from.dynamic() && !to.dynamic() && from.shape[d] != to.shape[d]) return unsupported("a copy that reshapes");
+    l.require(l.b.CreateICmpEQ(extent(l.b, from, d), extent(l.b, to, d)));
+  }
+  if (auto ok = l.flushBeforeWrites(); !ok) return ok;
+  const bool oneRun = isDense(from) && isDense(to);
+  if (!from.present.empty() || !to.present.empty()) {
+    if (from.memory == to.memory) return unsupported("a copy inside of one array that reaches past its end");
+    copyPresent(l, from, to);
+  } else if (from.memory == to.memory && !oneRun) {
+    // They may overlap: all is read before anything is written.
+    if (from.dynamic()) return unsupported("a copy of a dynamic size inside of one array");
+    const View aside = l.allocate(from.dtype, from.shape);
+    copyRuns(l, from, aside);
+    copyRuns(l, aside, to);
+  } else {
+    copyRuns(l, from, to);
+  }
+  return {};
+}
+
+/// Segments: source, source_semaphore, target, target_semaphore, device_id, core_id, subcore_id.
+LowerResult lowerEnqueue(Lowering& l, mlir::Operation& op) {
+  const Segments s(op);
+  const View *source = refOf(l, s[0]), *target = refOf(l, s[2]);
+  const View *arrived = semaphoreOf(l, s[3]), *sent = s[1] ? semaphoreOf(l, s[1]) : nullptr;
+  if (!arrived || (s[1] && !sent) || s[6]) return unsupported("a copy that native code does not follow");
+  if (auto ok = requireSelf(l, s[5]); !ok) return ok;
+  Reg device = nullptr;
+  if (l.options.devices && s[4]) {
+    device = l.scalar(s[4]);
+    if (!device) return unsupported("a device that native code does not follow");
+  } else if (auto ok = requireSelf(l, s[4]); !ok) {
+    return ok;
+  }
+  if ((s[0] && l.packedRef(s[0])) || (s[2] && l.packedRef(s[2]))) {
+    const auto from = copySide(l, s[0]);
+    auto to = copySide(l, s[2]);
+    if (!from || !to) return unsupported("a copy that native code does not follow");
+    if (device) to->cells = onDevice(l, to->cells, device);
+    if (auto ok = copyBits(l, *from, *to); !ok) return ok;
+    finishCopy(l, op, storedCells(l, *from), storedCells(l, *to), dmaBytes(l, *from), *arrived, sent, device);
+    return {};
+  }
+  if (!source || !target) return unsupported("a copy that native code does not follow");
+  const View to = device ? onDevice(l, *target, device) : *target;
+  if (auto ok = copyElements(l, *source, to); !ok) return ok;
+  finishCopy(l, op, *source, to, dmaBytes(l, *source), *arrived, sent, device);
+  return {};
+}
+
+/// Segments as enqueue_dma's; `wait_target` says whose arrival is awaited: the target's, or the source's departure.
+LowerResult lowerWaitDma(Lowering& l, mlir::Operation& op) {
+  const Segments s(op);
+  const bool target = !op.hasAttr("wait_target") || boolAttribute(op, "wait_target");
+  const View* semaphore = semaphoreOf(l, s[target ? 3 : 1]);
+  const mlir::Value awaited = s[target ? 2 : 0];
+  const View* ref = refOf(l, awaited);
+  const PackedView* packed = awaited ? l.packedRef(awaited) : nullptr;
+  if (!semaphore || (!ref && !packed)) return unsupported("a copy that native code does not follow");
+  Reg amount = credit(l, *semaphore, packed ? dmaBytes(l, *packed) : dmaBytes(l, *ref));
+  if (auto ok = wait(l, *semaphore, amount); !ok) return ok;
+  const View watched = packed ? storedCells(l, *packed) : *ref;
+  watchWait(l, op, &watched, *semaphore, amount);
+  return {};
+}
+
+// ---- allocations, and what a kernel asks about where it runs
+
+LowerResult lowerSemaphoreAlloc(Lowering& l, mlir::Operation& op) {
+  auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
+  if (!type.hasStaticShape() || !is_semaphore(elementDType(type)))
+    return unsupported("an allocation of a dynamic size");
+  l.setRef(op.getResult(0), l.allocateScoped(elementDType(type), shapeOf(type)));
+  return {};
+}
+
+LowerResult lowerBarrier(Lowering& l, mlir::Operation& op) {
+  l.setRef(op.getResult(0), l.barrier);
+  return {};
+}
+
+LowerResult lowerDeviceId(Lowering& l, mlir::Operation& op) {
+  l.setScalar(op.getResult(0), l.options.devices ? callRuntime(l, kDeviceSymbol, l.b.getInt32Ty(), {})
+                                                 : static_cast<Reg>(l.b.getInt32(0)));
+  return {};
+}
+
+/// The only core.
+LowerResult lowerZero(Lowering& l, mlir::Operation& op) {
+  l.setScalar(op.getResult(0), l.b.getInt32(0));
+  return {};
+}
+
+LowerResult lowerIterationBound(Lowering& l, mlir::Operation& op) {
+  const auto dim = static_cast<size_t>(integerAttribute(op, "dim", 0));
+  if (dim >= l.gridBounds.size()) return unsupported("the bound of a grid axis that is not there");
+  l.setScalar(op.getResult(0), l.b.CreateTrunc(l.gridBounds[dim], l.b.getInt32Ty()));
+  return {};
+}
+
+constexpr std::array<LowerRow, 10> kTable{{
+    {"tpu.core_id", lowerZero},
+    {"tpu.device_id", lowerDeviceId},
+    {"tpu.enqueue_dma", lowerEnqueue},
+    {"tpu.iteration_bound", lowerIterationBound},
+    {"tpu.sem_alloc", lowerSemaphoreAlloc},
+    {"tpu.sem_barrier", lowerBarrier},
+    {"tpu.sem_read", lowerSemaphoreRead},
+    {"tpu.sem_signal", lowerSemaphoreSignal},
+    {"tpu.sem_wait", lowerSemaphoreWait},
+    {"tpu.wait_dma", lowerWaitDma},
+}};
+
+}  // namespace
+
+std::span<const LowerRow> syncOps() { return kTable; }
+
+}  // namespace smalti::cpu

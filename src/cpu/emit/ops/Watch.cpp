@@ -1,0 +1,65 @@
+#include "cpu/emit/ops/Watch.h"
+
+#include "cpu/runtime/Flights.h"
+#include "llvm/IR/Module.h"
+#include "mlir/IR/BuiltinAttributes.h"
+
+namespace smalti::cpu {
+namespace {
+
+/// From the first element's begin to the last one's end; at or before its begin where there are none.
+std::pair<Reg, Reg> spanOf(Lowering& l, const View& v) {
+  Builder& b = l.b;
+  Reg last = l.index(0);
+  for (size_t d = 0; d < v.shape.size(); ++d) {
+    // Without elements along one dimension there are none at all.
+    Reg size = extent(b, v, d);
+    last = b.CreateAdd(last, b.CreateMul(b.CreateSub(size, l.index(1)), v.strides[d]));
+    if (v.dynamic())
+      last = b.CreateSelect(b.CreateICmpSGT(size, l.index(0)), last, l.index(INT32_MIN));
+    else if (v.shape[d] == 0)
+      return {v.base, v.base};
+  }
+  Reg bytes = b.CreateMul(b.CreateAdd(last, l.index(1)), l.index(storage_bytes(v.dtype)));
+  return {v.base, b.CreateGEP(b.getInt8Ty(), v.base, bytes)};
+}
+
+Reg call(Lowering& l, const char* name, llvm::Type* result, std::vector<Reg> arguments) {
+  arguments.insert(arguments.begin(), l.context);
+  std::vector<llvm::Type*> types;
+  for (Reg r : arguments) types.push_back(r->getType());
+  auto callee = l.module.getOrInsertFunction(name, llvm::FunctionType::get(result, types, false));
+  return l.b.CreateCall(callee, arguments);
+}
+
+/// A function that tells whether all is well.
+void ask(Lowering& l, const char* name, std::vector<Reg> arguments) {
+  l.require(l.b.CreateICmpEQ(call(l, name, l.b.getInt32Ty(), std::move(arguments)), l.b.getInt32(0)));
+}
+
+}  // namespace
+
+void watchAccess(Lowering& l, mlir::Operation& op, const View& box, bool write) {
+  const mlir::Attribute watched = op.getAttr(kWatched);
+  if (!watched) return;
+  auto [begin, end] = spanOf(l, box);
+  const bool counts = write || mlir::isa<mlir::StringAttr>(watched);
+  ask(l, kFlightAccessSymbol, {begin, end, l.b.getInt32(counts ? 1 : 0)});
+}
+
+void watchStart(Lowering& l, mlir::Operation& op, const View& source, const View& target, const View& semaphore,
+                Reg amount) {
+  if (!op.hasAttr(kWatched)) return;
+  auto [sourceBegin, sourceEnd] = spanOf(l, source);
+  auto [targetBegin, targetEnd] = spanOf(l, target);
+  ask(l, kFlightStartSymbol, {sourceBegin, sourceEnd, targetBegin, targetEnd, semaphore.base, amount});
+}
+
+void watchWait(Lowering& l, mlir::Operation& op, const View* target, const View& semaphore, Reg amount) {
+  if (!op.hasAttr(kWatched)) return;
+  Reg none = llvm::ConstantPointerNull::get(l.b.getPtrTy());
+  auto [begin, end] = target ? spanOf(l, *target) : std::pair{none, none};
+  call(l, kFlightWaitSymbol, l.b.getVoidTy(), {begin, end, semaphore.base, amount});
+}
+
+}  // namespace smalti::cpu

@@ -1,0 +1,14 @@
+// Loops whose values go from one pass to the next, for emitters that keep sums or bests in registers.
+#pragma once
+
+#include "cpu/emit/Lowering.h"
+#include "cpu/product/gemm/Ir.h"
+
+namespace smalti::cpu {
+
+using Carried = Values;
+using CarriedBody = llvm::function_ref<Carried(Reg index, const Carried&)>;
+/// countedLoop between numbers that are known.
+Carried carriedLoop(Lowering&, int64_t begin, int64_t end, int64_t step, const Carried& carried, CarriedBody body);
+
+}  // namespace smalti::cpu

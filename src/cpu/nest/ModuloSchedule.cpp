@@ -1,0 +1,184 @@
+#include "cpu/nest/ModuloSchedule.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/Transforms/Utils/ValueMapper.h"
+
+namespace smalti::cpu {
+namespace {
+
+/// Cycles until others can use the result, roughly.
+int latencyOf(const llvm::Instruction& i) {
+  if (i.getOpcode() == llvm::Instruction::FDiv) return 12;
+  if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i)) {
+    if (call->getIntrinsicID() == llvm::Intrinsic::fabs || call->getIntrinsicID() == llvm::Intrinsic::copysign)
+      return 1;
+    return call->getIntrinsicID() == llvm::Intrinsic::sqrt ? 16 : 4;
+  }
+  if (llvm::isa<llvm::LoadInst>(i)) return 4;
+  return i.getType()->isFPOrFPVectorTy() && (i.isBinaryOp() || llvm::isa<llvm::SelectInst>(i)) ? 3 : 1;
+}
+
+llvm::Value* renamed(llvm::ValueToValueMapTy& values, llvm::Value* v) {
+  auto at = values.find(v);
+  return at == values.end() ? v : static_cast<llvm::Value*>(at->second);
+}
+
+class Overlap {
+ public:
+  Overlap(const OneBlockLoop& l, const Processor& p) : l_(l), processor_(p) {}
+
+  bool pays() {
+    measure();
+    constexpr int kShortest = 24, kTrips = 4;
+    if (longest_ < kShortest || l_.end / l_.step < kTrips) return false;
+    // As few values as can be go from one half to the other; about the middle any place does.
+    std::optional<int64_t> best;
+    for (int depth = longest_ * 2 / 5; depth <= longest_ * 3 / 5; ++depth) {
+      const int64_t registers = registersAcross(depth);
+      if (best && registers >= *best) continue;
+      best = registers;
+      cut_ = depth;
+    }
+    return best && *best <= processor_.vectorRegisters * 9 / 16;
+  }
+
+  llvm::SmallVector<Reg, 8> rebuild(llvm::ArrayRef<Reg> wanted) {
+    llvm::IRBuilder<> b(l_.body->getContext());
+    const auto number = [&](int64_t n) {
+      return llvm::ConstantInt::get(l_.index->getType(), static_cast<uint64_t>(n));
+    };
+    auto* steady = llvm::BasicBlock::Create(b.getContext(), "columns", l_.body->getParent(), l_.after);
+
+    llvm::ValueToValueMapTy first;
+    first[l_.index] = number(0);
+    llvm::Instruction* enter = l_.before->getTerminator();
+    clone(true, first, *l_.before, enter);
+    enter->setSuccessor(0, steady);
+
+    llvm::ValueToValueMapTy early, late;
+    b.SetInsertPoint(steady);
+    llvm::PHINode* index = b.CreatePHI(l_.index->getType(), 2);
+    std::vector<std::pair<llvm::PHINode*, llvm::Value*>> phis;
+    for (llvm::PHINode& old : l_.body->phis()) {
+      if (&old == l_.index) continue;
+      auto* phi = b.CreatePHI(old.getType(), 2);
+      phi->addIncoming(old.getIncomingValueForBlock(l_.before), l_.before);
+      late[&old] = phi;
+      phis.push_back({phi, old.getIncomingValueForBlock(l_.body)});
+    }
+    std::vector<std::pair<llvm::PHINode*, llvm::Instruction*>> across;
+    for (llvm::Instruction* i : crossing(cut_)) {
+      auto* phi = b.CreatePHI(i->getType(), 2);
+      phi->addIncoming(first[i], l_.before);
+      late[i] = phi;
+      across.push_back({phi, i});
+    }
+    llvm::Value* next = b.CreateAdd(index, number(l_.step), "", true, true);
+    index->addIncoming(number(0), l_.before);
+    index->addIncoming(next, steady);
+    early[l_.index] = next;
+    late[l_.index] = index;
+    llvm::Instruction* again = b.CreateCondBr(b.CreateICmpULT(next, number(l_.end - l_.step)), steady, l_.after);
+    auto* test = llvm::cast<llvm::Instruction>(again->getOperand(0));
+    clone(true, early, *steady, test);
+    clone(false, late, *steady, test);
+
+    llvm::ValueToValueMapTy last;
+    last[l_.index] = number(l_.end - l_.step);
+    for (llvm::PHINode& old : l_.body->phis())
+      if (&old != l_.index) last[&old] = renamed(late, old.getIncomingValueForBlock(l_.body));
+    for (auto& [phi, old] : phis) phi->addIncoming(renamed(late, old), steady);
+    for (auto& [phi, i] : across) {
+      phi->addIncoming(early[i], steady);
+      last[i] = early[i];
+    }
+    clone(false, last, *l_.after, nullptr);
+
+    llvm::SmallVector<Reg, 8> now;
+    for (Reg v : wanted) now.push_back(renamed(last, v));
+    l_.body->dropAllReferences();
+    l_.body->eraseFromParent();
+    return now;
+  }
+
+ private:
+  bool isOp(const llvm::Instruction& i) const { return !llvm::isa<llvm::PHINode>(i) && !i.isTerminator(); }
+  /// Made of the index alone, addresses and what is loaded from there: both halves make it.
+  bool isCheap(llvm::Instruction& i) const { return cheap_.contains(&i); }
+
+  void measure() {
+    bool stored = false;
+    for (llvm::Instruction& i : *l_.body) {
+      if (!isOp(i)) continue;
+      stored |= i.mayHaveSideEffects();
+      bool movable = !i.mayHaveSideEffects() && !(stored && i.mayReadFromMemory());
+      bool ofIndex = llvm::isa<llvm::LoadInst>(i) || (!i.getType()->isVectorTy() && !i.mayReadOrWriteMemory());
+      int depth = 0;
+      for (llvm::Value* operand : i.operands()) {
+        auto* maker = llvm::dyn_cast<llvm::Instruction>(operand);
+        if (!maker || maker->getParent() != l_.body || maker == l_.index) continue;
+        auto at = depths_.find(maker);
+        movable &= at != depths_.end();
+        ofIndex &= cheap_.contains(maker);
+        if (at != depths_.end()) depth = std::max(depth, at->second);
+      }
+      if (!movable) continue;
+      if (ofIndex) cheap_.insert(&i);
+      depths_[&i] = depth + latencyOf(i);
+      longest_ = std::max(longest_, depths_[&i]);
+    }
+  }
+
+  bool isEarly(llvm::Instruction* i, int cut) const {
+    auto at = depths_.find(i);
+    return at != depths_.end() && at->second <= cut;
+  }
+
+  std::vector<llvm::Instruction*> crossing(int cut) const {
+    std::vector<llvm::Instruction*> found;
+    for (llvm::Instruction& i : *l_.body)
+      if (isOp(i) && isEarly(&i, cut) && !isCheap(i) &&
+          llvm::any_of(i.users(), [&](llvm::User* u) { return !isEarly(llvm::cast<llvm::Instruction>(u), cut); }))
+        found.push_back(&i);
+    return found;
+  }
+  int64_t registersAcross(int cut) const {
+    const int64_t bits = 32 * processor_.lanes(4);
+    int64_t registers = 0;
+    for (llvm::Instruction* i : crossing(cut))
+      registers += (static_cast<int64_t>(i->getType()->getPrimitiveSizeInBits().getFixedValue()) + bits - 1) / bits;
+    return registers;
+  }
+
+  /// One half's ops, and what it needs of the cheap ones: the others go when nobody uses them.
+  void clone(bool early, llvm::ValueToValueMapTy& values, llvm::BasicBlock& into, llvm::Instruction* before) {
+    for (llvm::Instruction& i : *l_.body) {
+      if (!isOp(i) || (!isCheap(i) && isEarly(&i, cut_) != early) || (early && !isEarly(&i, cut_))) continue;
+      llvm::Instruction* copy = i.clone();
+      copy->insertInto(&into, before ? before->getIterator() : into.end());
+      llvm::RemapInstruction(copy, values, llvm::RF_IgnoreMissingLocals | llvm::RF_NoModuleLevelChanges);
+      values[&i] = copy;
+    }
+  }
+
+  const OneBlockLoop& l_;
+  const Processor& processor_;
+  llvm::DenseSet<llvm::Instruction*> cheap_;
+  llvm::DenseMap<llvm::Instruction*, int> depths_;  ///< of ops that could be done before the trip before is
+  int longest_ = 0, cut_ = 0;
+};
+
+}  // namespace
+
+llvm::SmallVector<Reg, 8> moduloSchedule(const OneBlockLoop& loop, const Processor& processor,
+                                         llvm::ArrayRef<Reg> wanted) {
+  Overlap overlap(loop, processor);
+  if (!overlap.pays()) return {};
+  return overlap.rebuild(wanted);
+}
+
+}  // namespace smalti::cpu

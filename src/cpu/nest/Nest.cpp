@@ -1,0 +1,415 @@
+// One loop nest: rows outside, columns inside in vectors, in as many phases as reductions of a row need.
+#include <algorithm>
+#include <optional>
+
+#include "cpu/emit/Measured.h"
+#include "cpu/nest/ModuloSchedule.h"
+#include "cpu/nest/NestValues.h"
+#include "cpu/plan/KernelPlan.h"
+#include "mlir/IR/BuiltinAttributes.h"
+
+namespace smalti::cpu {
+namespace {
+
+/// What is done with another row beside the one at hand.
+struct Trail {
+  std::vector<Root*> roots;
+  NestPlace place;
+};
+
+class NestEmitter {
+ public:
+  NestEmitter(Lowering& lowering, const Segment& segment, const Nest& nest)
+      : l_(lowering), b_(lowering.b), s_(segment), nest_(nest), plan_(planNest(lowering, segment, nest)) {}
+
+  LowerResult run() {
+    if (roots_.empty()) return {};
+    if (l_.report.plan) l_.report.plan->nests.push_back(summarise(plan_, s_, nest_));
+    for (Root& r : roots_)
+      if (r.kind == Root::Kind::accumulation) l_.fill(r.target, accumulatorStart(r));
+    rowLoop(0);
+    for (auto& [value, view] : plan_.made) l_.setView(value, view);
+    return std::move(values_.failure);
+  }
+
+ private:
+  // ---- loops
+
+  void rowLoop(size_t d) {
+    if (plan_.flattened || d == nest_.rows.size()) {
+      at_.row.clear();
+      for (at_.phase = 0; at_.phase < plan_.phases(); ++at_.phase) phase();
+      return;
+    }
+    const bool innermost = d + 1 == nest_.rows.size(), groups = innermost && plan_.rowBlock > 1;
+    if (innermost && plan_.pipelinesLastPhase) {
+      trailingRows(nest_.rows[d]);
+      return;
+    }
+    l_.loop(l_.index(0), l_.index(nest_.rows[d]), l_.index(groups ? plan_.rowBlock : 1), [&](Reg row) {
+      if (groups) {
+        group(row, nest_.rows[d]);
+        return;
+      }
+      at_.rows.push_back(row);
+      rowLoop(d + 1);
+      at_.rows.pop_back();
+    });
+  }
+
+  /// Rows from `first` on, phase by phase.
+  void group(Reg first, int64_t rows) {
+    Reg end = b_.CreateAdd(first, l_.index(plan_.rowBlock), "", true, true);
+    if (rows % plan_.rowBlock != 0) end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, end, l_.index(rows));
+    for (at_.phase = 0; at_.phase < plan_.phases(); ++at_.phase) {
+      l_.loop(first, end, l_.index(1), [&](Reg row) {
+        at_.rows.push_back(row);
+        at_.bufferedRow = b_.CreateSub(row, first, "", true, true);
+        at_.row.clear();
+        phase();
+        at_.rows.pop_back();
+      });
+    }
+  }
+
+  /// Row by row, each one's last phase beside the phase before it of the next row.
+  void trailingRows(int64_t rows) {
+    const int last = plan_.phases() - 1;
+    l_.loop(l_.index(0), l_.index(rows), l_.index(1), [&](Reg row) {
+      at_ = placeOf(row, 0);
+      for (; at_.phase + 1 < last; ++at_.phase) phase();
+      phaseAndTrail(row);
+      at_.rows.pop_back();
+    });
+    at_ = placeOf(l_.index(rows - 1), last);
+    phase();
+    at_.rows.pop_back();
+  }
+  /// Rows of the loops outside, and this one.
+  NestPlace placeOf(Reg row, int phase) {
+    NestPlace place;
+    place.phase = phase;
+    place.rows = at_.rows;
+    place.rows.push_back(row);
+    place.bufferedRow = b_.CreateAnd(row, l_.index(plan_.bufferedRows() - 1));
+    return place;
+  }
+
+  /// The phase before the last, and the last one of the row before: in one loop where inverses will do for it.
+  void phaseAndTrail(Reg row) {
+    for (const Root& r : roots_)
+      if (r.phase == at_.phase && r.kind == Root::Kind::rowReduction) {
+        const mlir::Value sum = s_.ops[r.op].op->getResult(0);
+        values_.expectForLaterPhases(sum, rowMap(shapeOf(sum.getType())));
+      }
+    const NestPlace here = at_;
+    at_.rows.pop_back();
+    // There is none before the first; what it would need is there all the same.
+    Reg before = b_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, row, l_.index(1));
+    Trail trail{{}, placeOf(before, here.phase + 1)};
+    for (Root& r : roots_)
+      if (r.phase == trail.place.phase) trail.roots.push_back(&r);
+    at_ = trail.place;
+    Reg useful = findInverses(trail.roots);
+    if (!useful) return;
+    trail.place = at_;
+    Reg follows = b_.CreateICmpNE(row, l_.index(0));
+    l_.either(
+        b_.CreateLogicalAnd(follows, useful),
+        [&] {
+          at_ = here;
+          trail_ = trail;
+          phase();
+          trail_.reset();
+        },
+        [&] {
+          if (!trail.place.inverses.empty())
+            l_.when(follows, [&] {
+              at_ = trail.place;
+              at_.inverses.clear();
+              columnLoop(trail.roots, trail.roots.front()->columns);
+            });
+          at_ = here;
+          phase();
+        });
+  }
+
+  /// What the current phase does with one row.
+  void phase() {
+    applyOnce();
+    std::vector<int64_t> done;
+    for (const Root& r : roots_) {
+      if (r.phase != at_.phase || r.columns == 1 || llvm::is_contained(done, r.columns)) continue;
+      done.push_back(r.columns);
+      std::vector<Root*> together;
+      for (Root& other : roots_)
+        if (other.phase == at_.phase && other.columns == r.columns) together.push_back(&other);
+      dividedColumns(together, r.columns);
+    }
+  }
+
+  /// Rows divided by a value of their own are multiplied by its inverse; a second loop divides, for the few values
+  /// whose inverse will not do.
+  void dividedColumns(const std::vector<Root*>& roots, int64_t columns) {
+    Reg useful = findInverses(roots);
+    if (!useful) return;
+    if (at_.inverses.empty()) {
+      columnLoop(roots, columns);
+      return;
+    }
+    const NestPlace multiplied = at_;
+    at_.inverses.clear();
+    const NestPlace divided = at_;
+    const auto loop = [&](const NestPlace& place) {
+      at_ = place;
+      columnLoop(roots, columns);
+      at_ = divided;
+    };
+    l_.either(useful, [&] { loop(multiplied); }, [&] { loop(divided); });
+  }
+
+  /// Has rows multiplied by inverses of what they are divided by, and says whether these will do; null: a failure. In
+  /// the last phase, which leaves nothing for others that only one of two loops would know.
+  Reg findInverses(const std::vector<Root*>& roots) {
+    constexpr int64_t kWorthAnInverse = 128;
+    Reg useful = b_.getTrue();
+    if (at_.phase + 1 != plan_.phases() || roots.front()->columns < kWorthAnInverse ||
+        llvm::any_of(roots, [](const Root* r) { return r->kind != Root::Kind::write; }))
+      return useful;
+    llvm::SmallVector<RowValue, 2> divisors;
+    for (const Root* r : roots)
+      findRowDivisors(s_, r->value, r->map, column_, [&](mlir::Value v) { return values_.isMade(v); }, divisors);
+    for (const RowValue& d : divisors) {
+      Reg divisor = values_.eval(d.value, d.map, {l_.index(0), 1, nullptr});
+      if (!divisor) return nullptr;
+      useful = b_.CreateAnd(useful, hasUsefulInverse(b_, divisor));
+      at_.inverses.push_back({d, b_.CreateFDiv(llvm::ConstantFP::get(divisor->getType(), 1.0), divisor)});
+    }
+    return useful;
+  }
+
+  /// Roots with one element per row: all are evaluated before one is written.
+  void applyOnce() {
+    const Chunk one{l_.index(0), 1, nullptr};
+    at_.chunk.clear();
+    std::vector<std::tuple<Root*, Reg, Reg>> all;
+    for (Root& r : roots_) {
+      if (r.phase != at_.phase || r.columns != 1) continue;
+      Reg value = values_.eval(r.value, r.map, one);
+      Reg mask = r.mask ? values_.eval(r.mask, r.map, one) : nullptr;
+      if (!value || (r.mask && !mask)) return;
+      all.emplace_back(&r, value, mask);
+    }
+    for (auto& [r, value, mask] : all) {
+      if (r->kind == Root::Kind::write)
+        write(*r, value, mask, one);
+      else
+        finishReduction(*r, value);
+    }
+  }
+
+  void columnLoop(const std::vector<Root*>& roots, int64_t columns) {
+    int lanes = l_.processor.lanes(4);
+    while (lanes > 1 && lanes / 2 >= columns) lanes /= 2;
+    int64_t weight = 0;
+    for (Root* r : roots) weight += r->cost;
+    // Several registers as one value: LLVM interleaves what it makes of them. Past the caches one line at a time, so
+    // that loads and stores of memory take turns; and so where another row may trail, whether one does or not: sums are
+    // taken in the same order for all rows.
+    const bool streams = (plan_.pipelinesLastPhase && at_.phase + 2 == plan_.phases()) ||
+                         llvm::any_of(roots, [](const Root* r) { return r->target.hints.nonTemporal; });
+    int wide = lanes * (streams ? 1 : weight <= 48 ? 4 : weight <= 96 ? 2 : 1);
+    // Nothing but sums: each waits for the one before.
+    const auto adds = [&](const Root* r) {
+      return r->kind == Root::Kind::rowReduction && reductionKind(*s_.ops[r->op].op) == eval::ReduceKind::add;
+    };
+    constexpr int64_t kFewOps = 8;
+    if (weight <= kFewOps && l_.processor.vectorRegisters >= 32 && columns >= 16 * lanes && llvm::all_of(roots, adds))
+      wide = 8 * lanes;
+    while (wide > lanes && columns < wide) wide /= 2;
+    const int64_t steps = columns / wide;
+    for (Root* r : roots)
+      if (r->kind != Root::Kind::write) {
+        const auto kind = reductionKind(*s_.ops[r->op].op);
+        r->accumulators = {startAccumulator(b_, kind, registerDType(*r), wide)};
+        if (columns % wide) r->accumulators.push_back(startAccumulator(b_, kind, registerDType(*r), lanes));
+      }
+    if (steps == 1)
+      chunk(roots, {l_.index(0), wide, nullptr}, 0);
+    else if (steps > 1)
+      chunkLoop(roots, steps * wide, wide);
+    int64_t at = steps * wide;
+    for (; at + lanes <= columns; at += lanes) chunk(roots, {l_.index(at), lanes, nullptr}, 1);
+    if (at < columns) {
+      llvm::SmallVector<llvm::Constant*, 64> on;
+      for (int k = 0; k < lanes; ++k) on.push_back(b_.getInt1(k < columns - at));
+      chunk(roots, {l_.index(at), lanes, llvm::ConstantVector::get(on)}, 1);
+    }
+    for (Root* r : roots)
+      if (r->kind != Root::Kind::write) {
+        const auto kind = reductionKind(*s_.ops[r->op].op);
+        const DType t = registerDType(*r);
+        if (r->kind == Root::Kind::rowReduction || !r->targetMap.usesColumn(column_))
+          finishReduction(*r, finishAccumulators(b_, kind, t, r->accumulators));
+      }
+  }
+
+  void chunkLoop(const std::vector<Root*>& roots, int64_t end, int lanes) {
+    auto& context = b_.getContext();
+    llvm::BasicBlock* before = b_.GetInsertBlock();
+    auto* body = llvm::BasicBlock::Create(context, "columns", l_.function);
+    auto* after = llvm::BasicBlock::Create(context, "row.next", l_.function);
+    b_.CreateBr(body);
+    b_.SetInsertPoint(body);
+    auto* start = b_.CreatePHI(b_.getInt64Ty(), 2, "column");
+    start->addIncoming(l_.index(0), before);
+    std::vector<llvm::PHINode*> phis;
+    for (Root* r : roots)
+      for (Accumulator& accumulator : r->accumulators)
+        for (Reg& part : accumulator) {
+          auto* phi = b_.CreatePHI(part->getType(), 2);
+          phi->addIncoming(part, before);
+          part = phi;
+          phis.push_back(phi);
+        }
+    values_.preheader = before;
+    chunk(roots, {start, lanes, nullptr}, 0);
+    values_.preheader = nullptr;
+    Reg next = b_.CreateAdd(start, l_.index(lanes), "", true, true);
+    llvm::BasicBlock* latch = b_.GetInsertBlock();
+    start->addIncoming(next, latch);
+    size_t at = 0;
+    for (Root* r : roots)
+      for (Accumulator& accumulator : r->accumulators)
+        for (Reg& part : accumulator) phis[at++]->addIncoming(part, latch);
+    b_.CreateCondBr(b_.CreateICmpULT(next, l_.index(end)), body, after);
+    b_.SetInsertPoint(after);
+    if (latch == body) overlap(roots, {start->getIncomingBlock(0), body, after, start, end, lanes});
+  }
+
+  void overlap(const std::vector<Root*>& roots, const OneBlockLoop& loop) {
+    llvm::SmallVector<Reg, 8> sums;
+    for (Root* r : roots)
+      for (Accumulator& accumulator : r->accumulators) sums.append(accumulator.begin(), accumulator.end());
+    const llvm::SmallVector<Reg, 8> now = moduloSchedule(loop, l_.processor, sums);
+    if (now.empty()) return;
+    size_t at = 0;
+    for (Root* r : roots)
+      for (Accumulator& accumulator : r->accumulators)
+        for (Reg& part : accumulator) part = now[at++];
+  }
+
+  /// Everything is evaluated before anything is written. `part`: of the accumulators.
+  void chunk(const std::vector<Root*>& roots, const Chunk& columns, size_t part) {
+    const auto all = evaluated(roots, columns);
+    const bool pipelined = trail_ && trail_->roots.front()->columns == roots.front()->columns;
+    std::optional<std::vector<Evaluated>> trailing;
+    if (pipelined) atTrail([&] { trailing = evaluated(trail_->roots, columns); });
+    if (!all || (pipelined && !trailing)) return;
+    for (const Evaluated& e : *all) apply(*e.root, e.value, e.chosen, columns, part);
+    if (pipelined)
+      atTrail([&] {
+        for (const Evaluated& e : *trailing) write(*e.root, e.value, e.chosen, columns);
+      });
+    // Not while the first phase itself waits for what it reads.
+    if (at_.phase == 1 || pipelined) values_.prefetchRowsAhead(columns);
+  }
+
+  /// With the row of the pipelined phase at hand.
+  void atTrail(llvm::function_ref<void()> body) {
+    std::swap(at_, trail_->place);
+    body();
+    std::swap(at_, trail_->place);
+  }
+
+  struct Evaluated {
+    Root* root;
+    Reg value, chosen;
+  };
+  std::optional<std::vector<Evaluated>> evaluated(const std::vector<Root*>& roots, const Chunk& columns) {
+    std::vector<Evaluated> all;
+    at_.chunk.clear();
+    for (Root* r : roots) {
+      Reg value = values_.eval(r->value, r->map, columns);
+      Reg chosen = r->mask ? values_.eval(r->mask, r->map, columns) : nullptr;
+      if (!value || (r->mask && !chosen)) return std::nullopt;
+      all.push_back({r, NestValues::splatTo(b_, value, columns.lanes),
+                     chosen ? NestValues::splatTo(b_, chosen, columns.lanes) : nullptr});
+    }
+    return all;
+  }
+
+  void apply(Root& r, Reg value, Reg chosen, const Chunk& chunk, size_t part) {
+    if (r.kind == Root::Kind::write) {
+      write(r, value, chosen, chunk);
+      return;
+    }
+    const auto kind = reductionKind(*s_.ops[r.op].op);
+    const DType t = registerDType(r);
+    if (r.kind == Root::Kind::accumulation && r.targetMap.usesColumn(column_)) {
+      Reg old = values_.loadFrom(r.target, r.targetMap, chunk);
+      storeChunk(l_, values_.elements(r.target, r.targetMap, chunk), combine(b_, kind, t, old, value), chunk,
+                 chunk.mask);
+      return;
+    }
+    if (chunk.mask) value = b_.CreateSelect(chunk.mask, value, splat(b_, identityOf(b_, kind, t), chunk.lanes));
+    accumulate(b_, kind, t, r.accumulators[part], value);
+  }
+
+  DType registerDType(const Root& r) const { return elementDType(r.value.getType()); }
+
+  /// One row is reduced: with what it starts from, and rounded.
+  void finishReduction(Root& r, Reg reduced) {
+    mlir::Operation& op = *s_.ops[r.op].op;
+    const auto kind = reductionKind(op);
+    const DType t = registerDType(r);
+    const Chunk one{l_.index(0), 1, nullptr};
+    if (r.kind == Root::Kind::accumulation) {
+      Reg old = values_.loadFrom(r.target, r.targetMap, one);
+      storeChunk(l_, values_.elements(r.target, r.targetMap, one), combine(b_, kind, t, old, reduced), one, nullptr);
+      return;
+    }
+    const mlir::Value result = op.getResult(0);
+    const ElementMap map = rowMap(shapeOf(result.getType()));
+    Reg start = values_.eval(op.getOperand(1), map, one);
+    if (!start) return;
+    Reg rounded = roundTo(b_, t, combine(b_, kind, t, start, reduced));
+    at_.row.add(result, map, rounded);
+    values_.keepForLaterPhases(result, map, rounded);
+  }
+
+  Reg accumulatorStart(const Root& r) { return splatConstant(b_, s_.ops[r.op].op->getOperand(1)); }
+
+  void write(Root& r, Reg value, Reg chosen, const Chunk& chunk) {
+    Reg mask = chunk.mask;
+    if (chosen) mask = mask ? b_.CreateAnd(mask, chosen) : chosen;
+    if (r.adds) {
+      Reg old = values_.loadFrom(r.target, r.targetMap, chunk);
+      const DType t = r.target.dtype;
+      value = old->getType()->isFPOrFPVectorTy() ? roundTo(b_, t, b_.CreateFAdd(old, value)) : b_.CreateAdd(old, value);
+    }
+    storeChunk(l_, values_.elements(r.target, r.targetMap, chunk), value, chunk, mask);
+  }
+
+  Lowering& l_;
+  Builder& b_;
+  const Segment& s_;
+  const Nest& nest_;
+  NestPlan plan_;
+  std::vector<Root>& roots_ = plan_.roots;
+  const int column_ = plan_.column;
+  NestValues values_{l_, s_, plan_};
+  NestPlace& at_ = values_.at;
+  std::optional<Trail> trail_;  ///< beside the columns at hand
+};
+
+}  // namespace
+
+LowerResult emitNest(Lowering& lowering, const Segment& segment, const Nest& nest) {
+  std::vector<mlir::Operation*> ops;
+  for (const size_t i : nest.ops) ops.push_back(segment.ops[i].op);
+  const MeasuredCode part(lowering, std::move(ops));
+  return NestEmitter(lowering, segment, nest).run();
+}
+
+}  // namespace smalti::cpu

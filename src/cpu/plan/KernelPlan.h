@@ -1,0 +1,22 @@
+// What was decided about one kernel, as data: what is emitted follows it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cpu/plan/GridPlan.h"
+#include "cpu/plan/NestSummary.h"
+#include "cpu/plan/ProductPlan.h"
+
+namespace smalti::cpu {
+
+struct KernelPlan {
+  std::vector<std::string> rewrites{};    ///< passes of rewrite/ that changed the kernel, in order
+  std::string inOrder{};                  ///< why no more grid axes are shared by threads; empty: all that may be are
+  std::vector<std::string> blockNames{};  ///< of the grid's blocks: "input 0"
+  GridPlan grid{};
+  std::vector<ProductPlan> products{};  ///< in the order of their emission
+  std::vector<NestSummary> nests{};     ///< in the order of their emission
+};
+
+}  // namespace smalti::cpu

@@ -1,0 +1,125 @@
+#include "cpu/plan/ProductPlan.h"
+
+#include <fmt/format.h>
+
+#include "cpu/product/gemm/Layout.h"
+
+namespace smalti::cpu {
+namespace {
+
+// Fitted with `./do bench cpu` on the processor that docs/performance.md names.
+
+/// Rows of C from which on packing B is less than a hundredth of the work, so that it is not kept.
+constexpr int64_t kMostRowsToKeep = 512;
+/// Bytes of packed B that are kept at most.
+constexpr int64_t kMostKeptBytes = 8 << 20;
+/// Bytes of a page: what processors fetch ahead of a stream ends with it, so that shorter streams gain nothing.
+constexpr int64_t kPageBytes = 4 << 10;
+
+bool isFloatProduct(const GemmShape& s) { return !s.transposedA && s.c == DType::f32 && s.k > 0; }
+
+bool suitsGemvDot(const GemmShape& s) { return isFloatProduct(s) && s.m <= kSkinnyRows && s.transposedB; }
+
+/// All sums of a few vectors of columns stay in registers for so many rows.
+bool suitsGemvAxpy(const GemmShape& s, const Processor& p) {
+  return isFloatProduct(s) && s.m <= (p.vectorRegisters >= 32 ? 3 : 2) && !s.transposedB;
+}
+
+bool suitsSkinnyTiles(const GemmShape& s) { return isFloatProduct(s) && s.m <= kSkinnyRows && !s.transposedB; }
+
+Strategy chooseStrategy(const ProductFacts& f, const Processor& p) {
+  const GemmShape& s = f.shape;
+  const int64_t bytes = s.n * s.k * storage_bytes(s.b), cache = p.l1Bytes;
+  // A B that is looked up comes from far whatever its size.
+  const bool looksUp = f.blocksOfB > 1 || f.knowsNextB;
+  if (suitsGemvDot(s)) return Strategy::gemvDot;
+  if ((looksUp || bytes >= cache) && suitsGemvAxpy(s, p)) return Strategy::gemvAxpy;
+  if ((looksUp || bytes >= cache * 5 / 2) && suitsSkinnyTiles(s)) return Strategy::skinnyTiles;
+  return Strategy::packed;
+}
+
+/// Equal parts of a single block that the processor reads fastest side by side.
+int64_t chooseStreams(const ProductFacts& f, const Processor& p) {
+  if (f.blocksOfB != 1) return 1;
+  const GemmShape& s = f.shape;
+  const int64_t rows = s.transposedB ? s.n : s.k, rowBytes = storage_bytes(s.b) * (s.transposedB ? s.k : s.n);
+  int64_t streams = p.readStreams;
+  while (streams > 1 && (rows % streams != 0 || rows / streams * rowBytes < kPageBytes)) streams /= 2;
+  return streams;
+}
+
+PacksB choosePacking(const ProductFacts& f, const GemmShape& shape, const Processor& p) {
+  const Layout layout = layOut(shape, p);
+  if (!layout.packB) return PacksB::never;
+  if (!layout.inPlaceBelow && !layout.inPlaceLines) return PacksB::always;
+  if (!f.rowBytesOfB) return PacksB::byDistance;
+  return packsRowsOfB(layout, *f.rowBytesOfB) ? PacksB::always : PacksB::never;
+}
+
+bool keepsB(const ProductFacts& f, GemmShape shape, const Processor& p) {
+  if (f.reusedBlocksOfB == 0 || shape.m >= kMostRowsToKeep) return false;
+  shape.keepsB = true;
+  return choosePacking(f, shape, p) != PacksB::never &&
+         planGemm(shape, p).keptBytes * f.reusedBlocksOfB <= kMostKeptBytes;
+}
+
+std::string_view nameOf(Strategy strategy) {
+  switch (strategy) {
+    case Strategy::packed:
+      return "packed";
+    case Strategy::gemvDot:
+      return "dot products of rows";
+    case Strategy::gemvAxpy:
+      return "sums of rows";
+    case Strategy::skinnyTiles:
+      return "tiles of rows";
+  }
+  return {};
+}
+
+}  // namespace
+
+bool usesBf16Pairs(const GemmShape& s, int64_t parts, const Processor& p) {
+  return !multipliesAsF32(s.a, s.b, p) && (s.transposedB ? s.k : s.k / parts) % 2 == 0;
+}
+
+ProductPlan planProduct(const ProductFacts& facts, const Processor& processor) {
+  ProductPlan plan{.shape = facts.shape, .strategy = chooseStrategy(facts, processor), .blocksOfB = facts.blocksOfB};
+  GemmShape& shape = plan.shape;
+  if (plan.isSkinny()) {
+    plan.interleaves = plan.strategy != Strategy::skinnyTiles;
+    if (plan.interleaves) plan.streams = chooseStreams(facts, processor);
+    plan.bf16Pairs = usesBf16Pairs(shape, std::max(plan.blocksOfB, plan.streams), processor);
+    plan.widensA = (shape.a == DType::bf16 || shape.a == DType::f16) && !plan.bf16Pairs;
+    return plan;
+  }
+  shape.keepsB = keepsB(facts, shape, processor);
+  if (shape.keepsB) plan.keptBlocksOfB = facts.reusedBlocksOfB;
+  plan.packsB = choosePacking(facts, shape, processor);
+  plan.gemm = planGemm(shape, processor);
+  return plan;
+}
+
+std::string text(const ProductPlan& p, std::string_view of) {
+  const GemmShape& s = p.shape;
+  std::string text = fmt::format("{}x{}x{} {}·{}→{}", s.m, s.n, s.k, name(s.a), name(s.b), name(s.c));
+  if (!of.empty()) text += fmt::format(" of {}", of);
+  if (p.isSkinny()) {
+    text += fmt::format(": {}", nameOf(p.strategy));
+    if (p.blocksOfB > 1)
+      text += fmt::format(", {} blocks{}", p.blocksOfB, p.interleaves ? " in turns" : "");
+    else if (p.streams > 1)
+      text += fmt::format(", {} streams", p.streams);
+    return text + (p.bf16Pairs ? ", by pairs" : "");
+  }
+  const GemmPlan& g = p.gemm;
+  text += fmt::format(": tile {}x{}, blocks {}x{}x{}", g.tileRows, g.tileColumns, g.blockRows, g.blockColumns,
+                      g.blockDepth);
+  if (g.packsA) text += ", A packed";
+  if (p.packsB != PacksB::never) text += s.keepsB ? ", B packed and kept" : ", B packed";
+  if (g.usesDot) text += ", dot instruction";
+  if (s.addsRow) text += ", adds a row";
+  return text;
+}
+
+}  // namespace smalti::cpu

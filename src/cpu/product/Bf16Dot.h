@@ -1,0 +1,24 @@
+// Products of few rows of bf16 where the processor adds the products of two bf16 to an f32 at once: lanes hold pairs of
+// values that follow each other in k.
+#pragma once
+
+#include "cpu/product/RowProduct.h"
+#include "cpu/product/gemm/Ir.h"
+
+namespace smalti::cpu {
+
+/// usesBf16Pairs() of the product as it is emitted.
+bool usesBf16Dot(const RowProduct&, const Processor&);
+
+/// What follows each other in memory, along a row of A or of a transposed B: elements, or pairs of them. 0 where the
+/// mask is not set, which has a lane for every element.
+Reg loadFactors(Builder&, DType, bool pairs, Reg from, int lanes, Reg mask = nullptr);
+
+/// So many columns of a row of B, or pairs of those of two rows, at most two registers full; the columns past them are
+/// 0 and are not read.
+Values loadRows(Lowering&, DType, llvm::ArrayRef<Reg> rows, int64_t columns);
+
+/// sum + a · b in every lane, of f32 or of pairs.
+Reg addProducts(Builder&, Reg a, Reg b, Reg sum);
+
+}  // namespace smalti::cpu

@@ -1,0 +1,12 @@
+// Right operands of products of few rows that are blocks below each other, such as the pages of keys of one step: the
+// product reads them where they are, a row of each in turn, so that memory fetches from all of them at a time.
+#pragma once
+
+#include "cpu/emit/Lowering.h"
+
+namespace smalti::cpu {
+
+/// Whether the concatenation is such an operand, and nothing else: it needs no place of its own.
+bool isReadInBlocks(mlir::Operation& concatenation);
+
+}  // namespace smalti::cpu

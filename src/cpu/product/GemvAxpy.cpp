@@ -1,0 +1,152 @@
+#include "cpu/product/GemvAxpy.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "cpu/nest/CarriedLoop.h"
+#include "cpu/product/Bf16Dot.h"
+#include "cpu/product/gemm/Ir.h"
+
+namespace smalti::cpu {
+namespace {
+
+/// Vectors of a row that one pass of a loop over columns takes: code of a bounded size.
+constexpr int64_t kPieceVectors = 16;
+
+class GemvAxpyEmitter {
+ public:
+  GemvAxpyEmitter(Lowering& l, const RowProduct& p)
+      : l_(l),
+        b_(l.b),
+        p_(p),
+        s_(p.shape),
+        lanes_(l.processor.lanes(4)),
+        rowsAtOnce_(usesBf16Dot(p, l.processor) ? 2 : 1) {}
+
+  /// Sums stay in registers while the rows of B go by, if there are enough; else each row is added to C.
+  void emit() {
+    const int64_t accumulators = l_.processor.vectorRegisters >= 32 ? 24 : 8;
+    if (s_.m * vectors(s_.n) <= accumulators)
+      inRegisters();
+    else
+      inPieces(l_, l_.index(0), s_.n, columnsInCache(), [&](Reg first, int64_t columns) { inMemory(first, columns); });
+  }
+
+ private:
+  using Blocks = llvm::ArrayRef<BlockOfRows>;
+  using SumOf = llvm::function_ref<Reg(int64_t row, int64_t vector)>;
+  using Keep = llvm::function_ref<void(int64_t row, int64_t vector, Reg sum)>;
+
+  void inRegisters() {
+    const auto at = [&](int64_t row, int64_t vector) { return static_cast<size_t>(row * vectors(s_.n) + vector); };
+    Reg zero = llvm::Constant::getNullValue(registerType(b_.getContext(), DType::f32, lanes_));
+    const Carried zeros(at(s_.m, 0), zero);
+    const Carried sums = carriedLoop(l_, 0, p_.rowsOfBlock(), rowsAtOnce_, zeros, [&](Reg j, Carried now) {
+      inGroups(p_, together(), [&](Blocks blocks, int64_t first) {
+        add(
+            blocks, j, factors(blocks, first, j), l_.index(0), s_.n,
+            [&](int64_t i, int64_t v) { return now[at(i, v)]; },
+            [&](int64_t i, int64_t v, Reg sum) { now[at(i, v)] = sum; });
+      });
+      return now;
+    });
+    for (int64_t i = 0; i < s_.m; ++i)
+      for (int64_t v = 0; v < vectors(s_.n); ++v) {
+        Reg to = elementOfC(l_, p_, l_.index(i), l_.index(v * lanes_)), mask = lanesWithin(l_, s_.n, v),
+            sum = sums[at(i, v)];
+        if (s_.accumulate) sum = b_.CreateFAdd(loadElements(b_, DType::f32, to, lanes_, mask), sum);
+        storeElements(b_, DType::f32, sum, to, lanes_, mask);
+      }
+  }
+
+  /// So many rows of B that what they are multiplied by stays in half of the registers.
+  int64_t together() const { return std::clamp<int64_t>(l_.processor.vectorRegisters / 2 / s_.m, 1, kMostTogether); }
+
+  /// So many that a part of every row of C stays in L1, and whole pieces.
+  int64_t columnsInCache() const {
+    const int64_t fit = l_.processor.l1Bytes / 2 / (s_.m * static_cast<int64_t>(sizeof(float)));
+    return std::max<int64_t>(1, fit / piece()) * piece();
+  }
+  /// Columns that one pass of a loop adds.
+  int64_t piece() const { return kPieceVectors * lanes_; }
+
+  void inMemory(Reg first, int64_t columns) {
+    if (!s_.accumulate) clearColumnsOfC(l_, p_, first, columns);
+    // Each group in a loop of its own: sums that the next one adds to would be kept beside C, on the stack.
+    inGroups(p_, together(), [&](Blocks blocks, int64_t firstBlock) {
+      l_.loop(l_.index(0), l_.index(p_.rowsOfBlock()), l_.index(rowsAtOnce_), [&](Reg j) {
+        const Carried ofRows = factors(blocks, firstBlock, j);
+        inPieces(l_, first, columns, piece(), [&](Reg at, int64_t count) {
+          const auto to = [&](int64_t i, int64_t v) {
+            return elementOfC(l_, p_, l_.index(i), b_.CreateAdd(at, l_.index(v * lanes_)));
+          };
+          add(
+              blocks, j, ofRows, at, count,
+              [&](int64_t i, int64_t v) {
+                return loadElements(b_, DType::f32, to(i, v), lanes_, lanesWithin(l_, count, v));
+              },
+              [&](int64_t i, int64_t v, Reg sum) {
+                storeElements(b_, DType::f32, sum, to(i, v), lanes_, lanesWithin(l_, count, v));
+              });
+        });
+      });
+    });
+  }
+
+  /// What row j of each block is multiplied by, for every row of A.
+  Carried factors(Blocks blocks, int64_t first, Reg j) {
+    Carried all;
+    for (int64_t i = 0; i < s_.m; ++i)
+      for (size_t block = 0; block < blocks.size(); ++block) {
+        Reg k = b_.CreateAdd(j, l_.index((first + static_cast<int64_t>(block)) * p_.rowsOfBlock()));
+        Reg from = elementAt(b_, s_.a, p_.a, b_.CreateAdd(b_.CreateMul(l_.index(i), p_.aRow), k));
+        all.push_back(splat(b_, loadFactors(b_, s_.a, rowsAtOnce_ == 2, from, 1), lanes_));
+      }
+    return all;
+  }
+
+  /// Some columns of row j of every block, or of the two from it on, line by line in turns.
+  void add(Blocks blocks, Reg j, const Carried& ofRows, Reg first, int64_t columns, SumOf sumOf, Keep keep) {
+    // As many registers come of the rows that are read together as these are.
+    for (int64_t v = 0; v < vectors(columns); v += rowsAtOnce_) {
+      const int64_t count = std::min(columns - v * lanes_, rowsAtOnce_ * lanes_);
+      std::vector<Carried> values;  // of every block
+      for (const BlockOfRows& block : blocks) {
+        Carried rows;
+        for (int64_t r = 0; r < rowsAtOnce_; ++r)
+          rows.push_back(ofRow(block, b_.CreateAdd(j, l_.index(r)), b_.CreateAdd(first, l_.index(v * lanes_)), v));
+        values.push_back(loadRows(l_, s_.b, rows, count));
+      }
+      for (int64_t u = 0; u < vectors(count); ++u)
+        for (int64_t i = 0; i < s_.m; ++i) {
+          Reg sum = sumOf(i, v + u);
+          for (size_t block = 0; block < blocks.size(); ++block)
+            sum = addProducts(b_, ofRows[static_cast<size_t>(i) * blocks.size() + block],
+                              values[block][static_cast<size_t>(u)], sum);
+          keep(i, v + u, sum);
+        }
+    }
+  }
+
+  /// Where a column of row j of a block lies, vector v of those that are read.
+  Reg ofRow(const BlockOfRows& block, Reg j, Reg column, int64_t v) {
+    Reg from = elementAt(b_, s_.b, block.base, b_.CreateAdd(b_.CreateMul(j, p_.bRow), column));
+    if (storage_bytes(s_.b) * v * lanes_ % kLineBytes == 0) prefetchUpcoming(l_, p_, block, j, from);
+    return from;
+  }
+
+  int64_t vectors(int64_t columns) const { return (columns + lanes_ - 1) / lanes_; }
+
+  Lowering& l_;
+  Builder& b_;
+  const RowProduct& p_;
+  const GemmShape& s_;
+  const int lanes_;
+  const int64_t rowsAtOnce_;
+};
+
+}  // namespace
+
+void emitGemvAxpy(Lowering& l, const RowProduct& p) { GemvAxpyEmitter(l, p).emit(); }
+
+}  // namespace smalti::cpu

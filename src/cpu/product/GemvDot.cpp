@@ -1,0 +1,172 @@
+#include "cpu/product/GemvDot.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "cpu/nest/CarriedLoop.h"
+#include "cpu/product/Bf16Dot.h"
+#include "cpu/product/gemm/Ir.h"
+
+namespace smalti::cpu {
+namespace {
+
+/// Rows of A that go with a row of B while both are in registers: of more, the loads would take longer than the sums.
+constexpr int64_t kMostRowsOfA = 4;
+
+class GemvDotEmitter {
+ public:
+  GemvDotEmitter(Lowering& l, const RowProduct& d)
+      : l_(l),
+        b_(l.b),
+        d_(d),
+        s_(d.shape),
+        lanes_(l.processor.lanes(4)),
+        pairs_(usesBf16Dot(d, l.processor)),
+        size_(storage_bytes(d.shape.b)) {
+    while (!pairs_ && lanes_ > 1 && lanes_ / 2 >= s_.k) lanes_ /= 2;
+    width_ = pairs_ ? 2 * lanes_ : lanes_;
+  }
+
+  /// Rows of B from the begin to the end, as many together as there are lanes for their sums: of several blocks line by
+  /// line in turns, of one its neighbours.
+  void emit() {
+    // A few vectors of A stay in registers all the time.
+    if (s_.m <= lanes_ && s_.m * vectors() <= l_.processor.vectorRegisters / 2)
+      for (int64_t i = 0; i < s_.m; ++i)
+        for (int64_t k = 0; k < s_.k; k += width_) held_.push_back(elementsOfA(i, l_.index(k), maskAt(k)));
+    const int64_t rowsOfA = std::min<int64_t>({s_.m, lanes_, kMostRowsOfA});
+    const int64_t together = std::clamp<int64_t>(lanes_ / rowsOfA, 1, kMostTogether);
+    // Lines of several rows in turns are no stream that the processor would follow, which hurts where it only reads.
+    const int64_t neighbours =
+        s_.m < kSlowRows ? 1 : std::max<int64_t>(1, together / static_cast<int64_t>(d_.b.size()));
+    inPieces(l_, l_.index(0), d_.rowsOfBlock(), neighbours, [&](Reg j, int64_t count) {
+      inGroups(d_, together, [&](llvm::ArrayRef<BlockOfRows> blocks, int64_t at) {
+        std::vector<RowOfB> rows;
+        for (const BlockOfRows& block : blocks) {
+          Reg column = b_.CreateAdd(j, l_.index(at++ * d_.rowsOfBlock()));
+          for (int64_t i = 0; i < count; ++i)
+            rows.push_back({&block, b_.CreateAdd(j, l_.index(i)), b_.CreateAdd(column, l_.index(i))});
+        }
+        for (int64_t i = 0; i < s_.m; i += rowsOfA) dots(i, std::min(rowsOfA, s_.m - i), rows, count);
+      });
+    });
+  }
+
+ private:
+  struct RowOfB {
+    const BlockOfRows* block = nullptr;
+    Reg number = nullptr;  ///< in its block
+    Reg column = nullptr;  ///< of C
+  };
+
+  Reg at(Reg base, DType t, Reg row, Reg stride, Reg column) {
+    return elementAt(b_, t, base, b_.CreateAdd(b_.CreateMul(row, stride), column));
+  }
+
+  /// Of a row.
+  int64_t vectors() const { return (s_.k + width_ - 1) / width_; }
+  Reg elementsOfA(int64_t row, Reg k, Reg mask) {
+    return loadFactors(b_, s_.a, pairs_, at(d_.a, s_.a, l_.index(row), d_.aRow, k), lanes_, mask);
+  }
+  /// Of elements; null: all from column k on are there.
+  Reg maskAt(int64_t k) {
+    return s_.k - k < width_ ? firstLanes(b_, static_cast<int>(width_), static_cast<int>(s_.k - k)) : nullptr;
+  }
+
+  /// Some rows of B, so many of which follow each other each time, with some of A.
+  void dots(int64_t first, int64_t rows, llvm::ArrayRef<RowOfB> ofB, int64_t neighbours) {
+    const auto together = static_cast<int64_t>(ofB.size());
+    // Sums that do not wait for each other, and whole cache lines in a pass.
+    const int64_t chains = std::max<int64_t>(1, 4 / (rows * together)), line = kLineBytes / (width_ * size_);
+    const int64_t parts = std::max(chains, line);
+    const int64_t pass = parts * width_, whole = held_.empty() ? s_.k / pass * pass : 0;
+    Reg zero = llvm::Constant::getNullValue(registerType(b_.getContext(), DType::f32, lanes_));
+    const auto add = [&](Reg k, int64_t part, int64_t row, Carried& sums, Reg mask) {
+      const RowOfB& of = ofB[static_cast<size_t>(row)];
+      Reg from = at(of.block->base, s_.b, of.number, d_.bRow, k);
+      if (first == 0 && part * width_ * size_ % kLineBytes == 0) prefetchUpcoming(l_, d_, *of.block, of.number, from);
+      Reg y = loadFactors(b_, s_.b, pairs_, from, lanes_, mask);
+      for (int64_t i = 0; i < rows; ++i) {
+        Reg x = held_.empty() ? elementsOfA(first + i, k, mask)
+                              : held_[static_cast<size_t>((first + i) * vectors() + part)];
+        Reg& sum = sums[static_cast<size_t>((i * together + row) * chains + part % chains)];
+        sum = addProducts(b_, x, y, sum);
+      }
+    };
+    const Carried zeros(static_cast<size_t>(together * rows * chains), zero);
+    Carried sums = carriedLoop(l_, 0, whole, pass, zeros, [&](Reg k, Carried now) {
+      for (int64_t begin = 0; begin < parts; begin += line)
+        for (int64_t row = 0; row < together; ++row)
+          for (int64_t part = begin; part < begin + line; ++part)
+            add(b_.CreateAdd(k, l_.index(part * width_)), part, row, now, nullptr);
+      return now;
+    });
+    for (int64_t k = whole; k < s_.k; k += width_)
+      for (int64_t row = 0; row < together; ++row) add(l_.index(k), (k - whole) / width_, row, sums, maskAt(k));
+
+    Carried totals;
+    for (int64_t i = 0; i < together * rows; ++i) {
+      const auto of = llvm::ArrayRef(sums).slice(static_cast<size_t>(i * chains), static_cast<size_t>(chains));
+      totals.push_back(
+          std::accumulate(of.begin() + 1, of.end(), of.front(), [&](Reg a, Reg b) { return b_.CreateFAdd(a, b); }));
+    }
+    Reg all = lanes_ > 1 ? sumsOfLanes(totals) : totals.front();
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t row = 0; row < together; row += neighbours) {
+        Reg target = elementOfC(l_, d_, l_.index(first + i), ofB[static_cast<size_t>(row)].column);
+        Reg sum = lanes_ > 1 ? lanesOf(all, static_cast<int>(i * together + row), static_cast<int>(neighbours)) : all;
+        if (s_.accumulate) sum = b_.CreateFAdd(loadElements(b_, DType::f32, target, static_cast<int>(neighbours)), sum);
+        storeElements(b_, DType::f32, sum, target, static_cast<int>(neighbours));
+      }
+  }
+
+  Reg lanesOf(Reg v, int first, int count) {
+    if (count == 1) return b_.CreateExtractElement(v, l_.index(first));
+    llvm::SmallVector<int, kMostTogether> lanes(static_cast<size_t>(count));
+    std::iota(lanes.begin(), lanes.end(), first);
+    return b_.CreateShuffleVector(v, lanes);
+  }
+
+  /// Lane i: the sum of the lanes of v[i], of no more vectors than lanes. Halves are exchanged between vectors and
+  /// added until one vector is left, then halves of that one.
+  Reg sumsOfLanes(Carried v) {
+    v.resize(llvm::PowerOf2Ceil(v.size()), llvm::PoisonValue::get(v.front()->getType()));
+    const int rows = static_cast<int>(v.size());
+    for (int d = rows / 2; d >= 1; d /= 2) {
+      llvm::SmallVector<int, 16> low, high;
+      for (int lane = 0; lane < lanes_; ++lane) {
+        low.push_back(lane & d ? lanes_ + lane - d : lane);
+        high.push_back(lane & d ? lanes_ + lane : lane + d);
+      }
+      for (int i = 0; i < d; ++i) {
+        Reg a = v[static_cast<size_t>(i)], b = v[static_cast<size_t>(i + d)];
+        v[static_cast<size_t>(i)] =
+            b_.CreateFAdd(b_.CreateShuffleVector(a, b, low), b_.CreateShuffleVector(a, b, high));
+      }
+    }
+    Reg sum = v.front();
+    for (int half = lanes_ / 2; half >= rows; half /= 2) {
+      llvm::SmallVector<int, 16> low(static_cast<size_t>(half)), high(low);
+      std::iota(low.begin(), low.end(), 0);
+      std::iota(high.begin(), high.end(), half);
+      sum = b_.CreateFAdd(b_.CreateShuffleVector(sum, low), b_.CreateShuffleVector(sum, high));
+    }
+    return sum;
+  }
+
+  Lowering& l_;
+  Builder& b_;
+  const RowProduct& d_;
+  const GemmShape& s_;
+  int lanes_;
+  const bool pairs_;
+  int64_t width_ = 0;   ///< values of k in a register
+  Carried held_;        ///< A, row after row, if it fits
+  const int64_t size_;  ///< bytes of an element of B
+};
+
+}  // namespace
+
+void emitGemvDot(Lowering& l, const RowProduct& d) { GemvDotEmitter(l, d).emit(); }
+
+}  // namespace smalti::cpu

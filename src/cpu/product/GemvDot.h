@@ -1,0 +1,11 @@
+// Skinny products with a matrix stored as columns × depth: dot products of contiguous rows.
+#pragma once
+
+#include "cpu/product/RowProduct.h"
+
+namespace smalti::cpu {
+
+/// C[i,j] = Σ A[i,k]·B[j,k] (+ C[i,j]), in f32.
+void emitGemvDot(Lowering&, const RowProduct&);
+
+}  // namespace smalti::cpu

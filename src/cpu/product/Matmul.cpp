@@ -1,0 +1,446 @@
+// tpu.matmul: a call of a nest of product/gemm per batch element.
+#include <array>
+
+#include <fmt/format.h>
+
+#include "cpu/emit/elements/NarrowFloats.h"
+#include "cpu/nest/Segment.h"
+#include "cpu/product/ConvertedCopy.h"
+#include "cpu/product/Product.h"
+#include "cpu/product/SkinnyGemm.h"
+#include "ir/TpuOpsMemory.h"
+#include "ir/facts/DotDimensions.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace smalti::cpu {
+namespace {
+
+/// An operand as [batch…] × rows × columns in memory: which of its dimensions these are.
+struct Side {
+  Shape batch;
+  int64_t free = -1, contracting = -1;  ///< -1: of size 1
+};
+
+std::optional<Side> sideOf(std::span<const int64_t> shape, const Shape& batch, const Shape& free,
+                           const Shape& contracting) {
+  Side side;
+  side.batch = batch;
+  const auto only = [&](const Shape& dims, int64_t& out) {
+    for (int64_t d : dims) {
+      if (shape[static_cast<size_t>(d)] == 1) continue;
+      if (out >= 0) return false;
+      out = d;
+    }
+    return true;
+  };
+  if (!only(free, side.free) || !only(contracting, side.contracting)) return std::nullopt;
+  return side;
+}
+
+/// A matrix that the nest can read: its last dimension contiguous. `rows` and `columns` are dimensions of the view,
+/// -1 for size 1.
+struct Matrix {
+  Reg base = nullptr, leading = nullptr;
+  bool transposed = false;  ///< stored as columns × rows
+};
+
+std::optional<Matrix> matrixOf(Lowering& l, const View& v, int64_t rows, int64_t columns) {
+  const auto size = [&](int64_t d) { return d < 0 ? int64_t{1} : v.shape[static_cast<size_t>(d)]; };
+  const auto stride = [&](int64_t d) { return d < 0 ? l.index(1) : v.strides[static_cast<size_t>(d)]; };
+  if (size(columns) == 1 || constantOf(stride(columns)) == 1)
+    return Matrix{v.base, size(rows) == 1 ? l.index(size(columns)) : stride(rows), false};
+  if (size(rows) == 1 || constantOf(stride(rows)) == 1)
+    return Matrix{v.base, size(columns) == 1 ? l.index(size(rows)) : stride(columns), true};
+  return std::nullopt;
+}
+
+/// A dense copy where the view is none.
+Matrix matrixIn(Lowering& l, const View& v, int64_t rows, int64_t columns) {
+  if (auto matrix = matrixOf(l, v, rows, columns)) return *matrix;
+  return *matrixOf(l, l.denseCopy(v), rows, columns);
+}
+
+/// A product that is only added to something and stored, or only stored: it can be computed where it is stored.
+struct Destination {
+  mlir::Operation* store = nullptr;
+  mlir::Value added;                       ///< null: nothing
+  std::vector<mlir::Operation*> replaced;  ///< reshapes, the addition, the store
+  std::vector<mlir::Operation*> between;   ///< other ops up to the store: pure, or loads
+};
+
+bool isUnitReshape(mlir::Operation& op) {
+  return llvm::isa<mlir::vector::ShapeCastOp>(op) &&
+         unitReshape(shapeOf(op.getOperand(0).getType()), shapeOf(op.getResult(0).getType())).has_value();
+}
+
+std::optional<Destination> findDestination(const Lowering& l, mlir::Operation& product) {
+  Destination d;
+  mlir::Operation* at = &product;
+  const auto next = [&]() -> mlir::Operation* {
+    mlir::Value v = at->getResult(0);
+    return v.hasOneUse() && (*v.user_begin())->getBlock() == product.getBlock() ? *v.user_begin() : nullptr;
+  };
+  mlir::Value value = product.getResult(0);
+  for (mlir::Operation* user = next(); user; user = next()) {
+    if (l.isSkipped(user)) return std::nullopt;  // another product's, which this one is added to
+    if (isUnitReshape(*user)) {
+      d.replaced.push_back(user);
+    } else if (llvm::isa<mlir::arith::AddFOp, mlir::arith::AddIOp>(user) && !d.added) {
+      d.added = user->getOperand(user->getOperand(0) == value ? 1 : 0);
+      if (d.added == value) return std::nullopt;
+      d.replaced.push_back(user);
+    } else {
+      auto store = llvm::dyn_cast<tpu::VectorStoreOp>(user);
+      if (!store || store.getMask() || store.getValueToStore() != value || store.getAdd()) return std::nullopt;
+      d.store = user;
+      d.replaced.push_back(user);
+      break;
+    }
+    at = user;
+    value = user->getResult(0);
+  }
+  if (!d.store) return std::nullopt;
+  for (mlir::Operation* op = product.getNextNode(); op != d.store; op = op->getNextNode()) {
+    if (llvm::is_contained(d.replaced, op)) continue;
+    if (!isPure(*op) && !isLoad(*op)) return std::nullopt;
+    d.between.push_back(op);
+  }
+  return d;
+}
+
+class MatmulLowering {
+ public:
+  MatmulLowering(Lowering& l, mlir::Operation& op, DotDimensions dims) : l_(l), op_(op), dims_(std::move(dims)) {}
+
+  LowerResult run() {
+    const DType lhsType = elementDType(op_.getOperand(0).getType()),
+                rhsType = elementDType(op_.getOperand(1).getType());
+    const DType out = elementDType(op_.getResult(0).getType());
+    if (!multiplies(multipliedAs(lhsType, rhsType, out), multipliedAs(rhsType, lhsType, out), out) ||
+        elementDType(op_.getOperand(2).getType()) != out)
+      return lowerInterpreted(l_, op_);
+    const Shape lhsShape = shapeOf(op_.getOperand(0).getType()), rhsShape = shapeOf(op_.getOperand(1).getType());
+    auto lhsSide = sideOf(lhsShape, dims_.lhsBatch, dims_.lhsFree, dims_.lhsContracting);
+    auto rhsSide = sideOf(rhsShape, dims_.rhsBatch, dims_.rhsFree, dims_.rhsContracting);
+    const bool several = !lhsSide || !rhsSide;  // free or contracting dimensions
+    const Shape shape = shapeOf(op_.getResult(0).getType());
+    if (num_elements(shape) == 0) {
+      l_.setView(op_.getResult(0), l_.allocate(out, shape));
+      return {};
+    }
+    // The product accumulates in f32 or i32; a narrow result is rounded once.
+    const DType sum = isNarrowFloat(out) ? DType::f32 : out;
+    const bool fromZero = isZeroConstant(op_.getOperand(2));
+    bool accumulate = !fromZero;
+    View result;
+    if (fromZero && sum == out && !several)
+      if (auto ok = takeDestination(result, accumulate, shape); !ok) return ok;
+    if (auto ok = l_.flush(); !ok) return ok;
+    const bool inPlace = result.base != nullptr;
+    if (!inPlace) {
+      result = l_.allocate(sum, shape);
+      if (accumulate) startFrom(l_, l_.view(op_.getOperand(2)), result);
+    }
+    if (auto blocks = l_.blocks.find(op_.getOperand(1)); blocks != l_.blocks.end()) {
+      const View lhs = l_.view(op_.getOperand(0));  // which may lie there as f32 (StorageDType.h)
+      productOfBlocks(*lhsSide, *rhsSide, lhs, blocks->second, result,
+                      {shape[0], shape[1], rhsShape[static_cast<size_t>(dims_.rhsContracting[0])], lhs.dtype,
+                       blocks->second[0].dtype, sum, false, false, accumulate});
+      l_.blocks.erase(blocks);
+      if (!inPlace) l_.setView(op_.getResult(0), std::move(result));
+      return {};
+    }
+    View lhs = multiplied(l_, op_.getOperand(0), op_.getOperand(1), out),
+         rhs = multiplied(l_, op_.getOperand(1), op_.getOperand(0), out);
+    if (!lhsSide) lhsSide = merge(lhs, dims_.lhsBatch, dims_.lhsFree, dims_.lhsContracting);
+    if (!rhsSide) rhsSide = merge(rhs, dims_.rhsBatch, dims_.rhsFree, dims_.rhsContracting);
+    resultRow_ = dims_.lhsBatch.size() + (several ? 0 : freePosition(0, dims_.lhsFree));
+
+    const int64_t m = sizeOf(lhs, lhsSide->free), k = sizeOf(lhs, lhsSide->contracting), n = sizeOf(rhs, rhsSide->free);
+    View matrices = result;
+    if (several) {
+      Shape merged(shape.begin(), shape.begin() + static_cast<ptrdiff_t>(lhsSide->batch.size()));
+      merged.insert(merged.end(), {m, n});
+      matrices = *reshape(l_.b, result, merged);
+    }
+    batches(0, *lhsSide, *rhsSide, lhs, rhs, matrices, {m, n, k, lhs.dtype, rhs.dtype, sum, false, false, accumulate});
+    if (inPlace) return {};
+    if (sum != out) {
+      View rounded = l_.allocate(out, shape);
+      convertElements(l_, result, rounded);
+      result = rounded;
+    }
+    l_.setView(op_.getResult(0), std::move(result));
+    return {};
+  }
+
+ private:
+  static int64_t sizeOf(const View& v, int64_t d) { return d < 0 ? 1 : v.shape[static_cast<size_t>(d)]; }
+
+  /// When the product is only stored, perhaps added to something before: `result` is that memory, and what it is added
+  /// to is put there first.
+  LowerResult takeDestination(View& result, bool& accumulate, const Shape& shape) {
+    auto destination = findDestination(l_, op_);
+    if (!destination) return {};
+    const mlir::Value ref = destination->store->getOperand(1);
+    if (!l_.hasRef(ref) || l_.ref(ref).dtype != elementDType(op_.getResult(0).getType())) return {};
+    for (mlir::Operation* op : destination->replaced) l_.skip(op);
+    // None of the ops between needs the product: they may come before it.
+    for (mlir::Operation* op : destination->between) {
+      if (!llvm::isa<mlir::arith::ConstantOp>(op) && !l_.isSkipped(op) && (!l_.liveness().dead(op) || isLoad(*op)))
+        if (auto ok = l_.lowerOp(*op); !ok) return ok;
+      l_.skip(op);
+    }
+    auto box = storeBox(l_, *destination->store);
+    if (!box) return tl::unexpected(box.error());
+    auto target = targetOf(*destination, *box, shape);
+    if (!target) {
+      for (mlir::Operation* op : destination->replaced) l_.unskip(op);
+      return {};
+    }
+    row_ = addedRow(*destination, *box, shape);
+    if (destination->added && !row_) {
+      accumulate = true;
+      const bool there = llvm::any_of(l_.pending(), [&](const PendingOp& p) {
+        return p.isLoad() && p.op == destination->added.getDefiningOp() && sameBox(*p.box, *box);
+      });
+      if (!there) {
+        PendingOp store;
+        store.op = destination->store;
+        store.box = *box;
+        store.stored = destination->added;
+        if (shapeOf(destination->added.getType()) != box->shape)
+          store.box = *reshape(l_.b, *box, shapeOf(destination->added.getType()));
+        l_.addPending(std::move(store));
+      }
+    }
+    result = std::move(*target);
+    return {};
+  }
+
+  /// A row that is added to every row of a product of many, such as a bias, and that the product does not overwrite:
+  /// the nest adds it while it has a tile in registers.
+  mlir::Value addedRow(const Destination& d, const View& box, const Shape& shape) const {
+    constexpr int64_t kManyRows = 16;  // fewer are no nest
+    mlir::Operation* op = d.added ? d.added.getDefiningOp() : nullptr;
+    if (!llvm::isa_and_present<mlir::vector::BroadcastOp>(op) || !isVector(op->getOperand(0))) return nullptr;
+    mlir::Value row = op->getOperand(0);
+    const Shape from = shapeOf(row.getType()), to = shapeOf(d.added.getType());
+    const bool matrix = dims_.lhsBatch.empty() && dims_.lhsFree.size() == 1 && dims_.rhsFree.size() == 1;
+    if (!matrix || shape.size() != 2 || shape[0] < kManyRows || to != shape || from.empty() ||
+        from.back() != shape[1] || num_elements(from) != shape[1])
+      return nullptr;
+    const int64_t depth = num_elements(shapeOf(op_.getOperand(0).getType())) / shape[0];
+    const bool overwritten = llvm::any_of(
+        l_.pending(), [&](const PendingOp& p) { return p.isLoad() && mayOverlap(*p.box, box) && feeds(*p.op, row); });
+    return depth == 0 || overwritten ? nullptr : row;
+  }
+  static bool feeds(mlir::Operation& load, mlir::Value v) {
+    while (isUnitReshapeOf(v)) v = v.getDefiningOp()->getOperand(0);
+    return v.getDefiningOp() == &load;
+  }
+  static bool isUnitReshapeOf(mlir::Value v) { return v.getDefiningOp() && isUnitReshape(*v.getDefiningOp()); }
+
+  /// The memory of the store as the product needs it; nullopt where it cannot be computed there.
+  std::optional<View> targetOf(const Destination& destination, const View& box, const Shape& shape) {
+    auto target = reshape(l_.b, box, shape);
+    if (!target) return std::nullopt;
+    if (!dims_.rhsFree.empty()) {
+      const size_t column = dims_.lhsBatch.size() + dims_.lhsFree.size() + freePosition(1, dims_.rhsFree);
+      if (shape[column] != 1 && constantOf(target->strides[column]) != 1) return std::nullopt;
+    }
+    if (readsTarget(destination, box)) return std::nullopt;
+    return target;
+  }
+
+  /// A load that is still to be done, of an operand or for an op after the store, may read what the product is written
+  /// to. (What the product is added to is read as it is written.)
+  bool readsTarget(const Destination& destination, const View& box) const {
+    if (auto blocks = l_.blocks.find(op_.getOperand(1)); blocks != l_.blocks.end())
+      if (llvm::any_of(blocks->second, [&](const View& block) { return mayOverlap(block, box); })) return true;
+    llvm::DenseSet<mlir::Operation*> replaced(destination.replaced.begin(), destination.replaced.end());
+    return llvm::any_of(l_.pending(), [&](const PendingOp& p) {
+      return p.isLoad() && mayOverlap(*p.box, box) && l_.isNeededBeyond(p.op->getResult(0), replaced);
+    });
+  }
+
+  /// An operand with several free or contracting dimensions becomes [batch…, free, contracting], a copy where strides
+  /// do not say that.
+  Side merge(View& operand, const Shape& batch, const Shape& free, const Shape& contracting) {
+    View ordered = operand;
+    ordered.shape.clear();
+    ordered.strides.clear();
+    Side side;
+    const auto append = [&](const Shape& dims) {
+      int64_t size = 1;
+      for (int64_t d : dims) {
+        ordered.shape.push_back(operand.shape[static_cast<size_t>(d)]);
+        ordered.strides.push_back(operand.strides[static_cast<size_t>(d)]);
+        size *= ordered.shape.back();
+      }
+      return size;
+    };
+    append(batch);
+    Shape merged = ordered.shape;
+    for (size_t d = 0; d < merged.size(); ++d) side.batch.push_back(static_cast<int64_t>(d));
+    side.free = static_cast<int64_t>(merged.size());
+    merged.push_back(append(free));
+    side.contracting = static_cast<int64_t>(merged.size());
+    merged.push_back(append(contracting));
+    operand = *reshape(l_.b, isDense(ordered) ? ordered : l_.denseCopy(ordered), merged);
+    return side;
+  }
+
+  void batches(size_t d, const Side& lhsSide, const Side& rhsSide, View lhs, View rhs, View result, GemmShape shape) {
+    if (d == lhsSide.batch.size()) {
+      product(lhsSide, rhsSide, lhs, rhs, result, shape);
+      return;
+    }
+    const auto a = static_cast<size_t>(lhsSide.batch[d]), b = static_cast<size_t>(rhsSide.batch[d]);
+    l_.loop(l_.index(0), l_.index(lhs.shape[a]), l_.index(1), [&](Reg i) {
+      const auto at = [&](const View& v, size_t dim) {
+        View out = v;
+        std::vector<Reg> starts(v.shape.size(), l_.index(0));
+        starts[dim] = i;
+        out.base = elementPointer(l_.b, v, starts);
+        return out;
+      };
+      batches(d + 1, lhsSide, rhsSide, at(lhs, a), at(rhs, b), at(result, d), shape);
+    });
+  }
+
+  void product(const Side& lhsSide, const Side& rhsSide, const View& lhs, const View& rhs, const View& result,
+               GemmShape shape) {
+    const Matrix a = matrixIn(l_, lhs, lhsSide.free, lhsSide.contracting);
+    const Matrix b = matrixIn(l_, rhs, rhsSide.contracting, rhsSide.free);
+    shape.transposedA = a.transposed;
+    shape.transposedB = b.transposed;
+    // Of the result the last dimensions are what is free on the left, then on the right.
+    Reg leading = lhsSide.free < 0 ? l_.index(shape.n) : result.strides[resultRow_];
+    shape.addsRow = row_ != nullptr;
+    const ProductPlan plan = planProduct({.shape = shape,
+                                          .knowsNextB = rhs.hints.nextStepOffset != nullptr,
+                                          .rowBytesOfB = knownRowBytes({b.base, b.leading}, shape.b),
+                                          .reusedBlocksOfB = rhs.reuse.isInvariant ? rhs.reuse.blocks : 0},
+                                         l_.processor);
+    if (plan.isSkinny())
+      emitSkinnyGemm(l_, plan,
+                     {shape, a.base, a.leading, {{b.base, rhs.hints.nextStepOffset}}, b.leading, result.base, leading});
+    else
+      emitPacked(plan, a, b, rhs, result, leading);
+    recordProduct(l_, plan);
+  }
+
+  void emitPacked(const ProductPlan& product, const Matrix& a, const Matrix& b, const View& rhs, const View& result,
+                  Reg leading) {
+    const GemmShape& shape = product.shape;
+    const GemmPlan& plan = product.gemm;
+    llvm::Function* nest = emitGemm(l_.module, shape, l_.processor);
+    const auto workspace = l_.arena.allocate(plan.packedBytes);
+    Reg work =
+        l_.b.CreateConstInBoundsGEP1_64(l_.b.getInt8Ty(), l_.arenaBase, static_cast<uint64_t>(workspace->offset));
+    llvm::SmallVector<Reg, 10> arguments{a.base, a.leading, b.base, b.leading, result.base, leading, work};
+    if (shape.keepsB) {
+      const Lowering::PackedB& kept = packedBPlace(rhs, b, shape, plan);
+      Reg place =
+          l_.b.CreateConstInBoundsGEP1_64(l_.b.getInt8Ty(), l_.arenaBase, static_cast<uint64_t>(kept.place->offset));
+      Reg from = kept.from;
+      if (rhs.reuse.block) {
+        place = l_.b.CreatePtrAdd(place, l_.b.CreateMul(rhs.reuse.block, l_.index(plan.keptBytes)));
+        from = l_.b.CreateInBoundsGEP(l_.b.getPtrTy(), from, rhs.reuse.block);
+      }
+      arguments.push_back(place);
+      arguments.push_back(l_.b.CreateICmpEQ(l_.b.CreateLoad(l_.b.getPtrTy(), from), b.base));
+      l_.b.CreateStore(
+          l_.b.CreateSelect(rhs.reuse.isInvariant, b.base, llvm::ConstantPointerNull::get(l_.b.getPtrTy())), from);
+    }
+    if (row_) {
+      const View row = l_.view(row_);
+      const bool contiguous = shape.n == 1 || constantOf(row.strides.back()) == 1;
+      arguments.push_back(contiguous ? row.base : l_.denseCopy(row).base);
+    }
+    l_.b.CreateCall(nest, arguments);
+  }
+
+  /// B is blocks below each other (ConcatOperand.h): of the result's columns, or of what is summed.
+  void productOfBlocks(const Side& lhsSide, const Side& rhsSide, const View& lhs, const std::vector<View>& blocks,
+                       const View& result, GemmShape shape) {
+    std::vector<Matrix> all;
+    for (const View& block : blocks) all.push_back(matrixIn(l_, block, rhsSide.contracting, rhsSide.free));
+    const Matrix& first = all.front();
+    const auto leading = constantOf(first.leading);
+    if (leading && llvm::all_of(all, [&](const Matrix& b) {
+          return b.transposed == first.transposed && constantOf(b.leading) == leading;
+        })) {
+      const Matrix a = matrixIn(l_, lhs, lhsSide.free, lhsSide.contracting);
+      RowProduct p{shape, a.base, a.leading, {}, first.leading, result.base, result.strides[0]};
+      p.shape.transposedA = a.transposed;
+      p.shape.transposedB = first.transposed;
+      for (size_t i = 0; i < all.size(); ++i) p.b.push_back({all[i].base, blocks[i].hints.nextStepOffset});
+      const ProductPlan plan = planProduct({.shape = p.shape,
+                                            .blocksOfB = static_cast<int64_t>(p.b.size()),
+                                            .knowsNextB = p.b[0].nextStepOffset != nullptr},
+                                           l_.processor);
+      if (plan.isSkinny()) {
+        emitSkinnyGemm(l_, plan, p);
+        recordProduct(l_, plan);
+        return;
+      }
+    }
+    const bool summed = rhsSide.contracting == 0;
+    const auto count = static_cast<int64_t>(blocks.size());
+    (summed ? shape.k : shape.n) /= count;
+    for (int64_t i = 0; i < count; ++i) {
+      const auto part = [&](const View& v, size_t d) {
+        std::vector<Reg> starts(v.shape.size(), l_.index(0));
+        Shape sizes = v.shape;
+        sizes[d] /= count;
+        starts[d] = l_.index(i * sizes[d]);
+        return slice(l_.b, v, starts, sizes);
+      };
+      shape.accumulate |= summed && i > 0;
+      product(lhsSide, rhsSide, summed ? part(lhs, static_cast<size_t>(lhsSide.contracting)) : lhs,
+              blocks[static_cast<size_t>(i)], summed ? result : part(result, 1), shape);
+    }
+  }
+
+  Lowering::PackedB& packedBPlace(const View& rhs, const Matrix& b, const GemmShape& shape, const GemmPlan& plan) {
+    const std::string key = fmt::format("{} {} {} {}x{} {}x{} {} {} {}", rhs.memory, constantOf(b.leading).value_or(-1),
+                                        shape.transposedB, shape.k, shape.n, plan.blockDepth, plan.tileColumns,
+                                        plan.inPlaceLines, name(shape.a), name(shape.b));
+    Lowering::PackedB& kept = l_.packedB[key];
+    if (kept.place) return kept;
+    kept.place = l_.arena.allocateUnused(plan.keptBytes * rhs.reuse.blocks);
+    llvm::BasicBlock& entry = l_.function->getEntryBlock();
+    Builder start(&entry, entry.begin());
+    auto* slots = llvm::ArrayType::get(start.getPtrTy(), static_cast<uint64_t>(rhs.reuse.blocks));
+    kept.from = start.CreateAlloca(slots);
+    start.CreateStore(llvm::Constant::getNullValue(slots), kept.from);
+    return kept;
+  }
+
+  /// Which of an operand's free dimensions is not of size 1.
+  size_t freePosition(unsigned operand, const Shape& free) const {
+    const Shape shape = shapeOf(op_.getOperand(operand).getType());
+    for (size_t i = 0; i < free.size(); ++i)
+      if (shape[static_cast<size_t>(free[i])] != 1) return i;
+    return 0;
+  }
+
+  Lowering& l_;
+  mlir::Operation& op_;
+  DotDimensions dims_;
+  size_t resultRow_ = 0;  ///< the result's dimension of rows
+  mlir::Value row_;       ///< null, or what every row of the product gets added
+};
+
+LowerResult lowerMatmul(Lowering& l, mlir::Operation& op) { return MatmulLowering(l, op, dotDimensionsOf(op)).run(); }
+
+constexpr std::array<LowerRow, 1> kTable{{{"tpu.matmul", lowerMatmul}}};
+
+}  // namespace
+
+std::span<const LowerRow> matmulOps() { return kTable; }
+
+}  // namespace smalti::cpu

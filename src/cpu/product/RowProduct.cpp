@@ -1,0 +1,77 @@
+#include "cpu/product/RowProduct.h"
+
+#include <algorithm>
+
+#include "cpu/product/gemm/Ir.h"
+
+namespace smalti::cpu {
+
+RowProduct inStreams(Lowering& l, RowProduct p, int64_t streams) {
+  const BlockOfRows whole = p.b[0];
+  Reg partBytes = l.b.CreateMul(p.bRow, l.index(p.rowsOfBlock() / streams * storage_bytes(p.shape.b)));
+  for (int64_t i = 1; i < streams; ++i)
+    // `upcoming` is a distance: the same for every part.
+    p.b.push_back({l.b.CreatePtrAdd(whole.base, l.b.CreateMul(partBytes, l.index(i))), whole.nextStepOffset});
+  return p;
+}
+
+void inGroups(const RowProduct& p, int64_t most, llvm::function_ref<void(llvm::ArrayRef<BlockOfRows>, int64_t)> use) {
+  const auto count = static_cast<int64_t>(p.b.size());
+  for (int64_t first = 0; first < count; first += most)
+    use(llvm::ArrayRef(p.b).slice(static_cast<size_t>(first), static_cast<size_t>(std::min(most, count - first))),
+        first);
+}
+
+void inPieces(Lowering& l, Reg first, int64_t count, int64_t size, llvm::function_ref<void(Reg, int64_t)> use) {
+  const int64_t whole = count / size * size;
+  if (whole == size)
+    use(first, size);
+  else if (whole > 0)
+    l.loop(l.index(0), l.index(whole), l.index(size), [&](Reg at) { use(l.b.CreateAdd(first, at), size); });
+  if (whole < count) use(l.b.CreateAdd(first, l.index(whole)), count - whole);
+}
+
+Reg elementAt(Builder& b, DType t, Reg base, Reg offset) {
+  return b.CreateGEP(storageType(b.getContext(), t), base, offset);
+}
+
+Reg elementOfC(Lowering& l, const RowProduct& p, Reg row, Reg column) {
+  return elementAt(l.b, DType::f32, p.c, l.b.CreateAdd(l.b.CreateMul(row, p.cRow), column));
+}
+
+void clearColumnsOfC(Lowering& l, const RowProduct& p, Reg first, int64_t count) {
+  l.loop(l.index(0), l.index(p.shape.m), l.index(1), [&](Reg i) {
+    l.b.CreateMemSet(elementOfC(l, p, i, first), l.b.getInt8(0), static_cast<uint64_t>(count) * sizeof(float),
+                     llvm::MaybeAlign(4));
+  });
+}
+
+Reg lanesWithin(Lowering& l, int64_t columns, int64_t vector) {
+  const int lanes = l.processor.lanes(4);
+  const int64_t left = columns - vector * lanes;
+  return left >= lanes ? nullptr : firstLanes(l.b, lanes, static_cast<int>(left));
+}
+
+void prefetchUpcoming(Lowering& l, const RowProduct& p, const BlockOfRows& block, Reg row, Reg address) {
+  // Further than the processor looks ahead by itself.
+  constexpr int64_t kAhead = 8 << 10;
+  // Processors with as large a second cache look ahead less than memory asks for; others are disturbed by more.
+  constexpr int64_t kLargeBytes = 2 << 20;
+  Builder& b = l.b;
+  const int64_t size = storage_bytes(p.shape.b), rows = p.rowsOfBlock();
+  const bool far = rows * p.rowBytes() >= l.processor.l1Bytes && l.processor.l2Bytes >= kLargeBytes;
+  // Those that follow several streams see enough of them; asking for more takes a tenth of the bandwidth. While several
+  // rows are multiplied, though, they do not look as far as memory has time for.
+  if (p.shape.m < kSlowRows && (l.processor.readStreams > 1 || (!block.nextStepOffset && !far))) return;
+  const int64_t ahead = std::min(rows, (kAhead + p.rowBytes() - 1) / p.rowBytes());
+  Reg stride = b.CreateMul(p.bRow, l.index(size));
+  Reg distance = b.CreateMul(stride, l.index(ahead));
+  if (block.nextStepOffset) {
+    Reg next = b.CreateAdd(block.nextStepOffset, b.CreateMul(stride, l.index(ahead - rows)));
+    distance = b.CreateSelect(b.CreateICmpULT(row, l.index(rows - ahead)), distance, next);
+  }
+  // L1's fill buffers are free for what is read now.
+  prefetchLine(b, b.CreatePtrAdd(address, distance), CacheLevel::second);
+}
+
+}  // namespace smalti::cpu

@@ -1,0 +1,43 @@
+#include "cpu/product/SkinnyGemm.h"
+
+#include "cpu/product/ConvertedCopy.h"
+#include "cpu/product/GemvAxpy.h"
+#include "cpu/product/GemvDot.h"
+#include "cpu/product/SkinnyTiles.h"
+
+namespace smalti::cpu {
+namespace {
+
+/// A as f32: every row of B reads it again. `place` keeps it.
+RowProduct withWideRows(Lowering& l, RowProduct p, View& place) {
+  const View narrow{.dtype = p.shape.a, .shape = {p.shape.m, p.shape.k}, .base = p.a, .strides = {p.aRow, l.index(1)}};
+  place = l.allocate(DType::f32, narrow.shape);
+  convertElements(l, narrow, place);
+  p.shape.a = place.dtype;
+  p.a = place.base;
+  p.aRow = place.strides[0];
+  return p;
+}
+
+}  // namespace
+
+void emitSkinnyGemm(Lowering& l, const ProductPlan& plan, const RowProduct& product) {
+  View place;
+  RowProduct p = inStreams(l, product, plan.streams);
+  if (plan.widensA) p = withWideRows(l, p, place);
+  switch (plan.strategy) {
+    case Strategy::packed:
+      break;
+    case Strategy::gemvDot:
+      emitGemvDot(l, p);
+      break;
+    case Strategy::gemvAxpy:
+      emitGemvAxpy(l, p);
+      break;
+    case Strategy::skinnyTiles:
+      emitSkinnyTiles(l, p);
+      break;
+  }
+}
+
+}  // namespace smalti::cpu

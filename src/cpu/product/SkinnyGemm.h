@@ -1,0 +1,11 @@
+// Skinny products: they read B once where it lies, and pack nothing.
+#pragma once
+
+#include "cpu/product/RowProduct.h"
+
+namespace smalti::cpu {
+
+/// Emits a product whose plan is skinny.
+void emitSkinnyGemm(Lowering&, const ProductPlan&, const RowProduct&);
+
+}  // namespace smalti::cpu

@@ -1,0 +1,175 @@
+#include "cpu/product/SkinnyTiles.h"
+
+#include <algorithm>
+
+#include "cpu/nest/CarriedLoop.h"
+#include "cpu/product/Bf16Dot.h"
+#include "cpu/product/gemm/Ir.h"
+
+namespace smalti::cpu {
+namespace {
+
+/// Of a tile of C, in vectors.
+constexpr int64_t kTileVectors = 2;
+/// Rows of B between those that are read and those that memory is asked for.
+constexpr int64_t kRowsAhead = 48;
+
+class SkinnyTilesEmitter {
+ public:
+  SkinnyTilesEmitter(Lowering& l, const RowProduct& p)
+      : l_(l),
+        b_(l.b),
+        p_(p),
+        s_(p.shape),
+        lanes_(l.processor.lanes(4)),
+        tileRows_(l.processor.vectorRegisters >= 32 ? 8 : 4),
+        rowsAtOnce_(usesBf16Dot(p, l.processor) ? 2 : 1),
+        size_(storage_bytes(p.shape.b)) {}
+
+  /// Many rows are a group where they are short. Long ones are cut into panels of columns, and are few: those of
+  /// strides that are pages share their places in the cache.
+  void emit() {
+    constexpr int64_t kMany = 16, kFew = 4;
+    const bool fits = kMany * p_.rowBytes() <= l_.processor.l1Bytes / 4;
+    const int64_t width = kTileVectors * lanes_;
+    const int64_t columns = fits ? s_.n : std::max(width, l_.processor.l1Bytes / 8 / (kFew * size_) / width * width);
+    rowsOfGroup_ = fits ? kMany : kFew;
+    // What a row of B is multiplied by, side by side: rows of A whose stride is pages would share a place in the cache.
+    const View rows{.dtype = s_.a,
+                    .shape = {s_.k / rowsAtOnce_, s_.m, rowsAtOnce_},
+                    .base = p_.a,
+                    .strides = {l_.index(rowsAtOnce_), p_.aRow, l_.index(1)},
+                    .memory = View::kValue};
+    factors_ = l_.allocate(s_.a, rows.shape);
+    l_.copy(rows, factors_);
+    llvm::BasicBlock& entry = l_.function->getEntryBlock();
+    bases_ = Builder(&entry, entry.getFirstInsertionPt())
+                 .CreateAlloca(llvm::ArrayType::get(b_.getPtrTy(), p_.b.size() + static_cast<size_t>(blocksAhead())));
+    inPieces(l_, l_.index(0), s_.n, columns, [&](Reg first, int64_t count) { panel({first, count}); });
+  }
+
+ private:
+  struct Columns {
+    Reg first = nullptr;
+    int64_t count = 0;
+  };
+  /// Rows of B that stay in L1 while all tiles of C have them added.
+  struct Group {
+    Reg from = nullptr;      ///< its first row
+    Reg upcoming = nullptr;  ///< the first of as many rows that are asked for meanwhile
+    Reg k = nullptr;         ///< the first row's number
+    int64_t rows = 0;
+  };
+
+  void panel(const Columns& c) {
+    if (!s_.accumulate) clearColumnsOfC(l_, p_, c.first, c.count);
+    // Blocks in a loop, with those that come after the last: what is read next is fetched meanwhile.
+    const auto blocks = static_cast<int64_t>(p_.b.size());
+    for (int64_t i = 0; i < blocks; ++i) b_.CreateStore(p_.b[static_cast<size_t>(i)].base, slot(l_.index(i)));
+    for (int64_t i = 0; i < blocksAhead(); ++i) b_.CreateStore(afterLast(i, c), slot(l_.index(blocks + i)));
+    l_.loop(l_.index(0), l_.index(blocks), l_.index(1), [&](Reg block) {
+      const auto rowAt = [&](Reg base, Reg row) { return elementAt(b_, s_.b, base, b_.CreateMul(row, p_.bRow)); };
+      const auto baseOf = [&](Reg number) { return b_.CreateLoad(b_.getPtrTy(), slot(number)); };
+      Reg base = baseOf(block), size = l_.index(p_.rowsOfBlock());
+      inPieces(l_, l_.index(0), p_.rowsOfBlock(), rowsOfGroup_, [&](Reg row, int64_t rows) {
+        Reg ahead = b_.CreateAdd(row, l_.index(kRowsAhead));
+        Reg upcoming = rowAt(baseOf(b_.CreateAdd(block, b_.CreateUDiv(ahead, size))), b_.CreateURem(ahead, size));
+        group({rowAt(base, row), upcoming, b_.CreateAdd(b_.CreateMul(block, size), row), rows}, c);
+      });
+    });
+  }
+
+  /// In which the rows lie that come so many after those of the last block.
+  int64_t blocksAhead() const { return (kRowsAhead + p_.rowsOfBlock() - 1) / p_.rowsOfBlock(); }
+
+  /// The base of a block that is read after those of a panel: for the next panel, or by the next step, where it follows
+  /// in memory if nothing else is known.
+  Reg afterLast(int64_t block, const Columns& c) {
+    const auto blocks = static_cast<int64_t>(p_.b.size());
+    const BlockOfRows& same = p_.b[static_cast<size_t>(std::min(block, blocks - 1))];
+    if (c.count < s_.n) return elementAt(b_, s_.b, same.base, l_.index(c.count));
+    if (same.nextStepOffset) return b_.CreatePtrAdd(same.base, same.nextStepOffset);
+    return elementAt(b_, s_.b, p_.b.back().base, b_.CreateMul(l_.index((block + 1) * p_.rowsOfBlock()), p_.bRow));
+  }
+
+  void group(const Group& g, const Columns& c) {
+    inPieces(l_, c.first, c.count, kTileVectors * lanes_, [&](Reg column, int64_t columns) {
+      for (int64_t i = 0; i < s_.m; i += tileRows_) tile(g, i, std::min(tileRows_, s_.m - i), column, columns);
+    });
+  }
+
+  /// Adds the group's rows to some rows and columns of C, which are in registers meanwhile.
+  void tile(const Group& g, int64_t first, int64_t rows, Reg column, int64_t columns) {
+    const int64_t vectors = (columns + lanes_ - 1) / lanes_;
+    const auto mask = [&](int64_t v) { return lanesWithin(l_, columns, v); };
+    const auto each = [&](llvm::function_ref<void(size_t, Reg, Reg)> use) {
+      for (int64_t i = 0; i < rows; ++i)
+        for (int64_t v = 0; v < vectors; ++v)
+          use(static_cast<size_t>(i * vectors + v),
+              elementOfC(l_, p_, l_.index(first + i), b_.CreateAdd(column, l_.index(v * lanes_))), mask(v));
+    };
+    Carried sums(static_cast<size_t>(rows * vectors));
+    each([&](size_t at, Reg to, Reg on) { sums[at] = loadElements(b_, DType::f32, to, lanes_, on); });
+    const auto addRows = [&](Reg row, Carried& now) {
+      const Carried values = valuesOf(g, row, column, columns, first == 0);
+      for (int64_t i = 0; i < rows; ++i) {
+        Reg factor = factorOf(b_.CreateAdd(g.k, row), first + i);
+        for (int64_t v = 0; v < vectors; ++v) {
+          Reg& sum = now[static_cast<size_t>(i * vectors + v)];
+          sum = addProducts(b_, factor, values[static_cast<size_t>(v)], sum);
+        }
+      }
+    };
+    const int64_t pass = g.rows % (2 * rowsAtOnce_) == 0 ? 2 * rowsAtOnce_ : rowsAtOnce_;
+    sums = carriedLoop(l_, 0, g.rows, pass, sums, [&](Reg row, Carried now) {
+      for (int64_t r = 0; r < pass; r += rowsAtOnce_) addRows(b_.CreateAdd(row, l_.index(r)), now);
+      return now;
+    });
+    each([&](size_t at, Reg to, Reg on) { storeElements(b_, DType::f32, sums[at], to, lanes_, on); });
+  }
+
+  /// Some columns of a row of a group, or of the two from it on.
+  Carried valuesOf(const Group& g, Reg row, Reg column, int64_t columns, bool fetches) {
+    Carried rows;
+    for (int64_t r = 0; r < rowsAtOnce_; ++r) {
+      Reg offset = b_.CreateAdd(b_.CreateMul(b_.CreateAdd(row, l_.index(r)), p_.bRow), column);
+      if (fetches) fetch(g.upcoming, offset, columns);
+      rows.push_back(elementAt(b_, s_.b, g.from, offset));
+    }
+    return loadRows(l_, s_.b, rows, columns);
+  }
+
+  /// In all lanes: what row k of B is multiplied by, or those two, for a row of C.
+  Reg factorOf(Reg k, int64_t row) {
+    Reg at = b_.CreateAdd(b_.CreateMul(k, l_.index(s_.m)), l_.index(rowsAtOnce_ * row));
+    Reg from = elementAt(b_, s_.a, factors_.base, at);
+    return splat(b_, loadFactors(b_, s_.a, rowsAtOnce_ == 2, from, 1), lanes_);
+  }
+
+  /// The same part of upcoming rows: by the end of the group all of them have been asked for. L1 has too
+  /// few places for lines that are on their way from memory.
+  void fetch(Reg upcoming, Reg offset, int64_t columns) {
+    const int64_t perLine = kLineBytes / size_;
+    for (int64_t at = 0; at < columns; at += perLine)
+      prefetchLine(b_, elementAt(b_, s_.b, upcoming, b_.CreateAdd(offset, l_.index(at))), CacheLevel::second);
+  }
+
+  Reg slot(Reg at) { return b_.CreateGEP(b_.getPtrTy(), bases_, at); }
+
+  Lowering& l_;
+  Builder& b_;
+  const RowProduct& p_;
+  const GemmShape& s_;
+  const int lanes_;
+  const int64_t tileRows_, rowsAtOnce_;
+  const int64_t size_;  ///< bytes of an element of B
+  int64_t rowsOfGroup_ = 1;
+  View factors_;         ///< A, turned; by pairs if two rows are added at once
+  Reg bases_ = nullptr;  ///< of the blocks and those after them, on the stack
+};
+
+}  // namespace
+
+void emitSkinnyTiles(Lowering& l, const RowProduct& p) { SkinnyTilesEmitter(l, p).emit(); }
+
+}  // namespace smalti::cpu

@@ -1,0 +1,12 @@
+// Skinny products of several rows with a matrix stored as depth × columns, such as the queries that share a head's
+// keys: the matrix is read once, by groups of its rows that fit L1, and nothing is packed.
+#pragma once
+
+#include "cpu/product/RowProduct.h"
+
+namespace smalti::cpu {
+
+/// C[i,j] = Σ A[i,k]·B[k,j] (+ C[i,j]), in f32. A is f32.
+void emitSkinnyTiles(Lowering&, const RowProduct&);
+
+}  // namespace smalti::cpu

@@ -1,0 +1,354 @@
+// The nest of blocks around the micro-kernels.
+#include "cpu/product/gemm/Gemm.h"
+
+#include <algorithm>
+#include <cassert>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "cpu/product/gemm/Ir.h"
+#include "cpu/product/gemm/Layout.h"
+#include "cpu/product/gemm/MicroKernel.h"
+#include "cpu/product/gemm/Pack.h"
+#include "llvm/IR/Module.h"
+
+namespace smalti::cpu {
+namespace {
+
+using llvm::Value;
+
+/// Parts of C smaller than one in so many rows or columns are not worth an unrolled kernel.
+constexpr int kUnrolledShare = 5;
+/// The units of k in one body of a kernel; taller tiles would run out of registers.
+int unrollOf(int rows) { return rows > 6 ? 2 : 4; }
+
+/// Emits the arithmetic of packsRowsOfB().
+struct EmittedOps {
+  llvm::IRBuilderBase& b;
+  Value* constant(bool value) const { return b.getInt1(value); }
+  Value* isAtLeast(Value* bytes, int64_t limit) const { return b.CreateICmpSGE(bytes, b.getInt64(limit)); }
+  Value* isAbove(Value* bytes, int64_t limit) const { return b.CreateICmpSGT(bytes, b.getInt64(limit)); }
+  Value* isMultipleOf(Value* bytes, int64_t of) const {
+    return b.CreateICmpEQ(b.CreateAnd(bytes, of - 1), b.getInt64(0));
+  }
+  Value* both(Value* a, Value* other) const { return b.CreateAnd(a, other); }
+  Value* negation(Value* a) const { return b.CreateNot(a); }
+};
+Value* packsRows(llvm::IRBuilderBase& b, const Layout& l, Value* rowBytes) {
+  return packsRowsOfB(EmittedOps{b}, l, rowBytes);
+}
+
+class ProductNest {
+ public:
+  ProductNest(llvm::Module& module, const Layout& layout, Ir& ir)
+      : module_(module), l_(layout), s_(layout.shape), ir_(ir), b_(ir.b) {
+    strideA_ = bytes(ir.argument(1), s_.a);
+    strideB_ = bytes(ir.argument(3), s_.b);
+    strideC_ = bytes(ir.argument(5), s_.c);
+  }
+
+  void emit() {
+    assert(!s_.addsRow || (s_.k > 0 && !s_.accumulate));
+    if (s_.m > 0 && s_.n > 0) s_.k > 0 ? nest() : zero();
+    b_.CreateRetVoid();
+  }
+
+ private:
+  Value* bytes(Value* elements, DType type) { return b_.CreateMul(elements, ir_.i64(storage_bytes(type))); }
+  Value* times(Value* x, Value* y) { return b_.CreateMul(x, y); }
+  Value* times(Value* x, int64_t y) { return b_.CreateMul(x, ir_.i64(y)); }
+  Value* workspace(int64_t offset) { return ir_.at(ir_.argument(6), offset); }
+
+  /// An empty sum: C becomes zero, or stays.
+  void zero() {
+    if (s_.accumulate) return;
+    const int tail = static_cast<int>(s_.n % l_.lanes);
+    Value* none = llvm::Constant::getNullValue(ir_.vectorOf(b_.getInt32Ty(), l_.lanes));
+    ir_.loop(ir_.i64(0), ir_.i64(s_.m), 1, [&](Value* row) {
+      Value* c = ir_.at(ir_.argument(4), times(row, strideC_));
+      ir_.loop(ir_.i64(0), ir_.i64(4 * (s_.n - tail)), l_.vectorBytes(),
+               [&](Value* offset) { ir_.store(none, l_.lanes, ir_.at(c, offset)); });
+      if (tail) ir_.store(none, tail, ir_.at(c, 4 * (s_.n - tail)));
+    });
+  }
+
+  void nest() {
+    ir_.blocks(s_.n, l_.blockColumns, [&](Value* column, Value* columns) {
+      ir_.blocks(s_.k, l_.blockDepth, [&](Value* k, Value* depth) {
+        ir_.blocks(s_.m, l_.blockRows, [&](Value* row, Value* rows) { block({column, columns, k, depth, row, rows}); });
+      });
+    });
+  }
+
+  struct Block {
+    Value *column, *columns, *k, *depth, *row, *rows;
+  };
+
+  PackSpec packSpec(DType from, Element to) const {
+    return {.from = from, .to = to, .group = l_.group, .lanes = l_.lanes, .nativeHalf = l_.nativeHalf};
+  }
+  PackSpec byUnits(PackSpec spec) const {
+    spec.tail = static_cast<int>(s_.k % l_.group);
+    return spec;
+  }
+  PackSpec byVectors(PackSpec spec) const {
+    spec.tail = static_cast<int>(s_.k % (l_.group * l_.lanes));
+    return spec;
+  }
+
+  /// One block of A against one block of B.
+  void block(const Block& at) {
+    units_ = b_.CreateUDiv(b_.CreateAdd(at.depth, ir_.i64(l_.group - 1)), ir_.i64(l_.group));
+    blockA(at);
+    Value* full = b_.CreateUDiv(at.columns, ir_.i64(l_.columns()));
+    const int64_t ragged = s_.n % l_.columns();
+    // In a loop over blocks of columns only the last has the ragged panel.
+    if (s_.n >= l_.columns()) ir_.loop(ir_.i64(0), full, 1, [&](Value* panel) { emitPanel(at, panel, l_.columns()); });
+    if (ragged)
+      ir_.when(b_.CreateICmpEQ(b_.CreateAdd(at.column, at.columns), ir_.i64(s_.n)),
+               [&] { emitPanel(at, full, static_cast<int>(ragged)); });
+  }
+
+  /// Sets where the kernels read A, and copies it there when it is not in place.
+  void blockA(const Block& at) {
+    const int size = storage_bytes(s_.a);
+    Value *outer = s_.transposedA ? at.k : at.row, *inner = s_.transposedA ? at.row : at.k;
+    a_ = ir_.at(ir_.at(ir_.argument(0), times(outer, strideA_)), times(inner, size));
+    kernelStrideA_ = strideA_;
+    if (l_.packA) {
+      Value* packed = workspace(l_.offsetA);
+      kernelStrideA_ = ir_.i64(l_.strideA);
+      if (l_.panelsA)
+        packTilesOfA(at, packed);
+      else if (s_.transposedA)
+        packColumnsOfA(at, packed);
+      else
+        b_.CreateCall(packInOrder(module_, byVectors(packSpec(s_.a, l_.elementA))),
+                      {a_, strideA_, packed, kernelStrideA_, at.rows, at.depth});
+      a_ = packed;
+    }
+    if (l_.biasFactor)
+      b_.CreateCall(sumRows(module_, packSpec(s_.a, l_.elementA), s_.transposedA, l_.biasFactor),
+                    {a_, kernelStrideA_, at.rows, units_, workspace(l_.offsetSums)});
+  }
+
+  void packTilesOfA(const Block& at, Value* packed) {
+    const PackSpec spec = byVectors(packSpec(s_.a, l_.elementA));
+    Value *whole = b_.CreateUDiv(at.rows, ir_.i64(l_.rows)), *tileBytes = times(units_, l_.strideA);
+    const auto copy = [&](Value* tile, int rows) {
+      b_.CreateCall(packTransposed(module_, spec, rows),
+                    {ir_.at(a_, times(times(tile, l_.rows), strideA_)), strideA_,
+                     ir_.at(packed, times(tile, tileBytes)), kernelStrideA_, at.depth});
+    };
+    ir_.loop(ir_.i64(0), whole, 1, [&](Value* tile) { copy(tile, l_.rows); });
+    if (const auto rest = static_cast<int>(s_.m % l_.rows))
+      ir_.when(b_.CreateICmpEQ(b_.CreateAdd(at.row, at.rows), ir_.i64(s_.m)), [&] { copy(whole, rest); });
+  }
+
+  void packColumnsOfA(const Block& at, Value* packed) {
+    const PackSpec spec = byUnits(packSpec(s_.a, l_.elementA));
+    const int chunk = l_.columns(), ragged = static_cast<int>(s_.m % chunk);
+    Value* whole = b_.CreateUDiv(at.rows, ir_.i64(chunk));
+    const auto copy = [&](Value* index, int rows) {
+      const int vectors = (rows + l_.lanes - 1) / l_.lanes;
+      b_.CreateCall(packRows(module_, spec, vectors, rows - (vectors - 1) * l_.lanes),
+                    {ir_.at(a_, times(index, chunk * storage_bytes(s_.a))), strideA_,
+                     ir_.at(packed, times(index, 4 * chunk)), kernelStrideA_, at.depth});
+    };
+    if (s_.m >= chunk) ir_.loop(ir_.i64(0), whole, 1, [&](Value* index) { copy(index, chunk); });
+    if (ragged) ir_.when(b_.CreateICmpEQ(b_.CreateAdd(at.row, at.rows), ir_.i64(s_.m)), [&] { copy(whole, ragged); });
+  }
+
+  /// Columns [panel · tile, … + columns) of the block.
+  void emitPanel(const Block& at, Value* panel, int columns) {
+    const int vectors = (columns + l_.lanes - 1) / l_.lanes, lastLanes = columns - (vectors - 1) * l_.lanes;
+    const int sizeB = storage_bytes(s_.b);
+    Value* column = b_.CreateAdd(at.column, times(panel, l_.columns()));
+    Value *outer = s_.transposedB ? column : at.k, *inner = s_.transposedB ? at.k : column;
+    Value* source = ir_.at(ir_.at(ir_.argument(2), times(outer, strideB_)), times(inner, sizeB));
+    PanelB panelB{.b = source,
+                  .stride = strideB_,
+                  .next = ir_.at(source, l_.columns() * sizeB),
+                  .strideNext = strideB_,
+                  .after = source,
+                  .tilesAfter = ir_.i64(0)};
+    if (l_.packB) {
+      Value* packed = s_.keepsB
+                          ? ir_.at(ir_.argument(7), times(b_.CreateUDiv(at.k, ir_.i64(l_.group)), keptUnitBytes()))
+                          : workspace(0);
+      Value* panelBytes = times(units_, 4 * l_.columns());
+      Value* const firstPacked = packed;
+      if (l_.keepPackedB) packed = ir_.at(packed, times(panel, panelBytes));
+      Value* const packedStride = ir_.i64(4 * l_.columns());
+      Value* packs = packsRows(b_, l_, strideB_);
+      Value* first = l_.keepPackedB ? b_.CreateICmpEQ(at.row, ir_.i64(0)) : b_.getTrue();
+      if (s_.keepsB) first = b_.CreateAnd(first, b_.CreateNot(ir_.argument(8)));
+      Value* packsNow = b_.CreateAnd(packs, first);
+      if (packsOnTheWay())
+        panelB.toPack = Raw{.when = packsNow, .b = source, .to = packed};
+      else
+        ir_.when(packsNow, [&] { packPanel(at, source, packed, columns); });
+      panelB.b = b_.CreateSelect(packs, packed, panelB.b);
+      panelB.stride = b_.CreateSelect(packs, packedStride, panelB.stride);
+      Value* packedNext = b_.CreateAnd(packs, b_.CreateNot(first));
+      panelB.next = b_.CreateSelect(packedNext, ir_.at(packed, panelBytes), panelB.next);
+      panelB.strideNext = b_.CreateSelect(packedNext, packedStride, panelB.strideNext);
+      if (l_.keepPackedB) {
+        // Lines that are written come from the LLC too.
+        panelB.after = ir_.at(packed, panelBytes);
+        panelB.tilesAfter =
+            b_.CreateSelect(packsNow, ir_.i64(vectors / prefetchesOf(vectors) * unrollOf(l_.rows)), ir_.i64(0));
+        // After the last panel the first one comes again, with other rows.
+        Value* end = b_.CreateICmpSGE(times(b_.CreateAdd(panel, ir_.i64(1)), l_.columns()), at.columns);
+        Value* wraps = b_.CreateAnd(packs, end);
+        panelB.next = b_.CreateSelect(wraps, firstPacked, panelB.next);
+        panelB.strideNext = b_.CreateSelect(wraps, packedStride, panelB.strideNext);
+        panelB.tilesAfter = b_.CreateSelect(wraps, ir_.i64(0), panelB.tilesAfter);
+      }
+    }
+    runKernels(at, column, panelB, vectors, lastLanes);
+  }
+
+  /// The first tile reads rows of B as they are and packs them: its multiplications hide the loads and stores.
+  bool packsOnTheWay() const { return !s_.transposedB && s_.m >= l_.rows && s_.k % l_.group == 0; }
+
+  /// Of all columns.
+  int64_t keptUnitBytes() const { return 4 * ((s_.n + l_.columns() - 1) / l_.columns()) * l_.columns(); }
+
+  void packPanel(const Block& at, Value* source, Value* packed, int columns) {
+    const PackSpec spec = packSpec(s_.b, l_.elementB);
+    Value* stride = ir_.i64(4 * l_.columns());
+    const int whole = columns / l_.lanes, ragged = columns % l_.lanes;
+    if (!s_.transposedB) {
+      b_.CreateCall(packRows(module_, byUnits(spec), whole + (ragged > 0), ragged ? ragged : l_.lanes),
+                    {source, strideB_, packed, stride, at.depth});
+      return;
+    }
+    const auto copy = [&](Value* index, int present) {
+      Value* from = ir_.at(source, times(times(index, l_.lanes), strideB_));
+      Value* to = ir_.at(packed, times(index, l_.vectorBytes()));
+      b_.CreateCall(packTransposed(module_, byVectors(spec), present), {from, strideB_, to, stride, at.depth});
+    };
+    if (whole) ir_.loop(ir_.i64(0), ir_.i64(whole), 1, [&](Value* index) { copy(index, l_.lanes); });
+    if (ragged) copy(ir_.i64(whole), ragged);
+  }
+
+  /// Of all blocks of k.
+  int64_t leastUnits() const {
+    const int64_t last = s_.k % l_.blockDepth;
+    return l_.units(last ? last : l_.blockDepth);
+  }
+
+  /// As many as it takes for the tiles of a block to fetch the next panel and where it is packed to.
+  int prefetchesOf(int vectors) const {
+    const int64_t tiles = std::max<int64_t>(1, std::min(l_.blockRows, s_.m) / l_.rows),
+                  needed = (l_.keepPackedB ? 2 : 1) * vectors * unrollOf(l_.rows);
+    int count = 1;
+    while (needed > count * tiles && count < 4 && vectors % (2 * count) == 0) count *= 2;
+    return count;
+  }
+
+  /// A panel that the first tile packs, under a condition.
+  struct Raw {
+    Value *when, *b, *to;
+  };
+  struct PanelB {
+    Value *b, *stride, *next, *strideNext;
+    Value *after, *tilesAfter;  ///< where the next panel will be packed, and tiles that prefetch that
+    std::optional<Raw> toPack{};
+  };
+
+  void runKernels(const Block& at, Value* column, const PanelB& panel, int vectors, int lastLanes) {
+    KernelSpec spec{.product = l_.product,
+                    .memoryB = l_.packB ? (s_.c == DType::f32 ? DType::f32 : DType::i32) : s_.b,
+                    .nativeHalf = l_.nativeHalf,
+                    .unsignedA = s_.a == DType::u8,
+                    .lanes = l_.lanes,
+                    .rows = l_.rows,
+                    .vectors = vectors,
+                    .lastLanes = lastLanes,
+                    .transposedA = s_.transposedA || l_.panelsA,
+                    .panelRows = l_.panelsA ? l_.rows : 0,
+                    .unroll = unrollOf(l_.rows),
+                    .rest = l_.units(s_.k) % unrollOf(l_.rows) != 0,
+                    .few = leastUnits() < unrollOf(l_.rows),
+                    .store = s_.accumulate           ? Store::add
+                             : s_.k <= l_.blockDepth ? Store::set
+                                                     : Store::either,
+                    .prefetches = prefetchesOf(vectors),
+                    .deep = l_.deep,
+                    .starts = l_.biasFactor != 0,
+                    .addsRow = s_.addsRow};
+    const Target target{ir_.at(ir_.at(ir_.argument(4), times(at.row, strideC_)), times(column, 4)),
+                        s_.addsRow ? ir_.at(ir_.argument(s_.keepsB ? 9 : 7), times(column, 4)) : ir_.argument(4),
+                        s_.accumulate ? b_.getTrue() : b_.CreateICmpNE(at.k, ir_.i64(0))};
+    Value* tiles = b_.CreateUDiv(at.rows, ir_.i64(l_.rows));
+    const bool narrow = vectors < l_.vectors && kUnrolledShare * (s_.n % l_.columns()) < s_.n;
+    if (narrow) spec.unroll = 1;
+    if (s_.m >= l_.rows) wholeTiles(spec, target, tiles, panel);
+    const int64_t rest = s_.m % l_.rows;
+    if (rest == 0) return;
+    if (kUnrolledShare * rest < s_.m) spec.unroll = 1;
+    spec.rows = static_cast<int>(rest);
+    ir_.when(b_.CreateICmpEQ(b_.CreateAdd(at.row, at.rows), ir_.i64(s_.m)),
+             [&] { callKernel(spec, target, times(tiles, l_.rows), ir_.i64(1), panel); });
+  }
+
+  struct Target {
+    Value *c, *row, *add;
+  };
+
+  void wholeTiles(const KernelSpec& spec, const Target& target, Value* tiles, const PanelB& panel) {
+    Value* first = ir_.i64(0);
+    if (const auto& raw = panel.toPack) {
+      ir_.when(raw->when, [&] {
+        KernelSpec packing = spec;
+        packing.packs = packSpec(s_.b, l_.elementB);
+        packing.unroll = 1;
+        callKernel(packing, target, ir_.i64(0), ir_.i64(1),
+                   {raw->b, strideB_, raw->to, ir_.i64(4 * l_.columns()), raw->to, ir_.i64(0)});
+      });
+      first = b_.CreateZExt(raw->when, b_.getInt64Ty());
+    }
+    callKernel(spec, target, times(first, l_.rows), b_.CreateSub(tiles, first), panel);
+  }
+
+  void callKernel(const KernelSpec& spec, const Target& target, Value* row, Value* tiles, const PanelB& panel) {
+    Value* rowBytes = l_.panelsA ? times(units_, 4) : s_.transposedA ? ir_.i64(4) : kernelStrideA_;
+    Value* a = ir_.at(a_, times(row, rowBytes));
+    b_.CreateCall(microKernel(module_, spec),
+                  {a, kernelStrideA_, panel.b, panel.stride, ir_.at(target.c, times(row, strideC_)), strideC_, units_,
+                   tiles, target.add, panel.next, panel.strideNext, ir_.at(workspace(l_.offsetSums), times(row, 4)),
+                   panel.after, ir_.i64(4 * l_.columns()), panel.tilesAfter, target.row});
+  }
+
+  llvm::Module& module_;
+  const Layout& l_;
+  const GemmShape& s_;
+  Ir& ir_;
+  llvm::IRBuilder<>& b_;
+  Value *strideA_, *strideB_, *strideC_;                              // bytes
+  Value *a_ = nullptr, *kernelStrideA_ = nullptr, *units_ = nullptr;  // of the current block
+};
+
+}  // namespace
+
+llvm::Function* emitGemm(llvm::Module& module, const GemmShape& shape, const Processor& processor) {
+  const std::string symbol =
+      fmt::format("smalti_gemm_{}x{}x{}_{}_{}_{}{}{}{}{}{}", shape.m, shape.n, shape.k, name(shape.a), name(shape.b),
+                  name(shape.c), shape.transposedA ? "_ta" : "", shape.transposedB ? "_tb" : "",
+                  shape.accumulate ? "_add" : "", shape.keepsB ? "_kept" : "", shape.addsRow ? "_row" : "");
+  if (auto* made = module.getFunction(symbol)) return made;
+  auto* pointer = llvm::PointerType::get(module.getContext(), 0);
+  auto* word = llvm::Type::getInt64Ty(module.getContext());
+  llvm::SmallVector<llvm::Type*, 10> parameters{pointer, word, pointer, word, pointer, word, pointer};
+  if (shape.keepsB) parameters.append({pointer, llvm::Type::getInt1Ty(module.getContext())});
+  if (shape.addsRow) parameters.push_back(pointer);
+  Ir ir(module, symbol, parameters);
+  const Layout layout = layOut(shape, processor);
+  ProductNest(module, layout, ir).emit();
+  return ir.function;
+}
+
+}  // namespace smalti::cpu

@@ -1,0 +1,76 @@
+// Loops, conditions and masked vectors in LLVM IR, as the matrix products need them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cpu/product/gemm/Layout.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/IRBuilder.h"
+
+namespace smalti::cpu {
+
+using Values = llvm::SmallVector<llvm::Value*, 32>;
+
+/// <lanes x i1>: the first `valid` are true.
+llvm::Value* firstLanes(llvm::IRBuilderBase&, int lanes, int valid);
+
+/// Asks for the line at `address`, to be read.
+void prefetchLine(llvm::IRBuilderBase&, llvm::Value* address, CacheLevel into);
+/// Every line of the `bytes` from `first` on, which begins one.
+void prefetchLines(llvm::IRBuilderBase&, llvm::Value* first, int64_t bytes, CacheLevel into);
+
+/// Calls an intrinsic whose operands are vectors of the same width as ours, of whatever elements it wants.
+llvm::Value* callOnBits(llvm::IRBuilderBase&, llvm::Intrinsic::ID, llvm::ArrayRef<llvm::Value*> operands);
+/// sum + the products of the pairs of bf16 in sixteen lanes of 32 bits (Processor::bf16Dot).
+llvm::Value* addPairs(llvm::IRBuilderBase&, llvm::Value* sum, llvm::Value* a, llvm::Value* b);
+
+using LoopBody = llvm::function_ref<Values(llvm::Value* index, llvm::ArrayRef<llvm::Value*> carried)>;
+/// for (index = begin; index < end; index += step) carried = body(index, carried); gives the last `carried`. Bounds are
+/// i64; where both are constants, or there are `some` passes, nothing is asked before the first one, and there is no
+/// code when there is no pass.
+Values countedLoop(llvm::IRBuilderBase&, llvm::Value* begin, llvm::Value* end, int64_t step,
+                   llvm::ArrayRef<llvm::Value*> carried, LoopBody body, bool some = false);
+void countedLoop(llvm::IRBuilderBase&, llvm::Value* begin, llvm::Value* end, int64_t step,
+                 llvm::function_ref<void(llvm::Value* index)> body);
+
+/// Builds one function.
+class Ir {
+ public:
+  /// Begins an internal function of this name that returns nothing.
+  Ir(llvm::Module&, const std::string& name, llvm::ArrayRef<llvm::Type*> parameters);
+
+  llvm::IRBuilder<> b;
+  llvm::Function* function;
+
+  llvm::Argument* argument(int i) const { return function->getArg(i); }
+  llvm::Value* i64(int64_t value) { return b.getInt64(value); }
+  llvm::Value* at(llvm::Value* pointer, llvm::Value* bytes) { return b.CreatePtrAdd(pointer, bytes); }
+  llvm::Value* at(llvm::Value* pointer, int64_t bytes) { return bytes ? b.CreatePtrAdd(pointer, i64(bytes)) : pointer; }
+
+  Values loop(llvm::Value* begin, llvm::Value* end, int64_t step, llvm::ArrayRef<llvm::Value*> carried, LoopBody body,
+              bool some = false) {
+    return countedLoop(b, begin, end, step, carried, body, some);
+  }
+  void loop(llvm::Value* begin, llvm::Value* end, int64_t step, llvm::function_ref<void(llvm::Value*)> body) {
+    countedLoop(b, begin, end, step, body);
+  }
+  /// Calls body(start, size) for blocks of [0, total), the last one smaller.
+  void blocks(int64_t total, int64_t block, llvm::function_ref<void(llvm::Value* start, llvm::Value* size)> body);
+  void when(llvm::Value* condition, llvm::function_ref<void()> then);
+
+  llvm::FixedVectorType* vectorOf(llvm::Type* element, int lanes) { return llvm::FixedVectorType::get(element, lanes); }
+  /// The first `valid` lanes from memory, the others zero; nothing past them is touched.
+  llvm::Value* load(llvm::Type* element, int lanes, int valid, llvm::Value* pointer);
+  void store(llvm::Value* vector, int valid, llvm::Value* pointer);
+  /// A vector of source elements made into elements of units.
+  llvm::Value* convert(llvm::Value* vector, DType from, Element to, bool nativeHalf);
+  /// How elements of this type are loaded: bf16 as i16.
+  llvm::Type* memoryType(DType);
+
+ private:
+  llvm::Value* toFloat(llvm::Value* vector, DType from, bool nativeHalf);
+};
+
+}  // namespace smalti::cpu

@@ -1,0 +1,42 @@
+// The innermost loops: a column of register tiles of C.
+#pragma once
+
+#include <optional>
+
+#include "cpu/product/gemm/Pack.h"
+
+namespace smalti::cpu {
+
+/// What becomes of C: overwritten, added to, or as the argument says.
+enum class Store { set, add, either };
+
+struct KernelSpec {
+  Product product = Product::floatFma;
+  DType memoryB = DType::f32;  ///< what B's elements are in memory when it is read in place; f32 or i32: ready units
+  bool nativeHalf = true;
+  bool unsignedA = false;  ///< i8Dot: the bytes of A are the unsigned side
+  int lanes = 4, rows = 1, vectors = 1;
+  int lastLanes = 4;         ///< of the last vector of columns, the rest of it is not there
+  bool transposedA = false;  ///< units of A are [k][rows], else [rows][k]
+  int panelRows = 0;         ///< of a tile of A, when they are [tile][k][rows]; `transposedA`, too
+  int unroll = 1;            ///< of k
+  bool rest = false;         ///< units may be no multiple of `unroll`
+  bool few = false;          ///< units may be fewer than `unroll`
+  Store store = Store::either;
+  int prefetches = 1;               ///< lines of `next` per body; divides `vectors`
+  bool deep = false;                ///< a tile takes long: it first asks for its part of C and the next one's of A
+  bool starts = false;              ///< accumulators start at a value per row, else at 0
+  bool addsRow = false;             ///< C that is overwritten gets a row of values
+  std::optional<PackSpec> packs{};  ///< B is rows of elements, and its units are kept at `next`, not unrolled
+};
+
+/// void(ptr a, i64 strideA, ptr b, i64 strideB, ptr c, i64 strideC, i64 units, i64 tiles, i1 add, ptr next,
+/// i64 strideNext, ptr starts, ptr after, i64 strideAfter, i64 tilesAfter, ptr row): `tiles` tiles below each other of
+/// C = (C +) A·B. Strides are bytes. `next` is prefetched on the way: rows of one tile's width that the caller reads
+/// afterwards; a kernel that packs writes them. Then so many tiles prefetch rows of that width at `after`.
+llvm::Function* microKernel(llvm::Module&, const KernelSpec&);
+
+/// sum + dot products of four bytes, the first operand's unsigned; vectors of 32-bit units.
+llvm::Value* dotBytes(Ir&, llvm::Value* sum, llvm::Value* unsignedUnits, llvm::Value* signedUnits);
+
+}  // namespace smalti::cpu

@@ -1,0 +1,22 @@
+// Drops the masks of a sum whose last block is partial.
+//
+//   before                                                         after
+//   %x = vector.load %ref[…]                                       %x = vector.load %ref[…]
+//   %at = program_id(last) * block + iota                          use(%x)
+//   %in = arith.cmpi slt, %at, extent
+//   %y = arith.select %in, %x, 0
+//   use(%y)
+#pragma once
+
+#include <optional>
+
+#include "ir/KernelPackage.h"
+
+namespace smalti::cpu {
+
+/// The kernel without `where(program_id * block + iota < extent, x, 0)` along the last grid axis, when all that it
+/// reads along that axis goes through one. It is the same only where its blocks of that axis do not hang over.
+/// nullopt: there is nothing like that.
+std::optional<KernelPackage> dropEdgeMasks(const KernelPackage&);
+
+}  // namespace smalti::cpu

@@ -1,0 +1,130 @@
+#include "cpu/rewrite/RetileWithoutPadding.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "cpu/Processor.h"
+#include "cpu/analysis/AxisDims.h"
+#include "cpu/rewrite/ResizeAxis.h"
+#include "ir/KernelArguments.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace smalti::cpu {
+namespace {
+
+/// What divides `total`, up to `most`: a multiple of `step` rather than a few times as much.
+int64_t divisorUpTo(int64_t total, int64_t most, int64_t step) {
+  int64_t found = 1, stepped = 0;
+  const auto take = [&](int64_t d) {
+    if (d > most) return;
+    found = std::max(found, d);
+    if (d % step == 0) stepped = std::max(stepped, d);
+  };
+  for (int64_t d = 1; d * d <= total; ++d) {
+    if (total % d != 0) continue;
+    take(d);
+    take(total / d);
+  }
+  constexpr int64_t kFew = 4;
+  return stepped * kFew >= found ? stepped : found;
+}
+
+class Fitter {
+ public:
+  explicit Fitter(bool overhangOnly) : overhangOnly_(overhangOnly) {}
+
+  std::optional<KernelPackage> run(const KernelPackage& package) {
+    const KernelSignature& s = package.signature;
+    const auto isWindow = [](const std::optional<Window>& w) { return w && !(w->revisitMode == RevisitMode::any); };
+    if (s.grid.empty() || package.results.empty() || !package.aliases.empty() || !llvm::all_of(s.windows, isWindow))
+      return std::nullopt;
+    dims_ = AxisDims::of(package);
+    if (!dims_) return std::nullopt;
+    hangsOver_ = anyHangsOver(package);
+    if (!hangsOver_ && overhangOnly_) return std::nullopt;
+    const std::vector<int> axes = axesFromInside(package);
+    if ((!hangsOver_ && !rowsInPieces(package, axes)) || !independentSteps(package)) return std::nullopt;
+    std::vector<int64_t> blocks;
+    for (int axis : axes) blocks.push_back(dims_->block(axis));
+    choose(axes, storage_bytes(package.results[0].dtype), blocks);
+    std::optional<KernelPackage> made;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (blocks[i] == dims_->block(axes[i])) continue;
+      if (!made) made = package.copy();
+      resizeAxis(*made, axes[i], blocks[i]);
+    }
+    return made;
+  }
+
+ private:
+  bool usable(const KernelPackage& package, int axis) const {
+    return dims_->free(axis) && package.kernelFunction().getArgument(static_cast<unsigned>(axis)).use_empty();
+  }
+  bool hangsOver(int axis) const { return dims_->extent(axis) % dims_->block(axis) != 0; }
+  bool anyHangsOver(const KernelPackage& package) const {
+    for (int a = 0; a < dims_->rank(); ++a)
+      if (usable(package, a) && hangsOver(a)) return true;
+    return false;
+  }
+
+  /// Blocks have pieces of rows, which are rows of all arrays.
+  bool rowsInPieces(const KernelPackage& package, const std::vector<int>& axes) const {
+    if (axes.empty() || dims_->block(axes[0]) >= dims_->extent(axes[0])) return false;
+    const KernelArguments arguments(package);
+    for (size_t i = 0; i < arguments.numBlocks(); ++i) {
+      const mlir::Value ref = arguments.block(i);
+      if (llvm::none_of(axes, [&](int a) { return dims_->follows(ref, a); })) continue;
+      const auto block = llvm::cast<mlir::ShapedType>(ref.getType()).getShape();
+      if (block.back() != 1 && dims_->axisOf(ref, block.size() - 1) != axes[0]) return false;
+    }
+    return true;
+  }
+
+  /// The axes whose blocks may be cut anew, in the order of the first result's dimensions, the last one first.
+  std::vector<int> axesFromInside(const KernelPackage& package) const {
+    std::vector<int> axes;
+    const mlir::Value result = KernelArguments(package).output(0);
+    for (size_t d = llvm::cast<mlir::ShapedType>(result.getType()).getShape().size(); d-- > 0;)
+      if (const int a = dims_->axisOf(result, d); a >= 0 && usable(package, a)) axes.push_back(a);
+    return axes;
+  }
+
+  void choose(const std::vector<int>& axes, int64_t elementBytes, std::vector<int64_t>& blocks) const {
+    // Less is not worth a step.
+    constexpr int64_t kEnough = 64 << 10;
+    int64_t elements = 1;
+    for (size_t i = 0; i < axes.size(); ++i) elements *= std::min(blocks[i], dims_->extent(axes[i]));
+    const int64_t most = std::max(hangsOver_ ? 2 * elements : elements, kEnough);
+    int64_t inside = 1;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      const int64_t extent = dims_->extent(axes[i]), room = std::max<int64_t>(most / inside, 1);
+      // Blocks that begin at a cache line.
+      int64_t fit =
+          divisorUpTo(extent, room, kLineBytes / std::gcd<int64_t, int64_t>(kLineBytes, inside * elementBytes));
+      // Many small steps, because the size has no better divisors: rather all of it, or the last one hangs over.
+      constexpr int64_t kSmall = 8, kLarge = 4;
+      if (fit * kSmall < std::min(room, extent)) {
+        if (extent <= kLarge * room)
+          fit = extent;
+        else if (hangsOver(axes[i]))
+          fit = room;
+        else
+          fit = std::max(fit, blocks[i]);
+      }
+      blocks[i] = fit;
+      inside *= fit;
+    }
+  }
+
+  const bool overhangOnly_;
+  std::optional<AxisDims> dims_;
+  bool hangsOver_ = false;
+};
+
+}  // namespace
+
+std::optional<KernelPackage> retileWithoutPadding(const KernelPackage& package) { return Fitter(false).run(package); }
+
+std::optional<KernelPackage> retilePartialBlocks(const KernelPackage& package) { return Fitter(true).run(package); }
+
+}  // namespace smalti::cpu

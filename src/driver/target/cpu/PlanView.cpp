@@ -1,0 +1,128 @@
+#include "driver/target/cpu/PlanView.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "driver/term/Table.h"
+
+namespace smalti::driver {
+namespace {
+
+std::string dimensions(const std::vector<size_t>& dims) { return fmt::format("{}", fmt::join(dims, ", ")); }
+
+/// What is special about how an operand is reached.
+std::string notesOf(const cpu::BlockPlan& b) {
+  std::vector<std::string> notes;
+  if (b.sameMemory) notes.push_back(fmt::format("the memory of input {}", *b.sameMemory));
+  if (b.isPadded) notes.push_back("whole tiles");
+  if (!b.maybeOutside.empty()) notes.push_back("checked in dimension " + dimensions(b.maybeOutside));
+  if (b.tracksBlock) notes.push_back("fetched when the block changes");
+  if (b.looksUpNext) notes.push_back("next block prefetched");
+  if (b.reuse)
+    notes.push_back(b.reuse->empty() ? "same block soon" : "same blocks soon, dimension " + dimensions(*b.reuse));
+  if (b.isMemoryResident) notes.push_back("larger than the caches");
+  if (b.isNonTemporal) notes.push_back("non-temporal stores");
+  return notes.empty() ? "-" : fmt::format("{}", fmt::join(notes, "; "));
+}
+
+std::string prefetchOf(const cpu::NestSummary& n) {
+  return n.prefetchRows == 0 ? "-" : fmt::format("{} rows to L{}", n.prefetchRows, n.prefetchLevel);
+}
+
+Json productJson(const cpu::ProductPlan& p) {
+  static constexpr const char* kStrategies[] = {"packed", "gemv_dot", "gemv_axpy", "skinny_tiles"};
+  static constexpr const char* kPacks[] = {"never", "always", "by_distance"};
+  const cpu::GemmShape& s = p.shape;
+  Json row{{"m", s.m},
+           {"n", s.n},
+           {"k", s.k},
+           {"dtypes", {name(s.a), name(s.b), name(s.c)}},
+           {"transposed", {s.transposedA, s.transposedB}},
+           {"accumulates", s.accumulate},
+           {"strategy", kStrategies[static_cast<size_t>(p.strategy)]}};
+  if (p.isSkinny()) {
+    row.update({{"blocks", p.blocksOfB},
+                {"streams", p.streams},
+                {"interleaves", p.interleaves},
+                {"bf16_pairs", p.bf16Pairs},
+                {"widens_a", p.widensA}});
+    return row;
+  }
+  row.update({{"tile", {p.gemm.tileRows, p.gemm.tileColumns}},
+              {"blocks", {p.gemm.blockRows, p.gemm.blockColumns, p.gemm.blockDepth}},
+              {"packs_a", p.gemm.packsA},
+              {"packs_b", kPacks[static_cast<size_t>(p.packsB)]},
+              {"keeps_b", s.keepsB},
+              {"adds_row", s.addsRow},
+              {"workspace_bytes", p.gemm.packedBytes}});
+  return row;
+}
+
+}  // namespace
+
+std::string planText(const cpu::KernelPlan& plan) {
+  const auto lines = [](const std::vector<std::string>& all) { return fmt::format("{}", fmt::join(all, ", ")); };
+  std::string text;
+  text += fmt::format("  rewrites: {}\n", plan.rewrites.empty() ? "none" : lines(plan.rewrites));
+  text += fmt::format("  grid axes that threads share: {}{}\n", plan.grid.sharedAxes,
+                      plan.inOrder.empty() ? "" : "; " + plan.inOrder);
+  if (!plan.grid.blocks.empty()) {
+    term::Table table({{"operand"}, {"access"}, {"notes"}});
+    for (size_t i = 0; i < plan.grid.blocks.size(); ++i)
+      table.add({plan.blockNames.at(i), std::string(name(plan.grid.blocks[i].access)), notesOf(plan.grid.blocks[i])});
+    text += "\n" + table.str(false, 2);
+  }
+  if (!plan.products.empty()) {
+    text += "\n  products\n";
+    for (const cpu::ProductPlan& p : plan.products) text += "    " + cpu::text(p) + "\n";
+  }
+  if (!plan.nests.empty()) {
+    term::Table table({{"rows"},
+                       {"columns", term::Align::right},
+                       {"ops", term::Align::right},
+                       {"phases", term::Align::right},
+                       {"row block", term::Align::right},
+                       {"buffered", term::Align::right},
+                       {"prefetch"},
+                       {"last phase"}});
+    for (const cpu::NestSummary& n : plan.nests)
+      table.add({n.rows.empty() ? "-" : fmt::format("{}", fmt::join(n.rows, "x")), std::to_string(n.columns),
+                 std::to_string(n.ops.size()), std::to_string(n.phases), std::to_string(n.rowBlock),
+                 std::to_string(n.bufferedValues), prefetchOf(n), n.pipelinesLastPhase ? "pipelined" : "-"});
+    text += "\n  loop nests\n" + table.str(false, 2);
+  }
+  return text;
+}
+
+Json planJson(const cpu::KernelPlan& plan) {
+  Json operands = Json::array(), products = Json::array(), nests = Json::array();
+  for (size_t i = 0; i < plan.grid.blocks.size(); ++i) {
+    const cpu::BlockPlan& b = plan.grid.blocks[i];
+    Json row{
+        {"operand", plan.blockNames.at(i)},      {"access", name(b.access)},       {"partial", b.isPartial},
+        {"checked_dimensions", b.maybeOutside},  {"tracks_block", b.tracksBlock},  {"looks_up_next", b.looksUpNext},
+        {"memory_resident", b.isMemoryResident}, {"non_temporal", b.isNonTemporal}};
+    row["reuse_dimensions"] = b.reuse ? Json(*b.reuse) : Json(nullptr);
+    operands.push_back(std::move(row));
+  }
+  for (const cpu::ProductPlan& p : plan.products) products.push_back(productJson(p));
+  for (const cpu::NestSummary& n : plan.nests)
+    nests.push_back({{"rows", n.rows},
+                     {"columns", n.columns},
+                     {"ops", n.ops},
+                     {"phases", n.phases},
+                     {"row_block", n.rowBlock},
+                     {"pipelines_last_phase", n.pipelinesLastPhase},
+                     {"prefetch_rows", n.prefetchRows},
+                     {"prefetch_level", n.prefetchLevel},
+                     {"buffered_values", n.bufferedValues},
+                     {"placed_values", n.placedValues},
+                     {"stores", n.stores},
+                     {"reductions", n.reductions}});
+  return {{"rewrites", plan.rewrites},       {"shared_axes", plan.grid.sharedAxes},
+          {"in_order", plan.inOrder},        {"fastest_axis", plan.grid.fastestAxis},
+          {"operands", std::move(operands)}, {"products", std::move(products)},
+          {"nests", std::move(nests)}};
+}
+
+}  // namespace smalti::driver

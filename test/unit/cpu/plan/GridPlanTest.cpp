@@ -1,0 +1,131 @@
+// How a kernel reaches its operands, asked of the plan.
+#include "cpu/plan/GridPlan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "../../machine/runtime/TextKernel.h"
+
+namespace smalti::cpu {
+namespace {
+
+using machine::testing::Spec;
+using machine::testing::TextKernel;
+using machine::testing::Val;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Optional;
+
+Processor zen5() { return *processorNamed("x86_64-unknown-linux-gnu/znver5"); }
+Spec part(Shape array, Shape block, std::string map = "%i, %c0") {
+  return {.array = std::move(array), .block = std::move(block), .map = std::move(map)};
+}
+GridPlan planOf(const TextKernel& k, GridOptions options = {}) {
+  auto plan = planGrid(k.package(), zen5(), options);
+  EXPECT_TRUE(plan.has_value());
+  return plan.value_or(GridPlan());
+}
+
+/// o = x, block by block.
+TextKernel copyOf(std::vector<int64_t> grid, const Spec& x, const Spec& o) {
+  TextKernel k(std::move(grid), "arbitrary");
+  const Val from = k.input(x), to = k.output(o);
+  k.store(k.load(from), to);
+  return k;
+}
+
+TEST(GridPlan, BlocksInsideAreViews) {
+  const GridPlan plan = planOf(copyOf({4}, part({32, 128}, {8, 128}), part({32, 128}, {8, 128})));
+  for (const BlockPlan& b : plan.blocks) {
+    EXPECT_EQ(b.access, BlockAccess::view);
+    EXPECT_FALSE(b.isPartial || b.tracksBlock || b.looksUpNext);
+    EXPECT_THAT(b.maybeOutside, IsEmpty());
+  }
+  EXPECT_FALSE(plan.blocks[0].isOutput);
+  EXPECT_TRUE(plan.blocks[1].isOutput);
+  EXPECT_THAT(plan.written, ElementsAre(true));
+}
+
+TEST(GridPlan, PartialBlocksHaveABuffer) {
+  const GridPlan plan = planOf(copyOf({4}, part({30, 128}, {8, 128}), part({30, 128}, {8, 128})));
+  for (const BlockPlan& b : plan.blocks) {
+    EXPECT_EQ(b.access, BlockAccess::edgeBuffer);
+    EXPECT_TRUE(b.isPartial);
+    EXPECT_FALSE(b.tracksBlock) << "all of it is written";
+  }
+}
+
+TEST(GridPlan, APartialOutputThatIsNotAllWrittenStartsAsTheArray) {
+  TextKernel k({4}, "arbitrary");
+  const Val o = k.output(part({30, 128}, {8, 128}));
+  k.store(k.splat(k.f32(1), {4, 128}), o);
+  const GridPlan plan = planOf(k);
+  EXPECT_EQ(plan.blocks[0].access, BlockAccess::edgeBuffer);
+  EXPECT_TRUE(plan.blocks[0].tracksBlock);
+  EXPECT_THAT(plan.written, ElementsAre(false));
+}
+
+TEST(GridPlan, AnInputThatIsWrittenToIsCopied) {
+  TextKernel k({4}, "arbitrary");
+  const Val x = k.input(part({32, 128}, {8, 128})), o = k.output(part({32, 128}, {8, 128}));
+  k.store(k.splat(k.f32(1), {8, 128}), x);
+  k.store(k.load(x), o);
+  const BlockPlan b = planOf(k).blocks[0];
+  EXPECT_EQ(b.access, BlockAccess::copied);
+  EXPECT_TRUE(b.tracksBlock);
+  EXPECT_FALSE(b.reuse);
+}
+
+TEST(GridPlan, BlocksThatMayLieOutsideAreChecked) {
+  const TextKernel k = copyOf({5}, part({32, 128}, {8, 128}), part({40, 128}, {8, 128}));
+  const BlockPlan b = planOf(k).blocks[0];
+  EXPECT_TRUE(b.isPartial);
+  EXPECT_THAT(b.maybeOutside, ElementsAre(0));
+  EXPECT_THAT(planOf(k, {.checkBlocks = false}).blocks[0].maybeOutside, IsEmpty());
+}
+
+TEST(GridPlan, LargeArraysAreMemoryResident) {
+  const int64_t rows = 16384;
+  const TextKernel k = copyOf({rows / 8}, part({rows, 1024}, {8, 1024}), part({rows, 1024}, {8, 1024}));
+  const GridPlan plan = planOf(k, {.nonTemporal = {true}});
+  EXPECT_TRUE(plan.blocks[0].isMemoryResident);
+  EXPECT_TRUE(plan.blocks[1].isNonTemporal);
+  EXPECT_FALSE(planOf(k).blocks[1].isNonTemporal);
+  EXPECT_FALSE(planOf(copyOf({4}, part({32, 128}, {8, 128}), part({32, 128}, {8, 128}))).blocks[0].isMemoryResident);
+}
+
+TEST(GridPlan, BlocksThatComeAgainAreReused) {
+  // Each row of blocks sees all blocks of y.
+  TextKernel k({4, 3}, "arbitrary");
+  const Val x = k.input(part({32, 128}, {8, 128})), y = k.input(part({24, 128}, {8, 128}, "%j, %c0")),
+            z = k.input(part({8, 128}, {8, 128}, "%c0, %c0"));
+  const Val o = k.output(part({32, 384}, {8, 128}, "%i, %j"));
+  k.store(k.binary("arith.addf", k.load(z), k.binary("arith.addf", k.load(x), k.load(y))), o);
+  const GridPlan plan = planOf(k);
+  EXPECT_EQ(plan.fastestAxis, 1u);
+  EXPECT_THAT(plan.blocks[0].reuse, Optional(IsEmpty())) << "the same block in steps that follow each other";
+  EXPECT_THAT(plan.blocks[1].reuse, Optional(ElementsAre(0))) << "three blocks by turns";
+  EXPECT_THAT(plan.blocks[2].reuse, Optional(IsEmpty()));
+  EXPECT_FALSE(plan.blocks[3].reuse) << "an output";
+}
+
+TEST(GridPlan, SharedAxesAreWalkedFastestFirst) {
+  const TextKernel k = copyOf({4, 2}, part({32, 256}, {8, 128}, "%i, %j"), part({32, 256}, {8, 128}, "%i, %j"));
+  const GridPlan plan = planOf(k, {.sharedAxes = 2});
+  EXPECT_THAT(plan.sharedOrder, ElementsAre(1, 0));
+  EXPECT_EQ(plan.fastestAxis, 1u);
+}
+
+TEST(GridPlan, SaysWhyThereIsNone) {
+  TextKernel k({4}, "arbitrary");
+  const Val o = k.output({.array = {32, 128}, .block = {8, 128}, .map = "%i, %c0", .space = "vmem"});
+  k.store(k.splat(k.f32(1), {8, 128}), o);
+  KernelPackage package = k.package();
+  package.signature.windows[0]->revisitMode = RevisitMode::any;
+  const auto plan = planGrid(package, zen5(), {});
+  ASSERT_FALSE(plan.has_value());
+  EXPECT_EQ(plan.error(), "RevisitMode.ANY");
+}
+
+}  // namespace
+}  // namespace smalti::cpu

@@ -1,0 +1,107 @@
+// How products are computed, asked of the plan.
+#include "cpu/plan/ProductPlan.h"
+
+#include <gtest/gtest.h>
+
+namespace smalti::cpu {
+namespace {
+
+Processor zen5() { return *processorNamed("x86_64-unknown-linux-gnu/znver5"); }
+
+GemmShape product(int64_t m, int64_t n, int64_t k, bool transposedB = false, DType dtype = DType::f32) {
+  return {.m = m, .n = n, .k = k, .a = dtype, .b = dtype, .c = DType::f32, .transposedB = transposedB};
+}
+ProductPlan planOf(ProductFacts facts) { return planProduct(facts, zen5()); }
+Strategy strategyOf(ProductFacts facts) { return planOf(std::move(facts)).strategy; }
+
+TEST(ProductPlan, FewRowsMeetATransposedMatrixInDotProducts) {
+  EXPECT_EQ(strategyOf({.shape = product(1, 64, 64, true)}), Strategy::gemvDot);
+  EXPECT_EQ(strategyOf({.shape = product(kSkinnyRows, 4096, 4096, true)}), Strategy::gemvDot);
+  EXPECT_EQ(strategyOf({.shape = product(kSkinnyRows + 1, 4096, 4096, true)}), Strategy::packed);
+  GemmShape transposed = product(4, 64, 64, true);
+  transposed.transposedA = true;
+  EXPECT_EQ(strategyOf({.shape = transposed}), Strategy::packed);
+}
+
+TEST(ProductPlan, AMatrixThatComesFromFarIsReadOnce) {
+  const int64_t l1 = zen5().l1Bytes, columns = 1024, rowBytes = columns * 4;
+  EXPECT_EQ(strategyOf({.shape = product(2, columns, l1 / rowBytes)}), Strategy::gemvAxpy);
+  EXPECT_EQ(strategyOf({.shape = product(2, columns, l1 / rowBytes - 1)}), Strategy::packed) << "it is in the L1";
+  EXPECT_EQ(strategyOf({.shape = product(2, columns, 2), .knowsNextB = true}), Strategy::gemvAxpy) << "it is looked up";
+  EXPECT_EQ(strategyOf({.shape = product(2, columns, 8), .blocksOfB = 4}), Strategy::gemvAxpy);
+  EXPECT_EQ(strategyOf({.shape = product(3, columns, l1 / rowBytes)}), Strategy::gemvAxpy) << "32 registers";
+  EXPECT_EQ(strategyOf({.shape = product(4, columns, 3 * l1 / rowBytes)}), Strategy::skinnyTiles);
+  EXPECT_EQ(strategyOf({.shape = product(4, columns, 2 * l1 / rowBytes)}), Strategy::packed);
+}
+
+TEST(ProductPlan, ProcessorsWithFewRegistersAddFewerRows) {
+  const Processor haswell = *processorNamed("x86_64-unknown-linux-gnu/haswell");
+  const GemmShape three = product(3, 1024, 1024);
+  EXPECT_EQ(planProduct({.shape = three}, haswell).strategy, Strategy::skinnyTiles);
+  EXPECT_EQ(planProduct({.shape = three}, zen5()).strategy, Strategy::gemvAxpy);
+}
+
+TEST(ProductPlan, ASingleBlockIsReadInStreamsOfPages) {
+  Processor p = zen5();
+  p.readStreams = 4;
+  EXPECT_EQ(planProduct({.shape = product(1, 4096, 1024, true)}, p).streams, 4);
+  EXPECT_EQ(planProduct({.shape = product(1, 4098, 1024, true)}, p).streams, 2) << "equal parts";
+  EXPECT_EQ(planProduct({.shape = product(1, 8, 256, true)}, p).streams, 2) << "of a page at least";
+  EXPECT_EQ(planProduct({.shape = product(1, 4096, 1024, true), .blocksOfB = 8}, p).streams, 1) << "blocks are streams";
+  EXPECT_EQ(planProduct({.shape = product(8, 4096, 1024)}, p).streams, 1) << "tiles take row after row";
+}
+
+TEST(ProductPlan, PairsOfBf16LieInOneStream) {
+  Processor p = zen5();
+  p.fastBf16Dot = true;
+  const auto pairs = [&](int64_t n, int64_t k, bool transposed, int64_t blocks) {
+    return planProduct({.shape = product(1, n, k, transposed, DType::bf16), .blocksOfB = blocks}, p);
+  };
+  EXPECT_TRUE(pairs(64, 64, true, 1).bf16Pairs);
+  EXPECT_FALSE(pairs(64, 63, true, 1).bf16Pairs);
+  EXPECT_TRUE(pairs(64, 64, false, 4).bf16Pairs);
+  EXPECT_FALSE(pairs(64, 60, false, 4).bf16Pairs) << "15 rows in a block";
+  EXPECT_TRUE(pairs(64, 63, true, 1).widensA);
+  EXPECT_FALSE(pairs(64, 64, true, 1).widensA);
+}
+
+TEST(ProductPlan, PackedBlocksAreKeptWhileThatIsFelt) {
+  const GemmShape shape = product(128, 512, 512);
+  const auto keeps = [&](GemmShape s, int64_t blocks) {
+    return planOf({.shape = s, .rowBytesOfB = 4096, .reusedBlocksOfB = blocks}).shape.keepsB;
+  };
+  EXPECT_FALSE(keeps(shape, 0)) << "B is not seen again soon";
+  EXPECT_TRUE(keeps(shape, 1));
+  EXPECT_TRUE(keeps(shape, 8)) << "1 MiB each";
+  EXPECT_FALSE(keeps(shape, 9)) << "more than 8 MiB";
+  EXPECT_TRUE(keeps(product(511, 512, 512), 1));
+  EXPECT_FALSE(keeps(product(512, 512, 512), 1)) << "packing is nothing to so many rows";
+}
+
+TEST(ProductPlan, PackingDependsOnHowFarRowsAreApart) {
+  const auto packs = [](int64_t m, std::optional<int64_t> rowBytes) {
+    return planOf({.shape = product(m, 512, 512), .rowBytesOfB = rowBytes}).packsB;
+  };
+  EXPECT_EQ(packs(9, 4096), PacksB::never) << "few rows of C";
+  EXPECT_EQ(packs(512, 1024), PacksB::never) << "near ones are read in place";
+  EXPECT_EQ(packs(512, 4096), PacksB::always);
+  EXPECT_EQ(packs(512, std::nullopt), PacksB::byDistance);
+  EXPECT_EQ(packs(128, 4096), PacksB::always) << "pages share the sets of the first cache";
+  EXPECT_EQ(packs(128, 4096 + 64), PacksB::never) << "whole lines at places of their own";
+  EXPECT_EQ(packs(128, 4096 + 4), PacksB::always);
+}
+
+TEST(ProductPlan, IsALineForPeople) {
+  Processor p = zen5();
+  p.readStreams = 4;
+  EXPECT_EQ(text(planProduct({.shape = product(1, 4096, 1024, true)}, p)),
+            "1x4096x1024 f32·f32→f32: dot products of rows, 4 streams");
+  EXPECT_EQ(text(planProduct({.shape = product(8, 128, 64, true), .blocksOfB = 8}, p)),
+            "8x128x64 f32·f32→f32: dot products of rows, 8 blocks in turns");
+  const ProductPlan packed = planProduct({.shape = product(512, 512, 512), .rowBytesOfB = 4096}, p);
+  EXPECT_TRUE(text(packed, "a convolution").starts_with("512x512x512 f32·f32→f32 of a convolution: tile "));
+  EXPECT_TRUE(text(packed).ends_with(", B packed"));
+}
+
+}  // namespace
+}  // namespace smalti::cpu
