@@ -11,6 +11,7 @@ Usage: ./do VERB [ARGUMENTS]     (each verb first installs what is missing, and 
   test [PART…]    all tests, or some parts: lint, unit, ir, python, sanitize (a build of its own, unit tests, fuzzing);
                   also: docs; jax (JAX's own tests of Pallas, half an hour)
   build [PRESET]  build the tools into build/release/bin (or build/PRESET: debug, asan)
+  tpu [PLUGIN]    the library's kernels and the recorded cases on this machine's TPUs, against the abstract machine
   wheel           the Python package as wheels, in build/wheels: pip install one anywhere
   bench [NAME]    benchmarks beside their peers; without a name: their names, then the table of cpu
   format          clang-format over the sources
@@ -49,6 +50,11 @@ case $verb in
     preset=${1:-release}
     if [ "$preset" = release ]; then build release tools; else build "$preset"; fi
     echo "built: build/$preset/bin" >&2
+    ;;
+  tpu)
+    tools/setup/setup.sh
+    build release bin/smalti smalti_kernels_export
+    exec tools/tpu.sh "$@"
     ;;
   wheel)
     tools/setup/setup.sh --python

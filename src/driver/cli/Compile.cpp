@@ -18,8 +18,9 @@
 namespace smalti::cli {
 namespace {
 
+using Asked = driver::AskedModule;
 using driver::CompilerVerdict;
-using Verdicts = std::vector<std::vector<CompilerVerdict>>;
+using driver::Verdicts;
 
 struct CompileArguments {
   std::vector<std::string> paths;
@@ -47,13 +48,6 @@ Result<std::vector<std::string>> chosenChips(const std::vector<std::string>& nam
   }
   return chips;
 }
-
-/// A module as it was given, and what is compiled of it or why it cannot be read.
-struct Asked {
-  std::string path;
-  std::optional<Diagnostic> error;
-  size_t judged = 0;  ///< its row among the verdicts, when there is no error
-};
 
 /// "attention.v5e", with the folders before it joined by '-', so that no two modules of a folder share a name.
 std::string executableName(const std::string& path, const std::string& chip) {
@@ -154,15 +148,6 @@ Counts countsOf(const std::vector<Asked>& asked, const Verdicts& verdicts) {
   return n;
 }
 
-/// The first line of the compiler's own version, once there is one.
-std::string compilerVersion(const Verdicts& verdicts) {
-  for (const auto& row : verdicts)
-    for (const CompilerVerdict& v : row)
-      if (const size_t built = v.pluginVersion.find("Built on "); built != std::string::npos)
-        return v.pluginVersion.substr(built + 9, v.pluginVersion.find(" (", built) - built - 9);
-  return "";
-}
-
 void printText(const Session& session, const std::vector<Asked>& asked, const std::vector<std::string>& chips,
                const Verdicts& verdicts, double seconds) {
   const bool color = session.colorOut();
@@ -186,28 +171,11 @@ void printText(const Session& session, const std::vector<Asked>& asked, const st
       session.print(text + "\n");
   }
   const Counts n = countsOf(asked, verdicts);
-  const std::string version = compilerVersion(verdicts);
+  const std::string version = driver::compilerVersion(verdicts);
   session.print(fmt::format("{} for {}: {} accepted, {} refused{}, in {}{}\n", counted(asked.size(), "module"),
                             fmt::join(chips, ", "), n.accepted, n.refused,
                             n.errors ? fmt::format(", {}", counted(static_cast<size_t>(n.errors), "error")) : "",
                             term::humanSeconds(seconds), version.empty() ? "" : "; libtpu of " + version));
-}
-
-Result<std::vector<Asked>> readModules(const std::vector<std::string>& paths, driver::JudgeRequest& request) {
-  std::vector<Asked> asked;
-  for (const std::string& path : paths) {
-    const auto files = driver::modulesAt(path);
-    if (!files) return fail(files.error());
-    for (const std::string& file : *files) {
-      auto module = driver::stableHloOf(file);
-      asked.push_back({file, {}, request.modules.size()});
-      if (module)
-        request.modules.push_back({file, std::move(*module)});
-      else
-        asked.back().error = std::move(module.error());
-    }
-  }
-  return asked;
 }
 
 int compile(const Session& session, const CompileArguments& arguments) {
@@ -224,7 +192,7 @@ int compile(const Session& session, const CompileArguments& arguments) {
     return kUsage;  // nothing was judged
   }
   request.plugin = *plugin;
-  const auto asked = readModules(arguments.paths, request);
+  const auto asked = driver::readModules(arguments.paths, request);
   if (!asked) return session.refuse(asked.error());
 
   const std::string& out = arguments.outFile;

@@ -67,4 +67,21 @@ Result<std::vector<std::string>> modulesAt(const std::string& path) {
   return modules;
 }
 
+Result<std::vector<AskedModule>> readModules(const std::vector<std::string>& paths, JudgeRequest& request) {
+  std::vector<AskedModule> asked;
+  for (const std::string& path : paths) {
+    const auto files = modulesAt(path);
+    if (!files) return fail(files.error());
+    for (const std::string& file : *files) {
+      auto module = stableHloOf(file);
+      asked.push_back({file, {}, request.modules.size()});
+      if (module)
+        request.modules.push_back({file, std::move(*module)});
+      else
+        asked.back().error = std::move(module.error());
+    }
+  }
+  return asked;
+}
+
 }  // namespace smalti::driver

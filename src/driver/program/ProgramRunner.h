@@ -15,6 +15,7 @@ namespace smalti::driver {
 class CompiledProgram {
  public:
   std::shared_ptr<const Program> program;
+  std::shared_ptr<const TargetProgram> whole;  ///< null: the runner goes op by op, with what follows
   std::vector<std::shared_ptr<const TargetKernel>> kernels;
   machine::Numerics numerics = machine::Numerics::f32;  ///< of plain array ops
   int soleKernel = -1;                                  ///< all that main does is to call it; -1: it does more

@@ -56,7 +56,7 @@ Target filling(Status available) {
           .argument = "NUMBER",
           .checks = [](const machine::ObserverRow&) { return false; },
           .aheadOfTime = true,
-          .available = [available] { return available; },
+          .available = [available](std::string_view) { return available; },
           .open = [](std::string_view argument) -> Result<KernelCompiler> {
             ++opened;
             if (argument.empty())
@@ -217,7 +217,7 @@ Target refusing() {
           .argument = {},
           .checks = [](const machine::ObserverRow&) { return false; },
           .aheadOfTime = true,
-          .available = [] { return Status(); },
+          .available = [](std::string_view) { return Status(); },
           .open = [](std::string_view) -> Result<KernelCompiler> {
             return
                 [](const KernelPackage& kernel, const CompileOptions&) -> Result<std::shared_ptr<const TargetKernel>> {
