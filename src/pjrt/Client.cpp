@@ -38,7 +38,7 @@ Result<Client> Client::create(Plugin plugin) {
   ClientCreateArgs args;
   if (auto done = plugin.call(kClientCreate, args); !done) {
     Diagnostic d = refusedBy(plugin, done.error(), "find devices");
-    d.help = "run it on a machine with a TPU; smalti compile needs none";
+    if (d.help.empty()) d.help = "run it on a machine with a TPU; smalti compile needs none";
     return fail(std::move(d));
   }
   if (!args.client) return fail(gaveNothing(plugin, "client"));

@@ -31,11 +31,13 @@ void writeCase(const std::filesystem::path& folder, const Case& c, const std::st
                    {"args", nlohmann::json::array()},
                    {"results", nlohmann::json::array()},
                    {"tolerance", nlohmann::json::array()}};
+  const auto addInput = [&](const Array& array) {
+    j["args"].push_back(writeArray(folder, "in" + std::to_string(j["args"].size()) + ".npy", array));
+  };
   std::vector<Array> inputs;
-  for (const Operand& operand : c.operands) {
-    j["args"].push_back(writeArray(folder, "in" + std::to_string(inputs.size()) + ".npy", operand.array()));
-    inputs.push_back(operand.array());
-  }
+  for (const Operand& operand : c.operands) inputs.push_back(operand.array());
+  for (const Array& size : c.grid_sizes) addInput(size);
+  for (const Array& input : inputs) addInput(input);
   const RunReport report = unwrap(c.call.compile_all(c.operands).execute(inputs));
   for (size_t i = 0; i < report.results.size(); ++i) {
     j["results"].push_back(writeArray(folder, "out" + std::to_string(i) + ".npy", report.results[i]));

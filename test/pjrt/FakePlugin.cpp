@@ -3,6 +3,7 @@
 // FAKE_PJRT_DEVICES=N             number of devices (2)
 // FAKE_PJRT_PROCESS=K/N:FOLDER    this is process K of N, each with as many of the devices; they exchange operands by
 //                                 files in the folder
+// FAKE_PJRT_NUMERICS=tpu          products as a TPU's (f32)
 // FAKE_PJRT_ERROR=ENTRY:CODE:TEXT the entry answers with this error
 // FAKE_PJRT_CRASH=ENTRY           the entry ends the process by SIGABRT, after a line as libtpu writes it
 // FAKE_PJRT_CRASH_ON=TYPE         executing a program with an operand of this type does so ("i8")
@@ -478,6 +479,8 @@ void* execute(ExecuteArgs& a) {
   }
   smalti::Settings settings;
   (void)settings.set("target", "interpret");
+  if (const std::string numerics = variable("FAKE_PJRT_NUMERICS"); !numerics.empty())
+    (void)settings.set("numerics", numerics);
   auto ran = module.run(inputs, settings);
   if (!ran) return error(13, ran.error().str());
   for (size_t d = 0; d < a.numDevices; ++d) {

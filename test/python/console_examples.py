@@ -62,7 +62,7 @@ LINKS = {"docs/minilm.md": {"model": ROOT / "build/minilm-model"}}
 
 # Devices for the documents that run programs on some: the plugin of test/pjrt.
 VARIABLES = {"docs/tpu.md": {"TPU_LIBRARY_PATH": "{lib}/libsmalti_fake_pjrt.so", "FAKE_PJRT_DEVICES": "4",
-                             "SMALTI_NUMERICS": "tpu"}}
+                             "FAKE_PJRT_NUMERICS": "tpu"}}
 
 
 def outputs_of(example, bin_dir, scratch):

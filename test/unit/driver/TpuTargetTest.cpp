@@ -220,7 +220,7 @@ TEST(TpuTarget, ACrashInOneCaseIsItsVerdictAlone) {
 
 // Two processes with two of four devices each: both run the same program on the same arrays, and both have the result.
 TEST(TpuTarget, OneProcessPerHost) {
-  const std::string folder = testing::TempDir() + "hosts_" + std::to_string(::getpid());
+  const std::string folder = ::testing::TempDir() + "hosts_" + std::to_string(::getpid());
   std::filesystem::create_directories(folder);
   const DeviceFault devices("DEVICES", "4");
   ChildLimits limits{.atOnce = 2};
