@@ -61,7 +61,7 @@ Result<LoadedProgram> LoadedProgram::compile(const Client& client, const std::st
   args.optionsSize = proto.size();
   if (auto done = plugin.call(kClientCompile, args); !done)
     return fail(isOfAnotherAge(done.error()) ? refusedBy(plugin, done.error(), "take the program")
-                                             : classify(done.error(), assignment->front()->kind).diagnostic);
+                                             : classify(done.error(), assignment->front()->kind, module).diagnostic);
   if (!args.loaded) return fail(gaveNothing(plugin, "program"));
   LoadedProgram result(client, std::make_shared<const Handle>(plugin, args.loaded, kLoadedExecutableDestroy));
   const auto outputs = countOutputs(*result.loaded_);

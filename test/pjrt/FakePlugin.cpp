@@ -25,9 +25,10 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
-#include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
+#include <regex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -66,9 +67,13 @@ struct Buffer : Counted {
   int type = 0;
   std::shared_future<std::string> ready;
 };
+/// Which axes of the mesh split each dimension of an array; no dimensions: each device has all of it.
+using Split = std::vector<std::vector<std::string>>;
+
 struct Executable : Counted {
   smalti::Module module;
-  bool splitsResults = false;   ///< over their first dimension; else each device has all of them
+  std::vector<std::pair<std::string, int64_t>> mesh;
+  std::vector<Split> arguments, results;
   std::vector<void*> here;      ///< devices of this process that it is loaded on
   std::vector<int> positions;   ///< of these, among all that it is loaded on
   int numDevices = 1;
@@ -268,16 +273,41 @@ void* listTopology(ListArgs& a) {
   return nullptr;
 }
 
+/// `#sdy.sharding<@mesh, [{"x"}, {}]>` of each of the types in a part of main's signature.
+std::vector<Split> splitsIn(const std::string& signature) {
+  std::vector<Split> splits;
+  static const std::regex kType("tensor<[^>]*(<[^>]*>)?[^>]*>( \\{sdy.sharding = #sdy.sharding<@[^,]*, \\[([^\\]]*)\\]>)?");
+  static const std::regex kDimension("\\{([^}]*)\\}"), kAxis("\"([^\"]*)\"");
+  const std::sregex_iterator none;
+  for (std::sregex_iterator type(signature.begin(), signature.end(), kType); type != none; ++type) {
+    const std::string dims = (*type)[3];
+    Split& split = splits.emplace_back();
+    for (std::sregex_iterator d(dims.begin(), dims.end(), kDimension); d != none; ++d) {
+      const std::string axes = (*d)[1];
+      auto& names = split.emplace_back();
+      for (std::sregex_iterator x(axes.begin(), axes.end(), kAxis); x != none; ++x) names.push_back((*x)[1]);
+    }
+  }
+  return splits;
+}
+
 void* compileTo(const Program& program, Executable*& executable) {
   if (std::string_view(program.format, program.formatSize) != "mlir") return error(3, "Unknown program format");
-  const std::string_view text(program.code, program.codeSize);
+  const std::string text(program.code, program.codeSize);
   auto module = smalti::Module::parse(text, "program");
   if (!module) return error(13, module.error().str());
   executable = new Executable(std::move(*module));
-  const size_t main = text.find("@main(");
-  const std::string_view signature = text.substr(std::min(main, text.size()), text.find('\n', main) - main);
-  const size_t results = signature.find("->");
-  executable->splitsResults = results != signature.npos && signature.find("[{\"", results) != signature.npos;
+  const auto lineWith = [&](const std::string& word) {
+    const size_t at = std::min(text.find(word), text.size());
+    return text.substr(at, std::min(text.find('\n', at), text.size()) - at);
+  };
+  const std::string mesh = lineWith("sdy.mesh"), main = lineWith("@main(");
+  static const std::regex kAxis("\"([^\"]*)\"=([0-9]+)");
+  for (std::sregex_iterator x(mesh.begin(), mesh.end(), kAxis), none; x != none; ++x)
+    executable->mesh.emplace_back((*x)[1], std::stoll((*x)[2]));
+  const size_t results = std::min(main.find("->"), main.size());
+  executable->arguments = splitsIn(main.substr(0, results));
+  executable->results = splitsIn(main.substr(results));
   return nullptr;
 }
 void* compile(CompileArgs& a) {
@@ -395,41 +425,40 @@ void* toHost(ToHostArgs& a) {
   return nullptr;
 }
 
-/// A device's part of an array, as the path of the elements goes through it: row by row.
-void copyPart(const smalti::Shape& whole, const smalti::Shape& part, size_t number, std::byte* wholeData,
-              std::byte* partData, size_t elementBytes, bool toWhole) {
-  smalti::Shape start(whole.size());
-  auto left = static_cast<int64_t>(number);
-  for (size_t d = whole.size(); d-- > 0;) {
-    const int64_t parts = whole[d] / part[d];
-    start[d] = left % parts * part[d];
-    left /= parts;
+/// The shape of a device's part, and where it begins.
+struct Part {
+  smalti::Shape shape, start;
+};
+Part partOf(const Executable& executable, const smalti::Shape& whole, const Split& split, int position) {
+  std::map<std::string, std::pair<int64_t, int64_t>> axes;  // size, and where the device is
+  for (auto axis = executable.mesh.rbegin(); axis != executable.mesh.rend(); ++axis) {
+    axes[axis->first] = {axis->second, position % axis->second};
+    position = static_cast<int>(position / axis->second);
   }
-  for (int64_t i = 0, n = smalti::num_elements(part); i < n; ++i) {
+  Part part{whole, smalti::Shape(whole.size(), 0)};
+  for (size_t d = 0; d < split.size() && d < whole.size(); ++d) {
+    for (const std::string& axis : split[d]) {
+      part.shape[d] /= axes[axis].first;
+      part.start[d] = part.start[d] * axes[axis].first + axes[axis].second;
+    }
+    part.start[d] *= part.shape[d];
+  }
+  return part;
+}
+
+void copyPart(const ArrayType& whole, const Part& part, std::byte* wholeData, std::byte* partData, bool toWhole) {
+  const size_t elementBytes = whole.elements() > 0 ? static_cast<size_t>(whole.bytes() / whole.elements()) : 1;
+  for (int64_t i = 0, n = smalti::num_elements(part.shape); i < n; ++i) {
     int64_t rest = i, offset = 0, stride = 1;
-    for (size_t d = whole.size(); d-- > 0;) {
-      offset += (start[d] + rest % part[d]) * stride;
-      rest /= part[d];
-      stride *= whole[d];
+    for (size_t d = whole.shape.size(); d-- > 0;) {
+      offset += (part.start[d] + rest % part.shape[d]) * stride;
+      rest /= part.shape[d];
+      stride *= whole.shape[d];
     }
     std::byte* there = wholeData + static_cast<size_t>(offset) * elementBytes;
     std::byte* here = partData + static_cast<size_t>(i) * elementBytes;
     std::memcpy(toWhole ? there : here, toWhole ? here : there, elementBytes);
   }
-}
-
-size_t elementBytesOf(const ArrayType& type) {
-  return type.elements() > 0 ? static_cast<size_t>(type.bytes() / type.elements()) : 1;
-}
-
-/// The array that devices have parts of, in the order of the program's devices; or all of, each.
-std::optional<Array> whole(std::vector<Array>& parts, const ArrayType& type) {
-  if (parts[0].type() == type) return parts[0];
-  Array all = *Array::allocate(type);
-  if (type.elements() != parts[0].elements() * static_cast<int64_t>(parts.size())) return std::nullopt;
-  for (size_t d = 0; d < parts.size(); ++d)
-    copyPart(type.shape, parts[d].shape(), d, all.data(), parts[d].data(), elementBytesOf(type), true);
-  return all;
 }
 
 /// What the other processes' devices got, by files; those of this one are given.
@@ -473,9 +502,15 @@ void* execute(ExecuteArgs& a) {
       parts[static_cast<size_t>(executable.positions[d])] = buffer.array;
     }
     exchange(executable, i, run, parts);
-    auto input = whole(parts, module.arguments()[i]);
-    if (!input) return error(3, "operand " + std::to_string(i) + ": the parts are not the whole");
-    inputs.push_back(std::move(*input));
+    const ArrayType& type = module.arguments()[i];
+    Array input = *Array::allocate(type);
+    for (size_t position = 0; position < parts.size(); ++position) {
+      const Part part = partOf(executable, type.shape, executable.arguments[i], static_cast<int>(position));
+      if (part.shape != parts[position].shape())
+        return error(3, "operand " + std::to_string(i) + " is not of the shape that the program says");
+      copyPart(type, part, input.data(), parts[position].data(), true);
+    }
+    inputs.push_back(std::move(input));
   }
   smalti::Settings settings;
   (void)settings.set("target", "interpret");
@@ -487,14 +522,13 @@ void* execute(ExecuteArgs& a) {
     const auto done = later([] {});
     for (size_t i = 0; i < ran->results.size(); ++i) {
       Array& all = ran->results[i];
-      ArrayType type = all.type();
-      if (executable.splitsResults) type.shape[0] /= executable.numDevices;
+      const Part part = partOf(executable, all.shape(), executable.results[i], executable.positions[d]);
+      const ArrayType type{all.dtype(), part.shape};
       auto* buffer = new Buffer;
       buffer->array = *Array::allocate(type);
       buffer->type = numberOf(type.dtype);
       buffer->ready = done;
-      copyPart(all.shape(), type.shape, static_cast<size_t>(executable.positions[d]), all.data(),
-               buffer->array.data(), elementBytesOf(type), false);
+      copyPart(all.type(), part, all.data(), buffer->array.data(), false);
       a.outputs[d][i] = buffer;
     }
     if (a.events) a.events[d] = eventOf(done);

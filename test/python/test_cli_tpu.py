@@ -219,8 +219,16 @@ def test_every_element_type_on_xla(run, xla_cpu, tmp_path, dtype):
     assert results_of(run, tmp_path, module, f"tpu:{xla_cpu}") == results_of(run, tmp_path, module, "interpret")
 
 
+def test_arguments_split_in_another_order(run, fake, tmp_path):
+    """Over both axes of the mesh, the inner one first; a sum over all devices, and what no device has by itself."""
+    (tmp_path / "module.mlir").write_text(PLAIN)
+    wanted, got = (run("run", "module.mlir", "--fill", "random", "--target", target, FAKE_PJRT_DEVICES=4)
+                   for target in ("interpret", f"tpu:{fake}"))
+    assert got.returncode == 0, got.stderr
+    assert got.stdout == wanted.stdout
+
+
 def test_four_devices_of_xla(run, xla_cpu, tmp_path):
-    """Arguments split over both axes of a mesh in another order, an all_reduce, and what no device has by itself."""
     assert results_of(run, tmp_path, PLAIN, f"tpu:{xla_cpu}") == results_of(run, tmp_path, PLAIN, "interpret")
 
 

@@ -11,6 +11,7 @@
 #include "driver/cli/CrashText.h"
 #include "driver/cli/Verbs.h"
 #include "driver/cli/VmemView.h"
+#include "driver/compile/AssumeShapes.h"
 #include "driver/term/Progress.h"
 #include "driver/term/Style.h"
 #include "driver/term/Table.h"
@@ -132,7 +133,7 @@ int checkFolder(const Session& session, const std::string& folder, const std::st
 std::string memoryText(const Session& session, const std::string& path, const std::vector<tpu::Chip>& chips) {
   if (chips.size() != 1) return {};
   auto module = driver::loadModuleOrCase(path);
-  if (!module || !assumeShapes(*module)) return {};
+  if (!module || !driver::assumeShapes(*module)) return {};
   std::string text;
   for (size_t i = 0; i < module->numKernels(); ++i) {
     const KernelPackage& kernel = *module->kernel(i);

@@ -121,16 +121,21 @@ int checkAgainst(const Session& session, const std::vector<std::string>& paths, 
                  const std::string& compiler) {
   driver::JudgeRequest request;
   for (const tpu::Chip& chip : chips) {
-    if (!pjrt::findChipTopology(chip.name))
-      return session.refuse({.code = "SM6609",
-                             .message = fmt::format("Google's compiler knows no chip '{}'", chip.name),
-                             .place = {},
-                             .need = "one of v4, v5e, v5p, v6e, v7x, or all",
-                             .help = "leave --against out: without it, the chip is what its file says"});
+    if (!pjrt::findChipTopology(chip.name)) {
+      session.refuse({.code = "SM6609",
+                      .message = fmt::format("Google's compiler knows no chip '{}'", chip.name),
+                      .place = {},
+                      .need = "one of v4, v5e, v5p, v6e, v7x, or all",
+                      .help = "leave --against out: without it, the chip is what its file says"});
+      return kUsage;
+    }
     request.chips.push_back(chip.name);
   }
   const auto plugin = pjrt::findTpuPlugin(compiler == "libtpu" ? "" : compiler);
-  if (!plugin) return session.refuse(plugin.error());
+  if (!plugin) {
+    session.refuse(plugin.error());
+    return kUsage;  // nothing was judged
+  }
   request.plugin = *plugin;
   const auto asked = driver::readModules(paths, request);
   if (!asked) return session.refuse(asked.error());

@@ -23,10 +23,6 @@ struct LegalityOfModule {
   int exitCode() const;
 };
 
-/// A bare kernel does not say how large its arrays are: its blocks are taken as whole arrays, so that no rule about
-/// blocks can be broken. SM30xx.
-Status assumeShapes(driver::LoadedModule&);
-
 LegalityOfModule judgeModule(const driver::LoadedModule&, const std::vector<tpu::Chip>&);
 LegalityOfModule judgeFile(const std::string& path, const std::vector<tpu::Chip>&);
 /// Many files, on several threads.

@@ -2,10 +2,10 @@
 #include <string_view>
 
 #include "driver/case/ModuleOrCase.h"
-#include "driver/cli/CheckLegality.h"
 #include "driver/cli/Embedded.h"
 #include "driver/cli/ReportData.h"
 #include "driver/cli/Verbs.h"
+#include "driver/compile/AssumeShapes.h"
 
 namespace smalti::cli {
 namespace {
@@ -56,7 +56,7 @@ int report(const Session& session, const ReportArguments& arguments) {
   if (!chips) return session.refuse(chips.error());
   auto module = driver::loadModuleOrCase(arguments.path);
   if (!module) return session.refuse(module.error());
-  if (Status ready = assumeShapes(*module); !ready) return session.refuse(ready.error());
+  if (Status ready = driver::assumeShapes(*module); !ready) return session.refuse(ready.error());
   if (Status ready = driver::requireShapes(*module); !ready) return session.refuse(ready.error());
   const sim::Assume assume = arguments.assume == "always"  ? sim::Assume::always
                              : arguments.assume == "never" ? sim::Assume::never

@@ -62,7 +62,7 @@ CompilerVerdict judgeHere(const JudgeRequest& request, const Piece& piece) {
   if (!compiled && pjrt::isOfAnotherAge(compiled.error()))
     return unusable(pjrt::refusedBy((*compiler)->plugin(), compiled.error(), "take the program"));
   if (!compiled) {
-    pjrt::Refusal refusal = pjrt::classify(compiled.error(), chip);
+    pjrt::Refusal refusal = pjrt::classify(compiled.error(), chip, module);
     v.reason = std::move(refusal.reason);
     v.fits = refusal.memory ? "no" : "uncertain";
     v.diagnostic = std::move(refusal.diagnostic);

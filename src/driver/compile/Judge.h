@@ -33,8 +33,8 @@ Verdicts judge(const JudgeRequest&, const Options&, const std::function<void(siz
 /// When the compiler was built, in its own words, once there is a verdict that says it; else empty.
 std::string compilerVersion(const Verdicts&);
 
-/// The text for the compiler of a file, a case folder or a bare kernel with shapes: StableHLO (text and bytecode) as it
-/// is, everything else exported.
+/// The text for the compiler of a file or a case folder: StableHLO (text and bytecode) as it is, everything else
+/// exported. Arrays of a bare kernel are as large as its blocks (AssumeShapes.h).
 Result<std::string> stableHloOf(const std::string& path);
 
 /// The modules that a path stands for: itself, or, of a folder that is not a case, every case folder and .mlir file in

@@ -26,10 +26,12 @@ constexpr std::string_view kSum =
 std::string sumForTwo() {
   std::string text(kSum);
   text.replace(text.find("num_partitions = 1"), 18, "num_partitions = 2");
-  // Each device returns its rows.
+  // Each device takes and returns its rows.
   text.replace(text.find("  func"), 2, "  sdy.mesh @mesh = <[\"x\"=2]>\n  ");
   text.replace(text.find("-> tensor<2x3xf32> {"), 20,
                "-> (tensor<2x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}) {");
+  for (const std::string name : {"%arg0: tensor<2x3xf32>", "%arg1: tensor<2x3xf32>"})
+    text.replace(text.find(name), name.size(), name + " {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}");
   for (size_t at; (at = text.find("2x3xf32")) != std::string::npos;) text.replace(at, 7, "4x3xf32");
   return text;
 }
