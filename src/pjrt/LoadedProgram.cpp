@@ -100,7 +100,8 @@ Status LoadedProgram::readPlaces(std::span<const Device* const> assignment) {
 }
 
 Result<std::vector<DeviceArrays>> LoadedProgram::run(std::span<const DeviceArrays> operands,
-                                                     std::span<const ArrayType> results, const RunControl& control) const {
+                                                     std::span<const ArrayType> results,
+                                                     const RunControl& control) const {
   const Plugin& plugin = client_.plugin();
   const size_t numHere = here_.size();
   if (operands.size() != numHere || results.size() != numOutputs_)
@@ -142,8 +143,8 @@ Result<std::vector<DeviceArrays>> LoadedProgram::run(std::span<const DeviceArray
       if (object) on.owned.emplace_back(plugin, object, kBufferDestroy);
   Status ended;
   for (size_t d = 0; d < numHere; ++d) {
-    Status one = await(plugin, events[d], fmt::format("run the program on device {}", here_[d].device->id),
-                       control.stop);
+    Status one =
+        await(plugin, events[d], fmt::format("run the program on device {}", here_[d].device->id), control.stop);
     if (!one && ended) ended = std::move(one);
   }
   if (!started) return fail(refusedBy(plugin, started.error(), "run the program"));

@@ -85,7 +85,8 @@ Result<Array> toHost(const Client& client, const Device& device, void* buffer, c
   args.destination = array->data();
   args.event = nullptr;
   if (auto done = plugin.call(kBufferToHostBuffer, args); !done) return fail(refusedBy(plugin, done.error(), what));
-  if (Status done = await(plugin, args.event, what, stop, std::make_shared<Array>(*array)); !done) return fail(std::move(done.error()));
+  if (Status done = await(plugin, args.event, what, stop, std::make_shared<Array>(*array)); !done)
+    return fail(std::move(done.error()));
   return array;
 }
 

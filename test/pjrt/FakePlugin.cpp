@@ -74,8 +74,8 @@ struct Executable : Counted {
   smalti::Module module;
   std::vector<std::pair<std::string, int64_t>> mesh;
   std::vector<Split> arguments, results;
-  std::vector<void*> here;      ///< devices of this process that it is loaded on
-  std::vector<int> positions;   ///< of these, among all that it is loaded on
+  std::vector<void*> here;     ///< devices of this process that it is loaded on
+  std::vector<int> positions;  ///< of these, among all that it is loaded on
   int numDevices = 1;
   std::atomic<int> numRuns{0};
   explicit Executable(smalti::Module module) : module(std::move(module)) {}
@@ -276,7 +276,8 @@ void* listTopology(ListArgs& a) {
 /// `#sdy.sharding<@mesh, [{"x"}, {}]>` of each of the types in a part of main's signature.
 std::vector<Split> splitsIn(const std::string& signature) {
   std::vector<Split> splits;
-  static const std::regex kType("tensor<[^>]*(<[^>]*>)?[^>]*>( \\{sdy.sharding = #sdy.sharding<@[^,]*, \\[([^\\]]*)\\]>)?");
+  static const std::regex kType(
+      "tensor<[^>]*(<[^>]*>)?[^>]*>( \\{sdy.sharding = #sdy.sharding<@[^,]*, \\[([^\\]]*)\\]>)?");
   static const std::regex kDimension("\\{([^}]*)\\}"), kAxis("\"([^\"]*)\"");
   const std::sregex_iterator none;
   for (std::sregex_iterator type(signature.begin(), signature.end(), kType); type != none; ++type) {

@@ -48,9 +48,8 @@ size_t bytesOf(std::span<const ArrayType> types) {
 
 bool isForeign(const CompileOptions& options) {
   const Target* target = findTarget(options.target);
-  return target && target->foreign && std::ranges::all_of(options.contract.checks, [&](const auto* row) {
-           return target->checks(*row);
-         });
+  return target && target->foreign &&
+         std::ranges::all_of(options.contract.checks, [&](const auto* row) { return target->checks(*row); });
 }
 
 std::string fatalLine(const std::string& standardError) {
@@ -89,8 +88,9 @@ Diagnostic foreignTrouble(const ChildResult& result, const CompileOptions& optio
           .place = {},
           .where = std::move(where),
           .have = endOf(result),
-          .help = "it is the plugin that crashed: see with smalti compile whether its compiler takes the kernels, and "
-                  "with --target interpret what they do"};
+          .help =
+              "it is the plugin that crashed: see with smalti compile whether its compiler takes the kernels, and "
+              "with --target interpret what they do"};
 }
 
 Result<RunOutcome> runApart(const Program& program, std::span<const Array> arguments, const RunSettings& settings) {

@@ -182,7 +182,8 @@ Result<std::vector<std::string>> modulesOf(const CheckArguments& arguments) {
 
 int check(Session& session, const CheckArguments& arguments) {
   std::vector<tpu::Chip> chips;
-  if (std::string names = session.options.values.chip; !names.empty() || arguments.legalityOnly || !arguments.against.empty()) {
+  if (std::string names = session.options.values.chip;
+      !names.empty() || arguments.legalityOnly || !arguments.against.empty()) {
     auto found = tpu::findChips(names.empty() ? "all" : names);
     if (!found) return session.refuse(found.error());
     chips = std::move(*found);

@@ -73,13 +73,12 @@ std::string differences(const std::vector<Pair>& pairs, bool color) {
 
 std::string summary(const driver::AgainstTally& t, const std::vector<Pair>& pairs, const std::string& version) {
   std::string s = fmt::format(
-      "{} of {} verdicts are the same; {} accepted here and refused by the compiler, {} refused here and accepted by the "
+      "{} of {} verdicts are the same; {} accepted here and refused by the compiler, {} refused here and accepted by "
+      "the "
       "compiler, {} refused for another reason, {} without a verdict of both\n",
       term::grouped(t.same), term::grouped(t.numVerdicts()), t.weAccept, t.weRefuse, t.otherReason, t.unknown);
   const Pair* worst = nullptr;
-  const auto distance = [](const Pair& p) {
-    return std::abs(driver::vmemRatio(p.ours, *p.theirs).value_or(1) - 1);
-  };
+  const auto distance = [](const Pair& p) { return std::abs(driver::vmemRatio(p.ours, *p.theirs).value_or(1) - 1); };
   for (const Pair& p : pairs)
     if (!worst || distance(p) > distance(*worst)) worst = &p;
   if (t.vmemPairs > 0)

@@ -73,7 +73,8 @@ std::string vmemText(const CompilerVerdict& v) {
 std::string starNote(const Verdicts& verdicts) {
   const auto hasStar = [](const CompilerVerdict& v) { return v.accepted && v.xlaVmemOperands > 0; };
   const bool any = std::ranges::any_of(verdicts, [&](const auto& row) { return std::ranges::any_of(row, hasStar); });
-  return any ? "* besides, XLA keeps operands or results in VMEM by itself, so that the kernel has no windows for them\n"
+  return any ? "* besides, XLA keeps operands or results in VMEM by itself, so that the kernel has no windows for "
+               "them\n"
              : "";
 }
 
@@ -87,9 +88,8 @@ std::string detailTable(const std::vector<Asked>& asked, const Verdicts& verdict
       continue;
     }
     const CompilerVerdict& v = verdicts[a.judged][0];
-    table.add({a.path, cell(v, color), vmemText(v),
-               v.accepted ? term::humanBytes(v.codeBytes) : "", v.seconds > 0 ? term::humanSeconds(v.seconds) : "",
-               v.executable});
+    table.add({a.path, cell(v, color), vmemText(v), v.accepted ? term::humanBytes(v.codeBytes) : "",
+               v.seconds > 0 ? term::humanSeconds(v.seconds) : "", v.executable});
   }
   return table.str(color);
 }

@@ -28,8 +28,8 @@ enum class Agreement {
 Agreement compareVerdicts(const OwnVerdict&, const CompilerVerdict&);
 /// "same", "other-reason", "we-accept", "we-refuse", "unknown".
 std::string_view name(Agreement);
-/// Ours over the compiler's bytes, of what both accept; nullopt where XLA itself keeps operands in VMEM, which the kernel
-/// then needs no windows for, and where there is nothing to compare.
+/// Ours over the compiler's bytes, of what both accept; nullopt where XLA itself keeps operands in VMEM, which the
+/// kernel then needs no windows for, and where there is nothing to compare.
 std::optional<double> vmemRatio(const OwnVerdict&, const CompilerVerdict&);
 
 /// How often what was said, over all modules and chips.

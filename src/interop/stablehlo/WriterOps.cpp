@@ -169,8 +169,7 @@ void Writer::kernelCall(const Op& op) {
     config.serializationFormat = 1;
     config.needsLayoutPasses = config.needsLayoutPasses.value_or(true);
   }
-  std::vector<std::string> attributes{"backend_config = " +
-                                      quotedText(printBackendConfig(config, bodies_[op.kernel]))};
+  std::vector<std::string> attributes{"backend_config = " + quotedText(printBackendConfig(config, bodies_[op.kernel]))};
   if (kernel.hasSideEffect) attributes.push_back("has_side_effect = true");
   attributes.push_back("kernel_name = " + quotedText(kernel.name));
   std::vector<std::string> frontend;

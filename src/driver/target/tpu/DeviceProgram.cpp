@@ -51,8 +51,8 @@ Result<DeviceProgram> deviceProgram(const Program& program) {
   std::vector<std::string> ofArguments;
   for (size_t i = 0; i < main.arguments.size(); ++i) {
     const ArrayType& type = main.values[static_cast<size_t>(main.arguments[i])];
-    auto sharding = i < main.argumentAttributes.size() && split ? interop::shardingIn(main.argumentAttributes[i])
-                                                                : std::nullopt;
+    auto sharding =
+        i < main.argumentAttributes.size() && split ? interop::shardingIn(main.argumentAttributes[i]) : std::nullopt;
     if (sharding && (sharding->mesh != result.mesh.name || !divides(*sharding, result.mesh, type.shape)))
       sharding.reset();
     ofArguments.push_back(attributes(sharding.value_or(wholeOn(result.mesh, type))));
@@ -60,7 +60,8 @@ Result<DeviceProgram> deviceProgram(const Program& program) {
   }
   main.argumentAttributes = std::move(ofArguments);
   main.resultAttributes.clear();
-  for (const ArrayType& type : main.resultTypes) main.resultAttributes.push_back(attributes(wholeOn(result.mesh, type)));
+  for (const ArrayType& type : main.resultTypes)
+    main.resultAttributes.push_back(attributes(wholeOn(result.mesh, type)));
   auto stableHlo = interop::exportStableHlo(text);
   if (!stableHlo) return fail(std::move(stableHlo.error()));
   result.stableHlo = std::move(*stableHlo);

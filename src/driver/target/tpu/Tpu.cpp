@@ -32,10 +32,11 @@ bool hasTpu() {
 Status available(std::string_view plugin) {
   if (!plugin.empty() || std::getenv("TPU_LIBRARY_PATH")) return {};
   if (!hasTpu())
-    return fail({.code = "SM5008",
-                 .message = "this machine has no TPU: there is neither /dev/accel0 nor /dev/vfio/0",
-                 .place = {},
-                 .help = "run it on a TPU VM (smalti explain SM5008 says how to get one), or on paper: --target sim:v5e"});
+    return fail(
+        {.code = "SM5008",
+         .message = "this machine has no TPU: there is neither /dev/accel0 nor /dev/vfio/0",
+         .place = {},
+         .help = "run it on a TPU VM (smalti explain SM5008 says how to get one), or on paper: --target sim:v5e"});
   if (const auto found = pjrt::findTpuPlugin(""); !found) return fail(found.error());
   return {};
 }
@@ -67,7 +68,7 @@ Result<pjrt::Client> clientOf(const std::string& plugin) {
 
 /// SM6813 for what a device does not do otherwise than it does.
 Status takes(const Contract& c) {
-  const std::string_view option = c.semantics != machine::Semantics::tpu  ? "--semantics hlo"
+  const std::string_view option = c.semantics != machine::Semantics::tpu ? "--semantics hlo"
                                   : c.numerics != machine::Numerics::tpu ? "--numerics f32"
                                   : c.naivePipeline                      ? "--naive-pipeline"
                                   : c.cores != 1                         ? "--cores"
@@ -117,7 +118,8 @@ Result<std::string> pluginOf(std::string_view target) {
 const Target& tpuTarget() {
   static const Target target{
       .name = "tpu",
-      .summary = "the TPUs of this machine, or the devices of another PJRT plugin: the whole program, compiled by theirs",
+      .summary =
+          "the TPUs of this machine, or the devices of another PJRT plugin: the whole program, compiled by theirs",
       .argument = "[PLUGIN]",
       .checks = [](const machine::ObserverRow&) { return false; },
       .numerics = machine::Numerics::tpu,
@@ -127,18 +129,18 @@ const Target& tpuTarget() {
       .openProgram = [](std::string_view argument) -> Result<ProgramCompiler> {
         auto plugin = pjrt::findTpuPlugin(std::string(argument));
         if (!plugin) return fail(std::move(plugin.error()));
-        return [plugin = std::move(*plugin)](
-                   const Program& program,
-                   const CompileOptions& options) -> Result<std::shared_ptr<const TargetProgram>> {
-          if (Status ok = takes(options.contract); !ok) return fail(std::move(ok.error()));
-          const auto client = clientOf(plugin);
-          if (!client) return fail(client.error());
-          auto forDevices = deviceProgram(program);
-          if (!forDevices) return fail(std::move(forDevices.error()));
-          auto loaded = pjrt::LoadedProgram::compile(*client, forDevices->stableHlo);
-          if (!loaded) return fail(std::move(loaded.error()));
-          return std::make_shared<OnDevices>(std::move(*forDevices), std::move(*loaded));
-        };
+        return
+            [plugin = std::move(*plugin)](
+                const Program& program, const CompileOptions& options) -> Result<std::shared_ptr<const TargetProgram>> {
+              if (Status ok = takes(options.contract); !ok) return fail(std::move(ok.error()));
+              const auto client = clientOf(plugin);
+              if (!client) return fail(client.error());
+              auto forDevices = deviceProgram(program);
+              if (!forDevices) return fail(std::move(forDevices.error()));
+              auto loaded = pjrt::LoadedProgram::compile(*client, forDevices->stableHlo);
+              if (!loaded) return fail(std::move(loaded.error()));
+              return std::make_shared<OnDevices>(std::move(*forDevices), std::move(*loaded));
+            };
       },
       .foreign = true};
   return target;
