@@ -9,7 +9,9 @@ Usage: ./do VERB [ARGUMENTS]     (each verb first installs what is missing, and 
 
   demo            build, then run and check real kernels; start here
   test [PART…]    all tests, or some parts: lint, unit, ir, python, sanitize (a build of its own, unit tests, fuzzing);
-                  also: docs; jax (JAX's own tests of Pallas, half an hour)
+                  unit:LAYER, ir:FOLDER, python:WORD (of a file's name): a part of a part;
+                  quick: in a minute, what the change at hand most likely breaks (lint, units of its layers, ir, cases);
+                  also: docs; threads (a build of its own); jax (JAX's own tests of Pallas, half an hour)
   build [PRESET]  build the tools into build/release/bin (or build/PRESET: debug, asan)
   tpu [PLUGIN]    the library's kernels and the recorded cases on this machine's TPUs, against the abstract machine
   wheel           the Python package as wheels, in build/wheels: pip install one anywhere

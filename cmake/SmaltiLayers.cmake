@@ -40,7 +40,7 @@ function(smalti_unity TARGET N)
 endfunction()
 
 # smalti_unit_test(LAYER [UNITY n] [SHARDS n] [LIBS lib…]): test/unit/LAYER/*.cpp → bin/smalti_LAYER_test, run by
-# ctest; a long one as SHARDS runs, which ctest -j has beside each other.
+# ctest under the labels `unit` and LAYER; a long one as SHARDS runs, which ctest -j has beside each other.
 function(smalti_unit_test LAYER)
   cmake_parse_arguments(ARG "" "UNITY;SHARDS" "LIBS" ${ARGN})
   file(GLOB_RECURSE SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${LAYER}/*.cpp)
@@ -55,13 +55,13 @@ function(smalti_unit_test LAYER)
   target_compile_definitions(smalti_${LAYER}_test PRIVATE SMALTI_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   if(NOT ARG_SHARDS)
     add_test(NAME unit.${LAYER} COMMAND smalti_${LAYER}_test)
-    set_tests_properties(unit.${LAYER} PROPERTIES LABELS unit)
+    set_tests_properties(unit.${LAYER} PROPERTIES LABELS "unit;${LAYER}")
     return()
   endif()
   foreach(SHARD RANGE 1 ${ARG_SHARDS})
     math(EXPR INDEX "${SHARD} - 1")
     add_test(NAME unit.${LAYER}.${SHARD} COMMAND smalti_${LAYER}_test)
-    set_tests_properties(unit.${LAYER}.${SHARD} PROPERTIES LABELS unit
+    set_tests_properties(unit.${LAYER}.${SHARD} PROPERTIES LABELS "unit;${LAYER}"
                          ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${INDEX}")
   endforeach()
 endfunction()

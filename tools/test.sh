@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # All tests, in the order that finds a mistake soonest. Called by ./do test [PART…]; ends with "N passed, N failed".
+# unit:LAYER, ir:FOLDER and python:WORD are a part of a part; quick is what a change most likely breaks, in a minute.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,11 +28,28 @@ build_sanitized() { configured asan && cmake --build build/asan; }
 
 unit_tests() { ctest --test-dir "build/$1" --output-on-failure -j "$(nproc)" -L unit; }
 unit() { unit_tests release; }
-ir() { .venv/bin/python /usr/lib/llvm-22/bin/lit -q --no-progress-bar test/ir; }
+# The unit tests of one layer: a label that no test has would pass.
+unit_of() { [ -d "test/unit/$1" ] && cmake --build build/release --target "smalti_$1_test" &&
+  ctest --test-dir build/release --output-on-failure -j "$(nproc)" -L "^$1\$" --no-tests=error; }
+ir() { .venv/bin/python /usr/lib/llvm-22/bin/lit -q --no-progress-bar "test/ir${1:+/$1}"; }
+cases() { "$bin/smalti" conform test/data/cases; }
+build_quick() { configured release && cmake --build build/release --target smalti smalti-opt $(printf 'smalti_%s_test ' "$@"); }
+quick_unit() { ctest --test-dir build/release --output-on-failure -j "$(nproc)" -L "^($(IFS='|'; echo "$*"))\$"; }
 # A file's tests share what they made at length.
+python_of() { .venv/bin/python -m pytest -q test/python/test_*"$1"*.py; }
 python_tests() { .venv/bin/python -m pytest -q -n "$(nproc)" --dist loadfile test/python; }
 docs() { .venv/bin/python -m pytest -q test/python/test_docs.py test/python/test_error_pages.py; }
 sanitized_unit() { (. tools/sanitizers.sh; unit_tests asan); }
+build_threads() { configured tsan && cmake --build build/tsan --target smalti_base_test smalti_machine_test smalti_cpu_test; }
+# What threads share: locks, the pool, groups of devices, the cache, the machine's scheduler and transport. Generated code
+# is not instrumented, so kernels do not run here.
+threads() {
+  local bin=build/tsan/bin TSAN_OPTIONS="suppressions=$PWD/tools/tsan.supp second_deadlock_stack=1"
+  export TSAN_OPTIONS
+  "$bin/smalti_base_test" --gtest_brief &&
+    "$bin/smalti_cpu_test" --gtest_brief --gtest_filter='Pool.*:DeviceGroup.*:Cache.*:CacheFolder.*:Arena.*' &&
+    "$bin/smalti_machine_test" --gtest_brief --gtest_filter='Scheduler.*:Transport.*:Inbox.*:Devices.*:Replay.*'
+}
 fuzz() { tools/fuzz.sh "${SMALTI_FUZZ_SECONDS:-60}"; }
 native_fuzz() {
   SMALTI_FUZZ_PRESET=release tools/fuzz.sh --count "${SMALTI_NATIVE_FUZZ_COUNT:-500}" --only modules --target cpu
@@ -44,12 +62,22 @@ for part in "${parts[@]}"; do
   case $part in
     lint) step lint tools/lint.sh ;;
     unit) need_release; step unit unit; step native-fuzz native_fuzz ;;
+    unit:*) step configure configured release; step "$part" unit_of "${part#*:}" ;;
     ir) need_release; step ir ir ;;
+    ir:*) need_release; step "$part" ir "${part#*:}" ;;
+    quick)
+      step lint tools/lint.sh
+      mapfile -t layers < <(python3 tools/changed_layers.py)
+      step build build_quick "${layers[@]}"
+      [ ${#layers[@]} = 0 ] || step unit quick_unit "${layers[@]}"
+      step ir ir; step cases cases ;;
     python) need_release; step python python_tests ;;
+    python:*) need_release; step "$part" python_of "${part#*:}" ;;
     docs) need_release; step docs docs ;;
     jax) need_release; step jax tools/test_jax.sh ;;
+    threads) step build-tsan build_threads; step threads threads ;;
     sanitize) step build-asan build_sanitized; step unit-asan sanitized_unit; step fuzz fuzz ;;
-    *) echo "./do test: no part '$part' (unit ir python docs jax lint sanitize)" >&2; exit 2 ;;
+    *) echo "./do test: no part '$part' (quick lint unit[:LAYER] ir[:FOLDER] python[:WORD] docs jax sanitize threads)" >&2; exit 2 ;;
   esac
 done
 

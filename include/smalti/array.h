@@ -45,6 +45,12 @@ namespace detail {
 class Array {
  public:
   Array() = default;
+  // Not inline: programs destroy many, and would take longer to compile.
+  Array(const Array&);
+  Array(Array&&) noexcept;
+  Array& operator=(const Array&);
+  Array& operator=(Array&&) noexcept;
+  ~Array();
   /// Owned, 64-byte aligned, not initialised. Fails with SM1009 when the memory cannot be had.
   static Result<Array> allocate(ArrayType type);
   /// A view of the caller's memory, which must stay alive and hold `type.bytes()` bytes.

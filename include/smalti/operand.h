@@ -19,7 +19,7 @@ using Location = std::source_location;
 /// of x (S-D5); bool is pred, integers are i32, floating-point numbers f32 where nothing else decides.
 class Operand {
  public:
-  Operand(const Array& array, Location at = Location::current()) : array_(array), at_(at) {}
+  Operand(const Array& array, Location at = Location::current());
   Operand(const RefView& view, Location at = Location::current());
   /// Always an Error: a Ref must be read first, `ref[_]` (E-A7).
   Operand(const Ref& ref, Location at = Location::current());

@@ -22,8 +22,25 @@ class Kernel {
  public:
   template <class F, class = std::enable_if_t<!std::is_same_v<std::decay_t<F>, Kernel>>>
   Kernel(F body, Location at = Location::current()) : at(at) {
-    add(body, std::make_index_sequence<detail::kMaxKernelArguments + 1>{});
+    detail::forEachCount<Ref, detail::kMaxKernelArguments, F>([&]<size_t... I>(std::index_sequence<I...>) {
+      static_assert(std::is_void_v<std::invoke_result_t<const F&, detail::Repeat<Ref, I>...>>,
+                    "the kernel function should return nothing: it writes its results to its output Refs");
+      add(sizeof...(I), [body](const Ref* r) {
+        (void)r;
+        body(r[I]...);
+      });
+    });
+    if constexpr (!detail::kTakesSomeCount<Ref, detail::kMaxKernelArguments, F>) {
+      static_assert(std::is_invocable_v<const F&, const std::vector<Ref>&>,
+                    "a kernel takes Refs: (Ref x, Ref y, …), or one const std::vector<Ref>&");
+      any_ = body;
+    }
   }
+  Kernel(const Kernel&);
+  Kernel(Kernel&&) noexcept;
+  Kernel& operator=(const Kernel&);
+  Kernel& operator=(Kernel&&) noexcept;
+  ~Kernel();
   /// Argument counts it can be called with; empty: any.
   std::vector<size_t> arities() const;
   /// False: it does not take as many.
@@ -32,36 +49,21 @@ class Kernel {
   Location at;
 
  private:
-  template <class F, size_t... N>
-  void add(const F& body, std::index_sequence<N...>) {
-    (addArity<F, N>(body, std::make_index_sequence<N>{}), ...);
-    if constexpr (!(detail::takes<F, Ref>(std::make_index_sequence<N>{}) || ...)) addSpan(body);
-  }
-  template <class F, size_t N, size_t... I>
-  void addArity(const F& body, std::index_sequence<I...> indices) {
-    if constexpr (detail::takes<F, Ref>(indices)) {
-      static_assert(std::is_void_v<std::invoke_result_t<const F&, detail::Repeat<Ref, I>...>>,
-                    "the kernel function should return nothing: it writes its results to its output Refs");
-      calls_.emplace_back(N, [body](const Ref* r) {
-        (void)r;
-        body(r[I]...);
-      });
-    }
-  }
-  template <class F>
-  void addSpan(const F& body) {
-    static_assert(std::is_invocable_v<const F&, const std::vector<Ref>&>,
-                  "a kernel takes Refs: (Ref x, Ref y, …), or one const std::vector<Ref>&");
-    any_ = body;
-  }
-  std::vector<std::pair<size_t, std::function<void(const Ref*)>>> calls_;
+  using Counted = std::function<void(const Ref*)>;
+  void add(size_t arguments, Counted call);
+  std::vector<std::pair<size_t, Counted>> calls_;
   std::function<void(const std::vector<Ref>&)> any_;
 };
 
 /// The results of a call: one converts to Array; several are taken by index, or `auto [a, b] = call(x).take<2>()`.
 class Results {
  public:
-  Results(std::vector<Array> arrays, Location call) : arrays_(std::move(arrays)), call_(call) {}
+  Results(std::vector<Array> arrays, Location call);
+  Results(const Results&);
+  Results(Results&&) noexcept;
+  Results& operator=(const Results&);
+  Results& operator=(Results&&) noexcept;
+  ~Results();
   /// Error SM6201 when there is not exactly one.
   operator Array() const&;
   operator Array() &&;
@@ -105,6 +107,11 @@ class Lowered {
 
   struct State;
   explicit Lowered(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  Lowered(const Lowered&);
+  Lowered(Lowered&&) noexcept;
+  Lowered& operator=(const Lowered&);
+  Lowered& operator=(Lowered&&) noexcept;
+  ~Lowered();
   const State& state() const { return *state_; }
 
  private:
@@ -123,18 +130,19 @@ struct CheckFor {
 class PallasCall {
  public:
   PallasCall(Kernel kernel, Call call, Location at);
+  PallasCall(const PallasCall&);
+  PallasCall(PallasCall&&) noexcept;
+  PallasCall& operator=(const PallasCall&);
+  PallasCall& operator=(PallasCall&&) noexcept;
+  ~PallasCall();
 
   // Not one template: an Operand that is made at the call knows the user's line.
-  Results operator()() const { return run({}); }
-  Results operator()(const Operand& a) const { return run({a}); }
-  Results operator()(const Operand& a, const Operand& b) const { return run({a, b}); }
-  Results operator()(const Operand& a, const Operand& b, const Operand& c) const { return run({a, b, c}); }
-  Results operator()(const Operand& a, const Operand& b, const Operand& c, const Operand& d) const {
-    return run({a, b, c, d});
-  }
-  Results operator()(const Operand& a, const Operand& b, const Operand& c, const Operand& d, const Operand& e) const {
-    return run({a, b, c, d, e});
-  }
+  Results operator()() const;
+  Results operator()(const Operand& a) const;
+  Results operator()(const Operand& a, const Operand& b) const;
+  Results operator()(const Operand& a, const Operand& b, const Operand& c) const;
+  Results operator()(const Operand& a, const Operand& b, const Operand& c, const Operand& d) const;
+  Results operator()(const Operand& a, const Operand& b, const Operand& c, const Operand& d, const Operand& e) const;
   template <class... More>
   Results operator()(const Operand& a, const Operand& b, const Operand& c, const Operand& d, const Operand& e,
                      const Operand& f, const More&... more) const {
@@ -156,6 +164,7 @@ class PallasCall {
     return lower_all({Operand(operands)...});
   }
   Lowered lower_all(const std::vector<Operand>& operands) const;
+  Lowered lower_all(std::initializer_list<Operand> operands) const;
   RunReport check_all(const std::vector<Operand>& operands, const CheckFor& = {}) const;
   /// The call for operands of these types, ready to run, without tracing and looking up: its inputs are what the call
   /// takes. It keeps the settings it was compiled with.
@@ -177,9 +186,7 @@ class PallasCall {
 };
 
 /// Errors SM62xx: specs that do not fit the operands or the grid.
-inline PallasCall pallas_call(Kernel kernel, Call call, Location at = Location::current()) {
-  return PallasCall(std::move(kernel), std::move(call), at);
-}
+PallasCall pallas_call(Kernel kernel, Call call, Location at = Location::current());
 
 /// What a call with such operands costs, counted from the kernel (L5); nothing is run. Unless the call says otherwise,
 /// this is what its module tells the compiler.

@@ -33,14 +33,18 @@ inline Slice dslice(const Operand& start, const Operand& size, int64_t stride = 
 class Index {
  public:
   enum class Kind : uint8_t { ellipsis, all, scalar, slice };
-  Index(Ellipsis, Location at = Location::current()) : kind(Kind::ellipsis), at(at) {}
-  Index(All, Location at = Location::current()) : kind(Kind::all), at(at) {}
-  Index(const Slice& slice, Location at = Location::current()) : kind(Kind::slice), slice(slice), at(at) {}
-  Index(const Array& scalar, Location at = Location::current()) : kind(Kind::scalar), scalar(scalar), at(at) {}
+  Index(Ellipsis, Location at = Location::current());
+  Index(All, Location at = Location::current());
+  Index(const Slice& slice, Location at = Location::current());
+  Index(const Array& scalar, Location at = Location::current());
   Index(const RefView& scalar, Location at = Location::current());
   template <class T, class = std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>>>
-  Index(T scalar, Location at = Location::current())
-      : kind(Kind::scalar), scalar(Operand(scalar, at).array()), at(at) {}
+  Index(T scalar, Location at = Location::current()) : Index(Operand(scalar, at).array(), at) {}
+  Index(const Index&);
+  Index(Index&&) noexcept;
+  Index& operator=(const Index&);
+  Index& operator=(Index&&) noexcept;
+  ~Index();
 
   Kind kind;
   Slice slice;
@@ -57,6 +61,11 @@ class Ref {
  public:
   Ref() = default;
   explicit Ref(std::shared_ptr<const detail::RefNode> node) : node_(std::move(node)) {}
+  Ref(const Ref&);
+  Ref(Ref&&) noexcept;
+  Ref& operator=(const Ref&);
+  Ref& operator=(Ref&&) noexcept;
+  ~Ref();
 
   const Shape& shape() const;
   DType dtype() const;
@@ -65,11 +74,10 @@ class Ref {
   /// Size of an axis; negative axes count from the end.
   int64_t dim(int64_t axis) const;
 
+  RefView operator[](const Index& index) const;
 #if defined(__cpp_multidimensional_subscript)
   template <class... I>
-  RefView operator[](const Index& first, const I&... rest) const;
-#else
-  RefView operator[](const Index& index) const;
+  RefView operator[](const Index& first, const Index& second, const I&... rest) const;
 #endif
   /// The same for C++20: `x[{0, ds(i, 8)}]`.
   RefView operator[](std::initializer_list<Index> index) const;
@@ -109,7 +117,8 @@ class RefView {
   /// Stores `value`, broadcast to the view and converted to the Ref's dtype where the language's rules allow it.
   const RefView& operator=(const Operand& value) const;
   const RefView& operator=(const RefView& value) const;
-  RefView(const RefView&) = default;
+  RefView(const RefView&);
+  ~RefView();
   const RefView& operator+=(const Operand& value) const;
   const RefView& operator-=(const Operand& value) const;
   const RefView& operator*=(const Operand& value) const;
@@ -129,8 +138,8 @@ class RefView {
 
 #if defined(__cpp_multidimensional_subscript)
 template <class... I>
-RefView Ref::operator[](const Index& first, const I&... rest) const {
-  return RefView(*this, {first, Index(rest)...});
+RefView Ref::operator[](const Index& first, const Index& second, const I&... rest) const {
+  return (*this)[std::initializer_list<Index>{first, second, Index(rest)...}];
 }
 #endif
 

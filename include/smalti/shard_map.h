@@ -24,7 +24,17 @@ class DeviceFunction {
  public:
   template <class F, class = std::enable_if_t<!std::is_same_v<std::decay_t<F>, DeviceFunction>>>
   DeviceFunction(F body, Location at = Location::current()) : at(at) {
-    add(body, std::make_index_sequence<detail::kMaxKernelArguments + 1>{});
+    detail::forEachCount<Array, detail::kMaxKernelArguments, F>([&]<size_t... I>(std::index_sequence<I...>) {
+      calls_.emplace_back(sizeof...(I), [body](const Array* a) {
+        (void)a;
+        return detail::flat(body(a[I]...));
+      });
+    });
+    if constexpr (!detail::kTakesSomeCount<Array, detail::kMaxKernelArguments, F>) {
+      static_assert(std::is_invocable_v<const F&, const std::vector<Array>&>,
+                    "the function takes arrays: (const Array& x, …), or one const std::vector<Array>&");
+      any_ = [body](const std::vector<Array>& a) { return detail::flat(body(a)); };
+    }
   }
   /// Argument counts it can be called with; empty: any.
   std::vector<size_t> arities() const;
@@ -33,23 +43,6 @@ class DeviceFunction {
   Location at;
 
  private:
-  template <class F, size_t... N>
-  void add(const F& body, std::index_sequence<N...>) {
-    (addArity<F, N>(body, std::make_index_sequence<N>{}), ...);
-    if constexpr (!(detail::takes<F, Array>(std::make_index_sequence<N>{}) || ...)) {
-      static_assert(std::is_invocable_v<const F&, const std::vector<Array>&>,
-                    "the function takes arrays: (const Array& x, …), or one const std::vector<Array>&");
-      any_ = [body](const std::vector<Array>& a) { return detail::flat(body(a)); };
-    }
-  }
-  template <class F, size_t N, size_t... I>
-  void addArity(const F& body, std::index_sequence<I...> indices) {
-    if constexpr (detail::takes<F, Array>(indices))
-      calls_.emplace_back(N, [body](const Array* a) {
-        (void)a;
-        return detail::flat(body(a[I]...));
-      });
-  }
   std::vector<std::pair<size_t, std::function<std::vector<Array>(const Array*)>>> calls_;
   std::function<std::vector<Array>(const std::vector<Array>&)> any_;
 };

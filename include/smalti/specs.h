@@ -1,6 +1,7 @@
 // What a pallas_call is told beside the kernel: grid, block specs, index maps, scratch, compiler parameters.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <initializer_list>
 #include <map>
@@ -13,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "smalti/arity.h"
 #include "smalti/kernel_types.h"
 #include "smalti/mesh.h"
 #include "smalti/ref.h"
@@ -106,8 +108,11 @@ class BlockDim {
 /// What an index map is called with: a grid index (an i32), or a scalar-prefetch Ref, read by `[]`.
 class IndexArg : public Array {
  public:
-  explicit IndexArg(const Array& gridIndex) : Array(gridIndex) {}
-  explicit IndexArg(const Ref& prefetch) : ref_(prefetch) {}
+  explicit IndexArg(const Array& gridIndex);
+  explicit IndexArg(const Ref& prefetch);
+  IndexArg(const IndexArg&);
+  IndexArg& operator=(const IndexArg&);
+  ~IndexArg();
   operator const Ref&() const { return ref_; }
   template <class... I>
   Array operator()(const Index& first, const I&... rest) const {
@@ -130,49 +135,61 @@ class IndexArg : public Array {
 namespace detail {
 /// One entry that an index map returns.
 using MapEntry = std::variant<Operand, Slice>;
-inline void mapEntries(const Slice& s, std::vector<MapEntry>& out) { out.emplace_back(s); }
-template <class T>
-auto mapEntries(const T& v, std::vector<MapEntry>& out) -> std::enable_if_t<std::is_convertible_v<const T&, Operand>> {
-  out.emplace_back(Operand(v));
-}
-template <class... T>
-void mapEntries(const std::tuple<T...>& t, std::vector<MapEntry>& out) {
-  std::apply([&](const auto&... e) { (mapEntries(e, out), ...); }, t);
-}
-template <class A, class B>
-void mapEntries(const std::pair<A, B>& p, std::vector<MapEntry>& out) {
-  mapEntries(p.first, out);
-  mapEntries(p.second, out);
-}
-template <class T>
-void mapEntries(const std::vector<T>& v, std::vector<MapEntry>& out) {
-  for (const T& e : v) mapEntries(e, out);
-}
-template <class T, size_t N>
-void mapEntries(const std::array<T, N>& v, std::vector<MapEntry>& out) {
-  for (const T& e : v) mapEntries(e, out);
-}
+/// The entries that an index map returns, from a tuple, pair, vector, array or nest of them.
+class MapEntries {
+ public:
+  MapEntries();
+  MapEntries(MapEntries&&) noexcept;
+  ~MapEntries();
+  void add(const Slice& s);
+  void add(const Operand& v);
+  template <class T>
+  auto add(const T& v) -> std::enable_if_t<std::is_convertible_v<const T&, Operand>> {
+    add(Operand(v));
+  }
+  template <class... T>
+  void add(const std::tuple<T...>& t) {
+    std::apply([&](const auto&... e) { (add(e), ...); }, t);
+  }
+  template <class A, class B>
+  void add(const std::pair<A, B>& p) {
+    add(p.first);
+    add(p.second);
+  }
+  template <class T>
+  void add(const std::vector<T>& v) {
+    for (const T& e : v) add(e);
+  }
+  template <class T, size_t N>
+  void add(const std::array<T, N>& v) {
+    for (const T& e : v) add(e);
+  }
 
-template <class Arg, size_t>
-using Repeat = const Arg&;
-inline constexpr size_t kMaxMapArguments = 12;
-inline constexpr size_t kMaxKernelArguments = 24;
-
-/// Whether F can be called with N arguments of type Arg.
-template <class F, class Arg, size_t... I>
-constexpr bool takes(std::index_sequence<I...>) {
-  return std::is_invocable_v<const F&, Repeat<Arg, I>...>;
-}
+  std::vector<MapEntry> list;
+};
 }  // namespace detail
 
 /// Any callable that takes the grid indices, then the scalar-prefetch Refs, and returns a tuple of block indices.
 class IndexMap {
  public:
-  IndexMap() = default;
+  IndexMap();
   template <class F, class = std::enable_if_t<!std::is_same_v<std::decay_t<F>, IndexMap>>>
-  IndexMap(F map, Location at = Location::current()) : at(at) {
-    add(map, std::make_index_sequence<detail::kMaxMapArguments + 1>{});
+  IndexMap(F map, Location at = Location::current()) : IndexMap() {
+    this->at = at;
+    detail::forEachCount<IndexArg, detail::kMaxMapArguments, F>([&]<size_t... I>(std::index_sequence<I...>) {
+      add(sizeof...(I), [map](const IndexArg* a) {
+        detail::MapEntries entries;
+        (void)a;
+        entries.add(map(a[I]...));
+        return entries;
+      });
+    });
   }
+  IndexMap(const IndexMap&);
+  IndexMap(IndexMap&&) noexcept;
+  IndexMap& operator=(const IndexMap&);
+  IndexMap& operator=(IndexMap&&) noexcept;
+  ~IndexMap();
   explicit operator bool() const { return !calls_.empty(); }
   /// Argument counts it can be called with.
   std::vector<size_t> arities() const;
@@ -182,21 +199,8 @@ class IndexMap {
   Location at;
 
  private:
-  using Call = std::function<std::vector<detail::MapEntry>(const IndexArg*)>;
-  template <class F, size_t... N>
-  void add(const F& map, std::index_sequence<N...>) {
-    (addArity<F, N>(map, std::make_index_sequence<N>{}), ...);
-  }
-  template <class F, size_t N, size_t... I>
-  void addArity(const F& map, std::index_sequence<I...> indices) {
-    if constexpr (detail::takes<F, IndexArg>(indices))
-      calls_.emplace_back(N, [map](const IndexArg* a) {
-        std::vector<detail::MapEntry> entries;
-        (void)a;
-        detail::mapEntries(map(a[I]...), entries);
-        return entries;
-      });
-  }
+  using Call = std::function<detail::MapEntries(const IndexArg*)>;
+  void add(size_t arguments, Call call);
   std::vector<std::pair<size_t, Call>> calls_;
 };
 
@@ -218,16 +222,16 @@ struct BlockSpecOptions {
 /// pl.BlockSpec: the block of an operand that each program sees (B1). Without a shape the whole array; without a map
 /// block 0.
 struct BlockSpec {
-  BlockSpec(Location at = Location::current()) : at(at) {}
+  BlockSpec(Location at = Location::current());
   BlockSpec(std::vector<BlockDim> block_shape, IndexMap index_map = {}, BlockSpecOptions options = {},
-            Location at = Location::current())
-      : block_shape(std::move(block_shape)),
-        index_map(std::move(index_map)),
-        memory_space(options.memory_space),
-        pipeline_mode(options.pipeline_mode),
-        at(at) {}
+            Location at = Location::current());
   /// The whole array, in a memory space: `BlockSpec(any_space)`.
-  BlockSpec(Space space, Location at = Location::current()) : memory_space(space), at(at) {}
+  BlockSpec(Space space, Location at = Location::current());
+  BlockSpec(const BlockSpec&);
+  BlockSpec(BlockSpec&&) noexcept;
+  BlockSpec& operator=(const BlockSpec&);
+  BlockSpec& operator=(BlockSpec&&) noexcept;
+  ~BlockSpec();
 
   std::optional<std::vector<BlockDim>> block_shape;
   IndexMap index_map;
@@ -243,18 +247,29 @@ inline constexpr DynamicSize dynamic{};
 /// A grid axis: a size, a traced or concrete i32 scalar array (dynamic, A4), `dynamic`, or a name with one of them.
 class GridDim {
  public:
-  GridDim(DynamicSize) : at_call(true) {}
-  GridDim(std::string_view name, DynamicSize) : name(name), at_call(true) {}
+  GridDim(DynamicSize);
+  GridDim(std::string_view name, DynamicSize);
   template <class T, class = std::enable_if_t<std::is_integral_v<T>>>
-  GridDim(T size) : size(size) {}
-  GridDim(const Array& size) : dynamic(size) {}
+  GridDim(T size) : GridDim(std::string_view(), Fixed{static_cast<int64_t>(size)}) {}
+  GridDim(const Array& size);
   template <class T, class = std::enable_if_t<std::is_integral_v<T>>>
-  GridDim(std::string_view name, T size) : size(size), name(name) {}
+  GridDim(std::string_view name, T size) : GridDim(name, Fixed{static_cast<int64_t>(size)}) {}
+  GridDim(const GridDim&);
+  GridDim(GridDim&&) noexcept;
+  GridDim& operator=(const GridDim&);
+  GridDim& operator=(GridDim&&) noexcept;
+  ~GridDim();
 
   int64_t size = 0;
   std::optional<Array> dynamic;
   std::string name;
   bool at_call = false;
+
+ private:
+  struct Fixed {
+    int64_t size;
+  };
+  GridDim(std::string_view name, Fixed size);
 };
 
 /// pltpu.CompilerParams (L1).
@@ -270,6 +285,8 @@ struct CompilerParams {
   bool disable_semaphore_checks = false;
   bool skip_device_barrier = false;
   bool shape_invariant_numerics = true;
+
+  ~CompilerParams();  // as Call's
 };
 
 /// pl.GridSpec / pltpu.PrefetchScalarGridSpec (A3, F1): the same as the fields of Call, as one value to pass around.
@@ -279,14 +296,21 @@ struct GridSpec {
   std::vector<BlockSpec> in_specs{};
   std::vector<BlockSpec> out_specs{};
   std::vector<MemoryRef> scratch_shapes{};
+
+  ~GridSpec();  // as Call's
 };
 
 /// The shapes of the results: one or several.
 struct OutShapes : std::vector<ShapeDtype> {
-  OutShapes() = default;
-  OutShapes(ShapeDtype one) : std::vector<ShapeDtype>{std::move(one)} {}
-  OutShapes(std::initializer_list<ShapeDtype> all) : std::vector<ShapeDtype>(all) {}
-  OutShapes(std::vector<ShapeDtype> all) : std::vector<ShapeDtype>(std::move(all)) {}
+  OutShapes();
+  OutShapes(ShapeDtype one);
+  OutShapes(std::initializer_list<ShapeDtype> all);
+  OutShapes(std::vector<ShapeDtype> all);
+  OutShapes(const OutShapes&);
+  OutShapes(OutShapes&&) noexcept;
+  OutShapes& operator=(const OutShapes&);
+  OutShapes& operator=(OutShapes&&) noexcept;
+  ~OutShapes();
 };
 
 /// The arguments of pallas_call (A1), in Pallas' order.
@@ -313,6 +337,10 @@ struct Call {
   std::map<std::string, std::string> metadata{};
   /// Of inputs whose spec names none.
   MemorySpace memory_space = MemorySpace::unspecified;
+
+  // Not inline, nor are the special members of its parts: with them a program with one kernel takes twice as long to
+  // compile. Having a destructor it is copied, not moved.
+  ~Call();
 };
 
 }  // namespace smalti

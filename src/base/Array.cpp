@@ -33,6 +33,12 @@ int64_t checkedBytes(const ArrayType& type) {
 
 }  // namespace
 
+Array::Array(const Array&) = default;
+Array::Array(Array&&) noexcept = default;
+Array& Array::operator=(const Array&) = default;
+Array& Array::operator=(Array&&) noexcept = default;
+Array::~Array() = default;
+
 Result<Array> Array::allocate(ArrayType type) {
   const int64_t bytes = checkedBytes(type);
   void* memory = bytes >= 0 ? takeBlock(static_cast<size_t>(bytes)) : nullptr;

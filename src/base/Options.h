@@ -44,6 +44,7 @@ struct Options {
   int64_t jobs = 0;
   int64_t timeoutSeconds = 60;
   int64_t childMemoryMib = 8192;
+  std::string mpi = "auto", net;
   // Compiled kernels.
   std::string cache = "auto";
   int64_t cacheLimitMib = 256;

@@ -7,12 +7,14 @@ namespace smalti::driver {
 
 CompileOptions compileOptions(const Options& options, std::optional<machine::Poison> recordedPoison) {
   CompileOptions compile{.target = options.target, .contract = {}, .cache = options.cache};
+  compile.processes = options.mpi;
+  compile.network = options.net;
   compile.cacheLimitBytes = options.cacheLimitMib << 20;
   Contract& c = compile.contract;
   c.semantics = options.semantics == "hlo" ? machine::Semantics::hlo : machine::Semantics::tpu;
   const Target* target = findTarget(options.target);
-  c.numerics = options.numerics == "tpu"              ? machine::Numerics::tpu
-               : options.numerics == "f32" || !target ? machine::Numerics::f32
+  c.numerics = options.numerics == "tpu"              ? Numerics::tpu
+               : options.numerics == "f32" || !target ? Numerics::f32
                                                       : target->numerics;
   c.poison = options.poison == "auto"  ? recordedPoison.value_or(machine::Poison::intMin)
              : options.poison == "max" ? machine::Poison::intMax

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "eval/Numerics.h"
 #include "ir/KernelPackage.h"
 #include "machine/Memory.h"
 #include "machine/Observer.h"
@@ -21,7 +22,6 @@ enum class Semantics : uint8_t {
   tpu,  ///< edges are undefined, output windows start undefined, nothing is preloaded
   hlo,  ///< interpret=True: arrays padded, output blocks preloaded each step
 };
-enum class Numerics : uint8_t { f32, tpu };
 /// When data of a DMA really moves between its start and its wait.
 enum class DmaExecution : uint8_t { eager, onWait, random };
 
@@ -55,6 +55,9 @@ struct MachineOptions {
   /// Loads outside of a ref read something on a TPU: with this they read what is undefined, and are findings (SM4010);
   /// without they end the run. All else that is out of bounds always does.
   bool readsOutsideGoOn = false;
+  /// Where other processes run some of the kernel's devices: how many there are in all (0: those of the operands), and
+  /// the number of the first one here. Needs a transport; what has to see all devices (races) is not looked at.
+  int allDevices = 0, firstDevice = 0;
   /// Observers, in this order; all are in machine/observers/Registry.h.
   std::vector<const ObserverRow*> checks;
 };

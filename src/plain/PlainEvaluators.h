@@ -9,13 +9,11 @@
 #include <vector>
 
 #include "eval/Contract.h"
+#include "eval/Numerics.h"
 #include "eval/Tensor.h"
 #include "ir/PlainOps.h"
 
 namespace smalti::plain {
-
-/// f32: matrix products in f32; tpu: in the bf16 passes that the precision asks for.
-enum class Numerics : uint8_t { f32, tpu };
 
 /// One op to compute.
 struct PlainCall {

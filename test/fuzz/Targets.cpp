@@ -74,7 +74,7 @@ void runKernel(const KernelPackage& kernel, int64_t devices, uint64_t seed, Tall
   options.checks = machine::allChecks();
   // An aliased operand that nobody else holds becomes the result's memory.
   const std::vector<Array> held = operands[0];
-  auto compiled = machine::compileKernel(kernel, machine::Numerics::f32);
+  auto compiled = machine::compileKernel(kernel, Numerics::f32);
   if (!compiled) return count(tally, compiled.error());
   auto result = machine::run(**compiled, operands, options);
   if (result) {

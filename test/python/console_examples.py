@@ -65,6 +65,12 @@ VARIABLES = {"docs/tpu.md": {"TPU_LIBRARY_PATH": "{lib}/libsmalti_fake_pjrt.so",
                              "FAKE_PJRT_NUMERICS": "tpu"}}
 
 
+# As root, on fewer cores than processes, without a network.
+MPI_IN_A_CONTAINER = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                      "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
+                      "OMPI_MCA_btl": "self,vader,tcp"}
+
+
 def outputs_of(example, bin_dir, scratch):
     """What the commands of an example print now; they run in a copy, so that they may write."""
     place = scratch / "here"
@@ -75,7 +81,7 @@ def outputs_of(example, bin_dir, scratch):
     for name, target in LINKS.get(example.document, {}).items():
         (place / name).symlink_to(target)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("SMALTI_")}
-    environment |= {"PATH": f"{bin_dir}:{environment['PATH']}", "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
+    environment |= {"PATH": f"{bin_dir}:{environment['PATH']}", "NO_COLOR": "1", "LC_ALL": "C.UTF-8", **MPI_IN_A_CONTAINER}
     for name, value in VARIABLES.get(example.document, {}).items():
         environment[name] = value.format(lib=pathlib.Path(bin_dir).parent / "lib")
     outputs = []

@@ -174,6 +174,13 @@ Result<std::optional<OnPaper>> timeOnPaper(const Session& session, const Prepare
   return std::optional(OnPaper{std::move(**chip), std::move(time)});
 }
 
+/// Of a process whose results another one shows: what its own devices printed, and what was found about them.
+int reportPart(const Session& session, const driver::RunOutcome& outcome) {
+  for (const std::string& line : outcome.log) session.print("  " + line + "\n");
+  for (const machine::Finding& f : outcome.findings) session.note("\n" + session.findingText(f, session.colorErr()));
+  return session.options.values.check && machine::countMistakes(outcome.findings) > 0 ? kRefused : kOk;
+}
+
 int run(const Session& session, const RunArguments& arguments) {
   const auto prepared = prepare(arguments.path, arguments.inputs, session.options.values);
   if (!prepared) return session.refuse(prepared.error());
@@ -189,6 +196,7 @@ int run(const Session& session, const RunArguments& arguments) {
     return driver::runProgram(prepared->program(), prepared->inputs, settings);
   }();
   if (!outcome) return session.refuse(outcome.error());
+  if (outcome->process > 0) return reportPart(session, *outcome);
   const double seconds = clock.seconds();
   if (!arguments.outFolder.empty())
     if (Status status = writeResults(arguments.outFolder, outcome->results); !status)

@@ -12,9 +12,10 @@ namespace smalti::driver {
 namespace {
 
 /// Devices that wait for others which never come here.
-Diagnostic notAllHere(const Op& op, const std::vector<int64_t>& together, const std::vector<Lane*>& laneOf) {
+Diagnostic notAllHere(const Op& op, const std::vector<int64_t>& together,
+                      const std::vector<std::optional<std::vector<Array>>>& sent) {
   std::vector<int64_t> here, absent;
-  for (const int64_t d : together) (laneOf[static_cast<size_t>(d)] ? here : absent).push_back(d);
+  for (const int64_t d : together) (sent[static_cast<size_t>(d)] ? here : absent).push_back(d);
   return {.code = "SM5009",
           .message = fmt::format("{} is reached by some of its devices only", op.name),
           .place = op.place,
@@ -40,10 +41,15 @@ Status ProgramRunner::runCollective(const Function& f, const Op& op, Lanes lanes
   auto exchange = exchangeOf({op, f}, static_cast<int64_t>(allLanes_));
   if (!exchange) return fail(std::move(exchange.error()));
   std::vector<Lane*> laneOf(allLanes_, nullptr);
-  for (Lane* lane : lanes) laneOf[static_cast<size_t>(lane->device)] = lane;
+  SentByDevice sent(allLanes_);
+  for (Lane* lane : lanes) {
+    laneOf[static_cast<size_t>(lane->device)] = lane;
+    sent[static_cast<size_t>(lane->device)] = takeOperands(op, *lane);
+  }
+  if (shared_)
+    if (Status ok = gatherSent(f, op, *exchange, sent); !ok) return ok;
   std::vector<ArrayType> types;
   for (const ValueId v : op.results) types.push_back(f.values[v]);
-  const auto numerics = compiled_.numerics == machine::Numerics::tpu ? plain::Numerics::tpu : plain::Numerics::f32;
 
   std::vector<std::vector<int64_t>> receivers(exchange->senders.size());
   for (size_t d = 0; d < allLanes_; ++d)
@@ -51,20 +57,22 @@ Status ProgramRunner::runCollective(const Function& f, const Op& op, Lanes lanes
   std::vector<std::pair<Lane*, std::vector<Array>>> received;  // stored when everybody has sent
   for (size_t g = 0; g < receivers.size(); ++g) {
     const std::vector<int64_t>& senders = exchange->senders[g];
+    std::erase_if(receivers[g], [&](int64_t d) { return !share_.holds(d); });
+    if (receivers[g].empty()) continue;
     std::vector<int64_t> together = senders;
     together.insert(together.end(), receivers[g].begin(), receivers[g].end());
     std::sort(together.begin(), together.end());
     together.erase(std::unique(together.begin(), together.end()), together.end());
-    const auto present = std::count_if(together.begin(), together.end(), [&](auto d) { return laneOf[d] != nullptr; });
+    const auto present = std::count_if(together.begin(), together.end(), [&](auto d) { return sent[d].has_value(); });
     // Where the compiler splits some axes, one lane stands for all devices along them: those of number 0 there.
     if (present == 0) continue;
-    if (present < static_cast<int64_t>(together.size())) return fail(notAllHere(op, together, laneOf));
+    if (present < static_cast<int64_t>(together.size())) return fail(notAllHere(op, together, sent));
 
-    std::vector<std::vector<Array>> sent;
-    for (const int64_t d : senders) sent.push_back(takeOperands(op, *laneOf[static_cast<size_t>(d)]));
-    Lane* first = laneOf[static_cast<size_t>(senders[0])];
-    plain::CollectiveCall call{op,    f,        sent,
-                               types, numerics, [first](ValueId v) -> const Array& { return first->values[v]; }};
+    std::vector<std::vector<Array>> ofSenders;
+    for (const int64_t d : senders) ofSenders.push_back(std::move(*sent[static_cast<size_t>(d)]));
+    Lane* first = laneOf[static_cast<size_t>(receivers[g][0])];
+    plain::CollectiveCall call{
+        op, f, ofSenders, types, compiled_.numerics, [first](ValueId v) -> const Array& { return first->values[v]; }};
     auto results = evaluate(call);
     if (!results) return fail(std::move(results.error()));
     for (const int64_t d : receivers[g]) {

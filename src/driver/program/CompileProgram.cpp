@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/Guarded.h"
+#include "cpu/NativeParts.h"
 #include "cpu/runtime/Pool.h"
 #include "driver/program/ProgramRunner.h"
 #include "driver/program/TimeLimit.h"
@@ -40,6 +41,13 @@ class Lifetimes {
 
   CompiledProgram& compiled_;
 };
+
+bool hasMesh(const std::vector<Op>& ops) {
+  return std::ranges::any_of(ops, [](const Op& op) {
+    return op.name == "manual_computation" ||
+           std::ranges::any_of(op.regions, [](const Block& block) { return hasMesh(block.ops); });
+  });
+}
 
 /// The kernel that main calls with its arguments in order and whose results it returns in order; -1: main is more.
 int soleKernelOf(const Program& program) {
@@ -120,6 +128,13 @@ Result<std::shared_ptr<const CompiledProgram>> compileProgram(std::shared_ptr<co
     Lifetimes(*compiled).visit(f.arguments, f.ops);
   }
   compiled->numerics = options.contract.numerics;
+  if (std::ranges::any_of(program->functions, [](const Function& f) { return hasMesh(f.ops); })) {
+    // Processes share the devices of meshes; a program without runs as a whole in each.
+    auto group = processGroup(options.processes, options.network);
+    if (!group) return fail(std::move(group.error()));
+    compiled->group = *group;
+    for (const KernelPackage& kernel : program->kernels) compiled->namesDevices.push_back(cpu::namesDevices(kernel));
+  }
   compiled->soleKernel = soleKernelOf(*program);
   compiled->program = std::move(program);
   return compiled;

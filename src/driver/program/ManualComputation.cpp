@@ -49,6 +49,20 @@ std::string coordinatesStr(const Coordinates& at) {
   return fmt::format("({})", fmt::join(parts, ", "));
 }
 
+bool sameBytes(const Array& a, const Array& b) {
+  return a.bytes() == 0 || std::memcmp(a.data(), b.data(), static_cast<size_t>(a.bytes())) == 0;
+}
+
+Diagnostic copiesDiffer(const Op& op, size_t result, const Coordinates& one, const Coordinates& other) {
+  return {.code = "SM5003",
+          .message = fmt::format("result {} of a shard_map must be equal on devices that hold the same part of it, but "
+                                 "is not",
+                                 result),
+          .place = op.place,
+          .have = fmt::format("different elements on devices {} and {}", coordinatesStr(one), coordinatesStr(other)),
+          .help = "name in out_specs every mesh axis over which the result differs"};
+}
+
 }  // namespace
 
 Result<Array> partOf(const Array& global, const Sharding& sharding, const DeviceMesh& mesh, const Coordinates& at) {
@@ -93,9 +107,12 @@ Status ProgramRunner::runManual(const Function& f, const Op& op, Lanes lanes) {
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return inner[a].device < inner[b].device; });
 
+  const auto share = shareOfMesh(mesh, op, lanes);
+  if (!share) return fail(share.error());
   std::vector<Lane*> pointers;
   std::vector<std::vector<Array>> arguments;
   for (const size_t i : order) {
+    if (!share->holds(inner[i].device)) continue;
     pointers.push_back(&inner[i]);
     auto& list = arguments.emplace_back();
     for (size_t k = 0; k < op.operands.size(); ++k) {
@@ -105,45 +122,60 @@ Status ProgramRunner::runManual(const Function& f, const Op& op, Lanes lanes) {
     }
   }
   const size_t outerLanes = std::exchange(allLanes_, static_cast<size_t>(mesh.numDevices()));
+  const DeviceShare outerShare = std::exchange(share_, *share);
   auto results = runBlock(f, op.regions[0], pointers, std::move(arguments));
-  allLanes_ = outerLanes;
   if (!results) return fail(std::move(results.error()));
+
+  // By device: what it returns, and of which part of each result.
+  std::vector<std::vector<Array>> returned(order.size());
+  std::vector<std::vector<ReturnedPart>> parts(order.size());
+  std::map<std::tuple<size_t, size_t, Shape>, size_t> first;  // result, enclosing device, part's start → first device
+  bool copies = false;
+  for (size_t p = 0, here = 0; p < order.size(); ++p) {
+    const Lane& lane = inner[order[p]];
+    if (share->holds(lane.device)) returned[p] = std::move((*results)[here++]);
+    for (size_t r = 0; r < op.results.size(); ++r) {
+      const ArrayType& type = f.values[op.results[r]];
+      Part part = partFor(type.shape, outShardings[r], mesh, lane.coordinates);
+      const bool isFirst = first.emplace(std::tuple(r, outerOf[order[p]], part.starts), p).second;
+      copies |= !isFirst;
+      parts[p].push_back({{type.dtype, std::move(part.shape)}, std::move(part.starts), isFirst});
+    }
+  }
+  if (shared_)
+    if (Status ok = gatherReturned(op, parts, returned); !ok) return ok;
+  allLanes_ = outerLanes;
+  share_ = outerShare;
 
   for (size_t r = 0; r < op.results.size(); ++r) {
     const ArrayType& type = f.values[op.results[r]];
     const int bytes = storage_bytes(type.dtype);
-    for (size_t l = 0; l < lanes.size(); ++l) {
+    const auto strides = rowMajorStrides(type.shape);
+    for (Lane* lane : lanes) {
       auto global = Array::allocate(type);
       if (!global) return fail(std::move(global.error()));
-      const auto strides = rowMajorStrides(type.shape);
-      std::map<Shape, size_t> first;  // part's start → the device that wrote it
-      for (size_t p = 0; p < order.size(); ++p) {
-        const size_t i = order[p];
-        if (outerOf[i] != l) continue;
-        const Part part = partFor(type.shape, outShardings[r], mesh, inner[i].coordinates);
-        const Array& local = (*results)[p][r];
-        const auto [seen, isNew] = first.emplace(part.starts, p);
-        if (!isNew) {
-          const Array& other = (*results)[seen->second][r];
-          if (local.bytes() > 0 && std::memcmp(local.data(), other.data(), local.bytes()) != 0)
-            return fail({.code = "SM5003",
-                         .message = fmt::format("result {} of a shard_map must be equal on devices that hold the same "
-                                                "part of it, but is not",
-                                                r),
-                         .place = op.place,
-                         .have = fmt::format("different elements on devices {} and {}",
-                                             coordinatesStr(inner[order[seen->second]].coordinates),
-                                             coordinatesStr(inner[i].coordinates)),
-                         .help = "name in out_specs every mesh axis over which the result differs"});
-          continue;
-        }
-        if (local.elements() > 0)
-          eval::copyStrided(local.data(), rowMajorStrides(local.shape()),
-                            global->data() + offsetOf(part.starts, strides) * bytes, strides, local.shape(), bytes);
+      lane->values[op.results[r]] = std::move(*global);
+    }
+    for (size_t p = 0; p < order.size(); ++p) {
+      const size_t l = outerOf[order[p]];
+      const ReturnedPart& part = parts[p][r];
+      if (!part.first) {
+        const size_t other = first.at({r, l, part.starts});
+        if (share->holds(inner[order[p]].device) && !sameBytes(returned[p][r], returned[other][r]))
+          return fail(copiesDiffer(op, r, inner[order[other]].coordinates, inner[order[p]].coordinates));
+      } else if (const Array& local = returned[p][r]; local.elements() > 0) {
+        eval::copyStrided(local.data(), rowMajorStrides(local.shape()),
+                          lanes[l]->values[op.results[r]].data() + offsetOf(part.starts, strides) * bytes, strides,
+                          local.shape(), bytes);
       }
-      lanes[l]->values[op.results[r]] = std::move(*global);
     }
   }
+  // A process whose devices returned other copies gives up, and the others learn it here.
+  if (copies && shared_)
+    if (auto agreed =
+            shared_->exchange(std::vector<Bytes>(static_cast<size_t>(shared_->group().processes.count())), op);
+        !agreed)
+      return fail(std::move(agreed.error()));
   return {};
 }
 

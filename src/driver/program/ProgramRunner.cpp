@@ -77,7 +77,12 @@ Result<RunOutcome> run(const CompiledProgram& compiled, std::vector<Array> argum
 Result<RunOutcome> ProgramRunner::run(std::vector<Array> arguments) {
   std::vector<std::vector<Array>> ofLane;
   ofLane.push_back(std::move(arguments));
+  if (compiled_.group) {
+    shared_.emplace(*compiled_.group, settings_.stop);
+    outcome_.process = compiled_.group->processes.rank();
+  }
   auto results = runFunction(program_.functions[program_.main], std::vector<Lane>(1), std::move(ofLane));
+  if (!results && shared_) shared_->giveUp();
   if (!results) {  // what was found until then may be the cause: a race, and results that differ
     Diagnostic d = std::move(results.error());
     for (const machine::Finding& f : outcome_.findings) d.related.push_back(f.diagnostic);
@@ -177,14 +182,13 @@ Status ProgramRunner::runOp(const Function& f, const Op& op, Lanes lanes) {
 }
 
 Status ProgramRunner::runPlain(const Function& f, const Op& op, Lanes lanes, plain::PlainEvaluator evaluate) {
-  const auto numerics = compiled_.numerics == machine::Numerics::tpu ? plain::Numerics::tpu : plain::Numerics::f32;
   std::vector<ArrayType> types;
   for (const ValueId v : op.results) types.push_back(f.values[v]);
   for (Lane* lane : lanes) {
     std::vector<Array> operands = takeOperands(op, *lane);
-    plain::PlainCall call{
-        op, f, operands, types, lane->device, numerics, [lane](ValueId v) -> const Array& {
-                     return lane->values[v]; }};
+    plain::PlainCall call{op, f, operands, types, lane->device, compiled_.numerics, [lane](ValueId v) -> const Array& {
+                            return lane->values[v];
+                          }};
     auto results = evaluate(call);
     if (!results) return fail(std::move(results.error()));
     store(op, *lane, std::move(*results));
@@ -209,16 +213,16 @@ Status ProgramRunner::runCall(const Op& op, Lanes lanes) {
 
 Status ProgramRunner::runKernel(const Op& op, Lanes lanes) {
   const KernelPackage& kernel = program_.kernels[op.kernel];
-  if (lanes.size() != allLanes_)
+  if (lanes.size() != static_cast<size_t>(share_.count))
     return fail({.code = "SM5004",
                  .message = fmt::format("kernel '{}' is reached by some devices only", kernel.name),
                  .place = op.place,
-                 .need = fmt::format("all {} devices", allLanes_),
+                 .need = fmt::format("all {} devices", share_.count),
                  .have = fmt::format("{} devices", lanes.size()),
                  .help = "name every mesh axis in the shard_map around it, and branch inside the kernel (pl.when)"});
   std::vector<std::vector<Array>> operands;
   for (Lane* lane : lanes) operands.push_back(takeOperands(op, *lane));
-  auto ran = compiled_.kernels[op.kernel]->run(operands, settings_);
+  auto ran = callKernel(op.kernel, operands);
   if (!ran) return fail(atCall(std::move(ran.error()), op, kernel.name));
   for (size_t l = 0; l < lanes.size(); ++l) store(op, *lanes[l], std::move(ran->results[l]));
   std::move(ran->findings.begin(), ran->findings.end(), std::back_inserter(outcome_.findings));

@@ -5,7 +5,9 @@
 #include <memory>
 #include <unordered_map>
 
+#include "driver/processes/ProcessGroup.h"
 #include "driver/program/RunProgram.h"
+#include "ir/Exchange.h"
 #include "plain/Collectives.h"
 #include "plain/PlainEvaluators.h"
 
@@ -17,8 +19,10 @@ class CompiledProgram {
   std::shared_ptr<const Program> program;
   std::shared_ptr<const TargetProgram> whole;  ///< null: the runner goes op by op, with what follows
   std::vector<std::shared_ptr<const TargetKernel>> kernels;
-  machine::Numerics numerics = machine::Numerics::f32;  ///< of plain array ops
-  int soleKernel = -1;                                  ///< all that main does is to call it; -1: it does more
+  Numerics numerics = Numerics::f32;  ///< of plain array ops
+  std::vector<bool> namesDevices;     ///< by kernel: its devices run it together, wherever they are
+  ProcessGroup* group = nullptr;      ///< of processes that share the meshes; null: all devices are here
+  int soleKernel = -1;                ///< all that main does is to call it; -1: it does more
   std::unordered_map<std::string_view, const Function*> functions;
   /// Values whose last use is this op: their memory is given up (or reused by the op). Values that a region takes
   /// from outside live until the op that holds the region ends.
@@ -60,6 +64,22 @@ class ProgramRunner {
   Status runCollective(const Function&, const Op&, Lanes, plain::CollectiveEvaluator);
   // ManualComputation.cpp
   Status runManual(const Function&, const Op&, Lanes);
+  // SharedProgram.cpp
+  /// The devices of a mesh that are lanes here: all of them, unless processes share them (SM5013).
+  Result<DeviceShare> shareOfMesh(const DeviceMesh&, const Op&, Lanes) const;
+  /// [device] the operands of a collective; none of devices that did not come, or that nobody here receives from.
+  using SentByDevice = std::vector<std::optional<std::vector<Array>>>;
+  /// Adds what devices of other processes send.
+  Status gatherSent(const Function&, const Op&, const Exchange&, SentByDevice&);
+  /// What a device of a manual computation returns: a part of the result.
+  struct ReturnedPart {
+    ArrayType type;
+    Shape starts;
+    bool first = false;  ///< no device before it returns the same part
+  };
+  /// [device][result]: adds the first of each part, of devices of other processes.
+  Status gatherReturned(const Op&, const std::vector<std::vector<ReturnedPart>>&, std::vector<std::vector<Array>>&);
+  Result<machine::KernelResult> callKernel(int kernel, const std::vector<std::vector<Array>>& operands);
 
   /// The operands; those that die at this op are moved out of the lane.
   std::vector<Array> takeOperands(const Op&, Lane&) const;
@@ -71,6 +91,8 @@ class ProgramRunner {
   const ExecuteSettings& settings_;
   RunOutcome outcome_;
   size_t allLanes_ = 1;  ///< devices of the innermost manual computation's mesh
+  std::optional<SharedRun> shared_;
+  DeviceShare share_{0, 1};  ///< those of allLanes_ that are lanes of this process
 };
 
 /// One device's part of a global array, and the way back.

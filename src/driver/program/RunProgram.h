@@ -17,6 +17,7 @@ struct RunOutcome {
   std::vector<machine::Finding> findings;
   std::vector<std::string> log;
   machine::RunStatistics statistics;
+  int process = 0;  ///< of those that ran it together, each with its part of log, findings and statistics
 };
 
 /// A Program whose kernels are compiled for the target of the options; several at once where cores are free. Of several

@@ -11,7 +11,7 @@ namespace smalti::driver {
 /// What a kernel means, whoever runs it: machine::MachineOptions says what each field is.
 struct Contract {
   machine::Semantics semantics = machine::Semantics::tpu;
-  machine::Numerics numerics = machine::Numerics::f32;
+  Numerics numerics = Numerics::f32;
   machine::Poison poison = machine::Poison::intMin;
   bool staleEdges = true, naivePipeline = false, checkBounds = true;
   bool readsOutsideGoOn = true;  ///< but in `smalti check`, where they are errors
@@ -24,6 +24,8 @@ struct Contract {
 struct CompileOptions {
   std::string target = "interpret";  ///< with its argument, where it takes one: "name:argument"
   Contract contract;
+  std::string processes = "off";  ///< whether meshes are spread over MPI's, as Options::mpi
+  std::string network;            ///< before them, as Options::net
   std::string cache = "off";  ///< of compiled kernels, as Options::cache; see cpu/cache/CompileCache.h
   int64_t cacheLimitBytes = 0;
   bool operator==(const CompileOptions&) const = default;
@@ -41,6 +43,7 @@ struct ExecuteSettings {
   decltype(machine::MachineOptions::scheduler) scheduler = {};  ///< of the caller's own; empty: the machine's
   decltype(machine::MachineOptions::dmaPolicy) dmaPolicy = {};
   decltype(machine::MachineOptions::transport) transport = {};
+  int allDevices = 0, firstDevice = 0;        ///< as machine::MachineOptions has them
   int threads = 0;                            ///< of native code; 0: one per core
   std::vector<machine::Observer*> observers;  ///< not owned; see every kernel of the Program
   /// Whether it takes the machine, whatever the target: nothing else has these parts.

@@ -58,7 +58,7 @@ struct Target {
   std::string_view argument;
   /// Whether it makes this check itself; a kernel with another runs on the machine.
   std::function<bool(const machine::ObserverRow&)> checks;
-  machine::Numerics numerics = machine::Numerics::f32;  ///< what --numerics auto means
+  Numerics numerics = Numerics::f32;  ///< what --numerics auto means
   bool aheadOfTime = false;  ///< makes code, which takes a while and may be kept in the cache
   /// Why it cannot run here: a sentence as the message ("no CUDA driver found"), and its own help where there is some.
   std::function<Status(std::string_view argument)> available;

@@ -268,7 +268,7 @@ std::vector<size_t> IndexMap::arities() const {
 }
 std::optional<std::vector<detail::MapEntry>> IndexMap::operator()(const std::vector<IndexArg>& arguments) const {
   for (const auto& [n, call] : calls_)
-    if (n == arguments.size()) return call(arguments.data());
+    if (n == arguments.size()) return call(arguments.data()).list;
   return std::nullopt;
 }
 Array IndexArg::read(std::initializer_list<Index> index) const {
@@ -323,6 +323,24 @@ Results::operator Array() && {
 
 PallasCall::PallasCall(Kernel kernel, Call call, Location at)
     : state_(std::make_shared<State>(std::move(kernel), std::move(call), at)) {}
+PallasCall::PallasCall(const PallasCall&) = default;
+PallasCall::PallasCall(PallasCall&&) noexcept = default;
+PallasCall& PallasCall::operator=(const PallasCall&) = default;
+PallasCall& PallasCall::operator=(PallasCall&&) noexcept = default;
+PallasCall::~PallasCall() = default;
+PallasCall pallas_call(Kernel kernel, Call call, Location at) { return {std::move(kernel), std::move(call), at}; }
+
+Results PallasCall::operator()() const { return run({}); }
+Results PallasCall::operator()(const Operand& a) const { return run({a}); }
+Results PallasCall::operator()(const Operand& a, const Operand& b) const { return run({a, b}); }
+Results PallasCall::operator()(const Operand& a, const Operand& b, const Operand& c) const { return run({a, b, c}); }
+Results PallasCall::operator()(const Operand& a, const Operand& b, const Operand& c, const Operand& d) const {
+  return run({a, b, c, d});
+}
+Results PallasCall::operator()(const Operand& a, const Operand& b, const Operand& c, const Operand& d,
+                               const Operand& e) const {
+  return run({a, b, c, d, e});
+}
 
 /// A signature of a pallas_call in a traced function.
 class PallasCall::State::Called : public lang::CalledKernel {
@@ -432,6 +450,15 @@ Lowered PallasCall::lower_all(const std::vector<Operand>& operands) const {
   return Lowered(state_->signature(state_->arrays(operands)).lowered);
 }
 
+Lowered PallasCall::lower_all(std::initializer_list<Operand> operands) const {
+  return lower_all(std::vector<Operand>(operands));
+}
+
+Lowered::Lowered(const Lowered&) = default;
+Lowered::Lowered(Lowered&&) noexcept = default;
+Lowered& Lowered::operator=(const Lowered&) = default;
+Lowered& Lowered::operator=(Lowered&&) noexcept = default;
+Lowered::~Lowered() = default;
 std::string Lowered::traced() const { return lang::print(state_->kernel); }
 std::string Lowered::mosaic(bool generic) const {
   requireAlive();

@@ -288,6 +288,7 @@ Array swapIn(const Ref& ref, const Indexer& indexer, const Operand& value, const
 }  // namespace
 }  // namespace lang
 
+Operand::Operand(const Array& array, Location at) : array_(array), at_(at) {}
 Operand::Operand(const RefView& view, Location at) : array_(view.value()), at_(at) {}
 
 Operand::Operand(const Ref& ref, Location at) : at_(at) {
@@ -300,7 +301,22 @@ Operand::Operand(const Ref& ref, Location at) : at_(at) {
                 .help = "did you forget to read it? ref[_] is its value"});
 }
 
-Index::Index(const RefView& scalar, Location at) : kind(Kind::scalar), scalar(scalar.value()), at(at) {}
+Index::Index(Ellipsis, Location at) : kind(Kind::ellipsis), at(at) {}
+Index::Index(All, Location at) : kind(Kind::all), at(at) {}
+Index::Index(const Slice& slice, Location at) : kind(Kind::slice), slice(slice), at(at) {}
+Index::Index(const Array& scalar, Location at) : kind(Kind::scalar), scalar(scalar), at(at) {}
+Index::Index(const RefView& scalar, Location at) : Index(scalar.value(), at) {}
+Index::Index(const Index&) = default;
+Index::Index(Index&&) noexcept = default;
+Index& Index::operator=(const Index&) = default;
+Index& Index::operator=(Index&&) noexcept = default;
+Index::~Index() = default;
+
+Ref::Ref(const Ref&) = default;
+Ref::Ref(Ref&&) noexcept = default;
+Ref& Ref::operator=(const Ref&) = default;
+Ref& Ref::operator=(Ref&&) noexcept = default;
+Ref::~Ref() = default;
 
 Slice ds(const Operand& start, const Operand& size, int64_t stride) {
   return {start.array(), size.array(), stride, start.at()};
@@ -318,9 +334,7 @@ int64_t Ref::dim(int64_t axis) const {
 }
 
 RefView Ref::operator[](std::initializer_list<Index> index) const { return RefView(*this, index); }
-#if !defined(__cpp_multidimensional_subscript)
 RefView Ref::operator[](const Index& index) const { return RefView(*this, {index}); }
-#endif
 
 Ref Ref::slice(std::initializer_list<Index> index) const { return at(std::vector<Index>(index)); }
 
@@ -373,6 +387,9 @@ RefView::RefView(Ref ref, std::vector<Index> index) : ref_(std::move(ref)), inde
   lang::AtPlace place(index_.at(0).at);
   value_ = lang::get(ref_, lang::makeIndexer(ref_.shape(), index_));
 }
+
+RefView::RefView(const RefView&) = default;
+RefView::~RefView() = default;
 
 const RefView& RefView::operator=(const Operand& value) const {
   lang::AtPlace place(value.at());

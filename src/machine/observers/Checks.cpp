@@ -36,7 +36,8 @@ bool CheckContext::usesBarrier() const {
 Checks::Checks(const CompiledKernel& kernel, const MachineOptions& options, int numDevices, int numCores,
                std::span<Observer* const> extra) {
   const CheckContext context{&kernel, &options, numDevices, numCores, &findings_};
-  for (const ObserverRow* row : options.checks) checkers_.push_back(row->make(context));
+  for (const ObserverRow* row : options.checks)
+    if (!row->needsAllDevices || options.allDevices == 0) checkers_.push_back(row->make(context));
   for (auto& checker : checkers_) dispatcher_.add(checker.get());
   for (Observer* o : extra) dispatcher_.add(o);
 }

@@ -71,7 +71,7 @@ class InitialisationChecker final : public Checker {
 
   void runEnd(Runtime& runtime) override {
     const int first = context_.kernel->numInputs();
-    for (int device = 0; device < runtime.numDevices; ++device)
+    for (const int device : runtime.devicesHere())
       for (size_t i = first; i < context_.kernel->operands.size(); ++i)
         output(runtime, device, context_.kernel->operands[i], *runtime.devices[device].arrays[i]);
   }

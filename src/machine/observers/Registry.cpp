@@ -18,8 +18,8 @@ std::span<const ObserverRow> observerRows() {
       ObserverRow{"initialisation", "check-initialisation", makeInitialisationChecker, OnCpu::native},
       ObserverRow{"revisits", "check-revisits", makeRevisitChecker, OnCpu::native},
       ObserverRow{"semaphores", "check-semaphores", makeSemaphoreChecker, OnCpu::native},
-      ObserverRow{"races", "check-races", makeRaceChecker, OnCpu::native},
-      ObserverRow{"unwaited-copies", "check-dma", makeUnwaitedCopyChecker, OnCpu::native},
+      ObserverRow{"races", "check-races", makeRaceChecker, OnCpu::native, true},
+      ObserverRow{"unwaited-copies", "check-dma", makeUnwaitedCopyChecker, OnCpu::native, true},
       ObserverRow{"overtaking", "check-dma", makeOvertakingChecker, OnCpu::native},
       ObserverRow{"overlapping-copies", "check-copies", makeOverlappingCopyChecker, OnCpu::native},
   };

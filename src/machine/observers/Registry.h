@@ -23,6 +23,7 @@ struct ObserverRow {
   std::string_view option;  ///< as in base/Options.cpp: "check-dma"
   std::unique_ptr<Checker> (*make)(CheckContext);
   OnCpu onCpu;
+  bool needsAllDevices = false;  ///< left out where other processes have some of them
 };
 
 /// In the order in which they see events and report.

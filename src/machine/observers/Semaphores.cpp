@@ -26,7 +26,7 @@ class SemaphoreChecker final : public Checker {
   }
 
   void runEnd(Runtime& runtime) override {
-    for (int d = 0; d < runtime.numDevices; ++d)
+    for (const int d : runtime.devicesHere())
       for (CoreMemory& core : runtime.devices[d].cores) {
         const auto where = context_.where(Actor{d, 0, {}});
         for (auto& s : core.scratch) check(*s, where, "at kernel exit");

@@ -66,7 +66,7 @@ Result<Allocation*> Inbox::find(const Address& address) {
     if (id.index >= 0 && static_cast<size_t>(id.index) < device.arrays.size())
       found = device.arrays[static_cast<size_t>(id.index)];
   } else {
-    if (id.core < 0 || id.core >= runtime_.numCores) return nothing();
+    if (id.core < 0 || static_cast<size_t>(id.core) >= device.cores.size()) return nothing();
     const CoreMemory& core = device.cores[static_cast<size_t>(id.core)];
     switch (id.kind) {
       case AllocationKind::window:

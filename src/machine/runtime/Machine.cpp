@@ -91,8 +91,8 @@ Status checkGridSteps(const CompiledKernel& kernel, const std::vector<Array>& op
 
 Result<KernelResult> run(const CompiledKernel& kernel, std::span<const std::vector<Array>> operands,
                          const MachineOptions& options, std::span<Observer* const> extra) {
-  const int devices = static_cast<int>(operands.size());
-  if (devices == 0) return KernelResult{};
+  const int here = static_cast<int>(operands.size()), devices = options.allDevices > 0 ? options.allDevices : here;
+  if (here == 0) return KernelResult{};
   for (const auto& perDevice : operands)
     if (auto ok = checkOperands(kernel, perDevice); !ok) return fail(std::move(ok.error()));
   std::vector<std::vector<int64_t>> bounds;
@@ -106,14 +106,15 @@ Result<KernelResult> run(const CompiledKernel& kernel, std::span<const std::vect
   }
 
   Checks checks(kernel, options, devices, cores, extra);
-  Runtime runtime(kernel, options, devices, cores, checks.observer(), checks.findings());
+  Runtime runtime(kernel, options, devices, here, cores, checks.observer(), checks.findings());
   if (auto ok = setUpDevices(runtime, operands); !ok) return fail(std::move(ok.error()));
   std::vector<std::unique_ptr<Program>> programs;
   const int64_t values = bytesOfValues(kernel);
-  for (int d = 0; d < devices; ++d)
+  for (const int d : runtime.devicesHere())
     for (int c = 0; c < cores; ++c) {
       if (auto ok = runtime.memory.take(values, "the kernel's values"); !ok) return fail(std::move(ok.error()));
-      programs.push_back(std::make_unique<Program>(runtime, d, c, bounds[d], walkOf(kernel, bounds[d], c, cores),
+      const std::vector<int64_t>& grid = bounds[static_cast<size_t>(d - options.firstDevice)];
+      programs.push_back(std::make_unique<Program>(runtime, d, c, grid, walkOf(kernel, grid, c, cores),
                                                    static_cast<int>(programs.size())));
     }
   if (auto ok = runtime.transport->barrier(); !ok) return fail(std::move(ok.error()));
@@ -121,7 +122,7 @@ Result<KernelResult> run(const CompiledKernel& kernel, std::span<const std::vect
   checks.runEnd(runtime);
 
   KernelResult result;
-  for (int d = 0; d < devices; ++d) {
+  for (const int d : runtime.devicesHere()) {
     auto arrays = takeResults(runtime, d);
     if (!arrays) return fail(std::move(arrays.error()));
     result.results.push_back(std::move(*arrays));

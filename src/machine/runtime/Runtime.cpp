@@ -13,11 +13,12 @@ std::string regionName(int identity, const SourcePlace& place) {
 
 }  // namespace
 
-Runtime::Runtime(const CompiledKernel& k, const MachineOptions& o, int devicesCount, int coresCount,
+Runtime::Runtime(const CompiledKernel& k, const MachineOptions& o, int devicesCount, int here, int coresCount,
                  Observer* observing, Findings& found)
     : kernel(k),
       options(o),
       numDevices(devicesCount),
+      numHere(here),
       numCores(coresCount),
       tracks(observing && observing->interest().initialisation),
       observer(observing),

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <utility>
@@ -28,12 +29,13 @@ struct SignalRecord {
 
 class Runtime {
  public:
-  Runtime(const CompiledKernel& kernel, const MachineOptions& options, int numDevices, int numCores, Observer* observer,
-          Findings& findings);
+  /// `numHere` of the devices, from `options.firstDevice` on, have their memory in this process.
+  Runtime(const CompiledKernel& kernel, const MachineOptions& options, int numDevices, int numHere, int numCores,
+          Observer* observer, Findings& findings);
 
   const CompiledKernel& kernel;
   const MachineOptions& options;
-  const int numDevices, numCores;
+  const int numDevices, numHere, numCores;
   const bool tracks;
   Observer* const observer;  ///< null: nobody looks
   Findings& findings;
@@ -46,6 +48,7 @@ class Runtime {
   DmaLedger ledger;
   std::vector<std::string> log;
 
+  auto devicesHere() const { return std::views::iota(options.firstDevice, options.firstDevice + numHere); }
   /// The same view of the same allocation on another device or core (S-G6, S-G8). Refuses ids out of range.
   Result<PeerRef> peer(const Ref&, const Actor&, std::optional<int32_t> toDevice, std::optional<int32_t> toCore,
                        const SourcePlace&) const;

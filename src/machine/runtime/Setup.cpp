@@ -210,8 +210,9 @@ Status checkOperands(const CompiledKernel& kernel, const std::vector<Array>& ope
 }
 
 Status setUpDevices(Runtime& runtime, std::span<const std::vector<Array>> operands) {
-  for (int d = 0; d < runtime.numDevices; ++d)
-    if (auto ok = DeviceSetup(runtime, d, operands[d]).run(); !ok) return ok;
+  for (const int d : runtime.devicesHere())
+    if (auto ok = DeviceSetup(runtime, d, operands[static_cast<size_t>(d - runtime.options.firstDevice)]).run(); !ok)
+      return ok;
   return {};
 }
 

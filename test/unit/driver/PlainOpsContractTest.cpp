@@ -129,7 +129,7 @@ TEST(PlainOps, SE3_DotPrecisionIsTheTpusOnlyUnderItsNumerics) {
                                     "return %0 : tensor<1x1xf32>");
   const Array x = make({DType::f32, {1, 1}}, {1.00390625});  // rounds to 1 in bf16
   RunSettings tpu;
-  tpu.compile.contract.numerics = machine::Numerics::tpu;
+  tpu.compile.contract.numerics = Numerics::tpu;
   EXPECT_EQ(numbers(runText(text, {x}).value()[0])[0], 1.00390625 * 1.00390625);
   EXPECT_EQ(numbers(runText(text, {x}, tpu).value()[0])[0], 1);
 }

@@ -18,8 +18,7 @@ namespace {
 
 /// What only the machine does: other contracts than a TPU's with f32 products, on one core.
 bool needsMachine(const Contract& c) {
-  return c.semantics != machine::Semantics::tpu || c.cores != 1 || c.naivePipeline ||
-         c.numerics != machine::Numerics::f32;
+  return c.semantics != machine::Semantics::tpu || c.cores != 1 || c.naivePipeline || c.numerics != Numerics::f32;
 }
 
 /// Native code where there is any, the machine for everything else.
@@ -61,7 +60,7 @@ class CpuKernel : public TargetKernel {
       if (!results) return fail(std::move(results.error()));
       if (fault) return runAgain(operands, settings, into);
       all.results = std::move(*results);
-      for (size_t device = 0; device < logs.size(); ++device) keepLog(logs[device], device, all);
+      for (size_t device = 0; device < logs.size(); ++device) keepLog(logs[device], device, settings, all);
       return all;
     }
     for (size_t device = 0; device < operands.size(); ++device) {
@@ -70,14 +69,16 @@ class CpuKernel : public TargetKernel {
       if (!results) return fail(std::move(results.error()));
       if (!*results) return runAgain(operands, settings, into);
       all.results.push_back(std::move(**results));
-      keepLog(log, device, all);
+      keepLog(log, device, settings, all);
     }
     return all;
   }
 
  private:
-  static void keepLog(const std::vector<std::string>& log, size_t device, machine::KernelResult& to) {
-    for (const std::string& line : log) to.log.push_back(fmt::format("d{}{}", device, line.substr(line.find(':'))));
+  static void keepLog(const std::vector<std::string>& log, size_t device, const ExecuteSettings& settings,
+                      machine::KernelResult& to) {
+    const size_t number = device + static_cast<size_t>(settings.firstDevice);
+    for (const std::string& line : log) to.log.push_back(fmt::format("d{}{}", number, line.substr(line.find(':'))));
   }
 
   Result<machine::KernelResult> runMachine(std::span<const std::vector<Array>> operands,

@@ -11,7 +11,7 @@ const Target& simTarget() {
       .summary = "a TPU on paper: the machine's results with that chip's numerics, and the time that it would take",
       .argument = "CHIP",
       .checks = [](const machine::ObserverRow&) { return true; },
-      .numerics = machine::Numerics::tpu,
+      .numerics = Numerics::tpu,
       .aheadOfTime = false,
       .available = [](std::string_view) { return Status(); },
       .open = [](std::string_view argument) -> Result<KernelCompiler> {

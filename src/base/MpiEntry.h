@@ -1,0 +1,20 @@
+// What libsmalti_mpi.so gives to the library that loads it.
+#pragma once
+
+#include <string>
+
+#include "base/Processes.h"
+
+namespace smalti {
+
+inline constexpr const char* kMpiVersionSymbol = "smalti_mpi_version";
+inline constexpr const char* kMpiJoinSymbol = "smalti_mpi_join";
+/// Changes with `Processes`.
+inline constexpr std::string_view kMpiEntryVersion = "1";
+
+using MpiVersion = const char*();
+/// The processes of MPI_COMM_WORLD, for as long as the process lives; null with a sentence in `error`, or without one
+/// where there is only this process.
+using MpiJoin = Processes*(std::string& error);
+
+}  // namespace smalti

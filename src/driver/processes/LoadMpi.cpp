@@ -1,0 +1,77 @@
+#include "driver/processes/LoadMpi.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "base/MpiEntry.h"
+
+namespace smalti::driver {
+namespace {
+
+constexpr const char* kLibrary = "libsmalti_mpi.so";
+
+/// As the launchers of Open MPI and of MPICH and its kin say it.
+bool startedWithOthers() {
+  for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
+    if (const char* text = std::getenv(variable); text && std::atoi(text) > 1) return true;
+  return false;
+}
+
+Diagnostic notThere(std::string have, std::string help) {
+  return {.code = "SM5014",
+          .message = "the program cannot be spread over processes",
+          .place = {},
+          .need = "processes started by an MPI launcher, and Smalti's library for that MPI",
+          .have = std::move(have),
+          .help = std::move(help)};
+}
+
+/// In the folder of this library, else where the loader looks.
+void* openLibrary() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&mpiProcesses), &info) && info.dli_fname) {
+    std::error_code error;
+    const auto here = std::filesystem::canonical(info.dli_fname, error).parent_path();
+    for (const auto& folder : {here, here.parent_path() / "lib"})  // a program that has Smalti linked statically
+      if (void* library = dlopen((folder / kLibrary).c_str(), RTLD_NOW | RTLD_GLOBAL)) return library;
+  }
+  return dlopen(kLibrary, RTLD_NOW | RTLD_GLOBAL);
+}
+
+Result<Processes*> join() {
+  void* library = openLibrary();
+  if (!library) {
+    const char* why = dlerror();
+    return fail(notThere(fmt::format("{} cannot be loaded: {}", kLibrary, why ? why : "no reason is given"),
+                         "install an MPI (Debian: libopenmpi-dev), then configure and build Smalti again"));
+  }
+  const auto version = reinterpret_cast<MpiVersion*>(dlsym(library, kMpiVersionSymbol));
+  const auto entry = reinterpret_cast<MpiJoin*>(dlsym(library, kMpiJoinSymbol));
+  if (!version || !entry || std::string_view(version()) != kMpiEntryVersion)
+    return fail(notThere(fmt::format("{} of another version", kLibrary), "install both from one build"));
+  std::string error;
+  Processes* processes = entry(error);
+  if (!processes && !error.empty()) return fail(notThere(error, "look at what the MPI library says"));
+  return processes;
+}
+
+}  // namespace
+
+Result<Processes*> mpiProcesses(bool needed) {
+  static std::mutex mutex;
+  static std::optional<Result<Processes*>> joined;
+  if (!startedWithOthers()) {
+    if (!needed) return nullptr;
+    return fail(notThere("a process that no launcher has started together with others", "mpirun -n 2 PROGRAM"));
+  }
+  const std::lock_guard lock(mutex);
+  if (!joined) joined = join();
+  return *joined;
+}
+
+}  // namespace smalti::driver

@@ -1,0 +1,12 @@
+// MPI is not linked but loaded where a program needs it: libsmalti_mpi.so, made for the MPI that the machine has.
+#pragma once
+
+#include "base/Processes.h"
+
+namespace smalti::driver {
+
+/// The processes that an MPI launcher (mpirun) has started; null where it has started one or none. MPI is initialised
+/// by the first call, unless the program has done so. SM5014 where `needed` and MPI cannot be had.
+Result<Processes*> mpiProcesses(bool needed);
+
+}  // namespace smalti::driver

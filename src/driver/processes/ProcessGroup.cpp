@@ -1,0 +1,125 @@
+#include "driver/processes/ProcessGroup.h"
+
+#include <deque>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "base/ByteStream.h"
+#include "driver/processes/LoadMpi.h"
+#include "driver/processes/SlowNetwork.h"
+
+namespace smalti::driver {
+namespace {
+
+using Channel = Processes::Channel;
+
+enum class Kind : uint8_t { values, gaveUp };
+
+constexpr std::chrono::milliseconds kLookForStop{100};
+
+ByteWriter header(uint64_t run, Kind kind) {
+  ByteWriter w;
+  w.add(run);
+  w.add(kind);
+  return w;
+}
+
+std::string described(const Op& op) {
+  return fmt::format("{} at {}", op.name, op.place.known() ? op.place.str() : "?");
+}
+
+}  // namespace
+
+Result<ProcessGroup*> processGroup(std::string_view mpi, std::string_view net) {
+  const auto network = parseNetwork(net);
+  if (!network) return fail(network.error());
+  if (mpi == "off") return nullptr;
+  auto processes = mpiProcesses(/*needed=*/mpi == "on");
+  if (!processes) return fail(std::move(processes.error()));
+  if (!*processes) return nullptr;
+  // A group for each network: messages of one are not read by the other.
+  static std::mutex mutex;
+  static std::deque<std::pair<Network, std::unique_ptr<ProcessGroup>>> groups;
+  static std::deque<std::unique_ptr<Processes>> slow;
+  const std::lock_guard lock(mutex);
+  for (auto& [of, group] : groups)
+    if (of == *network) return group.get();
+  Processes* chosen = *processes;
+  if (*network != Network{}) chosen = slow.emplace_back(slowed(**processes, *network)).get();
+  return groups.emplace_back(*network, std::make_unique<ProcessGroup>(*chosen)).second.get();
+}
+
+Result<DeviceShare> shareOf(const ProcessGroup& group, int64_t devices, const Op& op) {
+  const int64_t n = group.processes.count();
+  if (devices % n == 0) return DeviceShare{group.processes.rank() * (devices / n), devices / n};
+  return fail({.code = "SM5013",
+               .message = "the processes cannot share the devices of a mesh evenly",
+               .place = op.place,
+               .need = fmt::format("a multiple of {} devices, as many for each process", n),
+               .have = fmt::format("a mesh of {}", devices),
+               .help = fmt::format("start it with a number of processes that divides {}, or run each process by itself "
+                                   "with SMALTI_MPI=off",
+                                   devices)});
+}
+
+Result<std::vector<Bytes>> SharedRun::exchange(const std::vector<Bytes>& to, const Op& at) {
+  Processes& p = group_.processes;
+  ++exchanges_;
+  const std::string where = described(at);
+  for (int r = 0; r < p.count(); ++r) {
+    if (r == p.rank()) continue;
+    ByteWriter w = header(run_, Kind::values);
+    w.add(exchanges_);
+    w.add(where);
+    w.addBytes(to[static_cast<size_t>(r)]);
+    if (Status ok = p.send(r, Channel::program, w.bytes()); !ok) return fail(std::move(ok.error()));
+  }
+  std::vector<Bytes> got(static_cast<size_t>(p.count()));
+  for (int r = 0; r < p.count(); ++r) {
+    while (r != p.rank()) {
+      if (stop_ && stop_->load(std::memory_order_relaxed))
+        return fail({.code = "SM9006",
+                     .message = "the run was stopped before its end",
+                     .place = at.place,
+                     .where = {fmt::format("in an exchange with {}", p.name(r))},
+                     .need = "a program that ends in the time that the caller gives it",
+                     .help = "give it more time, or smaller inputs"});
+      auto message = p.receive(Channel::program, r, kLookForStop);
+      if (!message) return fail(std::move(message.error()));
+      if (!*message) continue;
+      ByteReader reader((*message)->bytes);
+      if (const auto run = reader.get<uint64_t>(); reader.ok() && run < run_) continue;  // of one that was given up
+      const Kind kind = reader.get<Kind>();
+      if (kind == Kind::gaveUp)
+        return fail({.code = "SM5011",
+                     .message = "another process has left the program",
+                     .place = at.place,
+                     .need = "every process to run it to its end",
+                     .have = fmt::format("{}: it has given up", p.name(r)),
+                     .help = "look at what that process prints"});
+      const auto number = reader.get<uint64_t>();
+      const std::string theirs = reader.text();
+      if (!reader.ok() || number != exchanges_ || theirs != where)
+        return fail({.code = "SM5012",
+                     .message = "the processes do not run the same program",
+                     .place = at.place,
+                     .need = fmt::format("every process at {}", where),
+                     .have = fmt::format("{} at {}", p.name(r), theirs),
+                     .help = "start all processes with the same program, inputs, options and version of Smalti"});
+      const size_t head = (*message)->bytes.size() - reader.rest().size();
+      (*message)->bytes.erase((*message)->bytes.begin(), (*message)->bytes.begin() + static_cast<std::ptrdiff_t>(head));
+      got[static_cast<size_t>(r)] = std::move((*message)->bytes);
+      break;
+    }
+  }
+  return got;
+}
+
+void SharedRun::giveUp() {
+  for (int r = 0; r < group_.processes.count(); ++r)
+    if (r != group_.processes.rank())
+      (void)group_.processes.send(r, Channel::program, header(run_, Kind::gaveUp).bytes());
+}
+
+}  // namespace smalti::driver

@@ -1,0 +1,50 @@
+// The processes that run a program's meshes together, and what they tell each other between its kernels.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/Processes.h"
+#include "ir/Program.h"
+#include "machine/ProcessTransport.h"
+
+namespace smalti::driver {
+
+/// Lasts as long as the process. Programs that are spread over processes run one at a time.
+class ProcessGroup {
+ public:
+  explicit ProcessGroup(Processes& processes) : processes(processes), kernelMessages{&processes, 0, {}} {}
+  Processes& processes;
+  machine::KernelMessages kernelMessages;
+  uint64_t programs = 0;  ///< that all processes have begun together
+};
+
+/// What `mpi` ("auto", "on", "off") comes to here: null for a process that is alone. `net`: as parseNetwork takes it.
+/// SM5014 for "on" where MPI cannot be had, or has not started this process.
+Result<ProcessGroup*> processGroup(std::string_view mpi, std::string_view net);
+
+/// The devices of a mesh that are this process's. SM5013 when they cannot be shared evenly.
+Result<DeviceShare> shareOf(const ProcessGroup&, int64_t devices, const Op&);
+
+/// One run of a program by all processes of a group.
+class SharedRun {
+ public:
+  SharedRun(ProcessGroup& group, const std::atomic<bool>* stop) : group_(group), run_(++group.programs), stop_(stop) {}
+
+  ProcessGroup& group() const { return group_; }
+  /// Gives every other process a message and gets theirs, by rank; all come here at the same op. SM5012 when they do
+  /// not, SM5011 when one has given up, SM9006 when the run is stopped.
+  Result<std::vector<Bytes>> exchange(const std::vector<Bytes>& to, const Op& at);
+  /// After an error of its own: the others need not wait.
+  void giveUp();
+
+ private:
+  ProcessGroup& group_;
+  const uint64_t run_;
+  const std::atomic<bool>* stop_;
+  uint64_t exchanges_ = 0;
+};
+
+}  // namespace smalti::driver

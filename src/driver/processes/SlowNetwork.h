@@ -1,0 +1,23 @@
+// A network that is not there: messages arrive as late as its latency and bandwidth say.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "base/Processes.h"
+
+namespace smalti::driver {
+
+struct Network {
+  double latencySeconds = 0, bytesPerSecond = 0;  ///< of each direction between two processes; 0: as it is
+  bool operator==(const Network&) const = default;
+};
+
+/// "MICROSECONDS,GIGABYTES_PER_SECOND", "" for none. SM1011.
+Result<Network> parseNetwork(std::string_view text);
+
+/// `inner` with that network before it. A message leaves its link after the ones before it; then latency passes. Clocks
+/// of hosts are compared as they are: between hosts whose clocks differ it is wrong by as much.
+std::unique_ptr<Processes> slowed(Processes& inner, const Network&);
+
+}  // namespace smalti::driver

@@ -1,0 +1,125 @@
+// Programs whose meshes are spread over processes: what the devices of one process get from those of the others.
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "base/ByteStream.h"
+#include "driver/program/ProgramRunner.h"
+
+namespace smalti::driver {
+namespace {
+
+std::span<const std::byte> bytesOf(const Array& a) { return {a.data(), static_cast<size_t>(a.bytes())}; }
+
+/// Elements of that type, as they come next.
+Result<Array> readArray(ByteReader& reader, const ArrayType& type) {
+  auto array = Array::allocate(type);
+  if (!array) return array;
+  const auto bytes = reader.list(1);
+  if (reader.ok() && bytes.size() == static_cast<size_t>(array->bytes())) {
+    if (!bytes.empty()) std::memcpy(array->data(), bytes.data(), bytes.size());
+    return array;
+  }
+  return fail({.code = "SM5012",
+               .message = "the processes do not run the same program",
+               .place = {},
+               .need = fmt::format("{} of {} bytes", type.str(), array->bytes()),
+               .have = fmt::format("{} bytes from another process", bytes.size()),
+               .help = "start all processes with the same program, inputs, options and version of Smalti"});
+}
+
+}  // namespace
+
+Result<DeviceShare> ProgramRunner::shareOfMesh(const DeviceMesh& mesh, const Op& op, Lanes lanes) const {
+  if (!shared_) return DeviceShare{0, mesh.numDevices()};
+  const bool whole = lanes.size() == 1 && lanes[0]->coordinates.empty();
+  const auto& manual = std::get<std::vector<std::string>>(*op.find("manual_axes"));
+  if (whole && manual.size() == mesh.axes.size()) return shareOf(shared_->group(), mesh.numDevices(), op);
+  return fail({.code = "SM5013",
+               .message = "a shard_map over some axes of its mesh cannot be spread over processes",
+               .place = op.place,
+               .need = "one shard_map that names every axis of its mesh",
+               .have = whole ? fmt::format("{} of {} axes", manual.size(), mesh.axes.size()) : "one inside another",
+               .help = "name all axes in one shard_map, or run each process by itself with SMALTI_MPI=off"});
+}
+
+Status ProgramRunner::gatherSent(const Function& f, const Op& op, const Exchange& exchange, SentByDevice& sent) {
+  const Processes& processes = shared_->group().processes;
+  const int64_t perProcess = share_.count;
+  const auto goesTo = [&](size_t sender, int64_t process) {
+    for (int64_t d = process * perProcess; d < (process + 1) * perProcess; ++d) {
+      const int list = exchange.from[static_cast<size_t>(d)];
+      if (list < 0) continue;
+      const std::vector<int64_t>& senders = exchange.senders[static_cast<size_t>(list)];
+      if (std::ranges::find(senders, static_cast<int64_t>(sender)) != senders.end()) return true;
+    }
+    return false;
+  };
+  std::vector<Bytes> messages;
+  for (int r = 0; r < processes.count(); ++r) {
+    ByteWriter w;
+    for (size_t d = 0; d < sent.size(); ++d) {
+      if (r == processes.rank() || !sent[d] || !goesTo(d, r)) continue;
+      w.add(static_cast<int64_t>(d));
+      for (const Array& operand : *sent[d]) w.addList(bytesOf(operand));
+    }
+    messages.push_back(w.take());
+  }
+  auto got = shared_->exchange(messages, op);
+  if (!got) return fail(std::move(got.error()));
+  for (int r = 0; r < processes.count(); ++r) {
+    ByteReader reader((*got)[static_cast<size_t>(r)]);
+    while (r != processes.rank() && !reader.rest().empty() && reader.ok()) {
+      const auto device = reader.get<int64_t>();
+      if (device / perProcess != r || device >= static_cast<int64_t>(sent.size())) break;
+      std::vector<Array>& operands = sent[static_cast<size_t>(device)].emplace();
+      for (const ValueId v : op.operands) {
+        auto array = readArray(reader, f.values[v]);
+        if (!array) return fail(std::move(array.error()));
+        operands.push_back(std::move(*array));
+      }
+    }
+  }
+  return {};
+}
+
+Status ProgramRunner::gatherReturned(const Op& op, const std::vector<std::vector<ReturnedPart>>& parts,
+                                     std::vector<std::vector<Array>>& returned) {
+  const Processes& processes = shared_->group().processes;
+  const auto ofProcess = [&](size_t device) { return static_cast<int>(device / static_cast<size_t>(share_.count)); };
+  ByteWriter w;
+  for (size_t d = 0; d < parts.size(); ++d)
+    for (size_t r = 0; r < parts[d].size(); ++r)
+      if (parts[d][r].first && ofProcess(d) == processes.rank()) w.addList(bytesOf(returned[d][r]));
+  auto got = shared_->exchange(std::vector<Bytes>(static_cast<size_t>(processes.count()), w.bytes()), op);
+  if (!got) return fail(std::move(got.error()));
+  std::vector<ByteReader> readers(got->begin(), got->end());
+  for (size_t d = 0; d < parts.size(); ++d) {
+    if (ofProcess(d) == processes.rank()) continue;
+    returned[d].resize(parts[d].size());
+    for (size_t r = 0; r < parts[d].size(); ++r) {
+      if (!parts[d][r].first) continue;
+      auto array = readArray(readers[static_cast<size_t>(ofProcess(d))], parts[d][r].type);
+      if (!array) return fail(std::move(array.error()));
+      returned[d][r] = std::move(*array);
+    }
+  }
+  return {};
+}
+
+Result<machine::KernelResult> ProgramRunner::callKernel(int kernel, const std::vector<std::vector<Array>>& operands) {
+  const TargetKernel& target = *compiled_.kernels[static_cast<size_t>(kernel)];
+  if (!shared_) return target.run(operands, settings_);
+  ExecuteSettings settings = settings_;
+  settings.firstDevice = static_cast<int>(share_.first);
+  if (compiled_.namesDevices[static_cast<size_t>(kernel)]) {
+    settings.allDevices = static_cast<int>(allLanes_);
+    settings.transport = [&](machine::Endpoint& endpoint) {
+      return machine::makeProcessTransport(endpoint, shared_->group().kernelMessages, settings.allDevices);
+    };
+  }
+  return target.run(operands, settings);
+}
+
+}  // namespace smalti::driver

@@ -1,0 +1,76 @@
+"""Programs whose meshes are spread over MPI processes, against the same programs in one process."""
+
+import filecmp
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import ROOT
+from console_examples import MPI_IN_A_CONTAINER
+
+CASES = ROOT / "test/data/cases"
+MPIRUN = shutil.which("mpirun")
+needs_mpi = pytest.mark.skipif(not MPIRUN, reason="no mpirun on this machine (Debian: openmpi-bin)")
+
+
+def mpirun(processes, *command, **variables):
+    return subprocess.run([MPIRUN, "-n", str(processes), *map(str, command)], capture_output=True, text=True,
+                          timeout=600, env=os.environ | MPI_IN_A_CONTAINER | variables)
+
+
+@pytest.fixture(scope="module")
+def mpi_library(bin_dir):
+    if not (bin_dir.parent / "lib/libsmalti_mpi.so").exists():
+        pytest.skip("built without MPI (Debian: libopenmpi-dev)")
+
+
+def test_mpi_on_without_a_launcher(smalti):
+    done = subprocess.run([smalti, "run", CASES / "dist_all_reduce_ring", "--mpi", "on"], capture_output=True, text=True)
+    assert done.returncode == 4 or done.returncode == 2
+    assert done.stderr == (
+        "error[SM5014]: the program cannot be spread over processes\n"
+        "  need: processes started by an MPI launcher, and Smalti's library for that MPI\n"
+        "  have: a process that no launcher has started together with others\n"
+        "  help: mpirun -n 2 PROGRAM\n")
+
+
+@needs_mpi
+@pytest.mark.parametrize("processes", [2, 4])
+@pytest.mark.parametrize("target", ["interpret", "cpu"])
+def test_every_function_of_devices_gives_the_same(mpi_library, bin_dir, tmp_path, target, processes):
+    """Collectives, the guide's kernels and the library's, each on all its devices: the C++ program is the same."""
+    oracle = bin_dir / "smalti_devices_oracle"
+    alone = tmp_path / "alone"
+    subprocess.run([oracle, alone], check=True, env=dict(os.environ, SMALTI_TARGET=target))
+    done = mpirun(processes, "sh", "-c", f'"{oracle}" "{tmp_path}/rank$OMPI_COMM_WORLD_RANK"', SMALTI_TARGET=target)
+    unshared = [line for line in done.stderr.splitlines() if line.startswith("error[")]
+    assert all(line.startswith("error[SM5013]") for line in unshared), done.stderr
+    compared = 0
+    for expected in sorted(alone.glob("*/out*.npy")):
+        for rank in range(processes):
+            got = tmp_path / f"rank{rank}" / expected.relative_to(alone)
+            if not got.exists():
+                continue
+            compared += 1
+            assert filecmp.cmp(expected, got, shallow=False), got
+    assert compared >= 30 * processes
+
+
+@needs_mpi
+def test_the_first_process_reports(mpi_library, smalti, tmp_path):
+    """A recorded program: results are compared and written once."""
+    folder = tmp_path / "out"
+    done = mpirun(2, smalti, "run", CASES / "dist_all_reduce_ring", "--out", folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("as expected") == 1
+    assert [p.name for p in folder.iterdir()] == ["out0.npy"]
+
+
+@needs_mpi
+def test_processes_that_cannot_share_a_mesh(mpi_library, smalti):
+    done = mpirun(3, smalti, "run", CASES / "dist_all_reduce_ring")
+    assert done.returncode != 0
+    assert "error[SM5013]: the processes cannot share the devices of a mesh evenly\n" in done.stderr
+    assert "  need: a multiple of 3 devices, as many for each process\n" in done.stderr

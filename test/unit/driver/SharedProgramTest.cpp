@@ -1,0 +1,165 @@
+// Programs whose meshes are spread over processes: each recorded program of several devices gives in every process what
+// one process computes. The processes are threads here; over MPI: test/python/test_mpi.py.
+#include <cstring>
+#include <thread>
+
+#include <gmock/gmock.h>
+
+#include "../Recordings.h"
+#include "../ThreadProcesses.h"
+#include "RunText.h"
+#include "driver/Module.h"
+#include "driver/RunSettings.h"
+#include "driver/case/Case.h"
+#include "driver/program/ProgramRunner.h"
+
+namespace smalti::driver {
+namespace {
+
+using namespace testing;
+using test::Post, test::ThreadProcesses;
+using ::testing::Each, ::testing::StartsWith;
+
+/// What each of `count` processes gets; `programOf(rank)` need not be one program.
+template <class ProgramOf>
+std::vector<Result<RunOutcome>> runShared(int count, const ProgramOf& programOf, const std::vector<Array>& inputs,
+                                          const RunSettings& settings) {
+  Post post(count);
+  std::vector<Result<RunOutcome>> outcomes(static_cast<size_t>(count), Result<RunOutcome>(RunOutcome{}));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < count; ++rank) {
+    auto compiled = compileProgram(programOf(rank), settings.compile);
+    EXPECT_TRUE(compiled) << compiled.error().str();
+    if (!compiled) return {};
+    threads.emplace_back([&, rank, compiled = *compiled] {
+      ThreadProcesses processes(post, rank);
+      ProcessGroup group(processes);
+      CompiledProgram mine(*compiled);
+      mine.group = &group;
+      for (int times = 0; times < 2; ++times)  // messages of one run are not taken for the next one's
+        outcomes[static_cast<size_t>(rank)] = run(mine, inputs, settings.execute);
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  return outcomes;
+}
+
+std::vector<std::string> programsOfSeveralDevices() {
+  std::vector<std::string> found;
+  for (const auto& root :
+       {test::recordingsFolder(), std::filesystem::path(SMALTI_SOURCE_DIR) / "test" / "data" / "cases"})
+    if (const auto cases = findCases(root.string()))
+      for (const std::string& folder : *cases)
+        if (const auto c = readCase(folder))
+          if (auto loaded = loadModule(c->modulePath); loaded && !loaded->program->meshes.empty())
+            found.push_back(folder);
+  return found;
+}
+
+bool sameElements(const Array& a, const Array& b) {
+  return a.type() == b.type() && std::memcmp(a.data(), b.data(), static_cast<size_t>(a.bytes())) == 0;
+}
+
+TEST(SharedProgram, EveryProcessGetsWhatOneWouldCompute) {
+  int shared = 0;
+  for (const std::string& folder : programsOfSeveralDevices()) {
+    const auto recorded = readCase(folder);
+    auto loaded = loadModule(recorded->modulePath);
+    const auto inputs = readInputs(*recorded, argumentTypes(*loaded->program), "random", 0);
+    ASSERT_TRUE(inputs) << inputs.error().str();
+    for (const char* target : {"interpret", "cpu"}) {
+      Options options;
+      options.target = target;
+      options.mpi = options.cache = "off";
+      const RunSettings settings = runSettings(options, recorded->poison);
+      const auto alone = runProgram(*loaded->program, *inputs, settings);
+      const auto together = runShared(2, [&](int) { return loaded->program; }, *inputs, settings);
+      for (const auto& outcome : together) {
+        if (!outcome && outcome.error().code == "SM5013") continue;  // a mesh of one device
+        ++shared;
+        ASSERT_EQ(alone.has_value(), outcome.has_value()) << folder << (outcome ? "" : outcome.error().str());
+        if (!alone) continue;
+        for (size_t r = 0; r < alone->results.size(); ++r)
+          EXPECT_TRUE(sameElements(alone->results[r], outcome->results[r])) << folder << " on " << target;
+      }
+    }
+  }
+  EXPECT_GE(shared, 4);
+}
+
+/// A mesh of devices, each with a row of a 4x4 array, which return what `body` makes of %arg1.
+std::shared_ptr<const Program> onFourDevices(const std::string& body, const std::string& out = "{\"x\"}, {}",
+                                             const std::string& result = "tensor<4x4xi32>") {
+  auto program = interop::importStableHlo(
+      "module @m {\n  sdy.mesh @mesh = <[\"x\"=4]>\n"
+      "  func.func public @main(%arg0: tensor<4x4xi32>) -> " +
+          result +
+          " {\n"
+          "    %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{\"x\"}, {}]>] out_shardings=[<@mesh, [" +
+          out + "]>] manual_axes={\"x\"} (%arg1: tensor<1x4xi32>) {\n" + body + "\n    } : (tensor<4x4xi32>) -> " +
+          result + "\n    return %0 : " + result + "\n  }\n}\n",
+      "test.mlir");
+  EXPECT_TRUE(program) << program.error().str();
+  return std::make_shared<const Program>(std::move(*program));
+}
+constexpr const char* kItself = "      sdy.return %arg1 : tensor<1x4xi32>";
+const std::string kSum =
+    "      %1 = \"stablehlo.all_reduce\"(%arg1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, "
+    "replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> ({\n"
+    "^bb0(%a: tensor<i32>, %b: tensor<i32>):\n%s = stablehlo.add %a, %b : tensor<i32>\n"
+    "stablehlo.return %s : tensor<i32>\n}) : (tensor<1x4xi32>) -> tensor<1x4xi32>\n"
+    "      sdy.return %1 : tensor<1x4xi32>";
+
+std::vector<Array> rows() { return {make({DType::i32, {4, 4}}, {1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 4, 8, 8, 8, 8})}; }
+
+TEST(SharedProgram, CollectivesReachAllProcesses) {
+  for (const int count : {1, 2, 4}) {
+    const auto program = onFourDevices(kSum);
+    for (const auto& outcome : runShared(count, [&](int) { return program; }, rows(), {})) {
+      ASSERT_TRUE(outcome) << outcome.error().str();
+      EXPECT_THAT(numbers(outcome->results[0]), Each(15));
+    }
+  }
+}
+
+TEST(SharedProgram, SM5012_ProcessesWithOtherProgramsAreNamed) {
+  const auto sum = onFourDevices(kSum), itself = onFourDevices(kItself);
+  const auto outcomes = runShared(2, [&](int rank) { return rank == 0 ? sum : itself; }, rows(), {});
+  ASSERT_FALSE(outcomes[0]);
+  EXPECT_EQ(outcomes[0].error().code, "SM5012");
+  EXPECT_EQ(outcomes[0].error().message, "the processes do not run the same program");
+  EXPECT_THAT(outcomes[0].error().have, StartsWith("thread 1 at manual_computation"));
+}
+
+TEST(SharedProgram, SM5013_DevicesThatProcessesCannotShare) {
+  const auto program = onFourDevices(kSum);
+  for (const auto& outcome : runShared(3, [&](int) { return program; }, rows(), {})) {
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().str(),
+              "error[SM5013]: the processes cannot share the devices of a mesh evenly\n"
+              "  --> test.mlir:4:10\n"
+              "  need: a multiple of 3 devices, as many for each process\n"
+              "  have: a mesh of 4\n"
+              "  help: start it with a number of processes that divides 4, or run each process by itself with "
+              "SMALTI_MPI=off\n");
+  }
+}
+
+// The fourth device returns another row than the first: the second process sees it, and the first one learns that.
+TEST(SharedProgram, SM5011_AProcessThatGivesUpIsNamed) {
+  const auto program = onFourDevices(kItself, "{}, {}", "tensor<1x4xi32>");
+  const std::vector<Array> inputs{make({DType::i32, {4, 4}}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2})};
+  const auto outcomes = runShared(2, [&](int) { return program; }, inputs, {});
+  ASSERT_FALSE(outcomes[0]);
+  EXPECT_EQ(outcomes[0].error().str(),
+            "error[SM5011]: another process has left the program\n"
+            "  --> test.mlir:4:10\n"
+            "  need: every process to run it to its end\n"
+            "  have: thread 1: it has given up\n"
+            "  help: look at what that process prints\n");
+  ASSERT_FALSE(outcomes[1]);
+  EXPECT_EQ(outcomes[1].error().code, "SM5003");
+}
+
+}  // namespace
+}  // namespace smalti::driver

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""The layers whose unit tests a change is most likely to break: those it touches, and those built on them.
+
+The change is what is not committed yet, else the last commit. Prints one layer a line, in the order of the table below;
+all of them when files that belong to no layer were changed (public headers, CMake)."""
+
+import pathlib
+import subprocess
+import tomllib
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+NO_UNIT_TESTS = ("docs/", "bench/", "python/", "examples/", "test/python/", "test/data/", "README", "CHANGELOG")
+
+
+def git(*arguments):
+    return subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def changed_files():
+    return [line[3:].split(" -> ")[-1] for line in git("status", "--porcelain").splitlines()] or \
+        git("diff", "--name-only", "HEAD~1").splitlines()
+
+
+def layers_of(files, may_include):
+    """The layers of these files with all that include them."""
+    touched = set()
+    for file in files:
+        parts = pathlib.Path(file).parts
+        layer = parts[1] if parts[0] == "src" and len(parts) > 2 else parts[2] if parts[:2] == ("test", "unit") else None
+        if layer in may_include:
+            touched.add(layer)
+        elif parts[:2] == ("test", "unit") or file.startswith(NO_UNIT_TESTS):
+            continue
+        else:
+            return list(may_include)
+    while more := {l for l, below in may_include.items() if touched & set(below)} - touched:
+        touched |= more
+    return [l for l in may_include if l in touched]
+
+
+def has_tests(layer):
+    return (ROOT / "test" / "unit" / layer).is_dir()
+
+
+if __name__ == "__main__":
+    table = tomllib.loads((ROOT / "tools/layers.toml").read_text())
+    table.pop("files")
+    print("\n".join(filter(has_tests, layers_of(changed_files(), table))))
