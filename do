@@ -13,6 +13,7 @@ Usage: ./do VERB [ARGUMENTS]     (each verb first installs what is missing, and 
                   quick: in a minute, what the change at hand most likely breaks (lint, units of its layers, ir, cases);
                   also: docs; threads (a build of its own); jax (JAX's own tests of Pallas, half an hour)
   build [PRESET]  build the tools into build/release/bin (or build/PRESET: debug, asan)
+  tpu [PLUGIN]    the library's kernels and the recorded cases on this machine's TPUs, against the abstract machine
   wheel           the Python package as wheels, in build/wheels: pip install one anywhere
   bench [NAME]    benchmarks beside their peers; without a name: their names, then the table of cpu
   format          clang-format over the sources
@@ -51,6 +52,11 @@ case $verb in
     preset=${1:-release}
     if [ "$preset" = release ]; then build release tools; else build "$preset"; fi
     echo "built: build/$preset/bin" >&2
+    ;;
+  tpu)
+    tools/setup/setup.sh
+    build release bin/smalti smalti_kernels_export
+    exec tools/tpu.sh "$@"
     ;;
   wheel)
     tools/setup/setup.sh --python

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,11 @@ Result<Program> importStableHlo(std::string_view text, const std::string& fileNa
 /// SM21xx.
 bool isPortableArtifact(std::string_view bytes);
 Result<Program> importPortableArtifact(std::string_view bytes, const std::string& fileName);
+
+/// The sharding in the attributes of an argument of main (Function::argumentAttributes), where it is in sdy's words.
+std::optional<Sharding> shardingIn(std::string_view attributes);
+/// Such attributes.
+std::string attributesWith(const Sharding&);
 
 /// A bare kernel module: Mosaic text (pretty or generic; `stable_mosaic.` names too) or bytecode, told apart by
 /// content. Array shapes are not in it: operands and results stay empty until the caller fills them and calls `finish`.

@@ -19,7 +19,9 @@ enum Entry : int {
   kErrorGetCode = 2,
   kPluginInitialize = 3,
   kEventDestroy = 5,
+  kEventIsReady = 6,
   kEventAwait = 8,
+  kEventOnReady = 9,
   kClientCreate = 10,
   kClientDestroy = 11,
   kClientPlatformName = 12,
@@ -30,6 +32,7 @@ enum Entry : int {
   kClientCompile = 20,
   kClientBufferFromHostBuffer = 22,
   kDeviceDescriptionId = 23,
+  kDeviceDescriptionProcessIndex = 24,
   kDeviceDescriptionKind = 26,
   kDeviceGetDescription = 29,
   kExecutableDestroy = 40,
@@ -107,6 +110,16 @@ struct IntArgs : Sized<IntArgs> {
   void* object = nullptr;
   int value = 0;
 };
+struct BoolArgs : Sized<BoolArgs> {
+  void* object = nullptr;
+  bool value = false;
+};
+struct OnReadyArgs : Sized<OnReadyArgs> {
+  void* event = nullptr;
+  void (*callback)(void* error, void* argument) = nullptr;  ///< the error, if there is one, is the callback's
+  void* argument = nullptr;
+};
+static_assert(sizeof(OnReadyArgs) == 40);
 struct DimensionsArgs : Sized<DimensionsArgs> {
   void* object = nullptr;
   const int64_t* dims = nullptr;

@@ -161,14 +161,15 @@ void Plugin::destroy(Entry e, void* object) const {
   if (error && e != kErrorDestroy) destroy(kErrorDestroy, error);  // kErrorDestroy itself returns nothing
 }
 
+bool isOfAnotherAge(const PluginError& error) { return error.message.find("size: expected") != std::string::npos; }
+
 Diagnostic refusedBy(const Plugin& plugin, const PluginError& error, std::string_view what) {
   Diagnostic d{.code = "SM6803",
                .message = fmt::format("the plugin did not {}", what),
                .place = {},
                .where = {fmt::format("plugin '{}'", plugin.path())},
                .have = fmt::format("{}: {}", codeName(error.code), error.message)};
-  if (error.message.find("size: expected") != std::string::npos)
-    d.help = "the plugin is of another age than this client: install another version of it";
+  if (isOfAnotherAge(error)) d.help = "the plugin is of another age than this client: install another version of it";
   return d;
 }
 

@@ -52,6 +52,8 @@ class Plugin {
   const Table* table_;  ///< lives as long as the process
 };
 
+/// It expects larger structs than this client has.
+bool isOfAnotherAge(const PluginError&);
 /// SM6803 with the plugin's own words; `what` completes "the plugin did not …".
 Diagnostic refusedBy(const Plugin&, const PluginError&, std::string_view what);
 /// SM6802: the plugin reported success and gave nothing.

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kTypesHelp = "compute in f32, bf16 or i32, and cast before and after";
 constexpr std::string_view kMatmulHelp =
-    "cast the operands to bf16 or f32; docs/kernels says what the matrix units take";
+    "cast the operands to bf16 or f32, or choose another chip: smalti chips says what matrix units take";
 constexpr std::string_view kVmemHelp =
     "use smaller blocks or scratch, or raise vmem_limit_bytes where the chip has more";
 
@@ -150,6 +150,23 @@ std::string_view between(std::string_view text, std::string_view before, std::st
   return end == std::string_view::npos ? "" : text.substr(0, end);
 }
 
+/// `%6 = "arith.addi"(%4, %5) <{…}> : (types) -> types` without the compiler's own numbers and attributes.
+std::string opText(std::string_view printed) {
+  const std::string_view name = between(printed, "= \"", "\"");
+  const size_t types = printed.rfind(" : (");
+  if (name.empty() || types == std::string_view::npos)
+    return shortened(printed.substr(std::min(printed.find_first_not_of(' '), printed.size())));
+  return shortened(fmt::format("op '{}' : {}", name, printed.substr(types + 3)));
+}
+
+/// The kernel of a module's text that has one kernel; else empty.
+std::string_view soleKernelName(std::string_view module) {
+  constexpr std::string_view kBefore = "kernel_name = \"";
+  const size_t at = module.find(kBefore);
+  if (at == std::string_view::npos || module.find(kBefore, at + 1) != std::string_view::npos) return "";
+  return between(module.substr(at), kBefore, "\"");
+}
+
 bool fits(const RefusalRow& row, std::string_view message) {
   return message.find(row.words) != std::string_view::npos && message.find(row.also) != std::string_view::npos;
 }
@@ -158,7 +175,7 @@ bool fits(const RefusalRow& row, std::string_view message) {
 
 std::span<const RefusalRow> refusalRows() { return kRows; }
 
-Refusal classify(const PluginError& error, std::string_view chip) {
+Refusal classify(const PluginError& error, std::string_view chip, std::string_view module) {
   const auto row =
       std::find_if(kRows.begin(), kRows.end(), [&](const RefusalRow& r) { return fits(r, error.message); });
   const bool known = row != kRows.end();
@@ -170,10 +187,13 @@ Refusal classify(const PluginError& error, std::string_view chip) {
   d.message =
       fmt::format("the compiler for {} refuses this: {}", chip, known ? row->sentence : "for a reason of its own");
   d.place = placeOfLocation(between(error.message, "\nat location: ", "\n"));
-  if (const auto kernel = between(error.message, "HLO name `", "`"); !kernel.empty())
-    d.where.push_back(fmt::format("kernel '{}' of the compiled program", kernel));
+  // XLA gives calls names of its own.
+  if (const auto kernel = soleKernelName(module); !kernel.empty())
+    d.where.push_back(fmt::format("kernel '{}'", kernel));
+  else if (const auto instruction = between(error.message, "HLO name `", "`"); !instruction.empty())
+    d.where.push_back(fmt::format("instruction '{}' of the compiled program", instruction));
   if (const auto op = between(error.message, "The MLIR operation involved:\n", "\n"); !op.empty())
-    d.where.push_back(shortened(op.substr(std::min(op.find_first_not_of(' '), op.size()))));
+    d.where.push_back(opText(op));
   d.have = fmt::format("{}: {}", codeName(error.code), shortened(core(error.message)));
   if (known) d.help = row->help;
   return refusal;

@@ -25,7 +25,8 @@ struct Refusal {
   bool memory = false;    ///< it does not fit, rather than it cannot be compiled
   Diagnostic diagnostic;  ///< SM6806: the user's line, what is wrong, and in `have` the compiler's own words
 };
-Refusal classify(const PluginError&, std::string_view chip);
+/// `module`: its text, for the kernel's name; may be empty.
+Refusal classify(const PluginError&, std::string_view chip, std::string_view module = {});
 
 /// The user's line in a location as MLIR prints it, `loc(…)`; unknown when the text is not one.
 SourcePlace placeOfLocation(std::string_view text);

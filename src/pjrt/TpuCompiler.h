@@ -37,6 +37,7 @@ class TpuCompiler {
   tl::expected<Compiled, PluginError> compile(const std::string& module, bool wantsExecutable) const;
   /// "TFRT TPU v5 lite …"; the plugin's version in its own words.
   std::string platformVersion() const;
+  const Plugin& plugin() const { return topology_.plugin(); }
 
  private:
   explicit TpuCompiler(Handle topology) : topology_(std::move(topology)) {}

@@ -25,6 +25,8 @@ struct Case {
   std::vector<Operand> operands;
   /// Blocks that a TPU takes: exported.
   bool exportable = true;
+  /// Of dynamic axes of the grid, which the call has and the module takes as its first arguments.
+  std::vector<Array> grid_sizes = {};
 };
 
 class Cases {

@@ -36,7 +36,8 @@ void addGrouped(Cases& cases, const std::string& name, DType dtype, int64_t m, i
              [=] { return grouped_matmul(x, y, group_sizes, o); },
              grouped_matmul_call(x.type(), y.type(), t, bm, o),
              {t.group, t.row_block, t.row_begin, t.row_end, x, y},
-             exportable});
+             exportable,
+             {t.count}});
 }
 
 }  // namespace

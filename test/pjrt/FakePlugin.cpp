@@ -1,12 +1,18 @@
 // A PJRT plugin whose devices are the abstract machine: for tests of the client, with faults on demand.
 //
 // FAKE_PJRT_DEVICES=N             number of devices (2)
+// FAKE_PJRT_PROCESS=K/N:FOLDER    this is process K of N, each with as many of the devices; they exchange operands by
+//                                 files in the folder
+// FAKE_PJRT_NUMERICS=tpu          products as a TPU's (f32)
 // FAKE_PJRT_ERROR=ENTRY:CODE:TEXT the entry answers with this error
 // FAKE_PJRT_CRASH=ENTRY           the entry ends the process by SIGABRT, after a line as libtpu writes it
+// FAKE_PJRT_CRASH_ON=TYPE         executing a program with an operand of this type does so ("i8")
 // FAKE_PJRT_HANG=ENTRY            the entry does not return
 // FAKE_PJRT_NOTHING=ENTRY         the entry reports success and gives nothing
 // FAKE_PJRT_LATE_MS=N             what events stand for happens so much later, on another thread
 // FAKE_PJRT_LATE_ERROR=TEXT       events end with this error
+// FAKE_PJRT_NULL=ENTRY            the table has a null pointer there
+// FAKE_PJRT_LARGER=ENTRY          the entry expects a larger struct, as that of a newer plugin would
 // FAKE_PJRT_TABLE_BYTES=N, FAKE_PJRT_VERSION=MAJOR.MINOR, FAKE_PJRT_NO_TABLE=1   a wrong table
 //
 // Entries are given by their number in pjrt/Abi.h. Like a real plugin it refuses structs that are smaller than its own.
@@ -16,15 +22,20 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <future>
+#include <map>
 #include <memory>
 #include <optional>
+#include <regex>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "pjrt/Abi.h"
+#include "pjrt/Wire.h"
 #include "smalti/module.h"
 
 namespace {
@@ -56,8 +67,17 @@ struct Buffer : Counted {
   int type = 0;
   std::shared_future<std::string> ready;
 };
+/// Which axes of the mesh split each dimension of an array; no dimensions: each device has all of it.
+using Split = std::vector<std::vector<std::string>>;
+
 struct Executable : Counted {
   smalti::Module module;
+  std::vector<std::pair<std::string, int64_t>> mesh;
+  std::vector<Split> arguments, results;
+  std::vector<void*> here;     ///< devices of this process that it is loaded on
+  std::vector<int> positions;  ///< of these, among all that it is loaded on
+  int numDevices = 1;
+  std::atomic<int> numRuns{0};
   explicit Executable(smalti::Module module) : module(std::move(module)) {}
 };
 struct Topology : Counted {
@@ -68,7 +88,7 @@ struct Device {
 };
 struct Client : Counted {
   std::vector<Device> devices;
-  std::vector<void*> pointers;
+  std::vector<void*> pointers, here;
 };
 
 std::string variable(const char* name) {
@@ -82,6 +102,13 @@ bool isSet(const char* name, int entry, std::string* rest = nullptr) {
   if (value != number && !value.starts_with(number + ":")) return false;
   if (rest && value.size() > number.size()) *rest = value.substr(number.size() + 1);
   return true;
+}
+
+[[noreturn]] void crash() {
+  constexpr std::string_view kLine =
+      "F0000 00:00:1795440551.870736   13172 latency_table_vf.cc:719] Operation not supported: kFake\n";
+  (void)!::write(STDERR_FILENO, kLine.data(), kLine.size());
+  std::abort();
 }
 
 void* error(int code, std::string text) { return new Error(code, std::move(text)); }
@@ -159,13 +186,44 @@ void* awaitEvent(ObjectArgs& a) {
   const std::string wrong = static_cast<Event*>(a.object)->done.get();
   return wrong.empty() ? nullptr : error(13, wrong);
 }
+void* isReady(BoolArgs& a) {
+  a.value = static_cast<Event*>(a.object)->done.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  return nullptr;
+}
+void* onReady(OnReadyArgs& a) {
+  std::thread([done = static_cast<Event*>(a.event)->done, callback = a.callback, argument = a.argument] {
+    const std::string wrong = done.get();
+    callback(wrong.empty() ? nullptr : error(13, wrong), argument);
+  }).detach();
+  return nullptr;
+}
+
+/// FAKE_PJRT_PROCESS.
+struct Processes {
+  int number = 0, count = 1;
+  std::string folder;  ///< where they meet
+};
+Processes processes() {
+  Processes p;
+  const std::string text = variable("FAKE_PJRT_PROCESS");
+  if (text.empty()) return p;
+  p.number = std::atoi(text.c_str());
+  p.count = std::atoi(text.c_str() + text.find('/') + 1);
+  p.folder = text.substr(text.find(':') + 1);
+  return p;
+}
 
 void* createClient(ClientCreateArgs& a) {
   auto* client = new Client;
   const std::string wished = variable("FAKE_PJRT_DEVICES");
+  const int count = wished.empty() ? 2 : std::atoi(wished.c_str());
+  const Processes process = processes();
   // Ids need not be positions.
-  for (int i = 0; i < (wished.empty() ? 2 : std::atoi(wished.c_str())); ++i) client->devices.push_back({10 + i});
-  for (Device& d : client->devices) client->pointers.push_back(&d);
+  for (int i = 0; i < count; ++i) client->devices.push_back({10 + i});
+  for (int i = 0; i < count; ++i) {
+    client->pointers.push_back(&client->devices[static_cast<size_t>(i)]);
+    if (i * process.count / count == process.number) client->here.push_back(client->pointers.back());
+  }
   a.client = client;
   return nullptr;
 }
@@ -173,6 +231,12 @@ void* listDevices(ListArgs& a) {
   const auto& client = *static_cast<Client*>(a.object);
   a.items = client.pointers.data();
   a.count = client.pointers.size();
+  return nullptr;
+}
+void* listDevicesHere(ListArgs& a) {
+  const auto& client = *static_cast<Client*>(a.object);
+  a.items = client.here.data();
+  a.count = client.here.size();
   return nullptr;
 }
 void* describeDevice(GetArgs& a) {
@@ -209,15 +273,100 @@ void* listTopology(ListArgs& a) {
   return nullptr;
 }
 
-void* compileTo(const Program& program, void*& executable) {
+/// `#sdy.sharding<@mesh, [{"x"}, {}]>` of each of the types in a part of main's signature.
+std::vector<Split> splitsIn(const std::string& signature) {
+  std::vector<Split> splits;
+  static const std::regex kType(
+      "tensor<[^>]*(<[^>]*>)?[^>]*>( \\{sdy.sharding = #sdy.sharding<@[^,]*, \\[([^\\]]*)\\]>)?");
+  static const std::regex kDimension("\\{([^}]*)\\}"), kAxis("\"([^\"]*)\"");
+  const std::sregex_iterator none;
+  for (std::sregex_iterator type(signature.begin(), signature.end(), kType); type != none; ++type) {
+    const std::string dims = (*type)[3];
+    Split& split = splits.emplace_back();
+    for (std::sregex_iterator d(dims.begin(), dims.end(), kDimension); d != none; ++d) {
+      const std::string axes = (*d)[1];
+      auto& names = split.emplace_back();
+      for (std::sregex_iterator x(axes.begin(), axes.end(), kAxis); x != none; ++x) names.push_back((*x)[1]);
+    }
+  }
+  return splits;
+}
+
+void* compileTo(const Program& program, Executable*& executable) {
   if (std::string_view(program.format, program.formatSize) != "mlir") return error(3, "Unknown program format");
-  auto module = smalti::Module::parse({program.code, program.codeSize}, "program");
+  const std::string text(program.code, program.codeSize);
+  auto module = smalti::Module::parse(text, "program");
   if (!module) return error(13, module.error().str());
   executable = new Executable(std::move(*module));
+  const auto lineWith = [&](const std::string& word) {
+    const size_t at = std::min(text.find(word), text.size());
+    return text.substr(at, std::min(text.find('\n', at), text.size()) - at);
+  };
+  const std::string mesh = lineWith("sdy.mesh"), main = lineWith("@main(");
+  static const std::regex kAxis("\"([^\"]*)\"=([0-9]+)");
+  for (std::sregex_iterator x(mesh.begin(), mesh.end(), kAxis), none; x != none; ++x)
+    executable->mesh.emplace_back((*x)[1], std::stoll((*x)[2]));
+  const size_t results = std::min(main.find("->"), main.size());
+  executable->arguments = splitsIn(main.substr(0, results));
+  executable->results = splitsIn(main.substr(results));
   return nullptr;
 }
-void* compile(CompileArgs& a) { return compileTo(*a.program, a.executable); }
-void* clientCompile(ClientCompileArgs& a) { return compileTo(*a.program, a.loaded); }
+void* compile(CompileArgs& a) {
+  Executable* executable = nullptr;
+  void* wrong = compileTo(*a.program, executable);
+  a.executable = executable;
+  return wrong;
+}
+
+/// The device ids of CompileOptionsProto.executable_build_options.device_assignment.computation_devices.
+std::vector<int64_t> assignedIds(std::string_view options) {
+  namespace wire = smalti::pjrt::wire;
+  const auto inside = [](std::string_view message, int number) {
+    std::vector<std::string_view> found;
+    wire::Reader reader(message);
+    while (const auto field = reader.next())
+      if (field->number == number && !field->bytes.empty()) found.push_back(field->bytes);
+    return found;
+  };
+  std::vector<int64_t> ids;
+  for (const auto build : inside(options, 3))
+    for (const auto assignment : inside(build, 9))
+      for (const auto computation : inside(assignment, 3))
+        for (const auto list : inside(computation, 1)) ids.push_back(static_cast<unsigned char>(list[0]));
+  return ids;
+}
+
+void* clientCompile(ClientCompileArgs& a) {
+  const auto& client = *static_cast<Client*>(a.client);
+  Executable* executable = nullptr;
+  if (void* wrong = compileTo(*a.program, executable)) return wrong;
+  const auto ids = assignedIds({a.options, a.optionsSize});
+  executable->numDevices = static_cast<int>(ids.size());
+  for (size_t position = 0; position < ids.size(); ++position) {
+    bool known = false;
+    for (size_t i = 0; i < client.devices.size(); ++i) {
+      if (client.devices[i].id != ids[position]) continue;
+      known = true;
+      for (void* here : client.here)
+        if (here == client.pointers[i]) {
+          executable->here.push_back(here);
+          executable->positions.push_back(static_cast<int>(position));
+        }
+    }
+    if (!known) {
+      delete executable;
+      return error(3, "the device assignment names device " + std::to_string(ids[position]));
+    }
+  }
+  a.loaded = executable;
+  return nullptr;
+}
+void* loadedOn(ListArgs& a) {
+  const auto& executable = *static_cast<Executable*>(a.object);
+  a.items = executable.here.data();
+  a.count = executable.here.size();
+  return nullptr;
+}
 
 void* getExecutable(GetArgs& a) {
   a.result = new Executable(static_cast<Executable*>(a.object)->module);
@@ -277,45 +426,110 @@ void* toHost(ToHostArgs& a) {
   return nullptr;
 }
 
-/// Parts of all devices, one after the other, as one array; or the first where the program takes just that.
-Array whole(std::span<const Array> parts, const ArrayType& type) {
-  if (parts[0].type() == type) return parts[0];
-  Array all = *Array::allocate(type);
-  size_t at = 0;
-  for (const Array& part : parts) {
-    std::memcpy(all.data() + at, part.data(), static_cast<size_t>(part.bytes()));
-    at += static_cast<size_t>(part.bytes());
+/// The shape of a device's part, and where it begins.
+struct Part {
+  smalti::Shape shape, start;
+};
+Part partOf(const Executable& executable, const smalti::Shape& whole, const Split& split, int position) {
+  std::map<std::string, std::pair<int64_t, int64_t>> axes;  // size, and where the device is
+  for (auto axis = executable.mesh.rbegin(); axis != executable.mesh.rend(); ++axis) {
+    axes[axis->first] = {axis->second, position % axis->second};
+    position = static_cast<int>(position / axis->second);
   }
-  return all;
+  Part part{whole, smalti::Shape(whole.size(), 0)};
+  for (size_t d = 0; d < split.size() && d < whole.size(); ++d) {
+    for (const std::string& axis : split[d]) {
+      part.shape[d] /= axes[axis].first;
+      part.start[d] = part.start[d] * axes[axis].first + axes[axis].second;
+    }
+    part.start[d] *= part.shape[d];
+  }
+  return part;
+}
+
+void copyPart(const ArrayType& whole, const Part& part, std::byte* wholeData, std::byte* partData, bool toWhole) {
+  const size_t elementBytes = whole.elements() > 0 ? static_cast<size_t>(whole.bytes() / whole.elements()) : 1;
+  for (int64_t i = 0, n = smalti::num_elements(part.shape); i < n; ++i) {
+    int64_t rest = i, offset = 0, stride = 1;
+    for (size_t d = whole.shape.size(); d-- > 0;) {
+      offset += (part.start[d] + rest % part.shape[d]) * stride;
+      rest /= part.shape[d];
+      stride *= whole.shape[d];
+    }
+    std::byte* there = wholeData + static_cast<size_t>(offset) * elementBytes;
+    std::byte* here = partData + static_cast<size_t>(i) * elementBytes;
+    std::memcpy(toWhole ? there : here, toWhole ? here : there, elementBytes);
+  }
+}
+
+/// What the other processes' devices got, by files; those of this one are given.
+void exchange(const Executable& executable, size_t argument, int run, std::vector<Array>& parts) {
+  namespace fs = std::filesystem;
+  const Processes process = processes();
+  if (process.count == 1 || executable.here.size() == static_cast<size_t>(executable.numDevices)) return;
+  const auto fileOf = [&](int position) {
+    return process.folder + "/" + std::to_string(run) + "." + std::to_string(argument) + "." + std::to_string(position);
+  };
+  const ArrayType type = parts[static_cast<size_t>(executable.positions[0])].type();
+  for (const int position : executable.positions) {
+    const Array& own = parts[static_cast<size_t>(position)];
+    std::ofstream(fileOf(position) + ".part", std::ios::binary)
+        .write(reinterpret_cast<const char*>(own.data()), own.bytes());
+    fs::rename(fileOf(position) + ".part", fileOf(position));
+  }
+  for (int position = 0; position < executable.numDevices; ++position) {
+    Array& part = parts[static_cast<size_t>(position)];
+    if (part.data()) continue;
+    part = *Array::allocate(type);
+    while (!fs::exists(fileOf(position))) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::ifstream(fileOf(position), std::ios::binary).read(reinterpret_cast<char*>(part.data()), part.bytes());
+  }
 }
 
 void* execute(ExecuteArgs& a) {
-  const smalti::Module& module = static_cast<Executable*>(a.loaded)->module;
+  auto& executable = *static_cast<Executable*>(a.loaded);
+  const smalti::Module& module = executable.module;
   if (a.numArguments != module.arguments().size()) return error(3, "wrong number of arguments");
+  if (a.numDevices != executable.here.size()) return error(3, "wrong number of devices");
+  for (const ArrayType& type : module.arguments())
+    if (name(type.dtype) == variable("FAKE_PJRT_CRASH_ON")) crash();
+  const int run = executable.numRuns++;
   std::vector<Array> inputs;
   for (size_t i = 0; i < a.numArguments; ++i) {
-    std::vector<Array> parts;
+    std::vector<Array> parts(static_cast<size_t>(executable.numDevices));
     for (size_t d = 0; d < a.numDevices; ++d) {
       auto& buffer = *static_cast<Buffer*>(a.arguments[d][i]);
       buffer.ready.wait();
-      parts.push_back(buffer.array);
+      parts[static_cast<size_t>(executable.positions[d])] = buffer.array;
     }
-    inputs.push_back(whole(parts, module.arguments()[i]));
+    exchange(executable, i, run, parts);
+    const ArrayType& type = module.arguments()[i];
+    Array input = *Array::allocate(type);
+    for (size_t position = 0; position < parts.size(); ++position) {
+      const Part part = partOf(executable, type.shape, executable.arguments[i], static_cast<int>(position));
+      if (part.shape != parts[position].shape())
+        return error(3, "operand " + std::to_string(i) + " is not of the shape that the program says");
+      copyPart(type, part, input.data(), parts[position].data(), true);
+    }
+    inputs.push_back(std::move(input));
   }
-  auto run = module.run(inputs);
-  if (!run) return error(13, run.error().str());
+  smalti::Settings settings;
+  (void)settings.set("target", "interpret");
+  if (const std::string numerics = variable("FAKE_PJRT_NUMERICS"); !numerics.empty())
+    (void)settings.set("numerics", numerics);
+  auto ran = module.run(inputs, settings);
+  if (!ran) return error(13, ran.error().str());
   for (size_t d = 0; d < a.numDevices; ++d) {
     const auto done = later([] {});
-    for (size_t i = 0; i < run->results.size(); ++i) {
-      const Array& all = run->results[i];
-      ArrayType type = all.type();
-      if (a.numDevices > 1 && !type.shape.empty()) type.shape[0] /= static_cast<int64_t>(a.numDevices);
+    for (size_t i = 0; i < ran->results.size(); ++i) {
+      Array& all = ran->results[i];
+      const Part part = partOf(executable, all.shape(), executable.results[i], executable.positions[d]);
+      const ArrayType type{all.dtype(), part.shape};
       auto* buffer = new Buffer;
       buffer->array = *Array::allocate(type);
       buffer->type = numberOf(type.dtype);
       buffer->ready = done;
-      const auto bytes = static_cast<size_t>(type.bytes());
-      std::memcpy(buffer->array.data(), all.data() + (a.numDevices > 1 ? d * bytes : 0), bytes);
+      copyPart(all.type(), part, all.data(), buffer->array.data(), false);
       a.outputs[d][i] = buffer;
     }
     if (a.events) a.events[d] = eventOf(done);
@@ -329,12 +543,7 @@ void* execute(ExecuteArgs& a) {
 template <int kEntry, class Args, void* (*kDo)(Args&)>
 void* entry(void* pointer) {
   std::string rest;
-  if (isSet("FAKE_PJRT_CRASH", kEntry)) {
-    constexpr std::string_view kLine =
-        "F0000 00:00:1795440551.870736   13172 latency_table_vf.cc:719] Operation not supported: kFake\n";
-    (void)!::write(STDERR_FILENO, kLine.data(), kLine.size());
-    std::abort();
-  }
+  if (isSet("FAKE_PJRT_CRASH", kEntry)) crash();
   while (isSet("FAKE_PJRT_HANG", kEntry)) ::pause();
   if (isSet("FAKE_PJRT_NOTHING", kEntry)) return nullptr;
   if (isSet("FAKE_PJRT_ERROR", kEntry, &rest)) {
@@ -342,9 +551,10 @@ void* entry(void* pointer) {
     return error(std::atoi(rest.c_str()), colon == std::string::npos ? "" : rest.substr(colon + 1));
   }
   auto& args = *static_cast<Args*>(pointer);
-  if (args.structSize < sizeof(Args))
-    return error(3, "Unexpected PJRT args size: expected " + std::to_string(sizeof(Args)) + ", got " +
-                        std::to_string(args.structSize) + ".");
+  const size_t needed = sizeof(Args) + (isSet("FAKE_PJRT_LARGER", kEntry) ? 16 : 0);
+  if (args.structSize < needed)
+    return error(3, "Unexpected PJRT args size: expected " + std::to_string(needed) + ", got " +
+                        std::to_string(args.structSize) + ". The plugin is likely built with a later version.");
   return kDo(args);
 }
 
@@ -368,11 +578,14 @@ Table makeTable() {
   ENTRY(kErrorGetCode, IntArgs, errorCode);
   ENTRY(kPluginInitialize, NoArgs, initialize);
   ENTRY(kEventDestroy, ObjectArgs, destroy<Event>);
+  ENTRY(kEventIsReady, BoolArgs, isReady);
   ENTRY(kEventAwait, ObjectArgs, awaitEvent);
+  ENTRY(kEventOnReady, OnReadyArgs, onReady);
   ENTRY(kClientCreate, ClientCreateArgs, createClient);
   ENTRY(kClientDestroy, ObjectArgs, destroy<Client>);
   ENTRY(kClientPlatformName, TextArgs, platformName);
-  ENTRY(kClientAddressableDevices, ListArgs, listDevices);
+  ENTRY(kClientDevices, ListArgs, listDevices);
+  ENTRY(kClientAddressableDevices, ListArgs, listDevicesHere);
   ENTRY(kClientCompile, ClientCompileArgs, clientCompile);
   ENTRY(kClientBufferFromHostBuffer, BufferFromHostArgs, fromHost);
   ENTRY(kDeviceDescriptionId, IntArgs, deviceId);
@@ -383,6 +596,7 @@ Table makeTable() {
   ENTRY(kExecutableSerialize, SerializeArgs, serialize);
   ENTRY(kLoadedExecutableDestroy, ObjectArgs, destroy<Executable>);
   ENTRY(kLoadedExecutableGetExecutable, GetArgs, getExecutable);
+  ENTRY(kLoadedExecutableAddressableDevices, ListArgs, loadedOn);
   ENTRY(kLoadedExecutableExecute, ExecuteArgs, execute);
   ENTRY(kBufferDestroy, ObjectArgs, destroy<Buffer>);
   ENTRY(kBufferElementType, IntArgs, bufferType);
@@ -392,6 +606,8 @@ Table makeTable() {
   ENTRY(kTopologyDestroy, ObjectArgs, destroy<Topology>);
   ENTRY(kTopologyGetDeviceDescriptions, ListArgs, listTopology);
   ENTRY(kCompile, CompileArgs, compile);
+  if (const std::string null = variable("FAKE_PJRT_NULL"); !null.empty())
+    table.entries[static_cast<size_t>(std::atoi(null.c_str()))] = nullptr;
   if (const std::string bytes = variable("FAKE_PJRT_TABLE_BYTES"); !bytes.empty())
     table.head.structSize = std::strtoull(bytes.c_str(), nullptr, 10);
   if (const std::string version = variable("FAKE_PJRT_VERSION"); !version.empty()) {

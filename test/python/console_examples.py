@@ -60,6 +60,10 @@ def without_times(text):
 # Large things that the examples of a document need: links of these names stand where its commands run.
 LINKS = {"docs/minilm.md": {"model": ROOT / "build/minilm-model"}}
 
+# Devices for the documents that run programs on some: the plugin of test/pjrt.
+VARIABLES = {"docs/tpu.md": {"TPU_LIBRARY_PATH": "{lib}/libsmalti_fake_pjrt.so", "FAKE_PJRT_DEVICES": "4",
+                             "FAKE_PJRT_NUMERICS": "tpu"}}
+
 
 # As root, on fewer cores than processes, without a network.
 MPI_IN_A_CONTAINER = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -78,6 +82,8 @@ def outputs_of(example, bin_dir, scratch):
         (place / name).symlink_to(target)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("SMALTI_")}
     environment |= {"PATH": f"{bin_dir}:{environment['PATH']}", "NO_COLOR": "1", "LC_ALL": "C.UTF-8", **MPI_IN_A_CONTAINER}
+    for name, value in VARIABLES.get(example.document, {}).items():
+        environment[name] = value.format(lib=pathlib.Path(bin_dir).parent / "lib")
     outputs = []
     for command, _ in example.commands:
         done = subprocess.run(["bash", "-c", command], cwd=place, env=environment, text=True, stdout=subprocess.PIPE,

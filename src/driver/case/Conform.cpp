@@ -1,13 +1,16 @@
 #include "driver/case/Conform.h"
 
 #include <filesystem>
+#include <limits>
 #include <new>
 
 #include <fmt/format.h>
 
 #include "driver/Json.h"
+#include "driver/RunSettings.h"
 #include "driver/case/Case.h"
 #include "driver/case/ChildTrouble.h"
+#include "driver/case/RunApart.h"
 #include "driver/term/Style.h"
 
 namespace smalti::driver {
@@ -34,7 +37,21 @@ CaseOutcome runGuarded(const std::string& folder, const Options& options) {
 CaseOutcome fromChild(const ChildResult& result, const Options& options) {
   if (result.finished)
     if (auto outcome = outcomeFromText(result.output)) return std::move(*outcome);
+  if (const CompileOptions compile = compileOptions(options); isForeign(compile))
+    return crashed(foreignTrouble(result, compile, static_cast<double>(options.timeoutSeconds), "case"),
+                   result.seconds);
   return crashed(troubleOf(result, options, "case"), result.seconds);
+}
+
+/// Devices belong to one process, which takes a while to start them.
+ChildLimits limitsFor(const Options& options) {
+  ChildLimits limits = limitsOf(options);
+  if (!isForeign(compileOptions(options))) return limits;
+  limits.atOnce = 1;
+  limits.piecesEach = std::numeric_limits<int64_t>::max();
+  limits.errorBytes = kForeignErrorBytes;
+  limits.addressSpaceMib = 0;  // plugins reserve more than they use
+  return limits;
 }
 
 }  // namespace
@@ -69,7 +86,7 @@ std::vector<CaseOutcome> runCases(const std::vector<ConformCase>& cases, const O
   std::vector<CaseOutcome> outcomes(cases.size());
   size_t done = 0;
   runInChildren(
-      static_cast<int64_t>(cases.size()), limitsOf(options),
+      static_cast<int64_t>(cases.size()), limitsFor(options),
       [&](int64_t i) { return toText(runGuarded(cases[static_cast<size_t>(i)].folder, options)); },
       [&](int64_t i, const ChildResult& result) {
         outcomes[static_cast<size_t>(i)] = fromChild(result, options);

@@ -38,7 +38,7 @@ Result<WarmedKernel> warm(const KernelPackage& package, const KernelCompiler& co
 /// The targets whose code is kept; one that takes an argument would have another code for each.
 std::vector<const Target*> warmTargets() {
   std::vector<const Target*> kept = targets();
-  std::erase_if(kept, [](const Target* t) { return !t->aheadOfTime || !t->argument.empty() || !t->available(); });
+  std::erase_if(kept, [](const Target* t) { return !t->aheadOfTime || !t->argument.empty() || !t->available(""); });
   return kept;
 }
 

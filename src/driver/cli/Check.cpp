@@ -5,11 +5,13 @@
 #include <fmt/format.h>
 
 #include "driver/case/Conform.h"
+#include "driver/cli/CheckAgainst.h"
 #include "driver/cli/CheckLegality.h"
 #include "driver/cli/CheckModule.h"
 #include "driver/cli/CrashText.h"
 #include "driver/cli/Verbs.h"
 #include "driver/cli/VmemView.h"
+#include "driver/compile/AssumeShapes.h"
 #include "driver/term/Progress.h"
 #include "driver/term/Style.h"
 #include "driver/term/Table.h"
@@ -24,6 +26,7 @@ struct CheckArguments {
   std::string filter;
   InputArguments inputs;
   bool legalityOnly = false;
+  std::string against;
   int64_t schedules = 0;
 };
 
@@ -146,7 +149,7 @@ int checkFolder(const Session& session, const std::string& folder, const std::st
 std::string memoryText(const Session& session, const std::string& path, const std::vector<tpu::Chip>& chips) {
   if (chips.size() != 1) return {};
   auto module = driver::loadModuleOrCase(path);
-  if (!module || !assumeShapes(*module)) return {};
+  if (!module || !driver::assumeShapes(*module)) return {};
   std::string text;
   for (size_t i = 0; i < module->numKernels(); ++i) text += vmemText(session, *module->kernel(i), chips.front());
   return text;
@@ -190,11 +193,13 @@ Result<std::vector<std::string>> modulesOf(const CheckArguments& arguments) {
 
 int check(Session& session, const CheckArguments& arguments) {
   std::vector<tpu::Chip> chips;
-  if (std::string names = session.options.values.chip; !names.empty() || arguments.legalityOnly) {
+  if (std::string names = session.options.values.chip;
+      !names.empty() || arguments.legalityOnly || !arguments.against.empty()) {
     auto found = tpu::findChips(names.empty() ? "all" : names);
     if (!found) return session.refuse(found.error());
     chips = std::move(*found);
   }
+  if (!arguments.against.empty()) return checkAgainst(session, arguments.paths, chips, arguments.against);
   if (arguments.legalityOnly) return checkLegality(session, arguments, chips);
   session.options.values.check = true;
   int code = kOk;
@@ -237,6 +242,9 @@ void declareCheck(CLI::App& app, Session& session) {
   app.add_flag(
       "--legality-only", arguments->legalityOnly,
       "run nothing: only say what the compilers of the TPUs that --chip names (all, unless it does) would say");
+  app.add_option("--against", arguments->against,
+                 "run nothing: say where those verdicts differ from a compiler's: libtpu, or a PJRT plugin's file")
+      ->type_name("COMPILER");
   app.add_option("--schedules", arguments->schedules,
                  "try as many orders of programs and copies, from --seed on, or until one shows what all others do")
       ->type_name("N")

@@ -7,12 +7,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-
 #include "driver/case/ModuleOrCase.h"
+#include "driver/compile/AssumeShapes.h"
 #include "driver/term/Style.h"
-#include "ir/Types.h"
-#include "ir/package/Checks.h"
 #include "sim/SlowLoops.h"
 #include "tpu/Warnings.h"
 
@@ -26,27 +23,6 @@ void judgeKernel(const KernelPackage& kernel, const tpu::Chip& chip, tpu::Verdic
 }
 
 }  // namespace
-
-Status assumeShapes(driver::LoadedModule& module) {
-  if (module.program) return {};
-  mlir::func::FuncOp f = module.bare->kernelFunction();
-  if (!f) return {};
-  package::Violations violations(module.bare->name, placeOf(f.getLoc()));
-  const KernelSignature signature = package::readSignature(f, violations);
-  std::vector<ArrayType> operands(static_cast<size_t>(signature.numDynamicBounds()), ArrayType{DType::i32, {}});
-  const size_t refs = f.getNumArguments() - std::min<size_t>(f.getNumArguments(), signature.numScratch);
-  for (size_t i = signature.grid.size(); i < refs; ++i) {
-    auto array = arrayTypeOf(f.getArgument(static_cast<unsigned>(i)).getType()).value_or(ArrayType{DType::i32, {}});
-    const size_t window = i - signature.grid.size() - static_cast<size_t>(signature.numScalarPrefetch);
-    if (window < signature.windows.size() && signature.windows[window]) array.shape = signature.windows[window]->bounds;
-    operands.push_back(std::move(array));
-  }
-  if (operands.empty()) return {};
-  // Which of them are results is not said either; it does not matter here.
-  const std::vector<ArrayType> results{operands.back()};
-  operands.pop_back();
-  return driver::setShapes(module, operands, results);
-}
 
 std::vector<Diagnostic> warningsOf(const KernelPackage& kernel, const tpu::Chip& chip) {
   std::vector<Diagnostic> all = tpu::warningsOf(kernel, chip, tpu::vmemOf(kernel, chip));
@@ -79,7 +55,7 @@ LegalityOfModule judgeModule(const driver::LoadedModule& module, const std::vect
 
 LegalityOfModule judgeFile(const std::string& path, const std::vector<tpu::Chip>& chips) {
   auto module = driver::loadModuleOrCase(path);
-  Status ready = module ? assumeShapes(*module) : Status();
+  Status ready = module ? driver::assumeShapes(*module) : Status();
   LegalityOfModule out{.path = path, .error = {}, .chips = {}};
   if (!module)
     out.error = module.error();

@@ -24,10 +24,6 @@ struct LegalityOfModule {
   int exitCode() const;
 };
 
-/// A bare kernel does not say how large its arrays are: its blocks are taken as whole arrays, so that no rule about
-/// blocks can be broken. SM30xx.
-Status assumeShapes(driver::LoadedModule&);
-
 /// What the compiler of the chip takes and what is slow all the same: SM6636 to SM6639.
 std::vector<Diagnostic> warningsOf(const KernelPackage&, const tpu::Chip&);
 LegalityOfModule judgeModule(const driver::LoadedModule&, const std::vector<tpu::Chip>&);

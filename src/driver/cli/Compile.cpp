@@ -1,6 +1,7 @@
 // smalti compile: the verdict of Google's TPU compiler on modules and chips, without a TPU.
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,8 +19,9 @@
 namespace smalti::cli {
 namespace {
 
+using Asked = driver::AskedModule;
 using driver::CompilerVerdict;
-using Verdicts = std::vector<std::vector<CompilerVerdict>>;
+using driver::Verdicts;
 
 struct CompileArguments {
   std::vector<std::string> paths;
@@ -48,13 +50,6 @@ Result<std::vector<std::string>> chosenChips(const std::vector<std::string>& nam
   return chips;
 }
 
-/// A module as it was given, and what is compiled of it or why it cannot be read.
-struct Asked {
-  std::string path;
-  std::optional<Diagnostic> error;
-  size_t judged = 0;  ///< its row among the verdicts, when there is no error
-};
-
 /// "attention.v5e", with the folders before it joined by '-', so that no two modules of a folder share a name.
 std::string executableName(const std::string& path, const std::string& chip) {
   std::string name = std::filesystem::path(path).lexically_normal().relative_path().replace_extension().string();
@@ -69,6 +64,20 @@ std::string cell(const CompilerVerdict& v, bool color) {
   return term::styled(term::Style::green, "accepted", color);
 }
 
+/// The kernel's own bytes; a star where XLA keeps operands in VMEM, which then are in none of its windows.
+std::string vmemText(const CompilerVerdict& v) {
+  if (!v.accepted) return "";
+  return term::humanBytes(v.vmemBytes) + (v.xlaVmemOperands > 0 ? "*" : "");
+}
+
+std::string starNote(const Verdicts& verdicts) {
+  const auto hasStar = [](const CompilerVerdict& v) { return v.accepted && v.xlaVmemOperands > 0; };
+  const bool any = std::ranges::any_of(verdicts, [&](const auto& row) { return std::ranges::any_of(row, hasStar); });
+  return any ? "* besides, XLA keeps operands or results in VMEM by itself, so that the kernel has no windows for "
+               "them\n"
+             : "";
+}
+
 /// One chip: a row per module with all there is to know.
 std::string detailTable(const std::vector<Asked>& asked, const Verdicts& verdicts, bool color) {
   using enum term::Align;
@@ -79,9 +88,8 @@ std::string detailTable(const std::vector<Asked>& asked, const Verdicts& verdict
       continue;
     }
     const CompilerVerdict& v = verdicts[a.judged][0];
-    table.add({a.path, cell(v, color), v.accepted ? term::humanBytes(v.vmemBytes) : "",
-               v.accepted ? term::humanBytes(v.codeBytes) : "", v.seconds > 0 ? term::humanSeconds(v.seconds) : "",
-               v.executable});
+    table.add({a.path, cell(v, color), vmemText(v), v.accepted ? term::humanBytes(v.codeBytes) : "",
+               v.seconds > 0 ? term::humanSeconds(v.seconds) : "", v.executable});
   }
   return table.str(color);
 }
@@ -100,30 +108,47 @@ std::string chipTable(const std::vector<Asked>& asked, const std::vector<std::st
         continue;
       }
       const CompilerVerdict& v = verdicts[a.judged][c];
-      row.push_back(v.accepted ? term::humanBytes(v.vmemBytes) : cell(v, color));
+      row.push_back(v.accepted ? vmemText(v) : cell(v, color));
     }
     table.add(std::move(row));
   }
   return table.str(color);
 }
 
-/// Every refusal of a module, those of several chips for one reason once.
-std::string refusalText(const Session& session, const Asked& a, const std::vector<std::string>& chips,
-                        const std::vector<CompilerVerdict>& verdicts) {
-  std::string text;
-  std::vector<std::string> told;
-  for (size_t c = 0; c < chips.size(); ++c) {
-    const CompilerVerdict& v = verdicts[c];
-    if (v.accepted || v.error || !v.diagnostic) continue;
-    if (std::find(told.begin(), told.end(), v.reason) != told.end()) continue;
-    told.push_back(v.reason);
-    std::vector<std::string> same;
-    for (size_t d = c; d < chips.size(); ++d)
-      if (!verdicts[d].accepted && verdicts[d].reason == v.reason) same.push_back(chips[d]);
-    text += fmt::format("{}, for {}:\n{}", a.path, fmt::join(same, ", "),
-                        session.diagnosticText(*v.diagnostic, "refused", session.colorOut()));
+/// A refusal, and all modules and chips that have it: at the same line for the same reason.
+struct Refused {
+  const Diagnostic* diagnostic;
+  std::vector<std::string> paths, chips;
+};
+
+std::vector<Refused> refusals(const std::vector<Asked>& asked, const std::vector<std::string>& chips,
+                              const Verdicts& verdicts) {
+  std::vector<Refused> all;
+  std::map<std::string, size_t> known;
+  const auto note = [](std::vector<std::string>& list, const std::string& name) {
+    if (std::ranges::find(list, name) == list.end()) list.push_back(name);
+  };
+  for (const Asked& a : asked) {
+    if (a.error) continue;
+    for (size_t c = 0; c < chips.size(); ++c) {
+      const CompilerVerdict& v = verdicts[a.judged][c];
+      if (v.accepted || v.error || !v.diagnostic) continue;
+      const std::string place = v.diagnostic->place.known() ? v.diagnostic->place.str() : a.path;
+      const auto [at, isNew] = known.emplace(v.reason + " " + place, all.size());
+      if (isNew) all.push_back({&*v.diagnostic, {}, {}});
+      note(all[at->second].paths, a.path);
+      note(all[at->second].chips, chips[c]);
+    }
   }
-  return text;
+  return all;
+}
+
+std::string refusalText(const Session& session, const Refused& refused) {
+  std::string text = fmt::format("{}, for {}", refused.paths[0], fmt::join(refused.chips, ", "));
+  if (refused.paths.size() > 1) text += "; the same";
+  const char* before = " of ";
+  for (size_t i = 1; i < refused.paths.size(); ++i) text += before + refused.paths[i], before = ", ";
+  return text + ":\n" + session.diagnosticText(*refused.diagnostic, "refused", session.colorOut());
 }
 
 Json toJson(const std::vector<Asked>& asked, const std::vector<std::string>& chips, const Verdicts& verdicts) {
@@ -154,20 +179,11 @@ Counts countsOf(const std::vector<Asked>& asked, const Verdicts& verdicts) {
   return n;
 }
 
-/// The first line of the compiler's own version, once there is one.
-std::string compilerVersion(const Verdicts& verdicts) {
-  for (const auto& row : verdicts)
-    for (const CompilerVerdict& v : row)
-      if (const size_t built = v.pluginVersion.find("Built on "); built != std::string::npos)
-        return v.pluginVersion.substr(built + 9, v.pluginVersion.find(" (", built) - built - 9);
-  return "";
-}
-
 void printText(const Session& session, const std::vector<Asked>& asked, const std::vector<std::string>& chips,
                const Verdicts& verdicts, double seconds) {
   const bool color = session.colorOut();
   session.print((chips.size() == 1 ? detailTable(asked, verdicts, color) : chipTable(asked, chips, verdicts, color)) +
-                "\n");
+                starNote(verdicts) + "\n");
   std::vector<std::string> told;  // an error of the plugin is every module's
   const auto tell = [&](const std::string& path, const Diagnostic& d) {
     const std::string text = session.diagnosticText(d, "error", color);
@@ -182,32 +198,14 @@ void printText(const Session& session, const std::vector<Asked>& asked, const st
     }
     for (const CompilerVerdict& v : verdicts[a.judged])
       if (v.error) tell(a.path, *v.error);
-    if (const std::string text = refusalText(session, a, chips, verdicts[a.judged]); !text.empty())
-      session.print(text + "\n");
   }
+  for (const Refused& refused : refusals(asked, chips, verdicts)) session.print(refusalText(session, refused) + "\n");
   const Counts n = countsOf(asked, verdicts);
-  const std::string version = compilerVersion(verdicts);
+  const std::string version = driver::compilerVersion(verdicts);
   session.print(fmt::format("{} for {}: {} accepted, {} refused{}, in {}{}\n", counted(asked.size(), "module"),
                             fmt::join(chips, ", "), n.accepted, n.refused,
                             n.errors ? fmt::format(", {}", counted(static_cast<size_t>(n.errors), "error")) : "",
                             term::humanSeconds(seconds), version.empty() ? "" : "; libtpu of " + version));
-}
-
-Result<std::vector<Asked>> readModules(const std::vector<std::string>& paths, driver::JudgeRequest& request) {
-  std::vector<Asked> asked;
-  for (const std::string& path : paths) {
-    const auto files = driver::modulesAt(path);
-    if (!files) return fail(files.error());
-    for (const std::string& file : *files) {
-      auto module = driver::stableHloOf(file);
-      asked.push_back({file, {}, request.modules.size()});
-      if (module)
-        request.modules.push_back({file, std::move(*module)});
-      else
-        asked.back().error = std::move(module.error());
-    }
-  }
-  return asked;
 }
 
 int compile(const Session& session, const CompileArguments& arguments) {
@@ -224,7 +222,7 @@ int compile(const Session& session, const CompileArguments& arguments) {
     return kUsage;  // nothing was judged
   }
   request.plugin = *plugin;
-  const auto asked = readModules(arguments.paths, request);
+  const auto asked = driver::readModules(arguments.paths, request);
   if (!asked) return session.refuse(asked.error());
 
   const std::string& out = arguments.outFile;

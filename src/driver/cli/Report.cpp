@@ -5,11 +5,11 @@
 
 #include "base/File.h"
 #include "driver/case/ModuleOrCase.h"
-#include "driver/cli/CheckLegality.h"
 #include "driver/cli/Embedded.h"
 #include "driver/cli/MeasuredRun.h"
 #include "driver/cli/ReportData.h"
 #include "driver/cli/Verbs.h"
+#include "driver/compile/AssumeShapes.h"
 
 namespace smalti::cli {
 namespace {
@@ -77,7 +77,7 @@ int report(const Session& session, const ReportArguments& arguments) {
   if (!measures) return session.refuse(measures.error());
   // A bare kernel's verdict does not need the sizes of its arrays; running it does.
   if (!*measures)
-    if (Status ready = assumeShapes(*module); !ready) return session.refuse(ready.error());
+    if (Status ready = driver::assumeShapes(*module); !ready) return session.refuse(ready.error());
   if (Status ready = driver::requireShapes(*module); !ready) return session.refuse(ready.error());
   const auto inputs = timeInputsOf(*module, arguments.inputs);
   if (!inputs) return session.refuse(inputs.error());

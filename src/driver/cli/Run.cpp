@@ -8,6 +8,7 @@
 #include "base/File.h"
 #include "cpu/cache/CompileCache.h"
 #include "driver/RunSettings.h"
+#include "driver/case/RunApart.h"
 #include "driver/cli/CheckLegality.h"
 #include "driver/cli/Inputs.h"
 #include "driver/cli/TimeText.h"
@@ -191,6 +192,8 @@ int run(const Session& session, const RunArguments& arguments) {
     settings.execute.timeLimitSeconds = static_cast<double>(session.options.values.timeoutSeconds);
   const term::Progress clock;
   const auto outcome = [&] {
+    if (driver::isForeign(settings.compile))  // forked before anything here begins a thread
+      return driver::runApart(prepared->program(), prepared->inputs, settings);
     const term::Ticker ticker("running " + prepared->program().name);
     const std::unique_ptr<driver::Alarm> last = lastAlarm(session, settings.execute.timeLimitSeconds);
     return driver::runProgram(prepared->program(), prepared->inputs, settings);

@@ -7,7 +7,6 @@
 #include <fmt/ranges.h>
 
 #include "driver/RunSettings.h"
-#include "driver/cli/CheckLegality.h"
 #include "driver/cli/Inputs.h"
 #include "driver/cli/KernelChoice.h"
 #include "driver/cli/KernelView.h"
@@ -16,6 +15,7 @@
 #include "driver/cli/Timeline.h"
 #include "driver/cli/Verbs.h"
 #include "driver/cli/VmemView.h"
+#include "driver/compile/AssumeShapes.h"
 #include "driver/term/Progress.h"
 #include "driver/term/Style.h"
 #include "interop/Interop.h"
@@ -101,7 +101,7 @@ int showVmem(const Session& session, const std::string& path, const std::string&
   if (!chips) return session.refuse(chips.error());
   auto module = driver::loadModuleOrCase(path);
   if (!module) return session.refuse(module.error());
-  if (Status ready = assumeShapes(*module); !ready) return session.refuse(ready.error());
+  if (Status ready = driver::assumeShapes(*module); !ready) return session.refuse(ready.error());
   if (!chosen.empty())
     if (const auto kernel = chooseKernel(*module, chosen); !kernel) return session.refuse(kernel.error());
   Json out = Json::object();

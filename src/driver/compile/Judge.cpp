@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
-#include <cstring>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -13,6 +11,7 @@
 #include "base/File.h"
 #include "driver/case/ChildTrouble.h"
 #include "driver/case/Children.h"
+#include "driver/case/RunApart.h"
 #include "driver/term/Style.h"
 #include "pjrt/CompileOptions.h"
 #include "pjrt/Refusals.h"
@@ -24,7 +23,6 @@ namespace {
 /// Compilations in one process: starting the compiler costs as much as 10 small ones, and its memory grows by 4 MB
 /// each.
 constexpr int64_t kPiecesEach = 50;
-constexpr int64_t kErrorBytes = 1 << 16;
 
 struct Piece {
   size_t module, chip;
@@ -61,8 +59,10 @@ CompilerVerdict judgeHere(const JudgeRequest& request, const Piece& piece) {
   CompilerVerdict v;
   v.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   v.pluginVersion = (*compiler)->platformVersion();
+  if (!compiled && pjrt::isOfAnotherAge(compiled.error()))
+    return unusable(pjrt::refusedBy((*compiler)->plugin(), compiled.error(), "take the program"));
   if (!compiled) {
-    pjrt::Refusal refusal = pjrt::classify(compiled.error(), chip);
+    pjrt::Refusal refusal = pjrt::classify(compiled.error(), chip, module);
     v.reason = std::move(refusal.reason);
     v.fits = refusal.memory ? "no" : "uncertain";
     v.diagnostic = std::move(refusal.diagnostic);
@@ -91,21 +91,6 @@ std::string judgeGuarded(const JudgeRequest& request, const Piece& piece) {
   }
 }
 
-/// The line in which the plugin says why it gives up ("F0000 00:00:17… file.cc:719] Operation not supported"), without
-/// time and thread.
-std::string fatalLine(const std::string& standardError) {
-  for (size_t begin = 0; begin < standardError.size();) {
-    const size_t end = std::min(standardError.find('\n', begin), standardError.size());
-    const std::string_view line = std::string_view(standardError).substr(begin, end - begin);
-    begin = end + 1;
-    if (line.size() < 6 || line[0] != 'F' || !std::all_of(line.begin() + 1, line.begin() + 5, ::isdigit)) continue;
-    const size_t bracket = line.find("] ");
-    const size_t file = line.substr(0, bracket).find_last_of(' ');
-    return std::string(file == std::string_view::npos ? line : line.substr(file + 1));
-  }
-  return "";
-}
-
 CompilerVerdict crashed(const ChildResult& result, const std::string& chip, const Options& options) {
   CompilerVerdict v;
   if (result.timedOut) {
@@ -118,13 +103,10 @@ CompilerVerdict crashed(const ChildResult& result, const std::string& chip, cons
     return v;
   }
   v.reason = "crash";
-  const std::string line = fatalLine(result.standardError);
   v.diagnostic = {.code = "SM6805",
                   .message = fmt::format("the compiler for {} crashed on this module", chip),
                   .place = {},
-                  .have = (result.signal ? fmt::format("signal {} ({})", result.signal, ::strsignal(result.signal))
-                                         : std::string("no answer")) +
-                          (line.empty() ? "" : ": " + line),
+                  .have = endOf(result),
                   .help = "it is the plugin that crashed: take the kernel apart to see at which op"};
   return v;
 }
@@ -142,10 +124,17 @@ bool isOfPlugin(const Diagnostic& d) { return d.code == "SM6802" || d.code == "S
 
 }  // namespace
 
-std::vector<std::vector<CompilerVerdict>> judge(const JudgeRequest& request, const Options& options,
-                                                const std::function<void(size_t)>& progress) {
+std::string compilerVersion(const Verdicts& verdicts) {
+  for (const auto& row : verdicts)
+    for (const CompilerVerdict& v : row)
+      if (const size_t built = v.pluginVersion.find("Built on "); built != std::string::npos)
+        return v.pluginVersion.substr(built + 9, v.pluginVersion.find(" (", built) - built - 9);
+  return "";
+}
+
+Verdicts judge(const JudgeRequest& request, const Options& options, const std::function<void(size_t)>& progress) {
   const size_t numChips = request.chips.size();
-  std::vector<std::vector<CompilerVerdict>> verdicts(request.modules.size(), std::vector<CompilerVerdict>(numChips));
+  Verdicts verdicts(request.modules.size(), std::vector<CompilerVerdict>(numChips));
   std::vector<Piece> pieces;
   for (size_t m = 0; m < request.modules.size(); ++m)
     for (size_t c = 0; c < numChips; ++c) pieces.push_back({m, c});
@@ -155,7 +144,7 @@ std::vector<std::vector<CompilerVerdict>> judge(const JudgeRequest& request, con
   size_t numDone = 0;
   ChildLimits limits = limitsOf(options);
   limits.piecesEach = kPiecesEach;
-  limits.errorBytes = kErrorBytes;
+  limits.errorBytes = kForeignErrorBytes;
   limits.stop = &stop;
   const auto run = [&](const std::vector<Piece>& todo) {
     std::vector<Piece> crashes;

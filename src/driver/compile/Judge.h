@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,17 +24,30 @@ struct JudgeRequest {
   std::function<std::string(size_t module, size_t chip)> executableFile;
 };
 
+/// [module][chip].
+using Verdicts = std::vector<std::vector<CompilerVerdict>>;
+
 /// [module][chip]. Jobs, time and memory are limited as the options say; `progress` is told how many are done. A plugin
 /// that cannot be used ends it early: the verdicts that are missing then have its diagnostic as their `error`.
-std::vector<std::vector<CompilerVerdict>> judge(const JudgeRequest&, const Options&,
-                                                const std::function<void(size_t done)>& progress);
+Verdicts judge(const JudgeRequest&, const Options&, const std::function<void(size_t done)>& progress);
+/// When the compiler was built, in its own words, once there is a verdict that says it; else empty.
+std::string compilerVersion(const Verdicts&);
 
-/// The text for the compiler of a file, a case folder or a bare kernel with shapes: StableHLO (text and bytecode) as it
-/// is, everything else exported.
+/// The text for the compiler of a file or a case folder: StableHLO (text and bytecode) as it is, everything else
+/// exported. Arrays of a bare kernel are as large as its blocks (AssumeShapes.h).
 Result<std::string> stableHloOf(const std::string& path);
 
 /// The modules that a path stands for: itself, or, of a folder that is not a case, every case folder and .mlir file in
 /// and below it, sorted. SM1001, SM1016.
 Result<std::vector<std::string>> modulesAt(const std::string& path);
+
+/// A module as it was given, and what is compiled of it or why it cannot be read.
+struct AskedModule {
+  std::string path;
+  std::optional<Diagnostic> error;
+  size_t judged = 0;  ///< its row among the verdicts, when there is no error
+};
+/// The modules at all paths; those that can be read go to the request. SM1001, SM1016 for a path without any.
+Result<std::vector<AskedModule>> readModules(const std::vector<std::string>& paths, JudgeRequest&);
 
 }  // namespace smalti::driver

@@ -6,6 +6,7 @@
 #include "base/File.h"
 #include "driver/Module.h"
 #include "driver/case/Case.h"
+#include "driver/compile/AssumeShapes.h"
 #include "driver/compile/Judge.h"
 #include "interop/Interop.h"
 
@@ -35,9 +36,10 @@ Result<std::string> stableHloOf(const std::string& path) {
   auto content = readFile(file);
   if (!content) return fail(content.error());
   if (isStableHlo(*content)) return content;
-  const auto module = loadModule(file);
+  auto module = loadModule(file);
   if (!module) return fail(module.error());
-  if (Status status = requireShapes(*module); !status) return fail(status.error());
+  if (Status status = assumeShapes(*module); !status) return fail(status.error());
+  if (Status status = requireShapes(*module); !status) return fail(status.error());  // without arguments nothing is assumed
   return interop::exportStableHlo(*module->program);
 }
 
@@ -65,6 +67,23 @@ Result<std::vector<std::string>> modulesAt(const std::string& path) {
                  .have = fmt::format("'{}'", path)});
   std::sort(modules.begin(), modules.end());
   return modules;
+}
+
+Result<std::vector<AskedModule>> readModules(const std::vector<std::string>& paths, JudgeRequest& request) {
+  std::vector<AskedModule> asked;
+  for (const std::string& path : paths) {
+    const auto files = modulesAt(path);
+    if (!files) return fail(files.error());
+    for (const std::string& file : *files) {
+      auto module = stableHloOf(file);
+      asked.push_back({file, {}, request.modules.size()});
+      if (module)
+        request.modules.push_back({file, std::move(*module)});
+      else
+        asked.back().error = std::move(module.error());
+    }
+  }
+  return asked;
 }
 
 }  // namespace smalti::driver

@@ -57,12 +57,14 @@ int soleKernelOf(const Program& program) {
   return call.operands == main.arguments && main.ops[1].operands == call.results ? call.kernel : -1;
 }
 
-Result<KernelCompiler> compilerFor(const CompileOptions& options) {
-  auto compiler = openTarget(options.target);
-  if (!compiler) return compiler;
-  const Target& target = *findTarget(options.target);
-  const auto isItsOwn = [&](const machine::ObserverRow* row) { return target.checks(*row); };
-  return std::ranges::all_of(options.contract.checks, isItsOwn) ? compiler : KernelCompiler(compileForMachine);
+/// Does the target make all the checks that are asked for? Where not, it is the machine that runs.
+bool checksItself(const Target& target, const Contract& contract) {
+  return std::ranges::all_of(contract.checks, [&](const machine::ObserverRow* row) { return target.checks(*row); });
+}
+
+Result<KernelCompiler> compilerFor(const Target& target, const CompileOptions& options) {
+  if (!checksItself(target, options.contract)) return KernelCompiler(compileForMachine);
+  return openTarget(options.target);
 }
 
 Result<std::shared_ptr<const TargetKernel>> compileWith(const KernelCompiler& compile, const KernelPackage& kernel,
@@ -103,9 +105,20 @@ std::vector<Ready> compileAll(const KernelCompiler& compile, const Program& prog
 Result<std::shared_ptr<const CompiledProgram>> compileProgram(std::shared_ptr<const Program> program,
                                                               const CompileOptions& options) {
   if (auto status = verify(*program); !status) return fail(std::move(status.error()));
-  const auto compiler = compilerFor(options);
-  if (!compiler) return fail(compiler.error());
+  const auto target = availableTarget(options.target);
+  if (!target) return fail(target.error());
   auto compiled = std::make_shared<CompiledProgram>();
+  if ((*target)->openProgram && checksItself(**target, options.contract)) {
+    const auto compiler = openTargetForPrograms(options.target);
+    if (!compiler) return fail(compiler.error());
+    auto whole = (*compiler)(*program, options);
+    if (!whole) return fail(std::move(whole.error()));
+    compiled->whole = std::move(*whole);
+    compiled->program = std::move(program);
+    return compiled;
+  }
+  const auto compiler = compilerFor(**target, options);
+  if (!compiler) return fail(compiler.error());
   for (Ready& kernel : compileAll(*compiler, *program, options)) {
     if (!kernel) return fail(std::move(kernel.error()));
     compiled->kernels.push_back(std::move(*kernel));

@@ -62,6 +62,11 @@ Diagnostic ofSoleKernel(const CompiledProgram& compiled, Diagnostic error) {
 Result<RunOutcome> run(const CompiledProgram& compiled, std::vector<Array> arguments, const ExecuteSettings& settings,
                        std::span<Array> into) {
   if (auto status = checkArguments(*compiled.program, arguments); !status) return fail(std::move(status.error()));
+  if (compiled.whole) {
+    auto results = compiled.whole->run(arguments, settings);
+    if (!results) return fail(std::move(results.error()));
+    return RunOutcome{.results = std::move(*results), .findings = {}, .log = {}, .statistics = {}};
+  }
   const TargetKernel* sole = compiled.sole();
   if (!sole) return ProgramRunner(compiled, settings).run(std::move(arguments));
   auto ran = sole->run({&arguments, 1}, settings, into);

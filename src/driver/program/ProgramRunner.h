@@ -17,6 +17,7 @@ namespace smalti::driver {
 class CompiledProgram {
  public:
   std::shared_ptr<const Program> program;
+  std::shared_ptr<const TargetProgram> whole;  ///< null: the runner goes op by op, with what follows
   std::vector<std::shared_ptr<const TargetKernel>> kernels;
   Numerics numerics = Numerics::f32;  ///< of plain array ops
   std::vector<bool> namesDevices;     ///< by kernel: its devices run it together, wherever they are

@@ -10,7 +10,7 @@ std::string describeTargets() {
   std::string text;
   for (const Target* t : targets()) {
     text += fmt::format("  {}: {}\n", t->spelling(), t->summary);
-    if (const Status available = t->available(); !available)
+    if (const Status available = t->available(""); !available)
       text += fmt::format("    not available: {}\n", available.error().message);
   }
   return text;
@@ -19,7 +19,7 @@ std::string describeTargets() {
 Json targetsJson() {
   Json rows = Json::array();
   for (const Target* t : targets()) {
-    const Status available = t->available();
+    const Status available = t->available("");
     rows.push_back({{"name", t->name},
                     {"argument", t->argument},
                     {"summary", t->summary},

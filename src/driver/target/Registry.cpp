@@ -9,6 +9,7 @@
 #include "driver/target/cpu/Cpu.h"
 #include "driver/target/interpret/Interpret.h"
 #include "driver/target/sim/Sim.h"
+#include "driver/target/tpu/Tpu.h"
 
 namespace smalti::driver {
 namespace {
@@ -18,6 +19,7 @@ std::vector<const Target*>& registry() {
       &interpretTarget(),
       &cpuTarget(),
       &simTarget(),
+      &tpuTarget(),
   };
   return rows;
 }
@@ -33,6 +35,13 @@ std::string_view argumentOf(std::string_view text) {
   return colon == text.npos ? std::string_view() : text.substr(colon + 1);
 }
 
+Diagnostic noCompilerFor(const Target& target, std::string_view what) {
+  return {.code = "SM5008",
+          .message = fmt::format("the target '{}' does not compile {}", target.name, what),
+          .place = {},
+          .help = "choose another target; smalti env describes them"};
+}
+
 /// The option --target (SMALTI_TARGET) has the targets as its values.
 [[maybe_unused]] const bool kProvided = [] {
   provideValues("target", {.list = spellings, .check = checkTarget});
@@ -42,7 +51,9 @@ std::string_view argumentOf(std::string_view text) {
 }  // namespace
 
 std::string Target::spelling() const {
-  return argument.empty() ? std::string(name) : fmt::format("{}:{}", name, argument);
+  if (argument.empty()) return std::string(name);
+  if (!needsArgument()) return fmt::format("{}[:{}", name, argument.substr(1));
+  return fmt::format("{}:{}", name, argument);
 }
 
 std::vector<const Target*> targets() { return registry(); }
@@ -62,7 +73,7 @@ Status checkTarget(std::string_view text) {
                  .place = {},
                  .need = fmt::format("{}", fmt::join(spellings(), "|")),
                  .help = "choose one of these; smalti env describes them"});
-  if (!target->argument.empty() && argumentOf(text).empty())
+  if (target->needsArgument() && argumentOf(text).empty())
     return fail({.code = "SM5007",
                  .message = fmt::format("the target '{}' takes an argument", target->name),
                  .place = {},
@@ -79,16 +90,31 @@ Status checkTarget(std::string_view text) {
   return {};
 }
 
-Result<KernelCompiler> openTarget(std::string_view text) {
+Result<const Target*> availableTarget(std::string_view text) {
   if (Status ok = checkTarget(text); !ok) return fail(std::move(ok.error()));
-  const Target& target = *findTarget(text);
-  if (const Status available = target.available(); !available)
-    return fail({.code = "SM5008",
-                 .message = fmt::format("the target '{}' cannot run here", target.name),
-                 .place = {},
-                 .have = available.error().message,
-                 .help = "choose another target; smalti env says which are available"});
-  return target.open(argumentOf(text));
+  const Target* target = findTarget(text);
+  const Status available = target->available(argumentOf(text));
+  if (available) return target;
+  const Diagnostic& why = available.error();
+  return fail({.code = "SM5008",
+               .message = fmt::format("the target '{}' cannot run here", target->name),
+               .place = {},
+               .need = why.need,
+               .have = why.message,
+               .help = why.help.empty() ? "choose another target; smalti env says which are available" : why.help});
+}
+
+Result<KernelCompiler> openTarget(std::string_view text) {
+  const auto target = availableTarget(text);
+  if (!target) return fail(target.error());
+  return (*target)->open ? (*target)->open(argumentOf(text)) : fail(noCompilerFor(**target, "single kernels"));
+}
+
+Result<ProgramCompiler> openTargetForPrograms(std::string_view text) {
+  const auto target = availableTarget(text);
+  if (!target) return fail(target.error());
+  return (*target)->openProgram ? (*target)->openProgram(argumentOf(text))
+                                : fail(noCompilerFor(**target, "whole programs"));
 }
 
 RegisteredTarget::RegisteredTarget(Target target) : target_(std::move(target)) { registry().push_back(&target_); }

@@ -11,6 +11,7 @@
 
 #include "driver/target/RunOptions.h"
 #include "ir/KernelPackage.h"
+#include "ir/Program.h"
 #include "machine/Machine.h"
 
 namespace smalti::driver {
@@ -40,23 +41,41 @@ class TargetKernel {
 using KernelCompiler =
     std::function<Result<std::shared_ptr<const TargetKernel>>(const KernelPackage&, const CompileOptions&)>;
 
+/// A whole Program made ready for a target: plain ops, calls and devices too.
+class TargetProgram {
+ public:
+  virtual ~TargetProgram() = default;
+  /// Runs main; the arguments are of its types. Global arrays, as main returns them.
+  virtual Result<std::vector<Array>> run(std::span<const Array> arguments, const ExecuteSettings&) const = 0;
+};
+using ProgramCompiler =
+    std::function<Result<std::shared_ptr<const TargetProgram>>(const Program&, const CompileOptions&)>;
+
 struct Target {
   std::string_view name;
   std::string_view summary;
-  std::string_view argument;  ///< what may follow a colon, as help shows it ("CHIP"); empty: it takes none
+  /// What may follow a colon, as help shows it: "CHIP"; "[PLUGIN]" where it may be left out; empty: nothing may.
+  std::string_view argument;
   /// Whether it makes this check itself; a kernel with another runs on the machine.
   std::function<bool(const machine::ObserverRow&)> checks;
   Numerics numerics = Numerics::f32;  ///< what --numerics auto means
-  bool aheadOfTime = false;           ///< makes code, which takes a while and may be kept in the cache
-  std::function<Status()> available;  ///< why it cannot run here: a sentence as the message ("no CUDA driver found")
-  /// What compiles kernels, for an argument ("" without one), which is read here and nowhere else.
+  bool aheadOfTime = false;  ///< makes code, which takes a while and may be kept in the cache
+  /// Why it cannot run here: a sentence as the message ("no CUDA driver found"), and its own help where there is some.
+  std::function<Status(std::string_view argument)> available;
+  /// What compiles kernels, for an argument ("" without one), which is read here and nowhere else. Empty where it takes
+  /// programs whole.
   std::function<Result<KernelCompiler>(std::string_view argument)> open;
+  std::function<Result<ProgramCompiler>(std::string_view argument)> openProgram = {};
+  /// Its devices belong to one process at a time, and what drives them is code of others, which may crash: the command
+  /// line runs it in a child process.
+  bool foreign = false;
   /// For `show`: texts on the way to its code, which no other target has ("llvm"), and what makes them (Code.h). Both
   /// empty: it has no code to show.
   std::vector<std::string_view> stages = {};
   std::function<Result<CodeView>(const KernelPackage&, const CodeRequest&)> inspect = {};
 
-  /// "sim:CHIP", "cpu".
+  bool needsArgument() const { return !argument.empty() && !argument.starts_with('['); }
+  /// "sim:CHIP", "cpu", "tpu[:PLUGIN]".
   std::string spelling() const;
 };
 
@@ -66,8 +85,11 @@ std::vector<const Target*> targets();
 const Target* findTarget(std::string_view text);
 /// Whether `text` names a target, with an argument exactly where one is taken: SM5006, SM5007.
 Status checkTarget(std::string_view text);
-/// What compiles for it: what checkTarget and the target say, and SM5008 for a target that is not available here.
+/// What checkTarget says, and SM5008 for a target that is not available here.
+Result<const Target*> availableTarget(std::string_view text);
+/// What compiles for an available target: what the target says of its argument. SM5008 for one without such a compiler.
 Result<KernelCompiler> openTarget(std::string_view text);
+Result<ProgramCompiler> openTargetForPrograms(std::string_view text);
 
 /// Adds a target for as long as this lives, for tests and for programs that bring their own. Before other threads look.
 class RegisteredTarget {

@@ -9,7 +9,7 @@ using Results = std::optional<std::vector<Array>>;
 
 /// Larger values decide about no grid.
 constexpr int64_t kMostBytes = int64_t{1} << 22;
-constexpr int64_t kMostRounds = 100'000;
+constexpr int64_t kMostKnownRounds = 100'000;
 
 class Evaluation {
  public:
@@ -54,7 +54,7 @@ class Evaluation {
   }
 
   Results loop(const Op& op, std::vector<Array> carried) {
-    for (int64_t round = 0; round < kMostRounds; ++round) {
+    for (int64_t round = 0; round < kMostKnownRounds; ++round) {
       const Results condition = block(op.regions[0], carried);
       if (!condition) return std::nullopt;
       if (*(*condition)[0].as<uint8_t>() == 0) return carried;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "interop/Interop.h"
 #include "interop/Limits.h"
 
 namespace smalti::interop::stablehlo {
@@ -105,3 +106,22 @@ std::string print(const std::vector<Sharding>& shardings) {
 }
 
 }  // namespace smalti::interop::stablehlo
+
+namespace smalti::interop {
+
+std::optional<Sharding> shardingIn(std::string_view attributes) {
+  constexpr std::string_view kBefore = "#sdy.sharding";
+  const size_t at = attributes.find(kBefore);
+  if (at == std::string_view::npos) return std::nullopt;
+  const stablehlo::Source source(attributes, "");
+  stablehlo::Cursor cursor(source, at + kBefore.size(), attributes.size());
+  Sharding sharding;
+  if (!stablehlo::readSharding(cursor, sharding)) return std::nullopt;
+  return sharding;
+}
+
+std::string attributesWith(const Sharding& sharding) {
+  return fmt::format("{{sdy.sharding = #sdy.sharding{}}}", stablehlo::print(sharding));
+}
+
+}  // namespace smalti::interop

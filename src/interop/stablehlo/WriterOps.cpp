@@ -164,8 +164,12 @@ void Writer::generic(const Op& op, const PlainOp& row, int indent) {
 
 void Writer::kernelCall(const Op& op) {
   const KernelPackage& kernel = program_.kernels[op.kernel];
-  std::vector<std::string> attributes{"backend_config = " +
-                                      quotedText(printBackendConfig(kernel.config, bodies_[op.kernel]))};
+  KernelConfig config = kernel.config;
+  if (!config.serializationFormat) {  // a bare kernel had no call that said it; what is written is the stable form
+    config.serializationFormat = 1;
+    config.needsLayoutPasses = config.needsLayoutPasses.value_or(true);
+  }
+  std::vector<std::string> attributes{"backend_config = " + quotedText(printBackendConfig(config, bodies_[op.kernel]))};
   if (kernel.hasSideEffect) attributes.push_back("has_side_effect = true");
   attributes.push_back("kernel_name = " + quotedText(kernel.name));
   std::vector<std::string> frontend;

@@ -91,6 +91,22 @@ TEST(Judge, APluginThatCannotBeUsedEndsIt) {
   }
 }
 
+TEST(Judge, APluginOfAnotherAgeIsNoVerdict) {
+  const CompilerFault fault("LARGER", "89");
+  const CompilerVerdict v = judged(1, {"v5e"})[0][0];
+  ASSERT_TRUE(v.error);
+  EXPECT_EQ(v.error->message, "the plugin did not take the program");
+  EXPECT_EQ(v.error->help, "the plugin is of another age than this client: install another version of it");
+}
+
+TEST(Judge, AnExecutableThatCannotBeWrittenIsAnError) {
+  JudgeRequest request{.plugin = SMALTI_FAKE_PJRT, .modules = {{"m", std::string(kGood)}}, .chips = {"v5e"}};
+  request.executableFile = [](size_t, size_t) { return "/nowhere/there/m.v5e"; };
+  const CompilerVerdict v = judge(request, {}, [](size_t) {})[0][0];
+  ASSERT_TRUE(v.error);
+  EXPECT_EQ(v.error->code, "SM1006") << v.error->str();
+}
+
 TEST(Judge, AVerdictTravelsAsJson) {
   CompilerVerdict v;
   v.accepted = true;

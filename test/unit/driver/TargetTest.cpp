@@ -48,6 +48,17 @@ class Filling : public TargetKernel {
   int number_;
 };
 
+class ScopedVariable {
+ public:
+  ScopedVariable(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
+  ~ScopedVariable() { ::unsetenv(name_); }
+  ScopedVariable(const ScopedVariable&) = delete;
+  ScopedVariable& operator=(const ScopedVariable&) = delete;
+
+ private:
+  const char* name_;
+};
+
 int opened = 0;
 
 Target filling(Status available) {
@@ -56,7 +67,7 @@ Target filling(Status available) {
           .argument = "NUMBER",
           .checks = [](const machine::ObserverRow&) { return false; },
           .aheadOfTime = true,
-          .available = [available] { return available; },
+          .available = [available](std::string_view) { return available; },
           .open = [](std::string_view argument) -> Result<KernelCompiler> {
             ++opened;
             if (argument.empty())
@@ -88,15 +99,15 @@ TEST(Targets, ARegisteredTargetRunsKernelsWithItsArgument) {
 
 TEST(Targets, ARegisteredTargetIsAValueOfTheOption) {
   const OptionRow& row = *findOption("target");
-  EXPECT_EQ(row.allowed(), "interpret|cpu|sim:CHIP");
+  EXPECT_EQ(row.allowed(), "interpret|cpu|sim:CHIP|tpu[:PLUGIN]");
   const RegisteredTarget registered(filling({}));
-  EXPECT_EQ(row.allowed(), "interpret|cpu|sim:CHIP|fill:NUMBER");
+  EXPECT_EQ(row.allowed(), "interpret|cpu|sim:CHIP|tpu[:PLUGIN]|fill:NUMBER");
   OptionSet options;
   EXPECT_TRUE(options.set(row, "fill:3", Origin::commandLine, "--target"));
   EXPECT_EQ(options.values.target, "fill:3");
   EXPECT_EQ(options.set(row, "abacus", Origin::commandLine, "--target").error().str(),
             "error[SM1011]: --target cannot be 'abacus'\n"
-            "  need: interpret|cpu|sim:CHIP|fill:NUMBER\n"
+            "  need: interpret|cpu|sim:CHIP|tpu[:PLUGIN]|fill:NUMBER\n"
             "  help: target: what runs the kernels (smalti env describes each)\n");
   EXPECT_EQ(options.set(row, "cpu:avx512", Origin::commandLine, "--target").error().str(),
             "error[SM1011]: --target cannot be 'cpu:avx512'\n"
@@ -145,14 +156,17 @@ TEST(Targets, TheCacheIsWarmedForARegisteredTarget) {
 TEST(Targets, WhyOneIsNotAvailableIsDescribed) {
   const RegisteredTarget registered(
       filling(fail({.code = "SM5008", .message = "no abacus was found on the table", .place = {}})));
+  const ScopedVariable plugin("TPU_LIBRARY_PATH", "named");  // so that no TPU is missed here
   EXPECT_EQ(
       describeTargets(),
       "  interpret: the abstract machine without a clock: op by op, checks everything\n"
       "  cpu: native code for this processor\n"
       "  sim:CHIP: a TPU on paper: the machine's results with that chip's numerics, and the time that it would take\n"
+      "  tpu[:PLUGIN]: the TPUs of this machine, or the devices of another PJRT plugin: the whole program, compiled by "
+      "theirs\n"
       "  fill:NUMBER: writes a number and computes nothing\n"
       "    not available: no abacus was found on the table\n");
-  const Json row = targetsJson()[3];
+  const Json row = targetsJson()[4];
   EXPECT_EQ(row["available"], false);
   EXPECT_EQ(row["unavailable_because"], "no abacus was found on the table");
 }
@@ -162,7 +176,7 @@ TEST(Targets, SM5006_UnknownTargetsAreNamed) {
   ASSERT_FALSE(results);
   EXPECT_EQ(results.error().str(),
             "error[SM5006]: there is no target 'abacus'\n"
-            "  need: interpret|cpu|sim:CHIP\n"
+            "  need: interpret|cpu|sim:CHIP|tpu[:PLUGIN]\n"
             "  help: choose one of these; smalti env describes them\n");
 }
 
@@ -217,7 +231,7 @@ Target refusing() {
           .argument = {},
           .checks = [](const machine::ObserverRow&) { return false; },
           .aheadOfTime = true,
-          .available = [] { return Status(); },
+          .available = [](std::string_view) { return Status(); },
           .open = [](std::string_view) -> Result<KernelCompiler> {
             return
                 [](const KernelPackage& kernel, const CompileOptions&) -> Result<std::shared_ptr<const TargetKernel>> {

@@ -1,59 +1,18 @@
-// Devices behind a plugin: the one of test/pjrt, whose devices are the abstract machine.
+// Devices behind a plugin: the one of test/pjrt.
 #include "pjrt/Client.h"
 
-#include <dlfcn.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
+#include <array>
+#include <chrono>
+#include <thread>
 
 #include <gtest/gtest.h>
 
-#include "base/File.h"
+#include "Fake.h"
+#include "pjrt/ElementTypes.h"
+#include "pjrt/LoadedProgram.h"
 
 namespace smalti::pjrt {
 namespace {
-
-/// A fault of the fake plugin, as long as this lives.
-class Fault {
- public:
-  Fault(std::string name, const std::string& value) : name_("FAKE_PJRT_" + std::move(name)) {
-    ::setenv(name_.c_str(), value.c_str(), 1);
-  }
-  ~Fault() { ::unsetenv(name_.c_str()); }
-  Fault(const Fault&) = delete;
-  Fault& operator=(const Fault&) = delete;
-
- private:
-  std::string name_;
-};
-
-Plugin plugin() { return *Plugin::load(SMALTI_FAKE_PJRT); }
-
-int64_t liveObjects() {
-  static void* library = ::dlopen(SMALTI_FAKE_PJRT, RTLD_NOW);
-  return reinterpret_cast<int64_t (*)()>(::dlsym(library, "FakePjrtLiveObjects"))();
-}
-
-/// What is loaded from elsewhere is another plugin, which has not been started yet.
-class CopiedPlugin {
- public:
-  CopiedPlugin() : path_(testing::TempDir() + "pjrt_" + std::to_string(::getpid()) + "_" + std::to_string(++count_)) {
-    std::filesystem::copy_file(SMALTI_FAKE_PJRT, path_);
-  }
-  ~CopiedPlugin() { std::filesystem::remove(path_); }
-  std::string str() const {
-    const auto loaded = Plugin::load(path_);
-    if (loaded) return "loaded " + loaded->apiVersion();
-    std::string text = loaded.error().str();
-    for (size_t at; (at = text.find(path_)) != std::string::npos;) text.replace(at, path_.size(), "PLUGIN");
-    return text;
-  }
-
- private:
-  static inline int count_ = 0;
-  std::string path_;
-};
 
 constexpr std::string_view kSum =
     R"(module @sum attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
@@ -67,6 +26,12 @@ constexpr std::string_view kSum =
 std::string sumForTwo() {
   std::string text(kSum);
   text.replace(text.find("num_partitions = 1"), 18, "num_partitions = 2");
+  // Each device takes and returns its rows.
+  text.replace(text.find("  func"), 2, "  sdy.mesh @mesh = <[\"x\"=2]>\n  ");
+  text.replace(text.find("-> tensor<2x3xf32> {"), 20,
+               "-> (tensor<2x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}) {");
+  for (const std::string name : {"%arg0: tensor<2x3xf32>", "%arg1: tensor<2x3xf32>"})
+    text.replace(text.find(name), name.size(), name + " {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}");
   for (size_t at; (at = text.find("2x3xf32")) != std::string::npos;) text.replace(at, 7, "4x3xf32");
   return text;
 }
@@ -79,69 +44,15 @@ Array array(float first) {
   return a;
 }
 
-Result<std::vector<DeviceArrays>> runSum(const std::string& module, size_t numDevices) {
-  const auto client = Client::create(plugin());
+Result<std::vector<DeviceArrays>> runSum(const std::string& module, size_t numDevices, const RunControl& control = {},
+                                         const Plugin& of = plugin()) {
+  const auto client = Client::create(of);
   if (!client) return fail(client.error());
   const auto program = LoadedProgram::compile(*client, module);
   if (!program) return fail(program.error());
   std::vector<DeviceArrays> operands;
   for (size_t d = 0; d < numDevices; ++d) operands.push_back({array(100.F * static_cast<float>(d)), array(0.5F)});
-  return program->run(operands, std::array{kType});
-}
-
-TEST(Plugin, IsLoaded) { EXPECT_EQ(CopiedPlugin().str(), "loaded 0.117"); }
-
-TEST(Plugin, AFileThatIsNoneIsRefused) {
-  EXPECT_EQ(Plugin::load("/nowhere/libtpu.so").error().str(),
-            "error[SM6802]: '/nowhere/libtpu.so' is not a PJRT plugin that can be used\n"
-            "  need: a shared library for this processor with the function GetPjrtApi\n"
-            "  have: there is no such file\n");
-  const std::string text = testing::TempDir() + "not_a_plugin.so";
-  ASSERT_TRUE(writeFile(text, {"not a library"}));
-  EXPECT_EQ(Plugin::load(text).error().have, "file too short");
-  EXPECT_EQ(Plugin::load("/lib/x86_64-linux-gnu/libz.so.1").error().have, "a library without that function");
-}
-
-TEST(Plugin, AWrongTableIsRefused) {
-  {
-    const Fault fault("NO_TABLE", "1");
-    EXPECT_EQ(CopiedPlugin().str(),
-              "error[SM6802]: 'PLUGIN' is not a PJRT plugin that can be used\n"
-              "  need: a shared library for this processor with the function GetPjrtApi\n"
-              "  have: GetPjrtApi returned nothing\n"
-              "  help: install another version of the plugin\n");
-  }
-  for (const std::string bytes : {"0", "40", "71", "99999999", "18446744073709551615"}) {
-    const Fault fault("TABLE_BYTES", bytes);
-    EXPECT_NE(CopiedPlugin().str().find("a table of " + bytes + " bytes"), std::string::npos) << bytes;
-  }
-  for (const std::string version : {"1.0", "0.12"}) {
-    const Fault fault("VERSION", version);
-    EXPECT_NE(CopiedPlugin().str().find("version " + version + " of the PJRT API"), std::string::npos) << version;
-  }
-}
-
-TEST(Plugin, AnEntryBeyondTheTableIsMissing) {
-  const Fault fault("TABLE_BYTES", "120");  // ends before kClientCreate
-  const std::string path = testing::TempDir() + "small_table_" + std::to_string(::getpid());
-  std::filesystem::copy_file(SMALTI_FAKE_PJRT, path, std::filesystem::copy_options::overwrite_existing);
-  const auto small = Plugin::load(path);
-  std::filesystem::remove(path);
-  ASSERT_TRUE(small);
-  EXPECT_EQ(Client::create(*small).error().have, "UNIMPLEMENTED: the plugin has no entry 10");
-}
-
-TEST(Plugin, OneThatDoesNotStartIsNotCalledAgain) {
-  const Fault fault("ERROR", "3:10:Internal error when accessing libtpu multi-process lockfile.");
-  const CopiedPlugin copy;
-  const std::string expected =
-      "error[SM6803]: the plugin did not start\n"
-      "   in plugin 'PLUGIN'\n"
-      "  have: ABORTED: Internal error when accessing libtpu multi-process lockfile.\n"
-      "  help: another process has the TPU: end it, or wait for it\n";
-  EXPECT_EQ(copy.str(), expected);
-  ::unsetenv("FAKE_PJRT_ERROR");
-  EXPECT_EQ(copy.str(), expected);
+  return program->run(operands, std::array{kType}, control);
 }
 
 TEST(Client, RunsAProgramOnADevice) {
@@ -167,7 +78,6 @@ TEST(Client, RunsAProgramOnSeveralDevices) {
 }
 
 TEST(Client, EveryElementTypeTravels) {
-  const auto client = Client::create(plugin());
   for (const DType dtype : {DType::pred, DType::i4, DType::i8, DType::i16, DType::i32, DType::u8, DType::u16,
                             DType::u32, DType::f16, DType::bf16, DType::f32, DType::f8e5m2, DType::f8e4m3fn}) {
     EXPECT_TRUE(bufferType(dtype)) << name(dtype);
@@ -197,7 +107,7 @@ TEST(Client, AnEventsErrorIsTheRuns) {
 
 // Whatever call fails: a diagnostic with its words, and nothing is left behind.
 TEST(Client, AnErrorOfAnyCallIsADiagnostic) {
-  for (const int entry : {10, 16, 20, 22, 23, 29, 44, 51, 55, 70}) {
+  for (const int entry : {10, 15, 16, 20, 22, 23, 29, 44, 51, 52, 55, 70}) {
     const int64_t before = liveObjects();
     const Fault fault("ERROR", std::to_string(entry) + ":13:something broke");
     const auto results = runSum(std::string(kSum), 1);
@@ -208,7 +118,7 @@ TEST(Client, AnErrorOfAnyCallIsADiagnostic) {
 }
 
 TEST(Client, ACallThatGivesNothingIsADiagnostic) {
-  for (const int entry : {10, 16, 20, 22, 55}) {
+  for (const int entry : {10, 16, 20, 22, 51, 52, 55}) {
     const int64_t before = liveObjects();
     const Fault fault("NOTHING", std::to_string(entry));
     const auto results = runSum(std::string(kSum), 1);
@@ -216,6 +126,89 @@ TEST(Client, ACallThatGivesNothingIsADiagnostic) {
     EXPECT_EQ(results.error().code, "SM6802") << results.error().str();
     EXPECT_EQ(liveObjects(), before) << entry;
   }
+}
+
+// A table with a hole: what cannot be done without the entry is refused, what can is done.
+TEST(Client, ANullPointerInTheTableIsADiagnostic) {
+  for (const int entry : {8, 10, 15, 16, 20, 22, 23, 29, 44, 51, 55, 70}) {
+    const Fault fault("NULL", std::to_string(entry));
+    const CopiedPlugin copy;
+    const auto results = runSum(std::string(kSum), 1, {}, *copy.load());
+    ASSERT_FALSE(results) << entry;
+    EXPECT_EQ(results.error().have, "UNIMPLEMENTED: the plugin has no entry " + std::to_string(entry));
+  }
+  for (const int entry : {5, 6, 9, 11, 26, 40, 50, 52, 58, 59, 60}) {
+    const Fault fault("NULL", std::to_string(entry));
+    const CopiedPlugin copy;
+    const auto results = runSum(std::string(kSum), 1, {}, *copy.load());
+    EXPECT_TRUE(results) << entry << results.error().str();
+  }
+}
+
+TEST(Client, APluginThatWantsLargerStructsIsOfAnotherAge) {
+  for (const int entry : {10, 15, 16, 20, 22, 23, 29, 44, 51, 52, 55, 70}) {
+    const int64_t before = liveObjects();
+    const Fault fault("LARGER", std::to_string(entry));
+    const auto results = runSum(std::string(kSum), 1);
+    ASSERT_FALSE(results) << entry;
+    EXPECT_EQ(results.error().code, "SM6803");
+    EXPECT_EQ(results.error().help, "the plugin is of another age than this client: install another version of it");
+    EXPECT_EQ(liveObjects(), before) << entry;
+  }
+}
+
+TEST(Client, ARunThatIsStoppedDoesNotWait) {
+  const int64_t before = liveObjects();
+  const auto begin = std::chrono::steady_clock::now();
+  std::atomic<bool> stop{true};
+  {
+    const Fault late("LATE_MS", "500");
+    EXPECT_EQ(runSum(std::string(kSum), 1, {.stop = &stop}).error().str(),
+              "error[SM9006]: the run was stopped before its end\n"
+              "  need: devices that come to the end in the time that the caller gives them\n"
+              "  have: waited for the plugin to take operand 0 of device 10 (fake chip)\n"
+              "  help: give it more time, or smaller inputs\n");
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(400));
+  EXPECT_EQ(liveObjects(), before);
+}
+
+TEST(Client, AStopInTheMiddleLosesNothing) {
+  const int64_t before = liveObjects();
+  for (const int afterMs : {25, 60, 90, 120}) {  // two operands, the program, the result: 20 ms each
+    const Fault late("LATE_MS", "20");
+    std::atomic<bool> stop{false};
+    const std::jthread alarm([&stop, afterMs] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(afterMs));
+      stop = true;
+    });
+    const auto results = runSum(std::string(kSum), 1, {.stop = &stop});
+    if (!results) {
+      EXPECT_EQ(results.error().code, "SM9006");
+    }
+  }
+  // What was given up is destroyed when its events happen.
+  for (int i = 0; i < 100 && liveObjects() != before; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(liveObjects(), before);
+}
+
+TEST(Client, ResultsComeFromAsManyDevicesAsAreAskedFor) {
+  const auto results = runSum(sumForTwo(), 2, {.numFetched = 1});
+  ASSERT_TRUE(results) << results.error().str();
+  EXPECT_EQ(results->size(), 1u);
+}
+
+TEST(Client, TheDevicesOfOtherProcessesAreNotOnesOwn) {
+  const Fault devices("DEVICES", "4"), process("PROCESS", "1/2:/nowhere");
+  const auto client = Client::create(plugin());
+  ASSERT_TRUE(client) << client.error().str();
+  std::vector<bool> here;
+  for (const Device& d : client->devices()) here.push_back(d.here);
+  EXPECT_EQ(here, (std::vector<bool>{false, false, true, true}));
+  // A program that fits runs on the own ones, a larger one with those of all.
+  EXPECT_EQ((*client->choose(2))[0]->id, 12);
+  EXPECT_EQ((*client->choose(3))[0]->id, 10);
+  EXPECT_EQ(client->choose(5).error().have, "4 (fake chip)");
 }
 
 TEST(Client, AProgramForMoreDevicesThanThereAreIsRefused) {

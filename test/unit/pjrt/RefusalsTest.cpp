@@ -68,11 +68,20 @@ TEST(Refusals, TheDiagnosticHasTheUsersLineAndTheCompilersWords) {
             "error[SM6806]: the compiler for v5e refuses this: integers of this width are not added, subtracted or "
             "multiplied on TPUs\n"
             "  --> /home/me/k.py:6:14\n"
-            "   in kernel 'f.1' of the compiled program\n"
-            "   in %4 = \"arith.addi\"(%3, %3) : (vector<64x128xi8>) -> vector<64x128xi8>\n"
+            "   in instruction 'f.1' of the compiled program\n"
+            "   in op 'arith.addi' : (vector<64x128xi8>) -> vector<64x128xi8>\n"
             "  have: INTERNAL: Not implemented: Only vector<i16> and vector<i32> are supported, but got 'i8'. Please "
             "cast your input.\n"
             "  help: cast to i32 or i16 first\n");
+}
+
+TEST(Refusals, TheKernelsOwnNameIsThereWhereItIsTheOnlyOne) {
+  const auto where = [](std::string_view module) {
+    return classify({13, std::string(kMosaic)}, "v5e", module).diagnostic.where[0];
+  };
+  EXPECT_EQ(where("… kernel_name = \"add\", …"), "kernel 'add'");
+  EXPECT_EQ(where("… kernel_name = \"add\", … kernel_name = \"mul\""), "instruction 'f.1' of the compiled program");
+  EXPECT_EQ(where("… kernel_name = \"add"), "instruction 'f.1' of the compiled program");
 }
 
 TEST(Refusals, WordsWithoutAPlaceHaveNone) {

@@ -57,7 +57,7 @@ const Target& interpretTarget() {
                              .argument = {},
                              .checks = [](const machine::ObserverRow&) { return true; },
                              .aheadOfTime = false,
-                             .available = [] { return Status(); },
+                             .available = [](std::string_view) { return Status(); },
                              .open = [](std::string_view) -> Result<KernelCompiler> { return compileForMachine; }};
   return target;
 }

@@ -13,7 +13,7 @@ const Target& simTarget() {
       .checks = [](const machine::ObserverRow&) { return true; },
       .numerics = Numerics::tpu,
       .aheadOfTime = false,
-      .available = [] { return Status(); },
+      .available = [](std::string_view) { return Status(); },
       .open = [](std::string_view argument) -> Result<KernelCompiler> {
         auto chip = tpu::findChip(argument);
         if (!chip) return fail(std::move(chip.error()));

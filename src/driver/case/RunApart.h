@@ -1,0 +1,28 @@
+// A program on a foreign target (Target::foreign), in a child process that its crash or hang takes instead of this one.
+#pragma once
+
+#include "driver/case/Children.h"
+#include "driver/program/RunProgram.h"
+
+namespace smalti::driver {
+
+/// Whether the target runs code of others, all of it: with checks that it lacks, the machine runs.
+bool isForeign(const CompileOptions&);
+
+/// As runProgram, from a process with one thread. SM6810: the plugin crashed; SM6811: not within the time limit of the
+/// settings.
+Result<RunOutcome> runApart(const Program&, std::span<const Array> arguments, const RunSettings&);
+
+/// A plugin's last line may be followed by the stack.
+inline constexpr int64_t kForeignErrorBytes = 1 << 16;
+
+/// What is said of a child in which a foreign target did not come to its end: SM6810, SM6811.
+Diagnostic foreignTrouble(const ChildResult&, const CompileOptions&, double limitSeconds, std::string_view work);
+
+/// The line in which a plugin said why it gives up ("F0000 00:00:17… file.cc:719] Operation not supported"), without
+/// time and thread; empty: it did not say.
+std::string fatalLine(const std::string& standardError);
+/// "signal 6 (Aborted): file.cc:719] Operation not supported".
+std::string endOf(const ChildResult&);
+
+}  // namespace smalti::driver
