@@ -1,8 +1,7 @@
 // The time of one core, in its cycles: what it computes, and copies that are on their way meanwhile.
 #pragma once
 
-#include <deque>
-#include <unordered_map>
+#include <map>
 
 #include "sim/Work.h"
 
@@ -34,8 +33,16 @@ class Clock {
     bool remote = false;
   };
   enum class Way : uint8_t { hbm, onChip, ici };
-  Copy start(Way, double bytes);
+  /// `device`: that an ici copy goes to; those to one device share a link, those to several go at the same time.
+  Copy start(Way, double bytes, int64_t device = 0);
   void waitFor(const Copy&);
+
+  /// When a signal that another device sends now is here: devices do the same at the same time.
+  double signalled() const { return now_ + hop(); }
+  /// Waits for other devices.
+  void waitUntil(double cycles);
+  /// HBM at one end of a copy between devices.
+  void countHbm(double bytes) { hbmBytes += bytes; }
 
   Spent spent;
   Work work;            ///< all of it
@@ -44,8 +51,12 @@ class Clock {
   double copyBytes = 0;
 
  private:
+  /// From a device to its neighbour, in cycles.
+  double hop() const { return chip_.ici.hopLatencyUs * 1e3 * chip_.device.clockGhz; }
+
   const tpu::Chip& chip_;
-  double now_ = 0, hbmFree_ = 0, iciFree_ = 0;
+  double now_ = 0, hbmFree_ = 0;
+  std::map<int64_t, double> iciFree_;  ///< by device: when the link to it is free again
   double hbmBytesPerCycle_, iciBytesPerCycle_, latency_;
 };
 

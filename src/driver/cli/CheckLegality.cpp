@@ -101,7 +101,7 @@ Json toJson(const LegalityOfModule& m) {
                    {"code", reason ? Json(reason->code) : Json(nullptr)},
                    {"reason", reason ? Json(reason->id) : Json(nullptr)},
                    {"vmem_bytes", v.vmemBytes},
-                   {"xla_vmem_operands", v.xlaVmemOperands}};
+                   {"xla_vmem_operands", nullptr}};  // XLA decides that outside the kernel
   }
   return {{"file", m.path}, {"error", m.error ? driver::toJson(*m.error) : Json(nullptr)}, {"chips", std::move(chips)}};
 }

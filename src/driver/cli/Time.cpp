@@ -1,7 +1,6 @@
 // smalti time: how long a module takes on TPUs, by a model, and what takes the time.
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <filesystem>
 #include <thread>
 
@@ -9,10 +8,10 @@
 
 #include "base/Text.h"
 #include "driver/case/ModuleOrCase.h"
+#include "driver/cli/TimeInputs.h"
 #include "driver/cli/TimeText.h"
 #include "driver/cli/Verbs.h"
 #include "driver/time/Taken.h"
-#include "interop/npy/Npy.h"
 
 namespace smalti::cli {
 namespace {
@@ -39,49 +38,6 @@ struct Timed {
 
 // ---- the work
 
-Result<std::vector<std::optional<Array>>> inputsOf(const driver::ModuleOrCase& module, const TimeArguments& arguments) {
-  const std::vector<ArrayType> types = driver::argumentTypes(*module.program);
-  std::vector<std::optional<Array>> inputs(types.size());
-  if (module.recorded && arguments.in.empty())
-    for (size_t i = 0; i < std::min(inputs.size(), module.recorded->arguments.size()); ++i) {
-      if (module.recorded->arguments[i].file.empty()) continue;
-      auto array = interop::readNpy(module.recorded->arguments[i].file, types[i].dtype);
-      if (!array) return fail(array.error());
-      inputs[i] = std::move(*array);
-    }
-  size_t next = 0;
-  for (const std::string& text : arguments.in) {
-    std::string path = text;
-    size_t index = next;
-    if (const size_t equals = text.find('='); equals != std::string::npos) {
-      size_t number = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + equals, number);
-      if (error == std::errc() && end == text.data() + equals) {
-        index = number;
-        path = text.substr(equals + 1);
-      }
-    }
-    if (index >= types.size())
-      return fail({.code = "SM1008",
-                   .message = fmt::format("'{}' has no input {}", module.path, index),
-                   .place = {},
-                   .need = counted(types.size(), "input"),
-                   .have = fmt::format("--in {}", text),
-                   .help = "smalti describe lists them"});
-    auto array = interop::readNpy(path, types[index].dtype);
-    if (!array) return fail(array.error());
-    if (array->type() != types[index])
-      return fail({.code = "SM1008",
-                   .message = fmt::format("input {} ('{}') is not what the module takes", index, path),
-                   .place = {},
-                   .need = types[index].str(),
-                   .have = array->type().str()});
-    inputs[index] = std::move(*array);
-    next = index + 1;
-  }
-  return inputs;
-}
-
 Status takenBy(const tpu::Chip& chip, const driver::LoadedModule& module) {
   for (size_t i = 0; i < module.numKernels(); ++i)
     if (auto taken = driver::takenBy(chip, *module.kernel(i)); !taken) return taken;
@@ -101,7 +57,7 @@ Timed timeFile(const std::string& path, const std::vector<tpu::Chip>& chips, con
     out.error = module ? ready.error() : module.error();
     return out;
   }
-  const auto inputs = inputsOf(*module, arguments);
+  const auto inputs = timeInputsOf(*module, arguments.in);
   if (!inputs) {
     out.error = inputs.error();
     return out;
