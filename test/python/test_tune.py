@@ -98,8 +98,9 @@ def test_wrong_words(smalti):
     assert "error[SM1014]: 'bf17[8,8]' is not an array type" in refusal(
         smalti, "softmax", "--operand", "bf17[8,8]", "--chip", "v5e", code=2)
     assert "error[SM6609]: there is no chip 'v99'" in refusal(smalti, *MATMUL, "--chip", "v99", code=3)
-    assert "error[SM6701]: matmul takes matrices" in refusal(
-        smalti, "matmul", "--operand", "bf16[8]", "--operand", "bf16[8]", "--chip", "v5e", code=3)
+    assert refusal(smalti, "matmul", "--operand", "bf16[8]", "--operand", "bf16[8]", "--chip", "v5e", code=3) == (
+        "matmul of bf16[8], bf16[8] on v5e: 0 of 1 candidate run, times by the model\n"
+        "  refused: 1 candidate, SM6701: matmul takes matrices\n")
 
 
 def test_modules_whose_blocks_do_not_change(smalti):

@@ -47,7 +47,7 @@ class Search {
     const std::vector<Factor>* best = nullptr;
     double least = std::numeric_limits<double>::infinity();
     for (const auto& [factors, candidate] : known_) {
-      if (!candidate || expanded_.contains(factors)) continue;
+      if (!candidate || expanded_.contains(factors) || leadsNowhere(*candidate)) continue;
       const double us = candidate->refusal ? std::numeric_limits<double>::max() : candidate->us;
       if (best && us >= least) continue;
       best = &factors;
@@ -69,6 +69,11 @@ class Search {
   }
 
  private:
+  /// Other blocks are as good reached without it: all but what is too large, which smaller blocks repair.
+  static bool leadsNowhere(const BlockCandidate& c) {
+    return c.refusal && !c.asItIs && !c.refusal->have.starts_with("SM6605");
+  }
+
   BlockCandidate judged(const KernelPackage& kernel, bool asItIs) const {
     BlockCandidate c{.grid = kernel.signature.grid, .blocks = {}, .refusal = {}, .asItIs = asItIs};
     for (const auto& w : kernel.signature.windows) c.blocks.push_back(w ? w->bounds : Shape{});
