@@ -74,9 +74,8 @@ Autotuned tuned_matmul(const ArrayType& x, const ArrayType& y, const MatmulOptio
   const int64_t m = dim(x, options.transpose_x ? 1 : 0), k = dim(x, options.transpose_x ? 0 : 1),
                 n = dim(y, options.transpose_y ? 0 : 1);
   const auto make = [&] {
-    const Candidate usual{{"block_m", block_along(m, 512)},
-                          {"block_n", block_along(n, 512)},
-                          {"block_k", block_along(k, 512)}};
+    const Candidate usual{
+        {"block_m", block_along(m, 512)}, {"block_n", block_along(n, 512)}, {"block_k", block_along(k, 512)}};
     return autotune(after(usual, combinations({{"block_m", along(m, {128, 256, 512, 1024, 2048})},
                                                {"block_n", along(n, {256, 512, 1024, 2048})},
                                                {"block_k", along(k, {256, 512, 1024, 2048})}})),
@@ -94,20 +93,20 @@ Autotuned tuned_matmul(const ArrayType& x, const ArrayType& y, const MatmulOptio
 }
 
 Autotuned tuned_flash_attention(const ArrayType& q, const ArrayType& k, const AttentionOptions& options) {
-  return once((Key() << "flash_attention" << q << k << options.causal << options.scale.value_or(0)
-                     << options.scale.has_value())
-                  .str(),
-              [&] {
-                const Candidate usual{{"block_q", block_along(dim(q, 2), 256)},
-                                      {"block_k", block_along(dim(k, 2), options.causal ? 256 : 512)}};
-                return autotune(after(usual, combinations({{"block_q", along(dim(q, 2), {128, 256, 512, 1024, 2048})},
-                                                           {"block_k", along(dim(k, 2), {128, 256, 512, 1024, 2048})}})),
-                                "flash_attention")([q, k, options](const Candidate& c) {
-                  AttentionOptions o = options;
-                  o.block_q = c["block_q"], o.block_k = c["block_k"];
-                  return flash_attention_call(q, k, o);
-                });
-              });
+  return once(
+      (Key() << "flash_attention" << q << k << options.causal << options.scale.value_or(0) << options.scale.has_value())
+          .str(),
+      [&] {
+        const Candidate usual{{"block_q", block_along(dim(q, 2), 256)},
+                              {"block_k", block_along(dim(k, 2), options.causal ? 256 : 512)}};
+        return autotune(after(usual, combinations({{"block_q", along(dim(q, 2), {128, 256, 512, 1024, 2048})},
+                                                   {"block_k", along(dim(k, 2), {128, 256, 512, 1024, 2048})}})),
+                        "flash_attention")([q, k, options](const Candidate& c) {
+          AttentionOptions o = options;
+          o.block_q = c["block_q"], o.block_k = c["block_k"];
+          return flash_attention_call(q, k, o);
+        });
+      });
 }
 
 Autotuned tuned_grouped_matmul(const ArrayType& x, const ArrayType& y) {
@@ -136,17 +135,15 @@ Autotuned tuned_softmax(const ArrayType& x) {
 
 Autotuned tuned_layer_norm(const ArrayType& x, float epsilon) {
   return once((Key() << "layer_norm" << x << epsilon).str(), [&] {
-    return autotune(rowCandidates(x), "layer_norm")([x, epsilon](const Candidate& c) {
-      return layer_norm_call(x, {rowOptions(c), epsilon});
-    });
+    return autotune(rowCandidates(x), "layer_norm")(
+        [x, epsilon](const Candidate& c) { return layer_norm_call(x, {rowOptions(c), epsilon}); });
   });
 }
 
 Autotuned tuned_rms_norm(const ArrayType& x, float epsilon) {
   return once((Key() << "rms_norm" << x << epsilon).str(), [&] {
-    return autotune(rowCandidates(x), "rms_norm")([x, epsilon](const Candidate& c) {
-      return rms_norm_call(x, {rowOptions(c), epsilon});
-    });
+    return autotune(rowCandidates(x), "rms_norm")(
+        [x, epsilon](const Candidate& c) { return rms_norm_call(x, {rowOptions(c), epsilon}); });
   });
 }
 

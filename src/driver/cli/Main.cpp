@@ -153,11 +153,12 @@ std::span<const Verb> verbs() {
            "  smalti time attention.mlir                    on each of them\n"
            "  smalti time grouped.mlir --chip v6e --in 2=group_sizes.npy --json",
            declareTime},
-      Verb{"tune", "which block sizes are the fastest, on TPUs by the model of time, on this machine by measuring",
-           "  smalti tune matmul.mlir --chip v5e\n"
-           "  smalti tune matmul --operand 'bf16[4096,4096]' --operand 'bf16[4096,4096]' --chip v5e --tuned tuned.toml\n"
-           "  smalti tune softmax --operand 'f32[1024,4096]' --target cpu",
-           declareTune},
+      Verb{
+          "tune", "which block sizes are the fastest, on TPUs by the model of time, on this machine by measuring",
+          "  smalti tune matmul.mlir --chip v5e\n"
+          "  smalti tune matmul --operand 'bf16[4096,4096]' --operand 'bf16[4096,4096]' --chip v5e --tuned tuned.toml\n"
+          "  smalti tune softmax --operand 'f32[1024,4096]' --target cpu",
+          declareTune},
       Verb{"report", "one HTML file: what TPU compilers and the models say of a module",
            "  smalti report attention.mlir -o attention.html\n"
            "  smalti report attention.mlir --chip v5e,v6e -o attention.html",

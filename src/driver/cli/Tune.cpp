@@ -81,8 +81,8 @@ Status tuneModule(const Session& session, const TuneArguments& arguments, const 
                      .need = "a grid of fixed size, whose blocks divide their arrays and are used as a whole",
                      .have = kernel.signature.grid.empty() ? "no grid" : fmt::format("grid ({})", gridText(kernel)),
                      .help = "make its block sizes candidates where it is written: pl::autotune"});
-      add(session, arguments, fmt::format("{}, kernel '{}'", path, call.name),
-          tunedKernel(kernel, chip.name, ranking), kernels, found);
+      add(session, arguments, fmt::format("{}, kernel '{}'", path, call.name), tunedKernel(kernel, chip.name, ranking),
+          kernels, found);
     }
   }
   if (kernels.empty())
@@ -105,7 +105,8 @@ Result<std::vector<Operand>> operandsOf(const Tunable& kernel, const std::vector
     return fail({.code = "SM1000",
                  .message = fmt::format("{} takes other operands", kernel.name),
                  .place = {},
-                 .need = fmt::format("--operand {}: {}", kernel.num_operands == 1 ? "once" : fmt::format("{} times", kernel.num_operands),
+                 .need = fmt::format("--operand {}: {}",
+                                     kernel.num_operands == 1 ? "once" : fmt::format("{} times", kernel.num_operands),
                                      kernel.operands),
                  .have = counted(types.size(), "operand"),
                  .help = "--operand 'bf16[512,512]' for each of them"});

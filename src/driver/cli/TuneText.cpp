@@ -16,8 +16,8 @@ namespace smalti::cli {
 namespace {
 
 driver::TunedEntry entryOf(const TunedKernel& kernel, const std::string& target, Candidate candidate, double us) {
-  driver::TunedEntry entry{kernel.kernel,   target, {}, std::move(candidate), us, kernel.measured,
-                           static_cast<int64_t>(kernel.rows.size())};
+  driver::TunedEntry entry{
+      kernel.kernel, target, {}, std::move(candidate), us, kernel.measured, static_cast<int64_t>(kernel.rows.size())};
   for (const ArrayType& o : kernel.operands) entry.operands.push_back(o.str());
   return entry;
 }
@@ -77,8 +77,8 @@ TunedKernel tunedKernel(const KernelPackage& kernel, const std::string& chip, co
 
 std::string tuneText(const Session& session, const std::string& title, const TunedKernel& k, size_t most) {
   const bool color = session.colorOut();
-  const auto runs = static_cast<size_t>(
-      std::count_if(k.rows.begin(), k.rows.end(), [](const TunedRow& r) { return !r.refusal; }));
+  const auto runs =
+      static_cast<size_t>(std::count_if(k.rows.begin(), k.rows.end(), [](const TunedRow& r) { return !r.refusal; }));
   const auto base = std::find_if(k.rows.begin(), k.rows.end(), [](const TunedRow& r) { return r.isBase; });
   const double now = base == k.rows.end() || base->refusal ? 0 : base->us;
   std::string text = fmt::format("{} on {}: {} of {}{} run, times {}\n", term::styled(term::Style::bold, title, color),
@@ -104,15 +104,15 @@ std::string tuneText(const Session& session, const std::string& title, const Tun
     if (!r.refusal) continue;
     // SM6904 has the compiler's code and reason in what there is.
     const bool byCompiler = r.refusal->code == "SM6904";
-    const std::string said =
-        byCompiler ? r.refusal->have : fmt::format("{}: {}", r.refusal->code, r.refusal->message);
+    const std::string said = byCompiler ? r.refusal->have : fmt::format("{}: {}", r.refusal->code, r.refusal->message);
     auto& reason = reasons.try_emplace(said.substr(0, said.find(':')), 0, said).first->second;
     ++reason.first;
   }
   std::vector<std::pair<size_t, std::string>> ordered;
   for (auto& [code, reason] : reasons) ordered.push_back(std::move(reason));
   std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  for (const auto& [count, said] : ordered) text += fmt::format("  refused: {}, {}\n", counted(count, "candidate"), said);
+  for (const auto& [count, said] : ordered)
+    text += fmt::format("  refused: {}, {}\n", counted(count, "candidate"), said);
   return text;
 }
 

@@ -138,9 +138,9 @@ struct Autotuned::State {
       if (progress) progress(i);
       RankedCandidate ranked{candidates[i], 0, {}};
       const auto call = tried(i, operands);
-      const auto us = !call             ? fail(call.error())
-                      : clockwork.chip  ? driver::modelled(*call, *clockwork.chip)
-                                        : driver::measured(*call);
+      const auto us = !call            ? fail(call.error())
+                      : clockwork.chip ? driver::modelled(*call, *clockwork.chip)
+                                       : driver::measured(*call);
       if (us)
         ranked.us = *us;
       else
@@ -168,7 +168,12 @@ struct Autotuned::State {
     const Clockwork clockwork = clockworkOf(target);
     if (clockwork.name().empty() || candidates.size() == 1) return 0;
     const std::string file = unwrap(activeSettings().values).tuned;
-    TunedEntry entry{key, driver::tunedTarget(clockwork.name()), {}, Candidate{}, 0, clockwork.native,
+    TunedEntry entry{key,
+                     driver::tunedTarget(clockwork.name()),
+                     {},
+                     Candidate{},
+                     0,
+                     clockwork.native,
                      static_cast<int64_t>(candidates.size())};
     for (const Operand& o : operands) entry.operands.push_back(o.array().type().str());
     const std::string about = fmt::format("{}\n{}\n{}", entry.target, file, fmt::join(entry.operands, "\n"));
@@ -214,16 +219,15 @@ Autotuned::Autotuned(std::vector<Candidate> candidates, std::string key, TunedCa
     : state_(std::make_shared<State>(std::move(candidates), std::move(key), std::move(make), at)) {}
 
 Autotuned::Autotuned(std::vector<Candidate> candidates, std::string key, PallasCallMaker make, Location at)
-    : Autotuned(
-          std::move(candidates), std::move(key),
-          TunedCallMaker([made = std::make_shared<Made>(), make = std::move(make)](
-                             const Candidate& c, const std::vector<Operand>& operands) -> TunedCall {
-            const std::lock_guard lock(made->mutex);
-            auto& call = made->calls[c.str()];
-            if (!call) call = make(c);
-            return {*call, operands};
-          }),
-          at) {}
+    : Autotuned(std::move(candidates), std::move(key),
+                TunedCallMaker([made = std::make_shared<Made>(), make = std::move(make)](
+                                   const Candidate& c, const std::vector<Operand>& operands) -> TunedCall {
+                  const std::lock_guard lock(made->mutex);
+                  auto& call = made->calls[c.str()];
+                  if (!call) call = make(c);
+                  return {*call, operands};
+                }),
+                at) {}
 
 const std::vector<Candidate>& Autotuned::candidates() const { return state_->candidates; }
 

@@ -61,15 +61,17 @@ class Reader {
                         : name == "candidates" ? count(value, e.candidates)
                                                : false;
       if (good) continue;
-      static const std::vector<std::string> kNames{"kernel", "target", "operands", "candidate", "us", "by",
-                                                   "candidates"};
+      static const std::vector<std::string> kNames{"kernel", "target", "operands",  "candidate",
+                                                   "us",     "by",     "candidates"};
       if (std::find(kNames.begin(), kNames.end(), name) == kNames.end())
         return refuse(key.source(), fmt::format("'{}' is not a key of a tuned entry", name),
                       fmt::format("{}", fmt::join(kNames, ", ")));
       return refuse(value.source(), fmt::format("'{}' cannot be this", name), needOf(name));
     }
-    for (const auto& [missing, name] : {std::pair{e.kernel.empty(), "kernel"}, {e.target.empty(), "target"},
-                                        {e.candidate.sizes().empty(), "candidate"}, {e.us <= 0, "us"}})
+    for (const auto& [missing, name] : {std::pair{e.kernel.empty(), "kernel"},
+                                        {e.target.empty(), "target"},
+                                        {e.candidate.sizes().empty(), "candidate"},
+                                        {e.us <= 0, "us"}})
       if (missing) return refuse(node.source(), fmt::format("the entry lacks '{}'", name), std::string(needOf(name)));
     e.measured = by == "measured";
     for (const TunedEntry& other : entries_)
@@ -131,8 +133,8 @@ class Reader {
 
 std::string quoted(const std::string& text) {
   std::ostringstream out;
-  out << toml::toml_formatter{toml::value<std::string>(text), toml::toml_formatter::default_flags &
-                                                                  ~toml::format_flags::allow_literal_strings};
+  out << toml::toml_formatter{toml::value<std::string>(text),
+                              toml::toml_formatter::default_flags & ~toml::format_flags::allow_literal_strings};
   return out.str();
 }
 

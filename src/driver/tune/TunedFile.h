@@ -19,9 +19,7 @@ struct TunedEntry {
   bool measured = false;   ///< else the model's
   int64_t candidates = 0;  ///< that it was chosen from
 
-  bool isAbout(const TunedEntry& o) const {
-    return kernel == o.kernel && target == o.target && operands == o.operands;
-  }
+  bool isAbout(const TunedEntry& o) const { return kernel == o.kernel && target == o.target && operands == o.operands; }
 };
 
 /// The target of entries for "cpu" or a chip: with "cpu" goes the name of this machine's processor.

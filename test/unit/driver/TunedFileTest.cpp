@@ -14,9 +14,9 @@ namespace {
 class TunedFileTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              ("smalti_tuned_" + std::to_string(::getpid()) +
-               ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    folder_ =
+        std::filesystem::temp_directory_path() / ("smalti_tuned_" + std::to_string(::getpid()) +
+                                                  ::testing::UnitTest::GetInstance()->current_test_info()->name());
     std::filesystem::create_directory(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
@@ -36,8 +36,13 @@ class TunedFileTest : public ::testing::Test {
 };
 
 TunedEntry entry(std::string kernel, std::string target, int64_t block) {
-  return {std::move(kernel), std::move(target), {"bf16[512,512]", "i32[]"}, Candidate{{"rows", block}, {"a", 8}}, 12.34,
-          false,             3};
+  return {std::move(kernel),
+          std::move(target),
+          {"bf16[512,512]", "i32[]"},
+          Candidate{{"rows", block}, {"a", 8}},
+          12.34,
+          false,
+          3};
 }
 
 constexpr const char* kGood =
@@ -87,16 +92,18 @@ TEST_F(TunedFileTest, WhatIsWrongIsRefusedWithItsLine) {
     std::string text = kGood;
     return text.replace(text.find(from), from.size(), to);
   };
-  EXPECT_EQ(refusalOf(with("us = 1.0", "us = -1.0")),
-            std::string("error[SM6912]: 'us' cannot be this\n  --> tuned.toml:6:6\n  need: a time in µs, more than 0\n") +
-                kHelp);
+  EXPECT_EQ(
+      refusalOf(with("us = 1.0", "us = -1.0")),
+      std::string("error[SM6912]: 'us' cannot be this\n  --> tuned.toml:6:6\n  need: a time in µs, more than 0\n") +
+          kHelp);
   EXPECT_EQ(refusalOf(with("rows = 8", "rows = \"8\"")),
             std::string("error[SM6912]: 'candidate' cannot be this\n  --> tuned.toml:5:13\n"
                         "  need: sizes by name: { block_m = 512 }\n") +
                 kHelp);
-  EXPECT_EQ(refusalOf(with("by = \"model\"", "by = \"luck\"")),
-            std::string("error[SM6912]: 'by' cannot be this\n  --> tuned.toml:7:6\n  need: \"measured\" or \"model\"\n") +
-                kHelp);
+  EXPECT_EQ(
+      refusalOf(with("by = \"model\"", "by = \"luck\"")),
+      std::string("error[SM6912]: 'by' cannot be this\n  --> tuned.toml:7:6\n  need: \"measured\" or \"model\"\n") +
+          kHelp);
   EXPECT_EQ(refusalOf(with("target", "tarrget")),
             std::string("error[SM6912]: 'tarrget' is not a key of a tuned entry\n  --> tuned.toml:3:1\n"
                         "  need: kernel, target, operands, candidate, us, by, candidates\n") +

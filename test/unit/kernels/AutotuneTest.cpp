@@ -23,8 +23,8 @@ struct With {
 };
 
 struct TemporaryFile {
-  std::string path = (std::filesystem::temp_directory_path() / ("smalti_autotune_" + std::to_string(::getpid()) + ".toml"))
-                         .string();
+  std::string path =
+      (std::filesystem::temp_directory_path() / ("smalti_autotune_" + std::to_string(::getpid()) + ".toml")).string();
   TemporaryFile() { std::filesystem::remove(path); }
   ~TemporaryFile() { std::filesystem::remove(path); }
   std::string text() const {
@@ -128,9 +128,10 @@ TEST(Autotune, WhatCannotBeTunedIsRefused) {
   EXPECT_EQ(said([] { return autotune({}, "copy"); }),
             "error[SM6910]: autotune of 'copy' has no candidates\n  need: one at least\n  have: none\n"
             "  help: autotune({{{\"block\", 128}}, {{\"block\", 256}}}, \"copy\")\n");
-  EXPECT_EQ(said([] { return autotune({{{"rows", 8}}}, ""); }),
-            "error[SM6910]: autotune has no key\n  need: a name for the kernel, as the file of tuned candidates has it\n"
-            "  have: \"\"\n  help: autotune({…}, \"my_matmul\")\n");
+  EXPECT_EQ(
+      said([] { return autotune({{{"rows", 8}}}, ""); }),
+      "error[SM6910]: autotune has no key\n  need: a name for the kernel, as the file of tuned candidates has it\n"
+      "  have: \"\"\n  help: autotune({…}, \"my_matmul\")\n");
   EXPECT_EQ(said([] { return autotune({{{"rows", 8}}, {{"columns", 8}}}, "copy"); }),
             "error[SM6910]: candidate 1 of 'copy' has sizes of other names\n  need: rows\n  have: columns = 8\n"
             "  help: give every candidate the same sizes in the same order\n");
@@ -162,12 +163,13 @@ TEST(Autotune, TheLibrarysCandidatesBeatItsDefaults) {
     std::string kernel;
     std::vector<ArrayType> types;
   };
-  for (const Problem& p : {Problem{"matmul", {{bf16, {2048, 2048}}, {bf16, {2048, 2048}}}},
-                           {"flash_attention", {{bf16, {1, 8, 2048, 128}}, {bf16, {1, 8, 2048, 128}}, {bf16, {1, 8, 2048, 128}}}},
-                           {"grouped_matmul", {{bf16, {1024, 512}}, {bf16, {4, 512, 512}}, {i32, {4}}}},
-                           {"softmax", {{f32, {512, 4096}}}},
-                           {"layer_norm", {{f32, {512, 1024}}, {f32, {1, 1024}}, {f32, {1, 1024}}}},
-                           {"rms_norm", {{f32, {512, 1024}}, {f32, {1, 1024}}}}}) {
+  for (const Problem& p :
+       {Problem{"matmul", {{bf16, {2048, 2048}}, {bf16, {2048, 2048}}}},
+        {"flash_attention", {{bf16, {1, 8, 2048, 128}}, {bf16, {1, 8, 2048, 128}}, {bf16, {1, 8, 2048, 128}}}},
+        {"grouped_matmul", {{bf16, {1024, 512}}, {bf16, {4, 512, 512}}, {i32, {4}}}},
+        {"softmax", {{f32, {512, 4096}}}},
+        {"layer_norm", {{f32, {512, 1024}}, {f32, {1, 1024}}, {f32, {1, 1024}}}},
+        {"rms_norm", {{f32, {512, 1024}}, {f32, {1, 1024}}}}}) {
     const auto t = std::find_if(tunables().begin(), tunables().end(), [&](auto& t) { return t.name == p.kernel; });
     ASSERT_NE(t, tunables().end()) << p.kernel;
     std::vector<Array> arrays;
