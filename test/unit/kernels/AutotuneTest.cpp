@@ -104,7 +104,7 @@ TEST(Autotune, CpuMeasuresAndTheFileKeepsWhatWasFound) {
 TEST(Autotune, WorksUnderJit) {
   const With settings{{"target", "cpu"}};
   const auto tuned = autotune({{{"rows", 8}}, {{"rows", 256}}}, "double")([](auto& c) { return doubled(c["rows"]); });
-  const Array y = jit([&](const Array& x) -> Array { return tuned(x) + 1; })(ones({kRows, 256}));
+  const Array y = jit([&](const Array& x) -> Array { return Array(tuned(x)) + 1; })(ones({kRows, 256}));
   EXPECT_EQ(y.as<float>()[5], 3);
 }
 
