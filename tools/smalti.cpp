@@ -1,4 +1,6 @@
-// The command line `smalti`; its verbs are in src/driver/cli.
+// The command line `smalti`; its verbs are in src/driver/cli. `smalti tune` knows the kernel library's kernels by name.
 #include "driver/cli/Cli.h"
 
-int main(int argc, char** argv) { return smalti::cli::main(argc, argv); }
+#include "smalti/kernels/tunable.h"
+
+int main(int argc, char** argv) { return smalti::cli::main(argc, argv, smalti::kernels::tunables()); }

@@ -203,9 +203,14 @@ def fit(bench, rows, built, chips, rounds, write, most_steps):
     device = np.array([row.offset == 0 for row in f.rows])
     pooled.append((f, at, -shapes[device]))
   for f, at, errors in pooled:
-    low, high = narrowest(errors)  # of measured over predicted
-    values = dict(zip(f.keys, np.exp(at)), range_below=1 - math.exp(min(low, 0)), range_above=math.exp(max(high, 0)) - 1)
-    print(f"{f.chip}: range -{100 * values['range_below']:.1f} % +{100 * values['range_above']:.1f} %")
+    values = dict(zip(f.keys, np.exp(at)))
+    errors = errors[~np.isnan(errors)]
+    if len(errors):
+      low, high = narrowest(errors)  # of measured over predicted
+      values |= dict(range_below=1 - math.exp(min(low, 0)), range_above=math.exp(max(high, 0)) - 1)
+      print(f"{f.chip}: range -{100 * values['range_below']:.1f} % +{100 * values['range_above']:.1f} %")
+    else:
+      print(f"{f.chip}: too few rows to hold any out: its range stays as it is")
     target = f.path if write else bench.CACHE / f"{f.chip}.toml"
     target.write_text(changed(f.text, values))
     print(f"written to {target}")

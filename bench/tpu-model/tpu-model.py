@@ -2,6 +2,7 @@
 """How well `smalti time` predicts measured times of kernels on TPUs: exports each row's kernel from JAX and tokamax.
 
     ./do bench tpu-model [--rows FILE.csv] [--json OUT] [--chip NAME|FILE.toml]… [--family NAME] [--worst N]
+    ./do bench tpu-model --tuned [FILE.csv] [--json OUT] [--chip FILE.toml]… [--family NAME]
 
 FILE has the columns id, generation, kernel, shapes, dtype, block_sizes, buffering, metric, value, unit, timing_method,
 tier. Judged are rows of tier A, metric `time`, with block sizes, of kernels named pallas or splash. OUT gets
@@ -109,16 +110,17 @@ def modules(rows, beside):
   return built
 
 
-def times(rows, built, chips):
-  """By id: what smalti says, or a sentence."""
-  said = {i: m["lacks"] for i, m in built.items() if "lacks" in m}
+def times(rows, built, chips, anyway=True):
+  """By id: what smalti says, or a sentence. `anyway`: also of what the chip's compiler refuses."""
+  said = {r["id"]: built[r["id"]]["lacks"] for r in rows if "lacks" in built[r["id"]]}
   for generation in sorted({r["generation"] for r in rows}):
     ids = [r["id"] for r in rows if r["generation"] == generation and "module" in built[r["id"]]]
     if not ids:
       continue
     chip = chips.get(generation, generation)
     files = [built[i]["module"] for i in ids]
-    run = subprocess.run([SMALTI, "time", *files, "--chip", chip, "--anyway", "--json"], stdout=subprocess.PIPE, text=True)
+    words = [SMALTI, "time", *files, "--chip", chip, "--json", *(["--anyway"] if anyway else [])]
+    run = subprocess.run(words, stdout=subprocess.PIPE, text=True)
     for i, m in zip(ids, json.loads(run.stdout)["modules"]):
       on = next(iter(m["chips"].values()), None)
       error = m["error"] or on["error"]
@@ -154,11 +156,25 @@ def main():
   parser.add_argument("--chip", action="append", default=[], help="a chip's file, instead of the one of its name")
   parser.add_argument("--family", help="only rows of this family")
   parser.add_argument("--worst", type=int, default=0)
+  parser.add_argument("--tuned", nargs="?", const=DATA / "tpu_tuned_blocks.csv", metavar="FILE.csv",
+                      help="how often the model's best blocks are the published ones instead; see tuned.py")
   parser.add_argument("--fit", action="store_true", help="fit section [time] of chips' files instead; see fit.py")
   parser.add_argument("--rounds", type=int, default=8, help="of the fit")
   parser.add_argument("--most-steps", type=int, default=20_000, help="kernels of fewer steps are fitted to: it is quicker")
   parser.add_argument("--write", action="store_true", help="the fitted constants into chips/, not build/tpu-model")
   arguments = parser.parse_args()
+  chips = {}
+  for file in () if arguments.fit else arguments.chip:
+    chips[re.search(r'^name = "(\w+)"', pathlib.Path(file).read_text(), re.M).group(1)] = file
+  if arguments.tuned:
+    import tuned
+    if not pathlib.Path(arguments.tuned).exists():
+      sys.exit(f"there is no {arguments.tuned}: name the published blocks after --tuned")
+    results, lacking = tuned.judge(sys.modules[__name__], arguments.tuned, arguments.family, family_of, chips)
+    tuned.report(results, lacking)
+    if arguments.json:
+      pathlib.Path(arguments.json).write_text(json.dumps(results, indent=1))
+    return None
   if not pathlib.Path(arguments.rows).exists():
     sys.exit(f"there is no {arguments.rows}: name the measured rows with --rows")
   rows = [r for r in csv.DictReader(open(arguments.rows)) if judged(r)]
@@ -166,9 +182,6 @@ def main():
     rows = [r for r in rows if family_of(r) == arguments.family]
   if not rows:
     sys.exit("none of the rows is one of tier A, metric time, with block sizes, of a kernel named pallas or splash")
-  chips = {}
-  for file in () if arguments.fit else arguments.chip:
-    chips[re.search(r'^name = "(\w+)"', pathlib.Path(file).read_text(), re.M).group(1)] = file
   built = modules(rows, arguments.rows)
   if arguments.fit:
     import fit

@@ -173,6 +173,8 @@ class PallasCall {
     return compile_all({Operand(operands)...});
   }
   Executable compile_all(const std::vector<Operand>& operands) const;
+  /// What the lowered module takes for these operands: sizes of dynamic grid axes, then the arrays as memory has them.
+  std::vector<Array> module_operands(const std::vector<Operand>& operands) const;
   /// The same call with these settings, whatever the thread's are (`use_settings`); shares what was compiled.
   PallasCall with(const Settings& settings) const;
 

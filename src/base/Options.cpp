@@ -81,6 +81,8 @@ const std::vector<OptionRow>& rows() {
       {"chip", OptionGroup::tpu, &Options::chip,
        "TPUs whose compilers must take the kernels: v4, v5e, v5p, v6e, v7x, all, a chip's .toml file, or several with "
        "commas; nothing that runs depends on it"},
+      {"tuned", tune, &Options::tuned,
+       "the file of tuned candidates (TOML) that autotune and smalti tune read and add to; none: nothing is kept"},
       {"corpus", cases, &Options::corpus, "the folder that conform takes when none is named"},
       {"jobs", cases, &Options::jobs, "cases run at once; 0: one per processor", {}, 0, 1024},
       {"timeout-seconds",

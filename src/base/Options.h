@@ -39,6 +39,7 @@ struct Options {
   std::set<std::string, std::less<>> checksOff;  ///< option names of the observers that do not run: "check-dma"
   // What TPUs take.
   std::string chip;
+  std::string tuned;
   // Many cases.
   std::string corpus;
   int64_t jobs = 0;
@@ -53,7 +54,7 @@ struct Options {
   std::string color = "auto";
 };
 
-enum class OptionGroup : uint8_t { run, check, tpu, cases, cache, output };
+enum class OptionGroup : uint8_t { run, check, tpu, tune, cases, cache, output };
 enum class Origin : uint8_t { builtIn, environment, commandLine };
 
 /// An observer of the machine (machine/observers/Registry.h): on unless it is in Options::checksOff.

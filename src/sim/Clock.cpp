@@ -18,7 +18,7 @@ void Clock::compute(const Work& w) {
   work += w;
 }
 
-Clock::Copy Clock::start(Way way, double bytes) {
+Clock::Copy Clock::start(Way way, double bytes, int64_t device) {
   scalar(chip_.time.copyCycles);
   ++copies;
   copyBytes += bytes;
@@ -30,8 +30,8 @@ Clock::Copy Clock::start(Way way, double bytes) {
     return copy;
   }
   copy.remote = way == Way::ici;
-  double& free = copy.remote ? iciFree_ : hbmFree_;
-  const double latency = copy.remote ? chip_.ici.hopLatencyUs * 1e3 * chip_.device.clockGhz : latency_;
+  double& free = copy.remote ? iciFree_[device] : hbmFree_;
+  const double latency = copy.remote ? hop() : latency_;
   const double begins = std::max(now_, free);
   free = begins + bytes / (copy.remote ? iciBytesPerCycle_ : hbmBytesPerCycle_);
   copy.bandwidthDone = free;
@@ -41,12 +41,18 @@ Clock::Copy Clock::start(Way way, double bytes) {
   return copy;
 }
 
+void Clock::waitUntil(double cycles) {
+  if (cycles <= now_) return;
+  spent.ici += cycles - now_;
+  now_ = cycles;
+}
+
 void Clock::waitFor(const Copy& copy) {
   if (copy.done <= now_) return;
   const double forData = std::max(0.0, copy.bandwidthDone - now_);
   const double all = copy.done - now_;
   (copy.remote ? spent.ici : spent.bandwidth) += forData;
-  spent.latency += all - forData;
+  (copy.remote ? spent.ici : spent.latency) += all - forData;
   if (recorder) recorder->waited(now_, copy.done, copy.number);
   now_ = copy.done;
 }

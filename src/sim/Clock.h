@@ -1,8 +1,7 @@
 // The time of one core, in its cycles: what it computes, and copies that are on their way meanwhile.
 #pragma once
 
-#include <deque>
-#include <unordered_map>
+#include <map>
 
 #include "sim/Recorder.h"
 #include "sim/Work.h"
@@ -36,10 +35,18 @@ class Clock {
     int32_t number = -1;  ///< of the recorder
   };
   enum class Way : uint8_t { hbm, onChip, ici };
-  Copy start(Way, double bytes);
+  /// `device`: that an ici copy goes to; those to one device share a link, those to several go at the same time.
+  Copy start(Way, double bytes, int64_t device = 0);
   void waitFor(const Copy&);
 
   Recorder* recorder = nullptr;  ///< not owned; null: nobody looks
+  /// When a signal that another device sends now is here: devices do the same at the same time.
+  double signalled() const { return now_ + hop(); }
+  /// Waits for other devices.
+  void waitUntil(double cycles);
+  /// HBM at one end of a copy between devices.
+  void countHbm(double bytes) { hbmBytes += bytes; }
+
   Spent spent;
   Work work;            ///< all of it
   double hbmBytes = 0;  ///< moved
@@ -47,8 +54,12 @@ class Clock {
   double copyBytes = 0;
 
  private:
+  /// From a device to its neighbour, in cycles.
+  double hop() const { return chip_.ici.hopLatencyUs * 1e3 * chip_.device.clockGhz; }
+
   const tpu::Chip& chip_;
-  double now_ = 0, hbmFree_ = 0, iciFree_ = 0;
+  double now_ = 0, hbmFree_ = 0;
+  std::map<int64_t, double> iciFree_;  ///< by device: when the link to it is free again
   double hbmBytesPerCycle_, iciBytesPerCycle_, latency_;
 };
 

@@ -320,7 +320,7 @@ class Coder {
       i.target = type(copy.getSource().getType());
       i.b = copy.getTargetSemaphore() ? ref(copy.getTargetSemaphore()) : kNone;
       i.c = copy.getSourceSemaphore() ? ref(copy.getSourceSemaphore()) : kNone;
-      i.count = copy.getDeviceId() || copy.getCoreId() ? 1 : 0;
+      if (copy.getDeviceId()) list(i, mlir::ValueRange(copy.getDeviceId()));
       emit(i);
       return true;
     }
@@ -341,7 +341,7 @@ class Coder {
       emit({.what = Do::signal,
             .a = ref(signal.getSemaphore()),
             .b = number(signal.getAmount()),
-            .count = signal.getDeviceId() || signal.getCoreId() ? 1 : 0});
+            .count = signal.getDeviceId() ? 1 : 0});
       return true;
     }
     if (auto wait = mlir::dyn_cast<SemWaitOp>(op)) {

@@ -21,8 +21,18 @@ struct Semaphore {
     Clock::Copy copy;
     double bytes = 0;
   };
+  struct Signal {
+    double at = 0;  ///< when it is here, in cycles
+    int64_t amount = 0;
+  };
   std::deque<Arrival> arrivals;
-  int64_t count = 0;
+  std::deque<Signal> signals;
+
+  int64_t count() const {
+    int64_t n = 0;
+    for (const Signal& s : signals) n += s.amount;
+    return n;
+  }
 };
 
 struct Buffer {

@@ -187,13 +187,15 @@ Status Runner::step(const Instruction& i, Clock& clock) {
       return waitCopy(i, clock);
     case Do::signal:
       // Devices do the same: what this one sends to a neighbour, another one sends here.
-      if (n(i.b).known()) memory_.of(r(i.a)).semaphores[r(i.a).offset].count += n(i.b).value;
+      if (n(i.b).known())
+        memory_.of(r(i.a)).semaphores[r(i.a).offset].signals.push_back(
+            {i.count != 0 ? clock.signalled() : clock.now(), n(i.b).value});
       break;
     case Do::waitSignal:
-      if (n(i.b).known()) memory_.of(r(i.a)).semaphores[r(i.a).offset].count -= n(i.b).value;
+      if (n(i.b).known()) waitSignal(memory_.of(r(i.a)).semaphores[r(i.a).offset], n(i.b).value, clock);
       break;
     case Do::readSignal:
-      n(i.to) = {memory_.of(r(i.a)).semaphores[r(i.a).offset].count};
+      n(i.to) = {memory_.of(r(i.a)).semaphores[r(i.a).offset].count()};
       break;
     case Do::finish:
       break;
@@ -232,22 +234,40 @@ View Runner::sliceOf(const Instruction& i) const {
 
 void Runner::startCopy(const Instruction& i, Clock& clock) {
   const View &from = refs_[static_cast<size_t>(i.a)], &to = refs_[static_cast<size_t>(i.to)];
-  const bool remote = i.count != 0;
-  const Clock::Way way = remote                                             ? Clock::Way::ici
-                         : isHbm(memory_.of(from)) || isHbm(memory_.of(to)) ? Clock::Way::hbm
-                                                                            : Clock::Way::onChip;
+  const bool remote = i.count != 0, reads = isHbm(memory_.of(from)), writes = isHbm(memory_.of(to));
+  const Clock::Way way = remote ? Clock::Way::ici : reads || writes ? Clock::Way::hbm : Clock::Way::onChip;
   const double bytes = from.bytes(code_.types[static_cast<size_t>(i.target)]);
   if (clock.recorder && !clock.recorder->full()) {
     const std::string name = fmt::format("{} to {}", memory_.of(from).name, memory_.of(to).name);
     clock.recorder->nextCopy(name, name, clock.recorder->step());
   }
-  const Clock::Copy copy = clock.start(way, bytes);
+  int64_t device = 0;
+  if (remote) {
+    const Number& id = numbers_[static_cast<size_t>(code_.lists[static_cast<size_t>(i.first)])];
+    device = id.known() ? id.value : -1;
+    // What this device sends is read here, and what it is sent meanwhile is written here.
+    clock.countHbm(bytes * (static_cast<double>(reads) + static_cast<double>(writes)));
+  }
+  const Clock::Copy copy = clock.start(way, bytes, device);
   memory_.copy(from, to);
   for (const Slot s : {i.b, i.c}) {
     if (s == kNone) continue;
     const View& semaphore = refs_[static_cast<size_t>(s)];
     memory_.of(semaphore).semaphores[semaphore.offset].arrivals.push_back({copy, bytes});
   }
+}
+
+void Runner::waitSignal(Semaphore& semaphore, int64_t amount, Clock& clock) {
+  while (amount > 0 && !semaphore.signals.empty()) {
+    Semaphore::Signal& first = semaphore.signals.front();
+    clock.waitUntil(first.at);
+    const int64_t taken = std::min(amount, first.amount);
+    amount -= taken;
+    first.amount -= taken;
+    if (first.amount <= 0) semaphore.signals.pop_front();
+  }
+  // The others come from devices that do what this one does not: they are here a hop from now.
+  if (amount > 0) clock.waitUntil(clock.signalled());
 }
 
 Status Runner::waitCopy(const Instruction& i, Clock& clock) {

@@ -35,6 +35,7 @@ class Runner {
   View sliceOf(const Instruction&) const;
   std::optional<int64_t> offsetOf(const View&, const Instruction&) const;
   void startCopy(const Instruction&, Clock&);
+  static void waitSignal(Semaphore&, int64_t amount, Clock&);
   Status waitCopy(const Instruction&, Clock&);
   Number unknown(int32_t origin) const;
   Diagnostic notKnown(const Instruction&, const Number&) const;

@@ -31,7 +31,6 @@ struct Verdict {
   std::vector<Refusal> refusals;  ///< the compiler stops at the first
   Fits fits = Fits::yes;          ///< into VMEM
   int64_t vmemBytes = 0;          ///< windows, scratch and what the compiler adds
-  int64_t xlaVmemOperands = 0;    ///< operands that XLA may keep in VMEM by itself, beside the kernel
   bool accepted() const { return refusals.empty(); }
   const Reason* reason() const { return refusals.empty() ? nullptr : refusals.front().reason; }
 };

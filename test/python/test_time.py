@@ -163,6 +163,20 @@ def test_every_case_has_a_time_or_a_reason(smalti, case):
         assert on["us"] > 0
 
 
+@pytest.mark.parametrize("case", ["dist_all_reduce_ring", "dist_right_permute_barrier"])
+def test_kernels_of_several_devices_wait_for_each_other(smalti, case, tmp_path):
+    """What one device sends another one sends to it: twice the rate of links and half a hop make it faster."""
+    (module,) = time(smalti, CASES / case, "--chip", "v5e")
+    slow = module["chips"]["v5e"]
+    assert slow["parts_us"]["ici"] > 0
+    assert sum(slow["parts_us"].values()) == pytest.approx(slow["us"], rel=1e-6)
+    chip = subprocess.run([smalti, "chips", "v5e", "--toml"], capture_output=True, text=True).stdout
+    assert "hop_latency_us = 1\n" in chip
+    (tmp_path / "near.toml").write_text(chip.replace("hop_latency_us = 1\n", "hop_latency_us = 0.5\n"))
+    (module,) = time(smalti, CASES / case, "--chip", tmp_path / "near.toml")
+    assert module["chips"]["v5e"]["parts_us"]["ici"] < slow["parts_us"]["ici"]
+
+
 @pytest.mark.skipif(not (ROOT / "build/tpu-model/modules").is_dir() or not MEASURED.exists(),
                     reason="the exported kernels of measured rows are not here (./do bench tpu-model)")
 def test_the_bench_writes_a_prediction_for_each_row_that_it_built(bin_dir, tmp_path):

@@ -72,6 +72,7 @@ def test_an_entry_for_every_file(smalti, tmp_path):
         assert list(module["chips"]) == ["v5e", "v4"]
         for verdict in module["chips"].values():
             assert list(verdict) == ["accepted", "fits", "code", "reason", "vmem_bytes", "xla_vmem_operands", "warnings"]
+            assert verdict["xla_vmem_operands"] is None
             assert verdict["accepted"] == (verdict["reason"] is None) == (verdict["code"] is None)
 
 

@@ -95,7 +95,7 @@ Json toJson(const LegalityOfModule& m) {
                    {"code", reason ? Json(reason->code) : Json(nullptr)},
                    {"reason", reason ? Json(reason->id) : Json(nullptr)},
                    {"vmem_bytes", v.vmemBytes},
-                   {"xla_vmem_operands", v.xlaVmemOperands},
+                   {"xla_vmem_operands", nullptr},  // XLA decides that outside the kernel
                    {"warnings", Json::array()}};
     for (const Diagnostic& d : warnings) chips[chip]["warnings"].push_back(driver::toJson(d));
   }

@@ -167,6 +167,12 @@ std::span<const Verb> verbs() {
            "  smalti time attention.mlir                    on each of them\n"
            "  smalti time grouped.mlir --chip v6e --in 2=group_sizes.npy --json",
            declareTime},
+      Verb{
+          "tune", "which block sizes are the fastest, on TPUs by the model of time, on this machine by measuring",
+          "  smalti tune matmul.mlir --chip v5e\n"
+          "  smalti tune matmul --operand 'bf16[4096,4096]' --operand 'bf16[4096,4096]' --chip v5e --tuned tuned.toml\n"
+          "  smalti tune softmax --operand 'f32[1024,4096]' --target cpu",
+          declareTune},
       Verb{"report", "one HTML file: what TPU compilers and the models say of a module",
            "  smalti report attention.mlir -o attention.html\n"
            "  smalti report attention.mlir --chip v5e,v6e -o attention.html\n"
@@ -187,6 +193,7 @@ std::span<const Verb> verbs() {
 int main(const Application& application, int argc, const char* const* argv) {
   holdStandardDescriptors();
   Session session;
+  session.kernels = application.kernels;
   const auto guarded = [&] {
     try {
       return parseAndRun(application, argc, argv, session);
@@ -206,12 +213,13 @@ int main(const Application& application, int argc, const char* const* argv) {
   return session.finish(guarded());
 }
 
-int main(int argc, const char* const* argv) {
+int main(int argc, const char* const* argv, std::span<const Tunable> kernels) {
   return main({.name = "smalti",
                .summary = "Runs and checks Pallas TPU kernels on this machine.",
                .footer = "Start with: smalti new hello\nExit codes: 0 ok, 1 wrong result, 2 usage, 3 refused by a "
                          "check, 4 internal error.\nOptions are also SMALTI_… variables: smalti env.",
-               .verbs = verbs()},
+               .verbs = verbs(),
+               .kernels = kernels},
               argc, argv);
 }
 

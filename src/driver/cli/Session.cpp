@@ -30,6 +30,8 @@ std::string titleOf(OptionGroup group) {
       return "What is checked";
     case OptionGroup::tpu:
       return "What TPUs take";
+    case OptionGroup::tune:
+      return "What tuning found";
     case OptionGroup::cases:
       return "Many cases";
     case OptionGroup::cache:

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <span>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -10,6 +11,7 @@
 #include "base/Options.h"
 #include "driver/Json.h"
 #include "driver/cli/Output.h"
+#include "smalti/autotune.h"
 
 namespace smalti::cli {
 
@@ -25,6 +27,8 @@ class Session {
   OptionSet options;
   /// What the chosen verb does; set by its callback.
   std::function<int()> action;
+  /// What `tune` knows by name.
+  std::span<const Tunable> kernels;
   /// The first wrong value among the options, if any.
   Status optionStatus;
 

@@ -34,7 +34,7 @@ std::vector<Part> partsOf(const driver::ProgramTime& time, double clockGhz) {
           {"hbm", "waiting for data from HBM", us(all.bandwidth)},
           {"copy_latency", "waiting for copies to begin and end", us(all.latency)},
           {"step_overhead", "grid steps, scalar instructions, starting the kernel", us(all.scalar)},
-          {"ici", "waiting for other devices", us(all.ici)},
+          {"ici", "waiting for other devices", us(all.ici) + time.iciUs},
           {"ops", "ops around the kernels", time.opsUs}};
 }
 

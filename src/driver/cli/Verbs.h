@@ -21,6 +21,7 @@ struct Application {
   std::string_view summary;
   std::string_view footer;  ///< shown by --help
   std::span<const Verb> verbs;
+  std::span<const Tunable> kernels{};  ///< for `tune`
 };
 /// Its whole command line; returns the exit code. Nothing is thrown out of it.
 int main(const Application&, int argc, const char* const* argv);
@@ -29,6 +30,7 @@ void declareRun(CLI::App&, Session&);
 void declareConform(CLI::App&, Session&);
 void declareChips(CLI::App&, Session&);
 void declareTime(CLI::App&, Session&);
+void declareTune(CLI::App&, Session&);
 void declareReport(CLI::App&, Session&);
 void declareCheck(CLI::App&, Session&);
 void declareShow(CLI::App&, Session&);

@@ -11,7 +11,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kReshapes{"reshape", "sharding_constraint", "optimization_barrier",
                                                     "bitcast_convert", "custom_call"};
 /// A pass of its own, though it may compute its operands on the way.
-constexpr std::array<std::string_view, 14> kOwn{"reduce",
+constexpr std::array<std::string_view, 20> kOwn{"reduce",
                                                 "dot_general",
                                                 "convolution",
                                                 "scatter",
@@ -24,7 +24,13 @@ constexpr std::array<std::string_view, 14> kOwn{"reduce",
                                                 "dynamic_update_slice",
                                                 "cumsum",
                                                 "rng_bit_generator",
-                                                "top_k"};
+                                                "top_k",
+                                                "all_gather",
+                                                "all_reduce",
+                                                "all_to_all",
+                                                "collective_broadcast",
+                                                "collective_permute",
+                                                "reduce_scatter"};
 
 template <size_t n>
 bool isOneOf(const std::array<std::string_view, n>& names, std::string_view name) {

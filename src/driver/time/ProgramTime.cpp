@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "driver/time/CollectiveTime.h"
 #include "driver/time/Fusions.h"
 #include "driver/time/Known.h"
+#include "ir/Exchange.h"
 
 namespace smalti::driver {
 namespace {
@@ -26,7 +28,7 @@ class Walk {
       if (i < inputs.size()) frame.known[v] = inputs[i];
       frame.origins[v] = {{static_cast<int>(i)}, true};
     }
-    auto results = function(frame);
+    auto results = ops(frame, main.ops);
     if (!results) return fail(std::move(results.error()));
     for (const ValueId v : *results) fusions_.returned(frame.nodes[static_cast<size_t>(v)]);
     return total();
@@ -71,15 +73,18 @@ class Walk {
             fmt::format("give what it is computed from: {}, or --assume for each", fmt::join(give, " "))};
   }
 
-  /// What the function returns.
-  Result<std::vector<ValueId>> function(Frame& frame) {
-    for (const Op& op : frame.function.ops) {
+  /// What they return.
+  Result<std::vector<ValueId>> ops(Frame& frame, const std::vector<Op>& ops) {
+    for (const Op& op : ops) {
       if (op.name == "return") return op.operands;
       if (op.name == "kernel_call") {
         if (auto status = kernel(frame, op); !status) return fail(std::move(status.error()));
-      } else if (op.name == "call" || op.name == "manual_computation") {
+      } else if (op.name == "call") {
         if (auto status = call(frame, op); !status) return fail(std::move(status.error()));
+      } else if (op.name == "manual_computation") {
+        if (auto status = onDevices(frame, op); !status) return fail(std::move(status.error()));
       } else {
+        iciUs_ += collectiveUs(frame.function, op, devices_, chip_);
         plain(frame, op);
       }
     }
@@ -104,11 +109,6 @@ class Walk {
   }
 
   Status call(Frame& frame, const Op& op) {
-    if (op.name != "call")
-      return fail({.code = "SM6903",
-                   .message = "the time of a program on several devices is not modelled",
-                   .place = op.place,
-                   .help = "time one device's part: the kernel without the shard_map around it"});
     const Function* callee = program_.find(op.callee);
     Frame inner(*callee);
     for (size_t i = 0; i < callee->arguments.size(); ++i) {
@@ -117,7 +117,7 @@ class Walk {
       inner.known[to] = frame.known[from];
       inner.origins[to] = frame.origins[from];
     }
-    auto results = function(inner);
+    auto results = ops(inner, callee->ops);
     if (!results) return fail(std::move(results.error()));
     for (size_t i = 0; i < op.results.size(); ++i) {
       const auto from = static_cast<size_t>((*results)[i]), to = static_cast<size_t>(op.results[i]);
@@ -125,6 +125,31 @@ class Walk {
       frame.known[to] = inner.known[from];
       frame.origins[to] = inner.origins[from];
     }
+    return {};
+  }
+
+  /// All devices do the same at the same time: the time is that of one of them, on its part of the arrays.
+  Status onDevices(Frame& frame, const Op& op) {
+    const Block& body = op.regions.front();
+    const int64_t around = devices_;
+    devices_ = meshOf(program_, op).numDevices();
+    for (size_t i = 0; i < body.arguments.size(); ++i) {
+      const auto from = static_cast<size_t>(op.operands[i]), to = static_cast<size_t>(body.arguments[i]);
+      const ArrayType &whole = frame.function.values[from], &part = frame.function.values[to];
+      if (frame.nodes[from] >= 0) fusions_.needed(frame.nodes[from]);
+      frame.nodes[to] = fusions_.source(part, compact(part));
+      if (part == whole) frame.known[to] = frame.known[from];
+      frame.origins[to] = frame.origins[from];
+      frame.origins[to].isInput &= part == whole;
+    }
+    auto results = ops(frame, body.ops);
+    if (!results) return fail(std::move(results.error()));
+    for (size_t i = 0; i < op.results.size(); ++i) {
+      const auto from = static_cast<size_t>((*results)[i]), to = static_cast<size_t>(op.results[i]);
+      frame.nodes[to] = frame.nodes[from];
+      frame.origins[to] = frame.origins[from];
+    }
+    devices_ = around;
     return {};
   }
 
@@ -160,7 +185,8 @@ class Walk {
     const double hbm = chip_.memory.hbmGbPerSecond * 1e3 * static_cast<double>(chip_.device.coresPerDevice) /
                        static_cast<double>(chip_.device.coresPerChip);  // bytes a µs of this device
     out.opsUs = static_cast<double>(ops.passes) * chip_.time.opUs + ops.bytes / (hbm * chip_.time.opEfficiency);
-    out.us = out.opsUs;
+    out.iciUs = iciUs_;
+    out.us = out.opsUs + out.iciUs;
     for (KernelCallTime& k : kernels_) {
       out.us += k.us;
       const double matrix = k.time.work.cycles[sim::Work::matrix] * chip_.time.matrixEfficiency /
@@ -178,6 +204,8 @@ class Walk {
   const tpu::Chip& chip_;
   const sim::Assumptions& assume_;
   Fusions fusions_;
+  int64_t devices_ = 1;  ///< that run what is walked
+  double iciUs_ = 0;
   std::vector<KernelCallTime> kernels_;
 };
 

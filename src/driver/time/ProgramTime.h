@@ -21,6 +21,7 @@ struct KernelCallTime {
 struct ProgramTime {
   double us = 0, lowUs = 0, highUs = 0;  ///< nine of ten measured times are between them
   double opsUs = 0;                      ///< plain ops around the kernels
+  double iciUs = 0;                      ///< collectives among them, between the devices
   int64_t ops = 0;                       ///< fusions of them
   double opBytes = 0;                    ///< that they read and write
   double rooflineUs = 0;                 ///< what the kernels' products and traffic take at the published peaks

@@ -175,11 +175,28 @@ mlir::Type scaled(mlir::Value v, Extents& e, int64_t numerator, int64_t denomina
   return mlir::cast<mlir::ShapedType>(v.getType()).clone(shape);
 }
 
-/// "Is it the last step along this axis", where a constant says which one that is.
-void moveLastStep(mlir::BlockArgument index, int64_t before, int64_t after) {
-  for (mlir::Operation* user : index.getUsers()) {
+/// Whether a branch that depends on the condition writes to a block of an output.
+bool decidesAboutOutputs(mlir::Value condition, const KernelArguments& arguments) {
+  const auto isOutput = [&](mlir::Value v) {
+    const auto role = arguments.roleOf(v);
+    return role && role->kind == ArgumentRole::output;
+  };
+  return llvm::any_of(condition.getUsers(), [&](mlir::Operation* user) {
+    if (!mlir::isa<mlir::scf::IfOp>(user))
+      return user->getNumResults() == 1 && mlir::isa<mlir::arith::ExtUIOp, mlir::arith::CmpIOp>(user) &&
+             decidesAboutOutputs(user->getResult(0), arguments);
+    bool writes = false;
+    user->walk([&](mlir::Operation* op) { writes |= isStore(*op) && llvm::any_of(op->getOperands(), isOutput); });
+    return writes;
+  });
+}
+
+/// "Is it the last step along this axis", where a constant says which one that is. On an axis of one step it is the
+/// first as well: what is written to an output then belongs to the last.
+void moveLastStep(const KernelArguments& arguments, mlir::BlockArgument index, int64_t before, int64_t after) {
+  for (mlir::Operation* user : llvm::make_early_inc_range(index.getUsers())) {
     auto compare = mlir::dyn_cast<mlir::arith::CmpIOp>(user);
-    if (!compare) continue;
+    if (!compare || (before == 1 && !decidesAboutOutputs(compare, arguments))) continue;
     for (mlir::OpOperand& operand : compare->getOpOperands()) {
       auto constant = operand.get().getDefiningOp<mlir::arith::ConstantOp>();
       const auto value = constant ? mlir::dyn_cast<mlir::IntegerAttr>(constant.getValue()) : mlir::IntegerAttr();
@@ -267,7 +284,7 @@ std::optional<KernelPackage> reblocked(const KernelPackage& original, size_t axi
                                     f.getFunctionType().getResults()));
   std::vector<int64_t> bounds = grid;
   bounds[axis] = bounds[axis] * denominator / numerator;
-  moveLastStep(arguments.gridIndex(axis), grid[axis], bounds[axis]);
+  moveLastStep(arguments, arguments.gridIndex(axis), grid[axis], bounds[axis]);
   f->setAttr("iteration_bounds", b.getDenseI64ArrayAttr(bounds));
   f->setAttr("window_params", b.getArrayAttr(changed));
   return finished(std::move(package));

@@ -444,6 +444,10 @@ Executable PallasCall::compile_all(const std::vector<Operand>& operands) const {
   return Executable(state_->asCalled(std::move(executable), operands));
 }
 
+std::vector<Array> PallasCall::module_operands(const std::vector<Operand>& operands) const {
+  return state_->operands(operands);
+}
+
 Lowered PallasCall::lower_all(const std::vector<Operand>& operands) const {
   requireAlive();
   const LockedUnforkedWork work(state_->mutex);

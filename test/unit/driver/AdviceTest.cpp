@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 
 #include "driver/time/Reblock.h"
@@ -238,6 +240,20 @@ TEST(Reblock, RefusesWhatDoesNotDivide) {
   EXPECT_EQ(larger->signature.windows[0]->bounds, (Shape{1024, 512}));
   EXPECT_EQ(larger->signature.windows[1]->bounds, (Shape{512, 512}));
   EXPECT_EQ(larger->signature.windows[2]->bounds, (Shape{1024, 512}));
+}
+
+TEST(Reblock, OnAnAxisOfOneStepWhatIsWrittenToTheOutputBelongsToTheLast) {
+  const KernelPackage kernel = make(Product{.k = 512, .bk = 512});
+  ASSERT_EQ(kernel.signature.grid[2], 1);
+  const auto halved = reblocked(kernel, 2, 1, 2);
+  ASSERT_TRUE(halved);
+  std::vector<int64_t> steps;  // that the kernel asks for, in order: the first one, then the last
+  halved->kernelFunction().walk([&](mlir::arith::CmpIOp compare) {
+    auto constant = compare.getRhs().getDefiningOp<mlir::arith::ConstantOp>();
+    ASSERT_TRUE(constant);
+    steps.push_back(mlir::cast<mlir::IntegerAttr>(constant.getValue()).getInt());
+  });
+  EXPECT_EQ(steps, (std::vector<int64_t>{0, 1}));
 }
 
 TEST(Reblock, AnOutputThatIsSummedUpKeepsItsAxisInside) {

@@ -1,0 +1,13 @@
+// How long collectives take between devices.
+#pragma once
+
+#include "ir/Program.h"
+#include "tpu/Chip.h"
+
+namespace smalti::driver {
+
+/// Of a collective among `devices` that form rings along one axis of the network, in µs; 0 for any other op. What HBM
+/// does meanwhile is not in it. Source: the formulas of jax-ml/scaling-book, "Sharded matrices".
+double collectiveUs(const Function&, const Op&, int64_t devices, const tpu::Chip&);
+
+}  // namespace smalti::driver
