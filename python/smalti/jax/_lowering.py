@@ -100,7 +100,8 @@ def _for_a_tpu(ctx: Any) -> Any:
     """Lowered as for export: in the form that JAX keeps stable, with the user's lines in the kernel."""
     module = ctx.module_context
     parameters = dataclasses.replace(module.lowering_parameters, for_export=True, export_ignore_forward_compatibility=False)
-    return ctx.replace(platforms=("tpu",), module_context=module.replace(lowering_parameters=parameters))
+    module = module.replace(platforms=("tpu",), lowering_parameters=parameters)  # pl.kernel asks the module, the rest the rule
+    return ctx.replace(platforms=("tpu",), module_context=module)
 
 
 def _devices(ctx: Any, op: ir.Operation) -> int:

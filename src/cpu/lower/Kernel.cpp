@@ -170,8 +170,9 @@ class KernelLowering {
       if (!isLocal(*space) && *space != MemorySpace::any && *space != MemorySpace::hbm && *space != MemorySpace::host)
         return notNative(fmt::format("operand {} is in {} memory", i, nameOf(*space)));
       if (*space == MemorySpace::any || *space == MemorySpace::hbm) view.padding = tilePadding({dtype, array.shape});
-      if (aliased && isLocal(*space)) {
-        // In the core's memory the output is a copy of the input; the caller's array is the output's.
+      if (aliased && isLocal(*space) && *space != MemorySpace::semaphore_mem) {
+        // In the core's memory the output is a copy of the input; the caller's array is the output's. Semaphores of a
+        // program stay where they are.
         if (shared_ > 0) return notNative("an aliased whole operand beside threads");
         if (!isOutput) {
           const View whole = std::exchange(view, l_.allocate(dtype, array.shape));
