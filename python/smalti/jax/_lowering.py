@@ -42,6 +42,8 @@ def hook() -> None:
         info.registry["cpu"] = lambda: _chip_info(info)
         if not hasattr(jax.Device, "num_cores"):  # which kernels for several TensorCores ask for
             jax.Device.num_cores = property(lambda device: _num_cores())
+        abstract = _versions.abstract_device()
+        abstract.num_cores = _CoresOfAbstractDevice(abstract.num_cores)
         handlers = _smalti.xla_handlers()
         jax.ffi.register_ffi_target(TARGET, handlers["call"], platform="cpu")
         jax.ffi.register_ffi_target(TARGET_ON_DEVICES, handlers["call_on_devices"], platform="cpu")
@@ -54,7 +56,8 @@ def _chip_info(info: Any) -> Any:
     if settings is None:
         raise ValueError("Unsupported TPU device kind: cpu")
     version = info.ChipVersion(settings.chip.removeprefix("v") if settings.chip == "v7x" else settings.chip)
-    return info.get_tpu_info_for_chip(version, 1)
+    joined = settings.chip in ("v4", "v5p") and settings.cores() == 2  # two TensorCores that are one device
+    return info.get_tpu_info_for_chip(version, 2 if joined else 1)
 
 
 def _num_cores() -> int:
@@ -63,6 +66,20 @@ def _num_cores() -> int:
     if settings is None:
         raise AttributeError("devices for CPUs have no num_cores unless smalti.jax.install() has said how many")
     return settings.cores()
+
+
+class _CoresOfAbstractDevice:
+    """The attribute num_cores of what stands for a device inside shard_map: JAX has None there on CPUs."""
+
+    def __init__(self, slot: Any):
+        self._slot = slot
+
+    def __get__(self, device: Any, owner: Any = None) -> int | None:
+        given = self._slot.__get__(device, owner)
+        return _num_cores() if given is None and device.platform == "cpu" and _settings.current() else given
+
+    def __set__(self, device: Any, cores: int | None) -> None:
+        self._slot.__set__(device, cores)
 
 
 def _cores_of_call(params: dict[str, Any]) -> int:

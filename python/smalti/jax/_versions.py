@@ -40,6 +40,11 @@ def tpu_info() -> Any:
         return importlib.import_module("jax._src.pallas.mosaic.tpu_info")
 
 
+def abstract_device() -> Any:
+    """The class of what stands for a device while a program is traced."""
+    return internal("jax._src.mesh", "AbstractDevice")
+
+
 def primitives() -> tuple[Any, ...]:
     """Of pl.pallas_call and of pl.kernel."""
     return (internal("jax._src.pallas.pallas_call", "pallas_call_p"), internal("jax._src.pallas.mpmd", "mpmd_map_p"))

@@ -1,6 +1,6 @@
 """A pytest plugin: JAX's own tests of Pallas see a TPU, whose kernels run on this engine. Used by run.py, which names
 the files; `--chip` is the TPU, `--devices` how many there are, `--way` who runs kernels, `--names` a file with the tests to
-run, one a line, `--outcomes` a file with a line of JSON for each test."""
+run, one a line, `--most` how many of a method's variations (0: all), `--outcomes` a file with a line of JSON for each test."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pathlib
 import time
 
 import pytest
+from outcomes import method
 from pallas_clock import Clock, forget
 from pallas_clock import install as install_clock
 
@@ -28,6 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--devices", default=1, type=int)
     parser.addoption("--way", default="here", choices=WAYS)
     parser.addoption("--names", type=pathlib.Path)
+    parser.addoption("--most", default=0, type=int)
     parser.addoption("--outcomes")
 
 
@@ -59,6 +61,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if path := config.getoption("names"):
         names = set(path.read_text().splitlines())
         items[:] = [item for item in items if item.nodeid in names]
+    if most := config.getoption("most"):
+        variations: dict[str, list[pytest.Item]] = {}
+        for item in items:
+            variations.setdefault(method(item.nodeid), []).append(item)
+        chosen = {id(all[i * len(all) // min(most, len(all))]) for all in variations.values() for i in range(min(most, len(all)))}
+        items[:] = [item for item in items if id(item) in chosen]
 
 
 @pytest.hookimpl(wrapper=True)
