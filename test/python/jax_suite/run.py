@@ -107,7 +107,7 @@ def main() -> None:
     parser.add_argument("--chip", default="v5e", help="the TPU that tests are told (v5e)")
     parser.add_argument("--log", type=pathlib.Path, help="the folder for pytest's output (a new one)")
     parser.add_argument("--again", action="store_true", help="count what is in the folder of --log instead of running tests")
-    parser.add_argument("--most", default="60", help="how many of a method's variations run, spread evenly; 0: all (60)")
+    parser.add_argument("--most", default="60", help="how many of a method's variations run, spread evenly, and of hypothesis' examples; 0: all (60)")
     parser.add_argument("--every", type=int, default=20,
                         help="each how many of the tests that pass also run in JAX's interpreters; 0: none (20)")
     parser.add_argument("--write", type=pathlib.Path, help="the file for the outcome of each method")

@@ -1,6 +1,7 @@
 """A pytest plugin: JAX's own tests of Pallas see a TPU, whose kernels run on this engine. Used by run.py, which names
 the files; `--chip` is the TPU, `--devices` how many there are, `--way` who runs kernels, `--names` a file with the tests to
-run, one a line, `--most` how many of a method's variations (0: all), `--outcomes` a file with a line of JSON for each test."""
+run, one a line, `--most` how many of a method's variations and of
+hypothesis' examples (0: all), `--outcomes` a file with a line of JSON for each test."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
     from jax.experimental.pallas import tpu as pltpu
 
     import stand_ins
-    stand_ins.install()
+    stand_ins.install(config.getoption("most"))
     import smalti.jax
     from smalti.jax import _settings
 
