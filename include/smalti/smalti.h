@@ -5,6 +5,7 @@
 #include "smalti/autotune.h"
 #include "smalti/buffered_ref.h"
 #include "smalti/collectives.h"
+#include "smalti/conform.h"
 #include "smalti/control.h"
 #include "smalti/core_map.h"
 #include "smalti/debug.h"

@@ -41,9 +41,18 @@ def type_given(like: Any) -> tuple[str, list[int]]:
     return _name_of(np.dtype(like.dtype)), list(like.shape)
 
 
+def is_of_kernels(dtype: np.dtype) -> bool:
+    """Complex numbers go around kernels, not into them."""
+    return dtype in _NAMES and dtype.kind != "c"
+
+
+def kernel_dtypes() -> str:
+    return ", ".join(str(dtype) for dtype in _NAMES if is_of_kernels(dtype))
+
+
 def _name_of(dtype: np.dtype) -> str:
     if dtype not in _NAMES:
-        raise TypeError(f"kernels have no arrays of dtype {dtype}; they take {', '.join(str(d) for d in _NAMES)}")
+        raise TypeError(f"kernels have no arrays of dtype {dtype}; they take {kernel_dtypes()}")
     return _NAMES[dtype]
 
 

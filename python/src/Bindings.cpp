@@ -13,6 +13,7 @@
 #include "Interruptible.h"
 #include "Options.h"
 #include "XlaCall.h"
+#include "smalti/conform.h"
 #include "smalti/error.h"
 #include "smalti/module.h"
 
@@ -96,6 +97,14 @@ NB_MODULE(_smalti, m) {
   });
   m.def("make_inputs", [](const Module& module, const std::string& fill, uint64_t seed) {
     return python::toPython(unwrap(make_inputs(module, fill, seed)));
+  });
+  m.def("find_cases", [](const std::string& folder) { return unwrap(find_cases(folder)); });
+  m.def("run_case", [](const std::string& folder, const OptionList& chosen) {
+    const Settings settings = settingsFrom({}, chosen);
+    const CaseReport report =
+        interruptible([&](const std::atomic<bool>& stop) { return run_case(folder, settings, &stop); });
+    const nb::object diagnostic = report.diagnostic ? python::toPython(*report.diagnostic) : nb::object(nb::none());
+    return nb::make_tuple(report.status, report.max_error, report.max_error_at, report.wrong, diagnostic, report.seconds);
   });
   m.def("from_dlpack", &fromDlpack);
   m.def("check_options", [](const OptionList& options) { settingsFrom({}, options); });

@@ -209,6 +209,7 @@ void addXlaCall(nb::module_& m) {
     return list;
   });
   m.def("num_compiled_calls", [] { return KernelTable::instance().size(); });
+  m.def("xla_interface", [] { return nb::make_tuple(XLA_FFI_API_MAJOR, XLA_FFI_API_MINOR); });
   m.def("xla_handlers", [] {
     nb::dict handlers;
     handlers["call"] = nb::capsule(reinterpret_cast<void*>(kCall));

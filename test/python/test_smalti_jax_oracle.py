@@ -1,7 +1,5 @@
 """Kernels of unmodified programs of JAX run on this engine; JAX itself says what they compute."""
 
-import functools
-
 import numpy as np
 import pytest
 
@@ -11,10 +9,6 @@ pytest.importorskip("smalti", reason="the Python package is not built (it needs 
 import jax.numpy as jnp
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
-from jax.experimental.pallas.ops.tpu import flash_attention as flash
-from jax.experimental.pallas.ops.tpu import megablox, paged_attention
-from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_kernel as splash
-from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_mask as splash_mask
 
 import smalti
 import smalti.jax
@@ -61,48 +55,6 @@ def test_jax_lowers_nearly_all_of_them():
 
 def normal(*shape, seed=0, dtype=np.float32):
     return jnp.asarray(np.random.default_rng(seed).normal(size=shape), dtype)
-
-
-def attention(q, k, v, causal=False):
-    scores = jnp.einsum("bhqd,bhkd->bhqk", q, k)
-    if causal:
-        scores = jnp.where(jnp.tril(jnp.ones(scores.shape[-2:], bool)), scores, -jnp.inf)
-    return jnp.einsum("bhqk,bhkd->bhqd", jax.nn.softmax(scores), v)
-
-
-@pytest.mark.parametrize("causal", [False, True])
-def test_jaxs_flash_attention_with_its_gradient(causal):
-    q, k, v = (normal(1, 2, 256, 128, seed=s) * .1 for s in range(3))
-    ours = functools.partial(flash.flash_attention, causal=causal)
-    close(ours(q, k, v), attention(q, k, v, causal), 1e-4, 1e-5)
-    gradients = [jax.jit(jax.grad(lambda *a, f=f: (f(*a) ** 2).sum(), argnums=(0, 1, 2)))(q, k, v)
-                 for f in (ours, functools.partial(attention, causal=causal))]
-    close(*gradients, 1e-3, 1e-3)
-
-
-def test_jaxs_splash_attention():
-    q, k, v = (normal(2, 256, 128, seed=s) * .1 for s in range(3))
-    mask = splash_mask.MultiHeadMask([splash_mask.CausalMask((256, 256))] * 2)
-    kernel = splash.make_splash_mha(mask, head_shards=1, q_seq_shards=1)
-    close(jax.jit(kernel)(q, k, v), attention(q[None], k[None], v[None], causal=True)[0], 1e-4, 1e-5)
-
-
-def test_jaxs_paged_attention():
-    pages, page, heads, length = 8, 16, 4, 50
-    q, k, v = normal(2, heads, 128) * .1, *(normal(heads, pages, page, 128, seed=s) for s in (1, 2))
-    q, k, v = (x.astype(jnp.bfloat16).astype(x.dtype) for x in (q, k, v))  # as the kernel rounds them
-    lengths, table = jnp.array([length, length], jnp.int32), jnp.array([[0, 2, 4, 6], [7, 5, 3, 1]], jnp.int32)
-    got = paged_attention.paged_attention(q, k, v, lengths, table, pages_per_compute_block=2)
-    for b in range(2):
-        keys, values = (x[:, table[b]].reshape(heads, -1, 128)[None, :, :length] for x in (k, v))
-        close(got[b], attention(q[b][None, :, None], keys, values)[0, :, 0], 1e-4, 1e-5)
-
-
-def test_jaxs_grouped_matmul():
-    x, w, sizes = normal(256, 128), normal(3, 128, 128, seed=1), jnp.array([100, 28, 128], jnp.int32)
-    ends = np.cumsum(sizes)
-    wanted = jnp.concatenate([x[e - s:e] @ w[i] for i, (s, e) in enumerate(zip(np.asarray(sizes), ends))])
-    close(megablox.gmm(x, w, sizes), wanted, 1e-4, 1e-4)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16", "int32", "int16", "int8", "int4", "uint32", "uint8",

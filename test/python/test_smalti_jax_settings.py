@@ -152,9 +152,18 @@ def test_a_jax_that_is_too_old_is_refused(monkeypatch):
     monkeypatch.setattr(jax, "__version__", "0.4.30")
     monkeypatch.setattr(jax.version, "__version_info__", (0, 4, 30))
     with pytest.raises(smalti.jax.UnsupportedJax) as caught:
-        _versions.check()
+        _versions.check((0, 1))
     assert str(caught.value) == ("smalti.jax cannot hook into JAX 0.4.30 (it is too old); it is made for JAX 0.10 to 0.12: "
                                  "pip install 'jax>=0.10,<0.13'")
+
+
+def test_a_jax_whose_xla_does_not_take_our_calls_is_refused():
+    from smalti.jax import _versions
+
+    with pytest.raises(smalti.jax.UnsupportedJax) as caught:
+        _versions.check((0, 1000))
+    assert str(caught.value) == (f"this smalti was built with the headers of a newer jaxlib than {jax.lib.__version__}, which does "
+                                 "not take its calls: pip install a wheel of smalti, or build it with jaxlib==0.10.*")
 
 
 def test_a_jax_that_is_too_new_is_refused():

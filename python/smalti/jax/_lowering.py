@@ -18,7 +18,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from smalti import _smalti
-from smalti.jax import _settings, _versions
+from smalti.jax import _refusals, _settings, _versions
 from smalti.jax._modules import module_of, module_on_devices
 
 TARGET = "smalti"
@@ -31,18 +31,22 @@ _hooked = False
 def hook() -> None:
     """Puts our rules before JAX's, once. While there are no settings they do what JAX's do."""
     global _hooked
+    _refusals.forked()
     with _lock:
         if _hooked:
             return
-        _versions.check()
+        _versions.check(_smalti.xla_interface())
         rules = [(p, _rule(_versions.default_lowering(p))) for p in _versions.primitives()]
         info = _versions.tpu_info()
+        abstract = _versions.abstract_device()
+        handlers = _smalti.xla_handlers()
         for primitive, rule in rules:
             mlir.register_lowering(primitive, rule, platform="cpu")
+            primitive.def_impl(_eager(primitive, primitive.impl))
         info.registry["cpu"] = lambda: _chip_info(info)
         if not hasattr(jax.Device, "num_cores"):  # which kernels for several TensorCores ask for
             jax.Device.num_cores = property(lambda device: _num_cores())
-        handlers = _smalti.xla_handlers()
+        abstract.num_cores = _CoresOfAbstractDevice(vars(abstract).get("num_cores"))
         jax.ffi.register_ffi_target(TARGET, handlers["call"], platform="cpu")
         jax.ffi.register_ffi_target(TARGET_ON_DEVICES, handlers["call_on_devices"], platform="cpu")
         _hooked = True
@@ -54,7 +58,8 @@ def _chip_info(info: Any) -> Any:
     if settings is None:
         raise ValueError("Unsupported TPU device kind: cpu")
     version = info.ChipVersion(settings.chip.removeprefix("v") if settings.chip == "v7x" else settings.chip)
-    return info.get_tpu_info_for_chip(version, 1)
+    joined = settings.chip in ("v4", "v5p") and settings.cores() == 2  # two TensorCores that are one device
+    return info.get_tpu_info_for_chip(version, 2 if joined else 1)
 
 
 def _num_cores() -> int:
@@ -63,6 +68,23 @@ def _num_cores() -> int:
     if settings is None:
         raise AttributeError("devices for CPUs have no num_cores unless smalti.jax.install() has said how many")
     return settings.cores()
+
+
+class _CoresOfAbstractDevice:
+    """The attribute num_cores of what stands for a device inside shard_map: JAX has None there on CPUs."""
+
+    def __init__(self, slot: Any):
+        self._slot = slot  # None where the class has no slots
+
+    def __get__(self, device: Any, owner: Any = None) -> int | None:
+        given = self._slot.__get__(device, owner) if self._slot else vars(device)["num_cores"]
+        return _num_cores() if given is None and _settings.current() else given
+
+    def __set__(self, device: Any, cores: int | None) -> None:
+        if self._slot:
+            self._slot.__set__(device, cores)
+        else:
+            vars(device)["num_cores"] = cores
 
 
 def _cores_of_call(params: dict[str, Any]) -> int:
@@ -78,6 +100,8 @@ def _rule(default: Callable[..., Any]) -> Callable[..., Any]:
             return default(ctx, *operands, **params)
         if settings.reference:
             return default(ctx, *operands, **{**params, "interpret": True})
+        _refusals.forked()
+        _refusals.dtypes(_name(params), ctx.avals_in, ctx.avals_out)
         settings = settings.with_cores(_cores_of_call(params))
         block = ir.InsertionPoint.current.block
         before = {op.operation for op in block.operations}
@@ -96,11 +120,37 @@ def _rule(default: Callable[..., Any]) -> Callable[..., Any]:
     return rule
 
 
+def _eager(primitive: Any, default: Callable[..., Any]) -> Callable[..., Any]:
+    """A call outside of jit, for jax_debug_nans: JAX looks for the op that made a NaN by running a function's ops one by
+    one, and would run a kernel so for ever."""
+
+    def eager(*operands: Any, **params: Any) -> Any:
+        if _settings.current() is None or not (jax.config.jax_debug_nans or jax.config.jax_debug_infs):
+            return default(*operands, **params)
+
+        def call(*operands: Any) -> Any:
+            return primitive.bind(*operands, **params)
+
+        call.__qualname__ = f"the kernel {_name(params)!r}"
+        call._apply_primitive = True  # type: ignore[attr-defined]  # one op: JAX stops here
+        with jax.disable_jit(False):
+            return jax.jit(call)(*operands)
+
+    return eager
+
+
+def _name(params: dict[str, Any]) -> str:
+    """Of a kernel: as the call says, else its function's."""
+    jaxpr = params["jaxpr"] if "jaxpr" in params else params["jaxprs"][0]
+    return params["name"] or jaxpr.debug_info.func_name
+
+
 def _for_a_tpu(ctx: Any) -> Any:
     """Lowered as for export: in the form that JAX keeps stable, with the user's lines in the kernel."""
     module = ctx.module_context
     parameters = dataclasses.replace(module.lowering_parameters, for_export=True, export_ignore_forward_compatibility=False)
-    return ctx.replace(platforms=("tpu",), module_context=module.replace(lowering_parameters=parameters))
+    module = module.replace(platforms=("tpu",), lowering_parameters=parameters)  # pl.kernel asks the module, the rest the rule
+    return ctx.replace(platforms=("tpu",), module_context=module)
 
 
 def _devices(ctx: Any, op: ir.Operation) -> int:

@@ -54,7 +54,7 @@ def current() -> Settings | None:
 
 
 def set_global(settings: Settings | None) -> None:
-    _context.set_global(settings)
+    (_context if hasattr(_context, "set_global") else _context._obj).set_global(settings)  # JAX 0.10.0 has no public one
 
 
 @contextlib.contextmanager

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import pathlib
+import re
 from typing import Any
 
 import jax
@@ -27,9 +29,20 @@ def internal(module: str, attribute: str) -> Any:
         raise _refusal(f"it has no {module}.{attribute}") from None
 
 
-def check() -> None:
+def check(interface: tuple[int, int]) -> None:
+    """`interface`: the version of XLA's interface for calls that the extension was built with. An older XLA would not
+    start where a newer one's calls are registered."""
     if jax.version.__version_info__[:2] < OLDEST:
         raise _refusal("it is too old")
+    header = pathlib.Path(jax.ffi.include_dir()) / "xla/ffi/api/c_api.h"
+    found = re.findall(r"#define XLA_FFI_API_M(?:AJ|IN)OR (\d+)", header.read_text()) if header.exists() else []
+    if len(found) == 2 and tuple(map(int, found)) < interface:
+        raise UnsupportedJax(f"this smalti was built with the headers of a newer jaxlib than {jax.lib.__version__}, which does not "
+                             "take its calls: pip install a wheel of smalti, or build it with jaxlib==0.10.*")
+
+
+def backends_are_initialized() -> bool:
+    return internal("jax._src.xla_bridge", "backends_are_initialized")()
 
 
 def tpu_info() -> Any:
@@ -38,6 +51,11 @@ def tpu_info() -> Any:
         return importlib.import_module("jax._src.tpu_info")  # since 0.12
     except ImportError:
         return importlib.import_module("jax._src.pallas.mosaic.tpu_info")
+
+
+def abstract_device() -> Any:
+    """The class of what stands for a device while a program is traced."""
+    return internal("jax._src.mesh", "AbstractDevice")
 
 
 def primitives() -> tuple[Any, ...]:

@@ -31,7 +31,7 @@ void compareResults(const Case& c, const std::vector<Array>& results, const std:
   }
 }
 
-Result<CaseOutcome> tryCase(const std::string& folder, const Options& options) {
+Result<CaseOutcome> tryCase(const std::string& folder, const Options& options, const std::atomic<bool>* stop) {
   auto loaded = loadModuleOrCase(folder);
   if (!loaded) return fail(loaded.error());
   const Case& c = *loaded->recorded;
@@ -41,7 +41,9 @@ Result<CaseOutcome> tryCase(const std::string& folder, const Options& options) {
   if (!inputs) return fail(inputs.error());
   const auto expected = readExpected(c);
   if (!expected) return fail(expected.error());
-  auto run = runProgram(program, *inputs, runSettings(options, c.poison));
+  RunSettings settings = runSettings(options, c.poison);
+  settings.execute.stop = stop;
+  auto run = runProgram(program, *inputs, settings);
   if (!run) return fail(run.error());
 
   CaseOutcome outcome;
@@ -76,9 +78,9 @@ std::string_view name(Verdict verdict) {
   return "";
 }
 
-CaseOutcome runCase(const std::string& folder, const Options& options) {
+CaseOutcome runCase(const std::string& folder, const Options& options, const std::atomic<bool>* stop) {
   const auto start = std::chrono::steady_clock::now();
-  auto tried = tryCase(folder, options);
+  auto tried = tryCase(folder, options, stop);
   CaseOutcome outcome;
   if (tried) {
     outcome = std::move(*tried);

@@ -1,6 +1,7 @@
 // One recorded case from its folder to a verdict.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,7 +31,8 @@ struct CaseOutcome {
   double seconds = 0;
 };
 
-CaseOutcome runCase(const std::string& folder, const Options&);
+/// `stop`: ends the run when it becomes true.
+CaseOutcome runCase(const std::string& folder, const Options&, const std::atomic<bool>* stop = nullptr);
 
 /// How an outcome goes from a child process to its parent.
 std::string toText(const CaseOutcome&);

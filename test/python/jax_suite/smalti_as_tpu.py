@@ -1,22 +1,36 @@
 """A pytest plugin: JAX's own tests of Pallas see a TPU, whose kernels run on this engine. Used by run.py, which names
-the files; `--chip` is the TPU, `--devices` how many there are, `--outcomes` a file with a line of JSON for each test."""
+the files; `--chip` is the TPU, `--devices` how many there are, `--way` who runs kernels, `--names` a file with the tests to
+run, one a line, `--most` how many of a method's variations and of
+hypothesis' examples (0: all), `--outcomes` a file with a line of JSON for each test."""
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import json
 import os
+import pathlib
 import time
 
 import pytest
+from outcomes import method
+from pallas_clock import Clock, forget
+from pallas_clock import install as install_clock
 
 KINDS = {"v4": "TPU v4", "v5e": "TPU v5 lite", "v5p": "TPU v5", "v6e": "TPU v6 lite", "v7x": "TPU7x"}
+WAYS = ("here", "interpret", "params")  #: this engine, interpret=True, InterpretParams
 
 _interpreted = False  # the test in hand is one that JAX runs on CPUs, with interpret=True
+_clock = Clock()
+_forced = contextlib.ExitStack()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--chip", default="v5e", choices=KINDS)
     parser.addoption("--devices", default=1, type=int)
+    parser.addoption("--way", default="here", choices=WAYS)
+    parser.addoption("--names", type=pathlib.Path)
+    parser.addoption("--most", default=0, type=int)
     parser.addoption("--outcomes")
 
 
@@ -25,16 +39,35 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["JAX_NUM_CPU_DEVICES"] = str(config.getoption("devices"))
     import jax
     from jax._src import test_util as jtu
+    from jax.experimental.pallas import tpu as pltpu
 
     import stand_ins
-    stand_ins.install()
-    chip = config.getoption("chip")
+    stand_ins.install(config.getoption("most"))
     import smalti.jax
+    from smalti.jax import _settings
 
-    smalti.jax.install(chip=chip, override_interpret=True)
+    chip, way = config.getoption("chip"), config.getoption("way")
+    smalti.jax.install(chip=chip, override_interpret=way != "params")
+    if way == "interpret":
+        _settings.set_global(dataclasses.replace(_settings.current(), reference=True))
+    elif way == "params":
+        _forced.enter_context(pltpu.force_tpu_interpret_mode(pltpu.InterpretParams()))
     real = jax.Device.device_kind
     jax.Device.device_kind = property(lambda device: real.__get__(device) if _interpreted else KINDS[chip])
     jtu.device_under_test = lambda: "cpu" if _interpreted else "tpu"
+    install_clock(_clock)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if path := config.getoption("names"):
+        names = set(path.read_text().splitlines())
+        items[:] = [item for item in items if item.nodeid in names]
+    if most := config.getoption("most"):
+        variations: dict[str, list[pytest.Item]] = {}
+        for item in items:
+            variations.setdefault(method(item.nodeid), []).append(item)
+        chosen = {id(all[i * len(all) // min(most, len(all))]) for all in variations.values() for i in range(min(most, len(all)))}
+        items[:] = [item for item in items if id(item) in chosen]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -43,6 +76,8 @@ def pytest_runtest_protocol(item: pytest.Item):
     _interpreted = getattr(item.cls, "INTERPRET", False) or "interpret" in item.module.__name__
     _write(item.config, {"started": item.nodeid})
     item.started = time.monotonic()
+    forget()
+    _clock.seconds = 0.0
     return (yield)
 
 
@@ -50,7 +85,8 @@ def pytest_runtest_protocol(item: pytest.Item):
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
     report = yield
     if report.when == "call" or report.outcome != "passed":
-        line = {"test": item.nodeid, "outcome": report.outcome, "seconds": round(time.monotonic() - item.started, 3)}
+        line = {"test": item.nodeid, "outcome": report.outcome, "seconds": round(time.monotonic() - item.started, 3),
+                "pallas": round(_clock.seconds, 4)}
         if call.excinfo is not None:
             line["why"] = _one_line(call.excinfo.value)
         _write(item.config, line)

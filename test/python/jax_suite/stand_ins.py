@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import sys
 import types
+from collections.abc import Callable
 
 
-def install() -> None:
+def install(most: int) -> None:
+    """`most`: examples of hypothesis that a test takes; 0: as many as it says."""
     from jax._src import config
 
     if not hasattr(config, "jax_pallas_use_mosaic_gpu"):  # of no matter for TPUs
         config.jax_pallas_use_mosaic_gpu = config.bool_state("smalti_pallas_use_mosaic_gpu", False, "A flag of newer JAX.")
+    from jax._src import core, hijax
+
+    if not hasattr(hijax, "HiPrimitive"):  # so that a file that names it can be imported
+        hijax.HiPrimitive = core.Primitive
     _module("jax._src.pallas.pallas_test_util", PallasTest=_pallas_test(), PallasTPUTest=_pallas_test())
-    _module("jax._src.hypothesis_test_util", setup_hypothesis=_setup_hypothesis,
+    _module("jax._src.hypothesis_test_util", setup_hypothesis=_hypothesis(most),
             hypothesis_is_thread_safe=lambda: True, **_sharded())
 
 
@@ -38,13 +44,17 @@ def _pallas_test() -> type:
     return PallasTest
 
 
-def _setup_hypothesis(max_examples: int = 30) -> None:
-    """The same examples in every run."""
-    import hypothesis
+def _hypothesis(most: int) -> Callable[..., None]:
+    def setup(max_examples: int = 30) -> None:
+        """The same examples in every run."""
+        import hypothesis
 
-    hypothesis.settings.register_profile("smalti", database=None, derandomize=True, deadline=None,
-                                         max_examples=max_examples, suppress_health_check=list(hypothesis.HealthCheck))
-    hypothesis.settings.load_profile("smalti")
+        hypothesis.settings.register_profile("smalti", database=None, derandomize=True, deadline=None,
+                                             max_examples=min(max_examples, most) if most else max_examples,
+                                             suppress_health_check=list(hypothesis.HealthCheck))
+        hypothesis.settings.load_profile("smalti")
+
+    return setup
 
 
 def _sharded() -> dict[str, object]:

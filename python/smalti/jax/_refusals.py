@@ -1,0 +1,38 @@
+"""What cannot be, said before JAX or this engine stumbles over it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from smalti._arrays import is_of_kernels, kernel_dtypes
+from smalti.jax import _versions
+
+_forked = False  # from a process in which JAX had started a backend
+
+
+def _after_fork() -> None:
+    global _forked
+    _forked = _forked or _versions.backends_are_initialized()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def forked() -> None:
+    """Raises RuntimeError in a process whose JAX hangs."""
+    if _forked:
+        raise RuntimeError("JAX hangs in this process, which was forked when a backend of JAX ran already: let multiprocessing "
+                           "start processes with 'spawn', or fork before JAX computes anything")
+
+
+def dtypes(kernel: str, avals_in: Any, avals_out: Any) -> None:
+    """Raises TypeError for arrays that no kernel takes."""
+    for kind, avals in (("input", avals_in), ("output", avals_out)):
+        for i, aval in enumerate(avals):
+            dtype = getattr(aval, "dtype", None)
+            if isinstance(dtype, np.dtype) and not is_of_kernels(dtype):
+                raise TypeError(f"{kind} {i} of the kernel {kernel!r} is {dtype}[{','.join(map(str, aval.shape))}]: kernels have "
+                                f"no arrays of {dtype}; they take {kernel_dtypes()}")
