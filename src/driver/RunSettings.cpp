@@ -7,6 +7,7 @@ namespace smalti::driver {
 
 CompileOptions compileOptions(const Options& options, std::optional<machine::Poison> recordedPoison) {
   CompileOptions compile{.target = options.target, .contract = {}, .cache = options.cache};
+  compile.floatsInF64 = options.numerics == "f64";
   compile.cacheLimitBytes = options.cacheLimitMib << 20;
   Contract& c = compile.contract;
   c.semantics = options.semantics == "hlo" ? machine::Semantics::hlo : machine::Semantics::tpu;

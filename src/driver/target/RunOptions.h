@@ -24,6 +24,7 @@ struct Contract {
 struct CompileOptions {
   std::string target = "interpret";  ///< with its argument, where it takes one: "name:argument"
   Contract contract;
+  bool floatsInF64 = false;  ///< numerics "f64", which the language has, and no target
   std::string cache = "off";  ///< of compiled kernels, as Options::cache; see cpu/cache/CompileCache.h
   int64_t cacheLimitBytes = 0;
   bool operator==(const CompileOptions&) const = default;
