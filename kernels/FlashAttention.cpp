@@ -14,6 +14,7 @@ namespace {
 constexpr float kMasked = -std::numeric_limits<float>::infinity(), kLowest = std::numeric_limits<float>::lowest();
 /// Powers of 2 less than this are nothing beside the row's largest, 1. None is denormal: that stops some processors.
 constexpr float kLeast = -100;
+constexpr float kLog2E = 1.44269504f;
 
 void check(const ArrayType& q, const ArrayType& k, const AttentionOptions& o) {
   const bool fits = q.shape.size() == 4 && k.shape.size() == 4 && q.shape[0] == k.shape[0] &&
@@ -26,6 +27,11 @@ void check(const ArrayType& q, const ArrayType& k, const AttentionOptions& o) {
            .need = "equal batch and size, key heads that divide the heads, segments for both or none",
            .have = q.str() + " and " + k.str(),
            .help = "transpose the arrays, or repeat key heads"});
+}
+
+/// Of a row without keys 0: its weights are 0 against any.
+Array log_sum(const Array& m, const Array& total) {
+  return where(total == 0, 0, m + log(where(total == 0, 1, total)) * kLog2E);
 }
 
 }  // namespace
@@ -41,8 +47,9 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
   const int64_t k_steps = std::max<int64_t>(cdiv(keys, bk), 1);
   const float scale = o.scale.value_or(1 / std::sqrt(static_cast<float>(size)));
   // Powers of 2 are cheaper than of e. With f32 queries the whole factor goes into them, once per block.
-  const float to_base2 = 1.44269504f;
+  const float to_base2 = kLog2E;
   const bool causal = o.causal, has_bias = o.bias.has_value(), has_segments = o.query_segments.has_value();
+  const bool has_sums = o.log_sums;
   const bool scales_queries = q.dtype == f32 && !has_bias;
 
   // A square block on the diagonal is cut into up to four parts: rows against the keys up to their last one.
@@ -56,7 +63,7 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
     const Ref q = *next++, k = *next++, v = *next++;
     const Ref bias = has_bias ? *next++ : Ref();
     const Ref q_segments = has_segments ? *next++ : Ref(), k_segments = has_segments ? *next++ : Ref();
-    const Ref o = *next++;
+    const Ref o = *next++, log_sums = has_sums ? *next++ : Ref();
     const Ref m = whole ? Ref() : *next++, l = whole ? Ref() : *next++, acc = whole ? Ref() : *next++;
     const Ref scaled_q = scales_queries && !whole ? *next++ : q;
     const Array i = program_id(2), j = program_id(3);
@@ -98,6 +105,7 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
       const Array product = dot(astype(p, v.dtype()), values, {.preferred_element_type = f32});
       if (whole) {
         o[{here, all_of}] = astype(product / where(total == 0, 1, total), o.dtype());
+        if (has_sums) log_sums[{here, all_of}] = log_sum(m_next, total);
         return;
       }
       const Array risen = m_prev - m_next, alpha = where(risen < kLeast, 0, exp2(where(risen < kLeast, 0, risen)));
@@ -116,7 +124,11 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
       step(0, bq, bk, false);
     }
 
-    if (!whole) when(j == k_steps - 1, [&] { o[_] = astype(acc[_] / where(l[_] == 0, 1, l[_]), o.dtype()); });
+    if (!whole)
+      when(j == k_steps - 1, [&] {
+        o[_] = astype(acc[_] / where(l[_] == 0, 1, l[_]), o.dtype());
+        if (has_sums) log_sums[_] = log_sum(m[_], l[_]);
+      });
   };
 
   // Above the diagonal a causal program stays on the block it has, so that nothing is fetched for nothing.
@@ -134,6 +146,10 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
             .out_specs = {q_spec},
             .name = "flash_attention",
             .compiler_params = {.dimension_semantics = {parallel, parallel, parallel, arbitrary}}};
+  if (has_sums) {
+    call.out_shape.push_back({{batch, heads, queries, 1}, f32});
+    call.out_specs.push_back({{squeezed, squeezed, bq, 1}, [](auto b, auto h, auto i, auto) { return std::tuple{b, h, i, 0}; }});
+  }
   if (!whole) {
     call.scratch_shapes = {vmem({bq, 1}, f32), vmem({bq, 1}, f32), vmem({bq, size}, f32)};
     if (scales_queries) call.scratch_shapes.push_back(vmem({bq, size}, f32));

@@ -25,8 +25,9 @@ const std::vector<OptionRow>& rows() {
       {"numerics",
        run,
        &Options::numerics,
-       "f32 matmuls in f32, or in the TPU's 1, 3 or 6 bf16 passes; auto: as the target has it (tpu for sim)",
-       {"auto", "f32", "tpu"}},
+       "f32 matmuls in f32, or in the TPU's 1, 3 or 6 bf16 passes; auto: as the target has it (tpu for sim); f64: all "
+       "floats in f64 (kernels in C++, on interpret)",
+       {"auto", "f32", "tpu", "f64"}},
       {"poison",
        run,
        &Options::poison,

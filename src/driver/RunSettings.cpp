@@ -9,6 +9,7 @@ CompileOptions compileOptions(const Options& options, std::optional<machine::Poi
   CompileOptions compile{.target = options.target, .contract = {}, .cache = options.cache};
   compile.processes = options.mpi;
   compile.network = options.net;
+  compile.floatsInF64 = options.numerics == "f64";
   compile.cacheLimitBytes = options.cacheLimitMib << 20;
   Contract& c = compile.contract;
   c.semantics = options.semantics == "hlo" ? machine::Semantics::hlo : machine::Semantics::tpu;

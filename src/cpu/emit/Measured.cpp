@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/KernelPackage.h"
 #include "llvm/IR/Module.h"
 
 namespace smalti::cpu {

@@ -116,8 +116,9 @@ class GridPlanner {
     if (!isLocal(space) && !isInHbm(space) && space != MemorySpace::host)
       return unplanned(fmt::format("operand {} is in {} memory", i, tpu::stringifyMemorySpace(space).upper()));
     if (!partner) return b;
-    if (isLocal(space)) {
-      // In the core's memory the output is a copy of the input; the caller's array is the output's.
+    if (isLocal(space) && space != MemorySpace::semaphore_mem) {
+      // In the core's memory the output is a copy of the input; the caller's array is the output's. Semaphores of a
+      // program stay where they are.
       if (plan_.sharedAxes > 0) return unplanned("an aliased whole operand beside threads");
       if (!b.isOutput) b.access = BlockAccess::privateCopy;
       return b;

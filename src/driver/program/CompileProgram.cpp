@@ -104,6 +104,13 @@ std::vector<Ready> compileAll(const KernelCompiler& compile, const Program& prog
 
 Result<std::shared_ptr<const CompiledProgram>> compileProgram(std::shared_ptr<const Program> program,
                                                               const CompileOptions& options) {
+  if (options.floatsInF64)
+    return fail({.code = "SM7114",
+                 .message = "numerics f64 is for kernels in C++ that are called on interpret",
+                 .place = {},
+                 .need = "a pallas_call that is called outside of jit, or another value of numerics",
+                 .have = "a compiled program on " + options.target,
+                 .help = "leave the option numerics out"});
   if (auto status = verify(*program); !status) return fail(std::move(status.error()));
   const auto target = availableTarget(options.target);
   if (!target) return fail(target.error());

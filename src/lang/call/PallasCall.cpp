@@ -13,6 +13,7 @@
 #include "base/Source.h"
 #include "base/Text.h"
 #include "ir/Lifetime.h"
+#include "lang/transform/kernel/KernelFunction.h"
 #include "lang/call/Backend.h"
 #include "lang/call/CalledKernel.h"
 #include "lang/call/DerivedKernel.h"
@@ -342,6 +343,15 @@ Results PallasCall::operator()(const Operand& a, const Operand& b, const Operand
   return run({a, b, c, d, e});
 }
 
+namespace {
+
+/// Whether bodies are computed in f64.
+bool computesWide(const ActiveSettings& settings) {
+  return settings.values && settings.values->numerics == "f64" && settings.values->target == "interpret";
+}
+
+}  // namespace
+
 /// A signature of a pallas_call in a traced function.
 class PallasCall::State::Called : public lang::CalledKernel {
  public:
@@ -356,6 +366,10 @@ class PallasCall::State::Called : public lang::CalledKernel {
   std::vector<Array> call(std::span<const Array> operands) const override {
     for (const Array& a : operands) lang::checkConcrete(a);
     const ActiveSettings& settings = chosen_ ? chosen_->settings : activeSettings();
+    if (computesWide(settings)) {
+      AtPlace place(call_->at);
+      return lang::runWide(traced(), operands);
+    }
     const auto executable = call_->executable(signature_, settings, lang::Purpose::call);
     auto report = executable->execute({operands.begin(), operands.end()});
     call_->raiseError(report);
@@ -400,7 +414,8 @@ PallasCall PallasCall::with(const Settings& settings) const {
 }
 
 Results PallasCall::run(const std::vector<Operand>& operands) const {
-  if (!lang::Tracer::isEager()) return Results(state_->bound(operands, chosen_), state_->at);
+  const bool isWide = computesWide(chosen_ ? chosen_->settings : activeSettings());
+  if (!lang::Tracer::isEager() || isWide) return Results(state_->bound(operands, chosen_), state_->at);
   return Results(lang::told(execute(operands, lang::Purpose::call)), state_->at);
 }
 

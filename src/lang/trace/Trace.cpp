@@ -96,10 +96,19 @@ std::vector<Array> Trace::record(const OpRecord& op, std::vector<ValueId> operan
 std::vector<Array> Trace::bind(OpCall call) {
   if (call.kernel) return recordKernel(call);
   if (call.custom) {
-    if (kind_ != Kind::function) return call.custom->run(call.operands);
+    if (kind_ == Kind::program) return call.custom->run(call.operands);
     traced_.customs.push_back(call.custom);
-    return record(call.op, use(call.operands), call.results,
-                  {{"custom", static_cast<int64_t>(traced_.customs.size()) - 1}});
+    const Attributes custom{{"custom", static_cast<int64_t>(traced_.customs.size()) - 1}};
+    if (kind_ == Kind::function) return record(call.op, use(call.operands), call.results, custom);
+    // In a kernel the function's ops are there too, for who computes it.
+    std::vector<ArrayType> types;
+    std::vector<Block> region;
+    region.push_back(block({}, [&](std::span<const Array>) {
+      std::vector<Array> results = call.custom->run(call.operands);
+      for (const Array& r : results) types.push_back(r.type());
+      return results;
+    }));
+    return record(call.op, use(call.operands), types, custom, std::move(region));
   }
   if (kind_ == Kind::program && !isPlainOp(call.op) && !call.op.inPrograms) {
     if (call.op.expand) return call.op.expand(call);

@@ -62,6 +62,9 @@ class Tracer {
   /// The nearest trace that records, from here on downwards; null: there is none.
   virtual Trace* recording() { return outer_ ? outer_->recording() : nullptr; }
 
+  /// Whether a Linearizer is in force, under whatever else.
+  virtual bool linearizes() const { return outer_ && outer_->linearizes(); }
+
   /// The tracer below, which was in force when this one was made.
   Tracer& outer() const { return outer_ ? *outer_ : eager(); }
 

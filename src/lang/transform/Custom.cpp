@@ -12,6 +12,7 @@ namespace {
 constexpr OpTable kCustomOps{OpRecord{.name = "custom_function",
                                       .jaxName = "custom_vjp_call",
                                       .types = givesAny,
+                                      .lower = lowerCustomFunction,
                                       .noJvp = "its function brings the rule",
                                       .noBatch = "its function brings the rule"}};
 const OpFamily kCustomFamily(kCustomOps);
@@ -205,8 +206,9 @@ std::vector<ArrayType> resultTypes(const Functional& f, std::span<const Array> o
 /// Where nothing transforms, the call is its function.
 std::vector<Array> callCustom(const std::shared_ptr<const CustomFunction>& custom, std::span<const Array> operands) {
   const Trace* trace = Trace::current();
-  const bool isRecorded = trace == &Tracer::current() && trace->kind() != Trace::Kind::function;
-  if (Tracer::isEager() || isRecorded) return custom->run(operands);
+  const bool isRecorded = trace && trace == &Tracer::current();
+  if (Tracer::isEager() || (isRecorded && trace->kind() == Trace::Kind::program)) return custom->run(operands);
+  if (isRecorded && trace->kind() == Trace::Kind::kernel) return bindCustom(custom, operands, {});
   const Functional f = [&](std::span<const Array> x) { return custom->run(x); };
   return bindCustom(custom, operands, resultTypes(f, operands));
 }

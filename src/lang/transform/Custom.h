@@ -20,6 +20,9 @@ class CustomFunction {
   virtual std::vector<Array> batch(const OpCall&, const Mask& isBatched, int64_t size) const = 0;
 };
 
+/// In a kernel: the ops of the function.
+void lowerCustomFunction(Lowering&, const Op&);
+
 /// The op, under the tracer in force.
 std::vector<Array> bindCustom(std::shared_ptr<const CustomFunction>, std::span<const Array> operands,
                               std::span<const ArrayType> results);

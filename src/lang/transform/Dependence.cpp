@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lang/ops/OpRecord.h"
+
 namespace smalti::lang {
 namespace {
 
@@ -63,7 +65,14 @@ class Dependence {
         flags = std::move(next);
       }
     }
-    return Mask(op.results.size(), any(op));
+    return Mask(op.results.size(), any(op) && !isFlat(op));
+  }
+
+  /// Whether its derivative is zero everywhere, so that no tangent gets through.
+  bool isFlat(const Op& op) const {
+    if (through_ != Through::floats) return false;
+    const OpRecord* record = findOp(op.name);
+    return record && isFlatEverywhere(*record);
   }
 
   /// A body of `first`, carries and `last`, until the carries stay; what follows them in its results comes along.

@@ -10,6 +10,7 @@
 #include "lang/call/Report.h"
 #include "lang/call/TraceProgram.h"
 #include "lang/debug/Debug.h"
+#include "lang/fuse/Fuse.h"
 #include "lang/print/Print.h"
 #include "lang/trace/HasValue.h"
 #include "lang/trace/Place.h"
@@ -24,6 +25,18 @@ struct TracedProgram::State {
   std::shared_ptr<const Program> program;
   std::string text;
   std::shared_ptr<lang::Compilable> compilable;
+  lang::TracedFunction traced;
+  std::once_flag fuses;
+  std::shared_ptr<lang::Compilable> fused;  ///< with groups of its plain ops as kernels
+
+  /// What a target is given: one that makes native code gets the groups.
+  lang::Compilable& forTarget(const Options& options) {
+    if (!options.target.starts_with("cpu") || options.check) return *compilable;
+    std::call_once(fuses, [&] {
+      fused = lang::backend().prepare(std::make_shared<Program>(lang::programOf(lang::fused(traced))));
+    });
+    return *fused;
+  }
 };
 
 namespace detail {
@@ -37,7 +50,7 @@ class JitState {
     std::type_index types;
     std::vector<Given> arguments;
     std::vector<Static> statics;
-    std::shared_ptr<const TracedProgram::State> traced;
+    std::shared_ptr<TracedProgram::State> traced;
     std::shared_ptr<const void> structure;
     bool debugChecks = lang::debugChecksEnabled(), poison = lang::poisonBuffersEnabled();  ///< as it was traced
     uint64_t settings = 0;  ///< serial of those that `executable` was compiled with
@@ -75,11 +88,11 @@ class JitState {
       for (size_t i = 0; i < given.size(); ++i) given[i] = given[i].with_weak_type(made->arguments[i].weak);
       return f(given);
     };
-    const lang::TracedFunction traced = lang::traceFunction(weakly, types);
-    AtPlace place(at_);
     auto state = std::make_shared<TracedProgram::State>();
-    state->program = std::make_shared<Program>(lang::programOf(traced));
-    state->text = lang::print(traced);
+    state->traced = lang::traceFunction(weakly, types);
+    AtPlace place(at_);
+    state->program = std::make_shared<Program>(lang::programOf(state->traced));
+    state->text = lang::print(state->traced);
     state->compilable = lang::backend().prepare(state->program);
     made->traced = std::move(state);
     made->structure = structure();
@@ -95,7 +108,7 @@ class JitState {
       if (e.executable && e.settings == settings.serial) return e.executable;
     }
     const UnforkedWork work;
-    auto compiled = settings.values ? e.traced->compilable->compile(*settings.values, lang::Purpose::call)
+    auto compiled = settings.values ? e.traced->forTarget(*settings.values).compile(*settings.values, lang::Purpose::call)
                                     : fail(settings.values.error());
     if (!compiled) {
       AtPlace place(at_);

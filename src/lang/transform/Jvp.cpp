@@ -8,6 +8,7 @@
 #include "lang/transform/ControlFlow.h"
 #include "lang/transform/Custom.h"
 #include "lang/transform/JvpKernel.h"
+#include "lang/transform/kernel/VjpKernel.h"
 #include "smalti/ops/create.h"
 
 namespace smalti::lang {
@@ -67,7 +68,8 @@ class JvpTracer : public Tracer {
     const TracerScope below(outer());
     const auto isFloat = [](const ArrayType& t) { return is_float(t.dtype); };
     if (!any || std::none_of(call.results.begin(), call.results.end(), isFloat)) return outer().bind(std::move(call));
-    if (call.kernel) return wrapped(jvpKernel(call, tangents));
+    if (call.kernel)
+      return wrapped(outer().linearizes() ? linearizedKernel(call, tangents) : jvpKernel(call, tangents));
     if (call.custom) return wrapped(call.custom->jvp(call, tangents));
     if (!call.op.jvp) refuseDerivative(call);
     return wrapped(call.op.jvp(call, tangents));

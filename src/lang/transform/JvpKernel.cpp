@@ -7,6 +7,7 @@
 #include "lang/call/DerivedKernel.h"
 #include "lang/cost/Cost.h"
 #include "lang/trace/Place.h"
+#include "lang/transform/Custom.h"
 #include "smalti/ops/create.h"
 
 namespace smalti::lang {
@@ -91,6 +92,8 @@ class BodyJvp {
       loop(op, record, 2);
     } else if (op.name == "while") {
       loop(op, record, 0);
+    } else if (op.name == "custom_function") {
+      custom(op);
     } else if (std::any_of(op.operands.begin(), op.operands.end(), [&](ValueId v) { return isRef(v); }) ||
                std::any_of(op.results.begin(), op.results.end(), [&](ValueId v) { return isRef(v); }) ||
                record.effect || !op.regions.empty()) {
@@ -108,6 +111,14 @@ class BodyJvp {
     const std::vector<ArrayType> results = types(op.results);
     set(op.results, jvp([&](std::span<const Array> x) { return lang::bind(record, x, results, op.attributes); },
                         operands.results, operands.tangents));
+  }
+
+  void custom(const Op& op) {
+    const auto& function = body_.customs[std::get<int64_t>(*op.find("custom"))];
+    const Differentiated operands = valuesOf(op.operands);
+    const std::vector<ArrayType> results = types(op.results);
+    set(op.results, jvp([&](std::span<const Array> x) { return bindCustom(function, x, results); }, operands.results,
+                        operands.tangents));
   }
 
   /// A read or write of both Refs; `stored` is the operand that is written.

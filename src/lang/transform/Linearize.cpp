@@ -4,11 +4,11 @@
 
 #include <fmt/format.h>
 
-#include "lang/call/CalledKernel.h"
 #include "lang/trace/Place.h"
 #include "lang/trace/Replay.h"
 #include "lang/transform/ControlFlow.h"
 #include "lang/transform/Custom.h"
+#include "lang/transform/kernel/VjpKernel.h"
 #include "smalti/ops/elementwise.h"
 
 namespace smalti::lang {
@@ -80,13 +80,7 @@ std::vector<Array> Linearizer::bind(OpCall call) {
     return outer().bind(std::move(call));
   }
   if (call.custom) return call.custom->linearize(*this, call, mask);
-  if (call.kernel)
-    refuse({.code = "SM7113",
-            .message = "reverse-mode differentiation of a pallas_call is not there",
-            .place = {},
-            .need = "a derivative of the function around the call",
-            .have = fmt::format("kernel '{}' on tangents", call.kernel->traced().name),
-            .help = "write the backward kernel and give both to custom_vjp; forward mode (jvp) works"});
+  if (call.kernel) return linearKernel(call);
   if (!call.op.transpose)
     refuse({.code = "SM7102",
             .message = fmt::format("'{}' cannot be transposed, which reverse mode needs", call.op.shownName()),

@@ -338,15 +338,52 @@ WRONG_PROGRAM(derivative_of_a_kernel_with_scalar_prefetch) {
           std::tuple{pl::ones({8, 128})});
 }
 
-// error[SM7113]: reverse-mode differentiation of a pallas_call is not there
+// error[SM7113]: reverse mode does not go through this pallas_call: it uses prng_seed
 //   --> test/errors/lang/Transforms.cpp:349:36
-//   349 |   const auto call = pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = pl::sin(x[_]); },
+//   349 |   const auto call = pl::pallas_call(
 //       |                                    ^
-//   need: a derivative of the function around the call
-//   have: kernel 'kernel' on tangents
-//   help: write the backward kernel and give both to custom_vjp; forward mode (jvp) works
-WRONG_PROGRAM(gradient_of_a_kernel) {
-  const auto call = pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = pl::sin(x[_]); },
-                                    {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}});
+//   need: blocks, scratch, copies on the device, arithmetic and control flow
+//   have: kernel 'kernel'
+//   help: write the backward kernel and give both to custom_vjp
+WRONG_PROGRAM(gradient_of_a_kernel_with_random_bits) {
+  const auto call = pl::pallas_call(
+      [](pl::Ref x, pl::Ref o) {
+        pl::prng_seed(7);
+        o[_] = x[_] * pl::astype(pl::prng_random_bits({8, 128}) > 0, pl::f32);
+      },
+      {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}});
   pl::grad([&](const Array& x) { return pl::sum(Array(call(x))); })(pl::ones({8, 128}));
+}
+
+// error[SM7113]: reverse mode does not go through this pallas_call: its grid is computed in the function that is transformed
+//   --> test/errors/lang/Transforms.cpp:366:36
+//   366 |   const auto call = pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = pl::sin(x[_]); },
+//       |                                    ^
+//   need: blocks, scratch, copies on the device, arithmetic and control flow
+//   have: kernel 'kernel'
+//   help: write the backward kernel and give both to custom_vjp
+WRONG_PROGRAM(gradient_of_a_kernel_with_a_computed_grid) {
+  const auto call = pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = pl::sin(x[_]); },
+                                    {.out_shape = pl::ShapeDtype{{16, 128}, pl::f32}, .grid = {pl::dynamic}});
+  const auto f = [&](const Array& n, const Array& x) { return pl::sum(Array(call(n, x))); };
+  pl::jit(pl::grad<1>(f))(pl::full({}, 1, pl::i32), pl::ones({16, 128}));
+}
+
+// error[SM7114]: this pallas_call cannot be computed in f64: it uses prng_seed
+//   --> test/errors/lang/Transforms.cpp:382:36
+//   382 |   const auto call = pl::pallas_call(
+//       |                                    ^
+//   need: blocks, scratch, copies on the device, arithmetic and control flow
+//   have: kernel 'kernel'
+//   help: call it without numerics f64
+WRONG_PROGRAM(a_kernel_that_is_not_computed_in_f64) {
+  pl::Settings wide;
+  pl::unwrap(wide.set("numerics", "f64"));
+  const auto call = pl::pallas_call(
+      [](pl::Ref x, pl::Ref o) {
+        pl::prng_seed(7);
+        o[_] = x[_] * pl::astype(pl::prng_random_bits({8, 128}) > 0, pl::f32);
+      },
+      {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}});
+  call.with(wide)(pl::ones({8, 128}));
 }

@@ -2,6 +2,8 @@
 // jit and vmap work on functions of them.
 #pragma once
 
+#include "smalti/kernels/flash_attention.h"
+#include "smalti/kernels/grouped_matmul.h"
 #include "smalti/kernels/matmul.h"
 #include "smalti/kernels/norm.h"
 #include "smalti/transform.h"
@@ -21,5 +23,25 @@ PallasCall rms_norm_backward_call(const ArrayType& x, float epsilon = 1e-5f);
 Array layer_norm_with_gradient(const Array& x, const Array& scale, const Array& shift, float epsilon = 1e-5f);
 /// Takes x, scale as [1, columns] and the cotangent; gives those of x, of the scale and of the shift.
 PallasCall layer_norm_backward_call(const ArrayType& x, float epsilon = 1e-5f);
+
+/// flash_attention without bias and segments. The forward pass keeps each row's sum, the backward pass computes the
+/// weights again: one kernel collects the gradient of the queries over the keys, one those of keys and values over the
+/// queries of all heads that share them.
+Array flash_attention_with_gradient(const Array& q, const Array& k, const Array& v,
+                                    const AttentionOptions& options = {});
+/// Both take q, k, v, the cotangent, the logarithms of the sums, and sum(cotangent * result), f32 [batch, heads,
+/// queries, 1]; one gives that of q, the other those of k and v.
+PallasCall flash_attention_backward_queries_call(const ArrayType& q, const ArrayType& k, const AttentionOptions&);
+PallasCall flash_attention_backward_keys_call(const ArrayType& q, const ArrayType& k, const AttentionOptions&);
+
+/// grouped_matmul of floats; the group sizes are no traced array. Backward: a grouped product with y transposed, and
+/// for each group a product of its rows.
+Array grouped_matmul_with_gradient(const Array& x, const Array& y, const Array& group_sizes,
+                                   const GroupedMatmulOptions& options = {});
+/// y's cotangent, f32 or x's dtype: takes the tiles of `group_tiles`, x and the cotangent of the product.
+PallasCall grouped_matmul_backward_call(const ArrayType& x, const ArrayType& dz, int64_t groups,
+                                        const GroupedTiles& tiles, int64_t block_m, const GroupedMatmulOptions&);
+/// As grouped_tiles, but each group has a tile, one without rows too, and no tile is of no group.
+GroupedTiles group_tiles(int64_t rows, int64_t block_m, const Array& group_sizes);
 
 }  // namespace smalti::kernels

@@ -61,10 +61,8 @@ SMALTI_SLOPE2(powerFirst) {
   return t * where(b == 0.0, full_like(a, 0), b * pow(a, exponent));
 }
 SMALTI_SLOPE2(powerSecond) {
-  // 0 to a power above 0 stays 0 nearby, and 0 to the power 0 jumps.
-  const Array base = where(a == 0.0, full_like(a, 1), a);
-  const Array atZero = where(b == 0.0, full_like(a, -std::numeric_limits<double>::infinity()), full_like(a, 0));
-  return t * where(logical_and(a == 0.0, b >= 0.0), atZero, smalti::log(base) * y);
+  // As in JAX: where the base is 0 the logarithm is taken of 1.
+  return t * (smalti::log(where(a == 0.0, full_like(a, 1), a)) * y);
 }
 SMALTI_SLOPE2(itself) { return t; }
 SMALTI_SLOPE2(negated) { return -t; }

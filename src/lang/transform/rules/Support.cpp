@@ -1,10 +1,13 @@
 #include "lang/transform/rules/Support.h"
 
+#include "lang/transform/Dependence.h"
 #include "smalti/ops/elementwise.h"
 
 namespace smalti::lang {
 
 Differentiated jvpZero(const OpCall& call, Tangents) { return {{primalOf(call)}, {std::nullopt}}; }
+
+bool isFlatEverywhere(const OpRecord& op) { return op.jvp == &jvpZero; }
 
 Differentiated jvpLinear(const OpCall& call, Tangents tangents) {
   std::vector<Array> t;

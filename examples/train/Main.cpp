@@ -1,0 +1,87 @@
+// bin/train TEXT [STEPS]: trains the model on a text and prints the loss of every step. Twin: twin.py, in JAX.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+
+#include "AdamW.h"
+#include "Model.h"
+
+namespace {
+
+using namespace train;
+using pl::Array;
+
+/// The characters of a text as numbers from 0.
+struct Text {
+  std::vector<int32_t> tokens;
+  int64_t vocabulary = 0;
+
+  explicit Text(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    const std::set<char> all(text.begin(), text.end());
+    const std::string alphabet(all.begin(), all.end());
+    vocabulary = static_cast<int64_t>(alphabet.size());
+    for (const char c : text) tokens.push_back(static_cast<int32_t>(alphabet.find(c)));
+  }
+  /// Pieces of the text from places that the step decides, moved on by `offset`.
+  Array piece(const Config& c, int64_t step, int64_t offset) const {
+    std::vector<int32_t> out;
+    const int64_t last = static_cast<int64_t>(tokens.size()) - c.context - 1;
+    for (int64_t b = 0; b < c.batch; ++b) {
+      const int64_t start = (step * c.batch + b) * 7919 % last + offset;
+      out.insert(out.end(), tokens.begin() + start, tokens.begin() + start + c.context);
+    }
+    return pl::array(out, {c.batch, c.context});
+  }
+};
+
+int run(const std::string& path, int64_t steps) {
+  const Text text(path);
+  Config c;
+  c.vocabulary = text.vocabulary;
+  if (static_cast<int64_t>(text.tokens.size()) < c.context + 2) {
+    std::fprintf(stderr, "train: '%s' is shorter than %lld characters\n", path.c_str(),
+                 static_cast<long long>(c.context + 2));
+    return 1;
+  }
+  Model model = random_model(c, 0);
+  Moments<Model> moments = zero_moments(model);
+  const auto step = pl::jit([c](Model model, Moments<Model> moments, const Array& tokens, const Array& targets,
+                                const Array& count) {
+    const auto of = [&](const Model& m) { return loss(m, tokens, targets, c); };
+    const auto [value, gradients] = pl::value_and_grad(of)(model);
+    update(AdamW{}, model, moments, gradients, count);
+    return std::tuple{model, moments, value};
+  });
+  double seconds = 0;
+  for (int64_t i = 0; i < steps; ++i) {
+    const auto from = std::chrono::steady_clock::now();
+    const auto [next, next_moments, value] = step(model, moments, text.piece(c, i, 0), text.piece(c, i, 1),
+                                                  pl::full({}, static_cast<float>(i + 1), pl::f32));
+    model = next;
+    moments = next_moments;
+    std::printf("%lld %.6f\n", static_cast<long long>(i), static_cast<double>(*value.as<float>()));
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - from;
+    if (i >= 10) seconds += took.count();  // the first one compiles
+  }
+  if (steps > 10) std::fprintf(stderr, "%.2f ms a step\n", seconds / static_cast<double>(steps - 10) * 1e3);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: train TEXT [STEPS]\n");
+    return 2;
+  }
+  const auto done = pl::attempt([&] { return run(argv[1], argc > 2 ? std::atoll(argv[2]) : 200); });
+  if (done) return *done;
+  std::fprintf(stderr, "%s\n", done.error().str().c_str());
+  return 1;
+}

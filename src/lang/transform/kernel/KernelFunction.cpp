@@ -1,0 +1,197 @@
+#include "lang/transform/kernel/KernelFunction.h"
+
+#include "lang/call/DerivedKernel.h"
+#include "lang/ops/Support.h"
+#include "lang/refs/Indexer.h"
+#include "lang/trace/Place.h"
+#include "lang/transform/kernel/BodyFunction.h"
+#include "smalti/control.h"
+#include "smalti/ops.h"
+
+namespace smalti::lang {
+namespace {
+
+using Arrays = std::vector<Array>;
+
+/// An array with its edge: blocks that reach beyond it are whole.
+struct Padded {
+  Shape before, shape;
+
+  explicit Padded(const TracedOperand& o) : before(o.array.shape.size()), shape(o.array.shape) {
+    if (!o.windowed) return;
+    for (size_t i = 0; i < shape.size(); ++i) {
+      const BlockDim& d = o.block[i];
+      before[i] = d.kind == BlockDim::Kind::element ? d.padding.first : 0;
+      if (d.kind == BlockDim::Kind::element)
+        shape[i] += d.padding.first + d.padding.second;
+      else if (d.kind == BlockDim::Kind::blocked && d.size > 0)
+        shape[i] = (shape[i] + d.size - 1) / d.size * d.size;
+    }
+  }
+  Array with(const Array& a) const {
+    if (a.shape() == shape) return a;
+    std::vector<std::pair<int64_t, int64_t>> widths;
+    for (size_t i = 0; i < shape.size(); ++i) widths.emplace_back(before[i], shape[i] - before[i] - a.shape()[i]);
+    return pad(a, widths);
+  }
+  Array without(const Array& a, const Shape& inside) const {
+    if (a.shape() == inside) return a;
+    std::vector<int64_t> limits = before;
+    for (size_t i = 0; i < limits.size(); ++i) limits[i] += inside[i];
+    return slice(a, before, limits);
+  }
+};
+
+class GridLoop {
+ public:
+  GridLoop(const TracedKernel& kernel, std::span<const Array> operands, bool wide) : k_(kernel), wide_(wide) {
+    const auto numBounds = static_cast<size_t>(kernel.numDynamicBounds());
+    size_t bound = 0;
+    for (const int64_t size : kernel.grid)
+      grid_.push_back(size == kDynamicBound ? *concreteInteger(operands[bound++]) : size);
+    prefetch_.assign(operands.begin() + static_cast<ptrdiff_t>(numBounds),
+                     operands.begin() + static_cast<ptrdiff_t>(numBounds + kernel.prefetch.size()));
+    const auto given = operands.subspan(numBounds + kernel.prefetch.size());
+    for (size_t i = 0; i < kernel.operands.size(); ++i) {
+      const TracedOperand& o = kernel.operands[i];
+      edges_.emplace_back(o);
+      const DType t = dtype(o.array.dtype);
+      arrays_.push_back(static_cast<int>(i) < kernel.numInputs ? edges_[i].with(convertTo(given[i], t))
+                                                               : zeros(edges_[i].shape, t));
+    }
+    for (const Alias& alias : kernel.aliases) {
+      const size_t input = alias.operand - numBounds - kernel.prefetch.size();
+      const size_t output = kernel.numInputs + alias.output;
+      arrays_[output] = edges_[output].with(convertTo(given[input], dtype(kernel.operands[output].array.dtype)));
+      if (!kernel.operands[input].windowed) sameAs_[input] = output;
+    }
+  }
+
+  Arrays results() {
+    int64_t steps = 1;
+    for (const int64_t size : grid_) steps *= size;
+    Arrays state(arrays_.begin() + k_.numInputs, arrays_.end());
+    for (const MemoryRef& s : k_.scratch)
+      if (!is_semaphore(s.dtype)) state.push_back(zeros(s.shape, dtype(s.dtype)));
+    if (steps == 1)
+      state = step(Arrays(grid_.size(), full({}, 0, DType::i32)), std::move(state));
+    else
+      state = detail::fori_loop(
+          0, static_cast<int>(steps), 1, 1,
+          [&](const Array& i, const Arrays& carry) { return step(indicesOf(i), carry); }, state, {});
+    Arrays results;
+    const std::vector<ArrayType> types = resultsOf(k_);
+    for (size_t i = 0; i < types.size(); ++i)
+      results.push_back(
+          convertTo(edges_[k_.numInputs + i].without(state[i], types[i].shape), dtype(types[i].dtype)));
+    return results;
+  }
+
+ private:
+  DType dtype(DType t) const { return wide_ && is_float(t) ? DType::f64 : t; }
+
+  Arrays indicesOf(const Array& step) const {
+    Arrays indices(grid_.size());
+    Array left = step;
+    for (size_t i = grid_.size(); i-- > 0;) {
+      const int size = static_cast<int>(grid_[i]);
+      indices[i] = i == 0 ? left : rem(left, size);
+      left = div(left, size);
+    }
+    return indices;
+  }
+
+  /// Where the block of the operand begins.
+  std::vector<Operand> startsOf(const TracedOperand& o, const Arrays& indices) const {
+    BodyFunction map(*o.indexMap, {});
+    BodyFunction::Memory memory;
+    const std::vector<ValueId>& arguments = o.indexMap->function.arguments;
+    for (size_t i = 0; i < indices.size(); ++i) map.define(arguments[i], indices[i]);
+    for (size_t i = 0; i < prefetch_.size(); ++i) memory[arguments[indices.size() + i]] = prefetch_[i];
+    const Arrays blocks = map.run(memory);
+    std::vector<Operand> starts;
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      const bool counts = o.block[i].kind == BlockDim::Kind::blocked && o.block[i].size != 1;
+      starts.emplace_back(counts ? blocks[i] * static_cast<int>(o.block[i].size) : blocks[i]);
+    }
+    return starts;
+  }
+
+  Arrays step(const Arrays& indices, Arrays state) const {
+    BodyFunction::Options options{.grid = indices, .gridSizes = {}, .wide = wide_};
+    for (const int64_t size : grid_) options.gridSizes.push_back(full({}, static_cast<int>(size), DType::i32));
+    BodyFunction body(k_.body, std::move(options));
+    const auto firstOperand = prefetch_.size();
+    for (const auto& [input, output] : sameAs_)
+      body.share(k_.body.function.arguments[firstOperand + input], k_.body.function.arguments[firstOperand + output]);
+    BodyFunction::Memory memory;
+    const std::vector<ValueId>& arguments = k_.body.function.arguments;
+    size_t next = 0;
+    for (const Array& p : prefetch_) memory[arguments[next++]] = p;
+    std::vector<std::vector<Operand>> starts(k_.operands.size());
+    for (size_t i = 0; i < k_.operands.size(); ++i) {
+      const TracedOperand& o = k_.operands[i];
+      if (sameAs_.count(i)) {
+        ++next;
+        continue;
+      }
+      Array block = static_cast<int>(i) < k_.numInputs ? arrays_[i] : state[i - k_.numInputs];
+      if (o.windowed) {
+        starts[i] = startsOf(o, indices);
+        const Shape size = o.blockShape();
+        if (block.shape() != size) block = dynamic_slice(block, starts[i], size);
+        block = reshapeTo(block, o.refShape());
+      }
+      memory[arguments[next++]] = block;
+    }
+    size_t kept = k_.operands.size() - k_.numInputs;
+    for (const MemoryRef& s : k_.scratch) {
+      const ValueId ref = arguments[next++];
+      if (!is_semaphore(s.dtype)) memory[ref] = state[kept++];
+    }
+    body.run(memory);
+    for (size_t i = k_.numInputs; i < k_.operands.size(); ++i) {
+      const TracedOperand& o = k_.operands[i];
+      Array& array = state[i - k_.numInputs];
+      const Array block = reshapeTo(memory.at(arguments[firstOperand + i]), o.windowed ? o.blockShape() : array.shape());
+      array = block.shape() == array.shape() ? block : dynamic_update_slice(array, block, starts[i]);
+    }
+    kept = k_.operands.size() - k_.numInputs;
+    for (size_t i = 0; i < k_.scratch.size(); ++i)
+      if (!is_semaphore(k_.scratch[i].dtype)) state[kept++] = memory.at(arguments[firstOperand + k_.operands.size() + i]);
+    return state;
+  }
+
+  const TracedKernel& k_;
+  bool wide_;
+  std::vector<int64_t> grid_;
+  Arrays prefetch_, arrays_;  ///< `arrays_`: by operand, with their edges
+  std::vector<Padded> edges_;
+  std::map<size_t, size_t> sameAs_;  ///< inputs that are passed whole and are an output's memory
+};
+
+}  // namespace
+
+std::string whyNoFunction(const TracedKernel& kernel, std::span<const Array> operands) {
+  for (int i = 0; i < kernel.numDynamicBounds(); ++i)
+    if (!concreteInteger(operands[i])) return "its grid is computed in the function that is transformed";
+  return whyNoFunction(kernel.body);
+}
+
+std::vector<Array> runAsFunction(const TracedKernel& kernel, std::span<const Array> operands, bool wide) {
+  return GridLoop(kernel, operands, wide).results();
+}
+
+std::vector<Array> runWide(const TracedKernel& kernel, std::span<const Array> operands) {
+  const std::string why = whyNoFunction(kernel, operands);
+  if (!why.empty())
+    refuse({.code = "SM7114",
+            .message = "this pallas_call cannot be computed in f64: " + why,
+            .place = {},
+            .need = "blocks, scratch, copies on the device, arithmetic and control flow",
+            .have = "kernel '" + kernel.name + "'",
+            .help = "call it without numerics f64"});
+  return runAsFunction(kernel, operands, true);
+}
+
+}  // namespace smalti::lang

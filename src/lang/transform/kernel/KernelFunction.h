@@ -1,0 +1,23 @@
+// A pallas_call as a function of arrays: a loop over the grid in plain ops, whose carry is what programs leave behind.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lang/call/TracedKernel.h"
+
+namespace smalti::lang {
+
+/// Why the kernel is no function of arrays; empty where it is one. The operands say whether a dynamic grid is known.
+std::string whyNoFunction(const TracedKernel&, std::span<const Array> operands);
+
+/// The results of the call, under the tracer in force. What nobody writes is zero. With `wide` every float is an f64,
+/// in the body too.
+std::vector<Array> runAsFunction(const TracedKernel&, std::span<const Array> operands, bool wide = false);
+
+/// The results in f64, of which nothing is rounded: the setting `numerics` "f64". Error SM7114 where the kernel is no
+/// function of arrays.
+std::vector<Array> runWide(const TracedKernel&, std::span<const Array> operands);
+
+}  // namespace smalti::lang

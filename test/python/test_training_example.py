@@ -1,0 +1,33 @@
+"""examples/train: the same losses as its twin in JAX over 200 steps, and it learns."""
+
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("jax", reason="JAX is not installed: nothing to compare with")
+
+from console_examples import ROOT
+
+STEPS = 200
+
+
+def losses(*command, **options):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=True, **options)
+    return [float(line.split()[1]) for line in done.stdout.splitlines()]
+
+
+def test_the_loss_is_that_of_the_twin_in_jax(bin_dir):
+    text = ROOT / "LICENSE"
+    ours = losses(bin_dir / "train", text, STEPS, env={"SMALTI_TARGET": "cpu"})
+    theirs = losses(sys.executable, ROOT / "examples/train/twin.py", text, STEPS)
+    assert len(ours) == len(theirs) == STEPS
+    assert max(abs(a - b) for a, b in zip(ours, theirs)) <= 1e-3
+    assert ours[-1] < 0.7 * ours[0]
+
+
+def test_bad_input_is_said(bin_dir, tmp_path):
+    short = tmp_path / "short.txt"
+    short.write_text("abc")
+    done = subprocess.run([str(bin_dir / "train"), str(short)], capture_output=True, text=True)
+    assert done.returncode == 1 and "shorter than" in done.stderr
