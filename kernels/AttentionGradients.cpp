@@ -125,11 +125,10 @@ PallasCall flash_attention_backward_keys_call(const ArrayType& q, const ArrayTyp
     });
   };
   const IndexMap key = [](auto n, auto h, auto j, auto) { return std::tuple{n, h, j, 0}; };
-  Call call = b.call("flash_attention_backward_keys", {b.batch, b.key_heads, cdiv(b.keys, b.bk), steps},
-                     [=](auto n, auto h, auto, auto t) {
-                       return std::tuple{n, h * b.group + div(t, blocks), rem(t, blocks), 0};
-                     },
-                     key);
+  Call call = b.call(
+      "flash_attention_backward_keys", {b.batch, b.key_heads, cdiv(b.keys, b.bk), steps},
+      [=](auto n, auto h, auto, auto t) { return std::tuple{n, h * b.group + div(t, blocks), rem(t, blocks), 0}; },
+      key);
   const BlockSpec block{{squeezed, squeezed, b.bk, b.size}, key};
   call.out_shape = {ShapeDtype{k.shape, k.dtype}, ShapeDtype{k.shape, k.dtype}};
   call.out_specs = {block, block};

@@ -148,7 +148,8 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
             .compiler_params = {.dimension_semantics = {parallel, parallel, parallel, arbitrary}}};
   if (has_sums) {
     call.out_shape.push_back({{batch, heads, queries, 1}, f32});
-    call.out_specs.push_back({{squeezed, squeezed, bq, 1}, [](auto b, auto h, auto i, auto) { return std::tuple{b, h, i, 0}; }});
+    call.out_specs.push_back(
+        {{squeezed, squeezed, bq, 1}, [](auto b, auto h, auto i, auto) { return std::tuple{b, h, i, 0}; }});
   }
   if (!whole) {
     call.scratch_shapes = {vmem({bq, 1}, f32), vmem({bq, 1}, f32), vmem({bq, size}, f32)};

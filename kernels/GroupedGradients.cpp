@@ -46,26 +46,24 @@ PallasCall grouped_matmul_backward_call(const ArrayType& x, const ArrayType& dz,
     acc[_] += dot_general(mine(x), mine(dz), {{0}, {0}}, {.preferred_element_type = f32});
     dy[_] = astype(acc[_], dy.dtype());  // the group's last tile leaves the whole sum
   };
-  return pallas_call(
-      kernel,
-      {.out_shape = ShapeDtype{{groups, k, n}, x.dtype},
-       .grid = {cdiv(k, bk), cdiv(n, bn), tiles.count},
-       .in_specs = {BlockSpec{{bm, bk},
-                              [](auto i, auto, auto t, auto, auto block, auto, auto) {
-                                return std::tuple{block[t], i};
-                              }},
-                    BlockSpec{{bm, bn},
-                              [](auto, auto j, auto t, auto, auto block, auto, auto) {
-                                return std::tuple{block[t], j};
-                              }}},
-       .out_specs = {BlockSpec{{squeezed, bk, bn},
-                               [](auto i, auto j, auto t, auto group, auto, auto, auto) {
-                                 return std::tuple{group[t], i, j};
-                               }}},
-       .scratch_shapes = {vmem({bk, bn}, f32)},
-       .num_scalar_prefetch = 4,
-       .name = "grouped_matmul_backward",
-       .compiler_params = {.dimension_semantics = {parallel, parallel, arbitrary}}});
+  return pallas_call(kernel, {.out_shape = ShapeDtype{{groups, k, n}, x.dtype},
+                              .grid = {cdiv(k, bk), cdiv(n, bn), tiles.count},
+                              .in_specs = {BlockSpec{{bm, bk},
+                                                     [](auto i, auto, auto t, auto, auto block, auto, auto) {
+                                                       return std::tuple{block[t], i};
+                                                     }},
+                                           BlockSpec{{bm, bn},
+                                                     [](auto, auto j, auto t, auto, auto block, auto, auto) {
+                                                       return std::tuple{block[t], j};
+                                                     }}},
+                              .out_specs = {BlockSpec{{squeezed, bk, bn},
+                                                      [](auto i, auto j, auto t, auto group, auto, auto, auto) {
+                                                        return std::tuple{group[t], i, j};
+                                                      }}},
+                              .scratch_shapes = {vmem({bk, bn}, f32)},
+                              .num_scalar_prefetch = 4,
+                              .name = "grouped_matmul_backward",
+                              .compiler_params = {.dimension_semantics = {parallel, parallel, arbitrary}}});
 }
 
 Array grouped_matmul_with_gradient(const Array& x, const Array& y, const Array& sizes, const GroupedMatmulOptions& o) {

@@ -51,13 +51,13 @@ int run(const std::string& path, int64_t steps) {
   }
   Model model = random_model(c, 0);
   Moments<Model> moments = zero_moments(model);
-  const auto step = pl::jit([c](Model model, Moments<Model> moments, const Array& tokens, const Array& targets,
-                                const Array& count) {
-    const auto of = [&](const Model& m) { return loss(m, tokens, targets, c); };
-    const auto [value, gradients] = pl::value_and_grad(of)(model);
-    update(AdamW{}, model, moments, gradients, count);
-    return std::tuple{model, moments, value};
-  });
+  const auto step =
+      pl::jit([c](Model model, Moments<Model> moments, const Array& tokens, const Array& targets, const Array& count) {
+        const auto of = [&](const Model& m) { return loss(m, tokens, targets, c); };
+        const auto [value, gradients] = pl::value_and_grad(of)(model);
+        update(AdamW{}, model, moments, gradients, count);
+        return std::tuple{model, moments, value};
+      });
   double seconds = 0;
   for (int64_t i = 0; i < steps; ++i) {
     const auto from = std::chrono::steady_clock::now();

@@ -16,8 +16,8 @@ Array product(const Array& x, const Array& w) { return kernels::matmul_with_grad
 
 /// Of x [batch * context, width]: every position attends to itself and those before it.
 Array attention(const Layer& layer, const Array& x, const Config& c) {
-  const Array qkv = pl::transpose(
-      pl::reshape(product(x, layer.qkv), {c.batch, c.context, 3, c.heads, c.head_size()}), {2, 0, 3, 1, 4});
+  const Array qkv = pl::transpose(pl::reshape(product(x, layer.qkv), {c.batch, c.context, 3, c.heads, c.head_size()}),
+                                  {2, 0, 3, 1, 4});
   const auto part = [&](int64_t i) {
     const Shape one{c.batch, c.heads, c.context, c.head_size()};
     return pl::reshape(pl::slice(qkv, {i, 0, 0, 0, 0}, {i + 1, one[0], one[1], one[2], one[3]}), one);
@@ -40,9 +40,14 @@ Model random_model(const Config& c, int seed) {
   m.positions = weights({c.context, c.width});
   const Array one = pl::ones({c.width}), zero = pl::zeros({c.width});
   for (int64_t i = 0; i < c.layers; ++i)
-    m.layers.push_back({.norm1_scale = one, .norm1_shift = zero, .qkv = weights({c.width, 3 * c.width}),
-                        .out = weights({c.width, c.width}), .norm2_scale = one, .norm2_shift = zero,
-                        .up = weights({c.width, 4 * c.width}), .down = weights({4 * c.width, c.width})});
+    m.layers.push_back({.norm1_scale = one,
+                        .norm1_shift = zero,
+                        .qkv = weights({c.width, 3 * c.width}),
+                        .out = weights({c.width, c.width}),
+                        .norm2_scale = one,
+                        .norm2_shift = zero,
+                        .up = weights({c.width, 4 * c.width}),
+                        .down = weights({4 * c.width, c.width})});
   m.norm_scale = one;
   m.norm_shift = zero;
   m.head = weights({c.width, c.vocabulary});

@@ -16,8 +16,8 @@ struct Config {
 };
 
 struct Layer {
-  pl::Array norm1_scale, norm1_shift, qkv, out;    ///< [width] twice, [width, 3 width], [width, width]
-  pl::Array norm2_scale, norm2_shift, up, down;    ///< [width] twice, [width, 4 width], [4 width, width]
+  pl::Array norm1_scale, norm1_shift, qkv, out;  ///< [width] twice, [width, 3 width], [width, width]
+  pl::Array norm2_scale, norm2_shift, up, down;  ///< [width] twice, [width, 4 width], [4 width, width]
   template <class F>
   void visit(F&& f) {
     f(norm1_scale, norm1_shift, qkv, out, norm2_scale, norm2_shift, up, down);

@@ -29,8 +29,9 @@ Case products(std::string name, int count, std::function<Array(const Arrays&)> f
     call.scratch_shapes.push_back(vmem({8, 128}, f32));
     c.inputs.push_back(numbers({256, 128}, 31 + i, 0.125f));
   }
-  const PallasCall one = count == 1 ? pallas_call([=](Ref x, Ref y, Ref o, Ref s) { kernel({x, y, o, s}); }, call)
-                                    : pallas_call([=](Ref x, Ref y, Ref z, Ref o, Ref s, Ref t) { kernel({x, y, z, o, s, t}); }, call);
+  const PallasCall one =
+      count == 1 ? pallas_call([=](Ref x, Ref y, Ref o, Ref s) { kernel({x, y, o, s}); }, call)
+                 : pallas_call([=](Ref x, Ref y, Ref z, Ref o, Ref s, Ref t) { kernel({x, y, z, o, s, t}); }, call);
   c.run = [=](const Arrays& x) { return all(one.run({x.begin(), x.end()})); };
   return c;
 }
@@ -43,7 +44,10 @@ Case recurrence(std::string name, std::function<Array(const Array&, const Array&
         state[_] = next(state[_], x[_]);
         o[_] = state[_];
       },
-      {.out_shape = ShapeDtype{{32, 128}, f32}, .grid = {4}, .in_specs = {rows(8, 128)}, .out_specs = {rows(8, 128)},
+      {.out_shape = ShapeDtype{{32, 128}, f32},
+       .grid = {4},
+       .in_specs = {rows(8, 128)},
+       .out_specs = {rows(8, 128)},
        .scratch_shapes = {vmem({8, 128}, f32)}});
   return {std::move(name), "scratch", {numbers({32, 128}, 40)}, [=](const Arrays& x) { return all(call(x[0])); }};
 }
@@ -76,10 +80,13 @@ std::vector<Case> accumulatorCases() {
         m[_] = next;
         when(program_id(0) == 2, [&] { o[_] = m[_] + log(l[_]); });
       },
-      {.out_shape = ShapeDtype{{8, 1}, f32}, .grid = {3},
-       .in_specs = {{{8, 128}, [](auto i) { return std::tuple{0, i}; }}}, .out_specs = {same(8, 1)},
+      {.out_shape = ShapeDtype{{8, 1}, f32},
+       .grid = {3},
+       .in_specs = {{{8, 128}, [](auto i) { return std::tuple{0, i}; }}},
+       .out_specs = {same(8, 1)},
        .scratch_shapes = {vmem({8, 1}, f32), vmem({8, 1}, f32)}});
-  cases.push_back({"online_logsumexp", "scratch", {numbers({8, 384}, 41)}, [=](const Arrays& x) { return all(logsumexp(x[0])); }});
+  cases.push_back(
+      {"online_logsumexp", "scratch", {numbers({8, 384}, 41)}, [=](const Arrays& x) { return all(logsumexp(x[0])); }});
   const auto attention = pallas_call(
       [](Ref q, Ref k, Ref v, Ref o, Ref m, Ref l, Ref acc) {
         when(program_id(1) == 0, [&] {
@@ -94,13 +101,16 @@ std::vector<Case> accumulatorCases() {
         m[_] = next;
         when(program_id(1) == 1, [&] { o[_] = acc[_] / l[_]; });
       },
-      {.out_shape = ShapeDtype{{16, 128}, f32}, .grid = {2, 2},
+      {.out_shape = ShapeDtype{{16, 128}, f32},
+       .grid = {2, 2},
        .in_specs = {{{8, 128}, [](auto i, auto) { return std::tuple{i, 0}; }},
                     {{128, 128}, [](auto, auto j) { return std::tuple{j, 0}; }},
                     {{128, 128}, [](auto, auto j) { return std::tuple{j, 0}; }}},
        .out_specs = {{{8, 128}, [](auto i, auto) { return std::tuple{i, 0}; }}},
        .scratch_shapes = {vmem({8, 1}, f32), vmem({8, 1}, f32), vmem({8, 128}, f32)}});
-  cases.push_back({"online_attention", "scratch", {numbers({16, 128}, 42), numbers({256, 128}, 43), numbers({256, 128}, 44)},
+  cases.push_back({"online_attention",
+                   "scratch",
+                   {numbers({16, 128}, 42), numbers({256, 128}, 43), numbers({256, 128}, 44)},
                    [=](const Arrays& x) { return all(attention(x[0], x[1], x[2])); }});
   const auto variance = pallas_call(
       [](Ref x, Ref o, Ref s, Ref q) {
@@ -112,10 +122,13 @@ std::vector<Case> accumulatorCases() {
         q[_] += keepSum(square(x[_]));
         when(program_id(0) == num_programs(0) - 1, [&] { o[_] = q[_] / 384.0f - square(s[_] / 384.0f); });
       },
-      {.out_shape = ShapeDtype{{8, 1}, f32}, .grid = {3},
-       .in_specs = {{{8, 128}, [](auto i) { return std::tuple{0, i}; }}}, .out_specs = {same(8, 1)},
+      {.out_shape = ShapeDtype{{8, 1}, f32},
+       .grid = {3},
+       .in_specs = {{{8, 128}, [](auto i) { return std::tuple{0, i}; }}},
+       .out_specs = {same(8, 1)},
        .scratch_shapes = {vmem({8, 1}, f32), vmem({8, 1}, f32)}});
-  cases.push_back({"variance", "scratch", {numbers({8, 384}, 45)}, [=](const Arrays& x) { return all(variance(x[0])); }});
+  cases.push_back(
+      {"variance", "scratch", {numbers({8, 384}, 45)}, [=](const Arrays& x) { return all(variance(x[0])); }});
   const auto scoped = pallas_call(
       [](Ref x, Ref o) {
         const auto body = [&](Ref total) {
@@ -126,7 +139,8 @@ std::vector<Case> accumulatorCases() {
         run_scoped(body, vmem({8, 128}, f32));
       },
       {.out_shape = ShapeDtype{{8, 128}, f32}});
-  cases.push_back({"scoped_fold", "scratch", {numbers({32, 128}, 46)}, [=](const Arrays& x) { return all(scoped(x[0])); }});
+  cases.push_back(
+      {"scoped_fold", "scratch", {numbers({32, 128}, 46)}, [=](const Arrays& x) { return all(scoped(x[0])); }});
   return cases;
 }
 

@@ -7,16 +7,18 @@ namespace {
 const ShapeDtype kOut{{16, 256}, f32};
 
 Case elementwise(std::string name, std::function<Array(const Array&)> f) {
-  const auto call = pallas_call([f](Ref x, Ref o) { o[_] = f(x[_]); },
-                                {.out_shape = kOut, .grid = {2, 2}, .in_specs = {block(8, 128)}, .out_specs = {block(8, 128)}});
+  const auto call =
+      pallas_call([f](Ref x, Ref o) { o[_] = f(x[_]); },
+                  {.out_shape = kOut, .grid = {2, 2}, .in_specs = {block(8, 128)}, .out_specs = {block(8, 128)}});
   return {std::move(name), "", {numbers({16, 256}, 1)}, [=](const Arrays& x) { return all(call(x[0])); }};
 }
 
 Array keepSum(const Array& x) { return sum(x, {.axes = {1}, .keepdims = true}); }
 
 Case byRows(std::string name, std::function<Array(const Array&)> f) {
-  const auto call = pallas_call([f](Ref x, Ref o) { o[_] = f(x[_]); },
-                                {.out_shape = kOut, .grid = {2}, .in_specs = {rows(8, 256)}, .out_specs = {rows(8, 256)}});
+  const auto call =
+      pallas_call([f](Ref x, Ref o) { o[_] = f(x[_]); },
+                  {.out_shape = kOut, .grid = {2}, .in_specs = {rows(8, 256)}, .out_specs = {rows(8, 256)}});
   return {std::move(name), "", {numbers({16, 256}, 2)}, [=](const Arrays& x) { return all(call(x[0])); }};
 }
 
@@ -64,40 +66,49 @@ std::vector<Case> blockCases() {
       folded("folded_product", [](const Array& o, const Array& x) { return (o + 1) * x; }),
       folded("folded_maximum", [](const Array& o, const Array& x) { return maximum(o, x); }),
   };
-  const auto product = pallas_call([](Ref x, Ref y, Ref o) { o[_] = x[_] * y[_]; },
-                                   {.out_shape = kOut, .grid = {2, 2}, .in_specs = {block(8, 128), block(8, 128)},
-                                    .out_specs = {block(8, 128)}});
-  cases.push_back({"product", "", {numbers({16, 256}, 4), numbers({16, 256}, 5)},
-                   [=](const Arrays& x) { return all(product(x[0], x[1])); }});
-  const auto transposed = pallas_call(
-      [](Ref x, Ref o) { o[_] = transpose(x[_]); },
-      {.out_shape = ShapeDtype{{256, 128}, f32}, .grid = {2},
-       .in_specs = {{{128, 128}, [](auto i) { return std::tuple{0, i}; }}}, .out_specs = {rows(128, 128)}});
-  cases.push_back({"transposed", "", {numbers({128, 256}, 6)}, [=](const Arrays& x) { return all(transposed(x[0])); }});
-  const auto reversed = pallas_call(
-      [](Ref x, Ref o) { o[_] = x[_] * x[_]; },
-      {.out_shape = ShapeDtype{{32, 128}, f32}, .grid = {4},
-       .in_specs = {{{8, 128}, [](auto i) { return std::tuple{3 - i, 0}; }}}, .out_specs = {rows(8, 128)}});
-  cases.push_back({"reversed", "", {numbers({32, 128}, 7)}, [=](const Arrays& x) { return all(reversed(x[0])); }});
-  const auto biased = pallas_call([](Ref x, Ref b, Ref o) { o[_] = tanh(x[_] + b[_]); },
-                                  {.out_shape = ShapeDtype{{32, 128}, f32}, .grid = {4},
-                                   .in_specs = {rows(8, 128), same(1, 128)}, .out_specs = {rows(8, 128)}});
-  cases.push_back({"biased", "", {numbers({32, 128}, 8), numbers({1, 128}, 9)},
-                   [=](const Arrays& x) { return all(biased(x[0], x[1])); }});
-  const auto outer = pallas_call(
+  const auto product = pallas_call(
       [](Ref x, Ref y, Ref o) { o[_] = x[_] * y[_]; },
-      {.out_shape = kOut, .grid = {2, 2},
-       .in_specs = {{{8, 1}, [](auto i, auto) { return std::tuple{i, 0}; }},
-                    {{1, 128}, [](auto, auto j) { return std::tuple{0, j}; }}},
-       .out_specs = {block(8, 128)}});
-  cases.push_back({"outer", "", {numbers({16, 1}, 10), numbers({1, 256}, 11)},
-                   [=](const Arrays& x) { return all(outer(x[0], x[1])); }});
-  const auto squeezedBlocks = pallas_call(
-      [](Ref x, Ref o) { o[_] = exp(x[_]); },
-      {.out_shape = ShapeDtype{{3, 8, 128}, f32}, .grid = {3},
-       .in_specs = {{{squeezed, 8, 128}, [](auto i) { return std::tuple{i, 0, 0}; }}},
-       .out_specs = {{{squeezed, 8, 128}, [](auto i) { return std::tuple{i, 0, 0}; }}}});
-  cases.push_back({"squeezed", "", {numbers({3, 8, 128}, 12)}, [=](const Arrays& x) { return all(squeezedBlocks(x[0])); }});
+      {.out_shape = kOut, .grid = {2, 2}, .in_specs = {block(8, 128), block(8, 128)}, .out_specs = {block(8, 128)}});
+  cases.push_back({"product", "", {numbers({16, 256}, 4), numbers({16, 256}, 5)}, [=](const Arrays& x) {
+                     return all(product(x[0], x[1]));
+                   }});
+  const auto transposed = pallas_call([](Ref x, Ref o) { o[_] = transpose(x[_]); },
+                                      {.out_shape = ShapeDtype{{256, 128}, f32},
+                                       .grid = {2},
+                                       .in_specs = {{{128, 128}, [](auto i) { return std::tuple{0, i}; }}},
+                                       .out_specs = {rows(128, 128)}});
+  cases.push_back({"transposed", "", {numbers({128, 256}, 6)}, [=](const Arrays& x) { return all(transposed(x[0])); }});
+  const auto reversed = pallas_call([](Ref x, Ref o) { o[_] = x[_] * x[_]; },
+                                    {.out_shape = ShapeDtype{{32, 128}, f32},
+                                     .grid = {4},
+                                     .in_specs = {{{8, 128}, [](auto i) { return std::tuple{3 - i, 0}; }}},
+                                     .out_specs = {rows(8, 128)}});
+  cases.push_back({"reversed", "", {numbers({32, 128}, 7)}, [=](const Arrays& x) { return all(reversed(x[0])); }});
+  const auto biased =
+      pallas_call([](Ref x, Ref b, Ref o) { o[_] = tanh(x[_] + b[_]); }, {.out_shape = ShapeDtype{{32, 128}, f32},
+                                                                          .grid = {4},
+                                                                          .in_specs = {rows(8, 128), same(1, 128)},
+                                                                          .out_specs = {rows(8, 128)}});
+  cases.push_back({"biased", "", {numbers({32, 128}, 8), numbers({1, 128}, 9)}, [=](const Arrays& x) {
+                     return all(biased(x[0], x[1]));
+                   }});
+  const auto outer = pallas_call([](Ref x, Ref y, Ref o) { o[_] = x[_] * y[_]; },
+                                 {.out_shape = kOut,
+                                  .grid = {2, 2},
+                                  .in_specs = {{{8, 1}, [](auto i, auto) { return std::tuple{i, 0}; }},
+                                               {{1, 128}, [](auto, auto j) { return std::tuple{0, j}; }}},
+                                  .out_specs = {block(8, 128)}});
+  cases.push_back({"outer", "", {numbers({16, 1}, 10), numbers({1, 256}, 11)}, [=](const Arrays& x) {
+                     return all(outer(x[0], x[1]));
+                   }});
+  const auto squeezedBlocks =
+      pallas_call([](Ref x, Ref o) { o[_] = exp(x[_]); },
+                  {.out_shape = ShapeDtype{{3, 8, 128}, f32},
+                   .grid = {3},
+                   .in_specs = {{{squeezed, 8, 128}, [](auto i) { return std::tuple{i, 0, 0}; }}},
+                   .out_specs = {{{squeezed, 8, 128}, [](auto i) { return std::tuple{i, 0, 0}; }}}});
+  cases.push_back(
+      {"squeezed", "", {numbers({3, 8, 128}, 12)}, [=](const Arrays& x) { return all(squeezedBlocks(x[0])); }});
   const auto halves = pallas_call(
       [](Ref x, Ref o) {
         o[{ds(0, 4), _}] = x[{ds(4, 4), _}] * 3;
@@ -116,9 +127,11 @@ std::vector<Case> blockCases() {
       [](Ref x, Ref o) { loop(0, 4, [&](const Array& i) { o[{ds(i * 8, 8), _}] = sin(x[{ds((3 - i) * 8, 8), _}]); }); },
       {.out_shape = ShapeDtype{{32, 128}, f32}});
   cases.push_back({"slabs", "", {numbers({32, 128}, 15)}, [=](const Arrays& x) { return all(slabs(x[0])); }});
-  const auto edges = pallas_call([](Ref x, Ref o) { o[_] = x[_] * x[_] * x[_]; },
-                                 {.out_shape = ShapeDtype{{20, 200}, f32}, .grid = {3, 2}, .in_specs = {block(8, 128)},
-                                  .out_specs = {block(8, 128)}});
+  const auto edges =
+      pallas_call([](Ref x, Ref o) { o[_] = x[_] * x[_] * x[_]; }, {.out_shape = ShapeDtype{{20, 200}, f32},
+                                                                    .grid = {3, 2},
+                                                                    .in_specs = {block(8, 128)},
+                                                                    .out_specs = {block(8, 128)}});
   cases.push_back({"edges", "", {numbers({20, 200}, 16)}, [=](const Arrays& x) { return all(edges(x[0])); }});
   const auto edgeSum = pallas_call(
       [](Ref x, Ref o) {
@@ -127,7 +140,8 @@ std::vector<Case> blockCases() {
         o[_] += sum(where(row < 20, square(x[_]), 0), {.axes = {0}, .keepdims = true});
       },
       {.out_shape = ShapeDtype{{1, 128}, f32}, .grid = {3}, .in_specs = {rows(8, 128)}, .out_specs = {same(1, 128)}});
-  cases.push_back({"edge_sum", "revisited", {numbers({20, 128}, 17)}, [=](const Arrays& x) { return all(edgeSum(x[0])); }});
+  cases.push_back(
+      {"edge_sum", "revisited", {numbers({20, 128}, 17)}, [=](const Arrays& x) { return all(edgeSum(x[0])); }});
   const auto moments = pallas_call(
       [](Ref x, Ref s, Ref q) {
         when(program_id(0) == 0, [&] {
@@ -137,20 +151,26 @@ std::vector<Case> blockCases() {
         s[_] += keepSum(x[_]);
         q[_] += keepSum(square(x[_]));
       },
-      {.out_shape = {ShapeDtype{{8, 1}, f32}, ShapeDtype{{8, 1}, f32}}, .grid = {3},
-       .in_specs = {{{8, 128}, [](auto i) { return std::tuple{0, i}; }}}, .out_specs = {same(8, 1), same(8, 1)}});
-  cases.push_back({"moments", "revisited", {numbers({8, 384}, 18)}, [=](const Arrays& x) { return all(moments(x[0]), 2); }});
+      {.out_shape = {ShapeDtype{{8, 1}, f32}, ShapeDtype{{8, 1}, f32}},
+       .grid = {3},
+       .in_specs = {{{8, 128}, [](auto i) { return std::tuple{0, i}; }}},
+       .out_specs = {same(8, 1), same(8, 1)}});
+  cases.push_back(
+      {"moments", "revisited", {numbers({8, 384}, 18)}, [=](const Arrays& x) { return all(moments(x[0]), 2); }});
   const auto matmul = pallas_call(
       [](Ref x, Ref y, Ref o) {
         when(program_id(2) == 0, [&] { o[_] = zeros_like(o); });
         o[_] += dot(x[_], y[_]);
       },
-      {.out_shape = kOut, .grid = {2, 2, 2},
+      {.out_shape = kOut,
+       .grid = {2, 2, 2},
        .in_specs = {{{8, 128}, [](auto i, auto, auto k) { return std::tuple{i, k}; }},
                     {{128, 128}, [](auto, auto j, auto k) { return std::tuple{k, j}; }}},
        .out_specs = {{{8, 128}, [](auto i, auto j, auto) { return std::tuple{i, j}; }}}});
-  cases.push_back({"matmul_revisited", "revisited", {numbers({16, 256}, 19), numbers({256, 256}, 20)},
-                   [=](const Arrays& x) { return all(matmul(x[0], x[1])); }});
+  cases.push_back(
+      {"matmul_revisited", "revisited", {numbers({16, 256}, 19), numbers({256, 256}, 20)}, [=](const Arrays& x) {
+         return all(matmul(x[0], x[1]));
+       }});
   return cases;
 }
 

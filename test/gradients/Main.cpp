@@ -1,5 +1,5 @@
-// bin/smalti_kernel_gradients: the gradients of all cases as .npy, and their derivatives along a direction, once from the
-// gradients and once by differences of what the kernels compute in f64; for test/python/test_kernel_gradients.py.
+// bin/smalti_kernel_gradients: the gradients of all cases as .npy, and their derivatives along a direction, once from
+// the gradients and once by differences of what the kernels compute in f64; for test/python/test_kernel_gradients.py.
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -54,9 +54,7 @@ double measured(const Case& c, const std::vector<size_t>& wrt, const Arrays& alo
   return value;
 }
 
-void save(const std::filesystem::path& path, const Array& a) {
-  unwrap(write_npy(path.string(), a));
-}
+void save(const std::filesystem::path& path, const Array& a) { unwrap(write_npy(path.string(), a)); }
 
 nlohmann::json run(const Case& c, const std::filesystem::path& folder) {
   std::vector<size_t> wrt = c.wrt;
@@ -76,10 +74,17 @@ nlohmann::json run(const Case& c, const std::filesystem::path& folder) {
   const auto [results, back] = vjp(partial, primals);
   for (const Array& r : results) weights.push_back(round(normal(random_key(seed++), r.shape()) * 8) / 8);
   const Arrays gradients = back(weights);
-  nlohmann::json entry{{"name", c.name}, {"features", c.features}, {"wrt", wrt}, {"inputs", c.inputs.size()}, {"results", results.size()}};
-  for (size_t i = 0; i < c.inputs.size(); ++i) save(folder / (c.name + "_in" + std::to_string(i) + ".npy"), c.inputs[i]);
-  for (size_t i = 0; i < weights.size(); ++i) save(folder / (c.name + "_weight" + std::to_string(i) + ".npy"), weights[i]);
-  for (size_t i = 0; i < gradients.size(); ++i) save(folder / (c.name + "_d" + std::to_string(i) + ".npy"), gradients[i]);
+  nlohmann::json entry{{"name", c.name},
+                       {"features", c.features},
+                       {"wrt", wrt},
+                       {"inputs", c.inputs.size()},
+                       {"results", results.size()}};
+  for (size_t i = 0; i < c.inputs.size(); ++i)
+    save(folder / (c.name + "_in" + std::to_string(i) + ".npy"), c.inputs[i]);
+  for (size_t i = 0; i < weights.size(); ++i)
+    save(folder / (c.name + "_weight" + std::to_string(i) + ".npy"), weights[i]);
+  for (size_t i = 0; i < gradients.size(); ++i)
+    save(folder / (c.name + "_d" + std::to_string(i) + ".npy"), gradients[i]);
   entry["slope"] = product(gradients, along);
   entry["measured"] = measured(c, wrt, along, weights);
   return entry;

@@ -356,9 +356,10 @@ WRONG_PROGRAM(gradient_of_a_kernel_with_random_bits) {
 }
 
 // error[SM7113]: reverse mode does not go through this pallas_call: its grid is computed in the function that is transformed
-//   --> test/errors/lang/Transforms.cpp:366:36
-//   366 |   const auto call = pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = pl::sin(x[_]); },
+//   --> test/errors/lang/Transforms.cpp:367:36
+//   367 |   const auto call = pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = pl::sin(x[_]); },
 //       |                                    ^
+//    in function 'main'
 //   need: blocks, scratch, copies on the device, arithmetic and control flow
 //   have: kernel 'kernel'
 //   help: write the backward kernel and give both to custom_vjp
@@ -370,8 +371,8 @@ WRONG_PROGRAM(gradient_of_a_kernel_with_a_computed_grid) {
 }
 
 // error[SM7114]: this pallas_call cannot be computed in f64: it uses prng_seed
-//   --> test/errors/lang/Transforms.cpp:382:36
-//   382 |   const auto call = pl::pallas_call(
+//   --> test/errors/lang/Transforms.cpp:383:36
+//   383 |   const auto call = pl::pallas_call(
 //       |                                    ^
 //   need: blocks, scratch, copies on the device, arithmetic and control flow
 //   have: kernel 'kernel'

@@ -338,6 +338,77 @@ TEST(Transforms, CustomDerivativesSurviveJitVmapAndLoops) {
   EXPECT_NEAR(*pl::grad(shared)(pl::ones({})).as<float>(), 10 * *pl::sum(x).as<float>(), 1e-5);
 }
 
+/// One call over the whole array of a function of it.
+template <class F>
+auto kernelOf(const F& f) {
+  const auto call =
+      pl::pallas_call([f](pl::Ref x, pl::Ref o) { o[_] = f(x[_]); }, {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}});
+  return [call](const Array& x) -> Array { return call(x); };
+}
+
+TEST(Transforms, CustomDerivativesHoldInKernels) {
+  const auto tripled =
+      pl::custom_vjp([](const Array& x) { return x * x; }, [](const Array& x) { return std::pair{x * x, x}; },
+                     [](const Array& x, const Array& ct) { return 3 * ct * x; });
+  const auto f = kernelOf(tripled);
+  const Array x = numbers({8, 128});
+  expectEqual(f(x), x * x);
+  expectEqual(pl::grad([&](const Array& x) { return pl::sum(f(x)); })(x), 3 * x);
+  const auto fivefold = pl::custom_jvp(
+      [](const Array& x) { return x * x; },
+      [](const auto& x, const auto& t) { return std::pair{std::get<0>(x) * std::get<0>(x), 5 * std::get<0>(t)}; });
+  const auto g = kernelOf(fivefold);
+  expectEqual(pl::jvp(g, std::tuple{x}, std::tuple{pl::ones({8, 128})}).second, pl::full({8, 128}, 5, pl::f32));
+  expectEqual(pl::grad([&](const Array& x) { return pl::sum(g(x)); })(x), pl::full({8, 128}, 5, pl::f32));
+  // relu is flat at 0.
+  const auto r = kernelOf([](const Array& x) { return pl::relu(x); });
+  expectEqual(pl::jvp(r, std::tuple{pl::zeros({8, 128})}, std::tuple{pl::ones({8, 128})}).second, pl::zeros({8, 128}));
+}
+
+TEST(Transforms, RoundingBeforeACustomVjpPassesNothing) {
+  const auto f =
+      pl::custom_vjp([](const Array& x) { return x * x; }, [](const Array& x) { return std::pair{x * x, x}; },
+                     [](const Array& x, const Array& ct) { return 2 * ct * x; });
+  const auto loss = [&](const Array& x) {
+    const Array y = pl::cond(pl::sum(x) > 0, [&] { return f(pl::round(x)) + x; }, [&] { return x; });
+    const auto body = [&](const Array& c, const Array& s) { return std::pair{c + f(pl::floor(s)) * s, c}; };
+    return pl::scan(body, pl::zeros({}), y).first;
+  };
+  const Array x = pl::array(std::vector<float>{1.25f, 2.5f});
+  const Array g = pl::grad(loss)(x);
+  EXPECT_EQ(g.as<float>()[0], 4.0f);  // of floor(1 + 1.25)^2 * (1 + 1.25) along x
+  EXPECT_EQ(g.as<float>()[1], 36.0f);
+}
+
+TEST(Transforms, ReverseModeGoesThroughKernelsAndComposes) {
+  const auto f = kernelOf([](const Array& x) { return pl::sin(x) * x; });
+  const auto plain = [](const Array& x) { return pl::sum(pl::sin(x) * x); };
+  const auto loss = [&](const Array& x) { return pl::sum(f(x)); };
+  const Array x = numbers({8, 128}), many = numbers({2, 8, 128}, 1);
+  const auto near = [](const Array& a, const Array& b) {
+    ASSERT_EQ(a.type(), b.type());
+    for (int64_t i = 0; i < a.elements(); ++i) ASSERT_NEAR(a.as<float>()[i], b.as<float>()[i], 2e-6) << i;
+  };
+  near(pl::grad(loss)(x), pl::grad(plain)(x));
+  near(pl::jit(pl::grad(loss))(x), pl::grad(plain)(x));
+  near(pl::vmap(pl::grad(loss))(many), pl::vmap(pl::grad(plain))(many));
+  near(pl::grad([&](const Array& x) { return pl::sum(pl::vmap(f)(x)); })(many), pl::vmap(pl::grad(plain))(many));
+  const auto twice = [](const auto& g) {
+    return pl::grad([g](const Array& x) { return pl::sum(pl::square(pl::grad(g)(x))); });
+  };
+  near(twice(loss)(x), twice(plain)(x));
+  const auto along = [&](const auto& g) {
+    return pl::jvp([g](const Array& x) { return pl::grad(g)(x); }, std::tuple{x}, std::tuple{numbers({8, 128}, 2)})
+        .second;
+  };
+  near(along(loss), along(plain));
+  const auto looped = [](const auto& g) {
+    return pl::grad(
+        [g](const Array& x) { return pl::sum(pl::fori_loop(0, 3, [g](auto, const Array& c) { return g(c); }, x)); });
+  };
+  near(looped(f)(x), looped([](const Array& x) { return pl::sin(x) * x; })(x));
+}
+
 TEST(Transforms, WhatCannotBeTransposedIsRefused) {
   const auto f =
       pl::custom_jvp([](const Array& x) { return x; },

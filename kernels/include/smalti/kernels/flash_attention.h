@@ -16,7 +16,8 @@ struct AttentionOptions {
   std::optional<Array> bias{};
   /// i32 [batch, queries] and [batch, keys]: a query sees keys of its own segment only. Both or none.
   std::optional<Array> query_segments{}, key_segments{};
-  /// Of the call: a second result, f32 [batch, heads, queries, 1], the base-2 logarithms of each row's sum of exp(score).
+  /// Of the call: a second result, f32 [batch, heads, queries, 1], the base-2 logarithms of each row's sum of
+  /// exp(score).
   bool log_sums = false;
   /// 0: chosen.
   int64_t block_q = 0, block_k = 0;
