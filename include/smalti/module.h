@@ -46,6 +46,8 @@ class Module {
   Result<Executable> compile(const Settings& = {}) const;
   /// Compiles (once for these settings) and executes.
   Result<RunReport> run(std::span<const Array> arguments, const Settings& = {}) const;
+  /// What the compilers of the TPUs that the setting `chip` names refuse; empty without one.
+  Result<std::vector<Finding>> refusals(const Settings&) const;
   /// The same under every observer; with the setting `chip`, what the compilers of those TPUs refuse is in `findings`,
   /// too.
   Result<RunReport> check(std::span<const Array> arguments, const Settings& = {}) const;

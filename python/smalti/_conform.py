@@ -64,7 +64,8 @@ def conform(*folders: str | os.PathLike[str], filter: str = "", **options: Optio
     found = [(_name_of(case, os.fspath(folder)), case) for folder in folders for case in _smalti.find_cases(os.fspath(folder))]
     cases = [(name, case) for name, case in found if filter in name]
     if not cases:
-        raise ValueError(f"there is no recorded case {f'whose name holds {filter!r} ' if filter else ''}in {folders or 'no folder'}")
+        what = f"recorded case whose name holds {filter!r}" if filter else "recorded case"
+        raise ValueError(f"there is no {what} in {', '.join(map(os.fspath, folders)) or 'no folder'}")
     return Conformance(tuple(CaseOutcome(name, *_smalti.run_case(case, chosen)) for name, case in cases))
 
 

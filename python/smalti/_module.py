@@ -122,8 +122,15 @@ class Module:
         return self.compile(**options)(*inputs)
 
     def check(self, *inputs: Any, **options: Option) -> Report:
-        """Runs under every check. What was found is in the report's `findings`; nothing is raised for it."""
-        return self.compile(**{**options, "check": True}).execute(*inputs)
+        """Runs under every check. What was found is in the report's `findings`; nothing is raised for it.
+
+        With `chip="v5e"` (v4, v5p, v6e, v7x; several with commas; "all"), what the compilers of those TPUs would refuse comes
+        first: blocks that do not fit into VMEM, types and shapes that they do not take. No TPU is needed.
+        """
+        options = {**options, "check": True}
+        refusals = tuple(self._handle.refusals(option_list(options)))
+        report = self.compile(**options).execute(*inputs)
+        return dataclasses.replace(report, findings=refusals + report.findings)
 
     def make_inputs(self, fill: str = "ones", seed: int = 0) -> tuple[np.ndarray, ...]:
         """Arrays for every argument, of "ones", "iota" or "random"."""

@@ -77,6 +77,12 @@ NB_MODULE(_smalti, m) {
       .def_prop_ro("results", [](const Module& module) { return typesToPython(module.results()); })
       .def_prop_ro("kernels", &Module::kernels)
       .def("compile", &compile)
+      .def("refusals",
+           [](const Module& module, const OptionList& chosen) {
+             nb::list refusals;
+             for (const Finding& f : unwrap(module.refusals(settingsFrom({}, chosen)))) refusals.append(python::toPython(f));
+             return refusals;
+           })
       .def("recorded_inputs", [](const Module& module) { return python::toPython(unwrap(module.recorded_inputs())); })
       .def("expected_results", [](const Module& module) { return python::toPython(unwrap(module.expected_results())); })
       .def("export_stablehlo",

@@ -104,24 +104,29 @@ Result<RunReport> Module::run(std::span<const Array> arguments, const Settings& 
   return guardedCall([&] { return state_->run(arguments, settings.state().options.values, false); });
 }
 
-Result<RunReport> Module::check(std::span<const Array> arguments, const Settings& settings) const {
-  return guardedCall([&]() -> Result<RunReport> {
-    const Options& options = settings.state().options.values;
+Result<std::vector<Finding>> Module::refusals(const Settings& settings) const {
+  return guardedCall([&]() -> Result<std::vector<Finding>> {
+    const std::string& chips = settings.state().options.values.chip;
     std::vector<Finding> refusals;
-    const auto refuse = [&](const KernelPackage& kernel) -> Status {
+    if (chips.empty()) return refusals;
+    for (const KernelPackage& kernel : state_->program().kernels) {
       const auto alone = state_->executables->alone();
-      auto found = tpu::refusalsOf(kernel, options.chip);
+      auto found = tpu::refusalsOf(kernel, chips);
       if (!found) return fail(std::move(found.error()));
       for (Diagnostic& d : *found) refusals.push_back({std::move(d)});
-      return {};
-    };
-    if (!options.chip.empty())
-      for (const KernelPackage& kernel : state_->program().kernels)
-        if (Status ok = refuse(kernel); !ok) return fail(std::move(ok.error()));
-    auto report = state_->run(arguments, options, true);
+    }
+    return refusals;
+  });
+}
+
+Result<RunReport> Module::check(std::span<const Array> arguments, const Settings& settings) const {
+  auto refused = refusals(settings);
+  if (!refused) return fail(std::move(refused.error()));
+  return guardedCall([&] {
+    auto report = state_->run(arguments, settings.state().options.values, true);
     if (report)
-      report->findings.insert(report->findings.begin(), std::make_move_iterator(refusals.begin()),
-                              std::make_move_iterator(refusals.end()));
+      report->findings.insert(report->findings.begin(), std::make_move_iterator(refused->begin()),
+                              std::make_move_iterator(refused->end()));
     return report;
   });
 }

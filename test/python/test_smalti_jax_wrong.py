@@ -1,0 +1,110 @@
+"""What cannot be: arrays that no kernel takes, functions that raise while JAX traces them, processes that were forked."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax", reason="JAX is not installed")
+pytest.importorskip("smalti", reason="the Python package is not built (it needs nanobind and jaxlib)")
+
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+import smalti.jax
+
+X = np.arange(16 * 128, dtype=np.float32).reshape(16, 128)
+
+
+@pytest.fixture(autouse=True)
+def installed():
+    smalti.jax.install()
+    yield
+    smalti.jax.uninstall()
+
+
+def copy(x, index_map=lambda i: (i, 0)):
+    def copies(x_ref, o_ref):
+        o_ref[...] = x_ref[...]
+
+    return pl.pallas_call(copies, grid=(2,), in_specs=[pl.BlockSpec((8, 128), index_map)],
+                          out_specs=pl.BlockSpec((8, 128), lambda i: (i, 0)), out_shape=x)(x)
+
+
+def fine():
+    np.testing.assert_array_equal(copy(X), X)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "float8_e4m3fnuz"])
+def test_arrays_that_no_kernel_takes(dtype):
+    for way in (copy, jax.jit(copy)):
+        with pytest.raises(TypeError) as caught:
+            way(jnp.ones((16, 128), dtype))
+        assert str(caught.value) == (
+            f"input 0 of the kernel 'copies' is {dtype}[16,128]: kernels have no arrays of {dtype}; they take bool, int8, int16, "
+            "int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, int2, int4, uint2, uint4, bfloat16, "
+            "float8_e5m2, float8_e4m3fn, float8_e4m3b11fnuz, float4_e2m1fn")
+    fine()
+
+
+def test_an_exception_inside_an_index_map_is_the_users():
+    def index_map(i):
+        raise LookupError("of the user's own")
+
+    for way in (copy, jax.jit(copy, static_argnums=1)):
+        with pytest.raises(LookupError, match="of the user's own"):
+            way(X, index_map)
+    fine()
+
+
+def test_an_index_map_that_leaves_the_array():
+    with pytest.raises(jax.errors.JaxRuntimeError) as caught:
+        jax.block_until_ready(copy(X, lambda i: (i + 5, 0)))
+    lines = str(caught.value).splitlines()
+    start = lines.index("error[SM4111]: the index map of input 0 gives a block outside the array")
+    assert "test_smalti_jax_wrong.py" in lines[start + 1]
+    assert lines[start + 5].strip() == "have: block index (5, 0), elements [40:48, 0:128]"
+    fine()
+
+
+def test_an_exception_inside_a_kernel_is_the_users():
+    with pytest.raises(ZeroDivisionError):
+        pl.pallas_call(lambda x, o: 1 / 0, out_shape=X)(X)
+    fine()
+
+
+FORK = """
+import os, warnings
+warnings.simplefilter("ignore")
+import numpy as np, jax
+from jax.experimental import pallas as pl
+import smalti.jax
+x = np.ones((8, 128), np.float32)
+def call():
+    smalti.jax.install()
+    return np.asarray(pl.pallas_call(lambda x, o: o.__setitem__(..., x[...] * 2), out_shape=x)(x)).sum()
+BEFORE
+child = os.fork()
+if child == 0:
+    try:
+        print(call(), flush=True)
+    except BaseException as error:
+        print(f"{type(error).__name__}: {error}", flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+
+
+@pytest.mark.parametrize("before, said", [
+    ("pass", "2048.0\n"),
+    ("smalti.jax.install()", "2048.0\n"),
+    ("call()", "RuntimeError: JAX hangs in this process, which was forked when a backend of JAX ran already: let multiprocessing "
+               "start processes with 'spawn', or fork before JAX computes anything\n"),
+])
+def test_a_forked_process(before, said):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run([sys.executable, "-c", FORK.replace("BEFORE", before)], env=environment, capture_output=True, text=True,
+                          timeout=120)
+    assert done.stdout == said, done.stderr
