@@ -15,7 +15,7 @@ Usage: ./do VERB [ARGUMENTS]     (each verb first installs what is missing, and 
   build [PRESET]  build the tools into build/release/bin (or build/PRESET: debug, asan)
   tpu [PLUGIN]    the library's kernels and the recorded cases on this machine's TPUs, against the abstract machine
   wheel           the Python package as wheels, in build/wheels: pip install one anywhere
-  bench [NAME]    benchmarks beside their peers; without a name: their names, then the table of cpu
+  bench [NAME]    benchmarks against their peers; without a name: their names, then the table of cpu
   format          clang-format over the sources
   lint            format, layers, file sizes, error pages
   clean           remove build folders and the Python environment

@@ -1,4 +1,4 @@
-// Matrix products beside the FMA peak of the core in the same run: "of_peak" is the ratio.
+// Matrix products against the FMA peak of the core in the same run: "of_peak" is the ratio.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Reductions and data movement in bytes read per second, beside memcpy of as many bytes.
+// Reductions and data movement in bytes read per second, against memcpy of as many bytes.
 #include <benchmark/benchmark.h>
 
 #include <cstring>

@@ -40,7 +40,7 @@ function(smalti_unity TARGET N)
 endfunction()
 
 # smalti_unit_test(LAYER [UNITY n] [SHARDS n] [LIBS lib…]): test/unit/LAYER/*.cpp → bin/smalti_LAYER_test, run by
-# ctest under the labels `unit` and LAYER; a long one as SHARDS runs, which ctest -j has beside each other.
+# ctest under the labels `unit` and LAYER; a long one as SHARDS runs, which ctest -j has side by side.
 function(smalti_unit_test LAYER)
   cmake_parse_arguments(ARG "" "UNITY;SHARDS" "LIBS" ${ARGN})
   file(GLOB_RECURSE SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${LAYER}/*.cpp)

@@ -12,7 +12,8 @@ namespace smalti::kernels {
 namespace {
 
 constexpr float kMasked = -std::numeric_limits<float>::infinity(), kLowest = std::numeric_limits<float>::lowest();
-/// Powers of 2 less than this are nothing beside the row's largest, 1. None is denormal: that stops some processors.
+/// Powers of 2 less than this are negligible compared with the row's largest, 1. None is denormal: that stops some
+/// processors.
 constexpr float kLeast = -100;
 constexpr float kLog2E = 1.44269504f;
 

@@ -23,7 +23,7 @@ bool readArrays(mlir::ModuleOp module, llvm::StringRef name, std::vector<ArrayTy
     auto type = llvm::dyn_cast<mlir::TypeAttr>(entry);
     auto tensor = type ? llvm::dyn_cast<mlir::RankedTensorType>(type.getValue()) : nullptr;
     if (!tensor || !tensor.hasStaticShape()) {
-      module.emitError() << "'" << name << "' has an entry that is no tensor of known shape: " << entry;
+      module.emitError() << "'" << name << "' has an entry that is not a tensor of known shape: " << entry;
       return false;
     }
     arrays.push_back({elementDType(tensor), Shape(tensor.getShape().begin(), tensor.getShape().end())});

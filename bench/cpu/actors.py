@@ -22,7 +22,7 @@ class Lost(Exception):
 
 
 def settle(cpus, realtime):
-    """In a new process: its CPUs; and before all others, by turns with its own threads, when the machine is not quiet."""
+    """In a new process: its CPUs; and before all others, in turn with its own threads, when the machine is not quiet."""
     os.sched_setaffinity(0, cpus)
     if realtime:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(10))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Our cpu target beside MKL, oneDNN, OpenBLAS, Eigen, libxsmm, ggml, XLA and PyTorch, by turns, between loops at the
+"""Our cpu target against MKL, oneDNN, OpenBLAS, Eigen, libxsmm, ggml, XLA and PyTorch, interleaved, between loops at the
 machine's limits."""
 
 import argparse
@@ -94,7 +94,7 @@ class Turn:
 
 
 def take_turn(stage, row, name, before, last):
-    """The least disturbed of a few steps: a short one beside a slow limit is taken again."""
+    """The least disturbed of a few steps: a short one next to a slow limit is taken again."""
     turns = []
     while not turns or (not stage.is_clean(turns[-1].quiet) and len(turns) < TRIES
                         and turns[-1].seconds < LONG_SECONDS and time.monotonic() < last):

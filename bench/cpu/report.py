@@ -116,7 +116,7 @@ def bounds(rows):
 
 
 def against_baseline(rows, enough=5, slower=0.98):
-    """A sentence on the speed of this version beside the baseline's, over the rows with enough clean rounds."""
+    """A sentence on the speed of this version against the baseline's, over the rows with enough clean rounds."""
     clean = [r for r in rows if r["peer"] == "baseline" and r["ratio"] and r["clean_rounds"] >= enough]
     if not clean:
         return f"baseline: no row has {enough} clean rounds"
@@ -131,7 +131,7 @@ def page(rows, command):
     """docs/performance.md."""
     out = ["# Performance of the `cpu` target", "",
            f"Measured on {machine()}, {datetime.date.today().isoformat()}, by", "", "```sh", command, "```", "",
-           "We and each peer ran by turns, every run between two runs of a loop at the machine's limit, a short one again until both",
+           "We and each peer ran interleaved, every run between two runs of a loop at the machine's limit, a short one again until both",
            "loops reached 95 % of the best of all their runs, at most five times; the figures are medians of the rounds in which",
            "ours and the peer's did (where no round did, of the least disturbed: 0 clean rounds).",
            "",

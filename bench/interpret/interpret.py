@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Our interpret target beside JAX's interpret=True and InterpretParams, alternately in one run."""
+"""Our interpret target against JAX's interpret=True and InterpretParams, alternately in one run."""
 
 import argparse
 import json
@@ -54,7 +54,7 @@ def exported(folder, make, arguments):
 
 
 def times_of(actors, rounds):
-    """Seconds of each, by turns; the first round warms up."""
+    """Seconds of each, interleaved; the first round warms up."""
     times = {key: [] for key in actors}
     for round_number in range(rounds + 1):
         for key, run in actors.items():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kernels in programs of JAX: what a call costs beside an empty one, and times beside interpret=True."""
+"""Kernels in programs of JAX: what a call costs on top of an empty one, and times against interpret=True."""
 
 import os
 import pathlib

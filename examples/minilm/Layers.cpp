@@ -70,8 +70,8 @@ PallasCall linearAddNormCall(int64_t tokens, int64_t inputs, int64_t width, floa
 PallasCall attendCall(int64_t rows, int64_t tokens, int64_t heads, int64_t size) {
   const int64_t wanted = size < 128 ? 128 / size : 1, together = heads % wanted ? heads : wanted;
   const int64_t programs = heads / together, columns = together * size, queries = kernels::block_along(tokens, 128);
-  // Powers of 2 are cheaper than of e. Beside a row's largest, 1, those below 2^-100 are nothing; they are 0, since
-  // denormal numbers stop some processors.
+  // Powers of 2 are cheaper than of e. Compared with a row's largest, 1, those below 2^-100 are nothing; they are 0,
+  // since denormal numbers stop some processors.
   constexpr float infinity = std::numeric_limits<float>::infinity(), least = -100;
   const float scale = 1.44269504f / std::sqrt(static_cast<float>(size));
   auto kernel = [=](Ref q, Ref k, Ref v, Ref querySegments, Ref keySegments, Ref o) {

@@ -101,12 +101,12 @@ std::optional<int64_t> sizeFrom(const json& value) {
 Result<Shape> shapeFrom(const json& entry, const std::string& name, const std::string& tensor) {
   const auto found = entry.find("shape");
   if (found == entry.end() || !found->is_array() || found->size() > kMaxRank)
-    return badEntry(name, tensor, fmt::format("'shape' is no list of at most {} sizes", kMaxRank));
+    return badEntry(name, tensor, fmt::format("'shape' is not a list of at most {} sizes", kMaxRank));
   Shape shape;
   int64_t elements = 1;
   for (const json& size : *found) {
     const auto n = sizeFrom(size);
-    if (!n) return badEntry(name, tensor, "'shape' holds something that is no size");
+    if (!n) return badEntry(name, tensor, "'shape' holds something that is not a size");
     if (__builtin_mul_overflow(elements, *n, &elements) || elements > kMaxSafetensorsBytes)
       return badEntry(name, tensor, "'shape' has more elements than a file can hold");
     shape.push_back(*n);
@@ -116,9 +116,9 @@ Result<Shape> shapeFrom(const json& entry, const std::string& name, const std::s
 
 Result<Safetensors::Tensor> tensorFrom(const json& entry, const std::string& name, const std::string& tensor,
                                        int64_t dataBytes) {
-  if (!entry.is_object()) return badEntry(name, tensor, "it is no object");
+  if (!entry.is_object()) return badEntry(name, tensor, "it is not an object");
   const auto dtypeName = entry.find("dtype");
-  if (dtypeName == entry.end() || !dtypeName->is_string()) return badEntry(name, tensor, "'dtype' is no text");
+  if (dtypeName == entry.end() || !dtypeName->is_string()) return badEntry(name, tensor, "'dtype' is not text");
   const auto dtype = dtypeNamed(dtypeName->get_ref<const std::string&>());
   if (!dtype)
     return fail({.code = "SM6004",
@@ -130,9 +130,9 @@ Result<Safetensors::Tensor> tensorFrom(const json& entry, const std::string& nam
   if (!shape) return fail(shape.error());
   const auto offsets = entry.find("data_offsets");
   if (offsets == entry.end() || !offsets->is_array() || offsets->size() != 2)
-    return badEntry(name, tensor, "'data_offsets' is no pair");
+    return badEntry(name, tensor, "'data_offsets' is not a pair");
   const auto begin = sizeFrom((*offsets)[0]), end = sizeFrom((*offsets)[1]);
-  if (!begin || !end || *begin > *end) return badEntry(name, tensor, "'data_offsets' is no range of bytes");
+  if (!begin || !end || *begin > *end) return badEntry(name, tensor, "'data_offsets' is not a range of bytes");
   if (*end > dataBytes)
     return badPlace(name, tensor, "reaches past the end of the file", fmt::format("{} bytes behind the header", *end),
                     fmt::format("{} bytes", dataBytes));

@@ -58,7 +58,7 @@ Result<std::vector<std::string>> parseJsonSentences(std::string_view text, const
   if (!list->is_array()) return notSentences(name, "it is neither a list nor an object with one");
   std::vector<std::string> sentences;
   for (const json& item : *list) {
-    if (!item.is_string()) return notSentences(name, fmt::format("item {} is no text", sentences.size()));
+    if (!item.is_string()) return notSentences(name, fmt::format("item {} is not text", sentences.size()));
     sentences.push_back(item.get<std::string>());
   }
   return sentences;

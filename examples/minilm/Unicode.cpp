@@ -34,7 +34,7 @@ bool isOf(char32_t c, uint32_t categories) { return (category(c) & categories) !
 
 bool isWhiteSpace(char32_t c) { return u_isUWhiteSpace(static_cast<UChar32>(c)); }
 
-/// Dropped before anything else: controls that are no white space, formats, private use, U+FFFD.
+/// Dropped before anything else: controls that are not white space, formats, private use, U+FFFD.
 bool isDropped(char32_t c) {
   if (c == '\t' || c == '\n' || c == '\r') return false;
   return c == 0xFFFD || isOf(c, U_GC_CC_MASK | U_GC_CF_MASK | U_GC_CO_MASK);

@@ -15,7 +15,7 @@ namespace smalti::minilm {
 
 class Vocabulary {
  public:
-  /// SM1001, SM1015, SM6007 (a text that is no vocabulary: not UTF-8, an empty or a repeated line, no [UNK]…).
+  /// SM1001, SM1015, SM6007 (a text that is not a vocabulary: not UTF-8, an empty or a repeated line, no [UNK]…).
   static Result<Vocabulary> read(const std::string& path);
   /// The same from memory; `name` stands in messages.
   static Result<Vocabulary> parse(std::string_view text, const std::string& name);

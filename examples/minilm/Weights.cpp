@@ -21,7 +21,7 @@ class Reader {
     const ArrayType& have = file_.tensors().at(name).type;
     if (have.shape != wanted.shape) return refuse(name, "has another shape", wanted, have.str());
     if (have.dtype != DType::f32 && have.dtype != DType::f16 && have.dtype != DType::bf16)
-      return refuse(name, "has elements that are no weights", wanted, have.str());
+      return refuse(name, "has elements that are not weights", wanted, have.str());
     auto stored = file_.array(name);
     if (stored && have.dtype != DType::f32) stored = converted(*stored);
     if (!stored)
@@ -69,7 +69,7 @@ class Reader {
                        .place = {},
                        .need = wanted.str() + " (or f16, bf16)",
                        .have = std::move(have)});
-    if (failed_.size() == 1) failed_[0].help = "the file must belong to the config.json beside it";
+    if (failed_.size() == 1) failed_[0].help = "the file must belong to the config.json next to it";
   }
 
   const Safetensors& file_;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kernels with one mistake each, as people make them. A TPU punishes every one silently; `smalti check` names it.
 
-The modules beside this file were exported from it (JAX is needed only to make them anew):
+The modules next to this file were exported from it (JAX is needed only to make them anew):
 
     python examples/mistakes/mistakes.py
 """

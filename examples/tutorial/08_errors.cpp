@@ -28,7 +28,7 @@ int main() {
 }
 
 /* Output:
-error[SM6112]: a value of another dtype is stored into a Ref
+error[SM6112]: a value of the wrong dtype is stored into a Ref
   --> examples/tutorial/08_errors.cpp:14:79
    14 |   const auto halve = pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = x[_] / 2; },
       |                                                                               ^

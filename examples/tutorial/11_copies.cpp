@@ -1,7 +1,7 @@
 // 11. Copying by hand.
 //
 // Operands in ANY stay where they are. The kernel copies what it wants into memory of its own: `run_scoped` allocates,
-// `make_async_copy` describes a copy, which runs beside the kernel until `wait`.
+// `make_async_copy` describes a copy, which runs while the kernel computes until `wait`.
 #include <iostream>
 
 #include <smalti/smalti.h>

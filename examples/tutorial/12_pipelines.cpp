@@ -1,7 +1,7 @@
 // 12. A pipeline inside a kernel.
 //
 // `emit_pipeline` is to a kernel what the grid is to a call: it brings blocks of Refs in ANY to VMEM, runs a body on
-// them and takes the results back, all beside each other. Here the array's rows are summed in blocks of eight, with
+// them and takes the results back, all concurrently. Here the array's rows are summed in blocks of eight, with
 // three buffers for the input.
 #include <iostream>
 

@@ -18,7 +18,7 @@ struct ObjectOptions {
   int64_t step_limit = ExecuteOptions().step_limit;
 };
 
-/// Writes the object file `path` and, beside it, the header that declares and describes its function. SM7001: no such
+/// Writes the object file `path` and, next to it, the header that declares and describes its function. SM7001: no such
 /// processor; SM7003: not all of the kernel is native code; SM1006.
 Status write_object(const Lowered&, const std::string& path, const ObjectOptions& = {});
 

@@ -1,4 +1,4 @@
-// Copies that run beside the kernel, and semaphores (G, H).
+// Copies that run while the kernel computes, and semaphores (G, H).
 //
 //   auto copy = pl::make_async_copy(x.at(pl::ds(i * 8, 8)), buffer, sem);
 //   copy.start();

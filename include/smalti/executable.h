@@ -19,7 +19,7 @@
 
 namespace smalti {
 
-/// A `note` is no mistake as far as the module says: no check fails for it.
+/// A `note` is not a mistake as far as the module says: no check fails for it.
 enum class Severity : uint8_t { finding, note };
 
 /// Something a TPU would punish silently, and how often it was seen.

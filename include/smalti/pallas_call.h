@@ -118,7 +118,7 @@ class Lowered {
   std::shared_ptr<const State> state_;
 };
 
-/// What `check` asks beside what the observers see.
+/// What `check` asks besides what the observers see.
 struct CheckFor {
   /// "v4", "v5e", "v5p", "v6e", "v7x", "all", a chip's .toml file, or several with commas: what their compilers refuse
   /// is in `findings`, SM66xx. Empty: the setting `chip` (SMALTI_CHIP).

@@ -1,4 +1,4 @@
-// Pipelines inside kernels (J): blocks of Refs in HBM come to VMEM and go back beside the work on other blocks.
+// Pipelines inside kernels (J): blocks of Refs in HBM come to VMEM and go back during the work on other blocks.
 //
 //   pl::emit_pipeline([](pl::Ref x, pl::Ref o) { o[_] = x[_] * 2; },
 //                     {.grid = {4}, .in_specs = {rows}, .out_specs = {rows}})(x_hbm, o_hbm);

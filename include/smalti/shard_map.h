@@ -102,7 +102,7 @@ class ShardMap {
 
 /// `in_specs` says which part of each argument a device sees, `out_specs` which part of each result it has computed;
 /// one spec stands for all. Results over an axis that the spec does not name must be equal along it (SM5003). Errors
-/// SM6231 (specs that do not fit the arrays or the mesh), SM6234 (a function of another number of arrays; nested).
+/// SM6231 (specs that do not fit the arrays or the mesh), SM6234 (a function of the wrong number of arrays; nested).
 inline ShardMap shard_map(DeviceFunction f, Mesh mesh, PartitionSpecs in_specs, PartitionSpecs out_specs,
                           Location at = Location::current()) {
   return ShardMap(std::move(f), std::move(mesh), std::move(in_specs), std::move(out_specs), at);

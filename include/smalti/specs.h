@@ -1,4 +1,4 @@
-// What a pallas_call is told beside the kernel: grid, block specs, index maps, scratch, compiler parameters.
+// What a pallas_call is told besides the kernel: grid, block specs, index maps, scratch, compiler parameters.
 #pragma once
 
 #include <array>

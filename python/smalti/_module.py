@@ -113,7 +113,7 @@ class Module:
         """The module ready to run. Options are those of the command line with underscores (`target="cpu"`, `check=True`,
         `seed=7`); over the SMALTI_… variables. What it was compiled to is kept: the same options give the same code again.
 
-        Raises Error: SM1011 for what is no option, and what is wrong with the module.
+        Raises Error: SM1011 for what is not an option, and what is wrong with the module.
         """
         return Executable(self._handle.compile(option_list(options)))
 
@@ -158,7 +158,7 @@ def load(path: str | os.PathLike[str], arguments: Sequence[Any] = (), results: S
 
     A bare kernel does not say how large the arrays are: give `arguments` and `results`, arrays or anything else with a
     dtype and a shape. Raises Error: SM1001 for a file that cannot be read, SM1012 for a bare kernel without results,
-    SM1013 for what is no module, SM2xxx for what is wrong in it.
+    SM1013 for what is not a module, SM2xxx for what is wrong in it.
     """
     return Module(_smalti.load(os.fspath(path), [_arrays.type_given(a) for a in arguments],
                                [_arrays.type_given(r) for r in results]))

@@ -11,7 +11,7 @@ namespace smalti::python {
 
 using OptionList = std::vector<std::pair<std::string, std::string>>;
 
-/// `defaults`, over them the SMALTI_… variables, over them `chosen`. Throws Error SM1011 for what is no option.
+/// `defaults`, over them the SMALTI_… variables, over them `chosen`. Throws Error SM1011 for what is not an option.
 Settings settingsFrom(const OptionList& defaults, const OptionList& chosen);
 
 }  // namespace smalti::python

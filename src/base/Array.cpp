@@ -44,7 +44,7 @@ Result<Array> Array::allocate(ArrayType type) {
   void* memory = bytes >= 0 ? takeBlock(static_cast<size_t>(bytes)) : nullptr;
   if (!memory)
     return fail({.code = "SM1009",
-                 .message = fmt::format("no memory for an array of type {}", type.str()),
+                 .message = fmt::format("out of memory for an array of type {}", type.str()),
                  .place = {},
                  .need = bytes < 0 ? "more bytes than 64 bits count" : fmt::format("{} bytes", bytes),
                  .help = "use smaller arrays, or a machine with more memory"});

@@ -129,7 +129,7 @@ Result<FileHead> readHead(const std::string& path, int64_t bytes) {
   Descriptor file;
   const auto status = openToRead(path, file);
   if (!status) return fail(status.error());
-  if (!S_ISREG(status->st_mode)) return cannotRead(path, "it is no regular file");
+  if (!S_ISREG(status->st_mode)) return cannotRead(path, "it is not a regular file");
   FileHead head{std::string(static_cast<size_t>(std::min<int64_t>(bytes, status->st_size)), '\0'), status->st_size};
   for (size_t at = 0; at < head.bytes.size();) {
     const ssize_t n = ::pread(file.fd, head.bytes.data() + at, head.bytes.size() - at, static_cast<off_t>(at));

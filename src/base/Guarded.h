@@ -15,7 +15,7 @@ auto guarded(F&& work) -> decltype(work()) {
   try {
     return std::forward<F>(work)();
   } catch (const std::bad_alloc&) {
-    return fail({.code = "SM9013", .message = "there is no memory left", .place = {}});
+    return fail({.code = "SM9013", .message = "out of memory", .place = {}});
   } catch (const std::exception& error) {
     return fail({.code = "SM9010",
                  .message = "internal error: this is a bug in Smalti",

@@ -11,7 +11,7 @@ Status MemoryAccount::take(int64_t bytes, std::string_view what) {
     return fail({.code = "SM9002",
                  .message = fmt::format("the memory limit is reached by {}", what),
                  .place = {},
-                 .need = fmt::format("{} bytes beside the {} in use", bytes, used_),
+                 .need = fmt::format("{} bytes on top of the {} in use", bytes, used_),
                  .have = fmt::format("a limit of {} bytes", limit_),
                  .help = "use smaller blocks, scratch or arrays, or raise the memory limit"});
   used_ += bytes;

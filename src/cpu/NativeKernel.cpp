@@ -380,7 +380,7 @@ class Kernel : public MeasuredKernel {
     if (!worker) worker = std::make_unique<GridWorker>(lowered_.arenaBytes, interpreted_);
     if (!worker->arena)
       return fail({.code = "SM1009",
-                   .message = "no memory for the kernel's values",
+                   .message = "out of memory for the kernel's values",
                    .place = {},
                    .need = fmt::format("{} bytes for each thread", lowered_.arenaBytes),
                    .have = memoryLimit(),
@@ -531,7 +531,7 @@ Result<MeasuredOutcome> compile(const KernelPackage& package, const NativeOption
   if (!object) return fail(std::move(object.error()));
   auto code = loadObject(*object, kRuntime, &report.compile);
   if (!code) return fail(std::move(code.error()));
-  // Interpreted ops are no code: a kernel that has some is lowered again.
+  // Interpreted ops are not code: a kernel that has some is lowered again.
   if (options.cache && interpreted.all().empty())
     options.cache->put(key, *object, loweredText(*lowered) + "\n" + reportText(report));
   auto kernel = std::make_shared<Kernel>(package, options, std::move(*lowered), std::move(interpreted),

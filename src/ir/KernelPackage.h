@@ -1,4 +1,4 @@
-// The waist: one kernel module in the `tpu` dialect and, beside it, what the module alone does not say.
+// The waist: one kernel module in the `tpu` dialect and, with it, what the module alone does not say.
 // Every front end makes one, every target takes one.
 #pragma once
 

@@ -34,7 +34,7 @@ struct DebugOutput : mlir::SideEffects::Resource::Base<DebugOutput> {
   llvm::StringRef getName() final { return "DebugOutput"; }
 };
 
-/// Memory space of a memref; vmem where the type does not say. nullopt when it is no attribute of this dialect.
+/// Memory space of a memref; vmem where the type does not say. nullopt when it is not an attribute of this dialect.
 std::optional<MemorySpace> memorySpaceOf(mlir::MemRefType);
 
 /// What an op of the dialect is that TensorCore kernels do not use ("a SparseCore op"), by name without "tpu.";

@@ -132,7 +132,7 @@ std::string barrier(const TypedOp& op) {
 
 std::string reducePrecision(const TypedOp& op) {
   const int64_t exponent = op.integer("exponent_bits"), mantissa = op.integer("mantissa_bits");
-  if (exponent < 1 || mantissa < 0) return fmt::format("e{}m{} is no float format", exponent, mantissa);
+  if (exponent < 1 || mantissa < 0) return fmt::format("e{}m{} is not a float format", exponent, mantissa);
   return sameFloat(op);
 }
 

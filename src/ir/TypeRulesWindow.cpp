@@ -9,7 +9,7 @@
 namespace smalti::rules {
 namespace {
 
-// Larger windows, strides and paddings are no array's; products of two stay within 64 bits.
+// Larger windows, strides and paddings are not array's; products of two stay within 64 bits.
 constexpr int64_t kMostAlongDim = int64_t{1} << 31;
 
 /// The attribute's entry for a dimension, 1 when it is absent.

@@ -106,7 +106,7 @@ Result<std::vector<DeviceArrays>> LoadedProgram::run(std::span<const DeviceArray
   const size_t numHere = here_.size();
   if (operands.size() != numHere || results.size() != numOutputs_)
     return fail({.code = "SM6808",
-                 .message = "the program is called otherwise than it was compiled",
+                 .message = "the program is called with other arguments than it was compiled for",
                  .place = {},
                  .need = fmt::format("{} devices, {} results", numHere, numOutputs_),
                  .have = fmt::format("{} devices, {} results", operands.size(), results.size())});

@@ -22,7 +22,7 @@ struct Field {
   std::string_view bytes;  ///< of everything with a length
 };
 
-/// Reads the fields of a message one after the other; bytes that are no message end it early.
+/// Reads the fields of a message one after the other; bytes that are not message end it early.
 class Reader {
  public:
   explicit Reader(std::string_view message) : rest_(message) {}

@@ -74,7 +74,7 @@ Status Runner::run(Clock& clock) {
     if (i.what == Do::finish) return {};
     if (++instructions_ > kMostInstructions)
       return fail({.code = "SM6903",
-                   .message = "the kernel does not come to an end",
+                   .message = "the kernel does not terminate",
                    .place = {},
                    .need = fmt::format("at most {} scalar instructions", kMostInstructions),
                    .help = "check the bounds of its loops"});

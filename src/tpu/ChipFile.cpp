@@ -107,7 +107,7 @@ class Reader {
     }
     if (source.empty())
       return add(node.source(), fmt::format("'{}' does not say where it is from", path(*row)),
-                 "`source` beside it or in its section: a document, or \"fitted\"", "");
+                 "`source` next to it or in its section: a document, or \"fitted\"", "");
     chip_.sources[path(*row)] = source;
     set(*row, *value);
   }

@@ -1,4 +1,4 @@
-// Which chips there are: files beside the installed library, else the ones that are part of it.
+// Which chips there are: files next to the installed library, else the ones that are part of it.
 #include <dlfcn.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a kernel takes of the memories beside VMEM.
+// What a kernel takes of the memories besides VMEM.
 #pragma once
 
 #include "ir/KernelPackage.h"

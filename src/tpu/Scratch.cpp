@@ -15,7 +15,7 @@
 namespace smalti::tpu {
 namespace {
 
-/// A load whose value goes nowhere, as Pallas writes beside each store; or what is computed of one.
+/// A load whose value goes nowhere, as Pallas writes next to each store; or what is computed of one.
 bool isDead(mlir::Operation* op, int depth = 0) {
   constexpr int kDeepest = 8;  // as in the work of kernels (sim/Work.cpp)
   if (depth > kDeepest) return false;

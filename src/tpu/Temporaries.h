@@ -1,4 +1,4 @@
-// What the compiler keeps in VMEM beside windows and scratch: values for which there are not enough registers.
+// What the compiler keeps in VMEM besides windows and scratch: values for which there are not enough registers.
 #pragma once
 
 #include <string>

@@ -26,7 +26,7 @@ struct View {
   int64_t tile(const Chip&, size_t d) const;
 };
 
-/// nullopt for memrefs of what is no array.
+/// nullopt for memrefs of what is not an array.
 std::optional<View> viewOf(mlir::Value memref);
 
 }  // namespace smalti::tpu

@@ -25,7 +25,7 @@ std::vector<std::string> whereOf(const KernelPackage& kernel, const Chip& chip) 
   return {fmt::format("kernel '{}'", kernel.name), fmt::format("chip {}", chip.name)};
 }
 
-/// Ops that only say how a value is seen, or read a column of rows that are wider: what they give is no waste.
+/// Ops that only say how a value is seen, or read a column of rows that are wider: what they give is not a waste.
 bool isNoWork(mlir::Operation* op) {
   if (auto load = mlir::dyn_cast<mlir::vector::LoadOp>(op))
     return load.getMemRefType().getShape().back() > load.getVectorType().getShape().back();

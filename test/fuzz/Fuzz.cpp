@@ -29,7 +29,7 @@
 namespace smalti::fuzz {
 namespace {
 
-/// Of this many inputs one is of each kind that is no module.
+/// Of this many inputs one is of each kind that is not a module.
 constexpr uint64_t kModuleWeight = 8;
 
 struct Options {
@@ -48,7 +48,7 @@ struct Input {
 
 struct Seeds {
   std::vector<Input> all, modules;
-  std::vector<std::string> byKind[kKinds];  ///< of the kinds that are no modules
+  std::vector<std::string> byKind[kKinds];  ///< of the kinds that are not modules
 };
 
 std::string readAll(const std::string& file) {

@@ -50,7 +50,7 @@ void* takeGuarded(size_t bytes, size_t alignment, Guard where) {
   return first + before;
 }
 
-bool wroteBesideABlock() {
+bool wroteOutsideABlock() {
   return std::any_of(rests.begin(), rests.begin() + static_cast<std::ptrdiff_t>(numRests), [](const Rest& rest) {
     return std::any_of(rest.bytes, rest.bytes + rest.size, [](unsigned char b) { return b != kFilling; });
   });

@@ -15,6 +15,6 @@ void guardBlocks(Guard);
 /// A guarded block; `alignment` is a power of two, at most a page. Null when there is no memory.
 void* takeGuarded(size_t bytes, size_t alignment, Guard);
 /// True when somebody wrote to the bytes between a guarded block and the page that it does not reach.
-bool wroteBesideABlock();
+bool wroteOutsideABlock();
 
 }  // namespace smalti::fuzz

@@ -21,7 +21,7 @@ namespace smalti::fuzz {
 namespace {
 
 /// What the calling process found.
-enum class Outcome : int { same = 10, failed, differs, floatsDiffer, unknown, beside };
+enum class Outcome : int { same = 10, failed, differs, floatsDiffer, unknown, outside };
 
 /// The array's elements with pages around them that cannot be touched.
 Array guarded(const Array& array, Guard guard) {
@@ -54,7 +54,7 @@ Outcome call(const driver::TargetKernel& kernel, const std::vector<Array>& opera
   for (const Array& a : operands) inputs.push_back(guarded(a, guard));
   guardBlocks(guard);
   const auto ran = kernel.run({&inputs, 1}, settings);
-  if (wroteBesideABlock()) return Outcome::beside;
+  if (wroteOutsideABlock()) return Outcome::outside;
   if (!ran) return Outcome::failed;
   for (size_t i = 0; i < inputs.size(); ++i)
     if (std::memcmp(std::as_const(inputs[i]).data(), std::as_const(operands[i]).data(),
@@ -171,8 +171,8 @@ void runOnTarget(const KernelPackage& kernel, const std::vector<Array>& operands
     case Outcome::same:
     case Outcome::unknown:
       break;
-    case Outcome::beside:
-      std::fprintf(stderr, "fuzz: native code wrote beside a buffer; see the newest fuzz-last-input\n");
+    case Outcome::outside:
+      std::fprintf(stderr, "fuzz: native code wrote outside a buffer; see the newest fuzz-last-input\n");
       std::abort();
     default:
       std::fprintf(stderr, "fuzz: native code ended with status %d\n", WEXITSTATUS(status));

@@ -14,7 +14,7 @@ Array looped(const Array& x) {
 constexpr const char* kLooped =
     "(lambda x: lax.fori_loop(0, 4, lambda i, c: jnp.sin(c) * (1.0 + 0.25 * i.astype(jnp.float32)), x))";
 
-/// A recurrence with two carries, one of which is no float, and stacked results.
+/// A recurrence with two carries, one of which is not a float, and stacked results.
 Array recurrence(const Array& x) {
   const auto [carry, ys] = scan(
       [](const std::pair<Array, Array>& c, const Array& x) {

@@ -1,5 +1,5 @@
 // smalti_ops_oracle DIR: every case outside kernels and inside one; inputs and results as .npy (those of a kernel where
-// they differ), index.json beside them, and promotions.json with the dtype that each pair of dtypes gives.
+// they differ), index.json next to them, and promotions.json with the dtype that each pair of dtypes gives.
 // smalti_ops_oracle DIR --transform: the cases under jvp, vjp and vmap (Transformed.h), and index.json.
 // smalti_ops_oracle DIR --export: the cases' kernels as StableHLO, and index.json.
 #include <algorithm>

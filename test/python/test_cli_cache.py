@@ -65,7 +65,7 @@ def test_a_folder_that_cannot_be_made_is_refused(cache, tmp_path):
     (tmp_path / "file").write_text("")
     done = cache("--cache", f"{tmp_path}/file/below")
     assert done.returncode == 3
-    assert done.stderr == (f"error[SM7002]: compiled kernels cannot be kept in '{tmp_path}/file/below': Not a directory\n"
+    assert done.stderr == (f"error[SM7002]: compiled kernels cannot be stored in '{tmp_path}/file/below': Not a directory\n"
                            "  help: name a folder that you may write to: SMALTI_CACHE, or SMALTI_CACHE=off\n")
 
 
@@ -116,7 +116,7 @@ def test_entries_belong_to_a_build_and_not_to_a_file(bin_dir, tmp_path):
 def test_without_a_build_id_nothing_is_kept(bin_dir, tmp_path):
     folder = tmp_path / "kernels"
     nameless = Build(bin_dir, tmp_path / "a", lambda note: note[:8] + b"\x7f\0\0\0" + note[12:])
-    message = (f"[SM7002]: compiled kernels cannot be kept in '{folder}': this program has no build ID\n"
+    message = (f"[SM7002]: compiled kernels cannot be stored in '{folder}': this program has no build ID\n"
                "  help: link it with --build-id (gcc: -Wl,--build-id)\n")
     done = nameless("run", str(CASE), "--target", "cpu", "--cache", str(folder))
     assert done.returncode == 0 and "as expected" in done.stdout and done.stderr == "note" + message
@@ -129,7 +129,7 @@ def test_a_run_goes_on_without_a_folder(native, tmp_path):
     (tmp_path / "file").write_text("")
     done = native(tmp_path / "file/below")
     assert done.returncode == 0 and "as expected" in done.stdout
-    assert done.stderr.startswith("note[SM7002]: compiled kernels cannot be kept"), done.stderr
+    assert done.stderr.startswith("note[SM7002]: compiled kernels cannot be stored"), done.stderr
 
 
 def test_warming_compiles_without_running(cache, native, tmp_path):

@@ -123,7 +123,7 @@ def test_a_case_that_hangs_is_a_crash_with_a_code(conform, tmp_path):
     done, report = conform(tmp_path / "cases", "--timeout-seconds", "1")
     assert done.returncode == 1
     assert [(c["status"], c["code"]) for c in report["cases"]] == [("crash", "SM9012"), ("pass", None)]
-    assert ("\nhangs:\nerror[SM9012]: the case did not come to its end in time\n  need: at most 1 s\n"
+    assert ("\nhangs:\nerror[SM9012]: the case timed out\n  need: at most 1 s\n"
             "  help: raise --timeout-seconds, or lower --step-limit to see where it is\n") in done.stdout
 
 

@@ -202,7 +202,7 @@ def test_devices_are_not_read(run, tmp_path):
     os.mkfifo(tmp_path / "pipe.npy")
     for path in ("/dev/zero", "pipe.npy"):
         done = run("run", CASES / "add_grid_1d", "--in", path, "--in", path)
-        assert done.returncode == 2 and done.stderr == f"error[SM1001]: cannot read '{path}': it is no regular file\n"
+        assert done.returncode == 2 and done.stderr == f"error[SM1001]: cannot read '{path}': it is not a regular file\n"
 
 
 # Undefined memory that reaches a result is said; finding it costs nothing where no result looks undefined.

@@ -66,7 +66,7 @@ def test_check_of_one_module_ends_in_time(run):
     for target in ("interpret", "cpu"):
         done = run("check", module, *arguments, "--target", target)
         assert done.returncode == 4 and done.stdout == (
-            f"{module}: did not come to its end\nerror[SM9012]: the module did not come to its end in time\n"
+            f"{module}: did not finish\nerror[SM9012]: the module timed out\n"
             "  need: at most 2 s\n"
             "  help: raise --timeout-seconds, or lower --step-limit to see where it is\n"), done.stderr
 
@@ -175,7 +175,7 @@ def test_env_says_where_values_come_from(run):
     assert rows["target"]["allowed"] == "interpret|cpu|sim:CHIP|tpu[:PLUGIN]"
     done = run("env", env={"SMALTI_TARGT": "x"})
     assert done.returncode == 0 and "SMALTI_STEP_LIMIT" in done.stdout
-    assert done.stderr == "SMALTI_TARGT is no option of Smalti; did you mean SMALTI_TARGET?\n"
+    assert done.stderr == "SMALTI_TARGT is not an option of Smalti; did you mean SMALTI_TARGET?\n"
 
 
 def test_a_wrong_variable_is_refused_by_every_verb(run):

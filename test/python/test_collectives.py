@@ -1,4 +1,4 @@
-"""Programs of several devices: collectives around kernels, beside JAX on four host devices (collective_programs.py)."""
+"""Programs of several devices: collectives around kernels, against JAX on four host devices (collective_programs.py)."""
 
 import json
 import pathlib

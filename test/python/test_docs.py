@@ -8,7 +8,7 @@ import pytest
 from console_examples import LINKS, ROOT, examples_of, run_example
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
-# Documents that need something large are run beside the tests that fetch it.
+# Documents that need something large are run by the tests that fetch it.
 EXAMPLES = [e for document in DOCUMENTS for e in examples_of(document) if e.document not in LINKS]
 
 

@@ -38,7 +38,7 @@ def test_an_endless_loop_ends_at_the_step_limit(run):
 def test_an_endless_loop_ends_in_time(run, target):
     done = run("run", ENDLESS, "--out-shape", "i32[1]", "--step-limit", "0", "--timeout-seconds", "1", "--target", target)
     lines = done.stderr.splitlines()
-    assert done.returncode == 4 and lines[0] == "error[SM9012]: the run did not come to its end in time"
+    assert done.returncode == 4 and lines[0] == "error[SM9012]: the run timed out"
     assert "  need: at most 1 s" in lines
     assert "  help: raise --timeout-seconds, or lower --step-limit to see where it is" in lines
 
@@ -56,7 +56,7 @@ def test_what_does_not_look_at_the_time_ends_with_the_process(run, tmp_path, jso
     if json:
         assert '"code": "SM9012"' in done.stdout and done.stderr == ""
     else:
-        assert done.stderr == ("error[SM9012]: the run did not come to its end in time\n  need: at most 1 s\n"
+        assert done.stderr == ("error[SM9012]: the run timed out\n  need: at most 1 s\n"
                                "  help: raise --timeout-seconds, or lower --step-limit to see where it is\n")
 
 

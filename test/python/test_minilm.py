@@ -114,7 +114,7 @@ def test_long_texts_are_cut_at_256_tokens_with_a_notice(minilm, model, tmp_path)
 
 def test_the_recorded_ids(minilm, model, tmp_path):
     if not RECORDED.is_dir():
-        pytest.skip("no recorded sentences beside the checkout")
+        pytest.skip("no recorded sentences next to the checkout")
     done = minilm("tokenize", "--model", model, "--json", RECORDED / "sentences.json", "--ids", tmp_path / "ids.json")
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "ids.json").read_text()) == json.loads((RECORDED / "sentences.json").read_text())["input_ids"]
@@ -122,7 +122,7 @@ def test_the_recorded_ids(minilm, model, tmp_path):
 
 def test_the_numpy_encoder_agrees_with_the_recorded_embeddings(model):
     if not RECORDED.is_dir():
-        pytest.skip("no recorded sentences beside the checkout")
+        pytest.skip("no recorded sentences next to the checkout")
     encoder = Encoder(model)
     ids = json.loads((RECORDED / "sentences.json").read_text())["input_ids"]
     got = np.stack([encoder.embed(i) for i in ids])
@@ -172,7 +172,7 @@ def embed(minilm, model, tmp_path, texts):
 
 def test_the_recorded_embeddings(minilm, model, tmp_path):
     if not RECORDED.is_dir():
-        pytest.skip("no recorded sentences beside the checkout")
+        pytest.skip("no recorded sentences next to the checkout")
     recorded = json.loads((RECORDED / "sentences.json").read_text())
     got, ids = embed(minilm, model, tmp_path, recorded["sentences"])
     assert ids == recorded["input_ids"]

@@ -1,4 +1,4 @@
-"""Races between a kernel and its copies, cores and devices (test/data/races), beside JAX's own detector."""
+"""Races between a kernel and its copies, cores and devices (test/data/races), against JAX's own detector."""
 
 import json
 import re
@@ -84,7 +84,7 @@ def test_a_deadlock_is_shown_again_by_its_seed(check):
     done = check(module, "--schedules", 100)
     assert done.returncode == 3, done.stdout
     first, second = done.stdout.splitlines()[:2]
-    assert re.search(r"did not come to its end, \d+ schedules? tried$", first)
+    assert re.search(r"did not finish, \d+ schedules? tried$", first)
     assert second.startswith("error[SM4103]: deadlock")
     seed = re.search(r"the schedule of --seed (\d+)", done.stdout)[1]
     again = check(module, "--seed", seed)

@@ -84,7 +84,7 @@ def test_numbers_are_assumed_of_inputs(smalti):
 
 
 @pytest.mark.parametrize("assume, message", [
-    ("0=5,6", "error[SM1008]: --assume has another number of elements than input 0\n"
+    ("0=5,6", "error[SM1008]: --assume has a different number of elements than input 0\n"
               "  need: 1 number\n  have: 2 numbers\n"),
     ("7=5", "error[SM1008]: 'dynamic_grid/module.stablehlo.mlir' has no input 7\n"
             "  need: 2 inputs (0: i32[], 1: f32[64,128])\n  have: --assume 7=5\n  help: smalti describe lists them\n"),

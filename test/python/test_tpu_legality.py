@@ -1,4 +1,4 @@
-"""`smalti check --legality-only` beside recorded verdicts of Google's TPU compiler, and beside the compiler itself."""
+"""`smalti check --legality-only` against recorded verdicts of Google's TPU compiler, and against the compiler itself."""
 
 import importlib.util
 import json

@@ -1,5 +1,5 @@
 // An actor of the benchmark: a process that holds one piece of work and times it on request. bench/cpu/cpu.py conducts
-// several of them by turns, so that no two ever run at once. The protocol is lines: the conductor writes
+// several of them in turn, so that no two ever run at once. The protocol is lines: the conductor writes
 //   prepare NAME [key=value…]    → "ok CALLS" (calls per step), or "no REASON" when this actor cannot do it
 //   run                          → "SECONDS AMOUNT": seconds per call of one step, amount of work per call
 //   probe                        → elements spread over the result, for comparing actors

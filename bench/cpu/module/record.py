@@ -19,7 +19,7 @@ SEQUENCES, PAGES, PAGE, HEADS, KEY_HEADS, DIM = 8, 1024, 16, 32, 8, 128
 
 
 def ragged(tokens, queries_per_block, pages_per_block):
-    """32 heads of queries on 8 of keys, bf16; keys and values of a head lie beside each other in a cache of pages."""
+    """32 heads of queries on 8 of keys, bf16; keys and values of a head are adjacent in a cache of pages."""
     attention = functools.partial(ragged_paged_attention, sm_scale=DIM**-.5, num_kv_pages_per_block=pages_per_block,
                                   num_queries_per_block=queries_per_block, vmem_limit_bytes=64 << 20)
     shapes = (jnp.zeros((tokens, HEADS, DIM), jnp.bfloat16), jnp.zeros((PAGES, PAGE, 2 * KEY_HEADS, DIM), jnp.bfloat16),

@@ -1,4 +1,4 @@
-// What a call costs beside the kernel: when it was seen before, and when it is compiled.
+// What a call costs on top of the kernel: when it was seen before, and when it is compiled.
 #include <cstdio>
 #include <filesystem>
 
@@ -17,7 +17,7 @@ Work empty(const Spec&) {
   return w;
 }
 
-/// Small operands, so that running is little beside compiling.
+/// Small operands, so that running is little compared with compiling.
 std::pair<PallasCall, std::vector<Array>> kernelOf(const std::string& kind, uint32_t nonce) {
   const float c = 1 + static_cast<float>(nonce % (1 << 22)) / (1 << 23);  // a kernel that nobody compiled before
   if (kind == "matmul") {

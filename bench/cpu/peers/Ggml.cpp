@@ -1,4 +1,4 @@
-// ggml: its fused attention. Results of a head lie beside those of the others: [queries, heads, size].
+// ggml: its fused attention. Results of a head are adjacent to those of the others: [queries, heads, size].
 #include <ggml-cpu.h>
 #include <ggml.h>
 
@@ -10,7 +10,7 @@ namespace {
 
 using namespace smalti::bench;
 
-constexpr size_t kRoomForTensors = 16 << 20;  // bytes, beside their data
+constexpr size_t kRoomForTensors = 16 << 20;  // bytes, besides their data
 
 int threadsWanted() {
   const char* text = std::getenv("OMP_NUM_THREADS");

@@ -1,5 +1,5 @@
 """XLA:CPU through JAX, as an actor: peer_jax.py. Also Pallas' own interpreter (interpret=True), and the module that our
-side runs beside it."""
+side runs at the same time."""
 
 import pathlib
 import sys

@@ -7,7 +7,7 @@
 
 namespace smalti {
 
-/// One entry may be -1. Errors: SM6303 (another number of elements).
+/// One entry may be -1. Errors: SM6303 (wrong number of elements).
 Array reshape(const Operand& x, Shape shape);
 Array broadcast_to(const Operand& x, Shape shape);
 /// lax.broadcast_in_dim: operand axis i becomes result axis `dimensions[i]`.

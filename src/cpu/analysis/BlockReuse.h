@@ -15,7 +15,7 @@ struct StepOrder {
   std::vector<size_t> axes;  ///< all, fastest first
 };
 
-/// Dimensions of the array along which steps see blocks by turns, each of them more than once before they see others:
+/// Dimensions of the array along which steps see blocks in turn, each of them more than once before they see others:
 /// as each block of queries sees all blocks of keys. None: steps that follow each other may see the same block.
 /// nullopt: no block is seen again soon.
 std::optional<std::vector<size_t>> findReuse(const IndexMapFacts&, const Window&, const BlockGeometry&,

@@ -26,7 +26,7 @@ int_least64_t uint_least8_t uint_least16_t uint_least32_t uint_least64_t int_fas
 int_fast64_t uint_fast8_t uint_fast16_t uint_fast32_t uint_fast64_t intptr_t uintptr_t intmax_t uintmax_t size_t
 ssize_t ptrdiff_t max_align_t nullptr_t off_t time_t linux unix)";
 
-// Functions and macros of the C library that programs may use beside the kernel, or that its object calls.
+// Functions and macros of the C library that programs may use besides the kernel, or that its object calls.
 constexpr const char* kLibrary = R"(
 main NULL EOF errno assert stdin stdout stderr
 abort abs aligned_alloc alloca at_quick_exit atexit atof atoi atol atoll bsearch calloc div exit free getenv labs ldiv

@@ -103,7 +103,7 @@ CompileCache::Usage sum(const std::vector<Entry>& entries) {
 
 Diagnostic cannotKeep(const std::string& folder, int error) {
   return {.code = "SM7002",
-          .message = fmt::format("compiled kernels cannot be kept in '{}': {}", folder,
+          .message = fmt::format("compiled kernels cannot be stored in '{}': {}", folder,
                                  std::generic_category().message(error)),
           .place = {},
           .help = error == ENOSPC || error == EDQUOT
@@ -113,10 +113,11 @@ Diagnostic cannotKeep(const std::string& folder, int error) {
 
 Status checkBuildId(const std::string& folder) {
   if (!buildId().empty()) return {};
-  return fail({.code = "SM7002",
-               .message = fmt::format("compiled kernels cannot be kept in '{}': this program has no build ID", folder),
-               .place = {},
-               .help = "link it with --build-id (gcc: -Wl,--build-id)"});
+  return fail(
+      {.code = "SM7002",
+       .message = fmt::format("compiled kernels cannot be stored in '{}': this program has no build ID", folder),
+       .place = {},
+       .help = "link it with --build-id (gcc: -Wl,--build-id)"});
 }
 
 }  // namespace

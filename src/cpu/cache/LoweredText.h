@@ -1,4 +1,4 @@
-// What a call needs to know of a kernel's code, as the text kept beside it.
+// What a call needs to know of a kernel's code, as the text kept next to it.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// A NativeReport as the text kept beside its object code.
+// A NativeReport as the text kept next to its object code.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// A kernel that checks itself: beside it, for every memory that may be read undefined, runs a shadow, an i1 for each
+// A kernel that checks itself: next to it, for every memory that may be read undefined, runs a shadow, an i1 for each
 // element, which its own ops keep.
 #pragma once
 

@@ -33,14 +33,14 @@ class InterpretedOps;
 struct PackedView;
 struct PendingOp;
 
-/// What the code is made for, beside the processor.
+/// What the code is made for, besides the processor.
 struct LowerOptions {
   int sharedAxes = 0;  ///< leading grid axes that threads share (planParallel)
   eval::Poison poison = eval::Poison::intMin;
   std::vector<bool> streamed{};  ///< results that are stored past the caches (Streaming.h); empty: none
   bool countRounds = true;       ///< of loops that need not end (Rounds.h)
   bool checkBlocks = true;       ///< whether a block that lies outside of its array ends the call
-  bool devices = false;          ///< whether others run the call beside it (runtime/Devices.h)
+  bool devices = false;          ///< whether others run the call at the same time (runtime/Devices.h)
 };
 
 class Lowering {

@@ -12,7 +12,7 @@ struct InnerLoop {
   std::string text;  ///< from its label to the jump back, one instruction a line, no directives or comments
   int instructions = 0;
   int multiplyAdds = 0;  ///< fused multiply-adds and dot products of vectors
-  int spills = 0;        ///< loads and stores of values that found no register
+  int spills = 0;        ///< register spills: loads and stores
 };
 
 /// Whether it is a fused multiply-add or dot product of vectors; an instruction begins with its mnemonic.
@@ -22,7 +22,7 @@ bool isMultiplyAdd(std::string_view instruction);
 /// that lies deepest. Absent when nothing jumps back.
 std::optional<InnerLoop> findInnerLoop(std::string_view assembly);
 
-/// Loads and stores of values that found no register, of the whole text.
+/// Register spills (loads and stores), of the whole text.
 int countSpills(std::string_view assembly);
 
 }  // namespace smalti::cpu

@@ -26,7 +26,7 @@ Diagnostic internal(std::string message) {
   return {.code = "SM9001",
           .message = std::move(message),
           .place = {},
-          .help = "this is a mistake of smalti, not of the kernel: please report it with the module"};
+          .help = "this is a bug in Smalti, not in the kernel: please report it with the module"};
 }
 
 double msSince(std::chrono::steady_clock::time_point begin) {

@@ -119,7 +119,7 @@ Result<std::shared_ptr<const LoadedCode>> loadObject(std::string_view object, st
     return fail({.code = "SM9001",
                  .message = fmt::format("generated code cannot be loaded: {}", llvm::toString(loaded.takeError())),
                  .place = {},
-                 .help = "this is a mistake of smalti, not of the kernel: please report it with the module"});
+                 .help = "this is a bug in Smalti, not in the kernel: please report it with the module"});
   if (report)
     report->linkMs += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   return std::move(*loaded);

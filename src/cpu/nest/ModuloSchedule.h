@@ -1,5 +1,5 @@
 // Loops whose trips are long chains of dependent ops: a processor waits for a trip's results with its queues full of
-// the next one's first ops. Two trips run beside each other instead, one in the first half of its chain, one in the
+// the next one's first ops. Two trips run concurrently instead, one in the first half of its chain, one in the
 // second.
 #pragma once
 

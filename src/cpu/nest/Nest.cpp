@@ -11,7 +11,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// What is done with another row beside the one at hand.
+/// What is done with another row besides the one at hand.
 struct Trail {
   std::vector<Root*> roots;
   NestPlace place;
@@ -72,7 +72,7 @@ class NestEmitter {
     }
   }
 
-  /// Row by row, each one's last phase beside the phase before it of the next row.
+  /// Row by row, each one's last phase during the phase before it of the next row.
   void trailingRows(int64_t rows) {
     const int last = plan_.phases() - 1;
     l_.loop(l_.index(0), l_.index(rows), l_.index(1), [&](Reg row) {

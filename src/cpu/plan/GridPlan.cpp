@@ -119,7 +119,7 @@ class GridPlanner {
     if (isLocal(space) && space != MemorySpace::semaphore_mem) {
       // In the core's memory the output is a copy of the input; the caller's array is the output's. Semaphores of a
       // program stay where they are.
-      if (plan_.sharedAxes > 0) return unplanned("an aliased whole operand beside threads");
+      if (plan_.sharedAxes > 0) return unplanned("an aliased whole operand with threads");
       if (!b.isOutput) b.access = BlockAccess::privateCopy;
       return b;
     }

@@ -15,7 +15,7 @@ struct NestSummary {
   std::vector<std::string> ops{};   ///< fused, in program order: "arith.mulf"
   int phases = 1;                   ///< of a row: a row's reduction ends one
   int64_t rowBlock = 1;             ///< rows that take each phase together
-  bool pipelinesLastPhase = false;  ///< the last phase runs beside the next row's first ones
+  bool pipelinesLastPhase = false;  ///< the last phase runs during the next row's first ones
   int64_t prefetchRows = 0;         ///< rows that are prefetched before they are read; 0: none
   int prefetchLevel = 0;            ///< of the caches
   int64_t bufferedValues = 0;       ///< values of which rows are kept from phase to phase

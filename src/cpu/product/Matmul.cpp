@@ -222,7 +222,7 @@ class MatmulLowering {
   /// A row that is added to every row of a product of many, such as a bias, and that the product does not overwrite:
   /// the nest adds it while it has a tile in registers.
   mlir::Value addedRow(const Destination& d, const View& box, const Shape& shape) const {
-    constexpr int64_t kManyRows = 16;  // fewer are no nest
+    constexpr int64_t kManyRows = 16;  // fewer are not nest
     mlir::Operation* op = d.added ? d.added.getDefiningOp() : nullptr;
     if (!llvm::isa_and_present<mlir::vector::BroadcastOp>(op) || !isVector(op->getOperand(0))) return nullptr;
     mlir::Value row = op->getOperand(0);

@@ -16,7 +16,7 @@ namespace smalti::cpu {
 /// i32 (ptr context): the number of this device.
 inline constexpr const char* kDeviceSymbol = "smalti_cpu_device";
 /// ptr (ptr context, i64 device, ptr here): the place on that device of what is `here` on this one; null: there is no
-/// such device, or `here` is no memory of the call.
+/// such device, or `here` is not a memory of the call.
 inline constexpr const char* kPeerSymbol = "smalti_cpu_peer";
 /// void (ptr context, ptr semaphore, i64 amount): adds to a semaphore of any device.
 inline constexpr const char* kSignalSymbol = "smalti_cpu_signal";

@@ -39,9 +39,9 @@ Result<std::vector<json>> objects(const json& object, const char* key, const std
   const auto found = object.find(key);
   std::vector<json> list;
   if (found == object.end() || found->is_null()) return list;
-  if (!found->is_array()) return fail(malformed(path, fmt::format("'{}' is no list", key)));
+  if (!found->is_array()) return fail(malformed(path, fmt::format("'{}' is not a list", key)));
   for (const json& item : *found) {
-    if (!item.is_object()) return fail(malformed(path, fmt::format("'{}' holds something that is no object", key)));
+    if (!item.is_object()) return fail(malformed(path, fmt::format("'{}' holds something that is not an object", key)));
     list.push_back(item);
   }
   return list;
@@ -124,7 +124,7 @@ Result<std::vector<Array>> readInputs(const Case& c, const std::vector<ArrayType
     if (!array) return fail(array.error());
     if (array->shape() != types[i].shape)
       return fail({.code = "SM1008",
-                   .message = fmt::format("input {} has another shape than main's argument", i),
+                   .message = fmt::format("the shape of input {} differs from main's argument", i),
                    .place = {.file = c.arguments[i].file},
                    .need = types[i].str(),
                    .have = array->type().str()});

@@ -10,7 +10,7 @@ namespace smalti::driver {
 
 Diagnostic outOfMemory(std::string_view work) {
   return {.code = "SM9013",
-          .message = fmt::format("there is no memory left for this {}", work),
+          .message = fmt::format("out of memory for this {}", work),
           .place = {},
           .help = "raise --child-memory-mib, or run fewer at once with --jobs"};
 }
@@ -27,7 +27,7 @@ Diagnostic troubleOf(const ChildResult& result, const Options& options, std::str
           .have = (result.signal ? fmt::format("signal {} ({})", result.signal, ::strsignal(result.signal))
                                  : std::string("no outcome")) +
                   (result.standardError.empty() ? "" : "; " + result.standardError),
-          .help = fmt::format("this is a defect of Smalti: please report it with the {}", work)};
+          .help = fmt::format("this is a bug in Smalti: please report it with the {}", work)};
 }
 
 ChildLimits limitsOf(const Options& options) {

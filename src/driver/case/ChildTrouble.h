@@ -1,4 +1,4 @@
-// What is said of a child process that did not come to its end.
+// What is said of a child process that did not finish.
 #pragma once
 
 #include <string_view>

@@ -96,8 +96,7 @@ Diagnostic foreignTrouble(const ChildResult& result, const CompileOptions& optio
 Result<RunOutcome> runApart(const Program& program, std::span<const Array> arguments, const RunSettings& settings) {
   const std::vector<ArrayType>& types = resultTypes(program);
   const SharedMemory shared(bytesOf(types));
-  if (!shared.there())
-    return fail({.code = "SM9013", .message = "there is no memory left for the results", .place = {}});
+  if (!shared.there()) return fail({.code = "SM9013", .message = "out of memory for the results", .place = {}});
   const auto work = [&](int64_t) -> std::string {
     auto outcome = guarded([&] { return runProgram(program, arguments, settings); });
     if (!outcome) return dump(toJson(outcome.error()));

@@ -16,7 +16,7 @@ Result<RunOutcome> runApart(const Program&, std::span<const Array> arguments, co
 /// A plugin's last line may be followed by the stack.
 inline constexpr int64_t kForeignErrorBytes = 1 << 16;
 
-/// What is said of a child in which a foreign target did not come to its end: SM6810, SM6811.
+/// What is said of a child in which a foreign target did not finish: SM6810, SM6811.
 Diagnostic foreignTrouble(const ChildResult&, const CompileOptions&, double limitSeconds, std::string_view work);
 
 /// The line in which a plugin said why it gives up ("F0000 00:00:17… file.cc:719] Operation not supported"), without

@@ -57,7 +57,7 @@ std::string triedText(const Checked& checked) {
 void print(const Session& session, const Checked& checked) {
   const bool color = session.colorOut();
   if (checked.refusal) {
-    session.print(fmt::format("{}: did not come to its end{}\n{}", checked.path, triedText(checked),
+    session.print(fmt::format("{}: did not finish{}\n{}", checked.path, triedText(checked),
                               session.diagnosticText(*checked.refusal, "error", color)));
     return;
   }

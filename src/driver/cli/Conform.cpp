@@ -93,7 +93,8 @@ int judge(const Session& session, const std::vector<std::string>& expected, cons
   return code;
 }
 
-/// --json alone prints the outcomes, --json FILE writes them beside the table. A folder behind it is one of the cases'.
+/// --json alone prints the outcomes, --json FILE writes them next to the table. A folder behind it is one of the
+/// cases'.
 void takeJson(const std::string& given, Session& session, ConformArguments& arguments) {
   std::error_code none;
   const bool isFolder = std::filesystem::is_directory(given, none);

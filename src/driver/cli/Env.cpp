@@ -59,7 +59,7 @@ int env(const Session& session) {
   session.print("\nEach is also a flag: SMALTI_STEP_LIMIT is --step-limit, and the flag wins.\n\ntargets\n" +
                 driver::describeTargets());
   for (const auto& [variable, near] : wrong)
-    session.note(fmt::format("{} is no option of Smalti; did you mean {}?\n", variable, near));
+    session.note(fmt::format("{} is not an option of Smalti; did you mean {}?\n", variable, near));
   return kOk;
 }
 

@@ -22,7 +22,7 @@ struct ExportArguments {
   InputArguments inputs;
 };
 
-/// An object file and the C header beside it.
+/// An object file and the C header next to it.
 int exportObject(const Session& session, const ExportArguments& arguments) {
   auto module = driver::loadModuleOrCase(arguments.path);
   if (!module) return session.refuse(module.error());
@@ -99,7 +99,7 @@ void declareExport(CLI::App& app, Session& session) {
   app.add_option(
          "--format", arguments->format,
          "text and generic are Mosaic text, bytecode is stable_mosaic, stablehlo is the whole program, object is "
-         "machine code with a C header beside it")
+         "machine code with a C header next to it")
       ->check(CLI::IsMember({"stablehlo", "text", "generic", "bytecode", "object"}))
       ->type_name("stablehlo|text|generic|bytecode|object")
       ->capture_default_str();

@@ -45,7 +45,7 @@ Status takeGiven(Prepared& prepared, const InputArguments& arguments, const Opti
     types = driver::argumentTypes(prepared.program());
     if (types.size() != arguments.in.size())
       return fail({.code = "SM1008",
-                   .message = fmt::format("'{}' takes another number of inputs", prepared.module.path),
+                   .message = fmt::format("'{}' was given the wrong number of inputs", prepared.module.path),
                    .place = {},
                    .need = counted(types.size(), "input"),
                    .have = "--in " + counted(arguments.in.size(), "time"),

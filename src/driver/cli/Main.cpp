@@ -199,12 +199,12 @@ int main(const Application& application, int argc, const char* const* argv) {
       return parseAndRun(application, argc, argv, session);
     } catch (const std::bad_alloc&) {
       return session.refuse({.code = "SM9013",
-                             .message = "there is no memory left",
+                             .message = "out of memory",
                              .place = {},
                              .help = "use smaller arrays, or a machine with more memory"});
     } catch (const std::exception& error) {
       return session.refuse({.code = "SM9010",
-                             .message = "internal error: this is a defect of Smalti",
+                             .message = "internal error: this is a bug in Smalti",
                              .place = {},
                              .have = error.what(),
                              .help = "please report it with the command and the module"});

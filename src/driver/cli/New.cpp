@@ -37,7 +37,7 @@ int create(const Session& session, std::string folder) {
   std::error_code error;
   if (std::filesystem::exists(folder, error))
     return session.refuse({.code = "SM1018",
-                           .message = fmt::format("'{}' is there already", folder),
+                           .message = fmt::format("'{}' already exists", folder),
                            .place = {},
                            .help = "take another name, or remove it"});
   std::vector<std::string> files;

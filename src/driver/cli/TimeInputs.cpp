@@ -186,7 +186,7 @@ Status takeAssumption(const driver::ModuleOrCase& module, const std::vector<Arra
                  .have = fmt::format("both --in and --assume {}", text)});
   if (numbers.size() != 1 && static_cast<int64_t>(numbers.size()) != type.elements())
     return fail({.code = "SM1008",
-                 .message = fmt::format("--assume has another number of elements than input {}", *index),
+                 .message = fmt::format("--assume has a different number of elements than input {}", *index),
                  .place = {},
                  .need = type.elements() == 1 ? std::string("1 number")
                                               : fmt::format("1 number for all elements, or {}, of {}",

@@ -13,7 +13,7 @@ struct CompilerVerdict {
   std::string fits = "uncertain";        ///< in memory: "yes", "no", or "uncertain" when it was refused before that
   std::string reason;                    ///< of a refusal: its class, "unaligned-index"; "crash", "timeout"
   int64_t vmemBytes = 0;                 ///< of the kernel that allots most; 0 when refused or without kernels
-  int xlaVmemOperands = 0;               ///< operands of kernels that XLA keeps in VMEM beside that
+  int xlaVmemOperands = 0;               ///< operands of kernels that XLA keeps in VMEM besides that
   int64_t codeBytes = 0;                 ///< 0: not known
   double seconds = 0;                    ///< of the compilation alone
   std::string executable;                ///< the file that it was written to; empty: none

@@ -258,7 +258,7 @@ Status ProgramRunner::runWhile(const Function& f, const Op& op, Lanes lanes) {
   for (int64_t steps = 0;; ++steps) {
     if (settings_.stepLimit > 0 && steps >= settings_.stepLimit)
       return fail({.code = "SM5005",
-                   .message = "a loop around the kernels does not end",
+                   .message = "a loop around the kernels exceeds the iteration limit",
                    .place = op.place,
                    .need = fmt::format("at most {} rounds", settings_.stepLimit),
                    .help = "check the loop's condition, or raise the step limit"});

@@ -11,7 +11,7 @@ namespace smalti::driver {
 
 Diagnostic notInTime(std::string_view work, double seconds) {
   return {.code = "SM9012",
-          .message = fmt::format("the {} did not come to its end in time", work),
+          .message = fmt::format("the {} timed out", work),
           .place = {},
           .need = fmt::format("at most {} s", seconds),
           .help = "raise --timeout-seconds, or lower --step-limit to see where it is"};

@@ -7,7 +7,7 @@
 namespace smalti::term {
 
 /// The caller updates it whenever it likes; it appears after two seconds, changes at most ten times a second, and
-/// vanishes at the end. Silent when standard error is no terminal.
+/// vanishes at the end. Silent when standard error is not a terminal.
 class Progress {
  public:
   Progress();
@@ -25,7 +25,7 @@ class Progress {
   bool shown_ = false;
 };
 
-/// The same from a thread of its own, beside work that cannot call: "WHAT… 12 s".
+/// The same from a thread of its own, during work that cannot call: "WHAT… 12 s".
 class Ticker {
  public:
   explicit Ticker(std::string what);

@@ -11,8 +11,8 @@ namespace smalti::driver {
 /// By ValueId of a function; nullopt: not known.
 using KnownValues = std::vector<std::optional<Array>>;
 
-/// The results of an op that is no kernel; nullopt: they are not known, or larger than is worth while. Loops, branches
-/// and calls are followed where what decides them is known.
+/// The results of an op that is not a kernel; nullopt: they are not known, or larger than is worth while. Loops,
+/// branches and calls are followed where what decides them is known.
 std::optional<std::vector<Array>> evaluateKnown(const Program&, const Function&, const Op&, KnownValues&);
 
 }  // namespace smalti::driver

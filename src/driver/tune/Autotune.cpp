@@ -19,7 +19,7 @@ namespace {
 
 using driver::TunedEntry;
 
-/// A candidate that is no faster than this part of an earlier one's measured time is as fast.
+/// A candidate that is not a faster than this part of an earlier one's measured time is as fast.
 constexpr double kFaster = 0.98;
 
 std::vector<std::string> namesOf(const Candidate& c) {

@@ -47,7 +47,7 @@ class Reader {
 
   Status entry(const toml::node& node) {
     const toml::table* table = node.as_table();
-    if (!table) return refuse(node.source(), "an entry is no table", "[[tuned]]");
+    if (!table) return refuse(node.source(), "an entry is not a table", "[[tuned]]");
     TunedEntry e;
     std::string by;
     for (const auto& [key, value] : *table) {

@@ -27,7 +27,7 @@ mlir::Type AttrTypeReader::type(uint32_t index) { return resolve(model_.types, t
 mlir::DictionaryAttr AttrTypeReader::dictionary(uint32_t index) {
   mlir::Attribute a = attribute(index);
   if (auto d = mlir::dyn_cast_or_null<mlir::DictionaryAttr>(a)) return d;
-  state_.fail("SM2105", model_.attributes[index].offset, "an op's attributes are no dictionary");
+  state_.fail("SM2105", model_.attributes[index].offset, "an op's attributes are not dictionary");
   return mlir::DictionaryAttr::get(&context_);
 }
 

@@ -113,7 +113,7 @@ class OpParser {
       values += r.ops.back().resultTypes.size();
     }
     if (c_.ok() && values != r.numValues)
-      c_.fail("SM2101", "a region declares another number of values than it has", fmt::format("{}", values),
+      c_.fail("SM2101", "a region declares a different number of values than it has", fmt::format("{}", values),
               fmt::format("{}", r.numValues));
     return r;
   }

@@ -111,7 +111,7 @@ mlir::Attribute parseAttributeText(Cursor& c, std::string_view dialect, mlir::ML
   if (!c.ok()) return {};
   if (dialect == "builtin" && !text.starts_with("strided<")) {
     if (auto map = LayoutMapParser(text, context).parse()) return mlir::AffineMapAttr::get(*map);
-    c.fail("SM2105", fmt::format("'{}' of the kernel body is no map that kernels have", text.substr(0, 120)));
+    c.fail("SM2105", fmt::format("'{}' of the kernel body is not a map that kernels have", text.substr(0, 120)));
     return {};
   }
   mlir::Attribute a = mlir::parseAttribute(llvm::StringRef(text.data(), text.size()), &context);
@@ -124,7 +124,7 @@ mlir::Type parseTypeText(Cursor& c, std::string_view dialect, mlir::MLIRContext&
   std::string_view text = readText(c, dialect, "!");
   if (!c.ok()) return {};
   if (dialect == "builtin" && !std::ranges::all_of(text, llvm::isAlnum)) {
-    c.fail("SM2105", fmt::format("'{}' of the kernel body is no type that kernels have", text.substr(0, 120)));
+    c.fail("SM2105", fmt::format("'{}' of the kernel body is not a type that kernels have", text.substr(0, 120)));
     return {};
   }
   mlir::Type t = mlir::parseType(llvm::StringRef(text.data(), text.size()), &context);

@@ -156,11 +156,11 @@ Result<Header> parseHeader(std::string_view prefix, const std::string& name) {
     } else if (*key == "fortran_order" && !haveOrder) {
       haveOrder = true;
       header.fortranOrder = literal.takeWord("True");
-      if (!header.fortranOrder && !literal.takeWord("False")) return malformed(name, "fortran_order is no bool");
+      if (!header.fortranOrder && !literal.takeWord("False")) return malformed(name, "fortran_order is not a bool");
     } else if (*key == "shape" && !haveShape) {
       haveShape = true;
       auto shape = literal.tuple();
-      if (!shape) return malformed(name, "the shape is no tuple of dimensions");
+      if (!shape) return malformed(name, "the shape is not a tuple of dimensions");
       header.shape = std::move(*shape);
     } else {
       return malformed(name, fmt::format("unexpected key '{}' in the header", *key));

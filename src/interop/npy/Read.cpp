@@ -50,7 +50,7 @@ class FileSource : public Source {
     if (fd_ < 0 || ::fstat(fd_, &status) != 0) {
       error_ = std::generic_category().message(errno);
     } else if (!S_ISREG(status.st_mode)) {
-      error_ = "it is no regular file";
+      error_ = "it is not a regular file";
     } else {
       size_ = status.st_size;
     }
@@ -97,7 +97,7 @@ Result<DType> decideType(const Stored& stored, std::optional<DType> wanted, cons
   const bool extended = stored.dtype == DType::i8 && is_signed_integer(*wanted);
   if (sameSize && hasRawForm && (rawBits || extended)) return *wanted;
   return fail({.code = "SM1005",
-               .message = fmt::format("'{}' holds elements of another type", name),
+               .message = fmt::format("'{}' holds elements of the wrong type", name),
                .place = {},
                .need = std::string(numpyName(*wanted)) +
                        (hasRawForm ? fmt::format(" (stored as {})", numpyStoredName(*wanted)) : ""),

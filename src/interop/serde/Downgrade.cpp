@@ -8,7 +8,7 @@ namespace {
 
 tl::unexpected<Diagnostic> lacks(const OpForm& op, int version, int since, std::string what) {
   Diagnostic d{.code = "SM2111",
-               .message = fmt::format("'{}' {}, which stable_mosaic version {} cannot say", op.name, what, version),
+               .message = fmt::format("'{}' {}, which stable_mosaic version {} cannot express", op.name, what, version),
                .place = placeOfForm(op)};
   d.need = fmt::format("version {} or later", since);
   d.have = fmt::format("version {}", version);

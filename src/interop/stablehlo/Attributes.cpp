@@ -196,7 +196,7 @@ bool SyntaxReader::attribute(Attr& out, int depth) {
     return denseArray(out);
   } else if (word == "dense_resource") {
     return cursor_.error({.code = "SM2008",
-                          .message = "constants stored beside the module (dense_resource) are not supported",
+                          .message = "constants stored next to the module (dense_resource) are not supported",
                           .place = {},
                           .help = "print the module without eliding or externalising large constants"});
   } else {

@@ -66,7 +66,7 @@ class Cursor {
   std::optional<std::string_view> balanced(char close);
   /// Characters that a name after %, @, # may hold.
   std::string_view suffixId();
-  /// Moves without skipping blanks: for shapes, where 4x8xf32 are no words.
+  /// Moves without skipping blanks: for shapes, where 4x8xf32 are not words.
   char raw() const { return at_ < end_ ? source_->text()[at_] : '\0'; }
   void advance() { ++at_; }
 

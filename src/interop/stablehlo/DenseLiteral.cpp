@@ -70,7 +70,8 @@ bool readNumber(Cursor& literal, const ArrayType& type, std::byte* out) {
     return true;
   }
   const std::string text(literal.number());
-  if (text.empty()) return bad(literal, type, word.empty() ? "a value expected" : "this is no value of that type", at);
+  if (text.empty())
+    return bad(literal, type, word.empty() ? "a value expected" : "this is not a value of that type", at);
   const bool hex = text.find("0x") != std::string::npos;
   const int width = bit_width(t);
   errno = 0;

@@ -49,7 +49,7 @@ class Lifter {
     if (shardings_.empty()) return {};
     const auto mesh = commonMesh(shardings_, numPartitions(program_));
     if (!mesh || !program_.meshes.empty())
-      return fail(notLifted(*firstMark_, mesh ? "a mesh beside it" : "shardings over no common mesh"));
+      return fail(notLifted(*firstMark_, mesh ? "a mesh next to it" : "shardings over no common mesh"));
     mesh_ = *mesh;
     for (Function& f : program_.functions) {
       function_ = &f;
@@ -128,7 +128,7 @@ class Lifter {
       lifted.push_back(manual.operands.empty() && manual.results.empty() ? op : std::move(manual));
     }
     for (const Op& op : ops)
-      if (isMark(op) && !done.contains(&op)) return fail(notLifted(op, "no call of a function beside it"));
+      if (isMark(op) && !done.contains(&op)) return fail(notLifted(op, "no call of a function next to it"));
     ops = std::move(lifted);
     return {};
   }

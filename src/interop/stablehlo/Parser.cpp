@@ -241,7 +241,7 @@ bool Parser::arrayTypes(const std::vector<Type>& types, std::vector<ArrayType>& 
   for (const Type& t : types) {
     if (t.kind != Type::Kind::array)
       return cursor_.error({.code = "SM2003",
-                            .message = fmt::format("`{}` is no array: only arrays are values of a Program", t.text),
+                            .message = fmt::format("`{}` is not an array: only arrays are values of a Program", t.text),
                             .place = {},
                             .help = "return arrays from the jitted function"},
                            at);

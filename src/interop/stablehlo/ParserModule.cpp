@@ -216,7 +216,7 @@ bool Parser::genericTopLevelOp() {
   if (blockTypes != arguments)
     return cursor_.error(
         {.code = "SM2006",
-         .message = fmt::format("types do not fit: function '{}' has another type than its block", f.name),
+         .message = fmt::format("types do not fit: function '{}' has a different type from its block", f.name),
          .place = {},
          .help = "export the module again"},
         begin);

@@ -469,7 +469,7 @@ std::vector<std::pair<std::string, uint32_t>> AttributeText::dictionary(uint32_t
   std::vector<std::pair<std::string, uint32_t>> entries;
   if (!e.encoded || dialect(e) == "vhlo" ||
       c.varint("an attribute's code") != static_cast<uint64_t>(AttrCode::Dictionary)) {
-    if (c.ok()) c.fail("SM2105", "an op's attributes are no dictionary");
+    if (c.ok()) c.fail("SM2105", "an op's attributes are not dictionary");
     return entries;
   }
   const uint64_t n = c.count("entries of a dictionary", 2);

@@ -19,7 +19,7 @@ def Tpu_Dialect : Dialect {
   let useDefaultTypePrinterParser = 1;
   let extraClassDeclaration =
       [{
-    /// Adds the ops of one family; each is defined beside the family's generated code.
+    /// Adds the ops of one family; each is defined next to the family's generated code.
     void addMxuOps();
     void addShapeOps();
     void addElementwiseOps();

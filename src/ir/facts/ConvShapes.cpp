@@ -11,7 +11,7 @@ namespace {
 
 using Entries = ConvShapes::Entries;
 
-// Larger sizes, strides, dilations and paddings are no array's; products of two stay within 64 bits.
+// Larger sizes, strides, dilations and paddings are not array's; products of two stay within 64 bits.
 constexpr int64_t kMostAlongDim = int64_t{1} << 31;
 
 /// Batch and features (of rhs: input and output features), then space: each dimension of the side once.

@@ -35,7 +35,7 @@ struct AffineForm {
 
 /// One coordinate of the block, or of its first element.
 struct BlockCoordinate {
-  std::optional<AffineForm> form;  ///< nullopt: it is no sum, or is looked up in scalar prefetch
+  std::optional<AffineForm> form;  ///< nullopt: it is not a sum, or is looked up in scalar prefetch
   std::vector<bool> axes;          ///< by grid axis: what it computes, or where it looks it up, depends on its index
 };
 

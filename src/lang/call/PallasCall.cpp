@@ -13,7 +13,6 @@
 #include "base/Source.h"
 #include "base/Text.h"
 #include "ir/Lifetime.h"
-#include "lang/transform/kernel/KernelFunction.h"
 #include "lang/call/Backend.h"
 #include "lang/call/CalledKernel.h"
 #include "lang/call/DerivedKernel.h"
@@ -27,6 +26,7 @@
 #include "lang/print/Print.h"
 #include "lang/trace/HasValue.h"
 #include "lang/trace/Place.h"
+#include "lang/transform/kernel/KernelFunction.h"
 #include "tpu/Legality.h"
 
 namespace smalti {
@@ -143,7 +143,7 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
   }
 
   const std::vector<GridDim>& grid() const { return call.grid_spec ? call.grid_spec->grid : call.grid; }
-  /// How many of a call's operands are grid sizes; error SM6221 when there are fewer, or one is no size.
+  /// How many of a call's operands are grid sizes; error SM6221 when there are fewer, or one is not a size.
   size_t sizesIn(const std::vector<Operand>& given) const {
     const auto& g = grid();
     const auto wanted = static_cast<size_t>(std::count_if(g.begin(), g.end(), [](auto& d) { return d.at_call; }));
@@ -307,7 +307,7 @@ void Results::check(size_t wanted) const {
   if (arrays_.size() == wanted) return;
   AtPlace place(call_);
   lang::refuse({.code = "SM6201",
-                .message = "a call gives another number of results",
+                .message = "a call gives a different number of results",
                 .place = {},
                 .need = counted(wanted, "result"),
                 .have = fmt::format("{}", arrays_.size()),

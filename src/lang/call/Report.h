@@ -1,4 +1,4 @@
-// What a plain call tells of its run beside the results.
+// What a plain call reports about its run besides the results.
 #pragma once
 
 #include <vector>

@@ -6,7 +6,7 @@
 
 namespace smalti::lang {
 
-/// A grid size that is no part of the kernel: the call's operand.
+/// A grid size that is not a part of the kernel: the call's operand.
 inline bool isDynamic(const GridDim& d) { return d.dynamic || d.at_call; }
 
 /// The fields of a Call with its grid_spec merged in; error SM6204 when both say something.

@@ -34,7 +34,7 @@ TracedFunction traceIndexMap(const TracedKernel& kernel, const TracedOperand& op
     AtPlace place(map.at);
     if (!entries)
       refuse({.code = "SM6212",
-              .message = fmt::format("the index map of {} takes another number of arguments", operand.name),
+              .message = fmt::format("the index map of {} takes the wrong number of arguments", operand.name),
               .place = {},
               .need = counted(kernel.grid.size(), "grid index") +
                       (kernel.prefetch.empty() ? "" : " and " + counted(kernel.prefetch.size(), "scalar-prefetch Ref")),
@@ -232,7 +232,7 @@ TracedKernel traceKernel(const Kernel& kernel, const Call& given, const Location
   if (!kernel(refs)) {
     AtPlace place(kernel.at);
     refuse({.code = "SM6215",
-            .message = "the kernel takes another number of Refs",
+            .message = "the kernel takes the wrong number of Refs",
             .place = {},
             .need = fmt::format("{}: {} scalar prefetch, {}, {}, {} scratch", counted(refs.size(), "Ref"),
                                 k.prefetch.size(), counted(k.numInputs, "input"),

@@ -65,7 +65,7 @@ namespace {
 
 [[noreturn]] void refuseCondition(const Operand& condition) {
   lang::refuse({.code = "SM6115",
-                .message = "a condition is no scalar",
+                .message = "a condition is not a scalar",
                 .place = {},
                 .need = "a scalar pred",
                 .have = condition.array().type().str(),
@@ -120,7 +120,7 @@ detail::Arrays detail::branch(const Operand& index, const std::vector<Branch>& b
     AtPlace place(at);
     lang::refuse(
         {.code = "SM6117",
-         .message = branches.empty() ? "a switch without branches" : "the index of a switch is no integer scalar",
+         .message = branches.empty() ? "a switch without branches" : "the index of a switch is not an integer scalar",
          .place = {},
          .need = branches.empty() ? "at least one branch" : "an i32 scalar",
          .have = branches.empty() ? "none" : index.array().type().str(),

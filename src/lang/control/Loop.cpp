@@ -165,7 +165,7 @@ Arrays checked(Carries& carries, Arrays results, const Location& at, bool mayRet
   AtPlace place(at);
   if (results.size() != carries.types.size())
     lang::refuse({.code = "SM6122",
-                  .message = "the body of a loop returns another number of values than it carries",
+                  .message = "the body of a loop returns a different number of values than it carries",
                   .place = {},
                   .need = counted(carries.types.size(), "value"),
                   .have = fmt::format("{}", results.size()),
@@ -214,7 +214,7 @@ Array plus(const Array& a, const Array& b, const Location& at) {
 Array bound(const Operand& x, std::string_view which) {
   if (x.rank() != 0 || !is_integer(x.dtype()))
     lang::refuse({.code = "SM6121",
-                  .message = fmt::format("the {} bound of a loop is no integer scalar", which),
+                  .message = fmt::format("the {} bound of a loop is not an integer scalar", which),
                   .place = {},
                   .need = "an integer scalar",
                   .have = x.array().type().str(),
@@ -372,7 +372,7 @@ Arrays detail::while_loop(const std::function<Array(const Arrays&)>& condition,
     AtPlace place(at);
     if (c.rank() != 0 || c.dtype() != DType::pred)
       lang::refuse({.code = "SM6115",
-                    .message = "the condition of a while_loop is no scalar pred",
+                    .message = "the condition of a while_loop is not a scalar pred",
                     .place = {},
                     .need = "pred[]",
                     .have = c.type().str(),

@@ -124,7 +124,7 @@ std::vector<Array> run_state(const Kernel& f, const std::vector<Operand>& arrays
   const StateScope scope(state);
   if (!f(refs)) {
     AtPlace place(at);
-    refuseCores("the function of a run_state takes another number of Refs", counted(refs.size(), "Ref"),
+    refuseCores("the function of a run_state takes the wrong number of Refs", counted(refs.size(), "Ref"),
                 fmt::format("a function of {}", fmt::join(f.arities(), " or ")), "it takes a Ref for each array");
   }
   return std::move(state.values);

@@ -190,7 +190,7 @@ std::vector<Array> ShardMap::State::onDevice(std::span<const Array> parts) const
   AtPlace place(at);
   if (!results)
     lang::refuse({.code = "SM6234",
-                  .message = "the function of a shard_map takes another number of arrays",
+                  .message = "the function of a shard_map takes the wrong number of arrays",
                   .place = {},
                   .need = fmt::format("a function of {}", counted(parts.size(), "array")),
                   .have = fmt::format("one of {}", fmt::join(f.arities(), " or ")),

@@ -276,7 +276,7 @@ Ref select_ref(const Operand& index, const std::vector<Ref>& refs) {
   Trace& trace = lang::kernelTrace("select_ref");
   std::string wrong;
   if (index.rank() != 0 || !is_integer(index.dtype()))
-    wrong = "the index of select_ref is no integer scalar";
+    wrong = "the index of select_ref is not an integer scalar";
   else if (refs.size() < 2)
     wrong = "select_ref needs at least two Refs";
   for (const Ref& r : refs)

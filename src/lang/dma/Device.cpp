@@ -29,7 +29,7 @@ namespace {
 
 /// An index among `limit` devices along some axes, where it is known in range; 0: any number.
 Array checkedIndex(const Operand& id, int64_t limit, std::string_view axes, const std::vector<MeshAxis>& mesh) {
-  if (id.rank() != 0 || !is_integer(id.dtype())) refuseId("a device_id is no integer scalar", mesh);
+  if (id.rank() != 0 || !is_integer(id.dtype())) refuseId("a device_id is not an integer scalar", mesh);
   const auto known = concreteInteger(id.array());
   if (limit > 0 && known && (*known < 0 || *known >= limit))
     refuseId(fmt::format("device_id {} is outside the {} devices of mesh axis '{}'", *known, limit, axes), mesh);

@@ -56,7 +56,7 @@ void checkSemaphore(std::string_view op, const Ref& sem) {
   if (isSemaphore && sem.rank() == 0) return;
   lang::refuse({.code = "SM6505",
                 .message = isSemaphore ? fmt::format("Cannot {} on a non-()-shaped semaphore", op)
-                                       : fmt::format("'semaphore_{}' of a Ref that is no semaphore", op),
+                                       : fmt::format("'semaphore_{}' of a Ref that is not a semaphore", op),
                 .place = {},
                 .need = "one semaphore",
                 .have = sem.node() ? sem.node()->type.str() : "an empty Ref",
@@ -66,7 +66,7 @@ void checkSemaphore(std::string_view op, const Ref& sem) {
 Array count(std::string_view op, const Operand& x) {
   if (x.rank() != 0 || !is_integer(x.dtype()))
     lang::refuse({.code = "SM6506",
-                  .message = fmt::format("the amount of semaphore_{} is no integer scalar", op),
+                  .message = fmt::format("the amount of semaphore_{} is not an integer scalar", op),
                   .place = {},
                   .need = "an integer scalar",
                   .have = x.array().type().str(),

@@ -11,7 +11,8 @@ struct DotKernel {
   std::shared_ptr<const CalledKernel> kernel;
   Shape lhs, rhs, result;  ///< of its operands and its result: batch, then two axes
 };
-/// Null for a dot_general that is no batch of products of two matrices in memory order, or too large or small to gain.
+/// Null for a dot_general that is not a batch of products of two matrices in memory order, or too large or small to
+/// gain.
 DotKernel dotKernel(const Op&, const std::vector<ArrayType>& types);
 
 }  // namespace smalti::lang

@@ -137,7 +137,7 @@ Array array(std::span<const T> elements, Shape shape) {
                                                     : DType::u64;
   if (num_elements(shape) != static_cast<int64_t>(elements.size()))
     lang::refuse({.code = "SM6303",
-                  .message = "an array is made from another number of elements than its shape has",
+                  .message = "an array is made from a different number of elements than its shape has",
                   .place = {},
                   .need = fmt::format("{} elements", num_elements(shape)),
                   .have = fmt::format("{}", elements.size()),

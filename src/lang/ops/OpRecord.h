@@ -65,7 +65,7 @@ struct OpRecord {
   LowerRule lower = nullptr;  ///< null: the op cannot be in a kernel
   CostRule cost = nullptr;    ///< null: what its regions cost; nothing without
   bool effect = false;        ///< does more than give results: stays although nobody uses these
-  bool inPrograms = false;    ///< programs have it, although it is no plain op of one device's values
+  bool inPrograms = false;    ///< programs have it, although it is not a plain op of one device's values
   JvpRule jvp = nullptr;
   TransposeRule transpose = nullptr;  ///< null: not linear in any operand
   BatchRule batch = nullptr;
@@ -104,7 +104,7 @@ class OpFamily {
   const OpFamily* next_;
 };
 
-/// The record of an op in a traced function; null for a name that is no op's.
+/// The record of an op in a traced function; null for a name that is not an op's.
 const OpRecord* findOp(std::string_view name);
 /// Every record, in no order.
 std::vector<const OpRecord*> allOps();

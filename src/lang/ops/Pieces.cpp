@@ -289,7 +289,7 @@ Array take_along_axis(const Operand& x, const Operand& indices, int64_t axis) {
   if (!is_integer(indices.dtype())) lang::refuseDType("take_along_axis", indices.dtype(), "integer indices");
   if (indices.rank() != x.rank())
     lang::refuse({.code = "SM6301",
-                  .message = "'take_along_axis' of indices of another rank",
+                  .message = "'take_along_axis' with indices of the wrong rank",
                   .place = {},
                   .need = fmt::format("rank {}", x.rank()),
                   .have = fmt::format("rank {}", indices.rank()),

@@ -31,7 +31,7 @@ Array convertTo(const Array&, DType);
 Array broadcastTo(const Array&, const Shape&);
 /// As many elements, in the same order.
 Array reshapeTo(const Array&, const Shape&);
-/// The shape with its one -1, if any, replaced by what is left of `elements`; nullopt when it has another number of
+/// The shape with its one -1, if any, replaced by what is left of `elements`; nullopt when it has a different number of
 /// them, a negative size, or a -1 that could be anything.
 std::optional<Shape> resolveShape(Shape, int64_t elements);
 /// `size` elements of an axis, from a start that is computed; a start outside is moved inside.

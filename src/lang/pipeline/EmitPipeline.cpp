@@ -169,7 +169,7 @@ class Emitter {
       if (body_(refs)) return;
       AtPlace place(body_.at);
       refuse({.code = "SM6526",
-              .message = "the body of emit_pipeline takes another number of Refs",
+              .message = "the body of emit_pipeline takes the wrong number of Refs",
               .place = {},
               .need = fmt::format("{}: {}, {}, {} of scratch", refs.size(), counted(pipeline_.in_specs.size(), "input"),
                                   counted(pipeline_.out_specs.size(), "output"), pipeline_.scratches.size()),

@@ -16,7 +16,7 @@ GridWalk::GridWalk(const std::vector<GridDim>& grid) {
   for (const GridDim& d : grid) {
     if (d.at_call)
       refuse({.code = "SM6520",
-              .message = "`dynamic` is no size of a pipeline's grid",
+              .message = "`dynamic` is not a size of a pipeline's grid",
               .place = {},
               .need = "a size, or a traced i32 scalar",
               .have = "dynamic",

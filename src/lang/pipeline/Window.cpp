@@ -105,7 +105,7 @@ void Window::checkIndexMap(size_t rank) const {
   const auto arities = spec_.index_map.arities();
   if (std::find(arities.begin(), arities.end(), rank) == arities.end())
     refuse({.code = "SM6523",
-            .message = fmt::format("the index map of {} takes another number of arguments", name_),
+            .message = fmt::format("the index map of {} takes the wrong number of arguments", name_),
             .place = placeOf(spec_.index_map.at),
             .need = counted(rank, "grid index"),
             .have = arities.size() == 1 ? counted(arities[0], "argument")

@@ -16,7 +16,7 @@ constexpr int64_t kSlice = 1, kDynamicStart = 2, kDynamicSize = 4;
 void checkScalar(const Array& a, int64_t axis) {
   if (a.rank() == 0 && is_integer(a.dtype())) return;
   refuse({.code = "SM6110",
-          .message = fmt::format("the index of axis {} of a Ref is no integer scalar", axis),
+          .message = fmt::format("the index of axis {} of a Ref is not an integer scalar", axis),
           .place = {},
           .need = "an integer, a traced i32 scalar, ds(start, size), all_of or _",
           .have = a.type().str(),

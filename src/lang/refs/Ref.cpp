@@ -256,7 +256,7 @@ Array fit(const Operand& value, const ArrayType& type) {
   if (v.dtype() != type.dtype) {
     if (!v.weak_type())
       refuse({.code = "SM6112",
-              .message = "a value of another dtype is stored into a Ref",
+              .message = "a value of the wrong dtype is stored into a Ref",
               .place = {},
               .need = std::string(name(type.dtype)),
               .have = std::string(name(v.dtype())),
@@ -375,7 +375,7 @@ Ref Ref::reshape(Shape to, Location at) const {
   const std::optional<Shape> whole = lang::resolveShape(to, elements);
   if (!whole)
     lang::refuse({.code = "SM6114",
-                  .message = "reshape of a Ref to another number of elements",
+                  .message = "reshape of a Ref to a different number of elements",
                   .place = {},
                   .need = fmt::format("{} elements", elements),
                   .have = fmt::format("shape [{}]", fmt::join(to, ", ")),

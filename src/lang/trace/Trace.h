@@ -1,8 +1,8 @@
 // Tracing: while a kernel (or an index map) runs, every op of the language is recorded instead of computed.
 //
-// A trace is a `Function` of ir/Program.h: the same `Op`s as plain array programs, with StableHLO's names, and beside
-// them the ops that only kernels have ("get", "swap", "program_id", "dma_start" …). Values of an outer block may be
-// used in the regions of its ops. Refs are values too; what they refer to stands in `refs`.
+// A trace is a `Function` of ir/Program.h: the same `Op`s as plain array programs, with StableHLO's names, and besides
+// them them the ops that only kernels have ("get", "swap", "program_id", "dma_start" …). Values of an outer block may
+// be used in the regions of its ops. Refs are values too; what they refer to stands in `refs`.
 #pragma once
 
 #include <functional>
@@ -56,7 +56,7 @@ class Trace : public Tracer {
   Ref recordRef(const OpRecord&, std::vector<ValueId> operands, ArrayType, MemorySpace, Attributes = {});
 
   /// The id of a value in this trace: a traced one's own, a constant op for a concrete one. Error SM6104 for a
-  /// concrete one in a kernel that is no scalar, SM6105 for a value of another trace or of a block that has ended.
+  /// concrete one in a kernel that is not a scalar, SM6105 for a value of another trace or of a block that has ended.
   ValueId use(const Array&);
   ValueId use(const Ref&);
   /// All of them.

@@ -106,7 +106,8 @@ std::vector<Array> loopOverExamples(const OpCall& call, const BatchAxes& axes, i
   return bindScan(examples, 0, size, false, results, region, call.at ? *call.at : Location{});
 }
 
-/// Whether examples differ in what is no block: grid sizes, scalar prefetch, memory that the kernel copies from itself.
+/// Whether examples differ in what is not a block: grid sizes, scalar prefetch, memory that the kernel copies from
+/// itself.
 bool needsLoop(const TracedKernel& k, const BatchAxes& axes) {
   const size_t first = k.numDynamicBounds() + k.prefetch.size();
   if (std::any_of(axes.begin(), axes.begin() + static_cast<ptrdiff_t>(first), [](auto a) { return a.has_value(); }))

@@ -16,7 +16,7 @@ Depth::Depth(const Location& at) {
   if (tNested == kMostNested) {
     const AtPlace place(at);
     refuse({.code = "SM7106",
-            .message = "transformed functions call each other without end",
+            .message = "transformed functions call each other in an endless recursion",
             .place = {},
             .need = fmt::format("at most {} transformations inside each other", kMostNested),
             .have = "one more: a function that transforms itself is traced for ever",

@@ -42,7 +42,7 @@ void checkInputs(const detail::Leaves& leaves) {
 void checkTangent(std::string_view what, const Array& given, const ArrayType& wanted, size_t i) {
   if (given.type() == wanted) return;
   refuse({.code = "SM7107",
-          .message = fmt::format("{} {} has another type than its value", what, i),
+          .message = fmt::format("{} {} has a different type from its value", what, i),
           .place = {},
           .need = wanted.str(),
           .have = given.type().str(),
@@ -52,7 +52,7 @@ void checkTangent(std::string_view what, const Array& given, const ArrayType& wa
 void checkCount(std::string_view what, size_t have, size_t need) {
   if (have == need) return;
   refuse({.code = "SM7107",
-          .message = fmt::format("another number of {}s than values", what),
+          .message = fmt::format("a different number of {}s than values", what),
           .place = {},
           .need = counted(need, what),
           .have = fmt::format("{}", have),
@@ -173,7 +173,7 @@ detail::AxesList perLeaf(const detail::AxesList& given, const detail::Leaves& le
   }
   if (given.size() == leaves.size()) return given;
   lang::refuse({.code = "SM7110",
-                .message = fmt::format("vmap {} has another number of entries", which),
+                .message = fmt::format("vmap {} has the wrong number of entries", which),
                 .place = {},
                 .need = which == "in_axes"
                             ? fmt::format("one for all, {} for the arguments or {} for the arrays in them",

@@ -126,7 +126,7 @@ Result<RunState> Execution::run(Core& core, int64_t maxInstructions) {
   f.tracks = core.tracksInitialisation();
   if (!f.arena.data() || (f.tracks && !f.maskArena.reserve(f.program->arenaBytes)))
     return fail({.code = "SM9003",
-                 .message = "no memory for the values of this kernel",
+                 .message = "out of memory for the values of this kernel",
                  .place = f.place(),
                  .need = fmt::format("{} bytes", f.program->arenaBytes)});
   f.stop = Stop::none;

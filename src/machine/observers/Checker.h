@@ -1,4 +1,4 @@
-// An observer that reports findings. Each checker is one file beside this; Registry.cpp lists them.
+// An observer that reports findings. Each checker is one file next to this; Registry.cpp lists them.
 #pragma once
 
 #include <memory>

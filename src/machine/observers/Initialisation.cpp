@@ -1,5 +1,5 @@
-// SM4101, SM4102: undefined memory that matters. Reading it is no finding (JAX loads the old value before every store);
-// what counts is an undefined element that reaches an output, an address, a branch or a semaphore.
+// SM4101, SM4102: undefined memory that matters. Reading it is not a finding (JAX loads the old value before every
+// store); what counts is an undefined element that reaches an output, an address, a branch or a semaphore.
 #include <algorithm>
 #include <set>
 

@@ -71,7 +71,7 @@ class KernelCompiler {
     return withKernel({.code = "SM9001",
                        .message = std::move(message),
                        .place = {},
-                       .help = "this is a mistake of smalti, not of the kernel: please report it with the module"});
+                       .help = "this is a bug in Smalti, not in the kernel: please report it with the module"});
   }
   Diagnostic withKernel(Diagnostic d) const {
     d.where.insert(d.where.begin(), fmt::format("kernel '{}'", package_.name));

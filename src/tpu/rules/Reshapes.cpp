@@ -69,7 +69,7 @@ void onShapeCast(mlir::Operation* op, const Judge& judge) {
                 .help = "keep the last dimension, or reshape the array outside of the kernel"});
 }
 
-/// jnp.stack along a new last axis: columns beside each other. On some chips packed columns overflow VMEM.
+/// jnp.stack along a new last axis: columns side by side. On some chips packed columns overflow VMEM.
 void onStack(mlir::Operation* op, const Judge& judge) {
   auto join = mlir::dyn_cast<ConcatenateOp>(op);
   if (!join || join.getSources().empty()) return;

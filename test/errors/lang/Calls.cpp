@@ -11,7 +11,7 @@ void copy(const pl::Ref& x, const pl::Ref& o) { o[_] = x[_]; }
 
 }  // namespace
 
-// error[SM6215]: the kernel takes another number of Refs
+// error[SM6215]: the kernel takes the wrong number of Refs
 //   --> test/errors/lang/Calls.cpp:23:18
 //    23 |   pl::pallas_call([](pl::Ref x) { x[_] = x[_] + 1; }, {.out_shape = kOut, .name = "scale"})(pl::zeros({8, 128}));
 //       |                  ^
@@ -23,7 +23,7 @@ WRONG_PROGRAM(kernel_without_its_output) {
   pl::pallas_call([](pl::Ref x) { x[_] = x[_] + 1; }, {.out_shape = kOut, .name = "scale"})(pl::zeros({8, 128}));
 }
 
-// error[SM6215]: the kernel takes another number of Refs
+// error[SM6215]: the kernel takes the wrong number of Refs
 //   --> test/errors/lang/Calls.cpp:35:18
 //    35 |   pl::pallas_call(copy, {.out_shape = kOut, .scratch_shapes = {pl::vmem({8, 128}, pl::f32)}})(pl::zeros({8, 128}));
 //       |                  ^
@@ -35,7 +35,7 @@ WRONG_PROGRAM(kernel_without_its_scratch) {
   pl::pallas_call(copy, {.out_shape = kOut, .scratch_shapes = {pl::vmem({8, 128}, pl::f32)}})(pl::zeros({8, 128}));
 }
 
-// error[SM6215]: the kernel takes another number of Refs
+// error[SM6215]: the kernel takes the wrong number of Refs
 //   --> test/errors/lang/Calls.cpp:47:35
 //    47 |   const auto add = pl::pallas_call([](pl::Ref x, pl::Ref y, pl::Ref o) { o[_] = x[_] + y[_]; }, {.out_shape = kOut});
 //       |                                   ^
@@ -74,7 +74,7 @@ WRONG_PROGRAM(operand_of_another_shape) {
   call(pl::zeros({8}));
 }
 
-// error[SM6112]: a value of another dtype is stored into a Ref
+// error[SM6112]: a value of the wrong dtype is stored into a Ref
 //   --> test/errors/lang/Calls.cpp:10:52
 //    10 | void copy(const pl::Ref& x, const pl::Ref& o) { o[_] = x[_]; }
 //       |                                                    ^
@@ -166,7 +166,7 @@ WRONG_PROGRAM(semaphores_in_vmem) {
                   {.out_shape = kOut, .scratch_shapes = {pl::vmem({2}, pl::DType::dma_semaphore)}})();
 }
 
-// error[SM1009]: no memory for an array of type f32[1099511627776,1099511627776]
+// error[SM1009]: out of memory for an array of type f32[1099511627776,1099511627776]
 //   --> test/errors/lang/Calls.cpp:178:18
 //   178 |   pl::pallas_call([](pl::Ref o) {}, {.out_shape = pl::ShapeDtype{{int64_t{1} << 40, int64_t{1} << 40}, pl::f32},
 //       |                  ^
@@ -179,7 +179,7 @@ WRONG_PROGRAM(output_that_no_memory_holds) {
                                      .out_specs = {pl::BlockSpec(pl::any_space)}})();
 }
 
-// error[SM6201]: a call gives another number of results
+// error[SM6201]: a call gives a different number of results
 //   --> test/errors/lang/Calls.cpp:191:22
 //   191 |       pl::pallas_call([](pl::Ref x, pl::Ref o, pl::Ref p) { o[_] = x[_], p[_] = x[_]; }, {.out_shape = {kOut, kOut}});
 //       |                      ^
@@ -192,7 +192,7 @@ WRONG_PROGRAM(one_array_of_two_results) {
   const pl::Array y = call(pl::zeros({8, 128}));
 }
 
-// error[SM6201]: a call gives another number of results
+// error[SM6201]: a call gives a different number of results
 //   --> test/errors/lang/Calls.cpp:203:41
 //   203 |   const auto [a, b, c] = pl::pallas_call(copy, {.out_shape = kOut})(pl::zeros({8, 128})).take<3>();
 //       |                                         ^
@@ -203,7 +203,7 @@ WRONG_PROGRAM(three_arrays_of_one_result) {
   const auto [a, b, c] = pl::pallas_call(copy, {.out_shape = kOut})(pl::zeros({8, 128})).take<3>();
 }
 
-// error[SM6201]: a call gives another number of results
+// error[SM6201]: a call gives a different number of results
 //   --> test/errors/lang/Calls.cpp:214:39
 //   214 |   const auto results = pl::pallas_call(copy, {.out_shape = kOut})(pl::zeros({8, 128}));
 //       |                                       ^

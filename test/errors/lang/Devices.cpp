@@ -381,7 +381,7 @@ WRONG_PROGRAM(shard_map_inside_a_kernel) {
                   {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}})(pl::zeros({8, 128}));
 }
 
-// error[SM6234]: the function of a shard_map takes another number of arrays
+// error[SM6234]: the function of a shard_map takes the wrong number of arrays
 //   --> test/errors/lang/Devices.cpp:393:16
 //   393 |   pl::shard_map([](const pl::Array& a, const pl::Array& b) { return a + b; }, kLine, pl::P("x"),
 //       |                ^
@@ -409,7 +409,7 @@ WRONG_PROGRAM(kernel_with_another_mesh_than_the_one_around) {
                 pl::P("x"))(pl::zeros({32, 128}));
 }
 
-// error[SM6201]: a call gives another number of results
+// error[SM6201]: a call gives a different number of results
 //   --> test/errors/lang/Devices.cpp:420:36
 //   420 |   const pl::Array y = pl::shard_map([](const pl::Array& a) { return std::tuple{a, a}; }, kLine, pl::P("x"),
 //       |                                    ^
@@ -456,7 +456,7 @@ WRONG_PROGRAM(core_map_outside_a_run_state) {
   pl::core_map({"core", 2}, [] {});
 }
 
-// error[SM6235]: the function of a run_state takes another number of Refs
+// error[SM6235]: the function of a run_state takes the wrong number of Refs
 //   --> test/errors/lang/Devices.cpp:467:16
 //   467 |   pl::run_state([](pl::Ref x, pl::Ref y) { pl::core_map({"core", 2}, [&] { pl::sync_copy(x, y); }); },
 //       |                ^

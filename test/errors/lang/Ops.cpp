@@ -108,7 +108,7 @@ WRONG_PROGRAM(bits_of_a_float_counted) {
 //   help: convert the operand with astype
 WRONG_PROGRAM(complement_of_floats) { ~pl::zeros({8}); }
 
-// error[SM6303]: an array is made from another number of elements than its shape has
+// error[SM6303]: an array is made from a different number of elements than its shape has
 //   need: 128 elements
 //   have: 100
 //   help: pass the shape of the data
@@ -132,7 +132,7 @@ WRONG_PROGRAM(zeros_of_negative_size) { pl::zeros({8, -128}); }
 //   help: check how the shape is computed
 WRONG_PROGRAM(range_of_negative_length) { pl::arange(-1); }
 
-// error[SM1009]: no memory for an array of type f32[1099511627776,1099511627776]
+// error[SM1009]: out of memory for an array of type f32[1099511627776,1099511627776]
 //   --> test/errors/lang/Ops.cpp:141:54
 //   141 | WRONG_PROGRAM(array_that_no_memory_holds) { pl::zeros({int64_t{1} << 40, int64_t{1} << 40}); }
 //       |                                                      ^

@@ -78,7 +78,7 @@ WRONG_PROGRAM(pipeline_whose_output_looks_ahead) {
   });
 }
 
-// error[SM6523]: the index map of input 0 takes another number of arguments
+// error[SM6523]: the index map of input 0 takes the wrong number of arguments
 //   --> test/errors/lang/Pipelines.cpp:9:76
 //     9 | const pl::BlockSpec kRows{{8, 128}, [](auto i) { return std::tuple{i, 0}; }};
 //       |                                                                            ^
@@ -121,7 +121,7 @@ WRONG_PROGRAM(pipeline_blocks_that_are_no_whole_tiles) {
   });
 }
 
-// error[SM6526]: the body of emit_pipeline takes another number of Refs
+// error[SM6526]: the body of emit_pipeline takes the wrong number of Refs
 //   --> test/errors/lang/Pipelines.cpp:134:22
 //   134 |     pl::emit_pipeline([](pl::Ref x, pl::Ref o, pl::Ref acc) { o[_] = x[_] + acc[_]; },
 //       |                      ^

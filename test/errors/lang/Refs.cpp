@@ -120,7 +120,7 @@ WRONG_PROGRAM(negative_stride) {
   run([](pl::Ref x, pl::Ref o) { o[_] = x[pl::ds(0, 8, -1)]; });
 }
 
-// error[SM6110]: the index of axis 0 of a Ref is no integer scalar
+// error[SM6110]: the index of axis 0 of a Ref is not an integer scalar
 //   --> test/errors/lang/Refs.cpp:132:69
 //   132 |   run([](pl::Ref x, pl::Ref o) { o[0] = x[pl::exp(pl::program_id(0))]; }, {.grid = {1}});
 //       |                                                                     ^
@@ -132,7 +132,7 @@ WRONG_PROGRAM(index_of_floats) {
   run([](pl::Ref x, pl::Ref o) { o[0] = x[pl::exp(pl::program_id(0))]; }, {.grid = {1}});
 }
 
-// error[SM6110]: the index of axis 0 of a Ref is no integer scalar
+// error[SM6110]: the index of axis 0 of a Ref is not an integer scalar
 //   --> test/errors/lang/Refs.cpp:144:56
 //   144 |   run([](pl::Ref x, pl::Ref o) { o[_] = x[pl::arange(8)]; });
 //       |                                                        ^
@@ -156,7 +156,7 @@ WRONG_PROGRAM(slice_of_traced_size) {
   run([](pl::Ref x, pl::Ref o) { o[_] = x[pl::ds(0, pl::program_id(0))]; }, {.grid = {1}});
 }
 
-// error[SM6112]: a value of another dtype is stored into a Ref
+// error[SM6112]: a value of the wrong dtype is stored into a Ref
 //   --> test/errors/lang/Refs.cpp:168:37
 //   168 |   run([](pl::Ref x, pl::Ref o) { o[_] = x[_]; }, {.out_shape = pl::ShapeDtype{{8, 128}, pl::bf16}});
 //       |                                     ^
@@ -254,7 +254,7 @@ WRONG_PROGRAM(bitcast_that_does_not_pack) {
       {.scratch_shapes = {pl::vmem({7, 128}, pl::i8)}});
 }
 
-// error[SM6114]: reshape of a Ref to another number of elements
+// error[SM6114]: reshape of a Ref to a different number of elements
 //   --> test/errors/lang/Refs.cpp:266:50
 //   266 |   run([](pl::Ref x, pl::Ref o) { o[_] = x.reshape({16, 128})[_]; });
 //       |                                                  ^

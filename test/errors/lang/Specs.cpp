@@ -257,7 +257,7 @@ WRONG_PROGRAM(revisit_with_double_buffering) {
 //   help: give the call a grid
 WRONG_PROGRAM(blocks_without_a_grid) { run({.in_specs = {kRows}}); }
 
-// error[SM6212]: the index map of input 0 takes another number of arguments
+// error[SM6212]: the index map of input 0 takes the wrong number of arguments
 //   --> test/errors/lang/Specs.cpp:270:92
 //   270 |        .in_specs = {pl::BlockSpec{{8, 128}, [](auto i, auto j) { return std::tuple{i, j}; }}},
 //       |                                                                                            ^
@@ -271,7 +271,7 @@ WRONG_PROGRAM(index_map_of_another_arity) {
        .out_specs = {kRows}});
 }
 
-// error[SM6212]: the index map of input 0 takes another number of arguments
+// error[SM6212]: the index map of input 0 takes the wrong number of arguments
 //   --> test/errors/lang/Specs.cpp:11:76
 //    11 | const pl::BlockSpec kRows{{8, 128}, [](auto i) { return std::tuple{i, 0}; }};
 //       |                                                                            ^

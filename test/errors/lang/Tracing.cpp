@@ -155,7 +155,7 @@ WRONG_PROGRAM(axis_name_in_a_grid_without_names) {
   run([](pl::Ref x, pl::Ref o) { o[_] = x[_] + pl::axis_size("i"); }, {.grid = {2}});
 }
 
-// error[SM6115]: a condition is no scalar
+// error[SM6115]: a condition is not a scalar
 //   --> test/errors/lang/Tracing.cpp:167:42
 //   167 |   run([](pl::Ref x, pl::Ref o) { pl::when(x[_] > 0, [&] { o[_] = x[_]; }); });
 //       |                                          ^
@@ -216,7 +216,7 @@ WRONG_PROGRAM(switch_without_branches) {
       {.grid = {2}});
 }
 
-// error[SM6117]: the index of a switch is no integer scalar
+// error[SM6117]: the index of a switch is not an integer scalar
 //   --> test/errors/lang/Tracing.cpp:229:16
 //   229 |     pl::switch_(x[{0, 0}], std::vector<std::function<void()>>{[&] { o[_] = x[_]; }, [&] { o[_] = 0; }});
 //       |                ^

@@ -107,7 +107,7 @@ WRONG_PROGRAM(reverse_mode_of_traced_bounds) {
 static Array endless(const Array& x) {
   return pl::jit([](const Array& x) { return endless(x); })(x);
 }
-// error[SM7106]: transformed functions call each other without end
+// error[SM7106]: transformed functions call each other in an endless recursion
 //   --> test/errors/lang/Transforms.cpp:108:17
 //   108 |   return pl::jit([](const Array& x) { return endless(x); })(x);
 //       |                 ^
@@ -117,7 +117,7 @@ static Array endless(const Array& x) {
 //   help: recursion needs a condition that C++ knows; use while_loop for what is computed
 WRONG_PROGRAM(recursion) { endless(pl::ones({4})); }
 
-// error[SM7107]: tangent 0 has another type than its value
+// error[SM7107]: tangent 0 has a different type from its value
 //   --> test/errors/lang/Transforms.cpp:127:49
 //   127 | WRONG_PROGRAM(tangent_of_another_type) { pl::jvp(total, std::tuple{pl::ones({4})}, std::tuple{pl::ones({5})}); }
 //       |                                                 ^
@@ -138,7 +138,7 @@ WRONG_PROGRAM(tangents_of_another_number) {
           std::tuple{std::vector{pl::ones({4}), pl::ones({4})}}, std::tuple{pl::ones({4})});
 }
 
-// error[SM7107]: cotangent 0 has another type than its value
+// error[SM7107]: cotangent 0 has a different type from its value
 //   need: f32[]
 //   have: f32[4]
 //   help: tangents and cotangents have the shape and dtype of the values they belong to
@@ -147,7 +147,7 @@ WRONG_PROGRAM(cotangent_of_another_type) {
   back(pl::ones({4}));
 }
 
-// error[SM7107]: cotangent 0 has another type than its value
+// error[SM7107]: cotangent 0 has a different type from its value
 //   need: f32[4]
 //   have: f32[]
 //   help: tangents and cotangents have the shape and dtype of the values they belong to
@@ -169,7 +169,7 @@ WRONG_PROGRAM(custom_vjp_forgets_an_argument) {
   pl::grad(f)(pl::ones({4}), pl::ones({4}));
 }
 
-// error[SM7107]: tangent 0 has another type than its value
+// error[SM7107]: tangent 0 has a different type from its value
 //   --> test/errors/lang/Transforms.cpp:181:21
 //   181 |       pl::custom_jvp([](const Array& x) { return pl::sum(x); },
 //       |                     ^
@@ -225,7 +225,7 @@ WRONG_PROGRAM(gradient_of_an_integer_result) {
   pl::grad([](const Array& x) { return pl::argmax(x, 0); })(pl::ones({4}));
 }
 
-// error[SM7110]: vmap in_axes has another number of entries
+// error[SM7110]: vmap in_axes has the wrong number of entries
 //   --> test/errors/lang/Transforms.cpp:236:11
 //   236 |   pl::vmap([](const Array& x, const Array& y, const Array& z) { return x + y + z; }, {.in_axes = {0, 0}})(
 //       |           ^

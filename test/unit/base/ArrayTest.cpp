@@ -9,7 +9,7 @@ TEST(Array, HugeArraysAreRefused) {
   const auto array = Array::allocate({DType::f32, {int64_t{1} << 60}});
   ASSERT_FALSE(array);
   EXPECT_EQ(array.error().str(),
-            "error[SM1009]: no memory for an array of type f32[1152921504606846976]\n"
+            "error[SM1009]: out of memory for an array of type f32[1152921504606846976]\n"
             "  need: 4611686018427387904 bytes\n"
             "  help: use smaller arrays, or a machine with more memory\n");
   EXPECT_EQ(Array::allocate({DType::f32, {-1}}).error().code, "SM1009");

@@ -78,7 +78,7 @@ TEST_F(File, APipeOfNobodyIsNotWaitedForLong) {
   const auto read = readFile(pipe);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().str(), "error[SM1001]: cannot read '" + pipe + "': nothing came through this pipe for 2 s\n");
-  EXPECT_EQ(readHead(pipe, 8).error().message, "cannot read '" + pipe + "': it is no regular file");
+  EXPECT_EQ(readHead(pipe, 8).error().message, "cannot read '" + pipe + "': it is not a regular file");
 }
 
 TEST_F(File, TheHeadOfAFileIsReadAlone) {

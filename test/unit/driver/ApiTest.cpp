@@ -270,7 +270,7 @@ TEST_F(Api, NpyFiles) {
             R"(error[SM1002]: 'text.npy' is not an .npy file that can be read: it does not begin as one
   help: write it again with numpy.save
 )");
-  EXPECT_EQ(messageOf(read_npy("x.npy", DType::f32)), R"(error[SM1005]: 'x.npy' holds elements of another type
+  EXPECT_EQ(messageOf(read_npy("x.npy", DType::f32)), R"(error[SM1005]: 'x.npy' holds elements of the wrong type
   need: float32
   have: uint16
   help: convert it: numpy.save(path, array.astype("float32"))

@@ -1,4 +1,4 @@
-// Ops of several devices in Programs: groups of every kind, and what is wrong with them. Values beside JAX's:
+// Ops of several devices in Programs: groups of every kind, and what is wrong with them. Values are JAX's:
 // test/python/test_collectives.py.
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -73,7 +73,7 @@ TEST_P(LimitsOf, SM9012_TheTimeOfARunIsLimited) {
     });
     ASSERT_FALSE(ran);
     EXPECT_EQ(ran.error().code, "SM9012");
-    EXPECT_EQ(ran.error().message, "the run did not come to its end in time");
+    EXPECT_EQ(ran.error().message, "the run timed out");
     EXPECT_EQ(ran.error().need, "at most 0.25 s");
     EXPECT_EQ(ran.error().where, std::vector<std::string>{"kernel 'kernel'"});
     EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(250));
@@ -106,7 +106,7 @@ TEST_P(LimitsOf, SM9002_MemoryIsLimited) {
   ASSERT_FALSE(ran);
   EXPECT_EQ(ran.error().str(), R"(error[SM9002]: the memory limit is reached by output 0
    in kernel 'kernel'
-  need: 4 bytes beside the 0 in use
+  need: 4 bytes on top of the 0 in use
   have: a limit of 3 bytes
   help: use smaller blocks, scratch or arrays, or raise the memory limit
 )");

@@ -68,7 +68,7 @@ TEST(ProgramRunner, EndlessLoopsStopAtTheStepLimit) {
                                {make({DType::f32, {}}, {1})}, options);
   ASSERT_FALSE(results);
   EXPECT_EQ(results.error().str(),
-            "error[SM5005]: a loop around the kernels does not end\n"
+            "error[SM5005]: a loop around the kernels exceeds the iteration limit\n"
             "  --> test.mlir:4:10\n"
             "  need: at most 100 rounds\n"
             "  help: check the loop's condition, or raise the step limit\n");

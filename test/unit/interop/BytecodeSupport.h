@@ -25,7 +25,7 @@ inline std::string slurp(const fs::path& file) {
 
 inline fs::path dataFolder() { return fs::path(SMALTI_SOURCE_DIR) / "test/data/bytecode"; }
 
-/// Recorded kernels beside the checkout, or where SMALTI_CORPUS says; empty when there are none.
+/// Recorded kernels next to the checkout, or where SMALTI_CORPUS says; empty when there are none.
 inline fs::path corpusFolder() {
   const fs::path folder = smalti::test::recordingsFolder();
   return fs::exists(folder) ? folder : fs::path();

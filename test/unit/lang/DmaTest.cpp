@@ -268,7 +268,7 @@ TEST(Dma, DeviceIdsNeedAMesh) {
   EXPECT_EQ(said({{"x", 1}}, {{"x", 2}}, kLogical), "SM6508: `device_id_type` must be MESH if `device_id` is a dict");
   EXPECT_EQ(said({1, 2}, {{"x", 2}}, kLogical), "SM6508: a logical device_id is one number");
   EXPECT_EQ(said({1, 2}, {{"x", 2}, {"y", 2}}, kMesh), "SM6508: device_id 2 is outside the 2 devices of mesh axis 'y'");
-  EXPECT_EQ(said(1.5f, {}, kLogical), "SM6508: a device_id is no integer scalar");
+  EXPECT_EQ(said(1.5f, {}, kLogical), "SM6508: a device_id is not an integer scalar");
   EXPECT_EQ(said(0, {{"x", 0}}, kMesh), "SM6202: mesh axis 'x' has 0 devices");
   EXPECT_EQ(said(0, {{"x", 1}, {"x", 1}}, kMesh), "SM6202: two mesh axes are named 'x'");
 }

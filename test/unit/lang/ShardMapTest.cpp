@@ -1,4 +1,4 @@
-// shard_map beside what test/python/test_devices.py compares with JAX: tracing, caching, kernels inside.
+// shard_map against what test/python/test_devices.py compares with JAX: tracing, caching, kernels inside.
 #include "smalti/shard_map.h"
 
 #include <gtest/gtest.h>

@@ -289,7 +289,7 @@ TEST(Transforms, JvpOfAKernelIsTheKernelWithTangents) {
                 return pl::jvp(f, std::tuple{a, b}, std::tuple{da, db}).second;
               })(a, b),
               dy);
-  // Loops, branches and what is no float.
+  // Loops, branches and what is not a float.
   const auto call = pl::pallas_call(
       [](pl::Ref x, pl::Ref o, pl::Ref n) {
         const Array y = pl::fori_loop(0, 3, [](auto, const Array& c) { return pl::sin(c) * c; }, Array(x[_]));

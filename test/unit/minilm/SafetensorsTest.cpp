@@ -117,29 +117,29 @@ const Hostile kHostile[] = {
      "error[SM6001]: 'f' is not a safetensors file that can be read: bytes are left over behind the last tensor\n"
      "  need: 1 bytes\n  have: 3 bytes\n"},
     {"no object", safetensorsFile(one("3"), 0),
-     "error[SM6002]: tensor 't' of 'f' is not described as it must be: it is no object\n" + kNeedEntry},
+     "error[SM6002]: tensor 't' of 'f' is not described as it must be: it is not an object\n" + kNeedEntry},
     {"no dtype", safetensorsFile(one(R"({"shape":[],"data_offsets":[0,0]})"), 0),
-     "error[SM6002]: tensor 't' of 'f' is not described as it must be: 'dtype' is no text\n" + kNeedEntry},
+     "error[SM6002]: tensor 't' of 'f' is not described as it must be: 'dtype' is not text\n" + kNeedEntry},
     {"no shape", safetensorsFile(one(R"({"dtype":"F32","data_offsets":[0,0]})"), 0),
-     "error[SM6002]: tensor 't' of 'f' is not described as it must be: 'shape' is no list of at most 32 sizes\n" +
+     "error[SM6002]: tensor 't' of 'f' is not described as it must be: 'shape' is not a list of at most 32 sizes\n" +
          kNeedEntry},
     {"negative", safetensorsFile(one(R"({"dtype":"F32","shape":[-1],"data_offsets":[0,4]})"), 4),
-     "error[SM6002]: tensor 't' of 'f' is not described as it must be: 'shape' holds something that is no size\n" +
+     "error[SM6002]: tensor 't' of 'f' is not described as it must be: 'shape' holds something that is not a size\n" +
          kNeedEntry},
     {"fraction", safetensorsFile(one(R"({"dtype":"F32","shape":[1.0],"data_offsets":[0,4]})"), 4),
-     "error[SM6002]: tensor 't' of 'f' is not described as it must be: 'shape' holds something that is no size\n" +
+     "error[SM6002]: tensor 't' of 'f' is not described as it must be: 'shape' holds something that is not a size\n" +
          kNeedEntry},
     {"overflow", safetensorsFile(one(R"({"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]})"), 0),
      "error[SM6002]: tensor 't' of 'f' is not described as it must be: 'shape' has more elements than a file can "
      "hold\n" +
          kNeedEntry},
     {"huge", safetensorsFile(one(R"({"dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,0]})"), 0),
-     "error[SM6002]: tensor 't' of 'f' is not described as it must be: 'shape' holds something that is no size\n" +
+     "error[SM6002]: tensor 't' of 'f' is not described as it must be: 'shape' holds something that is not a size\n" +
          kNeedEntry},
     {"no pair", safetensorsFile(one(R"({"dtype":"F32","shape":[],"data_offsets":[0]})"), 4),
-     "error[SM6002]: tensor 't' of 'f' is not described as it must be: 'data_offsets' is no pair\n" + kNeedEntry},
+     "error[SM6002]: tensor 't' of 'f' is not described as it must be: 'data_offsets' is not a pair\n" + kNeedEntry},
     {"backwards", safetensorsFile(one(R"({"dtype":"F32","shape":[],"data_offsets":[4,0]})"), 4),
-     "error[SM6002]: tensor 't' of 'f' is not described as it must be: 'data_offsets' is no range of bytes\n" +
+     "error[SM6002]: tensor 't' of 'f' is not described as it must be: 'data_offsets' is not a range of bytes\n" +
          kNeedEntry},
     {"truncated", safetensorsFile(kTwo, 31),
      "error[SM6003]: tensor 'b' of 'f' reaches past the end of the file\n  need: 32 bytes behind the header\n"

@@ -19,11 +19,11 @@ TEST(Sentences, WhatIsNoListIsRefused) {
   const std::string need = "\n  need: [\"one text\", \"another\"] or {\"sentences\": [\"one text\", \"another\"]}\n";
   const std::pair<std::string, std::string> kBad[] = {
       {"", "it is not JSON"},
-      {R"(["a\ud800"])", "it is not JSON"},  // half of a surrogate pair is no character
+      {R"(["a\ud800"])", "it is not JSON"},  // half of a surrogate pair is not a character
       {"3", "it is neither a list nor an object with one"},
       {R"({"sentences": "a"})", "it is neither a list nor an object with one"},
       {R"({"sentence": ["a"]})", "the object has no member 'sentences'"},
-      {R"(["a", 1])", "item 1 is no text"},
+      {R"(["a", 1])", "item 1 is not text"},
       {std::string(100'000, '['), "it is not JSON"},
   };
   for (const auto& [text, what] : kBad)

@@ -69,13 +69,13 @@ TEST(Weights, WhatDoesNotFitIsListed) {
   EXPECT_EQ(readWeights(fileOf(shapes), kTiny).error().str(),
             "error[SM6005]: weight 'embeddings.LayerNorm.bias' of 'm' has another shape\n"
             "  need: f32[4] (or f16, bf16)\n  have: f32[5]\n"
-            "  help: the file must belong to the config.json beside it\n");
+            "  help: the file must belong to the config.json next to it\n");
   shapes = tinyShapes();
   shapes.erase("encoder.layer.0.output.dense.bias");
   shapes.erase("encoder.layer.0.output.dense.weight");
   EXPECT_EQ(readWeights(fileOf(shapes), kTiny).error().related.size(), 1u);
   EXPECT_EQ(readWeights(fileOf(tinyShapes(), "I32"), kTiny).error().message,
-            "weight 'embeddings.word_embeddings.weight' of 'm' has elements that are no weights");
+            "weight 'embeddings.word_embeddings.weight' of 'm' has elements that are not weights");
 }
 
 TEST(Config, TheModelsOwn) {

@@ -34,7 +34,7 @@ Array flash_attention_with_gradient(const Array& q, const Array& k, const Array&
 PallasCall flash_attention_backward_queries_call(const ArrayType& q, const ArrayType& k, const AttentionOptions&);
 PallasCall flash_attention_backward_keys_call(const ArrayType& q, const ArrayType& k, const AttentionOptions&);
 
-/// grouped_matmul of floats; the group sizes are no traced array. Backward: a grouped product with y transposed, and
+/// grouped_matmul of floats; the group sizes are not traced array. Backward: a grouped product with y transposed, and
 /// for each group a product of its rows.
 Array grouped_matmul_with_gradient(const Array& x, const Array& y, const Array& group_sizes,
                                    const GroupedMatmulOptions& options = {});

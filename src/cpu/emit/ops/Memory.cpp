@@ -274,9 +274,9 @@ LowerResult lowerReshapeRef(Lowering& l, mlir::Operation& op) {
     return unsupported("a reshape of a ref to another size");
   auto view = reshape(l.b, whole, shape);
   if (!view) {
-    if (!whole.present.empty()) return unsupported("a reshape of a ref that is no strided view");
+    if (!whole.present.empty()) return unsupported("a reshape of a ref that is not a strided view");
     auto strided = reshape(l.b, unpacked(whole), shape);
-    if (!strided) return unsupported("a reshape of a ref that is no strided view");
+    if (!strided) return unsupported("a reshape of a ref that is not a strided view");
     view = std::move(strided->cells);
   }
   view->dtype = dtype;

@@ -1,4 +1,4 @@
-// Reductions that no nest contains: of narrow floats over rows, with an accumulator that is no splat, to a scalar.
+// Reductions that no nest contains: of narrow floats over rows, with an accumulator that is not a splat, to a scalar.
 #include <algorithm>
 #include <array>
 

@@ -100,7 +100,7 @@ class Search {
     return choose(b_.CreateOr(beats(c.value, a.value), earlier), c, a);
   }
 
-  /// Columns search beside each other.
+  /// Columns are searched in parallel.
   void columns(Reg outer) {
     Reg base = b_.CreateMul(outer, l_.index(s_.n * s_.inner)), target = b_.CreateMul(outer, l_.index(s_.inner));
     forColumns(l_, s_.inner, l_.processor.lanes(4), [&](Reg start, int lanes, Reg mask) {

@@ -97,7 +97,7 @@ void chooseTile(Layout& l, const Processor& p) {
 }
 
 /// Rows of C up to which the sums that go to memory after each block of k cost less than what it saves that a panel of
-/// B, which they soon have used up, lies in L1: packing it, and asking memory for the next one beside it.
+/// B, which they soon have used up, lies in L1: packing it, and asking memory for the next one next to it.
 constexpr int64_t kShallowRows = 128;
 
 bool isShallow(const GemmShape& s, const Processor& p) {

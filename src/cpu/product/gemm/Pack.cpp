@@ -146,7 +146,7 @@ llvm::Function* packTransposed(llvm::Module& module, const PackSpec& s, int colu
   auto* units = ir.vectorOf(ir.b.getFloatTy(), s.lanes);
   const auto square = [&](Value* source, Value* target, int valid) {
     Values rows;
-    // Lines of many rows in turn are no stream that the processor would follow.
+    // Lines of many rows in turn are not stream that the processor would follow.
     Value* next = ir.at(source, ir.b.CreateMul(stride, ir.i64(s.lanes)));
     for (int i = 0; i < s.lanes; ++i, source = ir.at(source, stride), next = ir.at(next, stride)) {
       rows.push_back(ir.b.CreateBitCast(

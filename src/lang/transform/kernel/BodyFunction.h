@@ -1,5 +1,5 @@
-// A kernel's body, or an index map, on arrays: what its Refs refer to are values, which writes replace. Copies copy when
-// they start, and waits do nothing: a kernel without races cannot tell.
+// A kernel's body, or an index map, on arrays: what its Refs refer to are values, which writes replace. Copies copy
+// when they start, and waits do nothing: a kernel without races cannot tell.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace smalti::lang {
 
-/// Why a body is no function of arrays: "it sends to other devices"; empty where it is one.
+/// Why a body is not a function of arrays: "it sends to other devices"; empty where it is one.
 std::string whyNoFunction(const TracedFunction&);
 
 /// What computes a body.
@@ -25,7 +25,7 @@ struct BodyOptions {
 class BodyFunction {
  public:
   using Options = BodyOptions;
-  /// The memory behind each Ref that is an argument, by its value; what is no argument of floats may be left out.
+  /// The memory behind each Ref that is an argument, by its value; what is not an argument of floats may be left out.
   using Memory = std::map<ValueId, Array>;
 
   BodyFunction(const TracedFunction&, Options);

@@ -9,7 +9,7 @@
 
 namespace smalti::lang {
 
-/// Why the kernel is no function of arrays; empty where it is one. The operands say whether a dynamic grid is known.
+/// Why the kernel is not a function of arrays; empty where it is one. The operands say whether a dynamic grid is known.
 std::string whyNoFunction(const TracedKernel&, std::span<const Array> operands);
 
 /// The results of the call, under the tracer in force. What nobody writes is zero. With `wide` every float is an f64,

@@ -136,8 +136,8 @@ struct Store : Payload {
     return inside || frame.fail(outOfBounds(box, at, Reach::store));
   }
 
-  /// A masked store over the ref's edge that needs what was there, or whose ref is no strided view: through a copy of
-  /// the whole view.
+  /// A masked store over the ref's edge that needs what was there, or whose ref is not a strided view: through a copy
+  /// of the whole view.
   void storeThroughView(Frame& frame, const Box& at) const {
     const Ref& ref = *at.ref;
     const auto size = static_cast<size_t>(bytes());

@@ -25,7 +25,7 @@ struct Party {
   int device = 0, core = 0;  ///< of a copy: that started it
   Step step;
   Access::Kind kind = Access::Kind::load;
-  const SourcePlace* place = nullptr;  ///< of what is no copy
+  const SourcePlace* place = nullptr;  ///< of what is not a copy
   std::shared_ptr<const Copy> copy;
   bool isWindow() const { return kind == Access::Kind::windowFetch || kind == Access::Kind::windowWriteBack; }
   SourcePlace where() const { return copy ? copy->place : place ? *place : SourcePlace{}; }

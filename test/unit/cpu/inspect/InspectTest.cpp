@@ -133,7 +133,7 @@ TEST(Mca, SaysHowLongALoopTakes) {
 TEST(Mca, AProcessorWithoutAModelIsSaid) {
   const auto mca = findMca();
   if (!mca) GTEST_SKIP() << "llvm-mca is not installed";
-  const auto cycles = loopCycles(*mca, "this is no assembly\n", hostProcessor());
+  const auto cycles = loopCycles(*mca, "this is not assembly\n", hostProcessor());
   ASSERT_FALSE(cycles);
   EXPECT_EQ(cycles.error().code, "SM7004");
 }

@@ -209,7 +209,7 @@ TEST(Jit, CodeForAnotherProcessorIsNotLoaded) {
 /// Module-level assembly that no assembler takes: LLVM reports it through its diagnostics.
 TEST(Jit, WhatLlvmReportsComesBackAsADiagnostic) {
   ModuleBuilder built = addModule(hostProcessor());
-  built.module->setModuleInlineAsm("this is no instruction");
+  built.module->setModuleInlineAsm("this is not an instruction");
   testing::internal::CaptureStderr();
   auto object = generateObject(std::move(built), hostProcessor());
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");

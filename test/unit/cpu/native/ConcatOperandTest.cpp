@@ -31,7 +31,7 @@ Val concatenated(TextKernel& k, const std::vector<Val>& parts, const std::string
   return all;
 }
 
-/// Every block an input of its own. `computed`: the left operand is no input, but an f32 rounded to the dtype.
+/// Every block an input of its own. `computed`: the left operand is not an input, but an f32 rounded to the dtype.
 TextKernel product(const Product& p, bool computed = false) {
   TextKernel kernel;
   const Val a = kernel.input({.dtype = computed ? "f32" : p.dtype, .array = p.left(), .space = "vmem"});

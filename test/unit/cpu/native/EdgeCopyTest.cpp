@@ -9,7 +9,7 @@
 namespace smalti::cpu::testing {
 namespace {
 
-/// Blocks of `x` as they are seen, one beside the other in a result that has room for all of them.
+/// Blocks of `x` as they are seen, side by side in a result that has room for all of them.
 Array seen(const Spec& x, const std::vector<int64_t>& grid, const Array& operand) {
   TextKernel k(grid);
   Spec all{.array = x.block, .block = x.block, .map = x.map};

@@ -1,4 +1,4 @@
-// Right operands that stay packed while steps see them by turns.
+// Right operands that stay packed while steps see them in turn.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -231,11 +231,11 @@ TEST(NativeLimits, MemoryOfACallIsLimited) {
   const std::string have = "\n  help: use smaller blocks, scratch or arrays, or raise the memory limit\n";
   EXPECT_EQ(
       refusal(k, operands, kBytes - 1),
-      "error[SM9002]: the memory limit is reached by a copy of operand 0\n  need: 65536 bytes beside the 0 in use\n"
+      "error[SM9002]: the memory limit is reached by a copy of operand 0\n  need: 65536 bytes on top of the 0 in use\n"
       "  have: a limit of 65535 bytes" +
           have);
   EXPECT_EQ(refusal(k, operands, 2 * kBytes - 1),
-            "error[SM9002]: the memory limit is reached by output 0\n  need: 65536 bytes beside the 65536 in use\n"
+            "error[SM9002]: the memory limit is reached by output 0\n  need: 65536 bytes on top of the 65536 in use\n"
             "  have: a limit of 131071 bytes" +
                 have);
   EXPECT_THAT(refusal(k, operands, 2 * kBytes), HasSubstr("is reached by the kernel's values\n"));

@@ -143,7 +143,7 @@ TEST(NativeMemory, NoMemoryForAScratchBufferIsADiagnostic) {
     bool fault = false;
     const auto got = code->call({}, 1, fault);
     const bool said = !got && got.error().str() ==
-                                  "error[SM1009]: no memory for the kernel's values\n"
+                                  "error[SM1009]: out of memory for the kernel's values\n"
                                   "  need: 4294967296 bytes for each thread\n"
                                   "  have: a limit of 3221225472 bytes for the process\n"
                                   "  help: lower --threads, use smaller blocks, or a machine with more memory\n";

@@ -1,4 +1,4 @@
-// Loops over columns whose trips run beside each other: the same values, however many trips there are.
+// Loops over columns whose trips run concurrently: the same values, however many trips there are.
 #include <gtest/gtest.h>
 
 #include "RowKernels.h"

@@ -1,4 +1,4 @@
-// Rows whose last phase, which stores them past the caches, runs beside the computation of the next row.
+// Rows whose last phase, which stores them past the caches, runs during the computation of the next row.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

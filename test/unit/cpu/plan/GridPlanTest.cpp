@@ -104,7 +104,7 @@ TEST(GridPlan, BlocksThatComeAgainAreReused) {
   const GridPlan plan = planOf(k);
   EXPECT_EQ(plan.fastestAxis, 1u);
   EXPECT_THAT(plan.blocks[0].reuse, Optional(IsEmpty())) << "the same block in steps that follow each other";
-  EXPECT_THAT(plan.blocks[1].reuse, Optional(ElementsAre(0))) << "three blocks by turns";
+  EXPECT_THAT(plan.blocks[1].reuse, Optional(ElementsAre(0))) << "three blocks in turn";
   EXPECT_THAT(plan.blocks[2].reuse, Optional(IsEmpty()));
   EXPECT_FALSE(plan.blocks[3].reuse) << "an output";
 }

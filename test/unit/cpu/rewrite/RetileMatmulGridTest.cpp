@@ -20,7 +20,7 @@ struct Sizes {
   int64_t m = 64, n = 256, k = 96, bm = 16, bn = 128, bk = 32;
 };
 
-/// What the epilogue asks for beside the last step.
+/// What the epilogue asks for besides the last step.
 enum class Epilogue { plain, lastAgain, firstToo };
 
 /// acc = 0, then acc += x y in each step, then o = f(acc) in the last: the usual matmul.

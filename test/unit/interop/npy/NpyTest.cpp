@@ -95,7 +95,7 @@ TEST(Npy, RefusesAnotherElementType) {
   const auto a = parseNpy(npy("<f4", "(0,)", ""), "x.npy", DType::bf16);
   ASSERT_FALSE(a);
   EXPECT_EQ(a.error().str(),
-            "error[SM1005]: 'x.npy' holds elements of another type\n"
+            "error[SM1005]: 'x.npy' holds elements of the wrong type\n"
             "  need: bfloat16 (stored as uint16)\n"
             "  have: float32\n"
             "  help: convert it: numpy.save(path, array.astype(\"uint16\"))\n");

@@ -42,7 +42,7 @@ TEST_F(Elementwise, AddsTwoVectorsInPlaceOfNothing) {
   EXPECT_EQ(out(2), (std::vector<double>{11, 22, 33, 44}));
   EXPECT_EQ(out(0), (std::vector<double>{1, 2, 3, 4}));  // loads are views: they must not be written to
   EXPECT_EQ(defined(2), (std::vector<int>{1, 1, 1, 1}));
-  EXPECT_EQ(core.recorder.undefinedUses.size(), 0u);  // the dead load of the old value is no finding
+  EXPECT_EQ(core.recorder.undefinedUses.size(), 0u);  // the dead load of the old value is not a finding
 }
 
 TEST_F(Elementwise, SplatsCombineWithVectorsOnEitherSide) {
