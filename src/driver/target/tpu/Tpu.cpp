@@ -69,7 +69,7 @@ Result<pjrt::Client> clientOf(const std::string& plugin) {
 /// SM6813 for what a device does not do otherwise than it does.
 Status takes(const Contract& c) {
   const std::string_view option = c.semantics != machine::Semantics::tpu ? "--semantics hlo"
-                                  : c.numerics != Numerics::tpu ? "--numerics f32"
+                                  : c.numerics != Numerics::tpu          ? "--numerics f32"
                                   : c.naivePipeline                      ? "--naive-pipeline"
                                   : c.cores != 1                         ? "--cores"
                                                                          : "";
