@@ -6,35 +6,13 @@
 #include <fmt/ranges.h>
 
 #include "base/RowMajor.h"
+#include "driver/program/Part.h"
 #include "driver/program/ProgramRunner.h"
 #include "eval/Shape.h"
 #include "ir/Exchange.h"
 
 namespace smalti::driver {
 namespace {
-
-using Coordinates = std::map<std::string, int64_t>;
-
-/// Where a device's part starts, and how large it is. Axes that are not in `at` do not split.
-struct Part {
-  Shape starts, shape;
-};
-Part partFor(const Shape& global, const Sharding& sharding, const DeviceMesh& mesh, const Coordinates& at) {
-  Part part{Shape(global.size(), 0), global};
-  for (size_t d = 0; d < global.size() && d < sharding.dims.size(); ++d) {
-    int64_t parts = 1, index = 0;
-    for (const std::string& axis : sharding.dims[d]) {
-      const auto found = at.find(axis);
-      if (found == at.end()) continue;
-      const int64_t size = numParts(mesh, {axis});
-      index = index * size + found->second;
-      parts *= size;
-    }
-    part.shape[d] = global[d] / parts;
-    part.starts[d] = index * part.shape[d];
-  }
-  return part;
-}
 
 int64_t offsetOf(const Shape& starts, const std::vector<int64_t>& strides) {
   int64_t offset = 0;
@@ -64,16 +42,6 @@ Diagnostic copiesDiffer(const Op& op, size_t result, const Coordinates& one, con
 }
 
 }  // namespace
-
-Result<Array> partOf(const Array& global, const Sharding& sharding, const DeviceMesh& mesh, const Coordinates& at) {
-  const Part part = partFor(global.shape(), sharding, mesh, at);
-  if (part.shape == global.shape()) return global;
-  auto local = Array::allocate({global.dtype(), part.shape});
-  if (local && local->elements() > 0)
-    eval::slice({global.data(), global.dtype(), global.shape()}, part.starts,
-                std::vector<int64_t>(part.shape.size(), 1), {local->data(), local->dtype(), local->shape()});
-  return local;
-}
 
 Status ProgramRunner::runManual(const Function& f, const Op& op, Lanes lanes) {
   const auto& inShardings = std::get<std::vector<Sharding>>(*op.find("in_shardings"));
@@ -136,7 +104,7 @@ Status ProgramRunner::runManual(const Function& f, const Op& op, Lanes lanes) {
     if (share->holds(lane.device)) returned[p] = std::move((*results)[here++]);
     for (size_t r = 0; r < op.results.size(); ++r) {
       const ArrayType& type = f.values[op.results[r]];
-      Part part = partFor(type.shape, outShardings[r], mesh, lane.coordinates);
+      Part part = partAt(type.shape, outShardings[r], mesh, lane.coordinates);
       const bool isFirst = first.emplace(std::tuple(r, outerOf[order[p]], part.starts), p).second;
       copies |= !isFirst;
       parts[p].push_back({{type.dtype, std::move(part.shape)}, std::move(part.starts), isFirst});

@@ -95,7 +95,4 @@ class ProgramRunner {
   DeviceShare share_{0, 1};  ///< those of allLanes_ that are lanes of this process
 };
 
-/// One device's part of a global array, and the way back.
-Result<Array> partOf(const Array& global, const Sharding&, const DeviceMesh&, const std::map<std::string, int64_t>& at);
-
 }  // namespace smalti::driver

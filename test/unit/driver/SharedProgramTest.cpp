@@ -65,15 +65,16 @@ TEST(SharedProgram, EveryProcessGetsWhatOneWouldCompute) {
   for (const std::string& folder : programsOfSeveralDevices()) {
     const auto recorded = readCase(folder);
     auto loaded = loadModule(recorded->modulePath);
-    const auto inputs = readInputs(*recorded, argumentTypes(*loaded->program), "random", 0);
+    const auto program = std::make_shared<const Program>(std::move(*loaded->program));
+    const auto inputs = readInputs(*recorded, argumentTypes(*program), "random", 0);
     ASSERT_TRUE(inputs) << inputs.error().str();
     for (const char* target : {"interpret", "cpu"}) {
       Options options;
       options.target = target;
       options.mpi = options.cache = "off";
       const RunSettings settings = runSettings(options, recorded->poison);
-      const auto alone = runProgram(*loaded->program, *inputs, settings);
-      const auto together = runShared(2, [&](int) { return loaded->program; }, *inputs, settings);
+      const auto alone = runProgram(*program, *inputs, settings);
+      const auto together = runShared(2, [&](int) { return program; }, *inputs, settings);
       for (const auto& outcome : together) {
         if (!outcome && outcome.error().code == "SM5013") continue;  // a mesh of one device
         ++shared;

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "driver/program/ProgramRunner.h"
+#include "driver/program/Part.h"
 #include "interop/Interop.h"
 #include "pjrt/CompileOptions.h"
 

@@ -144,7 +144,7 @@ Kernel someElementwise() {
 }
 
 std::vector<Array> run(const KernelPackage& package, const std::vector<Array>& operands) {
-  auto compiled = machine::compileKernel(package, machine::Numerics::f32);
+  auto compiled = machine::compileKernel(package, Numerics::f32);
   RC_ASSERT(compiled.has_value());
   auto result = machine::run(**compiled, std::vector<std::vector<Array>>{operands}, {}, {});
   RC_ASSERT(result.has_value());

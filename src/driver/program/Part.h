@@ -1,0 +1,23 @@
+// Which part of a global array a device of a mesh holds.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "ir/Program.h"
+
+namespace smalti::driver {
+
+/// Where a device stands: its index along mesh axes.
+using Coordinates = std::map<std::string, int64_t>;
+
+/// Where a device's part starts, and how large it is. Axes that are not in `at` do not split.
+struct Part {
+  Shape starts, shape;
+};
+Part partAt(const Shape& global, const Sharding&, const DeviceMesh&, const Coordinates& at);
+
+/// The elements of that part.
+Result<Array> partOf(const Array& global, const Sharding&, const DeviceMesh&, const Coordinates& at);
+
+}  // namespace smalti::driver
