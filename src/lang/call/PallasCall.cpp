@@ -414,12 +414,14 @@ PallasCall PallasCall::with(const Settings& settings) const {
 }
 
 Results PallasCall::run(const std::vector<Operand>& operands) const {
+  requireAlive();
   const bool isWide = computesWide(chosen_ ? chosen_->settings : activeSettings());
   if (!lang::Tracer::isEager() || isWide) return Results(state_->bound(operands, chosen_), state_->at);
   return Results(lang::told(execute(operands, lang::Purpose::call)), state_->at);
 }
 
 RunReport PallasCall::check_all(const std::vector<Operand>& operands, const CheckFor& what) const {
+  requireAlive();
   for (const Operand& o : operands) {
     AtPlace place(o.at());
     lang::checkConcrete(o.array());

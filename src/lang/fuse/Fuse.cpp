@@ -117,7 +117,8 @@ class Fusion {
   std::vector<Op> block(const std::vector<Op>& ops) {
     std::vector<Op> made;
     const std::vector<ArrayType> types = traced_.function.values;
-    for (const Units::Unit* unit : Units(ops, types).ordered()) {
+    const Units units(ops, types);
+    for (const Units::Unit* unit : units.ordered()) {
       if (unit->group && emit(*unit, made)) continue;
       for (const Op* op : unit->ops) {
         if (emitProduct(*op, made)) continue;

@@ -126,7 +126,7 @@ WRONG_PROGRAM(recursion) { endless(pl::ones({4})); }
 //   help: tangents and cotangents have the shape and dtype of the values they belong to
 WRONG_PROGRAM(tangent_of_another_type) { pl::jvp(total, std::tuple{pl::ones({4})}, std::tuple{pl::ones({5})}); }
 
-// error[SM7107]: another number of tangents than values
+// error[SM7107]: a different number of tangents than values
 //   --> test/errors/lang/Transforms.cpp:137:10
 //   137 |   pl::jvp([](const std::vector<Array>& x) { return total(x[0]); },
 //       |          ^
@@ -158,7 +158,7 @@ WRONG_PROGRAM(custom_vjp_of_another_type) {
   pl::grad(f)(pl::ones({4}));
 }
 
-// error[SM7107]: another number of cotangents than values
+// error[SM7107]: a different number of cotangents than values
 //   need: 2 cotangents
 //   have: 1
 //   help: give one for each array, in structures of the same form

@@ -117,12 +117,12 @@ TEST(Targets, ARegisteredTargetIsAValueOfTheOption) {
 }
 
 TEST(Targets, ARegisteredTargetsCodeIsShown) {
-  EXPECT_EQ(cli::codeStages(), (std::vector<std::string>{"llvm", "optimised", "assembly"}));
+  EXPECT_EQ(cli::codeStages(), (std::vector<std::string>{"plan", "llvm", "optimised", "assembly"}));
   Target target = filling({});
   target.stages = {"number"};
   target.inspect = [](const KernelPackage&, const CodeRequest&) -> Result<CodeView> { return CodeView(); };
   const RegisteredTarget registered(target);
-  EXPECT_EQ(cli::codeStages(), (std::vector<std::string>{"llvm", "optimised", "assembly", "number"}));
+  EXPECT_EQ(cli::codeStages(), (std::vector<std::string>{"plan", "llvm", "optimised", "assembly", "number"}));
   EXPECT_EQ(cli::targetOfStage("number", "interpret")->name, "fill");
   EXPECT_EQ(cli::targetOfStage("all", "fill:3")->name, "fill");
   EXPECT_EQ(cli::targetOfStage("llvm", "fill:3")->name, "cpu");
