@@ -139,6 +139,13 @@ TEST(Client, ACallThatGivesNothingIsADiagnostic) {
   }
 }
 
+TEST(Client, AnEventWithoutItsBufferIsDestroyed) {
+  const int64_t before = liveObjects();
+  const Fault fault("NO_BUFFER", "1");
+  EXPECT_EQ(runSum(std::string(kSum), 1).error().have, "it reported success and gave no buffer");
+  EXPECT_EQ(liveObjects(), before);
+}
+
 // A table with a hole: what cannot be done without the entry is refused, what can is done.
 TEST(Client, ANullPointerInTheTableIsADiagnostic) {
   for (const int entry : {8, 10, 15, 16, 20, 22, 23, 29, 44, 51, 55, 70}) {
