@@ -13,7 +13,8 @@
 namespace smalti {
 
 struct CaseReport {
-  std::string status;  ///< "pass"; "fail": a wrong result, or (when checking) a finding; "refused"; "ran": nothing expected
+  std::string
+      status;  ///< "pass"; "fail": a wrong result, or (when checking) a finding; "refused"; "ran": nothing expected
   std::optional<double> max_error;       ///< the largest, over all results
   std::string max_error_at;              ///< "result 0 (3, 5)"
   std::string wrong;                     ///< what is wrong with the results; empty when nothing is

@@ -80,7 +80,8 @@ NB_MODULE(_smalti, m) {
       .def("refusals",
            [](const Module& module, const OptionList& chosen) {
              nb::list refusals;
-             for (const Finding& f : unwrap(module.refusals(settingsFrom({}, chosen)))) refusals.append(python::toPython(f));
+             for (const Finding& f : unwrap(module.refusals(settingsFrom({}, chosen))))
+               refusals.append(python::toPython(f));
              return refusals;
            })
       .def("recorded_inputs", [](const Module& module) { return python::toPython(unwrap(module.recorded_inputs())); })
@@ -110,7 +111,8 @@ NB_MODULE(_smalti, m) {
     const CaseReport report =
         interruptible([&](const std::atomic<bool>& stop) { return run_case(folder, settings, &stop); });
     const nb::object diagnostic = report.diagnostic ? python::toPython(*report.diagnostic) : nb::object(nb::none());
-    return nb::make_tuple(report.status, report.max_error, report.max_error_at, report.wrong, diagnostic, report.seconds);
+    return nb::make_tuple(report.status, report.max_error, report.max_error_at, report.wrong, diagnostic,
+                          report.seconds);
   });
   m.def("from_dlpack", &fromDlpack);
   m.def("check_options", [](const OptionList& options) { settingsFrom({}, options); });

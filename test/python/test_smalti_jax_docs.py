@@ -13,9 +13,9 @@ pytest.importorskip("jax", reason="JAX is not installed")
 pytest.importorskip("smalti", reason="the Python package is not built (it needs nanobind and jaxlib)")
 
 
-def run(program, folder):
+def run(program, folder, *arguments):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "JAX_PLATFORMS": "cpu"}
-    return subprocess.run([sys.executable, program], cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+    return subprocess.run([sys.executable, program, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
 
 
 def test_the_examples_of_the_document_run(tmp_path):
@@ -34,3 +34,9 @@ def test_each_example_prints_what_stands_beside_it(example, tmp_path):
     assert done.returncode == 0, done.stderr
     expected = script.with_suffix(".txt").read_text()
     assert re.sub(r"\d+(\.\d+)? (ms|s)\b", "_ s", done.stdout) == re.sub(r"\d+(\.\d+)? (ms|s)\b", "_ s", expected)
+
+
+@pytest.mark.parametrize("name", sorted(p.name for p in (ROOT / "examples/jax").glob("*.ipynb")))
+def test_each_notebook_prints_what_it_holds(name, tmp_path):
+    done = run(str(ROOT / "test/python/notebook.py"), tmp_path, str(ROOT / "examples/jax" / name))
+    assert done.returncode == 0, done.stderr

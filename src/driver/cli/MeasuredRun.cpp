@@ -75,7 +75,7 @@ driver::Target measuredTarget(std::vector<MeasuredCall>& calls) {
           .summary = "native code for this processor that notes how long its parts take",
           .argument = {},
           .checks = [](const machine::ObserverRow&) { return false; },
-          .available = [] { return Status(); },
+          .available = [](std::string_view) { return Status(); },
           .open = [&calls](std::string_view) -> Result<driver::KernelCompiler> {
             return
                 [&calls](const KernelPackage& package,

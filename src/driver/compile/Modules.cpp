@@ -39,7 +39,8 @@ Result<std::string> stableHloOf(const std::string& path) {
   auto module = loadModule(file);
   if (!module) return fail(module.error());
   if (Status status = assumeShapes(*module); !status) return fail(status.error());
-  if (Status status = requireShapes(*module); !status) return fail(status.error());  // without arguments nothing is assumed
+  if (Status status = requireShapes(*module); !status)
+    return fail(status.error());  // without arguments nothing is assumed
   return interop::exportStableHlo(*module->program);
 }
 

@@ -26,8 +26,8 @@ struct CompileOptions {
   Contract contract;
   std::string processes = "off";  ///< whether meshes are spread over MPI's, as Options::mpi
   std::string network;            ///< before them, as Options::net
-  bool floatsInF64 = false;  ///< numerics "f64", which the language has, and no target
-  std::string cache = "off";  ///< of compiled kernels, as Options::cache; see cpu/cache/CompileCache.h
+  bool floatsInF64 = false;       ///< numerics "f64", which the language has, and no target
+  std::string cache = "off";      ///< of compiled kernels, as Options::cache; see cpu/cache/CompileCache.h
   int64_t cacheLimitBytes = 0;
   bool operator==(const CompileOptions&) const = default;
 };

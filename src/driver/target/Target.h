@@ -59,7 +59,7 @@ struct Target {
   /// Whether it makes this check itself; a kernel with another runs on the machine.
   std::function<bool(const machine::ObserverRow&)> checks;
   Numerics numerics = Numerics::f32;  ///< what --numerics auto means
-  bool aheadOfTime = false;  ///< makes code, which takes a while and may be kept in the cache
+  bool aheadOfTime = false;           ///< makes code, which takes a while and may be kept in the cache
   /// Why it cannot run here: a sentence as the message ("no CUDA driver found"), and its own help where there is some.
   std::function<Status(std::string_view argument)> available;
   /// What compiles kernels, for an argument ("" without one), which is read here and nowhere else. Empty where it takes

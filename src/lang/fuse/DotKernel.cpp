@@ -31,9 +31,7 @@ struct Side {
       if (i != axis) free *= shape[i];
     fits = true;
   }
-  Shape shape() const {
-    return contractsLast ? Shape{batch, free, contracted} : Shape{batch, contracted, free};
-  }
+  Shape shape() const { return contractsLast ? Shape{batch, free, contracted} : Shape{batch, contracted, free}; }
 };
 
 constexpr int64_t kFewestFlops = 32768, kMostContracted = 4096, kRows = 256, kColumns = 512;

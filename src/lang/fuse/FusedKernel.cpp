@@ -35,7 +35,8 @@ class FusedKernel : public CalledKernel {
 int64_t blockRows(int64_t rows, int64_t columns) {
   constexpr int64_t kElements = 16384, kPrograms = 8;
   int64_t block = std::max<int64_t>(kElements / std::max<int64_t>(columns, 1), 1);
-  if (rows * columns >= kElements * 2) block = std::min(block, std::max<int64_t>((rows + kPrograms - 1) / kPrograms, 1));
+  if (rows * columns >= kElements * 2)
+    block = std::min(block, std::max<int64_t>((rows + kPrograms - 1) / kPrograms, 1));
   return std::min(block >= 8 ? block / 8 * 8 : block, std::max<int64_t>(rows, 1));
 }
 
@@ -102,7 +103,9 @@ class Builder {
     const Axes columns{.axes = {1}, .keepdims = true};
     if (const std::string reduction = reductionOf(op); !reduction.empty()) {
       const Array x = value(op.operands[0]);
-      return reduction == "reduce_sum" ? sum(x, columns) : reduction == "reduce_max" ? max(x, columns) : min(x, columns);
+      return reduction == "reduce_sum"   ? sum(x, columns)
+             : reduction == "reduce_max" ? max(x, columns)
+                                         : min(x, columns);
     }
     std::vector<Array> operands;
     for (const ValueId v : op.operands) operands.push_back(value(v));

@@ -108,8 +108,9 @@ class JitState {
       if (e.executable && e.settings == settings.serial) return e.executable;
     }
     const UnforkedWork work;
-    auto compiled = settings.values ? e.traced->forTarget(*settings.values).compile(*settings.values, lang::Purpose::call)
-                                    : fail(settings.values.error());
+    auto compiled = settings.values
+                        ? e.traced->forTarget(*settings.values).compile(*settings.values, lang::Purpose::call)
+                        : fail(settings.values.error());
     if (!compiled) {
       AtPlace place(at_);
       lang::refuse(std::move(compiled.error()));

@@ -170,10 +170,8 @@ const Target& cpuTarget() {
       .argument = {},
       .checks = [](const machine::ObserverRow& row) { return row.onCpu == machine::OnCpu::native; },
       .aheadOfTime = true,
-      .available =
-          [](std::string_view) {
-            return Status();
-          },  // where the processor has too few instructions, the machine runs all
+      // Where the processor has too few instructions, the machine runs all.
+      .available = [](std::string_view) { return Status(); },
       .open = [](std::string_view) -> Result<KernelCompiler> {
         return [](const KernelPackage& package, const CompileOptions& options) {
           return compileForProcessor(package, options, cpu::hostProcessor());

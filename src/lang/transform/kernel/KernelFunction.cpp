@@ -76,14 +76,13 @@ class GridLoop {
     if (steps == 1)
       state = step(Arrays(grid_.size(), full({}, 0, DType::i32)), std::move(state));
     else
-      state = detail::fori_loop(
-          0, static_cast<int>(steps), 1, 1,
-          [&](const Array& i, const Arrays& carry) { return step(indicesOf(i), carry); }, state, {});
+      state =
+          detail::fori_loop(0, static_cast<int>(steps), 1, 1,
+                            [&](const Array& i, const Arrays& carry) { return step(indicesOf(i), carry); }, state, {});
     Arrays results;
     const std::vector<ArrayType> types = resultsOf(k_);
     for (size_t i = 0; i < types.size(); ++i)
-      results.push_back(
-          convertTo(edges_[k_.numInputs + i].without(state[i], types[i].shape), dtype(types[i].dtype)));
+      results.push_back(convertTo(edges_[k_.numInputs + i].without(state[i], types[i].shape), dtype(types[i].dtype)));
     return results;
   }
 
@@ -153,12 +152,14 @@ class GridLoop {
     for (size_t i = k_.numInputs; i < k_.operands.size(); ++i) {
       const TracedOperand& o = k_.operands[i];
       Array& array = state[i - k_.numInputs];
-      const Array block = reshapeTo(memory.at(arguments[firstOperand + i]), o.windowed ? o.blockShape() : array.shape());
+      const Array block =
+          reshapeTo(memory.at(arguments[firstOperand + i]), o.windowed ? o.blockShape() : array.shape());
       array = block.shape() == array.shape() ? block : dynamic_update_slice(array, block, starts[i]);
     }
     kept = k_.operands.size() - k_.numInputs;
     for (size_t i = 0; i < k_.scratch.size(); ++i)
-      if (!is_semaphore(k_.scratch[i].dtype)) state[kept++] = memory.at(arguments[firstOperand + k_.operands.size() + i]);
+      if (!is_semaphore(k_.scratch[i].dtype))
+        state[kept++] = memory.at(arguments[firstOperand + k_.operands.size() + i]);
     return state;
   }
 

@@ -56,10 +56,10 @@ class KernelTangents : public CustomFunction {
       if (wanted.back()) linear.push_back(call.operands[next]);
       if (has) ++next;
     }
-    return linearizer.note(
-        linear, call.results, [*this, operands = std::move(operands), wanted](std::span<const MaybeZero> cotangents) {
-          return transposed(operands, wanted, cotangents);
-        });
+    return linearizer.note(linear, call.results,
+                           [*this, operands = std::move(operands), wanted](std::span<const MaybeZero> cotangents) {
+                             return transposed(operands, wanted, cotangents);
+                           });
   }
 
  private:
