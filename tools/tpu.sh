@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+unset "${!SMALTI_@}"  # SMALTI_TARGET=tpu would compare the TPU with itself
 bin=$PWD/build/release/bin
 folder=build/tpu
 rm -rf "$folder"

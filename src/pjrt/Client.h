@@ -29,7 +29,8 @@ class Client {
   const std::vector<Device>& devices() const { return *devices_; }
   const Device* find(const void* object) const;
   /// Where a program for so many devices runs: the first ones of this process; where it has fewer, the first ones of
-  /// all, and then every process runs the same program. SM6804: there are not so many.
+  /// all, and then every process that has some of these runs the same program. SM6804: there are not so many, or none
+  /// of them is here.
   Result<std::vector<const Device*>> choose(int64_t numDevices) const;
   const Plugin& plugin() const { return client_->plugin(); }
   void* get() const { return client_->get(); }

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <vector>
 
+#include <fmt/format.h>
+
 namespace smalti::pjrt {
 namespace {
 
@@ -45,7 +47,7 @@ std::string inPrefix(const std::string& prefix) {
 
 }  // namespace
 
-Result<std::string> findTpuPlugin(const std::string& given) {
+Result<std::string> findTpuPlugin(const std::string& given, std::string_view naming) {
   if (!given.empty()) return given;
   if (std::string path = variable("TPU_LIBRARY_PATH"); !path.empty()) return path;
   const std::string home = variable("HOME");
@@ -60,7 +62,7 @@ Result<std::string> findTpuPlugin(const std::string& given) {
   return fail({.code = "SM6801",
                .message = "Google's TPU compiler (libtpu) is not installed",
                .place = {},
-               .need = "libtpu.so in the active Python environment, in TPU_LIBRARY_PATH, or by --pjrt-plugin",
+               .need = fmt::format("libtpu.so in the active Python environment, in TPU_LIBRARY_PATH, or by {}", naming),
                .help = "pip install libtpu (no TPU is needed to compile), in the environment that is active here"});
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "smalti/diagnostic.h"
 
@@ -9,7 +10,7 @@ namespace smalti::pjrt {
 
 /// `given` when it is not empty. Otherwise TPU_LIBRARY_PATH, then the Python package libtpu of the active environment
 /// (VIRTUAL_ENV, CONDA_PREFIX), of the python3 on the PATH, of the user and of the system, then /lib and /usr/lib.
-/// SM6801: it is nowhere.
-Result<std::string> findTpuPlugin(const std::string& given);
+/// SM6801: it is nowhere; `naming` says how a user gives it: "--pjrt-plugin".
+Result<std::string> findTpuPlugin(const std::string& given, std::string_view naming);
 
 }  // namespace smalti::pjrt

@@ -26,8 +26,8 @@ struct RunControl {
 /// threads at once.
 class LoadedProgram {
  public:
-  /// `module` is StableHLO; it says for how many devices it is (Client::choose says which). SM6804: there are fewer;
-  /// SM6806: the compiler refuses it; SM6803: anything else that the plugin refuses.
+  /// `module` is StableHLO; it says for how many devices it is (Client::choose says which). SM6804: there are fewer, or
+  /// they are other hosts'; SM6806: the compiler refuses it; SM6803: anything else that the plugin refuses.
   static Result<LoadedProgram> compile(const Client&, const std::string& module);
 
   /// A device of this process, and which of the program's devices it is: replicas outermost, then partitions.

@@ -161,7 +161,11 @@ void Plugin::destroy(Entry e, void* object) const {
   if (error && e != kErrorDestroy) destroy(kErrorDestroy, error);  // kErrorDestroy itself returns nothing
 }
 
-bool isOfAnotherAge(const PluginError& error) { return error.message.find("size: expected") != std::string::npos; }
+bool isOfAnotherAge(const PluginError& error) {
+  // The words of the C API's own check; programs may have other sizes that are not as expected.
+  return error.code == 3 && error.message.starts_with("Unexpected PJRT") &&
+         error.message.find("size: expected") != std::string::npos;
+}
 
 Diagnostic refusedBy(const Plugin& plugin, const PluginError& error, std::string_view what) {
   Diagnostic d{.code = "SM6803",

@@ -51,9 +51,10 @@ Result<Handle> toDevice(const Client& client, const Device& device, const Array&
   args.device = device.object;
   if (auto done = plugin.call(kClientBufferFromHostBuffer, args); !done)
     return fail(refusedBy(plugin, done.error(), what));
-  if (!args.buffer) return fail(gaveNothing(plugin, "buffer"));
   Handle buffer(plugin, args.buffer, kBufferDestroy);
+  // Before all else: it is destroyed even where there is no buffer.
   if (Status done = await(plugin, args.doneWithHostBuffer, what, stop); !done) return fail(std::move(done.error()));
+  if (!args.buffer) return fail(gaveNothing(plugin, "buffer"));
   return buffer;
 }
 

@@ -9,6 +9,7 @@
 // FAKE_PJRT_CRASH_ON=TYPE         executing a program with an operand of this type does so ("i8")
 // FAKE_PJRT_HANG=ENTRY            the entry does not return
 // FAKE_PJRT_NOTHING=ENTRY         the entry reports success and gives nothing
+// FAKE_PJRT_NO_BUFFER=1           operands are copied to no buffer, though an event says that they have been
 // FAKE_PJRT_LATE_MS=N             what events stand for happens so much later, on another thread
 // FAKE_PJRT_LATE_ERROR=TEXT       events end with this error
 // FAKE_PJRT_NULL=ENTRY            the table has a null pointer there
@@ -389,6 +390,10 @@ void* fromHost(BufferFromHostArgs& a) {
   for (const auto& [number, dtype] : kTypes)
     if (number == a.type) type = ArrayType{dtype, {a.dims, a.dims + a.numDims}};
   if (!type) return error(12, "no such element type");
+  if (!variable("FAKE_PJRT_NO_BUFFER").empty()) {
+    a.doneWithHostBuffer = eventOf(later([] {}));
+    return nullptr;
+  }
   auto* buffer = new Buffer;
   buffer->array = *Array::allocate(*type);
   buffer->type = a.type;

@@ -57,7 +57,7 @@ def test_json_has_both_verdicts(check, fake):
 
 def test_a_crash_is_no_verdict(check, fake):
     done = check(CASES / "add_grid_1d", "--chip", "v5e", "--against", fake, FAKE_PJRT_CRASH=89)
-    assert done.returncode == 0
+    assert done.returncode == 2
     assert "refused: crash" in done.stdout and "1 without a verdict of both" in done.stdout
 
 
@@ -65,7 +65,29 @@ def test_a_file_that_cannot_be_read_is_told(check, fake, tmp_path):
     (tmp_path / "empty.mlir").write_text("")
     done = check("empty.mlir", CASES / "add_grid_1d", "--chip", "v5e", "--against", fake)
     assert done.returncode == 2
-    assert "SM1013" in done.stdout and "1 of 2 verdicts are the same" in done.stdout
+    assert ["empty.mlir", "v5e", "error", "SM1013", "error", "SM1013"] in [line.split() for line in done.stdout.splitlines()]
+    assert done.stdout.count("empty.mlir:\nerror[SM1013]: ") == 1 and "1 of 2 verdicts are the same" in done.stdout
+
+
+def test_a_file_that_is_no_plugin_is_told_once(check):
+    done = check(CASES / "add_grid_1d", CASES / "matmul_int8", "--chip", "v4,v5e", "--against", "/nowhere/libtpu.so")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == (
+        "error[SM6802]: '/nowhere/libtpu.so' is not a PJRT plugin that can be used\n"
+        "  need: a shared library for this processor with the function GetPjrtApi\n"
+        "  have: there is no such file\n")
+
+
+def test_a_plugin_of_another_age_is_told_once(check, fake):
+    done = check(CASES / "add_grid_1d", CASES / "matmul_int8", "--chip", "v5e", "--against", fake,
+                 FAKE_PJRT_ERROR="82:3:Unexpected PJRT_TopologyDescription_Create_Args size: expected 72, got 56.")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("error[SM6803]: the plugin did not ") and done.stderr.count("error[") == 1
+    assert done.stderr.endswith(
+        "  have: INVALID_ARGUMENT: Unexpected PJRT_TopologyDescription_Create_Args size: expected 72, got 56.\n"
+        "  help: the plugin is of another age than this client: install another version of it\n")
 
 
 def test_without_libtpu_a_sentence_says_how_to_get_it(check):
@@ -73,7 +95,7 @@ def test_without_libtpu_a_sentence_says_how_to_get_it(check):
     assert done.returncode == 2
     assert done.stderr == (
         "error[SM6801]: Google's TPU compiler (libtpu) is not installed\n"
-        "  need: libtpu.so in the active Python environment, in TPU_LIBRARY_PATH, or by --pjrt-plugin\n"
+        "  need: libtpu.so in the active Python environment, in TPU_LIBRARY_PATH, or by --against FILE\n"
         "  help: pip install libtpu (no TPU is needed to compile), in the environment that is active here\n")
 
 

@@ -56,7 +56,7 @@ def test_without_a_tpu_a_sentence_says_so(run):
     assert done.returncode == 3
     assert done.stderr == (
         "error[SM5008]: the target 'tpu' cannot run here\n"
-        "  have: this machine has no TPU: there is neither /dev/accel0 nor /dev/vfio/0\n"
+        "  have: this machine has no TPU: there is neither /dev/accel0 nor a device of Google's in /dev/vfio\n"
         "  help: run it on a TPU VM (smalti explain SM5008 says how to get one), or on paper: --target sim:v5e\n")
 
 
@@ -164,6 +164,19 @@ def test_checks_are_the_machines(run, fake):
     done = run("run", CASES / "add_grid_1d", "--target", f"tpu:{fake}", "--check", FAKE_PJRT_CRASH=3)
     assert done.returncode == 0, done.stderr
     assert "as expected" in done.stdout
+
+
+def test_a_check_needs_no_tpu(run):
+    for arguments in (["check"], ["run", "--check"]):
+        done = run(*arguments, CASES / "add_grid_1d", SMALTI_TARGET="tpu")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_show_starts_no_plugin(run, fake):
+    """What is shown is watched, which only the machine can be."""
+    shown = run("show", CASES / "add_grid_1d", "--stage", "windows", SMALTI_TARGET=f"tpu:{fake}", FAKE_PJRT_CRASH=3)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout == run("show", CASES / "add_grid_1d", "--stage", "windows").stdout
 
 
 # ---- XLA's CPU plugin: a runtime that is not ours

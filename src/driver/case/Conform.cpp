@@ -87,7 +87,10 @@ std::vector<CaseOutcome> runCases(const std::vector<ConformCase>& cases, const O
   size_t done = 0;
   runInChildren(
       static_cast<int64_t>(cases.size()), limitsFor(options),
-      [&](int64_t i) { return toText(runGuarded(cases[static_cast<size_t>(i)].folder, options)); },
+      [&](int64_t i) {
+        prepareChild(compileOptions(options));
+        return toText(runGuarded(cases[static_cast<size_t>(i)].folder, options));
+      },
       [&](int64_t i, const ChildResult& result) {
         outcomes[static_cast<size_t>(i)] = fromChild(result, options);
         ++done;

@@ -12,7 +12,9 @@
 #include "driver/Json.h"
 #include "driver/Module.h"
 #include "driver/target/Target.h"
+#include "driver/target/tpu/FindTpu.h"
 #include "driver/target/tpu/Tpu.h"
+#include "pjrt/TpuCompiler.h"
 
 namespace smalti::driver {
 namespace {
@@ -50,6 +52,10 @@ bool isForeign(const CompileOptions& options) {
   const Target* target = findTarget(options.target);
   return target && target->foreign &&
          std::ranges::all_of(options.contract.checks, [&](const auto* row) { return target->checks(*row); });
+}
+
+void prepareChild(const CompileOptions& options) {
+  if (isForeign(options) && !hasTpu("/")) pjrt::setCompileOnlyEnvironment();
 }
 
 std::string fatalLine(const std::string& standardError) {
@@ -98,6 +104,7 @@ Result<RunOutcome> runApart(const Program& program, std::span<const Array> argum
   const SharedMemory shared(bytesOf(types));
   if (!shared.there()) return fail({.code = "SM9013", .message = "out of memory for the results", .place = {}});
   const auto work = [&](int64_t) -> std::string {
+    prepareChild(settings.compile);
     auto outcome = guarded([&] { return runProgram(program, arguments, settings); });
     if (!outcome) return dump(toJson(outcome.error()));
     auto* to = static_cast<std::byte*>(shared.get());

@@ -9,6 +9,9 @@ namespace smalti::driver {
 /// Whether the target runs code of others, all of it: with checks that it lacks, the machine runs.
 bool isForeign(const CompileOptions&);
 
+/// In the child that is to run a foreign target, before it does: sets what its plugin needs where there is no TPU.
+void prepareChild(const CompileOptions&);
+
 /// As runProgram, from a process with one thread. SM6810: the plugin crashed; SM6811: not within the time limit of the
 /// settings.
 Result<RunOutcome> runApart(const Program&, std::span<const Array> arguments, const RunSettings&);

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "driver/cli/CheckLegality.h"
+#include "driver/cli/ErrorsOnce.h"
 #include "driver/compile/Against.h"
 #include "driver/compile/Judge.h"
 #include "driver/term/Progress.h"
@@ -42,11 +43,11 @@ struct Pair {
 };
 
 std::string text(const OwnVerdict& v) {
-  if (v.error) return fmt::format("{} {}", v.error->code, v.error->message);
+  if (v.error) return "error " + v.error->code;
   return v.accepted ? "accepted" : "refused: " + v.reason;
 }
 std::string text(const CompilerVerdict& v) {
-  if (v.error) return fmt::format("{} {}", v.error->code, v.error->message);
+  if (v.error) return "error " + v.error->code;
   return v.accepted ? "accepted" : "refused: " + v.reason;
 }
 
@@ -69,6 +70,15 @@ std::string differences(const std::vector<Pair>& pairs, bool color) {
   if (!verdicts.empty()) all += verdicts.str(color) + "\n";
   if (!bytes.empty()) all += bytes.str(color) + "\n";
   return all;
+}
+
+/// What the table has the codes of.
+void printErrors(const Session& session, const std::vector<Pair>& pairs) {
+  ErrorsOnce errors(session);
+  for (const Pair& p : pairs) {
+    if (p.ours.error) errors.tell(*p.file, *p.ours.error);
+    if (p.theirs->error) errors.tell(*p.file, *p.theirs->error);
+  }
 }
 
 std::string summary(const driver::AgainstTally& t, const std::vector<Pair>& pairs, const std::string& version) {
@@ -130,7 +140,7 @@ int checkAgainst(const Session& session, const std::vector<std::string>& paths, 
     }
     request.chips.push_back(chip.name);
   }
-  const auto plugin = pjrt::findTpuPlugin(compiler == "libtpu" ? "" : compiler);
+  const auto plugin = pjrt::findTpuPlugin(compiler == "libtpu" ? "" : compiler, "--against FILE");
   if (!plugin) {
     session.refuse(plugin.error());
     return kUsage;  // nothing was judged
@@ -145,6 +155,10 @@ int checkAgainst(const Session& session, const std::vector<std::string>& paths, 
     progress.update(fmt::format("{} of {} compilations, {:.0f} s", done, total, progress.seconds()));
   });
   progress.clear();
+  if (const Diagnostic* unusable = driver::pluginError(verdicts)) {
+    session.refuse(*unusable);
+    return kUsage;
+  }
   std::vector<std::string> files;
   for (const driver::AskedModule& a : *asked) files.push_back(a.path);
   const auto own = judgeFiles(files, chips, session.options.values.jobs);
@@ -166,12 +180,14 @@ int checkAgainst(const Session& session, const std::vector<std::string>& paths, 
     }
   }
   const std::string version = driver::compilerVersion(verdicts);
-  if (session.json())
+  if (session.json()) {
     session.printJson(json(pairs, tally, version));
-  else
-    session.print(differences(pairs, session.colorOut()) + summary(tally, pairs, version));
-  const bool unread = std::ranges::any_of(pairs, [](const Pair& p) { return p.ours.error || p.theirs->error; });
-  return unread ? kUsage : tally.agrees() ? kOk : kWrongResult;
+  } else {
+    session.print(differences(pairs, session.colorOut()));
+    printErrors(session, pairs);
+    session.print(summary(tally, pairs, version));
+  }
+  return tally.unknown > 0 ? kUsage : tally.agrees() ? kOk : kWrongResult;  // no verdict is no agreement
 }
 
 }  // namespace smalti::cli

@@ -1,7 +1,6 @@
 // smalti compile: the verdict of Google's TPU compiler on modules and chips, without a TPU.
 #include <algorithm>
 #include <filesystem>
-#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +8,9 @@
 #include "base/File.h"
 #include "base/Text.h"
 #include "driver/cli/Compile.h"
+#include "driver/cli/ErrorsOnce.h"
 #include "driver/compile/Judge.h"
+#include "driver/compile/SharedRefusals.h"
 #include "driver/term/Progress.h"
 #include "driver/term/Style.h"
 #include "driver/term/Table.h"
@@ -115,42 +116,6 @@ std::string chipTable(const std::vector<Asked>& asked, const std::vector<std::st
   return table.str(color);
 }
 
-/// A refusal, and all modules and chips that have it: at the same line for the same reason.
-struct Refused {
-  const Diagnostic* diagnostic;
-  std::vector<std::string> paths, chips;
-};
-
-std::vector<Refused> refusals(const std::vector<Asked>& asked, const std::vector<std::string>& chips,
-                              const Verdicts& verdicts) {
-  std::vector<Refused> all;
-  std::map<std::string, size_t> known;
-  const auto note = [](std::vector<std::string>& list, const std::string& name) {
-    if (std::ranges::find(list, name) == list.end()) list.push_back(name);
-  };
-  for (const Asked& a : asked) {
-    if (a.error) continue;
-    for (size_t c = 0; c < chips.size(); ++c) {
-      const CompilerVerdict& v = verdicts[a.judged][c];
-      if (v.accepted || v.error || !v.diagnostic) continue;
-      const std::string place = v.diagnostic->place.known() ? v.diagnostic->place.str() : a.path;
-      const auto [at, isNew] = known.emplace(v.reason + " " + place, all.size());
-      if (isNew) all.push_back({&*v.diagnostic, {}, {}});
-      note(all[at->second].paths, a.path);
-      note(all[at->second].chips, chips[c]);
-    }
-  }
-  return all;
-}
-
-std::string refusalText(const Session& session, const Refused& refused) {
-  std::string text = fmt::format("{}, for {}", refused.paths[0], fmt::join(refused.chips, ", "));
-  if (refused.paths.size() > 1) text += "; the same";
-  const char* before = " of ";
-  for (size_t i = 1; i < refused.paths.size(); ++i) text += before + refused.paths[i], before = ", ";
-  return text + ":\n" + session.diagnosticText(*refused.diagnostic, "refused", session.colorOut());
-}
-
 Json toJson(const std::vector<Asked>& asked, const std::vector<std::string>& chips, const Verdicts& verdicts) {
   Json modules = Json::array();
   for (const Asked& a : asked) {
@@ -184,22 +149,17 @@ void printText(const Session& session, const std::vector<Asked>& asked, const st
   const bool color = session.colorOut();
   session.print((chips.size() == 1 ? detailTable(asked, verdicts, color) : chipTable(asked, chips, verdicts, color)) +
                 starNote(verdicts) + "\n");
-  std::vector<std::string> told;  // an error of the plugin is every module's
-  const auto tell = [&](const std::string& path, const Diagnostic& d) {
-    const std::string text = session.diagnosticText(d, "error", color);
-    if (std::find(told.begin(), told.end(), text) != told.end()) return;
-    told.push_back(text);
-    session.print(fmt::format("{}:\n{}\n", path, text));
-  };
+  ErrorsOnce errors(session);
   for (const Asked& a : asked) {
     if (a.error) {
-      tell(a.path, *a.error);
+      errors.tell(a.path, *a.error);
       continue;
     }
     for (const CompilerVerdict& v : verdicts[a.judged])
-      if (v.error) tell(a.path, *v.error);
+      if (v.error) errors.tell(a.path, *v.error);
   }
-  for (const Refused& refused : refusals(asked, chips, verdicts)) session.print(refusalText(session, refused) + "\n");
+  for (const driver::SharedRefusal& r : driver::sharedRefusals(asked, chips, verdicts))
+    session.print(fmt::format("{}:\n{}\n", r.who(), session.diagnosticText(*r.diagnostic, "refused", color)));
   const Counts n = countsOf(asked, verdicts);
   const std::string version = driver::compilerVersion(verdicts);
   session.print(fmt::format("{} for {}: {} accepted, {} refused{}, in {}{}\n", counted(asked.size(), "module"),
@@ -216,7 +176,7 @@ int compile(const Session& session, const CompileArguments& arguments) {
     return kUsage;
   }
   request.chips = *chips;
-  const auto plugin = pjrt::findTpuPlugin(arguments.plugin);
+  const auto plugin = pjrt::findTpuPlugin(arguments.plugin, "--pjrt-plugin");
   if (!plugin) {
     session.refuse(plugin.error());
     return kUsage;  // nothing was judged

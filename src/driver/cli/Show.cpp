@@ -16,6 +16,7 @@
 #include "driver/cli/Verbs.h"
 #include "driver/cli/VmemView.h"
 #include "driver/compile/AssumeShapes.h"
+#include "driver/target/interpret/Interpret.h"
 #include "driver/term/Progress.h"
 #include "driver/term/Style.h"
 #include "interop/Interop.h"
@@ -155,6 +156,7 @@ int show(const Session& session, const ShowArguments& arguments) {
   if (prepared && (arguments.wants("windows") || arguments.wants("timeline"))) {
     auto settings = driver::runSettings(session.options.values, prepared->poison);
     settings.execute.observers.push_back(&timeline);
+    settings.compile.target = driver::interpretTarget().name;  // only the machine can be watched; no plugin starts here
     term::Ticker ticker("running " + prepared->program().name);
     const auto outcome = driver::runProgram(prepared->program(), prepared->inputs, settings);
     if (!outcome) stopped = outcome.error();

@@ -124,6 +124,13 @@ bool isOfPlugin(const Diagnostic& d) { return d.code == "SM6802" || d.code == "S
 
 }  // namespace
 
+const Diagnostic* pluginError(const Verdicts& verdicts) {
+  for (const auto& row : verdicts)
+    for (const CompilerVerdict& v : row)
+      if (v.error && isOfPlugin(*v.error)) return &*v.error;
+  return nullptr;
+}
+
 std::string compilerVersion(const Verdicts& verdicts) {
   for (const auto& row : verdicts)
     for (const CompilerVerdict& v : row)

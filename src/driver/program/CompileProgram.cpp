@@ -112,10 +112,11 @@ Result<std::shared_ptr<const CompiledProgram>> compileProgram(std::shared_ptr<co
                  .have = "a compiled program on " + options.target,
                  .help = "leave the option numerics out"});
   if (auto status = verify(*program); !status) return fail(std::move(status.error()));
-  const auto target = availableTarget(options.target);
-  if (!target) return fail(target.error());
+  // Where checks make it the machine that runs, the target need not be there.
+  if (Status named = checkTarget(options.target); !named) return fail(std::move(named.error()));
+  const Target& target = *findTarget(options.target);
   auto compiled = std::make_shared<CompiledProgram>();
-  if ((*target)->openProgram && checksItself(**target, options.contract)) {
+  if (target.openProgram && checksItself(target, options.contract)) {
     const auto compiler = openTargetForPrograms(options.target);
     if (!compiler) return fail(compiler.error());
     auto whole = (*compiler)(*program, options);
@@ -124,7 +125,7 @@ Result<std::shared_ptr<const CompiledProgram>> compileProgram(std::shared_ptr<co
     compiled->program = std::move(program);
     return compiled;
   }
-  const auto compiler = compilerFor(**target, options);
+  const auto compiler = compilerFor(target, options);
   if (!compiler) return fail(compiler.error());
   for (Ready& kernel : compileAll(*compiler, *program, options)) {
     if (!kernel) return fail(std::move(kernel.error()));

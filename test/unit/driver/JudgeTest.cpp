@@ -55,6 +55,15 @@ TEST(Judge, ARefusalIsClassified) {
             "  help: use smaller blocks or scratch, or raise vmem_limit_bytes where the chip has more\n");
 }
 
+TEST(Judge, AProgramsSizesAreNotThePlugins) {
+  const CompilerFault fault("ERROR", "89:3:INVALID: mismatched buffer size: expected 1024, got 512");
+  const CompilerVerdict v = judged(1, {"v5e"})[0][0];
+  EXPECT_FALSE(v.error) << v.error->str();
+  EXPECT_FALSE(v.accepted);
+  ASSERT_TRUE(v.diagnostic);
+  EXPECT_EQ(v.diagnostic->code, "SM6806");
+}
+
 TEST(Judge, ACrashIsADiagnostic) {
   const CompilerFault fault("CRASH", "89");
   for (const auto& row : judged(2, {"v5e"})) {

@@ -88,6 +88,19 @@ TEST(TpuTarget, RunsAModuleThroughThePublicApi) {
   EXPECT_EQ(inChild([] { return outcomeHere("matmul_bf16_gelu"); }), "as recorded");
 }
 
+TEST(TpuTarget, LeavesTheEnvironmentOfTheCallersProcessAlone) {
+  EXPECT_EQ(inChild([] {
+              const std::vector<const char*> names{"TPU_SKIP_MDS_QUERY", "ALLOW_MULTIPLE_LIBTPU_LOAD", "TPU_LOG_DIR",
+                                                   "TF_CPP_MIN_LOG_LEVEL", "TPU_ACCELERATOR_TYPE"};
+              for (const char* name : names) ::unsetenv(name);
+              std::string said = outcomeHere("add_grid_1d");
+              for (const char* name : names)
+                if (::getenv(name)) said += std::string(", ") + name;
+              return said;
+            }),
+            "as recorded");
+}
+
 TEST(TpuTarget, RunsInAChildToo) {
   for (const std::string name : {"add_grid_1d", "matmul_int8", "cast_i4_to_f32"}) {
     const auto results = apart(name);

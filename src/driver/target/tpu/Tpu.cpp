@@ -11,33 +11,26 @@
 
 #include "base/ForkGate.h"
 #include "driver/target/tpu/DeviceProgram.h"
+#include "driver/target/tpu/FindTpu.h"
 #include "pjrt/FindPlugin.h"
 #include "pjrt/LoadedProgram.h"
-#include "pjrt/TpuCompiler.h"
 
 namespace smalti::driver {
 namespace {
 
-/// TPU VMs have a file for each chip: /dev/accel0 (with Google's driver) or /dev/vfio/0.
-bool hasTpu() {
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/dev", error))
-    if (entry.path().filename().string().starts_with("accel")) return true;
-  for (const auto& entry : std::filesystem::directory_iterator("/dev/vfio", error))
-    if (entry.path().filename() != "vfio") return true;
-  return false;
-}
+/// How a user names a plugin.
+constexpr std::string_view kNaming = "--target tpu:FILE";
 
 /// Whoever names a plugin hears from it what it lacks.
 Status available(std::string_view plugin) {
   if (!plugin.empty() || std::getenv("TPU_LIBRARY_PATH")) return {};
-  if (!hasTpu())
+  if (!hasTpu("/"))
     return fail(
         {.code = "SM5008",
-         .message = "this machine has no TPU: there is neither /dev/accel0 nor /dev/vfio/0",
+         .message = "this machine has no TPU: there is neither /dev/accel0 nor a device of Google's in /dev/vfio",
          .place = {},
          .help = "run it on a TPU VM (smalti explain SM5008 says how to get one), or on paper: --target sim:v5e"});
-  if (const auto found = pjrt::findTpuPlugin(""); !found) return fail(found.error());
+  if (const auto found = pjrt::findTpuPlugin("", kNaming); !found) return fail(found.error());
   return {};
 }
 
@@ -58,7 +51,8 @@ Result<pjrt::Client> clientOf(const std::string& plugin) {
                  .where = {fmt::format("plugin '{}'", plugin)},
                  .help = "fork before the first program runs on the devices, or start a process of its own (exec)"});
   }
-  if (!hasTpu()) pjrt::setCompileOnlyEnvironment();  // else libtpu looks for one in the cloud for minutes
+  if (!hasTpu("/") && std::filesystem::path(plugin).filename().string().starts_with("libtpu"))
+    ::setenv("TPU_SKIP_MDS_QUERY", "1", /*overwrite=*/0);  // else it looks for one in the cloud for minutes
   const auto loaded = pjrt::Plugin::load(plugin);
   if (!loaded) return fail(loaded.error());
   auto client = pjrt::Client::create(*loaded);
@@ -112,7 +106,7 @@ class OnDevices : public TargetProgram {
 
 Result<std::string> pluginOf(std::string_view target) {
   const size_t colon = target.find(':');
-  return pjrt::findTpuPlugin(colon == target.npos ? "" : std::string(target.substr(colon + 1)));
+  return pjrt::findTpuPlugin(colon == target.npos ? "" : std::string(target.substr(colon + 1)), kNaming);
 }
 
 const Target& tpuTarget() {
@@ -127,7 +121,7 @@ const Target& tpuTarget() {
       .available = available,
       .open = {},
       .openProgram = [](std::string_view argument) -> Result<ProgramCompiler> {
-        auto plugin = pjrt::findTpuPlugin(std::string(argument));
+        auto plugin = pjrt::findTpuPlugin(std::string(argument), kNaming);
         if (!plugin) return fail(std::move(plugin.error()));
         return
             [plugin = std::move(*plugin)](
