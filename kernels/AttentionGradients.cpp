@@ -144,7 +144,10 @@ Array flash_attention_with_gradient(const Array& q, const Array& k, const Array&
            .need = "causal or full attention",
            .have = options.bias ? "a bias" : "segments",
            .help = "differentiate flash_attention itself: reverse mode goes through its kernel"});
+  // Without queries or keys no program writes what the others' cotangents are: they are zero, as the result is.
+  if (q.elements() == 0 || k.elements() == 0) return zeros_like(q);
   AttentionOptions o = options;
+  o.log_sums = false;
   const auto cached = [o](const char* what, const ArrayType& q, const ArrayType& k, auto make) {
     static CallCache cache;
     Key key;

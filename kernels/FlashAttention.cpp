@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "CallCache.h"
+#include "ChosenBlocks.h"
 #include "Reshaped.h"
 #include "smalti/kernels/blocks.h"
 #include "smalti/smalti.h"
@@ -37,14 +38,19 @@ Array log_sum(const Array& m, const Array& total) {
 
 }  // namespace
 
+AttentionBlocks chosen_blocks(const ArrayType& q, const ArrayType& k, const AttentionOptions& o) {
+  const int64_t queries = dim(q, 2), keys = dim(k, 2);
+  // With few queries the time goes into reading keys: in long stretches.
+  const int64_t usual_k = o.causal ? 256 : queries <= 8 && dim(q, 3) <= 256 ? 2048 : 512;
+  return {o.block_q ? o.block_q : block_along(queries, 256), o.block_k ? o.block_k : block_along(keys, usual_k)};
+}
+
 PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const AttentionOptions& o) {
   check(q, k, o);
   const int64_t batch = q.shape[0], heads = q.shape[1], queries = q.shape[2], size = q.shape[3];
   const int64_t group = heads / k.shape[1], keys = k.shape[2];
-  const int64_t bq = o.block_q ? o.block_q : block_along(queries, 256);
-  // With few queries the time goes into reading keys: in long stretches.
-  const int64_t usual_k = o.causal ? 256 : queries <= 8 && size <= 256 ? 2048 : 512;
-  const int64_t bk = o.block_k ? o.block_k : block_along(keys, usual_k);
+  const AttentionBlocks blocks = chosen_blocks(q, k, o);
+  const int64_t bq = blocks.block_q, bk = blocks.block_k;
   const int64_t k_steps = std::max<int64_t>(cdiv(keys, bk), 1);
   const float scale = o.scale.value_or(1 / std::sqrt(static_cast<float>(size)));
   // Powers of 2 are cheaper than of e. With f32 queries the whole factor goes into them, once per block.
@@ -170,8 +176,10 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
   return pallas_call(kernel, std::move(call));
 }
 
-Array flash_attention(const Array& q, const Array& k, const Array& v, const AttentionOptions& o) {
+Array flash_attention(const Array& q, const Array& k, const Array& v, const AttentionOptions& options) {
   static CallCache cache;
+  AttentionOptions o = options;
+  o.log_sums = false;  // of the call behind it only
   Key key;
   key << q.type() << k.type() << v.type() << o.causal << o.scale.value_or(0) << o.scale.has_value() << o.block_q
       << o.block_k << o.query_segments.has_value() << o.bias.has_value();

@@ -1,5 +1,6 @@
 #include "smalti/kernels/grouped_matmul.h"
 
+#include "ChosenBlocks.h"
 #include "smalti/kernels/blocks.h"
 #include "smalti/smalti.h"
 
@@ -26,6 +27,11 @@ int64_t blockK(const ArrayType& x, int64_t k, int64_t rowsAndColumns) {
 }
 
 }  // namespace
+
+GroupedMatmulOptions chosen_blocks(const ArrayType& x, const ArrayType& y, const GroupedMatmulOptions& o) {
+  const int64_t bm = grouped_block_m(dim(x, 0), o), bn = o.block_n ? o.block_n : block_along(dim(y, 2), 512);
+  return {bm, bn, o.block_k ? o.block_k : blockK(x, dim(x, 1), bm + bn)};
+}
 
 int64_t grouped_block_m(int64_t rows, const GroupedMatmulOptions& o) {
   return o.block_m ? o.block_m : block_along(rows, 64, 8);
@@ -62,7 +68,8 @@ PallasCall grouped_matmul_call(const ArrayType& x, const ArrayType& y, const Gro
   if (x.shape.size() != 2 || y.shape.size() != 3 || x.shape[1] != y.shape[1])
     refuse("equal sizes of k", x.str() + " and " + y.str());
   const int64_t m = x.shape[0], k = x.shape[1], n = y.shape[2];
-  const int64_t bn = o.block_n ? o.block_n : block_along(n, 512), bk = o.block_k ? o.block_k : blockK(x, k, bm + bn);
+  const GroupedMatmulOptions blocks = chosen_blocks(x, y, {bm, o.block_n, o.block_k});
+  const int64_t bn = blocks.block_n, bk = blocks.block_k;
   const int64_t k_steps = std::max<int64_t>(cdiv(k, bk), 1);
 
   auto inside = [=](const Array& block, int64_t axis) -> Array {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "CallCache.h"
+#include "ChosenBlocks.h"
 #include "Rows.h"
 #include "smalti/kernels/grouped_matmul.h"
 
@@ -43,6 +44,13 @@ std::vector<Candidate> after(const Candidate& usual, std::vector<Candidate> othe
   return others;
 }
 
+/// The key of candidates: what is found for a kernel with some options says nothing of it with others.
+std::string named(std::string kernel, std::initializer_list<std::pair<bool, const char*>> options) {
+  for (const auto& [is, option] : options)
+    if (is) kernel.append(" ").append(option);
+  return kernel;
+}
+
 /// One Autotuned per signature, so that what was found is kept.
 template <class Make>
 Autotuned once(const std::string& key, const Make& make) {
@@ -58,8 +66,6 @@ Autotuned once(const std::string& key, const Make& make) {
   return it->second;
 }
 
-int64_t dim(const ArrayType& t, size_t d) { return d < t.shape.size() ? t.shape[d] : 1; }
-
 std::vector<Candidate> rowCandidates(const ArrayType& x) {
   const Rows usual(x, {});
   return after(Candidate{{"block_rows", usual.block_rows}, {"block_columns", usual.block_columns}},
@@ -73,19 +79,26 @@ RowOptions rowOptions(const Candidate& c) { return {c["block_rows"], c["block_co
 Autotuned tuned_matmul(const ArrayType& x, const ArrayType& y, const MatmulOptions& options) {
   const int64_t m = dim(x, options.transpose_x ? 1 : 0), k = dim(x, options.transpose_x ? 0 : 1),
                 n = dim(y, options.transpose_y ? 0 : 1);
-  const auto make = [&] {
-    const Candidate usual{
-        {"block_m", block_along(m, 512)}, {"block_n", block_along(n, 512)}, {"block_k", block_along(k, 512)}};
-    return autotune(after(usual, combinations({{"block_m", along(m, {128, 256, 512, 1024, 2048})},
-                                               {"block_n", along(n, {256, 512, 1024, 2048})},
-                                               {"block_k", along(k, {256, 512, 1024, 2048})}})),
-                    "matmul")([x, y, options](const Candidate& c) {
+  const Candidate usual{
+      {"block_m", block_along(m, 512)}, {"block_n", block_along(n, 512)}, {"block_k", block_along(k, 512)}};
+  const auto of = [&](std::vector<Candidate> candidates) {
+    const std::string out = options.out_dtype ? " to " + std::string(name(*options.out_dtype)) : "";
+    return autotune(std::move(candidates), named("matmul", {{options.transpose_x, "transpose_x"},
+                                                            {options.transpose_y, "transpose_y"},
+                                                            {static_cast<bool>(options.activation), "activation"}}) +
+                                               out)([x, y, options](const Candidate& c) {
       MatmulOptions o = options;
       o.block_m = c["block_m"], o.block_n = c["block_n"], o.block_k = c["block_k"];
       return matmul_call(x, y, o);
     });
   };
-  if (options.bias || options.activation.key().empty()) return make();
+  // What cannot be told from others would be tuned again at every call.
+  if (options.bias || options.activation.key().empty()) return of({usual});
+  const auto make = [&] {
+    return of(after(usual, combinations({{"block_m", along(m, {128, 256, 512, 1024, 2048})},
+                                         {"block_n", along(n, {256, 512, 1024, 2048})},
+                                         {"block_k", along(k, {256, 512, 1024, 2048})}})));
+  };
   return once((Key() << "matmul" << x << y << options.transpose_x << options.transpose_y << options.activation.key()
                      << options.out_dtype.value_or(pred))
                   .str(),
@@ -93,26 +106,38 @@ Autotuned tuned_matmul(const ArrayType& x, const ArrayType& y, const MatmulOptio
 }
 
 Autotuned tuned_flash_attention(const ArrayType& q, const ArrayType& k, const AttentionOptions& options) {
-  return once(
-      (Key() << "flash_attention" << q << k << options.causal << options.scale.value_or(0) << options.scale.has_value())
-          .str(),
-      [&] {
-        const Candidate usual{{"block_q", block_along(dim(q, 2), 256)},
-                              {"block_k", block_along(dim(k, 2), options.causal ? 256 : 512)}};
-        return autotune(after(usual, combinations({{"block_q", along(dim(q, 2), {128, 256, 512, 1024, 2048})},
-                                                   {"block_k", along(dim(k, 2), {128, 256, 512, 1024, 2048})}})),
-                        "flash_attention")([q, k, options](const Candidate& c) {
-          AttentionOptions o = options;
-          o.block_q = c["block_q"], o.block_k = c["block_k"];
-          return flash_attention_call(q, k, o);
-        });
-      });
+  if (options.bias || options.query_segments || options.key_segments)
+    raise({.code = "SM6701",
+           .message = "tuned_flash_attention takes no bias and no segments",
+           .place = {},
+           .need = "causal or full attention",
+           .have = options.bias ? "a bias" : "segments",
+           .help = "call autotune with flash_attention_call and candidates of your own"});
+  AttentionOptions given = options;
+  given.block_q = given.block_k = 0;
+  return once((Key() << "flash_attention" << q << k << options.causal << options.scale.value_or(0)
+                     << options.scale.has_value() << options.log_sums)
+                  .str(),
+              [&] {
+                const AttentionBlocks blocks = chosen_blocks(q, k, given);
+                const Candidate usual{{"block_q", blocks.block_q}, {"block_k", blocks.block_k}};
+                return autotune(
+                    after(usual, combinations({{"block_q", along(dim(q, 2), {128, 256, 512, 1024, 2048})},
+                                               {"block_k", along(dim(k, 2), {128, 256, 512, 1024, 2048})}})),
+                    named("flash_attention", {{given.causal, "causal"}, {given.log_sums, "log_sums"}}))(
+                    [q, k, given](const Candidate& c) {
+                      AttentionOptions o = given;
+                      o.block_q = c["block_q"], o.block_k = c["block_k"];
+                      return flash_attention_call(q, k, o);
+                    });
+              });
 }
 
 Autotuned tuned_grouped_matmul(const ArrayType& x, const ArrayType& y) {
   return once((Key() << "grouped_matmul" << x << y).str(), [&] {
     const int64_t m = dim(x, 0), k = dim(x, 1), n = dim(y, 2);
-    const Candidate usual{{"block_m", block_along(m, 64, 8)}, {"block_n", block_along(n, 512)}, {"block_k", k}};
+    const GroupedMatmulOptions blocks = chosen_blocks(x, y, GroupedMatmulOptions());
+    const Candidate usual{{"block_m", blocks.block_m}, {"block_n", blocks.block_n}, {"block_k", blocks.block_k}};
     return autotune(after(usual, combinations({{"block_m", along(m, {32, 64, 128, 256, 512})},
                                                {"block_n", along(n, {256, 512, 1024, 2048})},
                                                {"block_k", along(k, {512, 1024, k})}})),

@@ -133,6 +133,14 @@ std::vector<Case> blockCases() {
                                                                     .in_specs = {block(8, 128)},
                                                                     .out_specs = {block(8, 128)}});
   cases.push_back({"edges", "", {numbers({20, 200}, 16)}, [=](const Arrays& x) { return all(edges(x[0])); }});
+  const auto edgeWeights = pallas_call([](Ref x, Ref w, Ref o) { o[_] = x[_] / keepSum(square(x[_])) * w[_]; },
+                                       {.out_shape = ShapeDtype{{20, 128}, f32},
+                                        .grid = {3},
+                                        .in_specs = {rows(8, 128), same(1, 128)},
+                                        .out_specs = {rows(8, 128)}});
+  cases.push_back({"edge_weights", "", {numbers({20, 128}, 21), numbers({1, 128}, 22)}, [=](const Arrays& x) {
+                     return all(edgeWeights(x[0], x[1]));
+                   }});
   const auto edgeSum = pallas_call(
       [](Ref x, Ref o) {
         when(program_id(0) == 0, [&] { o[_] = zeros_like(o); });

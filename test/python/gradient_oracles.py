@@ -122,6 +122,10 @@ def edges(x):
     return x**3
 
 
+def edge_weights(x, w):
+    return x / (x**2).sum(1, keepdims=True) * w
+
+
 def edge_sum(x):
     return (x**2).sum(0, keepdims=True)
 

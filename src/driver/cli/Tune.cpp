@@ -81,7 +81,7 @@ Status tuneModule(const Session& session, const TuneArguments& arguments, const 
                      .need = "a grid of fixed size, whose blocks divide their arrays and are used as a whole",
                      .have = kernel.signature.grid.empty() ? "no grid" : fmt::format("grid ({})", gridText(kernel)),
                      .help = "make its block sizes candidates where it is written: pl::autotune"});
-      add(session, arguments, fmt::format("{}, kernel '{}'", path, call.name), tunedKernel(kernel, chip.name, ranking),
+      add(session, arguments, fmt::format("{}, kernel '{}'", path, call.name), tunedKernel(kernel, chip, ranking),
           kernels, found);
     }
   }
@@ -135,10 +135,12 @@ Status tuneKernel(const Session& session, const TuneArguments& arguments, const 
         progress.update(fmt::format("{} on {}: {} of {}…", kernel.name, target, done, tuned.candidates().size()));
       });
       progress.clear();
+      const std::string fileTarget =
+          ranking.measured ? driver::tunedTarget() : driver::tunedTarget(unwrap(tpu::findChip(target)));
       std::vector<std::string> texts;
       for (const ArrayType& t : types) texts.push_back(t.str());
       add(session, arguments, fmt::format("{} of {}", kernel.name, fmt::join(texts, ", ")),
-          tunedKernel(ranking, driver::tunedTarget(ranking.target), tuned.candidates()[0]), kernels, found);
+          tunedKernel(ranking, fileTarget, tuned.candidates()[0]), kernels, found);
     }
   });
 }

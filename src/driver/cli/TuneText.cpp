@@ -44,9 +44,9 @@ TunedKernel tunedKernel(const Ranking& ranking, const std::string& fileTarget, c
   return out;
 }
 
-TunedKernel tunedKernel(const KernelPackage& kernel, const std::string& chip, const driver::BlockRanking& ranking) {
+TunedKernel tunedKernel(const KernelPackage& kernel, const tpu::Chip& chip, const driver::BlockRanking& ranking) {
   const KernelArguments arguments(kernel);
-  TunedKernel out{kernel.name, chip, kernel.operands, false, ranking.all, {}, {}};
+  TunedKernel out{kernel.name, chip.name, kernel.operands, false, ranking.all, {}, {}};
   for (const driver::BlockCandidate& c : ranking.candidates) {
     std::vector<std::string> parts{"grid " + tuple(c.grid)};
     Json blocks = Json::array();
@@ -71,7 +71,9 @@ TunedKernel tunedKernel(const KernelPackage& kernel, const std::string& chip, co
       std::replace(name.begin(), name.end(), ' ', '_');
       sizes.emplace_back(fmt::format("{}_{}", name, d), best.blocks[b][d]);
     }
-  out.entries.push_back(entryOf(out, chip, Candidate(std::move(sizes)), best.us));
+  out.entries.push_back(entryOf(out, driver::tunedTarget(chip), Candidate(std::move(sizes)), best.us));
+  // A kernel of a module may have the name of one of the library.
+  out.entries.back().kernel = "module: " + kernel.name;
   return out;
 }
 

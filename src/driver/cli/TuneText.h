@@ -31,7 +31,7 @@ struct TunedKernel {
 };
 
 TunedKernel tunedKernel(const Ranking&, const std::string& fileTarget, const Candidate& base);
-TunedKernel tunedKernel(const KernelPackage&, const std::string& chip, const driver::BlockRanking&);
+TunedKernel tunedKernel(const KernelPackage&, const tpu::Chip&, const driver::BlockRanking&);
 
 /// The fastest `most`, how many there are, and why the others are refused.
 std::string tuneText(const Session&, const std::string& title, const TunedKernel&, size_t most);

@@ -169,7 +169,7 @@ struct Autotuned::State {
     if (clockwork.name().empty() || candidates.size() == 1) return 0;
     const std::string file = unwrap(activeSettings().values).tuned;
     TunedEntry entry{key,
-                     driver::tunedTarget(clockwork.name()),
+                     clockwork.chip ? driver::tunedTarget(*clockwork.chip) : driver::tunedTarget(),
                      {},
                      Candidate{},
                      0,

@@ -1,9 +1,15 @@
 #include "driver/tune/TunedFile.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <mutex>
 #include <sstream>
+#include <thread>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -138,10 +144,52 @@ std::string quoted(const std::string& text) {
   return out.str();
 }
 
+std::string factsText(const tpu::Chip& chip) {
+  std::string text;
+  for (const tpu::ChipFact& f : tpu::factsOf(chip)) text += f.path + " = " + f.value + "\n";
+  return text;
+}
+
+/// FNV-1a: the same in every build, as files outlive it.
+uint64_t hashOf(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const unsigned char c : text) hash = (hash ^ c) * 0x100000001b3;
+  return hash;
+}
+
+/// Programs that tune into files of one folder wait for each other. Where there is no such folder, or no way to lock
+/// it, the file is written as it is.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& path) {
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    folder_ = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder_ < 0) return;
+    while (::flock(folder_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+  ~FolderLock() {
+    if (folder_ >= 0) ::close(folder_);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int folder_ = -1;
+};
+
 }  // namespace
 
-std::string tunedTarget(const std::string& target) {
-  return target == "cpu" ? "cpu/" + cpu::hostProcessor().name : target;
+std::string tunedTarget() {
+  return fmt::format("cpu/{}/{}", cpu::hostProcessor().name, std::thread::hardware_concurrency());
+}
+
+std::string tunedTarget(const tpu::Chip& chip) {
+  const std::string facts = factsText(chip);
+  const auto names = tpu::chipNames();
+  if (std::find(names.begin(), names.end(), chip.name) != names.end())
+    if (const auto own = tpu::findChip(chip.name); own && factsText(*own) == facts) return chip.name;
+  return fmt::format("{}/{:016x}", chip.name, hashOf(facts));
 }
 
 Result<std::vector<TunedEntry>> readTuned(const std::string& path) {
@@ -188,6 +236,7 @@ std::string tunedText(std::vector<TunedEntry> entries) {
 Status addTuned(const std::string& path, const std::vector<TunedEntry>& added) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
+  const FolderLock others(path);
   auto entries = readTuned(path);
   if (!entries) return fail(entries.error());
   for (const TunedEntry& e : added) {

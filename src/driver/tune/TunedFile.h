@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "smalti/autotune.h"
+#include "tpu/Chip.h"
 
 namespace smalti::driver {
 
 /// One [[tuned]] of the file. Kernel, target and operands say what it is about.
 struct TunedEntry {
-  std::string kernel;                 ///< the key of autotune
-  std::string target;                 ///< "v5e"; "cpu/znver4": times of a processor say nothing of another one
+  std::string kernel;  ///< the key of autotune
+  std::string target;  ///< "v5e"; "cpu/znver4/8": times of a processor, or on fewer threads, say nothing of another
   std::vector<std::string> operands;  ///< "bf16[4096,4096]"
   Candidate candidate{};
   double us = 0;
@@ -22,8 +23,11 @@ struct TunedEntry {
   bool isAbout(const TunedEntry& o) const { return kernel == o.kernel && target == o.target && operands == o.operands; }
 };
 
-/// The target of entries for "cpu" or a chip: with "cpu" goes the name of this machine's processor.
-std::string tunedTarget(const std::string& target);
+/// The target of entries for this machine: its processor, and how many threads kernels may take.
+std::string tunedTarget();
+/// For a chip: its name, and where its facts are not those of the chip of this name that Smalti comes with, what tells
+/// them apart.
+std::string tunedTarget(const tpu::Chip&);
 
 /// Its entries; none when there is no such file. SM6912: what is wrong with it, with the line. SM1001.
 Result<std::vector<TunedEntry>> readTuned(const std::string& path);

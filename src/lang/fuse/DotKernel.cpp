@@ -51,6 +51,18 @@ TracedOperand operandOf(const char* name, const ArrayType& type, const std::vect
   return o;
 }
 
+/// Of both operands; nothing where a product of a kernel has no such precision.
+std::optional<Precision> precisionOf(const Op& op) {
+  if (op.find("algorithm")) return std::nullopt;
+  const Attribute* config = op.find("precision_config");
+  if (!config) return Precision::standard;
+  const auto& names = std::get<std::vector<std::string>>(*config);
+  const bool isOne = std::all_of(names.begin(), names.end(), [&](const std::string& n) { return n == names[0]; });
+  if (!isOne) return std::nullopt;
+  if (names.empty() || names[0] == "DEFAULT") return Precision::standard;
+  return names[0] == "HIGHEST" ? Precision::highest : Precision::high;
+}
+
 }  // namespace
 
 DotKernel dotKernel(const Op& op, const std::vector<ArrayType>& types) {
@@ -61,7 +73,8 @@ DotKernel dotKernel(const Op& op, const std::vector<ArrayType>& types) {
       r(y.shape, axes("rhs_batching_dimensions"), axes("rhs_contracting_dimensions"));
   const bool isFloat = x.dtype == y.dtype && (x.dtype == DType::f32 || x.dtype == DType::bf16) &&
                        (z.dtype == DType::f32 || z.dtype == x.dtype);
-  if (!l.fits || !r.fits || !isFloat || l.contracted > kMostContracted || l.contracted == 0 ||
+  const std::optional<Precision> precision = precisionOf(op);
+  if (!l.fits || !r.fits || !isFloat || !precision || l.contracted > kMostContracted || l.contracted == 0 ||
       l.batch * l.free * r.free * l.contracted < kFewestFlops)
     return {};
   const int64_t rows = std::min(l.free, kRows), columns = std::min(r.free, kColumns);
@@ -82,7 +95,7 @@ DotKernel dotKernel(const Op& op, const std::vector<ArrayType>& types) {
     const AtRecorded place(op.place);
     const Array a = refs[0][{Index(_)}], b = refs[1][{Index(_)}];
     const Array product = dot_general(a, b, {{l.contractsLast ? 1 : 0}, {r.contractsLast ? 1 : 0}},
-                                      {.preferred_element_type = DType::f32});
+                                      {.preferred_element_type = DType::f32, .precision = *precision});
     refs[2][{Index(_)}] = astype(product, z.dtype);
   });
   return {std::move(made), l.shape(), r.shape(), result};

@@ -309,6 +309,7 @@ constexpr OpTable kElementwiseOps{
              .expand = runIdentity,
              .lower = lowerIdentity,
              .jvp = jvpZero,
+             .transpose = transposeZero,
              .batch = batchElementwise},
     OpRecord{.name = "subtract",
              .jaxName = "sub",

@@ -388,3 +388,36 @@ WRONG_PROGRAM(a_kernel_that_is_not_computed_in_f64) {
       {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}});
   call.with(wide)(pl::ones({8, 128}));
 }
+
+// error[SM7113]: reverse mode does not go through this pallas_call: a loop in it computes how many steps it takes
+//   --> test/errors/lang/Transforms.cpp:400:36
+//   400 |   const auto call = pl::pallas_call(
+//       |                                    ^
+//   need: loops whose number of steps is known before the kernel runs
+//   have: kernel 'kernel'
+//   help: write the backward kernel and give both to custom_vjp
+WRONG_PROGRAM(gradient_of_a_kernel_with_a_while_loop) {
+  const auto call = pl::pallas_call(
+      [](pl::Ref x, pl::Ref o) {
+        o[_] = pl::while_loop([](const Array& v) { return pl::max(v) < 100.0; }, [](const Array& v) { return v * v; },
+                              x[_]);
+      },
+      {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}});
+  pl::grad([&](const Array& x) { return pl::sum(Array(call(x))); })(pl::full({8, 128}, 2, pl::f32));
+}
+
+// error[SM7114]: this pallas_call cannot be computed in f64: it uses the bits of a float
+//   --> test/errors/lang/Transforms.cpp:420:22
+//   420 |       pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = pl::bitcast(pl::bitcast(x[_], pl::i32), pl::f32); },
+//       |                      ^
+//   need: blocks, scratch, copies on the device, arithmetic and control flow
+//   have: kernel 'kernel'
+//   help: call it without numerics f64
+WRONG_PROGRAM(bits_of_floats_in_f64) {
+  pl::Settings wide;
+  pl::unwrap(wide.set("numerics", "f64"));
+  const auto call =
+      pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = pl::bitcast(pl::bitcast(x[_], pl::i32), pl::f32); },
+                      {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}});
+  call.with(wide)(pl::ones({8, 128}));
+}

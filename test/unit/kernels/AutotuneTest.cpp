@@ -188,6 +188,23 @@ TEST(Autotune, TheLibrarysCandidatesBeatItsDefaults) {
   }
 }
 
+TEST(Autotune, KeysTellOptionsApart) {
+  const ArrayType x{f32, {256, 256}}, q{f32, {1, 1, 8, 128}}, k{f32, {1, 1, 4096, 128}};
+  const Array a = zeros(x.shape), b = zeros(q.shape), c = zeros(k.shape);
+  EXPECT_EQ(tuned_matmul(x, x).rank({a, a}, "v5e").kernel, "matmul");
+  EXPECT_EQ(tuned_matmul(x, x, {.transpose_y = true}).rank({a, a}, "v5e").kernel, "matmul transpose_y");
+  EXPECT_EQ(tuned_flash_attention(q, k, {.causal = true}).rank({b, c, c}, "v5e").kernel, "flash_attention causal");
+  // The first candidate is what the kernel has without tuning.
+  EXPECT_EQ(tuned_flash_attention(q, k).candidates()[0]["block_k"], 2048);
+  const float factor = 2;
+  EXPECT_EQ(tuned_matmul(x, x, {.activation = [factor](const Array& t) { return t * factor; }}).candidates().size(),
+            1U);
+  EXPECT_NE(said([&] {
+              return tuned_flash_attention(q, k, {.bias = ones({1, 1, 8, 4096})});
+            }).find("error[SM6701]: tuned_flash_attention takes no bias and no segments"),
+            std::string::npos);
+}
+
 TEST(Autotune, TunedGroupedMatmulComputesTheProduct) {
   const With settings{{"target", "cpu"}};
   const Array x = ones({64, 128}), y = ones({2, 128, 128}), sizes = array(std::vector<int32_t>{24, 40});

@@ -95,6 +95,18 @@ TEST(Gradients, OfExamplesUnderVmap) {
                 grad<1>(f)(reshape(slice(x, {i, 0, 0}, {i + 1, 8, 96}), {8, 96}), s), 1e-6);
 }
 
+TEST(Gradients, AttentionWithLogSumsOrWithoutKeys) {
+  const Array q = numbers({1, 1, 8, 128}, 0), k = numbers({1, 1, 16, 128}, 1), none = zeros({1, 1, 0, 128});
+  const Array first = flash_attention(q, k, k, {.log_sums = true});
+  expectClose(flash_attention(q, k, k), first, 0);
+  const auto f = [](const Array& q, const Array& k, const Array& v) {
+    return sum(flash_attention_with_gradient(q, k, v));
+  };
+  const auto [dq, dk, dv] = grad<0, 1, 2>(f)(q, none, none);
+  expectClose(dq, zeros_like(q), 0);
+  EXPECT_EQ(dk.type(), none.type());
+}
+
 TEST(Gradients, BackwardKernelsAreFoundToBeRight) {
   const Array x = numbers({100, 128}, 0), s = ones({1, 128}), d = numbers({100, 128}, 1);
   for (const auto& call : {rms_norm_backward_call(x.type()), layer_norm_backward_call(x.type())})

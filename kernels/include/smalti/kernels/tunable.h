@@ -8,9 +8,10 @@
 
 namespace smalti::kernels {
 
-/// Of x and y as `matmul` takes them, without bias; the blocks of the options are not looked at.
+/// Of x and y as `matmul` takes them; the blocks of the options are not looked at. With a bias, or an activation that
+/// has captures, the usual blocks are the only candidate.
 Autotuned tuned_matmul(const ArrayType& x, const ArrayType& y, const MatmulOptions& options = {});
-/// Of q, k and v as `flash_attention` takes them, without bias and segments.
+/// Of q, k and v as `flash_attention` takes them, without bias and segments (SM6701).
 Autotuned tuned_flash_attention(const ArrayType& q, const ArrayType& k, const AttentionOptions& options = {});
 /// Of x, y and group sizes as `grouped_matmul` takes them. What was found for types of operands holds for all sizes of
 /// groups; the sizes must have values.

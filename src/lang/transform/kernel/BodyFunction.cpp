@@ -26,7 +26,7 @@ bool isMemory(const Op& op) {
 }
 bool isControl(const Op& op) { return isOneOf(op.name, {"if", "for", "while", "custom_function"}); }
 
-std::string whyNot(const TracedFunction& f, const Op& op) {
+std::string whyNot(const TracedFunction& f, const Op& op, bool wide) {
   const auto flag = [&](const char* name) {
     const Attribute* a = op.find(name);
     return a && std::get<bool>(*a);
@@ -37,6 +37,9 @@ std::string whyNot(const TracedFunction& f, const Op& op) {
   if (op.name == "ref_bitcast" &&
       bit_width(f.function.values[op.operands[0]].dtype) != bit_width(f.function.values[op.results[0]].dtype))
     return "it reads memory as elements of another width";
+  if (wide && isOneOf(op.name, {"bitcast", "bitcast_convert", "ref_bitcast"}))
+    for (const ValueId v : {op.operands[0], op.results[0]})
+      if (is_float(f.function.values[v].dtype)) return "it uses the bits of a float";
   if (const Attribute* index = op.find("index"))
     for (const AxisIndex& a : decodeIndex(std::get<std::vector<int64_t>>(*index)))
       if (a.dynamicSize) return "it copies slices of computed size";
@@ -47,10 +50,10 @@ std::string whyNot(const TracedFunction& f, const Op& op) {
   return "";
 }
 
-std::string firstReason(const TracedFunction& f, const std::vector<Op>& ops) {
+std::string firstReason(const TracedFunction& f, const std::vector<Op>& ops, bool wide) {
   for (const Op& op : ops) {
-    std::string why = whyNot(f, op);
-    for (size_t i = 0; why.empty() && i < op.regions.size(); ++i) why = firstReason(f, op.regions[i].ops);
+    std::string why = whyNot(f, op, wide);
+    for (size_t i = 0; why.empty() && i < op.regions.size(); ++i) why = firstReason(f, op.regions[i].ops, wide);
     if (!why.empty()) return why;
   }
   return "";
@@ -63,7 +66,7 @@ ArrayType widened(ArrayType type) {
 
 }  // namespace
 
-std::string whyNoFunction(const TracedFunction& f) { return firstReason(f, f.function.ops); }
+std::string whyNoFunction(const TracedFunction& f, bool wide) { return firstReason(f, f.function.ops, wide); }
 
 BodyFunction::BodyFunction(const TracedFunction& traced, Options options)
     : traced_(traced),

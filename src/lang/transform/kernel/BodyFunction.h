@@ -13,8 +13,9 @@
 
 namespace smalti::lang {
 
-/// Why a body is not a function of arrays: "it sends to other devices"; empty where it is one.
-std::string whyNoFunction(const TracedFunction&);
+/// Why a body is not a function of arrays: "it sends to other devices"; empty where it is one. With `wide`, where every
+/// float is an f64.
+std::string whyNoFunction(const TracedFunction&, bool wide = false);
 
 /// What computes a body.
 struct BodyOptions {

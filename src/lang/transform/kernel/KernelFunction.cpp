@@ -28,17 +28,37 @@ struct Padded {
         shape[i] = (shape[i] + d.size - 1) / d.size * d.size;
     }
   }
+  /// Beyond the edge lies what is at the edge, as constants: zeros could be divided by, and a cotangent of 0 times an
+  /// infinity is no number.
   Array with(const Array& a) const {
-    if (a.shape() == shape) return a;
-    std::vector<std::pair<int64_t, int64_t>> widths;
-    for (size_t i = 0; i < shape.size(); ++i) widths.emplace_back(before[i], shape[i] - before[i] - a.shape()[i]);
-    return pad(a, widths);
+    Array whole = a;
+    for (size_t i = 0; i < shape.size(); ++i) {
+      const int64_t size = a.shape()[i], after = shape[i] - before[i] - size;
+      if (before[i] == 0 && after == 0) continue;
+      std::vector<Operand> parts;
+      if (before[i] > 0) parts.emplace_back(edge(whole, i, 0, before[i]));
+      parts.emplace_back(whole);
+      if (after > 0) parts.emplace_back(edge(whole, i, size - 1, after));
+      whole = concatenate(parts, static_cast<int64_t>(i));
+    }
+    return whole;
   }
   Array without(const Array& a, const Shape& inside) const {
     if (a.shape() == inside) return a;
     std::vector<int64_t> limits = before;
     for (size_t i = 0; i < limits.size(); ++i) limits[i] += inside[i];
     return slice(a, before, limits);
+  }
+
+ private:
+  /// `count` times what is at one index of the axis; zeros where nothing is.
+  static Array edge(const Array& a, size_t axis, int64_t at, int64_t count) {
+    Shape repeated = a.shape(), starts(repeated.size()), limits = repeated;
+    repeated[axis] = count;
+    if (a.shape()[axis] == 0) return zeros(repeated, a.dtype());
+    starts[axis] = at;
+    limits[axis] = at + 1;
+    return broadcast_to(stop_gradient(slice(a, starts, limits)), repeated);
   }
 };
 
@@ -49,8 +69,8 @@ class GridLoop {
     size_t bound = 0;
     for (const int64_t size : kernel.grid)
       grid_.push_back(size == kDynamicBound ? *concreteInteger(operands[bound++]) : size);
-    prefetch_.assign(operands.begin() + static_cast<ptrdiff_t>(numBounds),
-                     operands.begin() + static_cast<ptrdiff_t>(numBounds + kernel.prefetch.size()));
+    for (const Array& scalars : operands.subspan(numBounds, kernel.prefetch.size()))
+      prefetch_.push_back(convertTo(scalars, dtype(scalars.dtype())));
     const auto given = operands.subspan(numBounds + kernel.prefetch.size());
     for (size_t i = 0; i < kernel.operands.size(); ++i) {
       const TracedOperand& o = kernel.operands[i];
@@ -59,10 +79,14 @@ class GridLoop {
       arrays_.push_back(static_cast<int>(i) < kernel.numInputs ? edges_[i].with(convertTo(given[i], t))
                                                                : zeros(edges_[i].shape, t));
     }
+    const size_t firstInput = numBounds + kernel.prefetch.size();
     for (const Alias& alias : kernel.aliases) {
-      const size_t input = alias.operand - numBounds - kernel.prefetch.size();
       const size_t output = kernel.numInputs + alias.output;
-      arrays_[output] = edges_[output].with(convertTo(given[input], dtype(kernel.operands[output].array.dtype)));
+      arrays_[output] =
+          edges_[output].with(convertTo(operands[alias.operand], dtype(kernel.operands[output].array.dtype)));
+      // Scalars that are prefetched are read before the kernel begins: they keep a value of their own.
+      if (static_cast<size_t>(alias.operand) < firstInput) continue;
+      const size_t input = alias.operand - firstInput;
       if (!kernel.operands[input].windowed) sameAs_[input] = output;
     }
   }
@@ -73,9 +97,9 @@ class GridLoop {
     Arrays state(arrays_.begin() + k_.numInputs, arrays_.end());
     for (const MemoryRef& s : k_.scratch)
       if (!is_semaphore(s.dtype)) state.push_back(zeros(s.shape, dtype(s.dtype)));
-    if (steps == 1)
+    if (steps == 1)  // without steps nothing is traced: there may be no whole block
       state = step(Arrays(grid_.size(), full({}, 0, DType::i32)), std::move(state));
-    else
+    else if (steps > 1)
       state =
           detail::fori_loop(0, static_cast<int>(steps), 1, 1,
                             [&](const Array& i, const Arrays& carry) { return step(indicesOf(i), carry); }, state, {});
@@ -102,7 +126,7 @@ class GridLoop {
 
   /// Where the block of the operand begins.
   std::vector<Operand> startsOf(const TracedOperand& o, const Arrays& indices) const {
-    BodyFunction map(*o.indexMap, {});
+    BodyFunction map(*o.indexMap, {.grid = {}, .gridSizes = {}, .wide = wide_});
     BodyFunction::Memory memory;
     const std::vector<ValueId>& arguments = o.indexMap->function.arguments;
     for (size_t i = 0; i < indices.size(); ++i) map.define(arguments[i], indices[i]);
@@ -122,7 +146,8 @@ class GridLoop {
     BodyFunction body(k_.body, std::move(options));
     const auto firstOperand = prefetch_.size();
     for (const auto& [input, output] : sameAs_)
-      body.share(k_.body.function.arguments[firstOperand + input], k_.body.function.arguments[firstOperand + output]);
+      if (!k_.operands[output].windowed)
+        body.share(k_.body.function.arguments[firstOperand + input], k_.body.function.arguments[firstOperand + output]);
     BodyFunction::Memory memory;
     const std::vector<ValueId>& arguments = k_.body.function.arguments;
     size_t next = 0;
@@ -130,7 +155,10 @@ class GridLoop {
     std::vector<std::vector<Operand>> starts(k_.operands.size());
     for (size_t i = 0; i < k_.operands.size(); ++i) {
       const TracedOperand& o = k_.operands[i];
-      if (sameAs_.count(i)) {
+      if (const auto same = sameAs_.find(i); same != sameAs_.end()) {
+        // Of an output in blocks the input is what the steps before have left of the whole.
+        if (k_.operands[same->second].windowed)
+          memory[arguments[next]] = edges_[same->second].without(state[same->second - k_.numInputs], o.array.shape);
         ++next;
         continue;
       }
@@ -168,15 +196,15 @@ class GridLoop {
   std::vector<int64_t> grid_;
   Arrays prefetch_, arrays_;  ///< `arrays_`: by operand, with their edges
   std::vector<Padded> edges_;
-  std::map<size_t, size_t> sameAs_;  ///< inputs that are passed whole and are an output's memory
+  std::map<size_t, size_t> sameAs_;  ///< inputs that are passed whole, and the outputs whose memory they are
 };
 
 }  // namespace
 
-std::string whyNoFunction(const TracedKernel& kernel, std::span<const Array> operands) {
+std::string whyNoFunction(const TracedKernel& kernel, std::span<const Array> operands, bool wide) {
   for (int i = 0; i < kernel.numDynamicBounds(); ++i)
     if (!concreteInteger(operands[i])) return "its grid is computed in the function that is transformed";
-  return whyNoFunction(kernel.body);
+  return whyNoFunction(kernel.body, wide);
 }
 
 std::vector<Array> runAsFunction(const TracedKernel& kernel, std::span<const Array> operands, bool wide) {
@@ -184,7 +212,7 @@ std::vector<Array> runAsFunction(const TracedKernel& kernel, std::span<const Arr
 }
 
 std::vector<Array> runWide(const TracedKernel& kernel, std::span<const Array> operands) {
-  const std::string why = whyNoFunction(kernel, operands);
+  const std::string why = whyNoFunction(kernel, operands, true);
   if (!why.empty())
     refuse({.code = "SM7114",
             .message = "this pallas_call cannot be computed in f64: " + why,

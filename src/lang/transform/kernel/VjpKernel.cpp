@@ -7,22 +7,29 @@
 #include "lang/transform/Batch.h"
 #include "lang/transform/Custom.h"
 #include "lang/transform/kernel/KernelFunction.h"
+#include "smalti/error.h"
 
 namespace smalti::lang {
 namespace {
 
 using Arrays = std::vector<Array>;
 
-void checkFunction(const TracedKernel& kernel, std::span<const Array> operands) {
-  const std::string why = whyNoFunction(kernel, operands);
-  if (why.empty()) return;
+[[noreturn]] void refuseReverse(const TracedKernel& kernel, const std::string& why, std::string need) {
   refuse({.code = "SM7113",
           .message = "reverse mode does not go through this pallas_call: " + why,
           .place = {},
-          .need = "blocks, scratch, copies on the device, arithmetic and control flow",
+          .need = std::move(need),
           .have = "kernel '" + kernel.name + "'",
           .help = "write the backward kernel and give both to custom_vjp"});
 }
+
+void checkFunction(const TracedKernel& kernel, std::span<const Array> operands) {
+  const std::string why = whyNoFunction(kernel, operands);
+  if (!why.empty()) refuseReverse(kernel, why, "blocks, scratch, copies on the device, arithmetic and control flow");
+}
+
+/// The code of the error of a loop that takes nobody knows how many steps.
+constexpr std::string_view kUnknownSteps = "SM7105";
 
 /// The tangents of a kernel's results, from its operands and the tangents of those that are flagged.
 class KernelTangents : public CustomFunction {
@@ -84,7 +91,15 @@ class KernelTangents : public CustomFunction {
     std::vector<MaybeZero> of;
     size_t next = 0;
     for (const bool isFloat : floats_) of.push_back(isFloat ? cotangents[next++] : std::nullopt);
-    return lang::vjp(partial, some).back(of);
+    try {
+      return lang::vjp(partial, some).back(of);
+    } catch (const Error& error) {
+      // Its advice is for loops outside kernels.
+      if (error.diagnostic().code != kUnknownSteps) throw;
+      const AtRecorded place(kernel_->traced().place);
+      refuseReverse(kernel_->traced(), "a loop in it computes how many steps it takes",
+                    "loops whose number of steps is known before the kernel runs");
+    }
   }
 
   std::shared_ptr<const CalledKernel> kernel_;

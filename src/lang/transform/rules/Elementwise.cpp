@@ -90,6 +90,9 @@ std::vector<MaybeZero> transposeAdd(const OpCall&, const Mask& isLinear, Tangent
 std::vector<MaybeZero> transposeSubtract(const OpCall&, const Mask& isLinear, Tangents ct) {
   return {isLinear[0] ? ct[0] : std::nullopt, isLinear[1] ? MaybeZero(-*ct[0]) : std::nullopt};
 }
+std::vector<MaybeZero> transposeZero(const OpCall& call, const Mask&, Tangents) {
+  return std::vector<MaybeZero>(call.operands.size());
+}
 std::vector<MaybeZero> transposeNegate(const OpCall&, const Mask&, Tangents ct) { return {-*ct[0]}; }
 std::vector<MaybeZero> transposeMultiply(const OpCall& call, const Mask& isLinear, Tangents ct) {
   if (isLinear[0]) return {multiply(*ct[0], call.operands[1]), std::nullopt};
