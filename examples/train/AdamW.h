@@ -8,7 +8,7 @@
 namespace train {
 
 struct AdamW {
-  float rate = 3e-3f, beta1 = 0.9f, beta2 = 0.99f, epsilon = 1e-8f, decay = 0.01f;
+  float rate = 1e-3f, beta1 = 0.9f, beta2 = 0.99f, epsilon = 1e-8f, decay = 0.01f;
 };
 
 /// The averages of the gradients and of their squares, in the form of the parameters.

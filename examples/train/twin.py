@@ -1,15 +1,18 @@
 """The model of this folder in JAX: python twin.py TEXT [STEPS] prints the loss of every step."""
 
 import functools
+import os
 import pathlib
 import sys
 import time
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
 import jax.numpy as jnp
 
 CONTEXT, WIDTH, HEADS, LAYERS, BATCH = 32, 64, 2, 2, 8
-RATE, BETA1, BETA2, EPSILON, DECAY = 3e-3, 0.9, 0.99, 1e-8, 0.01
+RATE, BETA1, BETA2, EPSILON, DECAY = 1e-3, 0.9, 0.99, 1e-8, 0.01
 
 
 def random_model(vocabulary, seed):
@@ -25,7 +28,8 @@ def random_model(vocabulary, seed):
     for _ in range(LAYERS):
         model["layers"].append({"norm1": (one, zero), "qkv": weights(WIDTH, 3 * WIDTH), "out": weights(WIDTH, WIDTH),
                                 "norm2": (one, zero), "up": weights(WIDTH, 4 * WIDTH), "down": weights(4 * WIDTH, WIDTH)})
-    return model | {"norm": (one, zero), "head": weights(WIDTH, vocabulary)}
+    model |= {"norm": (one, zero), "head": weights(WIDTH, vocabulary)}
+    return jax.tree.map(jnp.copy, model)  # `step` takes each buffer for itself
 
 
 def norm(x, scale, shift):

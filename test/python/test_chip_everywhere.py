@@ -56,7 +56,7 @@ def test_conform_and_check_of_folders_have_a_column(smalti):
 
 
 def test_other_verbs_refuse_it_by_name(smalti):
-    takes = "what takes it: run, check, conform, show, describe, export, compile, time, report, env"
+    takes = "what takes it: run, check, conform, show, describe, export, compile, time, tune, report, env"
     for words in (["cache", "--chip", "v5e"], ["cache", "warm", "add_grid_1d", "--chip", "v5e"], ["explain", "SM1000", "--chip", "v5e"],
                   ["new", "x", "--chip", "v5e"], ["chips", "--chip", "v5e"]):
         verb = " ".join(words[:2]) if words[1] == "warm" else words[0]

@@ -24,6 +24,7 @@ ARGUMENTS = {
     "cache": ["--cache", "{tmp}/cache"],
     "cache warm": [CASE, "--cache", "{tmp}/cache"],
     "time": [CASE],
+    "tune": ["softmax", "--operand", "f32[1024,2048]", "--chip", "v5e"],
     "report": [CASE],
     "chips": [],
     "explain": [],

@@ -63,21 +63,22 @@ Result<DeviceShare> shareOf(const ProcessGroup& group, int64_t devices, const Op
                                    devices)});
 }
 
-Result<std::vector<Bytes>> SharedRun::exchange(const std::vector<Bytes>& to, const Op& at) {
+Result<std::vector<Bytes>> SharedRun::exchange(const std::vector<Bytes>& to, const Op& at,
+                                               const std::vector<bool>& with) {
   Processes& p = group_.processes;
-  ++exchanges_;
+  const auto takesPart = [&](int r) { return r != p.rank() && (with.empty() || with[static_cast<size_t>(r)]); };
   const std::string where = described(at);
   for (int r = 0; r < p.count(); ++r) {
-    if (r == p.rank()) continue;
+    if (!takesPart(r)) continue;
     ByteWriter w = header(run_, Kind::values);
-    w.add(exchanges_);
+    w.add(++exchanges_[static_cast<size_t>(r)]);
     w.add(where);
     w.addBytes(to[static_cast<size_t>(r)]);
     if (Status ok = p.send(r, Channel::program, w.bytes()); !ok) return fail(std::move(ok.error()));
   }
   std::vector<Bytes> got(static_cast<size_t>(p.count()));
   for (int r = 0; r < p.count(); ++r) {
-    while (r != p.rank()) {
+    while (takesPart(r)) {
       if (stop_ && stop_->load(std::memory_order_relaxed))
         return fail({.code = "SM9006",
                      .message = "the run was stopped before its end",
@@ -100,7 +101,7 @@ Result<std::vector<Bytes>> SharedRun::exchange(const std::vector<Bytes>& to, con
                      .help = "look at what that process prints"});
       const auto number = reader.get<uint64_t>();
       const std::string theirs = reader.text();
-      if (!reader.ok() || number != exchanges_ || theirs != where)
+      if (!reader.ok() || number != exchanges_[static_cast<size_t>(r)] || theirs != where)
         return fail({.code = "SM5012",
                      .message = "the processes do not run the same program",
                      .place = at.place,

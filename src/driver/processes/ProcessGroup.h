@@ -31,12 +31,14 @@ Result<DeviceShare> shareOf(const ProcessGroup&, int64_t devices, const Op&);
 /// One run of a program by all processes of a group.
 class SharedRun {
  public:
-  SharedRun(ProcessGroup& group, const std::atomic<bool>* stop) : group_(group), run_(++group.programs), stop_(stop) {}
+  SharedRun(ProcessGroup& group, const std::atomic<bool>* stop)
+      : group_(group), run_(++group.programs), stop_(stop), exchanges_(static_cast<size_t>(group.processes.count())) {}
 
   ProcessGroup& group() const { return group_; }
-  /// Gives every other process a message and gets theirs, by rank; all come here at the same op. SM5012 when they do
-  /// not, SM5011 when one has given up, SM9006 when the run is stopped.
-  Result<std::vector<Bytes>> exchange(const std::vector<Bytes>& to, const Op& at);
+  /// Gives processes a message and gets theirs, by rank: those `with` which it exchanges, each of which comes to the
+  /// same op and says the same of this one; empty: all. SM5012 when one comes to another op, SM5011 when one has given
+  /// up, SM9006 when the run is stopped.
+  Result<std::vector<Bytes>> exchange(const std::vector<Bytes>& to, const Op& at, const std::vector<bool>& with = {});
   /// After an error of its own: the others need not wait.
   void giveUp();
 
@@ -44,7 +46,7 @@ class SharedRun {
   ProcessGroup& group_;
   const uint64_t run_;
   const std::atomic<bool>* stop_;
-  uint64_t exchanges_ = 0;
+  std::vector<uint64_t> exchanges_;  ///< by process: how many there have been with it
 };
 
 }  // namespace smalti::driver

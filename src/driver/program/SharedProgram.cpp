@@ -56,6 +56,17 @@ Status ProgramRunner::gatherSent(const Function& f, const Op& op, const Exchange
     }
     return false;
   };
+  // Only with processes that share a list of devices with this one: the others may not come here at all.
+  std::vector<bool> with(static_cast<size_t>(processes.count()));
+  const auto processOf = [&](int64_t device) { return device / perProcess; };
+  for (size_t receiver = 0; receiver < exchange.from.size(); ++receiver) {
+    if (exchange.from[receiver] < 0) continue;
+    const int64_t to = processOf(static_cast<int64_t>(receiver));
+    for (const int64_t sender : exchange.senders[static_cast<size_t>(exchange.from[receiver])]) {
+      if (to == processes.rank()) with[static_cast<size_t>(processOf(sender))] = true;
+      if (processOf(sender) == processes.rank()) with[static_cast<size_t>(to)] = true;
+    }
+  }
   std::vector<Bytes> messages;
   for (int r = 0; r < processes.count(); ++r) {
     ByteWriter w;
@@ -66,7 +77,7 @@ Status ProgramRunner::gatherSent(const Function& f, const Op& op, const Exchange
     }
     messages.push_back(w.take());
   }
-  auto got = shared_->exchange(messages, op);
+  auto got = shared_->exchange(messages, op, with);
   if (!got) return fail(std::move(got.error()));
   for (int r = 0; r < processes.count(); ++r) {
     ByteReader reader((*got)[static_cast<size_t>(r)]);
