@@ -83,13 +83,14 @@ Result<std::vector<const Device*>> Client::choose(int64_t numDevices) const {
                  .need = fmt::format("{} devices", numDevices),
                  .have = fmt::format("{} ({})", all.size(), all.front()->kind),
                  .help = "run it where there are as many, or on the interpret target, which has any number"});
+  const size_t everywhere = all.size();
   chosen.resize(wanted);
   if (std::ranges::none_of(chosen, &Device::here))
     return fail({.code = "SM6804",
                  .message = "the program runs on devices of other hosts",
                  .place = {},
                  .need = fmt::format("one of the first {} devices of all hosts in this process", numDevices),
-                 .have = fmt::format("{} of {}, the first of id {}", here.size(), all.size(), here.front()->id),
+                 .have = fmt::format("{} of {}, the first of id {}", here.size(), everywhere, here.front()->id),
                  .help = "run it on the hosts of the first devices only, or as a program for all devices"});
   return std::move(chosen);
 }
