@@ -4,10 +4,10 @@
 import os
 import pathlib
 import sys
-import time
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "build/release/python"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
 import jax
 import jax.numpy as jnp
@@ -17,21 +17,11 @@ from jax.experimental.pallas.ops.tpu import flash_attention
 
 import smalti
 import smalti.jax
+from timing import best
 from smalti import _smalti
 from smalti.jax._settings import reference
 
 CALLS = 2000
-
-
-def best(f, repeats=7):
-    """Seconds, the least of some runs."""
-    jax.block_until_ready(f())
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        jax.block_until_ready(f())
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def overhead():

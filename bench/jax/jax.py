@@ -6,11 +6,11 @@ import math
 import os
 import pathlib
 import sys
-import time
 
 sys.path.pop(0)  # this folder, where `jax` would be this file
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "build/release/python"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +23,7 @@ from jax.experimental.pallas.ops.tpu.paged_attention import paged_attention
 
 import smalti
 import smalti.jax
+from timing import best
 from smalti.jax._settings import reference
 
 
@@ -79,17 +80,6 @@ ROWS = [
     ("paged attention 4×8×128", paged, (normal(0, (4, 8, 128)), normal(1, (2, 32, 16, 128)), normal(2, (2, 32, 16, 128))),
      0, 2 * 2 * 32 * 16 * 128 * 4),
 ]
-
-
-def best(f, repeats):
-    """Seconds of one call, the least of some; the first one compiles and does not count."""
-    jax.block_until_ready(f())
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        jax.block_until_ready(f())
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def rates():

@@ -23,3 +23,13 @@ def bin_dir():
 @pytest.fixture(scope="session")
 def smalti(bin_dir):
     return str(bin_dir / "smalti")
+
+
+@pytest.fixture
+def smalti_jax_installed():
+    """For `usefixtures`: kernels in programs of JAX run here."""
+    import smalti.jax
+
+    smalti.jax.install()
+    yield
+    smalti.jax.uninstall()

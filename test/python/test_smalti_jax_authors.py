@@ -17,11 +17,7 @@ from jax.experimental.pallas import tpu as pltpu
 import smalti.jax
 
 
-@pytest.fixture(autouse=True)
-def installed():
-    smalti.jax.install()
-    yield
-    smalti.jax.uninstall()
+pytestmark = pytest.mark.usefixtures("smalti_jax_installed")
 
 
 def normal(*shape, seed=0, dtype=jnp.float32):

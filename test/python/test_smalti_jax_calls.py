@@ -21,11 +21,7 @@ from smalti import _smalti
 X = np.arange(16 * 128, dtype=np.float32).reshape(16, 128) / 100
 
 
-@pytest.fixture(autouse=True)
-def installed():
-    smalti.jax.install()
-    yield
-    smalti.jax.uninstall()
+pytestmark = pytest.mark.usefixtures("smalti_jax_installed")
 
 
 def square(x, **options):

@@ -22,11 +22,7 @@ from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_ma
 import smalti.jax
 
 
-@pytest.fixture(autouse=True)
-def installed():
-    smalti.jax.install()
-    yield
-    smalti.jax.uninstall()
+pytestmark = pytest.mark.usefixtures("smalti_jax_installed")
 
 
 def close(got, wanted, rtol, atol):

@@ -20,11 +20,7 @@ KERNELS = {name: case for name, *case in all_kernels() if name.split("/")[0] in 
 refused = {}
 
 
-@pytest.fixture(autouse=True)
-def installed():
-    smalti.jax.install()
-    yield
-    smalti.jax.uninstall()
+pytestmark = pytest.mark.usefixtures("smalti_jax_installed")
 
 
 def close(got, wanted, rtol, atol):

@@ -18,11 +18,7 @@ import smalti.jax
 X = np.arange(16 * 128, dtype=np.float32).reshape(16, 128)
 
 
-@pytest.fixture(autouse=True)
-def installed():
-    smalti.jax.install()
-    yield
-    smalti.jax.uninstall()
+pytestmark = pytest.mark.usefixtures("smalti_jax_installed")
 
 
 def copy(x, index_map=lambda i: (i, 0)):

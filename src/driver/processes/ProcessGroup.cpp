@@ -8,6 +8,7 @@
 #include "base/ByteStream.h"
 #include "driver/processes/LoadMpi.h"
 #include "driver/processes/SlowNetwork.h"
+#include "driver/program/TimeLimit.h"
 
 namespace smalti::driver {
 namespace {
@@ -30,6 +31,15 @@ std::string described(const Op& op) {
 }
 
 }  // namespace
+
+Diagnostic otherProgram(const SourcePlace& place, std::string need, std::string have) {
+  return {.code = "SM5012",
+          .message = "the processes do not run the same program",
+          .place = place,
+          .need = std::move(need),
+          .have = std::move(have),
+          .help = "start all processes with the same program, inputs, options and version of Smalti"};
+}
 
 Result<ProcessGroup*> processGroup(std::string_view mpi, std::string_view net) {
   const auto network = parseNetwork(net);
@@ -80,12 +90,7 @@ Result<std::vector<Bytes>> SharedRun::exchange(const std::vector<Bytes>& to, con
   for (int r = 0; r < p.count(); ++r) {
     while (takesPart(r)) {
       if (stop_ && stop_->load(std::memory_order_relaxed))
-        return fail({.code = "SM9006",
-                     .message = "the run was stopped before its end",
-                     .place = at.place,
-                     .where = {fmt::format("in an exchange with {}", p.name(r))},
-                     .need = "a program that ends in the time that the caller gives it",
-                     .help = "give it more time, or smaller inputs"});
+        return fail(stoppedAt(at.place, fmt::format("in an exchange with {}", p.name(r))));
       auto message = p.receive(Channel::program, r, kLookForStop);
       if (!message) return fail(std::move(message.error()));
       if (!*message) continue;
@@ -102,12 +107,8 @@ Result<std::vector<Bytes>> SharedRun::exchange(const std::vector<Bytes>& to, con
       const auto number = reader.get<uint64_t>();
       const std::string theirs = reader.text();
       if (!reader.ok() || number != exchanges_[static_cast<size_t>(r)] || theirs != where)
-        return fail({.code = "SM5012",
-                     .message = "the processes do not run the same program",
-                     .place = at.place,
-                     .need = fmt::format("every process at {}", where),
-                     .have = fmt::format("{} at {}", p.name(r), theirs),
-                     .help = "start all processes with the same program, inputs, options and version of Smalti"});
+        return fail(otherProgram(at.place, fmt::format("every process at {}", where),
+                                 fmt::format("{} at {}", p.name(r), theirs)));
       const size_t head = (*message)->bytes.size() - reader.rest().size();
       (*message)->bytes.erase((*message)->bytes.begin(), (*message)->bytes.begin() + static_cast<std::ptrdiff_t>(head));
       got[static_cast<size_t>(r)] = std::move((*message)->bytes);

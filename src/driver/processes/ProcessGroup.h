@@ -28,6 +28,9 @@ Result<ProcessGroup*> processGroup(std::string_view mpi, std::string_view net);
 /// The devices of a mesh that are this process's. SM5013 when they cannot be shared evenly.
 Result<DeviceShare> shareOf(const ProcessGroup&, int64_t devices, const Op&);
 
+/// SM5012.
+Diagnostic otherProgram(const SourcePlace&, std::string need, std::string have);
+
 /// One run of a program by all processes of a group.
 class SharedRun {
  public:

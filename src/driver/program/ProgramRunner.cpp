@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "driver/program/TimeLimit.h"
+
 namespace smalti::driver {
 namespace {
 
@@ -143,12 +145,7 @@ ProgramRunner::Returned ProgramRunner::runOps(const Function& f, const std::vect
   std::vector<std::vector<Array>> returned;
   for (const Op& op : ops) {
     if (settings_.stop && settings_.stop->load(std::memory_order_relaxed))
-      return fail({.code = "SM9006",
-                   .message = "the run was stopped before its end",
-                   .place = op.place,
-                   .where = {fmt::format("program '{}'", program_.name)},
-                   .need = "a program that ends in the time that the caller gives it",
-                   .help = "give it more time, or smaller inputs"});
+      return fail(stoppedAt(op.place, fmt::format("program '{}'", program_.name)));
     if (op.name == "return") {
       for (Lane* lane : lanes) returned.push_back(takeOperands(op, *lane));
       break;

@@ -21,12 +21,8 @@ Result<Array> readArray(ByteReader& reader, const ArrayType& type) {
     if (!bytes.empty()) std::memcpy(array->data(), bytes.data(), bytes.size());
     return array;
   }
-  return fail({.code = "SM5012",
-               .message = "the processes do not run the same program",
-               .place = {},
-               .need = fmt::format("{} of {} bytes", type.str(), array->bytes()),
-               .have = fmt::format("{} bytes from another process", bytes.size()),
-               .help = "start all processes with the same program, inputs, options and version of Smalti"});
+  return fail(otherProgram({}, fmt::format("{} of {} bytes", type.str(), array->bytes()),
+                           fmt::format("{} bytes from another process", bytes.size())));
 }
 
 }  // namespace
@@ -47,31 +43,24 @@ Result<DeviceShare> ProgramRunner::shareOfMesh(const DeviceMesh& mesh, const Op&
 Status ProgramRunner::gatherSent(const Function& f, const Op& op, const Exchange& exchange, SentByDevice& sent) {
   const Processes& processes = shared_->group().processes;
   const int64_t perProcess = share_.count;
-  const auto goesTo = [&](size_t sender, int64_t process) {
-    for (int64_t d = process * perProcess; d < (process + 1) * perProcess; ++d) {
-      const int list = exchange.from[static_cast<size_t>(d)];
-      if (list < 0) continue;
-      const std::vector<int64_t>& senders = exchange.senders[static_cast<size_t>(list)];
-      if (std::ranges::find(senders, static_cast<int64_t>(sender)) != senders.end()) return true;
-    }
-    return false;
-  };
-  // Only with processes that share a list of devices with this one: the others may not come here at all.
-  std::vector<bool> with(static_cast<size_t>(processes.count()));
-  const auto processOf = [&](int64_t device) { return device / perProcess; };
-  for (size_t receiver = 0; receiver < exchange.from.size(); ++receiver) {
-    if (exchange.from[receiver] < 0) continue;
-    const int64_t to = processOf(static_cast<int64_t>(receiver));
-    for (const int64_t sender : exchange.senders[static_cast<size_t>(exchange.from[receiver])]) {
-      if (to == processes.rank()) with[static_cast<size_t>(processOf(sender))] = true;
-      if (processOf(sender) == processes.rank()) with[static_cast<size_t>(to)] = true;
-    }
-  }
+  const auto processOf = [&](size_t device) { return device / static_cast<size_t>(perProcess); };
+  const auto here = static_cast<size_t>(processes.rank());
+  // [process][device]: whether a device of the process receives from it.
+  std::vector<std::vector<bool>> wants(static_cast<size_t>(processes.count()), std::vector<bool>(sent.size()));
+  for (size_t receiver = 0; receiver < exchange.from.size(); ++receiver)
+    if (const int list = exchange.from[receiver]; list >= 0)
+      for (const int64_t sender : exchange.senders[static_cast<size_t>(list)])
+        wants[processOf(receiver)][static_cast<size_t>(sender)] = true;
+  // Only with processes that give or take something: the others may not come here at all.
+  std::vector<bool> with(wants.size());
   std::vector<Bytes> messages;
-  for (int r = 0; r < processes.count(); ++r) {
+  for (size_t r = 0; r < wants.size(); ++r) {
     ByteWriter w;
-    for (size_t d = 0; d < sent.size(); ++d) {
-      if (r == processes.rank() || !sent[d] || !goesTo(d, r)) continue;
+    for (size_t d = 0; d < sent.size() && r != here; ++d) {
+      if (processOf(d) == r && wants[here][d]) with[r] = true;
+      if (processOf(d) != here || !wants[r][d]) continue;
+      with[r] = true;
+      if (!sent[d]) continue;  // a device that did not come
       w.add(static_cast<int64_t>(d));
       for (const Array& operand : *sent[d]) w.addList(bytesOf(operand));
     }

@@ -17,6 +17,15 @@ Diagnostic notInTime(std::string_view work, double seconds) {
           .help = "raise --timeout-seconds, or lower --step-limit to see where it is"};
 }
 
+Diagnostic stoppedAt(const SourcePlace& place, std::string where) {
+  return {.code = "SM9006",
+          .message = "the run was stopped before its end",
+          .place = place,
+          .where = {std::move(where)},
+          .need = "a program that ends in the time that the caller gives it",
+          .help = "give it more time, or smaller inputs"};
+}
+
 Alarm::Alarm(double seconds, const std::atomic<bool>* watched, std::function<void()> ring) : ring_(std::move(ring)) {
   sigset_t all, before;  // signals are for the user's own threads
   sigfillset(&all);

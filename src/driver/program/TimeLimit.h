@@ -16,6 +16,8 @@ namespace smalti::driver {
 
 /// SM9012. `work`: "run", "case", "module".
 Diagnostic notInTime(std::string_view work, double seconds);
+/// SM9006, of a program between its ops. `where`: "program 'main'".
+Diagnostic stoppedAt(const SourcePlace&, std::string where);
 
 /// Calls `ring` once, on a thread of its own, after so many seconds or when `watched` (may be null) is true, but not
 /// after it is destroyed.

@@ -11,6 +11,17 @@
 
 namespace smalti::testing {
 
+/// Of %v in a body, to %o: a value that a reduction needs again.
+inline const std::string kSoftmax = R"MLIR(
+    %low = arith.constant dense<0xFF800000> : vector<256xf32>
+    %e = math.exp %v : vector<256x1024xf32>
+    %m = vector.multi_reduction <maximumf>, %e, %low [1] : vector<256x1024xf32> to vector<256xf32>
+    %c = vector.shape_cast %m : vector<256xf32> to vector<256x1xf32>
+    %b = vector.broadcast %c : vector<256x1xf32> to vector<256x1024xf32>
+    %d = arith.divf %e, %b : vector<256x1024xf32>
+    vector.store %d, %o[%zero, %zero] : memref<256x1024xf32, #tpu.memory_space<vmem>>, vector<256x1024xf32>
+)MLIR";
+
 inline KernelPackage kernelOf(const Shape& array, const std::string& text) {
   KernelPackage package;
   package.context = makeContext();

@@ -67,16 +67,7 @@ TEST(Vmem, WindowsHaveTwoBuffersUnlessTheirBlockNeverChanges) {
 }
 
 TEST(Vmem, WhatAReductionNeedsAgainIsKept) {
-  const std::string softmax = R"MLIR(
-    %low = arith.constant dense<0xFF800000> : vector<256xf32>
-    %e = math.exp %v : vector<256x1024xf32>
-    %m = vector.multi_reduction <maximumf>, %e, %low [1] : vector<256x1024xf32> to vector<256xf32>
-    %c = vector.shape_cast %m : vector<256xf32> to vector<256x1xf32>
-    %b = vector.broadcast %c : vector<256x1xf32> to vector<256x1024xf32>
-    %d = arith.divf %e, %b : vector<256x1024xf32>
-    vector.store %d, %o[%zero, %zero] : memref<256x1024xf32, #tpu.memory_space<vmem>>, vector<256x1024xf32>
-)MLIR";
-  const tpu::VmemMap map = mapOf("v5e", 2, softmax);
+  const tpu::VmemMap map = mapOf("v5e", 2, kSoftmax);
   ASSERT_EQ(map.temporaries.kept.size(), 1U);
   EXPECT_EQ(map.temporaries.kept.front().what, "result of math.exp, needed again later");
   EXPECT_EQ(map.temporaries.kept.front().bytes, 1 << 20);

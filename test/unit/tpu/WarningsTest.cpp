@@ -63,16 +63,7 @@ TEST(Warnings, SM6636_WastefulShapes) {
 }
 
 TEST(Warnings, SM6637_SpilledValues) {
-  const std::string softmax = R"MLIR(
-    %low = arith.constant dense<0xFF800000> : vector<256xf32>
-    %e = math.exp %v : vector<256x1024xf32>
-    %m = vector.multi_reduction <maximumf>, %e, %low [1] : vector<256x1024xf32> to vector<256xf32>
-    %c = vector.shape_cast %m : vector<256xf32> to vector<256x1xf32>
-    %b = vector.broadcast %c : vector<256x1xf32> to vector<256x1024xf32>
-    %d = arith.divf %e, %b : vector<256x1024xf32>
-    vector.store %d, %o[%zero, %zero] : memref<256x1024xf32, #tpu.memory_space<vmem>>, vector<256x1024xf32>
-)MLIR";
-  EXPECT_THAT(warningsOf("v5e", 256, 1024, 2, "arbitrary", softmax),
+  EXPECT_THAT(warningsOf("v5e", 256, 1024, 2, "arbitrary", kSoftmax),
               ::testing::ElementsAre(R"MESSAGE(error[SM6637]: values of the body do not fit into the vector registers
   --> k.mlir:11:10
    in kernel 'kernel'
