@@ -52,6 +52,12 @@ KernelArrays::KernelArrays(const KernelPackage& package, eval::Poison poison, st
 
 bool KernelArrays::resultDiffers(size_t i) const { return storageDiffers(resultTypes_[i].dtype, insideResult(i)); }
 
+int KernelArrays::aliasOf(size_t operand) const {
+  for (const Alias& a : aliases_)
+    if (a.operand == static_cast<int>(operand)) return a.output;
+  return -1;
+}
+
 Status KernelArrays::prepare(std::span<const Array> operands, std::span<Array> into, MemoryAccount& memory,
                              CallArrays& to) const {
   to.results.reserve(resultTypes_.size());

@@ -36,11 +36,14 @@ class KernelArrays {
   /// Of an operand as the kernel has it.
   int64_t operandBytes(size_t operand) const { return bytesInside(operandTypes_[operand], inside_[operand]); }
   int64_t resultBytes(size_t result) const { return bytesInside(resultTypes_[result], insideResult(result)); }
+  size_t operands() const { return operandTypes_.size(); }
+  DType insideResult(size_t i) const { return inside_[operandTypes_.size() + i]; }
+  /// The result that an operand is one array with; -1: none.
+  int aliasOf(size_t operand) const;
   /// Of all operands and results, as the caller has them.
   int64_t bytes() const { return bytes_; }
 
  private:
-  DType insideResult(size_t i) const { return inside_[operandTypes_.size() + i]; }
   bool resultDiffers(size_t i) const;
   static int64_t bytesInside(const ArrayType&, DType inside);
   Result<Array> makeResult(size_t i, std::span<const Array> operands, std::span<Array> into, MemoryAccount&) const;
