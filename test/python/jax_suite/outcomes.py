@@ -53,6 +53,7 @@ RULES = [
     ("failed", r"memory_space_colors|custom-call|custom_call|kCustom|HloModule|-1\.0 != \d+|has no attribute 'group'|"
                r"0 not greater than or equal to 2|exported for platforms", "device",
      "reads what the TPU's compiler or its devices say"),
+    ("failed", r"got an unexpected keyword argument|AttributeError: module 'jax", "version", "JAX 0.12 has not what the test names"),
     ("failed", r"Unsupported element type for DotThunk", "device", "XLA has no such product on CPUs, for the expected values"),
     ("failed", r"Pallas TPU lowering (for tc: |currently )|Unimplemented primitive in Pallas TPU lowering|NotImplementedError|"
                r"Cannot do int indexing on TPU|Triton-specific|Can only load scalars from SMEM|Cannot store scalars to VMEM|"
@@ -145,9 +146,9 @@ class Table:
                              f"{here:.1f} s here, {there:.1f} s there, {here / there:.2f} of it")
         return "\n".join(lines)
 
-    def write(self, path: pathlib.Path) -> None:
-        """A line for each method: how many of its tests are in which group, and why."""
-        lines = []
+    def write(self, path: pathlib.Path, how: str) -> None:
+        """`how` it was run, the table, and a line for each method: how many of its tests are in which group, and why."""
+        lines = [f"# {line}".rstrip() + "\n" for line in [how, "", *self.text().splitlines(), ""]]
         for (file, name), counts in sorted(self.methods.items()):
             what = "; ".join(f"{n} {group}" + (f" ({why})" if why else "") for (group, why), n in sorted(counts.items()))
             lines.append(f"{file} {name}: {what}\n")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import concurrent.futures
+import importlib.metadata
 import json
 import os
 import pathlib
@@ -184,7 +185,7 @@ def main() -> None:
             table.add(path.stem, json.loads(outcome.read_text()))
     print(f"\n{table.text()}\noutcomes and logs: {folder}")
     if given.write:
-        table.write(given.write)
+        table.write(given.write, f"JAX {importlib.metadata.version('jax')}, --chip {given.chip} --most {given.most}")
 
 
 if __name__ == "__main__":
