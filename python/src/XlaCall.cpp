@@ -92,8 +92,7 @@ ffi::Error judgeForChip(ffi::Dictionary attributes) {
   const Diagnostic& first = refused->front().diagnostic;
   keep(*refused);
   std::string all = textOf(*refused);
-  if (first.code == "SM6605") return {ffi::ErrorCode::kResourceExhausted, first.message + all};   // out of memory
-  if (first.code == "SM6640") return {ffi::ErrorCode::kFailedPrecondition, first.message + all};  // while it schedules
+  if (first.code == "SM6605") return {ffi::ErrorCode::kResourceExhausted, first.message + all};  // out of memory
   const SourcePlace& place = first.place;
   all += R"(at location: loc("kernel")";
   if (place.line > 0)
