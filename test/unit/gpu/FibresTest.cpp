@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "eval/FloatFormats.h"
+
 namespace smalti::gpu {
 namespace {
 
@@ -47,6 +49,45 @@ TEST(Fibres, AShuffleGivesTheOtherLanesBits) {
     int sum = hostThread();
     for (int mask = 16; mask > 0; mask /= 2) sum += hostShuffle(sum, mask);
     EXPECT_EQ(sum, hostThread() < 32 ? 31 * 32 / 2 : 31 * 32 / 2 + 32 * 32);
+  });
+  EXPECT_FALSE(trouble);
+}
+
+/// Fragments as the PTX ISA lists them ("Matrix Fragments for mma.m16n8k16 with floating point type"): element i of A,
+/// B and C in a lane.
+std::pair<int, int> placeInA(int lane, int i) {
+  return {lane / 4 + (i < 2 || (i >= 4 && i < 6) ? 0 : 8), lane % 4 * 2 + i % 2 + (i < 4 ? 0 : 8)};
+}
+std::pair<int, int> placeInB(int lane, int i) { return {lane % 4 * 2 + i % 2 + (i < 2 ? 0 : 8), lane / 4}; }
+std::pair<int, int> placeInC(int lane, int i) { return {lane / 4 + (i < 2 ? 0 : 8), lane % 4 * 2 + i % 2}; }
+
+TEST(Fibres, AWarpMultipliesMatrices) {
+  const auto a = [](int row, int k) { return static_cast<float>((row * 5 + k * 3) % 7 - 3); };
+  const auto c = [](int k, int column) { return static_cast<float>((k * 2 + column) % 5 - 2); };
+  const auto pair = [](float low, float high) {
+    return static_cast<int32_t>(eval::f32ToBf16(low) | static_cast<uint32_t>(eval::f32ToBf16(high)) << 16);
+  };
+  const auto trouble = runBlock({.threads = 64}, [&] {
+    const int lane = hostThread() % 32;
+    int32_t left[4], right[2];
+    for (int word = 0; word < 4; ++word) {
+      const auto [r0, k0] = placeInA(lane, 2 * word);
+      const auto [r1, k1] = placeInA(lane, 2 * word + 1);
+      left[word] = pair(a(r0, k0), a(r1, k1));
+    }
+    for (int word = 0; word < 2; ++word) {
+      const auto [k0, n0] = placeInB(lane, 2 * word);
+      const auto [k1, n1] = placeInB(lane, 2 * word + 1);
+      right[word] = pair(c(k0, n0), c(k1, n1));
+    }
+    float sums[4] = {1, 2, 3, 4};
+    hostMma(sums, 0, left, right);
+    for (int i = 0; i < 4; ++i) {
+      const auto [row, column] = placeInC(lane, i);
+      float expected = static_cast<float>(i + 1);
+      for (int k = 0; k < 16; ++k) expected += a(row, k) * c(k, column);
+      EXPECT_EQ(sums[i], expected) << lane << " " << i;
+    }
   });
   EXPECT_FALSE(trouble);
 }
