@@ -23,7 +23,7 @@ from jax.experimental.pallas.ops.tpu.paged_attention import paged_attention
 
 import smalti
 import smalti.jax
-from timing import best
+from measure import best
 from smalti.jax._settings import reference
 
 
