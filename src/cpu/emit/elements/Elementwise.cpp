@@ -354,7 +354,7 @@ EmitElement findElementwise(mlir::Operation& op) {
   return op.getName().getDialectNamespace() == "math" ? &mathFunction : nullptr;
 }
 
-bool isElementwise(mlir::Operation& op) {
+bool isNativeElementwise(mlir::Operation& op) {
   const EmitElement emit = findElementwise(op);
   if (!emit || op.getNumResults() != 1 || op.getNumRegions() != 0) return false;
   for (mlir::Value v : op.getOperands())
