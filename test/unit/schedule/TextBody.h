@@ -33,6 +33,7 @@ struct Facts : Surroundings {
 
 class TextBody {
  public:
+  TextBody(TextBody&&) = delete;
   explicit TextBody(std::string_view body) : context_(makeContext()) {
     module_ = mlir::parseSourceString<mlir::ModuleOp>(text(body), mlir::ParserConfig(context_.get()));
     if (!module_) throw std::runtime_error("the body does not parse");

@@ -34,7 +34,7 @@ std::string valuesOf(const cpu::NestSummary& n) {
   std::vector<std::string> all;
   for (const cpu::NestValue& v : n.values)
     all.push_back(fmt::format("{} {}[{}]{}", v.op, name(v.dtype), fmt::join(v.shape, ","),
-                              v.reusesBuffer ? " in the buffer of its operand" : ""));
+                              v.reusesBuffer ? " (in a reused buffer)" : ""));
   return all.empty() ? "-" : fmt::format("{}", fmt::join(all, ", "));
 }
 Json valuesJson(const cpu::NestSummary& n) {

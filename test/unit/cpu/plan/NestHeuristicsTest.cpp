@@ -1,6 +1,8 @@
 // How loop nests take their rows.
 #include "cpu/plan/NestHeuristics.h"
 
+#include "schedule/NestPlan.h"
+
 #include <gtest/gtest.h>
 
 namespace smalti::cpu {
