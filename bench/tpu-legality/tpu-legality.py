@@ -55,6 +55,7 @@ REASONS = [
     (r"Core-parallel|subcore_parallel", "core-parallel"),
     (r"Conversion to 4-bit|Unsupported type 'vector", "unsupported-type"),
     (r"changeBitwidth", "bool-relayout"),
+    (r"Cannot schedule FIFO", "matrix-queue"),
 ]
 
 

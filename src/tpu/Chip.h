@@ -27,6 +27,7 @@ struct Chip {
     int64_t count = 0, size = 0;    ///< matrix units and their rows = columns
     int64_t bf16RowsPerCycle = 0;   ///< rows of a bf16 operand that one unit takes in a cycle
     double latchCyclesPerVreg = 0;  ///< to load one register of weights
+    int64_t queueRows = 0;          ///< that a unit's queue of products holds; 0: it has none
     double bf16TflopsPerChip = 0;   ///< published peaks; 0: the type has no rate of its own
     double int8TopsPerChip = 0, fp8TflopsPerChip = 0, int4TopsPerChip = 0;
   } mxu;

@@ -36,6 +36,8 @@ std::vector<ChipKey> makeSchema() {
       SMALTI_INTEGER("mxu", "bf16_rows_per_cycle", mxu.bf16RowsPerCycle, 1, 64, "rows of bf16 a unit takes in a cycle"),
       SMALTI_NUMBER("mxu", "latch_cycles_per_vreg", mxu.latchCyclesPerVreg, 0, 64,
                     "cycles to load a register of weights"),
+      SMALTI_INTEGER("mxu", "queue_rows", mxu.queueRows, 0, 65536,
+                     "rows that a unit's queue of products holds; 0: it has none"),
       SMALTI_NUMBER("mxu", "bf16_tflops_per_chip", mxu.bf16TflopsPerChip, 1, 1e6, "peak, 10^12 operations/s of a chip"),
       SMALTI_NUMBER("mxu", "int8_tops_per_chip", mxu.int8TopsPerChip, 0, 1e6, "the same of int8; 0: no such rate"),
       SMALTI_NUMBER("mxu", "fp8_tflops_per_chip", mxu.fp8TflopsPerChip, 0, 1e6,
