@@ -1,9 +1,9 @@
 // Ops whose elements are other elements of their operands: reshapes, broadcasts, slices, rotations, gathers, bitcasts.
-#include "cpu/analysis/UnitDims.h"
 #include "gpu/emit/Lowering.h"
 #include "ir/TpuOpsShape.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "schedule/UnitDims.h"
 
 namespace smalti::gpu {
 namespace {
@@ -28,7 +28,7 @@ Reg broadcast(Lowering& l, mlir::Operation& op, const Place& at) {
 
 Reg shapeCast(Lowering& l, mlir::Operation& op, const Place& at) {
   const Shape from = operandShape(op), to = resultShape(op);
-  if (const auto source = cpu::unitReshape(to, from)) {
+  if (const auto source = smalti::schedule::unitReshape(to, from)) {
     Place inner;
     for (const int d : *source) inner.push_back(d < 0 ? l.index(0) : at[static_cast<size_t>(d)]);
     return l.element(op.getOperand(0), inner);
