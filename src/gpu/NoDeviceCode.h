@@ -1,11 +1,11 @@
 // The diagnostic of kernels that there is no device code for.
 #pragma once
 
-#include "gpu/emit/Kernel.h"
+#include "cpu/Unsupported.h"
 
 namespace smalti::gpu {
 
 /// SM7201.
-Diagnostic noDeviceCode(const NotLowered&);
+Diagnostic noDeviceCode(const cpu::Unsupported&);
 
 }  // namespace smalti::gpu

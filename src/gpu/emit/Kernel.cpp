@@ -342,10 +342,10 @@ int64_t gridPoints(std::span<const int64_t> bounds, std::span<const Array> opera
   return points;
 }
 
-tl::expected<LoweredKernel, NotLowered> lowerKernel(const KernelPackage& package, llvm::Module& module,
-                                                    const EmitOptions& options) {
+tl::expected<LoweredKernel, cpu::Unsupported> lowerKernel(const KernelPackage& package, llvm::Module& module,
+                                                          const EmitOptions& options) {
   auto plan = planLaunch(package, options.checkBlocks);
-  if (!plan) return tl::unexpected(NotLowered{std::move(plan.error()), {}});
+  if (!plan) return tl::unexpected(std::move(plan.error()));
   plan->constantSpace = options.constantSpace;
   auto& c = module.getContext();
   auto* pointer = llvm::PointerType::get(c, 0);
@@ -354,7 +354,11 @@ tl::expected<LoweredKernel, NotLowered> lowerKernel(const KernelPackage& package
       llvm::FunctionType::get(llvm::Type::getVoidTy(c), {pointer, pointer, pointer, wide, wide}, false),
       llvm::Function::ExternalLinkage, kKernelSymbol, module);
   KernelLowering lowering(package, module, function, std::move(*plan), options.poison);
-  if (auto ok = lowering.run(); !ok) return tl::unexpected(NotLowered{ok.error(), lowering.unsupportedAt()});
+  if (auto ok = lowering.run(); !ok) {
+    cpu::Unsupported why = ok.error();
+    if (!why.place.known()) why.place = lowering.unsupportedAt();
+    return tl::unexpected(std::move(why));
+  }
   lowering.finish();
   return lowering.lowered();
 }

@@ -25,19 +25,13 @@ struct LoweredKernel {
 /// Points of the shared grid axes of a call; 1 without any.
 int64_t gridPoints(std::span<const int64_t> sharedBounds, std::span<const Array> operands);
 
-/// Why there is no device code, and where.
-struct NotLowered {
-  std::string why;
-  SourcePlace place;
-};
-
 struct EmitOptions {
   eval::Poison poison = eval::Poison::intMin;
   bool checkBlocks = true;     ///< a block that lies outside of its array ends the call
   unsigned constantSpace = 0;  ///< LLVM address space of constants
 };
 
-/// Emits the function into the module, with calls of the primitives.
-tl::expected<LoweredKernel, NotLowered> lowerKernel(const KernelPackage&, llvm::Module&, const EmitOptions&);
+/// Emits the function into the module, with calls of the primitives; why there is no device code, and of which op.
+tl::expected<LoweredKernel, cpu::Unsupported> lowerKernel(const KernelPackage&, llvm::Module&, const EmitOptions&);
 
 }  // namespace smalti::gpu

@@ -99,7 +99,7 @@ Result<PtxKernel> compileToPtx(const KernelPackage& package, const Architecture&
   llvm::raw_string_ostream problemStream(problem);
   if (llvm::verifyModule(module, &problemStream))
     return fail(internal(fmt::format("the generated code is malformed: {}", problem)));
-  if (auto why = notSelectable(module, architecture)) return fail(noDeviceCode({std::move(*why), {}}));
+  if (auto why = notSelectable(module, architecture)) return fail(noDeviceCode(std::move(*why)));
   cpu::collectErrors(module.getContext(), g->errors);
   if (const auto fatal = cpu::guardedFromFatalErrors([&] { generateInto(*g); })) {
     static_cast<void>(g.release());

@@ -90,8 +90,7 @@ Status takenByGpus(const KernelPackage& package, const Contract& c) {
          .place = {},
          .help = "leave it out, or choose --target interpret"});
   if (cpu::namesDevices(package))
-    return fail(
-        gpu::noDeviceCode({.why = "a kernel that asks which device it is on, copies to another or signals it"}));
+    return fail(gpu::noDeviceCode("a kernel that asks which device it is on, copies to another or signals it"));
   return {};
 }
 
