@@ -64,7 +64,7 @@ Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage& package, const
                                              const std::string& name, int64_t stepLimit) {
   if (auto why = unsuitableProcessor(processor)) return fail(std::move(*why));
   if (auto why = unsuitableArrays(package))
-    return fail(notAheadOfTime(package, std::move(*why), {}, kRunsOnTheMachine));
+    return fail(notAheadOfTime(package, std::move(why->reason), {}, kRunsOnTheMachine));
   AheadOfTimeKernel made;
   InterpretedOps interpreted;
   ModuleBuilder built(processor, package.name);
@@ -72,7 +72,7 @@ Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage& package, const
   const KernelPackage& chosen = other ? *other : package;
   auto lowered =
       lowerKernel(chosen, *built.module, processor, made.report, interpreted, {.countRounds = stepLimit > 0});
-  if (!lowered) return fail(notAheadOfTime(package, lowered.error(), made.report.unsupportedAt, kRunsOnTheMachine));
+  if (!lowered) return fail(notAheadOfTime(package, lowered.error().reason, lowered.error().place, kRunsOnTheMachine));
   if (!interpreted.all().empty())
     return fail(notAheadOfTime(package, "ops that are not native yet: " + wordsOf(made.report.interpreted),
                                interpreted.all().front().place,
