@@ -94,6 +94,37 @@ def test_ptx_is_shown(run):
         assert instruction in done.stdout, instruction
 
 
+UNARY = ("acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 floor log log10 log1p log2 round roundeven rsqrt sin "
+         "sinh sqrt tan tanh trunc absf").split()
+
+
+def kernel_of_functions():
+    """z = the sum of all functions of x, of remainders, powers and conversions."""
+    lines, last = [], "%x0"
+    for i, name in enumerate(UNARY):
+        lines += [f"%f{i} = math.{name} %x0 : vector<64x128xf32>", f"%s{i} = arith.addf {last}, %f{i} : vector<64x128xf32>"]
+        last = f"%s{i}"
+    lines += [f"%r = arith.remf {last}, %x0 : vector<64x128xf32>", f"%p = math.powf %x0, {last} : vector<64x128xf32>",
+              "%a = math.atan2 %r, %p : vector<64x128xf32>", "%w = arith.fptosi %a : vector<64x128xf32> to vector<64x128xi32>",
+              "%c = math.ctpop %w : vector<64x128xi32>", "%l = math.ctlz %c : vector<64x128xi32>",
+              "%d = arith.divsi %w, %l : vector<64x128xi32>", "%zv = arith.sitofp %d : vector<64x128xi32> to vector<64x128xf32>"]
+    text = (ROOT / "examples/new/kernel.mlir").read_text().replace("NAME", "functions")
+    begin, end = text.index("    %two ="), text.index("    tpu.vector_store")
+    load = "%x0 = vector.load %x[%c0, %c0] : memref<64x128xf32, #tpu.memory_space<vmem>>, vector<64x128xf32>"
+    return text[:begin] + "".join(f"    {line}\n" for line in [load, *lines]) + text[end:]
+
+
+def test_every_function_is_selected(run, tmp_path):
+    """What native code makes of functions, the ones with code of their own (sin of large numbers) among them."""
+    (tmp_path / "functions.mlir").write_text(kernel_of_functions())
+    arrays = ["--in", "f32[256,128]", "--in", "f32[256,128]", "--out-shape", "f32[256,128]"]
+    for gpu in ("sm_80", "sm_90a"):
+        done = run("show", "functions.mlir", *arrays, "--target", f"cuda:{gpu}", "--stage", "ptx")
+        assert done.returncode == 0 and f".target {gpu}" in done.stdout, done.stderr
+    done = run("run", "functions.mlir", *arrays, "--fill", "random", "--target", "cuda-host")
+    assert done.returncode == 0, done.stderr
+
+
 def test_sm7203_unknown_gpus(run):
     done = run("show", CASES / "add_grid_1d", "--target", "cuda:sm_35", "--stage", "ptx")
     assert done.returncode == 3 and done.stderr.startswith("error[SM7203]: there is no code for a GPU named 'sm_35'\n  need: sm_80 (a100 a30)")
