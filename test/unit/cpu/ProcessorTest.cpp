@@ -37,6 +37,14 @@ TEST(Processor, TheHostIsKnown) {
   EXPECT_EQ(*processorNamed("host"), host);
 }
 
+TEST(Processor, TilesAreOnlyWhereTheSystemHasBeenAsked) {
+  EXPECT_FALSE(processorNamed("x86_64-linux-gnu/sapphirerapids")->tiles);
+  const Processor& host = hostProcessor();
+  if (!host.tiles) GTEST_SKIP() << "this process has none";
+  EXPECT_TRUE(host.avx512 && host.int8Dot);
+  EXPECT_EQ(host.fmaPorts, 2) << "whatever model a virtual machine shows: " << host.name;
+}
+
 TEST(Processor, OneWithoutAvx512HasSixteenRegistersOf32Bytes) {
   auto p = processorNamed("x86_64-linux-gnu/haswell");
   ASSERT_TRUE(p);

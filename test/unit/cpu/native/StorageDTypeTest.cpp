@@ -39,6 +39,7 @@ TextKernel product(const std::string& dtype, Use use) {
 std::vector<std::string> products(const TextKernel& k, bool dotIsFast) {
   Processor p = hostProcessor();
   p.fastBf16Dot = dotIsFast;
+  p.tiles = false;
   auto outcome = compileNative(k.package(), {.processor = p});
   EXPECT_TRUE(outcome && outcome->kernel);
   return outcome && outcome->kernel ? outcome->kernel->report().matmuls : std::vector<std::string>{};
