@@ -37,7 +37,7 @@ REASONS = [
     (r"failed to legalize operation 'scf", "bool-carry"),
     (r"failed to legalize operation", "element-type"),
     (r"Only vector<i16> and vector<i32>", "narrow-arithmetic"),
-    (r"Only i32 arith\.\w+ is supported", "scalar-type"),
+    (r"Only i32 arith\.\w+ is supported|Only i1 and i32 scalars", "scalar-type"),
     (r"Invalid vector type for", "f16"),
     (r"unsupported shape cast", "shape-cast"),
     (r"Gather indices and result have different bitwidths", "gather-width"),
@@ -55,6 +55,7 @@ REASONS = [
     (r"Core-parallel|subcore_parallel", "core-parallel"),
     (r"Conversion to 4-bit|Unsupported type 'vector", "unsupported-type"),
     (r"changeBitwidth", "bool-relayout"),
+    (r"Cannot schedule FIFO", "matrix-queue"),
 ]
 
 
@@ -81,6 +82,8 @@ def load(folder, half):
         chips = {}
         for chip in CHIPS:
             verdict = row[f"{chip}_verdict"]
+            if verdict == "unknown":
+                continue
             known = None if verdict == "ok" else reason_of(row[f"{chip}_code"], row[f"{chip}_error"])
             chips[chip] = (verdict, known, row.get(f"{chip}_vmem_bytes"), row.get(f"{chip}_xla_vmem_operands"))
         rows.append((str(path), f"{row['group']}: {row['description']} {row['dtype']}", chips))

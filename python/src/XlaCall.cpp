@@ -93,6 +93,7 @@ ffi::Error judgeForChip(ffi::Dictionary attributes) {
   keep(*refused);
   std::string all = textOf(*refused);
   if (first.code == "SM6605") return {ffi::ErrorCode::kResourceExhausted, first.message + all};  // out of memory
+  if (first.code == "SM6640") return {ffi::ErrorCode::kFailedPrecondition, first.message + all};
   const SourcePlace& place = first.place;
   all += R"(at location: loc("kernel")";
   if (place.line > 0)
