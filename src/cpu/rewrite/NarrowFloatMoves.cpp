@@ -99,7 +99,8 @@ std::optional<std::pair<int, Value>> halfOf(mlir::arith::TruncFOp op) {
   auto bits = op.getIn().getDefiningOp<tpu::BitcastOp>();
   if (!bits || !floatTypeOf(op.getIn()).isF32() || !floatTypeOf(op.getResult()).isBF16()) return std::nullopt;
   mlir::Operation* by = bits.getInput().getDefiningOp();
-  if (!by || !llvm::isa<mlir::arith::ShLIOp, mlir::arith::AndIOp>(by) || !llvm::isa<mlir::VectorType>(bits.getInput().getType()))
+  if (!by || !llvm::isa<mlir::arith::ShLIOp, mlir::arith::AndIOp>(by) ||
+      !llvm::isa<mlir::VectorType>(bits.getInput().getType()))
     return std::nullopt;
   const bool shifts = llvm::isa<mlir::arith::ShLIOp>(by);
   const auto isNumber = [](Value v, uint64_t number) {
@@ -116,11 +117,11 @@ std::optional<std::pair<int, Value>> halfOf(mlir::arith::TruncFOp op) {
 bool onlyHalves(Value words) {
   return llvm::all_of(words.getUsers(), [](mlir::Operation* by) {
     return by->getNumResults() == 1 && llvm::all_of(by->getUsers(), [](mlir::Operation* bits) {
-      return llvm::isa<tpu::BitcastOp>(bits) && llvm::all_of(bits->getUsers(), [](mlir::Operation* user) {
-        auto narrow = llvm::dyn_cast<mlir::arith::TruncFOp>(user);
-        return narrow && halfOf(narrow);
-      });
-    });
+             return llvm::isa<tpu::BitcastOp>(bits) && llvm::all_of(bits->getUsers(), [](mlir::Operation* user) {
+                      auto narrow = llvm::dyn_cast<mlir::arith::TruncFOp>(user);
+                      return narrow && halfOf(narrow);
+                    });
+           });
   });
 }
 

@@ -18,8 +18,8 @@
 namespace smalti::cpu {
 
 /// A TPU has no selection of bf16, and reads every other row of them as halves of words. The same kernel without these
-/// detours: masked blocks of keys and values, and those that lie next to each other in a cache, say. Every element stays
-/// what it was, bit for bit, but for the payload of a NaN. nullopt: the kernel has none.
+/// detours: masked blocks of keys and values, and those that lie next to each other in a cache, say. Every element
+/// stays what it was, bit for bit, but for the payload of a NaN. nullopt: the kernel has none.
 std::optional<KernelPackage> moveNarrowFloats(const KernelPackage&);
 
 }  // namespace smalti::cpu

@@ -22,8 +22,8 @@ struct ReadDimension {
 };
 
 /// Name of the run-time function that generated code calls before a load that reaches outside:
-/// ptr (ptr context, ptr place, ptr base, ptr dimensions, i32 rank, i32 dtype); null ends the call with a fault. `base`:
-/// of the ref's element (0, …, 0); `place`: "file:line:column", one for each op.
+/// ptr (ptr context, ptr place, ptr base, ptr dimensions, i32 rank, i32 dtype); null ends the call with a fault.
+/// `base`: of the ref's element (0, …, 0); `place`: "file:line:column", one for each op.
 inline constexpr const char* kReadOutsideSymbol = "smalti_cpu_read_outside";
 
 /// Of one thread of a call.

@@ -33,7 +33,8 @@ Reg loadedFrom(Lowering& l, mlir::Operation& op, const View& ref, const LoadBoun
   b.SetInsertPoint(outside);
   auto* pointer = b.getPtrTy();
   auto callee = l.module.getOrInsertFunction(
-      kReadOutsideSymbol, llvm::FunctionType::get(pointer, {pointer, pointer, pointer, pointer, b.getInt32Ty(), b.getInt32Ty()}, false));
+      kReadOutsideSymbol,
+      llvm::FunctionType::get(pointer, {pointer, pointer, pointer, pointer, b.getInt32Ty(), b.getInt32Ty()}, false));
   auto number = [&](auto n) { return b.getInt32(static_cast<uint32_t>(n)); };
   Reg copy = b.CreateCall(callee, {l.context, b.CreateGlobalString(placeOf(op.getLoc()).str()), ref.base,
                                    dimensionsInMemory(l, ref, load), number(load.starts.size()), number(ref.dtype)});

@@ -30,13 +30,13 @@ class TileKernelBody {
     b.CreateIntrinsic(b.getVoidTy(), llvm::Intrinsic::x86_ldtilecfg, {configuration()});
     Value* nextA = b.CreateMul(ir_.argument(1), ir_.i64(s_.top + s_.bottom));
     Value* nextC = b.CreateMul(ir_.argument(5), ir_.i64(s_.top + s_.bottom));
-    ir_.loop(ir_.i64(0), ir_.argument(7), 1, {ir_.argument(0), ir_.argument(4)},
-             [&](Value*, llvm::ArrayRef<Value*> at) {
-               start(at[1]);
-               multiply(at[0]);
-               eachOfC(at[1], [&](int number, Value* c) { move(llvm::Intrinsic::x86_tilestored64, number, c, strideC()); });
-               return Values{ir_.at(at[0], nextA), ir_.at(at[1], nextC)};
-             });
+    ir_.loop(
+        ir_.i64(0), ir_.argument(7), 1, {ir_.argument(0), ir_.argument(4)}, [&](Value*, llvm::ArrayRef<Value*> at) {
+          start(at[1]);
+          multiply(at[0]);
+          eachOfC(at[1], [&](int number, Value* c) { move(llvm::Intrinsic::x86_tilestored64, number, c, strideC()); });
+          return Values{ir_.at(at[0], nextA), ir_.at(at[1], nextC)};
+        });
     b.CreateIntrinsic(b.getVoidTy(), llvm::Intrinsic::x86_tilerelease, {});
     b.CreateRetVoid();
   }
@@ -175,8 +175,7 @@ llvm::Function* splitRows(llvm::Module& module, int tail) {
                                   copy(p[0], p[1], kWide);
                                   return Values{ir.at(p[0], int64_t{4 * kWide}), ir.at(p[1], int64_t{2 * kWide})};
                                 });
-    if (tail)
-      ir.when(b.CreateICmpNE(b.CreateAnd(depth, kWide - 1), ir.i64(0)), [&] { copy(ends[0], ends[1], tail); });
+    if (tail) ir.when(b.CreateICmpNE(b.CreateAnd(depth, kWide - 1), ir.i64(0)), [&] { copy(ends[0], ends[1], tail); });
     return Values{ir.at(row[0], ir.argument(1)), ir.at(row[1], ir.argument(3))};
   });
   b.CreateRetVoid();

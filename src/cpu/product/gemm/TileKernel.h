@@ -14,9 +14,9 @@ struct TileKernelSpec {
   bool addsRow = false;  ///< C that is overwritten gets a row of values
 };
 
-/// void(ptr a, i64 strideA, i64 planeA, ptr b, ptr c, i64 strideC, i64 steps, i64 tiles, i1 add, ptr row): `tiles` parts
-/// of C below each other, of `steps` · 64 bytes of each row of A. Strides are bytes, `planeA` those from one plane of A
-/// to the next; B is a panel (Tiles.h).
+/// void(ptr a, i64 strideA, i64 planeA, ptr b, ptr c, i64 strideC, i64 steps, i64 tiles, i1 add, ptr row): `tiles`
+/// parts of C below each other, of `steps` · 64 bytes of each row of A. Strides are bytes, `planeA` those from one
+/// plane of A to the next; B is a panel (Tiles.h).
 llvm::Function* tileKernel(llvm::Module&, const TileKernelSpec&);
 
 /// void(ptr from, i64 fromStride, ptr to, i64 toStride, i64 toPlane, i64 rows, i64 depth): rows of f32 as the sum of

@@ -45,7 +45,9 @@ class TileNest {
   Value* workspace(int64_t offset) { return ir_.at(ir_.argument(6), offset); }
   int stepValues() const { return l_.group * kTileLanes; }
   /// Tiles of k in a block.
-  Value* steps(const Block& at) { return b_.CreateUDiv(b_.CreateAdd(at.depth, ir_.i64(stepValues() - 1)), ir_.i64(stepValues())); }
+  Value* steps(const Block& at) {
+    return b_.CreateUDiv(b_.CreateAdd(at.depth, ir_.i64(stepValues() - 1)), ir_.i64(stepValues()));
+  }
   PackSpec packSpec(DType from, int64_t whole) const {
     return {.from = from,
             .to = isByte(from) ? Element::i8 : Element::bf16,
@@ -72,7 +74,8 @@ class TileNest {
       b_.CreateCall(splitRows(module_, static_cast<int>(s_.k % stepValues())),
                     {from, strideA_, to, stride, ir_.i64(l_.planeBytes), at.rows, at.depth});
     else
-      b_.CreateCall(packInOrder(module_, packSpec(s_.a, stepValues())), {from, strideA_, to, stride, at.rows, at.depth});
+      b_.CreateCall(packInOrder(module_, packSpec(s_.a, stepValues())),
+                    {from, strideA_, to, stride, at.rows, at.depth});
     return {to, stride};
   }
 
@@ -97,12 +100,13 @@ class TileNest {
     Value* source = ir_.at(ir_.at(ir_.argument(2), times(outer, strideB_)), times(inner, storage_bytes(s_.b)));
     Value* stride = ir_.i64(kPanelRowBytes);
     if (!s_.transposedB) {
-      b_.CreateCall(packRows(module_, packSpec(s_.b, l_.group), vectors, last), {source, strideB_, packed, stride, at.depth});
+      b_.CreateCall(packRows(module_, packSpec(s_.b, l_.group), vectors, last),
+                    {source, strideB_, packed, stride, at.depth});
     } else {
       for (int v = 0; v < vectors; ++v)
         b_.CreateCall(packTransposed(module_, packSpec(s_.b, stepValues()), v + 1 == vectors ? last : kTileLanes),
-                      {ir_.at(source, times(strideB_, v * kTileLanes)), strideB_,
-                       ir_.at(packed, 4 * kTileLanes * v), stride, at.depth});
+                      {ir_.at(source, times(strideB_, v * kTileLanes)), strideB_, ir_.at(packed, 4 * kTileLanes * v),
+                       stride, at.depth});
     }
     if (s_.k % stepValues() == 0) return;
     Value* none = llvm::Constant::getNullValue(ir_.vectorOf(b_.getInt32Ty(), kTileLanes));

@@ -8,8 +8,8 @@
 
 namespace smalti::cpu {
 
-/// Whether a product is computed in tiles: of bf16, or of f32 on the left, which is the sum of three bf16, with bf16; or
-/// of bytes.
+/// Whether a product is computed in tiles: of bf16, or of f32 on the left, which is the sum of three bf16, with bf16;
+/// or of bytes.
 bool usesTiles(const GemmShape&, const Processor&);
 
 /// Decisions about such a product. Tiles of C are two by two.

@@ -67,7 +67,7 @@ class CpuKernel : public TargetKernel {
       std::vector<std::string> log;
       std::vector<SourcePlace> wentOnAt;
       cpu::CallOptions options = callOptions(settings);
-      if (device == 0 && writesInPlace(operands, into)) options.wentOnAt = &wentOnAt;
+      if (native && device == 0 && writesInPlace(operands, into)) options.wentOnAt = &wentOnAt;
       auto results = callNative(operands[device], options, device == 0 ? into : std::span<Array>(), log);
       if (!results) return fail(std::move(results.error()));
       if (!*results) return runAgain(operands, settings, into);

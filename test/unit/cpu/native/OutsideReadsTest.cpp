@@ -27,10 +27,10 @@ TEST(OutsideReads, WhatLiesInsideIsRead) {
   reads.begin(true, eval::Poison::intMin);
   const auto* copy = reads.read("a.py:3:4", base, dims, DType::f32);
   ASSERT_TRUE(copy);
-  EXPECT_TRUE(std::isnan(floatsAt(copy)[0]));   // row -1
-  EXPECT_EQ(floatsAt(copy)[3], 1);              // row 0, column 1
-  EXPECT_TRUE(std::isnan(floatsAt(copy)[5]));   // column 3
-  EXPECT_EQ(floatsAt(copy)[6], 4);              // row 1, column 1
+  EXPECT_TRUE(std::isnan(floatsAt(copy)[0]));  // row -1
+  EXPECT_EQ(floatsAt(copy)[3], 1);             // row 0, column 1
+  EXPECT_TRUE(std::isnan(floatsAt(copy)[5]));  // column 3
+  EXPECT_EQ(floatsAt(copy)[6], 4);             // row 1, column 1
   EXPECT_THAT(reads.places(), ElementsAre(SourcePlace{"a.py", 3, 4}));
 }
 

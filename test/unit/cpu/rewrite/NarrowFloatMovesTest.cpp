@@ -47,10 +47,9 @@ TextKernel masked(const std::string& otherwise, bool alsoWide = false) {
 }
 
 TEST(NarrowFloatMoves, SelectionsStayNarrow) {
-  for (const char* otherwise :
-       {"%otherwise = arith.constant dense<0.0> : vector<8x128xf32>",
-        "%none = arith.constant 0 : i32\n%number = arith.sitofp %none : i32 to f32\n"
-        "%otherwise = vector.broadcast %number : f32 to vector<8x128xf32>"}) {
+  for (const char* otherwise : {"%otherwise = arith.constant dense<0.0> : vector<8x128xf32>",
+                                "%none = arith.constant 0 : i32\n%number = arith.sitofp %none : i32 to f32\n"
+                                "%otherwise = vector.broadcast %number : f32 to vector<8x128xf32>"}) {
     const TextKernel k = masked(otherwise);
     const auto made = moveNarrowFloats(k.package());
     ASSERT_TRUE(made) << otherwise;
