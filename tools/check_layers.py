@@ -10,6 +10,7 @@ import tomllib
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)
 WITHOUT_MLIR = ("base", "eval")
+WITHOUT_CODE = ("schedule",)
 MAKES_CODE = ("llvm/IR/", "llvm/Transforms/", "llvm/Target/")
 
 
@@ -68,6 +69,8 @@ def main():
                     problems.append(f"{where}: includes {include}, but {layer} may use only {allowed + more}")
                 if layer in WITHOUT_MLIR and top in ("mlir", "llvm"):
                     problems.append(f"{where}: includes {include}, but {layer} is free of MLIR and LLVM")
+                if layer in WITHOUT_CODE and include.startswith(MAKES_CODE):
+                    problems.append(f"{where}: includes {include}, but {layer} makes no code")
     for path in sorted((ROOT / "include").rglob("*.h")):
         for include in includes(path):
             top = include.split("/")[0]

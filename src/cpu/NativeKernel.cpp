@@ -545,7 +545,7 @@ Result<MeasuredOutcome> compile(const KernelPackage& package, const NativeOption
   InterpretedOps interpreted;
   ModuleBuilder built(options.processor, package.name);
   auto lowered = lowerPlanned(package, options, *built.module, report, interpreted);
-  if (!lowered) return MeasuredOutcome{nullptr, lowered.error()};
+  if (!lowered) return MeasuredOutcome{nullptr, std::move(lowered.error().reason)};
   report.compile.emitMs = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   auto object = generateObject(std::move(built), options.processor, &report.compile);
   if (!object) return fail(std::move(object.error()));

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <regex>
 #include <set>
 
 #include <fmt/format.h>
@@ -39,13 +40,10 @@ bool oneFmaPort(std::string_view name) {
 bool bf16DotIsFast(std::string_view name) { return name == "znver4" || name == "znver5"; }
 
 /// Whether this process may use tiles: registers so large that the system saves them only for those who have asked.
-bool mayUseTiles([[maybe_unused]] const Processor& host) {
+bool mayUseTiles() {
 #if defined(__linux__) && defined(__x86_64__)
-  const LlvmFeatures features(host.triple, host.name, host.features);
-  for (const char* needed : {"amx-tile", "amx-bf16", "amx-int8"})
-    if (!features.has(needed)) return false;
   constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM of Linux, the state's number
-  return host.avx512 && syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 #else
   return false;
 #endif
@@ -84,8 +82,8 @@ Processor detectHost() {
   p.l1Bytes = cacheBytes(_SC_LEVEL1_DCACHE_SIZE, p.l1Bytes);
   p.l2Bytes = cacheBytes(_SC_LEVEL2_CACHE_SIZE, p.l2Bytes);
   p.l3Bytes = cacheBytes(_SC_LEVEL3_CACHE_SIZE, p.l3Bytes);
+  if (!mayUseTiles()) p.features = std::regex_replace(p.features, std::regex("\\+amx-"), "-amx-");
   readFeatures(p);
-  p.tiles = mayUseTiles(p);
   return p;
 }
 

@@ -22,7 +22,6 @@ struct Processor {
   bool bf16Dot = false;      ///< vdpbf16ps
   bool int8Dot = false;      ///< vpdpbusd on the widest vectors
   bool fastBf16Dot = false;  ///< vdpbf16ps does more flops per cycle than f32 fma
-  bool tiles = false;        ///< AMX's, of bf16 and of bytes, which the system has let this process use
 
   int lanes(int elementBytes) const { return vectorBytes / elementBytes; }
   bool operator==(const Processor&) const = default;

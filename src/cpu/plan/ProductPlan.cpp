@@ -21,7 +21,7 @@ bool isFloatProduct(const GemmShape& s) { return !s.transposedA && s.c == DType:
 
 bool suitsGemvDot(const GemmShape& s) { return isFloatProduct(s) && s.m <= kSkinnyRows && s.transposedB; }
 
-/// All sums of a few vectors of columns stay in registers for so many rows.
+/// The most rows for which all sums of a few vectors of columns stay in registers.
 bool suitsGemvAxpy(const GemmShape& s, const Processor& p) {
   return isFloatProduct(s) && s.m <= (p.vectorRegisters >= 32 ? 3 : 2) && !s.transposedB;
 }
@@ -70,11 +70,11 @@ std::string_view nameOf(Strategy strategy) {
     case Strategy::packed:
       return "packed";
     case Strategy::gemvDot:
-      return "dot products of rows";
+      return "GEMV by dot products";
     case Strategy::gemvAxpy:
-      return "sums of rows";
+      return "GEMV by axpy";
     case Strategy::skinnyTiles:
-      return "tiles of rows";
+      return "skinny GEMM";
   }
   return {};
 }
@@ -109,10 +109,10 @@ std::string text(const ProductPlan& p, std::string_view of) {
   if (p.isSkinny()) {
     text += fmt::format(": {}", nameOf(p.strategy));
     if (p.blocksOfB > 1)
-      text += fmt::format(", {} blocks{}", p.blocksOfB, p.interleaves ? " in turns" : "");
+      text += fmt::format(", {} {}blocks", p.blocksOfB, p.interleaves ? "interleaved " : "");
     else if (p.streams > 1)
       text += fmt::format(", {} streams", p.streams);
-    return text + (p.bf16Pairs ? ", by pairs" : "");
+    return text + (p.bf16Pairs ? ", bf16 pairs" : "");
   }
   const GemmPlan& g = p.gemm;
   text += fmt::format(": tile {}x{}, blocks {}x{}x{}", g.tileRows, g.tileColumns, g.blockRows, g.blockColumns,

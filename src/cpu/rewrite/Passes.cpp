@@ -19,7 +19,7 @@ std::optional<KernelPackage> moveNarrow(const KernelPackage& package, const Rewr
   return moveNarrowFloats(package);
 }
 
-/// Without masks only where the sum is one step, in whose blocks nothing hangs over.
+/// Without masks only where the sum is one step, whose blocks are whole.
 std::optional<KernelPackage> retileMaskedGrid(const KernelPackage& package, const RewriteTarget& target) {
   const auto unmasked = dropEdgeMasks(package);
   if (!unmasked) return std::nullopt;

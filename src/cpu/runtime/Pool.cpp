@@ -103,7 +103,7 @@ class Pool {
   bool take() { return !taken_.exchange(true, memory_order_acquire); }
   void giveBack() { taken_.store(false, memory_order_release); }
 
-  /// Whether there are so many threads besides the caller; makes them if it can.
+  /// Whether there are that many threads besides the caller; makes them if it can.
   bool has(int helpers) {
     grow(helpers);
     return static_cast<int>(workers_.size()) >= helpers;

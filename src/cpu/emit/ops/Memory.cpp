@@ -5,7 +5,6 @@
 #include "cpu/emit/ops/PackedAccess.h"
 #include "cpu/emit/ops/ReadOutside.h"
 #include "cpu/emit/ops/Watch.h"
-#include "cpu/nest/Segment.h"
 #include "ir/TpuOpsMemory.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -122,10 +121,7 @@ LowerResult lowerVectorLoad(Lowering& l, mlir::Operation& op) {
   auto box = boxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), shapeOf(op.getResult(0).getType()), false);
   if (!box) return tl::unexpected(box.error());
   if (l.liveness().dead(&op)) return {};
-  PendingOp p;
-  p.op = &op;
-  p.box = std::move(*box);
-  l.addPending(std::move(p));
+  l.addAccess({.op = &op}, std::move(*box));
   return {};
 }
 
@@ -181,14 +177,9 @@ LowerResult addStore(Lowering& l, mlir::Operation& op, mlir::Value value, mlir::
   if (l.packedRef(ref)) return lowerPackedStore(l, op, value, ref, indices, mask);
   auto box = boxOf(l, op, ref, indices, shapeOf(value.getType()), false);
   if (!box) return tl::unexpected(box.error());
-  PendingOp p;
-  p.op = &op;
-  p.box = std::move(*box);
-  p.stored = value;
-  p.mask = mask;
-  p.adds = boolAttribute(op, "add");
-  if (p.adds && !computesNatively(kept)) return unsupported("a store that adds narrow elements");
-  l.addPending(std::move(p));
+  const bool adds = boolAttribute(op, "add");
+  if (adds && !computesNatively(kept)) return unsupported("a store that adds narrow elements");
+  l.addAccess({.op = &op, .stored = value, .mask = mask, .adds = adds}, std::move(*box));
   return {};
 }
 

@@ -11,13 +11,13 @@ namespace {
 /// Rows of B at least this far apart share few cache sets: a panel of them is copied. (One that is kept is, unless its
 /// rows lie as they would in the copy.)
 constexpr int64_t kInPlaceBelowBytes = 2048;
-/// From so many panels of B and values of k on, packing A by tiles costs less than what it saves.
+/// Panels of B and values of k from which on, packing A by tiles costs less than what it saves.
 constexpr int64_t kPanelsForA = 12, kDepthForA = 192;
-/// From so many rows of C on, copying B costs less than what it saves.
+/// Rows of C from which on copying B costs less than what it saves.
 constexpr int64_t kPackRows = 16;
 
-/// Tiles of so many units of k ask for their part of C first: stores to lines that are not there fill the queue. Two
-/// ports are done with 256 units before that pays: 3 % slower.
+/// Units of k from which on tiles prefetch their part of C first: stores to lines that are not there fill the queue.
+/// Two ports are done with 256 units before that pays: 3 % slower.
 int64_t deepUnits(const Processor& p) { return p.fmaPorts > 1 ? 320 : 256; }
 
 bool isX86(const Processor& p) { return p.triple.starts_with("x86_64") || p.triple.starts_with("i"); }
@@ -199,7 +199,7 @@ bool multipliesBf16Pairs(DType a, DType b, const Processor& p) {
 }
 
 bool multipliesAsF32(DType a, DType b, const Processor& p) {
-  return a != DType::bf16 || b != DType::bf16 || !(p.fastBf16Dot || p.tiles);
+  return a != DType::bf16 || b != DType::bf16 || !(p.fastBf16Dot || hasTiles(p));
 }
 
 GemmPlan planGemm(const GemmShape& shape, const Processor& processor) {

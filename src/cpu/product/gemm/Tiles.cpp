@@ -156,8 +156,18 @@ class TileNest {
 
 }  // namespace
 
+bool hasTiles(const Processor& p) {
+  const auto has = [&](const char* feature) { return p.features.find(feature) != p.features.npos; };
+  return p.avx512 && has("+amx-tile") && has("+amx-bf16") && has("+amx-int8");
+}
+
+Processor withoutTiles(Processor p) {
+  for (size_t at = 0; (at = p.features.find("+amx-", at)) != p.features.npos;) p.features[at] = '-';
+  return p;
+}
+
 bool usesTiles(const GemmShape& s, const Processor& p) {
-  if (!p.tiles || s.transposedA || s.m < kLeastTileRows || s.k < kLeastTileDepth || s.n == 0) return false;
+  if (!hasTiles(p) || s.transposedA || s.m < kLeastTileRows || s.k < kLeastTileDepth || s.n == 0) return false;
   if (s.c == DType::i32) return isByte(s.a) && isByte(s.b);
   return s.c == DType::f32 && s.b == DType::bf16 && (s.a == DType::bf16 || s.a == DType::f32);
 }

@@ -8,6 +8,11 @@
 
 namespace smalti::cpu {
 
+/// Whether code for the processor may use them: its features have AMX's (hostProcessor() does where the system has let
+/// this process use them).
+bool hasTiles(const Processor&);
+Processor withoutTiles(Processor);
+
 /// Whether a product is computed in tiles: of bf16, or of f32 on the left, which is the sum of three bf16, with bf16;
 /// or of bytes.
 bool usesTiles(const GemmShape&, const Processor&);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "Native.h"
+#include "cpu/product/gemm/Tiles.h"
 
 namespace smalti::cpu::testing {
 namespace {
@@ -37,9 +38,8 @@ TextKernel product(const std::string& dtype, Use use) {
 }
 
 std::vector<std::string> products(const TextKernel& k, bool dotIsFast) {
-  Processor p = hostProcessor();
+  Processor p = withoutTiles(hostProcessor());
   p.fastBf16Dot = dotIsFast;
-  p.tiles = false;
   auto outcome = compileNative(k.package(), {.processor = p});
   EXPECT_TRUE(outcome && outcome->kernel);
   return outcome && outcome->kernel ? outcome->kernel->report().matmuls : std::vector<std::string>{};

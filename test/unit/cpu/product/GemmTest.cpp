@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "GemmHarness.h"
+#include "cpu/product/gemm/Tiles.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Intrinsics.h"
@@ -257,7 +258,7 @@ TEST(Gemm, KeptOperandsServeLaterProducts) {
 /// Edges of tiles in every dimension, in one block and in several.
 TEST(Gemm, TileRegistersEndAnywhere) {
   Processor p = hostProcessor();
-  if (!p.tiles) GTEST_SKIP() << "this processor has none";
+  if (!hasTiles(p)) GTEST_SKIP() << "this processor has none";
   EXPECT_TRUE(planGemm({64, 64, 64, DType::bf16, DType::bf16}, p).usesTiles);
   EXPECT_TRUE(planGemm({64, 64, 64, DType::f32, DType::bf16}, p).usesTiles);
   EXPECT_TRUE(planGemm({64, 64, 64, DType::u8, DType::i8, DType::i32}, p).usesTiles);
@@ -274,13 +275,12 @@ TEST(Gemm, TileRegistersEndAnywhere) {
                                            {70, 64, 129, 2}})
         checkShape({m, n, k * (small ? 33 : 1), t.a, t.b, t.c, false, (flags & 2) != 0, (flags & 4) != 0}, flags, 5, p);
   }
-  p.tiles = false;
-  EXPECT_FALSE(planGemm({64, 64, 64, DType::bf16, DType::bf16}, p).usesTiles);
+  EXPECT_FALSE(planGemm({64, 64, 64, DType::bf16, DType::bf16}, withoutTiles(p)).usesTiles);
 }
 
 /// An f32 on the left is the sum of three bf16: what is no number, and what a bf16 would round to infinity, stays so.
 TEST(Gemm, TileRegistersTakeEveryF32) {
-  if (!hostProcessor().tiles) GTEST_SKIP() << "this processor has none";
+  if (!hasTiles(hostProcessor())) GTEST_SKIP() << "this processor has none";
   const GemmShape s{16, 16, 32, DType::f32, DType::bf16};
   ASSERT_TRUE(planGemm(s, hostProcessor()).usesTiles);
   const CompiledGemm gemm = compileGemm(s);

@@ -1,12 +1,12 @@
 // Which element of a value an iteration of a nest needs: per dimension, a loop and an offset.
 #pragma once
 
-#include "cpu/analysis/UnitDims.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "mlir/IR/Operation.h"
+#include "schedule/UnitDims.h"
 
-namespace smalti::cpu {
+namespace smalti::schedule {
 
 struct MapEntry {
   static constexpr int kNone = -1;         ///< no loop: the offset alone
@@ -36,4 +36,4 @@ std::optional<ElementMap> operandMap(mlir::Operation& op, unsigned number, const
 /// The dimension an iota counts along, -1 when it is not a single one.
 int iotaDimension(mlir::Operation&);
 
-}  // namespace smalti::cpu
+}  // namespace smalti::schedule

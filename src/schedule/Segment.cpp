@@ -1,32 +1,15 @@
-#include "cpu/nest/Segment.h"
+#include "schedule/Segment.h"
 
 #include <algorithm>
 
-#include "cpu/emit/elements/Elementwise.h"
-#include "cpu/nest/ElementMap.h"
-#include "cpu/nest/Reduction.h"
-#include "ir/TpuOpsShape.h"
+#include "ir/Types.h"
+#include "ir/facts/Attributes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "schedule/ElementMap.h"
+#include "schedule/UnitDims.h"
 
-namespace smalti::cpu {
+namespace smalti::schedule {
 namespace {
-
-bool sliceOfUnitSteps(mlir::Operation& op) {
-  const auto steps = integersAttribute(op, "strides");
-  return std::ranges::all_of(steps, [](int64_t s) { return s == 1; });
-}
-
-/// Shape ops that only say which element of their operand they are.
-bool isRematerializableShapeOp(mlir::Operation& op) {
-  if (llvm::isa<mlir::vector::BroadcastOp>(op)) return true;
-  if (llvm::isa<mlir::vector::ShapeCastOp>(op))
-    return unitReshape(shapeOf(op.getOperand(0).getType()), shapeOf(op.getResult(0).getType())).has_value();
-  if (llvm::isa<mlir::vector::ExtractStridedSliceOp>(op)) return sliceOfUnitSteps(op);
-  if (llvm::isa<tpu::IotaOp>(op))
-    return iotaDimension(op) >= 0 && computesNatively(elementDType(op.getResult(0).getType())) &&
-           !is_float(elementDType(op.getResult(0).getType()));
-  return false;
-}
 
 /// What one element of an op needs: loads and values of the nest, and through which maps.
 struct Reads {
@@ -34,9 +17,9 @@ struct Reads {
   bool ok = true;  ///< false: needs a value of the nest that is not ready when it is needed
 };
 
-class Planner {
+class Partition {
  public:
-  Planner(std::vector<PendingOp> ops, const llvm::DenseSet<mlir::Operation*>& toMaterialise)
+  Partition(std::vector<ScheduledOp> ops, const llvm::DenseSet<mlir::Operation*>& toMaterialise)
       : toMaterialise_(toMaterialise) {
     s_.ops = std::move(ops);
     for (size_t i = 0; i < s_.ops.size(); ++i)
@@ -79,7 +62,7 @@ class Planner {
 
   void place(size_t i) {
     if (s_.nests.empty() || !joins(i)) {
-      s_.nests.push_back({rowsOf(domain(i)), {}, {}});
+      s_.nests.push_back({rowsOf(domain(i)), {}, {}, {}});
       nestLoads_.clear();
       storeLoads_.clear();
       remember(i, loadsOf(i));
@@ -87,22 +70,22 @@ class Planner {
     Nest& nest = s_.nests.back();
     nest.ops.push_back(i);
     nestOf_[i] = static_cast<int>(s_.nests.size()) - 1;
-    if (const PendingOp& p = s_.ops[i]; !p.isStore() && isNativeReduction(*p.op) && isRowReduction(*p.op))
+    if (const ScheduledOp& p = s_.ops[i]; !p.isStore() && isReduction(*p.op) && isRowReduction(*p.op))
       nest.rowValued.insert(p.op->getResult(0));
   }
 
   Shape domain(size_t i) const {
-    const PendingOp& p = s_.ops[i];
+    const ScheduledOp& p = s_.ops[i];
     if (p.isStore()) return shapeOf(p.stored.getType());
-    if (isNativeReduction(*p.op)) return shapeOf(p.op->getOperand(0).getType());
+    if (isReduction(*p.op)) return shapeOf(p.op->getOperand(0).getType());
     return shapeOf(p.op->getResult(0).getType());
   }
 
   std::vector<mlir::Value> inputs(size_t i) const {
-    const PendingOp& p = s_.ops[i];
+    const ScheduledOp& p = s_.ops[i];
     if (p.isLoad()) return {};
     if (p.isStore()) return p.mask ? std::vector{p.stored, p.mask} : std::vector{p.stored};
-    if (isNativeReduction(*p.op)) return {p.op->getOperand(0), p.op->getOperand(1)};
+    if (isReduction(*p.op)) return {p.op->getOperand(0), p.op->getOperand(1)};
     std::vector<mlir::Value> all;
     for (mlir::Value v : p.op->getOperands())
       if (isVector(v)) all.push_back(v);
@@ -112,8 +95,8 @@ class Planner {
   /// One value per row of the last nest: made from such values, and of the rows' own shape.
   bool rowValued(size_t i) {
     const Nest& nest = s_.nests.back();
-    const PendingOp& p = s_.ops[i];
-    if (!p.isStore() && isNativeReduction(*p.op)) return false;
+    const ScheduledOp& p = s_.ops[i];
+    if (!p.isStore() && isReduction(*p.op)) return false;
     if (withoutUnits(domain(i)) != nest.rows) return false;
     return std::ranges::any_of(inputs(i), [&](mlir::Value v) { return nest.rowValued.contains(strip(v)); });
   }
@@ -132,21 +115,21 @@ class Planner {
     if (!perRow && rowsOf(domain(i)) != nest.rows) return false;
     Reads reads = loadsOf(i, perRow);
     if (!reads.ok) return false;
-    const PendingOp& p = s_.ops[i];
+    const ScheduledOp& p = s_.ops[i];
     for (size_t other : nest.ops) {
-      const PendingOp& store = s_.ops[other];
+      const ScheduledOp& store = s_.ops[other];
       if (!store.isStore()) continue;
-      if (p.isStore() && mayOverlap(*p.box, *store.box)) return false;
-      if (p.isLoad() && mayOverlap(*p.box, *store.box)) return false;
+      if (p.isStore() && mayOverlap(*p.access, *store.access)) return false;
+      if (p.isLoad() && mayOverlap(*p.access, *store.access)) return false;
       for (const auto& [load, map] : reads.loads)
-        if (mayOverlap(*s_.ops[load].box, *store.box) && !(load < other && sameRows(s_.ops[load], store, map)))
+        if (mayOverlap(*s_.ops[load].access, *store.access) && !(load < other && sameRows(s_.ops[load], store, map)))
           return false;
     }
     if (p.isStore()) {
       if (isCircular(i, reads)) return false;
       for (const auto& loads : {&nestLoads_, &reads.loads})
         for (const auto& [load, map] : *loads)
-          if (mayOverlap(*s_.ops[load].box, *p.box) && !sameRows(s_.ops[load], p, map)) return false;
+          if (mayOverlap(*s_.ops[load].access, *p.access) && !sameRows(s_.ops[load], p, map)) return false;
     }
     if (perRow && !p.isStore()) nest.rowValued.insert(p.op->getResult(0));
     remember(i, reads);
@@ -161,23 +144,27 @@ class Planner {
 
   /// The store needs what another store of the nest writes over, and the other way round: neither can wait.
   bool isCircular(size_t i, const Reads& reads) const {
-    const PendingOp& p = s_.ops[i];
+    const ScheduledOp& p = s_.ops[i];
     const bool isAwaited =
-        llvm::any_of(storeLoads_, [&](size_t load) { return mayOverlap(*s_.ops[load].box, *p.box); });
+        llvm::any_of(storeLoads_, [&](size_t load) { return mayOverlap(*s_.ops[load].access, *p.access); });
     return isAwaited && llvm::any_of(s_.nests.back().ops, [&](size_t other) {
              return s_.ops[other].isStore() && llvm::any_of(reads.loads, [&](const auto& load) {
-                      return mayOverlap(*s_.ops[load.first].box, *s_.ops[other].box);
+                      return mayOverlap(*s_.ops[load.first].access, *s_.ops[other].access);
                     });
            });
   }
 
   /// A load that an iteration of the nest may still do although another op of the nest stores there: the same box, and
   /// each row reads only itself, in the store's own columns or in none.
-  bool sameRows(const PendingOp& load, const PendingOp& store, const ElementMap& map) const {
-    if (!sameBox(*load.box, *store.box)) return false;
+  static bool isSameBox(const ScheduledOp& load, const ScheduledOp& store) {
+    return load.access->memory == store.access->memory && load.access->dtype == store.access->dtype &&
+           load.access->shape == store.access->shape && haveSameAddress(*load.op, *store.op);
+  }
+  bool sameRows(const ScheduledOp& load, const ScheduledOp& store, const ElementMap& map) const {
+    if (!isSameBox(load, store)) return false;
     const auto& rows = s_.nests.back().rows;
-    const ElementMap whole = identityMap(load.box->shape, static_cast<int>(rows.size()));
-    if (rowsOf(load.box->shape) != rows || whole.entries.size() != map.entries.size()) return false;
+    const ElementMap whole = identityMap(load.access->shape, static_cast<int>(rows.size()));
+    if (rowsOf(load.access->shape) != rows || whole.entries.size() != map.entries.size()) return false;
     for (size_t d = 0; d + 1 < map.entries.size(); ++d)
       if (map.entries[d] != whole.entries[d]) return false;
     return map.entries.empty() || map.entries.back() == whole.entries.back() ||
@@ -190,9 +177,9 @@ class Planner {
     const Shape& rows = s_.nests.back().rows;
     const Shape shape = domain(i);
     const ElementMap map = perRow ? rowMap(shape) : identityMap(shape, static_cast<int>(rows.size()));
-    const PendingOp& p = s_.ops[i];
+    const ScheduledOp& p = s_.ops[i];
     for (mlir::Value v : inputs(i)) {
-      if (!p.isStore() && isNativeReduction(*p.op) && v == p.op->getOperand(1)) {
+      if (!p.isStore() && isReduction(*p.op) && v == p.op->getOperand(1)) {
         const Shape kept = shapeOf(v.getType());
         if (isRowReduction(*p.op)) walk(v, rowMap(kept), reads);
         continue;
@@ -206,7 +193,7 @@ class Planner {
     auto at = s_.opOf.find(v);
     if (at == s_.opOf.end()) return;
     const size_t i = at->second;
-    const PendingOp& p = s_.ops[i];
+    const ScheduledOp& p = s_.ops[i];
     auto& known = seen_[v];
     if (llvm::is_contained(known, map)) return;
     known.push_back(map);
@@ -228,7 +215,7 @@ class Planner {
       reads.loads.push_back({i, map});
       return;
     }
-    if (isNativeReduction(*p.op)) {
+    if (isReduction(*p.op)) {
       reads.ok &= isRowReduction(*p.op) && map == rowMap(shapeOf(v.getType()));
       return;
     }
@@ -244,38 +231,68 @@ class Planner {
   llvm::DenseMap<mlir::Value, std::vector<ElementMap>> seen_;
 };
 
+/// Plans the nests of a segment one after the other: each finds in memory what those before it have made.
+class NestSequence : public Surroundings {
+ public:
+  explicit NestSequence(const Surroundings& outside) : outside_(outside) {}
+
+  void plan(Segment& segment) {
+    for (Nest& nest : segment.nests) {
+      for (const size_t i : nest.ops) computed_.insert(segment.ops[i].op);
+      nest.plan = planNest(segment, nest, *this);
+      for (const Buffer& b : nest.plan.buffers) {
+        if (!b.value) continue;
+        made_[b.value] = {b.dtype, b.shape, true, !b.reuses};
+        if (b.reuses)
+          if (auto old = stored(b.reuses)) made_[b.reuses] = {old->dtype, old->shape, old->isDense, false};
+      }
+    }
+  }
+
+  std::optional<StoredValue> stored(mlir::Value v) const override {
+    const auto made = made_.find(v);
+    return made == made_.end() ? outside_.stored(v) : made->second;
+  }
+  /// `computed_` has the ops of the nest that asks, too.
+  bool isNeededBeyond(mlir::Value v, const llvm::DenseSet<mlir::Operation*>&) const override {
+    return outside_.isNeededBeyond(v, computed_);
+  }
+  DType storageDType(mlir::Value v) const override { return outside_.storageDType(v); }
+  RowSchedule scheduleRows(const NestFacts& facts, const std::function<int64_t(size_t)>& cost) const override {
+    return outside_.scheduleRows(facts, cost);
+  }
+
+ private:
+  const Surroundings& outside_;
+  llvm::DenseMap<mlir::Value, StoredValue> made_;
+  llvm::DenseSet<mlir::Operation*> computed_;
+};
+
 }  // namespace
 
-bool isRematerializable(const PendingOp& p) { return p.isLoad() || (!p.isStore() && isRematerializableShapeOp(*p.op)); }
-
-bool isCollected(mlir::Operation& op) {
-  if (op.getNumResults() != 1 || !isVector(op.getResult(0)) || op.getNumRegions() != 0) return false;
-  if (shapeOf(op.getResult(0).getType()).empty()) return false;
-  return isRematerializableShapeOp(op) || isElementwise(op) || isNativeReduction(op);
+const ScheduledOp* Segment::find(mlir::Value v) const {
+  const auto at = opOf.find(v);
+  return at == opOf.end() ? nullptr : &ops[at->second];
 }
 
-namespace {
-
-/// The same value by construction: arithmetic of the same operands. False: not known.
-bool sameRegister(Reg a, Reg b, int depth = 8) {
-  if (a == b) return true;
-  auto *x = llvm::dyn_cast<llvm::Instruction>(a), *y = llvm::dyn_cast<llvm::Instruction>(b);
-  if (!x || !y || depth == 0 || !x->isSameOperationAs(y)) return false;
-  if (!llvm::isa<llvm::BinaryOperator, llvm::CastInst, llvm::GetElementPtrInst>(x)) return false;
-  for (unsigned i = 0; i < x->getNumOperands(); ++i)
-    if (!sameRegister(x->getOperand(i), y->getOperand(i), depth - 1)) return false;
-  return true;
+Segment planSegment(std::vector<ScheduledOp> ops, const llvm::DenseSet<mlir::Operation*>& toMaterialise,
+                    const Surroundings& surroundings) {
+  Segment segment = Partition(std::move(ops), toMaterialise).run();
+  NestSequence(surroundings).plan(segment);
+  return segment;
 }
 
-}  // namespace
-
-bool sameBox(const View& a, const View& b) {
-  return a.memory == b.memory && a.dtype == b.dtype && a.shape == b.shape && sameRegister(a.base, b.base) &&
-         std::ranges::equal(a.strides, b.strides, [](Reg x, Reg y) { return sameRegister(x, y); });
+Segment planSingleValue(std::vector<ScheduledOp> ops, mlir::Operation* op, const Surroundings& surroundings) {
+  Segment segment;
+  segment.ops = std::move(ops);
+  for (size_t i = 0; i < segment.ops.size(); ++i) {
+    for (mlir::Value r : segment.ops[i].op->getResults()) segment.opOf[r] = i;
+    if (segment.ops[i].op != op) continue;
+    segment.materialised.insert(op->getResult(0));
+    segment.nests.push_back({rowsOf(shapeOf(op->getResult(0).getType())), {i}, {}, {}});
+  }
+  NestSequence(surroundings).plan(segment);
+  return segment;
 }
 
-Segment planSegment(std::vector<PendingOp> ops, const llvm::DenseSet<mlir::Operation*>& toMaterialise) {
-  return Planner(std::move(ops), toMaterialise).run();
-}
-
-}  // namespace smalti::cpu
+}  // namespace smalti::schedule

@@ -1,6 +1,6 @@
-#include "cpu/analysis/UnitDims.h"
+#include "schedule/UnitDims.h"
 
-namespace smalti::cpu {
+namespace smalti::schedule {
 
 std::optional<std::vector<int>> unitReshape(std::span<const int64_t> from, std::span<const int64_t> to) {
   std::vector<int> source(to.size(), -1);
@@ -27,4 +27,4 @@ Shape rowsOf(std::span<const int64_t> shape) {
   return shape.empty() ? Shape{} : withoutUnits(shape.first(shape.size() - 1));
 }
 
-}  // namespace smalti::cpu
+}  // namespace smalti::schedule

@@ -1,10 +1,10 @@
-#include "cpu/nest/ElementMap.h"
+#include "schedule/ElementMap.h"
 
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
-namespace smalti::cpu {
+namespace smalti::schedule {
 
 ElementMap identityMap(std::span<const int64_t> shape, int numRows) {
   ElementMap map;
@@ -61,4 +61,4 @@ std::optional<ElementMap> operandMap(mlir::Operation& op, unsigned number, const
   return map;
 }
 
-}  // namespace smalti::cpu
+}  // namespace smalti::schedule

@@ -8,7 +8,7 @@
 
 #include "smalti/array.h"
 
-namespace smalti::cpu {
+namespace smalti::schedule {
 
 /// For each dimension of `to` the dimension of `from` it is, or -1 for a unit dimension; empty optional when the shapes
 /// differ in more than unit dimensions.
@@ -18,4 +18,4 @@ Shape withoutUnits(std::span<const int64_t> shape);
 /// Those of them before the last dimension: what the row loops of a nest run over.
 Shape rowsOf(std::span<const int64_t> shape);
 
-}  // namespace smalti::cpu
+}  // namespace smalti::schedule
