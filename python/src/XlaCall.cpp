@@ -237,8 +237,13 @@ XLA_FFI_DEFINE_HANDLER(
 void addXlaCall(nb::module_& m) {
   m.def("compile_call", [](const std::string& key, const std::string& module, const std::string& options) {
     const nb::gil_scoped_release unlocked;
-    unwrap(KernelTable::instance().get({key, module, options}));
+    unwrap(KernelTable::instance().begin({key, module, options}));
   });
+  const auto finish = nb::cpp_function([] {
+    const nb::gil_scoped_release unlocked;
+    KernelTable::instance().finish();
+  });
+  nb::module_::import_("atexit").attr("register")(finish);
   m.def("take_findings", [] {
     std::vector<Finding> taken;
     {

@@ -304,3 +304,26 @@ print(jax.jit(lambda x: pl.pallas_call(lambda x, o: o.__setitem__(..., x[...] + 
         done = run(program)
         assert done.stdout == "2.0\n", done.stderr
     assert any(tmp_path.iterdir())
+
+
+LOWERED = """
+import os, sys, warnings
+warnings.simplefilter("ignore")
+import jax, numpy as np
+from jax.experimental import pallas as pl
+import smalti.jax
+smalti.jax.install(cache="off")
+x = np.ones((8, 128), np.float32)
+def times(factor):
+    return jax.jit(lambda x: pl.pallas_call(lambda x, o: o.__setitem__(..., jax.numpy.tanh(x[...]) * factor), out_shape=x)(x))
+lowered = [times(i + 1.5).lower(x) for i in range(12)]
+"""
+
+
+@pytest.mark.parametrize("ending, said", [
+    ("", ""),
+    ("print(sum(float(l.compile()(x)[0, 0]) / np.tanh(1) for l in lowered).round(3))", "84.0\n"),
+])
+def test_a_process_may_end_while_its_kernels_compile(ending, said):
+    done = run(LOWERED + ending)
+    assert (done.returncode, done.stdout) == (0, said), done.stderr
