@@ -45,7 +45,7 @@ REASONS = [
     (r"Supported only when \(a\) tiled dimensions|Supported only when tiled", "ref-reshape"),
     (r"E2001|[Mm]atmul|Bad lhs|Mix int/int|acc with|SupportsMatmulDataFormat|Expected (int|float) lhs", "matmul-type"),
     (r"last dim size is not 128", "strided-minor"),
-    (r"Stride on last dim", "strided-lanes"),
+    (r"Stride on last dim|Index on last dim", "strided-lanes"),
     (r"Only static indices are supported for packed", "strided-start"),
     (r"[Ss]trided store with non", "strided-store"),
     (r"scalar vector.extracts", "scalar-extract"),

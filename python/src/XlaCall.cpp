@@ -77,6 +77,12 @@ ffi::Error failed(const std::vector<Finding>& findings) {
   return ffi::Error::Internal(textOf(findings));
 }
 
+/// As the compiler begins its message: each of its passes in its own way.
+std::string_view notImplemented(std::string_view code) {
+  if (code == "SM6622" || code == "SM6623") return "Not Implemented: ";
+  return code == "SM6625" ? "not implemented: " : "Not implemented: ";
+}
+
 /// Before the first run, while XLA compiles: what the TPU compiler of the attribute `chip` refuses; nothing where that
 /// is empty. In the form of that compiler's errors, of which JAX makes exceptions with the user's line.
 ffi::Error judgeForChip(ffi::Dictionary attributes) {
@@ -100,7 +106,8 @@ ffi::Error judgeForChip(ffi::Dictionary attributes) {
     all +=
         "(\"kernel\"(\"" + place.file + "\":" + std::to_string(place.line) + ":" + std::to_string(place.column) + "))";
   all += ")\n";
-  return ffi::Error::Internal("Mosaic failed to compile TPU kernel: Not implemented: " + first.message + all);
+  return ffi::Error::Internal("Mosaic failed to compile TPU kernel: " + std::string(notImplemented(first.code)) +
+                              first.message + all);
 }
 
 XLA_FFI_DEFINE_HANDLER(kJudgeForChip, judgeForChip, ffi::Ffi::BindInstantiate().Attrs());

@@ -72,6 +72,8 @@ constexpr std::array kRows{
                "strided loads and stores need a Ref whose last axis is 128", "reshape the array so that it is"},
     RefusalRow{"Stride on last dim is not 1", "", "strided-lanes", "lanes cannot be strided",
                "transpose, or stride another axis"},
+    RefusalRow{"Index on last dim is not 0", "", "strided-lanes", "lanes cannot be strided",
+               "transpose, or stride another axis"},
     RefusalRow{"Only static indices are supported for packed types", "", "strided-start",
                "a strided load of a packed type begins at a dynamic index", "cast to 32 bits, or begin at a constant"},
     RefusalRow{"Strided store with non 32-bit data", "", "strided-store", "strided stores are of 32-bit types",

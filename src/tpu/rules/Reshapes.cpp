@@ -66,7 +66,10 @@ void onShapeCast(mlir::Operation* op, const Judge& judge) {
                          .need = "rows that stay rows",
                          .have = fmt::format("{} to {}: rows become lanes", from->str(), to->str()),
                          .help = "keep the column, or transpose a full tile"});
-  if (taken && from->dtype == DType::pred && a > kLanes && to->shape.size() == 1)
+  if (from->dtype == DType::pred && a > kLanes && a != b && to->shape.size() == 1 &&
+      (from->shape.size() != 2 || from->shape[0] % 16 != 0))
+    taken = false;
+  if (taken && from->dtype == DType::pred && a > kLanes && a != b && to->shape.size() == 1)
     return judge.refuse(reason::kBoolRelayout, op->getLoc(),
                         {.message = "changeBitwidth when src bitwidth and dst bitwidth differs too much",
                          .need = "numbers",

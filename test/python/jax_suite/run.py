@@ -24,7 +24,7 @@ import time
 from outcomes import Table
 
 HERE = pathlib.Path(__file__).resolve().parent
-SECONDS = 150  # that one test may take
+SECONDS = 240  # that one test may take
 SECONDS_OF_OTHERS = 60  # with JAX's interpreters
 DEVICES = 4  # of those that need several
 OTHER_CHIPS = ("v6e", "v7x")  # for tests that skip the chip in hand
