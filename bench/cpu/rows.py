@@ -157,4 +157,11 @@ def checks():
         yield Row(f"check: {what}", spec, amount, unit, limit, ("--check",), ("one",), limit_unit=limit_unit, tolerance=1e-5)
 
 
-ROWS = [*matmuls(), *blocks(), *attention(), *ragged(), *grouped(), *on_rows(), *times(), *checks(), *whole()]
+def loops():
+    """Loops that need not end, whose rounds are counted (docs/cpu.md, Limits), against the same code without."""
+    for kind, what, rounds in (("scalar", "numbers, 4 ops a round", 1_000_000), ("vector", "vectors of 8x128, 2 ops a round", 20_000)):
+        yield Row(f"counted loop: {what}", f"loops kind={kind} n={rounds}", rounds, "Gelem/s", "fma", ("uncounted",), ("one",),
+                  ours="module", tolerance=0)
+
+
+ROWS = [*matmuls(), *blocks(), *attention(), *ragged(), *grouped(), *on_rows(), *times(), *checks(), *loops(), *whole()]

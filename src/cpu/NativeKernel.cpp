@@ -25,6 +25,7 @@
 #include "cpu/jit/Jit.h"
 #include "cpu/runtime/CallArrays.h"
 #include "cpu/runtime/Devices.h"
+#include "cpu/runtime/OutsideReads.h"
 #include "cpu/runtime/Pool.h"
 #include "cpu/runtime/Stamps.h"
 #include "ir/KernelArguments.h"
@@ -41,6 +42,7 @@ struct KernelContext {
   InterpretContext* rest = nullptr;
   DeviceMember member{};     ///< without a group: the only device
   Stamps* stamps = nullptr;  ///< of measured code
+  OutsideReads outside{};
 };
 
 extern "C" int32_t smaltiCpuInterpret(void* context, int32_t op, void** pointers) {
@@ -60,6 +62,12 @@ extern "C" void smaltiCpuFlightWait(void* context, const std::byte* target, cons
 }
 extern "C" int32_t smaltiCpuFlightAccess(void* context, const std::byte* begin, const std::byte* end, int32_t write) {
   return flightsOf(context).access({begin, end}, write != 0) ? 0 : 1;
+}
+
+extern "C" const std::byte* smaltiCpuReadOutside(void* context, const char* place, const std::byte* base,
+                                                 const ReadDimension* dimensions, int32_t rank, int32_t dtype) {
+  return static_cast<KernelContext*>(context)->outside.read(place, base, {dimensions, static_cast<size_t>(rank)},
+                                                            static_cast<DType>(dtype));
 }
 
 const DeviceMember& memberOf(void* context) { return static_cast<KernelContext*>(context)->member; }
@@ -275,6 +283,7 @@ class Kernel : public MeasuredKernel {
       fault = run(**worker, pointers, 0, points);
       measuring.detach(**worker);
       if (log) *log = (*worker)->interpreter.log();
+      tellOutside(**worker, options);
       workers_.give(std::move(*worker));
       return arrays_.outside(std::move(results), memory);
     }
@@ -294,6 +303,8 @@ class Kernel : public MeasuredKernel {
         faulty.store(true, std::memory_order_relaxed);
     });
     for (auto& worker : own) measuring.detach(*worker);
+    for (size_t i = 0; i < own.size(); ++i)
+      if (begun[i]) tellOutside(*own[i], options);
     // The last one given is taken first: each thread finds its own again, in the caches of its core.
     for (size_t i = own.size(); i-- > 0;) workers_.give(std::move(own[i]));
     fault = faulty.load();
@@ -352,6 +363,14 @@ class Kernel : public MeasuredKernel {
     static constexpr std::atomic<bool> kNever{false};
     worker.context.limits = {.roundsLeft = options.stepLimit > 0 ? options.stepLimit : INT64_MAX,
                              .stop = options.stop ? options.stop : &kNever};
+    worker.context.outside.begin(options.wentOnAt != nullptr, poison_);
+  }
+
+  static void tellOutside(const GridWorker& worker, const CallOptions& options) {
+    if (!options.wentOnAt) return;
+    for (SourcePlace& place : worker.context.outside.places())
+      if (std::ranges::find(*options.wentOnAt, place) == options.wentOnAt->end())
+        options.wentOnAt->push_back(std::move(place));
   }
 
   bool run(GridWorker& worker, const llvm::SmallVector<void*, 16>& pointers, int64_t first, int64_t last) const {
@@ -376,6 +395,7 @@ const RuntimeSymbol kRuntime[] = {{kInterpretSymbol, reinterpret_cast<void*>(&sm
                                   {kFlightStartSymbol, reinterpret_cast<void*>(&smaltiCpuFlightStart)},
                                   {kFlightWaitSymbol, reinterpret_cast<void*>(&smaltiCpuFlightWait)},
                                   {kFlightAccessSymbol, reinterpret_cast<void*>(&smaltiCpuFlightAccess)},
+                                  {kReadOutsideSymbol, reinterpret_cast<void*>(&smaltiCpuReadOutside)},
                                   {kDeviceSymbol, reinterpret_cast<void*>(&smaltiCpuDevice)},
                                   {kPeerSymbol, reinterpret_cast<void*>(&smaltiCpuPeer)},
                                   {kSignalSymbol, reinterpret_cast<void*>(&smaltiCpuSignal)},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cpu/product/gemm/Layout.h"
+#include "cpu/product/gemm/Tiles.h"
 
 namespace smalti::cpu {
 namespace {
@@ -49,6 +50,7 @@ int64_t chooseStreams(const ProductFacts& f, const Processor& p) {
 }
 
 PacksB choosePacking(const ProductFacts& f, const GemmShape& shape, const Processor& p) {
+  if (usesTiles(shape, p)) return PacksB::always;
   const Layout layout = layOut(shape, p);
   if (!layout.packB) return PacksB::never;
   if (!layout.inPlaceBelow && !layout.inPlaceLines) return PacksB::always;
@@ -80,7 +82,7 @@ std::string_view nameOf(Strategy strategy) {
 }  // namespace
 
 bool usesBf16Pairs(const GemmShape& s, int64_t parts, const Processor& p) {
-  return !multipliesAsF32(s.a, s.b, p) && (s.transposedB ? s.k : s.k / parts) % 2 == 0;
+  return multipliesBf16Pairs(s.a, s.b, p) && (s.transposedB ? s.k : s.k / parts) % 2 == 0;
 }
 
 ProductPlan planProduct(const ProductFacts& facts, const Processor& processor) {
@@ -117,6 +119,7 @@ std::string text(const ProductPlan& p, std::string_view of) {
                       g.blockDepth);
   if (g.packsA) text += ", A packed";
   if (p.packsB != PacksB::never) text += s.keepsB ? ", B packed and kept" : ", B packed";
+  if (g.usesTiles) text += ", tile registers";
   if (g.usesDot) text += ", dot instruction";
   if (s.addsRow) text += ", adds a row";
   return text;

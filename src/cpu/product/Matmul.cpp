@@ -410,9 +410,9 @@ class MatmulLowering {
   }
 
   Lowering::PackedB& packedBPlace(const View& rhs, const Matrix& b, const GemmShape& shape, const GemmPlan& plan) {
-    const std::string key = fmt::format("{} {} {} {}x{} {}x{} {} {} {}", rhs.memory, constantOf(b.leading).value_or(-1),
-                                        shape.transposedB, shape.k, shape.n, plan.blockDepth, plan.tileColumns,
-                                        plan.inPlaceLines, name(shape.a), name(shape.b));
+    const std::string key = fmt::format(
+        "{} {} {} {}x{} {}x{} {} {} {} {}", rhs.memory, constantOf(b.leading).value_or(-1), shape.transposedB, shape.k,
+        shape.n, plan.blockDepth, plan.tileColumns, plan.inPlaceLines, plan.usesTiles, name(shape.a), name(shape.b));
     Lowering::PackedB& kept = l_.packedB[key];
     if (kept.place) return kept;
     kept.place = l_.arena.allocateUnused(plan.keptBytes * rhs.reuse.blocks);

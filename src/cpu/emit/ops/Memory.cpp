@@ -3,6 +3,7 @@
 #include <array>
 
 #include "cpu/emit/ops/PackedAccess.h"
+#include "cpu/emit/ops/ReadOutside.h"
 #include "cpu/emit/ops/Watch.h"
 #include "ir/TpuOpsMemory.h"
 #include "llvm/ADT/StringMap.h"
@@ -39,13 +40,14 @@ struct AccessBox {
   Shape sizes;
   std::vector<int64_t> steps;  ///< empty: 1
   std::vector<Reg> starts;
+  Reg inside = nullptr;  ///< i1: nothing of it lies outside of the ref
 };
 
-/// The box an op touches of a ref of that shape; its bounds are checked.
+/// The box an op touches of a ref of that shape; its caller sees to it that it lies inside.
 tl::expected<AccessBox, Unsupported> boundsOf(Lowering& l, mlir::Operation& op, const View& whole,
                                               mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
   if (whole.shape.size() != indices.size()) return unsupported("a load or store of another rank than its ref");
-  AccessBox box{scalar ? Shape(indices.size(), 1) : valueShape, integersAttribute(op, "strides"), {}};
+  AccessBox box{scalar ? Shape(indices.size(), 1) : valueShape, integersAttribute(op, "strides"), {}, l.b.getTrue()};
   if (box.sizes.size() < indices.size()) box.sizes.insert(box.sizes.begin(), indices.size() - box.sizes.size(), 1);
   if (box.sizes.size() != indices.size() || (!box.steps.empty() && box.steps.size() != indices.size()))
     return unsupported("a load or store of another rank than its ref");
@@ -55,7 +57,8 @@ tl::expected<AccessBox, Unsupported> boundsOf(Lowering& l, mlir::Operation& op, 
     const int64_t step = box.steps.empty() ? 1 : box.steps[d];
     if (step < 0 || (step == 0 && box.sizes[d] > 1)) return unsupported("a load or store with strides below 1");
     if (num_elements(box.sizes) == 0) continue;
-    l.require(fits(l, box.starts.back(), spanOf(l, box.sizes[d], step), extent(l.b, whole, d)));
+    Reg fit = fits(l, box.starts.back(), spanOf(l, box.sizes[d], step), extent(l.b, whole, d));
+    box.inside = l.b.CreateAnd(box.inside, fit);
   }
   return box;
 }
@@ -69,7 +72,12 @@ tl::expected<View, Unsupported> boxOf(Lowering& l, mlir::Operation& op, mlir::Va
   auto bounds = boundsOf(l, op, whole, indices, valueShape, scalar);
   if (!bounds) return tl::unexpected(bounds.error());
   View box = slice(l.b, whole, bounds->starts, bounds->sizes, bounds->steps);
-  watchAccess(l, op, box, op.getNumResults() == 0);
+  const bool writes = op.getNumResults() == 0;
+  if (writes)
+    l.require(bounds->inside);
+  else
+    box.base = loadedFrom(l, op, whole, {bounds->starts, bounds->sizes, bounds->steps}, bounds->inside, box.base);
+  watchAccess(l, op, box, writes);
   if (scalar) return box;
   auto shaped = reshape(l.b, box, valueShape);
   if (!shaped) return unsupported("a load or store that reshapes");
@@ -83,6 +91,7 @@ tl::expected<PackedView, Unsupported> packedBoxOf(Lowering& l, mlir::Operation& 
   const PackedView& whole = *l.packedRef(ref);
   auto bounds = boundsOf(l, op, whole.cells, indices, valueShape, scalar);
   if (!bounds) return tl::unexpected(bounds.error());
+  l.require(bounds->inside);
   PackedView box = slice(l.b, whole, bounds->starts, bounds->sizes, bounds->steps);
   box.cells.sizes.clear();
   watchAccess(l, op, storedCells(l, box), op.getNumResults() == 0);
