@@ -111,7 +111,8 @@ struct RingBackward {
     const Array s = dotHeads(q, k, 2, 2) * scale;
     if (!causal) return s;
     const Shape square{length, length};
-    const Array me = axis_index(axis), from = rem(me + static_cast<int32_t>(devices - step), static_cast<int32_t>(devices));
+    const Array me = axis_index(axis),
+                from = rem(me + static_cast<int32_t>(devices - step), static_cast<int32_t>(devices));
     const Array behind = broadcasted_iota(i32, square, 0) - broadcasted_iota(i32, square, 1) +
                          (me - from) * static_cast<int32_t>(length);
     return where(behind >= 0, s, -1e30f);

@@ -86,9 +86,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: train TEXT [STEPS [DEVICES]]\n");
     return 2;
   }
-  const auto done = pl::attempt([&] { 
-    return run(argv[1], argc > 2 ? std::atoll(argv[2]) : 200, argc > 3 ? std::atoll(argv[3]) : 1);
-  });
+  const auto done = pl::attempt(
+      [&] { return run(argv[1], argc > 2 ? std::atoll(argv[2]) : 200, argc > 3 ? std::atoll(argv[3]) : 1); });
   if (done) return *done;
   std::fprintf(stderr, "%s\n", done.error().str().c_str());
   return 1;

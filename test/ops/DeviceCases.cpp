@@ -73,8 +73,9 @@ Program start() {
 void onLine(std::vector<Case>& cases, const Program& p, const PartitionSpec& out, const std::string& outText,
             const Array& x) {
   const auto mapped = shard_map(p.ours, kLine, P("x"), out);
-  compositions(cases, "on_devices(lambda v: " + p.jax + ", LINE, P('x'), " + outText + ")",
-               [mapped](const Array& a) { return Array(mapped(a)); }, x);
+  compositions(
+      cases, "on_devices(lambda v: " + p.jax + ", LINE, P('x'), " + outText + ")",
+      [mapped](const Array& a) { return Array(mapped(a)); }, x);
 }
 
 }  // namespace

@@ -76,18 +76,16 @@ std::vector<Array> linearizeAllReduce(Linearizer& linearizer, const ClosedCall& 
 
 std::vector<Array> linearizeReduceScatter(Linearizer& linearizer, const ClosedCall& c, const Mask&) {
   checkLinear(c);
-  return linearizer.note(c.inputs, c.results,
-                         [attributes = c.attributes, whole = c.inputs[0].type()](Cotangents ct) {
-                           Attributes gathers = groupsOf(attributes);
-                           gathers.emplace_back("all_gather_dim", integerOf(attributes, "scatter_dimension"));
-                           return std::vector<MaybeZero>{bind1(*findOp("all_gather"), {*ct[0]}, whole, gathers)};
-                         });
+  return linearizer.note(c.inputs, c.results, [attributes = c.attributes, whole = c.inputs[0].type()](Cotangents ct) {
+    Attributes gathers = groupsOf(attributes);
+    gathers.emplace_back("all_gather_dim", integerOf(attributes, "scatter_dimension"));
+    return std::vector<MaybeZero>{bind1(*findOp("all_gather"), {*ct[0]}, whole, gathers)};
+  });
 }
 
 /// The attributes with the axes of the arrays behind that of the examples.
 Attributes shiftedAxes(Attributes attributes) {
-  for (const char* name :
-       {"all_gather_dim", "scatter_dimension", "concat_dimension", "split_dimension"})
+  for (const char* name : {"all_gather_dim", "scatter_dimension", "concat_dimension", "split_dimension"})
     if (auto* axis = attributeOf(attributes, name)) *axis = std::get<int64_t>(*axis) + 1;
   return attributes;
 }

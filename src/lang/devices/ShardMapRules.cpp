@@ -177,8 +177,8 @@ std::vector<Array> linearizeShardMap(Linearizer& linearizer, const ClosedCall& c
   Arrays results;
   if (isAny(isKnown)) {
     const auto kept = keepResults(m.function(), isKnown);
-    results = m.bind(known, picked(m.parts(), others(isLinear)), picked(m.in, others(isLinear)),
-                     picked(m.out, isKnown), picked(c.results, isKnown),
+    results = m.bind(known, picked(m.parts(), others(isLinear)), picked(m.in, others(isLinear)), picked(m.out, isKnown),
+                     picked(c.results, isKnown),
                      [&](std::span<const Array> inside) { return replay(*kept, withKnown(inside, isLinear)); });
   }
   const auto transpose = [m, known, isLinear, function = keepResults(m.function(), taint),

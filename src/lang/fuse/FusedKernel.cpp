@@ -205,7 +205,7 @@ class Builder {
   const std::map<ValueId, Array>& constants_;
   int64_t rows_ = 0, columns_ = 0, block_ = 0;
   std::map<ValueId, TakenFrom> access_;  ///< of what is taken and no constant
-  std::vector<bool> moving_;          ///< by operand: its blocks are the steps'
+  std::vector<bool> moving_;             ///< by operand: its blocks are the steps'
   std::map<ValueId, Array> values_;
 };
 

@@ -19,7 +19,7 @@ constexpr int64_t kMostElements = 1 << 16, kMostMultiplications = 1 << 22;
 
 bool isComputed(const Op& op) {
   static const std::set<std::string, std::less<>> kMoves{"broadcast_in_dim", "reshape", "transpose", "slice",
-                                                         "concatenate", "convert"};
+                                                         "concatenate",      "convert"};
   return isElementwise(op) || !reductionOf(op).empty() || op.name == "dot_general" || kMoves.contains(op.name);
 }
 
@@ -108,7 +108,8 @@ bool Loop::findSteps() {
   if (first != 0 || !last || *last < 2) return false;
   steps_ = *last;
   const Op* next = maker(returned()[counter_]);
-  return next && next->name == "add" && next->operands[0] == body_.arguments[counter_] && number(next->operands[1]) == 1;
+  return next && next->name == "add" && next->operands[0] == body_.arguments[counter_] &&
+         number(next->operands[1]) == 1;
 }
 
 /// The step's number, or steps - 1 minus it.
@@ -128,7 +129,8 @@ bool Loop::isStepIndex(ValueId v) {
 }
 
 bool Loop::isSliceAt(const Op& op, size_t firstStart, const Shape& sizes, const Shape& whole) {
-  if (whole.empty() || whole[0] != steps_ || sizes[0] != 1 || !std::equal(sizes.begin() + 1, sizes.end(), whole.begin() + 1))
+  if (whole.empty() || whole[0] != steps_ || sizes[0] != 1 ||
+      !std::equal(sizes.begin() + 1, sizes.end(), whole.begin() + 1))
     return false;
   for (size_t a = 1; a < whole.size(); ++a)
     if (number(outside(op.operands[firstStart + a])) != 0) return false;
@@ -274,8 +276,7 @@ LoopKernel Loop::make() {
   made.kernel = kernelOf(std::move(k), [&](std::span<const Ref> refs) {
     const Array step = program_id(0);
     when(step == 0, [&] {
-      for (size_t c = 0; c < carries_.size(); ++c)
-        refs[firstResult + c][{Index(_)}] = refs[firstStart + c][{Index(_)}];
+      for (size_t c = 0; c < carries_.size(); ++c) refs[firstResult + c][{Index(_)}] = refs[firstStart + c][{Index(_)}];
     });
     values_[body_.arguments[counter_]] = step;
     for (const ValueId v : indices_) values_[v] = subtract(static_cast<int32_t>(steps_ - 1), step);

@@ -26,7 +26,8 @@ std::string addedType(const TypedOp& op) {
   return op.result() == expected ? "" : fmt::format("gives {} instead of {}", op.result().str(), expected.str());
 }
 
-constexpr std::string_view kInstead = "only programs hold it, in place of take, take_along_axis and their transpositions";
+constexpr std::string_view kInstead =
+    "only programs hold it, in place of take, take_along_axis and their transpositions";
 
 constexpr OpTable kIndexedOps{
     OpRecord{.name = "add_along_axis",

@@ -71,9 +71,7 @@ Axes64 othersOf(int64_t rank, int64_t axis) {
   return others;
 }
 /// A column of index vectors; indices outside wrap around.
-Array indexColumn(const Array& indices, int64_t size) {
-  return reshapeTo(mod(indices, size), {indices.elements(), 1});
-}
+Array indexColumn(const Array& indices, int64_t size) { return reshapeTo(mod(indices, size), {indices.elements(), 1}); }
 
 std::vector<Array> takeSlices(const OpCall& call) {
   const Array &x = call.operands[0], &indices = call.operands[1];
@@ -160,8 +158,8 @@ std::vector<Array> batchAddSlices(const OpCall& call, const Mask& isBatched, int
   const int64_t axis = takenAxis(call), extent = call.attribute<int64_t>("size");
   if (!isBatched[0]) return {boundAddSlices(indices, updates, axis + 1, extent)};
   const Array all = isBatched[1] ? updates : spread(updates, size);
-  return {examplesOutOf(boundAddSlices(jointIndices(indices, size, extent), examplesInto(all, axis), axis, size * extent), axis,
-                 size)};
+  return {examplesOutOf(
+      boundAddSlices(jointIndices(indices, size, extent), examplesInto(all, axis), axis, size * extent), axis, size)};
 }
 
 }  // namespace

@@ -48,23 +48,23 @@ TEST(CollectiveGradients, OfKernelsThatMoveAndAdd) {
 TEST(CollectiveGradients, OfProducts) {
   const Array x = some({16, 128}, 1), w = some({512, 128}, 2);
   const auto gradients = [&](const auto& f) {
-    const auto mapped = shard_map([f](const Array& v, const Array& w) { return f(v, w); }, kLine,
-                                  {P("x"), P("x")}, P("x"));
+    const auto mapped =
+        shard_map([f](const Array& v, const Array& w) { return f(v, w); }, kLine, {P("x"), P("x")}, P("x"));
     return grad<0, 1>([mapped](const Array& a, const Array& b) { return sum(sin(Array(mapped(a, b)))); })(x, w);
   };
   const DotOptions exact{.precision = Precision::highest};
   {
-    const auto [dx, dw] = gradients(
-        [](const Array& v, const Array& w) { return all_gather_matmul_with_gradient(v, w, "x"); });
-    const auto [ex, ew] = gradients(
-        [=](const Array& v, const Array& w) { return dot(all_gather(v, "x", {.tiled = true}), w, exact); });
+    const auto [dx, dw] =
+        gradients([](const Array& v, const Array& w) { return all_gather_matmul_with_gradient(v, w, "x"); });
+    const auto [ex, ew] =
+        gradients([=](const Array& v, const Array& w) { return dot(all_gather(v, "x", {.tiled = true}), w, exact); });
     expectNear(dx, ex);
     expectNear(dw, ew);
   }
-  const auto [dx, dw] = gradients(
-      [](const Array& v, const Array& w) { return matmul_reduce_scatter_with_gradient(v, w, "x"); });
-  const auto [ex, ew] = gradients(
-      [=](const Array& v, const Array& w) { return psum_scatter(dot(v, w, exact), "x", {.tiled = true}); });
+  const auto [dx, dw] =
+      gradients([](const Array& v, const Array& w) { return matmul_reduce_scatter_with_gradient(v, w, "x"); });
+  const auto [ex, ew] =
+      gradients([=](const Array& v, const Array& w) { return psum_scatter(dot(v, w, exact), "x", {.tiled = true}); });
   expectNear(dx, ex);
   expectNear(dw, ew);
 }
@@ -73,11 +73,10 @@ TEST(CollectiveGradients, OfRingAttention) {
   const Array q = some({2, 32, 128}, 3), k = some({2, 32, 128}, 4), v = some({2, 32, 128}, 5);
   for (const bool causal : {false, true}) {
     const auto parts = P(std::nullopt, "x");
-    const auto ring = shard_map(
-        [causal](const Array& q, const Array& k, const Array& v) {
-          return ring_attention_with_gradient(q, k, v, "x", {.causal = causal});
-        },
-        kLine, {parts, parts, parts}, parts);
+    const auto ring =
+        shard_map([causal](const Array& q, const Array& k,
+                           const Array& v) { return ring_attention_with_gradient(q, k, v, "x", {.causal = causal}); },
+                  kLine, {parts, parts, parts}, parts);
     const auto ours = [&](const Array& q, const Array& k, const Array& v) { return sum(sin(Array(ring(q, k, v)))); };
     const auto plain = [&](const Array& q, const Array& k, const Array& v) {
       Array s = dot_general(q, k, {{2}, {2}, {0}, {0}}) / std::sqrt(128.0f);
