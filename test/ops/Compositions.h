@@ -12,9 +12,10 @@ inline std::string with(std::string text, const std::string& f) {
 }
 
 template <class F>
-void compositions(std::vector<Case>& cases, const std::string& f, const F& ours, const Array& x) {
+void compositions(std::vector<Case>& cases, const std::string& f, const F& ours, const Array& x,
+                  double tolerance = 2e-5) {
   const auto add = [&](const char* jax, std::function<Array(const Inputs&)> op) {
-    cases.push_back({with(jax, f), {x}, std::move(op), 2e-5, false});
+    cases.push_back({with(jax, f), {x}, std::move(op), tolerance, false});
   };
   const auto total = [=](const Array& x) { return sum(ours(x)); };
   add("jax.grad(lambda x: jnp.sum(@f(x)))(a)", [=](auto& in) { return grad(total)(in[0]); });
