@@ -1,8 +1,9 @@
 // bin/train TEXT [STEPS [DEVICES]]: trains the model on a text, its batch over DEVICES, and prints the loss of every
 // step. Twins: twin.py, in JAX; twin_torch.py.
+#include <charconv>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -79,15 +80,24 @@ int run(const std::string& path, int64_t steps, int64_t devices) {
   return 0;
 }
 
+/// The argument as a whole positive number, `standard` where there is none; 0 for other text.
+int64_t count(int argc, char** argv, int index, int64_t standard) {
+  if (index >= argc) return standard;
+  int64_t value = 0;
+  const char* end = argv[index] + std::strlen(argv[index]);
+  const auto [at, error] = std::from_chars(argv[index], end, value);
+  return error == std::errc() && at == end && value > 0 ? value : 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2) {
+  const int64_t steps = count(argc, argv, 2, 200), devices = count(argc, argv, 3, 1);
+  if (argc < 2 || argc > 4 || steps == 0 || devices == 0) {
     std::fprintf(stderr, "usage: train TEXT [STEPS [DEVICES]]\n");
     return 2;
   }
-  const auto done = pl::attempt(
-      [&] { return run(argv[1], argc > 2 ? std::atoll(argv[2]) : 200, argc > 3 ? std::atoll(argv[3]) : 1); });
+  const auto done = pl::attempt([&] { return run(argv[1], steps, devices); });
   if (done) return *done;
   std::fprintf(stderr, "%s\n", done.error().str().c_str());
   return 1;

@@ -45,3 +45,11 @@ def test_bad_input_is_said(bin_dir, tmp_path):
     short.write_text("abc")
     done = subprocess.run([str(bin_dir / "train"), str(short)], capture_output=True, text=True)
     assert done.returncode == 1 and "shorter than" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["x"], ["2", "0"], ["2", "-1"], ["2", "2", "2"], ["2k"]])
+def test_wrong_arguments_print_the_usage(bin_dir, arguments):
+    text = [str(ROOT / "LICENSE")] if arguments else []
+    done = subprocess.run([str(bin_dir / "train"), *text, *arguments], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr == "usage: train TEXT [STEPS [DEVICES]]\n"
