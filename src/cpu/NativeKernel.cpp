@@ -147,7 +147,7 @@ class Workers {
   }
 
  private:
-  /// Not held where nobody gives it back: in a child that was forked while another thread had it.
+  /// Not held where it would never be released: in a child that was forked while another thread had it.
   std::unique_lock<std::mutex> lockSoon() {
     std::unique_lock lock(mutex_, std::try_to_lock);
     for (int tries = 0; !lock && tries < 1000; ++tries) {

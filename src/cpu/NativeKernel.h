@@ -26,7 +26,7 @@ class NativeKernel {
   virtual Result<std::vector<Array>> call(std::span<const Array> operands, std::span<Array> into, const CallOptions&,
                                           bool& fault, std::vector<std::string>* log = nullptr) const = 0;
   /// The same on several devices, which copy to and signal each other, each on a thread of its own; operands, results
-  /// and prints of each. `fault` also where nobody can go on. Of kernels compiled for `devices`.
+  /// and prints of each. `fault` also after a deadlock. Of kernels compiled for `devices`.
   virtual Result<std::vector<std::vector<Array>>> callTogether(std::span<const std::vector<Array>> operands,
                                                                const CallOptions&, bool& fault,
                                                                std::vector<std::vector<std::string>>& logs) const = 0;

@@ -67,7 +67,7 @@ class ProgramRunner {
   // SharedProgram.cpp
   /// The devices of a mesh that are lanes here: all of them, unless processes share them (SM5013).
   Result<DeviceShare> shareOfMesh(const DeviceMesh&, const Op&, Lanes) const;
-  /// [device] the operands of a collective; none of devices that did not come, or that nobody here receives from.
+  /// [device] the operands of a collective; none of devices that did not arrive, or from which no device here receives.
   using SentByDevice = std::vector<std::optional<std::vector<Array>>>;
   /// Adds what devices of other processes send.
   Status gatherSent(const Function&, const Op&, const Exchange&, SentByDevice&);

@@ -29,7 +29,7 @@ struct Windowed {
   View buffer;                   ///< where a block that is partial, or is copied, lies
   std::vector<Reg> lastBlock;    ///< slots of the last block's starts, where others must be told from it
   std::vector<Reg> starts;       ///< of this step's block, in the array
-  Reg whole = nullptr;           ///< i1: nothing hangs over
+  Reg whole = nullptr;           ///< i1: the block is not partial
 };
 
 class KernelLowering {
@@ -52,7 +52,7 @@ class KernelLowering {
     begin();
     if (auto ok = arguments(); !ok) return ok;
     l_.barrierNow();
-    // Every block takes every so-manyth point.
+    // Of n blocks, each takes every n-th point.
     Reg first = b_.CreateZExt(l_.device.block(b_), b_.getInt64Ty());
     Reg step = b_.CreateZExt(l_.device.blocks(b_), b_.getInt64Ty());
     LowerResult ok;

@@ -1,6 +1,6 @@
 // DMA and semaphores: a copy happens when it starts, and its semaphores count at once. On one device a wait that would
 // block ends the call with a fault: the machine runs the kernel again and says who waits for what. Of several devices
-// each has a thread: it waits, and the call ends when nobody can go on (runtime/Devices.h).
+// each has a thread: it waits, and a deadlock ends the call (runtime/Devices.h).
 #include <array>
 
 #include "cpu/emit/ops/PackedAccess.h"
@@ -52,7 +52,7 @@ Reg countOf(Lowering& l, const View& semaphore) {
 void setCount(Lowering& l, const View& semaphore, Reg count) {
   l.b.CreateAlignedStore(count, semaphore.base, kCountAlign);
 }
-/// To a semaphore of this device. Only its own thread waits for it: there is nobody to wake.
+/// To a semaphore of this device. Only its own thread waits on it: no thread needs to be woken.
 void addToCount(Lowering& l, const View& semaphore, Reg amount) {
   if (l.options.devices)
     l.b.CreateAtomicRMW(llvm::AtomicRMWInst::Add, semaphore.base, amount, kCountAlign,
@@ -131,7 +131,7 @@ LowerResult lowerSemaphoreSignal(Lowering& l, mlir::Operation& op) {
   if (!semaphore || !amount || s[4]) return unsupported("a semaphore that native code does not follow");
   if (auto ok = requireSelf(l, s[3]); !ok) return ok;
   if (l.options.devices) {
-    // What was written before is there when somebody sees the count.
+    // Earlier writes must be visible to a thread that sees the count.
     if (auto ok = l.flushBeforeWrites(); !ok) return ok;
     Reg device = s[2] ? l.scalar(s[2]) : nullptr;
     if (s[2] && !device) return unsupported("a device that native code does not follow");

@@ -128,7 +128,7 @@ class CpuKernel : public TargetKernel {
   }
 
   /// The machine runs what went wrong again, and says what it was. What it computes from inputs that native code has
-  /// written to is nobody's result.
+  /// written to is not a result.
   Result<machine::KernelResult> runAgain(std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
                                          std::span<const Array> into) const {
     if (settings.stop && settings.stop->load(std::memory_order_relaxed)) return fail(machine::stopped(*machine_));

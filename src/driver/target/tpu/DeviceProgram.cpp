@@ -44,7 +44,7 @@ Result<DeviceProgram> deviceProgram(const Program& program) {
   const int64_t numDevices = options.replicas * options.partitions;
   for (const DeviceMesh& mesh : text.meshes)
     if (result.mesh.axes.empty() && mesh.numDevices() == numDevices) result.mesh = mesh;
-  // Without a mesh, what says nothing is whole everywhere. The attributes that go are for whoever calls the program:
+  // Without a mesh, an argument without a sharding is replicated. The removed attributes are for the program's caller:
   // names, and memory that it may take over.
   const bool split = numDevices > 1 && !result.mesh.axes.empty();
   const auto attributes = [&](const Sharding& sharding) { return split ? interop::attributesWith(sharding) : ""; };
