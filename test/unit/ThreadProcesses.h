@@ -52,8 +52,8 @@ class ThreadProcesses final : public Processes {
   int rank() const override { return rank_; }
   int count() const override { return post_.count(); }
   std::string name(int rank) const override { return "thread " + std::to_string(rank); }
-  Status send(int to, Channel channel, std::span<const std::byte> message) override {
-    post_.put(to, channel, {rank_, {message.begin(), message.end()}});
+  Status send(int to, Channel channel, Bytes message) override {
+    post_.put(to, channel, {rank_, std::move(message)});
     return {};
   }
   Result<std::optional<Message>> receive(Channel channel, int from, std::chrono::microseconds wait) override {

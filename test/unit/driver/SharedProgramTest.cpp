@@ -11,6 +11,7 @@
 #include "driver/Module.h"
 #include "driver/RunSettings.h"
 #include "driver/case/Case.h"
+#include "driver/processes/ProgramIdentity.h"
 #include "driver/program/ProgramRunner.h"
 
 namespace smalti::driver {
@@ -36,6 +37,7 @@ std::vector<Result<RunOutcome>> runShared(int count, const ProgramOf& programOf,
       ProcessGroup group(processes);
       CompiledProgram mine(*compiled);
       mine.group = &group;
+      mine.identity = programIdentity(*compiled->program);
       for (int times = 0; times < 2; ++times)  // messages of one run are not taken for the next one's
         outcomes[static_cast<size_t>(rank)] = run(mine, inputs, settings.execute);
     });
@@ -74,7 +76,8 @@ TEST(SharedProgram, EveryProcessGetsWhatOneWouldCompute) {
       options.mpi = options.cache = "off";
       const RunSettings settings = runSettings(options, recorded->poison);
       const auto alone = runProgram(*program, *inputs, settings);
-      const auto together = runShared(2, [&](int) { return program; }, *inputs, settings);
+      const auto together = runShared(
+          2, [&](int) { return program; }, *inputs, settings);
       for (const auto& outcome : together) {
         if (!outcome && outcome.error().code == "SM5013") continue;  // a mesh of one device
         ++shared;
@@ -129,7 +132,8 @@ TEST(SharedProgram, SM5012_ProcessesWithOtherProgramsAreNamed) {
   ASSERT_FALSE(outcomes[0]);
   EXPECT_EQ(outcomes[0].error().code, "SM5012");
   EXPECT_EQ(outcomes[0].error().message, "the processes do not run the same program");
-  EXPECT_THAT(outcomes[0].error().have, StartsWith("thread 1 at manual_computation"));
+  EXPECT_THAT(outcomes[0].error().have, StartsWith("thread 1 at program 'm' on mesh (x=4), "));
+  EXPECT_NE(outcomes[0].error().need, outcomes[0].error().have);
 }
 
 TEST(SharedProgram, SM5013_DevicesThatProcessesCannotShare) {
