@@ -59,8 +59,15 @@ def _a_chip():
             registry["cpu"] = known
 
 
+def _numbers(array):
+    """As NumPy has it; of an array of random keys, their words."""
+    jax = _jax()
+    is_keys = jax.dtypes.issubdtype(getattr(array, "dtype", np.float32), jax.dtypes.prng_key)
+    return np.asarray(jax.random.key_data(array) if is_keys else array)
+
+
 def _store(folder, name, array):
-    array = np.asarray(array)
+    array = _numbers(array)
     entry = {"file": f"{name}.npy", "shape": list(array.shape), "dtype": array.dtype.name}
     if array.dtype.name in _RAW:
         stored, bits = _RAW[array.dtype.name]
@@ -86,7 +93,7 @@ def record(folder, function, *arguments, expected=None, rtol=0.0, atol=0.0, expe
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "module.stablehlo.mlir").write_text(export_text(function, *arguments))
     case = {"name": folder.name, "group": "recorded", "expected_from": expected_from, "grid": None, "results": None,
-            "tolerance": None, "args": [_store(folder, f"in{i}", a) for i, a in enumerate(arguments)]}
+            "tolerance": None, "args": [_store(folder, f"in{i}", a) for i, a in enumerate(_jax().tree.leaves(arguments))]}
     if expected is not None:
         outputs = _jax().tree.leaves(expected)
         case["results"] = [_store(folder, f"out{i}", a) for i, a in enumerate(outputs)]

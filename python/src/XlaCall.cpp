@@ -8,8 +8,10 @@
 #include "Errors.h"
 #include "KernelTable.h"
 #include "Meeting.h"
+#include "Options.h"
 #include "Packed.h"
 #include "smalti/error.h"
+#include "smalti/module.h"
 
 namespace nb = nanobind;
 namespace ffi = xla::ffi;
@@ -57,15 +59,50 @@ std::vector<Finding> mistakesAmong(const std::vector<Finding>& findings) {
   return mistakes;
 }
 
-ffi::Error failed(const std::vector<Finding>& findings) {
-  std::string text;
-  for (const Finding& f : findings) text += "\n" + f.diagnostic.str();
+void keep(const std::vector<Finding>& findings) {
   constexpr size_t kMostKept = 1000;
   const std::lock_guard lock(found().mutex);
   for (const Finding& f : findings)
     if (found().findings.size() < kMostKept) found().findings.push_back(f);
-  return ffi::Error::Internal(text);
 }
+
+std::string textOf(const std::vector<Finding>& findings) {
+  std::string text;
+  for (const Finding& f : findings) text += "\n" + f.diagnostic.str();
+  return text;
+}
+
+ffi::Error failed(const std::vector<Finding>& findings) {
+  keep(findings);
+  return ffi::Error::Internal(textOf(findings));
+}
+
+/// Before the first run, while XLA compiles: what the TPU compiler of the attribute `chip` refuses; nothing where that
+/// is empty. In the form of that compiler's errors, of which JAX makes exceptions with the user's line.
+ffi::Error judgeForChip(ffi::Dictionary attributes) {
+  const auto chip = attributes.get<std::string_view>("chip"), module = attributes.get<std::string_view>("module");
+  if (!chip || !module) return ffi::Error::Internal("the call has no attribute of its kernel");
+  if (chip->empty()) return ffi::Error::Success();
+  const auto refused = attempt([&] {
+    return unwrap(
+        unwrap(Module::parse(*module, "pallas_call")).refusals(settingsFrom({}, {{"chip", std::string(*chip)}})));
+  });
+  if (!refused) return failed(refused.error());
+  if (refused->empty()) return ffi::Error::Success();
+  const Diagnostic& first = refused->front().diagnostic;
+  keep(*refused);
+  std::string all = textOf(*refused);
+  if (first.code == "SM6605") return {ffi::ErrorCode::kResourceExhausted, first.message + all};  // out of memory
+  const SourcePlace& place = first.place;
+  all += R"(at location: loc("kernel")";
+  if (place.line > 0)
+    all +=
+        "(\"kernel\"(\"" + place.file + "\":" + std::to_string(place.line) + ":" + std::to_string(place.column) + "))";
+  all += ")\n";
+  return ffi::Error::Internal("Mosaic failed to compile TPU kernel: Not implemented: " + first.message + all);
+}
+
+XLA_FFI_DEFINE_HANDLER(kJudgeForChip, judgeForChip, ffi::Ffi::BindInstantiate().Attrs());
 
 /// XLA's buffer as an Array of the kernel's type; a copy where XLA packs the elements.
 Result<Array> inputFrom(const ArrayType& type, const ffi::AnyBuffer& buffer) {
@@ -114,8 +151,8 @@ ffi::Error judged(const RunReport& report) {
   return mistakes.empty() ? ffi::Error::Success() : failed(mistakes);
 }
 
-ffi::Error call(std::string_view key, std::string_view module, std::string_view options, ffi::RemainingArgs arguments,
-                ffi::RemainingRets results) {
+ffi::Error call(std::string_view key, std::string_view module, std::string_view options, std::string_view /*chip*/,
+                ffi::RemainingArgs arguments, ffi::RemainingRets results) {
   const auto executable = KernelTable::instance().get({key, module, options});
   if (!executable) return failed(executable.error());
   const auto& inputTypes = (*executable)->arguments();
@@ -135,12 +172,14 @@ XLA_FFI_DEFINE_HANDLER(kCall, call,
                            .Attr<std::string_view>("key")
                            .Attr<std::string_view>("module")
                            .Attr<std::string_view>("options")
+                           .Attr<std::string_view>("chip")
                            .RemainingArgs()
                            .RemainingRets());
 
 /// A kernel that the devices of a mesh run together. The last operand is this device's position among them.
-ffi::Future callOnDevices(std::string_view key, std::string_view module, std::string_view options, int64_t devices,
-                          int64_t seconds, ffi::RunId run, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
+ffi::Future callOnDevices(std::string_view key, std::string_view module, std::string_view options,
+                          std::string_view /*chip*/, int64_t devices, int64_t seconds, ffi::RunId run,
+                          ffi::RemainingArgs arguments, ffi::RemainingRets results) {
   ffi::Promise promise;
   ffi::Future done(promise);
   const auto refuse = [&](ffi::Error error) {
@@ -180,6 +219,7 @@ XLA_FFI_DEFINE_HANDLER(kCallOnDevices, callOnDevices,
                            .Attr<std::string_view>("key")
                            .Attr<std::string_view>("module")
                            .Attr<std::string_view>("options")
+                           .Attr<std::string_view>("chip")
                            .Attr<int64_t>("devices")
                            .Attr<int64_t>("seconds")
                            .Ctx<ffi::RunId>()
@@ -212,8 +252,12 @@ void addXlaCall(nb::module_& m) {
   m.def("xla_interface", [] { return nb::make_tuple(XLA_FFI_API_MAJOR, XLA_FFI_API_MINOR); });
   m.def("xla_handlers", [] {
     nb::dict handlers;
-    handlers["call"] = nb::capsule(reinterpret_cast<void*>(kCall));
-    handlers["call_on_devices"] = nb::capsule(reinterpret_cast<void*>(kCallOnDevices));
+    for (const auto& [name, run] : {std::pair{"call", kCall}, {"call_on_devices", kCallOnDevices}}) {
+      nb::dict stages;
+      stages["instantiate"] = nb::capsule(reinterpret_cast<void*>(kJudgeForChip));
+      stages["execute"] = nb::capsule(reinterpret_cast<void*>(run));
+      handlers[name] = stages;
+    }
     handlers["empty"] = nb::capsule(reinterpret_cast<void*>(kEmpty));
     return handlers;
   });

@@ -17,9 +17,12 @@ int usefulness(llvm::StringRef file) {
   return isPythonSource({file.data(), file.size()}) ? 3 : 2;
 }
 
-// JAX lowers an op once and uses what came out again: it says loc(""(callsite(first use at this use))).
+// JAX lowers an op once and uses what came out again: it says loc(""(callsite(first use at this use))), or, since
+// 0.10.2, with the op's name twice at the end of the name: loc("get/get"(callsite(first use at this use))).
 bool isUseOfCachedLowering(mlir::NameLoc named) {
-  return named.getName().empty() && mlir::isa<mlir::CallSiteLoc>(named.getChildLoc());
+  const auto [before, last] = named.getName().getValue().rsplit('/');
+  const bool twice = !last.empty() && (before == last || before.ends_with(("/" + last).str()));
+  return (named.getName().empty() || twice) && mlir::isa<mlir::CallSiteLoc>(named.getChildLoc());
 }
 
 // Inner places come first: of equally useful ones the first stays.

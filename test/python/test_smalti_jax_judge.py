@@ -84,3 +84,20 @@ def test_kernels_that_ask_for_the_chip_can_be_exported(tmp_path):
         return twice(x)
 
     assert smalti.load(smalti.jax.export(asks, X, folder=tmp_path / "case")).kernels
+
+
+def test_random_keys_are_compared_and_written_by_their_words(tmp_path):
+    def noise(keys):
+        def kernel(key_ref, o_ref):
+            o_ref[...] = jax.random.uniform(key_ref[...], o_ref.shape)
+
+        out = jax.ShapeDtypeStruct((8, 128), jnp.float32)
+        return pl.pallas_call(kernel, out_shape=out)(keys["noise"]), keys["next"]
+
+    keys = dict(zip(("next", "noise"), jax.random.split(jax.random.key(1))))
+    values, after = smalti.jax.compare(noise, keys)
+    assert after.dtype == keys["next"].dtype
+    module = smalti.load(smalti.jax.export(noise, keys, folder=tmp_path / "case", expected=(values, after)))
+    results = module.run(*module.recorded_inputs(), target="interpret")
+    for result, expected in zip(results, module.expected_results(), strict=True):
+        np.testing.assert_array_equal(result, expected)

@@ -65,6 +65,18 @@ def test_an_index_map_that_leaves_the_array():
     fine()
 
 
+def test_keys_that_a_kernel_stores():
+    def keeps(key_ref, o_ref):
+        o_ref[...] = key_ref[...]
+
+    key = jax.random.key(0)
+    with pytest.raises(TypeError) as caught:
+        pl.pallas_call(keeps, out_shape=jax.ShapeDtypeStruct((), key.dtype))(key)
+    assert str(caught.value) == ("the kernel 'keeps' stores random keys, which JAX's lowering for TPUs does not do: let it store "
+                                 "their words, jax.random.key_data(key)")
+    fine()
+
+
 def test_an_exception_inside_a_kernel_is_the_users():
     with pytest.raises(ZeroDivisionError):
         pl.pallas_call(lambda x, o: 1 / 0, out_shape=X)(X)

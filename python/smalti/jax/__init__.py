@@ -22,18 +22,21 @@ from smalti.jax._versions import UnsupportedJax
 __all__ = ["Mismatch", "UnsupportedJax", "check", "compare", "export", "install", "uninstall", "using"]
 
 
-def install(*, chip: str = "v5e", override_interpret: bool = False, **options: smalti._module.Option) -> None:
+def install(*, chip: str = "v5e", override_interpret: bool = False, legality: bool = False,
+            **options: smalti._module.Option) -> None:
     """From now on pl.pallas_call and pl.kernel compile for CPUs through this engine, on every thread.
 
     `options` are those of the command line with underscores: `target` ("cpu", which is the default here: native code; or
     "interpret": the abstract machine), `check` (True: findings are exceptions), `threads`, `cores`, … (`smalti env` lists
     them); what is not named is as the SMALTI_… variables say. `chip` is what pltpu.get_tpu_info() answers.
-    interpret=True of a call keeps its meaning, unless `override_interpret`.
+    interpret=True of a call keeps its meaning, unless `override_interpret`. With `legality`, kernels that the compiler of
+    `chip` refuses, as far as `smalti check --chip` knows, are refused here when XLA compiles them, by the exceptions that
+    JAX raises there: jax.errors.JaxRuntimeError, or Pallas' MosaicError with the user's line.
 
     Starts no backend of JAX. Called again, it replaces what was said before. Raises UnsupportedJax for a JAX that cannot be
     served, and ValueError for another chip; nothing is changed then.
     """
-    settings = _settings.Settings().updated(chip, override_interpret, options)
+    settings = _settings.Settings().updated(chip, override_interpret, legality, options)
     hook()
     _settings.set_global(settings)
 

@@ -29,7 +29,8 @@ def _run(f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
 
 
 def check(f: Callable[..., Any], *args: Any, **options: Option) -> Any:
-    """What `f(*args)` gives, its kernels run under every check. Options as in `install`.
+    """What `f(*args)` gives, its kernels run under every check. Options as in `install`; with `legality=True` what the compiler
+    of `chip` refuses is a finding, too.
 
     Raises smalti.CheckError with what was found in the first kernel where something was; its first line is the user's.
     """
@@ -37,7 +38,7 @@ def check(f: Callable[..., Any], *args: Any, **options: Option) -> Any:
     try:
         with using(**{**options, "check": True}):
             return _run(f, args)
-    except jax.errors.JaxRuntimeError:
+    except Exception:  # of XLA's, or what Pallas makes of it
         if findings := _smalti.take_findings():
             raise CheckError(tuple(findings)) from None
         raise
@@ -56,6 +57,8 @@ def compare(f: Callable[..., Any], *args: Any, rtol: float | None = None, atol: 
             theirs = _run(f, args)
     for i, ((path, mine), other) in enumerate(zip(jax.tree_util.tree_leaves_with_path(ours), jax.tree.leaves(theirs))):
         name = f"result {i}{jax.tree_util.keystr(path)}, {mine.dtype}{list(mine.shape)}"
+        if jax.dtypes.issubdtype(mine.dtype, jax.dtypes.prng_key):
+            mine, other = jax.random.key_data(mine), jax.random.key_data(other)
         _compare_arrays(name, np.asarray(mine), np.asarray(other), rtol, atol)
     return ours
 

@@ -105,7 +105,8 @@ def _rule(default: Callable[..., Any]) -> Callable[..., Any]:
         settings = settings.with_cores(_cores_of_call(params))
         block = ir.InsertionPoint.current.block
         before = {op.operation for op in block.operations}
-        results = default(_for_a_tpu(ctx), *operands, **{**params, "interpret": False})
+        with _refusals.stores_of_keys(_name(params)):
+            results = default(_for_a_tpu(ctx), *operands, **{**params, "interpret": False})
         for op in [op.operation for op in block.operations if op.operation not in before]:
             if op.name == "stablehlo.custom_call" and op.attributes["call_target_name"].value == "tpu_custom_call":
                 devices = _devices(ctx, op)
@@ -169,7 +170,8 @@ def _retarget(op: ir.Operation, module: str, settings: _settings.Settings, devic
     options = "\n".join(f"{name}={value}" for name, value in settings.options)
     key = hashlib.blake2b(f"{options}\0{module}".encode(), digest_size=16).hexdigest()
     _smalti.compile_call(key, module, options)
-    attributes = {k: ir.StringAttr.get(v) for k, v in {"key": key, "module": module, "options": options}.items()}
+    named = {"key": key, "module": module, "options": options, "chip": settings.chip if settings.legality else ""}
+    attributes = {k: ir.StringAttr.get(v) for k, v in named.items()}
     if devices > 1:
         whole = ir.IntegerType.get_signless(64)
         attributes |= {"devices": ir.IntegerAttr.get(whole, devices), "seconds": ir.IntegerAttr.get(whole, _patience(settings))}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -36,3 +38,13 @@ def dtypes(kernel: str, avals_in: Any, avals_out: Any) -> None:
             if isinstance(dtype, np.dtype) and not is_of_kernels(dtype):
                 raise TypeError(f"{kind} {i} of the kernel {kernel!r} is {dtype}[{','.join(map(str, aval.shape))}]: kernels have "
                                 f"no arrays of {dtype}; they take {kernel_dtypes()}")
+
+
+@contextlib.contextmanager
+def stores_of_keys(kernel: str) -> Iterator[None]:
+    """Around JAX's lowering for TPUs, which ends with a bare StopIteration where a kernel stores an array of random keys."""
+    try:
+        yield
+    except StopIteration:
+        raise TypeError(f"the kernel {kernel!r} stores random keys, which JAX's lowering for TPUs does not do: let it "
+                        "store their words, jax.random.key_data(key)") from None

@@ -21,10 +21,12 @@ CHIPS = ("v4", "v5e", "v5p", "v6e", "v7x")
 class Settings:
     chip: str = "v5e"
     override_interpret: bool = False
+    legality: bool = False  #: what the compiler of `chip` refuses is refused here
     reference: bool = False  #: run as interpret=True does
     options: tuple[tuple[str, str], ...] = ()  #: of the library, by the names of its command line
 
-    def updated(self, chip: str | None, override_interpret: bool | None, options: dict[str, Option]) -> Settings:
+    def updated(self, chip: str | None, override_interpret: bool | None, legality: bool | None,
+                options: dict[str, Option]) -> Settings:
         if chip is not None and chip not in CHIPS:
             raise ValueError(f"chip={chip!r} is not one of {', '.join(CHIPS)}")
         chosen = option_list(options)
@@ -32,8 +34,8 @@ class Settings:
         merged = dict(self.options) | dict(chosen)
         return dataclasses.replace(
             self, chip=self.chip if chip is None else chip, options=tuple(sorted(merged.items())),
-            override_interpret=self.override_interpret if override_interpret is None else override_interpret)
-
+            override_interpret=self.override_interpret if override_interpret is None else override_interpret,
+            legality=self.legality if legality is None else legality)
 
     def cores(self) -> int:
         """Of a device."""
@@ -68,12 +70,13 @@ class using:
     """Inside `with using(target="interpret", check=True):` this thread's kernels run on this engine with these options, whether
     it is installed or not; what is not named stays as it is around it. See `install`."""
 
-    def __init__(self, *, chip: str | None = None, override_interpret: bool | None = None, **options: Option):
+    def __init__(self, *, chip: str | None = None, override_interpret: bool | None = None, legality: bool | None = None,
+                 **options: Option):
         from smalti.jax._lowering import hook
 
         hook()
-        Settings().updated(chip, override_interpret, options)  # says what is wrong with them
-        self._changes = (chip, override_interpret, options)
+        Settings().updated(chip, override_interpret, legality, options)  # says what is wrong with them
+        self._changes = (chip, override_interpret, legality, options)
         self._entered: list[Any] = []
 
     def __enter__(self) -> None:

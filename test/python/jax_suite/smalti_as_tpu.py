@@ -1,19 +1,19 @@
 """A pytest plugin: JAX's own tests of Pallas see a TPU, whose kernels run on this engine. Used by run.py, which names
 the files; `--chip` is the TPU, `--devices` how many there are, `--way` who runs kernels, `--names` a file with the tests to
-run, one a line, `--most` how many of a method's variations and of
-hypothesis' examples (0: all), `--outcomes` a file with a line of JSON for each test."""
+run, one a line, `--done` one with those that ran, `--most` how many of a method's variations and of hypothesis' examples (0: all),
+`--outcomes` a file with a line of JSON for each test."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import inspect
 import json
 import os
 import pathlib
 import time
 
 import pytest
-from outcomes import method
 from pallas_clock import Clock, forget
 from pallas_clock import install as install_clock
 
@@ -30,12 +30,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--devices", default=1, type=int)
     parser.addoption("--way", default="here", choices=WAYS)
     parser.addoption("--names", type=pathlib.Path)
+    parser.addoption("--done", type=pathlib.Path)
     parser.addoption("--most", default=0, type=int)
     parser.addoption("--outcomes")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     os.environ["JAX_PLATFORMS"] = "cpu"
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_allow_excess_precision=false"  # expected values as written
     os.environ["JAX_NUM_CPU_DEVICES"] = str(config.getoption("devices"))
     import jax
     from jax._src import test_util as jtu
@@ -65,16 +67,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if most := config.getoption("most"):
         variations: dict[str, list[pytest.Item]] = {}
         for item in items:
-            variations.setdefault(method(item.nodeid), []).append(item)
+            variations.setdefault(_method(item), []).append(item)
         chosen = {id(all[i * len(all) // min(most, len(all))]) for all in variations.values() for i in range(min(most, len(all)))}
         items[:] = [item for item in items if id(item) in chosen]
+    if path := config.getoption("done"):
+        done = set(path.read_text().splitlines())
+        items[:] = [item for item in items if item.nodeid not in done]
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item):
     global _interpreted
     _interpreted = getattr(item.cls, "INTERPRET", False) or "interpret" in item.module.__name__
-    _write(item.config, {"started": item.nodeid})
+    _judge_for_chip(item.config.getoption("way") == "here" and not _interpreted)
+    _write(item.config, {"started": item.nodeid, "method": _method(item), "interpreted": _interpreted})
     item.started = time.monotonic()
     forget()
     _clock.seconds = 0.0
@@ -85,7 +91,7 @@ def pytest_runtest_protocol(item: pytest.Item):
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
     report = yield
     if report.when == "call" or report.outcome != "passed":
-        line = {"test": item.nodeid, "outcome": report.outcome, "seconds": round(time.monotonic() - item.started, 3),
+        line = {"test": item.nodeid, "method": _method(item), "interpreted": _interpreted, "outcome": report.outcome, "seconds": round(time.monotonic() - item.started, 3),
                 "pallas": round(_clock.seconds, 4)}
         if call.excinfo is not None:
             line["why"] = _one_line(call.excinfo.value)
@@ -93,9 +99,21 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
     return report
 
 
+def _method(item: pytest.Item) -> str:
+    """Class and method of a test, without what absl appends for parameters."""
+    return f"{item.cls.__name__}::{inspect.unwrap(item.obj).__name__}" if item.cls else item.name
+
+
+def _judge_for_chip(legality: bool) -> None:
+    """Tests of TPUs expect the refusals of a TPU's compiler; those for interpret=True do not."""
+    from smalti.jax import _settings
+
+    _settings.set_global(dataclasses.replace(_settings.current(), legality=legality))
+
+
 def _one_line(error: BaseException) -> str:
     text = " ".join(str(error).split())
-    return text[:400] if isinstance(error, pytest.skip.Exception) else f"{type(error).__name__}: {text[:400]}"
+    return text[:400] if isinstance(error, pytest.skip.Exception) else f"{type(error).__name__}: {text[:1000]}"
 
 
 def _write(config: pytest.Config, line: dict) -> None:

@@ -44,6 +44,12 @@ TEST(Place, AnOpOfACachedLoweringIsAtItsOwnUse) {
   EXPECT_EQ(placeOfText(
                 R"( loc("add:"(""(callsite(callsite("add"("f.py":1:0) at "add"("f.py":2:0)) at "add"("f.py":3:0))))))"),
             "f.py:3:1");
+  EXPECT_EQ(placeOfText(R"( loc("get:"("get/get"(callsite("k"("f.py":19:30) at "k"("f.py":20:25))))))"), "f.py:20:26");
+  EXPECT_EQ(
+      placeOfText(
+          R"( loc("add:"("scope/add/add"(callsite("k"("f.py":1:0) at callsite("h"("f.py":2:0) at "k"("f.py":3:0)))))))"),
+      "f.py:2:1");
+  EXPECT_EQ(placeOfText(R"( loc("scope/mul"(callsite("h"("f.py":2:0) at "k"("f.py":3:0)))))"), "f.py:2:1");
 }
 
 }  // namespace
