@@ -98,7 +98,7 @@ Result<std::vector<uint64_t>> ProcessRun::barrier(uint64_t says, bool throughDea
 }
 
 Status ProcessRun::takeAll(microseconds wait) {
-  for (auto kept = std::exchange(messages_.early, {}); Processes::Message & m : kept)
+  for (auto kept = std::exchange(messages_.early, {}); Processes::Message& m : kept)
     if (Status ok = take(std::move(m)); !ok) return ok;
   for (;;) {
     auto message = processes_.receive(Processes::Channel::kernel, -1, wait);

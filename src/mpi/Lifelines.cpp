@@ -174,7 +174,7 @@ void Lifelines::watch() {
         continue;
       }
       // The launcher ends the others, too: they shall say first what has happened.
-      struct sigaction now {};
+      struct sigaction now{};
       if (sigaction(SIGTERM, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) std::signal(SIGTERM, SIG_IGN);
       dead_.store(ranks[i], std::memory_order_release);
       pollfd wake{wake_[0], POLLIN, 0};

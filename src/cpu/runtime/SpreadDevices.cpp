@@ -207,7 +207,10 @@ bool SpreadGroup::wait(int device, int64_t* semaphore, int64_t amount) {
   while (!taken && goesOn) {
     const bool spins = Clock::now() < end;
     goesOn = progress(!spins);
-    taken = takeFrom(semaphore, amount);
+    if (std::atomic_ref<int64_t>(*semaphore).load() >= amount) {
+      mine.semaphore.store(nullptr);  // before the count is lower again: this device is not idle any more
+      taken = takeFrom(semaphore, amount);
+    }
     if (taken || !goesOn) break;
     if (spins)
       pauseBriefly();

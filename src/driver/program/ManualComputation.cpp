@@ -42,9 +42,10 @@ Diagnostic copiesDiffer(const Op& op, size_t result, const Coordinates& one, con
 }
 
 /// The arrays side by side in one block of memory, in the order of a global array of that type, are it: where each is
-/// one piece of it, and no argument of the computation. Else nothing.
+/// one piece of it, and nobody but the devices that returned them has the block (an argument, a constant). Else
+/// nothing.
 std::optional<Array> asPieces(const ArrayType& type, std::span<const ReturnedPart* const> parts,
-                              std::span<const Array* const> arrays, std::span<const Array> arguments) {
+                              std::span<const Array* const> arrays, std::span<const std::vector<Array>> returned) {
   constexpr uintptr_t kAlignment = 64;  // as Array::allocate has it
   const auto& owner = ownerOf(*arrays[0]);
   const auto begin = reinterpret_cast<uintptr_t>(arrays[0]->data()) -
@@ -58,8 +59,10 @@ std::optional<Array> asPieces(const ArrayType& type, std::span<const ReturnedPar
     elements += arrays[i]->elements();
   }
   if (elements != type.elements()) return std::nullopt;
-  for (const Array& a : arguments)
-    if (ownerOf(a) == owner) return std::nullopt;
+  long holders = 0;
+  for (const std::vector<Array>& ofDevice : returned)
+    for (const Array& a : ofDevice) holders += ownerOf(a) == owner;
+  if (owner.use_count() != holders) return std::nullopt;
   return Array::view(type, reinterpret_cast<void*>(begin), owner);
 }
 
@@ -146,7 +149,7 @@ Status ProgramRunner::runManual(const Function& f, const Op& op, Lanes lanes) {
           return fail(copiesDiffer(op, r, devices[part.first].coordinates, devices[d].coordinates));
         }
       }
-      if (auto whole = asPieces(type, parts, arrays, lanes[l]->values)) {
+      if (auto whole = asPieces(type, parts, arrays, returned)) {
         lanes[l]->values[op.results[r]] = std::move(*whole);
         continue;
       }

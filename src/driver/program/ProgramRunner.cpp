@@ -82,11 +82,13 @@ Result<RunOutcome> ProgramRunner::run(std::vector<Array> arguments) {
   if (compiled_.group) {
     shared_.emplace(*compiled_.group, settings_.stop);
     outcome_.process = compiled_.group->processes.rank();
-    if (compiled_.group->known.insert(compiled_.identity).second)
+    if (!compiled_.group->known.contains(compiled_.identity)) {
       if (Status same = shared_->agree(compiled_.identity); !same) {
         shared_->giveUp();
         return fail(std::move(same.error()));
       }
+      compiled_.group->known.insert(compiled_.identity);
+    }
   }
   static const Coordinates kNowhere;
   std::vector<Lane> whole(1);

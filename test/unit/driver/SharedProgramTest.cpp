@@ -76,8 +76,7 @@ TEST(SharedProgram, EveryProcessGetsWhatOneWouldCompute) {
       options.mpi = options.cache = "off";
       const RunSettings settings = runSettings(options, recorded->poison);
       const auto alone = runProgram(*program, *inputs, settings);
-      const auto together = runShared(
-          2, [&](int) { return program; }, *inputs, settings);
+      const auto together = runShared(2, [&](int) { return program; }, *inputs, settings);
       for (const auto& outcome : together) {
         if (!outcome && outcome.error().code == "SM5013") continue;  // a mesh of one device
         ++shared;
