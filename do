@@ -11,9 +11,11 @@ Usage: ./do VERB [ARGUMENTS]     (each verb first installs what is missing, and 
   test [PART…]    all tests, or some parts: lint, unit, ir, python, sanitize (a build of its own, unit tests, fuzzing);
                   unit:LAYER, ir:FOLDER, python:WORD (of a file's name): a part of a part;
                   quick: in a minute, what the change at hand most likely breaks (lint, units of its layers, ir, cases);
-                  also: docs; threads (a build of its own); jax (JAX's own tests of Pallas, half an hour)
+                  also: docs; threads (a build of its own); jax (JAX's own tests of Pallas, half an hour); gpu (on an NVIDIA GPU)
   build [PRESET]  build the tools into build/release/bin (or build/PRESET: debug, asan)
   tpu [PLUGIN]    the library's kernels and the recorded cases on this machine's TPUs, against the abstract machine
+  pack gpu        build/smalti-gpu.tar.gz: recorded kernels as code for NVIDIA GPUs, with a program that runs and compares
+                  them on a machine that has a GPU's driver and nothing else
   wheel           the Python package as wheels, in build/wheels: pip install one anywhere
   bench [NAME]    benchmarks against their peers; without a name: their names, then the table of cpu
   format          clang-format over the sources
@@ -57,6 +59,12 @@ case $verb in
     tools/setup/setup.sh
     build release bin/smalti smalti_kernels_export
     exec tools/tpu.sh "$@"
+    ;;
+  pack)
+    [ "${1:-}" = gpu ] || { echo "./do pack: what is packed is 'gpu'" >&2; exit 2; }
+    tools/setup/setup.sh
+    build release bin/smalti
+    exec tools/gpu/pack.sh
     ;;
   wheel)
     tools/setup/setup.sh --python

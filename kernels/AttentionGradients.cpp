@@ -83,7 +83,7 @@ PallasCall flash_attention_backward_queries_call(const ArrayType& q, const Array
     b.whenSeen(i, j, [&] {
       const Array keys = b.keysOf(k, j);
       const auto w = b.weights(q[_], keys, v[_], d[_], log_sums[_], delta[_], i, j);
-      // Where a block hangs over, the product of a weight 0 and what lies there is anything.
+      // Where a block is partial, the product of a weight 0 and what lies there is anything.
       const Array ds = b.keys % b.bk || b.queries % b.bq ? where(w.p == 0, 0, w.ds) : w.ds;
       acc[_] += dot(astype(ds, keys.dtype()), keys, {.preferred_element_type = f32});
     });

@@ -12,7 +12,7 @@ struct Sizes {
   int64_t m, n, k, bm, bn, bk;
 };
 
-/// Rather all of a middling axis than blocks of which the last hangs over: those are masked in every step.
+/// Rather all of a middling axis than blocks of which the last is partial: those are masked in every step.
 int64_t depthAlong(int64_t k) {
   constexpr int64_t kWanted = 512, kMostWhole = 1024;
   const int64_t block = block_along(k, kWanted);
@@ -50,7 +50,7 @@ PallasCall matmul_call(const ArrayType& x, const ArrayType& y, const MatmulOptio
   const DType wide = is_float(x.dtype) ? f32 : i32;
   const int64_t k_steps = std::max<int64_t>(cdiv(k, bk), 1);
 
-  // The last block of k hangs over where bk does not divide k: what lies there is not zero.
+  // The last block of k is partial where bk does not divide k: what lies there is not zero.
   auto inside = [k = k, bk = bk, wide](const Array& block, int64_t axis) -> Array {
     if (k % bk == 0) return block;
     const Array at = program_id(2) * bk + broadcasted_iota(i32, block.shape(), axis);

@@ -48,7 +48,7 @@ struct Rows {
     if (!split()) return BlockSpec{{1, columns}, [](auto) { return std::tuple{0, 0}; }};
     return BlockSpec{{1, block_columns}, [](auto, auto pass, auto j) { return std::tuple{0, pass * j}; }};
   }
-  /// Which columns of this step's block there are; the last block may hang over.
+  /// Which columns of this step's block there are; the last block may be partial.
   Array inside(const Shape& shape) const {
     return program_id(2) * block_columns + broadcasted_iota(i32, shape, 1) < columns;
   }

@@ -18,7 +18,7 @@ GROUPS = {"10": "Files, arrays, options and the command line", "20": "StableHLO,
           "50": "Plain array ops", "60": "Models and texts (examples/minilm)",
           "61": "Kernels: Refs, values, control flow", "62": "pallas_call: grids, specs, operands",
           "63": "Ops of the language", "64": "What a TPU kernel cannot say", "65": "Copies, semaphores, debugging", "66": "What Pallas and the compilers of TPUs refuse",
-          "68": "TPU compilers and devices (PJRT)", "69": "How long kernels take (smalti time)", "71": "Transformations", "90": "Limits and internal errors"}
+          "68": "TPU compilers and devices (PJRT)", "69": "How long kernels take (smalti time)", "71": "Transformations", "72": "NVIDIA GPUs", "90": "Limits and internal errors"}
 
 
 def codes_in_sources():

@@ -42,13 +42,18 @@ docs() { .venv/bin/python -m pytest -q test/python/test_docs.py test/python/test
 sanitized_unit() { (. tools/sanitizers.sh; unit_tests asan); }
 build_threads() { configured tsan && cmake --build build/tsan --target smalti_base_test smalti_machine_test smalti_cpu_test; }
 # What threads share: locks, the pool, groups of devices, the cache, the machine's scheduler and transport. Generated code
-# is not instrumented, so kernels do not run here.
+# is not instrumented, so kernels do not run here. A child of fork has its parent's threads on record: no leaks of it.
 threads() {
-  local bin=build/tsan/bin TSAN_OPTIONS="suppressions=$PWD/tools/tsan.supp second_deadlock_stack=1"
+  local bin=build/tsan/bin TSAN_OPTIONS="suppressions=$PWD/tools/tsan.supp second_deadlock_stack=1 allocator_may_return_null=1 report_thread_leaks=0"
   export TSAN_OPTIONS
   "$bin/smalti_base_test" --gtest_brief &&
     "$bin/smalti_cpu_test" --gtest_brief --gtest_filter='Pool.*:DeviceGroup.*:Cache.*:CacheFolder.*:Arena.*' &&
     "$bin/smalti_machine_test" --gtest_brief --gtest_filter='Scheduler.*:Transport.*:Inbox.*:Devices.*:Replay.*'
+}
+# Code for GPUs on the GPU of this machine; without one there is nothing to test here.
+gpu() {
+  if ! [ -e /dev/nvidiactl ]; then echo "this machine has no NVIDIA GPU: nothing runs (./do pack gpu makes what another one can run)" >&2; return 0; fi
+  "$bin/smalti" conform test/data/cases --target cuda --expected-failures test/data/gpu_refused.txt
 }
 fuzz() { tools/fuzz.sh "${SMALTI_FUZZ_SECONDS:-60}"; }
 native_fuzz() {
@@ -75,9 +80,10 @@ for part in "${parts[@]}"; do
     python:*) need_release; step "$part" python_of "${part#*:}" ;;
     docs) need_release; step docs docs ;;
     jax) need_release; step jax tools/test_jax.sh ;;
+    gpu) need_release; step gpu gpu ;;
     threads) step build-tsan build_threads; step threads threads ;;
     sanitize) step build-asan build_sanitized; step unit-asan sanitized_unit; step fuzz fuzz ;;
-    *) echo "./do test: no part '$part' (quick lint unit[:LAYER] ir[:FOLDER] python[:WORD] docs jax sanitize threads)" >&2; exit 2 ;;
+    *) echo "./do test: no part '$part' (quick lint unit[:LAYER] ir[:FOLDER] python[:WORD] docs jax gpu sanitize threads)" >&2; exit 2 ;;
   esac
 done
 

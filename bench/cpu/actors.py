@@ -105,10 +105,11 @@ def first(*patterns):
 def own_commands(build, target):
     """Our actors as the build folder `build` has them."""
     programs = build / "bin"
+    modules = {"SMALTI_TARGET": target, "SMALTI_BENCH_MODULES": str(HERE / "module/recorded")}
     return {"ours": ([programs / "bench_cpu_ours"], {"SMALTI_TARGET": target}),
             "--check": ([programs / "bench_cpu_ours"], {"SMALTI_TARGET": target, "SMALTI_CHECK": "true"}),
-            "module": ([programs / "bench_cpu_module"],
-                       {"SMALTI_TARGET": target, "SMALTI_BENCH_MODULES": str(HERE / "module/recorded")})}
+            "module": ([programs / "bench_cpu_module"], modules),
+            "uncounted": ([programs / "bench_cpu_module"], {**modules, "SMALTI_BENCH_UNCOUNTED": "1"})}
 
 
 def baseline_commands(build, target):

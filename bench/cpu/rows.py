@@ -133,22 +133,22 @@ def checks():
     for what, spec, amount, unit, limit, limit_unit in (
             ("add 256x256, in cache", "squares rows=256 columns=256 block=128 dtype=f32", 256 * 256, "Gelem/s", "copy bytes=262144", 12),
             ("add 4096x4096, DRAM", "squares rows=4096 columns=4096 block=256 dtype=f32", 4096**2, "Gelem/s", "triad", 12),
-            ("add 250x250, blocks of 128 hang over", "squares rows=250 columns=250 block=128 dtype=f32", 250 * 250, "Gelem/s",
+            ("add 250x250, partial blocks of 128", "squares rows=250 columns=250 block=128 dtype=f32", 250 * 250, "Gelem/s",
              "copy bytes=262144", 12),
-            ("add 4000x4000, blocks of 256 hang over", "squares rows=4000 columns=4000 block=256 dtype=f32", 4000**2, "Gelem/s",
+            ("add 4000x4000, partial blocks of 256", "squares rows=4000 columns=4000 block=256 dtype=f32", 4000**2, "Gelem/s",
              "triad", 12),
-            ("add int8 1000x1000, blocks of 256 hang over", "squares rows=1000 columns=1000 block=256 dtype=int8", 1000**2,
+            ("add int8 1000x1000, partial blocks of 256", "squares rows=1000 columns=1000 block=256 dtype=int8", 1000**2,
              "Gelem/s", "copy", 3),
             ("2x + 1 of 1024x1024, copies by hand", "streamed rows=1024 columns=1024 br=64", 1024**2, "Gelem/s", "copy", 8),
             ("decode f32, pages of 16", "paged heads=8 length=4096 dim=128 page=16 dtype=f32", 2 * 8 * 4096 * 128 * 4, "GB/s",
              f"read page_bytes={16 * 128 * 4}", 1),
             ("softmax 64x1024", "softmax rows=64 columns=1024", 64 * 1024, "Gelem/s", "copy bytes=262144", 8),
-            ("softmax 60x1000, blocks of 8 hang over", "softmax rows=60 columns=1000 br=8", 60 * 1000, "Gelem/s",
+            ("softmax 60x1000, partial blocks of 8", "softmax rows=60 columns=1000 br=8", 60 * 1000, "Gelem/s",
              "copy bytes=262144", 8),
-            ("rms_norm 1020x1024, blocks of 64 hang over", "rms_norm rows=1020 columns=1024 br=64", 1020 * 1024, "Gelem/s",
+            ("rms_norm 1020x1024, partial blocks of 64", "rms_norm rows=1020 columns=1024 br=64", 1020 * 1024, "Gelem/s",
              "copy", 8),
             ("matmul f32 1024", "matmul n=1024 dtype=f32", 2 * 1024**3, "GFLOP/s", "fma", 1),
-            ("matmul f32 1000, blocks of 256 hang over", "matmul n=1000 dtype=f32 bm=256 bn=256 bk=256", 2 * 1000**3,
+            ("matmul f32 1000, partial blocks of 256", "matmul n=1000 dtype=f32 bm=256 bn=256 bk=256", 2 * 1000**3,
              "GFLOP/s", "fma", 1),
             ("attention f32, 2048 keys, size 64", "attention heads=4 length=2048 dim=64 causal=0 dtype=f32 bq=256 bk=1024",
              4 * 4 * 2048**2 * 64, "GFLOP/s", "fma", 1),
@@ -157,4 +157,11 @@ def checks():
         yield Row(f"check: {what}", spec, amount, unit, limit, ("--check",), ("one",), limit_unit=limit_unit, tolerance=1e-5)
 
 
-ROWS = [*matmuls(), *blocks(), *attention(), *ragged(), *grouped(), *on_rows(), *times(), *checks(), *whole()]
+def loops():
+    """Loops that need not end, whose rounds are counted (docs/cpu.md, Limits), against the same code without."""
+    for kind, what, rounds in (("scalar", "numbers, 4 ops a round", 1_000_000), ("vector", "vectors of 8x128, 2 ops a round", 20_000)):
+        yield Row(f"counted loop: {what}", f"loops kind={kind} n={rounds}", rounds, "Gelem/s", "fma", ("uncounted",), ("one",),
+                  ours="module", tolerance=0)
+
+
+ROWS = [*matmuls(), *blocks(), *attention(), *ragged(), *grouped(), *on_rows(), *times(), *checks(), *loops(), *whole()]

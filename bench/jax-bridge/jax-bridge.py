@@ -17,7 +17,7 @@ from jax.experimental.pallas.ops.tpu import flash_attention
 
 import smalti
 import smalti.jax
-from timing import best
+from measure import best
 from smalti import _smalti
 from smalti.jax._settings import reference
 

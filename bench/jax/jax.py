@@ -23,7 +23,7 @@ from jax.experimental.pallas.ops.tpu.paged_attention import paged_attention
 
 import smalti
 import smalti.jax
-from timing import best
+from measure import best
 from smalti.jax._settings import reference
 
 
@@ -96,7 +96,7 @@ def without_jax(f, arguments):
         module = smalti.load(smalti.jax.export(f, *arguments, folder=pathlib.Path(folder) / "case"))
     executable = module.compile(target="cpu")
     inputs = [np.asarray(a) for a in arguments]
-    return best(lambda: executable(*inputs), 7)
+    return best(lambda: executable(*inputs), 30)
 
 
 def main():
@@ -107,21 +107,22 @@ def main():
     smalti.jax.install()
     multiply_adds, bytes_copied = rates()
     print(f"limits: {multiply_adds / 1e9:.0f} G multiply-adds/s of f32 (NumPy), {bytes_copied / 1e9:.1f} GB/s (a copy)\n")
-    print(f"{'':<27}{'here':>9}{'as Executable':>15}{'limit':>9}{'interpret=True':>16}{'InterpretParams':>17}{'ratios':>18}")
+    print(f"{'':<27}{'here':>9}{'as Executable':>15}{'limit':>9}{'interpret=True':>16}{'InterpretParams':>17}{'ratios':>17}{'of limit':>10}")
     ratios = []
     for name, f, arguments, work, data in ROWS:
         if given.only not in name:
             continue
-        ours = best(lambda: jax.jit(f)(*arguments), 7)
-        alone = without_jax(jax.jit(f), arguments)
+        program = jax.jit(f)
+        ours = best(lambda: program(*arguments), 100)
+        alone = without_jax(program, arguments)
         limit = max(work / multiply_adds, data / bytes_copied)
         with reference():
-            plain = best(lambda: jax.jit(f)(*arguments), 2)
+            plain = best(lambda: program(*arguments), 3)
         with pltpu.force_tpu_interpret_mode(pltpu.InterpretParams()):
-            simulated = best(lambda: jax.jit(f)(*arguments), 1)
+            simulated = best(lambda: program(*arguments), 1)
         ratios.append((plain / ours, simulated / ours))
         print(f"{name:<27}{ours * 1e3:>9.3f}{alone * 1e3:>15.3f}{limit * 1e3:>9.3f}{plain * 1e3:>16.2f}{simulated * 1e3:>17.1f}"
-              f"{plain / ours:>8.1f}×{simulated / ours:>8.0f}×", flush=True)
+              f"{plain / ours:>8.1f}×{simulated / ours:>7.0f}×{limit / ours:>10.2f}", flush=True)
     means = [math.exp(sum(math.log(r) for r in column) / len(column)) for column in zip(*ratios)]
     print(f"geometric mean: {means[0]:.1f} times as fast as interpret=True, {means[1]:.0f} times as fast as InterpretParams")
 

@@ -37,7 +37,7 @@ REASONS = [
     (r"failed to legalize operation 'scf", "bool-carry"),
     (r"failed to legalize operation", "element-type"),
     (r"Only vector<i16> and vector<i32>", "narrow-arithmetic"),
-    (r"Only i32 arith\.\w+ is supported", "scalar-type"),
+    (r"Only i32 arith\.\w+ is supported|Only i1 and i32 scalars", "scalar-type"),
     (r"Invalid vector type for", "f16"),
     (r"unsupported shape cast", "shape-cast"),
     (r"Gather indices and result have different bitwidths", "gather-width"),
@@ -45,7 +45,7 @@ REASONS = [
     (r"Supported only when \(a\) tiled dimensions|Supported only when tiled", "ref-reshape"),
     (r"E2001|[Mm]atmul|Bad lhs|Mix int/int|acc with|SupportsMatmulDataFormat|Expected (int|float) lhs", "matmul-type"),
     (r"last dim size is not 128", "strided-minor"),
-    (r"Stride on last dim", "strided-lanes"),
+    (r"Stride on last dim|Index on last dim", "strided-lanes"),
     (r"Only static indices are supported for packed", "strided-start"),
     (r"[Ss]trided store with non", "strided-store"),
     (r"scalar vector.extracts", "scalar-extract"),
@@ -55,6 +55,7 @@ REASONS = [
     (r"Core-parallel|subcore_parallel", "core-parallel"),
     (r"Conversion to 4-bit|Unsupported type 'vector", "unsupported-type"),
     (r"changeBitwidth", "bool-relayout"),
+    (r"Cannot schedule FIFO", "matrix-queue"),
 ]
 
 
@@ -81,6 +82,8 @@ def load(folder, half):
         chips = {}
         for chip in CHIPS:
             verdict = row[f"{chip}_verdict"]
+            if verdict == "unknown":
+                continue
             known = None if verdict == "ok" else reason_of(row[f"{chip}_code"], row[f"{chip}_error"])
             chips[chip] = (verdict, known, row.get(f"{chip}_vmem_bytes"), row.get(f"{chip}_xla_vmem_operands"))
         rows.append((str(path), f"{row['group']}: {row['description']} {row['dtype']}", chips))

@@ -6,8 +6,7 @@
 The logarithms of the constants are moved by Gauss and Newton against the logarithms of measured times, robustly (the
 absolute error counts), with a prior that keeps a constant near where it stands when rows say little about it. One call of
 `smalti time` gives the derivatives for all rows. Held-out errors use the fitted model's derivatives: for each fifth of
-the shapes, and for each family, constants are fitted to the other rows. The range is the narrowest that holds most
-held-out errors.
+the shapes, for each family, and for halves drawn by chance, constants are fitted to the other rows.
 """
 
 import collections
@@ -37,7 +36,7 @@ CONSTANTS = {
 OF_CHIP = {"clock_ghz": ["v7x"], "latch_cycles_per_vreg": ["v6e", "v7x"], "sole_core_hbm_share": ["v4", "v5p"]}
 NOISE = 0.03         # what the model is not expected to reach: the width of the middle of the loss
 FOLDS = 5
-HOLDS = 0.87         # of rows whose shapes were left out of the fit lie in the range
+HALVES = 10
 
 
 def read(text, key):
@@ -167,19 +166,19 @@ class Fit:
       out[groups == g] = r[groups == g] + j[groups == g] @ (point - at)
     return out
 
+  def random_halves(self, at, r, j):
+    """Residuals [HALVES, rows] of the rows of one half, drawn by chance, where the other one was fitted to; NaN for the others."""
+    rng, out = np.random.default_rng(0), np.full((HALVES, len(self.rows)), np.nan)
+    for half in out:
+      chosen = np.zeros(len(self.rows), bool)
+      chosen[rng.permutation(len(self.rows))[:len(self.rows) // 2]] = True
+      half[~chosen] = r[~chosen] + j[~chosen] @ (self.solve(at, r, j, chosen) - at)
+    return out
+
 
 def fold(row):
   """Rows of a shape stay together."""
   return int(hashlib.md5(row.shape.encode()).hexdigest(), 16) % FOLDS
-
-
-def narrowest(errors):
-  """The narrowest interval that holds HOLDS of the errors."""
-  ordered = np.sort(errors)
-  count = math.ceil(HOLDS * len(ordered))
-  widths = ordered[count - 1:] - ordered[:len(ordered) - count + 1]
-  i = int(np.argmin(widths))
-  return ordered[i], ordered[i + count - 1]
 
 
 def percent(errors):
@@ -188,29 +187,18 @@ def percent(errors):
 
 
 def fit(bench, rows, built, chips, rounds, write, most_steps):
-  pooled = []
   for chip in chips:
     f = Fit(bench, chip, rows, built, most_steps)
     if not f.rows:
       continue
     at, r, j = f.fit(rounds)
     shapes, families = f.held_out(at, r, j, fold), f.held_out(at, r, j, lambda row: row.family)
-    print(f"| {chip} | family | rows | fitted | held out by shape | held out by family |")
-    for family in sorted({row.family for row in f.rows}):
-      of = np.array([row.family == family for row in f.rows])
-      print(f"| {chip} | {family} | {of.sum()} | {percent(r[of])} | {percent(shapes[of])} | {percent(families[of])} |")
-    print(f"| {chip} | all | {len(f.rows)} | {percent(r)} | {percent(shapes)} | {percent(families)} |", flush=True)
-    device = np.array([row.offset == 0 for row in f.rows])
-    pooled.append((f, at, -shapes[device]))
-  for f, at, errors in pooled:
-    values = dict(zip(f.keys, np.exp(at)))
-    errors = errors[~np.isnan(errors)]
-    if len(errors):
-      low, high = narrowest(errors)  # of measured over predicted
-      values |= dict(range_below=1 - math.exp(min(low, 0)), range_above=math.exp(max(high, 0)) - 1)
-      print(f"{f.chip}: range -{100 * values['range_below']:.1f} % +{100 * values['range_above']:.1f} %")
-    else:
-      print(f"{f.chip}: too few rows to hold any out: its range stays as it is")
+    halves = f.random_halves(at, r, j)
+    print(f"| {chip} | family | rows | fitted | held out by shape | by family | random halves |")
+    for family in [*sorted({row.family for row in f.rows}), "all"]:
+      of = np.array([family in (row.family, "all") for row in f.rows])
+      print(f"| {chip} | {family} | {of.sum()} | " + " | ".join(percent(e[..., of]) for e in (r, shapes, families, halves)) + " |",
+            flush=True)
     target = f.path if write else bench.CACHE / f"{f.chip}.toml"
-    target.write_text(changed(f.text, values))
+    target.write_text(changed(f.text, dict(zip(f.keys, np.exp(at)))))
     print(f"written to {target}")

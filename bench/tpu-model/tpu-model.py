@@ -2,6 +2,7 @@
 """How well `smalti time` predicts measured times of kernels on TPUs: exports each row's kernel from JAX and tokamax.
 
     ./do bench tpu-model [--rows FILE.csv] [--json OUT] [--chip NAME|FILE.toml]… [--family NAME] [--worst N]
+    ./do bench tpu-model --fit | --ranges [--write]
     ./do bench tpu-model --tuned [FILE.csv] [--json OUT] [--chip FILE.toml]… [--family NAME]
 
 FILE has the columns id, generation, kernel, shapes, dtype, block_sizes, buffering, metric, value, unit, timing_method,
@@ -159,6 +160,7 @@ def main():
   parser.add_argument("--tuned", nargs="?", const=DATA / "tpu_tuned_blocks.csv", metavar="FILE.csv",
                       help="how often the model's best blocks are the published ones instead; see tuned.py")
   parser.add_argument("--fit", action="store_true", help="fit section [time] of chips' files instead; see fit.py")
+  parser.add_argument("--ranges", action="store_true", help="fit section [uncertainty] of chips' files instead; see ranges.py")
   parser.add_argument("--rounds", type=int, default=8, help="of the fit")
   parser.add_argument("--most-steps", type=int, default=20_000, help="kernels of fewer steps are fitted to: it is quicker")
   parser.add_argument("--write", action="store_true", help="the fitted constants into chips/, not build/tpu-model")
@@ -200,6 +202,9 @@ def main():
       dispatch = DISPATCH_US if r["wall"] else 0
       r.update(us=s["us"] + dispatch, low=s["low_us"] + dispatch, high=s["high_us"] + dispatch, said=s)
     results.append(r)
+  if arguments.ranges:
+    import ranges
+    return ranges.fit(sys.modules[__name__], results, arguments.write)
   device = [r for r in results if not r["wall"]]
   table("chip and family", by(device, lambda r: f"{r['chip']} {r['family']}"))
   table("chip", by(device, lambda r: r["chip"]))

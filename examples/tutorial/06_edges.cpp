@@ -1,6 +1,6 @@
 // 6. Arrays that the blocks do not divide.
 //
-// Twenty rows in blocks of eight: the last block hangs over the edge. What is read there is undefined and what is
+// Twenty rows in blocks of eight: the last block extends past the edge. What is read there is undefined and what is
 // written there is dropped, so element-wise kernels need no care; sums do. `where` with the row's number leaves the
 // missing rows out.
 #include <iostream>

@@ -31,8 +31,8 @@ struct Finding {
 
 /// What the abstract machine counted; native code counts nothing.
 struct Statistics {
-  int64_t grid_steps = 0, instructions = 0, window_fetches = 0, window_write_backs = 0;
-  int64_t dma_transfers = 0, dma_bytes = 0, peak_window_bytes = 0, value_bytes = 0;
+  int64_t grid_steps = 0, instructions = 0, window_fetches = 0, window_write_backs = 0;  ///< of all cores and devices
+  int64_t dma_transfers = 0, dma_bytes = 0, peak_window_bytes = 0, value_bytes = 0;  ///< copies by hand; memory at most
 };
 
 /// What came out of a run.

@@ -24,8 +24,8 @@ namespace smalti {
 /// "smalti 0.1.0 (MLIR 22.1.8)".
 std::string version();
 
-/// A module: StableHLO text with kernels in it, or one bare kernel. Copies share it; it may be used from several
-/// threads.
+/// A module: StableHLO text with kernels in it, or one bare kernel. Copies share it; all of its functions may be called
+/// from several threads at once.
 class Module {
  public:
   /// A file, or a folder with case.json. Bare kernels need `results` (and `arguments`): array shapes are not in them.
@@ -44,7 +44,7 @@ class Module {
   /// The module ready to run. What it is compiled for is kept: the same settings give the same code again. Kernels are
   /// compiled side by side where cores are free.
   Result<Executable> compile(const Settings& = {}) const;
-  /// Compiles (once for these settings) and executes.
+  /// Compiles (once for these settings) and executes; results are in the order of results(). SM1008: wrong inputs.
   Result<RunReport> run(std::span<const Array> arguments, const Settings& = {}) const;
   /// What the compilers of the TPUs that the setting `chip` names refuse; empty without one.
   Result<std::vector<Finding>> refusals(const Settings&) const;

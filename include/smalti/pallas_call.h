@@ -148,7 +148,7 @@ class PallasCall {
                      const Operand& f, const More&... more) const {
     return run({a, b, c, d, e, f, Operand(more)...});
   }
-  Results run(const std::vector<Operand>& operands) const;
+  Results run(const std::vector<Operand>& operands) const;  ///< as operator(), of any number of operands
   /// The same under every observer: what a TPU would punish silently is in `findings`.
   template <class... A>
   RunReport check(const A&... operands) const {
@@ -163,9 +163,9 @@ class PallasCall {
   Lowered lower(const A&... operands) const {
     return lower_all({Operand(operands)...});
   }
-  Lowered lower_all(const std::vector<Operand>& operands) const;
+  Lowered lower_all(const std::vector<Operand>& operands) const;  ///< as lower
   Lowered lower_all(std::initializer_list<Operand> operands) const;
-  RunReport check_all(const std::vector<Operand>& operands, const CheckFor& = {}) const;
+  RunReport check_all(const std::vector<Operand>& operands, const CheckFor& = {}) const;  ///< as check
   /// The call for operands of these types, ready to run, without tracing and looking up: its inputs are what the call
   /// takes. It keeps the settings it was compiled with.
   template <class... A>
@@ -197,10 +197,10 @@ CostEstimate estimate_cost(const PallasCall& call, const A&... operands) {
   return call.lower(operands...).cost();
 }
 
-inline int64_t cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-inline int64_t align_to(int64_t x, int64_t multiple) { return cdiv(x, multiple) * multiple; }
-int64_t next_power_of_2(int64_t x);
-/// Row-major, in elements.
+inline int64_t cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }  ///< ⌈a / b⌉ for a ≥ 0 and b > 0
+inline int64_t align_to(int64_t x, int64_t multiple) { return cdiv(x, multiple) * multiple; }  ///< rounds x ≥ 0 up
+int64_t next_power_of_2(int64_t x);  ///< the smallest power of two that is ≥ x; 1 for x ≤ 1
+/// Row-major strides, in elements.
 std::vector<int64_t> strides_from_shape(const Shape& shape);
 
 }  // namespace smalti

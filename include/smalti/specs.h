@@ -1,4 +1,4 @@
-// What a pallas_call is told besides the kernel: grid, block specs, index maps, scratch, compiler parameters.
+// The specs of a pallas_call: grid, blocks, index maps, scratch, compiler parameters. Labels as (B6): docs/features.md.
 #pragma once
 
 #include <array>
@@ -208,10 +208,10 @@ class IndexMap {
 
 /// How many windows an operand has, and what may be done with them (B9).
 struct Buffered {
-  int buffer_count = 2;
-  bool use_lookahead = false;
-  std::optional<RevisitMode> revisit{};
-  int prefetched_count = 0;
+  int buffer_count = 2;                  ///< windows in VMEM, 1 or more; 1: copies and computation take turns
+  bool use_lookahead = false;            ///< fetch the next different block, not just the next step's
+  std::optional<RevisitMode> revisit{};  ///< of outputs: in which steps a block may come again
+  int prefetched_count = 0;              ///< of the first blocks, those that the caller has fetched already
 };
 
 struct BlockSpecOptions {
@@ -274,17 +274,17 @@ class GridDim {
 
 /// pltpu.CompilerParams (L1).
 struct CompilerParams {
-  std::vector<DimensionSemantics> dimension_semantics{};
-  std::vector<bool> allow_input_fusion{};
-  std::optional<int64_t> vmem_limit_bytes{};
-  std::optional<int64_t> collective_id{};
-  bool has_side_effects = false;
-  std::map<std::string, std::variant<bool, int64_t, double, std::string>> flags{};
-  std::optional<int64_t> internal_scratch_in_bytes{};
-  bool disable_bounds_checks = false;
-  bool disable_semaphore_checks = false;
-  bool skip_device_barrier = false;
-  bool shape_invariant_numerics = true;
+  std::vector<DimensionSemantics> dimension_semantics{};  ///< per grid axis; empty: all arbitrary
+  std::vector<bool> allow_input_fusion{};                 ///< per operand: XLA may fuse what makes it into the kernel
+  std::optional<int64_t> vmem_limit_bytes{};  ///< what the kernel may allocate of VMEM; nullopt: the chip's default
+  std::optional<int64_t> collective_id{};     ///< of the barrier semaphore: one number per kernel that uses it
+  bool has_side_effects = false;              ///< XLA keeps the call even where nobody uses its results
+  std::map<std::string, std::variant<bool, int64_t, double, std::string>> flags{};  ///< of Mosaic, by name
+  std::optional<int64_t> internal_scratch_in_bytes{};  ///< VMEM for Mosaic's own temporaries
+  bool disable_bounds_checks = false;                  ///< on the TPU; the checks here stay
+  bool disable_semaphore_checks = false;               ///< on the TPU; the checks here stay
+  bool skip_device_barrier = false;                    ///< no barrier of all devices before the kernel
+  bool shape_invariant_numerics = true;                ///< results do not depend on the sizes of blocks
 
   ~CompilerParams();  // as Call's
 };

@@ -77,6 +77,12 @@ ffi::Error failed(const std::vector<Finding>& findings) {
   return ffi::Error::Internal(textOf(findings));
 }
 
+/// As the compiler begins its message: each of its passes in its own way.
+std::string_view notImplemented(std::string_view code) {
+  if (code == "SM6622" || code == "SM6623") return "Not Implemented: ";
+  return code == "SM6625" ? "not implemented: " : "Not implemented: ";
+}
+
 /// Before the first run, while XLA compiles: what the TPU compiler of the attribute `chip` refuses; nothing where that
 /// is empty. In the form of that compiler's errors, of which JAX makes exceptions with the user's line.
 ffi::Error judgeForChip(ffi::Dictionary attributes) {
@@ -93,13 +99,15 @@ ffi::Error judgeForChip(ffi::Dictionary attributes) {
   keep(*refused);
   std::string all = textOf(*refused);
   if (first.code == "SM6605") return {ffi::ErrorCode::kResourceExhausted, first.message + all};  // out of memory
+  if (first.code == "SM6640") return {ffi::ErrorCode::kFailedPrecondition, first.message + all};
   const SourcePlace& place = first.place;
   all += R"(at location: loc("kernel")";
   if (place.line > 0)
     all +=
         "(\"kernel\"(\"" + place.file + "\":" + std::to_string(place.line) + ":" + std::to_string(place.column) + "))";
   all += ")\n";
-  return ffi::Error::Internal("Mosaic failed to compile TPU kernel: Not implemented: " + first.message + all);
+  return ffi::Error::Internal("Mosaic failed to compile TPU kernel: " + std::string(notImplemented(first.code)) +
+                              first.message + all);
 }
 
 XLA_FFI_DEFINE_HANDLER(kJudgeForChip, judgeForChip, ffi::Ffi::BindInstantiate().Attrs());
@@ -236,8 +244,13 @@ XLA_FFI_DEFINE_HANDLER(
 void addXlaCall(nb::module_& m) {
   m.def("compile_call", [](const std::string& key, const std::string& module, const std::string& options) {
     const nb::gil_scoped_release unlocked;
-    unwrap(KernelTable::instance().get({key, module, options}));
+    unwrap(KernelTable::instance().begin({key, module, options}));
   });
+  const auto finish = nb::cpp_function([] {
+    const nb::gil_scoped_release unlocked;
+    KernelTable::instance().finish();
+  });
+  nb::module_::import_("atexit").attr("register")(finish);
   m.def("take_findings", [] {
     std::vector<Finding> taken;
     {

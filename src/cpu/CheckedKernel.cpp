@@ -25,7 +25,7 @@ Result<std::optional<std::vector<Array>>> CheckedKernel::call(std::span<const Ar
 
 Result<CheckedOutcome> compileChecked(const KernelPackage& package, const NativeOptions& options) {
   auto checked = withChecks(package);
-  if (!checked) return CheckedOutcome{nullptr, std::move(checked.error())};
+  if (!checked) return CheckedOutcome{nullptr, std::move(checked.error().reason)};
   auto native = compileNative(checked->package, options);
   if (!native) return fail(std::move(native.error()));
   if (!native->kernel) return CheckedOutcome{nullptr, std::move(native->reason)};

@@ -34,7 +34,7 @@ class CheckedKernel {
 
 struct CheckedOutcome {
   std::shared_ptr<const CheckedKernel> kernel;  ///< null exactly when `reason` says why
-  Unsupported reason;
+  std::string reason;
 };
 Result<CheckedOutcome> compileChecked(const KernelPackage&, const NativeOptions&);
 

@@ -15,7 +15,7 @@ class MeasuredKernel : public NativeKernel {
 
 struct MeasuredOutcome {
   std::shared_ptr<const MeasuredKernel> kernel;  ///< null exactly when `reason` says why
-  Unsupported reason;
+  std::string reason;
 };
 /// As compileNative, with stamps in the code; it is kept in no cache.
 Result<MeasuredOutcome> compileMeasured(const KernelPackage&, const NativeOptions&);

@@ -14,7 +14,6 @@
 #include <fmt/format.h>
 
 #include "base/BlockMemory.h"
-#include "base/KernelStorage.h"
 #include "base/MemoryAccount.h"
 #include "cpu/MeasuredKernel.h"
 #include "cpu/NativeParts.h"
@@ -24,7 +23,9 @@
 #include "cpu/cache/ReportText.h"
 #include "cpu/emit/Measured.h"
 #include "cpu/jit/Jit.h"
+#include "cpu/runtime/CallArrays.h"
 #include "cpu/runtime/Devices.h"
+#include "cpu/runtime/OutsideReads.h"
 #include "cpu/runtime/Pool.h"
 #include "cpu/runtime/Stamps.h"
 #include "ir/KernelArguments.h"
@@ -41,6 +42,7 @@ struct KernelContext {
   InterpretContext* rest = nullptr;
   DeviceMember member{};     ///< without a group: the only device
   Stamps* stamps = nullptr;  ///< of measured code
+  OutsideReads outside{};
 };
 
 extern "C" int32_t smaltiCpuInterpret(void* context, int32_t op, void** pointers) {
@@ -60,6 +62,12 @@ extern "C" void smaltiCpuFlightWait(void* context, const std::byte* target, cons
 }
 extern "C" int32_t smaltiCpuFlightAccess(void* context, const std::byte* begin, const std::byte* end, int32_t write) {
   return flightsOf(context).access({begin, end}, write != 0) ? 0 : 1;
+}
+
+extern "C" const std::byte* smaltiCpuReadOutside(void* context, const char* place, const std::byte* base,
+                                                 const ReadDimension* dimensions, int32_t rank, int32_t dtype) {
+  return static_cast<KernelContext*>(context)->outside.read(place, base, {dimensions, static_cast<size_t>(rank)},
+                                                            static_cast<DType>(dtype));
 }
 
 const DeviceMember& memberOf(void* context) { return static_cast<KernelContext*>(context)->member; }
@@ -198,21 +206,14 @@ class Kernel : public MeasuredKernel {
  public:
   Kernel(const KernelPackage& package, const NativeOptions& options, LoweredKernel lowered, InterpretedOps interpreted,
          NativeReport report, std::shared_ptr<const LoadedCode> code)
-      : operandTypes_(package.operands),
-        resultTypes_(package.results),
-        aliases_(package.aliases),
+      : arrays_(package, options.poison, lowered.written),
         lowered_(std::move(lowered)),
         interpreted_(std::move(interpreted)),
         report_(std::move(report)),
         poison_(options.poison),
         code_(std::move(code)),
         function_(code_->function<KernelFunction>(kKernelSymbol)) {
-    readArguments(package);
     defaultThreads();  // asked for now: a process that is forked while a thread asks has no answer
-    for (const ArrayType& type : operandTypes_) bytes_ += type.bytes();
-    for (const ArrayType& type : resultTypes_) bytes_ += type.bytes();
-    for (size_t i = 0; i < operandTypes_.size(); ++i) allotted_.push_back(fmt::format("a copy of operand {}", i));
-    for (size_t i = 0; i < resultTypes_.size(); ++i) allotted_.push_back(fmt::format("output {}", i));
   }
 
   bool usable() const { return function_ != nullptr; }
@@ -244,7 +245,7 @@ class Kernel : public MeasuredKernel {
     std::vector<std::unique_ptr<GridWorker>> workers;
     for (int d = 0; d < devices; ++d) {
       const auto at = static_cast<size_t>(d);
-      if (Status ok = prepare(operands[at], {}, memory, arrays[at]); !ok) return fail(std::move(ok.error()));
+      if (Status ok = arrays_.prepare(operands[at], {}, memory, arrays[at]); !ok) return fail(std::move(ok.error()));
       auto worker = takeWorker(memory);
       if (!worker) return fail(std::move(worker.error()));
       begin(**worker, options);
@@ -275,7 +276,7 @@ class Kernel : public MeasuredKernel {
       logs.push_back(workers[d]->interpreter.log());
       workers[d]->context.member = {};
       workers_.give(std::move(workers[d]));
-      auto results = outside(std::move(arrays[d].results), memory);
+      auto results = arrays_.outside(std::move(arrays[d].results), memory);
       if (!results) return fail(std::move(results.error()));
       all.push_back(std::move(*results));
     }
@@ -288,15 +289,15 @@ class Kernel : public MeasuredKernel {
                                       Measurement* measurement) const {
     MemoryAccount memory(options.memoryLimitBytes);
     CallArrays arrays;
-    if (Status ok = prepare(operands, into, memory, arrays); !ok) return fail(std::move(ok.error()));
+    if (Status ok = arrays_.prepare(operands, into, memory, arrays); !ok) return fail(std::move(ok.error()));
     std::vector<Array>& results = arrays.results;
-    const Pointers& pointers = arrays.pointers;
+    const llvm::SmallVector<void*, 16>& pointers = arrays.pointers;
 
     Measuring measuring(measurement, measured_);
     const int64_t points = sharedPoints(operands);
     const int threads = options.threads > 0 ? options.threads : defaultThreads();
     if (points < 2 || threads < 2 ||
-        bytes_ < (report_.matmuls.empty() ? kWorthSharingBytes : kWorthSharingProductBytes)) {
+        arrays_.bytes() < (report_.matmuls.empty() ? kWorthSharingBytes : kWorthSharingProductBytes)) {
       auto worker = takeWorker(memory);
       if (!worker) return fail(std::move(worker.error()));
       begin(**worker, options);
@@ -304,8 +305,9 @@ class Kernel : public MeasuredKernel {
       fault = run(**worker, pointers, 0, points);
       measuring.detach(**worker);
       if (log) *log = (*worker)->interpreter.log();
+      tellOutside(**worker, options);
       workers_.give(std::move(*worker));
-      return outside(std::move(results), memory);
+      return arrays_.outside(std::move(results), memory);
     }
     std::vector<std::unique_ptr<GridWorker>> own;
     for (int64_t i = 0; i < std::min<int64_t>(threads, points); ++i) {
@@ -323,41 +325,12 @@ class Kernel : public MeasuredKernel {
         faulty.store(true, std::memory_order_relaxed);
     });
     for (auto& worker : own) measuring.detach(*worker);
+    for (size_t i = 0; i < own.size(); ++i)
+      if (begun[i]) tellOutside(*own[i], options);
     // The last one given is taken first: each thread finds its own again, in the caches of its core.
     for (size_t i = own.size(); i-- > 0;) workers_.give(std::move(own[i]));
     fault = faulty.load();
-    return outside(std::move(results), memory);
-  }
-
-  using Pointers = llvm::SmallVector<void*, 16>;
-  /// The arrays of one call: what the code works on.
-  struct CallArrays {
-    std::vector<Array> results, copies;
-    Pointers pointers;  ///< operands, then results
-  };
-
-  Status prepare(std::span<const Array> operands, std::span<Array> into, MemoryAccount& memory, CallArrays& to) const {
-    to.results.reserve(resultTypes_.size());
-    for (const Array& a : operands) {
-      const size_t i = to.pointers.size();
-      to.pointers.push_back(const_cast<std::byte*>(a.data()));
-      const bool differs = storageDiffers(a.dtype(), inside_[i]);
-      if (!differs && !overwritten_[i]) continue;
-      if (Status ok = memory.take(bytesInside(a.type(), inside_[i]), allotted_[i]); !ok) return ok;
-      auto copy = differs ? toKernelStorage(a, inside_[i]) : a.clone();
-      if (!copy) return fail(std::move(copy.error()));
-      to.copies.push_back(std::move(*copy));
-      to.pointers.back() = to.copies.back().data();
-    }
-    for (size_t i = 0; i < resultTypes_.size(); ++i) {
-      auto result = makeResult(i, operands, into, memory);
-      if (!result) return fail(std::move(result.error()));
-      for (const Alias& alias : aliases_)
-        if (alias.output == static_cast<int>(i)) to.pointers[static_cast<size_t>(alias.operand)] = result->data();
-      to.results.push_back(std::move(*result));
-    }
-    for (Array& r : to.results) to.pointers.push_back(r.data());
-    return {};
+    return arrays_.outside(std::move(results), memory);
   }
 
   /// The memory of a device, for others to copy to: results first, which operands may be aliased to.
@@ -367,17 +340,8 @@ class Kernel : public MeasuredKernel {
     for (size_t i = 0; i < arrays.results.size(); ++i)
       all.push_back({static_cast<std::byte*>(arrays.pointers[operands.size() + i]), arrays.results[i].bytes()});
     for (size_t i = 0; i < operands.size(); ++i)
-      all.push_back({static_cast<std::byte*>(arrays.pointers[i]), bytesInside(operands[i].type(), inside_[i])});
+      all.push_back({static_cast<std::byte*>(arrays.pointers[i]), arrays_.operandBytes(i)});
     return all;
-  }
-
-  void readArguments(const KernelPackage& package) {
-    const KernelArguments arguments(package);
-    inside_.assign(static_cast<size_t>(package.signature.numDynamicBounds()), DType::i32);
-    const auto add = [&](mlir::Value ref) { inside_.push_back(elementDType(ref.getType())); };
-    for (size_t i = 0; i < arguments.numScalarPrefetch(); ++i) add(arguments.scalarPrefetch(i));
-    for (size_t i = 0; i < arguments.numBlocks(); ++i) add(arguments.block(i));
-    overwritten_ = overwrittenOperands(package);
   }
 
   static int defaultThreads() {
@@ -421,72 +385,24 @@ class Kernel : public MeasuredKernel {
     static constexpr std::atomic<bool> kNever{false};
     worker.context.limits = {.roundsLeft = options.stepLimit > 0 ? options.stepLimit : INT64_MAX,
                              .stop = options.stop ? options.stop : &kNever};
+    worker.context.outside.begin(options.wentOnAt != nullptr, poison_);
   }
 
-  bool run(GridWorker& worker, const Pointers& pointers, int64_t first, int64_t last) const {
+  static void tellOutside(const GridWorker& worker, const CallOptions& options) {
+    if (!options.wentOnAt) return;
+    for (SourcePlace& place : worker.context.outside.places())
+      if (std::ranges::find(*options.wentOnAt, place) == options.wentOnAt->end())
+        options.wentOnAt->push_back(std::move(place));
+  }
+
+  bool run(GridWorker& worker, const llvm::SmallVector<void*, 16>& pointers, int64_t first, int64_t last) const {
     if (worker.context.stamps) worker.context.stamps->begins();
     const int32_t status = function_(&worker.context, pointers.data(), worker.arena, first, last);
     if (worker.context.stamps) worker.context.stamps->ends();
     return status != 0 || !worker.interpreter.flights.none();
   }
 
-  DType insideResult(size_t i) const { return inside_[operandTypes_.size() + i]; }
-  bool resultDiffers(size_t i) const { return storageDiffers(resultTypes_[i].dtype, insideResult(i)); }
-
-  /// Results as the caller stores them.
-  Result<std::vector<Array>> outside(std::vector<Array> results, MemoryAccount& memory) const {
-    for (size_t i = 0; i < results.size(); ++i) {
-      if (!resultDiffers(i)) continue;
-      if (Status ok = memory.take(resultTypes_[i].bytes(), allotted_[operandTypes_.size() + i]); !ok)
-        return fail(std::move(ok.error()));
-      auto left = fromKernelStorage(results[i], resultTypes_[i]);
-      if (!left) return fail(std::move(left.error()));
-      results[i] = std::move(*left);
-    }
-    return results;
-  }
-
-  static int64_t bytesInside(const ArrayType& type, DType inside) {
-    return storageDiffers(type.dtype, inside) ? ArrayType{inside, type.shape}.bytes() : type.bytes();
-  }
-
-  Result<Array> makeResult(size_t i, std::span<const Array> operands, std::span<Array> into,
-                           MemoryAccount& memory) const {
-    ArrayType type = resultDiffers(i) ? ArrayType{insideResult(i), resultTypes_[i].shape} : resultTypes_[i];
-    const bool given = !into.empty() && !resultDiffers(i) && beginsCacheLine(into[i].data());
-    if (!given)
-      if (Status ok = memory.take(type.bytes(), allotted_[operandTypes_.size() + i]); !ok)
-        return fail(std::move(ok.error()));
-    for (const Alias& alias : aliases_)
-      if (alias.output == static_cast<int>(i)) {
-        const Array& operand = operands[static_cast<size_t>(alias.operand)];
-        if (given) {
-          if (operand.bytes() > 0 && operand.data() != into[i].data())
-            std::memcpy(into[i].data(), operand.data(), static_cast<size_t>(operand.bytes()));
-          return into[i];
-        }
-        auto copy = resultDiffers(i) ? toKernelStorage(operand, type.dtype) : operand.clone();
-        if (!copy) return copy;
-        return retyped(*copy, type);
-      }
-    auto made = given ? into[i] : Array::allocate(std::move(type));
-    if (made && !lowered_.written[i]) makeUndefined(*made, resultTypes_[i].dtype);
-    return made;
-  }
-  /// As `lowerKernel` asks of results, and as Array::allocate has them.
-  static bool beginsCacheLine(const std::byte* p) { return reinterpret_cast<uintptr_t>(p) % 64 == 0; }
-  /// Unsigned integers have their own minimum and maximum.
-  void makeUndefined(Array& a, DType outside) const {
-    if (is_unsigned_integer(outside))
-      std::memset(a.data(), poison_ == eval::Poison::intMin ? 0 : 0xff, static_cast<size_t>(a.bytes()));
-    else
-      eval::poison(a.dtype(), poison_, a.data(), a.elements());
-  }
-
-  std::vector<ArrayType> operandTypes_, resultTypes_;
-  std::vector<DType> inside_;      ///< of operands and results as the kernel has them
-  std::vector<bool> overwritten_;  ///< operands that the kernel may write to: it gets a copy
-  std::vector<Alias> aliases_;
+  KernelArrays arrays_;
   LoweredKernel lowered_;
   InterpretedOps interpreted_;
   NativeReport report_;
@@ -494,9 +410,7 @@ class Kernel : public MeasuredKernel {
   eval::Poison poison_;
   std::shared_ptr<const LoadedCode> code_;
   KernelFunction* function_;
-  uint64_t layout_ = 0;                ///< tells processes whether their devices have the same code and memory
-  int64_t bytes_ = 0;                  ///< of all operands and results
-  std::vector<std::string> allotted_;  ///< as messages name what a call allots for operands and results
+  uint64_t layout_ = 0;  ///< tells processes whether their devices have the same code and memory
   mutable Workers workers_;
 };
 
@@ -504,6 +418,7 @@ const RuntimeSymbol kRuntime[] = {{kInterpretSymbol, reinterpret_cast<void*>(&sm
                                   {kFlightStartSymbol, reinterpret_cast<void*>(&smaltiCpuFlightStart)},
                                   {kFlightWaitSymbol, reinterpret_cast<void*>(&smaltiCpuFlightWait)},
                                   {kFlightAccessSymbol, reinterpret_cast<void*>(&smaltiCpuFlightAccess)},
+                                  {kReadOutsideSymbol, reinterpret_cast<void*>(&smaltiCpuReadOutside)},
                                   {kDeviceSymbol, reinterpret_cast<void*>(&smaltiCpuDevice)},
                                   {kPeerSymbol, reinterpret_cast<void*>(&smaltiCpuPeer)},
                                   {kPutSymbol, reinterpret_cast<void*>(&smaltiCpuPut)},
@@ -552,7 +467,7 @@ Result<MeasuredOutcome> compile(const KernelPackage& package, const NativeOption
   InterpretedOps interpreted;
   ModuleBuilder built(options.processor, package.name);
   auto lowered = lowerPlanned(package, options, *built.module, report, interpreted);
-  if (!lowered) return MeasuredOutcome{nullptr, lowered.error()};
+  if (!lowered) return MeasuredOutcome{nullptr, std::move(lowered.error().reason)};
   report.compile.emitMs = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   auto object = generateObject(std::move(built), options.processor, &report.compile);
   if (!object) return fail(std::move(object.error()));

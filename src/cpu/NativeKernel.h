@@ -41,7 +41,7 @@ class NativeKernel {
 
 struct NativeOutcome {
   std::shared_ptr<const NativeKernel> kernel;  ///< null exactly when `reason` says why
-  Unsupported reason;
+  std::string reason;
 };
 Result<NativeOutcome> compileNative(const KernelPackage&, const NativeOptions&);
 

@@ -7,29 +7,15 @@
 #include "cpu/analysis/Parallel.h"
 #include "cpu/plan/KernelPlan.h"
 #include "cpu/rewrite/Passes.h"
+#include "cpu/runtime/CallArrays.h"
 #include "cpu/runtime/Pool.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsSync.h"
 #include "ir/Types.h"
-#include "ir/facts/OpFamilies.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/TargetParser/Triple.h"
 
 namespace smalti::cpu {
-
-std::vector<bool> overwrittenOperands(const KernelPackage& package) {
-  const KernelArguments arguments(package);
-  std::vector<bool> overwritten(package.operands.size(), false);
-  const auto look = [&](size_t operand, mlir::Value ref) {
-    const auto isIt = [&](const Alias& a) { return a.operand == static_cast<int>(operand); };
-    overwritten[operand] = llvm::none_of(package.aliases, isIt) && mayBeWritten(ref);
-  };
-  for (size_t i = 0; i < arguments.numScalarPrefetch(); ++i)
-    look(arguments.prefetchOperand(i), arguments.scalarPrefetch(i));
-  for (size_t i = 0; i < arguments.numInputs(); ++i)
-    if (!arguments.windowOf(i)) look(arguments.inputOperand(i), arguments.input(i));
-  return overwritten;
-}
 
 bool namesDevices(const KernelPackage& package) {
   const auto names = [](mlir::Operation* op) {

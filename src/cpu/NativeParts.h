@@ -8,9 +8,6 @@
 
 namespace smalti::cpu {
 
-/// Operands that the kernel may write to although no output is aliased to them: it must get a copy of the caller's
-/// array. (Blocks of windows are copied by the code itself.)
-std::vector<bool> overwrittenOperands(const KernelPackage&);
 /// Why the call's arrays cannot be handed to native code as they are, without copies, if so.
 std::optional<Unsupported> unsuitableArrays(const KernelPackage&);
 

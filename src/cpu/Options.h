@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <vector>
 
 #include "cpu/Processor.h"
 #include "eval/Poison.h"
@@ -25,6 +26,9 @@ struct CallOptions {
   int64_t stepLimit = 0;                    ///< rounds of loops, of each thread; 0: none
   int64_t memoryLimitBytes = 0;             ///< of results, copies and values; 0: none
   const std::atomic<bool>* stop = nullptr;  ///< not owned; true ends the call with a fault
+  /// Not null: a load that reaches outside of its ref reads what is undefined there, and the call goes on; its place
+  /// is added. Null: the call ends with a fault. Not owned.
+  std::vector<SourcePlace>* wentOnAt = nullptr;
 };
 
 }  // namespace smalti::cpu

@@ -1,9 +1,13 @@
 #include "cpu/Processor.h"
 
 #include <unistd.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
 
 #include <algorithm>
 #include <array>
+#include <regex>
 #include <set>
 
 #include <fmt/format.h>
@@ -35,6 +39,16 @@ bool oneFmaPort(std::string_view name) {
 /// no faster, measured .49 of f32.
 bool bf16DotIsFast(std::string_view name) { return name == "znver4" || name == "znver5"; }
 
+/// Whether this process may use tiles: registers so large that the system saves them only for those who have asked.
+bool mayUseTiles() {
+#if defined(__linux__) && defined(__x86_64__)
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM of Linux, the state's number
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
 /// One where the processor fetches ahead furthest in one: measured on Zen 4, .89 of the bandwidth; Zen 3 reads .70 of
 /// it in one and .95 in four.
 int streamsToRead(const Processor& p) { return p.avx512 ? 1 : 4; }
@@ -51,7 +65,8 @@ void readFeatures(Processor& p) {
   p.vectorRegisters = p.avx512 ? 32 : 16;
   p.bf16Dot = p.avx512 && has("avx512bf16");
   p.int8Dot = (p.avx512 && has("avx512vnni")) || has("avxvnni");
-  p.fmaPorts = oneFmaPort(p.name) ? 1 : 2;
+  // Who has tiles is a server, whatever model a virtual machine shows.
+  p.fmaPorts = oneFmaPort(p.name) && !has("amx-tile") ? 1 : 2;
   p.fastBf16Dot = p.bf16Dot && bf16DotIsFast(p.name);
   p.readStreams = streamsToRead(p);
 }
@@ -67,6 +82,7 @@ Processor detectHost() {
   p.l1Bytes = cacheBytes(_SC_LEVEL1_DCACHE_SIZE, p.l1Bytes);
   p.l2Bytes = cacheBytes(_SC_LEVEL2_CACHE_SIZE, p.l2Bytes);
   p.l3Bytes = cacheBytes(_SC_LEVEL3_CACHE_SIZE, p.l3Bytes);
+  if (!mayUseTiles()) p.features = std::regex_replace(p.features, std::regex("\\+amx-"), "-amx-");
   readFeatures(p);
   return p;
 }

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "smalti/diagnostic.h"
-
 namespace smalti::cpu {
 
 /// Where the time of one compilation went, and what came of it.
@@ -28,7 +26,6 @@ struct NativeReport {
   std::string inOrder;                   ///< why no more of them are (Parallel.h)
   std::vector<std::string> interpreted;  ///< ops that are not native yet: computed by src/eval, one line per kind
   std::shared_ptr<KernelPlan> plan;      ///< what was decided (plan/KernelPlan.h); null: the code is from the cache
-  SourcePlace unsupportedAt;             ///< of what has no native code at all, where known
 };
 
 }  // namespace smalti::cpu

@@ -218,6 +218,11 @@ class Coder {
                      .help = "time the kernel without it"};
       return;
     }
+    if (const Work stores = maskedOperandsOf(*op, chip_); stores.cycles != Work().cycles) {
+      stretch_.work += stores;
+      stretch_.ops.emplace_back(op, stores);
+      flush();
+    }
     const Work work = workOf(*op, chip_);
     stretch_.work += work;
     if (work.cycles != Work().cycles) stretch_.ops.emplace_back(op, work);

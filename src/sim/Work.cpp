@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
 #include "ir/TpuOps.h"
@@ -133,6 +134,24 @@ bool isTranscendental(mlir::Operation& op) {
                    mlir::math::RsqrtOp, mlir::math::SqrtOp, ReciprocalOp, mlir::arith::DivFOp, mlir::math::PowFOp>(op);
 }
 
+/// Positions below a constant that is not a multiple of the lanes: the ragged end of a dimension within a block. The
+/// compiler knows which registers a mask leaves whole where it ends at a multiple.
+bool isRaggedEnd(mlir::Value mask) {
+  auto compare = mask.getDefiningOp<mlir::arith::CmpIOp>();
+  if (!compare || !compare.getLhs().getDefiningOp<IotaOp>()) return false;
+  mlir::Value bound = compare.getRhs();
+  if (auto broadcast = bound.getDefiningOp<mlir::vector::BroadcastOp>()) bound = broadcast.getSource();
+  llvm::APInt end;
+  return mlir::matchPattern(bound, mlir::m_ConstantInt(&end)) && end.getSExtValue() % 128 != 0;
+}
+
+/// From v6e on, 16-bit values under such a mask are widened, chosen and narrowed again.
+bool isWidened(const Chip& chip, mlir::arith::SelectOp select) {
+  const auto array = arrayTypeOf(select.getType());
+  return array && !array->shape.empty() && chip.device.generation >= 6 && tpu::elementBits(array->dtype) == 16 &&
+         isRaggedEnd(select.getCondition());
+}
+
 /// Neither read nor an effect, as what a store loads before it: the compiler leaves it out.
 bool isDead(mlir::Operation& op, int depth = 0) {
   constexpr int kMostDepth = 8;
@@ -187,6 +206,8 @@ Work workOf(mlir::Operation& op, const Chip& chip) {
   } else if (mlir::isa<mlir::vector::BroadcastOp, IotaOp, mlir::arith::ConstantOp, mlir::vector::ShapeCastOp, BitcastOp,
                        mlir::vector::ExtractStridedSliceOp, ConcatenateOp, mlir::arith::IndexCastOp>(op)) {
     // Registers under another name, or made where they are used.
+  } else if (auto select = mlir::dyn_cast<mlir::arith::SelectOp>(op); select && isWidened(chip, select)) {
+    costs.alu(3 * 2 * registersOf(chip, select.getType()));
   } else if (isElementwise(op)) {
     costs.alu(largest(chip, op));
   } else if (movesElements(op)) {
@@ -194,6 +215,16 @@ Work workOf(mlir::Operation& op, const Chip& chip) {
   } else {
     costs.alu(largest(chip, op));
   }
+  return costs.take();
+}
+
+Work maskedOperandsOf(mlir::Operation& op, const Chip& chip) {
+  auto matmul = mlir::dyn_cast<MatmulOp>(op);
+  if (!matmul) return {};
+  Costs costs(chip);
+  for (mlir::Value operand : {matmul.getLhs(), matmul.getRhs()})
+    if (auto select = operand.getDefiningOp<mlir::arith::SelectOp>(); select && isWidened(chip, select))
+      costs.store(registersOf(chip, operand.getType()));
   return costs.take();
 }
 

@@ -30,4 +30,8 @@ std::string_view name(Work::Unit);
 /// Of one op on values; nothing for scalar ops and for what only names or reshapes values.
 Work workOf(mlir::Operation&, const tpu::Chip&);
 
+/// The stores of what a product reads under a mask that ends within a register: such operands are masked as a whole and
+/// kept in VMEM before it begins.
+Work maskedOperandsOf(mlir::Operation&, const tpu::Chip&);
+
 }  // namespace smalti::sim

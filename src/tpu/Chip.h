@@ -27,6 +27,7 @@ struct Chip {
     int64_t count = 0, size = 0;    ///< matrix units and their rows = columns
     int64_t bf16RowsPerCycle = 0;   ///< rows of a bf16 operand that one unit takes in a cycle
     double latchCyclesPerVreg = 0;  ///< to load one register of weights
+    int64_t queueRows = 0;          ///< that a unit's queue of products holds; 0: it has none
     double bf16TflopsPerChip = 0;   ///< published peaks; 0: the type has no rate of its own
     double int8TopsPerChip = 0, fp8TflopsPerChip = 0, int4TopsPerChip = 0;
   } mxu;
@@ -57,19 +58,31 @@ struct Chip {
   } ici;
   /// What no document says, found by fitting the model of src/sim to measured times.
   struct Time {
-    double kernelUs = 0;                    ///< to start and to end a kernel
-    double stepCycles = 0;                  ///< a grid step, whatever it does
-    double scalarCycles = 0;                ///< a scalar instruction
-    double copyCycles = 0;                  ///< the core's own work to start a copy, and to wait for one
-    double copyLatencyUs = 0;               ///< of a copy, beyond its bytes
-    double hbmEfficiency = 1;               ///< of the published bandwidth
-    double soleCoreHbmShare = 1;            ///< of a chip's bandwidth, where one of several cores works
-    double matrixEfficiency = 1;            ///< of the matrix units' peak
-    double unoverlapped = 0;                ///< of the work of other units than the busiest
-    double opUs = 0;                        ///< to start and to end one op around kernels
-    double opEfficiency = 1;                ///< of the published bandwidth, in ops around kernels
-    double rangeBelow = 0, rangeAbove = 0;  ///< relative errors that 90 % of the measured times stay within
+    double kernelUs = 0;          ///< to start and to end a kernel
+    double stepCycles = 0;        ///< a grid step, whatever it does
+    double scalarCycles = 0;      ///< a scalar instruction
+    double copyCycles = 0;        ///< the core's own work to start a copy, and to wait for one
+    double copyLatencyUs = 0;     ///< of a copy, beyond its bytes
+    double hbmEfficiency = 1;     ///< of the published bandwidth
+    double soleCoreHbmShare = 1;  ///< of a chip's bandwidth, where one of several cores works
+    double matrixEfficiency = 1;  ///< of the matrix units' peak
+    double unoverlapped = 0;      ///< of the work of other units than the busiest
+    double opUs = 0;              ///< to start and to end one op around kernels
+    double opEfficiency = 1;      ///< of the published bandwidth, in ops around kernels
   } time;
+  /// How sure the model is of a time: relative errors of its parts (src/driver/time/TimeParts.h), found from measured
+  /// times.
+  struct Uncertainty {
+    double everything = 0;            ///< of all of it
+    double issueSlots = 0;            ///< of what the vector units take
+    double transcendental = 0;        ///< of kernels, as far as their work is exp and the like
+    double vmem = 0;                  ///< of vector loads and stores
+    double hbm = 0, copyLatency = 0;  ///< of waits for copies
+    double stepOverhead = 0;
+    double ici = 0;               ///< of waits for other devices
+    double ops = 0;               ///< of ops around kernels
+    double below = 0, above = 0;  ///< the range is as many of these to both sides
+  } uncertainty;
   /// Rows of a tile by bits of an element, where an array has that many rows.
   struct Tiles {
     int64_t rows32 = 0, rows16 = 0, rows8 = 0, rows4 = 0;

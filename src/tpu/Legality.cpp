@@ -41,9 +41,9 @@ Verdict judge(const KernelPackage& kernel, const Chip& chip) {
   mlir::func::FuncOp f = kernel.kernelFunction();
   if (!f) return verdict;
   const Judge judge(kernel, chip, verdict.refusals);
-  const std::span<const Rule> tables[]{typeRules(),    scalarRules(), matmulRules(),     indexRules(),
-                                       reshapeRules(), strideRules(), gatherRules(),     copyRules(),
-                                       controlRules(), blockRules(),  generationRules(), vmemRules()};
+  const std::span<const Rule> tables[]{typeRules(),       scalarRules(), matmulRules(), indexRules(),   reshapeRules(),
+                                       strideRules(),     gatherRules(), copyRules(),   controlRules(), blockRules(),
+                                       generationRules(), queueRules(),  vmemRules()};
   f.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) {
     for (const auto& table : tables)
       for (const Rule& rule : table)

@@ -69,7 +69,7 @@ void check(const KernelPackage& p, const Block& b, std::vector<Diagnostic>& out)
           "8 and 128 respectively, or be equal to the respective dimensions of the overall array",
           !lanes ? fmt::format("{} or a multiple of 128 along axis {}", array[rank - 1], rank - 1)
                  : fmt::format("{} or a multiple of 8 along axis {}", array[rank - 2], rank - 2),
-          "choose such a block; the last block along an axis may hang over its end");
+          "choose such a block; the last block along an axis may extend past its end");
     return;
   }
   const int64_t bits = b.array.dtype == DType::pred ? 32 : std::min(bit_width(b.array.dtype), 32);
@@ -80,7 +80,7 @@ void check(const KernelPackage& p, const Block& b, std::vector<Diagnostic>& out)
         "The Pallas TPU lowering currently requires that rank 1 block shapes are the whole array, a multiple of 1024, "
         "or a power of 2 that is at least the tiling size",
         fmt::format("{}, a multiple of 1024, or a power of 2 of at least {}", array[0], tiling),
-        "choose such a block; the last block may hang over the end of the array");
+        "choose such a block; the last block may extend past the end of the array");
 }
 
 void checkBlocks(const KernelPackage& p, std::vector<Diagnostic>& out) {

@@ -170,9 +170,9 @@ def test_env_says_where_values_come_from(run):
     assert rows["cores"]["origin"] == "built in"
     assert out["misspelt"] == [{"variable": "SMALTI_TARGT", "nearest": "SMALTI_TARGET"}]
     targets = {t["name"]: t["available"] for t in out["targets"]}
-    assert list(targets) == ["interpret", "cpu", "sim", "tpu"]
-    assert targets["interpret"] and targets["cpu"] and targets["sim"]  # a TPU there may be, or not
-    assert rows["target"]["allowed"] == "interpret|cpu|sim:CHIP|tpu[:PLUGIN]"
+    assert list(targets) == ["interpret", "cpu", "cuda", "cuda-host", "sim", "tpu"]
+    assert targets["interpret"] and targets["cpu"] and targets["cuda-host"] and targets["sim"]  # a GPU or a TPU there may be, or not
+    assert rows["target"]["allowed"] == "interpret|cpu|cuda[:GPU]|cuda-host[:FOLDER]|sim:CHIP|tpu[:PLUGIN]"
     done = run("env", env={"SMALTI_TARGT": "x"})
     assert done.returncode == 0 and "SMALTI_STEP_LIMIT" in done.stdout
     assert done.stderr == "SMALTI_TARGT is not an option of Smalti; did you mean SMALTI_TARGET?\n"

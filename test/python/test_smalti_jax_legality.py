@@ -53,6 +53,14 @@ def test_it_is_part_of_the_context():
     np.testing.assert_array_equal(f(BYTES), 2 * BYTES)
 
 
+def test_strides_are_refused_in_their_pass_own_words():
+    def kernel(x_ref, o_ref):
+        o_ref[...] = x_ref[:, ::8]
+
+    with using(legality=True), pytest.raises(Exception, match="kernel: Not Implemented: Stride on last dim is not 1\n"):
+        pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct((8, 16), np.float32))(np.ones((8, 128), np.float32))
+
+
 def test_too_much_memory_is_exhausted():
     def call(x, limit):
         def kernel(x_ref, o_ref):

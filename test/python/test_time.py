@@ -1,8 +1,10 @@
 """`smalti time`: what it prints and refuses, and that the model agrees with itself and with measured times."""
 
 import json
+import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -269,3 +271,28 @@ def test_the_bench_names_the_python_that_it_lacks(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "executable", str(tmp_path / "none"))
     with pytest.raises(SystemExit, match="install one .* or name it with SMALTI_PYTHON312"):
         bench.base_python()
+
+
+def test_the_range_follows_from_what_the_time_is_made_of(smalti, tmp_path):
+    chip = subprocess.run([smalti, "chips", "v5e", "--toml"], capture_output=True, text=True).stdout
+
+    def time_with(**known):
+        text = chip
+        for key in ("everything", "issue_slots", "transcendental", "vmem", "hbm", "copy_latency", "step_overhead", "ici", "ops",
+                    "below", "above"):
+            text = re.sub(rf"^{key} = .*$", f"{key} = {known.get(key, 0)}", text, count=1, flags=re.M)
+        (tmp_path / "mine.toml").write_text(text)
+        (module,) = time(smalti, CASES / "flash_attention_causal_f32", "--chip", tmp_path / "mine.toml")
+        return module["chips"]["v5e"]
+
+    sure = time_with(below=2, above=3)
+    assert sure["low_us"] == sure["us"] == sure["high_us"]
+    on = time_with(everything=0.1, below=2, above=3)
+    assert on["low_us"] == pytest.approx(on["us"] * math.exp(-0.2))
+    assert on["high_us"] == pytest.approx(on["us"] * math.exp(0.3))
+    # Of a part that takes the share s of the time, and of all of it: their squares add up.
+    share = on["parts_us"]["step_overhead"] / on["us"]
+    assert 0 < share < 1
+    both = time_with(everything=0.1, step_overhead=0.5, below=1, above=1)
+    assert both["high_us"] == pytest.approx(both["us"] * math.exp(math.hypot(0.1, 0.5 * share)))
+    assert time_with(transcendental=0.5, below=1, above=1)["high_us"] > on["us"]

@@ -6,6 +6,8 @@
 #include <iterator>
 
 #include "actor/Actor.h"
+#include "cpu/aot/Aot.h"
+#include "cpu/jit/Jit.h"
 #include "driver/program/RunProgram.h"
 #include "interop/Interop.h"
 
@@ -108,6 +110,36 @@ Work ragged(const Spec& s) {
           }};
 }
 
+/// A kernel of loops that need not end, as an exported object; its rounds are counted, unless SMALTI_BENCH_UNCOUNTED is
+/// set. `n`: rounds.
+Work loops(const Spec& s) {
+  const char* recorded = std::getenv("SMALTI_BENCH_MODULES");
+  auto l = load(std::string(recorded ? recorded : ".") + "/loops_" + s.text("kind") + ".mlir");
+  *l->arguments[0].as<int32_t>() = static_cast<int32_t>(s["n"]);
+  fill(*l, 1);
+  const int64_t limit = std::getenv("SMALTI_BENCH_UNCOUNTED") ? 0 : int64_t{1} << 60;
+  auto made = cpu::compileAheadOfTime(l->program.kernels.at(0), cpu::hostProcessor(), "loops", limit);
+  if (!made) refuse(made.error());
+  const cpu::RuntimeSymbol allocation[] = {{"aligned_alloc", reinterpret_cast<void*>(&std::aligned_alloc)},
+                                           {"free", reinterpret_cast<void*>(&std::free)}};
+  auto code = cpu::loadObject(made->object, allocation);
+  if (!code) refuse(code.error());
+  auto result = Array::allocate(l->program.kernels.at(0).results.at(0));
+  if (!result) refuse(result.error());
+  l->results = {*result};
+  using Function = int(const void*, const void*, void*);
+  auto* function = (*code)->function<Function>("loops");
+  if (!function) throw Unable("the object has no function");
+  return {[l, code = *code, function] {
+            if (function(l->arguments[0].data(), l->arguments[1].data(), l->results[0].data()) != 0)
+              throw Unable("the loops ended early");
+          },
+          [l] {
+            const Array& first = l->results[0];
+            return probes(first.elements(), [&](int64_t i) { return double{first.as<float>()[i]}; });
+          }};
+}
+
 }  // namespace
 
-int main() { return Actor({{"pallas", pallas}, {"ragged", ragged}}).serve(); }
+int main() { return Actor({{"pallas", pallas}, {"ragged", ragged}, {"loops", loops}}).serve(); }

@@ -66,7 +66,7 @@ Work streamed(const Spec& s) {
   return work([=] { return Array(call(x)); });
 }
 
-/// Square blocks of two arrays, the last of which may hang over in both directions.
+/// Square blocks of two arrays, the last of which may be partial in both directions.
 Work squares(const Spec& s) {
   const DType dtype = dtypeOf(s);
   const Array x = operand(shapeOf(s), dtype, 1), y = operand(shapeOf(s), dtype, 2);

@@ -1,6 +1,6 @@
-// Element-wise ops with NumPy's broadcasting and JAX's type promotion (S-D5), inside kernels and on whole arrays.
-// Names, arguments and results are those of jax.numpy and jax.lax. Errors: SM6301 (shapes that do not broadcast),
-// SM6302 (dtype the op does not take).
+// Element-wise ops with NumPy's broadcasting and JAX's type promotion (S-D5), in kernels and on whole arrays. Names and
+// arguments are those of jax.numpy and jax.lax; integers wrap. Errors: SM6301 (shapes that do not broadcast), SM6302 (a
+// dtype the op does not take). docs/values.md: all edge cases; docs/statements.md: what labels such as (S-D5) mean.
 #pragma once
 
 #include "smalti/operand.h"
@@ -10,75 +10,75 @@ namespace smalti {
 Array add(const Operand& x, const Operand& y);
 Array subtract(const Operand& x, const Operand& y);
 Array multiply(const Operand& x, const Operand& y);
-/// True division; integers give f32.
+/// True division; integers give f32. x / 0 is ±inf, 0 / 0 NaN.
 Array divide(const Operand& x, const Operand& y);
-/// Rounds to −∞, as Python's `//`.
+/// Rounds to −∞, as Python's `//`. Of floats, floor(x / y).
 Array floor_divide(const Operand& x, const Operand& y);
-/// Sign of the divisor, as Python's `%`.
+/// Sign of the divisor, as Python's `%`. Floats: NaN for a divisor 0.
 Array mod(const Operand& x, const Operand& y);
-/// lax.div: integers round to 0.
+/// lax.div: integers round to 0; x / 0 is -1, or the largest unsigned number; the minimum / -1 is the minimum.
 Array div(const Operand& x, const Operand& y);
-/// lax.rem: sign of the dividend.
+/// lax.rem: sign of the dividend; integers: rem(x, 0) is x. Floats: C's fmod, NaN for a divisor 0.
 Array rem(const Operand& x, const Operand& y);
-Array pow(const Operand& x, const Operand& y);
-Array maximum(const Operand& x, const Operand& y);
-Array minimum(const Operand& x, const Operand& y);
-Array atan2(const Operand& y, const Operand& x);
-Array nextafter(const Operand& x, const Operand& y);
+Array pow(const Operand& x, const Operand& y);        ///< integers in f32; NaN for x < 0 and a fractional y
+Array maximum(const Operand& x, const Operand& y);    ///< NaN if either is; +0 > -0 (S-E7)
+Array minimum(const Operand& x, const Operand& y);    ///< NaN if either is; -0 < +0 (S-E7)
+Array atan2(const Operand& y, const Operand& x);      ///< angle of (x, y) in [-π, π], radians
+Array nextafter(const Operand& x, const Operand& y);  ///< the next float from x towards y
 
-Array negative(const Operand& x);
-Array abs(const Operand& x);
-Array sign(const Operand& x);
+Array negative(const Operand& x);  ///< of the smallest integer: itself
+Array abs(const Operand& x);       ///< of the smallest integer: itself
+Array sign(const Operand& x);      ///< -1, 0 or 1; of floats NaN, +0 and -0 stay
 Array square(const Operand& x);
 /// x to an integer power by squaring.
 Array integer_pow(const Operand& x, int exponent);
-Array exp(const Operand& x);
+Array exp(const Operand& x);  ///< within 2 ulp, as all functions of f32 below; integers in f32
 Array exp2(const Operand& x);
 /// exp(x) - 1 without loss near 0. Outside kernels: a TPU core has no such instruction.
 Array expm1(const Operand& x);
-Array log(const Operand& x);
-Array log1p(const Operand& x);
-Array sqrt(const Operand& x);
-Array rsqrt(const Operand& x);
+Array log(const Operand& x);    ///< natural; -inf of 0, NaN of negative numbers
+Array log1p(const Operand& x);  ///< log(1 + x) without loss near 0; -inf of -1
+Array sqrt(const Operand& x);   ///< correctly rounded; NaN of negative numbers
+Array rsqrt(const Operand& x);  ///< 1 / sqrt(x); inf of 0, NaN of negative numbers
 /// Outside kernels, as all down to erfc.
 Array cbrt(const Operand& x);
 Array sinh(const Operand& x);
 Array cosh(const Operand& x);
 Array asinh(const Operand& x);
-Array acosh(const Operand& x);
-Array atanh(const Operand& x);
-Array asin(const Operand& x);
-Array acos(const Operand& x);
+Array acosh(const Operand& x);  ///< NaN below 1
+Array atanh(const Operand& x);  ///< ±inf of ±1, NaN beyond
+Array asin(const Operand& x);   ///< NaN outside [-1, 1]
+Array acos(const Operand& x);   ///< NaN outside [-1, 1]
 Array atan(const Operand& x);
 /// 1 - erf(x) without loss where erf is near 1.
 Array erfc(const Operand& x);
-Array sin(const Operand& x);
+Array sin(const Operand& x);  ///< of radians; large arguments are reduced exactly; NaN of ±inf
 Array cos(const Operand& x);
 Array tan(const Operand& x);
 Array tanh(const Operand& x);
 /// 1 / (1 + exp(-x)): lax.logistic, jax.nn.sigmoid.
 Array logistic(const Operand& x);
 Array erf(const Operand& x);
-Array erf_inv(const Operand& x);
+Array erf_inv(const Operand& x);  ///< ±inf of ±1, NaN beyond
 Array floor(const Operand& x);
 Array ceil(const Operand& x);
 /// Half to even, as jnp.round.
 Array round(const Operand& x);
-Array is_finite(const Operand& x);
-Array isnan(const Operand& x);
-Array population_count(const Operand& x);
-Array clz(const Operand& x);
+Array is_finite(const Operand& x);         ///< pred: neither NaN nor infinite
+Array isnan(const Operand& x);             ///< pred
+Array population_count(const Operand& x);  ///< bits that are set; integers only
+Array clz(const Operand& x);               ///< leading zero bits; the width for 0; integers only
 
-Array bitwise_and(const Operand& x, const Operand& y);
+Array bitwise_and(const Operand& x, const Operand& y);  ///< these three: integers or pred
 Array bitwise_or(const Operand& x, const Operand& y);
 Array bitwise_xor(const Operand& x, const Operand& y);
 Array bitwise_not(const Operand& x);
-Array logical_and(const Operand& x, const Operand& y);
+Array logical_and(const Operand& x, const Operand& y);  ///< these three: pred; numbers are compared with 0
 Array logical_or(const Operand& x, const Operand& y);
 Array logical_not(const Operand& x);
-Array shift_left(const Operand& x, const Operand& y);
-Array shift_right_arithmetic(const Operand& x, const Operand& y);
-Array shift_right_logical(const Operand& x, const Operand& y);
+Array shift_left(const Operand& x, const Operand& y);              ///< 0 for counts of the width or more (S-E9)
+Array shift_right_arithmetic(const Operand& x, const Operand& y);  ///< copies of the sign for counts ≥ width
+Array shift_right_logical(const Operand& x, const Operand& y);     ///< 0 for counts of the width or more
 
 /// pred results. NaN compares false except in `not_equal`.
 Array equal(const Operand& x, const Operand& y);
@@ -90,7 +90,7 @@ Array greater_equal(const Operand& x, const Operand& y);
 
 /// condition ? x : y, all broadcast.
 Array where(const Operand& condition, const Operand& x, const Operand& y);
-Array clip(const Operand& x, const Operand& low, const Operand& high);
+Array clip(const Operand& x, const Operand& low, const Operand& high);  ///< min(max(x, low), high)
 
 /// x, without a derivative (I5).
 Array stop_gradient(const Operand& x);

@@ -1,4 +1,4 @@
-// Ops that move elements. Negative axes count from the end.
+// Ops that move elements. Negative axes count from the end. Errors: SM6305 (no such axis), SM6307 (out of bounds).
 #pragma once
 
 #include <vector>
@@ -9,26 +9,26 @@ namespace smalti {
 
 /// One entry may be -1. Errors: SM6303 (wrong number of elements).
 Array reshape(const Operand& x, Shape shape);
-Array broadcast_to(const Operand& x, Shape shape);
+Array broadcast_to(const Operand& x, Shape shape);  ///< trailing axes are matched, as NumPy does; SM6301
 /// lax.broadcast_in_dim: operand axis i becomes result axis `dimensions[i]`.
 Array broadcast_in_dim(const Operand& x, Shape shape, std::vector<int64_t> dimensions);
 /// Reverses the axes, or permutes them: result axis i is operand axis `permutation[i]`.
 Array transpose(const Operand& x);
 Array transpose(const Operand& x, std::vector<int64_t> permutation);
-Array swapaxes(const Operand& x, int64_t axis1, int64_t axis2);
-Array expand_dims(const Operand& x, int64_t axis);
+Array swapaxes(const Operand& x, int64_t axis1, int64_t axis2);  ///< x with two axes exchanged
+Array expand_dims(const Operand& x, int64_t axis);               ///< an axis of size 1 at `axis` of the result
 /// Drops axes of size 1; all of them without `axes`.
 Array squeeze(const Operand& x);
 Array squeeze(const Operand& x, std::vector<int64_t> axes);
-Array concatenate(const std::vector<Operand>& parts, int64_t axis = 0);
-Array stack(const std::vector<Operand>& parts, int64_t axis = 0);
+Array concatenate(const std::vector<Operand>& parts, int64_t axis = 0);  ///< the other sizes are equal
+Array stack(const std::vector<Operand>& parts, int64_t axis = 0);        ///< parts of one shape along a new axis
 /// Elements [start, limit) by stride, per axis (lax.slice).
 Array slice(const Operand& x, std::vector<int64_t> starts, std::vector<int64_t> limits);
 Array slice(const Operand& x, std::vector<int64_t> starts, std::vector<int64_t> limits, std::vector<int64_t> strides);
-/// Elements added before and after, per axis.
+/// Elements of `value` added before and after, per axis; widths of 0 or more (else SM6307).
 Array pad(const Operand& x, std::vector<std::pair<int64_t, int64_t>> widths, const Operand& value = 0);
-Array tile(const Operand& x, std::vector<int64_t> repeats);
-Array repeat(const Operand& x, int64_t count, int64_t axis);
+Array tile(const Operand& x, std::vector<int64_t> repeats);   ///< x `repeats[i]` times along axis i
+Array repeat(const Operand& x, int64_t count, int64_t axis);  ///< each element `count` times
 /// numpy.take_along_axis: indices with the rank of x; out of bounds wraps.
 Array take_along_axis(const Operand& x, const Operand& indices, int64_t axis);
 /// numpy.take: the slices of an axis at these indices, whose shape takes its place. Outside kernels, as the next two.
@@ -37,7 +37,7 @@ Array take(const Operand& x, const Operand& indices, int64_t axis = 0);
 Array dynamic_slice(const Operand& x, const std::vector<Operand>& starts, Shape sizes);
 /// lax.dynamic_update_slice: x with the update written where the slice of its size would be.
 Array dynamic_update_slice(const Operand& x, const Operand& update, const std::vector<Operand>& starts);
-/// Parts of equal size along an axis.
+/// `parts` arrays of equal size along an axis, whose size they divide (else SM6307).
 std::vector<Array> split(const Operand& x, int64_t parts, int64_t axis = 0);
 /// Elements with column - row <= k (tril) or >= k (triu); the others 0.
 Array tril(const Operand& x, int64_t k = 0);

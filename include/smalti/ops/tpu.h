@@ -1,5 +1,5 @@
-// What jax.experimental.pallas.tpu adds to jax.numpy: the TPU's own ops on registers (K1–K8). Those marked "kernels
-// only" exist nowhere else (SM6106).
+// What jax.experimental.pallas.tpu adds to jax.numpy: the TPU's own ops on registers (K1–K8 in docs/features.md). Those
+// marked "kernels only" exist nowhere else (SM6106).
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace smalti {
 
-/// 1 / x of f32. `approx`: the hardware's estimate; `full_range = false`: results may flush to zero at the ends.
+/// 1 / x of f32; ±inf of ±0. `approx`: 1 / bf16(x) (S-E12); `full_range = false`: tiny results may flush to zero.
 Array reciprocal(const Operand& x, bool approx = false, bool full_range = true);
 /// Element i goes to (i + shift) mod n. `shift` is a scalar of 0 or more, which may be traced (S-E16).
 Array roll(const Operand& x, const Operand& shift, int64_t axis);
@@ -21,7 +21,7 @@ Array roll(const Operand& x, const Operand& shift, int64_t axis, int64_t stride,
 Array bitcast(const Operand& x, DType dtype);
 /// Source k, converted to `packed_dtype`, goes to part k of each word, lowest first: f32 to bf16, or integers (S-E18).
 Array pack_elementwise(const std::vector<Operand>& sources, DType packed_dtype);
-/// Part `index` of each word, widened.
+/// Part `index` of each word, in [0, bits of a word / bits of `packed_dtype`), lowest first, widened.
 Array unpack_elementwise(const Operand& x, int index, DType packed_dtype, DType unpacked_dtype);
 /// f32 rounded up or down as the u32 `random_bits` say (S-E19).
 Array stochastic_round(const Operand& x, const Operand& random_bits, DType target_dtype);
@@ -40,7 +40,7 @@ Array prng_random_bits(Shape shape, Location at = Location::current());
 
 /// Splits, moves and joins axes: einshape("a(bc)->bac", x, {{'b', 8}}). Sizes that follow from x need no entry.
 Array einshape(std::string_view equation, const Operand& x, std::vector<std::pair<char, int64_t>> sizes = {});
-/// Promises the compiler that the integer x is a multiple of n; gives x.
+/// Promises the compiler that the integer x is a multiple of n > 0; gives x. A wrong promise is undefined on a TPU.
 Array multiple_of(const Operand& x, int64_t n);
 
 // The matrix unit by hand (K8); kernels only. Weights go to a staging register, are loaded from it, and are multiplied

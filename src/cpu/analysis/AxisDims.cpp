@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cpu/analysis/UnitDims.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsMxu.h"
 #include "ir/TpuOpsShape.h"
@@ -13,6 +12,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "schedule/UnitDims.h"
 
 namespace smalti::cpu {
 namespace {
@@ -149,7 +149,7 @@ void AxisDims::windows(const KernelArguments& arguments, const std::vector<int64
     for (size_t a = 0; a < grid.size(); ++a)
       if (map.uses(a) && (window.elementIndexed || !map.onlyReturns(a))) freeze(static_cast<int>(a));
     const Shape shape = shapeOf(ref.getType());
-    const auto source = unitReshape(window.bounds, shape);
+    const auto source = schedule::unitReshape(window.bounds, shape);
     const int start = first(ref);
     std::vector<bool> mapped(window.bounds.size()), seen(grid.size());
     for (size_t d = 0; d < shape.size(); ++d) {
@@ -243,7 +243,7 @@ bool AxisDims::op(mlir::Operation& op) {
   }
   if (llvm::isa<mlir::vector::ShapeCastOp>(op)) {
     const Shape from = shapeOf(op.getOperand(0).getType()), to = shapeOf(op.getResult(0).getType());
-    const auto source = unitReshape(from, to);
+    const auto source = schedule::unitReshape(from, to);
     for (size_t d = 0; source && d < to.size(); ++d)
       if ((*source)[d] >= 0) same(op.getOperand(0), static_cast<size_t>((*source)[d]), op.getResult(0), d);
     if (source) return true;

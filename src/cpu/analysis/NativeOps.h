@@ -6,6 +6,6 @@
 namespace smalti::cpu {
 
 /// True when the op is element-wise and native for its dtypes (emit/elements/Elementwise.cpp has the table).
-bool isElementwise(mlir::Operation&);
+bool isNativeElementwise(mlir::Operation&);
 
 }  // namespace smalti::cpu

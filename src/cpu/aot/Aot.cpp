@@ -7,7 +7,9 @@
 
 #include "cpu/NativeParts.h"
 #include "cpu/aot/CEntry.h"
+#include "cpu/emit/ops/ReadOutside.h"
 #include "cpu/jit/Jit.h"
+#include "cpu/product/gemm/Tiles.h"
 #include "cpu/rewrite/Passes.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Object/ObjectFile.h"
@@ -60,11 +62,12 @@ std::vector<std::string> foreignSymbols(const std::string& object) {
 
 }  // namespace
 
-Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage& package, const Processor& processor,
-                                             const std::string& name, int64_t stepLimit) {
+Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage& package, const Processor& of, const std::string& name,
+                                             int64_t stepLimit) {
+  const Processor processor = withoutTiles(of);  // a C program does not ask the system for them
   if (auto why = unsuitableProcessor(processor)) return fail(std::move(*why));
   if (auto why = unsuitableArrays(package))
-    return fail(notAheadOfTime(package, std::move(*why), {}, kRunsOnTheMachine));
+    return fail(notAheadOfTime(package, std::move(why->reason), {}, kRunsOnTheMachine));
   AheadOfTimeKernel made;
   InterpretedOps interpreted;
   ModuleBuilder built(processor, package.name);
@@ -72,11 +75,12 @@ Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage& package, const
   const KernelPackage& chosen = other ? *other : package;
   auto lowered =
       lowerKernel(chosen, *built.module, processor, made.report, interpreted, {.countRounds = stepLimit > 0});
-  if (!lowered) return fail(notAheadOfTime(package, lowered.error(), made.report.unsupportedAt, kRunsOnTheMachine));
+  if (!lowered) return fail(notAheadOfTime(package, lowered.error().reason, lowered.error().place, kRunsOnTheMachine));
   if (!interpreted.all().empty())
     return fail(notAheadOfTime(package, "ops that are not native yet: " + wordsOf(made.report.interpreted),
                                interpreted.all().front().place,
                                "write it without them, or call it from a program that links Smalti"));
+  endAtOutsideReads(*built.module);
   const CEntry entry{.name = name,
                      .operands = package.operands,
                      .results = package.results,

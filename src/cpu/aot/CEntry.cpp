@@ -11,7 +11,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// Workspaces of up to so many bytes are on the stack.
+/// Bytes up to which a workspace is on the stack.
 constexpr int64_t kStackBytes = 16 << 10;
 
 class CEntryBuilder {

@@ -84,7 +84,7 @@ class CheckBuilder {
   CheckBuilder(llvm::Module& module, Needed needed)
       : module_(module), needed_(std::move(needed)), b_(module.getContext()) {}
 
-  /// Asks once and remembers. Threads may ask at the same time: they are told the same.
+  /// Asks once and remembers. Threads may ask at the same time: they get the same answer.
   llvm::Function* build() {
     enum Known : uint8_t { unknown, all, not_all };
     llvm::Function* ask = buildAsk();

@@ -218,11 +218,11 @@ class Instrumenter {
     b_.setInsertionPointToStart(&kernel_.getBody().front());
     for (const WindowCheck& w : plan_.windows) {
       const mlir::Value ref = arguments_.block(static_cast<size_t>(w.number));
-      const bool hangsOver = !w.isOutput && w.anyOverhang() && (shadowOf(ref) || edges_.contains(ref));
-      if (!hangsOver && !w.mayBeOutside) continue;
+      const bool isPartial = !w.isOutput && w.anyPartial() && (shadowOf(ref) || edges_.contains(ref));
+      if (!isPartial && !w.mayBeOutside) continue;
       const std::vector<mlir::Value> block = blockOf(*signature().windows[static_cast<size_t>(w.number)]);
       if (w.mayBeOutside) requireInside(w, block);
-      if (hangsOver) followEdges(w, block, ref);
+      if (isPartial) followEdges(w, block, ref);
       if (w.followsVisits) followVisits(w, block);
     }
     for (const unsigned argument : plan_.resets)
@@ -274,7 +274,7 @@ class Instrumenter {
       if (window.bounds[d] == 1) continue;
       while (shape[axis] == 1) ++axis;
       const unsigned here = axis++;
-      if (!w.overhangs[d]) continue;
+      if (!w.isPartial[d]) continue;
       const mlir::Value start = mlir::arith::MulIOp::create(b_, at, block[d], i32(window.bounds[d]));
       edges.push_back({here, mlir::arith::SubIOp::create(b_, at, i32(arrayOf(w)[d]), start)});
     }
@@ -288,7 +288,7 @@ class Instrumenter {
     storeWhole(inside, shadowOf(ref));
   }
 
-  /// The mask of what is loaded from a block that may hang over.
+  /// The mask of what is loaded from a block that may be partial.
   mlir::Value insideArray(mlir::Operation& op) {
     const mlir::Location at = op.getLoc();
     const mlir::Type type = maskType(op.getResult(0).getType());
@@ -411,7 +411,7 @@ class Instrumenter {
 }  // namespace
 
 tl::expected<CheckedPackage, Unsupported> withChecks(const KernelPackage& given) {
-  // What lies past the end of a block that need not hang over goes nowhere but past the end of results.
+  // What lies past the end of a block that need not be partial goes nowhere but past the end of results.
   const auto other = retilePartialBlocks(given);
   const KernelPackage& package = other ? *other : given;
   auto plan = planChecks(package);

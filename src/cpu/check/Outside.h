@@ -5,7 +5,7 @@
 
 namespace smalti::cpu {
 
-/// What lies past the end of an input's array, in a block that hangs over, only reaches what lies past the end of
+/// What lies past the end of an input's array, in a partial block, only reaches what lies past the end of
 /// results: whole blocks go through ops element by element to whole blocks of outputs with the same window, which the
 /// kernel does not read. Nothing of it need be followed then. `input`: as KernelSignature::windows counts.
 bool staysOutside(const KernelPackage&, size_t input);

@@ -28,7 +28,7 @@ void CheckPlan::track(unsigned argument) {
   if (!llvm::is_contained(tracked, argument)) tracked.push_back(argument);
 }
 
-bool WindowCheck::anyOverhang() const { return std::ranges::find(overhangs, true) != overhangs.end(); }
+bool WindowCheck::anyPartial() const { return std::ranges::find(isPartial, true) != isPartial.end(); }
 
 namespace {
 
@@ -76,7 +76,7 @@ class Planner {
     for (size_t o = 0; o < package_.results.size(); ++o)
       if (Why why = output(o)) return tl::unexpected(std::move(*why));
     for (size_t i = 0; i < inputs(); ++i)
-      if (const WindowCheck* w = find(i); w && w->anyOverhang() && !staysOutside(package_, i))
+      if (const WindowCheck* w = find(i); w && w->anyPartial() && !staysOutside(package_, i))
         plan_.track(argumentOf(i));
     for (size_t s = 0; s < arguments_.numScratch(); ++s) {
       const unsigned argument = arguments_.scratch(s).getArgNumber();
@@ -168,8 +168,8 @@ class Planner {
     const BlockGeometry geometry(window, array);
     for (size_t d = 0; d < window.bounds.size(); ++d) {
       if (window.bounds[d] <= 0 || array[d] <= 0) return fmt::format("{} has empty blocks", nameOf(number));
-      // Element-indexed blocks may lie anywhere; those that hang over are left to the machine.
-      w.overhangs.push_back(!window.elementIndexed && geometry.hasPartialBlock(d));
+      // Element-indexed blocks may lie anywhere; partial ones are left to the machine.
+      w.isPartial.push_back(!window.elementIndexed && geometry.hasPartialBlock(d));
       w.mayBeOutside |= window.elementIndexed || !map.staysIn(d, geometry.numBlocks(d), signature_.grid);
     }
     if (isOutput) {
@@ -218,8 +218,8 @@ class Planner {
     }
     if (!reads && written_[o]) return std::nullopt;
     plan_.track(argument);
-    // A block that hangs over lies in a buffer, which holds the block before.
-    if (w && w->anyOverhang() && (reads || !covered(argument, axes))) plan_.resets.push_back(argument);
+    // A partial block is in a buffer, which holds the block before.
+    if (w && w->anyPartial() && (reads || !covered(argument, axes))) plan_.resets.push_back(argument);
     return std::nullopt;
   }
 

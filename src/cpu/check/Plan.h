@@ -15,8 +15,8 @@ struct WindowCheck {
   int number = 0;
   bool isOutput = false;
   bool mayBeOutside = false;    ///< its index map is not proved to give blocks that the array has
-  std::vector<bool> overhangs;  ///< per dimension: the last block may hang over
-  bool anyOverhang() const;
+  std::vector<bool> isPartial;  ///< per dimension: the last block may be partial
+  bool anyPartial() const;
   /// Outputs: a block is visited in consecutive steps, from index 0 on of every axis from here.
   int visitAxes = 0;
   /// Outputs: that may be so, but depends on what the index map finds in memory; `visitAxes` says nothing then.

@@ -17,7 +17,7 @@ class EdgeCopy {
       Reg size = l_.index(shape()[d]), extent = l_.index(block_.array.shape[d]), start = block_.starts[d];
       Reg begin = clamp(start, l_.index(0), extent);
       Reg end = clamp(b_.CreateAdd(start, size), l_.index(0), extent);
-      // Where the block lies beside the array altogether nothing is inside, wherever that begins.
+      // Where the block is outside of the array altogether nothing is inside, wherever that begins.
       inArray_.push_back(begin);
       begin_.push_back(clamp(b_.CreateSub(begin, start), l_.index(0), size));
       count_.push_back(b_.CreateSub(end, begin));

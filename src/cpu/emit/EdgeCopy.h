@@ -1,4 +1,4 @@
-// Blocks that hang over their arrays, between the array and a buffer of their own.
+// Partial blocks, between the array and a buffer of their own.
 #pragma once
 
 #include "cpu/emit/Lowering.h"

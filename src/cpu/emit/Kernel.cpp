@@ -35,7 +35,7 @@ struct Windowed {
   View buffer;                     ///< where a block that is partial, or is copied, lies
   Reg lastBlock = nullptr;         ///< slots of the last block's starts, where others must be told from it
   std::vector<Reg> starts, sizes;  ///< of this step's block, in the array; sizes of what lies inside
-  Reg whole = nullptr;             ///< i1: nothing hangs over
+  Reg whole = nullptr;             ///< i1: the block is whole
   Reg next = nullptr;              ///< where the next step's block begins
 };
 
@@ -291,9 +291,9 @@ class KernelLowering {
       l_.when(blockChanges(w), [&] { fetch(w); });
       view = w.buffer;
     } else if (w.plan->isPartial) {
-      Reg hangsOver = b_.CreateNot(w.whole);
-      if (w.lastBlock) hangsOver = b_.CreateAnd(hangsOver, blockChanges(w));
-      if (!w.plan->isOutput || w.lastBlock) l_.when(hangsOver, [&] { fetch(w); });
+      Reg isPartial = b_.CreateNot(w.whole);
+      if (w.lastBlock) isPartial = b_.CreateAnd(isPartial, blockChanges(w));
+      if (!w.plan->isOutput || w.lastBlock) l_.when(isPartial, [&] { fetch(w); });
       view.base = b_.CreateSelect(w.whole, view.base, w.buffer.base);
       for (size_t d = 0; d < bounds.size(); ++d)
         if (bounds[d] != 1 && view.strides[d] != w.buffer.strides[d])

@@ -7,8 +7,7 @@
 #include "cpu/emit/PackedView.h"
 #include "cpu/emit/elements/Elementwise.h"
 #include "cpu/emit/ops/Columns.h"
-#include "cpu/nest/ElementMap.h"
-#include "cpu/nest/Segment.h"
+#include "cpu/nest/NestEmitter.h"
 #include "ir/KernelPackage.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/MDBuilder.h"
@@ -33,13 +32,6 @@ uint64_t storageBits(mlir::Attribute attribute) {
 
 }  // namespace
 
-bool isSplatConstant(mlir::Value v) {
-  auto op = v.getDefiningOp<mlir::arith::ConstantOp>();
-  if (!op) return false;
-  auto dense = llvm::dyn_cast_or_null<mlir::DenseElementsAttr>(op->getAttr("value"));
-  return dense && dense.isSplat();
-}
-
 Reg splatConstant(Builder& b, mlir::Value v) {
   auto dense = llvm::cast<mlir::DenseElementsAttr>(v.getDefiningOp()->getAttr("value"));
   const uint64_t bits = storageBits(dense.getSplatValue<mlir::Attribute>());
@@ -55,7 +47,7 @@ Lowering::Lowering(llvm::Module& m, llvm::Function* f, const Processor& p, Nativ
       report(r),
       interpreted(i),
       options(std::move(o)),
-      liveness_(root) {}
+      scheduler(root) {}
 Lowering::~Lowering() = default;
 
 // ---- values
@@ -145,31 +137,22 @@ View Lowering::view(mlir::Value v) {
     setView(v, constant);
     return constant;
   }
-  // A pending load, perhaps reshaped: its own memory will do.
-  for (const PendingOp& p : pending_)
-    if (p.isLoad() && p.op == op) return *p.box;
-  if (llvm::isa_and_present<mlir::vector::ShapeCastOp>(op) && isVector(op->getOperand(0)))
-    for (const PendingOp& p : pending_)
-      if (p.op == op) {
-        View source = view(op->getOperand(0));
-        if (auto reshaped = reshape(b, source, shape)) return *reshaped;
-      }
-  // Anything else that is still pending is evaluated into a place of its own.
-  View made = allocate(elementDType(v.getType()), shape);
-  Segment segment;
-  segment.ops = pending_;
-  for (size_t i = 0; i < segment.ops.size(); ++i)
-    for (mlir::Value r : segment.ops[i].op->getResults()) segment.opOf[r] = i;
-  for (size_t i = 0; i < segment.ops.size(); ++i)
-    if (segment.ops[i].op == op) {
-      segment.materialised.insert(v);
-      const Nest nest{rowsOf(shape), {i}, {}};
-      // Free ops have no nest: as one op of this nest it gets a place.
+  // A load that waits, perhaps reshaped: its own memory will do.
+  const ScheduledOp* waits = op ? scheduler.findPending(op) : nullptr;
+  if (waits && waits->isLoad()) return boxOf(op);
+  if (waits && llvm::isa<mlir::vector::ShapeCastOp>(op) && isVector(op->getOperand(0))) {
+    View source = view(op->getOperand(0));
+    if (auto reshaped = reshape(b, source, shape)) return *reshaped;
+  }
+  // Anything else that waits is evaluated into memory of its own.
+  if (waits) {
+    const Segment segment = schedule::planSingleValue(scheduler.pending(), op, facts_);
+    for (const Nest& nest : segment.nests)
       if (auto ok = emitNest(*this, segment, nest); !ok) failure_ = ok;
-      if (const View* known = findView(v)) return *known;
-    }
+    if (const View* known = findView(v)) return *known;
+  }
   if (failure_) failure_ = unsupported("a value is used before it is computed");
-  return made;
+  return allocate(elementDType(v.getType()), shape);
 }
 
 // ---- control
@@ -305,54 +288,47 @@ void Lowering::fill(const View& to, Reg element) {
 LowerResult Lowering::lowerBlock(mlir::Block& block) {
   for (mlir::Operation& op : block.without_terminator()) {
     const bool checksBounds = isLoad(op);
-    if (llvm::isa<mlir::arith::ConstantOp>(op) || isSkipped(&op) || (liveness_.dead(&op) && !checksBounds)) {
-      done_.insert(&op);
+    if (llvm::isa<mlir::arith::ConstantOp>(op) || scheduler.isSkipped(&op) || (liveness().dead(&op) && !checksBounds)) {
+      scheduler.markDone(&op);
       continue;
     }
     if (auto ok = lowerOp(op); !ok) return ok;
-    if (!failure_) return failure_;
-    if (llvm::none_of(pending_, [&](const PendingOp& p) { return p.op == &op; })) done_.insert(&op);
+    if (!failure_) return atOp(failure_, op);
+    if (!scheduler.findPending(&op)) scheduler.markDone(&op);
     // Nests are planned by walking their ops again and again, and deeply: in pieces that are small enough.
     constexpr size_t kMostPending = 1000;
-    if (pending_.size() >= kMostPending)
+    const auto pending = [&] { return scheduler.pending().size(); };
+    if (pending() >= kMostPending)
       if (auto ok = flush(); !ok) return ok;
-    if (pending_.size() >= kMostPending / 2 && pending_.size() % 64 == 0)
+    if (pending() >= kMostPending / 2 && pending() % 64 == 0)
       if (auto ok = flushBeforeWrites(); !ok) return ok;
-    releaseUpTo(liveness_.end(&op));
+    releaseUpTo(liveness().end(&op));
   }
   if (auto ok = flushBeforeWrites(); !ok) return ok;
   return failure_;
 }
 
-int Lowering::lastNeed(mlir::Value v) const {
-  int last = liveness_.lastUse(v);
-  for (mlir::Operation* user : v.getUsers())
-    if (!done_.contains(user) && user->getNumResults() == 1 && isRematerializable({.op = user}))
-      last = std::max(last, lastNeed(user->getResult(0)));
-  return last;
-}
-
 void Lowering::releaseUpTo(int position) {
-  if (llvm::any_of(pending_, [](const PendingOp& p) { return !isRematerializable(p); })) return;
+  if (!scheduler.isIdle()) return;
   llvm::SmallVector<mlir::Value> over;
   for (auto& [value, view] : views_)
-    if (view.owner && lastNeed(value) <= position) over.push_back(value);
+    if (view.owner && scheduler.lastNeed(value) <= position) over.push_back(value);
   for (mlir::Value v : over) views_.erase(v);
 }
 
-LowerResult Lowering::lowerOp(mlir::Operation& op) {
-  LowerResult done = lowerHere(op);
-  if (!done) recordUnsupportedOp(op);
-  return done;
-}
+LowerResult Lowering::lowerOp(mlir::Operation& op) { return atOp(lowerHere(op), op); }
 
-void Lowering::recordUnsupportedOp(mlir::Operation& op) {
-  if (!report.unsupportedAt.known()) report.unsupportedAt = placeOf(op.getLoc());
+LowerResult Lowering::atOp(LowerResult done, mlir::Operation& op) {
+  if (!done && done.error().op.empty()) {
+    done.error().op = op.getName().getStringRef().str();
+    done.error().place = placeOf(op.getLoc());
+  }
+  return done;
 }
 
 LowerResult Lowering::lowerHere(mlir::Operation& op) {
   if (isCollected(op)) {
-    addPending({.op = &op});
+    scheduler.add({.op = &op});
     return {};
   }
   if (LowerOp lower = findLowering(op)) {
@@ -360,7 +336,7 @@ LowerResult Lowering::lowerHere(mlir::Operation& op) {
     return lower(*this, op);
   }
   const bool vectors = llvm::any_of(op.getResultTypes(), [](mlir::Type t) { return llvm::isa<mlir::VectorType>(t); });
-  if (!vectors && op.getNumResults() == 1 && isElementwise(op) &&
+  if (!vectors && op.getNumResults() == 1 && isNativeElementwise(op) &&
       llvm::none_of(op.getOperandTypes(), [](mlir::Type t) { return llvm::isa<mlir::VectorType>(t); })) {
     std::vector<Reg> operands;
     for (mlir::Value v : op.getOperands()) operands.push_back(scalar(v));
@@ -374,85 +350,27 @@ LowerResult Lowering::lowerHere(mlir::Operation& op) {
   return lowerInterpreted(*this, op);
 }
 
-// ---- pending ops
+// ---- vector ops that wait
 
-void Lowering::addPending(PendingOp p) { pending_.push_back(std::move(p)); }
-
-bool Lowering::neededLater(mlir::Value v) const {
-  return llvm::any_of(v.getUsers(), [&](mlir::Operation* user) { return !done_.contains(user); });
+void Lowering::addAccess(ScheduledOp op, View box) {
+  op.access = Access{.memory = box.memory,
+                     .dtype = box.dtype,
+                     .shape = box.shape,
+                     .isDense = isDense(box),
+                     .isMemoryResident = box.hints.memoryResident,
+                     .isNonTemporal = box.hints.nonTemporal};
+  boxes_[op.op] = std::move(box);
+  scheduler.add(std::move(op));
 }
 
-bool Lowering::isNeededBeyond(mlir::Value v, const llvm::DenseSet<mlir::Operation*>& here) const {
-  return llvm::any_of(v.getUsers(), [&](mlir::Operation* user) {
-    if (done_.contains(user) || here.contains(user)) return false;
-    return !isRematerializable({.op = user}) || user->getNumResults() != 1 || isNeededBeyond(user->getResult(0), here);
-  });
-}
-
-/// Pending free ops that must get a place now: a store comes between them and an op that needs them. `writesFollow`:
-/// everything that something outside needs.
-llvm::DenseSet<mlir::Operation*> Lowering::valuesToMaterialise(const std::vector<PendingOp>& ops,
-                                                               bool writesFollow) const {
-  llvm::DenseMap<mlir::Operation*, size_t> position;
-  for (size_t i = 0; i < ops.size(); ++i) position[ops[i].op] = i;
-  // Where a value is needed last: beyond the list when an op outside needs it. From the back: users come later.
-  std::vector<size_t> lastNeeded(ops.size(), 0);
-  for (size_t i = ops.size(); i-- > 0;) {
-    if (ops[i].isStore()) continue;
-    for (mlir::Operation* user : ops[i].op->getResult(0).getUsers()) {
-      auto at = position.find(user);
-      if (at != position.end())
-        lastNeeded[i] =
-            std::max(lastNeeded[i], isRematerializable(ops[at->second]) ? lastNeeded[at->second] : at->second);
-      else if (!done_.contains(user))
-        lastNeeded[i] = ops.size();
-    }
-  }
-  llvm::DenseSet<mlir::Operation*> settle;
-  for (size_t i = 0; i < ops.size(); ++i) {
-    if (!isRematerializable(ops[i])) continue;
-    if (writesFollow && lastNeeded[i] == ops.size() &&
-        llvm::any_of(ops[i].op->getResult(0).getUsers(),
-                     [&](mlir::Operation* u) { return !position.contains(u) && !done_.contains(u); }))
-      settle.insert(ops[i].op);
-    if (!ops[i].isLoad()) continue;
-    for (size_t s = i + 1; s < std::min(lastNeeded[i], ops.size()); ++s)
-      if (ops[s].isStore() && mayOverlap(*ops[s].box, *ops[i].box)) settle.insert(ops[i].op);
-  }
-  return settle;
-}
-
-LowerResult Lowering::emit(const llvm::DenseSet<mlir::Operation*>& settle) {
-  const Segment segment = planSegment(std::move(pending_), settle);
-  pending_.clear();
-  for (const Nest& nest : segment.nests) {
-    if (auto ok = emitNest(*this, segment, nest); !ok) {
-      if (!nest.ops.empty()) recordUnsupportedOp(*segment.ops[nest.ops.front()].op);
-      return ok;
-    }
-    for (size_t i : nest.ops) done_.insert(segment.ops[i].op);
-  }
-  // From the back: a free op is needed when one is that reads it.
-  std::vector<PendingOp> rest;
-  for (size_t i = segment.ops.size(); i-- > 0;) {
-    const PendingOp& p = segment.ops[i];
-    if (done_.contains(p.op)) continue;
-    if (neededLater(p.op->getResult(0)))
-      rest.push_back(p);
-    else
-      done_.insert(p.op);
-  }
-  pending_.assign(rest.rbegin(), rest.rend());
-  return {};
-}
-
-LowerResult Lowering::flush() { return pending_.empty() ? LowerResult{} : emit(valuesToMaterialise(pending_, false)); }
-
-LowerResult Lowering::flushBeforeWrites() {
-  if (pending_.empty()) return {};
-  if (auto ok = emit(valuesToMaterialise(pending_, true)); !ok) return ok;
-  for (const PendingOp& p : pending_) done_.insert(p.op);
-  pending_.clear();
+LowerResult Lowering::emit(Flush flush) {
+  if (scheduler.pending().empty()) return {};
+  const Segment segment = scheduler.take(flush, facts_);
+  for (const Nest& nest : segment.nests)
+    if (auto ok = emitNest(*this, segment, nest); !ok) return atOp(std::move(ok), *segment.ops[nest.ops.front()].op);
+  scheduler.finish(segment, flush);
+  for (const ScheduledOp& p : segment.ops)
+    if (p.access && !scheduler.findPending(p.op)) boxes_.erase(p.op);
   return {};
 }
 

@@ -1,7 +1,7 @@
 // From a kernel's module to LLVM IR: what every part of the lowering shares.
 //
-// Scalars become registers at once. Vector ops are first collected (`pending`); when something needs their result, the
-// collected ops are emitted as fused loop nests (Segment.h, NestPlan.h). What crosses a nest lies in the arena.
+// Scalars become registers at once. Vector ops are first collected by the scheduler; when something needs their result,
+// it plans them as fused loop nests (src/schedule), which nest/ emits. Values between two nests are in the arena.
 #pragma once
 
 #include <functional>
@@ -13,17 +13,16 @@
 #include "cpu/Report.h"
 #include "cpu/Unsupported.h"
 #include "cpu/emit/Arena.h"
+#include "cpu/emit/BodyFacts.h"
 #include "cpu/emit/View.h"
+#include "cpu/nest/Schedule.h"
 #include "cpu/runtime/KernelCall.h"
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
-#include "ir/facts/Liveness.h"
 #include "llvm/ADT/DenseMap.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace smalti::cpu {
-
-inline bool isVector(mlir::Value v) { return llvm::isa<mlir::VectorType>(v.getType()); }
 
 /// Success, or why there is no native code.
 using LowerResult = tl::expected<void, Unsupported>;
@@ -31,7 +30,6 @@ inline tl::unexpected<Unsupported> unsupported(std::string why) { return tl::une
 
 class InterpretedOps;
 struct PackedView;
-struct PendingOp;
 
 /// What the code is made for, besides the processor.
 struct LowerOptions {
@@ -99,9 +97,7 @@ class Lowering {
   /// Room for an allocation of the kernel, undefined (semaphores: 0) where its scope begins, or has begun for others.
   View allocateScoped(DType, std::span<const int64_t> shape);
   int newMemory() { return nextMemory_++; }
-  /// An op that is neither emitted nor one of `here` needs the value, also through free ops.
-  bool isNeededBeyond(mlir::Value, const llvm::DenseSet<mlir::Operation*>& here) const;
-  const Liveness& liveness() const { return liveness_; }
+  const Liveness& liveness() const { return scheduler.liveness(); }
 
   // ---- control
   /// Goes on only where `ok` is true; else the call ends so.
@@ -120,47 +116,36 @@ class Lowering {
   void fill(const View& to, Reg element);
   Reg index(int64_t i) { return b.getInt64(static_cast<uint64_t>(i)); }
 
-  /// The op is taken care of already, by one before it.
-  void skip(mlir::Operation* op) { skipped_.insert(op); }
-  void unskip(mlir::Operation* op) { skipped_.erase(op); }
-  bool isSkipped(mlir::Operation* op) const { return skipped_.contains(op); }
-
-  // ---- pending vector ops
-  void addPending(PendingOp);
-  const std::vector<PendingOp>& pending() const { return pending_; }
-  /// Emits all pending ops but loads and the like, which are evaluated where they are used.
-  LowerResult flush();
-  /// As flush, and gives what is still pending a place of its own: memory is about to change, or a block ends.
-  LowerResult flushBeforeWrites();
+  // ---- vector ops that wait
+  BodyScheduler scheduler;
+  /// A load or a store of `box` waits.
+  void addAccess(ScheduledOp, View box);
+  /// What a load or store that waits touches.
+  const View& boxOf(mlir::Operation* op) const { return boxes_.find(op)->second; }
+  LowerResult flush() { return emit(Flush::values); }
+  LowerResult flushBeforeWrites() { return emit(Flush::beforeWrites); }
 
  private:
   View at(DType, std::span<const int64_t> shape, std::shared_ptr<const Arena::Block>);
   int64_t placeBytes(DType, std::span<const int64_t> shape);
   LowerResult lowerHere(mlir::Operation&);
-  /// Reports where the op is that has no native code: the first, innermost one.
-  void recordUnsupportedOp(mlir::Operation&);
+  /// Adds to a refusal the op that is refused, unless it names one further in.
+  LowerResult atOp(LowerResult, mlir::Operation&);
   void releaseUpTo(int position);
-  /// Position of the last op that needs the value, also through ops that are evaluated where they are used.
-  int lastNeed(mlir::Value) const;
-  bool neededLater(mlir::Value) const;
-  llvm::DenseSet<mlir::Operation*> valuesToMaterialise(const std::vector<PendingOp>&, bool writesFollow) const;
-  LowerResult emit(const llvm::DenseSet<mlir::Operation*>& toMaterialise);
+  LowerResult emit(Flush);
 
   std::map<KernelStatus, llvm::BasicBlock*> leaving_;  ///< where the call ends so
-  Liveness liveness_;
+  const BodyFacts facts_{*this};
   llvm::DenseMap<mlir::Value, Reg> scalars_;
   llvm::DenseMap<mlir::Value, View> refs_, views_;
   llvm::DenseMap<mlir::Value, std::shared_ptr<const PackedView>> packedRefs_;
-  std::vector<PendingOp> pending_;
-  llvm::DenseSet<mlir::Operation*> done_;  ///< lowered, and emitted
-  llvm::DenseSet<mlir::Operation*> skipped_;
+  llvm::DenseMap<mlir::Operation*, View> boxes_;  ///< of loads and stores that wait
   int nextMemory_ = 0;
   LowerResult failure_;
 };
 
 /// The element of a constant vector whose elements are equal.
 Reg splatConstant(Builder&, mlir::Value);
-bool isSplatConstant(mlir::Value);
 
 /// Lowers one op that is not collected; by name, one table per file of emit/ops and product.
 using LowerOp = LowerResult (*)(Lowering&, mlir::Operation&);

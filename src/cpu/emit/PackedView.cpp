@@ -169,7 +169,7 @@ PackedView slice(Builder& b, const PackedView& from, std::span<const Reg> starts
 std::optional<PackedView> reshape(Builder& b, const PackedView& from, std::span<const int64_t> shape) {
   PackedView v = from;
   const size_t rank = shape.size();
-  if (const auto source = unitReshape(from.cells.shape, shape)) {
+  if (const auto source = schedule::unitReshape(from.cells.shape, shape)) {
     v.cells.strides.assign(rank, b.getInt64(0));
     if (from.cells.dynamic()) v.cells.sizes.assign(rank, b.getInt64(1));
     if (from.shares > 1) v.rowSteps.assign(rank, b.getInt64(0));

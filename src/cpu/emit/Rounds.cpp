@@ -12,7 +12,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// So many rounds need no look: shorter than a look away from the next grid step.
+/// Rounds that need no look: they take less time than a grid step.
 constexpr int64_t kFewRounds = 1024;
 /// From one look to the next: a look takes as long as a few rounds of the shortest loops.
 constexpr int64_t kRoundsPerLook = 1024;

@@ -1,6 +1,7 @@
 #include "cpu/emit/View.h"
 
 #include "base/RowMajor.h"
+#include "schedule/UnitDims.h"
 
 namespace smalti::cpu {
 
@@ -56,7 +57,7 @@ View slice(Builder& b, const View& v, std::span<const Reg> starts, std::span<con
 std::optional<View> reshape(Builder& b, const View& v, std::span<const int64_t> shape) {
   View out = v;
   out.shape.assign(shape.begin(), shape.end());
-  const auto source = !isDense(v) || !v.padding.empty() ? unitReshape(v.shape, shape) : std::nullopt;
+  const auto source = !isDense(v) || !v.padding.empty() ? schedule::unitReshape(v.shape, shape) : std::nullopt;
   if (!source) {
     if (!isDense(v)) return std::nullopt;
     out.strides = denseStrides(b, shape);

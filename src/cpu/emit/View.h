@@ -5,7 +5,6 @@
 #include <optional>
 #include <vector>
 
-#include "cpu/analysis/UnitDims.h"
 #include "cpu/emit/Arena.h"
 #include "cpu/emit/elements/Registers.h"
 #include "smalti/array.h"
@@ -47,6 +46,8 @@ struct View {
   bool dynamic() const { return !sizes.empty(); }
 };
 
+/// False: the two surely have no element in common.
+inline bool mayOverlap(const View& a, const View& b) { return a.memory == b.memory && a.memory != View::kValue; }
 std::optional<int64_t> constantOf(Reg);
 /// Row-major strides.
 std::vector<Reg> denseStrides(Builder&, std::span<const int64_t> shape);

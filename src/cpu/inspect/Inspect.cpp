@@ -48,7 +48,7 @@ Result<Inspection> inspectNative(const KernelPackage& package, const NativeOptio
   auto first = lower(shown.report), second = lower(ignored), third = lower(ignored);
   for (const auto* lowered : {&first, &second, &third})
     if (!*lowered) {
-      shown.reason = lowered->error();
+      shown.reason = lowered->error().reason;
       return shown;
     }
   llvm::raw_string_ostream stream(shown.llvm);

@@ -8,7 +8,7 @@
 namespace smalti::cpu {
 
 struct Inspection {
-  Unsupported reason;  ///< why it has no native code; then all else is empty
+  std::string reason;  ///< why it has no native code; then all else is empty
   NativeReport report;
   std::string llvm;       ///< LLVM IR as it was emitted
   std::string optimised;  ///< and as it was handed to the code generator

@@ -4,22 +4,38 @@
 #include "cpu/math/Families.h"
 
 namespace smalti::cpu {
+namespace {
+
+const UnaryFunction* findUnary(std::string_view name) {
+  for (const auto family :
+       {exponentials(), logarithms(), circular(), inverseCircular(), hyperbolic(), errorFunctions(), roots()})
+    for (const UnaryFunction& f : family)
+      if (f.name == name) return &f;
+  return nullptr;
+}
+
+const BinaryFunction* findBinary(std::string_view name) {
+  for (const BinaryFunction& f : binaryFunctions())
+    if (f.name == name) return &f;
+  return nullptr;
+}
+
+}  // namespace
 
 llvm::Value* emitMath(llvm::IRBuilderBase& code, std::string_view name, std::span<llvm::Value* const> operands) {
   // The algorithms rely on the order of their operations: none of the caller's freedoms.
   const llvm::IRBuilderBase::FastMathFlagGuard guard(code);
   code.clearFastMathFlags();
   if (operands.size() == 2) {
-    for (const BinaryFunction& f : binaryFunctions())
-      if (f.name == name) return f.emit({code, operands[0]}, {code, operands[1]}).value();
-    return nullptr;
+    const BinaryFunction* f = findBinary(name);
+    return f ? f->emit({code, operands[0]}, {code, operands[1]}).value() : nullptr;
   }
-  if (operands.size() != 1) return nullptr;
-  for (const auto family :
-       {exponentials(), logarithms(), circular(), inverseCircular(), hyperbolic(), errorFunctions(), roots()})
-    for (const UnaryFunction& f : family)
-      if (f.name == name) return f.emit({code, operands[0]}).value();
-  return nullptr;
+  const UnaryFunction* f = operands.size() == 1 ? findUnary(name) : nullptr;
+  return f ? f->emit({code, operands[0]}).value() : nullptr;
+}
+
+bool hasMath(std::string_view name, size_t operands) {
+  return operands == 2 ? findBinary(name) != nullptr : operands == 1 && findUnary(name) != nullptr;
 }
 
 }  // namespace smalti::cpu

@@ -15,4 +15,7 @@ namespace smalti::cpu {
 /// math.sin, cos and tan ends in another block than it began (Reduction.h), so ask the builder where it is afterwards.
 llvm::Value* emitMath(llvm::IRBuilderBase&, std::string_view name, std::span<llvm::Value* const> operands);
 
+/// Whether there is such a function of that many operands.
+bool hasMath(std::string_view name, size_t operands);
+
 }  // namespace smalti::cpu

@@ -4,35 +4,68 @@
 
 #include "cpu/emit/Measured.h"
 #include "cpu/nest/ModuloSchedule.h"
+#include "cpu/nest/NestEmitter.h"
 #include "cpu/nest/NestValues.h"
+#include "cpu/nest/Reduction.h"
 #include "cpu/plan/KernelPlan.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 namespace smalti::cpu {
 namespace {
 
+/// Something that the nest makes, and where.
+struct EmittedRoot : Root {
+  View target;                            ///< write: what is written; accumulation: the accumulators
+  std::vector<Accumulator> accumulators;  ///< while the columns are walked; the second is the rest's
+};
+
 /// What is done with another row besides the one at hand.
 struct Trail {
-  std::vector<Root*> roots;
+  std::vector<EmittedRoot*> roots;
   NestPlace place;
 };
 
 class NestEmitter {
  public:
   NestEmitter(Lowering& lowering, const Segment& segment, const Nest& nest)
-      : l_(lowering), b_(lowering.b), s_(segment), nest_(nest), plan_(planNest(lowering, segment, nest)) {}
+      : l_(lowering), b_(lowering.b), s_(segment), nest_(nest), plan_(nest.plan) {}
 
   LowerResult run() {
-    if (roots_.empty()) return {};
-    if (l_.report.plan) l_.report.plan->nests.push_back(summarise(plan_, s_, nest_));
-    for (Root& r : roots_)
+    if (plan_.roots.empty()) return {};
+    if (l_.report.plan) l_.report.plan->nests.push_back(summarise(s_, nest_));
+    allocateBuffers();
+    for (const Root& r : plan_.roots) roots_.push_back({r, targetOf(r), {}});
+    for (EmittedRoot& r : roots_)
       if (r.kind == Root::Kind::accumulation) l_.fill(r.target, accumulatorStart(r));
     rowLoop(0);
-    for (auto& [value, view] : plan_.made) l_.setView(value, view);
+    for (size_t i = 0; i < plan_.buffers.size(); ++i)
+      if (plan_.buffers[i].value) l_.setView(plan_.buffers[i].value, buffers_[i]);
     return std::move(values_.failure);
   }
 
  private:
+  // ---- memory
+
+  void allocateBuffers() {
+    for (const Buffer& b : plan_.buffers) buffers_.push_back(l_.allocate(b.dtype, b.shape));
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      if (!plan_.buffers[i].reuses) continue;
+      const View& old = *l_.findView(plan_.buffers[i].reuses);
+      buffers_[i].base = old.base;
+      buffers_[i].owner = old.owner;
+    }
+  }
+
+  View targetOf(const Root& r) const {
+    if (r.kind == Root::Kind::rowReduction) return {};
+    View target = r.buffer ? buffers_[*r.buffer] : l_.boxOf(s_.ops[r.op].op);
+    if (plan_.flattened) {
+      target.shape = {r.columns};
+      target.strides = {l_.index(1)};
+    }
+    return target;
+  }
+
   // ---- loops
 
   void rowLoop(size_t d) {
@@ -41,12 +74,12 @@ class NestEmitter {
       for (at_.phase = 0; at_.phase < plan_.phases(); ++at_.phase) phase();
       return;
     }
-    const bool innermost = d + 1 == nest_.rows.size(), groups = innermost && plan_.rowBlock > 1;
-    if (innermost && plan_.pipelinesLastPhase) {
+    const bool innermost = d + 1 == nest_.rows.size(), groups = innermost && plan_.rows.rowBlock > 1;
+    if (innermost && plan_.rows.pipelinesLastPhase) {
       trailingRows(nest_.rows[d]);
       return;
     }
-    l_.loop(l_.index(0), l_.index(nest_.rows[d]), l_.index(groups ? plan_.rowBlock : 1), [&](Reg row) {
+    l_.loop(l_.index(0), l_.index(nest_.rows[d]), l_.index(groups ? plan_.rows.rowBlock : 1), [&](Reg row) {
       if (groups) {
         group(row, nest_.rows[d]);
         return;
@@ -59,8 +92,8 @@ class NestEmitter {
 
   /// Rows from `first` on, phase by phase.
   void group(Reg first, int64_t rows) {
-    Reg end = b_.CreateAdd(first, l_.index(plan_.rowBlock), "", true, true);
-    if (rows % plan_.rowBlock != 0) end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, end, l_.index(rows));
+    Reg end = b_.CreateAdd(first, l_.index(plan_.rows.rowBlock), "", true, true);
+    if (rows % plan_.rows.rowBlock != 0) end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, end, l_.index(rows));
     for (at_.phase = 0; at_.phase < plan_.phases(); ++at_.phase) {
       l_.loop(first, end, l_.index(1), [&](Reg row) {
         at_.rows.push_back(row);
@@ -91,13 +124,13 @@ class NestEmitter {
     place.phase = phase;
     place.rows = at_.rows;
     place.rows.push_back(row);
-    place.bufferedRow = b_.CreateAnd(row, l_.index(plan_.bufferedRows() - 1));
+    place.bufferedRow = b_.CreateAnd(row, l_.index(plan_.rows.bufferedRows() - 1));
     return place;
   }
 
   /// The phase before the last, and the last one of the row before: in one loop where inverses will do for it.
   void phaseAndTrail(Reg row) {
-    for (const Root& r : roots_)
+    for (const EmittedRoot& r : roots_)
       if (r.phase == at_.phase && r.kind == Root::Kind::rowReduction) {
         const mlir::Value sum = s_.ops[r.op].op->getResult(0);
         values_.expectForLaterPhases(sum, rowMap(shapeOf(sum.getType())));
@@ -107,7 +140,7 @@ class NestEmitter {
     // There is none before the first; what it would need is there all the same.
     Reg before = b_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, row, l_.index(1));
     Trail trail{{}, placeOf(before, here.phase + 1)};
-    for (Root& r : roots_)
+    for (EmittedRoot& r : roots_)
       if (r.phase == trail.place.phase) trail.roots.push_back(&r);
     at_ = trail.place;
     Reg useful = findInverses(trail.roots);
@@ -138,11 +171,11 @@ class NestEmitter {
   void phase() {
     applyOnce();
     std::vector<int64_t> done;
-    for (const Root& r : roots_) {
+    for (const EmittedRoot& r : roots_) {
       if (r.phase != at_.phase || r.columns == 1 || llvm::is_contained(done, r.columns)) continue;
       done.push_back(r.columns);
-      std::vector<Root*> together;
-      for (Root& other : roots_)
+      std::vector<EmittedRoot*> together;
+      for (EmittedRoot& other : roots_)
         if (other.phase == at_.phase && other.columns == r.columns) together.push_back(&other);
       dividedColumns(together, r.columns);
     }
@@ -150,7 +183,7 @@ class NestEmitter {
 
   /// Rows divided by a value of their own are multiplied by its inverse; a second loop divides, for the few values
   /// whose inverse will not do.
-  void dividedColumns(const std::vector<Root*>& roots, int64_t columns) {
+  void dividedColumns(const std::vector<EmittedRoot*>& roots, int64_t columns) {
     Reg useful = findInverses(roots);
     if (!useful) return;
     if (at_.inverses.empty()) {
@@ -170,14 +203,14 @@ class NestEmitter {
 
   /// Has rows multiplied by inverses of what they are divided by, and says whether these will do; null: a failure. In
   /// the last phase, which leaves nothing for others that only one of two loops would know.
-  Reg findInverses(const std::vector<Root*>& roots) {
+  Reg findInverses(const std::vector<EmittedRoot*>& roots) {
     constexpr int64_t kWorthAnInverse = 128;
     Reg useful = b_.getTrue();
     if (at_.phase + 1 != plan_.phases() || roots.front()->columns < kWorthAnInverse ||
-        llvm::any_of(roots, [](const Root* r) { return r->kind != Root::Kind::write; }))
+        llvm::any_of(roots, [](const EmittedRoot* r) { return r->kind != Root::Kind::write; }))
       return useful;
     llvm::SmallVector<RowValue, 2> divisors;
-    for (const Root* r : roots)
+    for (const EmittedRoot* r : roots)
       findRowDivisors(s_, r->value, r->map, column_, [&](mlir::Value v) { return values_.isMade(v); }, divisors);
     for (const RowValue& d : divisors) {
       Reg divisor = values_.eval(d.value, d.map, {l_.index(0), 1, nullptr});
@@ -192,8 +225,8 @@ class NestEmitter {
   void applyOnce() {
     const Chunk one{l_.index(0), 1, nullptr};
     at_.chunk.clear();
-    std::vector<std::tuple<Root*, Reg, Reg>> all;
-    for (Root& r : roots_) {
+    std::vector<std::tuple<EmittedRoot*, Reg, Reg>> all;
+    for (EmittedRoot& r : roots_) {
       if (r.phase != at_.phase || r.columns != 1) continue;
       Reg value = values_.eval(r.value, r.map, one);
       Reg mask = r.mask ? values_.eval(r.mask, r.map, one) : nullptr;
@@ -208,19 +241,19 @@ class NestEmitter {
     }
   }
 
-  void columnLoop(const std::vector<Root*>& roots, int64_t columns) {
+  void columnLoop(const std::vector<EmittedRoot*>& roots, int64_t columns) {
     int lanes = l_.processor.lanes(4);
     while (lanes > 1 && lanes / 2 >= columns) lanes /= 2;
     int64_t weight = 0;
-    for (Root* r : roots) weight += r->cost;
+    for (EmittedRoot* r : roots) weight += r->cost;
     // Several registers as one value: LLVM interleaves what it makes of them. Past the caches one line at a time, so
     // that loads and stores of memory take turns; and so where another row may trail, whether one does or not: sums are
     // taken in the same order for all rows.
-    const bool streams = (plan_.pipelinesLastPhase && at_.phase + 2 == plan_.phases()) ||
-                         llvm::any_of(roots, [](const Root* r) { return r->target.hints.nonTemporal; });
+    const bool streams = (plan_.rows.pipelinesLastPhase && at_.phase + 2 == plan_.phases()) ||
+                         llvm::any_of(roots, [](const EmittedRoot* r) { return r->target.hints.nonTemporal; });
     int wide = lanes * (streams ? 1 : weight <= 48 ? 4 : weight <= 96 ? 2 : 1);
     // Nothing but sums: each waits for the one before.
-    const auto adds = [&](const Root* r) {
+    const auto adds = [&](const EmittedRoot* r) {
       return r->kind == Root::Kind::rowReduction && reductionKind(*s_.ops[r->op].op) == eval::ReduceKind::add;
     };
     constexpr int64_t kFewOps = 8;
@@ -228,7 +261,7 @@ class NestEmitter {
       wide = 8 * lanes;
     while (wide > lanes && columns < wide) wide /= 2;
     const int64_t steps = columns / wide;
-    for (Root* r : roots)
+    for (EmittedRoot* r : roots)
       if (r->kind != Root::Kind::write) {
         const auto kind = reductionKind(*s_.ops[r->op].op);
         r->accumulators = {startAccumulator(b_, kind, registerDType(*r), wide)};
@@ -245,7 +278,7 @@ class NestEmitter {
       for (int k = 0; k < lanes; ++k) on.push_back(b_.getInt1(k < columns - at));
       chunk(roots, {l_.index(at), lanes, llvm::ConstantVector::get(on)}, 1);
     }
-    for (Root* r : roots)
+    for (EmittedRoot* r : roots)
       if (r->kind != Root::Kind::write) {
         const auto kind = reductionKind(*s_.ops[r->op].op);
         const DType t = registerDType(*r);
@@ -254,7 +287,7 @@ class NestEmitter {
       }
   }
 
-  void chunkLoop(const std::vector<Root*>& roots, int64_t end, int lanes) {
+  void chunkLoop(const std::vector<EmittedRoot*>& roots, int64_t end, int lanes) {
     auto& context = b_.getContext();
     llvm::BasicBlock* before = b_.GetInsertBlock();
     auto* body = llvm::BasicBlock::Create(context, "columns", l_.function);
@@ -264,7 +297,7 @@ class NestEmitter {
     auto* start = b_.CreatePHI(b_.getInt64Ty(), 2, "column");
     start->addIncoming(l_.index(0), before);
     std::vector<llvm::PHINode*> phis;
-    for (Root* r : roots)
+    for (EmittedRoot* r : roots)
       for (Accumulator& accumulator : r->accumulators)
         for (Reg& part : accumulator) {
           auto* phi = b_.CreatePHI(part->getType(), 2);
@@ -279,7 +312,7 @@ class NestEmitter {
     llvm::BasicBlock* latch = b_.GetInsertBlock();
     start->addIncoming(next, latch);
     size_t at = 0;
-    for (Root* r : roots)
+    for (EmittedRoot* r : roots)
       for (Accumulator& accumulator : r->accumulators)
         for (Reg& part : accumulator) phis[at++]->addIncoming(part, latch);
     b_.CreateCondBr(b_.CreateICmpULT(next, l_.index(end)), body, after);
@@ -287,20 +320,20 @@ class NestEmitter {
     if (latch == body) overlap(roots, {start->getIncomingBlock(0), body, after, start, end, lanes});
   }
 
-  void overlap(const std::vector<Root*>& roots, const OneBlockLoop& loop) {
+  void overlap(const std::vector<EmittedRoot*>& roots, const OneBlockLoop& loop) {
     llvm::SmallVector<Reg, 8> sums;
-    for (Root* r : roots)
+    for (EmittedRoot* r : roots)
       for (Accumulator& accumulator : r->accumulators) sums.append(accumulator.begin(), accumulator.end());
     const llvm::SmallVector<Reg, 8> now = moduloSchedule(loop, l_.processor, sums);
     if (now.empty()) return;
     size_t at = 0;
-    for (Root* r : roots)
+    for (EmittedRoot* r : roots)
       for (Accumulator& accumulator : r->accumulators)
         for (Reg& part : accumulator) part = now[at++];
   }
 
   /// Everything is evaluated before anything is written. `part`: of the accumulators.
-  void chunk(const std::vector<Root*>& roots, const Chunk& columns, size_t part) {
+  void chunk(const std::vector<EmittedRoot*>& roots, const Chunk& columns, size_t part) {
     const auto all = evaluated(roots, columns);
     const bool pipelined = trail_ && trail_->roots.front()->columns == roots.front()->columns;
     std::optional<std::vector<Evaluated>> trailing;
@@ -323,13 +356,13 @@ class NestEmitter {
   }
 
   struct Evaluated {
-    Root* root;
+    EmittedRoot* root;
     Reg value, chosen;
   };
-  std::optional<std::vector<Evaluated>> evaluated(const std::vector<Root*>& roots, const Chunk& columns) {
+  std::optional<std::vector<Evaluated>> evaluated(const std::vector<EmittedRoot*>& roots, const Chunk& columns) {
     std::vector<Evaluated> all;
     at_.chunk.clear();
-    for (Root* r : roots) {
+    for (EmittedRoot* r : roots) {
       Reg value = values_.eval(r->value, r->map, columns);
       Reg chosen = r->mask ? values_.eval(r->mask, r->map, columns) : nullptr;
       if (!value || (r->mask && !chosen)) return std::nullopt;
@@ -339,7 +372,7 @@ class NestEmitter {
     return all;
   }
 
-  void apply(Root& r, Reg value, Reg chosen, const Chunk& chunk, size_t part) {
+  void apply(EmittedRoot& r, Reg value, Reg chosen, const Chunk& chunk, size_t part) {
     if (r.kind == Root::Kind::write) {
       write(r, value, chosen, chunk);
       return;
@@ -356,10 +389,10 @@ class NestEmitter {
     accumulate(b_, kind, t, r.accumulators[part], value);
   }
 
-  DType registerDType(const Root& r) const { return elementDType(r.value.getType()); }
+  DType registerDType(const EmittedRoot& r) const { return elementDType(r.value.getType()); }
 
   /// One row is reduced: with what it starts from, and rounded.
-  void finishReduction(Root& r, Reg reduced) {
+  void finishReduction(EmittedRoot& r, Reg reduced) {
     mlir::Operation& op = *s_.ops[r.op].op;
     const auto kind = reductionKind(op);
     const DType t = registerDType(r);
@@ -378,9 +411,9 @@ class NestEmitter {
     values_.keepForLaterPhases(result, map, rounded);
   }
 
-  Reg accumulatorStart(const Root& r) { return splatConstant(b_, s_.ops[r.op].op->getOperand(1)); }
+  Reg accumulatorStart(const EmittedRoot& r) { return splatConstant(b_, s_.ops[r.op].op->getOperand(1)); }
 
-  void write(Root& r, Reg value, Reg chosen, const Chunk& chunk) {
+  void write(EmittedRoot& r, Reg value, Reg chosen, const Chunk& chunk) {
     Reg mask = chunk.mask;
     if (chosen) mask = mask ? b_.CreateAnd(mask, chosen) : chosen;
     if (r.adds) {
@@ -395,10 +428,11 @@ class NestEmitter {
   Builder& b_;
   const Segment& s_;
   const Nest& nest_;
-  NestPlan plan_;
-  std::vector<Root>& roots_ = plan_.roots;
+  const NestPlan& plan_;
+  std::vector<View> buffers_;
+  std::vector<EmittedRoot> roots_;
   const int column_ = plan_.column;
-  NestValues values_{l_, s_, plan_};
+  NestValues values_{l_, s_, plan_, buffers_};
   NestPlace& at_ = values_.at;
   std::optional<Trail> trail_;  ///< beside the columns at hand
 };

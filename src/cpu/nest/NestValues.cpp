@@ -22,8 +22,14 @@ bool isDear(mlir::Value v) {
 
 }  // namespace
 
-NestValues::NestValues(Lowering& lowering, const Segment& segment, const NestPlan& plan)
-    : l_(lowering), b_(lowering.b), s_(segment), plan_(plan), slots_(lowering, plan.bufferedRows()) {}
+NestValues::NestValues(Lowering& lowering, const Segment& segment, const NestPlan& plan,
+                       const std::vector<View>& buffers)
+    : l_(lowering),
+      b_(lowering.b),
+      s_(segment),
+      plan_(plan),
+      buffers_(buffers),
+      slots_(lowering, plan.rows.bufferedRows()) {}
 
 // ---- memory
 
@@ -75,15 +81,16 @@ void NestValues::prefetchRowsAhead(const Chunk& chunk) {
     if (row == map.entries.end()) continue;
     Reg stride = view.strides[static_cast<size_t>(row - map.entries.begin())];
     Reg next = b_.CreateGEP(storageType(b_.getContext(), view.dtype), pointer(view, map, chunk),
-                            b_.CreateMul(stride, l_.index(plan_.prefetchRows)));
-    prefetchLines(b_, next, chunk.lanes * storage_bytes(view.dtype), plan_.prefetchLevel);
+                            b_.CreateMul(stride, l_.index(plan_.rows.prefetchRows)));
+    prefetchLines(b_, next, chunk.lanes * storage_bytes(view.dtype),
+                  plan_.rows.prefetchLevel == 1 ? CacheLevel::first : CacheLevel::second);
   }
 }
 
 // ---- values
 
 void NestValues::keepForLaterPhases(mlir::Value v, const ElementMap& map, Reg r) {
-  if (plan_.bufferedRows() > 1 && at.phase + 1 < plan_.phases()) slots_.keep(v, map, r, at.phase, at.bufferedRow);
+  if (plan_.rows.bufferedRows() > 1 && at.phase + 1 < plan_.phases()) slots_.keep(v, map, r, at.phase, at.bufferedRow);
 }
 
 Reg NestValues::splatTo(Builder& b, Reg r, int lanes) {
@@ -140,17 +147,16 @@ Reg NestValues::byInverse(mlir::Operation& op, const ElementMap& map, llvm::Arra
 Reg NestValues::compute(mlir::Value v, const ElementMap& map, const Chunk& chunk) {
   if (isKept(v) && map == identityMap(shapeOf(v.getType()), plan_.column)) {
     const RowBuffer& row = plan_.rowBuffers.find(v)->second;
-    return loadFrom(row.view, row.map, chunk);
+    return loadFrom(buffers_[row.buffer], row.map, chunk);
   }
   if (const View* view = l_.findView(v)) return loadFrom(*view, map, chunk);
-  auto found = s_.opOf.find(v);
-  if (found == s_.opOf.end()) return refuse("a value has no place in memory");
-  const PendingOp& p = s_.ops[found->second];
-  if (p.isLoad()) return loadFrom(*p.box, map, chunk);
-  mlir::Operation& op = *p.op;
+  const ScheduledOp* p = s_.find(v);
+  if (!p) return refuse("a value has no place in memory");
+  mlir::Operation& op = *p->op;
+  if (p->isLoad()) return loadFrom(l_.boxOf(&op), map, chunk);
   if (llvm::isa<tpu::IotaOp>(op)) return iota(op, map, chunk);
-  if (isNativeReduction(op)) return refuse("a reduction is used before its row is done");
-  if (isRematerializable(p)) {
+  if (schedule::isReduction(op)) return refuse("a reduction is used before its row is done");
+  if (isRematerializable(*p)) {
     auto inner = operandMap(op, 0, map);
     if (!inner) return refuse("a reshape inside a nest");
     Reg r = eval(op.getOperand(0), *inner, chunk);

@@ -11,14 +11,15 @@ namespace smalti::cpu {
 struct NestPlace {
   int phase = 0;
   llvm::SmallVector<Reg, 4> rows;
-  Reg bufferedRow = nullptr;  ///< the row's number among those of which rows are kept (NestPlan::bufferedRows)
+  Reg bufferedRow = nullptr;  ///< the row's number among those of which rows are kept (RowSchedule::bufferedRows)
   Memo row, chunk;
   llvm::SmallVector<std::pair<RowValue, Reg>, 2> inverses;  ///< what rows are multiplied by, not divided
 };
 
 class NestValues {
  public:
-  NestValues(Lowering&, const Segment&, const NestPlan&);
+  /// `buffers`: where those of the plan are.
+  NestValues(Lowering&, const Segment&, const NestPlan&, const std::vector<View>& buffers);
 
   /// The elements of a value that a chunk needs: one register of its lanes, or a scalar where the row decides. Null,
   /// and `failure` says why, when there is none.
@@ -56,6 +57,7 @@ class NestValues {
   Builder& b_;
   const Segment& s_;
   const NestPlan& plan_;
+  const std::vector<View>& buffers_;
   RowSlots slots_;
   std::vector<std::pair<View, ElementMap>> firstReads_;
 };

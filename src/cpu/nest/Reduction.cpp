@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "cpu/analysis/NativeOps.h"
 #include "cpu/emit/elements/NarrowFloats.h"
-#include "cpu/nest/Segment.h"
+#include "cpu/nest/Schedule.h"
+#include "ir/Types.h"
+#include "ir/facts/Attributes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace smalti::cpu {
@@ -31,22 +34,18 @@ std::optional<eval::ReduceKind> nativeReductionKind(mlir::Operation& op) {
   return kind && exists(*kind, elementDType(op.getOperand(0).getType())) ? kind : std::nullopt;
 }
 
-bool isRowReduction(mlir::Operation& op) {
-  const Shape shape = shapeOf(op.getOperand(0).getType());
-  const auto dims = integersAttribute(op, "reduction_dims");
-  const auto reduced = [&](size_t d) { return std::ranges::find(dims, static_cast<int64_t>(d)) != dims.end(); };
-  if (shape.empty() || shape.back() == 1 || !reduced(shape.size() - 1)) return false;
-  for (size_t d = 0; d + 1 < shape.size(); ++d)
-    if (shape[d] != 1 && reduced(d)) return false;
-  return true;
-}
-
 bool isNativeReduction(mlir::Operation& op) {
   const auto kind = kindOf(op);
   if (!kind || !llvm::isa<mlir::VectorType>(op.getResult(0).getType())) return false;
   const DType t = elementDType(op.getOperand(0).getType());
   if (!exists(*kind, t) || num_elements(shapeOf(op.getOperand(0).getType())) == 0) return false;
   return isRowReduction(op) || (isSplatConstant(op.getOperand(1)) && (t == DType::f32 || !isRegisterFloat(t)));
+}
+
+bool isCollected(mlir::Operation& op) {
+  if (op.getNumResults() != 1 || !isVector(op.getResult(0)) || op.getNumRegions() != 0) return false;
+  if (shapeOf(op.getResult(0).getType()).empty()) return false;
+  return schedule::isRematerializableShapeOp(op) || isNativeElementwise(op) || isNativeReduction(op);
 }
 
 Reg identityOf(Builder& b, eval::ReduceKind kind, DType t) {

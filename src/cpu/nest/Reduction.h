@@ -14,8 +14,6 @@ namespace smalti::cpu {
 eval::ReduceKind reductionKind(mlir::Operation&);
 /// The op's kind where native code has it for the op's dtype.
 std::optional<eval::ReduceKind> nativeReductionKind(mlir::Operation&);
-/// Reduces just the columns: its result is known when a row of the nest is done.
-bool isRowReduction(mlir::Operation&);
 /// What changes nothing, as a scalar register.
 Reg identityOf(Builder&, eval::ReduceKind, DType);
 Reg combine(Builder&, eval::ReduceKind, DType, Reg, Reg);

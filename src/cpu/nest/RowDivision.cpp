@@ -6,18 +6,13 @@
 namespace smalti::cpu {
 namespace {
 
-const PendingOp* pendingOf(const Segment& segment, mlir::Value v) {
-  auto at = segment.opOf.find(v);
-  return at == segment.opOf.end() ? nullptr : &segment.ops[at->second];
-}
-
 Reg fma(Builder& b, Reg x, Reg y, Reg z) { return b.CreateIntrinsic(x->getType(), llvm::Intrinsic::fma, {x, y, z}); }
 
 }  // namespace
 
 std::optional<RowValue> rowValueOf(const Segment& segment, mlir::Value v, ElementMap map, int column) {
   while (map.usesColumn(column)) {
-    const PendingOp* p = pendingOf(segment, v);
+    const ScheduledOp* p = segment.find(v);
     if (!p || !p->op || p->isLoad() || p->isStore() || !isRematerializable(*p)) return std::nullopt;
     auto inner = operandMap(*p->op, 0, map);
     if (!inner) return std::nullopt;
@@ -35,8 +30,8 @@ void findRowDivisors(const Segment& segment, mlir::Value value, const ElementMap
     const RowValue now = waiting.pop_back_val();
     if (!isVector(now.value) || !now.map.usesColumn(column) || isMade(now.value) || !seen.insert(now.value).second)
       continue;
-    const PendingOp* p = pendingOf(segment, now.value);
-    if (!p || p->isLoad() || isNativeReduction(*p->op)) continue;
+    const ScheduledOp* p = segment.find(now.value);
+    if (!p || p->isLoad() || schedule::isReduction(*p->op)) continue;
     if (llvm::isa<mlir::arith::DivFOp>(p->op)) {
       auto divisor = rowValueOf(segment, p->op->getOperand(1), now.map, column);
       if (divisor && isVector(divisor->value) && !isSplatConstant(divisor->value) &&

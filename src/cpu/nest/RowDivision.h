@@ -2,7 +2,7 @@
 // times as long as the few multiplications that give the same quotients, once the divisor's inverse is known.
 #pragma once
 
-#include "cpu/nest/NestPlan.h"
+#include "cpu/emit/Lowering.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace smalti::cpu {

@@ -1,7 +1,7 @@
 // Values that a nest need not compute again: in registers (Memo), or in memory, one element per row (RowSlots).
 #pragma once
 
-#include "cpu/nest/NestPlan.h"
+#include "cpu/emit/Lowering.h"
 
 namespace smalti::cpu {
 

@@ -21,7 +21,7 @@ namespace {
 
 using tpu::MemorySpace;
 
-/// Blocks of at most so many bytes are looked up a step early: where larger ones lie, the processor finds out in time.
+/// Bytes of a block up to which it is looked up a step early: where larger ones lie, the processor finds out in time.
 constexpr int64_t kMostBytesToLookUp = 64 << 10;
 
 tl::unexpected<Unsupported> unplanned(std::string why) { return tl::unexpected<Unsupported>(std::move(why)); }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schedule/NestPlan.h"
+
 namespace smalti::cpu {
 namespace {
 
@@ -18,66 +20,67 @@ constexpr int64_t kElementsOfMemory = 1024;
 /// Arrays whose rows share L1: what is read now, what is read next, what is kept, what is written.
 constexpr int64_t kArrays = 4;
 
-/// Rows from which on it pays to run the last phase beside the next row's.
+/// Rows from which on it pays to run the last phase together with the next row's.
 constexpr int64_t kFewestPipelinedRows = 4;
 
 /// Elements that are prefetched before they are read.
 constexpr int64_t kElementsAhead = 4096;
-/// Bytes of a first cache in which they have room.
+/// Bytes of an L1 that has room for them.
 constexpr int64_t kRoomyBytes = 48 << 10;
 /// The phase that prefetches.
 constexpr int kPrefetchingPhase = 1;
 
 }  // namespace
 
-int64_t NestFacts::mostColumns() const {
-  int64_t columns = 1;
-  for (const NestRoot& r : roots) columns = std::max(columns, r.columns);
-  return columns;
-}
-
-int64_t chooseRowBlock(const NestFacts& nest, const Processor& p) {
-  if (nest.isFlattened || nest.phases == 1 || nest.innermostRows == 0) return 1;
-  int64_t rows = 0;
+RowSchedule blockRows(RowSchedule rows, const NestFacts& nest, const RootCost&, const Processor& p) {
+  if (nest.isFlattened || nest.phases == 1 || nest.innermostRows == 0) return rows;
+  int64_t fit = 0;
   if (nest.touchesMemory) {
-    rows = kElementsOfMemory / nest.mostColumns();
+    fit = kElementsOfMemory / nest.mostColumns();
   } else {
-    const int64_t fit = p.l1Bytes / (kArrays * nest.mostColumns() * kElementBytes);
-    rows = std::max(fit * 3 / 4, std::min(fit, kFewRows));
+    const int64_t most = p.l1Bytes / (kArrays * nest.mostColumns() * kElementBytes);
+    fit = std::max(most * 3 / 4, std::min(most, kFewRows));
   }
-  return std::clamp<int64_t>(rows, 1, std::min(kMostRows, nest.innermostRows));
+  rows.rowBlock = std::clamp<int64_t>(fit, 1, std::min(kMostRows, nest.innermostRows));
+  return rows;
 }
 
-std::optional<bool> worthPipelining(const NestFacts& nest, int64_t rowBlock,
-                                    const std::function<int64_t(size_t)>& costOf) {
+RowSchedule pipelineLastPhase(RowSchedule rows, const NestFacts& nest, const RootCost& costOf, const Processor&) {
   const int last = nest.phases - 1;
-  if (nest.isFlattened || rowBlock > 1 || last == 0 || nest.innermostRows < kFewestPipelinedRows) return std::nullopt;
+  if (nest.isFlattened || rows.rowBlock > 1 || last == 0 || nest.innermostRows < kFewestPipelinedRows) return rows;
   int64_t columns = 1, cost = 0;
   for (size_t i = 0; i < nest.roots.size(); ++i) {
-    const NestRoot& r = nest.roots[i];
-    if (r.phase == last && (!r.isWrite || r.adds || !r.isNonTemporal || r.columns == 1)) return std::nullopt;
+    const schedule::RootFacts& r = nest.roots[i];
+    if (r.phase == last && (!r.isWrite || r.adds || !r.isNonTemporal || r.columns == 1)) return rows;
     if (r.phase + 1 < last || r.columns == 1) continue;
-    if (columns != 1 && r.columns != columns) return std::nullopt;
+    if (columns != 1 && r.columns != columns) return rows;
     columns = r.columns;
     if (r.phase < last) cost = std::max(cost, costOf(i));
   }
-  return cost >= kExpensiveInstructions;
+  rows.pipelinesLastPhase = cost >= schedule::kExpensiveInstructions;
+  return rows;
 }
 
-NestPrefetch planPrefetch(const NestFacts& nest, int64_t rowBlock, bool pipelinesLastPhase, const Processor& p) {
-  NestPrefetch prefetch{.rows = rowBlock};
-  if (nest.readsOfMemory == 0) return prefetch;
+RowSchedule prefetchRows(RowSchedule rows, const NestFacts& nest, const RootCost&, const Processor& p) {
+  rows.prefetchRows = rows.rowBlock;
+  if (nest.readsOfMemory == 0) return rows;
   const int64_t elements = nest.mostColumns() * nest.readsOfMemory, rowBytes = elements * kElementBytes;
-  prefetch.rows = std::max(kElementsAhead / elements, rowBlock);
-  if (p.l1Bytes >= kRoomyBytes) return prefetch;
-  const bool streams = pipelinesLastPhase || std::ranges::any_of(nest.roots, [](const NestRoot& r) {
+  rows.prefetchRows = std::max(kElementsAhead / elements, rows.rowBlock);
+  if (p.l1Bytes >= kRoomyBytes) return rows;
+  const bool streams = rows.pipelinesLastPhase || std::ranges::any_of(nest.roots, [](const schedule::RootFacts& r) {
                          return r.phase == kPrefetchingPhase && r.isNonTemporal;
                        });
-  if (const int64_t rows = p.l1Bytes / 8 / rowBytes; streams && rows > 0)
-    prefetch.rows = std::max(rows, rowBlock);
+  if (const int64_t fit = p.l1Bytes / 8 / rowBytes; streams && fit > 0)
+    rows.prefetchRows = std::max(fit, rows.rowBlock);
   else
-    prefetch.level = CacheLevel::second;
-  return prefetch;
+    rows.prefetchLevel = 2;
+  return rows;
+}
+
+RowSchedule scheduleRows(const NestFacts& nest, const RootCost& cost, const Processor& processor) {
+  RowSchedule rows;
+  for (const auto choose : {&blockRows, &pipelineLastPhase, &prefetchRows}) rows = choose(rows, nest, cost, processor);
+  return rows;
 }
 
 }  // namespace smalti::cpu

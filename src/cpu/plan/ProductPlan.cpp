@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cpu/product/gemm/Layout.h"
+#include "cpu/product/gemm/Tiles.h"
 
 namespace smalti::cpu {
 namespace {
@@ -20,7 +21,7 @@ bool isFloatProduct(const GemmShape& s) { return !s.transposedA && s.c == DType:
 
 bool suitsGemvDot(const GemmShape& s) { return isFloatProduct(s) && s.m <= kSkinnyRows && s.transposedB; }
 
-/// All sums of a few vectors of columns stay in registers for so many rows.
+/// The most rows for which all sums of a few vectors of columns stay in registers.
 bool suitsGemvAxpy(const GemmShape& s, const Processor& p) {
   return isFloatProduct(s) && s.m <= (p.vectorRegisters >= 32 ? 3 : 2) && !s.transposedB;
 }
@@ -49,6 +50,7 @@ int64_t chooseStreams(const ProductFacts& f, const Processor& p) {
 }
 
 PacksB choosePacking(const ProductFacts& f, const GemmShape& shape, const Processor& p) {
+  if (usesTiles(shape, p)) return PacksB::always;
   const Layout layout = layOut(shape, p);
   if (!layout.packB) return PacksB::never;
   if (!layout.inPlaceBelow && !layout.inPlaceLines) return PacksB::always;
@@ -68,11 +70,11 @@ std::string_view nameOf(Strategy strategy) {
     case Strategy::packed:
       return "packed";
     case Strategy::gemvDot:
-      return "dot products of rows";
+      return "GEMV by dot products";
     case Strategy::gemvAxpy:
-      return "sums of rows";
+      return "GEMV by axpy";
     case Strategy::skinnyTiles:
-      return "tiles of rows";
+      return "skinny GEMM";
   }
   return {};
 }
@@ -80,7 +82,7 @@ std::string_view nameOf(Strategy strategy) {
 }  // namespace
 
 bool usesBf16Pairs(const GemmShape& s, int64_t parts, const Processor& p) {
-  return !multipliesAsF32(s.a, s.b, p) && (s.transposedB ? s.k : s.k / parts) % 2 == 0;
+  return multipliesBf16Pairs(s.a, s.b, p) && (s.transposedB ? s.k : s.k / parts) % 2 == 0;
 }
 
 ProductPlan planProduct(const ProductFacts& facts, const Processor& processor) {
@@ -107,16 +109,17 @@ std::string text(const ProductPlan& p, std::string_view of) {
   if (p.isSkinny()) {
     text += fmt::format(": {}", nameOf(p.strategy));
     if (p.blocksOfB > 1)
-      text += fmt::format(", {} blocks{}", p.blocksOfB, p.interleaves ? " in turns" : "");
+      text += fmt::format(", {} {}blocks", p.blocksOfB, p.interleaves ? "interleaved " : "");
     else if (p.streams > 1)
       text += fmt::format(", {} streams", p.streams);
-    return text + (p.bf16Pairs ? ", by pairs" : "");
+    return text + (p.bf16Pairs ? ", bf16 pairs" : "");
   }
   const GemmPlan& g = p.gemm;
   text += fmt::format(": tile {}x{}, blocks {}x{}x{}", g.tileRows, g.tileColumns, g.blockRows, g.blockColumns,
                       g.blockDepth);
   if (g.packsA) text += ", A packed";
   if (p.packsB != PacksB::never) text += s.keepsB ? ", B packed and kept" : ", B packed";
+  if (g.usesTiles) text += ", tile registers";
   if (g.usesDot) text += ", dot instruction";
   if (s.addsRow) text += ", adds a row";
   return text;

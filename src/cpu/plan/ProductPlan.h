@@ -56,14 +56,14 @@ struct ProductPlan {
   bool isSkinny() const { return strategy != Strategy::packed; }
 };
 
-/// Whether a product of so many blocks or streams of B multiplies two bf16 at once: it is faster than to multiply as
+/// Whether a product of `parts` blocks or streams of B multiplies two bf16 at once: it is faster than to multiply as
 /// f32, and every pair of rows of B lies in one of them.
 bool usesBf16Pairs(const GemmShape&, int64_t parts, const Processor&);
 
 ProductPlan planProduct(const ProductFacts&, const Processor&);
 
-/// One line for people: "8x128x64 f32·f32→f32: dot products of rows, 8 blocks in turns". `of`: what the product is part
-/// of, or nothing.
+/// One line for people: "8x128x64 f32·f32→f32: GEMV by dot products, 8 interleaved blocks". `of`: what the product is
+/// part of, or nothing.
 std::string text(const ProductPlan&, std::string_view of = {});
 
 }  // namespace smalti::cpu

@@ -14,7 +14,7 @@ bool usesBf16Dot(const RowProduct&, const Processor&);
 /// mask is not set, which has a lane for every element.
 Reg loadFactors(Builder&, DType, bool pairs, Reg from, int lanes, Reg mask = nullptr);
 
-/// So many columns of a row of B, or pairs of those of two rows, at most two registers full; the columns past them are
+/// Some columns of a row of B, or pairs of those of two rows, at most two registers full; the columns past them are
 /// 0 and are not read.
 Values loadRows(Lowering&, DType, llvm::ArrayRef<Reg> rows, int64_t columns);
 

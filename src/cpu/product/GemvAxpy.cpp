@@ -59,10 +59,10 @@ class GemvAxpyEmitter {
       }
   }
 
-  /// So many rows of B that what they are multiplied by stays in half of the registers.
+  /// Rows of B whose factors fit into half of the registers.
   int64_t together() const { return std::clamp<int64_t>(l_.processor.vectorRegisters / 2 / s_.m, 1, kMostTogether); }
 
-  /// So many that a part of every row of C stays in L1, and whole pieces.
+  /// Columns of C of which a part of every row stays in L1, in whole pieces.
   int64_t columnsInCache() const {
     const int64_t fit = l_.processor.l1Bytes / 2 / (s_.m * static_cast<int64_t>(sizeof(float)));
     return std::max<int64_t>(1, fit / piece()) * piece();
@@ -105,7 +105,7 @@ class GemvAxpyEmitter {
     return all;
   }
 
-  /// Some columns of row j of every block, or of the two from it on, line by line in turns.
+  /// Some columns of row j of every block, or of the two from it on, line by line, interleaved.
   void add(Blocks blocks, Reg j, const Carried& ofRows, Reg first, int64_t columns, SumOf sumOf, Keep keep) {
     // As many registers come of the rows that are read together as these are.
     for (int64_t v = 0; v < vectors(columns); v += rowsAtOnce_) {

@@ -28,7 +28,7 @@ class GemvDotEmitter {
   }
 
   /// Rows of B from the begin to the end, as many together as there are lanes for their sums: of several blocks line by
-  /// line in turns, of one its neighbours.
+  /// line interleaved, of one its neighbours.
   void emit() {
     // A few vectors of A stay in registers all the time.
     if (s_.m <= lanes_ && s_.m * vectors() <= l_.processor.vectorRegisters / 2)
@@ -36,7 +36,7 @@ class GemvDotEmitter {
         for (int64_t k = 0; k < s_.k; k += width_) held_.push_back(elementsOfA(i, l_.index(k), maskAt(k)));
     const int64_t rowsOfA = std::min<int64_t>({s_.m, lanes_, kMostRowsOfA});
     const int64_t together = std::clamp<int64_t>(lanes_ / rowsOfA, 1, kMostTogether);
-    // Lines of several rows in turns are not stream that the processor would follow, which hurts where it only reads.
+    // Interleaved lines of several rows are no stream that the processor follows, which hurts where it only reads.
     const int64_t neighbours =
         s_.m < kSlowRows ? 1 : std::max<int64_t>(1, together / static_cast<int64_t>(d_.b.size()));
     inPieces(l_, l_.index(0), d_.rowsOfBlock(), neighbours, [&](Reg j, int64_t count) {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "cpu/emit/elements/NarrowFloats.h"
-#include "cpu/nest/Segment.h"
+#include "cpu/nest/Schedule.h"
 #include "cpu/product/ConvertedCopy.h"
 #include "cpu/product/Product.h"
 #include "cpu/product/SkinnyGemm.h"
@@ -71,7 +71,7 @@ struct Destination {
 
 bool isUnitReshape(mlir::Operation& op) {
   return llvm::isa<mlir::vector::ShapeCastOp>(op) &&
-         unitReshape(shapeOf(op.getOperand(0).getType()), shapeOf(op.getResult(0).getType())).has_value();
+         schedule::unitReshape(shapeOf(op.getOperand(0).getType()), shapeOf(op.getResult(0).getType())).has_value();
 }
 
 std::optional<Destination> findDestination(const Lowering& l, mlir::Operation& product) {
@@ -83,7 +83,7 @@ std::optional<Destination> findDestination(const Lowering& l, mlir::Operation& p
   };
   mlir::Value value = product.getResult(0);
   for (mlir::Operation* user = next(); user; user = next()) {
-    if (l.isSkipped(user)) return std::nullopt;  // another product's, which this one is added to
+    if (l.scheduler.isSkipped(user)) return std::nullopt;  // another product's, which this one is added to
     if (isUnitReshape(*user)) {
       d.replaced.push_back(user);
     } else if (llvm::isa<mlir::arith::AddFOp, mlir::arith::AddIOp>(user) && !d.added) {
@@ -185,38 +185,41 @@ class MatmulLowering {
     if (!destination) return {};
     const mlir::Value ref = destination->store->getOperand(1);
     if (!l_.hasRef(ref) || l_.ref(ref).dtype != elementDType(op_.getResult(0).getType())) return {};
-    for (mlir::Operation* op : destination->replaced) l_.skip(op);
+    for (mlir::Operation* op : destination->replaced) l_.scheduler.skip(op);
     // None of the ops between needs the product: they may come before it.
     for (mlir::Operation* op : destination->between) {
-      if (!llvm::isa<mlir::arith::ConstantOp>(op) && !l_.isSkipped(op) && (!l_.liveness().dead(op) || isLoad(*op)))
+      if (!llvm::isa<mlir::arith::ConstantOp>(op) && !l_.scheduler.isSkipped(op) &&
+          (!l_.liveness().dead(op) || isLoad(*op)))
         if (auto ok = l_.lowerOp(*op); !ok) return ok;
-      l_.skip(op);
+      l_.scheduler.skip(op);
     }
     auto box = storeBox(l_, *destination->store);
     if (!box) return tl::unexpected(box.error());
     auto target = targetOf(*destination, *box, shape);
     if (!target) {
-      for (mlir::Operation* op : destination->replaced) l_.unskip(op);
+      for (mlir::Operation* op : destination->replaced) l_.scheduler.unskip(op);
       return {};
     }
     row_ = addedRow(*destination, *box, shape);
     if (destination->added && !row_) {
       accumulate = true;
-      const bool there = llvm::any_of(l_.pending(), [&](const PendingOp& p) {
-        return p.isLoad() && p.op == destination->added.getDefiningOp() && sameBox(*p.box, *box);
-      });
-      if (!there) {
-        PendingOp store;
-        store.op = destination->store;
-        store.box = *box;
-        store.stored = destination->added;
-        if (shapeOf(destination->added.getType()) != box->shape)
-          store.box = *reshape(l_.b, *box, shapeOf(destination->added.getType()));
-        l_.addPending(std::move(store));
+      if (!isLoadedFrom(*box, *destination)) {
+        const Shape added = shapeOf(destination->added.getType());
+        l_.addAccess({.op = destination->store, .stored = destination->added},
+                     added == box->shape ? *box : *reshape(l_.b, *box, added));
       }
     }
     result = std::move(*target);
     return {};
+  }
+
+  /// What the product is added to is what the memory of the store holds.
+  bool isLoadedFrom(const View& box, const Destination& d) const {
+    const ScheduledOp* load = d.added.getDefiningOp() ? l_.scheduler.findPending(d.added.getDefiningOp()) : nullptr;
+    if (!load || !load->isLoad()) return false;
+    const View& from = l_.boxOf(load->op);
+    return from.memory == box.memory && from.dtype == box.dtype && from.shape == box.shape &&
+           schedule::haveSameAddress(*load->op, *d.store);
   }
 
   /// A row that is added to every row of a product of many, such as a bias, and that the product does not overwrite:
@@ -232,8 +235,9 @@ class MatmulLowering {
         from.back() != shape[1] || num_elements(from) != shape[1])
       return nullptr;
     const int64_t depth = num_elements(shapeOf(op_.getOperand(0).getType())) / shape[0];
-    const bool overwritten = llvm::any_of(
-        l_.pending(), [&](const PendingOp& p) { return p.isLoad() && mayOverlap(*p.box, box) && feeds(*p.op, row); });
+    const bool overwritten = llvm::any_of(l_.scheduler.pending(), [&](const ScheduledOp& p) {
+      return p.isLoad() && mayOverlap(l_.boxOf(p.op), box) && feeds(*p.op, row);
+    });
     return depth == 0 || overwritten ? nullptr : row;
   }
   static bool feeds(mlir::Operation& load, mlir::Value v) {
@@ -260,8 +264,8 @@ class MatmulLowering {
     if (auto blocks = l_.blocks.find(op_.getOperand(1)); blocks != l_.blocks.end())
       if (llvm::any_of(blocks->second, [&](const View& block) { return mayOverlap(block, box); })) return true;
     llvm::DenseSet<mlir::Operation*> replaced(destination.replaced.begin(), destination.replaced.end());
-    return llvm::any_of(l_.pending(), [&](const PendingOp& p) {
-      return p.isLoad() && mayOverlap(*p.box, box) && l_.isNeededBeyond(p.op->getResult(0), replaced);
+    return llvm::any_of(l_.scheduler.pending(), [&](const ScheduledOp& p) {
+      return p.isLoad() && mayOverlap(l_.boxOf(p.op), box) && l_.scheduler.isNeededBeyond(p.op->getResult(0), replaced);
     });
   }
 
@@ -406,9 +410,9 @@ class MatmulLowering {
   }
 
   Lowering::PackedB& packedBPlace(const View& rhs, const Matrix& b, const GemmShape& shape, const GemmPlan& plan) {
-    const std::string key = fmt::format("{} {} {} {}x{} {}x{} {} {} {}", rhs.memory, constantOf(b.leading).value_or(-1),
-                                        shape.transposedB, shape.k, shape.n, plan.blockDepth, plan.tileColumns,
-                                        plan.inPlaceLines, name(shape.a), name(shape.b));
+    const std::string key = fmt::format(
+        "{} {} {} {}x{} {}x{} {} {} {} {}", rhs.memory, constantOf(b.leading).value_or(-1), shape.transposedB, shape.k,
+        shape.n, plan.blockDepth, plan.tileColumns, plan.inPlaceLines, plan.usesTiles, name(shape.a), name(shape.b));
     Lowering::PackedB& kept = l_.packedB[key];
     if (kept.place) return kept;
     kept.place = l_.arena.allocateUnused(plan.keptBytes * rhs.reuse.blocks);

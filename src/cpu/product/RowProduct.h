@@ -31,7 +31,7 @@ struct RowProduct {
   int64_t rowBytes() const { return storage_bytes(shape.b) * (shape.transposedB ? shape.k : shape.n); }
 };
 
-/// The same product with its single block cut into so many (ProductPlan::streams).
+/// The same product with its single block cut into this many (ProductPlan::streams).
 RowProduct inStreams(Lowering&, RowProduct, int64_t streams);
 
 /// Calls with groups of neighbouring blocks of at most `most`, and the first one's position.
@@ -40,13 +40,13 @@ void inGroups(const RowProduct&, int64_t most, llvm::function_ref<void(llvm::Arr
 /// All of `count` from `first` on in pieces of a size, the last one smaller: a loop, and code for the rest.
 void inPieces(Lowering&, Reg first, int64_t count, int64_t size, llvm::function_ref<void(Reg first, int64_t count)>);
 
-/// The address of an element so many after `base`.
+/// The address of the element `offset` elements after `base`.
 Reg elementAt(Builder&, DType, Reg base, Reg offset);
 /// The address of an element of C.
 Reg elementOfC(Lowering&, const RowProduct&, Reg row, Reg column);
 /// Zeros in some columns of all rows of C.
 void clearColumnsOfC(Lowering&, const RowProduct&, Reg first, int64_t count);
-/// Which lanes of a vector lie within so many columns; null: all.
+/// Which lanes of a vector are among the first `columns` columns; null: all.
 Reg lanesWithin(Lowering&, int64_t columns, int64_t vector);
 
 /// While a row of a block is read: fetches what will be read some rows later, of the next step's block if need be.

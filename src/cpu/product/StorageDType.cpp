@@ -1,5 +1,6 @@
 #include "cpu/product/StorageDType.h"
 
+#include "cpu/plan/ProductPlan.h"
 #include "cpu/product/gemm/Gemm.h"
 #include "ir/TpuOpsMxu.h"
 #include "ir/Types.h"
@@ -7,22 +8,31 @@
 namespace smalti::cpu {
 namespace {
 
+/// At most so many: of all but the last dimension.
+int64_t rowsOf(mlir::Value v) {
+  const Shape shape = shapeOf(v.getType());
+  return shape.empty() || shape.back() == 0 ? 0 : num_elements(shape) / shape.back();
+}
+
 /// The left operand of a native product in f32.
-bool isReadAsF32(const Lowering& l, mlir::OpOperand& use) {
+bool isReadAsF32(const Processor& processor, mlir::OpOperand& use) {
   mlir::Operation* op = use.getOwner();
   if (!llvm::isa<tpu::MatmulOp>(op) || use.getOperandNumber() != 0) return false;
   const DType a = elementDType(use.get().getType()), b = elementDType(op->getOperand(1).getType());
   const bool isFloat = b == DType::f32 || isNarrowFloat(b);
+  // Few rows meet B where it lies, as f32 even where there are tiles.
+  const bool widens =
+      rowsOf(use.get()) > kSkinnyRows ? multipliesAsF32(a, b, processor) : !multipliesBf16Pairs(a, b, processor);
   return isFloat && elementDType(op->getResult(0).getType()) == DType::f32 &&
-         elementDType(op->getOperand(2).getType()) == DType::f32 && multipliesAsF32(a, b, l.processor);
+         elementDType(op->getOperand(2).getType()) == DType::f32 && widens;
 }
 
 }  // namespace
 
-DType storageDType(const Lowering& l, mlir::Value v) {
+DType storageDType(const Processor& processor, mlir::Value v) {
   const DType t = elementDType(v.getType());
   if (!isNarrowFloat(t) || v.use_empty()) return t;
-  const bool wide = llvm::all_of(v.getUses(), [&](mlir::OpOperand& use) { return isReadAsF32(l, use); });
+  const bool wide = llvm::all_of(v.getUses(), [&](mlir::OpOperand& use) { return isReadAsF32(processor, use); });
   return wide ? DType::f32 : t;
 }
 

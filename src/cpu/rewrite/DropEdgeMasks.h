@@ -15,7 +15,7 @@
 namespace smalti::cpu {
 
 /// The kernel without `where(program_id * block + iota < extent, x, 0)` along the last grid axis, when all that it
-/// reads along that axis goes through one. It is the same only where its blocks of that axis do not hang over.
+/// reads along that axis goes through one. It is the same only where no block of that axis is partial.
 /// nullopt: there is nothing like that.
 std::optional<KernelPackage> dropEdgeMasks(const KernelPackage&);
 

@@ -102,7 +102,7 @@ class LaneBroadcasts {
     }
     if (op.getNumResults() != 1 || !isVector(op.getResult(0)) || !hasColumns(op.getResult(0)) || !follows(op)) return;
     values_.insert(op.getResult(0));
-    rows_ = rows_ || (isPerRow(op) && columnsOf(op.getResult(0)) > 1 && isElementwise(op));
+    rows_ = rows_ || (isPerRow(op) && columnsOf(op.getResult(0)) > 1 && isNativeElementwise(op));
   }
 
   /// Whether the op's result has equal columns because its operands have.
@@ -124,7 +124,7 @@ class LaneBroadcasts {
     if (llvm::isa<mlir::vector::ExtractStridedSliceOp>(op)) return equal(op.getOperand(0));
     if (llvm::isa<tpu::ConcatenateOp>(op))
       return allEqual() && (joinedDimension(op) != shaped(result).getRank() - 1 || llvm::all_equal(op.getOperands()));
-    return allEqual() && isElementwise(op);
+    return allEqual() && isNativeElementwise(op);
   }
 
   const KernelPackage& package_;

@@ -4,6 +4,7 @@
 
 #include "cpu/rewrite/DropEdgeMasks.h"
 #include "cpu/rewrite/LaneBroadcastElimination.h"
+#include "cpu/rewrite/NarrowFloatMoves.h"
 #include "cpu/rewrite/RetileMatmulGrid.h"
 #include "cpu/rewrite/RetileWithoutPadding.h"
 
@@ -14,7 +15,11 @@ std::optional<KernelPackage> eliminateBroadcasts(const KernelPackage& package, c
   return eliminateLaneBroadcasts(package);
 }
 
-/// Without masks only where the sum is one step, in whose blocks nothing hangs over.
+std::optional<KernelPackage> moveNarrow(const KernelPackage& package, const RewriteTarget&) {
+  return moveNarrowFloats(package);
+}
+
+/// Without masks only where the sum is one step, whose blocks are whole.
 std::optional<KernelPackage> retileMaskedGrid(const KernelPackage& package, const RewriteTarget& target) {
   const auto unmasked = dropEdgeMasks(package);
   if (!unmasked) return std::nullopt;
@@ -34,6 +39,7 @@ std::optional<KernelPackage> retilePadding(const KernelPackage& package, const R
 constexpr int kRetiling = 1;
 constexpr RewritePass kPasses[] = {
     {"eliminate-lane-broadcasts", "computes what has the same value in all lanes once per row", eliminateBroadcasts},
+    {"move-narrow-floats", "moves narrow floats as what they are, not as wider ones or words", moveNarrow},
     {"retile-masked-matmul-grid", "drops the masks of a product's last block, and makes its sum one step",
      retileMaskedGrid, kRetiling},
     {"retile-matmul-grid", "makes a product's sum one step, in blocks for this processor's caches and cores",

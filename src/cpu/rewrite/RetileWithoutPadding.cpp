@@ -31,7 +31,7 @@ int64_t divisorUpTo(int64_t total, int64_t most, int64_t step) {
 
 class Fitter {
  public:
-  explicit Fitter(bool overhangOnly) : overhangOnly_(overhangOnly) {}
+  explicit Fitter(bool partialOnly) : partialOnly_(partialOnly) {}
 
   std::optional<KernelPackage> run(const KernelPackage& package) {
     const KernelSignature& s = package.signature;
@@ -40,10 +40,10 @@ class Fitter {
       return std::nullopt;
     dims_ = AxisDims::of(package);
     if (!dims_) return std::nullopt;
-    hangsOver_ = anyHangsOver(package);
-    if (!hangsOver_ && overhangOnly_) return std::nullopt;
+    isPartial_ = hasPartialBlock(package);
+    if (!isPartial_ && partialOnly_) return std::nullopt;
     const std::vector<int> axes = axesFromInside(package);
-    if ((!hangsOver_ && !rowsInPieces(package, axes)) || !independentSteps(package)) return std::nullopt;
+    if ((!isPartial_ && !rowsInPieces(package, axes)) || !independentSteps(package)) return std::nullopt;
     std::vector<int64_t> blocks;
     for (int axis : axes) blocks.push_back(dims_->block(axis));
     choose(axes, storage_bytes(package.results[0].dtype), blocks);
@@ -60,10 +60,10 @@ class Fitter {
   bool usable(const KernelPackage& package, int axis) const {
     return dims_->free(axis) && package.kernelFunction().getArgument(static_cast<unsigned>(axis)).use_empty();
   }
-  bool hangsOver(int axis) const { return dims_->extent(axis) % dims_->block(axis) != 0; }
-  bool anyHangsOver(const KernelPackage& package) const {
+  bool isPartial(int axis) const { return dims_->extent(axis) % dims_->block(axis) != 0; }
+  bool hasPartialBlock(const KernelPackage& package) const {
     for (int a = 0; a < dims_->rank(); ++a)
-      if (usable(package, a) && hangsOver(a)) return true;
+      if (usable(package, a) && isPartial(a)) return true;
     return false;
   }
 
@@ -94,19 +94,19 @@ class Fitter {
     constexpr int64_t kEnough = 64 << 10;
     int64_t elements = 1;
     for (size_t i = 0; i < axes.size(); ++i) elements *= std::min(blocks[i], dims_->extent(axes[i]));
-    const int64_t most = std::max(hangsOver_ ? 2 * elements : elements, kEnough);
+    const int64_t most = std::max(isPartial_ ? 2 * elements : elements, kEnough);
     int64_t inside = 1;
     for (size_t i = 0; i < axes.size(); ++i) {
       const int64_t extent = dims_->extent(axes[i]), room = std::max<int64_t>(most / inside, 1);
       // Blocks that begin at a cache line.
       int64_t fit =
           divisorUpTo(extent, room, kLineBytes / std::gcd<int64_t, int64_t>(kLineBytes, inside * elementBytes));
-      // Many small steps, because the size has no better divisors: rather all of it, or the last one hangs over.
+      // Many small steps, because the size has no better divisors: rather all of it, or the last one is partial.
       constexpr int64_t kSmall = 8, kLarge = 4;
       if (fit * kSmall < std::min(room, extent)) {
         if (extent <= kLarge * room)
           fit = extent;
-        else if (hangsOver(axes[i]))
+        else if (isPartial(axes[i]))
           fit = room;
         else
           fit = std::max(fit, blocks[i]);
@@ -116,9 +116,9 @@ class Fitter {
     }
   }
 
-  const bool overhangOnly_;
+  const bool partialOnly_;
   std::optional<AxisDims> dims_;
-  bool hangsOver_ = false;
+  bool isPartial_ = false;
 };
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace smalti::cpu {
 /// nullopt: they are so, or cannot be.
 std::optional<KernelPackage> retileWithoutPadding(const KernelPackage&);
 
-/// The same where a block hangs over; nullopt for other kernels.
+/// The same where a block is partial; nullopt for other kernels.
 std::optional<KernelPackage> retilePartialBlocks(const KernelPackage&);
 
 }  // namespace smalti::cpu

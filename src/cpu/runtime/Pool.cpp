@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <system_error>
 #include <thread>
@@ -53,20 +54,32 @@ void tell(std::atomic<int>& state, int value) {
 
 using Body = llvm::function_ref<void(int64_t, int64_t, int)>;
 
+/// Threads of the user that are in a call: each keeps a core busy, with the pool or without.
+std::atomic<int> gCallers{0};
+struct Caller {
+  Caller() { gCallers.fetch_add(1, memory_order_relaxed); }
+  ~Caller() { gCallers.fetch_sub(1, memory_order_relaxed); }
+};
+
 struct Job {
   const Body* body = nullptr;
   int threads = 1;
+  int cores = 1;                             ///< that the caller may have where nobody else calls
   int core = -1;                             ///< the caller's
   alignas(64) std::atomic<int64_t> left{0};  ///< points that nobody has begun: the first ones
 
   void work(int worker) {
-    for (int64_t last = left.load(memory_order_relaxed); last > 0;) {
+    for (int64_t last = left.load(memory_order_relaxed); last > 0 && !isCrowded(worker);) {
       const int64_t first = last - std::max<int64_t>(1, last / (threads * kShare));
       if (!left.compare_exchange_weak(last, first, memory_order_relaxed)) continue;
       (*body)(first, last, worker);
       last = left.load(memory_order_relaxed);
     }
   }
+
+  /// Others call meanwhile, and this worker would take the core of one of them: two devices of a program on two cores,
+  /// say, of which one has the pool.
+  bool isCrowded(int worker) const { return worker > 0 && gCallers.load(memory_order_relaxed) + worker > cores; }
 };
 
 /// The caller posts, a worker runs. What has not begun when the caller has run out of points is taken back, so that
@@ -90,17 +103,19 @@ class Pool {
   bool take() { return !taken_.exchange(true, memory_order_acquire); }
   void giveBack() { taken_.store(false, memory_order_release); }
 
-  /// Whether there are so many threads besides the caller; makes them if it can.
+  /// Whether there are that many threads besides the caller; makes them if it can.
   bool has(int helpers) {
     grow(helpers);
     return static_cast<int>(workers_.size()) >= helpers;
   }
 
-  void run(int64_t points, int threads, const Body& body) {
+  void run(int64_t points, int threads, int cores, const Body& body) {
     grow(threads - 1);
-    const int helpers = std::min(threads - 1, static_cast<int>(workers_.size()));
+    const int free = std::max(0, cores - gCallers.load(memory_order_relaxed));
+    const int helpers = std::min({threads - 1, static_cast<int>(workers_.size()), free});
     job_.body = &body;
     job_.threads = helpers + 1;
+    job_.cores = cores;
     job_.left.store(points, memory_order_relaxed);
     job_.core = ownCore();
     for (int i = 0; i < helpers; ++i) workers_[i]->state.exchange(kPosted, std::memory_order_seq_cst);
@@ -187,7 +202,10 @@ struct AtExit {
 Pool& thePool() {
   Pool* pool = gPool.load(memory_order_acquire);
   if (pool) return *pool;
-  static const int forked = pthread_atfork(nullptr, nullptr, [] { gPool.store(nullptr, memory_order_release); });
+  static const int forked = pthread_atfork(nullptr, nullptr, [] {
+    gPool.store(nullptr, memory_order_release);
+    gCallers.store(0, memory_order_relaxed);
+  });
   static_cast<void>(forked);
   static const AtExit atExit;
   auto made = std::make_unique<Pool>();
@@ -199,11 +217,13 @@ Pool& thePool() {
 
 void parallelFor(int64_t points, int threads, Body body) {
   if (points <= 0) return;
-  if (threads <= 0) threads = availableCores();
-  threads = static_cast<int>(std::min<int64_t>(threads, points));
-  Pool* pool = threads > 1 && !tInside ? &thePool() : nullptr;
+  if (tInside) return body(0, points, 0);
+  const Caller caller;
+  const int cores = threads > 0 ? threads : availableCores();
+  threads = static_cast<int>(std::min<int64_t>(cores, points));
+  Pool* pool = threads > 1 ? &thePool() : nullptr;
   if (!pool || !pool->take()) return body(0, points, 0);
-  pool->run(points, threads, body);
+  pool->run(points, threads, cores, body);
   pool->giveBack();
 }
 
@@ -241,7 +261,7 @@ bool runTogether(int members, llvm::function_ref<void(int)> body) {
   const bool enough = pool->has(members - 1);
   // As many points as threads: each takes one, and no thread waits for another before all are taken.
   if (enough)
-    pool->run(members, members, [&](int64_t first, int64_t last, int) {
+    pool->run(members, members, std::numeric_limits<int>::max(), [&](int64_t first, int64_t last, int) {
       for (int64_t m = first; m < last; ++m) body(static_cast<int>(m));
     });
   pool->giveBack();

@@ -15,8 +15,9 @@ int availableCores();
 /// the end of what is left, a share of it: the last ranges are single points, so that nobody waits long for another, or
 /// for one that woke late or was disturbed. A worker, from 0 (the caller) to threads - 1, runs one range at a time.
 /// What ran before the call is visible to every range, what they wrote is visible to the caller. On the caller alone,
-/// all in one range, as worker 0: inside a range, and while another thread of the user has the pool. `body` does not
-/// throw.
+/// all in one range, as worker 0: inside a range, and while another thread of the user has the pool. While several
+/// threads of the user call, each keeps a core, and workers that would need more than `threads` in all leave theirs to
+/// them. `body` does not throw.
 void parallelFor(int64_t points, int threads, llvm::function_ref<void(int64_t first, int64_t last, int worker)> body);
 
 /// Calls `body(member)` for members 0 (on the caller) to members - 1, each on a thread of its own, so that they may

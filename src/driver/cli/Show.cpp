@@ -122,6 +122,12 @@ int showVmem(const Session& session, const std::string& path, const std::string&
   return kOk;
 }
 
+/// What follows the colon, where the target that is shown is the chosen one.
+std::string argumentOf(const driver::Target& shown, const std::string& chosen) {
+  const size_t colon = chosen.find(':');
+  return driver::findTarget(chosen) == &shown && colon != chosen.npos ? chosen.substr(colon + 1) : std::string();
+}
+
 int show(const Session& session, const ShowArguments& arguments) {
   const driver::Target* ofCode = targetOfStage(arguments.stage, session.options.values.target);
   if (arguments.processor && !ofCode)
@@ -147,7 +153,9 @@ int show(const Session& session, const ShowArguments& arguments) {
     return showCode(session, *ofCode, module,
                     {.stage = arguments.stage,
                      .kernel = arguments.kernel,
-                     .request = {arguments.processor.value_or("host"), session.options.values.check}});
+                     .request = {.processor = arguments.processor.value_or("host"),
+                                 .check = session.options.values.check,
+                                 .argument = argumentOf(*ofCode, session.options.values.target)}});
   if (!arguments.kernel.empty())
     if (const auto chosen = chooseKernel(module, arguments.kernel); !chosen) return session.refuse(chosen.error());
 

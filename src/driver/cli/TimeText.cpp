@@ -6,6 +6,7 @@
 
 #include "driver/term/Style.h"
 #include "driver/term/Table.h"
+#include "driver/time/TimeParts.h"
 
 namespace smalti::cli {
 namespace {
@@ -16,26 +17,16 @@ struct Part {
   double us = 0;
 };
 
-std::vector<Part> partsOf(const driver::ProgramTime& time, double clockGhz) {
-  sim::Spent all;
-  for (const auto& k : time.kernels) {
-    for (size_t u = 0; u < sim::Work::numUnits; ++u) all.units[u] += k.time.spent.units[u];
-    all.scalar += k.time.spent.scalar;
-    all.bandwidth += k.time.spent.bandwidth;
-    all.latency += k.time.spent.latency;
-    all.ici += k.time.spent.ici;
-  }
-  using W = sim::Work;
-  const auto us = [&](double cycles) { return cycles / (clockGhz * 1e3); };
-  return {{"compute", "matrix units", us(all.units[W::matrix])},
-          {"issue_slots", "vector arithmetic, transcendental and cross-lane units",
-           us(all.units[W::alu] + all.units[W::transcendental] + all.units[W::crossLane])},
-          {"vmem", "vector loads and stores", us(all.units[W::load] + all.units[W::store])},
-          {"hbm", "waiting for data from HBM", us(all.bandwidth)},
-          {"copy_latency", "waiting for copies to begin and end", us(all.latency)},
-          {"step_overhead", "grid steps, scalar instructions, starting the kernel", us(all.scalar)},
-          {"ici", "waiting for other devices", us(all.ici) + time.iciUs},
-          {"ops", "ops around the kernels", time.opsUs}};
+std::vector<Part> partsOf(const tpu::Chip& chip, const driver::ProgramTime& time) {
+  const driver::TimeParts p = driver::partsOf(time, chip);
+  return {{"compute", "matrix units", p.matrix},
+          {"issue_slots", "vector arithmetic, transcendental and cross-lane units", p.vector},
+          {"vmem", "vector loads and stores", p.vmem},
+          {"hbm", "waiting for data from HBM", p.hbm},
+          {"copy_latency", "waiting for copies to begin and end", p.copyLatency},
+          {"step_overhead", "grid steps, scalar instructions, starting the kernel", p.steps},
+          {"ici", "waiting for other devices", p.ici},
+          {"ops", "ops around the kernels", p.ops}};
 }
 
 Part boundOf(const std::vector<Part>& parts) {
@@ -52,7 +43,7 @@ Json workJson(const sim::Work& work) {
 }  // namespace
 
 Json timeJson(const tpu::Chip& chip, const driver::ProgramTime& time) {
-  const auto parts = partsOf(time, chip.device.clockGhz);
+  const auto parts = partsOf(chip, time);
   Json out{{"error", nullptr},           {"us", time.us},
            {"low_us", time.lowUs},       {"high_us", time.highUs},
            {"bound", boundOf(parts).id}, {"roofline_fraction", time.us > 0 ? time.rooflineUs / time.us : 0},
@@ -83,7 +74,7 @@ std::string timeText(const Session& session, const std::string& path, const tpu:
                      const driver::ProgramTime& time, bool whole) {
   const bool color = session.colorOut();
   const double clock = chip.device.clockGhz;
-  auto parts = partsOf(time, clock);
+  auto parts = partsOf(chip, time);
   std::string text =
       fmt::format("{} on {}: {} ({} to {}), {:.0f} % of the roofline; most of it: {}\n", path, chip.name,
                   term::styled(term::Style::bold, micro(time.us), color), micro(time.lowUs), micro(time.highUs),
@@ -124,7 +115,7 @@ std::string comparisonText(const Session& session, const std::string& a, const t
   row("time", timeA.us, timeB.us);
   row("from", timeA.lowUs, timeB.lowUs);
   row("to", timeA.highUs, timeB.highUs);
-  const auto partsA = partsOf(timeA, chipA.device.clockGhz), partsB = partsOf(timeB, chipB.device.clockGhz);
+  const auto partsA = partsOf(chipA, timeA), partsB = partsOf(chipB, timeB);
   for (size_t i = 0; i < partsA.size(); ++i) row(partsA[i].what, partsA[i].us, partsB[i].us);
   row("roofline", timeA.rooflineUs, timeB.rooflineUs);
   return table.str(session.colorOut());

@@ -11,6 +11,7 @@ namespace smalti::driver {
 struct CodeRequest {
   std::string processor = "host";  ///< whose code, as the target names them; "host": this machine's
   bool check = false;              ///< code as --check makes it
+  std::string argument;            ///< of the target: what follows the colon
 };
 
 struct CodeView {

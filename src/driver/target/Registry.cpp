@@ -7,6 +7,7 @@
 #include "base/Options.h"
 #include "driver/target/Target.h"
 #include "driver/target/cpu/Cpu.h"
+#include "driver/target/cuda/Cuda.h"
 #include "driver/target/interpret/Interpret.h"
 #include "driver/target/sim/Sim.h"
 #include "driver/target/tpu/Tpu.h"
@@ -16,10 +17,7 @@ namespace {
 
 std::vector<const Target*>& registry() {
   static std::vector<const Target*> rows{
-      &interpretTarget(),
-      &cpuTarget(),
-      &simTarget(),
-      &tpuTarget(),
+      &interpretTarget(), &cpuTarget(), &cudaTarget(), &cudaHostTarget(), &simTarget(), &tpuTarget(),
   };
   return rows;
 }

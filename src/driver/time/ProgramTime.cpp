@@ -9,6 +9,7 @@
 #include "driver/time/CollectiveTime.h"
 #include "driver/time/Fusions.h"
 #include "driver/time/Known.h"
+#include "driver/time/TimeParts.h"
 #include "ir/Exchange.h"
 
 namespace smalti::driver {
@@ -194,9 +195,8 @@ class Walk {
                             static_cast<double>(chip_.device.coresPerDevice);
       out.rooflineUs += std::max(matrix, k.time.hbmBytes * k.time.cores / hbm);
     }
-    out.lowUs = out.us * (1 - chip_.time.rangeBelow);
-    out.highUs = out.us * (1 + chip_.time.rangeAbove);
     out.kernels = std::move(kernels_);
+    setRange(out, chip_);
     return out;
   }
 

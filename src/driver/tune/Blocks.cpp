@@ -84,7 +84,7 @@ class Search {
       c.refusal = taken.error();
     else if (steps > kMostSteps && !asItIs)
       c.refusal = Diagnostic{.code = "SM6903",
-                             .message = "so many grid steps are not tried",
+                             .message = "too many grid steps to try",
                              .place = {},
                              .need = std::to_string(kMostSteps) + " at most",
                              .have = std::to_string(steps)};

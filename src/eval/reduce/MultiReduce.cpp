@@ -18,7 +18,7 @@ constexpr int64_t kChunk = 4096;
 /// Results finished together.
 constexpr int64_t kBatch = 256;
 
-/// So many rows are added one after the other (eight by eight); sums of them are added up in turn, for precision.
+/// Rows that are added one after the other (eight by eight); their sums are added up afterwards, for precision.
 constexpr int64_t kRowsPerSum = 1024;
 
 /// A reduction computed in T: f32 for floats, u32 for integers of up to 32 bits.

@@ -157,7 +157,7 @@ Array dot_general(const Operand& x, const Operand& y, DotDimensionNumbers d, Dot
   };
   match(d.lhs_contracting, d.rhs_contracting, "contracting");
   match(d.lhs_batch, d.rhs_batch, "batch");
-  // Operands keep their own narrow dtypes only when the result's is told (int8 × int8 → i32).
+  // Operands keep their own narrow dtypes only when the result's is given (int8 × int8 → i32).
   const lang::Promoted p = lang::promote("dot_general", {&x, &y});
   const DType result = options.preferred_element_type.value_or(p.dtype);
   const Array l = options.preferred_element_type ? x.array() : lang::convertTo(x.array(), p.dtype);

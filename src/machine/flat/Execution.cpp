@@ -22,7 +22,7 @@ struct Execution::State {
   Frame frame;
   int64_t instructions = 0;
   std::optional<flat::InstructionEvents> events;  ///< once an observer has asked for them
-  const Instruction* announced = nullptr;         ///< the observer has been told of it: a wait that is tried again
+  const Instruction* announced = nullptr;         ///< the observer has seen it: a wait that is tried again
 };
 
 namespace {

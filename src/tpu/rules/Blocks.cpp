@@ -58,7 +58,7 @@ void checkBlock(const Judge& judge, BlockOf& b) {
              tuple(block)),
          .need = fmt::format("{} or a multiple of {} along dimension {}", array[d], unit, d),
          .have = fmt::format("{}", block[d]),
-         .help = "choose such a block; the last block along a dimension may hang over its end",
+         .help = "choose such a block; the last block along a dimension may extend past its end",
          .where = {b.operand}});
   }
 }

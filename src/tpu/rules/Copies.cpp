@@ -15,6 +15,8 @@ namespace {
 constexpr int64_t kLinearBytes = 512;  ///< of one-dimensional and scalar memory
 
 constexpr const char* kLinearText = "The contiguous inner slice in the DMA transfer must be divisible by 512 bytes";
+constexpr const char* kWordText =
+    "Could not determine that the dynamic offset times the element size is a multiple of the word size";
 
 enum class Misfit : uint8_t { none, offset, size };
 
@@ -72,6 +74,8 @@ void onSlice(mlir::Operation* op, const Judge& judge) {
         if (m % tile != 0 || n % tile != 0) return refuse(reason::kDmaLinear, i, kLinearText, tile, m % tile == 0);
         continue;
       }
+      if (m % tile != 0 && !o && elementBits(view->array.dtype) == 32)
+        return refuse(reason::kDmaLinear, i, kWordText, tile, false);
       if (m % tile != 0)
         misfit = Misfit::offset;
       else if (n % tile != 0)
@@ -80,6 +84,9 @@ void onSlice(mlir::Operation* op, const Judge& judge) {
       const bool part = n % tile != 0 && n != view->array.shape[d];
       if (part && m % tile == 0 && elementBits(view->array.dtype) == 4)
         return refuse(reason::kDmaLinear, i, kLinearText, tile, true);
+      // Rows of one lane tile follow each other as in untiled memory.
+      if (m % tile != 0 && !o && view->array.shape[d] <= kLanes)
+        return refuse(reason::kDmaLinear, i, kWordText, tile, false);
       if (m % tile != 0)
         misfit = Misfit::offset;
       else if (part)

@@ -20,6 +20,7 @@ void onGather(mlir::Operation* op, const Judge& judge) {
   const auto axis = static_cast<size_t>(gather.getDimensions()[0]);
   const int64_t bits = elementBits(source->dtype);
   const bool lanes = axis + 1 == source->shape.size();
+  if (source->shape[axis] == 1) return;  // there is nothing to choose
   if (bits != elementBits(indices->dtype))
     return judge.refuse(reason::kGatherWidth, op->getLoc(),
                         {.message = "Gather indices and result have different bitwidths",

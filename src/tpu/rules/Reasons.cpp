@@ -45,6 +45,8 @@ constexpr std::array kReasons{
     Reason{"bool-carry", "SM6632", "failed to legalize operation 'scf.for'", lower},
     Reason{"bool-relayout", "SM6633", "changeBitwidth when src bitwidth and dst bitwidth differs too much", apply},
     Reason{"unsupported-op", "SM6634", "Target does not support …; LLO_CHECK failure …", lower},
+    Reason{"matrix-queue", "SM6640", "Cannot schedule FIFO pop instruction when the FIFO is empty; … push … full",
+           allocate},
     Reason{"vmem", "SM6605", "E1001: Ran out of memory in memory space vmem", allocate},
 };
 
@@ -87,6 +89,7 @@ const Reason& kUnsupportedType = find("unsupported-type");
 const Reason& kBoolCarry = find("bool-carry");
 const Reason& kBoolRelayout = find("bool-relayout");
 const Reason& kUnsupportedOp = find("unsupported-op");
+const Reason& kMatrixQueue = find("matrix-queue");
 const Reason& kVmem = find("vmem");
 
 }  // namespace reason

@@ -33,6 +33,7 @@ extern const Reason& kUnsupportedType;
 extern const Reason& kBoolCarry;
 extern const Reason& kBoolRelayout;
 extern const Reason& kUnsupportedOp;
+extern const Reason& kMatrixQueue;
 extern const Reason& kVmem;
 
 }  // namespace smalti::tpu::reason

@@ -1,5 +1,6 @@
 // Reshapes of values and of refs.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -35,6 +36,16 @@ bool isShapeCastTaken(const Shape& from, const Shape& to) {
   return foldsTail(from, to);
 }
 
+/// Rows of several tiles that become one long row: whole tiles, or so few that they fill no more than a register.
+bool flattens(const Chip& chip, const ArrayType& from, const Shape& to) {
+  const Shape& s = from.shape;
+  if (to.size() != 1 || s.size() < 3 || s.back() % kLanes != 0 || s.back() == to.back()) return true;
+  const int64_t rows = s[s.size() - 2], packing = packingOf(from.dtype);
+  if (rows % 8 == 0) return true;
+  const bool one = elements(s) <= 8 * kLanes * packing;
+  return s.back() == kLanes && 8 % rows == 0 && rows >= packing && (one || !chip.takes.sublaneGather);
+}
+
 void onShapeCast(mlir::Operation* op, const Judge& judge) {
   auto cast = mlir::dyn_cast<mlir::vector::ShapeCastOp>(op);
   if (!cast) return;
@@ -46,7 +57,7 @@ void onShapeCast(mlir::Operation* op, const Judge& judge) {
   const auto from = arrayTypeOf(source.getType()), to = arrayTypeOf(cast.getType());
   if (!from || !to || from->shape == to->shape) return;
   const int64_t a = from->shape.empty() ? 1 : from->shape.back(), b = to->shape.empty() ? 1 : to->shape.back();
-  bool taken = isShapeCastTaken(from->shape, to->shape);
+  bool taken = isShapeCastTaken(from->shape, to->shape) && flattens(judge.chip, *from, to->shape);
   if (elementBits(from->dtype) == 16 && b == 1 && a > kLanes && !judge.chip.takes.packedColumns) taken = false;
   const bool fromColumn = a == 1 && b > 1 && !from->shape.empty() && elements(from->shape) > 1;
   if (taken && fromColumn && !judge.chip.takes.sublaneGather)
@@ -55,6 +66,18 @@ void onShapeCast(mlir::Operation* op, const Judge& judge) {
                          .need = "rows that stay rows",
                          .have = fmt::format("{} to {}: rows become lanes", from->str(), to->str()),
                          .help = "keep the column, or transpose a full tile"});
+  if (from->dtype == DType::pred && a > kLanes && a != b && to->shape.size() == 1 &&
+      (from->shape.size() != 2 || from->shape[0] % 16 != 0))
+    taken = false;
+  if (taken && from->dtype == DType::pred && a > kLanes && a != b && to->shape.size() == 1)
+    return judge.refuse(reason::kBoolRelayout, op->getLoc(),
+                        {.message = "changeBitwidth when src bitwidth and dst bitwidth differs too much",
+                         .need = "numbers",
+                         .have = fmt::format("{} to {}", from->str(), to->str()),
+                         .help = "reshape as i32, and compare with 0"});
+  if (from->dtype == DType::pred && b > kLanes && b != a && from->shape.size() > 2 &&
+      from->shape[from->shape.size() - 2] % 8 != 0)
+    taken = false;
   if (taken && from->dtype == DType::pred && a > kLanes && a != b)
     return judge.refuse(reason::kUnsupportedOp, op->getLoc(),
                         {.message = "the compiler ends in a failed check of its own at reshapes of masks",
@@ -117,10 +140,28 @@ void onRefReshape(mlir::Operation* op, const Judge& judge) {
        .help = "reshape the value that is loaded, or the array outside of the kernel"});
 }
 
+/// Of masks, only rows and lanes change places.
+void onTranspose(mlir::Operation* op, const Judge& judge) {
+  auto transpose = mlir::dyn_cast<TransposeOp>(op);
+  if (!transpose) return;
+  const auto from = arrayTypeOf(transpose.getOperand().getType());
+  if (!from || from->dtype != DType::pred) return;
+  const auto order = transpose.getPermutation();
+  bool leadingMoves = false;
+  for (size_t d = 0; d + 2 < order.size(); ++d) leadingMoves |= order[d] != static_cast<int64_t>(d);
+  if (!leadingMoves) return;
+  judge.refuse(reason::kUnsupportedOp, op->getLoc(),
+               {.message = "i1 transpose is not supported",
+                .need = "numbers, or a transpose of the last two dimensions alone",
+                .have = fmt::format("{} with dimensions in the order {}", from->str(), fmt::join(order, ", ")),
+                .help = "transpose as i32, and compare with 0"});
+}
+
 }  // namespace
 
 std::span<const Rule> reshapeRules() {
-  static constexpr Rule kRules[]{{.onOp = onShapeCast}, {.onOp = onRefReshape}, {.onOp = onStack}};
+  static constexpr Rule kRules[]{
+      {.onOp = onShapeCast}, {.onOp = onRefReshape}, {.onOp = onStack}, {.onOp = onTranspose}};
   return kRules;
 }
 

@@ -20,6 +20,14 @@ std::string nameOf(mlir::Type t) {
   return dtype ? ArrayType{*dtype, {}}.str() : "another type";
 }
 
+/// Computed from constants alone: the compiler has done so before it looks at types.
+bool isFolded(mlir::Value value, int depth = 0) {
+  constexpr int kMostDepth = 16;
+  mlir::Operation* op = value.getDefiningOp();
+  if (op == nullptr || depth == kMostDepth || !op->getName().getStringRef().starts_with("arith.")) return false;
+  return llvm::all_of(op->getOperands(), [&](mlir::Value v) { return isFolded(v, depth + 1); });
+}
+
 void onScalar(mlir::Operation* op, const Judge& judge) {
   if (op->getNumResults() != 1 || !op->getResult(0).getType().isIntOrFloat()) return;
   const llvm::StringRef name = op->getName().getStringRef();
@@ -27,7 +35,7 @@ void onScalar(mlir::Operation* op, const Judge& judge) {
   if (mlir::isa<mlir::arith::ConstantOp, mlir::arith::SelectOp>(op)) return;
   const mlir::Type type = op->getOperand(0).getType();
   if (op->getNumOperands() < 2 && name.starts_with("arith.")) return;  // conversions
-  if (isWord(type)) return;
+  if (isWord(type) || isFolded(op->getResult(0))) return;
   const bool integer = type.isInteger();
   judge.refuse(integer ? reason::kScalarType : reason::kElementType, op->getLoc(),
                {.message = integer ? fmt::format("Only i32 {} is supported, but got '{}'", name.str(), nameOf(type))

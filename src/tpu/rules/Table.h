@@ -16,6 +16,7 @@ std::span<const Rule> strideRules();      // Strides.cpp
 std::span<const Rule> gatherRules();      // Gathers.cpp
 std::span<const Rule> controlRules();     // Control.cpp
 std::span<const Rule> generationRules();  // Generations.cpp
+std::span<const Rule> queueRules();       // Queues.cpp
 std::span<const Rule> vmemRules();        // Vmem.cpp
 
 }  // namespace smalti::tpu

@@ -9,6 +9,7 @@
 
 #include "ir/TpuOps.h"
 #include "ir/Types.h"
+#include "tpu/Tiling.h"
 #include "tpu/rules/Reasons.h"
 #include "tpu/rules/Table.h"
 
@@ -195,19 +196,21 @@ void onF16(mlir::Operation* op, const Judge& judge) {
                 .help = "keep the array as bf16"});
 }
 
-/// v4 has no masks for parts of words of bytes, which stores to one-dimensional refs need.
+/// Stores to parts of the words of one-dimensional refs need masks: v4 has none for bytes, and no chip has any for
+/// less.
 void onByteLanes(mlir::Operation* op, const Judge& judge) {
   auto store = mlir::dyn_cast<VectorStoreOp>(op);
-  if (judge.chip.takes.subelementMasking || !store) return;
+  if (!store) return;
   const auto type = vectorType(store.getValueToStore());
   if (!type || mlir::cast<mlir::MemRefType>(store.getBase().getType()).getRank() != 1 || type->shape.size() != 1 ||
-      bit_width(type->dtype) != 8)
+      (elementBits(type->dtype) != 4 && (elementBits(type->dtype) != 8 || judge.chip.takes.subelementMasking)))
     return;
-  constexpr int64_t kTile = 512;
-  if (type->shape[0] % kTile == 0) return;
+  const int64_t tile = 4096 / elementBits(type->dtype);
+  if (type->shape[0] % tile == 0) return;
   judge.refuse(reason::kSubelementMask, op->getLoc(),
-               {.message = "8-bit subelement masking is only supported for TPU v5+",
-                .need = fmt::format("a multiple of {} elements", kTile),
+               {.message = elementBits(type->dtype) == 8 ? "8-bit subelement masking is only supported for TPU v5+"
+                                                         : "Only 16-bit and 8-bit subelement masking is implemented",
+                .need = fmt::format("a multiple of {} elements", tile),
                 .have = type->str(),
                 .help = "keep the array two-dimensional, or as i32"});
 }

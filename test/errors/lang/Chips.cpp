@@ -21,7 +21,7 @@ void legalOn(std::string_view chip, const pl::PallasCall& call, const pl::Array&
 //    in input 0
 //   need: 300, a multiple of 1024, or a power of 2 of at least 128
 //   have: block (30) of f32[300]
-//   help: choose such a block; the last block may hang over the end of the array
+//   help: choose such a block; the last block may extend past the end of the array
 // error[SM6602]: The Pallas TPU lowering currently requires that rank 1 block shapes are the whole array, a multiple of 1024, or a power of 2 that is at least the tiling size
 //   --> test/errors/lang/Chips.cpp:36:70
 //    36 |   const pl::BlockSpec part{{30}, [](auto i) { return std::tuple{i}; }};
@@ -31,7 +31,7 @@ void legalOn(std::string_view chip, const pl::PallasCall& call, const pl::Array&
 //    in output 0
 //   need: 300, a multiple of 1024, or a power of 2 of at least 128
 //   have: block (30) of f32[300]
-//   help: choose such a block; the last block may hang over the end of the array
+//   help: choose such a block; the last block may extend past the end of the array
 WRONG_PROGRAM(block_of_rank_1_that_is_no_tile) {
   const pl::BlockSpec part{{30}, [](auto i) { return std::tuple{i}; }};
   const auto twice = pl::pallas_call(

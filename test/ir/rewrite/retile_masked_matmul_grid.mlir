@@ -1,5 +1,5 @@
-// The last block of the sum hangs over, and what lies past the end is put to zero: the sum in one step has no end to
-// hang over.
+// The last block of the sum is partial, and what lies past the end is put to zero: the sum in one step has no partial
+// block.
 // RUN: smalti-opt %s --smalti-retile-masked-matmul-grid | FileCheck %s
 // RUN: smalti-opt %s --smalti-retile-matmul-grid | FileCheck %s --check-prefix=MASKED
 

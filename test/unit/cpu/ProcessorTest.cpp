@@ -1,4 +1,5 @@
 #include "cpu/Processor.h"
+#include "cpu/product/gemm/Tiles.h"
 
 #include <string>
 
@@ -35,6 +36,14 @@ TEST(Processor, TheHostIsKnown) {
   EXPECT_GE(host.vectorBytes, 16);
   EXPECT_GE(host.l2Bytes, host.l1Bytes);
   EXPECT_EQ(*processorNamed("host"), host);
+}
+
+TEST(Processor, TilesAreOnlyWhereTheSystemHasBeenAsked) {
+  EXPECT_FALSE(hasTiles(*processorNamed("x86_64-linux-gnu/sapphirerapids")));
+  const Processor& host = hostProcessor();
+  if (!hasTiles(host)) GTEST_SKIP() << "this process has none";
+  EXPECT_TRUE(host.avx512 && host.int8Dot);
+  EXPECT_EQ(host.fmaPorts, 2) << "whatever model a virtual machine shows: " << host.name;
 }
 
 TEST(Processor, OneWithoutAvx512HasSixteenRegistersOf32Bytes) {

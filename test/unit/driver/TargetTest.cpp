@@ -1,5 +1,6 @@
 // The registry of targets: one that a test brings is found, described, refused and run like those that are there.
 #include "driver/target/Target.h"
+#include "gpu/driver/CudaDriver.h"
 
 #include <gmock/gmock.h>
 
@@ -99,15 +100,15 @@ TEST(Targets, ARegisteredTargetRunsKernelsWithItsArgument) {
 
 TEST(Targets, ARegisteredTargetIsAValueOfTheOption) {
   const OptionRow& row = *findOption("target");
-  EXPECT_EQ(row.allowed(), "interpret|cpu|sim:CHIP|tpu[:PLUGIN]");
+  EXPECT_EQ(row.allowed(), "interpret|cpu|cuda[:GPU]|cuda-host[:FOLDER]|sim:CHIP|tpu[:PLUGIN]");
   const RegisteredTarget registered(filling({}));
-  EXPECT_EQ(row.allowed(), "interpret|cpu|sim:CHIP|tpu[:PLUGIN]|fill:NUMBER");
+  EXPECT_EQ(row.allowed(), "interpret|cpu|cuda[:GPU]|cuda-host[:FOLDER]|sim:CHIP|tpu[:PLUGIN]|fill:NUMBER");
   OptionSet options;
   EXPECT_TRUE(options.set(row, "fill:3", Origin::commandLine, "--target"));
   EXPECT_EQ(options.values.target, "fill:3");
   EXPECT_EQ(options.set(row, "abacus", Origin::commandLine, "--target").error().str(),
             "error[SM1011]: --target cannot be 'abacus'\n"
-            "  need: interpret|cpu|sim:CHIP|tpu[:PLUGIN]|fill:NUMBER\n"
+            "  need: interpret|cpu|cuda[:GPU]|cuda-host[:FOLDER]|sim:CHIP|tpu[:PLUGIN]|fill:NUMBER\n"
             "  help: target: what runs the kernels (smalti env describes each)\n");
   EXPECT_EQ(options.set(row, "cpu:avx512", Origin::commandLine, "--target").error().str(),
             "error[SM1011]: --target cannot be 'cpu:avx512'\n"
@@ -117,12 +118,13 @@ TEST(Targets, ARegisteredTargetIsAValueOfTheOption) {
 }
 
 TEST(Targets, ARegisteredTargetsCodeIsShown) {
-  EXPECT_EQ(cli::codeStages(), (std::vector<std::string>{"plan", "llvm", "optimised", "assembly"}));
+  EXPECT_EQ(cli::codeStages(), (std::vector<std::string>{"plan", "llvm", "optimised", "assembly", "ptx", "sass"}));
   Target target = filling({});
   target.stages = {"number"};
   target.inspect = [](const KernelPackage&, const CodeRequest&) -> Result<CodeView> { return CodeView(); };
   const RegisteredTarget registered(target);
-  EXPECT_EQ(cli::codeStages(), (std::vector<std::string>{"plan", "llvm", "optimised", "assembly", "number"}));
+  EXPECT_EQ(cli::codeStages(),
+            (std::vector<std::string>{"plan", "llvm", "optimised", "assembly", "ptx", "sass", "number"}));
   EXPECT_EQ(cli::targetOfStage("number", "interpret")->name, "fill");
   EXPECT_EQ(cli::targetOfStage("all", "fill:3")->name, "fill");
   EXPECT_EQ(cli::targetOfStage("llvm", "fill:3")->name, "cpu");
@@ -157,16 +159,22 @@ TEST(Targets, WhyOneIsNotAvailableIsDescribed) {
   const RegisteredTarget registered(
       filling(fail({.code = "SM5008", .message = "no abacus was found on the table", .place = {}})));
   const ScopedVariable plugin("TPU_LIBRARY_PATH", "named");  // so that no TPU is missed here
-  EXPECT_EQ(
-      describeTargets(),
-      "  interpret: the abstract machine without a clock: op by op, checks everything\n"
-      "  cpu: native code for this processor\n"
-      "  sim:CHIP: a TPU on paper: the machine's results with that chip's numerics, and the time that it would take\n"
-      "  tpu[:PLUGIN]: the TPUs of this machine, or the devices of another PJRT plugin: the whole program, compiled by "
-      "theirs\n"
-      "  fill:NUMBER: writes a number and computes nothing\n"
-      "    not available: no abacus was found on the table\n");
-  const Json row = targetsJson()[4];
+  const auto cuda = gpu::CudaDriver::open();
+  EXPECT_EQ(describeTargets(),
+            "  interpret: the abstract machine without a clock: op by op, checks everything\n"
+            "  cpu: native code for this processor\n"
+            "  cuda[:GPU]: the NVIDIA GPU of this machine: code for it, or for the one that is named\n" +
+                (cuda ? "" : "    not available: " + cuda.error().message + "\n") +
+                "  cuda-host[:FOLDER]: code for NVIDIA GPUs, its threads run by this process: to test it without one; "
+                "calls are kept in FOLDER\n"
+                "  sim:CHIP: a TPU on paper: the machine's results with that chip's numerics, and the time that it "
+                "would take\n"
+                "  tpu[:PLUGIN]: the TPUs of this machine, or the devices of another PJRT plugin: the whole program, "
+                "compiled by "
+                "theirs\n"
+                "  fill:NUMBER: writes a number and computes nothing\n"
+                "    not available: no abacus was found on the table\n");
+  const Json row = targetsJson().back();
   EXPECT_EQ(row["available"], false);
   EXPECT_EQ(row["unavailable_because"], "no abacus was found on the table");
 }
@@ -176,7 +184,7 @@ TEST(Targets, SM5006_UnknownTargetsAreNamed) {
   ASSERT_FALSE(results);
   EXPECT_EQ(results.error().str(),
             "error[SM5006]: there is no target 'abacus'\n"
-            "  need: interpret|cpu|sim:CHIP|tpu[:PLUGIN]\n"
+            "  need: interpret|cpu|cuda[:GPU]|cuda-host[:FOLDER]|sim:CHIP|tpu[:PLUGIN]\n"
             "  help: choose one of these; smalti env describes them\n");
 }
 

@@ -34,7 +34,7 @@ TEST(TpuRules, SM6610_BlockShape) {
    in input 0
   need: 256 or a multiple of 128 along dimension 1
   have: 100
-  help: choose such a block; the last block along a dimension may hang over its end
+  help: choose such a block; the last block along a dimension may extend past its end
 )MESSAGE");
 }
 

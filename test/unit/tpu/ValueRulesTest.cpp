@@ -434,6 +434,68 @@ TEST(TpuRules, SM6635_ScalarType) {
 )MESSAGE");
 }
 
+TEST(TpuRules, SM6640_MatrixQueue) {
+  EXPECT_EQ(refusalOf("v5e", {16, 128}, R"MLIR(module {
+  func.func @kernel(%i: i32, %n: memref<4xi32, #tpu.memory_space<smem>>, %x: memref<8x128xf32, #tpu.memory_space<vmem>>,
+                    %o: memref<8x128xf32, #tpu.memory_space<vmem>>, %s0: memref<256x128xbf16, #tpu.memory_space<vmem>>)
+      attributes {dimension_semantics = [#tpu.dimension_semantics<arbitrary>], iteration_bounds = array<i64: 2>,
+                  scalar_prefetch = 1 : i64, scratch_operands = 1 : i64, tpu.core_type = #tpu.core_type<tc>,
+                  window_params = [{transform_indices = @map, window_bounds = array<i64: 8, 128>},
+                                   {transform_indices = @map, window_bounds = array<i64: 8, 128>}]} {
+    %zero = arith.constant 0 : index
+    %a = vector.load %s0[%zero, %zero] : memref<256x128xbf16, #tpu.memory_space<vmem>>, vector<16x128xbf16>
+    tpu.matmul_lhs_fifo %a {mxu_index = 0 : i32, load_staged_rhs = 0 : i32} : vector<16x128xbf16>
+    %p = tpu.matmul_pop_fifo 0 : vector<16x128xf32>
+    %q = tpu.matmul_pop_fifo 0 : vector<16x128xf32>
+    return
+  }
+  func.func @map(%i: i32, %n: memref<4xi32, #tpu.memory_space<smem>>) -> (i32, i32) {
+    %zero = arith.constant 0 : i32
+    return %i, %zero : i32, i32
+  }
+}
+)MLIR"),
+            R"MESSAGE(error[SM6640]: Cannot schedule FIFO pop instruction when the FIFO is empty
+  --> k.mlir:12:10
+   in kernel 'kernel'
+   in chip v5e
+  need: 16 rows in the queue of matrix unit 0
+  have: 0 rows
+  help: pop as many rows as were pushed
+)MESSAGE");
+  const std::string tooMany = R"MLIR(module {
+  func.func @kernel(%i: i32, %n: memref<4xi32, #tpu.memory_space<smem>>, %x: memref<8x128xf32, #tpu.memory_space<vmem>>,
+                    %o: memref<8x128xf32, #tpu.memory_space<vmem>>, %s0: memref<256x128xbf16, #tpu.memory_space<vmem>>)
+      attributes {dimension_semantics = [#tpu.dimension_semantics<arbitrary>], iteration_bounds = array<i64: 2>,
+                  scalar_prefetch = 1 : i64, scratch_operands = 1 : i64, tpu.core_type = #tpu.core_type<tc>,
+                  window_params = [{transform_indices = @map, window_bounds = array<i64: 8, 128>},
+                                   {transform_indices = @map, window_bounds = array<i64: 8, 128>}]} {
+    %zero = arith.constant 0 : index
+    %a = vector.load %s0[%zero, %zero] : memref<256x128xbf16, #tpu.memory_space<vmem>>, vector<256x128xbf16>
+    tpu.matmul_lhs_fifo %a {mxu_index = 0 : i32, load_staged_rhs = 0 : i32} : vector<256x128xbf16>
+    %p = tpu.matmul_pop_fifo 0 : vector<256x128xf32>
+    return
+  }
+  func.func @map(%i: i32, %n: memref<4xi32, #tpu.memory_space<smem>>) -> (i32, i32) {
+    %zero = arith.constant 0 : i32
+    return %i, %zero : i32, i32
+  }
+}
+)MLIR";
+  EXPECT_EQ(refusalOf("v5e", {16, 128}, tooMany),
+            R"MESSAGE(error[SM6640]: Cannot schedule FIFO push instruction when the FIFO is full
+  --> k.mlir:10:5
+   in kernel 'kernel'
+   in chip v5e
+  need: at most 192 rows in the queue of matrix unit 0
+  have: 256 rows
+  help: take products out before more are pushed
+)MESSAGE");
+  EXPECT_EQ(refusalOf("v6e", {16, 128}, tooMany), "");
+  EXPECT_NE(refusalOf("v7x", {16, 128}, tooMany).find("MatmulLhsFifoOp not supported on TPU generations >= 7"),
+            std::string::npos);
+}
+
 TEST(TpuRules, SM6606_MatmulType) {
   EXPECT_EQ(refusalOf("v4", {16, 128}, R"MLIR(module {
   func.func @kernel(%i: i32, %n: memref<4xi32, #tpu.memory_space<smem>>, %x: memref<8x128xf32, #tpu.memory_space<vmem>>,

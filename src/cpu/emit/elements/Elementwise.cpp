@@ -12,14 +12,37 @@
 #include "ir/facts/Attributes.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/Intrinsics.h"
-#include "llvm/IR/Module.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace smalti::cpu {
 namespace {
 
+// ---- which dtypes a row takes: of the first operand, and of the result
+
+using TakesTypes = bool (*)(mlir::Operation&, DType in, DType out);
+
 bool isFloat(DType t) { return isRegisterFloat(t); }
 bool isInteger(DType t) { return computesNatively(t) && !isFloat(t) && t != DType::pred; }
+bool isBits(DType t) { return isInteger(t) || t == DType::pred; }
+
+bool anything(mlir::Operation&, DType, DType) { return true; }
+bool floats(mlir::Operation&, DType in, DType) { return isFloat(in); }
+bool integers(mlir::Operation&, DType in, DType) { return isInteger(in); }
+bool bits(mlir::Operation&, DType in, DType) { return isBits(in); }
+bool floatToFloat(mlir::Operation&, DType in, DType out) { return isFloat(in) && isFloat(out); }
+bool floatToInteger(mlir::Operation&, DType in, DType out) { return isFloat(in) && isInteger(out); }
+bool integerToInteger(mlir::Operation&, DType in, DType out) { return isInteger(in) && isInteger(out); }
+bool integerToBits(mlir::Operation&, DType in, DType out) { return isInteger(in) && isBits(out); }
+bool bitsToInteger(mlir::Operation&, DType in, DType out) { return isBits(in) && isInteger(out); }
+bool bitsToFloat(mlir::Operation&, DType in, DType out) { return isBits(in) && isFloat(out); }
+bool sameWidth(mlir::Operation&, DType in, DType out) { return bit_width(in) == bit_width(out) && in != DType::pred; }
+bool mathFunctions(mlir::Operation& op, DType in, DType out) {
+  const llvm::StringRef name = op.getName().getStringRef();
+  return isFloat(in) && isFloat(out) && hasMath(std::string_view(name.data(), name.size()), op.getNumOperands());
+}
+
+// ---- emitters
+
 int widthOf(Reg v) { return static_cast<int>(v->getType()->getScalarSizeInBits()); }
 Reg constant(Reg like, int64_t value) { return llvm::ConstantInt::getSigned(like->getType(), value); }
 Reg zero(Reg like) { return llvm::Constant::getNullValue(like->getType()); }
@@ -28,7 +51,6 @@ Reg zero(Reg like) { return llvm::Constant::getNullValue(like->getType()); }
 
 template <Reg (*F)(Builder&, Reg, Reg)>
 Reg floatBinary(const ElementOp& e) {
-  if (!isFloat(e.in)) return nullptr;
   return roundTo(e.b, e.out, F(e.b, e.operands[0], e.operands[1]));
 }
 Reg fadd(Builder& b, Reg x, Reg y) { return b.CreateFAdd(x, y); }
@@ -39,7 +61,6 @@ Reg fdiv(Builder& b, Reg x, Reg y) { return b.CreateFDiv(x, y); }
 /// C's fmod, exact: multiples of y·2^(28·k) are taken away, the largest first. In f64 each quotient has less than 29
 /// bits, so that its product with y is exact.
 Reg remf(const ElementOp& e) {
-  if (!isFloat(e.in)) return nullptr;
   constexpr int kBits = 28, kSteps = 10;  // 2^(28·10) is more than the largest quotient of two f32
   Builder& b = e.b;
   Reg x = e.operands[0], y = e.operands[1];
@@ -80,29 +101,25 @@ Reg fminnum(Builder& b, Reg x, Reg y) {
 /// Of a number that the dtype has, but for -0 and NaN, which not every float of a byte knows.
 Reg exact(const ElementOp& e, Reg r) { return isByteFloat(e.out) ? roundTo(e.b, e.out, r) : r; }
 
-Reg negf(const ElementOp& e) { return isFloat(e.in) ? exact(e, e.b.CreateFNeg(e.operands[0])) : nullptr; }
+Reg negf(const ElementOp& e) { return exact(e, e.b.CreateFNeg(e.operands[0])); }
 
 template <llvm::Intrinsic::ID Id>
 Reg exactIntrinsic(const ElementOp& e) {
-  return isFloat(e.in) ? exact(e, e.b.CreateUnaryIntrinsic(Id, e.operands[0])) : nullptr;
+  return exact(e, e.b.CreateUnaryIntrinsic(Id, e.operands[0]));
 }
 Reg squareRoot(const ElementOp& e) {
-  return isFloat(e.in) ? roundTo(e.b, e.out, e.b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, e.operands[0])) : nullptr;
+  return roundTo(e.b, e.out, e.b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, e.operands[0]));
 }
 Reg copysign(const ElementOp& e) {
-  if (!isFloat(e.in)) return nullptr;
   return exact(e, e.b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, e.operands[0], e.operands[1]));
 }
 
 Reg mathFunction(const ElementOp& e) {
-  if (!isFloat(e.in) || !isFloat(e.out)) return nullptr;
   const llvm::StringRef name = e.op.getName().getStringRef();
-  Reg result = emitMath(e.b, std::string_view(name.data(), name.size()), e.operands);
-  return result ? roundTo(e.b, e.out, result) : nullptr;
+  return roundTo(e.b, e.out, emitMath(e.b, std::string_view(name.data(), name.size()), e.operands));
 }
 
 Reg reciprocal(const ElementOp& e) {
-  if (!isFloat(e.in)) return nullptr;
   Reg one = llvm::ConstantFP::get(e.operands[0]->getType(), 1.0);
   if (!boolAttribute(e.op, "approx") || e.out != DType::f32)
     return roundTo(e.b, e.out, e.b.CreateFDiv(one, e.operands[0]));
@@ -112,7 +129,6 @@ Reg reciprocal(const ElementOp& e) {
 /// How |x| compares with infinity. UEQ: infinite or NaN.
 template <llvm::CmpInst::Predicate P>
 Reg besideInfinity(const ElementOp& e) {
-  if (!isFloat(e.in)) return nullptr;
   Reg size = e.b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, e.operands[0]);
   return e.b.CreateFCmp(P, size, llvm::ConstantFP::getInfinity(size->getType()));
 }
@@ -122,11 +138,7 @@ Reg besideInfinity(const ElementOp& e) {
 using IntegerOp = Reg (*)(Builder&, Reg, Reg);
 template <IntegerOp F>
 Reg integerBinary(const ElementOp& e) {
-  return isInteger(e.in) ? F(e.b, e.operands[0], e.operands[1]) : nullptr;
-}
-template <IntegerOp F>
-Reg logical(const ElementOp& e) {
-  return isInteger(e.in) || e.in == DType::pred ? F(e.b, e.operands[0], e.operands[1]) : nullptr;
+  return F(e.b, e.operands[0], e.operands[1]);
 }
 Reg add(Builder& b, Reg x, Reg y) { return b.CreateAdd(x, y); }
 Reg sub(Builder& b, Reg x, Reg y) { return b.CreateSub(x, y); }
@@ -171,45 +183,42 @@ Reg shli(Builder& b, Reg x, Reg n) { return shift(b, x, n, llvm::Instruction::Sh
 Reg shrsi(Builder& b, Reg x, Reg n) { return shift(b, x, n, llvm::Instruction::AShr); }
 Reg shrui(Builder& b, Reg x, Reg n) { return shift(b, x, n, llvm::Instruction::LShr); }
 
-Reg absi(const ElementOp& e) {
-  return isInteger(e.in) ? e.b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, e.operands[0], e.b.getFalse()) : nullptr;
-}
+Reg absi(const ElementOp& e) { return e.b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, e.operands[0], e.b.getFalse()); }
 template <llvm::Intrinsic::ID Id>
 Reg countZeros(const ElementOp& e) {
-  return isInteger(e.in) ? e.b.CreateBinaryIntrinsic(Id, e.operands[0], e.b.getFalse()) : nullptr;
+  return e.b.CreateBinaryIntrinsic(Id, e.operands[0], e.b.getFalse());
 }
-Reg ctpop(const ElementOp& e) {
-  return isInteger(e.in) ? e.b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, e.operands[0]) : nullptr;
-}
+Reg ctpop(const ElementOp& e) { return e.b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, e.operands[0]); }
 
 // ---- comparisons and choice
 
+using Predicate = llvm::CmpInst::Predicate;
+constexpr Predicate kIntegerPredicates[] = {
+    Predicate::ICMP_EQ,  Predicate::ICMP_NE,  Predicate::ICMP_SLT, Predicate::ICMP_SLE, Predicate::ICMP_SGT,
+    Predicate::ICMP_SGE, Predicate::ICMP_ULT, Predicate::ICMP_ULE, Predicate::ICMP_UGT, Predicate::ICMP_UGE};
+// "one" of these modules is JAX's !=, true for NaN (S-E6).
+constexpr Predicate kFloatPredicates[] = {
+    Predicate::FCMP_FALSE, Predicate::FCMP_OEQ, Predicate::FCMP_OGT, Predicate::FCMP_OGE,
+    Predicate::FCMP_OLT,   Predicate::FCMP_OLE, Predicate::FCMP_UNE, Predicate::FCMP_ORD,
+    Predicate::FCMP_UEQ,   Predicate::FCMP_UGT, Predicate::FCMP_UGE, Predicate::FCMP_ULT,
+    Predicate::FCMP_ULE,   Predicate::FCMP_UNE, Predicate::FCMP_UNO, Predicate::FCMP_TRUE};
+
+size_t predicateOf(mlir::Operation& op) { return static_cast<size_t>(integerAttribute(op, "predicate", -1)); }
+/// Whether one `pred` is equal to another is all that native code compares of them.
+bool comparesBits(mlir::Operation& op, DType in, DType) {
+  return isBits(in) && predicateOf(op) < (in == DType::pred ? 2 : std::size(kIntegerPredicates));
+}
+bool comparesFloats(mlir::Operation& op, DType in, DType) {
+  return isFloat(in) && predicateOf(op) < std::size(kFloatPredicates);
+}
+
 Reg cmpi(const ElementOp& e) {
-  if (!isInteger(e.in) && e.in != DType::pred) return nullptr;
-  using P = llvm::CmpInst::Predicate;
-  static constexpr P kPredicates[] = {P::ICMP_EQ,  P::ICMP_NE,  P::ICMP_SLT, P::ICMP_SLE, P::ICMP_SGT,
-                                      P::ICMP_SGE, P::ICMP_ULT, P::ICMP_ULE, P::ICMP_UGT, P::ICMP_UGE};
-  const auto p = static_cast<size_t>(integerAttribute(e.op, "predicate", -1));
-  if (p >= std::size(kPredicates)) return nullptr;
-  if (e.in == DType::pred && p >= 2) return nullptr;
-  return e.b.CreateICmp(kPredicates[p], e.operands[0], e.operands[1]);
+  return e.b.CreateICmp(kIntegerPredicates[predicateOf(e.op)], e.operands[0], e.operands[1]);
 }
-
 Reg cmpf(const ElementOp& e) {
-  if (!isFloat(e.in)) return nullptr;
-  using P = llvm::CmpInst::Predicate;
-  // "one" of these modules is JAX's !=, true for NaN (S-E6).
-  static constexpr P kPredicates[] = {P::FCMP_FALSE, P::FCMP_OEQ, P::FCMP_OGT, P::FCMP_OGE, P::FCMP_OLT, P::FCMP_OLE,
-                                      P::FCMP_UNE,   P::FCMP_ORD, P::FCMP_UEQ, P::FCMP_UGT, P::FCMP_UGE, P::FCMP_ULT,
-                                      P::FCMP_ULE,   P::FCMP_UNE, P::FCMP_UNO, P::FCMP_TRUE};
-  const auto p = static_cast<size_t>(integerAttribute(e.op, "predicate", -1));
-  return p < std::size(kPredicates) ? e.b.CreateFCmp(kPredicates[p], e.operands[0], e.operands[1]) : nullptr;
+  return e.b.CreateFCmp(kFloatPredicates[predicateOf(e.op)], e.operands[0], e.operands[1]);
 }
-
-Reg select(const ElementOp& e) {
-  if (!computesNatively(e.out)) return nullptr;
-  return e.b.CreateSelect(e.operands[0], e.operands[1], e.operands[2]);
-}
+Reg select(const ElementOp& e) { return e.b.CreateSelect(e.operands[0], e.operands[1], e.operands[2]); }
 
 // ---- conversions
 
@@ -218,43 +227,20 @@ llvm::Type* resultType(const ElementOp& e) {
   return registerType(e.b.getContext(), e.out, vector ? static_cast<int>(vector->getNumElements()) : 1);
 }
 
-Reg extf(const ElementOp& e) { return isFloat(e.in) && isFloat(e.out) ? exact(e, e.operands[0]) : nullptr; }
-Reg truncf(const ElementOp& e) {
-  return isFloat(e.in) && isFloat(e.out) ? roundTo(e.b, e.out, e.operands[0]) : nullptr;
-}
-Reg extsi(const ElementOp& e) {
-  return (isInteger(e.in) || e.in == DType::pred) && isInteger(e.out) ? e.b.CreateSExt(e.operands[0], resultType(e))
-                                                                      : nullptr;
-}
-Reg extui(const ElementOp& e) {
-  const bool from = isInteger(e.in) || e.in == DType::pred;
-  return from && isInteger(e.out) ? e.b.CreateZExt(e.operands[0], resultType(e)) : nullptr;
-}
-Reg trunci(const ElementOp& e) {
-  return isInteger(e.in) && (isInteger(e.out) || e.out == DType::pred) ? e.b.CreateTrunc(e.operands[0], resultType(e))
-                                                                       : nullptr;
-}
-Reg sitofp(const ElementOp& e) {
-  if (!(isInteger(e.in) || e.in == DType::pred) || !isFloat(e.out)) return nullptr;
-  return roundTo(e.b, e.out, e.b.CreateSIToFP(e.operands[0], resultType(e)));
-}
-Reg uitofp(const ElementOp& e) {
-  if (!(isInteger(e.in) || e.in == DType::pred) || !isFloat(e.out)) return nullptr;
-  return roundTo(e.b, e.out, e.b.CreateUIToFP(e.operands[0], resultType(e)));
-}
+Reg extf(const ElementOp& e) { return exact(e, e.operands[0]); }
+Reg truncf(const ElementOp& e) { return roundTo(e.b, e.out, e.operands[0]); }
+Reg extsi(const ElementOp& e) { return e.b.CreateSExt(e.operands[0], resultType(e)); }
+Reg extui(const ElementOp& e) { return e.b.CreateZExt(e.operands[0], resultType(e)); }
+Reg trunci(const ElementOp& e) { return e.b.CreateTrunc(e.operands[0], resultType(e)); }
+Reg sitofp(const ElementOp& e) { return roundTo(e.b, e.out, e.b.CreateSIToFP(e.operands[0], resultType(e))); }
+Reg uitofp(const ElementOp& e) { return roundTo(e.b, e.out, e.b.CreateUIToFP(e.operands[0], resultType(e))); }
 template <bool kSigned>
 Reg toInteger(const ElementOp& e) {
-  return isFloat(e.in) && isInteger(e.out) ? toIntegers(e.b, e.operands[0], resultType(e), kSigned) : nullptr;
+  return toIntegers(e.b, e.operands[0], resultType(e), kSigned);
 }
-Reg indexCast(const ElementOp& e) {
-  return isInteger(e.in) && isInteger(e.out) ? e.b.CreateSExtOrTrunc(e.operands[0], resultType(e)) : nullptr;
-}
-Reg indexCastUnsigned(const ElementOp& e) {
-  return isInteger(e.in) && isInteger(e.out) ? e.b.CreateZExtOrTrunc(e.operands[0], resultType(e)) : nullptr;
-}
-/// Between dtypes of one width.
+Reg indexCast(const ElementOp& e) { return e.b.CreateSExtOrTrunc(e.operands[0], resultType(e)); }
+Reg indexCastUnsigned(const ElementOp& e) { return e.b.CreateZExtOrTrunc(e.operands[0], resultType(e)); }
 Reg bitcast(const ElementOp& e) {
-  if (bit_width(e.in) != bit_width(e.out) || e.in == DType::pred) return nullptr;
   Reg stored = toStorage(e.b, e.in, e.operands[0]);
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(stored->getType());
   llvm::Type* element = storageType(e.b.getContext(), e.out);
@@ -263,114 +249,102 @@ Reg bitcast(const ElementOp& e) {
 }
 Reg same(const ElementOp& e) { return e.operands[0]; }
 
-const llvm::StringMap<EmitElement>& table() {
+struct ElementRow {
+  TakesTypes takes;
+  EmitElement emit;
+};
+
+const llvm::StringMap<ElementRow>& table() {
   using namespace llvm;
-  static const StringMap<EmitElement> kTable{
-      {"arith.addf", floatBinary<fadd>},
-      {"arith.subf", floatBinary<fsub>},
-      {"arith.mulf", floatBinary<fmul>},
-      {"arith.divf", floatBinary<fdiv>},
-      {"arith.remf", remf},
-      {"arith.maximumf", floatBinary<fmax>},
-      {"arith.minimumf", floatBinary<fmin>},
-      {"arith.maxnumf", floatBinary<fmaxnum>},
-      {"arith.minnumf", floatBinary<fminnum>},
-      {"arith.negf", negf},
-      {"arith.addi", integerBinary<add>},
-      {"arith.subi", integerBinary<sub>},
-      {"arith.muli", integerBinary<mul>},
-      {"arith.divsi", integerBinary<divsi>},
-      {"arith.divui", integerBinary<divui>},
-      {"arith.remsi", integerBinary<remsi>},
-      {"arith.remui", integerBinary<remui>},
-      {"arith.andi", logical<bitAnd>},
-      {"arith.ori", logical<bitOr>},
-      {"arith.xori", logical<bitXor>},
-      {"arith.shli", integerBinary<shli>},
-      {"arith.shrsi", integerBinary<shrsi>},
-      {"arith.shrui", integerBinary<shrui>},
-      {"arith.maxsi", integerBinary<integerIntrinsic<Intrinsic::smax>>},
-      {"arith.minsi", integerBinary<integerIntrinsic<Intrinsic::smin>>},
-      {"arith.maxui", integerBinary<integerIntrinsic<Intrinsic::umax>>},
-      {"arith.minui", integerBinary<integerIntrinsic<Intrinsic::umin>>},
-      {"arith.cmpi", cmpi},
-      {"arith.cmpf", cmpf},
-      {"arith.select", select},
-      {"arith.extf", extf},
-      {"arith.truncf", truncf},
-      {"arith.extsi", extsi},
-      {"arith.extui", extui},
-      {"arith.trunci", trunci},
-      {"arith.sitofp", sitofp},
-      {"arith.uitofp", uitofp},
-      {"arith.fptosi", toInteger<true>},
-      {"arith.fptoui", toInteger<false>},
-      {"arith.index_cast", indexCast},
-      {"arith.index_castui", indexCastUnsigned},
-      {"arith.bitcast", bitcast},
-      {"math.absf", exactIntrinsic<Intrinsic::fabs>},
-      {"math.ceil", exactIntrinsic<Intrinsic::ceil>},
-      {"math.floor", exactIntrinsic<Intrinsic::floor>},
-      {"math.trunc", exactIntrinsic<Intrinsic::trunc>},
-      {"math.round", exactIntrinsic<Intrinsic::round>},
-      {"math.roundeven", exactIntrinsic<Intrinsic::roundeven>},
-      {"math.sqrt", squareRoot},
-      {"math.copysign", copysign},
-      {"math.absi", absi},
-      {"math.ctlz", countZeros<Intrinsic::ctlz>},
-      {"math.cttz", countZeros<Intrinsic::cttz>},
-      {"math.ctpop", ctpop},
-      {"tpu.bitcast", bitcast},
-      {"tpu.pack_elementwise", packElements},
-      {"tpu.stochastic_convert", convertStochastically},
-      {"tpu.unpack_elementwise", unpackElements},
-      {"tpu.reciprocal", reciprocal},
-      {"tpu.reduce_precision", reducePrecision},
-      {"math.isfinite", besideInfinity<llvm::CmpInst::FCMP_ONE>},
-      {"math.isinf", besideInfinity<llvm::CmpInst::FCMP_OEQ>},
-      {"math.isnan", besideInfinity<llvm::CmpInst::FCMP_UNO>},
-      {"tpu.weird", besideInfinity<llvm::CmpInst::FCMP_UEQ>},
-      {"tpu.assume_multiple", same},
+  static const StringMap<ElementRow> kTable{
+      {"arith.addf", {floats, floatBinary<fadd>}},
+      {"arith.subf", {floats, floatBinary<fsub>}},
+      {"arith.mulf", {floats, floatBinary<fmul>}},
+      {"arith.divf", {floats, floatBinary<fdiv>}},
+      {"arith.remf", {floats, remf}},
+      {"arith.maximumf", {floats, floatBinary<fmax>}},
+      {"arith.minimumf", {floats, floatBinary<fmin>}},
+      {"arith.maxnumf", {floats, floatBinary<fmaxnum>}},
+      {"arith.minnumf", {floats, floatBinary<fminnum>}},
+      {"arith.negf", {floats, negf}},
+      {"arith.addi", {integers, integerBinary<add>}},
+      {"arith.subi", {integers, integerBinary<sub>}},
+      {"arith.muli", {integers, integerBinary<mul>}},
+      {"arith.divsi", {integers, integerBinary<divsi>}},
+      {"arith.divui", {integers, integerBinary<divui>}},
+      {"arith.remsi", {integers, integerBinary<remsi>}},
+      {"arith.remui", {integers, integerBinary<remui>}},
+      {"arith.andi", {bits, integerBinary<bitAnd>}},
+      {"arith.ori", {bits, integerBinary<bitOr>}},
+      {"arith.xori", {bits, integerBinary<bitXor>}},
+      {"arith.shli", {integers, integerBinary<shli>}},
+      {"arith.shrsi", {integers, integerBinary<shrsi>}},
+      {"arith.shrui", {integers, integerBinary<shrui>}},
+      {"arith.maxsi", {integers, integerBinary<integerIntrinsic<Intrinsic::smax>>}},
+      {"arith.minsi", {integers, integerBinary<integerIntrinsic<Intrinsic::smin>>}},
+      {"arith.maxui", {integers, integerBinary<integerIntrinsic<Intrinsic::umax>>}},
+      {"arith.minui", {integers, integerBinary<integerIntrinsic<Intrinsic::umin>>}},
+      {"arith.cmpi", {comparesBits, cmpi}},
+      {"arith.cmpf", {comparesFloats, cmpf}},
+      {"arith.select", {anything, select}},
+      {"arith.extf", {floatToFloat, extf}},
+      {"arith.truncf", {floatToFloat, truncf}},
+      {"arith.extsi", {bitsToInteger, extsi}},
+      {"arith.extui", {bitsToInteger, extui}},
+      {"arith.trunci", {integerToBits, trunci}},
+      {"arith.sitofp", {bitsToFloat, sitofp}},
+      {"arith.uitofp", {bitsToFloat, uitofp}},
+      {"arith.fptosi", {floatToInteger, toInteger<true>}},
+      {"arith.fptoui", {floatToInteger, toInteger<false>}},
+      {"arith.index_cast", {integerToInteger, indexCast}},
+      {"arith.index_castui", {integerToInteger, indexCastUnsigned}},
+      {"arith.bitcast", {sameWidth, bitcast}},
+      {"math.absf", {floats, exactIntrinsic<Intrinsic::fabs>}},
+      {"math.ceil", {floats, exactIntrinsic<Intrinsic::ceil>}},
+      {"math.floor", {floats, exactIntrinsic<Intrinsic::floor>}},
+      {"math.trunc", {floats, exactIntrinsic<Intrinsic::trunc>}},
+      {"math.round", {floats, exactIntrinsic<Intrinsic::round>}},
+      {"math.roundeven", {floats, exactIntrinsic<Intrinsic::roundeven>}},
+      {"math.sqrt", {floats, squareRoot}},
+      {"math.copysign", {floats, copysign}},
+      {"math.absi", {integers, absi}},
+      {"math.ctlz", {integers, countZeros<Intrinsic::ctlz>}},
+      {"math.cttz", {integers, countZeros<Intrinsic::cttz>}},
+      {"math.ctpop", {integers, ctpop}},
+      {"tpu.bitcast", {sameWidth, bitcast}},
+      {"tpu.pack_elementwise", {packsElements, packElements}},
+      {"tpu.stochastic_convert", {convertsStochastically, convertStochastically}},
+      {"tpu.unpack_elementwise", {unpacksElements, unpackElements}},
+      {"tpu.reciprocal", {floats, reciprocal}},
+      {"tpu.reduce_precision", {reducesPrecision, reducePrecision}},
+      {"math.isfinite", {floats, besideInfinity<llvm::CmpInst::FCMP_ONE>}},
+      {"math.isinf", {floats, besideInfinity<llvm::CmpInst::FCMP_OEQ>}},
+      {"math.isnan", {floats, besideInfinity<llvm::CmpInst::FCMP_UNO>}},
+      {"tpu.weird", {floats, besideInfinity<llvm::CmpInst::FCMP_UEQ>}},
+      {"tpu.assume_multiple", {anything, same}},
   };
   return kTable;
 }
 
-/// A function that is thrown away.
-struct Probe {
-  llvm::LLVMContext context;
-  llvm::Module module{"probe", context};
-  llvm::Function* function = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), false),
-                                                    llvm::Function::ExternalLinkage, "probe", module);
-  Builder builder{context};
-  void begin() { builder.SetInsertPoint(llvm::BasicBlock::Create(context, "", function)); }
-  void end() { function->deleteBody(); }
-};
+const ElementRow* rowOf(mlir::Operation& op) {
+  static constexpr ElementRow kMathFunction{mathFunctions, mathFunction};
+  const auto found = table().find(op.getName().getStringRef());
+  if (found != table().end()) return &found->second;
+  return op.getName().getDialectNamespace() == "math" ? &kMathFunction : nullptr;
+}
 
 }  // namespace
 
 EmitElement findElementwise(mlir::Operation& op) {
-  const auto found = table().find(op.getName().getStringRef());
-  if (found != table().end()) return found->second;
-  return op.getName().getDialectNamespace() == "math" ? &mathFunction : nullptr;
+  const ElementRow* row = rowOf(op);
+  if (!row || op.getNumResults() != 1 || op.getNumRegions() != 0) return nullptr;
+  for (mlir::Value v : op.getOperands())
+    if (llvm::isa<mlir::MemRefType>(v.getType()) || !computesNatively(elementDType(v.getType()))) return nullptr;
+  const DType out = elementDType(op.getResult(0).getType());
+  if (!computesNatively(out) || op.getNumOperands() == 0) return nullptr;
+  return row->takes(op, elementDType(op.getOperand(0).getType()), out) ? row->emit : nullptr;
 }
 
-bool isElementwise(mlir::Operation& op) {
-  const EmitElement emit = findElementwise(op);
-  if (!emit || op.getNumResults() != 1 || op.getNumRegions() != 0) return false;
-  for (mlir::Value v : op.getOperands())
-    if (llvm::isa<mlir::MemRefType>(v.getType()) || !computesNatively(elementDType(v.getType()))) return false;
-  const DType out = elementDType(op.getResult(0).getType());
-  if (!computesNatively(out)) return false;
-  // Tried on nothing, in a module of its own: the emitters themselves say which dtypes they know.
-  thread_local Probe probe;
-  probe.begin();
-  std::vector<Reg> operands;
-  for (mlir::Value v : op.getOperands()) {
-    operands.push_back(llvm::PoisonValue::get(registerType(probe.context, elementDType(v.getType()), 1)));
-  }
-  const bool native = emit({probe.builder, op, operands, elementDType(op.getOperand(0).getType()), out}) != nullptr;
-  probe.end();
-  return native;
-}
+bool isNativeElementwise(mlir::Operation& op) { return findElementwise(op) != nullptr; }
 
 }  // namespace smalti::cpu

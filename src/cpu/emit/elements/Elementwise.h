@@ -15,10 +15,10 @@ struct ElementOp {
   std::span<const Reg> operands;  ///< all with as many lanes
   DType in, out;                  ///< elements of the first operand and of the result
 };
-/// What the op computes, or null where native code does not compute it for these dtypes.
+/// What the op computes, of dtypes that its row in the table takes.
 using EmitElement = Reg (*)(const ElementOp&);
 
-/// Null for ops that are not element-wise, or that only src/eval computes.
+/// Null for ops that are not element-wise, or that only src/eval computes for their dtypes.
 EmitElement findElementwise(mlir::Operation&);
 
 }  // namespace smalti::cpu

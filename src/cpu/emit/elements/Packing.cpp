@@ -45,15 +45,18 @@ std::optional<Format> formatOf(DType t) {
 
 }  // namespace
 
+bool packsElements(mlir::Operation& op, DType in, DType out) {
+  const auto target = typeAttribute(op, "target_type");
+  if (!target || !isInteger(out) || !computesNatively(*target)) return false;
+  if (is_float(in) != is_float(*target) || (!is_float(in) && (!isInteger(in) || !isInteger(*target)))) return false;
+  for (mlir::Value v : op.getOperands())
+    if (elementDType(v.getType()) != in) return false;
+  return bit_width(*target) * static_cast<int>(op.getNumOperands()) <= bit_width(out);
+}
+
 Reg packElements(const ElementOp& e) {
   const auto target = typeAttribute(e.op, "target_type");
-  if (!target || !isInteger(e.out) || !computesNatively(*target)) return nullptr;
-  if (is_float(e.in) != is_float(*target) || (!is_float(e.in) && (!isInteger(e.in) || !isInteger(*target))))
-    return nullptr;
-  for (mlir::Value v : e.op.getOperands())
-    if (elementDType(v.getType()) != e.in) return nullptr;
   const int width = bit_width(*target), outWidth = bit_width(e.out);
-  if (width * static_cast<int>(e.operands.size()) > outWidth) return nullptr;
   Reg word = nullptr;
   for (size_t i = 0; i < e.operands.size(); ++i) {
     Reg bits = e.operands[i];
@@ -67,13 +70,18 @@ Reg packElements(const ElementOp& e) {
   return word;
 }
 
+bool unpacksElements(mlir::Operation& op, DType in, DType out) {
+  const auto source = typeAttribute(op, "source_type");
+  const auto index = integerAttribute(op, "index", 0);
+  if (!source || !isInteger(in) || !computesNatively(*source) || is_float(*source) != is_float(out)) return false;
+  if (!is_float(*source) && (!isInteger(*source) || !isInteger(out))) return false;
+  return index >= 0 && (index + 1) * bit_width(*source) <= bit_width(in);
+}
+
 Reg unpackElements(const ElementOp& e) {
   const auto source = typeAttribute(e.op, "source_type");
   const auto index = integerAttribute(e.op, "index", 0);
-  if (!source || !isInteger(e.in) || !computesNatively(*source) || is_float(*source) != is_float(e.out)) return nullptr;
-  if (!is_float(*source) && (!isInteger(*source) || !isInteger(e.out))) return nullptr;
   const int width = bit_width(*source);
-  if (index < 0 || (index + 1) * width > bit_width(e.in)) return nullptr;
   Reg part = e.b.CreateLShr(e.operands[0], static_cast<uint64_t>(index) * static_cast<uint64_t>(width));
   part = e.b.CreateTrunc(part, bitsLike(part, width));
   if (!is_float(*source)) {
@@ -85,12 +93,15 @@ Reg unpackElements(const ElementOp& e) {
   return roundTo(e.b, e.out, fromStorage(e.b, *source, part));
 }
 
+bool convertsStochastically(mlir::Operation& op, DType in, DType out) {
+  if (in != DType::f32 || !formatOf(out) || op.getNumOperands() != 2) return false;
+  const DType bits = elementDType(op.getOperand(1).getType());
+  return isInteger(bits) && bit_width(bits) == 32;
+}
+
 /// As src/eval/bits/Stochastic.cpp: the significand and a random number of the bits that go are added, then cut off.
 Reg convertStochastically(const ElementOp& e) {
   const auto format = formatOf(e.out);
-  if (e.in != DType::f32 || !format || e.operands.size() != 2) return nullptr;
-  const DType bitsType = elementDType(e.op.getOperand(1).getType());
-  if (!isInteger(bitsType) || bit_width(bitsType) != 32) return nullptr;
   Builder& b = e.b;
   Reg x = e.operands[0], random = e.operands[1];
   llvm::Type *ints = bitsLike(x, 32), *wide = bitsLike(x, 64), *doubles = like(x, b.getDoubleTy());

@@ -4,9 +4,10 @@
 
 namespace smalti::cpu {
 
+bool reducesPrecision(mlir::Operation&, DType in, DType) { return in == DType::f32 || in == DType::bf16; }
+
 Reg reducePrecision(const ElementOp& e) {
   constexpr int kExponentBits = 8, kMantissaBits = 23, kBias = 127;  // bf16 is f32 in registers
-  if (e.in != DType::f32 && e.in != DType::bf16) return nullptr;
   const auto exponentBits = static_cast<int>(integerAttribute(e.op, "exponent_bits", 0));
   const auto mantissaBits = static_cast<int>(integerAttribute(e.op, "mantissa_bits", 0));
   auto& b = e.b;

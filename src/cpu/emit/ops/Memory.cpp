@@ -3,8 +3,8 @@
 #include <array>
 
 #include "cpu/emit/ops/PackedAccess.h"
+#include "cpu/emit/ops/ReadOutside.h"
 #include "cpu/emit/ops/Watch.h"
-#include "cpu/nest/Segment.h"
 #include "ir/TpuOpsMemory.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -40,13 +40,14 @@ struct AccessBox {
   Shape sizes;
   std::vector<int64_t> steps;  ///< empty: 1
   std::vector<Reg> starts;
+  Reg inside = nullptr;  ///< i1: nothing of it lies outside of the ref
 };
 
-/// The box an op touches of a ref of that shape; its bounds are checked.
+/// The box an op touches of a ref of that shape; its caller sees to it that it lies inside.
 tl::expected<AccessBox, Unsupported> boundsOf(Lowering& l, mlir::Operation& op, const View& whole,
                                               mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
   if (whole.shape.size() != indices.size()) return unsupported("a load or store of another rank than its ref");
-  AccessBox box{scalar ? Shape(indices.size(), 1) : valueShape, integersAttribute(op, "strides"), {}};
+  AccessBox box{scalar ? Shape(indices.size(), 1) : valueShape, integersAttribute(op, "strides"), {}, l.b.getTrue()};
   if (box.sizes.size() < indices.size()) box.sizes.insert(box.sizes.begin(), indices.size() - box.sizes.size(), 1);
   if (box.sizes.size() != indices.size() || (!box.steps.empty() && box.steps.size() != indices.size()))
     return unsupported("a load or store of another rank than its ref");
@@ -56,7 +57,8 @@ tl::expected<AccessBox, Unsupported> boundsOf(Lowering& l, mlir::Operation& op, 
     const int64_t step = box.steps.empty() ? 1 : box.steps[d];
     if (step < 0 || (step == 0 && box.sizes[d] > 1)) return unsupported("a load or store with strides below 1");
     if (num_elements(box.sizes) == 0) continue;
-    l.require(fits(l, box.starts.back(), spanOf(l, box.sizes[d], step), extent(l.b, whole, d)));
+    Reg fit = fits(l, box.starts.back(), spanOf(l, box.sizes[d], step), extent(l.b, whole, d));
+    box.inside = l.b.CreateAnd(box.inside, fit);
   }
   return box;
 }
@@ -70,7 +72,12 @@ tl::expected<View, Unsupported> boxOf(Lowering& l, mlir::Operation& op, mlir::Va
   auto bounds = boundsOf(l, op, whole, indices, valueShape, scalar);
   if (!bounds) return tl::unexpected(bounds.error());
   View box = slice(l.b, whole, bounds->starts, bounds->sizes, bounds->steps);
-  watchAccess(l, op, box, op.getNumResults() == 0);
+  const bool writes = op.getNumResults() == 0;
+  if (writes)
+    l.require(bounds->inside);
+  else
+    box.base = loadedFrom(l, op, whole, {bounds->starts, bounds->sizes, bounds->steps}, bounds->inside, box.base);
+  watchAccess(l, op, box, writes);
   if (scalar) return box;
   auto shaped = reshape(l.b, box, valueShape);
   if (!shaped) return unsupported("a load or store that reshapes");
@@ -84,6 +91,7 @@ tl::expected<PackedView, Unsupported> packedBoxOf(Lowering& l, mlir::Operation& 
   const PackedView& whole = *l.packedRef(ref);
   auto bounds = boundsOf(l, op, whole.cells, indices, valueShape, scalar);
   if (!bounds) return tl::unexpected(bounds.error());
+  l.require(bounds->inside);
   PackedView box = slice(l.b, whole, bounds->starts, bounds->sizes, bounds->steps);
   box.cells.sizes.clear();
   watchAccess(l, op, storedCells(l, box), op.getNumResults() == 0);
@@ -113,10 +121,7 @@ LowerResult lowerVectorLoad(Lowering& l, mlir::Operation& op) {
   auto box = boxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), shapeOf(op.getResult(0).getType()), false);
   if (!box) return tl::unexpected(box.error());
   if (l.liveness().dead(&op)) return {};
-  PendingOp p;
-  p.op = &op;
-  p.box = std::move(*box);
-  l.addPending(std::move(p));
+  l.addAccess({.op = &op}, std::move(*box));
   return {};
 }
 
@@ -172,14 +177,9 @@ LowerResult addStore(Lowering& l, mlir::Operation& op, mlir::Value value, mlir::
   if (l.packedRef(ref)) return lowerPackedStore(l, op, value, ref, indices, mask);
   auto box = boxOf(l, op, ref, indices, shapeOf(value.getType()), false);
   if (!box) return tl::unexpected(box.error());
-  PendingOp p;
-  p.op = &op;
-  p.box = std::move(*box);
-  p.stored = value;
-  p.mask = mask;
-  p.adds = boolAttribute(op, "add");
-  if (p.adds && !computesNatively(kept)) return unsupported("a store that adds narrow elements");
-  l.addPending(std::move(p));
+  const bool adds = boolAttribute(op, "add");
+  if (adds && !computesNatively(kept)) return unsupported("a store that adds narrow elements");
+  l.addAccess({.op = &op, .stored = value, .mask = mask, .adds = adds}, std::move(*box));
   return {};
 }
 

@@ -5,7 +5,7 @@
 #include "cpu/emit/ops/Columns.h"
 #include "cpu/nest/CarriedLoop.h"
 #include "cpu/nest/Reduction.h"
-#include "cpu/nest/Segment.h"
+#include "cpu/nest/Schedule.h"
 
 namespace smalti::cpu {
 namespace {

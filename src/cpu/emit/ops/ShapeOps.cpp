@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "cpu/nest/Segment.h"
+#include "cpu/nest/Schedule.h"
 #include "cpu/product/ConcatOperand.h"
 
 namespace smalti::cpu {

@@ -11,6 +11,7 @@
 #include "cpu/product/gemm/Layout.h"
 #include "cpu/product/gemm/MicroKernel.h"
 #include "cpu/product/gemm/Pack.h"
+#include "cpu/product/gemm/Tiles.h"
 #include "llvm/IR/Module.h"
 
 namespace smalti::cpu {
@@ -346,6 +347,11 @@ llvm::Function* emitGemm(llvm::Module& module, const GemmShape& shape, const Pro
   if (shape.keepsB) parameters.append({pointer, llvm::Type::getInt1Ty(module.getContext())});
   if (shape.addsRow) parameters.push_back(pointer);
   Ir ir(module, symbol, parameters);
+  if (usesTiles(shape, processor)) {
+    emitTileNest(module, layOutTiles(shape, processor), ir);
+    ir.b.CreateRetVoid();
+    return ir.function;
+  }
   const Layout layout = layOut(shape, processor);
   ProductNest(module, layout, ir).emit();
   return ir.function;

@@ -34,16 +34,19 @@ struct GemmPlan {
   int64_t keptBytes = 0;                                    ///< of B when it is kept
   bool packsA = false, packsB = false, usesDot = false;
   bool inPlaceLines = false;  ///< packsRowsOfB(): rows of B may be used as they lie
+  bool usesTiles = false;     ///< the processor's (Tiles.h)
 };
 GemmPlan planGemm(const GemmShape&, const Processor&);
 
+/// Two bf16 at once, the fastest way to multiply them where there are no tiles.
+bool multipliesBf16Pairs(DType a, DType b, const Processor&);
 /// Products of floats of these dtypes multiply them as f32, however many rows there are.
 bool multipliesAsF32(DType a, DType b, const Processor&);
 
 /// The function void(ptr a, i64 lda, ptr b, i64 ldb, ptr c, i64 ldc, ptr workspace) in the module, made on first use;
 /// with `keepsB` two more: ptr kept, of planGemm().keptBytes, and i1 packed: B has been packed there by a product of
-/// the same B, k and n whose plan has the same tileColumns, blockDepth and inPlaceLines; with `addsRow` one more: ptr
-/// row. Leading dimensions count elements; the last dimension of each operand is contiguous. `workspace`:
+/// the same B, k and n whose plan has the same tileColumns, blockDepth, inPlaceLines and usesTiles; with `addsRow` one
+/// more: ptr row. Leading dimensions count elements; the last dimension of each operand is contiguous. `workspace`:
 /// planGemm().packedBytes bytes, 64-byte aligned, not shared between threads. Elements past the edges are neither read
 /// nor written, except that rows may be read past their end inside vectors under a mask.
 llvm::Function* emitGemm(llvm::Module&, const GemmShape&, const Processor&);

@@ -3,39 +3,30 @@
 #include <algorithm>
 #include <numeric>
 
+#include "cpu/product/gemm/Tiles.h"
+
 namespace smalti::cpu {
 namespace {
 
-/// Products summed in one chain of f32 additions; longer ones lose accuracy.
-constexpr int64_t kMaxChain = 1024;
 /// Rows of B at least this far apart share few cache sets: a panel of them is copied. (One that is kept is, unless its
 /// rows lie as they would in the copy.)
 constexpr int64_t kInPlaceBelowBytes = 2048;
-/// From so many panels of B and values of k on, packing A by tiles costs less than what it saves.
+/// Panels of B and values of k from which on, packing A by tiles costs less than what it saves.
 constexpr int64_t kPanelsForA = 12, kDepthForA = 192;
-/// From so many rows of C on, copying B costs less than what it saves.
+/// Rows of C from which on copying B costs less than what it saves.
 constexpr int64_t kPackRows = 16;
 
-/// Tiles of so many units of k ask for their part of C first: stores to lines that are not there fill the queue. Two
-/// ports are done with 256 units before that pays: 3 % slower.
+/// Units of k from which on tiles prefetch their part of C first: stores to lines that are not there fill the queue.
+/// Two ports are done with 256 units before that pays: 3 % slower.
 int64_t deepUnits(const Processor& p) { return p.fmaPorts > 1 ? 320 : 256; }
 
-int64_t roundUp(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
-/// Parts of at most `most`, as equal as multiples of `step` allow.
-int64_t equalParts(int64_t total, int64_t most, int64_t step) {
-  if (total <= most) return total;
-  const int64_t parts = (total + most - 1) / most;
-  return roundUp((total + parts - 1) / parts, step);
-}
-
 bool isX86(const Processor& p) { return p.triple.starts_with("x86_64") || p.triple.starts_with("i"); }
-bool isByte(DType t) { return t == DType::i8 || t == DType::u8; }
 
 void chooseProduct(Layout& l, const Processor& p) {
   const GemmShape& s = l.shape;
   const bool bytes = isByte(s.a) && isByte(s.b);
   if (s.c == DType::f32) {
-    const bool dot = !multipliesAsF32(s.a, s.b, p) && s.m >= kPackRows;
+    const bool dot = multipliesBf16Pairs(s.a, s.b, p) && s.m >= kPackRows;
     l.product = dot ? Product::bf16Dot : Product::floatFma;
     l.elementA = l.elementB = dot ? Element::bf16 : Element::f32;
     l.group = dot ? 2 : 1;
@@ -193,11 +184,38 @@ Layout layOut(const GemmShape& shape, const Processor& processor) {
   return l;
 }
 
+bool isByte(DType t) { return t == DType::i8 || t == DType::u8; }
+
+int64_t roundUp(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
+
+int64_t equalParts(int64_t total, int64_t most, int64_t step) {
+  if (total <= most) return total;
+  const int64_t parts = (total + most - 1) / most;
+  return roundUp((total + parts - 1) / parts, step);
+}
+
+bool multipliesBf16Pairs(DType a, DType b, const Processor& p) {
+  return a == DType::bf16 && b == DType::bf16 && p.fastBf16Dot;
+}
+
 bool multipliesAsF32(DType a, DType b, const Processor& p) {
-  return a != DType::bf16 || b != DType::bf16 || !p.fastBf16Dot;
+  return a != DType::bf16 || b != DType::bf16 || !(p.fastBf16Dot || hasTiles(p));
 }
 
 GemmPlan planGemm(const GemmShape& shape, const Processor& processor) {
+  if (usesTiles(shape, processor)) {
+    const TileLayout l = layOutTiles(shape, processor);
+    return {.tileRows = 2 * kTileRows,
+            .tileColumns = kPanelColumns,
+            .blockRows = l.blockRows,
+            .blockColumns = l.blockColumns,
+            .blockDepth = l.blockDepth,
+            .packedBytes = l.workspaceBytes,
+            .keptBytes = l.keptBytes,
+            .packsA = l.packA,
+            .packsB = true,
+            .usesTiles = true};
+  }
   const Layout l = layOut(shape, processor);
   return {.tileRows = l.rows,
           .tileColumns = l.columns(),

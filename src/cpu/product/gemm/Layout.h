@@ -48,6 +48,13 @@ struct Layout {
 };
 Layout layOut(const GemmShape&, const Processor&);
 
+/// Products summed in one chain of f32 additions; longer ones lose accuracy.
+inline constexpr int64_t kMaxChain = 1024;
+bool isByte(DType);
+int64_t roundUp(int64_t value, int64_t to);
+/// Parts of at most `most`, as equal as multiples of `step` allow.
+int64_t equalParts(int64_t total, int64_t most, int64_t step);
+
 /// Whether B is packed where its rows begin `rowBytes` apart. `Ops` computes with numbers when a product is planned, or
 /// emits the same arithmetic for when the kernel runs.
 template <class Ops, class Bytes>

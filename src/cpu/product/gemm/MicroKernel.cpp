@@ -19,7 +19,7 @@ Value* maddWords(Ir& ir, Value* a, Value* b, int lanes) {
   return callOnBits(ir.b, id, {a, b});
 }
 
-/// A kernel that packs asks for the rows of B of so many units later, though tiles before it have: rows a power of two
+/// Units of k by which a kernel that packs prefetches rows of B early, though tiles before it have: rows a power of two
 /// apart share few sets of L2, and most of a panel of them is gone again.
 constexpr int kUnitsAhead = 32;
 

@@ -33,7 +33,7 @@ struct KernelSpec {
 /// void(ptr a, i64 strideA, ptr b, i64 strideB, ptr c, i64 strideC, i64 units, i64 tiles, i1 add, ptr next,
 /// i64 strideNext, ptr starts, ptr after, i64 strideAfter, i64 tilesAfter, ptr row): `tiles` tiles below each other of
 /// C = (C +) A·B. Strides are bytes. `next` is prefetched on the way: rows of one tile's width that the caller reads
-/// afterwards; a kernel that packs writes them. Then so many tiles prefetch rows of that width at `after`.
+/// afterwards; a kernel that packs writes them. Then that many tiles prefetch rows of that width at `after`.
 llvm::Function* microKernel(llvm::Module&, const KernelSpec&);
 
 /// sum + dot products of four bytes, the first operand's unsigned; vectors of 32-bit units.

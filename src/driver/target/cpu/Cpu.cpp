@@ -80,9 +80,13 @@ class CpuKernel : public TargetKernel {
     }
     for (size_t device = 0; device < operands.size(); ++device) {
       std::vector<std::string> log;
-      auto results = callNative(operands[device], settings, device == 0 ? into : std::span<Array>(), log);
+      std::vector<SourcePlace> wentOnAt;
+      cpu::CallOptions options = callOptions(settings);
+      if (native && device == 0 && writesInPlace(operands, into)) options.wentOnAt = &wentOnAt;
+      auto results = callNative(operands[device], options, device == 0 ? into : std::span<Array>(), log);
       if (!results) return fail(std::move(results.error()));
       if (!*results) return runAgain(operands, settings, into);
+      for (SourcePlace& place : wentOnAt) all.findings.push_back(readOutside(std::move(place)));
       all.results.push_back(std::move(**results));
       keepLog(log, device, settings, all);
     }
@@ -110,14 +114,32 @@ class CpuKernel : public TargetKernel {
 
   /// nullopt: something went wrong.
   Result<std::optional<std::vector<Array>>> callNative(const std::vector<Array>& operands,
-                                                       const ExecuteSettings& settings, std::span<Array> into,
+                                                       const cpu::CallOptions& options, std::span<Array> into,
                                                        std::vector<std::string>& log) const {
-    if (checked) return checked->call(operands, callOptions(settings), &log);
+    if (checked) return checked->call(operands, options, &log);
     bool fault = false;
-    auto results = native->call(operands, into, callOptions(settings), fault, &log);
+    auto results = native->call(operands, into, options, fault, &log);
     if (!results) return fail(std::move(results.error()));
     if (fault) return std::nullopt;
     return std::move(*results);
+  }
+
+  /// An output lies in the memory of an input.
+  static bool writesInPlace(std::span<const std::vector<Array>> operands, std::span<const Array> into) {
+    return std::ranges::any_of(operands[0], [&](const Array& operand) {
+      return operand.bytes() > 0 &&
+             std::ranges::any_of(into, [&](const Array& output) { return output.data() == operand.data(); });
+    });
+  }
+
+  /// What the machine would say of such a load, had it still the inputs.
+  Finding readOutside(SourcePlace place) const {
+    return {{.code = "SM4010",
+             .message = "out-of-bounds read: what lies outside is undefined",
+             .place = std::move(place),
+             .need = {},
+             .have = {},
+             .help = "clamp the index; `smalti check` says which one"}};
   }
 
   /// The machine runs what went wrong again, and says what it was. What it computes from inputs that native code has
@@ -126,11 +148,7 @@ class CpuKernel : public TargetKernel {
                                          std::span<const Array> into) const {
     if (settings.stop && settings.stop->load(std::memory_order_relaxed)) return fail(machine::stopped(*machine_));
     auto result = runMachine(operands, settings);
-    const auto inPlace = [&](const Array& operand) {
-      return operand.bytes() > 0 &&
-             std::ranges::any_of(into, [&](const Array& output) { return output.data() == operand.data(); });
-    };
-    if (!result || std::ranges::none_of(operands[0], inPlace)) return result;
+    if (!result || !writesInPlace(operands, into)) return result;
     return fail(
         {.code = "SM9016",
          .message = "native code left this kernel to the abstract machine after it had written to an input in place",

@@ -29,7 +29,7 @@ Result<Measured> measure(const KernelPackage& kernel, const cpu::Processor& proc
   Measured v;
   auto checked = check ? cpu::withChecks(kernel) : tl::unexpected(cpu::Unsupported());
   if (check && !checked) {
-    v.code.reason = checked.error();
+    v.code.reason = checked.error().reason;
     return v;
   }
   if (check) v.shadowed = checked->shadowed;

@@ -29,6 +29,21 @@ std::string prefetchOf(const cpu::NestSummary& n) {
   return n.prefetchRows == 0 ? "-" : fmt::format("{} rows to L{}", n.prefetchRows, n.prefetchLevel);
 }
 
+/// What a nest leaves in memory for others.
+std::string valuesOf(const cpu::NestSummary& n) {
+  std::vector<std::string> all;
+  for (const cpu::NestValue& v : n.values)
+    all.push_back(fmt::format("{} {}[{}]{}", v.op, name(v.dtype), fmt::join(v.shape, ","),
+                              v.reusesBuffer ? " (in a reused buffer)" : ""));
+  return all.empty() ? "-" : fmt::format("{}", fmt::join(all, ", "));
+}
+Json valuesJson(const cpu::NestSummary& n) {
+  Json all = Json::array();
+  for (const cpu::NestValue& v : n.values)
+    all.push_back({{"op", v.op}, {"dtype", name(v.dtype)}, {"shape", v.shape}, {"reuses_buffer", v.reusesBuffer}});
+  return all;
+}
+
 Json productJson(const cpu::ProductPlan& p) {
   static constexpr const char* kStrategies[] = {"packed", "gemv_dot", "gemv_axpy", "skinny_tiles"};
   static constexpr const char* kPacks[] = {"never", "always", "by_distance"};
@@ -77,18 +92,22 @@ std::string planText(const cpu::KernelPlan& plan) {
     for (const cpu::ProductPlan& p : plan.products) text += "    " + cpu::text(p) + "\n";
   }
   if (!plan.nests.empty()) {
-    term::Table table({{"rows"},
+    term::Table table({{"segment", term::Align::right},
+                       {"rows"},
                        {"columns", term::Align::right},
                        {"ops", term::Align::right},
                        {"phases", term::Align::right},
                        {"row block", term::Align::right},
                        {"buffered", term::Align::right},
                        {"prefetch"},
-                       {"last phase"}});
+                       {"last phase"},
+                       {"to memory"}});
     for (const cpu::NestSummary& n : plan.nests)
-      table.add({n.rows.empty() ? "-" : fmt::format("{}", fmt::join(n.rows, "x")), std::to_string(n.columns),
+      table.add({n.segment == 0 ? "-" : std::to_string(n.segment),
+                 n.rows.empty() ? "-" : fmt::format("{}", fmt::join(n.rows, "x")), std::to_string(n.columns),
                  std::to_string(n.ops.size()), std::to_string(n.phases), std::to_string(n.rowBlock),
-                 std::to_string(n.bufferedValues), prefetchOf(n), n.pipelinesLastPhase ? "pipelined" : "-"});
+                 std::to_string(n.bufferedValues), prefetchOf(n), n.pipelinesLastPhase ? "pipelined" : "-",
+                 valuesOf(n)});
     text += "\n  loop nests\n" + table.str(false, 2);
   }
   return text;
@@ -107,7 +126,8 @@ Json planJson(const cpu::KernelPlan& plan) {
   }
   for (const cpu::ProductPlan& p : plan.products) products.push_back(productJson(p));
   for (const cpu::NestSummary& n : plan.nests)
-    nests.push_back({{"rows", n.rows},
+    nests.push_back({{"segment", n.segment},
+                     {"rows", n.rows},
                      {"columns", n.columns},
                      {"ops", n.ops},
                      {"phases", n.phases},
@@ -116,7 +136,7 @@ Json planJson(const cpu::KernelPlan& plan) {
                      {"prefetch_rows", n.prefetchRows},
                      {"prefetch_level", n.prefetchLevel},
                      {"buffered_values", n.bufferedValues},
-                     {"placed_values", n.placedValues},
+                     {"values", valuesJson(n)},
                      {"stores", n.stores},
                      {"reductions", n.reductions}});
   return {{"rewrites", plan.rewrites},       {"shared_axes", plan.grid.sharedAxes},

@@ -22,7 +22,7 @@ struct CheckBounds : Payload {
   }
 };
 
-/// Observers are told of what is touched; of this load they have seen the finding.
+/// Observers see what is accessed; of this load they have seen the finding.
 [[gnu::noinline]] void loadOverEdge(Frame& frame, const BoxShape& box, const Box& at, const Operand& out) {
   Slot& slot = frame.slots[out.slot];
   slot.data = slot.home;

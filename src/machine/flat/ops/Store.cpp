@@ -36,10 +36,10 @@ struct Store : Payload {
   bool run(Frame& frame) const {
     Box at;
     if (!resolveBox(frame, box, Reach::store, at, masked)) return false;
-    const bool overhangs = masked && !isInside(box, at);
-    if (overhangs && !selectionInside(frame, at)) return false;
+    const bool reachesOutside = masked && !isInside(box, at);
+    if (reachesOutside && !selectionInside(frame, at)) return false;
     tellAccess(frame, box, at, Access::Kind::store, masked ? selectionOf(frame) : std::span<const uint8_t>());
-    if (overhangs && (add || !at.ref->strided())) {
+    if (reachesOutside && (add || !at.ref->strided())) {
       storeThroughView(frame, at);
       return true;
     }

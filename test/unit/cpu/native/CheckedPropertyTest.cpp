@@ -68,7 +68,7 @@ class Maker {
       s.lines =
           "%r0 = arith.index_cast %i : i32 to index\n%r = memref.load %p0[%r0] : memref<3xi32, "
           "#tpu.memory_space<smem>>";
-    // Whole blocks, or a last one that hangs over; now and then fewer than the grid goes through.
+    // Whole blocks, or a last one that is partial; now and then fewer than the grid goes through.
     s.array = {4 * (r == 1 ? 1 : grid_[0]) - (chance(30) ? pick(4) : 0),
                8 * (c == 0 ? grid_[1] : 1) - (chance(30) ? pick(8) : 0)};
     return s;

@@ -4,6 +4,7 @@
 
 #include "SmallProducts.h"
 #include "cpu/inspect/Inspect.h"
+#include "cpu/plan/KernelPlan.h"
 
 namespace smalti::cpu::testing {
 namespace {
@@ -57,13 +58,13 @@ std::vector<Array> operandsOf(const Product& p) {
   return all;
 }
 
-std::string reportOf(const TextKernel& kernel) {
+ProductPlan planOf(const TextKernel& kernel) {
   auto made = inspectNative(kernel.package(), {});
-  if (!made) return made.error().str();
-  return fmt::format("{}", fmt::join(made->report.matmuls, "\n"));
+  EXPECT_TRUE(made) << made.error().str();
+  return made->report.plan->products.at(0);
 }
 
-TEST(NativeJoinedRows, BlocksOfColumnsAndOfWhatIsSummed) {
+TEST(ConcatOperand, BlocksOfColumnsAndOfWhatIsSummed) {
   for (const char* dtype : {"f32", "bf16"})
     for (const bool transposed : {true, false})
       for (const int64_t m : {1, 3, 8})
@@ -79,7 +80,7 @@ TEST(NativeJoinedRows, BlocksOfColumnsAndOfWhatIsSummed) {
 }
 
 /// Where it is multiplied as f32, it lies in memory as f32.
-TEST(NativeJoinedRows, LeftOperandsThatAreComputed) {
+TEST(ConcatOperand, LeftOperandsThatAreComputed) {
   for (const bool transposed : {true, false})
     for (const int64_t m : {1, 3, 8}) {
       const Product p{"bf16", m, 32, 48, transposed, 4};
@@ -89,19 +90,22 @@ TEST(NativeJoinedRows, LeftOperandsThatAreComputed) {
     }
 }
 
-TEST(NativeJoinedRows, TheyAreReadInTurns) {
-  EXPECT_NE(reportOf(product({.n = 128, .k = 64, .blocks = 8})).find("dot products of rows, 8 blocks in turns"),
-            std::string::npos);
-  EXPECT_NE(
-      reportOf(product({.n = 64, .k = 128, .transposed = false, .blocks = 8})).find("sums of rows, 8 blocks in turns"),
-      std::string::npos);
+TEST(ConcatOperand, TheirRowsAreReadInterleaved) {
+  const ProductPlan dots = planOf(product({.n = 128, .k = 64, .blocks = 8}));
+  EXPECT_EQ(dots.strategy, Strategy::gemvDot);
+  EXPECT_EQ(dots.blocksOfB, 8);
+  EXPECT_TRUE(dots.interleaves);
+  const ProductPlan sums = planOf(product({.n = 64, .k = 128, .transposed = false, .blocks = 8}));
+  EXPECT_EQ(sums.strategy, Strategy::gemvAxpy);
+  EXPECT_EQ(sums.blocksOfB, 8);
+  EXPECT_TRUE(sums.interleaves);
   // Many rows are worth a copy, and so are more blocks than a processor follows.
-  EXPECT_EQ(reportOf(product({.m = 16, .n = 128, .k = 64, .blocks = 8})).find("in turns"), std::string::npos);
-  EXPECT_EQ(reportOf(product({.n = 128, .k = 64, .blocks = 32})).find("in turns"), std::string::npos);
+  EXPECT_EQ(planOf(product({.m = 16, .n = 128, .k = 64, .blocks = 8})).blocksOfB, 1);
+  EXPECT_EQ(planOf(product({.n = 128, .k = 64, .blocks = 32})).blocksOfB, 1);
 }
 
 /// A block is the value that was loaded, whatever is stored there before the product or by it.
-TEST(NativeJoinedRows, StoresDoNotReachValuesThatWereLoaded) {
+TEST(ConcatOperand, StoresDoNotReachValuesThatWereLoaded) {
   for (const bool before : {true, false}) {
     TextKernel kernel;
     const Val a = kernel.input({.array = {8, 8}, .space = "vmem"}),
@@ -127,7 +131,7 @@ TEST(NativeJoinedRows, StoresDoNotReachValuesThatWereLoaded) {
 }
 
 /// What the product is added to lies where a block was loaded from.
-TEST(NativeJoinedRows, ProductsThatAreWrittenOverABlock) {
+TEST(ConcatOperand, ProductsThatAreWrittenOverABlock) {
   const Product p{.m = 8, .n = 16, .k = 16, .transposed = false, .blocks = 2};
   TextKernel kernel;
   const Val a = kernel.input({.array = {8, 16}, .space = "vmem"}),

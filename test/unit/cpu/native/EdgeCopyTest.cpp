@@ -1,4 +1,4 @@
-// Blocks that hang over their arrays and keep their sizes: what is inside is copied, the rest is undefined.
+// Partial blocks that keep their sizes: what is inside is copied, the rest is undefined.
 #include <cmath>
 
 #include <gmock/gmock.h>
@@ -55,7 +55,7 @@ TEST(NativeEdgeCopy, OfOneAndOfThreeDimensions) {
   }
 }
 
-/// Steps that follow each other share the buffer of blocks that hang over; nobody shall see what another has left
+/// Steps that follow each other share the buffer of partial blocks; nobody shall see what another has left
 /// there.
 TEST(NativeEdgeCopy, WhatABlockDoesNotGetIsUndefinedWhateverTheBlockBeforeGot) {
   const Shape array{8, 37}, half{2, 16};

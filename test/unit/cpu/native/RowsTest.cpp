@@ -7,6 +7,7 @@
 
 #include "RowKernels.h"
 #include "cpu/inspect/Inspect.h"
+#include "cpu/plan/KernelPlan.h"
 
 namespace smalti::cpu::testing {
 namespace {
@@ -96,17 +97,21 @@ TEST(Rows, AreAskedForUnlessTheyAreInTheFirstCache) {
   EXPECT_FALSE(has(assembly(normalised({4, 256})), "prefetch"));
 }
 
-TEST(Rows, WaitInTheSecondCacheWhereTheFirstIsSmall) {
-  if (!hostProcessor().avx512) GTEST_SKIP() << "looks for instructions of x86, and for whole lines stored at once";
-  Processor small = hostProcessor();
+TEST(Rows, ArePrefetchedIntoL2WhereL1IsSmall) {
+  Processor small = *processorNamed("x86_64-unknown-linux-gnu/znver4");
   small.l3Bytes = 1 << 10;
   small.l1Bytes = 32 << 10;
   Processor roomy = small;
   roomy.l1Bytes = 48 << 10;
   const TextKernel shortRows = normalised({8, 1024}, 8), longRows = normalised({8, 4096}, 8);
-  EXPECT_FALSE(has(assembly(longRows, roomy), "prefetcht1"));
-  EXPECT_TRUE(has(assembly(longRows, small), "prefetcht1"));
-  EXPECT_FALSE(has(assembly(shortRows, small), "prefetcht1")) << "one of them fits beside the row that is stored";
+  const auto level = [](const TextKernel& k, const Processor& p) {
+    auto made = inspectNative(k.package(), {.processor = p});
+    EXPECT_TRUE(made) << made.error().str();
+    return made->report.plan->nests.at(0).prefetchLevel;
+  };
+  EXPECT_EQ(level(longRows, roomy), 1);
+  EXPECT_EQ(level(longRows, small), 2);
+  EXPECT_EQ(level(shortRows, small), 1) << "L1 has room for one of them and the row that is stored";
 }
 
 TEST(Rows, MasksOfFunctionsStayInMaskRegisters) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "Native.h"
+#include "cpu/product/gemm/Tiles.h"
 
 namespace smalti::cpu::testing {
 namespace {
@@ -37,7 +38,7 @@ TextKernel product(const std::string& dtype, Use use) {
 }
 
 std::vector<std::string> products(const TextKernel& k, bool dotIsFast) {
-  Processor p = hostProcessor();
+  Processor p = withoutTiles(hostProcessor());
   p.fastBf16Dot = dotIsFast;
   auto outcome = compileNative(k.package(), {.processor = p});
   EXPECT_TRUE(outcome && outcome->kernel);

@@ -124,7 +124,7 @@ TEST(GridPlan, SaysWhyThereIsNone) {
   package.signature.windows[0]->revisitMode = RevisitMode::any;
   const auto plan = planGrid(package, zen5(), {});
   ASSERT_FALSE(plan.has_value());
-  EXPECT_EQ(plan.error(), "RevisitMode.ANY");
+  EXPECT_EQ(plan.error().reason, "RevisitMode.ANY");
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // How loop nests take their rows.
 #include "cpu/plan/NestHeuristics.h"
 
+#include "schedule/NestPlan.h"
+
 #include <gtest/gtest.h>
 
 namespace smalti::cpu {
@@ -19,56 +21,76 @@ NestFacts twoPhases(int64_t rows, int64_t columns) {
           .roots = {{.phase = 0, .columns = columns, .isWrite = false}, {.phase = 1, .columns = columns}}};
 }
 
+const RootCost kCheap = [](size_t) { return 1; };
+int64_t rowBlock(const NestFacts& nest, const Processor& p) { return blockRows({}, nest, kCheap, p).rowBlock; }
+
 TEST(NestHeuristics, RowsOfABlockStayInTheFirstCache) {
   const Processor p = withL1(32);
-  EXPECT_EQ(chooseRowBlock(twoPhases(64, 256), p), 6) << "three quarters of the 8 rows of four arrays that fit";
-  EXPECT_EQ(chooseRowBlock(twoPhases(64, 32), p), 16) << "at most";
-  EXPECT_EQ(chooseRowBlock(twoPhases(5, 32), p), 5) << "there are no more";
-  EXPECT_EQ(chooseRowBlock(twoPhases(64, 1024), p), 2) << "two fit: both";
-  EXPECT_EQ(chooseRowBlock(twoPhases(64, 4096), p), 1);
+  EXPECT_EQ(rowBlock(twoPhases(64, 256), p), 6) << "three quarters of the 8 rows of four arrays that fit";
+  EXPECT_EQ(rowBlock(twoPhases(64, 32), p), 16) << "at most";
+  EXPECT_EQ(rowBlock(twoPhases(5, 32), p), 5) << "there are no more";
+  EXPECT_EQ(rowBlock(twoPhases(64, 1024), p), 2) << "two fit: both";
+  EXPECT_EQ(rowBlock(twoPhases(64, 4096), p), 1);
 }
 
 TEST(NestHeuristics, RowsOfMemoryAreFew) {
   NestFacts nest = twoPhases(64, 256);
   nest.touchesMemory = true;
-  EXPECT_EQ(chooseRowBlock(nest, withL1(48)), 4);
+  EXPECT_EQ(rowBlock(nest, withL1(48)), 4);
   nest.roots[0].columns = 4096;
-  EXPECT_EQ(chooseRowBlock(nest, withL1(48)), 1);
+  EXPECT_EQ(rowBlock(nest, withL1(48)), 1);
 }
 
 TEST(NestHeuristics, OnePhaseNeedsNoBlock) {
   NestFacts nest = twoPhases(64, 32);
   nest.phases = 1;
-  EXPECT_EQ(chooseRowBlock(nest, withL1(32)), 1);
+  EXPECT_EQ(rowBlock(nest, withL1(32)), 1);
   nest = twoPhases(64, 32);
   nest.isFlattened = true;
-  EXPECT_EQ(chooseRowBlock(nest, withL1(32)), 1);
+  EXPECT_EQ(rowBlock(nest, withL1(32)), 1);
 }
 
-TEST(NestHeuristics, AStorePastTheCachesRunsBesideALongComputation) {
+TEST(NestHeuristics, ANonTemporalStoreRunsTogetherWithALongComputation) {
   NestFacts nest = twoPhases(64, 4096);
-  const auto costs = [](int64_t cost) { return [=](size_t) { return cost; }; };
-  EXPECT_FALSE(worthPipelining(nest, 1, costs(100))) << "the last phase stores to the caches";
+  const auto pipelines = [&](int64_t cost, RowSchedule rows = {}) {
+    return pipelineLastPhase(rows, nest, [=](size_t) { return cost; }, withL1(32)).pipelinesLastPhase;
+  };
+  EXPECT_FALSE(pipelines(100)) << "the last phase stores to the caches";
   nest.roots[1].isNonTemporal = true;
-  EXPECT_EQ(worthPipelining(nest, 1, costs(kExpensiveInstructions)), true);
-  EXPECT_EQ(worthPipelining(nest, 1, costs(kExpensiveInstructions - 1)), false);
-  EXPECT_FALSE(worthPipelining(nest, 2, costs(100))) << "rows come in blocks";
+  EXPECT_TRUE(pipelines(schedule::kExpensiveInstructions));
+  EXPECT_FALSE(pipelines(schedule::kExpensiveInstructions - 1));
+  EXPECT_FALSE(pipelines(100, {.rowBlock = 2})) << "rows come in blocks";
   nest.innermostRows = 3;
-  EXPECT_FALSE(worthPipelining(nest, 1, costs(100))) << "too few rows";
+  EXPECT_FALSE(pipelines(100)) << "too few rows";
   nest.innermostRows = 64;
   nest.roots[0].columns = 2048;
-  EXPECT_FALSE(worthPipelining(nest, 1, costs(100))) << "the phases do not walk the same columns";
+  EXPECT_FALSE(pipelines(100)) << "the phases do not walk the same columns";
 }
 
-TEST(NestHeuristics, PrefetchedRowsWaitWhereThereIsRoom) {
+TEST(NestHeuristics, RowsArePrefetchedToWhereThereIsRoom) {
   NestFacts nest = twoPhases(64, 1024);
-  EXPECT_EQ(planPrefetch(nest, 2, false, withL1(48)), (NestPrefetch{2})) << "nothing comes from memory";
+  const auto prefetch = [&](int64_t kib, RowSchedule rows = {}) {
+    const RowSchedule chosen = prefetchRows(rows, nest, kCheap, withL1(kib));
+    return std::pair(chosen.prefetchRows, chosen.prefetchLevel);
+  };
+  EXPECT_EQ(prefetch(48, {.rowBlock = 2}), std::pair(int64_t{2}, 1)) << "nothing comes from memory";
   nest.readsOfMemory = 1;
-  EXPECT_EQ(planPrefetch(nest, 1, false, withL1(48)), (NestPrefetch{4, CacheLevel::first}));
-  EXPECT_EQ(planPrefetch(nest, 1, false, withL1(32)), (NestPrefetch{4, CacheLevel::second}));
-  EXPECT_EQ(planPrefetch(nest, 1, true, withL1(32)), (NestPrefetch{1, CacheLevel::first})) << "just the next row";
+  EXPECT_EQ(prefetch(48), std::pair(int64_t{4}, 1));
+  EXPECT_EQ(prefetch(32), std::pair(int64_t{4}, 2));
+  EXPECT_EQ(prefetch(32, {.pipelinesLastPhase = true}), std::pair(int64_t{1}, 1)) << "just the next row";
   nest.readsOfMemory = 2;
-  EXPECT_EQ(planPrefetch(nest, 1, false, withL1(48)), (NestPrefetch{2, CacheLevel::first}));
+  EXPECT_EQ(prefetch(48), std::pair(int64_t{2}, 1));
+}
+
+TEST(NestHeuristics, EachChoiceSeesTheOnesBefore) {
+  NestFacts nest = twoPhases(64, 4096);
+  nest.touchesMemory = true;
+  nest.readsOfMemory = 1;
+  nest.roots[1].isNonTemporal = true;
+  const RootCost costs = [](size_t) { return int64_t{100}; };
+  EXPECT_EQ(scheduleRows(nest, costs, withL1(32)),
+            (RowSchedule{.rowBlock = 1, .pipelinesLastPhase = true, .prefetchRows = 1, .prefetchLevel = 2}))
+      << "a row is larger than an eighth of L1";
 }
 
 }  // namespace

@@ -95,9 +95,9 @@ TEST(ProductPlan, IsALineForPeople) {
   Processor p = zen5();
   p.readStreams = 4;
   EXPECT_EQ(text(planProduct({.shape = product(1, 4096, 1024, true)}, p)),
-            "1x4096x1024 f32·f32→f32: dot products of rows, 4 streams");
+            "1x4096x1024 f32·f32→f32: GEMV by dot products, 4 streams");
   EXPECT_EQ(text(planProduct({.shape = product(8, 128, 64, true), .blocksOfB = 8}, p)),
-            "8x128x64 f32·f32→f32: dot products of rows, 8 blocks in turns");
+            "8x128x64 f32·f32→f32: GEMV by dot products, 8 interleaved blocks");
   const ProductPlan packed = planProduct({.shape = product(512, 512, 512), .rowBytesOfB = 4096}, p);
   EXPECT_TRUE(text(packed, "a convolution").starts_with("512x512x512 f32·f32→f32 of a convolution: tile "));
   EXPECT_TRUE(text(packed).ends_with(", B packed"));

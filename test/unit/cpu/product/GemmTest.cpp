@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "GemmHarness.h"
+#include "cpu/product/gemm/Tiles.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Intrinsics.h"
@@ -217,7 +218,7 @@ TEST(Gemm, KeptOperandsServeLaterProducts) {
       GemmShape kept = s;
       kept.keepsB = true;
       const GemmPlan plan = planGemm(kept, hostProcessor());
-      return std::tuple{plan.packsB, plan.blockDepth, plan.tileColumns, plan.inPlaceLines};
+      return std::tuple{plan.packsB, plan.blockDepth, plan.tileColumns, plan.inPlaceLines, plan.usesTiles};
     };
     for (few.m = 17; packing(few) != packing(shape);) ++few.m;
     ASSERT_LT(few.m, shape.m) << name(type);
@@ -251,6 +252,56 @@ TEST(Gemm, KeptOperandsServeLaterProducts) {
     }
     EXPECT_EQ(results[0], results[2]) << name(type);
     EXPECT_EQ(results[1], results[3]) << name(type);
+  }
+}
+
+/// Edges of tiles in every dimension, in one block and in several.
+TEST(Gemm, TileRegistersEndAnywhere) {
+  Processor p = hostProcessor();
+  if (!hasTiles(p)) GTEST_SKIP() << "this processor has none";
+  EXPECT_TRUE(planGemm({64, 64, 64, DType::bf16, DType::bf16}, p).usesTiles);
+  EXPECT_TRUE(planGemm({64, 64, 64, DType::f32, DType::bf16}, p).usesTiles);
+  EXPECT_TRUE(planGemm({64, 64, 64, DType::u8, DType::i8, DType::i32}, p).usesTiles);
+  EXPECT_FALSE(planGemm({64, 64, 64}, p).usesTiles);
+  EXPECT_FALSE(planGemm({2, 64, 64, DType::bf16, DType::bf16}, p).usesTiles) << "most of a tile would be empty";
+  for (const bool small : {false, true}) {
+    if (small) p.l2Bytes = 64 << 10;
+    for (const Types& t : {kTypes[1], kTypes[5], kTypes[6], kTypes[9]})
+      for (const auto& [m, n, k, flags] : {std::tuple{4, 1, 16, 0},
+                                           {16, 16, 64, 2},
+                                           {17, 33, 31, 6},
+                                           {31, 15, 65, 4},
+                                           {33, 47, 64, 0},
+                                           {70, 64, 129, 2}})
+        checkShape({m, n, k * (small ? 33 : 1), t.a, t.b, t.c, false, (flags & 2) != 0, (flags & 4) != 0}, flags, 5, p);
+  }
+  EXPECT_FALSE(planGemm({64, 64, 64, DType::bf16, DType::bf16}, withoutTiles(p)).usesTiles);
+}
+
+/// An f32 on the left is the sum of three bf16: what is no number, and what a bf16 would round to infinity, stays so.
+TEST(Gemm, TileRegistersTakeEveryF32) {
+  if (!hasTiles(hostProcessor())) GTEST_SKIP() << "this processor has none";
+  const GemmShape s{16, 16, 32, DType::f32, DType::bf16};
+  ASSERT_TRUE(planGemm(s, hostProcessor()).usesTiles);
+  const CompiledGemm gemm = compileGemm(s);
+  ASSERT_TRUE(gemm.run);
+  GemmCase given(s, 0, 1);
+  constexpr float kMax = std::numeric_limits<float>::max(), kInfinity = std::numeric_limits<float>::infinity();
+  const std::array values{kMax, -kMax, kInfinity, -kInfinity, std::nanf(""), 1.0F + 0x1p-23F, 0x1.abcdeep-60F, -0.0F};
+  for (int64_t i = 0; i < s.m; ++i)
+    for (int64_t k = 0; k < s.k; ++k)
+      setElement(given.a.at(i, k), DType::f32, k == 3 && i < std::ssize(values) ? values[static_cast<size_t>(i)] : 0);
+  for (int64_t j = 0; j < s.n; ++j) setElement(given.b.at(3, j), DType::bf16, 1);
+  alignas(64) std::array<char, 1 << 16> workspace;
+  ASSERT_LE(planGemm(s, hostProcessor()).packedBytes, std::ssize(workspace));
+  gemm.run(given.a.at(0, 0), given.a.stride, given.b.at(0, 0), given.b.stride, given.c.at(0, 0), given.c.stride,
+           workspace.data());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto got = static_cast<float>(given.c.value(static_cast<int64_t>(i), 5));
+    if (std::isnan(values[i]))
+      EXPECT_TRUE(std::isnan(got));
+    else
+      EXPECT_EQ(got, values[i]);
   }
 }
 

@@ -1,4 +1,4 @@
-// Products whose sum hangs over its axis, with what lies past the end put to zero.
+// Products whose sum extends past its axis, with what lies past the end put to zero.
 #include "cpu/rewrite/DropEdgeMasks.h"
 
 #include <bit>

@@ -93,7 +93,7 @@ Kernel someProduct() {
   return {std::move(k), {numbers({m, d}, 1), numbers({d, n}, 3)}};
 }
 
-/// Element-wise ops, reductions of rows and places, in blocks that may hang over.
+/// Element-wise ops, reductions of rows and places, in blocks that may be partial.
 Kernel someElementwise() {
   const int64_t rows = steps(), columns = steps();
   TextKernel k({rows, columns}, "parallel,parallel");
@@ -151,7 +151,7 @@ std::vector<Array> run(const KernelPackage& package, const std::vector<Array>& o
   return result->results.at(0);
 }
 
-/// What is undefined is so in both: elements of blocks that hang over.
+/// What is undefined is so in both: elements of partial blocks.
 bool sameNumbers(const Array& a, const Array& b) {
   for (int64_t i = 0; i < a.elements(); ++i) {
     const float x = a.as<float>()[i], y = b.as<float>()[i];

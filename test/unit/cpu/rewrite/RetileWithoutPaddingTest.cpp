@@ -1,4 +1,4 @@
-// Blocks that hang over their arrays, cut anew so that none does.
+// Grids with partial blocks, retiled so that none is partial.
 #include "cpu/rewrite/RetileWithoutPadding.h"
 
 #include <bit>
@@ -60,7 +60,7 @@ TEST(FitBlocks, RowsAreWholeAndTheBlockStaysAboutAsLarge) {
   ASSERT_TRUE(made);
   EXPECT_THAT(made->signature.grid, ElementsAre(125, 1));
   for (const auto& window : made->signature.windows) EXPECT_THAT(window->bounds, ElementsAre(32, 4000));
-  EXPECT_THAT(blockOf(sum({1024, 1000}, 256)), ElementsAre(128, 1000)) << "one axis hangs over: both are cut";
+  EXPECT_THAT(blockOf(sum({1024, 1000}, 256)), ElementsAre(128, 1000)) << "one axis has a partial block: both are cut";
 }
 
 TEST(FitBlocks, SmallArraysAreOneBlock) { EXPECT_THAT(blockOf(sum({250, 250}, 128)), ElementsAre(250, 250)); }
@@ -72,7 +72,7 @@ TEST(FitBlocks, BlocksBeginAtCacheLines) {
 
 TEST(FitBlocks, SizesWithoutDivisors) {
   EXPECT_THAT(blockOf(sum({251, 1000}, 256)), ElementsAre(251, 1000)) << "not row by row";
-  EXPECT_THAT(blockOf(sum({1009, 1000}, 256)), ElementsAre(131, 1000)) << "the last one hangs over, in whole rows";
+  EXPECT_THAT(blockOf(sum({1009, 1000}, 256)), ElementsAre(131, 1000)) << "the last one is partial, in whole rows";
 }
 
 TEST(FitBlocks, BlocksOfWholeRowsStay) { EXPECT_FALSE(retileWithoutPadding(sum({256, 128}, 128).package())); }

@@ -72,6 +72,33 @@ TEST(Pool, RangesRunAtTheSameTime) {
   EXPECT_EQ(here, 2);
 }
 
+TEST(Pool, WorkersLeaveTheirCoreToOtherCallers) {
+  // The first call has the pool's worker until a second thread calls, which is busy until the first has ended.
+  std::atomic<bool> helped{false}, secondIsIn{false}, firstIsOver{false};
+  std::atomic<int> begunByWorker{0};
+  std::thread second;
+  parallelFor(1000, 2, [&](int64_t, int64_t, int worker) {
+    if (worker == 1) {
+      begunByWorker += secondIsIn ? 1 : 0;
+      helped = true;
+      while (!secondIsIn) std::this_thread::yield();
+      return;
+    }
+    while (!helped) std::this_thread::yield();
+    if (!second.joinable())
+      second = std::thread([&] {
+        parallelFor(2, 2, [&](int64_t, int64_t, int) {
+          secondIsIn = true;
+          while (!firstIsOver) std::this_thread::yield();
+        });
+      });
+    while (!secondIsIn) std::this_thread::yield();
+  });
+  firstIsOver = true;
+  second.join();
+  EXPECT_EQ(begunByWorker, 0);
+}
+
 TEST(Pool, NestedCallsRunOnTheirCaller) {
   std::vector<int> seen(8);
   std::atomic<int> others{0};

@@ -61,7 +61,7 @@ TEST(Overlap, SC14_FetchesRunAheadAndWriteBacksBehind) {
                          "--",
                          "2 back< 1[2,0] slot 0",
                      }));
-  EXPECT_EQ(t.bytes, 20 * 128 * 4) << "the last block hangs over the edge: only what is there is fetched";
+  EXPECT_EQ(t.bytes, 20 * 128 * 4) << "the last block extends past the edge: only what is there is fetched";
   EXPECT_EQ(t.written, t.bytes);
 }
 

@@ -1,0 +1,13 @@
+// Where Python has its packages: programs and libraries of others come in such.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+namespace smalti {
+
+/// The folders that packages lie in (site-packages), of the active environment first, then of the first python3 on the
+/// PATH, the user's and the system's; of several versions of Python in one place, the one that sorts last comes first.
+std::vector<std::filesystem::path> pythonPackageFolders();
+
+}  // namespace smalti

@@ -1,0 +1,10 @@
+// Emits one nest of a segment as its plan says.
+#pragma once
+
+#include "cpu/emit/Lowering.h"
+
+namespace smalti::cpu {
+
+LowerResult emitNest(Lowering&, const Segment&, const Nest&);
+
+}  // namespace smalti::cpu

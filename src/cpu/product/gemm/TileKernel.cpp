@@ -1,0 +1,185 @@
+#include "cpu/product/gemm/TileKernel.h"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "cpu/product/gemm/Ir.h"
+#include "cpu/product/gemm/Tiles.h"
+#include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
+#include "llvm/IR/Module.h"
+
+namespace smalti::cpu {
+namespace {
+
+using llvm::Value;
+
+/// Which register is what: tiles of C by rows and columns, of A by rows, of B by columns.
+constexpr int registerOfC(int row, int column) { return 2 * row + column; }
+constexpr int registerOfA(int row) { return 4 + row; }
+constexpr int registerOfB(int column) { return 6 + column; }
+
+class TileKernelBody {
+ public:
+  TileKernelBody(llvm::Module& module, Ir& ir, const TileKernelSpec& spec)
+      : module_(module), ir_(ir), s_(spec), rows_(s_.bottom ? 2 : 1), columns_(s_.right ? 2 : 1) {}
+
+  void emit() {
+    auto& b = ir_.b;
+    b.CreateIntrinsic(b.getVoidTy(), llvm::Intrinsic::x86_ldtilecfg, {configuration()});
+    Value* nextA = b.CreateMul(ir_.argument(1), ir_.i64(s_.top + s_.bottom));
+    Value* nextC = b.CreateMul(ir_.argument(5), ir_.i64(s_.top + s_.bottom));
+    ir_.loop(
+        ir_.i64(0), ir_.argument(7), 1, {ir_.argument(0), ir_.argument(4)}, [&](Value*, llvm::ArrayRef<Value*> at) {
+          start(at[1]);
+          multiply(at[0]);
+          eachOfC(at[1], [&](int number, Value* c) { move(llvm::Intrinsic::x86_tilestored64, number, c, strideC()); });
+          return Values{ir_.at(at[0], nextA), ir_.at(at[1], nextC)};
+        });
+    b.CreateIntrinsic(b.getVoidTy(), llvm::Intrinsic::x86_tilerelease, {});
+    b.CreateRetVoid();
+  }
+
+ private:
+  Value* strideC() const { return ir_.argument(5); }
+  Value* number(int r) { return ir_.b.getInt8(static_cast<uint8_t>(r)); }
+  void move(llvm::Intrinsic::ID id, int r, Value* address, Value* stride) {
+    ir_.b.CreateIntrinsic(ir_.b.getVoidTy(), id, {number(r), address, stride});
+  }
+  void load(int r, Value* address, Value* stride) { move(llvm::Intrinsic::x86_tileloadd64, r, address, stride); }
+
+  void eachOfC(Value* c, llvm::function_ref<void(int, Value*)> act) {
+    for (int row = 0; row < rows_; ++row) {
+      for (int column = 0; column < columns_; ++column)
+        act(registerOfC(row, column), ir_.at(c, 4 * kTileLanes * column));
+      if (row + 1 < rows_) c = ir_.at(c, ir_.b.CreateMul(strideC(), ir_.i64(s_.top)));
+    }
+  }
+
+  void start(Value* c) {
+    const auto old = [&] { eachOfC(c, [&](int r, Value* at) { load(r, at, strideC()); }); };
+    const auto fresh = [&] {
+      for (int row = 0; row < rows_; ++row)
+        for (int column = 0; column < columns_; ++column) {
+          const int r = registerOfC(row, column);
+          if (s_.addsRow)  // the same for every row of the tile
+            load(r, ir_.at(ir_.argument(9), 4 * kTileLanes * column), ir_.i64(0));
+          else
+            ir_.b.CreateIntrinsic(ir_.b.getVoidTy(), llvm::Intrinsic::x86_tilezero, {number(r)});
+        }
+    };
+    if (s_.store != Store::either) return s_.store == Store::add ? old() : fresh();
+    ir_.when(ir_.argument(8), old);
+    ir_.when(ir_.b.CreateNot(ir_.argument(8)), fresh);
+  }
+
+  void multiply(Value* a) {
+    ir_.loop(ir_.i64(0), ir_.argument(6), 1, {a, ir_.argument(3)}, [&](Value*, llvm::ArrayRef<Value*> at) {
+      Value* strideB = ir_.i64(kPanelRowBytes);
+      for (int column = 0; column < columns_; ++column)
+        load(registerOfB(column), ir_.at(at[1], 4 * kTileLanes * column), strideB);
+      Value* plane = at[0];
+      for (int p = 0; p < s_.planes; ++p) {
+        if (p > 0) plane = ir_.at(plane, ir_.argument(2));
+        for (int row = 0; row < rows_; ++row) {
+          Value* from = row == 0 ? plane : ir_.at(plane, ir_.b.CreateMul(ir_.argument(1), ir_.i64(s_.top)));
+          load(registerOfA(row), from, ir_.argument(1));
+          for (int column = 0; column < columns_; ++column)
+            ir_.b.CreateIntrinsic(
+                ir_.b.getVoidTy(), instruction(),
+                {number(registerOfC(row, column)), number(registerOfA(row)), number(registerOfB(column))});
+        }
+      }
+      return Values{ir_.at(at[0], int64_t{4 * kTileLanes}), ir_.at(at[1], int64_t{kTileRows * kPanelRowBytes})};
+    });
+  }
+
+  llvm::Intrinsic::ID instruction() const {
+    if (s_.a == DType::bf16) return llvm::Intrinsic::x86_tdpbf16ps;
+    if (s_.a == DType::i8) return s_.b == DType::i8 ? llvm::Intrinsic::x86_tdpbssd : llvm::Intrinsic::x86_tdpbsud;
+    return s_.b == DType::i8 ? llvm::Intrinsic::x86_tdpbusd : llvm::Intrinsic::x86_tdpbuud;
+  }
+
+  /// The 64 bytes of palette 1: bytes in a row of each register from byte 16 on, its rows from byte 48 on (Intel's
+  /// Software Developer's Manual, volume 2A, LDTILECFG).
+  llvm::Constant* configuration() {
+    std::array<uint8_t, 64> bytes{1};
+    const auto set = [&](int r, int rows, int rowUnits) {
+      bytes[static_cast<size_t>(16 + 2 * r)] = static_cast<uint8_t>(rows && rowUnits ? 4 * rowUnits : 0);
+      bytes[static_cast<size_t>(48 + r)] = static_cast<uint8_t>(rows && rowUnits ? rows : 0);
+    };
+    const std::array<int, 2> rows{s_.top, s_.bottom}, columns{s_.left, s_.right};
+    for (int i = 0; i < 2; ++i) {
+      for (int j = 0; j < 2; ++j) set(registerOfC(i, j), rows[static_cast<size_t>(i)], columns[static_cast<size_t>(j)]);
+      set(registerOfA(i), rows[static_cast<size_t>(i)], kTileLanes);
+      set(registerOfB(i), kTileRows, columns[static_cast<size_t>(i)]);
+    }
+    auto* data = llvm::ConstantDataArray::get(module_.getContext(), bytes);
+    auto* global = new llvm::GlobalVariable(module_, data->getType(), /*isConstant=*/true,
+                                            llvm::GlobalValue::PrivateLinkage, data, "smalti_tiles");
+    global->setAlignment(llvm::Align(64));
+    return global;
+  }
+
+  llvm::Module& module_;
+  Ir& ir_;
+  const TileKernelSpec& s_;
+  int rows_, columns_;  // of tiles
+};
+
+llvm::SmallVector<llvm::Type*, 10> parametersOf(llvm::Module& module, llvm::StringRef kinds) {
+  llvm::SmallVector<llvm::Type*, 10> types;
+  for (const char kind : kinds)
+    types.push_back(kind == 'p' ? static_cast<llvm::Type*>(llvm::PointerType::get(module.getContext(), 0))
+                                : llvm::Type::getIntNTy(module.getContext(), kind == 'b' ? 1 : 64));
+  return types;
+}
+
+}  // namespace
+
+llvm::Function* tileKernel(llvm::Module& module, const TileKernelSpec& s) {
+  const std::string symbol =
+      fmt::format("smalti_tiles_{}_{}_{}_{}+{}x{}+{}_{}{}", name(s.a), name(s.b), s.planes, s.top, s.bottom, s.left,
+                  s.right, static_cast<int>(s.store), s.addsRow ? "a" : "");
+  if (auto* made = module.getFunction(symbol)) return made;
+  Ir ir(module, symbol, parametersOf(module, "piippiiibp"));
+  TileKernelBody(module, ir, s).emit();
+  return ir.function;
+}
+
+llvm::Function* splitRows(llvm::Module& module, int tail) {
+  const std::string symbol = fmt::format("smalti_split_rows_{}", tail);
+  if (auto* made = module.getFunction(symbol)) return made;
+  Ir ir(module, symbol, parametersOf(module, "pipiiii"));
+  auto& b = ir.b;
+  constexpr int kLanes = 16, kWide = 2 * kLanes, kPlanes = 3;
+  auto *floats = ir.vectorOf(b.getFloatTy(), kWide), *words = ir.vectorOf(b.getInt32Ty(), kWide);
+  auto* halves = ir.vectorOf(b.getInt16Ty(), kWide);
+  const auto upper = [&](Value* x) { return b.CreateAnd(b.CreateBitCast(x, words), 0xffff0000); };
+  const auto copy = [&](Value* from, Value* to, int valid) {
+    Value* rest = ir.load(b.getFloatTy(), kWide, valid, from);
+    for (int plane = 0; plane < kPlanes; ++plane) {
+      if (plane > 0) to = ir.at(to, ir.argument(4));
+      Value* part = upper(rest);
+      ir.store(b.CreateTrunc(b.CreateLShr(part, 16), halves), kWide, to);
+      rest = b.CreateFSub(rest, b.CreateBitCast(part, floats));
+      // ∞ - ∞ is none of the next planes' business.
+      rest = b.CreateSelect(b.CreateFCmpORD(rest, rest), rest, llvm::Constant::getNullValue(floats));
+    }
+  };
+  Value* depth = ir.argument(6);
+  ir.loop(ir.i64(0), ir.argument(5), 1, {ir.argument(0), ir.argument(2)}, [&](Value*, llvm::ArrayRef<Value*> row) {
+    const Values ends = ir.loop(ir.i64(0), b.CreateSub(depth, ir.i64(kWide - 1)), kWide, {row[0], row[1]},
+                                [&](Value*, llvm::ArrayRef<Value*> p) {
+                                  copy(p[0], p[1], kWide);
+                                  return Values{ir.at(p[0], int64_t{4 * kWide}), ir.at(p[1], int64_t{2 * kWide})};
+                                });
+    if (tail) ir.when(b.CreateICmpNE(b.CreateAnd(depth, kWide - 1), ir.i64(0)), [&] { copy(ends[0], ends[1], tail); });
+    return Values{ir.at(row[0], ir.argument(1)), ir.at(row[1], ir.argument(3))};
+  });
+  b.CreateRetVoid();
+  return ir.function;
+}
+
+}  // namespace smalti::cpu

@@ -1,0 +1,27 @@
+// The innermost loops of products in tiles.
+#pragma once
+
+#include "cpu/product/gemm/MicroKernel.h"
+
+namespace smalti::cpu {
+
+struct TileKernelSpec {
+  DType a = DType::bf16, b = DType::bf16;  ///< as they lie packed: bf16, i8 or u8
+  int planes = 1;                          ///< of A, all times the same B
+  int top = 16, bottom = 16;               ///< rows of the two tiles of A; 0: there is one
+  int left = 16, right = 16;               ///< columns of the two tiles of B; 0: there is one
+  Store store = Store::either;
+  bool addsRow = false;  ///< C that is overwritten gets a row of values
+};
+
+/// void(ptr a, i64 strideA, i64 planeA, ptr b, ptr c, i64 strideC, i64 steps, i64 tiles, i1 add, ptr row): `tiles`
+/// parts of C below each other, of `steps` · 64 bytes of each row of A. Strides are bytes, `planeA` those from one
+/// plane of A to the next; B is a panel (Tiles.h).
+llvm::Function* tileKernel(llvm::Module&, const TileKernelSpec&);
+
+/// void(ptr from, i64 fromStride, ptr to, i64 toStride, i64 toPlane, i64 rows, i64 depth): rows of f32 as the sum of
+/// three rows of bf16, exactly but for what is below the smallest normal bf16; whole tiles are written, zeros where
+/// there is no element. What is no number is in the first plane alone. `tail`: elements of k in the last vector of 32.
+llvm::Function* splitRows(llvm::Module&, int tail);
+
+}  // namespace smalti::cpu

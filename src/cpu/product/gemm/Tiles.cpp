@@ -1,0 +1,205 @@
+#include "cpu/product/gemm/Tiles.h"
+
+#include <algorithm>
+
+#include "cpu/product/gemm/Pack.h"
+#include "cpu/product/gemm/TileKernel.h"
+#include "llvm/IR/Module.h"
+
+namespace smalti::cpu {
+namespace {
+
+using llvm::Value;
+
+/// Fewer rows or values of k leave most of a tile empty.
+constexpr int64_t kLeastTileRows = 4, kLeastTileDepth = 16;
+
+class TileNest {
+ public:
+  TileNest(llvm::Module& module, const TileLayout& layout, Ir& ir)
+      : module_(module), l_(layout), s_(layout.shape), ir_(ir), b_(ir.b) {
+    strideA_ = bytes(ir.argument(1), s_.a);
+    strideB_ = bytes(ir.argument(3), s_.b);
+    strideC_ = bytes(ir.argument(5), s_.c);
+  }
+
+  void emit() {
+    ir_.blocks(s_.n, l_.blockColumns, [&](Value* column, Value* columns) {
+      ir_.blocks(s_.k, l_.blockDepth, [&](Value* k, Value* depth) {
+        ir_.blocks(s_.m, l_.blockRows, [&](Value* row, Value* rows) { block({column, columns, k, depth, row, rows}); });
+      });
+    });
+  }
+
+ private:
+  struct Block {
+    Value *column, *columns, *k, *depth, *row, *rows;
+  };
+  struct BlockOfA {
+    Value *base, *stride;
+  };
+
+  Value* bytes(Value* elements, DType type) { return b_.CreateMul(elements, ir_.i64(storage_bytes(type))); }
+  Value* times(Value* x, Value* y) { return b_.CreateMul(x, y); }
+  Value* times(Value* x, int64_t y) { return b_.CreateMul(x, ir_.i64(y)); }
+  Value* workspace(int64_t offset) { return ir_.at(ir_.argument(6), offset); }
+  int stepValues() const { return l_.group * kTileLanes; }
+  /// Tiles of k in a block.
+  Value* steps(const Block& at) {
+    return b_.CreateUDiv(b_.CreateAdd(at.depth, ir_.i64(stepValues() - 1)), ir_.i64(stepValues()));
+  }
+  PackSpec packSpec(DType from, int64_t whole) const {
+    return {.from = from,
+            .to = isByte(from) ? Element::i8 : Element::bf16,
+            .group = l_.group,
+            .lanes = kTileLanes,
+            .tail = static_cast<int>(s_.k % whole)};
+  }
+
+  void block(const Block& at) {
+    const BlockOfA a = blockOfA(at);
+    if (s_.n >= kPanelColumns)
+      ir_.loop(ir_.i64(0), b_.CreateUDiv(at.columns, ir_.i64(kPanelColumns)), 1,
+               [&](Value* panel) { emitPanel(at, a, panel, kPanelColumns); });
+    if (const auto rest = static_cast<int>(s_.n % kPanelColumns))
+      ir_.when(b_.CreateICmpEQ(b_.CreateAdd(at.column, at.columns), ir_.i64(s_.n)),
+               [&] { emitPanel(at, a, b_.CreateUDiv(at.columns, ir_.i64(kPanelColumns)), rest); });
+  }
+
+  BlockOfA blockOfA(const Block& at) {
+    Value* from = ir_.at(ir_.at(ir_.argument(0), times(at.row, strideA_)), times(at.k, storage_bytes(s_.a)));
+    if (!l_.packA) return {from, strideA_};
+    Value *to = workspace(l_.offsetA), *stride = ir_.i64(l_.strideA);
+    if (l_.planes > 1)
+      b_.CreateCall(splitRows(module_, static_cast<int>(s_.k % stepValues())),
+                    {from, strideA_, to, stride, ir_.i64(l_.planeBytes), at.rows, at.depth});
+    else
+      b_.CreateCall(packInOrder(module_, packSpec(s_.a, stepValues())),
+                    {from, strideA_, to, stride, at.rows, at.depth});
+    return {to, stride};
+  }
+
+  /// Columns [panel · 32, … + columns) of the block.
+  void emitPanel(const Block& at, const BlockOfA& a, Value* panel, int columns) {
+    Value* column = b_.CreateAdd(at.column, times(panel, kPanelColumns));
+    Value* packed = workspace(0);
+    if (s_.keepsB) {
+      const int64_t panels = (s_.n + kPanelColumns - 1) / kPanelColumns;
+      packed = ir_.at(ir_.argument(7), times(b_.CreateUDiv(at.k, ir_.i64(l_.blockDepth)), panels * l_.panelBytes));
+    }
+    if (l_.keepPackedB) packed = ir_.at(packed, times(panel, l_.panelBytes));
+    Value* first = l_.keepPackedB ? b_.CreateICmpEQ(at.row, ir_.i64(0)) : b_.getTrue();
+    if (s_.keepsB) first = b_.CreateAnd(first, b_.CreateNot(ir_.argument(8)));
+    ir_.when(first, [&] { packPanel(at, column, packed, columns); });
+    multiply(at, a, column, packed, columns);
+  }
+
+  void packPanel(const Block& at, Value* column, Value* packed, int columns) {
+    const int vectors = (columns + kTileLanes - 1) / kTileLanes, last = columns - (vectors - 1) * kTileLanes;
+    Value *outer = s_.transposedB ? column : at.k, *inner = s_.transposedB ? at.k : column;
+    Value* source = ir_.at(ir_.at(ir_.argument(2), times(outer, strideB_)), times(inner, storage_bytes(s_.b)));
+    Value* stride = ir_.i64(kPanelRowBytes);
+    if (!s_.transposedB) {
+      b_.CreateCall(packRows(module_, packSpec(s_.b, l_.group), vectors, last),
+                    {source, strideB_, packed, stride, at.depth});
+    } else {
+      for (int v = 0; v < vectors; ++v)
+        b_.CreateCall(packTransposed(module_, packSpec(s_.b, stepValues()), v + 1 == vectors ? last : kTileLanes),
+                      {ir_.at(source, times(strideB_, v * kTileLanes)), strideB_, ir_.at(packed, 4 * kTileLanes * v),
+                       stride, at.depth});
+    }
+    if (s_.k % stepValues() == 0) return;
+    Value* none = llvm::Constant::getNullValue(ir_.vectorOf(b_.getInt32Ty(), kTileLanes));
+    Value* units = b_.CreateUDiv(b_.CreateAdd(at.depth, ir_.i64(l_.group - 1)), ir_.i64(l_.group));
+    ir_.loop(units, times(steps(at), kTileRows), 1, [&](Value* unit) {
+      for (int v = 0; v < vectors; ++v)
+        ir_.store(none, kTileLanes, ir_.at(ir_.at(packed, times(unit, kPanelRowBytes)), 4 * kTileLanes * v));
+    });
+  }
+
+  void multiply(const Block& at, const BlockOfA& a, Value* column, Value* packed, int columns) {
+    TileKernelSpec spec{.a = l_.planes > 1 ? DType::bf16 : s_.a,
+                        .b = s_.b,
+                        .planes = l_.planes,
+                        .left = std::min(columns, kTileLanes),
+                        .right = std::max(columns - kTileLanes, 0),
+                        .store = s_.accumulate           ? Store::add
+                                 : s_.k <= l_.blockDepth ? Store::set
+                                                         : Store::either,
+                        .addsRow = s_.addsRow};
+    Value* c = ir_.at(ir_.at(ir_.argument(4), times(at.row, strideC_)), times(column, 4));
+    Value* row = s_.addsRow ? ir_.at(ir_.argument(s_.keepsB ? 9 : 7), times(column, 4)) : ir_.argument(4);
+    Value* add = s_.accumulate ? b_.getTrue() : b_.CreateICmpNE(at.k, ir_.i64(0));
+    const auto call = [&](Value* firstRow, Value* count) {
+      b_.CreateCall(tileKernel(module_, spec),
+                    {ir_.at(a.base, times(firstRow, a.stride)), a.stride, ir_.i64(l_.planeBytes), packed,
+                     ir_.at(c, times(firstRow, strideC_)), strideC_, steps(at), count, add, row});
+    };
+    constexpr int kRows = 2 * kTileRows;
+    Value* whole = b_.CreateUDiv(at.rows, ir_.i64(kRows));
+    if (s_.m >= kRows) call(ir_.i64(0), whole);
+    const auto rest = static_cast<int>(s_.m % kRows);
+    if (rest == 0) return;
+    spec.top = std::min(rest, kTileRows);
+    spec.bottom = rest - spec.top;
+    ir_.when(b_.CreateICmpEQ(b_.CreateAdd(at.row, at.rows), ir_.i64(s_.m)),
+             [&] { call(times(whole, kRows), ir_.i64(1)); });
+  }
+
+  llvm::Module& module_;
+  const TileLayout& l_;
+  const GemmShape& s_;
+  Ir& ir_;
+  llvm::IRBuilder<>& b_;
+  Value *strideA_, *strideB_, *strideC_;  // bytes
+};
+
+}  // namespace
+
+bool hasTiles(const Processor& p) {
+  const auto has = [&](const char* feature) { return p.features.find(feature) != p.features.npos; };
+  return p.avx512 && has("+amx-tile") && has("+amx-bf16") && has("+amx-int8");
+}
+
+Processor withoutTiles(Processor p) {
+  for (size_t at = 0; (at = p.features.find("+amx-", at)) != p.features.npos;) p.features[at] = '-';
+  return p;
+}
+
+bool usesTiles(const GemmShape& s, const Processor& p) {
+  if (!hasTiles(p) || s.transposedA || s.m < kLeastTileRows || s.k < kLeastTileDepth || s.n == 0) return false;
+  if (s.c == DType::i32) return isByte(s.a) && isByte(s.b);
+  return s.c == DType::f32 && s.b == DType::bf16 && (s.a == DType::bf16 || s.a == DType::f32);
+}
+
+TileLayout layOutTiles(const GemmShape& s, const Processor& p) {
+  constexpr int64_t kLine = 64;
+  TileLayout l{.shape = s};
+  l.group = isByte(s.b) ? 4 : 2;
+  l.planes = s.a == DType::f32 ? 3 : 1;
+  const int64_t step = l.group * kTileLanes;
+  l.blockDepth = equalParts(s.k, kMaxChain * l.group / 2, step);
+  const int64_t steps = (l.blockDepth + step - 1) / step, rowBytes = 4 * kTileLanes * steps;
+  l.packA = l.planes > 1 || s.k % step != 0;
+  constexpr int64_t kRows = 2 * kTileRows;
+  const int64_t mostRows = p.l2Bytes * 2 / 5 / (rowBytes * l.planes) / kRows * kRows;
+  l.blockRows = equalParts(s.m, std::max(mostRows, kRows), kRows);
+  l.keepPackedB = s.keepsB || l.blockRows < s.m;
+  l.panelBytes = steps * kTileRows * kPanelRowBytes;
+  const int64_t mostPanels = std::max<int64_t>(1, std::min<int64_t>(p.l3Bytes / 8, 8 << 20) / l.panelBytes);
+  l.blockColumns = l.keepPackedB && !s.keepsB ? equalParts(s.n, mostPanels * kPanelColumns, kPanelColumns) : s.n;
+  const int64_t panels = (l.blockColumns + kPanelColumns - 1) / kPanelColumns;
+  if (s.keepsB) l.keptBytes = (s.k + l.blockDepth - 1) / l.blockDepth * panels * l.panelBytes;
+  l.offsetA = s.keepsB ? 0 : l.keepPackedB ? panels * l.panelBytes : l.panelBytes;
+  l.workspaceBytes = l.offsetA;
+  if (l.packA) {
+    l.strideA = rowBytes + kLine;  // rows begin in different cache sets
+    l.planeBytes = roundUp(l.blockRows, kTileRows) * l.strideA;
+    l.workspaceBytes += l.planes * l.planeBytes;
+  }
+  return l;
+}
+
+void emitTileNest(llvm::Module& module, const TileLayout& layout, Ir& ir) { TileNest(module, layout, ir).emit(); }
+
+}  // namespace smalti::cpu

@@ -1,0 +1,62 @@
+// The arrays of a kernel's calls as generated code has them: operands in the kernel's own storage, results that an
+// operand may be aliased to, memory that starts undefined.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/MemoryAccount.h"
+#include "eval/Poison.h"
+#include "ir/KernelPackage.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace smalti::cpu {
+
+/// Operands that the kernel may write to although no output is aliased to them: it must get a copy of the caller's
+/// array. (Blocks of windows are copied by the code itself.)
+std::vector<bool> overwrittenOperands(const KernelPackage&);
+
+/// The arrays of one call: what the code works on.
+struct CallArrays {
+  std::vector<Array> results, copies;
+  llvm::SmallVector<void*, 16> pointers;  ///< operands, then results
+};
+
+class KernelArrays {
+ public:
+  /// `written`: results that the kernel surely writes to the last element, which need not be made undefined first.
+  KernelArrays(const KernelPackage&, eval::Poison, std::vector<bool> written);
+
+  /// `into`: empty, or one Array for each result, which is used where it begins at a multiple of 64 bytes and its
+  /// memory holds the kernel's own dtype.
+  Status prepare(std::span<const Array> operands, std::span<Array> into, MemoryAccount&, CallArrays& to) const;
+  /// Results as the caller stores them.
+  Result<std::vector<Array>> outside(std::vector<Array> results, MemoryAccount&) const;
+  /// Of an operand as the kernel has it.
+  int64_t operandBytes(size_t operand) const { return bytesInside(operandTypes_[operand], inside_[operand]); }
+  int64_t resultBytes(size_t result) const { return bytesInside(resultTypes_[result], insideResult(result)); }
+  size_t operands() const { return operandTypes_.size(); }
+  DType insideResult(size_t i) const { return inside_[operandTypes_.size() + i]; }
+  /// The result that an operand is one array with; -1: none.
+  int aliasOf(size_t operand) const;
+  /// Of all operands and results, as the caller has them.
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  bool resultDiffers(size_t i) const;
+  static int64_t bytesInside(const ArrayType&, DType inside);
+  Result<Array> makeResult(size_t i, std::span<const Array> operands, std::span<Array> into, MemoryAccount&) const;
+  void makeUndefined(Array&, DType outside) const;
+
+  std::vector<ArrayType> operandTypes_, resultTypes_;
+  std::vector<DType> inside_;      ///< of operands and results as the kernel has them
+  std::vector<bool> overwritten_;  ///< operands that the kernel may write to: it gets a copy
+  std::vector<Alias> aliases_;
+  std::vector<bool> written_;
+  eval::Poison poison_;
+  int64_t bytes_ = 0;
+  std::vector<std::string> allotted_;  ///< as messages name what a call allots for operands and results
+};
+
+}  // namespace smalti::cpu

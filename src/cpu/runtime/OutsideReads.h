@@ -1,0 +1,54 @@
+// Loads that reach outside of their ref, in calls that go on after them as a TPU does.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "eval/Poison.h"
+#include "smalti/diagnostic.h"
+#include "smalti/dtype.h"
+
+namespace smalti::cpu {
+
+/// One dimension of a load, in elements: the indices start, start + step, … of a ref of `extent`. Generated code writes
+/// it.
+struct ReadDimension {
+  int64_t start, size, step, stride, extent;
+};
+
+/// Name of the run-time function that generated code calls before a load that reaches outside:
+/// ptr (ptr context, ptr place, ptr base, ptr dimensions, i32 rank, i32 dtype); null ends the call with a fault.
+/// `base`: of the ref's element (0, …, 0); `place`: "file:line:column", one for each op.
+inline constexpr const char* kReadOutsideSymbol = "smalti_cpu_read_outside";
+
+/// Of one thread of a call.
+class OutsideReads {
+ public:
+  /// At the start of a call.
+  void begin(bool goesOn, eval::Poison poison) {
+    goesOn_ = goesOn;
+    poison_ = poison;
+    copies_.clear();
+  }
+  /// The load's first element in a copy with the ref's strides: what lies inside as it is, what lies outside undefined.
+  /// The next one at this place overwrites it. Null: the call does not go on, or the copy would be too large.
+  const std::byte* read(const char* place, const std::byte* base, std::span<const ReadDimension>, DType);
+  /// Where the call went on.
+  std::vector<SourcePlace> places() const;
+
+ private:
+  struct Copy {
+    std::unique_ptr<std::byte, decltype(&std::free)> memory{nullptr, std::free};
+    int64_t bytes = 0;
+  };
+  bool goesOn_ = false;
+  eval::Poison poison_ = eval::Poison::intMin;
+  std::map<const char*, Copy> copies_;
+};
+
+}  // namespace smalti::cpu

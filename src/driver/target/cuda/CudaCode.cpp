@@ -1,0 +1,71 @@
+// Code for GPUs, for people: nothing of it needs one.
+#include <fmt/format.h>
+
+#include "driver/target/Code.h"
+#include "driver/target/cuda/Cuda.h"
+#include "driver/term/Style.h"
+#include "gpu/ptx/Ptx.h"
+#include "gpu/ptx/Tools.h"
+
+namespace smalti::driver {
+namespace {
+
+constexpr std::string_view kShown = "sm_90a";  // where none is named
+
+/// Where threads of a block go together.
+std::string launchText(const gpu::LoweredKernel& k) {
+  std::string text =
+      fmt::format("  {} threads a block, {} bytes of shared memory and {} of global memory for values, {} barriers\n",
+                  k.threads, term::grouped(k.sharedBytes), term::grouped(k.workspaceBytes), k.barriers);
+  if (!k.sharedBounds.empty())
+    text += fmt::format("  the points of {} are blocks\n",
+                        k.sharedBounds.size() == 1 ? std::string("the first grid axis")
+                                                   : fmt::format("the first {} grid axes", k.sharedBounds.size()));
+  if (!k.inOrder.empty()) text += "  in order: " + k.inOrder + "\n";
+  return text;
+}
+
+}  // namespace
+
+Result<CodeView> inspectCudaCode(const KernelPackage& kernel, const CodeRequest& request) {
+  const auto architecture = gpu::architectureNamed(request.argument.empty() ? kShown : request.argument);
+  if (!architecture) return fail(architecture.error());
+  CodeView view;
+  view.processor = architecture->name;
+  if (Status ok = takenByGpus(kernel, {}); !ok) return fail(std::move(ok.error()));
+  auto code = gpu::compileToPtx(kernel, *architecture, eval::Poison::intMin, true);
+  if (!code) return fail(std::move(code.error()));
+  view.text = launchText(code->lowered);
+  view.figures = {{"threads", code->lowered.threads},
+                  {"shared_bytes", code->lowered.sharedBytes},
+                  {"workspace_bytes", code->lowered.workspaceBytes},
+                  {"barriers", code->lowered.barriers},
+                  {"in_order", code->lowered.inOrder}};
+  const auto ptxas = gpu::findTool("ptxas");
+  if (!ptxas) {
+    view.text += "  ptxas is not installed (pip install nvidia-cuda-nvcc): no registers, no instructions\n";
+  } else {
+    auto assembled = gpu::assemble(*ptxas, code->ptx, *architecture);
+    if (!assembled) return fail(std::move(assembled.error()));
+    const gpu::Resources& r = assembled->resources;
+    view.text += fmt::format("  {} registers a thread, {} bytes spilled, {} bytes of cubin\n", r.registers,
+                             r.spillBytes, term::grouped(static_cast<int64_t>(assembled->cubin.size())));
+    view.figures.update({{"registers", r.registers},
+                         {"spill_bytes", r.spillBytes},
+                         {"stack_bytes", r.stackBytes},
+                         {"cubin_bytes", assembled->cubin.size()}});
+    if (const auto nvdisasm = gpu::findTool("nvdisasm")) {
+      auto sass = gpu::disassemble(*nvdisasm, assembled->cubin);
+      if (!sass) return fail(std::move(sass.error()));
+      view.stages["sass"] = std::move(*sass);
+    }
+  }
+  view.stages["ptx"] = std::move(code->ptx);
+  if (!view.stages.contains("sass"))
+    view.stages["sass"] =
+        "the instructions of the GPU are shown where ptxas and nvdisasm are installed: pip install nvidia-cuda-nvcc "
+        "nvidia-cuda-nvdisasm\n";
+  return view;
+}
+
+}  // namespace smalti::driver

@@ -1,0 +1,114 @@
+#include "driver/target/cuda/Cuda.h"
+
+#include <fmt/format.h>
+
+#include "cpu/NativeParts.h"
+#include "gpu/NoDeviceCode.h"
+#include "gpu/host/HostKernel.h"
+#include "gpu/pack/CallFolder.h"
+#include "machine/runtime/Compiled.h"
+
+namespace smalti::driver {
+namespace {
+
+/// Device code where the contract is a TPU's with f32 products, on one core; the machine for other contracts, and to
+/// say what went wrong.
+class CudaHostKernel : public TargetKernel {
+ public:
+  CudaHostKernel(std::shared_ptr<const machine::CompiledKernel> machine, const Contract& contract,
+                 std::shared_ptr<const gpu::HostKernel> code, std::shared_ptr<gpu::CallWatcher> watcher)
+      : machine_(std::move(machine)), contract_(contract), code_(std::move(code)), watcher_(std::move(watcher)) {}
+
+  Result<machine::KernelResult> run(std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
+                                    std::span<Array>) const override {
+    if (settings.needsMachine()) return runMachine(operands, settings);
+    machine::KernelResult all;
+    for (size_t device = 0; device < operands.size(); ++device) {
+      if (Status ok = machine::checkOperands(*machine_, operands[device]); !ok) return fail(std::move(ok.error()));
+      if (Status ok = machine::checkGridSteps(*machine_, operands[device], settings.stepLimit); !ok)
+        return fail(std::move(ok.error()));
+      bool fault = false;
+      auto results = code_->call(operands[device], {},
+                                 {.seed = settings.seed,
+                                  .stepLimit = settings.stepLimit,
+                                  .memoryLimitBytes = settings.memoryLimitBytes,
+                                  .stop = settings.stop,
+                                  .watcher = watcher_.get()},
+                                 fault);
+      if (!results) return fail(std::move(results.error()));
+      if (fault) {
+        if (settings.stop && settings.stop->load(std::memory_order_relaxed)) return fail(machine::stopped(*machine_));
+        return runMachine(operands, settings);
+      }
+      all.results.push_back(std::move(*results));
+    }
+    return all;
+  }
+
+ private:
+  Result<machine::KernelResult> runMachine(std::span<const std::vector<Array>> operands,
+                                           const ExecuteSettings& settings) const {
+    return machine::run(*machine_, operands, machineOptions(contract_, settings), settings.observers);
+  }
+
+  std::shared_ptr<const machine::CompiledKernel> machine_;
+  Contract contract_;
+  std::shared_ptr<const gpu::HostKernel> code_;
+  std::shared_ptr<gpu::CallWatcher> watcher_;  ///< null: nobody
+};
+
+Result<std::shared_ptr<const TargetKernel>> compileForFibres(const std::string& folder, const KernelPackage& package,
+                                                             const CompileOptions& options) {
+  // The machine's compiler first: it says what is wrong with a kernel, and device code is only made of what it takes.
+  auto compiled = machine::compileKernel(package, options.contract.numerics);
+  if (!compiled) return fail(std::move(compiled.error()));
+  const Contract& c = options.contract;
+  if (Status ok = takenByGpus(package, c); !ok) return fail(std::move(ok.error()));
+  auto code = gpu::compileForHost(package, {.poison = c.poison, .checkBlocks = c.checkBounds});
+  if (!code) return fail(std::move(code.error()));
+  std::shared_ptr<gpu::CallWatcher> watcher;
+  if (!folder.empty()) {
+    auto folders = gpu::CallFolders::make(package, folder, c.poison, c.checkBounds);
+    if (!folders) return fail(std::move(folders.error()));
+    watcher = std::move(*folders);
+  }
+  return std::make_shared<CudaHostKernel>(std::move(*compiled), c, std::move(*code), std::move(watcher));
+}
+
+}  // namespace
+
+Status takenByGpus(const KernelPackage& package, const Contract& c) {
+  const std::string_view option = c.semantics != machine::Semantics::tpu ? "--semantics hlo"
+                                  : c.numerics != Numerics::f32          ? "--numerics tpu"
+                                  : c.naivePipeline                      ? "--naive-pipeline"
+                                  : c.cores != 1                         ? "--cores"
+                                                                         : "";
+  if (!option.empty())
+    return fail(
+        {.code = "SM7202",
+         .message = fmt::format("{} is for the abstract machine: code for GPUs computes as --target cpu does", option),
+         .place = {},
+         .help = "leave it out, or choose --target interpret"});
+  if (cpu::namesDevices(package))
+    return fail(gpu::noDeviceCode("a kernel that asks which device it is on, copies to another or signals it"));
+  return {};
+}
+
+const Target& cudaHostTarget() {
+  static const Target target{
+      .name = "cuda-host",
+      .summary =
+          "code for NVIDIA GPUs, its threads run by this process: to test it without one; calls are kept in FOLDER",
+      .argument = "[FOLDER]",
+      .checks = [](const machine::ObserverRow&) { return false; },
+      .aheadOfTime = false,
+      .available = [](std::string_view) { return Status(); },
+      .open = [](std::string_view argument) -> Result<KernelCompiler> {
+        return [folder = std::string(argument)](const KernelPackage& package, const CompileOptions& options) {
+          return compileForFibres(folder, package, options);
+        };
+      }};
+  return target;
+}
+
+}  // namespace smalti::driver

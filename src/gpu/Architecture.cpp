@@ -1,0 +1,49 @@
+#include "gpu/Architecture.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include <fmt/format.h>
+
+namespace smalti::gpu {
+namespace {
+
+constexpr std::array<Architecture, 5> kArchitectures{{
+    {"sm_80", "a100 a30", 80, 163 << 10, "+ptx70"},
+    {"sm_86", "a10 a40 rtx3090 rtxa6000", 86, 99 << 10, "+ptx71"},
+    {"sm_89", "l4 l40 l40s rtx4090", 89, 99 << 10, "+ptx78"},
+    {"sm_90", "", 90, 227 << 10, "+ptx78"},
+    {"sm_90a", "h100 h200 gh200", 90, 227 << 10, "+ptx80"},
+}};
+
+bool isOneOf(std::string_view word, std::string_view words) {
+  for (size_t at = 0; at < words.size();) {
+    const size_t end = std::min(words.find(' ', at), words.size());
+    if (words.substr(at, end - at) == word) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::span<const Architecture> architectures() { return kArchitectures; }
+
+Result<Architecture> architectureNamed(std::string_view name) {
+  std::string lower(name);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::string known;
+  for (const Architecture& a : kArchitectures) {
+    if (a.name == lower || isOneOf(lower, a.devices)) return a;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", a.name);
+    if (!a.devices.empty()) known += fmt::format(" ({})", a.devices);
+  }
+  return fail({.code = "SM7203",
+               .message = fmt::format("there is no code for a GPU named '{}'", name.substr(0, 100)),
+               .place = {},
+               .need = known,
+               .help = "name one of these; code for an older one runs on newer ones"});
+}
+
+}  // namespace smalti::gpu

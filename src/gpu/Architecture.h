@@ -1,0 +1,27 @@
+// GPUs that code is made for.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "smalti/diagnostic.h"
+
+namespace smalti::gpu {
+
+struct Architecture {
+  std::string_view name;     ///< as LLVM and ptxas write it: "sm_90a"
+  std::string_view devices;  ///< what people call such devices
+  int version = 0;           ///< compute capability × 10: 90
+  int64_t sharedBytes = 0;   ///< of shared memory that a block may ask for (CUDA C++ Programming Guide, "Technical
+                             ///< Specifications per Compute Capability")
+  std::string_view ptx;      ///< LLVM's feature for the PTX version that has all of its instructions
+};
+
+/// Oldest first.
+std::span<const Architecture> architectures();
+/// By name ("sm_80") or device ("h100", in any case). SM7203.
+Result<Architecture> architectureNamed(std::string_view);
+
+}  // namespace smalti::gpu

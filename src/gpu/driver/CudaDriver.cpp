@@ -1,0 +1,111 @@
+#include "gpu/driver/CudaDriver.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace smalti::gpu {
+namespace {
+
+constexpr const char* kLibrary = "libcuda.so.1";
+constexpr int kOldestVersion = 11040;  // PTX 7.4; cuGetProcAddress is there since 11.3
+constexpr const char* kHelp =
+    "--target cuda-host runs the same code without a GPU; smalti show --target cuda:GPU shows it";
+
+Diagnostic missing(std::string message) {
+  return {.code = "SM7205", .message = std::move(message), .place = {}, .help = kHelp};
+}
+
+/// cuGetProcAddress of CUDA 12, which also says why, or of 11.
+class Entries {
+ public:
+  explicit Entries(void* library)
+      : newer_(reinterpret_cast<Newer*>(dlsym(library, "cuGetProcAddress_v2"))),
+        older_(reinterpret_cast<Older*>(dlsym(library, "cuGetProcAddress"))) {}
+  bool usable() const { return newer_ || older_; }
+
+  template <class Function>
+  bool find(const char* name, int version, Function*& function) const {
+    void* address = nullptr;
+    const int result = newer_ ? newer_(name, &address, version, 0, nullptr) : older_(name, &address, version, 0);
+    function = reinterpret_cast<Function*>(address);
+    return result == 0 && address;
+  }
+
+ private:
+  using Newer = int(const char*, void**, int, uint64_t, int*);
+  using Older = int(const char*, void**, int, uint64_t);
+  Newer* newer_;
+  Older* older_;
+};
+
+}  // namespace
+
+Status CudaDriver::check(int result, const std::string& what) const {
+  if (result == 0) return {};
+  constexpr int kOutOfMemory = 2, kFirstFault = 700, kLastFault = 719;
+  const char* text = nullptr;
+  if (functions_.errorText) functions_.errorText(result, &text);
+  const bool lost = result >= kFirstFault && result <= kLastFault;
+  return fail({.code = "SM7205",
+               .message = fmt::format("the CUDA driver cannot {}", what),
+               .place = {},
+               .have = fmt::format("error {}: {}", result, text ? text : "unknown"),
+               .help = result == kOutOfMemory ? "smaller arrays, or a GPU with more memory"
+                       : lost
+                           ? "this process has lost the GPU: run it again; --target cuda-host or interpret may say why"
+                           : "--target cuda-host runs the same code without a GPU"});
+}
+
+Result<CudaDriver> CudaDriver::load(const std::string& name) {
+  void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) return fail(missing(fmt::format("there is no NVIDIA driver: {} cannot be loaded", name)));
+  const Entries entries(library);
+  int (*initialise)(unsigned) = nullptr;
+  int (*getVersion)(int*) = nullptr;
+  CudaDriver driver;
+  CudaFunctions& f = driver.functions_;
+  if (!entries.usable() || !entries.find("cuDriverGetVersion", 2020, getVersion) || getVersion(&driver.version_) != 0 ||
+      driver.version_ < kOldestVersion)
+    return fail(missing(fmt::format("the NVIDIA driver is too old: it has CUDA {}.{}, and {}.{} is needed",
+                                    driver.version_ / 1000, driver.version_ % 1000 / 10, kOldestVersion / 1000,
+                                    kOldestVersion % 1000 / 10)));
+  const bool all =
+      entries.find("cuInit", 2000, initialise) && entries.find("cuDeviceGetCount", 2000, f.deviceGetCount) &&
+      entries.find("cuDeviceGet", 2000, f.deviceGet) && entries.find("cuDeviceGetName", 2000, f.deviceGetName) &&
+      entries.find("cuDeviceGetAttribute", 2000, f.deviceGetAttribute) &&
+      entries.find("cuDevicePrimaryCtxRetain", 7000, f.primaryContextRetain) &&
+      entries.find("cuCtxSetCurrent", 4000, f.contextSetCurrent) &&
+      entries.find("cuCtxSynchronize", 2000, f.contextSynchronize) &&
+      entries.find("cuModuleLoadDataEx", 2010, f.moduleLoad) && entries.find("cuModuleUnload", 2000, f.moduleUnload) &&
+      entries.find("cuModuleGetFunction", 2000, f.moduleGetFunction) &&
+      entries.find("cuFuncSetAttribute", 9000, f.functionSetAttribute) &&
+      entries.find("cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050, f.occupancy) &&
+      entries.find("cuMemAlloc", 3020, f.allocate) && entries.find("cuMemFree", 3020, f.release) &&
+      entries.find("cuMemcpyHtoD", 3020, f.copyIn) && entries.find("cuMemcpyDtoH", 3020, f.copyOut) &&
+      entries.find("cuLaunchKernel", 4000, f.launch) && entries.find("cuGetErrorString", 6000, f.errorText);
+  if (!all) return fail(missing("the NVIDIA driver lacks functions that its version should have"));
+  if (const int result = initialise(0); result != 0) {
+    const char* text = nullptr;
+    f.errorText(result, &text);
+    return fail(missing(fmt::format("the NVIDIA driver does not start: {}", text ? text : std::to_string(result))));
+  }
+  if (f.deviceGetCount(&driver.devices_) != 0 || driver.devices_ == 0)
+    return fail(missing("there is an NVIDIA driver, and no GPU"));
+  return driver;
+}
+
+Result<const CudaDriver*> CudaDriver::open() {
+  struct Opened {
+    Result<CudaDriver> driver = load(kLibrary);
+    pid_t by = ::getpid();
+  };
+  static const Opened opened;
+  if (!opened.driver) return fail(opened.driver.error());
+  if (opened.by != ::getpid())
+    return fail(missing("the process that forked this one had begun to use the GPU, which the child then cannot"));
+  return &*opened.driver;
+}
+
+}  // namespace smalti::gpu

@@ -1,0 +1,61 @@
+// The CUDA driver, loaded while the program runs: the same program runs on machines without one.
+//
+// Its functions are found by cuGetProcAddress, each in the version that it is called as here (CUDA Driver API, "Driver
+// Entry Point Access").
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "smalti/diagnostic.h"
+
+namespace smalti::gpu {
+
+// As in cuda.h.
+using CudaDevice = int;
+using CudaAddress = unsigned long long;
+using CudaHandle = void*;  ///< of contexts, modules, functions
+
+struct CudaFunctions {
+  int (*deviceGetCount)(int*) = nullptr;
+  int (*deviceGet)(CudaDevice*, int) = nullptr;
+  int (*deviceGetName)(char*, int, CudaDevice) = nullptr;
+  int (*deviceGetAttribute)(int*, int, CudaDevice) = nullptr;
+  int (*primaryContextRetain)(CudaHandle*, CudaDevice) = nullptr;
+  int (*contextSetCurrent)(CudaHandle) = nullptr;
+  int (*contextSynchronize)() = nullptr;
+  int (*moduleLoad)(CudaHandle*, const void*, unsigned, int*, void**) = nullptr;
+  int (*moduleUnload)(CudaHandle) = nullptr;
+  int (*moduleGetFunction)(CudaHandle*, CudaHandle, const char*) = nullptr;
+  int (*functionSetAttribute)(CudaHandle, int, int) = nullptr;
+  int (*occupancy)(int*, CudaHandle, int, size_t) = nullptr;
+  int (*allocate)(CudaAddress*, size_t) = nullptr;
+  int (*release)(CudaAddress) = nullptr;
+  int (*copyIn)(CudaAddress, const void*, size_t) = nullptr;
+  int (*copyOut)(void*, CudaAddress, size_t) = nullptr;
+  int (*launch)(CudaHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CudaHandle, void**,
+                void**) = nullptr;
+  int (*errorText)(int, const char**) = nullptr;
+};
+
+class CudaDriver {
+ public:
+  /// Loaded and initialised once for the process. The error is a sentence about what is missing (a driver, a device, a
+  /// version), as Target::available has it.
+  static Result<const CudaDriver*> open();
+  /// For tests: of this file, not kept.
+  static Result<CudaDriver> load(const std::string& library);
+
+  const CudaFunctions& call() const { return functions_; }
+  int version() const { return version_; }  ///< 12040: 12.4
+  int devices() const { return devices_; }
+  /// Success for 0; else SM7205 with what the driver says and what was asked of it.
+  Status check(int result, const std::string& what) const;
+
+ private:
+  CudaFunctions functions_;
+  int version_ = 0, devices_ = 0;
+};
+
+}  // namespace smalti::gpu

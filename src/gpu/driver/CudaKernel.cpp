@@ -1,0 +1,189 @@
+#include "gpu/driver/CudaKernel.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/MemoryAccount.h"
+#include "cpu/runtime/CallArrays.h"
+
+namespace smalti::gpu {
+namespace {
+
+// CUdevice_attribute, CUfunction_attribute, CUjit_option of cuda.h.
+constexpr int kMajor = 75, kMinor = 76, kProcessors = 16, kDynamicShared = 8, kErrorLog = 5, kErrorLogBytes = 6;
+/// So many rounds of loops take longer than anybody waits; a kernel that does not end would keep the GPU.
+constexpr int64_t kMostRounds = int64_t{1} << 40;
+
+/// Memory of the device.
+class DeviceMemory {
+ public:
+  explicit DeviceMemory(const CudaDriver& driver) : driver_(&driver) {}
+  DeviceMemory(DeviceMemory&& other) noexcept : driver_(other.driver_), at_(std::exchange(other.at_, 0)) {}
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+  ~DeviceMemory() {
+    if (at_) driver_->call().release(at_);
+  }
+  Status allocate(int64_t bytes) {
+    return driver_->check(driver_->call().allocate(&at_, static_cast<size_t>(std::max<int64_t>(bytes, 1))),
+                          fmt::format("allot {} bytes on the GPU", bytes));
+  }
+  CudaAddress at() const { return at_; }
+
+ private:
+  const CudaDriver* driver_;
+  CudaAddress at_ = 0;
+};
+
+/// The primary context of the first device, which others share, made this thread's.
+Status useFirstDevice(const CudaDriver& driver) {
+  static CudaHandle context = nullptr;
+  static const Status retained = [&]() -> Status {
+    CudaDevice device = 0;
+    if (Status ok = driver.check(driver.call().deviceGet(&device, 0), "find the first GPU"); !ok) return ok;
+    return driver.check(driver.call().primaryContextRetain(&context, device), "start the first GPU");
+  }();
+  if (!retained) return retained;
+  return driver.check(driver.call().contextSetCurrent(context), "use the first GPU");
+}
+
+class LoadedKernel : public CudaKernel {
+ public:
+  LoadedKernel(const CudaDriver& driver, const KernelPackage& package, eval::Poison poison,
+               const LoweredKernel& lowered)
+      : driver_(driver), arrays_(package, poison, lowered.written), lowered_(lowered) {}
+  ~LoadedKernel() override {
+    if (module_ && useFirstDevice(driver_)) driver_.call().moduleUnload(module_);
+  }
+
+  Status load(const std::string& ptx) {
+    if (Status ok = useFirstDevice(driver_); !ok) return ok;
+    std::array<char, 2048> log{};
+    std::array<int, 2> options{kErrorLog, kErrorLogBytes};
+    std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size())};
+    if (const int result = driver_.call().moduleLoad(&module_, ptx.c_str(), 2, options.data(), values.data());
+        result != 0)
+      return driver_.check(result, fmt::format("assemble the kernel: {}", log.data()));
+    if (Status ok = driver_.check(driver_.call().moduleGetFunction(&function_, module_, kKernelSymbol),
+                                  "find the kernel in its code");
+        !ok)
+      return ok;
+    const auto shared = static_cast<int>(lowered_.sharedBytes);
+    if (Status ok = driver_.check(driver_.call().functionSetAttribute(function_, kDynamicShared, shared),
+                                  fmt::format("give a block {} bytes of shared memory", shared));
+        !ok)
+      return ok;
+    int perProcessor = 0, processors = 0;
+    driver_.call().occupancy(&perProcessor, function_, lowered_.threads, static_cast<size_t>(shared));
+    driver_.call().deviceGetAttribute(&processors, kProcessors, 0);
+    blocksAtOnce_ = std::max<int64_t>(1, int64_t{perProcessor} * processors);
+    return {};
+  }
+
+  Result<std::vector<Array>> call(std::span<const Array> operands, const CudaCall& options,
+                                  bool& fault) const override {
+    if (Status ok = useFirstDevice(driver_); !ok) return fail(std::move(ok.error()));
+    MemoryAccount memory(options.memoryLimitBytes);
+    cpu::CallArrays arrays;
+    if (Status ok = arrays_.prepare(operands, {}, memory, arrays); !ok) return fail(std::move(ok.error()));
+    // Each array of the call has a copy on the device; an operand that a result is one array with has the result's.
+    std::vector<DeviceMemory> copies;
+    std::vector<CudaAddress> addresses(arrays.pointers.size());
+    for (size_t i = arrays.pointers.size(); i-- > 0;) {
+      const bool isResult = i >= operands.size();
+      if (const int alias = isResult ? -1 : arrays_.aliasOf(i); alias >= 0) {
+        addresses[i] = addresses[operands.size() + static_cast<size_t>(alias)];
+        continue;
+      }
+      const int64_t bytes = isResult ? arrays_.resultBytes(i - operands.size()) : arrays_.operandBytes(i);
+      auto copy = toDevice(arrays.pointers[i], bytes);
+      if (!copy) return fail(std::move(copy.error()));
+      addresses[i] = copy->at();
+      copies.push_back(std::move(*copy));
+    }
+    const int64_t points = gridPoints(lowered_.sharedBounds, operands);
+    const int64_t blocks = std::clamp<int64_t>(points, 1, blocksAtOnce_);
+    auto pointers = toDevice(addresses.data(), static_cast<int64_t>(addresses.size() * sizeof(CudaAddress)));
+    if (!pointers) return fail(std::move(pointers.error()));
+    int32_t status = 0;
+    auto ended = toDevice(&status, sizeof(status));
+    if (!ended) return fail(std::move(ended.error()));
+    DeviceMemory workspace(driver_);
+    if (Status ok = workspace.allocate(blocks * lowered_.workspaceBytes); !ok) return fail(std::move(ok.error()));
+    if (Status ok = launch(pointers->at(), workspace.at(), ended->at(), points, blocks, options); !ok)
+      return fail(std::move(ok.error()));
+    if (Status ok =
+            driver_.check(driver_.call().copyOut(&status, ended->at(), sizeof(status)), "read how a kernel ended");
+        !ok)
+      return fail(std::move(ok.error()));
+    fault = status != 0;
+    for (size_t i = 0; i < arrays.results.size() && !fault; ++i)
+      if (Status ok = driver_.check(driver_.call().copyOut(arrays.results[i].data(), addresses[operands.size() + i],
+                                                           static_cast<size_t>(arrays_.resultBytes(i))),
+                                    fmt::format("copy output {} from the GPU", i));
+          !ok)
+        return fail(std::move(ok.error()));
+    return arrays_.outside(std::move(arrays.results), memory);
+  }
+
+ private:
+  Result<DeviceMemory> toDevice(const void* from, int64_t bytes) const {
+    DeviceMemory made(driver_);
+    if (Status ok = made.allocate(bytes); !ok) return fail(std::move(ok.error()));
+    if (Status ok = driver_.check(bytes ? driver_.call().copyIn(made.at(), from, static_cast<size_t>(bytes)) : 0,
+                                  "copy to the GPU");
+        !ok)
+      return fail(std::move(ok.error()));
+    return made;
+  }
+
+  Status launch(CudaAddress pointers, CudaAddress workspace, CudaAddress ended, int64_t points, int64_t blocks,
+                const CudaCall& options) const {
+    int64_t rounds = options.stepLimit > 0 ? std::min(options.stepLimit, kMostRounds) : kMostRounds;
+    std::array<void*, 5> arguments{&pointers, &workspace, &ended, &points, &rounds};
+    const auto threads = static_cast<unsigned>(lowered_.threads);
+    if (Status ok = driver_.check(
+            driver_.call().launch(function_, static_cast<unsigned>(blocks), 1, 1, threads, 1, 1,
+                                  static_cast<unsigned>(lowered_.sharedBytes), nullptr, arguments.data(), nullptr),
+            "launch the kernel");
+        !ok)
+      return ok;
+    return driver_.check(driver_.call().contextSynchronize(), "run the kernel to its end");
+  }
+
+  const CudaDriver& driver_;
+  cpu::KernelArrays arrays_;
+  LoweredKernel lowered_;
+  CudaHandle module_ = nullptr, function_ = nullptr;
+  int64_t blocksAtOnce_ = 1;
+};
+
+}  // namespace
+
+Result<Architecture> presentArchitecture(const CudaDriver& driver) {
+  CudaDevice device = 0;
+  int major = 0, minor = 0;
+  if (Status ok = driver.check(driver.call().deviceGet(&device, 0), "find the first GPU"); !ok)
+    return fail(std::move(ok.error()));
+  driver.call().deviceGetAttribute(&major, kMajor, device);
+  driver.call().deviceGetAttribute(&minor, kMinor, device);
+  const int version = major * 10 + minor;
+  const Architecture* best = nullptr;
+  for (const Architecture& a : architectures()) {
+    const bool onlyThere = a.name.ends_with('a');  // of one architecture alone
+    if (onlyThere ? a.version == version : a.version <= version) best = &a;
+  }
+  if (best) return *best;
+  return architectureNamed(fmt::format("sm_{}", version));
+}
+
+Result<std::shared_ptr<const CudaKernel>> loadKernel(const CudaDriver& driver, const KernelPackage& package,
+                                                     eval::Poison poison, const PtxKernel& code) {
+  auto kernel = std::make_shared<LoadedKernel>(driver, package, poison, code.lowered);
+  if (Status ok = kernel->load(code.ptx); !ok) return fail(std::move(ok.error()));
+  return kernel;
+}
+
+}  // namespace smalti::gpu

@@ -1,0 +1,18 @@
+// Blocks that hang over their array: what lies inside is copied to a buffer and back.
+#pragma once
+
+#include "gpu/emit/Lowering.h"
+
+namespace smalti::gpu {
+
+struct EdgeBlock {
+  const View& array;
+  const View& buffer;
+  const std::vector<Reg>& starts;  ///< of the block in the array
+};
+
+/// `outside`: what the rest of the buffer becomes; null: it is left.
+void fetchInside(Lowering&, const EdgeBlock&, Reg outside);
+void storeInside(Lowering&, const EdgeBlock&);
+
+}  // namespace smalti::gpu

@@ -1,0 +1,270 @@
+// Elements of vector values where they are needed, and values in memory.
+#include "cpu/emit/elements/Elementwise.h"
+#include "gpu/emit/Lowering.h"
+#include "gpu/emit/SameValue.h"
+#include "ir/TpuOpsShape.h"
+#include "llvm/IR/Module.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinAttributes.h"
+
+namespace smalti::gpu {
+namespace {
+
+/// An attribute's element in storage form.
+uint64_t storageBits(mlir::Attribute attribute) {
+  if (auto f = llvm::dyn_cast<mlir::FloatAttr>(attribute)) return f.getValue().bitcastToAPInt().getZExtValue();
+  if (auto i = llvm::dyn_cast<mlir::IntegerAttr>(attribute)) {
+    const llvm::APInt value = i.getValue();
+    if (value.getBitWidth() == 1) return value.getZExtValue();
+    return value.getSignificantBits() <= 64 ? static_cast<uint64_t>(value.getSExtValue()) : 0;
+  }
+  return 0;
+}
+
+mlir::DenseElementsAttr denseConstant(mlir::Value v) {
+  auto op = v.getDefiningOp<mlir::arith::ConstantOp>();
+  return op ? llvm::dyn_cast_or_null<mlir::DenseElementsAttr>(op->getAttr("value")) : mlir::DenseElementsAttr();
+}
+
+/// About as many additions as the op takes for an element.
+int costOf(mlir::Operation& op) {
+  constexpr int kFunction = 20, kDivision = 8;
+  if (op.getName().getDialectNamespace() == "math") return kFunction;
+  if (llvm::isa<mlir::arith::DivFOp, mlir::arith::RemFOp, mlir::arith::DivSIOp, mlir::arith::DivUIOp,
+                mlir::arith::RemSIOp, mlir::arith::RemUIOp>(op))
+    return kDivision;
+  return 1;
+}
+
+constexpr int kMostCost = 1 << 20;
+/// Ops that are computed together at most: what emits them calls itself.
+constexpr int kMostDepth = 200;
+/// What is this cheap may be computed again where other elements are asked for.
+constexpr int kCheapElement = 4;
+/// A row that is computed once for so many columns is no matter; a row that is computed for each of many is.
+constexpr int64_t kManyTimes = 4;
+
+}  // namespace
+
+// ---- what is remembered
+
+void Lowering::defer(mlir::Operation& op, std::optional<View> box) {
+  Deferred d{&op, std::move(box), costOf(op), 1};
+  const bool moves = movesElementsHere(op);
+  for (mlir::Value operand : op.getOperands()) {
+    const auto found = deferred_.find(operand);
+    if (d.box || found == deferred_.end()) continue;
+    const bool isLoad = found->second.box.has_value();
+    bool dear = found->second.depth >= kMostDepth;
+    if (llvm::isa<mlir::vector::BroadcastOp>(op)) {
+      const int64_t times = num_elements(shapeOf(op.getResult(0).getType())) /
+                            std::max<int64_t>(num_elements(shapeOf(operand.getType())), 1);
+      dear |= times >= kManyTimes && found->second.cost > kCheapElement;
+    } else if (moves) {
+      dear |= found->second.cost > kCheapElement;
+    }
+    if (dear && !isLoad) {
+      if (auto ok = settle(operand); !ok && failure) failure = ok;
+      continue;
+    }
+    d.cost = std::min(d.cost + found->second.cost, kMostCost);
+    d.depth = std::max(d.depth, found->second.depth + 1);
+  }
+  const mlir::Value result = op.getResult(0);
+  const bool isLoad = d.box.has_value();
+  const int cost = d.cost;
+  deferred_[result] = std::move(d);
+  if (isLoad || cost < kDearElement) return;
+  llvm::DenseSet<mlir::Operation*> seen;
+  if (consumers(result, seen) > 1)
+    if (auto ok = settle(result); !ok && failure) failure = ok;
+}
+
+/// Ops that will ask for elements of the value, each in a nest of its own.
+int Lowering::consumers(mlir::Value v, llvm::DenseSet<mlir::Operation*>& seen) const {
+  constexpr size_t kMostLookedAt = 64;
+  int count = 0;
+  for (mlir::Operation* user : v.getUsers()) {
+    if (seen.size() > kMostLookedAt) return 2;
+    if (!seen.insert(user).second) continue;
+    const bool together = user->getNumResults() == 1 && isVector(user->getResult(0)) &&
+                          user->getBlock() == v.getParentBlock() &&
+                          (cpu::findElementwise(*user) || movesElementsHere(*user));
+    count += together ? consumers(user->getResult(0), seen) : 1;
+  }
+  return count;
+}
+
+bool Lowering::isNeeded(mlir::Value v, mlir::Operation* besides) const {
+  llvm::SmallVector<mlir::Value, 8> open{v};
+  llvm::DenseSet<mlir::Operation*> seen;
+  while (!open.empty()) {
+    for (mlir::Operation* user : open.pop_back_val().getUsers()) {
+      if (user == besides || !seen.insert(user).second) continue;
+      if (!done_.contains(user)) return true;
+      if (user->getNumResults() == 1 && deferred_.contains(user->getResult(0))) open.push_back(user->getResult(0));
+    }
+  }
+  return false;
+}
+
+MemorySet Lowering::reads(mlir::Value v) const {
+  MemorySet all;
+  llvm::SmallVector<mlir::Value, 8> open{v};
+  llvm::DenseSet<mlir::Value> seen;
+  while (!open.empty()) {
+    const mlir::Value at = open.pop_back_val();
+    if (!isVector(at) || !seen.insert(at).second) continue;
+    if (auto view = views_.find(at); view != views_.end()) {
+      all.insert(view->second.memory);
+    } else if (auto d = deferred_.find(at); d != deferred_.end()) {
+      if (d->second.box) {
+        all.insert(d->second.box->memory);
+        continue;
+      }
+      open.append(d->second.op->operand_begin(), d->second.op->operand_end());
+    }
+  }
+  return all;
+}
+
+bool Lowering::readsElsewhere(mlir::Value v, int memory) const {
+  llvm::SmallVector<mlir::Value, 8> open{v};
+  llvm::DenseSet<mlir::Value> seen;
+  while (!open.empty()) {
+    const mlir::Value at = open.pop_back_val();
+    auto d = deferred_.find(at);
+    if (d == deferred_.end() || views_.contains(at) || d->second.box || !seen.insert(at).second) continue;
+    if (movesElementsHere(*d->second.op)) {
+      if (reads(at).contains(memory)) return true;
+      continue;
+    }
+    open.append(d->second.op->operand_begin(), d->second.op->operand_end());
+  }
+  return false;
+}
+
+LowerResult Lowering::keepLoads(int memory, mlir::Operation* store, const View* box, mlir::Value stored) {
+  llvm::SmallVector<mlir::Value, 4> kept;
+  for (const auto& [value, d] : deferred_) {
+    if (!d.box || d.box->memory != memory || views_.contains(value) || !isNeeded(value)) continue;
+    const bool inPlace = store && stored && !isNeeded(value, store) && sameBox(*d.box, *box) &&
+                         shapeOf(value.getType()) == shapeOf(stored.getType()) && !readsElsewhere(stored, memory);
+    if (!inPlace) kept.push_back(value);
+  }
+  llvm::sort(kept, [&](mlir::Value x, mlir::Value y) {
+    return liveness_.begin(x.getDefiningOp()) < liveness_.begin(y.getDefiningOp());
+  });
+  for (mlir::Value v : kept)
+    if (auto ok = settle(v); !ok) return ok;
+  return {};
+}
+
+// ---- values in memory
+
+LowerResult Lowering::computeInto(mlir::Value v, const View& to) {
+  touch(reads(v), {to.memory});
+  forElements(to.shape, [&](const Place& at) {
+    if (Reg r = element(v, at)) cpu::storeElements(b, to.dtype, r, cpu::elementPointer(b, to, at), 1);
+  });
+  return failure;
+}
+
+LowerResult Lowering::settle(mlir::Value v) {
+  if (views_.contains(v)) return {};
+  View made = allocate(elementDType(v.getType()), shapeOf(v.getType()));
+  if (auto ok = computeInto(v, made); !ok) return ok;
+  views_[v] = std::move(made);
+  deferred_.erase(v);
+  return {};
+}
+
+tl::expected<View, cpu::Unsupported> Lowering::view(mlir::Value v) {
+  if (auto ok = settle(v); !ok) return tl::unexpected(ok.error());
+  return views_[v];
+}
+
+tl::expected<View, cpu::Unsupported> Lowering::readable(mlir::Value v) {
+  if (auto d = deferred_.find(v); d != deferred_.end() && d->second.box) return *d->second.box;
+  return view(v);
+}
+
+// ---- elements
+
+Reg Lowering::scalar(mlir::Value v) {
+  if (auto known = scalars_.find(v); known != scalars_.end()) return known->second;
+  if (auto op = v.getDefiningOp<mlir::arith::ConstantOp>(); op && !isVector(v)) {
+    const uint64_t bits = storageBits(op->getAttr("value"));
+    return cpu::constantElement(b, elementDType(v.getType()), &bits);
+  }
+  return nullptr;
+}
+
+Reg Lowering::constantAt(mlir::Value v, const Place& at) {
+  const auto dense = denseConstant(v);
+  const DType t = elementDType(v.getType());
+  if (dense.isSplat()) {
+    const uint64_t bits = storageBits(dense.getSplatValue<mlir::Attribute>());
+    return cpu::constantElement(b, t, &bits);
+  }
+  llvm::GlobalVariable*& global = constants_[v];
+  if (!global) {
+    std::string bytes;
+    for (mlir::Attribute a : dense.getValues<mlir::Attribute>()) {
+      const uint64_t bits = storageBits(a);
+      bytes.append(reinterpret_cast<const char*>(&bits), static_cast<size_t>(storage_bytes(t)));
+    }
+    auto* data = llvm::ConstantDataArray::getString(b.getContext(), bytes, false);
+    global = new llvm::GlobalVariable(module, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data,
+                                      "constant", nullptr, llvm::GlobalValue::NotThreadLocal, plan.constantSpace);
+    global->setAlignment(llvm::Align(64));
+  }
+  View view;
+  view.dtype = t;
+  view.shape = shapeOf(v.getType());
+  view.strides = cpu::denseStrides(b, view.shape);
+  view.base = b.CreateAddrSpaceCast(global, b.getPtrTy());
+  return cpu::loadElements(b, t, cpu::elementPointer(b, view, at), 1);
+}
+
+Reg Lowering::element(mlir::Value v, const Place& at) {
+  if (!isVector(v)) {
+    Reg r = scalar(v);
+    return r ? r : refuse("a scalar that device code does not follow");
+  }
+  if (denseConstant(v)) return constantAt(v, at);
+  for (auto& level : memo_)
+    if (auto known = level.find(v); known != level.end())
+      for (const auto& [place, r] : known->second)
+        if (place == at) return r;
+  Reg r = nullptr;
+  if (auto view = views_.find(v); view != views_.end()) {
+    r = cpu::loadElements(b, view->second.dtype, cpu::elementPointer(b, view->second, at), 1);
+  } else if (auto d = deferred_.find(v); d != deferred_.end()) {
+    r = compute(v, Deferred(d->second), at);
+  } else {
+    return refuse("a value that device code does not follow");
+  }
+  if (r && !memo_.empty()) memo_.back()[v].emplace_back(at, r);
+  return r;
+}
+
+Reg Lowering::compute(mlir::Value, const Deferred& d, const Place& at) {
+  if (d.box) return cpu::loadElements(b, d.box->dtype, cpu::elementPointer(b, *d.box, at), 1);
+  if (movesElementsHere(*d.op)) return movedElement(*this, *d.op, at);
+  return computeElementwise(*d.op, at);
+}
+
+Reg Lowering::computeElementwise(mlir::Operation& op, const Place& at) {
+  std::vector<Reg> operands;
+  for (mlir::Value operand : op.getOperands()) {
+    operands.push_back(element(operand, at));
+    if (!operands.back()) return nullptr;
+  }
+  const DType in = op.getNumOperands() > 0 ? elementDType(op.getOperand(0).getType()) : DType::f32;
+  Reg r = cpu::findElementwise(op)({b, op, operands, in, elementDType(op.getResult(0).getType())});
+  return r ? r : refuse(op.getName().getStringRef().str() + " of this dtype");
+}
+
+}  // namespace smalti::gpu

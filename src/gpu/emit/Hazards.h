@@ -1,0 +1,40 @@
+// Where a barrier must stand: what the threads of a block have read and written since the last one.
+#pragma once
+
+#include "llvm/ADT/DenseSet.h"
+
+namespace smalti::gpu {
+
+/// Numbers of memories that never overlap.
+using MemorySet = llvm::SmallDenseSet<int, 8>;
+
+class Hazards {
+ public:
+  /// Whether threads that go on to read and write these must wait for others first.
+  bool needBarrier(const MemorySet& reads, const MemorySet& writes) const {
+    for (const int m : reads)
+      if (written_.contains(m)) return true;
+    for (const int m : writes)
+      if (written_.contains(m) || read_.contains(m)) return true;
+    return false;
+  }
+  void note(const MemorySet& reads, const MemorySet& writes) {
+    read_.insert(reads.begin(), reads.end());
+    written_.insert(writes.begin(), writes.end());
+  }
+  void clear() { *this = {}; }
+  bool none() const { return read_.empty() && written_.empty(); }
+  /// Of either of two ways that come together.
+  void join(const Hazards& other) { note(other.read_, other.written_); }
+  /// A place that was read or written may become another memory's.
+  void handOver(int from) {
+    if (read_.contains(from) || written_.contains(from)) reused_ = true;
+  }
+  bool reused() const { return reused_; }
+
+ private:
+  MemorySet read_, written_;
+  bool reused_ = false;
+};
+
+}  // namespace smalti::gpu

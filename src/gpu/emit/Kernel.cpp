@@ -1,0 +1,366 @@
+#include "gpu/emit/Kernel.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/Tiles.h"
+#include "cpu/emit/elements/Elementwise.h"
+#include "gpu/emit/Edge.h"
+#include "ir/KernelArguments.h"
+#include "ir/TpuOpsSync.h"
+#include "llvm/IR/Module.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace smalti::gpu {
+namespace {
+
+using cpu::BlockAccess;
+using tpu::MemorySpace;
+
+/// One windowed operand while code is emitted.
+struct Windowed {
+  const cpu::BlockPlan* plan = nullptr;
+  const Window* window = nullptr;
+  mlir::func::FuncOp map;
+  View array;
+  DType undefined = DType::f32;  ///< of the array, with its signedness: says what lies beyond its edges
+  View buffer;                   ///< where a block that is partial, or is copied, lies
+  std::vector<Reg> lastBlock;    ///< slots of the last block's starts, where others must be told from it
+  std::vector<Reg> starts;       ///< of this step's block, in the array
+  Reg whole = nullptr;           ///< i1: nothing hangs over
+};
+
+class KernelLowering {
+ public:
+  KernelLowering(const KernelPackage& package, llvm::Module& module, llvm::Function* function, LaunchPlan plan,
+                 eval::Poison poison)
+      : package_(package),
+        kernel_(package.kernelFunction()),
+        arguments_(package),
+        plan_(std::move(plan)),
+        l_(module, function, plan_, poison, kernel_),
+        b_(l_.b) {}
+
+  LowerResult run() {
+    auto* entry = llvm::BasicBlock::Create(b_.getContext(), "entry", l_.function);
+    auto* start = llvm::BasicBlock::Create(b_.getContext(), "start", l_.function);
+    b_.SetInsertPoint(entry);
+    b_.CreateBr(start);
+    b_.SetInsertPoint(start);
+    begin();
+    if (auto ok = arguments(); !ok) return ok;
+    l_.barrierNow();
+    // Every block takes every so-manyth point.
+    Reg first = b_.CreateZExt(l_.device.block(b_), b_.getInt64Ty());
+    Reg step = b_.CreateZExt(l_.device.blocks(b_), b_.getInt64Ty());
+    LowerResult ok;
+    l_.loop(first, l_.function->getArg(3), step, [&](Reg point) {
+      Reg rest = point;
+      std::vector<Reg> at(static_cast<size_t>(shared()));
+      for (const size_t a : plan_.grid.sharedOrder) {
+        at[a] = b_.CreateURem(rest, l_.gridBounds[a]);
+        rest = b_.CreateUDiv(rest, l_.gridBounds[a]);
+      }
+      indices_ = at;
+      ok = grid(static_cast<size_t>(shared()));
+    });
+    if (!ok) return ok;
+    b_.CreateRetVoid();
+    return l_.failure;
+  }
+
+  LoweredKernel lowered() const {
+    LoweredKernel k;
+    k.threads = plan_.threads;
+    k.sharedBytes = l_.sharedUsed();
+    k.workspaceBytes = l_.workspaceUsed();
+    k.sharedBounds.assign(signature().grid.begin(), signature().grid.begin() + shared());
+    k.written = plan_.grid.written;
+    k.barriers = l_.device.barriers();
+    k.inOrder = plan_.inOrder;
+    return k;
+  }
+  SourcePlace unsupportedAt() const { return l_.unsupportedAt; }
+
+ private:
+  const KernelSignature& signature() const { return package_.signature; }
+  size_t rank() const { return signature().grid.size(); }
+  int shared() const { return plan_.grid.sharedAxes; }
+
+  void begin() {
+    l_.thread = l_.device.thread(b_);
+    l_.sharedBase = l_.device.shared(b_);
+    l_.status = l_.function->getArg(2);
+    l_.rounds = l_.slot(b_.getInt64Ty());
+    b_.CreateStore(l_.function->getArg(4), l_.rounds);
+    // Where this block's part of the workspace lies is known when all of it is planned: the size is put in at the end.
+    workspaceSize_ =
+        new llvm::GlobalVariable(l_.module, b_.getInt64Ty(), true, llvm::GlobalValue::PrivateLinkage, b_.getInt64(0),
+                                 "workspace", nullptr, llvm::GlobalValue::NotThreadLocal, plan_.constantSpace);
+    Reg size = b_.CreateLoad(b_.getInt64Ty(), b_.CreateAddrSpaceCast(workspaceSize_, b_.getPtrTy()));
+    Reg number = b_.CreateZExt(l_.device.block(b_), b_.getInt64Ty());
+    l_.workspace = b_.CreateGEP(b_.getInt8Ty(), l_.function->getArg(1), b_.CreateMul(number, size));
+  }
+
+ public:
+  void finish() { workspaceSize_->setInitializer(b_.getInt64(static_cast<uint64_t>(l_.workspaceUsed()))); }
+
+ private:
+  View arrayView(size_t number, DType dtype, const Shape& shape, int memory) {
+    View v;
+    v.dtype = dtype;
+    v.shape = shape;
+    v.base = b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), l_.function->getArg(0), number));
+    v.strides = cpu::denseStrides(b_, shape);
+    v.memory = memory;
+    return v;
+  }
+
+  LowerResult arguments() {
+    size_t operand = 0;
+    kernel_.walk([&](tpu::SemBarrierOp) {
+      if (!l_.barrier.base) l_.barrier = l_.allocateUndefined(DType::semaphore, DType::semaphore, {});
+    });
+    for (const int64_t bound : signature().grid) {
+      if (bound != kDynamicBound) {
+        l_.gridBounds.push_back(l_.index(bound));
+        continue;
+      }
+      const View scalar = arrayView(operand++, DType::i32, {}, l_.newMemory());
+      l_.gridBounds.push_back(b_.CreateSExt(cpu::loadElements(b_, DType::i32, scalar.base, 1), b_.getInt64Ty()));
+    }
+    for (size_t i = 0; i < arguments_.numScalarPrefetch(); ++i, ++operand) {
+      const mlir::Value ref = arguments_.scalarPrefetch(i);
+      l_.setRef(ref, arrayView(operand, elementDType(ref.getType()), shapeOf(ref.getType()), l_.newMemory()));
+    }
+    for (size_t i = 0; i < arguments_.numBlocks(); ++i, ++operand) blockArgument(i, operand);
+    for (size_t i = 0; i < arguments_.numScratch(); ++i) {
+      const mlir::Value ref = arguments_.scratch(i);
+      auto type = llvm::cast<mlir::MemRefType>(ref.getType());
+      const auto space = tpu::memorySpaceOf(type);
+      if (!space ||
+          (*space != MemorySpace::vmem && *space != MemorySpace::smem && *space != MemorySpace::semaphore_mem))
+        return unsupported(fmt::format("scratch {} in another memory than VMEM, SMEM and semaphores", i));
+      l_.setRef(ref, l_.allocateUndefined(elementDType(type), elementDType(type), shapeOf(type)));
+    }
+    return l_.failure;
+  }
+
+  /// An array that is one with another operand's has its number.
+  int memoryOf(size_t block) {
+    const size_t inputs = arguments_.numInputs();
+    if (block >= inputs)
+      if (const auto input = arguments_.aliasedInput(block - inputs)) return arrayMemory_[*input];
+    return l_.newMemory();
+  }
+
+  void blockArgument(size_t i, size_t operand) {
+    const cpu::BlockPlan& plan = plan_.grid.blocks[i];
+    mlir::BlockArgument argument = arguments_.block(i);
+    const ArrayType& array = arguments_.arrayOf(i);
+    const DType dtype = elementDType(argument.getType());
+    View view = arrayView(operand, dtype, array.shape, memoryOf(i));
+    arrayMemory_.push_back(view.memory);
+    if (const auto& window = arguments_.windowOf(i)) {
+      windowArgument(plan, *window, argument, array, std::move(view));
+      return;
+    }
+    if (plan.isPadded) view.padding = tilePadding({dtype, array.shape});
+    if (plan.access == BlockAccess::privateCopy) {
+      const View whole = std::exchange(view, l_.allocate(dtype, array.shape));
+      l_.touch({whole.memory}, {view.memory});
+      l_.forElements(view.shape, [&](const Place& at) {
+        llvm::Type* type = cpu::storageType(b_.getContext(), dtype);
+        const llvm::Align align(static_cast<uint64_t>(storage_bytes(dtype)));
+        b_.CreateAlignedStore(b_.CreateAlignedLoad(type, cpu::elementPointer(b_, whole, at), align),
+                              cpu::elementPointer(b_, view, at), align);
+      });
+    }
+    l_.setRef(argument, view);
+  }
+
+  void windowArgument(const cpu::BlockPlan& plan, const Window& window, mlir::BlockArgument argument,
+                      const ArrayType& array, View view) {
+    Windowed w;
+    w.plan = &plan;
+    w.window = &window;
+    w.map = arguments_.indexMap(window);
+    w.array = std::move(view);
+    w.undefined = storage_bytes(array.dtype) == storage_bytes(w.array.dtype) ? array.dtype : w.array.dtype;
+    if (plan.hasBuffer()) w.buffer = l_.allocateUndefined(w.array.dtype, w.undefined, window.bounds);
+    if (plan.tracksBlock)
+      for (size_t d = 0; d < window.bounds.size(); ++d) {
+        w.lastBlock.push_back(l_.slot(b_.getInt64Ty()));
+        b_.CreateStore(b_.getInt64(static_cast<uint64_t>(INT64_MIN)), w.lastBlock.back());
+      }
+    windows_.push_back({std::move(w), argument});
+  }
+
+  // ---- the grid
+
+  LowerResult grid(size_t d) {
+    if (d == rank()) return step();
+    LowerResult ok;
+    l_.loop(l_.index(0), l_.gridBounds[d], l_.index(1), [&](Reg i) {
+      indices_.resize(d);
+      indices_.push_back(i);
+      ok = grid(d + 1);
+    });
+    return ok;
+  }
+
+  LowerResult step() {
+    for (size_t d = 0; d < rank(); ++d)
+      l_.setScalar(kernel_.getArgument(static_cast<unsigned>(d)), b_.CreateTrunc(indices_[d], b_.getInt32Ty()));
+    const auto whole = l_.inRegion([&]() -> LowerResult {
+      for (auto& [w, argument] : windows_) {
+        if (auto ok = computeBlockOffset(w); !ok) return ok;
+        if (auto ok = bindWindow(w, argument); !ok) return ok;
+      }
+      return l_.lowerBlock(kernel_.getBody().front());
+    });
+    if (!whole) return whole;
+    for (auto& [w, argument] : windows_)
+      if (w.plan->isOutput && w.plan->isPartial)
+        ifUniform(b_.CreateNot(w.whole), [&, &w = w] { storeInside(l_, edge(w)); });
+    l_.countRound();
+    l_.barrierNow();  // steps begin and end with threads that have seen all
+    return {};
+  }
+
+  EdgeBlock edge(const Windowed& w) const { return {w.array, w.buffer, w.starts}; }
+
+  /// What all threads do or none, with the barriers that it needs.
+  void ifUniform(Reg condition, const std::function<void()>& body) {
+    const Hazards before = l_.hazards;
+    l_.when(condition, body);
+    l_.hazards.join(before);
+  }
+
+  /// Where the block of this step lies.
+  LowerResult computeBlockOffset(Windowed& w) {
+    mlir::Block& body = w.map.getBody().front();
+    for (unsigned a = 0; a < body.getNumArguments(); ++a) {
+      if (a < rank())
+        l_.setScalar(body.getArgument(a), b_.CreateTrunc(indices_[a], b_.getInt32Ty()));
+      else
+        l_.setRef(body.getArgument(a), View(l_.ref(kernel_.getArgument(a))));
+    }
+    // An index map is scalar code: the same lowering does.
+    for (mlir::Operation& op : body.without_terminator()) {
+      if (llvm::isa<mlir::arith::ConstantOp>(op)) continue;
+      if (auto ok = l_.lowerOp(op); !ok) return ok;
+    }
+    w.starts.clear();
+    w.whole = b_.getTrue();
+    for (size_t d = 0; d < w.window->bounds.size(); ++d) {
+      Reg block = l_.scalar(body.getTerminator()->getOperand(static_cast<unsigned>(d)));
+      if (!block) return unsupported("an index map that device code does not follow");
+      const int64_t size = w.window->bounds[d], extent = w.array.shape[d];
+      Reg at = b_.CreateSExt(block, b_.getInt64Ty());
+      const bool low = w.window->elementIndexed && d < w.window->padLow.size();
+      Reg start = w.window->elementIndexed ? b_.CreateSub(at, l_.index(low ? w.window->padLow[d] : 0))
+                                           : b_.CreateMul(at, l_.index(size));
+      w.starts.push_back(start);
+      if (w.plan->isPartial)
+        w.whole = b_.CreateAnd(w.whole, size > extent ? static_cast<Reg>(b_.getFalse())
+                                                      : b_.CreateICmpULE(start, l_.index(extent - size)));
+    }
+    for (const size_t d : w.plan->maybeOutside) requireInside(w, d);
+    return {};
+  }
+
+  /// On a TPU such a block is memory of something else.
+  void requireInside(const Windowed& w, size_t d) {
+    const auto paddingOf = [&](const std::vector<int64_t>& padding) { return d < padding.size() ? padding[d] : 0; };
+    Reg before = l_.index(-paddingOf(w.window->padLow) - w.window->bounds[d]);
+    Reg end = l_.index(w.array.shape[d] + paddingOf(w.window->padHigh));
+    l_.require(b_.CreateAnd(b_.CreateICmpSGT(w.starts[d], before), b_.CreateICmpSLT(w.starts[d], end)),
+               KernelEnd::outside);
+  }
+
+  /// Binds the kernel's ref to the block: the array itself where the block lies inside.
+  LowerResult bindWindow(Windowed& w, mlir::BlockArgument argument) {
+    const Shape& bounds = w.window->bounds;
+    View view = cpu::slice(b_, w.array, w.starts, bounds);
+    if (w.plan->access == BlockAccess::copied) {
+      ifUniform(blockChanges(w), [&] { fetch(w); });
+      view = w.buffer;
+    } else if (w.plan->isPartial) {
+      Reg hangsOver = b_.CreateNot(w.whole);
+      if (!w.lastBlock.empty()) hangsOver = b_.CreateAnd(hangsOver, blockChanges(w));
+      if (!w.plan->isOutput || !w.lastBlock.empty()) ifUniform(hangsOver, [&] { fetch(w); });
+      view.base = b_.CreateSelect(w.whole, view.base, w.buffer.base);
+      for (size_t d = 0; d < bounds.size(); ++d)
+        if (bounds[d] != 1 && view.strides[d] != w.buffer.strides[d])
+          view.strides[d] = b_.CreateSelect(w.whole, view.strides[d], w.buffer.strides[d]);
+    }
+    view.memory = w.plan->hasBuffer() ? w.buffer.memory : w.array.memory;
+    auto shaped = cpu::reshape(b_, view, shapeOf(argument.getType()));
+    if (!shaped) return unsupported("a window of another shape than its ref");
+    l_.setRef(argument, *shaped);
+    return {};
+  }
+
+  /// Whether this step's block is another than the last step's; remembers it.
+  Reg blockChanges(const Windowed& w) {
+    Reg changed = b_.getFalse();
+    for (size_t d = 0; d < w.starts.size(); ++d) {
+      changed = b_.CreateOr(changed, b_.CreateICmpNE(b_.CreateLoad(b_.getInt64Ty(), w.lastBlock[d]), w.starts[d]));
+      b_.CreateStore(w.starts[d], w.lastBlock[d]);
+    }
+    return changed;
+  }
+
+  void fetch(Windowed& w) {
+    fetchInside(l_, edge(w), w.plan->isPartial ? cpu::undefinedElement(b_, w.undefined, l_.poison) : nullptr);
+  }
+
+  const KernelPackage& package_;
+  mlir::func::FuncOp kernel_;
+  KernelArguments arguments_;
+  LaunchPlan plan_;
+  Lowering l_;
+  Builder& b_;
+  llvm::GlobalVariable* workspaceSize_ = nullptr;
+  std::vector<int> arrayMemory_;  ///< by block
+  std::vector<Reg> indices_;
+  std::vector<std::pair<Windowed, mlir::BlockArgument>> windows_;
+};
+
+}  // namespace
+
+int64_t gridPoints(std::span<const int64_t> bounds, std::span<const Array> operands) {
+  int64_t points = 1;
+  size_t dynamic = 0;
+  for (int64_t bound : bounds) {
+    if (bound == kDynamicBound) bound = *operands[dynamic++].as<int32_t>();
+    if (__builtin_mul_overflow(points, std::max<int64_t>(bound, 0), &points)) return INT64_MAX;
+  }
+  return points;
+}
+
+tl::expected<LoweredKernel, cpu::Unsupported> lowerKernel(const KernelPackage& package, llvm::Module& module,
+                                                          const EmitOptions& options) {
+  auto plan = planLaunch(package, options.checkBlocks);
+  if (!plan) return tl::unexpected(std::move(plan.error()));
+  plan->constantSpace = options.constantSpace;
+  auto& c = module.getContext();
+  auto* pointer = llvm::PointerType::get(c, 0);
+  auto* wide = llvm::Type::getInt64Ty(c);
+  auto* function = llvm::Function::Create(
+      llvm::FunctionType::get(llvm::Type::getVoidTy(c), {pointer, pointer, pointer, wide, wide}, false),
+      llvm::Function::ExternalLinkage, kKernelSymbol, module);
+  KernelLowering lowering(package, module, function, std::move(*plan), options.poison);
+  if (auto ok = lowering.run(); !ok) {
+    cpu::Unsupported why = ok.error();
+    if (!why.place.known()) why.place = lowering.unsupportedAt();
+    return tl::unexpected(std::move(why));
+  }
+  lowering.finish();
+  return lowering.lowered();
+}
+
+}  // namespace smalti::gpu

@@ -1,0 +1,37 @@
+// The whole call as one function that all threads of all blocks run: the grid, its windows, the body.
+#pragma once
+
+#include "gpu/emit/Lowering.h"
+#include "ir/KernelPackage.h"
+
+namespace smalti::gpu {
+
+/// void (ptr operands, ptr workspace, ptr status, i64 points, i64 rounds)
+/// `operands`: the call's operands, then its results, each a pointer. `workspace`: workspaceBytes for each block of the
+/// launch. `status`: an i32 that is 0 before; a KernelEnd after. `points`: of the shared grid axes together; a block
+/// takes its number's, and every so-manyth after it. `rounds`: of loops, of each block.
+inline constexpr const char* kKernelSymbol = "smalti_kernel";
+
+struct LoweredKernel {
+  int threads = 0;                              ///< of a block
+  int64_t sharedBytes = 0, workspaceBytes = 0;  ///< of each block
+  std::vector<int64_t>
+      sharedBounds;           ///< of the leading grid axes whose points are blocks; kDynamicBound as in the grid
+  std::vector<bool> written;  ///< results that the kernel surely writes to the last element
+  int barriers = 0;           ///< in the code
+  std::string inOrder;        ///< why no more grid axes are blocks; empty: all that may be are
+};
+
+/// Points of the shared grid axes of a call; 1 without any.
+int64_t gridPoints(std::span<const int64_t> sharedBounds, std::span<const Array> operands);
+
+struct EmitOptions {
+  eval::Poison poison = eval::Poison::intMin;
+  bool checkBlocks = true;     ///< a block that lies outside of its array ends the call
+  unsigned constantSpace = 0;  ///< LLVM address space of constants
+};
+
+/// Emits the function into the module, with calls of the primitives; why there is no device code, and of which op.
+tl::expected<LoweredKernel, cpu::Unsupported> lowerKernel(const KernelPackage&, llvm::Module&, const EmitOptions&);
+
+}  // namespace smalti::gpu

@@ -1,0 +1,205 @@
+// From a kernel's body to device code: what every part of the lowering shares.
+//
+// All threads of a block run the whole body. Scalars are the same in every thread, so are the ways that control flow
+// takes. A vector op is remembered, not computed; what needs its elements (a store, a reduction, a product, a loop)
+// becomes a nest, in which each thread computes the elements that are its own, and everything that they are made of.
+// What other threads need goes through memory, with a barrier between.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cpu/Unsupported.h"
+#include "cpu/emit/View.h"
+#include "eval/Poison.h"
+#include "gpu/device/KernelEnd.h"
+#include "gpu/device/Primitives.h"
+#include "gpu/emit/Hazards.h"
+#include "gpu/plan/LaunchPlan.h"
+#include "ir/Types.h"
+#include "ir/facts/Attributes.h"
+#include "ir/facts/Liveness.h"
+#include "llvm/ADT/DenseMap.h"
+#include "smalti/diagnostic.h"
+
+namespace smalti::gpu {
+
+using cpu::constantOf;
+using cpu::View;
+
+inline bool isVector(mlir::Value v) { return llvm::isa<mlir::VectorType>(v.getType()); }
+
+using LowerResult = tl::expected<void, cpu::Unsupported>;
+inline tl::unexpected<cpu::Unsupported> unsupported(std::string why) {
+  return tl::unexpected<cpu::Unsupported>(std::move(why));
+}
+
+/// Indices of an element, i64, one for each dimension.
+using Place = llvm::SmallVector<Reg, 4>;
+
+/// What costs so much for an element (about as many additions) is computed once.
+inline constexpr int kDearElement = 16;
+
+class Lowering {
+  cpu::Arena shared_, global_;  // before all views: they give their places back
+
+ public:
+  Lowering(llvm::Module&, llvm::Function*, const LaunchPlan&, eval::Poison, mlir::Operation* root);
+
+  Builder b;
+  llvm::Module& module;
+  llvm::Function* function;
+  const LaunchPlan& plan;
+  const eval::Poison poison;
+  Primitives device;
+  Hazards hazards;
+  SourcePlace unsupportedAt;  ///< of the first op that has no device code
+  Reg thread = nullptr;       ///< i32
+  Reg workspace = nullptr;    ///< of this block, in global memory
+  Reg sharedBase = nullptr;
+  Reg status = nullptr;  ///< where a call that ends early says why
+  Reg rounds = nullptr;  ///< slot of the rounds that are left
+  std::vector<Reg> gridBounds;
+  View barrier;        ///< the barrier semaphore, where the kernel asks for it
+  Reg random[3] = {};  ///< slots of the random generator, where there is one (ops/Random.cpp)
+
+  // ---- values
+  Reg scalar(mlir::Value);
+  void setScalar(mlir::Value v, Reg r) { scalars_[v] = r; }
+  bool hasRef(mlir::Value v) const { return refs_.contains(v); }
+  const View& ref(mlir::Value v) const { return refs_.find(v)->second; }
+  void setRef(mlir::Value v, View view) { refs_[v] = std::move(view); }
+  /// A vector op whose elements are computed where they are needed; `box`: of a load, what it reads.
+  void defer(mlir::Operation&, std::optional<View> box = std::nullopt);
+  /// A vector value in memory, which all threads may read after the next `touch`.
+  tl::expected<View, cpu::Unsupported> view(mlir::Value);
+  void setView(mlir::Value v, View view) { views_[v] = std::move(view); }
+  /// As view; a load that nothing has been written over is read where it lies.
+  tl::expected<View, cpu::Unsupported> readable(mlir::Value);
+  /// The value is made at `to`, of its shape.
+  LowerResult computeInto(mlir::Value, const View& to);
+  /// One element, in a nest or of every thread; null, and `failure` says why, when there is none.
+  Reg element(mlir::Value, const Place&);
+  /// Memories that the elements of a value are read from.
+  MemorySet reads(mlir::Value) const;
+  /// Some element of the memory is read for another place of the value.
+  bool readsElsewhere(mlir::Value, int memory) const;
+  /// Room for a value.
+  View allocate(DType, std::span<const int64_t> shape);
+  /// Room for memory of the kernel, undefined (semaphores: 0).
+  View allocateUndefined(DType, DType undefined, std::span<const int64_t> shape);
+  int newMemory() { return nextMemory_++; }
+  /// A slot that each thread has, which the optimiser makes a register.
+  Reg slot(llvm::Type*);
+  const Liveness& liveness() const { return liveness_; }
+
+  // ---- threads
+  /// What follows reads and writes these memories: a barrier where other threads must come first.
+  void touch(const MemorySet& reads, const MemorySet& writes);
+  void barrierNow();
+  /// Each thread takes its share of the elements; consecutive threads, consecutive elements. No barrier inside.
+  void forElements(std::span<const int64_t> shape, const std::function<void(const Place&)>& body);
+  /// The same of sizes that are known when the code runs.
+  void forElements(std::span<const Reg> sizes, const std::function<void(const Place&)>& body);
+  void byOneThread(const std::function<void()>& body);
+  /// Row-major position → indices.
+  Place placeOf(Reg linear, std::span<const int64_t> shape);
+  Reg linearOf(const Place&, std::span<const int64_t> shape);
+  void fill(const View& to, Reg element);
+
+  // ---- control
+  /// Goes on only where `ok`, which is the same in all threads, is true; else the call ends so.
+  void require(Reg ok, KernelEnd otherwise = KernelEnd::fault);
+  void loop(Reg begin, Reg end, Reg step, const std::function<void(Reg)>& body);
+  /// A loop that carries registers.
+  std::vector<Reg> carry(Reg begin, Reg end, Reg step, std::vector<Reg> start,
+                         const std::function<std::vector<Reg>(Reg, const std::vector<Reg>&)>& body);
+  void when(Reg condition, const std::function<void()>& body);
+  void countRound();
+  LowerResult lowerBlock(mlir::Block&);
+  LowerResult lowerOp(mlir::Operation&);
+  /// Before an op with regions: what has been loaded is kept where they may change memory, what is dear is computed
+  /// where they run more than once.
+  LowerResult beforeRegions(mlir::Operation&, bool isLoop);
+  /// What `body` makes known of values from outside is forgotten afterwards: it may not have run.
+  LowerResult inRegion(const std::function<LowerResult()>& body);
+  /// Loads whose values are needed later are made values: the memory is about to change. `store`: the op that changes
+  /// it, which may itself read what is in the place that it writes.
+  LowerResult keepLoads(int memory, mlir::Operation* store = nullptr, const View* box = nullptr,
+                        mlir::Value stored = nullptr);
+  Reg index(int64_t i) { return b.getInt64(static_cast<uint64_t>(i)); }
+  int64_t sharedUsed() const { return sharedPeak_; }
+  int64_t workspaceUsed() const { return global_.peakBytes(); }
+
+  /// Elements that are computed while this lives are forgotten afterwards: their code may not have run.
+  class Scope {
+   public:
+    explicit Scope(Lowering& l) : l_(l) { l_.memo_.emplace_back(); }
+    ~Scope() { l_.memo_.pop_back(); }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    Lowering& l_;
+  };
+
+  LowerResult failure;
+
+  /// Says why there is no device code; null.
+  Reg refuse(std::string why);
+
+ private:
+  struct Deferred {
+    mlir::Operation* op = nullptr;
+    std::optional<View> box;
+    int cost = 0;   ///< of one element: about as many additions
+    int depth = 0;  ///< of ops that are computed together
+  };
+  using Memo = std::vector<std::pair<Place, Reg>>;
+  Reg compute(mlir::Value, const Deferred&, const Place&);
+  Reg computeElementwise(mlir::Operation&, const Place&);
+  Reg constantAt(mlir::Value, const Place&);
+  LowerResult settle(mlir::Value);
+  bool isNeeded(mlir::Value, mlir::Operation* besides = nullptr) const;
+  int consumers(mlir::Value, llvm::DenseSet<mlir::Operation*>& seen) const;
+  void releaseUpTo(int position);
+  int lastNeed(mlir::Value) const;
+  Reg arenaPointer(const cpu::Arena::Block&, bool inShared);
+
+  Liveness liveness_;
+  llvm::DenseMap<mlir::Value, Reg> scalars_;
+  llvm::DenseMap<mlir::Value, View> refs_, views_;
+  llvm::DenseMap<mlir::Value, Deferred> deferred_;
+  std::vector<llvm::DenseMap<mlir::Value, Memo>> memo_;
+  llvm::DenseSet<mlir::Operation*> done_;
+  llvm::DenseMap<mlir::Value, llvm::GlobalVariable*> constants_;
+  int64_t sharedPeak_ = 0;
+  int nextMemory_ = 0;
+};
+
+/// Lowers one op that is neither scalar nor deferred; by name, one table per file of emit/ops.
+using LowerOp = LowerResult (*)(Lowering&, mlir::Operation&);
+using LowerRow = std::pair<std::string_view, LowerOp>;
+LowerOp findLowering(mlir::Operation&);
+
+/// Ops whose elements are other elements of their operands.
+bool movesElementsHere(mlir::Operation&);
+/// Whether the form of such an op is known: it is deferred then.
+LowerResult checkMove(Lowering&, mlir::Operation&);
+/// The element of its result.
+Reg movedElement(Lowering&, mlir::Operation&, const Place&);
+
+std::span<const LowerRow> concatenateOps();
+std::span<const LowerRow> controlOps();
+std::span<const LowerRow> memoryOps();
+std::span<const LowerRow> refOps();
+std::span<const LowerRow> productOps();
+std::span<const LowerRow> randomOps();
+std::span<const LowerRow> reduceOps();
+std::span<const LowerRow> scalarOps();
+std::span<const LowerRow> searchOps();
+std::span<const LowerRow> syncOps();
+
+}  // namespace smalti::gpu

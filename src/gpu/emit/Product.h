@@ -1,0 +1,32 @@
+// A matrix product before it is emitted, and the two ways to do so.
+#pragma once
+
+#include "gpu/emit/Lowering.h"
+#include "ir/facts/DotDimensions.h"
+
+namespace smalti::gpu {
+
+struct ProductForm {
+  View lhs, rhs;
+  DotDimensions dims;
+  Shape batch, rows, columns, depth;  ///< sizes of the dimensions of each kind
+  DType out = DType::f32;
+  View made;        ///< the result, which is in this order: batch, rows, columns
+  mlir::Value acc;  ///< what it is added to
+
+  int64_t m() const { return num_elements(rows); }
+  int64_t n() const { return num_elements(columns); }
+  int64_t k() const { return num_elements(depth); }
+};
+
+/// How far from its first element the element at these indices of these dimensions lies.
+Reg offsetIn(Lowering&, const View&, const Shape& dims, const Place& at);
+/// Adds the sum to what it is added to and stores it, where the element (row, column) is inside of the result.
+void storeSum(Lowering&, const ProductForm&, const Place& batch, Reg row, Reg column, Reg sum);
+
+/// Whether the tensor cores have this product: of bf16 or f16 into f32, of some size.
+bool hasMma(const ProductForm&);
+/// By mma.sync m16n8k16: each warp has tiles of the result.
+void emitMma(Lowering&, const ProductForm&);
+
+}  // namespace smalti::gpu

@@ -1,0 +1,221 @@
+// Loops and branches. Scalars that they carry are registers, vectors lie in memory.
+#include <array>
+
+#include "gpu/emit/Lowering.h"
+
+namespace smalti::gpu {
+namespace {
+
+/// Values that control flow carries from one block to another: a place in memory per vector, a stack slot per scalar
+/// (which the optimiser makes registers).
+class Carried {
+ public:
+  Carried(Lowering& l, mlir::TypeRange types) : l_(l) {
+    for (mlir::Type t : types) {
+      const DType dtype = elementDType(t);
+      if (llvm::isa<mlir::VectorType>(t))
+        places_.push_back({l.allocate(dtype, shapeOf(t)), nullptr});
+      else
+        places_.push_back({{}, l.slot(cpu::registerType(l.b.getContext(), dtype, 1))});
+    }
+  }
+
+  /// All at once: a value may be made of what another place holds.
+  LowerResult assign(mlir::ValueRange values) {
+    std::vector<std::pair<View, View>> copies;
+    for (size_t i = 0; i < places_.size(); ++i) {
+      const mlir::Value v = values[static_cast<unsigned>(i)];
+      if (!isVector(v)) continue;
+      const View& place = places_[i].view;
+      bool direct = !l_.readsElsewhere(v, place.memory);
+      for (size_t k = 0; k < places_.size(); ++k)
+        if (k != i && isVector(values[static_cast<unsigned>(k)]))
+          direct &= !l_.reads(values[static_cast<unsigned>(k)]).contains(place.memory);
+      if (direct) {
+        if (auto ok = l_.computeInto(v, place); !ok) return ok;
+        continue;
+      }
+      const View aside = l_.allocate(place.dtype, place.shape);
+      if (auto ok = l_.computeInto(v, aside); !ok) return ok;
+      copies.emplace_back(aside, place);
+    }
+    for (const auto& [from, to] : copies) {
+      l_.touch({from.memory}, {to.memory});
+      l_.forElements(to.shape, [&](const Place& at) {
+        cpu::storeElements(l_.b, to.dtype, cpu::loadElements(l_.b, from.dtype, cpu::elementPointer(l_.b, from, at), 1),
+                           cpu::elementPointer(l_.b, to, at), 1);
+      });
+    }
+    std::vector<Reg> scalars(places_.size());
+    for (size_t i = 0; i < places_.size(); ++i)
+      if (places_[i].slot && !(scalars[i] = l_.scalar(values[static_cast<unsigned>(i)])))
+        return unsupported("control flow that carries something else than values");
+    for (size_t i = 0; i < places_.size(); ++i)
+      if (places_[i].slot) l_.b.CreateStore(scalars[i], places_[i].slot);
+    return {};
+  }
+
+  void bind(mlir::ValueRange values) {
+    for (size_t i = 0; i < places_.size(); ++i) {
+      const mlir::Value v = values[static_cast<unsigned>(i)];
+      if (places_[i].slot)
+        l_.setScalar(
+            v, l_.b.CreateLoad(cpu::registerType(l_.b.getContext(), elementDType(v.getType()), 1), places_[i].slot));
+      else
+        l_.setView(v, places_[i].view);
+    }
+  }
+
+ private:
+  struct Carrier {
+    View view;
+    Reg slot = nullptr;
+  };
+  Lowering& l_;
+  std::vector<Carrier> places_;
+};
+
+llvm::BasicBlock* newBlock(Lowering& l, const char* name) {
+  return llvm::BasicBlock::Create(l.b.getContext(), name, l.function);
+}
+
+LowerResult lowerFor(Lowering& l, mlir::Operation& op) {
+  if (op.hasAttr("unsignedCmp")) return unsupported("a loop that compares unsigned");
+  if (auto ok = l.beforeRegions(op, true); !ok) return ok;
+  mlir::Block& body = op.getRegion(0).front();
+  Carried carried(l, op.getResultTypes());
+  if (auto ok = carried.assign(op.getOperands().drop_front(3)); !ok) return ok;
+  Reg lower = l.scalar(op.getOperand(0)), upper = l.scalar(op.getOperand(1)), step = l.scalar(op.getOperand(2));
+  if (!lower || !upper || !step) return unsupported("a loop bound that device code does not follow");
+  llvm::Type* type = lower->getType();
+  l.require(l.b.CreateICmpSGT(step, llvm::ConstantInt::get(type, 0)));
+  l.barrierNow();  // each round begins and ends with threads that have seen all
+  auto *header = newBlock(l, "for"), *inside = newBlock(l, "for.body"), *after = newBlock(l, "for.end");
+  Builder& b = l.b;
+  auto* before = b.GetInsertBlock();
+  b.CreateBr(header);
+  b.SetInsertPoint(header);
+  auto* i = b.CreatePHI(type, 2);
+  i->addIncoming(lower, before);
+  b.CreateCondBr(b.CreateICmpSLT(i, upper), inside, after);
+  b.SetInsertPoint(inside);
+  auto ok = l.inRegion([&]() -> LowerResult {
+    l.setScalar(body.getArgument(0), i);
+    carried.bind(body.getArguments().drop_front());
+    if (auto lowered = l.lowerBlock(body); !lowered) return lowered;
+    return carried.assign(body.getTerminator()->getOperands());
+  });
+  if (!ok) return ok;
+  l.countRound();
+  l.barrierNow();
+  // Counting past the type's end ends the loop.
+  Reg next = b.CreateAdd(i, step);
+  Reg more = b.CreateICmpSGT(next, i);
+  i->addIncoming(next, b.GetInsertBlock());
+  b.CreateCondBr(more, header, after);
+  b.SetInsertPoint(after);
+  carried.bind(op.getResults());
+  return {};
+}
+
+LowerResult lowerIf(Lowering& l, mlir::Operation& op) {
+  if (auto ok = l.beforeRegions(op, false); !ok) return ok;
+  Carried carried(l, op.getResultTypes());
+  Reg condition = l.scalar(op.getOperand(0));
+  if (!condition) return unsupported("a condition that device code does not follow");
+  auto *yes = newBlock(l, "if"), *no = newBlock(l, "else"), *after = newBlock(l, "endif");
+  l.b.CreateCondBr(condition, yes, no);
+  const Hazards before = l.hazards;
+  Hazards joined;
+  for (const auto& [block, number] : {std::pair{yes, 0u}, std::pair{no, 1u}}) {
+    l.b.SetInsertPoint(block);
+    l.hazards = before;
+    if (number < op.getNumRegions() && !op.getRegion(number).empty()) {
+      mlir::Block& body = op.getRegion(number).front();
+      auto ok = l.inRegion([&]() -> LowerResult {
+        if (auto lowered = l.lowerBlock(body); !lowered) return lowered;
+        return carried.assign(body.getTerminator()->getOperands());
+      });
+      if (!ok) return ok;
+    }
+    joined.join(l.hazards);
+    l.b.CreateBr(after);
+  }
+  l.hazards = joined;
+  l.b.SetInsertPoint(after);
+  carried.bind(op.getResults());
+  return {};
+}
+
+LowerResult lowerWhile(Lowering& l, mlir::Operation& op) {
+  if (auto ok = l.beforeRegions(op, true); !ok) return ok;
+  mlir::Block &before = op.getRegion(0).front(), &body = op.getRegion(1).front();
+  Carried in(l, before.getArgumentTypes()), out(l, op.getResultTypes());
+  if (auto ok = in.assign(op.getOperands()); !ok) return ok;
+  l.barrierNow();
+  auto *header = newBlock(l, "while"), *inside = newBlock(l, "while.body"), *after = newBlock(l, "while.end");
+  Builder& b = l.b;
+  b.CreateBr(header);
+  b.SetInsertPoint(header);
+  auto ok = l.inRegion([&]() -> LowerResult {
+    in.bind(before.getArguments());
+    if (auto lowered = l.lowerBlock(before); !lowered) return lowered;
+    mlir::Operation* condition = before.getTerminator();
+    Reg more = l.scalar(condition->getOperand(0));
+    if (!more) return unsupported("a condition that device code does not follow");
+    if (auto assigned = out.assign(condition->getOperands().drop_front()); !assigned) return assigned;
+    l.barrierNow();
+    b.CreateCondBr(more, inside, after);
+    b.SetInsertPoint(inside);
+    out.bind(body.getArguments());
+    if (auto lowered = l.lowerBlock(body); !lowered) return lowered;
+    return in.assign(body.getTerminator()->getOperands());
+  });
+  if (!ok) return ok;
+  l.countRound();
+  l.barrierNow();
+  b.CreateBr(header);
+  b.SetInsertPoint(after);
+  out.bind(op.getResults());
+  return {};
+}
+
+/// run_scoped: what it allocates is free again at its end.
+LowerResult lowerRegion(Lowering& l, mlir::Operation& op) {
+  if (auto ok = l.beforeRegions(op, false); !ok) return ok;
+  Carried carried(l, op.getResultTypes());
+  mlir::Block& body = op.getRegion(0).front();
+  auto ok = l.inRegion([&]() -> LowerResult {
+    if (auto lowered = l.lowerBlock(body); !lowered) return lowered;
+    return carried.assign(body.getTerminator()->getOperands());
+  });
+  if (ok) carried.bind(op.getResults());
+  return ok;
+}
+
+LowerResult lowerAssert(Lowering& l, mlir::Operation& op) {
+  Reg ok = l.scalar(op.getOperand(0));
+  if (!ok) return unsupported("a condition that device code does not follow");
+  l.require(ok);
+  return {};
+}
+
+LowerResult lowerNothing(Lowering&, mlir::Operation&) { return {}; }
+
+constexpr std::array<LowerRow, 9> kControlTable{{
+    {"scf.for", lowerFor},
+    {"scf.if", lowerIf},
+    {"scf.while", lowerWhile},
+    {"tpu.region", lowerRegion},
+    {"cf.assert", lowerAssert},
+    {"tpu.trace_start", lowerNothing},
+    {"tpu.trace_stop", lowerNothing},
+    {"tpu.trace_value", lowerNothing},
+    {"tpu.delay", lowerNothing},
+}};
+
+}  // namespace
+
+std::span<const LowerRow> controlOps() { return kControlTable; }
+
+}  // namespace smalti::gpu

@@ -1,0 +1,142 @@
+// Loads and stores. Every access is checked before it happens: where the bounds cannot be proved when the kernel is
+// compiled, the code asks.
+#include "gpu/emit/Bounds.h"
+
+#include <array>
+
+#include "ir/TpuOpsMemory.h"
+
+namespace smalti::gpu {
+namespace {
+
+using tpu::MemorySpace;
+
+LowerResult checkSpace(mlir::Value ref, bool scalar) {
+  auto type = llvm::dyn_cast<mlir::MemRefType>(ref.getType());
+  const auto space = type ? tpu::memorySpaceOf(type) : std::nullopt;
+  if (!space) return unsupported("a ref of an unknown memory space");
+  if (*space == MemorySpace::vmem || (*space == MemorySpace::smem && scalar)) return {};
+  return unsupported("a load or store that the machine refuses");
+}
+
+/// The box an op touches as a view of the value's shape; its bounds are checked.
+tl::expected<View, cpu::Unsupported> boxOf(Lowering& l, mlir::Operation& op, mlir::Value ref, mlir::ValueRange indices,
+                                           const Shape& valueShape, bool scalar) {
+  if (auto ok = checkSpace(ref, scalar); !ok) return tl::unexpected(ok.error());
+  if (!l.hasRef(ref)) return unsupported("a ref that device code does not follow");
+  const View& whole = l.ref(ref);
+  Shape sizes = scalar ? Shape(indices.size(), 1) : valueShape;
+  const auto steps = integersAttribute(op, "strides");
+  if (sizes.size() < indices.size()) sizes.insert(sizes.begin(), indices.size() - sizes.size(), 1);
+  if (whole.shape.size() != indices.size() || sizes.size() != indices.size() ||
+      (!steps.empty() && steps.size() != indices.size()))
+    return unsupported("a load or store of another rank than its ref");
+  std::vector<Reg> starts;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    starts.push_back(l.scalar(indices[d]));
+    if (!starts.back()) return unsupported("an index that device code does not follow");
+    const int64_t step = steps.empty() ? 1 : steps[d];
+    if (step < 0 || (step == 0 && sizes[d] > 1)) return unsupported("a load or store with strides below 1");
+    if (num_elements(sizes) == 0) continue;
+    l.require(fits(l, starts.back(), spanOf(l, sizes[d], step), cpu::extent(l.b, whole, d)));
+  }
+  View box = cpu::slice(l.b, whole, starts, sizes, steps);
+  if (scalar) return box;
+  auto shaped = cpu::reshape(l.b, box, valueShape);
+  if (!shaped) return unsupported("a load or store that reshapes");
+  return *shaped;
+}
+
+LowerResult lowerVectorLoad(Lowering& l, mlir::Operation& op) {
+  auto box = boxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), shapeOf(op.getResult(0).getType()), false);
+  if (!box) return tl::unexpected(box.error());
+  if (!l.liveness().dead(&op)) l.defer(op, std::move(*box));
+  return {};
+}
+
+LowerResult lowerScalarLoad(Lowering& l, mlir::Operation& op) {
+  auto box = boxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), {}, true);
+  if (!box) return tl::unexpected(box.error());
+  if (l.liveness().dead(&op)) return {};
+  l.touch({box->memory}, {});
+  l.setScalar(op.getResult(0), cpu::loadElements(l.b, box->dtype, box->base, 1));
+  return {};
+}
+
+LowerResult lowerScalarStore(Lowering& l, mlir::Operation& op) {
+  auto box = boxOf(l, op, op.getOperand(1), op.getOperands().drop_front(2), {}, true);
+  if (!box) return tl::unexpected(box.error());
+  if (auto ok = l.keepLoads(box->memory); !ok) return ok;
+  Reg value = l.scalar(op.getOperand(0));
+  if (!value) return unsupported("a scalar that device code does not follow");
+  l.touch({}, {box->memory});
+  l.byOneThread([&] { cpu::storeElements(l.b, box->dtype, value, box->base, 1); });
+  return {};
+}
+
+LowerResult store(Lowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref, mlir::ValueRange indices,
+                  mlir::Value mask) {
+  const DType kept = elementDType(ref.getType());
+  if (elementDType(value.getType()) != kept) return unsupported("a store that changes the element type");
+  auto box = boxOf(l, op, ref, indices, shapeOf(value.getType()), false);
+  if (!box) return tl::unexpected(box.error());
+  const bool adds = boolAttribute(op, "add");
+  if (adds && !cpu::computesNatively(kept)) return unsupported("a store that adds narrow elements");
+  if (auto ok = l.keepLoads(box->memory, &op, &*box, value); !ok) return ok;
+  if (mask)
+    if (auto ok = l.keepLoads(box->memory, &op, &*box, mask); !ok) return ok;
+  MemorySet reads = l.reads(value);
+  if (mask) {
+    const MemorySet more = l.reads(mask);
+    reads.insert(more.begin(), more.end());
+  }
+  // What is read in the place that is written is read by the thread that writes it.
+  if (!l.readsElsewhere(value, box->memory) && !(mask && l.readsElsewhere(mask, box->memory))) reads.erase(box->memory);
+  l.touch(reads, {box->memory});
+  l.forElements(box->shape, [&](const Place& at) {
+    const auto write = [&] {
+      Reg r = l.element(value, at);
+      if (!r) return;
+      Reg place = cpu::elementPointer(l.b, *box, at);
+      if (adds) {
+        Reg old = cpu::loadElements(l.b, kept, place, 1);
+        r = cpu::roundTo(l.b, kept, r->getType()->isFloatingPointTy() ? l.b.CreateFAdd(old, r) : l.b.CreateAdd(old, r));
+      }
+      cpu::storeElements(l.b, kept, r, place, 1);
+    };
+    Reg condition = mask ? l.element(mask, at) : nullptr;
+    if (condition)
+      l.when(condition, write);
+    else
+      write();
+  });
+  return l.failure;
+}
+
+LowerResult lowerVectorStore(Lowering& l, mlir::Operation& op) {
+  const auto segments = integersAttribute(op, "operandSegmentSizes");
+  if (segments.size() != 4) return unsupported("a store of an unknown form");
+  const auto rank = static_cast<unsigned>(segments[2]);
+  return store(l, op, op.getOperand(0), op.getOperand(1), op.getOperands().slice(2, rank),
+               segments[3] == 1 ? op.getOperand(op.getNumOperands() - 1) : mlir::Value());
+}
+
+LowerResult lowerStore(Lowering& l, mlir::Operation& op) {
+  return store(l, op, op.getOperand(0), op.getOperand(1), op.getOperands().drop_front(2), {});
+}
+
+constexpr std::array<LowerRow, 7> kMemoryTable{{
+    {"vector.load", lowerVectorLoad},
+    {"tpu.strided_load", lowerVectorLoad},
+    {"memref.load", lowerScalarLoad},
+    {"memref.store", lowerScalarStore},
+    {"tpu.vector_store", lowerVectorStore},
+    {"tpu.strided_store", lowerStore},
+    {"vector.store", lowerStore},
+}};
+
+}  // namespace
+
+std::span<const LowerRow> memoryOps() { return kMemoryTable; }
+
+}  // namespace smalti::gpu

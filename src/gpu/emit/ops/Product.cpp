@@ -1,0 +1,172 @@
+// tpu.matmul: by the tensor cores where they have the product; else each thread has a tile of the result in registers,
+// and adds up along the contracted dimensions. Products of floats are exact in f32 and added in f32; integers in i32.
+#include "gpu/emit/Product.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "llvm/IR/Intrinsics.h"
+
+namespace smalti::gpu {
+namespace {
+
+/// By fused multiply-adds.
+class ThreadTiles {
+ public:
+  ThreadTiles(Lowering& l, const ProductForm& p) : l_(l), b_(l.b), p_(p), isFloat_(is_float(p.out)) {}
+
+  void run() {
+    const Tile t = tileFor(p_.m(), p_.n());
+    Reg thread = b_.CreateZExt(l_.thread, b_.getInt64Ty());
+    Reg row = b_.CreateUDiv(thread, l_.index(t.columnThreads)),
+        column = b_.CreateURem(thread, l_.index(t.columnThreads));
+    l_.loop(l_.index(0), l_.index(num_elements(p_.batch)), l_.index(1), [&](Reg batch) {
+      l_.loop(l_.index(0), l_.index(p_.m()), l_.index(t.rows * t.rowThreads), [&](Reg firstRow) {
+        l_.loop(l_.index(0), l_.index(p_.n()), l_.index(t.columns * t.columnThreads), [&](Reg firstColumn) {
+          tile(t, batch, b_.CreateAdd(firstRow, row), b_.CreateAdd(firstColumn, column));
+        });
+      });
+    });
+  }
+
+ private:
+  /// What each thread has of the result.
+  struct Tile {
+    int64_t rows = 1, columns = 1;              // elements of a thread
+    int64_t rowThreads = 1, columnThreads = 1;  // of the block
+  };
+
+  Tile tileFor(int64_t m, int64_t n) const {
+    Tile t;
+    t.columnThreads = std::min<int64_t>(kWarp, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n))));
+    t.rowThreads = l_.plan.threads / t.columnThreads;
+    constexpr int64_t kMost = 4;
+    while (t.rows < kMost && t.rows * t.rowThreads < m) t.rows *= 2;
+    while (t.columns < kMost && t.columns * t.columnThreads < n) t.columns *= 2;
+    return t;
+  }
+
+  void tile(const Tile& t, Reg batch, Reg firstRow, Reg firstColumn) {
+    const Lowering::Scope scope(l_);
+    const Place batchPlace = l_.placeOf(batch, p_.batch);
+    const auto clamped = [&](Reg i, int64_t size) {
+      return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, i, l_.index(size - 1));
+    };
+    std::vector<Reg> rowAt, columnAt, rowBase, columnBase;
+    for (int64_t i = 0; i < t.rows; ++i) {
+      rowAt.push_back(b_.CreateAdd(firstRow, l_.index(i * t.rowThreads)));
+      const Place at = l_.placeOf(clamped(rowAt.back(), p_.m()), p_.rows);
+      rowBase.push_back(
+          b_.CreateAdd(offsetIn(l_, p_.lhs, p_.dims.lhsBatch, batchPlace), offsetIn(l_, p_.lhs, p_.dims.lhsFree, at)));
+    }
+    for (int64_t j = 0; j < t.columns; ++j) {
+      columnAt.push_back(b_.CreateAdd(firstColumn, l_.index(j * t.columnThreads)));
+      const Place at = l_.placeOf(clamped(columnAt.back(), p_.n()), p_.columns);
+      columnBase.push_back(
+          b_.CreateAdd(offsetIn(l_, p_.rhs, p_.dims.rhsBatch, batchPlace), offsetIn(l_, p_.rhs, p_.dims.rhsFree, at)));
+    }
+    Reg zero = isFloat_ ? static_cast<Reg>(llvm::ConstantFP::get(b_.getFloatTy(), 0.0)) : b_.getInt32(0);
+    const auto sums = l_.carry(l_.index(0), l_.index(p_.k()), l_.index(1),
+                               std::vector<Reg>(static_cast<size_t>(t.rows * t.columns), zero),
+                               [&](Reg k, const std::vector<Reg>& now) {
+                                 const Place at = l_.placeOf(k, p_.depth);
+                                 Reg left = offsetIn(l_, p_.lhs, p_.dims.lhsContracting, at),
+                                     right = offsetIn(l_, p_.rhs, p_.dims.rhsContracting, at);
+                                 std::vector<Reg> x, y, next;
+                                 for (Reg base : rowBase) x.push_back(load(p_.lhs, b_.CreateAdd(base, left)));
+                                 for (Reg base : columnBase) y.push_back(load(p_.rhs, b_.CreateAdd(base, right)));
+                                 for (Reg xi : x)
+                                   for (Reg yj : y) next.push_back(add(xi, yj, now[next.size()]));
+                                 return next;
+                               });
+    for (int64_t i = 0; i < t.rows; ++i)
+      for (int64_t j = 0; j < t.columns; ++j)
+        storeSum(l_, p_, batchPlace, rowAt[static_cast<size_t>(i)], columnAt[static_cast<size_t>(j)],
+                 sums[static_cast<size_t>(i * t.columns + j)]);
+  }
+
+  /// As a factor: f32 or i32.
+  Reg load(const View& v, Reg at) {
+    Reg r = cpu::loadElements(b_, v.dtype, b_.CreateGEP(cpu::storageType(b_.getContext(), v.dtype), v.base, at), 1);
+    if (r->getType()->isFloatTy()) return r;
+    return isFloat_ ? b_.CreateSIToFP(r, b_.getFloatTy()) : b_.CreateSExtOrTrunc(r, b_.getInt32Ty());
+  }
+  Reg add(Reg x, Reg y, Reg sum) {
+    return isFloat_ ? b_.CreateIntrinsic(llvm::Intrinsic::fma, {b_.getFloatTy()}, {x, y, sum})
+                    : b_.CreateAdd(sum, b_.CreateMul(x, y));
+  }
+
+  Lowering& l_;
+  Builder& b_;
+  const ProductForm& p_;
+  bool isFloat_;
+};
+
+Shape sizesOf(const View& v, const Shape& dims) {
+  Shape sizes;
+  for (const int64_t d : dims) sizes.push_back(v.shape[static_cast<size_t>(d)]);
+  return sizes;
+}
+
+LowerResult lowerMatmul(Lowering& l, mlir::Operation& op) {
+  ProductForm p;
+  p.out = elementDType(op.getResult(0).getType());
+  const DType a = elementDType(op.getOperand(0).getType()), c = elementDType(op.getOperand(1).getType());
+  if (!cpu::computesNatively(a) || !cpu::computesNatively(c) || !cpu::computesNatively(p.out) || a == DType::pred ||
+      c == DType::pred || (!is_float(p.out) && (is_float(a) || is_float(c) || bit_width(p.out) != 32)))
+    return unsupported("a product of these dtypes");
+  auto lhs = l.readable(op.getOperand(0)), rhs = l.readable(op.getOperand(1));
+  if (!lhs) return tl::unexpected(lhs.error());
+  if (!rhs) return tl::unexpected(rhs.error());
+  p.lhs = std::move(*lhs);
+  p.rhs = std::move(*rhs);
+  p.dims = dotDimensionsOf(op);
+  p.batch = sizesOf(p.lhs, p.dims.lhsBatch);
+  p.rows = sizesOf(p.lhs, p.dims.lhsFree);
+  p.columns = sizesOf(p.rhs, p.dims.rhsFree);
+  p.depth = sizesOf(p.lhs, p.dims.lhsContracting);
+  p.acc = op.getOperand(2);
+  p.made = l.allocate(p.out, shapeOf(op.getResult(0).getType()));
+  MemorySet reads = l.reads(p.acc);
+  reads.insert(p.lhs.memory);
+  reads.insert(p.rhs.memory);
+  l.touch(reads, {p.made.memory});
+  if (p.made.elements() > 0) {
+    if (hasMma(p))
+      emitMma(l, p);
+    else
+      ThreadTiles(l, p).run();
+  }
+  l.setView(op.getResult(0), std::move(p.made));
+  return l.failure;
+}
+
+constexpr std::array<LowerRow, 1> kProductTable{{{"tpu.matmul", lowerMatmul}}};
+
+}  // namespace
+
+Reg offsetIn(Lowering& l, const View& v, const Shape& dims, const Place& at) {
+  Reg sum = l.index(0);
+  for (size_t d = 0; d < dims.size(); ++d)
+    sum = l.b.CreateAdd(sum, l.b.CreateMul(at[d], v.strides[static_cast<size_t>(dims[d])]));
+  return sum;
+}
+
+void storeSum(Lowering& l, const ProductForm& p, const Place& batch, Reg row, Reg column, Reg sum) {
+  Builder& b = l.b;
+  Reg inside = b.CreateAnd(b.CreateICmpULT(row, l.index(p.m())), b.CreateICmpULT(column, l.index(p.n())));
+  l.when(inside, [&] {
+    Place place = batch;
+    for (Reg r : l.placeOf(row, p.rows)) place.push_back(r);
+    for (Reg r : l.placeOf(column, p.columns)) place.push_back(r);
+    Reg start = l.element(p.acc, place);
+    if (!start) return;
+    Reg all = is_float(p.out) ? cpu::roundTo(b, p.out, b.CreateFAdd(start, sum)) : b.CreateAdd(start, sum);
+    cpu::storeElements(b, p.out, all, cpu::elementPointer(b, p.made, place), 1);
+  });
+}
+
+std::span<const LowerRow> productOps() { return kProductTable; }
+
+}  // namespace smalti::gpu

@@ -1,0 +1,169 @@
+// vector.multi_reduction. Neighbouring threads share a result where what is reduced lies side by side, and bring their
+// parts together by shuffles; where there are fewer results than threads, each result is reduced in parts first.
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "cpu/nest/Reduction.h"
+#include "gpu/emit/Lowering.h"
+
+namespace smalti::gpu {
+namespace {
+
+class Reducer {
+ public:
+  Reducer(Lowering& l, eval::ReduceKind kind, DType t) : l_(l), b_(l.b), kind_(kind), t_(t) {}
+
+  using Element = std::function<Reg(Reg result, Reg number)>;
+  using Finish = std::function<void(Reg result, Reg reduced)>;
+
+  /// `element`: of each of `results` results, number 0 … n-1. `sideBySide`: neighbouring numbers are neighbours in
+  /// memory, else neighbouring results are. `reads`: what elements are read from. `finish` is called where a thread has
+  /// the result.
+  void run(int64_t results, int64_t n, bool sideBySide, const MemorySet& reads, const MemorySet& writes,
+           const Element& element, const Finish& finish) {
+    const int64_t threads = l_.plan.threads;
+    const int64_t lanes = sideBySide ? std::clamp<int64_t>(floorPower(threads / std::max<int64_t>(results, 1)), 1,
+                                                           std::min<int64_t>(kWarp, ceilPower(n)))
+                                     : 1;
+    const int64_t parts = std::min(threads / (results * lanes), n / (kFewest * lanes));
+    if (results * lanes >= threads || parts < 2) {
+      l_.touch(reads, writes);
+      pass(results, n, lanes, element, finish);
+      return;
+    }
+    // Neighbouring parts take neighbouring numbers in turns, or each a range.
+    const DType partial = cpu::isNarrowFloat(t_) ? DType::f32 : t_;
+    View between = l_.allocate(partial, Shape{results, parts});
+    const int64_t each = (n + parts - 1) / parts;
+    l_.touch(reads, {between.memory});
+    pass(
+        results * parts, each, lanes,
+        [&](Reg at, Reg k) -> Reg {
+          Reg part = sideBySide ? b_.CreateURem(at, l_.index(parts)) : b_.CreateUDiv(at, l_.index(results));
+          Reg result = sideBySide ? b_.CreateUDiv(at, l_.index(parts)) : b_.CreateURem(at, l_.index(results));
+          Reg number = b_.CreateAdd(b_.CreateMul(part, l_.index(each)), k);
+          Reg inside = b_.CreateICmpULT(number, l_.index(n));
+          Reg r = element(result, b_.CreateSelect(inside, number, l_.index(0)));
+          return r ? b_.CreateSelect(inside, r, cpu::identityOf(b_, kind_, t_)) : nullptr;
+        },
+        [&](Reg at, Reg reduced) {
+          Reg part = sideBySide ? b_.CreateURem(at, l_.index(parts)) : b_.CreateUDiv(at, l_.index(results));
+          Reg result = sideBySide ? b_.CreateUDiv(at, l_.index(parts)) : b_.CreateURem(at, l_.index(results));
+          cpu::storeElements(b_, partial, reduced, cpu::elementPointer(b_, between, Place{result, part}), 1);
+        });
+    l_.touch({between.memory}, writes);
+    pass(
+        results, parts, std::min<int64_t>(kWarp, ceilPower(parts)),
+        [&](Reg result, Reg part) {
+          return cpu::loadElements(b_, partial, cpu::elementPointer(b_, between, Place{result, part}), 1);
+        },
+        finish);
+    l_.hazards.handOver(between.memory);
+  }
+
+ private:
+  static constexpr int64_t kFewest = 4;  // numbers of a part
+  static int64_t floorPower(int64_t i) {
+    return i < 1 ? 1 : static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(i)));
+  }
+  static int64_t ceilPower(int64_t i) {
+    return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(i, 1))));
+  }
+
+  /// Every `lanes` threads take a result. All threads go round as often, since they shuffle.
+  void pass(int64_t results, int64_t n, int64_t lanes, const Element& element, const Finish& finish) {
+    const Lowering::Scope scope(l_);
+    Reg thread = b_.CreateZExt(l_.thread, b_.getInt64Ty());
+    Reg lane = b_.CreateURem(thread, l_.index(lanes)), first = b_.CreateUDiv(thread, l_.index(lanes));
+    const int64_t atOnce = l_.plan.threads / lanes;
+    l_.loop(l_.index(0), l_.index(results), l_.index(atOnce), [&](Reg base) {
+      Reg result = b_.CreateAdd(base, first);
+      Reg inside = b_.CreateICmpULT(result, l_.index(results));
+      Reg place = results % atOnce == 0 ? result : b_.CreateSelect(inside, result, l_.index(0));
+      Reg sum = l_.carry(lane, l_.index(n), l_.index(lanes), {cpu::identityOf(b_, kind_, t_)},
+                         [&](Reg k, const std::vector<Reg>& now) -> std::vector<Reg> {
+                           Reg r = element(place, k);
+                           return {r ? cpu::combine(b_, kind_, t_, now[0], r) : now[0]};
+                         })[0];
+      for (int64_t step = lanes / 2; step > 0; step /= 2)
+        sum = cpu::combine(b_, kind_, t_, sum, shuffled(sum, static_cast<int>(step)));
+      l_.when(b_.CreateAnd(inside, b_.CreateICmpEQ(lane, l_.index(0))), [&] { finish(result, sum); });
+    });
+  }
+
+  Reg shuffled(Reg value, int mask) {
+    llvm::Type* type = value->getType();
+    const unsigned width = type->getScalarSizeInBits();
+    if (width > 32) {
+      Reg low = l_.device.shuffle(b_, b_.CreateTrunc(value, b_.getInt32Ty()), mask);
+      Reg high = l_.device.shuffle(b_, b_.CreateTrunc(b_.CreateLShr(value, 32), b_.getInt32Ty()), mask);
+      return b_.CreateOr(b_.CreateZExt(low, type), b_.CreateShl(b_.CreateZExt(high, type), 32));
+    }
+    Reg bits =
+        type->isFloatTy() ? b_.CreateBitCast(value, b_.getInt32Ty()) : b_.CreateZExtOrTrunc(value, b_.getInt32Ty());
+    Reg other = l_.device.shuffle(b_, bits, mask);
+    return type->isFloatTy() ? b_.CreateBitCast(other, type) : b_.CreateTrunc(other, type);
+  }
+
+  Lowering& l_;
+  Builder& b_;
+  eval::ReduceKind kind_;
+  DType t_;
+};
+
+LowerResult lowerReduction(Lowering& l, mlir::Operation& op) {
+  const auto kind = cpu::nativeReductionKind(op);
+  const mlir::Value source = op.getOperand(0), acc = op.getOperand(1), result = op.getResult(0);
+  const Shape shape = shapeOf(source.getType()), rest = shapeOf(result.getType());
+  auto dims = integersAttribute(op, "reduction_dims");
+  llvm::sort(dims);
+  if (!kind || dims.empty() || dims.front() < 0 || dims.back() >= static_cast<int64_t>(shape.size()) ||
+      std::ranges::adjacent_find(dims) != dims.end())
+    return unsupported("a reduction of this kind or dtype");
+  const DType t = elementDType(source.getType());
+  Shape reduced, kept;
+  for (size_t d = 0; d < shape.size(); ++d)
+    (llvm::is_contained(dims, static_cast<int64_t>(d)) ? reduced : kept).push_back(shape[d]);
+  const View made = l.allocate(t, rest);
+  MemorySet reads = l.reads(source);
+  const MemorySet more = l.reads(acc);
+  reads.insert(more.begin(), more.end());
+  Builder& b = l.b;
+  size_t last = shape.size();
+  while (last > 0 && shape[last - 1] == 1) --last;
+  const bool sideBySide = last > 0 && llvm::is_contained(dims, static_cast<int64_t>(last - 1));
+  const auto element = [&](Reg at, Reg number) {
+    const Place outer = l.placeOf(at, kept), inner = l.placeOf(number, reduced);
+    Place place;
+    size_t o = 0, i = 0;
+    for (size_t d = 0; d < shape.size(); ++d)
+      place.push_back(llvm::is_contained(dims, static_cast<int64_t>(d)) ? inner[i++] : outer[o++]);
+    return l.element(source, place);
+  };
+  const auto finish = [&](Reg at, Reg sum) {
+    const Place place = l.placeOf(at, kept);
+    Reg start = l.element(acc, isVector(acc) ? place : Place{});
+    if (!start) return;
+    Reg all = cpu::roundTo(b, t, cpu::combine(b, *kind, t, start, sum));
+    cpu::storeElements(b, t, all, cpu::elementPointer(b, made, isVector(result) ? place : Place{}), 1);
+  };
+  Reducer(l, *kind, t)
+      .run(num_elements(kept), num_elements(reduced), sideBySide, reads, {made.memory}, element, finish);
+  if (isVector(result)) {
+    l.setView(result, made);
+  } else {
+    l.touch({made.memory}, {});
+    l.setScalar(result, cpu::loadElements(b, t, made.base, 1));
+    l.hazards.handOver(made.memory);
+  }
+  return l.failure;
+}
+
+constexpr std::array<LowerRow, 1> kReduceTable{{{"vector.multi_reduction", lowerReduction}}};
+
+}  // namespace
+
+std::span<const LowerRow> reduceOps() { return kReduceTable; }
+
+}  // namespace smalti::gpu

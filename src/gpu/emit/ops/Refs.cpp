@@ -1,0 +1,109 @@
+// Views of refs, and memory that a kernel allocates while it runs.
+#include <array>
+
+#include "gpu/emit/Bounds.h"
+#include "ir/TpuOpsMemory.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace smalti::gpu {
+namespace {
+
+using tpu::MemorySpace;
+
+constexpr int64_t kDynamicSize = mlir::ShapedType::kDynamic;
+
+LowerResult lowerSlice(Lowering& l, mlir::Operation& op) {
+  const auto segments = integersAttribute(op, "operandSegmentSizes");
+  if (segments.size() != 3 || !l.hasRef(op.getOperand(0)))
+    return unsupported("a slice of a ref that device code does not follow");
+  const View whole = l.ref(op.getOperand(0));
+  const Shape sizes = shapeOf(op.getResult(0).getType());
+  if (sizes.size() != whole.shape.size() || segments[1] != static_cast<int64_t>(sizes.size()))
+    return unsupported("a slice of another rank than its ref");
+  const auto wide = [&](unsigned operand) -> Reg {
+    Reg r = operand < op.getNumOperands() ? l.scalar(op.getOperand(operand)) : nullptr;
+    return r ? l.b.CreateSExtOrTrunc(r, l.b.getInt64Ty()) : nullptr;
+  };
+  std::vector<Reg> starts, extents, present;
+  Shape padding(sizes.size());
+  auto nextDynamic = static_cast<unsigned>(1 + sizes.size());
+  bool dynamic = false;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    dynamic |= sizes[d] == kDynamicSize;
+    Reg size = sizes[d] == kDynamicSize ? wide(nextDynamic++) : l.index(sizes[d]);
+    Reg start = wide(static_cast<unsigned>(1 + d));
+    if (!start || !size) return unsupported("a slice of a ref that device code does not follow");
+    Reg array = cpu::presentExtent(l.b, whole, d);
+    const int64_t tail = whole.padding.empty() ? 0 : whole.padding[d];
+    l.require(fits(l, start, size, l.b.CreateAdd(array, l.index(tail))));
+    starts.push_back(start);
+    extents.push_back(size);
+    present.push_back(size);
+    if (tail == 0) continue;
+    // Into the last tile, but not with nothing of the array.
+    l.require(l.b.CreateOr(l.b.CreateICmpULT(start, array), l.b.CreateICmpEQ(size, l.index(0))));
+    present[d] = l.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, size, l.b.CreateSub(array, start));
+    if (constantOf(start) == 0 && constantOf(size) == whole.shape[d]) padding[d] = tail;
+  }
+  View view = cpu::slice(l.b, whole, starts, sizes);
+  if (!llvm::equal(present, extents)) view.present = std::move(present);
+  if (dynamic) view.sizes = std::move(extents);
+  if (llvm::any_of(padding, [](int64_t n) { return n > 0; })) view.padding = std::move(padding);
+  l.setRef(op.getResult(0), std::move(view));
+  return {};
+}
+
+LowerResult lowerReshape(Lowering& l, mlir::Operation& op) {
+  if (!l.hasRef(op.getOperand(0))) return unsupported("a ref that device code does not follow");
+  const View& whole = l.ref(op.getOperand(0));
+  const Shape shape = shapeOf(op.getResult(0).getType());
+  const DType dtype = elementDType(op.getResult(0).getType());
+  if (dtype != whole.dtype && (bit_width(dtype) != bit_width(whole.dtype) || bit_width(dtype) < 8 ||
+                               is_semaphore(dtype) || is_semaphore(whole.dtype)))
+    return unsupported("a bitcast of a ref to another width");
+  if (!whole.dynamic() && (llvm::is_contained(shape, kDynamicSize) || num_elements(shape) != whole.elements()))
+    return unsupported("a reshape of a ref to another size");
+  auto view = cpu::reshape(l.b, whole, shape);
+  if (!view) return unsupported("a reshape of a ref that is not a strided view");
+  view->dtype = dtype;
+  l.setRef(op.getResult(0), std::move(*view));
+  return {};
+}
+
+LowerResult lowerAnnotate(Lowering& l, mlir::Operation& op) {
+  if (!l.hasRef(op.getOperand(0))) return unsupported("a ref that device code does not follow");
+  const View same = l.ref(op.getOperand(0));
+  l.setRef(op.getResult(0), same);
+  return {};
+}
+
+LowerResult lowerMemorySpaceIs(Lowering& l, mlir::Operation& op) {
+  l.setScalar(op.getResult(0), l.b.getInt1(llvm::cast<tpu::MemRefMemorySpaceIsOp>(op).holds()));
+  return {};
+}
+
+LowerResult lowerAlloca(Lowering& l, mlir::Operation& op) {
+  auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
+  const auto space = tpu::memorySpaceOf(type);
+  if (!space || !type.hasStaticShape() || (*space != MemorySpace::vmem && *space != MemorySpace::smem))
+    return unsupported("an allocation of another memory than VMEM or SMEM");
+  const DType t = elementDType(type);
+  l.setRef(op.getResult(0), l.allocateUndefined(t, t, type.getShape()));
+  return {};
+}
+
+constexpr std::array<LowerRow, 7> kRefsTable{{
+    {"tpu.memref_slice", lowerSlice},
+    {"tpu.memref_squeeze", lowerReshape},
+    {"tpu.memref_reshape", lowerReshape},
+    {"tpu.memref_bitcast", lowerReshape},
+    {"tpu.annotate", lowerAnnotate},
+    {"tpu.memref_memory_space_is", lowerMemorySpaceIs},
+    {"memref.alloca", lowerAlloca},
+}};
+
+}  // namespace
+
+std::span<const LowerRow> refOps() { return kRefsTable; }
+
+}  // namespace smalti::gpu

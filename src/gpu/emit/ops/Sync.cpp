@@ -1,0 +1,241 @@
+// Copies and semaphores on one device: a copy happens when it starts, and its semaphores count at once. A wait that
+// would block ends the call: the machine runs the kernel again and says who waits for what.
+#include <array>
+
+#include "gpu/emit/Lowering.h"
+
+namespace smalti::gpu {
+namespace {
+
+/// Operands of an op with AttrSizedOperandSegments; null where a segment is empty.
+class Segments {
+ public:
+  explicit Segments(mlir::Operation& op) : op_(op), sizes_(integersAttribute(op, "operandSegmentSizes")) {}
+  mlir::Value operator[](size_t segment) const {
+    if (segment >= sizes_.size() || sizes_[segment] == 0) return nullptr;
+    int64_t at = 0;
+    for (size_t k = 0; k < segment; ++k) at += sizes_[k];
+    return at < op_.getNumOperands() ? op_.getOperand(static_cast<unsigned>(at)) : mlir::Value();
+  }
+
+ private:
+  mlir::Operation& op_;
+  std::vector<int64_t> sizes_;
+};
+
+const llvm::Align kCountAlign(8);
+
+const View* refOf(Lowering& l, mlir::Value v) { return v && l.hasRef(v) ? &l.ref(v) : nullptr; }
+/// One semaphore: its 64-bit count.
+std::optional<View> semaphoreOf(Lowering& l, mlir::Value v) {
+  const View* view = refOf(l, v);
+  if (!view || view->dynamic() || !is_semaphore(view->dtype) || view->elements() != 1) return std::nullopt;
+  return *view;
+}
+
+Reg countOf(Lowering& l, const View& semaphore) {
+  l.touch({semaphore.memory}, {});
+  return l.b.CreateAlignedLoad(l.b.getInt64Ty(), semaphore.base, kCountAlign);
+}
+void setCount(Lowering& l, const View& semaphore, Reg count) {
+  l.touch({}, {semaphore.memory});
+  l.byOneThread([&] { l.b.CreateAlignedStore(count, semaphore.base, kCountAlign); });
+}
+void addToCount(Lowering& l, const View& semaphore, Reg amount) {
+  l.touch({}, {semaphore.memory});
+  l.byOneThread([&] {
+    Reg count = l.b.CreateAlignedLoad(l.b.getInt64Ty(), semaphore.base, kCountAlign);
+    l.b.CreateAlignedStore(l.b.CreateAdd(count, amount), semaphore.base, kCountAlign);
+  });
+}
+
+void wait(Lowering& l, const View& semaphore, Reg amount) {
+  Reg count = countOf(l, semaphore);
+  l.require(l.b.CreateICmpSGE(count, amount));
+  setCount(l, semaphore, l.b.CreateSub(count, amount));
+}
+
+/// Names this device, or this core: there is no other.
+LowerResult requireSelf(Lowering& l, mlir::Value id) {
+  if (!id) return {};
+  Reg r = l.scalar(id);
+  if (!r) return unsupported("a device or core that device code does not follow");
+  Reg isSelf = l.b.CreateICmpEQ(r, llvm::Constant::getNullValue(r->getType()));
+  if (constantOf(isSelf) == 0) return unsupported("a copy to another device or core, or a signal");
+  l.require(isSelf);
+  return {};
+}
+
+Reg wide(Lowering& l, mlir::Value v) {
+  Reg r = v ? l.scalar(v) : nullptr;
+  return r ? l.b.CreateSExtOrTrunc(r, l.b.getInt64Ty()) : nullptr;
+}
+
+LowerResult lowerSemaphoreRead(Lowering& l, mlir::Operation& op) {
+  const auto semaphore = semaphoreOf(l, op.getOperand(0));
+  if (!semaphore) return unsupported("a semaphore that device code does not follow");
+  l.setScalar(op.getResult(0), l.b.CreateTrunc(countOf(l, *semaphore), l.b.getInt32Ty()));
+  return {};
+}
+
+LowerResult lowerSemaphoreWait(Lowering& l, mlir::Operation& op) {
+  const auto semaphore = semaphoreOf(l, op.getOperand(0));
+  Reg amount = wide(l, op.getOperand(1));
+  if (!semaphore || !amount) return unsupported("a semaphore that device code does not follow");
+  wait(l, *semaphore, amount);
+  return {};
+}
+
+/// Segments: semaphore, amount, device_id, core_id, subcore_id.
+LowerResult lowerSemaphoreSignal(Lowering& l, mlir::Operation& op) {
+  const Segments s(op);
+  const auto semaphore = semaphoreOf(l, s[0]);
+  Reg amount = wide(l, s[1]);
+  if (!semaphore || !amount || s[4]) return unsupported("a semaphore that device code does not follow");
+  if (auto ok = requireSelf(l, s[2]); !ok) return ok;
+  if (auto ok = requireSelf(l, s[3]); !ok) return ok;
+  addToCount(l, *semaphore, amount);
+  return {};
+}
+
+// ---- copies
+
+/// What a copy of the view counts for: bytes for a DMA semaphore, copies for a regular one.
+Reg credit(Lowering& l, const View& semaphore, const View& copied) {
+  if (semaphore.dtype != DType::dma_semaphore) return l.index(1);
+  Reg n = l.index(1);
+  for (size_t d = 0; d < copied.shape.size(); ++d) n = l.b.CreateMul(n, cpu::extent(l.b, copied, d));
+  return l.b.CreateUDiv(l.b.CreateMul(n, l.index(bit_width(copied.dtype))), l.index(8));
+}
+
+View withoutUnits(const View& v) {
+  View out = v;
+  out.shape.clear();
+  out.strides.clear();
+  out.sizes.clear();
+  out.present.clear();
+  for (size_t d = 0; d < v.shape.size(); ++d) {
+    if (v.shape[d] == 1) continue;
+    out.shape.push_back(v.shape[d]);
+    out.strides.push_back(v.strides[d]);
+    if (v.dynamic()) out.sizes.push_back(v.sizes[d]);
+    if (!v.present.empty()) out.present.push_back(v.present[d]);
+  }
+  return out;
+}
+
+void move(Lowering& l, const View& from, const View& to) {
+  Builder& b = l.b;
+  llvm::Type* type = cpu::storageType(b.getContext(), to.dtype);
+  const llvm::Align align(static_cast<uint64_t>(storage_bytes(to.dtype)));
+  const bool reaches = !from.present.empty() || !to.present.empty();
+  std::vector<Reg> sizes;
+  for (size_t d = 0; d < to.shape.size(); ++d) sizes.push_back(cpu::extent(b, to, d));
+  l.touch({from.memory}, {to.memory});
+  const auto copyElement = [&](const Place& at) {
+    b.CreateAlignedStore(b.CreateAlignedLoad(type, cpu::elementPointer(b, from, at), align),
+                         cpu::elementPointer(b, to, at), align);
+  };
+  l.forElements(sizes, [&](const Place& at) {
+    if (!reaches) return copyElement(at);
+    // Past the end of an array there is nothing; what only the target has becomes undefined.
+    Reg inSource = b.getTrue(), inTarget = b.getTrue();
+    for (size_t d = 0; d < at.size(); ++d) {
+      inSource = b.CreateAnd(inSource, b.CreateICmpULT(at[d], cpu::presentExtent(b, from, d)));
+      inTarget = b.CreateAnd(inTarget, b.CreateICmpULT(at[d], cpu::presentExtent(b, to, d)));
+    }
+    l.when(b.CreateAnd(inSource, inTarget), [&] { copyElement(at); });
+    l.when(b.CreateAnd(b.CreateNot(inSource), inTarget), [&] {
+      cpu::storeElements(b, to.dtype, cpu::undefinedElement(b, to.dtype, l.poison), cpu::elementPointer(b, to, at), 1);
+    });
+  });
+}
+
+LowerResult copyElements(Lowering& l, const View& source, const View& target) {
+  if (storage_bytes(source.dtype) != storage_bytes(target.dtype) || is_semaphore(target.dtype))
+    return unsupported("a copy between dtypes of different widths");
+  const View from = withoutUnits(source), to = withoutUnits(target);
+  if (from.shape.size() != to.shape.size()) return unsupported("a copy that reshapes");
+  for (size_t d = 0; d < from.shape.size(); ++d) {
+    if (!from.dynamic() && !to.dynamic() && from.shape[d] != to.shape[d]) return unsupported("a copy that reshapes");
+    l.require(l.b.CreateICmpEQ(cpu::extent(l.b, from, d), cpu::extent(l.b, to, d)));
+  }
+  if (auto ok = l.keepLoads(target.memory); !ok) return ok;
+  if (from.memory != to.memory) {
+    move(l, from, to);
+    return {};
+  }
+  // They may overlap: all is read before anything is written.
+  if (from.dynamic() || to.dynamic() || !from.present.empty() || !to.present.empty())
+    return unsupported("a copy of a dynamic size inside of one array");
+  const View aside = l.allocate(from.dtype, from.shape);
+  move(l, from, aside);
+  move(l, aside, to);
+  l.hazards.handOver(aside.memory);
+  return {};
+}
+
+/// Segments: source, source_semaphore, target, target_semaphore, device_id, core_id, subcore_id.
+LowerResult lowerEnqueue(Lowering& l, mlir::Operation& op) {
+  const Segments s(op);
+  const View *source = refOf(l, s[0]), *target = refOf(l, s[2]);
+  const auto arrived = semaphoreOf(l, s[3]), sent = semaphoreOf(l, s[1]);
+  if (!source || !target || !arrived || (s[1] && !sent) || s[6])
+    return unsupported("a copy that device code does not follow");
+  if (auto ok = requireSelf(l, s[4]); !ok) return ok;
+  if (auto ok = requireSelf(l, s[5]); !ok) return ok;
+  const View from = *source, to = *target;
+  if (auto ok = copyElements(l, from, to); !ok) return ok;
+  addToCount(l, *arrived, credit(l, *arrived, from));
+  if (sent) addToCount(l, *sent, credit(l, *sent, from));
+  return {};
+}
+
+/// Segments as enqueue_dma's; `wait_target` says whose arrival is awaited: the target's, or the source's departure.
+LowerResult lowerWaitDma(Lowering& l, mlir::Operation& op) {
+  const Segments s(op);
+  const bool target = !op.hasAttr("wait_target") || boolAttribute(op, "wait_target");
+  const auto semaphore = semaphoreOf(l, s[target ? 3 : 1]);
+  const View* ref = refOf(l, s[target ? 2 : 0]);
+  if (!semaphore || !ref) return unsupported("a copy that device code does not follow");
+  wait(l, *semaphore, credit(l, *semaphore, *ref));
+  return {};
+}
+
+// ---- allocations
+
+LowerResult lowerSemaphoreAlloc(Lowering& l, mlir::Operation& op) {
+  auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
+  const DType t = elementDType(type);
+  if (!type.hasStaticShape() || !is_semaphore(t)) return unsupported("an allocation of a dynamic size");
+  l.setRef(op.getResult(0), l.allocateUndefined(t, t, shapeOf(type)));
+  return {};
+}
+
+LowerResult lowerBarrier(Lowering& l, mlir::Operation& op) {
+  l.setRef(op.getResult(0), l.barrier);
+  return {};
+}
+
+/// The only core.
+LowerResult lowerZero(Lowering& l, mlir::Operation& op) {
+  l.setScalar(op.getResult(0), l.b.getInt32(0));
+  return {};
+}
+
+constexpr std::array<LowerRow, 8> kSyncTable{{
+    {"tpu.core_id", lowerZero},
+    {"tpu.enqueue_dma", lowerEnqueue},
+    {"tpu.sem_alloc", lowerSemaphoreAlloc},
+    {"tpu.sem_barrier", lowerBarrier},
+    {"tpu.sem_read", lowerSemaphoreRead},
+    {"tpu.sem_signal", lowerSemaphoreSignal},
+    {"tpu.sem_wait", lowerSemaphoreWait},
+    {"tpu.wait_dma", lowerWaitDma},
+}};
+
+}  // namespace
+
+std::span<const LowerRow> syncOps() { return kSyncTable; }
+
+}  // namespace smalti::gpu

@@ -1,0 +1,127 @@
+#include "gpu/host/HostKernel.h"
+
+#include <algorithm>
+
+#include "base/MemoryAccount.h"
+#include "cpu/jit/Jit.h"
+#include "cpu/runtime/CallArrays.h"
+#include "gpu/NoDeviceCode.h"
+#include "gpu/host/Fibres.h"
+#include "llvm/IR/Module.h"
+
+namespace smalti::gpu {
+namespace {
+
+extern "C" {
+int32_t smaltiGpuHostThread() { return hostThread(); }
+int32_t smaltiGpuHostBlock() { return hostBlock(); }
+int32_t smaltiGpuHostBlocks() { return hostBlocks(); }
+void smaltiGpuHostBarrier(int32_t site) { hostBarrier(site); }
+int32_t smaltiGpuHostShuffle(int32_t bits, int32_t laneMask) { return hostShuffle(bits, laneMask); }
+void smaltiGpuHostMma(float* sums, int32_t isF16, int32_t a0, int32_t a1, int32_t a2, int32_t a3, int32_t b0,
+                      int32_t b1) {
+  hostMma(sums, isF16, {a0, a1, a2, a3}, {b0, b1});
+}
+void* smaltiGpuHostShared() { return hostShared(); }
+int32_t smaltiGpuHostStopped() { return hostStopped(); }
+}
+
+const cpu::RuntimeSymbol kRuntime[] = {{kThreadSymbol, reinterpret_cast<void*>(&smaltiGpuHostThread)},
+                                       {kBlockSymbol, reinterpret_cast<void*>(&smaltiGpuHostBlock)},
+                                       {kBlocksSymbol, reinterpret_cast<void*>(&smaltiGpuHostBlocks)},
+                                       {kBarrierSymbol, reinterpret_cast<void*>(&smaltiGpuHostBarrier)},
+                                       {kShuffleSymbol, reinterpret_cast<void*>(&smaltiGpuHostShuffle)},
+                                       {kMmaSymbol, reinterpret_cast<void*>(&smaltiGpuHostMma)},
+                                       {kSharedSymbol, reinterpret_cast<void*>(&smaltiGpuHostShared)},
+                                       {kStoppedSymbol, reinterpret_cast<void*>(&smaltiGpuHostStopped)}};
+
+using KernelFunction = void(void* const* operands, void* workspace, int32_t* status, int64_t points, int64_t rounds);
+
+/// Few, so that a block has several points where there are some.
+constexpr int64_t kMostBlocks = 4;
+
+class FibreKernel : public HostKernel {
+ public:
+  FibreKernel(const KernelPackage& package, const HostOptions& options, LoweredKernel lowered,
+              std::shared_ptr<const cpu::LoadedCode> code)
+      : arrays_(package, options.poison, lowered.written),
+        lowered_(std::move(lowered)),
+        code_(std::move(code)),
+        function_(code_->function<KernelFunction>(kKernelSymbol)) {}
+
+  bool usable() const { return function_ != nullptr; }
+  const LoweredKernel& lowered() const override { return lowered_; }
+
+  Result<std::vector<Array>> call(std::span<const Array> operands, std::span<Array> into, const HostCall& options,
+                                  bool& fault) const override {
+    MemoryAccount memory(options.memoryLimitBytes);
+    cpu::CallArrays arrays;
+    if (Status ok = arrays_.prepare(operands, into, memory, arrays); !ok) return fail(std::move(ok.error()));
+    const int64_t points = gridPoints(lowered_.sharedBounds, operands);
+    const int64_t blocks = std::clamp<int64_t>(points, 1, kMostBlocks);
+    const int64_t bytes = blocks * lowered_.workspaceBytes;
+    if (Status ok = memory.take(bytes, "the kernel's values"); !ok) return fail(std::move(ok.error()));
+    auto workspace = Array::allocate({DType::u8, {std::max<int64_t>(bytes, 1)}});
+    if (!workspace) return fail(std::move(workspace.error()));
+    if (options.watcher)
+      if (Status ok = options.watcher->before(watched(arrays, points)); !ok) return fail(std::move(ok.error()));
+    int32_t status = 0;
+    const int64_t rounds = options.stepLimit > 0 ? options.stepLimit : INT64_MAX;
+    for (int64_t block = 0; block < blocks && status == 0; ++block) {
+      const BlockLaunch launch{.threads = lowered_.threads,
+                               .block = static_cast<int32_t>(block),
+                               .blocks = static_cast<int32_t>(blocks),
+                               .sharedBytes = lowered_.sharedBytes,
+                               .seed = options.seed,
+                               .stop = options.stop};
+      if (auto trouble =
+              runBlock(launch, [&] { function_(arrays.pointers.data(), workspace->data(), &status, points, rounds); }))
+        return fail({.code = "SM9001",
+                     .message = "the threads of a block do not come together: " + *trouble,
+                     .place = {},
+                     .help = "this is a bug in Smalti, not in the kernel: please report it with the module"});
+    }
+    fault = status != 0;
+    if (options.watcher && !fault)
+      if (Status ok = options.watcher->after(watched(arrays, points)); !ok) return fail(std::move(ok.error()));
+    return arrays_.outside(std::move(arrays.results), memory);
+  }
+
+ private:
+  WatchedCall watched(const cpu::CallArrays& arrays, int64_t points) const {
+    WatchedCall call{.pointers = arrays.pointers, .points = points};
+    for (size_t i = 0; i < arrays_.operands(); ++i) {
+      call.operandBytes.push_back(arrays_.operandBytes(i));
+      call.aliases.push_back(arrays_.aliasOf(i));
+    }
+    for (size_t i = 0; i < arrays.results.size(); ++i) {
+      call.resultBytes.push_back(arrays_.resultBytes(i));
+      call.resultTypes.push_back(arrays_.insideResult(i));
+    }
+    return call;
+  }
+
+  cpu::KernelArrays arrays_;
+  LoweredKernel lowered_;
+  std::shared_ptr<const cpu::LoadedCode> code_;
+  KernelFunction* function_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const HostKernel>> compileForHost(const KernelPackage& package, const HostOptions& options) {
+  const cpu::Processor& processor = cpu::hostProcessor();
+  cpu::ModuleBuilder built(processor, package.name);
+  auto lowered = lowerKernel(package, *built.module, {.poison = options.poison, .checkBlocks = options.checkBlocks});
+  if (!lowered) return fail(noDeviceCode(lowered.error()));
+  auto object = cpu::generateObject(std::move(built), processor);
+  if (!object) return fail(std::move(object.error()));
+  auto code = cpu::loadObject(*object, kRuntime);
+  if (!code) return fail(std::move(code.error()));
+  auto kernel = std::make_shared<FibreKernel>(package, options, std::move(*lowered), std::move(*code));
+  if (!kernel->usable())
+    return fail({.code = "SM9001", .message = "the generated code has no kernel function", .place = {}});
+  return kernel;
+}
+
+}  // namespace smalti::gpu

@@ -1,0 +1,60 @@
+// Device code in this process: the threads of a block are fibres, blocks run one after another. What it computes is
+// what the same code computes on a GPU, and where that is undefined it says so.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "eval/Poison.h"
+#include "gpu/emit/Kernel.h"
+#include "ir/KernelPackage.h"
+
+namespace smalti::gpu {
+
+struct HostOptions {
+  eval::Poison poison = eval::Poison::intMin;
+  bool checkBlocks = true;
+};
+
+/// The memory of a call as the code has it.
+struct WatchedCall {
+  std::span<void* const> pointers;  ///< operands, then results
+  std::vector<int64_t> operandBytes, resultBytes;
+  std::vector<int> aliases;  ///< by operand: the result that it is one array with; -1: none
+  std::vector<DType> resultTypes;
+  int64_t points = 0;  ///< of the grid axes whose points are blocks
+};
+
+/// Is shown each call before its launch and after.
+class CallWatcher {
+ public:
+  virtual ~CallWatcher() = default;
+  virtual Status before(const WatchedCall&) = 0;
+  virtual Status after(const WatchedCall&) = 0;
+};
+
+struct HostCall {
+  uint64_t seed = 0;  ///< of the order in which threads run; 0: by their numbers
+  int64_t stepLimit = 0, memoryLimitBytes = 0;
+  const std::atomic<bool>* stop = nullptr;
+  CallWatcher* watcher = nullptr;  ///< not owned
+};
+
+class HostKernel {
+ public:
+  virtual ~HostKernel() = default;
+  virtual const LoweredKernel& lowered() const = 0;
+  /// One call; operands in the custom call's order and of its types; `into` as KernelArrays::prepare has it. `fault`:
+  /// the code met an access out of bounds or the like, or a limit, and stopped; the operands are untouched. SM9001
+  /// where threads do not come together.
+  virtual Result<std::vector<Array>> call(std::span<const Array> operands, std::span<Array> into, const HostCall&,
+                                          bool& fault) const = 0;
+};
+
+/// SM7201 of a kernel with something that there is no device code for.
+Result<std::shared_ptr<const HostKernel>> compileForHost(const KernelPackage&, const HostOptions&);
+
+}  // namespace smalti::gpu

@@ -1,0 +1,79 @@
+#include "gpu/pack/CallFolder.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/File.h"
+
+namespace smalti::gpu {
+namespace {
+
+/// Of all calls of the process.
+std::atomic<int> calls{0};
+
+Status writeMemory(const std::string& path, const void* memory, int64_t bytes) {
+  return writeFile(path, {std::string_view(static_cast<const char*>(memory), static_cast<size_t>(bytes))});
+}
+
+/// What a file's name may have.
+std::string fileName(const std::string& name) {
+  std::string kept;
+  for (const char c : name.substr(0, 60)) kept += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return kept;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<CallFolders>> CallFolders::make(const KernelPackage& package, std::string folder,
+                                                       eval::Poison poison, bool checkBlocks) {
+  auto made = std::make_shared<CallFolders>();
+  made->folder_ = std::move(folder);
+  made->name_ = fileName(package.name);
+  for (const Architecture& a : {architectures().front(), architectures().back()}) {
+    auto code = compileToPtx(package, a, poison, checkBlocks);
+    if (!code) return fail(std::move(code.error()));
+    made->codes_.emplace_back(std::string(a.name), std::move(*code));
+  }
+  return made;
+}
+
+Status CallFolders::before(const WatchedCall& call) {
+  current_ = fmt::format("{}/{:04}-{}", folder_, calls++, name_);
+  std::error_code error;
+  std::filesystem::create_directories(current_, error);
+  const LoweredKernel& k = codes_.front().second.lowered;
+  std::string text = fmt::format("smalti-gpu-call 1\nthreads {}\nshared {}\nworkspace {}\npoints {}\n", k.threads,
+                                 k.sharedBytes, k.workspaceBytes, call.points);
+  for (size_t i = 0; i < call.operandBytes.size(); ++i) {
+    if (call.aliases[i] >= 0) {
+      text += fmt::format("alias {}\n", call.aliases[i]);
+      continue;
+    }
+    text += fmt::format("operand {}\n", call.operandBytes[i]);
+    if (Status ok = writeMemory(fmt::format("{}/operand{}.bin", current_, i), call.pointers[i], call.operandBytes[i]);
+        !ok)
+      return ok;
+  }
+  for (size_t i = 0; i < call.resultBytes.size(); ++i) {
+    text += fmt::format("result {} {}\n", call.resultBytes[i], name(call.resultTypes[i]));
+    if (Status ok = writeMemory(fmt::format("{}/result{}.before.bin", current_, i),
+                                call.pointers[call.operandBytes.size() + i], call.resultBytes[i]);
+        !ok)
+      return ok;
+  }
+  for (const auto& [architecture, code] : codes_)
+    if (Status ok = writeFile(fmt::format("{}/kernel.{}.ptx", current_, architecture), {code.ptx}); !ok) return ok;
+  return writeFile(current_ + "/call.txt", {text});
+}
+
+Status CallFolders::after(const WatchedCall& call) {
+  for (size_t i = 0; i < call.resultBytes.size(); ++i)
+    if (Status ok = writeMemory(fmt::format("{}/result{}.bin", current_, i),
+                                call.pointers[call.operandBytes.size() + i], call.resultBytes[i]);
+        !ok)
+      return ok;
+  return {};
+}
+
+}  // namespace smalti::gpu

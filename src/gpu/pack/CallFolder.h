@@ -1,0 +1,31 @@
+// Calls of kernels as folders that a GPU can be tested with where nothing else is: the code, how it is launched, the
+// arrays before and after (tools/gpu/run_calls.c reads them).
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/host/HostKernel.h"
+#include "gpu/ptx/Ptx.h"
+
+namespace smalti::gpu {
+
+/// Watches the calls of one kernel in this process; each becomes a folder NUMBER-NAME in `folder`: call.txt,
+/// kernel.ARCHITECTURE.ptx, operandN.bin, resultN.before.bin, resultN.bin. The code is for the oldest architecture and
+/// for the newest.
+class CallFolders : public CallWatcher {
+ public:
+  /// SM7201 and SM9001 as compileToPtx.
+  static Result<std::shared_ptr<CallFolders>> make(const KernelPackage&, std::string folder, eval::Poison,
+                                                   bool checkBlocks);
+  Status before(const WatchedCall&) override;
+  Status after(const WatchedCall&) override;
+
+ private:
+  std::string folder_, name_, current_;
+  std::vector<std::pair<std::string, PtxKernel>> codes_;
+};
+
+}  // namespace smalti::gpu

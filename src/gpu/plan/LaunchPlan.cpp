@@ -1,0 +1,46 @@
+#include "gpu/plan/LaunchPlan.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "cpu/analysis/Parallel.h"
+#include "ir/Types.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace smalti::gpu {
+namespace {
+
+constexpr int kFewestThreads = 64, kMostThreads = 256;
+/// Elements of the largest value that each thread has, so that many are in flight.
+constexpr int64_t kElementsPerThread = 4;
+
+/// By the largest value of the body.
+int threadsFor(const KernelPackage& package) {
+  int64_t most = 1;
+  const auto look = [&](mlir::Type type) {
+    if (llvm::isa<mlir::VectorType>(type)) most = std::max(most, checkedElements(shapeOf(type)));
+  };
+  mlir::func::FuncOp(package.kernelFunction()).walk([&](mlir::Operation* op) {
+    for (mlir::Type t : op->getResultTypes()) look(t);
+    for (mlir::Type t : op->getOperandTypes()) look(t);
+  });
+  const auto wanted = std::bit_ceil(static_cast<uint64_t>((most + kElementsPerThread - 1) / kElementsPerThread));
+  return static_cast<int>(std::clamp<uint64_t>(wanted, kFewestThreads, kMostThreads));
+}
+
+}  // namespace
+
+tl::expected<LaunchPlan, cpu::Unsupported> planLaunch(const KernelPackage& package, bool checkBlocks) {
+  LaunchPlan plan;
+  const cpu::ParallelPlan parallel = cpu::planParallel(package);
+  plan.inOrder = parallel.reason;
+  // What the plan asks of a processor are hints for its caches, which no block of threads looks at.
+  auto grid = cpu::planGrid(package, cpu::Processor{}, {.sharedAxes = parallel.axes, .checkBlocks = checkBlocks});
+  if (!grid) return tl::unexpected(std::move(grid.error()));
+  plan.grid = std::move(*grid);
+  plan.threads = threadsFor(package);
+  plan.sharedBytes = kSharedBytes;
+  return plan;
+}
+
+}  // namespace smalti::gpu

@@ -1,0 +1,30 @@
+// How a kernel's call becomes a launch: decided before code is made.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "cpu/Unsupported.h"
+#include "cpu/plan/GridPlan.h"
+#include "ir/KernelPackage.h"
+
+namespace smalti::gpu {
+
+struct LaunchPlan {
+  int threads = 256;           ///< of a block; a multiple of a warp
+  int64_t sharedBytes = 0;     ///< of shared memory that values may take, per block
+  unsigned constantSpace = 0;  ///< LLVM address space of constants
+  cpu::GridPlan grid;          ///< its shared axes are those whose points are blocks
+  std::string inOrder;         ///< why no more grid axes are blocks; empty: all that may be are
+};
+
+/// Shared memory that every GPU gives a block without being asked (CUDA C++ Programming Guide, "Technical
+/// Specifications per Compute Capability": 48 KB).
+inline constexpr int64_t kSharedBytes = 48 << 10;
+
+tl::expected<LaunchPlan, cpu::Unsupported> planLaunch(const KernelPackage&, bool checkBlocks);
+
+}  // namespace smalti::gpu

@@ -1,0 +1,18 @@
+// What LLVM's back end for NVIDIA GPUs can select: it ends the process on what it cannot.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "gpu/Architecture.h"
+
+namespace llvm {
+class Module;
+}
+
+namespace smalti::gpu {
+
+/// The first instruction that is not known to be selectable for the architecture, as a phrase; absent: all are.
+std::optional<std::string> notSelectable(const llvm::Module&, const Architecture&);
+
+}  // namespace smalti::gpu

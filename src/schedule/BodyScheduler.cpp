@@ -1,0 +1,96 @@
+#include "schedule/BodyScheduler.h"
+
+#include <algorithm>
+
+namespace smalti::schedule {
+
+const ScheduledOp* BodyScheduler::findPending(const mlir::Operation* op) const {
+  const auto at = std::ranges::find(pending_, op, &ScheduledOp::op);
+  return at == pending_.end() ? nullptr : &*at;
+}
+
+bool BodyScheduler::isIdle() const {
+  return llvm::all_of(pending_, [](const ScheduledOp& p) { return isRematerializable(p); });
+}
+
+int BodyScheduler::lastNeed(mlir::Value v) const {
+  int last = liveness_.lastUse(v);
+  for (mlir::Operation* user : v.getUsers())
+    if (!done_.contains(user) && user->getNumResults() == 1 && isRematerializableShapeOp(*user))
+      last = std::max(last, lastNeed(user->getResult(0)));
+  return last;
+}
+
+bool BodyScheduler::isNeededLater(mlir::Value v) const {
+  return llvm::any_of(v.getUsers(), [&](mlir::Operation* user) { return !done_.contains(user); });
+}
+
+bool BodyScheduler::isNeededBeyond(mlir::Value v, const llvm::DenseSet<mlir::Operation*>& here) const {
+  return llvm::any_of(v.getUsers(), [&](mlir::Operation* user) {
+    if (done_.contains(user) || here.contains(user)) return false;
+    return !isRematerializableShapeOp(*user) || user->getNumResults() != 1 || isNeededBeyond(user->getResult(0), here);
+  });
+}
+
+/// By pending op: the position of the last one that needs its value, beyond the list when an op outside does.
+std::vector<size_t> BodyScheduler::lastNeeds(const llvm::DenseMap<mlir::Operation*, size_t>& position) const {
+  std::vector<size_t> last(pending_.size(), 0);
+  // From the back: users come later.
+  for (size_t i = pending_.size(); i-- > 0;) {
+    if (pending_[i].isStore()) continue;
+    for (mlir::Operation* user : pending_[i].op->getResult(0).getUsers()) {
+      const auto at = position.find(user);
+      if (at != position.end())
+        last[i] = std::max(last[i], isRematerializable(pending_[at->second]) ? last[at->second] : at->second);
+      else if (!done_.contains(user))
+        last[i] = pending_.size();
+    }
+  }
+  return last;
+}
+
+/// Rematerializable ops that must get memory now: a store comes between them and an op that needs them. Before writes:
+/// all that something outside needs.
+llvm::DenseSet<mlir::Operation*> BodyScheduler::opsToMaterialise(Flush flush) const {
+  llvm::DenseMap<mlir::Operation*, size_t> position;
+  for (size_t i = 0; i < pending_.size(); ++i) position[pending_[i].op] = i;
+  const std::vector<size_t> last = lastNeeds(position);
+  const auto isOutside = [&](mlir::Operation* user) { return !position.contains(user) && !done_.contains(user); };
+  llvm::DenseSet<mlir::Operation*> ops;
+  for (size_t i = 0; i < pending_.size(); ++i) {
+    const ScheduledOp& p = pending_[i];
+    if (!isRematerializable(p)) continue;
+    if (flush == Flush::beforeWrites && last[i] == pending_.size() &&
+        llvm::any_of(p.op->getResult(0).getUsers(), isOutside))
+      ops.insert(p.op);
+    if (!p.isLoad()) continue;
+    for (size_t s = i + 1; s < std::min(last[i], pending_.size()); ++s)
+      if (pending_[s].isStore() && mayOverlap(*pending_[s].access, *p.access)) ops.insert(p.op);
+  }
+  return ops;
+}
+
+Segment BodyScheduler::take(Flush flush, const Surroundings& surroundings) {
+  const llvm::DenseSet<mlir::Operation*> toMaterialise = opsToMaterialise(flush);
+  Segment segment = planSegment(std::exchange(pending_, {}), toMaterialise, surroundings);
+  segment.number = ++segments_;
+  return segment;
+}
+
+void BodyScheduler::finish(const Segment& segment, Flush flush) {
+  for (const Nest& nest : segment.nests)
+    for (const size_t i : nest.ops) done_.insert(segment.ops[i].op);
+  // From the back: a rematerializable op is needed when one is that reads it.
+  std::vector<ScheduledOp> rest;
+  for (size_t i = segment.ops.size(); i-- > 0;) {
+    const ScheduledOp& p = segment.ops[i];
+    if (done_.contains(p.op)) continue;
+    if (flush == Flush::values && isNeededLater(p.op->getResult(0)))
+      rest.push_back(p);
+    else
+      done_.insert(p.op);
+  }
+  pending_.assign(rest.rbegin(), rest.rend());
+}
+
+}  // namespace smalti::schedule

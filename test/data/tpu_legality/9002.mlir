@@ -1,0 +1,15 @@
+#loc1 = loc("args[0]")
+module @jit_wrapped attributes {jax.uses_shape_polymorphism = false, mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<8xi8> loc("args[0]")) -> (tensor<4xi8> {jax.result_info = "result"}) {
+    %0 = stablehlo.custom_call @tpu_custom_call(%arg0) {backend_config = "{\22custom_call_config\22: {\22body\22: \22TUzvUgFNTElSMjQuMC4wZ2l0AAEtCQEDBQcBAwkDGQsNDxETFRcZGx0fIQP51w8B0QcLCxMPCwsLEw8LCwsPDwsLDw8TDw8TDw8TDwsPGwsPOwsLCwsLCwsPCw8LEw8PDx8TDw8PHw8LDwsPDwsPDwsPCw8LDw8LCw8LDw8LDwsPCw8PCw8LDwsTDwsPCw8LDwsTDwsPCw8fBQVhTQcDWQEPCwsHDxsbFwImBh8FIwUlAwMFdR0DgQUnBSkFKwMDj9Udx8kFLQUvLwkRBwEdH10FMQUzHR9nHQN3AwMPex0DfR0DhQMDD4kdA4sdA5EDAw+VHTeXBTUdtbcDBT0/FRcFNxEHPQMNQ0VHSUsbTRsVF0/TBTkBAQU7DQ0FPQU/BUEdUwEFQx1XAQVFAwMFWxEFBR0hXx0LYS0NB9ICJS0DAwVlEQUJHSFpHQtrLQ0H0gIxOR1vcQVHHXMBBUkRAQAdeQEFSxEHER1/AQVNHYMBBU8dhwEFUREHCR2NAQVTBVUdkwEFVxEHBR2ZAQVZHZ2fBVsdoQEFXR03pR2nAQVfHautBWEdrwEFYwMDBbMRAQEFZR25AQVnHb2/BWkdwQEFawMDBcURBQEFbR3LzQVvHQvPLQ0H2gINFSN0cHUubWVtb3J5X3NwYWNlPHNtZW0+ACN0cHUuY29yZV90eXBlPHRjPgAjYXJpdGgub3ZlcmZsb3c8bm9uZT4AAUEBCQMBAgQX0QMhARkX0QMRARkFBQkLAQTyAwUBEQE7BwMBBQ0RAUEHAz9/BQlRC1UDAx1ZAwUJBh0DAQUBBQMDI2MDBQkGIwMBBQEJDwZtAwEFBwsDAyUHAwEFByknAwMFBw8HBgkDAQMRAwMrBwMBBQcvLQMDBQcVBwYJAwEDFwsHMREDAQUTGQMDJQcDAQUHKScDAwULHQcGCQMBAx8DAysHAwEFBy8tAwMFCyMHBgkDAQMlCwcxEQMBBSEnBQc1MwMDBRspEQabAwEFBwsDA6MHAwEFBzUzAwMFLS8TBqkDAwUrMQMDObEDAQsHOREDAQUNNRUGuwMBBzM3DQMDE8MDBQkGEwMBBQM7FwQTBzkDOxkAAQYDAQUBAOoJcQsNJRUJCxELBxELDRsdFxFfFxERCwUFHSMhHSktCQkLCxMVES0NDRkbGxcZGRUXGRkXHw8NCR0RYnVpbHRpbgBzdGFibGVfbW9zYWljAHRwdQBhcml0aABtb2R1bGUAYXJpdGguY29uc3RhbnQAYXJpdGguY21waQBhcml0aC5leHR1aQBtZW1yZWYubG9hZABhcml0aC5zdWJpAGZ1bmMuZnVuYwBhcml0aC5kaXZzaQBhcml0aC5yZW1zaQBhcml0aC5hbmRpAGFyaXRoLnNlbGVjdABtZW1yZWYuc3RvcmUAZnVuYy5yZXR1cm4Ac2lnbjoAdmFsdWUAc2NhbGFycy48bG9jYWxzPi5ib2R5AHJlZnMucHkAcHJlZGljYXRlAHN5bV9uYW1lAGJvZHkAZ2V0OgBnZXQAbmU6AHN0YWJsZV9tb3NhaWMudmVyc2lvbgBkaW1lbnNpb25fc2VtYW50aWNzAGZ1bmN0aW9uX3R5cGUAc2NhbGFyX3ByZWZldGNoAHNjcmF0Y2hfb3BlcmFuZHMAdHB1LmNvcmVfdHlwZQBzAG8AZGl2OgBkaXYvZGl2AHNpZ24vZ3QAc2lnbi9ndC9ndABzaWduL2NvbnZlcnRfZWxlbWVudF90eXBlL2NvbnZlcnRfZWxlbWVudF90eXBlAHNpZ24vbHQAc2lnbi9sdC9sdABvdmVyZmxvd0ZsYWdzAHNpZ24vc3ViL3N1YgBuZS9uZQByZW06AHJlbS9yZW0AbmUAYW5kOgBhbmQvYW5kAHN1YjoAc3ViAHNlbGVjdF9uOgBzZWxlY3Rfbi9zZWxlY3RfbgBzd2FwOgBzd2FwAA==\22, \22serialization_format\22: 1, \22needs_layout_passes\22: true}}", kernel_name = "body", mhlo.frontend_attributes = {kernel_metadata = "{}"}, operand_layouts = [dense<0> : tensor<1xindex>], result_layouts = [dense<0> : tensor<1xindex>]} : (tensor<8xi8>) -> tensor<4xi8> loc(#loc7)
+    return %0 : tensor<4xi8> loc(#loc8)
+  } loc(#loc)
+} loc(#loc)
+#loc = loc(unknown)
+#loc2 = loc("write.py":53:17 to :84)
+#loc3 = loc("write.py":66:2 to :8)
+#loc4 = loc("main"(#loc2))
+#loc5 = loc("<module>"(#loc3))
+#loc6 = loc(callsite(#loc4 at #loc5))
+#loc7 = loc("jit(wrapped)/pallas_call"(#loc6))
+#loc8 = loc("jit(wrapped)"(#loc6))

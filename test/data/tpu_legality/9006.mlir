@@ -1,0 +1,15 @@
+#loc1 = loc("args[0]")
+module @jit_wrapped attributes {jax.uses_shape_polymorphism = false, mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<64x2x128xf32> loc("args[0]")) -> (tensor<16384xf32> {jax.result_info = "result"}) {
+    %0 = stablehlo.custom_call @tpu_custom_call(%arg0) {backend_config = "{\22custom_call_config\22: {\22body\22: \22TUzvUgFNTElSMjQuMC4wZ2l0AAEfBwEDBQEDBwMNCQsNDxETA5VxFQFtBxMPCwsPCwsPDw8PGwsPOwsLCwsLCwsLCw8LDwsLDwsPCw8bDwsPCw8bCw8LDxsjCw8LUwsTBQVhTQEVBwcPKyMbDxcjCwI+BB8DAzs9HT9BBRUFFx1VVwUZBRsRBQEdB0cdB1MdB10DBRsdDQ8FHREFPQMNISMlJy0RLxENDzFvBR8BAQUhDQ8vGS8JBSMFJQUnHTUBBSkdOQEFKwUtEQEBBS8dQ0UFMRUTEy0JBw81QR1LTQUzHU9RBTUVFRUtCQcPNVcFNx1ZWwU5FRcXLQkHDyczAwdhY2VnaWsFOxETAAU9Iw0JIQEAAAABAAAAAQAAAAAAAAAFPyMNAQEjdHB1Lm1lbW9yeV9zcGFjZTx2bWVtPgAjdHB1LmNvcmVfdHlwZTx0Yz4AAwsBAgQXbQcCAgkCBAMpF20DBAAEAysnAwQABAMBAgIFBQcJAScHAgIJAgQDAQkEpQUBEQEZBwMBBQcRAR8HAxMnBQczCTcDAwUDAwEDAwUDAwEDAwUDAwEFBgUDEQkBBQcJCQZJAwsDCwMDCwMDAQUGCwMLBQMPCwULXwcNAw8NAAEGAwEFAQAGBkERKQkVDSETEQsNBQUdIyEdKS0LEwsjGSMlFRkfDwkdEWJ1aWx0aW4Ac3RhYmxlX21vc2FpYwB0cHUAbW9kdWxlAGFyaXRoLmNvbnN0YW50AHZlY3Rvci5sb2FkAGZ1bmMuZnVuYwB2ZWN0b3Iuc2hhcGVfY2FzdAB0cHUudmVjdG9yX3N0b3JlAGZ1bmMucmV0dXJuAGdvLjxsb2NhbHM+LmJvZHkAZy5weQBzeW1fbmFtZQBib2R5AHN0YWJsZV9tb3NhaWMudmVyc2lvbgBkaW1lbnNpb25fc2VtYW50aWNzAGZ1bmN0aW9uX3R5cGUAc2NhbGFyX3ByZWZldGNoAHNjcmF0Y2hfb3BlcmFuZHMAdHB1LmNvcmVfdHlwZQB4AG8AdmFsdWUAZ2V0OgBnZXQvZ2V0AHJlc2hhcGU6AHJlc2hhcGUvcmVzaGFwZQBzd2FwOgBzd2FwL3N3YXAAYWRkAG9wZXJhbmRTZWdtZW50U2l6ZXMAc3RyaWRlcwA=\22, \22serialization_format\22: 1, \22needs_layout_passes\22: true}}", kernel_name = "body", mhlo.frontend_attributes = {kernel_metadata = "{}"}, operand_layouts = [dense<[2, 1, 0]> : tensor<3xindex>], result_layouts = [dense<0> : tensor<1xindex>]} : (tensor<64x2x128xf32>) -> tensor<16384xf32> loc(#loc7)
+    return %0 : tensor<16384xf32> loc(#loc8)
+  } loc(#loc)
+} loc(#loc)
+#loc = loc(unknown)
+#loc2 = loc("g.py":10:45 to :99)
+#loc3 = loc("g.py":13:8 to :81)
+#loc4 = loc("go"(#loc2))
+#loc5 = loc("<module>"(#loc3))
+#loc6 = loc(callsite(#loc4 at #loc5))
+#loc7 = loc("jit(wrapped)/pallas_call"(#loc6))
+#loc8 = loc("jit(wrapped)"(#loc6))

@@ -1,0 +1,15 @@
+#loc1 = loc("args[0]")
+module @jit_wrapped attributes {jax.uses_shape_polymorphism = false, mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<16x1x128xbf16> loc("args[0]")) -> (tensor<2048xbf16> {jax.result_info = "result"}) {
+    %0 = stablehlo.custom_call @tpu_custom_call(%arg0) {backend_config = "{\22custom_call_config\22: {\22body\22: \22TUzvUgFNTElSMjQuMC4wZ2l0AAEfBwEDBQEDBwMNCQsNDxETA5VxFQFtBxMPCwsPCwsPDw8PGwsPOwsLCwsLCwsLCw8LDwsLDwsPCw8bDwsPCw8bCw8LDxsjCw8LUwsTBQVhTQEVBwcPJx8XDxcfCwIuBB8DAzs9HT9BBRUFFx1VVwUZBRsRBQEdB0cdB1MdB10DBRsdDQ8FHREFPQMNISMlJy0RLxENDzFvBR8BAQUhDQ8vGS8JBSMFJQUnHTUBBSkdOQEFKwUtEQEBBS8dQ0UFMRUTEy0JBw81QR1LTQUzHU9RBTUVFRUtCQcPNVcFNx1ZWwU5FRcXLQkHDyczAwdhY2VnaWsFOxETAAU9Iw0JIQEAAAABAAAAAQAAAAAAAAAFPyMNAQEjdHB1Lm1lbW9yeV9zcGFjZTx2bWVtPgAjdHB1LmNvcmVfdHlwZTx0Yz4AAwcBAgQXbQdBBQIEAykXbQMCQAMrJwMCQAMBAgIFBQcJAScHQQUCBAMBCQSlBQERARkHAwEFBxEBHwcDEycFBzMJNwMDBQMDAQMDBQMDAQMDBQMDAQUGBQMRCQEFBwkJBkkDCwMLAwMLAwMBBQYLAwsFAw8LBQtfBw0DDw0AAQYDAQUBAAYGQREpCRUNIRMRCw0FBR0jIR0pLQsTCyMZIyUVGR8PCR0RYnVpbHRpbgBzdGFibGVfbW9zYWljAHRwdQBtb2R1bGUAYXJpdGguY29uc3RhbnQAdmVjdG9yLmxvYWQAZnVuYy5mdW5jAHZlY3Rvci5zaGFwZV9jYXN0AHRwdS52ZWN0b3Jfc3RvcmUAZnVuYy5yZXR1cm4AZ28uPGxvY2Fscz4uYm9keQBnLnB5AHN5bV9uYW1lAGJvZHkAc3RhYmxlX21vc2FpYy52ZXJzaW9uAGRpbWVuc2lvbl9zZW1hbnRpY3MAZnVuY3Rpb25fdHlwZQBzY2FsYXJfcHJlZmV0Y2gAc2NyYXRjaF9vcGVyYW5kcwB0cHUuY29yZV90eXBlAHgAbwB2YWx1ZQBnZXQ6AGdldC9nZXQAcmVzaGFwZToAcmVzaGFwZS9yZXNoYXBlAHN3YXA6AHN3YXAvc3dhcABhZGQAb3BlcmFuZFNlZ21lbnRTaXplcwBzdHJpZGVzAA==\22, \22serialization_format\22: 1, \22needs_layout_passes\22: true}}", kernel_name = "body", mhlo.frontend_attributes = {kernel_metadata = "{}"}, operand_layouts = [dense<[2, 1, 0]> : tensor<3xindex>], result_layouts = [dense<0> : tensor<1xindex>]} : (tensor<16x1x128xbf16>) -> tensor<2048xbf16> loc(#loc7)
+    return %0 : tensor<2048xbf16> loc(#loc8)
+  } loc(#loc)
+} loc(#loc)
+#loc = loc(unknown)
+#loc2 = loc("g.py":10:45 to :99)
+#loc3 = loc("g.py":13:8 to :81)
+#loc4 = loc("go"(#loc2))
+#loc5 = loc("<module>"(#loc3))
+#loc6 = loc(callsite(#loc4 at #loc5))
+#loc7 = loc("jit(wrapped)/pallas_call"(#loc6))
+#loc8 = loc("jit(wrapped)"(#loc6))

@@ -1,0 +1,15 @@
+#loc1 = loc("args[0]")
+module @jit_wrapped attributes {jax.uses_shape_polymorphism = false, mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<128xi4> loc("args[0]")) -> (tensor<128xi4> {jax.result_info = "result"}) {
+    %0 = stablehlo.custom_call @tpu_custom_call(%arg0) {backend_config = "{\22custom_call_config\22: {\22body\22: \22TUzvUgFNTElSMjQuMC4wZ2l0AAEdBwEDBQEDBwMLCQsNDxEDqYcTAYEHCwsPCw8LCwszCwsTCxMPDwsLDxsLD0sLDwsLCzMLCwsLExsLGwsbGw8PCw8LDwsPCw8fCw8LDx8jCw8LUwsTBQeRYU0BEw8PHwcLFxsXCwKKBR8FEwUVHWlrBRcRAwEFGQUbBR0jAwMRgAAAAAAAAAAFHw0PAwMbUwUhAwMbXR1fYR0jZwUjBSUdI3EDBSstAwkFJxEDPQMRMTMFNTk7PQs/CwMJQYVDRQUpAQOBDQ0vCQUrIwMDEQEAAAAAAAAABS0FLwUxBTMBBUdLAwUNSRETCQ8DBQ1NERMJFQMFBRcDDwMFBRcDFREBAR1XAQU1HVsBBTcRBwEFOR1jZQU7FSEhLSUHWgIbJwU9HW1vBT8VJyctJQdaAgkVAwd1d3l7fX8FQRERAAVDIwEJIQEAAAABAAAAAQAAAAAAAAAFRSMBAQEjdHB1LmRpbWVuc2lvbl9zZW1hbnRpY3M8YXJiaXRyYXJ5PgAjdHB1Lm1lbW9yeV9zcGFjZTx2bWVtPgAjdHB1LmNvcmVfdHlwZTx0Yz4AAQICAQIEF4MDAgQJNwMBIScDAgQJBQcBBQUBBQMBAwEBCQTXBQERASkHAwENBREBLwcDDxsHAQEFVQVZAwMfHQMHCQYfAwsFAwcDAwcdAwcJBgcDCwUFCwsFB3MHCQULBwABBREBTwcDBQsDAQEDAwEZAwEHBAEDAQURAVEHAwULAwEBAwMBGQMBBwQBAwEGAwEFAQDaBkcRKQkVDRELBQUdHSMhIyktESkNGR0ZJQsdEyMZGRUfDwkdEWJ1aWx0aW4Ac3RhYmxlX21vc2FpYwB0cHUAbW9kdWxlAGFyaXRoLmNvbnN0YW50AGZ1bmMuZnVuYwBmdW5jLnJldHVybgB2ZWN0b3IubG9hZAB0cHUudmVjdG9yX3N0b3JlAHN5bV9uYW1lAGZ1bmN0aW9uX3R5cGUAYm9keQB0cmFuc2Zvcm1faW5kaWNlcwB0cmFuc2Zvcm1fMAB3aW5kb3dfYm91bmRzAHRyYW5zZm9ybV8xAHZhbHVlAGJsb2NrLjxsb2NhbHM+LmJvZHkAcmVmcy5weQBzdGFibGVfbW9zYWljLnZlcnNpb24AZGltZW5zaW9uX3NlbWFudGljcwBpdGVyYXRpb25fYm91bmRzAHNjYWxhcl9wcmVmZXRjaABzY3JhdGNoX29wZXJhbmRzAHRwdS5jb3JlX3R5cGUAd2luZG93X3BhcmFtcwB4AG8AZ2V0OgBnZXQvZ2V0AHN3YXA6AHN3YXAvc3dhcABhZGQAb3BlcmFuZFNlZ21lbnRTaXplcwBzdHJpZGVzAA==\22, \22serialization_format\22: 1, \22needs_layout_passes\22: true}}", kernel_name = "body", mhlo.frontend_attributes = {kernel_metadata = "{}"}, operand_layouts = [dense<0> : tensor<1xindex>], result_layouts = [dense<0> : tensor<1xindex>]} : (tensor<128xi4>) -> tensor<128xi4> loc(#loc7)
+    return %0 : tensor<128xi4> loc(#loc8)
+  } loc(#loc)
+} loc(#loc)
+#loc = loc(unknown)
+#loc2 = loc("write.py":53:17 to :84)
+#loc3 = loc("write.py":66:2 to :8)
+#loc4 = loc("main"(#loc2))
+#loc5 = loc("<module>"(#loc3))
+#loc6 = loc(callsite(#loc4 at #loc5))
+#loc7 = loc("jit(wrapped)/pallas_call"(#loc6))
+#loc8 = loc("jit(wrapped)"(#loc6))

@@ -1,0 +1,18 @@
+#loc1 = loc("args[0]")
+module @jit_wrapped attributes {jax.uses_shape_polymorphism = false, mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<4x32x128xi1> loc("args[0]")) -> (tensor<4x128x32xi1> {jax.result_info = "result"}) {
+    %c = stablehlo.constant dense<0> : tensor<i32> loc(#loc4)
+    %0 = stablehlo.convert %arg0 : (tensor<4x32x128xi1>) -> tensor<4x32x128xi32> loc(#loc4)
+    %1 = stablehlo.custom_call @tpu_custom_call(%0) {backend_config = "{\22custom_call_config\22: {\22body\22: \22TUzvUgFNTElSMjQuMC4wZ2l0AAEjBwEDBQEDBwMRCQsNDxETFRcDp4EXAX0PEw8LBwsLCwsPDxMPDxsLDzsLCwsLCwsLDwsPCw8LDwsPGxMfCw8TC3MPCw8LDxsLDwsPGxMfIwsPC1MLEwUFYU0BFwcPDx8fCycnHxcfAmYFHWFjAwMLOx09PwUZHwUbBR0FHy8ZEQUBHQdFAwNLTR0HXx0HaQMFHyEPBwUhEQU9Aw0lJykrLRMvEw8HMX8FIwEBBSUNEwUnBSkFKx01CQUtHTkJBS8RAQEFMR1BQwUzFRUVLQ0HD1llAwMLSSUJCQAAAAAFNREFBQMDUVMFNyMFBzEAAAAAAAAAAAIAAAAAAAAAAQAAAAAAAAAdV1kFOR1bXQU7FRkZLQ0HDz1rBT0dZWcFPxUbGy0NBw8vOwMDC20lBwkAAAAAAwdxc3V3eXsFQRELAAVDIwMJIQEAAAABAAAAAwAAAAAAAAAFRSMDAQEjdHB1Lm1lbW9yeV9zcGFjZTx2bWVtPgAjdHB1LmNvcmVfdHlwZTx0Yz4AAwECAgECBCcHEQIEgQMnBxGBAgQDAQkXfQcRgQIEAxEXfQcRAgSBAxEnBxECBIELBQUNDwEnBxGBAgQLBCICBQERCR0HAwEFCREJIwcDIUMFDTMPNwMDBQMDAQMDBQMDAQMDBQMDAQUGBQMJCQEFBwkDAwVHAwkHBwUXAxUFCw0LB1VPAxEDDwMDAQMDAQMDAQMDAQMDAQMDAQUGAQMHCQMTFRcNBgEDBwMRAwMBawMHBwcBFwMRBRkdDwUBbwsbAxMVFxEACQYDAQUBAJIGRxEpCRUNKRcZFRELBQUdIyEdKS0TDw0LGSMZHRUXGR8PCR0RYnVpbHRpbgBzdGFibGVfbW9zYWljAHRwdQBtb2R1bGUAYXJpdGguY29uc3RhbnQAdmVjdG9yLmxvYWQAYXJpdGguY21waQBmdW5jLmZ1bmMAdHB1LnRyYW5zcG9zZQBhcml0aC5leHR1aQB0cHUudmVjdG9yX3N0b3JlAGZ1bmMucmV0dXJuAGJvZHkAdmFsdWUAcnMzLnB5AHN5bV9uYW1lAHN0YWJsZV9tb3NhaWMudmVyc2lvbgBkaW1lbnNpb25fc2VtYW50aWNzAGZ1bmN0aW9uX3R5cGUAc2NhbGFyX3ByZWZldGNoAHNjcmF0Y2hfb3BlcmFuZHMAdHB1LmNvcmVfdHlwZQB4AG8AZ2V0OgBnZXQvZ2V0AHByZWRpY2F0ZQBwZXJtdXRhdGlvbgB0cmFuc3Bvc2U6AHRyYW5zcG9zZS90cmFuc3Bvc2UAc3dhcDoAc3dhcC9zd2FwAGFkZABvcGVyYW5kU2VnbWVudFNpemVzAHN0cmlkZXMA\22, \22serialization_format\22: 1, \22needs_layout_passes\22: true}}", kernel_name = "body", mhlo.frontend_attributes = {kernel_metadata = "{}"}, operand_layouts = [dense<[2, 1, 0]> : tensor<3xindex>], result_layouts = [dense<[2, 1, 0]> : tensor<3xindex>]} : (tensor<4x32x128xi32>) -> tensor<4x128x32xi32> loc(#loc5)
+    %2 = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<i32>) -> tensor<4x128x32xi32> loc(#loc4)
+    %3 = stablehlo.compare NE, %1, %2, SIGNED : (tensor<4x128x32xi32>, tensor<4x128x32xi32>) -> tensor<4x128x32xi1> loc(#loc4)
+    %4 = stablehlo.convert %3 : tensor<4x128x32xi1> loc(#loc4)
+    return %4 : tensor<4x128x32xi1> loc(#loc6)
+  } loc(#loc)
+} loc(#loc)
+#loc = loc(unknown)
+#loc2 = loc("rs3.py":9:43 to :94)
+#loc3 = loc("<module>"(#loc2))
+#loc4 = loc("jit(wrapped)/convert_element_type"(#loc3))
+#loc5 = loc("jit(wrapped)/pallas_call"(#loc3))
+#loc6 = loc("jit(wrapped)"(#loc3))

@@ -1,0 +1,143 @@
+"""Code for NVIDIA GPUs, without one: run by this process (cuda-host), and assembled by ptxas where that is installed."""
+
+import json
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+
+import pytest
+
+from conftest import ROOT
+
+CASES = ROOT / "test/data/cases"
+# What has no code for GPUs yet, and why. Everything else below test/data/cases must run and agree with what JAX computed.
+DEVICES = "a kernel that asks which device it is on, copies to another or signals it"
+REFUSED = {
+    "conv_1d_bf16_transposed": "tpu.conv",
+    "conv_2d_grouped": "tpu.conv",
+    "debug_print_scalar": "tpu.log",
+    "debug_print_vector": "tpu.log_buffer",
+    "dist_all_reduce_ring": DEVICES,
+    "dist_right_permute_barrier": DEVICES,
+    "packed_cache_bf16": "a bitcast of a ref to another width",
+    "packed_cache_int8": "a bitcast of a ref to another width",
+}
+
+
+def test_what_is_refused_is_listed_for_gpus():
+    assert (ROOT / "test/data/gpu_refused.txt").read_text().split() == sorted(REFUSED)
+
+
+@pytest.fixture
+def run(smalti, tmp_path):
+    def call(*arguments, env=None):
+        return subprocess.run([smalti, *map(str, arguments)], capture_output=True, text=True, cwd=tmp_path,
+                              env={**os.environ, **(env or {})}, timeout=120)
+    return call
+
+
+@pytest.mark.parametrize("seed", ["0", "7"])
+def test_recorded_kernels_agree(run, seed):
+    """Threads run in the order of their numbers, and in another: no result depends on it."""
+    done = run("conform", CASES, "--target", "cuda-host", "--seed", seed, "--json")
+    cases = {c["case"]: c for c in json.loads(done.stdout)["cases"]}
+    assert {n for n, c in cases.items() if c["status"] == "refused"} == set(REFUSED)
+    assert all(cases[n]["code"] == "SM7201" for n in REFUSED)
+    assert {n for n, c in cases.items() if c["status"] not in ("pass", "refused", "ran")} == set()
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_sm7201_says_what_is_missing(run, case):
+    done = run("run", CASES / case, "--target", "cuda-host")
+    assert done.returncode == 3
+    assert done.stderr.startswith("error[SM7201]: part of the kernel has no code for GPUs yet\n")
+    assert f"  have: {REFUSED[case]}\n" in done.stderr
+    assert done.stderr.endswith("  help: run it with --target cpu or interpret, or write this part with other ops\n")
+
+
+@pytest.mark.parametrize("option", [["--semantics", "hlo"], ["--cores", "2"], ["--numerics", "tpu"]])
+def test_sm7202_options_of_the_machine(run, option):
+    done = run("run", CASES / "add_grid_1d", "--target", "cuda-host", *option)
+    what = " ".join(option) if option[0] != "--cores" else "--cores"
+    assert done.stderr == (f"error[SM7202]: {what} is for the abstract machine: code for GPUs computes as --target cpu does\n"
+                           "   in kernel 'add_k'\n  help: leave it out, or choose --target interpret\n")
+
+
+def test_faults_are_explained_by_the_machine(run, tmp_path):
+    """The code stops where an index leads out of a ref, and the machine says where: the same words as without a GPU."""
+    assert run("run", CASES / "block_sparse_matmul", "--target", "cuda-host", "--step-limit", "3").stderr == run(
+        "run", CASES / "block_sparse_matmul", "--step-limit", "3").stderr != ""
+
+
+def test_calls_are_kept_for_a_gpu(run, tmp_path):
+    """What ./do pack gpu packs, and the program that runs it, which says that there is no driver."""
+    done = run("run", CASES / "alias_partial_update", "--target", f"cuda-host:{tmp_path}/calls")
+    assert done.returncode == 0, done.stderr
+    (call,) = (tmp_path / "calls").iterdir()
+    text = (call / "call.txt").read_text()
+    assert text.startswith("smalti-gpu-call 1\nthreads ") and "alias 0\n" in text and "result 16384 i32\n" in text
+    assert {p.name for p in call.iterdir()} >= {"kernel.sm_80.ptx", "kernel.sm_90a.ptx", "result0.bin", "result0.before.bin"}
+    program = tmp_path / "run_calls"
+    subprocess.run(["cc", "-o", program, ROOT / "tools/gpu/run_calls.c", "-ldl", "-lm"], check=True)
+    if not pathlib.Path("/dev/nvidiactl").exists():
+        said = subprocess.run([program, tmp_path / "calls"], capture_output=True, text=True)
+        assert (said.returncode, said.stdout) == (2, "there is no NVIDIA driver here: libcuda.so.1 cannot be loaded\n")
+
+
+def test_ptx_is_shown(run):
+    done = run("show", CASES / "flash_attention_causal_f32", "--target", "cuda:h100", "--stage", "ptx")
+    assert done.returncode == 0, done.stderr
+    assert ".target sm_90a" in done.stdout and ".entry smalti_kernel(" in done.stdout
+    for instruction in ("bar.sync", "shfl.sync.bfly.b32", "ld.global", "st.shared", "fma.rn.f32"):
+        assert instruction in done.stdout, instruction
+
+
+def test_sm7203_unknown_gpus(run):
+    done = run("show", CASES / "add_grid_1d", "--target", "cuda:sm_35", "--stage", "ptx")
+    assert done.returncode == 3 and done.stderr.startswith("error[SM7203]: there is no code for a GPU named 'sm_35'\n  need: sm_80 (a100 a30)")
+
+
+def tool_environment(folder, text):
+    """A ptxas of our own, found before any other: `folder` is a Python environment."""
+    tool = folder / "lib/python3.99/site-packages/nvidia/cu99/bin/ptxas"
+    tool.parent.mkdir(parents=True)
+    tool.write_text("#!/bin/sh\n" + text)
+    tool.chmod(tool.stat().st_mode | stat.S_IEXEC)
+    return tool, {"VIRTUAL_ENV": str(folder)}
+
+
+def test_a_ptxas_that_fails_is_a_diagnostic(run, tmp_path):
+    tool, environment = tool_environment(tmp_path, "echo it is closed today\nexit 1\n")
+    done = run("show", CASES / "add_grid_1d", "--target", "cuda:a100", "--stage", "all", env=environment)
+    assert done.stderr == (f"error[SM7204]: '{tool}' does not take the kernel's code\n  have: it is closed today\n\n"
+                           "  help: this is a bug in Smalti, or a tool older than the GPU: please report it with the module\n")
+
+
+def has_ptxas():
+    packages = [pathlib.Path(p) for p in (os.environ.get("VIRTUAL_ENV", ""), os.environ.get("CUDA_HOME", "")) if p]
+    found = [f for p in packages for f in [*p.glob("lib/python3*/site-packages/nvidia/*/bin/ptxas"), *p.glob("bin/ptxas")]]
+    return bool(found) or shutil.which("ptxas") is not None
+
+
+@pytest.mark.parametrize("gpu", ["sm_80", "sm_90a"])
+@pytest.mark.skipif(not has_ptxas(), reason="ptxas is not installed here (pip install nvidia-cuda-nvcc): nothing assembles the PTX")
+def test_every_recorded_kernel_is_assembled(run, gpu):
+    for case in sorted(p.name for p in CASES.iterdir() if (p / "case.json").exists()):
+        if case in REFUSED:
+            continue
+        done = run("show", CASES / case, "--target", f"cuda:{gpu}", "--stage", "all", "--json")
+        assert done.returncode == 0, case + done.stderr
+        for kernel in json.loads(done.stdout)["kernels"]:
+            assert kernel["registers"] > 0 and kernel["spill_bytes"] == 0, (case, kernel)
+
+
+def test_sm5008_a_machine_without_a_gpu(run):
+    if pathlib.Path("/dev/nvidia0").exists():
+        pytest.skip("this machine has a GPU")
+    done = run("run", CASES / "add_grid_1d", "--target", "cuda")
+    assert done.stderr == (
+        "error[SM5008]: the target 'cuda' cannot run here\n"
+        "  have: there is no NVIDIA driver: libcuda.so.1 cannot be loaded\n"
+        "  help: --target cuda-host runs the same code without a GPU; smalti show --target cuda:GPU shows it\n")

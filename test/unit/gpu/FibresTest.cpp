@@ -1,0 +1,139 @@
+#include "gpu/host/Fibres.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "eval/FloatFormats.h"
+
+namespace smalti::gpu {
+namespace {
+
+TEST(Fibres, AllThreadsOfABlockRunAndKnowTheirNumbers) {
+  std::vector<int> seen(64, 0);
+  const auto trouble = runBlock({.threads = 64, .block = 3, .blocks = 5}, [&] {
+    EXPECT_EQ(hostBlock(), 3);
+    EXPECT_EQ(hostBlocks(), 5);
+    ++seen[static_cast<size_t>(hostThread())];
+  });
+  EXPECT_FALSE(trouble);
+  EXPECT_EQ(seen, std::vector<int>(64, 1));
+}
+
+TEST(Fibres, NobodyPassesABarrierBeforeAllHaveCome) {
+  for (const uint64_t seed : {0, 1, 2}) {
+    int before = 0;
+    const auto trouble = runBlock({.threads = 96, .seed = seed}, [&] {
+      for (int round = 1; round <= 3; ++round) {
+        ++before;
+        hostBarrier(0);
+        EXPECT_EQ(before, 96 * round);
+        hostBarrier(1);
+      }
+    });
+    EXPECT_FALSE(trouble);
+  }
+}
+
+TEST(Fibres, SharedMemoryIsTheBlocks) {
+  runBlock({.threads = 32, .sharedBytes = 32 * 4}, [] {
+    auto* numbers = static_cast<int*>(hostShared());
+    numbers[hostThread()] = hostThread();
+    hostBarrier(0);
+    EXPECT_EQ(numbers[31 - hostThread()], 31 - hostThread());
+  });
+}
+
+TEST(Fibres, AShuffleGivesTheOtherLanesBits) {
+  const auto trouble = runBlock({.threads = 64}, [] {
+    int sum = hostThread();
+    for (int mask = 16; mask > 0; mask /= 2) sum += hostShuffle(sum, mask);
+    EXPECT_EQ(sum, hostThread() < 32 ? 31 * 32 / 2 : 31 * 32 / 2 + 32 * 32);
+  });
+  EXPECT_FALSE(trouble);
+}
+
+/// Fragments as the PTX ISA lists them ("Matrix Fragments for mma.m16n8k16 with floating point type"): element i of A,
+/// B and C in a lane.
+std::pair<int, int> placeInA(int lane, int i) {
+  return {lane / 4 + (i < 2 || (i >= 4 && i < 6) ? 0 : 8), lane % 4 * 2 + i % 2 + (i < 4 ? 0 : 8)};
+}
+std::pair<int, int> placeInB(int lane, int i) { return {lane % 4 * 2 + i % 2 + (i < 2 ? 0 : 8), lane / 4}; }
+std::pair<int, int> placeInC(int lane, int i) { return {lane / 4 + (i < 2 ? 0 : 8), lane % 4 * 2 + i % 2}; }
+
+TEST(Fibres, AWarpMultipliesMatrices) {
+  const auto a = [](int row, int k) { return static_cast<float>((row * 5 + k * 3) % 7 - 3); };
+  const auto c = [](int k, int column) { return static_cast<float>((k * 2 + column) % 5 - 2); };
+  const auto pair = [](float low, float high) {
+    return static_cast<int32_t>(eval::f32ToBf16(low) | static_cast<uint32_t>(eval::f32ToBf16(high)) << 16);
+  };
+  const auto trouble = runBlock({.threads = 64}, [&] {
+    const int lane = hostThread() % 32;
+    int32_t left[4], right[2];
+    for (int word = 0; word < 4; ++word) {
+      const auto [r0, k0] = placeInA(lane, 2 * word);
+      const auto [r1, k1] = placeInA(lane, 2 * word + 1);
+      left[word] = pair(a(r0, k0), a(r1, k1));
+    }
+    for (int word = 0; word < 2; ++word) {
+      const auto [k0, n0] = placeInB(lane, 2 * word);
+      const auto [k1, n1] = placeInB(lane, 2 * word + 1);
+      right[word] = pair(c(k0, n0), c(k1, n1));
+    }
+    float sums[4] = {1, 2, 3, 4};
+    hostMma(sums, 0, left, right);
+    for (int i = 0; i < 4; ++i) {
+      const auto [row, column] = placeInC(lane, i);
+      float expected = static_cast<float>(i + 1);
+      for (int k = 0; k < 16; ++k) expected += a(row, k) * c(k, column);
+      EXPECT_EQ(sums[i], expected) << lane << " " << i;
+    }
+  });
+  EXPECT_FALSE(trouble);
+}
+
+TEST(Fibres, ABarrierThatNotAllThreadsComeToIsFound) {
+  const auto trouble = runBlock({.threads = 64}, [] {
+    if (hostThread() != 7) hostBarrier(0);
+  });
+  EXPECT_EQ(trouble, "of 64 threads 63 wait at a barrier, 0 in a shuffle, and 1 have ended");
+}
+
+TEST(Fibres, ThreadsAtDifferentBarriersAreFound) {
+  const auto trouble = runBlock({.threads = 64}, [] { hostBarrier(hostThread() < 32 ? 0 : 1); });
+  EXPECT_EQ(trouble, "of 64 threads 64 wait at a barrier, 0 in a shuffle, and 0 have ended");
+}
+
+TEST(Fibres, AShuffleThatALaneMissesIsFound) {
+  const auto trouble = runBlock({.threads = 32}, [] {
+    if (hostThread() > 0) hostShuffle(1, 1);
+  });
+  EXPECT_EQ(trouble, "of 32 threads 0 wait at a barrier, 31 in a shuffle, and 1 have ended");
+}
+
+TEST(Fibres, TheSeedDecidesInWhichOrderThreadsRunAfterABarrier) {
+  const auto orderOf = [](uint64_t seed) {
+    std::vector<int> order;
+    runBlock({.threads = 64, .seed = seed}, [&] {
+      hostBarrier(0);
+      order.push_back(hostThread());
+    });
+    return order;
+  };
+  EXPECT_EQ(orderOf(0)[0], 0);
+  EXPECT_EQ(orderOf(5), orderOf(5));
+  EXPECT_NE(orderOf(5), orderOf(6));
+}
+
+TEST(Fibres, AllThreadsSeeTheFlagAtTheSameRound) {
+  std::atomic<bool> stop{true};
+  std::vector<int> rounds(64, 0);
+  const auto trouble = runBlock({.threads = 64, .stop = &stop}, [&] {
+    while (!hostStopped()) ++rounds[static_cast<size_t>(hostThread())];
+  });
+  EXPECT_FALSE(trouble);
+  EXPECT_EQ(rounds, std::vector<int>(64, rounds[0]));
+}
+
+}  // namespace
+}  // namespace smalti::gpu

@@ -1,0 +1,72 @@
+#include <gtest/gtest.h>
+
+#include "gpu/Architecture.h"
+#include "gpu/driver/CudaDriver.h"
+#include "gpu/emit/Hazards.h"
+#include "gpu/ptx/Tools.h"
+
+namespace smalti::gpu {
+namespace {
+
+TEST(Architectures, AreFoundByTheirNamesAndDevices) {
+  EXPECT_EQ(architectureNamed("sm_80")->version, 80);
+  EXPECT_EQ(architectureNamed("H200")->name, "sm_90a");
+  EXPECT_EQ(architectureNamed("l40s")->name, "sm_89");
+}
+
+TEST(Architectures, SM7203_UnknownOnesAreNamed) {
+  EXPECT_EQ(architectureNamed("sm_35").error().str(),
+            "error[SM7203]: there is no code for a GPU named 'sm_35'\n"
+            "  need: sm_80 (a100 a30), sm_86 (a10 a40 rtx3090 rtxa6000), sm_89 (l4 l40 l40s rtx4090), sm_90, "
+            "sm_90a (h100 h200 gh200)\n"
+            "  help: name one of these; code for an older one runs on newer ones\n");
+}
+
+TEST(Hazards, ABarrierStandsBetweenAWriteAndAnythingElse) {
+  Hazards h;
+  EXPECT_FALSE(h.needBarrier({1}, {2}));
+  h.note({1}, {2});
+  EXPECT_FALSE(h.needBarrier({1}, {3}));
+  EXPECT_TRUE(h.needBarrier({2}, {}));
+  EXPECT_TRUE(h.needBarrier({}, {2}));
+  EXPECT_TRUE(h.needBarrier({}, {1}));
+  h.clear();
+  EXPECT_FALSE(h.needBarrier({2}, {1, 2}));
+}
+
+TEST(Hazards, APlaceThatIsStillReadIsNotHandedOnSilently) {
+  Hazards h;
+  h.handOver(1);
+  EXPECT_FALSE(h.reused());
+  h.note({1}, {});
+  h.handOver(1);
+  EXPECT_TRUE(h.reused());
+}
+
+TEST(Tools, ResourcesAreReadFromWhatPtxasPrints) {
+  const Resources r = parseResources(
+      "ptxas info    : Function properties for smalti_kernel\n"
+      "    16 bytes stack frame, 8 bytes spill stores, 8 bytes spill loads\n"
+      "ptxas info    : Used 40 registers, used 1 barriers, 16 bytes cumulative stack size, 512 bytes smem\n");
+  EXPECT_EQ(r.registers, 40);
+  EXPECT_EQ(r.spillBytes, 8);
+  EXPECT_EQ(r.stackBytes, 16);
+  EXPECT_EQ(r.sharedBytes, 512);
+}
+
+TEST(CudaDriver, SM7205_ADriverThatIsNotThere) {
+  const auto driver = CudaDriver::load("libcuda-of-nobody.so");
+  ASSERT_FALSE(driver);
+  EXPECT_EQ(driver.error().str(),
+            "error[SM7205]: there is no NVIDIA driver: libcuda-of-nobody.so cannot be loaded\n"
+            "  help: --target cuda-host runs the same code without a GPU; smalti show --target cuda:GPU shows it\n");
+}
+
+TEST(CudaDriver, SM7205_ALibraryThatIsNoDriver) {
+  const auto driver = CudaDriver::load("libc.so.6");
+  ASSERT_FALSE(driver);
+  EXPECT_EQ(driver.error().message, "the NVIDIA driver is too old: it has CUDA 0.0, and 11.4 is needed");
+}
+
+}  // namespace
+}  // namespace smalti::gpu
