@@ -81,8 +81,9 @@ Result<std::vector<uint64_t>> ProcessRun::barrier(uint64_t says, bool throughDea
   ByteWriter mine;
   mine.add(says);
   tellAll(Kind::barrier, mine.bytes());
+  sent_ += static_cast<uint64_t>(processes_.count() - 1);
   arrivals_[static_cast<size_t>(processes_.rank())].push_back(says);
-  const auto allHere = [&] { return std::ranges::none_of(arrivals_, [](const auto& said) { return said.empty(); }); };
+  const auto allHere = [&] { return allAtBarrier(); };
   atBarrier_ = true;
   throughDeadlock_ = throughDeadlock;
   while (!allHere() && failed_ && !(stop && stop())) waitUntil(allHere);
@@ -109,8 +110,12 @@ Status ProcessRun::takeAll(microseconds wait) {
   }
 }
 
+bool ProcessRun::allAtBarrier() const {
+  return std::ranges::none_of(arrivals_, [](const auto& said) { return said.empty(); });
+}
+
 ProcessRun::Standing ProcessRun::standing() const {
-  return {.idle = atBarrier_ || devices_.idle(), .atBarrier = atBarrier_, .sent = sent_, .received = received_};
+  return {.idle = atBarrier_ ? !allAtBarrier() : devices_.idle(), .atBarrier = atBarrier_, .sent = sent_, .received = received_};
 }
 
 Status ProcessRun::take(Processes::Message message) {
@@ -127,6 +132,7 @@ Status ProcessRun::take(Processes::Message message) {
       return r.atEnd() || !delivered ? std::move(delivered) : unreadable(message.from);
     }
     case Kind::barrier:
+      ++received_;
       arrivals_[static_cast<size_t>(message.from)].push_back(r.get<uint64_t>());
       return {};
     case Kind::probe: {

@@ -27,7 +27,8 @@ class ProcessRun {
     virtual ~Devices() = default;
     /// Reads a message to its end.
     virtual Status deliver(int from, ByteReader&) = 0;
-    /// None of them can go on until a message comes.
+    /// None of them can go on until a message comes: not after one that lets a device go on, though it has yet to
+    /// see it.
     virtual bool idle() const = 0;
   };
 
@@ -61,7 +62,9 @@ class ProcessRun {
 
  private:
   enum class Kind : uint8_t { content, barrier, probe, state, deadlock, gaveUp };
-  /// What a process says of itself to rank 0. The sums of what has been sent and received by all are equal in two
+  bool allAtBarrier() const;
+  /// What a process says of itself to rank 0: it counts what makes others go on, content and arrivals at barriers, and
+  /// is not idle once such a message has come, before it goes on itself. The sums of what has been sent and received by all are equal in two
   /// rounds one after the other, with everybody idle in both, only if no message was on its way in between (Mattern's
   /// four-counter method, "Algorithms for distributed termination detection", 1987).
   struct Standing {

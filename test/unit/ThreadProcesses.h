@@ -48,7 +48,8 @@ class Post {
 
 class ThreadProcesses final : public Processes {
  public:
-  ThreadProcesses(Post& post, int rank) : post_(post), rank_(rank) {}
+  /// `lag`: how much longer it takes until it sees that nothing has come.
+  ThreadProcesses(Post& post, int rank, std::chrono::microseconds lag = {}) : post_(post), rank_(rank), lag_(lag) {}
   int rank() const override { return rank_; }
   int count() const override { return post_.count(); }
   std::string name(int rank) const override { return "thread " + std::to_string(rank); }
@@ -57,12 +58,13 @@ class ThreadProcesses final : public Processes {
     return {};
   }
   Result<std::optional<Message>> receive(Channel channel, int from, std::chrono::microseconds wait) override {
-    return post_.take(rank_, channel, from, wait);
+    return post_.take(rank_, channel, from, wait + lag_);
   }
 
  private:
   Post& post_;
   int rank_;
+  std::chrono::microseconds lag_;
 };
 
 }  // namespace smalti::test

@@ -15,7 +15,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// How long a device looks for messages without a pause: as long as most take between hosts.
-constexpr std::chrono::microseconds kSpin{100};
+constexpr std::chrono::microseconds kSpinForMessages{100};
 constexpr std::chrono::microseconds kPause{20};
 constexpr uint64_t kFault = 1;
 
@@ -179,11 +179,26 @@ Status SpreadGroup::raise(ByteReader& r, const std::vector<Region>& memory) {
   return {};
 }
 
+/// While one device is looked at another may signal it and then wait itself. So first all must wait, which then signal
+/// nobody; after that none may have what it waits for, and all must be at the same waits still.
 bool SpreadGroup::idle() const {
-  int still = left_.load();
+  const uint64_t waited = waited_.load();
+  const int left = left_.load();
+  const auto allWait = [&] {
+    return left + std::ranges::count_if(waiting_, [](const Waiting& w) { return w.semaphore.load() != nullptr; }) ==
+           devices();
+  };
+  if (!allWait()) return false;
   for (const Waiting& w : waiting_)
-    if (int64_t* semaphore = w.semaphore.load()) still += std::atomic_ref<int64_t>(*semaphore).load() < w.amount;
-  return still == devices();
+    if (int64_t* semaphore = w.semaphore.load())
+      if (std::atomic_ref<int64_t>(*semaphore).load() >= w.amount.load()) return false;
+  return allWait() && waited_.load() == waited;
+}
+
+/// Before the device takes its semaphore's count off.
+void SpreadGroup::stopWaiting(Waiting& device) {
+  device.semaphore.store(nullptr);
+  waited_.fetch_add(1);
 }
 
 bool SpreadGroup::progress(bool mayProbe) {
@@ -202,13 +217,13 @@ bool SpreadGroup::wait(int device, int64_t* semaphore, int64_t amount) {
   Waiting& mine = waiting_[static_cast<size_t>(device)];
   mine.amount = amount;
   mine.semaphore.store(semaphore);
-  const Clock::time_point end = Clock::now() + kSpin;
+  const Clock::time_point end = Clock::now() + kSpinForMessages;
   bool taken = false, goesOn = true;
   while (!taken && goesOn) {
     const bool spins = Clock::now() < end;
     goesOn = progress(!spins);
     if (std::atomic_ref<int64_t>(*semaphore).load() >= amount) {
-      mine.semaphore.store(nullptr);  // before the count is lower again: this device is not idle any more
+      stopWaiting(mine);
       taken = takeFrom(semaphore, amount);
     }
     if (taken || !goesOn) break;
@@ -217,8 +232,10 @@ bool SpreadGroup::wait(int device, int64_t* semaphore, int64_t amount) {
     else
       std::this_thread::sleep_for(kPause);
   }
-  mine.semaphore.store(nullptr);
-  if (!taken) fail();
+  if (!taken) {
+    stopWaiting(mine);
+    fail();
+  }
   return taken;
 }
 

@@ -43,8 +43,9 @@ class SpreadGroup final : public DeviceGroup, private ProcessRun::Devices {
   enum class Kind : uint8_t { put, signal };
   struct Waiting {
     std::atomic<int64_t*> semaphore{nullptr};
-    int64_t amount = 0;
+    std::atomic<int64_t> amount{0};
   };
+  void stopWaiting(Waiting&);
   /// Memory that takes pages where it is written only.
   struct Unmap {
     size_t bytes = 0;
@@ -68,6 +69,7 @@ class SpreadGroup final : public DeviceGroup, private ProcessRun::Devices {
   std::vector<std::unique_ptr<std::byte, Unmap>> mirrors_;
   std::vector<Waiting> waiting_;
   std::atomic<int> left_{0};
+  std::atomic<uint64_t> waited_{0};  ///< waits that have ended
   std::mutex network_;
   ProcessRun run_;  ///< with the mutex
 };

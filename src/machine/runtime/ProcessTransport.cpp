@@ -51,7 +51,7 @@ class ProcessTransport final : public Transport, private ProcessRun::Devices {
     const SignalMessage m = readSignal(r);
     return r.atEnd() ? endpoint_.deliver(m) : Status();
   }
-  bool idle() const override { return idle_; }
+  bool idle() const override { return idle_ && !arrived_; }
 
   Endpoint& endpoint_;
   bool idle_ = false, arrived_ = false;

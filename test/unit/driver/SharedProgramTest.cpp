@@ -21,10 +21,10 @@ using namespace testing;
 using test::Post, test::ThreadProcesses;
 using ::testing::Each, ::testing::StartsWith;
 
-/// What each of `count` processes gets; `programOf(rank)` need not be one program.
+/// What each of `count` processes gets; `programOf(rank)` need not be one program. `lag`: of all but the first.
 template <class ProgramOf>
 std::vector<Result<RunOutcome>> runShared(int count, const ProgramOf& programOf, const std::vector<Array>& inputs,
-                                          const RunSettings& settings) {
+                                          const RunSettings& settings, std::chrono::microseconds lag = {}) {
   Post post(count);
   std::vector<Result<RunOutcome>> outcomes(static_cast<size_t>(count), Result<RunOutcome>(RunOutcome{}));
   std::vector<std::thread> threads;
@@ -33,7 +33,7 @@ std::vector<Result<RunOutcome>> runShared(int count, const ProgramOf& programOf,
     EXPECT_TRUE(compiled) << compiled.error().str();
     if (!compiled) return {};
     threads.emplace_back([&, rank, compiled = *compiled] {
-      ThreadProcesses processes(post, rank);
+      ThreadProcesses processes(post, rank, rank == 0 ? std::chrono::microseconds(0) : lag);
       ProcessGroup group(processes);
       CompiledProgram mine(*compiled);
       mine.group = &group;
@@ -80,7 +80,8 @@ TEST(SharedProgram, EveryProcessGetsWhatOneWouldCompute) {
       for (const auto& outcome : together) {
         if (!outcome && outcome.error().code == "SM5013") continue;  // a mesh of one device
         ++shared;
-        ASSERT_EQ(alone.has_value(), outcome.has_value()) << folder << (outcome ? "" : outcome.error().str());
+        ASSERT_EQ(alone.has_value(), outcome.has_value())
+            << folder << " on " << target << ": " << (outcome ? alone.error() : outcome.error()).str();
         if (!alone) continue;
         for (size_t r = 0; r < alone->results.size(); ++r)
           EXPECT_TRUE(sameElements(alone->results[r], outcome->results[r])) << folder << " on " << target;
@@ -88,6 +89,26 @@ TEST(SharedProgram, EveryProcessGetsWhatOneWouldCompute) {
     }
   }
   EXPECT_GE(shared, 4);
+}
+
+// It answers two rounds of questions whether it stands still before it goes on after a message that lets it.
+TEST(SharedProgram, ASlowProcessIsNotTakenForOneThatWaits) {
+  const auto recorded = readCase(std::string(SMALTI_SOURCE_DIR) + "/test/data/cases/dist_all_reduce_ring");
+  ASSERT_TRUE(recorded) << recorded.error().str();
+  auto loaded = loadModule(recorded->modulePath);
+  ASSERT_TRUE(loaded) << loaded.error().str();
+  const auto program = std::make_shared<const Program>(std::move(*loaded->program));
+  const auto inputs = readInputs(*recorded, argumentTypes(*program), "random", 0);
+  ASSERT_TRUE(inputs) << inputs.error().str();
+  for (const char* target : {"interpret", "cpu"}) {
+    Options options;
+    options.target = target;
+    options.mpi = options.cache = "off";
+    const RunSettings settings = runSettings(options, recorded->poison);
+    for (const auto& outcome :
+         runShared(2, [&](int) { return program; }, *inputs, settings, std::chrono::milliseconds(3)))
+      EXPECT_TRUE(outcome) << target << ": " << outcome.error().str();
+  }
 }
 
 /// A mesh of devices, each with a row of a 4x4 array, which return what `body` makes of %arg1.
