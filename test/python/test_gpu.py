@@ -7,6 +7,7 @@ import shutil
 import stat
 import subprocess
 
+import numpy as np
 import pytest
 
 from conftest import ROOT
@@ -94,6 +95,37 @@ def test_ptx_is_shown(run):
         assert instruction in done.stdout, instruction
 
 
+UNARY = ("acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 floor log log10 log1p log2 round roundeven rsqrt sin "
+         "sinh sqrt tan tanh trunc absf").split()
+
+
+def kernel_of_functions():
+    """z = the sum of all functions of x, of remainders, powers and conversions."""
+    lines, last = [], "%x0"
+    for i, name in enumerate(UNARY):
+        lines += [f"%f{i} = math.{name} %x0 : vector<64x128xf32>", f"%s{i} = arith.addf {last}, %f{i} : vector<64x128xf32>"]
+        last = f"%s{i}"
+    lines += [f"%r = arith.remf {last}, %x0 : vector<64x128xf32>", f"%p = math.powf %x0, {last} : vector<64x128xf32>",
+              "%a = math.atan2 %r, %p : vector<64x128xf32>", "%w = arith.fptosi %a : vector<64x128xf32> to vector<64x128xi32>",
+              "%c = math.ctpop %w : vector<64x128xi32>", "%l = math.ctlz %c : vector<64x128xi32>",
+              "%d = arith.divsi %w, %l : vector<64x128xi32>", "%zv = arith.sitofp %d : vector<64x128xi32> to vector<64x128xf32>"]
+    text = (ROOT / "examples/new/kernel.mlir").read_text().replace("NAME", "functions")
+    begin, end = text.index("    %two ="), text.index("    tpu.vector_store")
+    load = "%x0 = vector.load %x[%c0, %c0] : memref<64x128xf32, #tpu.memory_space<vmem>>, vector<64x128xf32>"
+    return text[:begin] + "".join(f"    {line}\n" for line in [load, *lines]) + text[end:]
+
+
+def test_every_function_is_selected(run, tmp_path):
+    """What native code makes of functions, the ones with code of their own (sin of large numbers) among them."""
+    (tmp_path / "functions.mlir").write_text(kernel_of_functions())
+    arrays = ["--in", "f32[256,128]", "--in", "f32[256,128]", "--out-shape", "f32[256,128]"]
+    for gpu in ("sm_80", "sm_90a"):
+        done = run("show", "functions.mlir", *arrays, "--target", f"cuda:{gpu}", "--stage", "ptx")
+        assert done.returncode == 0 and f".target {gpu}" in done.stdout, done.stderr
+    done = run("run", "functions.mlir", *arrays, "--fill", "random", "--target", "cuda-host")
+    assert done.returncode == 0, done.stderr
+
+
 def test_sm7203_unknown_gpus(run):
     done = run("show", CASES / "add_grid_1d", "--target", "cuda:sm_35", "--stage", "ptx")
     assert done.returncode == 3 and done.stderr.startswith("error[SM7203]: there is no code for a GPU named 'sm_35'\n  need: sm_80 (a100 a30)")
@@ -141,3 +173,42 @@ def test_sm5008_a_machine_without_a_gpu(run):
         "error[SM5008]: the target 'cuda' cannot run here\n"
         "  have: there is no NVIDIA driver: libcuda.so.1 cannot be loaded\n"
         "  help: --target cuda-host runs the same code without a GPU; smalti show --target cuda:GPU shows it\n")
+
+
+@pytest.fixture(scope="module")
+def fake_cuda(tmp_path_factory):
+    """A folder with a CUDA driver that has no GPU: what this process asks of a driver, and in which words it fails."""
+    folder = tmp_path_factory.mktemp("cuda")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "libcuda.so.1", pathlib.Path(__file__).with_name("fake_cuda.c")], check=True)
+    return lambda mode: {"LD_LIBRARY_PATH": str(folder), "FAKE_CUDA": mode}
+
+
+def test_a_call_goes_through_the_driver(run, fake_cuda, tmp_path):
+    """In and out again: what the kernel does not write keeps what an aliased operand holds."""
+    done = run("run", CASES / "alias_partial_update", "--target", "cuda", "--out", tmp_path, env=fake_cuda("works"))
+    assert done.stderr == "" and done.returncode == 1  # nothing was computed
+    out, before = (np.load(f) for f in (tmp_path / "out0.npy", CASES / "alias_partial_update/in0.npy"))
+    np.testing.assert_array_equal(out, before)
+
+
+@pytest.mark.parametrize("mode, why", [
+    ("old", "the NVIDIA driver is too old: it has CUDA 11.2, and 11.4 is needed"),
+    ("none", "there is an NVIDIA driver, and no GPU"),
+])
+def test_sm5008_drivers_that_do_not_do(run, fake_cuda, mode, why):
+    done = run("run", CASES / "add_grid_1d", "--target", "cuda", env=fake_cuda(mode))
+    assert done.stderr == (f"error[SM5008]: the target 'cuda' cannot run here\n  have: {why}\n"
+                           "  help: --target cuda-host runs the same code without a GPU; smalti show --target cuda:GPU shows it\n")
+
+
+@pytest.mark.parametrize("mode, message", [
+    ("full", "error[SM7205]: the CUDA driver cannot allot 16384 bytes on the GPU\nPLACE  have: error 2: out of memory\n"
+             "  help: smaller arrays, or a GPU with more memory\n"),
+    ("faulty", "error[SM7205]: the CUDA driver cannot run the kernel to its end\n"
+               "PLACE  have: error 700: an illegal memory access was encountered\n"
+               "  help: this process has lost the GPU: run it again; --target cuda-host or interpret may say why\n"),
+])
+def test_sm7205_what_the_driver_refuses(run, fake_cuda, mode, message):
+    module = CASES / "add_grid_1d/module.stablehlo.mlir"
+    message = message.replace("PLACE", f"  --> {module}:3:10\n   in kernel 'add_k'\n")
+    assert run("run", CASES / "add_grid_1d", "--target", "cuda", env=fake_cuda(mode)).stderr == message

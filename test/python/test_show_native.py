@@ -106,7 +106,7 @@ def test_a_processor_without_native_code_to_show_is_refused(show, arguments, hav
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr == (
         "error[SM1000]: --target-cpu names the processor of native code, which is not shown\n"
-        "  need: --target cpu with --stage all, or --stage plan|llvm|optimised|assembly\n"
+        "  need: --target cpu with --stage all, or --stage plan|llvm|optimised|assembly|ptx|sass\n"
         f"  have: {have}\n"
         "  help: leave it out, or show native code: --target cpu\n")
 

@@ -1,6 +1,5 @@
 #include "gpu/ptx/Selectable.h"
 
-#include "gpu/emit/Kernel.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
@@ -15,8 +14,10 @@ std::string textOf(llvm::Type* type) {
   return text;
 }
 
-/// Registers are scalars here: integers of up to 64 bits, half, float, double, pointers.
+/// Registers are scalars here: integers of up to 64 bits, half, float, double, pointers; functions return several.
 bool isKnown(llvm::Type* type) {
+  if (auto* several = llvm::dyn_cast<llvm::StructType>(type))
+    return llvm::all_of(several->elements(), [](llvm::Type* t) { return !t->isStructTy() && isKnown(t); });
   return type->isVoidTy() || type->isPointerTy() || type->isHalfTy() || type->isFloatTy() || type->isDoubleTy() ||
          (type->isIntegerTy() && type->getIntegerBitWidth() <= 64) || type->isLabelTy();
 }
@@ -59,7 +60,7 @@ bool isKnown(llvm::Intrinsic::ID id) {
 
 std::optional<std::string> notSelectable(const llvm::Module& module, const Architecture& architecture) {
   for (const llvm::Function& f : module) {
-    if (f.getName() != kKernelSymbol) continue;  // the bodies of the primitives are made of instructions
+    if (f.getName().starts_with("smaltiGpu")) continue;  // the bodies of the primitives are made of instructions
     for (const llvm::Instruction& i : llvm::instructions(f)) {
       if (!isKnown(i.getType())) return "a value of type " + textOf(i.getType());
       if (i.getOpcode() == llvm::Instruction::FRem) return std::string("a remainder of floats");
