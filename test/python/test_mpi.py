@@ -85,7 +85,7 @@ def test_a_process_that_dies_is_named_by_the_others(mpi_library, bin_dir, how, l
     begin = time.monotonic()
     done = subprocess.run([MPIRUN, *launcher, "-n", "2", str(bin_dir / "smalti_devices_dies"), how],
                           capture_output=True, text=True, timeout=60, env=os.environ | MPI_IN_A_CONTAINER)
-    assert done.returncode != 0
+    assert launcher or done.returncode != 0  # with recovery, Open MPI's launcher gives 0 whatever its processes give
     assert "error[SM5011]: another process has left the program\n" in done.stderr
     assert re.search(r"have: process 1 on \S+ has died\n", done.stderr), done.stderr
     assert time.monotonic() - begin < 30  # of which most is the launcher's
