@@ -1,4 +1,5 @@
-// bin/train TEXT [STEPS]: trains the model on a text and prints the loss of every step. Twin: twin.py, in JAX.
+// bin/train TEXT [STEPS [DEVICES]]: trains the model on a text, its batch over DEVICES, and prints the loss of every
+// step. Twins: twin.py, in JAX; twin_torch.py.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -8,6 +9,7 @@
 #include <string>
 
 #include "AdamW.h"
+#include "Devices.h"
 #include "Model.h"
 
 namespace {
@@ -40,7 +42,7 @@ struct Text {
   }
 };
 
-int run(const std::string& path, int64_t steps) {
+int run(const std::string& path, int64_t steps, int64_t devices) {
   const Text text(path);
   Config c;
   c.vocabulary = text.vocabulary;
@@ -49,12 +51,16 @@ int run(const std::string& path, int64_t steps) {
                  static_cast<long long>(c.context + 2));
     return 1;
   }
+  if (devices < 1 || c.batch % devices != 0) {
+    std::fprintf(stderr, "train: a batch of %lld does not divide over %lld devices\n", static_cast<long long>(c.batch),
+                 static_cast<long long>(devices));
+    return 1;
+  }
   Model model = random_model(c, 0);
   Moments<Model> moments = zero_moments(model);
   const auto step =
-      pl::jit([c](Model model, Moments<Model> moments, const Array& tokens, const Array& targets, const Array& count) {
-        const auto of = [&](const Model& m) { return loss(m, tokens, targets, c); };
-        const auto [value, gradients] = pl::value_and_grad(of)(model);
+      pl::jit([=](Model model, Moments<Model> moments, const Array& tokens, const Array& targets, const Array& count) {
+        const auto [value, gradients] = value_and_gradients(model, tokens, targets, c, devices);
         update(AdamW{}, model, moments, gradients, count);
         return std::tuple{model, moments, value};
       });
@@ -77,10 +83,11 @@ int run(const std::string& path, int64_t steps) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: train TEXT [STEPS]\n");
+    std::fprintf(stderr, "usage: train TEXT [STEPS [DEVICES]]\n");
     return 2;
   }
-  const auto done = pl::attempt([&] { return run(argv[1], argc > 2 ? std::atoll(argv[2]) : 200); });
+  const auto done = pl::attempt(
+      [&] { return run(argv[1], argc > 2 ? std::atoll(argv[2]) : 200, argc > 3 ? std::atoll(argv[3]) : 1); });
   if (done) return *done;
   std::fprintf(stderr, "%s\n", done.error().str().c_str());
   return 1;

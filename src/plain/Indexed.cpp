@@ -1,6 +1,8 @@
 // gather and scatter: windows of an array at positions that another array holds.
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <optional>
 
 #include "base/RowMajor.h"
 #include "eval/Shape.h"
@@ -77,6 +79,13 @@ class Windows {
     return offset;
   }
   bool empty() const { return num_elements(batch_) == 0 || num_elements(shape) == 0; }
+  /// Whether windows lie in one piece in both arrays.
+  bool contiguous() const {
+    int64_t stride = 1;
+    for (size_t d = shape.size(); d-- > 0; stride *= shape[d])
+      if (shape[d] != 1 && (inOperand[d] != stride || inBatched[d] != stride)) return false;
+    return true;
+  }
   bool next() { return advance(at_, batch_); }
 
  private:
@@ -102,15 +111,66 @@ PlainResults gather(PlainCall& call) {
   const Shape strides = rowMajorStrides(operand.shape());
   const int bytes = storage_bytes(operand.dtype());
   if (windows.empty() || operand.elements() == 0) return one(std::move(*result));
+  const bool inOnePiece = windows.contiguous();
+  const auto windowBytes = static_cast<size_t>(num_elements(windows.shape) * bytes);
   do {
     const Shape& start = windows.start();
     int64_t from = 0;
     for (size_t d = 0; d < start.size(); ++d)
       from += std::clamp<int64_t>(start[d], 0, operand.shape()[d] - sizes[d]) * strides[d];
-    eval::copyStrided(operand.data() + from * bytes, windows.inOperand, result->data() + windows.offset() * bytes,
-                      windows.inBatched, windows.shape, bytes);
+    const std::byte* source = operand.data() + from * bytes;
+    std::byte* target = result->data() + windows.offset() * bytes;
+    if (inOnePiece)
+      std::memcpy(target, source, windowBytes);
+    else
+      eval::copyStrided(source, windows.inOperand, target, windows.inBatched, windows.shape, bytes);
   } while (windows.next());
   return one(std::move(*result));
+}
+
+/// Where the window of now starts in the operand; nothing when it is not wholly inside.
+std::optional<int64_t> windowInside(Windows& windows, const Shape& operand, const Shape& strides, const Shape& sizes) {
+  const Shape& start = windows.start();
+  int64_t first = 0;
+  for (size_t d = 0; d < start.size(); ++d) {
+    if (start[d] < 0 || start[d] > operand[d] - sizes[d]) return std::nullopt;
+    first += start[d] * strides[d];
+  }
+  return first;
+}
+Shape windowSizes(const Windows& windows, size_t rank) {
+  Shape sizes(rank, 1);
+  for (size_t w = 0; w < windows.shape.size(); ++w) sizes[windows.operandDims[w]] = windows.shape[w];
+  return sizes;
+}
+
+/// Adds windows that lie in one piece, as the gradient of rows that were taken does.
+template <class T>
+void addWindows(Windows& windows, Array& sums, const Array& updates) {
+  const Shape strides = rowMajorStrides(sums.shape()), sizes = windowSizes(windows, sums.shape().size());
+  const int64_t count = num_elements(windows.shape);
+  do {
+    const auto first = windowInside(windows, sums.shape(), strides, sizes);
+    if (!first) continue;
+    T* to = sums.as<T>() + *first;
+    const T* from = updates.as<T>() + windows.offset();
+    for (int64_t i = 0; i < count; ++i) to[i] += from[i];
+  } while (windows.next());
+}
+/// Whether that was all of the scatter.
+bool addsWindows(const Op& op, Windows& windows, std::vector<Array>& results, const Array& updates) {
+  const Block& region = op.regions[0];
+  if (results.size() != 1 || region.ops.size() != 2 || region.ops[0].name != "add" ||
+      region.ops[0].operands != region.arguments || region.ops[1].operands != region.ops[0].results)
+    return false;
+  if (windows.empty() || !windows.contiguous()) return false;
+  if (results[0].dtype() == DType::f32)
+    addWindows<float>(windows, results[0], updates);
+  else if (results[0].dtype() == DType::f64)
+    addWindows<double>(windows, results[0], updates);
+  else
+    return false;
+  return true;
 }
 
 /// One update: an element of the updates and the element of the operand that it goes to.
@@ -124,21 +184,13 @@ std::vector<std::vector<Update>> updateRounds(Windows& windows, const Shape& ope
   std::vector<std::vector<Update>> rounds;
   if (windows.empty()) return rounds;
   std::vector<int32_t> seen(static_cast<size_t>(num_elements(operand)), 0);
-  const Shape strides = rowMajorStrides(operand);
-  Shape sizes(operand.size(), 1);
-  for (size_t w = 0; w < windows.shape.size(); ++w) sizes[windows.operandDims[w]] = windows.shape[w];
+  const Shape strides = rowMajorStrides(operand), sizes = windowSizes(windows, operand.size());
   do {
-    const Shape& start = windows.start();
-    int64_t first = 0;
-    bool fits = true;
-    for (size_t d = 0; d < start.size() && fits; ++d) {
-      fits = start[d] >= 0 && start[d] <= operand[d] - sizes[d];
-      if (fits) first += start[d] * strides[d];
-    }
-    if (!fits) continue;
+    const auto first = windowInside(windows, operand, strides, sizes);
+    if (!first) continue;
     Shape index(windows.shape.size(), 0);
     do {
-      int64_t to = first, from = windows.offset();
+      int64_t to = *first, from = windows.offset();
       for (size_t w = 0; w < index.size(); ++w) {
         to += index[w] * windows.inOperand[w];
         from += index[w] * windows.inBatched[w];
@@ -178,6 +230,7 @@ PlainResults scatter(PlainCall& call) {
                    .map = op.integers("scatter_dims_to_operand_dims"),
                    .indexVectorDim = op.integer("index_vector_dim")},
                   results[0].shape(), call.operands[n], updates[0].shape());
+  if (addsWindows(call.op, windows, results, updates[0])) return results;
   for (const auto& round : updateRounds(windows, results[0].shape())) {
     std::vector<Array> arguments;
     for (const auto& [arrays, pick] :

@@ -1,6 +1,7 @@
 #include "plain/PlainEvaluators.h"
 
 #include <cstring>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -9,12 +10,16 @@
 namespace smalti::plain {
 
 PlainEvaluator findEvaluator(std::string_view op) {
-  for (const auto table :
-       {elementwiseEvaluators(), shapeEvaluators(), contractEvaluators(), indexedEvaluators(), sortEvaluators(),
-        windowEvaluators(), convolutionEvaluators(), linearEvaluators(), complexEvaluators(), fourierEvaluators()})
-    for (const EvaluatorRow& row : table)
-      if (row.op == op) return row.evaluate;
-  return nullptr;
+  static const auto byName = [] {
+    std::unordered_map<std::string_view, PlainEvaluator> all;
+    for (const auto table :
+         {elementwiseEvaluators(), shapeEvaluators(), contractEvaluators(), indexedEvaluators(), sortEvaluators(),
+          windowEvaluators(), convolutionEvaluators(), linearEvaluators(), complexEvaluators(), fourierEvaluators()})
+      for (const EvaluatorRow& row : table) all.emplace(row.op, row.evaluate);
+    return all;
+  }();
+  const auto found = byName.find(op);
+  return found == byName.end() ? nullptr : found->second;
 }
 
 eval::Input in(const Array& array) { return {array.data(), array.dtype(), array.shape()}; }

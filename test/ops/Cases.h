@@ -30,6 +30,9 @@ std::vector<Case> elementwiseCases();
 std::vector<Case> arrayCases();
 /// Transformations of functions, composed; with control flow. Outside kernels.
 std::vector<Case> transformCases();
+/// Functions of several devices under transformations; the names on_devices, P, LINE (4 devices "x") and SQUARE (2 by
+/// 2, "x" and "y") in JAX's expression.
+std::vector<Case> deviceCases();
 /// Ops that only a TPU kernel has: exported, and not compared with JAX on the CPU.
 std::vector<Case> tpuCases();
 

@@ -1,4 +1,4 @@
-#include "Cases.h"
+#include "Compositions.h"
 
 namespace smalti::ops::test {
 namespace {
@@ -57,45 +57,16 @@ constexpr const char* kDoubled =
 Array attention(const Array& q, const Array& k, const Array& v) { return dot(softmax(dot(q, transpose(k))), v); }
 constexpr const char* kAttention = "(lambda q, k, v: jax.nn.softmax(q @ k.T) @ v)";
 
-std::string with(std::string text, const char* f) {
-  for (size_t at = 0; (at = text.find("@f", at)) != std::string::npos;) text.replace(at, 2, f);
-  return text;
-}
-
-template <class F>
-void programs(std::vector<Case>& cases, const char* f, const F& ours, const Array& x) {
-  const auto add = [&](const char* jax, std::function<Array(In)> op) {
-    cases.push_back({with(jax, f), {x}, std::move(op), 2e-5, false});
-  };
-  const auto total = [=](const Array& x) { return sum(ours(x)); };
-  add("jax.grad(lambda x: jnp.sum(@f(x)))(a)", [=](In in) { return grad(total)(in[0]); });
-  add("jax.jvp(@f, (a,), (jnp.cos(a),))[1]",
-      [=](In in) { return jvp(ours, std::tuple{in[0]}, std::tuple{cos(in[0])}).second; });
-  add("jax.grad(lambda x: jnp.sum(jax.grad(lambda x: jnp.sum(@f(x)))(x) ** 2))(a)",
-      [=](In in) { return grad([=](const Array& x) { return sum(square(grad(total)(x))); })(in[0]); });
-  add("jax.jvp(jax.grad(lambda x: jnp.sum(@f(x))), (a,), (jnp.ones_like(a),))[1]",
-      [=](In in) { return jvp(grad(total), std::tuple{in[0]}, std::tuple{ones_like(in[0])}).second; });
-  add("jax.vmap(jax.grad(lambda x: jnp.sum(@f(x))))(jnp.stack([a, -a, 2 * a]))",
-      [=](In in) { return vmap(grad(total))(stack({in[0], -in[0], 2 * in[0]})); });
-  add("jax.grad(lambda m: jnp.sum(jax.vmap(@f)(m)))(jnp.stack([a, -a, 2 * a]))", [=](In in) {
-    return grad([=](const Array& m) { return sum(vmap(ours)(m)); })(stack({in[0], -in[0], 2 * in[0]}));
-  });
-  add("jax.vmap(jax.vmap(@f))(jnp.stack([jnp.stack([a, -a]), jnp.stack([3 * a, a])]))",
-      [=](In in) { return vmap(vmap(ours))(stack({stack({in[0], -in[0]}), stack({3 * in[0], in[0]})})); });
-  add("jax.grad(lambda x: jnp.sum(jax.checkpoint(@f)(x)))(a)",
-      [=](In in) { return grad([=](const Array& x) { return sum(checkpoint(ours)(x)); })(in[0]); });
-}
-
 }  // namespace
 
 std::vector<Case> transformCases() {
   std::vector<Case> cases;
   const Array x = numbers({5}, f32), m = numbers({3, 4}, f32, 1);
-  programs(cases, kWaves, waves, x);
-  programs(cases, kLooped, looped, x);
-  programs(cases, kRecurrence, recurrence, x);
-  programs(cases, kNested, nested, m);
-  programs(cases, kBranched, branched, x);
+  compositions(cases, kWaves, waves, x);
+  compositions(cases, kLooped, looped, x);
+  compositions(cases, kRecurrence, recurrence, x);
+  compositions(cases, kNested, nested, m);
+  compositions(cases, kBranched, branched, x);
   const auto add = [&](std::string jax, Inputs inputs, std::function<Array(In)> op) {
     cases.push_back({std::move(jax), std::move(inputs), std::move(op), 2e-5, false});
   };

@@ -1,6 +1,7 @@
 // smalti_ops_oracle DIR: every case outside kernels and inside one; inputs and results as .npy (those of a kernel where
 // they differ), index.json next to them, and promotions.json with the dtype that each pair of dtypes gives.
 // smalti_ops_oracle DIR --transform: the cases under jvp, vjp and vmap (Transformed.h), and index.json.
+// smalti_ops_oracle DIR --devices: the cases of several devices, their results, and index.json.
 // smalti_ops_oracle DIR --export: the cases' kernels as StableHLO, and index.json.
 #include <algorithm>
 #include <cstring>
@@ -137,15 +138,19 @@ nlohmann::json exported(const Case& c, const std::filesystem::path& folder, cons
 int main(int argc, char** argv) {
   const bool exports = argc == 3 && std::string_view(argv[2]) == "--export";
   const bool transforms = argc == 3 && std::string_view(argv[2]) == "--transform";
-  if (argc != 2 && !exports && !transforms) {
-    std::cerr << "usage: smalti_ops_oracle DIR [--export | --transform]\n";
+  const bool devices = argc == 3 && std::string_view(argv[2]) == "--devices";
+  if (argc != 2 && !exports && !transforms && !devices) {
+    std::cerr << "usage: smalti_ops_oracle DIR [--devices | --export | --transform]\n";
     return 2;
   }
   const std::filesystem::path folder = argv[1];
   std::filesystem::create_directories(folder);
   nlohmann::json index = nlohmann::json::array();
-  for (const auto& cases :
-       {elementwiseCases(), arrayCases(), transformCases(), exports ? tpuCases() : std::vector<Case>{}})
+  using Families = std::vector<std::vector<Case>>;
+  const Families families = devices ? Families{deviceCases()}
+                                    : Families{elementwiseCases(), arrayCases(), transformCases(),
+                                               exports ? tpuCases() : std::vector<Case>{}};
+  for (const auto& cases : families)
     for (const Case& c : cases) {
       if (exports && !c.kernel) continue;
       const std::string id = std::to_string(index.size());
@@ -164,5 +169,5 @@ int main(int argc, char** argv) {
       index.push_back(exports ? exported(c, folder, id) : computed(c, folder, id));
     }
   std::ofstream(folder / "index.json") << index.dump(1) << '\n';
-  if (!exports && !transforms) std::ofstream(folder / "promotions.json") << promotions().dump() << '\n';
+  if (argc == 2) std::ofstream(folder / "promotions.json") << promotions().dump() << '\n';
 }

@@ -1,4 +1,4 @@
-"""examples/train: the same losses as its twin in JAX over 200 steps, and it learns."""
+"""examples/train: the same losses as its twin in JAX over 200 steps, on one device and on two, and it learns."""
 
 import subprocess
 import sys
@@ -24,6 +24,20 @@ def test_the_loss_is_that_of_the_twin_in_jax(bin_dir):
     assert len(ours) == len(theirs) == STEPS
     assert max(abs(a - b) for a, b in zip(ours, theirs)) <= 1e-3
     assert ours[-1] < 0.7 * ours[0]
+
+
+def test_two_devices_learn_what_one_does(bin_dir):
+    text = ROOT / "LICENSE"
+    one = losses(bin_dir / "train", text, STEPS, env={"SMALTI_TARGET": "cpu"})
+    two = losses(bin_dir / "train", text, STEPS, 2, env={"SMALTI_TARGET": "cpu"})
+    assert len(one) == len(two) == STEPS
+    assert max(abs(a - b) for a, b in zip(one, two)) <= 1e-3
+
+
+def test_batches_divide_over_the_devices(bin_dir):
+    done = subprocess.run([str(bin_dir / "train"), str(ROOT / "LICENSE"), "1", "3"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "train: a batch of 8 does not divide over 3 devices\n"
 
 
 def test_bad_input_is_said(bin_dir, tmp_path):

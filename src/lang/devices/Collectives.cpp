@@ -8,29 +8,42 @@
 #include <fmt/ranges.h>
 
 #include "base/Text.h"
+#include "lang/devices/CollectiveRules.h"
 #include "lang/devices/MeshAround.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
 #include "lang/trace/Place.h"
+#include "lang/transform/rules/Support.h"
 #include "smalti/ops.h"
 
 namespace smalti::lang {
 namespace {
 
-constexpr std::string_view kNoRule = "collectives have no rule yet: transform what is around them";
-
 constexpr OpTable kCollectiveOps{
-    OpRecord{.name = "all_gather", .inPrograms = true, .noJvp = kNoRule, .noBatch = kNoRule},
-    OpRecord{.name = "all_reduce", .jaxName = "psum", .inPrograms = true, .noJvp = kNoRule, .noBatch = kNoRule},
-    OpRecord{.name = "all_to_all", .inPrograms = true, .noJvp = kNoRule, .noBatch = kNoRule},
+    OpRecord{.name = "all_gather",
+             .inPrograms = true,
+             .jvp = jvpLinear,
+             .transpose = transposeAllGather,
+             .batch = batchCollective},
+    OpRecord{.name = "all_reduce", .jaxName = "psum", .inPrograms = true, .control = &kAllReduceRules},
+    OpRecord{.name = "all_to_all",
+             .inPrograms = true,
+             .jvp = jvpLinear,
+             .transpose = transposeAllToAll,
+             .batch = batchCollective},
     OpRecord{.name = "collective_broadcast",
              .jaxName = "pbroadcast",
              .inPrograms = true,
-             .noJvp = kNoRule,
-             .noBatch = kNoRule},
-    OpRecord{
-        .name = "collective_permute", .jaxName = "ppermute", .inPrograms = true, .noJvp = kNoRule, .noBatch = kNoRule},
-    OpRecord{.name = "reduce_scatter", .inPrograms = true, .noJvp = kNoRule, .noBatch = kNoRule},
+             .jvp = jvpLinear,
+             .transpose = transposeBroadcastFrom,
+             .batch = batchCollective},
+    OpRecord{.name = "collective_permute",
+             .jaxName = "ppermute",
+             .inPrograms = true,
+             .jvp = jvpLinear,
+             .transpose = transposePermute,
+             .batch = batchCollective},
+    OpRecord{.name = "reduce_scatter", .inPrograms = true, .control = &kReduceScatterRules},
 };
 const OpFamily kCollectiveFamily(kCollectiveOps);
 

@@ -15,6 +15,7 @@
 #include "lang/call/TraceProgram.h"
 #include "lang/debug/Debug.h"
 #include "lang/devices/MeshAround.h"
+#include "lang/devices/ShardMapRules.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/trace/HasValue.h"
 #include "lang/trace/Place.h"
@@ -32,8 +33,7 @@ constexpr OpTable kShardMapOps{OpRecord{.name = "manual_computation",
                                         .types = shardMapTypes,
                                         .run = runShardMap,
                                         .inPrograms = true,
-                                        .noJvp = "shard_map has no rule yet: differentiate inside of it",
-                                        .noBatch = "shard_map has no rule yet: use vmap inside of it"}};
+                                        .control = &kShardMapRules}};
 const OpFamily kShardMapFamily(kShardMapOps);
 
 /// On concrete arrays, met under a transformation: a Program of this one op.

@@ -7,13 +7,17 @@
 
 #include "lang/fuse/DotKernel.h"
 #include "lang/fuse/FusedKernel.h"
+#include "lang/fuse/LoopKernel.h"
 #include "lang/print/Print.h"
+#include "smalti/ops/create.h"
 
 namespace smalti::lang {
 namespace {
 
 /// Groups of fewer elements stay: computing them costs as little as calling a kernel.
 constexpr int64_t kFewest = 512;
+/// Arrays that a group takes: more are as many streams as prefetchers and registers do not keep up with.
+constexpr size_t kMostTaken = 24;
 
 /// The ops of one block as units, each a group or a single op, that run one after the other.
 class Units {
@@ -56,6 +60,32 @@ class Units {
     needs.erase(*joined);
     unit.needs.insert(needs.begin(), needs.end());
     for (const ValueId v : op.results) madeBy_[v] = *joined;
+    if (!units_[*joined].group) return;
+    for (const size_t other : needs)
+      if (units_[other].group) merge(*joined, other);
+  }
+
+  /// Makes one unit of two groups, where they fit together and nothing comes in between.
+  void merge(size_t into, size_t from) {
+    Unit &unit = units_[into], &other = units_[from];
+    if (unit.group->domain() != other.group->domain() || leadsTo(unit.needs, from) || leadsTo(other.needs, into))
+      return;
+    if (unit.group->taken().size() + other.group->taken().size() > kMostTaken) return;
+    std::vector<const Op*> ops = unit.ops;
+    ops.insert(ops.end(), other.ops.begin(), other.ops.end());
+    std::sort(ops.begin(), ops.end());  // of one list: in its order
+    Group both(unit.group->domain());
+    for (const Op* op : ops)
+      if (!both.take(*op, types_)) return;
+    unit.group = std::move(both);
+    unit.ops = std::move(ops);
+    unit.needs.insert(other.needs.begin(), other.needs.end());
+    unit.needs.erase(into);
+    other = {};
+    for (Unit& u : units_)
+      if (u.needs.erase(from) > 0 && &u != &unit) u.needs.insert(into);
+    for (auto& [v, made] : madeBy_)
+      if (made == from) made = into;
   }
 
   void collect(const Op& op, std::set<size_t>& needs) const {
@@ -99,6 +129,7 @@ class Fusion {
 
   TracedFunction run() {
     traced_.function.ops = block(traced_.function.ops);
+    removeDead(traced_);  // slices that kernels read where they lie
     return std::move(traced_);
   }
 
@@ -109,6 +140,11 @@ class Fusion {
       if (op.name == "constant") {
         const Array& value = std::get<Array>(*op.find("value"));
         if (value.rank() == 0) constants_[op.results[0]] = value;
+      }
+      if (op.name == "slice") {
+        const auto integers = [&](const char* name) { return std::get<std::vector<int64_t>>(*op.find(name)); };
+        if (std::ranges::all_of(integers("strides"), [](int64_t stride) { return stride == 1; }))
+          views_[op.results[0]] = {op.operands[0], integers("start_indices")};
       }
       for (const Block& b : op.regions) countUses(b.ops);
     }
@@ -121,10 +157,15 @@ class Fusion {
     for (const Units::Unit* unit : units.ordered()) {
       if (unit->group && emit(*unit, made)) continue;
       for (const Op* op : unit->ops) {
-        if (emitProduct(*op, made)) continue;
+        if (emitProduct(*op, made) || emitLoop(*op, made)) continue;
         made.push_back(*op);
-        if (op->name == "while" || op->name == "if" || op->name == "case")
-          for (Block& b : made.back().regions) b.ops = block(b.ops);
+        // Devices that take branches and steps of their own do not reach a kernel together.
+        const bool isControl = op->name == "while" || op->name == "if" || op->name == "case";
+        const bool isMapped = op->name == "manual_computation";
+        if (!isMapped && (!isControl || onDevices_)) continue;
+        onDevices_ += isMapped;
+        for (Block& b : made.back().regions) b.ops = block(b.ops);
+        onDevices_ -= isMapped;
       }
     }
     return made;
@@ -157,7 +198,8 @@ class Fusion {
   }
 
   bool emit(const Units::Unit& unit, std::vector<Op>& made) {
-    const Group& group = *unit.group;
+    Group group = *unit.group;
+    settleRows(group, traced_.function.values, views_);
     const auto computes = [](const Op* op) { return isElementwise(*op) || !reductionOf(*op).empty(); };
     const auto [rows, columns] = group.sizes();
     if (rows * columns < kFewest || std::none_of(unit.ops.begin(), unit.ops.end(), computes)) return false;
@@ -165,11 +207,10 @@ class Fusion {
     if (results.empty()) return true;
     for (const ValueId v : results)
       if (type(v).dtype == DType::pred) return false;
-    const auto kernel = fusedKernel(group, results, traced_.function.values, constants_);
-    if (!kernel) return false;
+    const FusedCall fused = fusedKernel(group, results, traced_.function.values, constants_, views_);
+    if (!fused.kernel) return false;
     Op call{.name = "kernel_call", .place = unit.ops[0]->place};
-    for (const auto& [v, form] : group.taken())
-      if (!constants_.count(v)) call.operands.push_back(reshaped(v, shapeIn(group, form), made));
+    for (const FusedCall::Operand& o : fused.operands) call.operands.push_back(reshaped(o.value, o.shape, made));
     std::vector<Op> after;
     for (const ValueId v : results) {
       const Shape shape = shapeIn(group, group.made().at(v));
@@ -180,7 +221,7 @@ class Fusion {
       call.results.push_back(newValue({type(v).dtype, shape}));
       after.push_back({.name = "reshape", .operands = {call.results.back()}, .results = {v}});
     }
-    call.kernel = number(kernel, group.taken());
+    call.kernel = number(fused.kernel, group.taken());
     made.push_back(std::move(call));
     std::move(after.begin(), after.end(), std::back_inserter(made));
     return true;
@@ -200,6 +241,29 @@ class Fusion {
     return true;
   }
 
+  bool emitLoop(const Op& op, std::vector<Op>& made) {
+    if (op.name != "while") return false;
+    const LoopKernel loop = loopKernel(op, traced_.function.values, constants_);
+    if (!loop.kernel) return false;
+    Op call{.name = "kernel_call", .place = op.place};
+    for (const LoopKernel::Operand& o : loop.operands) call.operands.push_back(reshaped(o.value, o.shape, made));
+    for (const size_t i : loop.results) call.results.push_back(op.results[i]);
+    call.kernel = number(loop.kernel, {});
+    made.push_back(std::move(call));
+    // What does not change, and where the counter ends.
+    const Block& body = op.regions[1];
+    for (size_t i = 0; i < op.results.size(); ++i) {
+      if (std::find(loop.results.begin(), loop.results.end(), i) != loop.results.end()) continue;
+      if (body.ops.back().operands[i] == body.arguments[i])
+        made.push_back({.name = "reshape", .operands = {op.operands[i]}, .results = {op.results[i]}});
+      else
+        made.push_back({.name = "constant",
+                        .results = {op.results[i]},
+                        .attributes = {{"value", full({}, loop.steps, DType::i32)}}});
+    }
+    return true;
+  }
+
   /// Equal kernels are one.
   int number(const std::shared_ptr<const CalledKernel>& kernel, const std::map<ValueId, Form>& taken) {
     std::string key = print(kernel->traced());
@@ -215,6 +279,8 @@ class Fusion {
   TracedFunction traced_;
   std::map<ValueId, int> uses_;
   std::map<ValueId, Array> constants_;
+  Views views_;
+  int onDevices_ = 0;  ///< within how many shard_maps
   std::map<std::string, int> numbers_;
 };
 

@@ -10,12 +10,30 @@
 
 namespace smalti::lang {
 
-/// A kernel of the group over blocks of rows: takes what the group takes and gives `results`, each as an array of rows
-/// and columns (1 where it has one per row, or the same for all). `constants` are scalars whose value is known. Null
-/// where kernels do not have what it computes.
-std::shared_ptr<const CalledKernel> fusedKernel(const Group&, std::span<const ValueId> results,
-                                                const std::vector<ArrayType>& types,
-                                                const std::map<ValueId, Array>& constants);
+/// A slice of another value, without gaps between its elements.
+struct View {
+  ValueId source = -1;
+  std::vector<int64_t> starts;
+};
+using Views = std::map<ValueId, View>;
+
+/// Gives a group that has no rows of its own those with which most slices that it takes are read where they lie.
+void settleRows(Group&, const std::vector<ArrayType>& types, const Views& views);
+
+/// A kernel of a group, and what it is called on.
+struct FusedCall {
+  struct Operand {
+    ValueId value;
+    Shape shape;  ///< in which the kernel takes it
+  };
+  std::shared_ptr<const CalledKernel> kernel;
+  std::vector<Operand> operands;
+};
+/// A kernel of the group over blocks of rows: gives `results`, each as an array of rows and columns (1 where it has one
+/// per row, or the same for all). `constants` are scalars whose value is known; slices among `views` are read where
+/// they lie, if they are whole rows or pieces of them. Without a kernel where kernels do not have what it computes.
+FusedCall fusedKernel(const Group&, std::span<const ValueId> results, const std::vector<ArrayType>& types,
+                      const std::map<ValueId, Array>& constants, const Views& views);
 /// The kernel with that body, lowered; null where kernels do not have what it does.
 std::shared_ptr<const CalledKernel> kernelOf(TracedKernel, const std::function<void(std::span<const Ref>)>& body);
 /// The shape in which the kernel takes or gives a value.

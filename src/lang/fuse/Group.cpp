@@ -87,7 +87,7 @@ bool Group::fitBroadcast(const Op& op, const std::vector<ArrayType>& types, Fit&
   else
     return false;
   if (const auto known = made_.find(x); known != made_.end() && known->second == fit.result) return from == to;
-  if (from.empty()) {
+  if (elementsIn(from) == 1) {
     if (!makes(x)) fit.taken.emplace_back(x, Form::scalar);
     return !makes(x);
   }

@@ -22,6 +22,7 @@ class Group {
   const Shape& domain() const { return domain_; }
   /// Axes before it are rows; without one, every op is element by element, and any will do.
   std::optional<size_t> split() const { return split_; }
+  void splitAt(size_t axis) { split_ = axis; }
   const std::vector<const Op*>& ops() const { return ops_; }
   /// What values are that the group makes, and that it takes from outside.
   const std::map<ValueId, Form>& made() const { return made_; }

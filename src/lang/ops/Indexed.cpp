@@ -26,7 +26,8 @@ std::string addedType(const TypedOp& op) {
   return op.result() == expected ? "" : fmt::format("gives {} instead of {}", op.result().str(), expected.str());
 }
 
-constexpr std::string_view kInstead = "only programs hold it, in place of take_along_axis and its transposition";
+constexpr std::string_view kInstead =
+    "only programs hold it, in place of take, take_along_axis and their transpositions";
 
 constexpr OpTable kIndexedOps{
     OpRecord{.name = "add_along_axis",
@@ -61,17 +62,13 @@ std::vector<Array> addAtIndices(const OpCall& call) {
   std::vector<int64_t> others;
   for (int64_t a = 0; a < indices.rank(); ++a)
     if (a != axis) others.push_back(a);
-  const std::vector<Array> operands{zeros(type.shape, type.dtype), reshapeTo(mod(indices, size), shape), updates};
-  const ArrayType element{type.dtype, {}};
-  const Region region{{element, element}, [](std::span<const Array> v) { return std::vector<Array>{add(v[0], v[1])}; }};
-  const Location at = Location::current();
-  return bindRegions(kIndexedOps["scatter"], operands, {type}, {&region, 1}, at,
-                     {{"update_window_dims", std::vector<int64_t>{}},
-                      {"inserted_window_dims", std::vector<int64_t>{axis}},
-                      {"input_batching_dims", others},
-                      {"scatter_indices_batching_dims", others},
-                      {"scatter_dims_to_operand_dims", std::vector<int64_t>{axis}},
-                      {"index_vector_dim", indices.rank()}});
+  return {addAt(zeros(type.shape, type.dtype), reshapeTo(mod(indices, size), shape), updates,
+                {{"update_window_dims", std::vector<int64_t>{}},
+                 {"inserted_window_dims", std::vector<int64_t>{axis}},
+                 {"input_batching_dims", others},
+                 {"scatter_indices_batching_dims", others},
+                 {"scatter_dims_to_operand_dims", std::vector<int64_t>{axis}},
+                 {"index_vector_dim", indices.rank()}})};
 }
 
 }  // namespace
@@ -121,6 +118,14 @@ Array padWith(const Array& x, const Array& value, const std::vector<int64_t>& lo
                {{"edge_padding_low", low}, {"edge_padding_high", high}, {"interior_padding", interior}});
 }
 
+Array addAt(const Array& x, const Array& indices, const Array& updates, Attributes numbers) {
+  const std::vector<Array> operands{x, indices, updates};
+  const ArrayType element{x.dtype(), {}};
+  const Region region{{element, element}, [](std::span<const Array> v) { return std::vector<Array>{add(v[0], v[1])}; }};
+  const Location at = Location::current();
+  return bindRegions(kIndexedOps["scatter"], operands, {x.type()}, {&region, 1}, at, std::move(numbers))[0];
+}
+
 Array gatherElements(const Array& x, const Array& indices, ArrayType result, Attributes numbers) {
   return bind1(kIndexedOps["gather"], {x, indices}, std::move(result), std::move(numbers));
 }
@@ -163,17 +168,6 @@ Array dynamic_update_slice(const Operand& x, const Operand& update, const std::v
   AtPlace place(x.at());
   return lang::dynamicUpdateSlice(x.array(), lang::convertTo(update.array(), x.dtype()),
                                   checkedStarts("dynamic_update_slice", x, starts, update.shape()));
-}
-
-Array take(const Operand& x, const Operand& indices, int64_t axis) {
-  AtPlace place(x.at());
-  axis = lang::checkedAxis("take", axis, x.rank());
-  if (!is_integer(indices.dtype())) lang::refuseDType("take", indices.dtype(), "integer indices");
-  Shape along(x.rank(), 1), result = x.shape();
-  along[axis] = indices.array().elements();
-  result.erase(result.begin() + axis);
-  result.insert(result.begin() + axis, indices.shape().begin(), indices.shape().end());
-  return reshape(take_along_axis(x, reshape(indices, along), axis), result);
 }
 
 }  // namespace smalti

@@ -14,6 +14,8 @@ Array dynamicSlices(const Array&, std::span<const Array> starts, const Shape& si
 Array dynamicUpdateSlice(const Array&, const Array& update, std::span<const Array> starts);
 /// stablehlo.gather of these dimension numbers.
 Array gatherElements(const Array&, const Array& indices, ArrayType result, Attributes numbers);
+/// stablehlo.scatter of these dimension numbers, which adds the updates.
+Array addAt(const Array&, const Array& indices, const Array& updates, Attributes numbers);
 /// Zeros with `size` elements along the axis, to which the updates are added at the indices. The transposition of
 /// take_along_axis.
 Array addAlongAxis(const Array& indices, const Array& updates, int64_t axis, int64_t size);

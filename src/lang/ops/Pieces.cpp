@@ -78,7 +78,7 @@ std::vector<Array> expandTakeAlongAxis(const OpCall& call) {
   std::vector<int64_t> others;
   for (int64_t a = 0; a < x.rank(); ++a)
     if (a != axis) others.push_back(a);
-  return {gatherElements(x, reshapeTo(indices, shape), call.results[0],
+  return {gatherElements(x, reshapeTo(mod(indices, x.shape()[axis]), shape), call.results[0],
                          {{"offset_dims", std::vector<int64_t>{}},
                           {"collapsed_slice_dims", std::vector<int64_t>{axis}},
                           {"operand_batching_dims", others},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "lang/trace/Place.h"
+#include "lang/trace/Trace.h"
 #include "lang/transform/Batch.h"
 #include "smalti/ops/reduce.h"
 

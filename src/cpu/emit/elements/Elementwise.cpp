@@ -56,7 +56,16 @@ Reg floatBinary(const ElementOp& e) {
 Reg fadd(Builder& b, Reg x, Reg y) { return b.CreateFAdd(x, y); }
 Reg fsub(Builder& b, Reg x, Reg y) { return b.CreateFSub(x, y); }
 Reg fmul(Builder& b, Reg x, Reg y) { return b.CreateFMul(x, y); }
-Reg fdiv(Builder& b, Reg x, Reg y) { return b.CreateFDiv(x, y); }
+/// By a power of two: a product with its inverse, which is the same number.
+Reg fdiv(Builder& b, Reg x, Reg y) {
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(y);
+  if (constant && y->getType()->isVectorTy()) constant = constant->getSplatValue();
+  llvm::APFloat inverse(0.0);
+  if (const auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+      number && number->getValueAPF().getExactInverse(&inverse))
+    return b.CreateFMul(x, llvm::ConstantFP::get(y->getType(), inverse));
+  return b.CreateFDiv(x, y);
+}
 
 /// C's fmod, exact: multiples of y·2^(28·k) are taken away, the largest first. In f64 each quotient has less than 29
 /// bits, so that its product with y is exact.
