@@ -115,7 +115,10 @@ bool ProcessRun::allAtBarrier() const {
 }
 
 ProcessRun::Standing ProcessRun::standing() const {
-  return {.idle = atBarrier_ ? !allAtBarrier() : devices_.idle(), .atBarrier = atBarrier_, .sent = sent_, .received = received_};
+  return {.idle = atBarrier_ ? !allAtBarrier() : devices_.idle(),
+          .atBarrier = atBarrier_,
+          .sent = sent_,
+          .received = received_};
 }
 
 Status ProcessRun::take(Processes::Message message) {

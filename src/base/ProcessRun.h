@@ -64,9 +64,9 @@ class ProcessRun {
   enum class Kind : uint8_t { content, barrier, probe, state, deadlock, gaveUp };
   bool allAtBarrier() const;
   /// What a process says of itself to rank 0: it counts what makes others go on, content and arrivals at barriers, and
-  /// is not idle once such a message has come, before it goes on itself. The sums of what has been sent and received by all are equal in two
-  /// rounds one after the other, with everybody idle in both, only if no message was on its way in between (Mattern's
-  /// four-counter method, "Algorithms for distributed termination detection", 1987).
+  /// is not idle once such a message has come, before it goes on itself. The sums of what has been sent and received by
+  /// all are equal in two rounds one after the other, with everybody idle in both, only if no message was on its way in
+  /// between (Mattern's four-counter method, "Algorithms for distributed termination detection", 1987).
   struct Standing {
     bool idle = false, atBarrier = false;
     uint64_t sent = 0, received = 0;
