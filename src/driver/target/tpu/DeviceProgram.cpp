@@ -80,7 +80,7 @@ Result<std::vector<Array>> DeviceProgram::partsFor(int64_t position, std::span<c
       own.push_back(arguments[i]);
       continue;
     }
-    auto part = partOf(arguments[i], *parts[i], mesh, at);
+    auto part = partOf(arguments[i], partAt(arguments[i].shape(), *parts[i], mesh, at));
     if (!part) return fail(std::move(part.error()));
     own.push_back(std::move(*part));
   }
