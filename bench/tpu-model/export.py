@@ -234,7 +234,7 @@ def main():
         raise Lacks(f"no builder knows the kernel {row['kernel']}")
       path = cache / f"{key_of(row, builder)}.mlir"
       if not path.exists():
-        part = path.with_suffix(f".{os.getpid()}")  # whole or not at all, whoever else exports
+        part = path.with_suffix(f".{os.getpid()}")  # atomic, even if others export at the same time
         part.write_text(module_text(row, builder, sizes))
         part.rename(path)
       print(json.dumps({"id": row["id"], "module": str(path)}), flush=True)

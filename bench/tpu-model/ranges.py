@@ -110,7 +110,10 @@ def fit(bench, results, write):
     text = path.read_text()
     start = text.index("[uncertainty]")
     for key, value in values.items():
-      text = text[:start] + re.sub(rf"^{key} = [\d.]+$", f"{key} = {value:.3g}", text[start:], count=1, flags=re.M)
+      section, found = re.subn(rf"^{key} = [\d.e-]+$", f"{key} = {value:.3g}", text[start:], count=1, flags=re.M)
+      if found != 1:
+        raise SystemExit(f"{path} has no number {key} in [uncertainty]")
+      text = text[:start] + section
     target = path if write else bench.CACHE / path.name
     target.write_text(text)
   print(f"written to {target.parent}")

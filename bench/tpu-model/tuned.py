@@ -1,6 +1,6 @@
 """How often the model agrees with published block sizes: `./do bench tpu-model --tuned`.
 
-A row of tpu_tuned_blocks.csv says which blocks of a kernel were the fastest that somebody measured. Its candidates are
+A row of tpu_tuned_blocks.csv gives the fastest measured blocks of a kernel. Its candidates are
 these blocks with one of their sizes halved, quartered, doubled or quadrupled, and with one doubled and another one
 halved, as far as JAX exports them and the chip's compiler takes them. Where it takes the published blocks only with a
 higher limit of VMEM than its usual one, they were measured with one, and candidates may have all of it. The model agrees where it gives the published

@@ -58,14 +58,14 @@ struct VersionedTensor {
 Result<dlpack::ManagedTensor*> to_dlpack(const Array& array);
 /// The same with a version, for a consumer that understands up to `newest` (`max_version` of Python's `__dlpack__`):
 /// error SM6308 when that is before 1.0, where `to_dlpack` is right. `flags`: kReadOnly for elements that the consumer
-/// must not write to, kCopied for those that nobody else has.
+/// must not write to, kCopied for those without other owners.
 Result<dlpack::VersionedTensor*> to_dlpack_versioned(const Array& array, dlpack::Version newest = dlpack::kVersion,
                                                      uint64_t flags = 0);
 /// Takes the tensor over: row-major memory of the CPU is shared, other strides are copied. Its deleter is called when
 /// the last Array of it goes, or here when it is copied or refused (SM6308).
 Result<Array> from_dlpack(dlpack::ManagedTensor* tensor);
 /// The same; refused when it is of a newer major version. The elements of a read-only tensor are copied, unless
-/// `share_read_only` says that nobody writes to the Array (an Executable does not write to its inputs).
+/// `share_read_only` promises that the Array is not written (an Executable does not write to its inputs).
 Result<Array> from_dlpack(dlpack::VersionedTensor* tensor, bool share_read_only = false);
 
 /// A dense copy of strided memory; strides are in bytes and may be 0 or negative.

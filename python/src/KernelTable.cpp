@@ -78,7 +78,7 @@ Status KernelTable::begin(const CallAttributes& call) {
   const std::lock_guard lock(queueMutex_);
   if (finished_) return {};
   queue_.push_back({std::string(call.key), std::string(call.module), std::string(call.options)});
-  const size_t most = std::max(1U, std::thread::hardware_concurrency() - 1);
+  const size_t most = std::max(2U, std::thread::hardware_concurrency()) - 1;
   if (idle_ < queue_.size() && workers_.size() < most) try {
       workers_.emplace_back([this] { work(); });
     } catch (const std::system_error&) {  // the first call compiles

@@ -1,6 +1,7 @@
 #include "XlaCall.h"
 
 #include <mutex>
+#include <optional>
 
 #include <nanobind/stl/string.h>
 #include <xla/ffi/api/ffi.h>
@@ -87,8 +88,8 @@ std::string_view notImplemented(std::string_view code) {
 /// is empty. In the form of that compiler's errors, of which JAX makes exceptions with the user's line.
 ffi::Error judgeForChip(ffi::Dictionary attributes) {
   const auto chip = attributes.get<std::string_view>("chip"), module = attributes.get<std::string_view>("module");
-  if (!chip || !module) return ffi::Error::Internal("the call has no attribute of its kernel");
-  if (chip->empty()) return ffi::Error::Success();
+  if (!chip || chip->empty()) return ffi::Error::Success();  // programs serialised by older versions have none
+  if (!module) return ffi::Error::Internal("the call has no attribute of its kernel");
   const auto refused = attempt([&] {
     return unwrap(
         unwrap(Module::parse(*module, "pallas_call")).refusals(settingsFrom({}, {{"chip", std::string(*chip)}})));
@@ -159,9 +160,18 @@ ffi::Error judged(const RunReport& report) {
   return mistakes.empty() ? ffi::Error::Success() : failed(mistakes);
 }
 
-ffi::Error call(std::string_view key, std::string_view module, std::string_view options, std::string_view /*chip*/,
-                ffi::RemainingArgs arguments, ffi::RemainingRets results) {
-  const auto executable = KernelTable::instance().get({key, module, options});
+/// A dictionary takes calls with more attributes, or with fewer where they are optional.
+std::optional<CallAttributes> kernelOf(ffi::Dictionary attributes) {
+  const auto key = attributes.get<std::string_view>("key"), module = attributes.get<std::string_view>("module"),
+             options = attributes.get<std::string_view>("options");
+  if (!key || !module || !options) return std::nullopt;
+  return CallAttributes{*key, *module, *options};
+}
+
+ffi::Error call(ffi::Dictionary attributes, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
+  const auto kernel = kernelOf(attributes);
+  if (!kernel) return ffi::Error::Internal("the call has no attribute of its kernel");
+  const auto executable = KernelTable::instance().get(*kernel);
   if (!executable) return failed(executable.error());
   const auto& inputTypes = (*executable)->arguments();
   const auto& outputTypes = (*executable)->results();
@@ -175,26 +185,22 @@ ffi::Error call(std::string_view key, std::string_view module, std::string_view 
   return judged(*report);
 }
 
-XLA_FFI_DEFINE_HANDLER(kCall, call,
-                       ffi::Ffi::Bind()
-                           .Attr<std::string_view>("key")
-                           .Attr<std::string_view>("module")
-                           .Attr<std::string_view>("options")
-                           .Attr<std::string_view>("chip")
-                           .RemainingArgs()
-                           .RemainingRets());
+XLA_FFI_DEFINE_HANDLER(kCall, call, ffi::Ffi::Bind().Attrs().RemainingArgs().RemainingRets());
 
 /// A kernel that the devices of a mesh run together. The last operand is this device's position among them.
-ffi::Future callOnDevices(std::string_view key, std::string_view module, std::string_view options,
-                          std::string_view /*chip*/, int64_t devices, int64_t seconds, ffi::RunId run,
-                          ffi::RemainingArgs arguments, ffi::RemainingRets results) {
+ffi::Future callOnDevices(ffi::Dictionary attributes, ffi::RunId run, ffi::RemainingArgs arguments,
+                          ffi::RemainingRets results) {
   ffi::Promise promise;
   ffi::Future done(promise);
   const auto refuse = [&](ffi::Error error) {
     promise.SetError(std::move(error));
     return std::move(done);
   };
-  const auto executable = KernelTable::instance().get({key, module, options});
+  const auto kernel = kernelOf(attributes);
+  const auto ofMesh = attributes.get<int64_t>("devices"), patience = attributes.get<int64_t>("seconds");
+  if (!kernel || !ofMesh || !patience) return refuse(ffi::Error::Internal("the call has no attribute of its kernel"));
+  const int64_t devices = *ofMesh, seconds = *patience;
+  const auto executable = KernelTable::instance().get(*kernel);
   if (!executable) return refuse(failed(executable.error()));
   const auto ofOne = [](std::vector<ArrayType> types) {
     for (ArrayType& type : types) type.shape.erase(type.shape.begin());
@@ -217,22 +223,13 @@ ffi::Future callOnDevices(std::string_view key, std::string_view module, std::st
     else
       promise.SetAvailable();
   };
-  Meetings::instance().meet({run.run_id, key.data()}, static_cast<int>(position), static_cast<int>(devices),
+  Meetings::instance().meet({run.run_id, kernel->key.data()}, static_cast<int>(position), static_cast<int>(devices),
                             std::move(*seat), **executable, std::chrono::seconds(seconds));
   return done;
 }
 
 XLA_FFI_DEFINE_HANDLER(kCallOnDevices, callOnDevices,
-                       ffi::Ffi::Bind()
-                           .Attr<std::string_view>("key")
-                           .Attr<std::string_view>("module")
-                           .Attr<std::string_view>("options")
-                           .Attr<std::string_view>("chip")
-                           .Attr<int64_t>("devices")
-                           .Attr<int64_t>("seconds")
-                           .Ctx<ffi::RunId>()
-                           .RemainingArgs()
-                           .RemainingRets());
+                       ffi::Ffi::Bind().Attrs().Ctx<ffi::RunId>().RemainingArgs().RemainingRets());
 
 /// Does nothing: what a call costs at the least.
 XLA_FFI_DEFINE_HANDLER(

@@ -1,6 +1,7 @@
 #include "base/BlockMemory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -15,8 +16,14 @@ constexpr size_t kHugePage = size_t{2} << 20;
 /// Smaller blocks are kept by the thread that gives them back, and its last few only.
 constexpr size_t kKeptFrom = size_t{1} << 20;
 constexpr size_t kThreadKeeps = 8, kThreadKeepsBytes = size_t{4} << 20;
-/// Of all blocks kept at a time; the oldest go first.
-constexpr size_t kMostKept = size_t{256} << 20;
+/// Of all blocks kept at a time, by the machine's memory; the oldest go first.
+size_t mostKept() {
+  constexpr size_t kLeast = size_t{256} << 20, kMost = size_t{4} << 30, kShareOfMemory = 16;
+  static const size_t most = std::clamp(
+      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE)) / kShareOfMemory,
+      kLeast, kMost);
+  return most;
+}
 
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kKeeps = false;  // a block that is used after it was given back shall be seen
@@ -53,7 +60,7 @@ class KeptBlocks {
     const std::scoped_lock lock(mutex_);
     kept_.push_back({block, size});
     bytes_ += size;
-    while (bytes_ > kMostKept) dropOldest();
+    while (bytes_ > mostKept()) dropOldest();
   }
   void clear() {
     const std::scoped_lock lock(mutex_);
@@ -154,7 +161,7 @@ void unlockBlocks() { kept().unlock(); }
 void giveBlock(void* block, size_t bytes) {
   const size_t size = sizeOf(bytes);
   if (giveToThread(block, size)) return;
-  if (!kKeeps || size < kKeptFrom || size > kMostKept)
+  if (!kKeeps || size < kKeptFrom || size > mostKept())
     std::free(block);
   else
     kept().give(block, size);

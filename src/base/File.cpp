@@ -48,11 +48,11 @@ tl::unexpected<Diagnostic> tooLarge(const std::string& path, int64_t maxBytes) {
                .need = fmt::format("at most {} bytes", maxBytes)});
 }
 
-// How long a pipe may be silent: while somebody has it open to write (exporting a module takes JAX some seconds), and
-// while nobody has.
+// How long a pipe may be silent: while a process has it open for writing (exporting a module takes JAX some seconds),
+// and while none has.
 constexpr int kSilenceSeconds = 60, kNobodySeconds = 2;
 
-/// False when nothing came, and nobody who could send it left, for so long.
+/// False when nothing arrived for that long, or no writer is left.
 bool waitForInput(int fd, int seconds) {
   pollfd waiting{fd, POLLIN, 0};
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);

@@ -1,4 +1,4 @@
-// Whole files in and out: bounded, and written so that nobody ever sees half of one.
+// Whole files in and out: bounded, and written atomically.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace smalti {
 inline constexpr int64_t kMaxTextFileBytes = int64_t{1} << 30;
 
 /// The whole file, or all that comes through a pipe. SM1001 when it cannot be read (devices are not, and pipes that are
-/// silent for a minute, or that nobody writes to), SM1015 when it is larger than `maxBytes`.
+/// silent for a minute, or that has no writer), SM1015 when it is larger than `maxBytes`.
 Result<std::string> readFile(const std::string& path, int64_t maxBytes = kMaxTextFileBytes);
 
 struct FileHead {

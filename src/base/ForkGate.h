@@ -1,4 +1,4 @@
-// fork() while other threads work: the child has the locks that they hold, and nobody who gives them back.
+// fork() while other threads work: the child inherits the locks that they hold, and nothing releases them.
 #pragma once
 
 #include <mutex>

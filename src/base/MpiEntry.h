@@ -10,7 +10,7 @@ namespace smalti {
 inline constexpr const char* kMpiVersionSymbol = "smalti_mpi_version";
 inline constexpr const char* kMpiJoinSymbol = "smalti_mpi_join";
 /// Changes with `Processes`.
-inline constexpr std::string_view kMpiEntryVersion = "1";
+inline constexpr std::string_view kMpiEntryVersion = "2";
 
 using MpiVersion = const char*();
 /// The processes of MPI_COMM_WORLD, for as long as the process lives; null with a sentence in `error`, or without one

@@ -30,8 +30,8 @@ class Processes {
   virtual int count() const = 0;
   /// For people: "process 1 on node7".
   virtual std::string name(int rank) const = 0;
-  /// Takes a copy. Messages of a channel to one process arrive in the order in which they were sent.
-  virtual Status send(int to, Channel, std::span<const std::byte> message) = 0;
+  /// Messages of a channel to one process arrive in the order in which they were sent.
+  virtual Status send(int to, Channel, Bytes message) = 0;
   /// A message that has arrived from `from`, or from anyone (-1), after at most this long; nullopt: there is none.
   virtual Result<std::optional<Message>> receive(Channel, int from, std::chrono::microseconds wait) = 0;
 };

@@ -11,7 +11,7 @@ namespace smalti::cpu {
 
 /// A part of the code with a time of its own: an op, or ops that are computed in one loop nest.
 struct MeasuredPart {
-  std::vector<SourcePlace> places;  ///< lines that it comes of; none: grid steps, index maps and scalars
+  std::vector<SourcePlace> places;  ///< its source lines; none: grid steps, index maps and scalars
   std::vector<std::string> ops;     ///< "math.exp"
   int64_t times = 0;                ///< how often it ran
   double ns = 0;                    ///< of all threads together

@@ -72,17 +72,24 @@ extern "C" const std::byte* smaltiCpuReadOutside(void* context, const char* plac
 
 const DeviceMember& memberOf(void* context) { return static_cast<KernelContext*>(context)->member; }
 
-extern "C" int32_t smaltiCpuDevice(void* context) { return memberOf(context).device; }
+extern "C" int32_t smaltiCpuDevice(void* context) { return memberOf(context).number; }
 extern "C" std::byte* smaltiCpuPeer(void* context, int64_t device, std::byte* here) {
   const DeviceMember& m = memberOf(context);
   if (m.group) return m.group->peer(m.device, device, here);
   return device == 0 ? here : nullptr;
 }
-extern "C" void smaltiCpuSignal(void* context, int64_t* semaphore, int64_t amount) {
-  if (const DeviceMember& m = memberOf(context); m.group)
-    m.group->signal(semaphore, amount);
-  else
-    *semaphore += amount;
+extern "C" int32_t smaltiCpuSignal(void* context, int64_t device, int64_t* semaphore, int64_t amount) {
+  const DeviceMember& m = memberOf(context);
+  if (m.group) return m.group->signalTo(m.device, device, semaphore, amount) ? 0 : 1;
+  if (device != 0) return 1;
+  *semaphore += amount;
+  return 0;
+}
+extern "C" int32_t smaltiCpuPut(void* context, int64_t device, const std::byte* target, const CopiedBox* box,
+                                int64_t* semaphore, int64_t amount) {
+  const DeviceMember& m = memberOf(context);
+  if (m.group) return m.group->put(m.device, device, target, *box, semaphore, amount) ? 0 : 1;
+  return smaltiCpuSignal(context, device, semaphore, amount);
 }
 extern "C" int32_t smaltiCpuWait(void* context, int64_t* semaphore, int64_t amount) {
   if (const DeviceMember& m = memberOf(context); m.group) return m.group->wait(m.device, semaphore, amount) ? 0 : 1;
@@ -147,7 +154,7 @@ class Workers {
   }
 
  private:
-  /// Not held where nobody gives it back: in a child that was forked while another thread had it.
+  /// Not held where it would never be released: in a child that was forked while another thread had it.
   std::unique_lock<std::mutex> lockSoon() {
     std::unique_lock lock(mutex_, std::try_to_lock);
     for (int tries = 0; !lock && tries < 1000; ++tries) {
@@ -222,13 +229,18 @@ class Kernel : public MeasuredKernel {
     return callOnce(operands, {}, options, fault, log, &measurement);
   }
   void planToMeasure(Measurement plan) { measured_ = std::move(plan); }
+  void nameLayout(std::string_view key) { layout_ = std::hash<std::string_view>()(key) | 1; }
 
   Result<std::vector<std::vector<Array>>> callTogether(std::span<const std::vector<Array>> operands,
                                                        const CallOptions& options, bool& fault,
-                                                       std::vector<std::vector<std::string>>& logs) const override {
+                                                       std::vector<std::vector<std::string>>& logs,
+                                                       const Spread* spread) const override {
     const auto devices = static_cast<int>(operands.size());
     MemoryAccount memory(options.memoryLimitBytes);
-    DeviceGroup group(devices, options.stop, devices <= defaultThreads());
+    std::optional<DeviceGroup> alone;
+    std::optional<SpreadGroup> several;
+    DeviceGroup& group = spread ? several.emplace(*spread, devices, options.stop)
+                                : alone.emplace(devices, options.stop, devices <= defaultThreads());
     std::vector<CallArrays> arrays(operands.size());
     std::vector<std::unique_ptr<GridWorker>> workers;
     for (int d = 0; d < devices; ++d) {
@@ -238,8 +250,13 @@ class Kernel : public MeasuredKernel {
       if (!worker) return fail(std::move(worker.error()));
       begin(**worker, options);
       group.setMemory(d, regions(**worker, operands[at], arrays[at]));
-      (*worker)->context.member = {&group, d};
+      (*worker)->context.member = {&group, d, d + (spread ? spread->firstDevice : 0)};
       workers.push_back(std::move(*worker));
+    }
+    if (several) {
+      const auto begun = several->begin(layout_);
+      if (!begun) return fail(begun.error());
+      if (fault = !*begun; fault) return std::vector<std::vector<Array>>();
     }
     std::atomic<bool> faulty{false};
     const bool ran = runTogether(devices, [&](int d) {
@@ -249,6 +266,11 @@ class Kernel : public MeasuredKernel {
       if (failed) faulty.store(true);
     });
     fault = !ran || faulty.load();
+    if (several) {
+      const auto ended = several->end(fault);
+      if (!ended) return fail(ended.error());
+      fault = *ended;
+    }
     std::vector<std::vector<Array>> all;
     for (size_t d = 0; d < operands.size(); ++d) {
       logs.push_back(workers[d]->interpreter.log());
@@ -388,6 +410,7 @@ class Kernel : public MeasuredKernel {
   eval::Poison poison_;
   std::shared_ptr<const LoadedCode> code_;
   KernelFunction* function_;
+  uint64_t layout_ = 0;  ///< tells processes whether their devices have the same code and memory
   mutable Workers workers_;
 };
 
@@ -398,6 +421,7 @@ const RuntimeSymbol kRuntime[] = {{kInterpretSymbol, reinterpret_cast<void*>(&sm
                                   {kReadOutsideSymbol, reinterpret_cast<void*>(&smaltiCpuReadOutside)},
                                   {kDeviceSymbol, reinterpret_cast<void*>(&smaltiCpuDevice)},
                                   {kPeerSymbol, reinterpret_cast<void*>(&smaltiCpuPeer)},
+                                  {kPutSymbol, reinterpret_cast<void*>(&smaltiCpuPut)},
                                   {kSignalSymbol, reinterpret_cast<void*>(&smaltiCpuSignal)},
                                   {kReadSymbol, reinterpret_cast<void*>(&smaltiCpuRead)},
                                   {kStampSymbol, reinterpret_cast<void*>(&smaltiCpuStamp)},
@@ -405,8 +429,8 @@ const RuntimeSymbol kRuntime[] = {{kInterpretSymbol, reinterpret_cast<void*>(&sm
                                   {kWaitSymbol, reinterpret_cast<void*>(&smaltiCpuWait)}};
 
 /// Null when what was kept is not what this version writes: then it is compiled again.
-std::shared_ptr<const Kernel> fromCache(const KernelPackage& package, const NativeOptions& options,
-                                        const CachedKernel& kept) {
+std::shared_ptr<Kernel> fromCache(const KernelPackage& package, const NativeOptions& options,
+                                  const CachedKernel& kept) {
   const size_t line = kept.report.find('\n');
   if (line == kept.report.npos) return nullptr;
   auto lowered = readLowered(std::string_view(kept.report).substr(0, line));
@@ -425,7 +449,7 @@ Result<MeasuredOutcome> compile(const KernelPackage& package, const NativeOption
                                 const MeasuredLowering* measured) {
   if (auto why = unsuitableProcessor(options.processor)) return MeasuredOutcome{nullptr, std::move(why->message)};
   // The number of cores decides about blocks (cpu/rewrite).
-  const std::string key = options.cache
+  const std::string key = options.cache || options.devices
                               ? cacheKey({packageText(package), processorText(options.processor),
                                           options.poison == eval::Poison::intMin ? "min" : "max",
                                           options.checkBlocks ? "inside" : "anywhere",
@@ -433,7 +457,10 @@ Result<MeasuredOutcome> compile(const KernelPackage& package, const NativeOption
                               : std::string();
   if (options.cache)
     if (auto kept = options.cache->find(key))
-      if (auto kernel = fromCache(package, options, *kept)) return MeasuredOutcome{std::move(kernel), {}};
+      if (auto kernel = fromCache(package, options, *kept)) {
+        kernel->nameLayout(key);
+        return MeasuredOutcome{std::move(kernel), {}};
+      }
 
   const auto begin = std::chrono::steady_clock::now();
   NativeReport report;
@@ -451,6 +478,7 @@ Result<MeasuredOutcome> compile(const KernelPackage& package, const NativeOption
     options.cache->put(key, *object, loweredText(*lowered) + "\n" + reportText(report));
   auto kernel = std::make_shared<Kernel>(package, options, std::move(*lowered), std::move(interpreted),
                                          std::move(report), std::move(*code));
+  kernel->nameLayout(key);
   if (measured) kernel->planToMeasure(measured->plan);
   if (!kernel->usable())
     return fail({.code = "SM9001", .message = "the generated code has no kernel function", .place = {}});

@@ -9,6 +9,7 @@
 #include "cpu/Options.h"
 #include "cpu/Report.h"
 #include "cpu/Unsupported.h"
+#include "cpu/runtime/SpreadDevices.h"
 #include "ir/KernelPackage.h"
 
 namespace smalti::cpu {
@@ -26,10 +27,12 @@ class NativeKernel {
   virtual Result<std::vector<Array>> call(std::span<const Array> operands, std::span<Array> into, const CallOptions&,
                                           bool& fault, std::vector<std::string>* log = nullptr) const = 0;
   /// The same on several devices, which copy to and signal each other, each on a thread of its own; operands, results
-  /// and prints of each. `fault` also where nobody can go on. Of kernels compiled for `devices`.
+  /// and prints of each. `fault` also after a deadlock. Of kernels compiled for `devices`. `spread` (may be
+  /// null): there are more of them in other processes, and `fault` is set in all when it is in one.
   virtual Result<std::vector<std::vector<Array>>> callTogether(std::span<const std::vector<Array>> operands,
                                                                const CallOptions&, bool& fault,
-                                                               std::vector<std::vector<std::string>>& logs) const = 0;
+                                                               std::vector<std::vector<std::string>>& logs,
+                                                               const Spread* spread = nullptr) const = 0;
   Result<std::vector<Array>> call(std::span<const Array> operands, int threads, bool& fault,
                                   std::vector<std::string>* log = nullptr) const {
     return call(operands, {}, {.threads = threads}, fault, log);

@@ -17,7 +17,7 @@ struct Processor {
   int vectorRegisters = 16;
   int fmaPorts = 2;  ///< full-width fused multiply-adds begun per cycle; not measured: from the model, 1 where unknown
   int64_t l1Bytes = 32 << 10, l2Bytes = 1 << 20, l3Bytes = 32 << 20;  ///< data, per core; l3 shared
-  int readStreams = 1;       ///< a power of two: places that memory is read from fastest in turns
+  int readStreams = 1;       ///< a power of two: concurrent read streams with the highest bandwidth
   bool avx512 = false;       ///< F, BW, VL and DQ
   bool bf16Dot = false;      ///< vdpbf16ps
   bool int8Dot = false;      ///< vpdpbusd on the widest vectors

@@ -48,8 +48,8 @@ bool detail::register_backend() {
 }
 
 namespace {
-/// When the shared library is loaded. A linker leaves this file out of a static program unless somebody asks for it:
-/// smalti/smalti.h does.
+/// When the shared library is loaded. A linker leaves this file out of a static program unless a symbol of it is
+/// referenced: smalti/smalti.h does.
 [[maybe_unused]] const bool kRegistered = detail::register_backend();
 }  // namespace
 

@@ -39,7 +39,7 @@ class BlockGeometry {
   /// Block indices [0, numWholeBlocks) are those of blocks that lie inside altogether; of an Element window, starts
   /// are.
   int64_t numWholeBlocks(size_t d) const;
-  /// The last block along the dimension hangs over the end of the array. Element windows: any block may.
+  /// The last block along the dimension extends past the end of the array. Element windows: any block may.
   bool hasPartialBlock(size_t d) const;
 
   /// The shape of an array in which every block fits, and where the array begins in it (S-B7).

@@ -126,7 +126,7 @@ Status checkSizes(const TypedOp& op, int64_t n) {
 
 Result<Exchange> permute(const TypedOp& op, int64_t devices) {
   const auto pairs = op.integers("source_target_pairs");
-  const bool alone = op.integer("handle") <= 0;  // ids of replicas: each device sends to itself, or to nobody
+  const bool alone = op.integer("handle") <= 0;  // ids of replicas: each device sends to itself or to none
   std::vector<int64_t> sources, targets;
   for (size_t i = 0; i + 1 < pairs.size(); i += 2) {
     sources.push_back(pairs[i]);

@@ -6,7 +6,7 @@
 namespace smalti {
 
 /// SM9015 in destructors of static and thread_local objects that run when what MLIR keeps is gone, or will be gone at a
-/// time that nobody knows; to be asked before MLIR is used for a user. Cheap.
+/// unknown time; to be called before MLIR is used for a user. Cheap.
 Status checkAlive();
 /// Whether it finds nothing: for calls that are counted in instructions.
 bool isAlive();

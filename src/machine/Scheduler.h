@@ -31,7 +31,7 @@ class Scheduler {
   /// Before the first turn: who the programs are, by number.
   virtual void start(std::span<const Actor> programs) = 0;
   /// The next turn. Nothing ends the round: then copies may move, messages arrive, and if no turn of the round made
-  /// progress and nothing is in flight, the run ends with a deadlock. A round must end when nobody can go on; the
+  /// progress and nothing is in flight, the run ends with a deadlock. A round must end when no program can proceed; the
   /// runner ends one in which more turns than there are programs came to nothing. A finished program's turn comes to
   /// nothing.
   virtual std::optional<Turn> next() = 0;

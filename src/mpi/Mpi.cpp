@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/MpiEntry.h"
+#include "mpi/Lifelines.h"
 
 namespace smalti {
 namespace {
@@ -34,6 +35,10 @@ class MpiProcesses final : public Processes {
     std::vector<char> hosts(static_cast<size_t>(count_) * MPI_MAX_PROCESSOR_NAME);
     MPI_Allgather(host, MPI_MAX_PROCESSOR_NAME, MPI_CHAR, hosts.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR, comm_);
     for (int r = 0; r < count_; ++r) hosts_.emplace_back(&hosts[static_cast<size_t>(r) * MPI_MAX_PROCESSOR_NAME]);
+    std::vector<std::string> names;
+    for (int r = 0; r < count_; ++r) names.push_back(name(r));
+    if (count_ > 1)
+      lifelines_.emplace(rank_, std::move(names), [this](const std::string& mine) { return gather(mine); });
   }
 
   int rank() const override { return rank_; }
@@ -42,10 +47,10 @@ class MpiProcesses final : public Processes {
     return "process " + std::to_string(rank) + " on " + hosts_[static_cast<size_t>(rank)];
   }
 
-  Status send(int to, Channel channel, std::span<const std::byte> message) override {
+  Status send(int to, Channel channel, Bytes message) override {
     const std::lock_guard lock(mutex_);
     Sent& sent = sent_.emplace_back();
-    sent.bytes.assign(message.begin(), message.end());
+    sent.bytes = std::move(message);
     for (size_t at = 0;; at += kPart) {
       const size_t n = std::min(kPart, sent.bytes.size() - at);
       if (const int code = MPI_Isend(sent.bytes.data() + at, static_cast<int>(n), MPI_BYTE, to,
@@ -66,6 +71,10 @@ class MpiProcesses final : public Processes {
         if (!message || *message) return message;
         release();
       }
+      if (lifelines_ && lifelines_->dead() >= 0) {
+        lifelines_->told();
+        return fail(died(lifelines_->dead()));
+      }
       const auto waited = std::chrono::steady_clock::now() - begin;
       if (waited >= wait) return std::nullopt;
       if (waited > kSpin)
@@ -80,12 +89,38 @@ class MpiProcesses final : public Processes {
     const std::lock_guard lock(mutex_);
     int finalized = 0;
     MPI_Finalized(&finalized);
-    if (finalized) return;
+    const bool alone = someoneDied();
+    lifelines_.reset();
+    if (finalized || alone) return;
     for (Sent& s : sent_) MPI_Waitall(static_cast<int>(s.requests.size()), s.requests.data(), MPI_STATUSES_IGNORE);
     sent_.clear();
   }
 
+  /// MPI would wait for it for ever.
+  bool someoneDied() const { return lifelines_ && lifelines_->dead() >= 0; }
+
  private:
+  /// What every process says, by rank.
+  std::vector<std::string> gather(const std::string& mine) {
+    constexpr size_t kMost = 1024;
+    std::string text = mine.substr(0, kMost - 1);
+    text.resize(kMost, '\0');
+    std::vector<char> all(kMost * static_cast<size_t>(count_));
+    MPI_Allgather(text.data(), kMost, MPI_CHAR, all.data(), kMost, MPI_CHAR, comm_);
+    std::vector<std::string> texts;
+    for (size_t r = 0; r < static_cast<size_t>(count_); ++r) texts.emplace_back(&all[r * kMost]);
+    return texts;
+  }
+
+  Diagnostic died(int rank) const {
+    return {.code = "SM5011",
+            .message = "another process has left the program",
+            .place = {},
+            .need = "every process to run it to its end",
+            .have = name(rank) + " has died",
+            .help = "look at what that process and the launcher print"};
+  }
+
   struct Sent {
     Bytes bytes;
     std::vector<MPI_Request> requests;
@@ -140,13 +175,16 @@ class MpiProcesses final : public Processes {
   std::vector<std::string> hosts_;
   std::mutex mutex_;
   std::deque<Sent> sent_;
+  std::optional<Lifelines> lifelines_;
 };
 
 MpiProcesses* theProcesses = nullptr;
 bool weInitialised = false;
 
 void atEnd() {
+  const bool alone = theProcesses->someoneDied();
   theProcesses->finish();
+  if (alone) return;
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (weInitialised && !finalized) MPI_Finalize();

@@ -1,4 +1,4 @@
-// What a compilation is told besides the program.
+// The options of a compilation, besides the program.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,7 @@ std::string codeName(int code);
 using CallStatus = tl::expected<void, PluginError>;
 
 /// Stays loaded until the process ends, since plugins start threads; copies are the same plugin. A plugin is code that
-/// runs in this process and takes it along when it crashes: whoever only judges loads it in a child process.
+/// runs in this process, which its crash ends: code that only judges loads it in a child process.
 class Plugin {
  public:
   /// Loads and initializes a library, once per process and path. SM6802: the file is not a plugin, or not one that this

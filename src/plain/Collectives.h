@@ -2,6 +2,7 @@
 // Who sends to whom stands in src/ir/Exchange.h. Adding an op: its row there, in src/ir/PlainOps.cpp, and one here.
 #pragma once
 
+#include "plain/Moves.h"
 #include "plain/PlainEvaluators.h"
 
 namespace smalti::plain {
@@ -14,6 +15,7 @@ struct CollectiveCall {
   std::span<const ArrayType> results;
   Numerics numerics = Numerics::f32;
   std::function<const Array&(ValueId)> outer = {};  ///< as PlainCall's
+  ShareWork share = {};                             ///< empty: on the caller alone
 
   TypedOp typed() const { return {op, function}; }
 };

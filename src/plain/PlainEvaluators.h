@@ -62,7 +62,7 @@ eval::Input in(const Array&);
 eval::Output out(Array&);
 /// An element of an integer array; u64 beyond i64 is the largest i64.
 int64_t indexAt(const Array&, int64_t element);
-/// A result of the call's type: the memory of an operand of that size that nobody else uses, else new memory.
+/// A result of the call's type: the memory of an operand of that size without other users, otherwise new memory.
 Result<Array> resultArray(PlainCall&, int result = 0, bool reuse = false);
 /// The dimensions of an operand that a product keeps: neither batch nor contracting, ascending.
 std::vector<int64_t> freeDims(size_t rank, std::span<const int64_t> batch, std::span<const int64_t> contracting);

@@ -20,7 +20,7 @@ PlainResults constant(PlainCall& call) {
   return one(std::move(*result));
 }
 
-/// An array that nobody has written: zeros, as jax.lax.empty is outside of a TPU.
+/// An unwritten array: zeros, as jax.lax.empty is outside of a TPU.
 PlainResults allocateBuffer(PlainCall& call) {
   auto result = resultArray(call);
   if (!result) return fail(std::move(result.error()));

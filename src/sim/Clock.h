@@ -39,7 +39,7 @@ class Clock {
   Copy start(Way, double bytes, int64_t device = 0);
   void waitFor(const Copy&);
 
-  Recorder* recorder = nullptr;  ///< not owned; null: nobody looks
+  Recorder* recorder = nullptr;  ///< not owned; null: no recorder
   /// When a signal that another device sends now is here: devices do the same at the same time.
   double signalled() const { return now_ + hop(); }
   /// Waits for other devices.

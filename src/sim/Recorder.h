@@ -51,7 +51,7 @@ class Recorder {
   void waited(double from, double to, int32_t forCopy);
   /// The next copy is this one; `step`: that it is for.
   void nextCopy(std::string lane, std::string name, int64_t step);
-  /// `begins`, `moved`: when HBM begins and ends to move its data, where it takes part. The number of the copy.
+  /// `begins`, `moved`: when HBM begins and ends to move its data, if it is involved. The number of the copy.
   int32_t copied(double issued, double begins, double moved, double done, double bytes, bool hbm);
   void stepped(std::string name, double from, double bodyFrom, double bodyTo, double to);
 

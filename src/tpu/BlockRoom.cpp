@@ -117,7 +117,7 @@ class Room {
       ArrayType array = map_.parts[i].array;
       for (const Follower& f : followers_)
         if (f.part == i) array.shape[f.dimension] = size;
-      sum += map_.parts[i].buffers * paddedBytes(chip_, array);
+      sum += allottedBytes(map_.parts[i].buffers * paddedBytes(chip_, array));
     }
     // The dimension may be of rows or of lanes there: of the latter, a register has all or none.
     const int64_t lanes = (size + kLanes - 1) / kLanes * kLanes;

@@ -26,7 +26,8 @@ class Reader {
     for (const auto& [key, node] : file_) section(key, node);
     for (const ChipKey& row : chipSchema())
       if (!seen_.contains(path(row)))
-        add(file_.source(), fmt::format("the chip lacks '{}'", path(row)), std::string(row.help), "");
+        add(file_.source(), fmt::format("the chip lacks '{}'", path(row)), std::string(row.help), "",
+            fmt::format("[{}] of a chip that Smalti comes with has it: smalti chips v5e --toml", row.section));
     if (found_.empty())
       for (const Contradiction& c : contradictionsOf(chip_))
         add(file_[c.section][c.key].node()->source(), c.message, c.need, fmt::format("{}.{}", c.section, c.key));

@@ -167,6 +167,9 @@ std::vector<Contradiction> contradictionsOf(const Chip& c) {
   if (c.memory.vmemDefaultLimitBytes > c.memory.vmemUsableBytes)
     found.push_back({"memory", "vmem_default_limit_bytes", "the limit is more VMEM than a kernel can use",
                      fmt::format("at most vmem_usable_bytes, {}", c.memory.vmemUsableBytes)});
+  if ((c.device.generation < 7) != (c.mxu.queueRows > 0))
+    found.push_back({"mxu", "queue_rows", "matrix units have a queue up to generation 6, and accumulators from 7 on",
+                     c.device.generation < 7 ? "at least 1" : "0"});
   // Units × size² × 2 operations × rows a cycle × clock × cores is the published peak on every chip (within 1 %).
   const double peak =
       2e-3 *

@@ -42,15 +42,18 @@ SourcePlace firstUse(mlir::func::FuncOp f, mlir::Value ref) {
   return found;
 }
 
-constexpr int64_t kAllotted = 1024;  ///< what the compiler allots, in bytes, is a multiple of this
-
 }  // namespace
+
+int64_t allottedBytes(int64_t bytes) {
+  constexpr int64_t kUnit = 1024;
+  return (bytes + kUnit - 1) / kUnit * kUnit;
+}
 
 int64_t VmemPart::usefulBytes() const { return buffers * array.elements() * elementBits(array.dtype) / 8; }
 
 int64_t VmemMap::declaredBytes() const {
   int64_t sum = 0;
-  for (const VmemPart& part : parts) sum += (part.bytes + kAllotted - 1) / kAllotted * kAllotted;
+  for (const VmemPart& part : parts) sum += allottedBytes(part.bytes);
   return sum;
 }
 

@@ -22,6 +22,9 @@ struct VmemPart {
   int64_t usefulBytes() const;
 };
 
+/// Bytes of VMEM that the compiler allots to a part of so many: a multiple of 1 KiB.
+int64_t allottedBytes(int64_t bytes);
+
 struct VmemMap {
   std::vector<VmemPart> parts;
   Temporaries temporaries;

@@ -66,6 +66,19 @@ def test_sm7202_options_of_the_machine(run, option):
                            "   in kernel 'add_k'\n  help: leave it out, or choose --target interpret\n")
 
 
+@pytest.mark.parametrize("kernel", ["place_after_branch", "reduction_onto_memory"])
+@pytest.mark.parametrize("seed", ["0", "7"])
+def test_barriers_stand_where_memory_changes_hands(run, tmp_path, kernel, seed):
+    """The threads of a block do not overtake each other: results are those of the abstract machine."""
+    results = []
+    for target in ("interpret", "cuda-host"):
+        done = run("run", ROOT / f"test/data/gpu/{kernel}.mlir", "--in", "f32[256,128]", "--in", "f32[256,128]", "--out-shape",
+                   "f32[256,128]", "--fill", "random", "--seed", seed, "--out", target, "--target", target)
+        assert done.returncode == 0, done.stderr
+        results.append(np.load(tmp_path / target / "out0.npy"))
+    np.testing.assert_allclose(*results, rtol=1e-5, atol=1e-5)
+
+
 def test_faults_are_explained_by_the_machine(run, tmp_path):
     """The code stops where an index leads out of a ref, and the machine says where: the same words as without a GPU."""
     assert run("run", CASES / "block_sparse_matmul", "--target", "cuda-host", "--step-limit", "3").stderr == run(

@@ -48,21 +48,23 @@ class Post {
 
 class ThreadProcesses final : public Processes {
  public:
-  ThreadProcesses(Post& post, int rank) : post_(post), rank_(rank) {}
+  /// `lag`: how much longer it takes until it sees that nothing has come.
+  ThreadProcesses(Post& post, int rank, std::chrono::microseconds lag = {}) : post_(post), rank_(rank), lag_(lag) {}
   int rank() const override { return rank_; }
   int count() const override { return post_.count(); }
   std::string name(int rank) const override { return "thread " + std::to_string(rank); }
-  Status send(int to, Channel channel, std::span<const std::byte> message) override {
-    post_.put(to, channel, {rank_, {message.begin(), message.end()}});
+  Status send(int to, Channel channel, Bytes message) override {
+    post_.put(to, channel, {rank_, std::move(message)});
     return {};
   }
   Result<std::optional<Message>> receive(Channel channel, int from, std::chrono::microseconds wait) override {
-    return post_.take(rank_, channel, from, wait);
+    return post_.take(rank_, channel, from, wait + lag_);
   }
 
  private:
   Post& post_;
   int rank_;
+  std::chrono::microseconds lag_;
 };
 
 }  // namespace smalti::test

@@ -15,9 +15,10 @@ Arithmetic int8DotLoop();  ///< vpdpbusd, else vpmaddwd and vpaddd
 
 /// Loops over `count` floats, a multiple of 64; pointers 64-byte aligned.
 struct Streams {
-  float (*read)(const float* a, int64_t count);                           ///< in four streams
-  float (*readForward)(const float* a, int64_t count);                    ///< in one, fetched ahead
-  float (*readPagesByFour)(const float* a, int64_t count, int64_t page);  ///< as a page table says, four in turns
+  float (*read)(const float* a, int64_t count);         ///< in four streams
+  float (*readForward)(const float* a, int64_t count);  ///< in one, fetched ahead
+  float (*readPagesByFour)(const float* a, int64_t count,
+                           int64_t page);  ///< in the order of a page table, four interleaved
   float (*readPagesByEight)(const float* a, int64_t count, int64_t page);
   void (*copy)(float* to, const float* from, int64_t count);
   void (*copyStreaming)(float* to, const float* from, int64_t count);

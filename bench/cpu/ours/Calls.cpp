@@ -19,7 +19,7 @@ Work empty(const Spec&) {
 
 /// Small operands, so that running is little compared with compiling.
 std::pair<PallasCall, std::vector<Array>> kernelOf(const std::string& kind, uint32_t nonce) {
-  const float c = 1 + static_cast<float>(nonce % (1 << 22)) / (1 << 23);  // a kernel that nobody compiled before
+  const float c = 1 + static_cast<float>(nonce % (1 << 22)) / (1 << 23);  // a kernel that was never compiled before
   if (kind == "matmul") {
     const std::vector<Array> operands{operand({256, 256}, f32, 1), operand({256, 256}, f32, 2)};
     const auto scaled = [c](const Array& z) { return z * c; };

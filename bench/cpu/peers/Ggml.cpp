@@ -36,7 +36,7 @@ struct Graph {
   explicit Graph(size_t bytes) : context(ggml_init({bytes + kRoomForTensors, nullptr, false})) {
     if (!context) throw Unable("no memory");
     ggml_threadpool_params wanted = ggml_threadpool_params_default(threadsWanted());
-    wanted.poll = 0;  // threads that wait would take the cores of whoever runs next
+    wanted.poll = 0;  // waiting threads would occupy the cores of the next benchmark
     pool = ggml_threadpool_new(&wanted);
   }
   ~Graph() {

@@ -1,4 +1,4 @@
-"""PyTorch in eager mode, as an actor: peer_torch.py THREADS. Results go where they are told, where PyTorch can."""
+"""PyTorch in eager mode, as an actor: peer_torch.py THREADS. Results go to the given arrays where PyTorch supports that."""
 
 import sys
 

@@ -27,7 +27,7 @@ class Planner {
       ++marked;
     }
     marked = std::min(marked, static_cast<int>(signature_.grid.size()));
-    // JAX marks no axis unless it is told to: the proof alone will do.
+    // JAX marks no axis by default: the proof alone suffices.
     const int most = marked > 0 ? marked : static_cast<int>(signature_.grid.size());
     if (most == 0) return {};
     always_ = useInOneRun(arguments_.function(), single());

@@ -22,7 +22,7 @@ struct ParallelPlan {
 
 /// Of the leading axes that are marked `parallel`, or of all leading axes where none is, as many as can be shared.
 /// Sharing an axis changes no result that does not depend on undefined memory: its points write different blocks of
-/// every output, and read only what they have written themselves or what nobody writes.
+/// every output, and read only what they have written themselves or what is never written.
 ParallelPlan planParallel(const KernelPackage&);
 
 }  // namespace smalti::cpu

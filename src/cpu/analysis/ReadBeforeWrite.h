@@ -25,7 +25,7 @@ struct BodyUse {
 /// known to be 0 where `zero` says so.
 BodyUse useInOneRun(mlir::func::FuncOp kernel, const std::vector<bool>& zero);
 
-/// Whether nobody takes the value, except ops whose results nobody takes. JAX loads what a store replaces, and drops
+/// Whether the value is unused, except by ops whose results are unused. JAX loads what a store replaces, and drops
 /// it.
 bool isDead(mlir::Value value, int depth = 0);
 

@@ -52,7 +52,7 @@ void requireZero(mlir::Operation* end, mlir::Value semaphores,
   }
 }
 
-/// A load of the whole ref whose value nobody takes: only what it touches counts, as if it wrote there.
+/// A load of the whole ref whose value is unused: only its range counts, as if it were a store.
 void watchWhole(mlir::Operation* end, mlir::Value ref) {
   mlir::OpBuilder b(end);
   auto type = mlir::cast<mlir::MemRefType>(ref.getType());
@@ -72,7 +72,7 @@ bool isSynchronising(mlir::Operation& op) {
 
 std::optional<Unsupported> cannotCheck(mlir::Operation& op) {
   if (mlir::isa<tpu::SemWaitOp>(op)) return std::nullopt;
-  // Which of what raises a semaphore has come is told for copies alone.
+  // Only for copies is it known which of the events that raise a semaphore have happened.
   const auto isForCopies = [](mlir::Value semaphore) {
     return elementDType(semaphore.getType()) == DType::dma_semaphore;
   };

@@ -188,7 +188,7 @@ class Instrumenter {
     if (!from && !to) return;
     b_.setInsertionPointAfter(copy);
     if (from && tracks) {
-      // Counted by a semaphore that nobody looks at.
+      // Counted by a semaphore that is never read.
       const unsigned at = kernel_.getNumArguments();
       (void)kernel_.insertArgument(at, copy.getTargetSemaphore().getType(), {}, kernel_.getLoc());
       ++signature().numScratch;

@@ -10,7 +10,7 @@ namespace smalti::cpu {
 /// Name and type of the generated function:
 /// i32 (ptr context, ptr operands, ptr arena, i64 begin, i64 end); a KernelStatus.
 /// `operands`: the call's operands, then its results, each a pointer. `context`: begins with the thread's CallLimits,
-/// which nobody else touches meanwhile; the run-time functions that the code calls know the rest.
+/// which no other thread uses meanwhile; the run-time functions that the code calls know the rest.
 /// [begin, end): points of the shared grid axes (planParallel), row-major; [0, 1) without any.
 inline constexpr const char* kKernelSymbol = "smalti_kernel";
 using KernelFunction = int32_t(void* context, void* const* operands, void* arena, int64_t begin, int64_t end);

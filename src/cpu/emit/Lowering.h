@@ -56,7 +56,7 @@ class Lowering {
   const LowerOptions options;
   Arena arena;
   /// Memory of scopes that other devices may reach before this one has come there: from the start of the call
-  /// undefined, and nobody else's.
+  /// undefined, and not shared.
   struct ForPeers {
     std::shared_ptr<const Arena::Block> place;
     ArrayType type;

@@ -6,7 +6,7 @@
 namespace smalti::cpu {
 
 /// Whether rounds of the loop (scf.for, scf.while) are counted: unless its bounds are constants, so that with the loops
-/// inside of it that are not counted either it goes round a few times only.
+/// loops that are not counted either, it has few iterations.
 bool countsRounds(mlir::Operation& loop);
 
 /// Counts a round of the loop, at its end. Every so many rounds, a subtraction and a branch each, the code looks at its

@@ -1,4 +1,4 @@
-// Non-temporal stores: of results so big that nobody would find them in the caches again.
+// Non-temporal stores: of results too large to remain in the caches.
 #pragma once
 
 #include "llvm/IR/Instructions.h"

@@ -21,7 +21,7 @@ struct AccessHints {
 
 /// Whether steps of the grid see the same part of an array again soon.
 struct ReuseInfo {
-  Reg isInvariant = nullptr;  ///< i1: nobody writes to this memory while the kernel runs; null: no reuse
+  Reg isInvariant = nullptr;  ///< i1: this memory is not written while the kernel runs; null: no reuse
   int64_t blocks = 1;         ///< parts that steps see before the first one comes again
   Reg block = nullptr;        ///< i64, of several: which of them this is
 };

@@ -1,4 +1,4 @@
-// What becomes of a kernel on its way to machine code, for people.
+// The stages of a kernel from plan to machine code, printed for people.
 #pragma once
 
 #include <string>

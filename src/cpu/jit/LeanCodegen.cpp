@@ -58,7 +58,7 @@ constexpr std::string_view kSkipped[] = {
     "callbrprepare",
     "objc-arc-contract",
     "remove-loads-into-fake-uses",
-    // What nobody asked for: variables for debuggers, probes, hardening.
+    // Not needed: variables for debuggers, probes, hardening.
     "removeredundantdebugvalues",
     "livedebugvalues",
     "stackmap-liveness",

@@ -154,7 +154,7 @@ class Overlap {
     return registers;
   }
 
-  /// One half's ops, and what it needs of the cheap ones: the others go when nobody uses them.
+  /// One half's ops, and what it needs of the cheap ones: unused others are dropped.
   void clone(bool early, llvm::ValueToValueMapTy& values, llvm::BasicBlock& into, llvm::Instruction* before) {
     for (llvm::Instruction& i : *l_.body) {
       if (!isOp(i) || (!isCheap(i) && isEarly(&i, cut_) != early) || (early && !isEarly(&i, cut_))) continue;

@@ -147,7 +147,8 @@ class GridPlanner {
     const BlockGeometry geometry(window, array.shape);
     for (size_t d = 0; d < window.bounds.size(); ++d)
       b.isPartial |= geometry.hasPartialBlock(d) || !map.staysIn(d, geometry.numWholeBlocks(d), grid());
-    // What the kernel writes to an input's block is seen as long as the block stays the same, and by nobody else.
+    // What the kernel writes to an input's block is visible as long as the block stays the same, and only to this
+    // kernel.
     const bool copied = !b.isOutput && (partner || mayBeWritten(arguments_.block(i)));
     b.access = copied ? BlockAccess::copied : b.isPartial ? BlockAccess::edgeBuffer : BlockAccess::view;
     if (options_.checkBlocks) b.maybeOutside = dimensionsToLeave(window, array.shape, map, geometry);

@@ -22,7 +22,7 @@ struct ProductFacts {
   bool knowsNextB = false;  ///< where the next step of the grid finds its B
   /// Bytes from a row of B to the next one, as B is stored; nullopt: known when the kernel runs.
   std::optional<int64_t> rowBytesOfB{};
-  /// Blocks of B that steps of the grid see before the first one comes again, which nobody writes to meanwhile; 0: B is
+  /// Blocks of B through which the steps of the grid cycle, which are not written meanwhile; 0: B is
   /// not seen again soon.
   int64_t reusedBlocksOfB = 0;
 };

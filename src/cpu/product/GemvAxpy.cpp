@@ -107,7 +107,7 @@ class GemvAxpyEmitter {
 
   /// Some columns of row j of every block, or of the two from it on, line by line, interleaved.
   void add(Blocks blocks, Reg j, const Carried& ofRows, Reg first, int64_t columns, SumOf sumOf, Keep keep) {
-    // As many registers come of the rows that are read together as these are.
+    // The rows that are read together need one register each.
     for (int64_t v = 0; v < vectors(columns); v += rowsAtOnce_) {
       const int64_t count = std::min(columns - v * lanes_, rowsAtOnce_ * lanes_);
       std::vector<Carried> values;  // of every block

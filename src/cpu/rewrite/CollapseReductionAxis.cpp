@@ -173,7 +173,7 @@ void collapseReductionAxis(KernelPackage& package, int axis) {
 
 namespace {
 
-/// Buffers of the body's own: nobody else writes to them.
+/// Buffers local to the body: nothing else writes to them.
 bool isOwn(const KernelArguments& arguments, mlir::Value ref) {
   const auto role = arguments.roleOf(ref);
   return role && (role->kind == ArgumentRole::output || role->kind == ArgumentRole::scratch);

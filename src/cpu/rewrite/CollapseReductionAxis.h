@@ -15,7 +15,7 @@ class AxisDims;
 /// Zero everywhere, whatever it was converted from.
 bool isZero(mlir::Value);
 
-/// Drops whole loads whose result nobody uses, and what is computed for nobody: JAX loads what a store replaces.
+/// Drops whole loads without users, and dead computations: JAX loads what a store replaces.
 void dropUnused(KernelPackage&);
 
 /// Whether all steps of the last axis can be one: its conditions are those of the first and the last step, and what
@@ -26,7 +26,7 @@ bool canCollapse(const KernelPackage&, const AxisDims&);
 void collapseReductionAxis(KernelPackage&, int axis);
 
 /// Within the body's own block: what is stored to a whole scratch buffer or output is not loaded again, and what
-/// nobody sees is not stored. Zeros are not added to. Buffers that nothing uses any more are dropped.
+/// is never observed is not stored. Zeros are not added to. Buffers that nothing uses any more are dropped.
 void forwardStores(KernelPackage&);
 
 }  // namespace smalti::cpu

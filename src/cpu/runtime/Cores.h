@@ -5,7 +5,7 @@
 
 namespace smalti::cpu {
 
-/// The core this thread is on, -1 where nobody tells.
+/// The core of this thread, -1 where the system does not tell.
 int ownCore();
 /// Lets a thread run on every core that the process had when it started but this one (-1: on all of them), if there is
 /// another. A thread inherits the cores of the one that makes it: pool threads made by one that the user has pinned

@@ -19,28 +19,43 @@ constexpr std::chrono::milliseconds kLook{10};
 
 std::atomic_ref<int64_t> counter(int64_t* semaphore) { return std::atomic_ref<int64_t>(*semaphore); }
 
+}  // namespace
+
 /// Nobody else takes from this semaphore.
-bool takeFrom(int64_t* semaphore, int64_t amount) {
+bool DeviceGroup::takeFrom(int64_t* semaphore, int64_t amount) const {
   if (counter(semaphore).load() < amount) return false;
   counter(semaphore).fetch_sub(amount);
   return true;
 }
 
-}  // namespace
-
 DeviceGroup::DeviceGroup(int devices, const std::atomic<bool>* stop, bool ownCores)
     : memory_(static_cast<size_t>(devices)), stop_(stop), ownCores_(ownCores), blocked_(static_cast<size_t>(devices)) {}
 
+std::optional<DeviceGroup::Place> DeviceGroup::placeOf(std::span<const Region> memory, const std::byte* here) {
+  for (size_t i = 0; i < memory.size(); ++i) {
+    // What is empty may begin where its region ends.
+    const auto offset = reinterpret_cast<intptr_t>(here) - reinterpret_cast<intptr_t>(memory[i].begin);
+    if (offset < 0 || offset > memory[i].bytes || (offset == memory[i].bytes && memory[i].bytes > 0)) continue;
+    return Place{i, offset};
+  }
+  return std::nullopt;
+}
+
 std::byte* DeviceGroup::peer(int device, int64_t other, const std::byte* here) const {
   if (other < 0 || other >= devices()) return nullptr;
-  const auto& mine = memory_[static_cast<size_t>(device)];
-  for (size_t i = 0; i < mine.size(); ++i) {
-    // What is empty may begin where its region ends.
-    const auto offset = reinterpret_cast<intptr_t>(here) - reinterpret_cast<intptr_t>(mine[i].begin);
-    if (offset < 0 || offset > mine[i].bytes || (offset == mine[i].bytes && mine[i].bytes > 0)) continue;
-    return memory_[static_cast<size_t>(other)][i].begin + offset;
-  }
-  return nullptr;
+  const auto place = placeOf(memory_[static_cast<size_t>(device)], here);
+  return place ? memory_[static_cast<size_t>(other)][place->region].begin + place->offset : nullptr;
+}
+
+bool DeviceGroup::signalTo(int device, int64_t other, int64_t* semaphore, int64_t amount) {
+  std::byte* there = DeviceGroup::peer(device, other, reinterpret_cast<const std::byte*>(semaphore));
+  if (there) signal(reinterpret_cast<int64_t*>(there), amount);
+  return there != nullptr;
+}
+
+bool DeviceGroup::put(int device, int64_t other, const std::byte* /*target*/, const CopiedBox& /*box*/,
+                      int64_t* semaphore, int64_t amount) {
+  return DeviceGroup::signalTo(device, other, semaphore, amount);  // the copy went there itself
 }
 
 void DeviceGroup::signal(int64_t* semaphore, int64_t amount) {
@@ -64,8 +79,8 @@ bool DeviceGroup::wait(int device, int64_t* semaphore, int64_t amount) {
   return sleep(device, semaphore, amount);
 }
 
-std::optional<int64_t> DeviceGroup::read(int64_t* semaphore) const {
-  if (failed_.load(std::memory_order_relaxed) || (stop_ && stop_->load(std::memory_order_relaxed))) return std::nullopt;
+std::optional<int64_t> DeviceGroup::read(int64_t* semaphore) {
+  if (failed_.load(std::memory_order_relaxed) || stopped()) return std::nullopt;
   return counter(semaphore).load();
 }
 
@@ -75,7 +90,7 @@ bool DeviceGroup::sleep(int device, int64_t* semaphore, int64_t amount) {
   sleeping_.fetch_add(1);
   bool taken = takeFrom(semaphore, amount);
   while (!taken && !failed_.load()) {
-    if (nobodyCanGoOn() || (stop_ && stop_->load(std::memory_order_relaxed))) {
+    if (nobodyCanGoOn() || stopped()) {
       fail();
       break;
     }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace smalti::cpu {
@@ -18,13 +19,28 @@ inline constexpr const char* kDeviceSymbol = "smalti_cpu_device";
 /// ptr (ptr context, i64 device, ptr here): the place on that device of what is `here` on this one; null: there is no
 /// such device, or `here` is not a memory of the call.
 inline constexpr const char* kPeerSymbol = "smalti_cpu_peer";
-/// void (ptr context, ptr semaphore, i64 amount): adds to a semaphore of any device.
+/// i32 (ptr context, i64 device, ptr semaphore, i64 amount): adds to the semaphore of a device that is where
+/// `semaphore` is on this one; not 0: there is none.
 inline constexpr const char* kSignalSymbol = "smalti_cpu_signal";
+/// i32 (ptr context, i64 device, ptr target, ptr box, ptr semaphore, i64 amount): what has been copied to `target`, a
+/// place that kPeerSymbol gave, arrives at the device, and then the semaphore is added to as by kSignalSymbol. `box`:
+/// CopiedBox. Not 0: there is no such memory.
+inline constexpr const char* kPutSymbol = "smalti_cpu_put";
 /// i32 (ptr context, ptr semaphore, i64 amount): waits for a semaphore of this device, and takes the amount off; not 0:
 /// the call shall end.
 inline constexpr const char* kWaitSymbol = "smalti_cpu_wait";
 /// i64 (ptr context, ptr semaphore): the count of a semaphore of this device; INT64_MIN: the call shall end.
 inline constexpr const char* kReadSymbol = "smalti_cpu_read";
+
+/// What a copy has written: so many elements of so many bytes each in each dimension, at these strides in elements.
+struct CopiedBox {
+  int64_t elementBytes = 0;  ///< 0: native code does not say what it wrote
+  int64_t rank = 0;
+  int64_t dims[1];  ///< sizes, then strides
+
+  std::span<const int64_t> sizes() const { return {dims, static_cast<size_t>(rank)}; }
+  std::span<const int64_t> strides() const { return {dims + rank, static_cast<size_t>(rank)}; }
+};
 
 class DeviceGroup {
  public:
@@ -36,19 +52,28 @@ class DeviceGroup {
   /// `stop` (may be null) ends all waits when it is raised; not owned. Devices spin before they sleep, where each has a
   /// core of its own.
   DeviceGroup(int devices, const std::atomic<bool>* stop, bool ownCores);
+  virtual ~DeviceGroup() = default;
+  DeviceGroup(const DeviceGroup&) = delete;
+  DeviceGroup& operator=(const DeviceGroup&) = delete;
 
   int devices() const { return static_cast<int>(memory_.size()); }
   /// Before any device runs.
-  void setMemory(int device, std::vector<Region> regions) { memory_[static_cast<size_t>(device)] = std::move(regions); }
-  std::byte* peer(int device, int64_t other, const std::byte* here) const;
+  virtual void setMemory(int device, std::vector<Region> regions) {
+    memory_[static_cast<size_t>(device)] = std::move(regions);
+  }
+  virtual std::byte* peer(int device, int64_t other, const std::byte* here) const;
 
   /// A device's own thread waits for its semaphores, nobody else; every thread may add to every one.
   void signal(int64_t* semaphore, int64_t amount);
-  bool wait(int device, int64_t* semaphore, int64_t amount);
+  virtual bool wait(int device, int64_t* semaphore, int64_t amount);
   /// nullopt: the call shall end. A kernel may read until another device has signalled.
-  std::optional<int64_t> read(int64_t* semaphore) const;
+  virtual std::optional<int64_t> read(int64_t* semaphore);
   /// The device's thread is done. `failed`: the others end, too.
-  void leave(bool failed);
+  virtual void leave(bool failed);
+  /// `device` and `other` as for `peer`, `semaphore` a place on the first.
+  virtual bool signalTo(int device, int64_t other, int64_t* semaphore, int64_t amount);
+  virtual bool put(int device, int64_t other, const std::byte* target, const CopiedBox&, int64_t* semaphore,
+                   int64_t amount);
 
  private:
   struct Blocked {
@@ -57,12 +82,24 @@ class DeviceGroup {
   };
   bool sleep(int device, int64_t* semaphore, int64_t amount);
   bool nobodyCanGoOn() const;
+
+ protected:
+  /// A place in a device's memory: a region, and the offset in it.
+  struct Place {
+    size_t region = 0;
+    int64_t offset = 0;
+  };
+  static std::optional<Place> placeOf(std::span<const Region> memory, const std::byte* here);
+  bool takeFrom(int64_t* semaphore, int64_t amount) const;
+  bool stopped() const { return stop_ && stop_->load(std::memory_order_relaxed); }
   void fail();
 
   std::vector<std::vector<Region>> memory_;
+  std::atomic<bool> failed_{false};
+
+ private:
   const std::atomic<bool>* stop_;
   const bool ownCores_;
-  std::atomic<bool> failed_{false};
   std::atomic<int> sleeping_{0};
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -73,7 +110,8 @@ class DeviceGroup {
 /// A device, for the run-time functions.
 struct DeviceMember {
   DeviceGroup* group = nullptr;
-  int device = 0;
+  int device = 0;  ///< of the group
+  int number = 0;  ///< among all devices
 };
 
 }  // namespace smalti::cpu

@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::microseconds kWorkerSpin{1000};
 /// How long the caller watches a worker's last range before it sleeps.
 constexpr std::chrono::microseconds kCallerSpin{1000};
-/// After this long, whoever else wants the core gets it: it may be the thread that is waited for.
+/// After this long, yield the core: another thread, possibly the awaited one, may need it.
 constexpr std::chrono::microseconds kAlone{5};
 /// Whoever is free gets this part of what each thread would have of the rest.
 constexpr int64_t kShare = 4;
@@ -66,7 +66,7 @@ struct Job {
   int threads = 1;
   int cores = 1;                             ///< that the caller may have where nobody else calls
   int core = -1;                             ///< the caller's
-  alignas(64) std::atomic<int64_t> left{0};  ///< points that nobody has begun: the first ones
+  alignas(64) std::atomic<int64_t> left{0};  ///< points that no thread has begun: the first ones
 
   void work(int worker) {
     for (int64_t last = left.load(memory_order_relaxed); last > 0 && !isCrowded(worker);) {
@@ -83,7 +83,7 @@ struct Job {
 };
 
 /// The caller posts, a worker runs. What has not begun when the caller has run out of points is taken back, so that
-/// nobody waits for a thread to wake.
+/// no thread waits for another to wake.
 enum Phase : int { kIdle, kPosted, kRunning, kStopped };
 
 class Pool;
@@ -229,7 +229,7 @@ void parallelFor(int64_t points, int threads, Body body) {
 
 namespace {
 
-/// Threads for one call: where the pool is somebody else's.
+/// Threads for one call: while another call uses the pool.
 bool onOwnThreads(int members, llvm::function_ref<void(int)> body) {
   enum : int { kUndecided, kGo, kGoHome };
   std::atomic<int> decision{kUndecided};

@@ -12,8 +12,8 @@ int availableCores();
 
 /// Calls `body(first, last, worker)` for ranges that together are [0, points), on up to `threads` threads with the
 /// caller among them (0: one per available core); returns when all have returned. Who is free takes the next range from
-/// the end of what is left, a share of it: the last ranges are single points, so that nobody waits long for another, or
-/// for one that woke late or was disturbed. A worker, from 0 (the caller) to threads - 1, runs one range at a time.
+/// the end of what is left, a share of it: the last ranges are single points, so that no thread waits long for another,
+/// or for one that woke late or was disturbed. A worker, from 0 (the caller) to threads - 1, runs one range at a time.
 /// What ran before the call is visible to every range, what they wrote is visible to the caller. On the caller alone,
 /// all in one range, as worker 0: inside a range, and while another thread of the user has the pool. While several
 /// threads of the user call, each keeps a core, and workers that would need more than `threads` in all leave theirs to

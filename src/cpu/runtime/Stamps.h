@@ -26,7 +26,7 @@ class Stamps {
     stepBegan_ = Clock::now();
     ++steps_;
   }
-  /// The thread rests: what follows is nobody's until `begins`.
+  /// The thread rests: time counts for nothing until `begins`.
   void ends() {
     stamp(0, false);
     endStep();

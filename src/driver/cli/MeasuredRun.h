@@ -8,7 +8,8 @@
 
 namespace smalti::cli {
 
-/// Some runs, of which the fastest is told. {"processor", "us": without stamps, "measured_us", "runs", "kernels":
+/// Several runs, of which the fastest is reported. {"processor", "us": without stamps, "measured_us", "runs",
+/// "kernels":
 /// [{"kernel", "calls", "not_measured", "us", "threads", "grid", "steps", "parts": [{"places", "ops", "times", "us"}],
 /// "first_steps":
 /// [{"thread", "step", "from_us", "to_us"}]}]}. Inputs that are not known are filled as the options say. `trace`: null,

@@ -27,8 +27,8 @@ struct JudgeRequest {
 /// [module][chip].
 using Verdicts = std::vector<std::vector<CompilerVerdict>>;
 
-/// [module][chip]. Jobs, time and memory are limited as the options say; `progress` is told how many are done. A plugin
-/// that cannot be used ends it early: the verdicts that are missing then have its diagnostic as their `error`.
+/// [module][chip]. Jobs, time and memory are limited as the options say; `progress` is called with the number done. A
+/// plugin that cannot be used ends it early: the verdicts that are missing then have its diagnostic as their `error`.
 Verdicts judge(const JudgeRequest&, const Options&, const std::function<void(size_t done)>& progress);
 /// Why the plugin cannot be used (SM6802, SM6803), if that is what ended it; else null. Points into the verdicts.
 const Diagnostic* pluginError(const Verdicts&);

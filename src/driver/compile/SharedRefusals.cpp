@@ -23,7 +23,7 @@ std::string SharedRefusal::who() const {
   std::vector<bool> told(modules.size());
   told[0] = true;
   for (size_t i = 0; i < modules.size(); ++i) {
-    // Those with the chips of i: the first module's, whose chips are told, or others.
+    // Those with the chips of i: the first module's, whose chips are listed, or others.
     std::vector<std::string> paths;
     for (size_t j = i; j < modules.size(); ++j)
       if (!told[j] && modules[j].chips == modules[i].chips) {

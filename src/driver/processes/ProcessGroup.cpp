@@ -75,22 +75,32 @@ Result<DeviceShare> shareOf(const ProcessGroup& group, int64_t devices, const Op
 
 Result<std::vector<Bytes>> SharedRun::exchange(const std::vector<Bytes>& to, const Op& at,
                                                const std::vector<bool>& with) {
+  return exchangeAt(to, described(at), at.place, with);
+}
+
+Status SharedRun::agree(const std::string& identity) {
+  auto agreed = exchangeAt(std::vector<Bytes>(static_cast<size_t>(group_.processes.count())), identity, {}, {});
+  if (!agreed) return fail(std::move(agreed.error()));
+  return {};
+}
+
+Result<std::vector<Bytes>> SharedRun::exchangeAt(const std::vector<Bytes>& to, const std::string& where,
+                                                 const SourcePlace& place, const std::vector<bool>& with) {
   Processes& p = group_.processes;
   const auto takesPart = [&](int r) { return r != p.rank() && (with.empty() || with[static_cast<size_t>(r)]); };
-  const std::string where = described(at);
   for (int r = 0; r < p.count(); ++r) {
     if (!takesPart(r)) continue;
     ByteWriter w = header(run_, Kind::values);
     w.add(++exchanges_[static_cast<size_t>(r)]);
     w.add(where);
     w.addBytes(to[static_cast<size_t>(r)]);
-    if (Status ok = p.send(r, Channel::program, w.bytes()); !ok) return fail(std::move(ok.error()));
+    if (Status ok = p.send(r, Channel::program, w.take()); !ok) return fail(std::move(ok.error()));
   }
   std::vector<Bytes> got(static_cast<size_t>(p.count()));
   for (int r = 0; r < p.count(); ++r) {
     while (takesPart(r)) {
       if (stop_ && stop_->load(std::memory_order_relaxed))
-        return fail(stoppedAt(at.place, fmt::format("in an exchange with {}", p.name(r))));
+        return fail(stoppedAt(place, fmt::format("in an exchange with {}", p.name(r))));
       auto message = p.receive(Channel::program, r, kLookForStop);
       if (!message) return fail(std::move(message.error()));
       if (!*message) continue;
@@ -100,15 +110,15 @@ Result<std::vector<Bytes>> SharedRun::exchange(const std::vector<Bytes>& to, con
       if (kind == Kind::gaveUp)
         return fail({.code = "SM5011",
                      .message = "another process has left the program",
-                     .place = at.place,
+                     .place = place,
                      .need = "every process to run it to its end",
                      .have = fmt::format("{}: it has given up", p.name(r)),
                      .help = "look at what that process prints"});
       const auto number = reader.get<uint64_t>();
       const std::string theirs = reader.text();
       if (!reader.ok() || number != exchanges_[static_cast<size_t>(r)] || theirs != where)
-        return fail(otherProgram(at.place, fmt::format("every process at {}", where),
-                                 fmt::format("{} at {}", p.name(r), theirs)));
+        return fail(
+            otherProgram(place, fmt::format("every process at {}", where), fmt::format("{} at {}", p.name(r), theirs)));
       const size_t head = (*message)->bytes.size() - reader.rest().size();
       (*message)->bytes.erase((*message)->bytes.begin(), (*message)->bytes.begin() + static_cast<std::ptrdiff_t>(head));
       got[static_cast<size_t>(r)] = std::move((*message)->bytes);

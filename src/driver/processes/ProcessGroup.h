@@ -3,12 +3,13 @@
 
 #include <atomic>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <vector>
 
+#include "base/ProcessRun.h"
 #include "base/Processes.h"
 #include "ir/Program.h"
-#include "machine/ProcessTransport.h"
 
 namespace smalti::driver {
 
@@ -17,8 +18,9 @@ class ProcessGroup {
  public:
   explicit ProcessGroup(Processes& processes) : processes(processes), kernelMessages{&processes, 0, {}} {}
   Processes& processes;
-  machine::KernelMessages kernelMessages;
-  uint64_t programs = 0;  ///< that all processes have begun together
+  KernelMessages kernelMessages;
+  uint64_t programs = 0;        ///< that all processes have begun together
+  std::set<std::string> known;  ///< identities of these
 };
 
 /// What `mpi` ("auto", "on", "off") comes to here: null for a process that is alone. `net`: as parseNetwork takes it.
@@ -42,10 +44,15 @@ class SharedRun {
   /// same op and says the same of this one; empty: all. SM5012 when one comes to another op, SM5011 when one has given
   /// up, SM9006 when the run is stopped.
   Result<std::vector<Bytes>> exchange(const std::vector<Bytes>& to, const Op& at, const std::vector<bool>& with = {});
+  /// Before anything else: all processes run the same program, as `identity` tells it. SM5012 else.
+  Status agree(const std::string& identity);
   /// After an error of its own: the others need not wait.
   void giveUp();
 
  private:
+  Result<std::vector<Bytes>> exchangeAt(const std::vector<Bytes>& to, const std::string& where, const SourcePlace&,
+                                        const std::vector<bool>& with);
+
   ProcessGroup& group_;
   const uint64_t run_;
   const std::atomic<bool>* stop_;

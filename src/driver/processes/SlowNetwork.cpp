@@ -24,7 +24,7 @@ class SlowProcesses final : public Processes {
   int count() const override { return inner_.count(); }
   std::string name(int rank) const override { return inner_.name(rank); }
 
-  Status send(int to, Channel channel, std::span<const std::byte> message) override {
+  Status send(int to, Channel channel, Bytes message) override {
     const std::lock_guard lock(mutex_);
     Clock::time_point& free = linkFree_[static_cast<size_t>(to)];
     const double seconds =
@@ -33,7 +33,7 @@ class SlowProcesses final : public Processes {
     ByteWriter w;
     w.add((free + duration(network_.latencySeconds)).time_since_epoch().count());
     w.addBytes(message);
-    return inner_.send(to, channel, w.bytes());
+    return inner_.send(to, channel, w.take());
   }
 
   Result<std::optional<Message>> receive(Channel channel, int from, std::chrono::microseconds wait) override {

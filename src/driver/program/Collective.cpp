@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cpu/runtime/Pool.h"
 #include "driver/program/ProgramRunner.h"
-#include "ir/Exchange.h"
 
 namespace smalti::driver {
 namespace {
@@ -38,8 +38,13 @@ Result<std::vector<Array>> zerosOf(const std::vector<ArrayType>& types) {
 }  // namespace
 
 Status ProgramRunner::runCollective(const Function& f, const Op& op, Lanes lanes, plain::CollectiveEvaluator evaluate) {
-  auto exchange = exchangeOf({op, f}, static_cast<int64_t>(allLanes_));
-  if (!exchange) return fail(std::move(exchange.error()));
+  std::optional<CollectivePlan> made;
+  const CollectivePlan* plan = compiled_.plans.collective(op, static_cast<int64_t>(allLanes_));
+  if (!plan) {
+    auto planned = planCollective(f, op, static_cast<int64_t>(allLanes_));
+    if (!planned) return fail(std::move(planned.error()));
+    plan = &made.emplace(std::move(*planned));
+  }
   std::vector<Lane*> laneOf(allLanes_, nullptr);
   SentByDevice sent(allLanes_);
   for (Lane* lane : lanes) {
@@ -47,47 +52,57 @@ Status ProgramRunner::runCollective(const Function& f, const Op& op, Lanes lanes
     sent[static_cast<size_t>(lane->device)] = takeOperands(op, *lane);
   }
   if (shared_)
-    if (Status ok = gatherSent(f, op, *exchange, sent); !ok) return ok;
-  std::vector<ArrayType> types;
-  for (const ValueId v : op.results) types.push_back(f.values[v]);
+    if (Status ok = gatherSent(f, op, plan->exchange, sent); !ok) return ok;
 
-  std::vector<std::vector<int64_t>> receivers(exchange->senders.size());
-  for (size_t d = 0; d < allLanes_; ++d)
-    if (exchange->from[d] >= 0) receivers[static_cast<size_t>(exchange->from[d])].push_back(static_cast<int64_t>(d));
   std::vector<std::pair<Lane*, std::vector<Array>>> received;  // stored when everybody has sent
-  for (size_t g = 0; g < receivers.size(); ++g) {
-    const std::vector<int64_t>& senders = exchange->senders[g];
-    std::erase_if(receivers[g], [&](int64_t d) { return !share_.holds(d); });
-    if (receivers[g].empty()) continue;
-    std::vector<int64_t> together = senders;
-    together.insert(together.end(), receivers[g].begin(), receivers[g].end());
-    std::sort(together.begin(), together.end());
-    together.erase(std::unique(together.begin(), together.end()), together.end());
-    const auto present = std::count_if(together.begin(), together.end(), [&](auto d) { return sent[d].has_value(); });
+  for (size_t g = 0; g < plan->receivers.size(); ++g) {
+    const std::vector<int64_t>& senders = plan->exchange.senders[g];
+    const auto first = std::ranges::find_if(plan->receivers[g], [&](int64_t d) { return share_.holds(d); });
+    if (first == plan->receivers[g].end()) continue;
+    // Receivers in other processes are those processes' matter.
+    std::vector<int64_t> ofHere;
+    const std::vector<int64_t>& together = shared_ ? ofHere : plan->together[g];
+    for (const int64_t d : plan->together[g])
+      if (shared_ && (share_.holds(d) || std::ranges::find(senders, d) != senders.end())) ofHere.push_back(d);
+    const auto present = std::ranges::count_if(together, [&](auto d) { return sent[d].has_value(); });
     // Where the compiler splits some axes, one lane stands for all devices along them: those of number 0 there.
     if (present == 0) continue;
     if (present < static_cast<int64_t>(together.size())) return fail(notAllHere(op, together, sent));
 
     std::vector<std::vector<Array>> ofSenders;
+    ofSenders.reserve(senders.size());
     for (const int64_t d : senders) ofSenders.push_back(std::move(*sent[static_cast<size_t>(d)]));
-    Lane* first = laneOf[static_cast<size_t>(receivers[g][0])];
-    plain::CollectiveCall call{
-        op, f, ofSenders, types, compiled_.numerics, [first](ValueId v) -> const Array& { return first->values[v]; }};
+    Lane* lane = laneOf[static_cast<size_t>(*first)];
+    plain::CollectiveCall call{op,
+                               f,
+                               ofSenders,
+                               plan->results,
+                               compiled_.numerics,
+                               [lane](ValueId v) -> const Array& { return lane->values[v]; },
+                               shareWork()};
     auto results = evaluate(call);
     if (!results) return fail(std::move(results.error()));
-    for (const int64_t d : receivers[g]) {
-      const auto place = results->size() == 1 ? 0 : std::find(senders.begin(), senders.end(), d) - senders.begin();
+    for (const int64_t d : plan->receivers[g]) {
+      if (!share_.holds(d)) continue;
+      const auto place = results->size() == 1 ? 0 : std::ranges::find(senders, d) - senders.begin();
       received.emplace_back(laneOf[static_cast<size_t>(d)], (*results)[static_cast<size_t>(place)]);
     }
   }
   for (Lane* lane : lanes)
-    if (exchange->from[static_cast<size_t>(lane->device)] < 0) {
-      auto zeros = zerosOf(types);
+    if (plan->exchange.from[static_cast<size_t>(lane->device)] < 0) {
+      auto zeros = zerosOf(plan->results);
       if (!zeros) return fail(std::move(zeros.error()));
       received.emplace_back(lane, std::move(*zeros));
     }
   for (auto& [lane, results] : received) store(op, *lane, std::move(results));
   return {};
+}
+
+plain::ShareWork ProgramRunner::shareWork() const {
+  const int threads = settings_.threads;
+  return [threads](int64_t points, const std::function<void(int64_t, int64_t)>& work) {
+    cpu::parallelFor(points, threads, [&](int64_t first, int64_t last, int) { work(first, last); });
+  };
 }
 
 }  // namespace smalti::driver

@@ -5,6 +5,7 @@
 #include "base/Guarded.h"
 #include "cpu/NativeParts.h"
 #include "cpu/runtime/Pool.h"
+#include "driver/processes/ProgramIdentity.h"
 #include "driver/program/ProgramRunner.h"
 #include "driver/program/TimeLimit.h"
 #include "driver/target/interpret/Interpret.h"
@@ -134,6 +135,7 @@ Result<std::shared_ptr<const CompiledProgram>> compileProgram(std::shared_ptr<co
   for (const Function& f : program->functions) {
     compiled->functions.emplace(f.name, &f);
     Lifetimes(*compiled).visit(f.arguments, f.ops);
+    compiled->plans.add(*program, f, f.ops);
   }
   compiled->numerics = options.contract.numerics;
   if (std::ranges::any_of(program->functions, [](const Function& f) { return hasMesh(f.ops); })) {
@@ -141,6 +143,7 @@ Result<std::shared_ptr<const CompiledProgram>> compileProgram(std::shared_ptr<co
     auto group = processGroup(options.processes, options.network);
     if (!group) return fail(std::move(group.error()));
     compiled->group = *group;
+    if (*group) compiled->identity = programIdentity(*program);
     for (const KernelPackage& kernel : program->kernels) compiled->namesDevices.push_back(cpu::namesDevices(kernel));
   }
   compiled->soleKernel = soleKernelOf(*program);

@@ -21,8 +21,8 @@ class Executables {
   Result<std::shared_ptr<const CompiledProgram>> compile(const CompileOptions&);
   /// With what executions take when they name nothing else.
   Result<std::shared_ptr<const Executable::State>> get(const RunSettings&);
-  /// While it is held, nobody else reads the modules of the Program's kernels: MLIR keeps orders of ops and the like up
-  /// to date in them. (Their context is for many threads at once.)
+  /// While it is held, no other thread reads the modules of the Program's kernels: MLIR keeps orders of ops and the
+  /// like up to date in them. (Their context is for many threads at once.)
   LockedUnforkedWork alone() { return LockedUnforkedWork(modules_); }
   /// How many times it was compiled.
   size_t numCompiled() const;

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/ArrayPiece.h"
 #include "base/RowMajor.h"
-#include "driver/program/Part.h"
 #include "driver/program/ProgramRunner.h"
 #include "eval/Shape.h"
 #include "ir/Exchange.h"
@@ -28,7 +28,7 @@ std::string coordinatesStr(const Coordinates& at) {
 }
 
 bool sameBytes(const Array& a, const Array& b) {
-  return a.bytes() == 0 || std::memcmp(a.data(), b.data(), static_cast<size_t>(a.bytes())) == 0;
+  return a.bytes() == 0 || a.data() == b.data() || std::memcmp(a.data(), b.data(), static_cast<size_t>(a.bytes())) == 0;
 }
 
 Diagnostic copiesDiffer(const Op& op, size_t result, const Coordinates& one, const Coordinates& other) {
@@ -41,105 +41,125 @@ Diagnostic copiesDiffer(const Op& op, size_t result, const Coordinates& one, con
           .help = "name in out_specs every mesh axis over which the result differs"};
 }
 
+/// The arrays side by side in one block of memory, in the order of a global array of that type, are it: where each is
+/// one piece of it, and nobody but the devices that returned them has the block (an argument, a constant). Else
+/// nothing.
+std::optional<Array> asPieces(const ArrayType& type, std::span<const ReturnedPart* const> parts,
+                              std::span<const Array* const> arrays, std::span<const std::vector<Array>> returned) {
+  constexpr uintptr_t kAlignment = 64;  // as Array::allocate has it
+  const auto& owner = ownerOf(*arrays[0]);
+  const auto begin = reinterpret_cast<uintptr_t>(arrays[0]->data()) -
+                     static_cast<uintptr_t>(parts[0]->part.first.value_or(0) * storage_bytes(type.dtype));
+  if (!owner || begin % kAlignment != 0) return std::nullopt;
+  int64_t elements = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (!parts[i]->part.first || ownerOf(*arrays[i]) != owner) return std::nullopt;
+    const auto place = begin + static_cast<uintptr_t>(*parts[i]->part.first * storage_bytes(type.dtype));
+    if (reinterpret_cast<uintptr_t>(arrays[i]->data()) != place) return std::nullopt;
+    elements += arrays[i]->elements();
+  }
+  if (elements != type.elements()) return std::nullopt;
+  long holders = 0;
+  for (const std::vector<Array>& ofDevice : returned)
+    for (const Array& a : ofDevice) holders += ownerOf(a) == owner;
+  if (owner.use_count() != holders) return std::nullopt;
+  return Array::view(type, reinterpret_cast<void*>(begin), owner);
+}
+
+Result<Array> joined(const ArrayType& type, std::span<const ReturnedPart* const> parts,
+                     std::span<const Array* const> arrays, const plain::ShareWork& share) {
+  auto global = Array::allocate(type);
+  if (!global || global->elements() == 0) return global;
+  const int bytes = storage_bytes(type.dtype);
+  const Shape strides = rowMajorStrides(type.shape);
+  std::vector<plain::Move> moves;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const Array& local = *arrays[i];
+    if (parts[i]->part.first)
+      moves.push_back({local.data(), global->data() + *parts[i]->part.first * bytes, 1, local.bytes(), 0, 0});
+    else if (local.elements() > 0)
+      eval::copyStrided(local.data(), rowMajorStrides(local.shape()),
+                        global->data() + offsetOf(parts[i]->part.starts, strides) * bytes, strides, local.shape(),
+                        bytes);
+  }
+  plain::moveAll(moves, share);
+  return global;
+}
+
 }  // namespace
 
 Status ProgramRunner::runManual(const Function& f, const Op& op, Lanes lanes) {
-  const auto& inShardings = std::get<std::vector<Sharding>>(*op.find("in_shardings"));
-  const auto& outShardings = std::get<std::vector<Sharding>>(*op.find("out_shardings"));
-  const auto& manualAxes = std::get<std::vector<std::string>>(*op.find("manual_axes"));
-  const DeviceMesh& mesh = meshOf(program_, op);
-
-  // Each device of the enclosing computation becomes one for every position over the new axes, in the mesh's order.
-  std::vector<Lane> inner;
-  std::vector<size_t> outerOf;
-  for (size_t l = 0; l < lanes.size(); ++l) {
-    std::vector<Coordinates> positions{lanes[l]->coordinates};
-    for (const auto& axis : mesh.axes) {
-      if (std::find(manualAxes.begin(), manualAxes.end(), axis.name) == manualAxes.end()) continue;
-      std::vector<Coordinates> finer;
-      for (const Coordinates& p : positions)
-        for (int64_t i = 0; i < axis.size; ++i) (finer.emplace_back(p))[axis.name] = i;
-      positions = std::move(finer);
-    }
-    for (Coordinates& p : positions) {
-      Lane lane;
-      for (const auto& axis : mesh.axes)
-        lane.device = lane.device * axis.size + (p.contains(axis.name) ? p[axis.name] : 0);
-      lane.coordinates = std::move(p);
-      lane.values = lanes[l]->values;  // the body may use values from outside; they share memory
-      inner.push_back(std::move(lane));
-      outerOf.push_back(l);
-    }
+  std::optional<ManualPlan> made;
+  const ManualPlan* plan = lanes.size() == 1 && lanes[0]->coordinates->empty() ? compiled_.plans.manual(op) : nullptr;
+  if (!plan) {
+    std::vector<const Coordinates*> outer;
+    for (const Lane* lane : lanes) outer.push_back(lane->coordinates);
+    plan = &made.emplace(planManual(program_, f, op, outer));
   }
-  std::vector<size_t> order(inner.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return inner[a].device < inner[b].device; });
-
-  const auto share = shareOfMesh(mesh, op, lanes);
+  const auto share = shareOfMesh(*plan->mesh, op, lanes);
   if (!share) return fail(share.error());
+  const std::vector<ManualPlan::Device>& devices = plan->devices;
+
+  std::vector<Lane> inner(devices.size());
   std::vector<Lane*> pointers;
   std::vector<std::vector<Array>> arguments;
-  for (const size_t i : order) {
-    if (!share->holds(inner[i].device)) continue;
-    pointers.push_back(&inner[i]);
+  for (size_t d = 0; d < devices.size(); ++d) {
+    const ManualPlan::Device& device = devices[d];
+    if (!share->holds(device.number)) continue;
+    const std::vector<Array>& outside = lanes[device.outer]->values;
+    Lane& lane = inner[d];
+    lane.device = device.number;
+    lane.coordinates = &device.coordinates;
+    lane.values.resize(outside.size());
+    for (const ValueId v : plan->taken) lane.values[v] = outside[v];  // they share memory
+    pointers.push_back(&lane);
     auto& list = arguments.emplace_back();
+    list.reserve(op.operands.size());
     for (size_t k = 0; k < op.operands.size(); ++k) {
-      auto part = partOf(lanes[outerOf[i]]->values[op.operands[k]], inShardings[k], mesh, inner[i].coordinates);
+      auto part = partOf(outside[op.operands[k]], device.arguments[k]);
       if (!part) return fail(std::move(part.error()));
       list.push_back(std::move(*part));
     }
   }
-  const size_t outerLanes = std::exchange(allLanes_, static_cast<size_t>(mesh.numDevices()));
+  const size_t outerLanes = std::exchange(allLanes_, static_cast<size_t>(plan->mesh->numDevices()));
   const DeviceShare outerShare = std::exchange(share_, *share);
   auto results = runBlock(f, op.regions[0], pointers, std::move(arguments));
   if (!results) return fail(std::move(results.error()));
 
-  // By device: what it returns, and of which part of each result.
-  std::vector<std::vector<Array>> returned(order.size());
-  std::vector<std::vector<ReturnedPart>> parts(order.size());
-  std::map<std::tuple<size_t, size_t, Shape>, size_t> first;  // result, enclosing device, part's start → first device
-  bool copies = false;
-  for (size_t p = 0, here = 0; p < order.size(); ++p) {
-    const Lane& lane = inner[order[p]];
-    if (share->holds(lane.device)) returned[p] = std::move((*results)[here++]);
-    for (size_t r = 0; r < op.results.size(); ++r) {
-      const ArrayType& type = f.values[op.results[r]];
-      Part part = partAt(type.shape, outShardings[r], mesh, lane.coordinates);
-      const bool isFirst = first.emplace(std::tuple(r, outerOf[order[p]], part.starts), p).second;
-      copies |= !isFirst;
-      parts[p].push_back({{type.dtype, std::move(part.shape)}, std::move(part.starts), isFirst});
-    }
-  }
+  std::vector<std::vector<Array>> returned(devices.size());  // by device
+  for (size_t d = 0, here = 0; d < devices.size(); ++d)
+    if (share->holds(devices[d].number)) returned[d] = std::move((*results)[here++]);
   if (shared_)
-    if (Status ok = gatherReturned(op, parts, returned); !ok) return ok;
+    if (Status ok = gatherReturned(op, *plan, returned); !ok) return ok;
   allLanes_ = outerLanes;
   share_ = outerShare;
 
   for (size_t r = 0; r < op.results.size(); ++r) {
     const ArrayType& type = f.values[op.results[r]];
-    const int bytes = storage_bytes(type.dtype);
-    const auto strides = rowMajorStrides(type.shape);
-    for (Lane* lane : lanes) {
-      auto global = Array::allocate(type);
-      if (!global) return fail(std::move(global.error()));
-      lane->values[op.results[r]] = std::move(*global);
-    }
-    for (size_t p = 0; p < order.size(); ++p) {
-      const size_t l = outerOf[order[p]];
-      const ReturnedPart& part = parts[p][r];
-      if (!part.first) {
-        const size_t other = first.at({r, l, part.starts});
-        if (share->holds(inner[order[p]].device) && !sameBytes(returned[p][r], returned[other][r]))
-          return fail(copiesDiffer(op, r, inner[order[other]].coordinates, inner[order[p]].coordinates));
-      } else if (const Array& local = returned[p][r]; local.elements() > 0) {
-        eval::copyStrided(local.data(), rowMajorStrides(local.shape()),
-                          lanes[l]->values[op.results[r]].data() + offsetOf(part.starts, strides) * bytes, strides,
-                          local.shape(), bytes);
+    for (size_t l = 0; l < lanes.size(); ++l) {
+      std::vector<const ReturnedPart*> parts;
+      std::vector<const Array*> arrays;
+      for (size_t d = 0; d < devices.size(); ++d) {
+        if (devices[d].outer != l) continue;
+        const ReturnedPart& part = devices[d].results[r];
+        if (part.first == d) {
+          parts.push_back(&part);
+          arrays.push_back(&returned[d][r]);
+        } else if (share->holds(devices[d].number) && !sameBytes(returned[d][r], returned[part.first][r])) {
+          return fail(copiesDiffer(op, r, devices[part.first].coordinates, devices[d].coordinates));
+        }
       }
+      if (auto whole = asPieces(type, parts, arrays, returned)) {
+        lanes[l]->values[op.results[r]] = std::move(*whole);
+        continue;
+      }
+      auto global = joined(type, parts, arrays, shareWork());
+      if (!global) return fail(std::move(global.error()));
+      lanes[l]->values[op.results[r]] = std::move(*global);
     }
   }
   // A process whose devices returned other copies gives up, and the others learn it here.
-  if (copies && shared_)
+  if (plan->copies && shared_)
     if (auto agreed =
             shared_->exchange(std::vector<Bytes>(static_cast<size_t>(shared_->group().processes.count())), op);
         !agreed)

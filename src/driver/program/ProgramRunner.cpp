@@ -82,8 +82,18 @@ Result<RunOutcome> ProgramRunner::run(std::vector<Array> arguments) {
   if (compiled_.group) {
     shared_.emplace(*compiled_.group, settings_.stop);
     outcome_.process = compiled_.group->processes.rank();
+    if (!compiled_.group->known.contains(compiled_.identity)) {
+      if (Status same = shared_->agree(compiled_.identity); !same) {
+        shared_->giveUp();
+        return fail(std::move(same.error()));
+      }
+      compiled_.group->known.insert(compiled_.identity);
+    }
   }
-  auto results = runFunction(program_.functions[program_.main], std::vector<Lane>(1), std::move(ofLane));
+  static const Coordinates kNowhere;
+  std::vector<Lane> whole(1);
+  whole[0].coordinates = &kNowhere;
+  auto results = runFunction(program_.functions[program_.main], std::move(whole), std::move(ofLane));
   if (!results && shared_) shared_->giveUp();
   if (!results) {  // what was found until then may be the cause: a race, and results that differ
     Diagnostic d = std::move(results.error());
@@ -170,8 +180,8 @@ Status ProgramRunner::runOp(const Function& f, const Op& op, Lanes lanes) {
     for (Lane* lane : lanes) store(op, *lane, takeOperands(op, *lane));
     return {};
   }
-  if (const plain::PlainEvaluator evaluate = plain::findEvaluator(op.name)) return runPlain(f, op, lanes, evaluate);
   if (const auto evaluate = plain::findCollective(op.name)) return runCollective(f, op, lanes, evaluate);
+  if (const plain::PlainEvaluator evaluate = plain::findEvaluator(op.name)) return runPlain(f, op, lanes, evaluate);
   return fail({.code = "SM5002",
                .message = fmt::format("op '{}' has no evaluation", op.name),
                .place = op.place,

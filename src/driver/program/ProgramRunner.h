@@ -1,13 +1,12 @@
 // Runs a Program: plain ops on each device in turn, kernels and collectives on all devices at once, op by op.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <unordered_map>
 
 #include "driver/processes/ProcessGroup.h"
+#include "driver/program/DevicePlan.h"
 #include "driver/program/RunProgram.h"
-#include "ir/Exchange.h"
 #include "plain/Collectives.h"
 #include "plain/PlainEvaluators.h"
 
@@ -21,6 +20,8 @@ class CompiledProgram {
   std::vector<std::shared_ptr<const TargetKernel>> kernels;
   Numerics numerics = Numerics::f32;  ///< of plain array ops
   std::vector<bool> namesDevices;     ///< by kernel: its devices run it together, wherever they are
+  DevicePlans plans;                  ///< of ops between devices
+  std::string identity;               ///< of a program that processes share (ProgramIdentity.h)
   ProcessGroup* group = nullptr;      ///< of processes that share the meshes; null: all devices are here
   int soleKernel = -1;                ///< all that main does is to call it; -1: it does more
   std::unordered_map<std::string_view, const Function*> functions;
@@ -33,8 +34,8 @@ class CompiledProgram {
 /// One device that runs the same ops as the others: its values, and where it stands in the mesh.
 struct Lane {
   int64_t device = 0;
-  std::map<std::string, int64_t> coordinates;  ///< of the mesh axes that are manual here
-  std::vector<Array> values;                   ///< by ValueId of the function being run
+  const Coordinates* coordinates = nullptr;  ///< of the mesh axes that are manual here
+  std::vector<Array> values;                 ///< by ValueId of the function being run
 };
 
 /// An error of the sole kernel, with the op that calls it.
@@ -67,20 +68,16 @@ class ProgramRunner {
   // SharedProgram.cpp
   /// The devices of a mesh that are lanes here: all of them, unless processes share them (SM5013).
   Result<DeviceShare> shareOfMesh(const DeviceMesh&, const Op&, Lanes) const;
-  /// [device] the operands of a collective; none of devices that did not come, or that nobody here receives from.
+  /// [device] the operands of a collective; none of devices that did not arrive, or from which no device here receives.
   using SentByDevice = std::vector<std::optional<std::vector<Array>>>;
   /// Adds what devices of other processes send.
   Status gatherSent(const Function&, const Op&, const Exchange&, SentByDevice&);
-  /// What a device of a manual computation returns: a part of the result.
-  struct ReturnedPart {
-    ArrayType type;
-    Shape starts;
-    bool first = false;  ///< no device before it returns the same part
-  };
   /// [device][result]: adds the first of each part, of devices of other processes.
-  Status gatherReturned(const Op&, const std::vector<std::vector<ReturnedPart>>&, std::vector<std::vector<Array>>&);
+  Status gatherReturned(const Op&, const ManualPlan&, std::vector<std::vector<Array>>& returned);
   Result<machine::KernelResult> callKernel(int kernel, const std::vector<std::vector<Array>>& operands);
 
+  /// Threads for what devices give each other.
+  plain::ShareWork shareWork() const;
   /// The operands; those that die at this op are moved out of the lane.
   std::vector<Array> takeOperands(const Op&, Lane&) const;
   void store(const Op&, Lane&, std::vector<Array> results) const;

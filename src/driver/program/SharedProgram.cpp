@@ -6,6 +6,7 @@
 
 #include "base/ByteStream.h"
 #include "driver/program/ProgramRunner.h"
+#include "machine/ProcessTransport.h"
 
 namespace smalti::driver {
 namespace {
@@ -29,7 +30,7 @@ Result<Array> readArray(ByteReader& reader, const ArrayType& type) {
 
 Result<DeviceShare> ProgramRunner::shareOfMesh(const DeviceMesh& mesh, const Op& op, Lanes lanes) const {
   if (!shared_) return DeviceShare{0, mesh.numDevices()};
-  const bool whole = lanes.size() == 1 && lanes[0]->coordinates.empty();
+  const bool whole = lanes.size() == 1 && lanes[0]->coordinates->empty();
   const auto& manual = std::get<std::vector<std::string>>(*op.find("manual_axes"));
   if (whole && manual.size() == mesh.axes.size()) return shareOf(shared_->group(), mesh.numDevices(), op);
   return fail({.code = "SM5013",
@@ -84,23 +85,23 @@ Status ProgramRunner::gatherSent(const Function& f, const Op& op, const Exchange
   return {};
 }
 
-Status ProgramRunner::gatherReturned(const Op& op, const std::vector<std::vector<ReturnedPart>>& parts,
-                                     std::vector<std::vector<Array>>& returned) {
+Status ProgramRunner::gatherReturned(const Op& op, const ManualPlan& plan, std::vector<std::vector<Array>>& returned) {
   const Processes& processes = shared_->group().processes;
   const auto ofProcess = [&](size_t device) { return static_cast<int>(device / static_cast<size_t>(share_.count)); };
   ByteWriter w;
-  for (size_t d = 0; d < parts.size(); ++d)
-    for (size_t r = 0; r < parts[d].size(); ++r)
-      if (parts[d][r].first && ofProcess(d) == processes.rank()) w.addList(bytesOf(returned[d][r]));
+  for (size_t d = 0; d < plan.devices.size(); ++d)
+    for (size_t r = 0; r < op.results.size(); ++r)
+      if (plan.devices[d].results[r].first == d && ofProcess(d) == processes.rank()) w.addList(bytesOf(returned[d][r]));
   auto got = shared_->exchange(std::vector<Bytes>(static_cast<size_t>(processes.count()), w.bytes()), op);
   if (!got) return fail(std::move(got.error()));
   std::vector<ByteReader> readers(got->begin(), got->end());
-  for (size_t d = 0; d < parts.size(); ++d) {
+  for (size_t d = 0; d < plan.devices.size(); ++d) {
     if (ofProcess(d) == processes.rank()) continue;
-    returned[d].resize(parts[d].size());
-    for (size_t r = 0; r < parts[d].size(); ++r) {
-      if (!parts[d][r].first) continue;
-      auto array = readArray(readers[static_cast<size_t>(ofProcess(d))], parts[d][r].type);
+    returned[d].resize(op.results.size());
+    for (size_t r = 0; r < op.results.size(); ++r) {
+      const ReturnedPart& part = plan.devices[d].results[r];
+      if (part.first != d) continue;
+      auto array = readArray(readers[static_cast<size_t>(ofProcess(d))], part.type);
       if (!array) return fail(std::move(array.error()));
       returned[d][r] = std::move(*array);
     }
@@ -115,9 +116,7 @@ Result<machine::KernelResult> ProgramRunner::callKernel(int kernel, const std::v
   settings.firstDevice = static_cast<int>(share_.first);
   if (compiled_.namesDevices[static_cast<size_t>(kernel)]) {
     settings.allDevices = static_cast<int>(allLanes_);
-    settings.transport = [&](machine::Endpoint& endpoint) {
-      return machine::makeProcessTransport(endpoint, shared_->group().kernelMessages, settings.allDevices);
-    };
+    settings.transport = machine::ProcessTransports{&shared_->group().kernelMessages, settings.allDevices};
   }
   return target.run(operands, settings);
 }

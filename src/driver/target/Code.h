@@ -1,4 +1,4 @@
-// What becomes of a kernel as a target's code: for `smalti show`.
+// The code of a kernel on a target: for `smalti show`.
 #pragma once
 
 #include <map>

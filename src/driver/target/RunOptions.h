@@ -8,7 +8,7 @@
 
 namespace smalti::driver {
 
-/// What a kernel means, whoever runs it: machine::MachineOptions says what each field is.
+/// What a kernel means on every target: machine::MachineOptions documents each field.
 struct Contract {
   machine::Semantics semantics = machine::Semantics::tpu;
   Numerics numerics = Numerics::f32;

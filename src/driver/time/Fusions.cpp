@@ -155,7 +155,7 @@ void Fusions::pass(Node n, const HbmLayout* layout, bool always, Cost& cost) con
 }
 
 Fusions::Cost Fusions::cost() const {
-  // What is read: needed values, and operands of passes; what nobody reads is not computed.
+  // What is read: needed values, and operands of passes; unused values are not computed.
   std::vector<bool> live(values_.size()), isResult(values_.size());
   for (const Node n : returned_) live[static_cast<size_t>(n)] = true;
   for (size_t i = values_.size(); i-- > 0;) {

@@ -104,14 +104,18 @@ class LoadedKernel : public CudaKernel {
       copies.push_back(std::move(*copy));
     }
     const int64_t points = gridPoints(lowered_.sharedBounds, operands);
-    const int64_t blocks = std::clamp<int64_t>(points, 1, blocksAtOnce_);
+    int64_t blocks = std::clamp<int64_t>(points, 1, blocksAtOnce_);
     auto pointers = toDevice(addresses.data(), static_cast<int64_t>(addresses.size() * sizeof(CudaAddress)));
     if (!pointers) return fail(std::move(pointers.error()));
     int32_t status = 0;
     auto ended = toDevice(&status, sizeof(status));
     if (!ended) return fail(std::move(ended.error()));
     DeviceMemory workspace(driver_);
-    if (Status ok = workspace.allocate(blocks * lowered_.workspaceBytes); !ok) return fail(std::move(ok.error()));
+    Status allocated = workspace.allocate(blocks * lowered_.workspaceBytes);
+    for (; !allocated && blocks > 1; allocated = workspace.allocate(blocks * lowered_.workspaceBytes)) blocks /= 2;
+    if (!allocated) return fail(std::move(allocated.error()));
+    if (Status ok = memory.take(blocks * lowered_.workspaceBytes, "the kernel's values"); !ok)
+      return fail(std::move(ok.error()));
     if (Status ok = launch(pointers->at(), workspace.at(), ended->at(), points, blocks, options); !ok)
       return fail(std::move(ok.error()));
     if (Status ok =

@@ -1,4 +1,4 @@
-// Blocks that hang over their array: what lies inside is copied to a buffer and back.
+// Partial blocks: elements inside the array are copied to a buffer and back.
 #pragma once
 
 #include "gpu/emit/Lowering.h"

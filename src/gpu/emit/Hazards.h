@@ -25,7 +25,10 @@ class Hazards {
   void clear() { *this = {}; }
   bool none() const { return read_.empty() && written_.empty(); }
   /// Of either of two ways that come together.
-  void join(const Hazards& other) { note(other.read_, other.written_); }
+  void join(const Hazards& other) {
+    note(other.read_, other.written_);
+    reused_ |= other.reused_;
+  }
   /// A place that was read or written may become another memory's.
   void handOver(int from) {
     if (read_.contains(from) || written_.contains(from)) reused_ = true;

@@ -29,7 +29,7 @@ struct Windowed {
   View buffer;                   ///< where a block that is partial, or is copied, lies
   std::vector<Reg> lastBlock;    ///< slots of the last block's starts, where others must be told from it
   std::vector<Reg> starts;       ///< of this step's block, in the array
-  Reg whole = nullptr;           ///< i1: nothing hangs over
+  Reg whole = nullptr;           ///< i1: the block is not partial
 };
 
 class KernelLowering {
@@ -52,7 +52,7 @@ class KernelLowering {
     begin();
     if (auto ok = arguments(); !ok) return ok;
     l_.barrierNow();
-    // Every block takes every so-manyth point.
+    // Of n blocks, each takes every n-th point.
     Reg first = b_.CreateZExt(l_.device.block(b_), b_.getInt64Ty());
     Reg step = b_.CreateZExt(l_.device.blocks(b_), b_.getInt64Ty());
     LowerResult ok;
@@ -148,6 +148,10 @@ class KernelLowering {
     return l_.failure;
   }
 
+  bool isAlias(size_t block) const {
+    return block >= arguments_.numInputs() && arguments_.aliasedInput(block - arguments_.numInputs());
+  }
+
   /// An array that is one with another operand's has its number.
   int memoryOf(size_t block) {
     const size_t inputs = arguments_.numInputs();
@@ -164,7 +168,7 @@ class KernelLowering {
     View view = arrayView(operand, dtype, array.shape, memoryOf(i));
     arrayMemory_.push_back(view.memory);
     if (const auto& window = arguments_.windowOf(i)) {
-      windowArgument(plan, *window, argument, array, std::move(view));
+      windowArgument(plan, *window, argument, array, std::move(view), isAlias(i));
       return;
     }
     if (plan.isPadded) view.padding = tilePadding({dtype, array.shape});
@@ -182,7 +186,7 @@ class KernelLowering {
   }
 
   void windowArgument(const cpu::BlockPlan& plan, const Window& window, mlir::BlockArgument argument,
-                      const ArrayType& array, View view) {
+                      const ArrayType& array, View view, bool isAlias) {
     Windowed w;
     w.plan = &plan;
     w.window = &window;
@@ -190,6 +194,8 @@ class KernelLowering {
     w.array = std::move(view);
     w.undefined = storage_bytes(array.dtype) == storage_bytes(w.array.dtype) ? array.dtype : w.array.dtype;
     if (plan.hasBuffer()) w.buffer = l_.allocateUndefined(w.array.dtype, w.undefined, window.bounds);
+    // The block is in the array where it is whole, and the window of the operand reads the array.
+    if (plan.hasBuffer() && isAlias) w.buffer.memory = w.array.memory;
     if (plan.tracksBlock)
       for (size_t d = 0; d < window.bounds.size(); ++d) {
         w.lastBlock.push_back(l_.slot(b_.getInt64Ty()));

@@ -9,7 +9,7 @@ namespace smalti::gpu {
 /// void (ptr operands, ptr workspace, ptr status, i64 points, i64 rounds)
 /// `operands`: the call's operands, then its results, each a pointer. `workspace`: workspaceBytes for each block of the
 /// launch. `status`: an i32 that is 0 before; a KernelEnd after. `points`: of the shared grid axes together; a block
-/// takes its number's, and every so-manyth after it. `rounds`: of loops, of each block.
+/// takes its number's, and every n-th after it, with n blocks. `rounds`: of loops, of each block.
 inline constexpr const char* kKernelSymbol = "smalti_kernel";
 
 struct LoweredKernel {

@@ -83,7 +83,8 @@ class WarpTile {
   /// Two neighbours along the depth, the first in the low half. What lies outside of the operand is 0.
   Reg pair(const View& v, Reg base, const Shape& freeDims, const Shape& free, Reg at, const Shape& depthDims, Reg k) {
     const int64_t size = num_elements(free);
-    Reg inside = size % kRows == 0 ? b_.getTrue() : b_.CreateICmpULT(at, l_.index(size));
+    const int64_t covered = &v == &p_.lhs ? high_ * kRows : wide_ * kColumns;  // by a warp
+    Reg inside = size % covered == 0 ? b_.getTrue() : b_.CreateICmpULT(at, l_.index(size));
     Reg place = b_.CreateSelect(inside, at, l_.index(0));
     Reg first = b_.CreateAdd(base, offsetIn(l_, v, freeDims, l_.placeOf(place, free)));
     Reg word = b_.getInt32(0);

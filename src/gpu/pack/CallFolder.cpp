@@ -11,6 +11,8 @@ namespace {
 
 /// Of all calls of the process.
 std::atomic<int> calls{0};
+/// The folder of the call that this thread is in.
+thread_local std::string current;
 
 Status writeMemory(const std::string& path, const void* memory, int64_t bytes) {
   return writeFile(path, {std::string_view(static_cast<const char*>(memory), static_cast<size_t>(bytes))});
@@ -39,9 +41,9 @@ Result<std::shared_ptr<CallFolders>> CallFolders::make(const KernelPackage& pack
 }
 
 Status CallFolders::before(const WatchedCall& call) {
-  current_ = fmt::format("{}/{:04}-{}", folder_, calls++, name_);
+  current = fmt::format("{}/{:04}-{}", folder_, calls++, name_);
   std::error_code error;
-  std::filesystem::create_directories(current_, error);
+  std::filesystem::create_directories(current, error);
   const LoweredKernel& k = codes_.front().second.lowered;
   std::string text = fmt::format("smalti-gpu-call 1\nthreads {}\nshared {}\nworkspace {}\npoints {}\n", k.threads,
                                  k.sharedBytes, k.workspaceBytes, call.points);
@@ -51,26 +53,26 @@ Status CallFolders::before(const WatchedCall& call) {
       continue;
     }
     text += fmt::format("operand {}\n", call.operandBytes[i]);
-    if (Status ok = writeMemory(fmt::format("{}/operand{}.bin", current_, i), call.pointers[i], call.operandBytes[i]);
+    if (Status ok = writeMemory(fmt::format("{}/operand{}.bin", current, i), call.pointers[i], call.operandBytes[i]);
         !ok)
       return ok;
   }
   for (size_t i = 0; i < call.resultBytes.size(); ++i) {
     text += fmt::format("result {} {}\n", call.resultBytes[i], name(call.resultTypes[i]));
-    if (Status ok = writeMemory(fmt::format("{}/result{}.before.bin", current_, i),
+    if (Status ok = writeMemory(fmt::format("{}/result{}.before.bin", current, i),
                                 call.pointers[call.operandBytes.size() + i], call.resultBytes[i]);
         !ok)
       return ok;
   }
   for (const auto& [architecture, code] : codes_)
-    if (Status ok = writeFile(fmt::format("{}/kernel.{}.ptx", current_, architecture), {code.ptx}); !ok) return ok;
-  return writeFile(current_ + "/call.txt", {text});
+    if (Status ok = writeFile(fmt::format("{}/kernel.{}.ptx", current, architecture), {code.ptx}); !ok) return ok;
+  return writeFile(current + "/call.txt", {text});
 }
 
 Status CallFolders::after(const WatchedCall& call) {
   for (size_t i = 0; i < call.resultBytes.size(); ++i)
-    if (Status ok = writeMemory(fmt::format("{}/result{}.bin", current_, i),
-                                call.pointers[call.operandBytes.size() + i], call.resultBytes[i]);
+    if (Status ok = writeMemory(fmt::format("{}/result{}.bin", current, i), call.pointers[call.operandBytes.size() + i],
+                                call.resultBytes[i]);
         !ok)
       return ok;
   return {};

@@ -24,7 +24,7 @@ class CallFolders : public CallWatcher {
   Status after(const WatchedCall&) override;
 
  private:
-  std::string folder_, name_, current_;
+  std::string folder_, name_;
   std::vector<std::pair<std::string, PtxKernel>> codes_;
 };
 

@@ -37,7 +37,7 @@ size_t Lexer::nameLength(size_t from) const {
   return to - at_;
 }
 
-// 0x… is hexadecimal only when a hexadecimal digit follows: 0xf32 in a shape is told apart by whoever reads shapes.
+// 0x… is hexadecimal only when a hexadecimal digit follows: the reader of shapes handles 0xf32 in a shape.
 size_t Lexer::numberLength() const {
   auto at = [&](size_t i) { return i < text_.size() ? text_[i] : '\0'; };
   size_t i = at_;

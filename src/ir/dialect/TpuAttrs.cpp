@@ -78,7 +78,7 @@ llvm::LogicalResult TiledAttr::verify(llvm::function_ref<mlir::InFlightDiagnosti
 }
 
 // The layout does not move elements between indices as a map could say it (padding); like the dialect's own users,
-// whoever needs addresses reads the tiles.
+// code that needs addresses reads the tiles.
 mlir::AffineMap TiledAttr::getAffineMap() const {
   return mlir::AffineMap::getMultiDimIdentityMap(getTileStrides().size(), getContext());
 }

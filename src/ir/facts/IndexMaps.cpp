@@ -130,8 +130,8 @@ void tellApart(const AffineForm& form, int64_t width, const std::vector<int64_t>
     }
     if (reach >= kMost) return;
   }
-  // As digits of a number: the largest factor's axis is told when all that is smaller cannot make up for one step of
-  // it, then the next one's.
+  // As digits of a number: the axis of the largest factor is determined if all smaller ones together are less than one
+  // step of it, then the next one's.
   std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.factor > b.factor; });
   for (size_t t = 0; t < terms.size(); ++t) {
     int64_t smaller = width - 1;

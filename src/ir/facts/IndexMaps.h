@@ -57,7 +57,7 @@ class IndexMapFacts {
   bool readsMemory() const { return readsMemory_; }
   /// A scalar prefetch operand is used.
   bool usesScalarPrefetch() const { return usesScalarPrefetch_; }
-  /// No coordinate depends on the axis, as long as nobody writes what is looked up.
+  /// No coordinate depends on the axis, as long as the looked-up memory is not written.
   bool isInvariantIn(size_t axis) const;
 
   /// Every value of the coordinate over the grid is known to be in [0, count).

@@ -26,7 +26,7 @@ class Compilable {
  public:
   virtual ~Compilable() = default;
   virtual Result<std::shared_ptr<const Executable::State>> compile(const Options&, Purpose) = 0;
-  /// While it is held, nobody else reads the modules of the Program's kernels.
+  /// While it is held, no other thread reads the modules of the Program's kernels.
   virtual LockedUnforkedWork alone() = 0;
 };
 
@@ -45,7 +45,7 @@ void setBackend(const Backend&);
 /// Error SM9014 when there is none.
 const Backend& backend();
 
-/// For the driver: works on a lowered kernel while nobody else does.
+/// For the driver: works on a lowered kernel while no other thread does.
 Status withPackage(const Lowered&, const std::function<Status(const KernelPackage&)>& work);
 
 }  // namespace smalti::lang

@@ -69,7 +69,7 @@ struct Term {
   Operand value;
 };
 
-/// Sums over the axes whose letters nobody else has.
+/// Sums over the axes whose letters occur nowhere else.
 Term withoutLone(const Term& x, const std::string& others) {
   std::vector<int64_t> lone;
   std::string kept;

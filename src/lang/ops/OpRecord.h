@@ -2,7 +2,7 @@
 //
 // A family of ops has a table of records in the file that defines these ops (`constexpr OpTable kMathOps{…}`), and
 // registers it there (`const OpFamily`). The functions of the language name a record at compile time,
-// `kMathOps["exp2"]`; whoever holds a traced function finds records by the names of its ops (`findOp`). Nothing else
+// `kMathOps["exp2"]`; the records of a traced function are found by the names of its ops (`findOp`). Nothing else
 // lists ops: lowering, evaluation, printing and cost read the records.
 #pragma once
 
@@ -64,7 +64,7 @@ struct OpRecord {
   CallRule expand = nullptr;
   LowerRule lower = nullptr;  ///< null: the op cannot be in a kernel
   CostRule cost = nullptr;    ///< null: what its regions cost; nothing without
-  bool effect = false;        ///< does more than give results: stays although nobody uses these
+  bool effect = false;        ///< has side effects: stays even if its results are unused
   bool inPrograms = false;    ///< programs have it, although it is not a plain op of one device's values
   JvpRule jvp = nullptr;
   TransposeRule transpose = nullptr;  ///< null: not linear in any operand

@@ -29,7 +29,7 @@ struct Counters {
 
 class Window {
  public:
-  /// Checks the spec against the Ref. Without a grid, whoever owns the window says which block comes: none is trivial.
+  /// Checks the spec against the Ref. Without a grid, the owner of the window chooses the block: none is trivial.
   /// Errors SM6521 … SM6525.
   Window(std::string name, const Ref& source, const BlockSpec& spec, bool input, bool output, const GridWalk* grid,
          const Location& at);

@@ -1,4 +1,4 @@
-// Dead code: reading a Ref for a store (`o[_] = v`) records a read that nobody uses; it goes here.
+// Dead code: reading a Ref for a store (`o[_] = v`) records an unused read, which is removed here.
 #include <algorithm>
 #include <unordered_set>
 

@@ -116,7 +116,7 @@ class Trace : public Tracer {
   TracerScope inForce_{*this};
 };
 
-/// Removes ops without effects whose results nobody uses.
+/// Removes ops without effects whose results are unused.
 void removeDead(TracedFunction&);
 
 }  // namespace smalti::lang

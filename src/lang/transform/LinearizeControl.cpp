@@ -141,7 +141,7 @@ Mask unknownCarries(Mask carries, const F& flagsOf) {
   }
 }
 
-/// Results that nobody may ask the derivative of.
+/// Results without a derivative.
 Arrays notedAsUnknown(Linearizer& linearizer, const ClosedCall& c, const Mask& isLinear, const Mask& taint) {
   return linearizer.note(chosen<Array>(c.inputs, isLinear), chosen<ArrayType>(c.results, taint),
                          [at = c.at](std::span<const MaybeZero>) -> std::vector<MaybeZero> { refuseUnknownTrips(at); });

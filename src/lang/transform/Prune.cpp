@@ -1,5 +1,5 @@
 // Dead code of functions that are transformed, in loops and branches too: a carry that only itself needs, a result of a
-// branch that nobody uses.
+// branch that are unused.
 #include "lang/transform/Prune.h"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ class Pruning {
     return mask;
   }
 
-  /// Drops results that nobody uses, with what makes them; takes what the regions need into `used`.
+  /// Drops unused results and the ops that compute them; takes what the regions need into `used`.
   void narrow(Op& op, Used& used) const {
     Mask results = among(op.results, used);
     if (op.name == "if") {

@@ -1,4 +1,4 @@
-// What observers are told of each instruction: made from a program's table of ops when somebody asks for it.
+// The event of each instruction for observers: made from a program's table of ops when an observer subscribes.
 #pragma once
 
 #include <vector>

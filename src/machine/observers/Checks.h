@@ -13,7 +13,7 @@ namespace smalti::machine {
 class Checks {
  public:
   Checks(const CompiledKernel&, const MachineOptions&, int numDevices, int numCores, std::span<Observer* const> extra);
-  /// Null when nobody wants to see anything.
+  /// Null without observers.
   Observer* observer();
   void runEnd(Runtime&);
   /// Where the runtime reports what it sees itself.

@@ -98,7 +98,7 @@ class RaceChecker final : public Checker {
   struct Thread {
     int number = -1;
     Clock clock;
-    Step step;  ///< the grid step it is in; made when somebody asks
+    Step step;  ///< the grid step it is in; made on demand
   };
   /// Copies one after another, by the thread's number.
   struct Line {

@@ -1,4 +1,4 @@
-// The observers that `smalti check` runs, one row each. An option switches one or several of them; whoever adds a row
+// The observers that `smalti check` runs, one row each. An option switches one or several of them; a new row
 // adds nothing anywhere else but the option, its test and the page of its code.
 #pragma once
 

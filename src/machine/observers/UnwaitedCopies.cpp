@@ -1,4 +1,4 @@
-// SM4109: copies that nobody waits for.
+// SM4109: copies that are never waited for.
 #include <map>
 
 #include <fmt/format.h>

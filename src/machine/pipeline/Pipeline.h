@@ -31,7 +31,7 @@ class Pipeline {
     Poison poison = Poison::intMin;
     bool staleEdges = true;
     RunStatistics* statistics = nullptr;
-    /// Told of blocks with no element in the array (S-B6); nothing of them is copied. Empty: nobody asks.
+    /// Called for blocks with no element in the array (S-B6), of which nothing is copied. May be empty.
     std::function<void(const Actor&, Diagnostic)> outside = {};
   };
   explicit Pipeline(Environment);

@@ -1,5 +1,5 @@
 // Which wait made which copy safe. Waits take counts off semaphores, copies add to them; the two are matched here, for
-// observers. Nothing is kept when nobody observes.
+// observers. Nothing is kept without observers.
 #pragma once
 
 #include <vector>

@@ -76,7 +76,7 @@ class Program final : public Core {
   Actor actor_;
   int number_;
   Pipeline pipeline_;
-  std::optional<Overlap> overlap_;  ///< when somebody wants to be told
+  std::optional<Overlap> overlap_;  ///< when an observer subscribes to it
   bool unseen_ = false;             ///< while it looks ahead
   Execution execution_;
   std::vector<Argument> arguments_;

@@ -1,4 +1,4 @@
-// Runs the programs of all devices and cores, in turns that a scheduler gives.
+// Runs the programs of all devices and cores, interleaved by a scheduler.
 #pragma once
 
 #include <memory>

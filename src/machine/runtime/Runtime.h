@@ -37,7 +37,7 @@ class Runtime {
   const MachineOptions& options;
   const int numDevices, numHere, numCores;
   const bool tracks;
-  Observer* const observer;  ///< null: nobody looks
+  Observer* const observer;  ///< null: no observer
   Findings& findings;
   MemoryAccount memory;
   std::vector<DeviceMemory> devices;

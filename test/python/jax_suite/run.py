@@ -186,6 +186,10 @@ def main() -> None:
     print(f"\n{table.text()}\noutcomes and logs: {folder}")
     if given.write:
         table.write(given.write, f"JAX {importlib.metadata.version('jax')}, --chip {given.chip} --most {given.most}")
+    if news := table.failed_unlike(pathlib.Path(__file__).with_name("outcomes.txt")):
+        sys.exit("these fail, and do not in outcomes.txt:\n  " + "\n  ".join(news))
+    if not table.methods:
+        sys.exit("no test ran")
 
 
 if __name__ == "__main__":

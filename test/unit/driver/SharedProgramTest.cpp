@@ -11,6 +11,7 @@
 #include "driver/Module.h"
 #include "driver/RunSettings.h"
 #include "driver/case/Case.h"
+#include "driver/processes/ProgramIdentity.h"
 #include "driver/program/ProgramRunner.h"
 
 namespace smalti::driver {
@@ -20,10 +21,10 @@ using namespace testing;
 using test::Post, test::ThreadProcesses;
 using ::testing::Each, ::testing::StartsWith;
 
-/// What each of `count` processes gets; `programOf(rank)` need not be one program.
+/// What each of `count` processes gets; `programOf(rank)` need not be one program. `lag`: of all but the first.
 template <class ProgramOf>
 std::vector<Result<RunOutcome>> runShared(int count, const ProgramOf& programOf, const std::vector<Array>& inputs,
-                                          const RunSettings& settings) {
+                                          const RunSettings& settings, std::chrono::microseconds lag = {}) {
   Post post(count);
   std::vector<Result<RunOutcome>> outcomes(static_cast<size_t>(count), Result<RunOutcome>(RunOutcome{}));
   std::vector<std::thread> threads;
@@ -32,10 +33,11 @@ std::vector<Result<RunOutcome>> runShared(int count, const ProgramOf& programOf,
     EXPECT_TRUE(compiled) << compiled.error().str();
     if (!compiled) return {};
     threads.emplace_back([&, rank, compiled = *compiled] {
-      ThreadProcesses processes(post, rank);
+      ThreadProcesses processes(post, rank, rank == 0 ? std::chrono::microseconds(0) : lag);
       ProcessGroup group(processes);
       CompiledProgram mine(*compiled);
       mine.group = &group;
+      mine.identity = programIdentity(*compiled->program);
       for (int times = 0; times < 2; ++times)  // messages of one run are not taken for the next one's
         outcomes[static_cast<size_t>(rank)] = run(mine, inputs, settings.execute);
     });
@@ -78,7 +80,8 @@ TEST(SharedProgram, EveryProcessGetsWhatOneWouldCompute) {
       for (const auto& outcome : together) {
         if (!outcome && outcome.error().code == "SM5013") continue;  // a mesh of one device
         ++shared;
-        ASSERT_EQ(alone.has_value(), outcome.has_value()) << folder << (outcome ? "" : outcome.error().str());
+        ASSERT_EQ(alone.has_value(), outcome.has_value())
+            << folder << " on " << target << ": " << (outcome ? alone.error() : outcome.error()).str();
         if (!alone) continue;
         for (size_t r = 0; r < alone->results.size(); ++r)
           EXPECT_TRUE(sameElements(alone->results[r], outcome->results[r])) << folder << " on " << target;
@@ -86,6 +89,26 @@ TEST(SharedProgram, EveryProcessGetsWhatOneWouldCompute) {
     }
   }
   EXPECT_GE(shared, 4);
+}
+
+// It answers two rounds of questions whether it stands still before it goes on after a message that lets it.
+TEST(SharedProgram, ASlowProcessIsNotTakenForOneThatWaits) {
+  const auto recorded = readCase(std::string(SMALTI_SOURCE_DIR) + "/test/data/cases/dist_all_reduce_ring");
+  ASSERT_TRUE(recorded) << recorded.error().str();
+  auto loaded = loadModule(recorded->modulePath);
+  ASSERT_TRUE(loaded) << loaded.error().str();
+  const auto program = std::make_shared<const Program>(std::move(*loaded->program));
+  const auto inputs = readInputs(*recorded, argumentTypes(*program), "random", 0);
+  ASSERT_TRUE(inputs) << inputs.error().str();
+  for (const char* target : {"interpret", "cpu"}) {
+    Options options;
+    options.target = target;
+    options.mpi = options.cache = "off";
+    const RunSettings settings = runSettings(options, recorded->poison);
+    for (const auto& outcome :
+         runShared(2, [&](int) { return program; }, *inputs, settings, std::chrono::milliseconds(3)))
+      EXPECT_TRUE(outcome) << target << ": " << outcome.error().str();
+  }
 }
 
 /// A mesh of devices, each with a row of a 4x4 array, which return what `body` makes of %arg1.
@@ -129,7 +152,8 @@ TEST(SharedProgram, SM5012_ProcessesWithOtherProgramsAreNamed) {
   ASSERT_FALSE(outcomes[0]);
   EXPECT_EQ(outcomes[0].error().code, "SM5012");
   EXPECT_EQ(outcomes[0].error().message, "the processes do not run the same program");
-  EXPECT_THAT(outcomes[0].error().have, StartsWith("thread 1 at manual_computation"));
+  EXPECT_THAT(outcomes[0].error().have, StartsWith("thread 1 at program 'm' on mesh (x=4), "));
+  EXPECT_NE(outcomes[0].error().need, outcomes[0].error().have);
 }
 
 TEST(SharedProgram, SM5013_DevicesThatProcessesCannotShare) {

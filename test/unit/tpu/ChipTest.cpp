@@ -80,6 +80,7 @@ TEST(Chips, SM1041_UnknownKeysAreRefusedWithTheirLine) {
 error[SM1041]: the chip lacks 'device.cores_per_chip'
   --> mine.toml:1:1
   need: TensorCores of a chip
+  help: [device] of a chip that Smalti comes with has it: smalti chips v5e --toml
 )");
 }
 

@@ -71,12 +71,24 @@ tl::expected<View, Unsupported> boxOf(Lowering& l, mlir::Operation& op, mlir::Va
   const View& whole = l.ref(ref);
   auto bounds = boundsOf(l, op, whole, indices, valueShape, scalar);
   if (!bounds) return tl::unexpected(bounds.error());
-  View box = slice(l.b, whole, bounds->starts, bounds->sizes, bounds->steps);
   const bool writes = op.getNumResults() == 0;
-  if (writes)
+  const auto* known = llvm::dyn_cast<llvm::ConstantInt>(bounds->inside);
+  if (!writes && !(known && known->isOne())) {
+    // Elements inside are copied here, not where the nest is emitted: stores to them must have happened.
+    const auto storesThere = [&](const schedule::ScheduledOp& p) {
+      return p.isStore() && p.access->memory == whole.memory;
+    };
+    if (llvm::any_of(l.scheduler.pending(), storesThere))
+      if (auto ok = l.flush(); !ok) return tl::unexpected(ok.error());
+  }
+  View box = slice(l.b, whole, bounds->starts, bounds->sizes, bounds->steps);
+  if (writes) {
     l.require(bounds->inside);
-  else
+  } else {
     box.base = loadedFrom(l, op, whole, {bounds->starts, bounds->sizes, bounds->steps}, bounds->inside, box.base);
+    // The next load outside overwrites the copy.
+    if (box.reuse.isInvariant) box.reuse.isInvariant = l.b.CreateAnd(box.reuse.isInvariant, bounds->inside);
+  }
   watchAccess(l, op, box, writes);
   if (scalar) return box;
   auto shaped = reshape(l.b, box, valueShape);

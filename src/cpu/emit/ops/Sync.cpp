@@ -1,6 +1,6 @@
 // DMA and semaphores: a copy happens when it starts, and its semaphores count at once. On one device a wait that would
 // block ends the call with a fault: the machine runs the kernel again and says who waits for what. Of several devices
-// each has a thread: it waits, and the call ends when nobody can go on (runtime/Devices.h).
+// each has a thread: it waits, and a deadlock ends the call (runtime/Devices.h).
 #include <array>
 
 #include "cpu/emit/ops/PackedAccess.h"
@@ -52,7 +52,7 @@ Reg countOf(Lowering& l, const View& semaphore) {
 void setCount(Lowering& l, const View& semaphore, Reg count) {
   l.b.CreateAlignedStore(count, semaphore.base, kCountAlign);
 }
-/// To a semaphore of this device. Only its own thread waits for it: there is nobody to wake.
+/// To a semaphore of this device. Only its own thread waits on it: no thread needs to be woken.
 void addToCount(Lowering& l, const View& semaphore, Reg amount) {
   if (l.options.devices)
     l.b.CreateAtomicRMW(llvm::AtomicRMWInst::Add, semaphore.base, amount, kCountAlign,
@@ -75,9 +75,12 @@ LowerResult wait(Lowering& l, const View& semaphore, Reg amount) {
   return {};
 }
 
+Reg wideId(Lowering& l, Reg device) { return l.b.CreateSExtOrTrunc(device, l.b.getInt64Ty()); }
+void requireDone(Lowering& l, Reg status) { l.require(l.b.CreateICmpEQ(status, l.b.getInt32(0))); }
+
 /// The same place on another device.
 View onDevice(Lowering& l, View here, Reg device) {
-  here.base = callRuntime(l, kPeerSymbol, l.b.getPtrTy(), {l.b.CreateSExtOrTrunc(device, l.b.getInt64Ty()), here.base});
+  here.base = callRuntime(l, kPeerSymbol, l.b.getPtrTy(), {wideId(l, device), here.base});
   l.require(l.b.CreateIsNotNull(here.base));
   here.memory = l.newMemory();
   return here;
@@ -131,12 +134,12 @@ LowerResult lowerSemaphoreSignal(Lowering& l, mlir::Operation& op) {
   if (!semaphore || !amount || s[4]) return unsupported("a semaphore that native code does not follow");
   if (auto ok = requireSelf(l, s[3]); !ok) return ok;
   if (l.options.devices) {
-    // What was written before is there when somebody sees the count.
+    // Earlier writes must be visible to a thread that sees the count.
     if (auto ok = l.flushBeforeWrites(); !ok) return ok;
     Reg device = s[2] ? l.scalar(s[2]) : nullptr;
     if (s[2] && !device) return unsupported("a device that native code does not follow");
     if (device) {
-      callRuntime(l, kSignalSymbol, l.b.getVoidTy(), {onDevice(l, *semaphore, device).base, amount});
+      requireDone(l, callRuntime(l, kSignalSymbol, l.b.getInt32Ty(), {wideId(l, device), semaphore->base, amount}));
       return {};
     }
   } else if (auto ok = requireSelf(l, s[2]); !ok) {
@@ -274,13 +277,32 @@ LowerResult copyBits(Lowering& l, const PackedView& source, const PackedView& ta
   return {};
 }
 
-/// What a copy counts for: its semaphores, and who watches it. `device`: whose semaphore it arrives at; null: this
-/// one's.
+/// A CopiedBox of what a copy has written of the target; `isAll`: the elements of the view, and nothing else.
+Reg copiedBox(Lowering& l, const View& target, bool isAll) {
+  Builder& b = l.b;
+  const size_t rank = target.shape.size();
+  llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
+  llvm::Type* type = llvm::ArrayType::get(b.getInt64Ty(), 2 + 2 * rank);
+  Reg box = Builder(&entry, entry.begin()).CreateAlloca(type);
+  const auto set = [&](size_t i, Reg value) { b.CreateStore(value, b.CreateConstInBoundsGEP2_64(type, box, 0, i)); };
+  set(0, l.index(isAll ? storage_bytes(target.dtype) : 0));
+  set(1, l.index(static_cast<int64_t>(rank)));
+  for (size_t d = 0; d < rank; ++d) {
+    set(2 + d, presentExtent(b, target, d));
+    set(2 + rank + d, target.strides[d]);
+  }
+  return box;
+}
+
+/// What a copy counts for: its semaphores, and who watches it. `device`: where it arrives, as copiedBox has `isAll`;
+/// null: on this one.
 void finishCopy(Lowering& l, mlir::Operation& op, const View& source, const View& target, Reg bytes,
-                const View& arrived, const View* sent, Reg device) {
+                const View& arrived, const View* sent, Reg device, bool isAll = true) {
   watchStart(l, op, source, target, arrived, credit(l, arrived, bytes));
   if (device)
-    callRuntime(l, kSignalSymbol, l.b.getVoidTy(), {onDevice(l, arrived, device).base, credit(l, arrived, bytes)});
+    requireDone(l, callRuntime(l, kPutSymbol, l.b.getInt32Ty(),
+                               {wideId(l, device), target.base, copiedBox(l, target, isAll), arrived.base,
+                                credit(l, arrived, bytes)}));
   else
     addToCount(l, arrived, credit(l, arrived, bytes));
   if (sent) addToCount(l, *sent, credit(l, *sent, bytes));
@@ -333,7 +355,8 @@ LowerResult lowerEnqueue(Lowering& l, mlir::Operation& op) {
     if (!from || !to) return unsupported("a copy that native code does not follow");
     if (device) to->cells = onDevice(l, to->cells, device);
     if (auto ok = copyBits(l, *from, *to); !ok) return ok;
-    finishCopy(l, op, storedCells(l, *from), storedCells(l, *to), dmaBytes(l, *from), *arrived, sent, device);
+    finishCopy(l, op, storedCells(l, *from), storedCells(l, *to), dmaBytes(l, *from), *arrived, sent, device,
+               /*isAll=*/to->parts == 1 && to->shares == 1);
     return {};
   }
   if (!source || !target) return unsupported("a copy that native code does not follow");

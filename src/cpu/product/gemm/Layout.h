@@ -17,7 +17,7 @@ enum class Product {
   i8Dot,        ///< four bytes, one side unsigned: vpdpbusd
 };
 
-/// What becomes of an operand's elements on their way into units.
+/// The conversion of an operand's elements while they are packed.
 enum class Element { f32, i32, i16, bf16, i8, i8Biased };
 
 struct Layout {

@@ -94,7 +94,7 @@ class KernelBody {
   }
 
   /// A tile prefetches some lines of some rows, the next tile their next lines, so that the first tiles cover the
-  /// panel; the following ones what is needed after it. No tile prefetches more than that: lines that nobody wants
+  /// panel; the following ones what is needed after it. No tile prefetches more than that: unused lines
   /// drive others out of L2.
   void choosePrefetch(Value* index, Value*& start) {
     auto& b = ir_.b;

@@ -7,7 +7,7 @@
 
 namespace smalti::cpu {
 
-/// What becomes of C: overwritten, added to, or as the argument says.
+/// C is overwritten, accumulated into, or as the argument says.
 enum class Store { set, add, either };
 
 struct KernelSpec {

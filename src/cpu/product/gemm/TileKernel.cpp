@@ -82,6 +82,8 @@ class TileKernelBody {
       Value* plane = at[0];
       for (int p = 0; p < s_.planes; ++p) {
         if (p > 0) plane = ir_.at(plane, ir_.argument(2));
+        for (int column = 0; p == 1 && column < columns_; ++column)
+          load(registerOfB(column), ir_.at(at[1], s_.finiteB + int64_t{4} * kTileLanes * column), strideB);
         for (int row = 0; row < rows_; ++row) {
           Value* from = row == 0 ? plane : ir_.at(plane, ir_.b.CreateMul(ir_.argument(1), ir_.i64(s_.top)));
           load(registerOfA(row), from, ir_.argument(1));
@@ -140,8 +142,8 @@ llvm::SmallVector<llvm::Type*, 10> parametersOf(llvm::Module& module, llvm::Stri
 
 llvm::Function* tileKernel(llvm::Module& module, const TileKernelSpec& s) {
   const std::string symbol =
-      fmt::format("smalti_tiles_{}_{}_{}_{}+{}x{}+{}_{}{}", name(s.a), name(s.b), s.planes, s.top, s.bottom, s.left,
-                  s.right, static_cast<int>(s.store), s.addsRow ? "a" : "");
+      fmt::format("smalti_tiles_{}_{}_{}_{}_{}+{}x{}+{}_{}{}", name(s.a), name(s.b), s.planes, s.finiteB, s.top,
+                  s.bottom, s.left, s.right, static_cast<int>(s.store), s.addsRow ? "a" : "");
   if (auto* made = module.getFunction(symbol)) return made;
   Ir ir(module, symbol, parametersOf(module, "piippiiibp"));
   TileKernelBody(module, ir, s).emit();
@@ -159,12 +161,15 @@ llvm::Function* splitRows(llvm::Module& module, int tail) {
   const auto upper = [&](Value* x) { return b.CreateAnd(b.CreateBitCast(x, words), 0xffff0000); };
   const auto copy = [&](Value* from, Value* to, int valid) {
     Value* rest = ir.load(b.getFloatTy(), kWide, valid, from);
+    // A NaN must not lose all of its payload with the lower half.
+    Value* quiet = b.CreateOr(b.CreateBitCast(rest, words), 0x00400000);
+    rest = b.CreateSelect(b.CreateFCmpUNO(rest, rest), b.CreateBitCast(quiet, floats), rest);
     for (int plane = 0; plane < kPlanes; ++plane) {
       if (plane > 0) to = ir.at(to, ir.argument(4));
       Value* part = upper(rest);
       ir.store(b.CreateTrunc(b.CreateLShr(part, 16), halves), kWide, to);
       rest = b.CreateFSub(rest, b.CreateBitCast(part, floats));
-      // ∞ - ∞ is none of the next planes' business.
+      // ∞ - ∞ and NaN do not reach the next planes.
       rest = b.CreateSelect(b.CreateFCmpORD(rest, rest), rest, llvm::Constant::getNullValue(floats));
     }
   };

@@ -7,7 +7,8 @@ namespace smalti::cpu {
 
 struct TileKernelSpec {
   DType a = DType::bf16, b = DType::bf16;  ///< as they lie packed: bf16, i8 or u8
-  int planes = 1;                          ///< of A, all times the same B
+  int planes = 1;                          ///< of A
+  int64_t finiteB = 0;                     ///< bytes from B to the B of the planes after the first
   int top = 16, bottom = 16;               ///< rows of the two tiles of A; 0: there is one
   int left = 16, right = 16;               ///< columns of the two tiles of B; 0: there is one
   Store store = Store::either;
@@ -21,7 +22,7 @@ llvm::Function* tileKernel(llvm::Module&, const TileKernelSpec&);
 
 /// void(ptr from, i64 fromStride, ptr to, i64 toStride, i64 toPlane, i64 rows, i64 depth): rows of f32 as the sum of
 /// three rows of bf16, exactly but for what is below the smallest normal bf16; whole tiles are written, zeros where
-/// there is no element. What is no number is in the first plane alone. `tail`: elements of k in the last vector of 32.
+/// there is no element. NaN and infinity are in the first plane alone. `tail`: elements of k in the last vector of 32.
 llvm::Function* splitRows(llvm::Module&, int tail);
 
 }  // namespace smalti::cpu

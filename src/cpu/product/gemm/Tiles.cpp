@@ -108,7 +108,12 @@ class TileNest {
                       {ir_.at(source, times(strideB_, v * kTileLanes)), strideB_, ir_.at(packed, 4 * kTileLanes * v),
                        stride, at.depth});
     }
-    if (s_.k % stepValues() == 0) return;
+    if (s_.k % stepValues() != 0) clearTail(at, packed, vectors);
+    if (l_.planes > 1) copyFinite(at, packed, vectors);
+  }
+
+  /// Rows of a panel after the last unit of k.
+  void clearTail(const Block& at, Value* packed, int vectors) {
     Value* none = llvm::Constant::getNullValue(ir_.vectorOf(b_.getInt32Ty(), kTileLanes));
     Value* units = b_.CreateUDiv(b_.CreateAdd(at.depth, ir_.i64(l_.group - 1)), ir_.i64(l_.group));
     ir_.loop(units, times(steps(at), kTileRows), 1, [&](Value* unit) {
@@ -117,10 +122,26 @@ class TileNest {
     });
   }
 
+  /// The second half of a panel of bf16.
+  void copyFinite(const Block& at, Value* packed, int vectors) {
+    constexpr int kHalves = 2 * kTileLanes;
+    auto* type = ir_.vectorOf(b_.getInt16Ty(), kHalves);
+    Value *exponent = llvm::ConstantInt::get(type, 0x7f80), *none = llvm::Constant::getNullValue(type);
+    ir_.loop(ir_.i64(0), times(steps(at), kTileRows), 1, [&](Value* unit) {
+      for (int v = 0; v < vectors; ++v) {
+        Value* from = ir_.at(ir_.at(packed, times(unit, kPanelRowBytes)), 4 * kTileLanes * v);
+        Value* x = ir_.load(b_.getInt16Ty(), kHalves, kHalves, from);
+        Value* isFinite = b_.CreateICmpNE(b_.CreateAnd(x, exponent), exponent);
+        ir_.store(b_.CreateSelect(isFinite, x, none), kHalves, ir_.at(from, l_.finiteB));
+      }
+    });
+  }
+
   void multiply(const Block& at, const BlockOfA& a, Value* column, Value* packed, int columns) {
     TileKernelSpec spec{.a = l_.planes > 1 ? DType::bf16 : s_.a,
                         .b = s_.b,
                         .planes = l_.planes,
+                        .finiteB = l_.finiteB,
                         .left = std::min(columns, kTileLanes),
                         .right = std::max(columns - kTileLanes, 0),
                         .store = s_.accumulate           ? Store::add
@@ -186,6 +207,10 @@ TileLayout layOutTiles(const GemmShape& s, const Processor& p) {
   l.blockRows = equalParts(s.m, std::max(mostRows, kRows), kRows);
   l.keepPackedB = s.keepsB || l.blockRows < s.m;
   l.panelBytes = steps * kTileRows * kPanelRowBytes;
+  if (l.planes > 1) {
+    l.finiteB = l.panelBytes;
+    l.panelBytes *= 2;
+  }
   const int64_t mostPanels = std::max<int64_t>(1, std::min<int64_t>(p.l3Bytes / 8, 8 << 20) / l.panelBytes);
   l.blockColumns = l.keepPackedB && !s.keepsB ? equalParts(s.n, mostPanels * kPanelColumns, kPanelColumns) : s.n;
   const int64_t panels = (l.blockColumns + kPanelColumns - 1) / kPanelColumns;

@@ -27,6 +27,8 @@ struct TileLayout {
   bool keepPackedB = false;  ///< all panels of a block are kept for the following blocks of rows
   int64_t strideA = 0, planeBytes = 0;
   int64_t panelBytes = 0;  ///< of B: [units][columns of two tiles], which end with whole tiles, for a block of k
+  int64_t finiteB = 0;     ///< several planes: where in a panel the same follows with 0 for NaN and infinity, as 0 · ∞
+                           ///< of the planes after the first would make NaN of an infinite product
   int64_t keptBytes = 0;   ///< of B when it is kept for other products
   int64_t offsetA = 0, workspaceBytes = 0;
 };

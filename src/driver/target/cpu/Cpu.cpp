@@ -10,6 +10,7 @@
 #include "cpu/NativeParts.h"
 #include "cpu/cache/CompileCache.h"
 #include "driver/target/Code.h"
+#include "machine/ProcessTransport.h"
 #include "machine/observers/Registry.h"
 #include "machine/runtime/Compiled.h"
 
@@ -43,9 +44,21 @@ class CpuKernel : public TargetKernel {
 
   Result<machine::KernelResult> run(std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
                                     std::span<Array> into) const override {
-    const bool together = operands.size() > 1 && namesDevices;
-    if ((!native && !checked) || (together && !native) || settings.needsMachine())
+    const auto* processes = settings.transport.target<machine::ProcessTransports>();
+    const bool hasOwnParts = !settings.observers.empty() || settings.scheduler || settings.dmaPolicy;
+    std::optional<cpu::Spread> spread;
+    if (processes && !hasOwnParts) spread = {processes->messages, settings.allDevices, settings.firstDevice};
+    const bool together = namesDevices && (operands.size() > 1 || spread);
+    if (spread) {
+      // Those that have no native code say so: then no process uses it.
+      if (!native) {
+        cpu::SpreadGroup group(*spread, 0, settings.stop);
+        if (auto agreed = group.begin(0); !agreed) return fail(std::move(agreed.error()));
+        return runMachine(operands, settings);
+      }
+    } else if ((!native && !checked) || (together && !native) || settings.needsMachine()) {
       return runMachine(operands, settings);
+    }
     for (const std::vector<Array>& ofDevice : operands) {
       if (Status ok = machine::checkOperands(*machine_, ofDevice); !ok) return fail(std::move(ok.error()));
       // Each of its steps would be one of the machine's too.
@@ -56,8 +69,10 @@ class CpuKernel : public TargetKernel {
     if (together) {
       bool fault = false;
       std::vector<std::vector<std::string>> logs;
-      auto results = native->callTogether(operands, callOptions(settings), fault, logs);
+      auto results = native->callTogether(operands, callOptions(settings), fault, logs, spread ? &*spread : nullptr);
       if (!results) return fail(std::move(results.error()));
+      if (fault && spread && settings.stop && settings.stop->load(std::memory_order_relaxed))
+        giveUpNextRun(*spread->messages);  // which the others begin
       if (fault) return runAgain(operands, settings, into);
       all.results = std::move(*results);
       for (size_t device = 0; device < logs.size(); ++device) keepLog(logs[device], device, settings, all);
@@ -128,7 +143,7 @@ class CpuKernel : public TargetKernel {
   }
 
   /// The machine runs what went wrong again, and says what it was. What it computes from inputs that native code has
-  /// written to is nobody's result.
+  /// written to is not a result.
   Result<machine::KernelResult> runAgain(std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
                                          std::span<const Array> into) const {
     if (settings.stop && settings.stop->load(std::memory_order_relaxed)) return fail(machine::stopped(*machine_));

@@ -44,7 +44,7 @@ Result<DeviceProgram> deviceProgram(const Program& program) {
   const int64_t numDevices = options.replicas * options.partitions;
   for (const DeviceMesh& mesh : text.meshes)
     if (result.mesh.axes.empty() && mesh.numDevices() == numDevices) result.mesh = mesh;
-  // Without a mesh, what says nothing is whole everywhere. The attributes that go are for whoever calls the program:
+  // Without a mesh, an argument without a sharding is replicated. The removed attributes are for the program's caller:
   // names, and memory that it may take over.
   const bool split = numDevices > 1 && !result.mesh.axes.empty();
   const auto attributes = [&](const Sharding& sharding) { return split ? interop::attributesWith(sharding) : ""; };
@@ -80,7 +80,7 @@ Result<std::vector<Array>> DeviceProgram::partsFor(int64_t position, std::span<c
       own.push_back(arguments[i]);
       continue;
     }
-    auto part = partOf(arguments[i], *parts[i], mesh, at);
+    auto part = partOf(arguments[i], partAt(arguments[i].shape(), *parts[i], mesh, at));
     if (!part) return fail(std::move(part.error()));
     own.push_back(std::move(*part));
   }

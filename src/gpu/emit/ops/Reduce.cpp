@@ -52,7 +52,9 @@ class Reducer {
           Reg result = sideBySide ? b_.CreateUDiv(at, l_.index(parts)) : b_.CreateURem(at, l_.index(results));
           cpu::storeElements(b_, partial, reduced, cpu::elementPointer(b_, between, Place{result, part}), 1);
         });
-    l_.touch({between.memory}, writes);
+    MemorySet again = reads;  // the second pass reads what is added to
+    again.insert(between.memory);
+    l_.touch(again, writes);
     pass(
         results, parts, std::min<int64_t>(kWarp, ceilPower(parts)),
         [&](Reg result, Reg part) {

@@ -13,7 +13,7 @@ namespace smalti::lang {
 /// With `wide`: not a function of arrays whose floats are all f64.
 std::string whyNoFunction(const TracedKernel&, std::span<const Array> operands, bool wide = false);
 
-/// The results of the call, under the tracer in force. What nobody writes is zero; what
+/// The results of the call, under the tracer in force. Unwritten memory is zero; what
 /// blocks reach beyond the edge of an array is what lies at the edge, and has no derivative. With `wide` every float is
 /// an f64, in the body too.
 std::vector<Array> runAsFunction(const TracedKernel&, std::span<const Array> operands, bool wide = false);

@@ -28,7 +28,7 @@ void checkFunction(const TracedKernel& kernel, std::span<const Array> operands) 
   if (!why.empty()) refuseReverse(kernel, why, "blocks, scratch, copies on the device, arithmetic and control flow");
 }
 
-/// The code of the error of a loop that takes nobody knows how many steps.
+/// The code of the error of a loop with an unknown number of steps.
 constexpr std::string_view kUnknownSteps = "SM7105";
 
 /// The tangents of a kernel's results, from its operands and the tangents of those that are flagged.

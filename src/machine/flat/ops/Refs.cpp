@@ -64,7 +64,7 @@ struct SliceRef : Payload {
     return true;
   }
 
-  /// A view of this many elements, which nobody touches.
+  /// A view of this many elements, which are never accessed.
   void describe(Frame& frame, const Ref& ref, std::span<const int64_t> size) const {
     Ref& view = frame.refs[out];
     view = {.buffer = ref.buffer, .offset = ref.offset};

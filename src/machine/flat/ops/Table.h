@@ -9,7 +9,7 @@
 namespace smalti::machine::flat {
 
 using LowerFunction = Status (*)(Lowering&, mlir::Operation&);
-/// What becomes of an op, and what work it is. Rows of the vector class hold for single numbers, too: scalar then.
+/// The instruction of an op, and its class of work. Rows of the vector class hold for single numbers, too: scalar then.
 struct LowerRow {
   std::string_view name;
   LowerFunction lower;

@@ -1,5 +1,5 @@
 // What every order of a run has in common. Semaphores of the machine are counters on which only their owner waits: no
-// step of a thread can keep another from one that it could do, so that all orders do the same steps, as long as nobody
+// step of a thread disables a step of another, so that all orders execute the same steps, as long as no thread
 // looks at a count without waiting for it and no two accesses race. Therefore two accesses race in some order just when
 // each can come while the other's thread stands still before its own; and where none do and one order ends, all end.
 #pragma once

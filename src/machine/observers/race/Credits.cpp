@@ -32,8 +32,8 @@ void Credits::take(int64_t amount, Clock& waiter) {
   }
   std::vector<bool> needed;
   for (const Credit& credit : credits_) needed.push_back(isNeeded(credit, taken_));
-  // Whoever is needed was there, and whoever follows one that is not needed is not needed either: the rest can be
-  // counted without those.
+  // Every needed event was present, and a successor of an event that is not needed is not needed either: the rest can
+  // be counted without those.
   std::vector<Credit> rest;
   for (size_t i = 0; i < credits_.size(); ++i) {
     if (!needed[i]) {

@@ -12,7 +12,7 @@ namespace smalti::machine::race {
 
 using Step = std::shared_ptr<const std::vector<int32_t>>;
 
-/// A copy, as long as somebody may race with it.
+/// A copy, as long as an access may race with it.
 struct Copy {
   SourcePlace place;
   std::string source, target;  ///< names of the buffers
@@ -41,13 +41,13 @@ struct Record {
 
 class History {
  public:
-  /// Calls `race` with each record that conflicts with this access of somebody who has seen `clock`.
+  /// Calls `race` with each record that conflicts with this access of a thread whose clock is `clock`.
   template <class F>
   void check(const Clock& clock, const Footprint& footprint, bool write, F&& race) const {
     for (const Record& r : records_)
       if ((write || r.write) && !clock.covers(r.epoch) && meet(r.footprint, footprint)) race(r);
   }
-  /// `clock`: what its doer has seen. Records before it that it stands for are forgotten: whoever races with one of
+  /// `clock`: what its doer has seen. Records before it that it covers are dropped: an access that races with one of
   /// these races with this one too.
   void add(Record record, const Clock& clock) {
     std::erase_if(records_, [&](const Record& r) {

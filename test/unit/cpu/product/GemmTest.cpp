@@ -109,13 +109,16 @@ TEST(Gemm, SumsOfIntegersWrap) {
 
 TEST(Gemm, NanAndInfinityArriveWhereTheyBelong) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  for (const DType type : {DType::f32, DType::bf16, DType::f16})
+  for (const auto& [left, right] : {std::pair{DType::f32, DType::f32},
+                                    {DType::bf16, DType::bf16},
+                                    {DType::f16, DType::f16},
+                                    {DType::f32, DType::bf16}})
     for (const int64_t m : {3, 50}) {
-      const GemmShape s{m, 70, 21, type, type};
+      const GemmShape s{m, 70, 21, left, right};
       GemmCase g(s, 0, 3);
-      setElement(g.a.at(1, 20), type, std::numeric_limits<float>::quiet_NaN());
-      setElement(g.b.at(3, 69), type, kInfinity);
-      for (int64_t i = 0; i < m; ++i) setElement(g.a.at(i, 3), type, i == 2 ? -1.f : 1.f);
+      setElement(g.a.at(1, 20), left, std::numeric_limits<float>::quiet_NaN());
+      setElement(g.b.at(3, 69), right, kInfinity);
+      for (int64_t i = 0; i < m; ++i) setElement(g.a.at(i, 3), left, i == 2 ? -1.f : 1.f);
       const CompiledGemm compiled = compileGemm(s);
       ASSERT_NE(compiled.run, nullptr);
       Guarded workspace((planGemm(s, hostProcessor()).packedBytes + 63) / 64 * 64);
@@ -123,10 +126,10 @@ TEST(Gemm, NanAndInfinityArriveWhereTheyBelong) {
       for (int64_t i = 0; i < m; ++i)
         for (int64_t j = 0; j < 70; ++j) {
           const double v = g.c.value(i, j);
-          const bool right = i == 1    ? std::isnan(v)
-                             : j == 69 ? v == (i == 2 ? -kInfinity : kInfinity)
-                                       : std::isfinite(v);
-          EXPECT_TRUE(right) << i << " " << j << ": " << v;
+          const bool asExpected = i == 1    ? std::isnan(v)
+                                  : j == 69 ? v == (i == 2 ? -kInfinity : kInfinity)
+                                            : std::isfinite(v);
+          EXPECT_TRUE(asExpected) << name(left) << " " << i << " " << j << ": " << v;
         }
     }
 }

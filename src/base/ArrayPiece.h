@@ -1,0 +1,17 @@
+// Arrays that share memory with others.
+#pragma once
+
+#include "smalti/array.h"
+
+namespace smalti {
+
+/// What owns the elements of an array that is not traced; null for memory of the caller's. An array has one such
+/// pointer: where it is traced, it is its tracer's.
+inline const std::shared_ptr<void>& ownerOf(const Array& array) { return array.tracer(); }
+
+/// Elements of `whole` that lie side by side, from number `first` on, as an array of that type in the same memory.
+inline Array pieceOf(const Array& whole, const ArrayType& type, int64_t first) {
+  return Array::view(type, const_cast<std::byte*>(whole.data()) + first * storage_bytes(type.dtype), ownerOf(whole));
+}
+
+}  // namespace smalti

@@ -1,0 +1,61 @@
+// What devices do in a manual computation and in its collectives, as far as it is known before the arrays are.
+#pragma once
+
+#include <deque>
+#include <span>
+#include <unordered_map>
+
+#include "driver/processes/ProcessGroup.h"
+#include "driver/program/Part.h"
+#include "ir/Exchange.h"
+
+namespace smalti::driver {
+
+/// What a device of a manual computation returns: a part of a result.
+struct ReturnedPart {
+  ArrayType type;
+  Part part;
+  size_t first = 0;  ///< the first device that returns the same part: itself, or one before it
+};
+
+struct ManualPlan {
+  struct Device {
+    int64_t number = 0;
+    size_t outer = 0;  ///< which device of the enclosing computation it is a part of
+    Coordinates coordinates;
+    std::vector<Part> arguments;
+    std::vector<ReturnedPart> results;
+  };
+  const DeviceMesh* mesh = nullptr;
+  std::vector<Device> devices;  ///< by number
+  bool copies = false;          ///< some of them return the same part of a result
+  std::vector<ValueId> taken;   ///< from outside, by the body
+};
+/// `outer`: where the devices of the enclosing computation stand.
+ManualPlan planManual(const Program&, const Function&, const Op&, std::span<const Coordinates* const> outer);
+
+struct CollectivePlan {
+  int64_t devices = 0;
+  Exchange exchange;
+  std::vector<std::vector<int64_t>> receivers;  ///< by list of senders
+  std::vector<std::vector<int64_t>> together;   ///< senders and receivers of a list, ascending
+  std::vector<ArrayType> results;
+};
+/// Errors: exchangeOf's.
+Result<CollectivePlan> planCollective(const Function&, const Op&, int64_t devices);
+
+/// The plans of a program's ops for main's manual computations, which most are. The others are made when they run.
+class DevicePlans {
+ public:
+  void add(const Program&, const Function&, const std::vector<Op>&);
+  /// Null where there is none.
+  const ManualPlan* manual(const Op&) const;
+  const CollectivePlan* collective(const Op&, int64_t devices) const;
+
+ private:
+  void addCollectives(const Function&, const std::vector<Op>&, int64_t devices);
+  std::unordered_map<const Op*, ManualPlan> manual_;
+  std::unordered_map<const Op*, CollectivePlan> collective_;
+};
+
+}  // namespace smalti::driver

@@ -1,0 +1,43 @@
+// Who of the processes is still alive: each has a connection to every other one that carries nothing. The system closes
+// it when a process dies, however that happens, which MPI itself does not tell.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace smalti {
+
+class Lifelines {
+ public:
+  /// Gives every process what all of them give, one after the other; as MPI_Allgather.
+  using Gather = std::function<std::vector<std::string>(const std::string&)>;
+  /// Called by all processes together. Those that cannot be reached (a firewall) are not watched.
+  Lifelines(int rank, std::vector<std::string> names, const Gather&);
+  /// Says goodbye: this process ends on purpose.
+  ~Lifelines();
+  Lifelines(const Lifelines&) = delete;
+  Lifelines& operator=(const Lifelines&) = delete;
+
+  /// The first process that has died; -1: none that is known of.
+  int dead() const { return dead_.load(std::memory_order_acquire); }
+  /// The caller tells the user of it.
+  void told() { told_.store(true); }
+
+ private:
+  void connectAll(const Gather&);
+  void watch();
+  void report() const;
+
+  const int rank_;
+  const std::vector<std::string> names_;
+  std::vector<int> lines_;  ///< by rank; -1: not watched
+  int wake_[2] = {-1, -1};  ///< a pipe, which ends the watch
+  std::atomic<int> dead_{-1};
+  std::atomic<bool> told_{false};
+  std::thread watcher_;
+};
+
+}  // namespace smalti
