@@ -39,11 +39,17 @@ PallasCall grouped_matmul_backward_call(const ArrayType& x, const ArrayType& dz,
   auto kernel = [=](Ref group, Ref row_block, Ref row_begin, Ref row_end, Ref x, Ref dz, Ref dy, Ref acc) {
     const Array t = program_id(2);
     when(t == 0 || group[t] != group[maximum(t - 1, 0)], [&] { acc[_] = zeros_like(acc); });
-    const auto mine = [&](const Ref& rows) {
-      const Array row = row_block[t] * bm + broadcasted_iota(i32, rows.shape(), 0);
-      return astype(where(row >= row_begin[t] && row < row_end[t], astype(rows[_], f32), 0), rows.dtype());
+    const Array first = row_block[t] * bm, begin = row_begin[t], end = row_end[t];
+    const auto add = [&](const Array& x, const Array& dz) {
+      acc[_] += dot_general(x, dz, {{0}, {0}}, {.preferred_element_type = f32});
     };
-    acc[_] += dot_general(mine(x), mine(dz), {{0}, {0}}, {.preferred_element_type = f32});
+    const auto mine = [&](const Ref& rows) {
+      const Array row = first + broadcasted_iota(i32, rows.shape(), 0);
+      return astype(where(row >= begin && row < end, astype(rows[_], f32), 0), rows.dtype());
+    };
+    const Array whole = begin <= first && end >= first + bm;
+    when(whole, [&] { add(x[_], dz[_]); });
+    when(!whole, [&] { add(mine(x), mine(dz)); });
     dy[_] = astype(acc[_], dy.dtype());  // the group's last tile leaves the whole sum
   };
   return pallas_call(kernel, {.out_shape = ShapeDtype{{groups, k, n}, x.dtype},
@@ -76,9 +82,10 @@ Array grouped_matmul_with_gradient(const Array& x, const Array& y, const Array& 
         const GroupedTiles t = group_tiles(x.dim(0), bm, sizes);
         const Array dy = grouped_matmul_backward_call(x.type(), dz.type(), y.dim(0), t, bm, o)(
             t.group, t.row_block, t.row_begin, t.row_end, x, dz);
-        // Blocks along k and n change places with y's axes.
-        const GroupedMatmulOptions turned{.block_m = o.block_m, .block_n = o.block_k, .block_k = o.block_n};
-        return std::pair{grouped_matmul(dz, swapaxes(y, 1, 2), sizes, turned), dy};
+        // What is contracted is n, and k is what the product has: their blocks change places.
+        const GroupedMatmulOptions turned{
+            .block_m = o.block_m, .block_n = o.block_k, .block_k = o.block_n, .transpose_y = !o.transpose_y};
+        return std::pair{grouped_matmul(dz, y, sizes, turned), o.transpose_y ? Array(swapaxes(dy, 1, 2)) : dy};
       })(x, y);
 }
 

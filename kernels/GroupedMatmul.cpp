@@ -29,8 +29,9 @@ int64_t blockK(const ArrayType& x, int64_t k, int64_t rowsAndColumns) {
 }  // namespace
 
 GroupedMatmulOptions chosen_blocks(const ArrayType& x, const ArrayType& y, const GroupedMatmulOptions& o) {
-  const int64_t bm = grouped_block_m(dim(x, 0), o), bn = o.block_n ? o.block_n : block_along(dim(y, 2), 512);
-  return {bm, bn, o.block_k ? o.block_k : blockK(x, dim(x, 1), bm + bn)};
+  const int64_t n = dim(y, o.transpose_y ? 1 : 2);
+  const int64_t bm = grouped_block_m(dim(x, 0), o), bn = o.block_n ? o.block_n : block_along(n, 512);
+  return {bm, bn, o.block_k ? o.block_k : blockK(x, dim(x, 1), bm + bn), o.transpose_y};
 }
 
 int64_t grouped_block_m(int64_t rows, const GroupedMatmulOptions& o) {
@@ -65,10 +66,11 @@ GroupedTiles grouped_tiles(int64_t rows, int64_t block_m, const Array& sizes) {
 
 PallasCall grouped_matmul_call(const ArrayType& x, const ArrayType& y, const GroupedTiles& tiles, int64_t bm,
                                const GroupedMatmulOptions& o) {
-  if (x.shape.size() != 2 || y.shape.size() != 3 || x.shape[1] != y.shape[1])
+  const int64_t y_k = o.transpose_y ? 2 : 1, y_n = 3 - y_k;
+  if (x.shape.size() != 2 || y.shape.size() != 3 || x.shape[1] != y.shape[y_k])
     refuse("equal sizes of k", x.str() + " and " + y.str());
-  const int64_t m = x.shape[0], k = x.shape[1], n = y.shape[2];
-  const GroupedMatmulOptions blocks = chosen_blocks(x, y, {bm, o.block_n, o.block_k});
+  const int64_t m = x.shape[0], k = x.shape[1], n = y.shape[y_n];
+  const GroupedMatmulOptions blocks = chosen_blocks(x, y, {bm, o.block_n, o.block_k, o.transpose_y});
   const int64_t bn = blocks.block_n, bk = blocks.block_k;
   const int64_t k_steps = std::max<int64_t>(cdiv(k, bk), 1);
 
@@ -77,10 +79,13 @@ PallasCall grouped_matmul_call(const ArrayType& x, const ArrayType& y, const Gro
     const Array at = program_id(2) * bk + broadcasted_iota(i32, block.shape(), axis);
     return astype(where(at < k, astype(block, f32), 0), block.dtype());
   };
+  const auto product = [=](const Array& x, const Array& y) {
+    return dot_general(x, y, {{1}, {y_k - 1}}, {.preferred_element_type = f32});
+  };
   auto kernel = [=](Ref, Ref row_block, Ref row_begin, Ref row_end, Ref x, Ref y, Ref o, Ref acc) {
     const Array t = program_id(1);
     when(program_id(2) == 0, [&] { acc[_] = zeros_like(acc); });
-    acc[_] += dot(inside(x[_], 1), inside(y[_], 0), {.preferred_element_type = f32});
+    acc[_] += product(inside(x[_], 1), inside(y[_], y_k - 1));
     when(program_id(2) == k_steps - 1, [&] {
       // The block stays in VMEM while the groups that meet in it follow each other; each writes its own rows.
       when(t == 0 || row_block[t] != row_block[maximum(t - 1, 0)], [&] { o[_] = zeros_like(o); });
@@ -95,27 +100,30 @@ PallasCall grouped_matmul_call(const ArrayType& x, const ArrayType& y, const Gro
   auto whole = [=](Ref, Ref row_block, Ref row_begin, Ref row_end, Ref x, Ref y, Ref o) {
     const Array t = program_id(1);
     const Array first = row_block[t] * bm, begin = row_begin[t] - first, end = row_end[t] - first;
-    when(begin <= 0 && end >= bm, [&] { o[_] = astype(dot(x[_], y[_], {.preferred_element_type = f32}), o.dtype()); });
+    when(begin <= 0 && end >= bm, [&] { o[_] = astype(product(x[_], y[_]), o.dtype()); });
     when(begin > 0 || end < bm, [&] {
       when(t == 0 || row_block[t] != row_block[maximum(t - 1, 0)], [&] { o[_] = zeros_like(o); });
       loop(floor_divide(maximum(begin, 0), slab), floor_divide(minimum(end, bm) + (slab - 1), slab), [&](Array s) {
         const auto rows = ds(s * slab, slab);
         const Array row = s * slab + broadcasted_iota(i32, {slab, bn}, 0);
-        const Array product = dot(x[{rows, _}], y[_], {.preferred_element_type = f32});
-        o[{rows, _}] = astype(where(row >= begin && row < end, product, astype(o[{rows, _}], f32)), o.dtype());
+        const Array slice = product(x[{rows, _}], y[_]);
+        o[{rows, _}] = astype(where(row >= begin && row < end, slice, astype(o[{rows, _}], f32)), o.dtype());
       });
     });
   };
+  const BlockSpec y_spec =
+      o.transpose_y
+          ? BlockSpec{{squeezed, bn, bk},
+                      [](auto j, auto t, auto k, auto group, auto, auto, auto) { return std::tuple{group[t], j, k}; }}
+          : BlockSpec{{squeezed, bk, bn},
+                      [](auto j, auto t, auto k, auto group, auto, auto, auto) { return std::tuple{group[t], k, j}; }};
   Call call{.out_shape = ShapeDtype{{m, n}, x.dtype},
             .grid = {cdiv(n, bn), tiles.count, k_steps},
             .in_specs = {BlockSpec{{bm, bk},
                                    [](auto, auto t, auto k, auto, auto block, auto, auto) {
                                      return std::tuple{block[t], k};
                                    }},
-                         BlockSpec{{squeezed, bk, bn},
-                                   [](auto j, auto t, auto k, auto group, auto, auto, auto) {
-                                     return std::tuple{group[t], k, j};
-                                   }}},
+                         y_spec},
             .out_specs = {BlockSpec{
                 {bm, bn}, [](auto j, auto t, auto, auto, auto block, auto, auto) { return std::tuple{block[t], j}; }}},
             .num_scalar_prefetch = 4,

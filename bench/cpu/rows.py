@@ -103,6 +103,25 @@ def on_rows():
               ("XLA", "PyTorch"), quick=True, limit_unit=12)
 
 
+def gradients():
+    """The way forward and the gradients of all operands along a cotangent: the library's `…_with_gradient` under jit."""
+    peers = ("PyTorch", "XLA")
+    yield Row("matmul f32 1024 and its gradients", "matmul_gradients n=1024", 3 * 2 * 1024**3, "GFLOP/s", "fma", peers)
+    for causal in (0, 1):
+        yield Row(f"attention f32, 2048 keys, size 64{', causal' if causal else ''}, and its gradients",
+                  f"attention_gradients heads=4 length=2048 dim=64 causal={causal}",
+                  14 * 4 * 2048**2 * 64 / (2 if causal else 1), "GFLOP/s", "fma", peers)
+    sizes = (64, 320, 128, 448, 192, 256, 512, 128)
+    yield Row("grouped matmul, 8 groups, and its gradients",
+              f"grouped_gradients sizes={','.join(map(str, sizes))} k=1024 n=1024", 3 * 2 * sum(sizes) * 1024 * 1024,
+              "GFLOP/s", "fma", peers)
+    for kind in ("rms_norm", "layer_norm"):
+        for rows, where in ((64, "in cache"), (16384, "DRAM")):
+            yield Row(f"{kind} {rows}x1024, {where}, and its gradients", f"{kind}_gradients rows={rows} columns=1024",
+                      rows * 1024, "Gelem/s", "copy bytes=262144" if rows == 64 else "copy", peers,
+                      ("one",) if rows == 64 else ("one", "all"), limit_unit=20)
+
+
 def times():
     for kind in ("plain", "matmul", "attention"):
         yield Row(f"compile {kind}", f"compile kind={kind} when=warm", 1, "ms", "fma", ("XLA",), ("one",), True, latency=True)
@@ -164,4 +183,4 @@ def loops():
                   ours="module", tolerance=0)
 
 
-ROWS = [*matmuls(), *blocks(), *attention(), *ragged(), *grouped(), *on_rows(), *times(), *checks(), *loops(), *whole()]
+ROWS = [*matmuls(), *blocks(), *attention(), *ragged(), *grouped(), *on_rows(), *gradients(), *times(), *checks(), *loops(), *whole()]

@@ -10,6 +10,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 CONTEXT, WIDTH, HEADS, LAYERS, BATCH = 32, 64, 2, 2, 8
 RATE, BETA1, BETA2, EPSILON, DECAY = 1e-3, 0.9, 0.99, 1e-8, 0.01
@@ -70,7 +71,7 @@ def step(model, first, second, tokens, targets, count):
 def main(path, steps=200):
     text = pathlib.Path(path).read_bytes().decode("latin-1")
     alphabet = sorted(set(text), key=lambda c: (ord(c) + 128) % 256)  # as signed characters
-    tokens = jnp.asarray([alphabet.index(c) for c in text])
+    tokens = np.array([alphabet.index(c) for c in text], np.int32)
     model = random_model(len(alphabet), 0)
     first, second = (jax.tree.map(jnp.zeros_like, model) for _ in range(2))
     seconds = 0.0
@@ -78,8 +79,9 @@ def main(path, steps=200):
         starts = [(i * BATCH + b) * 7919 % (len(text) - CONTEXT - 1) for b in range(BATCH)]
         begin = time.perf_counter()
         model, first, second, value = step(model, first, second,
-                                           jnp.stack([tokens[s:s + CONTEXT] for s in starts]),
-                                           jnp.stack([tokens[s + 1:s + 1 + CONTEXT] for s in starts]), i + 1.0)
+                                           np.stack([tokens[s:s + CONTEXT] for s in starts]),
+                                           np.stack([tokens[s + 1:s + 1 + CONTEXT] for s in starts]),
+                                           np.float32(i + 1))
         print(i, f"{value:.6f}")
         seconds += time.perf_counter() - begin if i >= 10 else 0
     if steps > 10:

@@ -47,7 +47,7 @@ def loss(model, tokens, targets):
 def main(path, steps=200):
     text = pathlib.Path(path).read_bytes().decode("latin-1")
     alphabet = sorted(set(text), key=lambda c: (ord(c) + 128) % 256)  # as signed characters
-    tokens = torch.tensor([alphabet.index(c) for c in text])
+    tokens = np.array([alphabet.index(c) for c in text])
     model = tensors(random_model(len(alphabet), 0))
     optimiser = torch.optim.AdamW(leaves(model), RATE, (BETA1, BETA2), EPSILON, DECAY)
     seconds = 0.0
@@ -55,8 +55,8 @@ def main(path, steps=200):
         starts = [(i * BATCH + b) * 7919 % (len(text) - CONTEXT - 1) for b in range(BATCH)]
         begin = time.perf_counter()
         optimiser.zero_grad()
-        value = loss(model, torch.stack([tokens[s:s + CONTEXT] for s in starts]),
-                     torch.stack([tokens[s + 1:s + 1 + CONTEXT] for s in starts]))
+        value = loss(model, torch.from_numpy(np.stack([tokens[s:s + CONTEXT] for s in starts])),
+                     torch.from_numpy(np.stack([tokens[s + 1:s + 1 + CONTEXT] for s in starts])))
         value.backward()
         optimiser.step()
         print(i, f"{value.item():.6f}")

@@ -6,16 +6,21 @@
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
+#include <list>
 #include <mutex>
+#include <unordered_map>
 
 namespace smalti {
 namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
-/// Smaller blocks are kept by the thread that gives them back, and its last few only.
-constexpr size_t kKeptFrom = size_t{1} << 20;
-constexpr size_t kThreadKeeps = 8, kThreadKeepsBytes = size_t{4} << 20;
+/// Sizes from here on are rounded up, so that they meet again.
+constexpr size_t kLarge = size_t{1} << 20;
+/// Below, the thread that gives a block back keeps it, its last few only.
+constexpr size_t kThreadKeepsBelow = kLarge, kThreadKeeps = 8, kThreadKeepsBytes = size_t{4} << 20;
+/// From here on, what no thread keeps is kept for all: below, malloc has pages at hand.
+constexpr size_t kKeptFrom = size_t{16} << 10;
 /// Of all blocks kept at a time, by the machine's memory; the oldest go first.
 size_t mostKept() {
   constexpr size_t kLeast = size_t{256} << 20, kMost = size_t{4} << 30, kShareOfMemory = 16;
@@ -32,7 +37,7 @@ constexpr bool kKeeps = true;
 #endif
 
 size_t sizeOf(size_t bytes) {
-  const size_t unit = bytes >= kKeptFrom ? kHugePage / 2 : kAlignment;
+  const size_t unit = bytes >= kLarge ? kHugePage / 2 : kAlignment;
   return (bytes / unit + 1) * unit;
 }
 
@@ -43,28 +48,29 @@ void* allocate(size_t size) {
   return block;
 }
 
+/// Blocks by their size, the newest of a size first.
 class KeptBlocks {
  public:
   void* take(size_t size) {
     const std::scoped_lock lock(mutex_);
-    for (auto at = kept_.rbegin(); at != kept_.rend(); ++at)
-      if (at->size == size) {
-        void* block = at->block;
-        kept_.erase(std::next(at).base());
-        bytes_ -= size;
-        return block;
-      }
-    return nullptr;
+    const auto ofSize = bySize_.find(size);
+    if (ofSize == bySize_.end() || ofSize->second.empty()) return nullptr;
+    const auto at = ofSize->second.back();
+    ofSize->second.pop_back();
+    void* block = at->block;
+    byAge_.erase(at);
+    bytes_ -= size;
+    return block;
   }
   void give(void* block, size_t size) {
     const std::scoped_lock lock(mutex_);
-    kept_.push_back({block, size});
+    bySize_[size].push_back(byAge_.insert(byAge_.end(), {block, size}));
     bytes_ += size;
     while (bytes_ > mostKept()) dropOldest();
   }
   void clear() {
     const std::scoped_lock lock(mutex_);
-    while (!kept_.empty()) dropOldest();
+    while (!byAge_.empty()) dropOldest();
   }
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
@@ -75,14 +81,22 @@ class KeptBlocks {
     size_t size;
   };
   void dropOldest() {
-    bytes_ -= kept_.front().size;
-    std::free(kept_.front().block);
-    kept_.pop_front();
+    const auto [block, size] = byAge_.front();
+    const auto ofSize = bySize_.find(size);
+    ofSize->second.pop_front();
+    if (ofSize->second.empty()) bySize_.erase(ofSize);
+    byAge_.pop_front();
+    bytes_ -= size;
+    std::free(block);
   }
   std::mutex mutex_;
-  std::deque<Kept> kept_;
+  std::list<Kept> byAge_;
+  std::unordered_map<size_t, std::deque<std::list<Kept>::iterator>> bySize_;
   size_t bytes_ = 0;
 };
+
+/// Of no thread any more.
+void drop(void* block, size_t size);
 
 /// Small blocks without a lock, for calls that take hardly longer than malloc does to find aligned memory and to join
 /// it with its neighbours again.
@@ -111,9 +125,10 @@ struct ThreadBlocks {
     bytes += size;
   }
   void dropFirst() {
-    std::free(kept[0].block);
-    bytes -= kept[0].size;
+    const Kept first = kept[0];
+    bytes -= first.size;
     std::copy(kept + 1, kept + count--, kept);
+    drop(first.block, first.size);
   }
 };
 /// Trivial: arrays of the thread's may be destroyed after what empties it.
@@ -126,7 +141,7 @@ struct EmptiesThreadBlocks {
 };
 
 bool giveToThread(void* block, size_t size) {
-  if (!kKeeps || size >= kKeptFrom || tBlocks.closed) return false;
+  if (!kKeeps || size >= kThreadKeepsBelow || tBlocks.closed) return false;
   thread_local EmptiesThreadBlocks empties;
   (void)empties;
   tBlocks.give(block, size);
@@ -139,17 +154,23 @@ KeptBlocks& kept() {
   return blocks;
 }
 
+void drop(void* block, size_t size) {
+  if (!kKeeps || size < kKeptFrom || size > mostKept())
+    std::free(block);
+  else
+    kept().give(block, size);
+}
+
 }  // namespace
 
 void* takeBlock(size_t bytes) {
   const size_t size = sizeOf(bytes);
   if (size < bytes) return nullptr;
   if (!kKeeps) return allocate(size);
-  if (size < kKeptFrom) {
-    void* block = tBlocks.take(size);
-    return block ? block : allocate(size);
-  }
-  if (void* block = kept().take(size)) return block;
+  if (size < kThreadKeepsBelow)
+    if (void* block = tBlocks.take(size)) return block;
+  if (size >= kKeptFrom)
+    if (void* block = kept().take(size)) return block;
   if (void* block = allocate(size)) return block;
   kept().clear();
   return allocate(size);
@@ -160,11 +181,7 @@ void unlockBlocks() { kept().unlock(); }
 
 void giveBlock(void* block, size_t bytes) {
   const size_t size = sizeOf(bytes);
-  if (giveToThread(block, size)) return;
-  if (!kKeeps || size < kKeptFrom || size > mostKept())
-    std::free(block);
-  else
-    kept().give(block, size);
+  if (!giveToThread(block, size)) drop(block, size);
 }
 
 }  // namespace smalti

@@ -173,7 +173,9 @@ class Workers {
 class Measuring {
  public:
   Measuring(Measurement* to, const Measurement& plan) : to_(to) {
-    if (to) *to = plan;
+    if (!to) return;
+    *to = plan;
+    begin_ = Stamps::Clock::now();
   }
   ~Measuring() {
     if (!to_) return;
@@ -194,7 +196,7 @@ class Measuring {
  private:
   Measurement* to_;
   std::vector<Stamps> stamps_;
-  Stamps::Clock::time_point begin_ = Stamps::Clock::now();
+  Stamps::Clock::time_point begin_;
 };
 
 /// Calls that touch less than this run on the caller alone: waking another thread takes longer.

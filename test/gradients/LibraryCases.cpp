@@ -84,6 +84,11 @@ std::vector<Case> libraryCases() {
               [](const Arrays& a) {
                 return flash_attention_with_gradient(a[0], a[1], a[2], {.causal = true, .block_q = 64, .block_k = 128});
               }),
+      library("grouped_matmul_transposed_with_gradient",
+              {numbers({64, 128}, 97), numbers({4, 64, 128}, 98, 0.125f), whole({20, 0, 30, 14})},
+              [](const Arrays& a) {
+                return grouped_matmul_with_gradient(a[0], a[1], a[2], {.block_m = 16, .transpose_y = true});
+              }),
       library("grouped_matmul_with_gradient",
               {numbers({64, 128}, 97), numbers({4, 128, 128}, 98, 0.125f), whole({20, 0, 30, 14})},
               [](const Arrays& a) {

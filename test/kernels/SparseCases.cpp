@@ -25,13 +25,14 @@ void addBlockSparse(Cases& cases, const std::string& name, DType dtype, int64_t 
 
 void addGrouped(Cases& cases, const std::string& name, DType dtype, int64_t m, int64_t k, int64_t n,
                 std::vector<int32_t> sizes, GroupedMatmulOptions o, bool exportable = true) {
-  const Array x = cases.random(dtype, {m, k}), y = cases.random(dtype, {static_cast<int64_t>(sizes.size()), k, n}),
-              group_sizes = array(sizes);
+  const auto groups = static_cast<int64_t>(sizes.size());
+  const Array x = cases.random(dtype, {m, k}), group_sizes = array(sizes),
+              y = cases.random(dtype, o.transpose_y ? Shape{groups, n, k} : Shape{groups, k, n});
   const int64_t bm = grouped_block_m(m, o);
   const GroupedTiles t = grouped_tiles(m, bm, group_sizes);
   cases.add({"grouped_matmul_" + name,
              "grouped_matmul",
-             nlohmann::json::object(),
+             o.transpose_y ? nlohmann::json{{"transpose_y", true}} : nlohmann::json::object(),
              {x, y, group_sizes},
              [=] { return grouped_matmul(x, y, group_sizes, o); },
              grouped_matmul_call(x.type(), y.type(), t, bm, o),
@@ -49,6 +50,8 @@ void sparseCases(Cases& cases) {
   addGrouped(cases, "f32", f32, 256, 256, 256, {100, 0, 28, 128}, {.block_m = 64, .block_n = 128, .block_k = 128});
   addGrouped(cases, "bf16", bf16, 128, 128, 128, {5, 60, 63}, {.block_m = 32});
   addGrouped(cases, "remainders", f32, 150, 200, 140, {20, 33, 50}, {.block_m = 64, .block_n = 128, .block_k = 128});
+  addGrouped(cases, "transposed", f32, 64, 256, 128, {20, 0, 44}, {.block_m = 32, .block_k = 128, .transpose_y = true});
+  addGrouped(cases, "transposed_whole", bf16, 64, 128, 256, {33, 31}, {.block_m = 32, .transpose_y = true});
   addGrouped(cases, "empty", f32, 40, 128, 128, {0, 0}, {.block_m = 8});
   addGrouped(cases, "odd_blocks", f32, 23, 9, 11, {3, 9, 1, 10}, {.block_m = 5, .block_n = 4, .block_k = 2}, false);
 }

@@ -274,6 +274,10 @@ def grouped_matmul(x, y, sizes):
 grouped_matmul_in_steps = grouped_matmul
 
 
+def grouped_matmul_transposed_with_gradient(x, y, sizes):
+    return grouped_matmul(x, jnp.swapaxes(y, 1, 2), sizes)
+
+
 grouped_matmul_with_gradient = grouped_matmul
 flash_attention_with_gradient = flash_attention
 flash_attention_causal_with_gradient = flash_attention_causal

@@ -80,7 +80,8 @@ def block_sparse_matmul(block_rows, block_columns, blocks, y, *, rows):
     return x @ y
 
 
-def grouped_matmul(x, y, group_sizes):
+def grouped_matmul(x, y, group_sizes, *, transpose_y=False):
+    y = np.swapaxes(y, 1, 2) if transpose_y else y
     out, row = np.zeros((x.shape[0], y.shape[2])), 0
     for group, size in enumerate(group_sizes):
         out[row:row + size] = x[row:row + size] @ y[group]

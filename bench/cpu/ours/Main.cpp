@@ -8,7 +8,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   std::map<std::string, Maker> makers;
-  for (const auto& more : {matmuls(), attentions(), rowKernels(), calls(), miniLm()})
+  for (const auto& more : {matmuls(), attentions(), rowKernels(), calls(), gradients(), miniLm()})
     makers.insert(more.begin(), more.end());
   return Actor(std::move(makers)).serve();
 }

@@ -46,6 +46,7 @@ std::map<std::string, Maker> matmuls();
 std::map<std::string, Maker> attentions();
 std::map<std::string, Maker> rowKernels();
 std::map<std::string, Maker> calls();
+std::map<std::string, Maker> gradients();
 std::map<std::string, Maker> miniLm();
 
 /// Seconds that the first call of a new kernel takes; `nonce` becomes a constant in it. Kinds: plain, matmul,

@@ -44,15 +44,15 @@ def grouped(s):
                     jnp.asarray(sizes, jnp.int32))
 
 
+def attend(causal):
+    to = lambda x: jnp.swapaxes(x, 1, 2)
+    return lambda q, k, v: to(jax.nn.dot_product_attention(to(q), to(k), to(v), is_causal=causal))
+
+
 def attention(s):
     dtype, heads, size, keys = s.get("dtype", "f32"), s.int("heads"), s.int("dim"), s.int("length")
-    causal = bool(s.int("causal"))
     shape = lambda length: (1, heads, length, size)
-
-    def function(q, k, v):
-        to = lambda x: jnp.swapaxes(x, 1, 2)
-        return to(jax.nn.dot_product_attention(to(q), to(k), to(v), is_causal=causal))
-    return compiled(function, operand(shape(s.int("queries", keys)), 1, dtype), operand(shape(keys), 2, dtype),
+    return compiled(attend(bool(s.int("causal"))), operand(shape(s.int("queries", keys)), 1, dtype), operand(shape(keys), 2, dtype),
                     operand(shape(keys), 3, dtype))
 
 
@@ -75,6 +75,32 @@ def layer_norm(x, scale, shift):
 def chain(s):
     shape = (s.int("rows"), s.int("columns"))
     return compiled(lambda x, y: jnp.maximum(x * y + x, 0) * 0.5 - y, operand(shape, 1), operand(shape, 2))
+
+
+def gradients(function, *shapes):
+    """The function and its gradients along operand 9. Results one after the other."""
+    operands = [operand(shape, 1 + i) for i, shape in enumerate(shapes)]
+    cotangent = operand(jax.eval_shape(function, *operands).shape, 9)
+
+    def both(operands, cotangent):
+        y, back = jax.vjp(function, *operands)
+        return y, *back(cotangent)
+    call = jax.jit(both).lower(operands, cotangent).compile()
+    last = [None]
+
+    def run():
+        last[0] = jax.block_until_ready(call(operands, cotangent))
+    return run, lambda: np.concatenate([np.ravel(r) for r in last[0]])
+
+
+def grouped_gradients(s):
+    sizes, k, n = [int(v) for v in s["sizes"].split(",")], s.int("k"), s.int("n")
+    return gradients(lambda x, y: jax.lax.ragged_dot(x, y, jnp.asarray(sizes, jnp.int32)), (sum(sizes), k),
+                     (len(sizes), k, n))
+
+
+def norm_gradients(function, weights):
+    return lambda s: gradients(function, (s.int("rows"), s.int("columns")), *[(s.int("columns"),)] * weights)
 
 
 def empty(s):
@@ -119,4 +145,9 @@ serve({"matmul": matmul, "grouped": grouped, "attention": attention,
        "softmax": of_rows(lambda x: jax.nn.softmax(x, 1)), "rms_norm": of_rows(rms_norm, 1),
        "layer_norm": of_rows(layer_norm, 2), "gelu": of_rows(lambda x: jax.nn.gelu(x, approximate=True)),
        "silu": of_rows(jax.nn.silu), "tanh": of_rows(jnp.tanh), "exp": of_rows(jnp.exp), "chain": chain,
-       "empty": empty, "compile": compiling, "pallas": pallas})
+       "empty": empty, "compile": compiling, "pallas": pallas,
+       "matmul_gradients": lambda s: gradients(jnp.matmul, *[(s.int("n"),) * 2] * 2),
+       "attention_gradients": lambda s: gradients(attend(bool(s.int("causal"))),
+                                                  *[(1, s.int("heads"), s.int("length"), s.int("dim"))] * 3),
+       "grouped_gradients": grouped_gradients, "rms_norm_gradients": norm_gradients(rms_norm, 1),
+       "layer_norm_gradients": norm_gradients(layer_norm, 2)})

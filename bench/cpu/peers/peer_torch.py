@@ -160,6 +160,39 @@ def minilm(s):
     return kept(run)
 
 
+def gradients(function, *shapes):
+    """The function and its gradients along operand 9. Results one after the other."""
+    operands = [operand(shape, 1 + i).requires_grad_() for i, shape in enumerate(shapes)]
+    last, cotangent = [None], None
+
+    def run():
+        nonlocal cotangent
+        with torch.enable_grad():
+            y = function(*operands)
+            if cotangent is None:
+                cotangent = operand(tuple(y.shape), 9)
+            last[0] = (y.detach(), *torch.autograd.grad(y, operands, cotangent))
+    return run, lambda: torch.cat([r.flatten() for r in last[0]]).numpy()
+
+
+def attention_gradients(s):
+    shape = (1, s.int("heads"), s.int("length"), s.int("dim"))
+    causal = bool(s.int("causal"))
+    return gradients(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=causal), shape, shape, shape)
+
+
+def grouped_gradients(s):
+    sizes, k, n = [int(v) for v in s["sizes"].split(",")], s.int("k"), s.int("n")
+    return gradients(lambda x, y: torch.cat([a @ b for a, b in zip(x.split(sizes), y)]), (sum(sizes), k), (len(sizes), k, n))
+
+
+def norm_gradients(function, weights):
+    def make(s):
+        n = s.int("columns")
+        return gradients(lambda x, *w: function(x, (n,), *w, eps=1e-5), (s.int("rows"), n), *[(n,)] * weights)
+    return make
+
+
 def empty(s):
     x = torch.zeros(1)
     return lambda: x.neg_(), None
@@ -171,4 +204,7 @@ serve({"matmul": matmul, "grouped": grouped, "attention": attention, "paged": pa
        "gelu": into(lambda x, out: torch.ops.aten.gelu.out(x, approximate="tanh", out=out)),
        "silu": into(lambda x, out: torch.ops.aten.silu.out(x, out=out)),
        "tanh": into(lambda x, out: torch.tanh(x, out=out)), "exp": into(lambda x, out: torch.exp(x, out=out)),
-       "chain": chain, "minilm": minilm, "empty": empty})
+       "chain": chain, "minilm": minilm, "empty": empty,
+       "matmul_gradients": lambda s: gradients(torch.matmul, *[(s.int("n"),) * 2] * 2),
+       "attention_gradients": attention_gradients, "grouped_gradients": grouped_gradients,
+       "rms_norm_gradients": norm_gradients(F.rms_norm, 1), "layer_norm_gradients": norm_gradients(F.layer_norm, 2)})

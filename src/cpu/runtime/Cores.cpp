@@ -29,6 +29,12 @@ int withinQuota(int cores) {
 
 }  // namespace
 
+namespace {
+thread_local int tGranted = 0;
+}  // namespace
+
+void grantCores(int cores) { tGranted = cores; }
+
 #ifdef __linux__
 namespace {
 
@@ -53,13 +59,16 @@ void keepAway(pthread_t thread, int core) {
   pthread_setaffinity_np(thread, sizeof others, CPU_COUNT(&others) > 0 ? &others : &kStart);
 }
 int availableCores() {
+  if (tGranted > 0) return tGranted;
   const Cores cores = ownCores();
   return withinQuota(CPU_COUNT(&cores));
 }
 #else
 int ownCore() { return -1; }
 void keepAway(pthread_t, int) {}
-int availableCores() { return withinQuota(static_cast<int>(std::thread::hardware_concurrency())); }
+int availableCores() {
+  return tGranted > 0 ? tGranted : withinQuota(static_cast<int>(std::thread::hardware_concurrency()));
+}
 #endif
 
 }  // namespace smalti::cpu

@@ -11,5 +11,8 @@ int ownCore();
 /// another. A thread inherits the cores of the one that makes it: pool threads made by one that the user has pinned
 /// would all sit on its core.
 void keepAway(pthread_t, int core);
+/// For a thread of the pool, which keeps away from a core that its caller may well use: `availableCores` gives so many
+/// there, as on the caller. What is compiled for all cores may be compiled on any thread.
+void grantCores(int cores);
 
 }  // namespace smalti::cpu

@@ -30,6 +30,8 @@ constexpr std::chrono::microseconds kCallerSpin{1000};
 constexpr std::chrono::microseconds kAlone{5};
 /// Whoever is free gets this part of what each thread would have of the rest.
 constexpr int64_t kShare = 4;
+/// Cores that a caller may have who does not count them.
+constexpr int kUnlimited = std::numeric_limits<int>::max();
 
 /// Waits until `state` is not `value`: spins, then sleeps.
 void waitWhile(const std::atomic<int>& state, int value, std::chrono::microseconds spin) {
@@ -149,6 +151,7 @@ class Pool {
       int posted = kPosted;
       if (self.state.compare_exchange_strong(posted, kRunning, memory_order_acquire)) {
         for (const int next : {2 * self.id - 1, 2 * self.id}) self.pool->rouse(next);
+        grantCores(self.pool->job_.cores == kUnlimited ? 0 : self.pool->job_.cores);
         self.pool->job_.work(self.id);
         tell(self.state, kIdle);
       } else if (posted == kStopped) {
@@ -261,7 +264,7 @@ bool runTogether(int members, llvm::function_ref<void(int)> body) {
   const bool enough = pool->has(members - 1);
   // As many points as threads: each takes one, and no thread waits for another before all are taken.
   if (enough)
-    pool->run(members, members, std::numeric_limits<int>::max(), [&](int64_t first, int64_t last, int) {
+    pool->run(members, members, kUnlimited, [&](int64_t first, int64_t last, int) {
       for (int64_t m = first; m < last; ++m) body(static_cast<int>(m));
     });
   pool->giveBack();

@@ -37,7 +37,8 @@ Result<std::vector<Array>> zerosOf(const std::vector<ArrayType>& types) {
 
 }  // namespace
 
-Status ProgramRunner::runCollective(const Function& f, const Op& op, Lanes lanes, plain::CollectiveEvaluator evaluate) {
+Status ProgramRunner::runCollective(const Function& f, const Step& step, Lanes lanes) {
+  const Op& op = *step.op;
   std::optional<CollectivePlan> made;
   const CollectivePlan* plan = compiled_.plans.collective(op, static_cast<int64_t>(allLanes_));
   if (!plan) {
@@ -49,7 +50,7 @@ Status ProgramRunner::runCollective(const Function& f, const Op& op, Lanes lanes
   SentByDevice sent(allLanes_);
   for (Lane* lane : lanes) {
     laneOf[static_cast<size_t>(lane->device)] = lane;
-    sent[static_cast<size_t>(lane->device)] = takeOperands(op, *lane);
+    sent[static_cast<size_t>(lane->device)] = takeOperands(step, *lane);
   }
   if (shared_)
     if (Status ok = gatherSent(f, op, plan->exchange, sent); !ok) return ok;
@@ -80,7 +81,7 @@ Status ProgramRunner::runCollective(const Function& f, const Op& op, Lanes lanes
                                compiled_.numerics,
                                [lane](ValueId v) -> const Array& { return lane->values[v]; },
                                shareWork()};
-    auto results = evaluate(call);
+    auto results = step.exchange(call);
     if (!results) return fail(std::move(results.error()));
     for (const int64_t d : plan->receivers[g]) {
       if (!share_.holds(d)) continue;

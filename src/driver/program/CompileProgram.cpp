@@ -13,36 +13,6 @@
 namespace smalti::driver {
 namespace {
 
-/// Finds, for each block, the op after which each of its values is not needed any more.
-class Lifetimes {
- public:
-  explicit Lifetimes(CompiledProgram& compiled) : compiled_(compiled) {}
-
-  void visit(const std::vector<ValueId>& arguments, const std::vector<Op>& ops) {
-    std::unordered_map<ValueId, const Op*> lastUse;
-    for (const ValueId v : arguments) lastUse[v] = nullptr;
-    for (const Op& op : ops) {
-      use(op, op, lastUse);
-      for (const ValueId v : op.results) lastUse[v] = &op;  // until it is used: dies where it is made
-    }
-    for (const auto& [value, op] : lastUse)
-      if (op) compiled_.dying[op].push_back(value);
-    for (const Op& op : ops)
-      for (const Block& block : op.regions) visit(block.arguments, block.ops);
-  }
-
- private:
-  /// `outer` is an op of this block, `op` it or an op inside its regions.
-  void use(const Op& outer, const Op& op, std::unordered_map<ValueId, const Op*>& lastUse) {
-    for (const ValueId v : op.operands)
-      if (const auto found = lastUse.find(v); found != lastUse.end()) found->second = &outer;
-    for (const Block& block : op.regions)
-      for (const Op& inner : block.ops) use(outer, inner, lastUse);
-  }
-
-  CompiledProgram& compiled_;
-};
-
 bool hasMesh(const std::vector<Op>& ops) {
   return std::ranges::any_of(ops, [](const Op& op) {
     return op.name == "manual_computation" ||
@@ -134,7 +104,7 @@ Result<std::shared_ptr<const CompiledProgram>> compileProgram(std::shared_ptr<co
   }
   for (const Function& f : program->functions) {
     compiled->functions.emplace(f.name, &f);
-    Lifetimes(*compiled).visit(f.arguments, f.ops);
+    compiled->steps.add(f);
     compiled->plans.add(*program, f, f.ops);
   }
   compiled->numerics = options.contract.numerics;

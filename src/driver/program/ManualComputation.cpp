@@ -88,7 +88,8 @@ Result<Array> joined(const ArrayType& type, std::span<const ReturnedPart* const>
 
 }  // namespace
 
-Status ProgramRunner::runManual(const Function& f, const Op& op, Lanes lanes) {
+Status ProgramRunner::runManual(const Function& f, const Step& step, Lanes lanes) {
+  const Op& op = *step.op;
   std::optional<ManualPlan> made;
   const ManualPlan* plan = lanes.size() == 1 && lanes[0]->coordinates->empty() ? compiled_.plans.manual(op) : nullptr;
   if (!plan) {

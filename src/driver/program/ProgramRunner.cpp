@@ -104,30 +104,26 @@ Result<RunOutcome> ProgramRunner::run(std::vector<Array> arguments) {
   return std::move(outcome_);
 }
 
-std::vector<Array> ProgramRunner::takeOperands(const Op& op, Lane& lane) const {
+std::vector<Array> ProgramRunner::takeOperands(const Step& step, Lane& lane) {
   std::vector<Array> operands;
-  const auto dying = compiled_.dying.find(&op);
-  for (size_t i = 0; i < op.operands.size(); ++i) {
-    const ValueId v = op.operands[i];
-    const bool last =
-        dying != compiled_.dying.end() && op.regions.empty() &&
-        std::find(dying->second.begin(), dying->second.end(), v) != dying->second.end() &&
-        std::find(op.operands.begin() + static_cast<int64_t>(i) + 1, op.operands.end(), v) == op.operands.end();
-    operands.push_back(last ? std::move(lane.values[v]) : lane.values[v]);
-    if (last) lane.values[v] = Array();
+  operands.reserve(step.takes.size());
+  for (size_t i = 0; i < step.takes.size(); ++i) {
+    Array& value = lane.values[step.op->operands[i]];
+    if (step.takes[i])
+      operands.push_back(std::exchange(value, Array()));
+    else
+      operands.push_back(value);
   }
   return operands;
 }
 
-void ProgramRunner::store(const Op& op, Lane& lane, std::vector<Array> results) const {
+void ProgramRunner::store(const Op& op, Lane& lane, std::vector<Array> results) {
   for (size_t i = 0; i < op.results.size(); ++i) lane.values[op.results[i]] = std::move(results[i]);
 }
 
-void ProgramRunner::release(const Op& op, Lanes lanes) const {
-  const auto dying = compiled_.dying.find(&op);
-  if (dying == compiled_.dying.end()) return;
+void ProgramRunner::release(const Step& step, Lanes lanes) {
   for (Lane* lane : lanes)
-    for (const ValueId v : dying->second) lane->values[v] = Array();
+    for (const ValueId v : step.dying) lane->values[v] = Array();
 }
 
 ProgramRunner::Returned ProgramRunner::runFunction(const Function& f, std::vector<Lane> lanes,
@@ -153,64 +149,71 @@ ProgramRunner::Returned ProgramRunner::runBlock(const Function& f, const Block& 
 
 ProgramRunner::Returned ProgramRunner::runOps(const Function& f, const std::vector<Op>& ops, Lanes lanes) {
   std::vector<std::vector<Array>> returned;
-  for (const Op& op : ops) {
+  for (const Step& step : compiled_.steps.of(ops)) {
     if (settings_.stop && settings_.stop->load(std::memory_order_relaxed))
-      return fail(stoppedAt(op.place, fmt::format("program '{}'", program_.name)));
-    if (op.name == "return") {
-      for (Lane* lane : lanes) returned.push_back(takeOperands(op, *lane));
+      return fail(stoppedAt(step.op->place, fmt::format("program '{}'", program_.name)));
+    if (step.returns) {
+      for (Lane* lane : lanes) returned.push_back(takeOperands(step, *lane));
       break;
     }
-    if (auto status = runOp(f, op, lanes); !status) {
+    if (auto status = runStep(f, step, lanes); !status) {
       Diagnostic d = std::move(status.error());
-      if (!d.place.known()) d.place = op.place;
+      if (!d.place.known()) d.place = step.op->place;
       return fail(std::move(d));
     }
-    release(op, lanes);
+    release(step, lanes);
   }
   return returned;
 }
 
-Status ProgramRunner::runOp(const Function& f, const Op& op, Lanes lanes) {
-  if (op.name == "kernel_call") return runKernel(op, lanes);
-  if (op.name == "call") return runCall(op, lanes);
-  if (op.name == "manual_computation") return runManual(f, op, lanes);
-  if (op.name == "case" || op.name == "if") return runBranches(f, op, lanes);
-  if (op.name == "while") return runWhile(f, op, lanes);
-  if (op.name == "sharding_constraint") {
-    for (Lane* lane : lanes) store(op, *lane, takeOperands(op, *lane));
-    return {};
-  }
-  if (const auto evaluate = plain::findCollective(op.name)) return runCollective(f, op, lanes, evaluate);
-  if (const plain::PlainEvaluator evaluate = plain::findEvaluator(op.name)) return runPlain(f, op, lanes, evaluate);
+Status (ProgramRunner::* ProgramRunner::runnerOf(std::string_view op))(const Function&, const Step&, Lanes) {
+  if (op == "kernel_call") return &ProgramRunner::runKernel;
+  if (op == "call") return &ProgramRunner::runCall;
+  if (op == "manual_computation") return &ProgramRunner::runManual;
+  if (op == "case" || op == "if") return &ProgramRunner::runBranches;
+  if (op == "while") return &ProgramRunner::runWhile;
+  if (op == "sharding_constraint") return &ProgramRunner::runSame;
+  return nullptr;
+}
+
+Status ProgramRunner::runStep(const Function& f, const Step& step, Lanes lanes) {
+  if (step.run) return (this->*step.run)(f, step, lanes);
+  if (step.exchange) return runCollective(f, step, lanes);
+  if (step.evaluate) return runPlain(f, step, lanes);
   return fail({.code = "SM5002",
-               .message = fmt::format("op '{}' has no evaluation", op.name),
-               .place = op.place,
+               .message = fmt::format("op '{}' has no evaluation", step.op->name),
+               .place = step.op->place,
                .help = "compute it outside the exported function"});
 }
 
-Status ProgramRunner::runPlain(const Function& f, const Op& op, Lanes lanes, plain::PlainEvaluator evaluate) {
-  std::vector<ArrayType> types;
-  for (const ValueId v : op.results) types.push_back(f.values[v]);
+Status ProgramRunner::runSame(const Function&, const Step& step, Lanes lanes) {
+  for (Lane* lane : lanes) store(*step.op, *lane, takeOperands(step, *lane));
+  return {};
+}
+
+Status ProgramRunner::runPlain(const Function& f, const Step& step, Lanes lanes) {
   for (Lane* lane : lanes) {
-    std::vector<Array> operands = takeOperands(op, *lane);
-    plain::PlainCall call{op, f, operands, types, lane->device, compiled_.numerics, [lane](ValueId v) -> const Array& {
-                            return lane->values[v];
-                          }};
-    auto results = evaluate(call);
+    std::vector<Array> operands = takeOperands(step, *lane);
+    plain::PlainCall call{
+        *step.op, f, operands, step.types, lane->device, compiled_.numerics, [lane](ValueId v) -> const Array& {
+          return lane->values[v];
+        }};
+    auto results = step.evaluate(call);
     if (!results) return fail(std::move(results.error()));
-    store(op, *lane, std::move(*results));
+    store(*step.op, *lane, std::move(*results));
   }
   return {};
 }
 
-Status ProgramRunner::runCall(const Op& op, Lanes lanes) {
+Status ProgramRunner::runCall(const Function&, const Step& step, Lanes lanes) {
+  const Op& op = *step.op;
   const Function& callee = *compiled_.functions.at(op.callee);
   std::vector<Lane> inner(lanes.size());
   std::vector<std::vector<Array>> arguments;
   for (size_t l = 0; l < lanes.size(); ++l) {
     inner[l].device = lanes[l]->device;
     inner[l].coordinates = lanes[l]->coordinates;
-    arguments.push_back(takeOperands(op, *lanes[l]));
+    arguments.push_back(takeOperands(step, *lanes[l]));
   }
   auto results = runFunction(callee, std::move(inner), std::move(arguments));
   if (!results) return fail(std::move(results.error()));
@@ -218,7 +221,8 @@ Status ProgramRunner::runCall(const Op& op, Lanes lanes) {
   return {};
 }
 
-Status ProgramRunner::runKernel(const Op& op, Lanes lanes) {
+Status ProgramRunner::runKernel(const Function&, const Step& step, Lanes lanes) {
+  const Op& op = *step.op;
   const KernelPackage& kernel = program_.kernels[op.kernel];
   if (lanes.size() != static_cast<size_t>(share_.count))
     return fail({.code = "SM5004",
@@ -228,7 +232,8 @@ Status ProgramRunner::runKernel(const Op& op, Lanes lanes) {
                  .have = fmt::format("{} devices", lanes.size()),
                  .help = "name every mesh axis in the shard_map around it, and branch inside the kernel (pl.when)"});
   std::vector<std::vector<Array>> operands;
-  for (Lane* lane : lanes) operands.push_back(takeOperands(op, *lane));
+  operands.reserve(lanes.size());
+  for (Lane* lane : lanes) operands.push_back(takeOperands(step, *lane));
   auto ran = callKernel(op.kernel, operands);
   if (!ran) return fail(atCall(std::move(ran.error()), op, kernel.name));
   for (size_t l = 0; l < lanes.size(); ++l) store(op, *lanes[l], std::move(ran->results[l]));
@@ -239,7 +244,8 @@ Status ProgramRunner::runKernel(const Op& op, Lanes lanes) {
 }
 
 // Devices may choose differently: those that agree run their branch together.
-Status ProgramRunner::runBranches(const Function& f, const Op& op, Lanes lanes) {
+Status ProgramRunner::runBranches(const Function& f, const Step& step, Lanes lanes) {
+  const Op& op = *step.op;
   const int branches = static_cast<int>(op.regions.size());
   std::vector<std::vector<Lane*>> chosen(branches);
   for (Lane* lane : lanes) {
@@ -258,10 +264,11 @@ Status ProgramRunner::runBranches(const Function& f, const Op& op, Lanes lanes) 
 }
 
 // Devices whose condition has become false wait for the others.
-Status ProgramRunner::runWhile(const Function& f, const Op& op, Lanes lanes) {
+Status ProgramRunner::runWhile(const Function& f, const Step& step, Lanes lanes) {
+  const Op& op = *step.op;
   std::vector<Lane*> running(lanes.begin(), lanes.end());
   std::vector<std::vector<Array>> carried;
-  for (Lane* lane : lanes) carried.push_back(takeOperands(op, *lane));
+  for (Lane* lane : lanes) carried.push_back(takeOperands(step, *lane));
   for (int64_t steps = 0;; ++steps) {
     if (settings_.stepLimit > 0 && steps >= settings_.stepLimit)
       return fail({.code = "SM5005",

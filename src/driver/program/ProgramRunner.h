@@ -7,8 +7,7 @@
 #include "driver/processes/ProcessGroup.h"
 #include "driver/program/DevicePlan.h"
 #include "driver/program/RunProgram.h"
-#include "plain/Collectives.h"
-#include "plain/PlainEvaluators.h"
+#include "driver/program/Steps.h"
 
 namespace smalti::driver {
 
@@ -25,9 +24,7 @@ class CompiledProgram {
   ProcessGroup* group = nullptr;      ///< of processes that share the meshes; null: all devices are here
   int soleKernel = -1;                ///< all that main does is to call it; -1: it does more
   std::unordered_map<std::string_view, const Function*> functions;
-  /// Values whose last use is this op: their memory is given up (or reused by the op). Values that a region takes
-  /// from outside live until the op that holds the region ends.
-  std::unordered_map<const Op*, std::vector<ValueId>> dying;
+  ProgramSteps steps;
   const TargetKernel* sole() const { return soleKernel < 0 ? nullptr : kernels[static_cast<size_t>(soleKernel)].get(); }
 };
 
@@ -47,24 +44,28 @@ class ProgramRunner {
       : compiled_(compiled), program_(*compiled.program), settings_(settings) {}
   Result<RunOutcome> run(std::vector<Array> arguments);
 
- private:
   using Lanes = std::span<Lane*>;
+  /// What runs an op of that name; null: a collective or an op on arrays does.
+  static Status (ProgramRunner::* runnerOf(std::string_view op))(const Function&, const Step&, Lanes);
+
+ private:
   /// What each lane's return gives.
   using Returned = Result<std::vector<std::vector<Array>>>;
 
   Returned runFunction(const Function&, std::vector<Lane> lanes, std::vector<std::vector<Array>> arguments);
   Returned runOps(const Function&, const std::vector<Op>&, Lanes);
   Returned runBlock(const Function&, const Block&, Lanes, std::vector<std::vector<Array>> arguments);
-  Status runOp(const Function&, const Op&, Lanes);
-  Status runPlain(const Function&, const Op&, Lanes, plain::PlainEvaluator);
-  Status runKernel(const Op&, Lanes);
-  Status runCall(const Op&, Lanes);
-  Status runBranches(const Function&, const Op&, Lanes);
-  Status runWhile(const Function&, const Op&, Lanes);
+  Status runStep(const Function&, const Step&, Lanes);
+  Status runPlain(const Function&, const Step&, Lanes);
+  Status runKernel(const Function&, const Step&, Lanes);
+  Status runCall(const Function&, const Step&, Lanes);
+  Status runBranches(const Function&, const Step&, Lanes);
+  Status runWhile(const Function&, const Step&, Lanes);
+  Status runSame(const Function&, const Step&, Lanes);
   // Collective.cpp
-  Status runCollective(const Function&, const Op&, Lanes, plain::CollectiveEvaluator);
+  Status runCollective(const Function&, const Step&, Lanes);
   // ManualComputation.cpp
-  Status runManual(const Function&, const Op&, Lanes);
+  Status runManual(const Function&, const Step&, Lanes);
   // SharedProgram.cpp
   /// The devices of a mesh that are lanes here: all of them, unless processes share them (SM5013).
   Result<DeviceShare> shareOfMesh(const DeviceMesh&, const Op&, Lanes) const;
@@ -74,14 +75,14 @@ class ProgramRunner {
   Status gatherSent(const Function&, const Op&, const Exchange&, SentByDevice&);
   /// [device][result]: adds the first of each part, of devices of other processes.
   Status gatherReturned(const Op&, const ManualPlan&, std::vector<std::vector<Array>>& returned);
-  Result<machine::KernelResult> callKernel(int kernel, const std::vector<std::vector<Array>>& operands);
+  Result<machine::KernelResult> callKernel(int kernel, std::span<const std::vector<Array>> operands);
 
   /// Threads for what devices give each other.
   plain::ShareWork shareWork() const;
   /// The operands; those that die at this op are moved out of the lane.
-  std::vector<Array> takeOperands(const Op&, Lane&) const;
-  void store(const Op&, Lane&, std::vector<Array> results) const;
-  void release(const Op&, Lanes) const;
+  static std::vector<Array> takeOperands(const Step&, Lane&);
+  static void store(const Op&, Lane&, std::vector<Array> results);
+  static void release(const Step&, Lanes);
 
   const CompiledProgram& compiled_;
   const Program& program_;

@@ -109,7 +109,7 @@ Status ProgramRunner::gatherReturned(const Op& op, const ManualPlan& plan, std::
   return {};
 }
 
-Result<machine::KernelResult> ProgramRunner::callKernel(int kernel, const std::vector<std::vector<Array>>& operands) {
+Result<machine::KernelResult> ProgramRunner::callKernel(int kernel, std::span<const std::vector<Array>> operands) {
   const TargetKernel& target = *compiled_.kernels[static_cast<size_t>(kernel)];
   if (!shared_) return target.run(operands, settings_);
   ExecuteSettings settings = settings_;

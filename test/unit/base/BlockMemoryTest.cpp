@@ -50,6 +50,23 @@ TEST(BlockMemory, AThreadFindsItsLastBlocksAgain) {
 }
 #endif
 
+#if !defined(__SANITIZE_ADDRESS__)
+TEST(BlockMemory, BlocksThatNoThreadKeepsAreFoundAgain) {
+  constexpr size_t kBytes = 100000, kCount = 40;  // more than a thread keeps
+  std::set<void*> given;
+  for (size_t i = 0; i < kCount; ++i) given.insert(takeBlock(kBytes));
+  for (void* block : given) giveBlock(block, kBytes);
+  std::thread([&] {  // those that this thread keeps are its own
+    size_t found = 0;
+    std::set<void*> taken;
+    for (size_t i = 0; i < kCount; ++i) taken.insert(takeBlock(kBytes));
+    for (void* block : taken) found += given.contains(block);
+    EXPECT_GE(found, kCount / 2);
+    for (void* block : taken) giveBlock(block, kBytes);
+  }).join();
+}
+#endif
+
 TEST(BlockMemory, ThreadsEndBeforeTheirLastArrays) {
   for (int i = 0; i < 4; ++i)
     std::thread([] {

@@ -114,6 +114,29 @@ Arrays recurrence(std::span<const Array> in, bool reverse) {
   return {last, sums};
 }
 
+TEST(Fuse, WhatFewArraysGiveIsComputedAgain) {
+  const auto f = [](std::span<const Array> in) {
+    const Array x = pl::dot(in[0], in[1]);
+    const Array a = pl::tanh(x), b = pl::exp(a) * x, c = a * b + 1;
+    const Array y = pl::dot(a * b * c, in[2]);
+    return Arrays{y, pl::dot(y, in[2]) * a * (b + c)};  // a, b, c again, of x
+  };
+  const TracedFunction made = fusedLikeOps(f, {some({64, 32}, 0), some({32, 64}, 1) / 8, some({64, 64}, 2) / 8});
+  size_t results = 0;
+  for (const pl::Op& op : made.function.ops)
+    if (op.name == "kernel_call") results += op.results.size();
+  EXPECT_EQ(count(made.function.ops, "kernel_call"), 5u);
+  EXPECT_EQ(results, 5u);
+}
+
+TEST(Fuse, SeveralOpsOnFewElementsAreOneKernel) {
+  const Arrays few{some({8}, 0), some({8}, 1)};
+  const auto many = [](std::span<const Array> in) { return Arrays{pl::tanh(in[0] * in[1] + in[0]) - in[1]}; };
+  EXPECT_EQ(count(fusedLikeOps(many, few).function.ops, "kernel_call"), 1u);
+  const auto one = [](std::span<const Array> in) { return Arrays{in[0] * in[1]}; };
+  EXPECT_EQ(count(fusedLikeOps(one, few).function.ops, "kernel_call"), 0u);
+}
+
 TEST(Fuse, AScanIsOneKernelWhoseGridIsItsSteps) {
   for (const bool reverse : {false, true}) {
     const TracedFunction made = fusedLikeOps([=](std::span<const Array> in) { return recurrence(in, reverse); },

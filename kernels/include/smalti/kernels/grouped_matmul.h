@@ -10,6 +10,8 @@ namespace smalti::kernels {
 struct GroupedMatmulOptions {
   /// 0: chosen.
   int64_t block_m = 0, block_n = 0, block_k = 0;
+  /// y is [groups, n, k].
+  bool transpose_y = false;
 };
 
 /// x: [m, k], its rows sorted by group; y: [groups, k, n]; group_sizes: i32 [groups], rows of each, at most m in all.

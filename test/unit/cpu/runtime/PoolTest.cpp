@@ -202,6 +202,20 @@ TEST(Pool, WorkersOfAPinnedCallerRunOnTheOtherCores) {
 }
 #endif
 
+// What is compiled for the cores that there are may be compiled on any thread of the pool.
+TEST(Pool, WorkersSeeTheCoresOfTheirCaller) {
+  const int cores = availableCores();
+  if (cores < 2) GTEST_SKIP() << "needs two cores";
+  std::atomic<int> came{0}, others{0};
+  parallelFor(cores, /*threads=*/0, [&](int64_t, int64_t, int worker) {
+    ++came;
+    if (availableCores() != cores) others = worker;
+    for (int i = 0; i < 1000 && came < 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  EXPECT_GE(came, 2);
+  EXPECT_EQ(others, 0);
+}
+
 TEST(Pool, CallsInARowFindTheWorkersAwake) {
   if (availableCores() < 2) GTEST_SKIP() << "one core";
   using Clock = std::chrono::steady_clock;

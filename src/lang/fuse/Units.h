@@ -1,0 +1,43 @@
+// Which plain ops of a block become one kernel.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "lang/fuse/Group.h"
+
+namespace smalti::lang {
+
+/// Arrays that a group takes: more are as many streams as prefetchers and registers do not keep up with.
+inline constexpr size_t kMostTaken = 24;
+
+/// The ops of one block as units, each a group or a single op, that run one after the other.
+class Units {
+ public:
+  Units(const std::vector<Op>& ops, const std::vector<ArrayType>& types);
+  struct Unit {
+    std::vector<const Op*> ops;
+    std::optional<Group> group;
+    std::set<size_t> needs;  ///< units whose results it takes
+  };
+
+  /// In an order in which each comes after what it needs: that of their first ops, where that is free.
+  std::vector<const Unit*> ordered() const;
+
+ private:
+  void add(const Op& op);
+  /// Makes one unit of two groups, where they fit together and nothing comes in between.
+  void merge(size_t into, size_t from);
+  void collect(const Op& op, std::set<size_t>& needs) const;
+  /// Whether one of `from`, but for the unit itself, needs the unit, over others too.
+  bool leadsTo(const std::set<size_t>& from, size_t unit) const;
+  void visit(size_t i, std::vector<bool>& done, std::vector<const Unit*>& list) const;
+
+  const std::vector<ArrayType>& types_;
+  std::vector<Unit> units_;
+  std::map<ValueId, size_t> madeBy_;
+};
+
+}  // namespace smalti::lang
