@@ -201,6 +201,8 @@ class Measuring {
 
 /// Calls that touch less than this run on the caller alone: waking another thread takes longer.
 constexpr int64_t kWorthSharingBytes = 2 << 20;
+/// What takes as long as a byte of memory in cache, 25 GB/s: where a call says what it computes (`cost_estimate`).
+constexpr double kBytesPerFlop = 1, kBytesPerTranscendental = 6;
 /// With products, which do more with what they read.
 constexpr int64_t kWorthSharingProductBytes = 128 << 10;
 
@@ -213,6 +215,7 @@ class Kernel : public MeasuredKernel {
         interpreted_(std::move(interpreted)),
         report_(std::move(report)),
         poison_(options.poison),
+        work_(arrays_.bytes() + computing(package.config.costEstimate.value_or(CostEstimate()))),
         code_(std::move(code)),
         function_(code_->function<KernelFunction>(kKernelSymbol)) {
     defaultThreads();  // asked for now: a process that is forked while a thread asks has no answer
@@ -299,7 +302,7 @@ class Kernel : public MeasuredKernel {
     const int64_t points = sharedPoints(operands);
     const int threads = options.threads > 0 ? options.threads : defaultThreads();
     if (points < 2 || threads < 2 ||
-        arrays_.bytes() < (report_.matmuls.empty() ? kWorthSharingBytes : kWorthSharingProductBytes)) {
+        (report_.matmuls.empty() ? work_ < kWorthSharingBytes : arrays_.bytes() < kWorthSharingProductBytes)) {
       auto worker = takeWorker(memory);
       if (!worker) return fail(std::move(worker.error()));
       begin(**worker, options);
@@ -346,6 +349,11 @@ class Kernel : public MeasuredKernel {
     return all;
   }
 
+  static int64_t computing(const CostEstimate& cost) {
+    const double bytes = kBytesPerFlop * static_cast<double>(cost.flops) +
+                         kBytesPerTranscendental * static_cast<double>(cost.transcendentals);
+    return static_cast<int64_t>(std::clamp(bytes, 0.0, static_cast<double>(kWorthSharingBytes)));
+  }
   static int defaultThreads() {
     static const int cores = availableCores();
     return cores;
@@ -410,6 +418,7 @@ class Kernel : public MeasuredKernel {
   NativeReport report_;
   Measurement measured_;  ///< parts without times, of measured code
   eval::Poison poison_;
+  int64_t work_;  ///< bytes of memory, and what takes as long
   std::shared_ptr<const LoadedCode> code_;
   KernelFunction* function_;
   uint64_t layout_ = 0;  ///< tells processes whether their devices have the same code and memory

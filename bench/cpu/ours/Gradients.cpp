@@ -1,13 +1,14 @@
 // A function of the library and its gradients along a cotangent: the way forward and the backward kernels.
-#include "ours/Ours.h"
 #include "smalti/kernels/gradients.h"
+#include "ours/Ours.h"
 
 namespace smalti::bench {
 namespace {
 
 using Arrays = std::vector<Array>;
 
-/// `operands` are f32 and as other actors have them, the cotangent is operand 9. Results are probed one after the other.
+/// `operands` are f32 and as other actors have them, the cotangent is operand 9. Results are probed one after the
+/// other.
 Work gradients(std::function<Array(const Arrays&)> f, const Arrays& operands, const Shape& result) {
   const Array cotangent = operand(result, f32, 9);
   const auto both = jit([f](const Arrays& x, const Array& cotangent) {
@@ -54,9 +55,7 @@ Work attention(const Spec& s) {
   const Shape shape{1, s["heads"], s["length"], s["dim"]};
   const bool causal = s["causal"] != 0;
   return gradients(
-      [=](const Arrays& x) {
-        return kernels::flash_attention_with_gradient(x[0], x[1], x[2], {.causal = causal});
-      },
+      [=](const Arrays& x) { return kernels::flash_attention_with_gradient(x[0], x[1], x[2], {.causal = causal}); },
       {operand(shape, f32, 1), operand(shape, f32, 2), operand(shape, f32, 3)}, shape);
 }
 

@@ -63,7 +63,8 @@ TEST(BlockMemory, BlocksThatNoThreadKeepsAreFoundAgain) {
     for (void* block : taken) found += given.contains(block);
     EXPECT_GE(found, kCount / 2);
     for (void* block : taken) giveBlock(block, kBytes);
-  }).join();
+  })
+      .join();
 }
 #endif
 
