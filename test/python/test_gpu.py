@@ -91,7 +91,7 @@ def test_calls_are_kept_for_a_gpu(run, tmp_path):
     assert done.returncode == 0, done.stderr
     (call,) = (tmp_path / "calls").iterdir()
     text = (call / "call.txt").read_text()
-    assert text.startswith("smalti-gpu-call 1\nthreads ") and "alias 0\n" in text and "result 16384 i32\n" in text
+    assert text.startswith("smalti-gpu-call 2\npoints ") and "\ncode sm_90a threads " in text and "alias 0\n" in text and "result 16384 i32\n" in text
     assert {p.name for p in call.iterdir()} >= {"kernel.sm_80.ptx", "kernel.sm_90a.ptx", "result0.bin", "result0.before.bin"}
     program = tmp_path / "run_calls"
     subprocess.run(["cc", "-o", program, ROOT / "tools/gpu/run_calls.c", "-ldl", "-lm"], check=True)

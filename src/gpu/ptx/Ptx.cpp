@@ -88,7 +88,7 @@ Result<PtxKernel> compileToPtx(const KernelPackage& package, const Architecture&
   llvm::Module& module = *g->built.module;
   module.setDataLayout(g->machine->createDataLayout());
   auto lowered =
-      lowerKernel(package, module, {.poison = poison, .checkBlocks = checkBlocks, .constantSpace = kConstantSpace});
+      lowerKernel(package, module, {.architecture = architecture, .poison = poison, .checkBlocks = checkBlocks, .constantSpace = kConstantSpace});
   if (!lowered) return fail(noDeviceCode(lowered.error()));
   definePtxBodies(module);
   llvm::Function* kernel = module.getFunction(kKernelSymbol);
