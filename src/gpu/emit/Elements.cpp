@@ -196,7 +196,16 @@ tl::expected<View, cpu::Unsupported> Lowering::view(mlir::Value v) {
 }
 
 tl::expected<View, cpu::Unsupported> Lowering::readable(mlir::Value v) {
-  if (auto d = deferred_.find(v); d != deferred_.end() && d->second.box) return *d->second.box;
+  if (auto d = deferred_.find(v); d != deferred_.end()) {
+    if (d->second.box) return *d->second.box;
+    // The same elements under another shape lie where they lie.
+    if (llvm::isa<mlir::vector::ShapeCastOp>(d->second.op)) {
+      const mlir::Value from = d->second.op->getOperand(0);
+      const auto under = deferred_.find(from);
+      if (under != deferred_.end() && under->second.box && !views_.contains(from) && !views_.contains(v))
+        if (auto shaped = cpu::reshape(b, *under->second.box, shapeOf(v.getType()))) return *shaped;
+    }
+  }
   return view(v);
 }
 

@@ -96,62 +96,95 @@ class TensorProduct {
     fetch(rhs_, b_.CreateGEP(b_.getInt8Ty(), to, l_.index(t_.lhsBytes)), column, depth);
   }
 
-  void fetch(const Operand& o, Reg to, Reg firstSide, Reg firstDepth) {
-    const int64_t outerCount = o.depthInner ? (o.staged + 7) / 8 * 8 : kSide;
-    const int64_t innerCount = o.depthInner ? kSide : (o.staged + kSide - 1) / kSide * kSide;
-    const int64_t perRow = innerCount / kPerChunk, all = outerCount * perRow, threads = l_.plan.threads;
-    Reg firstOuter = o.depthInner ? firstSide : firstDepth, firstInner = o.depthInner ? firstDepth : firstSide;
-    const int64_t outerSize = o.depthInner ? o.side : o.depth, innerSize = o.depthInner ? o.depth : o.side;
-    const int64_t sides = o.depthInner ? outerCount : innerCount;  // staged, of those that are asked for
+  /// What of an operand is staged at once: rows of elements that lie side by side.
+  struct Staged {
+    int64_t rows, inner;                  ///< sizes
+    Reg firstRow, firstInner;             ///< in the operand
+    int64_t rowsEnd, innerEnd;            ///< sizes of the operand
+    bool rowsMayEnd, innerMayEnd;         ///< there may be less
+    Reg rowStride, innerStride;
+    int64_t perRow() const { return inner / kPerChunk; }
+  };
+  Staged staged(const Operand& o, Reg firstSide, Reg firstDepth) const {
+    const int64_t round = o.depthInner ? 8 : kSide, sides = (o.staged + round - 1) / round * round;
     const bool sideEnds = sides != o.staged || o.side % sides != 0, depthEnds = o.depth % kSide != 0;
+    if (o.depthInner)
+      return {sides, kSide, firstSide, firstDepth, o.side, o.depth, sideEnds, depthEnds, o.sideStride(), o.depthStride()};
+    return {kSide, sides, firstDepth, firstSide, o.depth, o.side, depthEnds, sideEnds, o.depthStride(), o.sideStride()};
+  }
+
+  void fetch(const Operand& o, Reg to, Reg firstSide, Reg firstDepth) {
+    const Staged s = staged(o, firstSide, firstDepth);
+    if (constantOf(o.aligned).value_or(1) != 0) l_.when(o.aligned, [&] { copyPieces(o, s, to); });
+    l_.when(b_.CreateNot(o.aligned), [&] { copyElements(o, s, to); });
+  }
+
+  /// 16 bytes at a time. What lies outside of the operand is 0.
+  void copyPieces(const Operand& o, const Staged& s, Reg to) {
+    const int64_t perRow = s.perRow(), all = s.rows * perRow, threads = l_.plan.threads;
+    // The threads take whole rows, if they can: what a thread takes next lies so many rows further on.
+    const bool wholeRows = threads % perRow == 0;
     for (int64_t i = 0; i < all; i += threads) {
       const Lowering::Scope scope(l_);
-      Reg piece = b_.CreateAdd(l_.thread, number(i));
+      Reg piece = b_.CreateAdd(l_.thread, number(wholeRows ? 0 : i));
+      const int64_t ahead = wholeRows ? i / perRow : 0;
       const auto copy = [&] {
         Reg row = b_.CreateUDiv(piece, number(perRow)), column = b_.CreateURem(piece, number(perRow));
-        Reg place = swizzled(b_.CreateUDiv(column, number(kSide / kPerChunk)), row,
-                             b_.CreateURem(column, number(kSide / kPerChunk)), outerCount);
-        Reg outer = b_.CreateAdd(firstOuter, b_.CreateZExt(row, b_.getInt64Ty())),
-            inner = b_.CreateAdd(firstInner, b_.CreateZExt(b_.CreateMul(column, number(kPerChunk)), b_.getInt64Ty()));
-        copyPiece(o, b_.CreateGEP(b_.getInt8Ty(), to, b_.CreateZExt(place, b_.getInt64Ty())), outer, inner,
-                  o.depthInner ? sideEnds : depthEnds, outerSize, o.depthInner ? depthEnds : sideEnds, innerSize);
+        Reg place = ahead % 8 == 0
+                        ? b_.CreateAdd(placeOf(column, row, s.rows), number(ahead * kRowBytes))
+                        : placeOf(column, b_.CreateAdd(row, number(ahead)), s.rows);
+        Reg inRows = b_.CreateAdd(s.firstRow, b_.CreateZExt(row, b_.getInt64Ty())),
+            inner = b_.CreateAdd(s.firstInner, b_.CreateZExt(b_.CreateMul(column, number(kPerChunk)), b_.getInt64Ty()));
+        Reg offset = b_.CreateAdd(b_.CreateAdd(b_.CreateMul(inRows, s.rowStride), b_.CreateMul(inner, s.innerStride)),
+                                  b_.CreateMul(s.rowStride, l_.index(ahead)));
+        Reg bytes = b_.getInt32(kChunkBytes);
+        if (s.rowsMayEnd || s.innerMayEnd) {
+          Reg count = present(s, b_.CreateAdd(inRows, l_.index(ahead)), inner);
+          // Of a piece with nothing in it, the address is one of the operand's.
+          offset = b_.CreateSelect(b_.CreateICmpSGT(count, l_.index(0)), offset, l_.index(0));
+          bytes = b_.CreateTrunc(b_.CreateShl(count, 1), b_.getInt32Ty());
+        }
+        l_.device.copy(b_, b_.CreateGEP(b_.getInt8Ty(), to, b_.CreateZExt(place, b_.getInt64Ty())),
+                       b_.CreateGEP(b_.getInt16Ty(), o.base, offset), bytes);
       };
       if (i + threads <= all)
         copy();
       else
-        l_.when(b_.CreateICmpULT(piece, number(all)), copy);
+        l_.when(b_.CreateICmpULT(piece, number(all - (wholeRows ? i : 0))), copy);
     }
   }
 
-  /// Up to 8 elements side by side; what lies outside of the operand is 0.
-  void copyPiece(const Operand& o, Reg to, Reg outer, Reg inner, bool outerEnds, int64_t outerSize, bool innerEnds,
-                 int64_t innerSize) {
+  /// Of the eight elements from here on, how many the operand has.
+  Reg present(const Staged& s, Reg row, Reg inner) {
     Reg count = l_.index(kPerChunk);
-    if (innerEnds) {
-      Reg left = b_.CreateSub(l_.index(innerSize), inner);
-      left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, l_.index(0));
+    if (s.innerMayEnd) {
+      Reg left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(l_.index(s.innerEnd), inner), l_.index(0));
       count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, count);
     }
-    if (outerEnds) count = b_.CreateSelect(b_.CreateICmpULT(outer, l_.index(outerSize)), count, l_.index(0));
-    Reg outerStride = o.depthInner ? o.sideStride() : o.depthStride(),
-        innerStride = o.depthInner ? o.depthStride() : o.sideStride();
-    const bool ends = innerEnds || outerEnds;
-    Reg offset = b_.CreateAdd(b_.CreateMul(outer, outerStride), b_.CreateMul(inner, innerStride));
-    // Of a piece with nothing in it, the address is one of the operand's.
-    if (ends) offset = b_.CreateSelect(b_.CreateICmpSGT(count, l_.index(0)), offset, l_.index(0));
-    Reg from = b_.CreateGEP(b_.getInt16Ty(), o.base, offset);
-    if (constantOf(o.aligned) != 0)
-      l_.when(o.aligned, [&] { l_.device.copy(b_, to, from, b_.CreateTrunc(b_.CreateShl(count, 1), b_.getInt32Ty())); });
-    if (constantOf(o.aligned) == 1) return;
-    l_.when(b_.CreateNot(o.aligned), [&] {
-      l_.loop(l_.index(0), l_.index(kPerChunk), l_.index(1), [&](Reg i) {
-        Reg inside = ends ? b_.CreateICmpSLT(i, count) : static_cast<Reg>(b_.getTrue());
-        Reg at = b_.CreateMul(b_.CreateSelect(inside, i, l_.index(0)), innerStride);
-        Reg bits = b_.CreateAlignedLoad(b_.getInt16Ty(), b_.CreateGEP(b_.getInt16Ty(), from, at), llvm::Align(2));
-        b_.CreateAlignedStore(b_.CreateSelect(inside, bits, b_.getInt16(0)), b_.CreateGEP(b_.getInt16Ty(), to, i),
-                              llvm::Align(2));
-      });
+    return s.rowsMayEnd ? b_.CreateSelect(b_.CreateICmpULT(row, l_.index(s.rowsEnd)), count, l_.index(0)) : count;
+  }
+
+  /// Operands of any strides, and those in shared memory, which no asynchronous copy reads.
+  void copyElements(const Operand& o, const Staged& s, Reg to) {
+    l_.loop(b_.CreateZExt(l_.thread, b_.getInt64Ty()), l_.index(s.rows * s.inner), l_.index(l_.plan.threads), [&](Reg i) {
+      Reg row = b_.CreateUDiv(i, l_.index(s.inner)), column = b_.CreateURem(i, l_.index(s.inner));
+      Reg narrow = b_.CreateTrunc(column, b_.getInt32Ty());
+      Reg place = placeOf(b_.CreateUDiv(narrow, number(kPerChunk)), b_.CreateTrunc(row, b_.getInt32Ty()), s.rows);
+      place = b_.CreateAdd(place, b_.CreateShl(b_.CreateURem(narrow, number(kPerChunk)), 1));
+      Reg inRows = b_.CreateAdd(s.firstRow, row), inner = b_.CreateAdd(s.firstInner, column);
+      Reg inside = b_.CreateAnd(b_.CreateICmpULT(inRows, l_.index(s.rowsEnd)), b_.CreateICmpULT(inner, l_.index(s.innerEnd)));
+      Reg offset = b_.CreateAdd(b_.CreateMul(inRows, s.rowStride), b_.CreateMul(inner, s.innerStride));
+      Reg from = b_.CreateGEP(b_.getInt16Ty(), o.base, b_.CreateSelect(inside, offset, l_.index(0)));
+      Reg bits = b_.CreateAlignedLoad(b_.getInt16Ty(), from, llvm::Align(2));
+      b_.CreateAlignedStore(b_.CreateSelect(inside, bits, b_.getInt16(0)),
+                            b_.CreateGEP(b_.getInt8Ty(), to, b_.CreateZExt(place, b_.getInt64Ty())), llvm::Align(2));
     });
+  }
+
+  /// Where 16 bytes of a row lie in the stage of an operand of so many rows: `column` counts them (i32).
+  Reg placeOf(Reg column, Reg row, int64_t rows) {
+    return swizzled(b_.CreateUDiv(column, number(kSide / kPerChunk)), row, b_.CreateURem(column, number(kSide / kPerChunk)),
+                    rows);
   }
 
   /// Bytes from an operand's first matrix to 16 bytes: of which matrix, which row, which column of eight (i32).
@@ -219,24 +252,21 @@ class TensorProduct {
   void multiplyByWarps(Reg from) {
     Reg right = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), from, static_cast<uint64_t>(t_.lhsBytes));
     for (int64_t k = 0; k < kSide; k += ProductTile::kRows) {
-      std::vector<std::array<Reg, 4>> a, c;
-      for (int64_t i = 0; i < t_.high; ++i) {
-        Reg first = b_.CreateMul(b_.CreateAdd(down_, number(i * t_.warpsDown)), number(ProductTile::kRows));
-        // Which 8 rows and which 8 of the depth each lane names a row of: rows change first, as the fragment has it.
-        a.push_back(matrices(lhs_, from, first, k, true));
-      }
+      std::vector<std::array<Reg, 4>> left;
+      for (int64_t i = 0; i < t_.high; ++i)
+        left.push_back(matrices(lhs_, from, b_.CreateMul(b_.CreateAdd(down_, number(i * t_.warpsDown)),
+                                                         number(ProductTile::kRows)), k, true));
       for (int64_t j = 0; j < t_.wide; j += 2) {
         // Two pieces at once; the last of an odd number twice.
         Reg second = number(std::min<int64_t>(j + 1, t_.wide - 1) - j);
         Reg piece = b_.CreateAdd(number(j), b_.CreateMul(b_.CreateUDiv(lane_, number(16)), second));
         Reg first = b_.CreateMul(b_.CreateAdd(across_, b_.CreateMul(piece, number(t_.warpsAcross))), number(ProductTile::kColumns));
-        c.push_back(matrices(rhs_, right, first, k, false));
+        const std::array<Reg, 4> two = matrices(rhs_, right, first, k, false);
+        for (int64_t i = 0; i < t_.high; ++i)
+          for (int64_t of = 0; of < 2 && j + of < t_.wide; ++of)
+            l_.device.mma(b_, sumsAt(i * t_.wide + j + of), left[static_cast<size_t>(i)],
+                          std::span(two).subspan(static_cast<size_t>(2 * of), 2), p_.lhs.dtype == DType::f16);
       }
-      for (int64_t i = 0; i < t_.high; ++i)
-        for (int64_t j = 0; j < t_.wide; ++j)
-          l_.device.mma(b_, sumsAt(i * t_.wide + j), a[static_cast<size_t>(i)],
-                        std::span(c[static_cast<size_t>(j / 2)]).subspan(static_cast<size_t>(2 * (j % 2)), 2),
-                        p_.lhs.dtype == DType::f16);
     }
   }
 
@@ -251,9 +281,7 @@ class TensorProduct {
     Reg row = b_.CreateAdd(o.depthInner ? side : along, inEight);
     Reg inner = o.depthInner ? along : side;
     const int64_t rows = o.depthInner ? (o.staged + 7) / 8 * 8 : kSide;
-    Reg chunk = b_.CreateUDiv(inner, number(kPerChunk));
-    Reg place = swizzled(b_.CreateUDiv(chunk, number(kSide / kPerChunk)), row,
-                         b_.CreateURem(chunk, number(kSide / kPerChunk)), rows);
+    Reg place = placeOf(b_.CreateUDiv(inner, number(kPerChunk)), row, rows);
     return l_.device.loadMatrices(b_, b_.CreateGEP(b_.getInt8Ty(), from, b_.CreateZExt(place, b_.getInt64Ty())),
                                   !o.depthInner);
   }
