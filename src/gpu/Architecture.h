@@ -18,7 +18,7 @@ struct Architecture {
                              ///< Specifications per Compute Capability")
   /// Products by warp groups (wgmma.mma_async), which are instructions of this architecture alone.
   bool hasWgmma() const { return name == "sm_90a"; }
-  std::string_view ptx;      ///< LLVM's feature for the PTX version that has all of its instructions
+  std::string_view ptx;  ///< LLVM's feature for the PTX version that has all of its instructions
 };
 
 /// Oldest first.

@@ -51,9 +51,7 @@ void Primitives::copy(Builder& b, Reg to, Reg from, Reg bytes) {
   call(b, kCopySymbol, b.getVoidTy(), {to, from, bytes});
 }
 void Primitives::commitCopies(Builder& b) { call(b, kCommitSymbol, b.getVoidTy(), {}); }
-void Primitives::waitForCopies(Builder& b, int groups) {
-  call(b, waitName(groups).c_str(), b.getVoidTy(), {});
-}
+void Primitives::waitForCopies(Builder& b, int groups) { call(b, waitName(groups).c_str(), b.getVoidTy(), {}); }
 void Primitives::publish(Builder& b) { call(b, kPublishSymbol, b.getVoidTy(), {}); }
 void Primitives::groupBegin(Builder& b) { call(b, kGroupBeginSymbol, b.getVoidTy(), {}, true); }
 void Primitives::groupMma(Builder& b, Reg sums, Reg left, Reg right, const GroupProduct& p) {
@@ -78,8 +76,8 @@ std::string groupMmaName(const GroupProduct& p) {
 GroupProduct groupProductNamed(std::string_view name) {
   GroupProduct p;
   char type = 0, lhs = 0, rhs = 0;
-  std::sscanf(std::string(name).c_str() + std::string_view(kGroupMmaSymbol).size(), ".%d.%c%c%c.%d.%d", &p.columns, &type,
-              &lhs, &rhs, &p.lhsStride, &p.rhsStride);
+  std::sscanf(std::string(name).c_str() + std::string_view(kGroupMmaSymbol).size(), ".%d.%c%c%c.%d.%d", &p.columns,
+              &type, &lhs, &rhs, &p.lhsStride, &p.rhsStride);
   p.isF16 = type == 'h';
   p.lhsDepthInner = lhs == 'k';
   p.rhsDepthInner = rhs == 'k';

@@ -60,8 +60,8 @@ class Primitives {
   /// Four matrices of 8 × 8 elements of 16 bits out of shared memory, a row of which begins where each lane says; each
   /// lane gets two neighbours of each, along rows or (`transposed`) along columns (PTX ISA, ldmatrix.m8n8.x4.b16).
   std::array<Reg, 4> loadMatrices(Builder&, Reg row, bool transposed);
-  /// 16 bytes from global memory to shared memory, of which those past `bytes` (i32) become 0; some time before the wait
-  /// for their group ends (PTX ISA, cp.async.cg). Both addresses are multiples of 16.
+  /// 16 bytes from global memory to shared memory, of which those past `bytes` (i32) become 0; some time before the
+  /// wait for their group ends (PTX ISA, cp.async.cg). Both addresses are multiples of 16.
   void copy(Builder&, Reg to, Reg from, Reg bytes);
   void commitCopies(Builder&);
   /// All but the last `groups` groups of this thread's copies are there (PTX ISA, cp.async.wait_group).

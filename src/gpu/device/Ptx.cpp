@@ -95,7 +95,8 @@ Reg descriptor(Builder& b, Reg at, int stride) {
   constexpr unsigned kAddressBits = 18, kStrideAt = 16, kRowsAt = 32;
   Reg address = b.CreatePtrToInt(b.CreateAddrSpaceCast(at, b.getPtrTy(kSharedSpace)), b.getInt32Ty());
   Reg low = b.CreateLShr(b.CreateAnd(address, b.getInt32((1u << kAddressBits) - 1)), 4);
-  const uint64_t constant = kSwizzle128 | (kEightRows >> 4) << kRowsAt | static_cast<uint64_t>(stride >> 4) << kStrideAt;
+  const uint64_t constant =
+      kSwizzle128 | (kEightRows >> 4) << kRowsAt | static_cast<uint64_t>(stride >> 4) << kStrideAt;
   return b.CreateOr(b.CreateZExt(low, b.getInt64Ty()), b.getInt64(constant));
 }
 
@@ -114,10 +115,10 @@ Reg groupMma(Builder& b, llvm::Function* f, const GroupProduct& p) {
     tied += fmt::format(",{}", i);
   }
   const std::string_view in = p.isF16 ? "f16" : "bf16";
-  const std::string text =
-      fmt::format("{{\n\t.reg .pred adds;\n\tsetp.eq.u32 adds, 0, 0;\n\twgmma.mma_async.sync.aligned.m64n{}k16.f32.{}.{} "
-                  "{{{}}}, ${}, ${}, adds, 1, 1, {}, {};\n\t}}",
-                  p.columns, in, in, sums, count, count + 1, p.lhsDepthInner ? 0 : 1, p.rhsDepthInner ? 0 : 1);
+  const std::string text = fmt::format(
+      "{{\n\t.reg .pred adds;\n\tsetp.eq.u32 adds, 0, 0;\n\twgmma.mma_async.sync.aligned.m64n{}k16.f32.{}.{} "
+      "{{{}}}, ${}, ${}, adds, 1, 1, {}, {};\n\t}}",
+      p.columns, in, in, sums, count, count + 1, p.lhsDepthInner ? 0 : 1, p.rhsDepthInner ? 0 : 1);
   auto* assembly =
       llvm::InlineAsm::get(llvm::FunctionType::get(llvm::StructType::get(b.getContext(), results), types, false), text,
                            outputs + ",l,l" + tied, true);
@@ -148,14 +149,16 @@ void definePtxBodies(llvm::Module& module) {
   define(module, kCopySymbol, [](Builder& b, llvm::Function* f) -> Reg {
     Reg to = b.CreateAddrSpaceCast(f->getArg(0), b.getPtrTy(kSharedSpace)),
         from = b.CreateAddrSpaceCast(f->getArg(1), b.getPtrTy(kGlobalSpace));
-    return b.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_cg_shared_global_16_s, {}, {to, from, f->getArg(2)}), nullptr;
+    return b.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_cg_shared_global_16_s, {}, {to, from, f->getArg(2)}),
+           nullptr;
   });
   define(module, kCommitSymbol, [](Builder& b, llvm::Function*) -> Reg {
     return doIntrinsic(b, llvm::Intrinsic::nvvm_cp_async_commit_group);
   });
   for (int groups = 0; groups < kMostGroups; ++groups)
     define(module, waitName(groups), [groups](Builder& b, llvm::Function*) -> Reg {
-      return b.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_group, {}, {b.getInt32(static_cast<uint32_t>(groups))}),
+      return b.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_group, {},
+                               {b.getInt32(static_cast<uint32_t>(groups))}),
              nullptr;
     });
   define(module, kPublishSymbol, [](Builder& b, llvm::Function*) -> Reg {
@@ -172,7 +175,8 @@ void definePtxBodies(llvm::Module& module) {
   for (const llvm::Function& f : module)
     if (f.getName().starts_with(kGroupMmaSymbol)) products.push_back(f.getName().str());
   for (const std::string& name : products)
-    define(module, name, [product = groupProductNamed(name)](Builder& b, llvm::Function* f) { return groupMma(b, f, product); });
+    define(module, name,
+           [product = groupProductNamed(name)](Builder& b, llvm::Function* f) { return groupMma(b, f, product); });
   define(module, kSharedSymbol, [&](Builder& b, llvm::Function*) -> Reg {
     auto* memory = new llvm::GlobalVariable(module, llvm::ArrayType::get(b.getInt8Ty(), 0), false,
                                             llvm::GlobalValue::ExternalLinkage, nullptr, "smalti_shared", nullptr,

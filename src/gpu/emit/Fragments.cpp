@@ -43,9 +43,9 @@ void Lowering::forFragment(const Fragment& f, std::span<const int64_t> shape,
   Reg warp = b.CreateUDiv(thread, b.getInt32(kWarp)), lane = b.CreateURem(thread, b.getInt32(kWarp));
   Reg down = b.CreateURem(warp, b.getInt32(static_cast<uint32_t>(t.warpsDown))),
       across = b.CreateUDiv(warp, b.getInt32(static_cast<uint32_t>(t.warpsDown)));
-  Reg firstRow = b.CreateZExt(b.CreateAdd(b.CreateMul(down, b.getInt32(ProductTile::kRows)),
-                                          b.CreateUDiv(lane, b.getInt32(4))),
-                              b.getInt64Ty());
+  Reg firstRow =
+      b.CreateZExt(b.CreateAdd(b.CreateMul(down, b.getInt32(ProductTile::kRows)), b.CreateUDiv(lane, b.getInt32(4))),
+                   b.getInt64Ty());
   Reg firstColumn = b.CreateZExt(b.CreateAdd(b.CreateMul(across, b.getInt32(ProductTile::kColumns)),
                                              b.CreateMul(b.CreateURem(lane, b.getInt32(4)), b.getInt32(2))),
                                  b.getInt64Ty());

@@ -29,9 +29,8 @@ Reg Lowering::refuse(std::string why) {
 
 Reg Lowering::arenaPointer(const cpu::Arena::Block& block, bool inShared) {
   // The stages of products come first in shared memory.
-  return b.CreateConstInBoundsGEP1_64(
-      b.getInt8Ty(), inShared ? sharedBase : workspace,
-      static_cast<uint64_t>(block.offset + (inShared ? plan.products.stageBytes : 0)));
+  return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), inShared ? sharedBase : workspace,
+                                      static_cast<uint64_t>(block.offset + (inShared ? plan.products.stageBytes : 0)));
 }
 
 View Lowering::allocate(DType t, std::span<const int64_t> shape) {

@@ -7,8 +7,8 @@
 //     multiply
 //
 // A stage has of each operand a matrix of rows of 128 bytes, swizzled as TMA and wgmma have it (PTX ISA, "Swizzling
-// Modes"): the 16 bytes at column c of row r lie at column c xor r mod 8, so that 8 rows are read without bank conflicts.
-// A side of more than 64 inner elements is several such matrices, one after the other.
+// Modes"): the 16 bytes at column c of row r lie at column c xor r mod 8, so that 8 rows are read without bank
+// conflicts. A side of more than 64 inner elements is several such matrices, one after the other.
 #include <algorithm>
 
 #include "gpu/emit/Product.h"
@@ -24,10 +24,10 @@ struct Operand {
   const View& view;
   size_t sideDim, depthDim;
   bool depthInner;
-  int64_t side, depth;      ///< sizes
-  int64_t staged;           ///< of the side, at once
-  Reg base = nullptr;       ///< of this batch
-  Reg aligned = nullptr;    ///< i1: 16 bytes may be copied at once
+  int64_t side, depth;    ///< sizes
+  int64_t staged;         ///< of the side, at once
+  Reg base = nullptr;     ///< of this batch
+  Reg aligned = nullptr;  ///< i1: 16 bytes may be copied at once
 
   Reg sideStride() const { return view.strides[sideDim]; }
   Reg depthStride() const { return view.strides[depthDim]; }
@@ -98,10 +98,10 @@ class TensorProduct {
 
   /// What of an operand is staged at once: rows of elements that lie side by side.
   struct Staged {
-    int64_t rows, inner;                  ///< sizes
-    Reg firstRow, firstInner;             ///< in the operand
-    int64_t rowsEnd, innerEnd;            ///< sizes of the operand
-    bool rowsMayEnd, innerMayEnd;         ///< there may be less
+    int64_t rows, inner;           ///< sizes
+    Reg firstRow, firstInner;      ///< in the operand
+    int64_t rowsEnd, innerEnd;     ///< sizes of the operand
+    bool rowsMayEnd, innerMayEnd;  ///< there may be less
     Reg rowStride, innerStride;
     int64_t perRow() const { return inner / kPerChunk; }
   };
@@ -109,7 +109,8 @@ class TensorProduct {
     const int64_t round = o.depthInner ? 8 : kSide, sides = (o.staged + round - 1) / round * round;
     const bool sideEnds = sides != o.staged || o.side % sides != 0, depthEnds = o.depth % kSide != 0;
     if (o.depthInner)
-      return {sides, kSide, firstSide, firstDepth, o.side, o.depth, sideEnds, depthEnds, o.sideStride(), o.depthStride()};
+      return {sides,   kSide,    firstSide, firstDepth,     o.side,
+              o.depth, sideEnds, depthEnds, o.sideStride(), o.depthStride()};
     return {kSide, sides, firstDepth, firstSide, o.depth, o.side, depthEnds, sideEnds, o.depthStride(), o.sideStride()};
   }
 
@@ -130,9 +131,8 @@ class TensorProduct {
       const int64_t ahead = wholeRows ? i / perRow : 0;
       const auto copy = [&] {
         Reg row = b_.CreateUDiv(piece, number(perRow)), column = b_.CreateURem(piece, number(perRow));
-        Reg place = ahead % 8 == 0
-                        ? b_.CreateAdd(placeOf(column, row, s.rows), number(ahead * kRowBytes))
-                        : placeOf(column, b_.CreateAdd(row, number(ahead)), s.rows);
+        Reg place = ahead % 8 == 0 ? b_.CreateAdd(placeOf(column, row, s.rows), number(ahead * kRowBytes))
+                                   : placeOf(column, b_.CreateAdd(row, number(ahead)), s.rows);
         Reg inRows = b_.CreateAdd(s.firstRow, b_.CreateZExt(row, b_.getInt64Ty())),
             inner = b_.CreateAdd(s.firstInner, b_.CreateZExt(b_.CreateMul(column, number(kPerChunk)), b_.getInt64Ty()));
         Reg offset = b_.CreateAdd(b_.CreateAdd(b_.CreateMul(inRows, s.rowStride), b_.CreateMul(inner, s.innerStride)),
@@ -158,7 +158,8 @@ class TensorProduct {
   Reg present(const Staged& s, Reg row, Reg inner) {
     Reg count = l_.index(kPerChunk);
     if (s.innerMayEnd) {
-      Reg left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(l_.index(s.innerEnd), inner), l_.index(0));
+      Reg left =
+          b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(l_.index(s.innerEnd), inner), l_.index(0));
       count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, count);
     }
     return s.rowsMayEnd ? b_.CreateSelect(b_.CreateICmpULT(row, l_.index(s.rowsEnd)), count, l_.index(0)) : count;
@@ -166,25 +167,28 @@ class TensorProduct {
 
   /// Operands of any strides, and those in shared memory, which no asynchronous copy reads.
   void copyElements(const Operand& o, const Staged& s, Reg to) {
-    l_.loop(b_.CreateZExt(l_.thread, b_.getInt64Ty()), l_.index(s.rows * s.inner), l_.index(l_.plan.threads), [&](Reg i) {
-      Reg row = b_.CreateUDiv(i, l_.index(s.inner)), column = b_.CreateURem(i, l_.index(s.inner));
-      Reg narrow = b_.CreateTrunc(column, b_.getInt32Ty());
-      Reg place = placeOf(b_.CreateUDiv(narrow, number(kPerChunk)), b_.CreateTrunc(row, b_.getInt32Ty()), s.rows);
-      place = b_.CreateAdd(place, b_.CreateShl(b_.CreateURem(narrow, number(kPerChunk)), 1));
-      Reg inRows = b_.CreateAdd(s.firstRow, row), inner = b_.CreateAdd(s.firstInner, column);
-      Reg inside = b_.CreateAnd(b_.CreateICmpULT(inRows, l_.index(s.rowsEnd)), b_.CreateICmpULT(inner, l_.index(s.innerEnd)));
-      Reg offset = b_.CreateAdd(b_.CreateMul(inRows, s.rowStride), b_.CreateMul(inner, s.innerStride));
-      Reg from = b_.CreateGEP(b_.getInt16Ty(), o.base, b_.CreateSelect(inside, offset, l_.index(0)));
-      Reg bits = b_.CreateAlignedLoad(b_.getInt16Ty(), from, llvm::Align(2));
-      b_.CreateAlignedStore(b_.CreateSelect(inside, bits, b_.getInt16(0)),
-                            b_.CreateGEP(b_.getInt8Ty(), to, b_.CreateZExt(place, b_.getInt64Ty())), llvm::Align(2));
-    });
+    l_.loop(
+        b_.CreateZExt(l_.thread, b_.getInt64Ty()), l_.index(s.rows * s.inner), l_.index(l_.plan.threads), [&](Reg i) {
+          Reg row = b_.CreateUDiv(i, l_.index(s.inner)), column = b_.CreateURem(i, l_.index(s.inner));
+          Reg narrow = b_.CreateTrunc(column, b_.getInt32Ty());
+          Reg place = placeOf(b_.CreateUDiv(narrow, number(kPerChunk)), b_.CreateTrunc(row, b_.getInt32Ty()), s.rows);
+          place = b_.CreateAdd(place, b_.CreateShl(b_.CreateURem(narrow, number(kPerChunk)), 1));
+          Reg inRows = b_.CreateAdd(s.firstRow, row), inner = b_.CreateAdd(s.firstInner, column);
+          Reg inside = b_.CreateAnd(b_.CreateICmpULT(inRows, l_.index(s.rowsEnd)),
+                                    b_.CreateICmpULT(inner, l_.index(s.innerEnd)));
+          Reg offset = b_.CreateAdd(b_.CreateMul(inRows, s.rowStride), b_.CreateMul(inner, s.innerStride));
+          Reg from = b_.CreateGEP(b_.getInt16Ty(), o.base, b_.CreateSelect(inside, offset, l_.index(0)));
+          Reg bits = b_.CreateAlignedLoad(b_.getInt16Ty(), from, llvm::Align(2));
+          b_.CreateAlignedStore(b_.CreateSelect(inside, bits, b_.getInt16(0)),
+                                b_.CreateGEP(b_.getInt8Ty(), to, b_.CreateZExt(place, b_.getInt64Ty())),
+                                llvm::Align(2));
+        });
   }
 
   /// Where 16 bytes of a row lie in the stage of an operand of so many rows: `column` counts them (i32).
   Reg placeOf(Reg column, Reg row, int64_t rows) {
-    return swizzled(b_.CreateUDiv(column, number(kSide / kPerChunk)), row, b_.CreateURem(column, number(kSide / kPerChunk)),
-                    rows);
+    return swizzled(b_.CreateUDiv(column, number(kSide / kPerChunk)), row,
+                    b_.CreateURem(column, number(kSide / kPerChunk)), rows);
   }
 
   /// Bytes from an operand's first matrix to 16 bytes: of which matrix, which row, which column of eight (i32).
@@ -242,8 +246,10 @@ class TensorProduct {
       for (int64_t k = 0; k < kSide / ProductTile::kRows; ++k) {
         // 64 rows are as many bytes in either order: rows of the depth inside, or one matrix.
         Reg rows = b_.CreateMul(b_.CreateAdd(group, number(i * groups)), number(kRows * kRowBytes));
-        Reg left = b_.CreateGEP(b_.getInt8Ty(), from, b_.CreateZExt(b_.CreateAdd(rows, number(k * step(lhs_))), b_.getInt64Ty()));
-        Reg right = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), from, static_cast<uint64_t>(t_.lhsBytes + k * step(rhs_)));
+        Reg left = b_.CreateGEP(b_.getInt8Ty(), from,
+                                b_.CreateZExt(b_.CreateAdd(rows, number(k * step(lhs_))), b_.getInt64Ty()));
+        Reg right =
+            b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), from, static_cast<uint64_t>(t_.lhsBytes + k * step(rhs_)));
         l_.device.groupMma(b_, sumsAt(i * t_.wide), left, right, product);
       }
     l_.device.groupEnd(b_);
@@ -254,13 +260,15 @@ class TensorProduct {
     for (int64_t k = 0; k < kSide; k += ProductTile::kRows) {
       std::vector<std::array<Reg, 4>> left;
       for (int64_t i = 0; i < t_.high; ++i)
-        left.push_back(matrices(lhs_, from, b_.CreateMul(b_.CreateAdd(down_, number(i * t_.warpsDown)),
-                                                         number(ProductTile::kRows)), k, true));
+        left.push_back(matrices(lhs_, from,
+                                b_.CreateMul(b_.CreateAdd(down_, number(i * t_.warpsDown)), number(ProductTile::kRows)),
+                                k, true));
       for (int64_t j = 0; j < t_.wide; j += 2) {
         // Two pieces at once; the last of an odd number twice.
         Reg second = number(std::min<int64_t>(j + 1, t_.wide - 1) - j);
         Reg piece = b_.CreateAdd(number(j), b_.CreateMul(b_.CreateUDiv(lane_, number(16)), second));
-        Reg first = b_.CreateMul(b_.CreateAdd(across_, b_.CreateMul(piece, number(t_.warpsAcross))), number(ProductTile::kColumns));
+        Reg first = b_.CreateMul(b_.CreateAdd(across_, b_.CreateMul(piece, number(t_.warpsAcross))),
+                                 number(ProductTile::kColumns));
         const std::array<Reg, 4> two = matrices(rhs_, right, first, k, false);
         for (int64_t i = 0; i < t_.high; ++i)
           for (int64_t of = 0; of < 2 && j + of < t_.wide; ++of)
@@ -291,14 +299,16 @@ class TensorProduct {
     for (int64_t i = 0; i < t_.high; ++i)
       for (int64_t j = 0; j < t_.wide; ++j)
         for (int64_t e = 0; e < ProductTile::kPiece; ++e) {
-          Reg row = b_.CreateAdd(b_.CreateMul(b_.CreateAdd(down_, number(i * t_.warpsDown)), number(ProductTile::kRows)),
-                                 b_.CreateAdd(inRow, number(8 * (e / 2))));
-          Reg column =
-              b_.CreateAdd(b_.CreateMul(b_.CreateAdd(across_, number(j * t_.warpsAcross)), number(ProductTile::kColumns)),
-                           b_.CreateAdd(inColumn, number(e % 2)));
-          Reg sum = b_.CreateLoad(b_.getFloatTy(),
-                                  b_.CreateConstInBoundsGEP1_64(b_.getFloatTy(), sums_,
-                                                                static_cast<uint64_t>(ProductTile::kPiece * (i * t_.wide + j) + e)));
+          Reg row =
+              b_.CreateAdd(b_.CreateMul(b_.CreateAdd(down_, number(i * t_.warpsDown)), number(ProductTile::kRows)),
+                           b_.CreateAdd(inRow, number(8 * (e / 2))));
+          Reg column = b_.CreateAdd(
+              b_.CreateMul(b_.CreateAdd(across_, number(j * t_.warpsAcross)), number(ProductTile::kColumns)),
+              b_.CreateAdd(inColumn, number(e % 2)));
+          Reg sum = b_.CreateLoad(
+              b_.getFloatTy(),
+              b_.CreateConstInBoundsGEP1_64(b_.getFloatTy(), sums_,
+                                            static_cast<uint64_t>(ProductTile::kPiece * (i * t_.wide + j) + e)));
           storeSum(l_, p_, batch, b_.CreateAdd(firstRow, b_.CreateZExt(row, b_.getInt64Ty())),
                    b_.CreateAdd(firstColumn, b_.CreateZExt(column, b_.getInt64Ty())), sum);
         }

@@ -81,7 +81,8 @@ class Block {
         body_(body),
         fibres_(static_cast<size_t>(launch.threads)),
         values_(2 * kWords * static_cast<size_t>(launch.threads)),
-        shared_(new (std::align_val_t(kSharedAlignment)) std::byte[static_cast<size_t>(std::max<int64_t>(launch.sharedBytes, 1))]),
+        shared_(new (std::align_val_t(kSharedAlignment))
+                    std::byte[static_cast<size_t>(std::max<int64_t>(launch.sharedBytes, 1))]),
         order_(static_cast<size_t>(launch.threads)),
         random_(launch.seed) {
     std::iota(order_.begin(), order_.end(), 0);
@@ -282,7 +283,8 @@ void hostLoadMatrices(int32_t (&words)[4], const void* row, int32_t transposed) 
   for (int32_t matrix = 0; matrix < 4; ++matrix) {
     const auto at = [&](int32_t r, int32_t c) {
       const int32_t* given = b.given(number, first + 8 * matrix + r);
-      const uintptr_t from = static_cast<uint32_t>(given[0]) | static_cast<uintptr_t>(static_cast<uint32_t>(given[1])) << 32;
+      const uintptr_t from = static_cast<uint32_t>(given[0]) | static_cast<uintptr_t>(static_cast<uint32_t>(given[1]))
+                                                                   << 32;
       uint16_t bits = 0;
       std::memcpy(&bits, reinterpret_cast<const std::byte*>(from) + 2 * c, sizeof(bits));
       return static_cast<uint32_t>(bits);
@@ -300,14 +302,16 @@ void complete(const PendingCopy& c) {
 }
 
 /// An element of an operand of a warp group's product: rows of 128 bytes, eight of which follow each other; bits 4 to 6
-/// of its address are xored with bits 7 to 9 (PTX ISA, "Swizzling Modes", 128-Byte swizzling). `side`: its row or column.
+/// of its address are xored with bits 7 to 9 (PTX ISA, "Swizzling Modes", 128-Byte swizzling). `side`: its row or
+/// column.
 float operandAt(const std::byte* base, int64_t side, int64_t depth, bool depthInner, int64_t stride, bool isF16) {
   constexpr int64_t kRow = 128, kEightRows = 8 * kRow, kInner = 64;
   auto address = reinterpret_cast<uintptr_t>(base);
   if (depthInner)
     address += static_cast<uintptr_t>(side / 8 * kEightRows + side % 8 * kRow + depth * 2);
   else
-    address += static_cast<uintptr_t>(side / kInner * stride + depth / 8 * kEightRows + depth % 8 * kRow + side % kInner * 2);
+    address +=
+        static_cast<uintptr_t>(side / kInner * stride + depth / 8 * kEightRows + depth % 8 * kRow + side % kInner * 2);
   address ^= (address >> 7 & 7) << 4;
   uint16_t bits = 0;
   std::memcpy(&bits, reinterpret_cast<const void*>(address), sizeof(bits));

@@ -3,8 +3,8 @@
 // What a GPU leaves undefined is found here: a barrier that not all threads come to (CUDA C++ Programming Guide,
 // "Synchronization Functions"), a shuffle that not all lanes of a warp take part in (PTX ISA, shfl.sync). Between two
 // barriers the threads run in an order of the seed's: what depends on it is a race. What a GPU does some time before a
-// wait (copies to shared memory, products of warp groups) is done in the wait, or at once where the seed says so: a wait
-// that is missing, and memory that is written again too early, show as other results.
+// wait (copies to shared memory, products of warp groups) is done in the wait, or at once where the seed says so: a
+// wait that is missing, and memory that is written again too early, show as other results.
 #pragma once
 
 #include <atomic>

@@ -133,7 +133,9 @@ class FibreKernel : public HostKernel {
 Result<std::shared_ptr<const HostKernel>> compileForHost(const KernelPackage& package, const HostOptions& options) {
   const cpu::Processor& processor = cpu::hostProcessor();
   cpu::ModuleBuilder built(processor, package.name);
-  auto lowered = lowerKernel(package, *built.module, {.architecture = options.architecture, .poison = options.poison, .checkBlocks = options.checkBlocks});
+  auto lowered =
+      lowerKernel(package, *built.module,
+                  {.architecture = options.architecture, .poison = options.poison, .checkBlocks = options.checkBlocks});
   if (!lowered) return fail(noDeviceCode(lowered.error()));
   defineHostBodies(*built.module);
   auto object = cpu::generateObject(std::move(built), processor);

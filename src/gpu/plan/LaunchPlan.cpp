@@ -31,7 +31,7 @@ int threadsFor(const KernelPackage& package) {
 }  // namespace
 
 tl::expected<LaunchPlan, cpu::Unsupported> planLaunch(const KernelPackage& package, const Architecture& architecture,
-                                                          bool checkBlocks) {
+                                                      bool checkBlocks) {
   LaunchPlan plan;
   const cpu::ParallelPlan parallel = cpu::planParallel(package);
   plan.inOrder = parallel.reason;

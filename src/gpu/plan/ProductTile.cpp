@@ -66,7 +66,8 @@ std::optional<ProductTile> tileFor(const ProductShape& s, int threads, const Arc
   t.lhsBytes = bytesOf(t.rows(), s.lhsDepthInner);
   t.rhsBytes = bytesOf(t.columns(), s.rhsDepthInner);
   const int64_t fit = (architecture.sharedBytes - kOtherBytes) / t.stageBytes();
-  t.stages = static_cast<int>(std::min<int64_t>({fit, kMostStages, std::max<int64_t>(2, divideUp(s.k, ProductTile::kDepth))}));
+  t.stages =
+      static_cast<int>(std::min<int64_t>({fit, kMostStages, std::max<int64_t>(2, divideUp(s.k, ProductTile::kDepth))}));
   if (t.stages < 2) return std::nullopt;
   return t;
 }

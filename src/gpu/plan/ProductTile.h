@@ -21,11 +21,11 @@ struct ProductTile {
   /// Of what is staged at once: 64 elements of 16 bits are the 128 bytes in which shared memory is swizzled.
   static constexpr int64_t kDepth = 64, kRowBytes = 128;
 
-  bool wgmma = false;                       ///< by warp groups; else each warp by mma.sync
-  int64_t warpsDown = 1, warpsAcross = 1;   ///< of the block, along rows and columns
-  int64_t high = 1, wide = 1;               ///< pieces of a warp
-  int stages = 2;                           ///< of operands in shared memory: all but one are on their way
-  int64_t lhsBytes = 0, rhsBytes = 0;       ///< of a stage
+  bool wgmma = false;                      ///< by warp groups; else each warp by mma.sync
+  int64_t warpsDown = 1, warpsAcross = 1;  ///< of the block, along rows and columns
+  int64_t high = 1, wide = 1;              ///< pieces of a warp
+  int stages = 2;                          ///< of operands in shared memory: all but one are on their way
+  int64_t lhsBytes = 0, rhsBytes = 0;      ///< of a stage
 
   int64_t rows() const { return kRows * high * warpsDown; }
   int64_t columns() const { return kColumns * wide * warpsAcross; }

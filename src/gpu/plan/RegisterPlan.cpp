@@ -33,7 +33,8 @@ std::optional<ProductShape> productShape(mlir::Operation& op) {
   const Shape lhs = shapeOf(op.getOperand(0).getType()), rhs = shapeOf(op.getOperand(1).getType());
   const auto last = [](const Shape& s) { return static_cast<int64_t>(s.size()) - 1; };
   // Elements side by side are those of the last dimension; of a batched operand that may be the batch.
-  if (std::max(d.lhsFree[0], d.lhsContracting[0]) != last(lhs) || std::max(d.rhsFree[0], d.rhsContracting[0]) != last(rhs))
+  if (std::max(d.lhsFree[0], d.lhsContracting[0]) != last(lhs) ||
+      std::max(d.rhsFree[0], d.rhsContracting[0]) != last(rhs))
     return std::nullopt;
   return ProductShape{.m = lhs[static_cast<size_t>(d.lhsFree[0])],
                       .n = rhs[static_cast<size_t>(d.rhsFree[0])],
@@ -86,7 +87,8 @@ class RegisterPlanner {
     for (size_t i = 0; i < arguments_.numScratch(); ++i) planScratch(arguments_.scratch(i));
     for (const auto& [op, shape] : products) planResult(op);
     if (sums() > kMostKept) keepNothing();
-    for (const auto& [op, p] : plan_.products) plan_.stageBytes = std::max(plan_.stageBytes, p.tile.stages * p.tile.stageBytes());
+    for (const auto& [op, p] : plan_.products)
+      plan_.stageBytes = std::max(plan_.stageBytes, p.tile.stages * p.tile.stageBytes());
     return std::move(plan_);
   }
 
@@ -122,7 +124,8 @@ class RegisterPlanner {
            found->second.result == ProductResult::accumulated;
   }
 
-  /// The product adds to all of a ref:  store(add(load ref, product), ref), or the load is what the product is added to.
+  /// The product adds to all of a ref:  store(add(load ref, product), ref), or the load is what the product is added
+  /// to.
   struct Accumulation {
     mlir::Value ref, sum;
   };
@@ -195,7 +198,8 @@ class RegisterPlanner {
   void planResult(mlir::Operation* op) {
     const auto covering = covering_.find(op);
     const auto found = plan_.products.find(op);
-    if (covering == covering_.end() || found == plan_.products.end() || found->second.result != ProductResult::memory) return;
+    if (covering == covering_.end() || found == plan_.products.end() || found->second.result != ProductResult::memory)
+      return;
     llvm::DenseSet<mlir::Value> seen;
     auto type = llvm::cast<mlir::VectorType>(op->getResult(0).getType());
     if (type.getRank() != 2 || !type.getElementType().isF32() || !staysInPlace(op->getResult(0), seen)) return;

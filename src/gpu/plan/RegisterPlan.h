@@ -19,15 +19,15 @@ enum class ProductResult : uint8_t {
 struct PlannedProduct {
   ProductTile tile;
   ProductResult result = ProductResult::memory;
-  mlir::Value scratch;          ///< that it is added to
-  mlir::Value sum;              ///< the value that is stored there
+  mlir::Value scratch;  ///< that it is added to
+  mlir::Value sum;      ///< the value that is stored there
 };
 
 struct RegisterPlan {
   llvm::DenseMap<mlir::Operation*, PlannedProduct> products;  ///< by tpu.matmul; others are not for tensor cores
-  llvm::DenseMap<mlir::Value, ProductTile> scratch;           ///< refs whose elements are in registers from step to step
-  int threads = 0;                                            ///< of a block that the products want; 0: no products
-  int64_t stageBytes = 0;                                     ///< of shared memory, for the largest
+  llvm::DenseMap<mlir::Value, ProductTile> scratch;  ///< refs whose elements are in registers from step to step
+  int threads = 0;                                   ///< of a block that the products want; 0: no products
+  int64_t stageBytes = 0;                            ///< of shared memory, for the largest
 };
 
 /// Decides from the kernel and what the GPU has.
