@@ -23,7 +23,7 @@ void smaltiGpuHostMma(float* sums, int32_t isF16, int32_t a0, int32_t a1, int32_
   hostMma(sums, isF16, {a0, a1, a2, a3}, {b0, b1});
 }
 void smaltiGpuHostLoadMatrices(int32_t* words, const void* row, int32_t transposed) {
-  hostLoadMatrices(*reinterpret_cast<int32_t(*)[4]>(words), row, transposed);
+  hostLoadMatrices(*reinterpret_cast<int32_t (*)[4]>(words), row, transposed);
 }
 void smaltiGpuHostCopy(void* to, const void* from, int32_t bytes) { hostCopy(to, from, bytes); }
 void smaltiGpuHostCommit() { hostCommitCopies(); }

@@ -55,7 +55,8 @@ TEST(ProductTiles, TooSmallProductsAreNotForTensorCores) {
 }
 
 TEST(GroupProducts, AreNamedByWhatTheyCompute) {
-  const GroupProduct product{.columns = 192, .isF16 = true, .lhsDepthInner = false, .rhsDepthInner = true, .lhsStride = 8192};
+  const GroupProduct product{
+      .columns = 192, .isF16 = true, .lhsDepthInner = false, .rhsDepthInner = true, .lhsStride = 8192};
   const GroupProduct read = groupProductNamed(groupMmaName(product));
   EXPECT_EQ(groupMmaName(read), groupMmaName(product));
   EXPECT_EQ(read.columns, 192);
