@@ -16,7 +16,9 @@ struct Architecture {
   int version = 0;           ///< compute capability × 10: 90
   int64_t sharedBytes = 0;   ///< of shared memory that a block may ask for (CUDA C++ Programming Guide, "Technical
                              ///< Specifications per Compute Capability")
-  std::string_view ptx;      ///< LLVM's feature for the PTX version that has all of its instructions
+  /// Products by warp groups (wgmma.mma_async), which are instructions of this architecture alone.
+  bool hasWgmma() const { return name == "sm_90a"; }
+  std::string_view ptx;  ///< LLVM's feature for the PTX version that has all of its instructions
 };
 
 /// Oldest first.

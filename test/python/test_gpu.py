@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import stat
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -91,7 +92,7 @@ def test_calls_are_kept_for_a_gpu(run, tmp_path):
     assert done.returncode == 0, done.stderr
     (call,) = (tmp_path / "calls").iterdir()
     text = (call / "call.txt").read_text()
-    assert text.startswith("smalti-gpu-call 1\nthreads ") and "alias 0\n" in text and "result 16384 i32\n" in text
+    assert text.startswith("smalti-gpu-call 2\npoints ") and "\ncode sm_90a threads " in text and "alias 0\n" in text and "result 16384 i32\n" in text
     assert {p.name for p in call.iterdir()} >= {"kernel.sm_80.ptx", "kernel.sm_90a.ptx", "result0.bin", "result0.before.bin"}
     program = tmp_path / "run_calls"
     subprocess.run(["cc", "-o", program, ROOT / "tools/gpu/run_calls.c", "-ldl", "-lm"], check=True)
@@ -225,3 +226,50 @@ def test_sm7205_what_the_driver_refuses(run, fake_cuda, mode, message):
     module = CASES / "add_grid_1d/module.stablehlo.mlir"
     message = message.replace("PLACE", f"  --> {module}:3:10\n   in kernel 'add_k'\n")
     assert run("run", CASES / "add_grid_1d", "--target", "cuda", env=fake_cuda(mode)).stderr == message
+
+
+def product_run(run, tmp_path, target, m, n, k, blocks, dtype, lhs_t=False, rhs_t=False, form="scratch", seed="0"):
+    sys.path.insert(0, str(ROOT / "test/data/gpu"))
+    from products import kernel
+    (tmp_path / "product.mlir").write_text(kernel(m, n, k, *blocks, dtype, lhs_t, rhs_t, form))
+    lhs, rhs = ((k, m) if lhs_t else (m, k)), ((n, k) if rhs_t else (k, n))
+    done = run("run", "product.mlir", "--in", f"{dtype}[{lhs[0]},{lhs[1]}]", "--in", f"{dtype}[{rhs[0]},{rhs[1]}]", "--out-shape",
+               f"{dtype}[{m},{n}]", "--fill", "random", "--seed", seed, "--out", "out", "--target", target)
+    assert done.returncode == 0, done.stderr
+    bits = np.load(tmp_path / "out/out0.npy")
+    return bits.astype(np.float32) if dtype == "f16" else (bits.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+
+
+PRODUCTS = [(128, 256, 192, (128, 128, 64)), (256, 128, 128, (128, 64, 128)), (64, 64, 320, (64, 64, 160)), (16, 8, 16, (16, 8, 16)),
+            (96, 136, 80, (48, 136, 80)), (100, 70, 90, (64, 64, 90)), (256, 384, 64, (256, 384, 64))]
+
+
+@pytest.mark.parametrize("form", ["scratch", "result", "reduced"])
+@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+@pytest.mark.parametrize("gpu", ["sm_80", "sm_90a"])
+def test_products_by_tensor_cores(run, tmp_path, gpu, dtype, form):
+    """All orders of the operands, whole and partial tiles, copies and products that end early and late: as on the machine."""
+    for number, (m, n, k, blocks) in enumerate(PRODUCTS):
+        if form != "scratch":
+            blocks = (*blocks[:2], k)
+        if form == "reduced" and n % blocks[1]:
+            continue  # sums of what lies beyond the array are undefined
+        for way in range(4):
+            lhs_t, rhs_t = way % 2 == 1, way >= 2
+            seed = str(number + way)
+            arguments = (m, n, k, blocks, dtype, lhs_t, rhs_t, form, seed)
+            expected = product_run(run, tmp_path, "interpret", *arguments)
+            got = product_run(run, tmp_path, f"cuda-host:{gpu}", *arguments)
+            # Sums in another order, then rounded to 8 or 11 bits.
+            np.testing.assert_allclose(got, expected, rtol=2**-7 if dtype == "bf16" else 2**-9, atol=1e-2, err_msg=str(arguments))
+
+
+@pytest.mark.parametrize("gpu,instruction", [("sm_80", "mma.sync.aligned.m16n8k16"), ("h100", "wgmma.mma_async.sync.aligned.m64n256k16")])
+def test_products_have_the_instructions_of_the_gpu(run, tmp_path, gpu, instruction):
+    product_run(run, tmp_path, "interpret", 128, 256, 64, (128, 256, 64), "bf16")
+    done = run("show", "product.mlir", "--in", "bf16[128,64]", "--in", "bf16[64,256]", "--out-shape", "bf16[128,256]", "--target",
+               f"cuda:{gpu}", "--stage", "ptx")
+    assert instruction in done.stdout and "cp.async.cg.shared.global" in done.stdout
+    assert ("ldmatrix.sync.aligned.m8n8.x4" in done.stdout) == (gpu == "sm_80")
+    shown = run("show", "product.mlir", "--in", "bf16[128,64]", "--in", "bf16[64,256]", "--out-shape", "bf16[128,256]", "--target", f"cuda:{gpu}")
+    assert "shared memory and 0 of global memory for values" in shown.stdout  # the sums are in registers

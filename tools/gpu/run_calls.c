@@ -148,25 +148,28 @@ static double secondsNow(void) {
 /* 1: as it should be. */
 static int runCall(const char *folder) {
   long bytes = 0, sizes[kMost], points = 1, threads = 0, shared = 0, workspace = 0;
-  char *plan = readAll(folder, "call.txt", &bytes), types[kMost][32];
+  char *plan = readAll(folder, "call.txt", &bytes), types[kMost][32], code[64];
   Address at[kMost] = {0}, pointers = 0, memory = 0, ended = 0;
+  /* Code for one architecture with its own instructions runs there alone, the oldest everywhere. */
+  const char *architecture = capability == 90 ? "sm_90a" : "sm_80";
   int aliases[kMost], operands = 0, results = 0, ok = plan != NULL;
   for (char *line = ok ? strtok(plan, "\n") : NULL; line; line = strtok(NULL, "\n")) {
     const int n = operands + results;
     if (n >= kMost) return printf("  too many arrays\n"), 0;
-    sscanf(line, "threads %ld", &threads);
-    sscanf(line, "shared %ld", &shared);
-    sscanf(line, "workspace %ld", &workspace);
+    char name[32];
+    long plan[3];
+    if (sscanf(line, "code %31s threads %ld shared %ld workspace %ld", name, &plan[0], &plan[1], &plan[2]) == 4 &&
+        !strcmp(name, architecture))
+      threads = plan[0], shared = plan[1], workspace = plan[2];
     sscanf(line, "points %ld", &points);
     if (sscanf(line, "alias %d", &aliases[n]) == 1) ++operands;
     else if (sscanf(line, "operand %ld", &sizes[n]) == 1) aliases[n] = -1, ++operands;
     else if (sscanf(line, "result %ld %31s", &sizes[n], types[n]) == 2) ++results;
   }
   free(plan);
-  /* Code for one architecture with its own instructions runs there alone, the oldest everywhere. */
   long ptxBytes = 0;
-  char *ptx = capability == 90 ? readAll(folder, "kernel.sm_90a.ptx", &ptxBytes) : NULL;
-  if (!ptx) ptx = readAll(folder, "kernel.sm_80.ptx", &ptxBytes);
+  snprintf(code, sizeof code, "kernel.%s.ptx", architecture);
+  char *ptx = readAll(folder, code, &ptxBytes);
   void *module = NULL, *function = NULL;
   char log[4096] = "";
   int options[] = {5, 6};

@@ -1,5 +1,9 @@
 #include "gpu/device/Primitives.h"
 
+#include <cstdio>
+
+#include <fmt/format.h>
+
 #include "llvm/IR/Module.h"
 
 namespace smalti::gpu {
@@ -25,26 +29,59 @@ void Primitives::barrier(Builder& b) {
 Reg Primitives::shuffle(Builder& b, Reg bits, int laneMask) {
   return call(b, kShuffleSymbol, b.getInt32Ty(), {bits, b.getInt32(static_cast<uint32_t>(laneMask))}, true);
 }
-std::array<Reg, 4> Primitives::mma(Builder& b, std::span<const Reg> left, std::span<const Reg> right,
-                                   std::span<const Reg> sums, bool isF16) {
-  // Through memory of the thread, so that both bodies are called alike.
-  auto& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
-  Builder at(&entry, entry.begin());
-  auto* type = llvm::ArrayType::get(b.getFloatTy(), 4);
-  Reg place = at.CreateAlloca(type);
-  for (unsigned i = 0; i < 4; ++i) b.CreateStore(sums[i], b.CreateConstInBoundsGEP2_32(type, place, 0, i));
-  std::vector<Reg> arguments{place, b.getInt32(isF16 ? 1 : 0)};
+void Primitives::mma(Builder& b, Reg sums, std::span<const Reg> left, std::span<const Reg> right, bool isF16) {
+  std::vector<Reg> arguments{sums, b.getInt32(isF16 ? 1 : 0)};
   arguments.insert(arguments.end(), left.begin(), left.end());
   arguments.insert(arguments.end(), right.begin(), right.end());
   call(b, kMmaSymbol, b.getVoidTy(), arguments, true);
-  std::array<Reg, 4> result{};
-  for (unsigned i = 0; i < 4; ++i)
-    result[i] = b.CreateLoad(b.getFloatTy(), b.CreateConstInBoundsGEP2_32(type, place, 0, i));
-  return result;
 }
+std::array<Reg, 4> Primitives::loadMatrices(Builder& b, Reg row, bool transposed) {
+  // Through memory of the thread, so that both bodies are called alike.
+  auto& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
+  Builder at(&entry, entry.begin());
+  auto* type = llvm::ArrayType::get(b.getInt32Ty(), 4);
+  Reg place = at.CreateAlloca(type);
+  call(b, kLoadMatricesSymbol, b.getVoidTy(), {place, row, b.getInt32(transposed ? 1 : 0)}, true);
+  std::array<Reg, 4> words{};
+  for (unsigned i = 0; i < 4; ++i)
+    words[i] = b.CreateLoad(b.getInt32Ty(), b.CreateConstInBoundsGEP2_32(type, place, 0, i));
+  return words;
+}
+void Primitives::copy(Builder& b, Reg to, Reg from, Reg bytes) {
+  call(b, kCopySymbol, b.getVoidTy(), {to, from, bytes});
+}
+void Primitives::commitCopies(Builder& b) { call(b, kCommitSymbol, b.getVoidTy(), {}); }
+void Primitives::waitForCopies(Builder& b, int groups) { call(b, waitName(groups).c_str(), b.getVoidTy(), {}); }
+void Primitives::publish(Builder& b) { call(b, kPublishSymbol, b.getVoidTy(), {}); }
+void Primitives::groupBegin(Builder& b) { call(b, kGroupBeginSymbol, b.getVoidTy(), {}, true); }
+void Primitives::groupMma(Builder& b, Reg sums, Reg left, Reg right, const GroupProduct& p) {
+  call(b, groupMmaName(p).c_str(), b.getVoidTy(), {sums, left, right}, true);
+}
+void Primitives::groupEnd(Builder& b) { call(b, kGroupEndSymbol, b.getVoidTy(), {}, true); }
 Reg Primitives::shared(Builder& b) { return call(b, kSharedSymbol, b.getPtrTy(), {}); }
 Reg Primitives::stopped(Builder& b) {
   return b.CreateICmpNE(call(b, kStoppedSymbol, b.getInt32Ty(), {}), b.getInt32(0));
+}
+
+std::string waitName(int groups) { return fmt::format("{}.{}", kWaitSymbol, groups); }
+int groupsNamed(std::string_view name) {
+  int groups = 0;
+  std::sscanf(std::string(name).c_str() + std::string_view(kWaitSymbol).size(), ".%d", &groups);
+  return groups;
+}
+std::string groupMmaName(const GroupProduct& p) {
+  return fmt::format("{}.{}.{}{}{}.{}.{}", kGroupMmaSymbol, p.columns, p.isF16 ? 'h' : 'b', p.lhsDepthInner ? 'k' : 'm',
+                     p.rhsDepthInner ? 'k' : 'n', p.lhsStride, p.rhsStride);
+}
+GroupProduct groupProductNamed(std::string_view name) {
+  GroupProduct p;
+  char type = 0, lhs = 0, rhs = 0;
+  std::sscanf(std::string(name).c_str() + std::string_view(kGroupMmaSymbol).size(), ".%d.%c%c%c.%d.%d", &p.columns,
+              &type, &lhs, &rhs, &p.lhsStride, &p.rhsStride);
+  p.isF16 = type == 'h';
+  p.lhsDepthInner = lhs == 'k';
+  p.rhsDepthInner = rhs == 'k';
+  return p;
 }
 
 }  // namespace smalti::gpu

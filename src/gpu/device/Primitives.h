@@ -4,6 +4,8 @@
 
 #include <array>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "cpu/emit/elements/Registers.h"
 
@@ -23,7 +25,19 @@ inline constexpr int kWarp = 32;
 inline constexpr const char *kThreadSymbol = "smaltiGpuThread", *kBlockSymbol = "smaltiGpuBlock",
                             *kBlocksSymbol = "smaltiGpuBlocks", *kBarrierSymbol = "smaltiGpuBarrier",
                             *kShuffleSymbol = "smaltiGpuShuffle", *kSharedSymbol = "smaltiGpuShared",
-                            *kStoppedSymbol = "smaltiGpuStopped", *kMmaSymbol = "smaltiGpuMma";
+                            *kStoppedSymbol = "smaltiGpuStopped", *kMmaSymbol = "smaltiGpuMma",
+                            *kCopySymbol = "smaltiGpuCopy", *kCommitSymbol = "smaltiGpuCommit",
+                            *kWaitSymbol = "smaltiGpuWait", *kLoadMatricesSymbol = "smaltiGpuLoadMatrices",
+                            *kGroupBeginSymbol = "smaltiGpuGroupBegin", *kGroupEndSymbol = "smaltiGpuGroupEnd",
+                            *kGroupMmaSymbol = "smaltiGpuGroupMma", *kPublishSymbol = "smaltiGpuPublish";
+
+/// A product of a warp group: 64 rows by `columns`, of depth 16 (PTX ISA, wgmma.mma_async.m64nNk16).
+struct GroupProduct {
+  int columns = 8;  ///< a multiple of 8, at most 256
+  bool isF16 = false, lhsDepthInner = true, rhsDepthInner = true;
+  /// Bytes from 64 elements along rows or columns to the next, of operands whose depth is not inner.
+  int lhsStride = 0, rhsStride = 0;
+};
 
 /// Calls of them.
 class Primitives {
@@ -40,10 +54,28 @@ class Primitives {
   /// The 32 bits that the thread whose lane differs in the bits of `laneMask` gives; all lanes of the warp take part
   /// (PTX ISA, shfl.sync.bfly).
   Reg shuffle(Builder&, Reg bits, int laneMask);
-  /// A 16 × 8 product of depth 16 by a warp, added to `sums` (PTX ISA, mma.sync.aligned.m16n8k16, whose fragments these
-  /// are): four words of the left operand, two of the right, each with two halves (f16, else bf16); four f32 sums.
-  std::array<Reg, 4> mma(Builder&, std::span<const Reg> left, std::span<const Reg> right, std::span<const Reg> sums,
-                         bool isF16);
+  /// A 16 × 8 product of depth 16 by a warp, added to four f32 at `sums` (PTX ISA, mma.sync.aligned.m16n8k16, whose
+  /// fragments these are): four words of the left operand, two of the right, each with two halves (f16, else bf16).
+  void mma(Builder&, Reg sums, std::span<const Reg> left, std::span<const Reg> right, bool isF16);
+  /// Four matrices of 8 × 8 elements of 16 bits out of shared memory, a row of which begins where each lane says; each
+  /// lane gets two neighbours of each, along rows or (`transposed`) along columns (PTX ISA, ldmatrix.m8n8.x4.b16).
+  std::array<Reg, 4> loadMatrices(Builder&, Reg row, bool transposed);
+  /// 16 bytes from global memory to shared memory, of which those past `bytes` (i32) become 0; some time before the
+  /// wait for their group ends (PTX ISA, cp.async.cg). Both addresses are multiples of 16.
+  void copy(Builder&, Reg to, Reg from, Reg bytes);
+  void commitCopies(Builder&);
+  /// All but the last `groups` groups of this thread's copies are there (PTX ISA, cp.async.wait_group).
+  void waitForCopies(Builder&, int groups);
+  /// What this thread has written to shared memory is there for the products of warp groups that begin after the next
+  /// barrier (PTX ISA, fence.proxy.async).
+  void publish(Builder&);
+  /// Before the first product of a group, and after sums have been written otherwise (PTX ISA, wgmma.fence).
+  void groupBegin(Builder&);
+  /// Adds the product of what lies at two addresses of shared memory, swizzled by 128 bytes, to `columns` / 2 f32 at
+  /// `sums`, some time before the group ends (PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout").
+  void groupMma(Builder&, Reg sums, Reg left, Reg right, const GroupProduct&);
+  /// All products of the warp group are there (PTX ISA, wgmma.wait_group 0).
+  void groupEnd(Builder&);
   /// The block's shared memory.
   Reg shared(Builder&);
   /// i1: the call is to end.
@@ -58,5 +90,14 @@ class Primitives {
 
 /// Gives the functions that the module declares their bodies for a GPU.
 void definePtxBodies(llvm::Module&);
+/// Of functions that this process has others for, with more arguments.
+void defineHostBodies(llvm::Module&);
+
+/// What is part of an instruction is part of the function's name: the groups of copies that a wait leaves, and what a
+/// product of a warp group is of.
+std::string waitName(int groups);
+int groupsNamed(std::string_view);
+std::string groupMmaName(const GroupProduct&);
+GroupProduct groupProductNamed(std::string_view);
 
 }  // namespace smalti::gpu

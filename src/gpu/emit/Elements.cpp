@@ -172,7 +172,17 @@ LowerResult Lowering::computeInto(mlir::Value v, const View& to) {
 }
 
 LowerResult Lowering::settle(mlir::Value v) {
-  if (views_.contains(v)) return {};
+  if (views_.contains(v) || fragments_.contains(v)) return {};
+  if (const Fragment* under = fragmentUnder(v)) {
+    const Fragment from = *under, made = newFragment(from.tile, v.getType());
+    touch(reads(v), {});
+    forFragment(from, shapeOf(v.getType()), [&](const Place& at) {
+      if (Reg r = element(v, at)) setElement(made, r);
+    });
+    setFragment(v, made);
+    deferred_.erase(v);
+    return failure;
+  }
   View made = allocate(elementDType(v.getType()), shapeOf(v.getType()));
   if (auto ok = computeInto(v, made); !ok) return ok;
   views_[v] = std::move(made);
@@ -186,7 +196,16 @@ tl::expected<View, cpu::Unsupported> Lowering::view(mlir::Value v) {
 }
 
 tl::expected<View, cpu::Unsupported> Lowering::readable(mlir::Value v) {
-  if (auto d = deferred_.find(v); d != deferred_.end() && d->second.box) return *d->second.box;
+  if (auto d = deferred_.find(v); d != deferred_.end()) {
+    if (d->second.box) return *d->second.box;
+    // The same elements under another shape lie where they lie.
+    if (llvm::isa<mlir::vector::ShapeCastOp>(d->second.op)) {
+      const mlir::Value from = d->second.op->getOperand(0);
+      const auto under = deferred_.find(from);
+      if (under != deferred_.end() && under->second.box && !views_.contains(from) && !views_.contains(v))
+        if (auto shaped = cpu::reshape(b, *under->second.box, shapeOf(v.getType()))) return *shaped;
+    }
+  }
   return view(v);
 }
 
@@ -234,6 +253,11 @@ Reg Lowering::element(mlir::Value v, const Place& at) {
     return r ? r : refuse("a scalar that device code does not follow");
   }
   if (denseConstant(v)) return constantAt(v, at);
+  if (const Fragment* f = fragment(v))
+    return currentSum_ < 0
+               ? refuse("elements in registers that other threads need")
+               : b.CreateLoad(b.getFloatTy(), b.CreateConstInBoundsGEP1_64(b.getFloatTy(), f->sums,
+                                                                           static_cast<uint64_t>(currentSum_)));
   for (auto& level : memo_)
     if (auto known = level.find(v); known != level.end())
       for (const auto& [place, r] : known->second)

@@ -74,7 +74,7 @@ class KernelLowering {
   LoweredKernel lowered() const {
     LoweredKernel k;
     k.threads = plan_.threads;
-    k.sharedBytes = l_.sharedUsed();
+    k.sharedBytes = plan_.products.stageBytes + l_.sharedUsed();
     k.workspaceBytes = l_.workspaceUsed();
     k.sharedBounds.assign(signature().grid.begin(), signature().grid.begin() + shared());
     k.written = plan_.grid.written;
@@ -143,9 +143,28 @@ class KernelLowering {
       if (!space ||
           (*space != MemorySpace::vmem && *space != MemorySpace::smem && *space != MemorySpace::semaphore_mem))
         return unsupported(fmt::format("scratch {} in another memory than VMEM, SMEM and semaphores", i));
+      if (const auto tile = plan_.products.scratch.find(ref); tile != plan_.products.scratch.end()) {
+        keepInRegisters(ref, tile->second);
+        continue;
+      }
       l_.setRef(ref, l_.allocateUndefined(elementDType(type), elementDType(type), shapeOf(type)));
     }
     return l_.failure;
+  }
+
+  void keepInRegisters(mlir::Value ref, const ProductTile& tile) {
+    Lowering::Fragment f = l_.newFragment(tile, ref.getType());
+    f.memory = l_.newMemory();
+    View view;
+    view.dtype = DType::f32;
+    view.shape = shapeOf(ref.getType());
+    view.base = llvm::ConstantPointerNull::get(b_.getPtrTy());  // it has no address
+    view.strides = cpu::denseStrides(b_, view.shape);
+    view.memory = f.memory;
+    l_.setFragment(ref, f);
+    l_.setRef(ref, std::move(view));
+    Reg undefined = cpu::undefinedElement(b_, DType::f32, l_.poison);
+    l_.forFragment(f, shapeOf(ref.getType()), [&](const Place&) { l_.setElement(f, undefined); });
   }
 
   bool isAlias(size_t block) const {
@@ -195,7 +214,10 @@ class KernelLowering {
     w.undefined = storage_bytes(array.dtype) == storage_bytes(w.array.dtype) ? array.dtype : w.array.dtype;
     if (plan.hasBuffer()) w.buffer = l_.allocateUndefined(w.array.dtype, w.undefined, window.bounds);
     // The block is in the array where it is whole, and the window of the operand reads the array.
-    if (plan.hasBuffer() && isAlias) w.buffer.memory = w.array.memory;
+    if (plan.hasBuffer() && isAlias) {
+      if (l_.isShared(w.buffer)) l_.noteShared(w.array.memory);
+      w.buffer.memory = w.array.memory;
+    }
     if (plan.tracksBlock)
       for (size_t d = 0; d < window.bounds.size(); ++d) {
         w.lastBlock.push_back(l_.slot(b_.getInt64Ty()));
@@ -350,7 +372,7 @@ int64_t gridPoints(std::span<const int64_t> bounds, std::span<const Array> opera
 
 tl::expected<LoweredKernel, cpu::Unsupported> lowerKernel(const KernelPackage& package, llvm::Module& module,
                                                           const EmitOptions& options) {
-  auto plan = planLaunch(package, options.checkBlocks);
+  auto plan = planLaunch(package, options.architecture, options.checkBlocks);
   if (!plan) return tl::unexpected(std::move(plan.error()));
   plan->constantSpace = options.constantSpace;
   auto& c = module.getContext();

@@ -26,6 +26,7 @@ struct LoweredKernel {
 int64_t gridPoints(std::span<const int64_t> sharedBounds, std::span<const Array> operands);
 
 struct EmitOptions {
+  const Architecture& architecture;
   eval::Poison poison = eval::Poison::intMin;
   bool checkBlocks = true;     ///< a block that lies outside of its array ends the call
   unsigned constantSpace = 0;  ///< LLVM address space of constants

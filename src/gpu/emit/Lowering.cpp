@@ -28,8 +28,9 @@ Reg Lowering::refuse(std::string why) {
 // ---- memory
 
 Reg Lowering::arenaPointer(const cpu::Arena::Block& block, bool inShared) {
+  // The stages of products come first in shared memory.
   return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), inShared ? sharedBase : workspace,
-                                      static_cast<uint64_t>(block.offset));
+                                      static_cast<uint64_t>(block.offset + (inShared ? plan.products.stageBytes : 0)));
 }
 
 View Lowering::allocate(DType t, std::span<const int64_t> shape) {
@@ -50,7 +51,10 @@ View Lowering::allocate(DType t, std::span<const int64_t> shape) {
     v.owner = shared_.allocate(bytes);
     const int64_t end = v.owner->offset + bytes;
     inShared = end <= plan.sharedBytes;
-    if (inShared) sharedPeak_ = std::max(sharedPeak_, end);
+    if (inShared) {
+      sharedPeak_ = std::max(sharedPeak_, end);
+      noteShared(v.memory);
+    }
   }
   if (!inShared) v.owner = global_.allocate(bytes);
   v.base = arenaPointer(*v.owner, inShared);
@@ -79,7 +83,13 @@ void Lowering::barrierNow() {
   hazards.clear();
 }
 
-void Lowering::touch(const MemorySet& reads, const MemorySet& writes) {
+void Lowering::touch(const MemorySet& allReads, const MemorySet& allWrites) {
+  // What is in registers no other thread sees.
+  MemorySet reads, writes;
+  for (const int m : allReads)
+    if (!resident(m)) reads.insert(m);
+  for (const int m : allWrites)
+    if (!resident(m)) writes.insert(m);
   if (hazards.needBarrier(reads, writes)) barrierNow();
   hazards.note(reads, writes);
 }
@@ -249,6 +259,7 @@ LowerResult Lowering::lowerBlock(mlir::Block& block) {
 }
 
 LowerResult Lowering::lowerOp(mlir::Operation& op) {
+  if (op.getNumResults() == 1 && fragments_.contains(op.getResult(0))) return {};  // the product before has made it
   if (LowerOp lower = findLowering(op)) return lower(*this, op);
   const bool vectors = llvm::any_of(op.getResultTypes(), [](mlir::Type t) { return llvm::isa<mlir::VectorType>(t); });
   const bool elementwise = op.getNumResults() == 1 && cpu::findElementwise(op);
@@ -293,11 +304,13 @@ LowerResult Lowering::beforeRegions(mlir::Operation& op, bool isLoop) {
 LowerResult Lowering::inRegion(const std::function<LowerResult()>& body) {
   const auto views = views_;
   const auto deferred = deferred_;
+  const auto fragments = fragments_;
   LowerResult ok = body();
   for (const auto& [value, view] : views_)
     if (!views.contains(value) && view.owner) hazards.handOver(view.memory);
   views_ = views;
   deferred_ = deferred;
+  fragments_ = fragments;
   return ok;
 }
 

@@ -91,9 +91,33 @@ class Lowering {
   /// Room for memory of the kernel, undefined (semaphores: 0).
   View allocateUndefined(DType, DType undefined, std::span<const int64_t> shape);
   int newMemory() { return nextMemory_++; }
+  /// Whether what the view shows may lie in shared memory, not in global memory.
+  bool isShared(const View& v) const { return inShared_.contains(v.memory); }
+  void noteShared(int memory) { inShared_.insert(memory); }
   /// A slot that each thread has, which the optimiser makes a register.
   Reg slot(llvm::Type*);
   const Liveness& liveness() const { return liveness_; }
+
+  // ---- values in registers (Fragments.cpp)
+  /// A value or a ref of two dimensions whose elements the threads have in registers, as a tile of a product lies.
+  struct Fragment {
+    Reg sums = nullptr;  ///< of the thread: as many f32 as the tile has sums
+    ProductTile tile;
+    int64_t rows = 0, columns = 0;  ///< of the value
+    int memory = View::kValue;      ///< of a ref
+  };
+  Fragment newFragment(const ProductTile&, mlir::Type);
+  void setFragment(mlir::Value v, Fragment f) { fragments_[v] = std::move(f); }
+  /// What a ref or a value has in registers; null: it lies in memory, or is made of several.
+  const Fragment* fragment(mlir::Value) const;
+  /// Of a ref, by its memory; null: it lies in memory.
+  const Fragment* resident(int memory) const;
+  /// One that elements of the value are computed from, which are then known to the threads that have these.
+  const Fragment* fragmentUnder(mlir::Value) const;
+  /// Each thread takes the elements that it has of the fragment. `shape`: its, perhaps after dimensions of 1.
+  void forFragment(const Fragment&, std::span<const int64_t> shape, const std::function<void(const Place&)>& body);
+  /// Puts the element at hand into another fragment of the tile.
+  void setElement(const Fragment&, Reg element);
 
   // ---- threads
   /// What follows reads and writes these memories: a barrier where other threads must come first.
@@ -169,12 +193,15 @@ class Lowering {
   Reg arenaPointer(const cpu::Arena::Block&, bool inShared);
 
   Liveness liveness_;
+  llvm::DenseMap<mlir::Value, Fragment> fragments_;
+  int64_t currentSum_ = -1;  ///< of those that a thread has: the element at hand
   llvm::DenseMap<mlir::Value, Reg> scalars_;
   llvm::DenseMap<mlir::Value, View> refs_, views_;
   llvm::DenseMap<mlir::Value, Deferred> deferred_;
   std::vector<llvm::DenseMap<mlir::Value, Memo>> memo_;
   llvm::DenseSet<mlir::Operation*> done_;
   llvm::DenseMap<mlir::Value, llvm::GlobalVariable*> constants_;
+  llvm::DenseSet<int> inShared_;
   int64_t sharedPeak_ = 0;
   int nextMemory_ = 0;
 };

@@ -24,9 +24,8 @@ Reg offsetIn(Lowering&, const View&, const Shape& dims, const Place& at);
 /// Adds the sum to what it is added to and stores it, where the element (row, column) is inside of the result.
 void storeSum(Lowering&, const ProductForm&, const Place& batch, Reg row, Reg column, Reg sum);
 
-/// Whether the tensor cores have this product: of bf16 or f16 into f32, of some size.
-bool hasMma(const ProductForm&);
-/// By mma.sync m16n8k16: each warp has tiles of the result.
-void emitMma(Lowering&, const ProductForm&);
+/// By the tensor cores: operands are staged in shared memory, chunk by chunk of the depth, while the chunks before are
+/// multiplied. `sums`: the thread's, added to. Absent: to memory, tile by tile.
+void emitTensorProduct(Lowering&, const ProductForm&, const ProductTile&, Reg sums);
 
 }  // namespace smalti::gpu

@@ -5,6 +5,8 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <cstring>
+#include <deque>
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -18,6 +20,9 @@ namespace smalti::gpu {
 namespace {
 
 constexpr size_t kStackBytes = size_t{256} << 10, kPageBytes = 4096;
+/// In which swizzled addresses repeat.
+constexpr size_t kSharedAlignment = 1024;
+constexpr int32_t kCopyBytes = 16;
 /// Between two looks at the flag that ends the call.
 constexpr int64_t kRoundsPerLook = 1024;
 
@@ -46,11 +51,25 @@ thread_local Stacks stacks;
 
 enum class FibreState : uint8_t { ready, atBarrier, atShuffle, looking, done };
 
+/// 16 bytes on their way.
+struct PendingCopy {
+  std::byte* to;
+  const std::byte* from;
+  int32_t bytes;
+};
+struct PendingProduct {
+  float* sums;
+  const std::byte *left, *right;
+  GroupProduct product;
+};
+
 struct Fibre {
   FibreState state = FibreState::ready;
   bool begun = false;
   int32_t site = 0;
   int64_t shuffles = 0, rounds = 0;
+  std::deque<std::vector<PendingCopy>> copies;  ///< groups, and at the end those that are in none yet
+  std::vector<PendingProduct> products;
   ucontext_t context{};
   jmp_buf at{};
 };
@@ -62,12 +81,13 @@ class Block {
         body_(body),
         fibres_(static_cast<size_t>(launch.threads)),
         values_(2 * kWords * static_cast<size_t>(launch.threads)),
-        shared_(new (std::align_val_t(128)) std::byte[static_cast<size_t>(std::max<int64_t>(launch.sharedBytes, 1))]),
+        shared_(new (std::align_val_t(kSharedAlignment))
+                    std::byte[static_cast<size_t>(std::max<int64_t>(launch.sharedBytes, 1))]),
         order_(static_cast<size_t>(launch.threads)),
         random_(launch.seed) {
     std::iota(order_.begin(), order_.end(), 0);
   }
-  ~Block() { ::operator delete[](shared_, std::align_val_t(128)); }
+  ~Block() { ::operator delete[](shared_, std::align_val_t(kSharedAlignment)); }
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
@@ -93,8 +113,12 @@ class Block {
     _longjmp(scheduler_, 1);
   }
   void body() { body_(); }
+  /// Whether what may happen later happens now.
+  bool atOnce() { return launch_.seed != 0 && (next() & 1) != 0; }
 
  private:
+  /// A linear congruential generator (Knuth's MMIX).
+  uint64_t next() { return (random_ = random_ * 6364136223846793005u + 1442695040888963407u) >> 33; }
   bool resume(int32_t thread);
   void shuffleOrder();
   bool releaseWarps();
@@ -140,12 +164,9 @@ bool Block::resume(int32_t thread) {
   return true;
 }
 
-/// Fisher and Yates, with a linear congruential generator (Knuth's MMIX).
+/// Fisher and Yates.
 void Block::shuffleOrder() {
-  for (size_t i = order_.size(); i > 1; --i) {
-    random_ = random_ * 6364136223846793005u + 1442695040888963407u;
-    std::swap(order_[i - 1], order_[(random_ >> 33) % i]);
-  }
+  for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[next() % i]);
 }
 
 bool Block::releaseWarps() {
@@ -249,6 +270,104 @@ void hostMma(float* sums, int32_t isF16, const int32_t (&left)[4], const int32_t
       sums[e] += halfOf(x, k % 2, isF16 != 0) * halfOf(y, k % 2, isF16 != 0);
     }
   }
+}
+
+void hostLoadMatrices(int32_t (&words)[4], const void* row, int32_t transposed) {
+  Block& b = *running;
+  const int32_t self = b.thread(), lane = self % kWarp, first = self - lane;
+  const int64_t number = ++b.fibre().shuffles;
+  const auto address = reinterpret_cast<uintptr_t>(row);
+  b.given(number, self)[0] = static_cast<int32_t>(address);
+  b.given(number, self)[1] = static_cast<int32_t>(address >> 32);
+  b.wait(FibreState::atShuffle);
+  for (int32_t matrix = 0; matrix < 4; ++matrix) {
+    const auto at = [&](int32_t r, int32_t c) {
+      const int32_t* given = b.given(number, first + 8 * matrix + r);
+      const uintptr_t from = static_cast<uint32_t>(given[0]) | static_cast<uintptr_t>(static_cast<uint32_t>(given[1]))
+                                                                   << 32;
+      uint16_t bits = 0;
+      std::memcpy(&bits, reinterpret_cast<const std::byte*>(from) + 2 * c, sizeof(bits));
+      return static_cast<uint32_t>(bits);
+    };
+    const int32_t r = lane / 4, c = 2 * (lane % 4);
+    words[matrix] = static_cast<int32_t>(transposed ? at(c, r) | at(c + 1, r) << 16 : at(r, c) | at(r, c + 1) << 16);
+  }
+}
+
+namespace {
+
+void complete(const PendingCopy& c) {
+  std::memcpy(c.to, c.from, static_cast<size_t>(c.bytes));
+  std::memset(c.to + c.bytes, 0, static_cast<size_t>(kCopyBytes - c.bytes));
+}
+
+/// An element of an operand of a warp group's product: rows of 128 bytes, eight of which follow each other; bits 4 to 6
+/// of its address are xored with bits 7 to 9 (PTX ISA, "Swizzling Modes", 128-Byte swizzling). `side`: its row or
+/// column.
+float operandAt(const std::byte* base, int64_t side, int64_t depth, bool depthInner, int64_t stride, bool isF16) {
+  constexpr int64_t kRow = 128, kEightRows = 8 * kRow, kInner = 64;
+  auto address = reinterpret_cast<uintptr_t>(base);
+  if (depthInner)
+    address += static_cast<uintptr_t>(side / 8 * kEightRows + side % 8 * kRow + depth * 2);
+  else
+    address +=
+        static_cast<uintptr_t>(side / kInner * stride + depth / 8 * kEightRows + depth % 8 * kRow + side % kInner * 2);
+  address ^= (address >> 7 & 7) << 4;
+  uint16_t bits = 0;
+  std::memcpy(&bits, reinterpret_cast<const void*>(address), sizeof(bits));
+  return isF16 ? eval::f16ToF32(bits) : eval::bf16ToF32(bits);
+}
+
+/// What this thread has of a warp group's product (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16").
+void complete(const PendingProduct& p, int32_t thread) {
+  const GroupProduct& g = p.product;
+  const int64_t lane = thread % kWarp, firstRow = thread / kWarp % 4 * 16 + lane / 4;
+  for (int64_t half = 0; half < 2; ++half) {
+    float left[16];
+    for (int64_t k = 0; k < 16; ++k)
+      left[k] = operandAt(p.left, firstRow + 8 * half, k, g.lhsDepthInner, g.lhsStride, g.isF16);
+    for (int64_t piece = 0; piece < g.columns / 8; ++piece)
+      for (int64_t e = 0; e < 2; ++e) {
+        float& sum = p.sums[4 * piece + 2 * half + e];
+        for (int64_t k = 0; k < 16; ++k)
+          sum += left[k] * operandAt(p.right, 8 * piece + 2 * (lane % 4) + e, k, g.rhsDepthInner, g.rhsStride, g.isF16);
+      }
+  }
+}
+
+}  // namespace
+
+void hostCopy(void* to, const void* from, int32_t bytes) {
+  const PendingCopy copy{static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes};
+  if (running->atOnce()) return complete(copy);
+  auto& copies = running->fibre().copies;
+  if (copies.empty()) copies.emplace_back();
+  copies.back().push_back(copy);
+}
+
+void hostCommitCopies() {
+  auto& copies = running->fibre().copies;
+  if (copies.empty()) copies.emplace_back();
+  copies.emplace_back();
+}
+
+void hostWaitForCopies(int32_t groups) {
+  auto& copies = running->fibre().copies;
+  while (copies.size() > static_cast<size_t>(groups) + 1) {
+    for (const PendingCopy& copy : copies.front()) complete(copy);
+    copies.pop_front();
+  }
+}
+
+void hostGroupBegin() {}
+void hostGroupMma(float* sums, const void* left, const void* right, const GroupProduct& product) {
+  running->fibre().products.push_back(
+      {sums, static_cast<const std::byte*>(left), static_cast<const std::byte*>(right), product});
+}
+void hostGroupEnd() {
+  auto& products = running->fibre().products;
+  for (const PendingProduct& p : products) complete(p, running->thread());
+  products.clear();
 }
 
 int32_t hostStopped() {

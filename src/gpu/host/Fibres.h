@@ -2,7 +2,9 @@
 //
 // What a GPU leaves undefined is found here: a barrier that not all threads come to (CUDA C++ Programming Guide,
 // "Synchronization Functions"), a shuffle that not all lanes of a warp take part in (PTX ISA, shfl.sync). Between two
-// barriers the threads run in an order of the seed's: what depends on it is a race.
+// barriers the threads run in an order of the seed's: what depends on it is a race. What a GPU does some time before a
+// wait (copies to shared memory, products of warp groups) is done in the wait, or at once where the seed says so: a
+// wait that is missing, and memory that is written again too early, show as other results.
 #pragma once
 
 #include <atomic>
@@ -10,6 +12,8 @@
 #include <functional>
 #include <optional>
 #include <string>
+
+#include "gpu/device/Primitives.h"
 
 namespace smalti::gpu {
 
@@ -31,6 +35,13 @@ int32_t hostBlocks();
 void hostBarrier(int32_t site);
 int32_t hostShuffle(int32_t bits, int32_t laneMask);
 void hostMma(float* sums, int32_t isF16, const int32_t (&left)[4], const int32_t (&right)[2]);
+void hostLoadMatrices(int32_t (&words)[4], const void* row, int32_t transposed);
+void hostGroupBegin();
+void hostGroupEnd();
+void hostGroupMma(float* sums, const void* left, const void* right, const GroupProduct&);
+void hostCopy(void* to, const void* from, int32_t bytes);
+void hostCommitCopies();
+void hostWaitForCopies(int32_t groups);
 void* hostShared();
 int32_t hostStopped();
 

@@ -22,6 +22,19 @@ void smaltiGpuHostMma(float* sums, int32_t isF16, int32_t a0, int32_t a1, int32_
                       int32_t b1) {
   hostMma(sums, isF16, {a0, a1, a2, a3}, {b0, b1});
 }
+void smaltiGpuHostLoadMatrices(int32_t* words, const void* row, int32_t transposed) {
+  hostLoadMatrices(*reinterpret_cast<int32_t (*)[4]>(words), row, transposed);
+}
+void smaltiGpuHostCopy(void* to, const void* from, int32_t bytes) { hostCopy(to, from, bytes); }
+void smaltiGpuHostCommit() { hostCommitCopies(); }
+void smaltiGpuHostWait(int32_t groups) { hostWaitForCopies(groups); }
+void smaltiGpuHostPublish() {}
+void smaltiGpuHostGroupBegin() { hostGroupBegin(); }
+void smaltiGpuHostGroupEnd() { hostGroupEnd(); }
+void smaltiGpuHostGroupMma(float* sums, const void* left, const void* right, int32_t columns, int32_t isF16,
+                           int32_t lhsDepthInner, int32_t rhsDepthInner, int32_t lhsStride, int32_t rhsStride) {
+  hostGroupMma(sums, left, right, {columns, isF16 != 0, lhsDepthInner != 0, rhsDepthInner != 0, lhsStride, rhsStride});
+}
 void* smaltiGpuHostShared() { return hostShared(); }
 int32_t smaltiGpuHostStopped() { return hostStopped(); }
 }
@@ -32,6 +45,14 @@ const cpu::RuntimeSymbol kRuntime[] = {{kThreadSymbol, reinterpret_cast<void*>(&
                                        {kBarrierSymbol, reinterpret_cast<void*>(&smaltiGpuHostBarrier)},
                                        {kShuffleSymbol, reinterpret_cast<void*>(&smaltiGpuHostShuffle)},
                                        {kMmaSymbol, reinterpret_cast<void*>(&smaltiGpuHostMma)},
+                                       {kLoadMatricesSymbol, reinterpret_cast<void*>(&smaltiGpuHostLoadMatrices)},
+                                       {kCopySymbol, reinterpret_cast<void*>(&smaltiGpuHostCopy)},
+                                       {kCommitSymbol, reinterpret_cast<void*>(&smaltiGpuHostCommit)},
+                                       {kWaitSymbol, reinterpret_cast<void*>(&smaltiGpuHostWait)},
+                                       {kPublishSymbol, reinterpret_cast<void*>(&smaltiGpuHostPublish)},
+                                       {kGroupBeginSymbol, reinterpret_cast<void*>(&smaltiGpuHostGroupBegin)},
+                                       {kGroupEndSymbol, reinterpret_cast<void*>(&smaltiGpuHostGroupEnd)},
+                                       {kGroupMmaSymbol, reinterpret_cast<void*>(&smaltiGpuHostGroupMma)},
                                        {kSharedSymbol, reinterpret_cast<void*>(&smaltiGpuHostShared)},
                                        {kStoppedSymbol, reinterpret_cast<void*>(&smaltiGpuHostStopped)}};
 
@@ -112,8 +133,11 @@ class FibreKernel : public HostKernel {
 Result<std::shared_ptr<const HostKernel>> compileForHost(const KernelPackage& package, const HostOptions& options) {
   const cpu::Processor& processor = cpu::hostProcessor();
   cpu::ModuleBuilder built(processor, package.name);
-  auto lowered = lowerKernel(package, *built.module, {.poison = options.poison, .checkBlocks = options.checkBlocks});
+  auto lowered =
+      lowerKernel(package, *built.module,
+                  {.architecture = options.architecture, .poison = options.poison, .checkBlocks = options.checkBlocks});
   if (!lowered) return fail(noDeviceCode(lowered.error()));
+  defineHostBodies(*built.module);
   auto object = cpu::generateObject(std::move(built), processor);
   if (!object) return fail(std::move(object.error()));
   auto code = cpu::loadObject(*object, kRuntime);

@@ -15,6 +15,7 @@
 namespace smalti::gpu {
 
 struct HostOptions {
+  Architecture architecture = architectures().back();  ///< whose code is run
   eval::Poison poison = eval::Poison::intMin;
   bool checkBlocks = true;
 };

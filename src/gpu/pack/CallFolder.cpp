@@ -44,9 +44,10 @@ Status CallFolders::before(const WatchedCall& call) {
   current = fmt::format("{}/{:04}-{}", folder_, calls++, name_);
   std::error_code error;
   std::filesystem::create_directories(current, error);
-  const LoweredKernel& k = codes_.front().second.lowered;
-  std::string text = fmt::format("smalti-gpu-call 1\nthreads {}\nshared {}\nworkspace {}\npoints {}\n", k.threads,
-                                 k.sharedBytes, k.workspaceBytes, call.points);
+  std::string text = fmt::format("smalti-gpu-call 2\npoints {}\n", call.points);
+  for (const auto& [architecture, code] : codes_)
+    text += fmt::format("code {} threads {} shared {} workspace {}\n", architecture, code.lowered.threads,
+                        code.lowered.sharedBytes, code.lowered.workspaceBytes);
   for (size_t i = 0; i < call.operandBytes.size(); ++i) {
     if (call.aliases[i] >= 0) {
       text += fmt::format("alias {}\n", call.aliases[i]);

@@ -30,7 +30,8 @@ int threadsFor(const KernelPackage& package) {
 
 }  // namespace
 
-tl::expected<LaunchPlan, cpu::Unsupported> planLaunch(const KernelPackage& package, bool checkBlocks) {
+tl::expected<LaunchPlan, cpu::Unsupported> planLaunch(const KernelPackage& package, const Architecture& architecture,
+                                                      bool checkBlocks) {
   LaunchPlan plan;
   const cpu::ParallelPlan parallel = cpu::planParallel(package);
   plan.inOrder = parallel.reason;
@@ -38,8 +39,9 @@ tl::expected<LaunchPlan, cpu::Unsupported> planLaunch(const KernelPackage& packa
   auto grid = cpu::planGrid(package, cpu::Processor{}, {.sharedAxes = parallel.axes, .checkBlocks = checkBlocks});
   if (!grid) return tl::unexpected(std::move(grid.error()));
   plan.grid = std::move(*grid);
-  plan.threads = threadsFor(package);
-  plan.sharedBytes = kSharedBytes;
+  plan.products = planRegisters(package, architecture);
+  plan.threads = plan.products.threads ? plan.products.threads : threadsFor(package);
+  plan.sharedBytes = std::min(kSharedBytes, architecture.sharedBytes - plan.products.stageBytes);
   return plan;
 }
 

@@ -9,14 +9,16 @@
 
 #include "cpu/Unsupported.h"
 #include "cpu/plan/GridPlan.h"
+#include "gpu/plan/RegisterPlan.h"
 #include "ir/KernelPackage.h"
 
 namespace smalti::gpu {
 
 struct LaunchPlan {
   int threads = 256;           ///< of a block; a multiple of a warp
-  int64_t sharedBytes = 0;     ///< of shared memory that values may take, per block
+  int64_t sharedBytes = 0;     ///< of shared memory that values may take, per block, besides the stages of products
   unsigned constantSpace = 0;  ///< LLVM address space of constants
+  RegisterPlan products;       ///< of matrices of 16-bit floats
   cpu::GridPlan grid;          ///< its shared axes are those whose points are blocks
   std::string inOrder;         ///< why no more grid axes are blocks; empty: all that may be are
 };
@@ -25,6 +27,6 @@ struct LaunchPlan {
 /// Specifications per Compute Capability": 48 KB).
 inline constexpr int64_t kSharedBytes = 48 << 10;
 
-tl::expected<LaunchPlan, cpu::Unsupported> planLaunch(const KernelPackage&, bool checkBlocks);
+tl::expected<LaunchPlan, cpu::Unsupported> planLaunch(const KernelPackage&, const Architecture&, bool checkBlocks);
 
 }  // namespace smalti::gpu

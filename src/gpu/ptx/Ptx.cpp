@@ -87,8 +87,9 @@ Result<PtxKernel> compileToPtx(const KernelPackage& package, const Architecture&
           llvm::Triple(kTriple), architecture.name, architecture.ptx, llvm::TargetOptions(), llvm::Reloc::PIC_))});
   llvm::Module& module = *g->built.module;
   module.setDataLayout(g->machine->createDataLayout());
-  auto lowered =
-      lowerKernel(package, module, {.poison = poison, .checkBlocks = checkBlocks, .constantSpace = kConstantSpace});
+  auto lowered = lowerKernel(
+      package, module,
+      {.architecture = architecture, .poison = poison, .checkBlocks = checkBlocks, .constantSpace = kConstantSpace});
   if (!lowered) return fail(noDeviceCode(lowered.error()));
   definePtxBodies(module);
   llvm::Function* kernel = module.getFunction(kKernelSymbol);

@@ -1,5 +1,6 @@
 #include "gpu/host/Fibres.h"
 
+#include <algorithm>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -133,6 +134,110 @@ TEST(Fibres, AllThreadsSeeTheFlagAtTheSameRound) {
   });
   EXPECT_FALSE(trouble);
   EXPECT_EQ(rounds, std::vector<int>(64, rounds[0]));
+}
+
+/// 32 lanes name the rows of four 8 × 8 matrices of numbers; element (r, c) of matrix m is 64 m + 8 r + c.
+TEST(Fibres, AWarpLoadsMatricesOutOfSharedMemory) {
+  for (const bool transposed : {false, true}) {
+    const auto trouble = runBlock({.threads = 32, .sharedBytes = 4 * 64 * 2}, [&] {
+      auto* shared = static_cast<uint16_t*>(hostShared());
+      const int lane = hostThread();
+      for (int i = 0; i < 8; ++i) shared[8 * lane + i] = static_cast<uint16_t>(8 * lane + i);
+      hostBarrier(0);
+      int32_t words[4];
+      hostLoadMatrices(words, shared + 8 * lane, transposed ? 1 : 0);
+      for (int m = 0; m < 4; ++m)
+        for (int half = 0; half < 2; ++half) {
+          const int r = lane / 4, c = lane % 4 * 2 + half;
+          const int expected = 64 * m + (transposed ? 8 * c + r : 8 * r + c);
+          EXPECT_EQ(static_cast<uint32_t>(words[m]) >> (16 * half) & 0xffff, expected) << lane << " " << m;
+        }
+    });
+    EXPECT_FALSE(trouble);
+  }
+}
+
+TEST(Fibres, CopiesEndInTheWaitForTheirGroup) {
+  alignas(16) char from[48], to[48];
+  for (int i = 0; i < 48; ++i) from[i] = static_cast<char>(i + 1);
+  runBlock({.threads = 1, .seed = 0}, [&] {
+    std::fill(std::begin(to), std::end(to), char(99));
+    hostCopy(to, from, 16);
+    hostCommitCopies();
+    hostCopy(to + 16, from + 16, 4);  // what is left of the 16 bytes becomes 0
+    hostCommitCopies();
+    hostCopy(to + 32, from + 32, 16);
+    EXPECT_EQ(to[0], 99) << "a copy that nobody has waited for";
+    hostWaitForCopies(1);
+    EXPECT_EQ(to[0], 1);
+    EXPECT_EQ(to[16], 99);
+    hostWaitForCopies(0);
+    EXPECT_EQ(to[19], 20);
+    EXPECT_EQ(to[20], 0);
+    EXPECT_EQ(to[32], 99) << "a copy that is in no group";
+    hostCommitCopies();
+    hostWaitForCopies(0);
+    EXPECT_EQ(to[47], 48);
+  });
+}
+
+TEST(Fibres, SomeSeedsEndCopiesAtOnce) {
+  alignas(16) char from[16] = {1}, to[16];
+  int early = 0;
+  for (uint64_t seed = 1; seed <= 20; ++seed)
+    runBlock({.threads = 1, .seed = seed}, [&] {
+      to[0] = 0;
+      hostCopy(to, from, 16);
+      early += to[0];
+    });
+  EXPECT_GT(early, 0);
+  EXPECT_LT(early, 20);
+}
+
+/// Where an element lies in a matrix of rows of 128 bytes, as it is written down: 16 bytes at column c of row r lie at
+/// column c xor r mod 8.
+int64_t swizzledElement(int64_t row, int64_t column) { return row * 64 + ((column / 8) ^ (row % 8)) * 8 + column % 8; }
+
+TEST(Fibres, AWarpGroupMultipliesSwizzledMatrices) {
+  constexpr int kColumns = 72, kWords = 64 * 64;  // of a matrix of 64 rows
+  const auto left = [](int64_t row, int64_t k) { return static_cast<float>((row * 5 + k * 3) % 7 - 3); };
+  const auto right = [](int64_t k, int64_t column) { return static_cast<float>((k * 2 + column) % 5 - 2); };
+  for (const bool lhsInner : {true, false})
+    for (const bool rhsInner : {true, false}) {
+      const auto trouble = runBlock({.threads = 128, .sharedBytes = 4 * kWords * 2}, [&] {
+        auto* a = static_cast<uint16_t*>(hostShared());
+        uint16_t* c = a + kWords;
+        if (hostThread() == 0) {
+          for (int64_t row = 0; row < 64; ++row)
+            for (int64_t k = 0; k < 16; ++k)
+              a[lhsInner ? swizzledElement(row, k) : swizzledElement(k, row)] = eval::f32ToBf16(left(row, k));
+          for (int64_t column = 0; column < kColumns; ++column)
+            for (int64_t k = 0; k < 16; ++k)
+              c[rhsInner ? swizzledElement(column, k) : column / 64 * kWords + swizzledElement(k, column % 64)] =
+                  eval::f32ToBf16(right(k, column));
+        }
+        hostBarrier(0);
+        float sums[kColumns / 2];
+        std::fill(std::begin(sums), std::end(sums), 1.0f);
+        const GroupProduct product{.columns = kColumns,
+                                   .lhsDepthInner = lhsInner,
+                                   .rhsDepthInner = rhsInner,
+                                   .lhsStride = 2 * kWords,
+                                   .rhsStride = 2 * kWords};
+        hostGroupBegin();
+        hostGroupMma(sums, a, c, product);
+        EXPECT_EQ(sums[0], 1) << "a product whose end nobody has waited for";
+        hostGroupEnd();
+        const int lane = hostThread() % 32, warp = hostThread() / 32;
+        for (int i = 0; i < kColumns / 2; ++i) {
+          const auto [row, column] = placeInC(lane, i % 4);
+          float expected = 1;
+          for (int k = 0; k < 16; ++k) expected += left(16 * warp + row, k) * right(k, i / 4 * 8 + column);
+          EXPECT_EQ(sums[i], expected) << lhsInner << rhsInner << " " << hostThread() << " " << i;
+        }
+      });
+      EXPECT_FALSE(trouble);
+    }
 }
 
 }  // namespace

@@ -57,18 +57,34 @@ class CudaHostKernel : public TargetKernel {
   std::shared_ptr<gpu::CallWatcher> watcher_;  ///< null: nobody
 };
 
-Result<std::shared_ptr<const TargetKernel>> compileForFibres(const std::string& folder, const KernelPackage& package,
+/// What stands behind the target's name: a GPU whose code is run, or a folder.
+struct HostArgument {
+  gpu::Architecture architecture = gpu::architectures().back();
+  std::string folder;
+};
+
+HostArgument parseArgument(std::string_view argument) {
+  HostArgument parsed;
+  if (auto named = gpu::architectureNamed(argument))
+    parsed.architecture = *named;
+  else
+    parsed.folder = argument;
+  return parsed;
+}
+
+Result<std::shared_ptr<const TargetKernel>> compileForFibres(const HostArgument& argument, const KernelPackage& package,
                                                              const CompileOptions& options) {
   // The machine's compiler first: it says what is wrong with a kernel, and device code is only made of what it takes.
   auto compiled = machine::compileKernel(package, options.contract.numerics);
   if (!compiled) return fail(std::move(compiled.error()));
   const Contract& c = options.contract;
   if (Status ok = takenByGpus(package, c); !ok) return fail(std::move(ok.error()));
-  auto code = gpu::compileForHost(package, {.poison = c.poison, .checkBlocks = c.checkBounds});
+  auto code = gpu::compileForHost(
+      package, {.architecture = argument.architecture, .poison = c.poison, .checkBlocks = c.checkBounds});
   if (!code) return fail(std::move(code.error()));
   std::shared_ptr<gpu::CallWatcher> watcher;
-  if (!folder.empty()) {
-    auto folders = gpu::CallFolders::make(package, folder, c.poison, c.checkBounds);
+  if (!argument.folder.empty()) {
+    auto folders = gpu::CallFolders::make(package, argument.folder, c.poison, c.checkBounds);
     if (!folders) return fail(std::move(folders.error()));
     watcher = std::move(*folders);
   }
@@ -99,13 +115,13 @@ const Target& cudaHostTarget() {
       .name = "cuda-host",
       .summary =
           "code for NVIDIA GPUs, its threads run by this process: to test it without one; calls are kept in FOLDER",
-      .argument = "[FOLDER]",
+      .argument = "[GPU|FOLDER]",
       .checks = [](const machine::ObserverRow&) { return false; },
       .aheadOfTime = false,
       .available = [](std::string_view) { return Status(); },
       .open = [](std::string_view argument) -> Result<KernelCompiler> {
-        return [folder = std::string(argument)](const KernelPackage& package, const CompileOptions& options) {
-          return compileForFibres(folder, package, options);
+        return [parsed = parseArgument(argument)](const KernelPackage& package, const CompileOptions& options) {
+          return compileForFibres(parsed, package, options);
         };
       }};
   return target;

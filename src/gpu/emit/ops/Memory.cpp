@@ -74,6 +74,25 @@ LowerResult lowerScalarStore(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
+/// What threads have in registers to memory, or to a ref that they have there too (`to`): without a mask, not added
+/// (plan/RegisterPlan.h).
+LowerResult storeFragment(Lowering& l, mlir::Value value, const View& box, Lowering::Fragment from,
+                          const Lowering::Fragment* to) {
+  const Lowering::Fragment* is = l.fragment(value);
+  if (to && is && is->sums == to->sums) return {};
+  l.touch(l.reads(value), {box.memory});
+  const std::optional<Lowering::Fragment> kept = to ? std::optional(*to) : std::nullopt;
+  l.forFragment(from, box.shape, [&](const Place& at) {
+    Reg r = l.element(value, at);
+    if (!r) return;
+    if (kept)
+      l.setElement(*kept, r);
+    else
+      cpu::storeElements(l.b, box.dtype, r, cpu::elementPointer(l.b, box, at), 1);
+  });
+  return l.failure;
+}
+
 LowerResult store(Lowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref, mlir::ValueRange indices,
                   mlir::Value mask) {
   const DType kept = elementDType(ref.getType());
@@ -85,6 +104,8 @@ LowerResult store(Lowering& l, mlir::Operation& op, mlir::Value value, mlir::Val
   if (auto ok = l.keepLoads(box->memory, &op, &*box, value); !ok) return ok;
   if (mask)
     if (auto ok = l.keepLoads(box->memory, &op, &*box, mask); !ok) return ok;
+  const Lowering::Fragment *to = l.resident(box->memory), *from = to ? to : l.fragmentUnder(value);
+  if (from) return storeFragment(l, value, *box, *from, to);
   MemorySet reads = l.reads(value);
   if (mask) {
     const MemorySet more = l.reads(mask);

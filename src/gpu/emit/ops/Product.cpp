@@ -1,4 +1,4 @@
-// tpu.matmul: by the tensor cores where they have the product; else each thread has a tile of the result in registers,
+// tpu.matmul: by the tensor cores where that is planned; else each thread has a tile of the result in registers,
 // and adds up along the contracted dimensions. Products of floats are exact in f32 and added in f32; integers in i32.
 #include "gpu/emit/Product.h"
 
@@ -109,6 +109,33 @@ Shape sizesOf(const View& v, const Shape& dims) {
   return sizes;
 }
 
+LowerResult lowerTensorProduct(Lowering& l, mlir::Operation& op, ProductForm& p, const PlannedProduct& plan) {
+  const mlir::Value result = op.getResult(0);
+  // It begins with a barrier: what other threads have made of its operands is there.
+  if (plan.result == ProductResult::accumulated) {
+    const Lowering::Fragment scratch = *l.resident(l.ref(plan.scratch).memory);
+    emitTensorProduct(l, p, plan.tile, scratch.sums);
+    Lowering::Fragment sum = scratch;
+    sum.memory = View::kValue;
+    l.setFragment(plan.sum, sum);
+    return l.failure;
+  }
+  if (plan.result == ProductResult::registers) {
+    const Lowering::Fragment made = l.newFragment(plan.tile, result.getType());
+    l.touch(l.reads(p.acc), {});
+    l.forFragment(made, shapeOf(result.getType()), [&](const Place& at) {
+      if (Reg start = l.element(p.acc, at)) l.setElement(made, start);
+    });
+    emitTensorProduct(l, p, plan.tile, made.sums);
+    l.setFragment(result, made);
+    return l.failure;
+  }
+  p.made = l.allocate(p.out, shapeOf(result.getType()));
+  if (p.made.elements() > 0) emitTensorProduct(l, p, plan.tile, nullptr);
+  l.setView(result, std::move(p.made));
+  return l.failure;
+}
+
 LowerResult lowerMatmul(Lowering& l, mlir::Operation& op) {
   ProductForm p;
   p.out = elementDType(op.getResult(0).getType());
@@ -127,17 +154,14 @@ LowerResult lowerMatmul(Lowering& l, mlir::Operation& op) {
   p.columns = sizesOf(p.rhs, p.dims.rhsFree);
   p.depth = sizesOf(p.lhs, p.dims.lhsContracting);
   p.acc = op.getOperand(2);
+  if (const auto planned = l.plan.products.products.find(&op); planned != l.plan.products.products.end())
+    return lowerTensorProduct(l, op, p, planned->second);
   p.made = l.allocate(p.out, shapeOf(op.getResult(0).getType()));
   MemorySet reads = l.reads(p.acc);
   reads.insert(p.lhs.memory);
   reads.insert(p.rhs.memory);
   l.touch(reads, {p.made.memory});
-  if (p.made.elements() > 0) {
-    if (hasMma(p))
-      emitMma(l, p);
-    else
-      ThreadTiles(l, p).run();
-  }
+  if (p.made.elements() > 0) ThreadTiles(l, p).run();
   l.setView(op.getResult(0), std::move(p.made));
   return l.failure;
 }

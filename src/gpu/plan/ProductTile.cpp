@@ -1,0 +1,75 @@
+#include "gpu/plan/ProductTile.h"
+
+#include <algorithm>
+
+#include "gpu/device/Primitives.h"
+
+namespace smalti::gpu {
+namespace {
+
+/// f32 registers of a thread for sums; 255 is the most that a thread has (PTX ISA; CUDA C++ Programming Guide,
+/// "Technical Specifications per Compute Capability").
+constexpr int64_t kMostSums = 128;
+/// Of shared memory that stays for other values of the kernel.
+constexpr int64_t kOtherBytes = 16 << 10;
+constexpr int kMostStages = 4;
+
+int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Warp groups of 64 rows each; a result of up to 256 columns (PTX ISA, wgmma.mma_async).
+void planGroups(ProductTile& t, const ProductShape& s, int64_t groups, bool covers) {
+  constexpr int64_t kWarps = 4, kMostColumns = 256, kRowsOfGroup = 64;
+  t.wgmma = true;
+  t.warpsDown = kWarps * groups;
+  t.warpsAcross = 1;
+  // Whole rows of a stage: 64 columns, so that operands in either order are read alike.
+  const int64_t columns = std::min(divideUp(s.n, ProductTile::kDepth) * ProductTile::kDepth, kMostColumns);
+  t.wide = columns / ProductTile::kColumns;
+  const int64_t most = kMostSums / (ProductTile::kPiece * t.wide);
+  const int64_t wanted = divideUp(s.m, kRowsOfGroup * groups);
+  t.high = std::clamp<int64_t>(wanted, 1, covers ? most : std::min<int64_t>(most, 2));
+}
+
+void planWarps(ProductTile& t, const ProductShape& s, int64_t warps, bool covers) {
+  // As square as warps can be laid out, within what the result has.
+  t.warpsDown = 1;
+  while (t.warpsDown * t.warpsDown * 2 <= warps && t.warpsDown * 2 * ProductTile::kRows <= s.m) t.warpsDown *= 2;
+  t.warpsAcross = warps / t.warpsDown;
+  t.high = std::clamp<int64_t>(divideUp(s.m, ProductTile::kRows * t.warpsDown), 1, covers ? 8 : 4);
+  const int64_t widest = covers ? kMostSums / (ProductTile::kPiece * t.high) : 4;
+  t.wide = std::clamp<int64_t>(divideUp(s.n, ProductTile::kColumns * t.warpsAcross), 1, widest);
+}
+
+int64_t bytesOf(int64_t count, bool depthInner) {
+  constexpr int64_t kSide = ProductTile::kDepth;
+  return ProductTile::kRowBytes * (depthInner ? divideUp(count, 8) * 8 : divideUp(count, kSide) * kSide);
+}
+
+}  // namespace
+
+int threadsForProduct(const ProductShape& s) {
+  constexpr int64_t kMuch = 128 * 64;
+  return s.m * s.n >= kMuch && s.m >= 2 * 64 ? 256 : 128;
+}
+
+std::optional<ProductTile> tileFor(const ProductShape& s, int threads, const Architecture& architecture, bool covers) {
+  constexpr int64_t kGroup = 4 * kWarp, kRowsOfGroup = 64;
+  if (s.m < ProductTile::kRows / 2 || s.n < ProductTile::kColumns || s.k < ProductTile::kRows) return std::nullopt;
+  ProductTile t;
+  const int64_t groups = threads / kGroup;
+  // Half of a warp group's rows may be beyond the result's end, not more.
+  if (architecture.hasWgmma() && threads % kGroup == 0 && s.m > (groups - 1) * kRowsOfGroup + kRowsOfGroup / 2)
+    planGroups(t, s, groups, covers);
+  else
+    planWarps(t, s, threads / kWarp, covers);
+  if (covers && (t.rows() < s.m || t.columns() < s.n || t.sums() > kMostSums)) return std::nullopt;
+  t.lhsBytes = bytesOf(t.rows(), s.lhsDepthInner);
+  t.rhsBytes = bytesOf(t.columns(), s.rhsDepthInner);
+  const int64_t fit = (architecture.sharedBytes - kOtherBytes) / t.stageBytes();
+  t.stages =
+      static_cast<int>(std::min<int64_t>({fit, kMostStages, std::max<int64_t>(2, divideUp(s.k, ProductTile::kDepth))}));
+  if (t.stages < 2) return std::nullopt;
+  return t;
+}
+
+}  // namespace smalti::gpu

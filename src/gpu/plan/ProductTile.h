@@ -1,0 +1,45 @@
+// The part of a matrix product that the threads of a block have in registers at once, and how its operands are staged.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "gpu/Architecture.h"
+
+namespace smalti::gpu {
+
+/// A product of matrices of 16-bit floats: m × k by k × n.
+struct ProductShape {
+  int64_t m = 0, n = 0, k = 0;
+  bool lhsDepthInner = true, rhsDepthInner = false;  ///< whether k is the dimension whose elements lie side by side
+};
+
+/// Sums lie as the fragments of mma.m16n8k16 do (PTX ISA, "Matrix Fragments for mma.m16n8k16"), those of
+/// wgmma.m64nNk16 too: of each piece of 16 rows × 8 columns a thread has four.
+struct ProductTile {
+  static constexpr int64_t kRows = 16, kColumns = 8, kPiece = 4;  ///< of a piece; sums of a thread
+  /// Of what is staged at once: 64 elements of 16 bits are the 128 bytes in which shared memory is swizzled.
+  static constexpr int64_t kDepth = 64, kRowBytes = 128;
+
+  bool wgmma = false;                      ///< by warp groups; else each warp by mma.sync
+  int64_t warpsDown = 1, warpsAcross = 1;  ///< of the block, along rows and columns
+  int64_t high = 1, wide = 1;              ///< pieces of a warp
+  int stages = 2;                          ///< of operands in shared memory: all but one are on their way
+  int64_t lhsBytes = 0, rhsBytes = 0;      ///< of a stage
+
+  int64_t rows() const { return kRows * high * warpsDown; }
+  int64_t columns() const { return kColumns * wide * warpsAcross; }
+  int64_t sums() const { return kPiece * high * wide; }  ///< f32 registers of each thread
+  int64_t stageBytes() const { return lhsBytes + rhsBytes; }
+  /// First row of a warp's i-th piece: pieces of different warps take turns, as those of a warp group do.
+  int64_t pieceRow(int64_t i, int64_t warpDown) const { return (i * warpsDown + warpDown) * kRows; }
+  bool operator==(const ProductTile&) const = default;
+};
+
+/// Threads of a block that a kernel's products are best computed by; 0: it has none.
+int threadsForProduct(const ProductShape&);
+/// The tile for a block of so many threads. `covers`: all of the result is to be in registers at once; absent where it
+/// does not fit.
+std::optional<ProductTile> tileFor(const ProductShape&, int threads, const Architecture&, bool covers);
+
+}  // namespace smalti::gpu

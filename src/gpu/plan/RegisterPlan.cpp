@@ -1,0 +1,233 @@
+#include "gpu/plan/RegisterPlan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ir/KernelArguments.h"
+#include "ir/Types.h"
+#include "ir/facts/Attributes.h"
+#include "ir/facts/DotDimensions.h"
+#include "ir/facts/OpFamilies.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Matchers.h"
+
+namespace smalti::gpu {
+namespace {
+
+/// Of all that is kept; besides, addresses and operands take registers.
+constexpr int64_t kMostKept = 160;
+
+bool isMatmul(mlir::Operation& op) { return op.getName().getStringRef() == "tpu.matmul"; }
+
+/// A product of two matrices for the tensor cores; leading batches are products of their own.
+std::optional<ProductShape> productShape(mlir::Operation& op) {
+  if (!isMatmul(op)) return std::nullopt;
+  const DType in = elementDType(op.getOperand(0).getType()), out = elementDType(op.getResult(0).getType());
+  if (in != elementDType(op.getOperand(1).getType()) || (in != DType::bf16 && in != DType::f16) || !is_float(out))
+    return std::nullopt;
+  const DotDimensions d = dotDimensionsOf(op);
+  if (d.lhsFree.size() != 1 || d.rhsFree.size() != 1 || d.lhsContracting.size() != 1) return std::nullopt;
+  const Shape lhs = shapeOf(op.getOperand(0).getType()), rhs = shapeOf(op.getOperand(1).getType());
+  const auto last = [](const Shape& s) { return static_cast<int64_t>(s.size()) - 1; };
+  // Elements side by side are those of the last dimension; of a batched operand that may be the batch.
+  if (std::max(d.lhsFree[0], d.lhsContracting[0]) != last(lhs) ||
+      std::max(d.rhsFree[0], d.rhsContracting[0]) != last(rhs))
+    return std::nullopt;
+  return ProductShape{.m = lhs[static_cast<size_t>(d.lhsFree[0])],
+                      .n = rhs[static_cast<size_t>(d.rhsFree[0])],
+                      .k = lhs[static_cast<size_t>(d.lhsContracting[0])],
+                      .lhsDepthInner = d.lhsContracting[0] == last(lhs),
+                      .rhsDepthInner = d.rhsContracting[0] == last(rhs)};
+}
+
+bool isZero(mlir::Value v) {
+  mlir::DenseElementsAttr dense;
+  if (!mlir::matchPattern(v, mlir::m_Constant(&dense)) || !dense.isSplat()) return false;
+  auto zero = llvm::dyn_cast<mlir::FloatAttr>(dense.getSplatValue<mlir::Attribute>());
+  return zero && zero.getValue().isPosZero();
+}
+
+/// A load or store of all of a ref, as it is: no strides, no mask, no addition.
+bool isWhole(mlir::Operation& op, mlir::Value ref, mlir::Type value) {
+  if (boolAttribute(op, "add") || shapeOf(ref.getType()) != shapeOf(value)) return false;
+  for (const int64_t step : integersAttribute(op, "strides"))
+    if (step != 1) return false;
+  if (const auto segments = integersAttribute(op, "operandSegmentSizes"); segments.size() == 4 && segments[3] != 0)
+    return false;
+  for (mlir::Value operand : op.getOperands())
+    if (operand.getType().isIndex() && !mlir::matchPattern(operand, mlir::m_Zero())) return false;
+  return true;
+}
+
+bool isVectorLoad(mlir::Operation& op) { return op.getName().getStringRef() == "vector.load"; }
+bool isVectorStore(mlir::Operation& op) {
+  const auto name = op.getName().getStringRef();
+  return name == "tpu.vector_store" || name == "vector.store";
+}
+
+class RegisterPlanner {
+ public:
+  RegisterPlanner(const KernelPackage& package, const Architecture& architecture)
+      : arguments_(package), architecture_(architecture) {}
+
+  RegisterPlan run() {
+    std::vector<std::pair<mlir::Operation*, ProductShape>> products;
+    arguments_.function().walk([&](mlir::Operation* op) {
+      if (auto shape = productShape(*op)) products.emplace_back(op, *shape);
+    });
+    for (const auto& [op, shape] : products) plan_.threads = std::max(plan_.threads, threadsForProduct(shape));
+    for (const auto& [op, shape] : products) {
+      if (auto tile = tileFor(shape, plan_.threads, architecture_, true)) covering_[op] = *tile;
+      if (auto tile = tileFor(shape, plan_.threads, architecture_, false)) plan_.products[op].tile = *tile;
+    }
+    if (plan_.products.empty()) return RegisterPlan();
+    for (size_t i = 0; i < arguments_.numScratch(); ++i) planScratch(arguments_.scratch(i));
+    for (const auto& [op, shape] : products) planResult(op);
+    if (sums() > kMostKept) keepNothing();
+    for (const auto& [op, p] : plan_.products)
+      plan_.stageBytes = std::max(plan_.stageBytes, p.tile.stages * p.tile.stageBytes());
+    return std::move(plan_);
+  }
+
+ private:
+  /// Whether all that the value becomes is computed and stored element by element.
+  bool staysInPlace(mlir::Value v, llvm::DenseSet<mlir::Value>& seen) const {
+    if (!seen.insert(v).second) return true;
+    for (mlir::OpOperand& use : v.getUses()) {
+      mlir::Operation& user = *use.getOwner();
+      if (isVectorStore(user)) {
+        if (use.getOperandNumber() != 0 || boolAttribute(user, "add")) return false;
+        const auto segments = integersAttribute(user, "operandSegmentSizes");
+        if (segments.size() == 4 && segments[3] != 0) return false;
+        continue;
+      }
+      if (isAccumulating(user, use.getOperandNumber())) continue;
+      if (user.getNumResults() != 1 || !llvm::isa<mlir::VectorType>(user.getResult(0).getType())) return false;
+      if (!isElementwise(user) && !addsUnitDimensions(user)) return false;
+      if (!staysInPlace(user.getResult(0), seen)) return false;
+    }
+    return true;
+  }
+  static bool addsUnitDimensions(mlir::Operation& op) {
+    if (!llvm::isa<mlir::vector::ShapeCastOp>(op)) return false;
+    Shape from = shapeOf(op.getOperand(0).getType()), to = shapeOf(op.getResult(0).getType());
+    while (to.size() > from.size() && to.front() == 1) to.erase(to.begin());
+    return from == to;
+  }
+  bool isAccumulating(mlir::Operation& op, unsigned operand) const {
+    constexpr unsigned kAccumulator = 2;
+    const auto found = plan_.products.find(&op);
+    return operand == kAccumulator && found != plan_.products.end() &&
+           found->second.result == ProductResult::accumulated;
+  }
+
+  /// The product adds to all of a ref:  store(add(load ref, product), ref), or the load is what the product is added
+  /// to.
+  struct Accumulation {
+    mlir::Value ref, sum;
+  };
+  static std::optional<Accumulation> accumulation(mlir::Operation& matmul) {
+    const auto onlyUser = [](mlir::Value v) { return v.hasOneUse() ? *v.getUsers().begin() : nullptr; };
+    mlir::Value sum = matmul.getResult(0), old = matmul.getOperand(2);
+    mlir::Operation* user = onlyUser(sum);
+    if (user && isZero(old)) {
+      auto add = llvm::dyn_cast<mlir::arith::AddFOp>(user);
+      if (!add) return std::nullopt;
+      old = add.getLhs() == sum ? add.getRhs() : add.getLhs();
+      sum = add.getResult();
+      user = onlyUser(sum);
+    }
+    mlir::Operation* load = old.getDefiningOp();
+    if (!user || !isVectorStore(*user) || !load || !isVectorLoad(*load) || !onlyUser(old)) return std::nullopt;
+    const mlir::Value ref = load->getOperand(0);
+    if (user->getOperand(0) != sum || user->getOperand(1) != ref || !isWhole(*user, ref, sum.getType()) ||
+        !isWhole(*load, ref, old.getType()) || user->getBlock() != matmul.getBlock() ||
+        load->getBlock() != matmul.getBlock())
+      return std::nullopt;
+    // The sum is there when the product is: nothing else may look at the ref from the load on to the store, nor may
+    // what has been loaded before in this block be needed after.
+    for (mlir::Operation& op : *matmul.getBlock()) {
+      if (&op == user) return Accumulation{ref, sum};
+      const bool late = load->isBeforeInBlock(&op);
+      if (&op != load && isVectorLoad(op) && op.getOperand(0) == ref) return std::nullopt;
+      if (late && op.getNumRegions() > 0) return std::nullopt;
+      if (late && isVectorStore(op) && op.getOperand(1) == ref) return std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  void planScratch(mlir::Value ref) {
+    auto type = llvm::dyn_cast<mlir::MemRefType>(ref.getType());
+    if (!type || type.getRank() != 2 || !type.getElementType().isF32()) return;
+    std::optional<ProductTile> tile;
+    std::vector<std::pair<mlir::Operation*, Accumulation>> adding;
+    for (const auto& [op, covering] : covering_) {
+      const auto accumulated = accumulation(*op);
+      if (!accumulated || accumulated->ref != ref) continue;
+      if (tile && *tile != covering) return;
+      tile = covering;
+      adding.emplace_back(op, *accumulated);
+    }
+    if (!tile) return;
+    for (const auto& [op, accumulated] : adding) {
+      PlannedProduct& p = plan_.products[op];
+      p = {*tile, ProductResult::accumulated, ref, accumulated.sum};
+    }
+    if (everyUseStaysInPlace(ref)) {
+      plan_.scratch[ref] = *tile;
+      return;
+    }
+    for (const auto& [op, accumulated] : adding) plan_.products[op] = {*tile, ProductResult::memory, {}, {}};
+  }
+  bool everyUseStaysInPlace(mlir::Value ref) const {
+    for (mlir::Operation* user : ref.getUsers()) {
+      llvm::DenseSet<mlir::Value> seen;
+      if (isVectorStore(*user)) {
+        if (user->getOperand(1) != ref || !isWhole(*user, ref, user->getOperand(0).getType())) return false;
+      } else if (!isVectorLoad(*user) || !isWhole(*user, ref, user->getResult(0).getType()) ||
+                 !staysInPlace(user->getResult(0), seen)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void planResult(mlir::Operation* op) {
+    const auto covering = covering_.find(op);
+    const auto found = plan_.products.find(op);
+    if (covering == covering_.end() || found == plan_.products.end() || found->second.result != ProductResult::memory)
+      return;
+    llvm::DenseSet<mlir::Value> seen;
+    auto type = llvm::cast<mlir::VectorType>(op->getResult(0).getType());
+    if (type.getRank() != 2 || !type.getElementType().isF32() || !staysInPlace(op->getResult(0), seen)) return;
+    found->second = {covering->second, ProductResult::registers, {}, {}};
+  }
+
+  int64_t sums() const {
+    int64_t kept = 0, made = 0;
+    for (const auto& [ref, tile] : plan_.scratch) kept += tile.sums();
+    for (const auto& [op, p] : plan_.products)
+      if (p.result == ProductResult::registers) made += p.tile.sums();
+    return kept + made;
+  }
+  void keepNothing() {
+    plan_.scratch.clear();
+    for (auto& [op, p] : plan_.products) p = {p.tile, ProductResult::memory, {}, {}};
+  }
+
+  KernelArguments arguments_;
+  const Architecture& architecture_;
+  RegisterPlan plan_;
+  llvm::DenseMap<mlir::Operation*, ProductTile> covering_;
+};
+
+}  // namespace
+
+RegisterPlan planRegisters(const KernelPackage& package, const Architecture& architecture) {
+  return RegisterPlanner(package, architecture).run();
+}
+
+}  // namespace smalti::gpu

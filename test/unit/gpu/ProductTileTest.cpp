@@ -1,0 +1,70 @@
+#include "gpu/plan/ProductTile.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "gpu/device/Primitives.h"
+
+namespace smalti::gpu {
+namespace {
+
+Architecture named(const char* name) { return *architectureNamed(name); }
+
+TEST(ProductTiles, LargeProductsHaveTheLargestInstructionOfAWarpGroup) {
+  const ProductShape shape{.m = 4096, .n = 4096, .k = 4096};
+  EXPECT_EQ(threadsForProduct(shape), 256);
+  const auto tile = tileFor(shape, 256, named("sm_90a"), false);
+  ASSERT_TRUE(tile);
+  EXPECT_TRUE(tile->wgmma);
+  EXPECT_EQ(tile->rows(), 128);
+  EXPECT_EQ(tile->columns(), 256);
+  EXPECT_EQ(tile->sums(), 128);
+  EXPECT_EQ(tile->stageBytes(), (128 + 256) * 128);
+  EXPECT_EQ(tile->stages, 4);
+}
+
+TEST(ProductTiles, OtherGpusHaveWarps) {
+  const auto tile = tileFor({.m = 4096, .n = 4096, .k = 4096}, 256, named("sm_80"), false);
+  ASSERT_TRUE(tile);
+  EXPECT_FALSE(tile->wgmma);
+  EXPECT_EQ(tile->rows() * tile->columns(), 128 * 128 * tile->sums() / 64);
+}
+
+TEST(ProductTiles, WhatIsToBeInRegistersFitsThere) {
+  for (const char* gpu : {"sm_80", "sm_86", "sm_90a"})
+    for (int64_t m = 8; m <= 512; m *= 2)
+      for (int64_t n = 8; n <= 512; n *= 2) {
+        const ProductShape shape{.m = m, .n = n, .k = 256};
+        const auto tile = tileFor(shape, threadsForProduct(shape), named(gpu), true);
+        if (!tile) {
+          EXPECT_TRUE(m * n > 64 * 64 || std::max(m, n) == 512) << gpu << " " << m << " × " << n;
+          continue;
+        }
+        EXPECT_GE(tile->rows(), m);
+        EXPECT_GE(tile->columns(), n);
+        EXPECT_LE(tile->sums(), 128);
+        EXPECT_EQ(tile->warpsDown * tile->warpsAcross * kWarp, threadsForProduct(shape));
+        EXPECT_LE(tile->stages * tile->stageBytes(), named(gpu).sharedBytes);
+      }
+}
+
+TEST(ProductTiles, TooSmallProductsAreNotForTensorCores) {
+  EXPECT_FALSE(tileFor({.m = 4, .n = 128, .k = 128}, 128, named("sm_80"), false));
+  EXPECT_FALSE(tileFor({.m = 128, .n = 128, .k = 8}, 128, named("sm_90a"), false));
+}
+
+TEST(GroupProducts, AreNamedByWhatTheyCompute) {
+  const GroupProduct product{
+      .columns = 192, .isF16 = true, .lhsDepthInner = false, .rhsDepthInner = true, .lhsStride = 8192};
+  const GroupProduct read = groupProductNamed(groupMmaName(product));
+  EXPECT_EQ(groupMmaName(read), groupMmaName(product));
+  EXPECT_EQ(read.columns, 192);
+  EXPECT_TRUE(read.isF16);
+  EXPECT_FALSE(read.lhsDepthInner);
+  EXPECT_EQ(read.lhsStride, 8192);
+  EXPECT_EQ(groupsNamed(waitName(3)), 3);
+}
+
+}  // namespace
+}  // namespace smalti::gpu
