@@ -24,21 +24,15 @@ OptionList optionsFrom(std::string_view lines) {
 
 Module moduleOf(const CallAttributes& call) { return unwrap(Module::parse(call.module, "pallas_call")); }
 
-Executable compileCall(const CallAttributes& call) {
-  return unwrap(moduleOf(call).compile(settingsFrom({{"target", "cpu"}}, optionsFrom(call.options))));
-}
-
-/// Other targets take kernels of their own, or none here: they say so at once.
-bool isForCpu(const CallAttributes& call) {
-  const OptionList options = optionsFrom(call.options);
-  return std::ranges::none_of(options, [](const auto& o) { return o.first == "target" && o.second != "cpu"; });
+/// Its options over the SMALTI_… variables as they are now, for which there is a default of the target.
+Settings settingsOf(const CallAttributes& call) {
+  return settingsFrom({{"target", kDefaultTarget}}, optionsFrom(call.options));
 }
 
 /// What is wrong with a kernel, in a twentieth of the time: every target takes what the machine takes.
-void verifyCall(const CallAttributes& call) {
-  OptionList options = optionsFrom(call.options);
-  options.emplace_back("target", "interpret");
-  unwrap(moduleOf(call).compile(settingsFrom({}, options)));
+void verifyCall(const CallAttributes& call, Settings settings) {
+  unwrap(settings.set("target", "interpret"));
+  unwrap(moduleOf(call).compile(settings));
 }
 
 }  // namespace
@@ -65,15 +59,19 @@ Status KernelTable::begin(const CallAttributes& call) {
     const std::shared_lock lock(mutex_);
     if (const auto found = entries_.find(call.key); found != entries_.end() && found->second->begun) return {};
   }
-  if (!isForCpu(call)) {
-    const auto compiled = get(call);
+  const auto settings = attempt([&] { return settingsOf(call); });
+  if (!settings) return fail(settings.error());
+  if (targetOf(optionsFrom(call.options)) != "cpu") {  // it takes kernels of its own, or none here: it says so at once
+    const auto compiled = compiledIn(*entryOf(call.key), call, *settings);
     return compiled ? Status() : fail(compiled.error());
   }
-  if (auto verified = attempt([&] { return verifyCall(call), 0; }); !verified) return fail(std::move(verified.error()));
+  if (auto verified = attempt([&] { return verifyCall(call, *settings), 0; }); !verified)
+    return fail(std::move(verified.error()));
   const std::shared_ptr<Entry> entry = entryOf(call.key);
   {
     const std::unique_lock lock(mutex_);
     if (std::exchange(entry->begun, true)) return {};
+    entry->settings = *settings;
   }
   const std::lock_guard lock(queueMutex_);
   if (finished_) return {};
@@ -121,16 +119,31 @@ Result<std::shared_ptr<const Executable>> KernelTable::get(const CallAttributes&
       return found->second->executable;
   }
   const std::shared_ptr<Entry> entry = entryOf(call.key);
-  const std::lock_guard compiling(entry->compiling);
+  std::optional<Settings> settings;
   {
     const std::shared_lock lock(mutex_);
-    if (entry->executable) return entry->executable;
+    settings = entry->settings;
   }
-  auto compiled = attempt([&] { return std::make_shared<const Executable>(compileCall(call)); });
+  if (!settings) {  // a program that was lowered in another process
+    auto now = attempt([&] { return settingsOf(call); });
+    if (!now) return fail(std::move(now.error()));
+    settings = std::move(*now);
+  }
+  return compiledIn(*entry, call, *settings);
+}
+
+Result<std::shared_ptr<const Executable>> KernelTable::compiledIn(Entry& entry, const CallAttributes& call,
+                                                                  const Settings& settings) {
+  const std::lock_guard compiling(entry.compiling);
+  {
+    const std::shared_lock lock(mutex_);
+    if (entry.executable) return entry.executable;
+  }
+  auto compiled = attempt([&] { return std::make_shared<const Executable>(unwrap(moduleOf(call).compile(settings))); });
   if (!compiled) return fail(std::move(compiled.error()));
   const std::unique_lock lock(mutex_);
-  entry->executable = std::move(*compiled);
-  return entry->executable;
+  entry.executable = std::move(*compiled);
+  return entry.executable;
 }
 
 }  // namespace smalti::python

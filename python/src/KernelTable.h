@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -15,10 +16,11 @@
 #include <vector>
 
 #include "smalti/executable.h"
+#include "smalti/settings.h"
 
 namespace smalti::python {
 
-/// What a call in a compiled program of JAX names: `key` is a digest of the other two.
+/// What a call in a compiled program of JAX names: `key` is a digest of the other two and of the SMALTI_… variables.
 struct CallAttributes {
   std::string_view key;
   std::string_view module;   ///< StableHLO text whose main is the one call of the kernel
@@ -32,7 +34,7 @@ class KernelTable {
   /// Compiles the kernel unless it is here already; others that want the same wait for it. Errors are not kept.
   Result<std::shared_ptr<const Executable>> get(const CallAttributes&);
   /// Says what is wrong with the kernel, and compiles it on another thread, while JAX goes on with the program around
-  /// it; `get` waits for that, or does it where no thread has begun yet.
+  /// it; `get` waits for that, or does it where no thread has begun yet. Takes the SMALTI_… variables as they are now.
   Status begin(const CallAttributes&);
   /// Ends what `begin` has started; nothing starts any more. Before the process ends.
   void finish();
@@ -44,6 +46,7 @@ class KernelTable {
     std::mutex compiling;
     std::shared_ptr<const Executable> executable;  ///< under the table's mutex
     bool begun = false;                            ///< under the table's mutex
+    std::optional<Settings> settings;              ///< when it was begun; under the table's mutex
   };
   struct Hash : std::hash<std::string_view> {
     using is_transparent = void;
@@ -53,6 +56,7 @@ class KernelTable {
     std::string key, module, options;
   };
   std::shared_ptr<Entry> entryOf(std::string_view key);
+  Result<std::shared_ptr<const Executable>> compiledIn(Entry&, const CallAttributes&, const Settings&);
   void work();
 
   mutable std::shared_mutex mutex_;

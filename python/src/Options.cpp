@@ -1,8 +1,18 @@
 #include "Options.h"
 
+#include <cstdlib>
+#include <ranges>
+
 #include "smalti/error.h"
 
 namespace smalti::python {
+
+std::string targetOf(const OptionList& chosen) {
+  for (const auto& [option, value] : chosen | std::views::reverse)
+    if (option == "target") return value;
+  const char* variable = std::getenv("SMALTI_TARGET");
+  return variable && *variable ? variable : kDefaultTarget;
+}
 
 Settings settingsFrom(const OptionList& defaults, const OptionList& chosen) {
   Settings settings;

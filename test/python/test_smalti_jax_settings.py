@@ -199,6 +199,34 @@ def test_the_librarys_variables_count():
     assert "SM1011" in run(PROGRAM, SMALTI_JAX="1", SMALTI_THREADS="many").stderr
 
 
+def test_variables_count_as_they_are_when_a_kernel_is_lowered(monkeypatch, undefined):
+    smalti.jax.install()
+    plain = undefined.lower(X)
+    monkeypatch.setenv("SMALTI_CHECK", "on")
+    careful = jax.jit(lambda x: undefined(x)).lower(X)
+    monkeypatch.setenv("SMALTI_CHECK", "perhaps")  # too late for both
+    assert not checked(plain.compile())
+    assert checked(careful.compile())
+    with pytest.raises(smalti.Error, match="SMALTI_CHECK"):
+        jax.jit(lambda x: undefined(x) + 1).lower(X)
+
+
+def test_a_variable_chooses_the_target_and_what_it_refuses_is_said_at_once(monkeypatch):
+    def f(x):
+        return pl.pallas_call(lambda x, o: o.__setitem__(..., x[...] * 3), out_shape=x)(x)
+
+    smalti.jax.install()
+    ran = smalti._smalti.num_compiled_calls()
+    monkeypatch.setenv("SMALTI_TARGET", "interpret")
+    np.testing.assert_array_equal(jax.jit(f)(X), X * 3)
+    monkeypatch.setenv("SMALTI_TARGET", "cpu")
+    np.testing.assert_array_equal(jax.jit(lambda x: f(x))(X), X * 3)
+    assert smalti._smalti.num_compiled_calls() == ran + 2
+    monkeypatch.setenv("SMALTI_TARGET", "gpu-2")
+    with pytest.raises(smalti.Error, match="SM1011"):
+        jax.jit(lambda x: f(x)).lower(X)
+
+
 def test_installing_starts_no_backend():
     done = run("import smalti.jax, jax; smalti.jax.install()\n"
                "from jax._src import xla_bridge; print(xla_bridge.backends_are_initialized())")

@@ -168,7 +168,8 @@ def _devices(ctx: Any, op: ir.Operation) -> int:
 
 def _retarget(op: ir.Operation, module: str, settings: _settings.Settings, devices: int) -> None:
     options = "\n".join(f"{name}={value}" for name, value in settings.options)
-    key = hashlib.blake2b(f"{options}\0{module}".encode(), digest_size=16).hexdigest()
+    variables = sorted(v for v in os.environ.items() if v[0].startswith("SMALTI_"))
+    key = hashlib.blake2b(f"{options}\0{variables}\0{module}".encode(), digest_size=16).hexdigest()
     _smalti.compile_call(key, module, options)
     named = {"key": key, "module": module, "options": options, "chip": settings.chip if settings.legality else ""}
     attributes = {k: ir.StringAttr.get(v) for k, v in named.items()}
