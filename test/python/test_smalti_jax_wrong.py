@@ -1,5 +1,6 @@
 """What cannot be: arrays that no kernel takes, functions that raise while JAX traces them, processes that were forked."""
 
+import inspect
 import os
 import subprocess
 import sys
@@ -62,6 +63,39 @@ def test_an_index_map_that_leaves_the_array():
     start = lines.index("error[SM4111]: the index map of input 0 gives a block outside the array")
     assert "test_smalti_jax_wrong.py" in lines[start + 1]
     assert lines[start + 5].strip() == "have: block index (5, 0), elements [40:48, 0:128]"
+    fine()
+
+
+def test_kernels_of_sparse_cores_are_refused_by_name():
+    plsc = pytest.importorskip("jax.experimental.pallas.tpu_sc")
+
+    def scatters(x_ref, o_ref):
+        pass
+
+    shape = {("out_shape" if "out_shape" in inspect.signature(pl.kernel).parameters else "out_type"): X}
+    with smalti.jax.using(chip="v7x"), pytest.raises(NotImplementedError) as caught:
+        mesh = plsc.VectorSubcoreMesh(core_axis_name="c", subcore_axis_name="s", num_cores=1)  # asks for the chip
+        pl.kernel(scatters, mesh=mesh, **shape)(X)
+    assert str(caught.value) == ("the kernel 'scatters' is made for SparseCores: only TensorCores are here; give it a mesh of "
+                                 "TensorCores, or run it on a TPU that has SparseCores")
+    fine()
+
+
+class ParametersForGpus:
+    """As Mosaic GPU's, whose modules need packages that are not installed here."""
+
+    __module__ = "jax._src.pallas.mosaic_gpu.core"
+
+
+def test_kernels_of_gpus_are_refused_by_name():
+    with pytest.raises(NotImplementedError) as caught:
+        smalti.jax._refusals.other_units("k", {"compiler_params": ParametersForGpus()})
+    assert str(caught.value) == ("the kernel 'k' is made for GPUs: only kernels for TPUs run here; describe it with what "
+                                 "jax.experimental.pallas.tpu has, or call it outside of smalti.jax.using()")
+    triton = pytest.importorskip("jax.experimental.pallas.triton")
+    for way in (lambda f: f, jax.jit):
+        with pytest.raises(NotImplementedError, match="^the kernel '<lambda>' is made for GPUs"):
+            way(lambda x: pl.pallas_call(lambda x, o: None, out_shape=x, compiler_params=triton.CompilerParams())(x))(X)
     fine()
 
 

@@ -101,6 +101,7 @@ def _rule(default: Callable[..., Any]) -> Callable[..., Any]:
         if settings.reference:
             return default(ctx, *operands, **{**params, "interpret": True})
         _refusals.forked()
+        _refusals.other_units(_name(params), params)
         _refusals.dtypes(_name(params), ctx.avals_in, ctx.avals_out)
         settings = settings.with_cores(_cores_of_call(params))
         block = ir.InsertionPoint.current.block

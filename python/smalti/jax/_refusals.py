@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -38,6 +39,19 @@ def dtypes(kernel: str, avals_in: Any, avals_out: Any) -> None:
             if isinstance(dtype, np.dtype) and not is_of_kernels(dtype):
                 raise TypeError(f"{kind} {i} of the kernel {kernel!r} is {dtype}[{','.join(map(str, aval.shape))}]: kernels have "
                                 f"no arrays of {dtype}; they take {kernel_dtypes()}")
+
+
+def other_units(kernel: str, params: dict[str, Any]) -> None:
+    """Raises NotImplementedError for a kernel that is made for GPUs or SparseCores: by its parameters, meshes and memory."""
+    meshes = [*params.get("meshes", ()), params.get("mesh")]
+    blocks = getattr(params.get("grid_mapping"), "block_mappings", ())
+    spaces = [getattr(block.transformed_block_aval, "memory_space", None) for block in blocks]
+    if any(re.search(r"\.(mosaic_gpu|triton)\.", type(part).__module__) for part in (params["compiler_params"], *meshes, *spaces)):
+        raise NotImplementedError(f"the kernel {kernel!r} is made for GPUs: only kernels for TPUs run here; describe it with what "
+                                  "jax.experimental.pallas.tpu has, or call it outside of smalti.jax.using()")
+    if any(type(mesh).__module__.endswith(".sc_core") for mesh in meshes):
+        raise NotImplementedError(f"the kernel {kernel!r} is made for SparseCores: only TensorCores are here; give it a mesh "
+                                  "of TensorCores, or run it on a TPU that has SparseCores")
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@
 #include "cpu/emit/ops/ReadOutside.h"
 #include "cpu/emit/ops/Watch.h"
 #include "ir/TpuOpsMemory.h"
+#include "ir/facts/Waits.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace smalti::cpu {
@@ -226,6 +227,7 @@ LowerResult lowerSliceRef(Lowering& l, mlir::Operation& op) {
   Shape padding(sizes.size());
   auto nextDynamic = static_cast<unsigned>(1 + sizes.size());
   bool dynamic = false;
+  const bool isDescriptor = isOnlyWaitedFor(op.getResult(0));
   for (size_t d = 0; d < sizes.size(); ++d) {
     dynamic |= sizes[d] == kDynamicSize;
     Reg size = sizes[d] == kDynamicSize ? wide(nextDynamic++) : l.index(sizes[d]);
@@ -233,11 +235,12 @@ LowerResult lowerSliceRef(Lowering& l, mlir::Operation& op) {
     if (!start || !size) return unsupported("a slice of a ref that native code does not follow");
     Reg array = presentExtent(l.b, whole, d);
     const int64_t tail = whole.padding.empty() ? 0 : whole.padding[d];
-    l.require(fits(l, start, size, l.b.CreateAdd(array, l.index(tail))));
+    l.require(isDescriptor ? l.b.CreateICmpSGE(size, l.index(0))
+                           : fits(l, start, size, l.b.CreateAdd(array, l.index(tail))));
     starts.push_back(start);
     extents.push_back(size);
     present.push_back(size);
-    if (tail == 0) continue;
+    if (tail == 0 || isDescriptor) continue;
     // Into the last tile, but not with nothing of the array.
     l.require(l.b.CreateOr(l.b.CreateICmpULT(start, array), l.b.CreateICmpEQ(size, l.index(0))));
     present[d] = l.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, size, l.b.CreateSub(array, start));

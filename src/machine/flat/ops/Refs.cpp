@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "ir/TpuOps.h"
+#include "ir/facts/Waits.h"
 #include "machine/flat/Box.h"
 #include "machine/flat/ops/Table.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -118,17 +119,6 @@ struct SliceRef : Payload {
                        .have = fmt::format("{}", starts.size())});
   }
 };
-
-/// Used for nothing but waits for copies, itself and its views.
-bool isOnlyWaitedFor(mlir::Value ref) {
-  if (ref.use_empty() || is_semaphore(elementDType(ref.getType()))) return false;
-  return llvm::all_of(ref.getUses(), [](mlir::OpOperand& use) {
-    mlir::Operation* op = use.getOwner();
-    if (llvm::isa<tpu::WaitDMAOp>(op)) return true;
-    return llvm::isa<tpu::MemRefSliceOp, tpu::MemRefSqueezeOp>(op) && use.getOperandNumber() == 0 &&
-           isOnlyWaitedFor(op->getResult(0));
-  });
-}
 
 /// Used for nothing but loads, itself and its views.
 bool isOnlyRead(mlir::Value ref) {

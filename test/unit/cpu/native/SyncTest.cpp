@@ -179,6 +179,35 @@ Val dynamicSlice(TextKernel& k, const Val& ref, const Val& start, const Val& siz
   return v;
 }
 
+/// Two rows of `in` arrive one by one in buffers of one row; one wait, for `n` rows of the first, takes both.
+TextKernel waitsForRows(bool alsoCopies) {
+  TextKernel k;
+  const Val sizes = k.prefetch("i32", {1}), in = k.input(whole({2, 128})), out = k.output(whole({2, 128}, "vmem")),
+            first = k.scratch("f32", {1, 128}), second = k.scratch("f32", {1, 128}), semaphore = k.dmaSemaphore();
+  const Val n = k.scalarLoad(sizes, {}), zero = k.constant(0), one = k.constant(1);
+  k.dma(k.slice(in, {zero, zero}, {1, 128}), first, semaphore);
+  k.dma(k.slice(in, {one, zero}, {1, 128}), second, semaphore);
+  const Val both = dynamicSlice(k, first, zero, n, 128);
+  k.waitDma(both, both, semaphore);
+  if (alsoCopies) {
+    k.dma(in, both, semaphore);
+    k.waitDma(in, both, semaphore);
+  }
+  k.store(k.load(first), k.slice(out, {one, zero}, {1, 128}));
+  k.store(k.load(second), k.slice(out, {zero, zero}, {1, 128}));
+  return k;
+}
+
+TEST(NativeSync, WhatIsOnlyWaitedForMayBeLongerThanItsRef) {
+  const auto rows = [](int32_t n) { return i32Array({1}, [n](int64_t) { return n; }); };
+  const Array got = same(waitsForRows(false), {rows(2), ramp({2, 128})})[0];
+  EXPECT_EQ(floats(got)[0], 128.0f);
+  EXPECT_EQ(floats(got)[128], 0.0f);
+  EXPECT_TRUE(faults(waitsForRows(false), {rows(3), ramp({2, 128})}));  // nobody copies a third
+  EXPECT_TRUE(faults(waitsForRows(false), {rows(-1), ramp({2, 128})}));
+  EXPECT_TRUE(faults(waitsForRows(true), {rows(2), ramp({2, 128})}));
+}
+
 TEST(NativeSync, SlicesOfDynamicSizes) {
   for (const int32_t rows : {0, 3, 8, 9}) {
     TextKernel k;
