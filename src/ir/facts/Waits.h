@@ -5,8 +5,8 @@
 
 namespace smalti {
 
-/// A view of a ref that is used for nothing but waits for copies, itself and its views: they take its bytes and touch no
-/// element, so that it may reach outside of its ref.
+/// A view of a ref that is used for nothing but waits for copies, itself and its views: they take its bytes and touch
+/// no element, so that it may reach outside of its ref.
 bool isOnlyWaitedFor(mlir::Value ref);
 
 }  // namespace smalti
