@@ -24,7 +24,7 @@ namespace {
 /// program_id and num_programs of the pipeline while it lives.
 class GridScope {
  public:
-  GridScope(Trace& trace, const GridWalk& grid, const std::vector<std::string>& names, const GridPoint& point)
+  GridScope(Trace& trace, const PipelineGrid& grid, const std::vector<std::string>& names, const GridPoint& point)
       : trace_(trace),
         grid_(trace.grid),
         names_(trace.gridNames),
@@ -415,7 +415,7 @@ class Emitter {
   const Pipeline& pipeline_;
   const std::map<size_t, Ref>& buffers_;  ///< of the kernel's own, by operand
   Location at_;
-  GridWalk grid_;
+  PipelineGrid grid_;
   std::vector<std::string> names_;
   std::vector<Window> windows_;
   int64_t maxIn_ = 1, maxOut_ = 1;

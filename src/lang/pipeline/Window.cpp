@@ -35,7 +35,7 @@ Array aligned(const Array& start, const Array& size, int64_t tile, int64_t end) 
 }  // namespace
 
 Window::Window(std::string name, const Ref& source, const BlockSpec& spec, bool input, bool output,
-               const GridWalk* grid, const Location& at)
+               const PipelineGrid* grid, const Location& at)
     : name_(std::move(name)), source_(source), spec_(spec), at_(at), input_(input), output_(output) {
   if (spec.block_shape)
     block_ = *spec.block_shape;
@@ -143,7 +143,7 @@ void Window::checkBuffering(const Buffered* mode) {
   slots_ = trivial_ ? 1 : inCount_ + outCount_ - (input_ && output_ ? 1 : 0);
 }
 
-bool Window::isTrivial(const GridWalk& grid) const {
+bool Window::isTrivial(const PipelineGrid& grid) const {
   for (size_t i = 0; i < block_.size(); ++i)
     if (block_[i].kind != BlockDim::Kind::blocked || block_[i].size != source_.shape()[i]) return false;
   if (!spec_.index_map) return true;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lang/pipeline/GridWalk.h"
+#include "lang/pipeline/PipelineGrid.h"
 #include "smalti/dma.h"
 #include "smalti/pipeline.h"
 
@@ -31,7 +31,7 @@ class Window {
  public:
   /// Checks the spec against the Ref. Without a grid, the owner of the window chooses the block: none is trivial.
   /// Errors SM6521 … SM6525.
-  Window(std::string name, const Ref& source, const BlockSpec& spec, bool input, bool output, const GridWalk* grid,
+  Window(std::string name, const Ref& source, const BlockSpec& spec, bool input, bool output, const PipelineGrid* grid,
          const Location& at);
 
   const Ref& source() const { return source_; }
@@ -80,7 +80,7 @@ class Window {
   void checkIndexMap(size_t rank) const;
   void checkBuffering(const Buffered*);
   MemoryRef bufferType() const;
-  bool isTrivial(const GridWalk&) const;
+  bool isTrivial(const PipelineGrid&) const;
   Slices slices(const BlockIndex&) const;
   Index slice(size_t axis, const BlockIndex::Axis&, std::optional<Array>& partialSize) const;
   Ref slot(const Array& count, const Slices*) const;

@@ -9,10 +9,10 @@ namespace smalti::lang {
 
 using GridPoint = std::vector<Array>;
 
-class GridWalk {
+class PipelineGrid {
  public:
   /// Error SM6520: a size that is not positive.
-  explicit GridWalk(const std::vector<GridDim>&);
+  explicit PipelineGrid(const std::vector<GridDim>&);
 
   const std::vector<Array>& sizes() const { return sizes_; }
   /// Static sizes; INT64_MIN where dynamic.

@@ -1,4 +1,4 @@
-#include "lang/pipeline/GridWalk.h"
+#include "lang/pipeline/PipelineGrid.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,7 +10,7 @@
 
 namespace smalti::lang {
 
-GridWalk::GridWalk(const std::vector<GridDim>& grid) {
+PipelineGrid::PipelineGrid(const std::vector<GridDim>& grid) {
   std::vector<std::string> text;
   bool positive = true;
   for (const GridDim& d : grid) {
@@ -38,15 +38,15 @@ GridWalk::GridWalk(const std::vector<GridDim>& grid) {
   for (const Array& size : sizes_) steps_ = times(steps_, size);
 }
 
-GridPoint GridWalk::first() const { return GridPoint(sizes_.size(), number(0)); }
+GridPoint PipelineGrid::first() const { return GridPoint(sizes_.size(), number(0)); }
 
-GridPoint GridWalk::simplified(GridPoint p) const {
+GridPoint PipelineGrid::simplified(GridPoint p) const {
   for (size_t i = 0; i < p.size(); ++i)
     if (bounds_[i] == 1) p[i] = number(0);
   return p;
 }
 
-GridPoint GridWalk::next(const GridPoint& p) const {
+GridPoint PipelineGrid::next(const GridPoint& p) const {
   GridPoint q = p;
   Array carry = condition(true);
   for (size_t i = p.size(); i-- > 0;) {
@@ -58,7 +58,7 @@ GridPoint GridWalk::next(const GridPoint& p) const {
   return q;
 }
 
-GridPoint GridWalk::previous(const GridPoint& p) const {
+GridPoint PipelineGrid::previous(const GridPoint& p) const {
   GridPoint q = p;
   Array borrow = condition(true);
   for (size_t i = p.size(); i-- > 0;) {
