@@ -18,18 +18,18 @@ Result<WarmedKernel> warm(const KernelPackage& package, const KernelCompiler& co
   const auto kernel = compile(package, options);
   if (!kernel) return fail(kernel.error());
   const CodeReport code = *(*kernel)->code();
-  WarmedKernel warmed{package.name, options.target, Warmth::notNative, 0, code.objectBytes, code.notNative};
+  WarmedKernel warmed{package.name, options.target, CacheWarmStatus::notNative, 0, code.objectBytes, code.notNative};
   if (!code.notNative.empty()) return warmed;
   warmed.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-  warmed.state = Warmth::kept;
+  warmed.state = CacheWarmStatus::kept;
   if (code.fromCache) return warmed;
   if (Status trouble = cache.trouble(); !trouble) return fail(std::move(trouble.error()));
-  warmed.state = Warmth::notKept;
+  warmed.state = CacheWarmStatus::notKept;
   warmed.reason = code.notKept;
   if (!code.notKept.empty()) return warmed;
   const auto again = compile(package, options);
   if (again && (*again)->code()->fromCache)
-    warmed.state = Warmth::compiled;
+    warmed.state = CacheWarmStatus::compiled;
   else
     warmed.reason = "it is too large for --cache-limit-mib";
   return warmed;
@@ -95,22 +95,22 @@ WarmOutcome fromChild(const ChildResult& result, const Options& options) {
     return outcome;
   }
   for (const Json& k : json["kernels"])
-    outcome.kernels.push_back({k[0], k[1], Warmth(k[2].get<int>()), k[3], k[4], k[5]});
+    outcome.kernels.push_back({k[0], k[1], CacheWarmStatus(k[2].get<int>()), k[3], k[4], k[5]});
   if (json.contains("diagnostic")) outcome.diagnostic = diagnosticFromJson(json["diagnostic"]);
   return outcome;
 }
 
 }  // namespace
 
-std::string_view name(Warmth state) {
+std::string_view name(CacheWarmStatus state) {
   switch (state) {
-    case Warmth::compiled:
+    case CacheWarmStatus::compiled:
       return "compiled";
-    case Warmth::kept:
+    case CacheWarmStatus::kept:
       return "was there";
-    case Warmth::notKept:
+    case CacheWarmStatus::notKept:
       return "not kept";
-    case Warmth::notNative:
+    case CacheWarmStatus::notNative:
       return "not native";
   }
   return "";

@@ -13,17 +13,17 @@
 
 namespace smalti::driver {
 
-enum class Warmth : uint8_t {
+enum class CacheWarmStatus : uint8_t {
   compiled,   ///< now, and kept
   kept,       ///< it was there
   notKept,    ///< it has native code, but every process makes it anew
   notNative,  ///< it runs on the machine
 };
-std::string_view name(Warmth);
+std::string_view name(CacheWarmStatus);
 
 struct WarmedKernel {
   std::string name, target;
-  Warmth state = Warmth::compiled;
+  CacheWarmStatus state = CacheWarmStatus::compiled;
   double milliseconds = 0;  ///< what compiling took, or reading it
   int64_t objectBytes = 0;  ///< of the object file that is kept
   std::string reason;       ///< why it is not kept or not native

@@ -15,8 +15,8 @@
 namespace smalti::cli {
 namespace {
 
+using driver::CacheWarmStatus;
 using driver::WarmOutcome;
-using driver::Warmth;
 
 struct WarmArguments {
   std::vector<std::string> paths;
@@ -57,7 +57,7 @@ void printTable(const Session& session, const std::vector<std::string>& modules,
                      {""}});
   for (size_t i = 0; i < modules.size(); ++i) {
     for (const driver::WarmedKernel& k : outcomes[i].kernels) {
-      const bool hasCode = k.state != Warmth::notNative;
+      const bool hasCode = k.state != CacheWarmStatus::notNative;
       table.add({modules[i], k.name, k.target, std::string(name(k.state)),
                  hasCode ? fmt::format("{:.1f}", k.milliseconds) : "", hasCode ? term::grouped(k.objectBytes) : "",
                  k.reason});

@@ -149,9 +149,9 @@ TEST(Targets, TheCacheIsWarmedForARegisteredTarget) {
   ASSERT_FALSE(outcomes[0].diagnostic) << outcomes[0].diagnostic->str();
   ASSERT_EQ(outcomes[0].kernels.size(), 2U);
   EXPECT_EQ(outcomes[0].kernels[0].target, "cpu");
-  EXPECT_EQ(outcomes[0].kernels[0].state, Warmth::compiled);
+  EXPECT_EQ(outcomes[0].kernels[0].state, CacheWarmStatus::compiled);
   EXPECT_EQ(outcomes[0].kernels[1].target, "fill");
-  EXPECT_EQ(outcomes[0].kernels[1].state, Warmth::notKept);
+  EXPECT_EQ(outcomes[0].kernels[1].state, CacheWarmStatus::notKept);
   EXPECT_EQ(outcomes[0].kernels[1].reason, "it is a number");
 }
 
