@@ -53,7 +53,7 @@ const Cores kStart = ownCores();
 }  // namespace
 
 int ownCore() { return sched_getcpu(); }
-void keepAway(pthread_t thread, int core) {
+void excludeCore(pthread_t thread, int core) {
   Cores others = kStart;
   if (core >= 0) CPU_CLR(core, &others);
   pthread_setaffinity_np(thread, sizeof others, CPU_COUNT(&others) > 0 ? &others : &kStart);
@@ -65,7 +65,7 @@ int availableCores() {
 }
 #else
 int ownCore() { return -1; }
-void keepAway(pthread_t, int) {}
+void excludeCore(pthread_t, int) {}
 int availableCores() {
   return tGranted > 0 ? tGranted : withinQuota(static_cast<int>(std::thread::hardware_concurrency()));
 }

@@ -121,7 +121,7 @@ class Pool {
     job_.left.store(points, memory_order_relaxed);
     job_.core = ownCore();
     for (int i = 0; i < helpers; ++i) workers_[i]->state.exchange(kPosted, std::memory_order_seq_cst);
-    rouse(0);
+    wake(0);
     tInside = true;
     job_.work(0);
     tInside = false;
@@ -150,7 +150,7 @@ class Pool {
       waitWhile(self.state, kIdle, kWorkerSpin);
       int posted = kPosted;
       if (self.state.compare_exchange_strong(posted, kRunning, memory_order_acquire)) {
-        for (const int next : {2 * self.id - 1, 2 * self.id}) self.pool->rouse(next);
+        for (const int next : {2 * self.id - 1, 2 * self.id}) self.pool->wake(next);
         grantCores(self.pool->job_.cores == kUnlimited ? 0 : self.pool->job_.cores);
         self.pool->job_.work(self.id);
         tell(self.state, kIdle);
@@ -161,11 +161,11 @@ class Pool {
   }
 
   /// Wakes a worker of this call, who wakes the next ones: a call of many threads does not wait for each in turn.
-  void rouse(int worker) {
+  void wake(int worker) {
     if (worker >= job_.threads - 1) return;
     Worker& w = *workers_[worker];
     // The scheduler likes to wake a thread where its waker runs, and there it would wait for the caller to finish.
-    if (w.awayFrom != job_.core) keepAway(w.thread, w.awayFrom = job_.core);
+    if (w.awayFrom != job_.core) excludeCore(w.thread, w.awayFrom = job_.core);
     w.state.notify_one();
   }
 
