@@ -66,7 +66,7 @@ bool isTemporary(std::string_view name) {
          isEntry(name.substr(0, kKeyCharacters + kSuffix.size()));
 }
 
-/// The entries of a folder, and (when asked for) abandoned temporary files.
+/// The entries of a folder, and (if `stale` is given) abandoned temporary files.
 std::vector<Entry> list(const std::string& folder, std::vector<std::string>* stale = nullptr) {
   std::vector<Entry> entries;
   DIR* directory = ::opendir(folder.c_str());

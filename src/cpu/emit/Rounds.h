@@ -5,12 +5,12 @@
 
 namespace smalti::cpu {
 
-/// Whether rounds of the loop (scf.for, scf.while) are counted: unless its bounds are constants, so that with the loops
-/// loops that are not counted either, it has few iterations.
+/// Whether rounds of the loop (scf.for, scf.while) are counted: unless its bounds are constants, and it has few
+/// iterations together with the uncounted loops in it.
 bool countsRounds(mlir::Operation& loop);
 
-/// Counts a round of the loop, at its end. Every so many rounds, a subtraction and a branch each, the code looks at its
-/// CallLimits, and ends the call where they say so. Nothing between two looks knows of them: the look changes no
+/// Counts a round of the loop, at its end: a subtraction and a branch. At a fixed interval of rounds the code reads its
+/// CallLimits, and ends the call where they say so. No code between two such reads depends on them: a read changes no
 /// register.
 void countRound(Lowering&, mlir::Operation& loop);
 

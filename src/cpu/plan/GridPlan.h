@@ -44,7 +44,7 @@ struct BlockPlan {
 
   // ---- the array
   bool isMemoryResident = false;  ///< of an input: too big for the caches
-  bool isNonTemporal = false;     ///< of an output: stored past the caches
+  bool isNonTemporal = false;     ///< of an output: written with non-temporal stores
 
   bool hasBuffer() const { return access == BlockAccess::edgeBuffer || access == BlockAccess::copied; }
 };

@@ -22,12 +22,12 @@ RowSchedule scheduleRows(const NestFacts&, const RootCost&, const Processor&);
 RowSchedule blockRows(RowSchedule, const NestFacts&, const RootCost&, const Processor&);
 
 /// Runs the last phase of a row in the loop of the next row's phase before it, where the last phase does nothing but
-/// store past the caches what the other has computed at some length: memory would be idle during the one, and the
-/// execution ports during the other.
+/// write with non-temporal stores what the other has computed at some length: memory would be idle during the one,
+/// and the execution ports during the other.
 RowSchedule pipelineLastPhase(RowSchedule, const NestFacts&, const RootCost&, const Processor&);
 
 /// Prefetches rows into L1 where that has room for them and for the row at hand. A smaller L1 gets just the next row
-/// while rows are stored past the caches at the same time; otherwise rows are prefetched into L2.
+/// while rows are written with non-temporal stores; otherwise rows are prefetched into L2.
 RowSchedule prefetchRows(RowSchedule, const NestFacts&, const RootCost&, const Processor&);
 
 }  // namespace smalti::cpu

@@ -72,7 +72,7 @@ class GemvAxpyEmitter {
 
   void inMemory(Reg first, int64_t columns) {
     if (!s_.accumulate) clearColumnsOfC(l_, p_, first, columns);
-    // Each group in a loop of its own: sums that the next one adds to would be kept beside C, on the stack.
+    // Each group in a loop of its own: sums that the next one adds to would be kept on the stack in addition to C.
     inGroups(p_, together(), [&](Blocks blocks, int64_t firstBlock) {
       l_.loop(l_.index(0), l_.index(p_.rowsOfBlock()), l_.index(rowsAtOnce_), [&](Reg j) {
         const Carried ofRows = factors(blocks, firstBlock, j);

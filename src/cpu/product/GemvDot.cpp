@@ -73,7 +73,7 @@ class GemvDotEmitter {
     return s_.k - k < width_ ? firstLanes(b_, static_cast<int>(width_), static_cast<int>(s_.k - k)) : nullptr;
   }
 
-  /// Some rows of B, so many of which follow each other each time, with some of A.
+  /// Dot products of some rows of B, in runs of `neighbours` adjacent rows, with some rows of A.
   void dots(int64_t first, int64_t rows, llvm::ArrayRef<RowOfB> ofB, int64_t neighbours) {
     const auto together = static_cast<int64_t>(ofB.size());
     // Sums that do not wait for each other, and whole cache lines in a pass.

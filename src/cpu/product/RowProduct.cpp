@@ -55,7 +55,7 @@ Reg lanesWithin(Lowering& l, int64_t columns, int64_t vector) {
 void prefetchUpcoming(Lowering& l, const RowProduct& p, const BlockOfRows& block, Reg row, Reg address) {
   // Further than the processor looks ahead by itself.
   constexpr int64_t kAhead = 8 << 10;
-  // Processors with as large a second cache look ahead less than memory asks for; others are disturbed by more.
+  // Processors with an L2 of this size prefetch too short a distance by themselves; others lose by more prefetches.
   constexpr int64_t kLargeBytes = 2 << 20;
   Builder& b = l.b;
   const int64_t size = storage_bytes(p.shape.b), rows = p.rowsOfBlock();

@@ -11,7 +11,7 @@ namespace {
 
 /// Of a tile of C, in vectors.
 constexpr int64_t kTileVectors = 2;
-/// Rows of B between those that are read and those that memory is asked for.
+/// Prefetch distance: rows of B between the one read and the one prefetched.
 constexpr int64_t kRowsAhead = 48;
 
 class SkinnyTilesEmitter {
@@ -56,7 +56,7 @@ class SkinnyTilesEmitter {
   /// Rows of B that stay in L1 while all tiles of C have them added.
   struct Group {
     Reg from = nullptr;      ///< its first row
-    Reg upcoming = nullptr;  ///< the first of as many rows that are asked for meanwhile
+    Reg upcoming = nullptr;  ///< the first of the rows prefetched meanwhile
     Reg k = nullptr;         ///< the first row's number
     int64_t rows = 0;
   };
@@ -79,7 +79,7 @@ class SkinnyTilesEmitter {
     });
   }
 
-  /// In which the rows lie that come so many after those of the last block.
+  /// Prefetch distance in blocks: `kRowsAhead` rows, rounded up.
   int64_t blocksAhead() const { return (kRowsAhead + p_.rowsOfBlock() - 1) / p_.rowsOfBlock(); }
 
   /// The base of a block that is read after those of a panel: for the next panel, or by the next step, where it follows
@@ -146,7 +146,7 @@ class SkinnyTilesEmitter {
     return splat(b_, loadFactors(b_, s_.a, rowsAtOnce_ == 2, from, 1), lanes_);
   }
 
-  /// The same part of upcoming rows: by the end of the group all of them have been asked for. L1 has too
+  /// The same part of upcoming rows: by the end of the group all of them have been prefetched. L1 has too
   /// few places for lines that are on their way from memory.
   void fetch(Reg upcoming, Reg offset, int64_t columns) {
     const int64_t perLine = kLineBytes / size_;

@@ -32,7 +32,7 @@ inline constexpr const char* kWaitSymbol = "smalti_cpu_wait";
 /// i64 (ptr context, ptr semaphore): the count of a semaphore of this device; INT64_MIN: the call shall end.
 inline constexpr const char* kReadSymbol = "smalti_cpu_read";
 
-/// What a copy has written: so many elements of so many bytes each in each dimension, at these strides in elements.
+/// What a copy has written: the number of elements per dimension, their size in bytes, and their strides in elements.
 struct CopiedBox {
   int64_t elementBytes = 0;  ///< 0: native code does not say what it wrote
   int64_t rank = 0;

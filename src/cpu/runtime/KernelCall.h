@@ -1,4 +1,4 @@
-// What a generated kernel function gets besides its arrays, and what it returns.
+// What a generated kernel function receives in addition to its arrays, and what it returns.
 #pragma once
 
 #include <atomic>

@@ -32,7 +32,7 @@ struct RunArguments {
 
 struct Compared {
   std::vector<driver::Comparison> perResult;  ///< empty: nothing is expected
-  std::string countMismatch;                  ///< not empty: another number of results
+  std::string countMismatch;                  ///< not empty: a wrong number of results
   bool passed() const {
     for (const auto& c : perResult)
       if (!c.passed()) return false;

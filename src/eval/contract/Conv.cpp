@@ -13,7 +13,7 @@
 namespace smalti::eval {
 namespace {
 
-/// Rows of windows that are laid out at once: a block of this size, or so many rows that packing weights is not felt.
+/// Rows of windows that are laid out at once: a block of this size, or enough rows to amortise the packing of weights.
 constexpr int64_t kWindowBytes = 1 << 20, kMostWindowBytes = 64 << 20;
 constexpr int64_t kFewestRows = 256;
 

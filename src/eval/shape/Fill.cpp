@@ -7,7 +7,7 @@ namespace smalti::eval {
 namespace {
 
 constexpr int64_t kStartBytes = 64;
-/// Copied again and again: it stays in the first cache.
+/// Copied again and again: it stays in L1.
 constexpr int64_t kCopiedBytes = 4096;
 
 template <class T>

@@ -61,7 +61,7 @@ class Search {
     return {last[0], last[1]};
   }
 
-  /// The searched dimension lies side by side: lanes search every so many elements, then among each other.
+  /// The searched dimension is contiguous: each lane searches with a stride, then lanes are compared.
   void row(Reg outer) {
     int lanes = l_.processor.lanes(4);
     while (lanes > s_.n) lanes /= 2;

@@ -19,7 +19,7 @@ namespace {
 
 using llvm::Value;
 
-/// Parts of C smaller than one in so many rows or columns are not worth an unrolled kernel.
+/// A remainder below this fraction (1/n) of C's rows or columns is not worth an unrolled kernel.
 constexpr int kUnrolledShare = 5;
 /// The units of k in one body of a kernel; taller tiles would run out of registers.
 int unrollOf(int rows) { return rows > 6 ? 2 : 4; }

@@ -29,7 +29,7 @@ struct Padded {
     }
   }
   /// Beyond the edge lies what is at the edge, as constants: zeros could be divided by, and a cotangent of 0 times an
-  /// infinity is no number.
+  /// infinity is not a number.
   Array with(const Array& a) const {
     Array whole = a;
     for (size_t i = 0; i < shape.size(); ++i) {
