@@ -44,7 +44,7 @@ build_threads() { configured tsan && cmake --build build/tsan --target smalti_ba
 # What threads share: locks, the pool, groups of devices, the cache, the machine's scheduler and transport. Generated code
 # is not instrumented, so kernels do not run here. A child of fork has its parent's threads on record: no leaks of it.
 threads() {
-  local bin=build/tsan/bin TSAN_OPTIONS="suppressions=$PWD/tools/tsan.supp second_deadlock_stack=1 allocator_may_return_null=1 report_thread_leaks=0"
+  local bin=build/tsan/bin TSAN_OPTIONS="suppressions=$PWD/tools/tsan.supp second_deadlock_stack=1 allocator_may_return_null=1 report_thread_leaks=0 die_after_fork=0"
   export TSAN_OPTIONS
   "$bin/smalti_base_test" --gtest_brief &&
     "$bin/smalti_cpu_test" --gtest_brief --gtest_filter='Pool.*:DeviceGroup.*:Cache.*:CacheFolder.*:Arena.*' &&
