@@ -226,23 +226,25 @@ LowerResult lowerSliceRef(Lowering& l, mlir::Operation& op) {
   std::vector<Reg> starts, extents, present;
   Shape padding(sizes.size());
   auto nextDynamic = static_cast<unsigned>(1 + sizes.size());
-  bool dynamic = false;
-  const bool isDescriptor = isOnlyWaitedFor(op.getResult(0));
+  const bool dynamic = llvm::is_contained(sizes, kDynamicSize);
+  Reg touchesNothing = l.b.getInt1(isOnlyWaitedFor(op.getResult(0)));
   for (size_t d = 0; d < sizes.size(); ++d) {
-    dynamic |= sizes[d] == kDynamicSize;
     Reg size = sizes[d] == kDynamicSize ? wide(nextDynamic++) : l.index(sizes[d]);
     Reg start = wide(static_cast<unsigned>(1 + d));
     if (!start || !size) return unsupported("a slice of a ref that native code does not follow");
-    Reg array = presentExtent(l.b, whole, d);
-    const int64_t tail = whole.padding.empty() ? 0 : whole.padding[d];
-    l.require(isDescriptor ? l.b.CreateICmpSGE(size, l.index(0))
-                           : fits(l, start, size, l.b.CreateAdd(array, l.index(tail))));
     starts.push_back(start);
     extents.push_back(size);
-    present.push_back(size);
-    if (tail == 0 || isDescriptor) continue;
+    touchesNothing = l.b.CreateOr(touchesNothing, l.b.CreateICmpEQ(size, l.index(0)));
+  }
+  present = extents;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    Reg start = starts[d], size = extents[d], array = presentExtent(l.b, whole, d);
+    const int64_t tail = whole.padding.empty() ? 0 : whole.padding[d];
+    Reg anywhere = l.b.CreateAnd(touchesNothing, l.b.CreateICmpSGE(size, l.index(0)));
+    l.require(l.b.CreateOr(anywhere, fits(l, start, size, l.b.CreateAdd(array, l.index(tail)))));
+    if (tail == 0 || constantOf(touchesNothing) == 1) continue;
     // Into the last tile, but not with nothing of the array.
-    l.require(l.b.CreateOr(l.b.CreateICmpULT(start, array), l.b.CreateICmpEQ(size, l.index(0))));
+    l.require(l.b.CreateOr(l.b.CreateICmpULT(start, array), touchesNothing));
     present[d] = l.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, size, l.b.CreateSub(array, start));
     if (constantOf(start) == 0 && constantOf(size) == whole.shape[d]) padding[d] = tail;
   }

@@ -29,23 +29,26 @@ struct SliceRef : Payload {
     size_t nextDynamic = 0;
     const Shape& bounds = ref.strided() ? ref.presentShape() : ref.viewShape();
     if (bounds.size() != starts.size()) return wrongRank(frame, ref);
-    bool isOutside = false;
+    bool isOutside = false, isEmpty = false;
     for (size_t d = 0; d < starts.size(); ++d) {
       from[d] = frame.integerUsed(starts[d], UndefinedUse::address, "the start of a slice of a ref");
       size[d] = sizes[d] != kDynamicSize ? sizes[d]
                                          : frame.integerUsed(dynamicSizes[nextDynamic++], UndefinedUse::dmaSize,
                                                              "the size of a slice of a ref");
+      isEmpty |= size[d] == 0;
+    }
+    for (size_t d = 0; d < starts.size(); ++d) {
       if (from[d] < 0 || size[d] < 0 || from[d] > bounds[d] || size[d] > bounds[d] - from[d])
         if (!reachesPadding(ref, d, from[d], size[d])) {
-          if (size[d] < 0 || !(isDescriptor || goesOn(frame, ref, d, from[d], size[d])))
+          if (size[d] < 0 || !(isDescriptor || isEmpty || goesOn(frame, ref, d, from[d], size[d])))
             return frame.fail(outside(ref, d, from[d], size[d]));
           isOutside = true;
         }
     }
     if (isOutside) {
       if (checkedElements({size.data(), starts.size()}) < 0) return frame.fail(outside(ref, 0, from[0], size[0]));
-      isDescriptor ? describe(frame, ref, {size.data(), starts.size()})
-                   : sliceOverEdge(frame, ref, {from.data(), starts.size()}, {size.data(), starts.size()});
+      isDescriptor || isEmpty ? describe(frame, ref, {size.data(), starts.size()})
+                              : sliceOverEdge(frame, ref, {from.data(), starts.size()}, {size.data(), starts.size()});
       return true;
     }
     if (!ref.strided()) {
@@ -65,7 +68,7 @@ struct SliceRef : Payload {
     return true;
   }
 
-  /// A view of this many elements, which are never accessed.
+  /// A view of this many elements, which are never accessed, or of none.
   void describe(Frame& frame, const Ref& ref, std::span<const int64_t> size) const {
     Ref& view = frame.refs[out];
     view = {.buffer = ref.buffer, .offset = ref.offset};

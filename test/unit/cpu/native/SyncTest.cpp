@@ -208,6 +208,25 @@ TEST(NativeSync, WhatIsOnlyWaitedForMayBeLongerThanItsRef) {
   EXPECT_TRUE(faults(waitsForRows(true), {rows(2), ramp({2, 128})}));
 }
 
+TEST(NativeSync, NothingIsCopiedFromAnywhere) {
+  for (const int32_t start : {-32, 17, 1 << 30}) {
+    TextKernel k;
+    const Val at = k.prefetch("i32", {2}), in = k.input(whole({16, 128})), out = k.output(whole({16, 128})),
+              semaphore = k.dmaSemaphore();
+    k.dma(in, out, semaphore);
+    k.waitDma(in, out, semaphore);
+    const Val row = k.scalarLoad(at, {k.constant(0)}), n = k.scalarLoad(at, {k.constant(1)});
+    const Val from = dynamicSlice(k, in, row, n, 128), to = dynamicSlice(k, out, k.constant(0), n, 128);
+    k.dma(from, to, semaphore);
+    k.waitDma(from, to, semaphore);
+    const auto copied = [&](int32_t rows) {
+      return std::vector{i32Array({2}, [=](int64_t i) { return i == 0 ? start : rows; }), ramp({16, 128})};
+    };
+    same(k, copied(0));
+    EXPECT_TRUE(faults(k, copied(1)));
+  }
+}
+
 TEST(NativeSync, SlicesOfDynamicSizes) {
   for (const int32_t rows : {0, 3, 8, 9}) {
     TextKernel k;
