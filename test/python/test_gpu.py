@@ -92,7 +92,7 @@ def test_calls_are_kept_for_a_gpu(run, tmp_path):
     assert done.returncode == 0, done.stderr
     (call,) = (tmp_path / "calls").iterdir()
     text = (call / "call.txt").read_text()
-    assert text.startswith("smalti-gpu-call 2\npoints ") and "\ncode sm_90a threads " in text and "alias 0\n" in text and "result 16384 i32\n" in text
+    assert text.startswith("smalti-gpu-call 3\npoints ") and "\ncode sm_90a threads " in text and "alias 0\n" in text and "result 16384 i32\n" in text
     assert {p.name for p in call.iterdir()} >= {"kernel.sm_80.ptx", "kernel.sm_90a.ptx", "result0.bin", "result0.before.bin"}
     program = tmp_path / "run_calls"
     subprocess.run(["cc", "-o", program, ROOT / "tools/gpu/run_calls.c", "-ldl", "-lm"], check=True)
@@ -241,7 +241,9 @@ def product_run(run, tmp_path, target, m, n, k, blocks, dtype, lhs_t=False, rhs_
 
 
 PRODUCTS = [(128, 256, 192, (128, 128, 64)), (256, 128, 128, (128, 64, 128)), (64, 64, 320, (64, 64, 160)), (16, 8, 16, (16, 8, 16)),
-            (96, 136, 80, (48, 136, 80)), (100, 70, 90, (64, 64, 90)), (256, 384, 64, (256, 384, 64))]
+            (96, 136, 80, (48, 136, 80)), (100, 70, 90, (64, 64, 90)), (256, 384, 64, (256, 384, 64)),
+            # More points than blocks, and steps of one chunk: copies run ahead over several steps and points.
+            (384, 256, 256, (64, 128, 64)), (192, 192, 384, (64, 64, 128))]
 
 
 @pytest.mark.parametrize("form", ["scratch", "result", "reduced"])
@@ -269,7 +271,39 @@ def test_products_have_the_instructions_of_the_gpu(run, tmp_path, gpu, instructi
     product_run(run, tmp_path, "interpret", 128, 256, 64, (128, 256, 64), "bf16")
     done = run("show", "product.mlir", "--in", "bf16[128,64]", "--in", "bf16[64,256]", "--out-shape", "bf16[128,256]", "--target",
                f"cuda:{gpu}", "--stage", "ptx")
-    assert instruction in done.stdout and "cp.async.cg.shared.global" in done.stdout
+    assert instruction in done.stdout
+    assert ("cp.async.cg.shared.global" if gpu == "sm_80" else "cp.async.bulk.tensor.2d.shared::cluster.global") in done.stdout
     assert ("ldmatrix.sync.aligned.m8n8.x4" in done.stdout) == (gpu == "sm_80")
     shown = run("show", "product.mlir", "--in", "bf16[128,64]", "--in", "bf16[64,256]", "--out-shape", "bf16[128,256]", "--target", f"cuda:{gpu}")
     assert "shared memory and 0 of global memory for values" in shown.stdout  # the sums are in registers
+
+
+@pytest.mark.parametrize("gpu, k, block, stages", [
+    ("h100", 256, 64, "4 stages of 49,152 bytes, by a thread more, in boxes"),
+    ("a100", 256, 64, "3 stages of 49,152 bytes, by all threads"),
+    ("h100", 160, 80, "4 stages of 49,152 bytes, by all threads"),  # rows of 128 bytes do not divide the depth of a block
+])
+def test_operands_are_copied_ahead_over_steps(run, tmp_path, gpu, k, block, stages):
+    product_run(run, tmp_path, "interpret", 128, 256, k, (128, 256, block), "bf16")
+    shown = run("show", "product.mlir", "--in", f"bf16[128,{k}]", "--in", f"bf16[{k},256]", "--out-shape", "bf16[128,256]", "--target", f"cuda:{gpu}")
+    assert f"operands of a product are copied ahead over the steps of the grid: {stages}\n" in shown.stdout, shown.stdout
+
+
+@pytest.mark.parametrize("gpu", ["sm_80", "sm_90a"])
+def test_values_around_a_product_are_there(run, tmp_path, gpu):
+    """A product whose operands are boxes brings no barrier: what is written before it and read after it has one."""
+    for seed in ("0", "36", "38", "40"):
+        arguments = (64, 64, 128, (64, 64, 128), "bf16", False, False, "around", seed)
+        np.testing.assert_allclose(product_run(run, tmp_path, f"cuda-host:{gpu}", *arguments), product_run(run, tmp_path, "interpret", *arguments),
+                                   rtol=2**-7, atol=1e-2)
+
+
+def test_products_in_branches_are_not_copied_ahead(run, tmp_path):
+    sys.path.insert(0, str(ROOT / "test/data/gpu"))
+    from products import kernel
+    text = kernel(128, 128, 128, 128, 128, 64, "bf16")
+    begin, end = text.index("%a = vector.load"), text.index("%ends = ")
+    text = text[:begin] + "scf.if %begins {\n" + text[begin:end] + "}\n" + text[end:]
+    (tmp_path / "product.mlir").write_text(text)
+    shown = run("show", "product.mlir", "--in", "bf16[128,128]", "--in", "bf16[128,128]", "--out-shape", "bf16[128,128]", "--target", "cuda:h100")
+    assert shown.returncode == 0 and "copied ahead" not in shown.stdout, shown

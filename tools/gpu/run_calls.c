@@ -22,7 +22,9 @@ static int (*init)(unsigned), (*driverVersion)(int *), (*deviceGet)(int *, int),
     (*occupancy)(int *, void *, int, size_t), (*allocate)(Address *, size_t), (*release)(Address),
     (*copyIn)(Address, const void *, size_t), (*copyOut)(void *, Address, size_t),
     (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **),
-    (*errorText)(int, const char **);
+    (*errorText)(int, const char **),
+    (*encodeMap)(void *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const uint32_t *, const uint32_t *,
+                 int, int, int, int);
 
 static int check(int result, const char *what) {
   if (result == 0) return 1;
@@ -60,6 +62,7 @@ static int loadDriver(void) {
   for (size_t i = 0; i < sizeof wanted / sizeof *wanted; ++i)
     if (!(*wanted[i].to = dlsym(library, wanted[i].name)))
       return printf("the NVIDIA driver has no %s\n", wanted[i].name), 0;
+  *(void **)&encodeMap = dlsym(library, "cuTensorMapEncodeTiled"); /* since CUDA 12 */
   return 1;
 }
 
@@ -137,7 +140,46 @@ static long differing(const char *dtype, const char *got, const char *want, long
   return count;
 }
 
-enum { kMost = 256, kLaunches = 20 };
+enum { kMost = 256, kLaunches = 20, kMostMaps = 32, kDimensions = 5 };
+
+/* An array of which boxes are copied: dimensions of both, the fastest first. */
+struct Map {
+  long array, bytes, extents[kDimensions], box[kDimensions];
+  int rank;
+};
+
+static int numbers(const char *text, long *to) {
+  int n = 0;
+  for (char *end; n < kDimensions; text = end + 1) {
+    to[n++] = strtol(text, &end, 10);
+    if (*end != ',') break;
+  }
+  return n;
+}
+
+/* "map ARCHITECTURE array N bytes N extents N,N box N,N" */
+static int readMap(const char *line, const char *architecture, struct Map *map) {
+  char name[32], extents[128], box[128];
+  if (sscanf(line, "map %31s array %ld bytes %ld extents %127s box %127s", name, &map->array, &map->bytes, extents, box) != 5 ||
+      strcmp(name, architecture))
+    return 0;
+  map->rank = numbers(extents, map->extents);
+  return numbers(box, map->box) == map->rank;
+}
+
+/* As CUtensorMap, at `to`: 128 bytes. Rows are swizzled by 128 bytes, fetched by 256; what is outside is 0. */
+static int encode(const struct Map *map, Address at, void *to) {
+  uint64_t extents[kDimensions], strides[kDimensions], stride = (uint64_t)map->bytes;
+  uint32_t box[kDimensions], steps[kDimensions];
+  for (int d = 0; d < map->rank; ++d) {
+    extents[d] = (uint64_t)map->extents[d], box[d] = (uint32_t)map->box[d], steps[d] = 1;
+    strides[d] = stride *= extents[d];
+  }
+  if (!encodeMap) return printf("  the driver has no cuTensorMapEncodeTiled: it is older than CUDA 12\n"), 0;
+  return check(encodeMap(to, map->bytes == 1 ? 0 : map->bytes == 2 ? 1 : 2, (uint32_t)map->rank, (void *)(uintptr_t)at,
+                         extents, strides, box, steps, 0, 3, 3, 0),
+               "describe an array");
+}
 
 static double secondsNow(void) {
   struct timespec t;
@@ -152,7 +194,9 @@ static int runCall(const char *folder) {
   Address at[kMost] = {0}, pointers = 0, memory = 0, ended = 0;
   /* Code for one architecture with its own instructions runs there alone, the oldest everywhere. */
   const char *architecture = capability == 90 ? "sm_90a" : "sm_80";
-  int aliases[kMost], operands = 0, results = 0, ok = plan != NULL;
+  struct Map maps[kMostMaps];
+  _Alignas(64) char encoded[kMostMaps][128];
+  int aliases[kMost], operands = 0, results = 0, mapCount = 0, ok = plan != NULL;
   for (char *line = ok ? strtok(plan, "\n") : NULL; line; line = strtok(NULL, "\n")) {
     const int n = operands + results;
     if (n >= kMost) return printf("  too many arrays\n"), 0;
@@ -162,6 +206,7 @@ static int runCall(const char *folder) {
         !strcmp(name, architecture))
       threads = plan[0], shared = plan[1], workspace = plan[2];
     sscanf(line, "points %ld", &points);
+    if (mapCount < kMostMaps && readMap(line, architecture, &maps[mapCount])) ++mapCount;
     if (sscanf(line, "alias %d", &aliases[n]) == 1) ++operands;
     else if (sscanf(line, "operand %ld", &sizes[n]) == 1) aliases[n] = -1, ++operands;
     else if (sscanf(line, "result %ld %31s", &sizes[n], types[n]) == 2) ++results;
@@ -191,13 +236,14 @@ static int runCall(const char *folder) {
          (bytes == 0 || check(copyIn(at[i], data, (size_t)bytes), "copy an array to the GPU"));
     free(data);
   }
+  for (int i = 0; ok && i < mapCount; ++i) ok = encode(&maps[i], at[maps[i].array], encoded[i]);
   int perProcessor = 1, status = 0;
   if (ok) occupancy(&perProcessor, function, (int)threads, (size_t)shared);
   long blocks = (long)perProcessor * processors;
   if (blocks > points) blocks = points;
   if (blocks < 1) blocks = 1;
   long rounds = 1L << 40;
-  void *arguments[] = {&pointers, &memory, &ended, &points, &rounds};
+  void *arguments[] = {&pointers, &memory, &ended, &points, &rounds, encoded};
   ok = ok && check(allocate(&pointers, sizeof at), "allot memory") &&
        check(copyIn(pointers, at, sizeof at), "copy addresses to the GPU") &&
        check(allocate(&memory, (size_t)(blocks * workspace) + 1), "allot memory") &&

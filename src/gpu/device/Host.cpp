@@ -1,5 +1,6 @@
 // The bodies, in this process, of primitives whose names say more than their arguments.
 #include "gpu/device/Primitives.h"
+#include "gpu/device/TensorMap.h"
 #include "llvm/IR/Module.h"
 
 namespace smalti::gpu {
@@ -18,16 +19,33 @@ void forward(llvm::Module& module, llvm::Function& from, const char* to, std::sp
   b.CreateRetVoid();
 }
 
+/// Coordinates that the box does not have are 0.
+void forwardBox(llvm::Module& module, llvm::Function& from) {
+  forward(module, from, kCopyBoxSymbol, std::vector<int>(3 + TensorMap::kMostDimensions - from.arg_size(), 0));
+}
+
 }  // namespace
 
 void defineHostBodies(llvm::Module& module) {
+  const auto isNamed = [](const llvm::Function& f) {
+    return f.isDeclaration() && llvm::any_of(std::array{kWaitSymbol, kGroupWaitSymbol, kGroupMmaSymbol, kCopyBoxSymbol},
+                                             [&](const char* name) { return f.getName().starts_with(name); });
+  };
   std::vector<llvm::Function*> named;
   for (llvm::Function& f : module)
-    if (f.isDeclaration() && (f.getName().starts_with(kWaitSymbol) || f.getName().starts_with(kGroupMmaSymbol)))
-      named.push_back(&f);
+    if (isNamed(f)) named.push_back(&f);
   for (llvm::Function* f : named) {
-    if (f->getName().starts_with(kWaitSymbol)) {
-      forward(module, *f, kWaitSymbol, std::array{groupsNamed(f->getName())});
+    const llvm::StringRef name = f->getName();
+    if (name.starts_with(kWaitSymbol)) {
+      forward(module, *f, kWaitSymbol, std::array{groupsNamed(name)});
+      continue;
+    }
+    if (name.starts_with(kGroupWaitSymbol)) {
+      forward(module, *f, kGroupWaitSymbol, std::array{groupWaitNamed(name)[0]});
+      continue;
+    }
+    if (name.starts_with(kCopyBoxSymbol)) {
+      forwardBox(module, *f);
       continue;
     }
     const GroupProduct p = groupProductNamed(f->getName());

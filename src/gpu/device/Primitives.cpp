@@ -24,7 +24,12 @@ Reg Primitives::thread(Builder& b) { return call(b, kThreadSymbol, b.getInt32Ty(
 Reg Primitives::block(Builder& b) { return call(b, kBlockSymbol, b.getInt32Ty(), {}); }
 Reg Primitives::blocks(Builder& b) { return call(b, kBlocksSymbol, b.getInt32Ty(), {}); }
 void Primitives::barrier(Builder& b) {
-  call(b, kBarrierSymbol, b.getVoidTy(), {b.getInt32(static_cast<uint32_t>(barriers_++))}, true);
+  Reg site = b.getInt32(static_cast<uint32_t>(barriers_++));
+  if (threads_ == 0) {
+    call(b, kBarrierSymbol, b.getVoidTy(), {site}, true);
+    return;
+  }
+  call(b, kPartBarrierSymbol, b.getVoidTy(), {site, b.getInt32(static_cast<uint32_t>(threads_))}, true);
 }
 Reg Primitives::shuffle(Builder& b, Reg bits, int laneMask) {
   return call(b, kShuffleSymbol, b.getInt32Ty(), {bits, b.getInt32(static_cast<uint32_t>(laneMask))}, true);
@@ -57,7 +62,26 @@ void Primitives::groupBegin(Builder& b) { call(b, kGroupBeginSymbol, b.getVoidTy
 void Primitives::groupMma(Builder& b, Reg sums, Reg left, Reg right, const GroupProduct& p) {
   call(b, groupMmaName(p).c_str(), b.getVoidTy(), {sums, left, right}, true);
 }
-void Primitives::groupEnd(Builder& b) { call(b, kGroupEndSymbol, b.getVoidTy(), {}, true); }
+void Primitives::groupCommit(Builder& b) { call(b, kGroupCommitSymbol, b.getVoidTy(), {}, true); }
+void Primitives::groupWait(Builder& b, int groups, Reg sums, int64_t count) {
+  if (!sums) sums = llvm::ConstantPointerNull::get(b.getPtrTy());
+  call(b, groupWaitName(groups, count).c_str(), b.getVoidTy(), {sums}, true);
+}
+void Primitives::signalInit(Builder& b, Reg signal, int arrivals) {
+  call(b, kSignalInitSymbol, b.getVoidTy(), {signal, b.getInt32(static_cast<uint32_t>(arrivals))});
+}
+void Primitives::signalExpect(Builder& b, Reg signal, int64_t bytes) {
+  call(b, kSignalExpectSymbol, b.getVoidTy(), {signal, b.getInt32(static_cast<uint32_t>(bytes))});
+}
+void Primitives::signalArrive(Builder& b, Reg signal) { call(b, kSignalArriveSymbol, b.getVoidTy(), {signal}, true); }
+Reg Primitives::signalTest(Builder& b, Reg signal, Reg parity) {
+  return b.CreateICmpNE(call(b, kSignalTestSymbol, b.getInt32Ty(), {signal, parity}), b.getInt32(0));
+}
+void Primitives::copyBox(Builder& b, Reg to, Reg map, std::span<const Reg> at, Reg signal) {
+  std::vector<Reg> arguments{to, map, signal};
+  arguments.insert(arguments.end(), at.begin(), at.end());
+  call(b, copyBoxName(at.size()).c_str(), b.getVoidTy(), arguments);
+}
 Reg Primitives::shared(Builder& b) { return call(b, kSharedSymbol, b.getPtrTy(), {}); }
 Reg Primitives::stopped(Builder& b) {
   return b.CreateICmpNE(call(b, kStoppedSymbol, b.getInt32Ty(), {}), b.getInt32(0));
@@ -69,6 +93,13 @@ int groupsNamed(std::string_view name) {
   std::sscanf(std::string(name).c_str() + std::string_view(kWaitSymbol).size(), ".%d", &groups);
   return groups;
 }
+std::string groupWaitName(int groups, int64_t sums) { return fmt::format("{}.{}.{}", kGroupWaitSymbol, groups, sums); }
+std::array<int, 2> groupWaitNamed(std::string_view name) {
+  std::array<int, 2> parts{};
+  std::sscanf(std::string(name).c_str() + std::string_view(kGroupWaitSymbol).size(), ".%d.%d", &parts[0], &parts[1]);
+  return parts;
+}
+std::string copyBoxName(size_t rank) { return fmt::format("{}.{}", kCopyBoxSymbol, rank); }
 std::string groupMmaName(const GroupProduct& p) {
   return fmt::format("{}.{}.{}{}{}.{}.{}", kGroupMmaSymbol, p.columns, p.isF16 ? 'h' : 'b', p.lhsDepthInner ? 'k' : 'm',
                      p.rhsDepthInner ? 'k' : 'n', p.lhsStride, p.rhsStride);

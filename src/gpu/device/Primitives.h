@@ -28,8 +28,12 @@ inline constexpr const char *kThreadSymbol = "smaltiGpuThread", *kBlockSymbol = 
                             *kStoppedSymbol = "smaltiGpuStopped", *kMmaSymbol = "smaltiGpuMma",
                             *kCopySymbol = "smaltiGpuCopy", *kCommitSymbol = "smaltiGpuCommit",
                             *kWaitSymbol = "smaltiGpuWait", *kLoadMatricesSymbol = "smaltiGpuLoadMatrices",
-                            *kGroupBeginSymbol = "smaltiGpuGroupBegin", *kGroupEndSymbol = "smaltiGpuGroupEnd",
-                            *kGroupMmaSymbol = "smaltiGpuGroupMma", *kPublishSymbol = "smaltiGpuPublish";
+                            *kGroupBeginSymbol = "smaltiGpuGroupBegin", *kGroupCommitSymbol = "smaltiGpuGroupCommit",
+                            *kGroupWaitSymbol = "smaltiGpuGroupWait", *kGroupMmaSymbol = "smaltiGpuGroupMma",
+                            *kPublishSymbol = "smaltiGpuPublish", *kPartBarrierSymbol = "smaltiGpuPartBarrier",
+                            *kSignalInitSymbol = "smaltiGpuSignalInit", *kSignalExpectSymbol = "smaltiGpuSignalExpect",
+                            *kSignalArriveSymbol = "smaltiGpuSignalArrive", *kSignalTestSymbol = "smaltiGpuSignalTest",
+                            *kCopyBoxSymbol = "smaltiGpuCopyBox";
 
 /// A product of a warp group: 64 rows by `columns`, of depth 16 (PTX ISA, wgmma.mma_async.m64nNk16).
 struct GroupProduct {
@@ -50,7 +54,9 @@ class Primitives {
   Reg block(Builder&);
   Reg blocks(Builder&);
   /// All threads of the block come here before any goes on, and see what the others have written (PTX ISA, bar.sync 0).
+  /// After `onlyFirst`, only those come (bar.sync 1).
   void barrier(Builder&);
+  void onlyFirst(int threads) { threads_ = threads; }
   /// The 32 bits that the thread whose lane differs in the bits of `laneMask` gives; all lanes of the warp take part
   /// (PTX ISA, shfl.sync.bfly).
   Reg shuffle(Builder&, Reg bits, int laneMask);
@@ -74,8 +80,25 @@ class Primitives {
   /// Adds the product of what lies at two addresses of shared memory, swizzled by 128 bytes, to `columns` / 2 f32 at
   /// `sums`, some time before the group ends (PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout").
   void groupMma(Builder&, Reg sums, Reg left, Reg right, const GroupProduct&);
-  /// All products of the warp group are there (PTX ISA, wgmma.wait_group 0).
-  void groupEnd(Builder&);
+  /// The products since the last one are a group (PTX ISA, wgmma.commit_group).
+  void groupCommit(Builder&);
+  /// All but the last `groups` groups of products are there (PTX ISA, wgmma.wait_group). `sums`: what of them is read
+  /// from now on, `count` f32; null: nothing.
+  void groupWait(Builder&, int groups, Reg sums, int64_t count);
+
+  // ---- signals: objects of 8 bytes in shared memory that count arrivals and bytes in phases (PTX ISA, mbarrier)
+  /// `arrivals` end a phase. By one thread, before others use it.
+  void signalInit(Builder&, Reg signal, int arrivals);
+  /// One arrival, and the phase ends no earlier than after this many bytes of copies (mbarrier.arrive.expect_tx).
+  void signalExpect(Builder&, Reg signal, int64_t bytes);
+  /// One arrival of a warp: all its lanes come here.
+  void signalArrive(Builder&, Reg signal);
+  /// i1: the phase of this parity (i32) has ended. Waits for a while (mbarrier.try_wait.parity).
+  Reg signalTest(Builder&, Reg signal, Reg parity);
+  /// A box of an array goes to shared memory, rows of 128 bytes swizzled; its bytes count for the signal (PTX ISA,
+  /// cp.async.bulk.tensor). `at`: of its first element, i32, the fastest dimension first; what is outside of the array
+  /// is 0. `map` describes array and box (TensorMap).
+  void copyBox(Builder&, Reg to, Reg map, std::span<const Reg> at, Reg signal);
   /// The block's shared memory.
   Reg shared(Builder&);
   /// i1: the call is to end.
@@ -85,7 +108,7 @@ class Primitives {
  private:
   Reg call(Builder&, const char* name, llvm::Type* result, llvm::ArrayRef<Reg> arguments, bool convergent = false);
   llvm::Module& module_;
-  int barriers_ = 0;
+  int barriers_ = 0, threads_ = 0;
 };
 
 /// Gives the functions that the module declares their bodies for a GPU.
@@ -97,6 +120,9 @@ void defineHostBodies(llvm::Module&);
 /// product of a warp group is of.
 std::string waitName(int groups);
 int groupsNamed(std::string_view);
+std::string groupWaitName(int groups, int64_t sums);
+std::array<int, 2> groupWaitNamed(std::string_view);
+std::string copyBoxName(size_t rank);
 std::string groupMmaName(const GroupProduct&);
 GroupProduct groupProductNamed(std::string_view);
 

@@ -1,5 +1,5 @@
 // The bodies of the primitives on a GPU.
-#include "gpu/device/Primitives.h"
+#include "gpu/device/PtxBodies.h"
 
 #include <fmt/format.h>
 
@@ -10,22 +10,7 @@
 namespace smalti::gpu {
 namespace {
 
-constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;  // of NVPTX's address spaces
 constexpr int kMostGroups = 8;
-
-/// Adds a body to the function if the module declares it; `body` gives what it returns, null for nothing.
-template <class Body>
-void define(llvm::Module& module, llvm::StringRef name, Body&& body) {
-  llvm::Function* function = module.getFunction(name);
-  if (!function || !function->isDeclaration()) return;
-  function->setLinkage(llvm::GlobalValue::InternalLinkage);
-  function->addFnAttr(llvm::Attribute::AlwaysInline);
-  Builder b(llvm::BasicBlock::Create(module.getContext(), "", function));
-  if (Reg result = body(b, function))
-    b.CreateRet(result);
-  else
-    b.CreateRetVoid();
-}
 
 Reg doIntrinsic(Builder& b, llvm::Intrinsic::ID id) {
   b.CreateIntrinsic(id, llvm::ArrayRef<llvm::Type*>(), llvm::ArrayRef<Reg>());
@@ -129,55 +114,98 @@ Reg groupMma(Builder& b, llvm::Function* f, const GroupProduct& p) {
   return nullptr;
 }
 
+/// The sums are read after the wait, not before: LLVM knows of no other reason to do so.
+Reg groupWait(Builder& b, llvm::Function* f, int groups, int count) {
+  b.CreateIntrinsic(llvm::Intrinsic::nvvm_wgmma_wait_group_sync_aligned, {},
+                    {b.getInt64(static_cast<uint64_t>(groups))});
+  if (count == 0) return nullptr;
+  auto* type = llvm::ArrayType::get(b.getFloatTy(), static_cast<uint64_t>(count));
+  const auto at = [&](unsigned i) { return b.CreateConstInBoundsGEP2_32(type, f->getArg(0), 0, i); };
+  std::vector<Reg> arguments;
+  std::vector<llvm::Type*> types(static_cast<size_t>(count), b.getFloatTy());
+  std::string outputs, tied;
+  for (unsigned i = 0; i < types.size(); ++i) {
+    arguments.push_back(b.CreateLoad(b.getFloatTy(), at(i)));
+    outputs += i ? ",=f" : "=f";
+    tied += fmt::format(",{}", i);
+  }
+  auto* result = llvm::StructType::get(b.getContext(), types);
+  Reg made = b.CreateCall(llvm::InlineAsm::get(llvm::FunctionType::get(result, types, false), "", outputs + tied, true),
+                          arguments);
+  for (unsigned i = 0; i < types.size(); ++i) b.CreateStore(b.CreateExtractValue(made, i), at(i));
+  return nullptr;
+}
+
 }  // namespace
 
+void definePtxBody(llvm::Module& module, llvm::StringRef name,
+                   const std::function<Reg(Builder&, llvm::Function*)>& body) {
+  llvm::Function* function = module.getFunction(name);
+  if (!function || !function->isDeclaration()) return;
+  function->setLinkage(llvm::GlobalValue::InternalLinkage);
+  function->addFnAttr(llvm::Attribute::AlwaysInline);
+  Builder b(llvm::BasicBlock::Create(module.getContext(), "", function));
+  if (Reg result = body(b, function))
+    b.CreateRet(result);
+  else
+    b.CreateRetVoid();
+}
+
 void definePtxBodies(llvm::Module& module) {
-  define(module, kThreadSymbol, special(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x));
-  define(module, kBlockSymbol, special(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x));
-  define(module, kBlocksSymbol, special(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x));
-  define(module, kBarrierSymbol, [](Builder& b, llvm::Function*) -> Reg {
+  definePtxBody(module, kThreadSymbol, special(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x));
+  definePtxBody(module, kBlockSymbol, special(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x));
+  definePtxBody(module, kBlocksSymbol, special(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x));
+  definePtxBody(module, kBarrierSymbol, [](Builder& b, llvm::Function*) -> Reg {
     b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {}, {b.getInt32(0)});
     return nullptr;
   });
-  define(module, kShuffleSymbol, [](Builder& b, llvm::Function* f) -> Reg {
+  definePtxBody(module, kShuffleSymbol, [](Builder& b, llvm::Function* f) -> Reg {
     constexpr uint32_t kAllLanes = 0xffffffff, kWholeWarp = 0x1f;
     return b.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, {},
                              {b.getInt32(kAllLanes), f->getArg(0), f->getArg(1), b.getInt32(kWholeWarp)});
   });
-  define(module, kMmaSymbol, mma);
-  define(module, kLoadMatricesSymbol, loadMatrices);
-  define(module, kCopySymbol, [](Builder& b, llvm::Function* f) -> Reg {
+  definePtxBody(module, kMmaSymbol, mma);
+  definePtxBody(module, kLoadMatricesSymbol, loadMatrices);
+  definePtxBody(module, kCopySymbol, [](Builder& b, llvm::Function* f) -> Reg {
     Reg to = b.CreateAddrSpaceCast(f->getArg(0), b.getPtrTy(kSharedSpace)),
         from = b.CreateAddrSpaceCast(f->getArg(1), b.getPtrTy(kGlobalSpace));
     return b.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_cg_shared_global_16_s, {}, {to, from, f->getArg(2)}),
            nullptr;
   });
-  define(module, kCommitSymbol, [](Builder& b, llvm::Function*) -> Reg {
+  definePtxBody(module, kCommitSymbol, [](Builder& b, llvm::Function*) -> Reg {
     return doIntrinsic(b, llvm::Intrinsic::nvvm_cp_async_commit_group);
   });
   for (int groups = 0; groups < kMostGroups; ++groups)
-    define(module, waitName(groups), [groups](Builder& b, llvm::Function*) -> Reg {
+    definePtxBody(module, waitName(groups), [groups](Builder& b, llvm::Function*) -> Reg {
       return b.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_group, {},
                                {b.getInt32(static_cast<uint32_t>(groups))}),
              nullptr;
     });
-  define(module, kPublishSymbol, [](Builder& b, llvm::Function*) -> Reg {
+  definePtxBody(module, kPublishSymbol, [](Builder& b, llvm::Function*) -> Reg {
     return doIntrinsic(b, llvm::Intrinsic::nvvm_fence_proxy_async_shared_cta);
   });
-  define(module, kGroupBeginSymbol, [](Builder& b, llvm::Function*) -> Reg {
+  definePtxBody(module, kGroupBeginSymbol, [](Builder& b, llvm::Function*) -> Reg {
     return doIntrinsic(b, llvm::Intrinsic::nvvm_wgmma_fence_sync_aligned);
   });
-  define(module, kGroupEndSymbol, [](Builder& b, llvm::Function*) -> Reg {
-    doIntrinsic(b, llvm::Intrinsic::nvvm_wgmma_commit_group_sync_aligned);
-    return b.CreateIntrinsic(llvm::Intrinsic::nvvm_wgmma_wait_group_sync_aligned, {}, {b.getInt64(0)}), nullptr;
+  definePtxBody(module, kGroupCommitSymbol, [](Builder& b, llvm::Function*) -> Reg {
+    return doIntrinsic(b, llvm::Intrinsic::nvvm_wgmma_commit_group_sync_aligned);
   });
+  definePtxBulkBodies(module);
+  std::vector<std::string> waits;
+  for (const llvm::Function& f : module)
+    if (f.getName().starts_with(kGroupWaitSymbol)) waits.push_back(f.getName().str());
+  for (const std::string& name : waits)
+    definePtxBody(module, name, [parts = groupWaitNamed(name)](Builder& b, llvm::Function* f) {
+      return groupWait(b, f, parts[0], parts[1]);
+    });
   std::vector<std::string> products;
   for (const llvm::Function& f : module)
     if (f.getName().starts_with(kGroupMmaSymbol)) products.push_back(f.getName().str());
   for (const std::string& name : products)
-    define(module, name,
-           [product = groupProductNamed(name)](Builder& b, llvm::Function* f) { return groupMma(b, f, product); });
-  define(module, kSharedSymbol, [&](Builder& b, llvm::Function*) -> Reg {
+    definePtxBody(module, name, [product = groupProductNamed(name)](Builder& b, llvm::Function* f) {
+      return groupMma(b, f, product);
+    });
+  definePtxBody(module, kSharedSymbol, [&](Builder& b, llvm::Function*) -> Reg {
     auto* memory = new llvm::GlobalVariable(module, llvm::ArrayType::get(b.getInt8Ty(), 0), false,
                                             llvm::GlobalValue::ExternalLinkage, nullptr, "smalti_shared", nullptr,
                                             llvm::GlobalValue::NotThreadLocal, kSharedSpace);
@@ -185,7 +213,7 @@ void definePtxBodies(llvm::Module& module) {
     return b.CreateAddrSpaceCast(memory, b.getPtrTy());
   });
   // Nobody outside can speak to a kernel that runs: its rounds are counted.
-  define(module, kStoppedSymbol, [](Builder& b, llvm::Function*) -> Reg { return b.getInt32(0); });
+  definePtxBody(module, kStoppedSymbol, [](Builder& b, llvm::Function*) -> Reg { return b.getInt32(0); });
 }
 
 }  // namespace smalti::gpu

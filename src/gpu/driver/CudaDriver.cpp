@@ -85,6 +85,7 @@ Result<CudaDriver> CudaDriver::load(const std::string& name) {
       entries.find("cuMemAlloc", 3020, f.allocate) && entries.find("cuMemFree", 3020, f.release) &&
       entries.find("cuMemcpyHtoD", 3020, f.copyIn) && entries.find("cuMemcpyDtoH", 3020, f.copyOut) &&
       entries.find("cuLaunchKernel", 4000, f.launch) && entries.find("cuGetErrorString", 6000, f.errorText);
+  entries.find("cuTensorMapEncodeTiled", 12000, f.tensorMapEncode);
   if (!all) return fail(missing("the NVIDIA driver lacks functions that its version should have"));
   if (const int result = initialise(0); result != 0) {
     const char* text = nullptr;

@@ -37,6 +37,9 @@ struct CudaFunctions {
   int (*launch)(CudaHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CudaHandle, void**,
                 void**) = nullptr;
   int (*errorText)(int, const char**) = nullptr;
+  /// Null before CUDA 12.
+  int (*tensorMapEncode)(void*, int, uint32_t, void*, const uint64_t*, const uint64_t*, const uint32_t*,
+                         const uint32_t*, int, int, int, int) = nullptr;
 };
 
 class CudaDriver {

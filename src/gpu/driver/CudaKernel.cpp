@@ -7,6 +7,7 @@
 
 #include "base/MemoryAccount.h"
 #include "cpu/runtime/CallArrays.h"
+#include "gpu/driver/TensorMaps.h"
 
 namespace smalti::gpu {
 namespace {
@@ -76,7 +77,7 @@ class LoadedKernel : public CudaKernel {
         !ok)
       return ok;
     int perProcessor = 0, processors = 0;
-    driver_.call().occupancy(&perProcessor, function_, lowered_.threads, static_cast<size_t>(shared));
+    driver_.call().occupancy(&perProcessor, function_, lowered_.allThreads(), static_cast<size_t>(shared));
     driver_.call().deviceGetAttribute(&processors, kProcessors, 0);
     blocksAtOnce_ = std::max<int64_t>(1, int64_t{perProcessor} * processors);
     return {};
@@ -116,7 +117,9 @@ class LoadedKernel : public CudaKernel {
     if (!allocated) return fail(std::move(allocated.error()));
     if (Status ok = memory.take(blocks * lowered_.workspaceBytes, "the kernel's values"); !ok)
       return fail(std::move(ok.error()));
-    if (Status ok = launch(pointers->at(), workspace.at(), ended->at(), points, blocks, options); !ok)
+    auto maps = encodeTensorMaps(driver_, lowered_.maps, addresses);
+    if (!maps) return fail(std::move(maps.error()));
+    if (Status ok = launch(pointers->at(), workspace.at(), ended->at(), points, blocks, maps->data(), options); !ok)
       return fail(std::move(ok.error()));
     if (Status ok =
             driver_.check(driver_.call().copyOut(&status, ended->at(), sizeof(status)), "read how a kernel ended");
@@ -144,10 +147,10 @@ class LoadedKernel : public CudaKernel {
   }
 
   Status launch(CudaAddress pointers, CudaAddress workspace, CudaAddress ended, int64_t points, int64_t blocks,
-                const CudaCall& options) const {
+                EncodedTensorMap* maps, const CudaCall& options) const {
     int64_t rounds = options.stepLimit > 0 ? std::min(options.stepLimit, kMostRounds) : kMostRounds;
-    std::array<void*, 5> arguments{&pointers, &workspace, &ended, &points, &rounds};
-    const auto threads = static_cast<unsigned>(lowered_.threads);
+    std::array<void*, 6> arguments{&pointers, &workspace, &ended, &points, &rounds, maps};
+    const auto threads = static_cast<unsigned>(lowered_.allThreads());
     if (Status ok = driver_.check(
             driver_.call().launch(function_, static_cast<unsigned>(blocks), 1, 1, threads, 1, 1,
                                   static_cast<unsigned>(lowered_.sharedBytes), nullptr, arguments.data(), nullptr),

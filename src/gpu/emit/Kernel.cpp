@@ -7,6 +7,7 @@
 #include "base/Tiles.h"
 #include "cpu/emit/elements/Elementwise.h"
 #include "gpu/emit/Edge.h"
+#include "gpu/emit/Stream.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsSync.h"
 #include "llvm/IR/Module.h"
@@ -23,7 +24,6 @@ using tpu::MemorySpace;
 struct Windowed {
   const cpu::BlockPlan* plan = nullptr;
   const Window* window = nullptr;
-  mlir::func::FuncOp map;
   View array;
   DType undefined = DType::f32;  ///< of the array, with its signedness: says what lies beyond its edges
   View buffer;                   ///< where a block that is partial, or is copied, lies
@@ -32,7 +32,7 @@ struct Windowed {
   Reg whole = nullptr;           ///< i1: the block is not partial
 };
 
-class KernelLowering {
+class KernelLowering final : StreamSource {
  public:
   KernelLowering(const KernelPackage& package, llvm::Module& module, llvm::Function* function, LaunchPlan plan,
                  eval::Poison poison)
@@ -41,7 +41,8 @@ class KernelLowering {
         arguments_(package),
         plan_(std::move(plan)),
         l_(module, function, plan_, poison, kernel_),
-        b_(l_.b) {}
+        b_(l_.b),
+        stream_(l_, plan_.stream, *this) {}
 
   LowerResult run() {
     auto* entry = llvm::BasicBlock::Create(b_.getContext(), "entry", l_.function);
@@ -50,20 +51,19 @@ class KernelLowering {
     b_.CreateBr(start);
     b_.SetInsertPoint(start);
     begin();
-    if (auto ok = arguments(); !ok) return ok;
-    l_.barrierNow();
+    arrays();
     // Of n blocks, each takes every n-th point.
     Reg first = b_.CreateZExt(l_.device.block(b_), b_.getInt64Ty());
     Reg step = b_.CreateZExt(l_.device.blocks(b_), b_.getInt64Ty());
+    Reg points = l_.function->getArg(3);
+    if (!plan_.stream.products.empty()) l_.stream = &stream_;
+    if (plan_.stream.byBoxes) copyInOtherThreads(first, points, step);
+    if (auto ok = arguments(); !ok) return ok;
+    l_.barrierNow();
+    if (l_.stream) stream_.begin(first, points, step);
     LowerResult ok;
-    l_.loop(first, l_.function->getArg(3), step, [&](Reg point) {
-      Reg rest = point;
-      std::vector<Reg> at(static_cast<size_t>(shared()));
-      for (const size_t a : plan_.grid.sharedOrder) {
-        at[a] = b_.CreateURem(rest, l_.gridBounds[a]);
-        rest = b_.CreateUDiv(rest, l_.gridBounds[a]);
-      }
-      indices_ = at;
+    l_.loop(first, points, step, [&](Reg point) {
+      indices_ = sharedIndices(point);
       ok = grid(static_cast<size_t>(shared()));
     });
     if (!ok) return ok;
@@ -74,7 +74,12 @@ class KernelLowering {
   LoweredKernel lowered() const {
     LoweredKernel k;
     k.threads = plan_.threads;
-    k.sharedBytes = plan_.products.stageBytes + l_.sharedUsed();
+    k.copyThreads = plan_.stream.byBoxes ? kWarp : 0;
+    k.maps = plan_.stream.maps;
+    k.streamed = static_cast<int>(plan_.stream.products.size());
+    k.stages = plan_.stream.stages;
+    k.stageBytes = plan_.stream.itemBytes;
+    k.sharedBytes = plan_.stageBytes + l_.sharedUsed();
     k.workspaceBytes = l_.workspaceUsed();
     k.sharedBounds.assign(signature().grid.begin(), signature().grid.begin() + shared());
     k.written = plan_.grid.written;
@@ -88,6 +93,15 @@ class KernelLowering {
   const KernelSignature& signature() const { return package_.signature; }
   size_t rank() const { return signature().grid.size(); }
   int shared() const { return plan_.grid.sharedAxes; }
+
+  std::vector<Reg> sharedIndices(Reg point) {
+    std::vector<Reg> at(static_cast<size_t>(shared()));
+    for (const size_t a : plan_.grid.sharedOrder) {
+      at[a] = b_.CreateURem(point, l_.gridBounds[a]);
+      point = b_.CreateUDiv(point, l_.gridBounds[a]);
+    }
+    return at;
+  }
 
   void begin() {
     l_.thread = l_.device.thread(b_);
@@ -118,11 +132,9 @@ class KernelLowering {
     return v;
   }
 
-  LowerResult arguments() {
+  /// What of the arguments only says where arrays are: it holds for all threads.
+  void arrays() {
     size_t operand = 0;
-    kernel_.walk([&](tpu::SemBarrierOp) {
-      if (!l_.barrier.base) l_.barrier = l_.allocateUndefined(DType::semaphore, DType::semaphore, {});
-    });
     for (const int64_t bound : signature().grid) {
       if (bound != kDynamicBound) {
         l_.gridBounds.push_back(l_.index(bound));
@@ -135,7 +147,31 @@ class KernelLowering {
       const mlir::Value ref = arguments_.scalarPrefetch(i);
       l_.setRef(ref, arrayView(operand, elementDType(ref.getType()), shapeOf(ref.getType()), l_.newMemory()));
     }
-    for (size_t i = 0; i < arguments_.numBlocks(); ++i, ++operand) blockArgument(i, operand);
+    for (size_t i = 0; i < arguments_.numBlocks(); ++i, ++operand)
+      arrays_.push_back(
+          arrayView(operand, elementDType(arguments_.block(i).getType()), arguments_.arrayOf(i).shape, memoryOf(i)));
+  }
+
+  /// Threads after those that compute have copies as their only task, and end.
+  void copyInOtherThreads(Reg first, Reg points, Reg step) {
+    stream_.makeSignals();
+    auto *copy = llvm::BasicBlock::Create(b_.getContext(), "copies", l_.function),
+         *compute = llvm::BasicBlock::Create(b_.getContext(), "computes", l_.function);
+    Reg threads = b_.getInt32(static_cast<uint32_t>(plan_.threads));
+    b_.CreateCondBr(b_.CreateICmpUGE(l_.thread, threads), copy, compute);
+    b_.SetInsertPoint(copy);
+    l_.when(b_.CreateICmpEQ(l_.thread, threads), [&] { stream_.copyAll(first, points, step); });
+    b_.CreateRetVoid();
+    b_.SetInsertPoint(compute);
+    l_.device.onlyFirst(plan_.threads);
+    l_.hazards.clear();
+  }
+
+  LowerResult arguments() {
+    kernel_.walk([&](tpu::SemBarrierOp) {
+      if (!l_.barrier.base) l_.barrier = l_.allocateUndefined(DType::semaphore, DType::semaphore, {});
+    });
+    for (size_t i = 0; i < arguments_.numBlocks(); ++i) blockArgument(i);
     for (size_t i = 0; i < arguments_.numScratch(); ++i) {
       const mlir::Value ref = arguments_.scratch(i);
       auto type = llvm::cast<mlir::MemRefType>(ref.getType());
@@ -175,17 +211,16 @@ class KernelLowering {
   int memoryOf(size_t block) {
     const size_t inputs = arguments_.numInputs();
     if (block >= inputs)
-      if (const auto input = arguments_.aliasedInput(block - inputs)) return arrayMemory_[*input];
+      if (const auto input = arguments_.aliasedInput(block - inputs)) return arrays_[*input].memory;
     return l_.newMemory();
   }
 
-  void blockArgument(size_t i, size_t operand) {
+  void blockArgument(size_t i) {
     const cpu::BlockPlan& plan = plan_.grid.blocks[i];
     mlir::BlockArgument argument = arguments_.block(i);
     const ArrayType& array = arguments_.arrayOf(i);
     const DType dtype = elementDType(argument.getType());
-    View view = arrayView(operand, dtype, array.shape, memoryOf(i));
-    arrayMemory_.push_back(view.memory);
+    View view = arrays_[i];
     if (const auto& window = arguments_.windowOf(i)) {
       windowArgument(plan, *window, argument, array, std::move(view), isAlias(i));
       return;
@@ -209,7 +244,6 @@ class KernelLowering {
     Windowed w;
     w.plan = &plan;
     w.window = &window;
-    w.map = arguments_.indexMap(window);
     w.array = std::move(view);
     w.undefined = storage_bytes(array.dtype) == storage_bytes(w.array.dtype) ? array.dtype : w.array.dtype;
     if (plan.hasBuffer()) w.buffer = l_.allocateUndefined(w.array.dtype, w.undefined, window.bounds);
@@ -267,37 +301,57 @@ class KernelLowering {
     l_.hazards.join(before);
   }
 
-  /// Where the block of this step lies.
-  LowerResult computeBlockOffset(Windowed& w) {
-    mlir::Block& body = w.map.getBody().front();
+  /// The first element of the block at these indices of the grid.
+  tl::expected<std::vector<Reg>, cpu::Unsupported> blockStarts(const Window& window, std::span<const Reg> indices) {
+    mlir::func::FuncOp map = arguments_.indexMap(window);
+    mlir::Block& body = map.getBody().front();
     for (unsigned a = 0; a < body.getNumArguments(); ++a) {
       if (a < rank())
-        l_.setScalar(body.getArgument(a), b_.CreateTrunc(indices_[a], b_.getInt32Ty()));
+        l_.setScalar(body.getArgument(a), b_.CreateTrunc(indices[a], b_.getInt32Ty()));
       else
         l_.setRef(body.getArgument(a), View(l_.ref(kernel_.getArgument(a))));
     }
     // An index map is scalar code: the same lowering does.
     for (mlir::Operation& op : body.without_terminator()) {
       if (llvm::isa<mlir::arith::ConstantOp>(op)) continue;
-      if (auto ok = l_.lowerOp(op); !ok) return ok;
+      if (auto ok = l_.lowerOp(op); !ok) return tl::unexpected(ok.error());
     }
-    w.starts.clear();
-    w.whole = b_.getTrue();
-    for (size_t d = 0; d < w.window->bounds.size(); ++d) {
+    std::vector<Reg> starts;
+    for (size_t d = 0; d < window.bounds.size(); ++d) {
       Reg block = l_.scalar(body.getTerminator()->getOperand(static_cast<unsigned>(d)));
       if (!block) return unsupported("an index map that device code does not follow");
-      const int64_t size = w.window->bounds[d], extent = w.array.shape[d];
       Reg at = b_.CreateSExt(block, b_.getInt64Ty());
-      const bool low = w.window->elementIndexed && d < w.window->padLow.size();
-      Reg start = w.window->elementIndexed ? b_.CreateSub(at, l_.index(low ? w.window->padLow[d] : 0))
-                                           : b_.CreateMul(at, l_.index(size));
-      w.starts.push_back(start);
-      if (w.plan->isPartial)
-        w.whole = b_.CreateAnd(w.whole, size > extent ? static_cast<Reg>(b_.getFalse())
-                                                      : b_.CreateICmpULE(start, l_.index(extent - size)));
+      const bool low = window.elementIndexed && d < window.padLow.size();
+      starts.push_back(window.elementIndexed ? b_.CreateSub(at, l_.index(low ? window.padLow[d] : 0))
+                                             : b_.CreateMul(at, l_.index(window.bounds[d])));
+    }
+    return starts;
+  }
+
+  /// Where the block of this step is.
+  LowerResult computeBlockOffset(Windowed& w) {
+    auto starts = blockStarts(*w.window, indices_);
+    if (!starts) return tl::unexpected(std::move(starts.error()));
+    w.starts = std::move(*starts);
+    w.whole = b_.getTrue();
+    for (size_t d = 0; d < w.starts.size() && w.plan->isPartial; ++d) {
+      const int64_t size = w.window->bounds[d], extent = w.array.shape[d];
+      w.whole = b_.CreateAnd(w.whole, size > extent ? static_cast<Reg>(b_.getFalse())
+                                                    : b_.CreateICmpULE(w.starts[d], l_.index(extent - size)));
     }
     for (const size_t d : w.plan->maybeOutside) requireInside(w, d);
     return {};
+  }
+
+  // ---- of the stream
+
+  const View& array(size_t block) override { return arrays_[block]; }
+  const Shape& bounds(size_t block) override { return arguments_.windowOf(block)->bounds; }
+  tl::expected<std::vector<Reg>, cpu::Unsupported> blockAt(size_t block, Reg point,
+                                                           std::span<const Reg> inner) override {
+    std::vector<Reg> indices = sharedIndices(point);
+    indices.insert(indices.end(), inner.begin(), inner.end());
+    return blockStarts(*arguments_.windowOf(block), indices);
   }
 
   /// On a TPU such a block is memory of something else.
@@ -352,8 +406,9 @@ class KernelLowering {
   LaunchPlan plan_;
   Lowering l_;
   Builder& b_;
+  Stream stream_;
   llvm::GlobalVariable* workspaceSize_ = nullptr;
-  std::vector<int> arrayMemory_;  ///< by block
+  std::vector<View> arrays_;  ///< by block
   std::vector<Reg> indices_;
   std::vector<std::pair<Windowed, mlir::BlockArgument>> windows_;
 };
@@ -378,9 +433,17 @@ tl::expected<LoweredKernel, cpu::Unsupported> lowerKernel(const KernelPackage& p
   auto& c = module.getContext();
   auto* pointer = llvm::PointerType::get(c, 0);
   auto* wide = llvm::Type::getInt64Ty(c);
-  auto* function = llvm::Function::Create(
-      llvm::FunctionType::get(llvm::Type::getVoidTy(c), {pointer, pointer, pointer, wide, wide}, false),
-      llvm::Function::ExternalLinkage, kKernelSymbol, module);
+  std::vector<llvm::Type*> types{pointer, pointer, pointer, wide, wide};
+  const size_t maps = plan->stream.maps.size();
+  if (maps > 0) types.push_back(pointer);
+  auto* function = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(c), types, false),
+                                          llvm::Function::ExternalLinkage, kKernelSymbol, module);
+  if (maps > 0 && options.mapsByValue) {
+    auto* type = llvm::ArrayType::get(llvm::Type::getInt8Ty(c), maps * TensorMap::kBytes);
+    function->addParamAttr(5, llvm::Attribute::getWithByValType(c, type));
+    function->addParamAttr(5, llvm::Attribute::getWithAlignment(c, llvm::Align(64)));
+    function->addParamAttr(5, llvm::Attribute::get(c, "nvvm.grid_constant"));
+  }
   KernelLowering lowering(package, module, function, std::move(*plan), options.poison);
   if (auto ok = lowering.run(); !ok) {
     cpu::Unsupported why = ok.error();

@@ -1,25 +1,32 @@
 // The whole call as one function that all threads of all blocks run: the grid, its windows, the body.
 #pragma once
 
+#include "gpu/device/TensorMap.h"
 #include "gpu/emit/Lowering.h"
 #include "ir/KernelPackage.h"
 
 namespace smalti::gpu {
 
-/// void (ptr operands, ptr workspace, ptr status, i64 points, i64 rounds)
+/// void (ptr operands, ptr workspace, ptr status, i64 points, i64 rounds, maps)
 /// `operands`: the call's operands, then its results, each a pointer. `workspace`: workspaceBytes for each block of the
 /// launch. `status`: an i32 that is 0 before; a KernelEnd after. `points`: of the shared grid axes together; a block
-/// takes its number's, and every n-th after it, with n blocks. `rounds`: of loops, of each block.
+/// takes its number's, and every n-th after it, with n blocks. `rounds`: of loops, of each block. `maps`: where the
+/// kernel has tensor maps, those, by value; on the host a pointer to them.
 inline constexpr const char* kKernelSymbol = "smalti_kernel";
 
 struct LoweredKernel {
-  int threads = 0;                              ///< of a block
+  int threads = 0;                              ///< of a block, which compute
+  int copyThreads = 0;                          ///< more threads, which only copy
+  std::vector<TensorMap> maps;                  ///< of the arrays that they copy from
   int64_t sharedBytes = 0, workspaceBytes = 0;  ///< of each block
   std::vector<int64_t>
-      sharedBounds;           ///< of the leading grid axes whose points are blocks; kDynamicBound as in the grid
-  std::vector<bool> written;  ///< results that the kernel surely writes to the last element
-  int barriers = 0;           ///< in the code
-  std::string inOrder;        ///< why no more grid axes are blocks; empty: all that may be are
+      sharedBounds;              ///< of the leading grid axes whose points are blocks; kDynamicBound as in the grid
+  std::vector<bool> written;     ///< results that the kernel surely writes to the last element
+  int barriers = 0;              ///< in the code
+  int streamed = 0, stages = 0;  ///< products whose operands are copied ahead over the steps of the grid; of those
+  int64_t stageBytes = 0;        ///< of a stage of theirs
+  std::string inOrder;           ///< why no more grid axes are blocks; empty: all that may be are
+  int allThreads() const { return threads + copyThreads; }
 };
 
 /// Points of the shared grid axes of a call; 1 without any.
@@ -30,6 +37,7 @@ struct EmitOptions {
   eval::Poison poison = eval::Poison::intMin;
   bool checkBlocks = true;     ///< a block that lies outside of its array ends the call
   unsigned constantSpace = 0;  ///< LLVM address space of constants
+  bool mapsByValue = false;    ///< tensor maps are part of the arguments; else there is a pointer to them
 };
 
 /// Emits the function into the module, with calls of the primitives; why there is no device code, and of which op.

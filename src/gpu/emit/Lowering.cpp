@@ -1,6 +1,7 @@
 #include "gpu/emit/Lowering.h"
 
 #include "cpu/emit/elements/Elementwise.h"
+#include "gpu/emit/Stream.h"
 #include "ir/KernelPackage.h"
 #include "ir/facts/OpFamilies.h"
 #include "llvm/ADT/StringMap.h"
@@ -30,7 +31,7 @@ Reg Lowering::refuse(std::string why) {
 Reg Lowering::arenaPointer(const cpu::Arena::Block& block, bool inShared) {
   // The stages of products come first in shared memory.
   return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), inShared ? sharedBase : workspace,
-                                      static_cast<uint64_t>(block.offset + (inShared ? plan.products.stageBytes : 0)));
+                                      static_cast<uint64_t>(block.offset + (inShared ? plan.stageBytes : 0)));
 }
 
 View Lowering::allocate(DType t, std::span<const int64_t> shape) {
@@ -67,6 +68,10 @@ View Lowering::allocateUndefined(DType t, DType undefined, std::span<const int64
   View v = allocate(t, shape);
   fill(v, is_semaphore(t) ? index(0) : cpu::undefinedElement(b, undefined, poison));
   return v;
+}
+
+Reg Lowering::tensorMap(size_t number) {
+  return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), function->getArg(5), number * TensorMap::kBytes);
 }
 
 Reg Lowering::slot(llvm::Type* type) {
@@ -176,6 +181,7 @@ void Lowering::require(Reg ok, KernelEnd otherwise) {
   b.CreateCondBr(ok, next, leave, llvm::MDBuilder(c).createLikelyBranchWeights());
   b.SetInsertPoint(leave);
   b.CreateStore(b.getInt32(static_cast<uint32_t>(otherwise)), status);
+  if (stream && stream->plan().byBoxes) stream->giveUp();
   b.CreateRetVoid();
   b.SetInsertPoint(next);
 }

@@ -29,6 +29,8 @@ namespace smalti::gpu {
 using cpu::constantOf;
 using cpu::View;
 
+class Stream;
+
 inline bool isVector(mlir::Value v) { return llvm::isa<mlir::VectorType>(v.getType()); }
 
 using LowerResult = tl::expected<void, cpu::Unsupported>;
@@ -62,8 +64,9 @@ class Lowering {
   Reg status = nullptr;  ///< where a call that ends early says why
   Reg rounds = nullptr;  ///< slot of the rounds that are left
   std::vector<Reg> gridBounds;
-  View barrier;        ///< the barrier semaphore, where the kernel asks for it
-  Reg random[3] = {};  ///< slots of the random generator, where there is one (ops/Random.cpp)
+  Stream* stream = nullptr;  ///< of operands of products across steps, where there are such; not owned
+  View barrier;              ///< the barrier semaphore, where the kernel asks for it
+  Reg random[3] = {};        ///< slots of the random generator, where there is one (ops/Random.cpp)
 
   // ---- values
   Reg scalar(mlir::Value);
@@ -153,6 +156,8 @@ class Lowering {
   /// it, which may itself read what is in the place that it writes.
   LowerResult keepLoads(int memory, mlir::Operation* store = nullptr, const View* box = nullptr,
                         mlir::Value stored = nullptr);
+  /// Of the call's tensor maps (LoweredKernel::maps).
+  Reg tensorMap(size_t number);
   Reg index(int64_t i) { return b.getInt64(static_cast<uint64_t>(i)); }
   int64_t sharedUsed() const { return sharedPeak_; }
   int64_t workspaceUsed() const { return global_.peakBytes(); }

@@ -25,7 +25,8 @@ Reg offsetIn(Lowering&, const View&, const Shape& dims, const Place& at);
 void storeSum(Lowering&, const ProductForm&, const Place& batch, Reg row, Reg column, Reg sum);
 
 /// By the tensor cores: operands are staged in shared memory, chunk by chunk of the depth, while the chunks before are
-/// multiplied. `sums`: the thread's, added to. Absent: to memory, tile by tile.
-void emitTensorProduct(Lowering&, const ProductForm&, const ProductTile&, Reg sums);
+/// multiplied. `sums`: the thread's, added to. Absent: to memory, tile by tile. `stream`: brings the operands; may be
+/// null.
+void emitTensorProduct(Lowering&, const ProductForm&, const ProductTile&, Reg sums, Stream* stream);
 
 }  // namespace smalti::gpu

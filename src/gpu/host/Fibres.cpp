@@ -5,8 +5,10 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -49,13 +51,32 @@ class Stacks {
 };
 thread_local Stacks stacks;
 
-enum class FibreState : uint8_t { ready, atBarrier, atShuffle, looking, done };
+enum class FibreState : uint8_t { ready, atBarrier, atShuffle, atSignal, looking, done };
 
 /// 16 bytes on their way.
 struct PendingCopy {
   std::byte* to;
   const std::byte* from;
   int32_t bytes;
+};
+/// A box of an array on its way.
+struct PendingBox {
+  std::byte* to;
+  HostTensorMap map;
+  void* signal;
+  std::array<int32_t, TensorMap::kMostDimensions> at;
+};
+/// What counts arrivals and bytes. A phase of parity 0 is the first.
+struct Signal {
+  int32_t arrivals = 0, missing = 0;   ///< of a phase; of this one
+  int64_t bytes = 0;                   ///< that are still to come
+  int32_t parity = 0;                  ///< of the phase that has not ended
+  std::map<int32_t, int32_t> lanes{};  ///< by warp: those that have come
+  void look() {
+    if (missing != 0 || bytes != 0) return;
+    parity ^= 1;
+    missing = arrivals;
+  }
 };
 struct PendingProduct {
   float* sums;
@@ -66,10 +87,12 @@ struct PendingProduct {
 struct Fibre {
   FibreState state = FibreState::ready;
   bool begun = false;
-  int32_t site = 0;
+  int32_t site = 0, expected = 0;  ///< of the barrier: its number, the threads that come to it
+  const Signal* signal = nullptr;  ///< that it waits for
+  int32_t parity = 0;
   int64_t shuffles = 0, rounds = 0;
-  std::deque<std::vector<PendingCopy>> copies;  ///< groups, and at the end those that are in none yet
-  std::vector<PendingProduct> products;
+  std::deque<std::vector<PendingCopy>> copies;       ///< groups, and at the end those that are in none yet
+  std::deque<std::vector<PendingProduct>> products;  ///< likewise
   ucontext_t context{};
   jmp_buf at{};
 };
@@ -113,6 +136,20 @@ class Block {
     _longjmp(scheduler_, 1);
   }
   void body() { body_(); }
+  /// Null, and the block fails: there is none at this address.
+  Signal* signalAt(void* at) {
+    const auto found = signals_.find(at);
+    if (found != signals_.end()) return &found->second;
+    trouble_ = "a signal is used before it is made";
+    return nullptr;
+  }
+  void makeSignal(void* at, int32_t arrivals) { signals_[at] = {.arrivals = arrivals, .missing = arrivals}; }
+  void start(const PendingBox& box) {
+    if (atOnce())
+      complete(box);
+    else
+      boxes_.push_back(box);
+  }
   /// Whether what may happen later happens now.
   bool atOnce() { return launch_.seed != 0 && (next() & 1) != 0; }
 
@@ -122,6 +159,14 @@ class Block {
   bool resume(int32_t thread);
   void shuffleOrder();
   bool releaseWarps();
+  bool releaseSignals(bool all);
+  bool releaseBarriers();
+  bool completeBox();
+  void complete(const PendingBox&);
+  ptrdiff_t count(FibreState s) const {
+    return std::count_if(fibres_.begin(), fibres_.end(), [&](const Fibre& f) { return f.state == s; });
+  }
+  std::string waiting() const;
 
   const BlockLaunch& launch_;
   const std::function<void()>& body_;
@@ -133,6 +178,9 @@ class Block {
   uint64_t random_;
   int32_t current_ = 0;
   bool stopped_ = false;
+  std::map<void*, Signal> signals_;
+  std::vector<PendingBox> boxes_;
+  std::optional<std::string> trouble_;
   jmp_buf scheduler_{};
 };
 
@@ -186,29 +234,110 @@ bool Block::releaseWarps() {
   return any;
 }
 
+/// `all`: those whose phase has not ended, too, which look again.
+bool Block::releaseSignals(bool all) {
+  bool any = false;
+  for (Fibre& f : fibres_)
+    if (f.state == FibreState::atSignal && (all || f.signal->parity != f.parity)) {
+      f.state = FibreState::ready;
+      any = true;
+    }
+  return any;
+}
+
+bool Block::releaseBarriers() {
+  const auto first = std::ranges::find(fibres_, FibreState::atBarrier, &Fibre::state);
+  if (first == fibres_.end()) return false;
+  const auto together = [&](const Fibre& f) {
+    return f.state == FibreState::atBarrier && f.site == first->site && f.expected == first->expected;
+  };
+  if (std::ranges::count_if(fibres_, together) != first->expected) return false;
+  if (launch_.seed != 0) shuffleOrder();
+  std::vector<Fibre*> released;
+  for (Fibre& f : fibres_)
+    if (together(f)) released.push_back(&f);
+  for (Fibre* f : released) f->state = FibreState::ready;
+  return true;
+}
+
+void Block::complete(const PendingBox& box) {
+  const HostTensorMap& map = box.map;
+  const auto perPiece = static_cast<int64_t>(kCopyBytes / map.elementBytes);
+  int64_t pieces = map.box[0] / perPiece;
+  for (int32_t d = 1; d < map.rank; ++d) pieces *= map.box[d];
+  for (int64_t i = 0; i < pieces; ++i) {
+    int64_t rest = i / (map.box[0] / perPiece), offset = 0, stride = map.extents[0];
+    bool inside = true;
+    for (int32_t d = 1; d < map.rank; ++d) {
+      const int64_t at = box.at[static_cast<size_t>(d)] + rest % map.box[d];
+      rest /= map.box[d];
+      inside &= at >= 0 && at < map.extents[d];
+      offset += at * stride;
+      stride *= map.extents[d];
+    }
+    auto to = reinterpret_cast<uintptr_t>(box.to) + static_cast<uintptr_t>(kCopyBytes * i);
+    to ^= (to >> 7 & 7) << 4;
+    for (int64_t e = 0; e < perPiece; ++e) {
+      const int64_t at = box.at[0] + i % (map.box[0] / perPiece) * perPiece + e;
+      auto* element = reinterpret_cast<std::byte*>(to) + e * map.elementBytes;
+      if (inside && at >= 0 && at < map.extents[0])
+        std::memcpy(element, map.base + (offset + at) * map.elementBytes, static_cast<size_t>(map.elementBytes));
+      else
+        std::memset(element, 0, static_cast<size_t>(map.elementBytes));
+    }
+  }
+  if (Signal* signal = signalAt(box.signal)) {
+    signal->bytes -= kCopyBytes * pieces;
+    signal->look();
+  }
+}
+
+/// Copies take as long as they may: until nobody can go on without them.
+bool Block::completeBox() {
+  if (boxes_.empty()) return false;
+  const size_t which = launch_.seed != 0 ? next() % boxes_.size() : 0;
+  const PendingBox box = boxes_[which];
+  boxes_.erase(boxes_.begin() + static_cast<ptrdiff_t>(which));
+  complete(box);
+  return true;
+}
+
+std::string Block::waiting() const {
+  const ptrdiff_t signals = count(FibreState::atSignal);
+  return fmt::format("of {} threads {} wait at a barrier, {} in a shuffle, {}and {} have ended", launch_.threads,
+                     count(FibreState::atBarrier) + count(FibreState::looking), count(FibreState::atShuffle),
+                     signals ? fmt::format("{} for a signal, ", signals) : "", count(FibreState::done));
+}
+
 std::optional<std::string> Block::run() {
+  bool lookedAgain = false;  // all that wait for a signal: since anything else has happened
   for (;;) {
+    const ptrdiff_t ended = count(FibreState::done);
     for (const int32_t t : order_)
       if (fibres_[static_cast<size_t>(t)].state == FibreState::ready && !resume(t))
         return fmt::format("there is no memory for the stacks of {} threads", launch_.threads);
-    if (releaseWarps()) continue;
-    const auto count = [&](FibreState s) {
-      return std::count_if(fibres_.begin(), fibres_.end(), [&](const Fibre& f) { return f.state == s; });
-    };
+    if (trouble_) return trouble_;
+    const bool moved = count(FibreState::done) != ended;
+    if (releaseWarps() || releaseSignals(false) || releaseBarriers() || completeBox()) {
+      lookedAgain = false;
+      continue;
+    }
     const auto all = static_cast<ptrdiff_t>(fibres_.size());
     if (count(FibreState::done) == all) return std::nullopt;
-    const bool looking = count(FibreState::looking) == all;
-    const bool together =
-        count(FibreState::atBarrier) == all &&
-        std::all_of(fibres_.begin(), fibres_.end(), [&](const Fibre& f) { return f.site == fibres_[0].site; });
-    if (!looking && !together)
-      return fmt::format("of {} threads {} wait at a barrier, {} in a shuffle, and {} have ended", launch_.threads,
-                         count(FibreState::atBarrier) + count(FibreState::looking), count(FibreState::atShuffle),
-                         count(FibreState::done));
-    // The same for all threads until they come together again.
-    if (looking && launch_.stop) stopped_ = launch_.stop->load(std::memory_order_relaxed);
-    if (launch_.seed != 0) shuffleOrder();
-    for (Fibre& f : fibres_) f.state = FibreState::ready;
+    const ptrdiff_t looking = count(FibreState::looking), signals = count(FibreState::atSignal);
+    if (looking > 0 && looking + signals + count(FibreState::done) == all) {
+      // The same for all threads until they come together again.
+      if (launch_.stop) stopped_ = launch_.stop->load(std::memory_order_relaxed);
+      if (launch_.seed != 0) shuffleOrder();
+      for (Fibre& f : fibres_)
+        if (f.state == FibreState::looking) f.state = FibreState::ready;
+      lookedAgain = false;
+      continue;
+    }
+    // Whoever waits for a signal may see that the block ends.
+    if (signals == 0 || (lookedAgain && !moved)) return waiting();
+    lookedAgain = true;
+    releaseSignals(true);
   }
 }
 
@@ -228,9 +357,46 @@ int32_t hostBlock() { return running->launch().block; }
 int32_t hostBlocks() { return running->launch().blocks; }
 void* hostShared() { return running->shared(); }
 
-void hostBarrier(int32_t site) {
+void hostBarrier(int32_t site) { hostPartBarrier(site, running->launch().threads); }
+
+void hostPartBarrier(int32_t site, int32_t threads) {
   running->fibre().site = site;
+  running->fibre().expected = threads;
   running->wait(FibreState::atBarrier);
+}
+
+void hostSignalInit(void* signal, int32_t arrivals) { running->makeSignal(signal, arrivals); }
+
+void hostSignalExpect(void* signal, int32_t bytes) {
+  Signal* s = running->signalAt(signal);
+  if (!s) return;
+  s->bytes += bytes;
+  --s->missing;
+  s->look();
+}
+
+void hostSignalArrive(void* signal) {
+  Signal* s = running->signalAt(signal);
+  if (!s || ++s->lanes[running->thread() / kWarp] < kWarp) return;
+  s->lanes.erase(running->thread() / kWarp);
+  --s->missing;
+  s->look();
+}
+
+int32_t hostSignalTest(void* signal, int32_t parity) {
+  const Signal* s = running->signalAt(signal);
+  if (s && s->parity == parity) {
+    running->fibre().signal = s;
+    running->fibre().parity = parity;
+    running->wait(FibreState::atSignal);
+  }
+  return s && s->parity != parity ? 1 : 0;
+}
+
+void hostCopyBox(void* to, const HostTensorMap& map, void* signal, const int32_t (&at)[TensorMap::kMostDimensions]) {
+  PendingBox box{.to = static_cast<std::byte*>(to), .map = map, .signal = signal, .at = {}};
+  std::ranges::copy(at, box.at.begin());
+  running->start(box);
 }
 
 int32_t hostShuffle(int32_t bits, int32_t laneMask) {
@@ -361,13 +527,21 @@ void hostWaitForCopies(int32_t groups) {
 
 void hostGroupBegin() {}
 void hostGroupMma(float* sums, const void* left, const void* right, const GroupProduct& product) {
-  running->fibre().products.push_back(
-      {sums, static_cast<const std::byte*>(left), static_cast<const std::byte*>(right), product});
-}
-void hostGroupEnd() {
   auto& products = running->fibre().products;
-  for (const PendingProduct& p : products) complete(p, running->thread());
-  products.clear();
+  if (products.empty()) products.emplace_back();
+  products.back().push_back({sums, static_cast<const std::byte*>(left), static_cast<const std::byte*>(right), product});
+}
+void hostGroupCommit() {
+  auto& products = running->fibre().products;
+  if (products.empty()) products.emplace_back();
+  products.emplace_back();
+}
+void hostGroupWait(int32_t groups) {
+  auto& products = running->fibre().products;
+  while (products.size() > static_cast<size_t>(groups) + 1) {
+    for (const PendingProduct& p : products.front()) complete(p, running->thread());
+    products.pop_front();
+  }
 }
 
 int32_t hostStopped() {

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "gpu/device/Primitives.h"
+#include "gpu/device/TensorMap.h"
 
 namespace smalti::gpu {
 
@@ -36,8 +37,15 @@ void hostBarrier(int32_t site);
 int32_t hostShuffle(int32_t bits, int32_t laneMask);
 void hostMma(float* sums, int32_t isF16, const int32_t (&left)[4], const int32_t (&right)[2]);
 void hostLoadMatrices(int32_t (&words)[4], const void* row, int32_t transposed);
+void hostPartBarrier(int32_t site, int32_t threads);
+void hostSignalInit(void* signal, int32_t arrivals);
+void hostSignalExpect(void* signal, int32_t bytes);
+void hostSignalArrive(void* signal);
+int32_t hostSignalTest(void* signal, int32_t parity);
+void hostCopyBox(void* to, const HostTensorMap& map, void* signal, const int32_t (&at)[TensorMap::kMostDimensions]);
 void hostGroupBegin();
-void hostGroupEnd();
+void hostGroupCommit();
+void hostGroupWait(int32_t groups);
 void hostGroupMma(float* sums, const void* left, const void* right, const GroupProduct&);
 void hostCopy(void* to, const void* from, int32_t bytes);
 void hostCommitCopies();

@@ -1,6 +1,7 @@
 #include "gpu/host/HostKernel.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/MemoryAccount.h"
 #include "cpu/jit/Jit.h"
@@ -30,7 +31,17 @@ void smaltiGpuHostCommit() { hostCommitCopies(); }
 void smaltiGpuHostWait(int32_t groups) { hostWaitForCopies(groups); }
 void smaltiGpuHostPublish() {}
 void smaltiGpuHostGroupBegin() { hostGroupBegin(); }
-void smaltiGpuHostGroupEnd() { hostGroupEnd(); }
+void smaltiGpuHostGroupCommit() { hostGroupCommit(); }
+void smaltiGpuHostGroupWait(float*, int32_t groups) { hostGroupWait(groups); }
+void smaltiGpuHostPartBarrier(int32_t site, int32_t threads) { hostPartBarrier(site, threads); }
+void smaltiGpuHostSignalInit(void* signal, int32_t arrivals) { hostSignalInit(signal, arrivals); }
+void smaltiGpuHostSignalExpect(void* signal, int32_t bytes) { hostSignalExpect(signal, bytes); }
+void smaltiGpuHostSignalArrive(void* signal) { hostSignalArrive(signal); }
+int32_t smaltiGpuHostSignalTest(void* signal, int32_t parity) { return hostSignalTest(signal, parity); }
+void smaltiGpuHostCopyBox(void* to, const HostTensorMap* map, void* signal, int32_t a, int32_t b, int32_t c, int32_t d,
+                          int32_t e) {
+  hostCopyBox(to, *map, signal, {a, b, c, d, e});
+}
 void smaltiGpuHostGroupMma(float* sums, const void* left, const void* right, int32_t columns, int32_t isF16,
                            int32_t lhsDepthInner, int32_t rhsDepthInner, int32_t lhsStride, int32_t rhsStride) {
   hostGroupMma(sums, left, right, {columns, isF16 != 0, lhsDepthInner != 0, rhsDepthInner != 0, lhsStride, rhsStride});
@@ -51,12 +62,20 @@ const cpu::RuntimeSymbol kRuntime[] = {{kThreadSymbol, reinterpret_cast<void*>(&
                                        {kWaitSymbol, reinterpret_cast<void*>(&smaltiGpuHostWait)},
                                        {kPublishSymbol, reinterpret_cast<void*>(&smaltiGpuHostPublish)},
                                        {kGroupBeginSymbol, reinterpret_cast<void*>(&smaltiGpuHostGroupBegin)},
-                                       {kGroupEndSymbol, reinterpret_cast<void*>(&smaltiGpuHostGroupEnd)},
+                                       {kGroupCommitSymbol, reinterpret_cast<void*>(&smaltiGpuHostGroupCommit)},
+                                       {kGroupWaitSymbol, reinterpret_cast<void*>(&smaltiGpuHostGroupWait)},
+                                       {kPartBarrierSymbol, reinterpret_cast<void*>(&smaltiGpuHostPartBarrier)},
+                                       {kSignalInitSymbol, reinterpret_cast<void*>(&smaltiGpuHostSignalInit)},
+                                       {kSignalExpectSymbol, reinterpret_cast<void*>(&smaltiGpuHostSignalExpect)},
+                                       {kSignalArriveSymbol, reinterpret_cast<void*>(&smaltiGpuHostSignalArrive)},
+                                       {kSignalTestSymbol, reinterpret_cast<void*>(&smaltiGpuHostSignalTest)},
+                                       {kCopyBoxSymbol, reinterpret_cast<void*>(&smaltiGpuHostCopyBox)},
                                        {kGroupMmaSymbol, reinterpret_cast<void*>(&smaltiGpuHostGroupMma)},
                                        {kSharedSymbol, reinterpret_cast<void*>(&smaltiGpuHostShared)},
                                        {kStoppedSymbol, reinterpret_cast<void*>(&smaltiGpuHostStopped)}};
 
-using KernelFunction = void(void* const* operands, void* workspace, int32_t* status, int64_t points, int64_t rounds);
+using KernelFunction = void(void* const* operands, void* workspace, int32_t* status, int64_t points, int64_t rounds,
+                            const void* maps);
 
 /// Few, so that a block has several points where there are some.
 constexpr int64_t kMostBlocks = 4;
@@ -88,15 +107,17 @@ class FibreKernel : public HostKernel {
       if (Status ok = options.watcher->before(watched(arrays, points)); !ok) return fail(std::move(ok.error()));
     int32_t status = 0;
     const int64_t rounds = options.stepLimit > 0 ? options.stepLimit : INT64_MAX;
+    const std::vector<std::byte> maps = hostMaps(arrays.pointers);
     for (int64_t block = 0; block < blocks && status == 0; ++block) {
-      const BlockLaunch launch{.threads = lowered_.threads,
+      const BlockLaunch launch{.threads = lowered_.allThreads(),
                                .block = static_cast<int32_t>(block),
                                .blocks = static_cast<int32_t>(blocks),
                                .sharedBytes = lowered_.sharedBytes,
                                .seed = options.seed,
                                .stop = options.stop};
-      if (auto trouble =
-              runBlock(launch, [&] { function_(arrays.pointers.data(), workspace->data(), &status, points, rounds); }))
+      if (auto trouble = runBlock(launch, [&] {
+            function_(arrays.pointers.data(), workspace->data(), &status, points, rounds, maps.data());
+          }))
         return fail({.code = "SM9001",
                      .message = "the threads of a block do not come together: " + *trouble,
                      .place = {},
@@ -109,6 +130,20 @@ class FibreKernel : public HostKernel {
   }
 
  private:
+  std::vector<std::byte> hostMaps(std::span<void* const> pointers) const {
+    std::vector<std::byte> maps(lowered_.maps.size() * TensorMap::kBytes);
+    for (size_t i = 0; i < lowered_.maps.size(); ++i) {
+      const TensorMap& map = lowered_.maps[i];
+      HostTensorMap made{.base = static_cast<const std::byte*>(pointers[map.array]),
+                         .rank = static_cast<int32_t>(map.extents.size()),
+                         .elementBytes = map.elementBytes};
+      std::ranges::copy(map.extents, made.extents);
+      std::ranges::copy(map.box, made.box);
+      std::memcpy(maps.data() + i * TensorMap::kBytes, &made, sizeof(made));
+    }
+    return maps;
+  }
+
   WatchedCall watched(const cpu::CallArrays& arrays, int64_t points) const {
     WatchedCall call{.pointers = arrays.pointers, .points = points};
     for (size_t i = 0; i < arrays_.operands(); ++i) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/File.h"
 
@@ -44,10 +45,14 @@ Status CallFolders::before(const WatchedCall& call) {
   current = fmt::format("{}/{:04}-{}", folder_, calls++, name_);
   std::error_code error;
   std::filesystem::create_directories(current, error);
-  std::string text = fmt::format("smalti-gpu-call 2\npoints {}\n", call.points);
-  for (const auto& [architecture, code] : codes_)
-    text += fmt::format("code {} threads {} shared {} workspace {}\n", architecture, code.lowered.threads,
+  std::string text = fmt::format("smalti-gpu-call 3\npoints {}\n", call.points);
+  for (const auto& [architecture, code] : codes_) {
+    text += fmt::format("code {} threads {} shared {} workspace {}\n", architecture, code.lowered.allThreads(),
                         code.lowered.sharedBytes, code.lowered.workspaceBytes);
+    for (const TensorMap& map : code.lowered.maps)
+      text += fmt::format("map {} array {} bytes {} extents {} box {}\n", architecture, map.array, map.elementBytes,
+                          fmt::join(map.extents, ","), fmt::join(map.box, ","));
+  }
   for (size_t i = 0; i < call.operandBytes.size(); ++i) {
     if (call.aliases[i] >= 0) {
       text += fmt::format("alias {}\n", call.aliases[i]);

@@ -40,8 +40,13 @@ tl::expected<LaunchPlan, cpu::Unsupported> planLaunch(const KernelPackage& packa
   if (!grid) return tl::unexpected(std::move(grid.error()));
   plan.grid = std::move(*grid);
   plan.products = planRegisters(package, architecture);
+  plan.stream = planStream(package, plan.products, plan.grid, architecture);
+  int64_t others = 0;
+  for (const auto& [op, p] : plan.products.products)
+    if (!plan.stream.find(op)) others = std::max(others, p.tile.stages * p.tile.stageBytes());
+  plan.stageBytes = plan.stream.bytes() + others;
   plan.threads = plan.products.threads ? plan.products.threads : threadsFor(package);
-  plan.sharedBytes = std::min(kSharedBytes, architecture.sharedBytes - plan.products.stageBytes);
+  plan.sharedBytes = std::min(kSharedBytes, architecture.sharedBytes - plan.stageBytes);
   return plan;
 }
 

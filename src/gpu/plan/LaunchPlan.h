@@ -10,6 +10,7 @@
 #include "cpu/Unsupported.h"
 #include "cpu/plan/GridPlan.h"
 #include "gpu/plan/RegisterPlan.h"
+#include "gpu/plan/StreamPlan.h"
 #include "ir/KernelPackage.h"
 
 namespace smalti::gpu {
@@ -18,7 +19,9 @@ struct LaunchPlan {
   int threads = 256;           ///< of a block; a multiple of a warp
   int64_t sharedBytes = 0;     ///< of shared memory that values may take, per block, besides the stages of products
   unsigned constantSpace = 0;  ///< LLVM address space of constants
-  RegisterPlan products;       ///< of matrices of 16-bit floats
+  RegisterPlan products;       ///< by tensor cores
+  StreamPlan stream;           ///< of those, the ones that are fed across steps
+  int64_t stageBytes = 0;      ///< of shared memory, at its beginning: stages of the stream, then of other products
   cpu::GridPlan grid;          ///< its shared axes are those whose points are blocks
   std::string inOrder;         ///< why no more grid axes are blocks; empty: all that may be are
 };

@@ -10,20 +10,17 @@ namespace {
 /// f32 registers of a thread for sums; 255 is the most that a thread has (PTX ISA; CUDA C++ Programming Guide,
 /// "Technical Specifications per Compute Capability").
 constexpr int64_t kMostSums = 128;
-/// Of shared memory that stays for other values of the kernel.
-constexpr int64_t kOtherBytes = 16 << 10;
-constexpr int kMostStages = 4;
 
 int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Warp groups of 64 rows each; a result of up to 256 columns (PTX ISA, wgmma.mma_async).
 void planGroups(ProductTile& t, const ProductShape& s, int64_t groups, bool covers) {
-  constexpr int64_t kWarps = 4, kMostColumns = 256, kRowsOfGroup = 64;
+  constexpr int64_t kWarps = 4, kMostColumns = 256, kRowsOfGroup = 64, kColumnsOfRow = 64;
   t.wgmma = true;
   t.warpsDown = kWarps * groups;
   t.warpsAcross = 1;
   // Whole rows of a stage: 64 columns, so that operands in either order are read alike.
-  const int64_t columns = std::min(divideUp(s.n, ProductTile::kDepth) * ProductTile::kDepth, kMostColumns);
+  const int64_t columns = std::min(divideUp(s.n, kColumnsOfRow) * kColumnsOfRow, kMostColumns);
   t.wide = columns / ProductTile::kColumns;
   const int64_t most = kMostSums / (ProductTile::kPiece * t.wide);
   const int64_t wanted = divideUp(s.m, kRowsOfGroup * groups);
@@ -40,9 +37,8 @@ void planWarps(ProductTile& t, const ProductShape& s, int64_t warps, bool covers
   t.wide = std::clamp<int64_t>(divideUp(s.n, ProductTile::kColumns * t.warpsAcross), 1, widest);
 }
 
-int64_t bytesOf(int64_t count, bool depthInner) {
-  constexpr int64_t kSide = ProductTile::kDepth;
-  return ProductTile::kRowBytes * (depthInner ? divideUp(count, 8) * 8 : divideUp(count, kSide) * kSide);
+int64_t bytesOf(int64_t count, bool depthInner, int64_t perRow) {
+  return ProductTile::kRowBytes * (depthInner ? divideUp(count, 8) * 8 : divideUp(count, perRow) * perRow);
 }
 
 }  // namespace
@@ -56,6 +52,7 @@ std::optional<ProductTile> tileFor(const ProductShape& s, int threads, const Arc
   constexpr int64_t kGroup = 4 * kWarp, kRowsOfGroup = 64;
   if (s.m < ProductTile::kRows / 2 || s.n < ProductTile::kColumns || s.k < ProductTile::kRows) return std::nullopt;
   ProductTile t;
+  t.dtype = s.dtype;
   const int64_t groups = threads / kGroup;
   // Half of a warp group's rows may be beyond the result's end, not more.
   if (architecture.hasWgmma() && threads % kGroup == 0 && s.m > (groups - 1) * kRowsOfGroup + kRowsOfGroup / 2)
@@ -63,11 +60,10 @@ std::optional<ProductTile> tileFor(const ProductShape& s, int threads, const Arc
   else
     planWarps(t, s, threads / kWarp, covers);
   if (covers && (t.rows() < s.m || t.columns() < s.n || t.sums() > kMostSums)) return std::nullopt;
-  t.lhsBytes = bytesOf(t.rows(), s.lhsDepthInner);
-  t.rhsBytes = bytesOf(t.columns(), s.rhsDepthInner);
-  const int64_t fit = (architecture.sharedBytes - kOtherBytes) / t.stageBytes();
-  t.stages =
-      static_cast<int>(std::min<int64_t>({fit, kMostStages, std::max<int64_t>(2, divideUp(s.k, ProductTile::kDepth))}));
+  t.lhsBytes = bytesOf(t.rows(), s.lhsDepthInner, t.depth());
+  t.rhsBytes = bytesOf(t.columns(), s.rhsDepthInner, t.depth());
+  const int64_t fit = (architecture.sharedBytes - kOtherSharedBytes) / t.stageBytes();
+  t.stages = static_cast<int>(std::min<int64_t>({fit, kMostStages, std::max<int64_t>(2, divideUp(s.k, t.depth()))}));
   if (t.stages < 2) return std::nullopt;
   return t;
 }

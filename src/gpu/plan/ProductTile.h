@@ -5,11 +5,13 @@
 #include <optional>
 
 #include "gpu/Architecture.h"
+#include "smalti/dtype.h"
 
 namespace smalti::gpu {
 
-/// A product of matrices of 16-bit floats: m × k by k × n.
+/// A product of matrices: m × k by k × n.
 struct ProductShape {
+  DType dtype = DType::bf16;  ///< of both operands
   int64_t m = 0, n = 0, k = 0;
   bool lhsDepthInner = true, rhsDepthInner = false;  ///< whether k is the dimension whose elements lie side by side
 };
@@ -18,9 +20,11 @@ struct ProductShape {
 /// wgmma.m64nNk16 too: of each piece of 16 rows × 8 columns a thread has four.
 struct ProductTile {
   static constexpr int64_t kRows = 16, kColumns = 8, kPiece = 4;  ///< of a piece; sums of a thread
-  /// Of what is staged at once: 64 elements of 16 bits are the 128 bytes in which shared memory is swizzled.
-  static constexpr int64_t kDepth = 64, kRowBytes = 128;
+  /// Of the depth of an operand, what is staged at once: the 128 bytes in which shared memory is swizzled. An
+  /// instruction multiplies 32 bytes of it.
+  static constexpr int64_t kRowBytes = 128, kStepBytes = 32;
 
+  DType dtype = DType::bf16;               ///< of the operands
   bool wgmma = false;                      ///< by warp groups; else each warp by mma.sync
   int64_t warpsDown = 1, warpsAcross = 1;  ///< of the block, along rows and columns
   int64_t high = 1, wide = 1;              ///< pieces of a warp
@@ -29,12 +33,20 @@ struct ProductTile {
 
   int64_t rows() const { return kRows * high * warpsDown; }
   int64_t columns() const { return kColumns * wide * warpsAcross; }
+  /// Elements of the depth that are staged at once.
+  int64_t depth() const { return kRowBytes / storage_bytes(dtype); }
   int64_t sums() const { return kPiece * high * wide; }  ///< f32 registers of each thread
   int64_t stageBytes() const { return lhsBytes + rhsBytes; }
   /// First row of a warp's i-th piece: pieces of different warps take turns, as those of a warp group do.
   int64_t pieceRow(int64_t i, int64_t warpDown) const { return (i * warpsDown + warpDown) * kRows; }
   bool operator==(const ProductTile&) const = default;
 };
+
+/// Of shared memory that stays for other values of the kernel.
+inline constexpr int64_t kOtherSharedBytes = 16 << 10;
+
+/// More stages do not hide more.
+inline constexpr int kMostStages = 4;
 
 /// Threads of a block that a kernel's products are best computed by; 0: it has none.
 int threadsForProduct(const ProductShape&);

@@ -36,7 +36,8 @@ std::optional<ProductShape> productShape(mlir::Operation& op) {
   if (std::max(d.lhsFree[0], d.lhsContracting[0]) != last(lhs) ||
       std::max(d.rhsFree[0], d.rhsContracting[0]) != last(rhs))
     return std::nullopt;
-  return ProductShape{.m = lhs[static_cast<size_t>(d.lhsFree[0])],
+  return ProductShape{.dtype = in,
+                      .m = lhs[static_cast<size_t>(d.lhsFree[0])],
                       .n = rhs[static_cast<size_t>(d.rhsFree[0])],
                       .k = lhs[static_cast<size_t>(d.lhsContracting[0])],
                       .lhsDepthInner = d.lhsContracting[0] == last(lhs),
@@ -87,8 +88,6 @@ class RegisterPlanner {
     for (size_t i = 0; i < arguments_.numScratch(); ++i) planScratch(arguments_.scratch(i));
     for (const auto& [op, shape] : products) planResult(op);
     if (sums() > kMostKept) keepNothing();
-    for (const auto& [op, p] : plan_.products)
-      plan_.stageBytes = std::max(plan_.stageBytes, p.tile.stages * p.tile.stageBytes());
     return std::move(plan_);
   }
 

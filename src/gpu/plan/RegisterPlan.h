@@ -27,7 +27,6 @@ struct RegisterPlan {
   llvm::DenseMap<mlir::Operation*, PlannedProduct> products;  ///< by tpu.matmul; others are not for tensor cores
   llvm::DenseMap<mlir::Value, ProductTile> scratch;  ///< refs whose elements are in registers from step to step
   int threads = 0;                                   ///< of a block that the products want; 0: no products
-  int64_t stageBytes = 0;                            ///< of shared memory, for the largest
 };
 
 /// Decides from the kernel and what the GPU has.

@@ -87,15 +87,18 @@ Result<PtxKernel> compileToPtx(const KernelPackage& package, const Architecture&
           llvm::Triple(kTriple), architecture.name, architecture.ptx, llvm::TargetOptions(), llvm::Reloc::PIC_))});
   llvm::Module& module = *g->built.module;
   module.setDataLayout(g->machine->createDataLayout());
-  auto lowered = lowerKernel(
-      package, module,
-      {.architecture = architecture, .poison = poison, .checkBlocks = checkBlocks, .constantSpace = kConstantSpace});
+  auto lowered = lowerKernel(package, module,
+                             {.architecture = architecture,
+                              .poison = poison,
+                              .checkBlocks = checkBlocks,
+                              .constantSpace = kConstantSpace,
+                              .mapsByValue = true});
   if (!lowered) return fail(noDeviceCode(lowered.error()));
   definePtxBodies(module);
   llvm::Function* kernel = module.getFunction(kKernelSymbol);
   kernel->setCallingConv(llvm::CallingConv::PTX_Kernel);
   // All threads of a block, so that ptxas knows how many registers each may have.
-  kernel->addFnAttr("nvvm.maxntid", std::to_string(lowered->threads));
+  kernel->addFnAttr("nvvm.maxntid", std::to_string(lowered->allThreads()));
   std::string problem;
   llvm::raw_string_ostream problemStream(problem);
   if (llvm::verifyModule(module, &problemStream))

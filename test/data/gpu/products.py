@@ -17,17 +17,22 @@ def kernel(m, n, k, bm, bn, bk, dtype, lhs_t=False, rhs_t=False, form="scratch")
     dims = f"[{0 if lhs_t else 1}], [{1 if rhs_t else 0}], [{1 if lhs_t else 0}], [{0 if rhs_t else 1}], [0, {1 if lhs_t else 0}, 1, {0 if rhs_t else 1}]"
     product = (f"tpu.matmul %xv, %yv, %zero {{dimension_numbers = #tpu.dot_dimension_numbers<{dims}, [], []>, transpose_lhs_hint = false}} : "
                f"vector<{lhs}x{dtype}>, vector<{rhs}x{dtype}>, {sums} -> {sums}")
-    scratch = form == "scratch"
+    scratch, around = form == "scratch", form == "around"
     body = [f"%zero = arith.constant dense<0.0> : {sums}", "%c0 = arith.constant 0 : index"]
     if scratch:
         body += ["%first = arith.constant 0 : i32", f"%last = arith.constant {steps[2] - 1} : i32", "%begins = arith.cmpi eq, %k, %first : i32",
                  "scf.if %begins {", f"  tpu.vector_store %acc[%c0, %c0], %zero {{strides = array<i32>}} : {acc}, {sums},", "}",
                  f"%a = vector.load %acc[%c0, %c0] : {acc}, {sums}"]
+    if around:  # other threads write what is read after the product
+        body += [f"%at = tpu.iota {{dimensions = array<i32: 0, 1>}} : vector<{bm}x{bn}xi32>", f"%numbers = arith.sitofp %at : vector<{bm}x{bn}xi32> to {sums}",
+                 f"tpu.vector_store %acc[%c0, %c0], %numbers {{strides = array<i32>}} : {acc}, {sums},"]
     body += [f"%xv = vector.load %x[%c0, %c0] : memref<{lhs}x{dtype}, {space}>, vector<{lhs}x{dtype}>",
              f"%yv = vector.load %y[%c0, %c0] : memref<{rhs}x{dtype}, {space}>, vector<{rhs}x{dtype}>", f"%p = {product}"]
     if scratch:
         body += [f"%s = arith.addf %a, %p : {sums}", f"tpu.vector_store %acc[%c0, %c0], %s {{strides = array<i32>}} : {acc}, {sums},",
                  "%ends = arith.cmpi eq, %k, %last : i32", "scf.if %ends {", f"%r = vector.load %acc[%c0, %c0] : {acc}, {sums}"]
+    elif around:
+        body += [f"%kept = vector.load %acc[%c0, %c0] : {acc}, {sums}", f"%r = arith.addf %p, %kept : {sums}"]
     elif form == "reduced":  # every row is divided by its sum: other threads need the product's elements
         body += [f"%e = math.exp %p : {sums}", f"%rz = arith.constant dense<0.0> : vector<{bm}xf32>",
                  f"%row = vector.multi_reduction <add>, %e, %rz [1] : {sums} to vector<{bm}xf32>",
@@ -45,9 +50,9 @@ def kernel(m, n, k, bm, bn, bk, dtype, lhs_t=False, rhs_t=False, form="scratch")
     at = "%i: i32, %j: i32, %k: i32"
     x, y = ("%k, %i" if lhs_t else "%i, %k"), ("%j, %k" if rhs_t else "%k, %j")
     return f"""module @product {{
-  func.func @product({at}, %x: memref<{lhs}x{dtype}, {space}>, %y: memref<{rhs}x{dtype}, {space}>, %z: {out}{f', %acc: {acc}' if scratch else ''})
+  func.func @product({at}, %x: memref<{lhs}x{dtype}, {space}>, %y: memref<{rhs}x{dtype}, {space}>, %z: {out}{f', %acc: {acc}' if scratch or around else ''})
       attributes {{dimension_semantics = [{semantics}], iteration_bounds = array<i64: {steps[0]}, {steps[1]}, {steps[2]}>,
-                  scalar_prefetch = 0 : i64, scratch_operands = {int(scratch)} : i64, tpu.core_type = #tpu.core_type<tc>,
+                  scalar_prefetch = 0 : i64, scratch_operands = {int(scratch or around)} : i64, tpu.core_type = #tpu.core_type<tc>,
                   window_params = [{windows}]}} {{
     {lines}
     return

@@ -227,7 +227,8 @@ TEST(Fibres, AWarpGroupMultipliesSwizzledMatrices) {
         hostGroupBegin();
         hostGroupMma(sums, a, c, product);
         EXPECT_EQ(sums[0], 1) << "a product whose end nobody has waited for";
-        hostGroupEnd();
+        hostGroupCommit();
+        hostGroupWait(0);
         const int lane = hostThread() % 32, warp = hostThread() / 32;
         for (int i = 0; i < kColumns / 2; ++i) {
           const auto [row, column] = placeInC(lane, i % 4);

@@ -17,6 +17,10 @@ std::string launchText(const gpu::LoweredKernel& k) {
   std::string text =
       fmt::format("  {} threads a block, {} bytes of shared memory and {} of global memory for values, {} barriers\n",
                   k.threads, term::grouped(k.sharedBytes), term::grouped(k.workspaceBytes), k.barriers);
+  if (k.streamed > 0)
+    text += fmt::format("  operands of {} are copied ahead over the steps of the grid: {} stages of {} bytes, by {}\n",
+                        k.streamed == 1 ? std::string("a product") : fmt::format("{} products", k.streamed), k.stages,
+                        term::grouped(k.stageBytes), k.copyThreads ? "a thread more, in boxes" : "all threads");
   if (!k.sharedBounds.empty())
     text += fmt::format("  the points of {} are blocks\n",
                         k.sharedBounds.size() == 1 ? std::string("the first grid axis")
@@ -37,6 +41,10 @@ Result<CodeView> inspectCudaCode(const KernelPackage& kernel, const CodeRequest&
   if (!code) return fail(std::move(code.error()));
   view.text = launchText(code->lowered);
   view.figures = {{"threads", code->lowered.threads},
+                  {"copy_threads", code->lowered.copyThreads},
+                  {"streamed_products", code->lowered.streamed},
+                  {"stages", code->lowered.stages},
+                  {"stage_bytes", code->lowered.stageBytes},
                   {"shared_bytes", code->lowered.sharedBytes},
                   {"workspace_bytes", code->lowered.workspaceBytes},
                   {"barriers", code->lowered.barriers},

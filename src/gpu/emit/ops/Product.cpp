@@ -111,10 +111,11 @@ Shape sizesOf(const View& v, const Shape& dims) {
 
 LowerResult lowerTensorProduct(Lowering& l, mlir::Operation& op, ProductForm& p, const PlannedProduct& plan) {
   const mlir::Value result = op.getResult(0);
+  Stream* stream = l.plan.stream.find(&op) ? l.stream : nullptr;
   // It begins with a barrier: what other threads have made of its operands is there.
   if (plan.result == ProductResult::accumulated) {
     const Lowering::Fragment scratch = *l.resident(l.ref(plan.scratch).memory);
-    emitTensorProduct(l, p, plan.tile, scratch.sums);
+    emitTensorProduct(l, p, plan.tile, scratch.sums, stream);
     Lowering::Fragment sum = scratch;
     sum.memory = View::kValue;
     l.setFragment(plan.sum, sum);
@@ -126,12 +127,12 @@ LowerResult lowerTensorProduct(Lowering& l, mlir::Operation& op, ProductForm& p,
     l.forFragment(made, shapeOf(result.getType()), [&](const Place& at) {
       if (Reg start = l.element(p.acc, at)) l.setElement(made, start);
     });
-    emitTensorProduct(l, p, plan.tile, made.sums);
+    emitTensorProduct(l, p, plan.tile, made.sums, stream);
     l.setFragment(result, made);
     return l.failure;
   }
   p.made = l.allocate(p.out, shapeOf(result.getType()));
-  if (p.made.elements() > 0) emitTensorProduct(l, p, plan.tile, nullptr);
+  if (p.made.elements() > 0) emitTensorProduct(l, p, plan.tile, nullptr, nullptr);
   l.setView(result, std::move(p.made));
   return l.failure;
 }

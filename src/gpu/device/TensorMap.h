@@ -1,0 +1,32 @@
+// Arrays of which boxes are copied to shared memory (Primitives::copyBox), as data.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "smalti/dtype.h"
+
+namespace smalti::gpu {
+
+/// Rows of a box are 128 bytes, which are swizzled (PTX ISA, "Tensor Swizzling Modes").
+struct TensorMap {
+  static constexpr size_t kMostDimensions = 5, kBytes = 128;
+  static constexpr int64_t kMostBox = 256;  ///< elements of a box along a dimension
+
+  size_t array = 0;                   ///< number of the pointer among those of the call: operands, then results
+  int elementBytes = 2;               ///< 1, 2 or 4
+  std::vector<int64_t> extents, box;  ///< in elements, the fastest dimension first
+  bool operator==(const TensorMap&) const = default;
+};
+
+/// What a kernel that runs in this process takes for such a map: kBytes of it.
+struct HostTensorMap {
+  const std::byte* base = nullptr;
+  int32_t rank = 0, elementBytes = 0;
+  int64_t extents[TensorMap::kMostDimensions] = {};
+  int32_t box[TensorMap::kMostDimensions] = {};
+};
+static_assert(sizeof(HostTensorMap) <= TensorMap::kBytes);
+
+}  // namespace smalti::gpu

@@ -1,0 +1,269 @@
+#include "gpu/emit/Stream.h"
+
+#include "llvm/IR/Module.h"
+
+namespace smalti::gpu {
+
+Reg Stream::slot(Reg value) {
+  Reg made = l_.slot(value->getType());
+  b_.CreateStore(value, made);
+  return made;
+}
+
+Reg Stream::stageAt(Reg stage) {
+  return b_.CreateGEP(b_.getInt8Ty(), l_.sharedBase,
+                      b_.CreateMul(b_.CreateZExt(stage, b_.getInt64Ty()), l_.index(plan_.itemBytes)));
+}
+
+/// Of a stage: it is full, or free.
+Reg Stream::signal(bool full, Reg stage) {
+  Reg number = b_.CreateAdd(b_.CreateZExt(stage, b_.getInt64Ty()), l_.index(full ? 0 : plan_.stages));
+  return b_.CreateGEP(
+      b_.getInt8Ty(), l_.sharedBase,
+      b_.CreateAdd(l_.index(plan_.signalsAt()), b_.CreateMul(number, l_.index(StreamPlan::kSignalBytes))));
+}
+/// A word that is not 0 when the block ends early.
+Reg Stream::ended() {
+  return b_.CreateConstInBoundsGEP1_64(
+      b_.getInt8Ty(), l_.sharedBase,
+      static_cast<uint64_t>(plan_.signalsAt() + 2 * plan_.stages * StreamPlan::kSignalBytes));
+}
+void Stream::giveUp() { b_.CreateStore(b_.getInt32(1), ended(), true); }
+
+void Stream::nextTurn(const Turn& t) {
+  Reg next = b_.CreateAdd(get(t.stage), number(1));
+  Reg wraps = b_.CreateICmpEQ(next, number(plan_.stages));
+  b_.CreateStore(b_.CreateSelect(wraps, number(0), next), t.stage);
+  b_.CreateStore(b_.CreateXor(get(t.parity), b_.CreateZExt(wraps, b_.getInt32Ty())), t.parity);
+}
+
+void Stream::makeSignals() {
+  l_.byOneThread([&] {
+    for (int s = 0; s < plan_.stages; ++s) {
+      l_.device.signalInit(b_, signal(true, number(s)), 1);
+      l_.device.signalInit(b_, signal(false, number(s)), l_.plan.threads / kWarp);
+    }
+    b_.CreateStore(b_.getInt32(0), ended(), true);
+    l_.device.publish(b_);
+  });
+  l_.device.barrier(b_);
+}
+
+void Stream::begin(Reg first, Reg points, Reg step) {
+  uses_ = {slot(number(0)), slot(number(0))};
+  last_ = slot(number(0));
+  if (plan_.byBoxes) return;
+  beginWalk(first, points, step);
+  for (int s = 0; s + 1 < plan_.stages; ++s) fetchNext();
+}
+
+// ---- the walk
+
+void Stream::beginWalk(Reg first, Reg points, Reg step) {
+  points_ = points;
+  step_ = step;
+  Reg more = b_.CreateICmpSLT(first, points);
+  for (size_t d = static_cast<size_t>(l_.plan.grid.sharedAxes); d < l_.gridBounds.size(); ++d) {
+    inner_.push_back(slot(l_.index(0)));
+    more = b_.CreateAnd(more, b_.CreateICmpSGT(l_.gridBounds[d], l_.index(0)));
+  }
+  more_ = slot(more);
+  point_ = slot(first);
+  item_ = slot(number(0));
+  fills_ = {slot(number(0)), slot(number(0))};
+  for (const StreamedProduct& p : plan_.products) {
+    places_.emplace_back();
+    for (size_t side = 0; side < 2; ++side) {
+      std::vector<Reg>& place = places_.back()[side];
+      if (plan_.byBoxes)
+        place.assign(source_.bounds((side == 0 ? p.lhs : p.rhs).block).size(), nullptr);
+      else
+        place.assign(1, nullptr);
+      for (Reg& r : place) r = plan_.byBoxes ? slot(number(0)) : slot(llvm::ConstantPointerNull::get(b_.getPtrTy()));
+    }
+  }
+  l_.when(more, [&] { lookUp(); });
+}
+
+/// Where the operands of the next item's step begin.
+void Stream::lookUp() {
+  std::vector<Reg> inner;
+  for (Reg i : inner_) inner.push_back(get(i, b_.getInt64Ty()));
+  Reg point = get(point_, b_.getInt64Ty());
+  for (size_t i = 0; i < plan_.products.size(); ++i)
+    for (size_t side = 0; side < 2; ++side) {
+      const StreamedProduct& p = plan_.products[i];
+      const size_t block = (side == 0 ? p.lhs : p.rhs).block;
+      const auto starts = source_.blockAt(block, point, inner);
+      if (!starts) {
+        if (l_.failure) l_.failure = tl::unexpected(starts.error());
+        return;
+      }
+      const std::vector<Reg>& place = places_[i][side];
+      if (!plan_.byBoxes) {
+        b_.CreateStore(cpu::elementPointer(b_, source_.array(block), *starts), place[0]);
+        continue;
+      }
+      for (size_t d = 0; d < place.size(); ++d) b_.CreateStore(b_.CreateTrunc((*starts)[d], b_.getInt32Ty()), place[d]);
+    }
+}
+
+/// From an item to the next: the last grid axis is the fastest.
+void Stream::walkOn() {
+  int64_t items = 0;
+  for (const StreamedProduct& p : plan_.products) items += p.chunks;
+  Reg next = b_.CreateAdd(get(item_), number(1));
+  Reg stepEnds = b_.CreateICmpEQ(next, number(items));
+  b_.CreateStore(b_.CreateSelect(stepEnds, number(0), next), item_);
+  l_.when(stepEnds, [&] {
+    Reg carries = b_.getTrue();
+    for (size_t d = inner_.size(); d-- > 0;) {
+      Reg i = b_.CreateAdd(get(inner_[d], b_.getInt64Ty()), b_.CreateZExt(carries, b_.getInt64Ty()));
+      carries = b_.CreateICmpEQ(i, l_.gridBounds[static_cast<size_t>(l_.plan.grid.sharedAxes) + d]);
+      b_.CreateStore(b_.CreateSelect(carries, l_.index(0), i), inner_[d]);
+    }
+    Reg point = get(point_, b_.getInt64Ty());
+    point = b_.CreateSelect(carries, b_.CreateAdd(point, step_), point);
+    b_.CreateStore(point, point_);
+    Reg more = b_.CreateICmpSLT(point, points_);
+    b_.CreateStore(more, more_);
+    l_.when(more, [&] { lookUp(); });
+  });
+}
+
+/// What is done for each product, of the one that the next item is of. `chunk`: i32.
+void Stream::forProductOfItem(const std::function<void(size_t, Reg)>& body) {
+  int64_t before = 0;  // items of the step
+  for (size_t i = 0; i < plan_.products.size(); ++i) {
+    const int64_t chunks = plan_.products[i].chunks;
+    Reg chunk = b_.CreateSub(get(item_), number(before));
+    if (plan_.products.size() == 1)
+      body(i, chunk);
+    else
+      l_.when(b_.CreateICmpULT(chunk, number(chunks)), [&] { body(i, chunk); });
+    before += chunks;
+  }
+}
+
+// ---- copies by all threads
+
+StagedOperand Stream::operand(const StreamedProduct& p, size_t side, Reg base) {
+  const StreamedOperand& o = side == 0 ? p.lhs : p.rhs;
+  const View& array = source_.array(o.block);
+  const Shape& bounds = source_.bounds(o.block);
+  StagedOperand s{.dtype = array.dtype,
+                  .base = base,
+                  .sideStride = array.strides[o.sideDim],
+                  .depthStride = array.strides[o.depthDim],
+                  .side = bounds[o.sideDim],
+                  .depth = bounds[o.depthDim],
+                  .staged = side == 0 ? p.tile.rows() : p.tile.columns(),
+                  .depthInner = o.depthDim > o.sideDim};
+  findAlignment(l_, s, false);
+  return s;
+}
+
+void Stream::fetchNext() {
+  l_.when(get(more_, b_.getInt1Ty()), [&] {
+    Reg to = stageAt(get(fills_.stage));
+    forProductOfItem([&](size_t i, Reg chunk) {
+      const StreamedProduct& p = plan_.products[i];
+      Reg depth = b_.CreateMul(b_.CreateZExt(chunk, b_.getInt64Ty()), l_.index(p.tile.depth()));
+      for (size_t side = 0; side < 2; ++side) {
+        Reg place =
+            b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), to, static_cast<uint64_t>(side == 0 ? 0 : p.tile.lhsBytes));
+        stageChunk(l_, operand(p, side, get(places_[i][side][0], b_.getPtrTy())), place, l_.index(0), depth);
+      }
+    });
+    nextTurn(fills_);
+    walkOn();
+  });
+  l_.device.commitCopies(b_);
+}
+
+// ---- copies of boxes
+
+void Stream::copyBoxes(const StreamedProduct& p, size_t product, Reg chunk, Reg to, Reg full) {
+  l_.device.signalExpect(b_, full, p.tile.stageBytes());
+  for (size_t side = 0; side < 2; ++side) {
+    const StreamedOperand& o = side == 0 ? p.lhs : p.rhs;
+    const TensorMap& map = plan_.maps[o.map];
+    const int64_t bytes = side == 0 ? p.tile.lhsBytes : p.tile.rhsBytes;
+    int64_t boxBytes = map.elementBytes;
+    for (const int64_t size : map.box) boxBytes *= size;
+    const size_t rank = map.box.size();  // boxes follow each other along the side
+    const int64_t sideStep = map.box[rank - 1 - o.sideDim];
+    for (int64_t i = 0; i * boxBytes < bytes; ++i) {
+      std::vector<Reg> at;
+      for (size_t d = rank; d-- > 0;) {
+        Reg start = get(places_[product][side][d]);
+        if (d == o.depthDim) start = b_.CreateAdd(start, b_.CreateMul(chunk, number(p.tile.depth())));
+        if (d == o.sideDim) start = b_.CreateAdd(start, number(i * sideStep));
+        at.push_back(start);
+      }
+      Reg place = b_.CreateConstInBoundsGEP1_64(
+          b_.getInt8Ty(), to, static_cast<uint64_t>((side == 0 ? 0 : p.tile.lhsBytes) + i * boxBytes));
+      l_.device.copyBox(b_, place, l_.tensorMap(o.map), at, full);
+    }
+  }
+}
+
+void Stream::copyItem() {
+  Reg stage = get(fills_.stage);
+  Reg to = stageAt(stage), full = signal(true, stage);
+  forProductOfItem([&](size_t i, Reg chunk) { copyBoxes(plan_.products[i], i, chunk, to, full); });
+  nextTurn(fills_);
+  walkOn();
+}
+
+void Stream::copyAll(Reg first, Reg points, Reg step) {
+  beginWalk(first, points, step);
+  const auto block = [&](const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, l_.function); };
+  auto *header = block("item"), *wait = block("free"), *waitOn = block("wait"), *copy = block("copy"),
+       *after = block("copied");
+  b_.CreateBr(header);
+  b_.SetInsertPoint(header);
+  b_.CreateCondBr(get(more_, b_.getInt1Ty()), wait, after);
+  // Stages are free at first: the phase before the first one has ended.
+  b_.SetInsertPoint(wait);
+  Reg parity = b_.CreateXor(get(fills_.parity), number(1));
+  b_.CreateCondBr(l_.device.signalTest(b_, signal(false, get(fills_.stage)), parity), copy, waitOn);
+  b_.SetInsertPoint(waitOn);
+  b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateLoad(b_.getInt32Ty(), ended(), true), number(0)), wait, after);
+  b_.SetInsertPoint(copy);
+  copyItem();
+  b_.CreateBr(header);
+  b_.SetInsertPoint(after);
+}
+
+// ---- what multiplies
+
+Reg Stream::next(bool forGroups) {
+  Reg stage = get(uses_.stage);
+  if (!plan_.byBoxes) {
+    l_.device.waitForCopies(b_, plan_.stages - 2);
+    if (forGroups) l_.device.publish(b_);
+    l_.device.barrier(b_);
+    fetchNext();
+    return stageAt(stage);
+  }
+  auto *wait = llvm::BasicBlock::Create(b_.getContext(), "wait", l_.function),
+       *full = llvm::BasicBlock::Create(b_.getContext(), "full", l_.function);
+  Reg at = signal(true, stage), parity = get(uses_.parity);
+  b_.CreateBr(wait);
+  b_.SetInsertPoint(wait);
+  b_.CreateCondBr(l_.device.signalTest(b_, at, parity), full, wait);
+  b_.SetInsertPoint(full);
+  return stageAt(stage);
+}
+
+void Stream::advance() {
+  b_.CreateStore(get(uses_.stage), last_);
+  nextTurn(uses_);
+}
+
+void Stream::releaseLast() {
+  if (plan_.byBoxes) l_.device.signalArrive(b_, signal(false, get(last_)));
+}
+
+}  // namespace smalti::gpu

@@ -1,0 +1,49 @@
+// Which products are fed across the steps of the grid: while a step computes, the operands of the next steps are on
+// their way to shared memory.
+#pragma once
+
+#include <vector>
+
+#include "cpu/plan/GridPlan.h"
+#include "gpu/device/TensorMap.h"
+#include "gpu/plan/RegisterPlan.h"
+
+namespace smalti::gpu {
+
+/// The operand of a product is all of an input's block. Dimensions of its array:
+struct StreamedOperand {
+  size_t block = 0;                  ///< number of the input (KernelArguments)
+  size_t sideDim = 0, depthDim = 0;  ///< rows or columns of the result; what is contracted
+  size_t map = 0;                    ///< of StreamPlan::maps, where boxes are copied
+};
+
+struct StreamedProduct {
+  mlir::Operation* product = nullptr;
+  StreamedOperand lhs, rhs;
+  ProductTile tile;
+  int64_t chunks = 0;  ///< of the depth in each step
+};
+
+/// The chunks of all steps are a sequence of items, each of which has a stage until it is multiplied.
+struct StreamPlan {
+  std::vector<StreamedProduct> products;  ///< in the order of the kernel
+  int stages = 0;
+  int64_t itemBytes = 0;  ///< of a stage
+  /// One thread more copies boxes of the arrays (TMA), and signals say when they are there and when they have been
+  /// read; else all threads copy.
+  bool byBoxes = false;
+  std::vector<TensorMap> maps;
+
+  static constexpr int64_t kSignalBytes = 8, kSignalsBytes = 1024;  ///< of all, so that what follows is aligned
+  int64_t signalsAt() const { return stages * itemBytes; }
+  /// Of shared memory.
+  int64_t bytes() const { return signalsAt() + (byBoxes ? kSignalsBytes : 0); }
+  /// By its tpu.matmul; null: it is not streamed.
+  const StreamedProduct* find(mlir::Operation*) const;
+};
+
+/// Of the products that are planned, those that every step of the grid computes once, whose operands are whole blocks
+/// of inputs that lie inside of their arrays and that the kernel does not write.
+StreamPlan planStream(const KernelPackage&, const RegisterPlan&, const cpu::GridPlan&, const Architecture&);
+
+}  // namespace smalti::gpu

@@ -1,0 +1,124 @@
+// Barriers of some threads, signals, and copies of boxes, as threads in this process have them.
+#include <algorithm>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/host/Fibres.h"
+
+namespace smalti::gpu {
+namespace {
+
+/// Waits as generated code does.
+void await(void* signal, int32_t parity) {
+  while (!hostSignalTest(signal, parity)) {
+  }
+}
+
+TEST(Signals, ABarrierOfSomeThreadsDoesNotWaitForOthers) {
+  int before = 0;
+  const auto trouble = runBlock({.threads = 96}, [&] {
+    if (hostThread() >= 64) return;
+    ++before;
+    hostPartBarrier(0, 64);
+    EXPECT_EQ(before, 64);
+  });
+  EXPECT_FALSE(trouble);
+}
+
+TEST(Signals, APhaseEndsWhenAllWarpsHaveCome) {
+  for (const uint64_t seed : {0, 1, 2}) {
+    int written = 0;
+    const auto trouble = runBlock({.threads = 96, .sharedBytes = 8, .seed = seed}, [&] {
+      void* signal = hostShared();
+      if (hostThread() == 0) hostSignalInit(signal, 2);
+      hostBarrier(0);
+      for (int32_t round = 0; round < 3; ++round) {
+        if (hostThread() < 64) {
+          ++written;
+          hostSignalArrive(signal);
+        } else {
+          await(signal, round % 2);
+          EXPECT_EQ(written, 64 * (round + 1));
+        }
+        hostBarrier(1);
+      }
+    });
+    EXPECT_FALSE(trouble);
+  }
+}
+
+TEST(Signals, BeforeTheFirstPhaseEndsTheOneBeforeHasEnded) {
+  runBlock({.threads = 1, .sharedBytes = 8}, [] {
+    hostSignalInit(hostShared(), 1);
+    EXPECT_EQ(hostSignalTest(hostShared(), 1), 1);
+  });
+}
+
+TEST(Signals, ASignalThatNobodyGivesIsFound) {
+  const auto trouble = runBlock({.threads = 32, .sharedBytes = 8}, [] {
+    if (hostThread() == 0) hostSignalInit(hostShared(), 1);
+    hostBarrier(0);
+    await(hostShared(), 0);
+  });
+  EXPECT_EQ(trouble, "of 32 threads 0 wait at a barrier, 0 in a shuffle, 32 for a signal, and 0 have ended");
+}
+
+TEST(Signals, ASignalIsMadeBeforeItIsUsed) {
+  EXPECT_EQ(runBlock({.threads = 1, .sharedBytes = 8}, [] { hostSignalExpect(hostShared(), 16); }),
+            "a signal is used before it is made");
+}
+
+/// A box of 16 rows of 64 elements out of an array of 20 × 72, whose last rows are beyond its end.
+TEST(Signals, ABoxComesLateSwizzledAndWithZerosOutside) {
+  constexpr int64_t kRows = 20, kColumns = 72, kBox = 16;
+  std::vector<uint16_t> array(kRows * kColumns);
+  for (size_t i = 0; i < array.size(); ++i) array[i] = static_cast<uint16_t>(i + 1);
+  const HostTensorMap map{.base = reinterpret_cast<const std::byte*>(array.data()),
+                          .rank = 2,
+                          .elementBytes = 2,
+                          .extents = {kColumns, kRows},
+                          .box = {64, kBox}};
+  for (const uint64_t seed : {0, 3, 4, 5}) {
+    const auto trouble = runBlock({.threads = 1, .sharedBytes = kBox * 128 + 8, .seed = seed}, [&] {
+      auto* shared = static_cast<uint16_t*>(hostShared());
+      void* signal = shared + kBox * 64;
+      std::fill_n(shared, kBox * 64, uint16_t{0xffff});
+      hostSignalInit(signal, 1);
+      hostSignalExpect(signal, kBox * 128);
+      hostCopyBox(shared, map, signal, {32, 10, 0, 0, 0});
+      if (seed == 0) EXPECT_EQ(shared[0], 0xffff) << "nobody has waited yet";
+      await(signal, 0);
+      for (int64_t r = 0; r < kBox; ++r)
+        for (int64_t c = 0; c < 64; ++c) {
+          const int64_t row = 10 + r, column = 32 + c;
+          const int expected = row < kRows && column < kColumns ? static_cast<int>(row * kColumns + column + 1) : 0;
+          EXPECT_EQ(shared[r * 64 + ((c / 8) ^ (r % 8)) * 8 + c % 8], expected) << r << " " << c;
+        }
+    });
+    EXPECT_FALSE(trouble);
+  }
+}
+
+TEST(Signals, ProductsOfAGroupEndInTheWaitForIt) {
+  runBlock({.threads = 128, .sharedBytes = 2 * 64 * 128}, [] {
+    auto* shared = static_cast<uint16_t*>(hostShared());
+    for (int i = hostThread(); i < 2 * 64 * 64; i += 128) shared[i] = 0x3f80;  // 1
+    hostBarrier(0);
+    float first[4] = {}, second[4] = {};
+    const GroupProduct product{.columns = 8};
+    hostGroupMma(first, shared, shared + 64 * 64, product);
+    hostGroupCommit();
+    hostGroupMma(second, shared, shared + 64 * 64, product);
+    hostGroupCommit();
+    EXPECT_EQ(first[0], 0);
+    hostGroupWait(1);
+    EXPECT_EQ(first[0], 16);
+    EXPECT_EQ(second[0], 0);
+    hostGroupWait(0);
+    EXPECT_EQ(second[0], 16);
+  });
+}
+
+}  // namespace
+}  // namespace smalti::gpu
