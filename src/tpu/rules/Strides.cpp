@@ -39,7 +39,10 @@ void onStrided(mlir::Operation* op, const Judge& judge) {
                          .need = "f32 or i32",
                          .have = have,
                          .help = "keep the ref as f32 or i32"});
-  if (view->array.shape.back() > kLanes)
+  const int64_t lanes = view->array.shape.back();
+  // One row in every sublane: the hardware broadcasts whole registers of 32-bit data as it loads them.
+  const bool broadcast = !store && !packed && lanes % kLanes == 0 && strides.size() > 1 && strides.end()[-2] == 0;
+  if (lanes > kLanes && !broadcast)
     return judge.refuse(reason::kStridedMinor, op->getLoc(),
                         {.message = "The last dim size is not 128 in original base memref",
                          .need = "a ref of at most 128 lanes",

@@ -249,6 +249,34 @@ TEST(TpuRules, SM6622_StridedMinor) {
 )MESSAGE");
 }
 
+/// One row in every sublane, of as many registers as it has.
+TEST(TpuRules, SM6622_BroadcastRowsMayHaveMoreLanes) {
+  const auto load = [](const char* strides, const char* from, const char* to) {
+    return std::string(R"MLIR(module {
+  func.func @kernel(%i: i32, %n: memref<4xi32, #tpu.memory_space<smem>>, %x: memref<8x128xf32, #tpu.memory_space<vmem>>,
+                    %o: memref<8x128xf32, #tpu.memory_space<vmem>>, %s0: memref<)MLIR") +
+           from + R"MLIR(, #tpu.memory_space<vmem>>)
+      attributes {dimension_semantics = [#tpu.dimension_semantics<arbitrary>], iteration_bounds = array<i64: 2>,
+                  scalar_prefetch = 1 : i64, scratch_operands = 1 : i64, tpu.core_type = #tpu.core_type<tc>,
+                  window_params = [{transform_indices = @map, window_bounds = array<i64: 8, 128>},
+                                   {transform_indices = @map, window_bounds = array<i64: 8, 128>}]} {
+    %zero = arith.constant 0 : index
+    %v = tpu.strided_load %s0[%zero, %zero] {strides = array<i32: )MLIR" +
+           strides + ">} : memref<" + from + ", #tpu.memory_space<vmem>>, vector<" + to + R"MLIR(>
+    return
+  }
+  func.func @map(%i: i32, %n: memref<4xi32, #tpu.memory_space<smem>>) -> (i32, i32) {
+    %zero = arith.constant 0 : i32
+    return %i, %zero : i32, i32
+  }
+}
+)MLIR";
+  };
+  EXPECT_EQ(refusalOf("v7x", {16, 128}, load("0, 1", "1x256xf32", "8x256xf32")), "");
+  EXPECT_NE(refusalOf("v7x", {16, 128}, load("0, 1", "1x200xf32", "8x200xf32")), "");
+  EXPECT_NE(refusalOf("v7x", {16, 128}, load("0, 1", "1x256xbf16", "16x256xbf16")), "");
+}
+
 TEST(TpuRules, SM6623_StridedLanes) {
   EXPECT_EQ(refusalOf("v5e", {16, 128}, R"MLIR(module {
   func.func @kernel(%i: i32, %n: memref<4xi32, #tpu.memory_space<smem>>, %x: memref<8x128xf32, #tpu.memory_space<vmem>>,
