@@ -29,7 +29,7 @@ from families import family_of
 
 KINDS = {"v4": "TPU v4", "v5e": "TPU v5 lite", "v5p": "TPU v5", "v6e": "TPU v6 lite", "v7x": "TPU7x"}
 CORES = {"v4": 2, "v5p": 2}
-DTYPES = {"bf16": jnp.bfloat16, "f32": jnp.float32, "i32": jnp.int32, "fp8_e4m3": jnp.float8_e4m3fn}
+DTYPES = {"bf16": jnp.bfloat16, "f32": jnp.float32, "i32": jnp.int32, "f8_e4m3fn": jnp.float8_e4m3fn}
 
 
 class Lacks(Exception):
@@ -54,9 +54,18 @@ def word(row, name):
 
 
 def arrays(row):
-  """`lhs bf16[8,4] rhs …` → {"lhs": ShapeDtypeStruct, …}."""
-  found = re.findall(r"(\w+) (\w+)\[([\d,]+)\]", row["shapes"])
-  return {n: jax.ShapeDtypeStruct([int(d) for d in s.split(",")], DTYPES[t]) for n, t, s in found if t in DTYPES}
+  """`lhs bf16[8,4] rhs …` → {"lhs": ShapeDtypeStruct, …}; `lhs f8_e4m3fn[8,4] scale bf16[8,1]` is one quantized array."""
+  def struct(dtype, shape):
+    return jax.ShapeDtypeStruct([int(d) for d in shape.split(",")], DTYPES[dtype])
+  found = re.findall(r"(\w+) (\w+)\[([\d,]+)\](?: scale (\w+)\[([\d,]+)\])?", row["shapes"])
+  out = {}
+  for name, dtype, shape, scale_dtype, scale_shape in found:
+    if dtype in DTYPES:
+      out[name] = struct(dtype, shape)
+    if scale_dtype:
+      import qwix
+      out[name] = qwix.QArray(out[name], struct(scale_dtype, scale_shape))
+  return out
 
 
 def group_sizes(row, sizes):

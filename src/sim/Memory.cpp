@@ -83,6 +83,7 @@ View Memory::allocate(mlir::MemRefType type, std::string name, const Array* arra
   View v;
   setShape(v, type);
   v.buffer = static_cast<int32_t>(buffers_.size());
+  b.bytes = v.bytes(type);
   const int64_t elements = v.elements();
   if (b.space == tpu::MemorySpace::smem && elements <= kMostNumbers) {
     b.numbers.resize(static_cast<size_t>(elements));

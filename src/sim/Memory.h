@@ -42,6 +42,9 @@ struct Buffer {
   std::optional<size_t> operand;                ///< of the kernel call, that it holds
   std::vector<std::optional<int64_t>> numbers;  ///< of SMEM
   std::map<int64_t, Semaphore> semaphores;
+  /// Of HBM: what copies of the kernel's own moved, and all of the buffer.
+  double movedBytes = 0, bytes = 0;
+  int64_t copies = 0;
 
   std::optional<int64_t> read(int64_t element) const;
   void write(int64_t element, std::optional<int64_t> value);
@@ -67,6 +70,7 @@ class Memory {
   Buffer& of(const View& v) { return buffers_[static_cast<size_t>(v.buffer)]; }
   /// Numbers go along with a copy where they are known.
   void copy(const View& from, const View& to);
+  const std::vector<Buffer>& buffers() const { return buffers_; }
 
  private:
   std::vector<Buffer> buffers_;

@@ -44,15 +44,18 @@ class WindowCopies {
 
   double bytes() {
     geometry_.place(next_, region_);
-    double n = 1;
-    const size_t rank = region_.size.size();
-    for (size_t d = 0; d < rank; ++d) {
-      int64_t size = region_.size[d];
-      if (d + 1 == rank) size = (size + tpu::kLanes - 1) / tpu::kLanes * tpu::kLanes;
-      if (d + 2 == rank) size = (size + 7) / 8 * 8;
-      n *= static_cast<double>(size);
-    }
-    return n * static_cast<double>(bit_width(array_.dtype)) / 8;
+    return bytesOf(region_.size);
+  }
+
+  void countCopy(double moved) {
+    traffic_.bytes += moved;
+    ++traffic_.copies;
+  }
+  Traffic traffic() const {
+    Traffic out = traffic_;
+    out.what = name_;
+    out.arrayBytes = bytesOf(array_.shape);
+    return out;
   }
 
   bool changes = true;              ///< the next step has another block
@@ -63,6 +66,19 @@ class WindowCopies {
   bool isDouble() const { return double_; }
 
  private:
+  /// Rows are whole tiles.
+  double bytesOf(const Shape& shape) const {
+    double n = 1;
+    const size_t rank = shape.size();
+    for (size_t d = 0; d < rank; ++d) {
+      int64_t size = shape[d];
+      if (d + 1 == rank) size = (size + tpu::kLanes - 1) / tpu::kLanes * tpu::kLanes;
+      if (d + 2 == rank) size = (size + 7) / 8 * 8;
+      n *= static_cast<double>(size);
+    }
+    return n * static_cast<double>(bit_width(array_.dtype)) / 8;
+  }
+
   bool isOutput_;
   std::string name_;
   const Window& window_;
@@ -72,6 +88,7 @@ class WindowCopies {
   bool double_;
   std::vector<int64_t> next_;
   BlockRegion region_;
+  Traffic traffic_;
 };
 
 /// Of a recording: some megabytes of a trace, and as many stretches as a screen is wide.
@@ -144,6 +161,7 @@ class Pipeline {
     time.work = clock_.work;
     time.hbmBytes = clock_.hbmBytes;
     time.copies = clock_.copies;
+    time.traffic = traffic();
     time.lines = lines();
     if (recorder_) time.recording = recorder_->take(clock_.now());
     return time;
@@ -219,11 +237,13 @@ class Pipeline {
     return {};
   }
 
-  Clock::Copy copied(const WindowCopies& w, double bytes, int64_t step) {
+  Clock::Copy copied(WindowCopies& w, double bytes, int64_t step) {
+    w.countCopy(bytes);
     if (tells()) recorder_->nextCopy(w.name(), w.isOutput() ? w.writeName : w.blockName(), step);
     return clock_.start(Clock::Way::hbm, bytes);
   }
 
+  std::vector<Traffic> traffic() const;
   std::vector<LineTime> lines() const;
 
   const KernelPackage& package_;
@@ -241,6 +261,15 @@ class Pipeline {
   std::optional<Recorder> recorder_;
   std::string stepName_;
 };
+
+std::vector<Traffic> Pipeline::traffic() const {
+  std::vector<Traffic> out;
+  for (const auto& w : windows_) out.push_back(w->traffic());
+  for (const Buffer& b : memory_.buffers()) out.push_back({b.name, b.movedBytes, b.copies, b.bytes});
+  std::erase_if(out, [](const Traffic& t) { return t.copies == 0; });
+  std::stable_sort(out.begin(), out.end(), [](const Traffic& a, const Traffic& b) { return a.bytes > b.bytes; });
+  return out;
+}
 
 std::vector<LineTime> Pipeline::lines() const {
   std::map<std::string, LineTime> byLine;

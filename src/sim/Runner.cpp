@@ -248,6 +248,11 @@ void Runner::startCopy(const Instruction& i, Clock& clock) {
     // What this device sends is read here, and what it is sent meanwhile is written here.
     clock.countHbm(bytes * (static_cast<double>(reads) + static_cast<double>(writes)));
   }
+  for (const View* end : {&from, &to})
+    if (Buffer& buffer = memory_.of(*end); isHbm(buffer)) {
+      buffer.movedBytes += bytes;
+      ++buffer.copies;
+    }
   const Clock::Copy copy = clock.start(way, bytes, device);
   memory_.copy(from, to);
   for (const Slot s : {i.b, i.c}) {

@@ -48,6 +48,14 @@ struct LineTime {
   double cycles() const { return work.cycles[unit()]; }
 };
 
+/// What one operand moves between HBM and a core, over the whole run of the core.
+struct Traffic {
+  std::string what;       ///< "input 0"
+  double bytes = 0;       ///< moved
+  int64_t copies = 0;     ///< that moved them
+  double arrayBytes = 0;  ///< of the operand, with the same padding
+};
+
 struct KernelTime {
   double cycles = 0;  ///< of the core that takes longest
   int cores = 1;      ///< that share the grid
@@ -56,6 +64,7 @@ struct KernelTime {
   Work work;
   double hbmBytes = 0;
   int64_t copies = 0;
+  std::vector<Traffic> traffic;        ///< what moves most first
   std::vector<LineTime> lines;         ///< the costliest first
   std::optional<Recording> recording;  ///< where the question asks for it
 };

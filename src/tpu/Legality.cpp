@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include "tpu/Vmem.h"
+#include "tpu/rules/Reasons.h"
 #include "tpu/rules/Table.h"
 
 namespace smalti::tpu {
@@ -41,9 +42,9 @@ Verdict judge(const KernelPackage& kernel, const Chip& chip) {
   mlir::func::FuncOp f = kernel.kernelFunction();
   if (!f) return verdict;
   const Judge judge(kernel, chip, verdict.refusals);
-  const std::span<const Rule> tables[]{typeRules(),       scalarRules(), matmulRules(), indexRules(),   reshapeRules(),
-                                       strideRules(),     gatherRules(), copyRules(),   controlRules(), blockRules(),
-                                       generationRules(), queueRules(),  vmemRules()};
+  const std::span<const Rule> tables[]{typeRules(),  scalarRules(),     matmulRules(), indexRules(), reshapeRules(),
+                                       maskRules(),  strideRules(),     gatherRules(), copyRules(),  controlRules(),
+                                       blockRules(), generationRules(), queueRules(),  vmemRules()};
   f.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) {
     for (const auto& table : tables)
       for (const Rule& rule : table)
@@ -57,6 +58,9 @@ Verdict judge(const KernelPackage& kernel, const Chip& chip) {
   const VmemMap vmem = vmemOf(kernel, chip);
   verdict.vmemBytes = vmem.bytes();
   verdict.fits = vmem.fits();
+  // Some ops overflow VMEM whatever the blocks are.
+  const auto overflows = [](const Refusal& r) { return r.reason == &reason::kVmem; };
+  if (verdict.fits == Fits::yes && llvm::any_of(verdict.refusals, overflows)) verdict.fits = Fits::no;
   return verdict;
 }
 

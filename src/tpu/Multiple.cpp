@@ -203,7 +203,57 @@ mlir::Value culprit(mlir::Value v, int64_t wanted, int depth) {
   return v;
 }
 
+/// offset + factor × a grid index or a loop counter; no counter: a constant.
+struct Linear {
+  mlir::BlockArgument counter;
+  int64_t factor = 0, offset = 0;
+};
+
+std::optional<Linear> linearOf(mlir::Value v, int depth) {
+  namespace arith = mlir::arith;
+  constexpr int64_t kMost = int64_t{1} << 31;  // products of two of them do not overflow
+  if (const auto c = constantOf(v)) return std::abs(*c) < kMost ? std::optional(Linear{{}, 0, *c}) : std::nullopt;
+  if (auto argument = mlir::dyn_cast<mlir::BlockArgument>(v)) {
+    mlir::Operation* parent = argument.getOwner()->getParentOp();
+    const bool isCounter = mlir::isa<mlir::func::FuncOp>(parent)
+                               ? v.getType().isIntOrIndex()
+                               : mlir::isa<mlir::scf::ForOp>(parent) && argument.getArgNumber() == 0;
+    return isCounter ? std::optional(Linear{argument, 1, 0}) : std::nullopt;
+  }
+  mlir::Operation* op = v.getDefiningOp();
+  if (depth == 0) return std::nullopt;
+  if (mlir::isa<arith::IndexCastOp>(op)) return linearOf(op->getOperand(0), depth - 1);
+  if (!mlir::isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op)) return std::nullopt;
+  const auto a = linearOf(op->getOperand(0), depth - 1), b = linearOf(op->getOperand(1), depth - 1);
+  if (!a || !b || (a->counter && b->counter)) return std::nullopt;
+  Linear out{a->counter ? a->counter : b->counter, 0, 0};
+  if (mlir::isa<arith::MulIOp>(op)) {
+    out.factor = a->factor * b->offset + b->factor * a->offset;
+    out.offset = a->offset * b->offset;
+  } else {
+    const int64_t sign = mlir::isa<arith::SubIOp>(op) ? -1 : 1;
+    out.factor = a->factor + sign * b->factor;
+    out.offset = a->offset + sign * b->offset;
+  }
+  return std::max(std::abs(out.factor), std::abs(out.offset)) < kMost ? std::optional(out) : std::nullopt;
+}
+
 }  // namespace
+
+std::string counterexampleOf(mlir::Value v, int64_t wanted) {
+  const auto linear = linearOf(v, kMaxDepth);
+  if (!linear || !linear->counter) return {};
+  int64_t start = 0, step = 1, end = 2;
+  if (auto loop = mlir::dyn_cast<mlir::scf::ForOp>(linear->counter.getOwner()->getParentOp())) {
+    const auto from = constantOf(loop.getLowerBound()), by = constantOf(loop.getStep());
+    if (!from || !by) return {};
+    start = *from, step = *by, end = constantOf(loop.getUpperBound()).value_or(start + 2 * step);
+  }
+  for (int64_t i = start; i < end && i <= start + step; i += step)
+    if (const int64_t number = linear->offset + linear->factor * i; number % wanted != 0)
+      return fmt::format("{} where {} = {}", number, leafName(linear->counter), i);
+  return {};
+}
 
 std::optional<int64_t> constantOf(mlir::Value v) { return folded(v, kMaxDepth, {}); }
 

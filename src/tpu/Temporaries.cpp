@@ -14,6 +14,7 @@
 #include "ir/Types.h"
 #include "tpu/Products.h"
 #include "tpu/Registers.h"
+#include "tpu/Relayouts.h"
 #include "tpu/Scratch.h"
 #include "tpu/Tiling.h"
 
@@ -75,7 +76,7 @@ class Liveness {
     for (const Interval& k : kept_)
       if (k.from <= peak && k.to >= peak && k.registers > 0)
         out.push_back({k.what, arrayTypeOf(k.value.getType()).value_or(ArrayType{}), k.registers * kRegisterBytes,
-                       smalti::placeOf(k.value.getLoc())});
+                       smalti::placeOf(k.value.getLoc()), k.ofProduct});
     std::stable_sort(out.begin(), out.end(), [](const KeptValue& a, const KeptValue& b) { return a.bytes > b.bytes; });
     return out;
   }
@@ -85,6 +86,7 @@ class Liveness {
     int64_t from, to, registers;
     std::string what;
     mlir::Value value;
+    bool ofProduct = false;
   };
 
   void findKept() {
@@ -119,9 +121,10 @@ class Liveness {
     if (mlir::Value of = computedOperand(matmul))
       kept_.push_back({index_[of.getDefiningOp()], at, registersOf(of), "left operand of a product, computed", of});
     else
-      kept_.push_back({at, nextProduct(matmul), need.operand, "left operand of a product, copied", matmul.getLhs()});
+      kept_.push_back(
+          {at, nextProduct(matmul), need.operand, "left operand of a product, copied", matmul.getLhs(), true});
     if (!isKept(matmul.getResult()))
-      kept_.push_back({at, at, need.sums, "partial sums of a product", matmul.getResult()});
+      kept_.push_back({at, at, need.sums, "partial sums of a product", matmul.getResult(), true});
   }
 
   int64_t detour(mlir::Operation* op) {
@@ -277,6 +280,10 @@ Temporaries temporariesOf(const KernelPackage& kernel, const Chip& chip) {
     return std::max<int64_t>(0, bytes / kRegisterBytes - chip.spills.freeRegisters) * kRegisterBytes;
   };
   out.low = beyond(most * 17 / 20), out.likely = beyond(most), out.high = beyond(most * 13 / 10);
+  if (auto room = relayoutRoom(kernel, chip)) {
+    for (int64_t* bytes : {&out.low, &out.likely, &out.high}) *bytes += room->bytes;
+    out.kept.push_back(*std::move(room));
+  }
   return out;
 }
 

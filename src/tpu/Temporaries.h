@@ -15,6 +15,7 @@ struct KeptValue {
   ArrayType array;
   int64_t bytes = 0;  ///< before those that registers hold
   SourcePlace place;
+  bool ofProduct = false;  ///< a matrix unit's: every product of such a size has it, however well it is written
 };
 
 /// Bytes: the most likely number, and what it is surely between.

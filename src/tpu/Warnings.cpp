@@ -61,16 +61,23 @@ std::optional<Diagnostic> wasteful(const KernelPackage& kernel, const Chip& chip
 }
 
 std::optional<Diagnostic> spilled(const KernelPackage& kernel, const Chip& chip, const VmemMap& map) {
-  const Temporaries& t = map.temporaries;
-  if (t.kept.empty() || t.likely < chip.vector.registers * kRegisterBytes) return std::nullopt;
-  const KeptValue& most = t.kept.front();
+  int64_t bytes = 0;
+  const KeptValue* most = nullptr;
+  for (const KeptValue& k : map.temporaries.kept)
+    if (!k.ofProduct) {
+      bytes += k.bytes;
+      if (!most) most = &k;
+    }
+  const int64_t more =
+      std::min(bytes / kRegisterBytes - chip.spills.freeRegisters, map.temporaries.likely / kRegisterBytes);
+  if (!most || more < chip.vector.registers) return std::nullopt;
   return Diagnostic{.code = "SM6637",
                     .message = "values of the body do not fit into the vector registers",
-                    .place = most.place,
+                    .place = most->place,
                     .where = whereOf(kernel, chip),
                     .need = fmt::format("at most {} registers at once", chip.vector.registers),
                     .have = fmt::format("about {} more, which are stored to VMEM and loaded again; most is the {}: {}",
-                                        t.likely / kRegisterBytes, most.what, most.array.str()),
+                                        more, most->what, most->array.str()),
                     .help =
                         "where smalti time says that vector loads and stores take long: smaller blocks, or a loop over "
                         "the rows of a block (pl.loop)"};

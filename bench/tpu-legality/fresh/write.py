@@ -16,6 +16,7 @@ import warnings
 import jax
 import jax.export
 
+import forms
 import kernels
 import refs
 import values
@@ -37,7 +38,7 @@ def main():
   args.folder.mkdir(parents=True, exist_ok=True)
   warnings.simplefilter("ignore")
   jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")
-  families = values.FAMILIES | refs.FAMILIES | kernels.FAMILIES
+  families = values.FAMILIES | refs.FAMILIES | kernels.FAMILIES | forms.FAMILIES
   written, refused = [], 0
   for family, (make, count) in families.items():
     if args.only and family not in args.only:

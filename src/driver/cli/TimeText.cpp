@@ -33,6 +33,17 @@ Part boundOf(const std::vector<Part>& parts) {
   return *std::max_element(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.us < b.us; });
 }
 
+/// Of all cores that share the grid.
+Json trafficJson(const sim::KernelTime& time) {
+  Json out = Json::array();
+  for (const sim::Traffic& t : time.traffic)
+    out.push_back({{"what", t.what},
+                   {"bytes", t.bytes * time.cores},
+                   {"copies", t.copies * time.cores},
+                   {"array_bytes", t.arrayBytes}});
+  return out;
+}
+
 Json workJson(const sim::Work& work) {
   Json out = Json::object();
   for (size_t u = 0; u < sim::Work::numUnits; ++u)
@@ -57,6 +68,7 @@ Json timeJson(const tpu::Chip& chip, const driver::ProgramTime& time) {
              {"cores", k.time.cores},
              {"hbm_bytes", k.time.hbmBytes},
              {"copies", k.time.copies},
+             {"traffic", trafficJson(k.time)},
              {"work_cycles", workJson(k.time.work)},
              {"lines", Json::array()}};
     for (size_t i = 0; i < std::min<size_t>(3, k.time.lines.size()); ++i)
@@ -69,6 +81,24 @@ Json timeJson(const tpu::Chip& chip, const driver::ProgramTime& time) {
 }
 
 std::string micro(double us) { return us >= 1e4 ? fmt::format("{:.4g} ms", us / 1e3) : fmt::format("{:.4g} µs", us); }
+
+namespace {
+/// The operands that move most, and how often each byte of them does.
+std::string trafficText(const driver::KernelCallTime& k, bool named, bool color) {
+  constexpr size_t kMost = 4;
+  using term::Align;
+  term::Table table({{named ? "operand of " + k.name : "operand"},
+                     {"from and to HBM", Align::right},
+                     {"copies", Align::right},
+                     {"times its array", Align::right}});
+  for (size_t i = 0; i < std::min(kMost, k.time.traffic.size()); ++i) {
+    const sim::Traffic& t = k.time.traffic[i];
+    table.add({t.what, fmt::format("{:.3g} MB", t.bytes * k.time.cores / 1e6), std::to_string(t.copies * k.time.cores),
+               t.arrayBytes > 0 ? fmt::format("{:.3g}", t.bytes * k.time.cores / t.arrayBytes) : std::string()});
+  }
+  return k.time.traffic.empty() ? std::string() : "\n" + table.str(color);
+}
+}  // namespace
 
 std::string timeText(const Session& session, const std::string& path, const tpu::Chip& chip,
                      const driver::ProgramTime& time, bool whole) {
@@ -100,7 +130,9 @@ std::string timeText(const Session& session, const std::string& path, const tpu:
     kernels.add({k.name, micro(k.us), std::to_string(k.time.steps), std::to_string(k.time.cores),
                  fmt::format("{:.3g} MB", k.time.hbmBytes * k.time.cores / 1e6), lines});
   }
-  return text + kernels.str(color);
+  text += kernels.str(color);
+  for (const auto& k : time.kernels) text += trafficText(k, time.kernels.size() > 1, color);
+  return text;
 }
 
 std::string comparisonText(const Session& session, const std::string& a, const tpu::Chip& chipA,

@@ -19,7 +19,7 @@ function add(to, ...children) { to.append(...children); return to; }
 const digits = (x, n = 3) => Number(x.toPrecision(n)).toLocaleString('en');
 const bytes = b => { let i = 0; for (; b >= 1024 && i < 4; ++i) b /= 1024; return digits(b) + ' ' + ['B', 'KiB', 'MiB', 'GiB', 'TiB'][i]; };
 const micro = us => us >= 1e4 ? digits(us / 1e3) + ' ms' : digits(us) + ' µs';
-const percent = x => digits(100 * x) + ' %';
+const percent = (x, n = 3) => digits(100 * x, n) + ' %';
 
 function card(what, value, name) { return add(make('div', undefined, 'card'), make('b', value, name), make('span', what)); }
 function section(title, note) {
@@ -27,24 +27,35 @@ function section(title, note) {
   if (note) s.append(make('div', note, 'soft'));
   return s;
 }
-function table(titles, rows) {  // a title that starts with # is of numbers
-  const head = make('tr'), body = make('tbody');
-  for (const t of titles) head.append(make('th', t.replace('#', ''), t[0] === '#' ? 'n' : ''));
+function table(titles, rows) {  // a title that starts with # is of numbers; phones show rows of many columns as paragraphs
+  const head = make('tr'), body = make('tbody'), name = t => t.replace('#', '');
+  for (const t of titles) head.append(make('th', name(t), t[0] === '#' ? 'n' : ''));
   for (const row of rows) {
     const tr = make('tr');
     row.forEach((cell, i) => {
       const td = make('td', cell instanceof Node ? undefined : cell, titles[i] === '' ? 'b' : titles[i][0] === '#' ? 'n' : '');
       if (cell instanceof Node) td.append(cell);
+      if (i > 0) td.dataset.title = name(titles[i]);
       tr.append(td);
     });
     body.append(tr);
   }
-  return add(make('div', undefined, 'table'), add(make('table'), add(make('thead'), head), body));
+  return add(make('div', undefined, 'table'), add(make('table', undefined, titles.length > 4 ? 'wide' : ''), add(make('thead'), head), body));
 }
-function bar(share) {
+function bar(share, color) {
   const b = make('div', undefined, 'bar');
   b.style.width = Math.max(0, Math.min(100, 100 * share)) + '%';
+  if (color) b.style.background = color;
   return b;
+}
+// "kernels.py:22:5" of "/home/me/kernels.py:22:5", unless two files have that name.
+const fileOf = place => place.replace(/(:\d+)+$/, ''), nameOf = file => file.slice(file.lastIndexOf('/') + 1);
+const files = new Set(data.kernels.flatMap(k => k.lines.map(l => fileOf(l.place))));
+const short = place => [...files].filter(f => nameOf(f) === nameOf(fileOf(place))).length > 1 ? place : nameOf(place);
+function code(place, none = 'no location') {
+  const e = make('code', place ? short(place) : none);
+  if (place) e.title = place;
+  return e;
 }
 let charts = [];
 function chart(to, height, config) {
@@ -72,7 +83,7 @@ function findings(chip) {
 function spentChart(time) {
   const s = section('Where the time goes', 'most of it: ' + time.bound.replaceAll('_', ' '));
   const parts = Object.entries(time.parts_us).filter(([, us]) => us > 0);
-  chart(s, 70 + 26 * parts.length, {type: 'bar', data: {labels: parts.map(p => p[0].replaceAll('_', ' ')),
+  chart(s, 70 + 34 * parts.length, {type: 'bar', data: {labels: parts.map(p => [p[0].replaceAll('_', ' '), micro(p[1]) + ', ' + percent(p[1] / time.us, 2)]),
       datasets: [{data: parts.map(p => p[1]), backgroundColor: parts.map((_, i) => colors[i % colors.length])}]},
     options: {indexAxis: 'y', plugins: {legend: {display: false}}, scales: {x: {title: {display: true, text: 'µs'}}}}});
   return s;
@@ -104,7 +115,7 @@ function units(chip, kernel) {
   const names = Object.keys(kernel.work_cycles), all = kernel.us * chip.facts.clock_mhz;
   const rows = names.map(n => [n.replaceAll('_', ' '), 100 * kernel.work_cycles[n] / all]);
   rows.push(['HBM', 100 * kernel.hbm_bytes * kernel.cores / (kernel.us * chip.facts.hbm_gb * 1e3)]);
-  chart(s, 60 + 26 * rows.length, {type: 'bar', data: {labels: rows.map(r => r[0]), datasets: [{data: rows.map(r => r[1]), backgroundColor: colors[0]}]},
+  chart(s, 60 + 26 * rows.length, {type: 'bar', data: {labels: rows.map(r => r[0] + ' ' + digits(r[1], 2) + ' %'), datasets: [{data: rows.map(r => r[1]), backgroundColor: colors[0]}]},
     options: {indexAxis: 'y', plugins: {legend: {display: false}}, scales: {x: {min: 0, max: 100, title: {display: true, text: '% of the time'}}}}});
   return s;
 }
@@ -124,19 +135,27 @@ function pipeline(kernel) {
       scales: {x: {title: {display: true, text: 'µs'}}}}});
   return s;
 }
+function traffic(kernel) {
+  const s = section('Memory traffic of ' + kernel.kernel, 'what copies move between HBM and the chip; “times its array”: how often each byte of it moves');
+  const most = Math.max(1, ...kernel.traffic.map(t => t.bytes));
+  s.append(table(['operand', '#moved', '', '#copies', '#times its array'], kernel.traffic.map(t =>
+      [t.what, bytes(t.bytes), bar(t.bytes / most), digits(t.copies, 6), t.array_bytes > 0 ? digits(t.bytes / t.array_bytes, 2) : ''])));
+  return s;
+}
 function memory(map) {
   const s = section('VMEM of ' + map.kernel, bytes(map.vmem_bytes) + ' of ' + bytes(map.limit_bytes) +
       (map.fits === 'uncertain' ? ', which may be too much: ' + bytes(map.low_bytes) + ' to ' + bytes(map.high_bytes) : ''));
-  const parts = map.parts.filter(p => p.bytes > 0);
+  const parts = map.parts.filter(p => p.bytes > 0), most = Math.max(1, ...parts.map(p => p.bytes));
+  const color = i => colors[i % colors.length];
   chart(s, 110, {type: 'bar', data: {labels: [''], datasets: [
-      ...parts.map((p, i) => ({label: p.what + ' ' + p.array, data: [p.bytes / 1048576], backgroundColor: colors[i % colors.length]})),
+      ...parts.map((p, i) => ({label: p.what + ' ' + p.array, data: [p.bytes / 1048576], backgroundColor: color(i)})),
       {label: 'free', data: [Math.max(0, map.limit_bytes - map.vmem_bytes) / 1048576], backgroundColor: dark ? '#21262d' : '#e6eaef'}]},
     options: {indexAxis: 'y', plugins: {legend: {display: false}}, scales: {x: {stacked: true, title: {display: true, text: 'MiB'}}, y: {stacked: true}}}});
-  s.append(table(['what', '#bytes', '', 'array', '#buffers', 'first used'], parts.map(p =>
-      [p.what, (p.buffers ? '' : '≈ ') + bytes(p.bytes), bar(p.bytes / map.limit_bytes), p.array, p.buffers ? String(p.buffers) : '', p.place])));
+  s.append(table(['what', '#bytes', '', 'array', '#buffers', 'first used'], parts.map((p, i) =>
+      [p.what, (p.buffers ? '' : '≈ ') + bytes(p.bytes), bar(p.bytes / most, color(i)), p.array, p.buffers ? String(p.buffers) : '', code(p.place, '')])));
   if (map.axes.length)
     s.append(make('h2', 'The largest block of each axis that fits'), table(['axis', '#now', '#largest', '#that divides', '#of', 'moves with it'],
-      map.axes.map(a => [String(a.axis), String(a.block), String(a.largest), a.dividing ? String(a.dividing) : 'none', String(a.extent), a.follow.join(', ')])));
+      map.axes.map(a => ['axis ' + a.axis, String(a.block), String(a.largest), a.dividing ? String(a.dividing) : 'none', String(a.extent), a.follow.join(', ')])));
   s.append(make('div', 'SMEM ' + bytes(map.smem_bytes) + ', semaphores ' + map.semaphores + ', HBM ' + bytes(map.hbm_bytes) + ' for operands and results', 'soft'));
   return s;
 }
@@ -145,7 +164,7 @@ function lines(chip, kernel, source) {
   const most = Math.max(1, ...kernel.lines.map(l => l.cycles));
   const opsOf = place => Object.entries((source.find(l => l.place === place) || {ops: {}}).ops).map(([op, n]) => n > 1 ? op + ' ×' + n : op).join(', ');
   s.append(table(['line', '#cycles', '', 'unit', 'ops'], kernel.lines.map(l =>
-      [make('code', l.place || 'no location'), digits(l.cycles), bar(l.cycles / most), l.unit, make('code', opsOf(l.place))])));
+      [code(l.place), digits(l.cycles), bar(l.cycles / most), l.unit, make('code', opsOf(l.place))])));
   return s;
 }
 // ---- a run as native code
@@ -233,7 +252,9 @@ function showChip(name, chip) {
     for (const k of time.kernels) {
       const pair = add(make('div', undefined, 'pair'), units(chip, k));
       if (k.events.length) pair.append(pipeline(k));
-      main.append(pair, lines(chip, k, (data.kernels.find(d => d.name === k.kernel) || {lines: []}).lines));
+      main.append(pair);
+      if (k.traffic.length) main.append(traffic(k));
+      main.append(lines(chip, k, (data.kernels.find(d => d.name === k.kernel) || {lines: []}).lines));
     }
   }
   for (const map of chip.vmem) main.append(memory(map));

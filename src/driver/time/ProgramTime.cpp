@@ -15,6 +15,13 @@
 namespace smalti::driver {
 namespace {
 
+/// What moves if each block is fetched once: a grid that fetches blocks again is below the roofline.
+double leastBytes(const sim::KernelTime& time) {
+  double bytes = 0;
+  for (const sim::Traffic& t : time.traffic) bytes += std::min(t.bytes * time.cores, t.arrayBytes);
+  return bytes;
+}
+
 class Walk {
  public:
   Walk(const Program& program, const tpu::Chip& chip, const sim::Assumptions& assume)
@@ -193,7 +200,7 @@ class Walk {
       const double matrix = k.time.work.cycles[sim::Work::matrix] * chip_.time.matrixEfficiency /
                             (chip_.device.clockGhz * 1e3) * k.time.cores /
                             static_cast<double>(chip_.device.coresPerDevice);
-      out.rooflineUs += std::max(matrix, k.time.hbmBytes * k.time.cores / hbm);
+      out.rooflineUs += std::max(matrix, leastBytes(k.time) / hbm);
     }
     out.kernels = std::move(kernels_);
     setRange(out, chip_);

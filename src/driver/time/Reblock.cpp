@@ -18,6 +18,7 @@
 #include "ir/Types.h"
 #include "ir/facts/IndexMaps.h"
 #include "ir/facts/OpFamilies.h"
+#include "tpu/Multiple.h"
 #include "tpu/Scratch.h"
 
 namespace smalti::driver {
@@ -207,6 +208,44 @@ void moveLastStep(const KernelArguments& arguments, mlir::BlockArgument index, i
   }
 }
 
+bool isZero(mlir::Value v) { return constantOf(v) == 0; }
+
+/// A load or store takes all of what grows of a ref. False: it takes a part, whose size and place would not follow.
+bool takesWhole(mlir::Operation& op, Extents& e) {
+  if (!isLoad(op) && !isStore(op)) return true;
+  mlir::Value ref, vector = op.getNumResults() == 1 ? op.getResult(0) : mlir::Value();
+  llvm::SmallVector<mlir::Value> indices;
+  for (mlir::Value v : op.getOperands()) {
+    if (mlir::isa<mlir::MemRefType>(v.getType())) ref = v;
+    if (v.getType().isIndex()) indices.push_back(v);
+    if (!vector && mlir::isa<mlir::VectorType>(v.getType())) vector = v;
+  }
+  if (!ref || !e.grows(ref)) return true;
+  const auto whole = shapeOfType(ref.getType());
+  const auto part = vector ? shapeOfType(vector.getType()) : std::nullopt;
+  if (!part || part->size() != whole->size() || indices.size() != whole->size()) return false;
+  for (size_t d = 0; d < whole->size(); ++d)
+    if (e.grows(ref, d) && ((*part)[d] != (*whole)[d] || !isZero(indices[d]))) return false;
+  return true;
+}
+
+/// Whether a branch, a loop or an address depends on the index in another way than "is it this step".
+bool steersBy(mlir::Value index, int depth = 0) {
+  constexpr int kDeepest = 16;
+  if (depth > kDeepest) return true;
+  return llvm::any_of(index.getUsers(), [&](mlir::Operation* user) {
+    if (auto compare = mlir::dyn_cast<mlir::arith::CmpIOp>(user)) {
+      using enum mlir::arith::CmpIPredicate;
+      const bool step = compare.getPredicate() == eq || compare.getPredicate() == ne;
+      if (depth == 0 && step && (constantOf(compare.getLhs()) || constantOf(compare.getRhs()))) return false;
+    }
+    if (mlir::isa<mlir::vector::BroadcastOp>(user)) return false;  // values take no time
+    const bool scalar =
+        user->getNumResults() == 1 && user->getNumRegions() == 0 && user->getResult(0).getType().isIntOrIndexOrFloat();
+    return !scalar || !user->getName().getStringRef().starts_with("arith.") || steersBy(user->getResult(0), depth + 1);
+  });
+}
+
 /// Verifies what has been changed, quietly.
 std::optional<KernelPackage> finished(KernelPackage package) {
   const mlir::ScopedDiagnosticHandler quiet(package.context.get(), [](mlir::Diagnostic&) { return mlir::success(); });
@@ -261,6 +300,9 @@ std::optional<KernelPackage> reblocked(const KernelPackage& original, size_t axi
     for (const mlir::ValueRange values : {mlir::ValueRange(op->getOperands()), mlir::ValueRange(op->getResults())})
       for (mlir::Value v : values)
         if (extents.grows(v)) return std::nullopt;
+  bool whole = !steersBy(arguments.gridIndex(axis));
+  f.walk([&](mlir::Operation* op) { whole = whole && takesWhole(*op, extents); });
+  if (!whole) return std::nullopt;
   std::vector<mlir::Value> values(f.getArguments().begin(), f.getArguments().end());
   f.walk([&](mlir::Operation* op) {
     if (op == f.getOperation()) return;

@@ -12,7 +12,7 @@ Status takenBy(const tpu::Chip& chip, const KernelPackage& kernel) {
   const tpu::Refusal& first = verdict.refusals.front();
   return fail(
       {.code = "SM6904",
-       .message = fmt::format("the compiler of {} refuses the kernel, so that it takes no time there", chip.name),
+       .message = fmt::format("the compiler of {} refuses the kernel, so there is no time to predict", chip.name),
        .place = first.diagnostic.place,
        .where = {fmt::format("kernel '{}'", kernel.name)},
        .have = fmt::format("{}: {}", first.diagnostic.code, first.diagnostic.message),

@@ -47,11 +47,29 @@ void onPadding(const Judge& judge) {
                       "pad the array, and shift the index map");
 }
 
+/// On every generation.
+void onEmptyArrays(const Judge& judge) {
+  mlir::func::FuncOp f = judge.kernel.kernelFunction();
+  for (mlir::BlockArgument argument : f.getArguments()) {
+    const auto type = mlir::dyn_cast<mlir::MemRefType>(argument.getType());
+    if (!type || !type.hasStaticShape() || type.getNumElements() > 0) continue;
+    const auto array = arrayTypeOf(type);
+    return judge.refuse(reason::kUnsupportedOp, f.getLoc(),
+                        {.message = "the compiler ends in a failed check of its own at arrays without elements",
+                         .need = "at least one element",
+                         .have = array ? array->str() : std::string(),
+                         .help = "call no kernel where there is nothing to compute"});
+  }
+}
+
 }  // namespace
 
 std::span<const Rule> generationRules() {
-  static constexpr Rule kRules[]{
-      {.onOp = onStochasticConvert}, {.onOp = onUnpack}, {.onOp = onRemoteCopy}, {.onKernel = onPadding}};
+  static constexpr Rule kRules[]{{.onOp = onStochasticConvert},
+                                 {.onOp = onUnpack},
+                                 {.onOp = onRemoteCopy},
+                                 {.onKernel = onPadding},
+                                 {.onKernel = onEmptyArrays}};
   return kRules;
 }
 

@@ -1,6 +1,5 @@
 // Reshapes of values and of refs.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -58,7 +57,11 @@ void onShapeCast(mlir::Operation* op, const Judge& judge) {
   if (!from || !to || from->shape == to->shape) return;
   const int64_t a = from->shape.empty() ? 1 : from->shape.back(), b = to->shape.empty() ? 1 : to->shape.back();
   bool taken = isShapeCastTaken(from->shape, to->shape) && flattens(judge.chip, *from, to->shape);
-  if (elementBits(from->dtype) == 16 && b == 1 && a > kLanes && !judge.chip.takes.packedColumns) taken = false;
+  const int64_t columnRows = to->shape.size() < 2 ? 1 : to->shape[to->shape.size() - 2];
+  if (elementBits(from->dtype) == 16 && b == 1 && a != 1 && columnRows > kLanes && !judge.chip.takes.packedColumns)
+    taken = false;
+  // Lanes of several registers become rows of a part of one.
+  if (a > kLanes && b > 1 && b < kLanes && !judge.chip.takes.sublaneGather) taken = false;
   const bool fromColumn = a == 1 && b > 1 && !from->shape.empty() && elements(from->shape) > 1;
   if (taken && fromColumn && !judge.chip.takes.sublaneGather)
     return judge.refuse(reason::kSublaneGather, op->getLoc(),
@@ -140,28 +143,10 @@ void onRefReshape(mlir::Operation* op, const Judge& judge) {
        .help = "reshape the value that is loaded, or the array outside of the kernel"});
 }
 
-/// Of masks, only rows and lanes change places.
-void onTranspose(mlir::Operation* op, const Judge& judge) {
-  auto transpose = mlir::dyn_cast<TransposeOp>(op);
-  if (!transpose) return;
-  const auto from = arrayTypeOf(transpose.getOperand().getType());
-  if (!from || from->dtype != DType::pred) return;
-  const auto order = transpose.getPermutation();
-  bool leadingMoves = false;
-  for (size_t d = 0; d + 2 < order.size(); ++d) leadingMoves |= order[d] != static_cast<int64_t>(d);
-  if (!leadingMoves) return;
-  judge.refuse(reason::kUnsupportedOp, op->getLoc(),
-               {.message = "i1 transpose is not supported",
-                .need = "numbers, or a transpose of the last two dimensions alone",
-                .have = fmt::format("{} with dimensions in the order {}", from->str(), fmt::join(order, ", ")),
-                .help = "transpose as i32, and compare with 0"});
-}
-
 }  // namespace
 
 std::span<const Rule> reshapeRules() {
-  static constexpr Rule kRules[]{
-      {.onOp = onShapeCast}, {.onOp = onRefReshape}, {.onOp = onStack}, {.onOp = onTranspose}};
+  static constexpr Rule kRules[]{{.onOp = onShapeCast}, {.onOp = onRefReshape}, {.onOp = onStack}};
   return kRules;
 }
 

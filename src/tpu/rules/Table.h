@@ -12,6 +12,7 @@ std::span<const Rule> typeRules();        // Types.cpp
 std::span<const Rule> scalarRules();      // Scalars.cpp
 std::span<const Rule> matmulRules();      // Matmul.cpp
 std::span<const Rule> reshapeRules();     // Reshapes.cpp
+std::span<const Rule> maskRules();        // Masks.cpp
 std::span<const Rule> strideRules();      // Strides.cpp
 std::span<const Rule> gatherRules();      // Gathers.cpp
 std::span<const Rule> controlRules();     // Control.cpp

@@ -6,6 +6,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 
 #include "ir/TpuOps.h"
 #include "ir/Types.h"
@@ -102,6 +103,20 @@ bool isUniform(mlir::Value v) {
   return v.getDefiningOp<mlir::arith::ConstantOp>() != nullptr;
 }
 
+/// The number that all elements are.
+std::optional<int64_t> uniformNumber(mlir::Value v) {
+  if (auto broadcast = v.getDefiningOp<mlir::vector::BroadcastOp>()) v = broadcast.getSource();
+  llvm::APInt number;
+  return mlir::matchPattern(v, mlir::m_ConstantInt(&number)) ? std::optional(number.getSExtValue()) : std::nullopt;
+}
+
+/// x + 0, x - 0 and x * 1 are x before the compiler looks at types.
+bool isFoldedAway(mlir::Operation* op) {
+  const int64_t neutral = mlir::isa<mlir::arith::MulIOp>(op) ? 1 : 0;
+  return uniformNumber(op->getOperand(1)) == neutral ||
+         (!mlir::isa<mlir::arith::SubIOp>(op) && uniformNumber(op->getOperand(0)) == neutral);
+}
+
 bool isNarrowArithmetic(mlir::Operation* op) {
   return mlir::isa<mlir::arith::AddIOp, mlir::arith::SubIOp, mlir::arith::MulIOp>(op);
 }
@@ -132,7 +147,7 @@ void onElementwise(mlir::Operation* op, const Judge& judge) {
                   .help = "compute in f32 or i32, and convert the result"});
   };
   if (isNarrowArithmetic(op)) {
-    if (!(set & (i32 | i16)))
+    if (!(set & (i32 | i16)) && !isFoldedAway(op))
       refuse(reason::kNarrowArithmetic,
              fmt::format("Only vector<i16> and vector<i32> are supported, but got '{}'", smalti::name(type->dtype)),
              "i32 or i16");
@@ -166,6 +181,8 @@ void onElementwise(mlir::Operation* op, const Judge& judge) {
     return refuse(reason::kUnsupportedOp, "LLO_CHECK failure: the target does not subtract vectors of this type",
                   "i32 or i16");
   }
+  if (mlir::isa<mlir::arith::DivFOp>(op) && (set & (f8 | f4)))
+    return refuse(reason::kUnsupportedOp, "Unsupported data type", "f32 or bf16");
   refuse(reason::kElementType, fmt::format("failed to legalize operation '{}'", name.str()),
          (takes & floats) ? "f32 or bf16"
          : takes          ? "32-bit integers"

@@ -30,7 +30,7 @@ std::string smallerBlocks(const Judge& judge, const VmemMap& map) {
   return text;
 }
 
-void onKernel(const Judge& judge) {
+void onMemory(const Judge& judge) {
   const VmemMap map = vmemOf(judge.kernel, judge.chip);
   if (map.bytes() <= map.limitBytes || map.parts.empty()) return;
   const auto largest = std::max_element(map.parts.begin(), map.parts.end(),
@@ -57,7 +57,7 @@ void onKernel(const Judge& judge) {
 }  // namespace
 
 std::span<const Rule> vmemRules() {
-  static constexpr Rule kRules[]{{.onKernel = onKernel}};
+  static constexpr Rule kRules[]{{.onKernel = onMemory}};
   return kRules;
 }
 

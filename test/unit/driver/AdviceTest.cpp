@@ -47,6 +47,7 @@ struct Product {
   std::array<int, 3> axes{0, 1, 2};
   std::string semantics = "ppa";
   std::string mode;  // of the inputs' windows
+  std::string more;  // ops of the body
 };
 
 KernelPackage make(const Product& p) {
@@ -72,7 +73,7 @@ KernelPackage make(const Product& p) {
     %c0 = arith.constant 0 : index
     %zero = arith.constant 0 : i32
     %last = arith.constant {7} : i32
-    %first = arith.cmpi eq, %i{8}, %zero : i32
+{12}    %first = arith.cmpi eq, %i{8}, %zero : i32
     scf.if %first {{
       %z = arith.constant dense<0.0> : vector<{1}x{3}xf32>
       tpu.vector_store %acc[%c0, %c0], %z {{strides = array<i32>}} : memref<{1}x{3}xf32, #tpu.memory_space<vmem>>, vector<{1}x{3}xf32>,
@@ -93,7 +94,7 @@ KernelPackage make(const Product& p) {
 {9}{10}{11}}}
 )MLIR",
       indices, p.bm, p.bk, p.bn, semanticsText(p.semantics), fmt::join(grid, ", "), mode, p.k / p.bk - 1, p.axes[2],
-      map("x", p.axes[0], p.axes[2]), map("y", p.axes[2], p.axes[1]), map("o", p.axes[0], p.axes[1]));
+      map("x", p.axes[0], p.axes[2]), map("y", p.axes[2], p.axes[1]), map("o", p.axes[0], p.axes[1]), p.more);
   return kernelOf(text, {{DType::bf16, {p.m, p.k}}, {DType::bf16, {p.k, p.n}}}, {DType::bf16, {p.m, p.n}});
 }
 
@@ -260,6 +261,30 @@ TEST(Reblock, AnOutputThatIsSummedUpKeepsItsAxisInside) {
   const KernelPackage kernel = make(Product{});
   EXPECT_FALSE(reordered(kernel, {2, 1, 0}));
   EXPECT_TRUE(reordered(kernel, {1, 0, 2}));
+}
+
+TEST(Reblock, LeavesBlocksThatTheBodyTakesApart) {
+  const KernelPackage rows = make(Product{.more = "    %part = vector.load %x[%c0, %c0] : memref<512x512xbf16, "
+                                                  "#tpu.memory_space<vmem>>, vector<128x512xbf16>\n"});
+  EXPECT_FALSE(reblocked(rows, 0, 2, 1));  // how many parts there are would not follow
+  EXPECT_TRUE(reblocked(rows, 1, 2, 1));
+  EXPECT_TRUE(reblocked(rows, 2, 2, 1));
+}
+
+TEST(Reblock, LeavesAxesWhoseIndexDecidesByItsSize) {
+  const KernelPackage causal = make(Product{.more = R"MLIR(
+    %block = arith.constant 512 : i32
+    %row = arith.muli %i0, %block : i32
+    %column = arith.muli %i1, %block : i32
+    %seen = arith.cmpi sge, %row, %column : i32
+    scf.if %seen {
+      %w = vector.load %x[%c0, %c0] : memref<512x512xbf16, #tpu.memory_space<vmem>>, vector<512x512xbf16>
+      tpu.vector_store %x[%c0, %c0], %w {strides = array<i32>} : memref<512x512xbf16, #tpu.memory_space<vmem>>, vector<512x512xbf16>,
+    }
+)MLIR"});
+  EXPECT_FALSE(reblocked(causal, 0, 2, 1));
+  EXPECT_FALSE(reblocked(causal, 1, 2, 1));
+  EXPECT_TRUE(reblocked(causal, 2, 2, 1));
 }
 
 }  // namespace

@@ -64,8 +64,8 @@ TEST(TpuRules, SM6611_ElementIndex) {
    in chip v5e
    in input 0
   need: a multiple of 8
-  have: program_id(0), provably a multiple of 1 only: nothing is known of 'program_id(0)', any number of the grid's axis 0
-  help: if it always is one, say so: pl.multiple_of(index, 8); or multiply what is unknown by 8
+  have: program_id(0), which is not one: it is 1 where program_id(0) = 1
+  help: multiply it by 8, or move the step to a leading dimension of the array
 )MESSAGE");
 }
 

@@ -10,8 +10,9 @@
 namespace smalti::testing {
 namespace {
 
-/// The known multiple of %r, or of the first index in the body; %k is a number from memory.
-int64_t multipleOf(const std::string& body) {
+/// What `of` says of %r, or of the first index in the body; %k is a number from memory.
+template <typename Of>
+auto ofIndex(const std::string& body, Of of) {
   KernelPackage kernel = kernelOf({16, 128}, R"(module {
   func.func @kernel(%i: i32, %n: memref<4xi32, #tpu.memory_space<smem>>, %x: memref<8x128xf32, #tpu.memory_space<vmem>>,
                     %o: memref<8x128xf32, #tpu.memory_space<vmem>>)
@@ -39,7 +40,13 @@ int64_t multipleOf(const std::string& body) {
   kernel.kernelFunction().walk([&](mlir::Operation* op) {
     if (!index && op->getName().getStringRef() == "arith.index_cast") index = op->getResult(0);
   });
-  return tpu::knownMultiple(index);
+  return of(index);
+}
+
+int64_t multipleOf(const std::string& body) { return ofIndex(body, tpu::knownMultiple); }
+
+std::string counterexample(const std::string& body) {
+  return ofIndex(body, [](mlir::Value index) { return tpu::counterexampleOf(index, 8); });
 }
 
 TEST(KnownMultiple, FollowsWhatTheCompilerFollows) {
@@ -73,6 +80,26 @@ TEST(KnownMultiple, OfLoopCountersWithConstantStartAndStep) {
   EXPECT_EQ(loop("%k", "%c8"), 1);
   EXPECT_EQ(loop("%c0", "%k"), 1);
   EXPECT_EQ(loop("%c0", "%c8", "%a"), 1);  // a value that the loop carries
+}
+
+TEST(Counterexamples, AreSteppedIndicesThatAreNoSuchMultiple) {
+  EXPECT_EQ(counterexample("%r = arith.muli %i, %c12 : i32"), "12 where program_id(0) = 1");
+  EXPECT_EQ(counterexample("%m = arith.muli %i, %c8 : i32\n %r = arith.addi %m, %c12 : i32"),
+            "12 where program_id(0) = 0");
+  EXPECT_EQ(counterexample("%m = arith.muli %i, %c8 : i32\n %r = arith.subi %m, %c2 : i32"),
+            "-2 where program_id(0) = 0");
+  EXPECT_EQ(counterexample("%r = scf.for %j = %c0 to %c32 step %c2 iter_args(%a = %c0) -> (i32) : i32 {\n"
+                           "%q = arith.index_cast %j : i32 to index\n scf.yield %a : i32\n}"),
+            "2 where i = 2");
+}
+
+TEST(Counterexamples, AreNotGuessed) {
+  EXPECT_EQ(counterexample("%r = arith.muli %i, %c8 : i32"), "");
+  EXPECT_EQ(counterexample("%r = arith.muli %k, %c12 : i32"), "");
+  EXPECT_EQ(counterexample("%m = arith.addi %i, %k : i32\n %r = arith.muli %m, %c12 : i32"), "");
+  EXPECT_EQ(counterexample("%r = scf.for %j = %c0 to %c1 step %c1 iter_args(%a = %c0) -> (i32) : i32 {\n"
+                           "%q = arith.index_cast %j : i32 to index\n scf.yield %a : i32\n}"),
+            "");
 }
 
 }  // namespace

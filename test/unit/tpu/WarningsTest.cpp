@@ -74,6 +74,17 @@ TEST(Warnings, SM6637_SpilledValues) {
 )MESSAGE"));
 }
 
+TEST(Warnings, NoneOfWhatEveryLargeProductKeeps) {
+  const std::string product = R"MLIR(
+    %w = arith.truncf %v : vector<2048x512xf32> to vector<2048x512xbf16>
+    %r = vector.load %x[%zero, %zero] : memref<2048x512xf32, #tpu.memory_space<vmem>>, vector<512x512xf32>
+    %s = arith.truncf %r : vector<512x512xf32> to vector<512x512xbf16>
+    %c = arith.constant dense<0.0> : vector<2048x512xf32>
+    %p = tpu.matmul %w, %s, %c {dimension_numbers = #tpu.dot_dimension_numbers<[1], [0], [0], [1], [0, 0, 1, 1], [], []>, transpose_lhs_hint = false} : vector<2048x512xbf16>, vector<512x512xbf16>, vector<2048x512xf32> -> vector<2048x512xf32>
+    vector.store %p, %o[%zero, %zero] : memref<2048x512xf32, #tpu.memory_space<vmem>>, vector<2048x512xf32>)MLIR";
+  EXPECT_THAT(warningsOf("v5e", 2048, 512, 2, "arbitrary", product), ::testing::IsEmpty());
+}
+
 TEST(Warnings, SM6638_UnevenCores) {
   EXPECT_THAT(warningsOf("v4", 256, 1024, 3, "parallel", ""),
               ::testing::ElementsAre(R"MESSAGE(error[SM6638]: the cores do not share the grid evenly
