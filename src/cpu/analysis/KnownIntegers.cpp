@@ -5,6 +5,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/TypeUtilities.h"
 
 #include "ir/TpuOps.h"
 
@@ -14,7 +15,11 @@ namespace {
 using namespace mlir::arith;
 using Known = std::optional<int64_t>;
 
-int widthOf(mlir::Type type) { return type.isIndex() ? 64 : static_cast<int>(type.getIntOrFloatBitWidth()); }
+bool isInteger(mlir::Type type) { return mlir::getElementTypeOrSelf(type).isIntOrIndex(); }
+int widthOf(mlir::Type type) {
+  const mlir::Type element = mlir::getElementTypeOrSelf(type);
+  return element.isIndex() ? 64 : static_cast<int>(element.getIntOrFloatBitWidth());
+}
 
 /// As the type holds it: wrapped to its width, sign-extended.
 int64_t wrapped(uint64_t value, mlir::Type type) {
@@ -56,10 +61,13 @@ bool compare(CmpIPredicate predicate, int64_t a, int64_t b, mlir::Type type) {
 }  // namespace
 
 Known KnownIntegers::find(mlir::Value value) const {
-  if (auto constant = value.getDefiningOp<ConstantOp>())
-    if (auto integer = mlir::dyn_cast<mlir::IntegerAttr>(constant.getValue());
-        integer && widthOf(value.getType()) <= 64)
+  if (auto constant = value.getDefiningOp<ConstantOp>(); constant && isInteger(value.getType())) {
+    mlir::Attribute number = constant.getValue();
+    if (auto all = mlir::dyn_cast<mlir::DenseElementsAttr>(number); all && all.isSplat())
+      number = all.getSplatValue<mlir::Attribute>();
+    if (auto integer = mlir::dyn_cast<mlir::IntegerAttr>(number); integer && widthOf(value.getType()) <= 64)
       return integer.getValue().getSExtValue();
+  }
   const auto found = known_.find(value);
   return found == known_.end() ? Known() : Known(found->second);
 }
@@ -72,7 +80,7 @@ void KnownIntegers::set(mlir::Value value, Known number) {
 }
 
 void KnownIntegers::follow(mlir::Operation& op) {
-  if (op.getNumResults() == 1 && op.getNumRegions() == 0 && op.getResult(0).getType().isIntOrIndex() &&
+  if (op.getNumResults() == 1 && op.getNumRegions() == 0 && isInteger(op.getResult(0).getType()) &&
       widthOf(op.getResult(0).getType()) <= 64)
     set(op.getResult(0), evaluate(op));
 }
@@ -82,7 +90,7 @@ Known KnownIntegers::evaluate(mlir::Operation& op) const {
   Known in[3];
   for (unsigned i = 0; i < op.getNumOperands(); ++i) {
     const mlir::Type type = op.getOperand(i).getType();
-    if (!type.isIntOrIndex() || widthOf(type) > 64) return std::nullopt;
+    if (!isInteger(type) || widthOf(type) > 64) return std::nullopt;
     in[i] = find(op.getOperand(i));
   }
   const Known &a = in[0], &b = in[1];

@@ -9,7 +9,8 @@
 
 namespace smalti::cpu {
 
-/// Scalar integers by value, sign-extended from their width (an i1 is 0 or -1).
+/// Integers by value, sign-extended from their width (an i1 is 0 or -1): scalars, and vectors whose elements are all
+/// the same.
 class KnownIntegers {
  public:
   std::optional<int64_t> find(mlir::Value) const;

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "cpu/analysis/RowMasks.h"
 #include "cpu/emit/Measured.h"
+#include "cpu/emit/RowBounds.h"
 #include "cpu/nest/ModuloSchedule.h"
 #include "cpu/nest/NestEmitter.h"
 #include "cpu/nest/NestValues.h"
@@ -37,9 +39,11 @@ class NestEmitter {
     for (const Root& r : plan_.roots) roots_.push_back({r, targetOf(r), {}});
     for (EmittedRoot& r : roots_)
       if (r.kind == Root::Kind::accumulation) l_.fill(r.target, accumulatorStart(r));
+    bounds_ = boundsOfRows();
+    const std::vector<View> loaded = bounds_ ? std::vector<View>() : loadedInstead();
     rowLoop(0);
     for (size_t i = 0; i < plan_.buffers.size(); ++i)
-      if (plan_.buffers[i].value) l_.setView(plan_.buffers[i].value, buffers_[i]);
+      if (plan_.buffers[i].value) l_.setView(plan_.buffers[i].value, loaded.empty() ? buffers_[i] : loaded[i]);
     return std::move(values_.failure);
   }
 
@@ -68,6 +72,55 @@ class NestEmitter {
 
   // ---- loops
 
+  /// Of the outermost loop: those rows of what the nest makes that anything depends on.
+  std::optional<RowBounds> boundsOfRows() {
+    if (plan_.flattened || nest_.rows.empty() || plan_.rows.pipelinesLastPhase) return std::nullopt;
+    llvm::SmallVector<mlir::Value, 8> made;
+    for (const Root& r : plan_.roots) {
+      if (r.kind == Root::Kind::accumulation) return std::nullopt;
+      made.push_back(r.kind == Root::Kind::rowReduction ? s_.ops[r.op].op->getResult(0) : r.value);
+    }
+    return wantedRows(l_, made, nest_.rows.front());
+  }
+
+  /// Where the nest copies rows that a mask leaves: what is used instead of each buffer, which are the rows in memory
+  /// if the mask leaves all of them, and then no row is copied. Empty: the nest does something else.
+  std::vector<View> loadedInstead() {
+    if (plan_.flattened || nest_.rows.size() != 1 || plan_.roots.size() != plan_.buffers.size()) return {};
+    mlir::Value count;
+    std::vector<View> sources(plan_.buffers.size());
+    for (const Root& r : plan_.roots) {
+      const auto rows = r.kind == Root::Kind::write && r.buffer && plan_.buffers[*r.buffer].value == r.value
+                            ? loadedRows(r.value)
+                            : std::nullopt;
+      if (!rows || rows->rows != nest_.rows[0] || (count && count != rows->count) || !isWaitingLoad(*rows->load))
+        return {};
+      count = rows->count;
+      const View &from = l_.boxOf(rows->load), &to = buffers_[*r.buffer];
+      if (from.dtype != to.dtype || from.shape != to.shape || from.dynamic() || !from.present.empty() ||
+          constantOf(from.strides.back()) != 1)
+        return {};
+      sources[*r.buffer] = from;
+    }
+    Reg number = count ? scalarAhead(l_, count) : nullptr;
+    if (!number) return {};
+    Reg all = b_.CreateICmpSGE(b_.CreateSExt(number, b_.getInt64Ty()), l_.index(nest_.rows[0]));
+    bounds_ = {l_.index(0), b_.CreateSelect(all, l_.index(0), l_.index(nest_.rows[0]))};
+    std::vector<View> either = buffers_;
+    for (size_t i = 0; i < either.size(); ++i) {
+      either[i].base = b_.CreateSelect(all, sources[i].base, buffers_[i].base);
+      for (size_t d = 0; d + 1 < either[i].strides.size(); ++d)
+        either[i].strides[d] = b_.CreateSelect(all, sources[i].strides[d], buffers_[i].strides[d]);
+      either[i].memory = l_.newMemory();  // no other value may have it for a buffer
+    }
+    return either;
+  }
+
+  bool isWaitingLoad(mlir::Operation& op) const {
+    const ScheduledOp* waits = s_.find(op.getResult(0));
+    return waits && waits->isLoad();
+  }
+
   void rowLoop(size_t d) {
     if (plan_.flattened || d == nest_.rows.size()) {
       at_.row.clear();
@@ -79,9 +132,11 @@ class NestEmitter {
       trailingRows(nest_.rows[d]);
       return;
     }
-    l_.loop(l_.index(0), l_.index(nest_.rows[d]), l_.index(groups ? plan_.rows.rowBlock : 1), [&](Reg row) {
+    const bool bounded = d == 0 && bounds_;
+    Reg begin = bounded ? bounds_->begin : l_.index(0), end = bounded ? bounds_->end : l_.index(nest_.rows[d]);
+    l_.loop(begin, end, l_.index(groups ? plan_.rows.rowBlock : 1), [&](Reg row) {
       if (groups) {
-        group(row, nest_.rows[d]);
+        group(row, end);
         return;
       }
       at_.rows.push_back(row);
@@ -90,10 +145,11 @@ class NestEmitter {
     });
   }
 
-  /// Rows from `first` on, phase by phase.
-  void group(Reg first, int64_t rows) {
+  /// Rows from `first` on, phase by phase; `last`: past the last row.
+  void group(Reg first, Reg last) {
     Reg end = b_.CreateAdd(first, l_.index(plan_.rows.rowBlock), "", true, true);
-    if (rows % plan_.rows.rowBlock != 0) end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, end, l_.index(rows));
+    if (const auto rows = constantOf(last); !rows || *rows % plan_.rows.rowBlock != 0)
+      end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, end, last);
     for (at_.phase = 0; at_.phase < plan_.phases(); ++at_.phase) {
       l_.loop(first, end, l_.index(1), [&](Reg row) {
         at_.rows.push_back(row);
@@ -431,6 +487,7 @@ class NestEmitter {
   const NestPlan& plan_;
   std::vector<View> buffers_;
   std::vector<EmittedRoot> roots_;
+  std::optional<RowBounds> bounds_;  ///< of the outermost row loop; nullopt: all rows
   const int column_ = plan_.column;
   NestValues values_{l_, s_, plan_, buffers_};
   NestPlace& at_ = values_.at;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "cpu/analysis/RowMasks.h"
+#include "cpu/emit/RowBounds.h"
 #include "cpu/emit/elements/NarrowFloats.h"
 #include "cpu/nest/Schedule.h"
 #include "cpu/product/ConvertedCopy.h"
@@ -323,6 +325,41 @@ class MatmulLowering {
     // Of the result the last dimensions are what is free on the left, then on the right.
     Reg leading = lhsSide.free < 0 ? l_.index(shape.n) : result.strides[resultRow_];
     shape.addsRow = row_ != nullptr;
+    const auto rowsOf = [&](Reg row, int64_t count) {
+      GemmShape some = shape;
+      some.m = count;
+      const Matrix from{elementAt(l_.b, shape.a, a.base, l_.b.CreateMul(row, a.leading)), a.leading, a.transposed};
+      View to = result;
+      to.base = elementAt(l_.b, shape.c, result.base, l_.b.CreateMul(row, leading));
+      emitMatrices(some, from, b, rhs, to, leading);
+    };
+    const auto all = [&] { emitMatrices(shape, a, b, rhs, result, leading); };
+    const int64_t chunk = a.transposed || row_ ? 0 : rowsOfChunk(shape.m);
+    const auto wanted = chunk ? wantedRows(l_, {op_.getResult(0)}, shape.m) : std::nullopt;
+    if (!wanted) {
+      all();
+      return;
+    }
+    l_.either(
+        l_.b.CreateICmpSLE(l_.b.CreateSub(wanted->end, wanted->begin), l_.index(shape.m / 2)),
+        [&] {
+          Reg first = l_.b.CreateMul(l_.b.CreateUDiv(wanted->begin, l_.index(chunk)), l_.index(chunk));
+          l_.loop(first, wanted->end, l_.index(chunk), [&](Reg row) { rowsOf(row, chunk); });
+        },
+        all);
+  }
+
+  /// Of a product of which few rows are wanted: multiplied together, as one skinny product. 0: it has no such parts.
+  int64_t rowsOfChunk(int64_t rows) const {
+    const auto units = wantedUnits(op_.getResult(0));
+    if (!units || rows % units->units != 0) return 0;
+    int64_t chunk = rows / units->units;
+    while (chunk < kSlowRows && rows % (2 * chunk) == 0) chunk *= 2;
+    return chunk <= kSkinnyRows && 2 * chunk <= rows ? chunk : 0;
+  }
+
+  void emitMatrices(const GemmShape& shape, const Matrix& a, const Matrix& b, const View& rhs, const View& result,
+                    Reg leading) {
     const ProductPlan plan = planProduct({.shape = shape,
                                           .knowsNextB = rhs.hints.nextStepOffset != nullptr,
                                           .rowBytesOfB = knownRowBytes({b.base, b.leading}, shape.b),

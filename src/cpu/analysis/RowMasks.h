@@ -1,0 +1,43 @@
+// What masks leave of rows that are computed: masks that select rows by numbers that are known when a kernel runs.
+//
+//   %row = tpu.iota {dimensions = [0]} : vector<32x128xi32>          32 rows are 8 units of 4
+//   %unit = %row / 4
+//   %mask = %unit >= %begin && %unit < %end                          %begin, %end: i32
+//   %s = tpu.matmul %q, %k                                           wanted: units [%begin, %end) of 8
+//   tpu.vector_store %ref, f(%s) masked %mask                        f: computes rows from rows
+//
+//   %x = vector.load %ref : vector<128x128xbf16>
+//   %k = select(%row < %count, %x, 0)                                rows of memory, all of them from %count = 128 on
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "mlir/IR/Operation.h"
+
+namespace smalti::cpu {
+
+/// A value's elements in row-major order are `units` equal parts: those from `begin` to before `end` (i32 scalars,
+/// which may be outside of 0 … units).
+struct UnitRange {
+  mlir::Value begin, end;
+  int64_t units = 1;
+  bool operator==(const UnitRange&) const = default;
+};
+
+/// Units that a mask selects, the same for all elements of one; nullopt: it selects otherwise.
+std::optional<UnitRange> unitsOfMask(mlir::Value mask);
+/// The part of a value that anything depends on; nullopt: it may be all of it.
+std::optional<UnitRange> wantedUnits(mlir::Value);
+
+/// A value whose first `count` rows (an i32 scalar, which may be more) are those of `load`, whose memory nothing writes
+/// until the value has been used for the last time.
+struct LoadedRows {
+  mlir::Operation* load = nullptr;
+  mlir::Value count;
+  int64_t rows = 0;  ///< of the value
+};
+/// nullopt: it is none.
+std::optional<LoadedRows> loadedRows(mlir::Value);
+
+}  // namespace smalti::cpu

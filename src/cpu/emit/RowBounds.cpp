@@ -1,0 +1,50 @@
+#include "cpu/emit/RowBounds.h"
+
+#include "cpu/analysis/RowMasks.h"
+#include "cpu/emit/elements/Elementwise.h"
+
+namespace smalti::cpu {
+namespace {
+
+Reg ahead(Lowering& l, mlir::Value v, int depth) {
+  constexpr int kDeepest = 16;
+  if (Reg known = l.scalar(v)) return known;
+  mlir::Operation* op = v.getDefiningOp();
+  const bool scalar = op && op->getNumResults() == 1 && isNativeElementwise(*op) &&
+                      llvm::none_of(op->getOperands(), [](mlir::Value operand) { return isVector(operand); });
+  if (!scalar || depth > kDeepest) return nullptr;
+  std::vector<Reg> operands;
+  for (mlir::Value operand : op->getOperands()) {
+    operands.push_back(ahead(l, operand, depth + 1));
+    if (!operands.back()) return nullptr;
+  }
+  return findElementwise(*op)(
+      {l.b, *op, operands, elementDType(op->getOperand(0).getType()), elementDType(v.getType())});
+}
+
+/// The number of a unit as one of a row: not beyond those that there are.
+Reg firstRow(Lowering& l, Reg unit, int64_t units, int64_t rows) {
+  Builder& b = l.b;
+  Reg within = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateSExt(unit, b.getInt64Ty()), l.index(0));
+  within = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, within, l.index(units));
+  return b.CreateMul(within, l.index(rows / units));
+}
+
+}  // namespace
+
+Reg scalarAhead(Lowering& l, mlir::Value v) { return ahead(l, v, 0); }
+
+std::optional<RowBounds> wantedRows(Lowering& l, llvm::ArrayRef<mlir::Value> values, int64_t rows) {
+  std::optional<UnitRange> range;
+  for (mlir::Value v : values) {
+    const auto wanted = wantedUnits(v);
+    if (!wanted || (range && *range != *wanted)) return std::nullopt;
+    range = wanted;
+  }
+  if (!range || rows % range->units != 0) return std::nullopt;
+  Reg begin = ahead(l, range->begin, 0), end = begin ? ahead(l, range->end, 0) : nullptr;
+  if (!end) return std::nullopt;
+  return RowBounds{firstRow(l, begin, range->units, rows), firstRow(l, end, range->units, rows)};
+}
+
+}  // namespace smalti::cpu
