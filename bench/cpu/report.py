@@ -96,6 +96,15 @@ def bounds(rows):
             said.append(f"{workload}, {threads} {'thread' if threads == 1 else 'threads'}: memory gives {number(pages['limit'])} "
                         f"GB/s of pages in the table's order, {number(whole['limit'])} GB/s of keys that follow each other: "
                         f"{pages['limit'] / whole['limit']:.2f} of it.")
+    for (workload, threads), decode in best.items():
+        dtype = workload.split(",")[0].removeprefix("decode ")
+        products = best.get((f"matmul {dtype} 1024", threads))
+        if workload.endswith("8 queries per key") and decode["limit"] and products and products["limit"]:
+            flops = 2 * 8 / {"f32": 4, "bf16": 2}[dtype]  # for each byte of keys or values
+            multiplied = products["limit"] / flops
+            said.append(f"{workload}, {threads} {'thread' if threads == 1 else 'threads'}: multiply-adds alone, at the limit of "
+                        f"products, take the keys and values of {number(multiplied)} GB/s: a fraction of "
+                        f"{min(1, multiplied / decode['limit']):.2f} at most, were they multiplied while others are read throughout.")
     near, far = best.get(("softmax 64x1024, in cache", 1)), best.get(("softmax 16384x1024, DRAM", 1))
     if near and far and far["limit"]:
         said.append(f"softmax from DRAM: computing takes one core {number(far['limit'] / near['ours'])} times as long as copying: a "

@@ -183,6 +183,15 @@ def test_the_page_says_what_reading_pages_and_computing_leave():
         "that it keeps busy: 3.33 Gelem/s one after the other."]
 
 
+def test_the_page_says_what_multiplying_what_is_read_leaves():
+    row = {"threads": 1, "unit": "GB/s", "peer": None, "peer_rate": None, "ratio": None, "clean_rounds": 3, "fraction": .9}
+    rows = [{**row, "workload": "decode bf16, 8 queries per key", "ours": 11, "limit": 30},
+            {**row, "workload": "matmul bf16 1024", "ours": 90, "limit": 96}]
+    assert report.bounds(rows) == [
+        "decode bf16, 8 queries per key, 1 thread: multiply-adds alone, at the limit of products, take the keys and values of 12.0 "
+        "GB/s: a fraction of 0.40 at most, were they multiplied while others are read throughout."]
+
+
 def test_workloads_have_names_of_their_own():
     names = [r.workload for r in ROWS]
     assert len(set(names)) == len(names)
