@@ -19,11 +19,12 @@ int64_t elements(const Shape& s) {
   return n;
 }
 
-/// Do the shapes agree but for a tail that one of them has as one dimension?
-bool foldsTail(const Shape& a, const Shape& b) {
-  size_t same = 0;
-  while (same < a.size() && same < b.size() && a[same] == b[same]) ++same;
-  return same > 0 && (a.size() - same == 1 || b.size() - same == 1);
+/// Is the last dimension of `folded` several of `shape`, with dimensions before them on both sides?
+bool isTailOf(const Shape& folded, const Shape& shape) {
+  if (folded.size() < 2) return false;
+  int64_t tail = 1;
+  for (size_t i = shape.size(); i > 1 && tail < folded.back(); --i) tail *= shape[i - 1];
+  return tail == folded.back();
 }
 
 bool isShapeCastTaken(const Shape& from, const Shape& to) {
@@ -32,7 +33,7 @@ bool isShapeCastTaken(const Shape& from, const Shape& to) {
   if (a == b || a == 1 || b == 1) return true;
   if (a % kLanes == 0 && b % kLanes == 0) return true;
   if (a <= kLanes && b <= kLanes && (a % b == 0 || b % a == 0)) return true;
-  return foldsTail(from, to);
+  return isTailOf(from, to) || isTailOf(to, from);
 }
 
 /// Rows of several tiles that become one long row: whole tiles, or so few that they fill no more than a register.

@@ -97,6 +97,36 @@ TEST(TpuRules, SM6618_ShapeCast) {
 )MESSAGE");
 }
 
+/// The dimensions before a tail that is folded, or cut, may change as well.
+TEST(TpuRules, SM6618_TailsFoldWhateverComesBeforeThem) {
+  const auto cast = [](const char* from, const char* indices, const char* to) {
+    return std::string(R"MLIR(module {
+  func.func @kernel(%i: i32, %n: memref<4xi32, #tpu.memory_space<smem>>, %x: memref<8x128xf32, #tpu.memory_space<vmem>>,
+                    %o: memref<8x128xf32, #tpu.memory_space<vmem>>, %s0: memref<)MLIR") +
+           from + R"MLIR(, #tpu.memory_space<vmem>>)
+      attributes {dimension_semantics = [#tpu.dimension_semantics<arbitrary>], iteration_bounds = array<i64: 2>,
+                  scalar_prefetch = 1 : i64, scratch_operands = 1 : i64, tpu.core_type = #tpu.core_type<tc>,
+                  window_params = [{transform_indices = @map, window_bounds = array<i64: 8, 128>},
+                                   {transform_indices = @map, window_bounds = array<i64: 8, 128>}]} {
+    %zero = arith.constant 0 : index
+    %a = vector.load %s0[)MLIR" +
+           indices + "] : memref<" + from + ", #tpu.memory_space<vmem>>, vector<" + from +
+           ">\n    %v = vector.shape_cast %a : vector<" + from + "> to vector<" + to + R"MLIR(>
+    return
+  }
+  func.func @map(%i: i32, %n: memref<4xi32, #tpu.memory_space<smem>>) -> (i32, i32) {
+    %zero = arith.constant 0 : i32
+    return %i, %zero : i32, i32
+  }
+}
+)MLIR";
+  };
+  EXPECT_EQ(refusalOf("v5e", {16, 128}, cast("4x4x960xf32", "%zero, %zero, %zero", "2x2x4x8x120xf32")), "");
+  EXPECT_EQ(refusalOf("v5e", {16, 128}, cast("6x8x120xf32", "%zero, %zero, %zero", "2x3x960xf32")), "");
+  EXPECT_NE(refusalOf("v5e", {16, 128}, cast("4x960xf32", "%zero, %zero", "8x480xf32")), "");
+  EXPECT_NE(refusalOf("v5e", {16, 128}, cast("8x120xf32", "%zero, %zero", "960xf32")), "");
+}
+
 TEST(TpuRules, SM6619_GatherWidth) {
   EXPECT_EQ(refusalOf("v5e", {16, 128}, R"MLIR(module {
   func.func @kernel(%i: i32, %n: memref<4xi32, #tpu.memory_space<smem>>, %x: memref<8x128xf32, #tpu.memory_space<vmem>>,
