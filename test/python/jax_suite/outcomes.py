@@ -10,7 +10,7 @@ import numpy as np
 
 #: The group and its title. Tests of the first two are those that simulated TensorCores can run.
 GROUPS = {
-    "passed": "passed", "failed": "failed", "digits": "asks for the last digits of XLA's own sums and functions on the same unit",
+    "passed": "passed", "failed": "failed", "digits": "tolerates no rounding but that of XLA's sums and functions on the same unit",
     "SparseCore": "needs a SparseCore", "device": "needs a device, or reads its compiler's output", "races": "needs JAX's race detector",
     "interpreter": "needs JAX's interpreter, or more than its lowering for TPUs takes",
     "version": "fails in JAX itself: the test is of a later commit", "skipped": "skipped by the test itself",
@@ -104,7 +104,7 @@ def grouped(line: dict) -> tuple[str, str]:
             if re.search(pattern, line["test"]):
                 return group, explanation
         if apart := only_digits(why):
-            return "digits", f"{apart}: XLA for CPUs sums in another order than kernels, or has other polynomials"
+            return "digits", f"{apart}: exact products differ from f32 sums by more than the test tolerates, or XLA has other polynomials"
     if line["outcome"] == "skipped" and line["interpreted"]:
         return "skipped", "the test says so"
     for outcome, pattern, group, explanation in RULES:

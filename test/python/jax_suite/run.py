@@ -27,7 +27,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SECONDS = 240  # that one test may take
 SECONDS_OF_OTHERS = 60  # with JAX's interpreters
 DEVICES = 4  # of those that need several
-OTHER_CHIPS = ("v6e", "v7x")  # for tests that skip the chip in hand
+OTHER_CHIPS = ("v6e", "v7x", "v5p")  # for tests that skip the chip in hand
 PROGRESS = 30  # seconds between two lines about a file that runs
 NEEDS_DEVICES = r"(?i)>= ?2 devices|devices are supported|device|requires \d+ "
 NEEDS_CHIP = r"(?i)TPU ?v?[4-9]|TPUs? v|newer TPU|TPU generation|TPU version|only supported on TPU"

@@ -1,7 +1,8 @@
 """A pytest plugin: JAX's own tests of Pallas see a TPU, whose kernels run on this engine. Used by run.py, which names
 the files; `--chip` is the TPU, `--devices` how many there are, `--way` who runs kernels, `--names` a file with the tests to
 run, one a line, `--done` one with those that ran, `--most` how many of a method's variations and of hypothesis' examples (0: all),
-`--outcomes` a file with a line of JSON for each test."""
+`--library` a package other than JAX, with tests of its own: it is told that the platform is a TPU,
+`--any-chip`: what the chip's compiler refuses runs, `--outcomes` a file with a line of JSON for each test."""
 
 from __future__ import annotations
 
@@ -11,13 +12,16 @@ import inspect
 import json
 import os
 import pathlib
+import sys
 import time
 
+import exact_products
 import pytest
 from pallas_clock import Clock, forget
 from pallas_clock import install as install_clock
 
 KINDS = {"v4": "TPU v4", "v5e": "TPU v5 lite", "v5p": "TPU v5", "v6e": "TPU v6 lite", "v7x": "TPU7x"}
+JOINED_CORES = {"v5p": {"cores": 2}, "v4": {"cores": 2}}  # two TensorCores are one device of JAX
 WAYS = ("here", "interpret", "params")  #: this engine, interpret=True, InterpretParams
 
 _interpreted = False  # the test in hand is one that JAX runs on CPUs, with interpret=True
@@ -32,6 +36,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--names", type=pathlib.Path)
     parser.addoption("--done", type=pathlib.Path)
     parser.addoption("--most", default=0, type=int)
+    parser.addoption("--library", default="")
+    parser.addoption("--any-chip", action="store_true")
     parser.addoption("--outcomes")
 
 
@@ -49,15 +55,31 @@ def pytest_configure(config: pytest.Config) -> None:
     from smalti.jax import _settings
 
     chip, way = config.getoption("chip"), config.getoption("way")
-    smalti.jax.install(chip=chip, override_interpret=way != "params")
-    if way == "interpret":
+    smalti.jax.install(chip=chip, override_interpret=way != "params", **JOINED_CORES.get(chip, {}))
+    if way == "here":
+        exact_products.install()
+    elif way == "interpret":
         _settings.set_global(dataclasses.replace(_settings.current(), reference=True))
     elif way == "params":
         _forced.enter_context(pltpu.force_tpu_interpret_mode(pltpu.InterpretParams()))
     real = jax.Device.device_kind
     jax.Device.device_kind = property(lambda device: real.__get__(device) if _interpreted else KINDS[chip])
     jtu.device_under_test = lambda: "cpu" if _interpreted else "tpu"
+    if library := config.getoption("library"):
+        _tell_library(library)
     install_clock(_clock)
+
+
+def _tell_library(package: str) -> None:
+    """Functions in files of `package` see a TPU where they ask for the platform; JAX sees the CPU."""
+    import jax
+
+    def asked_there() -> bool:
+        return f"/{package}/" in sys._getframe(2).f_code.co_filename
+
+    backend, platform = jax.default_backend, jax.Device.platform
+    jax.default_backend = lambda: "tpu" if asked_there() else backend()
+    jax.Device.platform = property(lambda device: "tpu" if asked_there() else platform.__get__(device))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -79,7 +101,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_protocol(item: pytest.Item):
     global _interpreted
     _interpreted = getattr(item.cls, "INTERPRET", False) or "interpret" in item.module.__name__
-    _judge_for_chip(item.config.getoption("way") == "here" and not _interpreted)
+    _judge_for_chip(item.config.getoption("way") == "here" and not _interpreted and not item.config.getoption("any_chip"))
     _write(item.config, {"started": item.nodeid, "method": _method(item), "interpreted": _interpreted})
     item.started = time.monotonic()
     forget()
