@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """code for NVIDIA GPUs: static figures, without a device
 
-./do bench cuda [--gpu sm_80,sm_90a] [--json FILE] [--markdown]
+./do bench cuda [--gpu sm_80,sm_90a] [--only WORD] [--json FILE]
 
 Nothing is run. Each kernel is compiled, assembled by ptxas and disassembled by nvdisasm (pip install nvidia-cuda-nvcc
 nvidia-cuda-nvdisasm), and its innermost loop with the most multiplying instructions is looked at:
@@ -24,7 +24,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "test/data/gpu"))
-from products import kernel  # noqa: E402
+from products import kernel, result_type  # noqa: E402
 
 SMALTI = os.environ.get("SMALTI", str(ROOT / "build/release/bin/smalti"))
 
@@ -35,24 +35,26 @@ PROCESSORS = {"sm_80": {"shared": 164 << 10, "warps": 64, "bf16": 1024, "f32": 6
               "sm_90a": {"shared": 228 << 10, "warps": 64, "bf16": 2048, "f32": 128}}
 REGISTERS = 64 << 10
 
-PRODUCTS = [  # name, m, n, k, blocks, dtype
-    ("bf16 4096³", (4096, 4096, 4096), (128, 256, 64), "bf16"),
-    ("bf16 4096³, steps of 512", (4096, 4096, 4096), (128, 256, 512), "bf16"),
-    ("bf16 4096³, blocks of 128", (4096, 4096, 4096), (128, 128, 64), "bf16"),
-    ("f16 4096 × 11008 × 4096", (4096, 11008, 4096), (128, 256, 128), "f16"),
-    ("f32 2048³", (2048, 2048, 2048), (128, 128, 64), "f32"),
+PRODUCTS = [  # name, sizes, blocks, dtype, precision
+    ("bf16 4096³, steps of 64", (4096, 4096, 4096), (128, 256, 64), "bf16", None),
+    ("bf16 4096³, steps of 512", (4096, 4096, 4096), (128, 256, 512), "bf16", None),
+    ("bf16 4096³, blocks of 128²", (4096, 4096, 4096), (128, 128, 64), "bf16", None),
+    ("f16 4096 × 11008 × 4096", (4096, 11008, 4096), (128, 256, 128), "f16", None),
+    ("int8 4096³", (4096, 4096, 4096), (128, 256, 128), "i8", None),
+    ("fp8 4096³", (4096, 4096, 4096), (128, 256, 128), "f8e4m3fn", None),
+    ("TF32 4096³", (4096, 4096, 4096), (128, 256, 32), "f32", "bf16"),
+    ("f32 2048³", (2048, 2048, 2048), (128, 128, 32), "f32", None),
 ]
-CASES = ["flash_attention_causal_f32", "softmax_rows_f32"]
+WIDTHS = {"bf16": 2, "f16": 2, "i8": 1, "f8e4m3fn": 1, "f32": 4}
+CASES = ["flash_attention_causal_f32", "rmsnorm_f32"]
 
 
 def multiply_adds(instruction):
-    """Of one warp."""
-    if m := re.match(r"HGMMA\.(\d+)x(\d+)x(\d+)", instruction):
+    """Of one warp; of a warp group each of four warps has a part."""
+    if m := re.match(r"[HIQ]GMMA\.(\d+)x(\d+)x(\d+)", instruction):
         return int(m[1]) * int(m[2]) * int(m[3]) // 4
-    if m := re.match(r"[IQ]GMMA\.(\d+)x(\d+)x(\d+)", instruction):
-        return int(m[1]) * int(m[2]) * int(m[3]) // 4
-    if m := re.match(r"[HIQ]MMA\.(\d)?(\d+)(?:8)?(\d\d)\b", instruction):
-        return {"1688": 16 * 8 * 8, "16816": 16 * 8 * 16, "16832": 16 * 8 * 32}.get(re.search(r"1\d+", instruction)[0], 0)
+    if m := re.match(r"[HIQ]MMA\.(?:SP\.)?(1688|16816|16832)\b", instruction):
+        return 16 * 8 * int(m[1][3:])
     return 32 if instruction.startswith("FFMA") else 0
 
 
@@ -66,34 +68,46 @@ def rate(instruction, processor):
 
 
 def loops(sass):
-    """The instructions between each label and the branch back to it."""
+    """The instructions between each label and the branch back to it, without what a branch in there jumps over that
+    multiplies nothing and is longer than the rest: the end of a tile."""
     lines, labels = [], {}
     for line in sass.splitlines():
         if m := re.match(r"\s*(\.L_\w+):", line):
             labels[m[1]] = len(lines)
         elif m := re.match(r"\s*(?:/\*[0-9a-f]+\*/)?\s*(?:@!?U?P\w+\s+)?([A-Z][\w.]+)([^;]*);", line):
             lines.append((m[1], m[2]))
-    for i, (name, operands) in enumerate(lines):
-        if name.startswith("BRA") and (m := re.search(r"\.L_\w+", operands)) and labels.get(m[0], i + 1) <= i:
-            yield [n for n, _ in lines[labels[m[0]]:i + 1]]
+    targets = {i: labels[m[0]] for i, (name, operands) in enumerate(lines)
+               if name.startswith("BRA") and (m := re.search(r"\.L_\w+", operands)) and m[0] in labels}
+    for end, begin in targets.items():
+        if begin > end:
+            continue
+        kept = set(range(begin, end + 1))
+        for i, target in targets.items():
+            skipped = set(range(i + 1, target))
+            if begin <= i < target <= end and len(skipped & kept) > len(kept) // 2 and not any(
+                    multiply_adds(lines[k][0]) for k in skipped):
+                kept -= skipped
+        yield [lines[k][0] for k in sorted(kept)]
 
 
 def innermost(sass):
-    """The loop with the largest share of multiplications among those with the most."""
-    best = []
+    """Of the loops with the most multiplications the shortest."""
+    best, most = [], 0
     for body in loops(sass):
-        count = sum(multiply_adds(i) > 0 for i in body)
-        if count and (not best or count > 2 * sum(multiply_adds(i) > 0 for i in best) or len(body) < len(best)):
-            best = body
+        count = sum(multiply_adds(i) for i in body)
+        if count > most or (count == most and count and len(body) < len(best)):
+            best, most = body, count
     return best
 
 
 def shown(gpu, *arguments):
-    done = subprocess.run([SMALTI, "show", *map(str, arguments), "--target", f"cuda:{gpu}", "--stage", "all", "--json"],
-                          capture_output=True, text=True)
+    """What `smalti show` says of the kernel, with its instructions; or why there is no code."""
+    command = [SMALTI, "show", *map(str, arguments), "--target", f"cuda:{gpu}", "--stage"]
+    done = subprocess.run([*command, "all", "--json"], capture_output=True, text=True)
     if done.returncode:
         return None, done.stderr.splitlines()[0]
-    return json.loads(done.stdout)["kernels"][0], None
+    found = json.loads(done.stdout)["kernels"][0]
+    return found | {"sass": subprocess.run([*command, "sass"], capture_output=True, text=True).stdout}, None
 
 
 def figures(name, gpu, found):
@@ -104,8 +118,8 @@ def figures(name, gpu, found):
     blocks = min(REGISTERS // max(registers, 1), p["shared"] // (found["shared_bytes"] + 1024), p["warps"] // warps, 32)
     row = {"kernel": name, "gpu": gpu, "threads": threads, "registers": found["registers"], "spilled bytes": found["spill_bytes"],
            "shared bytes": found["shared_bytes"], "warps": f"{blocks * warps} of {p['warps']}",
-           "copied / blocks": found.get("copied_per_block")}
-    body = innermost(found.get("stages", {}).get("sass", ""))
+           "stages": found["stages"]}
+    body = innermost(found["sass"])
     if body:
         multiplying = [i for i in body if multiply_adds(i)]
         row["multiplying"] = f"{len(multiplying)} of {len(body)}"
@@ -122,21 +136,26 @@ def main():
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for gpu in arguments.gpu.split(","):
-            for name, (m, n, k), blocks, dtype in PRODUCTS:
+            for name, (m, n, k), blocks, dtype, precision in PRODUCTS:
                 if arguments.only not in name:
                     continue
                 file = pathlib.Path(folder) / "product.mlir"
-                file.write_text(kernel(m, n, k, *blocks, dtype))
-                out = "i32" if dtype == "i8" else "f32" if dtype.startswith("f8") else dtype
-                found, why = shown(gpu, file, "--in", f"{dtype}[{m},{k}]", "--in", f"{dtype}[{k},{n}]", "--out-shape", f"{out}[{m},{n}]")
-                rows.append(figures(name, gpu, found) if found else {"kernel": name, "gpu": gpu, "refused": why})
+                file.write_text(kernel(m, n, k, *blocks, dtype, precision=precision))
+                found, why = shown(gpu, file, "--in", f"{dtype}[{m},{k}]", "--in", f"{dtype}[{k},{n}]", "--out-shape",
+                                   f"{result_type(dtype)}[{m},{n}]")
+                row = figures(name, gpu, found) if found else {"kernel": name, "gpu": gpu, "refused": why}
+                if row.get("stages"):
+                    depth = 128 // WIDTHS[dtype]
+                    copied = found["stage_bytes"] * -(-blocks[2] // depth)
+                    row["copied / blocks"] = round(copied / (WIDTHS[dtype] * blocks[2] * (blocks[0] + blocks[1])), 2)
+                rows.append(row)
             for case in CASES:
                 folder_of_case = ROOT / "test/data/cases" / case
                 if arguments.only in case and folder_of_case.exists():
                     found, why = shown(gpu, folder_of_case)
                     rows.append(figures(case, gpu, found) if found else {"kernel": case, "gpu": gpu, "refused": why})
-    columns = ["kernel", "gpu", "threads", "registers", "spilled bytes", "shared bytes", "warps", "multiplying", "issue / multiply",
-               "copied / blocks"]
+    columns = ["kernel", "gpu", "threads", "registers", "spilled bytes", "shared bytes", "warps", "stages", "multiplying",
+               "issue / multiply", "copied / blocks"]
     print("Static figures: nothing was run, and no speed is claimed.\n")
     print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
     for row in rows:

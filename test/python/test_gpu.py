@@ -228,15 +228,18 @@ def test_sm7205_what_the_driver_refuses(run, fake_cuda, mode, message):
     assert run("run", CASES / "add_grid_1d", "--target", "cuda", env=fake_cuda(mode)).stderr == message
 
 
-def product_run(run, tmp_path, target, m, n, k, blocks, dtype, lhs_t=False, rhs_t=False, form="scratch", seed="0"):
+def product_run(run, tmp_path, target, m, n, k, blocks, dtype, lhs_t=False, rhs_t=False, form="scratch", seed="0", precision=None):
     sys.path.insert(0, str(ROOT / "test/data/gpu"))
-    from products import kernel
-    (tmp_path / "product.mlir").write_text(kernel(m, n, k, *blocks, dtype, lhs_t, rhs_t, form))
+    from products import kernel, result_type
+    (tmp_path / "product.mlir").write_text(kernel(m, n, k, *blocks, dtype, lhs_t, rhs_t, form, precision))
     lhs, rhs = ((k, m) if lhs_t else (m, k)), ((n, k) if rhs_t else (k, n))
+    made = result_type(dtype)
     done = run("run", "product.mlir", "--in", f"{dtype}[{lhs[0]},{lhs[1]}]", "--in", f"{dtype}[{rhs[0]},{rhs[1]}]", "--out-shape",
-               f"{dtype}[{m},{n}]", "--fill", "random", "--seed", seed, "--out", "out", "--target", target)
+               f"{made}[{m},{n}]", "--fill", "random", "--seed", seed, "--out", "out", "--target", target)
     assert done.returncode == 0, done.stderr
     bits = np.load(tmp_path / "out/out0.npy")
+    if made in ("i32", "f32"):
+        return bits
     return bits.astype(np.float32) if dtype == "f16" else (bits.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
 
 
@@ -264,6 +267,44 @@ def test_products_by_tensor_cores(run, tmp_path, gpu, dtype, form):
             got = product_run(run, tmp_path, f"cuda-host:{gpu}", *arguments)
             # Sums in another order, then rounded to 8 or 11 bits.
             np.testing.assert_allclose(got, expected, rtol=2**-7 if dtype == "bf16" else 2**-9, atol=1e-2, err_msg=str(arguments))
+
+
+OTHER_TYPES = [  # dtype, precision, GPU, instruction
+    ("i8", None, "sm_80", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"),
+    ("i8", None, "h100", "wgmma.mma_async.sync.aligned.m64n64k32.s32.s8.s8"),
+    ("f8e4m3fn", None, "sm_89", "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32"),
+    ("f8e4m3fn", None, "h100", "wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e4m3"),
+    ("f8e5m2", None, "h100", "wgmma.mma_async.sync.aligned.m64n64k32.f32.e5m2.e5m2"),
+    ("f32", "bf16", "sm_80", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"),
+    ("f32", "bf16", "h100", "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32"),
+    ("f32", None, "sm_80", "fma.rn.f32"),
+    ("f32", None, "h100", "fma.rn.f32"),
+]
+
+
+@pytest.mark.parametrize("form", ["scratch", "result"])
+@pytest.mark.parametrize("dtype, precision, gpu, instruction", OTHER_TYPES)
+def test_products_of_other_types(run, tmp_path, dtype, precision, gpu, instruction, form):
+    """Sums of integers are exact, f32 is f32 unless the kernel asks for less, and fp8 is exact before it is added up."""
+    for number, (m, n, k, blocks) in enumerate([(128, 192, 256, (64, 64, 128)), (100, 72, 80, (64, 72, 80))]):
+        blocks = (*blocks[:2], blocks[2] if form == "scratch" else k)
+        for way in range(4):
+            arguments = (m, n, k, blocks, dtype, way % 2 == 1, way >= 2, form, str(number + way), precision)
+            expected, got = (product_run(run, tmp_path, t, *arguments) for t in ("interpret", f"cuda-host:{gpu}"))
+            tolerance = 0 if dtype == "i8" else 5e-2 if precision else 1e-3  # TF32 has 10 bits of the mantissa
+            np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance, err_msg=str(arguments))
+    product_run(run, tmp_path, "interpret", 64, 64, 128, (64, 64, 128), dtype, precision=precision)
+    out = "i32" if dtype == "i8" else "f32"
+    ptx = run("show", "product.mlir", "--in", f"{dtype}[64,128]", "--in", f"{dtype}[128,64]", "--out-shape", f"{out}[64,64]", "--target",
+              f"cuda:{gpu}", "--stage", "ptx").stdout
+    assert instruction in ptx and ("mma" in instruction) == ("mma." in ptx)
+
+
+def test_fp8_is_for_tensor_cores_that_have_it(run, tmp_path):
+    product_run(run, tmp_path, "interpret", 64, 64, 128, (64, 64, 128), "f8e4m3fn")
+    ptx = run("show", "product.mlir", "--in", "f8e4m3fn[64,128]", "--in", "f8e4m3fn[128,64]", "--out-shape", "f32[64,64]", "--target", "cuda:sm_80",
+              "--stage", "ptx").stdout
+    assert "mma." not in ptx and "fma.rn.f32" in ptx
 
 
 @pytest.mark.parametrize("gpu,instruction", [("sm_80", "mma.sync.aligned.m16n8k16"), ("h100", "wgmma.mma_async.sync.aligned.m64n256k16")])

@@ -28,8 +28,9 @@ void forwardBox(llvm::Module& module, llvm::Function& from) {
 
 void defineHostBodies(llvm::Module& module) {
   const auto isNamed = [](const llvm::Function& f) {
-    return f.isDeclaration() && llvm::any_of(std::array{kWaitSymbol, kGroupWaitSymbol, kGroupMmaSymbol, kCopyBoxSymbol},
-                                             [&](const char* name) { return f.getName().starts_with(name); });
+    return f.isDeclaration() &&
+           llvm::any_of(std::array{kWaitSymbol, kGroupWaitSymbol, kGroupMmaSymbol, kCopyBoxSymbol, kMmaSymbol},
+                        [&](const char* name) { return f.getName().starts_with(name); });
   };
   std::vector<llvm::Function*> named;
   for (llvm::Function& f : module)
@@ -41,7 +42,11 @@ void defineHostBodies(llvm::Module& module) {
       continue;
     }
     if (name.starts_with(kGroupWaitSymbol)) {
-      forward(module, *f, kGroupWaitSymbol, std::array{groupWaitNamed(name)[0]});
+      forward(module, *f, kGroupWaitSymbol, std::array{groupWaitNamed(name).groups});
+      continue;
+    }
+    if (name.starts_with(kMmaSymbol)) {
+      forward(module, *f, kMmaSymbol, std::array{static_cast<int>(mmaNamed(name))});
       continue;
     }
     if (name.starts_with(kCopyBoxSymbol)) {
@@ -50,7 +55,8 @@ void defineHostBodies(llvm::Module& module) {
     }
     const GroupProduct p = groupProductNamed(f->getName());
     forward(module, *f, kGroupMmaSymbol,
-            std::array{p.columns, int{p.isF16}, int{p.lhsDepthInner}, int{p.rhsDepthInner}, p.lhsStride, p.rhsStride});
+            std::array{p.columns, static_cast<int>(p.dtype), int{p.lhsDepthInner}, int{p.rhsDepthInner}, p.lhsStride,
+                       p.rhsStride});
   }
 }
 

@@ -34,11 +34,11 @@ void Primitives::barrier(Builder& b) {
 Reg Primitives::shuffle(Builder& b, Reg bits, int laneMask) {
   return call(b, kShuffleSymbol, b.getInt32Ty(), {bits, b.getInt32(static_cast<uint32_t>(laneMask))}, true);
 }
-void Primitives::mma(Builder& b, Reg sums, std::span<const Reg> left, std::span<const Reg> right, bool isF16) {
-  std::vector<Reg> arguments{sums, b.getInt32(isF16 ? 1 : 0)};
+void Primitives::mma(Builder& b, Reg sums, std::span<const Reg> left, std::span<const Reg> right, DType dtype) {
+  std::vector<Reg> arguments{sums};
   arguments.insert(arguments.end(), left.begin(), left.end());
   arguments.insert(arguments.end(), right.begin(), right.end());
-  call(b, kMmaSymbol, b.getVoidTy(), arguments, true);
+  call(b, mmaName(dtype).c_str(), b.getVoidTy(), arguments, true);
 }
 std::array<Reg, 4> Primitives::loadMatrices(Builder& b, Reg row, bool transposed) {
   // Through memory of the thread, so that both bodies are called alike.
@@ -59,13 +59,13 @@ void Primitives::commitCopies(Builder& b) { call(b, kCommitSymbol, b.getVoidTy()
 void Primitives::waitForCopies(Builder& b, int groups) { call(b, waitName(groups).c_str(), b.getVoidTy(), {}); }
 void Primitives::publish(Builder& b) { call(b, kPublishSymbol, b.getVoidTy(), {}); }
 void Primitives::groupBegin(Builder& b) { call(b, kGroupBeginSymbol, b.getVoidTy(), {}, true); }
-void Primitives::groupMma(Builder& b, Reg sums, Reg left, Reg right, const GroupProduct& p) {
-  call(b, groupMmaName(p).c_str(), b.getVoidTy(), {sums, left, right}, true);
+void Primitives::groupMma(Builder& b, Reg sums, Reg left, Reg right, Reg adds, const GroupProduct& p) {
+  call(b, groupMmaName(p).c_str(), b.getVoidTy(), {sums, left, right, b.CreateZExt(adds, b.getInt32Ty())}, true);
 }
 void Primitives::groupCommit(Builder& b) { call(b, kGroupCommitSymbol, b.getVoidTy(), {}, true); }
-void Primitives::groupWait(Builder& b, int groups, Reg sums, int64_t count) {
+void Primitives::groupWait(Builder& b, int groups, Reg sums, int64_t count, DType sum) {
   if (!sums) sums = llvm::ConstantPointerNull::get(b.getPtrTy());
-  call(b, groupWaitName(groups, count).c_str(), b.getVoidTy(), {sums}, true);
+  call(b, groupWaitName({groups, static_cast<int>(count), sum}).c_str(), b.getVoidTy(), {sums}, true);
 }
 void Primitives::signalInit(Builder& b, Reg signal, int arrivals) {
   call(b, kSignalInitSymbol, b.getVoidTy(), {signal, b.getInt32(static_cast<uint32_t>(arrivals))});
@@ -93,23 +93,35 @@ int groupsNamed(std::string_view name) {
   std::sscanf(std::string(name).c_str() + std::string_view(kWaitSymbol).size(), ".%d", &groups);
   return groups;
 }
-std::string groupWaitName(int groups, int64_t sums) { return fmt::format("{}.{}.{}", kGroupWaitSymbol, groups, sums); }
-std::array<int, 2> groupWaitNamed(std::string_view name) {
-  std::array<int, 2> parts{};
-  std::sscanf(std::string(name).c_str() + std::string_view(kGroupWaitSymbol).size(), ".%d.%d", &parts[0], &parts[1]);
-  return parts;
+std::string groupWaitName(const GroupWait& w) {
+  return fmt::format("{}.{}.{}.{}", kGroupWaitSymbol, w.groups, w.sums, static_cast<int>(w.sum));
+}
+GroupWait groupWaitNamed(std::string_view name) {
+  GroupWait w;
+  int sum = 0;
+  std::sscanf(std::string(name).c_str() + std::string_view(kGroupWaitSymbol).size(), ".%d.%d.%d", &w.groups, &w.sums,
+              &sum);
+  w.sum = static_cast<DType>(sum);
+  return w;
+}
+std::string mmaName(DType dtype) { return fmt::format("{}.{}", kMmaSymbol, static_cast<int>(dtype)); }
+DType mmaNamed(std::string_view name) {
+  int dtype = 0;
+  std::sscanf(std::string(name).c_str() + std::string_view(kMmaSymbol).size(), ".%d", &dtype);
+  return static_cast<DType>(dtype);
 }
 std::string copyBoxName(size_t rank) { return fmt::format("{}.{}", kCopyBoxSymbol, rank); }
 std::string groupMmaName(const GroupProduct& p) {
-  return fmt::format("{}.{}.{}{}{}.{}.{}", kGroupMmaSymbol, p.columns, p.isF16 ? 'h' : 'b', p.lhsDepthInner ? 'k' : 'm',
-                     p.rhsDepthInner ? 'k' : 'n', p.lhsStride, p.rhsStride);
+  return fmt::format("{}.{}.{}.{}{}.{}.{}", kGroupMmaSymbol, p.columns, static_cast<int>(p.dtype),
+                     p.lhsDepthInner ? 'k' : 'm', p.rhsDepthInner ? 'k' : 'n', p.lhsStride, p.rhsStride);
 }
 GroupProduct groupProductNamed(std::string_view name) {
   GroupProduct p;
-  char type = 0, lhs = 0, rhs = 0;
-  std::sscanf(std::string(name).c_str() + std::string_view(kGroupMmaSymbol).size(), ".%d.%c%c%c.%d.%d", &p.columns,
-              &type, &lhs, &rhs, &p.lhsStride, &p.rhsStride);
-  p.isF16 = type == 'h';
+  int dtype = 0;
+  char lhs = 0, rhs = 0;
+  std::sscanf(std::string(name).c_str() + std::string_view(kGroupMmaSymbol).size(), ".%d.%d.%c%c.%d.%d", &p.columns,
+              &dtype, &lhs, &rhs, &p.lhsStride, &p.rhsStride);
+  p.dtype = static_cast<DType>(dtype);
   p.lhsDepthInner = lhs == 'k';
   p.rhsDepthInner = rhs == 'k';
   return p;

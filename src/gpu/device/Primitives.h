@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "cpu/emit/elements/Registers.h"
+#include "smalti/dtype.h"
 
 namespace llvm {
 class Module;
@@ -35,10 +36,15 @@ inline constexpr const char *kThreadSymbol = "smaltiGpuThread", *kBlockSymbol = 
                             *kSignalArriveSymbol = "smaltiGpuSignalArrive", *kSignalTestSymbol = "smaltiGpuSignalTest",
                             *kCopyBoxSymbol = "smaltiGpuCopyBox";
 
-/// A product of a warp group: 64 rows by `columns`, of depth 16 (PTX ISA, wgmma.mma_async.m64nNk16).
+/// What tensor cores multiply: bf16, f16, f8e4m3fn, f8e5m2, i8, and f32, of which they read the bits of TF32. An
+/// instruction multiplies 32 bytes of the depth. Sums are f32, of i8 i32.
+inline DType sumOf(DType operands) { return operands == DType::i8 ? DType::i32 : DType::f32; }
+
+/// A product of a warp group: 64 rows by `columns` (PTX ISA, wgmma.mma_async.m64nNkK).
 struct GroupProduct {
-  int columns = 8;  ///< a multiple of 8, at most 256
-  bool isF16 = false, lhsDepthInner = true, rhsDepthInner = true;
+  int columns = 8;  ///< a multiple of 8, at most 256; of i8 from 32 on of 16
+  DType dtype = DType::bf16;
+  bool lhsDepthInner = true, rhsDepthInner = true;  ///< false: of 16 bits alone
   /// Bytes from 64 elements along rows or columns to the next, of operands whose depth is not inner.
   int lhsStride = 0, rhsStride = 0;
 };
@@ -60,9 +66,9 @@ class Primitives {
   /// The 32 bits that the thread whose lane differs in the bits of `laneMask` gives; all lanes of the warp take part
   /// (PTX ISA, shfl.sync.bfly).
   Reg shuffle(Builder&, Reg bits, int laneMask);
-  /// A 16 × 8 product of depth 16 by a warp, added to four f32 at `sums` (PTX ISA, mma.sync.aligned.m16n8k16, whose
-  /// fragments these are): four words of the left operand, two of the right, each with two halves (f16, else bf16).
-  void mma(Builder&, Reg sums, std::span<const Reg> left, std::span<const Reg> right, bool isF16);
+  /// A product of 16 × 8 by a warp, added to four sums at `sums` (PTX ISA, mma.sync.aligned.m16n8kK, whose fragments
+  /// these are): four words of the left operand, two of the right, each with as many elements as it has room for.
+  void mma(Builder&, Reg sums, std::span<const Reg> left, std::span<const Reg> right, DType);
   /// Four matrices of 8 × 8 elements of 16 bits out of shared memory, a row of which begins where each lane says; each
   /// lane gets two neighbours of each, along rows or (`transposed`) along columns (PTX ISA, ldmatrix.m8n8.x4.b16).
   std::array<Reg, 4> loadMatrices(Builder&, Reg row, bool transposed);
@@ -77,14 +83,15 @@ class Primitives {
   void publish(Builder&);
   /// Before the first product of a group, and after sums have been written otherwise (PTX ISA, wgmma.fence).
   void groupBegin(Builder&);
-  /// Adds the product of what lies at two addresses of shared memory, swizzled by 128 bytes, to `columns` / 2 f32 at
+  /// Adds the product of what lies at two addresses of shared memory, swizzled by 128 bytes, to `columns` / 2 sums at
   /// `sums`, some time before the group ends (PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout").
-  void groupMma(Builder&, Reg sums, Reg left, Reg right, const GroupProduct&);
+  /// Without `adds` (i1), the product is what they become.
+  void groupMma(Builder&, Reg sums, Reg left, Reg right, Reg adds, const GroupProduct&);
   /// The products since the last one are a group (PTX ISA, wgmma.commit_group).
   void groupCommit(Builder&);
   /// All but the last `groups` groups of products are there (PTX ISA, wgmma.wait_group). `sums`: what of them is read
-  /// from now on, `count` f32; null: nothing.
-  void groupWait(Builder&, int groups, Reg sums, int64_t count);
+  /// from now on, `count` of type `sum`; null: nothing.
+  void groupWait(Builder&, int groups, Reg sums, int64_t count, DType sum);
 
   // ---- signals: objects of 8 bytes in shared memory that count arrivals and bytes in phases (PTX ISA, mbarrier)
   /// `arrivals` end a phase. By one thread, before others use it.
@@ -120,8 +127,14 @@ void defineHostBodies(llvm::Module&);
 /// product of a warp group is of.
 std::string waitName(int groups);
 int groupsNamed(std::string_view);
-std::string groupWaitName(int groups, int64_t sums);
-std::array<int, 2> groupWaitNamed(std::string_view);
+struct GroupWait {
+  int groups = 0, sums = 0;
+  DType sum = DType::f32;
+};
+std::string groupWaitName(const GroupWait&);
+GroupWait groupWaitNamed(std::string_view);
+std::string mmaName(DType);
+DType mmaNamed(std::string_view);
 std::string copyBoxName(size_t rank);
 std::string groupMmaName(const GroupProduct&);
 GroupProduct groupProductNamed(std::string_view);

@@ -23,32 +23,60 @@ auto special(llvm::Intrinsic::ID id) {
   };
 }
 
-Reg mma(Builder& b, llvm::Function* f) {
-  auto* type = llvm::ArrayType::get(b.getFloatTy(), 4);
-  auto* half = llvm::FixedVectorType::get(b.getHalfTy(), 2);
-  std::vector<Reg> words, halves, sums;
-  for (unsigned i = 2; i < 8; ++i) {
-    words.push_back(f->getArg(i));
-    halves.push_back(b.CreateBitCast(f->getArg(i), half));
+/// As PTX names it among the types of a product.
+std::string_view typeName(DType dtype) {
+  switch (dtype) {
+    case DType::i8:
+      return "s8";
+    case DType::i32:
+      return "s32";
+    case DType::f16:
+      return "f16";
+    case DType::bf16:
+      return "bf16";
+    case DType::f8e4m3fn:
+      return "e4m3";
+    case DType::f8e5m2:
+      return "e5m2";
+    default:
+      return "tf32";
   }
-  for (unsigned i = 0; i < 4; ++i)
-    sums.push_back(b.CreateLoad(b.getFloatTy(), b.CreateConstInBoundsGEP2_32(type, f->getArg(0), 0, i)));
-  auto* asF16 = llvm::BasicBlock::Create(b.getContext(), "f16", f);
-  auto* asBf16 = llvm::BasicBlock::Create(b.getContext(), "bf16", f);
-  auto* done = llvm::BasicBlock::Create(b.getContext(), "done", f);
-  b.CreateCondBr(b.CreateICmpNE(f->getArg(1), b.getInt32(0)), asF16, asBf16);
-  for (auto* block : {asF16, asBf16}) {
-    b.SetInsertPoint(block);
-    std::vector<Reg> arguments = block == asF16 ? halves : words;
-    arguments.insert(arguments.end(), sums.begin(), sums.end());
-    Reg made = b.CreateIntrinsic(block == asF16 ? llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32
-                                                : llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_bf16,
-                                 llvm::ArrayRef<llvm::Type*>(), arguments);
-    for (unsigned i = 0; i < 4; ++i)
-      b.CreateStore(b.CreateExtractValue(made, i), b.CreateConstInBoundsGEP2_32(type, f->getArg(0), 0, i));
-    b.CreateBr(done);
+}
+std::string_view sumName(DType operands) { return operands == DType::i8 ? "s32" : "f32"; }
+int64_t depthOf(DType dtype) { return 32 / storage_bytes(dtype); }
+
+/// Assembly of which `count` results are tied to what they are at first, in memory at `sums`. Operand i of the text is
+/// result i; then come `arguments`, of these constraints.
+void tiedAssembly(Builder& b, Reg sums, unsigned count, DType sum, const std::string& text,
+                  const std::string& constraints, std::vector<Reg> arguments) {
+  llvm::Type* type = cpu::storageType(b.getContext(), sum);
+  const auto at = [&](unsigned i) { return b.CreateConstInBoundsGEP1_64(type, sums, i); };
+  const char* output = sum == DType::f32 ? "=f" : "=r";
+  std::vector<llvm::Type*> types;
+  for (Reg a : arguments) types.push_back(a->getType());
+  std::string outputs, tied;
+  for (unsigned i = 0; i < count; ++i) {
+    arguments.push_back(b.CreateLoad(type, at(i)));
+    types.push_back(type);
+    outputs += fmt::format("{}{}", i ? "," : "", output);
+    tied += fmt::format(",{}", i);
   }
-  b.SetInsertPoint(done);
+  auto* results = llvm::StructType::get(b.getContext(), std::vector<llvm::Type*>(count, type));
+  auto* made = b.CreateCall(
+      llvm::InlineAsm::get(llvm::FunctionType::get(results, types, false), text, outputs + constraints + tied, true),
+      arguments);
+  made->setConvergent();
+  for (unsigned i = 0; i < count; ++i) b.CreateStore(b.CreateExtractValue(made, i), at(i));
+}
+
+Reg mma(Builder& b, llvm::Function* f, DType dtype) {
+  std::vector<Reg> words;
+  for (unsigned i = 1; i < 7; ++i) words.push_back(f->getArg(i));
+  const std::string text = fmt::format(
+      "mma.sync.aligned.m16n8k{}.row.col.{}.{}.{}.{} {{$0, $1, $2, $3}}, {{$4, $5, $6, $7}}, {{$8, $9}}, "
+      "{{$0, $1, $2, $3}};",
+      depthOf(dtype), sumName(dtype), typeName(dtype), typeName(dtype), sumName(dtype));
+  tiedAssembly(b, f->getArg(0), 4, sumOf(dtype), text, ",r,r,r,r,r,r", std::move(words));
   return nullptr;
 }
 
@@ -85,54 +113,32 @@ Reg descriptor(Builder& b, Reg at, int stride) {
   return b.CreateOr(b.CreateZExt(low, b.getInt64Ty()), b.getInt64(constant));
 }
 
-/// LLVM has no intrinsic for it: inline assembly, whose results are tied to what they are added to.
+/// LLVM has no intrinsic for it.
 Reg groupMma(Builder& b, llvm::Function* f, const GroupProduct& p) {
   const auto count = static_cast<unsigned>(p.columns / 2);
-  auto* type = llvm::ArrayType::get(b.getFloatTy(), count);
-  std::vector<Reg> arguments{descriptor(b, f->getArg(1), p.lhsStride), descriptor(b, f->getArg(2), p.rhsStride)};
-  std::vector<llvm::Type*> results(count, b.getFloatTy()), types{b.getInt64Ty(), b.getInt64Ty()};
-  std::string sums, outputs, tied;
-  for (unsigned i = 0; i < count; ++i) {
-    arguments.push_back(b.CreateLoad(b.getFloatTy(), b.CreateConstInBoundsGEP2_32(type, f->getArg(0), 0, i)));
-    types.push_back(b.getFloatTy());
-    sums += fmt::format("{}${}", i ? ", " : "", i);
-    outputs += i ? ",=f" : "=f";
-    tied += fmt::format(",{}", i);
-  }
-  const std::string_view in = p.isF16 ? "f16" : "bf16";
+  std::string sums;
+  for (unsigned i = 0; i < count; ++i) sums += fmt::format("{}${}", i ? ", " : "", i);
+  // Only products of floats may be negated, only those of 16 bits transposed.
+  const std::string_view more = p.dtype == DType::i8          ? ""
+                                : storage_bytes(p.dtype) != 2 ? ", 1, 1"
+                                : p.lhsDepthInner             ? (p.rhsDepthInner ? ", 1, 1, 0, 0" : ", 1, 1, 0, 1")
+                                : p.rhsDepthInner             ? ", 1, 1, 1, 0"
+                                                              : ", 1, 1, 1, 1";
   const std::string text = fmt::format(
-      "{{\n\t.reg .pred adds;\n\tsetp.eq.u32 adds, 0, 0;\n\twgmma.mma_async.sync.aligned.m64n{}k16.f32.{}.{} "
-      "{{{}}}, ${}, ${}, adds, 1, 1, {}, {};\n\t}}",
-      p.columns, in, in, sums, count, count + 1, p.lhsDepthInner ? 0 : 1, p.rhsDepthInner ? 0 : 1);
-  auto* assembly =
-      llvm::InlineAsm::get(llvm::FunctionType::get(llvm::StructType::get(b.getContext(), results), types, false), text,
-                           outputs + ",l,l" + tied, true);
-  auto* made = b.CreateCall(assembly, arguments);
-  made->setConvergent();
-  for (unsigned i = 0; i < count; ++i)
-    b.CreateStore(b.CreateExtractValue(made, i), b.CreateConstInBoundsGEP2_32(type, f->getArg(0), 0, i));
+      "{{\n\t.reg .pred adds;\n\tsetp.ne.b32 adds, ${}, 0;\n\twgmma.mma_async.sync.aligned.m64n{}k{}.{}.{}.{} "
+      "{{{}}}, ${}, ${}, adds{};\n\t}}",
+      count + 2, p.columns, depthOf(p.dtype), sumName(p.dtype), typeName(p.dtype), typeName(p.dtype), sums, count,
+      count + 1, more);
+  tiedAssembly(b, f->getArg(0), count, sumOf(p.dtype), text, ",l,l,r",
+               {descriptor(b, f->getArg(1), p.lhsStride), descriptor(b, f->getArg(2), p.rhsStride), f->getArg(3)});
   return nullptr;
 }
 
 /// The sums are read after the wait, not before: LLVM knows of no other reason to do so.
-Reg groupWait(Builder& b, llvm::Function* f, int groups, int count) {
+Reg groupWait(Builder& b, llvm::Function* f, const GroupWait& w) {
   b.CreateIntrinsic(llvm::Intrinsic::nvvm_wgmma_wait_group_sync_aligned, {},
-                    {b.getInt64(static_cast<uint64_t>(groups))});
-  if (count == 0) return nullptr;
-  auto* type = llvm::ArrayType::get(b.getFloatTy(), static_cast<uint64_t>(count));
-  const auto at = [&](unsigned i) { return b.CreateConstInBoundsGEP2_32(type, f->getArg(0), 0, i); };
-  std::vector<Reg> arguments;
-  std::vector<llvm::Type*> types(static_cast<size_t>(count), b.getFloatTy());
-  std::string outputs, tied;
-  for (unsigned i = 0; i < types.size(); ++i) {
-    arguments.push_back(b.CreateLoad(b.getFloatTy(), at(i)));
-    outputs += i ? ",=f" : "=f";
-    tied += fmt::format(",{}", i);
-  }
-  auto* result = llvm::StructType::get(b.getContext(), types);
-  Reg made = b.CreateCall(llvm::InlineAsm::get(llvm::FunctionType::get(result, types, false), "", outputs + tied, true),
-                          arguments);
-  for (unsigned i = 0; i < types.size(); ++i) b.CreateStore(b.CreateExtractValue(made, i), at(i));
+                    {b.getInt64(static_cast<uint64_t>(w.groups))});
+  if (w.sums > 0) tiedAssembly(b, f->getArg(0), static_cast<unsigned>(w.sums), w.sum, "", "", {});
   return nullptr;
 }
 
@@ -164,7 +170,8 @@ void definePtxBodies(llvm::Module& module) {
     return b.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, {},
                              {b.getInt32(kAllLanes), f->getArg(0), f->getArg(1), b.getInt32(kWholeWarp)});
   });
-  definePtxBody(module, kMmaSymbol, mma);
+  for (const DType dtype : {DType::bf16, DType::f16, DType::f8e4m3fn, DType::f8e5m2, DType::i8, DType::f32})
+    definePtxBody(module, mmaName(dtype), [dtype](Builder& b, llvm::Function* f) { return mma(b, f, dtype); });
   definePtxBody(module, kLoadMatricesSymbol, loadMatrices);
   definePtxBody(module, kCopySymbol, [](Builder& b, llvm::Function* f) -> Reg {
     Reg to = b.CreateAddrSpaceCast(f->getArg(0), b.getPtrTy(kSharedSpace)),
@@ -195,9 +202,8 @@ void definePtxBodies(llvm::Module& module) {
   for (const llvm::Function& f : module)
     if (f.getName().starts_with(kGroupWaitSymbol)) waits.push_back(f.getName().str());
   for (const std::string& name : waits)
-    definePtxBody(module, name, [parts = groupWaitNamed(name)](Builder& b, llvm::Function* f) {
-      return groupWait(b, f, parts[0], parts[1]);
-    });
+    definePtxBody(module, name,
+                  [parts = groupWaitNamed(name)](Builder& b, llvm::Function* f) { return groupWait(b, f, parts); });
   std::vector<std::string> products;
   for (const llvm::Function& f : module)
     if (f.getName().starts_with(kGroupMmaSymbol)) products.push_back(f.getName().str());

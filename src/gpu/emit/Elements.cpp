@@ -254,10 +254,9 @@ Reg Lowering::element(mlir::Value v, const Place& at) {
   }
   if (denseConstant(v)) return constantAt(v, at);
   if (const Fragment* f = fragment(v))
-    return currentSum_ < 0
-               ? refuse("elements in registers that other threads need")
-               : b.CreateLoad(b.getFloatTy(), b.CreateConstInBoundsGEP1_64(b.getFloatTy(), f->sums,
-                                                                           static_cast<uint64_t>(currentSum_)));
+    return currentSum_ < 0 ? refuse("elements in registers that other threads need")
+                           : b.CreateLoad(f->type, b.CreateConstInBoundsGEP1_64(f->type, f->sums,
+                                                                                static_cast<uint64_t>(currentSum_)));
   for (auto& level : memo_)
     if (auto known = level.find(v); known != level.end())
       for (const auto& [place, r] : known->second)

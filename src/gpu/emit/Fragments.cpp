@@ -5,8 +5,12 @@ namespace smalti::gpu {
 
 Lowering::Fragment Lowering::newFragment(const ProductTile& tile, mlir::Type type) {
   const Shape shape = shapeOf(type);
-  auto* sums = llvm::ArrayType::get(b.getFloatTy(), static_cast<uint64_t>(tile.sums()));
-  return {.sums = slot(sums), .tile = tile, .rows = shape[shape.size() - 2], .columns = shape.back()};
+  llvm::Type* one = cpu::registerType(b.getContext(), elementDType(type), 1);
+  return {.sums = slot(llvm::ArrayType::get(one, static_cast<uint64_t>(tile.sums()))),
+          .type = one,
+          .tile = tile,
+          .rows = shape[shape.size() - 2],
+          .columns = shape.back()};
 }
 
 const Lowering::Fragment* Lowering::resident(int memory) const {
@@ -39,6 +43,8 @@ const Lowering::Fragment* Lowering::fragmentUnder(mlir::Value v) const {
 
 void Lowering::forFragment(const Fragment& f, std::span<const int64_t> shape,
                            const std::function<void(const Place&)>& body) {
+  for (const auto& [value, kept] : fragments_)
+    if (kept.underWay) device.groupWait(b, 0, kept.sums, kept.tile.sums(), sumOf(kept.tile.dtype));
   const ProductTile& t = f.tile;
   Reg warp = b.CreateUDiv(thread, b.getInt32(kWarp)), lane = b.CreateURem(thread, b.getInt32(kWarp));
   Reg down = b.CreateURem(warp, b.getInt32(static_cast<uint32_t>(t.warpsDown))),
@@ -72,7 +78,7 @@ void Lowering::forFragment(const Fragment& f, std::span<const int64_t> shape,
 }
 
 void Lowering::setElement(const Fragment& f, Reg element) {
-  b.CreateStore(element, b.CreateConstInBoundsGEP1_64(b.getFloatTy(), f.sums, static_cast<uint64_t>(currentSum_)));
+  b.CreateStore(element, b.CreateConstInBoundsGEP1_64(f.type, f.sums, static_cast<uint64_t>(currentSum_)));
 }
 
 }  // namespace smalti::gpu

@@ -67,6 +67,7 @@ class KernelLowering final : StreamSource {
       ok = grid(static_cast<size_t>(shared()));
     });
     if (!ok) return ok;
+    if (plan_.stream.goesOn) l_.device.groupWait(b_, 0, nullptr, 0, DType::f32);
     b_.CreateRetVoid();
     return l_.failure;
   }
@@ -192,14 +193,15 @@ class KernelLowering final : StreamSource {
     Lowering::Fragment f = l_.newFragment(tile, ref.getType());
     f.memory = l_.newMemory();
     View view;
-    view.dtype = DType::f32;
+    view.dtype = sumOf(tile.dtype);
     view.shape = shapeOf(ref.getType());
     view.base = llvm::ConstantPointerNull::get(b_.getPtrTy());  // it has no address
     view.strides = cpu::denseStrides(b_, view.shape);
     view.memory = f.memory;
+    f.underWay = plan_.stream.goesOn;
     l_.setFragment(ref, f);
     l_.setRef(ref, std::move(view));
-    Reg undefined = cpu::undefinedElement(b_, DType::f32, l_.poison);
+    Reg undefined = cpu::undefinedElement(b_, sumOf(tile.dtype), l_.poison);
     l_.forFragment(f, shapeOf(ref.getType()), [&](const Place&) { l_.setElement(f, undefined); });
   }
 

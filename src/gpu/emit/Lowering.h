@@ -104,12 +104,15 @@ class Lowering {
   // ---- values in registers (Fragments.cpp)
   /// A value or a ref of two dimensions whose elements the threads have in registers, as a tile of a product lies.
   struct Fragment {
-    Reg sums = nullptr;  ///< of the thread: as many f32 as the tile has sums
+    Reg sums = nullptr;          ///< of the thread: as many as the tile has sums
+    llvm::Type* type = nullptr;  ///< of one of them
     ProductTile tile;
     int64_t rows = 0, columns = 0;  ///< of the value
     int memory = View::kValue;      ///< of a ref
+    bool underWay = false;          ///< products that add to them may not have ended
   };
   Fragment newFragment(const ProductTile&, mlir::Type);
+  llvm::Type* sumType(const ProductTile& t) { return cpu::storageType(b.getContext(), sumOf(t.dtype)); }
   void setFragment(mlir::Value v, Fragment f) { fragments_[v] = std::move(f); }
   /// What a ref or a value has in registers; null: it lies in memory, or is made of several.
   const Fragment* fragment(mlir::Value) const;

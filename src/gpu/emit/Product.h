@@ -26,7 +26,7 @@ void storeSum(Lowering&, const ProductForm&, const Place& batch, Reg row, Reg co
 
 /// By the tensor cores: operands are staged in shared memory, chunk by chunk of the depth, while the chunks before are
 /// multiplied. `sums`: the thread's, added to. Absent: to memory, tile by tile. `stream`: brings the operands; may be
-/// null.
-void emitTensorProduct(Lowering&, const ProductForm&, const ProductTile&, Reg sums, Stream* stream);
+/// null. `begins`: i1, the sums are 0 before; may be null.
+void emitTensorProduct(Lowering&, const ProductForm&, const ProductTile&, Reg sums, Stream* stream, Reg begins);
 
 }  // namespace smalti::gpu

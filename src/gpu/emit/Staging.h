@@ -20,6 +20,12 @@ struct StagedOperand {
   bool turned = false;                              ///< in memory it is the other way round
   Reg aligned = nullptr;                            ///< i1: 16 bytes may be copied at once
 
+  /// As it is in memory. For tensor cores only elements of 16 bits are staged with the depth outside: others are not
+  /// transposed on the way there (PTX ISA, ldmatrix; "Matrix Descriptor").
+  void setOrder(bool depthIsInner, ProductUnit unit) {
+    depthInner = depthIsInner || (unit != ProductUnit::threads && storage_bytes(dtype) != 2);
+    turned = depthInner != depthIsInner;
+  }
   int64_t bytes() const { return storage_bytes(dtype); }
   int64_t perRow() const { return ProductTile::kRowBytes / bytes(); }  ///< elements of a row of the stage
   int64_t perPiece() const { return kPieceBytes / bytes(); }           ///< elements of 16 bytes

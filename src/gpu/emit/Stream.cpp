@@ -28,7 +28,11 @@ Reg Stream::ended() {
       b_.getInt8Ty(), l_.sharedBase,
       static_cast<uint64_t>(plan_.signalsAt() + 2 * plan_.stages * StreamPlan::kSignalBytes));
 }
-void Stream::giveUp() { b_.CreateStore(b_.getInt32(1), ended(), true); }
+void Stream::giveUp() {
+  // Were products under way where the kernel ends, ptxas would wait for each of them everywhere (its warning C7518).
+  if (plan_.goesOn && !copies_) l_.device.groupWait(b_, 0, nullptr, 0, DType::f32);
+  b_.CreateStore(b_.getInt32(1), ended(), true);
+}
 
 void Stream::nextTurn(const Turn& t) {
   Reg next = b_.CreateAdd(get(t.stage), number(1));
@@ -52,6 +56,7 @@ void Stream::makeSignals() {
 void Stream::begin(Reg first, Reg points, Reg step) {
   uses_ = {slot(number(0)), slot(number(0))};
   last_ = slot(number(0));
+  held_ = slot(b_.getFalse());
   if (plan_.byBoxes) return;
   beginWalk(first, points, step);
   for (int s = 0; s + 1 < plan_.stages; ++s) fetchNext();
@@ -157,8 +162,8 @@ StagedOperand Stream::operand(const StreamedProduct& p, size_t side, Reg base) {
                   .depthStride = array.strides[o.depthDim],
                   .side = bounds[o.sideDim],
                   .depth = bounds[o.depthDim],
-                  .staged = side == 0 ? p.tile.rows() : p.tile.columns(),
-                  .depthInner = o.depthDim > o.sideDim};
+                  .staged = side == 0 ? p.tile.rows() : p.tile.columns()};
+  s.setOrder(o.depthDim > o.sideDim, p.tile.unit);
   findAlignment(l_, s, false);
   return s;
 }
@@ -217,6 +222,7 @@ void Stream::copyItem() {
 }
 
 void Stream::copyAll(Reg first, Reg points, Reg step) {
+  copies_ = true;
   beginWalk(first, points, step);
   const auto block = [&](const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, l_.function); };
   auto *header = block("item"), *wait = block("free"), *waitOn = block("wait"), *copy = block("copy"),
@@ -234,6 +240,7 @@ void Stream::copyAll(Reg first, Reg points, Reg step) {
   copyItem();
   b_.CreateBr(header);
   b_.SetInsertPoint(after);
+  copies_ = false;
 }
 
 // ---- what multiplies
@@ -259,11 +266,14 @@ Reg Stream::next(bool forGroups) {
 
 void Stream::advance() {
   b_.CreateStore(get(uses_.stage), last_);
+  b_.CreateStore(b_.getTrue(), held_);
   nextTurn(uses_);
 }
 
-void Stream::releaseLast() {
-  if (plan_.byBoxes) l_.device.signalArrive(b_, signal(false, get(last_)));
+void Stream::release() {
+  if (!plan_.byBoxes) return;
+  l_.when(get(held_, b_.getInt1Ty()), [&] { l_.device.signalArrive(b_, signal(false, get(last_))); });
+  b_.CreateStore(b_.getFalse(), held_);
 }
 
 }  // namespace smalti::gpu

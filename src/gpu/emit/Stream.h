@@ -44,15 +44,15 @@ class Stream {
   void makeSignals();
   /// All that the thread does that copies boxes.
   void copyAll(Reg first, Reg points, Reg step);
-  /// The block ends before its last step.
+  /// The block ends before its last step: by all threads that compute, or by the one that copies.
   void giveUp();
 
   /// Waits for the item that is multiplied next; its stage. `forGroups`: products of warp groups read it.
   Reg next(bool forGroups);
   /// That item is the last one.
   void advance();
-  /// The last item has been read by this warp: its stage may be filled again.
-  void releaseLast();
+  /// The last item, if it has not been released, has been read by this warp: its stage may be filled again.
+  void release();
 
  private:
   /// The stage that is filled or used next, and whether that is the first, third, … time (parity 0) or the others.
@@ -82,9 +82,11 @@ class Stream {
   const StreamPlan& plan_;
   StreamSource& source_;
   Reg points_ = nullptr, step_ = nullptr;
-  // Slots: whether there is a next item; its point, indices and number in its step; the stage of the last one used.
-  Reg more_ = nullptr, point_ = nullptr, item_ = nullptr, last_ = nullptr;
+  // Slots: whether there is a next item; its point, indices and number in its step; the stage of the last one used, and
+  // whether it is to be released.
+  Reg more_ = nullptr, point_ = nullptr, item_ = nullptr, last_ = nullptr, held_ = nullptr;
   Turn fills_, uses_;
+  bool copies_ = false;  ///< what is emitted is done by the thread that copies
   std::vector<Reg> inner_;
   /// By product, of both operands in that step: its address, or its indices in the array.
   std::vector<std::array<std::vector<Reg>, 2>> places_;

@@ -1,4 +1,5 @@
-// Products of bf16 and f16 by the tensor cores. Products are exact, sums are in f32.
+// Products whose operands are staged in shared memory, by tensor cores or by multiply-adds of f32. Products are exact,
+// sums are in f32; of integers in i32.
 //
 //   stage 0 … stage s-2 are on their way
 //   for each chunk of the depth:
@@ -12,6 +13,7 @@
 #include "gpu/emit/Product.h"
 #include "gpu/emit/Staging.h"
 #include "gpu/emit/Stream.h"
+#include "llvm/IR/Intrinsics.h"
 
 namespace smalti::gpu {
 namespace {
@@ -21,17 +23,18 @@ constexpr int64_t kSteps = kRowBytes / ProductTile::kStepBytes;  ///< instructio
 
 class TensorProduct {
  public:
-  TensorProduct(Lowering& l, const ProductForm& p, const ProductTile& tile, Reg sums, Stream* stream)
+  TensorProduct(Lowering& l, const ProductForm& p, const ProductTile& tile, Reg sums, Stream* stream, Reg begins)
       : l_(l),
         b_(l.b),
         p_(p),
         t_(tile),
         keeps_(sums != nullptr),
-        sums_(sums ? sums : l.slot(llvm::ArrayType::get(l.b.getFloatTy(), static_cast<uint64_t>(tile.sums())))),
-        lhs_(operand(p.lhs, p.dims.lhsFree, p.dims.lhsContracting, p.m(), tile.rows())),
-        rhs_(operand(p.rhs, p.dims.rhsFree, p.dims.rhsContracting, p.n(), tile.columns())),
+        sums_(sums ? sums : l.slot(llvm::ArrayType::get(l.sumType(tile), static_cast<uint64_t>(tile.sums())))),
+        lhs_(operand(p.lhs, p.dims.lhsFree, p.dims.lhsContracting, p.m(), tile.rows(), tile.unit)),
+        rhs_(operand(p.rhs, p.dims.rhsFree, p.dims.rhsContracting, p.n(), tile.columns(), tile.unit)),
         chunks_((p.k() + tile.depth() - 1) / tile.depth()),
-        stream_(stream) {}
+        stream_(stream),
+        begins_(begins) {}
 
   void run() {
     lane_ = b_.CreateURem(l_.thread, b_.getInt32(kWarp));
@@ -54,16 +57,17 @@ class TensorProduct {
   }
 
  private:
-  static StagedOperand operand(const View& v, const Shape& free, const Shape& contracting, int64_t side,
-                               int64_t staged) {
+  static StagedOperand operand(const View& v, const Shape& free, const Shape& contracting, int64_t side, int64_t staged,
+                               ProductUnit unit) {
     const auto sideDim = static_cast<size_t>(free[0]), depthDim = static_cast<size_t>(contracting[0]);
-    return {.dtype = v.dtype,
-            .sideStride = v.strides[sideDim],
-            .depthStride = v.strides[depthDim],
-            .side = side,
-            .depth = v.shape[depthDim],
-            .staged = staged,
-            .depthInner = depthDim > sideDim};
+    StagedOperand o{.dtype = v.dtype,
+                    .sideStride = v.strides[sideDim],
+                    .depthStride = v.strides[depthDim],
+                    .side = side,
+                    .depth = v.shape[depthDim],
+                    .staged = staged};
+    o.setOrder(depthDim > sideDim, unit);
+    return o;
   }
   Reg number(int64_t i) { return b_.getInt32(static_cast<uint32_t>(i)); }
 
@@ -98,50 +102,58 @@ class TensorProduct {
     }
     l_.loop(l_.index(0), l_.index(chunks_), l_.index(1), [&](Reg chunk) {
       l_.device.waitForCopies(b_, t_.stages - 2);
-      if (t_.wgmma) l_.device.publish(b_);
+      if (groups()) l_.device.publish(b_);
       l_.device.barrier(b_);
       Reg ahead = b_.CreateAdd(chunk, l_.index(t_.stages - 1));
       l_.when(b_.CreateICmpSLT(ahead, l_.index(chunks_)), [&] { fetch(ahead, row, column); });
       l_.device.commitCopies(b_);
-      multiply(stage(chunk));
-      if (t_.wgmma) l_.device.groupWait(b_, 0, sums_, t_.sums());
+      multiply(stage(chunk), chunk);
+      if (groups()) l_.device.groupWait(b_, 0, sums_, t_.sums(), sumOf(t_.dtype));
     });
   }
 
   /// The depth of one step. With boxes, products of warp groups are under way while the next item is waited for.
   void streamed() {
-    const bool overlaps = t_.wgmma && stream_->plan().byBoxes;
+    const bool overlaps = groups() && stream_->plan().byBoxes;
     l_.loop(l_.index(0), l_.index(chunks_), l_.index(1), [&](Reg chunk) {
-      multiply(stream_->next(t_.wgmma));
+      multiply(stream_->next(groups()), chunk);
       if (overlaps) {
-        l_.device.groupWait(b_, 1, nullptr, 0);
-        l_.when(b_.CreateICmpSGT(chunk, l_.index(0)), [&] { stream_->releaseLast(); });
+        l_.device.groupWait(b_, 1, nullptr, 0, DType::f32);
+        stream_->release();
         stream_->advance();
         return;
       }
-      if (t_.wgmma) l_.device.groupWait(b_, 0, sums_, t_.sums());
+      if (groups()) l_.device.groupWait(b_, 0, sums_, t_.sums(), sumOf(t_.dtype));
       stream_->advance();
-      stream_->releaseLast();
+      stream_->release();
     });
-    if (!overlaps) return;
-    l_.device.groupWait(b_, 0, sums_, t_.sums());
-    stream_->releaseLast();
+    if (!overlaps || stream_->plan().goesOn) return;
+    l_.device.groupWait(b_, 0, sums_, t_.sums(), sumOf(t_.dtype));
+    stream_->release();
   }
 
-  void multiply(Reg from) {
-    if (t_.wgmma)
-      multiplyByGroups(from);
-    else
-      multiplyByWarps(from);
+  bool groups() const { return t_.unit == ProductUnit::warpGroups; }
+
+  void multiply(Reg from, Reg chunk) {
+    switch (t_.unit) {
+      case ProductUnit::warpGroups:
+        return multiplyByGroups(from, chunk);
+      case ProductUnit::warps:
+        return multiplyByWarps(from);
+      case ProductUnit::threads:
+        return multiplyByThreads(from);
+    }
   }
 
   // ---- one tile of the result
 
   void tile(const Place& batch, Reg row, Reg column) {
     const Lowering::Scope scope(l_);
-    for (int64_t i = 0; i < t_.sums() && !keeps_; ++i)
-      b_.CreateStore(llvm::ConstantFP::get(b_.getFloatTy(), 0.0),
-                     b_.CreateConstInBoundsGEP1_64(b_.getFloatTy(), sums_, static_cast<uint64_t>(i)));
+    const auto clear = [&] {
+      for (int64_t i = 0; i < t_.sums(); ++i) b_.CreateStore(llvm::Constant::getNullValue(l_.sumType(t_)), sumAt(i));
+    };
+    if (!keeps_) clear();
+    if (begins_ && !groups()) l_.when(begins_, clear);
     if (stream_)
       streamed();
     else
@@ -149,14 +161,13 @@ class TensorProduct {
     if (!keeps_) storeTile(batch, row, column);
   }
 
-  Reg sumsAt(int64_t piece) {
-    return b_.CreateConstInBoundsGEP1_64(b_.getFloatTy(), sums_, static_cast<uint64_t>(ProductTile::kPiece * piece));
-  }
+  Reg sumAt(int64_t i) { return b_.CreateConstInBoundsGEP1_64(l_.sumType(t_), sums_, static_cast<uint64_t>(i)); }
+  Reg sumsAt(int64_t piece) { return sumAt(ProductTile::kPiece * piece); }
 
-  void multiplyByGroups(Reg from) {
+  void multiplyByGroups(Reg from, Reg chunk) {
     constexpr int64_t kWarps = 4, kRows = 64, kMatrix = kRows * kRowBytes;  // of 64 × 64 elements
     const GroupProduct product{.columns = static_cast<int>(t_.columns()),
-                               .isF16 = p_.lhs.dtype == DType::f16,
+                               .dtype = t_.dtype,
                                .lhsDepthInner = lhs_.depthInner,
                                .rhsDepthInner = rhs_.depthInner,
                                .lhsStride = lhs_.depthInner ? 0 : static_cast<int>(kMatrix),
@@ -166,6 +177,8 @@ class TensorProduct {
     const auto step = [](const StagedOperand& o) {
       return o.depthInner ? ProductTile::kStepBytes : ProductTile::kStepBytes / o.bytes() * kRowBytes;
     };
+    Reg adds = b_.getTrue();
+    if (begins_) adds = b_.CreateNot(b_.CreateAnd(begins_, b_.CreateICmpEQ(chunk, l_.index(0))));
     l_.device.groupBegin(b_);
     for (int64_t i = 0; i < t_.high; ++i)
       for (int64_t k = 0; k < kSteps; ++k) {
@@ -175,7 +188,7 @@ class TensorProduct {
                                 b_.CreateZExt(b_.CreateAdd(rows, number(k * step(lhs_))), b_.getInt64Ty()));
         Reg right =
             b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), from, static_cast<uint64_t>(t_.lhsBytes + k * step(rhs_)));
-        l_.device.groupMma(b_, sumsAt(i * t_.wide), left, right, product);
+        l_.device.groupMma(b_, sumsAt(i * t_.wide), left, right, k == 0 ? adds : b_.getTrue(), product);
       }
     l_.device.groupCommit(b_);
   }
@@ -198,9 +211,82 @@ class TensorProduct {
         for (int64_t i = 0; i < t_.high; ++i)
           for (int64_t of = 0; of < 2 && j + of < t_.wide; ++of)
             l_.device.mma(b_, sumsAt(i * t_.wide + j + of), left[static_cast<size_t>(i)],
-                          std::span(two).subspan(static_cast<size_t>(2 * of), 2), p_.lhs.dtype == DType::f16);
+                          std::span(two).subspan(static_cast<size_t>(2 * of), 2), t_.dtype);
       }
     }
+  }
+
+  /// Each thread has two rows of each piece, eight apart, and two columns, which are neighbours.
+  void multiplyByThreads(Reg from) {
+    Reg right = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), from, static_cast<uint64_t>(t_.lhsBytes));
+    Reg row = b_.CreateUDiv(lane_, number(4)), column = b_.CreateMul(b_.CreateURem(lane_, number(4)), number(2));
+    std::vector<Reg> rows, columns;
+    for (int64_t i = 0; i < t_.high; ++i)
+      for (const int64_t half : {0, 8})
+        rows.push_back(
+            b_.CreateAdd(b_.CreateMul(b_.CreateAdd(down_, number(i * t_.warpsDown)), number(ProductTile::kRows)),
+                         b_.CreateAdd(row, number(half))));
+    for (int64_t j = 0; j < t_.wide; ++j)
+      columns.push_back(b_.CreateAdd(
+          b_.CreateMul(b_.CreateAdd(across_, number(j * t_.warpsAcross)), number(ProductTile::kColumns)), column));
+    std::vector<Reg> sums;
+    for (int64_t i = 0; i < t_.sums(); ++i) sums.push_back(b_.CreateLoad(b_.getFloatTy(), sumAt(i)));
+    for (int64_t k = 0; k < t_.depth(); k += kVector) {
+      std::vector<std::array<Reg, kVector>> x, y;
+      for (Reg r : rows) x.push_back(alongDepth(lhs_, from, r, k));
+      for (Reg c : columns)
+        for (auto& both : pairAlongDepth(rhs_, right, c, k)) y.push_back(both);
+      for (size_t d = 0; d < kVector; ++d)
+        for (int64_t i = 0; i < t_.high; ++i)
+          for (int64_t j = 0; j < t_.wide; ++j)
+            for (int64_t e = 0; e < ProductTile::kPiece; ++e) {
+              Reg& sum = sums[static_cast<size_t>((i * t_.wide + j) * ProductTile::kPiece + e)];
+              sum = b_.CreateIntrinsic(
+                  llvm::Intrinsic::fma, {b_.getFloatTy()},
+                  {x[static_cast<size_t>(2 * i + e / 2)][d], y[static_cast<size_t>(2 * j + e % 2)][d], sum});
+            }
+    }
+    for (int64_t i = 0; i < t_.sums(); ++i) b_.CreateStore(sums[static_cast<size_t>(i)], sumAt(i));
+  }
+
+  static constexpr size_t kVector = 4;  ///< f32 of 16 bytes
+
+  Reg inStage(Reg from, Reg place) { return b_.CreateGEP(b_.getInt8Ty(), from, b_.CreateZExt(place, b_.getInt64Ty())); }
+  /// f32 that are neighbours in the stage.
+  template <size_t n>
+  std::array<Reg, n> loadTogether(Reg at) {
+    if constexpr (n == 1) return {b_.CreateAlignedLoad(b_.getFloatTy(), at, llvm::Align(4))};
+    auto* type = llvm::FixedVectorType::get(b_.getFloatTy(), n);
+    Reg all = b_.CreateAlignedLoad(type, at, llvm::Align(4 * n));
+    std::array<Reg, n> each{};
+    for (size_t i = 0; i < n; ++i) each[i] = b_.CreateExtractElement(all, i);
+    return each;
+  }
+  /// Four elements along the depth, of one row or column.
+  std::array<Reg, kVector> alongDepth(const StagedOperand& o, Reg from, Reg side, int64_t depth) {
+    if (o.depthInner) return loadTogether<kVector>(inStage(from, stagedPlace(l_, o, side, number(depth / 4))));
+    std::array<Reg, kVector> each{};
+    for (size_t d = 0; d < kVector; ++d)
+      each[d] = loadTogether<1>(elementAt(o, from, side, depth + static_cast<int64_t>(d)))[0];
+    return each;
+  }
+  /// The same of a column and the next.
+  std::array<std::array<Reg, kVector>, 2> pairAlongDepth(const StagedOperand& o, Reg from, Reg side, int64_t depth) {
+    if (o.depthInner)
+      return {alongDepth(o, from, side, depth), alongDepth(o, from, b_.CreateAdd(side, number(1)), depth)};
+    std::array<std::array<Reg, kVector>, 2> both{};
+    for (size_t d = 0; d < kVector; ++d) {
+      const auto two = loadTogether<2>(elementAt(o, from, side, depth + static_cast<int64_t>(d)));
+      both[0][d] = two[0];
+      both[1][d] = two[1];
+    }
+    return both;
+  }
+  /// Of an operand whose depth is outside.
+  Reg elementAt(const StagedOperand& o, Reg from, Reg side, int64_t depth) {
+    Reg place = stagedPlace(l_, o, number(depth), b_.CreateUDiv(side, number(o.perPiece())));
+    return inStage(from,
+                   b_.CreateAdd(place, b_.CreateMul(b_.CreateURem(side, number(o.perPiece())), number(o.bytes()))));
   }
 
   /// Four matrices of 8 rows of 16 bytes: of the left operand 16 rows from `first` on × 32 bytes of the depth; of the
@@ -230,10 +316,7 @@ class TensorProduct {
           Reg column = b_.CreateAdd(
               b_.CreateMul(b_.CreateAdd(across_, number(j * t_.warpsAcross)), number(ProductTile::kColumns)),
               b_.CreateAdd(inColumn, number(e % 2)));
-          Reg sum = b_.CreateLoad(
-              b_.getFloatTy(),
-              b_.CreateConstInBoundsGEP1_64(b_.getFloatTy(), sums_,
-                                            static_cast<uint64_t>(ProductTile::kPiece * (i * t_.wide + j) + e)));
+          Reg sum = b_.CreateLoad(l_.sumType(t_), sumAt(ProductTile::kPiece * (i * t_.wide + j) + e));
           storeSum(l_, p_, batch, b_.CreateAdd(firstRow, b_.CreateZExt(row, b_.getInt64Ty())),
                    b_.CreateAdd(firstColumn, b_.CreateZExt(column, b_.getInt64Ty())), sum);
         }
@@ -248,13 +331,15 @@ class TensorProduct {
   StagedOperand lhs_, rhs_;
   int64_t chunks_;
   Stream* stream_;  ///< null: of this product alone
+  Reg begins_;      ///< i1: sums are 0 before, whatever they are; null: never
   Reg lane_ = nullptr, down_ = nullptr, across_ = nullptr;
 };
 
 }  // namespace
 
-void emitTensorProduct(Lowering& l, const ProductForm& p, const ProductTile& tile, Reg sums, Stream* stream) {
-  TensorProduct(l, p, tile, sums, stream).run();
+void emitTensorProduct(Lowering& l, const ProductForm& p, const ProductTile& tile, Reg sums, Stream* stream,
+                       Reg begins) {
+  TensorProduct(l, p, tile, sums, stream, begins).run();
 }
 
 }  // namespace smalti::gpu

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -79,8 +80,9 @@ struct Signal {
   }
 };
 struct PendingProduct {
-  float* sums;
+  void* sums;
   const std::byte *left, *right;
+  bool adds;
   GroupProduct product;
 };
 
@@ -410,32 +412,60 @@ int32_t hostShuffle(int32_t bits, int32_t laneMask) {
 
 namespace {
 
-/// The half of a word.
-float halfOf(int32_t word, int64_t which, bool isF16) {
-  const auto bits = static_cast<uint16_t>(static_cast<uint32_t>(word) >> (16 * which));
-  return isF16 ? eval::f16ToF32(bits) : eval::bf16ToF32(bits);
+/// An element as tensor cores read it.
+template <class Sum>
+Sum factor(const void* at, DType dtype) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, at, static_cast<size_t>(storage_bytes(dtype)));
+  switch (dtype) {
+    case DType::i8:
+      return static_cast<Sum>(static_cast<int8_t>(bits));
+    case DType::f16:
+      return static_cast<Sum>(eval::f16ToF32(static_cast<uint16_t>(bits)));
+    case DType::bf16:
+      return static_cast<Sum>(eval::bf16ToF32(static_cast<uint16_t>(bits)));
+    case DType::f8e4m3fn:
+      return static_cast<Sum>(eval::f8e4m3fnToF32(static_cast<uint8_t>(bits)));
+    case DType::f8e5m2:
+      return static_cast<Sum>(eval::f8e5m2ToF32(static_cast<uint8_t>(bits)));
+    default: {
+      constexpr uint32_t kTf32 = 0xffffe000;  // 10 bits of the mantissa
+      return static_cast<Sum>(std::bit_cast<float>(bits & kTf32));
+    }
+  }
+}
+
+/// Of the 4 · E elements of 16 bytes of a row, E are in a word. The element (row, k) of the left operand is in lane
+/// 4·(row mod 8) + (k mod 4E) / E, in the word (row ≥ 8) + 2·(k ≥ 4E); (k, column) of the right one in lane
+/// 4·column + (k mod 4E) / E, in the word k ≥ 4E; in the word it is number k mod E.
+template <class Sum>
+void multiplyByWarp(Block& b, Sum* sums, DType dtype, int64_t number, int32_t lane, int32_t first) {
+  const auto bytes = static_cast<int32_t>(storage_bytes(dtype)), inWord = 4 / bytes;
+  for (int32_t e = 0; e < 4; ++e) {
+    const int32_t row = lane / 4 + 8 * (e / 2), column = 2 * (lane % 4) + e % 2;
+    for (int32_t k = 0; k < 8 * inWord; ++k) {
+      const int32_t inRow = k % (4 * inWord) / inWord, high = k / (4 * inWord);
+      const auto* x =
+          reinterpret_cast<const std::byte*>(b.given(number, first + 4 * (row % 8) + inRow) + row / 8 + 2 * high);
+      const auto* y = reinterpret_cast<const std::byte*>(b.given(number, first + 4 * column + inRow) + 4 + high);
+      sums[e] += factor<Sum>(x + k % inWord * bytes, dtype) * factor<Sum>(y + k % inWord * bytes, dtype);
+    }
+  }
 }
 
 }  // namespace
 
-/// The element (row, k) of the left operand is in lane 4·(row mod 8) + (k mod 8) / 2, in the word (row ≥ 8) + 2·(k ≥
-/// 8); (k, column) of the right one in lane 4·column + (k mod 8) / 2, in the word k ≥ 8; the half is k mod 2.
-void hostMma(float* sums, int32_t isF16, const int32_t (&left)[4], const int32_t (&right)[2]) {
+void hostMma(void* sums, DType dtype, const int32_t (&left)[4], const int32_t (&right)[2]) {
   Block& b = *running;
   const int32_t self = b.thread(), lane = self % kWarp, first = self - lane;
   const int64_t number = ++b.fibre().shuffles;
   std::copy_n(left, 4, b.given(number, self));
   std::copy_n(right, 2, b.given(number, self) + 4);
   b.wait(FibreState::atShuffle);
-  for (int32_t e = 0; e < 4; ++e) {
-    const int32_t row = lane / 4 + 8 * (e / 2), column = 2 * (lane % 4) + e % 2;
-    for (int32_t k = 0; k < 16; ++k) {
-      const int32_t inRow = k % 8 / 2;
-      const int32_t x = b.given(number, first + 4 * (row % 8) + inRow)[row / 8 + 2 * (k / 8)],
-                    y = b.given(number, first + 4 * column + inRow)[4 + k / 8];
-      sums[e] += halfOf(x, k % 2, isF16 != 0) * halfOf(y, k % 2, isF16 != 0);
-    }
-  }
+  if (dtype == DType::i8)
+    multiplyByWarp(b, static_cast<int32_t*>(sums), dtype, number, lane, first);
+  else
+    multiplyByWarp(b, static_cast<float*>(sums), dtype, number, lane, first);
 }
 
 void hostLoadMatrices(int32_t (&words)[4], const void* row, int32_t transposed) {
@@ -469,36 +499,47 @@ void complete(const PendingCopy& c) {
 
 /// An element of an operand of a warp group's product: rows of 128 bytes, eight of which follow each other; bits 4 to 6
 /// of its address are xored with bits 7 to 9 (PTX ISA, "Swizzling Modes", 128-Byte swizzling). `side`: its row or
-/// column.
-float operandAt(const std::byte* base, int64_t side, int64_t depth, bool depthInner, int64_t stride, bool isF16) {
+/// column. Only elements of 16 bits may have the depth outside.
+template <class Sum>
+Sum operandAt(const std::byte* base, int64_t side, int64_t depth, bool depthInner, int64_t stride, DType dtype) {
   constexpr int64_t kRow = 128, kEightRows = 8 * kRow, kInner = 64;
   auto address = reinterpret_cast<uintptr_t>(base);
   if (depthInner)
-    address += static_cast<uintptr_t>(side / 8 * kEightRows + side % 8 * kRow + depth * 2);
+    address += static_cast<uintptr_t>(side / 8 * kEightRows + side % 8 * kRow + depth * storage_bytes(dtype));
   else
     address +=
         static_cast<uintptr_t>(side / kInner * stride + depth / 8 * kEightRows + depth % 8 * kRow + side % kInner * 2);
   address ^= (address >> 7 & 7) << 4;
-  uint16_t bits = 0;
-  std::memcpy(&bits, reinterpret_cast<const void*>(address), sizeof(bits));
-  return isF16 ? eval::f16ToF32(bits) : eval::bf16ToF32(bits);
+  return factor<Sum>(reinterpret_cast<const void*>(address), dtype);
 }
 
-/// What this thread has of a warp group's product (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16").
+/// What this thread has of a warp group's product (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNkK").
+template <class Sum>
 void complete(const PendingProduct& p, int32_t thread) {
+  constexpr int64_t kMostDepth = 32;
   const GroupProduct& g = p.product;
+  const int64_t depth = kMostDepth / storage_bytes(g.dtype);
   const int64_t lane = thread % kWarp, firstRow = thread / kWarp % 4 * 16 + lane / 4;
   for (int64_t half = 0; half < 2; ++half) {
-    float left[16];
-    for (int64_t k = 0; k < 16; ++k)
-      left[k] = operandAt(p.left, firstRow + 8 * half, k, g.lhsDepthInner, g.lhsStride, g.isF16);
+    Sum left[kMostDepth];
+    for (int64_t k = 0; k < depth; ++k)
+      left[k] = operandAt<Sum>(p.left, firstRow + 8 * half, k, g.lhsDepthInner, g.lhsStride, g.dtype);
     for (int64_t piece = 0; piece < g.columns / 8; ++piece)
       for (int64_t e = 0; e < 2; ++e) {
-        float& sum = p.sums[4 * piece + 2 * half + e];
-        for (int64_t k = 0; k < 16; ++k)
-          sum += left[k] * operandAt(p.right, 8 * piece + 2 * (lane % 4) + e, k, g.rhsDepthInner, g.rhsStride, g.isF16);
+        Sum& sum = static_cast<Sum*>(p.sums)[4 * piece + 2 * half + e];
+        if (!p.adds) sum = 0;
+        for (int64_t k = 0; k < depth; ++k)
+          sum += left[k] *
+                 operandAt<Sum>(p.right, 8 * piece + 2 * (lane % 4) + e, k, g.rhsDepthInner, g.rhsStride, g.dtype);
       }
   }
+}
+
+void complete(const PendingProduct& p, int32_t thread) {
+  if (p.product.dtype == DType::i8)
+    complete<int32_t>(p, thread);
+  else
+    complete<float>(p, thread);
 }
 
 }  // namespace
@@ -526,10 +567,11 @@ void hostWaitForCopies(int32_t groups) {
 }
 
 void hostGroupBegin() {}
-void hostGroupMma(float* sums, const void* left, const void* right, const GroupProduct& product) {
+void hostGroupMma(void* sums, const void* left, const void* right, bool adds, const GroupProduct& product) {
   auto& products = running->fibre().products;
   if (products.empty()) products.emplace_back();
-  products.back().push_back({sums, static_cast<const std::byte*>(left), static_cast<const std::byte*>(right), product});
+  products.back().push_back(
+      {sums, static_cast<const std::byte*>(left), static_cast<const std::byte*>(right), adds, product});
 }
 void hostGroupCommit() {
   auto& products = running->fibre().products;

@@ -35,7 +35,7 @@ int32_t hostBlock();
 int32_t hostBlocks();
 void hostBarrier(int32_t site);
 int32_t hostShuffle(int32_t bits, int32_t laneMask);
-void hostMma(float* sums, int32_t isF16, const int32_t (&left)[4], const int32_t (&right)[2]);
+void hostMma(void* sums, DType, const int32_t (&left)[4], const int32_t (&right)[2]);
 void hostLoadMatrices(int32_t (&words)[4], const void* row, int32_t transposed);
 void hostPartBarrier(int32_t site, int32_t threads);
 void hostSignalInit(void* signal, int32_t arrivals);
@@ -46,7 +46,7 @@ void hostCopyBox(void* to, const HostTensorMap& map, void* signal, const int32_t
 void hostGroupBegin();
 void hostGroupCommit();
 void hostGroupWait(int32_t groups);
-void hostGroupMma(float* sums, const void* left, const void* right, const GroupProduct&);
+void hostGroupMma(void* sums, const void* left, const void* right, bool adds, const GroupProduct&);
 void hostCopy(void* to, const void* from, int32_t bytes);
 void hostCommitCopies();
 void hostWaitForCopies(int32_t groups);

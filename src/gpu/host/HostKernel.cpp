@@ -19,9 +19,9 @@ int32_t smaltiGpuHostBlock() { return hostBlock(); }
 int32_t smaltiGpuHostBlocks() { return hostBlocks(); }
 void smaltiGpuHostBarrier(int32_t site) { hostBarrier(site); }
 int32_t smaltiGpuHostShuffle(int32_t bits, int32_t laneMask) { return hostShuffle(bits, laneMask); }
-void smaltiGpuHostMma(float* sums, int32_t isF16, int32_t a0, int32_t a1, int32_t a2, int32_t a3, int32_t b0,
-                      int32_t b1) {
-  hostMma(sums, isF16, {a0, a1, a2, a3}, {b0, b1});
+void smaltiGpuHostMma(void* sums, int32_t a0, int32_t a1, int32_t a2, int32_t a3, int32_t b0, int32_t b1,
+                      int32_t dtype) {
+  hostMma(sums, static_cast<DType>(dtype), {a0, a1, a2, a3}, {b0, b1});
 }
 void smaltiGpuHostLoadMatrices(int32_t* words, const void* row, int32_t transposed) {
   hostLoadMatrices(*reinterpret_cast<int32_t (*)[4]>(words), row, transposed);
@@ -32,7 +32,7 @@ void smaltiGpuHostWait(int32_t groups) { hostWaitForCopies(groups); }
 void smaltiGpuHostPublish() {}
 void smaltiGpuHostGroupBegin() { hostGroupBegin(); }
 void smaltiGpuHostGroupCommit() { hostGroupCommit(); }
-void smaltiGpuHostGroupWait(float*, int32_t groups) { hostGroupWait(groups); }
+void smaltiGpuHostGroupWait(void*, int32_t groups) { hostGroupWait(groups); }
 void smaltiGpuHostPartBarrier(int32_t site, int32_t threads) { hostPartBarrier(site, threads); }
 void smaltiGpuHostSignalInit(void* signal, int32_t arrivals) { hostSignalInit(signal, arrivals); }
 void smaltiGpuHostSignalExpect(void* signal, int32_t bytes) { hostSignalExpect(signal, bytes); }
@@ -42,9 +42,11 @@ void smaltiGpuHostCopyBox(void* to, const HostTensorMap* map, void* signal, int3
                           int32_t e) {
   hostCopyBox(to, *map, signal, {a, b, c, d, e});
 }
-void smaltiGpuHostGroupMma(float* sums, const void* left, const void* right, int32_t columns, int32_t isF16,
-                           int32_t lhsDepthInner, int32_t rhsDepthInner, int32_t lhsStride, int32_t rhsStride) {
-  hostGroupMma(sums, left, right, {columns, isF16 != 0, lhsDepthInner != 0, rhsDepthInner != 0, lhsStride, rhsStride});
+void smaltiGpuHostGroupMma(void* sums, const void* left, const void* right, int32_t adds, int32_t columns,
+                           int32_t dtype, int32_t lhsDepthInner, int32_t rhsDepthInner, int32_t lhsStride,
+                           int32_t rhsStride) {
+  hostGroupMma(sums, left, right, adds != 0,
+               {columns, static_cast<DType>(dtype), lhsDepthInner != 0, rhsDepthInner != 0, lhsStride, rhsStride});
 }
 void* smaltiGpuHostShared() { return hostShared(); }
 int32_t smaltiGpuHostStopped() { return hostStopped(); }

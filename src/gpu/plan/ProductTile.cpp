@@ -16,7 +16,7 @@ int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /// Warp groups of 64 rows each; a result of up to 256 columns (PTX ISA, wgmma.mma_async).
 void planGroups(ProductTile& t, const ProductShape& s, int64_t groups, bool covers) {
   constexpr int64_t kWarps = 4, kMostColumns = 256, kRowsOfGroup = 64, kColumnsOfRow = 64;
-  t.wgmma = true;
+  t.unit = ProductUnit::warpGroups;
   t.warpsDown = kWarps * groups;
   t.warpsAcross = 1;
   // Whole rows of a stage: 64 columns, so that operands in either order are read alike.
@@ -37,11 +37,41 @@ void planWarps(ProductTile& t, const ProductShape& s, int64_t warps, bool covers
   t.wide = std::clamp<int64_t>(divideUp(s.n, ProductTile::kColumns * t.warpsAcross), 1, widest);
 }
 
+/// As many rows as columns for each thread, about: so that least is read for each multiplication.
+void planThreads(ProductTile& t, const ProductShape& s, int64_t warps, bool covers) {
+  constexpr int64_t kMostOfThread = 8;  // rows, columns
+  t.unit = ProductUnit::threads;
+  t.warpsDown = 1;
+  while (t.warpsDown * 2 <= warps && s.m * (warps / t.warpsDown) >= 4 * s.n * t.warpsDown &&
+         t.warpsDown * 2 * ProductTile::kRows <= s.m)
+    t.warpsDown *= 2;
+  t.warpsAcross = warps / t.warpsDown;
+  t.high = std::clamp<int64_t>(divideUp(s.m, ProductTile::kRows * t.warpsDown), 1, covers ? 8 : kMostOfThread / 2);
+  const int64_t widest = covers ? kMostSums / (ProductTile::kPiece * t.high) : kMostOfThread / 2;
+  t.wide = std::clamp<int64_t>(divideUp(s.n, ProductTile::kColumns * t.warpsAcross), 1, widest);
+}
+
 int64_t bytesOf(int64_t count, bool depthInner, int64_t perRow) {
   return ProductTile::kRowBytes * (depthInner ? divideUp(count, 8) * 8 : divideUp(count, perRow) * perRow);
 }
 
 }  // namespace
+
+bool isForTensorCores(DType dtype, const Architecture& architecture) {
+  constexpr int kFirstWithFp8 = 89;
+  switch (dtype) {
+    case DType::bf16:
+    case DType::f16:
+    case DType::i8:
+    case DType::f32:
+      return true;
+    case DType::f8e4m3fn:
+    case DType::f8e5m2:
+      return architecture.version >= kFirstWithFp8;
+    default:
+      return false;
+  }
+}
 
 int threadsForProduct(const ProductShape& s) {
   constexpr int64_t kMuch = 128 * 64;
@@ -55,7 +85,9 @@ std::optional<ProductTile> tileFor(const ProductShape& s, int threads, const Arc
   t.dtype = s.dtype;
   const int64_t groups = threads / kGroup;
   // Half of a warp group's rows may be beyond the result's end, not more.
-  if (architecture.hasWgmma() && threads % kGroup == 0 && s.m > (groups - 1) * kRowsOfGroup + kRowsOfGroup / 2)
+  if (s.exact)
+    planThreads(t, s, threads / kWarp, covers);
+  else if (architecture.hasWgmma() && threads % kGroup == 0 && s.m > (groups - 1) * kRowsOfGroup + kRowsOfGroup / 2)
     planGroups(t, s, groups, covers);
   else
     planWarps(t, s, threads / kWarp, covers);

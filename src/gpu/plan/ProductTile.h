@@ -9,11 +9,22 @@
 
 namespace smalti::gpu {
 
+/// What multiplies.
+enum class ProductUnit : uint8_t {
+  threads,     ///< each by itself, by multiply-adds of f32
+  warps,       ///< tensor cores, by mma.sync
+  warpGroups,  ///< tensor cores, by wgmma
+};
+
+/// Whether tensor cores multiply elements of this type: f32 as TF32, with 10 bits of the mantissa.
+bool isForTensorCores(DType, const Architecture&);
+
 /// A product of matrices: m × k by k × n.
 struct ProductShape {
   DType dtype = DType::bf16;  ///< of both operands
+  bool exact = false;         ///< of f32: not by tensor cores
   int64_t m = 0, n = 0, k = 0;
-  bool lhsDepthInner = true, rhsDepthInner = false;  ///< whether k is the dimension whose elements lie side by side
+  bool lhsDepthInner = true, rhsDepthInner = false;  ///< whether elements along k are neighbours in the stage
 };
 
 /// Sums lie as the fragments of mma.m16n8k16 do (PTX ISA, "Matrix Fragments for mma.m16n8k16"), those of
@@ -24,8 +35,8 @@ struct ProductTile {
   /// instruction multiplies 32 bytes of it.
   static constexpr int64_t kRowBytes = 128, kStepBytes = 32;
 
-  DType dtype = DType::bf16;               ///< of the operands
-  bool wgmma = false;                      ///< by warp groups; else each warp by mma.sync
+  DType dtype = DType::bf16;  ///< of the operands
+  ProductUnit unit = ProductUnit::warps;
   int64_t warpsDown = 1, warpsAcross = 1;  ///< of the block, along rows and columns
   int64_t high = 1, wide = 1;              ///< pieces of a warp
   int stages = 2;                          ///< of operands in shared memory: all but one are on their way

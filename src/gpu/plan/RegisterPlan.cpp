@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "gpu/device/Primitives.h"
 #include "ir/KernelArguments.h"
+#include "ir/TpuOpsMxu.h"
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
 #include "ir/facts/DotDimensions.h"
 #include "ir/facts/OpFamilies.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Matchers.h"
@@ -22,11 +25,19 @@ constexpr int64_t kMostKept = 160;
 
 bool isMatmul(mlir::Operation& op) { return op.getName().getStringRef() == "tpu.matmul"; }
 
-/// A product of two matrices for the tensor cores; leading batches are products of their own.
-std::optional<ProductShape> productShape(mlir::Operation& op) {
+/// f32 need not be exact.
+bool asksForBf16(mlir::Operation& matmul) {
+  const auto precision = matmul.getAttrOfType<tpu::ContractPrecisionAttr>("precision");
+  return precision && precision.getValue() == tpu::ContractPrecision::bf16;
+}
+
+/// A product of two matrices that is staged in shared memory; leading batches are products of their own.
+std::optional<ProductShape> productShape(mlir::Operation& op, const Architecture& architecture) {
   if (!isMatmul(op)) return std::nullopt;
   const DType in = elementDType(op.getOperand(0).getType()), out = elementDType(op.getResult(0).getType());
-  if (in != elementDType(op.getOperand(1).getType()) || (in != DType::bf16 && in != DType::f16) || !is_float(out))
+  const bool exact = in == DType::f32 && !asksForBf16(op);
+  if (in != elementDType(op.getOperand(1).getType()) || !(exact || isForTensorCores(in, architecture)) ||
+      (in == DType::i8 ? out != DType::i32 : !is_float(out)))
     return std::nullopt;
   const DotDimensions d = dotDimensionsOf(op);
   if (d.lhsFree.size() != 1 || d.rhsFree.size() != 1 || d.lhsContracting.size() != 1) return std::nullopt;
@@ -36,18 +47,22 @@ std::optional<ProductShape> productShape(mlir::Operation& op) {
   if (std::max(d.lhsFree[0], d.lhsContracting[0]) != last(lhs) ||
       std::max(d.rhsFree[0], d.rhsContracting[0]) != last(rhs))
     return std::nullopt;
+  const bool turns = !exact && storage_bytes(in) != 2;
   return ProductShape{.dtype = in,
+                      .exact = exact,
                       .m = lhs[static_cast<size_t>(d.lhsFree[0])],
                       .n = rhs[static_cast<size_t>(d.rhsFree[0])],
                       .k = lhs[static_cast<size_t>(d.lhsContracting[0])],
-                      .lhsDepthInner = d.lhsContracting[0] == last(lhs),
-                      .rhsDepthInner = d.rhsContracting[0] == last(rhs)};
+                      .lhsDepthInner = turns || d.lhsContracting[0] == last(lhs),
+                      .rhsDepthInner = turns || d.rhsContracting[0] == last(rhs)};
 }
 
 bool isZero(mlir::Value v) {
   mlir::DenseElementsAttr dense;
   if (!mlir::matchPattern(v, mlir::m_Constant(&dense)) || !dense.isSplat()) return false;
-  auto zero = llvm::dyn_cast<mlir::FloatAttr>(dense.getSplatValue<mlir::Attribute>());
+  const auto element = dense.getSplatValue<mlir::Attribute>();
+  if (auto integer = llvm::dyn_cast<mlir::IntegerAttr>(element)) return integer.getValue().isZero();
+  auto zero = llvm::dyn_cast<mlir::FloatAttr>(element);
   return zero && zero.getValue().isPosZero();
 }
 
@@ -77,7 +92,7 @@ class RegisterPlanner {
   RegisterPlan run() {
     std::vector<std::pair<mlir::Operation*, ProductShape>> products;
     arguments_.function().walk([&](mlir::Operation* op) {
-      if (auto shape = productShape(*op)) products.emplace_back(op, *shape);
+      if (auto shape = productShape(*op, architecture_)) products.emplace_back(op, *shape);
     });
     for (const auto& [op, shape] : products) plan_.threads = std::max(plan_.threads, threadsForProduct(shape));
     for (const auto& [op, shape] : products) {
@@ -133,10 +148,9 @@ class RegisterPlanner {
     mlir::Value sum = matmul.getResult(0), old = matmul.getOperand(2);
     mlir::Operation* user = onlyUser(sum);
     if (user && isZero(old)) {
-      auto add = llvm::dyn_cast<mlir::arith::AddFOp>(user);
-      if (!add) return std::nullopt;
-      old = add.getLhs() == sum ? add.getRhs() : add.getLhs();
-      sum = add.getResult();
+      if (!llvm::isa<mlir::arith::AddFOp, mlir::arith::AddIOp>(user)) return std::nullopt;
+      old = user->getOperand(user->getOperand(0) == sum ? 1 : 0);
+      sum = user->getResult(0);
       user = onlyUser(sum);
     }
     mlir::Operation* load = old.getDefiningOp();
@@ -158,14 +172,37 @@ class RegisterPlanner {
     return std::nullopt;
   }
 
+  /// The branch that sets all of the ref to 0 before the product's load, if nothing looks at the ref between the two:
+  ///   if c { store(0, ref) }   add(load ref, product)
+  static mlir::Operation* clearingBranch(mlir::Operation& matmul, mlir::Value ref) {
+    mlir::Operation* last = nullptr;
+    for (mlir::Operation& op : *matmul.getBlock()) {
+      if (isVectorLoad(op) && op.getOperand(0) == ref) break;
+      op.walk([&](mlir::Operation* inner) {
+        if (llvm::is_contained(inner->getOperands(), ref)) last = &op;
+      });
+    }
+    auto branch = llvm::dyn_cast_or_null<mlir::scf::IfOp>(last);
+    if (!branch || branch.getNumResults() != 0 || !branch.getElseRegion().empty()) return nullptr;
+    int stores = 0;
+    for (mlir::Operation& op : branch.getThenRegion().front().without_terminator()) {
+      if (llvm::isa<mlir::arith::ConstantOp>(op)) continue;
+      if (!isVectorStore(op) || op.getOperand(1) != ref || !isZero(op.getOperand(0)) ||
+          !isWhole(op, ref, op.getOperand(0).getType()))
+        return nullptr;
+      ++stores;
+    }
+    return stores == 1 ? last : nullptr;
+  }
+
   void planScratch(mlir::Value ref) {
     auto type = llvm::dyn_cast<mlir::MemRefType>(ref.getType());
-    if (!type || type.getRank() != 2 || !type.getElementType().isF32()) return;
+    if (!type || type.getRank() != 2) return;
     std::optional<ProductTile> tile;
     std::vector<std::pair<mlir::Operation*, Accumulation>> adding;
     for (const auto& [op, covering] : covering_) {
       const auto accumulated = accumulation(*op);
-      if (!accumulated || accumulated->ref != ref) continue;
+      if (!accumulated || accumulated->ref != ref || elementDType(type) != sumOf(covering.dtype)) continue;
       if (tile && *tile != covering) return;
       tile = covering;
       adding.emplace_back(op, *accumulated);
@@ -177,6 +214,10 @@ class RegisterPlanner {
     }
     if (everyUseStaysInPlace(ref)) {
       plan_.scratch[ref] = *tile;
+      mlir::Operation* const clearing = adding.size() == 1 ? clearingBranch(*adding[0].first, ref) : nullptr;
+      if (!clearing) return;
+      plan_.clearing.insert(clearing);
+      plan_.products[adding[0].first].begins = clearing->getOperand(0);
       return;
     }
     for (const auto& [op, accumulated] : adding) plan_.products[op] = {*tile, ProductResult::memory, {}, {}};
@@ -201,7 +242,9 @@ class RegisterPlanner {
       return;
     llvm::DenseSet<mlir::Value> seen;
     auto type = llvm::cast<mlir::VectorType>(op->getResult(0).getType());
-    if (type.getRank() != 2 || !type.getElementType().isF32() || !staysInPlace(op->getResult(0), seen)) return;
+    if (type.getRank() != 2 || elementDType(type) != sumOf(covering->second.dtype) ||
+        !staysInPlace(op->getResult(0), seen))
+      return;
     found->second = {covering->second, ProductResult::registers, {}, {}};
   }
 
@@ -214,7 +257,8 @@ class RegisterPlanner {
   }
   void keepNothing() {
     plan_.scratch.clear();
-    for (auto& [op, p] : plan_.products) p = {p.tile, ProductResult::memory, {}, {}};
+    plan_.clearing.clear();
+    for (auto& [op, p] : plan_.products) p = {p.tile, ProductResult::memory, {}, {}, {}};
   }
 
   KernelArguments arguments_;

@@ -21,11 +21,13 @@ struct PlannedProduct {
   ProductResult result = ProductResult::memory;
   mlir::Value scratch;  ///< that it is added to
   mlir::Value sum;      ///< the value that is stored there
+  mlir::Value begins;   ///< i1: the sum begins at 0 here, not at what the scratch has; null: never
 };
 
 struct RegisterPlan {
   llvm::DenseMap<mlir::Operation*, PlannedProduct> products;  ///< by tpu.matmul; others are not for tensor cores
   llvm::DenseMap<mlir::Value, ProductTile> scratch;  ///< refs whose elements are in registers from step to step
+  llvm::DenseSet<mlir::Operation*> clearing;         ///< branches that only set such refs to 0: products do so
   int threads = 0;                                   ///< of a block that the products want; 0: no products
 };
 

@@ -111,7 +111,9 @@ class StreamPlanner {
     const size_t rank = array.shape.size(), inner = std::max(o.sideDim, o.depthDim);
     // Strides are multiples of 16 bytes, less than 2^40 (CUDA Driver API, cuTensorMapEncodeTiled). Blocks of a depth
     // that rows of 128 bytes do not divide into would bring elements of others.
-    if (rank > TensorMap::kMostDimensions || inner + 1 != rank || array.bytes() >= int64_t{1} << 40 ||
+    const bool turned =
+        p.tile.unit != ProductUnit::threads && o.depthDim < o.sideDim && storage_bytes(array.dtype) != 2;
+    if (turned || rank > TensorMap::kMostDimensions || inner + 1 != rank || array.bytes() >= int64_t{1} << 40 ||
         array.shape[inner] * storage_bytes(array.dtype) % 16 != 0 ||
         arguments_.windowOf(o.block)->bounds[o.depthDim] % perRow != 0)
       return std::nullopt;
@@ -157,6 +159,10 @@ StreamPlan planStream(const KernelPackage& package, const RegisterPlan& register
   if (plan.stages < 2) return {};
   constexpr int kFirstWithBoxes = 90;
   plan.byBoxes = architecture.version >= kFirstWithBoxes && planner.planBoxes(plan);
+  const StreamedProduct& first = plan.products.front();
+  plan.goesOn = plan.byBoxes && plan.products.size() == 1 && first.tile.unit == ProductUnit::warpGroups &&
+                registers.products.size() == 1 &&
+                registers.products.find(first.product)->second.result == ProductResult::accumulated;
   return plan;
 }
 

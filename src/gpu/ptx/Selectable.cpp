@@ -14,8 +14,12 @@ std::string textOf(llvm::Type* type) {
   return text;
 }
 
-/// Registers are scalars here: integers of up to 64 bits, half, float, double, pointers; functions return several.
+/// Registers are scalars here: integers of up to 64 bits, half, float, double, pointers; functions return several, and
+/// up to four floats are loaded together.
 bool isKnown(llvm::Type* type) {
+  if (auto* together = llvm::dyn_cast<llvm::FixedVectorType>(type))
+    return together->getElementType()->isFloatTy() &&
+           (together->getNumElements() == 2 || together->getNumElements() == 4);
   if (auto* several = llvm::dyn_cast<llvm::StructType>(type))
     return llvm::all_of(several->elements(), [](llvm::Type* t) { return !t->isStructTy() && isKnown(t); });
   return type->isVoidTy() || type->isPointerTy() || type->isHalfTy() || type->isFloatTy() || type->isDoubleTy() ||

@@ -7,18 +7,30 @@ blocks that the arrays do not divide into.
 import sys
 
 
-def kernel(m, n, k, bm, bn, bk, dtype, lhs_t=False, rhs_t=False, form="scratch"):
+MLIR = {"f8e4m3fn": "f8E4M3FN", "f8e5m2": "f8E5M2"}
+
+
+def result_type(dtype):
+    """What sums of products are kept as."""
+    return {"bf16": "bf16", "f16": "f16", "i8": "i32"}.get(dtype, "f32")
+
+
+def kernel(m, n, k, bm, bn, bk, dtype, lhs_t=False, rhs_t=False, form="scratch", precision=None):
     steps = [-(-a // b) for a, b in ((m, bm), (n, bn), (k, bk))]
     lhs, rhs = (f"{bk}x{bm}" if lhs_t else f"{bm}x{bk}"), (f"{bn}x{bk}" if rhs_t else f"{bk}x{bn}")
     space = "#tpu.memory_space<vmem>"
-    out = f"memref<{bm}x{bn}x{dtype}, {space}>"
-    acc = f"memref<{bm}x{bn}xf32, {space}>"
-    sums, half = f"vector<{bm}x{bn}xf32>", f"vector<{bm}x{bn}x{dtype}>"
+    made, dtype = result_type(dtype), MLIR.get(dtype, dtype)
+    total = "i32" if dtype == "i8" else "f32"
+    f, zero, two = ("i", "0", "2") if total == "i32" else ("f", "0.0", "2.0")
+    out = f"memref<{bm}x{bn}x{made}, {space}>"
+    acc = f"memref<{bm}x{bn}x{total}, {space}>"
+    sums, half = f"vector<{bm}x{bn}x{total}>", f"vector<{bm}x{bn}x{made}>"
+    asks = f", precision = #tpu.contract_precision<{precision}>" if precision else ""
     dims = f"[{0 if lhs_t else 1}], [{1 if rhs_t else 0}], [{1 if lhs_t else 0}], [{0 if rhs_t else 1}], [0, {1 if lhs_t else 0}, 1, {0 if rhs_t else 1}]"
-    product = (f"tpu.matmul %xv, %yv, %zero {{dimension_numbers = #tpu.dot_dimension_numbers<{dims}, [], []>, transpose_lhs_hint = false}} : "
+    product = (f"tpu.matmul %xv, %yv, %zero {{dimension_numbers = #tpu.dot_dimension_numbers<{dims}, [], []>{asks}, transpose_lhs_hint = false}} : "
                f"vector<{lhs}x{dtype}>, vector<{rhs}x{dtype}>, {sums} -> {sums}")
     scratch, around = form == "scratch", form == "around"
-    body = [f"%zero = arith.constant dense<0.0> : {sums}", "%c0 = arith.constant 0 : index"]
+    body = [f"%zero = arith.constant dense<{zero}> : {sums}", "%c0 = arith.constant 0 : index"]
     if scratch:
         body += ["%first = arith.constant 0 : i32", f"%last = arith.constant {steps[2] - 1} : i32", "%begins = arith.cmpi eq, %k, %first : i32",
                  "scf.if %begins {", f"  tpu.vector_store %acc[%c0, %c0], %zero {{strides = array<i32>}} : {acc}, {sums},", "}",
@@ -29,7 +41,7 @@ def kernel(m, n, k, bm, bn, bk, dtype, lhs_t=False, rhs_t=False, form="scratch")
     body += [f"%xv = vector.load %x[%c0, %c0] : memref<{lhs}x{dtype}, {space}>, vector<{lhs}x{dtype}>",
              f"%yv = vector.load %y[%c0, %c0] : memref<{rhs}x{dtype}, {space}>, vector<{rhs}x{dtype}>", f"%p = {product}"]
     if scratch:
-        body += [f"%s = arith.addf %a, %p : {sums}", f"tpu.vector_store %acc[%c0, %c0], %s {{strides = array<i32>}} : {acc}, {sums},",
+        body += [f"%s = arith.add{f} %a, %p : {sums}", f"tpu.vector_store %acc[%c0, %c0], %s {{strides = array<i32>}} : {acc}, {sums},",
                  "%ends = arith.cmpi eq, %k, %last : i32", "scf.if %ends {", f"%r = vector.load %acc[%c0, %c0] : {acc}, {sums}"]
     elif around:
         body += [f"%kept = vector.load %acc[%c0, %c0] : {acc}, {sums}", f"%r = arith.addf %p, %kept : {sums}"]
@@ -39,8 +51,10 @@ def kernel(m, n, k, bm, bn, bk, dtype, lhs_t=False, rhs_t=False, form="scratch")
                  f"%col = vector.shape_cast %row : vector<{bm}xf32> to vector<{bm}x1xf32>",
                  f"%wide = vector.broadcast %col : vector<{bm}x1xf32> to {sums}", f"%r = arith.divf %e, %wide : {sums}"]
     else:
-        body += [f"%two = arith.constant dense<2.0> : {sums}", f"%r = arith.mulf %p, %two : {sums}"]
-    body += [f"%h = arith.truncf %r : {sums} to {half}", f"tpu.vector_store %z[%c0, %c0], %h {{strides = array<i32>}} : {out}, {half},"]
+        body += [f"%two = arith.constant dense<{two}> : {sums}", f"%r = arith.mul{f} %p, %two : {sums}"]
+    if made != total:
+        body += [f"%h = arith.truncf %r : {sums} to {half}"]
+    body += [f"tpu.vector_store %z[%c0, %c0], %{'r' if made == total else 'h'} {{strides = array<i32>}} : {out}, {half},"]
     if scratch:
         body += ["}"]
     windows = ", ".join(f"{{transform_indices = @{name}, window_bounds = array<i64: {bounds.replace('x', ', ')}>}}"

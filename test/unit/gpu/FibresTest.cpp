@@ -82,7 +82,7 @@ TEST(Fibres, AWarpMultipliesMatrices) {
       right[word] = pair(c(k0, n0), c(k1, n1));
     }
     float sums[4] = {1, 2, 3, 4};
-    hostMma(sums, 0, left, right);
+    hostMma(sums, DType::bf16, left, right);
     for (int i = 0; i < 4; ++i) {
       const auto [row, column] = placeInC(lane, i);
       float expected = static_cast<float>(i + 1);
@@ -225,7 +225,7 @@ TEST(Fibres, AWarpGroupMultipliesSwizzledMatrices) {
                                    .lhsStride = 2 * kWords,
                                    .rhsStride = 2 * kWords};
         hostGroupBegin();
-        hostGroupMma(sums, a, c, product);
+        hostGroupMma(sums, a, c, true, product);
         EXPECT_EQ(sums[0], 1) << "a product whose end nobody has waited for";
         hostGroupCommit();
         hostGroupWait(0);

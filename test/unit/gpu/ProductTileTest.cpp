@@ -16,7 +16,7 @@ TEST(ProductTiles, LargeProductsHaveTheLargestInstructionOfAWarpGroup) {
   EXPECT_EQ(threadsForProduct(shape), 256);
   const auto tile = tileFor(shape, 256, named("sm_90a"), false);
   ASSERT_TRUE(tile);
-  EXPECT_TRUE(tile->wgmma);
+  EXPECT_EQ(tile->unit, ProductUnit::warpGroups);
   EXPECT_EQ(tile->rows(), 128);
   EXPECT_EQ(tile->columns(), 256);
   EXPECT_EQ(tile->sums(), 128);
@@ -27,7 +27,7 @@ TEST(ProductTiles, LargeProductsHaveTheLargestInstructionOfAWarpGroup) {
 TEST(ProductTiles, OtherGpusHaveWarps) {
   const auto tile = tileFor({.m = 4096, .n = 4096, .k = 4096}, 256, named("sm_80"), false);
   ASSERT_TRUE(tile);
-  EXPECT_FALSE(tile->wgmma);
+  EXPECT_EQ(tile->unit, ProductUnit::warps);
   EXPECT_EQ(tile->rows() * tile->columns(), 128 * 128 * tile->sums() / 64);
 }
 
@@ -56,11 +56,11 @@ TEST(ProductTiles, TooSmallProductsAreNotForTensorCores) {
 
 TEST(GroupProducts, AreNamedByWhatTheyCompute) {
   const GroupProduct product{
-      .columns = 192, .isF16 = true, .lhsDepthInner = false, .rhsDepthInner = true, .lhsStride = 8192};
+      .columns = 192, .dtype = DType::f16, .lhsDepthInner = false, .rhsDepthInner = true, .lhsStride = 8192};
   const GroupProduct read = groupProductNamed(groupMmaName(product));
   EXPECT_EQ(groupMmaName(read), groupMmaName(product));
   EXPECT_EQ(read.columns, 192);
-  EXPECT_TRUE(read.isF16);
+  EXPECT_EQ(read.dtype, DType::f16);
   EXPECT_FALSE(read.lhsDepthInner);
   EXPECT_EQ(read.lhsStride, 8192);
   EXPECT_EQ(groupsNamed(waitName(3)), 3);

@@ -105,16 +105,16 @@ TEST(Signals, ProductsOfAGroupEndInTheWaitForIt) {
     auto* shared = static_cast<uint16_t*>(hostShared());
     for (int i = hostThread(); i < 2 * 64 * 64; i += 128) shared[i] = 0x3f80;  // 1
     hostBarrier(0);
-    float first[4] = {}, second[4] = {};
+    float first[4] = {}, second[4] = {5, 5, 5, 5};
     const GroupProduct product{.columns = 8};
-    hostGroupMma(first, shared, shared + 64 * 64, product);
+    hostGroupMma(first, shared, shared + 64 * 64, true, product);
     hostGroupCommit();
-    hostGroupMma(second, shared, shared + 64 * 64, product);
+    hostGroupMma(second, shared, shared + 64 * 64, false, product);
     hostGroupCommit();
     EXPECT_EQ(first[0], 0);
     hostGroupWait(1);
     EXPECT_EQ(first[0], 16);
-    EXPECT_EQ(second[0], 0);
+    EXPECT_EQ(second[0], 5);
     hostGroupWait(0);
     EXPECT_EQ(second[0], 16);
   });

@@ -119,6 +119,7 @@ LowerResult lowerFor(Lowering& l, mlir::Operation& op) {
 }
 
 LowerResult lowerIf(Lowering& l, mlir::Operation& op) {
+  if (l.plan.products.clearing.contains(&op)) return {};  // the product does it
   if (auto ok = l.beforeRegions(op, false); !ok) return ok;
   Carried carried(l, op.getResultTypes());
   Reg condition = l.scalar(op.getOperand(0));

@@ -114,10 +114,13 @@ LowerResult lowerTensorProduct(Lowering& l, mlir::Operation& op, ProductForm& p,
   Stream* stream = l.plan.stream.find(&op) ? l.stream : nullptr;
   // It begins with a barrier: what other threads have made of its operands is there.
   if (plan.result == ProductResult::accumulated) {
+    Reg begins = plan.begins ? l.scalar(plan.begins) : nullptr;
+    if (plan.begins && !begins) return unsupported("a condition that device code does not follow");
     const Lowering::Fragment scratch = *l.resident(l.ref(plan.scratch).memory);
-    emitTensorProduct(l, p, plan.tile, scratch.sums, stream);
+    emitTensorProduct(l, p, plan.tile, scratch.sums, stream, begins);
     Lowering::Fragment sum = scratch;
     sum.memory = View::kValue;
+    sum.underWay = false;  // as the scratch, whose products are waited for
     l.setFragment(plan.sum, sum);
     return l.failure;
   }
@@ -127,12 +130,12 @@ LowerResult lowerTensorProduct(Lowering& l, mlir::Operation& op, ProductForm& p,
     l.forFragment(made, shapeOf(result.getType()), [&](const Place& at) {
       if (Reg start = l.element(p.acc, at)) l.setElement(made, start);
     });
-    emitTensorProduct(l, p, plan.tile, made.sums, stream);
+    emitTensorProduct(l, p, plan.tile, made.sums, stream, nullptr);
     l.setFragment(result, made);
     return l.failure;
   }
   p.made = l.allocate(p.out, shapeOf(result.getType()));
-  if (p.made.elements() > 0) emitTensorProduct(l, p, plan.tile, nullptr, nullptr);
+  if (p.made.elements() > 0) emitTensorProduct(l, p, plan.tile, nullptr, nullptr, nullptr);
   l.setView(result, std::move(p.made));
   return l.failure;
 }
