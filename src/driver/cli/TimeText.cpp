@@ -142,7 +142,7 @@ std::string comparisonText(const Session& session, const std::string& a, const t
   term::Table table({{""}, {a, Align::right}, {b, Align::right}, {"ratio", Align::right}});
   const auto row = [&](std::string_view what, double x, double y) {
     if (x > 0 || y > 0)
-      table.add({std::string(what), micro(x), micro(y), x > 0 ? fmt::format("{:.2f}", y / x) : std::string("-")});
+      table.add({std::string(what), micro(x), micro(y), x > 0 ? fmt::format("{:.3g}", y / x) : std::string("-")});
   };
   row("time", timeA.us, timeB.us);
   row("from", timeA.lowUs, timeB.lowUs);
