@@ -1,6 +1,6 @@
 // 9. Mistakes that a TPU does not report.
 //
-// This kernel forgets to clear its accumulator. A TPU computes with what lay in the memory before; `check` runs the
+// This kernel forgets to clear its accumulator. A TPU computes with whatever the memory held before; `check` runs the
 // kernel under observers and tells what it saw.
 #include <iostream>
 
