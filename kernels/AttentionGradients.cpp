@@ -83,7 +83,7 @@ PallasCall flash_attention_backward_queries_call(const ArrayType& q, const Array
     b.whenSeen(i, j, [&] {
       const Array keys = b.keysOf(k, j);
       const auto w = b.weights(q[_], keys, v[_], d[_], log_sums[_], delta[_], i, j);
-      // Where a block is partial, the product of a weight 0 and what lies there is anything.
+      // In a partial block, the product of weight 0 and an element past the end may be anything.
       const Array ds = b.keys % b.bk || b.queries % b.bq ? where(w.p == 0, 0, w.ds) : w.ds;
       acc[_] += dot(astype(ds, keys.dtype()), keys, {.preferred_element_type = f32});
     });

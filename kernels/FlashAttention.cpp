@@ -99,7 +99,7 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
                   col = j * bk + broadcasted_iota(i32, {rows, columns}, 1);
       if (crosses_diagonal) s = where(col <= row, s, kMasked);
       Array values = v[{there, all_of}];
-      if (keys % bk) {  // the last block is partial: what lies there is not zero
+      if (keys % bk) {  // the last block is partial: elements past the end are not zero
         s = where(col < keys, s, kMasked);
         const Array at = j * bk + broadcasted_iota(i32, {columns, size}, 0);
         values = astype(where(at < keys, astype(values, f32), 0), v.dtype());

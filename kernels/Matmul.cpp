@@ -36,7 +36,7 @@ Sizes sizesOf(const ArrayType& x, const ArrayType& y, const MatmulOptions& o) {
            .place = {},
            .need = std::to_string(s.k) + " rows in the right operand",
            .have = std::to_string(rows),
-           .help = "set transpose_x or transpose_y if a matrix lies transposed in memory"});
+           .help = "set transpose_x or transpose_y if a matrix is stored transposed"});
   s.bm = o.block_m ? o.block_m : block_along(s.m, 512);
   s.bn = o.block_n ? o.block_n : block_along(s.n, 512);
   s.bk = o.block_k ? o.block_k : depthAlong(s.k);
@@ -50,7 +50,7 @@ PallasCall matmul_call(const ArrayType& x, const ArrayType& y, const MatmulOptio
   const DType wide = is_float(x.dtype) ? f32 : i32;
   const int64_t k_steps = std::max<int64_t>(cdiv(k, bk), 1);
 
-  // The last block of k is partial where bk does not divide k: what lies there is not zero.
+  // The last block of k is partial if bk does not divide k: elements past the end are not zero.
   auto inside = [k = k, bk = bk, wide](const Array& block, int64_t axis) -> Array {
     if (k % bk == 0) return block;
     const Array at = program_id(2) * bk + broadcasted_iota(i32, block.shape(), axis);

@@ -1,8 +1,8 @@
-// Ahead of time: a kernel as an object file and a C header, for programs that link neither Smalti nor LLVM.
+// Ahead-of-time compilation: a kernel as an object file and a C header, for programs without Smalti and LLVM.
 //
 //   pl::Status done = pl::write_object(call.lower(x, y), "build/add.o");   // and build/add.h: int add(…)
 //
-// In CMake, `smalti_add_kernel(add add.cpp)` does it while building: add.cpp defines `smalti::Lowered add()`.
+// In CMake, `smalti_add_kernel(add add.cpp)` does this during the build: add.cpp defines `smalti::Lowered add()`.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace smalti {
 struct ObjectOptions {
   std::string processor = "host";  ///< LLVM's name, "haswell", or with the machine: "aarch64-linux-gnu/neoverse-n1"
   std::string symbol{};            ///< the C function; empty: the file's name without its suffix
-  /// How often the loops of a call may go round in all, about; then its function returns 6. 0: without a limit.
+  /// Approximate limit on the loop iterations of a call, beyond which its function returns 6. 0: no limit.
   int64_t step_limit = ExecuteOptions().step_limit;
 };
 

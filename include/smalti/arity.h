@@ -27,8 +27,8 @@ inline constexpr int kParameters<R (C::*)(A...) const> = sizeof...(A);
 template <class C, class R, class... A>
 inline constexpr int kParameters<R (C::*)(A...) const noexcept> = sizeof...(A);
 
-/// The one count that F takes, or -1: generic lambdas, overloads and default arguments take several. Asking it spares
-/// the compiler `kMaxKernelArguments` instantiations per lambda.
+/// The only count that F takes, or -1: generic lambdas, overloads and default arguments take several. This saves
+/// `kMaxKernelArguments` instantiations per lambda.
 template <class Arg, class F>
 constexpr int onlyCount() {
   if constexpr (requires { &F::operator(); }) {
@@ -53,7 +53,7 @@ constexpr bool visitIfTaken(Visit& visit) {
 }
 
 /// Calls `visit(std::make_index_sequence<N>{})` for every N up to Most such that F takes N arguments of type Arg;
-/// whether there is one.
+/// returns whether there is one.
 template <class Arg, size_t Most, class F, class Visit>
 constexpr bool forEachCount(Visit visit) {
   constexpr int only = onlyCount<Arg, F>();

@@ -40,18 +40,18 @@ namespace detail {
 
 /// A dense row-major array. Copying shares the elements; `clone` copies them.
 ///
-/// Inside a kernel (and under a transform) an Array is *traced*: it has a type, and stands for a value that is computed
+/// Inside a kernel (and under a transform) an Array is *traced*: it has a type, and represents a value that is computed
 /// later. `data()` of a traced array is null.
 class Array {
  public:
   Array() = default;
-  // Not inline: programs destroy many, and would take longer to compile.
+  // Not inline: programs destroy many arrays, and would take longer to compile.
   Array(const Array&);
   Array(Array&&) noexcept;
   Array& operator=(const Array&);
   Array& operator=(Array&&) noexcept;
   ~Array();
-  /// Owned, 64-byte aligned, not initialised. Fails with SM1009 when the memory cannot be had.
+  /// Owned, 64-byte aligned, not initialised. Fails with SM1009 if the memory cannot be allocated.
   static Result<Array> allocate(ArrayType type);
   /// A view of the caller's memory, which must stay alive and hold `type.bytes()` bytes.
   static Array view(ArrayType type, void* data);
@@ -65,13 +65,13 @@ class Array {
   DType dtype() const { return type_.dtype; }
   const Shape& shape() const { return type_.shape; }
   int64_t rank() const { return static_cast<int64_t>(type_.shape.size()); }
-  /// Size of an axis; negative axes count from the end. 0 when there is no such axis.
+  /// Size of an axis; negative axes count from the end. 0 if there is no such axis.
   int64_t dim(int64_t axis) const;
   int64_t elements() const { return type_.elements(); }
   int64_t bytes() const { return type_.bytes(); }
   std::byte* data() { return data_; }
   const std::byte* data() const { return data_; }
-  /// The elements. Of a traced array there are none to look at: an Error, SM6119, with the user's line.
+  /// The elements. A traced array has none: Error SM6119, with the user's line.
   template <class T>
   T* as(const std::source_location& at = std::source_location::current()) {
     if (traced_) detail::traced_has_no_elements(*this, at);
@@ -85,14 +85,14 @@ class Array {
 
   bool is_traced() const { return traced_; }
   const std::shared_ptr<void>& tracer() const { return owner_; }
-  /// Came from C++ scalars only: its dtype gives way to the other operand's (S-D5).
+  /// Computed from C++ scalars only: the dtype of the other operand takes precedence (S-D5).
   bool weak_type() const { return weak_; }
   Array with_weak_type(bool weak) const;
 
   /// True when no other Array shares the (owned) elements.
   bool unique() const { return owner_ && owner_.use_count() == 1; }
   Result<Array> clone() const;
-  /// Same elements under another shape of as many elements (checked: SM1010).
+  /// The same elements in another shape with the same number of elements (checked: SM1010).
   Result<Array> reshaped(Shape shape) const;
 
  private:

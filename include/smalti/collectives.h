@@ -1,12 +1,12 @@
-// What devices of a shard_map say to each other, with the names and arguments of jax.lax. Each takes the mesh axis (or
-// axes) along which devices take part; what it returns is this device's. Inside kernels these are for you to write,
+// Communication between devices of a shard_map, with the names and arguments of jax.lax. Each takes the mesh axis (or
+// axes) along which devices take part, and returns this device's result. Inside kernels, write collectives yourself
 // with remote copies (dma.h).
 //
 //   auto mean = pl::pmean(gradient, "batch");
 //   auto rows = pl::all_gather(x, "x", {.tiled = true});
 //   auto next = pl::ppermute(x, "x", {{0, 1}, {1, 2}, {2, 3}, {3, 0}});
 //
-// Errors: SM6232 (an axis that no shard_map around has), SM6233 (arguments that do not fit the array or the devices).
+// Errors: SM6232 (no enclosing shard_map has the axis), SM6233 (arguments that do not fit the array or the devices).
 #pragma once
 
 #include <type_traits>
@@ -19,7 +19,7 @@
 
 namespace smalti {
 
-/// Devices along the axes in groups that talk among themselves, by their index along these axes; empty: all together.
+/// Groups of devices that communicate among themselves, by index along the axes; empty: one group of all devices.
 using AxisIndexGroups = std::vector<std::vector<int64_t>>;
 
 struct ReduceOptions {
@@ -36,23 +36,23 @@ Array pmin(const Operand& x, const AxisNames& axis_name, const ReduceOptions& op
 struct GatherOptions {
   int64_t axis = 0;  ///< of the result
   AxisIndexGroups axis_index_groups{};
-  /// The parts are joined along `axis`; else they are stacked along a new one.
+  /// True: parts are concatenated along `axis`; false: they are stacked along a new one.
   bool tiled = false;
 };
-/// What all devices have, in their order.
+/// The arrays of all devices, in the order of devices.
 Array all_gather(const Operand& x, const AxisNames& axis_name, const GatherOptions& options = {});
 
 struct ScatterOptions {
   int64_t scatter_dimension = 0;
   AxisIndexGroups axis_index_groups{};
-  /// Each device gets a part of the dimension; else the dimension is as long as there are devices, and goes away.
+  /// True: each device gets a part of the dimension; false: its size is the number of devices, and it is removed.
   bool tiled = false;
 };
-/// psum, of which each device gets its part.
+/// The part of psum that belongs to this device.
 Array psum_scatter(const Operand& x, const AxisNames& axis_name, const ScatterOptions& options = {});
 
-/// The array of the device `source` arrives at `target`, for each pair; who gets nothing has zeros. Devices along
-/// several axes are counted in the mesh's order, here and in pshuffle (JAX has it so).
+/// The array of device `source` goes to `target`, for each pair; devices that receive nothing get zeros. Devices along
+/// several axes are numbered in the mesh's order, here and in pshuffle, as in JAX.
 Array ppermute(const Operand& x, const AxisNames& axis_name, const std::vector<std::pair<int64_t, int64_t>>& perm);
 /// Device i gets the array of device perm[i].
 Array pshuffle(const Operand& x, const AxisNames& axis_name, const std::vector<int64_t>& perm);
@@ -61,8 +61,8 @@ Array pbroadcast(const Operand& x, const AxisNames& axis_name, int64_t source);
 
 struct AllToAllOptions {
   AxisIndexGroups axis_index_groups{};
-  /// Parts of `split_axis` are joined along `concat_axis`; else `split_axis` is as long as there are devices and goes
-  /// away, and `concat_axis` is new.
+  /// True: parts of `split_axis` are concatenated along `concat_axis`; false: `split_axis` has the number of devices as
+  /// its size and is removed, and `concat_axis` is new.
   bool tiled = false;
 };
 /// Device j gets part j of every device's array.

@@ -1,4 +1,4 @@
-// Control flow inside kernels (I1–I5), and where in the grid a program is.
+// Control flow inside kernels (I1–I5), and the position of a program in the grid.
 #pragma once
 
 #include <array>
@@ -18,12 +18,12 @@ namespace smalti {
 Array program_id(int axis, Location at = Location::current());
 /// Size of a grid axis, i32.
 Array num_programs(int axis, Location at = Location::current());
-/// The same by the axis' name: of a named grid (A6), or of the mesh of a shard_map or call. Of several mesh axes: the
+/// The same by the axis' name: of a named grid (A6), or of the mesh of a shard_map or call. For several mesh axes: the
 /// position over them, row-major.
 Array axis_index(const AxisNames& axis_name, Location at = Location::current());
 Array axis_size(const AxisNames& axis_name, Location at = Location::current());
 
-/// Runs `body` where the scalar pred is true. A C++ bool decides now (S-I1).
+/// Runs `body` if the scalar pred is true. A C++ bool is decided during tracing (S-I1).
 void when(bool condition, const std::function<void()>& body);
 void when(const Operand& condition, const std::function<void()>& body);
 
@@ -54,7 +54,7 @@ void flatten(const std::pair<A, B>& p, Arrays& out) {
   flatten(p.second, out);
 }
 
-/// The type a carry has inside the loop: numbers and reads of Refs are Arrays there.
+/// The type of a carry inside the loop: numbers and reads of Refs become Arrays.
 template <class T, class = void>
 struct Carried {
   using type = Array;
@@ -115,12 +115,12 @@ struct ScanOptions {
   bool reverse = false;
 };
 using ScanBody = std::function<std::pair<Arrays, Arrays>(const Arrays& carry, const Arrays& slices)>;
-/// The carries, then what the steps gave.
+/// The carries, then the stacked results of the steps.
 Arrays scan(const ScanBody&, const Arrays& init, const Arrays& xs, const ScanOptions&, const Location& at);
 Arrays branch(const Operand& index, const std::vector<Branch>& branches, bool isPred, const Location& at);
 }  // namespace detail
 
-/// `unroll`: iterations per trip of the loop; `full_unroll` needs static bounds (S-I3).
+/// `unroll`: steps per iteration of the loop; `full_unroll` needs static bounds (S-I3).
 inline constexpr int64_t full_unroll = 0;
 struct LoopOptions {
   int64_t step = 1;
@@ -172,7 +172,7 @@ auto while_loop(Condition&& condition, Body&& body, const Init& init, Location a
 using detail::ScanOptions;
 
 /// lax.scan: `auto [carry, y] = body(carry, x)` for each slice x of the arrays `xs` along axis 0, in this order (or the
-/// other way, `reverse`); gives the last carry and the stacked y. Carries, slices and results are Arrays, or arrays,
+/// other way, `reverse`); returns the last carry and the stacked y. Carries, slices and results are Arrays, or arrays,
 /// pairs, tuples and vectors of them; without `xs` (an empty vector) a length is needed. Errors SM6124, SM6122.
 template <class Body, class Init, class Xs>
 auto scan(Body&& body, const Init& init, const Xs& xs, ScanOptions options = {}, Location at = Location::current()) {
@@ -190,7 +190,7 @@ auto scan(Body&& body, const Init& init, const Xs& xs, ScanOptions options = {},
                    detail::unflatten({results.begin() + numCarry, results.end()}, *like)};
 }
 
-/// lax.cond: the value of the branch taken; both give the same types. Branches without a value return nothing.
+/// lax.cond: the value of the branch taken; both return the same types. Branches may also return nothing.
 template <class True, class False>
 auto cond(const Operand& predicate, True&& ifTrue, False&& ifFalse, Location at = Location::current()) {
   using T = decltype(ifTrue());

@@ -1,4 +1,4 @@
-// Looking into kernels (M2 – M7).
+// Debugging kernels (M2 – M7).
 #pragma once
 
 #include <string>
@@ -13,33 +13,33 @@ namespace detail {
 void debug_print(std::string_view format, const std::vector<Operand>& arguments, const Location& at);
 }  // namespace detail
 
-/// The format of a debug_print, with the line it stands on.
+/// The format of a debug_print, with its source line.
 struct PrintFormat {
   template <class T, class = std::enable_if_t<std::is_convertible_v<const T&, std::string_view>>>
   PrintFormat(const T& text, Location at = Location::current()) : text(text), at(at) {}
   std::string_view text;
   Location at;
 };
-/// Prints scalars at `{}` (or after the text when it has none), or one vector where the format ends in `{}`
+/// Prints scalars at `{}` (or after the text if it has none), or one vector if the format ends in `{}`
 /// (M2). Errors SM6510, SM6511.
 template <class... A>
 void debug_print(const PrintFormat& format, const A&... arguments) {
   detail::debug_print(format.text, {Operand(arguments, format.at)...}, format.at);
 }
 
-/// Whether the debug_checks that follow on this thread are compiled in; off at first (S-L4). Gives the former setting.
+/// Enables or disables subsequent debug_checks on this thread; initially off (S-L4). Returns the previous setting.
 bool enable_debug_checks(bool on = true);
-/// Ends the kernel with the message where the scalar pred is false, if checks are enabled (M4).
+/// Ends the kernel with the message if the scalar pred is false and checks are enabled (M4).
 void debug_check(const Operand& condition, std::string_view message);
 
-/// Whether kernels traced from here on this thread fill what run_scoped, empty_ref and pipelines allocate before it is
-/// used: floats with NaN, integers with their smallest number (E8). Off at first; gives the former setting.
+/// Whether kernels traced from now on on this thread fill memory of run_scoped, empty_ref and pipelines before it is
+/// used: floats with NaN, integers with their smallest value (E8). Initially off; returns the previous setting.
 bool enable_poison_buffers(bool on = true);
 
 /// A scalar for the profiler (M6).
 void trace_value(std::string_view label, const Operand& value);
 
-/// The ops while it lives belong to a scope of that name in profiles.
+/// Ops recorded during its lifetime belong to a scope of that name in profiles.
 class named_scope {
  public:
   explicit named_scope(std::string_view name, Location at = Location::current());
@@ -51,7 +51,7 @@ class named_scope {
   Location at_;
 };
 
-/// Waits that many nanoseconds (M7).
+/// Waits for that many nanoseconds (M7).
 void delay(const Operand& nanoseconds);
 
 }  // namespace smalti

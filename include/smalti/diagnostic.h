@@ -1,4 +1,4 @@
-// Diagnostics: what every refusal and every finding is made of. Nothing throws; see `Result`.
+// Diagnostics: the content of every refusal and finding. Nothing throws; see `Result`.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +26,13 @@ struct Diagnostic {
   std::string message;                ///< what is wrong, in Pallas' words; no trailing full stop
   SourcePlace place;                  ///< user's line if known, else the module's
   std::vector<std::string> where{};   ///< context, outermost first: "kernel 'add'", "grid step (3, 0)", "operand 1"
-  std::string need{};                 ///< what would be right, with numbers; may be empty
-  std::string have{};                 ///< what is there, with numbers; may be empty
+  std::string need{};                 ///< the requirement, with numbers; may be empty
+  std::string have{};                 ///< the actual state, with numbers; may be empty
   std::string help{};                 ///< one thing to try; may be empty
   std::vector<Diagnostic> related{};  ///< further violations found in the same pass
   std::string source_line{};          ///< the text of the user's line, shown with a caret; may be empty
 
-  /// The whole message as a person reads it (several lines, ends with a newline).
+  /// The whole message as text (several lines, ends with a newline).
   std::string str() const;
 };
 

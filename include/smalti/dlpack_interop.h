@@ -1,4 +1,4 @@
-// Arrays from and to other libraries' memory: DLPack, strided views, single elements.
+// Exchange of arrays with other libraries: DLPack, strided views, single elements.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace smalti {
 
 /// DLPack's C structures: a DLManagedTensor* of any library is a ManagedTensor* here, a DLManagedTensorVersioned*
-/// (since DLPack 1.0) a VersionedTensor*. Python's `__dlpack__` hands them out in capsules named "dltensor" and
+/// (since DLPack 1.0) a VersionedTensor*. Python's `__dlpack__` returns them in capsules named "dltensor" and
 /// "dltensor_versioned".
 namespace dlpack {
 struct Device {
@@ -36,12 +36,12 @@ struct ManagedTensor {
   void* manager_ctx;
   void (*deleter)(ManagedTensor*);
 };
-/// Of the layout: another major version is another layout, except for the fields up to `deleter`.
+/// Version of the layout: another major version has another layout, except for the fields up to `deleter`.
 struct Version {
   uint32_t major = 1, minor = 0;
   bool operator==(const Version&) const = default;
 };
-/// What tensors are given out as, and the newest major version that is taken.
+/// The version of exported tensors, and the newest major version that can be imported.
 inline constexpr Version kVersion{1, 0};
 inline constexpr uint64_t kReadOnly = 1, kCopied = 2;  ///< flags
 struct VersionedTensor {
@@ -54,24 +54,24 @@ struct VersionedTensor {
 }  // namespace dlpack
 
 /// The array's elements for another library, which calls `deleter` once when it is done. Error SM6308 for dtypes that
-/// DLPack has not or packs otherwise (below a byte), and for traced arrays.
+/// DLPack lacks or packs differently (below a byte), and for traced arrays.
 Result<dlpack::ManagedTensor*> to_dlpack(const Array& array);
 /// The same with a version, for a consumer that understands up to `newest` (`max_version` of Python's `__dlpack__`):
-/// error SM6308 when that is before 1.0, where `to_dlpack` is right. `flags`: kReadOnly for elements that the consumer
+/// error SM6308 if that is before 1.0; use `to_dlpack` then. `flags`: kReadOnly for elements that the consumer
 /// must not write to, kCopied for those without other owners.
 Result<dlpack::VersionedTensor*> to_dlpack_versioned(const Array& array, dlpack::Version newest = dlpack::kVersion,
                                                      uint64_t flags = 0);
-/// Takes the tensor over: row-major memory of the CPU is shared, other strides are copied. Its deleter is called when
-/// the last Array of it goes, or here when it is copied or refused (SM6308).
+/// Takes ownership of the tensor: row-major CPU memory is shared, other strides are copied. Its deleter is called when
+/// the last Array of it is destroyed, or here if it is copied or refused (SM6308).
 Result<Array> from_dlpack(dlpack::ManagedTensor* tensor);
-/// The same; refused when it is of a newer major version. The elements of a read-only tensor are copied, unless
+/// The same; refuses newer major versions. The elements of a read-only tensor are copied, unless
 /// `share_read_only` promises that the Array is not written (an Executable does not write to its inputs).
 Result<Array> from_dlpack(dlpack::VersionedTensor* tensor, bool share_read_only = false);
 
 /// A dense copy of strided memory; strides are in bytes and may be 0 or negative.
 Result<Array> from_strided(ArrayType type, const void* data, const std::vector<int64_t>& byte_strides);
 
-/// The element of an array of one, as T whatever the dtype; errors as an Error (SM6303: several elements; SM6105:
+/// The element of an array with one element, converted to T; throws Error (SM6303: several elements; SM6105:
 /// traced).
 double item_as_double(const Array& array);
 int64_t item_as_int(const Array& array);

@@ -17,11 +17,11 @@
 
 namespace smalti {
 
-/// What a device id is: its place in the mesh, or its number (S-G7).
+/// The meaning of a device id: the position in the mesh, or the number (S-G7).
 enum class DeviceIdType : uint8_t { mesh, logical };
 
-/// A device: its number (logical), one index per axis of the mesh, or indices by axis name, where the axes that are not
-/// named are this device's own (H5): `{{"x", 1}}`. A key of several axes has one index over them, row-major (S-G7):
+/// A device: its number (logical), one index per axis of the mesh, or indices by axis name; axes that are not
+/// named keep this device's index (H5): `{{"x", 1}}`. A key of several axes has one row-major index over them (S-G7):
 /// `{{{"x", "y"}, 5}}`. Error SM6508.
 class DeviceId {
  public:
@@ -36,13 +36,13 @@ class DeviceId {
 };
 
 struct StartOptions {
-  /// 0, or 1: before those of priority 0.
+  /// 0, or 1 for copies that start before those of priority 0.
   int priority = 0;
   /// Adds to the destination. SparseCore only.
   bool add = false;
 };
 
-/// A copy that may be started and waited for (H2, H3). The same descriptor may be made again elsewhere to wait.
+/// A copy that can be started and waited for (H2, H3). The same descriptor may be created again elsewhere to wait.
 class AsyncCopyDescriptor {
  public:
   AsyncCopyDescriptor(Ref src, Ref dst, Ref sem, Location at) : src_(src), dst_(dst), sem_(sem), at_(at) {}
@@ -51,9 +51,9 @@ class AsyncCopyDescriptor {
 
   bool is_remote() const { return device_.has_value(); }
   void start(StartOptions options = {}, Location at = Location::current()) const;
-  /// Until the copy is done; of a remote one, until both sides of this device are.
+  /// Waits until the copy is done; for a remote copy, until both sides of this device are.
   void wait(Location at = Location::current()) const;
-  /// Remote copies: until the source may change; until what comes in has come.
+  /// Remote copies: wait until the source may change; until the incoming data has arrived.
   void wait_send(Location at = Location::current()) const;
   void wait_recv(Location at = Location::current()) const;
 
@@ -69,7 +69,7 @@ class AsyncCopyDescriptor {
 /// (types), SM6502 (semaphores).
 [[nodiscard]] AsyncCopyDescriptor make_async_copy(const Ref& src, const Ref& dst, const Ref& sem,
                                                   Location at = Location::current());
-/// Started (H1).
+/// Creates the descriptor and starts the copy (H1).
 AsyncCopyDescriptor async_copy(const Ref& src, const Ref& dst, const Ref& sem, StartOptions options = {},
                                Location at = Location::current());
 /// Copies and waits, with a semaphore of its own (H6).
@@ -96,7 +96,7 @@ struct SignalOptions {
 };
 /// Adds `inc`, here or on another device (G4).
 void semaphore_signal(const Ref& sem, const Operand& inc = 1, const SignalOptions& options = {});
-/// Waits until the count is at least `value`, then takes it off (G5, S-G4).
+/// Waits until the count is at least `value`, then subtracts it (G5, S-G4).
 void semaphore_wait(const Ref& sem, const Operand& value = 1, bool decrement = true);
 /// The semaphore that all kernels of one `collective_id` share (G6).
 Ref get_barrier_semaphore(Location at = Location::current());

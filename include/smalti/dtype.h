@@ -1,4 +1,4 @@
-// Element types of arrays, and what every layer needs to know about each.
+// Element types of arrays and their properties.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace smalti {
 
 /// Element type. Signedness is a property of *arrays* (u8 and i8 differ); inside kernels integers are
-/// signless, written with the signed member, and the op says how bits are read (S-E8).
+/// signless, written with the signed member, and the op determines the interpretation of bits (S-E8).
 /// Storage is one element per `storage_bytes`: sub-byte types take one byte each, sign-extended for
 /// i2/i4, zero-extended for u2/u4/f4e2m1fn; `pred` is one byte holding 0 or 1.
 enum class DType : uint8_t {
@@ -41,7 +41,7 @@ enum class DType : uint8_t {
 };
 inline constexpr int kNumDTypes = static_cast<int>(DType::c128) + 1;
 
-/// Width in bits as the type's name says (pred 1, i4 4, index 64).
+/// Width in bits according to the type's name (pred 1, i4 4, index 64).
 int bit_width(DType);
 /// Bytes that one element takes in an `Array` and in the machine's memories (≥ 1).
 int storage_bytes(DType);
@@ -57,9 +57,9 @@ bool is_signed_integer(DType);
 bool is_unsigned_integer(DType);
 bool is_semaphore(DType);
 bool is_complex(DType);
-/// The type of a complex number's parts; other types are their own.
+/// The type of a complex number's parts; for other types the type itself.
 DType part_of(DType);
-/// The signless type that stands for it inside kernels: u8 → i8, everything else unchanged.
+/// The signless type that represents it inside kernels: u8 → i8, everything else unchanged.
 DType signless(DType);
 
 }  // namespace smalti

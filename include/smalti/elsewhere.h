@@ -1,5 +1,5 @@
-// Ops of Pallas that run on SparseCores and GPUs only (D8, I6). A TensorCore runs one program at a time, so that
-// nothing has to be atomic: each of these is an Error, SM6402, that says what to write instead.
+// Ops of Pallas that run only on SparseCores and GPUs (D8, I6). A TensorCore runs one program at a time, so that
+// nothing has to be atomic: each of these throws Error SM6402, which names an alternative.
 #pragma once
 
 #include "smalti/control.h"
@@ -7,7 +7,7 @@
 
 namespace smalti {
 
-/// A Ref, or what an index made of one.
+/// A Ref, or an indexed Ref.
 struct AnyRef {
   AnyRef(const Ref&) {}
   AnyRef(const RefView&) {}

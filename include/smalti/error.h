@@ -1,5 +1,5 @@
-// The one exception of the language. Kernels are written with operators, which have nowhere to put a Result: what is
-// wrong with one is thrown as an Error that holds the diagnostic. Everything else returns Result.
+// The only exception of the language. Kernels are written with operators, which cannot return a Result: an error
+// is thrown as an Error that holds the diagnostic. Everything else returns Result.
 #pragma once
 
 #include <exception>
@@ -24,14 +24,14 @@ class Error : public std::exception {
 
 [[noreturn]] void raise(Diagnostic);
 
-/// The value, or an Error with the diagnostic.
+/// Returns the value, or throws an Error with the diagnostic.
 template <class T>
 T unwrap(Result<T> result) {
   if (!result) raise(std::move(result.error()));
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
-/// Runs `work`; its value, or the diagnostic of the Error that left it.
+/// Runs `work`; returns its value, or the diagnostic of the Error that it throws.
 template <class F>
 auto attempt(F&& work) -> Result<decltype(work())> {
   try {

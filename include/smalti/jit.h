@@ -36,7 +36,7 @@ class TracedProgram {
  public:
   /// The program as one StableHLO module, kernels in it as tpu_custom_calls of this stable_mosaic version.
   Result<std::string> stablehlo(int version = 13) const;
-  /// As it was traced, one op a line.
+  /// The traced program as text, one op per line.
   std::string text() const;
 
   struct State;
@@ -55,7 +55,7 @@ struct Signature {
   Leaves leaves;
   std::vector<Static> statics;
 };
-/// Runs the cached program of the signature, or traces it first; `structure` is what tracing left, kept with it.
+/// Runs the cached program of the signature, or traces it first; `structure` is data from tracing that is kept with it.
 Leaves call_jit(const std::shared_ptr<JitState>&, const Signature&, const LeafFunction&,
                 const std::function<std::shared_ptr<const void>()>& structure, std::shared_ptr<const void>& kept);
 TracedProgram lower_jit(const std::shared_ptr<JitState>&, const Signature&, const LeafFunction&,
@@ -63,7 +63,7 @@ TracedProgram lower_jit(const std::shared_ptr<JitState>&, const Signature&, cons
 
 }  // namespace detail
 
-/// What jit gives: a function with the signature of f.
+/// The result of jit: a function with the signature of f.
 template <class F>
 class Jitted {
  public:
@@ -79,7 +79,7 @@ class Jitted {
     using Flat = detail::Flat<F, A...>;
     return Flat::rebuilt(*static_cast<const typename Flat::Result*>(kept.get()), leaves);
   }
-  /// Traces, and runs nothing.
+  /// Traces without running anything.
   template <class... A>
   TracedProgram lower(const A&... a) const {
     const detail::Flat<F, A...> flat(f_, at_, a...);
@@ -91,7 +91,7 @@ class Jitted {
   template <class... A>
   static detail::Signature signature(const detail::Flat<F, A...>& flat) {
     detail::Signature s{typeid(std::tuple<A...>), flat.leaves(), {}};
-    std::vector<size_t> sizes;  // of vectors: f may do something else with as many arrays in other ones
+    std::vector<size_t> sizes;  // of vectors: f may treat the same number of arrays differently in other vectors
     flat.each([&](const auto& a) {
       using Argument = std::decay_t<decltype(a)>;
       if constexpr (!detail::IsTree<Argument>::value) {
@@ -110,7 +110,7 @@ class Jitted {
 };
 
 /// jax.jit: f is traced once per signature (shapes, dtypes, static arguments) and runs as a compiled program from then
-/// on. Arguments that hold no arrays, but for floating-point numbers, are static. Under other transformations it is f.
+/// on. Arguments without arrays, except floating-point numbers, are static. Under other transformations it is f.
 template <class F>
 Jitted<F> jit(F f, Location at = Location::current()) {
   return Jitted<F>(std::move(f), at);

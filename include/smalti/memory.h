@@ -1,4 +1,4 @@
-// Memory inside a kernel that lives as long as a scope (E4 – E6).
+// Memory inside a kernel with the lifetime of a scope (E4 – E6).
 //
 //   pl::run_scoped([&](pl::Ref buffer, pl::Ref sem) { … }, pl::vmem({8, 128}, pl::f32), pl::semaphore_type::dma());
 #pragma once
@@ -23,7 +23,7 @@ decltype(auto) callWithRefs(Body&& body, const Ref* refs, std::index_sequence<I.
 }
 }  // namespace detail
 
-/// Allocates memory and semaphores for the time that `body` runs; it gets a Ref to each. Gives what `body` returns:
+/// Allocates memory and semaphores while `body` runs, which gets a Ref to each. Returns the result of `body`:
 /// nothing, an Array, or a tuple, pair, array or vector of Arrays.
 template <class Body, class... Types, class = std::enable_if_t<(std::is_same_v<Types, MemoryRef> && ...)>>
 auto run_scoped(Body&& body, const Types&... types) {
@@ -63,9 +63,9 @@ auto with_scoped(const Types&... types) {
   };
 }
 
-/// Memory for the rest of the scope it is made in: the kernel, a loop's or branch's body, a run_scoped (E6).
+/// Memory for the rest of the enclosing scope: the kernel, the body of a loop or branch, a run_scoped (E6).
 Ref empty_ref(const MemoryRef& type);
-/// The same with shape, dtype and memory space of another Ref; of one in ANY or HBM, in VMEM (D12).
+/// The same with shape, dtype and memory space of another Ref; VMEM if that is in ANY or HBM (D12).
 Ref empty_ref_like(const Ref& x, Location at = Location::current());
 
 }  // namespace smalti

@@ -1,4 +1,4 @@
-// Devices with names: meshes, and how arrays are split over them (jax.sharding.Mesh, PartitionSpec).
+// Meshes of devices, and how arrays are divided among them (jax.sharding.Mesh, PartitionSpec).
 //
 //   const pl::Mesh mesh({{"x", 2}, {"y", 4}});
 //   pl::P("x", std::nullopt)               // dimension 0 over x, dimension 1 whole
@@ -63,8 +63,8 @@ class AxisNames {
   std::vector<std::string> names_;
 };
 
-/// How the dimensions of an array are split over a mesh: an entry per dimension, which is the axes that split it, or
-/// std::nullopt. Dimensions behind the last entry are whole. Axes that stand nowhere hold copies.
+/// How the dimensions of an array are divided among a mesh: an entry per dimension, which names the axes, or is
+/// std::nullopt. Dimensions after the last entry are whole. The array is replicated along axes that no entry names.
 class PartitionSpec {
  public:
   class Entry : public AxisNames {

@@ -1,4 +1,4 @@
-// Modules from elsewhere: load one or a recorded case, run it, check it.
+// Imported modules: load a module or a recorded case, run it, check it.
 //
 //   auto module = smalti::Module::load("attention.mlir");
 //   if (!module) { std::cerr << module.error().str(); return 1; }
@@ -24,14 +24,14 @@ namespace smalti {
 /// "smalti 0.1.0 (MLIR 22.1.8)".
 std::string version();
 
-/// A module: StableHLO text with kernels in it, or one bare kernel. Copies share it; all of its functions may be called
-/// from several threads at once.
+/// A module: StableHLO text that contains kernels, or one bare kernel. Copies share it; its functions may be called
+/// by several threads at once.
 class Module {
  public:
   /// A file, or a folder with case.json. Bare kernels need `results` (and `arguments`): array shapes are not in them.
   static Result<Module> load(const std::string& path, std::span<const ArrayType> arguments = {},
                              std::span<const ArrayType> results = {});
-  /// The same from memory; `name` stands in messages.
+  /// The same from memory; `name` is used in messages.
   static Result<Module> parse(std::string_view content, const std::string& name,
                               std::span<const ArrayType> arguments = {}, std::span<const ArrayType> results = {});
 
@@ -41,18 +41,18 @@ class Module {
   /// Names of the kernels in it, in program order.
   const std::vector<std::string>& kernels() const;
 
-  /// The module ready to run. What it is compiled for is kept: the same settings give the same code again. Kernels are
-  /// compiled side by side where cores are free.
+  /// Compiles the module. The code is kept: the same settings return the same code again. Kernels are
+  /// compiled in parallel if cores are free.
   Result<Executable> compile(const Settings& = {}) const;
   /// Compiles (once for these settings) and executes; results are in the order of results(). SM1008: wrong inputs.
   Result<RunReport> run(std::span<const Array> arguments, const Settings& = {}) const;
-  /// What the compilers of the TPUs that the setting `chip` names refuse; empty without one.
+  /// What the compilers of the TPUs in the setting `chip` refuse; empty without that setting.
   Result<std::vector<Finding>> refusals(const Settings&) const;
-  /// The same under every observer; with the setting `chip`, what the compilers of those TPUs refuse is in `findings`,
+  /// The same with all checks; with the setting `chip`, `findings` also lists what the compilers of those TPUs refuse,
   /// too.
   Result<RunReport> check(std::span<const Array> arguments, const Settings& = {}) const;
 
-  /// Of a case folder: the recorded inputs (those missing are ones) and what is expected (may be empty).
+  /// Of a case folder: the recorded inputs (missing ones are filled with ones) and expected results (may be empty).
   Result<std::vector<Array>> recorded_inputs() const;
   Result<std::vector<Array>> expected_results() const;
 

@@ -1,5 +1,5 @@
-// What an op of the language takes: an array, a traced value, what was read from a Ref, or a C++ number; and the line
-// of the user's source that passed it.
+// The operand of an op of the language: an array, a traced value, a read of a Ref, or a C++ number; and the line
+// of the user's source that passes it.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ class RefView;
 
 using Location = std::source_location;
 
-/// Converts implicitly from everything an op may take. Numbers are weakly typed, as Python's: `x * 2` keeps the dtype
-/// of x (S-D5); bool is pred, integers are i32, floating-point numbers f32 where nothing else decides.
+/// Converts implicitly from everything an op accepts. Numbers are weakly typed, as in Python: `x * 2` keeps the dtype
+/// of x (S-D5); otherwise bool is pred, integers are i32, floating-point numbers f32.
 class Operand {
  public:
   Operand(const Array& array, Location at = Location::current());
   Operand(const RefView& view, Location at = Location::current());
-  /// Always an Error: a Ref must be read first, `ref[_]` (E-A7).
+  /// Always throws an Error: a Ref must be read first, `ref[_]` (E-A7).
   Operand(const Ref& ref, Location at = Location::current());
   template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
   Operand(T number, Location at = Location::current()) : at_(at) {

@@ -1,4 +1,4 @@
-// The ops of the language: jax.numpy's and jax.lax' names, inside kernels and on whole arrays.
+// The ops of the language, with the names of jax.numpy and jax.lax, inside kernels and on whole arrays.
 #pragma once
 
 #include "smalti/ops/create.h"

@@ -1,4 +1,4 @@
-// pallas_call: a kernel and its specs become a function of arrays.
+// pallas_call: makes a function of arrays from a kernel and its specs.
 #pragma once
 
 #include <array>
@@ -64,11 +64,11 @@ class Results {
   Results& operator=(const Results&);
   Results& operator=(Results&&) noexcept;
   ~Results();
-  /// Error SM6201 when there is not exactly one.
+  /// Error SM6201 if there is not exactly one.
   operator Array() const&;
   operator Array() &&;
   size_t size() const { return arrays_.size(); }
-  /// Error SM6201 when there are not as many.
+  /// Error SM6201 if the number of results differs.
   const Array& operator[](size_t i) const {
     if (i >= arrays_.size()) check(i + 1);
     return arrays_[i];
@@ -92,7 +92,7 @@ class Results {
 /// A kernel traced and lowered for given operands.
 class Lowered {
  public:
-  /// The kernel as it was traced, in the form of a jaxpr.
+  /// The traced kernel, in the form of a jaxpr.
   std::string traced() const;
   /// The Mosaic module as text; generic: MLIR's generic form.
   std::string mosaic(bool generic = false) const;
@@ -101,8 +101,8 @@ class Lowered {
   /// StableHLO text with the kernel as a tpu_custom_call.
   Result<std::string> stablehlo(int version = 13) const;
   CostEstimate cost() const;
-  /// What keeps the kernel from TPUs, SM66xx: what Pallas does not lower for any, or all that one of a generation
-  /// refuses ("v4", "v5e", "v5p", "v6e", "v7x"). `bytecode` and `stablehlo` ask the former; `interpret` does not.
+  /// Reasons why TPUs cannot run the kernel, SM66xx: what Pallas does not lower for any TPU, or all that a generation
+  /// refuses ("v4", "v5e", "v5p", "v6e", "v7x"). `bytecode` and `stablehlo` check the former; `interpret` does not.
   Status legal(std::string_view chip = {}) const;
 
   struct State;
@@ -118,15 +118,15 @@ class Lowered {
   std::shared_ptr<const State> state_;
 };
 
-/// What `check` asks besides what the observers see.
+/// What `check` examines in addition to the run.
 struct CheckFor {
   /// "v4", "v5e", "v5p", "v6e", "v7x", "all", a chip's .toml file, or several with commas: what their compilers refuse
   /// is in `findings`, SM66xx. Empty: the setting `chip` (SMALTI_CHIP).
   std::string_view chip = {};
 };
 
-/// What pallas_call gives: a function of arrays, after the sizes of `dynamic` grid axes. Traced and compiled once per
-/// signature of the operands (S-J7); copies share what was compiled. May be called from several threads.
+/// The result of pallas_call: a function of arrays, after sizes of `dynamic` grid axes. Traced and compiled once per
+/// signature of the operands (S-J7); copies share the code. Several threads may call it.
 class PallasCall {
  public:
   PallasCall(Kernel kernel, Call call, Location at);
@@ -136,7 +136,7 @@ class PallasCall {
   PallasCall& operator=(PallasCall&&) noexcept;
   ~PallasCall();
 
-  // Not one template: an Operand that is made at the call knows the user's line.
+  // Not one template: an Operand that is created at the call records the user's line.
   Results operator()() const;
   Results operator()(const Operand& a) const;
   Results operator()(const Operand& a, const Operand& b) const;
@@ -149,7 +149,7 @@ class PallasCall {
     return run({a, b, c, d, e, f, Operand(more)...});
   }
   Results run(const std::vector<Operand>& operands) const;  ///< as operator(), of any number of operands
-  /// The same under every observer: what a TPU would punish silently is in `findings`.
+  /// The same with all checks: `findings` lists mistakes that fail silently on a TPU.
   template <class... A>
   RunReport check(const A&... operands) const {
     return check_all({Operand(operands)...});
@@ -158,7 +158,7 @@ class PallasCall {
   RunReport check(const CheckFor& what, const A&... operands) const {
     return check_all({Operand(operands)...}, what);
   }
-  /// Traces and lowers, and runs nothing.
+  /// Traces and lowers without running anything.
   template <class... A>
   Lowered lower(const A&... operands) const {
     return lower_all({Operand(operands)...});
@@ -166,16 +166,16 @@ class PallasCall {
   Lowered lower_all(const std::vector<Operand>& operands) const;  ///< as lower
   Lowered lower_all(std::initializer_list<Operand> operands) const;
   RunReport check_all(const std::vector<Operand>& operands, const CheckFor& = {}) const;  ///< as check
-  /// The call for operands of these types, ready to run, without tracing and looking up: its inputs are what the call
-  /// takes. It keeps the settings it was compiled with.
+  /// The compiled call for operands of these types, which runs without tracing and lookup, on the inputs of the call.
+  /// It keeps the settings with which it was compiled.
   template <class... A>
   Executable compile(const A&... operands) const {
     return compile_all({Operand(operands)...});
   }
   Executable compile_all(const std::vector<Operand>& operands) const;
-  /// What the lowered module takes for these operands: sizes of dynamic grid axes, then the arrays as memory has them.
+  /// The inputs of the lowered module for these operands: sizes of dynamic grid axes, then the arrays as stored.
   std::vector<Array> module_operands(const std::vector<Operand>& operands) const;
-  /// The same call with these settings, whatever the thread's are (`use_settings`); shares what was compiled.
+  /// The same call with these settings instead of the thread's (`use_settings`); shares the code.
   PallasCall with(const Settings& settings) const;
 
   struct State;
@@ -190,8 +190,8 @@ class PallasCall {
 /// Errors SM62xx: specs that do not fit the operands or the grid.
 PallasCall pallas_call(Kernel kernel, Call call, Location at = Location::current());
 
-/// What a call with such operands costs, counted from the kernel (L5); nothing is run. Unless the call says otherwise,
-/// this is what its module tells the compiler.
+/// The cost of a call with such operands, counted from the kernel (L5) without running it. Unless the call gives one,
+/// its module passes this estimate to the compiler.
 template <class... A>
 CostEstimate estimate_cost(const PallasCall& call, const A&... operands) {
   return call.lower(operands...).cost();

@@ -1,4 +1,4 @@
-// Refs: what a kernel reads, writes and copies (D1–D9). `x[_]` reads the block, `o[_] = v` writes it,
+// Refs: references to memory that kernels read, write and copy (D1–D9). `x[_]` reads the block, `o[_] = v` writes it,
 // `x[0, ds(i * 8, 8)]` takes a row and eight lanes.
 #pragma once
 
@@ -82,16 +82,16 @@ class Ref {
   /// The same for C++20: `x[{0, ds(i, 8)}]`.
   RefView operator[](std::initializer_list<Index> index) const;
 
-  /// Part of the memory, as a Ref: for DMA, semaphores, `load`, `store` (D4). Static bounds are checked (E-L8).
+  /// A part of the memory as a Ref, for DMA, semaphores, `load` and `store` (D4). Static bounds are checked (E-L8).
   template <class... I>
   Ref at(const Index& first, const I&... rest) const {
     return slice({first, Index(rest)...});
   }
-  /// The same for an index made at run time of the C++ program.
+  /// The same for an index that is computed by the C++ program.
   Ref at(const std::vector<Index>& index) const;
-  /// The same bits under another dtype; a width change rescales the second-minor axis (D5).
+  /// The same bits as another dtype; a change of width rescales the second-minor axis (D5).
   Ref bitcast(DType dtype, Location at = Location::current()) const;
-  /// The same elements under another shape; one entry may be -1 (D5).
+  /// The same elements in another shape; one entry may be -1 (D5).
   Ref reshape(Shape shape, Location at = Location::current()) const;
 
   const std::shared_ptr<const detail::RefNode>& node() const { return node_; }
@@ -101,12 +101,12 @@ class Ref {
   std::shared_ptr<const detail::RefNode> node_;
 };
 
-/// `ref[index]`: the value that was read there; assigning to it writes the Ref.
+/// `ref[index]`: the value read there; assigning to it writes to the Ref.
 class RefView {
  public:
   RefView(Ref ref, std::vector<Index> index);
 
-  /// The value, as it was when `[]` was called. `const Array&`, so `auto`-free code needs no copies.
+  /// The value at the time `[]` was called. `const Array&`, so that code without `auto` needs no copies.
   operator const Array&() const { return value_; }
   const Array& value() const { return value_; }
   const Shape& shape() const { return value_.shape(); }
@@ -143,11 +143,11 @@ RefView Ref::operator[](const Index& first, const Index& second, const I&... res
 }
 #endif
 
-/// Masked read and write of a whole Ref or of `ref.at(…)` (D6): elements where `mask` is false keep what was there.
+/// Masked read and write of a whole Ref or of `ref.at(…)` (D6): elements where `mask` is false keep their value.
 Array load(const Ref& ref, Location at = Location::current());
 void store(const Ref& ref, const Operand& value);
 void store(const Ref& ref, const Operand& value, const Operand& mask);
-/// Writes `value` and gives what was there (D7).
+/// Writes `value` and returns the previous value (D7).
 Array swap(const Ref& ref, const Operand& value);
 
 }  // namespace smalti

@@ -1,4 +1,4 @@
-// Settings: the options of the command line, for a program.
+// Settings: the options of the command line for a C++ program.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,9 @@
 
 namespace smalti {
 
-/// The options of the command line by the same names: "semantics" = "hlo", "seed" = "7" (`smalti env` lists them).
-/// Some say what is compiled (target, semantics, numerics, poison, cores, the checks, the cache), the others how it is
-/// executed (see ExecuteOptions).
+/// Options have the names of the command line: "semantics" = "hlo", "seed" = "7" (`smalti env` lists them).
+/// Some affect compilation (target, semantics, numerics, poison, cores, the checks, the cache), the others
+/// execution (see ExecuteOptions).
 class Settings {
  public:
   Settings();
@@ -19,7 +19,7 @@ class Settings {
   Settings& operator=(const Settings&);
   /// Fails with SM1011 and the allowed values.
   Status set(std::string_view option, std::string_view value);
-  /// Takes the SMALTI_… variables.
+  /// Reads the SMALTI_… variables.
   Status read_environment();
 
   struct State;

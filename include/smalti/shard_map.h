@@ -1,4 +1,4 @@
-// shard_map: one function on every device of a mesh, each with its part of the arrays (jax.shard_map).
+// shard_map: runs a function on every device of a mesh, each with its shard of the arrays (jax.shard_map).
 //
 //   const pl::Mesh mesh({{"x", 4}});
 //   const auto normalised = pl::shard_map([](const pl::Array& x) { return x / pl::psum(pl::sum(x), "x"); }, mesh,
@@ -18,7 +18,7 @@
 
 namespace smalti {
 
-/// What runs on each device: any callable that takes arrays and returns an array, or a tuple, pair, array or vector of
+/// The function of each device: a callable that takes arrays and returns an array, or a tuple, pair, array or vector of
 /// them.
 class DeviceFunction {
  public:
@@ -50,7 +50,7 @@ class DeviceFunction {
 /// A shard_map traced for given operands.
 class LoweredShardMap {
  public:
-  /// StableHLO text: a manual computation over the mesh, with its kernels. SM66xx: what keeps a kernel from TPUs.
+  /// StableHLO text: a manual computation over the mesh, with its kernels. SM66xx: a kernel that TPUs cannot run.
   Result<std::string> stablehlo(int bytecode_version = 13) const;
 
   struct State;
@@ -60,8 +60,8 @@ class LoweredShardMap {
   std::shared_ptr<const State> state_;
 };
 
-/// What shard_map gives: a function of whole arrays. Traced and compiled once per signature; copies share what was
-/// compiled. Inside a function that is traced it is one op.
+/// The result of shard_map: a function of whole arrays. Traced and compiled once per signature; copies share the
+/// code. Inside a traced function it is one op.
 class ShardMap {
  public:
   ShardMap(DeviceFunction f, Mesh mesh, PartitionSpecs in_specs, PartitionSpecs out_specs, Location at);
@@ -76,13 +76,13 @@ class ShardMap {
     return run({a, b, c, d, Operand(more)...});
   }
   Results run(const std::vector<Operand>& operands) const;
-  /// The same under every observer: races, deadlocks and what a TPU would punish silently are in `findings`.
+  /// The same with all checks: `findings` lists races, deadlocks and mistakes that fail silently on a TPU.
   template <class... A>
   RunReport check(const A&... operands) const {
     return check_all({Operand(operands)...});
   }
   RunReport check_all(const std::vector<Operand>& operands) const;
-  /// Traces, and runs nothing.
+  /// Traces without running anything.
   template <class... A>
   LoweredShardMap lower(const A&... operands) const {
     return lower_all({Operand(operands)...});
@@ -100,8 +100,8 @@ class ShardMap {
   std::shared_ptr<State> state_;
 };
 
-/// `in_specs` says which part of each argument a device sees, `out_specs` which part of each result it has computed;
-/// one spec stands for all. Results over an axis that the spec does not name must be equal along it (SM5003). Errors
+/// `in_specs` defines the part of each argument that a device gets, `out_specs` the part of each result it computes;
+/// one spec applies to all. Results must be equal along axes that their spec does not name (SM5003). Errors
 /// SM6231 (specs that do not fit the arrays or the mesh), SM6234 (a function of the wrong number of arrays; nested).
 inline ShardMap shard_map(DeviceFunction f, Mesh mesh, PartitionSpecs in_specs, PartitionSpecs out_specs,
                           Location at = Location::current()) {

@@ -1,5 +1,5 @@
 // Smalti: Pallas in C++. Kernels (pallas_call.h), their ops (ops.h, control.h), transformations of functions
-// (transform.h), and modules from elsewhere (module.h). Free of MLIR and LLVM; link `smalti::smalti`.
+// (transform.h), and imported modules (module.h). Free of MLIR and LLVM; link `smalti::smalti`.
 #pragma once
 
 #include "smalti/autotune.h"
@@ -22,8 +22,8 @@
 #include "smalti/transform.h"
 
 namespace smalti::detail {
-/// Gives the language what compiles and exports its kernels. The shared library does so when it is loaded; a program
-/// that links Smalti statically does it here, since a linker takes from an archive only what is asked for.
+/// Registers the compiler and exporter of kernels. The shared library does so when it is loaded; a program
+/// that links Smalti statically calls this, since a linker takes only referenced members from an archive.
 bool register_backend();
 inline const bool kBackendRegistered = register_backend();
 }  // namespace smalti::detail

@@ -35,7 +35,7 @@ inline constexpr DimensionSemantics parallel = DimensionSemantics::parallel, arb
 struct ShapeDtype {
   Shape shape;
   DType dtype = DType::f32;
-  /// Where the result lives; unspecified: anywhere.
+  /// The memory space of the result; unspecified: any.
   MemorySpace memory_space = MemorySpace::unspecified;
   ArrayType type() const { return {dtype, shape}; }
 };
@@ -48,7 +48,7 @@ struct MemoryRef {
   Location at{};
 };
 
-/// A memory space, and the maker of memory in it: `vmem({8, 128}, f32)`.
+/// A memory space, which also creates memory in it: `vmem({8, 128}, f32)`.
 struct Space {
   MemorySpace space;
   operator MemorySpace() const { return space; }
@@ -86,7 +86,7 @@ struct Element {
 struct BoundedSlice {
   int64_t size = 1;
 };
-/// One axis of a block: a size in elements, whose blocks the index map counts, or one of the above.
+/// One axis of a block: a size in elements, for which the index map returns block indices, or one of the above.
 class BlockDim {
  public:
   enum class Kind : uint8_t { blocked, squeezed, element, bounded };
@@ -105,7 +105,7 @@ class BlockDim {
 
 // --- Index maps ------------------------------------------------------------------------------------------------------
 
-/// What an index map is called with: a grid index (an i32), or a scalar-prefetch Ref, read by `[]`.
+/// An argument of an index map: a grid index (an i32), or a scalar-prefetch Ref, read by `[]`.
 class IndexArg : public Array {
  public:
   explicit IndexArg(const Array& gridIndex);
@@ -206,12 +206,12 @@ class IndexMap {
 
 // --- Block specs -----------------------------------------------------------------------------------------------------
 
-/// How many windows an operand has, and what may be done with them (B9).
+/// The number of windows of an operand, and their use (B9).
 struct Buffered {
-  int buffer_count = 2;                  ///< windows in VMEM, 1 or more; 1: copies and computation take turns
+  int buffer_count = 2;                  ///< windows in VMEM, 1 or more; 1: copies and computation alternate
   bool use_lookahead = false;            ///< fetch the next different block, not just the next step's
   std::optional<RevisitMode> revisit{};  ///< of outputs: in which steps a block may come again
-  int prefetched_count = 0;              ///< of the first blocks, those that the caller has fetched already
+  int prefetched_count = 0;              ///< number of first blocks that the caller has fetched already
 };
 
 struct BlockSpecOptions {
@@ -278,7 +278,7 @@ struct CompilerParams {
   std::vector<bool> allow_input_fusion{};                 ///< per operand: XLA may fuse what makes it into the kernel
   std::optional<int64_t> vmem_limit_bytes{};  ///< what the kernel may allocate of VMEM; nullopt: the chip's default
   std::optional<int64_t> collective_id{};     ///< of the barrier semaphore: one number per kernel that uses it
-  bool has_side_effects = false;              ///< XLA keeps the call even where nobody uses its results
+  bool has_side_effects = false;              ///< XLA keeps the call even if its results are unused
   std::map<std::string, std::variant<bool, int64_t, double, std::string>> flags{};  ///< of Mosaic, by name
   std::optional<int64_t> internal_scratch_in_bytes{};  ///< VMEM for Mosaic's own temporaries
   bool disable_bounds_checks = false;                  ///< on the TPU; the checks here stay
@@ -328,17 +328,17 @@ struct Call {
   bool debug = false;
   std::string name{};
   CompilerParams compiler_params{};
-  /// The devices that device ids by axis name, tuples of them and `axis_index` speak of (H5); inside a shard_map those
+  /// The devices to which device ids by axis name, tuples of them and `axis_index` refer (H5); inside a shard_map those
   /// are its mesh's.
   std::vector<MeshAxis> mesh{};
-  /// Estimated from the kernel when not given (L5).
+  /// Estimated from the kernel if not given (L5).
   std::optional<CostEstimate> cost_estimate{};
-  /// Ends up in the exported module, as `kernel_metadata` (A14).
+  /// Written to the exported module as `kernel_metadata` (A14).
   std::map<std::string, std::string> metadata{};
-  /// Of inputs whose spec names none.
+  /// The memory space of inputs whose spec has none.
   MemorySpace memory_space = MemorySpace::unspecified;
 
-  // Not inline, nor are the special members of its parts: with them a program with one kernel takes twice as long to
+  // Not inline, nor are the special members of its parts: otherwise a program with one kernel takes twice as long to
   // compile. Having a destructor it is copied, not moved.
   ~Call();
 };

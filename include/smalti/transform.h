@@ -1,5 +1,5 @@
 // Transformations of functions of arrays: jit, jvp, vjp, grad, value_and_grad, vmap, checkpoint, custom_vjp,
-// custom_jvp. They take functions of nested structures (tree.h), give functions, and compose in any order.
+// custom_jvp. They take functions of nested structures (tree.h), return functions, and compose in any order.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ struct PulledBack {
   LeafFunction back;
 };
 PulledBack run_vjp(const LeafFunction&, const Leaves& primals, const Location& at);
-/// Results, then the gradients of those leaves that are wanted.
+/// Results, then the gradients of the requested leaves.
 std::pair<Leaves, Leaves> run_grad(const LeafFunction&, const Leaves& primals, const std::vector<bool>& wanted,
                                    bool hasAux, const Location& at);
 using AxesList = std::vector<std::optional<int64_t>>;
@@ -55,7 +55,7 @@ auto jvp(const F& f, const std::tuple<A...>& primals, const std::tuple<T...>& ta
       primals);
 }
 
-/// jax.vjp: results of f, and a function from their cotangents to those of the arguments, a tuple where there are
+/// jax.vjp: results of f, and a function from their cotangents to those of the arguments, a tuple if there are
 /// several. It may be called any number of times.
 template <class F, class... A>
 auto vjp(const F& f, const A&... a) {
@@ -76,7 +76,7 @@ auto vjp(const F& f, const A&... a) {
 }
 
 struct HasAux {};
-/// Of value_and_grad and grad: the function returns a pair of the loss and of what comes along.
+/// For value_and_grad and grad: the function returns a pair of the loss and auxiliary data.
 inline constexpr HasAux has_aux{};
 
 namespace detail {
@@ -127,8 +127,8 @@ struct Gradient {
 };
 }  // namespace detail
 
-/// jax.grad: the gradient of a function that gives one floating-point scalar, with respect to argument 0, or to the
-/// arguments named: `grad<0, 2>(f)` gives a tuple.
+/// jax.grad: the gradient of a function that returns one floating-point scalar, with respect to argument 0, or to the
+/// given arguments: `grad<0, 2>(f)` returns a tuple.
 template <size_t... argnums, class F>
 auto grad(F f, Location at = Location::current()) {
   if constexpr (sizeof...(argnums) == 0)
@@ -144,7 +144,7 @@ auto value_and_grad(F f, Location at = Location::current()) {
   else
     return detail::Gradient<true, false, F, argnums...>{std::move(f), at};
 }
-/// f gives a pair of the loss and something else, which comes along: (gradient, something).
+/// f returns a pair of the loss and auxiliary data; the result is (gradient, auxiliary data).
 template <size_t... argnums, class F>
 auto grad(F f, HasAux, Location at = Location::current()) {
   if constexpr (sizeof...(argnums) == 0)
@@ -152,7 +152,7 @@ auto grad(F f, HasAux, Location at = Location::current()) {
   else
     return detail::Gradient<false, true, F, argnums...>{std::move(f), at};
 }
-/// ((loss, something), gradient).
+/// ((loss, auxiliary data), gradient).
 template <size_t... argnums, class F>
 auto value_and_grad(F f, HasAux, Location at = Location::current()) {
   if constexpr (sizeof...(argnums) == 0)
@@ -161,11 +161,11 @@ auto value_and_grad(F f, HasAux, Location at = Location::current()) {
     return detail::Gradient<true, true, F, argnums...>{std::move(f), at};
 }
 
-/// An axis that is not there: `vmap(f, {.in_axes = {0, none}})`.
+/// No batch axis: `vmap(f, {.in_axes = {0, none}})`.
 inline constexpr std::nullopt_t none = std::nullopt;
 
-/// Which axis of the arguments holds the examples, and where it goes in the results; negative axes count from the end.
-/// One per argument (or one per array in them), one per array of the results; one alone is for all.
+/// The batch axis of arguments and of results; negative axes count from the end.
+/// One per argument (or one per array in them), one per array of the results; a single one applies to all.
 struct VmapOptions {
   std::vector<std::optional<int64_t>> in_axes{};
   std::vector<std::optional<int64_t>> out_axes{};
@@ -182,7 +182,7 @@ auto vmap(F f, VmapOptions options = {}, Location at = Location::current()) {
   };
 }
 
-/// jax.checkpoint: reverse mode keeps the arguments of f and computes it again, instead of keeping what is inside.
+/// jax.checkpoint: reverse mode stores only the arguments of f and recomputes it, instead of storing its residuals.
 template <class F>
 auto checkpoint(F f, Location at = Location::current()) {
   return [f = std::move(f), at](const auto&... a) {
@@ -191,9 +191,9 @@ auto checkpoint(F f, Location at = Location::current()) {
   };
 }
 
-/// jax.custom_vjp: f with a derivative of its own. `forward(arguments…)` gives a pair of f's results and residuals;
-/// `backward(residuals, cotangents)` the cotangents of the arguments that hold arrays, a tuple where there are several;
-/// an Array() stands for zero.
+/// jax.custom_vjp: f with a custom derivative. `forward(arguments…)` returns a pair of f's results and residuals;
+/// `backward(residuals, cotangents)` returns the cotangents of arguments with arrays, a tuple if there are several;
+/// an Array() represents zero.
 template <class F, class Forward, class Backward>
 auto custom_vjp(F f, Forward forward, Backward backward, Location at = Location::current()) {
   return [=](const auto&... a) {
@@ -225,7 +225,7 @@ auto custom_vjp(F f, Forward forward, Backward backward, Location at = Location:
   };
 }
 
-/// jax.custom_jvp: `rule(primals, tangents)`, both tuples of all arguments (which hold arrays), gives a pair of f's
+/// jax.custom_jvp: `rule(primals, tangents)`, both tuples of all arguments (which hold arrays), returns a pair of f's
 /// results and their tangents, linear in the tangents.
 template <class F, class Rule>
 auto custom_jvp(F f, Rule rule, Location at = Location::current()) {

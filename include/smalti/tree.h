@@ -1,5 +1,5 @@
-// Nested structures of arrays: what transformations take and give. An Array; vectors, std::arrays, pairs and tuples of
-// such; and structs that show their members:
+// Nested structures of arrays, which transformations take and return: an Array; vectors, std::arrays, pairs and tuples
+// of such; and structs that list their members:
 //
 //   struct Layer {
 //     pl::Array w, b;
@@ -56,7 +56,7 @@ template <class T>
 void append_leaves(T tree, std::vector<Array>& leaves) {
   visit_leaves(tree, [&](const Array& a) { leaves.push_back(a); });
 }
-/// Sizes of all vectors in a tree, depth first: with the types, what tells its structure.
+/// Sizes of all vectors in a tree, depth first; together with the types they determine its structure.
 template <class T>
 void append_sizes(T& tree, std::vector<size_t>& sizes) {
   if constexpr (std::is_same_v<std::remove_const_t<T>, Array>) {
@@ -76,8 +76,8 @@ T with_leaves(T tree, const Array*& leaf) {
   return tree;
 }
 
-/// How an argument reaches a function: floating-point numbers, reads of Refs and results of kernels as Arrays, trees as
-/// they are, anything else (an int, an enum, a string) as it is, which is called static.
+/// How an argument is passed to a function: floating-point numbers, reads of Refs and results of kernels as Arrays,
+/// trees unchanged, anything else (an int, an enum, a string) unchanged as a static argument.
 template <class T>
 using Argument = std::conditional_t<std::is_floating_point_v<T> || std::is_same_v<T, RefView>, Array,
                                     std::conditional_t<std::is_same_v<T, Results>, std::vector<Array>, T>>;
@@ -115,7 +115,7 @@ class Flat {
     });
     return all;
   }
-  /// For each argument, how many arrays are in it; -1: it is static.
+  /// For each argument, the number of its arrays; -1: it is static.
   std::vector<int> counts() const {
     std::vector<int> all;
     each([&](const auto& a) {

@@ -12,13 +12,13 @@ Array subtract(const Operand& x, const Operand& y);
 Array multiply(const Operand& x, const Operand& y);
 /// True division; integers give f32. x / 0 is ±inf, 0 / 0 NaN.
 Array divide(const Operand& x, const Operand& y);
-/// Rounds to −∞, as Python's `//`. Of floats, floor(x / y).
+/// Rounds towards −∞, as Python's `//`. For floats, floor(x / y).
 Array floor_divide(const Operand& x, const Operand& y);
-/// Sign of the divisor, as Python's `%`. Floats: NaN for a divisor 0.
+/// Has the sign of the divisor, as Python's `%`. Floats: NaN for a divisor 0.
 Array mod(const Operand& x, const Operand& y);
-/// lax.div: integers round to 0; x / 0 is -1, or the largest unsigned number; the minimum / -1 is the minimum.
+/// lax.div: integers round towards 0; x / 0 is -1, or the largest unsigned number; the minimum / -1 is the minimum.
 Array div(const Operand& x, const Operand& y);
-/// lax.rem: sign of the dividend; integers: rem(x, 0) is x. Floats: C's fmod, NaN for a divisor 0.
+/// lax.rem: has the sign of the dividend; integers: rem(x, 0) is x. Floats: C's fmod, NaN for a divisor 0.
 Array rem(const Operand& x, const Operand& y);
 Array pow(const Operand& x, const Operand& y);        ///< integers in f32; NaN for x < 0 and a fractional y
 Array maximum(const Operand& x, const Operand& y);    ///< NaN if either is; +0 > -0 (S-E7)
@@ -40,7 +40,7 @@ Array log(const Operand& x);    ///< natural; -inf of 0, NaN of negative numbers
 Array log1p(const Operand& x);  ///< log(1 + x) without loss near 0; -inf of -1
 Array sqrt(const Operand& x);   ///< correctly rounded; NaN of negative numbers
 Array rsqrt(const Operand& x);  ///< 1 / sqrt(x); inf of 0, NaN of negative numbers
-/// Outside kernels, as all down to erfc.
+/// Only outside kernels, as are all functions down to erfc.
 Array cbrt(const Operand& x);
 Array sinh(const Operand& x);
 Array cosh(const Operand& x);

@@ -1,4 +1,4 @@
-// jax.nn's functions, made of the ops as jax.nn makes them: the same inside kernels and outside.
+// Functions of jax.nn, composed of ops as in jax.nn: the same inside kernels and outside.
 #pragma once
 
 #include "smalti/ops/elementwise.h"
@@ -18,7 +18,7 @@ Array silu(const Operand& x);
 Array gelu(const Operand& x, bool approximate = true);
 /// log(1 + exp(x)), stable.
 Array softplus(const Operand& x);
-/// log(sum(exp(x))), stable; all axes unless told.
+/// log(sum(exp(x))), numerically stable; over all axes by default.
 Array logsumexp(const Operand& x, Axes axes = {});
 /// x - logsumexp(x).
 Array log_softmax(const Operand& x, int64_t axis = -1);

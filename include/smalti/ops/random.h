@@ -1,4 +1,4 @@
-// jax.random with threefry keys: bit for bit JAX's numbers, inside kernels and outside (S-L1). Numbers depend on the
+// jax.random with threefry keys: the same numbers as JAX, inside kernels and outside (S-L1). Numbers depend on the
 // key and the shape alone; the same key gives the same numbers again, so split it.
 #pragma once
 
@@ -35,7 +35,7 @@ Array normal(const Key& key, Shape shape, DType dtype = DType::f32, Location at 
 /// broadcast to the shape.
 Array randint(const Key& key, Shape shape, const Operand& low, const Operand& high, DType dtype = DType::i32);
 
-/// A block of the numbers of a larger array, the same whatever the blocks' shape and the order they are drawn in
+/// A block of the numbers of a larger array, independent of the blocks' shape and of their order
 /// (pltpu.sample_block): `sampler(key, shape)` draws tiles of `tile_size`, which divides the blocks, each with a key
 /// folded from its number in the array. Without `block_index`, of this program's block.
 Array sample_block(const std::function<Array(const Key&, const Shape&)>& sampler, const Key& key, Shape block_size,

@@ -7,7 +7,7 @@
 
 namespace smalti {
 
-/// Which axes a reduction removes, and whether they stay with size 1. `sum(x, 1)`, `sum(x, {.axes = {0, 1}})`,
+/// The axes of a reduction, and whether they are kept with size 1. `sum(x, 1)`, `sum(x, {.axes = {0, 1}})`,
 /// `max(x, {.axes = {1}, .keepdims = true})`.
 struct Axes {
   std::vector<int64_t> axes{};

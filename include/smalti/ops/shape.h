@@ -31,11 +31,11 @@ Array tile(const Operand& x, std::vector<int64_t> repeats);   ///< x `repeats[i]
 Array repeat(const Operand& x, int64_t count, int64_t axis);  ///< each element `count` times
 /// numpy.take_along_axis: indices with the rank of x; out of bounds wraps.
 Array take_along_axis(const Operand& x, const Operand& indices, int64_t axis);
-/// numpy.take: the slices of an axis at these indices, whose shape takes its place. Outside kernels, as the next two.
+/// numpy.take: the slices of an axis at these indices, whose shape replaces the axis. Outside kernels, as the next two.
 Array take(const Operand& x, const Operand& indices, int64_t axis = 0);
 /// lax.dynamic_slice: starts are integer scalars, one per axis, and may be computed; one outside is moved inside.
 Array dynamic_slice(const Operand& x, const std::vector<Operand>& starts, Shape sizes);
-/// lax.dynamic_update_slice: x with the update written where the slice of its size would be.
+/// lax.dynamic_update_slice: x with `update` written to the slice of its size at the starts.
 Array dynamic_update_slice(const Operand& x, const Operand& update, const std::vector<Operand>& starts);
 /// `parts` arrays of equal size along an axis, whose size they divide (else SM6307).
 std::vector<Array> split(const Operand& x, int64_t parts, int64_t axis = 0);

@@ -1,5 +1,5 @@
-// What jax.experimental.pallas.tpu adds to jax.numpy: the TPU's own ops on registers (K1–K8 in docs/features.md). Those
-// marked "kernels only" exist nowhere else (SM6106).
+// Ops of jax.experimental.pallas.tpu: the TPU's own ops on registers (K1–K8 in docs/features.md). Those
+// marked "kernels only" are errors elsewhere (SM6106).
 #pragma once
 
 #include <optional>
@@ -40,11 +40,11 @@ Array prng_random_bits(Shape shape, Location at = Location::current());
 
 /// Splits, moves and joins axes: einshape("a(bc)->bac", x, {{'b', 8}}). Sizes that follow from x need no entry.
 Array einshape(std::string_view equation, const Operand& x, std::vector<std::pair<char, int64_t>> sizes = {});
-/// Promises the compiler that the integer x is a multiple of n > 0; gives x. A wrong promise is undefined on a TPU.
+/// Promises the compiler that the integer x is a multiple of n > 0; returns x. A wrong promise is undefined on a TPU.
 Array multiple_of(const Operand& x, int64_t n);
 
-// The matrix unit by hand (K8); kernels only. Weights go to a staging register, are loaded from it, and are multiplied
-// with what comes from the left: into accumulators (TPU7x) or a queue (before).
+// Explicit use of the matrix unit (K8); kernels only. Weights are pushed to a staging register, loaded from it, and
+// multiplied with the left operand: into accumulators (TPU7x) or a queue (before).
 void matmul_push_rhs(const Operand& rhs, int staging_register, int mxu_index, bool transpose = false);
 void matmul_acc_lhs(int acc_addr, const Operand& lhs, int mxu_index, std::optional<int> load_staged_rhs = {});
 /// Takes the accumulator out and clears it; f32 or i32.

@@ -1,4 +1,4 @@
-// Attention of one new query per sequence over keys and values that lie in pages (decoding).
+// Attention of one new query per sequence over keys and values stored in pages (decoding).
 #pragma once
 
 #include <optional>
