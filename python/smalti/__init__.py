@@ -6,7 +6,7 @@
     for finding in module.check(q, k, v).findings:
         print(finding)
 
-`smalti.jax` (import it by name; needs JAX) runs the kernels of a program of JAX as it is.
+`smalti.jax` (import it by name; needs JAX) runs the kernels of unmodified JAX programs.
 """
 
 from smalti._arrays import ArrayType

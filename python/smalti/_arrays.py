@@ -1,4 +1,4 @@
-"""Arrays of NumPy, of DLPack and of whatever NumPy reads, for the extension and back; nothing is copied that need not be."""
+"""Converts arrays of NumPy, of DLPack and of anything that NumPy reads for the extension and back, without needless copies."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def type_from(name: str, shape: Sequence[int]) -> ArrayType:
 
 
 def type_given(like: Any) -> tuple[str, list[int]]:
-    """Of an ArrayType, an array, or anything else with a dtype and a shape (jax.ShapeDtypeStruct)."""
+    """The type of an ArrayType, an array, or anything else with a dtype and a shape (jax.ShapeDtypeStruct)."""
     return _name_of(np.dtype(like.dtype)), list(like.shape)
 
 
 def is_of_kernels(dtype: np.dtype) -> bool:
-    """Complex numbers go around kernels, not into them."""
+    """Whether kernels support the dtype: complex numbers only exist around kernels."""
     return dtype in _NAMES and dtype.kind != "c"
 
 
@@ -77,7 +77,7 @@ def given(array: Any, wanted: ArrayType | None, extension: Any) -> Given:
 
 
 def writable(array: Any, number: int) -> Given:
-    """Memory for a result: an array of NumPy that can be written in place."""
+    """Memory for a result: a NumPy array that can be written in place."""
     if not isinstance(array, np.ndarray):
         raise TypeError(f"out[{number}] is a {type(array).__name__}; only arrays of NumPy can be written to")
     if not (array.flags.c_contiguous and array.flags.aligned and array.flags.writeable):

@@ -1,4 +1,4 @@
-"""Recorded cases below folders, each compared with what is expected."""
+"""Runs recorded cases below folders and compares their results with the expected ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from smalti._module import Option, option_list
 
 @dataclasses.dataclass(frozen=True)
 class CaseOutcome:
-    """What became of one recorded case."""
+    """The outcome of one recorded case."""
 
     name: str  #: its folder, relative to the one given
     status: str  #: "pass"; "fail": a wrong result, or a finding of a check; "refused"; "ran": nothing is expected
@@ -33,7 +33,7 @@ class CaseOutcome:
 
 @dataclasses.dataclass(frozen=True)
 class Conformance:
-    """What became of all cases, in the order of their names."""
+    """The outcomes of all cases, in the order of their names."""
 
     cases: tuple[CaseOutcome, ...]
 

@@ -1,4 +1,4 @@
-"""What is wrong, as Python has it: `Diagnostic`, `Finding`, and the exceptions `Error` and `CheckError`."""
+"""Errors in Python: `Diagnostic`, `Finding`, and the exceptions `Error` and `CheckError`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Diagnostic:
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """Something a TPU would punish silently, and how often it was seen."""
+    """A mistake that fails silently on a TPU, and how often it occurred."""
 
     diagnostic: Diagnostic
     count: int = 1

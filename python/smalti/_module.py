@@ -1,4 +1,4 @@
-"""Modules and executables: what there is to load, compile, run and check."""
+"""Modules and executables: load, compile, run and check kernels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Option = str | int | float | bool
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What came out of a run."""
+    """The outcome of a run."""
 
     results: tuple[np.ndarray, ...]
     findings: tuple[Finding, ...]
@@ -27,20 +27,20 @@ class Report:
     statistics: Mapping[str, int]  #: what the abstract machine counted; native code counts nothing
 
     def raise_findings(self) -> None:
-        """Raises CheckError when there are mistakes among the findings."""
+        """Raises CheckError if there are mistakes among the findings."""
         if mistakes := tuple(f for f in self.findings if f.is_mistake):
             raise CheckError(mistakes)
 
 
 def option_list(options: Mapping[str, Option]) -> list[tuple[str, str]]:
-    """`step_limit=7, check=True` as the command line has it: step-limit 7, check on."""
+    """Options in the form of the command line: `step_limit=7, check=True` are step-limit 7, check on."""
     as_text = {True: "on", False: "off"}
     return [(name.replace("_", "-"), as_text[value] if isinstance(value, bool) else str(value))
             for name, value in options.items()]
 
 
 class Executable:
-    """A module compiled for a target. It may be run from several threads at once."""
+    """A module compiled for a target. Several threads may run it at once."""
 
     def __init__(self, handle: Any):
         self._handle = handle
@@ -58,14 +58,14 @@ class Executable:
         return self._results
 
     def execute(self, *inputs: Any, out: Sequence[np.ndarray] | None = None) -> Report:
-        """Runs once, and says everything about it.
+        """Runs once and returns a full report.
 
         Inputs are arrays of NumPy (with dtypes of ml_dtypes for bf16, int4, fp8), of JAX, of anything with DLPack, or lists of
         numbers. Row-major ones are read in place. Results are new arrays, or written to `out`. Ctrl-C ends a
         run of the machine at once, and one of native code when its kernel returns.
 
-        Raises Error: SM1008 for inputs of another number, dtype or shape, SM1017 for such `out`, SM40xx and SM41xx for
-        what a kernel did wrong.
+        Raises Error: SM1008 for the wrong number, dtypes or shapes of inputs, SM1017 for such `out`, SM40xx and SM41xx for
+        errors of a kernel.
         """
         wanted = self._arguments + (None,) * len(inputs)
         given = [_arrays.given(x, w, _smalti) for x, w in zip(inputs, wanted)]
@@ -85,7 +85,7 @@ class Executable:
 
 
 class Module:
-    """StableHLO text with kernels in it, one bare kernel, or a recorded case. Made by `load` and `parse`."""
+    """StableHLO text that contains kernels, one bare kernel, or a recorded case. Created by `load` and `parse`."""
 
     def __init__(self, handle: Any):
         self._handle = handle
@@ -122,7 +122,7 @@ class Module:
         return self.compile(**options)(*inputs)
 
     def check(self, *inputs: Any, **options: Option) -> Report:
-        """Runs under every check. What was found is in the report's `findings`; nothing is raised for it.
+        """Runs with all checks. The report's `findings` lists what they found; nothing is raised for it.
 
         With `chip="v5e"` (v4, v5p, v6e, v7x; several with commas; "all"), what the compilers of those TPUs would refuse comes
         first: blocks that do not fit into VMEM, types and shapes that they do not take. No TPU is needed.
@@ -133,15 +133,15 @@ class Module:
         return dataclasses.replace(report, findings=refusals + report.findings)
 
     def make_inputs(self, fill: str = "ones", seed: int = 0) -> tuple[np.ndarray, ...]:
-        """Arrays for every argument, of "ones", "iota" or "random"."""
+        """Arrays for every argument, filled with "ones", "iota" or "random"."""
         return tuple(_arrays.taken(a) for a in _smalti.make_inputs(self._handle, fill, seed))
 
     def recorded_inputs(self) -> tuple[np.ndarray, ...]:
-        """Of a case folder: the recorded inputs; those missing are ones."""
+        """Of a case folder: the recorded inputs; missing ones are filled with ones."""
         return tuple(_arrays.taken(a) for a in self._handle.recorded_inputs())
 
     def expected_results(self) -> tuple[np.ndarray, ...]:
-        """Of a case folder: what is expected; empty when nothing was recorded."""
+        """Of a case folder: the expected results; empty if none were recorded."""
         return tuple(_arrays.taken(a) for a in self._handle.expected_results())
 
     def export_stablehlo(self, bytecode_version: int = 13) -> str:
@@ -165,7 +165,7 @@ def load(path: str | os.PathLike[str], arguments: Sequence[Any] = (), results: S
 
 
 def parse(content: str | bytes, name: str = "module", arguments: Sequence[Any] = (), results: Sequence[Any] = ()) -> Module:
-    """The same from memory; `name` stands in messages."""
+    """The same from memory; `name` is used in messages."""
     data = content.encode() if isinstance(content, str) else content
     return Module(_smalti.parse(data, name, [_arrays.type_given(a) for a in arguments],
                                 [_arrays.type_given(r) for r in results]))

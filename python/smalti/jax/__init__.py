@@ -1,4 +1,4 @@
-"""Kernels of a program of JAX run on this engine, in the unmodified program.
+"""Runs the kernels of unmodified JAX programs with Smalti.
 
     import smalti.jax
     smalti.jax.install()           # or SMALTI_JAX=1 in the environment
@@ -7,7 +7,7 @@
     with smalti.jax.using(target="interpret", check=True):
         f(x)                       # the same function, checked
 
-`check`, `compare` and `export` look at one function and its arguments.
+`check`, `compare` and `export` work on one function and its arguments.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Mismatch", "UnsupportedJax", "check", "compare", "export", "install"
 
 def install(*, chip: str = "v5e", override_interpret: bool = False, legality: bool = False,
             **options: smalti._module.Option) -> None:
-    """From now on pl.pallas_call and pl.kernel compile for CPUs through this engine, on every thread.
+    """From now on Smalti compiles pl.pallas_call and pl.kernel for CPUs, on every thread.
 
     `options` are those of the command line with underscores: `target` ("cpu", which is the default here: native code; or
     "interpret": the abstract machine), `check` (True: findings are exceptions), `threads`, `cores`, … (`smalti env` lists
@@ -42,5 +42,5 @@ def install(*, chip: str = "v5e", override_interpret: bool = False, legality: bo
 
 
 def uninstall() -> None:
-    """Kernels are JAX's own business again; `using` still works. Functions compiled meanwhile are compiled again."""
+    """Returns kernels to JAX; `using` still works. Functions that were compiled in between are compiled again."""
     _settings.set_global(None)

@@ -1,4 +1,4 @@
-"""One function and its arguments: checked, compared with JAX's own interpreter, written down."""
+"""Checks one function on its arguments, compares it with JAX's own interpreter, or writes it to a case folder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TOLERANCES = {52: 1e-14, 23: 4e-6, 10: 2e-3, 7: 1.6e-2, 3: 0.13, 2: 0.25, 1: 0.
 
 
 class Mismatch(AssertionError):
-    """A function computes other results here than with interpret=True."""
+    """A function's results differ from those with interpret=True."""
 
 
 def _run(f: Callable[..., Any], args: tuple[Any, ...]) -> Any:

@@ -29,7 +29,7 @@ _hooked = False
 
 
 def hook() -> None:
-    """Puts our rules before JAX's, once. While there are no settings they do what JAX's do."""
+    """Installs Smalti's rules before those of JAX, once. Without settings they behave like JAX's."""
     global _hooked
     _refusals.forked()
     with _lock:
@@ -53,7 +53,7 @@ def hook() -> None:
 
 
 def _chip_info(info: Any) -> Any:
-    """What pltpu.get_tpu_info() says on a CPU."""
+    """The result of pltpu.get_tpu_info() on a CPU."""
     settings = _settings.current()
     if settings is None:
         raise ValueError("Unsupported TPU device kind: cpu")
@@ -71,7 +71,7 @@ def _num_cores() -> int:
 
 
 class _CoresOfAbstractDevice:
-    """The attribute num_cores of what stands for a device inside shard_map: JAX has None there on CPUs."""
+    """The attribute num_cores of the abstract device inside shard_map, which is None in JAX on CPUs."""
 
     def __init__(self, slot: Any):
         self._slot = slot  # None where the class has no slots
@@ -142,13 +142,13 @@ def _eager(primitive: Any, default: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _name(params: dict[str, Any]) -> str:
-    """Of a kernel: as the call says, else its function's."""
+    """The kernel's name: that of the call, otherwise of its function."""
     jaxpr = params["jaxpr"] if "jaxpr" in params else params["jaxprs"][0]
     return params["name"] or jaxpr.debug_info.func_name
 
 
 def _for_a_tpu(ctx: Any) -> Any:
-    """Lowered as for export: in the form that JAX keeps stable, with the user's lines in the kernel."""
+    """Lowers as for export: to the form that JAX keeps stable, with the user's lines in the kernel."""
     module = ctx.module_context
     parameters = dataclasses.replace(module.lowering_parameters, for_export=True, export_ignore_forward_compatibility=False)
     module = module.replace(platforms=("tpu",), lowering_parameters=parameters)  # pl.kernel asks the module, the rest the rule
@@ -185,7 +185,7 @@ def _retarget(op: ir.Operation, module: str, settings: _settings.Settings, devic
 
 
 def _patience(settings: _settings.Settings) -> int:
-    """Seconds for which a device waits for the others."""
+    """The number of seconds for which a device waits for the others."""
     given = dict(settings.options).get("timeout-seconds", os.environ.get("SMALTI_TIMEOUT_SECONDS"))
     return int(given) if given else 60
 

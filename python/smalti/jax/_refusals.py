@@ -1,4 +1,4 @@
-"""What cannot be, said before JAX or this engine stumbles over it."""
+"""Refusals of unsupported programs before JAX or Smalti fails on them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def forked() -> None:
 
 
 def dtypes(kernel: str, avals_in: Any, avals_out: Any) -> None:
-    """Raises TypeError for arrays that no kernel takes."""
+    """Raises TypeError for arrays of dtypes that no kernel supports."""
     for kind, avals in (("input", avals_in), ("output", avals_out)):
         for i, aval in enumerate(avals):
             dtype = getattr(aval, "dtype", None)

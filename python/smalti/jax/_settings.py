@@ -38,7 +38,7 @@ class Settings:
             legality=self.legality if legality is None else legality)
 
     def cores(self) -> int:
-        """Of a device."""
+        """The number of cores of a device."""
         return int(dict(self.options).get("cores") or os.environ.get("SMALTI_CORES", 1))
 
     def with_cores(self, least: int) -> Settings:
@@ -51,7 +51,7 @@ _context = jax.make_user_context(default_value=None)
 
 
 def current() -> Settings | None:
-    """None: kernels are JAX's own business."""
+    """The settings of this thread; None: JAX handles kernels itself."""
     return _context.value
 
 

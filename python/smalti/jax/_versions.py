@@ -1,4 +1,4 @@
-"""What of JAX is not public, in one place, and what is said when it is not there."""
+"""All uses of JAX's private API, and the errors if a part of it is missing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OLDEST = (0, 10)
 
 
 class UnsupportedJax(ImportError):
-    """This version of JAX cannot be served."""
+    """This version of JAX is not supported."""
 
 
 def _refusal(missing: str) -> UnsupportedJax:
@@ -46,7 +46,7 @@ def backends_are_initialized() -> bool:
 
 
 def tpu_info() -> Any:
-    """The module that says what a chip has."""
+    """JAX's module that describes chips."""
     try:
         return importlib.import_module("jax._src.tpu_info")  # since 0.12
     except ImportError:
@@ -54,12 +54,12 @@ def tpu_info() -> Any:
 
 
 def abstract_device() -> Any:
-    """The class of what stands for a device while a program is traced."""
+    """The class of abstract devices during tracing."""
     return internal("jax._src.mesh", "AbstractDevice")
 
 
 def primitives() -> tuple[Any, ...]:
-    """Of pl.pallas_call and of pl.kernel."""
+    """The primitives of pl.pallas_call and pl.kernel."""
     return (internal("jax._src.pallas.pallas_call", "pallas_call_p"), internal("jax._src.pallas.mpmd", "mpmd_map_p"))
 
 
