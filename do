@@ -11,7 +11,8 @@ Usage: ./do VERB [ARGUMENTS]     (each verb first installs what is missing, and 
   test [PART…]    all tests, or some parts: lint, unit, ir, python, sanitize (a build of its own, unit tests, fuzzing);
                   unit:LAYER, ir:FOLDER, python:WORD (of a file's name): a part of a part;
                   quick: in a minute, what the change at hand most likely breaks (lint, units of its layers, ir, cases);
-                  also: docs; threads (a build of its own); jax (JAX's own tests of Pallas, half an hour); gpu (on an NVIDIA GPU)
+                  also: docs; threads and sanitize-all (the layers above cpu), each a build of its own; jax (JAX's own tests
+                  of Pallas, half an hour); gpu (on an NVIDIA GPU)
   build [PRESET]  build the tools into build/release/bin (or build/PRESET: debug, asan)
   tpu [PLUGIN]    the library's kernels and the recorded cases on this machine's TPUs, against the abstract machine
   pack gpu        build/smalti-gpu.tar.gz: recorded kernels as code for NVIDIA GPUs, with a program that runs and compares

@@ -39,7 +39,11 @@ quick_unit() { ctest --test-dir build/release --output-on-failure -j "$(nproc)" 
 python_of() { .venv/bin/python -m pytest -q test/python/test_*"$1"*.py; }
 python_tests() { .venv/bin/python -m pytest -q -n "$(nproc)" --dist loadfile test/python; }
 docs() { .venv/bin/python -m pytest -q test/python/test_docs.py test/python/test_error_pages.py; }
-sanitized_unit() { (. tools/sanitizers.sh; unit_tests asan); }
+sanitized_unit() { (. tools/sanitizers.sh; unit_tests "$1"); }
+build_all_sanitized() { configured asan-all && cmake --build build/asan-all --target $(printf 'smalti_%s_test ' "${LAYERS_ABOVE_CPU[@]}"); }
+all_sanitized_unit() { (. tools/sanitizers.sh
+  ctest --test-dir build/asan-all --output-on-failure -j "$(nproc)" -L "^($(IFS='|'; echo "${LAYERS_ABOVE_CPU[*]}"))\$" --no-tests=error); }
+LAYERS_ABOVE_CPU=(gpu pjrt lang driver)  # plain has no tests of its own: those of driver run it
 build_threads() { configured tsan && cmake --build build/tsan --target smalti_base_test smalti_machine_test smalti_cpu_test; }
 # What threads share: locks, the pool, groups of devices, the cache, the machine's scheduler and transport. Generated code
 # is not instrumented, so kernels do not run here. A child of fork has its parent's threads on record: no leaks of it.
@@ -82,8 +86,9 @@ for part in "${parts[@]}"; do
     jax) need_release; step jax tools/test_jax.sh ;;
     gpu) need_release; step gpu gpu ;;
     threads) step build-tsan build_threads; step threads threads ;;
-    sanitize) step build-asan build_sanitized; step unit-asan sanitized_unit; step fuzz fuzz ;;
-    *) echo "./do test: no part '$part' (quick lint unit[:LAYER] ir[:FOLDER] python[:WORD] docs jax gpu sanitize threads)" >&2; exit 2 ;;
+    sanitize) step build-asan build_sanitized; step unit-asan sanitized_unit asan; step fuzz fuzz ;;
+    sanitize-all) step build-asan-all build_all_sanitized; step unit-asan-all all_sanitized_unit ;;
+    *) echo "./do test: no part '$part' (quick lint unit[:LAYER] ir[:FOLDER] python[:WORD] docs jax gpu sanitize sanitize-all threads)" >&2; exit 2 ;;
   esac
 done
 
