@@ -1,4 +1,4 @@
-// Element-wise kernels on data that lies in the L2 cache; items_per_second is elements per second of one core.
+// Element-wise kernels on data in the L2 cache; items_per_second is elements per second of one core.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The cpu benchmark's figures for people: a table with bars; and docs/performance.md: report.py FIGURES.json [COMMAND]."""
+"""Prints the cpu benchmark's figures as a table with bars, or as docs/performance.md: report.py FIGURES.json [COMMAND]."""
 
 import datetime
 import json
@@ -41,7 +41,7 @@ def number(value):
 
 
 def bar(row):
-    """█ ours, ┃ the best peer, │ the limit; of times: ours and the peer, against the longer."""
+    """█ Smalti, ┃ the best peer, │ the limit; of times: Smalti and the peer, relative to the longer."""
     slow = max(row["ours"] or 0, row["peer_rate"] or 0)
     top = slow if latency(row) else row["limit"] or slow
     if not top:
@@ -64,8 +64,8 @@ def line(group):
 
 
 def heading():
-    return (f"{'workload':<{NAME}}{'th':>3}{'ours':>9} {'unit':<9}{'limit':>8}{'':>6}  "
-            f"{'█ ours  ┃ best peer  │ limit':<{BAR + 1}}  ours / peer")
+    return (f"{'workload':<{NAME}}{'th':>3}{'Smalti':>9} {'unit':<9}{'limit':>8}{'':>6}  "
+            f"{'█ Smalti  ┃ best peer  │ limit':<{BAR + 1}}  speed-up")
 
 
 def table(rows):
@@ -73,7 +73,7 @@ def table(rows):
 
 
 def bounds(rows):
-    """Sentences: what the limits of this run leave possible where the fraction alone does not tell."""
+    """Sentences on what the limits of this run permit where the fraction alone does not show it."""
     best = {(r["workload"], r["threads"]): r for r in rows}
     said = []
     for row in rows:
@@ -116,22 +116,22 @@ def bounds(rows):
                     f"{factors:.3f} ns on the ports that it keeps busy: {number(1 / (curve + factors))} Gelem/s one after the other.")
     for (workload, threads), wake in best.items():
         product = best.get(("matmul f32 512", threads))
-        if workload.startswith("wake of threads") and product:
+        if workload.startswith("thread-pool wake-up latency") and product:
             ideal = 2 * 512**3 / product["limit"] * 1e-3  # µs
-            said.append(f"matmul f32 512 on {threads} threads: after a pause the threads are at work after {number(wake['ours'])} "
-                        f"µs in the mean, its multiply-adds take {number(ideal)} µs: a fraction of "
-                        f"{ideal / (ideal + wake['ours']):.2f} at most, before caches that others have used.")
+            said.append(f"matmul f32 512 on {threads} threads: after a pause the threads start after {number(wake['ours'])} "
+                        f"µs on average, its multiply-adds take {number(ideal)} µs: a fraction of "
+                        f"{ideal / (ideal + wake['ours']):.2f} at most, not counting cold caches.")
     return said
 
 
 def against_baseline(rows, enough=5, slower=0.98):
-    """A sentence on the speed of this version against the baseline's, over the rows with enough clean rounds."""
+    """A sentence on the speed of this version against the baseline's, over the rows with enough valid rounds."""
     clean = [r for r in rows if r["peer"] == "baseline" and r["ratio"] and r["clean_rounds"] >= enough]
     if not clean:
-        return f"baseline: no row has {enough} clean rounds"
+        return f"baseline: no row has {enough} valid rounds"
     mean = math.exp(statistics.fmean(math.log(r["ratio"]) for r in clean))
     bad = sorted((r for r in clean if r["ratio"] < slower), key=lambda r: r["ratio"])
-    return "\n".join([f"baseline: {mean:.3f} times its speed in the geometric mean of {len(clean)} rows with {enough} clean "
+    return "\n".join([f"baseline: {mean:.3f} times its speed in the geometric mean of {len(clean)} rows with {enough} valid "
                       f"rounds; {len(bad)} of them below {slower}",
                       *(f"  {r['workload']}, threads {r['threads']}: {r['ratio']:.3f}" for r in bad)])
 
@@ -140,15 +140,15 @@ def page(rows, command):
     """docs/performance.md."""
     out = ["# Performance of the `cpu` target", "",
            f"Measured on {machine()}, {datetime.date.today().isoformat()}, by", "", "```sh", command, "```", "",
-           "We and each peer ran interleaved, every run between two runs of a loop at the machine's limit, a short one again until both",
-           "loops reached 95 % of the best of all their runs, at most five times; the figures are medians of the rounds in which",
-           "ours and the peer's did (where no round did, of the least disturbed: 0 clean rounds).",
+           "Smalti and each peer ran interleaved, every run between two runs of a loop at the machine's limit. A short run was repeated until both",
+           "loops reached 95 % of their best run, at most five times. Rounds in which this held for Smalti and the peer are valid; the figures are",
+           "medians of the valid rounds (without any, of the round with the least interference).",
            "",
-           "- limit: what that loop reached beside these rounds: multiply-adds in f32, bf16 or int8 of operands in the first cache,",
-           "  or memory (of decoding by pages: of that size, in the order of the table); of times, the flops at that rate.",
-           "- fraction: ours of the limit.",
-           "- ours / peer: ratio of the rates (of times: the peer's over ours), best peer first.", "",
-           "| workload | threads | ours | unit | limit | fraction | ours / peer | clean rounds |", "|---|---|---|---|---|---|---|---|"]
+           "- limit: the rate of that loop in these rounds: multiply-adds in f32, bf16 or int8 of operands in L1,",
+           "  or memory bandwidth (of decoding by pages: in pages of that size, in the order of the table); for times, the flops at that rate.",
+           "- fraction: Smalti's rate divided by the limit.",
+           "- speed-up: Smalti's rate divided by the peer's (of times: the peer's divided by Smalti's), best peer first.", "",
+           "| workload | threads | Smalti | unit | limit | fraction | speed-up over peer | valid rounds |", "|---|---|---|---|---|---|---|---|"]
     for group in grouped(rows):
         r = group[0]
         peers = ", ".join(f"{p['peer']} {number(p['ratio'])}" for p in group if p["peer"] and p["ratio"])

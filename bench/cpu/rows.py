@@ -26,7 +26,7 @@ def matmuls():
     # The library's blocks of 512 leave nothing to share at small sizes.
     halves = lambda n: f"bm={n // 2}" if n <= 512 else ""
     for n in (512, 1024, 2048, 4096, 1920, 3840):
-        calls = " calls=1 " + halves(n) if n == 512 else ""  # with the wake of the pool
+        calls = " calls=1 " + halves(n) if n == 512 else ""  # with the wake-up latency of the pool
         yield Row(f"matmul f32 {n}", f"matmul n={n} dtype=f32{calls}", 2 * n**3, "GFLOP/s", "fma", GEMM_PEERS,
                   quick=n in (512, 1024))
     for n in (512, 1024, 2048, 1920):
@@ -130,8 +130,8 @@ def times():
               latency=True)
     yield Row("  the same, first in process", "compile kind=attention when=cached", 1, "ms", "fma", (), ("one",),
               latency=True)
-    # Of the machine, not of our pool.
-    yield Row("wake of threads after a pause", "wake", 1, "µs", "fma", (), ("all",), True, latency=True, ours="threads")
+    # Measures the operating system's threads, not Smalti's pool.
+    yield Row("thread-pool wake-up latency after a pause", "wake", 1, "µs", "fma", (), ("all",), True, latency=True, ours="threads")
     yield Row("call of an empty kernel", "empty", 1, "µs", "fma", ("PyTorch", "XLA"), quick=True, latency=True)
 
 

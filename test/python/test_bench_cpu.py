@@ -72,7 +72,7 @@ FIRST = [100e9] * cpu.FIRST_LIMITS
 
 
 def test_a_step_beside_a_slow_limit_is_taken_again():
-    # Three rounds of {ours, limit, A, limit}; beside our second step a neighbour took half of the machine.
+    # Three rounds of {ours, limit, A, limit}; during the second step another process took half of the machine.
     stage = Stage(FIRST + [100e9] * 2 + [50e9, 99e9, 99e9] + [100e9] * 3, {"ours": 1e-4, "A": 1e-4})
     rows, _ = measured(stage, ROW)
     assert rows[0]["clean_rounds"] == 3
@@ -85,7 +85,7 @@ def test_a_row_that_takes_too_long_has_one_round_without_second_tries(monkeypatc
     assert not stage.limits and rows[0]["clean_rounds"] == 0
 
 
-def test_a_round_beside_a_limit_that_stays_slow_is_not_clean():
+def test_a_round_next_to_a_slow_limit_is_not_valid():
     stage = Stage(FIRST + [100e9] * 2 + [50e9] * 2 * cpu.TRIES + [99e9] * 3, {"ours": 1e-4, "A": 1e-4})
     rows, _ = measured(stage, ROW)
     assert rows[0]["clean_rounds"] == 2
@@ -104,7 +104,7 @@ def test_what_the_limit_once_reached_counts_in_later_rows():
     assert measured(stage, ROW)[0][0]["clean_rounds"] == 0
 
 
-def test_without_a_clean_round_the_least_disturbed_count():
+def test_without_a_valid_round_the_least_disturbed_count():
     busy = [60e9] * 2 * cpu.TRIES + [50e9] * 2 * cpu.TRIES + [55e9] * 2 * cpu.TRIES
     rows, _ = measured(Stage(FIRST + busy, {"ours": 1e-4, "A": 1e-4}), ROW)
     assert rows[0]["clean_rounds"] == 0
@@ -152,19 +152,19 @@ def test_rows_beside_the_baseline_end_in_a_geometric_mean_and_the_slower_ones():
     assert rows[0]["peer"] == "baseline"
     rows = [{**rows[0], "ratio": ratio, "clean_rounds": clean} for ratio, clean in ((.8, 5), (1.25, 9), (.5, 4))]
     assert report.against_baseline(rows) == (
-        "baseline: 1.000 times its speed in the geometric mean of 2 rows with 5 clean rounds; 1 of them below 0.98\n"
+        "baseline: 1.000 times its speed in the geometric mean of 2 rows with 5 valid rounds; 1 of them below 0.98\n"
         "  matmul, threads 1: 0.800")
-    assert report.against_baseline(rows[2:]) == "baseline: no row has 5 clean rounds"
+    assert report.against_baseline(rows[2:]) == "baseline: no row has 5 valid rounds"
 
 
-def test_the_page_says_what_the_wake_leaves():
+def test_the_page_gives_the_bound_from_wake_up_latency():
     row = {"peer": None, "peer_rate": None, "ratio": None, "clean_rounds": 3}
     rows = [{**row, "workload": "matmul f32 512", "threads": 2, "ours": 300, "unit": "GFLOP/s", "limit": 400, "fraction": .75},
-            {**row, "workload": "wake of threads after a pause", "threads": 2, "ours": 67, "unit": "µs", "limit": None,
+            {**row, "workload": "thread-pool wake-up latency after a pause", "threads": 2, "ours": 67, "unit": "µs", "limit": None,
              "fraction": None}]
     assert report.bounds(rows) == [
-        "matmul f32 512 on 2 threads: after a pause the threads are at work after 67.0 µs in the mean, its multiply-adds take "
-        "671 µs: a fraction of 0.91 at most, before caches that others have used."]
+        "matmul f32 512 on 2 threads: after a pause the threads start after 67.0 µs on average, its multiply-adds take "
+        "671 µs: a fraction of 0.91 at most, not counting cold caches."]
 
 
 def test_the_page_says_what_reading_pages_and_computing_leave():

@@ -84,7 +84,7 @@ Work pallas(const Spec& s) {
 }
 
 /// JAX's ragged paged attention: sequences of `queries` new tokens each after `keys` - `queries` old ones, in pages
-/// that lie in no order. `tokens`: of the recorded module.
+/// that are in no order. `tokens`: of the recorded module.
 Work ragged(const Spec& s) {
   const char* recorded = std::getenv("SMALTI_BENCH_MODULES");
   auto l = load(std::string(recorded ? recorded : ".") + "/ragged_" + s.text("tokens") + ".mlir");

@@ -15,7 +15,7 @@ Work attention(const Spec& s) {
   return work([=] { return Array(call(q, k, v)); });
 }
 
-/// One new query per head over keys and values in pages that lie in no order.
+/// One new query per head over keys and values in pages in random order.
 Work paged(const Spec& s) {
   const DType dtype = dtypeOf(s);
   const int64_t heads = s["heads"], keys = s["length"], size = s["dim"], page = s["page"], pages = keys / page;
