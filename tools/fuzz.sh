@@ -1,15 +1,58 @@
 #!/usr/bin/env bash
 # Mutated modules, .npy files, case.json files and configurations under the sanitizers for a bounded time.
 # Usage: fuzz.sh SECONDS | fuzz.sh --count N [--only modules] [--target cpu] …
+#        fuzz.sh --conform N [FIRST]       N mutated cases by `smalti conform` of the release build: none may crash
+#        fuzz.sh --server N [FIRST]        N mutated sessions with the language server of the release build
 # SMALTI_CORPUS=folder: its files are seeds too. SMALTI_FUZZ_PRESET=release: without sanitizers. SMALTI_FUZZ_SEED=N.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . tools/sanitizers.sh
-preset=${SMALTI_FUZZ_PRESET:-asan}
-folder=build/$preset/fuzz
-mkdir -p "$folder"
-[[ ${1:-60} == --* ]] || set -- --seconds "${1:-60}"
 mapfile -t seeds < <(find "$PWD/test/data" ${SMALTI_CORPUS:+"$SMALTI_CORPUS"} -name '*.bc' -o -name '*.mlir' \
                        -o -name case.json -o -name '*.npy' -size -64k | LC_ALL=C sort)
-cd "$folder"
-exec ../bin/smalti_fuzz --seed "${SMALTI_FUZZ_SEED:-1}" "$@" "${seeds[@]}"
+seed=${SMALTI_FUZZ_SEED:-1}
+
+# Each in a process of its own, which conform starts; a batch is one call.
+conform() {  # N [FIRST]
+  local bin=$PWD/build/release/bin batch=200 first=${2:-0} folder
+  local end=$((first + $1))
+  folder=$(mktemp -d)
+  trap 'rm -rf "$folder"' EXIT
+  for ((at = first; at < end; at += batch)); do
+    rm -rf "${folder:?}"/*
+    local to=$((at + batch < end ? at + batch : end))
+    "$bin/smalti_fuzz" --write cases "$folder" --seed "$seed" --first "$at" --count "$to" "${seeds[@]}"
+    local code=0
+    "$bin/smalti" conform "$folder" --timeout-seconds 20 --json ${SMALTI_FUZZ_TARGET:+--target "$SMALTI_FUZZ_TARGET"} \
+      >"$folder/outcomes.json" 2>"$folder/errors" || code=$?
+    python3 tools/fuzz_outcomes.py "$folder" "$code" build/release/fuzz-conform
+  done
+}
+
+server() {  # N [FIRST]
+  local bin=$PWD/build/release/bin first=${2:-0} folder crashed=0
+  folder=$(mktemp -d)
+  trap 'rm -rf "$folder"' EXIT
+  "$bin/smalti_fuzz" --write sessions "$folder" --seed "$seed" --first "$first" --count $((first + $1)) "${seeds[@]}"
+  for session in "$folder"/*; do
+    local code=0
+    timeout 20 "$bin/smalti-lsp-server" <"$session" >/dev/null 2>&1 || code=$?
+    if [ "$code" -ge 124 ]; then
+      mkdir -p build/release/fuzz-server
+      cp "$session" "build/release/fuzz-server/$(basename "$session").$code"
+      crashed=$((crashed + 1))
+    fi
+  done
+  echo "fuzz: $1 sessions, $crashed ended by a signal or after 20 s (build/release/fuzz-server)"
+}
+
+case ${1:-60} in
+  --conform | --server) "${1#--}" "${@:2}" ;;
+  *)
+    preset=${SMALTI_FUZZ_PRESET:-asan}
+    folder=build/$preset/fuzz
+    mkdir -p "$folder"
+    [[ ${1:-60} == --* ]] || set -- --seconds "${1:-60}"
+    cd "$folder"
+    exec ../bin/smalti_fuzz --seed "$seed" "$@" "${seeds[@]}"
+    ;;
+esac

@@ -6,9 +6,11 @@
 //
 //   smalti_fuzz --seconds 60 | --count 200000  [--only modules] [--target NAME [--cpu NAME]] [--seed N] [--first N]
 //   SEED_FILE… smalti_fuzz --replay FILE
+//   smalti_fuzz --write cases|sessions FOLDER --count N [--seed N] [--first N] SEED_FILE…
 //
 // Seed files: *.stablehlo.mlir, *.bc and other *.mlir (kernel bodies), *.npy, case.json. The first inputs are the seeds
-// as they are. Input number N depends on the seed files, --seed and N alone; --first N goes on from there.
+// as they are. Input number N depends on the seed files, --seed and N alone; --first N goes on from there. --write only
+// writes inputs into FOLDER: mutated cases, or sessions of a language server (Written.h).
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -18,6 +20,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -25,6 +28,7 @@
 
 #include "Structure.h"
 #include "Targets.h"
+#include "Written.h"
 
 namespace smalti::fuzz {
 namespace {
@@ -38,6 +42,7 @@ struct Options {
   uint64_t seed = 1;
   bool onlyModules = false;
   std::string replay;
+  std::string written, folder;  ///< what is written, and where
   std::vector<std::string> files;
 };
 
@@ -91,6 +96,36 @@ Input makeInput(const Seeds& seeds, int64_t number, Random& random) {
   if (how == 0) return {seed.kind, mutate(seed.content, other.content, random)};
   if (how == 1) return {seed.kind, withMutatedBody(seed.content, other.content, random)};
   return {seed.kind, withMutatedStructure(seed.content, random)};
+}
+
+Random randomOf(const Options& options, int64_t number) {
+  return Random(options.seed * 0x9e3779b97f4a7c15 + static_cast<uint64_t>(number));
+}
+
+int writeAll(const Options& options) {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> cases;
+  std::vector<std::string> modules;
+  for (const fs::path file : options.files) {
+    if (file.filename() == "case.json") cases.push_back(file.parent_path());
+    if (file.extension() == ".mlir") modules.push_back(readAll(file));
+  }
+  const bool sessions = options.written == "sessions";
+  if (sessions ? modules.empty() : cases.empty()) {
+    std::fprintf(stderr, "fuzz: no seed files for %s\n", options.written.c_str());
+    return 2;
+  }
+  for (int64_t i = options.first; i < options.count; ++i) {
+    Random random = randomOf(options, i);
+    const fs::path to = fs::path(options.folder) / std::to_string(i);
+    if (!sessions) {
+      writeMutatedCase(cases, to, random);
+      continue;
+    }
+    const std::string &module = modules[random() % modules.size()], &other = modules[random() % modules.size()];
+    std::ofstream(to, std::ios::binary) << mutatedSession(module, other, random);
+  }
+  return 0;
 }
 
 const char* rememberedName(Kind kind) {
@@ -173,7 +208,7 @@ int runAll(const Options& options) {
   auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   double slowest = 0;
   for (int64_t i = options.first; options.count ? i < options.count : elapsed() < options.seconds; ++i) {
-    Random random(options.seed * 0x9e3779b97f4a7c15 + static_cast<uint64_t>(i));
+    Random random = randomOf(options, i);
     const Input input = makeInput(seeds, i, random);
     remember(input);
     const double before = elapsed();
@@ -215,11 +250,13 @@ int main(int argc, char** argv) {
       target = argv[++i];
     else if (arg == "--cpu" && hasValue)
       processor = argv[++i];
+    else if (arg == "--write" && i + 2 < argc)
+      options.written = argv[++i], options.folder = argv[++i];
     else if (arg == "--only" && hasValue)
       options.onlyModules = std::string(argv[++i]) == "modules";
     else
       options.files.push_back(arg);
   }
   if (!target.empty() || !processor.empty()) smalti::fuzz::chooseTarget(target.empty() ? "cpu" : target, processor);
-  return smalti::fuzz::runAll(options);
+  return options.written.empty() ? smalti::fuzz::runAll(options) : smalti::fuzz::writeAll(options);
 }
