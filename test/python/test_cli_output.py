@@ -78,7 +78,7 @@ def test_the_table_has_all_verbs(smalti):
 @pytest.mark.parametrize("verb", ARGUMENTS)
 def test_help_says_it(call, verb):
     text = call(verb, "--help").stdout
-    assert re.search(r"^  --json\b.* print JSON for programs instead of tables for people", text, re.M), text
+    assert re.search(r"^  --json\b.* print JSON instead of tables", text, re.M), text
     assert re.search(r"^  -o,--output FILE  ", text, re.M), text
 
 

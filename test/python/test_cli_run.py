@@ -131,8 +131,8 @@ def test_whole_messages(run, arguments, code, message):
     ("SMALTI_THREADS", "two", "a number from 0 to 1024",
      "threads: threads of native code that share parallel grid axes; 0: one per core"),
     ("SMALTI_CACHE_LIMIT_MIB", "-1", "a number from 0 to 1099511627776",
-     "cache-limit-mib: what that folder may hold; kernels not used for longest go first"),
-    ("SMALTI_CHECK", "perhaps", "on|off", "check: run with the checks that are on below"),
+     "cache-limit-mib: size limit of that folder; the least recently used kernels are removed first"),
+    ("SMALTI_CHECK", "perhaps", "on|off", "check: run with the checks that are enabled below"),
 ])
 def test_nonsense_in_the_environment_names_its_variable(run, variable, value, allowed, what):
     done = run("run", CASES / "add_grid_1d", env={variable: value})

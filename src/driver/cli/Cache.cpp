@@ -43,7 +43,7 @@ int cache(const Session& session, bool clear) {
 
 void declareCache(CLI::App& app, Session& session) {
   auto clear = std::make_shared<bool>(false);
-  app.add_flag("--clear", *clear, "remove every kernel; other files of the folder stay");
+  app.add_flag("--clear", *clear, "remove all kernels; keep other files of the folder");
   session.addOptions(app, {OptionGroup::cache, OptionGroup::output});
   const CLI::App* warm = declareCacheWarm(app, session);
   app.callback([&session, clear, warm] {

@@ -239,17 +239,16 @@ void declareCheck(CLI::App& app, Session& session) {
       ->required()
       ->type_name("PATH");
   arguments->inputs.declare(app);
-  app.add_flag(
-      "--legality-only", arguments->legalityOnly,
-      "run nothing: only say what the compilers of the TPUs that --chip names (all, unless it does) would say");
+  app.add_flag("--legality-only", arguments->legalityOnly,
+               "run nothing; report what the compilers of the TPUs named by --chip (all by default) would say");
   app.add_option("--against", arguments->against,
-                 "run nothing: say where those verdicts differ from a compiler's: libtpu, or a PJRT plugin's file")
+                 "run nothing; report where those verdicts differ from a compiler's: libtpu, or a PJRT plugin's file")
       ->type_name("COMPILER");
   app.add_option("--schedules", arguments->schedules,
-                 "try as many orders of programs and copies, from --seed on, or until one shows what all others do")
+                 "try N orders of programs and copies, from --seed on; fewer if all others would show the same")
       ->type_name("N")
       ->check(CLI::Range(int64_t{1}, int64_t{1'000'000}));
-  app.add_option("--filter", arguments->filter, "of a folder: only cases whose name holds this")->type_name("TEXT");
+  app.add_option("--filter", arguments->filter, "of a folder: only cases whose name contains this")->type_name("TEXT");
   session.addOptions(app,
                      {OptionGroup::run, OptionGroup::check, OptionGroup::tpu, OptionGroup::cases, OptionGroup::cache,
                       OptionGroup::output},

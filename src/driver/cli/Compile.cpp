@@ -222,10 +222,10 @@ void declareCompile(CLI::App& app, Session& session) {
       ->type_name("CHIP")
       ->capture_default_str();
   app.add_option("-o,--output", arguments->outFile,
-                 "write the executable there; of several modules or chips, into that folder as MODULE.CHIP")
+                 "write the executable to this file; of several modules or chips, to this folder as MODULE.CHIP")
       ->type_name("FILE");
   app.add_option("--pjrt-plugin", arguments->plugin,
-                 "the compiler, as a PJRT plugin; otherwise the libtpu.so of the Python environment")
+                 "the compiler, as a PJRT plugin; by default the libtpu.so of the Python environment")
       ->type_name("FILE");
   session.addOptions(app, {OptionGroup::cases, OptionGroup::output}, {"corpus", "output"});
   app.callback(

@@ -152,17 +152,15 @@ int conform(const Session& session, const ConformArguments& arguments) {
 void declareConform(CLI::App& app, Session& session) {
   auto arguments = std::make_shared<ConformArguments>();
   app.add_option("folders", arguments->folders, "folders with recorded cases in or below them")->type_name("FOLDER");
-  app.add_option("--filter", arguments->filter, "only cases whose name holds this")->type_name("TEXT");
-  app.add_flag("--failures-only", arguments->failuresOnly, "show only what is not as it should be");
+  app.add_option("--filter", arguments->filter, "only cases whose name contains this")->type_name("TEXT");
+  app.add_flag("--failures-only", arguments->failuresOnly, "show only unexpected results");
   auto file = std::make_shared<std::string>();
-  const CLI::Option* json =
-      app.add_option("--json", *file,
-                     "print JSON for programs instead of tables for people; with a FILE, write it there")
-          ->expected(0, 1)
-          ->type_name("[FILE]")
-          ->group("What is printed");
+  const CLI::Option* json = app.add_option("--json", *file, "print JSON instead of tables; with a FILE, write it there")
+                                ->expected(0, 1)
+                                ->type_name("[FILE]")
+                                ->group("Output");
   app.add_option("--expected-failures", arguments->expectedFailuresFile,
-                 "a file with the names of cases that may (and must) fail, one a line")
+                 "a file with the names of cases that may (and must) fail, one per line")
       ->type_name("FILE");
   session.addOptions(app,
                      {OptionGroup::run, OptionGroup::check, OptionGroup::tpu, OptionGroup::cases, OptionGroup::cache,

@@ -103,19 +103,19 @@ void declareExport(CLI::App& app, Session& session) {
       ->check(CLI::IsMember({"stablehlo", "text", "generic", "bytecode", "object"}))
       ->type_name("stablehlo|text|generic|bytecode|object")
       ->capture_default_str();
-  app.add_option("--version", arguments->version, "of the bytecode")
+  app.add_option("--version", arguments->version, "version of the bytecode")
       ->check(CLI::Range(interop::kOldestWritableVersion, interop::kNewestReadableVersion))
       ->type_name(fmt::format("{}..{}", interop::kOldestWritableVersion, interop::kNewestReadableVersion))
       ->capture_default_str();
-  app.add_option("--kernel", arguments->kernel, "name or number of the kernel when there are several")
+  app.add_option("--kernel", arguments->kernel, "name or number of the kernel if there are several")
       ->type_name("KERNEL");
   app.add_option("-o,--output", arguments->outFile, "the file to write the module to; - is standard output")
       ->type_name("FILE");
   app.add_option("--target-cpu", arguments->processor,
-                 "of an object: LLVM's name of the processor, or TRIPLE/NAME; host is this one")
+                 "processor of an object: its LLVM name, or TRIPLE/NAME; host is this one")
       ->type_name("NAME")
       ->capture_default_str();
-  app.add_option("--symbol", arguments->symbol, "of an object: the C function's name, else that of the file")
+  app.add_option("--symbol", arguments->symbol, "name of the C function of an object; by default that of the file")
       ->type_name("NAME");
   arguments->inputs.declare(app);
   session.addOption(app, "step-limit");

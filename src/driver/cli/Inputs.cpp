@@ -107,11 +107,12 @@ Status checkShapes(const Prepared& prepared, const InputArguments& arguments) {
 }  // namespace
 
 void InputArguments::declare(CLI::App& app) {
-  app.add_option("--in", in, "an input, in order: x.npy, x.npy:bf16, or a type such as f32[8,128] to be filled")
+  app.add_option("--in", in,
+                 "an input, in order: x.npy, x.npy:bf16, or a type such as f32[8,128], filled as --fill says")
       ->type_name("ARRAY")
       ->expected(1)
       ->take_all();
-  app.add_option("--out-shape", outShape, "a result of a bare kernel module, in order: f32[8,128]")
+  app.add_option("--out-shape", outShape, "type of each result of a bare kernel module, in order: f32[8,128]")
       ->type_name("TYPE")
       ->expected(1)
       ->take_all();

@@ -33,9 +33,12 @@ class Help : public CLI::Formatter {
   }
   std::string make_option_opts(const CLI::Option* option) const override {
     std::string text = CLI::Formatter::make_option_opts(option);
-    if (const size_t validator = text.find(':'); validator != std::string::npos) {
-      const size_t value = text.find('=', validator);
-      text.erase(validator, value == std::string::npos ? value : value - validator);
+    // Descriptions of CLI::IsMember and CLI::Range; choices such as cuda[:GPU] have colons of their own.
+    for (const std::string_view validator : {":{", ":INT in ", ":UINT in "}) {
+      const size_t begin = text.find(validator);
+      if (begin == std::string::npos) continue;
+      const size_t value = text.find('=', begin);
+      text.erase(begin, value == std::string::npos ? value : value - begin);
     }
     return text;
   }
@@ -133,15 +136,15 @@ int parseAndRun(const Application& application, int argc, const char* const* arg
 
 std::span<const Verb> verbs() {
   static constexpr std::array kVerbs{
-      Verb{"run", "run a module or a recorded case and show what comes out",
+      Verb{"run", "run a module or a recorded case and show its results",
            "  smalti run add_grid_1d                        a recorded case: runs and compares\n"
            "  smalti run kernel.mlir --in x.npy --out-shape 'f32[8,128]' --out results",
            declareRun},
-      Verb{"check", "run under every observer and name what a TPU would punish silently",
+      Verb{"check", "run with every check and report errors that stay silent on a TPU",
            "  smalti check attention.mlir --fill random", declareCheck},
       Verb{"conform", "run every recorded case below a folder and compare",
            "  smalti conform test/data/cases --jobs 2 --json result.json", declareConform},
-      Verb{"show", "show the IR, the windows, and which block is fetched and written back when",
+      Verb{"show", "show the IR, the windows, and when each block is fetched and written back",
            "  smalti show add_grid_1d --steps 8\n"
            "  smalti show matmul_bf16_gelu --target cpu     native code: tiles, times, the inner loop",
            declareShow},
@@ -149,12 +152,13 @@ std::span<const Verb> verbs() {
            "  smalti describe attention.mlir --json", declareDescribe},
       Verb{"export", "write a module in another form",
            "  smalti export attention.mlir --format bytecode --version 15 -o attention.mosaic.bc\n"
-           "  smalti export attention.mlir --format object --target-cpu haswell -o attention.o   and attention.h",
+           "  smalti export attention.mlir --format object --target-cpu haswell -o attention.o   also writes "
+           "attention.h",
            declareExport},
-      Verb{"compile", "ask Google's TPU compiler whether it takes kernels, without a TPU",
+      Verb{"compile", "ask Google's TPU compiler whether it accepts kernels, without a TPU",
            "  smalti compile attention.mlir --chip v5e\n"
            "  smalti compile kernels/ --chip all --json\n"
-           "  smalti compile attention.mlir --chip v6e -o attention.v6e    the executable, for a TPU of that kind",
+           "  smalti compile attention.mlir --chip v6e -o attention.v6e    an executable for a v6e",
            declareCompile},
       Verb{"cache", "show, fill or clear the folder of compiled kernels",
            "  smalti cache                                  where it is and what is in it\n"
@@ -162,23 +166,23 @@ std::span<const Verb> verbs() {
            "  smalti cache --clear\n"
            "  smalti run add_grid_1d --target cpu --cache off",
            declareCache},
-      Verb{"time", "how long kernels take on TPUs, by a model, and why",
+      Verb{"time", "estimate how long kernels take on TPUs, and why",
            "  smalti time attention.mlir --chip v5e\n"
-           "  smalti time attention.mlir                    on each of them\n"
+           "  smalti time attention.mlir                    on each chip\n"
            "  smalti time grouped.mlir --chip v6e --in 2=group_sizes.npy --json",
            declareTime},
       Verb{
-          "tune", "which block sizes are the fastest, on TPUs by the model of time, on this machine by measuring",
+          "tune", "find the fastest block sizes: for TPUs with the model of time, for this machine by measuring",
           "  smalti tune matmul.mlir --chip v5e\n"
           "  smalti tune matmul --operand 'bf16[4096,4096]' --operand 'bf16[4096,4096]' --chip v5e --tuned tuned.toml\n"
           "  smalti tune softmax --operand 'f32[1024,4096]' --target cpu",
           declareTune},
-      Verb{"report", "one HTML file: what TPU compilers and the models say of a module",
+      Verb{"report", "write an HTML report of what TPU compilers and the models say about a module",
            "  smalti report attention.mlir -o attention.html\n"
            "  smalti report attention.mlir --chip v5e,v6e -o attention.html\n"
-           "  smalti report attention.mlir --target cpu -o attention.html   and a run as native code, measured",
+           "  smalti report attention.mlir --target cpu -o attention.html   with measured native code",
            declareReport},
-      Verb{"chips", "what is known of TPUs, with sources",
+      Verb{"chips", "show what is known about TPUs, with sources",
            "  smalti chips\n"
            "  smalti chips v5e\n"
            "  smalti chips v5e --toml > my_chip.toml        one to change: --chip my_chip.toml",
@@ -217,7 +221,7 @@ int main(int argc, const char* const* argv, std::span<const Tunable> kernels) {
   return main({.name = "smalti",
                .summary = "Runs and checks Pallas TPU kernels on this machine.",
                .footer = "Start with: smalti new hello\nExit codes: 0 ok, 1 wrong result, 2 usage, 3 refused by a "
-                         "check, 4 internal error.\nOptions are also SMALTI_… variables: smalti env.",
+                         "check, 4 internal error.\nOptions can also be set with SMALTI_… variables: see smalti env.",
                .verbs = verbs(),
                .kernels = kernels},
               argc, argv);

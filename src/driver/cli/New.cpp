@@ -59,7 +59,7 @@ int create(const Session& session, std::string folder) {
 
 void declareNew(CLI::App& app, Session& session) {
   auto folder = std::make_shared<std::string>();
-  app.add_option("name", *folder, "of the folder to be made")->required()->type_name("NAME");
+  app.add_option("name", *folder, "name of the new folder")->required()->type_name("NAME");
   session.addOptions(app, {OptionGroup::output});
   app.callback([&session, folder] { session.action = [&session, folder] { return create(session, *folder); }; });
 }

@@ -55,7 +55,7 @@ std::string pageOf(const Json& data) {
   return page += rest;
 }
 
-/// --target cpu. A target that the environment names for other verbs is none of ours.
+/// --target cpu. A target that the environment names for other verbs is ignored.
 Result<bool> isMeasured(const Session& session) {
   const std::string& target = session.options.values.target;
   if (session.options.origin(*findOption("target")) != Origin::commandLine || target == "cpu") return target == "cpu";

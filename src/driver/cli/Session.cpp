@@ -27,17 +27,17 @@ std::string titleOf(OptionGroup group) {
     case OptionGroup::run:
       return "How kernels run";
     case OptionGroup::check:
-      return "What is checked";
+      return "Checks";
     case OptionGroup::tpu:
-      return "What TPUs take";
+      return "TPU compilers";
     case OptionGroup::tune:
-      return "What tuning found";
+      return "Results of tuning";
     case OptionGroup::cases:
-      return "Many cases";
+      return "Sets of cases";
     case OptionGroup::cache:
       return "Compiled kernels";
     case OptionGroup::output:
-      return "What is printed";
+      return "Output";
   }
   return "";
 }
@@ -72,7 +72,7 @@ void Session::addOptions(CLI::App& app, std::initializer_list<OptionGroup> group
   }
   const bool prints = std::find(groups.begin(), groups.end(), OptionGroup::output) != groups.end();
   if (prints && std::find(except.begin(), except.end(), "output") == except.end())
-    app.add_option("-o,--output", output_.file, "write what is printed, or the JSON, there; - is standard output")
+    app.add_option("-o,--output", output_.file, "write the output to this file; - is standard output")
         ->type_name("FILE")
         ->group(titleOf(OptionGroup::output));
 }

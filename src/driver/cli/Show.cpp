@@ -214,10 +214,9 @@ void declareShow(CLI::App& app, Session& session) {
   app.add_option(
          "--stage", arguments->stage,
          fmt::format("program: calls and plain array ops; kernel, generic: the kernel's IR; windows: blocks and "
-                     "when they are fetched and written back; vmem: what takes how much of the memories of the TPUs "
-                     "that --chip "
-                     "names (all, unless it does); {}: native code on its way. With --target cpu "
-                     "all is what the code is like: tiles, size, times, the inner loop",
+                     "when they are fetched and written back; vmem: use of the memories of the TPUs named by --chip "
+                     "(all by default); {}: stages of native code. With --target cpu, all describes "
+                     "the code: tiles, size, times, the inner loop",
                      fmt::join(ofCode, ", ")))
       ->check(CLI::IsMember(stages))
       ->type_name(fmt::format("{}", fmt::join(stages, "|")))
@@ -228,7 +227,7 @@ void declareShow(CLI::App& app, Session& session) {
       ->capture_default_str();
   app.add_option("--kernel", arguments->kernel, "name or number of one kernel")->type_name("KERNEL");
   app.add_option("--target-cpu", arguments->processor,
-                 "the processor that native code is for: LLVM's name, or TRIPLE/NAME; else this one, host")
+                 "the processor of native code: its LLVM name, or TRIPLE/NAME; host, the default, is this one")
       ->type_name("NAME");
   arguments->inputs.declare(app);
   session.addOptions(app,

@@ -189,10 +189,9 @@ void declareTime(CLI::App& app, Session& session) {
   auto arguments = std::make_shared<TimeArguments>();
   app.add_option("modules", arguments->paths, "modules, or folders with case.json")->required()->type_name("PATH");
   arguments->inputs.declare(app);
-  app.add_option("--against", arguments->against, "another module, or another chip: both times side by side")
-      ->type_name("MODULE|CHIP");
+  app.add_option("--against", arguments->against, "another module or chip to compare with")->type_name("MODULE|CHIP");
   declareTrace(app, arguments->trace);
-  app.add_flag("--anyway", arguments->anyway, "also time what the chip's compiler refuses");
+  app.add_flag("--anyway", arguments->anyway, "also time kernels that the chip's compiler refuses");
   session.addOptions(app, {OptionGroup::output, OptionGroup::tpu, OptionGroup::cases}, {"filter"});
   app.callback([&session, arguments] { session.action = [&session, arguments] { return time(session, *arguments); }; });
 }

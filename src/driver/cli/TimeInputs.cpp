@@ -210,12 +210,12 @@ Status takeAssumption(const driver::ModuleOrCase& module, const std::vector<Arra
 
 void TimeInputArguments::declare(CLI::App& app) {
   app.add_option("--in", in,
-                 "an input that the time depends on: FILE.npy for the next one, NUMBER=FILE.npy for a certain one")
+                 "an input that the time depends on: FILE.npy for the next one, NUMBER=FILE.npy for a specific one")
       ->type_name("FILE");
   app.add_option("--assume", assume,
-                 "what stands for data that is not given: of an input, the number that each of its elements is, or "
-                 "all of them with commas; of a source line, the number that it computes; and what branches do whose "
-                 "condition is not known")
+                 "values of data that is not given: of an input, one value for all elements, or a value for each, "
+                 "separated by commas; of a source line, the value that it computes; always or never: branches whose "
+                 "condition is unknown are taken or not")
       ->type_name("INPUT=NUMBER|FILE:LINE=NUMBER|always|never")
       ->delimiter('\0');
 }

@@ -240,14 +240,14 @@ void declareTune(CLI::App& app, Session& session) {
   app.add_option("--operand", arguments->operands, "the type of a library kernel's operand, in order: bf16[512,512]")
       ->type_name("TYPE");
   app.add_option("--in", arguments->in,
-                 "an input that the time depends on: FILE.npy for the next one, NUMBER=FILE.npy for a certain one")
+                 "an input that the time depends on: FILE.npy for the next one, NUMBER=FILE.npy for a specific one")
       ->type_name("FILE");
-  app.add_option("--kernel", arguments->kernel, "only the module's kernels of this name")->type_name("NAME");
-  app.add_option("--most", arguments->most, "how many candidates of a module's kernel are tried")
+  app.add_option("--kernel", arguments->kernel, "only kernels of the module with this name")->type_name("NAME");
+  app.add_option("--most", arguments->most, "maximum number of candidates tried for a module's kernel")
       ->type_name("N")
       ->check(CLI::Range(int64_t{1}, int64_t{100'000}))
       ->capture_default_str();
-  app.add_option("--rows", arguments->rows, "how many are printed")->type_name("N")->capture_default_str();
+  app.add_option("--rows", arguments->rows, "number of candidates printed")->type_name("N")->capture_default_str();
   session.addOptions(app, {OptionGroup::output, OptionGroup::tpu, OptionGroup::tune});
   session.addOption(app, "target");
   session.addOption(app, "threads");

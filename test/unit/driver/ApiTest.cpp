@@ -197,7 +197,7 @@ TEST_F(Api, Settings) {
 )");
   EXPECT_EQ(messageOf(settings.set("poison", "zero")), R"(error[SM1011]: poison cannot be 'zero'
   need: auto|min|max
-  help: poison: integers of undefined memory: the type's minimum, maximum, or (auto) as a case was recorded
+  help: poison: integers in undefined memory: the type's minimum or maximum; auto: as the case was recorded
 )");
   EXPECT_EQ(messageOf(settings.set("cores", "none")), R"(error[SM1011]: cores cannot be 'none'
   need: a number from 1 to 64
@@ -225,7 +225,7 @@ TEST_F(Api, SettingsOfTheEnvironment) {
   Settings settings;
   EXPECT_EQ(messageOf(settings.read_environment()), R"(error[SM1011]: SMALTI_STEP_LIMIT cannot be 'many'
   need: a number from 0
-  help: step-limit: instructions of one kernel before it counts as livelocked (native code: grid steps, rounds of loops); 0: none
+  help: step-limit: instructions after which a kernel counts as livelocked (native code: grid steps, loop iterations); 0: no limit
 )");
   ::setenv("SMALTI_STEP_LIMIT", "100000", 1);
   EXPECT_TRUE(settings.read_environment());
@@ -242,7 +242,7 @@ TEST_F(Api, InputsByFill) {
   EXPECT_NE((*make_inputs(m, "random", 2))[0].as<float>()[0], a);
   EXPECT_EQ(messageOf(make_inputs(m, "twos")), R"(error[SM1011]: fill cannot be 'twos'
   need: ones|random|iota
-  help: fill: what inputs hold that are not given
+  help: fill: values of inputs that are not given
 )");
   // Without a recording, inputs are ones and nothing is expected.
   EXPECT_EQ((*m.recorded_inputs())[0].as<float>()[1], 1);
