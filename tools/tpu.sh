@@ -10,7 +10,7 @@ folder=build/tpu
 rm -rf "$folder"
 mkdir -p "$folder/recorded"
 
-# Not to be compared: an index of an Element block that no chip's compiler takes, and what lies beyond the edge of an array.
+# Not to be compared: an index of an Element block that no chip's compiler takes, and elements beyond the edge of an array.
 left_out="element_block_dim_padding edges_reach_an_output"
 SMALTI_NUMERICS=tpu "$bin/smalti_kernels_export" --cases "$folder/library"
 for case in test/data/cases/*/; do

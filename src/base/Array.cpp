@@ -41,7 +41,7 @@ Array::~Array() = default;
 
 Result<Array> Array::allocate(ArrayType type) {
   const int64_t bytes = checkedBytes(type);
-  void* memory = bytes >= 0 ? takeBlock(static_cast<size_t>(bytes)) : nullptr;
+  void* memory = bytes >= 0 ? allocateBlock(static_cast<size_t>(bytes)) : nullptr;
   if (!memory)
     return fail({.code = "SM1009",
                  .message = fmt::format("out of memory for an array of type {}", type.str()),
@@ -49,7 +49,7 @@ Result<Array> Array::allocate(ArrayType type) {
                  .need = bytes < 0 ? "more bytes than 64 bits count" : fmt::format("{} bytes", bytes),
                  .help = "use smaller arrays, or a machine with more memory"});
   return view(std::move(type), memory,
-              std::shared_ptr<void>(memory, [bytes](void* p) { giveBlock(p, static_cast<size_t>(bytes)); }));
+              std::shared_ptr<void>(memory, [bytes](void* p) { freeBlock(p, static_cast<size_t>(bytes)); }));
 }
 
 Array Array::view(ArrayType type, void* data) { return view(std::move(type), data, nullptr); }

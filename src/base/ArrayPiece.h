@@ -9,7 +9,7 @@ namespace smalti {
 /// pointer: where it is traced, it is its tracer's.
 inline const std::shared_ptr<void>& ownerOf(const Array& array) { return array.tracer(); }
 
-/// Elements of `whole` that lie side by side, from number `first` on, as an array of that type in the same memory.
+/// Contiguous elements of `whole`, from number `first` on, as an array of that type in the same memory.
 inline Array pieceOf(const Array& whole, const ArrayType& type, int64_t first) {
   return Array::view(type, const_cast<std::byte*>(whole.data()) + first * storage_bytes(type.dtype), ownerOf(whole));
 }

@@ -163,7 +163,7 @@ void drop(void* block, size_t size) {
 
 }  // namespace
 
-void* takeBlock(size_t bytes) {
+void* allocateBlock(size_t bytes) {
   const size_t size = sizeOf(bytes);
   if (size < bytes) return nullptr;
   if (!kKeeps) return allocate(size);
@@ -179,7 +179,7 @@ void* takeBlock(size_t bytes) {
 void lockBlocks() { kept().lock(); }
 void unlockBlocks() { kept().unlock(); }
 
-void giveBlock(void* block, size_t bytes) {
+void freeBlock(void* block, size_t bytes) {
   const size_t size = sizeOf(bytes);
   if (!giveToThread(block, size)) drop(block, size);
 }

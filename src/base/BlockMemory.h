@@ -7,9 +7,9 @@
 namespace smalti {
 
 /// At least `bytes`, 64-byte aligned, not initialised; null when it cannot be had.
-void* takeBlock(size_t bytes);
+void* allocateBlock(size_t bytes);
 /// `bytes` as it was asked for.
-void giveBlock(void* block, size_t bytes);
+void freeBlock(void* block, size_t bytes);
 
 /// For ForkGate.cpp: no block is taken or given in between by other threads.
 void lockBlocks();

@@ -68,7 +68,7 @@ class ByteReader {
     if (!bytes.empty()) std::memcpy(all.data(), bytes.data(), bytes.size());
     return all;
   }
-  /// A list whose elements have so many bytes, where it stands.
+  /// A list whose elements have this size, read in place.
   std::span<const std::byte> list(size_t elementBytes) {
     const auto count = get<uint64_t>();
     if (count > rest_.size() / elementBytes) ok_ = false;

@@ -6,7 +6,7 @@
 
 namespace smalti {
 
-/// The folders that packages lie in (site-packages), of the active environment first, then of the first python3 on the
+/// The folders of installed packages (site-packages): of the active environment, then of the first python3 on the
 /// PATH, the user's and the system's; of several versions of Python in one place, the one that sorts last comes first.
 std::vector<std::filesystem::path> pythonPackageFolders();
 

@@ -1,4 +1,4 @@
-// Tiles: arrays of two and more dimensions lie in HBM in whole tiles of their last two, arrays of one in whole lanes.
+// Tiles: in HBM, arrays of two or more dimensions occupy whole tiles of the last two, arrays of one whole lanes.
 // Copies may reach into what the last tile holds past the array's end: undefined when read, dropped when written.
 #pragma once
 

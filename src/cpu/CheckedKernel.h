@@ -1,4 +1,4 @@
-// Native code that checks itself: bounds, and what is read before it is written.
+// Native code with checks: bounds, and reads of uninitialised memory.
 #pragma once
 
 #include <memory>
@@ -16,10 +16,10 @@ class CheckedKernel {
       : kernel_(std::move(kernel)), shadowResults_(shadowResults), shadowed_(std::move(shadowed)) {}
 
   const NativeKernel& kernel() const { return *kernel_; }
-  /// What has a shadow when it runs ("scratch 0"); everything else is proved defined when the kernel is compiled.
+  /// The memories with a shadow at run time ("scratch 0"); all others are proved defined at compile time.
   const std::vector<std::string>& shadowed() const { return shadowed_; }
-  /// The results, when nothing is found. nullopt: something may be wrong; the machine says what it is, or that it is
-  /// nothing. Arguments as NativeKernel::call's.
+  /// The results if no check fails. nullopt: there may be a mistake; the machine then finds it, or finds that there is
+  /// none. Arguments as for NativeKernel::call.
   Result<std::optional<std::vector<Array>>> call(std::span<const Array> operands, const CallOptions&,
                                                  std::vector<std::string>* log = nullptr) const;
   Result<std::optional<std::vector<Array>>> call(std::span<const Array> operands, int threads) const {

@@ -1,4 +1,4 @@
-// A kernel as native code that notes how long its parts take. Other code has nothing of it.
+// A kernel as native code that measures how long its parts take. Other kernels contain no trace of this.
 #pragma once
 
 #include "cpu/Measurement.h"
@@ -8,7 +8,7 @@ namespace smalti::cpu {
 
 class MeasuredKernel : public NativeKernel {
  public:
-  /// As `call`, with what it took.
+  /// As `call`, and measures the time.
   virtual Result<std::vector<Array>> measure(std::span<const Array> operands, const CallOptions&, bool& fault,
                                              std::vector<std::string>* log, Measurement&) const = 0;
 };
@@ -17,7 +17,7 @@ struct MeasuredOutcome {
   std::shared_ptr<const MeasuredKernel> kernel;  ///< null exactly when `reason` says why
   std::string reason;
 };
-/// As compileNative, with stamps in the code; it is kept in no cache.
+/// As compileNative, with time stamps in the code; never cached.
 Result<MeasuredOutcome> compileMeasured(const KernelPackage&, const NativeOptions&);
 
 }  // namespace smalti::cpu

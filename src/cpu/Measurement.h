@@ -1,4 +1,4 @@
-// What a call of native code took that was compiled to be measured (MeasuredKernel.h).
+// The measured times of one call of a MeasuredKernel.
 #pragma once
 
 #include <cstdint>
@@ -9,27 +9,27 @@
 
 namespace smalti::cpu {
 
-/// A part of the code with a time of its own: an op, or ops that are computed in one loop nest.
+/// A separately timed part of the code: an op, or the ops of one loop nest.
 struct MeasuredPart {
-  std::vector<SourcePlace> places;  ///< its source lines; none: grid steps, index maps and scalars
+  std::vector<SourcePlace> places;  ///< its source lines; empty: grid steps, index maps and scalars
   std::vector<std::string> ops;     ///< "math.exp"
-  int64_t times = 0;                ///< how often it ran
-  double ns = 0;                    ///< of all threads together
+  int64_t times = 0;                ///< number of executions
+  double ns = 0;                    ///< summed over all threads
 };
 
 struct MeasuredStep {
   int thread = 0;
-  int64_t step = 0;             ///< of the grid that native code runs, row-major
-  double fromNs = 0, toNs = 0;  ///< from the call's begin
+  int64_t step = 0;             ///< number of the grid step of the native code, row-major
+  double fromNs = 0, toNs = 0;  ///< since the beginning of the call
 };
 
 struct Measurement {
-  std::vector<int64_t> grid;  ///< that native code runs; -1: the bound is an operand
+  std::vector<int64_t> grid;  ///< of the native code; -1: the bound is an operand
   int threads = 0;
-  int64_t steps = 0;  ///< of all threads
-  double ns = 0;      ///< from the call's begin to its end
+  int64_t steps = 0;  ///< summed over all threads
+  double ns = 0;      ///< duration of the call
   std::vector<MeasuredPart> parts;
-  std::vector<MeasuredStep> firstSteps;  ///< of each thread, so many as `kMostMeasuredSteps`
+  std::vector<MeasuredStep> firstSteps;  ///< of each thread, at most `kMostMeasuredSteps`
 };
 inline constexpr size_t kMostMeasuredSteps = 2000;
 

@@ -19,16 +19,16 @@ class NativeKernel {
  public:
   virtual ~NativeKernel() = default;
   virtual const NativeReport& report() const = 0;
-  /// One call; operands in the custom call's order and of its types. `into`: empty, or one Array for each result, of
-  /// its type, which the code writes to where it begins at a multiple of 64 bytes and its memory holds the kernel's own
-  /// dtype; the other results are elsewhere. `fault` is set when the code met an access out of bounds or the like, or
-  /// a limit, and stopped. The operands are untouched then, and running the kernel on the machine says what is wrong.
-  /// SM9002 at the limit of memory. `log` (may be null) gets the debug prints, as machine::KernelResult has them.
+  /// Runs one call; operands in the custom call's order and of its types. `into`: empty, or one Array per result, of
+  /// its type. The code writes to an Array that is aligned to 64 bytes and stores the kernel's own dtype; other
+  /// results get new memory. `fault` is set if the code stopped at an error, such as an access out of bounds, or at a
+  /// limit. Then the operands are unchanged, and running the kernel on the machine produces the diagnostic.
+  /// SM9002 at the memory limit. `log` (may be null) receives the debug prints, as in machine::KernelResult.
   virtual Result<std::vector<Array>> call(std::span<const Array> operands, std::span<Array> into, const CallOptions&,
                                           bool& fault, std::vector<std::string>* log = nullptr) const = 0;
-  /// The same on several devices, which copy to and signal each other, each on a thread of its own; operands, results
-  /// and prints of each. `fault` also after a deadlock. Of kernels compiled for `devices`. `spread` (may be
-  /// null): there are more of them in other processes, and `fault` is set in all when it is in one.
+  /// The same for several devices that copy to and signal each other, each on its own thread; operands, results and
+  /// prints by device. `fault` is also set after a deadlock. Only for kernels compiled for `devices`. `spread` (may be
+  /// null): further devices run in other processes; a fault in one process is a fault in all.
   virtual Result<std::vector<std::vector<Array>>> callTogether(std::span<const std::vector<Array>> operands,
                                                                const CallOptions&, bool& fault,
                                                                std::vector<std::vector<std::string>>& logs,

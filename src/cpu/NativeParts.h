@@ -1,4 +1,4 @@
-// Steps of compileNative, for what takes them one by one: objects for C programs, `show`.
+// The steps of compileNative, for callers that need them separately: objects for C programs, `show`.
 #pragma once
 
 #include <optional>
@@ -8,18 +8,18 @@
 
 namespace smalti::cpu {
 
-/// Why the call's arrays cannot be handed to native code as they are, without copies, if so.
+/// The reason why native code cannot use the call's arrays without copies, if there is one.
 std::optional<Unsupported> unsuitableArrays(const KernelPackage&);
 
-/// Whether what a device computes depends on which one it is, or on others: on several devices it needs code for them
+/// Whether a device's results depend on its index or on other devices: several devices then need code for them
 /// (NativeOptions::devices).
 bool namesDevices(const KernelPackage&);
 
-/// Why there is no native code for the processor, if so (SM7005): kernels call no library, and one without these
-/// instructions would; addresses have 64 bits, and elements lie in memory as on the machines that Smalti runs on.
+/// The reason why there is no native code for the processor, if any (SM7005): kernels call no library, and one without
+/// these instructions would; addresses have 64 bits, and elements the layout of the machines that Smalti runs on.
 std::optional<Diagnostic> unsuitableProcessor(const Processor&);
 
-/// Emits the kernel, its grid shared as far as it may be.
+/// Emits the kernel; threads share as many grid axes as is proved safe.
 tl::expected<LoweredKernel, Unsupported> lowerPlanned(const KernelPackage&, const NativeOptions&, llvm::Module&,
                                                       NativeReport&, InterpretedOps&);
 

@@ -1,4 +1,4 @@
-// What native code is compiled for, and how one call of it goes.
+// Options of compiling native code, and of one call.
 #pragma once
 
 #include <atomic>
@@ -15,19 +15,19 @@ class CompileCache;
 struct NativeOptions {
   Processor processor = hostProcessor();
   eval::Poison poison = eval::Poison::intMin;  ///< of undefined integers
-  bool checkBlocks = true;                     ///< a block that lies outside of its array is a fault
-  bool devices = false;                        ///< made for `callTogether`: each device on one thread
-  CompileCache* cache = nullptr;               ///< where code is kept between processes; not owned
+  bool checkBlocks = true;                     ///< a block outside its array is a fault
+  bool devices = false;                        ///< for `callTogether`: each device runs on one thread
+  CompileCache* cache = nullptr;               ///< keeps code between processes; not owned
 };
 
-/// How one call goes.
+/// Options of one call.
 struct CallOptions {
   int threads = 0;                          ///< that share parallel grid axes; 0: one per core
-  int64_t stepLimit = 0;                    ///< rounds of loops, of each thread; 0: none
-  int64_t memoryLimitBytes = 0;             ///< of results, copies and values; 0: none
+  int64_t stepLimit = 0;                    ///< loop iterations of each thread; 0: no limit
+  int64_t memoryLimitBytes = 0;             ///< for results, copies and values; 0: no limit
   const std::atomic<bool>* stop = nullptr;  ///< not owned; true ends the call with a fault
-  /// Not null: a load that reaches outside of its ref reads what is undefined there, and the call goes on; its place
-  /// is added. Null: the call ends with a fault. Not owned.
+  /// Not null: a load that reaches outside its ref gets undefined elements there, and the call continues; the load's
+  /// place is added to the list. Null: the call ends with a fault. Not owned.
   std::vector<SourcePlace>* wentOnAt = nullptr;
 };
 

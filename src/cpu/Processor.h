@@ -1,4 +1,4 @@
-// What the code generator knows of a processor: its instructions, registers and caches.
+// The properties of a processor that code generation depends on: instructions, registers and caches.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Processor {
   std::string features;  ///< LLVM's feature string: "+avx2,+fma,…"
   int vectorBytes = 16;  ///< widest vector register worth using
   int vectorRegisters = 16;
-  int fmaPorts = 2;  ///< full-width fused multiply-adds begun per cycle; not measured: from the model, 1 where unknown
+  int fmaPorts = 2;  ///< full-width fused multiply-adds started per cycle; from LLVM's model, 1 if unknown
   int64_t l1Bytes = 32 << 10, l2Bytes = 1 << 20, l3Bytes = 32 << 20;  ///< data, per core; l3 shared
   int readStreams = 1;       ///< a power of two: concurrent read streams with the highest bandwidth
   bool avx512 = false;       ///< F, BW, VL and DQ
@@ -27,14 +27,14 @@ struct Processor {
   bool operator==(const Processor&) const = default;
 };
 
-/// Bytes of a line of the caches, of all processors that code is made for.
+/// Bytes of a cache line, of all supported processors.
 inline constexpr int kLineBytes = 64;
-/// A level of a core's own caches; the numbers are LLVM's localities.
+/// A cache level; the numbers are LLVM's localities.
 enum class CacheLevel : uint8_t { second = 2, first = 3 };
 
-/// The one this process runs on.
+/// The processor of this process.
 const Processor& hostProcessor();
-/// By LLVM's name, "host" for this one, or with a triple: "aarch64-linux-gnu/neoverse-n1". SM7001 when LLVM has none
+/// By LLVM's name, "host" for this one, or with a triple: "aarch64-linux-gnu/neoverse-n1". SM7001 if LLVM knows none
 /// of that name.
 Result<Processor> processorNamed(std::string_view name);
 

@@ -1,4 +1,4 @@
-// What one compilation of a kernel came to.
+// Reports about the compilation of a kernel.
 #pragma once
 
 #include <cstdint>
@@ -8,24 +8,24 @@
 
 namespace smalti::cpu {
 
-/// Where the time of one compilation went, and what came of it.
+/// The times and sizes of one compilation.
 struct CompileReport {
   double emitMs = 0, optimiseMs = 0, codegenMs = 0, linkMs = 0;
-  int64_t objectBytes = 0;  ///< of the object file: code, constants, symbols and what loading needs
+  int64_t objectBytes = 0;  ///< of the object file: code, constants, symbols and relocations
   bool fromCache = false;
 };
 
 struct KernelPlan;
 
-/// What the compiler did, for `show` and for people who wonder.
+/// A summary of what the compiler did, for `show`.
 struct NativeReport {
   CompileReport compile;
-  int64_t arenaBytes = 0;                ///< of values and packed operands, per thread
+  int64_t arenaBytes = 0;                ///< for values and packed operands, per thread
   std::vector<std::string> matmuls;      ///< one line per product: shape, tile, blocks
   int sharedAxes = 0;                    ///< leading grid axes that threads share
-  std::string inOrder;                   ///< why no more of them are (Parallel.h)
-  std::vector<std::string> interpreted;  ///< ops that are not native yet: computed by src/eval, one line per kind
-  std::shared_ptr<KernelPlan> plan;      ///< what was decided (plan/KernelPlan.h); null: the code is from the cache
+  std::string inOrder;                   ///< why threads do not share more axes (Parallel.h)
+  std::vector<std::string> interpreted;  ///< ops without native code, which src/eval computes; one line per kind
+  std::shared_ptr<KernelPlan> plan;      ///< the decisions (plan/KernelPlan.h); null: the code is from the cache
 };
 
 }  // namespace smalti::cpu

@@ -1,4 +1,4 @@
-// Why there is no native code.
+// The reason why a kernel has no native code.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace smalti::cpu {
 
-/// Why a kernel runs on the machine instead, and which op is to blame, where it is a single one.
+/// The reason why a kernel runs on the machine instead, and the op without native code if a single op is the reason.
 struct Unsupported {
   Unsupported() = default;
-  // Implicit: whoever finds out has a sentence, the op and its place are added further up.
+  // Implicit: most functions return only a sentence; callers add the op and its place.
   Unsupported(std::string why) : reason(std::move(why)) {}
   Unsupported(const char* why) : reason(why) {}
 

@@ -1,4 +1,4 @@
-// Where a window's blocks lie in its array: their first element, what of them is inside, and which of them may be
+// Positions of a window's blocks in its array: their first elements, their parts inside, and which of them may be
 // partial.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace smalti {
 
-/// The part of a block that lies inside the array (S-B6): where it is in the array and in the window.
+/// The part of a block inside the array (S-B6): its position in the array and in the window.
 struct BlockRegion {
   std::vector<int64_t> arrayStart, windowStart, size;
   bool full = false;   ///< every element of the window is in the array
@@ -36,7 +36,7 @@ class BlockGeometry {
 
   /// Block indices [0, numBlocks) are those of blocks that have an element inside.
   int64_t numBlocks(size_t d) const;
-  /// Block indices [0, numWholeBlocks) are those of blocks that lie inside altogether; of an Element window, starts
+  /// Block indices [0, numWholeBlocks) belong to blocks that are entirely inside; of an Element window, starts
   /// are.
   int64_t numWholeBlocks(size_t d) const;
   /// The last block along the dimension extends past the end of the array. Element windows: any block may.

@@ -22,7 +22,7 @@ void registerKernelDialects(mlir::DialectRegistry& registry) {
 
 namespace {
 
-/// Runs tasks at once, on the thread that asks. A context with a pool may be used by several threads of ours; it gets
+/// Runs tasks at once, on the thread that asks. A context with a pool may be used by several threads; it gets
 /// no threads of its own.
 class CallersThread : public llvm::ThreadPoolInterface {
  public:

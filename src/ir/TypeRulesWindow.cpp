@@ -15,7 +15,7 @@ constexpr int64_t kMostAlongDim = int64_t{1} << 31;
 /// The attribute's entry for a dimension, 1 when it is absent.
 int64_t entry(std::span<const int64_t> values, size_t d) { return values.empty() ? 1 : values[d]; }
 
-/// How many windows lie along dimension `d` of `size` elements; -1: the attributes make no sense there.
+/// The number of windows along dimension `d` of `size` elements; -1: the attributes are invalid.
 int64_t numWindows(const TypedOp& op, size_t d, int64_t size) {
   const int64_t window = entry(op.integers("window_dimensions"), d), stride = entry(op.integers("window_strides"), d);
   const int64_t baseDilation = entry(op.integers("base_dilations"), d);

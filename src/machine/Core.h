@@ -38,7 +38,7 @@ class Core {
   virtual Result<Buffer*> allocate(int identity, ArrayType, MemorySpace, const SourcePlace&) = 0;
   virtual void release(Buffer&) = 0;
   virtual Result<Buffer*> barrierSemaphore(const SourcePlace&) = 0;
-  /// A read reaches outside of its ref. False: that ends the run; true: what lies outside is undefined.
+  /// A read reaches outside its ref. False: this ends the run; true: elements outside are undefined.
   virtual bool goesOnAfter(Diagnostic readOutside) = 0;
 
   virtual Result<Wait> semaphoreWait(const Ref&, int64_t amount, const SourcePlace&) = 0;

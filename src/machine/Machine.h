@@ -35,7 +35,7 @@ struct MachineOptions {
   Semantics semantics = Semantics::tpu;
   Numerics numerics = Numerics::f32;
   Poison poison = Poison::intMin;
-  bool staleEdges = true;  ///< tpu semantics: what lies beyond an edge is what the window held; else it is poison
+  bool staleEdges = true;  ///< tpu semantics: elements beyond an edge keep what the window held; else they are poison
   DmaExecution dma = DmaExecution::random;
   bool naivePipeline = false;  ///< copy every block in and out at every step: the oracle
   int cores = 1;               ///< cores per device that share parallel grid axes

@@ -54,7 +54,7 @@ struct Ref {
   Shape shape;  ///< of the strided window
   Shape strides;
   std::vector<RefTransform> transforms;
-  /// Arrays in HBM lie there in whole tiles: how far past its end the view may reach in each dimension. Empty: nowhere.
+  /// Arrays in HBM occupy whole tiles: how far the view may extend past its end in each dimension. Empty: not at all.
   Shape padding;
   /// Of a view that does, and of one that loads may read outside of its ref: how much of each dimension is there, from
   /// its first element on. Empty: all of it.
@@ -87,7 +87,7 @@ struct Ref {
   void writeShadow(const uint8_t* mask) const;
 };
 
-/// `padding` and `present` of `view`, a slice of the strided `ref`. Starts lie in the array.
+/// `padding` and `present` of `view`, a slice of the strided `ref`. Starts are inside the array.
 void sliceTiles(const Ref& ref, std::span<const int64_t> starts, std::span<const int64_t> sizes, Ref& view);
 
 using eval::Poison;

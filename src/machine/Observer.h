@@ -64,7 +64,7 @@ enum class OpClass : uint8_t {
 };
 std::string_view name(OpClass);
 
-/// The type of an operand or result; of a ref also where it lies.
+/// The type of an operand or result, and the memory of a ref.
 struct ValueType {
   DType dtype = DType::f32;
   Shape shape;
@@ -96,7 +96,7 @@ struct PipelineEvent {
   int slot = 0;                    ///< which of the operand's buffers
   int64_t step = 0;                ///< of this core's steps, from 0: the one during which this happens
   std::span<const int64_t> block;  ///< the index map's result
-  int64_t bytes = 0;               ///< of the part of the block that lies in the array
+  int64_t bytes = 0;               ///< of the part of the block inside the array
 };
 
 /// What an observer wants to be told beyond the events that cost little.

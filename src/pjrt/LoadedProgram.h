@@ -18,7 +18,7 @@ namespace smalti::pjrt {
 using DeviceArrays = std::vector<Array>;
 
 struct RunControl {
-  size_t numFetched = std::numeric_limits<size_t>::max();  ///< results come back from so many devices of this process
+  size_t numFetched = std::numeric_limits<size_t>::max();  ///< devices of this process whose results are returned
   const std::atomic<bool>* stop = nullptr;                 ///< true gives up waiting: SM9006
 };
 

@@ -45,7 +45,7 @@ Instruction instructionOf(std::string_view message) {
 
 constexpr int kMostNesting = 8;  // of tuples
 
-/// Arrays in a shape that lie in VMEM.
+/// Arrays of a shape that are in VMEM.
 int arraysInVmem(std::string_view shape, int depth = 0) {
   int count = 0;
   Reader reader(shape);

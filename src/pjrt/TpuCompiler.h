@@ -30,7 +30,7 @@ struct Compiled {
 
 class TpuCompiler {
  public:
-  /// SM6803: the plugin does not describe this chip, or has no topology of so many devices.
+  /// SM6803: the plugin does not describe this chip, or has no topology with this number of devices.
   static Result<TpuCompiler> create(Plugin, const ChipTopology&, int64_t devices);
 
   /// Compiles StableHLO, text or bytecode; a refusal is the compiler's own words.

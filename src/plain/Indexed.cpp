@@ -79,7 +79,7 @@ class Windows {
     return offset;
   }
   bool empty() const { return num_elements(batch_) == 0 || num_elements(shape) == 0; }
-  /// Whether windows lie in one piece in both arrays.
+  /// Whether windows are contiguous in both arrays.
   bool contiguous() const {
     int64_t stride = 1;
     for (size_t d = shape.size(); d-- > 0; stride *= shape[d])
@@ -94,7 +94,7 @@ class Windows {
   Shape indexStrides_, batch_, batchStrides_, at_, start_;
 };
 
-/// Starts are moved so that windows lie inside the operand.
+/// Starts are clamped so that windows are inside the operand.
 PlainResults gather(PlainCall& call) {
   const Array& operand = call.operands[0];
   const TypedOp op = call.typed();
@@ -144,7 +144,7 @@ Shape windowSizes(const Windows& windows, size_t rank) {
   return sizes;
 }
 
-/// Adds windows that lie in one piece, as the gradient of rows that were taken does.
+/// Adds contiguous windows, as the gradient of gathered rows does.
 template <class T>
 void addWindows(Windows& windows, Array& sums, const Array& updates) {
   const Shape strides = rowMajorStrides(sums.shape()), sizes = windowSizes(windows, sums.shape().size());

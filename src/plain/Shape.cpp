@@ -84,7 +84,7 @@ PlainResults reverse(PlainCall& call) {
   return sliced(call, starts, strides);
 }
 
-/// Start indices, moved so that the window lies inside the array.
+/// Start indices, clamped so that the window is inside the array.
 std::vector<int64_t> clampedStarts(const PlainCall& call, int first, const Shape& shape, const Shape& window) {
   std::vector<int64_t> starts;
   for (size_t d = 0; d < shape.size(); ++d)

@@ -32,10 +32,10 @@ bool BodyScheduler::isNeededBeyond(mlir::Value v, const llvm::DenseSet<mlir::Ope
   });
 }
 
-/// By pending op: the position of the last one that needs its value, beyond the list when an op outside does.
+/// By pending op: the position of the last pending op that needs its value; the list's size if an op outside does.
 std::vector<size_t> BodyScheduler::lastNeeds(const llvm::DenseMap<mlir::Operation*, size_t>& position) const {
   std::vector<size_t> last(pending_.size(), 0);
-  // From the back: users come later.
+  // Backwards, since users come later.
   for (size_t i = pending_.size(); i-- > 0;) {
     if (pending_[i].isStore()) continue;
     for (mlir::Operation* user : pending_[i].op->getResult(0).getUsers()) {
@@ -49,8 +49,8 @@ std::vector<size_t> BodyScheduler::lastNeeds(const llvm::DenseMap<mlir::Operatio
   return last;
 }
 
-/// Rematerializable ops that must get memory now: a store comes between them and an op that needs them. Before writes:
-/// all that something outside needs.
+/// Rematerializable ops that must be materialised now, since a store comes between them and a user. Before writes:
+/// also all that an op outside the list needs.
 llvm::DenseSet<mlir::Operation*> BodyScheduler::opsToMaterialise(Flush flush) const {
   llvm::DenseMap<mlir::Operation*, size_t> position;
   for (size_t i = 0; i < pending_.size(); ++i) position[pending_[i].op] = i;
@@ -80,7 +80,7 @@ Segment BodyScheduler::take(Flush flush, const Surroundings& surroundings) {
 void BodyScheduler::finish(const Segment& segment, Flush flush) {
   for (const Nest& nest : segment.nests)
     for (const size_t i : nest.ops) done_.insert(segment.ops[i].op);
-  // From the back: a rematerializable op is needed when one is that reads it.
+  // Backwards, since a rematerializable op is needed if one of its users is.
   std::vector<ScheduledOp> rest;
   for (size_t i = segment.ops.size(); i-- > 0;) {
     const ScheduledOp& p = segment.ops[i];

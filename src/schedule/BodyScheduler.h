@@ -1,6 +1,6 @@
-// Which ops of a body wait to be computed, which have been, and what is computed next. A compiler walks the ops of a
-// body in program order: those that loop nests compute it adds here, and before any other op it asks for the segment
-// that must be computed first.
+// Defers the vector ops of a body, and groups them into segments. A compiler walks the ops of a body in program order:
+// it adds the ops that loop nests can compute, and before any other op it takes the segment of deferred ops that must
+// be computed first.
 #pragma once
 
 #include "ir/facts/Liveness.h"
@@ -8,10 +8,10 @@
 
 namespace smalti::schedule {
 
-/// What happens to the ops that wait.
+/// Which deferred ops a segment must compute.
 enum class Flush : uint8_t {
-  values,       ///< an op needs values in memory: loads and other rematerializable ops go on waiting
-  beforeWrites  ///< memory is about to change, or the block ends: what is still needed gets memory of its own
+  values,       ///< an op needs values in memory: loads and other rematerializable ops stay deferred
+  beforeWrites  ///< memory is about to change, or the block ends: values that are still needed are materialised
 };
 
 class BodyScheduler {
@@ -19,29 +19,29 @@ class BodyScheduler {
   explicit BodyScheduler(mlir::Operation* root) : liveness_(root) {}
   const Liveness& liveness() const { return liveness_; }
 
-  // ---- ops that wait
+  // ---- deferred ops
   void add(ScheduledOp op) { pending_.push_back(std::move(op)); }
   const std::vector<ScheduledOp>& pending() const { return pending_; }
-  /// Null: it does not wait.
+  /// Null: the op is not deferred.
   const ScheduledOp* findPending(const mlir::Operation*) const;
-  /// Nothing but rematerializable ops waits.
+  /// Whether only rematerializable ops are deferred.
   bool isIdle() const;
-  /// The ops that wait as one segment, planned.
+  /// Plans the deferred ops as one segment and removes them from the list.
   Segment take(Flush, const Surroundings&);
-  /// What `take` gave has been computed; ops that are still needed wait again, unless they have memory now.
+  /// To be called after the segment has been computed: ops that are still needed and have no memory are deferred again.
   void finish(const Segment&, Flush);
 
-  // ---- ops that do not
+  // ---- other ops
   void markDone(mlir::Operation* op) { done_.insert(op); }
-  /// The op is taken care of already, by one before it.
+  /// An earlier op has computed this one already.
   void skip(mlir::Operation* op) { skipped_.insert(op); }
   void unskip(mlir::Operation* op) { skipped_.erase(op); }
   bool isSkipped(mlir::Operation* op) const { return skipped_.contains(op); }
 
-  // ---- who needs what
-  /// An op that is neither computed nor one of `here` needs the value, also through rematerializable ops.
+  // ---- uses of values
+  /// Whether an op that is neither computed nor in `here` needs the value, possibly through rematerializable ops.
   bool isNeededBeyond(mlir::Value, const llvm::DenseSet<mlir::Operation*>& here) const;
-  /// Position of the last op that needs the value, also through rematerializable ops.
+  /// Position of the last op that needs the value, possibly through rematerializable ops.
   int lastNeed(mlir::Value) const;
 
  private:
@@ -50,7 +50,7 @@ class BodyScheduler {
   bool isNeededLater(mlir::Value) const;
 
   Liveness liveness_;
-  int segments_ = 0;  ///< that have been taken
+  int segments_ = 0;  ///< number of segments taken so far
   std::vector<ScheduledOp> pending_;
   llvm::DenseSet<mlir::Operation*> done_, skipped_;
 };

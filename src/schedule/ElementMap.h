@@ -1,4 +1,4 @@
-// Which element of a value an iteration of a nest needs: per dimension, a loop and an offset.
+// Maps iterations of a nest to elements of a value: per dimension, a loop and an offset.
 #pragma once
 
 #include "llvm/ADT/STLExtras.h"
@@ -10,13 +10,13 @@ namespace smalti::schedule {
 
 struct MapEntry {
   static constexpr int kNone = -1;         ///< no loop: the offset alone
-  static constexpr int kBufferedRow = -2;  ///< a row's number among those that are kept (NestPlan::bufferedRows)
+  static constexpr int kBufferedRow = -2;  ///< a row's number among the buffered rows (RowSchedule::bufferedRows)
   int loop = kNone;                        ///< rows are 0 … R-1, the column is R
   int64_t offset = 0;
   bool operator==(const MapEntry&) const = default;
 };
 
-/// `flat`: the value is taken as one dense row; then there is one entry.
+/// `flat`: the value is treated as one dense row, and there is one entry.
 struct ElementMap {
   llvm::SmallVector<MapEntry, 4> entries;
   bool flat = false;
@@ -26,14 +26,14 @@ struct ElementMap {
   }
 };
 
-/// Element (rows…, column) of a value whose rows are the nest's.
+/// The map to element (rows…, column) of a value with the nest's rows.
 ElementMap identityMap(std::span<const int64_t> shape, int numRows);
-/// Element (rows…) of a value that has one element per row.
+/// The map to element (rows…) of a value with one element per row.
 ElementMap rowMap(std::span<const int64_t> shape);
-/// Which element of operand `number` the op reads for the element `map` of its result (element-wise and free ops).
-/// nullopt where that is no such map.
+/// The element of operand `number` that an element-wise or rematerializable op reads for element `map` of its result.
+/// nullopt: it cannot be expressed as such a map.
 std::optional<ElementMap> operandMap(mlir::Operation& op, unsigned number, const ElementMap& map);
-/// The dimension an iota counts along, -1 when it is not a single one.
+/// The dimension that an iota counts along; -1 if there are several.
 int iotaDimension(mlir::Operation&);
 
 }  // namespace smalti::schedule

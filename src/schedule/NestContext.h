@@ -1,4 +1,4 @@
-// What the steps that plan a nest share: the nest, its segment, what they know of values, and what elements cost.
+// State and functions that the planning steps of a nest share: the nest, its segment, dependences and costs.
 #pragma once
 
 #include "schedule/Segment.h"
@@ -15,7 +15,7 @@ struct NestContext {
       : segment(s), nest(n), body(b), inNest(n.ops.begin(), n.ops.end()) {}
 
   const ScheduledOp& op(size_t i) const { return segment.ops[i]; }
-  /// The op that this nest evaluates for the value: one of its own, or a rematerializable one. Null: another made it.
+  /// The op that this nest evaluates for the value: its own, or a rematerializable one. Null: the value is in memory.
   const ScheduledOp* evaluated(mlir::Value v) const {
     const auto at = segment.opOf.find(v);
     if (at == segment.opOf.end()) return nullptr;
@@ -24,13 +24,13 @@ struct NestContext {
   }
 };
 
-/// Elements along the loop over columns of a value that is walked by `map`.
+/// The number of elements along the column loop of a value that is accessed by `map`.
 int64_t columnsOf(const ElementMap& map, std::span<const int64_t> shape, int column);
 
-/// Number of reductions of a row that the value needs, one after the other.
+/// The length of the longest chain of row reductions that the value depends on.
 int phaseOf(const NestContext&, mlir::Value);
 
-/// Whether computing a value evaluates `target`. What a row's reduction has made is kept: it is evaluated once.
+/// Whether computing a value evaluates `target`. Results of row reductions are kept, and evaluated once.
 class Dependence {
  public:
   Dependence(const NestContext& context, mlir::Value target) : context_(context), target_(target) {}
@@ -42,7 +42,7 @@ class Dependence {
   llvm::DenseMap<mlir::Value, bool> known_;
 };
 
-/// Instructions, roughly, that an element of a value takes where its nest needs it.
+/// The approximate number of instructions that the nest executes to compute an element of a value.
 class CostModel {
  public:
   CostModel(const NestContext& context, const NestPlan& plan) : context_(context), plan_(plan) {}
@@ -54,14 +54,14 @@ class CostModel {
   llvm::DenseMap<mlir::Value, int64_t> known_;
 };
 
-/// A step of planning.
+/// One step of planning.
 using NestStep = NestPlan (*)(NestPlan, const NestContext&);
-NestPlan flattenRows(NestPlan, const NestContext&);      ///< one dense row instead of many short ones
-NestPlan choosePhases(NestPlan, const NestContext&);     ///< what needs a row's reduction comes after it
-NestPlan delayStores(NestPlan, const NestContext&);      ///< behind everything that loads what they overwrite
-NestPlan scheduleRows(NestPlan, const NestContext&);     ///< the target's: blocks of rows, pipelining, prefetch
-NestPlan bufferExpensive(NestPlan, const NestContext&);  ///< rows of values that several phases need
-NestPlan reuseBuffers(NestPlan, const NestContext&);     ///< of values that are read for the last time
+NestPlan flattenRows(NestPlan, const NestContext&);      ///< treats dense rows as a single one
+NestPlan choosePhases(NestPlan, const NestContext&);     ///< puts users of a row's reduction into a later phase
+NestPlan delayStores(NestPlan, const NestContext&);      ///< moves stores behind loads of what they overwrite
+NestPlan scheduleRows(NestPlan, const NestContext&);     ///< blocking, pipelining and prefetching; the target's
+NestPlan bufferExpensive(NestPlan, const NestContext&);  ///< buffers rows of values that several phases need
+NestPlan reuseBuffers(NestPlan, const NestContext&);     ///< takes over buffers of values at their last use
 NestPlan estimateCosts(NestPlan, const NestContext&);
 
 }  // namespace smalti::schedule

@@ -10,7 +10,7 @@
 namespace smalti::schedule {
 namespace {
 
-/// What the nest makes: stores, reductions, and values that get a buffer.
+/// Collects the roots of a nest: stores, reductions, and materialised values.
 class Roots {
  public:
   explicit Roots(const NestContext& context) : c_(context) { plan_.column = static_cast<int>(c_.nest.rows.size()); }
@@ -25,7 +25,7 @@ class Roots {
     const Shape shape = shapeOf(v.getType());
     return c_.nest.rowValued.contains(v) ? rowMap(shape) : identityMap(shape, plan_.column);
   }
-  /// The map of a value a store writes: per row if what it reshapes is.
+  /// The map of a stored value: one element per row if it reshapes a value with one.
   ElementMap storedMap(mlir::Value v) const {
     if (rowsOf(shapeOf(v.getType())) != c_.nest.rows) return rowMap(shapeOf(v.getType()));
     return identityMap(shapeOf(v.getType()), plan_.column);

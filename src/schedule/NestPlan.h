@@ -1,4 +1,4 @@
-// What a loop nest makes, where and in which order.
+// The plan of a loop nest: what it computes, where the results go, and in which order.
 #pragma once
 
 #include "llvm/ADT/DenseMap.h"
@@ -12,45 +12,45 @@ struct Nest;
 struct Segment;
 class Surroundings;
 
-/// An element that takes this many instructions, roughly, is expensive: worth a buffer, or a schedule. Fitted with
+/// A value is expensive if an element takes about this many instructions: then a buffer or a schedule pays. Fitted with
 /// `./do bench cpu` on the processor that docs/performance.md names.
 constexpr int64_t kExpensiveInstructions = 12;
 
-/// Memory that a nest needs: row-major without gaps.
+/// A buffer of a nest: row-major without gaps.
 struct Buffer {
   DType dtype = DType::f32;
   Shape shape;
-  mlir::Value value{};   ///< that is in it when the nest is done; null: it serves the nest alone
-  mlir::Value reuses{};  ///< the value whose buffer this is from now on: nothing needs that any more; null: new memory
+  mlir::Value value{};   ///< the value that it holds after the nest; null: only the nest uses it
+  mlir::Value reuses{};  ///< the dead value whose buffer it takes over; null: new memory
 };
 
-/// Something that a nest makes: memory it writes, or a reduction.
+/// A result of a nest: a write to memory, or a reduction.
 struct Root {
   enum class Kind : uint8_t { write, rowReduction, accumulation } kind = Kind::write;
-  size_t op = 0;  ///< of the segment
+  size_t op = 0;  ///< index in Segment::ops
   mlir::Value value, mask;
-  ElementMap map;                  ///< of the value
-  std::optional<size_t> buffer{};  ///< write: where; accumulation: the accumulators; absent: the memory of the store
-  ElementMap targetMap;            ///< which element of that
-  bool adds = false;               ///< write: add to what is there
-  int64_t columns = 1;             ///< 1: once per row
+  ElementMap map;                  ///< of `value`
+  std::optional<size_t> buffer{};  ///< the target of a write, or the accumulators; nullopt: the store's memory
+  ElementMap targetMap;            ///< of the target
+  bool adds = false;               ///< a write adds to the memory's contents
+  int64_t columns = 1;             ///< 1: one element per row
   int phase = 0;
-  int64_t cost = 1;  ///< instructions, roughly, to compute an element of the value
+  int64_t cost = 1;  ///< approximate number of instructions per element
 };
 
-/// A row of a value that later phases need, in memory.
+/// Buffered rows of a value that later phases need.
 struct RowBuffer {
   size_t buffer = 0;
   ElementMap map;
-  int phase = 0;  ///< that writes it
+  int phase = 0;  ///< the phase that writes it
 };
 
 struct NestPlan {
   std::vector<Root> roots{};
   std::vector<Buffer> buffers{};
   llvm::DenseMap<mlir::Value, RowBuffer> rowBuffers{};
-  int column = 0;          ///< the number of the column loop: rows come before
-  bool flattened = false;  ///< one dense row instead of many short ones
+  int column = 0;          ///< the number of the column loop, which follows the row loops
+  bool flattened = false;  ///< the nest runs over one dense row instead of many short ones
   RowSchedule rows{};
 
   int phases() const;

@@ -1,4 +1,4 @@
-// Ops of a body that loop nests compute, as a schedule sees them.
+// Ops of a body that loop nests compute, with the information that scheduling needs.
 #pragma once
 
 #include <optional>
@@ -9,28 +9,28 @@ namespace smalti::schedule {
 
 inline bool isVector(mlir::Value v) { return llvm::isa<mlir::VectorType>(v.getType()); }
 
-/// One op that waits to be computed. Loads and stores come with what they touch, whose bounds have been checked.
+/// A deferred op. Loads and stores have the memory that they access; its bounds have been checked.
 struct ScheduledOp {
   mlir::Operation* op = nullptr;
   std::optional<Access> access{};
-  // Of stores:
+  // Only of stores:
   mlir::Value stored{}, mask{};
-  bool adds = false;  ///< to what is there
+  bool adds = false;  ///< adds to the memory's contents
   bool isStore() const { return stored != nullptr; }
   bool isLoad() const { return access && !stored; }
 };
 
-/// Ops that cost nothing to evaluate again wherever they are used: loads, broadcasts, iota, unit reshapes.
+/// Whether it costs nothing to evaluate the op again at each use: loads, broadcasts, iota, unit reshapes.
 bool isRematerializable(const ScheduledOp&);
-/// Shape ops among these, which only say which element of their operand they are.
+/// Whether the op is such a shape op: each of its elements is an element of its operand.
 bool isRematerializableShapeOp(mlir::Operation&);
 
-/// A vector.multi_reduction. Whether code can be made of it is the target's to say, before it is scheduled.
+/// A vector.multi_reduction. The target decides whether it has code for it before the op is scheduled.
 bool isReduction(mlir::Operation&);
-/// Reduces just the columns: its result is known when a row of the nest is done.
+/// Reduces only the columns: its result is complete at the end of a row of the nest.
 bool isRowReduction(mlir::Operation&);
 
-/// A constant vector whose elements are equal.
+/// A constant vector with equal elements.
 bool isSplatConstant(mlir::Value);
 
 }  // namespace smalti::schedule

@@ -11,10 +11,10 @@
 namespace smalti::schedule {
 namespace {
 
-/// What one element of an op needs: loads and values of the nest, and through which maps.
+/// The loads that an element of an op depends on, with their maps.
 struct Reads {
   std::vector<std::pair<size_t, ElementMap>> loads;
-  bool ok = true;  ///< false: needs a value of the nest that is not ready when it is needed
+  bool ok = true;  ///< false: it needs a value of the nest that is not complete at that point
 };
 
 class Partition {
@@ -39,7 +39,7 @@ class Partition {
  private:
   bool free(size_t i) const { return isRematerializable(s_.ops[i]) && !toMaterialise_.contains(s_.ops[i].op); }
 
-  /// True when an op outside of nest `nest` needs the value, or of no nest.
+  /// Whether an op outside `nest` needs the value.
   bool usedElsewhere(mlir::Value value, int nest) const {
     for (mlir::Operation* user : value.getUsers()) {
       const size_t i = indexOf(user);
@@ -92,7 +92,7 @@ class Partition {
     return all;
   }
 
-  /// One value per row of the last nest: made from such values, and of the rows' own shape.
+  /// Whether the op has one element per row of the last nest: computed from such values, in the shape of the rows.
   bool rowValued(size_t i) {
     const Nest& nest = s_.nests.back();
     const ScheduledOp& p = s_.ops[i];
@@ -142,7 +142,7 @@ class Partition {
     for (const auto& [load, map] : reads.loads) storeLoads_.push_back(load);
   }
 
-  /// The store needs what another store of the nest writes over, and the other way round: neither can wait.
+  /// Two stores of a nest that each need what the other overwrites: neither can be delayed behind the other.
   bool isCircular(size_t i, const Reads& reads) const {
     const ScheduledOp& p = s_.ops[i];
     const bool isAwaited =
@@ -154,8 +154,8 @@ class Partition {
            });
   }
 
-  /// A load that an iteration of the nest may still do although another op of the nest stores there: the same box, and
-  /// each row reads only itself, in the store's own columns or in none.
+  /// Whether a load and a store of the nest access the same box. Then an iteration may load although the nest stores,
+  /// if each row reads only itself, in the same columns as the store or in none.
   static bool isSameBox(const ScheduledOp& load, const ScheduledOp& store) {
     return load.access->memory == store.access->memory && load.access->dtype == store.access->dtype &&
            load.access->shape == store.access->shape && haveSameAddress(*load.op, *store.op);
@@ -231,7 +231,7 @@ class Partition {
   llvm::DenseMap<mlir::Value, std::vector<ElementMap>> seen_;
 };
 
-/// Plans the nests of a segment one after the other: each finds in memory what those before it have made.
+/// Plans the nests of a segment in order: each can read the values that earlier ones materialise.
 class NestSequence : public Surroundings {
  public:
   explicit NestSequence(const Surroundings& outside) : outside_(outside) {}
@@ -253,7 +253,7 @@ class NestSequence : public Surroundings {
     const auto made = made_.find(v);
     return made == made_.end() ? outside_.stored(v) : made->second;
   }
-  /// `computed_` has the ops of the nest that asks, too.
+  /// `computed_` includes the ops of the nest that is being planned.
   bool isNeededBeyond(mlir::Value v, const llvm::DenseSet<mlir::Operation*>&) const override {
     return outside_.isNeededBeyond(v, computed_);
   }

@@ -1,4 +1,4 @@
-// Vector ops that are computed together, and how they are put together to loop nests.
+// A segment: vector ops that are computed together, partitioned into loop nests.
 #pragma once
 
 #include "llvm/ADT/DenseMap.h"
@@ -9,30 +9,30 @@
 
 namespace smalti::schedule {
 
-/// A loop nest over `rows` whose body runs over columns in phases: what needs a row's reduction comes in a later phase.
+/// A loop nest over `rows`, with column loops inside, one per phase: users of a row's reduction run in a later phase.
 struct Nest {
   Shape rows;
-  std::vector<size_t> ops;                ///< of the segment, in program order; rematerializable ones are not listed
+  std::vector<size_t> ops;                ///< indices in Segment::ops, in program order, without rematerializable ops
   llvm::DenseSet<mlir::Value> rowValued;  ///< results with one element per row, reductions first
   NestPlan plan{};
 };
 
 struct Segment {
-  int number = 0;  ///< of its body, from 1; 0: it computes a single value
+  int number = 0;  ///< in its body, from 1; 0: it computes a single value
   std::vector<ScheduledOp> ops;
   llvm::DenseMap<mlir::Value, size_t> opOf;  ///< result → index
-  llvm::DenseSet<mlir::Value> materialised;  ///< results that need memory of their own
+  llvm::DenseSet<mlir::Value> materialised;  ///< results that get a buffer
   std::vector<Nest> nests;
 
-  /// The op that makes the value; null: none of the segment.
+  /// The op that computes the value; null: it is not in the segment.
   const ScheduledOp* find(mlir::Value) const;
 };
 
-/// Partitions the ops into nests, in program order, and plans each. `toMaterialise`: rematerializable ops whose result
-/// gets a buffer nevertheless.
+/// Partitions the ops into nests, in program order, and plans each nest. `toMaterialise`: rematerializable ops that get
+/// a buffer nevertheless.
 Segment planSegment(std::vector<ScheduledOp> ops, const llvm::DenseSet<mlir::Operation*>& toMaterialise,
                     const Surroundings&);
-/// One nest that does nothing but compute the result of `op`, one of `ops`, into a buffer.
+/// Plans one nest that computes the result of `op`, which is one of `ops`, into a buffer.
 Segment planSingleValue(std::vector<ScheduledOp> ops, mlir::Operation* op, const Surroundings&);
 
 }  // namespace smalti::schedule

@@ -1,4 +1,4 @@
-// What planning asks of the body around the ops that it plans, and of the target.
+// The interface through which planning queries the body around the planned ops, and the target.
 #pragma once
 
 #include <functional>
@@ -11,24 +11,24 @@
 
 namespace smalti::schedule {
 
-/// A value that is in memory.
+/// A value in memory.
 struct StoredValue {
   DType dtype = DType::f32;
   Shape shape;
   bool isDense = false;
-  bool isReusable = false;  ///< its memory is a buffer of its own: once nothing needs it, another value may have that
+  bool isReusable = false;  ///< it has a buffer of its own, which another value may take over once this one is dead
 };
 
 class Surroundings {
  public:
   virtual ~Surroundings() = default;
-  /// nullopt: the value is not in memory yet.
+  /// The value's memory; nullopt: it is not in memory yet.
   virtual std::optional<StoredValue> stored(mlir::Value) const = 0;
-  /// Whether an op that has not been computed, none of `here`, needs the value, also through rematerializable ops.
+  /// Whether an op that is neither computed nor in `here` needs the value, possibly through rematerializable ops.
   virtual bool isNeededBeyond(mlir::Value, const llvm::DenseSet<mlir::Operation*>& here) const = 0;
-  /// The element type of a buffer for the value: its own, or a wider one that all of its users rather read.
+  /// The element type of a buffer for the value: its own, or a wider one that suits all of its users better.
   virtual DType storageDType(mlir::Value) const = 0;
-  /// How the target takes a nest's rows. `cost(i)`: instructions, roughly, of an element of root i.
+  /// The target's schedule for a nest's rows. `cost(i)`: approximate number of instructions per element of root i.
   virtual RowSchedule scheduleRows(const NestFacts&, const std::function<int64_t(size_t)>& cost) const = 0;
 };
 

@@ -1,4 +1,4 @@
-// Shapes up to dimensions of size 1.
+// Shapes compared without their dimensions of size 1.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace smalti::schedule {
 
-/// For each dimension of `to` the dimension of `from` it is, or -1 for a unit dimension; empty optional when the shapes
+/// For each dimension of `to` the corresponding one of `from`, or -1 for a unit dimension; nullopt if the shapes
 /// differ in more than unit dimensions.
 std::optional<std::vector<int>> unitReshape(std::span<const int64_t> from, std::span<const int64_t> to);
-/// The dimensions that are not 1.
+/// The shape without dimensions of size 1.
 Shape withoutUnits(std::span<const int64_t> shape);
-/// Those of them before the last dimension: what the row loops of a nest run over.
+/// The same, without the last dimension: the row loops of a nest.
 Shape rowsOf(std::span<const int64_t> shape);
 
 }  // namespace smalti::schedule

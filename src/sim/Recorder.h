@@ -40,7 +40,7 @@ struct Recording {
 
 class Recorder {
  public:
-  /// At most `mostEvents`, and so many stretches.
+  /// At most `mostEvents` events, and as many stretches.
   Recorder(size_t mostEvents, size_t mostStretches);
 
   void setStep(int64_t step) { step_ = step; }

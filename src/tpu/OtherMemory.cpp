@@ -10,7 +10,7 @@
 namespace smalti::tpu {
 namespace {
 
-/// Scalars lie in whole words.
+/// A scalar occupies whole words.
 int64_t scalarBytes(const ArrayType& t) { return (t.elements() * elementBits(t.dtype) + 31) / 32 * 4; }
 
 void add(mlir::MemRefType type, OtherMemory& out) {

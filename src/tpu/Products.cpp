@@ -9,7 +9,7 @@ namespace {
 
 int64_t scaled(int64_t x, double by) { return static_cast<int64_t>(static_cast<double>(x) * by); }
 
-/// The operand as matrix units take it, or nullopt where they take it as it lies in VMEM.
+/// The form in which matrix units need the operand; nullopt if they read it from VMEM unchanged.
 std::optional<ArrayType> copyOf(ArrayType operand, const Chip& chip) {
   switch (operand.dtype) {
     case DType::bf16:

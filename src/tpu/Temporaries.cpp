@@ -36,7 +36,9 @@ bool isBarrier(mlir::Operation* op) {
 bool isLoad(mlir::Operation* op) { return mlir::isa<mlir::vector::LoadOp, StridedLoadOp>(op); }
 bool isView(mlir::Operation* op) { return mlir::isa<mlir::vector::ShapeCastOp>(op); }
 /// Made again wherever it is needed.
-bool isFree(mlir::Operation* op) { return mlir::isa<mlir::arith::ConstantOp, mlir::vector::BroadcastOp, IotaOp>(op); }
+bool isRematerializable(mlir::Operation* op) {
+  return mlir::isa<mlir::arith::ConstantOp, mlir::vector::BroadcastOp, IotaOp>(op);
+}
 
 /// The load that a value is a view of.
 mlir::Operation* loadBehind(mlir::Value v) {
@@ -152,7 +154,7 @@ class Liveness {
 
   bool isKept(mlir::Value v) {
     mlir::Operation* op = v.getDefiningOp();
-    if (isFree(op) || isView(op) || registersOf(v) < kSmall) return false;
+    if (isRematerializable(op) || isView(op) || registersOf(v) < kSmall) return false;
     if (isLoad(op) && !isKeptLoad(v)) return false;
     const auto type = mlir::cast<mlir::VectorType>(v.getType());
     if (type.getRank() == 0 || type.getShape().back() == 1) return false;
@@ -171,7 +173,7 @@ class Liveness {
     if (isBarrier(op) || isLoad(op) || !v.hasOneUse() || op->getNumOperands() != 2) return false;
     return llvm::all_of(op->getOperands(), [](mlir::Value x) {
       mlir::Operation* from = x.getDefiningOp();
-      return loadBehind(x) || (from && isFree(from));
+      return loadBehind(x) || (from && isRematerializable(from));
     });
   }
 

@@ -22,14 +22,14 @@ struct VmemPart {
   int64_t usefulBytes() const;
 };
 
-/// Bytes of VMEM that the compiler allots to a part of so many: a multiple of 1 KiB.
+/// Bytes of VMEM that the compiler allots to a part of this size: a multiple of 1 KiB.
 int64_t allottedBytes(int64_t bytes);
 
 struct VmemMap {
   std::vector<VmemPart> parts;
   Temporaries temporaries;
   int64_t limitBytes = 0;            ///< of this kernel on this chip
-  std::vector<std::string> removed;  ///< scratch that takes nothing
+  std::vector<std::string> removed;  ///< scratch that uses no VMEM
   /// Windows and scratch, exactly.
   int64_t declaredBytes() const;
   /// With what the compiler most likely adds.

@@ -141,7 +141,7 @@ void AxisDims::windows(const KernelArguments& arguments, const std::vector<int64
     const Window& window = *arguments.windowOf(w);
     const Shape& array = arguments.arrayOf(w).shape;
     const IndexMapFacts map(arguments.indexMap(window), grid.size());
-    // The axis whose blocks lie along a dimension of the array.
+    // The axis that steps through the blocks of a dimension of the array.
     const auto axisAlong = [&](size_t d) {
       const auto& form = map.coordinates()[d].form;
       return form ? form->gridIndex() : std::nullopt;

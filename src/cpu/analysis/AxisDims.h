@@ -1,4 +1,4 @@
-// Which dimensions of a kernel's values follow which grid axis: those that would grow with the axis' blocks.
+// Maps each dimension of a kernel's values to the grid axis whose block size determines it.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ class KernelArguments;
 
 namespace smalti::cpu {
 
-/// The axis and the index for which the condition is true, where it says no more: `program_id(axis) == index`.
+/// The axis and index of a condition of the form `program_id(axis) == index`; nullopt for any other.
 struct AtIndex {
   int axis = 0;
   int64_t index = 0;
@@ -24,18 +24,18 @@ std::optional<AtIndex> conditionOn(mlir::func::FuncOp kernel, int rank, mlir::Va
 
 class AxisDims {
  public:
-  /// nullopt: the kernel has ops whose effect on shapes is not known here. Dimensions that a reduction keeps may follow
-  /// an axis, too: blocks of another size do not change what is computed for a row, except for the order in which its
-  /// elements are taken.
+  /// nullopt: the effect of some op on shapes is not known. Dimensions that a reduction keeps may also follow an axis,
+  /// since resized blocks do not change what is computed for a row, except for the order in which its elements are
+  /// combined.
   static std::optional<AxisDims> of(const KernelPackage&);
 
-  /// Blocks of this axis may have another size without changing what is computed for an element.
+  /// Whether blocks along this axis can be resized without changing what is computed for an element.
   bool free(int axis) const { return axes_[static_cast<size_t>(axis)].free; }
   int64_t block(int axis) const { return axes_[static_cast<size_t>(axis)].block; }
-  /// Elements of the arrays along the axis that the grid covers.
+  /// The number of array elements along the axis that the grid covers.
   int64_t extent(int axis) const { return axes_[static_cast<size_t>(axis)].extent; }
   int rank() const { return static_cast<int>(axes_.size()); }
-  /// The free axis that a dimension of a vector or memref follows, or -1.
+  /// The free axis that determines a dimension of a vector or memref, or -1.
   int axisOf(mlir::Value, size_t d) const;
   bool follows(mlir::Value, int axis) const;
 

@@ -1,4 +1,4 @@
-// Blocks of inputs that steps of the grid see again soon.
+// Finds blocks of inputs that grid steps use again soon.
 #pragma once
 
 #include <optional>
@@ -9,15 +9,15 @@
 
 namespace smalti::cpu {
 
-/// How steps follow each other.
+/// The order of grid steps.
 struct StepOrder {
-  size_t fastest = 0;        ///< axis of neighbouring steps
-  std::vector<size_t> axes;  ///< all, fastest first
+  size_t fastest = 0;        ///< the axis along which consecutive steps move
+  std::vector<size_t> axes;  ///< all axes, fastest first
 };
 
-/// Dimensions of the array along which steps see blocks in turn, each of them more than once before they see others:
-/// as each block of queries sees all blocks of keys. None: steps that follow each other may see the same block.
-/// nullopt: no block is seen again soon.
+/// The dimensions of the array along which steps cycle through the same blocks more than once before they move on to
+/// others, as each block of queries reads all blocks of keys. Empty: consecutive steps may use the same block.
+/// nullopt: no block is used again soon.
 std::optional<std::vector<size_t>> findReuse(const IndexMapFacts&, const Window&, const BlockGeometry&,
                                              const std::vector<int64_t>& grid, const StepOrder&);
 

@@ -13,12 +13,12 @@ struct Range {
 };
 using Box = std::vector<Range>;  ///< one range per axis; none: the one element of a scalar
 
-/// Elements that are known to be in it are; others may be too (there is a limit on how many boxes it keeps).
+/// A lower bound of a set of elements: every element in it is in the set, but the number of boxes is limited.
 class Boxes {
  public:
   void add(const Box&);
   bool contains(const Box&) const;
-  /// What is in both.
+  /// The intersection.
   static Boxes both(const Boxes&, const Boxes&);
   bool operator==(const Boxes&) const = default;
 

@@ -1,4 +1,4 @@
-// Integers of a kernel that are the same whenever the analysed part of it runs.
+// Constant propagation: integers of a kernel that are the same whenever the analysed part of it runs.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace smalti::cpu {
 class KnownIntegers {
  public:
   std::optional<int64_t> find(mlir::Value) const;
-  /// nullopt: not known, also if it was before.
+  /// Sets what is known of a value; nullopt: nothing, even if it was known before.
   void set(mlir::Value, std::optional<int64_t>);
-  /// Records the result of an arithmetic op on what is known of its operands; of other ops nothing is known.
+  /// Derives the result of an arithmetic op from its known operands; nothing is known of other ops' results.
   void follow(mlir::Operation&);
 
  private:

@@ -1,4 +1,4 @@
-// Arrays that are too big for the caches.
+// Arrays that are too large for the caches.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace smalti::cpu {
 
-/// Nobody would find all of an array of that size in a cache of the core's.
+/// Whether an array of that size is assumed to be in DRAM instead of the core's caches.
 bool isMemoryResident(int64_t bytes, const Processor&);
 
-/// By result: it is memory-resident, and the kernel only ever stores to it, each block once. Such results are stored
-/// past the caches (emit/Streaming.h).
+/// By result: it is memory-resident, and the kernel only stores to it, each block once. Such results are written with
+/// non-temporal stores (emit/Streaming.h).
 std::vector<bool> worthStreaming(const KernelPackage&, const Processor&);
 
 }  // namespace smalti::cpu

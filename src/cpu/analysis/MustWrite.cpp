@@ -43,11 +43,11 @@ class WrittenProof {
     const auto rank = signature_.grid.size();
     std::vector<bool> zero(rank);
     for (size_t d = 0; d < rank; ++d) zero[d] = signature_.grid[d] == 1;
-    if (!always_) always_ = useInOneRun(kernel_, zero);
+    if (!always_) always_ = accessesOfOneRun(kernel_, zero);
     if (!always_->arguments[argument].readFirst) return false;
     // A block's first step: the axes that it does not depend on are at 0.
     for (size_t d = 0; d < rank; ++d) zero[d] = zero[d] || !windowed || !usesDim_[d];
-    const BufferUse first = useInOneRun(kernel_, zero).arguments[argument];
+    const BufferAccesses first = accessesOfOneRun(kernel_, zero).arguments[argument];
     return first.readFirst || !first.covered;
   }
 
@@ -108,7 +108,7 @@ class WrittenProof {
   const KernelSignature& signature_;
   const KernelArguments arguments_;
   mutable mlir::func::FuncOp kernel_;
-  std::optional<BodyUse> always_;
+  std::optional<BodyAccesses> always_;
   std::vector<bool> usesDim_;  ///< the block depends on the axis
 };
 

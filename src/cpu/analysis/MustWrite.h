@@ -1,4 +1,4 @@
-// Which results a kernel surely writes to the last element, before it reads them: only the others are made undefined
+// Proves that a kernel writes every element of a result before it reads any. Only other results are made undefined
 // before a call.
 #pragma once
 

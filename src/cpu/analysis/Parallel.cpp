@@ -30,7 +30,7 @@ class Planner {
     // JAX marks no axis by default: the proof alone suffices.
     const int most = marked > 0 ? marked : static_cast<int>(signature_.grid.size());
     if (most == 0) return {};
-    always_ = useInOneRun(arguments_.function(), single());
+    always_ = accessesOfOneRun(arguments_.function(), single());
     ParallelPlan plan;
     if (Why why = body(); why) {
       plan.reason = std::move(*why);
@@ -47,7 +47,7 @@ class Planner {
   }
 
  private:
-  static const BufferUse& useOf(const BodyUse& use, mlir::BlockArgument ref) {
+  static const BufferAccesses& useOf(const BodyAccesses& use, mlir::BlockArgument ref) {
     return use.arguments[ref.getArgNumber()];
   }
 
@@ -106,15 +106,15 @@ class Planner {
   /// Every run, or the first one of those that a thread makes for a point of the shared axes, must write a buffer
   /// before it reads it.
   Why scratch(int axes) const {
-    std::optional<BodyUse> first;
+    std::optional<BodyAccesses> first;
     for (size_t s = 0; s < arguments_.numScratch(); ++s) {
       if (!useOf(always_, arguments_.scratch(s)).readFirst) continue;
       if (!first) {
         std::vector<bool> zero = single();
         std::fill(zero.begin() + axes, zero.end(), true);
-        first = useInOneRun(arguments_.function(), zero);
+        first = accessesOfOneRun(arguments_.function(), zero);
       }
-      const BufferUse& use = useOf(*first, arguments_.scratch(s));
+      const BufferAccesses& use = useOf(*first, arguments_.scratch(s));
       if (use.readFirst || !use.covered)
         return fmt::format("scratch {} may hold what an earlier point of grid axis {} has left in it", s, axes - 1);
     }
@@ -124,7 +124,7 @@ class Planner {
   const KernelPackage& package_;
   const KernelSignature& signature_;
   const KernelArguments arguments_;
-  BodyUse always_;
+  BodyAccesses always_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Which grid axes threads may share: `parallel` is the author's wish, this is the proof.
+// Which grid axes threads may share: `parallel` is only a request by the author; this file proves that it is safe.
 #pragma once
 
 #include <string>

@@ -54,7 +54,7 @@ class Follower {
       }
   }
 
-  BodyUse run() {
+  BodyAccesses run() {
     block(kernel_.getBody().front());
     for (size_t i = 0; i < state_.size(); ++i)
       if (const auto found = parts_.find(kernel_.getArgument(static_cast<unsigned>(i))); found != parts_.end())
@@ -206,7 +206,7 @@ class Follower {
   }
 
   /// The part of a memref from `starts`, of `sizes` elements `strides` apart; absent sizes and strides are 1 (a vector
-  /// of lower rank lies on the last axes). `exact` becomes false where elements of it may not be meant.
+  /// of lower rank covers the last axes). `exact` becomes false if some of its elements may not be accessed.
   Part within(mlir::Value memref, mlir::ValueRange starts, llvm::ArrayRef<int64_t> extent,
               llvm::ArrayRef<int32_t> strides, bool& exact) const {
     Part part = partOf(memref);
@@ -288,7 +288,7 @@ class Follower {
   }
 
   mutable mlir::func::FuncOp kernel_;
-  BodyUse use_;
+  BodyAccesses use_;
   State state_;
   KnownIntegers integers_;
   llvm::DenseMap<mlir::Value, Part> parts_;
@@ -308,6 +308,8 @@ bool isDead(mlir::Value value, int depth) {
              });
 }
 
-BodyUse useInOneRun(mlir::func::FuncOp kernel, const std::vector<bool>& zero) { return Follower(kernel, zero).run(); }
+BodyAccesses accessesOfOneRun(mlir::func::FuncOp kernel, const std::vector<bool>& zero) {
+  return Follower(kernel, zero).run();
+}
 
 }  // namespace smalti::cpu

@@ -1,4 +1,4 @@
-// What a run of the kernel's body finds in its buffers: which of them it reads before it has written what it reads.
+// Read-before-write analysis: the buffers of which a run of a kernel's body may read elements before it writes them.
 #pragma once
 
 #include <string>
@@ -9,24 +9,24 @@
 
 namespace smalti::cpu {
 
-struct BufferUse {
-  bool stored = false;     ///< somewhere
-  bool readFirst = false;  ///< perhaps reads an element that this run has not written
-  bool covered = false;    ///< every element is surely written when the run ends
+struct BufferAccesses {
+  bool stored = false;     ///< the run may write to it
+  bool readFirst = false;  ///< the run may read an element that it has not written
+  bool covered = false;    ///< the run surely writes every element
 };
 
-struct BodyUse {
-  std::vector<BufferUse> arguments;  ///< by number of the kernel function's argument; memrefs only
-  /// The first op whose effect reaches beyond a run's own buffers or is not known ("tpu.sem_signal"); empty: none.
+struct BodyAccesses {
+  std::vector<BufferAccesses> arguments;  ///< by number of the kernel function's argument; memrefs only
+  /// The first op with an effect outside the run's own buffers, or an unknown one ("tpu.sem_signal"); empty: none.
   std::string otherEffect;
 };
 
-/// One run of the body, whatever the grid indices and the values in memory are. Grid indices (the first arguments) are
-/// known to be 0 where `zero` says so.
-BodyUse useInOneRun(mlir::func::FuncOp kernel, const std::vector<bool>& zero);
+/// Analyses one run of the body for any grid indices and any values in memory. Grid indices (the first arguments) are
+/// 0 where `zero` is true.
+BodyAccesses accessesOfOneRun(mlir::func::FuncOp kernel, const std::vector<bool>& zero);
 
-/// Whether the value is unused, except by ops whose results are unused. JAX loads what a store replaces, and drops
-/// it.
+/// Whether the value is unused, except by ops whose results are unused. JAX loads what a store is about to replace and
+/// discards it.
 bool isDead(mlir::Value value, int depth = 0);
 
 }  // namespace smalti::cpu

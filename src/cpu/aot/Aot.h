@@ -1,4 +1,4 @@
-// Ahead of time: a kernel as an object file and a C header. What links it needs libc, and neither smalti nor LLVM.
+// Ahead-of-time compilation: a kernel as an object file and a C header. It needs libc, and neither smalti nor LLVM.
 #pragma once
 
 #include <string>
@@ -16,11 +16,11 @@ struct AheadOfTimeKernel {
 
 /// The kernel as a C function `name` (a C identifier), with `name_in` and `name_workspace_bytes` next to it; the header
 /// describes all three. Parallel grid axes run in order. Loops go round `stepLimit` times in all at most, by what the
-/// code counts (lower/Rounds.h); 0: without a limit. SM7003 when not all of the kernel is native code.
+/// code counts (emit/Rounds.h); 0: without a limit. SM7003 when not all of the kernel is native code.
 Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage&, const Processor&, const std::string& name,
                                              int64_t stepLimit);
 
-/// What a generated function returns.
+/// The return codes of a generated function.
 enum CResult : int {
   kCOk = 0,
   kCFault = 1,

@@ -1,4 +1,4 @@
-// The functions that a C program calls, around the one that the lowering makes.
+// Emits the functions that a C program calls, around the kernel function.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ struct CEntry {
   std::vector<Alias> aliases;
   int64_t workspaceBytes = 0;
   std::vector<bool> written;  ///< by result: the kernel surely writes all of it
-  int64_t stepLimit = 0;      ///< rounds of its loops; 0: they are not counted
+  int64_t stepLimit = 0;      ///< of its loop iterations; 0: they are not counted
   bool operator==(const CEntry&) const = default;
 };
 
 /// Adds `int name(operands…, results…)` and `int name_in(workspace, operands…, results…)`, which call the module's
 /// kKernelSymbol, and the constant `int64_t name_workspace_bytes`; nothing else of the module stays visible. They look
-/// first whether the processor that runs them has what `compiledFor` has.
+/// first that the processor that runs them has the features of `compiledFor`.
 void addCEntry(llvm::Module&, const CEntry&, const Processor& compiledFor);
 
 /// The header that declares and describes them.

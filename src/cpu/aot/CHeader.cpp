@@ -111,7 +111,7 @@ std::string cHeader(const CEntry& entry, const std::string& kernel, const Proces
  *   1: an access outside of an array was stopped
  *   2: a pointer is null or not aligned, or a result or the workspace overlaps another array
  *   3: no memory
-{processors} *   5: a block that an index map names lies outside of its array
+{processors} *   5: an index map gave a block outside its array
 {limit} * and then the results are not valid. May be called from several threads at once.
  */
 #ifndef {guard}

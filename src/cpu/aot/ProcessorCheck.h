@@ -1,4 +1,4 @@
-// Whether the processor that runs an object has the instructions that it was compiled for.
+// Emits a check that the processor that runs an object has the instructions for which it was compiled.
 #pragma once
 
 #include "cpu/Processor.h"

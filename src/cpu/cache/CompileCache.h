@@ -1,7 +1,7 @@
 // Object code kept between processes: a folder with one file per kernel, named by the hash of everything the code
 // depends on.
 //
-// How a compiler uses it (`cache` may be null: nothing is kept):
+// How a compiler uses it (`cache` may be null: nothing is cached):
 //
 //   const std::string key = cacheKey({packageText(kernel), processorText(processor), optionText});
 //   if (cache)
@@ -10,8 +10,8 @@
 //   if (cache) cache->put(key, object, report);
 //
 // `object` and `report` are any bytes (reportText makes a report of a NativeReport); `cacheKey` adds the builds of this
-// library and of LLVM by itself (BuildId.h). Nothing here refuses: what cannot be read, written, or is not whole is as
-// if it were not there.
+// library and of LLVM by itself (BuildId.h). The cache never reports errors: an entry that cannot be read or written,
+// or is incomplete, counts as missing.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ namespace smalti::cpu {
 
 /// The name of an entry: a hash of the parts (each with its length), and of which builds of smalti and LLVM these are.
 std::string cacheKey(std::initializer_list<std::string_view> parts);
-/// All of a processor that code depends on, caches included.
+/// All properties of a processor that code depends on, including its caches.
 std::string processorText(const Processor&);
 
 struct CachedKernel {
@@ -37,25 +37,25 @@ struct CachedKernel {
   std::string report;
 };
 
-/// Thread-safe, and safe with other processes in the same folder. Of code that was linked without a build ID nothing is
-/// kept and nothing found: it could be another build's.
+/// Thread-safe, and safe with other processes in the same folder. Code that was linked without a build ID is never
+/// stored nor found: it could belong to another build.
 class CompileCache {
  public:
   CompileCache(std::string folder, int64_t limitBytes);
 
   std::optional<CachedKernel> find(const std::string& key);
-  /// When the folder has more than its limit, entries go that were not used for longest.
+  /// Removes the least recently used entries while the folder exceeds its limit.
   void put(const std::string& key, std::string_view object, std::string_view report);
   /// Whether `put` can write: makes the folder and writes a file. SM7002.
   Status usable() const;
-  /// The first thing that kept `put` from writing (SM7002); after it, `put` does nothing.
+  /// The first error of `put` (SM7002); after it, `put` does nothing.
   Status trouble() const;
 
   struct Usage {
     int64_t entries = 0, bytes = 0;
   };
   Usage usage() const;
-  /// Removes every entry, and no other file; what was removed.
+  /// Removes every entry, and no other file; returns what was removed.
   Usage clear();
 
   const std::string& folder() const { return folder_; }
@@ -79,7 +79,7 @@ class CompileCache {
 /// The folder that a setting means: "off": none; "auto": $XDG_CACHE_HOME/smalti, else ~/.cache/smalti, else none; other
 /// than these, the setting itself.
 std::optional<std::string> cacheFolder(const std::string& setting);
-/// One per folder and limit in this process; null when the setting means none.
+/// One per folder and limit in this process; null if the setting means none.
 std::shared_ptr<CompileCache> openCache(const std::string& setting, int64_t limitBytes);
 
 }  // namespace smalti::cpu

@@ -1,5 +1,5 @@
-// The files of the compile cache: written whole or not at all, and read only when this user alone could have written
-// them (what is in them is executed).
+// The files of the compile cache: written atomically, and read only if no other user could have written
+// them (their contents are executed).
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace smalti::cpu {
 
-/// The whole file, or nothing of one that is larger than `mostBytes`; absent when it is not there, not a plain file of
+/// The whole file, empty if it is larger than `mostBytes`; nullopt if it does not exist, is not a plain file of
 /// this user's, or writable by others.
 std::optional<std::string> readOwnFile(const std::string& path, int64_t mostBytes);
 /// As base/File.h's replaceFile, for this user alone.
 int writeOwnFile(const std::string& path, std::initializer_list<std::string_view> parts);
 /// Makes a folder that is this user's alone, and those above it; 0 or errno.
 int makeOwnFolder(const std::string& path);
-/// Notes that a file was used now.
+/// Records that a file was used now.
 void touchFile(const std::string& path);
 
 }  // namespace smalti::cpu

@@ -1,4 +1,4 @@
-// What a call needs to know of a kernel's code, as the text kept next to it.
+// The facts about a kernel's code that a call needs, as text that is cached with it.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace smalti::cpu {
 
 /// One line, and no other line break.
 std::string loweredText(const LoweredKernel&);
-/// Absent when the text is not what `loweredText` writes.
+/// nullopt if the text is not in the format of `loweredText`.
 std::optional<LoweredKernel> readLowered(std::string_view line);
 
 }  // namespace smalti::cpu

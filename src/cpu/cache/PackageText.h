@@ -1,4 +1,4 @@
-// A kernel as bytes: what a compile cache's key is made from.
+// A kernel as bytes, from which a compile cache's key is made.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// A NativeReport as the text kept next to its object code.
+// A NativeReport as text that is cached with its object code.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,9 @@
 namespace smalti::cpu {
 
 /// One fact per line. The times are those of the compilation, which reading back leaves out;
-/// kernels with interpreted ops are not kept.
+/// kernels with interpreted ops are not cached.
 std::string reportText(const NativeReport&);
-/// Absent when the text is not what `reportText` writes. `compile.fromCache` is set.
+/// nullopt if the text is not in the format of `reportText`. `compile.fromCache` is set.
 std::optional<NativeReport> readReport(std::string_view text);
 
 }  // namespace smalti::cpu

@@ -1,5 +1,5 @@
-// Copies and semaphores of kernels that check themselves: what is in flight is watched when the kernel runs, shadows
-// are copied with what they stand for, and semaphores must be back at zero.
+// Copies and semaphores of checked kernels: copies in flight are tracked at run time, shadows are copied together with
+// their memory, and semaphores must be zero at the end.
 #pragma once
 
 #include <optional>
@@ -13,13 +13,13 @@ namespace smalti::cpu {
 
 /// Copies, waits, signals and semaphores.
 bool isSynchronising(mlir::Operation&);
-/// Why native code cannot check such an op, if so.
+/// The reason why native code cannot check such an op, if there is one.
 std::optional<Unsupported> cannotCheck(mlir::Operation&);
 
-/// Has every op watched that may touch what a copy in flight does. Before other checks are added.
+/// Marks every op that may conflict with a copy in flight. Must run before other checks are added.
 void watchCopies(const KernelPackage&);
 
-/// Zero semaphores at the end of the scope, or in the last grid step. `require`: emits a check.
+/// Checks that semaphores are zero at the end of the scope, or in the last grid step. `require`: emits a check.
 void requireZeroSemaphores(const KernelPackage&, llvm::function_ref<void(mlir::OpBuilder&, mlir::Value)> require);
 
 }  // namespace smalti::cpu

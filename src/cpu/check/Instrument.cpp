@@ -90,7 +90,7 @@ class Instrumenter {
 
   mlir::Value shadowOf(mlir::Value ref) const { return shadows_.lookup(ref); }
 
-  /// Then where an element lies says whether it is defined: an input's block needs no shadow. Narrow elements are as
+  /// Then an element's position tells whether it is defined: an input's block needs no shadow. Narrow elements are as
   /// quick to look up as positions, of four bytes, are to compare.
   static bool knowsByPlace(mlir::Value input) {
     return storage_bytes(elementDType(input.getType())) >= 4 &&
@@ -411,7 +411,7 @@ class Instrumenter {
 }  // namespace
 
 tl::expected<CheckedPackage, Unsupported> withChecks(const KernelPackage& given) {
-  // What lies past the end of a block that need not be partial goes nowhere but past the end of results.
+  // A block that need not be partial has no elements past the end of its array to check.
   const auto other = retilePartialBlocks(given);
   const KernelPackage& package = other ? *other : given;
   auto plan = planChecks(package);

@@ -1,5 +1,5 @@
-// How "is this element defined" goes through ops: for each value that may hold undefined elements a mask, an i1 for
-// each element, computed by ops of the same kernel. The rules are the machine's (src/machine/flat/ops).
+// Propagation of undefinedness through ops: each value that may have undefined elements gets a mask, one i1 per
+// element, computed by ops of the same kernel. The rules are those of the machine (src/machine/flat/ops).
 #pragma once
 
 #include "llvm/ADT/DenseMap.h"
@@ -9,30 +9,30 @@
 namespace smalti::cpu {
 
 enum class MaskRule : uint8_t {
-  elementwise,  ///< an element is defined when the operands' are
-  select,       ///< a defined condition picks
-  move,         ///< elements go elsewhere, and their masks with them
-  reduce,       ///< defined when everything that goes into it is
+  elementwise,  ///< an element is defined if the operands' elements are
+  select,       ///< the defined condition selects a mask
+  move,         ///< masks move with their elements
+  reduce,       ///< defined if all reduced elements are
   matmul,       ///< as reduce, of rows and columns
   load,
   store,
   ref,       ///< a view of another ref
   allocate,  ///< undefined memory
-  none,      ///< operands must be defined, and then results are
+  none,      ///< operands must be defined; then results are
 };
 MaskRule maskRuleOf(mlir::Operation&);
 
 /// Operands of a `move` whose elements are moved; the others must be defined.
 mlir::OperandRange movedOperands(mlir::Operation&);
-/// The ref that a load, store or view goes to.
+/// The ref that a load, store or view accesses.
 mlir::Value refOperand(mlir::Operation&);
-/// What a store writes, and its selection (may be null).
+/// The value and the mask (may be null) of a store.
 mlir::Value storedValue(mlir::Operation&);
 mlir::Value storeMask(mlir::Operation&);
-/// The argument or allocation whose memory a ref shows.
+/// The argument or allocation that a ref is a view of.
 mlir::Value rootOf(mlir::Value ref);
 
-/// The same type with i1 elements; refs are in VMEM, where everything can be done with them.
+/// The same type with i1 elements; refs are in VMEM, where all ops are possible.
 mlir::Type maskType(mlir::Type);
 
 using MaskMap = llvm::DenseMap<mlir::Value, mlir::Value>;  ///< no entry: all defined

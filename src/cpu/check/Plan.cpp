@@ -131,17 +131,17 @@ class Planner {
   }
 
   /// The body where every grid index from `axes` on is 0.
-  BodyUse use(int axes) const {
+  BodyAccesses use(int axes) const {
     std::vector<bool> zero;
     for (size_t d = 0; d < rank(); ++d) zero.push_back(signature_.grid[d] == 1 || static_cast<int>(d) >= axes);
-    return useInOneRun(kernel_, zero);
+    return accessesOfOneRun(kernel_, zero);
   }
 
   /// No run of the body reads what is not written: each writes before it reads, or the first one (where the indices
   /// from `axes` on are 0) leaves nothing unwritten.
   bool settled(unsigned argument, int axes) const {
     if (!always_.arguments[argument].readFirst) return true;
-    const BufferUse first = use(axes).arguments[argument];
+    const BufferAccesses first = use(axes).arguments[argument];
     return !first.readFirst && first.covered;
   }
   bool covered(unsigned argument, int axes) const {
@@ -168,7 +168,7 @@ class Planner {
     const BlockGeometry geometry(window, array);
     for (size_t d = 0; d < window.bounds.size(); ++d) {
       if (window.bounds[d] <= 0 || array[d] <= 0) return fmt::format("{} has empty blocks", nameOf(number));
-      // Element-indexed blocks may lie anywhere; partial ones are left to the machine.
+      // Element-indexed blocks may begin anywhere; partial ones are left to the machine.
       w.isPartial.push_back(!window.elementIndexed && geometry.hasPartialBlock(d));
       w.mayBeOutside |= window.elementIndexed || !map.staysIn(d, geometry.numBlocks(d), signature_.grid);
     }
@@ -240,7 +240,7 @@ class Planner {
   const KernelSignature& signature_;
   const KernelArguments arguments_;
   mutable mlir::func::FuncOp kernel_;
-  BodyUse always_;
+  BodyAccesses always_;
   std::vector<bool> written_;
   CheckPlan plan_;
 };

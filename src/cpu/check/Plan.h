@@ -1,5 +1,5 @@
-// What of a call's checks is settled when the kernel is compiled, and what code must look at: per memory whether it may
-// be read before it is written, per window where its blocks lie.
+// Divides a call's checks into those proved at compile time and those done at run time: per memory whether it may
+// be read before it is written, per window whether its blocks may be partial or outside.
 #pragma once
 
 #include <string>
@@ -14,12 +14,12 @@ namespace smalti::cpu {
 struct WindowCheck {
   int number = 0;
   bool isOutput = false;
-  bool mayBeOutside = false;    ///< its index map is not proved to give blocks that the array has
+  bool mayBeOutside = false;    ///< its index map is not proved to give blocks inside the array
   std::vector<bool> isPartial;  ///< per dimension: the last block may be partial
   bool anyPartial() const;
   /// Outputs: a block is visited in consecutive steps, from index 0 on of every axis from here.
   int visitAxes = 0;
-  /// Outputs: that may be so, but depends on what the index map finds in memory; `visitAxes` says nothing then.
+  /// Outputs: this may hold, but depends on values that the index map reads from memory; `visitAxes` is invalid then.
   bool followsVisits = false;
 };
 
@@ -30,7 +30,7 @@ struct CheckPlan {
   std::vector<unsigned> resets;  ///< outputs among them that must be made undefined at the first step of a block
 };
 
-/// Fails with the reason where native code cannot judge a call: the machine does.
+/// Fails with the reason if native code cannot check a call; the machine does it then.
 tl::expected<CheckPlan, Unsupported> planChecks(const KernelPackage&);
 
 }  // namespace smalti::cpu

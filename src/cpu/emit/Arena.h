@@ -1,4 +1,4 @@
-// Memory for values between loop nests: places in one block of memory per thread, planned while code is emitted.
+// Plans the memory of values between loop nests: offsets in one block of memory per thread, known at compile time.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@ namespace smalti::cpu {
 
 class Arena {
  public:
-  /// A place that is free again when the last owner lets go of it.
+  /// Allocates a place that is freed when the last owner releases it.
   struct Block {
     int64_t offset = 0, bytes = 0;
   };
   std::shared_ptr<const Block> allocate(int64_t bytes);
-  /// A place that nothing had before: what it holds from one grid step to the next is not written over by code that has
-  /// been emitted already and runs again.
+  /// Allocates a place that nothing has used before, so that its contents survive from one grid step to the next: no
+  /// earlier code, which runs again in the next step, overwrites it.
   std::shared_ptr<const Block> allocateUnused(int64_t bytes);
   int64_t peakBytes() const { return peak_; }
   static constexpr int64_t kAlignment = 64;

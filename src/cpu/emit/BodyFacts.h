@@ -1,4 +1,4 @@
-// What a body's schedule asks of native code: which values are in memory by now, and how this processor takes rows.
+// Answers the queries of a body's schedule: which values are in memory, and how this processor processes rows.
 #pragma once
 
 #include "schedule/Surroundings.h"

@@ -1,4 +1,4 @@
-// Partial blocks, between the array and a buffer of their own.
+// Copies partial blocks between the array and a buffer.
 #pragma once
 
 #include "cpu/emit/Lowering.h"
@@ -12,9 +12,9 @@ struct EdgeBlock {
   std::span<const Reg> starts;
 };
 
-/// What lies in the array, to the buffer; `outside` to the rest of the buffer, unless it is null.
+/// Copies the part of the block inside the array to the buffer, and fills the rest with `outside` unless it is null.
 void fetchInside(Lowering&, const EdgeBlock&, Reg outside);
-/// What lies in the array, from the buffer.
+/// Copies the part of the block inside the array from the buffer.
 void storeInside(Lowering&, const EdgeBlock&);
 
 }  // namespace smalti::cpu

@@ -1,12 +1,12 @@
-// Ops that the machine computes for native code: each becomes a function of its own, called on values in memory.
-// Without effects, but for debug prints and random numbers.
+// Ops without native code: the machine's interpreter computes each as a function of its own on values in memory.
+// They have no side effects except debug prints and random numbers.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "cpu/runtime/Flights.h"
+#include "cpu/runtime/DmaHazardTracker.h"
 #include "eval/Bits.h"
 #include "smalti/array.h"
 #include "smalti/diagnostic.h"
@@ -29,7 +29,7 @@ struct InterpretedOp {
 
 class InterpretedOps {
  public:
-  /// Adds the op; its number. Fails for ops with effects, or that the machine does not know either.
+  /// Adds the op and returns its number. Fails for ops with side effects, and for ops unknown to the machine.
   Result<int> add(mlir::Operation&);
   const std::vector<InterpretedOp>& all() const { return ops_; }
 
@@ -41,17 +41,17 @@ class InterpretedOps {
 /// i32 (ptr context, i32 op, ptr pointers); anything but 0 ends the call with a fault.
 inline constexpr const char* kInterpretSymbol = "smalti_cpu_interpret";
 
-/// What the run-time function needs, one per thread of a call.
+/// The state of the run-time function, one per thread of a call.
 class InterpretContext {
  public:
   explicit InterpretContext(const InterpretedOps&);
   ~InterpretContext();
   int run(int op, void** pointers);
-  /// As at the start of a program: nothing printed, the random numbers from their start.
+  /// Resets debug prints and the random number generator to the start of a program.
   void restart();
-  /// Debug prints since then, one line each, as machine::KernelResult has them.
+  /// Debug prints since then, one line each, as in machine::KernelResult.
   const std::vector<std::string>& log() const { return effects_.log; }
-  Flights flights;  ///< as checked code tells of them
+  DmaHazardTracker flights;  ///< updated by checked code
 
   struct Effects {
     std::vector<std::string> log;

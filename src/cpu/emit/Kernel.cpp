@@ -31,10 +31,10 @@ struct Windowed {
   const Window* window = nullptr;
   mlir::func::FuncOp map;
   View array;
-  DType undefined = DType::f32;    ///< of the array, with its signedness: says what lies beyond its edges
-  View buffer;                     ///< where a block that is partial, or is copied, lies
+  DType undefined = DType::f32;    ///< of the array, with its signedness: the value of elements beyond its edges
+  View buffer;                     ///< holds a block that is partial or copied
   Reg lastBlock = nullptr;         ///< slots of the last block's starts, where others must be told from it
-  std::vector<Reg> starts, sizes;  ///< of this step's block, in the array; sizes of what lies inside
+  std::vector<Reg> starts, sizes;  ///< of this step's block in the array; sizes of its part inside
   Reg whole = nullptr;             ///< i1: the block is whole
   Reg next = nullptr;              ///< where the next step's block begins
 };
@@ -228,7 +228,7 @@ class KernelLowering {
     return {};
   }
 
-  /// Where the block of this step lies.
+  /// Computes the position of this step's block.
   LowerResult computeBlockOffset(Windowed& w) {
     if (w.plan->looksUpNext) {
       std::vector<Reg> next = indices_;
@@ -283,7 +283,7 @@ class KernelLowering {
     return {};
   }
 
-  /// Binds the kernel's ref to the block: the array itself where the block lies inside.
+  /// Binds the kernel's ref to the block: to the array itself if the block is inside it.
   LowerResult bindWindow(Windowed& w, mlir::BlockArgument argument) {
     const Shape& bounds = w.window->bounds;
     View view = slice(b_, w.array, w.starts, bounds);

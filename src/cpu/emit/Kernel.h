@@ -1,4 +1,4 @@
-// The whole call as one function: the grid, its windows, the body.
+// Emits a whole call as one function: the grid, its windows, and the body.
 #pragma once
 
 #include "cpu/emit/Interpreted.h"
@@ -10,7 +10,7 @@ namespace smalti::cpu {
 /// Name and type of the generated function:
 /// i32 (ptr context, ptr operands, ptr arena, i64 begin, i64 end); a KernelStatus.
 /// `operands`: the call's operands, then its results, each a pointer. `context`: begins with the thread's CallLimits,
-/// which no other thread uses meanwhile; the run-time functions that the code calls know the rest.
+/// which no other thread uses meanwhile; the rest is private to the run-time functions.
 /// [begin, end): points of the shared grid axes (planParallel), row-major; [0, 1) without any.
 inline constexpr const char* kKernelSymbol = "smalti_kernel";
 using KernelFunction = int32_t(void* context, void* const* operands, void* arena, int64_t begin, int64_t end);
@@ -24,11 +24,11 @@ struct LoweredKernel {
     ArrayType type;
   };
   std::vector<Undefined> undefined;
-  /// Results that the kernel surely writes to the last element: they need not be made undefined first.
+  /// Results of which the kernel surely writes every element: they need not be made undefined first.
   std::vector<bool> written;
 };
 
-/// Emits the function into the module. The caller has results that are streamed begin at multiples of a cache line.
+/// Emits the function into the module. The caller aligns results with non-temporal stores to cache lines.
 tl::expected<LoweredKernel, Unsupported> lowerKernel(const KernelPackage&, llvm::Module&, const Processor&,
                                                      NativeReport&, InterpretedOps&, LowerOptions);
 

@@ -1,7 +1,7 @@
-// From a kernel's module to LLVM IR: what every part of the lowering shares.
+// Lowers a kernel's body to LLVM IR: the state and functions that all parts of the lowering share.
 //
-// Scalars become registers at once. Vector ops are first collected by the scheduler; when something needs their result,
-// it plans them as fused loop nests (src/schedule), which nest/ emits. Values between two nests are in the arena.
+// Scalars become registers immediately. The scheduler defers vector ops; when an op needs one of their results,
+// it plans them as fused loop nests (src/schedule), which nest/ emits. Values between nests are in the arena.
 #pragma once
 
 #include <functional>
@@ -24,21 +24,21 @@
 
 namespace smalti::cpu {
 
-/// Success, or why there is no native code.
+/// Success, or the reason why there is no native code.
 using LowerResult = tl::expected<void, Unsupported>;
 inline tl::unexpected<Unsupported> unsupported(std::string why) { return tl::unexpected<Unsupported>(std::move(why)); }
 
 class InterpretedOps;
 struct PackedView;
 
-/// What the code is made for, besides the processor.
+/// What the code depends on besides the processor.
 struct LowerOptions {
   int sharedAxes = 0;  ///< leading grid axes that threads share (planParallel)
   eval::Poison poison = eval::Poison::intMin;
-  std::vector<bool> streamed{};  ///< results that are stored past the caches (Streaming.h); empty: none
-  bool countRounds = true;       ///< of loops that need not end (Rounds.h)
-  bool checkBlocks = true;       ///< whether a block that lies outside of its array ends the call
-  bool devices = false;          ///< whether others run the call at the same time (runtime/Devices.h)
+  std::vector<bool> streamed{};  ///< results written with non-temporal stores (Streaming.h); empty: none
+  bool countRounds = true;       ///< counts iterations of loops that may be endless (Rounds.h)
+  bool checkBlocks = true;       ///< whether a block outside its array ends the call
+  bool devices = false;          ///< whether other devices run the call at the same time (runtime/Devices.h)
 };
 
 class Lowering {
@@ -55,24 +55,24 @@ class Lowering {
   InterpretedOps& interpreted;
   const LowerOptions options;
   Arena arena;
-  /// Memory of scopes that other devices may reach before this one has come there: from the start of the call
-  /// undefined, and not shared.
+  /// Memory of scopes that other devices may access before this one enters the scope: undefined from the start of the
+  /// call, and not shared with other values.
   struct ForPeers {
     std::shared_ptr<const Arena::Block> place;
     ArrayType type;
   };
   std::vector<ForPeers> forPeers;
   Reg arenaBase = nullptr, context = nullptr;
-  Reg roundsToLook = nullptr;   ///< slot of the counter of rounds, where there is one (Rounds.h)
+  Reg roundsToLook = nullptr;   ///< slot of the iteration counter; null: iterations are not counted (Rounds.h)
   std::vector<Reg> gridBounds;  ///< i64
-  View barrier;                 ///< the barrier semaphore, where the kernel asks for it
-  /// A packed operand that products share, by what it is packed from and how.
+  View barrier;                 ///< the barrier semaphore, if the kernel uses it
+  /// An entry of the packed-B cache: a packed operand that several products share.
   struct PackedB {
     std::shared_ptr<const Arena::Block> place;
-    Reg from = nullptr;  ///< slots, by ReuseInfo::block: the operands that lie there packed
+    Reg from = nullptr;  ///< slots, by ReuseInfo::block: the operands that are packed there
   };
   std::map<std::string, PackedB> packedB;
-  /// Concatenations that the product they are for reads in blocks (ConcatOperand.h).
+  /// Concatenations whose blocks the only user, a product, reads directly (ConcatOperand.h).
   llvm::DenseMap<mlir::Value, std::vector<View>> blocks;
 
   // ---- values
@@ -81,33 +81,33 @@ class Lowering {
   const View& ref(mlir::Value v) const { return refs_.find(v)->second; }
   bool hasRef(mlir::Value v) const { return refs_.contains(v); }
   void setRef(mlir::Value v, View view) { refs_[v] = std::move(view); }
-  /// A ref that sees memory as elements of another width (PackedView.h); null: it does not. Such a ref has no `ref`.
+  /// A ref that accesses memory as elements of another width (PackedView.h), which has no `ref`; null: not such a ref.
   const PackedView* packedRef(mlir::Value v) const;
   void setPackedRef(mlir::Value v, PackedView view);
-  /// A vector value in memory; what is pending is emitted first if it must.
+  /// A vector value in memory; if it is still deferred, a nest of its own computes it now (`lowerBlock` has its error).
   View view(mlir::Value);
-  /// The value's place in memory if it has one already.
+  /// The value's memory; null: it has none yet.
   const View* findView(mlir::Value v) const {
     auto at = views_.find(v);
     return at == views_.end() ? nullptr : &at->second;
   }
   void setView(mlir::Value v, View view);
-  /// Room for a value between two nests, dense.
+  /// Allocates memory for a value between two nests, dense.
   View allocate(DType, std::span<const int64_t> shape);
-  /// Room for an allocation of the kernel, undefined (semaphores: 0) where its scope begins, or has begun for others.
+  /// Allocates memory for an allocation of the kernel: undefined (semaphores: 0) from where its scope begins.
   View allocateScoped(DType, std::span<const int64_t> shape);
   int newMemory() { return nextMemory_++; }
   const Liveness& liveness() const { return scheduler.liveness(); }
 
   // ---- control
-  /// Goes on only where `ok` is true; else the call ends so.
+  /// Ends the call with that status unless `ok` is true.
   void require(Reg ok, KernelStatus otherwise = KernelStatus::fault);
   /// for (i = begin; i < end; i += step) body(i); i64.
   void loop(Reg begin, Reg end, Reg step, const std::function<void(Reg)>& body);
   /// if (condition) body();
   void when(Reg condition, const std::function<void()>& body);
   void either(Reg condition, const std::function<void()>& body, const std::function<void()>& otherwise);
-  /// Ops of the block but its terminator; then every value that something else needs lies in memory or a register.
+  /// Lowers the ops of the block but its terminator; then every value that is still needed is in memory or a register.
   LowerResult lowerBlock(mlir::Block&);
   LowerResult lowerOp(mlir::Operation&);
   /// Copies the elements of a view into another of the same shape.
@@ -116,11 +116,11 @@ class Lowering {
   void fill(const View& to, Reg element);
   Reg index(int64_t i) { return b.getInt64(static_cast<uint64_t>(i)); }
 
-  // ---- vector ops that wait
+  // ---- deferred vector ops
   BodyScheduler scheduler;
-  /// A load or a store of `box` waits.
+  /// Defers a load or store of `box`.
   void addAccess(ScheduledOp, View box);
-  /// What a load or store that waits touches.
+  /// The box that a deferred load or store accesses.
   const View& boxOf(mlir::Operation* op) const { return boxes_.find(op)->second; }
   LowerResult flush() { return emit(Flush::values); }
   LowerResult flushBeforeWrites() { return emit(Flush::beforeWrites); }
@@ -129,25 +129,25 @@ class Lowering {
   View at(DType, std::span<const int64_t> shape, std::shared_ptr<const Arena::Block>);
   int64_t placeBytes(DType, std::span<const int64_t> shape);
   LowerResult lowerHere(mlir::Operation&);
-  /// Adds to a refusal the op that is refused, unless it names one further in.
+  /// Adds the refused op to a refusal, unless that names an inner op already.
   LowerResult atOp(LowerResult, mlir::Operation&);
   void releaseUpTo(int position);
   LowerResult emit(Flush);
 
-  std::map<KernelStatus, llvm::BasicBlock*> leaving_;  ///< where the call ends so
+  std::map<KernelStatus, llvm::BasicBlock*> leaving_;  ///< blocks that end the call
   const BodyFacts facts_{*this};
   llvm::DenseMap<mlir::Value, Reg> scalars_;
   llvm::DenseMap<mlir::Value, View> refs_, views_;
   llvm::DenseMap<mlir::Value, std::shared_ptr<const PackedView>> packedRefs_;
-  llvm::DenseMap<mlir::Operation*, View> boxes_;  ///< of loads and stores that wait
+  llvm::DenseMap<mlir::Operation*, View> boxes_;  ///< of deferred loads and stores
   int nextMemory_ = 0;
   LowerResult failure_;
 };
 
-/// The element of a constant vector whose elements are equal.
+/// The element of a constant vector with equal elements.
 Reg splatConstant(Builder&, mlir::Value);
 
-/// Lowers one op that is not collected; by name, one table per file of emit/ops and product.
+/// Lowers one op that nests cannot compute; found by name, one table per file of emit/ops and product.
 using LowerOp = LowerResult (*)(Lowering&, mlir::Operation&);
 using LowerRow = std::pair<std::string_view, LowerOp>;
 std::span<const LowerRow> controlOps();
@@ -161,7 +161,7 @@ LowerOp findLowering(mlir::Operation&);
 /// The memory that a vector store writes, in the shape of its value; its bounds are checked.
 tl::expected<View, Unsupported> storeBox(Lowering&, mlir::Operation& store);
 
-/// Any other op without memory effects: computed by src/eval on values in memory (Interpreted.cpp).
+/// Lowers any other op without memory effects: src/eval computes it on values in memory (Interpreted.cpp).
 LowerResult lowerInterpreted(Lowering&, mlir::Operation&);
 
 }  // namespace smalti::cpu

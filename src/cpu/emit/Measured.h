@@ -1,4 +1,4 @@
-// Code that notes how long its parts take. It is made while a MeasuredLowering lives; other code has none of it.
+// Code that measures how long its parts take. It is emitted during the lifetime of a MeasuredLowering.
 #pragma once
 
 #include "cpu/Measurement.h"
@@ -9,21 +9,21 @@ namespace smalti::cpu {
 inline constexpr const char* kStampSymbol = "smaltiCpuStamp";
 inline constexpr const char* kStepSymbol = "smaltiCpuStep";
 
-/// While it lives, kernels that are lowered on this thread are measured.
+/// Kernels lowered on this thread during its lifetime are measured.
 class MeasuredLowering {
  public:
   MeasuredLowering();
   ~MeasuredLowering();
   MeasuredLowering(const MeasuredLowering&) = delete;
   MeasuredLowering& operator=(const MeasuredLowering&) = delete;
-  /// The one of this thread; null: nothing is measured.
+  /// The one of this thread; null: code is not measured.
   static MeasuredLowering* here();
 
-  Measurement plan{.parts = {{}}};  ///< parts and grid of the code; the first part is what is of no op
-  int32_t part = 0;                 ///< that is being emitted
+  Measurement plan{.parts = {{}}};  ///< parts and grid of the code; the first part belongs to no op
+  int32_t part = 0;                 ///< number of the part being emitted
 };
 
-/// What is emitted while this lives is of these ops; parts may lie in each other.
+/// Attributes the code emitted during its lifetime to these ops; parts may be nested.
 class MeasuredCode {
  public:
   MeasuredCode(Lowering&, std::vector<mlir::Operation*>);
@@ -37,10 +37,10 @@ class MeasuredCode {
   int32_t outer_ = 0;
 };
 
-/// Whether an op that is lowered by itself is worth a time of its own: it does something to arrays.
+/// Whether an op that is lowered by itself is measured separately: if it works on arrays.
 bool worthMeasuring(mlir::Operation&);
 
-/// A step of the grid begins.
+/// Marks the beginning of a grid step.
 void measureStep(Lowering&, const std::vector<int64_t>& grid, const std::vector<Reg>& bounds,
                  const std::vector<Reg>& indices);
 

@@ -19,7 +19,7 @@ PackedView split(Builder& b, const View& from, DType to) {
   v.shares = bit_width(from.dtype) / bit_width(to);
   v.row = b.getInt64(0);
   v.rowStride = from.strides[rows];
-  // A single row has no stride of its own: the next dimension's says how rows of several lie.
+  // A single row has no stride of its own: the next dimension's gives the distance of rows.
   if (from.shape[rows] == 1 && !from.dynamic()) {
     v.rowStride = b.getInt64(1);
     for (size_t d = rows; d-- > 0;)

@@ -1,5 +1,5 @@
-// Refs that see memory as elements of another width (tpu.memref_bitcast; S-D7): what such a ref is, and the views of
-// it.
+// Refs that access memory as elements of another width (tpu.memref_bitcast; S-D7): their representation, and views of
+// them.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ namespace smalti::cpu {
 /// Elements that are wider than the stored ones are `parts` of those, `partStride` apart. Of narrower ones `shares`
 /// share one that is stored: the element at index i is in narrow row `row + sum(i[d] * rowSteps[d])`.
 struct PackedView {
-  DType dtype = DType::f32;  ///< of the elements that the ref sees
-  View cells;                ///< the shape that the ref sees; dtype, base and strides of the stored elements
+  DType dtype = DType::f32;  ///< of the ref's elements
+  View cells;                ///< the ref's shape; dtype, base and strides of the stored elements
   int64_t parts = 1;
   Reg partStride = nullptr;  ///< i64, in stored elements; where parts > 1
   int64_t shares = 1;
@@ -29,14 +29,14 @@ struct PackedView {
 /// A ref as its own view.
 PackedView unpacked(const View&);
 /// The bits of a view as elements of `dtype`, `shape` as the verifier of tpu.memref_bitcast demands; nullopt where
-/// `PackedView` cannot say it. Emits a check where it depends on an index.
+/// `PackedView` cannot represent it. Emits a check if it depends on an index.
 std::optional<PackedView> bitcastView(Lowering&, const PackedView&, DType, std::span<const int64_t> shape);
 /// As `slice` and `reshape` of View.h.
 PackedView slice(Builder&, const PackedView&, std::span<const Reg> starts, std::span<const int64_t> sizes,
                  std::span<const int64_t> steps = {});
 std::optional<PackedView> reshape(Builder&, const PackedView&, std::span<const int64_t> shape);
 PackedView withoutUnits(const PackedView&);
-/// A view of all stored elements that the view has a part of, and perhaps of others between them.
+/// A view of all stored elements that the view overlaps, and possibly of others between them.
 View storedCells(Lowering&, const PackedView&);
 
 }  // namespace smalti::cpu

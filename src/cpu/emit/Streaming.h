@@ -1,15 +1,15 @@
-// Non-temporal stores: of results too large to remain in the caches.
+// Non-temporal stores of results that are too large for the caches.
 #pragma once
 
 #include "llvm/IR/Instructions.h"
 
 namespace smalti::cpu {
 
-/// The pointer to an array that begins at a multiple of a cache line.
+/// Marks the pointer to an array as aligned to a cache line.
 void assumeLineAligned(llvm::LoadInst& pointer);
-/// The store may go past the caches, if it turns out to be aligned.
+/// Marks a store as non-temporal, if it turns out to be aligned.
 void mayStream(llvm::Instruction& store);
-/// Settles which of those do, and has them done when the function returns.
+/// Decides which of the marked stores are non-temporal, and adds a fence before the function returns.
 void finishStreaming(llvm::Function&);
 
 }  // namespace smalti::cpu

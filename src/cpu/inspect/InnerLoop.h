@@ -1,4 +1,4 @@
-// The loop of an assembly text where the work is.
+// Finds the most important loop of an assembly text.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct InnerLoop {
 bool isMultiplyAdd(std::string_view instruction);
 
 /// Of the loops without a loop inside the one with the most multiply-adds, else vector instructions, else instructions,
-/// that lies deepest. Absent when nothing jumps back.
+/// that is nested deepest. Absent if there is no loop.
 std::optional<InnerLoop> findInnerLoop(std::string_view assembly);
 
 /// Register spills (loads and stores), of the whole text.

@@ -1,4 +1,4 @@
-// The stages of a kernel from plan to machine code, printed for people.
+// The stages of a kernel from plan to machine code, as text.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 namespace smalti::cpu {
 
 struct Inspection {
-  std::string reason;  ///< why it has no native code; then all else is empty
+  std::string reason;  ///< why it has no native code; then everything else is empty
   NativeReport report;
-  std::string llvm;       ///< LLVM IR as it was emitted
-  std::string optimised;  ///< and as it was handed to the code generator
+  std::string llvm;       ///< LLVM IR as emitted
+  std::string optimised;  ///< LLVM IR as the code generator receives it
   std::string assembly;
   int64_t codeBytes = 0;  ///< machine code and its constants
 };
 
-/// The same compilation as compileNative's, nothing kept, nothing loaded.
+/// Compiles as compileNative does, without caching or loading the code.
 Result<Inspection> inspectNative(const KernelPackage&, const NativeOptions&);
 
 }  // namespace smalti::cpu

@@ -1,4 +1,4 @@
-// What LLVM's model of a processor says of a loop: llvm-mca, where it is installed.
+// The prediction of LLVM's processor model for a loop: runs llvm-mca, if it is installed.
 #pragma once
 
 #include <optional>
@@ -11,17 +11,17 @@
 namespace smalti::cpu {
 
 struct LoopCycles {
-  double cycles = 0;            ///< of one pass, in the long run
-  double multiplyAddBound = 0;  ///< cycles that the multiply-adds alone take
-  /// Of the peak of multiply-adds; 0 where there are none.
+  double cycles = 0;            ///< per iteration, in steady state
+  double multiplyAddBound = 0;  ///< cycles per iteration for the multiply-adds alone
+  /// The fraction of the peak of multiply-adds; 0 if there are none.
   double fraction() const { return cycles > 0 ? multiplyAddBound / cycles : 0; }
 };
 
-/// Path of llvm-mca of this LLVM; absent when it is not installed.
+/// Path of llvm-mca of this LLVM; nullopt if it is not installed.
 std::optional<std::string> findMca();
-/// Runs it over a loop's text. SM7004 with what it prints when it fails.
+/// Runs it on a loop's text. SM7004 with its output if it fails.
 Result<LoopCycles> loopCycles(const std::string& mca, std::string_view loop, const Processor&);
-/// Reads what it prints for `iterations` passes.
+/// Parses its output for `iterations` iterations.
 std::optional<LoopCycles> parseMca(std::string_view report);
 
 }  // namespace smalti::cpu

@@ -1,4 +1,4 @@
-// What LLVM complains of comes back as text: nothing is printed, nothing aborts.
+// Returns LLVM's errors as text: nothing is printed, nothing aborts.
 #pragma once
 
 #include <functional>

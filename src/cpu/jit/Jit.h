@@ -19,7 +19,7 @@ class Module;
 
 namespace smalti::cpu {
 
-/// A module in the making and its context (one per compilation: contexts are not shared between threads).
+/// A module under construction and its context (one per compilation: contexts are not shared between threads).
 struct ModuleBuilder {
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
@@ -31,14 +31,14 @@ struct ModuleBuilder {
 /// Optimises (the lean pipeline: sroa, early-cse, instcombine, licm, simplifycfg) and generates an object file's
 /// bytes. Every function gets the processor's cpu and features. The module is consumed. SM9001 when it does not verify.
 Result<std::string> generateObject(ModuleBuilder&&, const Processor&, CompileReport* report = nullptr);
-/// The assembly of the same, for people.
+/// The assembly text of the same code.
 Result<std::string> generateAssembly(ModuleBuilder&&, const Processor&);
 
 /// Machine code in this process. Thread-safe; lives as long as this.
 class LoadedCode {
  public:
   virtual ~LoadedCode() = default;
-  /// Address of a function, null when there is none of that name.
+  /// Address of a function; null if there is none of that name.
   virtual void* symbol(std::string_view name) const = 0;
   template <class Function>
   Function* function(std::string_view name) const {

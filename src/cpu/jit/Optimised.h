@@ -1,4 +1,4 @@
-// The LLVM IR that code is generated from, for people.
+// The LLVM IR from which code is generated, as text.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// LLVM's code generators: the host's, and all others once another is asked for.
+// LLVM's code generators: the host's, and all others once another one is requested.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@ class Target;
 
 namespace smalti::cpu {
 
-/// Null when LLVM was built without it.
+/// Null if LLVM was built without it.
 const llvm::Target* findLlvmTarget(const std::string& triple);
 
-/// What LLVM knows of a processor's features. Without its target: none.
+/// A processor's features according to LLVM; empty without its target.
 class LlvmFeatures {
  public:
   LlvmFeatures(const std::string& triple, const std::string& processor, const std::string& features);

@@ -115,7 +115,7 @@ Lanes withSign(Lanes magnitude, Lanes sign);
 Lanes squareRoot(Lanes x);
 Lanes truncated(Lanes x);
 Lanes roundedToEven(Lanes x);
-/// x, or the bound where x is beyond it; NaN stays.
+/// x clamped to the bound; NaN stays.
 Lanes atMost(Lanes x, double bound);
 Lanes atLeast(Lanes x, double bound);
 

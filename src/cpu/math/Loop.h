@@ -1,4 +1,4 @@
-// A function by itself, over arrays: what tests and measurements call.
+// A single function applied to arrays, for tests and measurements.
 #pragma once
 
 #include <functional>

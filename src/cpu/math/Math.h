@@ -1,5 +1,5 @@
-// Mathematical functions as vector code: polynomials inside the kernel, no calls. Special values as docs/values.md
-// says.
+// Mathematical functions as vector code: polynomials inside the kernel, no calls. Special values are those of
+// docs/values.md.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 namespace smalti::cpu {
 
 /// By the op's name ("math.exp", "math.tanh", "math.rsqrt", "math.erf", "math.log1p", "math.powf", …). `operands` are
-/// float or <N x float>; the result has their type. Null when there is no such function here. The code of
+/// float or <N x float>; the result has their type. Null if the function is not implemented. The code of
 /// math.sin, cos and tan ends in another block than it began (Reduction.h), so ask the builder where it is afterwards.
 llvm::Value* emitMath(llvm::IRBuilderBase&, std::string_view name, std::span<llvm::Value* const> operands);
 
-/// Whether there is such a function of that many operands.
+/// Whether that function of that many operands is implemented.
 bool hasMath(std::string_view name, size_t operands);
 
 }  // namespace smalti::cpu

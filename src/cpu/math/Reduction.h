@@ -8,7 +8,7 @@ namespace smalti::cpu {
 struct QuarterTurns {
   Lanes n;          ///< i32, right modulo 4
   Lanes remainder;  ///< float
-  Lanes rest;       ///< what the remainder lacks
+  Lanes rest;       ///< the rounding error of the remainder
 };
 
 /// Of x ≥ 0; NaN for infinity and NaN. Large x, in any lane, go through a block of their own that is rarely run: the

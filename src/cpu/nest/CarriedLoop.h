@@ -1,4 +1,4 @@
-// Loops whose values go from one pass to the next, for emitters that keep sums or bests in registers.
+// Loops with loop-carried values, for emitters that keep sums or maxima in registers.
 #pragma once
 
 #include "cpu/emit/Lowering.h"
@@ -8,7 +8,7 @@ namespace smalti::cpu {
 
 using Carried = Values;
 using CarriedBody = llvm::function_ref<Carried(Reg index, const Carried&)>;
-/// countedLoop between numbers that are known.
+/// countedLoop with constant bounds.
 Carried carriedLoop(Lowering&, int64_t begin, int64_t end, int64_t step, const Carried& carried, CarriedBody body);
 
 }  // namespace smalti::cpu

@@ -1,6 +1,6 @@
-// Loops whose trips are long chains of dependent ops: a processor waits for a trip's results with its queues full of
-// the next one's first ops. Two trips run concurrently instead, one in the first half of its chain, one in the
-// second.
+// Two-stage modulo scheduling of loops whose iterations are long chains of dependent ops. Otherwise the processor's
+// queues fill with the first ops of the next iteration while it waits for the current one. In the scheduled loop, one
+// iteration runs the second half of its chain while the next one runs the first half.
 #pragma once
 
 #include "cpu/Processor.h"
@@ -9,15 +9,15 @@
 
 namespace smalti::cpu {
 
-/// A loop that is one block: `body` branches to itself or to `after`, which is empty; constants give its bounds.
+/// A loop with constant bounds whose body is one block: `body` branches to itself or to `after`, which is empty.
 struct OneBlockLoop {
   llvm::BasicBlock *before, *body, *after;
   llvm::PHINode* index;  ///< 0, step, …, end - step
   int64_t end, step;
 };
 
-/// Replaces the loop where that pays. No trip may load what another stores. Gives what the last trip's values,
-/// those of `wanted`, are now called; nothing where the loop is as it was.
+/// Replaces the loop if that pays. No iteration may load what another one stores. Returns the replacements of the last
+/// iteration's values `wanted`; nothing if the loop is unchanged.
 llvm::SmallVector<Reg, 8> moduloSchedule(const OneBlockLoop&, const Processor&, llvm::ArrayRef<Reg> wanted);
 
 }  // namespace smalti::cpu

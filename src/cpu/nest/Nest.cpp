@@ -21,8 +21,8 @@ struct EmittedRoot : Root {
   std::vector<Accumulator> accumulators;  ///< while the columns are walked; the second is the rest's
 };
 
-/// What is done with another row besides the one at hand.
-struct Trail {
+/// The row before, whose last phase is computed together with the current phase.
+struct PreviousRow {
   std::vector<EmittedRoot*> roots;
   NestPlace place;
 };
@@ -127,16 +127,16 @@ class NestEmitter {
       for (at_.phase = 0; at_.phase < plan_.phases(); ++at_.phase) phase();
       return;
     }
-    const bool innermost = d + 1 == nest_.rows.size(), groups = innermost && plan_.rows.rowBlock > 1;
+    const bool innermost = d + 1 == nest_.rows.size(), blocks = innermost && plan_.rows.rowBlock > 1;
     if (innermost && plan_.rows.pipelinesLastPhase) {
-      trailingRows(nest_.rows[d]);
+      pipelinedRows(nest_.rows[d]);
       return;
     }
     const bool bounded = d == 0 && bounds_;
     Reg begin = bounded ? bounds_->begin : l_.index(0), end = bounded ? bounds_->end : l_.index(nest_.rows[d]);
-    l_.loop(begin, end, l_.index(groups ? plan_.rows.rowBlock : 1), [&](Reg row) {
-      if (groups) {
-        group(row, end);
+    l_.loop(begin, end, l_.index(blocks ? plan_.rows.rowBlock : 1), [&](Reg row) {
+      if (blocks) {
+        rowBlock(row, end);
         return;
       }
       at_.rows.push_back(row);
@@ -146,7 +146,7 @@ class NestEmitter {
   }
 
   /// Rows from `first` on, phase by phase; `last`: past the last row.
-  void group(Reg first, Reg last) {
+  void rowBlock(Reg first, Reg last) {
     Reg end = b_.CreateAdd(first, l_.index(plan_.rows.rowBlock), "", true, true);
     if (const auto rows = constantOf(last); !rows || *rows % plan_.rows.rowBlock != 0)
       end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, end, last);
@@ -162,12 +162,12 @@ class NestEmitter {
   }
 
   /// Row by row, each one's last phase during the phase before it of the next row.
-  void trailingRows(int64_t rows) {
+  void pipelinedRows(int64_t rows) {
     const int last = plan_.phases() - 1;
     l_.loop(l_.index(0), l_.index(rows), l_.index(1), [&](Reg row) {
       at_ = placeOf(row, 0);
       for (; at_.phase + 1 < last; ++at_.phase) phase();
-      phaseAndTrail(row);
+      phaseWithPreviousRow(row);
       at_.rows.pop_back();
     });
     at_ = placeOf(l_.index(rows - 1), last);
@@ -185,7 +185,7 @@ class NestEmitter {
   }
 
   /// The phase before the last, and the last one of the row before: in one loop where inverses will do for it.
-  void phaseAndTrail(Reg row) {
+  void phaseWithPreviousRow(Reg row) {
     for (const EmittedRoot& r : roots_)
       if (r.phase == at_.phase && r.kind == Root::Kind::rowReduction) {
         const mlir::Value sum = s_.ops[r.op].op->getResult(0);
@@ -195,28 +195,28 @@ class NestEmitter {
     at_.rows.pop_back();
     // There is none before the first; what it would need is there all the same.
     Reg before = b_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, row, l_.index(1));
-    Trail trail{{}, placeOf(before, here.phase + 1)};
+    PreviousRow previous{{}, placeOf(before, here.phase + 1)};
     for (EmittedRoot& r : roots_)
-      if (r.phase == trail.place.phase) trail.roots.push_back(&r);
-    at_ = trail.place;
-    Reg useful = findInverses(trail.roots);
+      if (r.phase == previous.place.phase) previous.roots.push_back(&r);
+    at_ = previous.place;
+    Reg useful = findInverses(previous.roots);
     if (!useful) return;
-    trail.place = at_;
+    previous.place = at_;
     Reg follows = b_.CreateICmpNE(row, l_.index(0));
     l_.either(
         b_.CreateLogicalAnd(follows, useful),
         [&] {
           at_ = here;
-          trail_ = trail;
+          previousRow_ = previous;
           phase();
-          trail_.reset();
+          previousRow_.reset();
         },
         [&] {
-          if (!trail.place.inverses.empty())
+          if (!previous.place.inverses.empty())
             l_.when(follows, [&] {
-              at_ = trail.place;
+              at_ = previous.place;
               at_.inverses.clear();
-              columnLoop(trail.roots, trail.roots.front()->columns);
+              columnLoop(previous.roots, previous.roots.front()->columns);
             });
           at_ = here;
           phase();
@@ -303,8 +303,8 @@ class NestEmitter {
     int64_t weight = 0;
     for (EmittedRoot* r : roots) weight += r->cost;
     // Several registers as one value: LLVM interleaves what it makes of them. Past the caches one line at a time, so
-    // that loads and stores of memory take turns; and so where another row may trail, whether one does or not: sums are
-    // taken in the same order for all rows.
+    // that loads and stores of memory take turns; and so where the previous row may be pipelined, whether it is or not:
+    // sums are taken in the same order for all rows.
     const bool streams = (plan_.rows.pipelinesLastPhase && at_.phase + 2 == plan_.phases()) ||
                          llvm::any_of(roots, [](const EmittedRoot* r) { return r->target.hints.nonTemporal; });
     int wide = lanes * (streams ? 1 : weight <= 48 ? 4 : weight <= 96 ? 2 : 1);
@@ -391,24 +391,24 @@ class NestEmitter {
   /// Everything is evaluated before anything is written. `part`: of the accumulators.
   void chunk(const std::vector<EmittedRoot*>& roots, const Chunk& columns, size_t part) {
     const auto all = evaluated(roots, columns);
-    const bool pipelined = trail_ && trail_->roots.front()->columns == roots.front()->columns;
-    std::optional<std::vector<Evaluated>> trailing;
-    if (pipelined) atTrail([&] { trailing = evaluated(trail_->roots, columns); });
-    if (!all || (pipelined && !trailing)) return;
+    const bool pipelined = previousRow_ && previousRow_->roots.front()->columns == roots.front()->columns;
+    std::optional<std::vector<Evaluated>> previous;
+    if (pipelined) atPreviousRow([&] { previous = evaluated(previousRow_->roots, columns); });
+    if (!all || (pipelined && !previous)) return;
     for (const Evaluated& e : *all) apply(*e.root, e.value, e.chosen, columns, part);
     if (pipelined)
-      atTrail([&] {
-        for (const Evaluated& e : *trailing) write(*e.root, e.value, e.chosen, columns);
+      atPreviousRow([&] {
+        for (const Evaluated& e : *previous) write(*e.root, e.value, e.chosen, columns);
       });
     // Not while the first phase itself waits for what it reads.
     if (at_.phase == 1 || pipelined) values_.prefetchRowsAhead(columns);
   }
 
   /// With the row of the pipelined phase at hand.
-  void atTrail(llvm::function_ref<void()> body) {
-    std::swap(at_, trail_->place);
+  void atPreviousRow(llvm::function_ref<void()> body) {
+    std::swap(at_, previousRow_->place);
     body();
-    std::swap(at_, trail_->place);
+    std::swap(at_, previousRow_->place);
   }
 
   struct Evaluated {
@@ -491,7 +491,7 @@ class NestEmitter {
   const int column_ = plan_.column;
   NestValues values_{l_, s_, plan_, buffers_};
   NestPlace& at_ = values_.at;
-  std::optional<Trail> trail_;  ///< beside the columns at hand
+  std::optional<PreviousRow> previousRow_;  ///< computed together with the current columns
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Emits one nest of a segment as its plan says.
+// Emits one nest of a segment according to its plan.
 #pragma once
 
 #include "cpu/emit/Lowering.h"

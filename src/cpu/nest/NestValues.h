@@ -1,4 +1,4 @@
-// The elements of a nest's values in registers: for the row and the columns that its loops are at.
+// Evaluates the elements of a nest's values for the current row and columns of its loops.
 #pragma once
 
 #include "cpu/nest/Chunk.h"
@@ -7,37 +7,37 @@
 
 namespace smalti::cpu {
 
-/// Where a nest's loops are, and what is known there.
+/// The current position of a nest's loops, and the values known there.
 struct NestPlace {
   int phase = 0;
   llvm::SmallVector<Reg, 4> rows;
-  Reg bufferedRow = nullptr;  ///< the row's number among those of which rows are kept (RowSchedule::bufferedRows)
+  Reg bufferedRow = nullptr;  ///< the row's number among the buffered rows (RowSchedule::bufferedRows)
   Memo row, chunk;
-  llvm::SmallVector<std::pair<RowValue, Reg>, 2> inverses;  ///< what rows are multiplied by, not divided
+  llvm::SmallVector<std::pair<RowValue, Reg>, 2> inverses;  ///< reciprocals that replace divisions of rows
 };
 
 class NestValues {
  public:
-  /// `buffers`: where those of the plan are.
+  /// `buffers`: the memory of the plan's buffers.
   NestValues(Lowering&, const Segment&, const NestPlan&, const std::vector<View>& buffers);
 
-  /// The elements of a value that a chunk needs: one register of its lanes, or a scalar where the row decides. Null,
-  /// and `failure` says why, when there is none.
+  /// The elements of a value for a chunk: one register with its lanes, or a scalar if they depend only on the row.
+  /// Null, with the reason in `failure`, if there is no code for it.
   Reg eval(mlir::Value, const ElementMap&, const Chunk&);
   Elements elements(const View&, const ElementMap&, const Chunk&);
   Reg loadFrom(const View&, const ElementMap&, const Chunk&);
-  /// A scalar that is expensive to compute or cannot be computed again.
+  /// Keeps a scalar that is expensive to compute or cannot be computed again.
   void keepForLaterPhases(mlir::Value, const ElementMap&, Reg);
-  /// The phase at hand will keep it: what is emitted before that may look for it.
+  /// Announces that the current phase will keep the value, so that code emitted earlier may refer to it.
   void expectForLaterPhases(mlir::Value v, const ElementMap& map) { slots_.expect(v, map, at.phase); }
-  /// In memory, made by another nest or in an earlier phase.
+  /// Whether the value is in memory: computed by another nest or in an earlier phase.
   bool isMade(mlir::Value v) const { return isKept(v) || l_.findView(v); }
-  /// Asks for what the first phase has read from memory along the columns, of rows whose turn comes later.
+  /// Prefetches, for later rows, the memory that the first phase has read along these columns.
   void prefetchRowsAhead(const Chunk&);
   static Reg splatTo(Builder&, Reg, int lanes);
 
   NestPlace at;
-  llvm::BasicBlock* preheader = nullptr;  ///< of the loop over columns, which row values are computed before
+  llvm::BasicBlock* preheader = nullptr;  ///< of the loop over columns: row values are computed there
   LowerResult failure;
 
  private:

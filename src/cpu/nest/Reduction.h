@@ -1,4 +1,4 @@
-// Reductions as loop nests compute them.
+// Reductions in loop nests.
 #pragma once
 
 #include <optional>
@@ -12,18 +12,18 @@
 namespace smalti::cpu {
 
 eval::ReduceKind reductionKind(mlir::Operation&);
-/// The op's kind where native code has it for the op's dtype.
+/// The op's kind, if it has native code for its dtype.
 std::optional<eval::ReduceKind> nativeReductionKind(mlir::Operation&);
-/// What changes nothing, as a scalar register.
+/// The identity element, as a scalar register.
 Reg identityOf(Builder&, eval::ReduceKind, DType);
 Reg combine(Builder&, eval::ReduceKind, DType, Reg, Reg);
 
-/// What a reduction keeps while it walks a row, in registers. Largest and least floats keep three: what the processor's
-/// instruction makes of them, which loses NaN and the sign of 0, and what brings these back in the end.
+/// The registers of a reduction along a row. Maxima and minima of floats need three: the result of the processor's
+/// instruction, which loses NaN and the sign of 0, and the information that restores these at the end.
 using Accumulator = llvm::SmallVector<Reg, 3>;
 Accumulator startAccumulator(Builder&, eval::ReduceKind, DType, int lanes);
 void accumulate(Builder&, eval::ReduceKind, DType, Accumulator&, Reg value);
-/// All of them, and all of their lanes, as one scalar.
+/// Combines all accumulators and all of their lanes to one scalar.
 Reg finishAccumulators(Builder&, eval::ReduceKind, DType, std::span<const Accumulator>);
 
 }  // namespace smalti::cpu

@@ -1,5 +1,5 @@
-// Rows that are divided by a value of their own, as softmax divides by a row's sum: a division of vectors takes many
-// times as long as the few multiplications that give the same quotients, once the divisor's inverse is known.
+// Rows that are divided by one value each, as softmax divides by a row's sum. A division of vectors takes many
+// times as long as the few multiplications that give the same quotients from the divisor's reciprocal.
 #pragma once
 
 #include "cpu/emit/Lowering.h"
@@ -14,17 +14,17 @@ struct RowValue {
   bool operator==(const RowValue&) const = default;
 };
 
-/// What all of the row's elements of a value are copies of; nullopt when they differ.
+/// The row value of which all elements of the row are copies; nullopt if they differ.
 std::optional<RowValue> rowValueOf(const Segment&, mlir::Value, ElementMap, int column);
 
-/// What the elements of rows are divided by in ops that make `value`. Values of which `isMade` are looked at no
+/// Finds the divisors of rows in the ops that compute `value`. Values that `isMade` are not searched
 /// further.
 void findRowDivisors(const Segment&, mlir::Value value, const ElementMap&, int column,
                      llvm::function_ref<bool(mlir::Value)> isMade, llvm::SmallVectorImpl<RowValue>& found);
 
-/// For a scalar f32: it is positive, and neither it nor its inverse is 0, infinite, NaN or near to that.
+/// Whether a scalar f32 is positive, and neither it nor its reciprocal is 0, infinite, NaN or close to these.
 Reg hasUsefulInverse(Builder&, Reg divisor);
-/// x / divisor for such divisors, of vectors. Correctly rounded; where x is so small that a rest is denormal, the last
+/// x / divisor of vectors for such divisors. Correctly rounded; if x is so small that a residual is denormal, the last
 /// bit may differ.
 Reg quotientByInverse(Builder&, Reg x, Reg divisor, Reg inverse);
 

@@ -1,4 +1,4 @@
-// The names of a body's schedule (src/schedule), as native code emits it; and what native code can compute in a nest.
+// Names of src/schedule that code emission uses, and which ops have native code in a nest.
 #pragma once
 
 #include "schedule/BodyScheduler.h"
@@ -29,9 +29,9 @@ using schedule::rowMap;
 using schedule::ScheduledOp;
 using schedule::Segment;
 
-/// Ops that loop nests can contain (loads and stores aside, which come with what they touch).
+/// Whether nests can compute the op (apart from loads and stores, which are added with their accesses).
 bool isCollected(mlir::Operation&);
-/// A reduction that nests can contain.
+/// Whether nests can compute the reduction.
 bool isNativeReduction(mlir::Operation&);
 
 }  // namespace smalti::cpu

@@ -21,7 +21,8 @@ namespace {
 
 using tpu::MemorySpace;
 
-/// Bytes of a block up to which it is looked up a step early: where larger ones lie, the processor finds out in time.
+/// Bytes of a block up to which its address is computed a step early: a larger one leaves enough time to compute the
+/// next.
 constexpr int64_t kMostBytesToLookUp = 64 << 10;
 
 tl::unexpected<Unsupported> unplanned(std::string why) { return tl::unexpected<Unsupported>(std::move(why)); }

@@ -1,4 +1,4 @@
-// What was decided about one kernel, as data: what is emitted follows it.
+// The decisions about one kernel, as data; the emitted code follows them.
 #pragma once
 
 #include <string>

@@ -9,25 +9,25 @@ namespace {
 
 // Fitted with `./do bench cpu` on the processor that docs/performance.md names.
 
-constexpr int64_t kElementBytes = sizeof(float);  // of what is computed with
+constexpr int64_t kElementBytes = sizeof(float);  // elements are computed as f32
 
-/// Rows of a block at most.
+/// Largest number of rows in a block.
 constexpr int64_t kMostRows = 16;
-/// Rows that are a block even where they leave L1 little room.
-constexpr int64_t kFewRows = 2;
-/// Elements of a block that is read from memory: few, so that memory is read and written all the time.
+/// Smallest number of rows worth blocking even if they leave L1 little room.
+constexpr int64_t kMinRowBlock = 2;
+/// Elements of a block that is read from DRAM: few, so that memory is busy all the time.
 constexpr int64_t kElementsOfMemory = 1024;
-/// Arrays whose rows share L1: what is read now, what is read next, what is kept, what is written.
+/// Arrays whose rows share L1: the current input, the prefetched input, buffered values, and the output.
 constexpr int64_t kArrays = 4;
 
-/// Rows from which on it pays to run the last phase together with the next row's.
+/// Smallest number of rows for which pipelining pays.
 constexpr int64_t kFewestPipelinedRows = 4;
 
-/// Elements that are prefetched before they are read.
+/// How many elements ahead memory is prefetched into a large L1.
 constexpr int64_t kElementsAhead = 4096;
-/// Bytes of an L1 that has room for them.
+/// Size of an L1 that has room for them, in bytes.
 constexpr int64_t kRoomyBytes = 48 << 10;
-/// The phase that prefetches.
+/// The phase that issues the prefetches.
 constexpr int kPrefetchingPhase = 1;
 
 }  // namespace
@@ -39,7 +39,7 @@ RowSchedule blockRows(RowSchedule rows, const NestFacts& nest, const RootCost&, 
     fit = kElementsOfMemory / nest.mostColumns();
   } else {
     const int64_t most = p.l1Bytes / (kArrays * nest.mostColumns() * kElementBytes);
-    fit = std::max(most * 3 / 4, std::min(most, kFewRows));
+    fit = std::max(most * 3 / 4, std::min(most, kMinRowBlock));
   }
   rows.rowBlock = std::clamp<int64_t>(fit, 1, std::min(kMostRows, nest.innermostRows));
   return rows;

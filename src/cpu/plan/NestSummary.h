@@ -1,4 +1,4 @@
-// A fused loop nest, for people.
+// A description of a fused loop nest for `smalti show --stage plan`.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,26 @@ struct Nest;
 
 namespace smalti::cpu {
 
-/// A value that is materialised.
+/// A materialised value.
 struct NestValue {
   std::string op;  ///< that makes it: "math.exp"
   DType dtype = DType::f32;
   Shape shape;
-  bool reusesBuffer = false;  ///< it takes the buffer of a value that is read for the last time
+  bool reusesBuffer = false;  ///< it takes over the buffer of a value that is read for the last time
 };
 
 struct NestSummary {
-  int segment = 0;  ///< of the body: nests that are planned together; 0: a single value, where an op asks for it
-  Shape rows{};     ///< of its loops; none: one dense row
+  int segment = 0;  ///< number in the body; 0: the nest computes a single value that another op needs
+  Shape rows{};     ///< of its loops; empty: one dense row
   int64_t columns = 1;
   std::vector<std::string> ops{};   ///< fused, in program order: "arith.mulf"
-  int phases = 1;                   ///< of a row: a row's reduction ends one
-  int64_t rowBlock = 1;             ///< rows that take each phase together
-  bool pipelinesLastPhase = false;  ///< the last phase runs during the next row's first ones
-  int64_t prefetchRows = 0;         ///< rows that are prefetched before they are read; 0: none
-  int prefetchLevel = 0;            ///< of the caches
-  int64_t bufferedValues = 0;       ///< values of which rows are kept from phase to phase
-  std::vector<NestValue> values{};  ///< that are in memory when the nest is done
+  int phases = 1;                   ///< of a row; each reduction of a row ends one
+  int64_t rowBlock = 1;             ///< number of rows that run each phase together
+  bool pipelinesLastPhase = false;  ///< a row's last phase runs during an earlier phase of the next row
+  int64_t prefetchRows = 0;         ///< how many rows ahead memory is prefetched; 0: not at all
+  int prefetchLevel = 0;            ///< the cache that is prefetched into
+  int64_t bufferedValues = 0;       ///< number of values whose rows are buffered between phases
+  std::vector<NestValue> values{};  ///< materialised by the nest
   int64_t stores = 0, reductions = 0;
 };
 

@@ -53,16 +53,16 @@ PacksB choosePacking(const ProductFacts& f, const GemmShape& shape, const Proces
   if (usesTiles(shape, p)) return PacksB::always;
   const Layout layout = layOut(shape, p);
   if (!layout.packB) return PacksB::never;
-  if (!layout.inPlaceBelow && !layout.inPlaceLines) return PacksB::always;
+  if (!layout.inPlaceBelow && !layout.mayUseUnpackedB) return PacksB::always;
   if (!f.rowBytesOfB) return PacksB::byDistance;
   return packsRowsOfB(layout, *f.rowBytesOfB) ? PacksB::always : PacksB::never;
 }
 
-bool keepsB(const ProductFacts& f, GemmShape shape, const Processor& p) {
+bool cachesPackedB(const ProductFacts& f, GemmShape shape, const Processor& p) {
   if (f.reusedBlocksOfB == 0 || shape.m >= kMostRowsToKeep) return false;
-  shape.keepsB = true;
+  shape.cachesPackedB = true;
   return choosePacking(f, shape, p) != PacksB::never &&
-         planGemm(shape, p).keptBytes * f.reusedBlocksOfB <= kMostKeptBytes;
+         planGemm(shape, p).packedCacheBytes * f.reusedBlocksOfB <= kMostKeptBytes;
 }
 
 std::string_view nameOf(Strategy strategy) {
@@ -95,8 +95,8 @@ ProductPlan planProduct(const ProductFacts& facts, const Processor& processor) {
     plan.widensA = (shape.a == DType::bf16 || shape.a == DType::f16) && !plan.bf16Pairs;
     return plan;
   }
-  shape.keepsB = keepsB(facts, shape, processor);
-  if (shape.keepsB) plan.keptBlocksOfB = facts.reusedBlocksOfB;
+  shape.cachesPackedB = cachesPackedB(facts, shape, processor);
+  if (shape.cachesPackedB) plan.cachedBlocksOfB = facts.reusedBlocksOfB;
   plan.packsB = choosePacking(facts, shape, processor);
   plan.gemm = planGemm(shape, processor);
   return plan;
@@ -118,7 +118,7 @@ std::string text(const ProductPlan& p, std::string_view of) {
   text += fmt::format(": tile {}x{}, blocks {}x{}x{}", g.tileRows, g.tileColumns, g.blockRows, g.blockColumns,
                       g.blockDepth);
   if (g.packsA) text += ", A packed";
-  if (p.packsB != PacksB::never) text += s.keepsB ? ", B packed and kept" : ", B packed";
+  if (p.packsB != PacksB::never) text += s.cachesPackedB ? ", B packed and kept" : ", B packed";
   if (g.usesTiles) text += ", tile registers";
   if (g.usesDot) text += ", dot instruction";
   if (s.addsRow) text += ", adds a row";

@@ -191,7 +191,7 @@ class ConvLowering {
   /// The sums, in [batch, positions…, features], as the op's result.
   void finish(View sums, DType out) {
     if (isCutOff(out)) {
-      // The low bytes, where they lie.
+      // The low bytes, in place.
       const int64_t apart = storage_bytes(sums.dtype) / storage_bytes(out);
       for (Reg& stride : sums.strides) stride = l_.b.CreateMul(stride, l_.index(apart));
       sums.dtype = out;

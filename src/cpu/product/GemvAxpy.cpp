@@ -128,7 +128,7 @@ class GemvAxpyEmitter {
     }
   }
 
-  /// Where a column of row j of a block lies, vector v of those that are read.
+  /// The address of a column of row j of a block, for vector v of those that are read.
   Reg ofRow(const BlockOfRows& block, Reg j, Reg column, int64_t v) {
     Reg from = elementAt(b_, s_.b, block.base, b_.CreateAdd(b_.CreateMul(j, p_.bRow), column));
     if (storage_bytes(s_.b) * v * lanes_ % kLineBytes == 0) prefetchUpcoming(l_, p_, block, j, from);

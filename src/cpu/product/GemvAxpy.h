@@ -1,4 +1,4 @@
-// Skinny products with a matrix stored as depth × columns, such as one query's probabilities with all values: each row
+// Skinny products with a matrix stored as K × N, such as one query's probabilities with all values: each row
 // of B, read once, is added to every row of C.
 #pragma once
 

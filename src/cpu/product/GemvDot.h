@@ -1,4 +1,4 @@
-// Skinny products with a matrix stored as columns × depth: dot products of contiguous rows.
+// Skinny products with a matrix stored as N × K: dot products of contiguous rows.
 #pragma once
 
 #include "cpu/product/RowProduct.h"

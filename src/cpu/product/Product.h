@@ -1,4 +1,4 @@
-// What matrix products and convolutions share: what operands are multiplied as, and the product of two matrices.
+// Functions that matrix products and convolutions share: the dtypes of multiplication, and the product of two matrices.
 #pragma once
 
 #include "cpu/emit/Lowering.h"
@@ -6,27 +6,27 @@
 
 namespace smalti::cpu {
 
-/// Whether nests multiply such operands, after multipliedAs(), and accumulate for such a result.
+/// Whether products multiply operands of these dtypes, after multipliedAs(), and accumulate in that of the result.
 bool multiplies(DType a, DType b, DType c);
-/// What operands of a dtype are multiplied as: floats of a byte, and integers that meet floats or are summed as such,
-/// as f32; other integers below a byte as i8.
+/// The dtype in which operands are multiplied: fp8 floats, and integers that are multiplied with or accumulated as
+/// floats, as f32; other integers below a byte as i8.
 DType multipliedAs(DType, DType other, DType out);
-/// An operand as that.
+/// An operand converted to that dtype.
 View multiplied(Lowering&, mlir::Value operand, mlir::Value other, DType out);
 
 bool isZeroConstant(mlir::Value);
-/// What a product is added to goes where the product comes, as f32 or i32.
+/// Copies the initial value of an accumulating product to the result, as f32 or i32.
 void startFrom(Lowering&, const View& acc, const View& sum);
 
-/// Rows that follow each other at a distance; their elements are contiguous.
+/// Rows at a constant distance; their elements are contiguous.
 struct Rows {
   Reg base = nullptr, leading = nullptr;
 };
-/// Bytes from row to row, where they are known.
+/// Bytes from row to row, if known at compile time.
 std::optional<int64_t> knownRowBytes(const Rows&, DType);
-/// Notes in the report what was decided for a product that is emitted; `of`: what it is part of, or nothing.
+/// Adds the plan of an emitted product to the report; `of`: the op that it is part of, or empty.
 void recordProduct(Lowering&, const ProductPlan&, std::string_view of = {});
-/// C = A·B (+ C), and its line of the report; `of`: what it is part of.
+/// Emits C = A·B (+ C) and adds it to the report; `of`: the op that it is part of.
 void emitProduct(Lowering&, const GemmShape&, const Rows& a, const Rows& b, const Rows& c, std::string_view of);
 
 }  // namespace smalti::cpu

@@ -1,5 +1,5 @@
-// Products of few rows with a matrix that comes from far, such as one query with all keys: they read the matrix where
-// it is, once, and pack nothing.
+// Skinny products with a large matrix, such as one query with all keys: they read the matrix in place,
+// once, and pack nothing.
 #pragma once
 
 #include "cpu/emit/Lowering.h"
@@ -7,10 +7,10 @@
 
 namespace smalti::cpu {
 
-/// Rows of A from which on it takes longer to multiply rows of B than to read them.
+/// The number of rows of A from which on multiplying rows of B takes longer than reading them.
 constexpr int64_t kSlowRows = 4;
 
-/// Blocks of which rows are multiplied together at most: more streams gain nothing.
+/// The largest number of blocks whose rows are multiplied together: more streams do not help.
 constexpr int64_t kMostTogether = 4;
 
 /// Rows of B.
@@ -19,11 +19,11 @@ struct BlockOfRows {
   Reg nextStepOffset = nullptr;  ///< AccessHints::nextStepOffset
 };
 
-/// A product with few rows; strides in elements.
+/// A skinny product; strides in elements.
 struct RowProduct {
   GemmShape shape;
   Reg a = nullptr, aRow = nullptr;
-  std::vector<BlockOfRows> b;  ///< of equal size, below each other
+  std::vector<BlockOfRows> b;  ///< blocks of equal size, concatenated along the rows
   Reg bRow = nullptr;
   Reg c = nullptr, cRow = nullptr;
 
@@ -31,25 +31,25 @@ struct RowProduct {
   int64_t rowBytes() const { return storage_bytes(shape.b) * (shape.transposedB ? shape.k : shape.n); }
 };
 
-/// The same product with its single block cut into this many (ProductPlan::streams).
+/// The same product with its single block divided into this many (ProductPlan::streams).
 RowProduct inStreams(Lowering&, RowProduct, int64_t streams);
 
-/// Calls with groups of neighbouring blocks of at most `most`, and the first one's position.
+/// Calls the body with groups of at most `most` neighbouring blocks, and the position of each group.
 void inGroups(const RowProduct&, int64_t most, llvm::function_ref<void(llvm::ArrayRef<BlockOfRows>, int64_t)>);
 
-/// All of `count` from `first` on in pieces of a size, the last one smaller: a loop, and code for the rest.
+/// Divides `count` items from `first` on into parts of a fixed size, the last one smaller: a loop, and remainder code.
 void inPieces(Lowering&, Reg first, int64_t count, int64_t size, llvm::function_ref<void(Reg first, int64_t count)>);
 
 /// The address of the element `offset` elements after `base`.
 Reg elementAt(Builder&, DType, Reg base, Reg offset);
 /// The address of an element of C.
 Reg elementOfC(Lowering&, const RowProduct&, Reg row, Reg column);
-/// Zeros in some columns of all rows of C.
+/// Stores zeros to some columns of all rows of C.
 void clearColumnsOfC(Lowering&, const RowProduct&, Reg first, int64_t count);
-/// Which lanes of a vector are among the first `columns` columns; null: all.
+/// The mask of the lanes that are among the first `columns` columns; null: all are.
 Reg lanesWithin(Lowering&, int64_t columns, int64_t vector);
 
-/// While a row of a block is read: fetches what will be read some rows later, of the next step's block if need be.
+/// While a row of a block is read: prefetches a later row, possibly of the next step's block.
 void prefetchUpcoming(Lowering&, const RowProduct&, const BlockOfRows&, Reg row, Reg address);
 
 }  // namespace smalti::cpu

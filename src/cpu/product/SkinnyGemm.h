@@ -1,4 +1,4 @@
-// Skinny products: they read B once where it lies, and pack nothing.
+// Skinny products: they read B once and in place, and pack nothing.
 #pragma once
 
 #include "cpu/product/RowProduct.h"

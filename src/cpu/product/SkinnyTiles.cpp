@@ -55,9 +55,9 @@ class SkinnyTilesEmitter {
   };
   /// Rows of B that stay in L1 while all tiles of C have them added.
   struct Group {
-    Reg from = nullptr;      ///< its first row
-    Reg upcoming = nullptr;  ///< the first of the rows prefetched meanwhile
-    Reg k = nullptr;         ///< the first row's number
+    Reg from = nullptr;           ///< its first row
+    Reg prefetchedRow = nullptr;  ///< the first of the rows prefetched meanwhile
+    Reg k = nullptr;              ///< the first row's number
     int64_t rows = 0;
   };
 
@@ -73,8 +73,8 @@ class SkinnyTilesEmitter {
       Reg base = baseOf(block), size = l_.index(p_.rowsOfBlock());
       inPieces(l_, l_.index(0), p_.rowsOfBlock(), rowsOfGroup_, [&](Reg row, int64_t rows) {
         Reg ahead = b_.CreateAdd(row, l_.index(kRowsAhead));
-        Reg upcoming = rowAt(baseOf(b_.CreateAdd(block, b_.CreateUDiv(ahead, size))), b_.CreateURem(ahead, size));
-        group({rowAt(base, row), upcoming, b_.CreateAdd(b_.CreateMul(block, size), row), rows}, c);
+        Reg prefetchedRow = rowAt(baseOf(b_.CreateAdd(block, b_.CreateUDiv(ahead, size))), b_.CreateURem(ahead, size));
+        group({rowAt(base, row), prefetchedRow, b_.CreateAdd(b_.CreateMul(block, size), row), rows}, c);
       });
     });
   }
@@ -133,7 +133,7 @@ class SkinnyTilesEmitter {
     Carried rows;
     for (int64_t r = 0; r < rowsAtOnce_; ++r) {
       Reg offset = b_.CreateAdd(b_.CreateMul(b_.CreateAdd(row, l_.index(r)), p_.bRow), column);
-      if (fetches) fetch(g.upcoming, offset, columns);
+      if (fetches) fetch(g.prefetchedRow, offset, columns);
       rows.push_back(elementAt(b_, s_.b, g.from, offset));
     }
     return loadRows(l_, s_.b, rows, columns);
@@ -146,12 +146,12 @@ class SkinnyTilesEmitter {
     return splat(b_, loadFactors(b_, s_.a, rowsAtOnce_ == 2, from, 1), lanes_);
   }
 
-  /// The same part of upcoming rows: by the end of the group all of them have been prefetched. L1 has too
+  /// The same part of the rows to prefetch: by the end of the group all of them have been prefetched. L1 has too
   /// few places for lines that are on their way from memory.
-  void fetch(Reg upcoming, Reg offset, int64_t columns) {
+  void fetch(Reg prefetchedRow, Reg offset, int64_t columns) {
     const int64_t perLine = kLineBytes / size_;
     for (int64_t at = 0; at < columns; at += perLine)
-      prefetchLine(b_, elementAt(b_, s_.b, upcoming, b_.CreateAdd(offset, l_.index(at))), CacheLevel::second);
+      prefetchLine(b_, elementAt(b_, s_.b, prefetchedRow, b_.CreateAdd(offset, l_.index(at))), CacheLevel::second);
   }
 
   Reg slot(Reg at) { return b_.CreateGEP(b_.getPtrTy(), bases_, at); }

@@ -1,4 +1,4 @@
-// Skinny products of several rows with a matrix stored as depth × columns, such as the queries that share a head's
+// Skinny products of several rows with a matrix stored as K × N, such as the queries that share a head's
 // keys: the matrix is read once, by groups of its rows that fit L1, and nothing is packed.
 #pragma once
 

@@ -8,7 +8,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// At most so many: of all but the last dimension.
+/// An upper limit of the number of rows: the product of all dimensions but the last.
 int64_t rowsOf(mlir::Value v) {
   const Shape shape = shapeOf(v.getType());
   return shape.empty() || shape.back() == 0 ? 0 : num_elements(shape) / shape.back();
@@ -20,7 +20,7 @@ bool isReadAsF32(const Processor& processor, mlir::OpOperand& use) {
   if (!llvm::isa<tpu::MatmulOp>(op) || use.getOperandNumber() != 0) return false;
   const DType a = elementDType(use.get().getType()), b = elementDType(op->getOperand(1).getType());
   const bool isFloat = b == DType::f32 || isNarrowFloat(b);
-  // Few rows meet B where it lies, as f32 even where there are tiles.
+  // Skinny products read B in place, as f32 even on processors with tiles.
   const bool widens =
       rowsOf(use.get()) > kSkinnyRows ? multipliesAsF32(a, b, processor) : !multipliesBf16Pairs(a, b, processor);
   return isFloat && elementDType(op->getResult(0).getType()) == DType::f32 &&

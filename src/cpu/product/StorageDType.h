@@ -1,13 +1,13 @@
-// Narrow floats that products read as f32.
+// Values of narrow floats that are stored as f32 for products.
 #pragma once
 
 #include "cpu/emit/Lowering.h"
 
 namespace smalti::cpu {
 
-/// What the elements of a value lie in memory as, between two nests: its own dtype; or f32, for a narrow float that
-/// only products need, as their left operand, and multiply as f32. Its rows are then read where they are, where they
-/// would be copied to rows of f32 first.
+/// The dtype in which a value is stored between two nests: its own; or f32, for a narrow float that
+/// is only used as left operand of products that multiply as f32. The products then read its rows in place instead of
+/// converting them first.
 DType storageDType(const Processor&, mlir::Value);
 
 }  // namespace smalti::cpu

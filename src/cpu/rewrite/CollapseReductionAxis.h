@@ -1,4 +1,4 @@
-// Steps of the last grid axis that add up a product, made one step with the whole sum.
+// Merges the steps of the last grid axis, if they accumulate a product, into one step with the whole reduction.
 //
 //   before: grid (…, n), in step k                                 after: grid (…, 1)
 //   if k == 0: first                                               first
@@ -12,21 +12,21 @@ namespace smalti::cpu {
 
 class AxisDims;
 
-/// Zero everywhere, whatever it was converted from.
+/// Whether the value is zero everywhere, possibly after conversions.
 bool isZero(mlir::Value);
 
-/// Drops whole loads without users, and dead computations: JAX loads what a store replaces.
+/// Removes loads of whole refs without users, and dead computations: JAX loads what a store is about to replace.
 void dropUnused(KernelPackage&);
 
-/// Whether all steps of the last axis can be one: its conditions are those of the first and the last step, and what
-/// runs in every step adds products over the axis to accumulators of 32 bits.
+/// Whether all steps of the last axis can be merged: its only conditions are "first step" and "last step", and all that
+/// runs in every step is the accumulation of products over the axis in accumulators of 32 bits.
 bool canCollapse(const KernelPackage&, const AxisDims&);
 
-/// The body for all steps of the axis in one: conditions on the first and the last step are taken, others go.
+/// Makes the body that of a single step: bodies of conditions on the first and last step run unconditionally.
 void collapseReductionAxis(KernelPackage&, int axis);
 
-/// Within the body's own block: what is stored to a whole scratch buffer or output is not loaded again, and what
-/// is never observed is not stored. Zeros are not added to. Buffers that nothing uses any more are dropped.
+/// Forwards, within the body's block, values stored to whole scratch buffers or outputs to their loads; removes stores
+/// that nothing observes, additions of zero, and buffers without users.
 void forwardStores(KernelPackage&);
 
 }  // namespace smalti::cpu

@@ -70,7 +70,7 @@ class EdgeMasks {
  private:
   unsigned axis() const { return static_cast<unsigned>(package_.signature.grid.size()) - 1; }
 
-  /// The dimensions of the array that the axis' blocks lie along.
+  /// The dimensions of the array along which the axis steps through blocks.
   std::vector<size_t> dimensionsAlong(const IndexMapFacts& map) const {
     std::vector<size_t> dimensions;
     for (size_t d = 0; d < map.coordinates().size(); ++d)
@@ -111,7 +111,7 @@ class EdgeMasks {
         user->getResult(0).replaceAllUsesWith(wider->getOperand(0));
   }
 
-  /// What the condition is for the elements that lie inside the array, when it is the opposite for all others.
+  /// The condition's value for elements inside the array, if all others have the opposite value.
   std::optional<bool> conditionInside(mlir::Value condition) {
     using enum mlir::arith::CmpIPredicate;
     auto compare = condition.getDefiningOp<mlir::arith::CmpIOp>();

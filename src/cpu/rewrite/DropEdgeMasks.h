@@ -1,4 +1,4 @@
-// Drops the masks of a sum whose last block is partial.
+// Removes the masks of a reduction whose last block is partial.
 //
 //   before                                                         after
 //   %x = vector.load %ref[…]                                       %x = vector.load %ref[…]
@@ -14,9 +14,9 @@
 
 namespace smalti::cpu {
 
-/// The kernel without `where(program_id * block + iota < extent, x, 0)` along the last grid axis, when all that it
-/// reads along that axis goes through one. It is the same only where no block of that axis is partial.
-/// nullopt: there is nothing like that.
+/// The kernel without `where(program_id * block + iota < extent, x, 0)` along the last grid axis, if everything that it
+/// reads along that axis goes through one. The result is equivalent only if no block of that axis is partial.
+/// nullopt: there are no such masks.
 std::optional<KernelPackage> dropEdgeMasks(const KernelPackage&);
 
 }  // namespace smalti::cpu

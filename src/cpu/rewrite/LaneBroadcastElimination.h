@@ -1,4 +1,4 @@
-// Computes what has the same value in all lanes once per row.
+// Computes values that are equal in all lanes once per row.
 //
 //   before                                                         after
 //   %m = vector.broadcast %row : 16x1 to 16x128                    %m = %row : 16x1
@@ -13,9 +13,9 @@
 
 namespace smalti::cpu {
 
-/// Kernels for TPUs keep one number per row in every lane of a register: the running maximum and sum of attention, say.
-/// The same kernel with such values computed once per row, as columns of their own, and scratch buffers that hold
-/// nothing else one column wide. Every element stays what it was, bit for bit. nullopt: the kernel has none.
+/// Kernels for TPUs keep one number per row in all lanes of a register, such as the running maximum of attention. This
+/// pass computes such values once per row, as vectors of one column, and makes scratch buffers that hold nothing else
+/// one column wide. All elements keep their bits. nullopt: the kernel has no such values.
 std::optional<KernelPackage> eliminateLaneBroadcasts(const KernelPackage&);
 
 }  // namespace smalti::cpu

@@ -1,4 +1,4 @@
-// Moves narrow floats as what they are, where a kernel widens or unpacks them only to narrow them again.
+// Moves narrow floats without conversion, if a kernel widens or unpacks them only to narrow them again.
 //
 //   before                                                         after
 //   %w = arith.extf %x : bf16 to f32                               %y = arith.select %mask, %x, 0 : bf16
@@ -17,9 +17,9 @@
 
 namespace smalti::cpu {
 
-/// A TPU has no selection of bf16, and reads every other row of them as halves of words. The same kernel without these
-/// detours: masked blocks of keys and values, and those that lie next to each other in a cache, say. Every element
-/// stays what it was, bit for bit, but for the payload of a NaN. nullopt: the kernel has none.
+/// A TPU cannot select bf16, and reads every other row of them as halves of words. This pass removes these detours, for
+/// example for masked blocks of keys and values, or for keys and values interleaved in a cache. All elements keep their
+/// bits, except for the payload of a NaN. nullopt: the kernel has no such detours.
 std::optional<KernelPackage> moveNarrowFloats(const KernelPackage&);
 
 }  // namespace smalti::cpu

@@ -1,4 +1,4 @@
-// Kernels as this target would rather have them: the passes that change a kernel, in order.
+// The passes that rewrite kernels for this target, in order.
 #pragma once
 
 #include <optional>
@@ -12,28 +12,28 @@
 
 namespace smalti::cpu {
 
-/// What rewrites are made for.
+/// The machine that kernels are rewritten for.
 struct RewriteTarget {
   const Processor& processor;
   int cores = 1;
 };
 
-/// One rewrite: a kernel that computes the same from the same arrays; nullopt where it has nothing to do.
+/// One rewrite. It returns a kernel that computes the same from the same arrays; nullopt if it has nothing to change.
 struct RewritePass {
   std::string_view name;     ///< "retile-matmul-grid"
-  std::string_view summary;  ///< what it does, in a line
+  std::string_view summary;  ///< one line
   std::optional<KernelPackage> (*run)(const KernelPackage&, const RewriteTarget&);
-  /// Of passes that follow each other with the same number, only the first that has something to do runs; 0: its own.
+  /// Of consecutive passes with the same number, only the first one that changes the kernel runs; 0: no such group.
   int alternative = 0;
 };
 
 /// In the order in which they run.
 std::span<const RewritePass> rewritePasses();
-/// Null when there is none of that name.
+/// Null if there is no pass of that name.
 const RewritePass* findRewritePass(std::string_view name);
 
-/// The kernel after all passes; nullopt: it is good as it is. `applied`: gets the names of those that had something to
-/// do; may be null.
+/// The kernel after all passes; nullopt: no pass changed it. `applied`: receives the names of the passes that changed
+/// it; may be null.
 std::optional<KernelPackage> optimizeGrid(const KernelPackage&, const RewriteTarget&,
                                           std::vector<std::string>* applied = nullptr);
 

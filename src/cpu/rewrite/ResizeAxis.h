@@ -1,4 +1,4 @@
-// Blocks of another size along a grid axis, where nothing but the sizes changes with them.
+// Resizes the blocks along a grid axis, if nothing but shapes depends on their size.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace smalti::cpu {
 
-/// Gives all that follows the axis blocks of another size. The axis is free (AxisDims.h).
+/// Resizes every dimension that the axis determines. The axis must be free (AxisDims.h).
 void resizeAxis(KernelPackage&, int axis, int64_t block);
 
-/// Every step writes blocks of its own, and reads nothing but its inputs.
+/// Whether every step writes blocks of its own, and reads only inputs.
 bool independentSteps(const KernelPackage&);
 
 }  // namespace smalti::cpu

@@ -36,9 +36,9 @@ int64_t partOf(int64_t total, int64_t wanted, int64_t step, int64_t cores = 1) {
   return found;
 }
 
-class Reblocker {
+class MatmulRetiler {
  public:
-  Reblocker(const Processor& processor, int cores) : processor_(processor), cores_(cores) {}
+  MatmulRetiler(const Processor& processor, int cores) : processor_(processor), cores_(cores) {}
 
   std::optional<KernelPackage> run(const KernelPackage& package) {
     const KernelSignature& s = package.signature;
@@ -112,7 +112,7 @@ class Reblocker {
     // Parts of rows alone read all of the columns' side each: more of them than cores should be worth that.
     const int64_t least = columns >= 0 ? 1 : std::min(kLeastRows, (m + cores_ - 1) / cores_);
     if (rows >= 0) partRows = partOf(m, std::max((m + wanted - 1) / wanted, least), 8);
-    // What is computed from the product is computed while it lies in L2.
+    // Ops on the product run while it is in L2.
     const bool stored = product->getResult(0).hasOneUse() && wholeAccess(**product->getResult(0).user_begin());
     if (!stored && rows >= 0)
       partRows = std::min(partRows, partOf(m, std::max(kLeastRows, processor_.l2Bytes * 3 / 8 / (4 * partColumns)), 8));
@@ -156,7 +156,7 @@ class Reblocker {
 }  // namespace
 
 std::optional<KernelPackage> retileMatmulGrid(const KernelPackage& package, const Processor& processor, int cores) {
-  return Reblocker(processor, cores).run(package);
+  return MatmulRetiler(processor, cores).run(package);
 }
 
 }  // namespace smalti::cpu

@@ -1,5 +1,5 @@
-// Grids of matrix products, in blocks for this machine: a block that fits a TPU's VMEM is not what a processor's caches
-// and cores want.
+// Chooses new blocks for grids of matrix products: blocks that suit a TPU's VMEM rarely suit a processor's caches and
+// cores.
 //
 //   before: grid (4, 4, 4), blocks 128x128 · 128x128               after: grid (1, 1, 1), blocks 512x512 · 512x512
 //   if k == 0: store 0, %acc                                       %p = tpu.matmul %a, %b, 0
@@ -15,9 +15,9 @@
 
 namespace smalti::cpu {
 
-/// A kernel that computes the same from the same arrays, in other steps: the sum over the contracted axis in one, rows
-/// and columns in as many as `cores` and the caches ask for. Integers are the same bit for bit; of floats the order of
-/// summation is the nest's own, which depends on the sizes alone. nullopt: the kernel's own steps stay.
+/// A kernel that computes the same from the same arrays in other steps: one step for the whole contracted axis, and as
+/// many along rows and columns as suit `cores` and the caches. Integers keep their bits; the order of floating-point
+/// summation is that of the product's loops, which depends only on sizes. nullopt: the kernel keeps its steps.
 std::optional<KernelPackage> retileMatmulGrid(const KernelPackage&, const Processor&, int cores);
 
 }  // namespace smalti::cpu

@@ -1,4 +1,4 @@
-// The arrays of a kernel's calls as generated code has them: operands in the kernel's own storage, results that an
+// The arrays of a call as generated code needs them: operands in the kernel's own storage, results that an
 // operand may be aliased to, memory that starts undefined.
 #pragma once
 
@@ -13,11 +13,11 @@
 
 namespace smalti::cpu {
 
-/// Operands that the kernel may write to although no output is aliased to them: it must get a copy of the caller's
+/// Operands that the kernel may write to although no output is aliased to them: it needs a copy of the caller's
 /// array. (Blocks of windows are copied by the code itself.)
 std::vector<bool> overwrittenOperands(const KernelPackage&);
 
-/// The arrays of one call: what the code works on.
+/// The arrays that the code of one call works on.
 struct CallArrays {
   std::vector<Array> results, copies;
   llvm::SmallVector<void*, 16> pointers;  ///< operands, then results
@@ -25,22 +25,22 @@ struct CallArrays {
 
 class KernelArrays {
  public:
-  /// `written`: results that the kernel surely writes to the last element, which need not be made undefined first.
+  /// `written`: results of which the kernel surely writes every element, which need not be made undefined first.
   KernelArrays(const KernelPackage&, eval::Poison, std::vector<bool> written);
 
-  /// `into`: empty, or one Array for each result, which is used where it begins at a multiple of 64 bytes and its
-  /// memory holds the kernel's own dtype.
+  /// `into`: empty, or one Array per result, which is used if it is aligned to 64 bytes and its
+  /// memory has the kernel's own dtype.
   Status prepare(std::span<const Array> operands, std::span<Array> into, MemoryAccount&, CallArrays& to) const;
   /// Results as the caller stores them.
   Result<std::vector<Array>> outside(std::vector<Array> results, MemoryAccount&) const;
-  /// Of an operand as the kernel has it.
+  /// The dtype of an operand inside the kernel.
   int64_t operandBytes(size_t operand) const { return bytesInside(operandTypes_[operand], inside_[operand]); }
   int64_t resultBytes(size_t result) const { return bytesInside(resultTypes_[result], insideResult(result)); }
   size_t operands() const { return operandTypes_.size(); }
   DType insideResult(size_t i) const { return inside_[operandTypes_.size() + i]; }
-  /// The result that an operand is one array with; -1: none.
+  /// The result that is aliased to an operand; -1: none.
   int aliasOf(size_t operand) const;
-  /// Of all operands and results, as the caller has them.
+  /// Bytes of all operands and results, in the caller's dtypes.
   int64_t bytes() const { return bytes_; }
 
  private:
@@ -50,13 +50,13 @@ class KernelArrays {
   void makeUndefined(Array&, DType outside) const;
 
   std::vector<ArrayType> operandTypes_, resultTypes_;
-  std::vector<DType> inside_;      ///< of operands and results as the kernel has them
-  std::vector<bool> overwritten_;  ///< operands that the kernel may write to: it gets a copy
+  std::vector<DType> inside_;      ///< dtypes of operands and results inside the kernel
+  std::vector<bool> overwritten_;  ///< operands that the kernel may write to: they are copied
   std::vector<Alias> aliases_;
   std::vector<bool> written_;
   eval::Poison poison_;
   int64_t bytes_ = 0;
-  std::vector<std::string> allotted_;  ///< as messages name what a call allots for operands and results
+  std::vector<std::string> allotted_;  ///< names of the allocations for operands and results, for messages
 };
 
 }  // namespace smalti::cpu

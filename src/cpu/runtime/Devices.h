@@ -1,5 +1,5 @@
-// Devices that run one call together, each in a thread of its own: memory of the others by address, semaphores, and
-// waits that see when nobody can go on.
+// Devices that run one call together, each in its own thread: access to each other's memory, semaphores, and
+// waits that detect deadlock.
 #pragma once
 
 #include <atomic>
@@ -13,28 +13,28 @@
 
 namespace smalti::cpu {
 
-/// What generated code with devices calls (lower/Sync.cpp); `context` as of the kernel function.
+/// Functions that generated code for several devices calls (emit/ops/Sync.cpp); `context` as of the kernel function.
 /// i32 (ptr context): the number of this device.
 inline constexpr const char* kDeviceSymbol = "smalti_cpu_device";
-/// ptr (ptr context, i64 device, ptr here): the place on that device of what is `here` on this one; null: there is no
+/// ptr (ptr context, i64 device, ptr here): the address on that device that corresponds to `here`; null: there is no
 /// such device, or `here` is not a memory of the call.
 inline constexpr const char* kPeerSymbol = "smalti_cpu_peer";
-/// i32 (ptr context, i64 device, ptr semaphore, i64 amount): adds to the semaphore of a device that is where
-/// `semaphore` is on this one; not 0: there is none.
+/// i32 (ptr context, i64 device, ptr semaphore, i64 amount): adds to the semaphore of a device that corresponds to
+/// `semaphore` on this one; not 0: there is none.
 inline constexpr const char* kSignalSymbol = "smalti_cpu_signal";
 /// i32 (ptr context, i64 device, ptr target, ptr box, ptr semaphore, i64 amount): what has been copied to `target`, a
 /// place that kPeerSymbol gave, arrives at the device, and then the semaphore is added to as by kSignalSymbol. `box`:
 /// CopiedBox. Not 0: there is no such memory.
 inline constexpr const char* kPutSymbol = "smalti_cpu_put";
-/// i32 (ptr context, ptr semaphore, i64 amount): waits for a semaphore of this device, and takes the amount off; not 0:
-/// the call shall end.
+/// i32 (ptr context, ptr semaphore, i64 amount): waits for a semaphore of this device, and subtracts the amount; not 0:
+/// the call must end.
 inline constexpr const char* kWaitSymbol = "smalti_cpu_wait";
-/// i64 (ptr context, ptr semaphore): the count of a semaphore of this device; INT64_MIN: the call shall end.
+/// i64 (ptr context, ptr semaphore): the count of a semaphore of this device; INT64_MIN: the call must end.
 inline constexpr const char* kReadSymbol = "smalti_cpu_read";
 
 /// What a copy has written: the number of elements per dimension, their size in bytes, and their strides in elements.
 struct CopiedBox {
-  int64_t elementBytes = 0;  ///< 0: native code does not say what it wrote
+  int64_t elementBytes = 0;  ///< 0: the extent of the write is unknown
   int64_t rank = 0;
   int64_t dims[1];  ///< sizes, then strides
 
@@ -44,12 +44,12 @@ struct CopiedBox {
 
 class DeviceGroup {
  public:
-  /// A part of a device's memory; the parts of all devices are alike, in the same order.
+  /// A region of a device's memory; all devices have the same regions in the same order.
   struct Region {
     std::byte* begin = nullptr;
     int64_t bytes = 0;
   };
-  /// `stop` (may be null) ends all waits when it is raised; not owned. Devices spin before they sleep, where each has a
+  /// `stop` (may be null) ends all waits when it becomes true; not owned. Devices spin before they sleep if each has a
   /// core of its own.
   DeviceGroup(int devices, const std::atomic<bool>* stop, bool ownCores);
   virtual ~DeviceGroup() = default;
@@ -57,18 +57,18 @@ class DeviceGroup {
   DeviceGroup& operator=(const DeviceGroup&) = delete;
 
   int devices() const { return static_cast<int>(memory_.size()); }
-  /// Before any device runs.
+  /// Must be called before any device runs.
   virtual void setMemory(int device, std::vector<Region> regions) {
     memory_[static_cast<size_t>(device)] = std::move(regions);
   }
   virtual std::byte* peer(int device, int64_t other, const std::byte* here) const;
 
-  /// A device's own thread waits for its semaphores, nobody else; every thread may add to every one.
+  /// Only a device's own thread waits for its semaphores; every thread may add to them.
   void signal(int64_t* semaphore, int64_t amount);
   virtual bool wait(int device, int64_t* semaphore, int64_t amount);
-  /// nullopt: the call shall end. A kernel may read until another device has signalled.
+  /// nullopt: the call must end. A kernel may poll until another device has signalled.
   virtual std::optional<int64_t> read(int64_t* semaphore);
-  /// The device's thread is done. `failed`: the others end, too.
+  /// The device's thread has finished. `failed`: the others must end, too.
   virtual void leave(bool failed);
   /// `device` and `other` as for `peer`, `semaphore` a place on the first.
   virtual bool signalTo(int device, int64_t other, int64_t* semaphore, int64_t amount);

@@ -1,4 +1,4 @@
-// What a generated kernel function receives in addition to its arrays, and what it returns.
+// The arguments of a generated kernel function besides its arrays, and its return value.
 #pragma once
 
 #include <atomic>
@@ -7,19 +7,19 @@
 
 namespace smalti::cpu {
 
-/// How a call ended. After anything but `done` the results are not valid.
+/// How a call ended. Unless it is `done`, the results are invalid.
 enum class KernelStatus : int32_t {
   done = 0,
   fault = 1,      ///< an access out of bounds, a wait that would block, or the like
-  outside = 2,    ///< an index map gave a block that lies outside of its array
-  stepLimit = 3,  ///< loops went round more often than the limit allows
+  outside = 2,    ///< an index map gave a block outside its array
+  stepLimit = 3,  ///< loops exceeded the iteration limit
   stopped = 4,    ///< the flag was raised
 };
 
-/// What a thread of a call looks at while its loops go round (lower/Rounds.h): the first part of what the function's
-/// `context` points to.
+/// The limits that a thread of a call checks in its loops (emit/Rounds.h): the first part of the function's
+/// `context`.
 struct CallLimits {
-  int64_t roundsLeft = INT64_MAX;  ///< below 0: too many; counted down
+  int64_t roundsLeft = INT64_MAX;  ///< remaining loop iterations; negative: the limit is exceeded
   const std::atomic<bool>* stop = nullptr;
 };
 static_assert(sizeof(std::atomic<bool>) == 1 && std::atomic<bool>::is_always_lock_free, "generated code reads a byte");

@@ -1,4 +1,4 @@
-// Loads that reach outside of their ref, in calls that go on after them as a TPU does.
+// Loads that reach outside their ref, in calls that continue after them as a TPU does.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct ReadDimension {
 /// `base`: of the ref's element (0, …, 0); `place`: "file:line:column", one for each op.
 inline constexpr const char* kReadOutsideSymbol = "smalti_cpu_read_outside";
 
-/// Of one thread of a call.
+/// The outside reads of one thread of a call.
 class OutsideReads {
  public:
   /// At the start of a call.
@@ -35,10 +35,10 @@ class OutsideReads {
     poison_ = poison;
     copies_.clear();
   }
-  /// The load's first element in a copy with the ref's strides: what lies inside as it is, what lies outside undefined.
-  /// The next one at this place overwrites it. Null: the call does not go on, or the copy would be too large.
+  /// The load's first element in a copy with the ref's strides: elements outside the ref are undefined in it.
+  /// The next load at this place overwrites the copy. Null: the call must end, or the copy would be too large.
   const std::byte* read(const char* place, const std::byte* base, std::span<const ReadDimension>, DType);
-  /// Where the call went on.
+  /// The places after which the call continued.
   std::vector<SourcePlace> places() const;
 
  private:

@@ -1,4 +1,4 @@
-// What a thread does between two looks at what another one is to change.
+// What a thread executes while it spins.
 #pragma once
 
 namespace smalti::cpu {

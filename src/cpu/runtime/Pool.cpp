@@ -22,7 +22,7 @@ using std::memory_order_acquire, std::memory_order_relaxed, std::memory_order_re
 using Clock = std::chrono::steady_clock;
 
 /// How long a worker without work stays awake. Waking it costs the caller 20 to 60 us and takes as long again; between
-/// the calls of a model lie up to some hundred microseconds of other work.
+/// a model does up to some hundred microseconds of other work between calls.
 constexpr std::chrono::microseconds kWorkerSpin{1000};
 /// How long the caller watches a worker's last range before it sleeps.
 constexpr std::chrono::microseconds kCallerSpin{1000};

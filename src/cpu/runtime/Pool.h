@@ -1,4 +1,4 @@
-// Threads that wait for work: they spin for a moment, then sleep.
+// The thread pool: idle threads spin for a moment, then sleep.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@ namespace smalti::cpu {
 int availableCores();
 
 /// Calls `body(first, last, worker)` for ranges that together are [0, points), on up to `threads` threads with the
-/// caller among them (0: one per available core); returns when all have returned. Who is free takes the next range from
-/// the end of what is left, a share of it: the last ranges are single points, so that no thread waits long for another,
-/// or for one that woke late or was disturbed. A worker, from 0 (the caller) to threads - 1, runs one range at a time.
-/// What ran before the call is visible to every range, what they wrote is visible to the caller. On the caller alone,
-/// all in one range, as worker 0: inside a range, and while another thread of the user has the pool. While several
-/// threads of the user call, each keeps a core, and workers that would need more than `threads` in all leave theirs to
+/// caller among them (0: one per available core); returns when all have returned. A free thread takes the next range, a
+/// share of the remaining points: the last ranges are single points, so that no thread waits long for another,
+/// even if that woke late or was interrupted. A worker, from 0 (the caller) to threads - 1, runs one range at a time.
+/// Writes before the call are visible to every range, writes of the ranges to the caller afterwards. Everything runs on
+/// the caller, in one range, as worker 0, inside a range, and while another user thread holds the pool. If several
+/// user threads call, each keeps a core, and workers beyond `threads` in total release theirs to
 /// them. `body` does not throw.
 void parallelFor(int64_t points, int threads, llvm::function_ref<void(int64_t first, int64_t last, int worker)> body);
 
 /// Calls `body(member)` for members 0 (on the caller) to members - 1, each on a thread of its own, so that they may
-/// wait for each other; returns when all have returned. False: the system gives no more threads, and nothing has run.
+/// wait for each other; returns when all have returned. False: the system has no more threads, and nothing has run.
 bool runTogether(int members, llvm::function_ref<void(int member)> body);
 
 }  // namespace smalti::cpu

@@ -28,7 +28,7 @@ Diagnostic unfit(std::string have) {
           .help = "start all processes with the same program, inputs and options"};
 }
 
-/// Whether the elements of a box that begins `offset` bytes after the start lie within the given number of bytes.
+/// Whether a box that begins `offset` bytes after the start ends within the given number of bytes.
 bool fits(int64_t offset, int64_t elementBytes, std::span<const int64_t> sizes, std::span<const int64_t> strides,
           int64_t bytes) {
   if (elementBytes < 1 || elementBytes > 64 || offset < 0 || sizes.size() != strides.size()) return false;

@@ -1,5 +1,5 @@
-// Devices that run one call together in several processes, some in each: copies and signals to those of other processes
-// are messages, which whoever waits here delivers.
+// Devices that run one call together in several processes, some in each: copies and signals to other processes
+// are messages, which waiting threads deliver.
 #pragma once
 
 #include <memory>
@@ -9,25 +9,25 @@
 
 namespace smalti::cpu {
 
-/// Where some of the devices of a call are.
+/// The devices of a call that run in this process.
 struct Spread {
   KernelMessages* messages = nullptr;
-  int allDevices = 0, firstDevice = 0;  ///< and as many here as there are operands
+  int allDevices = 0, firstDevice = 0;  ///< of this process: one per element of `operands`
 };
 
 /// The functions of DeviceGroup number the devices of this process from 0; `other` is a device's number among all.
 ///
 /// Code writes what it copies to another process into a mirror of the device's own memory, at the same places, from
-/// where `put` sends it: so that every way to copy is the same there as within a process.
+/// where `put` sends it: so that copies work as they do within a process.
 class SpreadGroup final : public DeviceGroup, private ProcessRun::Devices {
  public:
   SpreadGroup(const Spread&, int devicesHere, const std::atomic<bool>* stop);
   ~SpreadGroup() override;
 
-  /// All processes have come here with the same code, which `layout` tells (0: this one has none), and memory may be
-  /// written to. False: some have not, and the kernel runs elsewhere.
+  /// Waits until all processes have arrived with the same code, which `layout` identifies (0: none here); then memory
+  /// may be written. False: some have different code, and the kernel does not run natively.
   Result<bool> begin(uint64_t layout);
-  /// All have ended; whether with a fault here, and then anywhere.
+  /// Waits until all have ended. `fault`: of this process; returns whether any process has one.
   Result<bool> end(bool fault);
 
   void setMemory(int device, std::vector<Region> regions) override;
@@ -46,7 +46,7 @@ class SpreadGroup final : public DeviceGroup, private ProcessRun::Devices {
     std::atomic<int64_t> amount{0};
   };
   void stopWaiting(Waiting&);
-  /// Memory that takes pages where it is written only.
+  /// Memory whose pages are allocated when they are written.
   struct Unmap {
     size_t bytes = 0;
     void operator()(std::byte* memory) const;
@@ -57,11 +57,11 @@ class SpreadGroup final : public DeviceGroup, private ProcessRun::Devices {
   Status raise(ByteReader&, const std::vector<Region>& memory);
   bool idle() const override;
   bool isHere(int64_t device) const { return device >= first_ && device < first_ + devices(); }
-  /// The start of a message to a device that is elsewhere.
+  /// The header of a message to a device of another process.
   std::optional<ByteWriter> messageTo(int device, int64_t other, Kind, const std::byte* semaphore,
                                       int64_t amount) const;
   bool send(int64_t other, Bytes message);
-  /// Delivers what has come, unless another thread does. False: the call shall end.
+  /// Delivers received messages, unless another thread does. False: the call must end.
   bool progress(bool mayProbe);
 
   const int first_, all_;
@@ -69,7 +69,7 @@ class SpreadGroup final : public DeviceGroup, private ProcessRun::Devices {
   std::vector<std::unique_ptr<std::byte, Unmap>> mirrors_;
   std::vector<Waiting> waiting_;
   std::atomic<int> left_{0};
-  std::atomic<uint64_t> waited_{0};  ///< waits that have ended
+  std::atomic<uint64_t> waited_{0};  ///< number of completed waits
   std::mutex network_;
   ProcessRun run_;  ///< with the mutex
 };

@@ -1,4 +1,4 @@
-// The times that measured code notes while it goes, of one thread.
+// The times that measured code records, of one thread.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@ class Stamps {
   using Clock = std::chrono::steady_clock;
   Stamps(size_t parts, Clock::time_point begin) : ns_(parts), times_(parts), begin_(begin), last_(begin) {}
 
-  /// What follows is of the part; `opens`: it has just begun.
+  /// The following time belongs to the part; `opens`: it has just begun.
   void stamp(int32_t part, bool opens) {
     const auto now = Clock::now();
     ns_[current_] += nanoseconds(now - last_);
@@ -26,7 +26,7 @@ class Stamps {
     stepBegan_ = Clock::now();
     ++steps_;
   }
-  /// The thread rests: time counts for nothing until `begins`.
+  /// The thread is idle: time is not counted until `begins`.
   void ends() {
     stamp(0, false);
     endStep();

@@ -19,7 +19,7 @@ using driver::Json;
 
 enum ExitCode : int { kOk = 0, kWrongResult = 1, kUsage = 2, kRefused = 3, kInternal = 4 };
 
-/// SM10xx is the user's command or files, SM90xx ours, everything else a refusal.
+/// SM10xx: the user's command or files; SM90xx: a bug of Smalti; all others: a refusal.
 int exitCodeFor(const Diagnostic&);
 
 class Session {

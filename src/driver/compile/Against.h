@@ -1,4 +1,4 @@
-// Two verdicts on one kernel and chip: ours, and the compiler's.
+// Two verdicts on one kernel and chip: Smalti's and the compiler's.
 #pragma once
 
 #include <optional>

@@ -23,7 +23,7 @@ class ProcessGroup {
   std::set<std::string> known;  ///< identities of these
 };
 
-/// What `mpi` ("auto", "on", "off") comes to here: null for a process that is alone. `net`: as parseNetwork takes it.
+/// The group that `mpi` ("auto", "on", "off") selects here: null for a single process. `net`: as parseNetwork takes it.
 /// SM5014 for "on" where MPI cannot be had, or has not started this process.
 Result<ProcessGroup*> processGroup(std::string_view mpi, std::string_view net);
 

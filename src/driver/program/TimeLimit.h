@@ -19,7 +19,7 @@ Diagnostic notInTime(std::string_view work, double seconds);
 /// SM9006, of a program between its ops. `where`: "program 'main'".
 Diagnostic stoppedAt(const SourcePlace&, std::string where);
 
-/// Calls `ring` once, on a thread of its own, after so many seconds or when `watched` (may be null) is true, but not
+/// Calls `ring` once, on a thread of its own, after these seconds or when `watched` (may be null) is true, but not
 /// after it is destroyed.
 class Alarm {
  public:

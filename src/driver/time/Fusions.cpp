@@ -7,7 +7,7 @@
 namespace smalti::driver {
 namespace {
 
-/// The bytes stay where they are, if the dimensions lie in their order.
+/// No bytes move if the dimensions are in memory order.
 constexpr std::array<std::string_view, 5> kReshapes{"reshape", "sharding_constraint", "optimization_barrier",
                                                     "bitcast_convert", "custom_call"};
 /// A pass of its own, though it may compute its operands on the way.
@@ -100,7 +100,7 @@ void Fusions::needed(Node n) {
 
 void Fusions::returned(Node n) { returned_.push_back(n); }
 
-/// Adds what `n` is computed from, if it is to lie in `layout` (empty: any will do).
+/// Adds what `n` is computed from, if its result needs `layout` (empty: any layout).
 void Fusions::follow(Node n, HbmLayout layout, Chain& chain) const {
   const Value& v = of(n);
   for (const Node o : v.operands) {

@@ -11,7 +11,7 @@ struct Layout {
   int exponentBits, mantissaBits;
 };
 
-/// Rounds to nearest even; beyond the largest exponent lies infinity, below the smallest zero. NaN stays.
+/// Rounds to nearest even; exponents that are too large give infinity, too small ones zero. NaN stays.
 template <class Word>
 Word reduced(Word x, Layout of, int exponentBits, int mantissaBits) {
   const uint64_t one = 1, sign = one << (of.exponentBits + of.mantissaBits);

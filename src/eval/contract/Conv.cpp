@@ -94,7 +94,7 @@ class Convolution {
   }
 
   /// multiply(windows, rows, group, offset of the rows' results in outLayout) for all rows. Without `lhs` (in
-  /// lhsLayout) windows are null. What lies outside of lhs is filled with bytes of `outside`.
+  /// lhsLayout) windows are null. Positions outside lhs are filled with bytes of `outside`.
   template <class Multiply>
   void run(const std::byte* lhs, int bytes, int outside, Multiply multiply) const {
     static thread_local Scratch windows;

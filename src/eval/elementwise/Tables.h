@@ -21,7 +21,7 @@ struct BinaryRow {
   BinaryKernel bf16 = nullptr;
 };
 
-/// How integers lie in memory; signedness of 8 bits and more is the op's affair.
+/// Integers as they are stored; signedness of 8 bits and more is the op's affair.
 enum class IntLayout : uint8_t { pred, i2, u2, i4, u4, w8, w16, w32, w64 };
 inline constexpr int kNumIntLayouts = 9;
 /// Tables of avx2 and avx512 have w8, w16 and w32 only; null elsewhere.

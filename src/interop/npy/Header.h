@@ -16,7 +16,7 @@ inline constexpr int64_t kPreludeBytes = 12;
 inline constexpr int64_t kMaxHeaderBytes = 64 << 10;
 inline constexpr int kMaxRank = 64;
 
-/// How elements lie in the file.
+/// The order of the elements in the file.
 struct Stored {
   std::optional<DType> dtype;  ///< nullopt: raw bytes ('V')
   int bytes = 0;

@@ -78,7 +78,7 @@ bool readDenseLiteral(Cursor& literal, const ArrayType& type, Array& out);
 std::string printDense(const Array& value, const ArrayType& type);
 /// "tensor<4x8xf32>"
 std::string printType(const ArrayType&);
-/// MLIR's name of an element type → ours; nullopt when it is none of ours.
+/// The DType of MLIR's name of an element type; nullopt if there is none.
 std::optional<DType> elementTypeFromName(std::string_view mlirName);
 /// The inverse: "i1", "ui8", "f8E4M3FN".
 std::string_view elementTypeName(DType);

@@ -1,5 +1,5 @@
 // Looks over Mosaic text before MLIR's parser does: refuses what that parser would hang, crash or starve on, and ops
-// that no kernel holds; puts spellings of a newer MLIR in the form that ours reads.
+// that no kernel holds; puts spellings of a newer MLIR in the form that this MLIR reads.
 #pragma once
 
 #include <string>

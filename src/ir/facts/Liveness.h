@@ -17,7 +17,7 @@ class Liveness {
  public:
   explicit Liveness(mlir::Operation* function);
 
-  /// Position in a pre-order walk; an op's regions lie between `begin` and `end`.
+  /// Position in a pre-order walk; an op's regions are between `begin` and `end`.
   int begin(mlir::Operation* op) const { return range_.lookup(op).first; }
   int end(mlir::Operation* op) const { return range_.lookup(op).second; }
   /// Position of the last use, -1 when unused; a use inside a loop of a value from outside lasts to the loop's end.

@@ -66,7 +66,7 @@ struct Release {
   }
 };
 
-/// Whether elements lie one after the other; strides of axes of size 1 do not matter.
+/// Whether elements are contiguous; strides of axes of size 1 do not matter.
 bool isDense(const Shape& shape, const Shape& strides) {
   const Shape dense = rowMajorStrides(shape);
   for (size_t d = 0; d < shape.size(); ++d)

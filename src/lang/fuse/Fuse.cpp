@@ -25,7 +25,7 @@ class Fusion {
 
   TracedFunction run() {
     traced_.function.ops = block(traced_.function.ops);
-    removeDead(traced_);  // slices that kernels read where they lie
+    removeDead(traced_);  // slices that kernels read in place
     return std::move(traced_);
   }
 

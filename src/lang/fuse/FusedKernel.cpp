@@ -44,7 +44,7 @@ int64_t blockRows(int64_t rows, int64_t columns) {
   return std::min(block >= 8 ? block / 8 * 8 : block, std::max<int64_t>(rows, 1));
 }
 
-/// Where a value that the group takes lies: from a row and a column on, in an array of rows and columns.
+/// The position of an operand of the group: the first row and column, in an array of rows and columns.
 struct TakenFrom {
   ValueId source;
   Shape shape;  ///< of the whole array
@@ -83,7 +83,7 @@ class Builder {
       if (view != views.end()) access = accessOf(view->second, types[view->second.source].shape, v, form);
       access_.emplace(v, access.value_or(TakenFrom{v, shapeIn(group, form)}));
     }
-    // Rows from a place that is no multiple of a block's: a block that hangs over would reach past them.
+    // Rows from an offset that is not a multiple of a block's rows: a partial block would reach past them.
     if (std::any_of(access_.begin(), access_.end(), [&](const auto& a) { return readsAnyRow(a.first, a.second); }))
       while (rows_ % block_ != 0) --block_;
   }

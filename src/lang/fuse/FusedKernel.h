@@ -17,7 +17,7 @@ struct View {
 };
 using Views = std::map<ValueId, View>;
 
-/// Gives a group that has no rows of its own those with which most slices that it takes are read where they lie.
+/// Gives a group without rows of its own the rows with which it reads most of its slices in place.
 void settleRows(Group&, const std::vector<ArrayType>& types, const Views& views);
 
 /// A kernel of a group, and what it is called on.
@@ -31,7 +31,7 @@ struct FusedCall {
 };
 /// A kernel of the group over blocks of rows: gives `results`, each as an array of rows and columns (1 where it has one
 /// per row, or the same for all). `constants` are scalars whose value is known; slices among `views` are read where
-/// they lie, if they are whole rows or pieces of them. Without a kernel where kernels do not have what it computes.
+/// place, if they are whole rows or parts of rows. Without a kernel if a kernel cannot compute the group.
 FusedCall fusedKernel(const Group&, std::span<const ValueId> results, const std::vector<ArrayType>& types,
                       const std::map<ValueId, Array>& constants, const Views& views);
 /// The kernel with that body, lowered; null where kernels do not have what it does.

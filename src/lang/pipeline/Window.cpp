@@ -25,7 +25,7 @@ std::string typeText(DType dtype, const Shape& shape, MemorySpace space) {
 }
 
 /// A size that the compiler may take for a multiple of a tile. Where the slice may reach past the end of its axis it is
-/// a value of the kernel, though known: static slices lie inside.
+/// a value of the kernel, though known: static slices must be inside.
 Array aligned(const Array& start, const Array& size, int64_t tile, int64_t end) {
   const auto from = concreteInteger(start), length = concreteInteger(size);
   if (tile == 1 || (from && length && *from + *length <= end)) return size;
@@ -184,7 +184,7 @@ MemoryRef Window::bufferType() const {
 void Window::useBuffer(const Ref& buffer) {
   AtPlace place(at_);
   const MemoryRef wanted = bufferType();
-  // Blocks of one axis may lie in rows of their own, as newer versions of JAX have them.
+  // Blocks of one axis may be rows of a buffer of two axes, as in newer versions of JAX.
   const Shape rows{slots_, windowShape_.empty() ? 1 : windowShape_[0]};
   const bool fits = buffer.shape() == wanted.shape || (!trivial_ && windowShape_.size() == 1 && buffer.shape() == rows);
   if (inPlace_ || !fits || buffer.dtype() != wanted.dtype || buffer.memory_space() != wanted.space)

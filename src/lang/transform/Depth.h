@@ -5,7 +5,7 @@
 
 namespace smalti::lang {
 
-/// One more, until the end of the scope. Error SM7106 for so many that a function must be calling itself: the stack
+/// One more, until the end of the scope. Error SM7106 at a depth that only a recursive function reaches: the stack
 /// would not last.
 class Depth {
  public:

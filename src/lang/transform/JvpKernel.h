@@ -1,4 +1,4 @@
-// Forward mode of a pallas_call: the kernel with a Ref of tangents beside each Ref of numbers.
+// Forward mode of a pallas_call: the kernel with a Ref of tangents for each Ref of numbers.
 #pragma once
 
 #include "lang/transform/Jvp.h"

@@ -36,11 +36,11 @@ enum class Reach : uint8_t { load, store };
 /// Reads the indices, checks bounds (unless `mayReachOutside`: masked stores check what they touch). False: the run
 /// failed.
 bool resolveBox(Frame&, const BoxShape&, Reach, Box&, bool mayReachOutside = false);
-/// Where the box, all of which is inside, lies in the buffer of its strided ref: `offset`, `steps`, `contiguous`.
+/// The position of a box inside its strided ref, in the ref's buffer: `offset`, `steps`, `contiguous`.
 void placeInBuffer(const BoxShape&, Box&);
-/// What is there of the ref: its view, or the part of it that lies in memory.
+/// The part of the ref that exists: its view, or what of it is in memory.
 inline const Shape& boundsOf(const Ref& ref) { return ref.strided() ? ref.presentShape() : ref.viewShape(); }
-/// True when the whole box lies within the ref.
+/// True if the whole box is inside the ref.
 bool isInside(const BoxShape&, const Box&);
 /// SM4010 for a box that does not.
 Diagnostic outOfBounds(const BoxShape&, const Box&, Reach);

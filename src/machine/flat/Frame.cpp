@@ -56,7 +56,7 @@ std::byte* Pages::reserve(int64_t bytes) {
 void Frame::setUndefined(const Operand& o) { std::memset(newMask(o), 0, static_cast<size_t>(o.stored())); }
 
 uint8_t* Frame::newMask(Slot& slot) {
-  // The mask of a vector lies in the mask arena where the vector lies in the arena: masks are never the larger.
+  // A vector's mask has the same offset in the mask arena as the vector in the arena: masks are never larger.
   uint8_t* mask = slot.home == reinterpret_cast<std::byte*>(&slot.bits)
                       ? &slot.bitsMask
                       : reinterpret_cast<uint8_t*>(maskArena.data() + (slot.home - arena.data()));

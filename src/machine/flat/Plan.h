@@ -1,4 +1,4 @@
-// Where vectors lie in the arena.
+// Places of vectors in the arena.
 #pragma once
 
 #include <cstdint>

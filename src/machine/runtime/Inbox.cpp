@@ -30,7 +30,7 @@ bool fits(int64_t first, std::span<const int64_t> shape, std::span<const int64_t
   return low >= 0 && high < elements;
 }
 
-/// Each view of the chain lies within the one before it.
+/// Each view of the chain is inside the one before it.
 bool fits(const Address& a) {
   DType dtype = a.type.dtype;
   Shape shape = a.shape;

@@ -1,4 +1,5 @@
-// A rule: the reason it refuses for, and what it looks at. Each file of this folder defines some; Rules.cpp lists them.
+// A rule: the reason for which it refuses, and what it inspects. The files of this folder define them; Table.h lists
+// them.
 #pragma once
 
 #include <span>

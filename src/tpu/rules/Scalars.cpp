@@ -1,4 +1,4 @@
-// Scalars: what the scalar unit computes, and what comes to it from vectors.
+// Scalars: what the scalar unit computes, and what it receives from vectors.
 #include <fmt/format.h>
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -18,7 +18,7 @@ TEST(BlockMemory, BlocksInUseAreApartAndAligned) {
   for (int round = 0; round < 3; ++round) {
     for (size_t bytes : {0u, 1u, 64u, 4096u, 4097u, 60000u, 70000u, 1u << 20, 3u << 20})
       for (int i = 0; i < 12; ++i) {
-        auto* block = static_cast<char*>(takeBlock(bytes));
+        auto* block = static_cast<char*>(allocateBlock(bytes));
         ASSERT_NE(block, nullptr);
         EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % 64, 0u);
         std::memset(block, static_cast<int>(blocks.size()), bytes);
@@ -26,7 +26,7 @@ TEST(BlockMemory, BlocksInUseAreApartAndAligned) {
       }
     for (size_t i = 0; i < blocks.size(); ++i) {
       for (size_t b = 0; b < blocks[i].second; b += 61) ASSERT_EQ(blocks[i].first[b], static_cast<char>(i));
-      giveBlock(blocks[i].first, blocks[i].second);
+      freeBlock(blocks[i].first, blocks[i].second);
     }
     blocks.clear();
   }
@@ -36,16 +36,16 @@ TEST(BlockMemory, BlocksInUseAreApartAndAligned) {
 TEST(BlockMemory, AThreadFindsItsLastBlocksAgain) {
   for (const size_t bytes : {size_t{4096}, size_t{300000}}) {
     std::set<void*> given;
-    for (int i = 0; i < 4; ++i) given.insert(takeBlock(bytes));
-    for (void* block : given) giveBlock(block, bytes);
-    void* other = takeBlock(2 * bytes);
+    for (int i = 0; i < 4; ++i) given.insert(allocateBlock(bytes));
+    for (void* block : given) freeBlock(block, bytes);
+    void* other = allocateBlock(2 * bytes);
     EXPECT_FALSE(given.contains(other));
     for (int i = 0; i < 4; ++i) {
-      void* block = takeBlock(bytes);
+      void* block = allocateBlock(bytes);
       EXPECT_EQ(given.erase(block), 1u);
       std::free(block);
     }
-    giveBlock(other, 2 * bytes);
+    freeBlock(other, 2 * bytes);
   }
 }
 #endif
@@ -54,15 +54,15 @@ TEST(BlockMemory, AThreadFindsItsLastBlocksAgain) {
 TEST(BlockMemory, BlocksThatNoThreadKeepsAreFoundAgain) {
   constexpr size_t kBytes = 100000, kCount = 40;  // more than a thread keeps
   std::set<void*> given;
-  for (size_t i = 0; i < kCount; ++i) given.insert(takeBlock(kBytes));
-  for (void* block : given) giveBlock(block, kBytes);
+  for (size_t i = 0; i < kCount; ++i) given.insert(allocateBlock(kBytes));
+  for (void* block : given) freeBlock(block, kBytes);
   std::thread([&] {  // those that this thread keeps are its own
     size_t found = 0;
     std::set<void*> taken;
-    for (size_t i = 0; i < kCount; ++i) taken.insert(takeBlock(kBytes));
+    for (size_t i = 0; i < kCount; ++i) taken.insert(allocateBlock(kBytes));
     for (void* block : taken) found += given.contains(block);
     EXPECT_GE(found, kCount / 2);
-    for (void* block : taken) giveBlock(block, kBytes);
+    for (void* block : taken) freeBlock(block, kBytes);
   })
       .join();
 }

@@ -104,11 +104,11 @@ TEST(ForkGate, AChildTakesAndGivesBlocks) {
   std::vector<std::thread> busy;
   for (int i = 0; i < 2; ++i)
     busy.emplace_back([&] {
-      while (!end) giveBlock(takeBlock(kBytes), kBytes);
+      while (!end) freeBlock(allocateBlock(kBytes), kBytes);
     });
   for (int i = 0; i < 50; ++i)
     EXPECT_EQ(inChild([] {
-                giveBlock(takeBlock(kBytes), kBytes);
+                freeBlock(allocateBlock(kBytes), kBytes);
                 return 7;
               }),
               7);

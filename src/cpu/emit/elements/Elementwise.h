@@ -1,4 +1,4 @@
-// Ops that work element by element, on scalars and vectors alike: one emitter per op, found by name.
+// Element-wise ops on scalars and vectors: one emitter per op, found by name.
 #pragma once
 
 #include <span>
@@ -12,13 +12,13 @@ namespace smalti::cpu {
 struct ElementOp {
   Builder& b;
   mlir::Operation& op;
-  std::span<const Reg> operands;  ///< all with as many lanes
+  std::span<const Reg> operands;  ///< all with the same number of lanes
   DType in, out;                  ///< elements of the first operand and of the result
 };
-/// What the op computes, of dtypes that its row in the table takes.
+/// Emits the op, for dtypes that its row in the table allows.
 using EmitElement = Reg (*)(const ElementOp&);
 
-/// Null for ops that are not element-wise, or that only src/eval computes for their dtypes.
+/// Null for ops that are not element-wise, or that have no native code for their dtypes.
 EmitElement findElementwise(mlir::Operation&);
 
 }  // namespace smalti::cpu

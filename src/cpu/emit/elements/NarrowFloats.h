@@ -1,4 +1,4 @@
-// Floats of a byte or less as f32 and back, as src/eval does it.
+// Conversions between fp8 and sub-byte floats and f32, with the values of src/eval.
 #pragma once
 
 #include "llvm/IR/IRBuilder.h"
@@ -11,9 +11,9 @@ namespace smalti::cpu {
 bool isByteFloat(DType);
 /// Held in registers as f32: f32 and all narrower floats.
 bool isRegisterFloat(DType);
-/// The i8 codes' values, as f32; every NaN keeps its bits, so that what is only moved stays as it is.
+/// The values of i8 codes as f32; every NaN keeps its bits, so that moved values do not change.
 llvm::Value* decodeByteFloat(llvm::IRBuilder<>&, DType, llvm::Value* codes);
-/// f32 to the nearest code as i8, ties to even; NaNs become quiet where `quiet` says so.
+/// f32 to the nearest code as i8, ties to even; NaNs become quiet if `quiet`.
 llvm::Value* encodeByteFloat(llvm::IRBuilder<>&, DType, llvm::Value* f32, bool quiet);
 
 }  // namespace smalti::cpu

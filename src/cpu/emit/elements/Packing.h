@@ -1,11 +1,11 @@
-// Several elements in one word, and random rounding: element by element, from bits.
+// Element-wise ops that pack several elements into a word, or round with random bits.
 #pragma once
 
 #include "cpu/emit/elements/Elementwise.h"
 
 namespace smalti::cpu {
 
-// Each with the dtypes that it takes, of the first operand and of the result.
+// Each takes the dtypes of the first operand and of the result.
 
 /// tpu.pack_elementwise (S-E18).
 bool packsElements(mlir::Operation&, DType in, DType out);

@@ -1,4 +1,4 @@
-// Rows of memory in vectors, for ops that have no nest.
+// Vector loops over rows of memory, for ops that nests cannot compute.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 namespace smalti::cpu {
 
-/// Columns [start, start + lanes) of a row of n; `mask` is null but for the last ones, where some lanes lie outside.
+/// Columns [start, start + lanes) of a row of n; `mask` is null unless some lanes of the last ones are outside.
 using ColumnBody = std::function<void(Reg start, int lanes, Reg mask)>;
 void forColumns(Lowering&, int64_t n, int lanes, const ColumnBody&);
 
@@ -22,11 +22,11 @@ View denseView(Lowering&, mlir::Value);
 /// Address of element `at`, counted row-major, of a dense view.
 Reg elementAt(Lowering&, const View&, Reg at);
 
-/// Copies the elements where the two views' memory runs along different dimensions; false, and nothing is done, where
-/// it does not, or there are few.
+/// Copies the elements if the two views are contiguous along different dimensions; returns false, and does nothing, if
+/// they are not, or if there are few elements.
 bool copyTransposed(Lowering&, const View& from, const View& to);
 
-/// Ops lowered one by one, as findLowering knows them.
+/// Tables for findLowering.
 std::span<const LowerRow> bitcastOps();
 std::span<const LowerRow> iotaOps();
 std::span<const LowerRow> pickOps();

@@ -41,10 +41,10 @@ struct AccessBox {
   Shape sizes;
   std::vector<int64_t> steps;  ///< empty: 1
   std::vector<Reg> starts;
-  Reg inside = nullptr;  ///< i1: nothing of it lies outside of the ref
+  Reg inside = nullptr;  ///< i1: all of it is inside the ref
 };
 
-/// The box an op touches of a ref of that shape; its caller sees to it that it lies inside.
+/// The box that an op accesses in a ref of that shape; the caller ensures that it is inside.
 tl::expected<AccessBox, Unsupported> boundsOf(Lowering& l, mlir::Operation& op, const View& whole,
                                               mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
   if (whole.shape.size() != indices.size()) return unsupported("a load or store of another rank than its ref");
@@ -90,7 +90,7 @@ tl::expected<View, Unsupported> boxOf(Lowering& l, mlir::Operation& op, mlir::Va
     // The next load outside overwrites the copy.
     if (box.reuse.isInvariant) box.reuse.isInvariant = l.b.CreateAnd(box.reuse.isInvariant, bounds->inside);
   }
-  watchAccess(l, op, box, writes);
+  emitHazardCheck(l, op, box, writes);
   if (scalar) return box;
   auto shaped = reshape(l.b, box, valueShape);
   if (!shaped) return unsupported("a load or store that reshapes");
@@ -107,7 +107,7 @@ tl::expected<PackedView, Unsupported> packedBoxOf(Lowering& l, mlir::Operation& 
   l.require(bounds->inside);
   PackedView box = slice(l.b, whole, bounds->starts, bounds->sizes, bounds->steps);
   box.cells.sizes.clear();
-  watchAccess(l, op, storedCells(l, box), op.getNumResults() == 0);
+  emitHazardCheck(l, op, storedCells(l, box), op.getNumResults() == 0);
   auto shaped = reshape(l.b, box, valueShape);
   if (!shaped) return unsupported("a load or store that reshapes");
   return *shaped;

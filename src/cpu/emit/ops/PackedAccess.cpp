@@ -7,7 +7,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// Where a row's elements lie: the address of the first, and where its bits begin.
+/// The position of a row's elements: the address of the first, and its first bit.
 struct RowPlace {
   Reg cell = nullptr;
   Reg shift = nullptr;  ///< i64; of elements that share a stored one
@@ -59,7 +59,7 @@ class Bits {
     }
   }
 
-  /// Elements along the last dimension lie side by side.
+  /// Elements along the last dimension are contiguous.
   bool hasVectors() const {
     const size_t rank = v_.cells.shape.size();
     return rank > 0 && constantOf(v_.cells.strides.back()) == 1 &&

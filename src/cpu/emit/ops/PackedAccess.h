@@ -1,4 +1,4 @@
-// Reading and writing through refs that see memory as elements of another width.
+// Loads and stores through refs that access memory as elements of another width.
 #pragma once
 
 #include "cpu/emit/PackedView.h"
@@ -7,9 +7,9 @@ namespace smalti::cpu {
 
 /// Copies element by element; the shapes are equal, and so are the widths of the elements.
 void copyPacked(Lowering&, const PackedView& from, const PackedView& to);
-/// As copyPacked, only where `mask` (i1, of the same shape) says so.
+/// As copyPacked, only where `mask` (i1, of the same shape) is true.
 void copyPackedWhere(Lowering&, const PackedView& from, const PackedView& to, const View& mask);
-/// The elements, dense.
+/// Copies the elements to dense memory.
 View gatherPacked(Lowering&, const PackedView&);
 
 }  // namespace smalti::cpu

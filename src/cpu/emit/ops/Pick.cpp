@@ -1,4 +1,4 @@
-// Ops whose elements lie where numbers known at run time say: rotations and gathers. Positions wrap around, so that no
+// Ops whose source positions are run-time numbers: rotations and gathers. Positions wrap around, so that no
 // number leads outside of the operand.
 #include <array>
 
@@ -49,7 +49,7 @@ LowerResult lowerRotate(Lowering& l, mlir::Operation& op) {
     Reg turned = b.CreateAdd(first, b.CreateMul(b.CreateURem(slice, l.index(s.n)), l.index(step)));
     return strided ? b.CreateURem(turned, l.index(s.n)) : first;
   };
-  // Inside of a run the shift is one where the other dimension lies outside.
+  // Inside a run the shift is the same if the other dimension is the outer one.
   const bool runs = !strided || strideDim < dim;
   const int64_t run = runs ? s.inner : k.inner, runsPerRow = runs ? 1 : s.inner / (k.inner * k.n);
   l.loop(l.index(0), l.index(s.outer), l.index(1), [&](Reg outer) {

@@ -1,4 +1,4 @@
-// Loads that reach outside of their ref: the call ends with a fault, or goes on with what is undefined.
+// Loads that reach outside their ref: the call ends with a fault, or continues with undefined elements.
 #pragma once
 
 #include <span>
@@ -7,16 +7,16 @@
 
 namespace smalti::cpu {
 
-/// What a load touches of a ref; one per dimension.
+/// The elements that a load accesses in a ref; one entry per dimension.
 struct LoadBounds {
   std::span<const Reg> starts;
-  std::span<const int64_t> sizes, steps;  ///< no steps: 1
+  std::span<const int64_t> sizes, steps;  ///< empty steps: 1
 };
 
-/// Where the load finds its first element: at `base` if it lies `inside` (i1), else where cpu/runtime/OutsideReads.h
-/// has put it, strides as they are.
+/// The address of the load's first element: `base` if it is `inside` (i1), else where cpu/runtime/OutsideReads.h
+/// has copied it, with the same strides.
 Reg loadedFrom(Lowering&, mlir::Operation&, const View& ref, const LoadBounds&, Reg inside, Reg base);
-/// Code that has no run-time functions with it does not go on.
+/// Code without run-time functions (exported objects) ends the call.
 void endAtOutsideReads(llvm::Module&);
 
 }  // namespace smalti::cpu

@@ -178,7 +178,7 @@ View withoutUnits(const View& v) {
   return out;
 }
 
-/// Copies runs of elements that lie side by side in both views; sizes may be known only at run time.
+/// Copies runs of elements that are contiguous in both views; sizes may be known only at run time.
 void copyRuns(Lowering& l, const View& from, const View& to) {
   Builder& b = l.b;
   const size_t rank = to.shape.size();

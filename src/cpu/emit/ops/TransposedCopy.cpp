@@ -6,14 +6,14 @@
 namespace smalti::cpu {
 namespace {
 
-/// The dimension whose elements lie side by side; of size 1 they do not count. The rank where there is none.
+/// The dimension with contiguous elements, ignoring dimensions of size 1. The rank if there is none.
 size_t runningDimension(const View& v) {
   size_t d = 0;
   while (d < v.shape.size() && (v.shape[d] == 1 || constantOf(v.strides[d]) != 1)) ++d;
   return d;
 }
 
-/// Rows of a square become its columns: at each step blocks of half the size change places beside the diagonal.
+/// Rows of a square become its columns: each step exchanges blocks of half the size across the diagonal.
 void transposeSquare(Builder& b, llvm::SmallVector<Reg, 16>& rows) {
   const int n = static_cast<int>(rows.size());
   for (int size = n / 2; size > 0; size /= 2)

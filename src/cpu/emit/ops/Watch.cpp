@@ -1,6 +1,6 @@
 #include "cpu/emit/ops/Watch.h"
 
-#include "cpu/runtime/Flights.h"
+#include "cpu/runtime/DmaHazardTracker.h"
 #include "llvm/IR/Module.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
@@ -39,12 +39,12 @@ void ask(Lowering& l, const char* name, std::vector<Reg> arguments) {
 
 }  // namespace
 
-void watchAccess(Lowering& l, mlir::Operation& op, const View& box, bool write) {
+void emitHazardCheck(Lowering& l, mlir::Operation& op, const View& box, bool write) {
   const mlir::Attribute watched = op.getAttr(kWatched);
   if (!watched) return;
   auto [begin, end] = spanOf(l, box);
   const bool counts = write || mlir::isa<mlir::StringAttr>(watched);
-  ask(l, kFlightAccessSymbol, {begin, end, l.b.getInt32(counts ? 1 : 0)});
+  ask(l, kDmaAccessSymbol, {begin, end, l.b.getInt32(counts ? 1 : 0)});
 }
 
 void watchStart(Lowering& l, mlir::Operation& op, const View& source, const View& target, const View& semaphore,
@@ -52,14 +52,14 @@ void watchStart(Lowering& l, mlir::Operation& op, const View& source, const View
   if (!op.hasAttr(kWatched)) return;
   auto [sourceBegin, sourceEnd] = spanOf(l, source);
   auto [targetBegin, targetEnd] = spanOf(l, target);
-  ask(l, kFlightStartSymbol, {sourceBegin, sourceEnd, targetBegin, targetEnd, semaphore.base, amount});
+  ask(l, kDmaStartSymbol, {sourceBegin, sourceEnd, targetBegin, targetEnd, semaphore.base, amount});
 }
 
 void watchWait(Lowering& l, mlir::Operation& op, const View* target, const View& semaphore, Reg amount) {
   if (!op.hasAttr(kWatched)) return;
   Reg none = llvm::ConstantPointerNull::get(l.b.getPtrTy());
   auto [begin, end] = target ? spanOf(l, *target) : std::pair{none, none};
-  call(l, kFlightWaitSymbol, l.b.getVoidTy(), {begin, end, semaphore.base, amount});
+  call(l, kDmaWaitSymbol, l.b.getVoidTy(), {begin, end, semaphore.base, amount});
 }
 
 }  // namespace smalti::cpu

@@ -1,17 +1,17 @@
-// Ops that checked code watches for copies in flight: those with the attribute tell the runtime what they touch
-// (cpu/runtime/Flights.h), and the call ends with a fault where that may be a mistake.
+// Hazard checks: ops with the attribute report the memory that they access to the runtime
+// (cpu/runtime/DmaHazardTracker.h), and the call ends with a fault if a copy in flight may conflict with it.
 #pragma once
 
 #include "cpu/emit/Lowering.h"
 
 namespace smalti::cpu {
 
-/// On loads, stores, enqueue_dma, wait_dma and sem_wait. A load with the value "write" counts as one.
+/// On loads, stores, enqueue_dma, wait_dma and sem_wait. A load with the value "write" counts as a write.
 inline constexpr const char* kWatched = "smalti.watched";
 
-void watchAccess(Lowering&, mlir::Operation&, const View& box, bool write);
+void emitHazardCheck(Lowering&, mlir::Operation&, const View& box, bool write);
 void watchStart(Lowering&, mlir::Operation&, const View& source, const View& target, const View& semaphore, Reg amount);
-/// `target`: null for a wait that names no ref.
+/// `target`: null for a wait without a ref.
 void watchWait(Lowering&, mlir::Operation&, const View* target, const View& semaphore, Reg amount);
 
 }  // namespace smalti::cpu

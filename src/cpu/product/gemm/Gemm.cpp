@@ -175,7 +175,7 @@ class ProductNest {
                   .after = source,
                   .tilesAfter = ir_.i64(0)};
     if (l_.packB) {
-      Value* packed = s_.keepsB
+      Value* packed = s_.cachesPackedB
                           ? ir_.at(ir_.argument(7), times(b_.CreateUDiv(at.k, ir_.i64(l_.group)), keptUnitBytes()))
                           : workspace(0);
       Value* panelBytes = times(units_, 4 * l_.columns());
@@ -184,7 +184,7 @@ class ProductNest {
       Value* const packedStride = ir_.i64(4 * l_.columns());
       Value* packs = packsRows(b_, l_, strideB_);
       Value* first = l_.keepPackedB ? b_.CreateICmpEQ(at.row, ir_.i64(0)) : b_.getTrue();
-      if (s_.keepsB) first = b_.CreateAnd(first, b_.CreateNot(ir_.argument(8)));
+      if (s_.cachesPackedB) first = b_.CreateAnd(first, b_.CreateNot(ir_.argument(8)));
       Value* packsNow = b_.CreateAnd(packs, first);
       if (packsOnTheWay())
         panelB.toPack = Raw{.when = packsNow, .b = source, .to = packed};
@@ -282,7 +282,7 @@ class ProductNest {
                     .starts = l_.biasFactor != 0,
                     .addsRow = s_.addsRow};
     const Target target{ir_.at(ir_.at(ir_.argument(4), times(at.row, strideC_)), times(column, 4)),
-                        s_.addsRow ? ir_.at(ir_.argument(s_.keepsB ? 9 : 7), times(column, 4)) : ir_.argument(4),
+                        s_.addsRow ? ir_.at(ir_.argument(s_.cachesPackedB ? 9 : 7), times(column, 4)) : ir_.argument(4),
                         s_.accumulate ? b_.getTrue() : b_.CreateICmpNE(at.k, ir_.i64(0))};
     Value* tiles = b_.CreateUDiv(at.rows, ir_.i64(l_.rows));
     const bool narrow = vectors < l_.vectors && kUnrolledShare * (s_.n % l_.columns()) < s_.n;
@@ -339,12 +339,12 @@ llvm::Function* emitGemm(llvm::Module& module, const GemmShape& shape, const Pro
   const std::string symbol =
       fmt::format("smalti_gemm_{}x{}x{}_{}_{}_{}{}{}{}{}{}", shape.m, shape.n, shape.k, name(shape.a), name(shape.b),
                   name(shape.c), shape.transposedA ? "_ta" : "", shape.transposedB ? "_tb" : "",
-                  shape.accumulate ? "_add" : "", shape.keepsB ? "_kept" : "", shape.addsRow ? "_row" : "");
+                  shape.accumulate ? "_add" : "", shape.cachesPackedB ? "_kept" : "", shape.addsRow ? "_row" : "");
   if (auto* made = module.getFunction(symbol)) return made;
   auto* pointer = llvm::PointerType::get(module.getContext(), 0);
   auto* word = llvm::Type::getInt64Ty(module.getContext());
   llvm::SmallVector<llvm::Type*, 10> parameters{pointer, word, pointer, word, pointer, word, pointer};
-  if (shape.keepsB) parameters.append({pointer, llvm::Type::getInt1Ty(module.getContext())});
+  if (shape.cachesPackedB) parameters.append({pointer, llvm::Type::getInt1Ty(module.getContext())});
   if (shape.addsRow) parameters.push_back(pointer);
   Ir ir(module, symbol, parameters);
   if (usesTiles(shape, processor)) {

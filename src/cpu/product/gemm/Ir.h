@@ -1,4 +1,4 @@
-// Loops, conditions and masked vectors in LLVM IR, as the matrix products need them.
+// Helpers that emit LLVM IR for matrix products: loops, conditions and masked vectors.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,20 @@ using Values = llvm::SmallVector<llvm::Value*, 32>;
 /// <lanes x i1>: the first `valid` are true.
 llvm::Value* firstLanes(llvm::IRBuilderBase&, int lanes, int valid);
 
-/// Asks for the line at `address`, to be read.
+/// Prefetches the cache line at `address` for reading.
 void prefetchLine(llvm::IRBuilderBase&, llvm::Value* address, CacheLevel into);
-/// Every line of the `bytes` from `first` on, which begins one.
+/// Prefetches every line of `bytes` bytes from `first` on, which is aligned to a line.
 void prefetchLines(llvm::IRBuilderBase&, llvm::Value* first, int64_t bytes, CacheLevel into);
 
-/// Calls an intrinsic whose operands are vectors of the same width as ours, of whatever elements it wants.
+/// Calls an intrinsic whose operands are vectors of the same width, bitcast to its element types.
 llvm::Value* callOnBits(llvm::IRBuilderBase&, llvm::Intrinsic::ID, llvm::ArrayRef<llvm::Value*> operands);
 /// sum + the products of the pairs of bf16 in sixteen lanes of 32 bits (Processor::bf16Dot).
 llvm::Value* addPairs(llvm::IRBuilderBase&, llvm::Value* sum, llvm::Value* a, llvm::Value* b);
 
 using LoopBody = llvm::function_ref<Values(llvm::Value* index, llvm::ArrayRef<llvm::Value*> carried)>;
 /// for (index = begin; index < end; index += step) carried = body(index, carried); gives the last `carried`. Bounds are
-/// i64; where both are constants, or there are `some` passes, nothing is asked before the first one, and there is no
-/// code when there is no pass.
+/// i64; if both are constants, or there are `some` iterations, there is no check before the first one, and no
+/// code if there are no iterations.
 Values countedLoop(llvm::IRBuilderBase&, llvm::Value* begin, llvm::Value* end, int64_t step,
                    llvm::ArrayRef<llvm::Value*> carried, LoopBody body, bool some = false);
 void countedLoop(llvm::IRBuilderBase&, llvm::Value* begin, llvm::Value* end, int64_t step,
@@ -61,12 +61,12 @@ class Ir {
   void when(llvm::Value* condition, llvm::function_ref<void()> then);
 
   llvm::FixedVectorType* vectorOf(llvm::Type* element, int lanes) { return llvm::FixedVectorType::get(element, lanes); }
-  /// The first `valid` lanes from memory, the others zero; nothing past them is touched.
+  /// Loads the first `valid` lanes, the others are zero; no memory past them is accessed.
   llvm::Value* load(llvm::Type* element, int lanes, int valid, llvm::Value* pointer);
   void store(llvm::Value* vector, int valid, llvm::Value* pointer);
-  /// A vector of source elements made into elements of units.
+  /// Converts a vector of source elements to elements of units.
   llvm::Value* convert(llvm::Value* vector, DType from, Element to, bool nativeHalf);
-  /// How elements of this type are loaded: bf16 as i16.
+  /// The type in which elements of this type are loaded: bf16 as i16.
   llvm::Type* memoryType(DType);
 
  private:

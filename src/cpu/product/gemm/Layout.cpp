@@ -9,7 +9,7 @@ namespace smalti::cpu {
 namespace {
 
 /// Rows of B at least this far apart share few cache sets: a panel of them is copied. (One that is kept is, unless its
-/// rows lie as they would in the copy.)
+/// rows have the same layout as in the copy.)
 constexpr int64_t kInPlaceBelowBytes = 2048;
 /// Panels of B and values of k from which on, packing A by tiles costs less than what it saves.
 constexpr int64_t kPanelsForA = 12, kDepthForA = 192;
@@ -88,7 +88,7 @@ void chooseTile(Layout& l, const Processor& p) {
 }
 
 /// Rows of C up to which the sums that go to memory after each block of k cost less than what it saves that a panel of
-/// B, which they soon have used up, lies in L1: packing it, and asking memory for the next one next to it.
+/// B, which they soon have used up, is in L1: packing it, and prefetching the next one along with it.
 constexpr int64_t kShallowRows = 128;
 
 bool isShallow(const GemmShape& s, const Processor& p) {
@@ -118,8 +118,8 @@ void choosePacking(Layout& l, const Processor& p) {
               s.n >= kPanelsForA * l.columns() && s.k >= kDepthForA;
   l.packA |= l.panelsA;
   if (plain && ((s.b == DType::f32 && l.elementB == Element::f32) || s.b == DType::i32)) {
-    l.inPlaceBelow = s.keepsB ? 4 * l.columns() + 1 : kInPlaceBelowBytes;
-    l.inPlaceLines = isShallow(s, p);
+    l.inPlaceBelow = s.cachesPackedB ? 4 * l.columns() + 1 : kInPlaceBelowBytes;
+    l.mayUseUnpackedB = isShallow(s, p);
   }
 }
 
@@ -129,10 +129,10 @@ void chooseBlocks(Layout& l, const Processor& p) {
   // A block of A packed by columns is read in whole vectors, so tiles and vectors must end together.
   const int64_t step = s.transposedA ? std::lcm<int64_t>(l.rows, l.columns()) : l.rows;
   l.blockRows = equalParts(s.m, std::max(step, p.l2Bytes * 2 / 5 / rowBytes / step * step), step);
-  l.keepPackedB = s.keepsB || l.blockRows < s.m;
+  l.keepPackedB = s.cachesPackedB || l.blockRows < s.m;
   const int64_t blockBytes = std::min<int64_t>(p.l3Bytes / 8, 8 << 20);
   const int64_t most = std::max<int64_t>(l.columns(), blockBytes / rowBytes / l.columns() * l.columns());
-  l.blockColumns = l.keepPackedB && !s.keepsB ? equalParts(s.n, most, l.columns()) : s.n;
+  l.blockColumns = l.keepPackedB && !s.cachesPackedB ? equalParts(s.n, most, l.columns()) : s.n;
   l.deep = l.units(l.blockDepth) >= deepUnits(p);
 }
 
@@ -140,8 +140,8 @@ void layOutWorkspace(Layout& l) {
   const int64_t units = l.units(l.blockDepth), line = 64;
   l.panelBytes = l.packB ? units * l.columns() * 4 : 0;
   const int64_t panels = (l.blockColumns + l.columns() - 1) / l.columns();
-  if (l.packB && l.shape.keepsB) l.keptBytes = 4 * l.units(l.shape.k) * roundUp(l.shape.n, l.columns());
-  l.offsetA = l.shape.keepsB ? 0 : roundUp(l.keepPackedB ? panels * l.panelBytes : l.panelBytes, line);
+  if (l.packB && l.shape.cachesPackedB) l.packedCacheBytes = 4 * l.units(l.shape.k) * roundUp(l.shape.n, l.columns());
+  l.offsetA = l.shape.cachesPackedB ? 0 : roundUp(l.keepPackedB ? panels * l.panelBytes : l.panelBytes, line);
   l.offsetSums = l.offsetA;
   if (l.panelsA) {
     l.strideA = 4 * l.rows;
@@ -211,7 +211,7 @@ GemmPlan planGemm(const GemmShape& shape, const Processor& processor) {
             .blockColumns = l.blockColumns,
             .blockDepth = l.blockDepth,
             .packedBytes = l.workspaceBytes,
-            .keptBytes = l.keptBytes,
+            .packedCacheBytes = l.packedCacheBytes,
             .packsA = l.packA,
             .packsB = true,
             .usesTiles = true};
@@ -223,11 +223,11 @@ GemmPlan planGemm(const GemmShape& shape, const Processor& processor) {
           .blockColumns = l.blockColumns,
           .blockDepth = l.blockDepth,
           .packedBytes = l.workspaceBytes,
-          .keptBytes = l.keptBytes,
+          .packedCacheBytes = l.packedCacheBytes,
           .packsA = l.packA,
           .packsB = l.packB,
           .usesDot = l.product == Product::bf16Dot || l.product == Product::i8Dot,
-          .inPlaceLines = l.inPlaceLines};
+          .mayUseUnpackedB = l.mayUseUnpackedB};
 }
 
 }  // namespace smalti::cpu

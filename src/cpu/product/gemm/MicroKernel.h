@@ -7,7 +7,7 @@
 
 namespace smalti::cpu {
 
-/// C is overwritten, accumulated into, or as the argument says.
+/// C is overwritten, accumulated into, or either, depending on the argument.
 enum class Store { set, add, either };
 
 struct KernelSpec {
@@ -16,17 +16,17 @@ struct KernelSpec {
   bool nativeHalf = true;
   bool unsignedA = false;  ///< i8Dot: the bytes of A are the unsigned side
   int lanes = 4, rows = 1, vectors = 1;
-  int lastLanes = 4;         ///< of the last vector of columns, the rest of it is not there
+  int lastLanes = 4;         ///< valid lanes of the last vector of columns
   bool transposedA = false;  ///< units of A are [k][rows], else [rows][k]
   int panelRows = 0;         ///< of a tile of A, when they are [tile][k][rows]; `transposedA`, too
   int unroll = 1;            ///< of k
-  bool rest = false;         ///< units may be no multiple of `unroll`
-  bool few = false;          ///< units may be fewer than `unroll`
+  bool rest = false;         ///< the number of units need not be a multiple of `unroll`
+  bool few = false;          ///< there may be fewer units than `unroll`
   Store store = Store::either;
-  int prefetches = 1;               ///< lines of `next` per body; divides `vectors`
-  bool deep = false;                ///< a tile takes long: it first asks for its part of C and the next one's of A
-  bool starts = false;              ///< accumulators start at a value per row, else at 0
-  bool addsRow = false;             ///< C that is overwritten gets a row of values
+  int prefetches = 1;    ///< lines of `next` per body; divides `vectors`
+  bool deep = false;     ///< a tile takes long: it first prefetches its part of C, and of A for the next tile
+  bool starts = false;   ///< accumulators start at a value per row, else at 0
+  bool addsRow = false;  ///< a row vector is added to C when it is overwritten
   std::optional<PackSpec> packs{};  ///< B is rows of elements, and its units are kept at `next`, not unrolled
 };
 

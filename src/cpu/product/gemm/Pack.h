@@ -1,4 +1,4 @@
-// Copies of operands in the order in which the micro-kernels read them.
+// Packs operands in the order in which the micro-kernels read them.
 #pragma once
 
 #include "cpu/product/gemm/Ir.h"
@@ -6,7 +6,7 @@
 
 namespace smalti::cpu {
 
-/// What is copied: elements of `from` become `to`, `group` of them a unit.
+/// The conversion: elements of `from` become `to`, `group` of them form a unit.
 struct PackSpec {
   DType from = DType::f32;
   Element to = Element::f32;

@@ -6,13 +6,13 @@
 namespace smalti::cpu {
 
 struct TileKernelSpec {
-  DType a = DType::bf16, b = DType::bf16;  ///< as they lie packed: bf16, i8 or u8
+  DType a = DType::bf16, b = DType::bf16;  ///< as they are packed: bf16, i8 or u8
   int planes = 1;                          ///< of A
   int64_t finiteB = 0;                     ///< bytes from B to the B of the planes after the first
   int top = 16, bottom = 16;               ///< rows of the two tiles of A; 0: there is one
   int left = 16, right = 16;               ///< columns of the two tiles of B; 0: there is one
   Store store = Store::either;
-  bool addsRow = false;  ///< C that is overwritten gets a row of values
+  bool addsRow = false;  ///< a row vector is added to C when it is overwritten
 };
 
 /// void(ptr a, i64 strideA, i64 planeA, ptr b, ptr c, i64 strideC, i64 steps, i64 tiles, i1 add, ptr row): `tiles`

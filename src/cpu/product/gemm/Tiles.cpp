@@ -83,13 +83,13 @@ class TileNest {
   void emitPanel(const Block& at, const BlockOfA& a, Value* panel, int columns) {
     Value* column = b_.CreateAdd(at.column, times(panel, kPanelColumns));
     Value* packed = workspace(0);
-    if (s_.keepsB) {
+    if (s_.cachesPackedB) {
       const int64_t panels = (s_.n + kPanelColumns - 1) / kPanelColumns;
       packed = ir_.at(ir_.argument(7), times(b_.CreateUDiv(at.k, ir_.i64(l_.blockDepth)), panels * l_.panelBytes));
     }
     if (l_.keepPackedB) packed = ir_.at(packed, times(panel, l_.panelBytes));
     Value* first = l_.keepPackedB ? b_.CreateICmpEQ(at.row, ir_.i64(0)) : b_.getTrue();
-    if (s_.keepsB) first = b_.CreateAnd(first, b_.CreateNot(ir_.argument(8)));
+    if (s_.cachesPackedB) first = b_.CreateAnd(first, b_.CreateNot(ir_.argument(8)));
     ir_.when(first, [&] { packPanel(at, column, packed, columns); });
     multiply(at, a, column, packed, columns);
   }
@@ -149,7 +149,7 @@ class TileNest {
                                                          : Store::either,
                         .addsRow = s_.addsRow};
     Value* c = ir_.at(ir_.at(ir_.argument(4), times(at.row, strideC_)), times(column, 4));
-    Value* row = s_.addsRow ? ir_.at(ir_.argument(s_.keepsB ? 9 : 7), times(column, 4)) : ir_.argument(4);
+    Value* row = s_.addsRow ? ir_.at(ir_.argument(s_.cachesPackedB ? 9 : 7), times(column, 4)) : ir_.argument(4);
     Value* add = s_.accumulate ? b_.getTrue() : b_.CreateICmpNE(at.k, ir_.i64(0));
     const auto call = [&](Value* firstRow, Value* count) {
       b_.CreateCall(tileKernel(module_, spec),
@@ -205,17 +205,17 @@ TileLayout layOutTiles(const GemmShape& s, const Processor& p) {
   constexpr int64_t kRows = 2 * kTileRows;
   const int64_t mostRows = p.l2Bytes * 2 / 5 / (rowBytes * l.planes) / kRows * kRows;
   l.blockRows = equalParts(s.m, std::max(mostRows, kRows), kRows);
-  l.keepPackedB = s.keepsB || l.blockRows < s.m;
+  l.keepPackedB = s.cachesPackedB || l.blockRows < s.m;
   l.panelBytes = steps * kTileRows * kPanelRowBytes;
   if (l.planes > 1) {
     l.finiteB = l.panelBytes;
     l.panelBytes *= 2;
   }
   const int64_t mostPanels = std::max<int64_t>(1, std::min<int64_t>(p.l3Bytes / 8, 8 << 20) / l.panelBytes);
-  l.blockColumns = l.keepPackedB && !s.keepsB ? equalParts(s.n, mostPanels * kPanelColumns, kPanelColumns) : s.n;
+  l.blockColumns = l.keepPackedB && !s.cachesPackedB ? equalParts(s.n, mostPanels * kPanelColumns, kPanelColumns) : s.n;
   const int64_t panels = (l.blockColumns + kPanelColumns - 1) / kPanelColumns;
-  if (s.keepsB) l.keptBytes = (s.k + l.blockDepth - 1) / l.blockDepth * panels * l.panelBytes;
-  l.offsetA = s.keepsB ? 0 : l.keepPackedB ? panels * l.panelBytes : l.panelBytes;
+  if (s.cachesPackedB) l.packedCacheBytes = (s.k + l.blockDepth - 1) / l.blockDepth * panels * l.panelBytes;
+  l.offsetA = s.cachesPackedB ? 0 : l.keepPackedB ? panels * l.panelBytes : l.panelBytes;
   l.workspaceBytes = l.offsetA;
   if (l.packA) {
     l.strideA = rowBytes + kLine;  // rows begin in different cache sets

@@ -8,8 +8,8 @@
 
 namespace smalti::cpu {
 
-/// Whether code for the processor may use them: its features have AMX's (hostProcessor() does where the system has let
-/// this process use them).
+/// Whether code for the processor may use them: its features include AMX (hostProcessor() reports it if the system lets
+/// this process use it).
 bool hasTiles(const Processor&);
 Processor withoutTiles(Processor);
 
@@ -29,7 +29,7 @@ struct TileLayout {
   int64_t panelBytes = 0;  ///< of B: [units][columns of two tiles], which end with whole tiles, for a block of k
   int64_t finiteB = 0;     ///< several planes: where in a panel the same follows with 0 for NaN and infinity, as 0 · ∞
                            ///< of the planes after the first would make NaN of an infinite product
-  int64_t keptBytes = 0;   ///< of B when it is kept for other products
+  int64_t packedCacheBytes = 0;  ///< of packed B, when later products use it
   int64_t offsetA = 0, workspaceBytes = 0;
 };
 TileLayout layOutTiles(const GemmShape&, const Processor&);

@@ -124,7 +124,7 @@ class CpuKernel : public TargetKernel {
     return std::move(*results);
   }
 
-  /// An output lies in the memory of an input.
+  /// An output shares the memory of an input.
   static bool writesInPlace(std::span<const std::vector<Array>> operands, std::span<const Array> into) {
     return std::ranges::any_of(operands[0], [&](const Array& operand) {
       return operand.bytes() > 0 &&

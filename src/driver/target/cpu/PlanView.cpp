@@ -67,7 +67,7 @@ Json productJson(const cpu::ProductPlan& p) {
               {"blocks", {p.gemm.blockRows, p.gemm.blockColumns, p.gemm.blockDepth}},
               {"packs_a", p.gemm.packsA},
               {"packs_b", kPacks[static_cast<size_t>(p.packsB)]},
-              {"keeps_b", s.keepsB},
+              {"caches_packed_b", s.cachesPackedB},
               {"adds_row", s.addsRow},
               {"workspace_bytes", p.gemm.packedBytes}});
   return row;

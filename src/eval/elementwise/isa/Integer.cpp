@@ -57,7 +57,7 @@ struct MinimumUnsigned {
 };
 
 /// The quotient of two whole numbers of fewer bits than the float's mantissa, divided and truncated as floats, is
-/// exact: a fraction that is not whole lies further from the next whole number than the division's rounding reaches.
+/// exact: a fraction that is not an integer differs from the nearest integer by more than the rounding error.
 /// Unlike an integer division this runs in vectors.
 template <class W, class T>
 T quotient(T a, T b) {

@@ -1,4 +1,4 @@
-// Loops over elements. A codec has a `Word` (how an element lies in memory), `load` and `store`; an op is a functor
+// Loops over elements. A codec has a `Word` (an element as it is stored), `load` and `store`; an op is a functor
 // with a static `apply` on loaded values.
 #pragma once
 

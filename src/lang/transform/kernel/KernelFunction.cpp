@@ -28,8 +28,8 @@ struct Padded {
         shape[i] = (shape[i] + d.size - 1) / d.size * d.size;
     }
   }
-  /// Beyond the edge lies what is at the edge, as constants: zeros could be divided by, and a cotangent of 0 times an
-  /// infinity is not a number.
+  /// Elements beyond the edge have the value at the edge, as constants: zeros could be divided by, and a cotangent of 0
+  /// times an infinity is not a number.
   Array with(const Array& a) const {
     Array whole = a;
     for (size_t i = 0; i < shape.size(); ++i) {

@@ -8,7 +8,7 @@
 namespace smalti::lang {
 namespace {
 
-/// Where a slice lies: the elements from its first to its last one, before strides are taken.
+/// The extent of a slice: the elements from its first to its last one, before strides are applied.
 struct Extent {
   std::vector<Operand> starts;
   std::vector<int64_t> fixed;  ///< the starts, where all are known

@@ -14,7 +14,7 @@ Result<BoxShape> boxOf(Lowering&, mlir::Operation&, mlir::Value ref, mlir::Value
 
 /// Reads or writes the elements of a box (inside bounds) of any ref; `mask` may be null.
 void readBox(Frame&, const BoxShape&, const Box&, std::byte* out, uint8_t* mask);
-/// A box that is not all inside: the elements outside are undefined.
+/// A box that is partly outside: elements outside are undefined.
 void readBoxOverEdge(Frame&, const BoxShape&, const Box&, std::byte* out, uint8_t* mask);
 void writeBox(Frame&, const BoxShape&, const Box&, const std::byte* in, const uint8_t* mask);
 

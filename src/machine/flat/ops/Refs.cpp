@@ -21,7 +21,7 @@ struct SliceRef : Payload {
   std::vector<Operand> starts, dynamicSizes;
   Shape sizes;                ///< kDynamicSize where the next of `dynamicSizes` says
   bool isDescriptor = false;  ///< only waits use it: they take its bytes, and touch no element
-  bool isOnlyRead = false;    ///< only loads use it: what lies outside may be undefined
+  bool isOnlyRead = false;    ///< only loads use it: elements outside may be undefined
 
   bool run(Frame& frame) const {
     const Ref& ref = frame.refs[in];

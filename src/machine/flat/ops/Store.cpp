@@ -116,7 +116,7 @@ struct Store : Payload {
     return !mask || mask[selection.splat ? 0 : k];
   }
 
-  /// Where an element of the box lies in the ref; false: outside.
+  /// The position of an element of the box in the ref; false: it is outside.
   bool locate(const Box& at, const Index& index, Index& position) const {
     const Shape& bounds = at.ref->viewShape();
     for (size_t d = 0; d < bounds.size(); ++d) {
@@ -238,7 +238,7 @@ struct Store : Payload {
 };
 
 /// Before an element-wise instruction whose only use is a store: lets it compute in the store's memory, if that is
-/// one piece and no operand lies across it.
+/// one piece and no operand is split across it.
 struct ComputeInPlace : Payload {
   BoxShape box;
   int32_t out = -1;

@@ -22,7 +22,7 @@ std::optional<Footprint> footprintOf(const Ref&);
 std::optional<Footprint> footprintOf(const PeerRef&);
 
 bool meet(const Footprint&, const Footprint&);
-/// Whether all of `inner` lies in `outer`, as far as that is seen at once.
+/// Whether `outer` contains `inner`; false also where a quick test does not show it.
 bool contains(const Footprint& outer, const Footprint& inner);
 
 }  // namespace smalti::machine::race

@@ -27,14 +27,14 @@ TEST(Proofs, WhatABodyReadsFirstIsNotCalledWritten) {
       std::vector<bool> zero;
       for (size_t d = 0; d < body.grid.size(); ++d) zero.push_back(*rc::gen::inRange(0, 2) == 0);
       const KernelPackage package = body.kernel().package();
-      const BodyUse use = useInOneRun(package.kernelFunction(), zero);
+      const BodyAccesses use = accessesOfOneRun(package.kernelFunction(), zero);
       for (const auto& point : pointsOf(body.grid)) {
         bool meant = true;
         for (size_t d = 0; d < zero.size(); ++d) meant &= !zero[d] || point[d] == 0;
         if (!meant) continue;
         const Trace trace = runOnce(body, point);
         for (size_t ref = 0; ref < body.refs(); ++ref) {
-          const BufferUse& said = use.arguments[body.argumentOf(ref)];
+          const BufferAccesses& said = use.arguments[body.argumentOf(ref)];
           if (trace.readFirst[ref]) RC_ASSERT(said.readFirst);
           if (trace.stored[ref]) RC_ASSERT(said.stored);
           if (said.covered) RC_ASSERT(trace.written[ref].size() == static_cast<size_t>(Body::kSide * Body::kSide));

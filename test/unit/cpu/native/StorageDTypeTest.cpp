@@ -45,7 +45,7 @@ std::vector<std::string> products(const TextKernel& k, bool dotIsFast) {
   return outcome && outcome->kernel ? outcome->kernel->report().matmuls : std::vector<std::string>{};
 }
 
-TEST(NativeWideFactors, WhereTheyAreMultipliedAsF32) {
+TEST(StorageDType, WhereTheyAreMultipliedAsF32) {
   const auto wide = ElementsAre(AllOf(HasSubstr(" f32·"), Not(HasSubstr("A packed"))));
   for (const char* dtype : {"bf16", "f16"}) {
     EXPECT_THAT(products(product(dtype, {}), false), wide) << dtype;
@@ -58,7 +58,7 @@ TEST(NativeWideFactors, WhereTheyAreMultipliedAsF32) {
 }
 
 /// Rounded all the same: with what the narrow dtype cannot hold, the sums would be others.
-TEST(NativeWideFactors, AreRounded) {
+TEST(StorageDType, AreRounded) {
   const auto number = [](int64_t i) { return static_cast<float>((i * 7 + i / 5) % 9 - 4); };
   for (const char* dtype : {"bf16", "f16"})
     for (const bool stored : {false, true}) {

@@ -51,7 +51,7 @@ TEST(ProductPlan, ASingleBlockIsReadInStreamsOfPages) {
   EXPECT_EQ(planProduct({.shape = product(8, 4096, 1024)}, p).streams, 1) << "tiles take row after row";
 }
 
-TEST(ProductPlan, PairsOfBf16LieInOneStream) {
+TEST(ProductPlan, Bf16PairsAreInOneStream) {
   Processor p = zen5();
   p.fastBf16Dot = true;
   const auto pairs = [&](int64_t n, int64_t k, bool transposed, int64_t blocks) {
@@ -68,7 +68,7 @@ TEST(ProductPlan, PairsOfBf16LieInOneStream) {
 TEST(ProductPlan, PackedBlocksAreKeptWhileThatIsFelt) {
   const GemmShape shape = product(128, 512, 512);
   const auto keeps = [&](GemmShape s, int64_t blocks) {
-    return planOf({.shape = s, .rowBytesOfB = 4096, .reusedBlocksOfB = blocks}).shape.keepsB;
+    return planOf({.shape = s, .rowBytesOfB = 4096, .reusedBlocksOfB = blocks}).shape.cachesPackedB;
   };
   EXPECT_FALSE(keeps(shape, 0)) << "B is not seen again soon";
   EXPECT_TRUE(keeps(shape, 1));

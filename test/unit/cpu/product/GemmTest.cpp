@@ -77,10 +77,10 @@ TEST(Gemm, FewRowsHaveShallowBlocks) {
   p.l1Bytes = 48 << 10;
   const GemmShape few{100, 384, 700}, many{300, 384, 700};
   EXPECT_EQ(planGemm(few, p).blockDepth, 144);
-  EXPECT_TRUE(planGemm(few, p).inPlaceLines);
+  EXPECT_TRUE(planGemm(few, p).mayUseUnpackedB);
   EXPECT_EQ(planGemm(many, p).blockDepth, 700);
-  EXPECT_FALSE(planGemm(many, p).inPlaceLines);
-  EXPECT_FALSE(planGemm({100, 384, 700, DType::bf16, DType::bf16}, p).inPlaceLines) << "its elements are converted";
+  EXPECT_FALSE(planGemm(many, p).mayUseUnpackedB);
+  EXPECT_FALSE(planGemm({100, 384, 700, DType::bf16, DType::bf16}, p).mayUseUnpackedB) << "its elements are converted";
   Processor here = hostProcessor();
   if (here.vectorRegisters < 32) GTEST_SKIP() << "this processor has too few registers to run them";
   here.fmaPorts = p.fmaPorts;
@@ -219,9 +219,9 @@ TEST(Gemm, KeptOperandsServeLaterProducts) {
     // Fewer rows for which this processor packs B in the same way: others are not given what was kept.
     const auto packing = [](const GemmShape& s) {
       GemmShape kept = s;
-      kept.keepsB = true;
+      kept.cachesPackedB = true;
       const GemmPlan plan = planGemm(kept, hostProcessor());
-      return std::tuple{plan.packsB, plan.blockDepth, plan.tileColumns, plan.inPlaceLines, plan.usesTiles};
+      return std::tuple{plan.packsB, plan.blockDepth, plan.tileColumns, plan.mayUseUnpackedB, plan.usesTiles};
     };
     for (few.m = 17; packing(few) != packing(shape);) ++few.m;
     ASSERT_LT(few.m, shape.m) << name(type);
@@ -230,20 +230,20 @@ TEST(Gemm, KeptOperandsServeLaterProducts) {
       std::vector<char> workspace, kept;
       bool packed = false;
       for (GemmShape s : {shape, few}) {
-        s.keepsB = keeps;
+        s.cachesPackedB = keeps;
         GemmCase given(shape, 601, 5);  // rows of no whole cache lines, which would be read in place
         const GemmPlan plan = planGemm(s, hostProcessor());
-        if (!keeps || !plan.packsB) s.keepsB = false;
+        if (!keeps || !plan.packsB) s.cachesPackedB = false;
         const CompiledGemm gemm = compileGemm(s);
         ASSERT_TRUE(gemm.run);
         workspace.resize(static_cast<size_t>(plan.packedBytes) + 64);
-        kept.resize(static_cast<size_t>(plan.keptBytes) + 64);
+        kept.resize(static_cast<size_t>(plan.packedCacheBytes) + 64);
         const auto aligned = [](std::vector<char>& v) {
           return reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(v.data()) + 63) / 64 * 64);
         };
-        if (packed && s.keepsB) std::memset(given.b.memory.data(), 0, given.b.memory.size());
+        if (packed && s.cachesPackedB) std::memset(given.b.memory.data(), 0, given.b.memory.size());
         using Kept = void(const void*, int64_t, const void*, int64_t, void*, int64_t, void*, void*, bool);
-        if (s.keepsB)
+        if (s.cachesPackedB)
           gemm.as<Kept>()(given.a.at(0, 0), given.a.stride, given.b.at(0, 0), given.b.stride, given.c.at(0, 0),
                           given.c.stride, aligned(workspace), aligned(kept), packed);
         else

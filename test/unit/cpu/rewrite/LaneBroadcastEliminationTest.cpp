@@ -83,7 +83,7 @@ class RunningMax {
   int64_t columns_;
 };
 
-TEST(EqualColumns, ScratchOfOneNumberPerRowBecomesAColumn) {
+TEST(LaneBroadcastElimination, ScratchOfOneNumberPerRowBecomesAColumn) {
   const RunningMax kernel;
   const auto made = kernel.single();
   ASSERT_TRUE(made);
@@ -91,7 +91,7 @@ TEST(EqualColumns, ScratchOfOneNumberPerRowBecomesAColumn) {
   kernel.run();
 }
 
-TEST(EqualColumns, RepeatedColumnsAreColumns) {
+TEST(LaneBroadcastElimination, RepeatedColumnsAreColumns) {
   const RunningMax kernel(RunningMax::Stores::rows, false, 3);
   const auto made = kernel.single();
   ASSERT_TRUE(made);
@@ -99,7 +99,7 @@ TEST(EqualColumns, RepeatedColumnsAreColumns) {
   kernel.run();
 }
 
-TEST(EqualColumns, OutputsKeepTheirColumns) {
+TEST(LaneBroadcastElimination, OutputsKeepTheirColumns) {
   const RunningMax kernel(RunningMax::Stores::rows, true);
   const auto made = kernel.single();
   ASSERT_TRUE(made);
@@ -113,7 +113,7 @@ TEST(EqualColumns, OutputsKeepTheirColumns) {
   kernel.run();
 }
 
-TEST(EqualColumns, OtherStoresKeepTheScratch) {
+TEST(LaneBroadcastElimination, OtherStoresKeepTheScratch) {
   for (const auto stores : {RunningMax::Stores::oneOther, RunningMax::Stores::half, RunningMax::Stores::masked}) {
     SCOPED_TRACE(static_cast<int>(stores));
     const RunningMax kernel(stores);
@@ -123,7 +123,7 @@ TEST(EqualColumns, OtherStoresKeepTheScratch) {
 }
 
 /// m[:, column], which native code checks when it happens.
-TEST(EqualColumns, AColumnThatMayNotBeThereKeepsTheScratch) {
+TEST(LaneBroadcastElimination, AColumnThatMayNotBeThereKeepsTheScratch) {
   const auto kernel = [](bool known) {
     TextKernel k({4}, "arbitrary");
     const Val x = k.input({.array = {32, 1}, .block = {8, 1}, .map = "%i, %c0"});
@@ -138,7 +138,7 @@ TEST(EqualColumns, AColumnThatMayNotBeThereKeepsTheScratch) {
   EXPECT_FALSE(kernel(false));
 }
 
-TEST(EqualColumns, OtherKernelsStay) {
+TEST(LaneBroadcastElimination, OtherKernelsStay) {
   TextKernel k({4}, "parallel");
   const Val x = k.input({.array = {32, 128}, .block = {8, 128}, .map = "%i, %c0"});
   const Val o = k.output({.array = {32, 128}, .block = {8, 128}, .map = "%i, %c0"});

@@ -96,7 +96,7 @@ class MatmulKernel {
   Val x, y, o, acc;
 };
 
-TEST(Reblock, TheSumIsOneStepAndTheAccumulatorGoes) {
+TEST(RetileMatmulGrid, TheSumIsOneStepAndTheAccumulatorGoes) {
   MatmulKernel matmul({});
   const auto made = matmul.retileMatmulGrid();
   ASSERT_TRUE(made);
@@ -110,7 +110,7 @@ TEST(Reblock, TheSumIsOneStepAndTheAccumulatorGoes) {
   bytes.run();
 }
 
-TEST(Reblock, CoresGetPartsOfTheColumns) {
+TEST(RetileMatmulGrid, CoresGetPartsOfTheColumns) {
   MatmulKernel matmul({.m = 256, .n = 512, .k = 256, .bm = 256, .bn = 512, .bk = 128});
   const auto made = matmul.retileMatmulGrid(2);
   ASSERT_TRUE(made);
@@ -119,14 +119,14 @@ TEST(Reblock, CoresGetPartsOfTheColumns) {
   matmul.run();
 }
 
-TEST(Reblock, SmallProductsAreNotCutFine) {
+TEST(RetileMatmulGrid, SmallProductsAreNotCutFine) {
   const Sizes sizes{.m = 256, .n = 256, .k = 256, .bm = 256, .bn = 256, .bk = 128};
   EXPECT_THAT(MatmulKernel(sizes).retileMatmulGrid(2)->signature.grid, ElementsAre(1, 4, 1));
   EXPECT_THAT(MatmulKernel(sizes, "i8").retileMatmulGrid(2)->signature.grid, ElementsAre(1, 2, 1))
       << "bytes are faster";
 }
 
-TEST(Reblock, CoresShareThePartsEvenly) {
+TEST(RetileMatmulGrid, CoresShareThePartsEvenly) {
   const auto parts = [](int64_t n) {
     return MatmulKernel({.m = 128, .n = n, .k = 384, .bm = 128, .bn = n, .bk = 128})
         .retileMatmulGrid(2)
@@ -137,7 +137,7 @@ TEST(Reblock, CoresShareThePartsEvenly) {
   EXPECT_EQ(parts(320), 5) << "no number of whole tiles is even";
 }
 
-TEST(Reblock, BlocksThatHangOverBecomeWhole) {
+TEST(RetileMatmulGrid, BlocksThatHangOverBecomeWhole) {
   MatmulKernel matmul({.m = 50, .n = 200});
   const auto made = matmul.retileMatmulGrid();
   ASSERT_TRUE(made);
@@ -145,7 +145,7 @@ TEST(Reblock, BlocksThatHangOverBecomeWhole) {
   matmul.run();
 }
 
-TEST(Reblock, AnEpilogueStays) {
+TEST(RetileMatmulGrid, AnEpilogueStays) {
   MatmulKernel::twice = true;
   MatmulKernel matmul({});
   MatmulKernel::twice = false;
@@ -154,7 +154,7 @@ TEST(Reblock, AnEpilogueStays) {
   matmul.run();
 }
 
-TEST(Reblock, LoadsOfWhatAStoreReplacesAreNoUse) {
+TEST(RetileMatmulGrid, LoadsOfWhatAStoreReplacesAreNoUse) {
   MatmulKernel::loadsWhatItReplaces = true;
   MatmulKernel matmul({});
   MatmulKernel::loadsWhatItReplaces = false;
@@ -165,14 +165,14 @@ TEST(Reblock, LoadsOfWhatAStoreReplacesAreNoUse) {
   matmul.run();
 }
 
-TEST(Reblock, AConditionOnAnotherStepKeepsTheSteps) {
+TEST(RetileMatmulGrid, AConditionOnAnotherStepKeepsTheSteps) {
   MatmulKernel matmul({}, "f32", 1);
   const auto made = matmul.retileMatmulGrid();
   EXPECT_TRUE(!made || made->signature.grid[2] == 3);
   matmul.run();
 }
 
-TEST(Reblock, ConditionsInsideOfOthersKeepTheSteps) {
+TEST(RetileMatmulGrid, ConditionsInsideOfOthersKeepTheSteps) {
   for (const Epilogue inner : {Epilogue::lastAgain, Epilogue::firstToo}) {
     MatmulKernel::epilogue = inner;
     MatmulKernel matmul({});
@@ -183,7 +183,7 @@ TEST(Reblock, ConditionsInsideOfOthersKeepTheSteps) {
   }
 }
 
-TEST(Reblock, AValueThatAConditionChoosesKeepsTheSteps) {
+TEST(RetileMatmulGrid, AValueThatAConditionChoosesKeepsTheSteps) {
   MatmulKernel::choosesFactor = true;
   MatmulKernel matmul({});
   MatmulKernel::choosesFactor = false;
@@ -193,7 +193,7 @@ TEST(Reblock, AValueThatAConditionChoosesKeepsTheSteps) {
 }
 
 /// x · y minus the sum of each row, as norms have it.
-TEST(Reblock, RowsThatAreReducedGetOtherBlocks) {
+TEST(RetileMatmulGrid, RowsThatAreReducedGetOtherBlocks) {
   TextKernel k({8}, "parallel");
   const Val x = k.input({.array = {256, 768}, .block = {32, 768}, .map = "%i, %c0"});
   const Val y = k.input({.array = {768, 128}, .block = {768, 128}, .map = "%c0, %c0"});
@@ -209,7 +209,7 @@ TEST(Reblock, RowsThatAreReducedGetOtherBlocks) {
   same(k, {smallNumbers("f32", {256, 768}), smallNumbers("f32", {768, 128}, 1)});
 }
 
-TEST(Reblock, OtherKernelsStay) {
+TEST(RetileMatmulGrid, OtherKernelsStay) {
   TextKernel k({4}, "parallel");
   const Val x = k.input({.array = {32, 128}, .block = {8, 128}, .map = "%i, %c0"});
   const Val o = k.output({.array = {32, 128}, .block = {8, 128}, .map = "%i, %c0"});

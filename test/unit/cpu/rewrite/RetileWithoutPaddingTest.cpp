@@ -55,7 +55,7 @@ Shape blockOf(const TextKernel& k) {
   return made ? made->signature.windows[0]->bounds : Shape();
 }
 
-TEST(FitBlocks, RowsAreWholeAndTheBlockStaysAboutAsLarge) {
+TEST(RetileWithoutPadding, RowsAreWholeAndTheBlockStaysAboutAsLarge) {
   const auto made = retileWithoutPadding(sum({4000, 4000}, 256).package());
   ASSERT_TRUE(made);
   EXPECT_THAT(made->signature.grid, ElementsAre(125, 1));
@@ -63,32 +63,36 @@ TEST(FitBlocks, RowsAreWholeAndTheBlockStaysAboutAsLarge) {
   EXPECT_THAT(blockOf(sum({1024, 1000}, 256)), ElementsAre(128, 1000)) << "one axis has a partial block: both are cut";
 }
 
-TEST(FitBlocks, SmallArraysAreOneBlock) { EXPECT_THAT(blockOf(sum({250, 250}, 128)), ElementsAre(250, 250)); }
+TEST(RetileWithoutPadding, SmallArraysAreOneBlock) {
+  EXPECT_THAT(blockOf(sum({250, 250}, 128)), ElementsAre(250, 250));
+}
 
-TEST(FitBlocks, BlocksBeginAtCacheLines) {
+TEST(RetileWithoutPadding, BlocksBeginAtCacheLines) {
   EXPECT_THAT(blockOf(sum({1000, 1000}, 256)), ElementsAre(100, 1000)) << "not 125 rows of 4000 bytes";
   EXPECT_THAT(blockOf(sum({1000, 1000}, 256, "i8")), ElementsAre(40, 1000)) << "nor of 1000";
 }
 
-TEST(FitBlocks, SizesWithoutDivisors) {
+TEST(RetileWithoutPadding, SizesWithoutDivisors) {
   EXPECT_THAT(blockOf(sum({251, 1000}, 256)), ElementsAre(251, 1000)) << "not row by row";
   EXPECT_THAT(blockOf(sum({1009, 1000}, 256)), ElementsAre(131, 1000)) << "the last one is partial, in whole rows";
 }
 
-TEST(FitBlocks, BlocksOfWholeRowsStay) { EXPECT_FALSE(retileWithoutPadding(sum({256, 128}, 128).package())); }
+TEST(RetileWithoutPadding, BlocksOfWholeRowsStay) {
+  EXPECT_FALSE(retileWithoutPadding(sum({256, 128}, 128).package()));
+}
 
-TEST(FitBlocks, PiecesOfRowsAreJoined) {
+TEST(RetileWithoutPadding, PiecesOfRowsAreJoined) {
   EXPECT_THAT(blockOf(sum({4096, 4096}, 256)), ElementsAre(16, 4096)) << "as many elements as before";
   EXPECT_THAT(blockOf(sum({256, 1 << 20}, 256)), ElementsAre(1, 65536)) << "as much of a row as a block has";
   EXPECT_THAT(blockOf(sum({256, 256}, 128)), ElementsAre(256, 256)) << "as much as is worth a step";
 }
 
-TEST(FitBlocks, ChecksAskForNoMoreThanBlocksInside) {
+TEST(RetileWithoutPadding, ChecksAskForNoMoreThanBlocksInside) {
   EXPECT_FALSE(retilePartialBlocks(sum({4096, 4096}, 256).package()));
   EXPECT_TRUE(retilePartialBlocks(sum({4000, 4000}, 256).package()));
 }
 
-TEST(FitBlocks, PiecesOfOtherRowsStay) {
+TEST(RetileWithoutPadding, PiecesOfOtherRowsStay) {
   TextKernel k({4, 4}, "parallel,parallel");
   const Val x = k.input({.array = {64, 48}, .block = {16, 48}, .map = "%i, %c0"});
   const Val y = k.input({.array = {48, 64}, .block = {48, 16}, .map = "%c0, %j"});
@@ -104,7 +108,7 @@ TEST(FitBlocks, PiecesOfOtherRowsStay) {
   EXPECT_FALSE(retileWithoutPadding(k.package())) << "a product's blocks are chosen elsewhere";
 }
 
-TEST(FitBlocks, ValuesAreTheSame) {
+TEST(RetileWithoutPadding, ValuesAreTheSame) {
   for (const Shape& shape : {Shape{37, 100}, Shape{3, 5}, Shape{64, 65}, Shape{400, 500}, Shape{1009, 150}})
     for (const auto& [name, dtype] :
          {std::pair("f32", DType::f32), std::pair("bf16", DType::bf16), std::pair("i8", DType::i8)})
@@ -128,13 +132,13 @@ TextKernel quotients(const Shape& shape, int64_t rows, int64_t columns, const st
   return k;
 }
 
-TEST(FitBlocks, RowsGoThroughTheirSums) {
+TEST(RetileWithoutPadding, RowsGoThroughTheirSums) {
   const TextKernel k = quotients({30, 40}, 8, 40);
   EXPECT_THAT(blockOf(k), ElementsAre(30, 40));
   expectSame(k, {f32Array({30, 40}, [](int64_t i) { return static_cast<float>(i % 13 + 1); })});
 }
 
-TEST(FitBlocks, WhatIsSummedKeepsItsBlocks) {
+TEST(RetileWithoutPadding, WhatIsSummedKeepsItsBlocks) {
   EXPECT_THAT(blockOf(quotients({30, 40}, 8, 16)), ElementsAre(30, 16)) << "the columns are summed";
   EXPECT_THAT(blockOf(quotients({30, 40}, 8, 16, "[0]")), ElementsAre(8, 40)) << "the rows are";
   const TextKernel undefined = quotients({30, 40}, 8, 16);
@@ -144,14 +148,14 @@ TEST(FitBlocks, WhatIsSummedKeepsItsBlocks) {
   EXPECT_TRUE(got && !*got) << "what lies past the columns' end is in the sums";
 }
 
-TEST(FitBlocks, NothingFromPastTheEnd) {
+TEST(RetileWithoutPadding, NothingFromPastTheEnd) {
   const TextKernel k = sum({37, 100}, 32);
   const auto got = same(k, {numbers({37, 100}, DType::f32), numbers({37, 100}, DType::f32)});
   ASSERT_EQ(got.size(), 1);
   EXPECT_THAT(floats(got[0]), Each(::testing::Truly([](float v) { return std::isfinite(v); })));
 }
 
-TEST(FitBlocks, AnAxisWhoseIndexIsUsedKeepsItsSteps) {
+TEST(RetileWithoutPadding, AnAxisWhoseIndexIsUsedKeepsItsSteps) {
   TextKernel k({2, 2}, "parallel,parallel");
   const Spec part{.array = {50, 60}, .block = {32, 32}, .map = "%i, %j"};
   const Val x = k.input(part), o = k.output(part);
@@ -160,7 +164,7 @@ TEST(FitBlocks, AnAxisWhoseIndexIsUsedKeepsItsSteps) {
   expectSame(k, {counting({50, 60})});
 }
 
-TEST(FitBlocks, StepsThatSeeEachOtherStay) {
+TEST(RetileWithoutPadding, StepsThatSeeEachOtherStay) {
   TextKernel reads({2, 2});
   const Spec part{.array = {50, 60}, .block = {32, 32}, .map = "%i, %j"};
   const Val x = reads.input(part), o = reads.output(part), scratch = reads.scratch("f32", {32, 32});
@@ -173,7 +177,7 @@ TEST(FitBlocks, StepsThatSeeEachOtherStay) {
   EXPECT_FALSE(retileWithoutPadding(again.package())) << "the last step of a column wins";
 }
 
-TEST(FitBlocks, WhatAStoreReplacesMayBeLoaded) {
+TEST(RetileWithoutPadding, WhatAStoreReplacesMayBeLoaded) {
   TextKernel k({2, 2});
   const Spec part{.array = {50, 60}, .block = {32, 32}, .map = "%i, %j"};
   const Val x = k.input(part), o = k.output(part);
@@ -184,7 +188,7 @@ TEST(FitBlocks, WhatAStoreReplacesMayBeLoaded) {
   same(k, {counting({50, 60})});
 }
 
-TEST(FitBlocks, ArraysOfOtherSizesKeepTheirSteps) {
+TEST(RetileWithoutPadding, ArraysOfOtherSizesKeepTheirSteps) {
   TextKernel k({2, 2});
   const Val x = k.input({.array = {50, 60}, .block = {32, 32}, .map = "%i, %j"});
   const Val o = k.output({.array = {64, 64}, .block = {32, 32}, .map = "%i, %j"});

@@ -1,5 +1,5 @@
 // Copies between their start and their wait.
-#include "cpu/runtime/Flights.h"
+#include "cpu/runtime/DmaHazardTracker.h"
 
 #include <array>
 
@@ -15,9 +15,9 @@ struct Memory {
 const int kSemaphores[2] = {};
 const void* semaphore(int i) { return &kSemaphores[i]; }
 
-TEST(Flights, WhatACopyReadsMayBeReadAndWhatItWritesMayNotBeTouched) {
+TEST(DmaHazardTracker, WhatACopyReadsMayBeReadAndWhatItWritesMayNotBeTouched) {
   const Memory m;
-  Flights f;
+  DmaHazardTracker f;
   EXPECT_TRUE(f.start(m.at(0, 8), m.at(32, 40), semaphore(0), 8));
   EXPECT_TRUE(f.access(m.at(0, 8), false));
   EXPECT_FALSE(f.access(m.at(7, 9), true));
@@ -29,9 +29,9 @@ TEST(Flights, WhatACopyReadsMayBeReadAndWhatItWritesMayNotBeTouched) {
   EXPECT_TRUE(f.none());
 }
 
-TEST(Flights, CopiesMustNotMeet) {
+TEST(DmaHazardTracker, CopiesMustNotMeet) {
   const Memory m;
-  Flights f;
+  DmaHazardTracker f;
   EXPECT_FALSE(f.start(m.at(0, 8), m.at(4, 12), semaphore(0), 8)) << "itself";
   EXPECT_TRUE(f.start(m.at(0, 8), m.at(32, 40), semaphore(0), 8));
   EXPECT_TRUE(f.start(m.at(0, 8), m.at(40, 48), semaphore(0), 8)) << "both only read it";
@@ -40,9 +40,9 @@ TEST(Flights, CopiesMustNotMeet) {
   EXPECT_FALSE(f.start(m.at(48, 56), m.at(0, 8), semaphore(1), 8));
 }
 
-TEST(Flights, OfCopiesThatRaiseOneSemaphoreAnyMayHaveArrived) {
+TEST(DmaHazardTracker, OfCopiesThatRaiseOneSemaphoreAnyMayHaveArrived) {
   const Memory m;
-  Flights f;
+  DmaHazardTracker f;
   EXPECT_TRUE(f.start(m.at(0, 4), m.at(32, 36), semaphore(0), 4));
   EXPECT_TRUE(f.start(m.at(0, 4), m.at(40, 44), semaphore(0), 4));
   f.wait(m.at(40, 44), semaphore(0), 4);

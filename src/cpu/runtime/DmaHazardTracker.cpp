@@ -1,16 +1,16 @@
-#include "cpu/runtime/Flights.h"
+#include "cpu/runtime/DmaHazardTracker.h"
 
 #include <algorithm>
 
 namespace smalti::cpu {
 
-bool Flights::start(Span source, Span target, const void* semaphore, int64_t amount) {
+bool DmaHazardTracker::start(Span source, Span target, const void* semaphore, int64_t amount) {
   if (source.meets(target) || !access(source, false) || !access(target, true)) return false;
   flights_.push_back({source, target, semaphore, amount});
   return true;
 }
 
-void Flights::wait(Span /*target*/, const void* semaphore, int64_t amount) {
+void DmaHazardTracker::wait(Span /*target*/, const void* semaphore, int64_t amount) {
   int64_t left = 0;
   for (Flight& f : flights_) {
     if (f.semaphore != semaphore) continue;
@@ -22,7 +22,7 @@ void Flights::wait(Span /*target*/, const void* semaphore, int64_t amount) {
   if (left == 0) std::erase_if(flights_, [&](const Flight& f) { return f.semaphore == semaphore; });
 }
 
-bool Flights::access(Span span, bool write) const {
+bool DmaHazardTracker::access(Span span, bool write) const {
   return std::ranges::none_of(flights_,
                               [&](const Flight& f) { return span.meets(f.target) || (write && span.meets(f.source)); });
 }

@@ -26,12 +26,12 @@ int64_t divisions(int64_t columns, int length) {
   return found;
 }
 
-TEST(OverlapTrips, LongChainsOnly) {
+TEST(ModuloSchedule, LongChainsOnly) {
   if (!hostProcessor().triple.starts_with("x86_64")) GTEST_SKIP() << "counts instructions of x86";
   EXPECT_EQ(divisions(4096, 8), 2 * 8 * (divisions(4096, 1)));
 }
 
-TEST(OverlapTrips, EveryColumnOnce) {
+TEST(ModuloSchedule, EveryColumnOnce) {
   for (const int64_t columns : {64, 128, 192, 256, 320, 1000, 1024, 1027}) {
     const Shape shape{3, columns};
     TextKernel k;
@@ -41,7 +41,7 @@ TEST(OverlapTrips, EveryColumnOnce) {
   }
 }
 
-TEST(OverlapTrips, WithWhatARowKeepsForItsLaterPhases) {
+TEST(ModuloSchedule, WithWhatARowKeepsForItsLaterPhases) {
   for (const int64_t columns : {256, 1000, 1024}) {
     const Shape shape{5, columns};
     TextKernel k;
@@ -52,7 +52,7 @@ TEST(OverlapTrips, WithWhatARowKeepsForItsLaterPhases) {
   }
 }
 
-TEST(OverlapTrips, OverWhatIsRead) {
+TEST(ModuloSchedule, OverWhatIsRead) {
   const Shape shape{4, 1000};
   TextKernel k;
   const Val in = k.input({.array = shape, .space = "vmem"}), out = k.output({.array = shape, .space = "vmem"});

@@ -1,5 +1,5 @@
-// Copies between their start and their wait, as checked code tells of them (--check): native copies happen when they
-// start, but what touches them before they are waited for is a mistake.
+// Tracks copies between their start and their wait in checked code (--check): native copies complete when they
+// start, but an access to their memory before the wait is a mistake.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace smalti::cpu {
 
-/// Bytes from the first element to the last; gaps count.
+/// Bytes from the first element to the last, including gaps.
 struct Span {
   const std::byte* begin = nullptr;
   const std::byte* end = nullptr;
@@ -16,12 +16,13 @@ struct Span {
   bool operator==(const Span&) const = default;
 };
 
-/// Functions are false where something may be wrong.
-class Flights {
+/// Functions return false if there may be a mistake.
+class DmaHazardTracker {
  public:
   bool start(Span source, Span target, const void* semaphore, int64_t amount);
-  /// A wait took `amount` off the semaphore; `target`: what the kernel says it waited for, or empty, which proves
-  /// nothing: of several copies that raise one semaphore, any may have arrived. All are safe when waits have taken all.
+  /// A wait subtracted `amount` from the semaphore; `target`: the ref that the kernel names, or empty. It proves
+  /// nothing: any of several copies that raise one semaphore may have arrived. All have once waits have subtracted the
+  /// total.
   void wait(Span target, const void* semaphore, int64_t amount);
   bool access(Span, bool write) const;
   bool none() const { return flights_.empty(); }
@@ -31,17 +32,17 @@ class Flights {
   struct Flight {
     Span source, target;
     const void* semaphore = nullptr;
-    int64_t left = 0;  ///< of what waits must take
+    int64_t left = 0;  ///< amount that waits must still subtract
   };
   std::vector<Flight> flights_;
 };
 
-/// Names of the functions that generated code calls; i32 (but wait), 0 where all is well:
+/// Names of the functions that generated code calls; they return i32 (except wait), 0 for success:
 /// start(context, source, source end, target, target end, semaphore, amount)
-inline constexpr const char* kFlightStartSymbol = "smalti_cpu_flight_start";
+inline constexpr const char* kDmaStartSymbol = "smalti_cpu_dma_start";
 /// wait(context, target, target end, semaphore, amount)
-inline constexpr const char* kFlightWaitSymbol = "smalti_cpu_flight_wait";
+inline constexpr const char* kDmaWaitSymbol = "smalti_cpu_dma_wait";
 /// access(context, begin, end, i32 write)
-inline constexpr const char* kFlightAccessSymbol = "smalti_cpu_flight_access";
+inline constexpr const char* kDmaAccessSymbol = "smalti_cpu_dma_access";
 
 }  // namespace smalti::cpu
