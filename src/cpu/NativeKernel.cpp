@@ -7,13 +7,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
-#include <mutex>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "base/BlockMemory.h"
 #include "base/MemoryAccount.h"
 #include "cpu/MeasuredKernel.h"
 #include "cpu/NativeParts.h"
@@ -24,10 +21,9 @@
 #include "cpu/emit/Measured.h"
 #include "cpu/jit/Jit.h"
 #include "cpu/runtime/CallArrays.h"
-#include "cpu/runtime/Devices.h"
-#include "cpu/runtime/OutsideReads.h"
+#include "cpu/runtime/EntryPoints.h"
+#include "cpu/runtime/GridWorkers.h"
 #include "cpu/runtime/Pool.h"
-#include "cpu/runtime/Stamps.h"
 #include "ir/KernelArguments.h"
 #include "ir/Types.h"
 #include "llvm/ADT/SmallVector.h"
@@ -36,80 +32,6 @@
 namespace smalti::cpu {
 namespace {
 
-/// What generated code gets: its limits, and what the functions below need.
-struct KernelContext {
-  CallLimits limits;
-  InterpretContext* rest = nullptr;
-  DeviceMember member{};     ///< without a group: the only device
-  Stamps* stamps = nullptr;  ///< of measured code
-  OutsideReads outside{};
-};
-
-extern "C" int32_t smaltiCpuInterpret(void* context, int32_t op, void** pointers) {
-  return static_cast<KernelContext*>(context)->rest->run(op, pointers);
-}
-
-Flights& flightsOf(void* context) { return static_cast<KernelContext*>(context)->rest->flights; }
-
-extern "C" int32_t smaltiCpuFlightStart(void* context, const std::byte* source, const std::byte* sourceEnd,
-                                        const std::byte* target, const std::byte* targetEnd, const void* semaphore,
-                                        int64_t amount) {
-  return flightsOf(context).start({source, sourceEnd}, {target, targetEnd}, semaphore, amount) ? 0 : 1;
-}
-extern "C" void smaltiCpuFlightWait(void* context, const std::byte* target, const std::byte* targetEnd,
-                                    const void* semaphore, int64_t amount) {
-  flightsOf(context).wait({target, targetEnd}, semaphore, amount);
-}
-extern "C" int32_t smaltiCpuFlightAccess(void* context, const std::byte* begin, const std::byte* end, int32_t write) {
-  return flightsOf(context).access({begin, end}, write != 0) ? 0 : 1;
-}
-
-extern "C" const std::byte* smaltiCpuReadOutside(void* context, const char* place, const std::byte* base,
-                                                 const ReadDimension* dimensions, int32_t rank, int32_t dtype) {
-  return static_cast<KernelContext*>(context)->outside.read(place, base, {dimensions, static_cast<size_t>(rank)},
-                                                            static_cast<DType>(dtype));
-}
-
-const DeviceMember& memberOf(void* context) { return static_cast<KernelContext*>(context)->member; }
-
-extern "C" int32_t smaltiCpuDevice(void* context) { return memberOf(context).number; }
-extern "C" std::byte* smaltiCpuPeer(void* context, int64_t device, std::byte* here) {
-  const DeviceMember& m = memberOf(context);
-  if (m.group) return m.group->peer(m.device, device, here);
-  return device == 0 ? here : nullptr;
-}
-extern "C" int32_t smaltiCpuSignal(void* context, int64_t device, int64_t* semaphore, int64_t amount) {
-  const DeviceMember& m = memberOf(context);
-  if (m.group) return m.group->signalTo(m.device, device, semaphore, amount) ? 0 : 1;
-  if (device != 0) return 1;
-  *semaphore += amount;
-  return 0;
-}
-extern "C" int32_t smaltiCpuPut(void* context, int64_t device, const std::byte* target, const CopiedBox* box,
-                                int64_t* semaphore, int64_t amount) {
-  const DeviceMember& m = memberOf(context);
-  if (m.group) return m.group->put(m.device, device, target, *box, semaphore, amount) ? 0 : 1;
-  return smaltiCpuSignal(context, device, semaphore, amount);
-}
-extern "C" int32_t smaltiCpuWait(void* context, int64_t* semaphore, int64_t amount) {
-  if (const DeviceMember& m = memberOf(context); m.group) return m.group->wait(m.device, semaphore, amount) ? 0 : 1;
-  if (*semaphore < amount) return 1;
-  *semaphore -= amount;
-  return 0;
-}
-
-extern "C" int64_t smaltiCpuRead(void* context, int64_t* semaphore) {
-  const DeviceMember& m = memberOf(context);
-  return m.group ? m.group->read(semaphore).value_or(INT64_MIN) : *semaphore;
-}
-
-extern "C" void smaltiCpuStamp(void* context, int32_t part, int32_t opens) {
-  if (Stamps* stamps = static_cast<KernelContext*>(context)->stamps) stamps->stamp(part, opens != 0);
-}
-extern "C" void smaltiCpuStep(void* context, int64_t number) {
-  if (Stamps* stamps = static_cast<KernelContext*>(context)->stamps) stamps->step(number);
-}
-
 /// What the system gives to a process at most.
 std::string memoryLimit() {
   rlimit limit{};
@@ -117,57 +39,6 @@ std::string memoryLimit() {
     return fmt::format("a limit of {} bytes for the process", limit.rlim_cur);
   return fmt::format("a machine with {} bytes", static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE));
 }
-
-/// What one thread of a call works with, kept for the next call.
-struct GridWorker {
-  GridWorker(int64_t arenaBytes, const InterpretedOps& ops)
-      : bytes(static_cast<size_t>(std::max<int64_t>(arenaBytes, 1))),
-        arena(static_cast<std::byte*>(takeBlock(bytes))),
-        interpreter(ops) {}
-  ~GridWorker() {
-    if (arena) giveBlock(arena, bytes);
-  }
-  GridWorker(const GridWorker&) = delete;
-  GridWorker& operator=(const GridWorker&) = delete;
-
-  size_t bytes;
-  std::byte* arena;
-  InterpretContext interpreter;
-  KernelContext context{{}, &interpreter};
-};
-
-class Workers {
- public:
-  ~Workers() { delete last_.load(); }
-  std::unique_ptr<GridWorker> take() {
-    if (GridWorker* last = last_.exchange(nullptr, std::memory_order_acquire)) return std::unique_ptr<GridWorker>(last);
-    const std::unique_lock lock = lockSoon();
-    if (!lock || free_.empty()) return nullptr;
-    auto worker = std::move(free_.back());
-    free_.pop_back();
-    return worker;
-  }
-  void give(std::unique_ptr<GridWorker> worker) {
-    worker.reset(last_.exchange(worker.release(), std::memory_order_acq_rel));
-    if (!worker) return;
-    if (const std::unique_lock lock = lockSoon()) free_.push_back(std::move(worker));
-  }
-
- private:
-  /// Not held where it would never be released: in a child that was forked while another thread had it.
-  std::unique_lock<std::mutex> lockSoon() {
-    std::unique_lock lock(mutex_, std::try_to_lock);
-    for (int tries = 0; !lock && tries < 1000; ++tries) {
-      std::this_thread::yield();
-      static_cast<void>(lock.try_lock());
-    }
-    return lock;
-  }
-
-  std::atomic<GridWorker*> last_{nullptr};  ///< given back; without the lock
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<GridWorker>> free_;
-};
 
 /// One call that is measured, where `to` is not null.
 class Measuring {
@@ -422,22 +293,8 @@ class Kernel : public MeasuredKernel {
   std::shared_ptr<const LoadedCode> code_;
   KernelFunction* function_;
   uint64_t layout_ = 0;  ///< tells processes whether their devices have the same code and memory
-  mutable Workers workers_;
+  mutable IdleWorkers workers_;
 };
-
-const RuntimeSymbol kRuntime[] = {{kInterpretSymbol, reinterpret_cast<void*>(&smaltiCpuInterpret)},
-                                  {kFlightStartSymbol, reinterpret_cast<void*>(&smaltiCpuFlightStart)},
-                                  {kFlightWaitSymbol, reinterpret_cast<void*>(&smaltiCpuFlightWait)},
-                                  {kFlightAccessSymbol, reinterpret_cast<void*>(&smaltiCpuFlightAccess)},
-                                  {kReadOutsideSymbol, reinterpret_cast<void*>(&smaltiCpuReadOutside)},
-                                  {kDeviceSymbol, reinterpret_cast<void*>(&smaltiCpuDevice)},
-                                  {kPeerSymbol, reinterpret_cast<void*>(&smaltiCpuPeer)},
-                                  {kPutSymbol, reinterpret_cast<void*>(&smaltiCpuPut)},
-                                  {kSignalSymbol, reinterpret_cast<void*>(&smaltiCpuSignal)},
-                                  {kReadSymbol, reinterpret_cast<void*>(&smaltiCpuRead)},
-                                  {kStampSymbol, reinterpret_cast<void*>(&smaltiCpuStamp)},
-                                  {kStepSymbol, reinterpret_cast<void*>(&smaltiCpuStep)},
-                                  {kWaitSymbol, reinterpret_cast<void*>(&smaltiCpuWait)}};
 
 /// Null when what was kept is not what this version writes: then it is compiled again.
 std::shared_ptr<Kernel> fromCache(const KernelPackage& package, const NativeOptions& options,
@@ -448,7 +305,7 @@ std::shared_ptr<Kernel> fromCache(const KernelPackage& package, const NativeOpti
   auto report = readReport(std::string_view(kept.report).substr(line + 1));
   if (!lowered || !report || lowered->written.size() != package.results.size()) return nullptr;
   report->sharedAxes = static_cast<int>(lowered->sharedBounds.size());
-  auto code = loadObject(kept.object, kRuntime, &report->compile);
+  auto code = loadObject(kept.object, runtimeSymbols(), &report->compile);
   if (!code) return nullptr;
   auto kernel = std::make_shared<Kernel>(package, options, std::move(*lowered), InterpretedOps(), std::move(*report),
                                          std::move(*code));
@@ -482,7 +339,7 @@ Result<MeasuredOutcome> compile(const KernelPackage& package, const NativeOption
   report.compile.emitMs = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   auto object = generateObject(std::move(built), options.processor, &report.compile);
   if (!object) return fail(std::move(object.error()));
-  auto code = loadObject(*object, kRuntime, &report.compile);
+  auto code = loadObject(*object, runtimeSymbols(), &report.compile);
   if (!code) return fail(std::move(code.error()));
   // Interpreted ops are not code: a kernel that has some is lowered again.
   if (options.cache && interpreted.all().empty())

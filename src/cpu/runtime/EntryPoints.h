@@ -1,0 +1,27 @@
+// The state of one thread of a call, and the functions of this process that generated code calls with it.
+#pragma once
+
+#include <span>
+
+#include "cpu/emit/Interpreted.h"
+#include "cpu/jit/Jit.h"
+#include "cpu/runtime/Devices.h"
+#include "cpu/runtime/KernelCall.h"
+#include "cpu/runtime/OutsideReads.h"
+#include "cpu/runtime/Stamps.h"
+
+namespace smalti::cpu {
+
+/// The `context` of the kernel function: its limits come first, since generated code reads them.
+struct KernelContext {
+  CallLimits limits;
+  InterpretContext* rest = nullptr;
+  DeviceMember member{};     ///< without a group: the only device
+  Stamps* stamps = nullptr;  ///< of measured code
+  OutsideReads outside{};
+};
+
+/// All functions that generated code may call, by name.
+std::span<const RuntimeSymbol> runtimeSymbols();
+
+}  // namespace smalti::cpu
