@@ -6,6 +6,7 @@
 #include "cpu/analysis/MemoryResident.h"
 #include "cpu/analysis/Parallel.h"
 #include "cpu/plan/KernelPlan.h"
+#include "cpu/rewrite/HoistAboveProducts.h"
 #include "cpu/rewrite/Passes.h"
 #include "cpu/runtime/CallArrays.h"
 #include "cpu/runtime/Pool.h"
@@ -72,9 +73,11 @@ tl::expected<LoweredKernel, Unsupported> lowerPlanned(const KernelPackage& packa
                                                       llvm::Module& module, NativeReport& report,
                                                       InterpretedOps& interpreted) {
   report.plan = std::make_shared<KernelPlan>();
-  if (options.devices)  // steps are in the order that other devices count on
-    return lowerKernel(package, module, options.processor, report, interpreted,
+  if (options.devices) {  // other devices rely on the order of steps: no retiling
+    const auto hoisted = hoistAboveProducts(package);
+    return lowerKernel(hoisted ? *hoisted : package, module, options.processor, report, interpreted,
                        {.poison = options.poison, .checkBlocks = options.checkBlocks, .devices = true});
+  }
   const auto other = optimizeGrid(package, {options.processor, availableCores()}, &report.plan->rewrites);
   const KernelPackage& chosen = other ? *other : package;
   const ParallelPlan plan = planParallel(chosen);

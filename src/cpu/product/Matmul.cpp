@@ -1,8 +1,9 @@
-// tpu.matmul: a call of a nest of product/gemm per batch element.
+// Lowers tpu.matmul: one matrix product (product/gemm, SkinnyGemm.h) per batch element.
 #include <array>
 
 #include <fmt/format.h>
 
+#include "cpu/analysis/ProductStore.h"
 #include "cpu/analysis/RowMasks.h"
 #include "cpu/emit/RowBounds.h"
 #include "cpu/emit/elements/NarrowFloats.h"
@@ -18,7 +19,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// An operand as [batch…] × rows × columns in memory: which of its dimensions these are.
+/// The dimensions of an operand that make it [batch…] × rows × columns.
 struct Side {
   Shape batch;
   int64_t free = -1, contracting = -1;  ///< -1: of size 1
@@ -40,7 +41,7 @@ std::optional<Side> sideOf(std::span<const int64_t> shape, const Shape& batch, c
   return side;
 }
 
-/// A matrix that the nest can read: its last dimension contiguous. `rows` and `columns` are dimensions of the view,
+/// A matrix that products can read: its last dimension is contiguous. `rows` and `columns` are dimensions of the view,
 /// -1 for size 1.
 struct Matrix {
   Reg base = nullptr, leading = nullptr;
@@ -57,58 +58,10 @@ std::optional<Matrix> matrixOf(Lowering& l, const View& v, int64_t rows, int64_t
   return std::nullopt;
 }
 
-/// A dense copy where the view is none.
+/// The view as such a matrix, copied if necessary.
 Matrix matrixIn(Lowering& l, const View& v, int64_t rows, int64_t columns) {
   if (auto matrix = matrixOf(l, v, rows, columns)) return *matrix;
   return *matrixOf(l, l.denseCopy(v), rows, columns);
-}
-
-/// A product that is only added to something and stored, or only stored: it can be computed where it is stored.
-struct Destination {
-  mlir::Operation* store = nullptr;
-  mlir::Value added;                       ///< null: nothing
-  std::vector<mlir::Operation*> replaced;  ///< reshapes, the addition, the store
-  std::vector<mlir::Operation*> between;   ///< other ops up to the store: pure, or loads
-};
-
-bool isUnitReshape(mlir::Operation& op) {
-  return llvm::isa<mlir::vector::ShapeCastOp>(op) &&
-         schedule::unitReshape(shapeOf(op.getOperand(0).getType()), shapeOf(op.getResult(0).getType())).has_value();
-}
-
-std::optional<Destination> findDestination(const Lowering& l, mlir::Operation& product) {
-  Destination d;
-  mlir::Operation* at = &product;
-  const auto next = [&]() -> mlir::Operation* {
-    mlir::Value v = at->getResult(0);
-    return v.hasOneUse() && (*v.user_begin())->getBlock() == product.getBlock() ? *v.user_begin() : nullptr;
-  };
-  mlir::Value value = product.getResult(0);
-  for (mlir::Operation* user = next(); user; user = next()) {
-    if (l.scheduler.isSkipped(user)) return std::nullopt;  // another product's, which this one is added to
-    if (isUnitReshape(*user)) {
-      d.replaced.push_back(user);
-    } else if (llvm::isa<mlir::arith::AddFOp, mlir::arith::AddIOp>(user) && !d.added) {
-      d.added = user->getOperand(user->getOperand(0) == value ? 1 : 0);
-      if (d.added == value) return std::nullopt;
-      d.replaced.push_back(user);
-    } else {
-      auto store = llvm::dyn_cast<tpu::VectorStoreOp>(user);
-      if (!store || store.getMask() || store.getValueToStore() != value || store.getAdd()) return std::nullopt;
-      d.store = user;
-      d.replaced.push_back(user);
-      break;
-    }
-    at = user;
-    value = user->getResult(0);
-  }
-  if (!d.store) return std::nullopt;
-  for (mlir::Operation* op = product.getNextNode(); op != d.store; op = op->getNextNode()) {
-    if (llvm::is_contained(d.replaced, op)) continue;
-    if (!isPure(*op) && !isLoad(*op)) return std::nullopt;
-    d.between.push_back(op);
-  }
-  return d;
 }
 
 class MatmulLowering {
@@ -145,7 +98,7 @@ class MatmulLowering {
       if (accumulate) startFrom(l_, l_.view(op_.getOperand(2)), result);
     }
     if (auto blocks = l_.blocks.find(op_.getOperand(1)); blocks != l_.blocks.end()) {
-      const View lhs = l_.view(op_.getOperand(0));  // which may lie there as f32 (StorageDType.h)
+      const View lhs = l_.view(op_.getOperand(0));  // which may be stored as f32 (StorageDType.h)
       productOfBlocks(*lhsSide, *rhsSide, lhs, blocks->second, result,
                       {shape[0], shape[1], rhsShape[static_cast<size_t>(dims_.rhsContracting[0])], lhs.dtype,
                        blocks->second[0].dtype, sum, false, false, accumulate});
@@ -180,28 +133,18 @@ class MatmulLowering {
  private:
   static int64_t sizeOf(const View& v, int64_t d) { return d < 0 ? 1 : v.shape[static_cast<size_t>(d)]; }
 
-  /// When the product is only stored, perhaps added to something before: `result` is that memory, and what it is added
-  /// to is put there first.
+  /// If the product is only stored, possibly after an addition: `result` becomes the memory of the store, and the other
+  /// operand of the addition is put there first. The rewrite HoistAboveProducts has made them consecutive.
   LowerResult takeDestination(View& result, bool& accumulate, const Shape& shape) {
-    auto destination = findDestination(l_, op_);
-    if (!destination) return {};
+    const auto destination = findProductStore(op_);
+    if (!destination || !opsBetween(op_, *destination).empty()) return {};
     const mlir::Value ref = destination->store->getOperand(1);
     if (!l_.hasRef(ref) || l_.ref(ref).dtype != elementDType(op_.getResult(0).getType())) return {};
-    for (mlir::Operation* op : destination->replaced) l_.scheduler.skip(op);
-    // None of the ops between needs the product: they may come before it.
-    for (mlir::Operation* op : destination->between) {
-      if (!llvm::isa<mlir::arith::ConstantOp>(op) && !l_.scheduler.isSkipped(op) &&
-          (!l_.liveness().dead(op) || isLoad(*op)))
-        if (auto ok = l_.lowerOp(*op); !ok) return ok;
-      l_.scheduler.skip(op);
-    }
     auto box = storeBox(l_, *destination->store);
     if (!box) return tl::unexpected(box.error());
     auto target = targetOf(*destination, *box, shape);
-    if (!target) {
-      for (mlir::Operation* op : destination->replaced) l_.scheduler.unskip(op);
-      return {};
-    }
+    if (!target) return {};
+    for (mlir::Operation* op : destination->chain) l_.scheduler.skip(op);
     row_ = addedRow(*destination, *box, shape);
     if (destination->added && !row_) {
       accumulate = true;
@@ -215,8 +158,8 @@ class MatmulLowering {
     return {};
   }
 
-  /// What the product is added to is what the memory of the store holds.
-  bool isLoadedFrom(const View& box, const Destination& d) const {
+  /// Whether the other operand of the addition is what the memory of the store holds.
+  bool isLoadedFrom(const View& box, const ProductStore& d) const {
     const ScheduledOp* load = d.added.getDefiningOp() ? l_.scheduler.findPending(d.added.getDefiningOp()) : nullptr;
     if (!load || !load->isLoad()) return false;
     const View& from = l_.boxOf(load->op);
@@ -224,10 +167,10 @@ class MatmulLowering {
            schedule::haveSameAddress(*load->op, *d.store);
   }
 
-  /// A row that is added to every row of a product of many, such as a bias, and that the product does not overwrite:
-  /// the nest adds it while it has a tile in registers.
-  mlir::Value addedRow(const Destination& d, const View& box, const Shape& shape) const {
-    constexpr int64_t kManyRows = 16;  // fewer are not nest
+  /// A row vector that is added to every row of the product, such as a bias, unless the product overwrites it: the
+  /// epilogue adds it to each tile in registers.
+  mlir::Value addedRow(const ProductStore& d, const View& box, const Shape& shape) const {
+    constexpr int64_t kManyRows = 16;  // fewer rows are not packed products
     mlir::Operation* op = d.added ? d.added.getDefiningOp() : nullptr;
     if (!llvm::isa_and_present<mlir::vector::BroadcastOp>(op) || !isVector(op->getOperand(0))) return nullptr;
     mlir::Value row = op->getOperand(0);
@@ -243,13 +186,12 @@ class MatmulLowering {
     return depth == 0 || overwritten ? nullptr : row;
   }
   static bool feeds(mlir::Operation& load, mlir::Value v) {
-    while (isUnitReshapeOf(v)) v = v.getDefiningOp()->getOperand(0);
+    while (v.getDefiningOp() && isUnitReshape(*v.getDefiningOp())) v = v.getDefiningOp()->getOperand(0);
     return v.getDefiningOp() == &load;
   }
-  static bool isUnitReshapeOf(mlir::Value v) { return v.getDefiningOp() && isUnitReshape(*v.getDefiningOp()); }
 
-  /// The memory of the store as the product needs it; nullopt where it cannot be computed there.
-  std::optional<View> targetOf(const Destination& destination, const View& box, const Shape& shape) {
+  /// The memory of the store in the product's shape; nullopt if the product cannot be computed there.
+  std::optional<View> targetOf(const ProductStore& destination, const View& box, const Shape& shape) {
     auto target = reshape(l_.b, box, shape);
     if (!target) return std::nullopt;
     if (!dims_.rhsFree.empty()) {
@@ -260,19 +202,19 @@ class MatmulLowering {
     return target;
   }
 
-  /// A load that is still to be done, of an operand or for an op after the store, may read what the product is written
-  /// to. (What the product is added to is read as it is written.)
-  bool readsTarget(const Destination& destination, const View& box) const {
+  /// Whether a deferred load, of an operand or for an op after the store, may read memory that the product overwrites.
+  /// (The other operand of the addition is read element by element as it is overwritten.)
+  bool readsTarget(const ProductStore& destination, const View& box) const {
     if (auto blocks = l_.blocks.find(op_.getOperand(1)); blocks != l_.blocks.end())
       if (llvm::any_of(blocks->second, [&](const View& block) { return mayOverlap(block, box); })) return true;
-    llvm::DenseSet<mlir::Operation*> replaced(destination.replaced.begin(), destination.replaced.end());
+    llvm::DenseSet<mlir::Operation*> chain(destination.chain.begin(), destination.chain.end());
     return llvm::any_of(l_.scheduler.pending(), [&](const ScheduledOp& p) {
-      return p.isLoad() && mayOverlap(l_.boxOf(p.op), box) && l_.scheduler.isNeededBeyond(p.op->getResult(0), replaced);
+      return p.isLoad() && mayOverlap(l_.boxOf(p.op), box) && l_.scheduler.isNeededBeyond(p.op->getResult(0), chain);
     });
   }
 
-  /// An operand with several free or contracting dimensions becomes [batch…, free, contracting], a copy where strides
-  /// do not say that.
+  /// Reshapes an operand with several free or contracting dimensions to [batch…, free, contracting], as a copy if
+  /// strides cannot express that.
   Side merge(View& operand, const Shape& batch, const Shape& free, const Shape& contracting) {
     View ordered = operand;
     ordered.shape.clear();
@@ -322,7 +264,7 @@ class MatmulLowering {
     const Matrix b = matrixIn(l_, rhs, rhsSide.contracting, rhsSide.free);
     shape.transposedA = a.transposed;
     shape.transposedB = b.transposed;
-    // Of the result the last dimensions are what is free on the left, then on the right.
+    // The last dimensions of the result are the free ones of the left operand, then of the right one.
     Reg leading = lhsSide.free < 0 ? l_.index(shape.n) : result.strides[resultRow_];
     shape.addsRow = row_ != nullptr;
     const auto rowsOf = [&](Reg row, int64_t count) {
@@ -382,13 +324,13 @@ class MatmulLowering {
     Reg work =
         l_.b.CreateConstInBoundsGEP1_64(l_.b.getInt8Ty(), l_.arenaBase, static_cast<uint64_t>(workspace->offset));
     llvm::SmallVector<Reg, 10> arguments{a.base, a.leading, b.base, b.leading, result.base, leading, work};
-    if (shape.keepsB) {
+    if (shape.cachesPackedB) {
       const Lowering::PackedB& kept = packedBPlace(rhs, b, shape, plan);
       Reg place =
           l_.b.CreateConstInBoundsGEP1_64(l_.b.getInt8Ty(), l_.arenaBase, static_cast<uint64_t>(kept.place->offset));
       Reg from = kept.from;
       if (rhs.reuse.block) {
-        place = l_.b.CreatePtrAdd(place, l_.b.CreateMul(rhs.reuse.block, l_.index(plan.keptBytes)));
+        place = l_.b.CreatePtrAdd(place, l_.b.CreateMul(rhs.reuse.block, l_.index(plan.packedCacheBytes)));
         from = l_.b.CreateInBoundsGEP(l_.b.getPtrTy(), from, rhs.reuse.block);
       }
       arguments.push_back(place);
@@ -404,7 +346,7 @@ class MatmulLowering {
     l_.b.CreateCall(nest, arguments);
   }
 
-  /// B is blocks below each other (ConcatOperand.h): of the result's columns, or of what is summed.
+  /// The product with a B of concatenated blocks (ConcatOperand.h), along the result's columns or the contraction.
   void productOfBlocks(const Side& lhsSide, const Side& rhsSide, const View& lhs, const std::vector<View>& blocks,
                        const View& result, GemmShape shape) {
     std::vector<Matrix> all;
@@ -449,10 +391,10 @@ class MatmulLowering {
   Lowering::PackedB& packedBPlace(const View& rhs, const Matrix& b, const GemmShape& shape, const GemmPlan& plan) {
     const std::string key = fmt::format(
         "{} {} {} {}x{} {}x{} {} {} {} {}", rhs.memory, constantOf(b.leading).value_or(-1), shape.transposedB, shape.k,
-        shape.n, plan.blockDepth, plan.tileColumns, plan.inPlaceLines, plan.usesTiles, name(shape.a), name(shape.b));
+        shape.n, plan.blockDepth, plan.tileColumns, plan.mayUseUnpackedB, plan.usesTiles, name(shape.a), name(shape.b));
     Lowering::PackedB& kept = l_.packedB[key];
     if (kept.place) return kept;
-    kept.place = l_.arena.allocateUnused(plan.keptBytes * rhs.reuse.blocks);
+    kept.place = l_.arena.allocateUnused(plan.packedCacheBytes * rhs.reuse.blocks);
     llvm::BasicBlock& entry = l_.function->getEntryBlock();
     Builder start(&entry, entry.begin());
     auto* slots = llvm::ArrayType::get(start.getPtrTy(), static_cast<uint64_t>(rhs.reuse.blocks));
@@ -461,7 +403,7 @@ class MatmulLowering {
     return kept;
   }
 
-  /// Which of an operand's free dimensions is not of size 1.
+  /// The position of the free dimension of an operand that is larger than 1.
   size_t freePosition(unsigned operand, const Shape& free) const {
     const Shape shape = shapeOf(op_.getOperand(operand).getType());
     for (size_t i = 0; i < free.size(); ++i)
@@ -472,8 +414,8 @@ class MatmulLowering {
   Lowering& l_;
   mlir::Operation& op_;
   DotDimensions dims_;
-  size_t resultRow_ = 0;  ///< the result's dimension of rows
-  mlir::Value row_;       ///< null, or what every row of the product gets added
+  size_t resultRow_ = 0;  ///< dimension of the result that holds rows
+  mlir::Value row_;       ///< row vector that is added to every row of the product; null: none
 };
 
 LowerResult lowerMatmul(Lowering& l, mlir::Operation& op) { return MatmulLowering(l, op, dotDimensionsOf(op)).run(); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cpu/rewrite/DropEdgeMasks.h"
+#include "cpu/rewrite/HoistAboveProducts.h"
 #include "cpu/rewrite/LaneBroadcastElimination.h"
 #include "cpu/rewrite/NarrowFloatMoves.h"
 #include "cpu/rewrite/RetileMatmulGrid.h"
@@ -15,11 +16,15 @@ std::optional<KernelPackage> eliminateBroadcasts(const KernelPackage& package, c
   return eliminateLaneBroadcasts(package);
 }
 
+std::optional<KernelPackage> hoistOps(const KernelPackage& package, const RewriteTarget&) {
+  return hoistAboveProducts(package);
+}
+
 std::optional<KernelPackage> moveNarrow(const KernelPackage& package, const RewriteTarget&) {
   return moveNarrowFloats(package);
 }
 
-/// Without masks only where the sum is one step, whose blocks are whole.
+/// Masks may be dropped only if the reduction becomes one step, whose blocks are whole.
 std::optional<KernelPackage> retileMaskedGrid(const KernelPackage& package, const RewriteTarget& target) {
   const auto unmasked = dropEdgeMasks(package);
   if (!unmasked) return std::nullopt;
@@ -38,13 +43,16 @@ std::optional<KernelPackage> retilePadding(const KernelPackage& package, const R
 
 constexpr int kRetiling = 1;
 constexpr RewritePass kPasses[] = {
-    {"eliminate-lane-broadcasts", "computes what has the same value in all lanes once per row", eliminateBroadcasts},
-    {"move-narrow-floats", "moves narrow floats as what they are, not as wider ones or words", moveNarrow},
-    {"retile-masked-matmul-grid", "drops the masks of a product's last block, and makes its sum one step",
-     retileMaskedGrid, kRetiling},
-    {"retile-matmul-grid", "makes a product's sum one step, in blocks for this processor's caches and cores",
-     retileGrid, kRetiling},
+    {"eliminate-lane-broadcasts", "computes values that are equal in all lanes once per row", eliminateBroadcasts},
+    {"move-narrow-floats", "moves narrow floats without widening or unpacking them", moveNarrow},
+    {"retile-masked-matmul-grid",
+     "drops the masks of a product's partial block, and merges its reduction into one step", retileMaskedGrid,
+     kRetiling},
+    {"retile-matmul-grid",
+     "merges a product's reduction into one step, in blocks for this processor's caches and cores", retileGrid,
+     kRetiling},
     {"retile-without-padding", "gives independent steps blocks that divide their arrays", retilePadding, kRetiling},
+    {"hoist-above-products", "moves ops between a product and its store before the product", hoistOps},
 };
 
 }  // namespace
