@@ -10,6 +10,7 @@ if command -v clang-format-22 >/dev/null; then
 fi
 check python3 tools/check_layers.py
 check python3 tools/check_sizes.py
+check python3 tools/check_references.py
 check python3 tools/check_errors.py
 check python3 tools/check_statements.py --check
 check python3 tools/wrong_programs.py
