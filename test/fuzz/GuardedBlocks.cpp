@@ -58,7 +58,7 @@ bool wroteOutsideABlock() {
 
 }  // namespace fuzz
 
-void* takeBlock(size_t bytes) {
+void* allocateBlock(size_t bytes) {
   constexpr size_t kAlignment = 64;
   if (fuzz::guard != fuzz::Guard::off) return fuzz::takeGuarded(bytes, kAlignment, fuzz::guard);
   return std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);
@@ -66,7 +66,7 @@ void* takeBlock(size_t bytes) {
 
 void lockBlocks() {}
 void unlockBlocks() {}
-void giveBlock(void* block, size_t) {
+void freeBlock(void* block, size_t) {
   if (fuzz::guard == fuzz::Guard::off) std::free(block);
 }
 
