@@ -24,7 +24,7 @@ struct ProgramTime {
   double iciUs = 0;                      ///< collectives among them, between the devices
   int64_t ops = 0;                       ///< fusions of them
   double opBytes = 0;                    ///< that they read and write
-  double rooflineUs = 0;                 ///< at the published peaks: the kernels' products, or each byte of their operands once
+  double rooflineUs = 0;  ///< at the published peaks: the kernels' products, or each byte of their operands once
   std::vector<KernelCallTime> kernels;
 };
 
