@@ -88,6 +88,19 @@ class Windows {
   }
   bool next() { return advance(at_, batch_); }
 
+  /// One window for each entry of a list of i32, which says where it starts along one dim: what `take` is.
+  struct List {
+    std::span<const int32_t> indices;
+    int64_t dim = 0;     ///< of the operand
+    int64_t stride = 0;  ///< of the result or updates, from one window to the next
+  };
+  std::optional<List> list() const {
+    if (batch_.size() != 1 || numbers_.map.size() != 1 || !numbers_.operandBatching.empty() ||
+        indices_.dtype() != DType::i32 || indices_.elements() != batch_[0])
+      return std::nullopt;
+    return List{{indices_.as<int32_t>(), static_cast<size_t>(batch_[0])}, numbers_.map[0], batchStrides_[0]};
+  }
+
  private:
   Numbers numbers_;
   const Array& indices_;
@@ -113,6 +126,15 @@ PlainResults gather(PlainCall& call) {
   if (windows.empty() || operand.elements() == 0) return one(std::move(*result));
   const bool inOnePiece = windows.contiguous();
   const auto windowBytes = static_cast<size_t>(num_elements(windows.shape) * bytes);
+  if (const auto list = windows.list(); list && inOnePiece) {
+    const int64_t last = operand.shape()[list->dim] - sizes[list->dim], stride = strides[list->dim] * bytes;
+    std::byte* target = result->data();
+    for (const int32_t index : list->indices) {
+      std::memcpy(target, operand.data() + std::clamp<int64_t>(index, 0, last) * stride, windowBytes);
+      target += list->stride * bytes;
+    }
+    return one(std::move(*result));
+  }
   do {
     const Shape& start = windows.start();
     int64_t from = 0;
