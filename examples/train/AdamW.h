@@ -23,31 +23,28 @@ struct Moments {
 
 template <class Parameters>
 Moments<Parameters> zero_moments(const Parameters& like) {
-  Moments<Parameters> m{like, like};
-  smalti::detail::visit_leaves(m, [](smalti::Array& a) { a = smalti::zeros(a.shape(), a.dtype()); });
-  return m;
+  const auto zero = [](const smalti::Array& a) { return smalti::zeros_like(a); };
+  return {smalti::tree_map(zero, like), smalti::tree_map(zero, like)};
 }
 
 /// One step; `step` is f32, the first one is 1.
 template <class Parameters>
-void update(const AdamW& o, Parameters& parameters, Moments<Parameters>& moments, Parameters gradients,
+void update(const AdamW& o, Parameters& parameters, Moments<Parameters>& moments, const Parameters& gradients,
             const smalti::Array& step) {
-  std::vector<smalti::Array*> p, m, v, g;
-  const auto collect = [](auto& tree, auto& into) {
-    smalti::detail::visit_leaves(tree, [&](smalti::Array& a) { into.push_back(&a); });
-  };
-  collect(parameters, p);
-  collect(moments.first, m);
-  collect(moments.second, v);
-  collect(gradients, g);
   const smalti::Array correction1 = 1 - smalti::exp(step * std::log(o.beta1)),
                       correction2 = 1 - smalti::exp(step * std::log(o.beta2));
-  for (size_t i = 0; i < p.size(); ++i) {
-    *m[i] = o.beta1 * *m[i] + (1 - o.beta1) * *g[i];
-    *v[i] = o.beta2 * *v[i] + (1 - o.beta2) * smalti::square(*g[i]);
-    const smalti::Array direction = *m[i] / correction1 / (smalti::sqrt(*v[i] / correction2) + o.epsilon);
-    *p[i] = *p[i] - o.rate * (direction + o.decay * *p[i]);
-  }
+  using smalti::Array;
+  moments.first = smalti::tree_map([&](const Array& m, const Array& g) { return o.beta1 * m + (1 - o.beta1) * g; },
+                                   moments.first, gradients);
+  moments.second =
+      smalti::tree_map([&](const Array& v, const Array& g) { return o.beta2 * v + (1 - o.beta2) * smalti::square(g); },
+                       moments.second, gradients);
+  parameters = smalti::tree_map(
+      [&](const Array& p, const Array& m, const Array& v) {
+        const Array direction = m / correction1 / (smalti::sqrt(v / correction2) + o.epsilon);
+        return p - o.rate * (direction + o.decay * p);
+      },
+      parameters, moments.first, moments.second);
 }
 
 }  // namespace train

@@ -68,10 +68,9 @@ int run(const std::string& path, int64_t steps, int64_t devices) {
   double seconds = 0;
   for (int64_t i = 0; i < steps; ++i) {
     const auto from = std::chrono::steady_clock::now();
-    const auto [next, next_moments, value] = step(model, moments, text.piece(c, i, 0), text.piece(c, i, 1),
-                                                  pl::full({}, static_cast<float>(i + 1), pl::f32));
-    model = next;
-    moments = next_moments;
+    Array value;
+    std::tie(model, moments, value) = step(std::move(model), std::move(moments), text.piece(c, i, 0),
+                                           text.piece(c, i, 1), pl::full({}, static_cast<float>(i + 1), pl::f32));
     std::printf("%lld %.6f\n", static_cast<long long>(i), static_cast<double>(*value.as<float>()));
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - from;
     if (i >= 10) seconds += took.count();  // the first one compiles

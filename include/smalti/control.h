@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "smalti/leaves.h"
 #include "smalti/mesh.h"
 #include "smalti/ref.h"
 
@@ -28,7 +29,8 @@ void when(bool condition, const std::function<void()>& body);
 void when(const Operand& condition, const std::function<void()>& body);
 
 namespace detail {
-// Carries of loops and results of branches: void, Array, std::array, std::pair, std::tuple or std::vector of Array.
+// Carries of loops and results of branches: void, Array, std::array, std::pair, std::tuple or std::vector of Array, and
+// structs that show their members (leaves.h).
 using Arrays = std::vector<Array>;
 inline void flatten(const Array& a, Arrays& out) { out.push_back(a); }
 inline void flatten(const RefView& a, Arrays& out) { out.push_back(a.value()); }
@@ -53,6 +55,10 @@ void flatten(const std::pair<A, B>& p, Arrays& out) {
   flatten(p.first, out);
   flatten(p.second, out);
 }
+template <HasVisit T>
+void flatten(const T& structure, Arrays& out) {
+  append_leaves(structure, out);
+}
 
 /// The type of a carry inside the loop: numbers and reads of Refs become Arrays.
 template <class T, class = void>
@@ -62,19 +68,19 @@ struct Carried {
 };
 template <class T>
 struct Carried<std::vector<T>> {
-  using type = std::vector<Array>;
+  using type = std::vector<typename Carried<T>::type>;
   static type make(const Array*& a, const std::vector<T>& like) {
-    type v(a, a + like.size());
-    a += like.size();
+    type v;
+    for (const T& x : like) v.push_back(Carried<T>::make(a, x));
     return v;
   }
 };
 template <class T, size_t N>
 struct Carried<std::array<T, N>> {
-  using type = std::array<Array, N>;
-  static type make(const Array*& a, const std::array<T, N>&) {
+  using type = std::array<typename Carried<T>::type, N>;
+  static type make(const Array*& a, const std::array<T, N>& like) {
     type v;
-    for (Array& x : v) x = *a++;
+    for (size_t i = 0; i < N; ++i) v[i] = Carried<T>::make(a, like[i]);
     return v;
   }
 };
@@ -91,6 +97,11 @@ struct Carried<std::pair<A, B>> {
   static type make(const Array*& a, const std::pair<A, B>& like) {
     return type{Carried<A>::make(a, like.first), Carried<B>::make(a, like.second)};
   }
+};
+template <HasVisit T>
+struct Carried<T> {
+  using type = T;
+  static type make(const Array*& a, const T& like) { return with_leaves(like, a); }
 };
 template <class T>
 Arrays flat(const T& v) {
@@ -203,15 +214,20 @@ auto cond(const Operand& predicate, True&& ifTrue, False&& ifFalse, Location at 
     };
     detail::branch(predicate, {run(ifFalse), run(ifTrue)}, true, at);
   } else {
-    T like{};
-    const auto results = detail::branch(predicate,
-                                        {[&] { return detail::flat(ifFalse()); },
-                                         [&] {
-                                           like = ifTrue();
-                                           return detail::flat(like);
-                                         }},
-                                        true, at);
-    return detail::unflatten(results, like);
+    using Form = typename detail::Carried<std::decay_t<T>>::type;
+    static_assert(std::is_same_v<Form, typename detail::Carried<std::decay_t<decltype(ifFalse())>>::type>,
+                  "the branches of a cond give structures of one form");
+    std::optional<Form> like;  // of the branch that has run: vectors know their sizes
+    const auto run = [&like](auto& f) {
+      return [&f, &like] {
+        const auto value = f();
+        auto arrays = detail::flat(value);
+        like = detail::unflatten(arrays, value);
+        return arrays;
+      };
+    };
+    const auto results = detail::branch(predicate, {run(ifFalse), run(ifTrue)}, true, at);
+    return detail::unflatten(results, *like);
   }
 }
 
@@ -231,6 +247,20 @@ inline Array switch_(const Operand& index, const std::vector<std::function<Array
   std::vector<detail::Branch> run;
   for (const auto& branch : branches) run.push_back([&branch] { return detail::Arrays{branch()}; });
   return detail::branch(index, run, false, at).at(0);
+}
+/// Of branches that give a structure of arrays.
+template <class T>
+  requires(!std::is_void_v<T> && !std::is_same_v<T, Array>)
+T switch_(const Operand& index, const std::vector<std::function<T()>>& branches, Location at = Location::current()) {
+  std::optional<T> like;
+  std::vector<detail::Branch> run;
+  for (const auto& branch : branches)
+    run.push_back([&branch, &like] {
+      like = branch();
+      return detail::flat(*like);
+    });
+  const auto results = detail::branch(index, run, false, at);
+  return detail::unflatten(results, *like);
 }
 
 }  // namespace smalti

@@ -56,7 +56,7 @@ struct Signature {
   std::vector<Static> statics;
 };
 /// Runs the cached program of the signature, or traces it first; `structure` is data from tracing that is kept with it.
-Leaves call_jit(const std::shared_ptr<JitState>&, const Signature&, const LeafFunction&,
+Leaves call_jit(const std::shared_ptr<JitState>&, Signature, const LeafFunction&,
                 const std::function<std::shared_ptr<const void>()>& structure, std::shared_ptr<const void>& kept);
 TracedProgram lower_jit(const std::shared_ptr<JitState>&, const Signature&, const LeafFunction&,
                         const std::function<std::shared_ptr<const void>()>& structure);
@@ -69,14 +69,18 @@ class Jitted {
  public:
   Jitted(F f, const Location& at) : f_(std::move(f)), at_(at), state_(detail::make_jit(at)) {}
 
+  /// An argument that is moved into the call, `f(std::move(x))`, is donated: the program frees or reuses its memory
+  /// after the last read.
   template <class... A>
-  auto operator()(const A&... a) const {
-    const detail::Flat<F, A...> flat(f_, at_, a...);
+  auto operator()(A&&... a) const {
+    using Flat = detail::Flat<F, std::decay_t<A>...>;
+    Flat flat(f_, at_, std::forward<A>(a)...);
+    detail::Signature given = signature(flat);
+    flat.release();
     std::shared_ptr<const void> kept;
     const auto leaves = detail::call_jit(
-        state_, signature(flat), [&](const detail::Leaves& x) { return flat(x); }, [&] { return flat.structure(); },
+        state_, std::move(given), [&](const detail::Leaves& x) { return flat(x); }, [&] { return flat.structure(); },
         kept);
-    using Flat = detail::Flat<F, A...>;
     return Flat::rebuilt(*static_cast<const typename Flat::Result*>(kept.get()), leaves);
   }
   /// Traces without running anything.

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -34,9 +35,23 @@ int64_t checkedBytes(const ArrayType& type) {
 }  // namespace
 
 Array::Array(const Array&) = default;
-Array::Array(Array&&) noexcept = default;
+// What was moved from has no value: its memory may be gone.
+Array::Array(Array&& o) noexcept
+    : type_(std::exchange(o.type_, {})),
+      data_(std::exchange(o.data_, nullptr)),
+      owner_(std::move(o.owner_)),
+      traced_(std::exchange(o.traced_, false)),
+      weak_(std::exchange(o.weak_, false)) {}
 Array& Array::operator=(const Array&) = default;
-Array& Array::operator=(Array&&) noexcept = default;
+Array& Array::operator=(Array&& o) noexcept {
+  if (this == &o) return *this;
+  type_ = std::exchange(o.type_, {});
+  data_ = std::exchange(o.data_, nullptr);
+  owner_ = std::move(o.owner_);
+  traced_ = std::exchange(o.traced_, false);
+  weak_ = std::exchange(o.weak_, false);
+  return *this;
+}
 Array::~Array() = default;
 
 Result<Array> Array::allocate(ArrayType type) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/ArrayPiece.h"
 #include "base/KernelStorage.h"
 #include "ir/KernelArguments.h"
 #include "ir/Types.h"
@@ -103,6 +104,12 @@ Result<Array> KernelArrays::makeResult(size_t i, std::span<const Array> operands
                                        MemoryAccount& memory) const {
   ArrayType type = resultDiffers(i) ? ArrayType{insideResult(i), resultTypes_[i].shape} : resultTypes_[i];
   const bool given = !into.empty() && !resultDiffers(i) && beginsCacheLine(into[i].data());
+  if (into.empty() && !resultDiffers(i))
+    for (const Alias& alias : aliases_)
+      if (const Array& operand = operands[static_cast<size_t>(alias.operand)];
+          alias.output == static_cast<int>(i) && operand.unique() && ownerOf(operand).get() == operand.data() &&
+          beginsCacheLine(operand.data()))
+        return retyped(operand, type);  // nobody else will look at it
   if (!given)
     if (Status ok = memory.take(type.bytes(), allotted_[operandTypes_.size() + i]); !ok)
       return fail(std::move(ok.error()));

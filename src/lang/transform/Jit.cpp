@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/ArrayPiece.h"
 #include "base/Settings.h"
 #include "ir/Lifetime.h"
 #include "lang/call/Backend.h"
@@ -131,7 +132,7 @@ class JitState {
 
 std::shared_ptr<JitState> make_jit(const Location& at) { return std::make_shared<JitState>(at); }
 
-Leaves call_jit(const std::shared_ptr<JitState>& state, const Signature& s, const LeafFunction& f,
+Leaves call_jit(const std::shared_ptr<JitState>& state, Signature s, const LeafFunction& f,
                 const std::function<std::shared_ptr<const void>()>& structure, std::shared_ptr<const void>& kept) {
   if (!lang::Tracer::isEager()) {
     const lang::Depth depth(state->at());
@@ -147,7 +148,10 @@ Leaves call_jit(const std::shared_ptr<JitState>& state, const Signature& s, cons
   JitState::Entry& e = state->entry(s, f, structure);
   const auto executable = state->executable(e);
   kept = e.structure;
-  auto report = executable->execute(s.leaves);
+  Leaves borrowed;  // memory that is not theirs is never written to
+  for (const Array& a : s.leaves)
+    if (ownerOf(a).get() != a.data()) borrowed.push_back(a);
+  auto report = executable->execute(std::move(s.leaves));
   if (!report) {
     AtPlace place(state->at());
     lang::refuse(std::move(report.error()));

@@ -8,12 +8,17 @@
 #include "lang/cost/Cost.h"
 #include "lang/trace/Place.h"
 #include "lang/transform/Custom.h"
+#include "lang/transform/kernel/KernelFunction.h"
+#include "lang/transform/kernel/VjpKernel.h"
+#include "smalti/error.h"
 #include "smalti/ops/create.h"
 
 namespace smalti::lang {
 namespace {
 
 using Arrays = std::vector<Array>;
+
+constexpr std::string_view kNotDifferentiated = "SM7112";
 
 [[noreturn]] void refuseKernel(std::string why) {
   refuse({.code = "SM7112",
@@ -263,19 +268,36 @@ TracedKernel withTangents(const TracedKernel& kernel, const Mask& has) {
 
 }  // namespace
 
+namespace {
+
+/// The kernel with tangents, if it is one that can have them as JAX gives them.
+std::shared_ptr<const CalledKernel> kernelWithTangents(const OpCall& call, const Mask& has) {
+  const TracedKernel& kernel = call.kernel->traced();
+  if (kernel.numDynamicBounds() > 0 || !kernel.prefetch.empty() || !kernel.aliases.empty()) return nullptr;
+  std::string key = "jvp";
+  for (const bool is : has) key += is ? " 1" : " 0";
+  try {
+    return call.kernel->derived().get(*call.kernel, key, [&] { return withTangents(kernel, has); });
+  } catch (const Error& error) {
+    if (error.diagnostic().code != kNotDifferentiated) throw;
+    return nullptr;
+  }
+}
+
+}  // namespace
+
 Differentiated jvpKernel(const OpCall& call, std::span<const MaybeZero> tangents) {
   const TracedKernel& kernel = call.kernel->traced();
-  if (kernel.numDynamicBounds() > 0) refuseKernel("its grid is dynamic");
-  if (!kernel.prefetch.empty()) refuseKernel("it has scalar-prefetch operands");
-  if (!kernel.aliases.empty()) refuseKernel("inputs and outputs share memory");
   const Mask has = nonzero(tangents);
-  std::string key = "jvp";
-  std::vector<Array> operands(call.operands.begin(), call.operands.end());
-  for (size_t i = 0; i < has.size(); ++i) {
-    key += has[i] ? " 1" : " 0";
-    if (has[i]) operands.push_back(*tangents[i]);
+  const auto derived = kernelWithTangents(call, has);
+  if (!derived) {
+    const std::string why = whyNoFunction(kernel, call.operands);
+    if (!why.empty()) refuseKernel(why);
+    return linearizedKernel(call, tangents);
   }
-  const auto derived = call.kernel->derived().get(*call.kernel, key, [&] { return withTangents(kernel, has); });
+  std::vector<Array> operands(call.operands.begin(), call.operands.end());
+  for (size_t i = 0; i < has.size(); ++i)
+    if (has[i]) operands.push_back(*tangents[i]);
   const std::vector<Array> made = bindKernel(derived, operands, resultsOf(derived->traced()));
   Differentiated d;
   const size_t n = call.results.size();

@@ -5,8 +5,9 @@
 
 namespace smalti::lang {
 
-/// One call of the kernel with tangents. As in JAX not for dynamic grids, scalar prefetch and aliases; nor for kernels
-/// that copy by themselves: error SM7112.
+/// One call of the kernel with tangents, where JAX has one; with dynamic grids, scalar prefetch, aliases and copies of
+/// its own, the tangents are those of the kernel as a function of arrays (kernel/KernelFunction.h). Error SM7112 where
+/// it is none.
 Differentiated jvpKernel(const OpCall&, std::span<const MaybeZero> tangents);
 
 }  // namespace smalti::lang

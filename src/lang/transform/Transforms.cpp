@@ -64,6 +64,16 @@ void checkCount(std::string_view what, size_t have, size_t need) {
 
 using lang::AtPlace, lang::MaybeZero;
 
+void detail::trees_differ(size_t need, size_t have, const Location& at) {
+  AtPlace place(at);
+  lang::refuse({.code = "SM7115",
+                .message = "tree_map got structures of different numbers of arrays",
+                .place = {},
+                .need = fmt::format("{} arrays", need),
+                .have = fmt::format("{}", have),
+                .help = "give structures of one form: vectors in them have one size"});
+}
+
 detail::Leaves detail::run_jvp(const LeafFunction& f, const Leaves& primals, const Leaves& tangents,
                                const Location& at) {
   const lang::Depth depth(at);

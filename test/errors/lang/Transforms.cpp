@@ -323,24 +323,27 @@ WRONG_PROGRAM(derivative_of_rounding_at_random) {
   })(pl::ones({8, 128}));
 }
 
-// error[SM7112]: this pallas_call cannot be differentiated: it has scalar-prefetch operands
+// error[SM7112]: this pallas_call cannot be differentiated: it uses prng_seed
 //   --> test/errors/lang/Transforms.cpp:334:36
-//   334 |   const auto call = pl::pallas_call([](pl::Ref n, pl::Ref x, pl::Ref o) { o[_] = x[_] * pl::astype(n[0], pl::f32); },
+//   334 |   const auto call = pl::pallas_call(
 //       |                                    ^
 //   need: blocks, scratch, arithmetic and control flow
-//   have: it has scalar-prefetch operands
+//   have: it uses prng_seed
 //   help: give the function around the call a derivative of its own with custom_vjp or custom_jvp
-WRONG_PROGRAM(derivative_of_a_kernel_with_scalar_prefetch) {
-  const auto call = pl::pallas_call([](pl::Ref n, pl::Ref x, pl::Ref o) { o[_] = x[_] * pl::astype(n[0], pl::f32); },
-                                    {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32},
-                                     .grid_spec = pl::GridSpec{.num_scalar_prefetch = 1, .grid = {1}}});
-  pl::jvp([&](const Array& x) -> Array { return call(pl::ones({1}, pl::i32), x); }, std::tuple{pl::ones({8, 128})},
+WRONG_PROGRAM(derivative_of_a_kernel_with_random_bits) {
+  const auto call = pl::pallas_call(
+      [](pl::Ref x, pl::Ref o) {
+        pl::prng_seed(7);
+        o[_] = x[_] * pl::astype(pl::prng_random_bits({8, 128}) > 0, pl::f32);
+      },
+      {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}});
+  pl::jvp([&](const Array& x) -> Array { return call(x); }, std::tuple{pl::ones({8, 128})},
           std::tuple{pl::ones({8, 128})});
 }
 
 // error[SM7113]: reverse mode does not go through this pallas_call: it uses prng_seed
-//   --> test/errors/lang/Transforms.cpp:349:36
-//   349 |   const auto call = pl::pallas_call(
+//   --> test/errors/lang/Transforms.cpp:352:36
+//   352 |   const auto call = pl::pallas_call(
 //       |                                    ^
 //   need: blocks, scratch, copies on the device, arithmetic and control flow
 //   have: kernel 'kernel'
@@ -356,8 +359,8 @@ WRONG_PROGRAM(gradient_of_a_kernel_with_random_bits) {
 }
 
 // error[SM7113]: reverse mode does not go through this pallas_call: its grid is computed in the function that is transformed
-//   --> test/errors/lang/Transforms.cpp:367:36
-//   367 |   const auto call = pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = pl::sin(x[_]); },
+//   --> test/errors/lang/Transforms.cpp:370:36
+//   370 |   const auto call = pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = pl::sin(x[_]); },
 //       |                                    ^
 //    in function 'main'
 //   need: blocks, scratch, copies on the device, arithmetic and control flow
@@ -371,8 +374,8 @@ WRONG_PROGRAM(gradient_of_a_kernel_with_a_computed_grid) {
 }
 
 // error[SM7114]: this pallas_call cannot be computed in f64: it uses prng_seed
-//   --> test/errors/lang/Transforms.cpp:383:36
-//   383 |   const auto call = pl::pallas_call(
+//   --> test/errors/lang/Transforms.cpp:386:36
+//   386 |   const auto call = pl::pallas_call(
 //       |                                    ^
 //   need: blocks, scratch, copies on the device, arithmetic and control flow
 //   have: kernel 'kernel'
@@ -390,8 +393,8 @@ WRONG_PROGRAM(a_kernel_that_is_not_computed_in_f64) {
 }
 
 // error[SM7113]: reverse mode does not go through this pallas_call: a loop in it computes how many steps it takes
-//   --> test/errors/lang/Transforms.cpp:400:36
-//   400 |   const auto call = pl::pallas_call(
+//   --> test/errors/lang/Transforms.cpp:403:36
+//   403 |   const auto call = pl::pallas_call(
 //       |                                    ^
 //   need: loops whose number of steps is known before the kernel runs
 //   have: kernel 'kernel'
@@ -407,8 +410,8 @@ WRONG_PROGRAM(gradient_of_a_kernel_with_a_while_loop) {
 }
 
 // error[SM7114]: this pallas_call cannot be computed in f64: it uses the bits of a float
-//   --> test/errors/lang/Transforms.cpp:420:22
-//   420 |       pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = pl::bitcast(pl::bitcast(x[_], pl::i32), pl::f32); },
+//   --> test/errors/lang/Transforms.cpp:423:22
+//   423 |       pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = pl::bitcast(pl::bitcast(x[_], pl::i32), pl::f32); },
 //       |                      ^
 //   need: blocks, scratch, copies on the device, arithmetic and control flow
 //   have: kernel 'kernel'
@@ -420,4 +423,16 @@ WRONG_PROGRAM(bits_of_floats_in_f64) {
       pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = pl::bitcast(pl::bitcast(x[_], pl::i32), pl::f32); },
                       {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}});
   call.with(wide)(pl::ones({8, 128}));
+}
+
+// error[SM7115]: tree_map got structures of different numbers of arrays
+//   --> test/errors/lang/Transforms.cpp:436:15
+//   436 |   pl::tree_map([](const Array& x, const Array& y) { return x + y; }, std::vector{pl::ones({4}), pl::ones({4})},
+//       |               ^
+//   need: 2 arrays
+//   have: 1
+//   help: give structures of one form: vectors in them have one size
+WRONG_PROGRAM(trees_of_different_sizes) {
+  pl::tree_map([](const Array& x, const Array& y) { return x + y; }, std::vector{pl::ones({4}), pl::ones({4})},
+               std::vector{pl::ones({4})});
 }
