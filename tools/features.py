@@ -48,7 +48,7 @@ def main():
             continue
         for row in re.findall(r"(?:^|_)([A-O]\d{1,2})(?=_)", name.split(".")[1]):
             by_id.setdefault(row, name)
-    lines = ["# Features", "", "The rows of Pallas' features that have a meaning on one TensorCore, each with the test that shows it. "
+    lines = ["# Features", "", "The rows of Pallas' features that have a meaning on TensorCores, each with the test that shows it. "
              "Made by `tools/features.py --write` from `docs/features.toml` and the tests.", ""]
     count = {"works": 0, "refused": 0, "not yet": 0}
     for group, title in table["groups"].items():

@@ -57,7 +57,7 @@ def test_exported_ops_name_the_users_lines(smalti, module):
     assert places["custom_call"] == {place_of(program, "pl.pallas_call")}
 
 
-def test_exports_are_read_by_jaxlib_and_again(smalti, module, tmp_path):
+def test_sj6_exports_are_read_by_jaxlib_and_again(smalti, module, tmp_path):
     from jax._src.interpreters import mlir
     from jax._src.lib.mlir import ir
 
