@@ -28,5 +28,6 @@ Array numbers(Shape shape, DType dtype = f32);
 
 void collectiveCases(Cases&);
 void kernelCases(Cases&);
+void guideCases(Cases&);
 
 }  // namespace smalti::devices::test

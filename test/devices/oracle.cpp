@@ -33,6 +33,7 @@ int main(int argc, char** argv) {
   Cases cases;
   collectiveCases(cases);
   kernelCases(cases);
+  guideCases(cases);
   int failed = 0;
   for (const Case& c : cases.all) {
     bool chosen = argc == 2;

@@ -30,6 +30,10 @@ std::vector<Case> elementwiseCases();
 std::vector<Case> arrayCases();
 /// Transformations of functions, composed; with control flow. Outside kernels.
 std::vector<Case> transformCases();
+/// The same with kernels in them; twins.NAME in JAX's expression is of test/python/composition_twins.py.
+std::vector<Case> compositionCases();
+/// Modules of batched kernels, by name.
+std::vector<std::pair<std::string, std::string>> vmapModules();
 /// Functions of several devices under transformations; the names on_devices, P, LINE (4 devices "x") and SQUARE (2 by
 /// 2, "x" and "y") in JAX's expression.
 std::vector<Case> deviceCases();

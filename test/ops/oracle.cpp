@@ -2,6 +2,7 @@
 // they differ), index.json next to them, and promotions.json with the dtype that each pair of dtypes gives.
 // smalti_ops_oracle DIR --transform: the cases under jvp, vjp and vmap (Transformed.h), and index.json.
 // smalti_ops_oracle DIR --devices: the cases of several devices, their results, and index.json.
+// smalti_ops_oracle DIR --vmap: modules of batched kernels (VmapModules.cpp).
 // smalti_ops_oracle DIR --export: the cases' kernels as StableHLO, and index.json.
 #include <algorithm>
 #include <cstring>
@@ -139,17 +140,22 @@ int main(int argc, char** argv) {
   const bool exports = argc == 3 && std::string_view(argv[2]) == "--export";
   const bool transforms = argc == 3 && std::string_view(argv[2]) == "--transform";
   const bool devices = argc == 3 && std::string_view(argv[2]) == "--devices";
-  if (argc != 2 && !exports && !transforms && !devices) {
-    std::cerr << "usage: smalti_ops_oracle DIR [--devices | --export | --transform]\n";
+  const bool vmaps = argc == 3 && std::string_view(argv[2]) == "--vmap";
+  if (argc != 2 && !exports && !transforms && !devices && !vmaps) {
+    std::cerr << "usage: smalti_ops_oracle DIR [--devices | --export | --transform | --vmap]\n";
     return 2;
   }
   const std::filesystem::path folder = argv[1];
   std::filesystem::create_directories(folder);
+  if (vmaps) {
+    for (const auto& [name, module] : vmapModules()) std::ofstream(folder / (name + ".mlir")) << module;
+    return 0;
+  }
   nlohmann::json index = nlohmann::json::array();
   using Families = std::vector<std::vector<Case>>;
-  const Families families = devices ? Families{deviceCases()}
-                                    : Families{elementwiseCases(), arrayCases(), transformCases(),
-                                               exports ? tpuCases() : std::vector<Case>{}};
+  Families families = devices ? Families{deviceCases()} : Families{elementwiseCases(), arrayCases(), transformCases()};
+  if (exports) families.push_back(tpuCases());
+  if (argc == 2) families.push_back(compositionCases());
   for (const auto& cases : families)
     for (const Case& c : cases) {
       if (exports && !c.kernel) continue;

@@ -132,6 +132,13 @@ def moe(v, device):
 
 kernel("moe", moe, ins=(P("x"), P("x")), outs=(P("x"), P("x"), P("x")))
 
+FOUR = Mesh(np.array(jax.devices()[:4]), ("x",))
+kernel("guide_right_permute", lambda v: lax.ppermute(v, "x", RING4), FOUR)
+kernel("guide_all_gather", lambda v: lax.all_gather(v, "x"), FOUR, outs=P())
+kernel("guide_all_reduce", lambda v: lax.psum(v, "x"), FOUR, outs=P())
+for name, (rows, columns) in {"guide_reduce_scatter": (16, 128), "guide_reduce_scatter_pipelined": (32, 256)}.items():
+    kernel(name, lambda v, shape=(4, rows, columns): lax.psum_scatter(v.reshape(shape), "x"), FOUR, P(None, "x"), P("x"))
+
 if __name__ == "__main__":
     for folder in sorted(pathlib.Path(sys.argv[1]).iterdir()):
         if folder.name not in CASES:

@@ -9,6 +9,7 @@ import pytest
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: nothing to compare with")
 
+import composition_twins
 import jax.numpy as jnp
 from jax import lax
 from jax.experimental.pallas import tpu as pltpu
@@ -66,7 +67,8 @@ def difference(got, wanted, tolerance):
 def problems(folder, cases, chosen):
     """Cases whose results are not JAX's."""
     wrong = []
-    names = {"jnp": jnp, "lax": lax, "jax": jax, "np": np, "key": jax.random.key, "pltpu": pltpu}
+    names = {"jnp": jnp, "lax": lax, "jax": jax, "np": np, "key": jax.random.key, "pltpu": pltpu,
+             "twins": composition_twins}
     for i, case in enumerate(cases):
         if not chosen(case):
             continue
