@@ -7,38 +7,38 @@
 namespace smalti::gpu {
 namespace {
 
-/// f32 registers of a thread for sums; 255 is the most that a thread has (PTX ISA; CUDA C++ Programming Guide,
-/// "Technical Specifications per Compute Capability").
-constexpr int64_t kMostSums = 128;
-
 int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Warp groups of 64 rows each; a result of up to 256 columns (PTX ISA, wgmma.mma_async).
-void planGroups(ProductTile& t, const ProductShape& s, int64_t groups, bool covers) {
-  constexpr int64_t kWarps = 4, kMostColumns = 256, kRowsOfGroup = 64, kColumnsOfRow = 64;
+void planGroups(ProductTile& t, const ProductShape& s, int threads, bool covers) {
+  const int64_t groups = threads / (4 * kWarp);
+  constexpr int64_t kWarps = 4, kRowsOfGroup = 64, kColumnsOfRow = 64;
+  const int64_t mostColumns = std::min<int64_t>(256, 2 * mostSums(threads));
   t.unit = ProductUnit::warpGroups;
   t.warpsDown = kWarps * groups;
   t.warpsAcross = 1;
   // Whole rows of a stage: 64 columns, so that operands in either order are read alike.
-  const int64_t columns = std::min(divideUp(s.n, kColumnsOfRow) * kColumnsOfRow, kMostColumns);
+  const int64_t columns = std::min(divideUp(s.n, kColumnsOfRow) * kColumnsOfRow, mostColumns);
   t.wide = columns / ProductTile::kColumns;
-  const int64_t most = kMostSums / (ProductTile::kPiece * t.wide);
+  const int64_t most = mostSums(threads) / (ProductTile::kPiece * t.wide);
   const int64_t wanted = divideUp(s.m, kRowsOfGroup * groups);
   t.high = std::clamp<int64_t>(wanted, 1, covers ? most : std::min<int64_t>(most, 2));
 }
 
-void planWarps(ProductTile& t, const ProductShape& s, int64_t warps, bool covers) {
+void planWarps(ProductTile& t, const ProductShape& s, int threads, bool covers) {
+  const int64_t warps = threads / kWarp;
   // As square as warps can be laid out, within what the result has.
   t.warpsDown = 1;
   while (t.warpsDown * t.warpsDown * 2 <= warps && t.warpsDown * 2 * ProductTile::kRows <= s.m) t.warpsDown *= 2;
   t.warpsAcross = warps / t.warpsDown;
   t.high = std::clamp<int64_t>(divideUp(s.m, ProductTile::kRows * t.warpsDown), 1, covers ? 8 : 4);
-  const int64_t widest = covers ? kMostSums / (ProductTile::kPiece * t.high) : 4;
+  const int64_t widest = covers ? mostSums(threads) / (ProductTile::kPiece * t.high) : 4;
   t.wide = std::clamp<int64_t>(divideUp(s.n, ProductTile::kColumns * t.warpsAcross), 1, widest);
 }
 
 /// As many rows as columns for each thread, about: so that least is read for each multiplication.
-void planThreads(ProductTile& t, const ProductShape& s, int64_t warps, bool covers) {
+void planThreads(ProductTile& t, const ProductShape& s, int threads, bool covers) {
+  const int64_t warps = threads / kWarp;
   constexpr int64_t kMostOfThread = 8;  // rows, columns
   t.unit = ProductUnit::threads;
   t.warpsDown = 1;
@@ -47,7 +47,7 @@ void planThreads(ProductTile& t, const ProductShape& s, int64_t warps, bool cove
     t.warpsDown *= 2;
   t.warpsAcross = warps / t.warpsDown;
   t.high = std::clamp<int64_t>(divideUp(s.m, ProductTile::kRows * t.warpsDown), 1, covers ? 8 : kMostOfThread / 2);
-  const int64_t widest = covers ? kMostSums / (ProductTile::kPiece * t.high) : kMostOfThread / 2;
+  const int64_t widest = covers ? kMostOfThread * kMostOfThread / (ProductTile::kPiece * t.high) : kMostOfThread / 2;
   t.wide = std::clamp<int64_t>(divideUp(s.n, ProductTile::kColumns * t.warpsAcross), 1, widest);
 }
 
@@ -73,9 +73,12 @@ bool isForTensorCores(DType dtype, const Architecture& architecture) {
   }
 }
 
-int threadsForProduct(const ProductShape& s) {
-  constexpr int64_t kMuch = 128 * 64;
-  return s.m * s.n >= kMuch && s.m >= 2 * 64 ? 256 : 128;
+int threadsForProduct(const ProductShape& s, const Architecture& architecture) {
+  constexpr int64_t kMuch = 128 * 64, kMostOf256 = 128 * 128, kMostOf512 = 128 * 256;
+  if (s.m * s.n < kMuch || s.m < 2 * 64) return 128;
+  const bool groups = architecture.hasWgmma() && !s.exact;
+  // Warps need registers for what they multiply, too: 64 sums of a thread, not 128, where that is to be had.
+  return !groups && !s.exact && s.m * s.n > kMostOf256 && s.m * s.n <= kMostOf512 ? 512 : 256;
 }
 
 std::optional<ProductTile> tileFor(const ProductShape& s, int threads, const Architecture& architecture, bool covers) {
@@ -86,12 +89,12 @@ std::optional<ProductTile> tileFor(const ProductShape& s, int threads, const Arc
   const int64_t groups = threads / kGroup;
   // Half of a warp group's rows may be beyond the result's end, not more.
   if (s.exact)
-    planThreads(t, s, threads / kWarp, covers);
+    planThreads(t, s, threads, covers);
   else if (architecture.hasWgmma() && threads % kGroup == 0 && s.m > (groups - 1) * kRowsOfGroup + kRowsOfGroup / 2)
-    planGroups(t, s, groups, covers);
+    planGroups(t, s, threads, covers);
   else
-    planWarps(t, s, threads / kWarp, covers);
-  if (covers && (t.rows() < s.m || t.columns() < s.n || t.sums() > kMostSums)) return std::nullopt;
+    planWarps(t, s, threads, covers);
+  if (covers && (t.rows() < s.m || t.columns() < s.n || t.sums() > mostSums(threads))) return std::nullopt;
   t.lhsBytes = bytesOf(t.rows(), s.lhsDepthInner, t.depth());
   t.rhsBytes = bytesOf(t.columns(), s.rhsDepthInner, t.depth());
   const int64_t fit = (architecture.sharedBytes - kOtherSharedBytes) / t.stageBytes();

@@ -60,7 +60,10 @@ inline constexpr int64_t kOtherSharedBytes = 16 << 10;
 inline constexpr int kMostStages = 4;
 
 /// Threads of a block that a kernel's products are best computed by; 0: it has none.
-int threadsForProduct(const ProductShape&);
+int threadsForProduct(const ProductShape&, const Architecture&);
+/// Registers of a thread that its sums may take (CUDA C++ Programming Guide, "Technical Specifications per Compute
+/// Capability": 64 K of a block, 255 of a thread), which leave as many for addresses and operands.
+constexpr int64_t mostSums(int threads) { return threads > 256 ? (32 << 10) / threads : 128; }
 /// The tile for a block of so many threads. `covers`: all of the result is to be in registers at once; absent where it
 /// does not fit.
 std::optional<ProductTile> tileFor(const ProductShape&, int threads, const Architecture&, bool covers);

@@ -20,9 +20,6 @@
 namespace smalti::gpu {
 namespace {
 
-/// Of all that is kept; besides, addresses and operands take registers.
-constexpr int64_t kMostKept = 160;
-
 bool isMatmul(mlir::Operation& op) { return op.getName().getStringRef() == "tpu.matmul"; }
 
 /// f32 need not be exact.
@@ -94,7 +91,8 @@ class RegisterPlanner {
     arguments_.function().walk([&](mlir::Operation* op) {
       if (auto shape = productShape(*op, architecture_)) products.emplace_back(op, *shape);
     });
-    for (const auto& [op, shape] : products) plan_.threads = std::max(plan_.threads, threadsForProduct(shape));
+    for (const auto& [op, shape] : products)
+      plan_.threads = std::max(plan_.threads, threadsForProduct(shape, architecture_));
     for (const auto& [op, shape] : products) {
       if (auto tile = tileFor(shape, plan_.threads, architecture_, true)) covering_[op] = *tile;
       if (auto tile = tileFor(shape, plan_.threads, architecture_, false)) plan_.products[op].tile = *tile;
@@ -102,7 +100,8 @@ class RegisterPlanner {
     if (plan_.products.empty()) return RegisterPlan();
     for (size_t i = 0; i < arguments_.numScratch(); ++i) planScratch(arguments_.scratch(i));
     for (const auto& [op, shape] : products) planResult(op);
-    if (sums() > kMostKept) keepNothing();
+    // Of all that is kept.
+    if (sums() > mostSums(plan_.threads) * 5 / 4) keepNothing();
     return std::move(plan_);
   }
 

@@ -13,7 +13,7 @@ Architecture named(const char* name) { return *architectureNamed(name); }
 
 TEST(ProductTiles, LargeProductsHaveTheLargestInstructionOfAWarpGroup) {
   const ProductShape shape{.m = 4096, .n = 4096, .k = 4096};
-  EXPECT_EQ(threadsForProduct(shape), 256);
+  EXPECT_EQ(threadsForProduct(shape, named("sm_90a")), 256);
   const auto tile = tileFor(shape, 256, named("sm_90a"), false);
   ASSERT_TRUE(tile);
   EXPECT_EQ(tile->unit, ProductUnit::warpGroups);
@@ -36,17 +36,44 @@ TEST(ProductTiles, WhatIsToBeInRegistersFitsThere) {
     for (int64_t m = 8; m <= 512; m *= 2)
       for (int64_t n = 8; n <= 512; n *= 2) {
         const ProductShape shape{.m = m, .n = n, .k = 256};
-        const auto tile = tileFor(shape, threadsForProduct(shape), named(gpu), true);
+        const int threads = threadsForProduct(shape, named(gpu));
+        const auto tile = tileFor(shape, threads, named(gpu), true);
         if (!tile) {
           EXPECT_TRUE(m * n > 64 * 64 || std::max(m, n) == 512) << gpu << " " << m << " × " << n;
           continue;
         }
         EXPECT_GE(tile->rows(), m);
         EXPECT_GE(tile->columns(), n);
-        EXPECT_LE(tile->sums(), 128);
-        EXPECT_EQ(tile->warpsDown * tile->warpsAcross * kWarp, threadsForProduct(shape));
+        EXPECT_LE(tile->sums(), mostSums(threads));
+        EXPECT_EQ(tile->warpsDown * tile->warpsAcross * kWarp, threads);
         EXPECT_LE(tile->stages * tile->stageBytes(), named(gpu).sharedBytes);
       }
+}
+
+TEST(ProductTiles, ExactProductsOfF32AreThreads) {
+  const ProductShape shape{.dtype = DType::f32, .exact = true, .m = 128, .n = 128, .k = 64, .rhsDepthInner = false};
+  for (const char* gpu : {"sm_80", "sm_90a"}) {
+    const auto tile = tileFor(shape, threadsForProduct(shape, named(gpu)), named(gpu), true);
+    ASSERT_TRUE(tile);
+    EXPECT_EQ(tile->unit, ProductUnit::threads);
+    EXPECT_EQ(tile->sums(), 64);
+    EXPECT_EQ(2 * tile->high, 8) << "rows of a thread, as many as columns";
+    EXPECT_EQ(tile->depth(), 32);
+  }
+}
+
+TEST(ProductTiles, TensorCoresOfAnArchitectureMultiplyItsTypes) {
+  EXPECT_TRUE(isForTensorCores(DType::i8, named("sm_80")));
+  EXPECT_FALSE(isForTensorCores(DType::f8e4m3fn, named("sm_80")));
+  EXPECT_TRUE(isForTensorCores(DType::f8e4m3fn, named("sm_89")));
+  EXPECT_FALSE(isForTensorCores(DType::i32, named("sm_90a")));
+}
+
+TEST(ProductTiles, WarpsHaveRegistersForWhatTheyMultiply) {
+  const ProductShape shape{.m = 128, .n = 256, .k = 64};
+  EXPECT_EQ(threadsForProduct(shape, named("sm_80")), 512);
+  EXPECT_EQ(threadsForProduct(shape, named("sm_90a")), 256);
+  EXPECT_EQ(tileFor(shape, 512, named("sm_80"), true)->sums(), 64);
 }
 
 TEST(ProductTiles, TooSmallProductsAreNotForTensorCores) {
