@@ -51,6 +51,20 @@ bool isRowMajor(const Attr& layout, size_t rank) {
   return true;
 }
 
+/// Which part of JAX makes such a custom call of a Pallas kernel; empty: it is another call.
+std::string_view gpuCompilerOf(std::string_view target) {
+  if (target == "triton_kernel_call" || target == "__gpu$xla.gpu.triton") return "Triton back end";
+  return target.starts_with("mosaic_gpu") ? "Mosaic GPU back end" : "";
+}
+
+/// Where the call's configuration is a dictionary that has it; else empty.
+std::string kernelNameIn(const Attr* config) {
+  if (config && config->kind == Attr::Kind::dictionary)
+    for (const auto& [key, value] : config->entries)
+      if (key == "name" && value.kind == Attr::Kind::string) return value.text;
+  return {};
+}
+
 }  // namespace
 
 bool Parser::lowerCustomCall(RawOp& raw, Op& op) {
@@ -75,6 +89,14 @@ bool Parser::lowerCustomCall(RawOp& raw, Op& op) {
     op.name = name == "SPMDFullToShardShape" ? kFullToShard : kShardToFull;
     if (const Attr* sharding = raw.find("mhlo.sharding")) op.attributes.emplace_back("mhlo.sharding", sharding->text);
     return true;
+  }
+  if (const std::string_view compiler = gpuCompilerOf(name); !compiler.empty()) {
+    const std::string kernel = kernelNameIn(raw.find("mhlo.backend_config"));
+    return refuse(raw, "SM2004",
+                  fmt::format("the kernel {}is compiled for GPUs, by JAX's {} ('{}')",
+                              kernel.empty() ? "" : fmt::format("'{}' ", kernel), compiler, name),
+                  "export the same kernel for TPUs, jax.export.export(f, platforms=['tpu']), without compiler_params, "
+                  "memory spaces and ops of GPUs: --target cuda makes its code for GPUs");
   }
   return refuse(raw, "SM2004", fmt::format("custom call '{}' is not supported", name),
                 "only Pallas kernels (tpu_custom_call) can be called");

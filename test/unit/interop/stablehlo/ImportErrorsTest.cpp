@@ -7,6 +7,7 @@ namespace smalti::interop {
 namespace {
 
 using namespace testing;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -155,6 +156,26 @@ TEST(ImportErrors, CallsThatAreNoKernels) {
               StartsWith("error[SM2004]: custom call 'foo' is not supported"));
   EXPECT_THAT(inMain("stablehlo.custom_call @tpu_custom_call(%a) : (tensor<2x3xf32>) -> tensor<2x3xf32>"),
               StartsWith("error[SM2010]: a kernel call has no backend_config"));
+}
+
+TEST(ImportErrors, KernelsThatJaxCompiledForGpus) {
+  const auto call = [](const std::string& target, const std::string& config) {
+    return inMain("stablehlo.custom_call @" + target + "(%a) {" + config + "} : (tensor<2x3xf32>) -> tensor<2x3xf32>");
+  };
+  EXPECT_THAT(
+      call(
+          "__gpu$xla.gpu.triton",
+          R"(backend_config = "", mhlo.backend_config = {debug = false, grid_x = 1 : i32, ir = "ML\EFR\0D", name = "add_k"})"),
+      AllOf(StartsWith("error[SM2004]: the kernel 'add_k' is compiled for GPUs, by JAX's Triton back end "
+                       "('__gpu$xla.gpu.triton')\n"),
+            HasSubstr("  help: export the same kernel for TPUs, jax.export.export(f, platforms=['tpu']), without "
+                      "compiler_params, memory spaces and ops of GPUs: --target cuda makes its code for GPUs\n")));
+  EXPECT_THAT(
+      call("triton_kernel_call", R"(backend_config = "eJw")"),
+      StartsWith("error[SM2004]: the kernel is compiled for GPUs, by JAX's Triton back end ('triton_kernel_call')\n"));
+  for (const std::string target : {"mosaic_gpu", "mosaic_gpu_v2"})
+    EXPECT_THAT(call(target, R"(mhlo.backend_config = {module = "x"})"),
+                StartsWith("error[SM2004]: the kernel is compiled for GPUs, by JAX's Mosaic GPU back end ('" + target));
 }
 
 TEST(ImportErrors, KernelErrorsNameTheKernel) {
