@@ -7,6 +7,7 @@
 
 #include "ir/KernelArguments.h"
 #include "ir/Tpu.h"
+#include "ir/TpuOps.h"
 #include "ir/Types.h"
 #include "tpu/Scratch.h"
 #include "tpu/Tiling.h"
@@ -40,6 +41,43 @@ SourcePlace firstUse(mlir::func::FuncOp f, mlir::Value ref) {
     return found.known() ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
   });
   return found;
+}
+
+/// Allocations that are there at once where they take most. Those of regions one after the other share memory.
+struct Allocated {
+  std::vector<VmemPart> parts;
+  int64_t bytes = 0;
+};
+
+void addAllocations(mlir::Region& region, const Chip& chip, Allocated& own, Allocated& most);
+
+Allocated allocatedIn(mlir::Region& region, const Chip& chip) {
+  Allocated own, most;
+  addAllocations(region, chip, own, most);
+  own.parts.insert(own.parts.end(), most.parts.begin(), most.parts.end());
+  own.bytes += most.bytes;
+  return own;
+}
+
+/// `own`: of the allocation's scope; `most`: of the scope in it that takes most.
+void addAllocations(mlir::Region& region, const Chip& chip, Allocated& own, Allocated& most) {
+  for (mlir::Block& block : region)
+    for (mlir::Operation& op : block) {
+      if (auto alloca = mlir::dyn_cast<mlir::memref::AllocaOp>(op)) {
+        const auto array = arrayTypeOf(alloca.getType());
+        if (!array || memorySpaceOf(alloca.getType()) != MemorySpace::vmem) continue;
+        const int64_t bytes = paddedBytes(chip, *array);
+        own.parts.push_back({VmemPart::scratch, "an allocation", *array, 1, bytes, smalti::placeOf(alloca.getLoc())});
+        own.bytes += bytes;
+      }
+      for (mlir::Region& inner : op.getRegions()) {
+        if (!mlir::isa<RegionOp>(op)) {
+          addAllocations(inner, chip, own, most);
+        } else if (Allocated scope = allocatedIn(inner, chip); scope.bytes > most.bytes) {
+          most = std::move(scope);
+        }
+      }
+    }
 }
 
 }  // namespace
@@ -90,12 +128,7 @@ VmemMap vmemOf(const KernelPackage& p, const Chip& chip) {
   }
   map.temporaries = temporariesOf(p, chip);
   if (f)
-    f.walk([&](mlir::memref::AllocaOp alloca) {
-      const auto array = arrayTypeOf(alloca.getType());
-      if (!array || memorySpaceOf(alloca.getType()) != MemorySpace::vmem) return;
-      map.parts.push_back(
-          {VmemPart::scratch, "an allocation", *array, 1, paddedBytes(chip, *array), smalti::placeOf(alloca.getLoc())});
-    });
+    for (VmemPart& part : allocatedIn(f.getBody(), chip).parts) map.parts.push_back(std::move(part));
   return map;
 }
 

@@ -78,6 +78,18 @@ TEST(Vmem, WhatAReductionNeedsAgainIsKept) {
   EXPECT_EQ(mapOf("v5e", 2, chain).temporaries.likely, 0);
 }
 
+TEST(Vmem, AllocationsOfRegionsOneAfterTheOtherShareMemory) {
+  const auto region = [](const std::string& name, const std::string& shape, const std::string& inner) {
+    return "\"tpu.region\"() ({\n " + name + " = memref.alloca() : memref<" + shape +
+           "xf32, #tpu.memory_space<vmem>>\n" + inner + "\"tpu.yield\"() : () -> ()\n}) : () -> ()\n";
+  };
+  const std::string one = region("%a", "256x1024", ""), two = region("%b", "512x1024", "");
+  constexpr int64_t kWindows = 4 << 20, kMib = 1 << 20;
+  EXPECT_EQ(mapOf("v5e", 2, one).declaredBytes(), kWindows + kMib);
+  EXPECT_EQ(mapOf("v5e", 2, one + two + one).declaredBytes(), kWindows + 2 * kMib);
+  EXPECT_EQ(mapOf("v5e", 2, region("%c", "256x1024", one + two)).declaredBytes(), kWindows + 3 * kMib);
+}
+
 TEST(Vmem, TheLargestBlockThatFits) {
   const auto chip = tpu::findChip("v5e");
   ASSERT_TRUE(chip);
