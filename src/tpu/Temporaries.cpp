@@ -8,6 +8,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include "ir/TpuOps.h"
@@ -112,8 +113,23 @@ class Liveness {
     }
     for (mlir::Operation* op : order_) {
       if (auto matmul = mlir::dyn_cast<MatmulOp>(op)) addProduct(matmul);
+      if (auto loop = mlir::dyn_cast<mlir::scf::ForOp>(op)) addCarried(loop);
       if (const int64_t registers = detour(op))
         kept_.push_back({0, end, registers, "by way of 32 bits", op->getResult(0)});
+    }
+  }
+
+  /// What a loop carries is kept as long as it runs. The next iteration's value takes registers of its own if it
+  /// follows from a reduction or a product; an element-wise update happens in place.
+  void addCarried(mlir::scf::ForOp loop) {
+    const int64_t end = index_[loop.getBody()->getTerminator()];
+    for (auto [carried, next] : llvm::zip(loop.getRegionIterArgs(), loop.getYieldedValues())) {
+      const int64_t registers = registersOf(carried);
+      if (registers <= kSmall) continue;
+      kept_.push_back({index_[loop], end, registers, "carried by a loop", carried});
+      mlir::Operation* op = next.getDefiningOp();
+      if (op && loop->isProperAncestor(op) && phase_[next] > 0 && !isKept(next))
+        kept_.push_back({index_[op], end, registers, "carried to the next iteration", next});
     }
   }
 

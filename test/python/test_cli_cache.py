@@ -174,8 +174,8 @@ def test_warming_goes_on_after_a_module_that_is_refused(cache, tmp_path):
     (["warm", str(CASE), "--cache", "off"], 2, "error[SM1000]: there is no folder to keep compiled kernels in\n"
      "  help: name one: --cache FOLDER, or SMALTI_CACHE\n"),
     (["warm", str(CASE), "--timeout-seconds", "0"], 2, "error[SM1011]: --timeout-seconds cannot be '0'\n"
-     "  need: a number from 1 to 86400\n  help: timeout-seconds: time of one case or checked module before it counts as crashed; of a run, none "
-     "unless it is given\n"),
+     "  need: a number from 1 to 86400\n  help: timeout-seconds: time after which a case or checked module counts as crashed; for a run, no limit "
+     "unless given\n"),
 ])
 def test_warming_whole_messages(cache, arguments, code, message):
     done = cache(*arguments)

@@ -114,7 +114,7 @@ def test_objects_without_a_limit_do_not_count(result_of, tmp_path):
 def test_objects_return_that_a_block_is_outside(result_of, tmp_path):
     lines = "static float in[16 * 128], out[24 * 128]; return kernel(in, out);"
     assert result_of(OUTSIDE, lines, "--in", "f32[16,128]", "--out-shape", "f32[24,128]") == 5
-    assert "5: a block that an index map names lies outside of its array\n" in (tmp_path / "kernel.h").read_text()
+    assert "5: an index map gave a block outside its array\n" in (tmp_path / "kernel.h").read_text()
 
 
 def test_a_workspace_that_overlaps_an_array_is_refused(result_of):

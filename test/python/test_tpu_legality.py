@@ -129,6 +129,14 @@ def test_the_bytes_of_vmem_of_the_sample():
     assert fits["fits, said uncertain"] <= 0.05 * fits["fits"]
 
 
+def test_the_bytes_of_attention_whose_maxima_and_sums_a_loop_carries():
+    """Four kernels with the state of FlashAttention in a fori_loop: without what the loop carries, 10 % to 36 % are missing."""
+    rows = [row for row in bench.load(VMEM_SAMPLE, "both") if row[1].startswith("flash_loop")]
+    errors, _ = bench.compare_vmem(rows, bench.judged([path for path, _, _ in rows])[0])
+    assert len(errors) == 16  # v7x keeps operands in VMEM
+    assert bench.percentile([e[0] for e in errors], 0.5) <= 0.02 and max(e[0] for e in errors) <= 0.11
+
+
 @pytest.mark.skipif(not ALL_VMEM.is_dir(), reason="the modules with bytes of VMEM (../shared) are not here")
 def test_the_bytes_of_vmem_of_all_modules_here():
     errors, fits = vmem_of(ALL_VMEM)
