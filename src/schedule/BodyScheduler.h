@@ -35,7 +35,6 @@ class BodyScheduler {
   void markDone(mlir::Operation* op) { done_.insert(op); }
   /// An earlier op has computed this one already.
   void skip(mlir::Operation* op) { skipped_.insert(op); }
-  void unskip(mlir::Operation* op) { skipped_.erase(op); }
   bool isSkipped(mlir::Operation* op) const { return skipped_.contains(op); }
 
   // ---- uses of values

@@ -5,6 +5,7 @@
 
 #include "cpu/analysis/KnownIntegers.h"
 #include "ir/TpuOpsMemory.h"
+#include "ir/TpuOpsMxu.h"
 #include "ir/TpuOpsShape.h"
 #include "ir/TpuOpsSync.h"
 #include "ir/Types.h"
@@ -170,7 +171,7 @@ bool keepsUnits(mlir::Operation& op, mlir::OpOperand& operand, int64_t units) {
     const auto d = rowDimension(source);
     return d && !reduction.isReducedDim(static_cast<int64_t>(*d)) && source[*d] % units == 0;
   }
-  if (op.getName().getStringRef() == "tpu.matmul") {
+  if (llvm::isa<tpu::MatmulOp>(op)) {
     const DotDimensions dims = dotDimensionsOf(op);
     const bool rows = dims.lhsBatch.empty() && dims.lhsFree == Shape{0} && result[0] % units == 0;
     return rows && operand.getOperandNumber() != 1;

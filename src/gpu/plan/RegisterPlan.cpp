@@ -20,8 +20,6 @@
 namespace smalti::gpu {
 namespace {
 
-bool isMatmul(mlir::Operation& op) { return op.getName().getStringRef() == "tpu.matmul"; }
-
 /// f32 need not be exact.
 bool asksForBf16(mlir::Operation& matmul) {
   const auto precision = matmul.getAttrOfType<tpu::ContractPrecisionAttr>("precision");
@@ -30,7 +28,7 @@ bool asksForBf16(mlir::Operation& matmul) {
 
 /// A product of two matrices that is staged in shared memory; leading batches are products of their own.
 std::optional<ProductShape> productShape(mlir::Operation& op, const Architecture& architecture) {
-  if (!isMatmul(op)) return std::nullopt;
+  if (!llvm::isa<tpu::MatmulOp>(op)) return std::nullopt;
   const DType in = elementDType(op.getOperand(0).getType()), out = elementDType(op.getResult(0).getType());
   const bool exact = in == DType::f32 && !asksForBf16(op);
   if (in != elementDType(op.getOperand(1).getType()) || !(exact || isForTensorCores(in, architecture)) ||
