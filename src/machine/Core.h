@@ -35,7 +35,7 @@ class Core {
   virtual int32_t iterationBound(int dim) const = 0;
   /// `identity` is static (the op's position in the module), the same on every device, so that a peer may
   /// signal or write before this core has got here. Zeroed semaphores, poisoned data.
-  virtual Result<Buffer*> allocate(int identity, ArrayType, MemorySpace, const SourcePlace&) = 0;
+  virtual Result<Buffer*> allocate(int identity, ArrayType, MemoryKind, const SourcePlace&) = 0;
   virtual void release(Buffer&) = 0;
   virtual Result<Buffer*> barrierSemaphore(const SourcePlace&) = 0;
   /// A read reaches outside its ref. False: this ends the run; true: elements outside are undefined.
@@ -55,7 +55,7 @@ class Core {
   virtual void trace(std::string_view message, bool begin) = 0;
   virtual void delay(int64_t nanoseconds) = 0;
 
-  /// Null when nothing observes: then the program skips making Access records.
+  /// Null when nothing observes: then the program skips making MemoryAccess records.
   virtual Observer* observer() = 0;
   /// False: initialisation is not tracked (shadows are ignored everywhere).
   virtual bool tracksInitialisation() const = 0;

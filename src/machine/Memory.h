@@ -15,8 +15,8 @@
 
 namespace smalti::machine {
 
-enum class MemorySpace : uint8_t { any, vmem, smem, hbm, cmem, semaphore, vmemShared, host };
-std::string_view name(MemorySpace);
+enum class MemoryKind : uint8_t { any, vmem, smem, hbm, cmem, semaphore, vmemShared, host };
+std::string_view name(MemoryKind);
 
 /// One allocation: a whole array in HBM, a window or scratch in VMEM or SMEM, a semaphore array.
 /// Elements are stored as in Array (one per storage_bytes), row-major. `defined` is the initialisation
@@ -24,7 +24,7 @@ std::string_view name(MemorySpace);
 struct Buffer {
   std::string name;  ///< as the user knows it: "operand 1", "scratch 0", "output window 0", "run_scoped at f.py:12"
   ArrayType type;
-  MemorySpace space = MemorySpace::vmem;
+  MemoryKind space = MemoryKind::vmem;
   int device = 0;
   int core = -1;      ///< -1: shared by the device's cores (HBM, host)
   SourcePlace place;  ///< where it was allocated, if by the kernel

@@ -18,7 +18,7 @@ struct Actor {
 };
 
 /// A range of a buffer: what a load, store, DMA or window copy touches. Never single elements.
-struct Access {
+struct MemoryAccess {
   enum class Kind : uint8_t { load, store, dmaRead, dmaWrite, windowFetch, windowWriteBack } kind;
   const Ref* ref = nullptr;            ///< the view that is indexed
   std::span<const int64_t> starts{};   ///< per dim of ref->viewShape()
@@ -68,7 +68,7 @@ std::string_view name(OpClass);
 struct ValueType {
   DType dtype = DType::f32;
   Shape shape;
-  std::optional<MemorySpace> memory;
+  std::optional<MemoryKind> memory;
   bool operator==(const ValueType&) const = default;
 };
 
@@ -117,7 +117,7 @@ class Observer {
   virtual Interest interest() const { return {}; }
   virtual void instruction(const Actor&, const InstructionEvent&) {}
   virtual void pipeline(const Actor&, const PipelineEvent&) {}
-  virtual void access(const Actor&, const Access&) {}
+  virtual void access(const Actor&, const MemoryAccess&) {}
   virtual void undefinedUse(const Actor&, UndefinedUse, const SourcePlace&, const std::string& what) {}
   virtual void allocate(const Actor&, const Buffer&) {}
   virtual void release(const Actor&, const Buffer&) {}

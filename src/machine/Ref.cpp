@@ -143,7 +143,7 @@ int64_t Ref::dmaBytes() const { return elements() * bit_width(dtype()) / 8; }
 
 Ref Ref::whole(Buffer& buffer) {
   Ref ref{.buffer = &buffer, .offset = 0, .shape = buffer.type.shape, .strides = rowMajorStrides(buffer.type.shape)};
-  if (buffer.space == MemorySpace::hbm || buffer.space == MemorySpace::any) ref.padding = tilePadding(buffer.type);
+  if (buffer.space == MemoryKind::hbm || buffer.space == MemoryKind::any) ref.padding = tilePadding(buffer.type);
   return ref;
 }
 

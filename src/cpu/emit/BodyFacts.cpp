@@ -1,6 +1,6 @@
 #include "cpu/emit/BodyFacts.h"
 
-#include "cpu/emit/Lowering.h"
+#include "cpu/emit/NativeLowering.h"
 #include "cpu/plan/NestHeuristics.h"
 #include "cpu/product/StorageDType.h"
 

@@ -5,11 +5,11 @@
 
 namespace smalti::cpu {
 
-class Lowering;
+class NativeLowering;
 
 class BodyFacts : public schedule::Surroundings {
  public:
-  explicit BodyFacts(const Lowering& lowering) : l_(lowering) {}
+  explicit BodyFacts(const NativeLowering& lowering) : l_(lowering) {}
   std::optional<schedule::StoredValue> stored(mlir::Value) const override;
   bool isNeededBeyond(mlir::Value, const llvm::DenseSet<mlir::Operation*>& here) const override;
   DType storageDType(mlir::Value) const override;
@@ -17,7 +17,7 @@ class BodyFacts : public schedule::Surroundings {
                                      const std::function<int64_t(size_t)>& cost) const override;
 
  private:
-  const Lowering& l_;
+  const NativeLowering& l_;
 };
 
 }  // namespace smalti::cpu

@@ -7,7 +7,7 @@ namespace {
 
 class EdgeCopy {
  public:
-  EdgeCopy(Lowering& l, const EdgeBlock& block, bool fetching, Reg outside)
+  EdgeCopy(NativeLowering& l, const EdgeBlock& block, bool fetching, Reg outside)
       : l_(l), b_(l.b), block_(block), fetching_(fetching), outside_(outside) {
     const auto clamp = [&](Reg v, Reg low, Reg high) {
       v = b_.CreateSelect(b_.CreateICmpSLT(v, low), low, v);
@@ -87,7 +87,7 @@ class EdgeCopy {
     l_.loop(whole, end, l_.index(1), [&](Reg i) { b_.CreateAlignedStore(stored, b_.CreateGEP(type, from, i), align); });
   }
 
-  Lowering& l_;
+  NativeLowering& l_;
   Builder& b_;
   const EdgeBlock& block_;
   bool fetching_;
@@ -99,7 +99,7 @@ class EdgeCopy {
 
 }  // namespace
 
-void fetchInside(Lowering& l, const EdgeBlock& block, Reg outside) { EdgeCopy(l, block, true, outside).run(); }
-void storeInside(Lowering& l, const EdgeBlock& block) { EdgeCopy(l, block, false, nullptr).run(); }
+void fetchInside(NativeLowering& l, const EdgeBlock& block, Reg outside) { EdgeCopy(l, block, true, outside).run(); }
+void storeInside(NativeLowering& l, const EdgeBlock& block) { EdgeCopy(l, block, false, nullptr).run(); }
 
 }  // namespace smalti::cpu

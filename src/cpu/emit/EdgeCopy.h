@@ -1,7 +1,7 @@
 // Copies partial blocks between the array and a buffer.
 #pragma once
 
-#include "cpu/emit/Lowering.h"
+#include "cpu/emit/NativeLowering.h"
 
 namespace smalti::cpu {
 
@@ -13,8 +13,8 @@ struct EdgeBlock {
 };
 
 /// Copies the part of the block inside the array to the buffer, and fills the rest with `outside` unless it is null.
-void fetchInside(Lowering&, const EdgeBlock&, Reg outside);
+void fetchInside(NativeLowering&, const EdgeBlock&, Reg outside);
 /// Copies the part of the block inside the array from the buffer.
-void storeInside(Lowering&, const EdgeBlock&);
+void storeInside(NativeLowering&, const EdgeBlock&);
 
 }  // namespace smalti::cpu

@@ -1,6 +1,6 @@
 #include "cpu/emit/Interpreted.h"
 
-#include "cpu/emit/Lowering.h"
+#include "cpu/emit/NativeLowering.h"
 #include "ir/TpuOpsDebug.h"
 #include "ir/TpuOpsElementwise.h"
 #include "llvm/IR/Module.h"
@@ -74,7 +74,7 @@ class LocalCore : public machine::Core {
   int32_t deviceId() const override { return 0; }
   int32_t coreId() const override { return 0; }
   int32_t iterationBound(int) const override { return 1; }
-  Result<machine::Buffer*> allocate(int, ArrayType, machine::MemorySpace, const SourcePlace&) override {
+  Result<machine::Buffer*> allocate(int, ArrayType, machine::MemoryKind, const SourcePlace&) override {
     return fail(mistake());
   }
   void release(machine::Buffer&) override {}
@@ -161,7 +161,7 @@ int InterpretContext::run(int op, void** pointers) {
   return state && *state == machine::RunState::finished ? 0 : 1;
 }
 
-LowerResult lowerInterpreted(Lowering& l, mlir::Operation& op) {
+LowerResult lowerInterpreted(NativeLowering& l, mlir::Operation& op) {
   const std::string name = op.getName().getStringRef().str();
   const bool hasEffect = llvm::isa<tpu::LogOp, tpu::LogBufferOp, tpu::PrngSetSeed32Op, tpu::PrngRandomBitsOp>(op);
   if (!(isPure(op) || hasEffect) || llvm::any_of(op.getResultTypes(), isRef) || op.getNumRegions() != 0)

@@ -343,7 +343,7 @@ class KernelLowering {
   const KernelPackage& package_;
   mlir::func::FuncOp kernel_;
   KernelArguments arguments_;
-  Lowering l_;
+  NativeLowering l_;
   Builder& b_;
   int shared_;
   GridPlan plan_;

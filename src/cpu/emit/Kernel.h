@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cpu/emit/Interpreted.h"
-#include "cpu/emit/Lowering.h"
+#include "cpu/emit/NativeLowering.h"
 #include "ir/KernelPackage.h"
 
 namespace smalti::cpu {

@@ -8,7 +8,7 @@
 namespace smalti::cpu {
 namespace {
 
-llvm::CallInst* call(Lowering& l, const char* name, std::vector<Reg> arguments) {
+llvm::CallInst* call(NativeLowering& l, const char* name, std::vector<Reg> arguments) {
   arguments.insert(arguments.begin(), l.context);
   std::vector<llvm::Type*> types;
   for (Reg r : arguments) types.push_back(r->getType());
@@ -16,7 +16,7 @@ llvm::CallInst* call(Lowering& l, const char* name, std::vector<Reg> arguments) 
                         arguments);
 }
 
-llvm::CallInst* stamp(Lowering& l, int32_t part, bool opens) {
+llvm::CallInst* stamp(NativeLowering& l, int32_t part, bool opens) {
   return call(l, kStampSymbol, {l.b.getInt32(static_cast<uint32_t>(part)), l.b.getInt32(opens ? 1 : 0)});
 }
 
@@ -43,7 +43,7 @@ MeasuredLowering::MeasuredLowering() { current = this; }
 MeasuredLowering::~MeasuredLowering() { current = nullptr; }
 MeasuredLowering* MeasuredLowering::here() { return current; }
 
-MeasuredCode::MeasuredCode(Lowering& l, std::vector<mlir::Operation*> ops) : l_(l) {
+MeasuredCode::MeasuredCode(NativeLowering& l, std::vector<mlir::Operation*> ops) : l_(l) {
   MeasuredLowering* measured = MeasuredLowering::here();
   if (!measured || ops.empty()) return;
   outer_ = measured->part;
@@ -70,7 +70,7 @@ bool worthMeasuring(mlir::Operation& op) {
          (llvm::count_if(op.getOperandTypes(), isRef) > 1 && op.getNumResults() == 0);
 }
 
-void measureStep(Lowering& l, const std::vector<int64_t>& grid, const std::vector<Reg>& bounds,
+void measureStep(NativeLowering& l, const std::vector<int64_t>& grid, const std::vector<Reg>& bounds,
                  const std::vector<Reg>& indices) {
   MeasuredLowering* measured = MeasuredLowering::here();
   if (!measured) return;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cpu/Measurement.h"
-#include "cpu/emit/Lowering.h"
+#include "cpu/emit/NativeLowering.h"
 
 namespace smalti::cpu {
 
@@ -26,13 +26,13 @@ class MeasuredLowering {
 /// Attributes the code emitted during its lifetime to these ops; parts may be nested.
 class MeasuredCode {
  public:
-  MeasuredCode(Lowering&, std::vector<mlir::Operation*>);
+  MeasuredCode(NativeLowering&, std::vector<mlir::Operation*>);
   ~MeasuredCode();
   MeasuredCode(const MeasuredCode&) = delete;
   MeasuredCode& operator=(const MeasuredCode&) = delete;
 
  private:
-  Lowering& l_;
+  NativeLowering& l_;
   llvm::CallInst* stamp_ = nullptr;
   int32_t outer_ = 0;
 };
@@ -41,7 +41,7 @@ class MeasuredCode {
 bool worthMeasuring(mlir::Operation&);
 
 /// Marks the beginning of a grid step.
-void measureStep(Lowering&, const std::vector<int64_t>& grid, const std::vector<Reg>& bounds,
+void measureStep(NativeLowering&, const std::vector<int64_t>& grid, const std::vector<Reg>& bounds,
                  const std::vector<Reg>& indices);
 
 }  // namespace smalti::cpu

@@ -47,7 +47,7 @@ PackedView join(Builder& b, const View& from, DType to) {
 }
 
 /// The stored elements that the view sees, as elements of their own width.
-std::optional<View> stored(Lowering& l, const PackedView& v) {
+std::optional<View> stored(NativeLowering& l, const PackedView& v) {
   Builder& b = l.b;
   const size_t rank = v.cells.shape.size();
   View out = v.cells;
@@ -131,7 +131,8 @@ PackedView unpacked(const View& from) {
   return v;
 }
 
-std::optional<PackedView> bitcastView(Lowering& l, const PackedView& from, DType to, std::span<const int64_t> shape) {
+std::optional<PackedView> bitcastView(NativeLowering& l, const PackedView& from, DType to,
+                                      std::span<const int64_t> shape) {
   const int was = bit_width(from.dtype), is = bit_width(to);
   if (was < 2 || is < 2 || is_semaphore(from.dtype) || is_semaphore(to) || !from.cells.present.empty())
     return std::nullopt;
@@ -211,7 +212,7 @@ PackedView withoutUnits(const PackedView& from) {
   return v;
 }
 
-View storedCells(Lowering& l, const PackedView& v) {
+View storedCells(NativeLowering& l, const PackedView& v) {
   View out = v.cells;
   const auto add = [&](Reg size, Reg stride) {
     const auto known = constantOf(size);

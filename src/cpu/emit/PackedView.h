@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "cpu/emit/Lowering.h"
+#include "cpu/emit/NativeLowering.h"
 
 namespace smalti::cpu {
 
@@ -30,13 +30,13 @@ struct PackedView {
 PackedView unpacked(const View&);
 /// The bits of a view as elements of `dtype`, `shape` as the verifier of tpu.memref_bitcast demands; nullopt where
 /// `PackedView` cannot represent it. Emits a check if it depends on an index.
-std::optional<PackedView> bitcastView(Lowering&, const PackedView&, DType, std::span<const int64_t> shape);
+std::optional<PackedView> bitcastView(NativeLowering&, const PackedView&, DType, std::span<const int64_t> shape);
 /// As `slice` and `reshape` of View.h.
 PackedView slice(Builder&, const PackedView&, std::span<const Reg> starts, std::span<const int64_t> sizes,
                  std::span<const int64_t> steps = {});
 std::optional<PackedView> reshape(Builder&, const PackedView&, std::span<const int64_t> shape);
 PackedView withoutUnits(const PackedView&);
 /// A view of all stored elements that the view overlaps, and possibly of others between them.
-View storedCells(Lowering&, const PackedView&);
+View storedCells(NativeLowering&, const PackedView&);
 
 }  // namespace smalti::cpu

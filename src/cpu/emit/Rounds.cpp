@@ -63,7 +63,7 @@ llvm::CallingConv::ID lookConvention(const Processor& p) {
 }
 
 /// i32 look(ptr limits, i64 rounds): a KernelStatus.
-llvm::Function* lookFunction(Lowering& l) {
+llvm::Function* lookFunction(NativeLowering& l) {
   constexpr const char* kName = "smalti.look";
   if (llvm::Function* known = l.module.getFunction(kName)) return known;
   auto& c = l.b.getContext();
@@ -92,7 +92,7 @@ llvm::Function* lookFunction(Lowering& l) {
 }
 
 /// Rounds until the next look: one counter of the function, a register to the optimiser.
-Reg counterOf(Lowering& l) {
+Reg counterOf(NativeLowering& l) {
   if (l.roundsToLook) return l.roundsToLook;
   auto& entry = l.function->getEntryBlock();
   Builder at(&entry, entry.begin());
@@ -106,7 +106,7 @@ Reg counterOf(Lowering& l) {
 
 bool countsRounds(mlir::Operation& loop) { return constantRounds(loop) > kFewRounds; }
 
-void countRound(Lowering& l, mlir::Operation& loop) {
+void countRound(NativeLowering& l, mlir::Operation& loop) {
   if (!l.options.countRounds || !countsRounds(loop)) return;
   Builder& b = l.b;
   Reg counter = counterOf(l);

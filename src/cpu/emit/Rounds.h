@@ -1,7 +1,7 @@
 // Loops that may be endless: the code counts their iterations, and regularly checks whether to continue.
 #pragma once
 
-#include "cpu/emit/Lowering.h"
+#include "cpu/emit/NativeLowering.h"
 
 namespace smalti::cpu {
 
@@ -12,6 +12,6 @@ bool countsRounds(mlir::Operation& loop);
 /// Counts an iteration of the loop, at its end: a subtraction and a branch. At fixed intervals the code reads its
 /// CallLimits, and ends the call if they demand it. No code between two such reads depends on them: a read changes no
 /// register.
-void countRound(Lowering&, mlir::Operation& loop);
+void countRound(NativeLowering&, mlir::Operation& loop);
 
 }  // namespace smalti::cpu

@@ -6,7 +6,7 @@
 namespace smalti::cpu {
 namespace {
 
-Reg ahead(Lowering& l, mlir::Value v, int depth) {
+Reg ahead(NativeLowering& l, mlir::Value v, int depth) {
   constexpr int kDeepest = 16;
   if (Reg known = l.scalar(v)) return known;
   mlir::Operation* op = v.getDefiningOp();
@@ -23,7 +23,7 @@ Reg ahead(Lowering& l, mlir::Value v, int depth) {
 }
 
 /// The number of a unit as one of a row: not beyond those that there are.
-Reg firstRow(Lowering& l, Reg unit, int64_t units, int64_t rows) {
+Reg firstRow(NativeLowering& l, Reg unit, int64_t units, int64_t rows) {
   Builder& b = l.b;
   Reg within = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateSExt(unit, b.getInt64Ty()), l.index(0));
   within = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, within, l.index(units));
@@ -32,9 +32,9 @@ Reg firstRow(Lowering& l, Reg unit, int64_t units, int64_t rows) {
 
 }  // namespace
 
-Reg scalarAhead(Lowering& l, mlir::Value v) { return ahead(l, v, 0); }
+Reg scalarAhead(NativeLowering& l, mlir::Value v) { return ahead(l, v, 0); }
 
-std::optional<RowBounds> wantedRows(Lowering& l, llvm::ArrayRef<mlir::Value> values, int64_t rows) {
+std::optional<RowBounds> wantedRows(NativeLowering& l, llvm::ArrayRef<mlir::Value> values, int64_t rows) {
   std::optional<UnitRange> range;
   for (mlir::Value v : values) {
     const auto wanted = wantedUnits(v);

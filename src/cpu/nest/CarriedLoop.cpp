@@ -2,7 +2,8 @@
 
 namespace smalti::cpu {
 
-Carried carriedLoop(Lowering& l, int64_t begin, int64_t end, int64_t step, const Carried& carried, CarriedBody body) {
+Carried carriedLoop(NativeLowering& l, int64_t begin, int64_t end, int64_t step, const Carried& carried,
+                    CarriedBody body) {
   return countedLoop(l.b, l.index(begin), l.index(end), step, carried,
                      [&](Reg index, llvm::ArrayRef<Reg> now) { return body(index, Carried(now.begin(), now.end())); });
 }

@@ -40,7 +40,7 @@ Reg loadChunk(Builder& b, const Elements& e, const Chunk& chunk) {
   return gather(b, e, chunk);
 }
 
-void storeChunk(Lowering& l, const Elements& e, Reg value, const Chunk& chunk, Reg mask) {
+void storeChunk(NativeLowering& l, const Elements& e, Reg value, const Chunk& chunk, Reg mask) {
   const DType t = e.view.dtype;
   if (!e.stride || chunk.lanes == 1) {
     const auto store = [&] { storeElements(l.b, t, value, e.first, 1); };

@@ -1,7 +1,7 @@
 // The columns of a row that one iteration of a nest's innermost loop processes, and their elements in memory.
 #pragma once
 
-#include "cpu/emit/Lowering.h"
+#include "cpu/emit/NativeLowering.h"
 
 namespace smalti::cpu {
 
@@ -22,6 +22,6 @@ struct Elements {
 /// A register with the chunk's lanes, or a scalar if all lanes use one element.
 Reg loadChunk(Builder&, const Elements&, const Chunk&);
 /// Writes only lanes that `mask` selects; a scalar mask applies to all.
-void storeChunk(Lowering&, const Elements&, Reg value, const Chunk&, Reg mask);
+void storeChunk(NativeLowering&, const Elements&, Reg value, const Chunk&, Reg mask);
 
 }  // namespace smalti::cpu

@@ -29,7 +29,7 @@ struct PreviousRow {
 
 class NestEmitter {
  public:
-  NestEmitter(Lowering& lowering, const Segment& segment, const Nest& nest)
+  NestEmitter(NativeLowering& lowering, const Segment& segment, const Nest& nest)
       : l_(lowering), b_(lowering.b), s_(segment), nest_(nest), plan_(nest.plan) {}
 
   LowerResult run() {
@@ -480,7 +480,7 @@ class NestEmitter {
     storeChunk(l_, values_.elements(r.target, r.targetMap, chunk), value, chunk, mask);
   }
 
-  Lowering& l_;
+  NativeLowering& l_;
   Builder& b_;
   const Segment& s_;
   const Nest& nest_;
@@ -496,7 +496,7 @@ class NestEmitter {
 
 }  // namespace
 
-LowerResult emitNest(Lowering& lowering, const Segment& segment, const Nest& nest) {
+LowerResult emitNest(NativeLowering& lowering, const Segment& segment, const Nest& nest) {
   std::vector<mlir::Operation*> ops;
   for (const size_t i : nest.ops) ops.push_back(segment.ops[i].op);
   const MeasuredCode part(lowering, std::move(ops));

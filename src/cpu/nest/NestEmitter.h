@@ -1,10 +1,10 @@
 // Emits one nest of a segment according to its plan.
 #pragma once
 
-#include "cpu/emit/Lowering.h"
+#include "cpu/emit/NativeLowering.h"
 
 namespace smalti::cpu {
 
-LowerResult emitNest(Lowering&, const Segment&, const Nest&);
+LowerResult emitNest(NativeLowering&, const Segment&, const Nest&);
 
 }  // namespace smalti::cpu

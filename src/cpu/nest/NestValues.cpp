@@ -22,7 +22,7 @@ bool isDear(mlir::Value v) {
 
 }  // namespace
 
-NestValues::NestValues(Lowering& lowering, const Segment& segment, const NestPlan& plan,
+NestValues::NestValues(NativeLowering& lowering, const Segment& segment, const NestPlan& plan,
                        const std::vector<View>& buffers)
     : l_(lowering),
       b_(lowering.b),

@@ -19,7 +19,7 @@ struct NestPlace {
 class NestValues {
  public:
   /// `buffers`: the memory of the plan's buffers.
-  NestValues(Lowering&, const Segment&, const NestPlan&, const std::vector<View>& buffers);
+  NestValues(NativeLowering&, const Segment&, const NestPlan&, const std::vector<View>& buffers);
 
   /// The elements of a value for a chunk: one register with its lanes, or a scalar if they depend only on the row.
   /// Null, with the reason in `failure`, if there is no code for it.
@@ -53,7 +53,7 @@ class NestValues {
   Reg iota(mlir::Operation&, const ElementMap&, const Chunk&);
   Reg refuse(std::string why);
 
-  Lowering& l_;
+  NativeLowering& l_;
   Builder& b_;
   const Segment& s_;
   const NestPlan& plan_;

@@ -2,7 +2,7 @@
 // times as long as the few multiplications that give the same quotients from the divisor's reciprocal.
 #pragma once
 
-#include "cpu/emit/Lowering.h"
+#include "cpu/emit/NativeLowering.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace smalti::cpu {

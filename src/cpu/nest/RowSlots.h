@@ -1,7 +1,7 @@
 // Values that a nest does not compute again: kept in registers (Memo), or in memory, one element per row (RowSlots).
 #pragma once
 
-#include "cpu/emit/Lowering.h"
+#include "cpu/emit/NativeLowering.h"
 
 namespace smalti::cpu {
 
@@ -25,7 +25,7 @@ class Memo {
 class RowSlots {
  public:
   /// `rows`: of a block.
-  RowSlots(Lowering& lowering, int64_t rows) : l_(lowering), rows_(rows) {}
+  RowSlots(NativeLowering& lowering, int64_t rows) : l_(lowering), rows_(rows) {}
   /// Announces a value that phase `phase` will keep, so that `find` may be called before that phase is emitted.
   void expect(mlir::Value, const ElementMap&, int phase);
   /// Stores a scalar in phase `phase`, for row number `row` of the block.
@@ -41,7 +41,7 @@ class RowSlots {
   };
   Slots& slotsOf(mlir::Value, const ElementMap&, llvm::Type* element, int phase);
 
-  Lowering& l_;
+  NativeLowering& l_;
   int64_t rows_;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Slots, 1>> slots_;
 };

@@ -20,7 +20,7 @@ Reg loadFactors(Builder& b, DType t, bool pairs, Reg from, int lanes, Reg mask) 
   return asPairs(b, loadElements(b, DType::i16, from, 2 * lanes, mask), lanes);
 }
 
-Values loadRows(Lowering& l, DType t, llvm::ArrayRef<Reg> rows, int64_t columns) {
+Values loadRows(NativeLowering& l, DType t, llvm::ArrayRef<Reg> rows, int64_t columns) {
   Builder& b = l.b;
   const int lanes = l.processor.lanes(4), both = 2 * lanes;
   Values values;

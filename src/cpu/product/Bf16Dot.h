@@ -16,7 +16,7 @@ Reg loadFactors(Builder&, DType, bool pairs, Reg from, int lanes, Reg mask = nul
 
 /// Some columns of a row of B, or pairs of those of two rows, at most two registers full; the columns past them are
 /// 0 and are not read.
-Values loadRows(Lowering&, DType, llvm::ArrayRef<Reg> rows, int64_t columns);
+Values loadRows(NativeLowering&, DType, llvm::ArrayRef<Reg> rows, int64_t columns);
 
 /// sum + a · b in every lane, of f32 or of pairs.
 Reg addProducts(Builder&, Reg a, Reg b, Reg sum);

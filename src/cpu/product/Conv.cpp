@@ -47,7 +47,7 @@ struct Seen {
 
 class ConvLowering {
  public:
-  ConvLowering(Lowering& l, tpu::ConvOp op) : l_(l), op_(op), numbers_(op.getDimensionNumbers()) {
+  ConvLowering(NativeLowering& l, tpu::ConvOp op) : l_(l), op_(op), numbers_(op.getDimensionNumbers()) {
     const tpu::ConvDimensionNumbersAttr n = numbers_;
     lhsOrder_ = orderOf(n.getLhsBatchDim(), n.getLhsSpatialDims(), {n.getLhsFeatureDim()});
     outOrder_ = orderOf(n.getOutputBatchDim(), n.getOutputSpatialDims(), {n.getOutputFeatureDim()});
@@ -208,7 +208,7 @@ class ConvLowering {
     l_.setView(op_.getResult(), isDense(result) ? result : l_.denseCopy(result));
   }
 
-  Lowering& l_;
+  NativeLowering& l_;
   mutable tpu::ConvOp op_;  ///< MLIR's accessors are not const
   tpu::ConvDimensionNumbersAttr numbers_;
   Shape lhsOrder_, rhsOrder_, outOrder_;  ///< [batch, space…, features], [window…, inputs, outputs]
@@ -218,12 +218,14 @@ class ConvLowering {
   int64_t inputs_ = 0, outputs_ = 0, featureGroups_ = 1, batchGroups_ = 1;
 };
 
-LowerResult lowerConv(Lowering& l, mlir::Operation& op) { return ConvLowering(l, mlir::cast<tpu::ConvOp>(op)).run(); }
+LowerResult lowerConv(NativeLowering& l, mlir::Operation& op) {
+  return ConvLowering(l, mlir::cast<tpu::ConvOp>(op)).run();
+}
 
-constexpr std::array<LowerRow, 1> kConvTable{{{"tpu.conv", lowerConv}}};
+constexpr std::array<NativeOpRow, 1> kConvTable{{{"tpu.conv", lowerConv}}};
 
 }  // namespace
 
-std::span<const LowerRow> convOps() { return kConvTable; }
+std::span<const NativeOpRow> convOps() { return kConvTable; }
 
 }  // namespace smalti::cpu

@@ -7,7 +7,7 @@
 namespace smalti::cpu {
 namespace {
 
-void convertLanes(Lowering& l, const View& from, const View& to, const std::vector<Reg>& at, int lanes) {
+void convertLanes(NativeLowering& l, const View& from, const View& to, const std::vector<Reg>& at, int lanes) {
   Reg value = loadElements(l.b, from.dtype, elementPointer(l.b, from, at), lanes);
   llvm::Type* type = registerType(l.b.getContext(), to.dtype, lanes);
   if (is_integer(from.dtype))
@@ -17,7 +17,7 @@ void convertLanes(Lowering& l, const View& from, const View& to, const std::vect
 
 }  // namespace
 
-void convertElements(Lowering& l, const View& from, const View& to) {
+void convertElements(NativeLowering& l, const View& from, const View& to) {
   std::vector<Reg> at(to.shape.size(), l.index(0));
   const int lanes = l.processor.lanes(4);
   std::function<void(size_t)> walk = [&](size_t d) {

@@ -15,7 +15,7 @@ constexpr int64_t kPieceVectors = 16;
 
 class GemvAxpyEmitter {
  public:
-  GemvAxpyEmitter(Lowering& l, const RowProduct& p)
+  GemvAxpyEmitter(NativeLowering& l, const RowProduct& p)
       : l_(l),
         b_(l.b),
         p_(p),
@@ -137,7 +137,7 @@ class GemvAxpyEmitter {
 
   int64_t vectors(int64_t columns) const { return (columns + lanes_ - 1) / lanes_; }
 
-  Lowering& l_;
+  NativeLowering& l_;
   Builder& b_;
   const RowProduct& p_;
   const GemmShape& s_;
@@ -147,6 +147,6 @@ class GemvAxpyEmitter {
 
 }  // namespace
 
-void emitGemvAxpy(Lowering& l, const RowProduct& p) { GemvAxpyEmitter(l, p).emit(); }
+void emitGemvAxpy(NativeLowering& l, const RowProduct& p) { GemvAxpyEmitter(l, p).emit(); }
 
 }  // namespace smalti::cpu

@@ -15,7 +15,7 @@ constexpr int64_t kMostRowsOfA = 4;
 
 class GemvDotEmitter {
  public:
-  GemvDotEmitter(Lowering& l, const RowProduct& d)
+  GemvDotEmitter(NativeLowering& l, const RowProduct& d)
       : l_(l),
         b_(l.b),
         d_(d),
@@ -154,7 +154,7 @@ class GemvDotEmitter {
     return sum;
   }
 
-  Lowering& l_;
+  NativeLowering& l_;
   Builder& b_;
   const RowProduct& d_;
   const GemmShape& s_;
@@ -167,6 +167,6 @@ class GemvDotEmitter {
 
 }  // namespace
 
-void emitGemvDot(Lowering& l, const RowProduct& d) { GemvDotEmitter(l, d).emit(); }
+void emitGemvDot(NativeLowering& l, const RowProduct& d) { GemvDotEmitter(l, d).emit(); }
 
 }  // namespace smalti::cpu

@@ -48,7 +48,7 @@ struct Matrix {
   bool transposed = false;  ///< stored as columns × rows
 };
 
-std::optional<Matrix> matrixOf(Lowering& l, const View& v, int64_t rows, int64_t columns) {
+std::optional<Matrix> matrixOf(NativeLowering& l, const View& v, int64_t rows, int64_t columns) {
   const auto size = [&](int64_t d) { return d < 0 ? int64_t{1} : v.shape[static_cast<size_t>(d)]; };
   const auto stride = [&](int64_t d) { return d < 0 ? l.index(1) : v.strides[static_cast<size_t>(d)]; };
   if (size(columns) == 1 || constantOf(stride(columns)) == 1)
@@ -59,14 +59,14 @@ std::optional<Matrix> matrixOf(Lowering& l, const View& v, int64_t rows, int64_t
 }
 
 /// The view as such a matrix, copied if necessary.
-Matrix matrixIn(Lowering& l, const View& v, int64_t rows, int64_t columns) {
+Matrix matrixIn(NativeLowering& l, const View& v, int64_t rows, int64_t columns) {
   if (auto matrix = matrixOf(l, v, rows, columns)) return *matrix;
   return *matrixOf(l, l.denseCopy(v), rows, columns);
 }
 
 class MatmulLowering {
  public:
-  MatmulLowering(Lowering& l, mlir::Operation& op, DotDimensions dims) : l_(l), op_(op), dims_(std::move(dims)) {}
+  MatmulLowering(NativeLowering& l, mlir::Operation& op, DotDimensions dims) : l_(l), op_(op), dims_(std::move(dims)) {}
 
   LowerResult run() {
     const DType lhsType = elementDType(op_.getOperand(0).getType()),
@@ -325,7 +325,7 @@ class MatmulLowering {
         l_.b.CreateConstInBoundsGEP1_64(l_.b.getInt8Ty(), l_.arenaBase, static_cast<uint64_t>(workspace->offset));
     llvm::SmallVector<Reg, 10> arguments{a.base, a.leading, b.base, b.leading, result.base, leading, work};
     if (shape.cachesPackedB) {
-      const Lowering::PackedB& kept = packedBPlace(rhs, b, shape, plan);
+      const NativeLowering::PackedB& kept = packedBPlace(rhs, b, shape, plan);
       Reg place =
           l_.b.CreateConstInBoundsGEP1_64(l_.b.getInt8Ty(), l_.arenaBase, static_cast<uint64_t>(kept.place->offset));
       Reg from = kept.from;
@@ -388,11 +388,12 @@ class MatmulLowering {
     }
   }
 
-  Lowering::PackedB& packedBPlace(const View& rhs, const Matrix& b, const GemmShape& shape, const GemmPlan& plan) {
+  NativeLowering::PackedB& packedBPlace(const View& rhs, const Matrix& b, const GemmShape& shape,
+                                        const GemmPlan& plan) {
     const std::string key = fmt::format(
         "{} {} {} {}x{} {}x{} {} {} {} {}", rhs.memory, constantOf(b.leading).value_or(-1), shape.transposedB, shape.k,
         shape.n, plan.blockDepth, plan.tileColumns, plan.mayUseUnpackedB, plan.usesTiles, name(shape.a), name(shape.b));
-    Lowering::PackedB& kept = l_.packedB[key];
+    NativeLowering::PackedB& kept = l_.packedB[key];
     if (kept.place) return kept;
     kept.place = l_.arena.allocateUnused(plan.packedCacheBytes * rhs.reuse.blocks);
     llvm::BasicBlock& entry = l_.function->getEntryBlock();
@@ -411,19 +412,21 @@ class MatmulLowering {
     return 0;
   }
 
-  Lowering& l_;
+  NativeLowering& l_;
   mlir::Operation& op_;
   DotDimensions dims_;
   size_t resultRow_ = 0;  ///< dimension of the result that holds rows
   mlir::Value row_;       ///< row vector that is added to every row of the product; null: none
 };
 
-LowerResult lowerMatmul(Lowering& l, mlir::Operation& op) { return MatmulLowering(l, op, dotDimensionsOf(op)).run(); }
+LowerResult lowerMatmul(NativeLowering& l, mlir::Operation& op) {
+  return MatmulLowering(l, op, dotDimensionsOf(op)).run();
+}
 
-constexpr std::array<LowerRow, 1> kTable{{{"tpu.matmul", lowerMatmul}}};
+constexpr std::array<NativeOpRow, 1> kTable{{{"tpu.matmul", lowerMatmul}}};
 
 }  // namespace
 
-std::span<const LowerRow> matmulOps() { return kTable; }
+std::span<const NativeOpRow> matmulOps() { return kTable; }
 
 }  // namespace smalti::cpu

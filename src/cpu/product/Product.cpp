@@ -19,7 +19,7 @@ DType multipliedAs(DType t, DType other, DType out) {
   return t == DType::i2 || t == DType::i4 ? DType::i8 : t;
 }
 
-View multiplied(Lowering& l, mlir::Value operand, mlir::Value other, DType out) {
+View multiplied(NativeLowering& l, mlir::Value operand, mlir::Value other, DType out) {
   const View view = l.view(operand);
   const DType t = multipliedAs(view.dtype, elementDType(other.getType()), out);
   if (t == view.dtype) return view;
@@ -38,7 +38,7 @@ bool isZeroConstant(mlir::Value v) {
   return false;
 }
 
-void startFrom(Lowering& l, const View& acc, const View& sum) {
+void startFrom(NativeLowering& l, const View& acc, const View& sum) {
   if (acc.dtype == sum.dtype)
     l.copy(acc, sum);
   else
@@ -50,12 +50,12 @@ std::optional<int64_t> knownRowBytes(const Rows& rows, DType dtype) {
   return elements ? std::optional(*elements * storage_bytes(dtype)) : std::nullopt;
 }
 
-void recordProduct(Lowering& l, const ProductPlan& plan, std::string_view of) {
+void recordProduct(NativeLowering& l, const ProductPlan& plan, std::string_view of) {
   l.report.matmuls.push_back(text(plan, of));
   if (l.report.plan) l.report.plan->products.push_back(plan);
 }
 
-void emitProduct(Lowering& l, const GemmShape& shape, const Rows& a, const Rows& b, const Rows& c,
+void emitProduct(NativeLowering& l, const GemmShape& shape, const Rows& a, const Rows& b, const Rows& c,
                  std::string_view of) {
   const ProductPlan plan = planProduct({.shape = shape, .rowBytesOfB = knownRowBytes(b, shape.b)}, l.processor);
   if (plan.isSkinny()) {

@@ -6,7 +6,7 @@
 
 namespace smalti::cpu {
 
-RowProduct inStreams(Lowering& l, RowProduct p, int64_t streams) {
+RowProduct inStreams(NativeLowering& l, RowProduct p, int64_t streams) {
   const BlockOfRows whole = p.b[0];
   Reg partBytes = l.b.CreateMul(p.bRow, l.index(p.rowsOfBlock() / streams * storage_bytes(p.shape.b)));
   for (int64_t i = 1; i < streams; ++i)
@@ -22,7 +22,7 @@ void inGroups(const RowProduct& p, int64_t most, llvm::function_ref<void(llvm::A
         first);
 }
 
-void inPieces(Lowering& l, Reg first, int64_t count, int64_t size, llvm::function_ref<void(Reg, int64_t)> use) {
+void inPieces(NativeLowering& l, Reg first, int64_t count, int64_t size, llvm::function_ref<void(Reg, int64_t)> use) {
   const int64_t whole = count / size * size;
   if (whole == size)
     use(first, size);
@@ -35,24 +35,24 @@ Reg elementAt(Builder& b, DType t, Reg base, Reg offset) {
   return b.CreateGEP(storageType(b.getContext(), t), base, offset);
 }
 
-Reg elementOfC(Lowering& l, const RowProduct& p, Reg row, Reg column) {
+Reg elementOfC(NativeLowering& l, const RowProduct& p, Reg row, Reg column) {
   return elementAt(l.b, DType::f32, p.c, l.b.CreateAdd(l.b.CreateMul(row, p.cRow), column));
 }
 
-void clearColumnsOfC(Lowering& l, const RowProduct& p, Reg first, int64_t count) {
+void clearColumnsOfC(NativeLowering& l, const RowProduct& p, Reg first, int64_t count) {
   l.loop(l.index(0), l.index(p.shape.m), l.index(1), [&](Reg i) {
     l.b.CreateMemSet(elementOfC(l, p, i, first), l.b.getInt8(0), static_cast<uint64_t>(count) * sizeof(float),
                      llvm::MaybeAlign(4));
   });
 }
 
-Reg lanesWithin(Lowering& l, int64_t columns, int64_t vector) {
+Reg lanesWithin(NativeLowering& l, int64_t columns, int64_t vector) {
   const int lanes = l.processor.lanes(4);
   const int64_t left = columns - vector * lanes;
   return left >= lanes ? nullptr : firstLanes(l.b, lanes, static_cast<int>(left));
 }
 
-void prefetchUpcoming(Lowering& l, const RowProduct& p, const BlockOfRows& block, Reg row, Reg address) {
+void prefetchUpcoming(NativeLowering& l, const RowProduct& p, const BlockOfRows& block, Reg row, Reg address) {
   // Further than the processor looks ahead by itself.
   constexpr int64_t kAhead = 8 << 10;
   // Processors with an L2 of this size prefetch too short a distance by themselves; others lose by more prefetches.

@@ -2,7 +2,7 @@
 // once, and pack nothing.
 #pragma once
 
-#include "cpu/emit/Lowering.h"
+#include "cpu/emit/NativeLowering.h"
 #include "cpu/plan/ProductPlan.h"
 
 namespace smalti::cpu {
@@ -32,24 +32,24 @@ struct RowProduct {
 };
 
 /// The same product with its single block divided into this many (ProductPlan::streams).
-RowProduct inStreams(Lowering&, RowProduct, int64_t streams);
+RowProduct inStreams(NativeLowering&, RowProduct, int64_t streams);
 
 /// Calls the body with groups of at most `most` neighbouring blocks, and the position of each group.
 void inGroups(const RowProduct&, int64_t most, llvm::function_ref<void(llvm::ArrayRef<BlockOfRows>, int64_t)>);
 
 /// Divides `count` items from `first` on into parts of a fixed size, the last one smaller: a loop, and remainder code.
-void inPieces(Lowering&, Reg first, int64_t count, int64_t size, llvm::function_ref<void(Reg first, int64_t count)>);
+void inPieces(NativeLowering&, Reg first, int64_t count, int64_t size, llvm::function_ref<void(Reg first, int64_t count)>);
 
 /// The address of the element `offset` elements after `base`.
 Reg elementAt(Builder&, DType, Reg base, Reg offset);
 /// The address of an element of C.
-Reg elementOfC(Lowering&, const RowProduct&, Reg row, Reg column);
+Reg elementOfC(NativeLowering&, const RowProduct&, Reg row, Reg column);
 /// Stores zeros to some columns of all rows of C.
-void clearColumnsOfC(Lowering&, const RowProduct&, Reg first, int64_t count);
+void clearColumnsOfC(NativeLowering&, const RowProduct&, Reg first, int64_t count);
 /// The mask of the lanes that are among the first `columns` columns; null: all are.
-Reg lanesWithin(Lowering&, int64_t columns, int64_t vector);
+Reg lanesWithin(NativeLowering&, int64_t columns, int64_t vector);
 
 /// While a row of a block is read: prefetches a later row, possibly of the next step's block.
-void prefetchUpcoming(Lowering&, const RowProduct&, const BlockOfRows&, Reg row, Reg address);
+void prefetchUpcoming(NativeLowering&, const RowProduct&, const BlockOfRows&, Reg row, Reg address);
 
 }  // namespace smalti::cpu

@@ -9,7 +9,7 @@ namespace smalti::cpu {
 namespace {
 
 /// A as f32: every row of B reads it again. `place` keeps it.
-RowProduct withWideRows(Lowering& l, RowProduct p, View& place) {
+RowProduct withWideRows(NativeLowering& l, RowProduct p, View& place) {
   const View narrow{.dtype = p.shape.a, .shape = {p.shape.m, p.shape.k}, .base = p.a, .strides = {p.aRow, l.index(1)}};
   place = l.allocate(DType::f32, narrow.shape);
   convertElements(l, narrow, place);
@@ -21,7 +21,7 @@ RowProduct withWideRows(Lowering& l, RowProduct p, View& place) {
 
 }  // namespace
 
-void emitSkinnyGemm(Lowering& l, const ProductPlan& plan, const RowProduct& product) {
+void emitSkinnyGemm(NativeLowering& l, const ProductPlan& plan, const RowProduct& product) {
   View place;
   RowProduct p = inStreams(l, product, plan.streams);
   if (plan.widensA) p = withWideRows(l, p, place);

@@ -6,6 +6,6 @@
 namespace smalti::cpu {
 
 /// Emits a product whose plan is skinny.
-void emitSkinnyGemm(Lowering&, const ProductPlan&, const RowProduct&);
+void emitSkinnyGemm(NativeLowering&, const ProductPlan&, const RowProduct&);
 
 }  // namespace smalti::cpu

@@ -16,7 +16,7 @@ constexpr int64_t kRowsAhead = 48;
 
 class SkinnyTilesEmitter {
  public:
-  SkinnyTilesEmitter(Lowering& l, const RowProduct& p)
+  SkinnyTilesEmitter(NativeLowering& l, const RowProduct& p)
       : l_(l),
         b_(l.b),
         p_(p),
@@ -156,7 +156,7 @@ class SkinnyTilesEmitter {
 
   Reg slot(Reg at) { return b_.CreateGEP(b_.getPtrTy(), bases_, at); }
 
-  Lowering& l_;
+  NativeLowering& l_;
   Builder& b_;
   const RowProduct& p_;
   const GemmShape& s_;
@@ -170,6 +170,6 @@ class SkinnyTilesEmitter {
 
 }  // namespace
 
-void emitSkinnyTiles(Lowering& l, const RowProduct& p) { SkinnyTilesEmitter(l, p).emit(); }
+void emitSkinnyTiles(NativeLowering& l, const RowProduct& p) { SkinnyTilesEmitter(l, p).emit(); }
 
 }  // namespace smalti::cpu

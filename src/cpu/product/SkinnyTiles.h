@@ -7,6 +7,6 @@
 namespace smalti::cpu {
 
 /// C[i,j] = Σ A[i,k]·B[k,j] (+ C[i,j]), in f32. A is f32.
-void emitSkinnyTiles(Lowering&, const RowProduct&);
+void emitSkinnyTiles(NativeLowering&, const RowProduct&);
 
 }  // namespace smalti::cpu

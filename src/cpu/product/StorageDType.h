@@ -1,7 +1,7 @@
 // Values of narrow floats that are stored as f32 for products.
 #pragma once
 
-#include "cpu/emit/Lowering.h"
+#include "cpu/emit/NativeLowering.h"
 
 namespace smalti::cpu {
 

@@ -52,8 +52,7 @@ Status useFirstDevice(const CudaDriver& driver) {
 
 class LoadedKernel : public CudaKernel {
  public:
-  LoadedKernel(const CudaDriver& driver, const KernelPackage& package, eval::Poison poison,
-               const LoweredKernel& lowered)
+  LoadedKernel(const CudaDriver& driver, const KernelPackage& package, eval::Poison poison, const DeviceKernel& lowered)
       : driver_(driver), arrays_(package, poison, lowered.written), lowered_(lowered) {}
   ~LoadedKernel() override {
     if (module_ && useFirstDevice(driver_)) driver_.call().moduleUnload(module_);
@@ -162,7 +161,7 @@ class LoadedKernel : public CudaKernel {
 
   const CudaDriver& driver_;
   cpu::KernelArrays arrays_;
-  LoweredKernel lowered_;
+  DeviceKernel lowered_;
   CudaHandle module_ = nullptr, function_ = nullptr;
   int64_t blocksAtOnce_ = 1;
 };

@@ -3,15 +3,15 @@
 namespace smalti::gpu {
 namespace {
 
-void copyInside(Lowering& l, const EdgeBlock& block, bool fetching, Reg outside) {
+void copyInside(GpuLowering& l, const EdgeBlock& block, bool fetching, Reg outside) {
   Builder& b = l.b;
   const DType t = block.buffer.dtype;
   llvm::Type* type = cpu::storageType(b.getContext(), t);
   const llvm::Align align(static_cast<uint64_t>(storage_bytes(t)));
   const View &from = fetching ? block.array : block.buffer, &to = fetching ? block.buffer : block.array;
   l.touch({from.memory}, {to.memory});
-  l.forElements(block.buffer.shape, [&](const Place& at) {
-    Place inArray;
+  l.forElements(block.buffer.shape, [&](const ElementIndex& at) {
+    ElementIndex inArray;
     Reg inside = b.getTrue();
     for (size_t d = 0; d < at.size(); ++d) {
       inArray.push_back(b.CreateAdd(at[d], block.starts[d]));
@@ -30,7 +30,7 @@ void copyInside(Lowering& l, const EdgeBlock& block, bool fetching, Reg outside)
 
 }  // namespace
 
-void fetchInside(Lowering& l, const EdgeBlock& block, Reg outside) { copyInside(l, block, true, outside); }
-void storeInside(Lowering& l, const EdgeBlock& block) { copyInside(l, block, false, nullptr); }
+void fetchInside(GpuLowering& l, const EdgeBlock& block, Reg outside) { copyInside(l, block, true, outside); }
+void storeInside(GpuLowering& l, const EdgeBlock& block) { copyInside(l, block, false, nullptr); }
 
 }  // namespace smalti::gpu

@@ -1,7 +1,7 @@
 // Partial blocks: elements inside the array are copied to a buffer and back.
 #pragma once
 
-#include "gpu/emit/Lowering.h"
+#include "gpu/emit/GpuLowering.h"
 
 namespace smalti::gpu {
 
@@ -12,7 +12,7 @@ struct EdgeBlock {
 };
 
 /// `outside`: what the rest of the buffer becomes; null: it is left.
-void fetchInside(Lowering&, const EdgeBlock&, Reg outside);
-void storeInside(Lowering&, const EdgeBlock&);
+void fetchInside(GpuLowering&, const EdgeBlock&, Reg outside);
+void storeInside(GpuLowering&, const EdgeBlock&);
 
 }  // namespace smalti::gpu

@@ -1,6 +1,6 @@
 // Elements of vector values where they are needed, and values in memory.
 #include "cpu/emit/elements/Elementwise.h"
-#include "gpu/emit/Lowering.h"
+#include "gpu/emit/GpuLowering.h"
 #include "gpu/emit/SameValue.h"
 #include "ir/TpuOpsShape.h"
 #include "llvm/IR/Module.h"
@@ -49,7 +49,7 @@ constexpr int64_t kManyTimes = 4;
 
 // ---- what is remembered
 
-void Lowering::defer(mlir::Operation& op, std::optional<View> box) {
+void GpuLowering::defer(mlir::Operation& op, std::optional<View> box) {
   Deferred d{&op, std::move(box), costOf(op), 1};
   const bool moves = movesElementsHere(op);
   for (mlir::Value operand : op.getOperands()) {
@@ -82,7 +82,7 @@ void Lowering::defer(mlir::Operation& op, std::optional<View> box) {
 }
 
 /// Ops that will ask for elements of the value, each in a nest of its own.
-int Lowering::consumers(mlir::Value v, llvm::DenseSet<mlir::Operation*>& seen) const {
+int GpuLowering::consumers(mlir::Value v, llvm::DenseSet<mlir::Operation*>& seen) const {
   constexpr size_t kMostLookedAt = 64;
   int count = 0;
   for (mlir::Operation* user : v.getUsers()) {
@@ -96,7 +96,7 @@ int Lowering::consumers(mlir::Value v, llvm::DenseSet<mlir::Operation*>& seen) c
   return count;
 }
 
-bool Lowering::isNeeded(mlir::Value v, mlir::Operation* besides) const {
+bool GpuLowering::isNeeded(mlir::Value v, mlir::Operation* besides) const {
   llvm::SmallVector<mlir::Value, 8> open{v};
   llvm::DenseSet<mlir::Operation*> seen;
   while (!open.empty()) {
@@ -109,7 +109,7 @@ bool Lowering::isNeeded(mlir::Value v, mlir::Operation* besides) const {
   return false;
 }
 
-MemorySet Lowering::reads(mlir::Value v) const {
+MemorySet GpuLowering::reads(mlir::Value v) const {
   MemorySet all;
   llvm::SmallVector<mlir::Value, 8> open{v};
   llvm::DenseSet<mlir::Value> seen;
@@ -129,7 +129,7 @@ MemorySet Lowering::reads(mlir::Value v) const {
   return all;
 }
 
-bool Lowering::readsElsewhere(mlir::Value v, int memory) const {
+bool GpuLowering::readsElsewhere(mlir::Value v, int memory) const {
   llvm::SmallVector<mlir::Value, 8> open{v};
   llvm::DenseSet<mlir::Value> seen;
   while (!open.empty()) {
@@ -145,7 +145,7 @@ bool Lowering::readsElsewhere(mlir::Value v, int memory) const {
   return false;
 }
 
-LowerResult Lowering::keepLoads(int memory, mlir::Operation* store, const View* box, mlir::Value stored) {
+LowerResult GpuLowering::keepLoads(int memory, mlir::Operation* store, const View* box, mlir::Value stored) {
   llvm::SmallVector<mlir::Value, 4> kept;
   for (const auto& [value, d] : deferred_) {
     if (!d.box || d.box->memory != memory || views_.contains(value) || !isNeeded(value)) continue;
@@ -163,20 +163,20 @@ LowerResult Lowering::keepLoads(int memory, mlir::Operation* store, const View* 
 
 // ---- values in memory
 
-LowerResult Lowering::computeInto(mlir::Value v, const View& to) {
+LowerResult GpuLowering::computeInto(mlir::Value v, const View& to) {
   touch(reads(v), {to.memory});
-  forElements(to.shape, [&](const Place& at) {
+  forElements(to.shape, [&](const ElementIndex& at) {
     if (Reg r = element(v, at)) cpu::storeElements(b, to.dtype, r, cpu::elementPointer(b, to, at), 1);
   });
   return failure;
 }
 
-LowerResult Lowering::settle(mlir::Value v) {
+LowerResult GpuLowering::settle(mlir::Value v) {
   if (views_.contains(v) || fragments_.contains(v)) return {};
   if (const Fragment* under = fragmentUnder(v)) {
     const Fragment from = *under, made = newFragment(from.tile, v.getType());
     touch(reads(v), {});
-    forFragment(from, shapeOf(v.getType()), [&](const Place& at) {
+    forFragment(from, shapeOf(v.getType()), [&](const ElementIndex& at) {
       if (Reg r = element(v, at)) setElement(made, r);
     });
     setFragment(v, made);
@@ -190,12 +190,12 @@ LowerResult Lowering::settle(mlir::Value v) {
   return {};
 }
 
-tl::expected<View, cpu::Unsupported> Lowering::view(mlir::Value v) {
+tl::expected<View, cpu::Unsupported> GpuLowering::view(mlir::Value v) {
   if (auto ok = settle(v); !ok) return tl::unexpected(ok.error());
   return views_[v];
 }
 
-tl::expected<View, cpu::Unsupported> Lowering::readable(mlir::Value v) {
+tl::expected<View, cpu::Unsupported> GpuLowering::readable(mlir::Value v) {
   if (auto d = deferred_.find(v); d != deferred_.end()) {
     if (d->second.box) return *d->second.box;
     // The same elements under another shape lie where they lie.
@@ -211,7 +211,7 @@ tl::expected<View, cpu::Unsupported> Lowering::readable(mlir::Value v) {
 
 // ---- elements
 
-Reg Lowering::scalar(mlir::Value v) {
+Reg GpuLowering::scalar(mlir::Value v) {
   if (auto known = scalars_.find(v); known != scalars_.end()) return known->second;
   if (auto op = v.getDefiningOp<mlir::arith::ConstantOp>(); op && !isVector(v)) {
     const uint64_t bits = storageBits(op->getAttr("value"));
@@ -220,7 +220,7 @@ Reg Lowering::scalar(mlir::Value v) {
   return nullptr;
 }
 
-Reg Lowering::constantAt(mlir::Value v, const Place& at) {
+Reg GpuLowering::constantAt(mlir::Value v, const ElementIndex& at) {
   const auto dense = denseConstant(v);
   const DType t = elementDType(v.getType());
   if (dense.isSplat()) {
@@ -247,7 +247,7 @@ Reg Lowering::constantAt(mlir::Value v, const Place& at) {
   return cpu::loadElements(b, t, cpu::elementPointer(b, view, at), 1);
 }
 
-Reg Lowering::element(mlir::Value v, const Place& at) {
+Reg GpuLowering::element(mlir::Value v, const ElementIndex& at) {
   if (!isVector(v)) {
     Reg r = scalar(v);
     return r ? r : refuse("a scalar that device code does not follow");
@@ -273,13 +273,13 @@ Reg Lowering::element(mlir::Value v, const Place& at) {
   return r;
 }
 
-Reg Lowering::compute(mlir::Value, const Deferred& d, const Place& at) {
+Reg GpuLowering::compute(mlir::Value, const Deferred& d, const ElementIndex& at) {
   if (d.box) return cpu::loadElements(b, d.box->dtype, cpu::elementPointer(b, *d.box, at), 1);
   if (movesElementsHere(*d.op)) return movedElement(*this, *d.op, at);
   return computeElementwise(*d.op, at);
 }
 
-Reg Lowering::computeElementwise(mlir::Operation& op, const Place& at) {
+Reg GpuLowering::computeElementwise(mlir::Operation& op, const ElementIndex& at) {
   std::vector<Reg> operands;
   for (mlir::Value operand : op.getOperands()) {
     operands.push_back(element(operand, at));

@@ -1,9 +1,9 @@
 // Values and refs that the threads have in registers, as a tile of a product lies in them.
-#include "gpu/emit/Lowering.h"
+#include "gpu/emit/GpuLowering.h"
 
 namespace smalti::gpu {
 
-Lowering::Fragment Lowering::newFragment(const ProductTile& tile, mlir::Type type) {
+GpuLowering::Fragment GpuLowering::newFragment(const ProductTile& tile, mlir::Type type) {
   const Shape shape = shapeOf(type);
   llvm::Type* one = cpu::registerType(b.getContext(), elementDType(type), 1);
   return {.sums = slot(llvm::ArrayType::get(one, static_cast<uint64_t>(tile.sums()))),
@@ -13,20 +13,20 @@ Lowering::Fragment Lowering::newFragment(const ProductTile& tile, mlir::Type typ
           .columns = shape.back()};
 }
 
-const Lowering::Fragment* Lowering::resident(int memory) const {
+const GpuLowering::Fragment* GpuLowering::resident(int memory) const {
   if (memory == View::kValue) return nullptr;
   for (const auto& [value, f] : fragments_)
     if (f.memory == memory) return &f;
   return nullptr;
 }
 
-const Lowering::Fragment* Lowering::fragment(mlir::Value v) const {
+const GpuLowering::Fragment* GpuLowering::fragment(mlir::Value v) const {
   if (const auto found = fragments_.find(v); found != fragments_.end()) return &found->second;
   const auto d = deferred_.find(v);
   return d == deferred_.end() || !d->second.box ? nullptr : resident(d->second.box->memory);
 }
 
-const Lowering::Fragment* Lowering::fragmentUnder(mlir::Value v) const {
+const GpuLowering::Fragment* GpuLowering::fragmentUnder(mlir::Value v) const {
   if (fragments_.empty()) return nullptr;
   llvm::SmallVector<mlir::Value, 8> open{v};
   llvm::DenseSet<mlir::Value> seen;
@@ -41,7 +41,7 @@ const Lowering::Fragment* Lowering::fragmentUnder(mlir::Value v) const {
   return nullptr;
 }
 
-void Lowering::forFragment(const Fragment& f, std::span<const int64_t> shape,
+void GpuLowering::forFragment(const Fragment& f, std::span<const int64_t> shape,
                            const std::function<void(const Place&)>& body) {
   for (const auto& [value, kept] : fragments_)
     if (kept.underWay) device.groupWait(b, 0, kept.sums, kept.tile.sums(), sumOf(kept.tile.dtype));
@@ -61,7 +61,7 @@ void Lowering::forFragment(const Fragment& f, std::span<const int64_t> shape,
       for (int64_t e = 0; e < ProductTile::kPiece; ++e) {
         Reg row = b.CreateAdd(firstRow, index(i * t.warpsDown * ProductTile::kRows + 8 * (e / 2)));
         Reg column = b.CreateAdd(firstColumn, index(j * t.warpsAcross * ProductTile::kColumns + e % 2));
-        Place at(shape.size(), index(0));
+        ElementIndex at(shape.size(), index(0));
         at[shape.size() - 2] = row;
         at[shape.size() - 1] = column;
         const auto one = [&] {
@@ -77,7 +77,7 @@ void Lowering::forFragment(const Fragment& f, std::span<const int64_t> shape,
       }
 }
 
-void Lowering::setElement(const Fragment& f, Reg element) {
+void GpuLowering::setElement(const Fragment& f, Reg element) {
   b.CreateStore(element, b.CreateConstInBoundsGEP1_64(f.type, f.sums, static_cast<uint64_t>(currentSum_)));
 }
 

@@ -72,8 +72,8 @@ class KernelLowering final : StreamSource {
     return l_.failure;
   }
 
-  LoweredKernel lowered() const {
-    LoweredKernel k;
+  DeviceKernel lowered() const {
+    DeviceKernel k;
     k.threads = plan_.threads;
     k.copyThreads = plan_.stream.byBoxes ? kWarp : 0;
     k.maps = plan_.stream.maps;
@@ -190,7 +190,7 @@ class KernelLowering final : StreamSource {
   }
 
   void keepInRegisters(mlir::Value ref, const ProductTile& tile) {
-    Lowering::Fragment f = l_.newFragment(tile, ref.getType());
+    GpuLowering::Fragment f = l_.newFragment(tile, ref.getType());
     f.memory = l_.newMemory();
     View view;
     view.dtype = sumOf(tile.dtype);
@@ -231,7 +231,7 @@ class KernelLowering final : StreamSource {
     if (plan.access == BlockAccess::privateCopy) {
       const View whole = std::exchange(view, l_.allocate(dtype, array.shape));
       l_.touch({whole.memory}, {view.memory});
-      l_.forElements(view.shape, [&](const Place& at) {
+      l_.forElements(view.shape, [&](const ElementIndex& at) {
         llvm::Type* type = cpu::storageType(b_.getContext(), dtype);
         const llvm::Align align(static_cast<uint64_t>(storage_bytes(dtype)));
         b_.CreateAlignedStore(b_.CreateAlignedLoad(type, cpu::elementPointer(b_, whole, at), align),
@@ -406,7 +406,7 @@ class KernelLowering final : StreamSource {
   mlir::func::FuncOp kernel_;
   KernelArguments arguments_;
   LaunchPlan plan_;
-  Lowering l_;
+  GpuLowering l_;
   Builder& b_;
   Stream stream_;
   llvm::GlobalVariable* workspaceSize_ = nullptr;
@@ -427,8 +427,8 @@ int64_t gridPoints(std::span<const int64_t> bounds, std::span<const Array> opera
   return points;
 }
 
-tl::expected<LoweredKernel, cpu::Unsupported> lowerKernel(const KernelPackage& package, llvm::Module& module,
-                                                          const EmitOptions& options) {
+tl::expected<DeviceKernel, cpu::Unsupported> lowerKernel(const KernelPackage& package, llvm::Module& module,
+                                                         const EmitOptions& options) {
   auto plan = planLaunch(package, options.architecture, options.checkBlocks);
   if (!plan) return tl::unexpected(std::move(plan.error()));
   plan->constantSpace = options.constantSpace;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gpu/device/TensorMap.h"
-#include "gpu/emit/Lowering.h"
+#include "gpu/emit/GpuLowering.h"
 #include "ir/KernelPackage.h"
 
 namespace smalti::gpu {
@@ -14,7 +14,7 @@ namespace smalti::gpu {
 /// kernel has tensor maps, those, by value; on the host a pointer to them.
 inline constexpr const char* kKernelSymbol = "smalti_kernel";
 
-struct LoweredKernel {
+struct DeviceKernel {
   int threads = 0;                              ///< of a block, which compute
   int copyThreads = 0;                          ///< more threads, which only copy
   std::vector<TensorMap> maps;                  ///< of the arrays that they copy from
@@ -41,6 +41,6 @@ struct EmitOptions {
 };
 
 /// Emits the function into the module, with calls of the primitives; why there is no device code, and of which op.
-tl::expected<LoweredKernel, cpu::Unsupported> lowerKernel(const KernelPackage&, llvm::Module&, const EmitOptions&);
+tl::expected<DeviceKernel, cpu::Unsupported> lowerKernel(const KernelPackage&, llvm::Module&, const EmitOptions&);
 
 }  // namespace smalti::gpu

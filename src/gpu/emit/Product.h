@@ -1,7 +1,7 @@
 // A matrix product before it is emitted, and the two ways to do so.
 #pragma once
 
-#include "gpu/emit/Lowering.h"
+#include "gpu/emit/GpuLowering.h"
 #include "ir/facts/DotDimensions.h"
 
 namespace smalti::gpu {
@@ -20,13 +20,13 @@ struct ProductForm {
 };
 
 /// How far from its first element the element at these indices of these dimensions lies.
-Reg offsetIn(Lowering&, const View&, const Shape& dims, const Place& at);
+Reg offsetIn(GpuLowering&, const View&, const Shape& dims, const ElementIndex& at);
 /// Adds the sum to what it is added to and stores it, where the element (row, column) is inside of the result.
-void storeSum(Lowering&, const ProductForm&, const Place& batch, Reg row, Reg column, Reg sum);
+void storeSum(GpuLowering&, const ProductForm&, const ElementIndex& batch, Reg row, Reg column, Reg sum);
 
 /// By the tensor cores: operands are staged in shared memory, chunk by chunk of the depth, while the chunks before are
 /// multiplied. `sums`: the thread's, added to. Absent: to memory, tile by tile. `stream`: brings the operands; may be
 /// null. `begins`: i1, the sums are 0 before; may be null.
-void emitTensorProduct(Lowering&, const ProductForm&, const ProductTile&, Reg sums, Stream* stream, Reg begins);
+void emitTensorProduct(GpuLowering&, const ProductForm&, const ProductTile&, Reg sums, Stream* stream, Reg begins);
 
 }  // namespace smalti::gpu

@@ -7,7 +7,7 @@ namespace {
 
 class Staging {
  public:
-  Staging(Lowering& l, const StagedOperand& o, Reg to, Reg firstSide, Reg firstDepth)
+  Staging(GpuLowering& l, const StagedOperand& o, Reg to, Reg firstSide, Reg firstDepth)
       : l_(l), b_(l.b), o_(o), to_(to), elements_(cpu::storageType(b_.getContext(), o.dtype)) {
     const int64_t round = o.depthInner ? 8 : o.perRow(), sides = (o.staged + round - 1) / round * round;
     const bool sideEnds = sides != o.staged || o.side % sides != 0, depthEnds = o.depth % o.perRow() != 0;
@@ -44,7 +44,7 @@ class Staging {
     // The threads take whole rows, if they can: what a thread takes next is the same number of rows further on.
     const bool wholeRows = threads % perRow == 0;
     for (int64_t i = 0; i < all; i += threads) {
-      const Lowering::Scope scope(l_);
+      const GpuLowering::Scope scope(l_);
       Reg piece = b_.CreateAdd(l_.thread, number(wholeRows ? 0 : i));
       const int64_t ahead = wholeRows ? i / perRow : 0;
       const auto copy = [&] {
@@ -107,7 +107,7 @@ class Staging {
         });
   }
 
-  Lowering& l_;
+  GpuLowering& l_;
   Builder& b_;
   const StagedOperand& o_;
   Reg to_;
@@ -117,7 +117,7 @@ class Staging {
 
 }  // namespace
 
-void findAlignment(Lowering& l, StagedOperand& o, bool inShared) {
+void findAlignment(GpuLowering& l, StagedOperand& o, bool inShared) {
   Builder& b = l.b;
   const bool depthIsInner = o.depthInner != o.turned;
   Reg outer = depthIsInner ? o.sideStride : o.depthStride, inner = depthIsInner ? o.depthStride : o.sideStride;
@@ -129,11 +129,11 @@ void findAlignment(Lowering& l, StagedOperand& o, bool inShared) {
   o.aligned = b.CreateICmpEQ(b.CreateAnd(bits, l.index(StagedOperand::kPieceBytes - 1)), l.index(0));
 }
 
-void stageChunk(Lowering& l, const StagedOperand& o, Reg to, Reg firstSide, Reg firstDepth) {
+void stageChunk(GpuLowering& l, const StagedOperand& o, Reg to, Reg firstSide, Reg firstDepth) {
   Staging(l, o, to, firstSide, firstDepth).run();
 }
 
-Reg stagedPlace(Lowering& l, const StagedOperand& o, Reg row, Reg piece) {
+Reg stagedPlace(GpuLowering& l, const StagedOperand& o, Reg row, Reg piece) {
   Builder& b = l.b;
   const auto number = [&](int64_t i) { return b.getInt32(static_cast<uint32_t>(i)); };
   constexpr int64_t kPieces = ProductTile::kRowBytes / StagedOperand::kPieceBytes;  // of a row

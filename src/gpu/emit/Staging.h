@@ -5,7 +5,7 @@
 // conflicts. A side of more inner elements than a row has is several such matrices, one after the other.
 #pragma once
 
-#include "gpu/emit/Lowering.h"
+#include "gpu/emit/GpuLowering.h"
 
 namespace smalti::gpu {
 
@@ -35,12 +35,12 @@ struct StagedOperand {
 };
 
 /// Sets `aligned` from where the operand begins and its strides. `inShared`: no asynchronous copy reads it.
-void findAlignment(Lowering&, StagedOperand&, bool inShared);
+void findAlignment(GpuLowering&, StagedOperand&, bool inShared);
 /// All threads copy a chunk of the depth to a stage; what is not in the operand is 0. Copies may end later, when
 /// Primitives::waitForCopies says so.
-void stageChunk(Lowering&, const StagedOperand&, Reg to, Reg firstSide, Reg firstDepth);
+void stageChunk(GpuLowering&, const StagedOperand&, Reg to, Reg firstSide, Reg firstDepth);
 /// Bytes from the operand's place in the stage to 16 bytes of it (i32): the piece `piece` of what is inside of row
 /// `row`.
-Reg stagedPlace(Lowering&, const StagedOperand&, Reg row, Reg piece);
+Reg stagedPlace(GpuLowering&, const StagedOperand&, Reg row, Reg piece);
 
 }  // namespace smalti::gpu

@@ -12,7 +12,7 @@
 //   others:  for each product's: wait for `full`; multiply; `free`
 #pragma once
 
-#include "gpu/emit/Lowering.h"
+#include "gpu/emit/GpuLowering.h"
 #include "gpu/emit/Staging.h"
 #include "gpu/plan/StreamPlan.h"
 
@@ -33,7 +33,7 @@ class StreamSource {
 
 class Stream {
  public:
-  Stream(Lowering& l, const StreamPlan& plan, StreamSource& source) : l_(l), b_(l.b), plan_(plan), source_(source) {}
+  Stream(GpuLowering& l, const StreamPlan& plan, StreamSource& source) : l_(l), b_(l.b), plan_(plan), source_(source) {}
 
   const StreamPlan& plan() const { return plan_; }
 
@@ -77,7 +77,7 @@ class Stream {
   void fetchItem();
   StagedOperand operand(const StreamedProduct&, size_t side, Reg base);
 
-  Lowering& l_;
+  GpuLowering& l_;
   Builder& b_;
   const StreamPlan& plan_;
   StreamSource& source_;

@@ -23,7 +23,7 @@ constexpr int64_t kSteps = kRowBytes / ProductTile::kStepBytes;  ///< instructio
 
 class TensorProduct {
  public:
-  TensorProduct(Lowering& l, const ProductForm& p, const ProductTile& tile, Reg sums, Stream* stream, Reg begins)
+  TensorProduct(GpuLowering& l, const ProductForm& p, const ProductTile& tile, Reg sums, Stream* stream, Reg begins)
       : l_(l),
         b_(l.b),
         p_(p),
@@ -148,7 +148,7 @@ class TensorProduct {
   // ---- one tile of the result
 
   void tile(const Place& batch, Reg row, Reg column) {
-    const Lowering::Scope scope(l_);
+    const GpuLowering::Scope scope(l_);
     const auto clear = [&] {
       for (int64_t i = 0; i < t_.sums(); ++i) b_.CreateStore(llvm::Constant::getNullValue(l_.sumType(t_)), sumAt(i));
     };
@@ -305,7 +305,7 @@ class TensorProduct {
                                   !o.depthInner);
   }
 
-  void storeTile(const Place& batch, Reg firstRow, Reg firstColumn) {
+  void storeTile(const ElementIndex& batch, Reg firstRow, Reg firstColumn) {
     Reg inRow = b_.CreateUDiv(lane_, number(4)), inColumn = b_.CreateMul(b_.CreateURem(lane_, number(4)), number(2));
     for (int64_t i = 0; i < t_.high; ++i)
       for (int64_t j = 0; j < t_.wide; ++j)
@@ -322,7 +322,7 @@ class TensorProduct {
         }
   }
 
-  Lowering& l_;
+  GpuLowering& l_;
   Builder& b_;
   const ProductForm& p_;
   const ProductTile t_;
@@ -337,7 +337,7 @@ class TensorProduct {
 
 }  // namespace
 
-void emitTensorProduct(Lowering& l, const ProductForm& p, const ProductTile& tile, Reg sums, Stream* stream,
+void emitTensorProduct(GpuLowering& l, const ProductForm& p, const ProductTile& tile, Reg sums, Stream* stream,
                        Reg begins) {
   TensorProduct(l, p, tile, sums, stream, begins).run();
 }

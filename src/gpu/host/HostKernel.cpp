@@ -84,7 +84,7 @@ constexpr int64_t kMostBlocks = 4;
 
 class FibreKernel : public HostKernel {
  public:
-  FibreKernel(const KernelPackage& package, const HostOptions& options, LoweredKernel lowered,
+  FibreKernel(const KernelPackage& package, const HostOptions& options, DeviceKernel lowered,
               std::shared_ptr<const cpu::LoadedCode> code)
       : arrays_(package, options.poison, lowered.written),
         lowered_(std::move(lowered)),
@@ -92,7 +92,7 @@ class FibreKernel : public HostKernel {
         function_(code_->function<KernelFunction>(kKernelSymbol)) {}
 
   bool usable() const { return function_ != nullptr; }
-  const LoweredKernel& lowered() const override { return lowered_; }
+  const DeviceKernel& lowered() const override { return lowered_; }
 
   Result<std::vector<Array>> call(std::span<const Array> operands, std::span<Array> into, const HostCall& options,
                                   bool& fault) const override {
@@ -160,7 +160,7 @@ class FibreKernel : public HostKernel {
   }
 
   cpu::KernelArrays arrays_;
-  LoweredKernel lowered_;
+  DeviceKernel lowered_;
   std::shared_ptr<const cpu::LoadedCode> code_;
   KernelFunction* function_;
 };

@@ -47,7 +47,7 @@ struct HostCall {
 class HostKernel {
  public:
   virtual ~HostKernel() = default;
-  virtual const LoweredKernel& lowered() const = 0;
+  virtual const DeviceKernel& lowered() const = 0;
   /// One call; operands in the custom call's order and of its types; `into` as KernelArrays::prepare has it. `fault`:
   /// the code met an access out of bounds or the like, or a limit, and stopped; the operands are untouched. SM9001
   /// where threads do not come together.

@@ -10,7 +10,7 @@
 namespace smalti::gpu {
 
 struct PtxKernel {
-  LoweredKernel lowered;
+  DeviceKernel lowered;
   std::string llvm;  ///< the LLVM IR that it was made of, after its passes
   std::string ptx;
 };

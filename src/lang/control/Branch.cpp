@@ -7,7 +7,7 @@
 
 #include "base/Text.h"
 #include "lang/cost/Cost.h"
-#include "lang/lower/Lowering.h"
+#include "lang/lower/DialectLowering.h"
 #include "lang/refs/Indexer.h"
 #include "lang/trace/HasValue.h"
 #include "lang/trace/Place.h"
@@ -20,7 +20,7 @@ namespace smalti::lang {
 namespace {
 
 /// Two branches: the region of true, then that of false.
-void lowerIf(Lowering& l, const Op& op) {
+void lowerIf(DialectLowering& l, const Op& op) {
   auto branch = mlir::scf::IfOp::create(l.b, l.loc, typesOf(l, op.results), l.value(op.operands[0]), true);
   for (int i = 0; i < 2; ++i) {
     const mlir::OpBuilder::InsertionGuard guard(l.b);

@@ -1,7 +1,7 @@
 // Where in the grid a program is (A5); axes by name: devices/AxisIndex.cpp.
 #include <fmt/format.h>
 
-#include "lang/lower/Lowering.h"
+#include "lang/lower/DialectLowering.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/trace/KernelOnly.h"
 #include "lang/trace/Place.h"
@@ -11,11 +11,11 @@
 namespace smalti::lang {
 namespace {
 
-void lowerProgramId(Lowering& l, const Op& op) {
+void lowerProgramId(DialectLowering& l, const Op& op) {
   l.set(op.results[0], l.gridIndices[std::get<int64_t>(*op.find("axis"))]);
 }
 
-void lowerNumPrograms(Lowering& l, const Op& op) {
+void lowerNumPrograms(DialectLowering& l, const Op& op) {
   l.set(op.results[0],
         l.create1("tpu.iteration_bound", {}, l.b.getI32Type(),
                   {l.b.getNamedAttr(

@@ -8,7 +8,7 @@
 
 #include "base/Text.h"
 #include "lang/cost/Cost.h"
-#include "lang/lower/Lowering.h"
+#include "lang/lower/DialectLowering.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
 #include "lang/refs/Indexer.h"
@@ -22,7 +22,7 @@
 namespace smalti::lang {
 namespace {
 
-void lowerFor(Lowering& l, const Op& op) {
+void lowerFor(DialectLowering& l, const Op& op) {
   std::vector<mlir::Value> operands = valuesOf(l, op.operands);
   const auto step = static_cast<double>(std::get<int64_t>(*op.find("step")));
   operands.insert(operands.begin() + 2, l.constant(l.b.getI32Type(), step));
@@ -32,7 +32,7 @@ void lowerFor(Lowering& l, const Op& op) {
   for (size_t i = 0; i < op.results.size(); ++i) l.set(op.results[i], loop->getResult(i));
 }
 
-void lowerWhile(Lowering& l, const Op& op) {
+void lowerWhile(DialectLowering& l, const Op& op) {
   mlir::Operation* loop = l.create("scf.while", valuesOf(l, op.operands), typesOf(l, op.results), {}, 2);
   fillRegion(l, loop->getRegion(0), op.regions[0], [&](mlir::Block* block, const auto& results) {
     mlir::scf::ConditionOp::create(l.b, l.loc, results[0], block->getArguments());

@@ -8,7 +8,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "lang/debug/Debug.h"
-#include "lang/lower/Lowering.h"
+#include "lang/lower/DialectLowering.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/trace/KernelOnly.h"
 #include "lang/trace/Place.h"
@@ -19,7 +19,7 @@ namespace smalti::lang {
 namespace {
 
 /// Fills memory with NaN, or the smallest integer. SMEM holds scalars: one store per element, in loops.
-void poison(Lowering& l, mlir::Value memory, bool scalars) {
+void poison(DialectLowering& l, mlir::Value memory, bool scalars) {
   const auto memref = mlir::cast<mlir::MemRefType>(memory.getType());
   const mlir::Type element = memref.getElementType();
   const double number = mlir::isa<mlir::FloatType>(element)
@@ -45,7 +45,7 @@ void poison(Lowering& l, mlir::Value memory, bool scalars) {
 }
 
 /// New memory or semaphores, here.
-void allocate(Lowering& l, const Op& op, ValueId ref) {
+void allocate(DialectLowering& l, const Op& op, ValueId ref) {
   const ArrayType& type = l.typeOf(ref);
   const auto memref = memrefType(*l.b.getContext(), type, l.spaceOf(ref));
   const mlir::Value made = is_semaphore(type.dtype) ? l.create1("tpu.sem_alloc", {}, memref)
@@ -55,9 +55,9 @@ void allocate(Lowering& l, const Op& op, ValueId ref) {
   l.setRef(ref, {made, std::vector<bool>(type.shape.size())});
 }
 
-void lowerEmptyRef(Lowering& l, const Op& op) { allocate(l, op, op.results[0]); }
+void lowerEmptyRef(DialectLowering& l, const Op& op) { allocate(l, op, op.results[0]); }
 
-void lowerRunScoped(Lowering& l, const Op& op) {
+void lowerRunScoped(DialectLowering& l, const Op& op) {
   mlir::Operation* region = l.create("tpu.region", {}, typesOf(l, op.results), {}, 1);
   const mlir::OpBuilder::InsertionGuard guard(l.b);
   l.b.createBlock(&region->getRegion(0));

@@ -10,7 +10,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 #include "base/Text.h"
-#include "lang/lower/Lowering.h"
+#include "lang/lower/DialectLowering.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
 #include "lang/trace/KernelOnly.h"
@@ -24,7 +24,7 @@ namespace {
 const std::string& text(const Op& op, std::string_view name) { return std::get<std::string>(*op.find(name)); }
 
 /// "{}" becomes "$s0", "$u1" or "$f2": the kind by the argument's dtype.
-std::string logFormat(Lowering& l, const Op& op) {
+std::string logFormat(DialectLowering& l, const Op& op) {
   std::string out;
   const std::string& format = text(op, "fmt");
   size_t argument = 0;
@@ -42,7 +42,7 @@ std::string logFormat(Lowering& l, const Op& op) {
 }
 
 /// A vector is copied to VMEM of its own and printed from there.
-void printVector(Lowering& l, const Op& op) {
+void printVector(DialectLowering& l, const Op& op) {
   const ArrayType& type = l.typeOf(op.operands[0]);
   auto region = l.create("tpu.region", {}, {}, {}, 1);
   const mlir::OpBuilder::InsertionGuard guard(l.b);
@@ -61,7 +61,7 @@ void printVector(Lowering& l, const Op& op) {
   l.create("tpu.yield", {}, {});
 }
 
-void lowerDebugPrint(Lowering& l, const Op& op) {
+void lowerDebugPrint(DialectLowering& l, const Op& op) {
   if (!op.operands.empty() && !l.typeOf(op.operands[0]).shape.empty()) return printVector(l, op);
   std::vector<mlir::Value> operands;
   for (const ValueId v : op.operands) operands.push_back(l.value(v));
@@ -72,24 +72,24 @@ void lowerDebugPrint(Lowering& l, const Op& op) {
   l.create("tpu.log", operands, {}, attributes);
 }
 
-void lowerDebugCheck(Lowering& l, const Op& op) {
+void lowerDebugCheck(DialectLowering& l, const Op& op) {
   mlir::cf::AssertOp::create(l.b, l.loc, l.value(op.operands[0]), text(op, "message"));
 }
 
-void lowerTraceValue(Lowering& l, const Op& op) {
+void lowerTraceValue(DialectLowering& l, const Op& op) {
   l.create("tpu.trace_value", l.value(op.operands[0]), {},
            {l.b.getNamedAttr("label", l.b.getStringAttr(text(op, "label")))});
 }
 
-void lowerTraceStart(Lowering& l, const Op& op) {
+void lowerTraceStart(DialectLowering& l, const Op& op) {
   constexpr int kLevel = 10;  // JAX's
   l.create("tpu.trace_start", {}, {},
            {l.b.getNamedAttr("level", l.b.getI32IntegerAttr(kLevel)),
             l.b.getNamedAttr("message", l.b.getStringAttr(text(op, "message")))});
 }
-void lowerTraceStop(Lowering& l, const Op&) { l.create("tpu.trace_stop", {}, {}); }
+void lowerTraceStop(DialectLowering& l, const Op&) { l.create("tpu.trace_stop", {}, {}); }
 
-void lowerDelay(Lowering& l, const Op& op) { l.create("tpu.delay", l.value(op.operands[0]), {}); }
+void lowerDelay(DialectLowering& l, const Op& op) { l.create("tpu.delay", l.value(op.operands[0]), {}); }
 
 constexpr OpTable kDebugOps{
     OpRecord{.name = "debug_check", .types = givesNothing, .lower = lowerDebugCheck, .effect = true},

@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "lang/devices/MeshAround.h"
-#include "lang/lower/Lowering.h"
+#include "lang/lower/DialectLowering.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
 #include "lang/trace/KernelOnly.h"
@@ -16,7 +16,7 @@
 namespace smalti::lang {
 namespace {
 
-void lowerDeviceId(Lowering& l, const Op& op) {
+void lowerDeviceId(DialectLowering& l, const Op& op) {
   l.set(op.results[0], l.create1("tpu.device_id", {}, l.b.getI32Type()));
 }
 

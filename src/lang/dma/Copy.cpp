@@ -10,7 +10,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "lang/dma/Device.h"
-#include "lang/lower/Lowering.h"
+#include "lang/lower/DialectLowering.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/trace/KernelOnly.h"
 #include "lang/trace/Place.h"
@@ -21,7 +21,7 @@ namespace smalti::lang {
 namespace {
 
 /// A Ref made of select_ref's: `then` is lowered once per choice, with the Ref bound to it.
-void perChoice(Lowering& l, ValueId v, const std::function<void()>& then) {
+void perChoice(DialectLowering& l, ValueId v, const std::function<void()>& then) {
   const Op* made = l.deferred(v);
   if (!made) return then();
   const auto bound = [&](ValueId base, const std::function<void()>& bind) {
@@ -69,7 +69,7 @@ void checkShapes(const Op& op, mlir::Value src, mlir::Value dst) {
 }
 
 /// Source, source semaphore of remote copies, target, semaphore, device.
-void lowerStart(Lowering& l, const Op& op) {
+void lowerStart(DialectLowering& l, const Op& op) {
   const bool remote = flag(op, "remote");
   perChoice(l, op.operands[0], [&] {
     perChoice(l, op.operands[1], [&] {
@@ -90,7 +90,7 @@ void lowerStart(Lowering& l, const Op& op) {
 }
 
 /// A wait is for the bytes of its target. Those that have been sent are waited for by a copy back, as JAX has it.
-void lowerWait(Lowering& l, const Op& op) {
+void lowerWait(DialectLowering& l, const Op& op) {
   const bool sent = !flag(op, "wait_target");
   const ValueId source = op.operands[sent ? 1 : 0], target = op.operands[sent ? 0 : 1];
   perChoice(l, source, [&] {
@@ -106,9 +106,9 @@ void lowerWait(Lowering& l, const Op& op) {
   });
 }
 
-void lowerSelectRef(Lowering& l, const Op& op) { l.defer(op); }
+void lowerSelectRef(DialectLowering& l, const Op& op) { l.defer(op); }
 
-void lowerTouch(Lowering&, const Op&) {}
+void lowerTouch(DialectLowering&, const Op&) {}
 
 constexpr OpTable kCopyOps{
     OpRecord{.name = "dma_start", .types = givesNothing, .lower = lowerStart, .effect = true},

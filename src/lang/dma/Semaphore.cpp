@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "lang/dma/Device.h"
-#include "lang/lower/Lowering.h"
+#include "lang/lower/DialectLowering.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
 #include "lang/trace/KernelOnly.h"
@@ -14,11 +14,11 @@
 namespace smalti::lang {
 namespace {
 
-void lowerSemaphoreRead(Lowering& l, const Op& op) {
+void lowerSemaphoreRead(DialectLowering& l, const Op& op) {
   l.set(op.results[0], l.create1("tpu.sem_read", unsqueezed(l, op.operands[0]), l.b.getI32Type()));
 }
 
-void lowerSemaphoreSignal(Lowering& l, const Op& op) {
+void lowerSemaphoreSignal(DialectLowering& l, const Op& op) {
   std::vector<mlir::Value> operands{unsqueezed(l, op.operands[0])};
   for (size_t i = 1; i < op.operands.size(); ++i) operands.push_back(l.value(op.operands[i]));
   const int32_t device = std::get<bool>(*op.find("device")) ? 1 : 0, core = std::get<bool>(*op.find("core")) ? 1 : 0;
@@ -26,11 +26,11 @@ void lowerSemaphoreSignal(Lowering& l, const Op& op) {
            {l.b.getNamedAttr("operandSegmentSizes", l.b.getDenseI32ArrayAttr({1, 1, device, core, 0}))});
 }
 
-void lowerSemaphoreWait(Lowering& l, const Op& op) {
+void lowerSemaphoreWait(DialectLowering& l, const Op& op) {
   l.create("tpu.sem_wait", {unsqueezed(l, op.operands[0]), l.value(op.operands[1])}, {});
 }
 
-void lowerBarrierSemaphore(Lowering& l, const Op& op) {
+void lowerBarrierSemaphore(DialectLowering& l, const Op& op) {
   const auto type = memrefType(*l.b.getContext(), l.typeOf(op.results[0]), MemorySpace::semaphore);
   l.setRef(op.results[0], {l.create1("tpu.sem_barrier", {}, type), {}});
 }

@@ -4,19 +4,19 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include "eval/FloatFormats.h"
-#include "lang/lower/Lowering.h"
+#include "lang/lower/DialectLowering.h"
 
 namespace smalti::lang {
 namespace {
 
 /// Vectors get vectors, scalars scalars.
-mlir::Type like(Lowering& l, mlir::Value x, DType element) {
+mlir::Type like(DialectLowering& l, mlir::Value x, DType element) {
   Shape shape;
   if (const auto vector = mlir::dyn_cast<mlir::VectorType>(x.getType())) shape = vector.getShape();
   return l.mlirType({element, shape});
 }
 
-mlir::Value toPred(Lowering& l, mlir::Value x, DType from) {
+mlir::Value toPred(DialectLowering& l, mlir::Value x, DType from) {
   if (bit_width(from) < 32)
     x = is_float(from) ? l.create1("arith.extf", x, like(l, x, DType::f32))
                        : l.create1(is_signed_integer(from) ? "arith.extsi" : "arith.extui", x, like(l, x, DType::i32));
@@ -26,7 +26,7 @@ mlir::Value toPred(Lowering& l, mlir::Value x, DType from) {
 }
 
 /// Between integers by 32 bits.
-mlir::Value integerTo(Lowering& l, mlir::Value x, DType from, DType to, mlir::Type type) {
+mlir::Value integerTo(DialectLowering& l, mlir::Value x, DType from, DType to, mlir::Type type) {
   const int fromBits = bit_width(from), toBits = bit_width(to);
   if (fromBits == toBits) return x;  // signedness only
   if (fromBits < 32) {
@@ -37,7 +37,7 @@ mlir::Value integerTo(Lowering& l, mlir::Value x, DType from, DType to, mlir::Ty
 }
 
 /// To integers of fewer than 32 bits: clipped first, so that all saturate.
-mlir::Value floatToInteger(Lowering& l, mlir::Value x, DType from, DType to, mlir::Type type) {
+mlir::Value floatToInteger(DialectLowering& l, mlir::Value x, DType from, DType to, mlir::Type type) {
   if (bit_width(from) < 32) x = l.create1("arith.extf", x, like(l, x, DType::f32));
   const char* round = is_unsigned_integer(to) ? "arith.fptoui" : "arith.fptosi";
   const int bits = bit_width(to);
@@ -53,7 +53,7 @@ mlir::Value floatToInteger(Lowering& l, mlir::Value x, DType from, DType to, mli
 }  // namespace
 
 /// As Pallas' lowering does: narrow types meet in 32 bits.
-mlir::Value convertTo(Lowering& l, mlir::Value x, DType from, DType to) {
+mlir::Value convertTo(DialectLowering& l, mlir::Value x, DType from, DType to) {
   if (from == to) return x;
   const mlir::Type type = like(l, x, to);
   if (to == DType::pred) return toPred(l, x, from);
@@ -74,7 +74,7 @@ mlir::Value convertTo(Lowering& l, mlir::Value x, DType from, DType to) {
   return to == DType::f32 ? x : l.create1("arith.truncf", x, type);
 }
 
-void lowerConstant(Lowering& l, const Op& op) {
+void lowerConstant(DialectLowering& l, const Op& op) {
   const Array& value = std::get<Array>(*op.find("value"));
   const DType t = value.dtype();
   double number = t == DType::pred ? *value.as<uint8_t>() : eval::elementAsDouble(t, value.data());

@@ -1,9 +1,9 @@
-#include "lang/lower/Lowering.h"
+#include "lang/lower/DialectLowering.h"
 #include "lang/transform/Custom.h"
 
 namespace smalti::lang {
 
-void lowerCustomFunction(Lowering& l, const Op& op) {
+void lowerCustomFunction(DialectLowering& l, const Op& op) {
   const auto loc = l.loc;
   const auto results = l.ops(op.regions[0].ops);
   l.loc = loc;

@@ -10,8 +10,8 @@
 #include "ir/Tpu.h"
 #include "ir/TpuOpsMemory.h"
 #include "ir/TpuOpsSync.h"
+#include "lang/lower/DialectLowering.h"
 #include "lang/lower/Lower.h"
-#include "lang/lower/Lowering.h"
 #include "lang/trace/Place.h"
 
 namespace smalti::lang {
@@ -109,7 +109,7 @@ class KernelLowering {
     const size_t g = kernel_.grid.size();
     for (size_t i = 0; i < refs.size(); ++i) refs[i].memref = entry->getArgument(g + i);
 
-    Lowering lowering(mlir::OpBuilder::atBlockEnd(entry), kernel_.body);
+    DialectLowering lowering(mlir::OpBuilder::atBlockEnd(entry), kernel_.body);
     lowering.loc = loc;
     lowering.gridIndices = mlir::ValueRange(entry->getArguments().take_front(g));
     for (size_t i = 0; i < refs.size(); ++i) lowering.setRef(kernel_.body.function.arguments[i], refs[i]);
@@ -174,7 +174,7 @@ class KernelLowering {
     auto f =
         mlir::func::FuncOp::create(b_, loc, fmt::format("transform_{}", operand), b_.getFunctionType(types, results));
     mlir::Block* entry = f.addEntryBlock();
-    Lowering lowering(mlir::OpBuilder::atBlockEnd(entry), map);
+    DialectLowering lowering(mlir::OpBuilder::atBlockEnd(entry), map);
     lowering.loc = loc;
     const size_t g = kernel_.grid.size();
     lowering.gridIndices = mlir::ValueRange(entry->getArguments().take_front(g));

@@ -1,6 +1,6 @@
 // Conversions between dtypes.
 #include "lang/eager/Eager.h"
-#include "lang/lower/Lowering.h"
+#include "lang/lower/DialectLowering.h"
 #include "lang/ops/Support.h"
 #include "lang/transform/rules/Elementwise.h"
 #include "smalti/ops/elementwise.h"
@@ -9,12 +9,12 @@ namespace smalti {
 namespace lang {
 namespace {
 
-void lowerConvert(Lowering& l, const Op& op) {
+void lowerConvert(DialectLowering& l, const Op& op) {
   const ArrayType &from = l.typeOf(op.operands[0]), &to = l.typeOf(op.results[0]);
   l.set(op.results[0], convertTo(l, l.value(op.operands[0]), from.dtype, to.dtype));
 }
 
-void lowerBitcastConvert(Lowering& l, const Op& op) {
+void lowerBitcastConvert(DialectLowering& l, const Op& op) {
   const mlir::Value x = l.value(op.operands[0]);
   const mlir::Type type = l.mlirType(l.typeOf(op.results[0]));
   const bool vector = mlir::isa<mlir::VectorType>(type);

@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "eval/FloatFormats.h"
-#include "lang/lower/Lowering.h"
+#include "lang/lower/DialectLowering.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
 #include "smalti/error.h"
@@ -16,7 +16,7 @@ namespace smalti::lang {
 namespace {
 
 /// tpu.iota needs two axes or more.
-void lowerIota(Lowering& l, const Op& op) {
+void lowerIota(DialectLowering& l, const Op& op) {
   const ArrayType& to = l.typeOf(op.results[0]);
   auto axis = static_cast<int32_t>(std::get<int64_t>(*op.find("iota_dimension")));
   ArrayType made{is_float(to.dtype) || bit_width(to.dtype) < 32 ? DType::i32 : to.dtype, to.shape};

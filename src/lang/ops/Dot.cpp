@@ -11,7 +11,7 @@
 
 #include "ir/Tpu.h"
 #include "lang/cost/Cost.h"
-#include "lang/lower/Lowering.h"
+#include "lang/lower/DialectLowering.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
 #include "lang/transform/rules/Sums.h"
@@ -21,7 +21,7 @@ namespace smalti::lang {
 namespace {
 
 /// A vector is a matrix of one row.
-mlir::Value asMatrix(Lowering& l, mlir::Value x, ArrayType& type, std::vector<int64_t>& contracting) {
+mlir::Value asMatrix(DialectLowering& l, mlir::Value x, ArrayType& type, std::vector<int64_t>& contracting) {
   if (type.shape.size() != 1) return x;
   type.shape.insert(type.shape.begin(), 1);
   for (int64_t& a : contracting) ++a;
@@ -29,7 +29,7 @@ mlir::Value asMatrix(Lowering& l, mlir::Value x, ArrayType& type, std::vector<in
 }
 
 /// (m, k) by (1, k), which the matrix unit takes of f32 only: products on the vector unit, summed along k.
-mlir::Value rowProducts(Lowering& l, mlir::Value x, mlir::Value y, const ArrayType& lhs, const ArrayType& rhs,
+mlir::Value rowProducts(DialectLowering& l, mlir::Value x, mlir::Value y, const ArrayType& lhs, const ArrayType& rhs,
                         DType accumulator) {
   const ArrayType wide{accumulator, lhs.shape};
   const mlir::Type type = l.mlirType(wide);
@@ -45,7 +45,7 @@ mlir::Value rowProducts(Lowering& l, mlir::Value x, mlir::Value y, const ArrayTy
   return l.create1("vector.shape_cast", sums, l.mlirType({accumulator, {lhs.shape[0], 1}}));
 }
 
-void lowerDotGeneral(Lowering& l, const Op& op) {
+void lowerDotGeneral(DialectLowering& l, const Op& op) {
   ArrayType lhs = l.typeOf(op.operands[0]), rhs = l.typeOf(op.operands[1]), out = l.typeOf(op.results[0]);
   for (const DType t : {lhs.dtype, rhs.dtype})
     if (is_unsigned_integer(t))

@@ -7,7 +7,7 @@
 #include "eval/Elementwise.h"
 #include "ir/TypeRules.h"
 #include "lang/cost/Cost.h"
-#include "lang/lower/Lowering.h"
+#include "lang/lower/DialectLowering.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
 #include "lang/print/Print.h"
@@ -19,9 +19,9 @@ namespace smalti::lang {
 namespace {
 
 /// The op that src/plain evaluates it by: "add" of f32 is "arith.addf".
-void lowerIdentity(Lowering& l, const Op& op) { l.set(op.results[0], l.value(op.operands[0])); }
+void lowerIdentity(DialectLowering& l, const Op& op) { l.set(op.results[0], l.value(op.operands[0])); }
 
-void lowerDirect(Lowering& l, const Op& op) {
+void lowerDirect(DialectLowering& l, const Op& op) {
   const ArrayType& type = l.typeOf(op.results[0]);
   const std::string_view name = plain::kernelOpName(op.name, type.dtype);
   if (name.empty()) {
@@ -35,7 +35,7 @@ void lowerDirect(Lowering& l, const Op& op) {
   l.set(op.results[0], l.create1(name, operands, l.mlirType(type)));
 }
 
-void lowerNegate(Lowering& l, const Op& op) {
+void lowerNegate(DialectLowering& l, const Op& op) {
   const ArrayType& type = l.typeOf(op.results[0]);
   const mlir::Value x = l.value(op.operands[0]);
   if (is_float(type.dtype)) {
@@ -45,13 +45,13 @@ void lowerNegate(Lowering& l, const Op& op) {
   l.set(op.results[0], l.create1("arith.subi", {l.constant(x.getType(), 0), x}, x.getType()));
 }
 
-void lowerNot(Lowering& l, const Op& op) {
+void lowerNot(DialectLowering& l, const Op& op) {
   const mlir::Value x = l.value(op.operands[0]);
   const double ones = l.typeOf(op.operands[0]).dtype == DType::pred ? 1 : -1;
   l.set(op.results[0], l.create1("arith.xori", {x, l.constant(x.getType(), ones)}, x.getType()));
 }
 
-void lowerLogistic(Lowering& l, const Op& op) {
+void lowerLogistic(DialectLowering& l, const Op& op) {
   const mlir::Value x = l.value(op.operands[0]);
   const mlir::Type t = x.getType();
   const mlir::Value negated = l.create1("arith.negf", x, t), e = l.create1("math.exp", negated, t);
@@ -59,13 +59,13 @@ void lowerLogistic(Lowering& l, const Op& op) {
   l.set(op.results[0], l.create1("arith.divf", {one, l.create1("arith.addf", {one, e}, t)}, t));
 }
 
-void lowerExp2(Lowering& l, const Op& op) {
+void lowerExp2(DialectLowering& l, const Op& op) {
   const mlir::Value x = l.value(op.operands[0]);
   l.set(op.results[0], l.create1("math.exp2", x, x.getType()));
 }
 
 /// 1, -1, or x itself: zeros keep their sign, NaN stays.
-void lowerSign(Lowering& l, const Op& op) {
+void lowerSign(DialectLowering& l, const Op& op) {
   using mlir::arith::CmpFPredicate, mlir::arith::CmpIPredicate;
   const DType t = l.typeOf(op.operands[0]).dtype;
   const mlir::Value x = l.value(op.operands[0]), zero = l.constant(x.getType(), 0);
@@ -85,7 +85,7 @@ void lowerSign(Lowering& l, const Op& op) {
 }
 
 /// tpu.weird says NaN or infinity, of f32.
-void lowerIsFinite(Lowering& l, const Op& op) {
+void lowerIsFinite(DialectLowering& l, const Op& op) {
   const ArrayType &from = l.typeOf(op.operands[0]), &to = l.typeOf(op.results[0]);
   const mlir::Value x = convertTo(l, l.value(op.operands[0]), from.dtype, DType::f32);
   const mlir::Value weird = l.create1("tpu.weird", x, l.mlirType(to));
@@ -93,7 +93,7 @@ void lowerIsFinite(Lowering& l, const Op& op) {
 }
 
 /// The order of false and true out of logic: a TPU compares no bools.
-mlir::Value comparePreds(Lowering& l, const std::string& direction, mlir::Value a, mlir::Value b) {
+mlir::Value comparePreds(DialectLowering& l, const std::string& direction, mlir::Value a, mlir::Value b) {
   const mlir::Type type = a.getType();
   const auto negated = [&](mlir::Value x) { return l.create1("arith.xori", {x, l.constant(type, 1)}, type); };
   const auto both = [&](mlir::Value x, mlir::Value y) { return l.create1("arith.andi", {x, y}, type); };
@@ -104,7 +104,7 @@ mlir::Value comparePreds(Lowering& l, const std::string& direction, mlir::Value 
   return direction == "LE" ? negated(both(a, negated(b))) : negated(both(negated(a), b));
 }
 
-void lowerCompare(Lowering& l, const Op& op) {
+void lowerCompare(DialectLowering& l, const Op& op) {
   using mlir::arith::CmpFPredicate, mlir::arith::CmpIPredicate;
   const DType t = l.typeOf(op.operands[0]).dtype;
   const auto& direction = std::get<std::string>(*op.find("comparison_direction"));
@@ -130,7 +130,7 @@ void lowerCompare(Lowering& l, const Op& op) {
   l.set(op.results[0], mlir::arith::CmpIOp::create(l.b, l.loc, p, a, c));
 }
 
-void lowerSelect(Lowering& l, const Op& op) {
+void lowerSelect(DialectLowering& l, const Op& op) {
   const mlir::Value x = l.value(op.operands[1]);
   l.set(op.results[0], l.create1("arith.select", {l.value(op.operands[0]), x, l.value(op.operands[2])}, x.getType()));
 }

@@ -3,14 +3,14 @@
 
 #include <fmt/format.h>
 
-#include "lang/lower/Lowering.h"
+#include "lang/lower/DialectLowering.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
 
 namespace smalti::lang {
 namespace {
 
-void lowerMatrixUnit(Lowering& l, const Op& op) {
+void lowerMatrixUnit(DialectLowering& l, const Op& op) {
   std::vector<mlir::NamedAttribute> attributes;
   for (const char* name : {"acc", "mxu_index", "staging_register", "load_staged_rhs"})
     copyInteger(l, op, name, attributes);

@@ -18,11 +18,11 @@
 namespace smalti::lang {
 
 class CostCounter;
-class Lowering;
+class DialectLowering;
 struct OpCall;
 
 /// Emits what a TPU's kernel has for the op.
-using LowerRule = void (*)(Lowering&, const Op&);
+using LowerRule = void (*)(DialectLowering&, const Op&);
 /// What one execution costs.
 using CostRule = CostEstimate (*)(CostCounter&, const Op&);
 /// Computes an op from other ops of the language, or runs its regions.

@@ -6,7 +6,7 @@
 
 #include "eval/Shape.h"
 #include "lang/eager/Eager.h"
-#include "lang/lower/Lowering.h"
+#include "lang/lower/DialectLowering.h"
 #include "lang/ops/Indexed.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
@@ -22,7 +22,7 @@ const std::vector<int64_t>& integersOf(const Op& op, std::string_view attribute)
   return std::get<std::vector<int64_t>>(*op.find(attribute));
 }
 
-void lowerConcatenate(Lowering& l, const Op& op) {
+void lowerConcatenate(DialectLowering& l, const Op& op) {
   std::vector<mlir::Value> parts;
   for (const ValueId v : op.operands) parts.push_back(l.value(v));
   const auto axis = static_cast<int32_t>(std::get<int64_t>(*op.find("dimension")));
@@ -30,7 +30,7 @@ void lowerConcatenate(Lowering& l, const Op& op) {
                                  {l.b.getNamedAttr("dimension", l.b.getI32IntegerAttr(axis))}));
 }
 
-void lowerSlice(Lowering& l, const Op& op) {
+void lowerSlice(DialectLowering& l, const Op& op) {
   const ArrayType& to = l.typeOf(op.results[0]);
   const auto &starts = integersOf(op, "start_indices"), &strides = integersOf(op, "strides");
   if (std::any_of(strides.begin(), strides.end(), [](int64_t s) { return s != 1; }))
@@ -42,7 +42,7 @@ void lowerSlice(Lowering& l, const Op& op) {
                                   l.b.getNamedAttr("strides", l.b.getI64ArrayAttr(strides))}));
 }
 
-void lowerTakeAlongAxis(Lowering& l, const Op& op) {
+void lowerTakeAlongAxis(DialectLowering& l, const Op& op) {
   const ArrayType& from = l.typeOf(op.operands[0]);
   const auto rank = static_cast<int64_t>(from.shape.size()), axis = std::get<int64_t>(*op.find("dimension"));
   if (rank < 2 || axis < rank - 2)

@@ -16,7 +16,7 @@
 #include "eval/Shape.h"
 #include "ir/Tpu.h"
 #include "lang/eager/Eager.h"
-#include "lang/lower/Lowering.h"
+#include "lang/lower/DialectLowering.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/ops/RegionOps.h"
 #include "lang/ops/Support.h"
@@ -39,7 +39,7 @@ struct Kind {
 };
 
 /// `x` (a vector of `type`) without `axes`.
-mlir::Value reduceBy(Lowering& l, Kind kind, mlir::Value x, ArrayType type, std::vector<int64_t> axes) {
+mlir::Value reduceBy(DialectLowering& l, Kind kind, mlir::Value x, ArrayType type, std::vector<int64_t> axes) {
   const bool full = axes.size() == type.shape.size();
   if (full) {
     type.shape.insert(type.shape.begin(), 1);
@@ -62,7 +62,7 @@ mlir::Value reduceBy(Lowering& l, Kind kind, mlir::Value x, ArrayType type, std:
 
 const std::vector<int64_t>& axesOf(const Op& op) { return std::get<std::vector<int64_t>>(*op.find("axes")); }
 
-void lowerReduce(Lowering& l, const Op& op) {
+void lowerReduce(DialectLowering& l, const Op& op) {
   const ArrayType& type = l.typeOf(op.operands[0]);
   const std::string dtype(name(type.dtype));
   if (is_unsigned_integer(type.dtype))
@@ -81,7 +81,7 @@ void lowerReduce(Lowering& l, const Op& op) {
 }
 
 /// any and all: the largest and smallest of 1.0 and 0.0.
-void lowerReducePred(Lowering& l, const Op& op) {
+void lowerReducePred(DialectLowering& l, const Op& op) {
   ArrayType type = l.typeOf(op.operands[0]);
   type.dtype = DType::f32;
   const mlir::Type floats = l.mlirType(type);
@@ -95,7 +95,7 @@ void lowerReducePred(Lowering& l, const Op& op) {
                                                    l.constant(reduced.getType(), 0)));
 }
 
-void lowerReduceIndex(Lowering& l, const Op& op) {
+void lowerReduceIndex(DialectLowering& l, const Op& op) {
   ArrayType type = l.typeOf(op.operands[0]), result = l.typeOf(op.results[0]);
   if (type.dtype != DType::f32 && type.dtype != DType::bf16)
     refuseOp(op,

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "lang/lower/Lowering.h"
+#include "lang/lower/DialectLowering.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
 #include "lang/transform/rules/Moves.h"
@@ -19,11 +19,11 @@ const std::vector<int64_t>& integers(const Op& op, std::string_view attribute) {
   return std::get<std::vector<int64_t>>(*op.find(attribute));
 }
 
-void lowerReshape(Lowering& l, const Op& op) {
+void lowerReshape(DialectLowering& l, const Op& op) {
   l.set(op.results[0], castTo(l, l.value(op.operands[0]), l.typeOf(op.operands[0]), l.typeOf(op.results[0])));
 }
 
-void lowerBroadcastInDim(Lowering& l, const Op& op) {
+void lowerBroadcastInDim(DialectLowering& l, const Op& op) {
   const ArrayType &from = l.typeOf(op.operands[0]), &to = l.typeOf(op.results[0]);
   const auto& dims = integers(op, "broadcast_dimensions");
   mlir::Value x = l.value(op.operands[0]);
@@ -39,7 +39,7 @@ void lowerBroadcastInDim(Lowering& l, const Op& op) {
   l.set(op.results[0], to.shape.empty() ? x : l.create1("vector.broadcast", x, l.mlirType(to)));
 }
 
-void lowerTranspose(Lowering& l, const Op& op) {
+void lowerTranspose(DialectLowering& l, const Op& op) {
   l.set(op.results[0],
         l.create1("tpu.transpose", l.value(op.operands[0]), l.mlirType(l.typeOf(op.results[0])),
                   {l.b.getNamedAttr("permutation", l.b.getDenseI64ArrayAttr(integers(op, "permutation")))}));

@@ -13,7 +13,7 @@
 #include "ir/Tpu.h"
 #include "ir/TypeRules.h"
 #include "lang/eager/Eager.h"
-#include "lang/lower/Lowering.h"
+#include "lang/lower/DialectLowering.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/ops/Roll.h"
 #include "lang/ops/Support.h"
@@ -26,7 +26,7 @@
 namespace smalti::lang {
 namespace {
 
-void lowerReciprocal(Lowering& l, const Op& op) {
+void lowerReciprocal(DialectLowering& l, const Op& op) {
   const mlir::Value x = l.value(op.operands[0]);
   if (l.typeOf(op.operands[0]).shape.empty()) {  // the op is the vector unit's
     l.set(op.results[0], l.create1("arith.divf", {l.constant(x.getType(), 1), x}, x.getType()));
@@ -38,34 +38,38 @@ void lowerReciprocal(Lowering& l, const Op& op) {
                  l.b.getNamedAttr("full_range", l.b.getBoolAttr(std::get<bool>(*op.find("full_range"))))}));
 }
 
-void lowerRoll(Lowering& l, const Op& op) {
+void lowerRoll(DialectLowering& l, const Op& op) {
   std::vector<mlir::NamedAttribute> attributes;
   for (const char* name : {"dimension", "stride", "stride_dimension"}) copyInteger(l, op, name, attributes, true);
   l.set(op.results[0], emitOne(l, op, "tpu.dynamic_rotate", attributes));
 }
 
-void lowerBitcast(Lowering& l, const Op& op) { l.set(op.results[0], emitOne(l, op, "tpu.bitcast")); }
-void lowerStochasticRound(Lowering& l, const Op& op) { l.set(op.results[0], emitOne(l, op, "tpu.stochastic_convert")); }
+void lowerBitcast(DialectLowering& l, const Op& op) { l.set(op.results[0], emitOne(l, op, "tpu.bitcast")); }
+void lowerStochasticRound(DialectLowering& l, const Op& op) {
+  l.set(op.results[0], emitOne(l, op, "tpu.stochastic_convert"));
+}
 
-mlir::TypeAttr packedElement(Lowering& l, const Op& op) {
+mlir::TypeAttr packedElement(DialectLowering& l, const Op& op) {
   const DType t = *dtype_from_name(std::get<std::string>(*op.find("packed_dtype")));
   return mlir::TypeAttr::get(l.mlirType({t, {}}));
 }
 
-void lowerPack(Lowering& l, const Op& op) {
+void lowerPack(DialectLowering& l, const Op& op) {
   l.set(op.results[0], emitOne(l, op, "tpu.pack_elementwise", {l.b.getNamedAttr("target_type", packedElement(l, op))}));
 }
 
-void lowerUnpack(Lowering& l, const Op& op) {
+void lowerUnpack(DialectLowering& l, const Op& op) {
   std::vector<mlir::NamedAttribute> attributes{l.b.getNamedAttr("source_type", packedElement(l, op))};
   copyInteger(l, op, "index", attributes);
   l.set(op.results[0], emitOne(l, op, "tpu.unpack_elementwise", attributes));
 }
 
-void lowerPrngSeed(Lowering& l, const Op& op) { l.create("tpu.prng_set_seed_32", valuesOf(l, op.operands), {}); }
-void lowerPrngRandomBits(Lowering& l, const Op& op) { l.set(op.results[0], emitOne(l, op, "tpu.prng_random_bits")); }
+void lowerPrngSeed(DialectLowering& l, const Op& op) { l.create("tpu.prng_set_seed_32", valuesOf(l, op.operands), {}); }
+void lowerPrngRandomBits(DialectLowering& l, const Op& op) {
+  l.set(op.results[0], emitOne(l, op, "tpu.prng_random_bits"));
+}
 
-void lowerMultipleOf(Lowering& l, const Op& op) {
+void lowerMultipleOf(DialectLowering& l, const Op& op) {
   std::vector<mlir::NamedAttribute> attributes;
   copyInteger(l, op, "multiple", attributes);
   l.set(op.results[0], emitOne(l, op, "tpu.assume_multiple", attributes));

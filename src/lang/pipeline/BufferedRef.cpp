@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "lang/pipeline/Conditions.h"
-#include "lang/pipeline/Window.h"
+#include "lang/pipeline/PipelineWindow.h"
 #include "lang/trace/KernelOnly.h"
 #include "lang/trace/Place.h"
 
@@ -26,8 +26,8 @@ BufferedRef BufferedRef::create(const BlockSpec& spec, const Ref& source, Buffer
   BlockSpec buffered = spec;
   buffered.pipeline_mode = Buffered{buffer_count};
   BufferedRef b;
-  b.window_ = std::make_shared<lang::Window>("the BufferedRef", source, buffered, type != BufferType::output,
-                                             type != BufferType::input, nullptr, at);
+  b.window_ = std::make_shared<lang::PipelineWindow>("the BufferedRef", source, buffered, type != BufferType::output,
+                                                     type != BufferType::input, nullptr, at);
   if (!b.window_->buffered())
     lang::refuse({.code = "SM6522",
                   .message = "a BufferedRef copies between two memories",
@@ -42,7 +42,7 @@ std::vector<MemoryRef> BufferedRef::memory() const { return window_->memory(); }
 
 BufferedRef BufferedRef::with_memory(const std::vector<Ref>& memory) const {
   lang::checkAllocations(memory, window_->memory(), window_->at());
-  auto window = std::make_shared<lang::Window>(*window_);
+  auto window = std::make_shared<lang::PipelineWindow>(*window_);
   const Ref* next = memory.data();
   window->bind(next);
   BufferedRef b = *this;
@@ -52,7 +52,7 @@ BufferedRef BufferedRef::with_memory(const std::vector<Ref>& memory) const {
 }
 
 BufferedRef BufferedRef::with_window_ref(const Ref& ref) const {
-  auto window = std::make_shared<lang::Window>(*window_);
+  auto window = std::make_shared<lang::PipelineWindow>(*window_);
   window->useBuffer(ref);
   BufferedRef b = *this;
   b.window_ = std::move(window);
@@ -85,7 +85,7 @@ BufferedRef BufferedRef::advance_wait_in_slot(const Operand& p) const { return a
 BufferedRef BufferedRef::advance_copy_out_slot(const Operand& p) const { return advanced(&BufferedRef::copy_out_, p); }
 BufferedRef BufferedRef::advance_wait_out_slot(const Operand& p) const { return advanced(&BufferedRef::wait_out_, p); }
 
-const lang::Window& BufferedRef::bound(const char* verb, bool direction, const Location& at) const {
+const lang::PipelineWindow& BufferedRef::bound(const char* verb, bool direction, const Location& at) const {
   lang::AtPlace place(at);
   if (!direction)
     lang::refuse(
@@ -104,19 +104,19 @@ const lang::Window& BufferedRef::bound(const char* verb, bool direction, const L
 }
 
 void BufferedRef::copy_in(const Ref& source, const std::vector<Operand>& indices, Location at) const {
-  const lang::Window w = bound("copy_in", window_->input(), at).of(source);
+  const lang::PipelineWindow w = bound("copy_in", window_->input(), at).of(source);
   w.startIn(w.blockAt(pointOf(indices)), copy_in_);
 }
 void BufferedRef::wait_in(const Ref& source, const std::vector<Operand>& indices, Location at) const {
-  const lang::Window w = bound("wait_in", window_->input(), at).of(source);
+  const lang::PipelineWindow w = bound("wait_in", window_->input(), at).of(source);
   w.waitIn(w.blockAt(pointOf(indices)), wait_in_);
 }
 void BufferedRef::copy_out(const Ref& destination, const std::vector<Operand>& indices, Location at) const {
-  const lang::Window w = bound("copy_out", window_->output(), at).of(destination);
+  const lang::PipelineWindow w = bound("copy_out", window_->output(), at).of(destination);
   w.startOut(w.blockAt(pointOf(indices)), copy_out_);
 }
 void BufferedRef::wait_out(const Ref& destination, const std::vector<Operand>& indices, Location at) const {
-  const lang::Window w = bound("wait_out", window_->output(), at).of(destination);
+  const lang::PipelineWindow w = bound("wait_out", window_->output(), at).of(destination);
   w.waitOut(w.blockAt(pointOf(indices)), wait_out_);
 }
 

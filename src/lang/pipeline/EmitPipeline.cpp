@@ -9,7 +9,7 @@
 
 #include "base/Text.h"
 #include "lang/pipeline/Conditions.h"
-#include "lang/pipeline/Window.h"
+#include "lang/pipeline/PipelineWindow.h"
 #include "lang/trace/KernelOnly.h"
 #include "lang/trace/Place.h"
 #include "smalti/debug.h"
@@ -80,7 +80,7 @@ class Emitter {
   std::vector<MemoryRef> allocations(const std::vector<Ref>& refs) {
     makeWindows(refs);
     std::vector<MemoryRef> memory;
-    for (const Window& w : windows_)
+    for (const PipelineWindow& w : windows_)
       for (MemoryRef& m : w.memory()) memory.push_back(std::move(m));
     return memory;
   }
@@ -89,7 +89,7 @@ class Emitter {
     const std::vector<MemoryRef> memory = allocations(refs);
     if (given) checkAllocations(*given, memory, at_);
     const auto bound = [&](const Ref* r) {
-      for (Window& w : windows_) w.bind(r);
+      for (PipelineWindow& w : windows_) w.bind(r);
       onlyIf(isLess(number(0), grid_.steps()), at_, [&] { pipeline_.no_pipelining ? plain() : pipelined(); });
       return detail::Arrays{};
     };
@@ -134,7 +134,7 @@ class Emitter {
     }
   }
 
-  void useOwnBuffer(size_t operand, Window& w) const {
+  void useOwnBuffer(size_t operand, PipelineWindow& w) const {
     const auto own = buffers_.find(operand);
     if (own != buffers_.end()) return w.useBuffer(own->second);
     AtPlace place(at_);
@@ -160,7 +160,7 @@ class Emitter {
   void runBody(const GridPoint& point, const std::vector<Counters>& counters) {
     std::vector<Ref> refs;
     for (size_t i = 0; i < windows_.size(); ++i) {
-      const Window& w = windows_[i];
+      const PipelineWindow& w = windows_[i];
       const BlockIndex block = w.inPlace() && !w.trivial() ? w.blockAt(point) : BlockIndex{};
       refs.push_back(w.view(block, w.input() ? counters[i].waitIn : counters[i].copyOut));
     }
@@ -183,7 +183,7 @@ class Emitter {
   detail::Arrays flat(const GridPoint& point, const std::vector<Counters>& counters) const {
     detail::Arrays out = point;
     for (size_t i = 0; i < windows_.size(); ++i) {
-      const Window& w = windows_[i];
+      const PipelineWindow& w = windows_[i];
       const Counters& c = counters[i];
       if (!w.pipelined()) continue;
       if (w.input()) out.insert(out.end(), {c.copyIn, c.waitIn});
@@ -198,7 +198,7 @@ class Emitter {
     auto next = in.begin();
     for (Array& i : point) i = *next++;
     for (size_t i = 0; i < windows_.size(); ++i) {
-      const Window& w = windows_[i];
+      const PipelineWindow& w = windows_[i];
       Counters& c = counters[i];
       if (!w.pipelined()) continue;
       if (w.input()) c.copyIn = *next++, c.waitIn = *next++;
@@ -226,7 +226,7 @@ class Emitter {
   }
 
   /// Whether the blocks of two points differ.
-  Array changes(const Window& w, const GridPoint& a, const GridPoint& b) const {
+  Array changes(const PipelineWindow& w, const GridPoint& a, const GridPoint& b) const {
     const BlockIndex x = w.blockAt(a), y = w.blockAt(b);
     AtPlace place(at_);
     return differ(x, y);
@@ -238,11 +238,12 @@ class Emitter {
   }
 
   /// Whether block number `count` is one that the pipeline fetches: the kernel has fetched the first ones itself.
-  Array fetches(const Window& w, const Array& count) const {
+  Array fetches(const PipelineWindow& w, const Array& count) const {
     return w.prefetched() == 0 ? condition(true) : here([&] { return isLess(number(w.prefetched() - 1), count); });
   }
   /// Starts the copy of a block that comes under a condition.
-  void start(std::string_view name, const Window& w, const Array& count, const Array& comes, const GridPoint& point) {
+  void start(std::string_view name, const PipelineWindow& w, const Array& count, const Array& comes,
+             const GridPoint& point) {
     const Array needed = here([&] { return both(comes, fetches(w, count)); });
     when(name, needed, [&] { w.startIn(w.blockAt(point), count); });
   }
@@ -250,7 +251,7 @@ class Emitter {
   // --- Phases ----------------------------------------------------------------------------------------------------
 
   /// Starts copies of the next different blocks while fewer than `limit` have been started.
-  void fetchAhead(const Window& w, Counters& c, const Array& limit) {
+  void fetchAhead(const PipelineWindow& w, Counters& c, const Array& limit) {
     detail::Arrays carry = c.fetchPoint;
     carry.insert(carry.end(), {c.fetchStep, c.copyIn});
     const size_t rank = c.fetchPoint.size();
@@ -276,7 +277,7 @@ class Emitter {
     c.copyIn = end[rank + 1];
   }
 
-  void initialize(const Window& w, Counters& c, const Step& s, int64_t ahead) {
+  void initialize(const PipelineWindow& w, Counters& c, const Step& s, int64_t ahead) {
     if (!w.input() || !w.pipelined() || ahead >= std::max<int64_t>(w.inCount() - 1, 0)) return;
     if (ahead == 0) {
       start("ep_initialize_0", w, c.copyIn, condition(true), s.point());
@@ -292,7 +293,7 @@ class Emitter {
     }
   }
 
-  void copyIn(const Window& w, Counters& c, const Step& s) {
+  void copyIn(const PipelineWindow& w, Counters& c, const Step& s) {
     if (!w.input() || !w.pipelined()) return;
     const int64_t n = w.inCount();
     if (w.lookahead() && n > 1) return fetchAhead(w, c, here([&] { return plus(c.waitIn, n); }));
@@ -303,21 +304,21 @@ class Emitter {
     count(c.copyIn, comes);
   }
 
-  void waitIn(const Window& w, const Counters& c, const Step& s) {
+  void waitIn(const PipelineWindow& w, const Counters& c, const Step& s) {
     if (!w.input() || !w.pipelined()) return;
     const Array change = changes(w, s.previous[0], s.previous[1]);
     const Array wait = here([&] { return both(either(change, s.first), fetches(w, c.waitIn)); });
     when("ep_wait_in", wait, [&] { w.waitIn(w.blockAt(s.point()), c.waitIn); });
   }
 
-  void copyOut(const Window& w, Counters& c, const Step& s, const Array& leaves) {
+  void copyOut(const PipelineWindow& w, Counters& c, const Step& s, const Array& leaves) {
     if (!w.output() || !w.pipelined()) return;
     when("ep_copy_out", leaves, [&] { w.startOut(w.blockAt(s.point()), w.input() ? c.waitIn : c.copyOut); });
     count(c.copyOut, leaves);
   }
 
   /// Awaits the copy out of the block of `lag` steps ago, where it was left then.
-  void waitOut(const Window& w, Counters& c, const Step& s) {
+  void waitOut(const PipelineWindow& w, Counters& c, const Step& s) {
     if (!w.output() || !w.pipelined() || w.outCount() < 2) return;
     const int64_t lag = w.outCount() - 1;
     const Array change = changes(w, s.previous[lag - 1], s.previous[lag]);
@@ -326,7 +327,7 @@ class Emitter {
     count(c.waitOut, wait);
   }
 
-  void finalize(const Window& w, Counters& c, const Step& s, int64_t lag) {
+  void finalize(const PipelineWindow& w, Counters& c, const Step& s, int64_t lag) {
     if (!w.output() || !w.pipelined() || lag >= w.outCount() - 1) return;
     Array wait = condition(true);
     if (lag > 0) {
@@ -343,7 +344,7 @@ class Emitter {
     for (size_t i = 0; i < windows_.size(); ++i) waitIn(windows_[i], counters[i], s);
     runBody(s.point(), counters);
     std::vector<Array> leaves;  // whether this is the last step of the block
-    for (const Window& w : windows_) {
+    for (const PipelineWindow& w : windows_) {
       const Array change = w.pipelined() ? changes(w, s.ahead[0], s.ahead[1]) : condition(false);
       leaves.push_back(here([&] { return either(change, s.last); }));
     }
@@ -354,7 +355,7 @@ class Emitter {
   }
 
   void copyTrivial(bool in) {
-    for (const Window& w : windows_)
+    for (const PipelineWindow& w : windows_)
       if (w.buffered() && w.trivial() && (in ? w.input() && w.prefetched() == 0 : w.output()))
         w.copyNow(w.blockAt(grid_.first()), in);
   }
@@ -399,7 +400,7 @@ class Emitter {
           const GridPoint point = grid_.simplified(carry);
           const GridScope scope(trace_, grid_, names_, point);
           const auto copies = [&](bool in) {
-            for (const Window& w : windows_)
+            for (const PipelineWindow& w : windows_)
               if (w.buffered() && (in ? w.input() : w.output())) w.copyNow(w.blockAt(point), in);
           };
           copies(true);
@@ -417,7 +418,7 @@ class Emitter {
   Location at_;
   PipelineGrid grid_;
   std::vector<std::string> names_;
-  std::vector<Window> windows_;
+  std::vector<PipelineWindow> windows_;
   int64_t maxIn_ = 1, maxOut_ = 1;
 };
 

@@ -12,7 +12,7 @@
 #include "mlir/IR/TypeUtilities.h"
 
 #include "ir/Tpu.h"
-#include "lang/lower/Lowering.h"
+#include "lang/lower/DialectLowering.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
 #include "lang/refs/Indexer.h"
@@ -36,7 +36,7 @@ struct Access {
   }
 };
 
-Access access(Lowering& l, const Op& op) {
+Access access(DialectLowering& l, const Op& op) {
   const MemRefValue& ref = l.ref(op.operands[0]);
   const auto axes = decodeIndex(std::get<std::vector<int64_t>>(*op.find("index")));
   Access a;
@@ -60,7 +60,7 @@ Access access(Lowering& l, const Op& op) {
   return a;
 }
 
-void checkSpace(Lowering& l, const Op& op, std::string_view what) {
+void checkSpace(DialectLowering& l, const Op& op, std::string_view what) {
   const MemorySpace space = l.spaceOf(op.operands[0]);
   if (space == MemorySpace::vmem || space == MemorySpace::smem) return;
   const bool semaphore = space == MemorySpace::semaphore;
@@ -75,11 +75,11 @@ void checkSpace(Lowering& l, const Op& op, std::string_view what) {
 /// The dtype in memory: a bool is held as i32.
 DType held(DType t) { return t == DType::pred ? DType::i32 : t; }
 
-mlir::DenseI32ArrayAttr strides(Lowering& l, const Access& a) {
+mlir::DenseI32ArrayAttr strides(DialectLowering& l, const Access& a) {
   return l.b.getDenseI32ArrayAttr(std::vector<int32_t>(a.strides.begin(), a.strides.end()));
 }
 
-mlir::Value load(Lowering& l, const Op& op, const Access& a) {
+mlir::Value load(DialectLowering& l, const Op& op, const Access& a) {
   const MemRefValue& ref = l.ref(op.operands[0]);
   const DType t = l.typeOf(op.operands[0]).dtype;
   const auto memref = mlir::cast<mlir::MemRefType>(ref.memref.getType());
@@ -102,12 +102,12 @@ mlir::Value load(Lowering& l, const Op& op, const Access& a) {
   return convertTo(l, x, held(t), t);
 }
 
-void lowerGet(Lowering& l, const Op& op) {
+void lowerGet(DialectLowering& l, const Op& op) {
   checkSpace(l, op, "Load");
   l.set(op.results[0], load(l, op, access(l, op)));
 }
 
-void storeVector(Lowering& l, const Op& op, const Access& a, mlir::Value value, mlir::Value mask) {
+void storeVector(DialectLowering& l, const Op& op, const Access& a, mlir::Value value, mlir::Value mask) {
   const MemRefValue& ref = l.ref(op.operands[0]);
   const auto memref = mlir::cast<mlir::MemRefType>(ref.memref.getType());
   const auto shaped = [&](mlir::Value x) {
@@ -139,7 +139,7 @@ void storeVector(Lowering& l, const Op& op, const Access& a, mlir::Value value, 
                              l.b.getDenseI32ArrayAttr({1, 1, static_cast<int32_t>(a.starts.size()), mask ? 1 : 0}))});
 }
 
-void lowerSwap(Lowering& l, const Op& op) {
+void lowerSwap(DialectLowering& l, const Op& op) {
   checkSpace(l, op, "Loads and store");
   const bool masked = op.find("masked") != nullptr;
   const Access a = access(l, op);
@@ -164,7 +164,7 @@ void lowerSwap(Lowering& l, const Op& op) {
 }
 
 /// memref_slice of the parts, then memref_squeeze of scalar axes; squeezed axes of the block stay as they are.
-void lowerRefSlice(Lowering& l, const Op& op) {
+void lowerRefSlice(DialectLowering& l, const Op& op) {
   if (l.deferred(op.operands[0])) return l.defer(op);
   const MemRefValue& ref = l.ref(op.operands[0]);
   const auto axes = decodeIndex(std::get<std::vector<int64_t>>(*op.find("index")));
@@ -205,7 +205,7 @@ void lowerRefSlice(Lowering& l, const Op& op) {
   l.setRef(op.results[0], {view, std::vector<bool>(kept.size())});
 }
 
-void lowerRefView(Lowering& l, const Op& op) {
+void lowerRefView(DialectLowering& l, const Op& op) {
   if (l.deferred(op.operands[0])) return l.defer(op);
   const MemRefValue& ref = l.ref(op.operands[0]);
   mlir::Value x = ref.memref;

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "lang/lower/Lowering.h"
+#include "lang/lower/DialectLowering.h"
 #include "lang/trace/HasValue.h"
 #include "lang/trace/Place.h"
 #include "lang/transform/Custom.h"

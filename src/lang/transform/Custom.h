@@ -21,7 +21,7 @@ class CustomFunction {
 };
 
 /// In a kernel: the ops of the function.
-void lowerCustomFunction(Lowering&, const Op&);
+void lowerCustomFunction(DialectLowering&, const Op&);
 
 /// The op, under the tracer in force.
 std::vector<Array> bindCustom(std::shared_ptr<const CustomFunction>, std::span<const Array> operands,

@@ -119,7 +119,7 @@ Diagnostic outOfBounds(const BoxShape& shape, const Box& box, Reach reach) {
                                        : "clamp the index, or store with a mask that leaves out what lies outside"};
 }
 
-void tellAccess(Frame& frame, const BoxShape& shape, const Box& box, Access::Kind kind,
+void tellAccess(Frame& frame, const BoxShape& shape, const Box& box, MemoryAccess::Kind kind,
                 std::span<const uint8_t> selected) {
   if (!frame.observer) return;
   const size_t rank = shape.sizes.size();

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "eval/Shape.h"
-#include "machine/flat/Lowering.h"
+#include "machine/flat/FlatLowering.h"
 
 namespace smalti::machine::flat {
 
@@ -58,7 +58,7 @@ struct Move {
 
 }  // namespace
 
-void Lowering::copy(const Operand& from, const Operand& to) {
+void FlatLowering::copy(const Operand& from, const Operand& to) {
   if (to.stored() == 1) {
     Instruction& i = emit(&copyScalar);
     i.a = from.slot;
@@ -71,7 +71,7 @@ void Lowering::copy(const Operand& from, const Operand& to) {
   emit(std::move(payload));
 }
 
-void Lowering::moveAll(mlir::ValueRange from, mlir::ValueRange to) {
+void FlatLowering::moveAll(mlir::ValueRange from, mlir::ValueRange to) {
   // Places are numbered so that refs, storages and inline slots never share a number.
   const auto refPlace = [](int32_t ref) { return -2 - ref; };
   const auto slotPlace = [&](int32_t slot) {

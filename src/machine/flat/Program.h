@@ -54,7 +54,7 @@ struct SlotInit {
 struct AllocationSite {
   int identity = 0;
   ArrayType type;
-  MemorySpace space = MemorySpace::vmem;
+  MemoryKind space = MemoryKind::vmem;
   SourcePlace place;
 };
 

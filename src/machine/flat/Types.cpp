@@ -4,26 +4,26 @@
 
 namespace smalti::machine::flat {
 
-std::optional<MemorySpace> memorySpaceOf(mlir::MemRefType t) {
+std::optional<MemoryKind> memorySpaceOf(mlir::MemRefType t) {
   const auto space = tpu::memorySpaceOf(t);
   if (!space) return std::nullopt;
   switch (*space) {
     case tpu::MemorySpace::any:
-      return MemorySpace::any;
+      return MemoryKind::any;
     case tpu::MemorySpace::vmem:
-      return MemorySpace::vmem;
+      return MemoryKind::vmem;
     case tpu::MemorySpace::smem:
-      return MemorySpace::smem;
+      return MemoryKind::smem;
     case tpu::MemorySpace::hbm:
-      return MemorySpace::hbm;
+      return MemoryKind::hbm;
     case tpu::MemorySpace::cmem:
-      return MemorySpace::cmem;
+      return MemoryKind::cmem;
     case tpu::MemorySpace::semaphore_mem:
-      return MemorySpace::semaphore;
+      return MemoryKind::semaphore;
     case tpu::MemorySpace::vmem_shared:
-      return MemorySpace::vmemShared;
+      return MemoryKind::vmemShared;
     case tpu::MemorySpace::host:
-      return MemorySpace::host;
+      return MemoryKind::host;
   }
   return std::nullopt;
 }

@@ -11,6 +11,6 @@
 
 namespace smalti::machine::flat {
 
-std::optional<MemorySpace> memorySpaceOf(mlir::MemRefType);
+std::optional<MemoryKind> memorySpaceOf(mlir::MemRefType);
 
 }  // namespace smalti::machine::flat

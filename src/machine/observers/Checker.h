@@ -22,7 +22,7 @@ struct CheckContext {
   /// Where a finding belongs: kernel, device and core (if several), grid step.
   std::vector<std::string> where(const Actor&) const;
   /// The user's line; of a window that is its index map's. May be null.
-  const SourcePlace* placeOf(const Access&) const;
+  const SourcePlace* placeOf(const MemoryAccess&) const;
   /// S-G9: the kernel uses the barrier semaphore, so that it begins on each device when that gets there.
   bool usesBarrier() const;
 };

@@ -21,7 +21,7 @@ std::vector<std::string> CheckContext::where(const Actor& actor) const {
   return where;
 }
 
-const SourcePlace* CheckContext::placeOf(const Access& access) const {
+const SourcePlace* CheckContext::placeOf(const MemoryAccess& access) const {
   const AllocationId id = idOf(*access.ref->buffer);
   if (access.place || id.kind != AllocationKind::array) return access.place;
   const auto at = static_cast<size_t>(id.index);

@@ -24,7 +24,7 @@ class Dispatcher final : public Observer {
     for (Observer* o : observers_)
       if (o->interest().pipeline) o->pipeline(a, e);
   }
-  void access(const Actor& a, const Access& x) override {
+  void access(const Actor& a, const MemoryAccess& x) override {
     for (Observer* o : observers_) o->access(a, x);
   }
   void undefinedUse(const Actor& a, UndefinedUse u, const SourcePlace& p, const std::string& what) override {

@@ -45,8 +45,8 @@ class InitialisationChecker final : public Checker {
   Interest interest() const override { return {.initialisation = true}; }
 
   /// Remembers who read undefined elements first: the likely culprits when an output turns out undefined.
-  void access(const Actor& actor, const Access& access) override {
-    if (access.kind != Access::Kind::load || access.ref->buffer->allDefined || !access.place) return;
+  void access(const Actor& actor, const MemoryAccess& access) override {
+    if (access.kind != MemoryAccess::Kind::load || access.ref->buffer->allDefined || !access.place) return;
     if (reads_.size() >= kMostReads || seen_.contains({access.ref->buffer, access.place})) return;
     const auto region = regionOf(access);
     if (!region || !anyUndefined(*region)) return;

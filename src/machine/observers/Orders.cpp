@@ -21,8 +21,8 @@ class OrderChecker final : public Checker {
 
   void stepBegin(const Actor& actor) override { program(actor).step = nullptr; }
 
-  void access(const Actor& actor, const Access& access) override {
-    using Kind = Access::Kind;
+  void access(const Actor& actor, const MemoryAccess& access) override {
+    using Kind = MemoryAccess::Kind;
     const bool window = access.kind == Kind::windowFetch || access.kind == Kind::windowWriteBack;
     if (!isRecorded() || (window && context_.options->semantics == Semantics::hlo)) return;
     Program& self = program(actor);
@@ -48,7 +48,7 @@ class OrderChecker final : public Checker {
     auto text = std::make_shared<Copy>(Copy{t.place, t.source.buffer->name, t.target.view.buffer->name,
                                             t.isLocal() ? "" : t.sourceSemaphore.buffer->name,
                                             t.targetSemaphore.view.buffer->name, t.target.device, t.target.core});
-    Party party{actor.device, actor.core, stepOf(self, actor), Access::Kind::dmaRead, nullptr, std::move(text)};
+    Party party{actor.device, actor.core, stepOf(self, actor), MemoryAccess::Kind::dmaRead, nullptr, std::move(text)};
     if (auto source = footprintOf(t.source)) add({copy, 0, true, false, std::move(*source), party});
     AllOrders::Operation read{.follows = t.strictOrdering ? self.copies : std::vector<int>()};
     if (!t.isLocal()) {
@@ -56,7 +56,7 @@ class OrderChecker final : public Checker {
       read.raisesBy = dmaCredit(t.sourceSemaphore, t.bytes);
     }
     orders_.add(copy, read);
-    party.kind = Access::Kind::dmaWrite;
+    party.kind = MemoryAccess::Kind::dmaWrite;
     if (auto target = footprintOf(t.target)) add({copy, 1, true, true, std::move(*target), std::move(party)});
     if (!t.staysHere()) self.sent[{t.target.device, t.target.core}].push_back({copy, orders_.operations(self.thread)});
     self.copies.push_back(copy);

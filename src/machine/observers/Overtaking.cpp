@@ -17,10 +17,10 @@ class OvertakingChecker final : public Checker {
 
   void stepBegin(const Actor& actor) override { ++steps_[{actor.device, actor.core}]; }
 
-  void access(const Actor& actor, const Access& access) override {
-    if (access.kind == Access::Kind::windowWriteBack)
+  void access(const Actor& actor, const MemoryAccess& access) override {
+    if (access.kind == MemoryAccess::Kind::windowWriteBack)
       remember(actor, access);
-    else if (access.kind == Access::Kind::windowFetch)
+    else if (access.kind == MemoryAccess::Kind::windowFetch)
       lastFetch_ = regionOf(access);
   }
 
@@ -53,7 +53,7 @@ class OvertakingChecker final : public Checker {
     Region region;
   };
 
-  void remember(const Actor& actor, const Access& access) {
+  void remember(const Actor& actor, const MemoryAccess& access) {
     if (context_.kernel->aliases.empty()) return;
     const int64_t now = steps_[{actor.device, actor.core}];
     std::erase_if(recent_, [&](const WriteBack& w) {

@@ -21,8 +21,8 @@ class RaceChecker final : public Checker {
 
   void stepBegin(const Actor& actor) override { program(actor).step = nullptr; }
 
-  void access(const Actor& actor, const Access& access) override {
-    using Kind = Access::Kind;
+  void access(const Actor& actor, const MemoryAccess& access) override {
+    using Kind = MemoryAccess::Kind;
     if (access.kind == Kind::dmaRead || access.kind == Kind::dmaWrite) return;  // copies are seen when they start
     const bool window = access.kind == Kind::windowFetch || access.kind == Kind::windowWriteBack;
     // interpret=True runs grids one step after another, with blocks that it copies both ways.
@@ -58,14 +58,14 @@ class RaceChecker final : public Checker {
     auto copy = std::make_shared<Copy>(Copy{t.place, t.source.buffer->name, t.target.view.buffer->name,
                                             t.isLocal() ? "" : t.sourceSemaphore.buffer->name,
                                             t.targetSemaphore.view.buffer->name, t.target.device, t.target.core});
-    Party party{actor.device, actor.core, stepOf(self, actor), Access::Kind::dmaRead, nullptr, std::move(copy)};
+    Party party{actor.device, actor.core, stepOf(self, actor), MemoryAccess::Kind::dmaRead, nullptr, std::move(copy)};
     if (auto source = footprintOf(t.source)) touch(*source, false, read, clock, party);
     clock.reach(read);
     if (!t.isLocal())
       credits_[semaphoreIdOf(t.sourceSemaphore)].raise(read, clock, dmaCredit(t.sourceSemaphore, t.bytes));
     std::vector<Sent>* sent = t.staysHere() ? nullptr : &sent_[{self.number, t.target.device, t.target.core}];
     if (sent) followInOrder(*sent, self.clock, clock);
-    party.kind = Access::Kind::dmaWrite;
+    party.kind = MemoryAccess::Kind::dmaWrite;
     if (auto target = footprintOf(t.target)) touch(*target, true, written, clock, party);
     clock.reach(written);
     if (sent) sent->push_back({read, clock});

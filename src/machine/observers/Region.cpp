@@ -96,7 +96,7 @@ std::optional<Region> regionOf(const PeerRef& ref) {
   return region;
 }
 
-std::optional<Region> regionOf(const Access& access) {
+std::optional<Region> regionOf(const MemoryAccess& access) {
   const Ref& ref = *access.ref;
   if (!ref.strided()) {
     const Shape& view = ref.viewShape();

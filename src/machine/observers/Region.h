@@ -22,7 +22,7 @@ struct Region {
 std::optional<Region> regionOf(const Ref&);
 std::optional<Region> regionOf(const PeerRef&);
 /// What an access touches; nothing when that cannot be said exactly.
-std::optional<Region> regionOf(const Access&);
+std::optional<Region> regionOf(const MemoryAccess&);
 /// Exact: at least one element is in both.
 bool overlap(const Region&, const Region&);
 /// The buffer's shadow says that some element of the region, which is of this device, is undefined.

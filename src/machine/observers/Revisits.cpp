@@ -21,8 +21,8 @@ class RevisitChecker final : public Checker {
     lastStep_[{actor.device, actor.core}].assign(actor.gridStep.begin(), actor.gridStep.end());
   }
 
-  void access(const Actor& actor, const Access& access) override {
-    if (access.kind != Access::Kind::store || !access.place) return;
+  void access(const Actor& actor, const MemoryAccess& access) override {
+    if (access.kind != MemoryAccess::Kind::store || !access.place) return;
     const auto& buffer = static_cast<const Allocation&>(*access.ref->buffer);
     if (buffer.kind == Allocation::Kind::window) lastStore_[{actor.device, actor.core, buffer.index}] = access.place;
   }

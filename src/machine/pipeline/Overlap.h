@@ -1,14 +1,14 @@
 // What the software pipeline of one core does on a TPU, told to observers step by step: fetches run one step ahead of
 // the body, write-backs one step behind, each operand has two buffers (one where its window is synchronous or the whole
-// array). Nothing is copied here: values move as Pipeline says, and overlap in time is invisible to them (S-C13,
+// array). Nothing is copied here: values move as WindowPipeline says, and overlap in time is invisible to them (S-C13,
 // S-C14).
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "machine/pipeline/CompiledIndexMap.h"
 #include "machine/pipeline/Grid.h"
-#include "machine/pipeline/IndexMap.h"
 
 namespace smalti::machine {
 

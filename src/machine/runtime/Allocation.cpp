@@ -14,7 +14,7 @@ void forget(Allocation& a, Poison kind, bool tracks) {
 }
 
 Result<std::unique_ptr<Allocation>> makeAllocation(Allocation::Kind kind, int index, std::string name, ArrayType type,
-                                                   MemorySpace space, MemoryAccount& account, Poison poisonKind,
+                                                   MemoryKind space, MemoryAccount& account, Poison poisonKind,
                                                    bool tracks) {
   if (auto ok = account.take(type.bytes(), name); !ok) return fail(std::move(ok.error()));
   auto storage = Array::allocate(type);

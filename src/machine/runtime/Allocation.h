@@ -38,8 +38,8 @@ struct DeviceMemory {
 };
 
 /// A new allocation, poisoned (semaphores zero). `tracks`: with a shadow that says undefined.
-Result<std::unique_ptr<Allocation>> makeAllocation(Allocation::Kind, int index, std::string name, ArrayType,
-                                                   MemorySpace, MemoryAccount&, Poison, bool tracks);
+Result<std::unique_ptr<Allocation>> makeAllocation(Allocation::Kind, int index, std::string name, ArrayType, MemoryKind,
+                                                   MemoryAccount&, Poison, bool tracks);
 /// Fills it with poison (semaphores with zero) again.
 void forget(Allocation&, Poison, bool tracks);
 

@@ -9,7 +9,7 @@
 #include "ir/KernelPackage.h"
 #include "machine/FlatProgram.h"
 #include "machine/Machine.h"
-#include "machine/pipeline/IndexMap.h"
+#include "machine/pipeline/CompiledIndexMap.h"
 
 namespace smalti::machine {
 
@@ -17,7 +17,7 @@ namespace smalti::machine {
 struct ArgumentPlan {
   std::string name;  ///< as diagnostics say it: "input 0", "output 1", "prefetch 0", "scratch 2"
   ArrayType type;    ///< of the memref: block or whole array; signless, or a semaphore type
-  MemorySpace space = MemorySpace::vmem;
+  MemoryKind space = MemoryKind::vmem;
   bool written = true;  ///< the kernel may store to it, or hand it to a DMA as target
 };
 
@@ -27,7 +27,7 @@ struct OperandPlan : ArgumentPlan {
   int index = 0;                 ///< among inputs, or among outputs
   ArrayType array;               ///< of the custom call, with signedness
   std::optional<Window> window;  ///< absent: the kernel gets the array itself
-  IndexMap map;                  ///< of the window
+  CompiledIndexMap map;          ///< of the window
   SourcePlace mapPlace;          ///< the user's line of the index map, when the module carries it
   int sharedWith = -1;           ///< outputs: the operand (index into `operands`) whose array it is aliased to
 };

@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "machine/observers/Checks.h"
-#include "machine/runtime/RunPrograms.h"
+#include "machine/runtime/RunCores.h"
 
 namespace smalti::machine {
 namespace {
@@ -108,17 +108,17 @@ Result<KernelResult> run(const CompiledKernel& kernel, std::span<const std::vect
   Checks checks(kernel, options, devices, cores, extra);
   Runtime runtime(kernel, options, devices, here, cores, checks.observer(), checks.findings());
   if (auto ok = setUpDevices(runtime, operands); !ok) return fail(std::move(ok.error()));
-  std::vector<std::unique_ptr<Program>> programs;
+  std::vector<std::unique_ptr<CoreExecution>> programs;
   const int64_t values = bytesOfValues(kernel);
   for (const int d : runtime.devicesHere())
     for (int c = 0; c < cores; ++c) {
       if (auto ok = runtime.memory.take(values, "the kernel's values"); !ok) return fail(std::move(ok.error()));
       const std::vector<int64_t>& grid = bounds[static_cast<size_t>(d - options.firstDevice)];
-      programs.push_back(std::make_unique<Program>(runtime, d, c, grid, walkOf(kernel, grid, c, cores),
-                                                   static_cast<int>(programs.size())));
+      programs.push_back(std::make_unique<CoreExecution>(runtime, d, c, grid, walkOf(kernel, grid, c, cores),
+                                                         static_cast<int>(programs.size())));
     }
   if (auto ok = runtime.transport->barrier(); !ok) return fail(std::move(ok.error()));
-  if (auto ok = runPrograms(runtime, programs); !ok) return fail(std::move(ok.error()));
+  if (auto ok = runCores(runtime, programs); !ok) return fail(std::move(ok.error()));
   checks.runEnd(runtime);
 
   KernelResult result;

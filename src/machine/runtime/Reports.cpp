@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "machine/runtime/RunPrograms.h"
+#include "machine/runtime/RunCores.h"
 
 namespace smalti::machine {
 namespace {
@@ -67,7 +67,7 @@ std::string whoCouldRaise(const Runtime& runtime, const Ref& semaphore) {
   return result;
 }
 
-Diagnostic placeReport(const Runtime& runtime, const Program& p, std::string code) {
+Diagnostic placeReport(const Runtime& runtime, const CoreExecution& p, std::string code) {
   Diagnostic d{.code = std::move(code), .message = "", .place = p.place()};
   d.where = runtime.context(p.actor());
   d.where.erase(d.where.begin());
@@ -81,7 +81,7 @@ Diagnostic placeReport(const Runtime& runtime, const Program& p, std::string cod
       d.message = who + " is running";
       break;
     case RunState::blocked: {
-      const Program::Waiting& w = p.waiting();
+      const CoreExecution::Waiting& w = p.waiting();
       d.message = fmt::format("{} waits on {}", who, semaphoreName(w.semaphore));
       d.place = w.place.known() ? w.place : d.place;
       d.need = fmt::format("a count of {}", w.amount);
@@ -95,7 +95,7 @@ Diagnostic placeReport(const Runtime& runtime, const Program& p, std::string cod
 
 }  // namespace
 
-Diagnostic deadlock(const Runtime& runtime, const std::vector<std::unique_ptr<Program>>& programs) {
+Diagnostic deadlock(const Runtime& runtime, const std::vector<std::unique_ptr<CoreExecution>>& programs) {
   Diagnostic d{.code = "SM4103", .message = "", .place = {}};
   d.where = {fmt::format("kernel '{}'", runtime.kernel.name)};
   int waiting = 0;
@@ -117,7 +117,8 @@ Diagnostic deadlock(const Runtime& runtime, const std::vector<std::unique_ptr<Pr
 namespace {
 
 /// A run that was cut short: what limit, and where every program was.
-Diagnostic unfinished(Diagnostic d, const Runtime& runtime, const std::vector<std::unique_ptr<Program>>& programs) {
+Diagnostic unfinished(Diagnostic d, const Runtime& runtime,
+                      const std::vector<std::unique_ptr<CoreExecution>>& programs) {
   d.where = {fmt::format("kernel '{}'", runtime.kernel.name)};
   int64_t work = 0;
   for (const auto& p : programs) {
@@ -131,7 +132,7 @@ Diagnostic unfinished(Diagnostic d, const Runtime& runtime, const std::vector<st
 
 }  // namespace
 
-Diagnostic livelock(const Runtime& runtime, const std::vector<std::unique_ptr<Program>>& programs) {
+Diagnostic livelock(const Runtime& runtime, const std::vector<std::unique_ptr<CoreExecution>>& programs) {
   return unfinished({.code = "SM4104",
                      .message = "the kernel did not end within the step limit",
                      .place = {},
@@ -149,7 +150,7 @@ Diagnostic stopped(const CompiledKernel& kernel) {
           .help = "give it more time, or smaller inputs"};
 }
 
-Diagnostic stopped(const Runtime& runtime, const std::vector<std::unique_ptr<Program>>& programs) {
+Diagnostic stopped(const Runtime& runtime, const std::vector<std::unique_ptr<CoreExecution>>& programs) {
   Diagnostic d = unfinished(stopped(runtime.kernel), runtime, programs);
   d.have += " instructions and grid steps";
   return d;

@@ -39,7 +39,7 @@ std::vector<std::string> Runtime::context(const Actor& actor) const {
   return where;
 }
 
-Result<Allocation*> Runtime::region(int device, int core, int identity, const ArrayType& type, MemorySpace space,
+Result<Allocation*> Runtime::region(int device, int core, int identity, const ArrayType& type, MemoryKind space,
                                     const SourcePlace& place) {
   auto& slot = devices[device].cores[core].regions[identity];
   if (!slot || slot->type != type) {

@@ -53,7 +53,7 @@ class Runtime {
   Result<PeerRef> peer(const Ref&, const Actor&, std::optional<int32_t> toDevice, std::optional<int32_t> toCore,
                        const SourcePlace&) const;
   /// A region allocation of one core, made when it is not there yet.
-  Result<Allocation*> region(int device, int core, int identity, const ArrayType&, MemorySpace, const SourcePlace&);
+  Result<Allocation*> region(int device, int core, int identity, const ArrayType&, MemoryKind, const SourcePlace&);
   /// `dma`: by a copy.
   void recordSignal(const SemaphoreId&, Sender, bool dma);
   const SignalRecord* lastSignal(const Ref& semaphore) const;

@@ -106,7 +106,7 @@ class DeviceSetup {
 
   /// Whole in a core's own memory: there an aliased output is a copy of its input, though both were one in HBM.
   static bool isInCore(const OperandPlan& plan) {
-    return !plan.window && (plan.space == MemorySpace::vmem || plan.space == MemorySpace::smem);
+    return !plan.window && (plan.space == MemoryKind::vmem || plan.space == MemoryKind::smem);
   }
 
   Status array(size_t i) {
@@ -163,7 +163,7 @@ class DeviceSetup {
       (*a)->core = c;
       core.prefetch.push_back(std::move(*a));
     }
-    const ArgumentPlan barrier{"barrier semaphore", {DType::semaphore, {}}, MemorySpace::semaphore};
+    const ArgumentPlan barrier{"barrier semaphore", {DType::semaphore, {}}, MemoryKind::semaphore};
     return own(Allocation::Kind::barrier, 0, barrier, core.barrier);
   }
 

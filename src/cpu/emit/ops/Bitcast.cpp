@@ -7,7 +7,7 @@ namespace smalti::cpu {
 namespace {
 
 /// tpu.bitcast between widths (S-D8). Of one width it is an op of nests.
-LowerResult lowerBitcast(Lowering& l, mlir::Operation& op) {
+LowerResult lowerBitcast(NativeLowering& l, mlir::Operation& op) {
   const DType from = elementDType(op.getOperand(0).getType()), to = elementDType(op.getResult(0).getType());
   const Shape shape = shapeOf(op.getOperand(0).getType()), out = shapeOf(op.getResult(0).getType());
   if (bit_width(from) == bit_width(to) || shape.size() < 2) return lowerInterpreted(l, op);
@@ -19,10 +19,10 @@ LowerResult lowerBitcast(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-constexpr std::array<LowerRow, 1> kTable{{{"tpu.bitcast", lowerBitcast}}};
+constexpr std::array<NativeOpRow, 1> kTable{{{"tpu.bitcast", lowerBitcast}}};
 
 }  // namespace
 
-std::span<const LowerRow> bitcastOps() { return kTable; }
+std::span<const NativeOpRow> bitcastOps() { return kTable; }
 
 }  // namespace smalti::cpu

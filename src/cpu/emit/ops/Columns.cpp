@@ -4,7 +4,7 @@
 
 namespace smalti::cpu {
 
-void forColumns(Lowering& l, int64_t n, int lanes, const ColumnBody& body) {
+void forColumns(NativeLowering& l, int64_t n, int lanes, const ColumnBody& body) {
   if (n <= 0) return;
   while (lanes > 1 && lanes / 2 >= n) lanes /= 2;
   const int64_t whole = n / lanes * lanes;
@@ -25,12 +25,12 @@ Split::Split(std::span<const int64_t> shape, size_t d) : n(shape[d]) {
   }
 }
 
-View denseView(Lowering& l, mlir::Value v) {
+View denseView(NativeLowering& l, mlir::Value v) {
   View view = l.view(v);
   return isDense(view) ? view : l.denseCopy(view);
 }
 
-Reg elementAt(Lowering& l, const View& v, Reg at) {
+Reg elementAt(NativeLowering& l, const View& v, Reg at) {
   return l.b.CreateGEP(storageType(l.b.getContext(), v.dtype), v.base, at);
 }
 

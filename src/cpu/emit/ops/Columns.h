@@ -3,13 +3,13 @@
 
 #include <functional>
 
-#include "cpu/emit/Lowering.h"
+#include "cpu/emit/NativeLowering.h"
 
 namespace smalti::cpu {
 
 /// Columns [start, start + lanes) of a row of n; `mask` is null unless some lanes of the last ones are outside.
 using ColumnBody = std::function<void(Reg start, int lanes, Reg mask)>;
-void forColumns(Lowering&, int64_t n, int lanes, const ColumnBody&);
+void forColumns(NativeLowering&, int64_t n, int lanes, const ColumnBody&);
 
 /// (outer, n, inner) of a shape: dimension `d` and the products of those before and after it.
 struct Split {
@@ -18,19 +18,19 @@ struct Split {
 };
 
 /// The value as a dense view.
-View denseView(Lowering&, mlir::Value);
+View denseView(NativeLowering&, mlir::Value);
 /// Address of element `at`, counted row-major, of a dense view.
-Reg elementAt(Lowering&, const View&, Reg at);
+Reg elementAt(NativeLowering&, const View&, Reg at);
 
 /// Copies the elements if the two views are contiguous along different dimensions; returns false, and does nothing, if
 /// they are not, or if there are few elements.
-bool copyTransposed(Lowering&, const View& from, const View& to);
+bool copyTransposed(NativeLowering&, const View& from, const View& to);
 
 /// Tables for findLowering.
-std::span<const LowerRow> bitcastOps();
-std::span<const LowerRow> iotaOps();
-std::span<const LowerRow> pickOps();
-std::span<const LowerRow> reduceOps();
-std::span<const LowerRow> searchOps();
+std::span<const NativeOpRow> bitcastOps();
+std::span<const NativeOpRow> iotaOps();
+std::span<const NativeOpRow> pickOps();
+std::span<const NativeOpRow> reduceOps();
+std::span<const NativeOpRow> searchOps();
 
 }  // namespace smalti::cpu

@@ -1,7 +1,7 @@
 // Loops and branches. They carry scalars in registers and vectors in memory.
 #include <array>
 
-#include "cpu/emit/Lowering.h"
+#include "cpu/emit/NativeLowering.h"
 #include "cpu/emit/Rounds.h"
 
 namespace smalti::cpu {
@@ -11,7 +11,7 @@ namespace {
 /// (which the optimiser makes registers).
 class Carried {
  public:
-  Carried(Lowering& l, mlir::TypeRange types) : l_(l) {
+  Carried(NativeLowering& l, mlir::TypeRange types) : l_(l) {
     auto& entry = l.function->getEntryBlock();
     Builder at(&entry, entry.begin());
     for (mlir::Type t : types) {
@@ -74,16 +74,16 @@ class Carried {
     View view;
     Reg slot = nullptr;
   };
-  Lowering& l_;
+  NativeLowering& l_;
   std::vector<Place> places_;
   std::vector<std::pair<View, View>> pendingCopies_;
 };
 
-llvm::BasicBlock* newBlock(Lowering& l, const char* name) {
+llvm::BasicBlock* newBlock(NativeLowering& l, const char* name) {
   return llvm::BasicBlock::Create(l.b.getContext(), name, l.function);
 }
 
-LowerResult lowerFor(Lowering& l, mlir::Operation& op) {
+LowerResult lowerFor(NativeLowering& l, mlir::Operation& op) {
   if (op.hasAttr("unsignedCmp")) return unsupported("a loop that compares unsigned");
   if (auto ok = l.flushBeforeWrites(); !ok) return ok;
   mlir::Block& body = op.getRegion(0).front();
@@ -118,7 +118,7 @@ LowerResult lowerFor(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerIf(Lowering& l, mlir::Operation& op) {
+LowerResult lowerIf(NativeLowering& l, mlir::Operation& op) {
   if (auto ok = l.flushBeforeWrites(); !ok) return ok;
   Carried carried(l, op.getResultTypes());
   Reg condition = l.scalar(op.getOperand(0));
@@ -136,7 +136,7 @@ LowerResult lowerIf(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerWhile(Lowering& l, mlir::Operation& op) {
+LowerResult lowerWhile(NativeLowering& l, mlir::Operation& op) {
   if (auto ok = l.flushBeforeWrites(); !ok) return ok;
   mlir::Block &before = op.getRegion(0).front(), &body = op.getRegion(1).front();
   Carried in(l, before.getArgumentTypes()), out(l, op.getResultTypes());
@@ -164,7 +164,7 @@ LowerResult lowerWhile(Lowering& l, mlir::Operation& op) {
 }
 
 /// run_scoped: what it allocates is free again at its end.
-LowerResult lowerRegion(Lowering& l, mlir::Operation& op) {
+LowerResult lowerRegion(NativeLowering& l, mlir::Operation& op) {
   if (auto ok = l.flushBeforeWrites(); !ok) return ok;
   Carried carried(l, op.getResultTypes());
   mlir::Block& body = op.getRegion(0).front();
@@ -174,16 +174,16 @@ LowerResult lowerRegion(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerAssert(Lowering& l, mlir::Operation& op) {
+LowerResult lowerAssert(NativeLowering& l, mlir::Operation& op) {
   Reg ok = l.scalar(op.getOperand(0));
   if (!ok) return unsupported("a condition that native code does not follow");
   l.require(ok);
   return {};
 }
 
-LowerResult lowerNothing(Lowering&, mlir::Operation&) { return {}; }
+LowerResult lowerNothing(NativeLowering&, mlir::Operation&) { return {}; }
 
-constexpr std::array<LowerRow, 9> kTable{{
+constexpr std::array<NativeOpRow, 9> kTable{{
     {"scf.for", lowerFor},
     {"scf.if", lowerIf},
     {"scf.while", lowerWhile},
@@ -197,6 +197,6 @@ constexpr std::array<LowerRow, 9> kTable{{
 
 }  // namespace
 
-std::span<const LowerRow> controlOps() { return kTable; }
+std::span<const NativeOpRow> controlOps() { return kTable; }
 
 }  // namespace smalti::cpu

@@ -6,7 +6,7 @@
 namespace smalti::cpu {
 namespace {
 
-LowerResult lowerIota(Lowering& l, mlir::Operation& op) {
+LowerResult lowerIota(NativeLowering& l, mlir::Operation& op) {
   const DType t = elementDType(op.getResult(0).getType());
   const Shape shape = shapeOf(op.getResult(0).getType());
   const auto dims = integersAttribute(op, "dimensions");
@@ -47,10 +47,10 @@ LowerResult lowerIota(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-constexpr std::array<LowerRow, 1> kTable{{{"tpu.iota", lowerIota}}};
+constexpr std::array<NativeOpRow, 1> kTable{{{"tpu.iota", lowerIota}}};
 
 }  // namespace
 
-std::span<const LowerRow> iotaOps() { return kTable; }
+std::span<const NativeOpRow> iotaOps() { return kTable; }
 
 }  // namespace smalti::cpu

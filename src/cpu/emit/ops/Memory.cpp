@@ -17,12 +17,12 @@ using tpu::MemorySpace;
 constexpr int64_t kDynamicSize = INT64_MIN;  // mlir::ShapedType::kDynamic
 
 /// start ≥ 0 and start + span ≤ bound, where span ≥ 0 counts from the first element touched to the last.
-Reg fits(Lowering& l, Reg start, Reg span, Reg bound) {
+Reg fits(NativeLowering& l, Reg start, Reg span, Reg bound) {
   return l.b.CreateAnd(l.b.CreateICmpULE(span, bound), l.b.CreateICmpULE(start, l.b.CreateSub(bound, span)));
 }
 
 /// Elements from the first one touched to the last.
-Reg spanOf(Lowering& l, int64_t size, int64_t step) {
+Reg spanOf(NativeLowering& l, int64_t size, int64_t step) {
   int64_t span = 0;
   if (__builtin_mul_overflow(size - 1, step, &span) || span == INT64_MAX) return l.index(INT64_MAX);
   return l.index(span + 1);
@@ -45,7 +45,7 @@ struct AccessBox {
 };
 
 /// The box that an op accesses in a ref of that shape; the caller ensures that it is inside.
-tl::expected<AccessBox, Unsupported> boundsOf(Lowering& l, mlir::Operation& op, const View& whole,
+tl::expected<AccessBox, Unsupported> boundsOf(NativeLowering& l, mlir::Operation& op, const View& whole,
                                               mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
   if (whole.shape.size() != indices.size()) return unsupported("a load or store of another rank than its ref");
   AccessBox box{scalar ? Shape(indices.size(), 1) : valueShape, integersAttribute(op, "strides"), {}, l.b.getTrue()};
@@ -65,7 +65,7 @@ tl::expected<AccessBox, Unsupported> boundsOf(Lowering& l, mlir::Operation& op, 
 }
 
 /// The box an op touches as a view of the value's shape.
-tl::expected<View, Unsupported> boxOf(Lowering& l, mlir::Operation& op, mlir::Value ref, mlir::ValueRange indices,
+tl::expected<View, Unsupported> boxOf(NativeLowering& l, mlir::Operation& op, mlir::Value ref, mlir::ValueRange indices,
                                       Shape valueShape, bool scalar) {
   if (auto ok = checkSpace(ref, scalar); !ok) return tl::unexpected(ok.error());
   if (!l.hasRef(ref)) return unsupported("a ref that native code does not follow");
@@ -98,7 +98,7 @@ tl::expected<View, Unsupported> boxOf(Lowering& l, mlir::Operation& op, mlir::Va
 }
 
 /// As boxOf, of a ref that sees elements of another width than those in memory.
-tl::expected<PackedView, Unsupported> packedBoxOf(Lowering& l, mlir::Operation& op, mlir::Value ref,
+tl::expected<PackedView, Unsupported> packedBoxOf(NativeLowering& l, mlir::Operation& op, mlir::Value ref,
                                                   mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
   if (auto ok = checkSpace(ref, scalar); !ok) return tl::unexpected(ok.error());
   const PackedView& whole = *l.packedRef(ref);
@@ -113,7 +113,7 @@ tl::expected<PackedView, Unsupported> packedBoxOf(Lowering& l, mlir::Operation& 
   return *shaped;
 }
 
-LowerResult lowerPackedLoad(Lowering& l, mlir::Operation& op) {
+LowerResult lowerPackedLoad(NativeLowering& l, mlir::Operation& op) {
   const bool scalar = !isVector(op.getResult(0));
   const Shape shape = scalar ? Shape{} : shapeOf(op.getResult(0).getType());
   // Not pending, as what is emitted later would be: it is read here.
@@ -129,7 +129,7 @@ LowerResult lowerPackedLoad(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerVectorLoad(Lowering& l, mlir::Operation& op) {
+LowerResult lowerVectorLoad(NativeLowering& l, mlir::Operation& op) {
   if (l.packedRef(op.getOperand(0))) return lowerPackedLoad(l, op);
   auto box = boxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), shapeOf(op.getResult(0).getType()), false);
   if (!box) return tl::unexpected(box.error());
@@ -138,7 +138,7 @@ LowerResult lowerVectorLoad(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerScalarLoad(Lowering& l, mlir::Operation& op) {
+LowerResult lowerScalarLoad(NativeLowering& l, mlir::Operation& op) {
   if (l.packedRef(op.getOperand(0))) return lowerPackedLoad(l, op);
   if (auto ok = l.flush(); !ok) return ok;
   auto box = boxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), {}, true);
@@ -147,7 +147,7 @@ LowerResult lowerScalarLoad(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerScalarStore(Lowering& l, mlir::Operation& op) {
+LowerResult lowerScalarStore(NativeLowering& l, mlir::Operation& op) {
   if (auto ok = l.flushBeforeWrites(); !ok) return ok;
   if (l.packedRef(op.getOperand(1))) {
     auto box = packedBoxOf(l, op, op.getOperand(1), op.getOperands().drop_front(2), {}, true);
@@ -168,7 +168,7 @@ LowerResult lowerScalarStore(Lowering& l, mlir::Operation& op) {
 }
 
 /// A store through a ref that sees elements of another width: what they share with others in memory stays.
-LowerResult lowerPackedStore(Lowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref,
+LowerResult lowerPackedStore(NativeLowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref,
                              mlir::ValueRange indices, mlir::Value mask) {
   if (boolAttribute(op, "add")) return unsupported("a store that adds through a bitcast of a ref to another width");
   if (auto ok = l.flushBeforeWrites(); !ok) return ok;
@@ -183,8 +183,8 @@ LowerResult lowerPackedStore(Lowering& l, mlir::Operation& op, mlir::Value value
   return {};
 }
 
-LowerResult addStore(Lowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref, mlir::ValueRange indices,
-                     mlir::Value mask) {
+LowerResult addStore(NativeLowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref,
+                     mlir::ValueRange indices, mlir::Value mask) {
   const DType stored = elementDType(value.getType()), kept = elementDType(ref.getType());
   if (stored != kept) return unsupported("a store that changes the element type");
   if (l.packedRef(ref)) return lowerPackedStore(l, op, value, ref, indices, mask);
@@ -196,7 +196,7 @@ LowerResult addStore(Lowering& l, mlir::Operation& op, mlir::Value value, mlir::
   return {};
 }
 
-LowerResult lowerVectorStore(Lowering& l, mlir::Operation& op) {
+LowerResult lowerVectorStore(NativeLowering& l, mlir::Operation& op) {
   const auto segments = integersAttribute(op, "operandSegmentSizes");
   if (segments.size() != 4) return unsupported("a store of an unknown form");
   const auto rank = static_cast<unsigned>(segments[2]);
@@ -204,13 +204,13 @@ LowerResult lowerVectorStore(Lowering& l, mlir::Operation& op) {
                   segments[3] == 1 ? op.getOperand(op.getNumOperands() - 1) : mlir::Value());
 }
 
-LowerResult lowerStore(Lowering& l, mlir::Operation& op) {
+LowerResult lowerStore(NativeLowering& l, mlir::Operation& op) {
   return addStore(l, op, op.getOperand(0), op.getOperand(1), op.getOperands().drop_front(2), {});
 }
 
 // ---- refs
 
-LowerResult lowerSliceRef(Lowering& l, mlir::Operation& op) {
+LowerResult lowerSliceRef(NativeLowering& l, mlir::Operation& op) {
   const auto segments = integersAttribute(op, "operandSegmentSizes");
   const PackedView* packed = l.packedRef(op.getOperand(0));
   if (segments.size() != 3 || (!packed && !l.hasRef(op.getOperand(0))))
@@ -263,7 +263,7 @@ LowerResult lowerSliceRef(Lowering& l, mlir::Operation& op) {
 }
 
 /// A ref whose elements have another width than those in memory, or one that becomes such a ref or is no more.
-LowerResult lowerPackedRef(Lowering& l, mlir::Operation& op, const PackedView& from) {
+LowerResult lowerPackedRef(NativeLowering& l, mlir::Operation& op, const PackedView& from) {
   const Shape shape = shapeOf(op.getResult(0).getType());
   const DType dtype = elementDType(op.getResult(0).getType());
   const bool casts = llvm::isa<tpu::MemRefBitcastOp>(op);
@@ -276,7 +276,7 @@ LowerResult lowerPackedRef(Lowering& l, mlir::Operation& op, const PackedView& f
   return {};
 }
 
-LowerResult lowerReshapeRef(Lowering& l, mlir::Operation& op) {
+LowerResult lowerReshapeRef(NativeLowering& l, mlir::Operation& op) {
   if (const PackedView* packed = l.packedRef(op.getOperand(0))) return lowerPackedRef(l, op, *packed);
   if (!l.hasRef(op.getOperand(0))) return unsupported("a ref that native code does not follow");
   const View& whole = l.ref(op.getOperand(0));
@@ -301,7 +301,7 @@ LowerResult lowerReshapeRef(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerAnnotate(Lowering& l, mlir::Operation& op) {
+LowerResult lowerAnnotate(NativeLowering& l, mlir::Operation& op) {
   if (const PackedView* packed = l.packedRef(op.getOperand(0))) {
     l.setPackedRef(op.getResult(0), *packed);
     return {};
@@ -311,12 +311,12 @@ LowerResult lowerAnnotate(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerMemorySpaceIs(Lowering& l, mlir::Operation& op) {
+LowerResult lowerMemorySpaceIs(NativeLowering& l, mlir::Operation& op) {
   l.setScalar(op.getResult(0), l.b.getInt1(llvm::cast<tpu::MemRefMemorySpaceIsOp>(op).holds()));
   return {};
 }
 
-LowerResult lowerAlloca(Lowering& l, mlir::Operation& op) {
+LowerResult lowerAlloca(NativeLowering& l, mlir::Operation& op) {
   auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
   const auto space = tpu::memorySpaceOf(type);
   if (!space || !type.hasStaticShape() || (*space != MemorySpace::vmem && *space != MemorySpace::smem))
@@ -325,7 +325,7 @@ LowerResult lowerAlloca(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-constexpr std::array<LowerRow, 14> kTable{{
+constexpr std::array<NativeOpRow, 14> kTable{{
     {"vector.load", lowerVectorLoad},
     {"tpu.strided_load", lowerVectorLoad},
     {"memref.load", lowerScalarLoad},
@@ -344,7 +344,7 @@ constexpr std::array<LowerRow, 14> kTable{{
 
 }  // namespace
 
-tl::expected<View, Unsupported> storeBox(Lowering& l, mlir::Operation& op) {
+tl::expected<View, Unsupported> storeBox(NativeLowering& l, mlir::Operation& op) {
   auto store = llvm::dyn_cast<tpu::VectorStoreOp>(op);
   if (!store) return unsupported("a store of an unknown form");
   const mlir::Value value = store.getValueToStore(), ref = store.getBase();
@@ -353,6 +353,6 @@ tl::expected<View, Unsupported> storeBox(Lowering& l, mlir::Operation& op) {
   return boxOf(l, op, ref, store.getIndices(), shapeOf(value.getType()), false);
 }
 
-std::span<const LowerRow> memoryOps() { return kTable; }
+std::span<const NativeOpRow> memoryOps() { return kTable; }
 
 }  // namespace smalti::cpu

@@ -16,7 +16,7 @@ struct RowPlace {
 /// The bits of a view's elements as integers of their width, in vectors along the last dimension.
 class Bits {
  public:
-  Bits(Lowering& l, const PackedView& v) : l_(l), b_(l.b), v_(v) {}
+  Bits(NativeLowering& l, const PackedView& v) : l_(l), b_(l.b), v_(v) {}
 
   RowPlace at(std::span<const Reg> indices) const {
     if (v_.shares == 1) return {elementPointer(b_, v_.cells, indices), nullptr};
@@ -99,13 +99,14 @@ class Bits {
       b_.CreateAlignedStore(word, pointer, align());
   }
 
-  Lowering& l_;
+  NativeLowering& l_;
   Builder& b_;
   const PackedView& v_;
 };
 
 /// `body` for each place of the shape's first `rank` dimensions.
-void forEachRow(Lowering& l, const View& shape, size_t rank, const std::function<void(std::span<const Reg>)>& body) {
+void forEachRow(NativeLowering& l, const View& shape, size_t rank,
+                const std::function<void(std::span<const Reg>)>& body) {
   std::vector<Reg> at;
   std::function<void()> walk = [&] {
     if (at.size() == rank) return body(at);
@@ -118,7 +119,7 @@ void forEachRow(Lowering& l, const View& shape, size_t rank, const std::function
   walk();
 }
 
-void copyRows(Lowering& l, const PackedView& from, const PackedView& to, const View* where) {
+void copyRows(NativeLowering& l, const PackedView& from, const PackedView& to, const View* where) {
   const Bits in(l, from), out(l, to);
   const size_t rank = to.cells.shape.size();
   const bool vectors = in.hasVectors() && out.hasVectors() && (!where || constantOf(where->strides.back()) == 1);
@@ -144,13 +145,13 @@ void copyRows(Lowering& l, const PackedView& from, const PackedView& to, const V
 
 }  // namespace
 
-void copyPacked(Lowering& l, const PackedView& from, const PackedView& to) { copyRows(l, from, to, nullptr); }
+void copyPacked(NativeLowering& l, const PackedView& from, const PackedView& to) { copyRows(l, from, to, nullptr); }
 
-void copyPackedWhere(Lowering& l, const PackedView& from, const PackedView& to, const View& mask) {
+void copyPackedWhere(NativeLowering& l, const PackedView& from, const PackedView& to, const View& mask) {
   copyRows(l, from, to, &mask);
 }
 
-View gatherPacked(Lowering& l, const PackedView& from) {
+View gatherPacked(NativeLowering& l, const PackedView& from) {
   View to = l.allocate(from.dtype, from.cells.shape);
   copyPacked(l, from, unpacked(to));
   return to;

@@ -6,10 +6,10 @@
 namespace smalti::cpu {
 
 /// Copies element by element; the shapes are equal, and so are the widths of the elements.
-void copyPacked(Lowering&, const PackedView& from, const PackedView& to);
+void copyPacked(NativeLowering&, const PackedView& from, const PackedView& to);
 /// As copyPacked, only where `mask` (i1, of the same shape) is true.
-void copyPackedWhere(Lowering&, const PackedView& from, const PackedView& to, const View& mask);
+void copyPackedWhere(NativeLowering&, const PackedView& from, const PackedView& to, const View& mask);
 /// Copies the elements to dense memory.
-View gatherPacked(Lowering&, const PackedView&);
+View gatherPacked(NativeLowering&, const PackedView&);
 
 }  // namespace smalti::cpu

@@ -11,12 +11,12 @@ namespace {
 int64_t wrapped(int64_t i, int64_t n) { return ((i % n) + n) % n; }
 
 /// i mod n of a signed i64, in [0, n).
-Reg wrapped(Lowering& l, Reg i, int64_t n) {
+Reg wrapped(NativeLowering& l, Reg i, int64_t n) {
   Reg rest = l.b.CreateSRem(i, l.index(n));
   return l.b.CreateSelect(l.b.CreateICmpSLT(rest, l.index(0)), l.b.CreateAdd(rest, l.index(n)), rest);
 }
 
-void copyElements(Lowering& l, const View& from, Reg source, const View& to, Reg target, Reg elements) {
+void copyElements(NativeLowering& l, const View& from, Reg source, const View& to, Reg target, Reg elements) {
   const llvm::Align align(static_cast<uint64_t>(storage_bytes(to.dtype)));
   l.b.CreateMemCpy(elementAt(l, to, target), align, elementAt(l, from, source), align,
                    l.b.CreateMul(elements, l.index(storage_bytes(to.dtype))));
@@ -24,7 +24,7 @@ void copyElements(Lowering& l, const View& from, Reg source, const View& to, Reg
 
 /// tpu.dynamic_rotate (S-E16): out[(i + shift) mod n] = in[i] along a dimension; index k of another one may add
 /// k·stride to the shift.
-LowerResult lowerRotate(Lowering& l, mlir::Operation& op) {
+LowerResult lowerRotate(NativeLowering& l, mlir::Operation& op) {
   const Shape shape = shapeOf(op.getResult(0).getType());
   const int64_t rank = static_cast<int64_t>(shape.size());
   const int64_t dim = integerAttribute(op, "dimension", -1);
@@ -79,7 +79,7 @@ LowerResult lowerRotate(Lowering& l, mlir::Operation& op) {
 }
 
 /// tpu.dynamic_gather, take_along_axis (S-E17): an index counts through the gathered dimensions, modulo their size.
-LowerResult lowerGather(Lowering& l, mlir::Operation& op) {
+LowerResult lowerGather(NativeLowering& l, mlir::Operation& op) {
   const Shape shape = shapeOf(op.getResult(0).getType()), from = shapeOf(op.getOperand(0).getType());
   const auto dims = integersAttribute(op, "dimensions");
   const DType indexType = elementDType(op.getOperand(1).getType());
@@ -167,13 +167,13 @@ LowerResult lowerGather(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-constexpr std::array<LowerRow, 2> kTable{{
+constexpr std::array<NativeOpRow, 2> kTable{{
     {"tpu.dynamic_gather", lowerGather},
     {"tpu.dynamic_rotate", lowerRotate},
 }};
 
 }  // namespace
 
-std::span<const LowerRow> pickOps() { return kTable; }
+std::span<const NativeOpRow> pickOps() { return kTable; }
 
 }  // namespace smalti::cpu

@@ -8,7 +8,7 @@
 namespace smalti::cpu {
 namespace {
 
-Reg dimensionsInMemory(Lowering& l, const View& ref, const LoadBounds& load) {
+Reg dimensionsInMemory(NativeLowering& l, const View& ref, const LoadBounds& load) {
   constexpr size_t kNumbers = sizeof(ReadDimension) / sizeof(int64_t);
   llvm::BasicBlock& entry = l.function->getEntryBlock();
   Builder first(&entry, entry.begin());
@@ -23,7 +23,7 @@ Reg dimensionsInMemory(Lowering& l, const View& ref, const LoadBounds& load) {
 
 }  // namespace
 
-Reg loadedFrom(Lowering& l, mlir::Operation& op, const View& ref, const LoadBounds& load, Reg inside, Reg base) {
+Reg loadedFrom(NativeLowering& l, mlir::Operation& op, const View& ref, const LoadBounds& load, Reg inside, Reg base) {
   if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(inside); known && known->isOne()) return base;
   Builder& b = l.b;
   auto* before = b.GetInsertBlock();

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "cpu/emit/Lowering.h"
+#include "cpu/emit/NativeLowering.h"
 
 namespace smalti::cpu {
 
@@ -15,7 +15,7 @@ struct LoadBounds {
 
 /// The address of the load's first element: `base` if it is `inside` (i1), else where cpu/runtime/OutsideReads.h
 /// has copied it, with the same strides.
-Reg loadedFrom(Lowering&, mlir::Operation&, const View& ref, const LoadBounds&, Reg inside, Reg base);
+Reg loadedFrom(NativeLowering&, mlir::Operation&, const View& ref, const LoadBounds&, Reg inside, Reg base);
 /// Code without run-time functions (exported objects) ends the call.
 void endAtOutsideReads(llvm::Module&);
 

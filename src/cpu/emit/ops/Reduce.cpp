@@ -12,7 +12,7 @@ namespace {
 
 class Reducer {
  public:
-  Reducer(Lowering& l, View in, View out, Split split, eval::ReduceKind kind)
+  Reducer(NativeLowering& l, View in, View out, Split split, eval::ReduceKind kind)
       : l_(l), b_(l.b), in_(std::move(in)), out_(std::move(out)), s_(split), kind_(kind) {}
 
   /// `start`: what is combined in the end; as many elements as the result.
@@ -71,7 +71,7 @@ class Reducer {
     });
   }
 
-  Lowering& l_;
+  NativeLowering& l_;
   Builder& b_;
   View in_, out_;
   Split s_;
@@ -79,7 +79,7 @@ class Reducer {
 };
 
 /// Neighbouring dimensions are reduced as one; others are brought together first.
-LowerResult lowerMultiReduction(Lowering& l, mlir::Operation& op) {
+LowerResult lowerMultiReduction(NativeLowering& l, mlir::Operation& op) {
   const auto kind = nativeReductionKind(op);
   const Shape shape = shapeOf(op.getOperand(0).getType()), rest = shapeOf(op.getResult(0).getType());
   auto dims = integersAttribute(op, "reduction_dims");
@@ -125,10 +125,10 @@ LowerResult lowerMultiReduction(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-constexpr std::array<LowerRow, 1> kTable{{{"vector.multi_reduction", lowerMultiReduction}}};
+constexpr std::array<NativeOpRow, 1> kTable{{{"vector.multi_reduction", lowerMultiReduction}}};
 
 }  // namespace
 
-std::span<const LowerRow> reduceOps() { return kTable; }
+std::span<const NativeOpRow> reduceOps() { return kTable; }
 
 }  // namespace smalti::cpu

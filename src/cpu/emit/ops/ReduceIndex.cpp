@@ -15,7 +15,7 @@ struct Best {
 
 class Search {
  public:
-  Search(Lowering& l, View in, View out, Split split, bool isMax)
+  Search(NativeLowering& l, View in, View out, Split split, bool isMax)
       : l_(l), b_(l.b), in_(std::move(in)), out_(std::move(out)), s_(split), isMax_(isMax) {}
 
   void run() {
@@ -115,14 +115,14 @@ class Search {
     });
   }
 
-  Lowering& l_;
+  NativeLowering& l_;
   Builder& b_;
   View in_, out_;
   Split s_;
   bool isMax_;
 };
 
-LowerResult lowerReduceIndex(Lowering& l, mlir::Operation& op) {
+LowerResult lowerReduceIndex(NativeLowering& l, mlir::Operation& op) {
   const Shape shape = shapeOf(op.getOperand(0).getType());
   const DType in = elementDType(op.getOperand(0).getType()), out = elementDType(op.getResult(0).getType());
   const int64_t axis = integerAttribute(op, "axis", -1);
@@ -148,10 +148,10 @@ LowerResult lowerReduceIndex(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-constexpr std::array<LowerRow, 1> kTable{{{"tpu.reduce_index", lowerReduceIndex}}};
+constexpr std::array<NativeOpRow, 1> kTable{{{"tpu.reduce_index", lowerReduceIndex}}};
 
 }  // namespace
 
-std::span<const LowerRow> searchOps() { return kTable; }
+std::span<const NativeOpRow> searchOps() { return kTable; }
 
 }  // namespace smalti::cpu

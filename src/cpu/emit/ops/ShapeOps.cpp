@@ -11,12 +11,12 @@ namespace {
 constexpr int64_t kDynamic = INT64_MIN;  // of static_position
 
 /// The operand's memory, which nothing overwrites while the result lives.
-View settled(Lowering& l, mlir::Value v) {
+View settled(NativeLowering& l, mlir::Value v) {
   View view = l.view(v);
   return view.memory == View::kValue ? view : l.denseCopy(view);
 }
 
-LowerResult lowerShapeCast(Lowering& l, mlir::Operation& op) {
+LowerResult lowerShapeCast(NativeLowering& l, mlir::Operation& op) {
   const Shape to = shapeOf(op.getResult(0).getType());
   if (auto ok = l.flush(); !ok) return ok;
   View source = settled(l, op.getOperand(0));
@@ -26,7 +26,7 @@ LowerResult lowerShapeCast(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerExtractSlice(Lowering& l, mlir::Operation& op) {
+LowerResult lowerExtractSlice(NativeLowering& l, mlir::Operation& op) {
   if (auto ok = l.flush(); !ok) return ok;
   const View source = settled(l, op.getOperand(0));
   const Shape sizes = shapeOf(op.getResult(0).getType());
@@ -40,7 +40,7 @@ LowerResult lowerExtractSlice(Lowering& l, mlir::Operation& op) {
 }
 
 /// A scalar or the trailing dimensions at leading positions.
-LowerResult lowerExtract(Lowering& l, mlir::Operation& op) {
+LowerResult lowerExtract(NativeLowering& l, mlir::Operation& op) {
   if (auto ok = l.flush(); !ok) return ok;
   const auto positions = integersAttribute(op, "static_position");
   if (positions.size() > shapeOf(op.getOperand(0).getType()).size())
@@ -68,7 +68,7 @@ LowerResult lowerExtract(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerTranspose(Lowering& l, mlir::Operation& op) {
+LowerResult lowerTranspose(NativeLowering& l, mlir::Operation& op) {
   if (auto ok = l.flush(); !ok) return ok;
   const auto permutation = integersAttribute(op, "permutation");
   const View source = l.view(op.getOperand(0));
@@ -84,7 +84,7 @@ LowerResult lowerTranspose(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerConcatenate(Lowering& l, mlir::Operation& op) {
+LowerResult lowerConcatenate(NativeLowering& l, mlir::Operation& op) {
   if (auto ok = l.flush(); !ok) return ok;
   if (isReadInBlocks(op)) {
     for (mlir::Value block : op.getOperands()) l.blocks[op.getResult(0)].push_back(l.view(block));
@@ -105,7 +105,7 @@ LowerResult lowerConcatenate(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-constexpr std::array<LowerRow, 6> kTable{{
+constexpr std::array<NativeOpRow, 6> kTable{{
     {"vector.shape_cast", lowerShapeCast},
     {"vector.extract_strided_slice", lowerExtractSlice},
     {"vector.extract", lowerExtract},
@@ -116,6 +116,6 @@ constexpr std::array<LowerRow, 6> kTable{{
 
 }  // namespace
 
-std::span<const LowerRow> shapeOps() { return kTable; }
+std::span<const NativeOpRow> shapeOps() { return kTable; }
 
 }  // namespace smalti::cpu

@@ -27,10 +27,10 @@ class Segments {
   std::vector<int64_t> sizes_;
 };
 
-const View* refOf(Lowering& l, mlir::Value v) { return v && l.hasRef(v) ? &l.ref(v) : nullptr; }
+const View* refOf(NativeLowering& l, mlir::Value v) { return v && l.hasRef(v) ? &l.ref(v) : nullptr; }
 
 /// One semaphore: its 64-bit count.
-const View* semaphoreOf(Lowering& l, mlir::Value v) {
+const View* semaphoreOf(NativeLowering& l, mlir::Value v) {
   const View* view = refOf(l, v);
   return view && !view->dynamic() && is_semaphore(view->dtype) && view->elements() == 1 ? view : nullptr;
 }
@@ -38,7 +38,7 @@ const View* semaphoreOf(Lowering& l, mlir::Value v) {
 const llvm::Align kCountAlign(8);
 
 /// The result of a run-time function whose first argument is the context.
-Reg callRuntime(Lowering& l, const char* name, llvm::Type* result, llvm::ArrayRef<Reg> arguments) {
+Reg callRuntime(NativeLowering& l, const char* name, llvm::Type* result, llvm::ArrayRef<Reg> arguments) {
   std::vector<Reg> values{l.context};
   values.insert(values.end(), arguments.begin(), arguments.end());
   std::vector<llvm::Type*> types;
@@ -46,14 +46,14 @@ Reg callRuntime(Lowering& l, const char* name, llvm::Type* result, llvm::ArrayRe
   return l.b.CreateCall(l.module.getOrInsertFunction(name, llvm::FunctionType::get(result, types, false)), values);
 }
 
-Reg countOf(Lowering& l, const View& semaphore) {
+Reg countOf(NativeLowering& l, const View& semaphore) {
   return l.b.CreateAlignedLoad(l.b.getInt64Ty(), semaphore.base, kCountAlign);
 }
-void setCount(Lowering& l, const View& semaphore, Reg count) {
+void setCount(NativeLowering& l, const View& semaphore, Reg count) {
   l.b.CreateAlignedStore(count, semaphore.base, kCountAlign);
 }
 /// To a semaphore of this device. Only its own thread waits on it: no thread needs to be woken.
-void addToCount(Lowering& l, const View& semaphore, Reg amount) {
+void addToCount(NativeLowering& l, const View& semaphore, Reg amount) {
   if (l.options.devices)
     l.b.CreateAtomicRMW(llvm::AtomicRMWInst::Add, semaphore.base, amount, kCountAlign,
                         llvm::AtomicOrdering::AcquireRelease);
@@ -61,7 +61,7 @@ void addToCount(Lowering& l, const View& semaphore, Reg amount) {
     setCount(l, semaphore, l.b.CreateAdd(countOf(l, semaphore), amount));
 }
 
-LowerResult wait(Lowering& l, const View& semaphore, Reg amount) {
+LowerResult wait(NativeLowering& l, const View& semaphore, Reg amount) {
   if (l.options.devices) {
     // Memory may change meanwhile.
     if (auto ok = l.flushBeforeWrites(); !ok) return ok;
@@ -75,11 +75,11 @@ LowerResult wait(Lowering& l, const View& semaphore, Reg amount) {
   return {};
 }
 
-Reg wideId(Lowering& l, Reg device) { return l.b.CreateSExtOrTrunc(device, l.b.getInt64Ty()); }
-void requireDone(Lowering& l, Reg status) { l.require(l.b.CreateICmpEQ(status, l.b.getInt32(0))); }
+Reg wideId(NativeLowering& l, Reg device) { return l.b.CreateSExtOrTrunc(device, l.b.getInt64Ty()); }
+void requireDone(NativeLowering& l, Reg status) { l.require(l.b.CreateICmpEQ(status, l.b.getInt32(0))); }
 
 /// The same place on another device.
-View onDevice(Lowering& l, View here, Reg device) {
+View onDevice(NativeLowering& l, View here, Reg device) {
   here.base = callRuntime(l, kPeerSymbol, l.b.getPtrTy(), {wideId(l, device), here.base});
   l.require(l.b.CreateIsNotNull(here.base));
   here.memory = l.newMemory();
@@ -87,7 +87,7 @@ View onDevice(Lowering& l, View here, Reg device) {
 }
 
 /// Names this device, or this core: there is no other.
-LowerResult requireSelf(Lowering& l, mlir::Value id) {
+LowerResult requireSelf(NativeLowering& l, mlir::Value id) {
   if (!id) return {};
   Reg r = l.scalar(id);
   if (!r) return unsupported("a device or core that native code does not follow");
@@ -97,12 +97,12 @@ LowerResult requireSelf(Lowering& l, mlir::Value id) {
   return {};
 }
 
-Reg wide(Lowering& l, mlir::Value v) {
+Reg wide(NativeLowering& l, mlir::Value v) {
   Reg r = l.scalar(v);
   return r ? l.b.CreateSExtOrTrunc(r, l.b.getInt64Ty()) : nullptr;
 }
 
-LowerResult lowerSemaphoreRead(Lowering& l, mlir::Operation& op) {
+LowerResult lowerSemaphoreRead(NativeLowering& l, mlir::Operation& op) {
   const View* semaphore = semaphoreOf(l, op.getOperand(0));
   if (!semaphore) return unsupported("a semaphore that native code does not follow");
   Reg count = nullptr;
@@ -117,7 +117,7 @@ LowerResult lowerSemaphoreRead(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerSemaphoreWait(Lowering& l, mlir::Operation& op) {
+LowerResult lowerSemaphoreWait(NativeLowering& l, mlir::Operation& op) {
   const View* semaphore = semaphoreOf(l, op.getOperand(0));
   Reg amount = wide(l, op.getOperand(1));
   if (!semaphore || !amount) return unsupported("a semaphore that native code does not follow");
@@ -127,7 +127,7 @@ LowerResult lowerSemaphoreWait(Lowering& l, mlir::Operation& op) {
 }
 
 /// Segments: semaphore, amount, device_id, core_id, subcore_id.
-LowerResult lowerSemaphoreSignal(Lowering& l, mlir::Operation& op) {
+LowerResult lowerSemaphoreSignal(NativeLowering& l, mlir::Operation& op) {
   const Segments s(op);
   const View* semaphore = semaphoreOf(l, s[0]);
   Reg amount = s[1] ? wide(l, s[1]) : nullptr;
@@ -152,13 +152,13 @@ LowerResult lowerSemaphoreSignal(Lowering& l, mlir::Operation& op) {
 // ---- copies
 
 /// Bytes that a copy of the view counts for.
-Reg dmaBytes(Lowering& l, const View& view) {
+Reg dmaBytes(NativeLowering& l, const View& view) {
   Reg n = l.index(1);
   for (size_t d = 0; d < view.shape.size(); ++d) n = l.b.CreateMul(n, extent(l.b, view, d));
   return l.b.CreateUDiv(l.b.CreateMul(n, l.index(bit_width(view.dtype))), l.index(8));
 }
 /// A DMA semaphore counts bytes, a regular one copies.
-Reg credit(Lowering& l, const View& semaphore, Reg bytes) {
+Reg credit(NativeLowering& l, const View& semaphore, Reg bytes) {
   return semaphore.dtype == DType::dma_semaphore ? bytes : l.index(1);
 }
 
@@ -179,7 +179,7 @@ View withoutUnits(const View& v) {
 }
 
 /// Copies runs of elements that are contiguous in both views; sizes may be known only at run time.
-void copyRuns(Lowering& l, const View& from, const View& to) {
+void copyRuns(NativeLowering& l, const View& from, const View& to) {
   Builder& b = l.b;
   const size_t rank = to.shape.size();
   // Trailing dimensions that are one run: static ones, and one more of any size before them.
@@ -220,7 +220,7 @@ void copyRuns(Lowering& l, const View& from, const View& to) {
 
 /// A copy of which a side may reach past the end of its array: what both have is copied; what only the target has
 /// becomes undefined.
-void copyPresent(Lowering& l, View from, View to) {
+void copyPresent(NativeLowering& l, View from, View to) {
   Builder& b = l.b;
   View undefined = to;
   undefined.sizes.clear();
@@ -240,21 +240,21 @@ void copyPresent(Lowering& l, View from, View to) {
 }
 
 /// A side of a copy, whatever its elements are in memory.
-std::optional<PackedView> copySide(Lowering& l, mlir::Value v) {
+std::optional<PackedView> copySide(NativeLowering& l, mlir::Value v) {
   if (!v) return std::nullopt;
   if (const PackedView* packed = l.packedRef(v)) return *packed;
   if (!l.hasRef(v) || !l.ref(v).present.empty()) return std::nullopt;
   return unpacked(l.ref(v));
 }
 
-Reg dmaBytes(Lowering& l, const PackedView& view) {
+Reg dmaBytes(NativeLowering& l, const PackedView& view) {
   View seen = view.cells;
   seen.dtype = view.dtype;
   return dmaBytes(l, seen);
 }
 
 /// A copy of which a side sees elements of another width than those in memory.
-LowerResult copyBits(Lowering& l, const PackedView& source, const PackedView& target) {
+LowerResult copyBits(NativeLowering& l, const PackedView& source, const PackedView& target) {
   if (bit_width(source.dtype) != bit_width(target.dtype))
     return unsupported("a copy between dtypes of different widths");
   const PackedView from = withoutUnits(source), to = withoutUnits(target);
@@ -278,7 +278,7 @@ LowerResult copyBits(Lowering& l, const PackedView& source, const PackedView& ta
 }
 
 /// A CopiedBox of what a copy has written of the target; `isAll`: the elements of the view, and nothing else.
-Reg copiedBox(Lowering& l, const View& target, bool isAll) {
+Reg copiedBox(NativeLowering& l, const View& target, bool isAll) {
   Builder& b = l.b;
   const size_t rank = target.shape.size();
   llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
@@ -296,7 +296,7 @@ Reg copiedBox(Lowering& l, const View& target, bool isAll) {
 
 /// What a copy counts for: its semaphores, and who watches it. `device`: where it arrives, as copiedBox has `isAll`;
 /// null: on this one.
-void finishCopy(Lowering& l, mlir::Operation& op, const View& source, const View& target, Reg bytes,
+void finishCopy(NativeLowering& l, mlir::Operation& op, const View& source, const View& target, Reg bytes,
                 const View& arrived, const View* sent, Reg device, bool isAll = true) {
   watchStart(l, op, source, target, arrived, credit(l, arrived, bytes));
   if (device)
@@ -309,7 +309,7 @@ void finishCopy(Lowering& l, mlir::Operation& op, const View& source, const View
 }
 
 /// A copy between memories of one width.
-LowerResult copyElements(Lowering& l, const View& source, const View& target) {
+LowerResult copyElements(NativeLowering& l, const View& source, const View& target) {
   if (storage_bytes(source.dtype) != storage_bytes(target.dtype) || is_semaphore(target.dtype))
     return unsupported("a copy between dtypes of different widths");
   const View from = withoutUnits(source), to = withoutUnits(target);
@@ -336,7 +336,7 @@ LowerResult copyElements(Lowering& l, const View& source, const View& target) {
 }
 
 /// Segments: source, source_semaphore, target, target_semaphore, device_id, core_id, subcore_id.
-LowerResult lowerEnqueue(Lowering& l, mlir::Operation& op) {
+LowerResult lowerEnqueue(NativeLowering& l, mlir::Operation& op) {
   const Segments s(op);
   const View *source = refOf(l, s[0]), *target = refOf(l, s[2]);
   const View *arrived = semaphoreOf(l, s[3]), *sent = s[1] ? semaphoreOf(l, s[1]) : nullptr;
@@ -367,7 +367,7 @@ LowerResult lowerEnqueue(Lowering& l, mlir::Operation& op) {
 }
 
 /// Segments as enqueue_dma's; `wait_target` says whose arrival is awaited: the target's, or the source's departure.
-LowerResult lowerWaitDma(Lowering& l, mlir::Operation& op) {
+LowerResult lowerWaitDma(NativeLowering& l, mlir::Operation& op) {
   const Segments s(op);
   const bool target = !op.hasAttr("wait_target") || boolAttribute(op, "wait_target");
   const View* semaphore = semaphoreOf(l, s[target ? 3 : 1]);
@@ -384,7 +384,7 @@ LowerResult lowerWaitDma(Lowering& l, mlir::Operation& op) {
 
 // ---- allocations, and what a kernel asks about where it runs
 
-LowerResult lowerSemaphoreAlloc(Lowering& l, mlir::Operation& op) {
+LowerResult lowerSemaphoreAlloc(NativeLowering& l, mlir::Operation& op) {
   auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
   if (!type.hasStaticShape() || !is_semaphore(elementDType(type)))
     return unsupported("an allocation of a dynamic size");
@@ -392,31 +392,31 @@ LowerResult lowerSemaphoreAlloc(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerBarrier(Lowering& l, mlir::Operation& op) {
+LowerResult lowerBarrier(NativeLowering& l, mlir::Operation& op) {
   l.setRef(op.getResult(0), l.barrier);
   return {};
 }
 
-LowerResult lowerDeviceId(Lowering& l, mlir::Operation& op) {
+LowerResult lowerDeviceId(NativeLowering& l, mlir::Operation& op) {
   l.setScalar(op.getResult(0), l.options.devices ? callRuntime(l, kDeviceSymbol, l.b.getInt32Ty(), {})
                                                  : static_cast<Reg>(l.b.getInt32(0)));
   return {};
 }
 
 /// The only core.
-LowerResult lowerZero(Lowering& l, mlir::Operation& op) {
+LowerResult lowerZero(NativeLowering& l, mlir::Operation& op) {
   l.setScalar(op.getResult(0), l.b.getInt32(0));
   return {};
 }
 
-LowerResult lowerIterationBound(Lowering& l, mlir::Operation& op) {
+LowerResult lowerIterationBound(NativeLowering& l, mlir::Operation& op) {
   const auto dim = static_cast<size_t>(integerAttribute(op, "dim", 0));
   if (dim >= l.gridBounds.size()) return unsupported("the bound of a grid axis that is not there");
   l.setScalar(op.getResult(0), l.b.CreateTrunc(l.gridBounds[dim], l.b.getInt32Ty()));
   return {};
 }
 
-constexpr std::array<LowerRow, 10> kTable{{
+constexpr std::array<NativeOpRow, 10> kTable{{
     {"tpu.core_id", lowerZero},
     {"tpu.device_id", lowerDeviceId},
     {"tpu.enqueue_dma", lowerEnqueue},
@@ -431,6 +431,6 @@ constexpr std::array<LowerRow, 10> kTable{{
 
 }  // namespace
 
-std::span<const LowerRow> syncOps() { return kTable; }
+std::span<const NativeOpRow> syncOps() { return kTable; }
 
 }  // namespace smalti::cpu

@@ -34,7 +34,7 @@ void transposeSquare(Builder& b, llvm::SmallVector<Reg, 16>& rows) {
 
 }  // namespace
 
-bool copyTransposed(Lowering& l, const View& from, const View& to) {
+bool copyTransposed(NativeLowering& l, const View& from, const View& to) {
   constexpr int64_t kSmallestTile = 4, kLargestTile = 16;
   if (from.dynamic() || to.dynamic() || from.shape != to.shape || from.shape.size() < 2) return false;
   const size_t along = runningDimension(from), across = runningDimension(to), rank = from.shape.size();

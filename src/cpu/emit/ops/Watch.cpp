@@ -8,7 +8,7 @@ namespace smalti::cpu {
 namespace {
 
 /// From the first element's begin to the last one's end; at or before its begin where there are none.
-std::pair<Reg, Reg> spanOf(Lowering& l, const View& v) {
+std::pair<Reg, Reg> spanOf(NativeLowering& l, const View& v) {
   Builder& b = l.b;
   Reg last = l.index(0);
   for (size_t d = 0; d < v.shape.size(); ++d) {
@@ -24,7 +24,7 @@ std::pair<Reg, Reg> spanOf(Lowering& l, const View& v) {
   return {v.base, b.CreateGEP(b.getInt8Ty(), v.base, bytes)};
 }
 
-Reg call(Lowering& l, const char* name, llvm::Type* result, std::vector<Reg> arguments) {
+Reg call(NativeLowering& l, const char* name, llvm::Type* result, std::vector<Reg> arguments) {
   arguments.insert(arguments.begin(), l.context);
   std::vector<llvm::Type*> types;
   for (Reg r : arguments) types.push_back(r->getType());
@@ -33,13 +33,13 @@ Reg call(Lowering& l, const char* name, llvm::Type* result, std::vector<Reg> arg
 }
 
 /// A function that tells whether all is well.
-void ask(Lowering& l, const char* name, std::vector<Reg> arguments) {
+void ask(NativeLowering& l, const char* name, std::vector<Reg> arguments) {
   l.require(l.b.CreateICmpEQ(call(l, name, l.b.getInt32Ty(), std::move(arguments)), l.b.getInt32(0)));
 }
 
 }  // namespace
 
-void emitHazardCheck(Lowering& l, mlir::Operation& op, const View& box, bool write) {
+void emitHazardCheck(NativeLowering& l, mlir::Operation& op, const View& box, bool write) {
   const mlir::Attribute watched = op.getAttr(kWatched);
   if (!watched) return;
   auto [begin, end] = spanOf(l, box);
@@ -47,7 +47,7 @@ void emitHazardCheck(Lowering& l, mlir::Operation& op, const View& box, bool wri
   ask(l, kDmaAccessSymbol, {begin, end, l.b.getInt32(counts ? 1 : 0)});
 }
 
-void watchStart(Lowering& l, mlir::Operation& op, const View& source, const View& target, const View& semaphore,
+void watchStart(NativeLowering& l, mlir::Operation& op, const View& source, const View& target, const View& semaphore,
                 Reg amount) {
   if (!op.hasAttr(kWatched)) return;
   auto [sourceBegin, sourceEnd] = spanOf(l, source);
@@ -55,7 +55,7 @@ void watchStart(Lowering& l, mlir::Operation& op, const View& source, const View
   ask(l, kDmaStartSymbol, {sourceBegin, sourceEnd, targetBegin, targetEnd, semaphore.base, amount});
 }
 
-void watchWait(Lowering& l, mlir::Operation& op, const View* target, const View& semaphore, Reg amount) {
+void watchWait(NativeLowering& l, mlir::Operation& op, const View* target, const View& semaphore, Reg amount) {
   if (!op.hasAttr(kWatched)) return;
   Reg none = llvm::ConstantPointerNull::get(l.b.getPtrTy());
   auto [begin, end] = target ? spanOf(l, *target) : std::pair{none, none};

@@ -2,16 +2,16 @@
 // (cpu/runtime/DmaHazardTracker.h), and the call ends with a fault if a copy in flight may conflict with it.
 #pragma once
 
-#include "cpu/emit/Lowering.h"
+#include "cpu/emit/NativeLowering.h"
 
 namespace smalti::cpu {
 
 /// On loads, stores, enqueue_dma, wait_dma and sem_wait. A load with the value "write" counts as a write.
 inline constexpr const char* kWatched = "smalti.watched";
 
-void emitHazardCheck(Lowering&, mlir::Operation&, const View& box, bool write);
-void watchStart(Lowering&, mlir::Operation&, const View& source, const View& target, const View& semaphore, Reg amount);
+void emitHazardCheck(NativeLowering&, mlir::Operation&, const View& box, bool write);
+void watchStart(NativeLowering&, mlir::Operation&, const View& source, const View& target, const View& semaphore, Reg amount);
 /// `target`: null for a wait without a ref.
-void watchWait(Lowering&, mlir::Operation&, const View* target, const View& semaphore, Reg amount);
+void watchWait(NativeLowering&, mlir::Operation&, const View* target, const View& semaphore, Reg amount);
 
 }  // namespace smalti::cpu

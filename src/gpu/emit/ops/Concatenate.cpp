@@ -1,11 +1,11 @@
 #include <array>
 
-#include "gpu/emit/Lowering.h"
+#include "gpu/emit/GpuLowering.h"
 
 namespace smalti::gpu {
 namespace {
 
-LowerResult lowerConcatenate(Lowering& l, mlir::Operation& op) {
+LowerResult lowerConcatenate(GpuLowering& l, mlir::Operation& op) {
   const auto dimension = static_cast<size_t>(integerAttribute(op, "dimension", -1));
   View result = l.allocate(elementDType(op.getResult(0).getType()), shapeOf(op.getResult(0).getType()));
   if (dimension >= result.shape.size()) return unsupported("a concatenation of an unknown form");
@@ -22,7 +22,7 @@ LowerResult lowerConcatenate(Lowering& l, mlir::Operation& op) {
     starts[dimension] = l.index(begin);
     begin += part[dimension];
     const View to = cpu::slice(l.b, result, starts, part);
-    l.forElements(part, [&](const Place& at) {
+    l.forElements(part, [&](const ElementIndex& at) {
       if (Reg r = l.element(v, at)) cpu::storeElements(l.b, to.dtype, r, cpu::elementPointer(l.b, to, at), 1);
     });
   }
@@ -30,10 +30,10 @@ LowerResult lowerConcatenate(Lowering& l, mlir::Operation& op) {
   return l.failure;
 }
 
-constexpr std::array<LowerRow, 1> kConcatenateTable{{{"tpu.concatenate", lowerConcatenate}}};
+constexpr std::array<GpuOpRow, 1> kConcatenateTable{{{"tpu.concatenate", lowerConcatenate}}};
 
 }  // namespace
 
-std::span<const LowerRow> concatenateOps() { return kConcatenateTable; }
+std::span<const GpuOpRow> concatenateOps() { return kConcatenateTable; }
 
 }  // namespace smalti::gpu

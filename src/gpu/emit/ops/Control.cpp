@@ -1,7 +1,7 @@
 // Loops and branches. Scalars that they carry are registers, vectors lie in memory.
 #include <array>
 
-#include "gpu/emit/Lowering.h"
+#include "gpu/emit/GpuLowering.h"
 
 namespace smalti::gpu {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 /// (which the optimiser makes registers).
 class Carried {
  public:
-  Carried(Lowering& l, mlir::TypeRange types) : l_(l) {
+  Carried(GpuLowering& l, mlir::TypeRange types) : l_(l) {
     for (mlir::Type t : types) {
       const DType dtype = elementDType(t);
       if (llvm::isa<mlir::VectorType>(t))
@@ -41,7 +41,7 @@ class Carried {
     }
     for (const auto& [from, to] : copies) {
       l_.touch({from.memory}, {to.memory});
-      l_.forElements(to.shape, [&](const Place& at) {
+      l_.forElements(to.shape, [&](const ElementIndex& at) {
         cpu::storeElements(l_.b, to.dtype, cpu::loadElements(l_.b, from.dtype, cpu::elementPointer(l_.b, from, at), 1),
                            cpu::elementPointer(l_.b, to, at), 1);
       });
@@ -71,15 +71,15 @@ class Carried {
     View view;
     Reg slot = nullptr;
   };
-  Lowering& l_;
+  GpuLowering& l_;
   std::vector<Carrier> places_;
 };
 
-llvm::BasicBlock* newBlock(Lowering& l, const char* name) {
+llvm::BasicBlock* newBlock(GpuLowering& l, const char* name) {
   return llvm::BasicBlock::Create(l.b.getContext(), name, l.function);
 }
 
-LowerResult lowerFor(Lowering& l, mlir::Operation& op) {
+LowerResult lowerFor(GpuLowering& l, mlir::Operation& op) {
   if (op.hasAttr("unsignedCmp")) return unsupported("a loop that compares unsigned");
   if (auto ok = l.beforeRegions(op, true); !ok) return ok;
   mlir::Block& body = op.getRegion(0).front();
@@ -118,7 +118,7 @@ LowerResult lowerFor(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerIf(Lowering& l, mlir::Operation& op) {
+LowerResult lowerIf(GpuLowering& l, mlir::Operation& op) {
   if (l.plan.products.clearing.contains(&op)) return {};  // the product does it
   if (auto ok = l.beforeRegions(op, false); !ok) return ok;
   Carried carried(l, op.getResultTypes());
@@ -148,7 +148,7 @@ LowerResult lowerIf(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerWhile(Lowering& l, mlir::Operation& op) {
+LowerResult lowerWhile(GpuLowering& l, mlir::Operation& op) {
   if (auto ok = l.beforeRegions(op, true); !ok) return ok;
   mlir::Block &before = op.getRegion(0).front(), &body = op.getRegion(1).front();
   Carried in(l, before.getArgumentTypes()), out(l, op.getResultTypes());
@@ -182,7 +182,7 @@ LowerResult lowerWhile(Lowering& l, mlir::Operation& op) {
 }
 
 /// run_scoped: what it allocates is free again at its end.
-LowerResult lowerRegion(Lowering& l, mlir::Operation& op) {
+LowerResult lowerRegion(GpuLowering& l, mlir::Operation& op) {
   if (auto ok = l.beforeRegions(op, false); !ok) return ok;
   Carried carried(l, op.getResultTypes());
   mlir::Block& body = op.getRegion(0).front();
@@ -194,16 +194,16 @@ LowerResult lowerRegion(Lowering& l, mlir::Operation& op) {
   return ok;
 }
 
-LowerResult lowerAssert(Lowering& l, mlir::Operation& op) {
+LowerResult lowerAssert(GpuLowering& l, mlir::Operation& op) {
   Reg ok = l.scalar(op.getOperand(0));
   if (!ok) return unsupported("a condition that device code does not follow");
   l.require(ok);
   return {};
 }
 
-LowerResult lowerNothing(Lowering&, mlir::Operation&) { return {}; }
+LowerResult lowerNothing(GpuLowering&, mlir::Operation&) { return {}; }
 
-constexpr std::array<LowerRow, 9> kControlTable{{
+constexpr std::array<GpuOpRow, 9> kControlTable{{
     {"scf.for", lowerFor},
     {"scf.if", lowerIf},
     {"scf.while", lowerWhile},
@@ -217,6 +217,6 @@ constexpr std::array<LowerRow, 9> kControlTable{{
 
 }  // namespace
 
-std::span<const LowerRow> controlOps() { return kControlTable; }
+std::span<const GpuOpRow> controlOps() { return kControlTable; }
 
 }  // namespace smalti::gpu

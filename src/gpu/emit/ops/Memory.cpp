@@ -20,8 +20,8 @@ LowerResult checkSpace(mlir::Value ref, bool scalar) {
 }
 
 /// The box an op touches as a view of the value's shape; its bounds are checked.
-tl::expected<View, cpu::Unsupported> boxOf(Lowering& l, mlir::Operation& op, mlir::Value ref, mlir::ValueRange indices,
-                                           const Shape& valueShape, bool scalar) {
+tl::expected<View, cpu::Unsupported> boxOf(GpuLowering& l, mlir::Operation& op, mlir::Value ref,
+                                           mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
   if (auto ok = checkSpace(ref, scalar); !ok) return tl::unexpected(ok.error());
   if (!l.hasRef(ref)) return unsupported("a ref that device code does not follow");
   const View& whole = l.ref(ref);
@@ -47,14 +47,14 @@ tl::expected<View, cpu::Unsupported> boxOf(Lowering& l, mlir::Operation& op, mli
   return *shaped;
 }
 
-LowerResult lowerVectorLoad(Lowering& l, mlir::Operation& op) {
+LowerResult lowerVectorLoad(GpuLowering& l, mlir::Operation& op) {
   auto box = boxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), shapeOf(op.getResult(0).getType()), false);
   if (!box) return tl::unexpected(box.error());
   if (!l.liveness().dead(&op)) l.defer(op, std::move(*box));
   return {};
 }
 
-LowerResult lowerScalarLoad(Lowering& l, mlir::Operation& op) {
+LowerResult lowerScalarLoad(GpuLowering& l, mlir::Operation& op) {
   auto box = boxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), {}, true);
   if (!box) return tl::unexpected(box.error());
   if (l.liveness().dead(&op)) return {};
@@ -63,7 +63,7 @@ LowerResult lowerScalarLoad(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerScalarStore(Lowering& l, mlir::Operation& op) {
+LowerResult lowerScalarStore(GpuLowering& l, mlir::Operation& op) {
   auto box = boxOf(l, op, op.getOperand(1), op.getOperands().drop_front(2), {}, true);
   if (!box) return tl::unexpected(box.error());
   if (auto ok = l.keepLoads(box->memory); !ok) return ok;
@@ -76,13 +76,13 @@ LowerResult lowerScalarStore(Lowering& l, mlir::Operation& op) {
 
 /// What threads have in registers to memory, or to a ref that they have there too (`to`): without a mask, not added
 /// (plan/RegisterPlan.h).
-LowerResult storeFragment(Lowering& l, mlir::Value value, const View& box, Lowering::Fragment from,
-                          const Lowering::Fragment* to) {
-  const Lowering::Fragment* is = l.fragment(value);
+LowerResult storeFragment(GpuLowering& l, mlir::Value value, const View& box, GpuLowering::Fragment from,
+                          const GpuLowering::Fragment* to) {
+  const GpuLowering::Fragment* is = l.fragment(value);
   if (to && is && is->sums == to->sums) return {};
   l.touch(l.reads(value), {box.memory});
-  const std::optional<Lowering::Fragment> kept = to ? std::optional(*to) : std::nullopt;
-  l.forFragment(from, box.shape, [&](const Place& at) {
+  const std::optional<GpuLowering::Fragment> kept = to ? std::optional(*to) : std::nullopt;
+  l.forFragment(from, box.shape, [&](const ElementIndex& at) {
     Reg r = l.element(value, at);
     if (!r) return;
     if (kept)
@@ -93,7 +93,7 @@ LowerResult storeFragment(Lowering& l, mlir::Value value, const View& box, Lower
   return l.failure;
 }
 
-LowerResult store(Lowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref, mlir::ValueRange indices,
+LowerResult store(GpuLowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref, mlir::ValueRange indices,
                   mlir::Value mask) {
   const DType kept = elementDType(ref.getType());
   if (elementDType(value.getType()) != kept) return unsupported("a store that changes the element type");
@@ -104,7 +104,7 @@ LowerResult store(Lowering& l, mlir::Operation& op, mlir::Value value, mlir::Val
   if (auto ok = l.keepLoads(box->memory, &op, &*box, value); !ok) return ok;
   if (mask)
     if (auto ok = l.keepLoads(box->memory, &op, &*box, mask); !ok) return ok;
-  const Lowering::Fragment *to = l.resident(box->memory), *from = to ? to : l.fragmentUnder(value);
+  const GpuLowering::Fragment *to = l.resident(box->memory), *from = to ? to : l.fragmentUnder(value);
   if (from) return storeFragment(l, value, *box, *from, to);
   MemorySet reads = l.reads(value);
   if (mask) {
@@ -114,7 +114,7 @@ LowerResult store(Lowering& l, mlir::Operation& op, mlir::Value value, mlir::Val
   // What is read in the place that is written is read by the thread that writes it.
   if (!l.readsElsewhere(value, box->memory) && !(mask && l.readsElsewhere(mask, box->memory))) reads.erase(box->memory);
   l.touch(reads, {box->memory});
-  l.forElements(box->shape, [&](const Place& at) {
+  l.forElements(box->shape, [&](const ElementIndex& at) {
     const auto write = [&] {
       Reg r = l.element(value, at);
       if (!r) return;
@@ -134,7 +134,7 @@ LowerResult store(Lowering& l, mlir::Operation& op, mlir::Value value, mlir::Val
   return l.failure;
 }
 
-LowerResult lowerVectorStore(Lowering& l, mlir::Operation& op) {
+LowerResult lowerVectorStore(GpuLowering& l, mlir::Operation& op) {
   const auto segments = integersAttribute(op, "operandSegmentSizes");
   if (segments.size() != 4) return unsupported("a store of an unknown form");
   const auto rank = static_cast<unsigned>(segments[2]);
@@ -142,11 +142,11 @@ LowerResult lowerVectorStore(Lowering& l, mlir::Operation& op) {
                segments[3] == 1 ? op.getOperand(op.getNumOperands() - 1) : mlir::Value());
 }
 
-LowerResult lowerStore(Lowering& l, mlir::Operation& op) {
+LowerResult lowerStore(GpuLowering& l, mlir::Operation& op) {
   return store(l, op, op.getOperand(0), op.getOperand(1), op.getOperands().drop_front(2), {});
 }
 
-constexpr std::array<LowerRow, 7> kMemoryTable{{
+constexpr std::array<GpuOpRow, 7> kMemoryTable{{
     {"vector.load", lowerVectorLoad},
     {"tpu.strided_load", lowerVectorLoad},
     {"memref.load", lowerScalarLoad},
@@ -158,6 +158,6 @@ constexpr std::array<LowerRow, 7> kMemoryTable{{
 
 }  // namespace
 
-std::span<const LowerRow> memoryOps() { return kMemoryTable; }
+std::span<const GpuOpRow> memoryOps() { return kMemoryTable; }
 
 }  // namespace smalti::gpu

@@ -1,5 +1,5 @@
 // Ops whose elements are other elements of their operands: reshapes, broadcasts, slices, rotations, gathers, bitcasts.
-#include "gpu/emit/Lowering.h"
+#include "gpu/emit/GpuLowering.h"
 #include "ir/TpuOpsShape.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -10,7 +10,7 @@ namespace {
 
 int64_t wrapped(int64_t i, int64_t n) { return ((i % n) + n) % n; }
 /// i mod n of a signed i64, in [0, n).
-Reg wrapped(Lowering& l, Reg i, int64_t n) {
+Reg wrapped(GpuLowering& l, Reg i, int64_t n) {
   Reg rest = l.b.CreateSRem(i, l.index(n));
   return l.b.CreateSelect(l.b.CreateICmpSLT(rest, l.index(0)), l.b.CreateAdd(rest, l.index(n)), rest);
 }
@@ -18,45 +18,45 @@ Reg wrapped(Lowering& l, Reg i, int64_t n) {
 Shape operandShape(mlir::Operation& op) { return shapeOf(op.getOperand(0).getType()); }
 Shape resultShape(mlir::Operation& op) { return shapeOf(op.getResult(0).getType()); }
 
-Reg broadcast(Lowering& l, mlir::Operation& op, const Place& at) {
+Reg broadcast(GpuLowering& l, mlir::Operation& op, const ElementIndex& at) {
   if (!isVector(op.getOperand(0))) return l.element(op.getOperand(0), {});
   const Shape from = operandShape(op);
-  Place inner;
+  ElementIndex inner;
   for (size_t d = 0; d < from.size(); ++d) inner.push_back(from[d] == 1 ? l.index(0) : at[d + at.size() - from.size()]);
   return l.element(op.getOperand(0), inner);
 }
 
-Reg shapeCast(Lowering& l, mlir::Operation& op, const Place& at) {
+Reg shapeCast(GpuLowering& l, mlir::Operation& op, const ElementIndex& at) {
   const Shape from = operandShape(op), to = resultShape(op);
   if (const auto source = smalti::schedule::unitReshape(to, from)) {
-    Place inner;
+    ElementIndex inner;
     for (const int d : *source) inner.push_back(d < 0 ? l.index(0) : at[static_cast<size_t>(d)]);
     return l.element(op.getOperand(0), inner);
   }
   return l.element(op.getOperand(0), l.placeOf(l.linearOf(at, to), from));
 }
 
-Reg extractSlice(Lowering& l, mlir::Operation& op, const Place& at) {
+Reg extractSlice(GpuLowering& l, mlir::Operation& op, const ElementIndex& at) {
   auto offsets = integersAttribute(op, "offsets"), steps = integersAttribute(op, "strides");
   offsets.resize(at.size(), 0);
   steps.resize(at.size(), 1);
   const Shape from = operandShape(op);
-  Place inner;
+  ElementIndex inner;
   for (size_t d = 0; d < at.size(); ++d)
     inner.push_back(from[d] == 1 ? l.index(0)
                                  : l.b.CreateAdd(l.b.CreateMul(at[d], l.index(steps[d])), l.index(offsets[d])));
   return l.element(op.getOperand(0), inner);
 }
 
-Reg transpose(Lowering& l, mlir::Operation& op, const Place& at) {
+Reg transpose(GpuLowering& l, mlir::Operation& op, const ElementIndex& at) {
   const auto permutation = integersAttribute(op, "permutation");
-  Place inner(at.size(), l.index(0));
+  ElementIndex inner(at.size(), l.index(0));
   for (size_t d = 0; d < at.size(); ++d) inner[static_cast<size_t>(permutation[d])] = at[d];
   return l.element(op.getOperand(0), inner);
 }
 
 /// The row-major index of the position along the dimensions.
-Reg iota(Lowering& l, mlir::Operation& op, const Place& at) {
+Reg iota(GpuLowering& l, mlir::Operation& op, const ElementIndex& at) {
   const Shape shape = resultShape(op);
   Reg number = l.index(0);
   for (const int64_t d : integersAttribute(op, "dimensions"))
@@ -66,7 +66,7 @@ Reg iota(Lowering& l, mlir::Operation& op, const Place& at) {
 
 /// tpu.dynamic_rotate (S-E16): out[(i + shift) mod n] = in[i] along a dimension; index k of another one may add
 /// k·stride to the shift.
-Reg rotate(Lowering& l, mlir::Operation& op, const Place& at) {
+Reg rotate(GpuLowering& l, mlir::Operation& op, const ElementIndex& at) {
   const Shape shape = resultShape(op);
   const auto dim = static_cast<size_t>(integerAttribute(op, "dimension", 0));
   const int64_t n = shape[dim];
@@ -77,13 +77,13 @@ Reg rotate(Lowering& l, mlir::Operation& op, const Place& at) {
         l.b.CreateMul(l.b.CreateURem(at[other], l.index(n)), l.index(wrapped(integerAttribute(op, "stride", 0), n)));
     shift = l.b.CreateURem(l.b.CreateAdd(shift, more), l.index(n));
   }
-  Place inner = at;
+  ElementIndex inner = at;
   inner[dim] = l.b.CreateURem(l.b.CreateSub(l.b.CreateAdd(at[dim], l.index(n)), shift), l.index(n));
   return l.element(op.getOperand(0), inner);
 }
 
 /// tpu.dynamic_gather, take_along_axis (S-E17): an index counts through the gathered dimensions, modulo their size.
-Reg gather(Lowering& l, mlir::Operation& op, const Place& at) {
+Reg gather(GpuLowering& l, mlir::Operation& op, const ElementIndex& at) {
   const Shape from = operandShape(op);
   const auto dims = integersAttribute(op, "dimensions");
   Reg index = l.element(op.getOperand(1), at);
@@ -92,7 +92,7 @@ Reg gather(Lowering& l, mlir::Operation& op, const Place& at) {
   for (const int64_t d : dims) total *= from[static_cast<size_t>(d)];
   index = l.b.CreateURem(l.b.CreateZExt(index, l.b.getInt64Ty()), l.index(total));
   if (bit_width(elementDType(op.getOperand(1).getType())) > 32) return l.refuse("a gather by indices of 64 bits");
-  Place inner = at;
+  ElementIndex inner = at;
   for (size_t g = dims.size(); g-- > 0;) {
     const auto d = static_cast<size_t>(dims[g]);
     inner[d] = g == 0 ? index : l.b.CreateURem(index, l.index(from[d]));
@@ -102,13 +102,13 @@ Reg gather(Lowering& l, mlir::Operation& op, const Place& at) {
 }
 
 /// The bits of an element, as an integer of its dtype's width.
-Reg bitsOf(Lowering& l, DType t, Reg value) {
+Reg bitsOf(GpuLowering& l, DType t, Reg value) {
   Reg stored = cpu::toStorage(l.b, t, value);
   auto* integer = l.b.getIntNTy(static_cast<unsigned>(8 * storage_bytes(t)));
   Reg all = stored->getType()->isIntegerTy() ? stored : l.b.CreateBitCast(stored, integer);
   return l.b.CreateZExtOrTrunc(all, l.b.getIntNTy(static_cast<unsigned>(bit_width(t))));
 }
-Reg fromBits(Lowering& l, DType t, Reg bits) {
+Reg fromBits(GpuLowering& l, DType t, Reg bits) {
   llvm::Type* stored = cpu::storageType(l.b.getContext(), t);
   const auto width = static_cast<unsigned>(8 * storage_bytes(t));
   Reg all = is_integer(t) ? l.b.CreateSExtOrTrunc(bits, l.b.getIntNTy(width))
@@ -117,11 +117,11 @@ Reg fromBits(Lowering& l, DType t, Reg bits) {
 }
 
 /// tpu.bitcast between widths (S-D8): narrow row r·k + j holds the j-th part of wide row r.
-Reg bitcast(Lowering& l, mlir::Operation& op, const Place& at) {
+Reg bitcast(GpuLowering& l, mlir::Operation& op, const ElementIndex& at) {
   const DType from = elementDType(op.getOperand(0).getType()), to = elementDType(op.getResult(0).getType());
   const int64_t in = bit_width(from), out = bit_width(to);
   const size_t row = at.size() - 2;
-  Place inner = at;
+  ElementIndex inner = at;
   if (in > out) {
     const int64_t parts = in / out;
     inner[row] = l.b.CreateUDiv(at[row], l.index(parts));
@@ -166,7 +166,7 @@ LowerResult checkPermutation(mlir::Operation& op) {
   return permutation.size() == seen.size() ? LowerResult() : unsupported("a transpose of an unknown form");
 }
 
-LowerResult checkRotation(Lowering& l, mlir::Operation& op) {
+LowerResult checkRotation(GpuLowering& l, mlir::Operation& op) {
   const auto rank = static_cast<int64_t>(resultShape(op).size());
   const int64_t dim = integerAttribute(op, "dimension", -1);
   const bool strided = op.hasAttr("stride") && op.hasAttr("stride_dimension");
@@ -206,7 +206,7 @@ bool changesWidth(mlir::Operation& op) {
   return bit_width(elementDType(op.getOperand(0).getType())) != bit_width(elementDType(op.getResult(0).getType()));
 }
 
-using Element = Reg (*)(Lowering&, mlir::Operation&, const Place&);
+using Element = Reg (*)(GpuLowering&, mlir::Operation&, const ElementIndex&);
 Element elementOf(mlir::Operation& op) {
   const Element found = llvm::StringSwitch<Element>(op.getName().getStringRef())
                             .Case("vector.broadcast", broadcast)
@@ -225,7 +225,7 @@ Element elementOf(mlir::Operation& op) {
 
 bool movesElementsHere(mlir::Operation& op) { return elementOf(op) != nullptr; }
 
-LowerResult checkMove(Lowering& l, mlir::Operation& op) {
+LowerResult checkMove(GpuLowering& l, mlir::Operation& op) {
   const Element f = elementOf(op);
   if (f == iota) return checkDimensions(op);
   if (f == transpose) return checkPermutation(op);
@@ -235,6 +235,6 @@ LowerResult checkMove(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-Reg movedElement(Lowering& l, mlir::Operation& op, const Place& at) { return elementOf(op)(l, op, at); }
+Reg movedElement(GpuLowering& l, mlir::Operation& op, const ElementIndex& at) { return elementOf(op)(l, op, at); }
 
 }  // namespace smalti::gpu

@@ -14,7 +14,7 @@ namespace {
 /// By fused multiply-adds.
 class ThreadTiles {
  public:
-  ThreadTiles(Lowering& l, const ProductForm& p) : l_(l), b_(l.b), p_(p), isFloat_(is_float(p.out)) {}
+  ThreadTiles(GpuLowering& l, const ProductForm& p) : l_(l), b_(l.b), p_(p), isFloat_(is_float(p.out)) {}
 
   void run() {
     const Tile t = tileFor(p_.m(), p_.n());
@@ -48,21 +48,21 @@ class ThreadTiles {
   }
 
   void tile(const Tile& t, Reg batch, Reg firstRow, Reg firstColumn) {
-    const Lowering::Scope scope(l_);
-    const Place batchPlace = l_.placeOf(batch, p_.batch);
+    const GpuLowering::Scope scope(l_);
+    const ElementIndex batchPlace = l_.placeOf(batch, p_.batch);
     const auto clamped = [&](Reg i, int64_t size) {
       return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, i, l_.index(size - 1));
     };
     std::vector<Reg> rowAt, columnAt, rowBase, columnBase;
     for (int64_t i = 0; i < t.rows; ++i) {
       rowAt.push_back(b_.CreateAdd(firstRow, l_.index(i * t.rowThreads)));
-      const Place at = l_.placeOf(clamped(rowAt.back(), p_.m()), p_.rows);
+      const ElementIndex at = l_.placeOf(clamped(rowAt.back(), p_.m()), p_.rows);
       rowBase.push_back(
           b_.CreateAdd(offsetIn(l_, p_.lhs, p_.dims.lhsBatch, batchPlace), offsetIn(l_, p_.lhs, p_.dims.lhsFree, at)));
     }
     for (int64_t j = 0; j < t.columns; ++j) {
       columnAt.push_back(b_.CreateAdd(firstColumn, l_.index(j * t.columnThreads)));
-      const Place at = l_.placeOf(clamped(columnAt.back(), p_.n()), p_.columns);
+      const ElementIndex at = l_.placeOf(clamped(columnAt.back(), p_.n()), p_.columns);
       columnBase.push_back(
           b_.CreateAdd(offsetIn(l_, p_.rhs, p_.dims.rhsBatch, batchPlace), offsetIn(l_, p_.rhs, p_.dims.rhsFree, at)));
     }
@@ -70,7 +70,7 @@ class ThreadTiles {
     const auto sums = l_.carry(l_.index(0), l_.index(p_.k()), l_.index(1),
                                std::vector<Reg>(static_cast<size_t>(t.rows * t.columns), zero),
                                [&](Reg k, const std::vector<Reg>& now) {
-                                 const Place at = l_.placeOf(k, p_.depth);
+                                 const ElementIndex at = l_.placeOf(k, p_.depth);
                                  Reg left = offsetIn(l_, p_.lhs, p_.dims.lhsContracting, at),
                                      right = offsetIn(l_, p_.rhs, p_.dims.rhsContracting, at);
                                  std::vector<Reg> x, y, next;
@@ -97,7 +97,7 @@ class ThreadTiles {
                     : b_.CreateAdd(sum, b_.CreateMul(x, y));
   }
 
-  Lowering& l_;
+  GpuLowering& l_;
   Builder& b_;
   const ProductForm& p_;
   bool isFloat_;
@@ -109,25 +109,25 @@ Shape sizesOf(const View& v, const Shape& dims) {
   return sizes;
 }
 
-LowerResult lowerTensorProduct(Lowering& l, mlir::Operation& op, ProductForm& p, const PlannedProduct& plan) {
+LowerResult lowerTensorProduct(GpuLowering& l, mlir::Operation& op, ProductForm& p, const PlannedProduct& plan) {
   const mlir::Value result = op.getResult(0);
   Stream* stream = l.plan.stream.find(&op) ? l.stream : nullptr;
   // It begins with a barrier: what other threads have made of its operands is there.
   if (plan.result == ProductResult::accumulated) {
     Reg begins = plan.begins ? l.scalar(plan.begins) : nullptr;
     if (plan.begins && !begins) return unsupported("a condition that device code does not follow");
-    const Lowering::Fragment scratch = *l.resident(l.ref(plan.scratch).memory);
+    const GpuLowering::Fragment scratch = *l.resident(l.ref(plan.scratch).memory);
     emitTensorProduct(l, p, plan.tile, scratch.sums, stream, begins);
-    Lowering::Fragment sum = scratch;
+    GpuLowering::Fragment sum = scratch;
     sum.memory = View::kValue;
     sum.underWay = false;  // as the scratch, whose products are waited for
     l.setFragment(plan.sum, sum);
     return l.failure;
   }
   if (plan.result == ProductResult::registers) {
-    const Lowering::Fragment made = l.newFragment(plan.tile, result.getType());
+    const GpuLowering::Fragment made = l.newFragment(plan.tile, result.getType());
     l.touch(l.reads(p.acc), {});
-    l.forFragment(made, shapeOf(result.getType()), [&](const Place& at) {
+    l.forFragment(made, shapeOf(result.getType()), [&](const ElementIndex& at) {
       if (Reg start = l.element(p.acc, at)) l.setElement(made, start);
     });
     emitTensorProduct(l, p, plan.tile, made.sums, stream, nullptr);
@@ -140,7 +140,7 @@ LowerResult lowerTensorProduct(Lowering& l, mlir::Operation& op, ProductForm& p,
   return l.failure;
 }
 
-LowerResult lowerMatmul(Lowering& l, mlir::Operation& op) {
+LowerResult lowerMatmul(GpuLowering& l, mlir::Operation& op) {
   ProductForm p;
   p.out = elementDType(op.getResult(0).getType());
   const DType a = elementDType(op.getOperand(0).getType()), c = elementDType(op.getOperand(1).getType());
@@ -170,22 +170,22 @@ LowerResult lowerMatmul(Lowering& l, mlir::Operation& op) {
   return l.failure;
 }
 
-constexpr std::array<LowerRow, 1> kProductTable{{{"tpu.matmul", lowerMatmul}}};
+constexpr std::array<GpuOpRow, 1> kProductTable{{{"tpu.matmul", lowerMatmul}}};
 
 }  // namespace
 
-Reg offsetIn(Lowering& l, const View& v, const Shape& dims, const Place& at) {
+Reg offsetIn(GpuLowering& l, const View& v, const Shape& dims, const ElementIndex& at) {
   Reg sum = l.index(0);
   for (size_t d = 0; d < dims.size(); ++d)
     sum = l.b.CreateAdd(sum, l.b.CreateMul(at[d], v.strides[static_cast<size_t>(dims[d])]));
   return sum;
 }
 
-void storeSum(Lowering& l, const ProductForm& p, const Place& batch, Reg row, Reg column, Reg sum) {
+void storeSum(GpuLowering& l, const ProductForm& p, const ElementIndex& batch, Reg row, Reg column, Reg sum) {
   Builder& b = l.b;
   Reg inside = b.CreateAnd(b.CreateICmpULT(row, l.index(p.m())), b.CreateICmpULT(column, l.index(p.n())));
   l.when(inside, [&] {
-    Place place = batch;
+    ElementIndex place = batch;
     for (Reg r : l.placeOf(row, p.rows)) place.push_back(r);
     for (Reg r : l.placeOf(column, p.columns)) place.push_back(r);
     Reg start = l.element(p.acc, place);
@@ -195,6 +195,6 @@ void storeSum(Lowering& l, const ProductForm& p, const Place& batch, Reg row, Re
   });
 }
 
-std::span<const LowerRow> productOps() { return kProductTable; }
+std::span<const GpuOpRow> productOps() { return kProductTable; }
 
 }  // namespace smalti::gpu

@@ -2,7 +2,7 @@
 // SC 2011), keyed by the seed words, as src/eval/bits/Prng.cpp has them.
 #include <array>
 
-#include "gpu/emit/Lowering.h"
+#include "gpu/emit/GpuLowering.h"
 
 namespace smalti::gpu {
 namespace {
@@ -32,7 +32,7 @@ Words philox(Builder& b, Words x, Key key) {
 struct Generator {
   Reg first, second, counter;
 };
-Generator stateOf(Lowering& l) {
+Generator stateOf(GpuLowering& l) {
   if (!l.random[0]) {
     auto& entry = l.function->getEntryBlock();
     Builder atEnd(entry.getTerminator());
@@ -47,7 +47,7 @@ Reg word(Builder& b, Reg slot) { return b.CreateTrunc(b.CreateLoad(b.getInt64Ty(
 void setWord(Builder& b, Reg slot, Reg value) { b.CreateStore(b.CreateZExt(value, b.getInt64Ty()), slot); }
 
 /// The first two words are the key. Every further pair is encrypted with the key so far, which gives the next key.
-LowerResult lowerSeed(Lowering& l, mlir::Operation& op) {
+LowerResult lowerSeed(GpuLowering& l, mlir::Operation& op) {
   Builder& b = l.b;
   std::vector<Reg> words;
   for (mlir::Value v : op.getOperands()) {
@@ -69,7 +69,7 @@ LowerResult lowerSeed(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerBits(Lowering& l, mlir::Operation& op) {
+LowerResult lowerBits(GpuLowering& l, mlir::Operation& op) {
   const mlir::Value result = op.getResult(0);
   if (elementDType(result.getType()) != DType::i32) return unsupported("random bits of another width than 32");
   Builder& b = l.b;
@@ -81,7 +81,7 @@ LowerResult lowerBits(Lowering& l, mlir::Operation& op) {
   Reg counter = b.CreateLoad(b.getInt64Ty(), state.counter);
   const Key key{word(b, state.first), word(b, state.second)};
   l.touch({}, {made.memory});
-  l.forElements(Shape{groups}, [&](const Place& group) {
+  l.forElements(Shape{groups}, [&](const ElementIndex& group) {
     Reg at = b.CreateAdd(counter, group[0]);
     const Words words = philox(b,
                                {b.CreateTrunc(at, b.getInt32Ty()), b.CreateTrunc(b.CreateLShr(at, 32), b.getInt32Ty()),
@@ -109,13 +109,13 @@ LowerResult lowerBits(Lowering& l, mlir::Operation& op) {
   return l.failure;
 }
 
-constexpr std::array<LowerRow, 2> kRandomTable{{
+constexpr std::array<GpuOpRow, 2> kRandomTable{{
     {"tpu.prng_set_seed_32", lowerSeed},
     {"tpu.prng_random_bits", lowerBits},
 }};
 
 }  // namespace
 
-std::span<const LowerRow> randomOps() { return kRandomTable; }
+std::span<const GpuOpRow> randomOps() { return kRandomTable; }
 
 }  // namespace smalti::gpu

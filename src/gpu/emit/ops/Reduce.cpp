@@ -5,14 +5,14 @@
 #include <bit>
 
 #include "cpu/nest/Reduction.h"
-#include "gpu/emit/Lowering.h"
+#include "gpu/emit/GpuLowering.h"
 
 namespace smalti::gpu {
 namespace {
 
 class Reducer {
  public:
-  Reducer(Lowering& l, eval::ReduceKind kind, DType t) : l_(l), b_(l.b), kind_(kind), t_(t) {}
+  Reducer(GpuLowering& l, eval::ReduceKind kind, DType t) : l_(l), b_(l.b), kind_(kind), t_(t) {}
 
   using Element = std::function<Reg(Reg result, Reg number)>;
   using Finish = std::function<void(Reg result, Reg reduced)>;
@@ -50,7 +50,7 @@ class Reducer {
         [&](Reg at, Reg reduced) {
           Reg part = sideBySide ? b_.CreateURem(at, l_.index(parts)) : b_.CreateUDiv(at, l_.index(results));
           Reg result = sideBySide ? b_.CreateUDiv(at, l_.index(parts)) : b_.CreateURem(at, l_.index(results));
-          cpu::storeElements(b_, partial, reduced, cpu::elementPointer(b_, between, Place{result, part}), 1);
+          cpu::storeElements(b_, partial, reduced, cpu::elementPointer(b_, between, ElementIndex{result, part}), 1);
         });
     MemorySet again = reads;  // the second pass reads what is added to
     again.insert(between.memory);
@@ -58,7 +58,7 @@ class Reducer {
     pass(
         results, parts, std::min<int64_t>(kWarp, ceilPower(parts)),
         [&](Reg result, Reg part) {
-          return cpu::loadElements(b_, partial, cpu::elementPointer(b_, between, Place{result, part}), 1);
+          return cpu::loadElements(b_, partial, cpu::elementPointer(b_, between, ElementIndex{result, part}), 1);
         },
         finish);
     l_.hazards.handOver(between.memory);
@@ -75,7 +75,7 @@ class Reducer {
 
   /// Every `lanes` threads take a result. All threads go round as often, since they shuffle.
   void pass(int64_t results, int64_t n, int64_t lanes, const Element& element, const Finish& finish) {
-    const Lowering::Scope scope(l_);
+    const GpuLowering::Scope scope(l_);
     Reg thread = b_.CreateZExt(l_.thread, b_.getInt64Ty());
     Reg lane = b_.CreateURem(thread, l_.index(lanes)), first = b_.CreateUDiv(thread, l_.index(lanes));
     const int64_t atOnce = l_.plan.threads / lanes;
@@ -108,13 +108,13 @@ class Reducer {
     return type->isFloatTy() ? b_.CreateBitCast(other, type) : b_.CreateTrunc(other, type);
   }
 
-  Lowering& l_;
+  GpuLowering& l_;
   Builder& b_;
   eval::ReduceKind kind_;
   DType t_;
 };
 
-LowerResult lowerReduction(Lowering& l, mlir::Operation& op) {
+LowerResult lowerReduction(GpuLowering& l, mlir::Operation& op) {
   const auto kind = cpu::nativeReductionKind(op);
   const mlir::Value source = op.getOperand(0), acc = op.getOperand(1), result = op.getResult(0);
   const Shape shape = shapeOf(source.getType()), rest = shapeOf(result.getType());
@@ -136,19 +136,19 @@ LowerResult lowerReduction(Lowering& l, mlir::Operation& op) {
   while (last > 0 && shape[last - 1] == 1) --last;
   const bool sideBySide = last > 0 && llvm::is_contained(dims, static_cast<int64_t>(last - 1));
   const auto element = [&](Reg at, Reg number) {
-    const Place outer = l.placeOf(at, kept), inner = l.placeOf(number, reduced);
-    Place place;
+    const ElementIndex outer = l.placeOf(at, kept), inner = l.placeOf(number, reduced);
+    ElementIndex place;
     size_t o = 0, i = 0;
     for (size_t d = 0; d < shape.size(); ++d)
       place.push_back(llvm::is_contained(dims, static_cast<int64_t>(d)) ? inner[i++] : outer[o++]);
     return l.element(source, place);
   };
   const auto finish = [&](Reg at, Reg sum) {
-    const Place place = l.placeOf(at, kept);
-    Reg start = l.element(acc, isVector(acc) ? place : Place{});
+    const ElementIndex place = l.placeOf(at, kept);
+    Reg start = l.element(acc, isVector(acc) ? place : ElementIndex{});
     if (!start) return;
     Reg all = cpu::roundTo(b, t, cpu::combine(b, *kind, t, start, sum));
-    cpu::storeElements(b, t, all, cpu::elementPointer(b, made, isVector(result) ? place : Place{}), 1);
+    cpu::storeElements(b, t, all, cpu::elementPointer(b, made, isVector(result) ? place : ElementIndex{}), 1);
   };
   Reducer(l, *kind, t)
       .run(num_elements(kept), num_elements(reduced), sideBySide, reads, {made.memory}, element, finish);
@@ -162,10 +162,10 @@ LowerResult lowerReduction(Lowering& l, mlir::Operation& op) {
   return l.failure;
 }
 
-constexpr std::array<LowerRow, 1> kReduceTable{{{"vector.multi_reduction", lowerReduction}}};
+constexpr std::array<GpuOpRow, 1> kReduceTable{{{"vector.multi_reduction", lowerReduction}}};
 
 }  // namespace
 
-std::span<const LowerRow> reduceOps() { return kReduceTable; }
+std::span<const GpuOpRow> reduceOps() { return kReduceTable; }
 
 }  // namespace smalti::gpu

@@ -12,7 +12,7 @@ using tpu::MemorySpace;
 
 constexpr int64_t kDynamicSize = mlir::ShapedType::kDynamic;
 
-LowerResult lowerSlice(Lowering& l, mlir::Operation& op) {
+LowerResult lowerSlice(GpuLowering& l, mlir::Operation& op) {
   const auto segments = integersAttribute(op, "operandSegmentSizes");
   if (segments.size() != 3 || !l.hasRef(op.getOperand(0)))
     return unsupported("a slice of a ref that device code does not follow");
@@ -53,7 +53,7 @@ LowerResult lowerSlice(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerReshape(Lowering& l, mlir::Operation& op) {
+LowerResult lowerReshape(GpuLowering& l, mlir::Operation& op) {
   if (!l.hasRef(op.getOperand(0))) return unsupported("a ref that device code does not follow");
   const View& whole = l.ref(op.getOperand(0));
   const Shape shape = shapeOf(op.getResult(0).getType());
@@ -70,19 +70,19 @@ LowerResult lowerReshape(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerAnnotate(Lowering& l, mlir::Operation& op) {
+LowerResult lowerAnnotate(GpuLowering& l, mlir::Operation& op) {
   if (!l.hasRef(op.getOperand(0))) return unsupported("a ref that device code does not follow");
   const View same = l.ref(op.getOperand(0));
   l.setRef(op.getResult(0), same);
   return {};
 }
 
-LowerResult lowerMemorySpaceIs(Lowering& l, mlir::Operation& op) {
+LowerResult lowerMemorySpaceIs(GpuLowering& l, mlir::Operation& op) {
   l.setScalar(op.getResult(0), l.b.getInt1(llvm::cast<tpu::MemRefMemorySpaceIsOp>(op).holds()));
   return {};
 }
 
-LowerResult lowerAlloca(Lowering& l, mlir::Operation& op) {
+LowerResult lowerAlloca(GpuLowering& l, mlir::Operation& op) {
   auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
   const auto space = tpu::memorySpaceOf(type);
   if (!space || !type.hasStaticShape() || (*space != MemorySpace::vmem && *space != MemorySpace::smem))
@@ -92,7 +92,7 @@ LowerResult lowerAlloca(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-constexpr std::array<LowerRow, 7> kRefsTable{{
+constexpr std::array<GpuOpRow, 7> kRefsTable{{
     {"tpu.memref_slice", lowerSlice},
     {"tpu.memref_squeeze", lowerReshape},
     {"tpu.memref_reshape", lowerReshape},
@@ -104,6 +104,6 @@ constexpr std::array<LowerRow, 7> kRefsTable{{
 
 }  // namespace
 
-std::span<const LowerRow> refOps() { return kRefsTable; }
+std::span<const GpuOpRow> refOps() { return kRefsTable; }
 
 }  // namespace smalti::gpu

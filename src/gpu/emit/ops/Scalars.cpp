@@ -1,18 +1,18 @@
 // Scalars that come out of vectors and of the grid.
 #include <array>
 
-#include "gpu/emit/Lowering.h"
+#include "gpu/emit/GpuLowering.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace smalti::gpu {
 namespace {
 
 /// vector.extract of a scalar or of the trailing dimensions at leading positions.
-LowerResult lowerExtract(Lowering& l, mlir::Operation& op) {
+LowerResult lowerExtract(GpuLowering& l, mlir::Operation& op) {
   const Shape from = shapeOf(op.getOperand(0).getType());
   const auto positions = integersAttribute(op, "static_position");
   if (positions.size() > from.size()) return unsupported("vector.extract of an unknown form");
-  Place at(from.size(), l.index(0));
+  ElementIndex at(from.size(), l.index(0));
   unsigned dynamic = 1;
   for (size_t d = 0; d < positions.size(); ++d) {
     if (positions[d] == mlir::ShapedType::kDynamic) {
@@ -27,7 +27,7 @@ LowerResult lowerExtract(Lowering& l, mlir::Operation& op) {
   const mlir::Value source = op.getOperand(0), result = op.getResult(0);
   if (!isVector(result)) {
     // Every thread computes it.
-    const Lowering::Scope scope(l);
+    const GpuLowering::Scope scope(l);
     l.touch(l.reads(source), {});
     Reg r = l.element(source, at);
     if (!r) return l.failure;
@@ -36,8 +36,8 @@ LowerResult lowerExtract(Lowering& l, mlir::Operation& op) {
   }
   View made = l.allocate(elementDType(result.getType()), shapeOf(result.getType()));
   l.touch(l.reads(source), {made.memory});
-  l.forElements(made.shape, [&](const Place& inner) {
-    Place place = at;
+  l.forElements(made.shape, [&](const ElementIndex& inner) {
+    ElementIndex place = at;
     for (size_t d = 0; d < inner.size(); ++d) place[d + positions.size()] = inner[d];
     if (Reg r = l.element(source, place))
       cpu::storeElements(l.b, made.dtype, r, cpu::elementPointer(l.b, made, inner), 1);
@@ -46,19 +46,19 @@ LowerResult lowerExtract(Lowering& l, mlir::Operation& op) {
   return l.failure;
 }
 
-LowerResult lowerIterationBound(Lowering& l, mlir::Operation& op) {
+LowerResult lowerIterationBound(GpuLowering& l, mlir::Operation& op) {
   const auto dim = static_cast<size_t>(integerAttribute(op, "dim", -1));
   if (dim >= l.gridBounds.size()) return unsupported("a bound of an axis that the grid does not have");
   l.setScalar(op.getResult(0), l.b.CreateTrunc(l.gridBounds[dim], l.b.getInt32Ty()));
   return {};
 }
 
-LowerResult lowerDevice(Lowering& l, mlir::Operation& op) {
+LowerResult lowerDevice(GpuLowering& l, mlir::Operation& op) {
   l.setScalar(op.getResult(0), l.b.getInt32(0));
   return {};
 }
 
-constexpr std::array<LowerRow, 3> kScalarsTable{{
+constexpr std::array<GpuOpRow, 3> kScalarsTable{{
     {"vector.extract", lowerExtract},
     {"tpu.iteration_bound", lowerIterationBound},
     {"tpu.device_id", lowerDevice},
@@ -66,6 +66,6 @@ constexpr std::array<LowerRow, 3> kScalarsTable{{
 
 }  // namespace
 
-std::span<const LowerRow> scalarOps() { return kScalarsTable; }
+std::span<const GpuOpRow> scalarOps() { return kScalarsTable; }
 
 }  // namespace smalti::gpu

@@ -1,12 +1,12 @@
 // tpu.reduce_index: argmax and argmin (S-E13). The first NaN wins, else the first of the extreme values.
 #include <array>
 
-#include "gpu/emit/Lowering.h"
+#include "gpu/emit/GpuLowering.h"
 
 namespace smalti::gpu {
 namespace {
 
-LowerResult lowerReduceIndex(Lowering& l, mlir::Operation& op) {
+LowerResult lowerReduceIndex(GpuLowering& l, mlir::Operation& op) {
   const mlir::Value source = op.getOperand(0), result = op.getResult(0);
   const Shape shape = shapeOf(source.getType());
   const DType in = elementDType(source.getType()), out = elementDType(result.getType());
@@ -23,9 +23,9 @@ LowerResult lowerReduceIndex(Lowering& l, mlir::Operation& op) {
   Builder& b = l.b;
   const View made = l.allocate(out, rest);
   l.touch(l.reads(source), {made.memory});
-  l.forElements(rest, [&](const Place& at) {
+  l.forElements(rest, [&](const ElementIndex& at) {
     const auto valueAt = [&](Reg i) -> Reg {
-      Place place = at;
+      ElementIndex place = at;
       place.insert(place.begin() + axis, i);
       Reg r = l.element(source, place);
       // A false is less than a true.
@@ -60,10 +60,10 @@ LowerResult lowerReduceIndex(Lowering& l, mlir::Operation& op) {
   return l.failure;
 }
 
-constexpr std::array<LowerRow, 1> kSearchTable{{{"tpu.reduce_index", lowerReduceIndex}}};
+constexpr std::array<GpuOpRow, 1> kSearchTable{{{"tpu.reduce_index", lowerReduceIndex}}};
 
 }  // namespace
 
-std::span<const LowerRow> searchOps() { return kSearchTable; }
+std::span<const GpuOpRow> searchOps() { return kSearchTable; }
 
 }  // namespace smalti::gpu

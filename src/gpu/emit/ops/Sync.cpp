@@ -2,7 +2,7 @@
 // would block ends the call: the machine runs the kernel again and says who waits for what.
 #include <array>
 
-#include "gpu/emit/Lowering.h"
+#include "gpu/emit/GpuLowering.h"
 
 namespace smalti::gpu {
 namespace {
@@ -25,23 +25,23 @@ class Segments {
 
 const llvm::Align kCountAlign(8);
 
-const View* refOf(Lowering& l, mlir::Value v) { return v && l.hasRef(v) ? &l.ref(v) : nullptr; }
+const View* refOf(GpuLowering& l, mlir::Value v) { return v && l.hasRef(v) ? &l.ref(v) : nullptr; }
 /// One semaphore: its 64-bit count.
-std::optional<View> semaphoreOf(Lowering& l, mlir::Value v) {
+std::optional<View> semaphoreOf(GpuLowering& l, mlir::Value v) {
   const View* view = refOf(l, v);
   if (!view || view->dynamic() || !is_semaphore(view->dtype) || view->elements() != 1) return std::nullopt;
   return *view;
 }
 
-Reg countOf(Lowering& l, const View& semaphore) {
+Reg countOf(GpuLowering& l, const View& semaphore) {
   l.touch({semaphore.memory}, {});
   return l.b.CreateAlignedLoad(l.b.getInt64Ty(), semaphore.base, kCountAlign);
 }
-void setCount(Lowering& l, const View& semaphore, Reg count) {
+void setCount(GpuLowering& l, const View& semaphore, Reg count) {
   l.touch({}, {semaphore.memory});
   l.byOneThread([&] { l.b.CreateAlignedStore(count, semaphore.base, kCountAlign); });
 }
-void addToCount(Lowering& l, const View& semaphore, Reg amount) {
+void addToCount(GpuLowering& l, const View& semaphore, Reg amount) {
   l.touch({}, {semaphore.memory});
   l.byOneThread([&] {
     Reg count = l.b.CreateAlignedLoad(l.b.getInt64Ty(), semaphore.base, kCountAlign);
@@ -49,14 +49,14 @@ void addToCount(Lowering& l, const View& semaphore, Reg amount) {
   });
 }
 
-void wait(Lowering& l, const View& semaphore, Reg amount) {
+void wait(GpuLowering& l, const View& semaphore, Reg amount) {
   Reg count = countOf(l, semaphore);
   l.require(l.b.CreateICmpSGE(count, amount));
   setCount(l, semaphore, l.b.CreateSub(count, amount));
 }
 
 /// Names this device, or this core: there is no other.
-LowerResult requireSelf(Lowering& l, mlir::Value id) {
+LowerResult requireSelf(GpuLowering& l, mlir::Value id) {
   if (!id) return {};
   Reg r = l.scalar(id);
   if (!r) return unsupported("a device or core that device code does not follow");
@@ -66,19 +66,19 @@ LowerResult requireSelf(Lowering& l, mlir::Value id) {
   return {};
 }
 
-Reg wide(Lowering& l, mlir::Value v) {
+Reg wide(GpuLowering& l, mlir::Value v) {
   Reg r = v ? l.scalar(v) : nullptr;
   return r ? l.b.CreateSExtOrTrunc(r, l.b.getInt64Ty()) : nullptr;
 }
 
-LowerResult lowerSemaphoreRead(Lowering& l, mlir::Operation& op) {
+LowerResult lowerSemaphoreRead(GpuLowering& l, mlir::Operation& op) {
   const auto semaphore = semaphoreOf(l, op.getOperand(0));
   if (!semaphore) return unsupported("a semaphore that device code does not follow");
   l.setScalar(op.getResult(0), l.b.CreateTrunc(countOf(l, *semaphore), l.b.getInt32Ty()));
   return {};
 }
 
-LowerResult lowerSemaphoreWait(Lowering& l, mlir::Operation& op) {
+LowerResult lowerSemaphoreWait(GpuLowering& l, mlir::Operation& op) {
   const auto semaphore = semaphoreOf(l, op.getOperand(0));
   Reg amount = wide(l, op.getOperand(1));
   if (!semaphore || !amount) return unsupported("a semaphore that device code does not follow");
@@ -87,7 +87,7 @@ LowerResult lowerSemaphoreWait(Lowering& l, mlir::Operation& op) {
 }
 
 /// Segments: semaphore, amount, device_id, core_id, subcore_id.
-LowerResult lowerSemaphoreSignal(Lowering& l, mlir::Operation& op) {
+LowerResult lowerSemaphoreSignal(GpuLowering& l, mlir::Operation& op) {
   const Segments s(op);
   const auto semaphore = semaphoreOf(l, s[0]);
   Reg amount = wide(l, s[1]);
@@ -101,7 +101,7 @@ LowerResult lowerSemaphoreSignal(Lowering& l, mlir::Operation& op) {
 // ---- copies
 
 /// What a copy of the view counts for: bytes for a DMA semaphore, copies for a regular one.
-Reg credit(Lowering& l, const View& semaphore, const View& copied) {
+Reg credit(GpuLowering& l, const View& semaphore, const View& copied) {
   if (semaphore.dtype != DType::dma_semaphore) return l.index(1);
   Reg n = l.index(1);
   for (size_t d = 0; d < copied.shape.size(); ++d) n = l.b.CreateMul(n, cpu::extent(l.b, copied, d));
@@ -124,7 +124,7 @@ View withoutUnits(const View& v) {
   return out;
 }
 
-void move(Lowering& l, const View& from, const View& to) {
+void move(GpuLowering& l, const View& from, const View& to) {
   Builder& b = l.b;
   llvm::Type* type = cpu::storageType(b.getContext(), to.dtype);
   const llvm::Align align(static_cast<uint64_t>(storage_bytes(to.dtype)));
@@ -132,11 +132,11 @@ void move(Lowering& l, const View& from, const View& to) {
   std::vector<Reg> sizes;
   for (size_t d = 0; d < to.shape.size(); ++d) sizes.push_back(cpu::extent(b, to, d));
   l.touch({from.memory}, {to.memory});
-  const auto copyElement = [&](const Place& at) {
+  const auto copyElement = [&](const ElementIndex& at) {
     b.CreateAlignedStore(b.CreateAlignedLoad(type, cpu::elementPointer(b, from, at), align),
                          cpu::elementPointer(b, to, at), align);
   };
-  l.forElements(sizes, [&](const Place& at) {
+  l.forElements(sizes, [&](const ElementIndex& at) {
     if (!reaches) return copyElement(at);
     // Past the end of an array there is nothing; what only the target has becomes undefined.
     Reg inSource = b.getTrue(), inTarget = b.getTrue();
@@ -151,7 +151,7 @@ void move(Lowering& l, const View& from, const View& to) {
   });
 }
 
-LowerResult copyElements(Lowering& l, const View& source, const View& target) {
+LowerResult copyElements(GpuLowering& l, const View& source, const View& target) {
   if (storage_bytes(source.dtype) != storage_bytes(target.dtype) || is_semaphore(target.dtype))
     return unsupported("a copy between dtypes of different widths");
   const View from = withoutUnits(source), to = withoutUnits(target);
@@ -176,7 +176,7 @@ LowerResult copyElements(Lowering& l, const View& source, const View& target) {
 }
 
 /// Segments: source, source_semaphore, target, target_semaphore, device_id, core_id, subcore_id.
-LowerResult lowerEnqueue(Lowering& l, mlir::Operation& op) {
+LowerResult lowerEnqueue(GpuLowering& l, mlir::Operation& op) {
   const Segments s(op);
   const View *source = refOf(l, s[0]), *target = refOf(l, s[2]);
   const auto arrived = semaphoreOf(l, s[3]), sent = semaphoreOf(l, s[1]);
@@ -192,7 +192,7 @@ LowerResult lowerEnqueue(Lowering& l, mlir::Operation& op) {
 }
 
 /// Segments as enqueue_dma's; `wait_target` says whose arrival is awaited: the target's, or the source's departure.
-LowerResult lowerWaitDma(Lowering& l, mlir::Operation& op) {
+LowerResult lowerWaitDma(GpuLowering& l, mlir::Operation& op) {
   const Segments s(op);
   const bool target = !op.hasAttr("wait_target") || boolAttribute(op, "wait_target");
   const auto semaphore = semaphoreOf(l, s[target ? 3 : 1]);
@@ -204,7 +204,7 @@ LowerResult lowerWaitDma(Lowering& l, mlir::Operation& op) {
 
 // ---- allocations
 
-LowerResult lowerSemaphoreAlloc(Lowering& l, mlir::Operation& op) {
+LowerResult lowerSemaphoreAlloc(GpuLowering& l, mlir::Operation& op) {
   auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
   const DType t = elementDType(type);
   if (!type.hasStaticShape() || !is_semaphore(t)) return unsupported("an allocation of a dynamic size");
@@ -212,18 +212,18 @@ LowerResult lowerSemaphoreAlloc(Lowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerBarrier(Lowering& l, mlir::Operation& op) {
+LowerResult lowerBarrier(GpuLowering& l, mlir::Operation& op) {
   l.setRef(op.getResult(0), l.barrier);
   return {};
 }
 
 /// The only core.
-LowerResult lowerZero(Lowering& l, mlir::Operation& op) {
+LowerResult lowerZero(GpuLowering& l, mlir::Operation& op) {
   l.setScalar(op.getResult(0), l.b.getInt32(0));
   return {};
 }
 
-constexpr std::array<LowerRow, 8> kSyncTable{{
+constexpr std::array<GpuOpRow, 8> kSyncTable{{
     {"tpu.core_id", lowerZero},
     {"tpu.enqueue_dma", lowerEnqueue},
     {"tpu.sem_alloc", lowerSemaphoreAlloc},
@@ -236,6 +236,6 @@ constexpr std::array<LowerRow, 8> kSyncTable{{
 
 }  // namespace
 
-std::span<const LowerRow> syncOps() { return kSyncTable; }
+std::span<const GpuOpRow> syncOps() { return kSyncTable; }
 
 }  // namespace smalti::gpu

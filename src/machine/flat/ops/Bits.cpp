@@ -28,7 +28,7 @@ struct Bitcast : Payload {
   }
 };
 
-Status lowerBitcast(Lowering& lowering, mlir::Operation& op) {
+Status lowerBitcast(FlatLowering& lowering, mlir::Operation& op) {
   Bitcast payload;
   payload.in = lowering.operand(op.getOperand(0));
   const Shape shape = shapeOf(op.getResult(0).getType());
@@ -79,7 +79,7 @@ std::optional<DType> typeAttribute(mlir::Operation& op, llvm::StringRef name) {
   return type ? dtypeOf(type.getValue()) : std::nullopt;
 }
 
-Status lowerPack(Lowering& lowering, mlir::Operation& op) {
+Status lowerPack(FlatLowering& lowering, mlir::Operation& op) {
   Pack payload;
   payload.ins = lowering.operands(op.getOperands());
   const auto target = typeAttribute(op, "target_type");
@@ -112,7 +112,7 @@ struct Unpack : Payload {
   }
 };
 
-Status lowerUnpack(Lowering& lowering, mlir::Operation& op) {
+Status lowerUnpack(FlatLowering& lowering, mlir::Operation& op) {
   Unpack payload;
   payload.in = lowering.operand(op.getOperand(0));
   payload.index = static_cast<int>(integerAttribute(op, "index", 0));
@@ -143,7 +143,7 @@ struct StochasticConvert : Payload {
   }
 };
 
-Status lowerStochasticConvert(Lowering& lowering, mlir::Operation& op) {
+Status lowerStochasticConvert(FlatLowering& lowering, mlir::Operation& op) {
   StochasticConvert payload;
   payload.ins = {lowering.operand(op.getOperand(0)), lowering.operand(op.getOperand(1))};
   const DType outType = elementDType(op.getResult(0).getType());
@@ -172,7 +172,7 @@ struct ReducePrecision : Payload {
   }
 };
 
-Status lowerReducePrecision(Lowering& lowering, mlir::Operation& op) {
+Status lowerReducePrecision(FlatLowering& lowering, mlir::Operation& op) {
   ReducePrecision payload;
   payload.in = lowering.operand(op.getOperand(0));
   payload.exponentBits = static_cast<int>(integerAttribute(op, "exponent_bits", 0));
@@ -195,7 +195,7 @@ struct PrngSeed : Payload {
   }
 };
 
-Status lowerPrngSeed(Lowering& lowering, mlir::Operation& op) {
+Status lowerPrngSeed(FlatLowering& lowering, mlir::Operation& op) {
   PrngSeed payload;
   payload.words = lowering.operands(op.getOperands());
   for (const Operand& word : payload.words)
@@ -212,7 +212,7 @@ struct PrngBits : Payload {
   }
 };
 
-Status lowerPrngBits(Lowering& lowering, mlir::Operation& op) {
+Status lowerPrngBits(FlatLowering& lowering, mlir::Operation& op) {
   PrngBits payload;
   payload.out = lowering.define(op.getResult(0));
   if (payload.out.dtype != DType::i32) return lowering.refuse(op, "random bits come in 32-bit words");
@@ -220,7 +220,7 @@ Status lowerPrngBits(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-constexpr LowerRow kBitsTable[] = {
+constexpr FlatOpRow kBitsTable[] = {
     {"tpu.bitcast", lowerBitcast, OpClass::vector},
     {"tpu.pack_elementwise", lowerPack, OpClass::vector},
     {"tpu.prng_random_bits", lowerPrngBits, OpClass::vector},
@@ -232,6 +232,6 @@ constexpr LowerRow kBitsTable[] = {
 
 }  // namespace
 
-std::span<const LowerRow> bitsTable() { return kBitsTable; }
+std::span<const FlatOpRow> bitsTable() { return kBitsTable; }
 
 }  // namespace smalti::machine::flat

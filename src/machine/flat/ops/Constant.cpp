@@ -21,7 +21,7 @@ void storeFloat(const llvm::APFloat& value, DType dtype, std::byte* out) {
   std::memcpy(out, &bits, static_cast<size_t>(storage_bytes(dtype)));
 }
 
-Status lowerConstant(Lowering& lowering, mlir::Operation& op) {
+Status lowerConstant(FlatLowering& lowering, mlir::Operation& op) {
   mlir::Value result = op.getResult(0);
   const DType dtype = elementDType(result.getType());
   mlir::Attribute value = op.getAttr("value");
@@ -70,7 +70,7 @@ struct Iota : Payload {
   }
 };
 
-Status lowerIota(Lowering& lowering, mlir::Operation& op) {
+Status lowerIota(FlatLowering& lowering, mlir::Operation& op) {
   mlir::Value result = op.getResult(0);
   const DType dtype = elementDType(result.getType());
   if (!is_integer(dtype) && dtype != DType::index) return lowering.refuse(op);
@@ -97,7 +97,7 @@ Status lowerIota(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-constexpr LowerRow kConstantTable[] = {
+constexpr FlatOpRow kConstantTable[] = {
     {"arith.constant", lowerConstant, OpClass::vector},
     {"tpu.iota", lowerIota, OpClass::vector},
     {"vector.step", lowerIota, OpClass::vector},
@@ -105,6 +105,6 @@ constexpr LowerRow kConstantTable[] = {
 
 }  // namespace
 
-std::span<const LowerRow> constantTable() { return kConstantTable; }
+std::span<const FlatOpRow> constantTable() { return kConstantTable; }
 
 }  // namespace smalti::machine::flat

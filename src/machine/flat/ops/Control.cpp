@@ -25,7 +25,7 @@ const Instruction* jumpUnless(Frame& frame, const Instruction* i) {
   return (condition.bits & 0xff) != 0 ? i + 1 : target(frame, i);
 }
 
-void emitJump(Lowering& lowering, int to) { lowering.emit(&jump).n = to; }
+void emitJump(FlatLowering& lowering, int to) { lowering.emit(&jump).n = to; }
 
 /// scf.for: the counter is in `a` (of `dtype`'s width), bound and step in operands.
 struct Loop : Payload {
@@ -77,7 +77,7 @@ const Instruction* nextIteration(Frame& frame, const Instruction* i) {
   return target(frame, i);
 }
 
-Status lowerFor(Lowering& lowering, mlir::Operation& op) {
+Status lowerFor(FlatLowering& lowering, mlir::Operation& op) {
   mlir::Block& body = op.getRegion(0).front();
   mlir::Operation& yield = body.back();
   const auto inits = op.getOperands().drop_front(3);
@@ -106,7 +106,7 @@ Status lowerFor(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-Status lowerWhile(Lowering& lowering, mlir::Operation& op) {
+Status lowerWhile(FlatLowering& lowering, mlir::Operation& op) {
   mlir::Block &before = op.getRegion(0).front(), &after = op.getRegion(1).front();
   mlir::Operation &condition = before.back(), &yield = after.back();
   const auto passed = condition.getOperands().drop_front(1);
@@ -132,7 +132,7 @@ Status lowerWhile(Lowering& lowering, mlir::Operation& op) {
 }
 
 /// One branch: its ops, and its yielded values moved to the op's results.
-Status lowerBranch(Lowering& lowering, mlir::Operation& op, mlir::Region& region) {
+Status lowerBranch(FlatLowering& lowering, mlir::Operation& op, mlir::Region& region) {
   if (region.empty()) return {};
   mlir::Block& block = region.front();
   mlir::Operation& yield = block.back();
@@ -143,7 +143,7 @@ Status lowerBranch(Lowering& lowering, mlir::Operation& op, mlir::Region& region
   return {};
 }
 
-Status lowerIf(Lowering& lowering, mlir::Operation& op) {
+Status lowerIf(FlatLowering& lowering, mlir::Operation& op) {
   for (mlir::Value result : op.getResults()) lowering.defineMerged(result);
   const int test = lowering.here();
   lowering.emit(&jumpUnless).a = lowering.operand(op.getOperand(0)).slot;
@@ -178,7 +178,7 @@ const Instruction* jumpToCase(Frame& frame, const Instruction* i) {
 }
 
 /// Regions: the default, then one per case.
-Status lowerIndexSwitch(Lowering& lowering, mlir::Operation& op) {
+Status lowerIndexSwitch(FlatLowering& lowering, mlir::Operation& op) {
   auto table = std::make_unique<Switch>();
   table->value = lowering.operand(op.getOperand(0));
   table->cases = integersAttribute(op, "cases");
@@ -199,7 +199,7 @@ Status lowerIndexSwitch(Lowering& lowering, mlir::Operation& op) {
 }
 
 /// run_scoped: what is allocated inside dies at its end.
-Status lowerRegion(Lowering& lowering, mlir::Operation& op) {
+Status lowerRegion(FlatLowering& lowering, mlir::Operation& op) {
   if (!llvm::hasSingleElement(op.getRegion(0))) return lowering.refuse(op);
   for (mlir::Value result : op.getResults()) lowering.defineMerged(result);
   lowering.openScope();
@@ -209,20 +209,20 @@ Status lowerRegion(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-Status lowerTerminator(Lowering& lowering, mlir::Operation& op) {
+Status lowerTerminator(FlatLowering& lowering, mlir::Operation& op) {
   return lowering.refuse(op, "it does not end a block");
 }
 
 /// Structured ops are lowered only when every region is one block that ends in a terminator.
-template <Status (*Lower)(Lowering&, mlir::Operation&)>
-Status structured(Lowering& lowering, mlir::Operation& op) {
+template <Status (*Lower)(FlatLowering&, mlir::Operation&)>
+Status structured(FlatLowering& lowering, mlir::Operation& op) {
   for (mlir::Region& region : op.getRegions())
     if (!region.empty() && (!llvm::hasSingleElement(region) || region.front().empty()))
       return lowering.refuse(op, "a region has several blocks");
   return Lower(lowering, op);
 }
 
-constexpr LowerRow kControlTable[] = {
+constexpr FlatOpRow kControlTable[] = {
     {"scf.condition", lowerTerminator, OpClass::control},
     {"scf.for", structured<lowerFor>, OpClass::control},
     {"scf.if", structured<lowerIf>, OpClass::control},
@@ -234,6 +234,6 @@ constexpr LowerRow kControlTable[] = {
 
 }  // namespace
 
-std::span<const LowerRow> controlTable() { return kControlTable; }
+std::span<const FlatOpRow> controlTable() { return kControlTable; }
 
 }  // namespace smalti::machine::flat

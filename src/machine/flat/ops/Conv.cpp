@@ -78,7 +78,7 @@ struct Conv : Payload {
   }
 };
 
-Status lowerConv(Lowering& lowering, mlir::Operation& op) {
+Status lowerConv(FlatLowering& lowering, mlir::Operation& op) {
   auto conv = mlir::cast<tpu::ConvOp>(op);
   if (const std::string problem = conv.misfit(); !problem.empty()) return lowering.refuse(op, problem);
   Conv payload;
@@ -95,10 +95,10 @@ Status lowerConv(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-constexpr LowerRow kConvTable[] = {{"tpu.conv", lowerConv, OpClass::matrix}};
+constexpr FlatOpRow kConvTable[] = {{"tpu.conv", lowerConv, OpClass::matrix}};
 
 }  // namespace
 
-std::span<const LowerRow> convTable() { return kConvTable; }
+std::span<const FlatOpRow> convTable() { return kConvTable; }
 
 }  // namespace smalti::machine::flat

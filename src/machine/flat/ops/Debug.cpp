@@ -54,7 +54,7 @@ struct Log : Payload {
   }
 };
 
-Status lowerLog(Lowering& lowering, mlir::Operation& op) {
+Status lowerLog(FlatLowering& lowering, mlir::Operation& op) {
   Log payload;
   payload.tag = stringAttribute(op, "tag");
   payload.formatted = boolAttribute(op, "formatted");
@@ -89,7 +89,7 @@ struct LogBuffer : Payload {
   }
 };
 
-Status lowerLogBuffer(Lowering& lowering, mlir::Operation& op) {
+Status lowerLogBuffer(FlatLowering& lowering, mlir::Operation& op) {
   LogBuffer payload;
   payload.tag = stringAttribute(op, "tag");
   payload.ref = lowering.ref(op.getOperand(0));
@@ -110,7 +110,7 @@ struct Assert : Payload {
   }
 };
 
-Status lowerAssert(Lowering& lowering, mlir::Operation& op) {
+Status lowerAssert(FlatLowering& lowering, mlir::Operation& op) {
   Assert payload;
   payload.condition = lowering.operand(op.getOperand(0));
   payload.message = stringAttribute(op, "msg");
@@ -124,14 +124,14 @@ struct Trace : Payload {
   void run(Frame& frame) const { frame.core->trace(message, begin); }
 };
 
-Status lowerTraceStart(Lowering& lowering, mlir::Operation& op) {
+Status lowerTraceStart(FlatLowering& lowering, mlir::Operation& op) {
   Trace payload;
   payload.message = stringAttribute(op, "message");
   lowering.emit(std::move(payload));
   return {};
 }
 
-Status lowerTraceStop(Lowering& lowering, mlir::Operation&) {
+Status lowerTraceStop(FlatLowering& lowering, mlir::Operation&) {
   Trace payload;
   payload.begin = false;
   lowering.emit(std::move(payload));
@@ -149,7 +149,7 @@ struct TraceValue : Payload {
   }
 };
 
-Status lowerTraceValue(Lowering& lowering, mlir::Operation& op) {
+Status lowerTraceValue(FlatLowering& lowering, mlir::Operation& op) {
   TraceValue payload;
   payload.label = stringAttribute(op, "label");
   payload.value = lowering.operand(op.getOperand(0));
@@ -157,7 +157,7 @@ Status lowerTraceValue(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-constexpr LowerRow kDebugTable[] = {
+constexpr FlatOpRow kDebugTable[] = {
     {"cf.assert", lowerAssert, OpClass::debug},         {"tpu.log", lowerLog, OpClass::debug},
     {"tpu.log_buffer", lowerLogBuffer, OpClass::debug}, {"tpu.trace_start", lowerTraceStart, OpClass::debug},
     {"tpu.trace_stop", lowerTraceStop, OpClass::debug}, {"tpu.trace_value", lowerTraceValue, OpClass::debug},
@@ -165,6 +165,6 @@ constexpr LowerRow kDebugTable[] = {
 
 }  // namespace
 
-std::span<const LowerRow> debugTable() { return kDebugTable; }
+std::span<const FlatOpRow> debugTable() { return kDebugTable; }
 
 }  // namespace smalti::machine::flat

@@ -62,7 +62,7 @@ const Instruction* runBinary(Frame& frame, const Instruction* i) {
   return i + 1;
 }
 
-void emitUnary(Lowering& lowering, mlir::Operation& op, eval::UnaryKernel kernel) {
+void emitUnary(FlatLowering& lowering, mlir::Operation& op, eval::UnaryKernel kernel) {
   const Operand a = lowering.operand(op.getOperand(0));
   const Operand out = lowering.define(op.getResult(0), a.splat, op.getOperands());
   Instruction& i = lowering.emit(&runUnary);
@@ -72,7 +72,7 @@ void emitUnary(Lowering& lowering, mlir::Operation& op, eval::UnaryKernel kernel
   i.a = a.slot;
 }
 
-void emitBinary(Lowering& lowering, mlir::Operation& op, eval::BinaryKernel kernel) {
+void emitBinary(FlatLowering& lowering, mlir::Operation& op, eval::BinaryKernel kernel) {
   const Operand a = lowering.operand(op.getOperand(0)), b = lowering.operand(op.getOperand(1));
   const bool splat = a.splat && b.splat;
   const Operand out = lowering.define(op.getResult(0), splat, op.getOperands());
@@ -87,7 +87,7 @@ void emitBinary(Lowering& lowering, mlir::Operation& op, eval::BinaryKernel kern
 
 // ---- arith.cmpi, arith.cmpf: the predicate is part of the evaluator's name
 
-Status lowerCompare(Lowering& lowering, mlir::Operation& op) {
+Status lowerCompare(FlatLowering& lowering, mlir::Operation& op) {
   static constexpr std::array<const char*, 10> kInteger{"eq",  "ne",  "slt", "sle", "sgt",
                                                         "sge", "ult", "ule", "ugt", "uge"};
   static constexpr std::array<const char*, 16> kFloat{"false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord",
@@ -142,7 +142,7 @@ struct SelectRef : Payload {
   }
 };
 
-Status lowerSelect(Lowering& lowering, mlir::Operation& op) {
+Status lowerSelect(FlatLowering& lowering, mlir::Operation& op) {
   const Operand condition = lowering.operand(op.getOperand(0));
   if (lowering.isRef(op.getResult(0))) {
     SelectRef payload;
@@ -167,7 +167,7 @@ Status lowerSelect(Lowering& lowering, mlir::Operation& op) {
 
 // ---- conversions
 
-Status lowerConvert(Lowering& lowering, mlir::Operation& op) {
+Status lowerConvert(FlatLowering& lowering, mlir::Operation& op) {
   const DType from = elementDType(op.getOperand(0).getType()), to = elementDType(op.getResult(0).getType());
   const llvm::StringRef name = op.getName().getStringRef();
   const eval::UnaryKernel kernel = eval::findConvert(std::string_view(name.data(), name.size()), from, to);
@@ -180,19 +180,19 @@ void reciprocalApprox(const void* in, void* out, int64_t n) {
   eval::reciprocalApprox(static_cast<const float*>(in), static_cast<float*>(out), n);
 }
 
-Status lowerReciprocal(Lowering& lowering, mlir::Operation& op) {
+Status lowerReciprocal(FlatLowering& lowering, mlir::Operation& op) {
   if (!boolAttribute(op, "approx") || elementDType(op.getResult(0).getType()) != DType::f32)
     return lowerElementwise(lowering, op);
   emitUnary(lowering, op, &reciprocalApprox);
   return {};
 }
 
-Status lowerSame(Lowering& lowering, mlir::Operation& op) {
+Status lowerSame(FlatLowering& lowering, mlir::Operation& op) {
   lowering.alias(op.getResult(0), op.getOperand(0));
   return {};
 }
 
-constexpr LowerRow kElementwiseTable[] = {
+constexpr FlatOpRow kElementwiseTable[] = {
     {"arith.bitcast", lowerConvert, OpClass::vector},     {"arith.cmpf", lowerCompare, OpClass::vector},
     {"arith.cmpi", lowerCompare, OpClass::vector},        {"arith.extf", lowerConvert, OpClass::vector},
     {"arith.extsi", lowerConvert, OpClass::vector},       {"arith.extui", lowerConvert, OpClass::vector},
@@ -206,7 +206,7 @@ constexpr LowerRow kElementwiseTable[] = {
 
 }  // namespace
 
-std::span<const LowerRow> elementwiseTable() { return kElementwiseTable; }
+std::span<const FlatOpRow> elementwiseTable() { return kElementwiseTable; }
 
 std::vector<int32_t> elementwiseOperands(const Instruction& i) {
   if (i.run == &runUnary) return {i.a};
@@ -216,7 +216,7 @@ std::vector<int32_t> elementwiseOperands(const Instruction& i) {
   return {select.condition.slot, select.a.slot, select.b.slot};
 }
 
-Status lowerElementwise(Lowering& lowering, mlir::Operation& op) {
+Status lowerElementwise(FlatLowering& lowering, mlir::Operation& op) {
   if (op.getNumResults() != 1 || op.getNumRegions() != 0 || lowering.isRef(op.getResult(0))) return lowering.refuse(op);
   for (mlir::Value v : op.getOperands())
     if (lowering.isRef(v) || shapeOf(v.getType()) != shapeOf(op.getResult(0).getType())) return lowering.refuse(op);

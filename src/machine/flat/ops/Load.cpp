@@ -47,7 +47,7 @@ struct Load : Payload {
       loadOverEdge(frame, box, at, out);
       return true;
     }
-    tellAccess(frame, box, at, Access::Kind::load);
+    tellAccess(frame, box, at, MemoryAccess::Kind::load);
     if (!at.ref->strided()) {
       loadThroughTransforms(frame, at, slot);
       return true;
@@ -112,7 +112,7 @@ struct LoadScalar : Payload {
       loadOverEdge(frame, box, at, out);
       return true;
     }
-    tellAccess(frame, box, at, Access::Kind::load);
+    tellAccess(frame, box, at, MemoryAccess::Kind::load);
     Slot& slot = frame.slots[out.slot];
     slot.mask = nullptr;
     if (at.ref->strided()) {
@@ -131,7 +131,7 @@ struct LoadScalar : Payload {
   }
 };
 
-Status lowerLoad(Lowering& lowering, mlir::Operation& op) {
+Status lowerLoad(FlatLowering& lowering, mlir::Operation& op) {
   const bool scalar = op.getName().getStringRef() == "memref.load";
   Result<BoxShape> box =
       boxOf(lowering, op, op.getOperand(0), op.getOperands().drop_front(), shapeOf(op.getResult(0).getType()), scalar);
@@ -158,7 +158,7 @@ Status lowerLoad(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-constexpr LowerRow kLoadTable[] = {
+constexpr FlatOpRow kLoadTable[] = {
     {"memref.load", lowerLoad, OpClass::load},
     {"tpu.strided_load", lowerLoad, OpClass::load},
     {"vector.load", lowerLoad, OpClass::load},
@@ -166,6 +166,6 @@ constexpr LowerRow kLoadTable[] = {
 
 }  // namespace
 
-std::span<const LowerRow> loadTable() { return kLoadTable; }
+std::span<const FlatOpRow> loadTable() { return kLoadTable; }
 
 }  // namespace smalti::machine::flat

@@ -76,7 +76,7 @@ std::optional<Shape> resultShape(const DotDimensions& d, const Shape& lhs, const
   return result;
 }
 
-Status lowerMatmul(Lowering& lowering, mlir::Operation& op) {
+Status lowerMatmul(FlatLowering& lowering, mlir::Operation& op) {
   Matmul payload;
   payload.lhs = lowering.operand(op.getOperand(0));
   payload.rhs = lowering.operand(op.getOperand(1));
@@ -96,7 +96,7 @@ Status lowerMatmul(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-constexpr LowerRow kMatmulTable[] = {{"tpu.matmul", lowerMatmul, OpClass::matrix}};
+constexpr FlatOpRow kMatmulTable[] = {{"tpu.matmul", lowerMatmul, OpClass::matrix}};
 
 }  // namespace
 
@@ -109,6 +109,6 @@ bool hasProduct(DType lhs, DType rhs, DType acc, DType out) {
                           {data, acc, kUnit, false}, {reinterpret_cast<std::byte*>(&result), out, kUnit});
 }
 
-std::span<const LowerRow> matmulTable() { return kMatmulTable; }
+std::span<const FlatOpRow> matmulTable() { return kMatmulTable; }
 
 }  // namespace smalti::machine::flat

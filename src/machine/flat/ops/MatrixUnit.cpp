@@ -37,7 +37,7 @@ struct PushRhs : Payload {
   void run(Frame& frame) const { frame.matrixUnits[unit].staged[staging] = keep(frame, rhs, transposed); }
 };
 
-Status lowerPushRhs(Lowering& lowering, mlir::Operation& op) {
+Status lowerPushRhs(FlatLowering& lowering, mlir::Operation& op) {
   if (!isMatrix(op.getOperand(0))) return lowering.refuse(op);
   PushRhs payload;
   payload.rhs = lowering.operand(op.getOperand(0));
@@ -119,7 +119,7 @@ struct FeedLhs : Payload {
   }
 };
 
-Status lowerFeedLhs(Lowering& lowering, mlir::Operation& op) {
+Status lowerFeedLhs(FlatLowering& lowering, mlir::Operation& op) {
   if (!isMatrix(op.getOperand(0))) return lowering.refuse(op);
   FeedLhs payload;
   payload.lhs = lowering.operand(op.getOperand(0));
@@ -168,7 +168,7 @@ struct Pop : Payload {
   }
 };
 
-Status lowerPop(Lowering& lowering, mlir::Operation& op) {
+Status lowerPop(FlatLowering& lowering, mlir::Operation& op) {
   const DType dtype = elementDType(op.getResult(0).getType());
   if (!isMatrix(op.getResult(0)) || (dtype != DType::f32 && dtype != DType::i32)) return lowering.refuse(op);
   Pop payload;
@@ -182,7 +182,7 @@ Status lowerPop(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-constexpr LowerRow kMatrixUnitTable[] = {
+constexpr FlatOpRow kMatrixUnitTable[] = {
     {"tpu.matmul_acc_lhs", lowerFeedLhs, OpClass::matrix},  {"tpu.matmul_lhs_fifo", lowerFeedLhs, OpClass::matrix},
     {"tpu.matmul_pop", lowerPop, OpClass::matrix},          {"tpu.matmul_pop_fifo", lowerPop, OpClass::matrix},
     {"tpu.matmul_push_rhs", lowerPushRhs, OpClass::matrix},
@@ -190,6 +190,6 @@ constexpr LowerRow kMatrixUnitTable[] = {
 
 }  // namespace
 
-std::span<const LowerRow> matrixUnitTable() { return kMatrixUnitTable; }
+std::span<const FlatOpRow> matrixUnitTable() { return kMatrixUnitTable; }
 
 }  // namespace smalti::machine::flat

@@ -8,12 +8,12 @@
 
 namespace smalti::machine::flat {
 
-Result<BoxShape> boxOf(Lowering& lowering, mlir::Operation& op, mlir::Value ref, mlir::ValueRange indices, Shape sizes,
-                       bool scalar) {
+Result<BoxShape> boxOf(FlatLowering& lowering, mlir::Operation& op, mlir::Value ref, mlir::ValueRange indices,
+                       Shape sizes, bool scalar) {
   auto type = llvm::dyn_cast<mlir::MemRefType>(ref.getType());
   const auto space = type ? memorySpaceOf(type) : std::nullopt;
   if (!space || !dtypeOf(type.getElementType())) return lowering.refuse(op);
-  if (*space == MemorySpace::any || *space == MemorySpace::hbm || *space == MemorySpace::host)
+  if (*space == MemoryKind::any || *space == MemoryKind::hbm || *space == MemoryKind::host)
     return fail(
         {.code = "SM4002",
          .message = fmt::format("loads and stores are only allowed on VMEM and SMEM references; this ref is {} ({})",
@@ -22,9 +22,9 @@ Result<BoxShape> boxOf(Lowering& lowering, mlir::Operation& op, mlir::Value ref,
          .need = "a VMEM or SMEM ref",
          .have = fmt::format("a ref in {} memory", name(*space)),
          .help = "copy the part you need to a VMEM scratch with pltpu.async_copy or sync_copy first"});
-  if (*space == MemorySpace::semaphore)
+  if (*space == MemoryKind::semaphore)
     return lowering.refuse(op, "semaphores are read and changed only by semaphore ops");
-  if (*space == MemorySpace::smem && !scalar)
+  if (*space == MemoryKind::smem && !scalar)
     return fail({.code = "SM4003",
                  .message = fmt::format("only scalars can be loaded from and stored to SMEM; this is {}", opText(op)),
                  .place = placeOf(op.getLoc()),

@@ -3,13 +3,13 @@
 
 #include "base/RowMajor.h"
 #include "machine/flat/Box.h"
-#include "machine/flat/Lowering.h"
+#include "machine/flat/FlatLowering.h"
 
 namespace smalti::machine::flat {
 
 /// The box of a load or store op, checked as far as types go: SM4002 for HBM/ANY refs, SM4003 for vectors in SMEM.
 /// `sizes` is the vector's shape; `scalar`: memref.load and memref.store, one element.
-Result<BoxShape> boxOf(Lowering&, mlir::Operation&, mlir::Value ref, mlir::ValueRange indices, Shape sizes,
+Result<BoxShape> boxOf(FlatLowering&, mlir::Operation&, mlir::Value ref, mlir::ValueRange indices, Shape sizes,
                        bool scalar);
 
 /// Reads or writes the elements of a box (inside bounds) of any ref; `mask` may be null.

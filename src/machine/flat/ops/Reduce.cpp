@@ -36,7 +36,7 @@ struct Reduce : Payload {
   }
 };
 
-Status emitReduce(Lowering& lowering, mlir::Operation& op, Reduce payload) {
+Status emitReduce(FlatLowering& lowering, mlir::Operation& op, Reduce payload) {
   const Shape shape = payload.in.shape;
   Shape rest;
   for (int64_t d : payload.dims)
@@ -59,7 +59,7 @@ Status emitReduce(Lowering& lowering, mlir::Operation& op, Reduce payload) {
   return {};
 }
 
-Status lowerMultiReduction(Lowering& lowering, mlir::Operation& op) {
+Status lowerMultiReduction(FlatLowering& lowering, mlir::Operation& op) {
   const auto kind = eval::reduceKindFromName(keywordAttribute(op, "kind"));
   if (!kind) return lowering.refuse(op, "unknown kind");
   Reduce payload;
@@ -71,7 +71,7 @@ Status lowerMultiReduction(Lowering& lowering, mlir::Operation& op) {
 }
 
 /// vector.reduction: a vector of one dimension to a scalar, with or without an accumulator.
-Status lowerReduction(Lowering& lowering, mlir::Operation& op) {
+Status lowerReduction(FlatLowering& lowering, mlir::Operation& op) {
   const auto kind = eval::reduceKindFromName(keywordAttribute(op, "kind"));
   if (!kind || op.getNumOperands() != 2) return lowering.refuse(op, "only reductions with an accumulator are known");
   Reduce payload;
@@ -98,7 +98,7 @@ struct ReduceIndex : Payload {
   }
 };
 
-Status lowerReduceIndex(Lowering& lowering, mlir::Operation& op) {
+Status lowerReduceIndex(FlatLowering& lowering, mlir::Operation& op) {
   ReduceIndex payload;
   payload.in = lowering.operand(op.getOperand(0));
   payload.axis = static_cast<int>(integerAttribute(op, "axis", -1));
@@ -121,7 +121,7 @@ Status lowerReduceIndex(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-constexpr LowerRow kReduceTable[] = {
+constexpr FlatOpRow kReduceTable[] = {
     {"tpu.reduce_index", lowerReduceIndex, OpClass::cross},
     {"vector.multi_reduction", lowerMultiReduction, OpClass::cross},
     {"vector.reduction", lowerReduction, OpClass::cross},
@@ -129,6 +129,6 @@ constexpr LowerRow kReduceTable[] = {
 
 }  // namespace
 
-std::span<const LowerRow> reduceTable() { return kReduceTable; }
+std::span<const FlatOpRow> reduceTable() { return kReduceTable; }
 
 }  // namespace smalti::machine::flat

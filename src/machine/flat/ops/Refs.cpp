@@ -135,7 +135,7 @@ bool isOnlyRead(mlir::Value ref) {
   });
 }
 
-Status lowerSlice(Lowering& lowering, mlir::Operation& op) {
+Status lowerSlice(FlatLowering& lowering, mlir::Operation& op) {
   auto type = llvm::dyn_cast<mlir::MemRefType>(op.getResult(0).getType());
   const std::vector<int64_t> segments = integersAttribute(op, "operandSegmentSizes");
   if (!type || segments.size() != 3 || segments[0] != 1 || segments[1] != type.getRank() || segments[2] < 0 ||
@@ -188,7 +188,7 @@ struct SqueezeRef : Payload {
   }
 };
 
-Status lowerSqueeze(Lowering& lowering, mlir::Operation& op) {
+Status lowerSqueeze(FlatLowering& lowering, mlir::Operation& op) {
   const Shape from = shapeOf(op.getOperand(0).getType()), to = shapeOf(op.getResult(0).getType());
   SqueezeRef payload;
   size_t next = 0;
@@ -249,7 +249,7 @@ struct ReshapeRef : Payload {
   }
 };
 
-Status lowerReshape(Lowering& lowering, mlir::Operation& op) {
+Status lowerReshape(FlatLowering& lowering, mlir::Operation& op) {
   auto from = llvm::dyn_cast<mlir::MemRefType>(op.getOperand(0).getType());
   auto to = llvm::dyn_cast<mlir::MemRefType>(op.getResult(0).getType());
   if (!from || !to || !dtypeOf(to.getElementType()) || to.getNumDynamicDims() > 1) return lowering.refuse(op);
@@ -286,7 +286,7 @@ struct Allocate : Payload {
   }
 };
 
-Status lowerAllocate(Lowering& lowering, mlir::Operation& op) {
+Status lowerAllocate(FlatLowering& lowering, mlir::Operation& op) {
   auto type = llvm::dyn_cast<mlir::MemRefType>(op.getResult(0).getType());
   const auto space = type ? memorySpaceOf(type) : std::nullopt;
   if (!space || !type.hasStaticShape() || !dtypeOf(type.getElementType()) || op.getNumOperands() != 0)
@@ -303,15 +303,15 @@ Status lowerAllocate(Lowering& lowering, mlir::Operation& op) {
 }
 
 /// Allocations die with their scope; an explicit end changes nothing.
-Status lowerDealloc(Lowering&, mlir::Operation&) { return {}; }
+Status lowerDealloc(FlatLowering&, mlir::Operation&) { return {}; }
 
 /// Promises about accesses change none of them.
-Status lowerAnnotate(Lowering& lowering, mlir::Operation& op) {
+Status lowerAnnotate(FlatLowering& lowering, mlir::Operation& op) {
   lowering.alias(op.getResult(0), op.getOperand(0));
   return {};
 }
 
-Status lowerMemorySpaceIs(Lowering& lowering, mlir::Operation& op) {
+Status lowerMemorySpaceIs(FlatLowering& lowering, mlir::Operation& op) {
   const auto is = static_cast<std::byte>(llvm::cast<tpu::MemRefMemorySpaceIsOp>(op).holds());
   lowering.constant(op.getResult(0), &is);
   return {};
@@ -327,7 +327,7 @@ struct BarrierRef : Payload {
   }
 };
 
-Status lowerBarrier(Lowering& lowering, mlir::Operation& op) {
+Status lowerBarrier(FlatLowering& lowering, mlir::Operation& op) {
   BarrierRef payload;
   payload.out = lowering.defineRef(op.getResult(0));
   lowering.emit(std::move(payload));
@@ -341,7 +341,7 @@ struct ReleaseScope : Payload {
   }
 };
 
-constexpr LowerRow kRefsTable[] = {
+constexpr FlatOpRow kRefsTable[] = {
     {"memref.alloca", lowerAllocate, OpClass::scalar},
     {"memref.dealloc", lowerDealloc, OpClass::scalar},
     {"tpu.memref_bitcast", lowerReshape, OpClass::scalar},
@@ -356,9 +356,9 @@ constexpr LowerRow kRefsTable[] = {
 
 }  // namespace
 
-std::span<const LowerRow> refTable() { return kRefsTable; }
+std::span<const FlatOpRow> refTable() { return kRefsTable; }
 
-void Lowering::closeScope() {
+void FlatLowering::closeScope() {
   ReleaseScope payload;
   payload.sites = std::move(scopes_.back());
   scopes_.pop_back();

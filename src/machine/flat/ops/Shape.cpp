@@ -9,7 +9,7 @@
 namespace smalti::machine::flat {
 namespace {
 
-Status lowerShapeCast(Lowering& lowering, mlir::Operation& op) {
+Status lowerShapeCast(FlatLowering& lowering, mlir::Operation& op) {
   const int64_t n = checkedElements(shapeOf(op.getResult(0).getType()));
   if (n != checkedElements(shapeOf(op.getOperand(0).getType())) || n < 0)
     return lowering.refuse(op, "the number of elements changes");
@@ -24,7 +24,7 @@ struct Broadcast : Payload {
   }
 };
 
-Status lowerBroadcast(Lowering& lowering, mlir::Operation& op) {
+Status lowerBroadcast(FlatLowering& lowering, mlir::Operation& op) {
   mlir::Value in = op.getOperand(0), out = op.getResult(0);
   const Operand source = lowering.operand(in);
   const Shape shape = shapeOf(out.getType());
@@ -55,7 +55,7 @@ struct Transpose : Payload {
   }
 };
 
-Status lowerTranspose(Lowering& lowering, mlir::Operation& op) {
+Status lowerTranspose(FlatLowering& lowering, mlir::Operation& op) {
   Transpose payload;
   payload.in = lowering.operand(op.getOperand(0));
   payload.permutation = integersAttribute(op, "permutation");
@@ -104,7 +104,7 @@ struct Concatenate : Payload {
   }
 };
 
-Status lowerConcatenate(Lowering& lowering, mlir::Operation& op) {
+Status lowerConcatenate(FlatLowering& lowering, mlir::Operation& op) {
   Concatenate payload;
   payload.ins = lowering.operands(op.getOperands());
   payload.dim = static_cast<int>(integerAttribute(op, "dimension", -1));
@@ -142,7 +142,7 @@ struct Rotate : Payload {
   }
 };
 
-Status lowerRotate(Lowering& lowering, mlir::Operation& op) {
+Status lowerRotate(FlatLowering& lowering, mlir::Operation& op) {
   Rotate payload;
   payload.in = lowering.operand(op.getOperand(0));
   payload.amount = lowering.operand(op.getOperand(1));
@@ -185,7 +185,7 @@ struct Gather : Payload {
   }
 };
 
-Status lowerGather(Lowering& lowering, mlir::Operation& op) {
+Status lowerGather(FlatLowering& lowering, mlir::Operation& op) {
   Gather payload;
   payload.in = lowering.operand(op.getOperand(0));
   payload.indices = lowering.operand(op.getOperand(1));
@@ -206,7 +206,7 @@ Status lowerGather(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-constexpr LowerRow kShapeTable[] = {
+constexpr FlatOpRow kShapeTable[] = {
     {"tpu.concatenate", lowerConcatenate, OpClass::cross}, {"tpu.dynamic_gather", lowerGather, OpClass::cross},
     {"tpu.dynamic_rotate", lowerRotate, OpClass::cross},   {"tpu.transpose", lowerTranspose, OpClass::cross},
     {"vector.broadcast", lowerBroadcast, OpClass::cross},  {"vector.shape_cast", lowerShapeCast, OpClass::cross},
@@ -215,6 +215,6 @@ constexpr LowerRow kShapeTable[] = {
 
 }  // namespace
 
-std::span<const LowerRow> shapeTable() { return kShapeTable; }
+std::span<const FlatOpRow> shapeTable() { return kShapeTable; }
 
 }  // namespace smalti::machine::flat

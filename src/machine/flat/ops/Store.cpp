@@ -38,7 +38,7 @@ struct Store : Payload {
     if (!resolveBox(frame, box, Reach::store, at, masked)) return false;
     const bool reachesOutside = masked && !isInside(box, at);
     if (reachesOutside && !selectionInside(frame, at)) return false;
-    tellAccess(frame, box, at, Access::Kind::store, masked ? selectionOf(frame) : std::span<const uint8_t>());
+    tellAccess(frame, box, at, MemoryAccess::Kind::store, masked ? selectionOf(frame) : std::span<const uint8_t>());
     if (reachesOutside && (add || !at.ref->strided())) {
       storeThroughView(frame, at);
       return true;
@@ -272,7 +272,7 @@ struct ComputeInPlace : Payload {
 /// Values of fewer bytes are copied faster than this is arranged.
 constexpr int64_t kWorthComputingInPlace = 4096;
 
-void computeInPlace(Lowering& lowering, mlir::Operation& op, mlir::Value value, const BoxShape& box) {
+void computeInPlace(FlatLowering& lowering, mlir::Operation& op, mlir::Value value, const BoxShape& box) {
   const int index = lowering.latestInstruction(value, op.getBlock());
   if (index < 0 || !box.strides.empty()) return;
   const Instruction& instruction = lowering.at(index);
@@ -287,8 +287,8 @@ void computeInPlace(Lowering& lowering, mlir::Operation& op, mlir::Value value, 
   lowering.emitBefore(index, std::move(payload));
 }
 
-Status emitStore(Lowering& lowering, mlir::Operation& op, mlir::Value value, mlir::Value ref, mlir::ValueRange indices,
-                 mlir::Value selection = nullptr) {
+Status emitStore(FlatLowering& lowering, mlir::Operation& op, mlir::Value value, mlir::Value ref,
+                 mlir::ValueRange indices, mlir::Value selection = nullptr) {
   const bool scalar = op.getName().getStringRef() == "memref.store";
   Result<BoxShape> box = boxOf(lowering, op, ref, indices, shapeOf(value.getType()), scalar);
   if (!box) return tl::unexpected(box.error());
@@ -319,7 +319,7 @@ Status emitStore(Lowering& lowering, mlir::Operation& op, mlir::Value value, mli
 }
 
 /// Operand segments: value, base, indices, mask.
-Status lowerVectorStore(Lowering& lowering, mlir::Operation& op) {
+Status lowerVectorStore(FlatLowering& lowering, mlir::Operation& op) {
   const std::vector<int64_t> segments = integersAttribute(op, "operandSegmentSizes");
   const unsigned operands = op.getNumOperands();
   if (segments.size() != 4 || segments[0] != 1 || segments[1] != 1 || segments[2] < 0 || segments[3] < 0 ||
@@ -331,11 +331,11 @@ Status lowerVectorStore(Lowering& lowering, mlir::Operation& op) {
 }
 
 /// Operands: value, base, indices.
-Status lowerStore(Lowering& lowering, mlir::Operation& op) {
+Status lowerStore(FlatLowering& lowering, mlir::Operation& op) {
   return emitStore(lowering, op, op.getOperand(0), op.getOperand(1), op.getOperands().drop_front(2));
 }
 
-constexpr LowerRow kStoreTable[] = {
+constexpr FlatOpRow kStoreTable[] = {
     {"memref.store", lowerStore, OpClass::store},
     {"tpu.strided_store", lowerStore, OpClass::store},
     {"tpu.vector_store", lowerVectorStore, OpClass::store},
@@ -344,6 +344,6 @@ constexpr LowerRow kStoreTable[] = {
 
 }  // namespace
 
-std::span<const LowerRow> storeTable() { return kStoreTable; }
+std::span<const FlatOpRow> storeTable() { return kStoreTable; }
 
 }  // namespace smalti::machine::flat

@@ -40,7 +40,7 @@ bool isSemaphore(mlir::Value v) {
 bool isRef(mlir::Value v) { return v && llvm::isa<mlir::MemRefType>(v.getType()); }
 bool isInteger(mlir::Value v) { return v && v.getType().isIntOrIndex(); }
 
-std::optional<Operand> optionalOperand(Lowering& lowering, mlir::Value v) {
+std::optional<Operand> optionalOperand(FlatLowering& lowering, mlir::Value v) {
   if (!v) return std::nullopt;
   return lowering.operand(v);
 }
@@ -66,7 +66,7 @@ struct SemaphoreRead : Payload {
   }
 };
 
-Status lowerRead(Lowering& lowering, mlir::Operation& op) {
+Status lowerRead(FlatLowering& lowering, mlir::Operation& op) {
   if (!isSemaphore(op.getOperand(0))) return lowering.refuse(op);
   SemaphoreRead payload;
   payload.semaphore = lowering.ref(op.getOperand(0));
@@ -92,7 +92,7 @@ struct SemaphoreWait : Payload {
   }
 };
 
-Status lowerWait(Lowering& lowering, mlir::Operation& op) {
+Status lowerWait(FlatLowering& lowering, mlir::Operation& op) {
   if (op.getNumOperands() != 2 || !isSemaphore(op.getOperand(0)) || !isInteger(op.getOperand(1)))
     return lowering.refuse(op);
   SemaphoreWait payload;
@@ -116,7 +116,7 @@ struct SemaphoreSignal : Payload {
 };
 
 /// Segments: semaphore, amount, device_id, core_id, subcore_id.
-Status lowerSignal(Lowering& lowering, mlir::Operation& op) {
+Status lowerSignal(FlatLowering& lowering, mlir::Operation& op) {
   const Segments s(op, 4);
   if (!s.valid() || !isSemaphore(s[0]) || !isInteger(s[1])) return lowering.refuse(op);
   if (s[4]) return lowering.refuse(op, "subcores exist only on SparseCores");
@@ -151,7 +151,7 @@ struct StartDma : Payload {
 };
 
 /// Segments: source, source_semaphore, target, target_semaphore, device_id, core_id, subcore_id.
-Status lowerEnqueue(Lowering& lowering, mlir::Operation& op) {
+Status lowerEnqueue(FlatLowering& lowering, mlir::Operation& op) {
   const Segments s(op, 6);
   if (!s.valid() || !isRef(s[0]) || !isRef(s[2]) || !isSemaphore(s[3]) || (s[1] && !isSemaphore(s[1])))
     return lowering.refuse(op);
@@ -179,7 +179,8 @@ struct WaitDma : Payload {
   }
 };
 
-Status emitWaitDma(Lowering& lowering, mlir::Operation& op, mlir::Value semaphore, mlir::Value ref, bool targetSide) {
+Status emitWaitDma(FlatLowering& lowering, mlir::Operation& op, mlir::Value semaphore, mlir::Value ref,
+                   bool targetSide) {
   if (!isSemaphore(semaphore) || !isRef(ref)) return lowering.refuse(op);
   WaitDma payload;
   payload.semaphore = lowering.ref(semaphore);
@@ -190,7 +191,7 @@ Status emitWaitDma(Lowering& lowering, mlir::Operation& op, mlir::Value semaphor
 }
 
 /// Segments as enqueue_dma's; `wait_target` says whose arrival is awaited: the target's, or the source's departure.
-Status lowerWaitDma(Lowering& lowering, mlir::Operation& op) {
+Status lowerWaitDma(FlatLowering& lowering, mlir::Operation& op) {
   const Segments s(op, 4);
   if (!s.valid()) return lowering.refuse(op);
   const bool target = !op.hasAttr("wait_target") || boolAttribute(op, "wait_target");
@@ -225,7 +226,7 @@ struct IterationBound : Payload {
 };
 
 template <class P>
-Status lowerQuery(Lowering& lowering, mlir::Operation& op) {
+Status lowerQuery(FlatLowering& lowering, mlir::Operation& op) {
   P payload;
   if (op.getNumResults() != 1 || !op.getResult(0).getType().isInteger(32)) return lowering.refuse(op);
   if constexpr (requires { payload.dim; }) payload.dim = static_cast<int>(integerAttribute(op, "dim", 0));
@@ -239,14 +240,14 @@ struct Delay : Payload {
   void run(Frame& frame) const { frame.core->delay(frame.integer(nanoseconds)); }
 };
 
-Status lowerDelay(Lowering& lowering, mlir::Operation& op) {
+Status lowerDelay(FlatLowering& lowering, mlir::Operation& op) {
   Delay payload;
   payload.nanoseconds = lowering.operand(op.getOperand(0));
   lowering.emit(std::move(payload));
   return {};
 }
 
-constexpr LowerRow kSyncTable[] = {
+constexpr FlatOpRow kSyncTable[] = {
     {"tpu.core_id", lowerQuery<CoreId>, OpClass::scalar},
     {"tpu.delay", lowerDelay, OpClass::sync},
     {"tpu.device_id", lowerQuery<DeviceId>, OpClass::scalar},
@@ -260,6 +261,6 @@ constexpr LowerRow kSyncTable[] = {
 
 }  // namespace
 
-std::span<const LowerRow> syncTable() { return kSyncTable; }
+std::span<const FlatOpRow> syncTable() { return kSyncTable; }
 
 }  // namespace smalti::machine::flat

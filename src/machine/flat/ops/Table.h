@@ -4,41 +4,41 @@
 #include <span>
 #include <string_view>
 
-#include "machine/flat/Lowering.h"
+#include "machine/flat/FlatLowering.h"
 
 namespace smalti::machine::flat {
 
-using LowerFunction = Status (*)(Lowering&, mlir::Operation&);
+using FlatLowerFunction = Status (*)(FlatLowering&, mlir::Operation&);
 /// The instruction of an op, and its class of work. Rows of the vector class hold for single numbers, too: scalar then.
-struct LowerRow {
+struct FlatOpRow {
   std::string_view name;
-  LowerFunction lower;
+  FlatLowerFunction lower;
   OpClass kind;
 };
 
 // One per file of this folder.
-std::span<const LowerRow> bitsTable();
-std::span<const LowerRow> constantTable();
-std::span<const LowerRow> controlTable();
-std::span<const LowerRow> convTable();
-std::span<const LowerRow> debugTable();
-std::span<const LowerRow> elementwiseTable();
-std::span<const LowerRow> loadTable();
-std::span<const LowerRow> matmulTable();
-std::span<const LowerRow> matrixUnitTable();
-std::span<const LowerRow> reduceTable();
-std::span<const LowerRow> refTable();
-std::span<const LowerRow> shapeTable();
-std::span<const LowerRow> storeTable();
-std::span<const LowerRow> syncTable();
-std::span<const LowerRow> vectorTable();
+std::span<const FlatOpRow> bitsTable();
+std::span<const FlatOpRow> constantTable();
+std::span<const FlatOpRow> controlTable();
+std::span<const FlatOpRow> convTable();
+std::span<const FlatOpRow> debugTable();
+std::span<const FlatOpRow> elementwiseTable();
+std::span<const FlatOpRow> loadTable();
+std::span<const FlatOpRow> matmulTable();
+std::span<const FlatOpRow> matrixUnitTable();
+std::span<const FlatOpRow> reduceTable();
+std::span<const FlatOpRow> refTable();
+std::span<const FlatOpRow> shapeTable();
+std::span<const FlatOpRow> storeTable();
+std::span<const FlatOpRow> syncTable();
+std::span<const FlatOpRow> vectorTable();
 
 /// By its name; null: ops of no table are tried as element-wise ones.
-const LowerRow* rowOf(mlir::Operation&);
+const FlatOpRow* rowOf(mlir::Operation&);
 /// The class of an op: its row's; of an element-wise op, which has no row, by its type.
-OpClass classOf(mlir::Operation&, const LowerRow*);
+OpClass classOf(mlir::Operation&, const FlatOpRow*);
 /// An element-wise op that src/eval knows by this name; SM4001 otherwise.
-Status lowerElementwise(Lowering&, mlir::Operation&);
+Status lowerElementwise(FlatLowering&, mlir::Operation&);
 
 /// Slots that an element-wise instruction reads; empty for other instructions.
 std::vector<int32_t> elementwiseOperands(const Instruction&);

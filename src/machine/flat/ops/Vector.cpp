@@ -39,7 +39,7 @@ struct Positions {
   }
 };
 
-Positions positionsOf(const Lowering& lowering, mlir::Operation& op, unsigned firstDynamic) {
+Positions positionsOf(const FlatLowering& lowering, mlir::Operation& op, unsigned firstDynamic) {
   Positions p;
   p.known = integersAttribute(op, "static_position");
   for (unsigned k = firstDynamic; k < op.getNumOperands(); ++k) p.dynamic.push_back(lowering.operand(op.getOperand(k)));
@@ -73,7 +73,7 @@ struct Extract : Payload {
   }
 };
 
-Status lowerExtract(Lowering& lowering, mlir::Operation& op) {
+Status lowerExtract(FlatLowering& lowering, mlir::Operation& op) {
   Extract payload;
   payload.in = lowering.operand(op.getOperand(0));
   payload.positions = positionsOf(lowering, op, 1);
@@ -112,7 +112,7 @@ struct Insert : Payload {
   }
 };
 
-Status lowerInsert(Lowering& lowering, mlir::Operation& op) {
+Status lowerInsert(FlatLowering& lowering, mlir::Operation& op) {
   Insert payload;
   payload.value = lowering.operand(op.getOperand(0));
   payload.into = lowering.operand(op.getOperand(1));
@@ -131,7 +131,7 @@ struct ExtractSlice : Payload {
   }
 };
 
-Status lowerExtractSlice(Lowering& lowering, mlir::Operation& op) {
+Status lowerExtractSlice(FlatLowering& lowering, mlir::Operation& op) {
   ExtractSlice payload;
   payload.in = lowering.operand(op.getOperand(0));
   payload.starts = integersAttribute(op, "offsets");
@@ -183,7 +183,7 @@ struct InsertSlice : Payload {
   }
 };
 
-Status lowerInsertSlice(Lowering& lowering, mlir::Operation& op) {
+Status lowerInsertSlice(FlatLowering& lowering, mlir::Operation& op) {
   InsertSlice payload;
   payload.value = lowering.operand(op.getOperand(0));
   payload.into = lowering.operand(op.getOperand(1));
@@ -225,7 +225,7 @@ struct FromElements : Payload {
   }
 };
 
-Status lowerFromElements(Lowering& lowering, mlir::Operation& op) {
+Status lowerFromElements(FlatLowering& lowering, mlir::Operation& op) {
   FromElements payload;
   payload.elements = lowering.operands(op.getOperands());
   payload.out = lowering.define(op.getResult(0));
@@ -234,7 +234,7 @@ Status lowerFromElements(Lowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-constexpr LowerRow kVectorTable[] = {
+constexpr FlatOpRow kVectorTable[] = {
     {"vector.extract", lowerExtract, OpClass::cross},
     {"vector.extract_strided_slice", lowerExtractSlice, OpClass::cross},
     {"vector.from_elements", lowerFromElements, OpClass::vector},
@@ -244,6 +244,6 @@ constexpr LowerRow kVectorTable[] = {
 
 }  // namespace
 
-std::span<const LowerRow> vectorTable() { return kVectorTable; }
+std::span<const FlatOpRow> vectorTable() { return kVectorTable; }
 
 }  // namespace smalti::machine::flat

@@ -49,12 +49,12 @@ std::optional<Footprint> wrapped(std::optional<Region> region) {
 }
 
 /// The part of a view without strides that an access takes, or all of it where the access has steps.
-Ref partOf(const Access& access) {
+Ref partOf(const MemoryAccess& access) {
   const bool steps = std::any_of(access.strides.begin(), access.strides.end(), [](int64_t s) { return s != 1; });
   return steps ? *access.ref : access.ref->slice(access.starts, access.sizes);
 }
 
-std::optional<Footprint> selectedOf(const Access& access) {
+std::optional<Footprint> selectedOf(const MemoryAccess& access) {
   const Ref& ref = *access.ref;
   const Shape &bounds = ref.viewShape(), strides = ref.strided() ? ref.strides : rowMajorStrides(bounds);
   std::vector<int64_t> index(access.sizes.size(), 0), at;
@@ -104,7 +104,7 @@ void forEachByte(const Footprint& f, F&& take) {
 
 }  // namespace
 
-std::optional<Footprint> footprintOf(const Access& access) {
+std::optional<Footprint> footprintOf(const MemoryAccess& access) {
   if (access.masked && !access.selected.empty()) return selectedOf(access);
   if (auto region = regionOf(access)) return wrapped(std::move(region));
   return traced(partOf(access), idOf(*access.ref->buffer));

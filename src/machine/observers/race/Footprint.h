@@ -17,7 +17,7 @@ struct Footprint {
 };
 
 /// Nothing for what touches no element, and for views that no strides describe of very large buffers.
-std::optional<Footprint> footprintOf(const Access&);
+std::optional<Footprint> footprintOf(const MemoryAccess&);
 std::optional<Footprint> footprintOf(const Ref&);
 std::optional<Footprint> footprintOf(const PeerRef&);
 

@@ -24,10 +24,12 @@ struct Copy {
 struct Party {
   int device = 0, core = 0;  ///< of a copy: that started it
   Step step;
-  Access::Kind kind = Access::Kind::load;
+  MemoryAccess::Kind kind = MemoryAccess::Kind::load;
   const SourcePlace* place = nullptr;  ///< of what is not a copy
   std::shared_ptr<const Copy> copy;
-  bool isWindow() const { return kind == Access::Kind::windowFetch || kind == Access::Kind::windowWriteBack; }
+  bool isWindow() const {
+    return kind == MemoryAccess::Kind::windowFetch || kind == MemoryAccess::Kind::windowWriteBack;
+  }
   SourcePlace where() const { return copy ? copy->place : place ? *place : SourcePlace{}; }
   bool sameProgram(const Party& o) const { return device == o.device && core == o.core; }
 };

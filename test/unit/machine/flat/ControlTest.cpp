@@ -8,7 +8,7 @@ using Control = Kernel;
 
 TEST_F(Control, SI1_WhenRunsItsBodyOnlyWhenTrue) {
   scalars = {0};
-  buffer(DType::i32, {1}, {5}, MemorySpace::smem);
+  buffer(DType::i32, {1}, {5}, MemoryKind::smem);
   const std::string body = R"(
     %c = arith.constant 0 : index
     %zero = arith.constant 0 : i32
@@ -27,7 +27,7 @@ TEST_F(Control, SI1_WhenRunsItsBodyOnlyWhenTrue) {
 TEST_F(Control, SI2_LoopsCarryVectorsAndScalarsAndWriteRefs) {
   buffer(DType::f32, {4}, {1, 2, 3, 4});
   buffer(DType::f32, {4});
-  buffer(DType::i32, {1}, {0}, MemorySpace::smem);
+  buffer(DType::i32, {1}, {0}, MemoryKind::smem);
   run(R"(
     %c = arith.constant 0 : index
     %lo = arith.constant 0 : i32
@@ -77,8 +77,8 @@ TEST_F(Control, CarriedValuesMayBePermuted) {
 }
 
 TEST_F(Control, SI5_AWhileConditionMayReadRefs) {
-  buffer(DType::i32, {1}, {27}, MemorySpace::smem);
-  buffer(DType::i32, {1}, {0}, MemorySpace::smem);
+  buffer(DType::i32, {1}, {27}, MemoryKind::smem);
+  buffer(DType::i32, {1}, {0}, MemoryKind::smem);
   run(R"(
     %c = arith.constant 0 : index
     %one = arith.constant 1 : i32
@@ -136,7 +136,7 @@ TEST_F(Control, AWhileMayCarryVectorsOfAnotherTypeThanItReturns) {
 
 TEST_F(Control, SI6_ALoopWithoutTripsGivesItsInitialValues) {
   scalars = {0};
-  buffer(DType::i32, {1}, {0}, MemorySpace::smem);
+  buffer(DType::i32, {1}, {0}, MemoryKind::smem);
   run(R"(
     %c = arith.constant 0 : index
     %lo = arith.constant 0 : i32
@@ -152,7 +152,7 @@ TEST_F(Control, SI6_ALoopWithoutTripsGivesItsInitialValues) {
 
 TEST_F(Control, ALoopNeedsAPositiveStep) {
   scalars = {0};
-  buffer(DType::i32, {1}, {0}, MemorySpace::smem);
+  buffer(DType::i32, {1}, {0}, MemoryKind::smem);
   EXPECT_EQ(failure(R"(
     %lo = arith.constant 0 : i32
     %hi = arith.constant 3 : i32
@@ -191,7 +191,7 @@ TEST_F(Control, SI4_BranchesSeeGridIndicesAndGiveVectors) {
 }
 
 TEST_F(Control, AnIndexSwitchPicksItsCaseOrTheDefault) {
-  buffer(DType::i32, {1}, {0}, MemorySpace::smem);
+  buffer(DType::i32, {1}, {0}, MemoryKind::smem);
   const std::string body = R"(
     %c = arith.constant 0 : index
     %i = arith.index_cast %i0 : i32 to index
@@ -242,7 +242,7 @@ TEST_F(Control, RegionsReleaseWhatTheyAllocateEvenInLoops) {
 }
 
 TEST_F(Control, RunsStopAfterTheirInstructionsAndGoOn) {
-  buffer(DType::i32, {1}, {0}, MemorySpace::smem);
+  buffer(DType::i32, {1}, {0}, MemoryKind::smem);
   ASSERT_TRUE(compileText(wrap(R"(
     %c = arith.constant 0 : index
     %lo = arith.constant 0 : i32
@@ -267,7 +267,7 @@ TEST_F(Control, RunsStopAfterTheirInstructionsAndGoOn) {
 }
 
 TEST_F(Control, AnUndefinedConditionIsToldToTheObserver) {
-  buffer(DType::i32, {1}, {}, MemorySpace::smem);
+  buffer(DType::i32, {1}, {}, MemoryKind::smem);
   run(R"(
     %c = arith.constant 0 : index
     %zero = arith.constant 0 : i32
@@ -283,7 +283,7 @@ TEST_F(Control, AnUndefinedConditionIsToldToTheObserver) {
 
 TEST_F(Control, IndexMapsReturnScalars) {
   scalars = {3, 4};
-  buffer(DType::i32, {8}, {0, 10, 20, 30, 40, 50, 60, 70}, MemorySpace::smem);
+  buffer(DType::i32, {8}, {0, 10, 20, 30, 40, 50, 60, 70}, MemoryKind::smem);
   ASSERT_TRUE(
       compileText(R"(func.func @kernel(%i: i32, %j: i32, %t: memref<8xi32, #tpu.memory_space<smem>>) -> (i32, i32) {
     %x = arith.index_cast %j : i32 to index

@@ -31,15 +31,15 @@ std::string elementText(DType t) {
   }
 }
 
-std::string spaceText(MemorySpace space) {
+std::string spaceText(MemoryKind space) {
   switch (space) {
-    case MemorySpace::any:
+    case MemoryKind::any:
       return "any";
-    case MemorySpace::smem:
+    case MemoryKind::smem:
       return "smem";
-    case MemorySpace::hbm:
+    case MemoryKind::hbm:
       return "hbm";
-    case MemorySpace::semaphore:
+    case MemoryKind::semaphore:
       return "semaphore_mem";
     default:
       return "vmem";
@@ -49,7 +49,7 @@ std::string spaceText(MemorySpace space) {
 }  // namespace
 
 std::unique_ptr<Buffer> makeBuffer(std::string name, DType dtype, Shape shape, std::vector<double> given,
-                                   MemorySpace space) {
+                                   MemoryKind space) {
   auto b = std::make_unique<Buffer>();
   b->name = std::move(name);
   b->type = {dtype, std::move(shape)};
@@ -80,7 +80,7 @@ std::vector<double> values(const Buffer& b) {
   return result;
 }
 
-Result<Buffer*> FakeCore::allocate(int identity, ArrayType type, MemorySpace space, const SourcePlace&) {
+Result<Buffer*> FakeCore::allocate(int identity, ArrayType type, MemoryKind space, const SourcePlace&) {
   allocations.push_back(identity);
   ++live;
   buffers_.push_back(makeBuffer(fmt::format("run_scoped {}", identity), type.dtype, type.shape, {}, space));
@@ -88,7 +88,7 @@ Result<Buffer*> FakeCore::allocate(int identity, ArrayType type, MemorySpace spa
 }
 
 Result<Buffer*> FakeCore::barrierSemaphore(const SourcePlace&) {
-  buffers_.push_back(makeBuffer("barrier", DType::semaphore, {}, {0}, MemorySpace::semaphore));
+  buffers_.push_back(makeBuffer("barrier", DType::semaphore, {}, {0}, MemoryKind::semaphore));
   return buffers_.back().get();
 }
 
@@ -129,7 +129,7 @@ void FakeCore::prngFill(uint32_t* out, int64_t n) {
     out[i] = static_cast<uint32_t>(i) + (seed.empty() ? 0u : static_cast<uint32_t>(seed[0]));
 }
 
-Buffer& Kernel::buffer(DType dtype, Shape shape, std::vector<double> given, MemorySpace space) {
+Buffer& Kernel::buffer(DType dtype, Shape shape, std::vector<double> given, MemoryKind space) {
   buffers.push_back(
       makeBuffer(fmt::format("operand {}", buffers.size()), dtype, std::move(shape), std::move(given), space));
   return *buffers.back();

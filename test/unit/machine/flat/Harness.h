@@ -19,14 +19,14 @@ namespace smalti::machine::test {
 /// Everything that happened, for tests to look at.
 struct Recorder : Observer {
   struct Seen {
-    Access::Kind kind;
+    MemoryAccess::Kind kind;
     std::string buffer;
     std::vector<int64_t> starts, sizes, strides;
     bool masked;
   };
   std::vector<Seen> accesses;
   std::vector<std::pair<UndefinedUse, std::string>> undefinedUses;
-  void access(const Actor&, const Access& a) override {
+  void access(const Actor&, const MemoryAccess& a) override {
     accesses.push_back({a.kind,
                         a.ref->buffer->name,
                         {a.starts.begin(), a.starts.end()},
@@ -57,7 +57,7 @@ class FakeCore : public Core {
   int32_t deviceId() const override { return device; }
   int32_t coreId() const override { return 0; }
   int32_t iterationBound(int dim) const override { return bounds[static_cast<size_t>(dim)]; }
-  Result<Buffer*> allocate(int identity, ArrayType type, MemorySpace space, const SourcePlace&) override;
+  Result<Buffer*> allocate(int identity, ArrayType type, MemoryKind space, const SourcePlace&) override;
   void release(Buffer&) override { --live; }
   Result<Buffer*> barrierSemaphore(const SourcePlace&) override;
   bool goesOnAfter(Diagnostic readOutside) override {
@@ -88,7 +88,7 @@ class FakeCore : public Core {
 
 /// A buffer of a dtype, filled from numbers (one of them fills all); undefined when there are none.
 std::unique_ptr<Buffer> makeBuffer(std::string name, DType, Shape, std::vector<double> values,
-                                   MemorySpace = MemorySpace::vmem);
+                                   MemoryKind = MemoryKind::vmem);
 std::vector<double> values(const Buffer&);
 
 /// Compiles and runs `func.func @kernel` of a module. Buffers made by `buffer` are its refs, in order.
@@ -101,7 +101,7 @@ class Kernel : public ::testing::Test {
   std::unique_ptr<Execution> execution;
   std::shared_ptr<const FlatProgram> program;
 
-  Buffer& buffer(DType, Shape, std::vector<double> values = {}, MemorySpace = MemorySpace::vmem);
+  Buffer& buffer(DType, Shape, std::vector<double> values = {}, MemoryKind = MemoryKind::vmem);
   /// `body` is the function's body; its refs are %0, %1, … and its scalars %i0, %i1, …
   std::string wrap(const std::string& body) const;
   Status compileText(const std::string& moduleText);

@@ -9,7 +9,7 @@ namespace {
 using FlatMemory = Kernel;
 
 TEST_F(FlatMemory, SD1_LoadsFromHbmAreRefused) {
-  buffer(DType::f32, {8}, {1}, MemorySpace::any);
+  buffer(DType::f32, {8}, {1}, MemoryKind::any);
   EXPECT_EQ(failure(R"(
     %c = arith.constant 0 : index
     %a = vector.load %0[%c] : memref<8xf32, #tpu.memory_space<any>>, vector<8xf32>
@@ -19,7 +19,7 @@ TEST_F(FlatMemory, SD1_LoadsFromHbmAreRefused) {
 }
 
 TEST_F(FlatMemory, SD2_SmemHoldsScalarsOnly) {
-  buffer(DType::i32, {2, 2}, {1, 2, 3, 4}, MemorySpace::smem);
+  buffer(DType::i32, {2, 2}, {1, 2, 3, 4}, MemoryKind::smem);
   run(R"(
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -336,8 +336,8 @@ TEST_F(FlatMemory, SD11_StridedReadsOutsideTakeWhatIsThere) {
 
 TEST_F(FlatMemory, SD11_ScalarsOutsideAreUndefined) {
   core.goesOn = true;
-  buffer(DType::i32, {4}, {1, 2, 3, 4}, MemorySpace::smem);
-  buffer(DType::i32, {2}, {0, 0}, MemorySpace::smem);
+  buffer(DType::i32, {4}, {1, 2, 3, 4}, MemoryKind::smem);
+  buffer(DType::i32, {2}, {0, 0}, MemoryKind::smem);
   run(R"(
     %far = arith.constant 70 : index
     %c0 = arith.constant 0 : index
@@ -398,7 +398,7 @@ TEST_F(FlatMemory, SD11_ARowThatIsNotThereIsUndefined) {
 
 TEST_F(FlatMemory, SD11_SlicesOutOfBoundsAreRefused) {
   scalars = {3, 126};  // past the end of the last tile
-  buffer(DType::f32, {4}, {1}, MemorySpace::any);
+  buffer(DType::f32, {4}, {1}, MemoryKind::any);
   EXPECT_EQ(failure(R"(
     %a = "tpu.memref_slice"(%0, %i0, %i1) <{operandSegmentSizes = array<i32: 1, 1, 1>}> : (memref<4xf32, #tpu.memory_space<any>>, i32, i32) -> memref<?xf32, #tpu.memory_space<any>>
   )"),
@@ -501,7 +501,7 @@ TEST_F(FlatMemory, NarrowUnsignedArraysAreReadAsTheirBits) {
 }
 
 TEST_F(FlatMemory, AnUndefinedIndexIsToldToTheObserver) {
-  buffer(DType::i32, {1}, {}, MemorySpace::smem);
+  buffer(DType::i32, {1}, {}, MemoryKind::smem);
   buffer(DType::f32, {4}, {1});
   EXPECT_EQ(failure(R"(
     %c = arith.constant 0 : index
@@ -525,10 +525,10 @@ TEST_F(FlatMemory, ObserversSeeRangesOfWhatIsUsed) {
     vector.store %a, %0[%c0, %c0] : memref<4x4xf32, #tpu.memory_space<vmem>>, vector<2x4xf32>
   )");
   ASSERT_EQ(core.recorder.accesses.size(), 2u);
-  EXPECT_EQ(core.recorder.accesses[0].kind, Access::Kind::load);
+  EXPECT_EQ(core.recorder.accesses[0].kind, MemoryAccess::Kind::load);
   EXPECT_EQ(core.recorder.accesses[0].starts, (std::vector<int64_t>{1, 0}));
   EXPECT_EQ(core.recorder.accesses[0].sizes, (std::vector<int64_t>{2, 4}));
-  EXPECT_EQ(core.recorder.accesses[1].kind, Access::Kind::store);
+  EXPECT_EQ(core.recorder.accesses[1].kind, MemoryAccess::Kind::store);
 }
 
 TEST_F(FlatMemory, PartsOfUndefinedMemoryBecomeDefinedByStores) {

@@ -54,7 +54,7 @@ TEST(Ref, MasksGoThroughChainsOfTransforms) {
 TEST(Ref, SB6_SlicesOfArraysInHbmReachThePaddingOfTheLastTile) {
   auto b = makeBuffer("b", DType::f32, {3, 2}, {1, 2, 3, 4, 5, 6});
   EXPECT_TRUE(Ref::whole(*b).padding.empty());  // of VMEM nothing lies outside
-  b->space = MemorySpace::hbm;
+  b->space = MemoryKind::hbm;
   const Ref whole = Ref::whole(*b);
   EXPECT_EQ(whole.padding, (Shape{1, 126}));
   EXPECT_EQ(whole.slice(Shape{0, 0}, Shape{3, 1}).padding, (Shape{1, 0}));

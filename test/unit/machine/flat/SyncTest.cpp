@@ -7,8 +7,8 @@ namespace {
 using Sync = Kernel;
 
 TEST_F(Sync, AWaitBlocksUntilItIsSignalledAndIsTriedAgain) {
-  buffer(DType::semaphore, {2}, {0, 0}, MemorySpace::semaphore);
-  buffer(DType::i32, {1}, {0}, MemorySpace::smem);
+  buffer(DType::semaphore, {2}, {0, 0}, MemoryKind::semaphore);
+  buffer(DType::i32, {1}, {0}, MemoryKind::smem);
   ASSERT_TRUE(compileText(wrap(R"(
     %c = arith.constant 0 : index
     %i1 = arith.constant 1 : i32
@@ -27,7 +27,7 @@ TEST_F(Sync, AWaitBlocksUntilItIsSignalledAndIsTriedAgain) {
 }
 
 TEST_F(Sync, SignalsCountUp) {
-  buffer(DType::semaphore, {}, {1}, MemorySpace::semaphore);
+  buffer(DType::semaphore, {}, {1}, MemoryKind::semaphore);
   run(R"(
     %three = arith.constant 3 : i32
     "tpu.sem_signal"(%0, %three) <{operandSegmentSizes = array<i32: 1, 1, 0, 0, 0>}> : (memref<!tpu.semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> ()
@@ -36,8 +36,8 @@ TEST_F(Sync, SignalsCountUp) {
 }
 
 TEST_F(Sync, AnUndefinedAmountIsToldToTheObserver) {
-  buffer(DType::semaphore, {}, {1}, MemorySpace::semaphore);
-  buffer(DType::i32, {1}, {}, MemorySpace::smem);
+  buffer(DType::semaphore, {}, {1}, MemoryKind::semaphore);
+  buffer(DType::i32, {1}, {}, MemoryKind::smem);
   run(R"(
     %c = arith.constant 0 : index
     %n = memref.load %1[%c] : memref<1xi32, #tpu.memory_space<smem>>
@@ -49,9 +49,9 @@ TEST_F(Sync, AnUndefinedAmountIsToldToTheObserver) {
 
 TEST_F(Sync, CopiesOfDynamicSizeMoveBytesAndWaitForThem) {
   scalars = {2};
-  buffer(DType::f32, {4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}, MemorySpace::any);
+  buffer(DType::f32, {4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}, MemoryKind::any);
   buffer(DType::f32, {4, 2}, {0});
-  buffer(DType::dma_semaphore, {}, {0}, MemorySpace::semaphore);
+  buffer(DType::dma_semaphore, {}, {0}, MemoryKind::semaphore);
   run(R"(
     %z = arith.constant 0 : i32
     %o = arith.constant 1 : i32
@@ -69,10 +69,10 @@ TEST_F(Sync, CopiesOfDynamicSizeMoveBytesAndWaitForThem) {
 
 TEST_F(Sync, RemoteCopiesNameTheirDeviceAndBothSemaphores) {
   scalars = {3};
-  buffer(DType::f32, {2}, {1, 2}, MemorySpace::any);
-  buffer(DType::f32, {2}, {0}, MemorySpace::any);
-  buffer(DType::dma_semaphore, {}, {0}, MemorySpace::semaphore);
-  buffer(DType::dma_semaphore, {}, {0}, MemorySpace::semaphore);
+  buffer(DType::f32, {2}, {1, 2}, MemoryKind::any);
+  buffer(DType::f32, {2}, {0}, MemoryKind::any);
+  buffer(DType::dma_semaphore, {}, {0}, MemoryKind::semaphore);
+  buffer(DType::dma_semaphore, {}, {0}, MemoryKind::semaphore);
   const std::string operands =
       R"((%0, %2, %1, %3, %i0) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0>, priority = 0 : i32, strict_ordering = false)";
   const std::string types =
@@ -89,7 +89,7 @@ TEST_F(Sync, RemoteCopiesNameTheirDeviceAndBothSemaphores) {
 
 TEST_F(Sync, QueriesComeFromTheCore) {
   core.device = 2;
-  buffer(DType::i32, {2}, {0}, MemorySpace::smem);
+  buffer(DType::i32, {2}, {0}, MemoryKind::smem);
   run(R"(
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

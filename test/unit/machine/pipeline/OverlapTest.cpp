@@ -118,7 +118,7 @@ TEST(Overlap, LookingAheadIsNotSeenByOthers) {
     explicit Both(bool ahead) : ahead_(ahead) {}
     Interest interest() const override { return {.instructions = true, .pipeline = ahead_}; }
     void instruction(const Actor&, const InstructionEvent&) override { ++instructions; }
-    void access(const Actor&, const Access&) override { ++accesses; }
+    void access(const Actor&, const MemoryAccess&) override { ++accesses; }
     int instructions = 0, accesses = 0;
 
    private:

@@ -21,9 +21,9 @@ struct MemRefValue {
   std::vector<bool> squeezed;
 };
 
-class Lowering {
+class DialectLowering {
  public:
-  Lowering(mlir::OpBuilder builder, const TracedFunction& traced) : b(builder), traced_(traced) {}
+  DialectLowering(mlir::OpBuilder builder, const TracedFunction& traced) : b(builder), traced_(traced) {}
 
   mlir::OpBuilder b;
   mlir::Location loc = b.getUnknownLoc();
@@ -74,22 +74,23 @@ class Lowering {
 };
 
 /// A scalar or vector of dtype `from` as one of dtype `to`.
-mlir::Value convertTo(Lowering&, mlir::Value, DType from, DType to);
+mlir::Value convertTo(DialectLowering&, mlir::Value, DType from, DType to);
 
 // What rules share.
-void lowerConstant(Lowering&, const Op&);
+void lowerConstant(DialectLowering&, const Op&);
 /// The same elements in another shape; a scalar is taken out of a vector of one element, or spread into it.
-mlir::Value castTo(Lowering&, mlir::Value, const ArrayType& from, const ArrayType& to);
-std::vector<mlir::Value> valuesOf(Lowering&, std::span<const ValueId>);
-std::vector<mlir::Type> typesOf(Lowering&, std::span<const ValueId>);
+mlir::Value castTo(DialectLowering&, mlir::Value, const ArrayType& from, const ArrayType& to);
+std::vector<mlir::Value> valuesOf(DialectLowering&, std::span<const ValueId>);
+std::vector<mlir::Type> typesOf(DialectLowering&, std::span<const ValueId>);
 /// One op of the dialect, on the op's operands, of the type of its result.
-mlir::Value emitOne(Lowering&, const Op&, std::string_view name, llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
+mlir::Value emitOne(DialectLowering&, const Op&, std::string_view name,
+                    llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
 /// An integer attribute of the op as the dialect's i32; absent ones stay absent.
-void copyInteger(Lowering&, const Op&, std::string_view name, std::vector<mlir::NamedAttribute>& to,
+void copyInteger(DialectLowering&, const Op&, std::string_view name, std::vector<mlir::NamedAttribute>& to,
                  bool isSigned = false);
 /// Puts a block of the trace into a new block of `region`, whose terminator `end` makes of its results.
 template <class End>
-void fillRegion(Lowering& l, mlir::Region& region, const Block& body, const End& end) {
+void fillRegion(DialectLowering& l, mlir::Region& region, const Block& body, const End& end) {
   const mlir::OpBuilder::InsertionGuard guard(l.b);
   const auto types = typesOf(l, body.arguments);
   mlir::Block* block =
@@ -101,7 +102,7 @@ void fillRegion(Lowering& l, mlir::Region& region, const Block& body, const End&
   end(block, results);
 }
 /// The memref of a Ref without the axes that its block's squeezed dimensions left.
-mlir::Value unsqueezed(Lowering&, ValueId ref);
+mlir::Value unsqueezed(DialectLowering&, ValueId ref);
 
 /// The location of an op, from its place.
 mlir::Location locationOf(mlir::MLIRContext&, const SourcePlace&);

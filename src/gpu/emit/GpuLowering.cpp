@@ -1,4 +1,4 @@
-#include "gpu/emit/Lowering.h"
+#include "gpu/emit/GpuLowering.h"
 
 #include "cpu/emit/elements/Elementwise.h"
 #include "gpu/emit/Stream.h"
@@ -17,24 +17,24 @@ constexpr int64_t kMostSharedBytes = 32 << 10;
 
 }  // namespace
 
-Lowering::Lowering(llvm::Module& m, llvm::Function* f, const LaunchPlan& p, eval::Poison undefined,
-                   mlir::Operation* root)
+GpuLowering::GpuLowering(llvm::Module& m, llvm::Function* f, const LaunchPlan& p, eval::Poison undefined,
+                         mlir::Operation* root)
     : b(m.getContext()), module(m), function(f), plan(p), poison(undefined), device(m), liveness_(root) {}
 
-Reg Lowering::refuse(std::string why) {
+Reg GpuLowering::refuse(std::string why) {
   if (failure) failure = unsupported(std::move(why));
   return nullptr;
 }
 
 // ---- memory
 
-Reg Lowering::arenaPointer(const cpu::Arena::Block& block, bool inShared) {
+Reg GpuLowering::arenaPointer(const cpu::Arena::Block& block, bool inShared) {
   // The stages of products come first in shared memory.
   return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), inShared ? sharedBase : workspace,
                                       static_cast<uint64_t>(block.offset + (inShared ? plan.stageBytes : 0)));
 }
 
-View Lowering::allocate(DType t, std::span<const int64_t> shape) {
+View GpuLowering::allocate(DType t, std::span<const int64_t> shape) {
   constexpr int64_t kMostBytes = int64_t{1} << 40;
   int64_t bytes = checkedElements(shape);
   if (bytes < 0 || __builtin_mul_overflow(bytes, static_cast<int64_t>(storage_bytes(t)), &bytes) ||
@@ -64,17 +64,17 @@ View Lowering::allocate(DType t, std::span<const int64_t> shape) {
   return v;
 }
 
-View Lowering::allocateUndefined(DType t, DType undefined, std::span<const int64_t> shape) {
+View GpuLowering::allocateUndefined(DType t, DType undefined, std::span<const int64_t> shape) {
   View v = allocate(t, shape);
   fill(v, is_semaphore(t) ? index(0) : cpu::undefinedElement(b, undefined, poison));
   return v;
 }
 
-Reg Lowering::tensorMap(size_t number) {
+Reg GpuLowering::tensorMap(size_t number) {
   return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), function->getArg(5), number * TensorMap::kBytes);
 }
 
-Reg Lowering::slot(llvm::Type* type) {
+Reg GpuLowering::slot(llvm::Type* type) {
   auto& entry = function->getEntryBlock();
   Builder at(&entry, entry.begin());
   return at.CreateAlloca(type);
@@ -82,13 +82,13 @@ Reg Lowering::slot(llvm::Type* type) {
 
 // ---- threads
 
-void Lowering::barrierNow() {
+void GpuLowering::barrierNow() {
   if (hazards.none()) return;
   device.barrier(b);
   hazards.clear();
 }
 
-void Lowering::touch(const MemorySet& allReads, const MemorySet& allWrites) {
+void GpuLowering::touch(const MemorySet& allReads, const MemorySet& allWrites) {
   // What is in registers no other thread sees.
   MemorySet reads, writes;
   for (const int m : allReads)
@@ -99,8 +99,8 @@ void Lowering::touch(const MemorySet& allReads, const MemorySet& allWrites) {
   hazards.note(reads, writes);
 }
 
-Place Lowering::placeOf(Reg linear, std::span<const int64_t> shape) {
-  Place place(shape.size(), index(0));
+ElementIndex GpuLowering::placeOf(Reg linear, std::span<const int64_t> shape) {
+  ElementIndex place(shape.size(), index(0));
   Reg rest = linear;
   for (size_t d = shape.size(); d-- > 0;) {
     if (shape[d] == 1) continue;
@@ -113,14 +113,14 @@ Place Lowering::placeOf(Reg linear, std::span<const int64_t> shape) {
   return place;
 }
 
-Reg Lowering::linearOf(const Place& place, std::span<const int64_t> shape) {
+Reg GpuLowering::linearOf(const ElementIndex& place, std::span<const int64_t> shape) {
   Reg linear = index(0);
   for (size_t d = 0; d < shape.size(); ++d)
     linear = b.CreateAdd(b.CreateMul(linear, index(shape[d])), shape[d] == 1 ? index(0) : place[d]);
   return linear;
 }
 
-void Lowering::forElements(std::span<const int64_t> shape, const std::function<void(const Place&)>& body) {
+void GpuLowering::forElements(std::span<const int64_t> shape, const std::function<void(const ElementIndex&)>& body) {
   const int64_t n = num_elements(shape);
   if (n <= 0) return;
   const Scope scope(*this);
@@ -139,12 +139,12 @@ void Lowering::forElements(std::span<const int64_t> shape, const std::function<v
   loop(first, number(n), number(threads), [&](Reg i) { body(placeOf(i, shape)); });
 }
 
-void Lowering::forElements(std::span<const Reg> sizes, const std::function<void(const Place&)>& body) {
+void GpuLowering::forElements(std::span<const Reg> sizes, const std::function<void(const ElementIndex&)>& body) {
   const Scope scope(*this);
   Reg n = index(1);
   for (Reg size : sizes) n = b.CreateMul(n, size);
   loop(b.CreateZExt(thread, b.getInt64Ty()), n, index(plan.threads), [&](Reg i) {
-    Place place(sizes.size(), index(0));
+    ElementIndex place(sizes.size(), index(0));
     for (size_t d = sizes.size(); d-- > 0;) {
       if (constantOf(sizes[d]) == 1) continue;
       place[d] = d == 0 ? i : b.CreateURem(i, sizes[d]);
@@ -154,14 +154,14 @@ void Lowering::forElements(std::span<const Reg> sizes, const std::function<void(
   });
 }
 
-void Lowering::byOneThread(const std::function<void()>& body) {
+void GpuLowering::byOneThread(const std::function<void()>& body) {
   const Scope scope(*this);
   when(b.CreateICmpEQ(thread, b.getInt32(0)), body);
 }
 
-void Lowering::fill(const View& to, Reg element) {
+void GpuLowering::fill(const View& to, Reg element) {
   touch({}, {to.memory});
-  const auto store = [&](const Place& at) {
+  const auto store = [&](const ElementIndex& at) {
     if (is_semaphore(to.dtype))
       b.CreateAlignedStore(element, cpu::elementPointer(b, to, at), llvm::Align(8));
     else
@@ -173,7 +173,7 @@ void Lowering::fill(const View& to, Reg element) {
 
 // ---- control
 
-void Lowering::require(Reg ok, KernelEnd otherwise) {
+void GpuLowering::require(Reg ok, KernelEnd otherwise) {
   if (constantOf(ok).value_or(0) != 0) return;
   auto& c = b.getContext();
   auto* leave = llvm::BasicBlock::Create(c, "leave", function);
@@ -186,8 +186,8 @@ void Lowering::require(Reg ok, KernelEnd otherwise) {
   b.SetInsertPoint(next);
 }
 
-std::vector<Reg> Lowering::carry(Reg begin, Reg end, Reg step, std::vector<Reg> start,
-                                 const std::function<std::vector<Reg>(Reg, const std::vector<Reg>&)>& body) {
+std::vector<Reg> GpuLowering::carry(Reg begin, Reg end, Reg step, std::vector<Reg> start,
+                                    const std::function<std::vector<Reg>(Reg, const std::vector<Reg>&)>& body) {
   auto& c = b.getContext();
   auto* before = b.GetInsertBlock();
   auto* header = llvm::BasicBlock::Create(c, "loop", function);
@@ -216,14 +216,14 @@ std::vector<Reg> Lowering::carry(Reg begin, Reg end, Reg step, std::vector<Reg> 
   return carried;
 }
 
-void Lowering::loop(Reg begin, Reg end, Reg step, const std::function<void(Reg)>& body) {
+void GpuLowering::loop(Reg begin, Reg end, Reg step, const std::function<void(Reg)>& body) {
   carry(begin, end, step, {}, [&](Reg i, const std::vector<Reg>&) {
     body(i);
     return std::vector<Reg>();
   });
 }
 
-void Lowering::when(Reg condition, const std::function<void()>& body) {
+void GpuLowering::when(Reg condition, const std::function<void()>& body) {
   auto& c = b.getContext();
   auto* inside = llvm::BasicBlock::Create(c, "then", function);
   auto* after = llvm::BasicBlock::Create(c, "endif", function);
@@ -237,7 +237,7 @@ void Lowering::when(Reg condition, const std::function<void()>& body) {
   b.SetInsertPoint(after);
 }
 
-void Lowering::countRound() {
+void GpuLowering::countRound() {
   Reg left = b.CreateSub(b.CreateLoad(b.getInt64Ty(), rounds), index(1));
   b.CreateStore(left, rounds);
   require(b.CreateICmpSGE(left, index(0)), KernelEnd::stepLimit);
@@ -246,7 +246,7 @@ void Lowering::countRound() {
 
 // ---- blocks
 
-LowerResult Lowering::lowerBlock(mlir::Block& block) {
+LowerResult GpuLowering::lowerBlock(mlir::Block& block) {
   for (mlir::Operation& op : block.without_terminator()) {
     if (llvm::isa<mlir::arith::ConstantOp>(op) || (liveness_.dead(&op) && !isLoad(op))) {
       done_.insert(&op);
@@ -264,7 +264,7 @@ LowerResult Lowering::lowerBlock(mlir::Block& block) {
   return {};
 }
 
-LowerResult Lowering::lowerOp(mlir::Operation& op) {
+LowerResult GpuLowering::lowerOp(mlir::Operation& op) {
   if (op.getNumResults() == 1 && fragments_.contains(op.getResult(0))) return {};  // the product before has made it
   if (LowerOp lower = findLowering(op)) return lower(*this, op);
   const bool vectors = llvm::any_of(op.getResultTypes(), [](mlir::Type t) { return llvm::isa<mlir::VectorType>(t); });
@@ -287,7 +287,7 @@ LowerResult Lowering::lowerOp(mlir::Operation& op) {
   return unsupported(op.getName().getStringRef().str());
 }
 
-LowerResult Lowering::beforeRegions(mlir::Operation& op, bool isLoop) {
+LowerResult GpuLowering::beforeRegions(mlir::Operation& op, bool isLoop) {
   bool changes = false;
   for (mlir::Region& region : op.getRegions())
     region.walk([&](mlir::Operation* inner) { changes |= mayChangeMemory(*inner); });
@@ -307,7 +307,7 @@ LowerResult Lowering::beforeRegions(mlir::Operation& op, bool isLoop) {
   return {};
 }
 
-LowerResult Lowering::inRegion(const std::function<LowerResult()>& body) {
+LowerResult GpuLowering::inRegion(const std::function<LowerResult()>& body) {
   const auto views = views_;
   const auto deferred = deferred_;
   const auto fragments = fragments_;
@@ -320,7 +320,7 @@ LowerResult Lowering::inRegion(const std::function<LowerResult()>& body) {
   return ok;
 }
 
-int Lowering::lastNeed(mlir::Value v) const {
+int GpuLowering::lastNeed(mlir::Value v) const {
   int last = -1;
   llvm::SmallVector<mlir::Value, 8> open{v};
   llvm::DenseSet<mlir::Value> seen;
@@ -334,7 +334,7 @@ int Lowering::lastNeed(mlir::Value v) const {
   return last;
 }
 
-void Lowering::releaseUpTo(int position) {
+void GpuLowering::releaseUpTo(int position) {
   llvm::SmallVector<mlir::Value> over;
   for (auto& [value, view] : views_)
     if (view.owner && lastNeed(value) <= position) over.push_back(value);

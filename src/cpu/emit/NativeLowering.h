@@ -41,11 +41,11 @@ struct LowerOptions {
   bool devices = false;          ///< whether other devices run the call at the same time (runtime/Devices.h)
 };
 
-class Lowering {
+class NativeLowering {
  public:
-  Lowering(llvm::Module&, llvm::Function*, const Processor&, NativeReport&, InterpretedOps&, LowerOptions,
-           mlir::Operation* root);
-  ~Lowering();
+  NativeLowering(llvm::Module&, llvm::Function*, const Processor&, NativeReport&, InterpretedOps&, LowerOptions,
+                 mlir::Operation* root);
+  ~NativeLowering();
 
   Builder b;
   llvm::Module& module;
@@ -148,20 +148,20 @@ class Lowering {
 Reg splatConstant(Builder&, mlir::Value);
 
 /// Lowers one op that nests cannot compute; found by name, one table per file of emit/ops and product.
-using LowerOp = LowerResult (*)(Lowering&, mlir::Operation&);
-using LowerRow = std::pair<std::string_view, LowerOp>;
-std::span<const LowerRow> controlOps();
-std::span<const LowerRow> convOps();
-std::span<const LowerRow> memoryOps();
-std::span<const LowerRow> shapeOps();
-std::span<const LowerRow> matmulOps();
-std::span<const LowerRow> syncOps();
+using LowerOp = LowerResult (*)(NativeLowering&, mlir::Operation&);
+using NativeOpRow = std::pair<std::string_view, LowerOp>;
+std::span<const NativeOpRow> controlOps();
+std::span<const NativeOpRow> convOps();
+std::span<const NativeOpRow> memoryOps();
+std::span<const NativeOpRow> shapeOps();
+std::span<const NativeOpRow> matmulOps();
+std::span<const NativeOpRow> syncOps();
 LowerOp findLowering(mlir::Operation&);
 
 /// The memory that a vector store writes, in the shape of its value; its bounds are checked.
-tl::expected<View, Unsupported> storeBox(Lowering&, mlir::Operation& store);
+tl::expected<View, Unsupported> storeBox(NativeLowering&, mlir::Operation& store);
 
 /// Lowers any other op without memory effects: src/eval computes it on values in memory (Interpreted.cpp).
-LowerResult lowerInterpreted(Lowering&, mlir::Operation&);
+LowerResult lowerInterpreted(NativeLowering&, mlir::Operation&);
 
 }  // namespace smalti::cpu

@@ -16,11 +16,11 @@
 
 namespace smalti::machine::flat {
 
-struct LowerRow;  // ops/Table.h
+struct FlatOpRow;  // ops/Table.h
 
-class Lowering {
+class FlatLowering {
  public:
-  Lowering(mlir::func::FuncOp function, const CompileOptions& options);
+  FlatLowering(mlir::func::FuncOp function, const CompileOptions& options);
   Result<std::shared_ptr<const FlatProgram>> run();
 
   const CompileOptions& options() const { return options_; }
@@ -115,8 +115,8 @@ class Lowering {
   /// From now on instructions are this op's; what they were before.
   /// What is known of an op by its name.
   struct KnownName {
-    int32_t number = 0;             ///< index into OpTable::names
-    const LowerRow* row = nullptr;  ///< null: an element-wise op, or the function's terminator
+    int32_t number = 0;              ///< index into OpTable::names
+    const FlatOpRow* row = nullptr;  ///< null: an element-wise op, or the function's terminator
   };
   KnownName known(mlir::Operation&);
   int32_t enterOp(mlir::Operation&, KnownName);

@@ -1,4 +1,4 @@
-#include "machine/flat/Lowering.h"
+#include "machine/flat/FlatLowering.h"
 
 #include <algorithm>
 #include <cstring>
@@ -18,10 +18,10 @@ constexpr int kDeepestNesting = 200;
 
 }  // namespace
 
-Lowering::Lowering(mlir::func::FuncOp function, const CompileOptions& options)
+FlatLowering::FlatLowering(mlir::func::FuncOp function, const CompileOptions& options)
     : function_(function), options_(options), liveness_(function), program_(std::make_shared<FlatProgram>()) {}
 
-Result<std::shared_ptr<const FlatProgram>> Lowering::run() {
+Result<std::shared_ptr<const FlatProgram>> FlatLowering::run() {
   current_ = function_;
   if (!llvm::hasSingleElement(function_.getBody()))
     return fail({.code = "SM4001",
@@ -62,46 +62,46 @@ Result<std::shared_ptr<const FlatProgram>> Lowering::run() {
 
 // ---- values
 
-int32_t Lowering::newSlot(SlotInit init) {
+int32_t FlatLowering::newSlot(SlotInit init) {
   program_->slots.push_back(init);
   storageOfSlot_.push_back(-1);
   return static_cast<int32_t>(program_->slots.size()) - 1;
 }
 
-int32_t Lowering::newStorage(int64_t bytes) {
+int32_t FlatLowering::newStorage(int64_t bytes) {
   storages_.push_back({.bytes = bytes});
   return static_cast<int32_t>(storages_.size()) - 1;
 }
 
-void Lowering::touch(int32_t storage, int instruction) {
+void FlatLowering::touch(int32_t storage, int instruction) {
   if (storage < 0) return;
   Storage& s = storages_[static_cast<size_t>(storage)];
   s.first = s.first < 0 ? instruction : std::min(s.first, instruction);
   s.last = std::max(s.last, instruction);
 }
 
-void Lowering::bind(mlir::Value value, Value v) {
+void FlatLowering::bind(mlir::Value value, Value v) {
   values_[value] = v;
   if (v.storage < 0) return;
   Storage& s = storages_[static_cast<size_t>(v.storage)];
   s.lastUse = std::max(s.lastUse, liveness_.lastUse(value));
 }
 
-Operand Lowering::as(mlir::Type type, const Value& v) const {
+Operand FlatLowering::as(mlir::Type type, const Value& v) const {
   return {.slot = v.slot, .dtype = elementDType(type), .shape = shapeOf(type), .splat = v.splat};
 }
 
-Operand Lowering::operand(mlir::Value value) const { return as(value.getType(), values_.lookup(value)); }
+Operand FlatLowering::operand(mlir::Value value) const { return as(value.getType(), values_.lookup(value)); }
 
-std::vector<Operand> Lowering::operands(mlir::ValueRange range) const {
+std::vector<Operand> FlatLowering::operands(mlir::ValueRange range) const {
   std::vector<Operand> result;
   for (mlir::Value v : range) result.push_back(operand(v));
   return result;
 }
 
-int32_t Lowering::ref(mlir::Value value) const { return refs_.lookup(value); }
+int32_t FlatLowering::ref(mlir::Value value) const { return refs_.lookup(value); }
 
-bool Lowering::takeWish(mlir::Value result, mlir::ValueRange reuse, int64_t bytes, Value& out) {
+bool FlatLowering::takeWish(mlir::Value result, mlir::ValueRange reuse, int64_t bytes, Value& out) {
   const auto wish = wishes_.find(result);
   if (wish == wishes_.end()) return false;
   const Value target = values_.lookup(wish->second);
@@ -117,7 +117,7 @@ bool Lowering::takeWish(mlir::Value result, mlir::ValueRange reuse, int64_t byte
   return true;
 }
 
-bool Lowering::takeOperand(mlir::Value result, mlir::ValueRange reuse, int64_t bytes, Value& out) {
+bool FlatLowering::takeOperand(mlir::Value result, mlir::ValueRange reuse, int64_t bytes, Value& out) {
   for (mlir::Value v : reuse) {
     const Value value = values_.lookup(v);
     if (value.storage < 0 || value.splat) continue;
@@ -130,7 +130,7 @@ bool Lowering::takeOperand(mlir::Value result, mlir::ValueRange reuse, int64_t b
   return false;
 }
 
-Operand Lowering::define(mlir::Value result, bool splat, mlir::ValueRange reuse) {
+Operand FlatLowering::define(mlir::Value result, bool splat, mlir::ValueRange reuse) {
   const Operand shape = as(result.getType(), {});
   const int64_t elements = checkedElements(shape.shape);
   Value v{.splat = splat && !shape.shape.empty()};
@@ -148,28 +148,28 @@ Operand Lowering::define(mlir::Value result, bool splat, mlir::ValueRange reuse)
   return as(result.getType(), v);
 }
 
-int32_t Lowering::defineRef(mlir::Value result) { return refs_[result] = program_->refs++; }
+int32_t FlatLowering::defineRef(mlir::Value result) { return refs_[result] = program_->refs++; }
 
-void Lowering::alias(mlir::Value result, mlir::Value source) {
+void FlatLowering::alias(mlir::Value result, mlir::Value source) {
   if (isRef(result))
     refs_[result] = ref(source);
   else
     bind(result, values_.lookup(source));
 }
 
-void Lowering::aliasSplat(mlir::Value result, mlir::Value source) {
+void FlatLowering::aliasSplat(mlir::Value result, mlir::Value source) {
   Value v = values_.lookup(source);
   v.splat = !shapeOf(result.getType()).empty();
   bind(result, v);
 }
 
-void Lowering::constant(mlir::Value result, const void* element) {
+void FlatLowering::constant(mlir::Value result, const void* element) {
   SlotInit init;
   std::memcpy(&init.bits, element, static_cast<size_t>(storage_bytes(elementDType(result.getType()))));
   bind(result, {.slot = newSlot(init), .splat = !shapeOf(result.getType()).empty()});
 }
 
-void Lowering::denseConstant(mlir::Value result, std::span<const std::byte> data) {
+void FlatLowering::denseConstant(mlir::Value result, std::span<const std::byte> data) {
   auto& pool = program_->constants;
   pool.resize((pool.size() + 63) / 64 * 64);
   SlotInit init{.kind = SlotInit::Kind::constant, .offset = static_cast<int64_t>(pool.size())};
@@ -177,9 +177,9 @@ void Lowering::denseConstant(mlir::Value result, std::span<const std::byte> data
   bind(result, {.slot = newSlot(init)});
 }
 
-Operand Lowering::scratchScalar(DType dtype) { return {.slot = newSlot({}), .dtype = dtype}; }
+Operand FlatLowering::scratchScalar(DType dtype) { return {.slot = newSlot({}), .dtype = dtype}; }
 
-void Lowering::defineMerged(mlir::Value value) {
+void FlatLowering::defineMerged(mlir::Value value) {
   if (isRef(value)) {
     defineRef(value);
     return;
@@ -190,13 +190,13 @@ void Lowering::defineMerged(mlir::Value value) {
   if (v.storage >= 0 && value.getDefiningOp()) storages_[static_cast<size_t>(v.storage)].lastUse = -1;
 }
 
-void Lowering::settleMerged(mlir::Value value) {
+void FlatLowering::settleMerged(mlir::Value value) {
   if (!isRef(value)) bind(value, values_.lookup(value));
 }
 
 // ---- code
 
-int32_t Lowering::placeNumber() {
+int32_t FlatLowering::placeNumber() {
   if (current_ && mlir::LocationAttr(current_->getLoc()) != location_) {
     location_ = current_->getLoc();
     const SourcePlace place = placeOf(current_->getLoc());
@@ -205,7 +205,7 @@ int32_t Lowering::placeNumber() {
   return static_cast<int32_t>(program_->places.size()) - 1;
 }
 
-Instruction& Lowering::emit(Handler handler) {
+Instruction& FlatLowering::emit(Handler handler) {
   program_->placeOf.push_back(placeNumber());
   program_->table.opOf.push_back(currentOp_);
   program_->code.push_back({});
@@ -214,14 +214,14 @@ Instruction& Lowering::emit(Handler handler) {
   return program_->code.back();
 }
 
-void Lowering::moveLastTo(int index) {
+void FlatLowering::moveLastTo(int index) {
   const auto rotate = [&](auto& v) { std::rotate(v.begin() + index, v.end() - 1, v.end()); };
   rotate(program_->code);
   rotate(program_->placeOf);
   rotate(program_->table.opOf);
 }
 
-int Lowering::latestInstruction(mlir::Value value, mlir::Block* block) const {
+int FlatLowering::latestInstruction(mlir::Value value, mlir::Block* block) const {
   mlir::Operation* op = value.getDefiningOp();
   while (op && value.hasOneUse() && op->getName().getStringRef() == "vector.shape_cast") {
     value = op->getOperand(0);
@@ -232,7 +232,7 @@ int Lowering::latestInstruction(mlir::Value value, mlir::Block* block) const {
   return at != definedAt_.end() && at->second + 1 == quietSince_ ? at->second : -1;
 }
 
-void Lowering::closeLoop(int begin) {
+void FlatLowering::closeLoop(int begin) {
   const int end = here() - 1;
   for (Storage& s : storages_)
     if (s.first >= 0 && s.first < begin && s.last >= begin) s.last = std::max(s.last, end);
@@ -240,7 +240,7 @@ void Lowering::closeLoop(int begin) {
 
 // ---- ops
 
-Status Lowering::lowerBody(mlir::Block& block) {
+Status FlatLowering::lowerBody(mlir::Block& block) {
   if (++depth_ > kDeepestNesting)
     return fail({.code = "SM9004",
                  .message = fmt::format("regions are nested deeper than {}", kDeepestNesting),
@@ -258,7 +258,7 @@ Status Lowering::lowerBody(mlir::Block& block) {
   return {};
 }
 
-int32_t Lowering::typeNumber(mlir::Type type) {
+int32_t FlatLowering::typeNumber(mlir::Type type) {
   OpTable& table = program_->table;
   const auto [number, isNew] = typeNumbers_.try_emplace(type, static_cast<int32_t>(table.types.size()));
   if (isNew) {
@@ -269,7 +269,7 @@ int32_t Lowering::typeNumber(mlir::Type type) {
   return number->second;
 }
 
-Lowering::KnownName Lowering::known(mlir::Operation& op) {
+FlatLowering::KnownName FlatLowering::known(mlir::Operation& op) {
   std::vector<std::string>& names = program_->table.names;
   const auto [known, isNew] = names_.try_emplace(op.getName().getAsOpaquePointer());
   if (isNew) {
@@ -279,7 +279,7 @@ Lowering::KnownName Lowering::known(mlir::Operation& op) {
   return known->second;
 }
 
-int32_t Lowering::enterOp(mlir::Operation& op, KnownName name) {
+int32_t FlatLowering::enterOp(mlir::Operation& op, KnownName name) {
   OpTable& table = program_->table;
   OpTable::Op entry{.name = name.number,
                     .place = placeNumber(),
@@ -293,7 +293,7 @@ int32_t Lowering::enterOp(mlir::Operation& op, KnownName name) {
   return std::exchange(currentOp_, static_cast<int32_t>(table.ops.size()) - 1);
 }
 
-void Lowering::attachOps(std::span<const int32_t> ops) {
+void FlatLowering::attachOps(std::span<const int32_t> ops) {
   std::vector<OpTable::Op>& all = program_->table.ops;
   int32_t near = -1;
   // The next one that has instructions, at the block's end the last one. `comesWith` of an op with instructions is
@@ -322,7 +322,7 @@ size_t rankOf(mlir::Type type) {
 
 }  // namespace
 
-Status Lowering::lowerOp(mlir::Operation& op) {
+Status FlatLowering::lowerOp(mlir::Operation& op) {
   if (liveness_.dead(&op) && isPure(op)) return {};
   current_ = &op;
   for (mlir::Value v : op.getOperands())
@@ -352,21 +352,21 @@ Status Lowering::lowerOp(mlir::Operation& op) {
   return {};
 }
 
-tl::unexpected<Diagnostic> Lowering::refuse(mlir::Operation& op, std::string why) const {
+tl::unexpected<Diagnostic> FlatLowering::refuse(mlir::Operation& op, std::string why) const {
   return fail({.code = "SM4001",
                .message = fmt::format("the machine cannot run {}{}{}", opText(op), why.empty() ? "" : ": ", why),
                .place = placeOf(op.getLoc()),
                .help = "`smalti describe` lists the ops a kernel may use"});
 }
 
-int Lowering::addSite(AllocationSite site) {
+int FlatLowering::addSite(AllocationSite site) {
   program_->sites.push_back(std::move(site));
   const int index = static_cast<int>(program_->sites.size()) - 1;
   scopes_.back().push_back(index);
   return index;
 }
 
-Diagnostic Lowering::tooLargeDiagnostic(SourcePlace place) const {
+Diagnostic FlatLowering::tooLargeDiagnostic(SourcePlace place) const {
   return {.code = "SM9005",
           .message = "the values of this kernel are too large for the machine",
           .place = std::move(place),
@@ -374,7 +374,7 @@ Diagnostic Lowering::tooLargeDiagnostic(SourcePlace place) const {
           .help = "use smaller blocks"};
 }
 
-Status Lowering::plan() {
+Status FlatLowering::plan() {
   std::vector<Interval> intervals;
   for (const Storage& s : storages_)
     intervals.push_back({s.first < 0 ? 0 : s.bytes, std::max(s.first, 0), std::max(s.last, 0)});
@@ -397,7 +397,7 @@ Status Lowering::plan() {
 namespace smalti::machine {
 
 Result<std::shared_ptr<const FlatProgram>> compile(mlir::func::FuncOp function, const CompileOptions& options) {
-  return flat::Lowering(function, options).run();
+  return flat::FlatLowering(function, options).run();
 }
 
 int64_t valueBytes(const FlatProgram& program) { return program.peakBytes; }

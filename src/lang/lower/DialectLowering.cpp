@@ -1,4 +1,4 @@
-#include "lang/lower/Lowering.h"
+#include "lang/lower/DialectLowering.h"
 
 #include <algorithm>
 
@@ -50,12 +50,12 @@ void refuseOp(const Op& op, std::string message, std::string need, std::string h
           .help = std::move(help)});
 }
 
-mlir::Type Lowering::mlirType(const ArrayType& type) {
+mlir::Type DialectLowering::mlirType(const ArrayType& type) {
   const mlir::Type element = smalti::typeOf(type.dtype, *b.getContext());
   return type.shape.empty() ? element : mlir::Type(mlir::VectorType::get(type.shape, element));
 }
 
-std::vector<mlir::Value> Lowering::ops(const std::vector<Op>& list) {
+std::vector<mlir::Value> DialectLowering::ops(const std::vector<Op>& list) {
   for (const Op& op : list) {
     if (op.name == "return") {
       std::vector<mlir::Value> results;
@@ -78,7 +78,7 @@ std::vector<mlir::Value> Lowering::ops(const std::vector<Op>& list) {
   return {};
 }
 
-const MemRefValue& Lowering::ref(ValueId v) const {
+const MemRefValue& DialectLowering::ref(ValueId v) const {
   if (deferred(v))
     refuse({.code = "SM6507",
             .message = "a Ref of select_ref is used other than by a copy",
@@ -89,12 +89,12 @@ const MemRefValue& Lowering::ref(ValueId v) const {
   return refs_.at(v);
 }
 
-const Op* Lowering::deferred(ValueId v) const {
+const Op* DialectLowering::deferred(ValueId v) const {
   const auto made = deferred_.find(v);
   return made == deferred_.end() || refs_.count(v) ? nullptr : made->second;
 }
 
-bool Lowering::isUsed(ValueId v) {
+bool DialectLowering::isUsed(ValueId v) {
   if (used_.empty()) {
     used_.resize(traced_.function.values.size());
     const auto visit = [&](const auto& self, const std::vector<Op>& list) -> void {
@@ -108,8 +108,8 @@ bool Lowering::isUsed(ValueId v) {
   return used_[v];
 }
 
-mlir::Operation* Lowering::create(std::string_view op, mlir::ValueRange operands, mlir::TypeRange results,
-                                  llvm::ArrayRef<mlir::NamedAttribute> attributes, int regions) {
+mlir::Operation* DialectLowering::create(std::string_view op, mlir::ValueRange operands, mlir::TypeRange results,
+                                         llvm::ArrayRef<mlir::NamedAttribute> attributes, int regions) {
   mlir::OperationState state(loc, llvm::StringRef(op.data(), op.size()));
   state.addOperands(operands);
   state.addTypes(results);
@@ -118,12 +118,12 @@ mlir::Operation* Lowering::create(std::string_view op, mlir::ValueRange operands
   return b.create(state);
 }
 
-mlir::Value Lowering::create1(std::string_view op, mlir::ValueRange operands, mlir::Type result,
-                              llvm::ArrayRef<mlir::NamedAttribute> attributes) {
+mlir::Value DialectLowering::create1(std::string_view op, mlir::ValueRange operands, mlir::Type result,
+                                     llvm::ArrayRef<mlir::NamedAttribute> attributes) {
   return create(op, operands, mlir::TypeRange{result}, attributes)->getResult(0);
 }
 
-mlir::Value Lowering::constant(mlir::Type type, double number) {
+mlir::Value DialectLowering::constant(mlir::Type type, double number) {
   const mlir::Type element = mlir::getElementTypeOrSelf(type);
   mlir::TypedAttr attribute;
   if (mlir::isa<mlir::FloatType>(element))
@@ -135,29 +135,30 @@ mlir::Value Lowering::constant(mlir::Type type, double number) {
   return mlir::arith::ConstantOp::create(b, loc, attribute);
 }
 
-mlir::Value Lowering::index(int64_t i) { return mlir::arith::ConstantIndexOp::create(b, loc, i); }
+mlir::Value DialectLowering::index(int64_t i) { return mlir::arith::ConstantIndexOp::create(b, loc, i); }
 
-mlir::Value Lowering::toIndex(mlir::Value i32) {
+mlir::Value DialectLowering::toIndex(mlir::Value i32) {
   return mlir::arith::IndexCastOp::create(b, loc, b.getIndexType(), i32);
 }
 
-std::vector<mlir::Type> typesOf(Lowering& l, std::span<const ValueId> values) {
+std::vector<mlir::Type> typesOf(DialectLowering& l, std::span<const ValueId> values) {
   std::vector<mlir::Type> types;
   for (const ValueId v : values) types.push_back(l.mlirType(l.typeOf(v)));
   return types;
 }
 
-std::vector<mlir::Value> valuesOf(Lowering& l, std::span<const ValueId> ids) {
+std::vector<mlir::Value> valuesOf(DialectLowering& l, std::span<const ValueId> ids) {
   std::vector<mlir::Value> values;
   for (const ValueId v : ids) values.push_back(l.value(v));
   return values;
 }
 
-mlir::Value emitOne(Lowering& l, const Op& op, std::string_view name, llvm::ArrayRef<mlir::NamedAttribute> attributes) {
+mlir::Value emitOne(DialectLowering& l, const Op& op, std::string_view name,
+                    llvm::ArrayRef<mlir::NamedAttribute> attributes) {
   return l.create1(name, valuesOf(l, op.operands), l.mlirType(l.typeOf(op.results[0])), attributes);
 }
 
-void copyInteger(Lowering& l, const Op& op, std::string_view name, std::vector<mlir::NamedAttribute>& to,
+void copyInteger(DialectLowering& l, const Op& op, std::string_view name, std::vector<mlir::NamedAttribute>& to,
                  bool isSigned) {
   const Attribute* value = op.find(name);
   if (!value) return;
@@ -166,7 +167,7 @@ void copyInteger(Lowering& l, const Op& op, std::string_view name, std::vector<m
   to.push_back(l.b.getNamedAttr(llvm::StringRef(name.data(), name.size()), number));
 }
 
-mlir::Value castTo(Lowering& l, mlir::Value x, const ArrayType& from, const ArrayType& to) {
+mlir::Value castTo(DialectLowering& l, mlir::Value x, const ArrayType& from, const ArrayType& to) {
   if (from.shape == to.shape) return x;
   if (from.shape.empty()) return l.create1("vector.broadcast", x, l.mlirType(to));
   if (to.shape.empty())
@@ -174,7 +175,7 @@ mlir::Value castTo(Lowering& l, mlir::Value x, const ArrayType& from, const Arra
   return l.create1("vector.shape_cast", x, l.mlirType(to));
 }
 
-mlir::Value unsqueezed(Lowering& l, ValueId v) {
+mlir::Value unsqueezed(DialectLowering& l, ValueId v) {
   const MemRefValue& ref = l.ref(v);
   if (std::find(ref.squeezed.begin(), ref.squeezed.end(), true) == ref.squeezed.end()) return ref.memref;
   const auto type = mlir::cast<mlir::MemRefType>(ref.memref.getType());

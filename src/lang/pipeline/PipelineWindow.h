@@ -27,12 +27,12 @@ struct Counters {
   Array fetchStep;
 };
 
-class Window {
+class PipelineWindow {
  public:
   /// Checks the spec against the Ref. Without a grid, the owner of the window chooses the block: none is trivial.
   /// Errors SM6521 … SM6525.
-  Window(std::string name, const Ref& source, const BlockSpec& spec, bool input, bool output, const PipelineGrid* grid,
-         const Location& at);
+  PipelineWindow(std::string name, const Ref& source, const BlockSpec& spec, bool input, bool output,
+                 const PipelineGrid* grid, const Location& at);
 
   const Ref& source() const { return source_; }
   const Location& at() const { return at_; }
@@ -51,7 +51,7 @@ class Window {
   int64_t prefetched() const { return prefetched_; }
 
   /// The same window of another Ref of that type. Error SM6522.
-  Window of(const Ref& source) const;
+  PipelineWindow of(const Ref& source) const;
   /// Memory of the kernel's own as the buffer. Error SM6522: it is another type.
   void useBuffer(const Ref&);
   /// Buffer (unless it is the kernel's own) and semaphores to allocate, and the Refs to them.

@@ -12,7 +12,7 @@
 namespace smalti::machine {
 
 /// An index map, compiled. Most maps only pick grid indices and constants; these need no program.
-struct IndexMap {
+struct CompiledIndexMap {
   struct Result {
     int gridDim = -1;      ///< ≥ 0: the grid index of this dimension
     int32_t constant = 0;  ///< gridDim < 0: this
@@ -24,12 +24,12 @@ struct IndexMap {
 };
 
 /// Compiles the index map of a window.
-Result<IndexMap> compileIndexMap(mlir::func::FuncOp, int gridRank, const CompileOptions&);
+Result<CompiledIndexMap> compileIndexMap(mlir::func::FuncOp, int gridRank, const CompileOptions&);
 
 /// The state of one index map in one running program.
 class IndexMapRun {
  public:
-  explicit IndexMapRun(const IndexMap& map);
+  explicit IndexMapRun(const CompiledIndexMap& map);
   /// Block index at `step`. `arguments`: grid indices, then scalar prefetch refs. The result is in `block`
   /// (its size is the number of results); false when it is sure to be what it was at the previous call.
   smalti::Result<bool> evaluate(std::span<const int32_t> step, std::span<const Argument> arguments, Core& core,
@@ -39,7 +39,7 @@ class IndexMapRun {
   int64_t instructions() const { return execution_ ? execution_->instructions() : 0; }
 
  private:
-  const IndexMap* map_;
+  const CompiledIndexMap* map_;
   std::optional<Execution> execution_;
   std::vector<int32_t> lastStep_;
   bool undefined_ = false;

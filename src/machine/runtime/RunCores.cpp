@@ -1,4 +1,4 @@
-#include "machine/runtime/RunPrograms.h"
+#include "machine/runtime/RunCores.h"
 
 #include <algorithm>
 
@@ -24,7 +24,7 @@ std::unique_ptr<Scheduler> makeScheduler(const MachineOptions& options) {
 
 class Runner {
  public:
-  Runner(Runtime& runtime, std::vector<std::unique_ptr<Program>>& programs)
+  Runner(Runtime& runtime, std::vector<std::unique_ptr<CoreExecution>>& programs)
       : runtime_(runtime),
         programs_(programs),
         scheduler_(makeScheduler(runtime.options)),
@@ -55,7 +55,7 @@ class Runner {
       ++futileTurns_;
       return {};
     }
-    Program& program = *programs_[number];
+    CoreExecution& program = *programs_[number];
     const bool wasBlocked = program.state() == RunState::blocked, hasBudget = budget_.left() > 0;
     TurnOutcome outcome{.state = program.state()};
     if (wasBlocked && !hasBudget) {
@@ -99,7 +99,7 @@ class Runner {
   }
 
   Runtime& runtime_;
-  std::vector<std::unique_ptr<Program>>& programs_;
+  std::vector<std::unique_ptr<CoreExecution>>& programs_;
   std::unique_ptr<Scheduler> scheduler_;
   StepBudget budget_;
   size_t unfinished_;
@@ -109,7 +109,7 @@ class Runner {
 
 }  // namespace
 
-Status runPrograms(Runtime& runtime, std::vector<std::unique_ptr<Program>>& programs) {
+Status runCores(Runtime& runtime, std::vector<std::unique_ptr<CoreExecution>>& programs) {
   return Runner(runtime, programs).run();
 }
 

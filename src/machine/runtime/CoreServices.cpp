@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "machine/runtime/Program.h"
+#include "machine/runtime/CoreExecution.h"
 
 namespace smalti::machine {
 namespace {
@@ -22,7 +22,7 @@ bool isOneSemaphore(const Ref& ref) {
 
 }  // namespace
 
-Result<Buffer*> Program::allocate(int identity, ArrayType type, MemorySpace space, const SourcePlace& place) {
+Result<Buffer*> CoreExecution::allocate(int identity, ArrayType type, MemoryKind space, const SourcePlace& place) {
   auto allocation = runtime_.region(actor_.device, actor_.core, identity, type, space, place);
   if (!allocation) return fail(std::move(allocation.error()));
   Allocation& a = **allocation;
@@ -34,17 +34,17 @@ Result<Buffer*> Program::allocate(int identity, ArrayType type, MemorySpace spac
   return &a;
 }
 
-void Program::release(Buffer& buffer) {
+void CoreExecution::release(Buffer& buffer) {
   auto& a = static_cast<Allocation&>(buffer);
   if (observer()) observer()->release(actor_, a);
   a.live = false;
 }
 
-Result<Buffer*> Program::barrierSemaphore(const SourcePlace&) {
+Result<Buffer*> CoreExecution::barrierSemaphore(const SourcePlace&) {
   return runtime_.devices[actor_.device].cores[actor_.core].barrier.get();
 }
 
-bool Program::goesOnAfter(Diagnostic readOutside) {
+bool CoreExecution::goesOnAfter(Diagnostic readOutside) {
   if (!runtime_.options.readsOutsideGoOn) return false;
   if (!runtime_.options.checkBounds || unseen_) return true;
   readOutside.where = runtime_.context(actor_);
@@ -52,7 +52,7 @@ bool Program::goesOnAfter(Diagnostic readOutside) {
   return true;
 }
 
-Result<Wait> Program::wait(const Ref& semaphore, int64_t amount, const Ref* ref, const SourcePlace& place) {
+Result<Wait> CoreExecution::wait(const Ref& semaphore, int64_t amount, const Ref* ref, const SourcePlace& place) {
   runtime_.dma.onActivity();
   int64_t& count = semaphoreCount(semaphore);
   if (count < amount) runtime_.dma.onWait(semaphore, amount);
@@ -69,12 +69,12 @@ Result<Wait> Program::wait(const Ref& semaphore, int64_t amount, const Ref* ref,
   return Wait::done;
 }
 
-Result<Wait> Program::semaphoreWait(const Ref& semaphore, int64_t amount, const SourcePlace& place) {
+Result<Wait> CoreExecution::semaphoreWait(const Ref& semaphore, int64_t amount, const SourcePlace& place) {
   if (!isOneSemaphore(semaphore)) return fail(notOneSemaphore(semaphore, place));
   return wait(semaphore, amount, nullptr, place);
 }
 
-int32_t Program::semaphoreRead(const Ref& semaphore) {
+int32_t CoreExecution::semaphoreRead(const Ref& semaphore) {
   if (!isOneSemaphore(semaphore)) return 0;
   runtime_.dma.onActivity();
   // A kernel that polls: let what it polls for arrive.
@@ -84,8 +84,8 @@ int32_t Program::semaphoreRead(const Ref& semaphore) {
   return static_cast<int32_t>(count);
 }
 
-Status Program::semaphoreSignal(const Ref& semaphore, int64_t amount, std::optional<int32_t> device,
-                                std::optional<int32_t> core, const SourcePlace& place) {
+Status CoreExecution::semaphoreSignal(const Ref& semaphore, int64_t amount, std::optional<int32_t> device,
+                                      std::optional<int32_t> core, const SourcePlace& place) {
   if (!isOneSemaphore(semaphore)) return fail(notOneSemaphore(semaphore, place));
   runtime_.dma.onActivity();
   auto target = runtime_.peer(semaphore, actor_, device, core, place);
@@ -100,7 +100,7 @@ Status Program::semaphoreSignal(const Ref& semaphore, int64_t amount, std::optio
   return {};
 }
 
-Status Program::startDma(const DmaRequest& request) {
+Status CoreExecution::startDma(const DmaRequest& request) {
   static const SourcePlace kNowhere;
   const SourcePlace& place = request.place ? *request.place : kNowhere;
   if (!isOneSemaphore(request.targetSemaphore)) return fail(notOneSemaphore(request.targetSemaphore, place));
@@ -133,12 +133,12 @@ Status Program::startDma(const DmaRequest& request) {
   return {};
 }
 
-Result<Wait> Program::waitDma(const Ref& semaphore, const Ref& ref, bool, const SourcePlace& place) {
+Result<Wait> CoreExecution::waitDma(const Ref& semaphore, const Ref& ref, bool, const SourcePlace& place) {
   if (!isOneSemaphore(semaphore)) return fail(notOneSemaphore(semaphore, place));
   return wait(semaphore, dmaCredit(semaphore, ref.dmaBytes()), &ref, place);
 }
 
-void Program::log(std::string line) {
+void CoreExecution::log(std::string line) {
   runtime_.log.push_back(runtime_.numCores > 1 ? fmt::format("d{} c{}: {}", actor_.device, actor_.core, line)
                                                : fmt::format("d{}: {}", actor_.device, line));
 }

@@ -1,4 +1,4 @@
-#include "lang/pipeline/Window.h"
+#include "lang/pipeline/PipelineWindow.h"
 
 #include <algorithm>
 
@@ -34,8 +34,8 @@ Array aligned(const Array& start, const Array& size, int64_t tile, int64_t end) 
 
 }  // namespace
 
-Window::Window(std::string name, const Ref& source, const BlockSpec& spec, bool input, bool output,
-               const PipelineGrid* grid, const Location& at)
+PipelineWindow::PipelineWindow(std::string name, const Ref& source, const BlockSpec& spec, bool input, bool output,
+                               const PipelineGrid* grid, const Location& at)
     : name_(std::move(name)), source_(source), spec_(spec), at_(at), input_(input), output_(output) {
   if (spec.block_shape)
     block_ = *spec.block_shape;
@@ -61,7 +61,7 @@ Window::Window(std::string name, const Ref& source, const BlockSpec& spec, bool 
     if (d.kind != BlockDim::Kind::squeezed) windowShape_.push_back(d.size);
 }
 
-void Window::checkSpec() const {
+void PipelineWindow::checkSpec() const {
   AtPlace place(at_);
   if (block_.size() != source_.shape().size())
     refuse({.code = "SM6521",
@@ -99,7 +99,7 @@ void Window::checkSpec() const {
   }
 }
 
-void Window::checkIndexMap(size_t rank) const {
+void PipelineWindow::checkIndexMap(size_t rank) const {
   if (!spec_.index_map) return;
   AtPlace place(at_);
   const auto arities = spec_.index_map.arities();
@@ -113,7 +113,7 @@ void Window::checkIndexMap(size_t rank) const {
             .help = "an index map of a pipeline takes every index of its grid, and captures Refs"});
 }
 
-void Window::checkBuffering(const Buffered* mode) {
+void PipelineWindow::checkBuffering(const Buffered* mode) {
   AtPlace place(at_);
   std::string wrong;
   int64_t count = mode ? mode->buffer_count : trivial_ ? 1 : 2;
@@ -143,7 +143,7 @@ void Window::checkBuffering(const Buffered* mode) {
   slots_ = trivial_ ? 1 : inCount_ + outCount_ - (input_ && output_ ? 1 : 0);
 }
 
-bool Window::isTrivial(const PipelineGrid& grid) const {
+bool PipelineWindow::isTrivial(const PipelineGrid& grid) const {
   for (size_t i = 0; i < block_.size(); ++i)
     if (block_[i].kind != BlockDim::Kind::blocked || block_[i].size != source_.shape()[i]) return false;
   if (!spec_.index_map) return true;
@@ -157,7 +157,7 @@ bool Window::isTrivial(const PipelineGrid& grid) const {
   return constant;
 }
 
-Window Window::of(const Ref& source) const {
+PipelineWindow PipelineWindow::of(const Ref& source) const {
   AtPlace place(at_);
   if (source.shape() != source_.shape() || source.dtype() != source_.dtype() ||
       source.memory_space() != source_.memory_space())
@@ -167,12 +167,12 @@ Window Window::of(const Ref& source) const {
             .need = typeText(source_.dtype(), source_.shape(), source_.memory_space()),
             .have = typeText(source.dtype(), source.shape(), source.memory_space()),
             .help = "make a BufferedRef for each type of Ref that is copied"});
-  Window w = *this;
+  PipelineWindow w = *this;
   w.source_ = source;
   return w;
 }
 
-MemoryRef Window::bufferType() const {
+MemoryRef PipelineWindow::bufferType() const {
   Shape shape = windowShape_;
   if (!trivial_ && shape.size() == 1)
     shape[0] *= slots_;
@@ -181,7 +181,7 @@ MemoryRef Window::bufferType() const {
   return {shape, source_.dtype(), space_, at_};
 }
 
-void Window::useBuffer(const Ref& buffer) {
+void PipelineWindow::useBuffer(const Ref& buffer) {
   AtPlace place(at_);
   const MemoryRef wanted = bufferType();
   // Blocks of one axis may be rows of a buffer of two axes, as in newer versions of JAX.
@@ -199,7 +199,7 @@ void Window::useBuffer(const Ref& buffer) {
   ownBuffer_ = true;
 }
 
-std::vector<MemoryRef> Window::memory() const {
+std::vector<MemoryRef> PipelineWindow::memory() const {
   if (inPlace_) return {};
   std::vector<MemoryRef> memory;
   if (!ownBuffer_) memory.push_back(bufferType());
@@ -208,14 +208,14 @@ std::vector<MemoryRef> Window::memory() const {
   return memory;
 }
 
-void Window::bind(const Ref*& refs) {
+void PipelineWindow::bind(const Ref*& refs) {
   if (inPlace_) return;
   if (!ownBuffer_) buffer_ = *refs++;
   if (input_ && !trivial_) inSems_ = *refs++;
   if (output_ && !trivial_) outSems_ = *refs++;
 }
 
-BlockIndex Window::blockAt(const GridPoint& point) const {
+BlockIndex PipelineWindow::blockAt(const GridPoint& point) const {
   checkIndexMap(point.size());
   BlockIndex block;
   if (!spec_.index_map) {
@@ -261,7 +261,7 @@ BlockIndex Window::blockAt(const GridPoint& point) const {
 }
 
 /// Of the source along one axis. `partialSize`: set when the slice may be smaller than the block.
-Index Window::slice(size_t axis, const BlockIndex::Axis& at, std::optional<Array>& partialSize) const {
+Index PipelineWindow::slice(size_t axis, const BlockIndex::Axis& at, std::optional<Array>& partialSize) const {
   const BlockDim& d = block_[axis];
   const int64_t size = source_.shape()[axis], tile = tileSize({source_.dtype(), source_.shape()}, axis);
   const auto of = [&](const Array& start, const Array& length) { return Index(Slice{start, length, 1, at_}, at_); };
@@ -288,7 +288,7 @@ Index Window::slice(size_t axis, const BlockIndex::Axis& at, std::optional<Array
   return of(start, *partialSize);
 }
 
-Window::Slices Window::slices(const BlockIndex& block) const {
+PipelineWindow::Slices PipelineWindow::slices(const BlockIndex& block) const {
   Slices s;
   for (size_t i = 0; i < block_.size(); ++i) {
     std::optional<Array> partial;
@@ -300,7 +300,7 @@ Window::Slices Window::slices(const BlockIndex& block) const {
   return s;
 }
 
-Ref Window::slot(const Array& count, const Slices* s) const {
+Ref PipelineWindow::slot(const Array& count, const Slices* s) const {
   AtPlace place(at_);
   if (trivial_) return buffer_;
   const Array slot = modulo(count, slots_);
@@ -313,7 +313,7 @@ Ref Window::slot(const Array& count, const Slices* s) const {
   return buffer_.at(index);
 }
 
-Ref Window::view(const BlockIndex& block, const Array& count) const {
+Ref PipelineWindow::view(const BlockIndex& block, const Array& count) const {
   AtPlace place(at_);
   if (!inPlace_) return slot(count, nullptr);
   if (trivial_) return source_;
@@ -330,7 +330,7 @@ Ref Window::view(const BlockIndex& block, const Array& count) const {
   return source_.at(index);
 }
 
-AsyncCopyDescriptor Window::copy(const BlockIndex& block, const Array& count, bool in) const {
+AsyncCopyDescriptor PipelineWindow::copy(const BlockIndex& block, const Array& count, bool in) const {
   AtPlace place(at_);
   const Slices s = slices(block);
   const Ref from = source_.at(s.source), window = slot(count, &s);
@@ -338,18 +338,18 @@ AsyncCopyDescriptor Window::copy(const BlockIndex& block, const Array& count, bo
   return in ? make_async_copy(from, window, sem, at_) : make_async_copy(window, from, sem, at_);
 }
 
-void Window::startIn(const BlockIndex& b, const Array& count) const { copy(b, count, true).start({}, at_); }
-void Window::waitIn(const BlockIndex& b, const Array& count) const { copy(b, count, true).wait(at_); }
-void Window::startOut(const BlockIndex& b, const Array& count) const {
+void PipelineWindow::startIn(const BlockIndex& b, const Array& count) const { copy(b, count, true).start({}, at_); }
+void PipelineWindow::waitIn(const BlockIndex& b, const Array& count) const { copy(b, count, true).wait(at_); }
+void PipelineWindow::startOut(const BlockIndex& b, const Array& count) const {
   const AsyncCopyDescriptor out = copy(b, count, false);
   out.start({}, at_);
   if (outCount_ == 1) out.wait(at_);  // one buffer: the next block needs it
 }
-void Window::waitOut(const BlockIndex& b, const Array& count) const {
+void PipelineWindow::waitOut(const BlockIndex& b, const Array& count) const {
   if (outCount_ > 1) copy(b, count, false).wait(at_);
 }
 
-void Window::copyNow(const BlockIndex& block, bool in) const {
+void PipelineWindow::copyNow(const BlockIndex& block, bool in) const {
   AtPlace place(at_);
   if (trivial_) return in ? sync_copy(source_, buffer_, at_) : sync_copy(buffer_, source_, at_);
   const Slices s = slices(block);

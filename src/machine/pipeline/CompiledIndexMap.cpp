@@ -1,4 +1,4 @@
-#include "machine/pipeline/IndexMap.h"
+#include "machine/pipeline/CompiledIndexMap.h"
 
 #include <algorithm>
 
@@ -7,8 +7,8 @@
 #include "ir/facts/IndexMaps.h"
 
 namespace smalti::machine {
-Result<IndexMap> compileIndexMap(mlir::func::FuncOp function, int gridRank, const CompileOptions& options) {
-  IndexMap map;
+Result<CompiledIndexMap> compileIndexMap(mlir::func::FuncOp function, int gridRank, const CompileOptions& options) {
+  CompiledIndexMap map;
   const IndexMapFacts facts(function, static_cast<size_t>(gridRank));
   map.gridDims = 0;
   for (int d = 0; d < gridRank; ++d)
@@ -36,7 +36,7 @@ Result<IndexMap> compileIndexMap(mlir::func::FuncOp function, int gridRank, cons
   return map;
 }
 
-IndexMapRun::IndexMapRun(const IndexMap& map) : map_(&map) {
+IndexMapRun::IndexMapRun(const CompiledIndexMap& map) : map_(&map) {
   if (map.program) execution_.emplace(map.program);
 }
 

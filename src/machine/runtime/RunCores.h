@@ -4,20 +4,20 @@
 #include <memory>
 #include <vector>
 
-#include "machine/runtime/Program.h"
+#include "machine/runtime/CoreExecution.h"
 
 namespace smalti::machine {
 
 /// Until every program has finished and every copy has arrived. Fails with what a program fails with, with SM4103 when
 /// all that are left wait and nothing is in flight, with SM4104 when the step limit is passed, and with SM9006 when the
 /// options say stop.
-Status runPrograms(Runtime&, std::vector<std::unique_ptr<Program>>&);
+Status runCores(Runtime&, std::vector<std::unique_ptr<CoreExecution>>&);
 
 /// SM4103: who waits on which semaphore, and who could raise it.
-Diagnostic deadlock(const Runtime&, const std::vector<std::unique_ptr<Program>>&);
+Diagnostic deadlock(const Runtime&, const std::vector<std::unique_ptr<CoreExecution>>&);
 /// SM9006: stopped from outside, and where everyone was.
-Diagnostic stopped(const Runtime&, const std::vector<std::unique_ptr<Program>>&);
+Diagnostic stopped(const Runtime&, const std::vector<std::unique_ptr<CoreExecution>>&);
 /// SM4104: where everyone is.
-Diagnostic livelock(const Runtime&, const std::vector<std::unique_ptr<Program>>&);
+Diagnostic livelock(const Runtime&, const std::vector<std::unique_ptr<CoreExecution>>&);
 
 }  // namespace smalti::machine

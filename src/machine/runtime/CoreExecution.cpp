@@ -1,4 +1,4 @@
-#include "machine/runtime/Program.h"
+#include "machine/runtime/CoreExecution.h"
 
 #include <algorithm>
 
@@ -21,7 +21,8 @@ std::function<void(const Actor&, Diagnostic)> outsideReporter(Runtime& runtime) 
 
 }  // namespace
 
-Program::Program(Runtime& runtime, int device, int core, std::vector<int64_t> bounds, GridWalk walk, int number)
+CoreExecution::CoreExecution(Runtime& runtime, int device, int core, std::vector<int64_t> bounds, GridWalk walk,
+                             int number)
     : runtime_(runtime),
       bounds_(std::move(bounds)),
       walk_(std::move(walk)),
@@ -41,7 +42,7 @@ Program::Program(Runtime& runtime, int device, int core, std::vector<int64_t> bo
 }
 
 /// Grid indices, then refs of scalar prefetch, inputs, outputs, scratch (S-F1).
-void Program::buildArguments() {
+void CoreExecution::buildArguments() {
   const DeviceMemory& device = runtime_.devices[actor_.device];
   const CoreMemory& core = device.cores[actor_.core];
   arguments_.assign(bounds_.size(), int32_t{0});
@@ -51,7 +52,7 @@ void Program::buildArguments() {
   for (const auto& s : core.scratch) arguments_.emplace_back(Ref::whole(*s));
 }
 
-void Program::buildPipeline() {
+void CoreExecution::buildPipeline() {
   const DeviceMemory& device = runtime_.devices[actor_.device];
   const CoreMemory& core = device.cores[actor_.core];
   for (size_t i = 0; i < runtime_.kernel.operands.size(); ++i)
@@ -59,7 +60,7 @@ void Program::buildPipeline() {
       pipeline_.add(runtime_.kernel.operands[i], static_cast<int>(i), *device.arrays[i], *core.windows[i]);
 }
 
-Result<RunState> Program::advance(int64_t maxInstructions) {
+Result<RunState> CoreExecution::advance(int64_t maxInstructions) {
   auto state = runSteps(maxInstructions);
   if (!state) {
     std::vector<std::string>& where = state.error().where;
@@ -70,7 +71,7 @@ Result<RunState> Program::advance(int64_t maxInstructions) {
   return state_ = *state;
 }
 
-Result<RunState> Program::runSteps(int64_t left) {
+Result<RunState> CoreExecution::runSteps(int64_t left) {
   while (true) {
     if (!inStep_) {
       if (walk_.done()) {
@@ -99,7 +100,7 @@ Result<RunState> Program::runSteps(int64_t left) {
   }
 }
 
-Status Program::beginStep() {
+Status CoreExecution::beginStep() {
   actor_.gridStep = walk_.step();
   for (size_t d = 0; d < bounds_.size(); ++d) std::get<int32_t>(arguments_[d]) = walk_.step()[d];
   ++runtime_.statistics.gridSteps;
@@ -113,7 +114,7 @@ Status Program::beginStep() {
   return {};
 }
 
-void Program::tellOverlap() {
+void CoreExecution::tellOverlap() {
   unseen_ = true;
   const bool looked = overlap_->lookAhead(*this);
   unseen_ = false;
@@ -123,7 +124,7 @@ void Program::tellOverlap() {
     overlap_.reset();
 }
 
-void Program::endStep() {
+void CoreExecution::endStep() {
   pipeline_.endStep(*this);
   if (overlap_) overlap_->endStep(actor_, *observer());
   if (observer()) observer()->stepEnd(actor_);

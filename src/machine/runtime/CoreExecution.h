@@ -9,14 +9,14 @@
 #include "machine/Core.h"
 #include "machine/pipeline/Grid.h"
 #include "machine/pipeline/Overlap.h"
-#include "machine/pipeline/Pipeline.h"
+#include "machine/pipeline/WindowPipeline.h"
 #include "machine/runtime/Runtime.h"
 
 namespace smalti::machine {
 
-class Program final : public Core {
+class CoreExecution final : public Core {
  public:
-  Program(Runtime&, int device, int core, std::vector<int64_t> bounds, GridWalk walk, int number);
+  CoreExecution(Runtime&, int device, int core, std::vector<int64_t> bounds, GridWalk walk, int number);
 
   /// Goes on for `maxInstructions`; index maps, which run to their end, may take more. 0: only sees whether it is done.
   Result<RunState> advance(int64_t maxInstructions);
@@ -39,7 +39,7 @@ class Program final : public Core {
   int32_t deviceId() const override { return actor_.device; }
   int32_t coreId() const override { return actor_.core; }
   int32_t iterationBound(int dim) const override { return static_cast<int32_t>(bounds_[dim]); }
-  Result<Buffer*> allocate(int identity, ArrayType, MemorySpace, const SourcePlace&) override;
+  Result<Buffer*> allocate(int identity, ArrayType, MemoryKind, const SourcePlace&) override;
   void release(Buffer&) override;
   Result<Buffer*> barrierSemaphore(const SourcePlace&) override;
   bool goesOnAfter(Diagnostic readOutside) override;
@@ -75,7 +75,7 @@ class Program final : public Core {
   GridWalk walk_;
   Actor actor_;
   int number_;
-  Pipeline pipeline_;
+  WindowPipeline pipeline_;
   std::optional<Overlap> overlap_;  ///< when an observer subscribes to it
   bool unseen_ = false;             ///< while it looks ahead
   Execution execution_;

@@ -39,16 +39,16 @@ inline tl::unexpected<cpu::Unsupported> unsupported(std::string why) {
 }
 
 /// Indices of an element, i64, one for each dimension.
-using Place = llvm::SmallVector<Reg, 4>;
+using ElementIndex = llvm::SmallVector<Reg, 4>;
 
 /// What costs so much for an element (about as many additions) is computed once.
 inline constexpr int kDearElement = 16;
 
-class Lowering {
+class GpuLowering {
   cpu::Arena shared_, global_;  // before all views: they give their places back
 
  public:
-  Lowering(llvm::Module&, llvm::Function*, const LaunchPlan&, eval::Poison, mlir::Operation* root);
+  GpuLowering(llvm::Module&, llvm::Function*, const LaunchPlan&, eval::Poison, mlir::Operation* root);
 
   Builder b;
   llvm::Module& module;
@@ -84,7 +84,7 @@ class Lowering {
   /// The value is made at `to`, of its shape.
   LowerResult computeInto(mlir::Value, const View& to);
   /// One element, in a nest or of every thread; null, and `failure` says why, when there is none.
-  Reg element(mlir::Value, const Place&);
+  Reg element(mlir::Value, const ElementIndex&);
   /// Memories that the elements of a value are read from.
   MemorySet reads(mlir::Value) const;
   /// Some element of the memory is read for another place of the value.
@@ -121,7 +121,8 @@ class Lowering {
   /// One that elements of the value are computed from, which are then known to the threads that have these.
   const Fragment* fragmentUnder(mlir::Value) const;
   /// Each thread takes the elements that it has of the fragment. `shape`: its, perhaps after dimensions of 1.
-  void forFragment(const Fragment&, std::span<const int64_t> shape, const std::function<void(const Place&)>& body);
+  void forFragment(const Fragment&, std::span<const int64_t> shape,
+                   const std::function<void(const ElementIndex&)>& body);
   /// Puts the element at hand into another fragment of the tile.
   void setElement(const Fragment&, Reg element);
 
@@ -130,13 +131,13 @@ class Lowering {
   void touch(const MemorySet& reads, const MemorySet& writes);
   void barrierNow();
   /// Each thread takes its share of the elements; consecutive threads, consecutive elements. No barrier inside.
-  void forElements(std::span<const int64_t> shape, const std::function<void(const Place&)>& body);
+  void forElements(std::span<const int64_t> shape, const std::function<void(const ElementIndex&)>& body);
   /// The same of sizes that are known when the code runs.
-  void forElements(std::span<const Reg> sizes, const std::function<void(const Place&)>& body);
+  void forElements(std::span<const Reg> sizes, const std::function<void(const ElementIndex&)>& body);
   void byOneThread(const std::function<void()>& body);
   /// Row-major position → indices.
-  Place placeOf(Reg linear, std::span<const int64_t> shape);
-  Reg linearOf(const Place&, std::span<const int64_t> shape);
+  ElementIndex placeOf(Reg linear, std::span<const int64_t> shape);
+  Reg linearOf(const ElementIndex&, std::span<const int64_t> shape);
   void fill(const View& to, Reg element);
 
   // ---- control
@@ -159,7 +160,7 @@ class Lowering {
   /// it, which may itself read what is in the place that it writes.
   LowerResult keepLoads(int memory, mlir::Operation* store = nullptr, const View* box = nullptr,
                         mlir::Value stored = nullptr);
-  /// Of the call's tensor maps (LoweredKernel::maps).
+  /// Of the call's tensor maps (DeviceKernel::maps).
   Reg tensorMap(size_t number);
   Reg index(int64_t i) { return b.getInt64(static_cast<uint64_t>(i)); }
   int64_t sharedUsed() const { return sharedPeak_; }
@@ -168,13 +169,13 @@ class Lowering {
   /// Elements that are computed while this lives are forgotten afterwards: their code may not have run.
   class Scope {
    public:
-    explicit Scope(Lowering& l) : l_(l) { l_.memo_.emplace_back(); }
+    explicit Scope(GpuLowering& l) : l_(l) { l_.memo_.emplace_back(); }
     ~Scope() { l_.memo_.pop_back(); }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
    private:
-    Lowering& l_;
+    GpuLowering& l_;
   };
 
   LowerResult failure;
@@ -189,10 +190,10 @@ class Lowering {
     int cost = 0;   ///< of one element: about as many additions
     int depth = 0;  ///< of ops that are computed together
   };
-  using Memo = std::vector<std::pair<Place, Reg>>;
-  Reg compute(mlir::Value, const Deferred&, const Place&);
-  Reg computeElementwise(mlir::Operation&, const Place&);
-  Reg constantAt(mlir::Value, const Place&);
+  using Memo = std::vector<std::pair<ElementIndex, Reg>>;
+  Reg compute(mlir::Value, const Deferred&, const ElementIndex&);
+  Reg computeElementwise(mlir::Operation&, const ElementIndex&);
+  Reg constantAt(mlir::Value, const ElementIndex&);
   LowerResult settle(mlir::Value);
   bool isNeeded(mlir::Value, mlir::Operation* besides = nullptr) const;
   int consumers(mlir::Value, llvm::DenseSet<mlir::Operation*>& seen) const;
@@ -215,26 +216,26 @@ class Lowering {
 };
 
 /// Lowers one op that is neither scalar nor deferred; by name, one table per file of emit/ops.
-using LowerOp = LowerResult (*)(Lowering&, mlir::Operation&);
-using LowerRow = std::pair<std::string_view, LowerOp>;
+using LowerOp = LowerResult (*)(GpuLowering&, mlir::Operation&);
+using GpuOpRow = std::pair<std::string_view, LowerOp>;
 LowerOp findLowering(mlir::Operation&);
 
 /// Ops whose elements are other elements of their operands.
 bool movesElementsHere(mlir::Operation&);
 /// Whether the form of such an op is known: it is deferred then.
-LowerResult checkMove(Lowering&, mlir::Operation&);
+LowerResult checkMove(GpuLowering&, mlir::Operation&);
 /// The element of its result.
-Reg movedElement(Lowering&, mlir::Operation&, const Place&);
+Reg movedElement(GpuLowering&, mlir::Operation&, const ElementIndex&);
 
-std::span<const LowerRow> concatenateOps();
-std::span<const LowerRow> controlOps();
-std::span<const LowerRow> memoryOps();
-std::span<const LowerRow> refOps();
-std::span<const LowerRow> productOps();
-std::span<const LowerRow> randomOps();
-std::span<const LowerRow> reduceOps();
-std::span<const LowerRow> scalarOps();
-std::span<const LowerRow> searchOps();
-std::span<const LowerRow> syncOps();
+std::span<const GpuOpRow> concatenateOps();
+std::span<const GpuOpRow> controlOps();
+std::span<const GpuOpRow> memoryOps();
+std::span<const GpuOpRow> refOps();
+std::span<const GpuOpRow> productOps();
+std::span<const GpuOpRow> randomOps();
+std::span<const GpuOpRow> reduceOps();
+std::span<const GpuOpRow> scalarOps();
+std::span<const GpuOpRow> searchOps();
+std::span<const GpuOpRow> syncOps();
 
 }  // namespace smalti::gpu

@@ -1,4 +1,4 @@
-#include "machine/pipeline/Pipeline.h"
+#include "machine/pipeline/WindowPipeline.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,7 +8,7 @@
 
 namespace smalti::machine {
 
-struct Pipeline::Slot {
+struct WindowPipeline::Slot {
   Slot(const OperandPlan& operandPlan, int number, Buffer& arrayBuffer, Buffer& windowBuffer, const Environment& e)
       : plan(&operandPlan),
         operand(number),
@@ -50,14 +50,15 @@ Diagnostic outsideArray(const OperandPlan& plan, const BlockGeometry& geometry, 
 
 }  // namespace
 
-Pipeline::Pipeline(Environment environment) : environment_(std::move(environment)) {}
-Pipeline::~Pipeline() = default;
+WindowPipeline::WindowPipeline(Environment environment) : environment_(std::move(environment)) {}
+WindowPipeline::~WindowPipeline() = default;
 
-void Pipeline::add(const OperandPlan& plan, int operand, Buffer& array, Buffer& window) {
+void WindowPipeline::add(const OperandPlan& plan, int operand, Buffer& array, Buffer& window) {
   slots_.push_back(std::make_unique<Slot>(plan, operand, array, window, environment_));
 }
 
-Status Pipeline::advance(Slot& slot, Core& core, std::span<const int32_t> step, std::span<const Argument> arguments) {
+Status WindowPipeline::advance(Slot& slot, Core& core, std::span<const int32_t> step,
+                               std::span<const Argument> arguments) {
   auto evaluated = slot.map.evaluate(step, arguments, core, slot.nextBlock);
   if (!evaluated) {
     evaluated.error().where.insert(evaluated.error().where.begin(), fmt::format("index map of {}", slot.plan->name));
@@ -70,12 +71,12 @@ Status Pipeline::advance(Slot& slot, Core& core, std::span<const int32_t> step, 
   return {};
 }
 
-void Pipeline::fetch(Slot& slot, Core& core) {
+void WindowPipeline::fetch(Slot& slot, Core& core) {
   if (!slot.region.full && !environment_.staleEdges) slot.copy.makeUndefined();
   slot.copy.fetch(slot.region);
   ++environment_.statistics->windowFetches;
   if (Observer* o = core.observer()) {
-    o->access(core.actor(), {.kind = Access::Kind::windowFetch,
+    o->access(core.actor(), {.kind = MemoryAccess::Kind::windowFetch,
                              .ref = &slot.array,
                              .starts = slot.region.arrayStart,
                              .sizes = slot.region.size});
@@ -83,11 +84,11 @@ void Pipeline::fetch(Slot& slot, Core& core) {
   }
 }
 
-void Pipeline::writeBack(Slot& slot, Core& core) {
+void WindowPipeline::writeBack(Slot& slot, Core& core) {
   slot.copy.writeBack(slot.region);
   ++environment_.statistics->windowWriteBacks;
   if (Observer* o = core.observer()) {
-    o->access(core.actor(), {.kind = Access::Kind::windowWriteBack,
+    o->access(core.actor(), {.kind = MemoryAccess::Kind::windowWriteBack,
                              .ref = &slot.array,
                              .starts = slot.region.arrayStart,
                              .sizes = slot.region.size});
@@ -97,7 +98,7 @@ void Pipeline::writeBack(Slot& slot, Core& core) {
 
 /// The window takes its new block: an input is copied in; an output starts undefined (S-C4), except that
 /// RevisitMode.ANY reads the block again (S-C7) and interpret=True preloads it (S-C5).
-void Pipeline::visit(Slot& slot, Core& core) {
+void WindowPipeline::visit(Slot& slot, Core& core) {
   if (slot.changed && core.observer()) core.observer()->windowVisited(core.actor(), slot.operand, slot.block);
   if (!slot.plan->isOutput || environment_.contract == PipelineContract::hlo) {
     fetch(slot, core);
@@ -109,7 +110,7 @@ void Pipeline::visit(Slot& slot, Core& core) {
   }
 }
 
-Status Pipeline::beginStep(Core& core, std::span<const int32_t> step, std::span<const Argument> arguments) {
+Status WindowPipeline::beginStep(Core& core, std::span<const int32_t> step, std::span<const Argument> arguments) {
   for (auto& slot : slots_)
     if (auto ok = advance(*slot, core, step, arguments); !ok) return ok;
   const bool everyStep = environment_.contract != PipelineContract::tpu;
@@ -130,19 +131,19 @@ Status Pipeline::beginStep(Core& core, std::span<const int32_t> step, std::span<
   return {};
 }
 
-void Pipeline::endStep(Core& core) {
+void WindowPipeline::endStep(Core& core) {
   if (environment_.contract == PipelineContract::tpu) return;
   for (auto& slot : slots_)
     if (slot->plan->isOutput || environment_.contract == PipelineContract::hlo) writeBack(*slot, core);
 }
 
-void Pipeline::finish(Core& core) {
+void WindowPipeline::finish(Core& core) {
   if (environment_.contract != PipelineContract::tpu) return;
   for (auto& slot : slots_)
     if (slot->plan->isOutput && slot->resident) writeBack(*slot, core);
 }
 
-int64_t Pipeline::instructions() const {
+int64_t WindowPipeline::instructions() const {
   int64_t n = 0;
   for (const auto& slot : slots_) n += slot->map.instructions();
   return n;

@@ -1,4 +1,4 @@
-#include "cpu/emit/Lowering.h"
+#include "cpu/emit/NativeLowering.h"
 
 #include <algorithm>
 #include <array>
@@ -38,8 +38,8 @@ Reg splatConstant(Builder& b, mlir::Value v) {
   return constantElement(b, elementDType(v.getType()), &bits);
 }
 
-Lowering::Lowering(llvm::Module& m, llvm::Function* f, const Processor& p, NativeReport& r, InterpretedOps& i,
-                   LowerOptions o, mlir::Operation* root)
+NativeLowering::NativeLowering(llvm::Module& m, llvm::Function* f, const Processor& p, NativeReport& r,
+                               InterpretedOps& i, LowerOptions o, mlir::Operation* root)
     : b(m.getContext()),
       module(m),
       function(f),
@@ -48,11 +48,11 @@ Lowering::Lowering(llvm::Module& m, llvm::Function* f, const Processor& p, Nativ
       interpreted(i),
       options(std::move(o)),
       scheduler(root) {}
-Lowering::~Lowering() = default;
+NativeLowering::~NativeLowering() = default;
 
 // ---- values
 
-Reg Lowering::scalar(mlir::Value v) {
+Reg NativeLowering::scalar(mlir::Value v) {
   if (auto known = scalars_.find(v); known != scalars_.end()) return known->second;
   if (auto op = v.getDefiningOp<mlir::arith::ConstantOp>()) {
     const uint64_t bits = storageBits(op->getAttr("value"));
@@ -61,7 +61,7 @@ Reg Lowering::scalar(mlir::Value v) {
   return nullptr;
 }
 
-int64_t Lowering::placeBytes(DType t, std::span<const int64_t> shape) {
+int64_t NativeLowering::placeBytes(DType t, std::span<const int64_t> shape) {
   constexpr int64_t kMostBytes = int64_t{1} << 44;
   const int64_t elements = checkedElements(shape);
   if (failure_ && (elements < 0 || arena.peakBytes() > kMostBytes))
@@ -69,11 +69,11 @@ int64_t Lowering::placeBytes(DType t, std::span<const int64_t> shape) {
   return failure_ ? elements * storage_bytes(t) : 0;
 }
 
-View Lowering::allocate(DType t, std::span<const int64_t> shape) {
+View NativeLowering::allocate(DType t, std::span<const int64_t> shape) {
   return at(t, shape, arena.allocate(placeBytes(t, shape)));
 }
 
-View Lowering::allocateScoped(DType t, std::span<const int64_t> shape) {
+View NativeLowering::allocateScoped(DType t, std::span<const int64_t> shape) {
   View v;
   if (options.devices) {
     v = at(t, shape, arena.allocateUnused(placeBytes(t, shape)));
@@ -87,7 +87,7 @@ View Lowering::allocateScoped(DType t, std::span<const int64_t> shape) {
   return v;
 }
 
-View Lowering::at(DType t, std::span<const int64_t> shape, std::shared_ptr<const Arena::Block> place) {
+View NativeLowering::at(DType t, std::span<const int64_t> shape, std::shared_ptr<const Arena::Block> place) {
   View v;
   v.dtype = t;
   v.shape.assign(shape.begin(), shape.end());
@@ -98,18 +98,18 @@ View Lowering::at(DType t, std::span<const int64_t> shape, std::shared_ptr<const
   return v;
 }
 
-const PackedView* Lowering::packedRef(mlir::Value v) const {
+const PackedView* NativeLowering::packedRef(mlir::Value v) const {
   auto at = packedRefs_.find(v);
   return at == packedRefs_.end() ? nullptr : at->second.get();
 }
 
-void Lowering::setPackedRef(mlir::Value v, PackedView view) {
+void NativeLowering::setPackedRef(mlir::Value v, PackedView view) {
   packedRefs_[v] = std::make_shared<const PackedView>(std::move(view));
 }
 
-void Lowering::setView(mlir::Value v, View view) { views_[v] = std::move(view); }
+void NativeLowering::setView(mlir::Value v, View view) { views_[v] = std::move(view); }
 
-View Lowering::view(mlir::Value v) {
+View NativeLowering::view(mlir::Value v) {
   if (const View* known = findView(v)) return *known;
   mlir::Operation* op = v.getDefiningOp();
   const Shape shape = shapeOf(v.getType());
@@ -157,7 +157,7 @@ View Lowering::view(mlir::Value v) {
 
 // ---- control
 
-void Lowering::require(Reg ok, KernelStatus otherwise) {
+void NativeLowering::require(Reg ok, KernelStatus otherwise) {
   if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(ok); known && known->isOne()) return;
   llvm::BasicBlock*& leaving = leaving_[otherwise];
   if (!leaving) {
@@ -171,7 +171,7 @@ void Lowering::require(Reg ok, KernelStatus otherwise) {
   b.SetInsertPoint(next);
 }
 
-void Lowering::loop(Reg begin, Reg end, Reg step, const std::function<void(Reg)>& body) {
+void NativeLowering::loop(Reg begin, Reg end, Reg step, const std::function<void(Reg)>& body) {
   if (auto first = constantOf(begin), last = constantOf(end), by = constantOf(step); first && last && by) {
     if (*first >= *last) return;
     if (*first + *by >= *last) {
@@ -196,7 +196,7 @@ void Lowering::loop(Reg begin, Reg end, Reg step, const std::function<void(Reg)>
   b.SetInsertPoint(after);
 }
 
-void Lowering::when(Reg condition, const std::function<void()>& body) {
+void NativeLowering::when(Reg condition, const std::function<void()>& body) {
   auto& c = b.getContext();
   auto* inside = llvm::BasicBlock::Create(c, "then", function);
   auto* after = llvm::BasicBlock::Create(c, "endif", function);
@@ -207,7 +207,7 @@ void Lowering::when(Reg condition, const std::function<void()>& body) {
   b.SetInsertPoint(after);
 }
 
-void Lowering::either(Reg condition, const std::function<void()>& body, const std::function<void()>& otherwise) {
+void NativeLowering::either(Reg condition, const std::function<void()>& body, const std::function<void()>& otherwise) {
   auto& c = b.getContext();
   auto* yes = llvm::BasicBlock::Create(c, "then", function);
   auto* no = llvm::BasicBlock::Create(c, "else", function);
@@ -221,7 +221,7 @@ void Lowering::either(Reg condition, const std::function<void()>& body, const st
   b.SetInsertPoint(after);
 }
 
-void Lowering::copy(const View& from, const View& to) {
+void NativeLowering::copy(const View& from, const View& to) {
   const int bytes = storage_bytes(to.dtype);
   if (isDense(from) && isDense(to)) {
     b.CreateMemMove(to.base, llvm::Align(static_cast<uint64_t>(bytes)), from.base,
@@ -248,13 +248,13 @@ void Lowering::copy(const View& from, const View& to) {
   walk(0);
 }
 
-View Lowering::denseCopy(const View& from) {
+View NativeLowering::denseCopy(const View& from) {
   View to = allocate(from.dtype, from.shape);
   copy(from, to);
   return to;
 }
 
-void Lowering::fill(const View& to, Reg element) {
+void NativeLowering::fill(const View& to, Reg element) {
   Reg stored = toStorage(b, to.dtype, element);
   const int lanes = processor.lanes(storage_bytes(to.dtype));
   const int64_t n = to.elements(), whole = n / lanes * lanes;
@@ -285,7 +285,7 @@ void Lowering::fill(const View& to, Reg element) {
 
 // ---- blocks
 
-LowerResult Lowering::lowerBlock(mlir::Block& block) {
+LowerResult NativeLowering::lowerBlock(mlir::Block& block) {
   for (mlir::Operation& op : block.without_terminator()) {
     const bool checksBounds = isLoad(op);
     if (llvm::isa<mlir::arith::ConstantOp>(op) || scheduler.isSkipped(&op) || (liveness().dead(&op) && !checksBounds)) {
@@ -308,7 +308,7 @@ LowerResult Lowering::lowerBlock(mlir::Block& block) {
   return failure_;
 }
 
-void Lowering::releaseUpTo(int position) {
+void NativeLowering::releaseUpTo(int position) {
   if (!scheduler.isIdle()) return;
   llvm::SmallVector<mlir::Value> over;
   for (auto& [value, view] : views_)
@@ -316,9 +316,9 @@ void Lowering::releaseUpTo(int position) {
   for (mlir::Value v : over) views_.erase(v);
 }
 
-LowerResult Lowering::lowerOp(mlir::Operation& op) { return atOp(lowerHere(op), op); }
+LowerResult NativeLowering::lowerOp(mlir::Operation& op) { return atOp(lowerHere(op), op); }
 
-LowerResult Lowering::atOp(LowerResult done, mlir::Operation& op) {
+LowerResult NativeLowering::atOp(LowerResult done, mlir::Operation& op) {
   if (!done && done.error().op.empty()) {
     done.error().op = op.getName().getStringRef().str();
     done.error().place = placeOf(op.getLoc());
@@ -326,7 +326,7 @@ LowerResult Lowering::atOp(LowerResult done, mlir::Operation& op) {
   return done;
 }
 
-LowerResult Lowering::lowerHere(mlir::Operation& op) {
+LowerResult NativeLowering::lowerHere(mlir::Operation& op) {
   if (isCollected(op)) {
     scheduler.add({.op = &op});
     return {};
@@ -352,7 +352,7 @@ LowerResult Lowering::lowerHere(mlir::Operation& op) {
 
 // ---- vector ops that wait
 
-void Lowering::addAccess(ScheduledOp op, View box) {
+void NativeLowering::addAccess(ScheduledOp op, View box) {
   op.access = Access{.memory = box.memory,
                      .dtype = box.dtype,
                      .shape = box.shape,
@@ -363,7 +363,7 @@ void Lowering::addAccess(ScheduledOp op, View box) {
   scheduler.add(std::move(op));
 }
 
-LowerResult Lowering::emit(Flush flush) {
+LowerResult NativeLowering::emit(Flush flush) {
   if (scheduler.pending().empty()) return {};
   const Segment segment = scheduler.take(flush, facts_);
   for (const Nest& nest : segment.nests)

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "machine/Machine.h"
-#include "machine/pipeline/IndexMap.h"
+#include "machine/pipeline/CompiledIndexMap.h"
 #include "machine/pipeline/Window.h"
 
 namespace smalti::machine {
@@ -23,7 +23,7 @@ enum class PipelineContract : uint8_t {
   hlo,    ///< interpret=True: copy everything in and out at every step, inputs too; arrays are padded
 };
 
-class Pipeline {
+class WindowPipeline {
  public:
   struct Environment {
     PipelineContract contract = PipelineContract::tpu;
@@ -34,8 +34,8 @@ class Pipeline {
     /// Called for blocks with no element in the array (S-B6), of which nothing is copied. May be empty.
     std::function<void(const Actor&, Diagnostic)> outside = {};
   };
-  explicit Pipeline(Environment);
-  ~Pipeline();
+  explicit WindowPipeline(Environment);
+  ~WindowPipeline();
   /// Adds the window of `operand` (its place among inputs then outputs).
   void add(const OperandPlan& plan, int operand, Buffer& array, Buffer& window);
 
