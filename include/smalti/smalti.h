@@ -10,7 +10,6 @@
 #include "smalti/core_map.h"
 #include "smalti/debug.h"
 #include "smalti/dma.h"
-#include "smalti/elsewhere.h"
 #include "smalti/executable.h"
 #include "smalti/memory.h"
 #include "smalti/module.h"
@@ -20,6 +19,7 @@
 #include "smalti/settings.h"
 #include "smalti/shard_map.h"
 #include "smalti/transform.h"
+#include "smalti/unsupported_ops.h"
 
 namespace smalti::detail {
 /// Registers the compiler and exporter of kernels. The shared library does so when it is loaded; a program

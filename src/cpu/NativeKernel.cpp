@@ -79,7 +79,7 @@ constexpr int64_t kWorthSharingProductBytes = 128 << 10;
 
 class Kernel : public MeasuredKernel {
  public:
-  Kernel(const KernelPackage& package, const NativeOptions& options, LoweredKernel lowered, InterpretedOps interpreted,
+  Kernel(const KernelPackage& package, const NativeOptions& options, LoweredKernel lowered, FallbackOps interpreted,
          NativeReport report, std::shared_ptr<const LoadedCode> code)
       : arrays_(package, options.poison, lowered.written),
         lowered_(std::move(lowered)),
@@ -285,7 +285,7 @@ class Kernel : public MeasuredKernel {
 
   KernelArrays arrays_;
   LoweredKernel lowered_;
-  InterpretedOps interpreted_;
+  FallbackOps interpreted_;
   NativeReport report_;
   Measurement measured_;  ///< parts without times, of measured code
   eval::Poison poison_;
@@ -307,7 +307,7 @@ std::shared_ptr<Kernel> fromCache(const KernelPackage& package, const NativeOpti
   report->sharedAxes = static_cast<int>(lowered->sharedBounds.size());
   auto code = loadObject(kept.object, runtimeSymbols(), &report->compile);
   if (!code) return nullptr;
-  auto kernel = std::make_shared<Kernel>(package, options, std::move(*lowered), InterpretedOps(), std::move(*report),
+  auto kernel = std::make_shared<Kernel>(package, options, std::move(*lowered), FallbackOps(), std::move(*report),
                                          std::move(*code));
   return kernel->usable() ? kernel : nullptr;
 }
@@ -332,7 +332,7 @@ Result<MeasuredOutcome> compile(const KernelPackage& package, const NativeOption
 
   const auto begin = std::chrono::steady_clock::now();
   NativeReport report;
-  InterpretedOps interpreted;
+  FallbackOps interpreted;
   ModuleBuilder built(options.processor, package.name);
   auto lowered = lowerPlanned(package, options, *built.module, report, interpreted);
   if (!lowered) return MeasuredOutcome{nullptr, std::move(lowered.error().reason)};

@@ -71,7 +71,7 @@ std::optional<Unsupported> unsuitableArrays(const KernelPackage& package) {
 
 tl::expected<LoweredKernel, Unsupported> lowerPlanned(const KernelPackage& package, const NativeOptions& options,
                                                       llvm::Module& module, NativeReport& report,
-                                                      InterpretedOps& interpreted) {
+                                                      FallbackOps& interpreted) {
   report.plan = std::make_shared<KernelPlan>();
   if (options.devices) {  // other devices rely on the order of steps: no retiling
     const auto hoisted = hoistAboveProducts(package);

@@ -21,6 +21,6 @@ std::optional<Diagnostic> unsuitableProcessor(const Processor&);
 
 /// Emits the kernel; threads share as many grid axes as is proved safe.
 tl::expected<LoweredKernel, Unsupported> lowerPlanned(const KernelPackage&, const NativeOptions&, llvm::Module&,
-                                                      NativeReport&, InterpretedOps&);
+                                                      NativeReport&, FallbackOps&);
 
 }  // namespace smalti::cpu

@@ -18,18 +18,18 @@ void Clock::compute(const Work& w) {
   work += w;
 }
 
-Clock::Copy Clock::start(Way way, double bytes, int64_t device) {
+Clock::Copy Clock::start(Route route, double bytes, int64_t device) {
   scalar(chip_.time.copyCycles);
   ++copies;
   copyBytes += bytes;
   Copy copy;
-  if (way == Way::onChip) {
+  if (route == Route::onChip) {
     copy.bandwidthDone = now_ + bytes / (4096 * 0.5);
     copy.done = copy.bandwidthDone;
     if (recorder) copy.number = recorder->copied(now_, now_, copy.done, copy.done, bytes, false);
     return copy;
   }
-  copy.remote = way == Way::ici;
+  copy.remote = route == Route::ici;
   double& free = copy.remote ? iciFree_[device] : hbmFree_;
   const double latency = copy.remote ? hop() : latency_;
   const double begins = std::max(now_, free);

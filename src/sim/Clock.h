@@ -34,9 +34,9 @@ class Clock {
     bool remote = false;
     int32_t number = -1;  ///< of the recorder
   };
-  enum class Way : uint8_t { hbm, onChip, ici };
+  enum class Route : uint8_t { hbm, onChip, ici };
   /// `device`: that an ici copy goes to; those to one device share a link, those to several go at the same time.
-  Copy start(Way, double bytes, int64_t device = 0);
+  Copy start(Route, double bytes, int64_t device = 0);
   void waitFor(const Copy&);
 
   Recorder* recorder = nullptr;  ///< not owned; null: no recorder

@@ -240,7 +240,7 @@ class Pipeline {
   Clock::Copy copied(WindowCopies& w, double bytes, int64_t step) {
     w.countCopy(bytes);
     if (tells()) recorder_->nextCopy(w.name(), w.isOutput() ? w.writeName : w.blockName(), step);
-    return clock_.start(Clock::Way::hbm, bytes);
+    return clock_.start(Clock::Route::hbm, bytes);
   }
 
   std::vector<Traffic> traffic() const;

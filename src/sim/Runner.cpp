@@ -235,7 +235,7 @@ View Runner::sliceOf(const Instruction& i) const {
 void Runner::startCopy(const Instruction& i, Clock& clock) {
   const View &from = refs_[static_cast<size_t>(i.a)], &to = refs_[static_cast<size_t>(i.to)];
   const bool remote = i.count != 0, reads = isHbm(memory_.of(from)), writes = isHbm(memory_.of(to));
-  const Clock::Way way = remote ? Clock::Way::ici : reads || writes ? Clock::Way::hbm : Clock::Way::onChip;
+  const Clock::Route route = remote ? Clock::Route::ici : reads || writes ? Clock::Route::hbm : Clock::Route::onChip;
   const double bytes = from.bytes(code_.types[static_cast<size_t>(i.target)]);
   if (clock.recorder && !clock.recorder->full()) {
     const std::string name = fmt::format("{} to {}", memory_.of(from).name, memory_.of(to).name);

@@ -69,7 +69,7 @@ Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage& package, const
   if (auto why = unsuitableArrays(package))
     return fail(notAheadOfTime(package, std::move(why->reason), {}, kRunsOnTheMachine));
   AheadOfTimeKernel made;
-  InterpretedOps interpreted;
+  FallbackOps interpreted;
   ModuleBuilder built(processor, package.name);
   const auto other = optimizeGrid(package, {processor, 1});
   const KernelPackage& chosen = other ? *other : package;

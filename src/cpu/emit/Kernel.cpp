@@ -42,7 +42,7 @@ struct Windowed {
 class KernelLowering {
  public:
   KernelLowering(const KernelPackage& package, llvm::Module& module, llvm::Function* function,
-                 const Processor& processor, NativeReport& report, InterpretedOps& interpreted, LowerOptions options)
+                 const Processor& processor, NativeReport& report, FallbackOps& interpreted, LowerOptions options)
       : package_(package),
         kernel_(package.kernelFunction()),
         arguments_(package),
@@ -356,7 +356,7 @@ class KernelLowering {
 
 tl::expected<LoweredKernel, Unsupported> lowerKernel(const KernelPackage& package, llvm::Module& module,
                                                      const Processor& processor, NativeReport& report,
-                                                     InterpretedOps& interpreted, LowerOptions options) {
+                                                     FallbackOps& interpreted, LowerOptions options) {
   auto& c = module.getContext();
   auto* pointer = llvm::PointerType::get(c, 0);
   auto* wide = llvm::Type::getInt64Ty(c);

@@ -1,7 +1,7 @@
 // Emits a whole call as one function: the grid, its windows, and the body.
 #pragma once
 
-#include "cpu/emit/Interpreted.h"
+#include "cpu/emit/InterpreterFallback.h"
 #include "cpu/emit/NativeLowering.h"
 #include "ir/KernelPackage.h"
 
@@ -30,6 +30,6 @@ struct LoweredKernel {
 
 /// Emits the function into the module. The caller aligns results with non-temporal stores to cache lines.
 tl::expected<LoweredKernel, Unsupported> lowerKernel(const KernelPackage&, llvm::Module&, const Processor&,
-                                                     NativeReport&, InterpretedOps&, LowerOptions);
+                                                     NativeReport&, FallbackOps&, LowerOptions);
 
 }  // namespace smalti::cpu

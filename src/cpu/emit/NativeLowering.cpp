@@ -38,8 +38,8 @@ Reg splatConstant(Builder& b, mlir::Value v) {
   return constantElement(b, elementDType(v.getType()), &bits);
 }
 
-NativeLowering::NativeLowering(llvm::Module& m, llvm::Function* f, const Processor& p, NativeReport& r,
-                               InterpretedOps& i, LowerOptions o, mlir::Operation* root)
+NativeLowering::NativeLowering(llvm::Module& m, llvm::Function* f, const Processor& p, NativeReport& r, FallbackOps& i,
+                               LowerOptions o, mlir::Operation* root)
     : b(m.getContext()),
       module(m),
       function(f),
@@ -207,7 +207,7 @@ void NativeLowering::when(Reg condition, const std::function<void()>& body) {
   b.SetInsertPoint(after);
 }
 
-void NativeLowering::either(Reg condition, const std::function<void()>& body, const std::function<void()>& otherwise) {
+void NativeLowering::ifElse(Reg condition, const std::function<void()>& body, const std::function<void()>& otherwise) {
   auto& c = b.getContext();
   auto* yes = llvm::BasicBlock::Create(c, "then", function);
   auto* no = llvm::BasicBlock::Create(c, "else", function);
@@ -347,7 +347,7 @@ LowerResult NativeLowering::lowerHere(mlir::Operation& op) {
     return {};
   }
   const MeasuredCode part(*this, {&op});
-  return lowerInterpreted(*this, op);
+  return lowerByInterpreter(*this, op);
 }
 
 // ---- vector ops that wait

@@ -28,7 +28,7 @@ namespace smalti::cpu {
 using LowerResult = tl::expected<void, Unsupported>;
 inline tl::unexpected<Unsupported> unsupported(std::string why) { return tl::unexpected<Unsupported>(std::move(why)); }
 
-class InterpretedOps;
+class FallbackOps;
 struct PackedView;
 
 /// What the code depends on besides the processor.
@@ -43,7 +43,7 @@ struct LowerOptions {
 
 class NativeLowering {
  public:
-  NativeLowering(llvm::Module&, llvm::Function*, const Processor&, NativeReport&, InterpretedOps&, LowerOptions,
+  NativeLowering(llvm::Module&, llvm::Function*, const Processor&, NativeReport&, FallbackOps&, LowerOptions,
                  mlir::Operation* root);
   ~NativeLowering();
 
@@ -52,7 +52,7 @@ class NativeLowering {
   llvm::Function* function;
   const Processor& processor;
   NativeReport& report;
-  InterpretedOps& interpreted;
+  FallbackOps& interpreted;
   const LowerOptions options;
   Arena arena;
   /// Memory of scopes that other devices may access before this one enters the scope: undefined from the start of the
@@ -162,6 +162,6 @@ LowerOp findLowering(mlir::Operation&);
 tl::expected<View, Unsupported> storeBox(NativeLowering&, mlir::Operation& store);
 
 /// Lowers any other op without memory effects: src/eval computes it on values in memory (Interpreted.cpp).
-LowerResult lowerInterpreted(NativeLowering&, mlir::Operation&);
+LowerResult lowerByInterpreter(NativeLowering&, mlir::Operation&);
 
 }  // namespace smalti::cpu

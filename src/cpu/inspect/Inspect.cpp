@@ -36,7 +36,7 @@ Result<Inspection> inspectNative(const KernelPackage& package, const NativeOptio
   }
   // One lowering for each of the stages: a module is consumed by what is made from it.
   const auto lower = [&](NativeReport& report) -> tl::expected<ModuleBuilder, Unsupported> {
-    InterpretedOps interpreted;
+    FallbackOps interpreted;
     ModuleBuilder built(options.processor, package.name);
     const auto begin = std::chrono::steady_clock::now();
     auto lowered = lowerPlanned(package, options, *built.module, report, interpreted);

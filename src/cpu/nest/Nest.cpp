@@ -203,7 +203,7 @@ class NestEmitter {
     if (!useful) return;
     previous.place = at_;
     Reg follows = b_.CreateICmpNE(row, l_.index(0));
-    l_.either(
+    l_.ifElse(
         b_.CreateLogicalAnd(follows, useful),
         [&] {
           at_ = here;
@@ -254,7 +254,7 @@ class NestEmitter {
       columnLoop(roots, columns);
       at_ = divided;
     };
-    l_.either(useful, [&] { loop(multiplied); }, [&] { loop(divided); });
+    l_.ifElse(useful, [&] { loop(multiplied); }, [&] { loop(divided); });
   }
 
   /// Has rows multiplied by inverses of what they are divided by, and says whether these will do; null: a failure. In

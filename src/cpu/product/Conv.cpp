@@ -76,7 +76,7 @@ class ConvLowering {
     windows.push_back(inputs_);
     const int64_t elements = checkedElements(windows);
     if (!multiplies(a, b, sum) || taps > kMostTaps || elements < 0 || elements > kMostWindowBytes / storage_bytes(a))
-      return lowerInterpreted(l_, *op_.getOperation());
+      return lowerByInterpreter(l_, *op_.getOperation());
     if (auto ok = l_.flush(); !ok) return ok;
 
     const View lhs = ordered(multiplied(l_, op_.getLhs(), op_.getRhs(), out), lhsOrder_);

@@ -74,7 +74,7 @@ class MatmulLowering {
     const DType out = elementDType(op_.getResult(0).getType());
     if (!multiplies(multipliedAs(lhsType, rhsType, out), multipliedAs(rhsType, lhsType, out), out) ||
         elementDType(op_.getOperand(2).getType()) != out)
-      return lowerInterpreted(l_, op_);
+      return lowerByInterpreter(l_, op_);
     const Shape lhsShape = shapeOf(op_.getOperand(0).getType()), rhsShape = shapeOf(op_.getOperand(1).getType());
     auto lhsSide = sideOf(lhsShape, dims_.lhsBatch, dims_.lhsFree, dims_.lhsContracting);
     auto rhsSide = sideOf(rhsShape, dims_.rhsBatch, dims_.rhsFree, dims_.rhsContracting);

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "cpu/emit/Interpreted.h"
+#include "cpu/emit/InterpreterFallback.h"
 #include "cpu/jit/Jit.h"
 #include "cpu/runtime/Devices.h"
 #include "cpu/runtime/KernelCall.h"
@@ -15,7 +15,7 @@ namespace smalti::cpu {
 /// The `context` of the kernel function: its limits come first, since generated code reads them.
 struct KernelContext {
   CallLimits limits;
-  InterpretContext* rest = nullptr;
+  FallbackContext* rest = nullptr;
   DeviceMember member{};     ///< without a group: the only device
   Stamps* stamps = nullptr;  ///< of measured code
   OutsideReads outside{};

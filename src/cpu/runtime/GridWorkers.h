@@ -14,14 +14,14 @@ namespace smalti::cpu {
 /// The memory and the state of one thread of a call.
 struct GridWorker {
   /// `arena` is null where there is no memory.
-  GridWorker(int64_t arenaBytes, const InterpretedOps&);
+  GridWorker(int64_t arenaBytes, const FallbackOps&);
   ~GridWorker();
   GridWorker(const GridWorker&) = delete;
   GridWorker& operator=(const GridWorker&) = delete;
 
   size_t bytes;
   std::byte* arena;
-  InterpretContext interpreter;
+  FallbackContext interpreter;
   KernelContext context{{}, &interpreter};
 };
 

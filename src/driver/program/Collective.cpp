@@ -1,4 +1,4 @@
-// Ops of several devices: what each lane receives from the others.
+// Ops of several devices: what each device receives from the others.
 #include <algorithm>
 #include <cstring>
 
@@ -37,25 +37,25 @@ Result<std::vector<Array>> zerosOf(const std::vector<ArrayType>& types) {
 
 }  // namespace
 
-Status ProgramRunner::runCollective(const Function& f, const Step& step, Lanes lanes) {
+Status ProgramRunner::runCollective(const Function& f, const Step& step, DeviceStates states) {
   const Op& op = *step.op;
   std::optional<CollectivePlan> made;
-  const CollectivePlan* plan = compiled_.plans.collective(op, static_cast<int64_t>(allLanes_));
+  const CollectivePlan* plan = compiled_.plans.collective(op, static_cast<int64_t>(allDevices_));
   if (!plan) {
-    auto planned = planCollective(f, op, static_cast<int64_t>(allLanes_));
+    auto planned = planCollective(f, op, static_cast<int64_t>(allDevices_));
     if (!planned) return fail(std::move(planned.error()));
     plan = &made.emplace(std::move(*planned));
   }
-  std::vector<Lane*> laneOf(allLanes_, nullptr);
-  SentByDevice sent(allLanes_);
-  for (Lane* lane : lanes) {
-    laneOf[static_cast<size_t>(lane->device)] = lane;
-    sent[static_cast<size_t>(lane->device)] = takeOperands(step, *lane);
+  std::vector<DeviceState*> stateOf(allDevices_, nullptr);
+  SentByDevice sent(allDevices_);
+  for (DeviceState* state : states) {
+    stateOf[static_cast<size_t>(state->device)] = state;
+    sent[static_cast<size_t>(state->device)] = takeOperands(step, *state);
   }
   if (shared_)
     if (Status ok = gatherSent(f, op, plan->exchange, sent); !ok) return ok;
 
-  std::vector<std::pair<Lane*, std::vector<Array>>> received;  // stored when everybody has sent
+  std::vector<std::pair<DeviceState*, std::vector<Array>>> received;  // stored when everybody has sent
   for (size_t g = 0; g < plan->receivers.size(); ++g) {
     const std::vector<int64_t>& senders = plan->exchange.senders[g];
     const auto first = std::ranges::find_if(plan->receivers[g], [&](int64_t d) { return share_.holds(d); });
@@ -66,36 +66,36 @@ Status ProgramRunner::runCollective(const Function& f, const Step& step, Lanes l
     for (const int64_t d : plan->together[g])
       if (shared_ && (share_.holds(d) || std::ranges::find(senders, d) != senders.end())) ofHere.push_back(d);
     const auto present = std::ranges::count_if(together, [&](auto d) { return sent[d].has_value(); });
-    // Where the compiler splits some axes, one lane stands for all devices along them: those of number 0 there.
+    // Where the compiler splits some axes, one of them represents all devices along them: those of number 0 there.
     if (present == 0) continue;
     if (present < static_cast<int64_t>(together.size())) return fail(notAllHere(op, together, sent));
 
     std::vector<std::vector<Array>> ofSenders;
     ofSenders.reserve(senders.size());
     for (const int64_t d : senders) ofSenders.push_back(std::move(*sent[static_cast<size_t>(d)]));
-    Lane* lane = laneOf[static_cast<size_t>(*first)];
+    DeviceState* state = stateOf[static_cast<size_t>(*first)];
     plain::CollectiveCall call{op,
                                f,
                                ofSenders,
                                plan->results,
                                compiled_.numerics,
-                               [lane](ValueId v) -> const Array& { return lane->values[v]; },
+                               [state](ValueId v) -> const Array& { return state->values[v]; },
                                shareWork()};
     auto results = step.exchange(call);
     if (!results) return fail(std::move(results.error()));
     for (const int64_t d : plan->receivers[g]) {
       if (!share_.holds(d)) continue;
       const auto place = results->size() == 1 ? 0 : std::ranges::find(senders, d) - senders.begin();
-      received.emplace_back(laneOf[static_cast<size_t>(d)], (*results)[static_cast<size_t>(place)]);
+      received.emplace_back(stateOf[static_cast<size_t>(d)], (*results)[static_cast<size_t>(place)]);
     }
   }
-  for (Lane* lane : lanes)
-    if (plan->exchange.from[static_cast<size_t>(lane->device)] < 0) {
+  for (DeviceState* state : states)
+    if (plan->exchange.from[static_cast<size_t>(state->device)] < 0) {
       auto zeros = zerosOf(plan->results);
       if (!zeros) return fail(std::move(zeros.error()));
-      received.emplace_back(lane, std::move(*zeros));
+      received.emplace_back(state, std::move(*zeros));
     }
-  for (auto& [lane, results] : received) store(op, *lane, std::move(results));
+  for (auto& [state, results] : received) store(op, *state, std::move(results));
   return {};
 }
 

@@ -88,32 +88,32 @@ Result<Array> joined(const ArrayType& type, std::span<const ReturnedPart* const>
 
 }  // namespace
 
-Status ProgramRunner::runManual(const Function& f, const Step& step, Lanes lanes) {
+Status ProgramRunner::runManual(const Function& f, const Step& step, DeviceStates states) {
   const Op& op = *step.op;
   std::optional<ManualPlan> made;
-  const ManualPlan* plan = lanes.size() == 1 && lanes[0]->coordinates->empty() ? compiled_.plans.manual(op) : nullptr;
+  const ManualPlan* plan = states.size() == 1 && states[0]->coordinates->empty() ? compiled_.plans.manual(op) : nullptr;
   if (!plan) {
     std::vector<const Coordinates*> outer;
-    for (const Lane* lane : lanes) outer.push_back(lane->coordinates);
+    for (const DeviceState* state : states) outer.push_back(state->coordinates);
     plan = &made.emplace(planManual(program_, f, op, outer));
   }
-  const auto share = shareOfMesh(*plan->mesh, op, lanes);
+  const auto share = shareOfMesh(*plan->mesh, op, states);
   if (!share) return fail(share.error());
   const std::vector<ManualPlan::Device>& devices = plan->devices;
 
-  std::vector<Lane> inner(devices.size());
-  std::vector<Lane*> pointers;
+  std::vector<DeviceState> inner(devices.size());
+  std::vector<DeviceState*> pointers;
   std::vector<std::vector<Array>> arguments;
   for (size_t d = 0; d < devices.size(); ++d) {
     const ManualPlan::Device& device = devices[d];
     if (!share->holds(device.number)) continue;
-    const std::vector<Array>& outside = lanes[device.outer]->values;
-    Lane& lane = inner[d];
-    lane.device = device.number;
-    lane.coordinates = &device.coordinates;
-    lane.values.resize(outside.size());
-    for (const ValueId v : plan->taken) lane.values[v] = outside[v];  // they share memory
-    pointers.push_back(&lane);
+    const std::vector<Array>& outside = states[device.outer]->values;
+    DeviceState& state = inner[d];
+    state.device = device.number;
+    state.coordinates = &device.coordinates;
+    state.values.resize(outside.size());
+    for (const ValueId v : plan->taken) state.values[v] = outside[v];  // they share memory
+    pointers.push_back(&state);
     auto& list = arguments.emplace_back();
     list.reserve(op.operands.size());
     for (size_t k = 0; k < op.operands.size(); ++k) {
@@ -122,7 +122,7 @@ Status ProgramRunner::runManual(const Function& f, const Step& step, Lanes lanes
       list.push_back(std::move(*part));
     }
   }
-  const size_t outerLanes = std::exchange(allLanes_, static_cast<size_t>(plan->mesh->numDevices()));
+  const size_t outerLanes = std::exchange(allDevices_, static_cast<size_t>(plan->mesh->numDevices()));
   const DeviceShare outerShare = std::exchange(share_, *share);
   auto results = runBlock(f, op.regions[0], pointers, std::move(arguments));
   if (!results) return fail(std::move(results.error()));
@@ -132,12 +132,12 @@ Status ProgramRunner::runManual(const Function& f, const Step& step, Lanes lanes
     if (share->holds(devices[d].number)) returned[d] = std::move((*results)[here++]);
   if (shared_)
     if (Status ok = gatherReturned(op, *plan, returned); !ok) return ok;
-  allLanes_ = outerLanes;
+  allDevices_ = outerLanes;
   share_ = outerShare;
 
   for (size_t r = 0; r < op.results.size(); ++r) {
     const ArrayType& type = f.values[op.results[r]];
-    for (size_t l = 0; l < lanes.size(); ++l) {
+    for (size_t l = 0; l < states.size(); ++l) {
       std::vector<const ReturnedPart*> parts;
       std::vector<const Array*> arrays;
       for (size_t d = 0; d < devices.size(); ++d) {
@@ -151,12 +151,12 @@ Status ProgramRunner::runManual(const Function& f, const Step& step, Lanes lanes
         }
       }
       if (auto whole = asPieces(type, parts, arrays, returned)) {
-        lanes[l]->values[op.results[r]] = std::move(*whole);
+        states[l]->values[op.results[r]] = std::move(*whole);
         continue;
       }
       auto global = joined(type, parts, arrays, shareWork());
       if (!global) return fail(std::move(global.error()));
-      lanes[l]->values[op.results[r]] = std::move(*global);
+      states[l]->values[op.results[r]] = std::move(*global);
     }
   }
   // A process whose devices returned other copies gives up, and the others learn it here.

@@ -91,7 +91,7 @@ Result<RunOutcome> ProgramRunner::run(std::vector<Array> arguments) {
     }
   }
   static const Coordinates kNowhere;
-  std::vector<Lane> whole(1);
+  std::vector<DeviceState> whole(1);
   whole[0].coordinates = &kNowhere;
   auto results = runFunction(program_.functions[program_.main], std::move(whole), std::move(ofLane));
   if (!results && shared_) shared_->giveUp();
@@ -104,11 +104,11 @@ Result<RunOutcome> ProgramRunner::run(std::vector<Array> arguments) {
   return std::move(outcome_);
 }
 
-std::vector<Array> ProgramRunner::takeOperands(const Step& step, Lane& lane) {
+std::vector<Array> ProgramRunner::takeOperands(const Step& step, DeviceState& state) {
   std::vector<Array> operands;
   operands.reserve(step.takes.size());
   for (size_t i = 0; i < step.takes.size(); ++i) {
-    Array& value = lane.values[step.op->operands[i]];
+    Array& value = state.values[step.op->operands[i]];
     if (step.takes[i])
       operands.push_back(std::exchange(value, Array()));
     else
@@ -117,56 +117,56 @@ std::vector<Array> ProgramRunner::takeOperands(const Step& step, Lane& lane) {
   return operands;
 }
 
-void ProgramRunner::store(const Op& op, Lane& lane, std::vector<Array> results) {
-  for (size_t i = 0; i < op.results.size(); ++i) lane.values[op.results[i]] = std::move(results[i]);
+void ProgramRunner::store(const Op& op, DeviceState& state, std::vector<Array> results) {
+  for (size_t i = 0; i < op.results.size(); ++i) state.values[op.results[i]] = std::move(results[i]);
 }
 
-void ProgramRunner::release(const Step& step, Lanes lanes) {
-  for (Lane* lane : lanes)
-    for (const ValueId v : step.dying) lane->values[v] = Array();
+void ProgramRunner::release(const Step& step, DeviceStates states) {
+  for (DeviceState* state : states)
+    for (const ValueId v : step.dying) state->values[v] = Array();
 }
 
-ProgramRunner::Returned ProgramRunner::runFunction(const Function& f, std::vector<Lane> lanes,
+ProgramRunner::Returned ProgramRunner::runFunction(const Function& f, std::vector<DeviceState> states,
                                                    std::vector<std::vector<Array>> arguments) {
-  std::vector<Lane*> pointers;
-  for (size_t l = 0; l < lanes.size(); ++l) {
-    lanes[l].values.assign(f.values.size(), Array());
-    for (size_t i = 0; i < f.arguments.size(); ++i) lanes[l].values[f.arguments[i]] = std::move(arguments[l][i]);
-    pointers.push_back(&lanes[l]);
+  std::vector<DeviceState*> pointers;
+  for (size_t l = 0; l < states.size(); ++l) {
+    states[l].values.assign(f.values.size(), Array());
+    for (size_t i = 0; i < f.arguments.size(); ++i) states[l].values[f.arguments[i]] = std::move(arguments[l][i]);
+    pointers.push_back(&states[l]);
   }
   arguments.clear();
   return runOps(f, f.ops, pointers);
 }
 
-ProgramRunner::Returned ProgramRunner::runBlock(const Function& f, const Block& block, Lanes lanes,
+ProgramRunner::Returned ProgramRunner::runBlock(const Function& f, const Block& block, DeviceStates states,
                                                 std::vector<std::vector<Array>> arguments) {
-  for (size_t l = 0; l < lanes.size(); ++l)
+  for (size_t l = 0; l < states.size(); ++l)
     for (size_t i = 0; i < block.arguments.size(); ++i)
-      lanes[l]->values[block.arguments[i]] = std::move(arguments[l][i]);
+      states[l]->values[block.arguments[i]] = std::move(arguments[l][i]);
   arguments.clear();
-  return runOps(f, block.ops, lanes);
+  return runOps(f, block.ops, states);
 }
 
-ProgramRunner::Returned ProgramRunner::runOps(const Function& f, const std::vector<Op>& ops, Lanes lanes) {
+ProgramRunner::Returned ProgramRunner::runOps(const Function& f, const std::vector<Op>& ops, DeviceStates states) {
   std::vector<std::vector<Array>> returned;
   for (const Step& step : compiled_.steps.of(ops)) {
     if (settings_.stop && settings_.stop->load(std::memory_order_relaxed))
       return fail(stoppedAt(step.op->place, fmt::format("program '{}'", program_.name)));
     if (step.returns) {
-      for (Lane* lane : lanes) returned.push_back(takeOperands(step, *lane));
+      for (DeviceState* state : states) returned.push_back(takeOperands(step, *state));
       break;
     }
-    if (auto status = runStep(f, step, lanes); !status) {
+    if (auto status = runStep(f, step, states); !status) {
       Diagnostic d = std::move(status.error());
       if (!d.place.known()) d.place = step.op->place;
       return fail(std::move(d));
     }
-    release(step, lanes);
+    release(step, states);
   }
   return returned;
 }
 
-Status (ProgramRunner::* ProgramRunner::runnerOf(std::string_view op))(const Function&, const Step&, Lanes) {
+Status (ProgramRunner::* ProgramRunner::runnerOf(std::string_view op))(const Function&, const Step&, DeviceStates) {
   if (op == "kernel_call") return &ProgramRunner::runKernel;
   if (op == "call") return &ProgramRunner::runCall;
   if (op == "manual_computation") return &ProgramRunner::runManual;
@@ -176,67 +176,67 @@ Status (ProgramRunner::* ProgramRunner::runnerOf(std::string_view op))(const Fun
   return nullptr;
 }
 
-Status ProgramRunner::runStep(const Function& f, const Step& step, Lanes lanes) {
-  if (step.run) return (this->*step.run)(f, step, lanes);
-  if (step.exchange) return runCollective(f, step, lanes);
-  if (step.evaluate) return runPlain(f, step, lanes);
+Status ProgramRunner::runStep(const Function& f, const Step& step, DeviceStates states) {
+  if (step.run) return (this->*step.run)(f, step, states);
+  if (step.exchange) return runCollective(f, step, states);
+  if (step.evaluate) return runPlain(f, step, states);
   return fail({.code = "SM5002",
                .message = fmt::format("op '{}' has no evaluation", step.op->name),
                .place = step.op->place,
                .help = "compute it outside the exported function"});
 }
 
-Status ProgramRunner::runSame(const Function&, const Step& step, Lanes lanes) {
-  for (Lane* lane : lanes) store(*step.op, *lane, takeOperands(step, *lane));
+Status ProgramRunner::runSame(const Function&, const Step& step, DeviceStates states) {
+  for (DeviceState* state : states) store(*step.op, *state, takeOperands(step, *state));
   return {};
 }
 
-Status ProgramRunner::runPlain(const Function& f, const Step& step, Lanes lanes) {
-  for (Lane* lane : lanes) {
-    std::vector<Array> operands = takeOperands(step, *lane);
+Status ProgramRunner::runPlain(const Function& f, const Step& step, DeviceStates states) {
+  for (DeviceState* state : states) {
+    std::vector<Array> operands = takeOperands(step, *state);
     plain::PlainCall call{
-        *step.op, f, operands, step.types, lane->device, compiled_.numerics, [lane](ValueId v) -> const Array& {
-          return lane->values[v];
+        *step.op, f, operands, step.types, state->device, compiled_.numerics, [state](ValueId v) -> const Array& {
+          return state->values[v];
         }};
     auto results = step.evaluate(call);
     if (!results) return fail(std::move(results.error()));
-    store(*step.op, *lane, std::move(*results));
+    store(*step.op, *state, std::move(*results));
   }
   return {};
 }
 
-Status ProgramRunner::runCall(const Function&, const Step& step, Lanes lanes) {
+Status ProgramRunner::runCall(const Function&, const Step& step, DeviceStates states) {
   const Op& op = *step.op;
   const Function& callee = *compiled_.functions.at(op.callee);
-  std::vector<Lane> inner(lanes.size());
+  std::vector<DeviceState> inner(states.size());
   std::vector<std::vector<Array>> arguments;
-  for (size_t l = 0; l < lanes.size(); ++l) {
-    inner[l].device = lanes[l]->device;
-    inner[l].coordinates = lanes[l]->coordinates;
-    arguments.push_back(takeOperands(step, *lanes[l]));
+  for (size_t l = 0; l < states.size(); ++l) {
+    inner[l].device = states[l]->device;
+    inner[l].coordinates = states[l]->coordinates;
+    arguments.push_back(takeOperands(step, *states[l]));
   }
   auto results = runFunction(callee, std::move(inner), std::move(arguments));
   if (!results) return fail(std::move(results.error()));
-  for (size_t l = 0; l < lanes.size(); ++l) store(op, *lanes[l], std::move((*results)[l]));
+  for (size_t l = 0; l < states.size(); ++l) store(op, *states[l], std::move((*results)[l]));
   return {};
 }
 
-Status ProgramRunner::runKernel(const Function&, const Step& step, Lanes lanes) {
+Status ProgramRunner::runKernel(const Function&, const Step& step, DeviceStates states) {
   const Op& op = *step.op;
   const KernelPackage& kernel = program_.kernels[op.kernel];
-  if (lanes.size() != static_cast<size_t>(share_.count))
+  if (states.size() != static_cast<size_t>(share_.count))
     return fail({.code = "SM5004",
                  .message = fmt::format("kernel '{}' is reached by some devices only", kernel.name),
                  .place = op.place,
                  .need = fmt::format("all {} devices", share_.count),
-                 .have = fmt::format("{} devices", lanes.size()),
+                 .have = fmt::format("{} devices", states.size()),
                  .help = "name every mesh axis in the shard_map around it, and branch inside the kernel (pl.when)"});
   std::vector<std::vector<Array>> operands;
-  operands.reserve(lanes.size());
-  for (Lane* lane : lanes) operands.push_back(takeOperands(step, *lane));
+  operands.reserve(states.size());
+  for (DeviceState* state : states) operands.push_back(takeOperands(step, *state));
   auto ran = callKernel(op.kernel, operands);
   if (!ran) return fail(atCall(std::move(ran.error()), op, kernel.name));
-  for (size_t l = 0; l < lanes.size(); ++l) store(op, *lanes[l], std::move(ran->results[l]));
+  for (size_t l = 0; l < states.size(); ++l) store(op, *states[l], std::move(ran->results[l]));
   std::move(ran->findings.begin(), ran->findings.end(), std::back_inserter(outcome_.findings));
   std::move(ran->log.begin(), ran->log.end(), std::back_inserter(outcome_.log));
   accumulate(outcome_.statistics, ran->statistics);
@@ -244,15 +244,15 @@ Status ProgramRunner::runKernel(const Function&, const Step& step, Lanes lanes) 
 }
 
 // Devices may choose differently: those that agree run their branch together.
-Status ProgramRunner::runBranches(const Function& f, const Step& step, Lanes lanes) {
+Status ProgramRunner::runBranches(const Function& f, const Step& step, DeviceStates states) {
   const Op& op = *step.op;
   const int branches = static_cast<int>(op.regions.size());
-  std::vector<std::vector<Lane*>> chosen(branches);
-  for (Lane* lane : lanes) {
-    const Array& index = lane->values[op.operands[0]];
+  std::vector<std::vector<DeviceState*>> chosen(branches);
+  for (DeviceState* state : states) {
+    const Array& index = state->values[op.operands[0]];
     int branch = op.name == "if" ? (*index.as<uint8_t>() ? 0 : 1) : *index.as<int32_t>();
     if (branch < 0 || branch >= branches) branch = branches - 1;
-    chosen[branch].push_back(lane);
+    chosen[branch].push_back(state);
   }
   for (int b = 0; b < branches; ++b) {
     if (chosen[b].empty()) continue;
@@ -264,11 +264,11 @@ Status ProgramRunner::runBranches(const Function& f, const Step& step, Lanes lan
 }
 
 // Devices whose condition has become false wait for the others.
-Status ProgramRunner::runWhile(const Function& f, const Step& step, Lanes lanes) {
+Status ProgramRunner::runWhile(const Function& f, const Step& step, DeviceStates states) {
   const Op& op = *step.op;
-  std::vector<Lane*> running(lanes.begin(), lanes.end());
+  std::vector<DeviceState*> running(states.begin(), states.end());
   std::vector<std::vector<Array>> carried;
-  for (Lane* lane : lanes) carried.push_back(takeOperands(step, *lane));
+  for (DeviceState* state : states) carried.push_back(takeOperands(step, *state));
   for (int64_t steps = 0;; ++steps) {
     if (settings_.stepLimit > 0 && steps >= settings_.stepLimit)
       return fail({.code = "SM5005",
@@ -278,7 +278,7 @@ Status ProgramRunner::runWhile(const Function& f, const Step& step, Lanes lanes)
                    .help = "check the loop's condition, or raise the step limit"});
     auto conditions = runBlock(f, op.regions[0], running, carried);
     if (!conditions) return fail(std::move(conditions.error()));
-    std::vector<Lane*> next;
+    std::vector<DeviceState*> next;
     std::vector<std::vector<Array>> nextCarried;
     for (size_t l = 0; l < running.size(); ++l) {
       if (*(*conditions)[l][0].as<uint8_t>()) {

@@ -29,7 +29,7 @@ class CompiledProgram {
 };
 
 /// One device that runs the same ops as the others: its values, and where it stands in the mesh.
-struct Lane {
+struct DeviceState {
   int64_t device = 0;
   const Coordinates* coordinates = nullptr;  ///< of the mesh axes that are manual here
   std::vector<Array> values;                 ///< by ValueId of the function being run
@@ -44,31 +44,31 @@ class ProgramRunner {
       : compiled_(compiled), program_(*compiled.program), settings_(settings) {}
   Result<RunOutcome> run(std::vector<Array> arguments);
 
-  using Lanes = std::span<Lane*>;
+  using DeviceStates = std::span<DeviceState*>;
   /// What runs an op of that name; null: a collective or an op on arrays does.
-  static Status (ProgramRunner::* runnerOf(std::string_view op))(const Function&, const Step&, Lanes);
+  static Status (ProgramRunner::* runnerOf(std::string_view op))(const Function&, const Step&, DeviceStates);
 
  private:
-  /// What each lane's return gives.
+  /// What each device returns.
   using Returned = Result<std::vector<std::vector<Array>>>;
 
-  Returned runFunction(const Function&, std::vector<Lane> lanes, std::vector<std::vector<Array>> arguments);
-  Returned runOps(const Function&, const std::vector<Op>&, Lanes);
-  Returned runBlock(const Function&, const Block&, Lanes, std::vector<std::vector<Array>> arguments);
-  Status runStep(const Function&, const Step&, Lanes);
-  Status runPlain(const Function&, const Step&, Lanes);
-  Status runKernel(const Function&, const Step&, Lanes);
-  Status runCall(const Function&, const Step&, Lanes);
-  Status runBranches(const Function&, const Step&, Lanes);
-  Status runWhile(const Function&, const Step&, Lanes);
-  Status runSame(const Function&, const Step&, Lanes);
+  Returned runFunction(const Function&, std::vector<DeviceState> states, std::vector<std::vector<Array>> arguments);
+  Returned runOps(const Function&, const std::vector<Op>&, DeviceStates);
+  Returned runBlock(const Function&, const Block&, DeviceStates, std::vector<std::vector<Array>> arguments);
+  Status runStep(const Function&, const Step&, DeviceStates);
+  Status runPlain(const Function&, const Step&, DeviceStates);
+  Status runKernel(const Function&, const Step&, DeviceStates);
+  Status runCall(const Function&, const Step&, DeviceStates);
+  Status runBranches(const Function&, const Step&, DeviceStates);
+  Status runWhile(const Function&, const Step&, DeviceStates);
+  Status runSame(const Function&, const Step&, DeviceStates);
   // Collective.cpp
-  Status runCollective(const Function&, const Step&, Lanes);
+  Status runCollective(const Function&, const Step&, DeviceStates);
   // ManualComputation.cpp
-  Status runManual(const Function&, const Step&, Lanes);
+  Status runManual(const Function&, const Step&, DeviceStates);
   // SharedProgram.cpp
-  /// The devices of a mesh that are lanes here: all of them, unless processes share them (SM5013).
-  Result<DeviceShare> shareOfMesh(const DeviceMesh&, const Op&, Lanes) const;
+  /// The devices of a mesh that this process runs: all of them, unless processes share them (SM5013).
+  Result<DeviceShare> shareOfMesh(const DeviceMesh&, const Op&, DeviceStates) const;
   /// [device] the operands of a collective; none of devices that did not arrive, or from which no device here receives.
   using SentByDevice = std::vector<std::optional<std::vector<Array>>>;
   /// Adds what devices of other processes send.
@@ -79,18 +79,18 @@ class ProgramRunner {
 
   /// Threads for what devices give each other.
   plain::ShareWork shareWork() const;
-  /// The operands; those that die at this op are moved out of the lane.
-  static std::vector<Array> takeOperands(const Step&, Lane&);
-  static void store(const Op&, Lane&, std::vector<Array> results);
-  static void release(const Step&, Lanes);
+  /// The operands; those that die at this op are moved out of its values.
+  static std::vector<Array> takeOperands(const Step&, DeviceState&);
+  static void store(const Op&, DeviceState&, std::vector<Array> results);
+  static void release(const Step&, DeviceStates);
 
   const CompiledProgram& compiled_;
   const Program& program_;
   const ExecuteSettings& settings_;
   RunOutcome outcome_;
-  size_t allLanes_ = 1;  ///< devices of the innermost manual computation's mesh
+  size_t allDevices_ = 1;  ///< devices of the innermost manual computation's mesh
   std::optional<SharedRun> shared_;
-  DeviceShare share_{0, 1};  ///< those of allLanes_ that are lanes of this process
+  DeviceShare share_{0, 1};  ///< those of allDevices_ that this process runs
 };
 
 }  // namespace smalti::driver

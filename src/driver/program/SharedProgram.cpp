@@ -28,9 +28,9 @@ Result<Array> readArray(ByteReader& reader, const ArrayType& type) {
 
 }  // namespace
 
-Result<DeviceShare> ProgramRunner::shareOfMesh(const DeviceMesh& mesh, const Op& op, Lanes lanes) const {
+Result<DeviceShare> ProgramRunner::shareOfMesh(const DeviceMesh& mesh, const Op& op, DeviceStates states) const {
   if (!shared_) return DeviceShare{0, mesh.numDevices()};
-  const bool whole = lanes.size() == 1 && lanes[0]->coordinates->empty();
+  const bool whole = states.size() == 1 && states[0]->coordinates->empty();
   const auto& manual = std::get<std::vector<std::string>>(*op.find("manual_axes"));
   if (whole && manual.size() == mesh.axes.size()) return shareOf(shared_->group(), mesh.numDevices(), op);
   return fail({.code = "SM5013",
@@ -115,7 +115,7 @@ Result<machine::KernelResult> ProgramRunner::callKernel(int kernel, std::span<co
   ExecuteSettings settings = settings_;
   settings.firstDevice = static_cast<int>(share_.first);
   if (compiled_.namesDevices[static_cast<size_t>(kernel)]) {
-    settings.allDevices = static_cast<int>(allLanes_);
+    settings.allDevices = static_cast<int>(allDevices_);
     settings.transport = machine::ProcessTransports{&shared_->group().kernelMessages, settings.allDevices};
   }
   return target.run(operands, settings);

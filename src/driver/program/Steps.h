@@ -15,7 +15,7 @@ class ProgramRunner;
 struct Step {
   const Op* op = nullptr;
   /// What runs ops that are no matter of arrays alone; null: `exchange` or `evaluate` does.
-  Status (ProgramRunner::*run)(const Function&, const Step&, std::span<struct Lane*>) = nullptr;
+  Status (ProgramRunner::*run)(const Function&, const Step&, std::span<struct DeviceState*>) = nullptr;
   plain::CollectiveEvaluator exchange = nullptr;
   plain::PlainEvaluator evaluate = nullptr;
   bool returns = false;

@@ -12,7 +12,7 @@
 #include "base/Text.h"
 #include "driver/tune/Measure.h"
 #include "driver/tune/TunedFile.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 
 namespace smalti {
 namespace {
@@ -74,7 +74,7 @@ std::string Candidate::str() const {
 }
 
 Autotune autotune(std::vector<Candidate> candidates, std::string key, Location at) {
-  const lang::AtPlace place(at);
+  const lang::SourceLocationScope place(at);
   const auto refuse = [](std::string message, std::string need, std::string have, std::string help) {
     lang::refuse({.code = "SM6910",
                   .message = std::move(message),
@@ -164,7 +164,7 @@ struct Autotuned::State {
   }
 
   size_t best(const std::vector<Operand>& operands, std::string_view target) {
-    const lang::AtPlace place(at);
+    const lang::SourceLocationScope place(at);
     const Clockwork clockwork = clockworkOf(target);
     if (clockwork.name().empty() || candidates.size() == 1) return 0;
     const std::string file = unwrap(activeSettings().values).tuned;
@@ -246,7 +246,7 @@ TunedCall Autotuned::pick(const std::vector<Operand>& operands, std::string_view
 
 Ranking Autotuned::rank(const std::vector<Operand>& operands, std::string_view target,
                         const std::function<void(size_t)>& progress) const {
-  const lang::AtPlace place(state_->at);
+  const lang::SourceLocationScope place(state_->at);
   const Clockwork clockwork = clockworkOf(target);
   if (clockwork.name().empty())
     lang::refuse({.code = "SM6911",

@@ -56,16 +56,16 @@ void GpuLowering::defer(mlir::Operation& op, std::optional<View> box) {
     const auto found = deferred_.find(operand);
     if (d.box || found == deferred_.end()) continue;
     const bool isLoad = found->second.box.has_value();
-    bool dear = found->second.depth >= kMostDepth;
+    bool expensive = found->second.depth >= kMostDepth;
     if (llvm::isa<mlir::vector::BroadcastOp>(op)) {
       const int64_t times = num_elements(shapeOf(op.getResult(0).getType())) /
                             std::max<int64_t>(num_elements(shapeOf(operand.getType())), 1);
-      dear |= times >= kManyTimes && found->second.cost > kCheapElement;
+      expensive |= times >= kManyTimes && found->second.cost > kCheapElement;
     } else if (moves) {
-      dear |= found->second.cost > kCheapElement;
+      expensive |= found->second.cost > kCheapElement;
     }
-    if (dear && !isLoad) {
-      if (auto ok = settle(operand); !ok && failure) failure = ok;
+    if (expensive && !isLoad) {
+      if (auto ok = materialise(operand); !ok && failure) failure = ok;
       continue;
     }
     d.cost = std::min(d.cost + found->second.cost, kMostCost);
@@ -75,10 +75,10 @@ void GpuLowering::defer(mlir::Operation& op, std::optional<View> box) {
   const bool isLoad = d.box.has_value();
   const int cost = d.cost;
   deferred_[result] = std::move(d);
-  if (isLoad || cost < kDearElement) return;
+  if (isLoad || cost < kExpensiveElement) return;
   llvm::DenseSet<mlir::Operation*> seen;
   if (consumers(result, seen) > 1)
-    if (auto ok = settle(result); !ok && failure) failure = ok;
+    if (auto ok = materialise(result); !ok && failure) failure = ok;
 }
 
 /// Ops that will ask for elements of the value, each in a nest of its own.
@@ -157,7 +157,7 @@ LowerResult GpuLowering::keepLoads(int memory, mlir::Operation* store, const Vie
     return liveness_.begin(x.getDefiningOp()) < liveness_.begin(y.getDefiningOp());
   });
   for (mlir::Value v : kept)
-    if (auto ok = settle(v); !ok) return ok;
+    if (auto ok = materialise(v); !ok) return ok;
   return {};
 }
 
@@ -171,7 +171,7 @@ LowerResult GpuLowering::computeInto(mlir::Value v, const View& to) {
   return failure;
 }
 
-LowerResult GpuLowering::settle(mlir::Value v) {
+LowerResult GpuLowering::materialise(mlir::Value v) {
   if (views_.contains(v) || fragments_.contains(v)) return {};
   if (const Fragment* under = fragmentUnder(v)) {
     const Fragment from = *under, made = newFragment(from.tile, v.getType());
@@ -191,7 +191,7 @@ LowerResult GpuLowering::settle(mlir::Value v) {
 }
 
 tl::expected<View, cpu::Unsupported> GpuLowering::view(mlir::Value v) {
-  if (auto ok = settle(v); !ok) return tl::unexpected(ok.error());
+  if (auto ok = materialise(v); !ok) return tl::unexpected(ok.error());
   return views_[v];
 }
 

@@ -291,19 +291,20 @@ LowerResult GpuLowering::beforeRegions(mlir::Operation& op, bool isLoop) {
   bool changes = false;
   for (mlir::Region& region : op.getRegions())
     region.walk([&](mlir::Operation* inner) { changes |= mayChangeMemory(*inner); });
-  std::vector<mlir::Value> settled;
+  std::vector<mlir::Value> toMaterialise;
   for (const auto& [value, d] : deferred_) {
     const bool kept = d.box && changes;
-    const bool dear = isLoop && !d.box && d.cost >= kDearElement &&
-                      llvm::any_of(value.getUsers(), [&](mlir::Operation* user) { return op.isProperAncestor(user); });
-    if ((kept || dear) && isNeeded(value)) settled.push_back(value);
+    const bool expensive =
+        isLoop && !d.box && d.cost >= kExpensiveElement &&
+        llvm::any_of(value.getUsers(), [&](mlir::Operation* user) { return op.isProperAncestor(user); });
+    if ((kept || expensive) && isNeeded(value)) toMaterialise.push_back(value);
   }
   // In the order of the program, so that equal kernels give equal code.
-  llvm::sort(settled, [&](mlir::Value x, mlir::Value y) {
+  llvm::sort(toMaterialise, [&](mlir::Value x, mlir::Value y) {
     return liveness_.begin(x.getDefiningOp()) < liveness_.begin(y.getDefiningOp());
   });
-  for (mlir::Value v : settled)
-    if (auto ok = settle(v); !ok) return ok;
+  for (mlir::Value v : toMaterialise)
+    if (auto ok = materialise(v); !ok) return ok;
   return {};
 }
 

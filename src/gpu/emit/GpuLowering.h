@@ -42,7 +42,7 @@ inline tl::unexpected<cpu::Unsupported> unsupported(std::string why) {
 using ElementIndex = llvm::SmallVector<Reg, 4>;
 
 /// What costs so much for an element (about as many additions) is computed once.
-inline constexpr int kDearElement = 16;
+inline constexpr int kExpensiveElement = 16;
 
 class GpuLowering {
   cpu::Arena shared_, global_;  // before all views: they give their places back
@@ -151,8 +151,8 @@ class GpuLowering {
   void countRound();
   LowerResult lowerBlock(mlir::Block&);
   LowerResult lowerOp(mlir::Operation&);
-  /// Before an op with regions: what has been loaded is kept where they may change memory, what is dear is computed
-  /// where they run more than once.
+  /// Before an op with regions: what has been loaded is kept where they may change memory, what is expensive is
+  /// computed where they run more than once.
   LowerResult beforeRegions(mlir::Operation&, bool isLoop);
   /// What `body` makes known of values from outside is forgotten afterwards: it may not have run.
   LowerResult inRegion(const std::function<LowerResult()>& body);
@@ -194,7 +194,7 @@ class GpuLowering {
   Reg compute(mlir::Value, const Deferred&, const ElementIndex&);
   Reg computeElementwise(mlir::Operation&, const ElementIndex&);
   Reg constantAt(mlir::Value, const ElementIndex&);
-  LowerResult settle(mlir::Value);
+  LowerResult materialise(mlir::Value);
   bool isNeeded(mlir::Value, mlir::Operation* besides = nullptr) const;
   int consumers(mlir::Value, llvm::DenseSet<mlir::Operation*>& seen) const;
   void releaseUpTo(int position);

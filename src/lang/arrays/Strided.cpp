@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "eval/FloatFormats.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "smalti/dlpack_interop.h"
 
 namespace smalti {

@@ -6,7 +6,7 @@
 #include "lang/call/Report.h"
 #include "lang/lower/Lower.h"
 #include "lang/trace/HasValue.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "smalti/error.h"
 
 namespace smalti::lang {

@@ -25,13 +25,13 @@
 #include "lang/ops/Support.h"
 #include "lang/print/Print.h"
 #include "lang/trace/HasValue.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/transform/kernel/KernelFunction.h"
 #include "tpu/Legality.h"
 
 namespace smalti {
 
-using lang::AtPlace;
+using lang::SourceLocationScope;
 
 namespace {
 
@@ -95,7 +95,7 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
     lowered->kernel = lang::traceKernel(kernel, call, at, types);
     if (call.debug)
       std::fputs(fmt::format("The kernel as traced:\n{}\n", lang::print(lowered->kernel)).c_str(), stdout);
-    AtPlace place(at);
+    SourceLocationScope place(at);
     try {
       lowered->program = std::make_shared<Program>(wrap(lang::lowerKernel(lowered->kernel)));
     } catch (const Error& error) {
@@ -133,7 +133,7 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
     auto compiled =
         settings.values ? s.lowered->compilable->compile(*settings.values, purpose) : fail(settings.values.error());
     if (!compiled) {
-      AtPlace place(at);
+      SourceLocationScope place(at);
       lang::refuse(std::move(compiled.error()));
     }
     const std::lock_guard lock(mutex);
@@ -151,7 +151,7 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
     size_t good = 0;
     while (good < wanted && good < given.size() && isSize(given[good])) ++good;
     if (good == wanted) return wanted;
-    AtPlace place(good < given.size() ? given[good].at() : at);
+    SourceLocationScope place(good < given.size() ? given[good].at() : at);
     lang::refuse({.code = "SM6221",
                   .message = "a call of a kernel with `dynamic` grid axes begins with their sizes",
                   .place = {},
@@ -201,7 +201,7 @@ namespace {
 void checkOperand(const Operand& o) {
   const Array& array = o.array();
   if (lang::Tracer::isEager() && !array.is_traced() && array.data()) return;
-  AtPlace place(o.at());
+  SourceLocationScope place(o.at());
   if (const lang::Trace* trace = lang::Trace::current(); trace && trace->kind() == lang::Trace::Kind::kernel)
     lang::refuse({.code = "SM6216",
                   .message = "a pallas_call is called inside a kernel",
@@ -274,7 +274,7 @@ std::optional<std::vector<detail::MapEntry>> IndexMap::operator()(const std::vec
 }
 Array IndexArg::read(std::initializer_list<Index> index) const {
   if (!ref_.node()) {
-    AtPlace place(index.begin()->at);
+    SourceLocationScope place(index.begin()->at);
     lang::refuse({.code = "SM6217",
                   .message = "a grid index is indexed in an index map",
                   .place = {},
@@ -305,7 +305,7 @@ bool Kernel::operator()(const std::vector<Ref>& refs) const {
 
 void Results::check(size_t wanted) const {
   if (arrays_.size() == wanted) return;
-  AtPlace place(call_);
+  SourceLocationScope place(call_);
   lang::refuse({.code = "SM6201",
                 .message = "a call gives a different number of results",
                 .place = {},
@@ -367,7 +367,7 @@ class PallasCall::State::Called : public lang::CalledKernel {
     for (const Array& a : operands) lang::checkConcrete(a);
     const ActiveSettings& settings = chosen_ ? chosen_->settings : activeSettings();
     if (computesWide(settings)) {
-      AtPlace place(call_->at);
+      SourceLocationScope place(call_->at);
       return lang::runWide(traced(), operands);
     }
     const auto executable = call_->executable(signature_, settings, lang::Purpose::call);
@@ -388,7 +388,7 @@ class PallasCall::State::Called : public lang::CalledKernel {
 
 void PallasCall::State::raiseError(Result<RunReport>& report) const {
   if (report) return;
-  AtPlace place(at);
+  SourceLocationScope place(at);
   lang::refuse(std::move(report.error()));
 }
 
@@ -400,7 +400,7 @@ std::vector<Array> PallasCall::State::bound(const std::vector<Operand>& given,
     const LockedUnforkedWork work(mutex);
     s = &signature(arrays);
   }
-  AtPlace place(at);
+  SourceLocationScope place(at);
   std::vector<Array> results = lang::bindKernel(std::make_shared<Called>(shared_from_this(), chosen, *s),
                                                 operands(given), s->lowered->package().results);
   restoreBools(results);
@@ -423,7 +423,7 @@ Results PallasCall::run(const std::vector<Operand>& operands) const {
 RunReport PallasCall::check_all(const std::vector<Operand>& operands, const CheckFor& what) const {
   requireAlive();
   for (const Operand& o : operands) {
-    AtPlace place(o.at());
+    SourceLocationScope place(o.at());
     lang::checkConcrete(o.array());
   }
   const ActiveSettings& settings = chosen_ ? chosen_->settings : activeSettings();
@@ -433,7 +433,7 @@ RunReport PallasCall::check_all(const std::vector<Operand>& operands, const Chec
     const Lowered lowered = lower_all(operands);
     const auto alone = lowered.state().compilable->alone();
     auto found = tpu::refusalsOf(lowered.state().package(), chip);
-    AtPlace place(state_->at);
+    SourceLocationScope place(state_->at);
     if (!found) lang::refuse(std::move(found.error()));
     for (Diagnostic& d : *found) refusals.push_back({std::move(d)});
   }

@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "base/Text.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 
 namespace smalti::lang {
 namespace {
@@ -61,7 +61,7 @@ TracedOperand resolve(std::string name, const ArrayType& array, const BlockSpec*
                       const Location& call) {
   TracedOperand o{.name = std::move(name), .array = array};
   o.at = spec ? spec->at : call;
-  AtPlace place(o.at);
+  SourceLocationScope place(o.at);
   MemorySpace space = spec ? spec->memory_space : MemorySpace::unspecified;
   if (space == MemorySpace::unspecified) space = wanted;
   if (space == MemorySpace::unspecified) space = is_semaphore(array.dtype) ? MemorySpace::semaphore : MemorySpace::vmem;

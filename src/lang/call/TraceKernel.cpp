@@ -10,7 +10,7 @@
 #include "lang/call/Specs.h"
 #include "lang/cost/Cost.h"
 #include "lang/devices/MeshAround.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "smalti/ops.h"
 
 namespace smalti::lang {
@@ -31,7 +31,7 @@ TracedFunction traceIndexMap(const TracedKernel& kernel, const TracedOperand& op
   std::vector<Array> indices;
   if (map) {
     const auto entries = map(arguments);
-    AtPlace place(map.at);
+    SourceLocationScope place(map.at);
     if (!entries)
       refuse({.code = "SM6212",
               .message = fmt::format("the index map of {} takes the wrong number of arguments", operand.name),
@@ -140,7 +140,7 @@ TracedKernel traceKernel(const Kernel& kernel, const Call& given, const Location
   Call call;
   std::vector<std::string> names;
   {
-    std::optional<AtPlace> place(at);
+    std::optional<SourceLocationScope> place(at);
     call = merged(given);
     takeMeshAround(call);
     k.name = call.name.empty() ? "kernel" : call.name;
@@ -230,7 +230,7 @@ TracedKernel traceKernel(const Kernel& kernel, const Call& given, const Location
     refs.push_back(trace.addRefArgument({o.array.dtype, o.refShape()}, o.space));
   for (const MemoryRef& s : k.scratch) refs.push_back(trace.addRefArgument({s.dtype, s.shape}, s.space));
   if (!kernel(refs)) {
-    AtPlace place(kernel.at);
+    SourceLocationScope place(kernel.at);
     refuse({.code = "SM6215",
             .message = "the kernel takes the wrong number of Refs",
             .place = {},

@@ -6,7 +6,7 @@
 
 #include "lang/call/CalledKernel.h"
 #include "lang/devices/ShardMap.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 
 namespace smalti::lang {
 namespace {

@@ -10,7 +10,7 @@
 #include "lang/lower/DialectLowering.h"
 #include "lang/refs/Indexer.h"
 #include "lang/trace/HasValue.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/trace/Trace.h"
 #include "lang/transform/ControlFlow.h"
 #include "smalti/control.h"
@@ -59,7 +59,7 @@ const OpFamily kBranchFamily(kBranchOps);
 
 namespace smalti {
 
-using lang::AtPlace;
+using lang::SourceLocationScope;
 
 namespace {
 
@@ -80,7 +80,7 @@ Array predicate(const Operand& condition) {
 
 /// What one branch gave, as the one before did; error SM6116.
 void checkTypes(const detail::Arrays& results, const std::vector<ArrayType>& types, const Location& at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   if (results.size() != types.size())
     lang::refuse({.code = "SM6116",
                   .message = "the branches of a cond give different numbers of results",
@@ -117,7 +117,7 @@ void when(const Operand& condition, const std::function<void()>& body) {
 detail::Arrays detail::branch(const Operand& index, const std::vector<Branch>& branches, bool isPred,
                               const Location& at) {
   if (branches.empty() || (!isPred && (index.rank() != 0 || !is_integer(index.dtype())))) {
-    AtPlace place(at);
+    SourceLocationScope place(at);
     lang::refuse(
         {.code = "SM6117",
          .message = branches.empty() ? "a switch without branches" : "the index of a switch is not an integer scalar",
@@ -129,7 +129,7 @@ detail::Arrays detail::branch(const Operand& index, const std::vector<Branch>& b
   if (!index.array().is_traced()) {  // decided now (S-I1)
     int64_t i = 0;
     {
-      AtPlace place(at);
+      SourceLocationScope place(at);
       const auto known = lang::concreteInteger(index.array());
       if (!known) refuseCondition(index);
       i = isPred ? *known != 0 : *known;
@@ -141,7 +141,7 @@ detail::Arrays detail::branch(const Operand& index, const std::vector<Branch>& b
     if (first + 1 == branches.size()) return branches[first]();
     Array condition;
     {
-      AtPlace place(at);
+      SourceLocationScope place(at);
       condition = isPred ? predicate(index) : less_equal(index, static_cast<int64_t>(first));
     }
     std::vector<ArrayType> types;  // of the results, once the first branch was run

@@ -4,7 +4,7 @@
 #include "lang/lower/DialectLowering.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/trace/KernelOnly.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "smalti/control.h"
 #include "smalti/ops.h"
 
@@ -34,7 +34,7 @@ const OpFamily kGridFamily(kGridOps);
 namespace smalti {
 namespace {
 
-using lang::AtPlace, lang::Trace;
+using lang::SourceLocationScope, lang::Trace;
 
 Trace& checkedAxis(std::string_view op, int axis) {
   Trace& trace = lang::kernelTrace(op);
@@ -55,7 +55,7 @@ Trace& checkedAxis(std::string_view op, int axis) {
 }  // namespace
 
 Array program_id(int axis, Location at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   const ArrayType type{DType::i32, {}};
   Trace& trace = checkedAxis("program_id", axis);
   if (!trace.gridIndices.empty()) return trace.gridIndices[axis];
@@ -63,7 +63,7 @@ Array program_id(int axis, Location at) {
 }
 
 Array num_programs(int axis, Location at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   Trace& trace = checkedAxis("num_programs", axis);
   if (!trace.gridSizes.empty()) return trace.gridSizes[axis];
   if (trace.grid[axis] != INT64_MIN) return Operand(trace.grid[axis], at).array().with_weak_type(false);

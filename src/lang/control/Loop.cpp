@@ -13,7 +13,7 @@
 #include "lang/ops/Support.h"
 #include "lang/refs/Indexer.h"
 #include "lang/trace/HasValue.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/trace/Trace.h"
 #include "lang/transform/ControlFlow.h"
 #include "smalti/control.h"
@@ -133,7 +133,7 @@ namespace smalti {
 namespace {
 
 using detail::Arrays, detail::LoopBody;
-using lang::AtPlace, lang::Region;
+using lang::SourceLocationScope, lang::Region;
 
 /// Types of a loop's carries. Weakly typed inits take the dtype that the body gives (S-I2).
 struct Carries {
@@ -162,7 +162,7 @@ struct Retrace {};
 
 /// What the body returned, as the carries need it; error SM6122.
 Arrays checked(Carries& carries, Arrays results, const Location& at, bool mayRetrace = true) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   if (results.size() != carries.types.size())
     lang::refuse({.code = "SM6122",
                   .message = "the body of a loop returns a different number of values than it carries",
@@ -229,7 +229,7 @@ Arrays traceFor(const Array& lower, const Array& upper, int64_t bodies, const Lo
   return carries.typed(settled([&] {
     Arrays operands{lower, upper};
     {
-      AtPlace place(at);
+      SourceLocationScope place(at);
       const Arrays start = carries.converted(init);
       operands.insert(operands.end(), start.begin(), start.end());
     }
@@ -238,7 +238,7 @@ Arrays traceFor(const Array& lower, const Array& upper, int64_t bodies, const Lo
       for (int64_t k = 0; k < bodies; ++k) {
         Array i = inside[0];
         if (k > 0) {
-          AtPlace place(at);
+          SourceLocationScope place(at);
           i = plus(i, number(k, at), at);
         }
         carry = checked(carries, body(i, carry), at);
@@ -267,7 +267,7 @@ Arrays inlined(int64_t first, int64_t count, const LoopBody& body, const Arrays&
     });
   Arrays carry;
   {
-    AtPlace place(at);
+    SourceLocationScope place(at);
     carry = carries.converted(init);
   }
   for (int64_t k = 0; k < count; ++k) carry = checked(carries, body(number(first + k, at), carry), at, false);
@@ -287,7 +287,7 @@ Arrays unitLoop(const Array& lower, const Array& upper, int64_t unroll, const Lo
     return inlined(first + main, count - main, body, results, carries, at);
   }
   if (unroll == full_unroll) {
-    AtPlace place(at);
+    SourceLocationScope place(at);
     lang::refuse({.code = "SM6123",
                   .message = "Cannot fully unroll loop with dynamic number of steps",
                   .place = {},
@@ -298,7 +298,7 @@ Arrays unitLoop(const Array& lower, const Array& upper, int64_t unroll, const Lo
   if (unroll == 1) return traceFor(lower, upper, 1, body, init, carries, at);
   Array middle;
   {
-    AtPlace place(at);
+    SourceLocationScope place(at);
     const Array steps = maximum(subtract(Operand(upper, at), Operand(lower, at)), 0);
     const Array trips = div(Operand(steps, at), Operand(number(unroll, at), at));
     middle = plus(lower, multiply(Operand(trips, at), Operand(number(unroll, at), at)), at);
@@ -326,7 +326,7 @@ Arrays detail::fori_loop(const Operand& lower, const Operand& upper, int64_t ste
   Array first, last;
   bool isStatic = false;
   {
-    AtPlace place(at);
+    SourceLocationScope place(at);
     first = bound(lower, "lower"), last = bound(upper, "upper");
     isStatic = !first.is_traced() && !last.is_traced();
     if (step == 0 || unroll < 0)
@@ -342,7 +342,7 @@ Arrays detail::fori_loop(const Operand& lower, const Operand& upper, int64_t ste
   // Counts trips: i = lower + k * step, k < cdiv(upper - lower, step).
   Array trips;
   {
-    AtPlace place(at);
+    SourceLocationScope place(at);
     if (isStatic) {
       const int64_t span = value(last) - value(first), away = step > 0 ? step - 1 : step + 1;
       trips = number(std::max<int64_t>((span + away) / step, 0), at);
@@ -355,7 +355,7 @@ Arrays detail::fori_loop(const Operand& lower, const Operand& upper, int64_t ste
   const auto scaled = [&](const Array& k, const Arrays& carry) {
     Array i;
     {
-      AtPlace place(at);
+      SourceLocationScope place(at);
       i = k.is_traced() || first.is_traced() ? plus(first, multiply(Operand(k, at), Operand(number(step, at), at)), at)
                                              : number(value(first) + value(k) * step, at);
     }
@@ -369,7 +369,7 @@ Arrays detail::while_loop(const std::function<Array(const Arrays&)>& condition,
   Carries carries(init);
   const auto predicate = [&](const Arrays& carry) {
     const Array c = condition(carry);
-    AtPlace place(at);
+    SourceLocationScope place(at);
     if (c.rank() != 0 || c.dtype() != DType::pred)
       lang::refuse({.code = "SM6115",
                     .message = "the condition of a while_loop is not a scalar pred",
@@ -388,7 +388,7 @@ Arrays detail::while_loop(const std::function<Array(const Arrays&)>& condition,
   return carries.typed(settled([&] {
     Arrays start;
     {
-      AtPlace place(at);
+      SourceLocationScope place(at);
       start = carries.converted(init);
     }
     const auto typed = [&](std::span<const Array> inside) { return carries.typed({inside.begin(), inside.end()}); };

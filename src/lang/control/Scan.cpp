@@ -8,7 +8,7 @@
 #include "base/Text.h"
 #include "lang/ops/Support.h"
 #include "lang/trace/HasValue.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/transform/Batch.h"
 #include "lang/transform/ControlFlow.h"
 #include "smalti/control.h"
@@ -115,7 +115,7 @@ std::vector<Array> bindScan(std::span<const Array> operands, size_t numCarry, in
 
 namespace smalti {
 
-using lang::AtPlace;
+using lang::SourceLocationScope;
 
 namespace {
 
@@ -149,7 +149,7 @@ detail::Arrays detail::scan(const ScanBody& body, const Arrays& init, const Arra
                             const Location& at) {
   int64_t length = 0;
   {
-    AtPlace place(at);
+    SourceLocationScope place(at);
     length = lengthOf(xs, options.length);
   }
   // The types of the carries and of what a step gives, from a trace that is thrown away.
@@ -170,7 +170,7 @@ detail::Arrays detail::scan(const ScanBody& body, const Arrays& init, const Arra
           again = true;
           continue;
         }
-        AtPlace place(at);
+        SourceLocationScope place(at);
         lang::refuse({.code = "SM6122",
                       .message = fmt::format("the body of a scan changes the type of carry {}", i),
                       .place = {},

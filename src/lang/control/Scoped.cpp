@@ -11,7 +11,7 @@
 #include "lang/lower/DialectLowering.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/trace/KernelOnly.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/trace/Trace.h"
 #include "smalti/memory.h"
 
@@ -81,7 +81,7 @@ const OpFamily kScopedFamily(kScopedOps);
 namespace smalti {
 namespace {
 
-using lang::AtPlace, lang::Trace;
+using lang::SourceLocationScope, lang::Trace;
 
 /// Where the memory is; error SM6120 where a kernel cannot allocate.
 MemorySpace checkedSpace(const MemoryRef& type) {
@@ -115,11 +115,11 @@ detail::Arrays detail::run_scoped(const std::vector<MemoryRef>& types, const std
   std::vector<std::pair<ArrayType, MemorySpace>> refs;
   Trace* trace = nullptr;
   {
-    AtPlace place(at);
+    SourceLocationScope place(at);
     trace = &lang::kernelTrace("run_scoped");
   }
   for (const MemoryRef& t : types) {
-    AtPlace place(t.at);
+    SourceLocationScope place(t.at);
     refs.emplace_back(ArrayType{t.dtype, t.shape}, checkedSpace(t));
   }
   std::vector<ArrayType> results;
@@ -133,7 +133,7 @@ detail::Arrays detail::run_scoped(const std::vector<MemoryRef>& types, const std
     }
     return values;
   });
-  AtPlace place(at);
+  SourceLocationScope place(at);
   std::vector<Block> regions;
   regions.push_back(std::move(block));
   Arrays values = trace->record(lang::kScopedOps["run_scoped"], {}, results, std::move(attributes), std::move(regions));
@@ -142,7 +142,7 @@ detail::Arrays detail::run_scoped(const std::vector<MemoryRef>& types, const std
 }
 
 Ref empty_ref(const MemoryRef& type) {
-  AtPlace place(type.at);
+  SourceLocationScope place(type.at);
   Trace& trace = lang::kernelTrace("empty_ref");
   const MemorySpace space = checkedSpace(type);
   return trace.recordRef(lang::kScopedOps["empty_ref"], {}, {type.dtype, type.shape}, space, poisoned());

@@ -14,7 +14,7 @@
 #include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
 #include "lang/trace/KernelOnly.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/trace/Trace.h"
 #include "smalti/debug.h"
 
@@ -107,7 +107,7 @@ const OpFamily kDebugFamily(kDebugOps);
 namespace smalti {
 namespace {
 
-using lang::AtPlace, lang::Trace;
+using lang::SourceLocationScope, lang::Trace;
 
 thread_local bool tDebugChecks = false, tPoisonBuffers = false;
 
@@ -168,7 +168,7 @@ bool lang::debugChecksEnabled() { return tDebugChecks; }
 bool lang::poisonBuffersEnabled() { return tPoisonBuffers; }
 
 void detail::debug_print(std::string_view format, const std::vector<Operand>& arguments, const Location& at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   Trace& trace = lang::kernelTrace("debug_print");
   checkPrint(format, arguments);
   std::vector<ValueId> operands;
@@ -181,13 +181,13 @@ bool enable_debug_checks(bool on) { return std::exchange(tDebugChecks, on); }
 bool enable_poison_buffers(bool on) { return std::exchange(tPoisonBuffers, on); }
 
 void debug_check(const Operand& condition, std::string_view message) {
-  AtPlace place(condition.at());
+  SourceLocationScope place(condition.at());
   if (tDebugChecks)
     recordScalar(lang::kDebugOps["debug_check"], condition, {{"message", std::string(message)}}, DType::pred);
 }
 
 void trace_value(std::string_view label, const Operand& value) {
-  AtPlace place(value.at());
+  SourceLocationScope place(value.at());
   const DType t = value.dtype();
   if (t != DType::i32 && t != DType::f32)
     lang::refuse({.code = "SM6511",
@@ -200,18 +200,18 @@ void trace_value(std::string_view label, const Operand& value) {
 }
 
 named_scope::named_scope(std::string_view name, Location at) : at_(at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   lang::kernelTrace("named_scope").record(lang::kDebugOps["trace_start"], {}, {}, {{"message", std::string(name)}});
 }
 named_scope::~named_scope() {
   if (Trace* trace = Trace::current()) {
-    AtPlace place(at_);
+    SourceLocationScope place(at_);
     trace->record(lang::kDebugOps["trace_stop"], {}, {});
   }
 }
 
 void delay(const Operand& nanoseconds) {
-  AtPlace place(nanoseconds.at());
+  SourceLocationScope place(nanoseconds.at());
   recordScalar(lang::kDebugOps["delay"], nanoseconds, {}, DType::i32);
 }
 

@@ -9,7 +9,7 @@
 #include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
 #include "lang/trace/KernelOnly.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "smalti/control.h"
 #include "smalti/ops.h"
 
@@ -32,7 +32,7 @@ const OpFamily kDeviceFamily(kDeviceOps);
 namespace smalti {
 namespace {
 
-using lang::AtPlace, lang::Trace;
+using lang::SourceLocationScope, lang::Trace;
 
 Array constant(int64_t n, const Location& at) { return Operand(n, at).array().with_weak_type(false); }
 
@@ -96,7 +96,7 @@ Along along(std::string_view name, const Location& at, bool wantsIndex) {
 }  // namespace
 
 Array axis_index(const AxisNames& axis_name, Location at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   const auto& names = axis_name.names();
   if (names.empty()) return constant(0, at);
   Array index = along(names[0], at, true).index;
@@ -106,7 +106,7 @@ Array axis_index(const AxisNames& axis_name, Location at) {
 }
 
 Array axis_size(const AxisNames& axis_name, Location at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   Array size = constant(1, at);
   for (const std::string& name : axis_name)
     size = axis_name.size() == 1 ? along(name, at, false).size : multiply(size, along(name, at, false).size);

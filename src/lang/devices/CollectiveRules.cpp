@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lang/ops/Support.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/trace/Trace.h"
 #include "lang/transform/Batch.h"
 #include "smalti/ops.h"
@@ -58,7 +58,7 @@ Differentiated jvpOverDevices(const ClosedCall& c, std::span<const MaybeZero> ta
 
 void checkLinear(const ClosedCall& c) {
   if (isSum(c)) return;
-  const AtPlace place(c.at);
+  const SourceLocationScope place(c.at);
   refuse({.code = "SM7102",
           .message = "an extreme over devices cannot be transposed, which reverse mode needs",
           .place = {},

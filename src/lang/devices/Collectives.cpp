@@ -12,7 +12,7 @@
 #include "lang/devices/MeshAround.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/transform/rules/Support.h"
 #include "smalti/ops.h"
 
@@ -53,7 +53,7 @@ const OpFamily kCollectiveFamily(kCollectiveOps);
 namespace smalti {
 namespace {
 
-using lang::AtPlace, lang::Attributes;
+using lang::SourceLocationScope, lang::Attributes;
 using Groups = std::vector<std::vector<int64_t>>;
 
 [[noreturn]] void refuseArguments(std::string message, std::string need, std::string have, std::string help) {
@@ -259,29 +259,29 @@ Array permuteBy(const Together& together, const Operand& x, const std::vector<st
 }  // namespace
 
 Array psum(const Operand& x, const AxisNames& axis_name, const ReduceOptions& options) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   return allReduce("psum", x, axis_name, options, add);
 }
 
 Array pmean(const Operand& x, const AxisNames& axis_name, const ReduceOptions& options) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   const Array sum = allReduce("pmean", x, axis_name, options, add);
   const Array count = allReduce("pmean", Operand(1, x.at()), axis_name, options, add);
   return divide(Operand(sum, x.at()), Operand(count.with_weak_type(true), x.at()));
 }
 
 Array pmax(const Operand& x, const AxisNames& axis_name, const ReduceOptions& options) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   return allReduce("pmax", x, axis_name, options, maximum);
 }
 
 Array pmin(const Operand& x, const AxisNames& axis_name, const ReduceOptions& options) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   return allReduce("pmin", x, axis_name, options, minimum);
 }
 
 Array all_gather(const Operand& x, const AxisNames& axis_name, const GatherOptions& options) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   Together together("all_gather", axis_name);
   together.split(options.axis_index_groups);
   const int64_t axis = checkedDim("all_gather", "axis", options.axis, x.rank() + (options.tiled ? 0 : 1));
@@ -294,7 +294,7 @@ Array all_gather(const Operand& x, const AxisNames& axis_name, const GatherOptio
 }
 
 Array psum_scatter(const Operand& x, const AxisNames& axis_name, const ScatterOptions& options) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   Together together("psum_scatter", axis_name);
   together.split(options.axis_index_groups);
   const int64_t axis = checkedDim("psum_scatter", "scatter_dimension", options.scatter_dimension, x.rank());
@@ -310,12 +310,12 @@ Array psum_scatter(const Operand& x, const AxisNames& axis_name, const ScatterOp
 }
 
 Array ppermute(const Operand& x, const AxisNames& axis_name, const std::vector<std::pair<int64_t, int64_t>>& perm) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   return permuteBy(Together("ppermute", axis_name), x, perm);
 }
 
 Array pshuffle(const Operand& x, const AxisNames& axis_name, const std::vector<int64_t>& perm) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   const Together together("pshuffle", axis_name);
   if (static_cast<int64_t>(perm.size()) != together.along())
     refuseArguments("the permutation of pshuffle has another length than there are devices",
@@ -327,7 +327,7 @@ Array pshuffle(const Operand& x, const AxisNames& axis_name, const std::vector<i
 }
 
 Array pbroadcast(const Operand& x, const AxisNames& axis_name, int64_t source) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   Together together("pbroadcast", axis_name);
   if (source < 0 || source >= together.along())
     refuseArguments("the source of pbroadcast is not there", fmt::format("an index from 0 to {}", together.along() - 1),
@@ -342,7 +342,7 @@ Array pbroadcast(const Operand& x, const AxisNames& axis_name, int64_t source) {
 
 Array all_to_all(const Operand& x, const AxisNames& axis_name, int64_t split_axis, int64_t concat_axis,
                  const AllToAllOptions& options) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   Together together("all_to_all", axis_name);
   together.split(options.axis_index_groups);
   int64_t split = checkedDim("all_to_all", "split_axis", split_axis, x.rank());

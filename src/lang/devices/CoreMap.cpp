@@ -4,13 +4,13 @@
 #include <fmt/ranges.h>
 
 #include "base/Text.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/trace/Trace.h"
 
 namespace smalti {
 namespace {
 
-using lang::AtPlace;
+using lang::SourceLocationScope;
 
 [[noreturn]] void refuseCores(std::string message, std::string need, std::string have, std::string help) {
   lang::refuse({.code = "SM6235",
@@ -67,7 +67,7 @@ struct InKernel {
 }  // namespace
 
 PallasCall kernel(Kernel body, CoreKernel arguments, Location at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   checkCores(arguments.mesh, arguments.compiler_params);
   Call call = overCores(arguments.mesh, std::move(arguments.compiler_params));
   call.out_shape = std::move(arguments.out_shape);
@@ -85,7 +85,7 @@ void core_map(const CoreMesh& mesh, const std::function<void()>& body, const Com
   Call call;
   State* state = tState;
   {
-    AtPlace place(at);
+    SourceLocationScope place(at);
     const lang::Trace* trace = lang::Trace::current();
     const bool inKernel = trace && trace->kind() == lang::Trace::Kind::kernel;
     if (!state || inKernel)
@@ -123,7 +123,7 @@ std::vector<Array> run_state(const Kernel& f, const std::vector<Operand>& arrays
   }
   const StateScope scope(state);
   if (!f(refs)) {
-    AtPlace place(at);
+    SourceLocationScope place(at);
     refuseCores("the function of a run_state takes the wrong number of Refs", counted(refs.size(), "Ref"),
                 fmt::format("a function of {}", fmt::join(f.arities(), " or ")), "it takes a Ref for each array");
   }

@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "lang/devices/MeshAround.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 
 namespace smalti::lang {
 namespace {
@@ -62,7 +62,7 @@ Mesh::Mesh(std::vector<MeshAxis> axes, std::source_location at) : axes_(std::mov
   }
   if (axes_.empty()) wrong = "a mesh has no axes";
   if (wrong.empty()) return;
-  lang::AtPlace place(at);
+  lang::SourceLocationScope place(at);
   lang::refuse(
       {.code = "SM6230",
        .message = std::move(wrong),

@@ -18,7 +18,7 @@
 #include "lang/devices/ShardMapRules.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/trace/HasValue.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "smalti/shard_map.h"
 #include "tpu/Legality.h"
 
@@ -59,7 +59,7 @@ std::vector<Array> runShardMap(const OpCall& call) {
 
 namespace smalti {
 
-using lang::AtPlace;
+using lang::SourceLocationScope;
 
 struct LoweredShardMap::State {
   std::shared_ptr<const Program> program;
@@ -171,7 +171,7 @@ struct ShardMap::State {
 };
 
 void ShardMap::State::checkAround() const {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   const lang::Trace* trace = lang::Trace::current();
   const bool inKernel = trace && trace->kind() == lang::Trace::Kind::kernel;
   if (!inKernel && lang::meshAround().empty()) return;
@@ -187,7 +187,7 @@ void ShardMap::State::checkAround() const {
 std::vector<Array> ShardMap::State::onDevice(std::span<const Array> parts) const {
   const lang::MeshScope devices(mesh.axes());
   auto results = f({parts.begin(), parts.end()});
-  AtPlace place(at);
+  SourceLocationScope place(at);
   if (!results)
     lang::refuse({.code = "SM6234",
                   .message = "the function of a shard_map takes the wrong number of arrays",
@@ -200,7 +200,7 @@ std::vector<Array> ShardMap::State::onDevice(std::span<const Array> parts) const
 }
 
 std::vector<ArrayType> ShardMap::State::wholes(const std::vector<Array>& parts) const {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   const auto specs = specsFor(outSpecs, parts.size(), "out_specs", "result");
   std::vector<ArrayType> types;
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -221,7 +221,7 @@ std::vector<Array> ShardMap::State::bound(std::span<const Array> arrays) const {
   std::vector<std::string> names;
   std::vector<int64_t> sizes;
   {
-    AtPlace place(at);
+    SourceLocationScope place(at);
     const auto specs = specsFor(inSpecs, arrays.size(), "in_specs", "argument");
     for (size_t i = 0; i < arrays.size(); ++i) {
       in.push_back(shardingOf(specs[i], fmt::format("the spec of argument {}", i), mesh));
@@ -268,7 +268,7 @@ std::shared_ptr<const Executable::State> ShardMap::State::executable(const std::
     program = lowered(arrays);
   }
   const ActiveSettings& settings = activeSettings();
-  AtPlace place(at);
+  SourceLocationScope place(at);
   if (!settings.values) lang::refuse(settings.values.error());
   auto compiled = program->compilable->compile(*settings.values, purpose);
   if (!compiled) lang::refuse(std::move(compiled.error()));
@@ -280,7 +280,7 @@ namespace {
 std::vector<Array> concrete(const std::vector<Operand>& operands) {
   std::vector<Array> arrays;
   for (const Operand& o : operands) {
-    AtPlace place(o.at());
+    SourceLocationScope place(o.at());
     lang::checkConcrete(o.array());
     arrays.push_back(o.array());
   }
@@ -321,7 +321,7 @@ RunReport ShardMap::State::execute(const std::vector<Operand>& operands, lang::P
   std::vector<Array> arrays = concrete(operands);
   const auto ready = executable(arrays, purpose);
   auto report = ready->execute(std::move(arrays));
-  AtPlace place(at);
+  SourceLocationScope place(at);
   if (!report) lang::refuse(std::move(report.error()));
   return std::move(*report);
 }

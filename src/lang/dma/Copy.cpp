@@ -13,7 +13,7 @@
 #include "lang/lower/DialectLowering.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/trace/KernelOnly.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/trace/Trace.h"
 #include "smalti/dma.h"
 
@@ -124,7 +124,7 @@ const OpFamily kCopyFamily(kCopyOps);
 namespace smalti {
 namespace {
 
-using lang::AtPlace, lang::Trace;
+using lang::SourceLocationScope, lang::Trace;
 
 std::string refStr(const Ref& r) { return r.node() ? r.node()->type.str() : "an empty Ref"; }
 
@@ -168,7 +168,7 @@ void checkSemaphore(const Ref& sem) {
 
 void AsyncCopyDescriptor::record(const char* op, std::optional<bool> waitTarget, StartOptions options,
                                  const Location& at) const {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   Trace& trace = lang::kernelTrace(op);
   std::vector<ValueId> operands{trace.use(src_), trace.use(dst_), trace.use(sem_)};
   if (send_) operands.push_back(trace.use(*send_));
@@ -183,7 +183,7 @@ void AsyncCopyDescriptor::record(const char* op, std::optional<bool> waitTarget,
 }
 
 void AsyncCopyDescriptor::start(StartOptions options, Location at) const {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   std::string wrong;
   if (options.priority < 0)
     wrong = fmt::format("DMA start priority must be non-negative: {}", options.priority);
@@ -208,7 +208,7 @@ void AsyncCopyDescriptor::wait(Location at) const {
 }
 
 void AsyncCopyDescriptor::wait_send(Location at) const {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   if (!is_remote())
     lang::refuse({.code = "SM6504",
                   .message = "Cannot `wait_send` on a local copy",
@@ -219,7 +219,7 @@ void AsyncCopyDescriptor::wait_send(Location at) const {
 }
 
 void AsyncCopyDescriptor::wait_recv(Location at) const {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   if (sem_.dtype() != DType::dma_semaphore)
     lang::refuse({.code = "SM6504",
                   .message = "dma_wait requires a DMA semaphore, but got a regular semaphore",
@@ -231,7 +231,7 @@ void AsyncCopyDescriptor::wait_recv(Location at) const {
 }
 
 AsyncCopyDescriptor make_async_copy(const Ref& src, const Ref& dst, const Ref& sem, Location at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   lang::kernelTrace("make_async_copy");
   checkTypes(src, dst);
   checkSemaphore(sem);
@@ -256,7 +256,7 @@ void sync_copy(const Ref& src, const Ref& dst, Location at) {
 
 AsyncCopyDescriptor make_async_remote_copy(const Ref& src, const Ref& dst, const Ref& send_sem, const Ref& recv_sem,
                                            const DeviceId& device_id, DeviceIdType type, Location at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   lang::kernelTrace("make_async_remote_copy");
   checkTypes(src, dst);
   checkSemaphore(send_sem);
@@ -272,7 +272,7 @@ AsyncCopyDescriptor async_remote_copy(const Ref& src, const Ref& dst, const Ref&
 }
 
 Ref select_ref(const Operand& index, const std::vector<Ref>& refs) {
-  AtPlace place(index.at());
+  SourceLocationScope place(index.at());
   Trace& trace = lang::kernelTrace("select_ref");
   std::string wrong;
   if (index.rank() != 0 || !is_integer(index.dtype()))
@@ -296,7 +296,7 @@ Ref select_ref(const Operand& index, const std::vector<Ref>& refs) {
 }
 
 void touch(const Ref& ref, Location at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   Trace& trace = lang::kernelTrace("touch");
   trace.record(lang::kCopyOps["touch"], {trace.use(ref)}, {});
 }

@@ -8,7 +8,7 @@
 #include "lang/devices/MeshAround.h"
 #include "lang/ops/Support.h"
 #include "lang/refs/Indexer.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "smalti/control.h"
 #include "smalti/ops.h"
 

@@ -7,7 +7,7 @@
 #include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
 #include "lang/trace/KernelOnly.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/trace/Trace.h"
 #include "smalti/dma.h"
 
@@ -49,7 +49,7 @@ const OpFamily kSemaphoreFamily(kSemaphoreOps);
 namespace smalti {
 namespace {
 
-using lang::AtPlace, lang::Trace;
+using lang::SourceLocationScope, lang::Trace;
 
 void checkSemaphore(std::string_view op, const Ref& sem) {
   const bool isSemaphore = sem.node() && is_semaphore(sem.dtype());
@@ -77,7 +77,7 @@ Array count(std::string_view op, const Operand& x) {
 }  // namespace
 
 Array semaphore_read(const Ref& sem, Location at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   Trace& trace = lang::kernelTrace("semaphore_read");
   checkSemaphore("read", sem);
   const ArrayType type{DType::i32, {}};
@@ -85,7 +85,7 @@ Array semaphore_read(const Ref& sem, Location at) {
 }
 
 void semaphore_signal(const Ref& sem, const Operand& inc, const SignalOptions& options) {
-  AtPlace place(inc.at());
+  SourceLocationScope place(inc.at());
   Trace& trace = lang::kernelTrace("semaphore_signal");
   checkSemaphore("signal", sem);
   std::vector<ValueId> operands{trace.use(sem), trace.use(count("signal", inc))};
@@ -96,7 +96,7 @@ void semaphore_signal(const Ref& sem, const Operand& inc, const SignalOptions& o
 }
 
 void semaphore_wait(const Ref& sem, const Operand& value, bool decrement) {
-  AtPlace place(value.at());
+  SourceLocationScope place(value.at());
   Trace& trace = lang::kernelTrace("semaphore_wait");
   checkSemaphore("wait", sem);
   if (!decrement)
@@ -110,7 +110,7 @@ void semaphore_wait(const Ref& sem, const Operand& value, bool decrement) {
 }
 
 Ref get_barrier_semaphore(Location at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   return lang::kernelTrace("get_barrier_semaphore")
       .recordRef(lang::kSemaphoreOps["barrier_semaphore"], {}, {DType::semaphore, {}}, MemorySpace::semaphore);
 }

@@ -3,7 +3,7 @@
 #include "lang/call/CalledKernel.h"
 #include "lang/trace/HasValue.h"
 #include "lang/trace/KernelOnly.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/transform/Custom.h"
 
 namespace smalti::lang {

@@ -5,7 +5,7 @@
 #include "lang/cost/Cost.h"
 #include "lang/fuse/FusedKernel.h"
 #include "lang/ops/Support.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "smalti/ops.h"
 
 namespace smalti::lang {
@@ -92,7 +92,7 @@ DotKernel dotKernel(const Op& op, const std::vector<ArrayType>& types) {
                 operandOf("rhs", {y.dtype, r.shape()}, rhs, k, {0, r.contractsLast ? 2 : -1, r.contractsLast ? -1 : 2}),
                 operandOf("result", {z.dtype, result}, {rows, columns}, k, {0, 1, 2})};
   std::shared_ptr<const CalledKernel> made = kernelOf(std::move(k), [&](std::span<const Ref> refs) {
-    const AtRecorded place(op.place);
+    const RecordedLocationScope place(op.place);
     const Array a = refs[0][{Index(_)}], b = refs[1][{Index(_)}];
     const Array product = dot_general(a, b, {{l.contractsLast ? 1 : 0}, {r.contractsLast ? 1 : 0}},
                                       {.preferred_element_type = DType::f32, .precision = *precision});

@@ -11,7 +11,7 @@
 #include "lang/cost/Cost.h"
 #include "lang/lower/Lower.h"
 #include "lang/ops/Support.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/transform/kernel/KernelFunction.h"
 #include "smalti/control.h"
 #include "smalti/error.h"
@@ -119,7 +119,7 @@ class Builder {
     made.kernel = kernelOf(std::move(k), [&](std::span<const Ref> refs) {
       for (const auto& [v, access] : access_) values_[v] = load(refs[refOf[v]], v, access);
       for (const Op* op : group_.ops()) {
-        const AtRecorded place(op->place);
+        const RecordedLocationScope place(op->place);
         values_[op->results[0]] = compute(*op);
       }
       for (size_t i = 0; i < results.size(); ++i)

@@ -7,7 +7,7 @@
 #include "lang/fuse/FusedKernel.h"
 #include "lang/fuse/Group.h"
 #include "lang/ops/Support.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "smalti/control.h"
 #include "smalti/ops.h"
 
@@ -296,7 +296,7 @@ LoopKernel Loop::make() {
           op.name == "dynamic_update_slice" || op.results[0] == returned()[counter_] ||
           indices_.contains(op.results[0]))
         continue;
-      const AtRecorded place(op.place);
+      const RecordedLocationScope place(op.place);
       values_[op.results[0]] = compute(op);
     }
     size_t ref = firstResult;

@@ -10,7 +10,7 @@
 
 #include "ir/Tpu.h"
 #include "lang/print/Print.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 
 namespace smalti::lang {
 

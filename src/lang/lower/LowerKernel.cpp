@@ -12,7 +12,7 @@
 #include "ir/TpuOpsSync.h"
 #include "lang/lower/DialectLowering.h"
 #include "lang/lower/Lower.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 
 namespace smalti::lang {
 namespace {

@@ -49,15 +49,15 @@ Array convertTo(const Array& a, DType t) {
 
 }  // namespace lang
 
-using lang::AtPlace;
+using lang::SourceLocationScope;
 
 Array astype(const Operand& x, DType dtype) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   return lang::convertTo(x.array(), dtype).with_weak_type(false);
 }
 
 Array bitcast_convert_type(const Operand& x, DType dtype) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   if (x.dtype() == dtype) return x.array();
   if (bit_width(x.dtype()) != bit_width(dtype))
     lang::refuse({.code = "SM6306",

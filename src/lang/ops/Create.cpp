@@ -40,7 +40,7 @@ const OpFamily kCreateFamily(kCreateOps);
 
 namespace smalti {
 
-using lang::AtPlace;
+using lang::SourceLocationScope;
 
 namespace {
 
@@ -80,23 +80,23 @@ void Operand::setInteger(int64_t i) {
 void Operand::setFloat(double d) { array_ = scalarOf<float>(DType::f32, static_cast<float>(d)); }
 
 Array full(Shape shape, const Operand& value, DType dtype) {
-  AtPlace place(value.at());
+  SourceLocationScope place(value.at());
   checkShape("full", shape);
   return lang::broadcastTo(lang::convertTo(value.array(), dtype), shape);
 }
 Array full(Shape shape, const Operand& value) { return full(std::move(shape), value, value.dtype()); }
 Array zeros(Shape shape, DType dtype, Location at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   checkShape("zeros", shape);
   return lang::broadcastTo(scalar(dtype, 0), shape);
 }
 Array ones(Shape shape, DType dtype, Location at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   checkShape("ones", shape);
   return lang::broadcastTo(scalar(dtype, 1), shape);
 }
 Array empty(Shape shape, DType dtype, Location at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   checkShape("empty", shape);
   if (lang::Trace::current())
     lang::refuse({.code = "SM6402",
@@ -116,7 +116,7 @@ Array full_like(const Array& x, const Operand& value) { return full(x.shape(), v
 Array full_like(const Ref& x, const Operand& value) { return full(x.shape(), value, x.dtype()); }
 
 Array broadcasted_iota(DType dtype, Shape shape, int64_t dimension, Location at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   checkShape("broadcasted_iota", shape);
   dimension = lang::checkedAxis("broadcasted_iota", dimension, static_cast<int64_t>(shape.size()));
   return lang::bind1(lang::kCreateOps["iota"], {}, {dtype, std::move(shape)}, {{"iota_dimension", dimension}});

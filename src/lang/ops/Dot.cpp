@@ -121,7 +121,7 @@ const OpFamily kDotFamily(kDotOps);
 
 namespace smalti {
 
-using lang::AtPlace;
+using lang::SourceLocationScope;
 
 namespace {
 
@@ -143,7 +143,7 @@ std::vector<std::string> precisions(Precision p) {
 }  // namespace
 
 Array dot_general(const Operand& x, const Operand& y, DotDimensionNumbers d, DotOptions options) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   for (auto* axes : {&d.lhs_contracting, &d.lhs_batch})
     for (int64_t& a : *axes) a = lang::checkedAxis("dot_general", a, x.rank());
   for (auto* axes : {&d.rhs_contracting, &d.rhs_batch})
@@ -177,7 +177,7 @@ Array dot_general(const Operand& x, const Operand& y, DotDimensionNumbers d, Dot
 }
 
 Array dot(const Operand& x, const Operand& y, DotOptions options) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   if (x.rank() < 1 || y.rank() < 1 || x.rank() > 2 || y.rank() > 2) refuseSizes("dot", x, y, "operands of rank 1 or 2");
   if (x.shape().back() != y.shape()[0])
     refuseSizes("dot", x, y, fmt::format("{} rows in the right operand", x.shape().back()));
@@ -185,7 +185,7 @@ Array dot(const Operand& x, const Operand& y, DotOptions options) {
 }
 
 Array matmul(const Operand& x, const Operand& y, DotOptions options) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   if (x.rank() < 1 || y.rank() < 1) refuseSizes("matmul", x, y, "operands of rank 1 or more");
   if (x.rank() <= 1 || y.rank() == 1 || (x.rank() == 2 && y.rank() == 2)) {
     const int64_t inner = std::max<int64_t>(y.rank() - 2, 0);

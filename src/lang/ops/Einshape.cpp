@@ -50,7 +50,7 @@ std::string flat(const Groups& groups) { return fmt::format("{}", fmt::join(grou
 }  // namespace
 
 Array einshape(std::string_view equation, const Operand& x, std::vector<std::pair<char, int64_t>> sizes) {
-  lang::AtPlace place(x.at());
+  lang::SourceLocationScope place(x.at());
   const size_t arrow = equation.find("->");
   if (arrow == std::string_view::npos) refuseEquation(equation, "exactly one '->'", "none");
   const Groups from = parse(equation, equation.substr(0, arrow)), to = parse(equation, equation.substr(arrow + 2));

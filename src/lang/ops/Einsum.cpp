@@ -123,7 +123,7 @@ Array permuted(const Term& x, const std::string& out) {
 }  // namespace
 
 Array einsum(std::string_view equation, const std::vector<Operand>& operands, DotOptions options) {
-  lang::AtPlace place(operands.empty() ? Location() : operands[0].at());
+  lang::SourceLocationScope place(operands.empty() ? Location() : operands[0].at());
   const Equation e = parse(equation, operands.size());
   std::vector<Term> terms;
   std::vector<std::string> letters;

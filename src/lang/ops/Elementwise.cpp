@@ -337,26 +337,26 @@ const OpFamily kElementwiseFamily(kElementwiseOps);
 
 namespace smalti {
 
-using lang::AtPlace;
+using lang::SourceLocationScope;
 
 namespace {
 
 Array logical(const lang::OpRecord& op, const Operand& x, const Operand& y) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   const lang::Promoted p = lang::promote(op.name, {&x, &y});
   if (is_float(p.dtype)) lang::refuseDType(op.name, p.dtype, "integers or pred");
   return lang::binary(op, x, y);
 }
 
 Array shift(const lang::OpRecord& op, const Operand& x, const Operand& y) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   const lang::Promoted p = lang::promote(op.name, {&x, &y});
   if (!is_integer(p.dtype)) lang::refuseDType(op.name, p.dtype, "integers");
   return lang::binary(op, x, y);
 }
 
 Array compare(std::string_view direction, const Operand& x, const Operand& y) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   const lang::Promoted p = lang::promote("compare", {&x, &y});
   const Shape shape = lang::broadcastShape("compare", {&x, &y});
   const char* type = is_float(p.dtype) ? "FLOAT" : is_signed_integer(p.dtype) ? "SIGNED" : "UNSIGNED";
@@ -366,7 +366,7 @@ Array compare(std::string_view direction, const Operand& x, const Operand& y) {
 }
 
 Array integerOp(const lang::OpRecord& op, const Operand& x) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   if (!is_integer(x.dtype())) lang::refuseDType(op.name, x.dtype(), "integers");
   return lang::unary(op, x);
 }
@@ -387,7 +387,7 @@ Array maximum(const Operand& x, const Operand& y) { return lang::binary(lang::kE
 Array minimum(const Operand& x, const Operand& y) { return lang::binary(lang::kElementwiseOps["minimum"], x, y); }
 
 Array divide(const Operand& x, const Operand& y) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   const lang::Promoted p = lang::promote("divide", {&x, &y});
   if (is_float(p.dtype)) return lang::binary(lang::kElementwiseOps["divide"], x, y);
   return lang::binary(lang::kElementwiseOps["divide"], Operand(lang::convertTo(x.array(), DType::f32), x.at()),
@@ -395,7 +395,7 @@ Array divide(const Operand& x, const Operand& y) {
 }
 
 Array floor_divide(const Operand& x, const Operand& y) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   const lang::Promoted p = lang::promote("floor_divide", {&x, &y});
   if (is_float(p.dtype)) return floor(lang::binary(lang::kElementwiseOps["divide"], x, y));
   const Array q = div(x, y);
@@ -406,21 +406,21 @@ Array floor_divide(const Operand& x, const Operand& y) {
 }
 
 Array mod(const Operand& x, const Operand& y) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   const Array r = rem(x, y);
   if (is_unsigned_integer(r.dtype())) return r;
   return where(logical_and(not_equal(less(r, 0), less(y, 0)), not_equal(r, 0)), r + y, r);
 }
 
 Array pow(const Operand& x, const Operand& y) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   const lang::Promoted p = lang::promote("pow", {&x, &y});
   if (is_float(p.dtype)) return lang::binary(lang::kElementwiseOps["power"], x, y);
   return lang::binary(lang::kElementwiseOps["power"], Operand(lang::convertTo(x.array(), DType::f32), x.at()), y);
 }
 
 Array integer_pow(const Operand& x, int exponent) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   if (exponent < 0) return divide(1, integer_pow(x, -exponent));
   Array base = x.array(), result;
   bool any = false;
@@ -467,7 +467,7 @@ Array population_count(const Operand& x) { return integerOp(lang::kElementwiseOp
 Array clz(const Operand& x) { return integerOp(lang::kElementwiseOps["count_leading_zeros"], x); }
 
 Array is_finite(const Operand& x) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   if (!is_float(x.dtype())) return full(x.shape(), true);
   return lang::bind1(lang::kElementwiseOps["is_finite"], {x.array()}, {DType::pred, x.shape()});
 }
@@ -477,20 +477,20 @@ Array bitwise_and(const Operand& x, const Operand& y) { return logical(lang::kEl
 Array bitwise_or(const Operand& x, const Operand& y) { return logical(lang::kElementwiseOps["or"], x, y); }
 Array bitwise_xor(const Operand& x, const Operand& y) { return logical(lang::kElementwiseOps["xor"], x, y); }
 Array bitwise_not(const Operand& x) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   if (is_float(x.dtype())) lang::refuseDType("not", x.dtype(), "integers or pred");
   return lang::unary(lang::kElementwiseOps["not"], x);
 }
 Array logical_and(const Operand& x, const Operand& y) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   return bitwise_and(toPred(x), toPred(y));
 }
 Array logical_or(const Operand& x, const Operand& y) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   return bitwise_or(toPred(x), toPred(y));
 }
 Array logical_not(const Operand& x) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   return bitwise_not(toPred(x));
 }
 Array shift_left(const Operand& x, const Operand& y) { return shift(lang::kElementwiseOps["shift_left"], x, y); }
@@ -512,7 +512,7 @@ Array greater(const Operand& x, const Operand& y) { return compare("GT", x, y); 
 Array greater_equal(const Operand& x, const Operand& y) { return compare("GE", x, y); }
 
 Array where(const Operand& condition, const Operand& x, const Operand& y) {
-  AtPlace place(condition.at());
+  SourceLocationScope place(condition.at());
   const Operand c(toPred(condition), condition.at());
   const lang::Promoted p = lang::promote("where", {&x, &y});
   const Shape shape = lang::broadcastShape("where", {&c, &x, &y});
@@ -524,16 +524,16 @@ Array where(const Operand& condition, const Operand& x, const Operand& y) {
 }
 
 Array clip(const Operand& x, const Operand& low, const Operand& high) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   return minimum(maximum(x, low), high);
 }
 
 Array stop_gradient(const Operand& x) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   return lang::unary(lang::kElementwiseOps["stop_gradient"], x);
 }
 Array optimization_barrier(const Operand& x) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   if (lang::Trace::current())
     lang::refuse({.code = "SM6402",
                   .message = "'optimization_barrier' is in kernels for GPUs only",

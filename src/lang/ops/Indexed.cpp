@@ -134,7 +134,7 @@ Array gatherElements(const Array& x, const Array& indices, ArrayType result, Att
 
 namespace smalti {
 
-using lang::AtPlace;
+using lang::SourceLocationScope;
 
 namespace {
 
@@ -160,12 +160,12 @@ std::vector<Array> checkedStarts(std::string_view op, const Operand& x, const st
 }  // namespace
 
 Array dynamic_slice(const Operand& x, const std::vector<Operand>& starts, Shape sizes) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   return lang::dynamicSlices(x.array(), checkedStarts("dynamic_slice", x, starts, sizes), sizes);
 }
 
 Array dynamic_update_slice(const Operand& x, const Operand& update, const std::vector<Operand>& starts) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   return lang::dynamicUpdateSlice(x.array(), lang::convertTo(update.array(), x.dtype()),
                                   checkedStarts("dynamic_update_slice", x, starts, update.shape()));
 }

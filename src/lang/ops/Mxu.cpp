@@ -37,7 +37,7 @@ const OpFamily kMxuFamily(kMxuOps);
 
 namespace smalti {
 
-using lang::AtPlace;
+using lang::SourceLocationScope;
 
 namespace {
 
@@ -53,7 +53,7 @@ void checkMatrix(std::string_view op, const Shape& shape) {
 
 void feed(const lang::OpRecord& op, const Operand& lhs, int mxu_index, std::optional<int> load,
           lang::Attributes more = {}) {
-  AtPlace place(lhs.at());
+  SourceLocationScope place(lhs.at());
   checkMatrix(op.name, lhs.shape());
   more.emplace_back("mxu_index", int64_t{mxu_index});
   if (load) more.emplace_back("load_staged_rhs", int64_t{*load});
@@ -80,12 +80,12 @@ void matmul_lhs_fifo(const Operand& lhs, int mxu_index, std::optional<int> load_
   feed(lang::kMxuOps["matmul_lhs_fifo"], lhs, mxu_index, load_staged_rhs);
 }
 Array matmul_pop(int acc_addr, Shape shape, DType dtype, int mxu_index, Location at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   return pop(lang::kMxuOps["matmul_pop"], std::move(shape), dtype,
              {{"acc", int64_t{acc_addr}}, {"mxu_index", int64_t{mxu_index}}});
 }
 Array matmul_pop_fifo(Shape shape, DType dtype, int mxu_index, Location at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   return pop(lang::kMxuOps["matmul_pop_fifo"], std::move(shape), dtype, {{"mxu_index", int64_t{mxu_index}}});
 }
 

@@ -10,7 +10,7 @@
 
 namespace smalti {
 
-using lang::AtPlace;
+using lang::SourceLocationScope;
 
 namespace {
 
@@ -19,28 +19,28 @@ Array toFloat(const Operand& x) { return is_float(x.dtype()) ? x.array() : lang:
 }  // namespace
 
 Array relu(const Operand& x) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   return lang::withSlope(
       x, [](const Array& a) { return maximum(a, 0); },
       [](const Array& t, const Array& a, const Array&) { return where(a > 0, t, zeros_like(t)); });
 }
 Array relu6(const Operand& x) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   return lang::withSlope(
       x, [](const Array& a) { return minimum(maximum(a, 0), 6); },
       [](const Array& t, const Array& a, const Array&) { return where(logical_and(a > 0, a < 6), t, zeros_like(t)); });
 }
 Array leaky_relu(const Operand& x, double negative_slope) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   return where(greater_equal(x, 0), x, multiply(x, negative_slope));
 }
 Array silu(const Operand& x) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   return multiply(x, logistic(x));
 }
 
 Array gelu(const Operand& x, bool approximate) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   const Array a = toFloat(x);
   if (!approximate) return 0.5 * a * (1.0 + erf(a * std::numbers::sqrt2 / 2));
   const Array cdf = 0.5 * (1.0 + tanh(std::sqrt(2 / std::numbers::pi) * (a + 0.044715 * integer_pow(a, 3))));
@@ -48,14 +48,14 @@ Array gelu(const Operand& x, bool approximate) {
 }
 
 Array softplus(const Operand& x) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   return lang::withSlope(
       toFloat(x), [](const Array& a) -> Array { return maximum(a, 0) + log1p(exp(-abs(a))); },
       [](const Array& t, const Array& a, const Array&) { return t * logistic(a); });
 }
 
 Array logsumexp(const Operand& x, Axes axes) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   const Array a = toFloat(x);
   const Array top = max(a, Axes{axes.axes, true});
   const Array shift = where(is_finite(top), top, 0);
@@ -64,7 +64,7 @@ Array logsumexp(const Operand& x, Axes axes) {
 }
 
 Array log_softmax(const Operand& x, int64_t axis) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   const Array a = toFloat(x);
   const Array shifted = a - max(a, Axes{{axis}, true});
   return shifted - log(sum(exp(shifted), Axes{{axis}, true}));

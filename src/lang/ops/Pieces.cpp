@@ -112,7 +112,7 @@ const OpFamily kPieceFamily(kPieceOps);
 
 namespace smalti {
 
-using lang::AtPlace;
+using lang::SourceLocationScope;
 
 namespace {
 
@@ -169,7 +169,7 @@ Array concatenate(const std::vector<Operand>& parts, int64_t axis) {
                   .need = "one or more arrays",
                   .have = "none",
                   .help = "pass what is to be put together"});
-  AtPlace place(parts[0].at());
+  SourceLocationScope place(parts[0].at());
   axis = lang::checkedAxis("concatenate", axis, parts[0].rank());
   std::vector<const Operand*> all;
   for (const Operand& p : parts) all.push_back(&p);
@@ -192,7 +192,7 @@ Array concatenate(const std::vector<Operand>& parts, int64_t axis) {
 
 Array stack(const std::vector<Operand>& parts, int64_t axis) {
   if (parts.empty()) return concatenate(parts, axis);
-  AtPlace place(parts[0].at());
+  SourceLocationScope place(parts[0].at());
   axis = lang::checkedAxis("stack", axis, parts[0].rank() + 1);
   std::vector<Operand> expanded;
   for (const Operand& p : parts) expanded.emplace_back(expand_dims(p, std::min(axis, p.rank())), p.at());
@@ -200,7 +200,7 @@ Array stack(const std::vector<Operand>& parts, int64_t axis) {
 }
 
 Array slice(const Operand& x, std::vector<int64_t> starts, std::vector<int64_t> limits, std::vector<int64_t> strides) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   for (const auto* entries : {&starts, &limits, &strides}) checkCount("slice", entries->size(), x);
   Shape shape;
   for (int64_t a = 0; a < x.rank(); ++a) {
@@ -223,7 +223,7 @@ Array slice(const Operand& x, std::vector<int64_t> starts, std::vector<int64_t> 
 }
 
 Array pad(const Operand& x, std::vector<std::pair<int64_t, int64_t>> widths, const Operand& value) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   checkCount("pad", widths.size(), x);
   if (value.rank() != 0)
     lang::refuse({.code = "SM6301",
@@ -253,7 +253,7 @@ Array pad(const Operand& x, std::vector<std::pair<int64_t, int64_t>> widths, con
 }
 
 Array tile(const Operand& x, std::vector<int64_t> repeats) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   Shape shape = x.shape();
   while (shape.size() < repeats.size()) shape.insert(shape.begin(), 1);
   while (repeats.size() < shape.size()) repeats.insert(repeats.begin(), 1);
@@ -273,7 +273,7 @@ Array tile(const Operand& x, std::vector<int64_t> repeats) {
 }
 
 Array repeat(const Operand& x, int64_t count, int64_t axis) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   axis = lang::checkedAxis("repeat", axis, x.rank());
   if (count < 0)
     refuseBounds("repeat", "a count of 0 or more", fmt::format("{}", count), "say how often each element comes");
@@ -284,7 +284,7 @@ Array repeat(const Operand& x, int64_t count, int64_t axis) {
 }
 
 Array take_along_axis(const Operand& x, const Operand& indices, int64_t axis) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   axis = lang::checkedAxis("take_along_axis", axis, x.rank());
   if (!is_integer(indices.dtype())) lang::refuseDType("take_along_axis", indices.dtype(), "integer indices");
   if (indices.rank() != x.rank())
@@ -308,7 +308,7 @@ Array take_along_axis(const Operand& x, const Operand& indices, int64_t axis) {
 }
 
 std::vector<Array> split(const Operand& x, int64_t parts, int64_t axis) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   axis = lang::checkedAxis("split", axis, x.rank());
   const int64_t n = x.shape()[axis];
   if (parts < 1 || n % parts != 0)
@@ -321,11 +321,11 @@ std::vector<Array> split(const Operand& x, int64_t parts, int64_t axis) {
 }
 
 Array tril(const Operand& x, int64_t k) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   return where(lowerTriangle("tril", x, k), x, full({}, 0, x.dtype()));
 }
 Array triu(const Operand& x, int64_t k) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   return where(lowerTriangle("triu", x, k - 1), full({}, 0, x.dtype()), x);
 }
 

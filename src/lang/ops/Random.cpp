@@ -20,7 +20,7 @@
 
 namespace smalti {
 
-using lang::AtPlace;
+using lang::SourceLocationScope;
 
 namespace {
 
@@ -112,13 +112,13 @@ double nextToMinusOne(DType t) { return -1 + std::ldexp(1.0, -mantissaBits(t) - 
 }  // namespace
 
 Key random_key(const Operand& seed) {
-  AtPlace place(seed.at());
+  SourceLocationScope place(seed.at());
   if (!is_integer(seed.dtype())) lang::refuseDType("random_key", seed.dtype(), "an integer");
   return {full({}, 0, DType::u32), word(seed)};
 }
 
 std::vector<Key> split(const Key& key, int64_t count, Location at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   std::vector<Key> keys;
   for (int64_t i = 0; i < count; ++i) {
     const auto [k0, k1] = threefry(key, full({}, 0, DType::u32), full({}, i, DType::u32));
@@ -128,18 +128,18 @@ std::vector<Key> split(const Key& key, int64_t count, Location at) {
 }
 
 Key fold_in(const Key& key, const Operand& data) {
-  AtPlace place(data.at());
+  SourceLocationScope place(data.at());
   const auto [k0, k1] = threefry(key, full({}, 0, DType::u32), word(data));
   return {k0, k1};
 }
 
 Array key_data(const Key& key, Location at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   return stack({Operand(key.k0, at), Operand(key.k1, at)});
 }
 
 Array random_bits(const Key& key, Shape shape, DType dtype, Location at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   if (dtype != DType::u32 && dtype != DType::u16 && dtype != DType::u8)
     lang::refuseDType("random_bits", dtype, "u32, u16 or u8");
   const auto [high, low] = threefry(key, zeros(shape, DType::u32), counts(shape));
@@ -147,7 +147,7 @@ Array random_bits(const Key& key, Shape shape, DType dtype, Location at) {
 }
 
 Array uniform(const Key& key, Shape shape, DType dtype, double low, double high, Location at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   const int mantissa = mantissaBits(dtype), bits = mantissa < 8 ? 8 : bit_width(dtype);
   const DType drawn = bits == 8 ? DType::u8 : bits == 16 ? DType::u16 : DType::u32;
   const DType word = bit_width(dtype) == 16 ? DType::u16 : DType::u32;
@@ -161,13 +161,13 @@ Array uniform(const Key& key, Shape shape, DType dtype, double low, double high,
 }
 
 Array normal(const Key& key, Shape shape, DType dtype, Location at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   return full({}, std::numbers::sqrt2, dtype) *
          erf_inv(uniform(key, std::move(shape), dtype, nextToMinusOne(dtype), 1));
 }
 
 Array randint(const Key& key, Shape shape, const Operand& low, const Operand& high, DType dtype) {
-  AtPlace place(low.at());
+  SourceLocationScope place(low.at());
   if (!is_integer(dtype) || bit_width(dtype) < 8 || bit_width(dtype) > 32)
     lang::refuseDType("randint", dtype, "8-, 16- or 32-bit integers");
   for (const Operand* o : {&low, &high})
@@ -196,7 +196,7 @@ Array randint(const Key& key, Shape shape, const Operand& low, const Operand& hi
 
 Array sample_block(const std::function<Array(const Key&, const Shape&)>& sampler, const Key& key, Shape block_size,
                    Shape tile_size, Shape total_size, std::vector<Operand> block_index, Location at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   const size_t rank = block_size.size();
   bool fits = rank > 0 && tile_size.size() == rank && total_size.size() == rank &&
               (block_index.empty() || block_index.size() == rank);
@@ -227,7 +227,7 @@ Array sample_block(const std::function<Array(const Key&, const Shape&)>& sampler
 }
 
 Array bernoulli(const Key& key, double p, Shape shape, Location at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   return uniform(key, std::move(shape)) < p;
 }
 

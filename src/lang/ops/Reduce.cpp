@@ -21,7 +21,7 @@
 #include "lang/ops/RegionOps.h"
 #include "lang/ops/Support.h"
 #include "lang/trace/HasValue.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/transform/rules/Sums.h"
 #include "smalti/error.h"
 #include "smalti/ops/create.h"
@@ -315,7 +315,7 @@ const OpFamily kReduceFamily(kReduceOps);
 
 namespace smalti {
 
-using lang::AtPlace;
+using lang::SourceLocationScope;
 
 namespace {
 
@@ -360,14 +360,14 @@ DType accumulatorOf(DType t) {
 }
 
 Array accumulate(const lang::OpRecord& op, const Operand& x, const Axes& axes) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   const DType wide = accumulatorOf(x.dtype());
   const Array result = reduce(op, lang::convertTo(x.array(), wide), resolve(op.name, x, axes), axes.keepdims);
   return is_float(x.dtype()) ? lang::convertTo(result, x.dtype()) : result;
 }
 
 Array extreme(const lang::OpRecord& op, const Operand& x, const Axes& axes) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   const auto resolved = resolve(op.name, x, axes);
   for (const int64_t a : resolved)
     if (x.shape()[a] == 0)
@@ -387,13 +387,13 @@ Array extreme(const lang::OpRecord& op, const Operand& x, const Axes& axes) {
 }
 
 Array logical(const lang::OpRecord& op, const Operand& x, const Axes& axes) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   const Array pred = x.dtype() == DType::pred ? x.array() : not_equal(x, 0);
   return reduce(op, pred, resolve(op.name, x, axes), axes.keepdims);
 }
 
 Array indexOfExtreme(const lang::OpRecord& op, const Operand& x, int64_t axis) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   axis = lang::checkedAxis(op.name, axis, x.rank());
   if (x.shape()[axis] == 0)
     lang::refuse({.code = "SM6307",
@@ -435,19 +435,19 @@ Array argmax(const Operand& x, int64_t axis) { return indexOfExtreme(lang::kRedu
 Array argmin(const Operand& x, int64_t axis) { return indexOfExtreme(lang::kReduceOps["argmin"], x, axis); }
 
 Array mean(const Operand& x, Axes axes) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   return lang::convertTo(wideMean(x, axes), floatOf(x.dtype()));
 }
 
 Array var(const Operand& x, Axes axes) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   const Array wide = lang::convertTo(x.array(), accumulatorOf(floatOf(x.dtype())));
   const Array centred = subtract(wide, wideMean(wide, {axes.axes, true}));
   return lang::convertTo(wideMean(square(centred), axes), floatOf(x.dtype()));
 }
 
 Array softmax(const Operand& x, int64_t axis) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   const Array floats = lang::convertTo(x.array(), floatOf(x.dtype()));
   const Array e = exp(subtract(floats, max(floats, Axes{{axis}, true})));
   return divide(e, sum(e, Axes{{axis}, true}));

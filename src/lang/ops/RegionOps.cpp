@@ -1,7 +1,7 @@
 #include "lang/ops/RegionOps.h"
 
 #include "lang/trace/HasValue.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/trace/Trace.h"
 
 namespace smalti::lang {

@@ -83,7 +83,7 @@ Array reshapeTo(const Array& a, const Shape& shape) {
 
 namespace smalti {
 
-using lang::AtPlace;
+using lang::SourceLocationScope;
 
 namespace {
 
@@ -100,14 +100,14 @@ namespace {
 }  // namespace
 
 Array reshape(const Operand& x, Shape shape) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   const std::optional<Shape> whole = lang::resolveShape(shape, x.array().elements());
   if (!whole) refuseReshape(x, shape);
   return lang::reshapeTo(x.array(), *whole);
 }
 
 Array broadcast_to(const Operand& x, Shape shape) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   const size_t skip = shape.size() - std::min(shape.size(), x.shape().size());
   bool fits = x.shape().size() <= shape.size();
   for (size_t i = 0; fits && i < x.shape().size(); ++i) fits = x.shape()[i] == shape[skip + i] || x.shape()[i] == 1;
@@ -122,7 +122,7 @@ Array broadcast_to(const Operand& x, Shape shape) {
 }
 
 Array broadcast_in_dim(const Operand& x, Shape shape, std::vector<int64_t> dimensions) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   bool fits = dimensions.size() == x.shape().size();
   for (size_t i = 0; fits && i < dimensions.size(); ++i) {
     dimensions[i] = lang::checkedAxis("broadcast_in_dim", dimensions[i], static_cast<int64_t>(shape.size()));
@@ -142,7 +142,7 @@ Array broadcast_in_dim(const Operand& x, Shape shape, std::vector<int64_t> dimen
 }
 
 Array transpose(const Operand& x, std::vector<int64_t> permutation) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   std::vector<int64_t> sorted, identity(x.rank());
   std::iota(identity.begin(), identity.end(), 0);
   for (int64_t& a : permutation) sorted.push_back(a = lang::checkedAxis("transpose", a, x.rank()));
@@ -168,7 +168,7 @@ Array transpose(const Operand& x) {
 }
 
 Array swapaxes(const Operand& x, int64_t axis1, int64_t axis2) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   std::vector<int64_t> permutation(x.rank());
   std::iota(permutation.begin(), permutation.end(), 0);
   axis1 = lang::checkedAxis("swapaxes", axis1, x.rank());
@@ -178,7 +178,7 @@ Array swapaxes(const Operand& x, int64_t axis1, int64_t axis2) {
 }
 
 Array expand_dims(const Operand& x, int64_t axis) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   axis = lang::checkedAxis("expand_dims", axis, x.rank() + 1);
   Shape shape = x.shape();
   shape.insert(shape.begin() + axis, 1);
@@ -186,7 +186,7 @@ Array expand_dims(const Operand& x, int64_t axis) {
 }
 
 Array squeeze(const Operand& x, std::vector<int64_t> axes) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   Shape shape = x.shape();
   for (int64_t& a : axes) {
     a = lang::checkedAxis("squeeze", a, x.rank());

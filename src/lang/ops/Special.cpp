@@ -11,7 +11,7 @@
 
 namespace smalti {
 
-using lang::AtPlace;
+using lang::SourceLocationScope;
 
 namespace {
 
@@ -40,7 +40,7 @@ Array polynomial(const Array& x) {
 }  // namespace
 
 Array erf_inv(const Operand& operand) {
-  AtPlace place(operand.at());
+  SourceLocationScope place(operand.at());
   if (!is_float(operand.dtype())) return erf_inv(lang::convertTo(operand.array(), DType::f32));
   if (operand.dtype() != DType::f32)
     return lang::convertTo(erf_inv(lang::convertTo(operand.array(), DType::f32)), operand.dtype());
@@ -51,7 +51,7 @@ Array erf_inv(const Operand& operand) {
 
 /// Next bits up or down; from zero the smallest number of y's sign.
 Array nextafter(const Operand& from, const Operand& to) {
-  AtPlace place(from.at());
+  SourceLocationScope place(from.at());
   const lang::Promoted p = lang::promote("nextafter", {&from, &to});
   if (!is_float(p.dtype)) lang::refuseDType("nextafter", p.dtype, "floats");
   const Shape shape = lang::broadcastShape("nextafter", {&from, &to});

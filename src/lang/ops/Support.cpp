@@ -134,18 +134,18 @@ int64_t checkedAxis(std::string_view op, int64_t axis, int64_t rank) {
 }
 
 Array unary(const OpRecord& op, const Operand& x) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   return bind1(op, {x.array()}, x.array().type()).with_weak_type(x.array().weak_type());
 }
 
 Array unaryFloat(const OpRecord& op, const Operand& x) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   const Array a = is_float(x.dtype()) ? x.array() : convertTo(x.array(), DType::f32);
   return bind1(op, {a}, a.type()).with_weak_type(x.array().weak_type());
 }
 
 Array binary(const OpRecord& op, const Operand& x, const Operand& y) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   const Promoted p = promote(op.name, {&x, &y});
   const Shape shape = broadcastShape(op.name, {&x, &y});
   return bind1(op, {prepare(x, p.dtype, shape), prepare(y, p.dtype, shape)}, {p.dtype, shape}).with_weak_type(p.weak);

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/trace/Trace.h"
 #include "smalti/operand.h"
 

@@ -8,7 +8,7 @@
 #include "lang/ops/OpRecord.h"
 #include "lang/ops/RegionOps.h"
 #include "lang/ops/Support.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/trace/Trace.h"
 #include "lang/transform/rules/Support.h"
 #include "smalti/ops.h"
@@ -167,10 +167,10 @@ std::vector<Array> batchAddSlices(const OpCall& call, const Mask& isBatched, int
 
 namespace smalti {
 
-using lang::AtPlace;
+using lang::SourceLocationScope;
 
 Array take(const Operand& x, const Operand& indices, int64_t axis) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   axis = lang::checkedAxis("take", axis, x.rank());
   if (!is_integer(indices.dtype())) lang::refuseDType("take", indices.dtype(), "integer indices");
   Shape result = x.shape();

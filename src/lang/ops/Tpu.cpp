@@ -228,7 +228,7 @@ Array assumeMultiple(const Array& x, int64_t n) {
 
 namespace smalti {
 
-using lang::AtPlace;
+using lang::SourceLocationScope;
 
 namespace {
 
@@ -272,7 +272,7 @@ int64_t partsPerWord(std::string_view op, DType wide, DType packed) {
 }
 
 Array rollBy(const Operand& x, const Operand& shift, int64_t axis, lang::Attributes stride) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   axis = lang::checkedAxis("roll", axis, x.rank());
   if (!is_integer(shift.dtype()) || shift.rank() != 0)
     lang::refuseDType("roll", shift.dtype(), "an integer scalar as shift");
@@ -287,7 +287,7 @@ Array rollBy(const Operand& x, const Operand& shift, int64_t axis, lang::Attribu
 }  // namespace
 
 Array reciprocal(const Operand& x, bool approx, bool full_range) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   if (x.dtype() != DType::f32) lang::refuseDType("reciprocal", x.dtype(), "f32");
   return lang::bind1(lang::kTpuOps["reciprocal"], {x.array()}, x.array().type(),
                      {{"approx", approx}, {"full_range", full_range}});
@@ -296,7 +296,7 @@ Array reciprocal(const Operand& x, bool approx, bool full_range) {
 Array roll(const Operand& x, const Operand& shift, int64_t axis) { return rollBy(x, shift, axis, {}); }
 
 Array roll(const Operand& x, const Operand& shift, int64_t axis, int64_t stride, int64_t stride_axis) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   axis = lang::checkedAxis("roll", axis, x.rank());
   stride_axis = lang::checkedAxis("roll", stride_axis, x.rank());
   if (stride < 0)
@@ -308,7 +308,7 @@ Array roll(const Operand& x, const Operand& shift, int64_t axis, int64_t stride,
 }
 
 Array bitcast(const Operand& x, DType dtype) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   if (x.dtype() == dtype) return x.array();
   const int64_t from = bit_width(x.dtype()), to = bit_width(dtype);
   Shape shape = x.shape();
@@ -329,7 +329,7 @@ Array pack_elementwise(const std::vector<Operand>& sources, DType packed_dtype) 
   if (sources.empty())
     refuseArgument("At least one source is required", "one source or more", "none", "pass what is to be packed");
   const Operand& first = sources[0];
-  AtPlace place(first.at());
+  SourceLocationScope place(first.at());
   const int64_t parts = partsPerWord("pack_elementwise", first.dtype(), packed_dtype);
   if (static_cast<int64_t>(sources.size()) != parts)
     refuseArgument("the number of sources must match the packing factor", fmt::format("{}", parts),
@@ -347,7 +347,7 @@ Array pack_elementwise(const std::vector<Operand>& sources, DType packed_dtype) 
 }
 
 Array unpack_elementwise(const Operand& x, int index, DType packed_dtype, DType unpacked_dtype) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   const int64_t parts = partsPerWord("unpack_elementwise", unpacked_dtype, packed_dtype);
   if (!is_integer(x.dtype()) || bit_width(x.dtype()) != bit_width(unpacked_dtype))
     lang::refuseDType("unpack_elementwise", x.dtype(), fmt::format("integers of {} bits", bit_width(unpacked_dtype)));
@@ -359,7 +359,7 @@ Array unpack_elementwise(const Operand& x, int index, DType packed_dtype, DType 
 }
 
 Array stochastic_round(const Operand& x, const Operand& random_bits, DType target_dtype) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   if (x.dtype() != DType::f32) lang::refuseDType("stochastic_round", x.dtype(), "f32");
   if (random_bits.dtype() != DType::u32) lang::refuseDType("stochastic_round", random_bits.dtype(), "u32 random bits");
   if (random_bits.shape() != x.shape())
@@ -371,7 +371,7 @@ Array stochastic_round(const Operand& x, const Operand& random_bits, DType targe
 }
 
 void detail::prng_seed(const std::vector<Operand>& seeds, const Location& at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   std::vector<Array> words;
   for (const Operand& s : seeds) {
     if (!is_integer(s.dtype()) || s.rank() != 0) lang::refuseDType("prng_seed", s.dtype(), "integer scalars");
@@ -381,7 +381,7 @@ void detail::prng_seed(const std::vector<Operand>& seeds, const Location& at) {
 }
 
 Array prng_random_bits(Shape shape, Location at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   if (shape.size() < 2)
     refuseArgument("random_bits only supports rank>=2 outputs", "two axes or more", fmt::format("{}", shape.size()),
                    "draw more and take a slice");
@@ -389,7 +389,7 @@ Array prng_random_bits(Shape shape, Location at) {
 }
 
 Array multiple_of(const Operand& x, int64_t n) {
-  AtPlace place(x.at());
+  SourceLocationScope place(x.at());
   if (!is_integer(x.dtype()) || x.rank() != 0) lang::refuseDType("multiple_of", x.dtype(), "an integer scalar");
   if (!x.array().is_traced()) return x.array();
   return lang::assumeMultiple(x.array(), n);

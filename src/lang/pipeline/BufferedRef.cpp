@@ -6,7 +6,7 @@
 #include "lang/pipeline/Conditions.h"
 #include "lang/pipeline/PipelineWindow.h"
 #include "lang/trace/KernelOnly.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 
 namespace smalti {
 namespace {
@@ -21,7 +21,7 @@ lang::GridPoint pointOf(const std::vector<Operand>& indices) {
 
 BufferedRef BufferedRef::create(const BlockSpec& spec, const Ref& source, BufferType type, int buffer_count,
                                 Location at) {
-  lang::AtPlace place(at);
+  lang::SourceLocationScope place(at);
   lang::kernelTrace("BufferedRef");
   BlockSpec buffered = spec;
   buffered.pipeline_mode = Buffered{buffer_count};
@@ -77,7 +77,7 @@ BufferedRef BufferedRef::with_slot_index(const SlotIndex& slots) const {
 
 BufferedRef BufferedRef::advanced(Array BufferedRef::* count, const Operand& predicate) const {
   BufferedRef b = *this;
-  b.*count = lang::choose(predicate.array(), lang::plus(b.*count, 1), b.*count);
+  b.*count = lang::selectValue(predicate.array(), lang::plus(b.*count, 1), b.*count);
   return b;
 }
 BufferedRef BufferedRef::advance_copy_in_slot(const Operand& p) const { return advanced(&BufferedRef::copy_in_, p); }
@@ -86,7 +86,7 @@ BufferedRef BufferedRef::advance_copy_out_slot(const Operand& p) const { return 
 BufferedRef BufferedRef::advance_wait_out_slot(const Operand& p) const { return advanced(&BufferedRef::wait_out_, p); }
 
 const lang::PipelineWindow& BufferedRef::bound(const char* verb, bool direction, const Location& at) const {
-  lang::AtPlace place(at);
+  lang::SourceLocationScope place(at);
   if (!direction)
     lang::refuse(
         {.code = "SM6522",

@@ -6,7 +6,7 @@
 
 namespace smalti::lang {
 
-Array number(int64_t n) { return Operand(n).array().with_weak_type(false); }
+Array constantI32(int64_t n) { return Operand(n).array().with_weak_type(false); }
 Array condition(bool b) { return Operand(b).array().with_weak_type(false); }
 
 namespace {
@@ -24,25 +24,25 @@ Array fold(const Array& a, const Array& b, const Fold& foldTo, const Record& rec
 Array plus(const Array& a, int64_t n) {
   if (n == 0) return a;
   return fold(
-      a, number(n), [](auto x, auto y) { return number(x + y); },
+      a, constantI32(n), [](auto x, auto y) { return constantI32(x + y); },
       [](const Array& x, const Array& y) { return add(x, y); });
 }
 Array minus(const Array& a, const Array& b) {
   return fold(
-      a, b, [](auto x, auto y) { return number(x - y); },
+      a, b, [](auto x, auto y) { return constantI32(x - y); },
       [](const Array& x, const Array& y) { return subtract(x, y); });
 }
 Array times(const Array& a, const Array& b) {
   if (concreteInteger(b) == 1) return a;
   if (concreteInteger(a) == 1) return b;
   return fold(
-      a, b, [](auto x, auto y) { return number(x * y); },
+      a, b, [](auto x, auto y) { return constantI32(x * y); },
       [](const Array& x, const Array& y) { return multiply(x, y); });
 }
 Array modulo(const Array& a, int64_t n) {
-  if (n == 1) return number(0);
+  if (n == 1) return constantI32(0);
   return fold(
-      a, number(n), [](auto x, auto y) { return number(x % y); },
+      a, constantI32(n), [](auto x, auto y) { return constantI32(x % y); },
       [](const Array& x, const Array& y) { return rem(x, y); });
 }
 Array isEqual(const Array& a, const Array& b) {
@@ -59,21 +59,21 @@ Array isLess(const Array& a, const Array& b) {
   return fold(
       a, b, [](auto x, auto y) { return condition(x < y); }, [](const Array& x, const Array& y) { return less(x, y); });
 }
-Array both(const Array& a, const Array& b) {
+Array logicalAnd(const Array& a, const Array& b) {
   if (const Known x = concreteInteger(a)) return *x ? b : a;
   if (const Known y = concreteInteger(b)) return *y ? a : b;
   return logical_and(a, b);
 }
-Array either(const Array& a, const Array& b) {
+Array logicalOr(const Array& a, const Array& b) {
   if (const Known x = concreteInteger(a)) return *x ? a : b;
   if (const Known y = concreteInteger(b)) return *y ? b : a;
   return logical_or(a, b);
 }
-Array choose(const Array& c, const Array& yes, const Array& no) {
+Array selectValue(const Array& c, const Array& yes, const Array& no) {
   if (const Known x = concreteInteger(c)) return *x ? yes : no;
   return where(c, yes, no).with_weak_type(false);
 }
 
-void onlyIf(const Array& c, const Location& at, const std::function<void()>& body) { when(Operand(c, at), body); }
+void whenTrue(const Array& c, const Location& at, const std::function<void()>& body) { when(Operand(c, at), body); }
 
 }  // namespace smalti::lang

@@ -7,7 +7,7 @@
 
 namespace smalti::lang {
 
-Array number(int64_t);
+Array constantI32(int64_t);
 Array condition(bool);
 Array plus(const Array&, int64_t);
 Array minus(const Array&, const Array&);
@@ -17,10 +17,10 @@ Array modulo(const Array&, int64_t n);
 Array isEqual(const Array&, const Array&);
 Array isDifferent(const Array&, const Array&);
 Array isLess(const Array&, const Array&);
-Array both(const Array&, const Array&);
-Array either(const Array&, const Array&);
-Array choose(const Array& condition, const Array& yes, const Array& no);
+Array logicalAnd(const Array&, const Array&);
+Array logicalOr(const Array&, const Array&);
+Array selectValue(const Array& condition, const Array& yes, const Array& no);
 /// `body` under a condition.
-void onlyIf(const Array& condition, const Location& at, const std::function<void()>& body);
+void whenTrue(const Array& condition, const Location& at, const std::function<void()>& body);
 
 }  // namespace smalti::lang

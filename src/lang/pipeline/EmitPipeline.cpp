@@ -11,7 +11,7 @@
 #include "lang/pipeline/Conditions.h"
 #include "lang/pipeline/PipelineWindow.h"
 #include "lang/trace/KernelOnly.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "smalti/debug.h"
 #include "smalti/memory.h"
 #include "smalti/ops.h"
@@ -66,7 +66,7 @@ class Emitter {
       : trace_(trace), body_(body), pipeline_(pipeline), buffers_(buffers), at_(at), grid_(pipeline.grid) {
     const size_t operands = pipeline.in_specs.size() + pipeline.out_specs.size();
     if (!buffers.empty() && buffers.rbegin()->first >= operands) {
-      AtPlace place(at_);
+      SourceLocationScope place(at_);
       refuse({.code = "SM6522",
               .message = "with_window_ref names an operand that the pipeline does not have",
               .place = {},
@@ -90,7 +90,7 @@ class Emitter {
     if (given) checkAllocations(*given, memory, at_);
     const auto bound = [&](const Ref* r) {
       for (PipelineWindow& w : windows_) w.bind(r);
-      onlyIf(isLess(number(0), grid_.steps()), at_, [&] { pipeline_.no_pipelining ? plain() : pipelined(); });
+      whenTrue(isLess(constantI32(0), grid_.steps()), at_, [&] { pipeline_.no_pipelining ? plain() : pipelined(); });
       return detail::Arrays{};
     };
     if (given || memory.empty())
@@ -101,7 +101,7 @@ class Emitter {
 
  private:
   void checkCounts(const std::vector<Ref>& refs) const {
-    AtPlace place(at_);
+    SourceLocationScope place(at_);
     const size_t inputs = pipeline_.in_specs.size(), outputs = pipeline_.out_specs.size();
     if (refs.size() != inputs + outputs)
       refuse({.code = "SM6521",
@@ -137,7 +137,7 @@ class Emitter {
   void useOwnBuffer(size_t operand, PipelineWindow& w) const {
     const auto own = buffers_.find(operand);
     if (own != buffers_.end()) return w.useBuffer(own->second);
-    AtPlace place(at_);
+    SourceLocationScope place(at_);
     if (w.prefetched() > 0)
       refuse({.code = "SM6522",
               .message = fmt::format("Expected external window buffer to be bound for prefetched input {}", operand),
@@ -154,7 +154,7 @@ class Emitter {
   }
   /// A copy or wait under a condition.
   void when(std::string_view name, const Array& condition, const std::function<void()>& body) {
-    onlyIf(condition, at_, [&] { scoped(name, body); });
+    whenTrue(condition, at_, [&] { scoped(name, body); });
   }
 
   void runBody(const GridPoint& point, const std::vector<Counters>& counters) {
@@ -167,7 +167,7 @@ class Emitter {
     refs.insert(refs.end(), pipeline_.scratches.begin(), pipeline_.scratches.end());
     scoped("ep_run_kernel", [&] {
       if (body_(refs)) return;
-      AtPlace place(body_.at);
+      SourceLocationScope place(body_.at);
       refuse({.code = "SM6526",
               .message = "the body of emit_pipeline takes the wrong number of Refs",
               .place = {},
@@ -209,17 +209,17 @@ class Emitter {
     }
   }
   std::vector<Counters> zeros() const {
-    const Array zero = number(0);
+    const Array zero = constantI32(0);
     return std::vector<Counters>(windows_.size(), Counters{zero, zero, zero, zero, grid_.first(), zero});
   }
   void count(Array& counter, const Array& condition) const {
-    AtPlace place(at_);
-    counter = choose(condition, plus(counter, 1), counter);
+    SourceLocationScope place(at_);
+    counter = selectValue(condition, plus(counter, 1), counter);
   }
 
   Step stepAt(const Array& step, const GridPoint& point) const {
-    AtPlace place(at_);
-    Step s{step, isEqual(step, number(0)), isEqual(step, plus(grid_.steps(), -1)), {point}, {point}};
+    SourceLocationScope place(at_);
+    Step s{step, isEqual(step, constantI32(0)), isEqual(step, plus(grid_.steps(), -1)), {point}, {point}};
     for (int64_t k = 1; k < std::max<int64_t>(maxOut_, 2); ++k) s.previous.push_back(grid_.previous(s.previous.back()));
     for (int64_t k = 1; k < std::max<int64_t>(maxIn_, 2); ++k) s.ahead.push_back(grid_.next(s.ahead.back()));
     return s;
@@ -228,23 +228,23 @@ class Emitter {
   /// Whether the blocks of two points differ.
   Array changes(const PipelineWindow& w, const GridPoint& a, const GridPoint& b) const {
     const BlockIndex x = w.blockAt(a), y = w.blockAt(b);
-    AtPlace place(at_);
+    SourceLocationScope place(at_);
     return differ(x, y);
   }
   template <class F>
   auto here(const F& f) const {
-    AtPlace place(at_);
+    SourceLocationScope place(at_);
     return f();
   }
 
   /// Whether block number `count` is one that the pipeline fetches: the kernel has fetched the first ones itself.
   Array fetches(const PipelineWindow& w, const Array& count) const {
-    return w.prefetched() == 0 ? condition(true) : here([&] { return isLess(number(w.prefetched() - 1), count); });
+    return w.prefetched() == 0 ? condition(true) : here([&] { return isLess(constantI32(w.prefetched() - 1), count); });
   }
   /// Starts the copy of a block that comes under a condition.
   void start(std::string_view name, const PipelineWindow& w, const Array& count, const Array& comes,
              const GridPoint& point) {
-    const Array needed = here([&] { return both(comes, fetches(w, count)); });
+    const Array needed = here([&] { return logicalAnd(comes, fetches(w, count)); });
     when(name, needed, [&] { w.startIn(w.blockAt(point), count); });
   }
 
@@ -257,8 +257,8 @@ class Emitter {
     const size_t rank = c.fetchPoint.size();
     const detail::Arrays end = detail::while_loop(
         [&](const detail::Arrays& now) {
-          AtPlace place(at_);
-          return both(isLess(now[rank + 1], limit), isLess(plus(now[rank], 1), grid_.steps()));
+          SourceLocationScope place(at_);
+          return logicalAnd(isLess(now[rank + 1], limit), isLess(plus(now[rank], 1), grid_.steps()));
         },
         [&](const detail::Arrays& now) {
           const GridPoint point = grid_.simplified({now.begin(), now.begin() + static_cast<std::ptrdiff_t>(rank)});
@@ -281,13 +281,13 @@ class Emitter {
     if (!w.input() || !w.pipelined() || ahead >= std::max<int64_t>(w.inCount() - 1, 0)) return;
     if (ahead == 0) {
       start("ep_initialize_0", w, c.copyIn, condition(true), s.point());
-      c.copyIn = number(1);
+      c.copyIn = constantI32(1);
     } else if (w.lookahead()) {
-      if (ahead == 1) fetchAhead(w, c, number(w.inCount() - 1));
+      if (ahead == 1) fetchAhead(w, c, constantI32(w.inCount() - 1));
     } else {
-      const Array inside = here([&] { return isLess(number(ahead), grid_.steps()); });
+      const Array inside = here([&] { return isLess(constantI32(ahead), grid_.steps()); });
       const Array change = changes(w, s.ahead[ahead - 1], s.ahead[ahead]);
-      const Array comes = here([&] { return both(inside, change); });
+      const Array comes = here([&] { return logicalAnd(inside, change); });
       start(fmt::format("ep_initialize_{}", ahead), w, c.copyIn, comes, s.ahead[ahead]);
       count(c.copyIn, comes);
     }
@@ -298,8 +298,9 @@ class Emitter {
     const int64_t n = w.inCount();
     if (w.lookahead() && n > 1) return fetchAhead(w, c, here([&] { return plus(c.waitIn, n); }));
     const Array change = n < 2 ? changes(w, s.previous[0], s.previous[1]) : changes(w, s.ahead[n - 2], s.ahead[n - 1]);
-    const Array comes = here(
-        [&] { return n < 2 ? either(change, s.first) : both(change, isLess(plus(s.step, n - 1), grid_.steps())); });
+    const Array comes = here([&] {
+      return n < 2 ? logicalOr(change, s.first) : logicalAnd(change, isLess(plus(s.step, n - 1), grid_.steps()));
+    });
     start("ep_copy_in", w, c.copyIn, comes, s.ahead[n - 1]);
     count(c.copyIn, comes);
   }
@@ -307,7 +308,7 @@ class Emitter {
   void waitIn(const PipelineWindow& w, const Counters& c, const Step& s) {
     if (!w.input() || !w.pipelined()) return;
     const Array change = changes(w, s.previous[0], s.previous[1]);
-    const Array wait = here([&] { return both(either(change, s.first), fetches(w, c.waitIn)); });
+    const Array wait = here([&] { return logicalAnd(logicalOr(change, s.first), fetches(w, c.waitIn)); });
     when("ep_wait_in", wait, [&] { w.waitIn(w.blockAt(s.point()), c.waitIn); });
   }
 
@@ -322,7 +323,7 @@ class Emitter {
     if (!w.output() || !w.pipelined() || w.outCount() < 2) return;
     const int64_t lag = w.outCount() - 1;
     const Array change = changes(w, s.previous[lag - 1], s.previous[lag]);
-    const Array wait = here([&] { return both(change, isLess(number(lag - 1), s.step)); });
+    const Array wait = here([&] { return logicalAnd(change, isLess(constantI32(lag - 1), s.step)); });
     when("ep_wait_out", wait, [&] { w.waitOut(w.blockAt(s.previous[lag]), c.waitOut); });
     count(c.waitOut, wait);
   }
@@ -332,7 +333,7 @@ class Emitter {
     Array wait = condition(true);
     if (lag > 0) {
       const Array change = changes(w, s.previous[lag - 1], s.previous[lag]);
-      wait = here([&] { return both(change, isLess(number(lag), grid_.steps())); });
+      wait = here([&] { return logicalAnd(change, isLess(constantI32(lag), grid_.steps())); });
     }
     when(fmt::format("ep_finalize_{}", lag), wait, [&] { w.waitOut(w.blockAt(s.previous[lag]), c.waitOut); });
     count(c.waitOut, wait);
@@ -346,7 +347,7 @@ class Emitter {
     std::vector<Array> leaves;  // whether this is the last step of the block
     for (const PipelineWindow& w : windows_) {
       const Array change = w.pipelined() ? changes(w, s.ahead[0], s.ahead[1]) : condition(false);
-      leaves.push_back(here([&] { return either(change, s.last); }));
+      leaves.push_back(here([&] { return logicalOr(change, s.last); }));
     }
     for (size_t i = 0; i < windows_.size(); ++i) copyOut(windows_[i], counters[i], s, leaves[i]);
     for (size_t i = 0; i < windows_.size(); ++i) waitOut(windows_[i], counters[i], s);
@@ -365,13 +366,13 @@ class Emitter {
     std::vector<Counters> counters = zeros();
     copyTrivial(true);
     {
-      const Step s = stepAt(number(0), point);
+      const Step s = stepAt(constantI32(0), point);
       const GridScope scope(trace_, grid_, names_, point);
       for (int64_t ahead = 0; ahead + 1 < std::max<int64_t>(maxIn_, 2); ++ahead)
         for (size_t i = 0; i < windows_.size(); ++i) initialize(windows_[i], counters[i], s, ahead);
     }
     const detail::Arrays end = detail::fori_loop(
-        Operand(number(0), at_), Operand(grid_.steps(), at_), 1, 1,
+        Operand(constantI32(0), at_), Operand(grid_.steps(), at_), 1, 1,
         [&](const Array& step, const detail::Arrays& carry) {
           GridPoint now = point;
           std::vector<Counters> inside = counters;
@@ -395,7 +396,7 @@ class Emitter {
   /// Copies in, body, copies out, one after the other.
   void plain() {
     detail::fori_loop(
-        Operand(number(0), at_), Operand(grid_.steps(), at_), 1, 1,
+        Operand(constantI32(0), at_), Operand(grid_.steps(), at_), 1, 1,
         [&](const Array&, const detail::Arrays& carry) {
           const GridPoint point = grid_.simplified(carry);
           const GridScope scope(trace_, grid_, names_, point);
@@ -429,7 +430,7 @@ namespace {
 
 lang::Emitter emitterOf(const Kernel& body, const Pipeline& pipeline, const std::map<size_t, Ref>& buffers,
                         const Location& at) {
-  lang::AtPlace place(at);
+  lang::SourceLocationScope place(at);
   return {lang::kernelTrace("emit_pipeline"), body, pipeline, buffers, at};
 }
 

@@ -11,7 +11,7 @@
 #include "lang/pipeline/Conditions.h"
 #include "lang/refs/Indexer.h"
 #include "lang/refs/SpaceText.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "smalti/dma.h"
 #include "smalti/ops.h"
 
@@ -62,7 +62,7 @@ PipelineWindow::PipelineWindow(std::string name, const Ref& source, const BlockS
 }
 
 void PipelineWindow::checkSpec() const {
-  AtPlace place(at_);
+  SourceLocationScope place(at_);
   if (block_.size() != source_.shape().size())
     refuse({.code = "SM6521",
             .message = fmt::format("Block shape for {} must have the same number of dimensions as its Ref", name_),
@@ -101,7 +101,7 @@ void PipelineWindow::checkSpec() const {
 
 void PipelineWindow::checkIndexMap(size_t rank) const {
   if (!spec_.index_map) return;
-  AtPlace place(at_);
+  SourceLocationScope place(at_);
   const auto arities = spec_.index_map.arities();
   if (std::find(arities.begin(), arities.end(), rank) == arities.end())
     refuse({.code = "SM6523",
@@ -114,7 +114,7 @@ void PipelineWindow::checkIndexMap(size_t rank) const {
 }
 
 void PipelineWindow::checkBuffering(const Buffered* mode) {
-  AtPlace place(at_);
+  SourceLocationScope place(at_);
   std::string wrong;
   int64_t count = mode ? mode->buffer_count : trivial_ ? 1 : 2;
   if (mode && mode->buffer_count < 1)
@@ -158,7 +158,7 @@ bool PipelineWindow::isTrivial(const PipelineGrid& grid) const {
 }
 
 PipelineWindow PipelineWindow::of(const Ref& source) const {
-  AtPlace place(at_);
+  SourceLocationScope place(at_);
   if (source.shape() != source_.shape() || source.dtype() != source_.dtype() ||
       source.memory_space() != source_.memory_space())
     refuse({.code = "SM6522",
@@ -182,7 +182,7 @@ MemoryRef PipelineWindow::bufferType() const {
 }
 
 void PipelineWindow::useBuffer(const Ref& buffer) {
-  AtPlace place(at_);
+  SourceLocationScope place(at_);
   const MemoryRef wanted = bufferType();
   // Blocks of one axis may be rows of a buffer of two axes, as in newer versions of JAX.
   const Shape rows{slots_, windowShape_.empty() ? 1 : windowShape_[0]};
@@ -219,13 +219,13 @@ BlockIndex PipelineWindow::blockAt(const GridPoint& point) const {
   checkIndexMap(point.size());
   BlockIndex block;
   if (!spec_.index_map) {
-    block.axes.assign(block_.size(), {number(0), std::nullopt});
+    block.axes.assign(block_.size(), {constantI32(0), std::nullopt});
     return block;
   }
   std::vector<IndexArg> arguments;
   for (const Array& i : point) arguments.emplace_back(i);
   const auto entries = *spec_.index_map(arguments);
-  AtPlace place(spec_.index_map.at);
+  SourceLocationScope place(spec_.index_map.at);
   const auto wrong = [&](std::string message, std::string need, std::string have) {
     refuse({.code = "SM6523",
             .message = std::move(message),
@@ -270,20 +270,20 @@ Index PipelineWindow::slice(size_t axis, const BlockIndex::Axis& at, std::option
       return Index(at.start, at_);
     case BlockDim::Kind::element:
     case BlockDim::Kind::bounded: {
-      const Array rest = minus(number(size), at.start), wanted = at.size.value_or(number(d.size));
-      const Array length = choose(isLess(rest, wanted), rest, wanted);
-      const Array tiles = div(Operand(plus(length, tile - 1), at_), Operand(number(tile), at_));
-      partialSize = tile == 1 ? length : aligned(at.start, times(tiles, number(tile)), tile, size);
+      const Array rest = minus(constantI32(size), at.start), wanted = at.size.value_or(constantI32(d.size));
+      const Array length = selectValue(isLess(rest, wanted), rest, wanted);
+      const Array tiles = div(Operand(plus(length, tile - 1), at_), Operand(constantI32(tile), at_));
+      partialSize = tile == 1 ? length : aligned(at.start, times(tiles, constantI32(tile)), tile, size);
       return of(at.start, *partialSize);
     }
     case BlockDim::Kind::blocked:
       break;
   }
-  const Array start = times(at.start, number(d.size));
+  const Array start = times(at.start, constantI32(d.size));
   const int64_t rest = size % d.size;
-  if (rest == 0) return of(start, number(d.size));
-  const Array last = isEqual(at.start, number(cdiv(size, d.size) - 1));
-  const Array length = choose(last, number(align_to(rest, tile)), number(d.size));
+  if (rest == 0) return of(start, constantI32(d.size));
+  const Array last = isEqual(at.start, constantI32(cdiv(size, d.size) - 1));
+  const Array length = selectValue(last, constantI32(align_to(rest, tile)), constantI32(d.size));
   partialSize = aligned(start, length, tile, size);
   return of(start, *partialSize);
 }
@@ -295,18 +295,18 @@ PipelineWindow::Slices PipelineWindow::slices(const BlockIndex& block) const {
     s.source.push_back(slice(i, block.axes[i], partial));
     if (block_[i].kind == BlockDim::Kind::squeezed) continue;
     s.partial = s.partial || partial;
-    s.window.emplace_back(Slice{number(0), partial ? *partial : number(block_[i].size), 1, at_}, at_);
+    s.window.emplace_back(Slice{constantI32(0), partial ? *partial : constantI32(block_[i].size), 1, at_}, at_);
   }
   return s;
 }
 
 Ref PipelineWindow::slot(const Array& count, const Slices* s) const {
-  AtPlace place(at_);
+  SourceLocationScope place(at_);
   if (trivial_) return buffer_;
   const Array slot = modulo(count, slots_);
   if (buffer_.rank() == 1) {
-    const Array size = s ? s->window[0].slice.size : number(windowShape_[0]);
-    return buffer_.at({Index(Slice{times(slot, number(windowShape_[0])), size, 1, at_}, at_)});
+    const Array size = s ? s->window[0].slice.size : constantI32(windowShape_[0]);
+    return buffer_.at({Index(Slice{times(slot, constantI32(windowShape_[0])), size, 1, at_}, at_)});
   }
   std::vector<Index> index{Index(slot, at_)};
   if (s && s->partial) index.insert(index.end(), s->window.begin(), s->window.end());
@@ -314,7 +314,7 @@ Ref PipelineWindow::slot(const Array& count, const Slices* s) const {
 }
 
 Ref PipelineWindow::view(const BlockIndex& block, const Array& count) const {
-  AtPlace place(at_);
+  SourceLocationScope place(at_);
   if (!inPlace_) return slot(count, nullptr);
   if (trivial_) return source_;
   std::vector<Index> index;
@@ -324,14 +324,15 @@ Ref PipelineWindow::view(const BlockIndex& block, const Array& count) const {
     if (d.kind == BlockDim::Kind::squeezed)
       index.emplace_back(start, at_);
     else
-      index.emplace_back(
-          Slice{d.kind == BlockDim::Kind::blocked ? times(start, number(d.size)) : start, number(d.size), 1, at_}, at_);
+      index.emplace_back(Slice{d.kind == BlockDim::Kind::blocked ? times(start, constantI32(d.size)) : start,
+                               constantI32(d.size), 1, at_},
+                         at_);
   }
   return source_.at(index);
 }
 
 AsyncCopyDescriptor PipelineWindow::copy(const BlockIndex& block, const Array& count, bool in) const {
-  AtPlace place(at_);
+  SourceLocationScope place(at_);
   const Slices s = slices(block);
   const Ref from = source_.at(s.source), window = slot(count, &s);
   const Ref sem = (in ? inSems_ : outSems_).at({Index(modulo(count, slots_), at_)});
@@ -350,15 +351,15 @@ void PipelineWindow::waitOut(const BlockIndex& b, const Array& count) const {
 }
 
 void PipelineWindow::copyNow(const BlockIndex& block, bool in) const {
-  AtPlace place(at_);
+  SourceLocationScope place(at_);
   if (trivial_) return in ? sync_copy(source_, buffer_, at_) : sync_copy(buffer_, source_, at_);
   const Slices s = slices(block);
-  const Ref from = source_.at(s.source), window = slot(number(0), &s);
+  const Ref from = source_.at(s.source), window = slot(constantI32(0), &s);
   in ? sync_copy(from, window, at_) : sync_copy(window, from, at_);
 }
 
 void checkAllocations(std::span<const Ref> given, const std::vector<MemoryRef>& wanted, const Location& at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   const auto wrong = [&](std::string need, std::string have) {
     refuse({.code = "SM6527",
             .message = "the allocations are not those that were asked for",
@@ -380,15 +381,15 @@ void checkAllocations(std::span<const Ref> given, const std::vector<MemoryRef>& 
 }
 
 Array scalarI32(const Operand& x) {
-  if (const auto known = concreteInteger(x.array())) return number(*known);
+  if (const auto known = concreteInteger(x.array())) return constantI32(*known);
   return astype(x, DType::i32);
 }
 
 Array differ(const BlockIndex& a, const BlockIndex& b) {
   Array any = condition(false);
   for (size_t i = 0; i < a.axes.size(); ++i) {
-    any = either(any, isDifferent(a.axes[i].start, b.axes[i].start));
-    if (a.axes[i].size) any = either(any, isDifferent(*a.axes[i].size, *b.axes[i].size));
+    any = logicalOr(any, isDifferent(a.axes[i].start, b.axes[i].start));
+    if (a.axes[i].size) any = logicalOr(any, isDifferent(*a.axes[i].size, *b.axes[i].size));
   }
   return any;
 }

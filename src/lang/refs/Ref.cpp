@@ -17,7 +17,7 @@
 #include "lang/ops/Support.h"
 #include "lang/refs/Indexer.h"
 #include "lang/trace/KernelOnly.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/trace/Trace.h"
 #include "smalti/error.h"
 #include "smalti/ops.h"
@@ -292,7 +292,7 @@ Operand::Operand(const Array& array, Location at) : array_(array), at_(at) {}
 Operand::Operand(const RefView& view, Location at) : array_(view.value()), at_(at) {}
 
 Operand::Operand(const Ref& ref, Location at) : at_(at) {
-  lang::AtPlace place(at);
+  lang::SourceLocationScope place(at);
   lang::refuse({.code = "SM6103",
                 .message = "a Ref is passed to an op",
                 .place = {},
@@ -340,7 +340,7 @@ Ref Ref::slice(std::initializer_list<Index> index) const { return at(std::vector
 
 Ref Ref::at(const std::vector<Index>& index) const {
   const Location at = index.empty() ? Location() : index[0].at;
-  lang::AtPlace place(at);
+  lang::SourceLocationScope place(at);
   lang::Trace& trace = lang::kernelTrace("ref.at");
   const lang::Indexer indexer = lang::makeIndexer(shape(), index);
   if (indexer.isWhole(shape())) return *this;
@@ -349,7 +349,7 @@ Ref Ref::at(const std::vector<Index>& index) const {
 }
 
 Ref Ref::bitcast(DType to, Location at) const {
-  lang::AtPlace place(at);
+  lang::SourceLocationScope place(at);
   lang::Trace& trace = lang::kernelTrace("ref.bitcast");
   Shape to_shape = shape();
   const int64_t from = bit_width(dtype()), width = bit_width(to);
@@ -369,7 +369,7 @@ Ref Ref::bitcast(DType to, Location at) const {
 }
 
 Ref Ref::reshape(Shape to, Location at) const {
-  lang::AtPlace place(at);
+  lang::SourceLocationScope place(at);
   lang::Trace& trace = lang::kernelTrace("ref.reshape");
   const int64_t elements = num_elements(shape());
   const std::optional<Shape> whole = lang::resolveShape(to, elements);
@@ -384,7 +384,7 @@ Ref Ref::reshape(Shape to, Location at) const {
 }
 
 RefView::RefView(Ref ref, std::vector<Index> index) : ref_(std::move(ref)), index_(std::move(index)) {
-  lang::AtPlace place(index_.at(0).at);
+  lang::SourceLocationScope place(index_.at(0).at);
   value_ = lang::get(ref_, lang::makeIndexer(ref_.shape(), index_));
 }
 
@@ -392,7 +392,7 @@ RefView::RefView(const RefView&) = default;
 RefView::~RefView() = default;
 
 const RefView& RefView::operator=(const Operand& value) const {
-  lang::AtPlace place(value.at());
+  lang::SourceLocationScope place(value.at());
   lang::swapIn(ref_, lang::makeIndexer(ref_.shape(), index_), value, nullptr);
   return *this;
 }
@@ -423,19 +423,19 @@ const RefView& RefView::operator^=(const Operand& v) const {
 }
 
 Array load(const Ref& ref, Location at) {
-  lang::AtPlace place(at);
+  lang::SourceLocationScope place(at);
   return lang::get(ref, lang::makeIndexer(ref.shape(), {}));
 }
 void store(const Ref& ref, const Operand& value) {
-  lang::AtPlace place(value.at());
+  lang::SourceLocationScope place(value.at());
   lang::swapIn(ref, lang::makeIndexer(ref.shape(), {}), value, nullptr);
 }
 void store(const Ref& ref, const Operand& value, const Operand& mask) {
-  lang::AtPlace place(value.at());
+  lang::SourceLocationScope place(value.at());
   lang::swapIn(ref, lang::makeIndexer(ref.shape(), {}), value, &mask);
 }
 Array swap(const Ref& ref, const Operand& value) {
-  lang::AtPlace place(value.at());
+  lang::SourceLocationScope place(value.at());
   return lang::swapIn(ref, lang::makeIndexer(ref.shape(), {}), value, nullptr);
 }
 

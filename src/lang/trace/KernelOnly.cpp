@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 
 namespace smalti::lang {
 

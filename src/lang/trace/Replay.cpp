@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lang/trace/KernelOnly.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 
 namespace smalti::lang {
 namespace {
@@ -24,7 +24,7 @@ class Replay {
         values_[op.results[0]] = std::get<Array>(*op.find("value"));
         continue;
       }
-      const AtRecorded place(op.place);
+      const RecordedLocationScope place(op.place);
       const OpRecord& record = *findOp(op.name);
       if (needsTrace(record, op))
         again(record, op);

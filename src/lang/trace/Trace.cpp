@@ -6,7 +6,7 @@
 
 #include "lang/lower/DialectLowering.h"
 #include "lang/trace/HasValue.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/transform/Custom.h"
 
 namespace smalti::lang {
@@ -122,7 +122,7 @@ std::vector<Array> Trace::bind(OpCall call) {
   std::vector<Block> regions;
   regions.reserve(call.regions.size());
   for (const Region& region : call.regions) regions.push_back(block(region.arguments, region.body));
-  std::optional<AtPlace> place;
+  std::optional<SourceLocationScope> place;
   if (call.at) place.emplace(*call.at);
   return record(call.op, use(call.operands), call.settled ? std::span<const ArrayType>(*call.settled) : call.results,
                 std::move(call.attributes), std::move(regions));

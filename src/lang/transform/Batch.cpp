@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "lang/ops/Support.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/transform/BatchKernel.h"
 #include "lang/transform/ControlFlow.h"
 #include "lang/transform/Custom.h"

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "lang/trace/Place.h"
 #include "lang/trace/Replay.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/transform/Batch.h"
 #include "lang/transform/Dependence.h"
 #include "lang/transform/LinearizeControl.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/trace/Trace.h"
 #include "lang/transform/Batch.h"
 #include "smalti/ops/reduce.h"
@@ -31,7 +31,7 @@ std::vector<T> joined(std::vector<T> a, const std::vector<T>& b) {
 }
 
 [[noreturn]] void refuseForward(const Location& at) {
-  const AtPlace place(at);
+  const SourceLocationScope place(at);
   refuse({.code = "SM7104",
           .message = "can't apply forward-mode differentiation (jvp) to a custom_vjp function",
           .place = {},

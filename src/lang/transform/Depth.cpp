@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 
 namespace smalti::lang {
 namespace {
@@ -14,7 +14,7 @@ thread_local int tNested = 0;
 
 Depth::Depth(const Location& at) {
   if (tNested == kMostNested) {
-    const AtPlace place(at);
+    const SourceLocationScope place(at);
     refuse({.code = "SM7106",
             .message = "transformed functions call each other in an endless recursion",
             .place = {},

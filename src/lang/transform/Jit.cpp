@@ -14,13 +14,13 @@
 #include "lang/fuse/Fuse.h"
 #include "lang/print/Print.h"
 #include "lang/trace/HasValue.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/transform/Depth.h"
 #include "smalti/transform.h"
 
 namespace smalti {
 
-using lang::AtPlace;
+using lang::SourceLocationScope;
 
 struct TracedProgram::State {
   std::shared_ptr<const Program> program;
@@ -91,7 +91,7 @@ class JitState {
     };
     auto state = std::make_shared<TracedProgram::State>();
     state->traced = lang::traceFunction(weakly, types);
-    AtPlace place(at_);
+    SourceLocationScope place(at_);
     state->program = std::make_shared<Program>(lang::programOf(state->traced));
     state->text = lang::print(state->traced);
     state->compilable = lang::backend().prepare(state->program);
@@ -113,7 +113,7 @@ class JitState {
                         ? e.traced->forTarget(*settings.values).compile(*settings.values, lang::Purpose::call)
                         : fail(settings.values.error());
     if (!compiled) {
-      AtPlace place(at_);
+      SourceLocationScope place(at_);
       lang::refuse(std::move(compiled.error()));
     }
     const std::lock_guard lock(mutex_);
@@ -142,7 +142,7 @@ Leaves call_jit(const std::shared_ptr<JitState>& state, Signature s, const LeafF
   }
   for (const Array& a : s.leaves) {
     if (!a.is_traced() && a.data()) continue;
-    AtPlace place(state->at());
+    SourceLocationScope place(state->at());
     lang::checkConcrete(a);
   }
   JitState::Entry& e = state->entry(s, f, structure);
@@ -153,7 +153,7 @@ Leaves call_jit(const std::shared_ptr<JitState>& state, Signature s, const LeafF
     if (ownerOf(a).get() != a.data()) borrowed.push_back(a);
   auto report = executable->execute(std::move(s.leaves));
   if (!report) {
-    AtPlace place(state->at());
+    SourceLocationScope place(state->at());
     lang::refuse(std::move(report.error()));
   }
   return lang::told(std::move(*report));

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/transform/ControlFlow.h"
 #include "lang/transform/Custom.h"
 #include "lang/transform/JvpKernel.h"

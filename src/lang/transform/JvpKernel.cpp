@@ -6,7 +6,7 @@
 
 #include "lang/call/DerivedKernel.h"
 #include "lang/cost/Cost.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/transform/Custom.h"
 #include "lang/transform/kernel/KernelFunction.h"
 #include "lang/transform/kernel/VjpKernel.h"
@@ -48,7 +48,7 @@ class BodyJvp {
   Differentiated ops(const std::vector<Op>& list) {
     for (const Op& op : list) {
       if (op.name == "return") return valuesOf(op.operands);
-      const AtRecorded place(op.place);
+      const RecordedLocationScope place(op.place);
       run(op, *findOp(op.name));
     }
     return {};

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "lang/trace/Place.h"
 #include "lang/trace/Replay.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/transform/ControlFlow.h"
 #include "lang/transform/Custom.h"
 #include "lang/transform/kernel/VjpKernel.h"
@@ -113,7 +113,7 @@ std::vector<MaybeZero> Linearizer::pullback(std::span<const Array> results, std:
       any = any || given.back();
     }
     if (!any) continue;
-    const AtRecorded place(noted->place);
+    const RecordedLocationScope place(noted->place);
     const std::vector<MaybeZero> made = noted->transpose(given);
     for (size_t i = 0; i < made.size(); ++i) sums[noted->operands[i]] = sumOf(sums[noted->operands[i]], made[i]);
   }

@@ -7,8 +7,8 @@
 #include "lang/control/Scan.h"
 #include "lang/ops/Support.h"
 #include "lang/refs/Indexer.h"
-#include "lang/trace/Place.h"
 #include "lang/trace/Replay.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/transform/Batch.h"
 #include "lang/transform/Dependence.h"
 #include "lang/transform/Prune.h"
@@ -59,7 +59,7 @@ Arrays withoutLinear(Arrays inputs, const Mask& isLinear) {
 }
 
 [[noreturn]] void refuseUnknownTrips(const Location& at) {
-  const AtPlace place(at);
+  const SourceLocationScope place(at);
   refuse({.code = "SM7105",
           .message = "reverse-mode differentiation does not work for a while_loop, or a fori_loop with traced bounds",
           .place = {},

@@ -62,10 +62,10 @@ void checkCount(std::string_view what, size_t have, size_t need) {
 }  // namespace
 }  // namespace lang
 
-using lang::AtPlace, lang::MaybeZero;
+using lang::SourceLocationScope, lang::MaybeZero;
 
 void detail::trees_differ(size_t need, size_t have, const Location& at) {
-  AtPlace place(at);
+  SourceLocationScope place(at);
   lang::refuse({.code = "SM7115",
                 .message = "tree_map got structures of different numbers of arrays",
                 .place = {},
@@ -79,7 +79,7 @@ detail::Leaves detail::run_jvp(const LeafFunction& f, const Leaves& primals, con
   const lang::Depth depth(at);
   std::vector<MaybeZero> given;
   {
-    AtPlace place(at);
+    SourceLocationScope place(at);
     lang::checkInputs(primals);
     lang::checkInputs(tangents);
     lang::checkCount("tangent", tangents.size(), primals.size());
@@ -90,7 +90,7 @@ detail::Leaves detail::run_jvp(const LeafFunction& f, const Leaves& primals, con
   }
   const lang::Differentiated d = lang::jvp(lang::functional(f), primals, given);
   Leaves all = d.results;
-  AtPlace place(at);
+  SourceLocationScope place(at);
   for (size_t i = 0; i < d.results.size(); ++i) all.push_back(lang::instantiated(d.tangents[i], d.results[i].type()));
   return all;
 }
@@ -98,7 +98,7 @@ detail::Leaves detail::run_jvp(const LeafFunction& f, const Leaves& primals, con
 detail::PulledBack detail::run_vjp(const LeafFunction& f, const Leaves& primals, const Location& at) {
   const lang::Depth depth(at);
   {
-    AtPlace place(at);
+    SourceLocationScope place(at);
     lang::checkInputs(primals);
   }
   lang::Pullback made = lang::vjp(lang::functional(f), primals);
@@ -107,7 +107,7 @@ detail::PulledBack detail::run_vjp(const LeafFunction& f, const Leaves& primals,
   std::vector<ArrayType> of;
   for (const Array& p : primals) of.push_back(p.type());
   return {std::move(made.results), [=, back = std::move(made.back)](const Leaves& cotangents) {
-            AtPlace place(at);
+            SourceLocationScope place(at);
             lang::checkCount("cotangent", cotangents.size(), types.size());
             std::vector<MaybeZero> given;
             for (size_t i = 0; i < types.size(); ++i) {
@@ -126,7 +126,7 @@ std::pair<detail::Leaves, detail::Leaves> detail::run_grad(const LeafFunction& f
                                                            const Location& at) {
   const lang::Depth depth(at);
   {
-    AtPlace place(at);
+    SourceLocationScope place(at);
     lang::checkInputs(primals);
     for (size_t i = 0; i < primals.size(); ++i)
       if (wanted[i] && !is_float(primals[i].dtype()))
@@ -149,7 +149,7 @@ std::pair<detail::Leaves, detail::Leaves> detail::run_grad(const LeafFunction& f
     return f(all);
   };
   const lang::Pullback made = lang::vjp(partial, some);
-  AtPlace place(at);
+  SourceLocationScope place(at);
   const Leaves& results = made.results;
   if (results.empty() || (results.size() > 1 && !hasAux) || results[0].rank() != 0 || !is_float(results[0].dtype()))
     lang::refuse({.code = "SM7109",
@@ -213,7 +213,7 @@ detail::Leaves detail::run_vmap(const LeafFunction& f, const Leaves& leaves, con
   lang::BatchAxes mapped;
   int64_t size = -1;
   {
-    AtPlace place(at);
+    SourceLocationScope place(at);
     lang::checkInputs(leaves);
     const AxesList axes = perLeaf(in, leaves, counts, "in_axes");
     size_t first = 0;
@@ -246,7 +246,7 @@ detail::Leaves detail::run_vmap(const LeafFunction& f, const Leaves& leaves, con
                     .help = "call the function itself, or map an axis"});
   }
   lang::BatchResults made = lang::batch(lang::functional(f), leaves, mapped, size);
-  AtPlace place(at);
+  SourceLocationScope place(at);
   const AxesList axes = perLeaf(out, made.results, {}, "out_axes");
   for (size_t i = 0; i < made.results.size(); ++i) {
     Array& r = made.results[i];
@@ -269,7 +269,7 @@ detail::Leaves detail::run_vmap(const LeafFunction& f, const Leaves& leaves, con
 detail::Leaves detail::run_checkpoint(const LeafFunction& f, const Leaves& leaves, const Location& at) {
   const lang::Depth depth(at);
   {
-    AtPlace place(at);
+    SourceLocationScope place(at);
     lang::checkInputs(leaves);
   }
   if (lang::Tracer::isEager()) return f(leaves);
@@ -294,14 +294,14 @@ detail::Leaves detail::run_custom_vjp(const LeafFunction& f,
   const lang::Depth depth(at);
   std::vector<ArrayType> types;
   {
-    AtPlace place(at);
+    SourceLocationScope place(at);
     lang::checkInputs(leaves);
     for (const Array& a : leaves) types.push_back(a.type());
   }
   const lang::Backward back = [backward, types, at](std::span<const Array> residuals,
                                                     std::span<const Array> cotangents) {
     const Leaves made = backward({residuals.begin(), residuals.end()}, {cotangents.begin(), cotangents.end()});
-    AtPlace place(at);
+    SourceLocationScope place(at);
     lang::checkCount("cotangent", made.size(), types.size());
     std::vector<MaybeZero> all;
     for (size_t i = 0; i < made.size(); ++i) {
@@ -321,12 +321,12 @@ detail::Leaves detail::run_custom_jvp(
     const Leaves& leaves, const Location& at) {
   const lang::Depth depth(at);
   {
-    AtPlace place(at);
+    SourceLocationScope place(at);
     lang::checkInputs(leaves);
   }
   const lang::Tangential checked = [rule, at](std::span<const Array> x, std::span<const Array> t) {
     auto made = rule({x.begin(), x.end()}, {t.begin(), t.end()});
-    AtPlace place(at);
+    SourceLocationScope place(at);
     lang::checkCount("tangent", made.second.size(), made.first.size());
     for (size_t i = 0; i < made.first.size(); ++i)
       lang::checkTangent("tangent", made.second[i], made.first[i].type(), i);

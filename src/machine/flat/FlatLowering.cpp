@@ -101,10 +101,10 @@ std::vector<Operand> FlatLowering::operands(mlir::ValueRange range) const {
 
 int32_t FlatLowering::ref(mlir::Value value) const { return refs_.lookup(value); }
 
-bool FlatLowering::takeWish(mlir::Value result, mlir::ValueRange reuse, int64_t bytes, Value& out) {
-  const auto wish = wishes_.find(result);
-  if (wish == wishes_.end()) return false;
-  const Value target = values_.lookup(wish->second);
+bool FlatLowering::coalesce(mlir::Value result, mlir::ValueRange reuse, int64_t bytes, Value& out) {
+  const auto request = coalescing_.find(result);
+  if (request == coalescing_.end()) return false;
+  const Value target = values_.lookup(request->second);
   if (target.storage < 0 || target.splat) return false;
   const Storage& storage = storages_[static_cast<size_t>(target.storage)];
   if (storage.bytes != bytes || !current_) return false;
@@ -139,7 +139,7 @@ Operand FlatLowering::define(mlir::Value result, bool splat, mlir::ValueRange re
   } else {
     const int64_t bytes = elements < 0 ? kMostValueBytes + 1 : elements * storage_bytes(shape.dtype);
     if (bytes > kMostValueBytes) tooLarge_ = true;
-    if (!takeWish(result, reuse, bytes, v) && !takeOperand(result, reuse, bytes, v)) {
+    if (!coalesce(result, reuse, bytes, v) && !takeOperand(result, reuse, bytes, v)) {
       v.slot = newSlot({.kind = SlotInit::Kind::arena});
       v.storage = storageOfSlot_.back() = newStorage(bytes);
     }

@@ -53,7 +53,7 @@ class FlatLowering {
   /// After the control flow that writes it: from now on the place holds the value.
   void settleMerged(mlir::Value);
   /// When `value` is defined, let it be in the place of `merged` if that is free then.
-  void wish(mlir::Value value, mlir::Value merged) { wishes_[value] = merged; }
+  void requestCoalescing(mlir::Value value, mlir::Value merged) { coalescing_[value] = merged; }
 
   // ---- code
   int here() const { return static_cast<int>(program_->code.size()); }
@@ -129,7 +129,7 @@ class FlatLowering {
   int32_t newStorage(int64_t bytes);
   void bind(mlir::Value, Value);
   void touch(int32_t storage, int instruction);
-  bool takeWish(mlir::Value result, mlir::ValueRange reuse, int64_t bytes, Value& out);
+  bool coalesce(mlir::Value result, mlir::ValueRange reuse, int64_t bytes, Value& out);
   bool takeOperand(mlir::Value result, mlir::ValueRange reuse, int64_t bytes, Value& out);
   Operand as(mlir::Type, const Value&) const;
   void copy(const Operand& from, const Operand& to);
@@ -142,7 +142,7 @@ class FlatLowering {
   std::shared_ptr<FlatProgram> program_;
   llvm::DenseMap<mlir::Value, Value> values_;
   llvm::DenseMap<mlir::Value, int32_t> refs_;
-  llvm::DenseMap<mlir::Value, mlir::Value> wishes_;
+  llvm::DenseMap<mlir::Value, mlir::Value> coalescing_;
   std::vector<Storage> storages_;
   std::vector<int32_t> storageOfSlot_;
   llvm::DenseMap<int32_t, int> definedAt_;  ///< slot → its op's only instruction

@@ -10,11 +10,11 @@ namespace {
 LowerResult lowerBitcast(NativeLowering& l, mlir::Operation& op) {
   const DType from = elementDType(op.getOperand(0).getType()), to = elementDType(op.getResult(0).getType());
   const Shape shape = shapeOf(op.getOperand(0).getType()), out = shapeOf(op.getResult(0).getType());
-  if (bit_width(from) == bit_width(to) || shape.size() < 2) return lowerInterpreted(l, op);
+  if (bit_width(from) == bit_width(to) || shape.size() < 2) return lowerByInterpreter(l, op);
   if (auto ok = l.flush(); !ok) return ok;
   const View source = denseView(l, op.getOperand(0));
   const auto seen = bitcastView(l, unpacked(source), to, out);
-  if (!seen) return lowerInterpreted(l, op);
+  if (!seen) return lowerByInterpreter(l, op);
   l.setView(op.getResult(0), gatherPacked(l, *seen));
   return {};
 }

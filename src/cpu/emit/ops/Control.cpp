@@ -130,7 +130,7 @@ LowerResult lowerIf(NativeLowering& l, mlir::Operation& op) {
     lowered = l.lowerBlock(block);
     if (lowered) lowered = carried.assign(block.getTerminator()->getOperands());
   };
-  l.either(condition, [&] { branch(0); }, [&] { branch(1); });
+  l.ifElse(condition, [&] { branch(0); }, [&] { branch(1); });
   if (!lowered) return lowered;
   carried.bind(op.getResults());
   return {};

@@ -10,11 +10,11 @@ LowerResult lowerIota(NativeLowering& l, mlir::Operation& op) {
   const DType t = elementDType(op.getResult(0).getType());
   const Shape shape = shapeOf(op.getResult(0).getType());
   const auto dims = integersAttribute(op, "dimensions");
-  if (!is_integer(t) || !computesNatively(t) || shape.empty()) return lowerInterpreted(l, op);
+  if (!is_integer(t) || !computesNatively(t) || shape.empty()) return lowerByInterpreter(l, op);
   std::vector<int64_t> weights(shape.size(), 0);
   int64_t weight = 1;
   for (size_t k = dims.size(); k-- > 0;) {
-    if (dims[k] < 0 || dims[k] >= static_cast<int64_t>(shape.size())) return lowerInterpreted(l, op);
+    if (dims[k] < 0 || dims[k] >= static_cast<int64_t>(shape.size())) return lowerByInterpreter(l, op);
     weights[static_cast<size_t>(dims[k])] += weight;
     weight *= shape[static_cast<size_t>(dims[k])];
   }

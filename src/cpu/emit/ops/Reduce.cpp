@@ -86,7 +86,7 @@ LowerResult lowerMultiReduction(NativeLowering& l, mlir::Operation& op) {
   llvm::sort(dims);
   if (!kind || dims.empty() || dims.front() < 0 || dims.back() >= static_cast<int64_t>(shape.size()) ||
       std::ranges::adjacent_find(dims) != dims.end())
-    return lowerInterpreted(l, op);
+    return lowerByInterpreter(l, op);
   if (auto ok = l.flush(); !ok) return ok;
   const bool together = dims.back() - dims.front() + 1 == static_cast<int64_t>(dims.size());
   View in = together ? denseView(l, op.getOperand(0)) : l.view(op.getOperand(0));

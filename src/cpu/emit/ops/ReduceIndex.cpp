@@ -130,7 +130,7 @@ LowerResult lowerReduceIndex(NativeLowering& l, mlir::Operation& op) {
   if ((kind != "arg_max" && kind != "arg_min") || axis < 0 || axis >= static_cast<int64_t>(shape.size()) ||
       !computesNatively(in) || is_unsigned_integer(in) || !is_integer(out) || !computesNatively(out) ||
       bit_width(out) > 32 || shape[static_cast<size_t>(axis)] > INT32_MAX)
-    return lowerInterpreted(l, op);
+    return lowerByInterpreter(l, op);
   Shape rest = shape;
   rest.erase(rest.begin() + axis);
   if (rest != shapeOf(op.getResult(0).getType())) return unsupported("a search of an unknown form");

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "lang/ops/Support.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/transform/Custom.h"
 #include "smalti/ops.h"
 
@@ -124,7 +124,7 @@ std::vector<Array> BodyFunction::arrays(std::span<const ValueId> ids) const {
 std::vector<Array> BodyFunction::ops(const std::vector<Op>& list) {
   for (const Op& op : list) {
     if (op.name == "return") return arrays(op.operands);
-    const AtRecorded place(op.place);
+    const RecordedLocationScope place(op.place);
     one(op);
   }
   return {};

@@ -3,7 +3,7 @@
 #include "lang/call/DerivedKernel.h"
 #include "lang/ops/Support.h"
 #include "lang/refs/Indexer.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/transform/kernel/BodyFunction.h"
 #include "smalti/control.h"
 #include "smalti/ops.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lang/call/CalledKernel.h"
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/transform/Batch.h"
 #include "lang/transform/Custom.h"
 #include "lang/transform/kernel/KernelFunction.h"
@@ -96,7 +96,7 @@ class KernelTangents : public CustomFunction {
     } catch (const Error& error) {
       // Its advice is for loops outside kernels.
       if (error.diagnostic().code != kUnknownSteps) throw;
-      const AtRecorded place(kernel_->traced().place);
+      const RecordedLocationScope place(kernel_->traced().place);
       refuseReverse(kernel_->traced(), "a loop in it computes how many steps it takes",
                     "loops whose number of steps is known before the kernel runs");
     }

@@ -93,7 +93,7 @@ Status lowerFor(FlatLowering& lowering, mlir::Operation& op) {
   lowering.moveAll(inits, carried);
   lowering.emit(&enterLoop).payload = loop.get();
   const int first = lowering.here();
-  for (auto [value, argument] : llvm::zip(yield.getOperands(), carried)) lowering.wish(value, argument);
+  for (auto [value, argument] : llvm::zip(yield.getOperands(), carried)) lowering.requestCoalescing(value, argument);
   if (Status s = lowering.lowerBody(body); !s) return s;
   lowering.moveAll(yield.getOperands(), carried);
   Instruction& back = lowering.emit(&nextIteration);
@@ -116,7 +116,8 @@ Status lowerWhile(FlatLowering& lowering, mlir::Operation& op) {
   for (mlir::BlockArgument argument : before.getArguments()) lowering.defineMerged(argument);
   lowering.moveAll(op.getOperands(), before.getArguments());
   const int first = lowering.here();
-  for (auto [value, argument] : llvm::zip(yield.getOperands(), before.getArguments())) lowering.wish(value, argument);
+  for (auto [value, argument] : llvm::zip(yield.getOperands(), before.getArguments()))
+    lowering.requestCoalescing(value, argument);
   if (Status s = lowering.lowerBody(before); !s) return s;
   const int test = lowering.here();
   lowering.emit(&jumpUnless).a = lowering.operand(condition.getOperand(0)).slot;
@@ -137,7 +138,8 @@ Status lowerBranch(FlatLowering& lowering, mlir::Operation& op, mlir::Region& re
   mlir::Block& block = region.front();
   mlir::Operation& yield = block.back();
   if (yield.getNumOperands() != op.getNumResults()) return lowering.refuse(op);
-  for (auto [value, result] : llvm::zip(yield.getOperands(), op.getResults())) lowering.wish(value, result);
+  for (auto [value, result] : llvm::zip(yield.getOperands(), op.getResults()))
+    lowering.requestCoalescing(value, result);
   if (Status s = lowering.lowerBody(block); !s) return s;
   lowering.moveAll(yield.getOperands(), op.getResults());
   return {};

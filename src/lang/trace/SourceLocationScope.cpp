@@ -1,4 +1,4 @@
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 
 #include <optional>
 #include <utility>
@@ -17,15 +17,15 @@ thread_local const SourcePlace* tRecorded = nullptr;
 
 }  // namespace
 
-AtPlace::AtPlace(const Location& at) : outermost_(!tPlace) {
+SourceLocationScope::SourceLocationScope(const Location& at) : outermost_(!tPlace) {
   if (outermost_) tPlace = at;
 }
-AtPlace::~AtPlace() {
+SourceLocationScope::~SourceLocationScope() {
   if (outermost_) tPlace.reset();
 }
 
-AtRecorded::AtRecorded(const SourcePlace& place) : before_(std::exchange(tRecorded, &place)) {}
-AtRecorded::~AtRecorded() { tRecorded = before_; }
+RecordedLocationScope::RecordedLocationScope(const SourcePlace& place) : before_(std::exchange(tRecorded, &place)) {}
+RecordedLocationScope::~RecordedLocationScope() { tRecorded = before_; }
 
 SourcePlace placeOf(const Location& at) {
   return {at.file_name(), static_cast<int>(at.line()), static_cast<int>(at.column())};

@@ -1,4 +1,4 @@
-#include "cpu/emit/Interpreted.h"
+#include "cpu/emit/InterpreterFallback.h"
 
 #include "cpu/emit/NativeLowering.h"
 #include "ir/TpuOpsDebug.h"
@@ -69,7 +69,7 @@ mlir::OwningOpRef<mlir::ModuleOp> outline(mlir::Operation& op) {
 /// A core that prints and makes random numbers: asks for anything else are mistakes.
 class LocalCore : public machine::Core {
  public:
-  explicit LocalCore(InterpretContext::Effects& effects) : effects_(effects) {}
+  explicit LocalCore(FallbackContext::Effects& effects) : effects_(effects) {}
   const machine::Actor& actor() const override { return actor_; }
   int32_t deviceId() const override { return 0; }
   int32_t coreId() const override { return 0; }
@@ -106,13 +106,13 @@ class LocalCore : public machine::Core {
     return {.code = "SM9001", .message = "an op without such effects asked for one", .place = {}};
   }
   machine::Actor actor_;
-  InterpretContext::Effects& effects_;
+  FallbackContext::Effects& effects_;
 };
 
 }  // namespace
 
-Result<int> InterpretedOps::add(mlir::Operation& op) {
-  InterpretedOp interpreted;
+Result<int> FallbackOps::add(mlir::Operation& op) {
+  FallbackOp interpreted;
   interpreted.name = op.getName().getStringRef().str();
   interpreted.place = placeOf(op.getLoc());
   for (mlir::Value v : op.getOperands()) interpreted.arguments.push_back(typeOfValue(v));
@@ -125,9 +125,8 @@ Result<int> InterpretedOps::add(mlir::Operation& op) {
   return static_cast<int>(ops_.size()) - 1;
 }
 
-struct InterpretContext::Runner {
-  Runner(const InterpretedOp& op, Effects& effects)
-      : execution(op.program), buffers(op.arguments.size()), core(effects) {
+struct FallbackContext::Runner {
+  Runner(const FallbackOp& op, Effects& effects) : execution(op.program), buffers(op.arguments.size()), core(effects) {
     for (size_t i = 0; i < buffers.size(); ++i) {
       buffers[i].type = op.arguments[i];
       if (buffers[i].type.shape.empty()) buffers[i].type.shape = {1};
@@ -140,15 +139,15 @@ struct InterpretContext::Runner {
   LocalCore core;
 };
 
-InterpretContext::InterpretContext(const InterpretedOps& ops) : ops_(ops), runners_(ops.all().size()) {}
-InterpretContext::~InterpretContext() = default;
+FallbackContext::FallbackContext(const FallbackOps& ops) : ops_(ops), runners_(ops.all().size()) {}
+FallbackContext::~FallbackContext() = default;
 
-void InterpretContext::restart() {
+void FallbackContext::restart() {
   effects_ = {};
   flights.clear();
 }
 
-int InterpretContext::run(int op, void** pointers) {
+int FallbackContext::run(int op, void** pointers) {
   auto& runner = runners_[static_cast<size_t>(op)];
   if (!runner) runner = std::make_unique<Runner>(ops_.all()[static_cast<size_t>(op)], effects_);
   for (size_t i = 0; i < runner->buffers.size(); ++i) {
@@ -161,7 +160,7 @@ int InterpretContext::run(int op, void** pointers) {
   return state && *state == machine::RunState::finished ? 0 : 1;
 }
 
-LowerResult lowerInterpreted(NativeLowering& l, mlir::Operation& op) {
+LowerResult lowerByInterpreter(NativeLowering& l, mlir::Operation& op) {
   const std::string name = op.getName().getStringRef().str();
   const bool hasEffect = llvm::isa<tpu::LogOp, tpu::LogBufferOp, tpu::PrngSetSeed32Op, tpu::PrngRandomBitsOp>(op);
   if (!(isPure(op) || hasEffect) || llvm::any_of(op.getResultTypes(), isRef) || op.getNumRegions() != 0)

@@ -9,24 +9,24 @@
 namespace smalti::lang {
 
 /// Set by the outermost op of the language: ops that it is made of keep its place.
-class AtPlace {
+class SourceLocationScope {
  public:
-  explicit AtPlace(const Location&);
-  ~AtPlace();
-  AtPlace(const AtPlace&) = delete;
-  AtPlace& operator=(const AtPlace&) = delete;
+  explicit SourceLocationScope(const Location&);
+  ~SourceLocationScope();
+  SourceLocationScope(const SourceLocationScope&) = delete;
+  SourceLocationScope& operator=(const SourceLocationScope&) = delete;
 
  private:
   bool outermost_;
 };
 
 /// In a replay: ops have the place where they were recorded, not that of the code that runs them.
-class AtRecorded {
+class RecordedLocationScope {
  public:
-  explicit AtRecorded(const SourcePlace&);
-  ~AtRecorded();
-  AtRecorded(const AtRecorded&) = delete;
-  AtRecorded& operator=(const AtRecorded&) = delete;
+  explicit RecordedLocationScope(const SourcePlace&);
+  ~RecordedLocationScope();
+  RecordedLocationScope(const RecordedLocationScope&) = delete;
+  RecordedLocationScope& operator=(const RecordedLocationScope&) = delete;
 
  private:
   const SourcePlace* before_;

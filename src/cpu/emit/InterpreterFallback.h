@@ -20,21 +20,21 @@ class FlatProgram;
 
 namespace smalti::cpu {
 
-struct InterpretedOp {
+struct FallbackOp {
   std::string name;
   std::shared_ptr<const machine::FlatProgram> program;  ///< of refs: operands, then results
   std::vector<ArrayType> arguments;
   SourcePlace place;  ///< of the op in the kernel's source
 };
 
-class InterpretedOps {
+class FallbackOps {
  public:
   /// Adds the op and returns its number. Fails for ops with side effects, and for ops unknown to the machine.
   Result<int> add(mlir::Operation&);
-  const std::vector<InterpretedOp>& all() const { return ops_; }
+  const std::vector<FallbackOp>& all() const { return ops_; }
 
  private:
-  std::vector<InterpretedOp> ops_;
+  std::vector<FallbackOp> ops_;
 };
 
 /// Name of the run-time function that generated code calls:
@@ -42,10 +42,10 @@ class InterpretedOps {
 inline constexpr const char* kInterpretSymbol = "smalti_cpu_interpret";
 
 /// The state of the run-time function, one per thread of a call.
-class InterpretContext {
+class FallbackContext {
  public:
-  explicit InterpretContext(const InterpretedOps&);
-  ~InterpretContext();
+  explicit FallbackContext(const FallbackOps&);
+  ~FallbackContext();
   int run(int op, void** pointers);
   /// Resets debug prints and the random number generator to the start of a program.
   void restart();
@@ -61,7 +61,7 @@ class InterpretContext {
  private:
   struct Runner;
   Effects effects_;
-  const InterpretedOps& ops_;
+  const FallbackOps& ops_;
   std::vector<std::unique_ptr<Runner>> runners_;
 };
 

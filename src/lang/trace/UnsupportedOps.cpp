@@ -1,14 +1,14 @@
-#include "smalti/elsewhere.h"
+#include "smalti/unsupported_ops.h"
 
 #include <fmt/format.h>
 
-#include "lang/trace/Place.h"
+#include "lang/trace/SourceLocationScope.h"
 
 namespace smalti {
 namespace {
 
 [[noreturn]] void elsewhere(std::string_view op, std::string_view whose, std::string help, const Location& at) {
-  lang::AtPlace place(at);
+  lang::SourceLocationScope place(at);
   lang::refuse({.code = "SM6402",
                 .message = fmt::format("'{}' is in kernels for {} only", op, whose),
                 .place = {},
