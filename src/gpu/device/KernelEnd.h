@@ -9,7 +9,7 @@ namespace smalti::gpu {
 enum class KernelEnd : int32_t {
   done = 0,
   fault = 1,      ///< an access out of bounds, a wait that would block, or the like
-  outside = 2,    ///< an index map gave a block that lies outside of its array
+  outside = 2,    ///< an index map gave a block outside its array
   stepLimit = 3,  ///< loops went round more often than the limit allows
   stopped = 4,    ///< the caller said so
 };

@@ -1,4 +1,4 @@
-// What device code needs besides arithmetic and memory: one function of ours per primitive. Each has two bodies: of the
+// What device code needs besides arithmetic and memory: one function of Smalti per primitive. Each has two bodies: of the
 // PTX instructions (Ptx.cpp), and of this process, where the threads of a block are fibres (gpu/host).
 #pragma once
 

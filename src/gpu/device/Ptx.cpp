@@ -100,7 +100,7 @@ Reg loadMatrices(Builder& b, llvm::Function* f) {
   return nullptr;
 }
 
-/// The matrix descriptor of what lies at an address (PTX ISA, "Matrix Descriptor Format"): the address, the bytes from
+/// The matrix descriptor of the matrix at an address (PTX ISA, "Matrix Descriptor Format"): the address, the bytes from
 /// 64 elements along a row to the next (of operands whose depth is not inner), those from 8 rows to the next 8, each
 /// without its low four bits, and how addresses are swizzled.
 Reg descriptor(Builder& b, Reg at, int stride) {

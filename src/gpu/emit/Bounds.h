@@ -1,4 +1,4 @@
-// Whether what is accessed lies inside of a ref.
+// Checks that an access is inside its ref.
 #pragma once
 
 #include "gpu/emit/GpuLowering.h"

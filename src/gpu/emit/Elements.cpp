@@ -42,7 +42,7 @@ constexpr int kMostCost = 1 << 20;
 constexpr int kMostDepth = 200;
 /// What is this cheap may be computed again where other elements are asked for.
 constexpr int kCheapElement = 4;
-/// A row that is computed once for so many columns is no matter; a row that is computed for each of many is.
+/// Computing a row once for all columns costs little; computing it for each of many columns does not.
 constexpr int64_t kManyTimes = 4;
 
 }  // namespace
@@ -198,7 +198,7 @@ tl::expected<View, cpu::Unsupported> GpuLowering::view(mlir::Value v) {
 tl::expected<View, cpu::Unsupported> GpuLowering::readable(mlir::Value v) {
   if (auto d = deferred_.find(v); d != deferred_.end()) {
     if (d->second.box) return *d->second.box;
-    // The same elements under another shape lie where they lie.
+    // A reshape does not move elements.
     if (llvm::isa<mlir::vector::ShapeCastOp>(d->second.op)) {
       const mlir::Value from = d->second.op->getOperand(0);
       const auto under = deferred_.find(from);

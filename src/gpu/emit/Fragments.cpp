@@ -1,4 +1,4 @@
-// Values and refs that the threads have in registers, as a tile of a product lies in them.
+// Values and refs in the threads' registers, distributed like a tile of a product.
 #include "gpu/emit/GpuLowering.h"
 
 namespace smalti::gpu {

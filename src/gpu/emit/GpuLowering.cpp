@@ -12,7 +12,7 @@
 namespace smalti::gpu {
 namespace {
 
-/// Memory of one value that may lie in shared memory; larger ones leave no room for others.
+/// Bytes up to which a value may be in shared memory; larger ones leave no room for others.
 constexpr int64_t kMostSharedBytes = 32 << 10;
 
 }  // namespace

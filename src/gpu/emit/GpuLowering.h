@@ -79,7 +79,7 @@ class GpuLowering {
   /// A vector value in memory, which all threads may read after the next `touch`.
   tl::expected<View, cpu::Unsupported> view(mlir::Value);
   void setView(mlir::Value v, View view) { views_[v] = std::move(view); }
-  /// As view; a load that nothing has been written over is read where it lies.
+  /// As `view`, but a load whose memory has not been overwritten is read in place.
   tl::expected<View, cpu::Unsupported> readable(mlir::Value);
   /// The value is made at `to`, of its shape.
   LowerResult computeInto(mlir::Value, const View& to);
@@ -94,7 +94,7 @@ class GpuLowering {
   /// Room for memory of the kernel, undefined (semaphores: 0).
   View allocateUndefined(DType, DType undefined, std::span<const int64_t> shape);
   int newMemory() { return nextMemory_++; }
-  /// Whether what the view shows may lie in shared memory, not in global memory.
+  /// Whether the view may point to shared memory instead of global memory.
   bool isShared(const View& v) const { return inShared_.contains(v.memory); }
   void noteShared(int memory) { inShared_.insert(memory); }
   /// A slot that each thread has, which the optimiser makes a register.
@@ -102,7 +102,7 @@ class GpuLowering {
   const Liveness& liveness() const { return liveness_; }
 
   // ---- values in registers (Fragments.cpp)
-  /// A value or a ref of two dimensions whose elements the threads have in registers, as a tile of a product lies.
+  /// A value or a ref of two dimensions in the threads' registers, distributed like a tile of a product.
   struct Fragment {
     Reg sums = nullptr;          ///< of the thread: as many as the tile has sums
     llvm::Type* type = nullptr;  ///< of one of them
@@ -114,9 +114,9 @@ class GpuLowering {
   Fragment newFragment(const ProductTile&, mlir::Type);
   llvm::Type* sumType(const ProductTile& t) { return cpu::storageType(b.getContext(), sumOf(t.dtype)); }
   void setFragment(mlir::Value v, Fragment f) { fragments_[v] = std::move(f); }
-  /// What a ref or a value has in registers; null: it lies in memory, or is made of several.
+  /// The registers of a ref or a value; null: it is in memory, or consists of several.
   const Fragment* fragment(mlir::Value) const;
-  /// Of a ref, by its memory; null: it lies in memory.
+  /// The same of a ref, by its memory; null: it is in memory.
   const Fragment* resident(int memory) const;
   /// One that elements of the value are computed from, which are then known to the threads that have these.
   const Fragment* fragmentUnder(mlir::Value) const;

@@ -25,8 +25,8 @@ struct Windowed {
   const cpu::BlockPlan* plan = nullptr;
   const Window* window = nullptr;
   View array;
-  DType undefined = DType::f32;  ///< of the array, with its signedness: says what lies beyond its edges
-  View buffer;                   ///< where a block that is partial, or is copied, lies
+  DType undefined = DType::f32;  ///< of the array, with its signedness: the value of elements beyond its edges
+  View buffer;                   ///< holds a block that is partial or copied
   std::vector<Reg> lastBlock;    ///< slots of the last block's starts, where others must be told from it
   std::vector<Reg> starts;       ///< of this step's block, in the array
   Reg whole = nullptr;           ///< i1: the block is not partial
@@ -110,7 +110,7 @@ class KernelLowering final : StreamSource {
     l_.status = l_.function->getArg(2);
     l_.rounds = l_.slot(b_.getInt64Ty());
     b_.CreateStore(l_.function->getArg(4), l_.rounds);
-    // Where this block's part of the workspace lies is known when all of it is planned: the size is put in at the end.
+    // The offset of this block's part of the workspace depends on the final size: it is filled in at the end.
     workspaceSize_ =
         new llvm::GlobalVariable(l_.module, b_.getInt64Ty(), true, llvm::GlobalValue::PrivateLinkage, b_.getInt64(0),
                                  "workspace", nullptr, llvm::GlobalValue::NotThreadLocal, plan_.constantSpace);
@@ -365,7 +365,7 @@ class KernelLowering final : StreamSource {
                KernelEnd::outside);
   }
 
-  /// Binds the kernel's ref to the block: the array itself where the block lies inside.
+  /// Binds the kernel's ref to the block: to the array itself if the block is inside it.
   LowerResult bindWindow(Windowed& w, mlir::BlockArgument argument) {
     const Shape& bounds = w.window->bounds;
     View view = cpu::slice(b_, w.array, w.starts, bounds);

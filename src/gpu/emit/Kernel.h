@@ -35,7 +35,7 @@ int64_t gridPoints(std::span<const int64_t> sharedBounds, std::span<const Array>
 struct EmitOptions {
   const Architecture& architecture;
   eval::Poison poison = eval::Poison::intMin;
-  bool checkBlocks = true;     ///< a block that lies outside of its array ends the call
+  bool checkBlocks = true;     ///< a block outside its array ends the call
   unsigned constantSpace = 0;  ///< LLVM address space of constants
   bool mapsByValue = false;    ///< tensor maps are part of the arguments; else there is a pointer to them
 };

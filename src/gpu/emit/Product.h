@@ -19,7 +19,7 @@ struct ProductForm {
   int64_t k() const { return num_elements(depth); }
 };
 
-/// How far from its first element the element at these indices of these dimensions lies.
+/// The distance of the element at these indices of these dimensions from the first one.
 Reg offsetIn(GpuLowering&, const View&, const Shape& dims, const ElementIndex& at);
 /// Adds the sum to what it is added to and stores it, where the element (row, column) is inside of the result.
 void storeSum(GpuLowering&, const ProductForm&, const ElementIndex& batch, Reg row, Reg column, Reg sum);

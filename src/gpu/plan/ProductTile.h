@@ -27,7 +27,7 @@ struct ProductShape {
   bool lhsDepthInner = true, rhsDepthInner = false;  ///< whether elements along k are neighbours in the stage
 };
 
-/// Sums lie as the fragments of mma.m16n8k16 do (PTX ISA, "Matrix Fragments for mma.m16n8k16"), those of
+/// Sums have the layout of the fragments of mma.m16n8k16 (PTX ISA, "Matrix Fragments for mma.m16n8k16"), those of
 /// wgmma.m64nNk16 too: of each piece of 16 rows × 8 columns a thread has four.
 struct ProductTile {
   static constexpr int64_t kRows = 16, kColumns = 8, kPiece = 4;  ///< of a piece; sums of a thread

@@ -70,13 +70,13 @@ def Tpu_AnnotateOp : Tpu_Op<"annotate", [Pure, ViewLikeOpInterface, AllTypesMatc
 }
 
 def Tpu_MemRefMemorySpaceIsOp : Tpu_Op<"memref_memory_space_is", [Pure]> {
-  let summary = "Whether the memref lies in that memory";
+  let summary = "Whether the memref is in that memory";
   let arguments = (ins AnyMemRef:$input, Tpu_MemorySpaceAttr:$memory_space);
   let results = (outs I1:$result);
   let assemblyFormat = "$input `,` $memory_space attr-dict `:` type($input)";
   let extraClassDeclaration =
       [{
-    /// What may lie in any memory lies in HBM.
+    /// A ref that may be in any memory is in HBM.
     bool holds();
   }];
 }

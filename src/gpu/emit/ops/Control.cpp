@@ -1,4 +1,4 @@
-// Loops and branches. Scalars that they carry are registers, vectors lie in memory.
+// Loops and branches. They carry scalars in registers and vectors in memory.
 #include <array>
 
 #include "gpu/emit/GpuLowering.h"

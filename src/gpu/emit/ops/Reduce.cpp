@@ -1,4 +1,4 @@
-// vector.multi_reduction. Neighbouring threads share a result where what is reduced lies side by side, and bring their
+// vector.multi_reduction. Neighbouring threads share a result if the reduced elements are contiguous, and bring their
 // parts together by shuffles; where there are fewer results than threads, each result is reduced in parts first.
 #include <algorithm>
 #include <array>
