@@ -32,7 +32,7 @@ Sizes sizesOf(const ArrayType& x, const ArrayType& y, const MatmulOptions& o) {
   const int64_t rows = y.shape[o.transpose_y ? 1 : 0];
   if (rows != s.k)
     raise({.code = "SM6701",
-           .message = "the operands of matmul have contracting axes of other sizes",
+           .message = "the contracting axes of matmul's operands have different sizes",
            .place = {},
            .need = std::to_string(s.k) + " rows in the right operand",
            .have = std::to_string(rows),

@@ -19,7 +19,7 @@ class NullCore : public Core {
   int32_t deviceId() const override { return 0; }
   int32_t coreId() const override { return 0; }
   int32_t iterationBound(int) const override { return 1; }
-  Result<Buffer*> allocate(int, ArrayType, MemorySpace, const SourcePlace&) override { return fail({}); }
+  Result<Buffer*> allocate(int, ArrayType, MemoryKind, const SourcePlace&) override { return fail({}); }
   void release(Buffer&) override {}
   Result<Buffer*> barrierSemaphore(const SourcePlace&) override { return fail({}); }
   bool goesOnAfter(Diagnostic) override { return false; }

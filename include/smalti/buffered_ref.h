@@ -23,7 +23,7 @@
 namespace smalti {
 
 namespace lang {
-class Window;
+class PipelineWindow;
 }
 
 enum class BufferType : uint8_t { input, output, input_output };
@@ -90,10 +90,10 @@ class BufferedRef {
 
  private:
   BufferedRef() = default;
-  const lang::Window& bound(const char* verb, bool direction, const Location& at) const;
+  const lang::PipelineWindow& bound(const char* verb, bool direction, const Location& at) const;
   BufferedRef advanced(Array BufferedRef::* count, const Operand& predicate) const;
 
-  std::shared_ptr<const lang::Window> window_;
+  std::shared_ptr<const lang::PipelineWindow> window_;
   bool hasMemory_ = false;
   Array copy_in_, wait_in_, copy_out_, wait_out_;
 };

@@ -65,7 +65,7 @@ Result<mlir::OwningOpRef<mlir::ModuleOp>> readMosaicText(std::string_view text, 
         scanned->text, mlir::ParserConfig(&context, /*verifyAfterParse=*/false), fileName.empty() ? "-" : fileName);
     if (!module) {
       Diagnostic d = fromMlir("SM2202", "the text cannot be read", captured, fileName);
-      d.help = "text of a newer MLIR may be spelled otherwise: give the generic form (print_generic_op_form=True)";
+      d.help = "a newer MLIR may print another syntax: give the generic form (print_generic_op_form=True)";
       return fail(std::move(d));
     }
     if (scanned->isStable)

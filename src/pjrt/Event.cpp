@@ -48,7 +48,7 @@ Diagnostic stopped(std::string_view what) {
   return {.code = "SM9006",
           .message = "the run was stopped before its end",
           .place = {},
-          .need = "devices that come to the end in the time that the caller gives them",
+          .need = "devices that finish within the caller's time limit",
           .have = "waited for the plugin to " + std::string(what),
           .help = "give it more time, or smaller inputs"};
 }

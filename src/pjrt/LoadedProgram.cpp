@@ -91,7 +91,7 @@ Status LoadedProgram::readPlaces(std::span<const Device* const> assignment) {
   for (size_t i = 0; list.items && i < list.count; ++i)
     if (!add(client_.find(list.items[i])))
       return fail({.code = "SM6808",
-                   .message = "the program is loaded on another device than it was compiled for",
+                   .message = "the program is loaded on a different device than it was compiled for",
                    .place = {},
                    .need = fmt::format("{} devices, the first of id {}", assignment.size(), assignment[0]->id),
                    .have = fmt::format("device {} of the plugin's list", i)});
@@ -106,7 +106,7 @@ Result<std::vector<DeviceArrays>> LoadedProgram::run(std::span<const DeviceArray
   const size_t numHere = here_.size();
   if (operands.size() != numHere || results.size() != numOutputs_)
     return fail({.code = "SM6808",
-                 .message = "the program is called with other arguments than it was compiled for",
+                 .message = "the arguments differ from those that the program was compiled for",
                  .place = {},
                  .need = fmt::format("{} devices, {} results", numHere, numOutputs_),
                  .have = fmt::format("{} devices, {} results", operands.size(), results.size())});

@@ -253,7 +253,7 @@ void Runner::startCopy(const Instruction& i, Clock& clock) {
       buffer.movedBytes += bytes;
       ++buffer.copies;
     }
-  const Clock::Copy copy = clock.start(way, bytes, device);
+  const Clock::Copy copy = clock.start(route, bytes, device);
   memory_.copy(from, to);
   for (const Slot s : {i.b, i.c}) {
     if (s == kNone) continue;

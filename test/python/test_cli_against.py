@@ -87,7 +87,7 @@ def test_a_plugin_of_another_age_is_told_once(check, fake):
     assert done.stderr.startswith("error[SM6803]: the plugin did not ") and done.stderr.count("error[") == 1
     assert done.stderr.endswith(
         "  have: INVALID_ARGUMENT: Unexpected PJRT_TopologyDescription_Create_Args size: expected 72, got 56.\n"
-        "  help: the plugin is of another age than this client: install another version of it\n")
+        "  help: the plugin's version of PJRT does not match this client: install another version of it\n")
 
 
 def test_without_libtpu_a_sentence_says_how_to_get_it(check):

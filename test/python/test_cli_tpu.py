@@ -102,7 +102,7 @@ def test_a_hang_of_the_plugin_ends_in_time(run, fake):
     assert time.monotonic() - begin < 20
     assert done.returncode == 3
     assert done.stderr == (
-        "error[SM6811]: the devices did not come to the end of this run in time\n"
+        "error[SM6811]: the devices timed out in this run\n"
         f"   in target 'tpu'\n   in plugin '{fake}'\n"
         "  need: at most 1 s\n"
         "  help: raise --timeout-seconds: starting the devices and compiling count, too\n")

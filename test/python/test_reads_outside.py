@@ -67,7 +67,7 @@ def test_run_goes_on_after_a_read_outside(run, tmp_path, kernel, what, params, t
     assert done.returncode == 0, done.stderr
     np.testing.assert_array_equal(np.load(tmp_path / "out0.npy"), np.diff(X, axis=0, prepend=0))
     assert done.stderr.count("SM4010") == 1
-    assert (f"finding[SM4010]: out-of-bounds {what} of 'input 0' (VMEM f32[8,128]): what lies outside is undefined\n"
+    assert (f"finding[SM4010]: out-of-bounds {what} of 'input 0' (VMEM f32[8,128]): elements outside are undefined\n"
             in done.stderr)
     finding = json.loads(run("run", "--json", "--target", target).stdout)["findings"]
     assert [(f["code"], f["severity"], f["count"]) for f in finding] == [("SM4010", "finding", 1)]

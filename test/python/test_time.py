@@ -151,8 +151,8 @@ def test_what_the_compiler_refuses_has_no_time_but_anyway(smalti):
     error = module["chips"]["v5e"]["error"]
     assert (error["code"], error["message"], error["help"]) == (
         "SM6904", "the compiler of v5e refuses the kernel, so there is no time to predict",
-        "see below what to do; smalti time --anyway times it all the same")
-    # The compiler's first reason, whole, is what check says.
+        "see the advice below; smalti time --anyway predicts a time nevertheless")
+    # The first reason of the compiler is the verdict of check.
     judged = json.loads(subprocess.run([smalti, "check", folder / f"{refused}.mlir", "--chip", "v5e", "--legality-only", "--json"],
                                        capture_output=True, text=True).stdout)["modules"][0]["chips"]["v5e"]
     (reason,) = error["related"]

@@ -110,7 +110,7 @@ def test_modules_whose_blocks_do_not_change(smalti):
         f"  need: a kernel of the library with --target cpu, or --chip\n  have: {CASES / 'add_grid_1d'}\n"
         "  help: make its block sizes candidates where it is written: pl::autotune\n")
     text = refusal(smalti, CASES / "dma_slices_sem_array", "--chip", "v5e", code=3)
-    assert "error[SM6913]: kernel '" in text and "has no blocks of other sizes" in text
+    assert "error[SM6913]: kernel '" in text and "cannot have blocks of other sizes" in text
     assert "error[SM1020]: " in refusal(smalti, CASES / "add_grid_1d", "--chip", "v5e", "--kernel", "other", code=2)
 
 

@@ -106,7 +106,7 @@ class NativeLowering {
   void loop(Reg begin, Reg end, Reg step, const std::function<void(Reg)>& body);
   /// if (condition) body();
   void when(Reg condition, const std::function<void()>& body);
-  void either(Reg condition, const std::function<void()>& body, const std::function<void()>& otherwise);
+  void ifElse(Reg condition, const std::function<void()>& body, const std::function<void()>& otherwise);
   /// Lowers the ops of the block but its terminator; then every value that is still needed is in memory or a register.
   LowerResult lowerBlock(mlir::Block&);
   LowerResult lowerOp(mlir::Operation&);

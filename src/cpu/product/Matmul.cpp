@@ -282,7 +282,7 @@ class MatmulLowering {
       all();
       return;
     }
-    l_.either(
+    l_.ifElse(
         l_.b.CreateICmpSLE(l_.b.CreateSub(wanted->end, wanted->begin), l_.index(shape.m / 2)),
         [&] {
           Reg first = l_.b.CreateMul(l_.b.CreateUDiv(wanted->begin, l_.index(chunk)), l_.index(chunk));

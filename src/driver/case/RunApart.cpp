@@ -84,7 +84,7 @@ Diagnostic foreignTrouble(const ChildResult& result, const CompileOptions& optio
   if (const auto plugin = pluginOf(options.target)) where.push_back(fmt::format("plugin '{}'", *plugin));
   if (result.timedOut)
     return {.code = "SM6811",
-            .message = fmt::format("the devices did not come to the end of this {} in time", work),
+            .message = fmt::format("the devices timed out in this {}", work),
             .place = {},
             .where = std::move(where),
             .need = fmt::format("at most {} s", limitSeconds),

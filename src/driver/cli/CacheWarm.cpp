@@ -90,7 +90,7 @@ int warm(const Session& session, const WarmArguments& arguments) {
   const auto cache = cpu::openCache(options.cache, options.cacheLimitMib << 20);
   if (!cache)
     return session.refuse({.code = "SM1000",
-                           .message = "there is no folder to keep compiled kernels in",
+                           .message = "there is no folder for compiled kernels",
                            .place = {},
                            .help = "name one: --cache FOLDER, or SMALTI_CACHE"});
   if (Status usable = cache->usable(); !usable) return session.refuse(usable.error());

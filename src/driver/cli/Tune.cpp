@@ -76,7 +76,7 @@ Status tuneModule(const Session& session, const TuneArguments& arguments, const 
       progress.clear();
       if (ranking.candidates.size() < 2)
         return fail({.code = "SM6913",
-                     .message = fmt::format("kernel '{}' has no blocks of other sizes", call.name),
+                     .message = fmt::format("kernel '{}' cannot have blocks of other sizes", call.name),
                      .place = placeOf(kernel.kernelFunction().getLoc()),
                      .need = "a grid of fixed size, whose blocks divide their arrays and are used as a whole",
                      .have = kernel.signature.grid.empty() ? "no grid" : fmt::format("grid ({})", gridText(kernel)),

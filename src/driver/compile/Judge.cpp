@@ -107,7 +107,7 @@ CompilerVerdict crashed(const ChildResult& result, const std::string& chip, cons
                   .message = fmt::format("the compiler for {} crashed on this module", chip),
                   .place = {},
                   .have = endOf(result),
-                  .help = "it is the plugin that crashed: take the kernel apart to see at which op"};
+                  .help = "the plugin crashed: reduce the kernel to find the op"};
   return v;
 }
 

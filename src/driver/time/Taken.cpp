@@ -16,7 +16,7 @@ Status takenBy(const tpu::Chip& chip, const KernelPackage& kernel) {
        .place = first.diagnostic.place,
        .where = {fmt::format("kernel '{}'", kernel.name)},
        .have = fmt::format("{}: {}", first.diagnostic.code, first.diagnostic.message),
-       .help = "see below what to do; smalti time --anyway times it all the same",
+       .help = "see the advice below; smalti time --anyway predicts a time nevertheless",
        .related = {first.diagnostic}});
 }
 

@@ -202,7 +202,7 @@ class KernelLowering final : StreamSource {
     l_.setFragment(ref, f);
     l_.setRef(ref, std::move(view));
     Reg undefined = cpu::undefinedElement(b_, sumOf(tile.dtype), l_.poison);
-    l_.forFragment(f, shapeOf(ref.getType()), [&](const Place&) { l_.setElement(f, undefined); });
+    l_.forFragment(f, shapeOf(ref.getType()), [&](const ElementIndex&) { l_.setElement(f, undefined); });
   }
 
   bool isAlias(size_t block) const {

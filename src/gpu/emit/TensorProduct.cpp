@@ -42,7 +42,7 @@ class TensorProduct {
     down_ = b_.CreateURem(warp, number(t_.warpsDown));
     across_ = b_.CreateUDiv(warp, number(t_.warpsDown));
     l_.loop(l_.index(0), l_.index(num_elements(p_.batch)), l_.index(1), [&](Reg batch) {
-      const Place at = l_.placeOf(batch, p_.batch);
+      const ElementIndex at = l_.placeOf(batch, p_.batch);
       begin(lhs_, p_.lhs, offsetIn(l_, p_.lhs, p_.dims.lhsBatch, at));
       begin(rhs_, p_.rhs, offsetIn(l_, p_.rhs, p_.dims.rhsBatch, at));
       if (keeps_) return tile(at, l_.index(0), l_.index(0));
@@ -147,7 +147,7 @@ class TensorProduct {
 
   // ---- one tile of the result
 
-  void tile(const Place& batch, Reg row, Reg column) {
+  void tile(const ElementIndex& batch, Reg row, Reg column) {
     const GpuLowering::Scope scope(l_);
     const auto clear = [&] {
       for (int64_t i = 0; i < t_.sums(); ++i) b_.CreateStore(llvm::Constant::getNullValue(l_.sumType(t_)), sumAt(i));

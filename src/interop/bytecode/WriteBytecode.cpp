@@ -167,7 +167,7 @@ Result<std::string> writeBytecode(mlir::ModuleOp module, int version) {
                  .message = "kernels cannot be written in this stable_mosaic version",
                  .need = fmt::format("{} to {}", kOldestWritableVersion, kNewestReadableVersion),
                  .have = fmt::format("{}", version),
-                 .help = fmt::format("{} is what every JAX of the last months reads", kDefaultVersion)});
+                 .help = fmt::format("{} is a version that every recent JAX reads", kDefaultVersion)});
   Result<StableOps> ops = stableOps(module, version);
   if (!ops) return fail(ops.error());
   return BodyWriter(module, *ops, {.newerCodes = version >= kFirstVersionWithNewerCodes}).write();

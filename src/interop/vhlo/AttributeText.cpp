@@ -244,7 +244,7 @@ std::string AttributeText::tensorElements(Cursor& c) {
   const bool splat = bytes.size() == 1 && (elements > 8 || bytes[0] == '\xff');
   if (splat || elements == 1) return fmt::format("dense<{}> : {}", bytes[0] != 0, type);
   if (bytes.size() != elements && bytes.size() != elements / 8 + (elements % 8 != 0)) {
-    c.fail("SM2105", "elements of bool are of another number", fmt::format("{} bits", elements),
+    c.fail("SM2105", "wrong number of bool elements", fmt::format("{} bits", elements),
            fmt::format("{} bytes", bytes.size()));
     return "";
   }
@@ -261,7 +261,7 @@ std::string AttributeText::arrayElements(Cursor& c) {
   const std::string_view bytes = c.take(c.varint("the size of elements"), "elements");
   const int width = type == "i1" ? 8 : bitsOf(type);
   if (c.ok() && (width % 8 != 0 || width == 0 || n > bytes.size() || n * (width / 8) != bytes.size()))
-    c.fail("SM2105", "an array's elements are of another number", {}, type.substr(0, 40));
+    c.fail("SM2105", "wrong number of elements of an array", {}, type.substr(0, 40));
   if (!c.ok()) return "";
   std::string text = fmt::format("array<{}", type);
   for (uint64_t i = 0; i < n; ++i) {

@@ -142,7 +142,7 @@ Result<ManagedTensor*> to_dlpack(const Array& array) { return lend<ManagedTensor
 Result<VersionedTensor*> to_dlpack_versioned(const Array& array, dlpack::Version newest, uint64_t flags) {
   if (newest.major < dlpack::kVersion.major)
     return fail({.code = "SM6308",
-                 .message = "the consumer understands no tensors with a version",
+                 .message = "the consumer does not understand versioned tensors",
                  .place = {},
                  .need = "DLPack 1.0 or later",
                  .have = fmt::format("at most {}.{}", newest.major, newest.minor),
@@ -165,7 +165,7 @@ Result<Array> from_dlpack(VersionedTensor* tensor, bool share_read_only) {
   const std::shared_ptr<VersionedTensor> owner(tensor, Release<VersionedTensor>{});
   if (tensor->version.major > dlpack::kVersion.major)
     return fail({.code = "SM6308",
-                 .message = "the tensor is of a newer DLPack, whose layout is another",
+                 .message = "the tensor uses a newer version of DLPack with a different layout",
                  .place = {},
                  .need = fmt::format("major version {}", dlpack::kVersion.major),
                  .have = fmt::format("version {}.{}", tensor->version.major, tensor->version.minor),

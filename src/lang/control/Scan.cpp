@@ -135,7 +135,7 @@ int64_t lengthOf(const detail::Arrays& xs, std::optional<int64_t> length) {
   }
   if (!length || *length < 0)
     lang::refuse({.code = "SM6124",
-                  .message = "scan over nothing has no number of steps",
+                  .message = "a scan without arrays needs a number of steps",
                   .place = {},
                   .need = "an array to scan, or a length",
                   .have = length ? fmt::format("length {}", *length) : "neither",

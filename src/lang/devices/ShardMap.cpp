@@ -194,7 +194,7 @@ std::vector<Array> ShardMap::State::onDevice(std::span<const Array> parts) const
                   .place = {},
                   .need = fmt::format("a function of {}", counted(parts.size(), "array")),
                   .have = fmt::format("one of {}", fmt::join(f.arities(), " or ")),
-                  .help = "it takes an array for each that the shard_map is called with"});
+                  .help = "it takes one array for each argument of the shard_map"});
   for (const Array& a : *results) lang::checkHasValue(a);
   return std::move(*results);
 }

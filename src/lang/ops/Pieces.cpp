@@ -168,7 +168,7 @@ Array concatenate(const std::vector<Operand>& parts, int64_t axis) {
                   .place = {},
                   .need = "one or more arrays",
                   .have = "none",
-                  .help = "pass what is to be put together"});
+                  .help = "pass at least one array"});
   SourceLocationScope place(parts[0].at());
   axis = lang::checkedAxis("concatenate", axis, parts[0].rank());
   std::vector<const Operand*> all;

@@ -94,7 +94,7 @@ namespace {
        .place = {},
        .need = fmt::format("{} elements", x.array().elements()),
        .have = fmt::format("shape [{}] for a value of shape [{}]", fmt::join(shape, ", "), fmt::join(x.shape(), ", ")),
-       .help = "one entry of the shape may be -1: it becomes what is left"});
+       .help = "one entry of the shape may be -1: it is inferred from the others"});
 }
 
 }  // namespace

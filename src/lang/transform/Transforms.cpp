@@ -131,7 +131,7 @@ std::pair<detail::Leaves, detail::Leaves> detail::run_grad(const LeafFunction& f
     for (size_t i = 0; i < primals.size(); ++i)
       if (wanted[i] && !is_float(primals[i].dtype()))
         lang::refuse({.code = "SM7108",
-                      .message = fmt::format("grad requires floating-point inputs: array {} is none", i),
+                      .message = fmt::format("grad requires floating-point inputs: array {} is not one", i),
                       .place = {},
                       .need = "f32, bf16 or another float",
                       .have = primals[i].type().str(),
@@ -190,7 +190,7 @@ detail::AxesList perLeaf(const detail::AxesList& given, const detail::Leaves& le
                                           counts.size(), leaves.size())
                             : fmt::format("one for all, or {} for the arrays of the result", leaves.size()),
                 .have = counted(given.size(), "entry"),
-                .help = "write none for what all examples share"});
+                .help = "write none for arrays that all examples share"});
 }
 
 int64_t checkedAxis(std::string_view which, size_t i, int64_t axis, int64_t rank, const ArrayType& type) {
@@ -233,7 +233,7 @@ detail::Leaves detail::run_vmap(const LeafFunction& f, const Leaves& leaves, con
              .need = fmt::format("size {}, that of axis {} of array {}, {}", size, *axes[first], first,
                                  leaves[first].type().str()),
              .have = fmt::format("size {}, that of axis {} of array {}, {}", have, *axes[i], i, leaves[i].type().str()),
-             .help = "map axes of one size, or write none for what all examples share"});
+             .help = "map axes of one size, or write none for arrays that all examples share"});
       }
       mapped[i] = axis;
     }

@@ -38,7 +38,7 @@ bool liesWithin(const Shape& bounds, const BoxShape& shape, const Box& box) {
   if (liesWithin(box.ref->viewShape(), shape, box)) return true;
   Diagnostic d = outOfBounds(shape, box, Reach::load);
   // Without the numbers, so that all of a place are one finding.
-  d.message = fmt::format("out-of-bounds read of {}: what lies outside is undefined", describe(*box.ref));
+  d.message = fmt::format("out-of-bounds read of {}: elements outside are undefined", describe(*box.ref));
   d.place = frame.place();
   return frame.core->goesOnAfter(std::move(d));
 }
@@ -116,7 +116,7 @@ Diagnostic outOfBounds(const BoxShape& shape, const Box& box, Reach reach) {
           .need = need,
           .have = have,
           .help = reach == Reach::load ? "clamp the index, or make the block or scratch shape large enough"
-                                       : "clamp the index, or store with a mask that leaves out what lies outside"};
+                                       : "clamp the index, or store with a mask that excludes elements outside"};
 }
 
 void tellAccess(Frame& frame, const BoxShape& shape, const Box& box, MemoryAccess::Kind kind,

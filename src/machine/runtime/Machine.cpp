@@ -38,7 +38,7 @@ Result<int> numCores(const CompiledKernel& kernel, const std::vector<int64_t>& b
     const int64_t n = bounds[kernel.coreAxis];
     if (n > kMostCores)
       return fail({.code = "SM4057",
-                   .message = fmt::format("the kernel wants {} cores at the same time", n),
+                   .message = fmt::format("the kernel needs {} cores at the same time", n),
                    .place = {},
                    .where = {fmt::format("kernel '{}'", kernel.name)},
                    .need = fmt::format("at most {} cores", kMostCores),

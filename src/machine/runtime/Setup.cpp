@@ -199,7 +199,7 @@ Status checkOperands(const CompiledKernel& kernel, const std::vector<Array>& ope
     const auto alignment = static_cast<uintptr_t>(storage_bytes(operands[i].dtype()));
     if (operands[i].elements() > 0 && (address == 0 || address % alignment != 0))
       return fail({.code = "SM4056",
-                   .message = fmt::format("operand {} has no memory that its elements can lie in", i),
+                   .message = fmt::format("operand {} has no memory that is aligned for its elements", i),
                    .place = {},
                    .where = where(),
                    .need = fmt::format("an address that is a multiple of {}", alignment),

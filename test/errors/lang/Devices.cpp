@@ -388,7 +388,7 @@ WRONG_PROGRAM(shard_map_inside_a_kernel) {
 //    in function 'shard_map'
 //   need: a function of 1 array
 //   have: one of 2
-//   help: it takes an array for each that the shard_map is called with
+//   help: it takes one array for each argument of the shard_map
 WRONG_PROGRAM(shard_map_of_another_number_of_arrays) {
   pl::shard_map([](const pl::Array& a, const pl::Array& b) { return a + b; }, kLine, pl::P("x"),
                 pl::P("x"))(pl::zeros({8, 128}));

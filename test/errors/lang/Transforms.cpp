@@ -22,7 +22,7 @@ WRONG_PROGRAM(scan_over_different_lengths) {
            pl::zeros({}), std::pair{pl::ones({4}), pl::ones({5})});
 }
 
-// error[SM6124]: scan over nothing has no number of steps
+// error[SM6124]: a scan without arrays needs a number of steps
 //   --> test/errors/lang/Transforms.cpp:33:11
 //    33 |   pl::scan([](const Array& c, const std::vector<Array>&) { return std::pair{c, c}; }, pl::zeros({}),
 //       |           ^
@@ -183,7 +183,7 @@ WRONG_PROGRAM(custom_jvp_of_another_type) {
   pl::grad(f)(pl::ones({4}));
 }
 
-// error[SM7108]: grad requires floating-point inputs: array 0 is none
+// error[SM7108]: grad requires floating-point inputs: array 0 is not one
 //   --> test/errors/lang/Transforms.cpp:193:47
 //   193 | WRONG_PROGRAM(gradient_of_integers) { pl::grad(total)(pl::arange(4, pl::i32)); }
 //       |                                               ^
@@ -231,7 +231,7 @@ WRONG_PROGRAM(gradient_of_an_integer_result) {
 //       |           ^
 //   need: one for all, 3 for the arguments or 3 for the arrays in them
 //   have: 2 entries
-//   help: write none for what all examples share
+//   help: write none for arrays that all examples share
 WRONG_PROGRAM(axes_of_another_number) {
   pl::vmap([](const Array& x, const Array& y, const Array& z) { return x + y + z; }, {.in_axes = {0, 0}})(
       pl::ones({2}), pl::ones({2}), pl::ones({2}));
@@ -270,7 +270,7 @@ WRONG_PROGRAM(results_differ_by_example) { pl::vmap(total, {.out_axes = {pl::non
 //       |           ^
 //   need: size 3, that of axis 0 of array 0, f32[3,4]
 //   have: size 5, that of axis 1 of array 1, f32[4,5]
-//   help: map axes of one size, or write none for what all examples share
+//   help: map axes of one size, or write none for arrays that all examples share
 WRONG_PROGRAM(examples_of_other_sizes) {
   pl::vmap([](const Array& x, const Array& y) { return x + y; }, {.in_axes = {0, 1}})(pl::ones({3, 4}),
                                                                                       pl::ones({4, 5}));

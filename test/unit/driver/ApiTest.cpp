@@ -155,12 +155,12 @@ TEST_F(Api, ModulesThatCannotBeLoaded) {
   EXPECT_EQ(messageOf(Module::parse("module {", "cut.mlir")),
             R"(error[SM2202]: the text cannot be read: expected operation name in quotes
   --> cut.mlir:1:7
-  help: text of a newer MLIR may be spelled otherwise: give the generic form (print_generic_op_form=True)
+  help: a newer MLIR may print another syntax: give the generic form (print_generic_op_form=True)
 )");
   EXPECT_EQ(messageOf(Module::parse("func.func @f(%i: tpu", "cut.mlir")),
             R"(error[SM2202]: the text cannot be read: expected non-function type
   --> cut.mlir:1:17
-  help: text of a newer MLIR may be spelled otherwise: give the generic form (print_generic_op_form=True)
+  help: a newer MLIR may print another syntax: give the generic form (print_generic_op_form=True)
 )");
   EXPECT_EQ(messageOf(Module::parse("ML\xefR\x01", "cut.bc")),
             R"(error[SM2101]: the kernel body ends inside the producer's name
@@ -296,7 +296,7 @@ TEST_F(Api, ExportsThatCanBeReadAgain) {
    in kernel 'add_k'
   need: 8 to 18
   have: 7
-  help: 13 is what every JAX of the last months reads
+  help: 13 is a version that every recent JAX reads
 )");
 }
 

@@ -71,7 +71,7 @@ TEST(Judge, ACrashIsADiagnostic) {
     EXPECT_EQ(row[0].diagnostic->str(),
               "error[SM6805]: the compiler for v5e crashed on this module\n"
               "  have: signal 6 (Aborted): latency_table_vf.cc:719] Operation not supported: kFake\n"
-              "  help: it is the plugin that crashed: take the kernel apart to see at which op\n");
+              "  help: the plugin crashed: reduce the kernel to find the op\n");
   }
 }
 
@@ -96,7 +96,7 @@ TEST(Judge, APluginThatCannotBeUsedEndsIt) {
               "   in plugin '" SMALTI_FAKE_PJRT
               "'\n"
               "  have: INVALID_ARGUMENT: Unexpected PJRT_TopologyDescription_Create_Args size: expected 72, got 56.\n"
-              "  help: the plugin is of another age than this client: install another version of it\n");
+              "  help: the plugin's version of PJRT does not match this client: install another version of it\n");
   }
 }
 
@@ -105,7 +105,7 @@ TEST(Judge, APluginOfAnotherAgeIsNoVerdict) {
   const CompilerVerdict v = judged(1, {"v5e"})[0][0];
   ASSERT_TRUE(v.error);
   EXPECT_EQ(v.error->message, "the plugin did not take the program");
-  EXPECT_EQ(v.error->help, "the plugin is of another age than this client: install another version of it");
+  EXPECT_EQ(v.error->help, "the plugin's version of PJRT does not match this client: install another version of it");
 }
 
 TEST(Judge, AnExecutableThatCannotBeWrittenIsAnError) {

@@ -173,7 +173,7 @@ TEST(TpuTarget, SM6811_AHangOfThePluginIsADiagnostic) {
   for (const int entry : {10, 55, 8}) {
     const DeviceFault fault("HANG", std::to_string(entry));
     EXPECT_EQ(apart("add_grid_1d", 0.3).error().str(),
-              "error[SM6811]: the devices did not come to the end of this run in time\n"
+              "error[SM6811]: the devices timed out in this run\n"
               "   in target 'tpu'\n"
               "   in plugin '" SMALTI_FAKE_PJRT
               "'\n"

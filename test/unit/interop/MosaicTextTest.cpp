@@ -81,17 +81,17 @@ TEST(MosaicText, SM2201_BeyondALimit) {
 TEST(MosaicText, SM2202_CannotBeRead) {
   EXPECT_EQ(messageOf("  %0 = arith.addi %i plus %i : i32"), R"(error[SM2202]: the text cannot be read: expected ','
   --> k.mlir:2:21
-  help: text of a newer MLIR may be spelled otherwise: give the generic form (print_generic_op_form=True)
+  help: a newer MLIR may print another syntax: give the generic form (print_generic_op_form=True)
 )");
   EXPECT_EQ(messageOf("  %0 = arith.addi %i, %j : i32"),
             R"(error[SM2202]: the text cannot be read: use of undeclared SSA value name
   --> k.mlir:2:23
-  help: text of a newer MLIR may be spelled otherwise: give the generic form (print_generic_op_form=True)
+  help: a newer MLIR may print another syntax: give the generic form (print_generic_op_form=True)
 )");
   EXPECT_EQ(messageOf("  \"nowhere.op\"() : () -> ()"),
             R"(error[SM2202]: the text cannot be read: operation being parsed with an unregistered dialect
   --> k.mlir:2:15
-  help: text of a newer MLIR may be spelled otherwise: give the generic form (print_generic_op_form=True)
+  help: a newer MLIR may print another syntax: give the generic form (print_generic_op_form=True)
 )");
 }
 

@@ -64,7 +64,7 @@ TEST(Dlpack, TensorsWithAVersionShareMemoryToo) {
   ASSERT_TRUE(shared);
   EXPECT_EQ(shared->data(), x.data());
   EXPECT_EQ(pl::to_dlpack_versioned(x, {0, 8}).error().str(),
-            R"(error[SM6308]: the consumer understands no tensors with a version
+            R"(error[SM6308]: the consumer does not understand versioned tensors
   need: DLPack 1.0 or later
   have: at most 0.8
   help: give it a DLManagedTensor: to_dlpack
@@ -104,7 +104,7 @@ TEST(Dlpack, SM6308_TensorsOfANewerMajorVersionAreRefusedAndReleased) {
   tensor.dl_tensor.ndim = -7;
   released = 0;
   EXPECT_EQ(pl::from_dlpack(&tensor).error().str(),
-            R"(error[SM6308]: the tensor is of a newer DLPack, whose layout is another
+            R"(error[SM6308]: the tensor uses a newer version of DLPack with a different layout
   need: major version 1
   have: version 2.1
   help: ask the producer for an older one: __dlpack__(max_version=(1, 0))

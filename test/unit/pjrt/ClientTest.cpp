@@ -170,7 +170,7 @@ TEST(Client, APluginThatWantsLargerStructsIsOfAnotherAge) {
     const auto results = runSum(std::string(kSum), 1);
     ASSERT_FALSE(results) << entry;
     EXPECT_EQ(results.error().code, "SM6803");
-    EXPECT_EQ(results.error().help, "the plugin is of another age than this client: install another version of it");
+    EXPECT_EQ(results.error().help, "the plugin's version of PJRT does not match this client: install another version of it");
     EXPECT_EQ(liveObjects(), before) << entry;
   }
 }
@@ -183,7 +183,7 @@ TEST(Client, ARunThatIsStoppedDoesNotWait) {
     const Fault late("LATE_MS", "500");
     EXPECT_EQ(runSum(std::string(kSum), 1, {.stop = &stop}).error().str(),
               "error[SM9006]: the run was stopped before its end\n"
-              "  need: devices that come to the end in the time that the caller gives them\n"
+              "  need: devices that finish within the caller's time limit\n"
               "  have: waited for the plugin to take operand 0 of device 10 (fake chip)\n"
               "  help: give it more time, or smaller inputs\n");
   }

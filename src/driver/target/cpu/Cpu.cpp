@@ -135,7 +135,7 @@ class CpuKernel : public TargetKernel {
   /// What the machine would say of such a load, had it still the inputs.
   Finding readOutside(SourcePlace place) const {
     return {{.code = "SM4010",
-             .message = "out-of-bounds read: what lies outside is undefined",
+             .message = "out-of-bounds read: elements outside are undefined",
              .place = std::move(place),
              .need = {},
              .have = {},

@@ -82,7 +82,7 @@ class OnDevices : public TargetProgram {
   Result<std::vector<Array>> run(std::span<const Array> arguments, const ExecuteSettings& settings) const override {
     if (settings.needsMachine())
       return fail({.code = "SM6813",
-                   .message = "nobody can watch or schedule what devices do",
+                   .message = "devices cannot be observed or scheduled",
                    .place = {},
                    .help = "choose --target interpret"});
     std::vector<pjrt::DeviceArrays> operands;

@@ -81,7 +81,7 @@ struct SliceRef : Payload {
   [[gnu::noinline]] bool goesOn(Frame& frame, const Ref& ref, size_t d, int64_t from, int64_t size) const {
     if (!isOnlyRead || !ref.strided()) return false;
     Diagnostic finding = outside(ref, d, from, size);
-    finding.message = fmt::format("out-of-bounds slice of {}: what lies outside is undefined", flat::describe(ref));
+    finding.message = fmt::format("out-of-bounds slice of {}: elements outside are undefined", flat::describe(ref));
     finding.place = frame.place();
     return frame.core->goesOnAfter(std::move(finding));
   }

@@ -28,7 +28,7 @@ struct Positions {
       if (position < 0 || position >= shape[d])
         return frame.fail({.code = "SM4014",
                            .message = "position " + std::to_string(position) + " of dimension " + std::to_string(d) +
-                                      " lies outside of the vector",
+                                      " is outside the vector",
                            .place = {},
                            .need = "0 ≤ position < " + std::to_string(shape[d]),
                            .have = std::to_string(position)});
@@ -142,7 +142,7 @@ Status lowerExtractSlice(FlatLowering& lowering, mlir::Operation& op) {
   for (size_t d = 0; d < shape.size(); ++d)
     if (payload.in.shape.size() != shape.size() || payload.starts[d] < 0 || payload.strides[d] < 1 ||
         payload.starts[d] + (shape[d] - 1) * payload.strides[d] >= payload.in.shape[d])
-      return lowering.refuse(op, "the slice lies outside of the vector");
+      return lowering.refuse(op, "the slice is outside the vector");
   if (payload.in.splat || payload.in.shape == shape) {
     lowering.alias(op.getResult(0), op.getOperand(0));
     return {};
@@ -197,7 +197,7 @@ Status lowerInsertSlice(FlatLowering& lowering, mlir::Operation& op) {
   for (size_t d = 0; d < shape.size(); ++d) {
     const int64_t size = d < lead ? 1 : payload.value.shape[d - lead], stride = d < lead ? 1 : strides[d - lead];
     if (starts[d] < 0 || stride < 1 || starts[d] + (size - 1) * stride >= shape[d])
-      return lowering.refuse(op, "the slice lies outside of the vector");
+      return lowering.refuse(op, "the slice is outside the vector");
     payload.offset += starts[d] * whole[d];
     if (d >= lead) payload.outStrides.push_back(whole[d] * stride);
   }

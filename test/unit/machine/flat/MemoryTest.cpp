@@ -301,7 +301,7 @@ TEST_F(FlatMemory, SD11_ReadsOutsideMayGoOnWithUndefinedElements) {
     ASSERT_EQ(core.outside.size(), 1u);
     EXPECT_EQ(core.outside[0].code, "SM4010");
     EXPECT_EQ(core.outside[0].message,
-              "out-of-bounds read of 'operand 0' (VMEM f32[4]): what lies outside is undefined");
+              "out-of-bounds read of 'operand 0' (VMEM f32[4]): elements outside are undefined");
     EXPECT_EQ(core.outside[0].need, "indices 0..3 in dimension 0");
   }
 }

@@ -196,7 +196,7 @@ TEST(AllOrders, FindsTheRacesOfEveryOrderAndNoOthers) {
                     false,
                     op.write,
                     {{&memory, op.access, {1}, {1}, {}}, {}, false},
-                    {thread, static_cast<int>(k), nullptr, Access::Kind::store, nullptr, nullptr}});
+                    {thread, static_cast<int>(k), nullptr, MemoryAccess::Kind::store, nullptr, nullptr}});
       }
     std::set<std::array<int, 4>> found;
     ASSERT_TRUE(orders.races(1'000'000, [&](const AllOrders::Access& a, const AllOrders::Access& b) {
