@@ -73,7 +73,8 @@ def given(array: Any, wanted: ArrayType | None, extension: Any) -> Given:
             return taken, name, list(shape)
     numbers = isinstance(array, (list, tuple, int, float, bool)) and wanted is not None
     array = np.require(array, wanted.dtype if numbers else None, ["C", "A"])
-    return _bytes_of(array), _name_of(array.dtype), list(array.shape)
+    name = _name_of(array.dtype)  # None and other objects have no bytes to look at
+    return _bytes_of(array), name, list(array.shape)
 
 
 def writable(array: Any, number: int) -> Given:

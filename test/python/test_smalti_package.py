@@ -126,6 +126,8 @@ def test_each_mistake_has_its_code(call, code):
 def test_dtypes_that_no_kernel_takes_are_refused():
     with pytest.raises(TypeError, match=r"kernels have no arrays of dtype datetime64\[s\]; they take bool, int8"):
         add("f32").run(np.zeros((2, 3), "datetime64[s]"), np.zeros((2, 3), "datetime64[s]"))
+    with pytest.raises(TypeError, match="kernels have no arrays of dtype object; they take bool, int8"):
+        add("f32").run(None, None)
 
 
 def test_check_reports_and_run_raises(mistake):
