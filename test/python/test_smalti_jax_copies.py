@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 jax = pytest.importorskip("jax", reason="JAX is not installed")
-pytest.importorskip("smalti", reason="the Python package is not built (it needs nanobind and jaxlib)")
+smalti = pytest.importorskip("smalti", reason="the Python package is not built (it needs nanobind and jaxlib)")
 
 import jax.numpy as jnp
 from jax import lax
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
+import smalti.jax
 
 from whole_programs import close, kinds_of_call, normal
 
@@ -205,6 +206,37 @@ def test_training_steps_in_a_scan():
     losses = train(activation, weights)
     assert losses[-1] < losses[0]
     close(losses, train(jax.nn.silu, weights), 1e-4)
+
+
+def copy_of_a_slice(x, rows, columns):
+    """The first `rows` × `columns` of an array in HBM, by one copy: beyond the array they are in the padding of its last tiles."""
+    def kernel(x, o, done):
+        pltpu.async_copy(x.at[pl.ds(0, rows), pl.ds(0, columns)], o, done).wait()
+
+    return pl.pallas_call(kernel, in_specs=[ANYWHERE], out_specs=pl.BlockSpec(memory_space=pltpu.VMEM), scratch_shapes=[pltpu.SemaphoreType.DMA],
+                          out_shape=jax.ShapeDtypeStruct((rows, columns), x.dtype))(x)
+
+
+@pytest.mark.parametrize("target", ["cpu", "interpret"])
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16])
+def test_copies_of_more_than_the_array(target, dtype):
+    x = normal(13, 100).astype(dtype)
+    with smalti.jax.using(target=target):
+        result = np.asarray(jax.jit(functools.partial(copy_of_a_slice, rows=16, columns=128))(x)).astype(np.float32)
+    np.testing.assert_array_equal(result[:13, :100], np.asarray(x).astype(np.float32))
+    assert np.isnan(result[13:]).all() and np.isnan(result[:, 100:]).all()
+
+
+@pytest.mark.parametrize("target", ["cpu", "interpret"])
+def test_copies_from_beyond_the_last_tile(target):
+    with smalti.jax.using(target=target), pytest.raises(Exception) as caught:
+        jax.block_until_ready(jax.jit(functools.partial(copy_of_a_slice, rows=24, columns=128))(normal(13, 100)))
+    lines = str(caught.value).splitlines()
+    start = lines.index("error[SM4010]: out-of-bounds slice: 24 elements from 0 in dimension 0 of 'input 0' (ANY f32[13,100])")
+    assert "test_smalti_jax_copies.py" in lines[start + 1]
+    assert [line.strip() for line in lines[start + 2:start + 6]] == [
+        "in kernel 'kernel'", "need: 0 ≤ start < 13, start + size ≤ 16, the end of the last tile", "have: start 0, size 24",
+        "help: clamp the start, or slice fewer elements"]
 
 
 def test_what_a_kernel_prints(capfd):

@@ -110,9 +110,15 @@ struct SliceRef : Payload {
             .message = fmt::format("out-of-bounds slice: {} elements from {} in dimension {} of {}", size, from, d,
                                    flat::describe(ref)),
             .place = {},
-            .need = fmt::format("0 ≤ start, start + size ≤ {}", ref.viewShape()[d]),
+            .need = boundsOf(ref, d),
             .have = fmt::format("start {}, size {}", from, size),
             .help = "clamp the start, or slice fewer elements"};
+  }
+  /// What a slice may take; of an array in HBM the rest of its last tile, too.
+  static std::string boundsOf(const Ref& ref, size_t d) {
+    const int64_t size = ref.viewShape()[d], padding = ref.padding.empty() ? 0 : ref.padding[d];
+    if (padding == 0) return fmt::format("0 ≤ start, start + size ≤ {}", size);
+    return fmt::format("0 ≤ start < {}, start + size ≤ {}, the end of the last tile", size, size + padding);
   }
   bool wrongRank(Frame& frame, const Ref& ref) const {
     return frame.fail({.code = "SM4016",

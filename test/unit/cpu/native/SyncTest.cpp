@@ -53,6 +53,7 @@ TEST(NativeSync, SB6_CopiesMayReachThePaddingOfTheLastTile) {
   EXPECT_EQ(floats(results[0])[18 * 130 + 129], 18.0f * 130 + 129);
   EXPECT_EQ(floats(results[1])[2 * 128 + 1], 18.0f * 130 + 129);
   EXPECT_TRUE(std::isnan(floats(results[1])[2 * 128 + 2]) && std::isnan(floats(results[1])[4 * 128]));
+  EXPECT_EQ(floats(same(overTheEdge(0, 24, "f32"), {ramp({20, 130})})[1])[19 * 128 + 1], 19.0f * 130 + 129);
   for (const DType t : {DType::bf16, DType::i8}) {
     auto operand = Array::allocate({t, {20, 130}}).value();
     for (int64_t i = 0; i < operand.bytes(); ++i) operand.data()[i] = std::byte(static_cast<uint8_t>(i % 100));
