@@ -42,7 +42,9 @@ std::string counted(size_t count, std::string_view noun) {
   };
   if (noun.ends_with("index")) return with(2, "ices");
   if (noun.ends_with("axis")) return with(2, "es");
-  return noun.ends_with("y") ? with(1, "ies") : with(0, "s");
+  const bool yAfterConsonant = noun.size() > 1 && noun.ends_with("y") &&
+                               std::string_view("aeiou").find(noun[noun.size() - 2]) == std::string_view::npos;
+  return yAfterConsonant ? with(1, "ies") : with(0, "s");
 }
 
 }  // namespace smalti
