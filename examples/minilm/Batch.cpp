@@ -41,12 +41,15 @@ std::vector<Row> rowsOf(std::span<const Tokens> texts, int64_t rowTokens) {
   return rows;
 }
 
-void append(Batch& batch, const Row& row, std::span<const Tokens> texts) {
-  const int64_t start = batch.tokens();
+void appendEmptyRow(Batch& batch) {
   ++batch.rows;
   for (auto* array : {&batch.ids, &batch.positions, &batch.segments})
     array->resize(static_cast<size_t>(batch.tokens()), 0);
-  int64_t at = start;
+}
+
+void append(Batch& batch, const Row& row, std::span<const Tokens> texts) {
+  int64_t at = batch.tokens();
+  appendEmptyRow(batch);
   int32_t segment = 0;
   for (const size_t text : row.texts) {
     ++segment;
@@ -62,13 +65,15 @@ void append(Batch& batch, const Row& row, std::span<const Tokens> texts) {
 
 }  // namespace
 
-std::vector<Batch> packed(std::span<const Tokens> texts) {
+std::vector<Batch> packed(std::span<const Tokens> texts, int64_t devices) {
   std::vector<Batch> batches;
   const int64_t rowTokens = rowTokensFor(texts);
   for (const Row& row : rowsOf(texts, rowTokens)) {
     if (batches.empty() || batches.back().tokens() == kMaxBatchTokens) batches.emplace_back().rowTokens = rowTokens;
     append(batches.back(), row, texts);
   }
+  for (Batch& batch : batches)
+    while (batch.rows % devices != 0) appendEmptyRow(batch);
   return batches;
 }
 

@@ -22,7 +22,7 @@ struct Place {
   int64_t tokens = 0;
 };
 
-/// At most `kMaxBatchTokens` tokens; each array has an entry for every token of the rows.
+/// At most `kMaxBatchTokens` tokens of texts; each array has an entry for every token of the rows.
 struct Batch {
   int64_t rows = 0, rowTokens = kMaxTokens;
   std::vector<int32_t> ids;        ///< 0 where there is no text
@@ -37,7 +37,7 @@ struct Batch {
   std::vector<float> meanWeights() const;
 };
 
-/// Longest texts first, each where it fits first.
-std::vector<Batch> packed(std::span<const Tokens> texts);
+/// Longest texts first, each where it fits first. Batches are filled up with empty rows to a multiple of `devices`.
+std::vector<Batch> packed(std::span<const Tokens> texts, int64_t devices = 1);
 
 }  // namespace smalti::minilm

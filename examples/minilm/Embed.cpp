@@ -22,7 +22,7 @@ int embed(const cli::Session& session, const EmbedArguments& arguments) {
   const auto model = readTextModel(arguments.texts.model);
   if (!model) return session.refuse(model.error());
   const std::vector<Tokens> tokens = encodeAll(model->tokenizer, *texts, session);
-  const auto embeddings = embedAll(arguments.texts.model, model->config, tokens, session);
+  const auto embeddings = embedAll(arguments.texts, model->config, tokens, session);
   if (!embeddings) return session.refuse(embeddings.error());
   if (Status status = write_npy(arguments.out, *embeddings); !status) return session.refuse(status.error());
   if (!arguments.texts.idsFile.empty())
@@ -37,6 +37,7 @@ int embed(const cli::Session& session, const EmbedArguments& arguments) {
 void declareEmbed(CLI::App& app, cli::Session& session) {
   auto arguments = std::make_shared<EmbedArguments>();
   arguments->texts.declareModel(app);
+  arguments->texts.declareDevices(app);
   arguments->texts.declareFiles(app);
   app.get_option("--json")->required();
   app.add_option("--out", arguments->out, "write the embeddings there, f32 [texts, width]")

@@ -142,11 +142,13 @@ Array attend(const Array& qkv, const Array& segments, int64_t heads) {
   return reshape(mixed, {rows * tokens, width});
 }
 
-Array pool(const Array& means, const Array& x) {
+Array weightedSums(const Array& weights, const Array& x) { return kernels::matmul(weights, x); }
+
+Array normalizeRows(const Array& x) {
   const int64_t width = x.dim(1);
   kernels::NormOptions options;
-  options.epsilon = 1e-24f;  // rows without a text are 0
-  return kernels::rms_norm(kernels::matmul(means, x), full({width}, 1 / std::sqrt(static_cast<float>(width))), options);
+  options.epsilon = 1e-24f;
+  return kernels::rms_norm(x, full({width}, 1 / std::sqrt(static_cast<float>(width))), options);
 }
 
 Array products(const Array& x, const Array& y) { return kernels::matmul(x, y, {.transpose_y = true}); }

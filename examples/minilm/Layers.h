@@ -21,8 +21,10 @@ Array linearAddNorm(const Array& x, const Linear&, const Array& residual, const 
 /// and values side by side, [rows × tokens, 3 × width]; the result is [rows × tokens, width].
 Array attend(const Array& qkv, const Array& segments, int64_t heads);
 
-/// means · x, each row then divided by its length.
-Array pool(const Array& means, const Array& x);
+/// weights · x.
+Array weightedSums(const Array& weights, const Array& x);
+/// Each row divided by its length; rows of zeros stay zeros.
+Array normalizeRows(const Array& x);
 
 /// x · yᵀ: the cosines, where rows have length 1.
 Array products(const Array& x, const Array& y);

@@ -64,8 +64,7 @@ int search(const cli::Session& session, const SearchArguments& arguments) {
   std::vector<std::string> texts;
   for (const Line& line : *lines) texts.push_back(line.text);
   texts.push_back(arguments.query);
-  const auto vectors =
-      embedAll(arguments.texts.model, model->config, encodeAll(model->tokenizer, texts, session), session);
+  const auto vectors = embedAll(arguments.texts, model->config, encodeAll(model->tokenizer, texts, session), session);
   if (!vectors) return session.refuse(vectors.error());
   const auto scores = similarities(*vectors);
   if (!scores) return session.refuse(scores.error());
@@ -80,6 +79,7 @@ void declareSearch(CLI::App& app, cli::Session& session) {
   app.add_option("file", arguments->file, "a text file; each line is a text")->required()->type_name("FILE");
   app.add_option("query", arguments->query, "what to look for, in your words")->required()->type_name("QUERY");
   arguments->texts.declareModel(app);
+  arguments->texts.declareDevices(app);
   app.add_option("--top", arguments->top, "how many lines to show")
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("N")

@@ -7,6 +7,7 @@
 #include "Model.h"
 #include "driver/term/Progress.h"
 #include "driver/term/Style.h"
+#include "smalti/mesh.h"
 #include "smalti/module.h"
 
 namespace smalti::minilm {
@@ -15,6 +16,12 @@ void TextArguments::declareModel(CLI::App& app) {
   app.add_option("--model", model, "the folder with config.json, vocab.txt and model.safetensors")
       ->required()
       ->type_name("FOLDER");
+}
+
+void TextArguments::declareDevices(CLI::App& app) {
+  app.add_option("--devices", devices, "divide each batch of texts over so many devices")
+      ->check(CLI::Range(int64_t{1}, Mesh::most_devices))
+      ->type_name("N");
 }
 
 void TextArguments::declareFiles(CLI::App& app) {
@@ -37,17 +44,17 @@ std::vector<Tokens> encodeAll(const Tokenizer& tokenizer, const std::vector<std:
   return all;
 }
 
-Result<Array> embedAll(const std::string& folder, const Config& config, const std::vector<Tokens>& texts,
+Result<Array> embedAll(const TextArguments& arguments, const Config& config, const std::vector<Tokens>& texts,
                        const cli::Session& session) {
   Settings settings;
   for (const OptionRow& row : optionRows())
     if (row.group == OptionGroup::run)
       if (Status status = settings.set(row.name, session.options.text(row)); !status) return fail(status.error());
   use_settings(settings);
-  const auto weights = readModelWeights(folder, config);
+  const auto weights = readModelWeights(arguments.model, config);
   if (!weights) return fail(weights.error());
   term::Progress progress;
-  auto vectors = embeddings(*weights, config, texts, [&](size_t done) {
+  auto vectors = embeddings(*weights, config, texts, arguments.devices, [&](size_t done) {
     progress.update(fmt::format("{} of {} texts in {}", done, texts.size(), term::humanSeconds(progress.seconds())));
   });
   if (!vectors && vectors.error().code.starts_with("SM10")) vectors.error().place = {};  // an option, not a kernel

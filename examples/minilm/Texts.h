@@ -11,10 +11,12 @@
 
 namespace smalti::minilm {
 
-/// --model, --json and --ids of a command line.
+/// --model, --devices, --json and --ids of a command line.
 struct TextArguments {
   std::string model, jsonFile, idsFile;
+  int64_t devices = 1;
   void declareModel(CLI::App&);
+  void declareDevices(CLI::App&);
   void declareFiles(CLI::App&);
 };
 
@@ -22,7 +24,7 @@ struct TextArguments {
 std::vector<Tokens> encodeAll(const Tokenizer&, const std::vector<std::string>& texts, const cli::Session&);
 
 /// The embeddings of all, f32 [texts, hidden], with the weights of the model's folder and the options of the session.
-Result<Array> embedAll(const std::string& folder, const Config&, const std::vector<Tokens>&, const cli::Session&);
+Result<Array> embedAll(const TextArguments&, const Config&, const std::vector<Tokens>&, const cli::Session&);
 
 /// [[101, …, 102], …]
 std::string idsJson(const std::vector<Tokens>&);

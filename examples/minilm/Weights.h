@@ -13,22 +13,38 @@ namespace smalti::minilm {
 /// and no call has to turn it.
 struct Linear {
   Array weight, bias;
+  template <class F>
+  void visit(F&& f) {
+    f(weight, bias);
+  }
 };
 
 struct Norm {
   Array scale, shift;
+  template <class F>
+  void visit(F&& f) {
+    f(scale, shift);
+  }
 };
 
 struct Layer {
   Linear queryKeyValue;  ///< side by side: one product gives all three
   Linear attended, intermediate, output;
   Norm attendedNorm, outputNorm;
+  template <class F>
+  void visit(F&& f) {
+    f(queryKeyValue, attended, intermediate, output, attendedNorm, outputNorm);
+  }
 };
 
 struct Weights {
   Array words, positions, types;
   Norm norm;
   std::vector<Layer> layers;
+  template <class F>
+  void visit(F&& f) {
+    f(words, positions, types, norm, layers);
+  }
 };
 
 /// SM6005 lists every tensor that is missing, of another shape, or not of floating-point elements.

@@ -163,9 +163,9 @@ def test_the_document_prints_what_it_says(example, bin_dir, model, tmp_path):
     run_example(example, bin_dir, tmp_path)
 
 
-def embed(minilm, model, tmp_path, texts):
+def embed(minilm, model, tmp_path, texts, *options):
     (tmp_path / "texts.json").write_text(json.dumps(texts))
-    done = minilm("embed", "--model", model, "--json", "texts.json", "--out", "e.npy", "--ids", "ids.json")
+    done = minilm("embed", "--model", model, "--json", "texts.json", "--out", "e.npy", "--ids", "ids.json", *options)
     assert done.returncode == 0, done.stderr
     return np.load(tmp_path / "e.npy"), json.loads((tmp_path / "ids.json").read_text())
 
@@ -187,6 +187,17 @@ def test_embeddings_of_other_texts_are_those_of_the_numpy_encoder(minilm, model,
     encoder = Encoder(model)
     np.testing.assert_allclose(got, np.stack([encoder.embed(i) for i in ids]), atol=1e-5)
     np.testing.assert_allclose(np.linalg.norm(got, axis=1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("devices", [2, 3])
+def test_devices_share_a_batch(minilm, model, tmp_path, devices):
+    texts = ["A cat sleeps.", "word " * 200, "", "Stocks fell on Monday."] * 2
+    options = ["--target", "cpu"]
+    alone, _ = embed(minilm, model, tmp_path, texts, *options)
+    got, ids = embed(minilm, model, tmp_path, texts, *options, "--devices", devices)
+    np.testing.assert_allclose(got, alone, atol=1e-6)
+    encoder = Encoder(model)
+    np.testing.assert_allclose(got, np.stack([encoder.embed(i) for i in ids]), atol=1e-5)
 
 
 def test_no_texts_give_no_rows(minilm, model, tmp_path):

@@ -55,6 +55,14 @@ TEST(Batch, TextsOfARowHaveSegmentsOfTheirOwn) {
             (std::vector<int32_t>{1, 1, 1, 2, 2, 0}));
 }
 
+TEST(Batch, RowsAreAMultipleOfTheDevices) {
+  const auto batches = packed(textsOfLengths({256, 256, 256, 3}), 3);
+  ASSERT_EQ(batches.size(), 1u);
+  EXPECT_EQ(batches[0].rows, 6);
+  EXPECT_EQ(batches[0].segments.size(), 6u * 256);
+  EXPECT_EQ(batches[0].segments.back(), 0);
+}
+
 TEST(Batch, RowsAreAsLongAsTheTextsNeed) {
   EXPECT_EQ(packed(textsOfLengths({5, 128}))[0].rowTokens, 128);
   EXPECT_EQ(packed(textsOfLengths({5, 129}))[0].rowTokens, 256);
