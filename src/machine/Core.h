@@ -42,7 +42,8 @@ class Core {
   virtual bool goesOnAfter(Diagnostic readOutside) = 0;
 
   virtual Result<Wait> semaphoreWait(const Ref&, int64_t amount, const SourcePlace&) = 0;
-  virtual int32_t semaphoreRead(const Ref&) = 0;
+  /// The count; nullopt: the program may not poll yet, and is blocked (MachineOptions::mayPoll).
+  virtual std::optional<int32_t> semaphoreRead(const Ref&) = 0;
   virtual Status semaphoreSignal(const Ref&, int64_t amount, std::optional<int32_t> device, std::optional<int32_t> core,
                                  const SourcePlace&) = 0;
   virtual Status startDma(const DmaRequest&) = 0;

@@ -48,6 +48,8 @@ class DmaPolicy {
   virtual ~DmaPolicy() = default;
   /// Which of the candidates moves now; nothing: none does. A `stuck` machine moves the first one if all are refused.
   virtual std::optional<size_t> choose(DmaOccasion, const DmaCandidates&) = 0;
+  /// Whether a stuck machine leaves all copies in flight if all are refused.
+  virtual bool mayRefuseAll() const { return false; }
 };
 
 std::unique_ptr<DmaPolicy> makeDmaPolicy(DmaExecution, uint64_t seed);

@@ -50,7 +50,9 @@ struct MachineOptions {
   std::function<std::unique_ptr<Scheduler>(const MachineOptions&)> scheduler;
   std::function<std::unique_ptr<DmaPolicy>(const MachineOptions&)> dmaPolicy;
   std::function<std::unique_ptr<Transport>(Endpoint&)> transport;
-  bool hasOwnParts() const { return scheduler || dmaPolicy || transport; }
+  /// Whether a program, by number, may poll a semaphore now; otherwise it is blocked. Empty: always.
+  std::function<bool(int program, const SemaphoreId&)> mayPoll;
+  bool hasOwnParts() const { return scheduler || dmaPolicy || transport || mayPoll; }
   bool checkBounds = true;  ///< finds blocks outside their array, and says it of reads outside
   /// Loads outside of a ref read something on a TPU: with this they read what is undefined, and are findings (SM4010);
   /// without they end the run. All else that is out of bounds always does.

@@ -24,6 +24,8 @@ RACY = {
     "ring_sum_without_capacity": "SM4113",
     "flag_by_time": "SM4113",
 }
+# What they do depends on the counts that they read.
+POLLING = ["deadlock_by_arrival", "polls_then_waits", "deadlock_by_two_polls", "polls_until"]
 OF_RACES = {"SM4107", "SM4108", "SM4113", "SM4114"}
 
 
@@ -47,7 +49,7 @@ def found(check, name, *more):
 
 
 def test_every_kernel_here_is_judged():
-    assert {p.stem for p in RACES.glob("*.mlir")} == {*CLEAN, *RACY, "deadlock_by_arrival"}
+    assert {p.stem for p in RACES.glob("*.mlir")} == {*CLEAN, *RACY, *POLLING}
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -92,10 +94,59 @@ def test_a_deadlock_is_shown_again_by_its_seed(check):
     assert done.stdout.splitlines()[-3:] == again.stdout.splitlines()[-3:]
 
 
-def test_where_a_kernel_polls_orders_are_only_tried(check):
-    done = check(RACES / "deadlock_by_arrival.mlir", "--schedules", 1, "--seed", 1_000_000)
-    assert "1 schedule tried" in done.stdout
+def test_every_count_that_a_poll_can_read_is_tried(check):
+    done = check(RACES / "polls_then_waits.mlir", "--schedules", 1)
+    # First poll: 0 to 3 signals; second poll: as many or more, and at least the one that was waited for.
+    assert "nothing found, no schedule of these inputs races or deadlocks" in done.stdout
+    [report] = json.loads(check(RACES / "polls_then_waits.mlir", "--schedules", 1, "--json").stdout)
+    assert report["schedules"] == 1 + 3 + 3 + 2 + 1 and report["every_schedule"]
+
+
+@pytest.mark.parametrize("name", ["deadlock_by_arrival", "deadlock_by_two_polls"])
+def test_an_order_that_seeds_miss_is_found(check, name):
+    seed = 1  # one that shows nothing
+    done = check(RACES / f"{name}.mlir", "--schedules", 1, "--seed", seed)
+    assert done.returncode == 3 and "error[SM4103]: deadlock" in done.stdout
+    assert re.search(r"order \d+ of --schedules", done.stdout)
+    assert done.stdout == check(RACES / f"{name}.mlir", "--schedules", 1, "--seed", seed).stdout
+
+
+def test_orders_of_a_loop_that_polls_are_only_tried(check):
+    done = check(RACES / "polls_until.mlir", "--schedules", 1)
+    assert re.search(r"nothing found, \d+ schedules tried", done.stdout)
     assert "no schedule of these inputs" not in done.stdout
+
+
+# The tests of JAX 0.10.2's interpreter, on one device and distributed, that ask for races: kernels of the same structure
+# without and with a race. Its reduce-scatters are kernels of the library here (test_devices.py).
+OF_JAX = {
+    "test_race_detection": ("copy_waited", "copy_read_early"),
+    "test_allocate_shared_buffer_in_core_map": ("core_mesh_ordered", None),
+    "test_allocate_shared_buffer_in_core_map_with_race": (None, "core_mesh_unordered"),
+    "test_two_cores_along_parallel_dimension_with_race": (None, "cores_share_a_block"),
+    "test_two_cores_along_parallel_dimension_no_race": ("cores_have_blocks", None),
+    "distributed test_race_detection": ("senders_have_receivers", "senders_share_a_receiver"),
+    "distributed test_right_permute_example": ("dist_right_permute_barrier", None),
+    "distributed test_all_gather_example": ("gather_ring", None),
+    "distributed test_all_reduce_sum_example": ("dist_all_reduce_ring", None),
+}
+
+
+@pytest.mark.parametrize("name", OF_JAX)
+def test_what_tests_of_jax_say_of_races(check, name):
+    clean, racy = OF_JAX[name]
+    if clean:
+        module = RACES / f"{clean}.mlir" if clean in CLEAN else ROOT / "test/data/cases" / clean
+        [report] = json.loads(check(module, *options(clean), "--schedules", 50, "--json").stdout)
+        assert not {f["code"] for f in report["findings"]} & OF_RACES and report["every_schedule"]
+    if racy:
+        assert RACY[racy] in found(check, racy)[0]
+
+
+def test_one_core_does_not_race_with_itself(check):
+    done = check(RACES / "cores_share_a_block.mlir", "--cores", 1, "--schedules", 50, "--json")
+    [report] = json.loads(done.stdout)
+    assert not {f["code"] for f in report["findings"]} & OF_RACES
 
 
 def test_recorded_kernels_have_no_races_in_any_order(check):

@@ -83,7 +83,7 @@ class LocalCore : public machine::Core {
   Result<machine::Wait> semaphoreWait(const machine::Ref&, int64_t, const SourcePlace&) override {
     return fail(mistake());
   }
-  int32_t semaphoreRead(const machine::Ref&) override { return 0; }
+  std::optional<int32_t> semaphoreRead(const machine::Ref&) override { return 0; }
   Status semaphoreSignal(const machine::Ref&, int64_t, std::optional<int32_t>, std::optional<int32_t>,
                          const SourcePlace&) override {
     return fail(mistake());

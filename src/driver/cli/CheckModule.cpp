@@ -1,5 +1,6 @@
 #include "driver/cli/CheckModule.h"
 
+#include <algorithm>
 #include <new>
 #include <set>
 
@@ -8,6 +9,7 @@
 #include "driver/RunSettings.h"
 #include "driver/case/ChildTrouble.h"
 #include "driver/term/Progress.h"
+#include "machine/explore/OrderSearch.h"
 #include "machine/observers/Registry.h"
 
 namespace smalti::cli {
@@ -33,7 +35,8 @@ Checked run(const std::string& path, const InputArguments& inputs, const Options
 
 std::string key(const Diagnostic& d) { return d.code + '\n' + d.place.str() + '\n' + d.message; }
 
-/// Runs of one program, a seed each, until one says what every order of its steps would show.
+/// Runs of one program, each with another seed, until one proves what every order would show; if none does, one run for
+/// each order that differs.
 class Schedules {
  public:
   Schedules(const std::string& path, const InputArguments& inputs, const Options& options)
@@ -44,6 +47,7 @@ class Schedules {
   Checked run(int64_t schedules) {
     for (int64_t k = 0; k < schedules && !checked_.refusal && !checked_.everySchedule; ++k, ++options_.seed)
       if (Status ok = one(); !ok) checked_.refusal = std::move(ok.error());
+    if (!checked_.refusal && !checked_.everySchedule) searchOrders(std::max(schedules, kFewestOrders));
     return std::move(checked_);
   }
 
@@ -51,20 +55,45 @@ class Schedules {
   Status one() {
     if (!compiled_ || options_.fill == "random")  // whose elements the seed decides, too
       if (Status ok = prepareInputs(); !ok) return ok;
-    ++checked_.schedules;
+    const std::string where = fmt::format("the schedule of --seed {}", options_.seed);
     auto outcome = driver::run(*compiled_, prepared_->inputs, driver::executeSettings(options_));
+    return take(std::move(outcome), where, checked_.everySchedule);
+  }
+
+  /// `saysAll`: whether all orders in which polls read the same counts show what this run shows.
+  Status take(Result<driver::RunOutcome> outcome, const std::string& where, bool& saysAll) {
+    ++checked_.schedules;
     if (!outcome) {
-      outcome.error().where.push_back(seedText());
+      outcome.error().where.push_back(where);
       return fail(std::move(outcome.error()));
     }
     checked_.statistics = outcome->statistics;
     for (machine::Finding& f : outcome->findings) {
       if (!known_.insert(key(f.diagnostic)).second) continue;
-      f.diagnostic.where.push_back(seedText());
+      f.diagnostic.where.push_back(where);
       checked_.findings.push_back(std::move(f));
     }
-    checked_.everySchedule = outcome->statistics.allOrders > 0 && outcome->statistics.someOrders == 0;
+    saysAll = outcome->statistics.allOrders > 0 && outcome->statistics.someOrders == 0;
     return {};
+  }
+
+  void searchOrders(int64_t most) {
+    machine::OrderSearch search(kMostOrders);
+    driver::ExecuteSettings settings = driver::executeSettings(options_);
+    bool saysAll = true;
+    while (saysAll && search.isExact() && search.runs() < most && search.next()) {
+      settings.scheduler = search.scheduler();
+      settings.dmaPolicy = search.dmaPolicy();
+      settings.transport = search.transport();
+      settings.mayPoll = search.mayPoll();
+      auto outcome = driver::run(*compiled_, prepared_->inputs, settings);
+      if (!search.wasPossible()) continue;
+      if (Status ok = take(std::move(outcome), fmt::format("order {} of --schedules", search.runs()), saysAll); !ok) {
+        checked_.refusal = std::move(ok.error());
+        return;
+      }
+    }
+    checked_.everySchedule = saysAll && search.isComplete();
   }
 
   Status prepareInputs() {
@@ -81,8 +110,7 @@ class Schedules {
     return {};
   }
 
-  std::string seedText() const { return fmt::format("the schedule of --seed {}", options_.seed); }
-
+  static constexpr int64_t kFewestOrders = 10'000, kMostOrders = 1'000'000;
   const InputArguments& inputs_;
   Options options_;
   Checked checked_;

@@ -44,11 +44,12 @@ struct ExecuteSettings {
   decltype(machine::MachineOptions::scheduler) scheduler = {};  ///< of the caller's own; empty: the machine's
   decltype(machine::MachineOptions::dmaPolicy) dmaPolicy = {};
   decltype(machine::MachineOptions::transport) transport = {};
+  decltype(machine::MachineOptions::mayPoll) mayPoll = {};
   int allDevices = 0, firstDevice = 0;        ///< as machine::MachineOptions has them
   int threads = 0;                            ///< of native code; 0: one per core
   std::vector<machine::Observer*> observers;  ///< not owned; see every kernel of the Program
   /// Whether it takes the machine, whatever the target: nothing else has these parts.
-  bool needsMachine() const { return !observers.empty() || scheduler || dmaPolicy || transport; }
+  bool needsMachine() const { return !observers.empty() || scheduler || dmaPolicy || transport || mayPoll; }
 };
 
 /// Both as the machine takes them.

@@ -76,8 +76,14 @@ class OrderChecker final : public Checker {
     given_ = idOf(*semaphore.buffer).kind != AllocationKind::array;
     orders_.add(program(actor).thread, {.waitsOn = number(semaphoreIdOf(semaphore)), .waitsFor = amount});
   }
-  /// What a kernel does may depend on when it looked, unless it counts alone.
-  void polled(const Actor&, const Ref& semaphore, int64_t) override {
+  /// What a kernel does may depend on when it polls, unless it alone raises the semaphore, or the count is prescribed.
+  void polled(const Actor& actor, const Ref& semaphore, int64_t count) override {
+    if (context_.options->mayPoll) {
+      if (isRecorded())
+        orders_.add(program(actor).thread,
+                    {.waitsOn = number(semaphoreIdOf(semaphore)), .waitsFor = count, .takes = false});
+      return;
+    }
     given_ = given_ && !isShared() && !countedByCopies_.contains(semaphoreIdOf(semaphore));
   }
 

@@ -44,7 +44,7 @@ class CoreExecution final : public Core {
   Result<Buffer*> barrierSemaphore(const SourcePlace&) override;
   bool goesOnAfter(Diagnostic readOutside) override;
   Result<Wait> semaphoreWait(const Ref&, int64_t amount, const SourcePlace&) override;
-  int32_t semaphoreRead(const Ref&) override;
+  std::optional<int32_t> semaphoreRead(const Ref&) override;
   Status semaphoreSignal(const Ref&, int64_t amount, std::optional<int32_t> device, std::optional<int32_t> core,
                          const SourcePlace&) override;
   Status startDma(const DmaRequest&) override;

@@ -74,12 +74,20 @@ Result<Wait> CoreExecution::semaphoreWait(const Ref& semaphore, int64_t amount, 
   return wait(semaphore, amount, nullptr, place);
 }
 
-int32_t CoreExecution::semaphoreRead(const Ref& semaphore) {
+std::optional<int32_t> CoreExecution::semaphoreRead(const Ref& semaphore) {
   if (!isOneSemaphore(semaphore)) return 0;
-  runtime_.dma.onActivity();
-  // A kernel that polls: let what it polls for arrive.
   const int64_t& count = semaphoreCount(semaphore);
-  runtime_.dma.onPoll(semaphore);
+  if (runtime_.options.mayPoll) {
+    if (!runtime_.options.mayPoll(number_, semaphoreIdOf(semaphore))) {
+      waiting_ = {semaphore, count, execution_.place()};
+      return std::nullopt;
+    }
+    ++waitsDone_;
+  } else {
+    runtime_.dma.onActivity();
+    // A kernel that polls: let what it polls for arrive.
+    runtime_.dma.onPoll(semaphore);
+  }
   if (observer()) observer()->polled(actor_, semaphore, count);
   return static_cast<int32_t>(count);
 }

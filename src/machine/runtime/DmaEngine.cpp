@@ -47,7 +47,9 @@ void DmaEngine::moveFor(DmaOccasion occasion, const Ref& semaphore, int64_t amou
 
 bool DmaEngine::onStuck() {
   if (pending_.empty()) return false;
-  std::optional<size_t> chosen = policy_->choose(DmaOccasion::stuck, DmaCandidates(pending_)).value_or(0);
+  std::optional<size_t> chosen = policy_->choose(DmaOccasion::stuck, DmaCandidates(pending_));
+  if (!chosen && policy_->mayRefuseAll()) return false;
+  chosen = chosen.value_or(0);
   while (chosen) {
     complete(*chosen);
     chosen = pending_.empty() ? std::nullopt : policy_->choose(DmaOccasion::stuck, DmaCandidates(pending_));

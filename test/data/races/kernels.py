@@ -405,6 +405,46 @@ def deadlock_by_arrival(interpret):
     return over_devices(call), [(DEVICES * 8, 128)]
 
 
+@variants(polls_then_waits="clean", deadlock_by_two_polls="rare", polls_until="until")
+def polls(interpret, value):
+    """Devices 1 to 3 signal to device 0, which polls the count and continues accordingly."""
+
+    def body(x_ref, o_ref, turn):
+        me = jax.lax.axis_index("x")
+
+        @pl.when(me != 0)
+        def _():
+            pl.semaphore_signal(turn, 1, **to(0))
+
+        @pl.when(me == 0)
+        def _():
+            if value == "until":
+                pl.semaphore_wait(turn, jax.lax.while_loop(lambda n: n < 3, lambda _: pl.semaphore_read(turn), jnp.int32(0)))
+                return
+            first = pl.semaphore_read(turn)
+            pl.semaphore_wait(turn, 1)
+            second = pl.semaphore_read(turn)
+            more = (first == 1) & (second == 1) if value == "rare" else first + second < 0
+
+            @pl.when(more)
+            def _():
+                pl.semaphore_wait(turn, 3)  # only two more signals come
+
+            @pl.when(jnp.logical_not(more))
+            def _():
+                pl.semaphore_wait(turn, 2)
+
+        o_ref[...] = x_ref[...]
+
+    call = pl.pallas_call(
+        body,
+        out_shape=jax.ShapeDtypeStruct(BLOCK, F32),
+        scratch_shapes=[pltpu.SemaphoreType.REGULAR],
+        interpret=interpret,
+    )
+    return over_devices(call), [(DEVICES * 8, 128)]
+
+
 def export(name, folder):
     call, shapes = MAKERS[name](False)
     jax.config.update("jax_include_full_tracebacks_in_locations", False)

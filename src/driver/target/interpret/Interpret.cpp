@@ -39,6 +39,7 @@ machine::MachineOptions machineOptions(const Contract& contract, const ExecuteSe
   m.scheduler = settings.scheduler;
   m.dmaPolicy = settings.dmaPolicy;
   m.transport = settings.transport;
+  m.mayPoll = settings.mayPoll;
   m.allDevices = settings.allDevices;
   m.firstDevice = settings.firstDevice;
   return m;

@@ -60,9 +60,15 @@ const Instruction* blocked(Frame& frame) {
 struct SemaphoreRead : Payload {
   int32_t semaphore = -1;
   Operand out;
-  void run(Frame& frame) const {
-    frame.slots[out.slot].bits = static_cast<uint32_t>(frame.core->semaphoreRead(frame.refs[semaphore]));
+  bool run(Frame& frame) const {
+    const std::optional<int32_t> count = frame.core->semaphoreRead(frame.refs[semaphore]);
+    if (!count) {
+      blocked(frame);
+      return false;
+    }
+    frame.slots[out.slot].bits = static_cast<uint32_t>(*count);
     frame.setDefined(out);
+    return true;
   }
 };
 

@@ -54,7 +54,7 @@ std::vector<int> AllOrders::farthest(int thread, int most) const {
           waiting[o.waitsOn] = t;
           break;
         }
-        counts[o.waitsOn] -= o.waitsFor;
+        if (o.takes) counts[o.waitsOn] -= o.waitsFor;
       }
       ++done[at];
       if (o.raises >= 0) {

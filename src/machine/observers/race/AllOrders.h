@@ -19,6 +19,7 @@ class AllOrders {
   struct Operation {
     int waitsOn = -1;
     int64_t waitsFor = 0;
+    bool takes = true;  ///< subtracts the count that it waits for; false: a poll
     int raises = -1;
     int64_t raisesBy = 0;
     int begins = -1;

@@ -98,7 +98,7 @@ Result<Wait> FakeCore::semaphoreWait(const Ref& ref, int64_t amount, const Sourc
   return Wait::done;
 }
 
-int32_t FakeCore::semaphoreRead(const Ref& ref) { return static_cast<int32_t>(counter(ref)); }
+std::optional<int32_t> FakeCore::semaphoreRead(const Ref& ref) { return static_cast<int32_t>(counter(ref)); }
 
 Status FakeCore::semaphoreSignal(const Ref& ref, int64_t amount, std::optional<int32_t>, std::optional<int32_t>,
                                  const SourcePlace&) {

@@ -65,7 +65,7 @@ class FakeCore : public Core {
     return goesOn;
   }
   Result<Wait> semaphoreWait(const Ref&, int64_t amount, const SourcePlace&) override;
-  int32_t semaphoreRead(const Ref&) override;
+  std::optional<int32_t> semaphoreRead(const Ref&) override;
   Status semaphoreSignal(const Ref&, int64_t amount, std::optional<int32_t> device, std::optional<int32_t> core,
                          const SourcePlace&) override;
   Status startDma(const DmaRequest&) override;
