@@ -20,15 +20,6 @@ std::vector<std::vector<Array>> forAll(std::vector<Array> results) {
 /// senders' arrays as streams which go on together (longer ones reach a tenth less of the memory's bandwidth).
 constexpr int64_t kReducedBytes = 256 << 10, kStepBytes = 2 << 10;
 
-/// The reducer as one function of two arrays, where it is one op of its two arguments; null where it is more.
-eval::BinaryKernel reducerOf(const Block& block, DType t) {
-  if (block.arguments.size() != 2 || block.ops.size() != 2 || block.ops[1].name != "return") return nullptr;
-  const Op& op = block.ops[0];
-  if (op.operands != block.arguments || op.results != block.ops[1].operands || !op.regions.empty()) return nullptr;
-  const std::string_view name = kernelOpName(op.name, t);
-  return name.empty() ? nullptr : eval::findBinary(name, t);
-}
-
 /// Elements [first, last) of every sender's, reduced in the senders' order, in one pass over memory.
 void reduceRange(eval::BinaryKernel reduce, const CollectiveCall& call, size_t operand, Array& to, int64_t first,
                  int64_t last, bool streamed) {
@@ -195,6 +186,14 @@ constexpr std::array kCollectives{
 };
 
 }  // namespace
+
+eval::BinaryKernel reducerOf(const Block& block, DType t) {
+  if (block.arguments.size() != 2 || block.ops.size() != 2 || block.ops[1].name != "return") return nullptr;
+  const Op& op = block.ops[0];
+  if (op.operands != block.arguments || op.results != block.ops[1].operands || !op.regions.empty()) return nullptr;
+  const std::string_view name = kernelOpName(op.name, t);
+  return name.empty() ? nullptr : eval::findBinary(name, t);
+}
 
 CollectiveEvaluator findCollective(std::string_view op) {
   const auto row = std::find_if(kCollectives.begin(), kCollectives.end(), [&](auto& r) { return r.op == op; });

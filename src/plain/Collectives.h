@@ -2,6 +2,7 @@
 // Who sends to whom stands in src/ir/Exchange.h. Adding an op: its row there, in src/ir/PlainOps.cpp, and one here.
 #pragma once
 
+#include "eval/Elementwise.h"
 #include "plain/Moves.h"
 #include "plain/PlainEvaluators.h"
 
@@ -22,6 +23,10 @@ struct CollectiveCall {
 /// [receiver][result]: one receiver's results stand for all, else there are those of each sender in its place.
 using CollectiveResults = Result<std::vector<std::vector<Array>>>;
 using CollectiveEvaluator = CollectiveResults (*)(CollectiveCall&);
+
+/// The reducer of elements of that type as one function of two arrays, if it is one op of its two arguments; null if it
+/// is more.
+eval::BinaryKernel reducerOf(const Block&, DType);
 
 /// nullptr: no such op.
 CollectiveEvaluator findCollective(std::string_view op);

@@ -116,6 +116,7 @@ Result<std::shared_ptr<const CompiledProgram>> compileProgram(std::shared_ptr<co
     if (*group) compiled->identity = programIdentity(*program);
     for (const KernelPackage& kernel : program->kernels) compiled->namesDevices.push_back(cpu::namesDevices(kernel));
   }
+  if (!compiled->group) compiled->direct = DirectCollective::of(*program, compiled->plans);
   compiled->soleKernel = soleKernelOf(*program);
   compiled->program = std::move(program);
   return compiled;

@@ -79,6 +79,13 @@ class ProgramExecutable : public Executable::State {
       if (ran) return report(*ran, ran->results[0]);
       return fail(ofSoleKernel(*compiled_, std::move(ran.error())));
     }
+    if (compiled_->direct && inputs.size() == 1 && inputs[0].type() == compiled_->direct->argument()) {
+      auto result = compiled_->direct->run(inputs[0]);
+      if (!result) return fail(std::move(result.error()));
+      RunReport report;
+      report.results.push_back(std::move(*result));
+      return report;
+    }
     auto outcome = driver::run(*compiled_, std::move(inputs), settings, into);
     if (!outcome) return fail(std::move(outcome.error()));
     return report(*outcome, outcome->results);

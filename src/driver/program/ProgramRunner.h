@@ -6,6 +6,7 @@
 
 #include "driver/processes/ProcessGroup.h"
 #include "driver/program/DevicePlan.h"
+#include "driver/program/DirectCollective.h"
 #include "driver/program/RunProgram.h"
 #include "driver/program/Steps.h"
 
@@ -17,12 +18,13 @@ class CompiledProgram {
   std::shared_ptr<const Program> program;
   std::shared_ptr<const TargetProgram> whole;  ///< null: the runner goes op by op, with what follows
   std::vector<std::shared_ptr<const TargetKernel>> kernels;
-  Numerics numerics = Numerics::f32;  ///< of plain array ops
-  std::vector<bool> namesDevices;     ///< by kernel: its devices run it together, wherever they are
-  DevicePlans plans;                  ///< of ops between devices
-  std::string identity;               ///< of a program that processes share (ProgramIdentity.h)
-  ProcessGroup* group = nullptr;      ///< of processes that share the meshes; null: all devices are here
-  int soleKernel = -1;                ///< all that main does is to call it; -1: it does more
+  Numerics numerics = Numerics::f32;       ///< of plain array ops
+  std::vector<bool> namesDevices;          ///< by kernel: its devices run it together, wherever they are
+  DevicePlans plans;                       ///< of ops between devices
+  std::string identity;                    ///< of a program that processes share (ProgramIdentity.h)
+  ProcessGroup* group = nullptr;           ///< of processes that share the meshes; null: all devices are here
+  std::optional<DirectCollective> direct;  ///< all that main does
+  int soleKernel = -1;                     ///< all that main does is to call it; -1: it does more
   std::unordered_map<std::string_view, const Function*> functions;
   ProgramSteps steps;
   const TargetKernel* sole() const { return soleKernel < 0 ? nullptr : kernels[static_cast<size_t>(soleKernel)].get(); }
@@ -37,6 +39,9 @@ struct DeviceState {
 
 /// An error of the sole kernel, with the op that calls it.
 Diagnostic ofSoleKernel(const CompiledProgram&, Diagnostic);
+
+/// Devices at these positions hold the same part of a result of a shard_map, and have computed different elements.
+Diagnostic copiesDiffer(const Op&, size_t result, const Coordinates&, const Coordinates& other);
 
 class ProgramRunner {
  public:
