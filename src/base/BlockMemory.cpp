@@ -1,5 +1,7 @@
 #include "base/BlockMemory.h"
 
+#include "base/Bytes.h"
+
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -183,5 +185,7 @@ void freeBlock(void* block, size_t bytes) {
   const size_t size = sizeOf(bytes);
   if (!giveToThread(block, size)) drop(block, size);
 }
+
+MessageMemory messageMemory{.allocate = allocateBlock, .free = freeBlock};
 
 }  // namespace smalti

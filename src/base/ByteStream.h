@@ -32,7 +32,7 @@ class ByteWriter {
     add(static_cast<uint64_t>(list.size()));
     addBytes(std::as_bytes(list));
   }
-  void addBytes(std::span<const std::byte> more) { bytes_.insert(bytes_.end(), more.begin(), more.end()); }
+  void addBytes(std::span<const std::byte> more) { bytes_.append(more); }
 
   const Bytes& bytes() const { return bytes_; }
   Bytes take() { return std::move(bytes_); }

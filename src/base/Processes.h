@@ -3,18 +3,14 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
-#include <vector>
 
+#include "base/Bytes.h"
 #include "smalti/diagnostic.h"
 
 namespace smalti {
-
-using Bytes = std::vector<std::byte>;
 
 class Processes {
  public:

@@ -10,12 +10,16 @@
 #include "mpi/Lifelines.h"
 
 namespace smalti {
+
+MessageMemory messageMemory;
+
 namespace {
 
 /// MPI counts elements by int. A message that fills a part to the end goes on in the next one.
 constexpr size_t kPart = size_t{1} << 30;  // bytes
-/// A receiver polls: without a pause for so long, which covers messages that are about to come, then with one.
-constexpr std::chrono::microseconds kSpin{50}, kPause{50};
+/// A receiver polls: first without pauses, which last longer than they should and delay short computations, then with
+/// pauses.
+constexpr std::chrono::microseconds kSpin{2000}, kPause{50};
 
 std::string errorText(int code) {
   char text[MPI_MAX_ERROR_STRING] = {};
@@ -197,8 +201,10 @@ extern "C" __attribute__((visibility("default"))) const char* smalti_mpi_version
   return smalti::kMpiEntryVersion.data();
 }
 
-extern "C" __attribute__((visibility("default"))) smalti::Processes* smalti_mpi_join(std::string& error) {
+extern "C" __attribute__((visibility("default"))) smalti::Processes* smalti_mpi_join(
+    const smalti::MessageMemory& memory, std::string& error) {
   using namespace smalti;
+  messageMemory = memory;
   int initialised = 0, level = MPI_THREAD_SINGLE;
   MPI_Initialized(&initialised);
   if (initialised) {

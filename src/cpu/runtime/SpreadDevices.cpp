@@ -1,7 +1,5 @@
 #include "cpu/runtime/SpreadDevices.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <thread>
 
@@ -57,18 +55,16 @@ SpreadGroup::SpreadGroup(const Spread& spread, int devicesHere, const std::atomi
 
 SpreadGroup::~SpreadGroup() = default;
 
-void SpreadGroup::Unmap::operator()(std::byte* memory) const { munmap(memory, bytes); }
-
 void SpreadGroup::setMemory(int device, std::vector<Region> regions) {
+  // Only copies to other processes write there: most of its pages are never allocated.
   constexpr int64_t kPage = 4096;
   int64_t bytes = 0;
   for (const Region& r : regions) bytes += (r.bytes + kPage) / kPage * kPage;
-  void* memory = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory = allocateBlock(static_cast<size_t>(bytes));
   std::vector<Region>& mirror = mirror_[static_cast<size_t>(device)];
-  if (memory != MAP_FAILED) {
+  if (memory) {
     auto* at = static_cast<std::byte*>(memory);
-    mirrors_.emplace_back(at, Unmap{static_cast<size_t>(bytes)});
+    mirrors_.emplace_back(at, FreeBlock{static_cast<size_t>(bytes)});
     for (const Region& r : regions) {
       mirror.push_back({at, r.bytes});
       at += (r.bytes + kPage) / kPage * kPage;

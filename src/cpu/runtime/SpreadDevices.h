@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "base/BlockMemory.h"
 #include "base/ProcessRun.h"
 #include "cpu/runtime/Devices.h"
 
@@ -46,10 +47,9 @@ class SpreadGroup final : public DeviceGroup, private ProcessRun::Devices {
     std::atomic<int64_t> amount{0};
   };
   void stopWaiting(Waiting&);
-  /// Memory whose pages are allocated when they are written.
-  struct Unmap {
+  struct FreeBlock {
     size_t bytes = 0;
-    void operator()(std::byte* memory) const;
+    void operator()(std::byte* memory) const { freeBlock(memory, bytes); }
   };
 
   Status deliver(int from, ByteReader&) override;
@@ -66,7 +66,7 @@ class SpreadGroup final : public DeviceGroup, private ProcessRun::Devices {
 
   const int first_, all_;
   std::vector<std::vector<Region>> mirror_;
-  std::vector<std::unique_ptr<std::byte, Unmap>> mirrors_;
+  std::vector<std::unique_ptr<std::byte, FreeBlock>> mirrors_;
   std::vector<Waiting> waiting_;
   std::atomic<int> left_{0};
   std::atomic<uint64_t> waited_{0};  ///< number of completed waits

@@ -55,7 +55,7 @@ Result<Processes*> join() {
   if (!version || !entry || std::string_view(version()) != kMpiEntryVersion)
     return fail(notThere(fmt::format("{} of another version", kLibrary), "install both from one build"));
   std::string error;
-  Processes* processes = entry(error);
+  Processes* processes = entry(messageMemory, error);
   if (!processes && !error.empty()) return fail(notThere(error, "look at what the MPI library says"));
   return processes;
 }

@@ -73,19 +73,19 @@ Result<DeviceShare> shareOf(const ProcessGroup& group, int64_t devices, const Op
                                    devices)});
 }
 
-Result<std::vector<Bytes>> SharedRun::exchange(const std::vector<Bytes>& to, const Op& at,
-                                               const std::vector<bool>& with) {
+Result<std::vector<ReceivedMessage>> SharedRun::exchange(const Messages& to, const Op& at,
+                                                         const std::vector<bool>& with) {
   return exchangeAt(to, described(at), at.place, with);
 }
 
 Status SharedRun::agree(const std::string& identity) {
-  auto agreed = exchangeAt(std::vector<Bytes>(static_cast<size_t>(group_.processes.count())), identity, {}, {});
+  auto agreed = exchangeAt(Messages(static_cast<size_t>(group_.processes.count())), identity, {}, {});
   if (!agreed) return fail(std::move(agreed.error()));
   return {};
 }
 
-Result<std::vector<Bytes>> SharedRun::exchangeAt(const std::vector<Bytes>& to, const std::string& where,
-                                                 const SourcePlace& place, const std::vector<bool>& with) {
+Result<std::vector<ReceivedMessage>> SharedRun::exchangeAt(const Messages& to, const std::string& where,
+                                                           const SourcePlace& place, const std::vector<bool>& with) {
   Processes& p = group_.processes;
   const auto takesPart = [&](int r) { return r != p.rank() && (with.empty() || with[static_cast<size_t>(r)]); };
   for (int r = 0; r < p.count(); ++r) {
@@ -96,7 +96,7 @@ Result<std::vector<Bytes>> SharedRun::exchangeAt(const std::vector<Bytes>& to, c
     w.addBytes(to[static_cast<size_t>(r)]);
     if (Status ok = p.send(r, Channel::program, w.take()); !ok) return fail(std::move(ok.error()));
   }
-  std::vector<Bytes> got(static_cast<size_t>(p.count()));
+  std::vector<ReceivedMessage> got(static_cast<size_t>(p.count()));
   for (int r = 0; r < p.count(); ++r) {
     while (takesPart(r)) {
       if (stop_ && stop_->load(std::memory_order_relaxed))
@@ -120,8 +120,7 @@ Result<std::vector<Bytes>> SharedRun::exchangeAt(const std::vector<Bytes>& to, c
         return fail(
             otherProgram(place, fmt::format("every process at {}", where), fmt::format("{} at {}", p.name(r), theirs)));
       const size_t head = (*message)->bytes.size() - reader.rest().size();
-      (*message)->bytes.erase((*message)->bytes.begin(), (*message)->bytes.begin() + static_cast<std::ptrdiff_t>(head));
-      got[static_cast<size_t>(r)] = std::move((*message)->bytes);
+      got[static_cast<size_t>(r)] = {std::move((*message)->bytes), head};
       break;
     }
   }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <set>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -33,6 +34,20 @@ Result<DeviceShare> shareOf(const ProcessGroup&, int64_t devices, const Op&);
 /// SM5012.
 Diagnostic otherProgram(const SourcePlace&, std::string need, std::string have);
 
+/// A message to each process, by rank.
+using Messages = std::vector<std::span<const std::byte>>;
+/// A message from another process, after its header.
+class ReceivedMessage {
+ public:
+  ReceivedMessage() = default;
+  ReceivedMessage(Bytes bytes, size_t header) : bytes_(std::move(bytes)), header_(header) {}
+  std::span<const std::byte> content() const { return std::span<const std::byte>(bytes_).subspan(header_); }
+
+ private:
+  Bytes bytes_;
+  size_t header_ = 0;
+};
+
 /// One run of a program by all processes of a group.
 class SharedRun {
  public:
@@ -43,15 +58,15 @@ class SharedRun {
   /// Gives processes a message and gets theirs, by rank: those `with` which it exchanges, each of which comes to the
   /// same op and says the same of this one; empty: all. SM5012 when one comes to another op, SM5011 when one has given
   /// up, SM9006 when the run is stopped.
-  Result<std::vector<Bytes>> exchange(const std::vector<Bytes>& to, const Op& at, const std::vector<bool>& with = {});
+  Result<std::vector<ReceivedMessage>> exchange(const Messages& to, const Op& at, const std::vector<bool>& with = {});
   /// Before anything else: all processes run the same program, as `identity` tells it. SM5012 else.
   Status agree(const std::string& identity);
   /// After an error of its own: the others need not wait.
   void giveUp();
 
  private:
-  Result<std::vector<Bytes>> exchangeAt(const std::vector<Bytes>& to, const std::string& where, const SourcePlace&,
-                                        const std::vector<bool>& with);
+  Result<std::vector<ReceivedMessage>> exchangeAt(const Messages& to, const std::string& where, const SourcePlace&,
+                                                  const std::vector<bool>& with);
 
   ProcessGroup& group_;
   const uint64_t run_;

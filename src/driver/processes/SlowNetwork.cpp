@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <deque>
 #include <mutex>
 #include <thread>
 
 #include <fmt/format.h>
-
-#include "base/ByteStream.h"
 
 namespace smalti::driver {
 namespace {
@@ -30,10 +29,9 @@ class SlowProcesses final : public Processes {
     const double seconds =
         network_.bytesPerSecond > 0 ? static_cast<double>(message.size()) / network_.bytesPerSecond : 0;
     free = std::max(free, Clock::now()) + duration(seconds);
-    ByteWriter w;
-    w.add((free + duration(network_.latencySeconds)).time_since_epoch().count());
-    w.addBytes(message);
-    return inner_.send(to, channel, w.take());
+    const Clock::rep due = (free + duration(network_.latencySeconds)).time_since_epoch().count();
+    message.append(std::as_bytes(std::span(&due, 1)));
+    return inner_.send(to, channel, std::move(message));
   }
 
   Result<std::optional<Message>> receive(Channel channel, int from, std::chrono::microseconds wait) override {
@@ -45,10 +43,13 @@ class SlowProcesses final : public Processes {
         auto arrived = inner_.receive(channel, from, std::chrono::microseconds(0));
         if (!arrived) return arrived;
         if (*arrived) {
-          ByteReader reader((*arrived)->bytes);
-          const Clock::time_point due{Clock::duration(reader.get<Clock::rep>())};
-          const auto rest = reader.rest();
-          underway_.push_back({channel, due, {(*arrived)->from, {rest.begin(), rest.end()}}});
+          Bytes& bytes = (*arrived)->bytes;
+          Clock::rep due = 0;
+          if (bytes.size() >= sizeof due) {
+            bytes.resize(bytes.size() - sizeof due);
+            std::memcpy(&due, bytes.data() + bytes.size(), sizeof due);
+          }
+          underway_.push_back({channel, Clock::time_point(Clock::duration(due)), std::move(**arrived)});
           continue;
         }
       }

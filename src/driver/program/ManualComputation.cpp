@@ -20,25 +20,8 @@ int64_t offsetOf(const Shape& starts, const std::vector<int64_t>& strides) {
   return offset;
 }
 
-/// A device as people read it: "(x=0, y=1)".
-std::string coordinatesStr(const Coordinates& at) {
-  std::vector<std::string> parts;
-  for (const auto& [axis, value] : at) parts.push_back(fmt::format("{}={}", axis, value));
-  return fmt::format("({})", fmt::join(parts, ", "));
-}
-
 bool sameBytes(const Array& a, const Array& b) {
   return a.bytes() == 0 || a.data() == b.data() || std::memcmp(a.data(), b.data(), static_cast<size_t>(a.bytes())) == 0;
-}
-
-Diagnostic copiesDiffer(const Op& op, size_t result, const Coordinates& one, const Coordinates& other) {
-  return {.code = "SM5003",
-          .message = fmt::format("result {} of a shard_map must be equal on devices that hold the same part of it, but "
-                                 "is not",
-                                 result),
-          .place = op.place,
-          .have = fmt::format("different elements on devices {} and {}", coordinatesStr(one), coordinatesStr(other)),
-          .help = "name in out_specs every mesh axis over which the result differs"};
 }
 
 /// The arrays side by side in one block of memory, in the order of a global array of that type, are it: where each is
@@ -86,7 +69,24 @@ Result<Array> joined(const ArrayType& type, std::span<const ReturnedPart* const>
   return global;
 }
 
+/// A device as people read it: "(x=0, y=1)".
+std::string coordinatesStr(const Coordinates& at) {
+  std::vector<std::string> parts;
+  for (const auto& [axis, value] : at) parts.push_back(fmt::format("{}={}", axis, value));
+  return fmt::format("({})", fmt::join(parts, ", "));
+}
+
 }  // namespace
+
+Diagnostic copiesDiffer(const Op& op, size_t result, const Coordinates& one, const Coordinates& other) {
+  return {.code = "SM5003",
+          .message = fmt::format("result {} of a shard_map must be equal on devices that hold the same part of it, but "
+                                 "is not",
+                                 result),
+          .place = op.place,
+          .have = fmt::format("different elements on devices {} and {}", coordinatesStr(one), coordinatesStr(other)),
+          .help = "name in out_specs every mesh axis over which the result differs"};
+}
 
 Status ProgramRunner::runManual(const Function& f, const Step& step, DeviceStates states) {
   const Op& op = *step.op;
@@ -161,9 +161,7 @@ Status ProgramRunner::runManual(const Function& f, const Step& step, DeviceState
   }
   // A process whose devices returned other copies gives up, and the others learn it here.
   if (plan->copies && shared_)
-    if (auto agreed =
-            shared_->exchange(std::vector<Bytes>(static_cast<size_t>(shared_->group().processes.count())), op);
-        !agreed)
+    if (auto agreed = shared_->exchange(Messages(static_cast<size_t>(shared_->group().processes.count())), op); !agreed)
       return fail(std::move(agreed.error()));
   return {};
 }

@@ -6,12 +6,16 @@
 
 #include "base/ByteStream.h"
 #include "driver/program/ProgramRunner.h"
+#include "llvm/Support/xxhash.h"
 #include "machine/ProcessTransport.h"
 
 namespace smalti::driver {
 namespace {
 
 std::span<const std::byte> bytesOf(const Array& a) { return {a.data(), static_cast<size_t>(a.bytes())}; }
+uint64_t hashOf(const Array& a) {
+  return llvm::xxh3_64bits(llvm::ArrayRef(reinterpret_cast<const uint8_t*>(a.data()), static_cast<size_t>(a.bytes())));
+}
 
 /// Elements of that type, as they come next.
 Result<Array> readArray(ByteReader& reader, const ArrayType& type) {
@@ -67,10 +71,10 @@ Status ProgramRunner::gatherSent(const Function& f, const Op& op, const Exchange
     }
     messages.push_back(w.take());
   }
-  auto got = shared_->exchange(messages, op, with);
+  auto got = shared_->exchange(Messages(messages.begin(), messages.end()), op, with);
   if (!got) return fail(std::move(got.error()));
   for (int r = 0; r < processes.count(); ++r) {
-    ByteReader reader((*got)[static_cast<size_t>(r)]);
+    ByteReader reader((*got)[static_cast<size_t>(r)].content());
     while (r != processes.rank() && !reader.rest().empty() && reader.ok()) {
       const auto device = reader.get<int64_t>();
       if (device / perProcess != r || device >= static_cast<int64_t>(sent.size())) break;
@@ -85,23 +89,51 @@ Status ProgramRunner::gatherSent(const Function& f, const Op& op, const Exchange
   return {};
 }
 
+// A process that has a copy of a part gets the hash of the first copy, the others get its elements.
 Status ProgramRunner::gatherReturned(const Op& op, const ManualPlan& plan, std::vector<std::vector<Array>>& returned) {
   const Processes& processes = shared_->group().processes;
-  const auto ofProcess = [&](size_t device) { return static_cast<int>(device / static_cast<size_t>(share_.count)); };
-  ByteWriter w;
+  const auto perProcess = static_cast<size_t>(share_.count);
+  const auto ofProcess = [&](size_t device) { return static_cast<int>(device / perProcess); };
+  const auto copyOf = [&](size_t first, size_t result, int process) -> std::optional<size_t> {
+    const size_t begin = static_cast<size_t>(process) * perProcess;
+    for (size_t d = begin; d < begin + perProcess; ++d)
+      if (plan.devices[d].results[result].first == first) return d;
+    return std::nullopt;
+  };
+  std::vector<ByteWriter> writers(static_cast<size_t>(processes.count()));
   for (size_t d = 0; d < plan.devices.size(); ++d)
-    for (size_t r = 0; r < op.results.size(); ++r)
-      if (plan.devices[d].results[r].first == d && ofProcess(d) == processes.rank()) w.addList(bytesOf(returned[d][r]));
-  auto got = shared_->exchange(std::vector<Bytes>(static_cast<size_t>(processes.count()), w.bytes()), op);
+    for (size_t r = 0; r < op.results.size() && ofProcess(d) == processes.rank(); ++r) {
+      if (plan.devices[d].results[r].first != d) continue;
+      std::optional<uint64_t> hash;
+      for (int p = 0; p < processes.count(); ++p) {
+        if (p == processes.rank()) continue;
+        ByteWriter& w = writers[static_cast<size_t>(p)];
+        if (!copyOf(d, r, p))
+          w.addList(bytesOf(returned[d][r]));
+        else
+          w.add(hash ? *hash : hash.emplace(hashOf(returned[d][r])));
+      }
+    }
+  Messages messages;
+  for (const ByteWriter& w : writers) messages.emplace_back(w.bytes());
+  auto got = shared_->exchange(messages, op);
   if (!got) return fail(std::move(got.error()));
-  std::vector<ByteReader> readers(got->begin(), got->end());
+  std::vector<ByteReader> readers;
+  for (const ReceivedMessage& message : *got) readers.emplace_back(message.content());
   for (size_t d = 0; d < plan.devices.size(); ++d) {
     if (ofProcess(d) == processes.rank()) continue;
     returned[d].resize(op.results.size());
     for (size_t r = 0; r < op.results.size(); ++r) {
       const ReturnedPart& part = plan.devices[d].results[r];
       if (part.first != d) continue;
-      auto array = readArray(readers[static_cast<size_t>(ofProcess(d))], part.type);
+      ByteReader& reader = readers[static_cast<size_t>(ofProcess(d))];
+      if (const auto copy = copyOf(d, r, processes.rank())) {
+        if (reader.get<uint64_t>() != hashOf(returned[*copy][r]))
+          return fail(copiesDiffer(op, r, plan.devices[d].coordinates, plan.devices[*copy].coordinates));
+        returned[d][r] = returned[*copy][r];
+        continue;
+      }
+      auto array = readArray(reader, part.type);
       if (!array) return fail(std::move(array.error()));
       returned[d][r] = std::move(*array);
     }

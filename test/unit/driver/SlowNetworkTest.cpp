@@ -16,7 +16,7 @@ TEST(SlowNetwork, MessagesComeInOrderAndNotBeforeTheirTime) {
   const Network network{.latencySeconds = 0.02, .bytesPerSecond = 1e5};
   const auto sender = slowed(first, network), receiver = slowed(second, network);
   const auto begin = std::chrono::steady_clock::now();
-  const Bytes large(1000, std::byte{7}), small(1, std::byte{9});
+  const Bytes large(std::vector(1000, std::byte{7})), small(std::vector(1, std::byte{9}));
   ASSERT_TRUE(sender->send(1, Channel::program, large));
   ASSERT_TRUE(sender->send(1, Channel::program, small));
   EXPECT_FALSE(*receiver->receive(Channel::program, 0, 0us)) << "it is on its way";
