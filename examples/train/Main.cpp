@@ -1,5 +1,5 @@
-// bin/train TEXT [STEPS [DEVICES]]: trains the model on a text, its batch over DEVICES, and prints the loss of every
-// step. Twins: twin.py, in JAX; twin_torch.py.
+// bin/train TEXT [STEPS [DEVICES [BATCH]]]: trains the model on a text, its batch over DEVICES, and prints the loss of
+// every step. Twins: twin.py, in JAX; twin_torch.py.
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -43,10 +43,15 @@ struct Text {
   }
 };
 
-int run(const std::string& path, int64_t steps, int64_t devices) {
+int run(const std::string& path, int64_t steps, int64_t devices, int64_t batch) {
+  pl::Settings settings;  // native code, unless SMALTI_… variables say otherwise
+  pl::unwrap(settings.set("target", "cpu"));
+  pl::unwrap(settings.read_environment());
+  pl::use_settings(settings);
   const Text text(path);
   Config c;
   c.vocabulary = text.vocabulary;
+  c.batch = batch;
   if (static_cast<int64_t>(text.tokens.size()) < c.context + 2) {
     std::fprintf(stderr, "train: '%s' is shorter than %lld characters\n", path.c_str(),
                  static_cast<long long>(c.context + 2));
@@ -92,11 +97,12 @@ int64_t count(int argc, char** argv, int index, int64_t standard) {
 
 int main(int argc, char** argv) {
   const int64_t steps = count(argc, argv, 2, 200), devices = count(argc, argv, 3, 1);
-  if (argc < 2 || argc > 4 || steps == 0 || devices == 0) {
-    std::fprintf(stderr, "usage: train TEXT [STEPS [DEVICES]]\n");
+  const int64_t batch = count(argc, argv, 4, Config().batch);
+  if (argc < 2 || argc > 5 || steps == 0 || devices == 0 || batch == 0) {
+    std::fprintf(stderr, "usage: train TEXT [STEPS [DEVICES [BATCH]]]\n");
     return 2;
   }
-  const auto done = pl::attempt([&] { return run(argv[1], steps, devices); });
+  const auto done = pl::attempt([&] { return run(argv[1], steps, devices, batch); });
   if (done) return *done;
   std::fprintf(stderr, "%s\n", done.error().str().c_str());
   return 1;

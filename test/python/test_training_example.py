@@ -26,6 +26,15 @@ def test_the_loss_is_that_of_the_twin_in_jax(bin_dir):
     assert ours[-1] < 0.7 * ours[0]
 
 
+def test_the_loss_is_that_of_the_twin_in_pytorch(bin_dir):
+    pytest.importorskip("torch", reason="PyTorch is not installed: nothing to compare with")
+    text = ROOT / "LICENSE"
+    ours = losses(bin_dir / "train", text, STEPS)
+    theirs = losses(sys.executable, ROOT / "examples/train/twin_torch.py", text, STEPS)
+    assert len(ours) == len(theirs) == STEPS
+    assert max(abs(a - b) for a, b in zip(ours, theirs)) <= 1e-3
+
+
 def test_two_devices_learn_what_one_does(bin_dir):
     text = ROOT / "LICENSE"
     one = losses(bin_dir / "train", text, STEPS, env={"SMALTI_TARGET": "cpu"})
@@ -47,9 +56,9 @@ def test_bad_input_is_said(bin_dir, tmp_path):
     assert done.returncode == 1 and "shorter than" in done.stderr
 
 
-@pytest.mark.parametrize("arguments", [[], ["x"], ["2", "0"], ["2", "-1"], ["2", "2", "2"], ["2k"]])
+@pytest.mark.parametrize("arguments", [[], ["x"], ["2", "0"], ["2", "-1"], ["2", "2", "0"], ["2", "2", "8", "2"], ["2k"]])
 def test_wrong_arguments_print_the_usage(bin_dir, arguments):
     text = [str(ROOT / "LICENSE")] if arguments else []
     done = subprocess.run([str(bin_dir / "train"), *text, *arguments], capture_output=True, text=True)
     assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr == "usage: train TEXT [STEPS [DEVICES]]\n"
+    assert done.stderr == "usage: train TEXT [STEPS [DEVICES [BATCH]]]\n"
