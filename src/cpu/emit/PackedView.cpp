@@ -1,7 +1,11 @@
 #include "cpu/emit/PackedView.h"
 
+#include "schedule/UnitDims.h"
+
 namespace smalti::cpu {
 namespace {
+
+Reg index(Builder& b, int64_t i) { return b.getInt64(static_cast<uint64_t>(i)); }
 
 /// Moves a dimension's rows from the stored rows to the narrow ones, where they are a whole number of those.
 void countInNarrowRows(Builder& b, PackedView& v, size_t d) {
@@ -47,8 +51,7 @@ PackedView join(Builder& b, const View& from, DType to) {
 }
 
 /// The stored elements that the view sees, as elements of their own width.
-std::optional<View> stored(NativeLowering& l, const PackedView& v) {
-  Builder& b = l.b;
+std::optional<View> stored(Builder& b, Require require, const PackedView& v) {
   const size_t rank = v.cells.shape.size();
   View out = v.cells;
   if (v.parts == 1 && v.shares == 1) return out;
@@ -59,24 +62,24 @@ std::optional<View> stored(NativeLowering& l, const PackedView& v) {
     if (!single && (!stride || !part || *stride != *part * v.parts)) return std::nullopt;
     out.strides[rows] = v.partStride;
     out.shape[rows] *= v.parts;
-    if (out.dynamic()) out.sizes[rows] = b.CreateMul(out.sizes[rows], l.index(v.parts));
+    if (out.dynamic()) out.sizes[rows] = b.CreateMul(out.sizes[rows], index(b, v.parts));
     return out;
   }
   for (size_t d = 0; d < rank; ++d) {
     if (d == rows) continue;
     const auto step = constantOf(v.rowSteps[d]);
     if (!step || *step % v.shares != 0) return std::nullopt;
-    out.strides[d] = b.CreateAdd(out.strides[d], b.CreateMul(l.index(*step / v.shares), v.rowStride));
+    out.strides[d] = b.CreateAdd(out.strides[d], b.CreateMul(index(b, *step / v.shares), v.rowStride));
   }
   if (constantOf(v.rowSteps[rows]) != 1) return std::nullopt;
-  const auto isWhole = [&](Reg n) { return b.CreateICmpEQ(b.CreateURem(n, l.index(v.shares)), l.index(0)); };
-  l.require(isWhole(v.row));
+  const auto isWhole = [&](Reg n) { return b.CreateICmpEQ(b.CreateURem(n, index(b, v.shares)), index(b, 0)); };
+  require(isWhole(v.row));
   out.base = b.CreateGEP(storageType(b.getContext(), out.dtype), out.base,
-                         b.CreateMul(b.CreateUDiv(v.row, l.index(v.shares)), v.rowStride));
+                         b.CreateMul(b.CreateUDiv(v.row, index(b, v.shares)), v.rowStride));
   out.strides[rows] = v.rowStride;
   if (out.dynamic()) {
-    l.require(isWhole(out.sizes[rows]));
-    out.sizes[rows] = b.CreateUDiv(out.sizes[rows], l.index(v.shares));
+    require(isWhole(out.sizes[rows]));
+    out.sizes[rows] = b.CreateUDiv(out.sizes[rows], index(b, v.shares));
   }
   if (out.shape[rows] % v.shares != 0) return std::nullopt;
   out.shape[rows] /= v.shares;
@@ -131,7 +134,7 @@ PackedView unpacked(const View& from) {
   return v;
 }
 
-std::optional<PackedView> bitcastView(NativeLowering& l, const PackedView& from, DType to,
+std::optional<PackedView> bitcastView(Builder& b, Require require, const PackedView& from, DType to,
                                       std::span<const int64_t> shape) {
   const int was = bit_width(from.dtype), is = bit_width(to);
   if (was < 2 || is < 2 || is_semaphore(from.dtype) || is_semaphore(to) || !from.cells.present.empty())
@@ -141,16 +144,16 @@ std::optional<PackedView> bitcastView(NativeLowering& l, const PackedView& from,
     v.dtype = to;
     return v;
   }
-  auto plain = stored(l, from);
+  auto plain = stored(b, require, from);
   if (!plain || plain->shape.size() < 2) return std::nullopt;
   const int here = bit_width(plain->dtype);
   const size_t rows = plain->shape.size() - 2;
-  PackedView v = is < here ? split(l.b, *plain, to) : is > here ? join(l.b, *plain, to) : unpacked(*plain);
+  PackedView v = is < here ? split(b, *plain, to) : is > here ? join(b, *plain, to) : unpacked(*plain);
   v.dtype = to;
   if (plain->dynamic()) {
-    Reg bits = l.b.CreateMul(plain->sizes[rows], l.index(here));
-    l.require(l.b.CreateICmpEQ(l.b.CreateURem(bits, l.index(is)), l.index(0)));
-    v.cells.sizes[rows] = l.b.CreateUDiv(bits, l.index(is));
+    Reg bits = b.CreateMul(plain->sizes[rows], index(b, here));
+    require(b.CreateICmpEQ(b.CreateURem(bits, index(b, is)), index(b, 0)));
+    v.cells.sizes[rows] = b.CreateUDiv(bits, index(b, is));
   }
   v.cells.shape.assign(shape.begin(), shape.end());
   return v;
@@ -212,25 +215,24 @@ PackedView withoutUnits(const PackedView& from) {
   return v;
 }
 
-View storedCells(NativeLowering& l, const PackedView& v) {
+View storedCells(Builder& b, const PackedView& v) {
   View out = v.cells;
   const auto add = [&](Reg size, Reg stride) {
     const auto known = constantOf(size);
     if (!known && !out.dynamic()) {
-      for (const int64_t n : out.shape) out.sizes.push_back(l.index(n));
+      for (const int64_t n : out.shape) out.sizes.push_back(index(b, n));
     }
     if (out.dynamic()) out.sizes.push_back(size);
     out.shape.push_back(known.value_or(INT64_MIN));
     out.strides.push_back(stride);
   };
-  if (v.parts > 1) add(l.index(v.parts), v.partStride);
+  if (v.parts > 1) add(index(b, v.parts), v.partStride);
   if (v.shares > 1) {
-    Builder& b = l.b;
-    Reg first = b.CreateUDiv(v.row, l.index(v.shares)), last = v.row;
+    Reg first = b.CreateUDiv(v.row, index(b, v.shares)), last = v.row;
     for (size_t d = 0; d < v.rowSteps.size(); ++d)
-      last = b.CreateAdd(last, b.CreateMul(b.CreateSub(extent(b, v.cells, d), l.index(1)), v.rowSteps[d]));
+      last = b.CreateAdd(last, b.CreateMul(b.CreateSub(extent(b, v.cells, d), index(b, 1)), v.rowSteps[d]));
     out.base = b.CreateGEP(storageType(b.getContext(), out.dtype), out.base, b.CreateMul(first, v.rowStride));
-    add(b.CreateAdd(b.CreateSub(b.CreateSDiv(last, l.index(v.shares)), first), l.index(1)), v.rowStride);
+    add(b.CreateAdd(b.CreateSub(b.CreateSDiv(last, index(b, v.shares)), first), index(b, 1)), v.rowStride);
   }
   return out;
 }

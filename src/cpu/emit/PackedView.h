@@ -4,7 +4,8 @@
 
 #include <optional>
 
-#include "cpu/emit/NativeLowering.h"
+#include "cpu/emit/View.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace smalti::cpu {
 
@@ -26,17 +27,20 @@ struct PackedView {
   bool isPlain() const { return parts == 1 && shares == 1 && dtype == cells.dtype; }
 };
 
+/// Emits code that ends the call where the condition (i1) is false.
+using Require = llvm::function_ref<void(Reg)>;
+
 /// A ref as its own view.
 PackedView unpacked(const View&);
 /// The bits of a view as elements of `dtype`, `shape` as the verifier of tpu.memref_bitcast demands; nullopt where
 /// `PackedView` cannot represent it. Emits a check if it depends on an index.
-std::optional<PackedView> bitcastView(NativeLowering&, const PackedView&, DType, std::span<const int64_t> shape);
+std::optional<PackedView> bitcastView(Builder&, Require, const PackedView&, DType, std::span<const int64_t> shape);
 /// As `slice` and `reshape` of View.h.
 PackedView slice(Builder&, const PackedView&, std::span<const Reg> starts, std::span<const int64_t> sizes,
                  std::span<const int64_t> steps = {});
 std::optional<PackedView> reshape(Builder&, const PackedView&, std::span<const int64_t> shape);
 PackedView withoutUnits(const PackedView&);
 /// A view of all stored elements that the view overlaps, and possibly of others between them.
-View storedCells(NativeLowering&, const PackedView&);
+View storedCells(Builder&, const PackedView&);
 
 }  // namespace smalti::cpu

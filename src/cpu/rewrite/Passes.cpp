@@ -5,6 +5,7 @@
 #include "cpu/rewrite/DropEdgeMasks.h"
 #include "cpu/rewrite/HoistAboveProducts.h"
 #include "cpu/rewrite/LaneBroadcastElimination.h"
+#include "cpu/rewrite/MatrixUnitProducts.h"
 #include "cpu/rewrite/NarrowFloatMoves.h"
 #include "cpu/rewrite/RetileMatmulGrid.h"
 #include "cpu/rewrite/RetileWithoutPadding.h"
@@ -18,6 +19,10 @@ std::optional<KernelPackage> eliminateBroadcasts(const KernelPackage& package, c
 
 std::optional<KernelPackage> hoistOps(const KernelPackage& package, const RewriteTarget&) {
   return hoistAboveProducts(package);
+}
+
+std::optional<KernelPackage> multiply(const KernelPackage& package, const RewriteTarget&) {
+  return multiplyWithoutUnits(package);
 }
 
 std::optional<KernelPackage> moveNarrow(const KernelPackage& package, const RewriteTarget&) {
@@ -43,6 +48,7 @@ std::optional<KernelPackage> retilePadding(const KernelPackage& package, const R
 
 constexpr int kRetiling = 1;
 constexpr RewritePass kPasses[] = {
+    {"multiply-without-units", "replaces products computed step by step on a matrix unit by products", multiply},
     {"eliminate-lane-broadcasts", "computes values that are equal in all lanes once per row", eliminateBroadcasts},
     {"move-narrow-floats", "moves narrow floats without widening or unpacking them", moveNarrow},
     {"retile-masked-matmul-grid",

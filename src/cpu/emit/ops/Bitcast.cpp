@@ -13,7 +13,7 @@ LowerResult lowerBitcast(NativeLowering& l, mlir::Operation& op) {
   if (bit_width(from) == bit_width(to) || shape.size() < 2) return lowerByInterpreter(l, op);
   if (auto ok = l.flush(); !ok) return ok;
   const View source = denseView(l, op.getOperand(0));
-  const auto seen = bitcastView(l, unpacked(source), to, out);
+  const auto seen = bitcastView(l.b, [&](Reg ok) { l.require(ok); }, unpacked(source), to, out);
   if (!seen) return lowerByInterpreter(l, op);
   l.setView(op.getResult(0), gatherPacked(l, *seen));
   return {};

@@ -107,7 +107,7 @@ tl::expected<PackedView, Unsupported> packedBoxOf(NativeLowering& l, mlir::Opera
   l.require(bounds->inside);
   PackedView box = slice(l.b, whole, bounds->starts, bounds->sizes, bounds->steps);
   box.cells.sizes.clear();
-  emitHazardCheck(l, op, storedCells(l, box), op.getNumResults() == 0);
+  emitHazardCheck(l, op, storedCells(l.b, box), op.getNumResults() == 0);
   auto shaped = reshape(l.b, box, valueShape);
   if (!shaped) return unsupported("a load or store that reshapes");
   return *shaped;
@@ -267,7 +267,7 @@ LowerResult lowerPackedRef(NativeLowering& l, mlir::Operation& op, const PackedV
   const Shape shape = shapeOf(op.getResult(0).getType());
   const DType dtype = elementDType(op.getResult(0).getType());
   const bool casts = llvm::isa<tpu::MemRefBitcastOp>(op);
-  auto view = casts ? bitcastView(l, from, dtype, shape) : reshape(l.b, from, shape);
+  auto view = casts ? bitcastView(l.b, [&](Reg ok) { l.require(ok); }, from, dtype, shape) : reshape(l.b, from, shape);
   if (!view) return unsupported(casts ? "a bitcast of a ref to another width" : "a reshape of a ref in parts");
   if (view->isPlain())
     l.setRef(op.getResult(0), std::move(view->cells));

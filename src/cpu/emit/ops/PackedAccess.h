@@ -1,6 +1,7 @@
 // Loads and stores through refs that access memory as elements of another width.
 #pragma once
 
+#include "cpu/emit/NativeLowering.h"
 #include "cpu/emit/PackedView.h"
 
 namespace smalti::cpu {

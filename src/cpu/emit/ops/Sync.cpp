@@ -270,7 +270,7 @@ LowerResult copyBits(NativeLowering& l, const PackedView& source, const PackedVi
     if (from.cells.dynamic()) return unsupported("a copy of a dynamic size inside of one array");
     copyPacked(l, unpacked(gatherPacked(l, from)), to);
   } else if (from.shares == 1 && to.shares == 1 && from.parts == to.parts && from.cells.dtype == to.cells.dtype) {
-    copyRuns(l, storedCells(l, from), storedCells(l, to));
+    copyRuns(l, storedCells(l.b, from), storedCells(l.b, to));
   } else {
     copyPacked(l, from, to);
   }
@@ -355,7 +355,7 @@ LowerResult lowerEnqueue(NativeLowering& l, mlir::Operation& op) {
     if (!from || !to) return unsupported("a copy that native code does not follow");
     if (device) to->cells = onDevice(l, to->cells, device);
     if (auto ok = copyBits(l, *from, *to); !ok) return ok;
-    finishCopy(l, op, storedCells(l, *from), storedCells(l, *to), dmaBytes(l, *from), *arrived, sent, device,
+    finishCopy(l, op, storedCells(l.b, *from), storedCells(l.b, *to), dmaBytes(l, *from), *arrived, sent, device,
                /*isAll=*/to->parts == 1 && to->shares == 1);
     return {};
   }
@@ -377,7 +377,7 @@ LowerResult lowerWaitDma(NativeLowering& l, mlir::Operation& op) {
   if (!semaphore || (!ref && !packed)) return unsupported("a copy that native code does not follow");
   Reg amount = credit(l, *semaphore, packed ? dmaBytes(l, *packed) : dmaBytes(l, *ref));
   if (auto ok = wait(l, *semaphore, amount); !ok) return ok;
-  const View watched = packed ? storedCells(l, *packed) : *ref;
+  const View watched = packed ? storedCells(l.b, *packed) : *ref;
   watchWait(l, op, &watched, *semaphore, amount);
   return {};
 }

@@ -123,7 +123,7 @@ TEST(NativeOps, TheTableIsUpToDate) {
 
   // Every op that a kernel may hold is covered, or named here.
   static const std::set<std::string> kNowhere{
-      // The matrix unit's own registers: the whole kernel runs on the machine.
+      // The matrix unit's own registers: cpu/rewrite makes them products, or the whole kernel runs on the machine.
       "tpu.matmul_acc_lhs", "tpu.matmul_lhs_fifo", "tpu.matmul_pop", "tpu.matmul_pop_fifo", "tpu.matmul_push_rhs",
       // Becomes wait_dma when a module is read.
       "tpu.wait_dma2",
