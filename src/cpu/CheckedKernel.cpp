@@ -1,8 +1,5 @@
 #include "cpu/CheckedKernel.h"
 
-#include <algorithm>
-#include <cstring>
-
 #include "cpu/check/Instrument.h"
 
 namespace smalti::cpu {
@@ -14,12 +11,7 @@ Result<std::optional<std::vector<Array>>> CheckedKernel::call(std::span<const Ar
   auto results = kernel_->call(operands, {}, options, fault, log);
   if (!results) return fail(std::move(results.error()));
   if (fault) return std::nullopt;
-  const size_t own = results->size() - shadowResults_;
-  const bool defined = std::all_of(results->begin() + static_cast<ptrdiff_t>(own), results->end(), [](const Array& a) {
-    return a.elements() == 0 || !std::memchr(a.data(), 0, static_cast<size_t>(a.bytes()));
-  });
-  if (!defined) return std::nullopt;
-  results->resize(own);
+  if (!takeShadows(*results, shadowResults_)) return std::nullopt;
   return std::move(*results);
 }
 

@@ -1,44 +1,25 @@
 #include "driver/WriteObject.h"
 
 #include <cstdio>
-#include <filesystem>
 
-#include <fmt/format.h>
-
-#include "base/File.h"
 #include "base/Source.h"
 #include "cpu/aot/Aot.h"
+#include "driver/OutputNames.h"
 #include "lang/call/Backend.h"
 
 namespace smalti {
 namespace driver {
 
 Result<WrittenObject> writeObject(const KernelPackage& kernel, const std::string& path, const ObjectOptions& options) {
-  const std::filesystem::path object(path);
-  WrittenObject written;
-  written.header = std::filesystem::path(object).replace_extension(".h").string();
-  if (!object.has_stem() || path == "-" || written.header == path)
-    return fail({.code = "SM1000",
-                 .message = "an object file and its header need a name",
-                 .place = {},
-                 .help = "name the object: -o kernel.o; its header is kernel.h"});
-  written.symbol = options.symbol.empty() ? cpu::cIdentifier(object.stem().string()) : options.symbol;
-  if (!cpu::isCIdentifier(written.symbol))
-    return fail({.code = "SM1000",
-                 .message = fmt::format("'{}' cannot be the name of a C function", written.symbol),
-                 .place = {},
-                 .help = "a letter, then letters, digits and _; no word of C or C++ and no function of the C library: "
-                         "--symbol NAME"});
+  auto names = outputNames(path, options.symbol, "kernel.o");
+  if (!names) return fail(std::move(names.error()));
   const auto target = cpu::processorNamed(options.processor);
   if (!target) return fail(target.error());
-  const auto made = cpu::compileAheadOfTime(kernel, *target, written.symbol, options.step_limit);
+  const auto made = cpu::compileAheadOfTime(kernel, *target, names->symbol, options.step_limit);
   if (!made) return fail(made.error());
-  if (Status status = writeFile(path, {made->object}); !status) return fail(status.error());
-  if (Status status = writeFile(written.header, {made->header}); !status) {
-    std::error_code gone;
-    std::filesystem::remove(object, gone);
+  if (Status status = writeWithHeader(path, made->object, names->header, made->header); !status)
     return fail(status.error());
-  }
+  WrittenObject written{.header = std::move(names->header), .symbol = std::move(names->symbol), .processor = {}};
   written.processor = target->name;
   written.bytes = static_cast<int64_t>(made->object.size());
   return written;

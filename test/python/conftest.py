@@ -1,5 +1,6 @@
 import os
 import pathlib
+import subprocess
 import sys
 
 import pytest
@@ -23,6 +24,14 @@ def bin_dir():
 @pytest.fixture(scope="session")
 def smalti(bin_dir):
     return str(bin_dir / "smalti")
+
+
+@pytest.fixture(scope="session")
+def fake_cuda(tmp_path_factory):
+    """A folder with a CUDA driver that has no GPU: what this process asks of a driver, and in which words it fails."""
+    folder = tmp_path_factory.mktemp("cuda")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "libcuda.so.1", pathlib.Path(__file__).with_name("fake_cuda.c")], check=True)
+    return lambda mode: {"LD_LIBRARY_PATH": str(folder), "FAKE_CUDA": mode}
 
 
 @pytest.fixture

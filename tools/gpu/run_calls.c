@@ -189,9 +189,9 @@ static double secondsNow(void) {
 
 /* 1: as it should be. */
 static int runCall(const char *folder) {
-  long bytes = 0, sizes[kMost], points = 1, threads = 0, shared = 0, workspace = 0;
+  long bytes = 0, sizes[kMost], points = 1, threads = 0, shared = 0, workspace = 0, printBytes = 0;
   char *plan = readAll(folder, "call.txt", &bytes), types[kMost][32], code[64];
-  Address at[kMost] = {0}, pointers = 0, memory = 0, ended = 0;
+  Address at[kMost + 1] = {0}, pointers = 0, memory = 0, ended = 0;
   /* Code for one architecture with its own instructions runs there alone, the oldest everywhere. */
   const char *architecture = capability == 90 ? "sm_90a" : "sm_80";
   struct Map maps[kMostMaps];
@@ -207,6 +207,7 @@ static int runCall(const char *folder) {
       threads = plan[0], shared = plan[1], workspace = plan[2];
     sscanf(line, "points %ld", &points);
     if (mapCount < kMostMaps && readMap(line, architecture, &maps[mapCount])) ++mapCount;
+    sscanf(line, "prints %ld", &printBytes);
     if (sscanf(line, "alias %d", &aliases[n]) == 1) ++operands;
     else if (sscanf(line, "operand %ld", &sizes[n]) == 1) aliases[n] = -1, ++operands;
     else if (sscanf(line, "result %ld %31s", &sizes[n], types[n]) == 2) ++results;
@@ -237,6 +238,11 @@ static int runCall(const char *folder) {
     free(data);
   }
   for (int i = 0; ok && i < mapCount; ++i) ok = encode(&maps[i], at[maps[i].array], encoded[i]);
+  /* The buffer for debug prints follows the results: its capacity, the bytes used, the records. */
+  const int64_t room[] = {printBytes, 0};
+  if (ok && printBytes > 0)
+    ok = check(allocate(&at[operands + results], sizeof room + (size_t)printBytes), "allot memory") &&
+         check(copyIn(at[operands + results], room, sizeof room), "copy to the GPU");
   int perProcessor = 1, status = 0;
   if (ok) occupancy(&perProcessor, function, (int)threads, (size_t)shared);
   long blocks = (long)perProcessor * processors;
@@ -276,6 +282,7 @@ static int runCall(const char *folder) {
   printf("\n");
   for (int i = 0; i < operands + results; ++i)
     if (at[i] && !(i < operands && aliases[i] >= 0)) release(at[i]);
+  if (at[operands + results]) release(at[operands + results]);
   if (pointers) release(pointers);
   if (memory) release(memory);
   if (ended) release(ended);

@@ -1,6 +1,7 @@
 #include "cpu/check/Instrument.h"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 
 #include <fmt/format.h>
@@ -417,6 +418,21 @@ tl::expected<CheckedPackage, Unsupported> withChecks(const KernelPackage& given)
   auto plan = planChecks(package);
   if (!plan) return tl::unexpected(std::move(plan.error()));
   return Instrumenter(package, std::move(*plan)).run();
+}
+
+bool takeShadows(std::vector<Array>& results, size_t shadowResults) {
+  const auto first = results.end() - static_cast<ptrdiff_t>(shadowResults);
+  const bool defined = std::all_of(first, results.end(), [](const Array& a) {
+    return a.elements() == 0 || !std::memchr(a.data(), 0, static_cast<size_t>(a.bytes()));
+  });
+  results.erase(first, results.end());
+  return defined;
+}
+
+bool watchesCopies(const KernelPackage& package) {
+  bool watches = false;
+  package.kernelFunction().walk([&](mlir::Operation* op) { watches |= op->hasAttr(kWatched); });
+  return watches;
 }
 
 }  // namespace smalti::cpu

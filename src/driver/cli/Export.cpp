@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/File.h"
+#include "driver/WriteDeviceCode.h"
 #include "driver/WriteObject.h"
 #include "driver/cli/Inputs.h"
 #include "driver/cli/KernelChoice.h"
@@ -18,12 +19,12 @@ namespace {
 struct ExportArguments {
   std::string path, format = "text", kernel, outFile = "-";
   int version = interop::kDefaultVersion;
-  std::string processor = "host", symbol;
+  std::string processor = "host", gpu = "sm_80", symbol;
   InputArguments inputs;
 };
 
-/// An object file and the C header next to it.
-int exportObject(const Session& session, const ExportArguments& arguments) {
+/// Machine code, for a processor or a GPU, and the C header next to it.
+int exportCode(const Session& session, const ExportArguments& arguments) {
   auto module = driver::loadModuleOrCase(arguments.path);
   if (!module) return session.refuse(module.error());
   if (!module->program && !arguments.inputs.outShape.empty()) {
@@ -34,18 +35,25 @@ int exportObject(const Session& session, const ExportArguments& arguments) {
   if (Status status = driver::requireShapes(*module); !status) return session.refuse(status.error());
   const auto kernel = chooseKernel(*module, arguments.kernel);
   if (!kernel) return session.refuse(kernel.error());
+  const auto print = [&](const auto& written, const char* processorKey, const std::string& processor) {
+    if (session.json())
+      session.printJson({{"file", arguments.outFile},
+                         {"format", arguments.format},
+                         {"bytes", written.bytes},
+                         {"header", written.header},
+                         {"function", written.symbol},
+                         {processorKey, processor}});
+    return kOk;
+  };
+  if (arguments.format != "object") {
+    const auto written = driver::writeDeviceCode(**kernel, arguments.outFile, arguments.format == "cubin",
+                                                 arguments.gpu, arguments.symbol);
+    return written ? print(*written, "gpu", written->gpu) : session.refuse(written.error());
+  }
   const auto written = driver::writeObject(
       **kernel, arguments.outFile,
       {.processor = arguments.processor, .symbol = arguments.symbol, .step_limit = session.options.values.stepLimit});
-  if (!written) return session.refuse(written.error());
-  if (session.json())
-    session.printJson({{"file", arguments.outFile},
-                       {"format", arguments.format},
-                       {"bytes", written->bytes},
-                       {"header", written->header},
-                       {"function", written->symbol},
-                       {"processor", written->processor}});
-  return kOk;
+  return written ? print(*written, "processor", written->processor) : session.refuse(written.error());
 }
 
 /// `chip`: TPUs whose compilers must take the kernels; empty: what Pallas lowers for any.
@@ -66,7 +74,8 @@ Result<std::string> exported(const driver::LoadedModule& module, const ExportArg
 }
 
 int exportModule(const Session& session, const ExportArguments& arguments) {
-  if (arguments.format == "object") return exportObject(session, arguments);
+  if (arguments.format == "object" || arguments.format == "ptx" || arguments.format == "cubin")
+    return exportCode(session, arguments);
   const auto module = driver::loadModuleOrCase(arguments.path);
   if (!module) return session.refuse(module.error());
   const auto text = exported(*module, arguments, session.options.values.chip);
@@ -99,9 +108,9 @@ void declareExport(CLI::App& app, Session& session) {
   app.add_option(
          "--format", arguments->format,
          "text and generic are Mosaic text, bytecode is stable_mosaic, stablehlo is the whole program, object is "
-         "machine code with a C header next to it")
-      ->check(CLI::IsMember({"stablehlo", "text", "generic", "bytecode", "object"}))
-      ->type_name("stablehlo|text|generic|bytecode|object")
+         "machine code with a C header next to it, ptx and cubin are code for NVIDIA GPUs with one")
+      ->check(CLI::IsMember({"stablehlo", "text", "generic", "bytecode", "object", "ptx", "cubin"}))
+      ->type_name("stablehlo|text|generic|bytecode|object|ptx|cubin")
       ->capture_default_str();
   app.add_option("--version", arguments->version, "version of the bytecode")
       ->check(CLI::Range(interop::kOldestWritableVersion, interop::kNewestReadableVersion))
@@ -115,7 +124,13 @@ void declareExport(CLI::App& app, Session& session) {
                  "processor of an object: its LLVM name, or TRIPLE/NAME; host is this one")
       ->type_name("NAME")
       ->capture_default_str();
-  app.add_option("--symbol", arguments->symbol, "name of the C function of an object; by default that of the file")
+  app.add_option("--target-gpu", arguments->gpu,
+                 "of ptx and cubin: an architecture or a device; PTX for sm_80 also runs on newer ones")
+      ->type_name("GPU")
+      ->capture_default_str();
+  app.add_option("--symbol", arguments->symbol,
+                 "name of the C function of an object, by default that of the file; of ptx and cubin: prefix of the "
+                 "names in the header")
       ->type_name("NAME");
   arguments->inputs.declare(app);
   session.addOption(app, "step-limit");

@@ -13,7 +13,7 @@ namespace smalti::gpu {
 namespace {
 
 // CUdevice_attribute, CUfunction_attribute, CUjit_option of cuda.h.
-constexpr int kMajor = 75, kMinor = 76, kProcessors = 16, kDynamicShared = 8, kErrorLog = 5, kErrorLogBytes = 6;
+constexpr int kProcessors = 16, kDynamicShared = 8, kErrorLog = 5, kErrorLogBytes = 6;
 /// So many rounds of loops take longer than anybody waits; a kernel that does not end would keep the GPU.
 constexpr int64_t kMostRounds = int64_t{1} << 40;
 
@@ -38,28 +38,16 @@ class DeviceMemory {
   CudaAddress at_ = 0;
 };
 
-/// The primary context of the first device, which others share, made this thread's.
-Status useFirstDevice(const CudaDriver& driver) {
-  static CudaHandle context = nullptr;
-  static const Status retained = [&]() -> Status {
-    CudaDevice device = 0;
-    if (Status ok = driver.check(driver.call().deviceGet(&device, 0), "find the first GPU"); !ok) return ok;
-    return driver.check(driver.call().primaryContextRetain(&context, device), "start the first GPU");
-  }();
-  if (!retained) return retained;
-  return driver.check(driver.call().contextSetCurrent(context), "use the first GPU");
-}
-
 class LoadedKernel : public CudaKernel {
  public:
-  LoadedKernel(const CudaDriver& driver, const KernelPackage& package, eval::Poison poison, const DeviceKernel& lowered)
-      : driver_(driver), arrays_(package, poison, lowered.written), lowered_(lowered) {}
+  LoadedKernel(const CudaGpu& gpu, const KernelPackage& package, eval::Poison poison, const DeviceKernel& lowered)
+      : gpu_(gpu), driver_(gpu.driver()), arrays_(package, poison, lowered.written), lowered_(lowered) {}
   ~LoadedKernel() override {
-    if (module_ && useFirstDevice(driver_)) driver_.call().moduleUnload(module_);
+    if (module_ && gpu_.use()) driver_.call().moduleUnload(module_);
   }
 
   Status load(const std::string& ptx) {
-    if (Status ok = useFirstDevice(driver_); !ok) return ok;
+    if (Status ok = gpu_.use(); !ok) return ok;
     std::array<char, 2048> log{};
     std::array<int, 2> options{kErrorLog, kErrorLogBytes};
     std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size())};
@@ -75,16 +63,19 @@ class LoadedKernel : public CudaKernel {
                                   fmt::format("give a block {} bytes of shared memory", shared));
         !ok)
       return ok;
-    int perProcessor = 0, processors = 0;
+    int perProcessor = 0;
     driver_.call().occupancy(&perProcessor, function_, lowered_.allThreads(), static_cast<size_t>(shared));
-    driver_.call().deviceGetAttribute(&processors, kProcessors, 0);
-    blocksAtOnce_ = std::max<int64_t>(1, int64_t{perProcessor} * processors);
+    blocksAtOnce_ = std::max<int64_t>(1, int64_t{perProcessor} * gpu_.attribute(kProcessors));
     return {};
   }
 
-  Result<std::vector<Array>> call(std::span<const Array> operands, const CudaCall& options,
-                                  bool& fault) const override {
-    if (Status ok = useFirstDevice(driver_); !ok) return fail(std::move(ok.error()));
+  Result<LaunchResult> call(std::span<const Array> operands, const CudaCall& options) const override {
+    return launchWithPrintBuffer(lowered_, [&](int64_t printBytes) { return callOnce(operands, options, printBytes); });
+  }
+
+ private:
+  Result<LaunchResult> callOnce(std::span<const Array> operands, const CudaCall& options, int64_t printBytes) const {
+    if (Status ok = gpu_.use(); !ok) return fail(std::move(ok.error()));
     MemoryAccount memory(options.memoryLimitBytes);
     cpu::CallArrays arrays;
     if (Status ok = arrays_.prepare(operands, {}, memory, arrays); !ok) return fail(std::move(ok.error()));
@@ -105,6 +96,11 @@ class LoadedKernel : public CudaKernel {
     }
     const int64_t points = gridPoints(lowered_.sharedBounds, operands);
     int64_t blocks = std::clamp<int64_t>(points, 1, blocksAtOnce_);
+    std::vector<int64_t> buffer(static_cast<size_t>((PrintOps::kHeaderBytes + printBytes) / 8));
+    buffer[0] = printBytes;
+    auto onDevice = toDevice(buffer.data(), static_cast<int64_t>(buffer.size() * sizeof(int64_t)));
+    if (!onDevice) return fail(std::move(onDevice.error()));
+    addresses.push_back(onDevice->at());
     auto pointers = toDevice(addresses.data(), static_cast<int64_t>(addresses.size() * sizeof(CudaAddress)));
     if (!pointers) return fail(std::move(pointers.error()));
     int32_t status = 0;
@@ -124,17 +120,38 @@ class LoadedKernel : public CudaKernel {
             driver_.check(driver_.call().copyOut(&status, ended->at(), sizeof(status)), "read how a kernel ended");
         !ok)
       return fail(std::move(ok.error()));
-    fault = status != 0;
-    for (size_t i = 0; i < arrays.results.size() && !fault; ++i)
-      if (Status ok = driver_.check(driver_.call().copyOut(arrays.results[i].data(), addresses[operands.size() + i],
-                                                           static_cast<size_t>(arrays_.resultBytes(i))),
-                                    fmt::format("copy output {} from the GPU", i));
+    LaunchResult result{.end = static_cast<KernelEnd>(status), .results = {}};
+    if (result.end == KernelEnd::stepLimit && options.stepLimit <= 0) return fail(endless());
+    if (result.end != KernelEnd::done) return result;
+    const auto copyOut = [&](void* to, CudaAddress from, size_t bytes, const std::string& what) {
+      return driver_.check(driver_.call().copyOut(to, from, bytes), fmt::format("copy {} from the GPU", what));
+    };
+    for (size_t i = 0; i < arrays.results.size(); ++i)
+      if (Status ok = copyOut(arrays.results[i].data(), addresses[operands.size() + i],
+                              static_cast<size_t>(arrays_.resultBytes(i)), fmt::format("output {}", i));
           !ok)
         return fail(std::move(ok.error()));
-    return arrays_.outside(std::move(arrays.results), memory);
+    if (lowered_.prints) {
+      if (Status ok = copyOut(buffer.data(), onDevice->at(), buffer.size() * sizeof(int64_t), "the kernel's prints");
+          !ok)
+        return fail(std::move(ok.error()));
+      result.log = lowered_.prints->read(std::as_writable_bytes(std::span(buffer)));
+    }
+    auto results = arrays_.outside(std::move(arrays.results), memory);
+    if (!results) return fail(std::move(results.error()));
+    result.results = std::move(*results);
+    return result;
   }
 
- private:
+  /// Without a step limit, the machine would not end either.
+  static Diagnostic endless() {
+    return {.code = "SM7206",
+            .message = "the kernel did not end on the GPU",
+            .place = {},
+            .need = fmt::format("at most {} iterations of loops in a block of threads", kMostRounds),
+            .help = "look for a loop whose condition never becomes false; --step-limit ends it earlier"};
+  }
+
   Result<DeviceMemory> toDevice(const void* from, int64_t bytes) const {
     DeviceMemory made(driver_);
     if (Status ok = made.allocate(bytes); !ok) return fail(std::move(ok.error()));
@@ -159,6 +176,7 @@ class LoadedKernel : public CudaKernel {
     return driver_.check(driver_.call().contextSynchronize(), "run the kernel to its end");
   }
 
+  CudaGpu gpu_;
   const CudaDriver& driver_;
   cpu::KernelArrays arrays_;
   DeviceKernel lowered_;
@@ -168,26 +186,9 @@ class LoadedKernel : public CudaKernel {
 
 }  // namespace
 
-Result<Architecture> presentArchitecture(const CudaDriver& driver) {
-  CudaDevice device = 0;
-  int major = 0, minor = 0;
-  if (Status ok = driver.check(driver.call().deviceGet(&device, 0), "find the first GPU"); !ok)
-    return fail(std::move(ok.error()));
-  driver.call().deviceGetAttribute(&major, kMajor, device);
-  driver.call().deviceGetAttribute(&minor, kMinor, device);
-  const int version = major * 10 + minor;
-  const Architecture* best = nullptr;
-  for (const Architecture& a : architectures()) {
-    const bool onlyThere = a.name.ends_with('a');  // of one architecture alone
-    if (onlyThere ? a.version == version : a.version <= version) best = &a;
-  }
-  if (best) return *best;
-  return architectureNamed(fmt::format("sm_{}", version));
-}
-
-Result<std::shared_ptr<const CudaKernel>> loadKernel(const CudaDriver& driver, const KernelPackage& package,
+Result<std::shared_ptr<const CudaKernel>> loadKernel(const CudaGpu& gpu, const KernelPackage& package,
                                                      eval::Poison poison, const PtxKernel& code) {
-  auto kernel = std::make_shared<LoadedKernel>(driver, package, poison, code.lowered);
+  auto kernel = std::make_shared<LoadedKernel>(gpu, package, poison, code.lowered);
   if (Status ok = kernel->load(code.ptx); !ok) return fail(std::move(ok.error()));
   return kernel;
 }

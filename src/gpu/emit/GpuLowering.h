@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "cpu/Unsupported.h"
-#include "cpu/emit/View.h"
+#include "cpu/emit/PackedView.h"
 #include "eval/Poison.h"
 #include "gpu/device/KernelEnd.h"
 #include "gpu/device/Primitives.h"
 #include "gpu/emit/Hazards.h"
+#include "gpu/emit/PrintBuffer.h"
 #include "gpu/plan/LaunchPlan.h"
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
@@ -65,6 +66,7 @@ class GpuLowering {
   Reg rounds = nullptr;  ///< slot of the rounds that are left
   std::vector<Reg> gridBounds;
   Stream* stream = nullptr;  ///< of operands of products across steps, where there are such; not owned
+  PrintBuffer prints;        ///< of a kernel that prints
   View barrier;              ///< the barrier semaphore, where the kernel asks for it
   Reg random[3] = {};        ///< slots of the random generator, where there is one (ops/Random.cpp)
 
@@ -74,6 +76,13 @@ class GpuLowering {
   bool hasRef(mlir::Value v) const { return refs_.contains(v); }
   const View& ref(mlir::Value v) const { return refs_.find(v)->second; }
   void setRef(mlir::Value v, View view) { refs_[v] = std::move(view); }
+  /// A ref that accesses memory as elements of another width (cpu/emit/PackedView.h), which has no `ref`; null for
+  /// others.
+  const cpu::PackedView* packedRef(mlir::Value v) const {
+    const auto found = packedRefs_.find(v);
+    return found == packedRefs_.end() ? nullptr : &found->second;
+  }
+  void setPackedRef(mlir::Value v, cpu::PackedView view) { packedRefs_[v] = std::move(view); }
   /// A vector op whose elements are computed where they are needed; `box`: of a load, what it reads.
   void defer(mlir::Operation&, std::optional<View> box = std::nullopt);
   /// A vector value in memory, which all threads may read after the next `touch`.
@@ -206,6 +215,7 @@ class GpuLowering {
   int64_t currentSum_ = -1;  ///< of those that a thread has: the element at hand
   llvm::DenseMap<mlir::Value, Reg> scalars_;
   llvm::DenseMap<mlir::Value, View> refs_, views_;
+  llvm::DenseMap<mlir::Value, cpu::PackedView> packedRefs_;
   llvm::DenseMap<mlir::Value, Deferred> deferred_;
   std::vector<llvm::DenseMap<mlir::Value, Memo>> memo_;
   llvm::DenseSet<mlir::Operation*> done_;
@@ -229,7 +239,9 @@ Reg movedElement(GpuLowering&, mlir::Operation&, const ElementIndex&);
 
 std::span<const GpuOpRow> concatenateOps();
 std::span<const GpuOpRow> controlOps();
+std::span<const GpuOpRow> convOps();
 std::span<const GpuOpRow> memoryOps();
+std::span<const GpuOpRow> printOps();
 std::span<const GpuOpRow> refOps();
 std::span<const GpuOpRow> productOps();
 std::span<const GpuOpRow> randomOps();

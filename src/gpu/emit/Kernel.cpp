@@ -6,9 +6,11 @@
 
 #include "base/Tiles.h"
 #include "cpu/emit/elements/Elementwise.h"
+#include "cpu/rewrite/MatrixUnitProducts.h"
 #include "gpu/emit/Edge.h"
 #include "gpu/emit/Stream.h"
 #include "ir/KernelArguments.h"
+#include "ir/TpuOpsDebug.h"
 #include "ir/TpuOpsSync.h"
 #include "llvm/IR/Module.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -68,6 +70,11 @@ class KernelLowering final : StreamSource {
     });
     if (!ok) return ok;
     if (plan_.stream.goesOn) l_.device.groupWait(b_, 0, nullptr, 0, DType::f32);
+    if (l_.prints.ops)
+      l_.byOneThread([&] {
+        b_.CreateStore(b_.CreateLoad(b_.getInt64Ty(), l_.prints.used),
+                       b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), l_.prints.memory, 1));
+      });
     b_.CreateRetVoid();
     return l_.failure;
   }
@@ -85,6 +92,7 @@ class KernelLowering final : StreamSource {
     k.sharedBounds.assign(signature().grid.begin(), signature().grid.begin() + shared());
     k.written = plan_.grid.written;
     k.barriers = l_.device.barriers();
+    k.prints = l_.prints.ops;
     k.inOrder = plan_.inOrder;
     return k;
   }
@@ -186,6 +194,22 @@ class KernelLowering final : StreamSource {
       }
       l_.setRef(ref, l_.allocateUndefined(elementDType(type), elementDType(type), shapeOf(type)));
     }
+    return preparePrints();
+  }
+
+  LowerResult preparePrints() {
+    bool prints = false;
+    kernel_.walk([&](mlir::Operation* op) { prints |= llvm::isa<tpu::LogOp, tpu::LogBufferOp>(op); });
+    if (!prints) return l_.failure;
+    if (shared() > 0) return unsupported("debug prints of grid points that run in any order");
+    PrintBuffer& buffer = l_.prints;
+    buffer.ops = std::make_shared<PrintOps>();
+    buffer.memory =
+        b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), l_.function->getArg(0),
+                                                                   package_.operands.size() + package_.results.size()));
+    buffer.capacity = b_.CreateLoad(b_.getInt64Ty(), buffer.memory);
+    buffer.used = l_.slot(b_.getInt64Ty());
+    b_.CreateStore(l_.index(0), buffer.used);
     return l_.failure;
   }
 
@@ -427,8 +451,10 @@ int64_t gridPoints(std::span<const int64_t> bounds, std::span<const Array> opera
   return points;
 }
 
-tl::expected<DeviceKernel, cpu::Unsupported> lowerKernel(const KernelPackage& package, llvm::Module& module,
+tl::expected<DeviceKernel, cpu::Unsupported> lowerKernel(const KernelPackage& given, llvm::Module& module,
                                                          const EmitOptions& options) {
+  const std::optional<KernelPackage> rewritten = cpu::multiplyWithoutUnits(given);
+  const KernelPackage& package = rewritten ? *rewritten : given;
   auto plan = planLaunch(package, options.architecture, options.checkBlocks);
   if (!plan) return tl::unexpected(std::move(plan.error()));
   plan->constantSpace = options.constantSpace;

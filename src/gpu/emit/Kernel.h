@@ -8,10 +8,11 @@
 namespace smalti::gpu {
 
 /// void (ptr operands, ptr workspace, ptr status, i64 points, i64 rounds, maps)
-/// `operands`: the call's operands, then its results, each a pointer. `workspace`: workspaceBytes for each block of the
-/// launch. `status`: an i32 that is 0 before; a KernelEnd after. `points`: of the shared grid axes together; a block
-/// takes its number's, and every n-th after it, with n blocks. `rounds`: of loops, of each block. `maps`: where the
-/// kernel has tensor maps, those, by value; on the host a pointer to them.
+/// `operands`: the call's operands, then its results, then the buffer for its debug prints, if it has any, each a
+/// pointer. `workspace`: workspaceBytes for each block of the launch. `status`: an i32 that is 0 before; a KernelEnd
+/// after. `points`: of the shared grid axes together; a block takes its number's, and every n-th after it, with n
+/// blocks. `rounds`: of loops, of each block. `maps`: where the kernel has tensor maps, those, by value; on the host a
+/// pointer to them.
 inline constexpr const char* kKernelSymbol = "smalti_kernel";
 
 struct DeviceKernel {
@@ -25,7 +26,8 @@ struct DeviceKernel {
   int barriers = 0;              ///< in the code
   int streamed = 0, stages = 0;  ///< products whose operands are copied ahead over the steps of the grid; of those
   int64_t stageBytes = 0;        ///< of a stage of theirs
-  std::string inOrder;           ///< why no more grid axes are blocks; empty: all that may be are
+  std::shared_ptr<const PrintOps> prints;  ///< null: the kernel prints nothing
+  std::string inOrder;                     ///< why no more grid axes are blocks; empty: all that may be are
   int allThreads() const { return threads + copyThreads; }
 };
 

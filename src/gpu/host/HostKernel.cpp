@@ -94,19 +94,28 @@ class FibreKernel : public HostKernel {
   bool usable() const { return function_ != nullptr; }
   const DeviceKernel& lowered() const override { return lowered_; }
 
-  Result<std::vector<Array>> call(std::span<const Array> operands, std::span<Array> into, const HostCall& options,
-                                  bool& fault) const override {
+  Result<LaunchResult> call(std::span<const Array> operands, const HostCall& options) const override {
+    return launchWithPrintBuffer(lowered_, [&](int64_t printBytes) { return launch(operands, options, printBytes); });
+  }
+
+ private:
+  Result<LaunchResult> launch(std::span<const Array> operands, const HostCall& options, int64_t printBytes) const {
     MemoryAccount memory(options.memoryLimitBytes);
     cpu::CallArrays arrays;
-    if (Status ok = arrays_.prepare(operands, into, memory, arrays); !ok) return fail(std::move(ok.error()));
+    if (Status ok = arrays_.prepare(operands, {}, memory, arrays); !ok) return fail(std::move(ok.error()));
     const int64_t points = gridPoints(lowered_.sharedBounds, operands);
     const int64_t blocks = std::clamp<int64_t>(points, 1, kMostBlocks);
     const int64_t bytes = blocks * lowered_.workspaceBytes;
-    if (Status ok = memory.take(bytes, "the kernel's values"); !ok) return fail(std::move(ok.error()));
+    if (Status ok = memory.take(bytes + printBytes, "the kernel's values"); !ok) return fail(std::move(ok.error()));
     auto workspace = Array::allocate({DType::u8, {std::max<int64_t>(bytes, 1)}});
     if (!workspace) return fail(std::move(workspace.error()));
     if (options.watcher)
-      if (Status ok = options.watcher->before(watched(arrays, points)); !ok) return fail(std::move(ok.error()));
+      if (Status ok = options.watcher->before(watched(arrays, points, printBytes)); !ok)
+        return fail(std::move(ok.error()));
+    std::vector<int64_t> buffer(static_cast<size_t>((PrintOps::kHeaderBytes + printBytes) / 8));
+    buffer[0] = printBytes;
+    auto pointers = arrays.pointers;
+    pointers.push_back(buffer.data());
     int32_t status = 0;
     const int64_t rounds = options.stepLimit > 0 ? options.stepLimit : INT64_MAX;
     const std::vector<std::byte> maps = hostMaps(arrays.pointers);
@@ -117,21 +126,25 @@ class FibreKernel : public HostKernel {
                                .sharedBytes = lowered_.sharedBytes,
                                .seed = options.seed,
                                .stop = options.stop};
-      if (auto trouble = runBlock(launch, [&] {
-            function_(arrays.pointers.data(), workspace->data(), &status, points, rounds, maps.data());
-          }))
+      if (auto trouble = runBlock(
+              launch, [&] { function_(pointers.data(), workspace->data(), &status, points, rounds, maps.data()); }))
         return fail({.code = "SM9001",
                      .message = "the threads of a block do not come together: " + *trouble,
                      .place = {},
                      .help = "this is a bug in Smalti, not in the kernel: please report it with the module"});
     }
-    fault = status != 0;
-    if (options.watcher && !fault)
-      if (Status ok = options.watcher->after(watched(arrays, points)); !ok) return fail(std::move(ok.error()));
-    return arrays_.outside(std::move(arrays.results), memory);
+    LaunchResult result{.end = static_cast<KernelEnd>(status), .results = {}};
+    if (result.end != KernelEnd::done) return result;
+    if (options.watcher)
+      if (Status ok = options.watcher->after(watched(arrays, points, printBytes)); !ok)
+        return fail(std::move(ok.error()));
+    auto results = arrays_.outside(std::move(arrays.results), memory);
+    if (!results) return fail(std::move(results.error()));
+    result.results = std::move(*results);
+    if (lowered_.prints) result.log = lowered_.prints->read(std::as_writable_bytes(std::span(buffer)));
+    return result;
   }
 
- private:
   std::vector<std::byte> hostMaps(std::span<void* const> pointers) const {
     std::vector<std::byte> maps(lowered_.maps.size() * TensorMap::kBytes);
     for (size_t i = 0; i < lowered_.maps.size(); ++i) {
@@ -146,8 +159,8 @@ class FibreKernel : public HostKernel {
     return maps;
   }
 
-  WatchedCall watched(const cpu::CallArrays& arrays, int64_t points) const {
-    WatchedCall call{.pointers = arrays.pointers, .points = points};
+  WatchedCall watched(const cpu::CallArrays& arrays, int64_t points, int64_t printBytes) const {
+    WatchedCall call{.pointers = arrays.pointers, .printBytes = printBytes, .points = points};
     for (size_t i = 0; i < arrays_.operands(); ++i) {
       call.operandBytes.push_back(arrays_.operandBytes(i));
       call.aliases.push_back(arrays_.aliasOf(i));

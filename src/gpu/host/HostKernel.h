@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "eval/Poison.h"
+#include "gpu/LaunchResult.h"
 #include "gpu/emit/Kernel.h"
 #include "ir/KernelPackage.h"
 
@@ -26,7 +27,8 @@ struct WatchedCall {
   std::vector<int64_t> operandBytes, resultBytes;
   std::vector<int> aliases;  ///< by operand: the result that it is one array with; -1: none
   std::vector<DType> resultTypes;
-  int64_t points = 0;  ///< of the grid axes whose points are blocks
+  int64_t printBytes = 0;  ///< capacity for debug prints; 0: the kernel has none
+  int64_t points = 0;      ///< of the grid axes whose points are blocks
 };
 
 /// Is shown each call before its launch and after.
@@ -48,11 +50,8 @@ class HostKernel {
  public:
   virtual ~HostKernel() = default;
   virtual const DeviceKernel& lowered() const = 0;
-  /// One call; operands in the custom call's order and of its types; `into` as KernelArrays::prepare has it. `fault`:
-  /// the code met an access out of bounds or the like, or a limit, and stopped; the operands are untouched. SM9001
-  /// where threads do not come together.
-  virtual Result<std::vector<Array>> call(std::span<const Array> operands, std::span<Array> into, const HostCall&,
-                                          bool& fault) const = 0;
+  /// One call; operands in the custom call's order and of its types. SM9001: not all threads reach a barrier.
+  virtual Result<LaunchResult> call(std::span<const Array> operands, const HostCall&) const = 0;
 };
 
 /// SM7201 of a kernel with something that there is no device code for.

@@ -53,6 +53,7 @@ Status CallFolders::before(const WatchedCall& call) {
       text += fmt::format("map {} array {} bytes {} extents {} box {}\n", architecture, map.array, map.elementBytes,
                           fmt::join(map.extents, ","), fmt::join(map.box, ","));
   }
+  if (call.printBytes > 0) text += fmt::format("prints {}\n", call.printBytes);
   for (size_t i = 0; i < call.operandBytes.size(); ++i) {
     if (call.aliases[i] >= 0) {
       text += fmt::format("alias {}\n", call.aliases[i]);

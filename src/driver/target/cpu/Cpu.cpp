@@ -10,6 +10,7 @@
 #include "cpu/NativeParts.h"
 #include "cpu/cache/CompileCache.h"
 #include "driver/target/Code.h"
+#include "driver/target/KeepLog.h"
 #include "machine/ProcessTransport.h"
 #include "machine/observers/Registry.h"
 #include "machine/runtime/Compiled.h"
@@ -94,12 +95,6 @@ class CpuKernel : public TargetKernel {
   }
 
  private:
-  static void keepLog(const std::vector<std::string>& log, size_t device, const ExecuteSettings& settings,
-                      machine::KernelResult& to) {
-    const size_t number = device + static_cast<size_t>(settings.firstDevice);
-    for (const std::string& line : log) to.log.push_back(fmt::format("d{}{}", number, line.substr(line.find(':'))));
-  }
-
   Result<machine::KernelResult> runMachine(std::span<const std::vector<Array>> operands,
                                            const ExecuteSettings& settings) const {
     return machine::run(*machine_, operands, machineOptions(contract_, settings), settings.observers);

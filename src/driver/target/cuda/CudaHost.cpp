@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include "cpu/NativeParts.h"
+#include "driver/target/KeepLog.h"
+#include "gpu/CheckedPackage.h"
 #include "gpu/NoDeviceCode.h"
 #include "gpu/host/HostKernel.h"
 #include "gpu/pack/CallFolder.h"
+#include "machine/observers/Registry.h"
 #include "machine/runtime/Compiled.h"
 
 namespace smalti::driver {
@@ -16,31 +19,35 @@ namespace {
 class CudaHostKernel : public TargetKernel {
  public:
   CudaHostKernel(std::shared_ptr<const machine::CompiledKernel> machine, const Contract& contract,
-                 std::shared_ptr<const gpu::HostKernel> code, std::shared_ptr<gpu::CallWatcher> watcher)
-      : machine_(std::move(machine)), contract_(contract), code_(std::move(code)), watcher_(std::move(watcher)) {}
+                 std::shared_ptr<const gpu::HostKernel> code, size_t shadowResults,
+                 std::shared_ptr<gpu::CallWatcher> watcher)
+      : machine_(std::move(machine)),
+        contract_(contract),
+        code_(std::move(code)),
+        shadowResults_(shadowResults),
+        watcher_(std::move(watcher)) {}
 
   Result<machine::KernelResult> run(std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
                                     std::span<Array>) const override {
-    if (settings.needsMachine()) return runMachine(operands, settings);
+    if (!code_ || settings.needsMachine()) return runMachine(operands, settings);
     machine::KernelResult all;
     for (size_t device = 0; device < operands.size(); ++device) {
       if (Status ok = machine::checkOperands(*machine_, operands[device]); !ok) return fail(std::move(ok.error()));
       if (Status ok = machine::checkGridSteps(*machine_, operands[device], settings.stepLimit); !ok)
         return fail(std::move(ok.error()));
-      bool fault = false;
-      auto results = code_->call(operands[device], {},
-                                 {.seed = settings.seed,
-                                  .stepLimit = settings.stepLimit,
-                                  .memoryLimitBytes = settings.memoryLimitBytes,
-                                  .stop = settings.stop,
-                                  .watcher = watcher_.get()},
-                                 fault);
-      if (!results) return fail(std::move(results.error()));
-      if (fault) {
+      auto result = code_->call(operands[device], {.seed = settings.seed,
+                                                   .stepLimit = settings.stepLimit,
+                                                   .memoryLimitBytes = settings.memoryLimitBytes,
+                                                   .stop = settings.stop,
+                                                   .watcher = watcher_.get()});
+      if (!result) return fail(std::move(result.error()));
+      if (result->end != gpu::KernelEnd::done) {
         if (settings.stop && settings.stop->load(std::memory_order_relaxed)) return fail(machine::stopped(*machine_));
         return runMachine(operands, settings);
       }
-      all.results.push_back(std::move(*results));
+      if (!cpu::takeShadows(result->results, shadowResults_)) return runMachine(operands, settings);
+      keepLog(result->log, device, settings, all);
+      all.results.push_back(std::move(result->results));
     }
     return all;
   }
@@ -53,8 +60,9 @@ class CudaHostKernel : public TargetKernel {
 
   std::shared_ptr<const machine::CompiledKernel> machine_;
   Contract contract_;
-  std::shared_ptr<const gpu::HostKernel> code_;
-  std::shared_ptr<gpu::CallWatcher> watcher_;  ///< null: nobody
+  std::shared_ptr<const gpu::HostKernel> code_;  ///< null: the machine runs the checks
+  size_t shadowResults_;                         ///< the last of the code's results (cpu/check/Instrument.h)
+  std::shared_ptr<gpu::CallWatcher> watcher_;    ///< null: nobody
 };
 
 /// What stands behind the target's name: a GPU whose code is run, or a folder.
@@ -79,8 +87,20 @@ Result<std::shared_ptr<const TargetKernel>> compileForFibres(const HostArgument&
   if (!compiled) return fail(std::move(compiled.error()));
   const Contract& c = options.contract;
   if (Status ok = takenByGpus(package, c); !ok) return fail(std::move(ok.error()));
-  auto code = gpu::compileForHost(
-      package, {.architecture = argument.architecture, .poison = c.poison, .checkBlocks = c.checkBounds});
+  const gpu::HostOptions hostOptions{
+      .architecture = argument.architecture, .poison = c.poison, .checkBlocks = c.checkBounds};
+  if (!c.checks.empty()) {
+    // The machine runs the checks of kernels that have no checked code.
+    std::shared_ptr<const gpu::HostKernel> code;
+    size_t shadows = 0;
+    if (auto checked = gpu::withDeviceChecks(package))
+      if (auto made = gpu::compileForHost(checked->package, hostOptions)) {
+        code = std::move(*made);
+        shadows = checked->shadowResults;
+      }
+    return std::make_shared<CudaHostKernel>(std::move(*compiled), c, std::move(code), shadows, nullptr);
+  }
+  auto code = gpu::compileForHost(package, hostOptions);
   if (!code) return fail(std::move(code.error()));
   std::shared_ptr<gpu::CallWatcher> watcher;
   if (!argument.folder.empty()) {
@@ -88,7 +108,7 @@ Result<std::shared_ptr<const TargetKernel>> compileForFibres(const HostArgument&
     if (!folders) return fail(std::move(folders.error()));
     watcher = std::move(*folders);
   }
-  return std::make_shared<CudaHostKernel>(std::move(*compiled), c, std::move(*code), std::move(watcher));
+  return std::make_shared<CudaHostKernel>(std::move(*compiled), c, std::move(*code), 0, std::move(watcher));
 }
 
 }  // namespace
@@ -116,7 +136,7 @@ const Target& cudaHostTarget() {
       .summary =
           "code for NVIDIA GPUs, its threads run by this process: to test it without one; calls are kept in FOLDER",
       .argument = "[GPU|FOLDER]",
-      .checks = [](const machine::ObserverRow&) { return false; },
+      .checks = [](const machine::ObserverRow& row) { return row.onCpu == machine::OnCpu::native; },
       .aheadOfTime = false,
       .available = [](std::string_view) { return Status(); },
       .open = [](std::string_view argument) -> Result<KernelCompiler> {

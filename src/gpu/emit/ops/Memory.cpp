@@ -1,9 +1,10 @@
 // Loads and stores. Every access is checked before it happens: where the bounds cannot be proved when the kernel is
 // compiled, the code asks.
-#include "gpu/emit/Bounds.h"
-
 #include <array>
 
+#include "gpu/emit/Bits.h"
+#include "gpu/emit/Bounds.h"
+#include "gpu/emit/ops/Packed.h"
 #include "ir/TpuOpsMemory.h"
 
 namespace smalti::gpu {
@@ -19,35 +20,80 @@ LowerResult checkSpace(mlir::Value ref, bool scalar) {
   return unsupported("a load or store that the machine refuses");
 }
 
-/// The box an op touches as a view of the value's shape; its bounds are checked.
+/// The elements of a ref that an op accesses.
+struct AccessBox {
+  Shape sizes;
+  std::vector<int64_t> steps;  ///< empty: 1
+  std::vector<Reg> starts;
+};
+
+/// The box that an op accesses of a ref of that shape; its bounds are checked.
+tl::expected<AccessBox, cpu::Unsupported> boundsOf(GpuLowering& l, mlir::Operation& op, const View& whole,
+                                                   mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
+  AccessBox box{scalar ? Shape(indices.size(), 1) : valueShape, integersAttribute(op, "strides"), {}};
+  if (box.sizes.size() < indices.size()) box.sizes.insert(box.sizes.begin(), indices.size() - box.sizes.size(), 1);
+  if (whole.shape.size() != indices.size() || box.sizes.size() != indices.size() ||
+      (!box.steps.empty() && box.steps.size() != indices.size()))
+    return unsupported("a load or store of another rank than its ref");
+  for (size_t d = 0; d < indices.size(); ++d) {
+    box.starts.push_back(l.scalar(indices[d]));
+    if (!box.starts.back()) return unsupported("an index that device code does not follow");
+    const int64_t step = box.steps.empty() ? 1 : box.steps[d];
+    if (step < 0 || (step == 0 && box.sizes[d] > 1)) return unsupported("a load or store with strides below 1");
+    if (num_elements(box.sizes) == 0) continue;
+    l.require(fits(l, box.starts.back(), spanOf(l, box.sizes[d], step), cpu::extent(l.b, whole, d)));
+  }
+  return box;
+}
+
+/// The box that an op accesses as a view of the value's shape.
 tl::expected<View, cpu::Unsupported> boxOf(GpuLowering& l, mlir::Operation& op, mlir::Value ref,
                                            mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
   if (auto ok = checkSpace(ref, scalar); !ok) return tl::unexpected(ok.error());
   if (!l.hasRef(ref)) return unsupported("a ref that device code does not follow");
   const View& whole = l.ref(ref);
-  Shape sizes = scalar ? Shape(indices.size(), 1) : valueShape;
-  const auto steps = integersAttribute(op, "strides");
-  if (sizes.size() < indices.size()) sizes.insert(sizes.begin(), indices.size() - sizes.size(), 1);
-  if (whole.shape.size() != indices.size() || sizes.size() != indices.size() ||
-      (!steps.empty() && steps.size() != indices.size()))
-    return unsupported("a load or store of another rank than its ref");
-  std::vector<Reg> starts;
-  for (size_t d = 0; d < indices.size(); ++d) {
-    starts.push_back(l.scalar(indices[d]));
-    if (!starts.back()) return unsupported("an index that device code does not follow");
-    const int64_t step = steps.empty() ? 1 : steps[d];
-    if (step < 0 || (step == 0 && sizes[d] > 1)) return unsupported("a load or store with strides below 1");
-    if (num_elements(sizes) == 0) continue;
-    l.require(fits(l, starts.back(), spanOf(l, sizes[d], step), cpu::extent(l.b, whole, d)));
-  }
-  View box = cpu::slice(l.b, whole, starts, sizes, steps);
+  auto bounds = boundsOf(l, op, whole, indices, valueShape, scalar);
+  if (!bounds) return tl::unexpected(bounds.error());
+  View box = cpu::slice(l.b, whole, bounds->starts, bounds->sizes, bounds->steps);
   if (scalar) return box;
   auto shaped = cpu::reshape(l.b, box, valueShape);
   if (!shaped) return unsupported("a load or store that reshapes");
   return *shaped;
 }
 
+/// As boxOf, of a ref that accesses memory as elements of another width.
+tl::expected<cpu::PackedView, cpu::Unsupported> packedBoxOf(GpuLowering& l, mlir::Operation& op, mlir::Value ref,
+                                                            mlir::ValueRange indices, const Shape& valueShape,
+                                                            bool scalar) {
+  if (auto ok = checkSpace(ref, scalar); !ok) return tl::unexpected(ok.error());
+  const cpu::PackedView& whole = *l.packedRef(ref);
+  auto bounds = boundsOf(l, op, whole.cells, indices, valueShape, scalar);
+  if (!bounds) return tl::unexpected(bounds.error());
+  cpu::PackedView box = cpu::slice(l.b, whole, bounds->starts, bounds->sizes, bounds->steps);
+  box.cells.sizes.clear();
+  auto shaped = cpu::reshape(l.b, box, valueShape);
+  if (!shaped) return unsupported("a load or store that reshapes");
+  return *shaped;
+}
+
+LowerResult lowerPackedLoad(GpuLowering& l, mlir::Operation& op) {
+  const bool scalar = !isVector(op.getResult(0));
+  const Shape shape = scalar ? Shape{} : shapeOf(op.getResult(0).getType());
+  auto box = packedBoxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), shape, scalar);
+  if (!box) return tl::unexpected(box.error());
+  if (l.liveness().dead(&op)) return {};
+  View value = gatherPacked(l, *box);
+  if (scalar) {
+    l.touch({value.memory}, {});
+    l.setScalar(op.getResult(0), cpu::loadElements(l.b, value.dtype, value.base, 1));
+  } else {
+    l.setView(op.getResult(0), std::move(value));
+  }
+  return l.failure;
+}
+
 LowerResult lowerVectorLoad(GpuLowering& l, mlir::Operation& op) {
+  if (l.packedRef(op.getOperand(0))) return lowerPackedLoad(l, op);
   auto box = boxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), shapeOf(op.getResult(0).getType()), false);
   if (!box) return tl::unexpected(box.error());
   if (!l.liveness().dead(&op)) l.defer(op, std::move(*box));
@@ -55,6 +101,7 @@ LowerResult lowerVectorLoad(GpuLowering& l, mlir::Operation& op) {
 }
 
 LowerResult lowerScalarLoad(GpuLowering& l, mlir::Operation& op) {
+  if (l.packedRef(op.getOperand(0))) return lowerPackedLoad(l, op);
   auto box = boxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), {}, true);
   if (!box) return tl::unexpected(box.error());
   if (l.liveness().dead(&op)) return {};
@@ -63,7 +110,34 @@ LowerResult lowerScalarLoad(GpuLowering& l, mlir::Operation& op) {
   return {};
 }
 
+/// Stores through a ref that accesses memory as elements of another width; other elements of a shared stored element
+/// keep their values.
+LowerResult storePacked(GpuLowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref,
+                        mlir::ValueRange indices, mlir::Value mask) {
+  if (boolAttribute(op, "add")) return unsupported("a store that adds through a bitcast of a ref to another width");
+  const bool scalar = !isVector(value);
+  const Shape shape = scalar ? Shape{} : shapeOf(value.getType());
+  auto box = packedBoxOf(l, op, ref, indices, shape, scalar);
+  if (!box) return tl::unexpected(box.error());
+  if (auto ok = l.keepLoads(box->cells.memory); !ok) return ok;
+  MemorySet reads = l.reads(value);
+  if (mask) {
+    const MemorySet more = l.reads(mask);
+    reads.insert(more.begin(), more.end());
+  }
+  scatterPacked(
+      l, *box, reads,
+      [&](const ElementIndex& at) -> Reg {
+        Reg r = l.element(value, at);
+        return r ? bitsOf(l.b, box->dtype, r) : nullptr;
+      },
+      mask ? [&](const ElementIndex& at) { return l.element(mask, at); } : std::function<Reg(const ElementIndex&)>());
+  return l.failure;
+}
+
 LowerResult lowerScalarStore(GpuLowering& l, mlir::Operation& op) {
+  if (l.packedRef(op.getOperand(1)))
+    return storePacked(l, op, op.getOperand(0), op.getOperand(1), op.getOperands().drop_front(2), {});
   auto box = boxOf(l, op, op.getOperand(1), op.getOperands().drop_front(2), {}, true);
   if (!box) return tl::unexpected(box.error());
   if (auto ok = l.keepLoads(box->memory); !ok) return ok;
@@ -97,6 +171,7 @@ LowerResult store(GpuLowering& l, mlir::Operation& op, mlir::Value value, mlir::
                   mlir::Value mask) {
   const DType kept = elementDType(ref.getType());
   if (elementDType(value.getType()) != kept) return unsupported("a store that changes the element type");
+  if (l.packedRef(ref)) return storePacked(l, op, value, ref, indices, mask);
   auto box = boxOf(l, op, ref, indices, shapeOf(value.getType()), false);
   if (!box) return tl::unexpected(box.error());
   const bool adds = boolAttribute(op, "add");

@@ -1,4 +1,5 @@
 // Ops whose elements are other elements of their operands: reshapes, broadcasts, slices, rotations, gathers, bitcasts.
+#include "gpu/emit/Bits.h"
 #include "gpu/emit/GpuLowering.h"
 #include "ir/TpuOpsShape.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -101,21 +102,6 @@ Reg gather(GpuLowering& l, mlir::Operation& op, const ElementIndex& at) {
   return l.element(op.getOperand(0), inner);
 }
 
-/// The bits of an element, as an integer of its dtype's width.
-Reg bitsOf(GpuLowering& l, DType t, Reg value) {
-  Reg stored = cpu::toStorage(l.b, t, value);
-  auto* integer = l.b.getIntNTy(static_cast<unsigned>(8 * storage_bytes(t)));
-  Reg all = stored->getType()->isIntegerTy() ? stored : l.b.CreateBitCast(stored, integer);
-  return l.b.CreateZExtOrTrunc(all, l.b.getIntNTy(static_cast<unsigned>(bit_width(t))));
-}
-Reg fromBits(GpuLowering& l, DType t, Reg bits) {
-  llvm::Type* stored = cpu::storageType(l.b.getContext(), t);
-  const auto width = static_cast<unsigned>(8 * storage_bytes(t));
-  Reg all = is_integer(t) ? l.b.CreateSExtOrTrunc(bits, l.b.getIntNTy(width))
-                          : l.b.CreateZExtOrTrunc(bits, l.b.getIntNTy(width));
-  return cpu::fromStorage(l.b, t, stored->isIntegerTy() ? all : l.b.CreateBitCast(all, stored));
-}
-
 /// tpu.bitcast between widths (S-D8): narrow row r·k + j holds the j-th part of wide row r.
 Reg bitcast(GpuLowering& l, mlir::Operation& op, const ElementIndex& at) {
   const DType from = elementDType(op.getOperand(0).getType()), to = elementDType(op.getResult(0).getType());
@@ -127,10 +113,10 @@ Reg bitcast(GpuLowering& l, mlir::Operation& op, const ElementIndex& at) {
     inner[row] = l.b.CreateUDiv(at[row], l.index(parts));
     Reg word = l.element(op.getOperand(0), inner);
     if (!word) return nullptr;
-    word = bitsOf(l, from, word);
+    word = bitsOf(l.b, from, word);
     Reg shift = l.b.CreateMul(l.b.CreateURem(at[row], l.index(parts)), l.index(out));
     Reg part = l.b.CreateLShr(word, l.b.CreateZExtOrTrunc(shift, word->getType()));
-    return fromBits(l, to, l.b.CreateTrunc(part, l.b.getIntNTy(static_cast<unsigned>(out))));
+    return fromBits(l.b, to, l.b.CreateTrunc(part, l.b.getIntNTy(static_cast<unsigned>(out))));
   }
   const int64_t parts = out / in;
   llvm::Type* type = l.b.getIntNTy(static_cast<unsigned>(out));
@@ -140,9 +126,9 @@ Reg bitcast(GpuLowering& l, mlir::Operation& op, const ElementIndex& at) {
     Reg part = l.element(op.getOperand(0), inner);
     if (!part) return nullptr;
     word =
-        l.b.CreateOr(word, l.b.CreateShl(l.b.CreateZExt(bitsOf(l, from, part), type), static_cast<uint64_t>(j * in)));
+        l.b.CreateOr(word, l.b.CreateShl(l.b.CreateZExt(bitsOf(l.b, from, part), type), static_cast<uint64_t>(j * in)));
   }
-  return fromBits(l, to, word);
+  return fromBits(l.b, to, word);
 }
 
 // ---- forms

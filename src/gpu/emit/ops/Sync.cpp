@@ -3,6 +3,7 @@
 #include <array>
 
 #include "gpu/emit/GpuLowering.h"
+#include "gpu/emit/ops/Packed.h"
 
 namespace smalti::gpu {
 namespace {
@@ -165,29 +166,69 @@ LowerResult copyElements(GpuLowering& l, const View& source, const View& target)
     move(l, from, to);
     return {};
   }
-  // They may overlap: all is read before anything is written.
+  // They may overlap: everything is read before anything is written.
   if (from.dynamic() || to.dynamic() || !from.present.empty() || !to.present.empty())
     return unsupported("a copy of a dynamic size inside of one array");
-  const View aside = l.allocate(from.dtype, from.shape);
-  move(l, from, aside);
-  move(l, aside, to);
-  l.hazards.handOver(aside.memory);
+  const View temporary = l.allocate(from.dtype, from.shape);
+  move(l, from, temporary);
+  move(l, temporary, to);
+  l.hazards.handOver(temporary.memory);
   return {};
+}
+
+/// The source or target of a copy; nullopt: device code does not follow it.
+std::optional<cpu::PackedView> sideOf(GpuLowering& l, mlir::Value v) {
+  if (!v) return std::nullopt;
+  if (const cpu::PackedView* packed = l.packedRef(v)) return *packed;
+  return l.hasRef(v) ? std::optional(cpu::unpacked(l.ref(v))) : std::nullopt;
+}
+
+/// A view with the number of bytes that a copy through it adds to a semaphore.
+View copiedBytes(const cpu::PackedView& v) {
+  View out = v.cells;
+  out.dtype = v.dtype;
+  return out;
+}
+
+/// A copy between refs of which one at least accesses memory as elements of another width.
+LowerResult copyBits(GpuLowering& l, const cpu::PackedView& source, const cpu::PackedView& target) {
+  if (!source.cells.present.empty() || !target.cells.present.empty())
+    return unsupported("a copy past the end of an array through a bitcast of a ref to another width");
+  const cpu::PackedView from = cpu::withoutUnits(source), to = cpu::withoutUnits(target);
+  const Shape &has = from.cells.shape, &needs = to.cells.shape;
+  if (bit_width(from.dtype) != bit_width(to.dtype)) return unsupported("a copy between dtypes of different widths");
+  if (has.size() != needs.size()) return unsupported("a copy that reshapes");
+  for (size_t d = 0; d < has.size(); ++d) {
+    if (!from.cells.dynamic() && !to.cells.dynamic() && has[d] != needs[d]) return unsupported("a copy that reshapes");
+    l.require(l.b.CreateICmpEQ(cpu::extent(l.b, from.cells, d), cpu::extent(l.b, to.cells, d)));
+  }
+  if (auto ok = l.keepLoads(to.cells.memory); !ok) return ok;
+  if (from.cells.memory != to.cells.memory) {
+    copyPacked(l, from, to);
+    return l.failure;
+  }
+  // They may overlap: everything is read before anything is written.
+  if (from.cells.dynamic() || to.cells.dynamic()) return unsupported("a copy of a dynamic size inside of one array");
+  const View temporary = gatherPacked(l, from);
+  copyPacked(l, cpu::unpacked(temporary), to);
+  l.hazards.handOver(temporary.memory);
+  return l.failure;
 }
 
 /// Segments: source, source_semaphore, target, target_semaphore, device_id, core_id, subcore_id.
 LowerResult lowerEnqueue(GpuLowering& l, mlir::Operation& op) {
   const Segments s(op);
-  const View *source = refOf(l, s[0]), *target = refOf(l, s[2]);
+  const auto source = sideOf(l, s[0]), target = sideOf(l, s[2]);
   const auto arrived = semaphoreOf(l, s[3]), sent = semaphoreOf(l, s[1]);
   if (!source || !target || !arrived || (s[1] && !sent) || s[6])
     return unsupported("a copy that device code does not follow");
   if (auto ok = requireSelf(l, s[4]); !ok) return ok;
   if (auto ok = requireSelf(l, s[5]); !ok) return ok;
-  const View from = *source, to = *target;
-  if (auto ok = copyElements(l, from, to); !ok) return ok;
-  addToCount(l, *arrived, credit(l, *arrived, from));
-  if (sent) addToCount(l, *sent, credit(l, *sent, from));
+  const bool plain = l.hasRef(s[0]) && l.hasRef(s[2]);
+  if (auto ok = plain ? copyElements(l, source->cells, target->cells) : copyBits(l, *source, *target); !ok) return ok;
+  const View copied = copiedBytes(*source);
+  addToCount(l, *arrived, credit(l, *arrived, copied));
+  if (sent) addToCount(l, *sent, credit(l, *sent, copied));
   return {};
 }
 
@@ -196,9 +237,9 @@ LowerResult lowerWaitDma(GpuLowering& l, mlir::Operation& op) {
   const Segments s(op);
   const bool target = !op.hasAttr("wait_target") || boolAttribute(op, "wait_target");
   const auto semaphore = semaphoreOf(l, s[target ? 3 : 1]);
-  const View* ref = refOf(l, s[target ? 2 : 0]);
-  if (!semaphore || !ref) return unsupported("a copy that device code does not follow");
-  wait(l, *semaphore, credit(l, *semaphore, *ref));
+  const auto awaited = sideOf(l, s[target ? 2 : 0]);
+  if (!semaphore || !awaited) return unsupported("a copy that device code does not follow");
+  wait(l, *semaphore, credit(l, *semaphore, copiedBytes(*awaited)));
   return {};
 }
 

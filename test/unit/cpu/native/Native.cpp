@@ -15,11 +15,6 @@ std::shared_ptr<const NativeKernel> native(const TextKernel& kernel, const Nativ
   return outcome->kernel;
 }
 
-std::string whyNot(const TextKernel& kernel) {
-  auto outcome = compileNative(kernel.package(), {});
-  return outcome ? outcome->reason : outcome.error().str();
-}
-
 std::string difference(const Array& a, const Array& b) {
   if (a.type() != b.type()) return a.type().str() + " and " + b.type().str();
   const int64_t bytes = storage_bytes(a.dtype());
@@ -30,14 +25,10 @@ std::string difference(const Array& a, const Array& b) {
 }
 
 std::vector<Array> same(const TextKernel& kernel, const std::vector<Array>& operands, const NativeOptions& options) {
-  auto code = native(kernel, options);
-  if (!code) return {};
   std::vector<Array> before;
   for (const Array& a : operands) before.push_back(a.clone().value());
-  bool fault = false;
-  auto got = code->call(operands, 1, fault);
-  EXPECT_TRUE(got) << got.error().str();
-  EXPECT_FALSE(fault);
+  const auto got = run(kernel, operands, options);
+  EXPECT_TRUE(got) << "a fault";
   for (size_t i = 0; i < operands.size(); ++i)
     EXPECT_EQ(difference(operands[i], before[i]), "") << "operand " << i << " changed";
   const auto expected = results(kernel, operands);
@@ -47,13 +38,6 @@ std::vector<Array> same(const TextKernel& kernel, const std::vector<Array>& oper
   return *got;
 }
 
-bool faults(const TextKernel& kernel, const std::vector<Array>& operands) {
-  auto code = native(kernel);
-  bool fault = false;
-  if (code) {
-    EXPECT_TRUE(code->call(operands, 1, fault));
-  }
-  return fault;
-}
+bool faults(const TextKernel& kernel, const std::vector<Array>& operands) { return !run(kernel, operands); }
 
 }  // namespace smalti::cpu::testing

@@ -1,0 +1,15 @@
+#include "gpu/LaunchResult.h"
+
+namespace smalti::gpu {
+
+Result<LaunchResult> launchWithPrintBuffer(const DeviceKernel& kernel,
+                                           const std::function<Result<LaunchResult>(int64_t)>& launch) {
+  constexpr int64_t kFirstBytes = 1 << 16, kMostBytes = 1 << 28, kGrowth = 16;
+  int64_t bytes = kernel.prints ? kFirstBytes : 0;
+  for (;; bytes *= kGrowth) {
+    auto result = launch(bytes);
+    if (!result || result->end != KernelEnd::printBufferFull || bytes >= kMostBytes) return result;
+  }
+}
+
+}  // namespace smalti::gpu

@@ -1,0 +1,171 @@
+"""Kernels through a CUDA driver without a GPU (fake_cuda.c): the calls of the driver, and the message of each failure."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from conftest import ROOT
+
+CASES = ROOT / "test/data/cases"
+PLACE = f"  --> {CASES}/add_grid_1d/module.stablehlo.mlir:3:10\n   in kernel 'add_k'\n"
+
+
+@pytest.fixture
+def run(smalti, tmp_path):
+    def call(*arguments, env=None):
+        return subprocess.run([smalti, *map(str, arguments)], capture_output=True, text=True, cwd=tmp_path,
+                              env={**os.environ, **(env or {})}, timeout=120)
+    return call
+
+
+def test_sm5008_a_machine_without_a_gpu(run):
+    if pathlib.Path("/dev/nvidia0").exists():
+        pytest.skip("this machine has a GPU")
+    done = run("run", CASES / "add_grid_1d", "--target", "cuda")
+    assert done.stderr == (
+        "error[SM5008]: the target 'cuda' cannot run here\n"
+        "  have: there is no NVIDIA driver: libcuda.so.1 cannot be loaded\n"
+        "  help: --target cuda-host runs the same code without a GPU; smalti show --target cuda:GPU shows it\n")
+
+
+def test_a_call_goes_through_the_driver(run, fake_cuda, tmp_path):
+    """In and out again: what the kernel does not write keeps what an aliased operand holds."""
+    done = run("run", CASES / "alias_partial_update", "--target", "cuda", "--out", tmp_path, env=fake_cuda("works"))
+    assert done.stderr == "" and done.returncode == 1  # nothing was computed
+    out, before = (np.load(f) for f in (tmp_path / "out0.npy", CASES / "alias_partial_update/in0.npy"))
+    np.testing.assert_array_equal(out, before)
+
+
+@pytest.mark.parametrize("mode, why", [
+    ("old", "the NVIDIA driver is too old: it has CUDA 11.2, and 11.4 is needed"),
+    ("none", "there is an NVIDIA driver, and no GPU"),
+])
+def test_sm5008_drivers_that_do_not_do(run, fake_cuda, mode, why):
+    done = run("run", CASES / "add_grid_1d", "--target", "cuda", env=fake_cuda(mode))
+    assert done.stderr == (f"error[SM5008]: the target 'cuda' cannot run here\n  have: {why}\n"
+                           "  help: --target cuda-host runs the same code without a GPU; smalti show --target cuda:GPU shows it\n")
+
+
+@pytest.mark.parametrize("mode, message", [
+    ("full", "error[SM7205]: the CUDA driver cannot allot 16384 bytes on the GPU\nPLACE  have: error 2: out of memory\n"
+             "  help: smaller arrays, or a GPU with more memory\n"),
+    ("faulty", "error[SM7205]: the CUDA driver cannot run the kernel to its end\n"
+               "PLACE  have: error 700: an illegal memory access was encountered\n"
+               "  help: this process has lost the GPU: run it again; --target cuda-host or interpret may say why\n"),
+])
+def test_sm7205_what_the_driver_refuses(run, fake_cuda, mode, message):
+    assert run("run", CASES / "add_grid_1d", "--target", "cuda", env=fake_cuda(mode)).stderr == message.replace("PLACE", PLACE)
+
+
+def test_sm7206_a_kernel_that_does_not_end(run, fake_cuda):
+    """The code counts its iterations; without a step limit, the machine does not run the kernel."""
+    done = run("run", CASES / "add_grid_1d", "--target", "cuda", "--step-limit", "0", env=fake_cuda("endless"))
+    assert done.stderr == ("error[SM7206]: the kernel did not end on the GPU\n" + PLACE +
+                           "  need: at most 1099511627776 iterations of loops in a block of threads\n"
+                           "  help: look for a loop whose condition never becomes false; --step-limit ends it earlier\n")
+    # With a step limit the machine runs the kernel to report where it is: here it ends within the limit.
+    assert run("run", CASES / "add_grid_1d", "--target", "cuda", "--step-limit", "1000000", env=fake_cuda("endless")).returncode == 0
+
+
+def test_a_fault_is_explained_by_the_machine(run, fake_cuda):
+    """A kernel that ends early gives no results: the machine runs it again, and here finds nothing wrong."""
+    done = run("run", CASES / "add_grid_1d", "--target", "cuda", env=fake_cuda("early"))
+    assert done.returncode == 0 and "as expected" in done.stdout
+
+
+def test_sm7203_a_gpu_that_is_too_old(run, fake_cuda):
+    done = run("run", CASES / "add_grid_1d", "--target", "cuda", env=fake_cuda("small"))
+    assert done.stderr.startswith("error[SM7203]: there is no code for a GPU named 'sm_70'\n  need: sm_80 (a100 a30), sm_86")
+
+
+@pytest.mark.parametrize("target", ["cuda:1", "cuda:sm_80@1", "cuda:h100@1"])
+def test_the_gpu_of_a_number(run, fake_cuda, target):
+    """Of two GPUs the first has no memory: the call goes to the second."""
+    done = run("run", CASES / "alias_partial_update", "--target", target, env=fake_cuda("two"))
+    assert done.stderr == ""
+    assert "cannot allot" in run("run", CASES / "alias_partial_update", "--target", "cuda", env=fake_cuda("two")).stderr
+
+
+@pytest.mark.parametrize("target, number", [("cuda:2", 2), ("cuda:h100@7", 7), ("cuda:h100@x", -1), ("cuda:99999999999", -1)])
+def test_sm7205_gpus_that_are_not_there(run, fake_cuda, target, number):
+    done = run("run", CASES / "add_grid_1d", "--target", target, env=fake_cuda("two"))
+    assert done.stderr == (f"error[SM7205]: there is no GPU number {number}\n  need: a number below 2, counted from 0\n  have: {number}\n"
+                           "  help: omit it for the first GPU; CUDA_VISIBLE_DEVICES selects the GPUs that a process sees\n")
+
+
+def test_cases_run_in_children_that_start_the_driver_themselves(run, fake_cuda):
+    """`conform` forks: a process that has begun to use a GPU cannot hand it on."""
+    done = run("conform", CASES / "alias_partial_update", "--target", "cuda", env=fake_cuda("works"))
+    assert "forked" not in done.stdout + done.stderr
+
+
+def test_code_is_cached_between_processes(run, fake_cuda, tmp_path):
+    """Cached in the folder of native code; code for another GPU is another entry."""
+    kept = {**fake_cuda("works"), "SMALTI_CACHE": str(tmp_path / "kept")}
+    counts = []
+    for target in ("cuda", "cuda", "cuda:a100", "cuda"):
+        done = run("run", CASES / "alias_partial_update", "--target", target, env=kept)
+        assert done.stderr == "", done.stderr
+        counts.append(len([f for f in (tmp_path / "kept").rglob("*") if f.is_file() and b".entry smalti_kernel" in f.read_bytes()]))
+    assert counts == [1, 1, 2, 2]
+
+
+LAUNCHER = """
+#include <assert.h>
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "kernel.h"
+
+typedef unsigned long long CUdeviceptr;
+typedef int (*Find)(const char *, void **, int, uint64_t, int *);
+
+int main(void) {
+  Find find = (Find)dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuGetProcAddress_v2");
+  int (*load)(void **, const void *, unsigned, int *, void **), (*get)(void **, void *, const char *), (*set)(void *, int, int);
+  int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+  find("cuModuleLoadDataEx", (void **)&load, 2010, 0, NULL), find("cuModuleGetFunction", (void **)&get, 2000, 0, NULL);
+  find("cuFuncSetAttribute", (void **)&set, 9000, 0, NULL), find("cuLaunchKernel", (void **)&launch, 4000, 0, NULL);
+  static char ptx[1 << 20];
+  FILE *f = fopen("kernel.ptx", "r");
+  assert(f && fread(ptx, 1, sizeof ptx - 1, f) > 0);
+  void *module, *function;
+  assert(load(&module, ptx, 0, NULL, NULL) == 0 && get(&function, module, kernel_FUNCTION) == 0 && set(function, 8, kernel_SHARED_BYTES) == 0);
+  CUdeviceptr addresses[kernel_ARRAYS];
+  for (int i = 0; i < kernel_ARRAYS; ++i) addresses[i] = (uintptr_t)calloc(1, (size_t)kernel_ARRAY_BYTES[i]);
+  int32_t status = 0;
+  CUdeviceptr arrays = (uintptr_t)addresses, workspace = (uintptr_t)malloc((size_t)kernel_WORKSPACE_BYTES + 1), ended = (uintptr_t)&status;
+  long long points = kernel_points(), rounds = 1LL << 40;
+  void *arguments[] = {&arrays, &workspace, &ended, &points, &rounds};
+  assert(launch(function, 1, 1, 1, kernel_THREADS, 1, 1, kernel_SHARED_BYTES, NULL, arguments, NULL) == 0 && status == 0);
+  printf("%d arrays of %lld bytes, %lld points\\n", kernel_ARRAYS, kernel_ARRAY_BYTES[0], points);
+  return 0;
+}
+"""
+
+
+def test_a_c_program_launches_exported_code(run, fake_cuda, tmp_path):
+    """What the header declares is what the driver takes."""
+    done = run("export", CASES / "add_grid_1d", "--format", "ptx", "-o", "kernel.ptx", "--json")
+    assert done.returncode == 0, done.stderr
+    assert '"gpu": "sm_80"' in done.stdout or '"gpu":"sm_80"' in done.stdout
+    assert ".target sm_80" in (tmp_path / "kernel.ptx").read_text()
+    (tmp_path / "launcher.c").write_text(LAUNCHER)
+    subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-o", "launcher", "launcher.c", "-ldl"], cwd=tmp_path, check=True)
+    said = subprocess.run(["./launcher"], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, **fake_cuda("works")})
+    assert (said.returncode, said.stdout) == (0, "3 arrays of 16384 bytes, 4 points\n"), said.stderr
+
+
+def test_exported_code_needs_a_name_and_no_prints(run):
+    said = run("export", CASES / "add_grid_1d", "--format", "cubin").stderr
+    assert said == ("error[SM1000]: a file of device code and its header need a name\n"
+                    "  help: name the code: -o kernel.cubin; its header is kernel.h\n")
+    said = run("export", CASES / "debug_print_vector", "--format", "ptx", "-o", "k.ptx").stderr
+    assert said.startswith("error[SM7201]: ") and "  have: debug prints, which only Smalti can format\n" in said
+    assert run("export", CASES / "add_grid_1d", "--format", "ptx", "--target-gpu", "sm_35", "-o", "k.ptx").stderr.startswith("error[SM7203]")
