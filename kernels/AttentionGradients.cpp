@@ -32,7 +32,7 @@ struct Backward {
         scale(o.scale.value_or(1 / std::sqrt(static_cast<float>(size)))),
         causal(o.causal) {}
 
-  /// Rows of a block past the last one hold anything: zeros there.
+  /// Rows of a block past the last one are undefined: use zeros there.
   static Array inside(const Array& x, const Array& block, int64_t rows, int64_t of) {
     if (of % rows == 0) return x;
     const Array row = block * rows + broadcasted_iota(i32, x.shape(), 0);
@@ -83,7 +83,7 @@ PallasCall flash_attention_backward_queries_call(const ArrayType& q, const Array
     b.whenSeen(i, j, [&] {
       const Array keys = b.keysOf(k, j);
       const auto w = b.weights(q[_], keys, v[_], d[_], log_sums[_], delta[_], i, j);
-      // In a partial block, the product of weight 0 and an element past the end may be anything.
+      // In a partial block, weight 0 times an element past the end may be NaN.
       const Array ds = b.keys % b.bk || b.queries % b.bq ? where(w.p == 0, 0, w.ds) : w.ds;
       acc[_] += dot(astype(ds, keys.dtype()), keys, {.preferred_element_type = f32});
     });

@@ -11,7 +11,7 @@
 
 namespace smalti::kernels {
 
-/// Text that tells two calls apart: types and options in a fixed order.
+/// A key that distinguishes calls: types and options in a fixed order.
 class Key {
  public:
   Key& operator<<(const ArrayType& t) { return *this << t.str(); }
@@ -36,7 +36,7 @@ class CallCache {
     const std::lock_guard lock(mutex_);
     auto found = calls_.find(key);
     if (found == calls_.end()) {
-      if (calls_.size() >= kMost) calls_.clear();  // shapes that never come again must not fill memory
+      if (calls_.size() >= kMost) calls_.clear();  // bounds the memory used by shapes that never recur
       found = calls_.emplace(key, make()).first;
     }
     return found->second;

@@ -31,7 +31,7 @@ void check(const ArrayType& q, const ArrayType& k, const AttentionOptions& o) {
            .help = "transpose the arrays, or repeat key heads"});
 }
 
-/// Of a row without keys 0: its weights are 0 against any.
+/// 0 for a row without keys, whose weights are all 0.
 Array log_sum(const Array& m, const Array& total) {
   return where(total == 0, 0, m + log(where(total == 0, 1, total)) * kLog2E);
 }
@@ -138,7 +138,7 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
       });
   };
 
-  // Above the diagonal a causal program stays on the block it has, so that nothing is fetched for nothing.
+  // Above the diagonal a causal program stays on its current block, to avoid useless fetches.
   auto key_step = [=](const Array& i, const Array& j) -> Array {
     return causal ? minimum(j, div(i * bq + (bq - 1), bk)) : j;
   };

@@ -34,7 +34,7 @@ struct RowBlocks {
     }
     return call;
   }
-  /// What a block past the last row holds is undefined: zeros there.
+  /// Rows of a block past the last one are undefined: use zeros there.
   Array inside(const Array& v) const {
     if (rows % block == 0) return v;
     const Array row = broadcasted_iota(i32, v.shape(), 0) + program_id(0) * static_cast<int>(block);

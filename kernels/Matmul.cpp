@@ -12,7 +12,7 @@ struct Sizes {
   int64_t m, n, k, bm, bn, bk;
 };
 
-/// Rather all of a middling axis than blocks of which the last is partial: those are masked in every step.
+/// One block for a medium-sized axis rather than a partial last block, which would be masked in every step.
 int64_t depthAlong(int64_t k) {
   constexpr int64_t kWanted = 512, kMostWhole = 1024;
   const int64_t block = block_along(k, kWanted);

@@ -91,7 +91,7 @@ PallasCall paged_attention_call(const ArrayType& q, const ArrayType& pages, int6
 
   const BlockSpec q_spec{{squeezed, squeezed, group, size},
                          [](auto b, auto h, auto, auto, auto) { return std::tuple{b, h, 0, 0}; }};
-  // Past the end of a sequence a program stays on its last page, so that nothing is fetched for nothing.
+  // Past the end of a sequence a program stays on its last page, to avoid useless fetches.
   std::vector<BlockSpec> in_specs{q_spec};
   for (int64_t i = 0; i < 2 * together; ++i)
     in_specs.push_back({{squeezed, squeezed, length, size}, [=](auto b, auto h, auto j, auto lengths, auto table) {

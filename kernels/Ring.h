@@ -1,4 +1,4 @@
-// What kernels of several devices share: where a device stands among those along an axis, and barriers with others.
+// Shared by kernels of several devices: a device's position along an axis, and barriers.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What kernels on rows share: how [rows, columns] is cut, and the grid of a row that is read twice.
+// Shared by kernels on rows: how [rows, columns] is divided, and the grid for rows that are read twice.
 #pragma once
 
 #include <functional>

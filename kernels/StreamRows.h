@@ -1,4 +1,4 @@
-// What both forms of `stream` share.
+// Shared by both forms of `stream`.
 #pragma once
 
 #include "CallCache.h"

@@ -51,7 +51,7 @@ std::string named(std::string kernel, std::initializer_list<std::pair<bool, cons
   return kernel;
 }
 
-/// One Autotuned per signature, so that what was found is kept.
+/// One Autotuned per signature, so that results are kept.
 template <class Make>
 Autotuned once(const std::string& key, const Make& make) {
   static std::mutex mutex;
@@ -92,7 +92,7 @@ Autotuned tuned_matmul(const ArrayType& x, const ArrayType& y, const MatmulOptio
       return matmul_call(x, y, o);
     });
   };
-  // What cannot be told from others would be tuned again at every call.
+  // Functions without an identity would be tuned again at every call.
   if (options.bias || options.activation.key().empty()) return of({usual});
   const auto make = [&] {
     return of(after(usual, combinations({{"block_m", along(m, {128, 256, 512, 1024, 2048})},

@@ -21,7 +21,7 @@ _RAW = {"bfloat16": ("uint16", 16), "float8_e5m2": ("uint8", 8), "float8_e4m3fn"
 
 
 def _jax():
-    """JAX, imported when something is recorded: without it the documentation can still be read."""
+    """JAX, imported only when something is recorded, so that --help works without it."""
     try:
         importlib.import_module("jax.export")
         return importlib.import_module("jax")

@@ -31,7 +31,7 @@ bool readArrays(mlir::ModuleOp module, llvm::StringRef name, std::vector<ArrayTy
   return true;
 }
 
-/// The signature is what rewrites change; the function's attributes are what a reader of the module sees.
+/// Rewrites change the signature; its attributes are written back to the function for readers of the module.
 void writeSignature(const KernelPackage& package) {
   mlir::func::FuncOp kernel = package.kernelFunction();
   mlir::Builder b(kernel.getContext());

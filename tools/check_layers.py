@@ -38,7 +38,7 @@ def check_folder(folder, rule):
 
 
 def check_crowded(most=30):
-    """No folder of native code has grown past what one can look over."""
+    """No folder of native code exceeds the limit on its number of files."""
     problems = []
     for folder in sorted(p for layer in ("cpu", "gpu") for p in (ROOT / "src" / layer).rglob("*") if p.is_dir()):
         count = sum(p.suffix in (".h", ".cpp") for p in folder.iterdir())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lines per folder: a table, and a refusal of files that have grown past one idea."""
+"""Lines per folder: a table, and an error for files that exceed their size limit."""
 
 import pathlib
 import statistics

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tour behind ./do demo: real recorded kernels run and checked here, then kernels with a mistake and what is said of it.
+# The tour behind ./do demo: real recorded kernels run and checked here, then faulty kernels and the reports about them.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 smalti=build/release/bin/smalti

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tells how `smalti conform --json` judged a folder of mutated cases; keeps those that crashed. Used by fuzz.sh.
+"""Summarises `smalti conform --json` on a folder of mutated cases; keeps those that crashed. Used by fuzz.sh.
 
 Usage: fuzz_outcomes.py FOLDER EXIT_CODE KEEP"""
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything that can be said about the sources without building them.
+# All checks of the sources that need no build.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 bad=0

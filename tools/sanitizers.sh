@@ -1,4 +1,4 @@
-# How programs of the asan preset are run; sourced.
+# Environment for programs of the asan preset; to be sourced.
 #
 # allow_user_poisoning=0: LLVM's BumpPtrAllocator poisons its slabs and unpoisons each allocation, in inline functions.
 # Compiled with the sanitizer they do both, inside libMLIR and libLLVM, which are not, neither. Both sides allocate from

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All tests, in the order that finds a mistake soonest. Called by ./do test [PART…]; ends with "N passed, N failed".
+# All tests, in the order that finds errors soonest. Called by ./do test [PART…]; ends with "N passed, N failed".
 # unit:LAYER, ir:FOLDER and python:WORD are a part of a part; quick is what a change most likely breaks, in a minute.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -35,7 +35,7 @@ ir() { .venv/bin/python /usr/lib/llvm-22/bin/lit -q --no-progress-bar "test/ir${
 cases() { "$bin/smalti" conform test/data/cases; }
 build_quick() { configured release && cmake --build build/release --target smalti smalti-opt $(printf 'smalti_%s_test ' "$@"); }
 quick_unit() { ctest --test-dir build/release --output-on-failure -j "$(nproc)" -L "^($(IFS='|'; echo "$*"))\$"; }
-# A file's tests share what they made at length.
+# Tests of one file share expensive fixtures.
 python_of() { .venv/bin/python -m pytest -q test/python/test_*"$1"*.py; }
 python_tests() { .venv/bin/python -m pytest -q -n "$(nproc)" --dist loadfile test/python; }
 docs() { .venv/bin/python -m pytest -q test/python/test_docs.py test/python/test_error_pages.py; }
@@ -54,7 +54,7 @@ threads() {
     "$bin/smalti_cpu_test" --gtest_brief --gtest_filter='Pool.*:DeviceGroup.*:Cache.*:CacheFolder.*:Arena.*' &&
     "$bin/smalti_machine_test" --gtest_brief --gtest_filter='Scheduler.*:Transport.*:Inbox.*:Devices.*:Replay.*'
 }
-# Code for GPUs on the GPU of this machine; without one there is nothing to test here.
+# GPU code on this machine's GPU; skipped without one.
 gpu() {
   if ! [ -e /dev/nvidiactl ]; then echo "this machine has no NVIDIA GPU: nothing runs (./do pack gpu makes what another one can run)" >&2; return 0; fi
   "$bin/smalti" conform test/data/cases --target cuda --expected-failures test/data/gpu_refused.txt

@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
     return std::chrono::duration<double>(Clock::now() - from).count();
   };
   once();
-  // All processes do as many calls: none of them looks at its own clock.
+  // All processes make the same number of calls, regardless of their own clocks.
   const int calls = std::clamp(static_cast<int>(seconds / std::max(once() * 1.0, 1e-4)), 5, 1000);
   std::vector<double> took;
   const Array agreed =

@@ -1,6 +1,6 @@
 """From a kernel of Pallas to a checked one, cell by cell: python examples/jax/first_kernel.py"""
 
-# %% A kernel as one writes it for a TPU: a matrix product, block by block.
+# %% A typical TPU kernel: a matrix product, block by block.
 import os
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
@@ -40,16 +40,16 @@ try:
 except ValueError as error:
     print("JAX alone:", error)
 
-# %% With this engine it runs as it is.
+# %% With Smalti it runs unchanged.
 smalti.jax.install()
 print("largest error:", "below 1e-3" if abs(jax.jit(matmul)(x, y) - x @ y).max() < 1e-3 else "large")
 
-# %% What it computes is what interpret=True computes, and nothing is wrong with it.
+# %% Its results equal those of interpret=True, and the checks find nothing.
 smalti.jax.compare(matmul, x, y)
 smalti.jax.check(matmul, x, y)
 print("no findings")
 
-# %% Now with a mistake: nobody sets the accumulator to zero. The result may be right or not; the check says why.
+# %% Now with a mistake: the accumulator is never set to zero. The result may or may not be right; the check reports it.
 try:
     smalti.jax.check(lambda x, y: matmul(x, y, set_to_zero=False), x, y)
 except smalti.CheckError as error:
@@ -62,6 +62,6 @@ with smalti.jax.using(target="interpret", chip="v6e"):
     print("VMEM of the chip that is pretended:", pltpu.get_tpu_info().vmem_capacity_bytes >> 20, "MiB")
     jax.jit(matmul)(x, y)
 
-# %% Written down, it runs without JAX.
+# %% Exported to a file, it runs without JAX.
 folder = smalti.jax.export(matmul, x, y, folder="matmul_case", expected=x @ y, rtol=1e-4, atol=1e-3)
 print(smalti.load(folder))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kernels with one mistake each, as people make them. A TPU punishes every one silently; `smalti check` names it.
+"""Kernels with one mistake each, as they occur in practice. A TPU reports none of them; `smalti check` does.
 
 The modules next to this file were exported from it (JAX is needed only to make them anew):
 
@@ -17,7 +17,7 @@ F32 = jnp.float32
 
 
 def missing_init():
-    """The accumulator is added to before anyone sets it to zero."""
+    """The accumulator is used before it is set to zero."""
 
     def matmul_kernel(x_ref, y_ref, o_ref, acc_ref):
         acc_ref[...] += jnp.dot(x_ref[...], y_ref[...], preferred_element_type=F32)
@@ -56,7 +56,7 @@ def reduction_axis_first():
 
 
 def edge_block():
-    """100 rows in blocks of 32: the last block's tail is summed too, and nobody wrote it."""
+    """100 rows in blocks of 32: the last block's undefined tail is included in the sum."""
 
     def column_sum_kernel(x_ref, o_ref):
         @pl.when(pl.program_id(0) == 0)
@@ -104,7 +104,7 @@ def read_in_flight():
 
 
 def never_signalled():
-    """Two counts are waited for, one is signalled: the core waits for ever."""
+    """Two counts are waited for, one is signalled: the core waits forever."""
 
     def wait_kernel(x_ref, o_ref, sem):
         pl.semaphore_signal(sem, 1)
@@ -119,7 +119,7 @@ def never_signalled():
 
 
 def semaphore_left_over():
-    """A signal that nobody waits for: the next kernel finds the semaphore at one."""
+    """A signal without a wait: the next kernel finds the semaphore at one."""
 
     def signal_kernel(x_ref, o_ref, sem):
         pl.semaphore_signal(sem, 1)

@@ -1,4 +1,4 @@
-// Nested structures of arrays: what transformations and control flow take and give. An Array; vectors, std::arrays,
+// Nested structures of arrays, for transformations and control flow: an Array; vectors, std::arrays,
 // pairs and tuples of such; and structs that show their members:
 //
 //   struct Layer {
@@ -55,7 +55,7 @@ template <class T>
 void append_leaves(T tree, std::vector<Array>& leaves) {
   visit_leaves(tree, [&](const Array& a) { leaves.push_back(a); });
 }
-/// Sizes of all vectors in a tree, depth first: with the types, what tells its structure.
+/// Sizes of all vectors in a tree, depth first: with the types they identify its structure.
 template <class T>
 void append_sizes(T& tree, std::vector<size_t>& sizes) {
   if constexpr (std::is_same_v<std::remove_const_t<T>, Array>) {

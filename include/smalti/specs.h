@@ -275,8 +275,8 @@ class GridDim {
 /// pltpu.CompilerParams (L1).
 struct CompilerParams {
   std::vector<DimensionSemantics> dimension_semantics{};  ///< per grid axis; empty: all arbitrary
-  std::vector<bool> allow_input_fusion{};                 ///< per operand: XLA may fuse what makes it into the kernel
-  std::optional<int64_t> vmem_limit_bytes{};  ///< what the kernel may allocate of VMEM; nullopt: the chip's default
+  std::vector<bool> allow_input_fusion{};                 ///< per operand: XLA may fuse its producer into the kernel
+  std::optional<int64_t> vmem_limit_bytes{};  ///< limit of the kernel's VMEM, in bytes; nullopt: the chip's default
   std::optional<int64_t> collective_id{};     ///< of the barrier semaphore: one number per kernel that uses it
   bool has_side_effects = false;              ///< XLA keeps the call even if its results are unused
   std::map<std::string, std::variant<bool, int64_t, double, std::string>> flags{};  ///< of Mosaic, by name

@@ -97,7 +97,7 @@ class Flat {
   }
   const std::shared_ptr<Result>& structure() const { return result_; }
   const std::tuple<Argument<A>...>& arguments() const { return arguments_; }
-  /// Lets go of the arrays; what tells their structure stays.
+  /// Releases the arrays; their structure is kept.
   void release() {
     std::apply(
         [](auto&... a) {

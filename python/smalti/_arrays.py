@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 
-# The library's names of dtypes → NumPy's, with those that ml_dtypes adds.
+# Smalti's dtype names → NumPy's, including those of ml_dtypes.
 _DTYPES = {
     "pred": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "u8": np.uint8, "u16": np.uint16,
     "u32": np.uint32, "u64": np.uint64, "f16": np.float16, "f32": np.float32, "f64": np.float64,
@@ -62,7 +62,7 @@ def _bytes_of(array: np.ndarray) -> np.ndarray:
 
 def given(array: Any, wanted: ArrayType | None, extension: Any) -> Given:
     """An input: an array of NumPy as it is, another library's through DLPack, else what NumPy makes of it; lists and numbers
-    become what is wanted."""
+    are converted to the expected type."""
     if not isinstance(array, np.ndarray) and hasattr(array, "__dlpack__") and not hasattr(array, "__array_interface__"):
         if not hasattr(array, "addressable_shards"):  # NumPy sees JAX's arrays in place, and knows their dtypes
             try:

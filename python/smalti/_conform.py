@@ -39,7 +39,7 @@ class Conformance:
 
     @property
     def is_good(self) -> bool:
-        """Whether every case gave what is expected, or ran where nothing is."""
+        """Whether every case gave the expected results, or finished if none are expected."""
         return all(case.is_good for case in self.cases)
 
     @property

@@ -36,7 +36,7 @@ class Finding:
     @property
     def is_mistake(self) -> bool:
         """Whether a check fails for it. A read outside of a ref is an error under checks; a run without them goes on
-        after it, as a TPU does, and only says so."""
+        after it, as a TPU does, and only reports it."""
         return self.severity != "note" and self.diagnostic.code != "SM4010"
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ class Finding:
 
 
 class Error(Exception):
-    """A file, an array, an option or a kernel is wrong. `diagnostic` says what; `code` is its stable name."""
+    """An error in a file, an array, an option or a kernel; details are in `diagnostic`, and `code` is stable."""
 
     def __init__(self, diagnostic: Diagnostic):
         super().__init__(diagnostic)

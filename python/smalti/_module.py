@@ -76,7 +76,7 @@ class Executable:
 
     def __call__(self, *inputs: Any, out: Sequence[np.ndarray] | None = None) -> tuple[np.ndarray, ...]:
         """The results of `execute`; raises CheckError when a check that it was compiled with found something. A
-        RuntimeWarning says what is no reason to stop: notes, and in a run without checks reads outside of a ref."""
+        RuntimeWarning reports non-fatal findings: notes, and out-of-bounds reads in a run without checks."""
         report = self.execute(*inputs, out=out)
         report.raise_findings()
         for finding in report.findings:

@@ -35,7 +35,7 @@ int64_t checkedBytes(const ArrayType& type) {
 }  // namespace
 
 Array::Array(const Array&) = default;
-// What was moved from has no value: its memory may be gone.
+// A moved-from array has no value: its memory may be freed.
 Array::Array(Array&& o) noexcept
     : type_(std::exchange(o.type_, {})),
       data_(std::exchange(o.data_, nullptr)),

@@ -19,9 +19,9 @@ constexpr size_t kAlignment = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
 /// Sizes from here on are rounded up, so that they meet again.
 constexpr size_t kLarge = size_t{1} << 20;
-/// Below, the thread that gives a block back keeps it, its last few only.
+/// Smaller blocks are cached by the thread that frees them, the last few only.
 constexpr size_t kThreadKeepsBelow = kLarge, kThreadKeeps = 8, kThreadKeepsBytes = size_t{4} << 20;
-/// From here on, what no thread keeps is kept for all: below, malloc has pages at hand.
+/// From this size on, freed blocks are cached globally: below it, malloc has pages available.
 constexpr size_t kKeptFrom = size_t{16} << 10;
 /// Of all blocks kept at a time, by the machine's memory; the oldest go first.
 size_t mostKept() {
@@ -33,7 +33,7 @@ size_t mostKept() {
 }
 
 #if defined(__SANITIZE_ADDRESS__)
-constexpr bool kKeeps = false;  // a block that is used after it was given back shall be seen
+constexpr bool kKeeps = false;  // so that use after free is detected
 #else
 constexpr bool kKeeps = true;
 #endif

@@ -11,7 +11,7 @@ void* allocateBlock(size_t bytes);
 /// `bytes` as it was asked for.
 void freeBlock(void* block, size_t bytes);
 
-/// For ForkGate.cpp: no block is taken or given in between by other threads.
+/// For ForkGate.cpp: no other thread allocates or frees a block in between.
 void lockBlocks();
 void unlockBlocks();
 

@@ -41,7 +41,7 @@ class ByteWriter {
   Bytes bytes_;
 };
 
-/// Whoever has read everything asks `ok`: what is missing reads as zeros and empty lists.
+/// Check `ok` after reading everything: missing data reads as zeros and empty lists.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) : rest_(bytes) {}

@@ -63,7 +63,7 @@ bool waitForInput(int fd, int seconds) {
   }
 }
 
-/// Opens a file or pipe without waiting for anybody; nothing that never ends.
+/// Opens a file or pipe without blocking; refuses endless devices.
 Result<struct stat> openToRead(const std::string& path, Descriptor& file) {
   file.fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat status;

@@ -10,7 +10,7 @@
 
 namespace smalti {
 
-/// No module or JSON file that makes sense is larger.
+/// Larger than any sensible module or JSON file.
 inline constexpr int64_t kMaxTextFileBytes = int64_t{1} << 30;
 
 /// The whole file, or all that comes through a pipe. SM1001 when it cannot be read (devices are not, and pipes that are

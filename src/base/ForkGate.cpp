@@ -10,7 +10,7 @@
 namespace smalti {
 namespace {
 
-/// How many threads are at work; and whether one forks.
+/// The number of threads inside the gate, and whether one is forking.
 constexpr uint32_t kForking = uint32_t{1} << 31;
 constinit std::atomic<uint32_t> gState{0};
 /// Of this thread: how deep it is in such work.

@@ -1,4 +1,4 @@
-// Where exceptions of libraries end: Smalti's own errors are values.
+// Catches exceptions of libraries: Smalti's own errors are values.
 #pragma once
 
 #include <exception>

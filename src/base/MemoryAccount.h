@@ -1,4 +1,4 @@
-// What a run has allocated, against the limit of its options.
+// Tracks the memory that a run has allocated against its limit.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ class MemoryAccount {
  public:
   /// 0: no limit.
   explicit MemoryAccount(int64_t limitBytes) : limit_(limitBytes) {}
-  /// Refuses with SM9002 what would go beyond the limit.
+  /// SM9002 if this would exceed the limit.
   Status take(int64_t bytes, std::string_view what);
   void give(int64_t bytes) { used_ -= bytes; }
   int64_t used() const { return used_; }

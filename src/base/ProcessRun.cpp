@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-/// Rank 0 asks in rounds whether everybody stands still: first at once, then less and less often.
+/// Rank 0 polls in rounds whether all processes are idle: first immediately, then less and less often.
 constexpr microseconds kFirstProbe{200}, kLastProbe{50'000};
 /// How long a wait lasts at most before its caller looks at its own limits again.
 constexpr microseconds kWait{100'000};
@@ -27,7 +27,7 @@ ProcessRun::ProcessRun(Devices& devices, KernelMessages& messages, int64_t count
       probePause_(kFirstProbe) {}
 
 ProcessRun::~ProcessRun() {
-  if (barriers_ < 2) tellAll(Kind::gaveUp, {});  // they would wait for this process
+  if (barriers_ < 2) tellAll(Kind::gaveUp, {});  // otherwise they would wait for this process
 }
 
 int ProcessRun::elsewhere(int64_t device) const {

@@ -1,5 +1,5 @@
-// One kernel that processes run together: the messages of its devices, barriers, and whether anybody can still go on.
-// What the messages say is a matter of whoever runs the kernel, the abstract machine or native code.
+// One kernel that processes run together: the messages of its devices, barriers, and detection of deadlocks.
+// The contents of the messages are defined by the runner of the kernel: the abstract machine or native code.
 #pragma once
 
 #include <deque>
@@ -10,7 +10,7 @@
 
 namespace smalti {
 
-/// What lasts from kernel to kernel: how many the processes have run together, and messages for the next one, which
+/// State that persists between kernels: how many the processes have run together, and messages for the next one, which
 /// some of them may have begun already.
 struct KernelMessages {
   Processes* processes = nullptr;
@@ -52,7 +52,7 @@ class ProcessRun {
   void waitUntil(const std::function<bool()>& done);
   /// All processes know that the run ends here, before its second barrier.
   void ends() { barriers_ = 2; }
-  /// No process can go on and no message is on its way: all of them learn it.
+  /// No process can continue and no message is in flight: all of them are notified.
   bool deadlock() const { return deadlock_; }
   const Status& failed() const { return failed_; }
 
@@ -104,7 +104,7 @@ class ProcessRun {
   std::chrono::steady_clock::time_point nextProbe_{};
 };
 
-/// This process does not take part in the next kernel: the others learn it when they run it.
+/// This process does not take part in the next kernel: the others are notified when they run it.
 void giveUpNextRun(KernelMessages&);
 
 }  // namespace smalti

@@ -1,5 +1,5 @@
-// The processes that run a program together, each with some of its devices: who they are, and messages between them.
-// What they are connected by is an implementation's matter (src/mpi).
+// The processes that run a program together, each with some of its devices, and messages between them.
+// The connection between them is up to the implementation (src/mpi).
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ class Processes {
   virtual ~Processes() = default;
   virtual int rank() const = 0;
   virtual int count() const = 0;
-  /// For people: "process 1 on node7".
+  /// For messages: "process 1 on node7".
   virtual std::string name(int rank) const = 0;
   /// Messages of a channel to one process arrive in the order in which they were sent.
   virtual Status send(int to, Channel, Bytes message) = 0;

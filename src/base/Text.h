@@ -1,4 +1,4 @@
-// Small things about words.
+// Text utilities.
 #pragma once
 
 #include <span>

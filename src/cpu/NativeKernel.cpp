@@ -32,7 +32,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// What the system gives to a process at most.
+/// The most memory that the system grants to a process.
 std::string memoryLimit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
@@ -72,9 +72,9 @@ class Measuring {
 
 /// Calls that touch less than this run on the caller alone: waking another thread takes longer.
 constexpr int64_t kWorthSharingBytes = 2 << 20;
-/// What takes as long as a byte of memory in cache, 25 GB/s: where a call says what it computes (`cost_estimate`).
+/// Equivalents in bytes of cached memory at 25 GB/s, for calls with a `cost_estimate`.
 constexpr double kBytesPerFlop = 1, kBytesPerTranscendental = 6;
-/// With products, which do more with what they read.
+/// The same for kernels with products, which do more work per byte.
 constexpr int64_t kWorthSharingProductBytes = 128 << 10;
 
 class Kernel : public MeasuredKernel {
@@ -89,7 +89,7 @@ class Kernel : public MeasuredKernel {
         work_(arrays_.bytes() + computing(package.config.costEstimate.value_or(CostEstimate()))),
         code_(std::move(code)),
         function_(code_->function<KernelFunction>(kKernelSymbol)) {
-    defaultThreads();  // asked for now: a process that is forked while a thread asks has no answer
+    defaultThreads();  // queried now: a child forked during the query would never get the answer
   }
 
   bool usable() const { return function_ != nullptr; }
@@ -203,7 +203,7 @@ class Kernel : public MeasuredKernel {
     for (auto& worker : own) measuring.detach(*worker);
     for (size_t i = 0; i < own.size(); ++i)
       if (begun[i]) tellOutside(*own[i], options);
-    // The last one given is taken first: each thread finds its own again, in the caches of its core.
+    // Last in, first out: each thread gets its own worker again, which is still in its core's caches.
     for (size_t i = own.size(); i-- > 0;) workers_.give(std::move(own[i]));
     fault = faulty.load();
     return arrays_.outside(std::move(results), memory);
@@ -287,16 +287,16 @@ class Kernel : public MeasuredKernel {
   LoweredKernel lowered_;
   FallbackOps interpreted_;
   NativeReport report_;
-  Measurement measured_;  ///< parts without times, of measured code
+  Measurement measured_;  ///< of measured code: its parts, without times
   eval::Poison poison_;
-  int64_t work_;  ///< bytes of memory, and what takes as long
+  int64_t work_;  ///< bytes of memory touched, plus computation in equivalent bytes
   std::shared_ptr<const LoadedCode> code_;
   KernelFunction* function_;
-  uint64_t layout_ = 0;  ///< tells processes whether their devices have the same code and memory
+  uint64_t layout_ = 0;  ///< lets processes check that their devices have the same code and memory
   mutable IdleWorkers workers_;
 };
 
-/// Null when what was kept is not what this version writes: then it is compiled again.
+/// Null if the entry does not have this version's format: the kernel is compiled again.
 std::shared_ptr<Kernel> fromCache(const KernelPackage& package, const NativeOptions& options,
                                   const CachedKernel& kept) {
   const size_t line = kept.report.find('\n');
@@ -312,11 +312,11 @@ std::shared_ptr<Kernel> fromCache(const KernelPackage& package, const NativeOpti
   return kernel->usable() ? kernel : nullptr;
 }
 
-/// `measured`: null, or what the lowering of this thread notes in.
+/// `measured`: null, or what this thread's lowering records into.
 Result<MeasuredOutcome> compile(const KernelPackage& package, const NativeOptions& options,
                                 const MeasuredLowering* measured) {
   if (auto why = unsuitableProcessor(options.processor)) return MeasuredOutcome{nullptr, std::move(why->message)};
-  // The number of cores decides about blocks (cpu/rewrite).
+  // The block sizes depend on the number of cores (cpu/rewrite).
   const std::string key = options.cache || options.devices
                               ? cacheKey({packageText(package), processorText(options.processor),
                                           options.poison == eval::Poison::intMin ? "min" : "max",
@@ -341,7 +341,7 @@ Result<MeasuredOutcome> compile(const KernelPackage& package, const NativeOption
   if (!object) return fail(std::move(object.error()));
   auto code = loadObject(*object, runtimeSymbols(), &report.compile);
   if (!code) return fail(std::move(code.error()));
-  // Interpreted ops are not code: a kernel that has some is lowered again.
+  // The cache cannot hold interpreted ops: kernels with such ops are lowered again in each process.
   if (options.cache && interpreted.all().empty())
     options.cache->put(key, *object, loweredText(*lowered) + "\n" + reportText(report));
   auto kernel = std::make_shared<Kernel>(package, options, std::move(*lowered), std::move(interpreted),

@@ -25,7 +25,7 @@ bool namesDevices(const KernelPackage& package) {
     return op->getName().getStringRef() == "tpu.device_id";
   };
   return package.module
-      .get()  // index maps may ask, too
+      .get()  // index maps may query them, too
       .walk(
           [&](mlir::Operation* op) { return names(op) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance(); })
       .wasInterrupted();
@@ -35,7 +35,7 @@ std::optional<Diagnostic> unsuitableProcessor(const Processor& p) {
   constexpr int kSseBytes = 16;
   constexpr unsigned kAddressBits = 64;
   const llvm::Triple triple(p.triple);
-  const llvm::DataLayout layout(triple.computeDataLayout());  // a processor of 64 bits may have pointers of 32: x32
+  const llvm::DataLayout layout(triple.computeDataLayout());  // a 64-bit processor may have 32-bit pointers: x32
   const unsigned bits = layout.getPointerSizeInBits();
   if (bits != kAddressBits || !layout.isLittleEndian())
     return Diagnostic{.code = "SM7005",

@@ -39,7 +39,7 @@ bool oneFmaPort(std::string_view name) {
 /// no faster, measured .49 of f32.
 bool bf16DotIsFast(std::string_view name) { return name == "znver4" || name == "znver5"; }
 
-/// Whether this process may use tiles: registers so large that the system saves them only for those who have asked.
+/// Whether this process may use tile registers: the system saves them only for processes that have requested them.
 bool mayUseTiles() {
 #if defined(__linux__) && defined(__x86_64__)
   constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM of Linux, the state's number
@@ -49,11 +49,11 @@ bool mayUseTiles() {
 #endif
 }
 
-/// One where the processor fetches ahead furthest in one: measured on Zen 4, .89 of the bandwidth; Zen 3 reads .70 of
+/// One if the prefetcher is fastest with one stream: measured on Zen 4, .89 of the bandwidth; Zen 3 reads .70 of
 /// it in one and .95 in four.
 int streamsToRead(const Processor& p) { return p.avx512 ? 1 : 4; }
 
-/// Fills what follows from the features LLVM knows of the processor.
+/// Derives fields from the features that LLVM lists for the processor.
 void readFeatures(Processor& p) {
   const llvm::Triple triple(p.triple);
   if (triple.isAArch64()) p.vectorRegisters = 32;
@@ -65,7 +65,7 @@ void readFeatures(Processor& p) {
   p.vectorRegisters = p.avx512 ? 32 : 16;
   p.bf16Dot = p.avx512 && has("avx512bf16");
   p.int8Dot = (p.avx512 && has("avx512vnni")) || has("avxvnni");
-  // Who has tiles is a server, whatever model a virtual machine shows.
+  // A processor with tiles is a server, whatever model a virtual machine reports.
   p.fmaPorts = oneFmaPort(p.name) && !has("amx-tile") ? 1 : 2;
   p.fastBf16Dot = p.bf16Dot && bf16DotIsFast(p.name);
   p.readStreams = streamsToRead(p);
@@ -110,7 +110,7 @@ Result<Processor> processorNamed(std::string_view name) {
                  .help = "write a name that LLVM knows, such as znver4, sapphirerapids or haswell, or "
                          "aarch64-linux-gnu/neoverse-n1; `host` is this machine"});
   readFeatures(p);
-  // LLVM has them by the name; code that uses an instruction by itself looks for it here.
+  // LLVM derives them from the name; code that emits an instruction directly checks this list.
   if (p.avx512) p.features = "+avx512bw,+avx512dq,+avx512f,+avx512vl";
   return p;
 }

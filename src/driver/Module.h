@@ -23,7 +23,7 @@ struct LoadedModule {
   size_t numKernels() const { return program ? program->kernels.size() : 1; }
 };
 
-/// SM1001, SM1013, SM1015, and what the importers say.
+/// SM1001, SM1013, SM1015, and errors of the importers.
 Result<LoadedModule> loadModule(const std::string& path);
 /// The same from memory; `name` stands in messages.
 Result<LoadedModule> parseModule(std::string_view content, const std::string& name);

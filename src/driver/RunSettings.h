@@ -1,4 +1,4 @@
-// From the options a user sets to what targets take.
+// Converts the user's options to the settings of targets.
 #pragma once
 
 #include <optional>

@@ -23,7 +23,7 @@ float f64ToF32Odd(double x) {
   const float nearest = static_cast<float>(x);
   if (static_cast<double>(nearest) == x || std::isnan(x)) return nearest;
   if (std::isinf(nearest)) return std::copysign(std::numeric_limits<float>::max(), nearest);
-  // Inexact: of the two neighbours of x take the one whose last bit is 1.
+  // Inexact: choose the neighbour of x whose last bit is 1.
   if (std::bit_cast<uint32_t>(nearest) & 1) return nearest;
   const float towards = static_cast<double>(nearest) < x ? INFINITY : -INFINITY;
   return std::nextafter(nearest, towards);

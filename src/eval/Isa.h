@@ -10,7 +10,7 @@ enum class Isa : uint8_t { baseline, avx2, avx512 };
 
 /// Whether this machine has it.
 bool isaSupported(Isa);
-/// The best one, unless a test has asked for another.
+/// The best one, unless a test has selected another.
 Isa activeIsa();
 /// For tests: use `isa`, which must be supported.
 void setActiveIsa(Isa isa);

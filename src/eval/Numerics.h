@@ -1,4 +1,4 @@
-// The numerics that a run has.
+// The numerics of a run.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What undefined memory holds.
+// The contents of undefined memory.
 #pragma once
 
 #include <cstddef>

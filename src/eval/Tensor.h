@@ -1,4 +1,4 @@
-// What evaluators work on: dense row-major elements, or one element that stands for all of them.
+// Operands of evaluators: dense row-major elements, or one element that represents all of them.
 // No MLIR, no allocation: the caller owns inputs, outputs and scratch memory.
 #pragma once
 

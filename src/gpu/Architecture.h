@@ -1,4 +1,4 @@
-// GPUs that code is made for.
+// The supported GPU architectures.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The diagnostic of kernels that there is no device code for.
+// The diagnostic for kernels without device code.
 #pragma once
 
 #include "cpu/Unsupported.h"

@@ -1,4 +1,4 @@
-// What an input may take at most. Everything read from outside is untrusted: beyond these it is refused, never tried.
+// Limits of inputs. Everything read from outside is untrusted: anything larger is refused without being tried.
 #pragma once
 
 #include <cstddef>

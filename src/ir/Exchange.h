@@ -7,7 +7,7 @@
 
 namespace smalti {
 
-/// Who receives from whom in one collective.
+/// The senders and receivers of one collective.
 struct Exchange {
   std::vector<std::vector<int64_t>> senders;  ///< lists of devices, in the order in which the op takes their values
   std::vector<int> from;                      ///< by receiving device: which list; -1: it gets zeros

@@ -1,4 +1,4 @@
-// The arguments of a kernel function by what they are for, and what of the call each of them stands for.
+// The arguments of a kernel function by role, and the part of the call that each corresponds to.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ struct ArgumentRole {
 /// inputs as operands, outputs as results. Inputs and outputs together are the *blocks*: an input has its own number as
 /// a block, output o has numInputs() + o, as in KernelSignature::windows.
 ///
-/// Counts are read from the package whenever they are asked for: it may change while the view lives.
+/// Counts are read from the package at each query: it may change during the lifetime of the view.
 class KernelArguments {
  public:
   explicit KernelArguments(const KernelPackage& package) : package_(&package), function_(package.kernelFunction()) {}
@@ -47,7 +47,7 @@ class KernelArguments {
   size_t count() const { return firstBlock() + numBlocks() + numScratch(); }
 
   ArgumentRole roleOf(unsigned argumentNumber) const;
-  /// What the value is; nullopt: no argument of the function.
+  /// The role of the value; nullopt: it is not an argument of the function.
   std::optional<ArgumentRole> roleOf(mlir::Value) const;
   /// The number of the block that the value is; nullopt: none.
   std::optional<size_t> blockNumber(mlir::Value) const;

@@ -1,5 +1,5 @@
-// The waist: one kernel module in the `tpu` dialect and, with it, what the module alone does not say.
-// Every front end makes one, every target takes one.
+// The waist: one kernel module in the `tpu` dialect, with the information that the module does not contain.
+// Every front end produces one, every target consumes one.
 #pragma once
 
 #include <map>
@@ -37,7 +37,7 @@ struct Window {
   RevisitMode revisitMode = RevisitMode::immediate;
 };
 
-/// What the kernel function's attributes and arguments say, read once and checked.
+/// The contents of the kernel function's attributes and arguments, parsed once and checked.
 struct KernelSignature {
   std::vector<int64_t> grid;  ///< empty: no grid; kDynamicBound where dynamic
   std::vector<DimensionSemantics> dimensionSemantics;
@@ -70,7 +70,7 @@ struct KernelPackage {
   KernelPackage() = default;
   KernelPackage(KernelPackage&&) = default;
   KernelPackage& operator=(KernelPackage&&) = default;
-  ~KernelPackage() { module = nullptr; }  // the module must go before its context
+  ~KernelPackage() { module = nullptr; }  // the module must be destroyed before its context
 
   /// The function with `tpu.core_type`, else the first one named main, else the first; null when there is none.
   mlir::func::FuncOp kernelFunction() const;

@@ -8,7 +8,7 @@
 namespace smalti {
 namespace {
 
-// Without destructors themselves: they may be read for as long as the thread or the process is there.
+// These have no destructors: they may be read until the thread or the process ends.
 enum class Phase : uint8_t { fresh, ready, over };
 constinit thread_local Phase thread = Phase::fresh;
 constinit std::atomic<bool> processEnds{false};

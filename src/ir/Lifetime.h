@@ -8,7 +8,7 @@ namespace smalti {
 /// SM9015 in destructors of static and thread_local objects that run when what MLIR keeps is gone, or will be gone at a
 /// unknown time; to be called before MLIR is used for a user. Cheap.
 Status checkAlive();
-/// Whether it finds nothing: for calls that are counted in instructions.
+/// Whether MLIR may be used: a fast check for short calls.
 bool isAlive();
 
 }  // namespace smalti

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMostNested = 64;
 
-// Of two places the one that says more to the kernel's author.
+// The more informative of two places for the kernel's author.
 int usefulness(llvm::StringRef file) {
   if (file.empty() || file == "-") return 0;
   if (file.contains("jax/_src/") || file.contains("site-packages/") || file.starts_with("<")) return 1;

@@ -1,4 +1,4 @@
-// Type rules of plain ops, by family. Each returns what is wrong, or nothing.
+// Type rules of plain ops, by family. Each returns the violation, or an empty string.
 #pragma once
 
 #include "ir/PlainOps.h"

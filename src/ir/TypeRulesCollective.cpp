@@ -1,4 +1,4 @@
-// Rules of ops of several devices: what holds whatever the number of devices is (Exchange.h has the rest).
+// Rules of ops of several devices: those that do not depend on the number of devices (Exchange.h has the rest).
 #include <fmt/format.h>
 
 #include "ir/TypeRules.h"

@@ -1,4 +1,4 @@
-// Collectives against the devices they run on, which only a walk from main through calls and meshes knows.
+// Checks collectives against their devices, which only a walk from main through calls and meshes determines.
 #include <set>
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Memory of any device by name instead of by pointer: what a remote copy or signal is addressed to. A device names a
+// Names memory of any device without pointers: the target of a remote copy or signal. A device names a
 // peer's memory by its own allocation of the same identity (S-G6), so that no pointer crosses from device to device.
 #pragma once
 
@@ -32,7 +32,7 @@ struct PeerRef {
   int device = 0, core = 0;
 };
 
-/// A view without a pointer: what PeerRef becomes when it leaves the process. The fields are Ref's.
+/// A view without a pointer: the serialised form of PeerRef. The fields are those of Ref.
 struct Address {
   AllocationId allocation;
   ArrayType type;  ///< of the allocation, on which both sides must agree

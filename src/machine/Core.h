@@ -1,4 +1,4 @@
-// What a running kernel program asks of the machine around it. An Execution of a FlatProgram calls this; the
+// The services that a running kernel program needs from the machine. An Execution of a FlatProgram calls this; the
 // runtime (devices, cores, DMA engines, semaphores) implements it.
 // Codes: SM4000…SM4049 are the flat program's, SM4050…SM4099 the runtime's, SM41xx the observers'.
 #pragma once
@@ -23,7 +23,7 @@ struct DmaRequest {
 
 enum class Wait : uint8_t { done, blocked };
 
-/// Where a program stands after it has run for a while.
+/// The state of a program after a turn.
 enum class RunState : uint8_t { finished, preempted, blocked };
 
 class Core {
@@ -38,7 +38,7 @@ class Core {
   virtual Result<Buffer*> allocate(int identity, ArrayType, MemoryKind, const SourcePlace&) = 0;
   virtual void release(Buffer&) = 0;
   virtual Result<Buffer*> barrierSemaphore(const SourcePlace&) = 0;
-  /// A read reaches outside its ref. False: this ends the run; true: elements outside are undefined.
+  /// An out-of-bounds read. False: it ends the run; true: elements outside are undefined.
   virtual bool goesOnAfter(Diagnostic readOutside) = 0;
 
   virtual Result<Wait> semaphoreWait(const Ref&, int64_t amount, const SourcePlace&) = 0;

@@ -1,4 +1,4 @@
-// When the data of a copy moves. Between its start and its wait that is left open (S-G1): a policy decides it, one for
+// Decides when the data of a copy moves, at any time between its start and its wait (S-G1). There is one policy for
 // each run. `DmaExecution` names three; others may follow a bandwidth, or replay or enumerate choices.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace smalti::machine {
 enum class DmaOccasion : uint8_t {
   start,     ///< a copy has just been started; it is the only candidate
   activity,  ///< a program has begun a grid step, waited, signalled, or started a copy
-  wait,      ///< a program can only go on when candidates arrive; asked again until it can
+  wait,      ///< a program can only continue when candidates arrive; asked again until it can
   poll,      ///< a program looks at a semaphore's count, which the candidates would raise
   roundEnd,  ///< every program has had its turn
   stuck,     ///< no program can go on until something arrives, or all have finished; asked again until it says no
@@ -24,7 +24,7 @@ enum class DmaOccasion : uint8_t {
 /// A copy that has been started and whose data has not moved.
 struct DmaInFlight {
   DmaTransfer transfer;
-  int program = 0;  ///< who started it
+  int program = 0;  ///< the program that started it
 };
 
 /// The copies that an occasion is about, at least one, in the order they were started.

@@ -20,7 +20,7 @@ struct CompileOptions {
 /// Immutable and shareable between threads. Holds no MLIR.
 class FlatProgram;
 
-/// Compiles one function (the kernel's, or an index map's). Refuses what it cannot run with SM40xx.
+/// Compiles one function (the kernel's, or an index map's). SM40xx for anything that it cannot run.
 Result<std::shared_ptr<const FlatProgram>> compile(mlir::func::FuncOp, const CompileOptions&);
 
 /// Bytes of the largest set of values alive at once.
@@ -36,7 +36,7 @@ class Execution {
   ~Execution();
   Execution(Execution&&) noexcept;
 
-  /// Starts anew with these arguments; values of the last run are forgotten.
+  /// Restarts with these arguments; values of the last run are discarded.
   void start(std::span<const Argument>);
   /// Runs until the end, until `maxInstructions` are done, or until a wait blocks (then the same
   /// instruction is tried again by the next call). Diagnostics carry the place; the caller adds kernel and step.
@@ -45,7 +45,7 @@ class Execution {
   std::span<const int32_t> results() const;
   /// True when a returned scalar depends on undefined memory.
   bool resultsUndefined() const;
-  /// Where it stands now, for deadlock reports.
+  /// Its current position, for deadlock reports.
   SourcePlace place() const;
   /// Instructions done so far, over all runs since it was made.
   int64_t instructions() const;

@@ -44,9 +44,9 @@ struct MachineOptions {
   int64_t stepLimit = 0;  ///< instructions over all programs before "livelock" (exact but for index maps, which run to
                           ///< their end); 0: none
   int64_t memoryLimitBytes = 0;  ///< of everything the machine allocates; 0: none
-  /// Looked at between turns; true ends the run with SM9006. For deadlines and the like, which the machine knows not.
+  /// Polled between turns; true ends the run with SM9006. For deadlines: the machine itself has no clock.
   const std::atomic<bool>* stop = nullptr;
-  // Parts of the caller's own, made for each run from the options of that run. Empty: as the fields above say.
+  // Custom policies, created for each run from its options. Empty: as the fields above specify.
   std::function<std::unique_ptr<Scheduler>(const MachineOptions&)> scheduler;
   std::function<std::unique_ptr<DmaPolicy>(const MachineOptions&)> dmaPolicy;
   std::function<std::unique_ptr<Transport>(Endpoint&)> transport;
@@ -58,7 +58,7 @@ struct MachineOptions {
   /// without they end the run. All else that is out of bounds always does.
   bool readsOutsideGoOn = false;
   /// Where other processes run some of the kernel's devices: how many there are in all (0: those of the operands), and
-  /// the number of the first one here. Needs a transport; what has to see all devices (races) is not looked at.
+  /// the number of the first one here. Needs a transport; checks that must see all devices (races) are off.
   int allDevices = 0, firstDevice = 0;
   /// Observers, in this order; all are in machine/observers/Registry.h.
   std::vector<const ObserverRow*> checks;
@@ -71,7 +71,7 @@ using smalti::Severity;
 struct RunStatistics {
   int64_t gridSteps = 0, instructions = 0, windowFetches = 0, windowWriteBacks = 0, dmaTransfers = 0, dmaBytes = 0;
   int64_t peakWindowBytes = 0, valueBytes = 0;
-  /// Runs of which every order was looked at, and others, where anybody asked (observers/Registry.h, orderRow).
+  /// Runs of which every order was covered, and others, if requested (observers/Registry.h, orderRow).
   int64_t allOrders = 0, someOrders = 0;
 };
 

@@ -22,7 +22,7 @@ std::string_view name(MemoryKind);
 /// Elements are stored as in Array (one per storage_bytes), row-major. `defined` is the initialisation
 /// shadow: one byte (0/1) per element, empty while `allDefined` (then nothing needs to be looked up).
 struct Buffer {
-  std::string name;  ///< as the user knows it: "operand 1", "scratch 0", "output window 0", "run_scoped at f.py:12"
+  std::string name;  ///< its name for the user: "operand 1", "scratch 0", "output window 0", "run_scoped at f.py:12"
   ArrayType type;
   MemoryKind space = MemoryKind::vmem;
   int device = 0;
@@ -79,9 +79,9 @@ struct Ref {
   Ref on(Buffer& other) const;
 
   /// Copies the view to dense memory, `elements()` elements; `mask` (may be null) gets the shadow, and the
-  /// result says whether every element is defined. Of padding nothing is copied: it is undefined.
+  /// result says whether every element is defined. Padding is not copied: it is undefined.
   bool read(std::byte* out, uint8_t* mask) const;
-  /// Writes dense elements to the view; `mask` null: all defined. What falls on padding is dropped.
+  /// Writes dense elements to the view; `mask` null: all defined. Elements in the padding are dropped.
   void write(const std::byte* in, const uint8_t* mask) const;
   /// The shadow's part of `write`, of a strided view.
   void writeShadow(const uint8_t* mask) const;

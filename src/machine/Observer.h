@@ -10,7 +10,7 @@
 
 namespace smalti::machine {
 
-/// Who does something: the program of one core of one device, at one grid step.
+/// The origin of an event: the program of one core of one device, at one grid step.
 struct Actor {
   int device = 0;
   int core = 0;
@@ -49,10 +49,10 @@ struct DmaTransfer {
   bool staysHere() const { return target.device == device && target.core == core; }
 };
 
-/// Which part of a core does the work of an op, as far as its definition says (a chip's own costs are a clock's
+/// The unit of a core that executes an op, according to its definition (the costs on a chip are the clock's
 /// matter).
 enum class OpClass : uint8_t {
-  control,  ///< loops, branches, and what the machine needs to run them
+  control,  ///< loops, branches, and the machine's own bookkeeping
   scalar,   ///< arithmetic and addresses on single numbers
   vector,   ///< element by element
   cross,    ///< between lanes or sublanes: transposes, rotations, gathers, reductions
@@ -99,7 +99,7 @@ struct PipelineEvent {
   int64_t bytes = 0;               ///< of the part of the block inside the array
 };
 
-/// What an observer wants to be told beyond the events that cost little.
+/// The expensive events that an observer subscribes to.
 struct Interest {
   bool initialisation = false;  ///< that the machine tracks which elements are defined
   bool instructions = false;    ///< `instruction`

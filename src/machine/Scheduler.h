@@ -1,5 +1,5 @@
-// Who runs next on the abstract machine. What order programs take is left open by the hardware: a scheduler decides it,
-// one for each run. The seeded one is what runs use; others may follow a clock, or replay or enumerate schedules.
+// Decides which program of the abstract machine runs next. Hardware does not define the order of programs: a scheduler
+// chooses it, one per run. Runs use the seeded one; others may follow a clock, or replay or enumerate schedules.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Turn {
   bool operator==(const Turn&) const = default;
 };
 
-/// What a turn came to.
+/// The outcome of a turn.
 struct TurnOutcome {
   RunState state = RunState::preempted;
   bool progressed = false;   ///< false: the program was blocked at a wait, and still is
@@ -28,7 +28,7 @@ struct TurnOutcome {
 class Scheduler {
  public:
   virtual ~Scheduler() = default;
-  /// Before the first turn: who the programs are, by number.
+  /// Called before the first turn: the programs, by number.
   virtual void start(std::span<const Actor> programs) = 0;
   /// The next turn. Nothing ends the round: then copies may move, messages arrive, and if no turn of the round made
   /// progress and nothing is in flight, the run ends with a deadlock. A round must end when no program can proceed; the

@@ -11,7 +11,7 @@
 
 namespace smalti::machine {
 
-/// Who sent a message, and from which line; deadlock reports say so.
+/// The sender of a message and its source line, for deadlock reports.
 struct Sender {
   int device = 0, core = 0;
   SourcePlace place;
@@ -50,9 +50,9 @@ class Transport {
   virtual Status signal(const SignalMessage&) = 0;
   /// Called between turns: delivers to the endpoint what has arrived. True when there was something.
   virtual Result<bool> progress() = 0;
-  /// Nobody here can go on. False: nothing more will come, so that this is a deadlock. May block for a while.
+  /// No program here can continue. False: no message will arrive, so that this is a deadlock. May block for a while.
   virtual bool awaitsMessages() = 0;
-  /// Every device comes here before any goes on, and all that was sent before has been delivered. Called when the
+  /// A barrier of all devices: everything sent before has been delivered afterwards. Called when the
   /// memories of this process's devices have been made, and when its programs have finished.
   virtual Status barrier() = 0;
 };

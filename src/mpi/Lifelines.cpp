@@ -21,7 +21,7 @@ namespace {
 
 /// How long a process may take to answer when all connect, and between the words of those that do.
 constexpr int kConnectMs = 1000;
-/// Before the user is told from here: whoever waits for the dead process tells with the line that waits.
+/// Delay before reporting from here: a process that waits for the dead one reports with the waiting line.
 constexpr std::chrono::milliseconds kTellAfter{300};
 constexpr char kGoodbye = 'g';
 
@@ -173,7 +173,7 @@ void Lifelines::watch() {
         polled[i].fd = -1;  // it has ended on purpose
         continue;
       }
-      // The launcher ends the others, too: they shall say first what has happened.
+      // The launcher also ends the others: they should first report what has happened.
       struct sigaction now{};
       if (sigaction(SIGTERM, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) std::signal(SIGTERM, SIG_IGN);
       dead_.store(ranks[i], std::memory_order_release);

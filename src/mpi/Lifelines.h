@@ -1,4 +1,4 @@
-// Who of the processes is still alive: each has a connection to every other one that carries nothing. The system closes
+// Detects processes that have died: each has an idle connection to every other one. The system closes
 // it when a process dies, however that happens, which MPI itself does not tell.
 #pragma once
 
@@ -23,7 +23,7 @@ class Lifelines {
 
   /// The first process that has died; -1: none that is known of.
   int dead() const { return dead_.load(std::memory_order_acquire); }
-  /// The caller tells the user of it.
+  /// The caller reports it to the user.
   void told() { told_.store(true); }
 
  private:

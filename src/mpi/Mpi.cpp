@@ -100,11 +100,11 @@ class MpiProcesses final : public Processes {
     sent_.clear();
   }
 
-  /// MPI would wait for it for ever.
+  /// MPI would wait for it forever.
   bool someoneDied() const { return lifelines_ && lifelines_->dead() >= 0; }
 
  private:
-  /// What every process says, by rank.
+  /// The value of every process, by rank.
   std::vector<std::string> gather(const std::string& mine) {
     constexpr size_t kMost = 1024;
     std::string text = mine.substr(0, kMost - 1);

@@ -40,7 +40,7 @@ void keepUntil(const Plugin& plugin, void* event, std::shared_ptr<void> memory) 
     const std::unique_ptr<InUse> kept(static_cast<InUse*>(argument));
     if (error) kept->plugin.destroy(kErrorDestroy, error);
   };
-  // A plugin that refuses may write to it at any time: then it is never given up.
+  // If the plugin refuses, it may still write to the memory at any time, which is then never released.
   (void)plugin.call(kEventOnReady, args);
 }
 

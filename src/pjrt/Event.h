@@ -1,4 +1,4 @@
-// Waiting for what a plugin does on threads of its own.
+// Waits for asynchronous operations of a plugin.
 #pragma once
 
 #include <atomic>

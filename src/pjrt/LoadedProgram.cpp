@@ -137,7 +137,7 @@ Result<std::vector<DeviceArrays>> LoadedProgram::run(std::span<const DeviceArray
   args.outputs = resultLists.data();
   args.events = events.data();
   const auto started = plugin.call(kLoadedExecutableExecute, args);
-  // Whatever it gave is destroyed, even when something fails below.
+  // All returned objects are destroyed, even if a later step fails.
   for (OnDevice& on : devices)
     for (void* object : on.results)
       if (object) on.owned.emplace_back(plugin, object, kBufferDestroy);

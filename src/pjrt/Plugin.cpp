@@ -19,7 +19,7 @@ using namespace abi;
 struct Plugin::Table {
   const char* api;
   std::string path;
-  std::optional<Diagnostic> failure{};  ///< it refused to start: whatever is called then may abort the process
+  std::optional<Diagnostic> failure{};  ///< it refused to start: any further call may abort the process
 
   const ApiHead& head() const { return *reinterpret_cast<const ApiHead*>(api); }
   EntryFunction entry(Entry e) const {

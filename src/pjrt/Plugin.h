@@ -12,7 +12,7 @@
 
 namespace smalti::pjrt {
 
-/// What a plugin answered instead of doing what it was asked to.
+/// A plugin's error.
 struct PluginError {
   int code = 0;  ///< absl's: 3 invalid argument, 5 not found, 8 resource exhausted, 12 unimplemented, 13 internal
   std::string message;
@@ -42,7 +42,7 @@ class Plugin {
   }
   /// A text that belongs to `object`, such as a name; empty when the plugin has none.
   std::string text(abi::Entry, void* object) const;
-  /// Calls a destructor. Nobody can do anything about its errors.
+  /// Calls a destructor. Its errors are ignored.
   void destroy(abi::Entry, void* object) const;
 
  private:

@@ -1,4 +1,4 @@
-// What the TPU compiler's refusals mean.
+// The meaning of the TPU compiler's refusals.
 #pragma once
 
 #include <span>

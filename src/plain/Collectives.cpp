@@ -16,8 +16,8 @@ std::vector<std::vector<Array>> forAll(std::vector<Array> results) {
   return all;
 }
 
-/// What a thread reduces of an array before it looks for more, and in one step: so short that the processor sees the
-/// senders' arrays as streams which go on together (longer ones reach a tenth less of the memory's bandwidth).
+/// The elements that a thread reduces at a time, and per step: so few that the hardware prefetcher follows the
+/// senders' arrays as concurrent streams (longer steps reach a tenth less of the memory bandwidth).
 constexpr int64_t kReducedBytes = 256 << 10, kStepBytes = 2 << 10;
 
 /// Elements [first, last) of every sender's, reduced in the senders' order, in one pass over memory.

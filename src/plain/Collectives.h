@@ -1,5 +1,5 @@
 // Ops of several devices: the op's name → the function that computes what devices receive from what others send.
-// Who sends to whom stands in src/ir/Exchange.h. Adding an op: its row there, in src/ir/PlainOps.cpp, and one here.
+// src/ir/Exchange.h defines senders and receivers. Adding an op: its row there, in src/ir/PlainOps.cpp, and one here.
 #pragma once
 
 #include "eval/Elementwise.h"

@@ -1,4 +1,4 @@
-// Complex numbers: made and taken apart, element by element, and products by their parts.
+// Complex numbers: construction, parts, element-wise ops, and products by parts.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -24,7 +24,7 @@ struct Functions {
     Number (*f)(Number, Number);
   };
   static constexpr Real kOne = 1;
-  /// exp(x) - 1 without losing what is near 0.
+  /// exp(x) - 1, accurate near 0.
   static Number expm1(Number x) {
     const Real a = x.real(), b = x.imag(), half = std::sin(b / 2);
     return {std::expm1(a) * std::cos(b) - 2 * half * half, std::exp(a) * std::sin(b)};

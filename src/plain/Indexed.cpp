@@ -56,7 +56,7 @@ class Windows {
   Shape inOperand, inBatched;  ///< strides of a window's dims in both arrays
   Shape operandDims;           ///< dims of the operand that windows have
 
-  /// Where the window of now starts in the operand, as the indices say.
+  /// Start of the current window in the operand, from the indices.
   const Shape& start() {
     std::fill(start_.begin(), start_.end(), 0);
     int64_t position = 0;
@@ -72,7 +72,7 @@ class Windows {
     }
     return start_;
   }
-  /// Where the window of now starts in the result or updates, in elements.
+  /// Start of the current window in the result or updates, in elements.
   int64_t offset() const {
     int64_t offset = 0;
     for (size_t d = 0; d < at_.size(); ++d) offset += at_[d] * batchStrides_[d];
@@ -150,7 +150,7 @@ PlainResults gather(PlainCall& call) {
   return one(std::move(*result));
 }
 
-/// Where the window of now starts in the operand; nothing when it is not wholly inside.
+/// Start of the current window in the operand; nothing if it is not entirely inside.
 std::optional<int64_t> windowInside(Windows& windows, const Shape& operand, const Shape& strides, const Shape& sizes) {
   const Shape& start = windows.start();
   int64_t first = 0;

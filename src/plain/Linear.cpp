@@ -45,7 +45,7 @@ bool factor(T* a, int64_t n) {
     T* row = a + j * n;
     double pivot = std::real(row[j]);
     for (int64_t k = 0; k < j; ++k) pivot -= std::norm(row[k]);
-    if (pivot <= 0) return false;  // NaN goes on, and reaches what depends on it
+    if (pivot <= 0) return false;  // NaN propagates to everything that depends on it
     const double diagonal = std::sqrt(pivot);
     row[j] = diagonal;
     std::fill(row + j + 1, row + n, T(0));
@@ -70,7 +70,7 @@ void adjoint(T* a, int64_t n) {
   }
 }
 
-/// Of a matrix that is not positive definite all is NaN, as JAX has it.
+/// If a matrix is not positive definite, the result is all NaN, as in JAX.
 template <class T>
 PlainResults choleskyOf(PlainCall& call) {
   const int64_t n = call.operands[0].shape().back();

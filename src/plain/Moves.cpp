@@ -11,7 +11,7 @@
 namespace smalti::plain {
 namespace {
 
-/// What a thread moves before it looks for more.
+/// The number of bytes that a thread moves at a time.
 constexpr int64_t kPieceBytes = 256 << 10;
 /// Shorter rows are seldom whole cache lines, which is what past the caches takes.
 constexpr int64_t kStreamedRow = 1024;

@@ -88,7 +88,7 @@ PlainResults runLifted(const PlainCall& call, const Block& block, std::vector<Ar
                    .message = fmt::format("op '{}' is not supported in the region of {}", op.name, call.op.name),
                    .place = op.place,
                    .help = "reduce by element-wise ops on scalars"});
-    // Between scalars these move nothing; on whole arrays they would.
+    // On scalars these ops move nothing; on whole arrays they would.
     if (op.name == "broadcast_in_dim" || op.name == "reshape") {
       values.emplace_back(op.results[0], operands[0]);
       continue;

@@ -40,7 +40,7 @@ class Clock {
   void waitFor(const Copy&);
 
   Recorder* recorder = nullptr;  ///< not owned; null: no recorder
-  /// When a signal that another device sends now is here: devices do the same at the same time.
+  /// The arrival time of a signal that another device sends now: all devices do the same at the same time.
   double signalled() const { return now_ + hop(); }
   /// Waits for other devices.
   void waitUntil(double cycles);

@@ -105,7 +105,7 @@ class Coder {
     auto [it, isNew] = numbers_.try_emplace(v, code_.numbers);
     if (isNew) {
       ++code_.numbers;
-      // Constants are made once, wherever they stand.
+      // Constants are created once, regardless of their position.
       if (const auto c = constantOf(v)) code_.constants.emplace_back(it->second, *c);
     }
     return it->second;
@@ -120,7 +120,7 @@ class Coder {
     return code_.numbers++;
   }
 
-  /// Of constants and what is computed from constants alone: it costs nothing.
+  /// The value of constants and of expressions of constants, which cost nothing.
   std::optional<int64_t> constantOf(mlir::Value v) {
     mlir::Operation* op = v.getDefiningOp();
     if (!op || !isNumber(v.getType())) return std::nullopt;
@@ -177,7 +177,7 @@ class Coder {
     return static_cast<int32_t>(code_.types.size()) - 1;
   }
 
-  /// Values that a region hands on: all are read before any is written.
+  /// Values that a region yields: all are read before any is written.
   void moves(mlir::ValueRange from, mlir::ValueRange to) {
     std::vector<std::pair<Slot, Slot>> second;
     for (auto [f, t] : llvm::zip(from, to)) {
@@ -226,7 +226,7 @@ class Coder {
     const Work work = workOf(*op, chip_);
     stretch_.work += work;
     if (work.cycles != Work().cycles) stretch_.ops.emplace_back(op, work);
-    // A scalar that comes out of vectors or of floating point.
+    // A scalar computed from vectors or from floating-point numbers.
     for (mlir::Value r : op->getResults())
       if (isNumber(r.getType())) {
         ++stretch_.scalars;

@@ -1,5 +1,5 @@
-// A kernel with what decides its time and nothing else: scalars, copies, semaphores, control flow; what happens between
-// them to vectors is so much work.
+// A kernel reduced to what determines its time: scalars, copies, semaphores, control flow; what happens between
+// them to vectors is only an amount of work.
 #pragma once
 
 #include <string>
@@ -94,7 +94,7 @@ struct Stretch {
   std::vector<std::pair<mlir::Operation*, Work>> ops;
 };
 
-/// Where a number comes from that is not known.
+/// The origin of an unknown number.
 struct Origin {
   std::string what;  ///< "input 1"
   SourcePlace place;

@@ -91,7 +91,7 @@ class WindowCopies {
   Traffic traffic_;
 };
 
-/// Of a recording: some megabytes of a trace, and as many stretches as a screen is wide.
+/// Limits of a recording: a few megabytes of trace, and as many intervals as a screen has pixels across.
 constexpr size_t kMostEvents = 10'000, kMostStretches = 1024;
 
 class Pipeline {
@@ -173,7 +173,7 @@ class Pipeline {
     const auto index = static_cast<size_t>(role.index);
     if (role.kind == ArgumentRole::scalarPrefetch) return arguments_.prefetchOperand(index);
     if (role.kind != ArgumentRole::input) return std::nullopt;
-    // A window that has another block at each step holds none of them for good.
+    // A window whose block changes at each step keeps none of them.
     const auto& window = arguments_.windowOf(index);
     const bool whole = !window || window->bounds == arguments_.arrayOf(index).shape;
     return whole ? std::optional(arguments_.inputOperand(index)) : std::nullopt;

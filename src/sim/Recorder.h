@@ -1,5 +1,5 @@
-// What a core and its copies are busy with, noted for pictures. Bounded: the first events one by one, and of the whole
-// run a number of equal stretches of time with what is busy in each.
+// Records the activity of a core and its copies for timelines. Bounded: the first events one by one, and of the whole
+// run the activity in a number of equal intervals.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ class Recorder {
 
   void setStep(int64_t step) { step_ = step; }
   int64_t step() const { return step_; }
-  /// Has no room for more events: names need not be made.
+  /// No room for more events: names need not be created.
   bool full() const { return full_; }
   void computed(const Work&, double from, double to);
   void waited(double from, double to, int32_t forCopy);

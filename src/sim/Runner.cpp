@@ -5,7 +5,7 @@
 namespace smalti::sim {
 namespace {
 
-/// A kernel that runs longer than this runs for hours on a TPU, or for ever.
+/// A kernel that exceeds this runs for hours on a TPU, or forever.
 constexpr int64_t kMostInstructions = 4'000'000'000;
 
 bool isHbm(const Buffer& b) { return b.space == tpu::MemorySpace::any || b.space == tpu::MemorySpace::hbm; }
@@ -245,7 +245,7 @@ void Runner::startCopy(const Instruction& i, Clock& clock) {
   if (remote) {
     const Number& id = numbers_[static_cast<size_t>(code_.lists[static_cast<size_t>(i.first)])];
     device = id.known() ? id.value : -1;
-    // What this device sends is read here, and what it is sent meanwhile is written here.
+    // Data that this device sends is read from its HBM, and data that it receives meanwhile is written to it.
     clock.countHbm(bytes * (static_cast<double>(reads) + static_cast<double>(writes)));
   }
   for (const View* end : {&from, &to})
@@ -271,7 +271,7 @@ void Runner::waitSignal(Semaphore& semaphore, int64_t amount, Clock& clock) {
     first.amount -= taken;
     if (first.amount <= 0) semaphore.signals.pop_front();
   }
-  // The others come from devices that do what this one does not: they are here a hop from now.
+  // The remaining signals come from devices that behave differently: assume that they arrive one hop from now.
   if (amount > 0) clock.waitUntil(clock.signalled());
 }
 

@@ -18,7 +18,7 @@
 namespace smalti::sim {
 namespace {
 
-/// A slow unit is worth a word where it takes this many times what the next one does, and this many cycles.
+/// A slow unit is reported if it takes this many times as long as the next one, and at least this many cycles.
 constexpr double kMuchLonger = 1.5, kManyCycles = 32;
 
 bool isLoop(mlir::Operation* op) { return mlir::isa<mlir::scf::ForOp, mlir::scf::WhileOp>(op); }

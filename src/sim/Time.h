@@ -12,7 +12,7 @@
 
 namespace smalti::sim {
 
-/// What a branch does whose condition depends on data that is not there.
+/// Whether to take a branch whose condition depends on missing data.
 enum class Assume : uint8_t { nothing, always, never };
 
 /// What stands for data that are not there and that the kernel does not read from its operands.
@@ -40,7 +40,7 @@ struct Question {
   bool record = false;  ///< what the core and its copies are busy with
 };
 
-/// What the ops of one source line ask of the units, over the whole run of a core.
+/// The work of the ops of one source line on the units, over the whole run of a core.
 struct LineTime {
   SourcePlace place;
   Work work;

@@ -152,7 +152,7 @@ bool isWidened(const Chip& chip, mlir::arith::SelectOp select) {
          isRaggedEnd(select.getCondition());
 }
 
-/// Neither read nor an effect, as what a store loads before it: the compiler leaves it out.
+/// Unused and without effect, such as the load before a store: the compiler removes it.
 bool isDead(mlir::Operation& op, int depth = 0) {
   constexpr int kMostDepth = 8;
   if (op.getNumResults() == 0 || op.getNumRegions() > 0 || !(isPure(op) || isLoad(op)) || depth == kMostDepth)
@@ -205,7 +205,7 @@ Work workOf(mlir::Operation& op, const Chip& chip) {
     costs.crossLane(registersOf(chip, op.getResult(0).getType()) * chip.vector.transposeCyclesPerVreg);
   } else if (mlir::isa<mlir::vector::BroadcastOp, IotaOp, mlir::arith::ConstantOp, mlir::vector::ShapeCastOp, BitcastOp,
                        mlir::vector::ExtractStridedSliceOp, ConcatenateOp, mlir::arith::IndexCastOp>(op)) {
-    // Registers under another name, or made where they are used.
+    // Registers under another name, or rematerialised at their uses.
   } else if (auto select = mlir::dyn_cast<mlir::arith::SelectOp>(op); select && isWidened(chip, select)) {
     costs.alu(3 * 2 * registersOf(chip, select.getType()));
   } else if (isElementwise(op)) {

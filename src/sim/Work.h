@@ -1,4 +1,4 @@
-// What one op, or a stretch of them, asks of the units of a TensorCore.
+// The work of one op, or of a sequence of ops, on the units of a TensorCore.
 #pragma once
 
 #include <array>

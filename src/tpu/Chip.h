@@ -70,7 +70,7 @@ struct Chip {
     double opUs = 0;              ///< to start and to end one op around kernels
     double opEfficiency = 1;      ///< of the published bandwidth, in ops around kernels
   } time;
-  /// How sure the model is of a time: relative errors of its parts (src/driver/time/TimeParts.h), found from measured
+  /// Uncertainty of a predicted time: relative errors of its parts (src/driver/time/TimeParts.h), found from measured
   /// times.
   struct Uncertainty {
     double everything = 0;            ///< of all of it

@@ -58,7 +58,7 @@ Verdict judge(const KernelPackage& kernel, const Chip& chip) {
   const VmemMap vmem = vmemOf(kernel, chip);
   verdict.vmemBytes = vmem.bytes();
   verdict.fits = vmem.fits();
-  // Some ops overflow VMEM whatever the blocks are.
+  // Some ops overflow VMEM with blocks of any size.
   const auto overflows = [](const Refusal& r) { return r.reason == &reason::kVmem; };
   if (verdict.fits == Fits::yes && llvm::any_of(verdict.refusals, overflows)) verdict.fits = Fits::no;
   return verdict;

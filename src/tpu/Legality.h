@@ -1,4 +1,4 @@
-// What a TPU's compiler wants of a kernel beyond what makes it a kernel: whether it takes it on a chip, and why not.
+// Whether a TPU's compiler accepts a valid kernel on a chip, and if not, why.
 // The rules are in src/tpu/rules. Read from what libtpu 0.0.50.1 says of thousands of kernels.
 #pragma once
 
@@ -26,7 +26,7 @@ struct Refusal {
 enum class Fits : uint8_t { yes, no, uncertain };
 std::string_view name(Fits);
 
-/// What the compiler says of one kernel on one chip.
+/// The compiler's verdict on one kernel and chip.
 struct Verdict {
   std::vector<Refusal> refusals;  ///< the compiler stops at the first
   Fits fits = Fits::yes;          ///< into VMEM

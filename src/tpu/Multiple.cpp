@@ -24,7 +24,7 @@ int64_t productOf(int64_t a, int64_t b) {
   return __builtin_mul_overflow(a, b, &out) || out > kLarge ? (a > b ? a : b) : out;
 }
 
-/// a OP b, where the compiler's folding computes it.
+/// a OP b, if the compiler's constant folding supports it.
 std::optional<int64_t> foldedPair(mlir::Operation* op, int64_t a, int64_t b) {
   namespace arith = mlir::arith;
   int64_t out = 0;

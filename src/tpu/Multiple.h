@@ -1,4 +1,4 @@
-// Which numbers are multiples of what, as far as the TPU's compiler can prove it.
+// Divisibility of numbers, as far as the TPU's compiler can prove it.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What a kernel takes of the memories besides VMEM.
+// A kernel's use of memories other than VMEM.
 #pragma once
 
 #include "ir/KernelPackage.h"

@@ -13,7 +13,7 @@ namespace smalti::tpu {
 namespace {
 
 constexpr int64_t kTileRows = 8;
-/// A tile that is stored in one order and loaded in another, with a row for what lies across.
+/// A tile that is stored in one order and loaded in another, with an additional row.
 constexpr int64_t kRoom = 9;
 constexpr int kRegistersShuffle = 6;  ///< the first generation whose registers do that
 

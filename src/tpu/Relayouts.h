@@ -1,4 +1,4 @@
-// Values whose rows and lanes change places: what older generations move by way of VMEM.
+// Relayouts between rows and lanes, which older generations do through VMEM.
 #pragma once
 
 #include <optional>

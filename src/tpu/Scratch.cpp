@@ -15,7 +15,7 @@
 namespace smalti::tpu {
 namespace {
 
-/// A load whose value goes nowhere, as Pallas writes next to each store; or what is computed of one.
+/// A load whose value is unused, as Pallas emits next to each store; or an unused value computed from one.
 bool isDead(mlir::Operation* op, int depth = 0) {
   constexpr int kDeepest = 8;  // as in the work of kernels (sim/Work.cpp)
   if (depth > kDeepest) return false;
@@ -29,7 +29,7 @@ bool isStoreTo(mlir::Operation* op, mlir::Value ref) {
   return false;
 }
 
-/// A store of elements that fill no words reads the others.
+/// Stores of sub-word elements must read the rest of the word.
 bool fillsWords(mlir::Value ref) {
   const auto array = arrayTypeOf(ref.getType());
   if (!array || array->shape.size() < 2) return true;

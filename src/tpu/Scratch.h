@@ -1,4 +1,4 @@
-// Scratch that the compiler removes.
+// Scratch that the compiler optimises away.
 #pragma once
 
 #include "mlir/IR/Value.h"

@@ -22,11 +22,11 @@
 namespace smalti::tpu {
 namespace {
 
-/// Values below this many registers are not followed: they come and go.
+/// Values with fewer registers than this are ignored: they are short-lived.
 constexpr int64_t kSmall = 8;
 /// A row as wide fills half the registers: then all rows are in flight.
 constexpr int64_t kWideRow = 24;
-/// Of so few groups of eight rows, what was loaded is kept.
+/// With at most this many groups of eight rows, loaded values are kept.
 constexpr int64_t kFewGroups = 8;
 /// Of bodies with two reductions: registers that are in flight in any case, and the most groups of rows.
 constexpr int64_t kTwicePassed = 512, kMostInFlight = 105;
@@ -64,7 +64,7 @@ class Liveness {
     });
   }
 
-  /// What is kept where most is, and what goes by way of whole values in 32 bits.
+  /// The values kept at the point of highest pressure, and those converted through whole 32-bit values.
   std::vector<KeptValue> most() {
     findKept();
     std::map<int64_t, int64_t> changes;  // at op number: registers more
@@ -158,7 +158,7 @@ class Liveness {
 
   int phaseBefore(mlir::Operation* op) { return phase_[op->getResult(0)] - (isBarrier(op) ? 1 : 0); }
 
-  /// Is the value, or what it is cast to, needed after something that depends on it?
+  /// Whether the value, or a cast of it, is needed after something that depends on it.
   bool isNeededLater(mlir::Value v, int phase) {
     return llvm::any_of(v.getUsers(), [&](mlir::Operation* user) {
       if (user->getNumResults() == 0) return false;

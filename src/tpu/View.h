@@ -1,4 +1,4 @@
-// What a memref inside a kernel is a part of: slices and squeezes keep the tiles of the array they come from.
+// The array that a memref inside a kernel is part of: slices and squeezes keep the tiles of the array they come from.
 #pragma once
 
 #include <vector>

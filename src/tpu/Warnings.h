@@ -1,4 +1,4 @@
-// What a TPU's compiler takes and what is slow all the same.
+// Code that a TPU's compiler accepts but that is slow.
 #pragma once
 
 #include <vector>

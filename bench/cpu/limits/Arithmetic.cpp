@@ -23,7 +23,7 @@ template <int Bytes, int Rows>
   for (int64_t i = 0; i < iterations; ++i) {
     const float* a = left;
     const V* b = right;
-    asm volatile("" : "+r"(a), "+r"(b));  // they might be others each time: so they are read
+    asm volatile("" : "+r"(a), "+r"(b));  // so that the compiler assumes new values each time
     for (int k = 0; k < kSteps; ++k, a += Rows, b += 2) {
       const V columns[2] = {b[0], b[1]};
 #pragma GCC unroll 32

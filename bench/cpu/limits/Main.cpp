@@ -106,7 +106,7 @@ Work triadWith(void (*loop)(float*, const float*, const float*, float, int64_t))
                  [loop](const std::vector<float*>& at, int64_t n) { loop(at[0], at[1], at[2], 3.f, n); });
 }
 
-/// Each step follows a pause: others run in between.
+/// Each step follows a pause, in which other actors run.
 Work wake(const Spec&) {
   Work work;
   work.timed = [] { return team->wake(); };

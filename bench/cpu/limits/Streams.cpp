@@ -1,4 +1,4 @@
-// Loops bound by memory. The streaming ones write past the caches, so that no line is read in order to be overwritten.
+// Memory-bound loops. The streaming ones use non-temporal stores, so that no line is read just to be overwritten.
 #include "limits/Loops.h"
 #include "limits/Vector.h"
 

@@ -25,7 +25,7 @@ struct Loaded {
   std::vector<Array> arguments, results;
 };
 
-/// Compiled for the target of SMALTI_TARGET; the arguments are there, and hold nothing yet.
+/// Compiled for the target of SMALTI_TARGET; the arguments are allocated but not filled yet.
 std::shared_ptr<Loaded> load(const std::string& path) {
   auto l = std::make_shared<Loaded>();
   if (const char* target = std::getenv("SMALTI_TARGET")) l->options.compile.target = target;
@@ -105,7 +105,7 @@ Work ragged(const Spec& s) {
   return {runOf(l), [l, end] {
             const Array& first = l->results[0];
             const auto* bits = reinterpret_cast<const uint16_t*>(first.data());
-            // What follows the last sequence is not defined.
+            // Elements after the last sequence are undefined.
             return probes(end * first.elements() / first.type().shape[0], [&](int64_t i) { return fromBf16(bits[i]); });
           }};
 }

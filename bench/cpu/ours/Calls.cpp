@@ -1,4 +1,4 @@
-// What a call costs on top of the kernel: when it was seen before, and when it is compiled.
+// The overhead of a call: of one that is already compiled, and of the first one.
 #include <cstdio>
 #include <filesystem>
 

@@ -1,4 +1,4 @@
-// Our kernels as an actor; or, as `bench_cpu_ours --first KIND NONCE`, the first kernel of a process.
+// Smalti's kernels as an actor; or, as `bench_cpu_ours --first KIND NONCE`, the first kernel of a process.
 #include "ours/Ours.h"
 
 int main(int argc, char** argv) {

@@ -1,4 +1,4 @@
-// Our side: real kernels through the public interface, run by the target that SMALTI_TARGET names.
+// Smalti's side: real kernels through the public interface, on the target that SMALTI_TARGET names.
 #pragma once
 
 #include "actor/Actor.h"

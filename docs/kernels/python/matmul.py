@@ -15,7 +15,7 @@ def matmul(x, y, bias=None, *, transpose_x=False, transpose_y=False, activation=
     wide = jnp.float32 if floating else jnp.int32
     k_steps = pl.cdiv(k, bk)
 
-    # The last block of k is partial where bk does not divide k: what lies there is not zero.
+    # The last block of k is partial if bk does not divide k: elements past the end are not zero.
     def inside(block, axis):
         if k % bk == 0:
             return block

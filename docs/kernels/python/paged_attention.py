@@ -46,7 +46,7 @@ def paged_attention(q, k_pages, v_pages, lengths, table, pages_per_step=8, **kwa
 
     q_spec = pl.BlockSpec((None, None, group, size), lambda b, h, j, lengths, table: (b, h, 0, 0))
 
-    # Past the end of a sequence a program stays on its last page, so that nothing is fetched for nothing.
+    # Past the end of a sequence a program stays on its last page, to avoid useless fetches.
     def page(i, b, h, j, lengths, table):
         last = jnp.maximum(lax.div(lengths[b] + (length - 1), length) - 1, 0)
         return h, table[b * pages_per_sequence + jnp.minimum(j * together + i, last)], 0, 0

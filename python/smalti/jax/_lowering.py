@@ -124,7 +124,7 @@ def _rule(default: Callable[..., Any]) -> Callable[..., Any]:
 
 def _eager(primitive: Any, default: Callable[..., Any]) -> Callable[..., Any]:
     """A call outside of jit, for jax_debug_nans: JAX looks for the op that made a NaN by running a function's ops one by
-    one, and would run a kernel so for ever."""
+    one, and would run a kernel this way forever."""
 
     def eager(*operands: Any, **params: Any) -> Any:
         if _settings.current() is None or not (jax.config.jax_debug_nans or jax.config.jax_debug_infs):
@@ -156,7 +156,7 @@ def _for_a_tpu(ctx: Any) -> Any:
 
 
 def _devices(ctx: Any, op: ir.Operation) -> int:
-    """How many run this kernel together: those of the mesh where it talks to others or names an axis, else each for itself."""
+    """The number of devices that run this kernel together: those of the mesh if it communicates or names an axis, else one."""
     mesh = getattr(ctx.module_context.axis_context, "mesh", None)
     if mesh is None:
         return 1

@@ -1,5 +1,5 @@
 """How kernels run: a value in JAX's trace context, so that a function that is compiled for one is compiled again for
-another. Each thread sees what `using` says on it, else what `install` said."""
+another. Each thread uses the settings of its `using`, otherwise those of `install`."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def reference() -> Iterator[None]:
 
 class using:
     """Inside `with using(target="interpret", check=True):` this thread's kernels run on this engine with these options, whether
-    it is installed or not; what is not named stays as it is around it. See `install`."""
+    it is installed or not; options that are not named keep their surrounding values. See `install`."""
 
     def __init__(self, *, chip: str | None = None, override_interpret: bool | None = None, legality: bool | None = None,
                  **options: Option):

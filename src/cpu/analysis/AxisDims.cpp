@@ -30,7 +30,7 @@ std::optional<std::pair<mlir::Value, int64_t>> comparison(mlir::Value v, mlir::a
   return std::nullopt;
 }
 
-/// `x != 0` of an i1 made wider is that i1.
+/// `x != 0` of a widened i1 is that i1.
 mlir::Value plainCondition(mlir::Value v) {
   while (auto compared = comparison(v, mlir::arith::CmpIPredicate::ne)) {
     auto wider = compared->first.getDefiningOp<mlir::arith::ExtUIOp>();
@@ -47,7 +47,7 @@ bool onlyConditions(mlir::Value v) {
   });
 }
 
-/// Every use is an equality with a constant that conditions take.
+/// Every use is a comparison for equality with a constant, used only by conditions.
 bool onlyCompared(mlir::Value index) {
   return llvm::all_of(index.getUsers(), [](mlir::Operation* user) {
     return user->getNumResults() == 1 && comparison(user->getResult(0), mlir::arith::CmpIPredicate::eq) &&
@@ -252,7 +252,7 @@ bool AxisDims::op(mlir::Operation& op) {
     auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(op.getAttr("value"));
     if (!dense || dense.isSplat()) return true;
   }
-  // Of arith and math; their verifiers make sure that vectors have one shape.
+  // Ops of arith and math: their verifiers ensure that all vectors have the same shape.
   if (op.hasTrait<mlir::OpTrait::Elementwise>() && op.getNumResults() == 1 && isShaped(op.getResult(0))) {
     const Shape shape = shapeOf(op.getResult(0).getType());
     for (mlir::Value v : op.getOperands())
@@ -262,7 +262,7 @@ bool AxisDims::op(mlir::Operation& op) {
       }
     return true;
   }
-  // Whatever else has its shapes as they are.
+  // Any other op: its shapes are fixed.
   for (mlir::Value v : op.getOperands())
     if (isShaped(v)) fix(v);
   for (mlir::Value v : op.getResults())

@@ -5,12 +5,12 @@ namespace smalti::cpu {
 std::optional<std::vector<size_t>> findReuse(const IndexMapFacts& map, const Window& window,
                                              const BlockGeometry& geometry, const std::vector<int64_t>& grid,
                                              const StepOrder& order) {
-  // Points that differ on this axis alone may have the same block: its index is not used, or looked up.
+  // Steps along this axis may use the same block: its index is unused, or only used in a look-up.
   if (map.onlyLooksUp(order.fastest)) return std::vector<size_t>{};
   if (window.elementIndexed) return std::nullopt;
   std::vector<size_t> turning;
   int64_t blocks = 1;
-  std::vector<bool> moves(grid.size());  // axes that lead to other blocks than those
+  std::vector<bool> moves(grid.size());  // axes along which the set of blocks changes
   for (size_t d = 0; d < map.coordinates().size(); ++d) {
     const std::vector<bool>& axes = map.coordinates()[d].axes;
     if (!axes[order.fastest]) {

@@ -21,7 +21,7 @@ int widthOf(mlir::Type type) {
   return element.isIndex() ? 64 : static_cast<int>(element.getIntOrFloatBitWidth());
 }
 
-/// As the type holds it: wrapped to its width, sign-extended.
+/// In the type's range: wrapped to its width, sign-extended.
 int64_t wrapped(uint64_t value, mlir::Type type) {
   const int unused = 64 - widthOf(type);
   return unused == 64 ? 0 : static_cast<int64_t>(value << unused) >> unused;
@@ -95,7 +95,7 @@ Known KnownIntegers::evaluate(mlir::Operation& op) const {
   }
   const Known &a = in[0], &b = in[1];
   const mlir::Type from = op.getOperand(0).getType(), type = op.getResult(0).getType();
-  // What one operand decides.
+  // Cases that one operand determines.
   if (mlir::isa<SelectOp>(op)) return a ? (*a ? in[1] : in[2]) : in[1] == in[2] ? in[1] : std::nullopt;
   if (mlir::isa<AndIOp, MulIOp>(op) && ((a && *a == 0) || (b && *b == 0))) return 0;
   if (mlir::isa<OrIOp>(op) && ((a && *a == -1) || (b && *b == -1))) return -1;
@@ -112,7 +112,7 @@ Known KnownIntegers::evaluate(mlir::Operation& op) const {
       .Case<XOrIOp>([&](auto) { return wrap(ua ^ ub); })
       .Case<MinSIOp>([&](auto) { return std::min(*a, *b); })
       .Case<MaxSIOp>([&](auto) { return std::max(*a, *b); })
-      // The least integer by -1 has no quotient: not known.
+      // INT_MIN / -1 overflows: unknown.
       .Case<DivSIOp>([&](auto) { return *b > 0 ? Known(*a / *b) : Known(); })
       .Case<RemSIOp>([&](auto) { return *b > 0 ? Known(*a % *b) : Known(); })
       .Case<CmpIOp>([&](CmpIOp c) { return Known(compare(c.getPredicate(), *a, *b, from) ? -1 : 0); })

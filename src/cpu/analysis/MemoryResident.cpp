@@ -18,7 +18,7 @@ bool isPlainStore(mlir::Operation& op, mlir::Value ref) {
          op.getOperand(0) != ref && !boolAttribute(op, "add");
 }
 
-/// Under a condition: kernels that store to a block in one of several steps say so.
+/// Under a condition: this is how kernels store to a block in only one of several steps.
 bool isConditional(mlir::Operation& op) { return llvm::isa_and_present<mlir::scf::IfOp>(op.getParentOp()); }
 
 bool storedOnce(const KernelPackage& package, const Window& window, mlir::Value ref) {
@@ -34,7 +34,7 @@ bool storedOnce(const KernelPackage& package, const Window& window, mlir::Value 
 }  // namespace
 
 bool isMemoryResident(int64_t bytes, const Processor& processor) {
-  // Half of the LLC; where that is bigger, a core has not all of it to itself.
+  // Half of the LLC, at most 16 MiB: a core does not have a larger LLC to itself.
   constexpr int64_t kLargestShare = 16 << 20;
   return bytes >= std::min(processor.l3Bytes / 2, kLargestShare);
 }

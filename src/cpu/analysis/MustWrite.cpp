@@ -51,8 +51,8 @@ class WrittenProof {
     return first.readFirst || !first.covered;
   }
 
-  /// Every block of the array is some step's: each coordinate of the index map is a grid index that counts through the
-  /// blocks, another for each, or the constant 0 of a dimension that is one block.
+  /// All blocks are visited: each coordinate of the index map is a distinct grid index that ranges over all
+  /// blocks, or the constant 0 along a dimension with a single block.
   bool covers(const Window& window, const Shape& array) {
     if (window.elementIndexed || llvm::is_contained(window.bounds, 0)) return false;
     const BlockGeometry geometry(window, array);
@@ -77,8 +77,8 @@ class WrittenProof {
            llvm::all_of(store.getIndices(), [](mlir::Value v) { return constantIndex(v) == 0; });
   }
 
-  /// At the top level, or under conditions "program_id(d) == constant" of axes that no block depends on, which one step
-  /// meets.
+  /// At the top level, or under conditions "program_id(d) == constant" on axes that no block depends on and that some
+  /// step satisfies.
   bool reachedForEveryBlock(mlir::Operation& op) const {
     std::vector<std::optional<int64_t>> step(signature_.grid.size());
     for (mlir::Operation* at = &op; at->getParentOp() != kernel_; at = at->getParentOp()) {
@@ -92,7 +92,7 @@ class WrittenProof {
     auto compare = condition.getDefiningOp<mlir::arith::CmpIOp>();
     if (!compare) return false;
     const auto at = constantIndex(compare.getRhs());
-    // JAX writes a condition as "zero-extended, not 0".
+    // JAX emits a condition as "zero-extended, then != 0".
     if (auto extended = compare.getLhs().getDefiningOp<mlir::arith::ExtUIOp>();
         compare.getPredicate() == mlir::arith::CmpIPredicate::ne && extended && at == 0)
       return holdsAt(extended.getIn(), step);
@@ -109,7 +109,7 @@ class WrittenProof {
   const KernelArguments arguments_;
   mutable mlir::func::FuncOp kernel_;
   std::optional<BodyAccesses> always_;
-  std::vector<bool> usesDim_;  ///< the block depends on the axis
+  std::vector<bool> usesDim_;  ///< whether the block depends on the axis
 };
 
 }  // namespace

@@ -58,7 +58,7 @@ class Planner {
     return zero;
   }
 
-  /// What holds for any number of axes.
+  /// Requirements that do not depend on the number of axes.
   Why body() const {
     if (!always_.otherEffect.empty())
       return fmt::format("it runs {}, which other grid points may notice", always_.otherEffect);
@@ -70,7 +70,7 @@ class Planner {
     return aliases();
   }
 
-  /// An input that is also an output: each point must read the very block that it writes.
+  /// An input aliased to an output: each point must read exactly the block that it writes.
   Why aliases() const {
     for (const Alias& alias : package_.aliases) {
       const auto output = static_cast<size_t>(alias.output);
@@ -103,8 +103,8 @@ class Planner {
     return std::nullopt;
   }
 
-  /// Every run, or the first one of those that a thread makes for a point of the shared axes, must write a buffer
-  /// before it reads it.
+  /// Each buffer must be written before it is read in every run of the body, or in the first run that a thread
+  /// executes for a point of the shared axes.
   Why scratch(int axes) const {
     std::optional<BodyAccesses> first;
     for (size_t s = 0; s < arguments_.numScratch(); ++s) {

@@ -16,9 +16,9 @@
 namespace smalti::cpu {
 namespace {
 
-/// Loops with as many rounds at most are followed round by round, …
+/// Loops with at most this many iterations are analysed iteration by iteration, …
 constexpr int64_t kMostRounds = 64;
-/// … while no more ops than these are looked at.
+/// … until this many ops have been visited.
 constexpr int64_t kMostOps = 10'000;
 constexpr int kOwnMemory = -1;  ///< allocated in the body: undefined at first in every run
 
@@ -27,7 +27,7 @@ struct Part {
   int argument = kOwnMemory;
   Box box;                   ///< of the argument
   std::vector<bool> known;   ///< by axis of the argument: `box` has the start; else anywhere on the axis
-  bool reshaped = false;     ///< its elements are all those of `box`, in whatever order
+  bool reshaped = false;     ///< it contains all elements of `box`, in any order
   std::vector<size_t> axes;  ///< by axis of the memref, not reshaped: the argument's
 };
 
@@ -63,7 +63,7 @@ class Follower {
   }
 
  private:
-  /// Gives the terminator.
+  /// Returns the terminator.
   mlir::Operation* block(mlir::Block& block) {
     for (mlir::Operation& op : block) visit(op);
     return block.getTerminator();
@@ -106,12 +106,12 @@ class Follower {
         .Default([&](mlir::Operation* o) { other(*o); });
   }
 
-  /// Ops without a rule: fine where they touch no memory and nothing outside.
+  /// Ops without a rule: harmless if they access no memory and have no other effect.
   void other(mlir::Operation& op) {
     if (op.hasTrait<mlir::OpTrait::IsTerminator>()) return;
     const bool takesMemory =
         llvm::any_of(op.getOperandTypes(), [](mlir::Type t) { return mlir::isa<mlir::MemRefType>(t); });
-    // What logs print, and in which order, is seen; traces and delays are dropped.
+    // Log output and its order are observable; traces and delays are ignored.
     const bool frees = mlir::isa<mlir::memref::DeallocOp>(op);
     const bool harmless =
         frees || mlir::isMemoryEffectFree(&op) ||
@@ -153,7 +153,7 @@ class Follower {
     const auto from = integers_.find(op.getLowerBound()), to = integers_.find(op.getUpperBound()),
                step = integers_.find(op.getStep());
     const auto carry = [&](mlir::ValueRange values) {
-      // All at once: what is carried may be another carried value.
+      // All at once: a carried value may be a permutation of the others.
       std::vector<std::optional<int64_t>> numbers;
       for (const mlir::Value v : values) numbers.push_back(integers_.find(v));
       for (const auto [argument, number] : llvm::zip(op.getRegionIterArgs(), numbers)) integers_.set(argument, number);
@@ -174,7 +174,7 @@ class Follower {
         integers_.set(result, integers_.find(argument));
       return;
     }
-    // Any round: the first has the least written before it.
+    // Any iteration: before the first one, the least memory has been written.
     const State before = state_;
     integers_.set(op.getInductionVar(), std::nullopt);
     forget(op.getRegionIterArgs());
@@ -217,7 +217,7 @@ class Follower {
       const size_t missing = shape.size() - std::min(shape.size(), extent.size());
       const int64_t size = d < missing ? 1 : extent[d - missing];
       const int64_t stride = d < strides.size() ? strides[d] : 1;
-      if (size == shape[d] && stride == 1) continue;  // from 0, or it would not fit
+      if (size == shape[d] && stride == 1) continue;  // starts at 0: any other start would be out of bounds
       whole = false;
       if (part.reshaped) continue;
       const size_t axis = part.axes[d];
@@ -234,7 +234,7 @@ class Follower {
     return part;
   }
 
-  /// What of the argument the part may show.
+  /// The region of the argument that the part may cover.
   Box reach(const Part& part) const {
     Box box = part.box;
     const Box& whole = parts_.find(kernel_.getArgument(static_cast<unsigned>(part.argument)))->second.box;
@@ -268,7 +268,7 @@ class Follower {
     bool exact = true;
     const auto type = op.getResult().getType();
     Part part = within(op.getMemRef(), op.getBaseIdx(), mlir::cast<mlir::MemRefType>(type).getShape(), {}, exact);
-    // A part of a reshaped memref is not a box: anything in it may be meant.
+    // A part of a reshaped memref is not a box: assume that it may be any part of it.
     if (part.reshaped && !exact) part.known.assign(part.known.size(), false);
     parts_[op.getResult()] = std::move(part);
   }

@@ -25,9 +25,9 @@ namespace {
 using mlir::Value;
 using mlir::arith::CmpIPredicate;
 
-/// Ops that number the rows of a mask, at most: more are no mask of rows.
+/// The most ops that compute row numbers for a mask; beyond this it is not treated as a row mask.
 constexpr size_t kMostNumberingOps = 64;
-/// Rows of a mask that are numbered one by one, at most.
+/// The most rows of a mask whose numbers are computed individually.
 constexpr int64_t kMostNumberedRows = 4096;
 
 bool hasVectorType(Value v) { return llvm::isa<mlir::VectorType>(v.getType()); }
@@ -53,7 +53,7 @@ bool broadcastsRows(mlir::vector::BroadcastOp op) {
   return from.size() == to.size() && d && rowDimension(from) == d && from[*d] == to[*d];
 }
 
-/// The scalar that all elements of a vector are; null: they may differ.
+/// The scalar that all elements of a vector equal; null: they may differ.
 Value scalarOf(Value v) {
   while (mlir::Operation* op = v.getDefiningOp()) {
     if (!llvm::isa<mlir::vector::BroadcastOp, mlir::vector::ShapeCastOp>(op)) break;
@@ -63,10 +63,10 @@ Value scalarOf(Value v) {
   return nullptr;
 }
 
-/// Elements that are the same in a row, as ops that make them from the row's number, in program order.
+/// Values that are constant along each row, as the ops that compute them from the row number, in program order.
 class RowNumbering {
  public:
-  /// The element of each row; empty: it is not known, or depends on more.
+  /// The element of each row; empty: unknown, or not a function of the row number alone.
   std::vector<int64_t> of(Value v) {
     const int64_t rows = rowCount(shapeOf(v.getType()));
     if (rows > kMostNumberedRows || !collect(v, rows)) return {};
@@ -114,7 +114,7 @@ class RowNumbering {
   llvm::SmallVector<mlir::Operation*, 16> ops_;
 };
 
-/// How many units of equally many rows these are the numbers of; nullopt: of none.
+/// The number of equal-sized units that these row numbers divide the rows into; nullopt: they do not.
 std::optional<int64_t> unitsOf(const std::vector<int64_t>& numbers) {
   const auto rows = static_cast<int64_t>(numbers.size());
   if (rows == 0) return std::nullopt;
@@ -144,7 +144,7 @@ std::optional<Comparison> comparison(Value v, bool least) {
   return Comparison{left, scalar};
 }
 
-/// What a value has in each row, before that was reshaped or copied along rows.
+/// The source of a row-constant value, before reshapes and broadcasts along rows.
 Value throughRows(Value v) {
   while (mlir::Operation* op = v.getDefiningOp()) {
     auto broadcast = llvm::dyn_cast<mlir::vector::BroadcastOp>(op);
@@ -154,7 +154,7 @@ Value throughRows(Value v) {
   return v;
 }
 
-/// Whether units of the op's result are made of those of this operand alone.
+/// Whether each unit of the op's result depends only on the same unit of this operand.
 bool keepsUnits(mlir::Operation& op, mlir::OpOperand& operand, int64_t units) {
   const Value from = operand.get(), to = op.getResult(0);
   const Shape source = shapeOf(from.getType()), result = shapeOf(to.getType());
@@ -179,10 +179,10 @@ bool keepsUnits(mlir::Operation& op, mlir::OpOperand& operand, int64_t units) {
   return false;
 }
 
-/// Follows a value to all that is computed from it.
+/// Follows the transitive users of a value.
 class Users {
  public:
-  /// What all users want of the value; nullopt: it may be all of it.
+  /// The units of the value that any user needs; nullopt: possibly all.
   std::optional<UnitRange> wanted(Value v) {
     if (const auto known = known_.find(v); known != known_.end()) return known->second;
     std::optional<UnitRange> range;
@@ -213,12 +213,12 @@ class Users {
     return range && keepsUnits(op, use, range->units) ? range : std::nullopt;
   }
 
-  /// Of those that a value is followed to: more take too long.
+  /// Limit on the visited users: following more takes too long.
   static constexpr size_t kMostValues = 256;
   llvm::DenseMap<Value, std::optional<UnitRange>> known_;
 };
 
-/// What a ref is a view of.
+/// The memory that a ref is a view of.
 Value memoryOf(Value ref) {
   while (mlir::Operation* op = ref.getDefiningOp()) {
     if (!isView(*op)) break;

@@ -1,4 +1,4 @@
-// What masks leave of rows that are computed: masks that select rows by numbers that are known when a kernel runs.
+// The computed rows that masks keep: masks that select rows by numbers known only at run time.
 //
 //   %row = tpu.iota {dimensions = [0]} : vector<32x128xi32>          32 rows are 8 units of 4
 //   %unit = %row / 4

@@ -36,7 +36,7 @@ std::string wordsOf(const std::vector<std::string>& ops) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-/// What the object needs that libc does not have.
+/// Undefined symbols of the object that libc does not define.
 std::vector<std::string> foreignSymbols(const std::string& object) {
   static const std::set<std::string, std::less<>> kLibc{"memcpy", "memset", "memmove", "aligned_alloc", "free"};
   std::vector<std::string> foreign;
@@ -50,7 +50,7 @@ std::vector<std::string> foreignSymbols(const std::string& object) {
     auto flags = symbol.getFlags();
     auto name = symbol.getName();
     const bool undefined = flags && (*flags & llvm::object::SymbolRef::SF_Undefined);
-    if (name && (*file)->isMachO()) name->consume_front("_");  // before every name of C
+    if (name && (*file)->isMachO()) name->consume_front("_");  // the prefix of every C symbol
     if (undefined && name && !name->empty() && !kLibc.contains(std::string_view(*name)) &&
         *name != "_GLOBAL_OFFSET_TABLE_")
       foreign.push_back(name->str());
@@ -64,7 +64,7 @@ std::vector<std::string> foreignSymbols(const std::string& object) {
 
 Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage& package, const Processor& of, const std::string& name,
                                              int64_t stepLimit) {
-  const Processor processor = withoutTiles(of);  // a C program does not ask the system for them
+  const Processor processor = withoutTiles(of);  // a C program does not request them from the system
   if (auto why = unsuitableProcessor(processor)) return fail(std::move(*why));
   if (auto why = unsuitableArrays(package))
     return fail(notAheadOfTime(package, std::move(why->reason), {}, kRunsOnTheMachine));

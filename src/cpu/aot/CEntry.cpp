@@ -23,7 +23,7 @@ class CEntryBuilder {
     for (llvm::Function& f : module_)
       if (!f.isDeclaration()) f.setLinkage(llvm::GlobalValue::InternalLinkage);
     kernel_ = module_.getFunction(kKernelSymbol);
-    kernel_->setName("kernel.native");  // no C name: it leaves them all to the caller
+    kernel_->setName("kernel.native");  // not a C identifier, so it cannot clash with one of the caller
     auto* bytes = new llvm::GlobalVariable(module_, b_.getInt64Ty(), true, llvm::GlobalValue::ExternalLinkage,
                                            b_.getInt64(static_cast<uint64_t>(entry_.workspaceBytes)),
                                            entry_.name + "_workspace_bytes");
@@ -49,7 +49,7 @@ class CEntryBuilder {
   }
   llvm::BasicBlock* block(llvm::Function* f) { return llvm::BasicBlock::Create(module_.getContext(), "", f); }
 
-  /// Returns `code` where `condition` holds; goes on where it does not.
+  /// Returns `code` if `condition` holds; otherwise falls through.
   void returnIf(llvm::Value* condition, CResult code) {
     llvm::Function* f = b_.GetInsertBlock()->getParent();
     llvm::BasicBlock *leave = block(f), *stay = block(f);
@@ -84,7 +84,7 @@ class CEntryBuilder {
   }
 
   /// Returns where a result shares memory with another array, other than as one array with the operand that it is
-  /// aliased with, or the workspace with any. A loop over the pairs: there are many where a kernel has many arrays.
+  /// aliased with, or the workspace with any. Emitted as a loop: the number of pairs is quadratic in that of arrays.
   /// `list`: their addresses.
   void returnIfOverlap(llvm::Value* list, llvm::Value* workspace) {
     const size_t operands = entry_.operands.size();
@@ -108,7 +108,7 @@ class CEntryBuilder {
     });
   }
 
-  /// What the kernel's code looks at while its loops go round; null where it does not.
+  /// The limits that the kernel checks in its loops; null if it checks none.
   llvm::Value* limits() {
     if (kernel_->getArg(0)->use_empty()) return llvm::ConstantPointerNull::get(b_.getPtrTy());
     llvm::Value *memory = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), sizeof(CallLimits) / sizeof(int64_t))),
@@ -188,7 +188,7 @@ class CEntryBuilder {
   const Processor& processor_;
   llvm::IRBuilder<> b_;
   llvm::Function* kernel_ = nullptr;
-  llvm::Function* runs_ = nullptr;  ///< whether this processor can; null where that is not asked
+  llvm::Function* runs_ = nullptr;  ///< whether this processor can run it; null: not checked
 };
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// The C type of an element, and what it holds where C has no such type.
+/// The C type of an element, and its meaning if C has no such type.
 struct CType {
   std::string_view name, meaning;
 };

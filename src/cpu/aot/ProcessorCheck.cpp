@@ -16,11 +16,11 @@ namespace {
 
 enum Word : unsigned { eax, ebx, ecx, edx };
 
-/// One leaf of cpuid: what eax and ecx hold when it is asked.
+/// A cpuid leaf: the values of eax and ecx.
 using Leaf = std::pair<uint32_t, uint32_t>;
 constexpr Leaf kBasic{1, 0}, kExtended{7, 0}, kExtended1{7, 1}, kAmd{0x80000001, 0};
 
-/// What LLVM may use of its own accord, and its bit (Intel's Software Developer's Manual, volume 2A, CPUID; AMD's
+/// What LLVM may use implicitly, and its cpuid bit (Intel's Software Developer's Manual, volume 2A, CPUID; AMD's
 /// Architecture Programmer's Manual, volume 3, appendix E). AMX, for one, is only used where a program asks for it.
 struct Feature {
   const char* name;  ///< LLVM's
@@ -60,7 +60,7 @@ constexpr std::array kFeatures{Feature{"sse4.2", kBasic, ecx, 20},
                                Feature{"egpr", kExtended1, edx, 21}};
 constexpr unsigned kOsxsaveBit = 27;  // of kBasic's ecx: xgetbv may be used
 
-/// The registers that the system has to keep: XCR0's bits for xmm and ymm, and for masks and the halves of zmm.
+/// The registers that the system must save: XCR0's bits for xmm and ymm, and for masks and the halves of zmm.
 constexpr uint32_t kYmmState = 0x06, kZmmState = 0xe0;
 
 /// The bits that must be set, leaf by leaf.
@@ -84,7 +84,7 @@ class CheckBuilder {
   CheckBuilder(llvm::Module& module, Needed needed)
       : module_(module), needed_(std::move(needed)), b_(module.getContext()) {}
 
-  /// Asks once and remembers. Threads may ask at the same time: they get the same answer.
+  /// Queries cpuid once and caches the result. Concurrent queries are harmless: they get the same result.
   llvm::Function* build() {
     enum Known : uint8_t { unknown, all, not_all };
     llvm::Function* ask = buildAsk();
@@ -109,7 +109,7 @@ class CheckBuilder {
   llvm::Function* buildAsk() {
     begin("processor.ask");
     lacks_ = block();
-    // A leaf past the last is answered with the last one's words.
+    // For a leaf beyond the last, cpuid returns the last leaf's registers.
     for (const uint32_t range : {0U, 0x80000000U}) {
       uint32_t last = range;
       for (const auto& [leaf, words] : needed_.bits)

@@ -10,14 +10,14 @@ class Module;
 
 namespace smalti::cpu {
 
-/// Whether objects ask for this processor when they run: those for x86-64 do.
+/// Whether objects check for this processor at run time: those for x86-64 do.
 bool objectsAskFor(const Processor&);
 
 /// Adds `i1 f()`, false where the processor that runs it lacks a feature of `processor`, or its system does not keep
 /// the vector registers. cpuid is asked once: virtual machines take microseconds for it. Null where !objectsAskFor.
 llvm::Function* addProcessorCheck(llvm::Module&, const Processor& processor);
 
-/// Keeps a function to instructions that every x86-64 processor has, so that it may look before others are used.
+/// Limits a function to baseline x86-64 instructions, so that it can run before the check succeeds.
 void useBaselineInstructions(llvm::Function&);
 
 }  // namespace smalti::cpu

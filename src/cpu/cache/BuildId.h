@@ -1,4 +1,4 @@
-// Which build of a library or program is running: the build ID that the linker wrote, a hash of its contents.
+// Identifies the running build of a library or program by the linker's build ID, a hash of its contents.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace smalti::cpu {
 /// linked without --build-id.
 std::string buildIdAt(const void* address);
 
-/// Of this code, and of the LLVM it calls; empty when this code's has none.
+/// Of this code and of LLVM; empty if this code has no build ID.
 const std::string& buildId();
 
 }  // namespace smalti::cpu

@@ -25,7 +25,7 @@ namespace {
 constexpr std::string_view kMagic = "smalti kernel 1\n";
 constexpr std::string_view kSuffix = ".kernel";
 constexpr size_t kHashBytes = 32, kKeyCharacters = 64;
-constexpr int64_t kShare = 16;           // of the limit: so much is put before the folder is listed again
+constexpr int64_t kShare = 16;           // fraction of the limit that may be added before the folder is scanned again
 constexpr int64_t kStaleSeconds = 3600;  // temporary files of processes that were killed
 
 /// After the magic; then the report and the object.
@@ -86,8 +86,8 @@ std::vector<Entry> list(const std::string& folder, std::vector<std::string>* sta
   return entries;
 }
 
-/// Evenly spread over keys: of many processes that put little, so many list the folder that it is listed as often as by
-/// one that puts everything.
+/// Uniform over keys: among many processes that each add little, enough scan the folder that it is scanned as often as
+/// by a single process that adds everything.
 int64_t somewhereBelow(std::string_view key, int64_t bound) {
   return bound > 0 ? static_cast<int64_t>(std::hash<std::string_view>{}(key) % static_cast<uint64_t>(bound)) : 0;
 }
@@ -175,7 +175,7 @@ void CompileCache::shrink() {
   const int64_t target = limitBytes_ - 2 * (limitBytes_ / kShare);
   for (const Entry& entry : entries) {
     if (bytes <= target) break;
-    ::unlink(entry.path.c_str());  // gone already: another process did it
+    ::unlink(entry.path.c_str());  // already removed by another process
     bytes -= entry.bytes;
   }
 }

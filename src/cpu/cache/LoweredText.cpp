@@ -23,7 +23,7 @@ std::optional<LoweredKernel> readLowered(std::string_view line) {
   std::istringstream in{std::string(line)};
   LoweredKernel k;
   size_t shared = 0, results = 0, undefined = 0;
-  constexpr size_t kMany = 1 << 20;  // a damaged count asks for no memory
+  constexpr size_t kMany = 1 << 20;  // so that a corrupt count cannot cause a large allocation
   if (!(in >> k.arenaBytes >> shared) || shared > kMany) return std::nullopt;
   for (size_t i = 0; i < shared; ++i)
     if (!(in >> k.sharedBounds.emplace_back())) return std::nullopt;

@@ -16,7 +16,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// Semaphores of one array that are looked at one by one, at most.
+/// The most semaphores of one array that are checked individually.
 constexpr int64_t kMostSemaphores = 64;
 
 bool isSemaphoreRef(mlir::Value v) {
@@ -72,7 +72,7 @@ bool isSynchronising(mlir::Operation& op) {
 
 std::optional<Unsupported> cannotCheck(mlir::Operation& op) {
   if (mlir::isa<tpu::SemWaitOp>(op)) return std::nullopt;
-  // Only for copies is it known which of the events that raise a semaphore have happened.
+  // Only for copies is it known which of the increments of a semaphore have happened.
   const auto isForCopies = [](mlir::Value semaphore) {
     return elementDType(semaphore.getType()) == DType::dma_semaphore;
   };
@@ -94,7 +94,7 @@ std::optional<Unsupported> cannotCheck(mlir::Operation& op) {
   if (auto copy = mlir::dyn_cast<tpu::EnqueueDMAOp>(op); copy && isPlain(copy)) return std::nullopt;
   if (auto wait = mlir::dyn_cast<tpu::WaitDMAOp>(op); wait && isPlain(wait) && wait.getWaitTarget())
     return std::nullopt;
-  // What a semaphore holds while a copy is in flight, and what others do, only the machine tries in many orders.
+  // Only the machine explores several orders of copies in flight and of other cores.
   return "it uses " + op.getName().getStringRef().str() +
          (mlir::isa<tpu::SemReadOp, tpu::SemBarrierOp>(op) ? "" : " by device or core");
 }
@@ -134,7 +134,7 @@ void requireZeroSemaphores(const KernelPackage& package,
     requireZero(allocation->getBlock()->getTerminator(), allocation.getResult(), require);
   });
   mlir::Operation* end = kernel.getBody().front().getTerminator();
-  mlir::Operation* last = nullptr;  // where the last step's checks go
+  mlir::Operation* last = nullptr;  // the insertion point of the last step's checks
   for (const mlir::BlockArgument argument : kernel.getArguments()) {
     if (!isSemaphoreRef(argument)) continue;
     if (!last) {

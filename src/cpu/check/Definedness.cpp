@@ -15,7 +15,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// What first happens to an allocation is that all of it is written.
+/// Whether the first access to an allocation writes all of it.
 bool isWrittenFirst(mlir::Value allocated) {
   llvm::SmallPtrSet<mlir::Operation*, 8> users;
   mlir::Block* block = allocated.getParentBlock();
@@ -40,7 +40,7 @@ class Follower {
       if (maskRuleOf(*op) == MaskRule::allocate && !isWrittenFirst(op->getResult(0)))
         found_.tracked.insert(op->getResult(0));
     });
-    // What becomes tracked makes more values undefined: until nothing does.
+    // Iterates to a fixed point: each newly tracked memory may make more values undefined.
     for (size_t before = SIZE_MAX; before != found_.tracked.size();) {
       before = found_.tracked.size();
       kernel.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) { visit(*op); });

@@ -91,8 +91,8 @@ class Instrumenter {
 
   mlir::Value shadowOf(mlir::Value ref) const { return shadows_.lookup(ref); }
 
-  /// Then an element's position tells whether it is defined: an input's block needs no shadow. Narrow elements are as
-  /// quick to look up as positions, of four bytes, are to compare.
+  /// Whether an element's position tells if it is defined, so that the block needs no shadow. For narrow elements, a
+  /// shadow is as fast as comparing 4-byte positions.
   static bool knowsByPlace(mlir::Value input) {
     return storage_bytes(elementDType(input.getType())) >= 4 &&
            llvm::all_of(input.getUsers(), [](mlir::Operation* user) {
@@ -169,7 +169,7 @@ class Instrumenter {
       if (mask) requireDefined(op, value);
       return;
     }
-    // Where a defined element is added, the sum is as defined as it was.
+    // Adding a defined element does not change whether the sum is defined.
     if (boolAttribute(op, "add")) {
       requireDefined(op, value);
       return;
@@ -348,14 +348,14 @@ class Instrumenter {
     return first;
   }
 
-  /// A block that is not the last step's must be new: which ones were seen, and the last, are in scratch of their own.
+  /// A block other than the last step's must be new: the visited ones and the last one are kept in extra scratch.
   void followVisits(const WindowCheck& w, const std::vector<mlir::Value>& block) {
     const mlir::Location at = kernel_.getLoc();
     const Window& window = *signature().windows[static_cast<size_t>(w.number)];
     Shape blocks;
     for (size_t d = 0; d < block.size(); ++d)
       blocks.push_back((arrayOf(w)[d] + window.bounds[d] - 1) / window.bounds[d]);
-    // Undefined at first: numbers that no block has, and false.
+    // Initially undefined memory: numbers of no block, and false.
     const mlir::Value last = scalarScratch({static_cast<int64_t>(block.size())}, b_.getI32Type());
     const mlir::Value seen = scalarScratch(blocks, b_.getI1Type());
     llvm::SmallVector<mlir::Value> place, axes;
@@ -412,7 +412,7 @@ class Instrumenter {
 }  // namespace
 
 tl::expected<CheckedPackage, Unsupported> withChecks(const KernelPackage& given) {
-  // A block that need not be partial has no elements past the end of its array to check.
+  // Without partial blocks there are no elements past an array's end to check.
   const auto other = retilePartialBlocks(given);
   const KernelPackage& package = other ? *other : given;
   auto plan = planChecks(package);

@@ -18,7 +18,7 @@ enum class MaskRule : uint8_t {
   store,
   ref,       ///< a view of another ref
   allocate,  ///< undefined memory
-  none,      ///< operands must be defined; then results are
+  none,      ///< operands must be defined; then so are results
 };
 MaskRule maskRuleOf(mlir::Operation&);
 

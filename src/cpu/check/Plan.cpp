@@ -137,8 +137,8 @@ class Planner {
     return accessesOfOneRun(kernel_, zero);
   }
 
-  /// No run of the body reads what is not written: each writes before it reads, or the first one (where the indices
-  /// from `axes` on are 0) leaves nothing unwritten.
+  /// No run of the body reads unwritten memory: each writes before it reads, or the first one (where the indices
+  /// from `axes` on are 0) writes all of it.
   bool settled(unsigned argument, int axes) const {
     if (!always_.arguments[argument].readFirst) return true;
     const BufferAccesses first = use(axes).arguments[argument];
@@ -148,7 +148,7 @@ class Planner {
     return always_.arguments[argument].covered || use(axes).arguments[argument].covered;
   }
 
-  /// What a copy reads is not among what is known to be written first.
+  /// The analysis does not cover the source of a copy, so it is tracked.
   void trackSource(tpu::EnqueueDMAOp copy) {
     auto root = mlir::dyn_cast<mlir::BlockArgument>(rootOf(copy.getSource()));
     if (root && isTrackable(package_, root)) plan_.track(root.getArgNumber());
@@ -191,7 +191,7 @@ class Planner {
     return number < inputs() ? fmt::format("input {}", number) : fmt::format("output {}", number - inputs());
   }
 
-  /// After the last axis with several points that the map looks at.
+  /// One past the last axis with several points that the map uses.
   int visitAxes(const IndexMapFacts& map) const {
     auto last = static_cast<int>(rank());
     while (last > 0 &&
@@ -218,7 +218,7 @@ class Planner {
     }
     if (!reads && written_[o]) return std::nullopt;
     plan_.track(argument);
-    // A partial block is in a buffer, which holds the block before.
+    // A partial block is in a buffer, which still holds the previous block.
     if (w && w->anyPartial() && (reads || !covered(argument, axes))) plan_.resets.push_back(argument);
     return std::nullopt;
   }

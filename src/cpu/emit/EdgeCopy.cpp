@@ -17,7 +17,7 @@ class EdgeCopy {
       Reg size = l_.index(shape()[d]), extent = l_.index(block_.array.shape[d]), start = block_.starts[d];
       Reg begin = clamp(start, l_.index(0), extent);
       Reg end = clamp(b_.CreateAdd(start, size), l_.index(0), extent);
-      // Where the block is outside of the array altogether nothing is inside, wherever that begins.
+      // If the block is entirely outside the array, the count is 0 and `begin` does not matter.
       inArray_.push_back(begin);
       begin_.push_back(clamp(b_.CreateSub(begin, start), l_.index(0), size));
       count_.push_back(b_.CreateSub(end, begin));
@@ -92,8 +92,8 @@ class EdgeCopy {
   const EdgeBlock& block_;
   bool fetching_;
   Reg outside_;
-  View array_;                                ///< from the first element that both have
-  std::vector<Reg> inArray_, begin_, count_;  ///< of what both have: its begin in each, and its size
+  View array_;                                ///< from the first element of the intersection
+  std::vector<Reg> inArray_, begin_, count_;  ///< the intersection: its starts in both, and its size
   std::vector<Reg> at_;
 };
 

@@ -66,7 +66,7 @@ mlir::OwningOpRef<mlir::ModuleOp> outline(mlir::Operation& op) {
   return module;
 }
 
-/// A core that prints and makes random numbers: asks for anything else are mistakes.
+/// A core that supports only prints and random numbers; any other request is an error.
 class LocalCore : public machine::Core {
  public:
   explicit LocalCore(FallbackContext::Effects& effects) : effects_(effects) {}

@@ -22,7 +22,7 @@ namespace {
 
 using tpu::MemorySpace;
 
-/// As messages name it: "HBM".
+/// Its name in messages: "HBM".
 std::string nameOf(MemorySpace space) { return tpu::stringifyMemorySpace(space).upper(); }
 
 /// One windowed operand while code is emitted.
@@ -33,10 +33,10 @@ struct Windowed {
   View array;
   DType undefined = DType::f32;    ///< of the array, with its signedness: the value of elements beyond its edges
   View buffer;                     ///< holds a block that is partial or copied
-  Reg lastBlock = nullptr;         ///< slots of the last block's starts, where others must be told from it
+  Reg lastBlock = nullptr;         ///< slots with the last block's starts, if changes of the block must be detected
   std::vector<Reg> starts, sizes;  ///< of this step's block in the array; sizes of its part inside
   Reg whole = nullptr;             ///< i1: the block is whole
-  Reg next = nullptr;              ///< where the next step's block begins
+  Reg next = nullptr;              ///< address of the next step's block
 };
 
 class KernelLowering {
@@ -92,7 +92,7 @@ class KernelLowering {
     return v;
   }
 
-  /// Memory of the core itself.
+  /// Memory that is private to the core.
   static bool isLocal(MemorySpace space) {
     return space == MemorySpace::vmem || space == MemorySpace::smem || space == MemorySpace::semaphore_mem;
   }
@@ -242,7 +242,7 @@ class KernelLowering {
     return {};
   }
 
-  /// On a TPU such a block is memory of something else.
+  /// On a TPU such a block would be unrelated memory.
   void requireInside(const Windowed& w, size_t d) {
     Reg before = l_.index(-paddingOf(w.window->padLow, d) - w.window->bounds[d]);
     Reg end = l_.index(w.array.shape[d] + paddingOf(w.window->padHigh, d));
@@ -259,7 +259,7 @@ class KernelLowering {
       else
         l_.setRef(body.getArgument(a), l_.ref(kernel_.getArgument(a)));
     }
-    // An index map is scalar code: the same lowering does.
+    // An index map is scalar code: the body's lowering handles it.
     for (mlir::Operation& op : body.without_terminator()) {
       if (llvm::isa<mlir::arith::ConstantOp>(op)) continue;
       if (auto ok = l_.lowerOp(op); !ok) return ok;
@@ -311,7 +311,7 @@ class KernelLowering {
     return {};
   }
 
-  /// Whether this step's block is another than the last step's; remembers it.
+  /// Whether this step's block differs from the last step's, which it replaces.
   Reg blockChanges(const Windowed& w) {
     Reg changed = b_.getFalse();
     for (size_t d = 0; d < w.starts.size(); ++d) {
@@ -331,7 +331,7 @@ class KernelLowering {
       reuse.block = reuse.block ? b_.CreateAdd(b_.CreateMul(reuse.block, l_.index(blocks)), block) : block;
       reuse.blocks *= blocks;
     }
-    // A partial block is none of them.
+    // A partial block is not among the reused ones.
     if (reuse.block) reuse.block = b_.CreateSelect(w.whole, reuse.block, l_.index(0));
   }
 

@@ -80,7 +80,7 @@ View NativeLowering::allocateScoped(DType t, std::span<const int64_t> shape) {
     forPeers.push_back({v.owner, {t, v.shape}});
   } else {
     v = allocate(t, shape);
-    // So that one sees it; the arena's places are used again and again.
+    // Poisoned to expose reads of undefined memory: the arena's memory is reused.
     fill(v, is_semaphore(t) ? index(0) : undefinedElement(b, t, options.poison));
   }
   v.memory = newMemory();
@@ -92,7 +92,7 @@ View NativeLowering::at(DType t, std::span<const int64_t> shape, std::shared_ptr
   v.dtype = t;
   v.shape.assign(shape.begin(), shape.end());
   v.owner = std::move(place);
-  // At the function's start, so that it may be used anywhere.
+  // In the function's entry block, so that it dominates all uses.
   v.base = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), arenaBase, static_cast<uint64_t>(v.owner->offset));
   v.strides = denseStrides(b, shape);
   return v;
@@ -137,14 +137,14 @@ View NativeLowering::view(mlir::Value v) {
     setView(v, constant);
     return constant;
   }
-  // A load that waits, perhaps reshaped: its own memory will do.
+  // A deferred load, perhaps reshaped: it is read in place.
   const ScheduledOp* waits = op ? scheduler.findPending(op) : nullptr;
   if (waits && waits->isLoad()) return boxOf(op);
   if (waits && llvm::isa<mlir::vector::ShapeCastOp>(op) && isVector(op->getOperand(0))) {
     View source = view(op->getOperand(0));
     if (auto reshaped = reshape(b, source, shape)) return *reshaped;
   }
-  // Anything else that waits is evaluated into memory of its own.
+  // Any other deferred value is computed into its own memory.
   if (waits) {
     const Segment segment = schedule::planSingleValue(scheduler.pending(), op, facts_);
     for (const Nest& nest : segment.nests)
@@ -295,7 +295,7 @@ LowerResult NativeLowering::lowerBlock(mlir::Block& block) {
     if (auto ok = lowerOp(op); !ok) return ok;
     if (!failure_) return atOp(failure_, op);
     if (!scheduler.findPending(&op)) scheduler.markDone(&op);
-    // Nests are planned by walking their ops again and again, and deeply: in pieces that are small enough.
+    // Planning walks the ops of a nest repeatedly and recursively: the number of deferred ops is limited.
     constexpr size_t kMostPending = 1000;
     const auto pending = [&] { return scheduler.pending().size(); };
     if (pending() >= kMostPending)
@@ -350,7 +350,7 @@ LowerResult NativeLowering::lowerHere(mlir::Operation& op) {
   return lowerByInterpreter(*this, op);
 }
 
-// ---- vector ops that wait
+// ---- deferred vector ops
 
 void NativeLowering::addAccess(ScheduledOp op, View box) {
   op.access = Access{.memory = box.memory,

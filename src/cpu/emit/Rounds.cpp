@@ -12,11 +12,11 @@
 namespace smalti::cpu {
 namespace {
 
-/// Rounds that need no look: they take less time than a grid step.
+/// Loops with at most this many iterations are not counted: they take less time than a grid step.
 constexpr int64_t kFewRounds = 1024;
-/// From one look to the next: a look takes as long as a few rounds of the shortest loops.
+/// Iterations between two checks: a check takes as long as a few iterations of the shortest loops.
 constexpr int64_t kRoundsPerLook = 1024;
-/// The same for loops whose rounds take long.
+/// The same for loops with long iterations.
 constexpr int64_t kLongRoundsPerLook = 16;
 
 std::optional<int64_t> constantBound(mlir::Value v) {
@@ -25,7 +25,7 @@ std::optional<int64_t> constantBound(mlir::Value v) {
   return value.getSExtValue();
 }
 
-/// Of a loop with constant bounds, with those inside of it that are not counted; many: more than a few, or not known.
+/// Iterations of a loop with constant bounds, including its uncounted inner loops; kMany: more than a few, or unknown.
 int64_t constantRounds(mlir::Operation& op) {
   constexpr int64_t kMany = kFewRounds + 1;
   auto loop = llvm::dyn_cast<mlir::scf::ForOp>(op);
@@ -45,7 +45,7 @@ int64_t constantRounds(mlir::Operation& op) {
   return std::min(trips * inside, kMany);
 }
 
-/// Rounds of loops over vectors, and with copies, take as long as many others.
+/// Iterations with vector ops or copies take much longer than others.
 bool isLong(mlir::Operation& loop) {
   return loop
       .walk([](mlir::Operation* op) {
@@ -74,7 +74,7 @@ llvm::Function* lookFunction(NativeLowering& l) {
   function->setCallingConv(lookConvention(l.processor));
   function->addFnAttr(llvm::Attribute::NoInline);
   function->addFnAttr(llvm::Attribute::Cold);
-  // Arrays are none of its business: what is known of them stays known.
+  // It does not access arrays, so that LLVM keeps what it knows about them.
   function->setMemoryEffects(llvm::MemoryEffects::inaccessibleOrArgMemOnly());
   b.SetInsertPoint(llvm::BasicBlock::Create(c, "", function));
   Reg limits = function->getArg(0);
@@ -91,7 +91,7 @@ llvm::Function* lookFunction(NativeLowering& l) {
   return function;
 }
 
-/// Rounds until the next look: one counter of the function, a register to the optimiser.
+/// Iterations until the next check: one counter per function, which the optimiser keeps in a register.
 Reg counterOf(NativeLowering& l) {
   if (l.roundsToLook) return l.roundsToLook;
   auto& entry = l.function->getEntryBlock();

@@ -22,7 +22,7 @@ Reg ahead(NativeLowering& l, mlir::Value v, int depth) {
       {l.b, *op, operands, elementDType(op->getOperand(0).getType()), elementDType(v.getType())});
 }
 
-/// The number of a unit as one of a row: not beyond those that there are.
+/// Converts a unit number to a row number, clamped to the existing rows.
 Reg firstRow(NativeLowering& l, Reg unit, int64_t units, int64_t rows) {
   Builder& b = l.b;
   Reg within = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateSExt(unit, b.getInt64Ty()), l.index(0));

@@ -34,7 +34,7 @@ void finishStreaming(llvm::Function& function) {
       if (!store || !store->hasMetadata(llvm::LLVMContext::MD_nontemporal)) continue;
       const uint64_t bytes = layout.getTypeStoreSize(store->getValueOperand()->getType()).getFixedValue();
       const llvm::Align needed(std::min<uint64_t>(llvm::PowerOf2Ceil(bytes), kLineBytes));
-      // Known only now: a loop's variable has its second value when the loop is complete.
+      // Decided only here: a loop's phi has its second incoming value once the loop is complete.
       if (bytes >= kLineBytes / 2 && llvm::getKnownAlignment(store->getPointerOperand(), layout) >= needed) {
         store->setAlignment(needed);
         any = true;

@@ -47,7 +47,7 @@ View slice(Builder& b, const View& v, std::span<const Reg> starts, std::span<con
   out.sizes.clear();
   out.padding.clear();
   out.present.clear();
-  // What takes a part of such a block may do so in few of the steps that see it.
+  // Code that takes part of such a block may do so in only a few of the steps that use the block.
   if (v.reuse.block && out.shape != v.shape) out.reuse = {};
   for (size_t d = 0; d < steps.size(); ++d)
     out.strides[d] = b.CreateMul(v.strides[d], b.getInt64(static_cast<uint64_t>(steps[d])));

@@ -38,8 +38,8 @@ std::unique_ptr<llvm::TargetMachine> targetMachine(const Processor& processor) {
   if (!target) return nullptr;
   llvm::TargetOptions options;
   options.MCOptions.AsmVerbose = true;  // assembly says which loads and stores are spills
-  // Less: without the pass that schedules once more after registers are chosen. The code runs as fast, a tenth of the
-  // time is saved.
+  // Less: without post-RA scheduling. The code is as fast, and code generation takes
+  // a tenth less time.
   return std::unique_ptr<llvm::TargetMachine>(
       target->createTargetMachine(llvm::Triple(processor.triple), processor.name, processor.features, options,
                                   llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Less));
@@ -64,13 +64,13 @@ llvm::TargetMachine* sharedTargetMachine(const Processor& processor) {
   return shared.machine.get();
 }
 
-/// Leaves the thread's to its fate: LLVM stopped in the middle of its work with it.
+/// Abandons the thread's target machine, which a fatal error may have left inconsistent.
 void forgetTargetMachine() { threadsTargetMachine().machine.release(); }
 
 void setAttributes(llvm::Module& module, const Processor& processor) {
   const std::string width = std::to_string(8 * processor.vectorBytes);
   for (llvm::Function& f : module) {
-    if (f.isDeclaration() || f.hasFnAttribute("target-cpu")) continue;  // some stay with what every processor has
+    if (f.isDeclaration() || f.hasFnAttribute("target-cpu")) continue;  // some are limited to baseline instructions
     f.addFnAttr("target-cpu", processor.name);
     f.addFnAttr("target-features", processor.features);
     f.addFnAttr("prefer-vector-width", width);
@@ -98,7 +98,7 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
   passes.run(module, modules);
 }
 
-/// What one run of LLVM takes and gives. On the heap: after a fatal error LLVM's objects may be half changed, so that
+/// The input and output of one run of LLVM. On the heap: after a fatal error its objects may be inconsistent, so that
 /// it is left alone (leaked) rather than destroyed.
 struct Generation {
   ModuleBuilder built;

@@ -19,7 +19,7 @@ struct Guard {
 thread_local Guard* innermost = nullptr;
 
 /// LLVM has no exceptions, so the only way out of a function that must not return is a jump: as libclang does. Outside
-/// of a guard this returns, and LLVM ends the process as it would without us.
+/// of a guard this returns, and LLVM ends the process as usual.
 void onFatalError(void*, const char* reason, bool) {
   if (!innermost) return;
   innermost->reason = reason;

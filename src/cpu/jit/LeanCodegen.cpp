@@ -13,12 +13,12 @@ namespace {
 constexpr llvm::StringLiteral kKernelPrefix = "smalti_kernel_0_";
 
 constexpr std::string_view kSkipped[] = {
-    // Addresses of our loops are one base and one offset already.
+    // Addresses in emitted loops already are one base plus one offset.
     "loop-reduce",
     "canon-freeze",
     "x86-optimize-leas",
     "x86-fixup-leas",
-    // What the lean pipeline before has done.
+    // Already done by the lean pipeline.
     "machine-cse",
     "machine-sink",
     "postra-machine-sink",
@@ -26,7 +26,7 @@ constexpr std::string_view kSkipped[] = {
     "consthoist",
     "lrshrink",
     "replace-with-veclib",
-    // Copies, spills and blocks of few hot loops: nothing is left to gain.
+    // Copies, spills and block placement of a few hot loops: nothing to gain.
     "machine-cp",
     "machine-combiner",
     "machine-latecleanup",
@@ -35,7 +35,7 @@ constexpr std::string_view kSkipped[] = {
     "early-tailduplication",
     "early-ifcvt",
     "regallocscoringpass",
-    // What our code has none of: string functions, masks in scalar registers, sums of absolute differences, strided
+    // Unused in emitted code: string functions, masks in scalar registers, sums of absolute differences, strided
     // vectors, tiles, collected garbage, exceptions, indirect jumps.
     "mergeicmps",
     "expand-memcmp",
@@ -79,7 +79,7 @@ constexpr std::string_view kSkipped[] = {
     "x86-suppress-apx-for-relocation",
 };
 
-/// Their loads come where the scheduler would put them.
+/// The loads of those loops are emitted where the scheduler would place them.
 class Gate : public llvm::OptPassGate {
  public:
   bool isEnabled() const override { return true; }

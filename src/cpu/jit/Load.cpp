@@ -1,4 +1,4 @@
-// Object code into this process, with LLVM's JITLink and nothing above it: one object, one set of symbols, one mapping.
+// Loads object code into this process with LLVM's JITLink alone: one object, one set of symbols, one mapping.
 #include <chrono>
 #include <cstring>
 #include <unordered_map>
@@ -41,7 +41,7 @@ class Loaded : public LoadedCode {
   jitlink::JITLinkMemoryManager::FinalizedAlloc memory_;
 };
 
-/// What came of a link; JITLink reports it through the context, before `link` returns: the memory manager is in
+/// The outcome of a link; JITLink reports it through the context, before `link` returns: the memory manager is in
 /// process.
 struct Outcome {
   Addresses defined;
@@ -94,7 +94,7 @@ llvm::Expected<std::shared_ptr<const LoadedCode>> load(std::string_view object,
   for (const RuntimeSymbol& s : symbols) known[std::string(s.name)] = ExecutorAddr::fromPtr(s.address);
   const auto buffer = llvm::MemoryBuffer::getMemBuffer(llvm::StringRef(object.data(), object.size()), "kernel",
                                                        /*RequiresNullTerminator=*/false);
-  // Names of symbols, for the life of the process: a graph does not let go of all of them when it is destroyed, and a
+  // The pool of symbol names lives as long as the process: a destroyed graph does not release all of them, and a
   // pool that ends before them fails an assertion of LLVM's headers.
   static const auto& names = *new auto(std::make_shared<llvm::orc::SymbolStringPool>());
   auto graph = jitlink::createLinkGraphFromObject(buffer->getMemBufferRef(), names);

@@ -28,7 +28,7 @@ void registerAll() {
 }  // namespace
 
 const llvm::Target* findLlvmTarget(const std::string& triple) {
-  static std::mutex mutex;  // the registry is a plain list
+  static std::mutex mutex;  // LLVM's registry is not thread-safe
   const std::lock_guard lock(mutex);
   static const llvm::Triple::ArchType host = llvm::Triple(llvm::sys::getProcessTriple()).getArch();
   static bool hostRegistered = false, allRegistered = false;

@@ -24,7 +24,7 @@ Reduced reduce(Lanes x) {
 Lanes halfOfPower(Lanes rounded) { return floatOf(bitsOf(rounded) << 23); }
 
 /// Below these the results round to 0, as masked scores do. Some processors stop for hundreds of cycles where a result
-/// is too small for a normal number, also for 0: nothing may come there that need not.
+/// is denormal, also for 0: avoid such inputs where possible.
 constexpr double kLeastOfExp = -104, kLeastOfExp2 = -151;
 
 /// 2^n of half of `twice`. Where `isSmall`, n may be below -125: there by way of 2^64 times the value, so that
@@ -82,7 +82,7 @@ Lanes expm1(Lanes operand) {
   const Lanes small = fma(polynomial(r, kExpm1), r * r, r);
   const Lanes half = halfOfPower(reduced.rounded);
   const Lanes y = fma(half, small, half - 0.5);
-  // Half of a denormal is not exact.
+  // Halving a denormal is not exact.
   return withSign(select(magnitude(operand) < 0x1p-64, operand, y + y), operand);
 }
 

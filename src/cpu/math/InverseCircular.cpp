@@ -63,7 +63,7 @@ Lanes atan2(Lanes y, Lanes x) {
   // 0/0 is 0 here, ∞/∞ is 1.
   const Lanes ratio = select(small == large, select(small == 0.0, small, small.constant(1.0)), small / large);
   const Lanes arc = atanOfUnit(ratio);
-  // π/2 ∓ arc where the angle is steep, π - arc to the left, arc to the right.
+  // π/2 ∓ arc if |y| > |x|; otherwise π - arc if x < 0, arc if x > 0.
   const Mask isLeft = bitsOf(x) < 0;
   const Lanes turned = select(isSteep, select(isLeft, arc, -arc), select(isLeft, -arc, arc));
   const Lanes zero = arc.constant(0.0);

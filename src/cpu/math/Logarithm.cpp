@@ -37,7 +37,7 @@ Lanes log(Lanes x) {
   return withSpecialValues(y, x);
 }
 
-/// f and what is beyond it, times a constant in two parts.
+/// f and its correction term, times a constant in two parts.
 Lanes times(Lanes f, float high, float low) { return fma(f, high, fma(beyondLinear(f), high, f * low)); }
 
 Lanes log2(Lanes x) {

@@ -35,7 +35,7 @@ class Overlap {
     measure();
     constexpr int kShortest = 24, kTrips = 4;
     if (longest_ < kShortest || l_.end / l_.step < kTrips) return false;
-    // As few values as can be go from one half to the other; about the middle any place does.
+    // Choose the cut near the middle with the fewest values live across it.
     std::optional<int64_t> best;
     for (int depth = longest_ * 2 / 5; depth <= longest_ * 3 / 5; ++depth) {
       const int64_t registers = registersAcross(depth);
@@ -107,7 +107,7 @@ class Overlap {
 
  private:
   bool isOp(const llvm::Instruction& i) const { return !llvm::isa<llvm::PHINode>(i) && !i.isTerminator(); }
-  /// Made of the index alone, addresses and what is loaded from there: both halves make it.
+  /// Computed from the index alone, such as addresses and loads: both halves compute it.
   bool isCheap(llvm::Instruction& i) const { return cheap_.contains(&i); }
 
   void measure() {
@@ -154,7 +154,7 @@ class Overlap {
     return registers;
   }
 
-  /// One half's ops, and what it needs of the cheap ones: unused others are dropped.
+  /// Clones one half's ops and the cheap ops that it needs; unused cheap ops are dropped.
   void clone(bool early, llvm::ValueToValueMapTy& values, llvm::BasicBlock& into, llvm::Instruction* before) {
     for (llvm::Instruction& i : *l_.body) {
       if (!isOp(i) || (!isCheap(i) && isEarly(&i, cut_) != early) || (early && !isEarly(&i, cut_))) continue;
@@ -168,7 +168,7 @@ class Overlap {
   const OneBlockLoop& l_;
   const Processor& processor_;
   llvm::DenseSet<llvm::Instruction*> cheap_;
-  llvm::DenseMap<llvm::Instruction*, int> depths_;  ///< of ops that could be done before the trip before is
+  llvm::DenseMap<llvm::Instruction*, int> depths_;  ///< of ops that can execute before the previous iteration finishes
   int longest_ = 0, cut_ = 0;
 };
 

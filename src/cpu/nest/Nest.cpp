@@ -15,10 +15,10 @@
 namespace smalti::cpu {
 namespace {
 
-/// Something that the nest makes, and where.
+/// A root of the nest, and where its result goes.
 struct EmittedRoot : Root {
   View target;                            ///< write: what is written; accumulation: the accumulators
-  std::vector<Accumulator> accumulators;  ///< while the columns are walked; the second is the rest's
+  std::vector<Accumulator> accumulators;  ///< during the column loop; the second is for the remainder
 };
 
 /// The row before, whose last phase is computed together with the current phase.
@@ -72,7 +72,7 @@ class NestEmitter {
 
   // ---- loops
 
-  /// Of the outermost loop: those rows of what the nest makes that anything depends on.
+  /// The rows of the outermost loop whose results anything depends on.
   std::optional<RowBounds> boundsOfRows() {
     if (plan_.flattened || nest_.rows.empty() || plan_.rows.pipelinesLastPhase) return std::nullopt;
     llvm::SmallVector<mlir::Value, 8> made;
@@ -83,8 +83,8 @@ class NestEmitter {
     return wantedRows(l_, made, nest_.rows.front());
   }
 
-  /// Where the nest copies rows that a mask leaves: what is used instead of each buffer, which are the rows in memory
-  /// if the mask leaves all of them, and then no row is copied. Empty: the nest does something else.
+  /// If the nest only copies masked rows: the views to use instead of each buffer, which are the rows in memory
+  /// if the mask keeps all of them, so that no row is copied. Empty: the nest does something else.
   std::vector<View> loadedInstead() {
     if (plan_.flattened || nest_.rows.size() != 1 || plan_.roots.size() != plan_.buffers.size()) return {};
     mlir::Value count;
@@ -111,7 +111,7 @@ class NestEmitter {
       either[i].base = b_.CreateSelect(all, sources[i].base, buffers_[i].base);
       for (size_t d = 0; d + 1 < either[i].strides.size(); ++d)
         either[i].strides[d] = b_.CreateSelect(all, sources[i].strides[d], buffers_[i].strides[d]);
-      either[i].memory = l_.newMemory();  // no other value may have it for a buffer
+      either[i].memory = l_.newMemory();  // no other value may reuse it as a buffer
     }
     return either;
   }
@@ -184,7 +184,7 @@ class NestEmitter {
     return place;
   }
 
-  /// The phase before the last, and the last one of the row before: in one loop where inverses will do for it.
+  /// The last phase but one, merged with the last phase of the previous row if reciprocals suffice for it.
   void phaseWithPreviousRow(Reg row) {
     for (const EmittedRoot& r : roots_)
       if (r.phase == at_.phase && r.kind == Root::Kind::rowReduction) {
@@ -193,7 +193,7 @@ class NestEmitter {
       }
     const NestPlace here = at_;
     at_.rows.pop_back();
-    // There is none before the first; what it would need is there all the same.
+    // The first row has no predecessor: row 0 stands in for it.
     Reg before = b_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, row, l_.index(1));
     PreviousRow previous{{}, placeOf(before, here.phase + 1)};
     for (EmittedRoot& r : roots_)
@@ -223,7 +223,7 @@ class NestEmitter {
         });
   }
 
-  /// What the current phase does with one row.
+  /// The current phase of one row.
   void phase() {
     applyOnce();
     std::vector<int64_t> done;
@@ -237,8 +237,8 @@ class NestEmitter {
     }
   }
 
-  /// Rows divided by a value of their own are multiplied by its inverse; a second loop divides, for the few values
-  /// whose inverse will not do.
+  /// Rows divided by one value each are multiplied by its reciprocal; a second loop divides, for the few values
+  /// whose reciprocal is not accurate enough.
   void dividedColumns(const std::vector<EmittedRoot*>& roots, int64_t columns) {
     Reg useful = findInverses(roots);
     if (!useful) return;
@@ -257,8 +257,8 @@ class NestEmitter {
     l_.ifElse(useful, [&] { loop(multiplied); }, [&] { loop(divided); });
   }
 
-  /// Has rows multiplied by inverses of what they are divided by, and says whether these will do; null: a failure. In
-  /// the last phase, which leaves nothing for others that only one of two loops would know.
+  /// Registers reciprocals that replace divisions of rows, and returns whether they are accurate enough; null: failure.
+  /// Only in the last phase: no later phase may depend on values that just one of the two loops computes.
   Reg findInverses(const std::vector<EmittedRoot*>& roots) {
     constexpr int64_t kWorthAnInverse = 128;
     Reg useful = b_.getTrue();
@@ -302,13 +302,13 @@ class NestEmitter {
     while (lanes > 1 && lanes / 2 >= columns) lanes /= 2;
     int64_t weight = 0;
     for (EmittedRoot* r : roots) weight += r->cost;
-    // Several registers as one value: LLVM interleaves what it makes of them. Past the caches one line at a time, so
-    // that loads and stores of memory take turns; and so where the previous row may be pipelined, whether it is or not:
+    // Several registers as one value, so that LLVM interleaves their code. Data from DRAM goes line by line, so
+    // that its loads and stores alternate; the same if the previous row may be pipelined, even when it is not:
     // sums are taken in the same order for all rows.
     const bool streams = (plan_.rows.pipelinesLastPhase && at_.phase + 2 == plan_.phases()) ||
                          llvm::any_of(roots, [](const EmittedRoot* r) { return r->target.hints.nonTemporal; });
     int wide = lanes * (streams ? 1 : weight <= 48 ? 4 : weight <= 96 ? 2 : 1);
-    // Nothing but sums: each waits for the one before.
+    // Only sums: each depends on the previous one.
     const auto adds = [&](const EmittedRoot* r) {
       return r->kind == Root::Kind::rowReduction && reductionKind(*s_.ops[r->op].op) == eval::ReduceKind::add;
     };
@@ -400,11 +400,11 @@ class NestEmitter {
       atPreviousRow([&] {
         for (const Evaluated& e : *previous) write(*e.root, e.value, e.chosen, columns);
       });
-    // Not while the first phase itself waits for what it reads.
+    // Not in the first phase, which itself waits for memory.
     if (at_.phase == 1 || pipelined) values_.prefetchRowsAhead(columns);
   }
 
-  /// With the row of the pipelined phase at hand.
+  /// With the pipelined phase's row as the current one.
   void atPreviousRow(llvm::function_ref<void()> body) {
     std::swap(at_, previousRow_->place);
     body();
@@ -447,7 +447,7 @@ class NestEmitter {
 
   DType registerDType(const EmittedRoot& r) const { return elementDType(r.value.getType()); }
 
-  /// One row is reduced: with what it starts from, and rounded.
+  /// Finishes the reduction of one row: combines it with the initial value and rounds it.
   void finishReduction(EmittedRoot& r, Reg reduced) {
     mlir::Operation& op = *s_.ops[r.op].op;
     const auto kind = reductionKind(op);

@@ -65,7 +65,7 @@ bool NestValues::isWorthAsking(const View& view) const {
          (view.memory != View::kValue && view.elements() * storage_bytes(view.dtype) >= l_.processor.l1Bytes / 2);
 }
 
-/// Remembers what the first phase reads, once though it may be emitted twice.
+/// Records what the first phase reads, once even if it is emitted twice.
 Reg NestValues::loadFrom(const View& v, const ElementMap& map, const Chunk& chunk) {
   const Elements e = elements(map.flat ? flatView(v, l_.index(1)) : v, map, chunk);
   if (at.phase == 0 && preheader && !map.flat && chunk.lanes > 1 && e.stride && constantOf(e.stride) == 1 &&
@@ -133,7 +133,7 @@ bool NestValues::isKept(mlir::Value v) const {
   return kept != plan_.rowBuffers.end() && kept->second.phase < at.phase;
 }
 
-/// Null: the divisor's inverse is not known.
+/// Null: the divisor has no reciprocal.
 Reg NestValues::byInverse(mlir::Operation& op, const ElementMap& map, llvm::ArrayRef<Reg> operands, int lanes) {
   if (at.inverses.empty() || !llvm::isa<mlir::arith::DivFOp>(op)) return nullptr;
   const auto divisor = rowValueOf(s_, op.getOperand(1), map, plan_.column);

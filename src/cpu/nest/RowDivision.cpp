@@ -50,8 +50,8 @@ Reg hasUsefulInverse(Builder& b, Reg divisor) {
 
 Reg quotientByInverse(Builder& b, Reg x, Reg divisor, Reg inverse) {
   Reg first = b.CreateFMul(x, inverse);
-  Reg rest = fma(b, first, divisor, b.CreateFNeg(x));  // exact; +0 where nothing is left
-  // An infinite quotient, whose rest is NaN or infinite, stays whatever finite is taken from it.
+  Reg rest = fma(b, first, divisor, b.CreateFNeg(x));  // exact; +0 if there is no remainder
+  // An infinite quotient, whose remainder is NaN or infinite, is not changed by a finite correction.
   Reg most = llvm::ConstantFP::get(x->getType(), 0x1.fffffep127);
   rest = b.CreateMaxNum(b.CreateMinNum(rest, most), b.CreateFNeg(most));
   return fma(b, b.CreateFNeg(rest), inverse, first);  // a zero less +0 keeps its sign

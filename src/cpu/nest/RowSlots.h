@@ -24,7 +24,7 @@ class Memo {
 /// Values with one element per row that later phases of the row's block read from memory.
 class RowSlots {
  public:
-  /// `rows`: of a block.
+  /// `rows`: number of rows in a block.
   RowSlots(NativeLowering& lowering, int64_t rows) : l_(lowering), rows_(rows) {}
   /// Announces a value that phase `phase` will keep, so that `find` may be called before that phase is emitted.
   void expect(mlir::Value, const ElementMap&, int phase);

@@ -27,7 +27,7 @@ constexpr int64_t kMostBytesToLookUp = 64 << 10;
 
 tl::unexpected<Unsupported> unplanned(std::string why) { return tl::unexpected<Unsupported>(std::move(why)); }
 
-/// Memory of the core itself.
+/// Memory that is private to the core.
 bool isLocal(MemorySpace space) {
   return space == MemorySpace::vmem || space == MemorySpace::smem || space == MemorySpace::semaphore_mem;
 }
@@ -61,7 +61,7 @@ class GridPlanner {
 
   // ---- the order of steps
 
-  /// Points of shared axes may come in any order: with products, in the one that changes the fewest bytes of blocks.
+  /// Points of shared axes may run in any order: with products, choose the one that changes the fewest bytes of blocks.
   void chooseOrder() {
     std::vector<size_t>& order = plan_.sharedOrder;
     size_t& fastest = plan_.fastestAxis;
@@ -94,7 +94,7 @@ class GridPlanner {
 
   // ---- inputs and outputs
 
-  /// The block that is one array with block `i`, if any.
+  /// The block that is aliased with block `i`, if any.
   std::optional<size_t> partnerOf(size_t i) const {
     const size_t inputs = arguments_.numInputs();
     if (i >= inputs) return arguments_.aliasedInput(i - inputs);
@@ -106,7 +106,7 @@ class GridPlanner {
     const bool isOutput = i >= arguments_.numInputs();
     const auto space = tpu::memorySpaceOf(llvm::cast<mlir::MemRefType>(arguments_.block(i).getType()));
     if (!space) return unplanned("an operand in unknown memory");
-    // An input that the kernel never looks at is only what the output starts as.
+    // An input that the kernel never reads is only the initial value of the output.
     std::optional<size_t> partner = partnerOf(i);
     if (partner && arguments_.input(isOutput ? *partner : i).use_empty()) partner.reset();
     return arguments_.windowOf(i) ? planWindow(i, *space, partner) : planWhole(i, *space, partner);
@@ -119,12 +119,12 @@ class GridPlanner {
     if (!partner) return b;
     if (isLocal(space) && space != MemorySpace::semaphore_mem) {
       // In the core's memory the output is a copy of the input; the caller's array is the output's. Semaphores of a
-      // program stay where they are.
+      // program stay in place.
       if (plan_.sharedAxes > 0) return unplanned("an aliased whole operand with threads");
       if (!b.isOutput) b.access = BlockAccess::privateCopy;
       return b;
     }
-    // They are one array, written through either of its names.
+    // Both name the same array, and the kernel may write through either.
     if (arguments_.windowOf(*partner)) return unplanned("an aliased input and output, only one of them with a window");
     if (b.isOutput) b.sameMemory = partner;
     return b;
@@ -156,7 +156,7 @@ class GridPlanner {
     b.isNonTemporal = b.isOutput && !b.isPartial && !options_.nonTemporal.empty() && options_.nonTemporal[i - inputs];
     b.isMemoryResident = !b.isOutput && isMemoryResident(array.bytes(), processor_);
     if (!b.isOutput && !copied) b.reuse = findReuse(map, window, geometry, grid(), {plan_.fastestAxis, axesInOrder()});
-    // What is not written of a partial block is what the array holds there, not what the block before left.
+    // Unwritten elements of a partial block keep the array's contents, not those of the previous block.
     b.tracksBlock = copied || (b.isOutput && b.isPartial && !plan_.written[i - inputs]);
     b.looksUpNext =
         !b.isOutput && !copied && isWorthLookingUp(window, elementDType(arguments_.block(i).getType()), map);
@@ -179,7 +179,7 @@ class GridPlanner {
     return dimensions;
   }
 
-  /// Small blocks, found by looking up, of skinny products, so that the time goes into fetching them.
+  /// Small looked-up blocks of skinny products, whose time is dominated by fetching them.
   bool isWorthLookingUp(const Window& window, DType dtype, const IndexMapFacts& map) const {
     return rank() > 0 && !window.elementIndexed && map.readsMemory() &&
            num_elements(window.bounds) * storage_bytes(dtype) <= kMostBytesToLookUp && hasSkinnyProduct();

@@ -10,18 +10,18 @@ namespace {
 
 // Fitted with `./do bench cpu` on the processor that docs/performance.md names.
 
-/// Rows of C from which on packing B is less than a hundredth of the work, so that it is not kept.
+/// Rows of C from which on packing B is less than a hundredth of the work, so that it is not cached.
 constexpr int64_t kMostRowsToKeep = 512;
-/// Bytes of packed B that are kept at most.
+/// The most bytes of packed B that are cached.
 constexpr int64_t kMostKeptBytes = 8 << 20;
-/// Bytes of a page: what processors fetch ahead of a stream ends with it, so that shorter streams gain nothing.
+/// Bytes of a page: hardware prefetching stops at its end, so that shorter streams gain nothing.
 constexpr int64_t kPageBytes = 4 << 10;
 
 bool isFloatProduct(const GemmShape& s) { return !s.transposedA && s.c == DType::f32 && s.k > 0; }
 
 bool suitsGemvDot(const GemmShape& s) { return isFloatProduct(s) && s.m <= kSkinnyRows && s.transposedB; }
 
-/// The most rows for which all sums of a few vectors of columns stay in registers.
+/// Up to the number of rows for which the sums of a few vectors of columns stay in registers.
 bool suitsGemvAxpy(const GemmShape& s, const Processor& p) {
   return isFloatProduct(s) && s.m <= (p.vectorRegisters >= 32 ? 3 : 2) && !s.transposedB;
 }
@@ -31,7 +31,7 @@ bool suitsSkinnyTiles(const GemmShape& s) { return isFloatProduct(s) && s.m <= k
 Strategy chooseStrategy(const ProductFacts& f, const Processor& p) {
   const GemmShape& s = f.shape;
   const int64_t bytes = s.n * s.k * storage_bytes(s.b), cache = p.l1Bytes;
-  // A B that is looked up comes from far whatever its size.
+  // A looked-up B is not in the caches, whatever its size.
   const bool looksUp = f.blocksOfB > 1 || f.knowsNextB;
   if (suitsGemvDot(s)) return Strategy::gemvDot;
   if ((looksUp || bytes >= cache) && suitsGemvAxpy(s, p)) return Strategy::gemvAxpy;
@@ -39,7 +39,7 @@ Strategy chooseStrategy(const ProductFacts& f, const Processor& p) {
   return Strategy::packed;
 }
 
-/// Equal parts of a single block that the processor reads fastest side by side.
+/// The number of equal parts of a single block that the processor reads fastest when interleaved.
 int64_t chooseStreams(const ProductFacts& f, const Processor& p) {
   if (f.blocksOfB != 1) return 1;
   const GemmShape& s = f.shape;

@@ -3,7 +3,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// Of lanes of 16 bits, two by two.
+/// 16-bit lanes, in pairs.
 Reg asPairs(Builder& b, Reg words, int lanes) {
   llvm::Type* pair = b.getInt32Ty();
   return b.CreateBitCast(words, lanes == 1 ? pair : llvm::FixedVectorType::get(pair, static_cast<unsigned>(lanes)));

@@ -10,8 +10,8 @@ namespace smalti::cpu {
 /// usesBf16Pairs() of the product as it is emitted.
 bool usesBf16Dot(const RowProduct&, const Processor&);
 
-/// What follows each other in memory, along a row of A or of a transposed B: elements, or pairs of them. 0 where the
-/// mask is not set, which has a lane for every element.
+/// Loads consecutive elements, or pairs of them, along a row of A or of a transposed B. Lanes are 0 where the
+/// mask, which has one lane per element, is not set.
 Reg loadFactors(Builder&, DType, bool pairs, Reg from, int lanes, Reg mask = nullptr);
 
 /// Some columns of a row of B, or pairs of those of two rows, at most two registers full; the columns past them are

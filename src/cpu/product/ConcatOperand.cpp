@@ -10,7 +10,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// More are more streams than processors follow.
+/// Hardware prefetchers do not follow more streams.
 constexpr unsigned kMostBlocks = 16;
 
 bool isFloatOfMemory(mlir::Value v) {
@@ -18,7 +18,7 @@ bool isFloatOfMemory(mlir::Value v) {
   return t == DType::f32 || isNarrowFloat(t);
 }
 
-/// Nothing between the two writes to memory.
+/// Whether no op between the two writes to memory.
 bool onlyReadsBetween(mlir::Operation& from, mlir::Operation& to) {
   for (mlir::Operation* op = from.getNextNode(); op != &to; op = op->getNextNode()) {
     const bool reads = isPure(*op) || isLoad(*op);
@@ -45,7 +45,7 @@ bool isReadInBlocks(mlir::Operation& concatenation) {
   const auto dims = dotDimensionsOf(product);
   const bool below = shapeOf(joined.getType()).size() == 2 && integerAttribute(concatenation, "dimension", -1) == 0;
   if (!below || !isMatrixProduct(dims)) return false;
-  // A vector is a matrix in either order: which one the blocks share could not be told.
+  // A vector is a matrix in either order, so the blocks' common order would be ambiguous.
   const mlir::Type block = concatenation.getOperand(0).getType();
   if (llvm::any_of(shapeOf(block), [](int64_t size) { return size < 2; })) return false;
   if (llvm::any_of(concatenation.getOperandTypes(), [&](mlir::Type t) { return t != block; })) return false;

@@ -6,7 +6,7 @@
 
 namespace smalti::cpu {
 
-/// Whether the concatenation is such an operand, and nothing else: it needs no place of its own.
+/// Whether the concatenation is only used as such an operand, so that it needs no memory.
 bool isReadInBlocks(mlir::Operation& concatenation);
 
 }  // namespace smalti::cpu

@@ -10,7 +10,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// A copy is emitted for each place in the window: with more, code grows for little.
+/// A copy is emitted for each window position: more positions would bloat the code for little gain.
 constexpr int64_t kMostTaps = 64;
 constexpr int64_t kMostWindowBytes = 64 << 20;
 
@@ -40,7 +40,7 @@ Shape orderOf(int64_t first, llvm::ArrayRef<int64_t> spatial, std::initializer_l
 /// Integers that are the low bytes of an i32.
 bool isCutOff(DType t) { return t == DType::i8 || t == DType::i16; }
 
-/// Positions along a dimension at which a place in the window sees an element, and these elements.
+/// The output positions along a dimension at which a window position covers an element, and these elements.
 struct Seen {
   int64_t count = 0, first = 0, step = 1, from = 0, fromStep = 1;
 };
@@ -109,7 +109,7 @@ class ConvLowering {
   }
 
  private:
-  /// Batches and features that a group sees.
+  /// The batches and features of a group.
   View ofGroup(const View& lhs, Reg g) {
     std::vector<Reg> starts(lhs.shape.size(), l_.index(0));
     Shape sizes = lhs.shape;
@@ -140,7 +140,7 @@ class ConvLowering {
     return s;
   }
 
-  /// from: [batch, space…, features] to [batch, positions…, window…, features]. What a window sees outside is zero.
+  /// from: [batch, space…, features] to [batch, positions…, window…, features]. Elements outside are zero.
   void copyWindows(const View& from, const View& to) {
     std::vector<std::vector<Seen>> seen(spatial_);
     bool outside = false;

@@ -10,7 +10,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// Vectors of a row that one pass of a loop over columns takes: code of a bounded size.
+/// Vectors of a row per iteration of the column loop: bounds the code size.
 constexpr int64_t kPieceVectors = 16;
 
 class GemvAxpyEmitter {
@@ -23,7 +23,7 @@ class GemvAxpyEmitter {
         lanes_(l.processor.lanes(4)),
         rowsAtOnce_(usesBf16Dot(p, l.processor) ? 2 : 1) {}
 
-  /// Sums stay in registers while the rows of B go by, if there are enough; else each row is added to C.
+  /// The sums stay in registers over all rows of B if enough are available; otherwise each row is added to C in memory.
   void emit() {
     const int64_t accumulators = l_.processor.vectorRegisters >= 32 ? 24 : 8;
     if (s_.m * vectors(s_.n) <= accumulators)
@@ -59,10 +59,10 @@ class GemvAxpyEmitter {
       }
   }
 
-  /// Rows of B whose factors fit into half of the registers.
+  /// The number of rows of B whose factors fit into half of the registers.
   int64_t together() const { return std::clamp<int64_t>(l_.processor.vectorRegisters / 2 / s_.m, 1, kMostTogether); }
 
-  /// Columns of C of which a part of every row stays in L1, in whole pieces.
+  /// The number of columns of C, in whole pieces, for which all rows of C stay in L1.
   int64_t columnsInCache() const {
     const int64_t fit = l_.processor.l1Bytes / 2 / (s_.m * static_cast<int64_t>(sizeof(float)));
     return std::max<int64_t>(1, fit / piece()) * piece();
@@ -72,7 +72,7 @@ class GemvAxpyEmitter {
 
   void inMemory(Reg first, int64_t columns) {
     if (!s_.accumulate) clearColumnsOfC(l_, p_, first, columns);
-    // Each group in a loop of its own: sums that the next one adds to would be kept on the stack in addition to C.
+    // One loop per group: in a common loop, sums that the next group adds to would be spilled in addition to C.
     inGroups(p_, together(), [&](Blocks blocks, int64_t firstBlock) {
       l_.loop(l_.index(0), l_.index(p_.rowsOfBlock()), l_.index(rowsAtOnce_), [&](Reg j) {
         const Carried ofRows = factors(blocks, firstBlock, j);
@@ -93,7 +93,7 @@ class GemvAxpyEmitter {
     });
   }
 
-  /// What row j of each block is multiplied by, for every row of A.
+  /// The factors of row j of each block, for every row of A.
   Carried factors(Blocks blocks, int64_t first, Reg j) {
     Carried all;
     for (int64_t i = 0; i < s_.m; ++i)

@@ -10,7 +10,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// Rows of A that go with a row of B while both are in registers: of more, the loads would take longer than the sums.
+/// The most rows of A per row of B in registers: with more, the loads would take longer than the sums.
 constexpr int64_t kMostRowsOfA = 4;
 
 class GemvDotEmitter {
@@ -30,13 +30,13 @@ class GemvDotEmitter {
   /// Rows of B from the begin to the end, as many together as there are lanes for their sums: of several blocks line by
   /// line interleaved, of one its neighbours.
   void emit() {
-    // A few vectors of A stay in registers all the time.
+    // If A is only a few vectors, it stays in registers throughout.
     if (s_.m <= lanes_ && s_.m * vectors() <= l_.processor.vectorRegisters / 2)
       for (int64_t i = 0; i < s_.m; ++i)
         for (int64_t k = 0; k < s_.k; k += width_) held_.push_back(elementsOfA(i, l_.index(k), maskAt(k)));
     const int64_t rowsOfA = std::min<int64_t>({s_.m, lanes_, kMostRowsOfA});
     const int64_t together = std::clamp<int64_t>(lanes_ / rowsOfA, 1, kMostTogether);
-    // Interleaved lines of several rows are no stream that the processor follows, which hurts where it only reads.
+    // Hardware prefetchers do not follow interleaved lines of several rows, which hurts loops bound by reading.
     const int64_t neighbours =
         s_.m < kSlowRows ? 1 : std::max<int64_t>(1, together / static_cast<int64_t>(d_.b.size()));
     inPieces(l_, l_.index(0), d_.rowsOfBlock(), neighbours, [&](Reg j, int64_t count) {
@@ -76,7 +76,7 @@ class GemvDotEmitter {
   /// Dot products of some rows of B, in runs of `neighbours` adjacent rows, with some rows of A.
   void dots(int64_t first, int64_t rows, llvm::ArrayRef<RowOfB> ofB, int64_t neighbours) {
     const auto together = static_cast<int64_t>(ofB.size());
-    // Sums that do not wait for each other, and whole cache lines in a pass.
+    // Independent sums, and whole cache lines per iteration.
     const int64_t chains = std::max<int64_t>(1, 4 / (rows * together)), line = kLineBytes / (width_ * size_);
     const int64_t parts = std::max(chains, line);
     const int64_t pass = parts * width_, whole = held_.empty() ? s_.k / pass * pass : 0;

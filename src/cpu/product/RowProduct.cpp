@@ -53,15 +53,15 @@ Reg lanesWithin(NativeLowering& l, int64_t columns, int64_t vector) {
 }
 
 void prefetchUpcoming(NativeLowering& l, const RowProduct& p, const BlockOfRows& block, Reg row, Reg address) {
-  // Further than the processor looks ahead by itself.
+  // Further ahead than the hardware prefetcher.
   constexpr int64_t kAhead = 8 << 10;
   // Processors with an L2 of this size prefetch too short a distance by themselves; others lose by more prefetches.
   constexpr int64_t kLargeBytes = 2 << 20;
   Builder& b = l.b;
   const int64_t size = storage_bytes(p.shape.b), rows = p.rowsOfBlock();
   const bool far = rows * p.rowBytes() >= l.processor.l1Bytes && l.processor.l2Bytes >= kLargeBytes;
-  // Those that follow several streams see enough of them; asking for more takes a tenth of the bandwidth. While several
-  // rows are multiplied, though, they do not look as far as memory has time for.
+  // If hardware follows several streams, software prefetches only cost a tenth of the bandwidth. While several
+  // rows are multiplied, though, hardware does not prefetch far enough ahead.
   if (p.shape.m < kSlowRows && (l.processor.readStreams > 1 || (!block.nextStepOffset && !far))) return;
   const int64_t ahead = std::min(rows, (kAhead + p.rowBytes() - 1) / p.rowBytes());
   Reg stride = b.CreateMul(p.bRow, l.index(size));
@@ -70,7 +70,7 @@ void prefetchUpcoming(NativeLowering& l, const RowProduct& p, const BlockOfRows&
     Reg next = b.CreateAdd(block.nextStepOffset, b.CreateMul(stride, l.index(ahead - rows)));
     distance = b.CreateSelect(b.CreateICmpULT(row, l.index(rows - ahead)), distance, next);
   }
-  // L1's fill buffers are free for what is read now.
+  // Into L2: L1's fill buffers stay free for the current loads.
   prefetchLine(b, b.CreatePtrAdd(address, distance), CacheLevel::second);
 }
 

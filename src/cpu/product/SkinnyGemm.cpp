@@ -8,7 +8,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// A as f32: every row of B reads it again. `place` keeps it.
+/// A as f32, since it is read again for every row of B. `place` owns its memory.
 RowProduct withWideRows(NativeLowering& l, RowProduct p, View& place) {
   const View narrow{.dtype = p.shape.a, .shape = {p.shape.m, p.shape.k}, .base = p.a, .strides = {p.aRow, l.index(1)}};
   place = l.allocate(DType::f32, narrow.shape);

@@ -26,15 +26,15 @@ class SkinnyTilesEmitter {
         rowsAtOnce_(usesBf16Dot(p, l.processor) ? 2 : 1),
         size_(storage_bytes(p.shape.b)) {}
 
-  /// Many rows are a group where they are short. Long ones are cut into panels of columns, and are few: those of
-  /// strides that are pages share their places in the cache.
+  /// Groups have many rows if rows are short. Long rows are cut into panels, in groups of few rows: rows with
+  /// a stride of whole pages map to the same cache sets.
   void emit() {
     constexpr int64_t kMany = 16, kFew = 4;
     const bool fits = kMany * p_.rowBytes() <= l_.processor.l1Bytes / 4;
     const int64_t width = kTileVectors * lanes_;
     const int64_t columns = fits ? s_.n : std::max(width, l_.processor.l1Bytes / 8 / (kFew * size_) / width * width);
     rowsOfGroup_ = fits ? kMany : kFew;
-    // What a row of B is multiplied by, side by side: rows of A whose stride is pages would share a place in the cache.
+    // The factors of a row of B, contiguous: rows of A with a stride of whole pages would map to the same cache set.
     const View rows{.dtype = s_.a,
                     .shape = {s_.k / rowsAtOnce_, s_.m, rowsAtOnce_},
                     .base = p_.a,
@@ -53,7 +53,7 @@ class SkinnyTilesEmitter {
     Reg first = nullptr;
     int64_t count = 0;
   };
-  /// Rows of B that stay in L1 while all tiles of C have them added.
+  /// Rows of B that stay in L1 while they are added to all tiles of C.
   struct Group {
     Reg from = nullptr;           ///< its first row
     Reg prefetchedRow = nullptr;  ///< the first of the rows prefetched meanwhile
@@ -63,7 +63,7 @@ class SkinnyTilesEmitter {
 
   void panel(const Columns& c) {
     if (!s_.accumulate) clearColumnsOfC(l_, p_, c.first, c.count);
-    // Blocks in a loop, with those that come after the last: what is read next is fetched meanwhile.
+    // A loop over the blocks, plus the blocks after the last one: the next rows are prefetched meanwhile.
     const auto blocks = static_cast<int64_t>(p_.b.size());
     for (int64_t i = 0; i < blocks; ++i) b_.CreateStore(p_.b[static_cast<size_t>(i)].base, slot(l_.index(i)));
     for (int64_t i = 0; i < blocksAhead(); ++i) b_.CreateStore(afterLast(i, c), slot(l_.index(blocks + i)));
@@ -147,7 +147,7 @@ class SkinnyTilesEmitter {
   }
 
   /// The same part of the rows to prefetch: by the end of the group all of them have been prefetched. L1 has too
-  /// few places for lines that are on their way from memory.
+  /// few fill buffers for lines in flight from memory.
   void fetch(Reg prefetchedRow, Reg offset, int64_t columns) {
     const int64_t perLine = kLineBytes / size_;
     for (int64_t at = 0; at < columns; at += perLine)

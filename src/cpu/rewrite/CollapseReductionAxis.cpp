@@ -20,7 +20,7 @@ namespace {
 
 bool isAddition(mlir::Operation& op) { return llvm::isa<mlir::arith::AddFOp, mlir::arith::AddIOp>(op); }
 
-/// The one op that uses the value, in the same block.
+/// The only user of the value, in the same block.
 mlir::Operation* onlyUser(mlir::Value v) { return v.hasOneUse() ? *v.user_begin() : nullptr; }
 
 class Steps {
@@ -50,7 +50,7 @@ class Steps {
       } else if (!access && !isPure(op)) {
         return false;
       }
-      // Values that grow would have to be kept.
+      // Values whose size grows would have to be materialised.
       if (!access && llvm::any_of(op.getResults(), [&](mlir::Value v) { return dims_.follows(v, rank_ - 1); }) &&
           !llvm::isa<mlir::vector::ShapeCastOp, mlir::arith::ConstantOp>(op))
         return false;
@@ -59,8 +59,8 @@ class Steps {
   }
 
  private:
-  /// Nothing knows the step but conditions of the body's own block that choose effects: those alone
-  /// collapseReductionAxis finds.
+  /// The step index is used only by conditions in the body's own block without results: only those are found by
+  /// collapseReductionAxis.
   bool decidesOnlyAtTop(mlir::Value step) {
     return llvm::all_of(step.getUsers(), [&](mlir::Operation* user) {
       if (llvm::isa<mlir::scf::IfOp>(user))
@@ -210,7 +210,7 @@ void forwardStores(KernelPackage& package) {
       stores[access->ref] = &op;
       continue;
     }
-    // Whatever else names a buffer, or has a body, may read or write it.
+    // Any other op that uses a buffer, or has a region, may read or write it.
     if (op.getNumRegions() != 0) stores.clear();
     for (mlir::Value v : op.getOperands()) stores.erase(v);
   }

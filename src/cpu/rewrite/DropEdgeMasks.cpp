@@ -78,7 +78,7 @@ class EdgeMasks {
     return dimensions;
   }
 
-  /// All that is read of the input meets a mask before anything else.
+  /// Whether every value read from the input is masked before any other use.
   bool readMasked(mlir::Value ref) {
     return llvm::all_of(ref.getUsers(), [&](mlir::Operation* user) {
       const auto access = wholeAccess(*user);
@@ -152,7 +152,7 @@ class EdgeMasks {
       return Place{.dimension = static_cast<int>(dimensions[0]), .positions = 1};
     }
     if (auto broadcast = llvm::dyn_cast<mlir::vector::BroadcastOp>(op)) {
-      // A vector's positions would be another's.
+      // A reshape would change the positions.
       if (llvm::isa<mlir::VectorType>(broadcast.getSource().getType())) return std::nullopt;
       return placeOf(broadcast.getSource());
     }
@@ -167,7 +167,7 @@ class EdgeMasks {
 
   KernelPackage& package_;
   mlir::func::FuncOp kernel_;
-  int dimension_ = 0;  ///< of the input at hand that follows the axis
+  int dimension_ = 0;  ///< of the current input that follows the axis
   int64_t block_ = 0, extent_ = 0;
   std::vector<std::pair<mlir::arith::SelectOp, mlir::Value>> masks_;  ///< and what each chooses inside
 };

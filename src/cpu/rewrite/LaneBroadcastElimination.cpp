@@ -28,7 +28,7 @@ mlir::ShapedType oneColumn(mlir::ShapedType type) {
   return type.clone(shape);
 }
 
-/// The same number everywhere: nothing is gained by computing it per row.
+/// A splat: nothing is gained by computing it per row.
 bool isSplat(mlir::Value v) {
   mlir::Operation* op = v.getDefiningOp();
   if (!op) return false;
@@ -36,7 +36,7 @@ bool isSplat(mlir::Value v) {
   if (!llvm::isa<mlir::vector::BroadcastOp, mlir::vector::ShapeCastOp>(op)) return false;
   return !isVector(op->getOperand(0)) || isSplat(op->getOperand(0));
 }
-/// Made of something that differs between rows.
+/// Depends on something that differs between rows.
 bool isPerRow(mlir::Operation& op) {
   return llvm::any_of(op.getOperands(), [](mlir::Value v) { return isVector(v) && !isSplat(v); });
 }
@@ -69,7 +69,7 @@ class LaneBroadcasts {
   bool isScratch(mlir::Value ref) const { return arguments_.roleOf(ref)->kind == ArgumentRole::scratch; }
 
  private:
-  /// At first all that is only loaded and stored in boxes.
+  /// Initially all refs that are only loaded and stored in boxes.
   void chooseRefs() {
     for (mlir::BlockArgument ref : kernel_.getArguments()) {
       const ArgumentRole role = *arguments_.roleOf(ref);
@@ -86,7 +86,7 @@ class LaneBroadcasts {
     }
   }
 
-  /// Columns that are surely there: no column stands for one that is not.
+  /// The columns certainly exist: none stands for a column outside the ref.
   static bool takesKnownColumns(mlir::Operation& op, const BoxAccess& access) {
     const auto first = constantIndex(op.getOperand(access.firstIndex + static_cast<unsigned>(access.whole.size()) - 1));
     return first && *first >= 0 && *first + columnsOf(access.value) <= columnsOf(access.ref);
@@ -173,7 +173,7 @@ class Narrower {
     return access && !access->isStore && columns_.refs().contains(access->ref);
   }
 
-  /// Who took the op's result takes its one column, broadcast.
+  /// Users of the op's result use its one column, broadcast.
   void replace(mlir::Operation& op) {
     mlir::Value v = op.getResult(0), column = columnOf(v);
     mlir::OpBuilder b(&op);
@@ -239,7 +239,7 @@ class Narrower {
   mlir::func::FuncOp kernel_;
   LaneBroadcasts columns_;
   llvm::DenseMap<mlir::Value, mlir::Value> columnOf_;
-  /// They go last: a new op in the memory of one that is gone would be taken for it.
+  /// Erased last: a new op allocated at the address of an erased one would be mistaken for it.
   std::vector<mlir::Operation*> replacedLoads_;
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 using mlir::Value;
 
-/// The one number that all elements are, if it is known.
+/// The value of all elements of a splat, if known.
 std::optional<llvm::APFloat> splatFloat(Value v) {
   if (auto broadcast = v.getDefiningOp<mlir::vector::BroadcastOp>()) return splatFloat(broadcast.getSource());
   mlir::Attribute constant;
@@ -38,7 +38,7 @@ std::optional<llvm::APFloat> splatFloat(Value v) {
 
 mlir::FloatType floatTypeOf(Value v) { return llvm::dyn_cast<mlir::FloatType>(mlir::getElementTypeOrSelf(v)); }
 
-/// The value of `type` that `wide` was widened from, made where it is a constant; null: it is another.
+/// The value of `type` that `wide` was widened from, created if it is a constant; null: there is none.
 Value narrowed(mlir::OpBuilder& b, Value wide, mlir::Type type) {
   if (auto extended = wide.getDefiningOp<mlir::arith::ExtFOp>(); extended && extended.getIn().getType() == type)
     return extended.getIn();
@@ -113,7 +113,7 @@ std::optional<std::pair<int, Value>> halfOf(mlir::arith::TruncFOp op) {
   return std::nullopt;
 }
 
-/// Whether nobody needs the words themselves.
+/// Whether the words themselves have no other users.
 bool onlyHalves(Value words) {
   return llvm::all_of(words.getUsers(), [](mlir::Operation* by) {
     return by->getNumResults() == 1 && llvm::all_of(by->getUsers(), [](mlir::Operation* bits) {

@@ -23,7 +23,7 @@ constexpr int64_t kPartsPerCore = 4;
 /// Multiplications in f32 that are worth a part, and a core's first part.
 constexpr int64_t kPartProducts = 4 << 20, kFirstPartProducts = 1 << 20;
 
-/// A part size for `total`: near `wanted`, a multiple of `step`, without a rest, if possible such that `cores` share
+/// A part size for `total`: near `wanted`, a multiple of `step`, without remainder, if possible so that `cores` share
 /// the parts evenly; else all of it.
 int64_t partOf(int64_t total, int64_t wanted, int64_t step, int64_t cores = 1) {
   if (wanted >= total) return total;
@@ -109,7 +109,7 @@ class MatmulRetiler {
       partColumns = partOf(n, std::min((n + wanted - 1) / wanted, kMostColumns), kTile, cores_);
       wanted = std::max<int64_t>(1, wanted / std::max<int64_t>(1, n / partColumns));
     }
-    // Parts of rows alone read all of the columns' side each: more of them than cores should be worth that.
+    // Parts of rows alone read all of the columns' side each: more parts than cores must be worth it.
     const int64_t least = columns >= 0 ? 1 : std::min(kLeastRows, (m + cores_ - 1) / cores_);
     if (rows >= 0) partRows = partOf(m, std::max((m + wanted - 1) / wanted, least), 8);
     // Ops on the product run while it is in L2.
@@ -123,7 +123,7 @@ class MatmulRetiler {
     return rows >= 0 || columns >= 0;
   }
 
-  /// Columns of a kernel whose steps along other axes see each other's, when the outermost axis is that of columns.
+  /// Columns of a kernel whose steps along other axes share their columns, if the outermost axis is that of columns.
   bool chooseColumns(KernelPackage& package) {
     auto kernel = package.kernelFunction();
     if (planParallel(package).axes < 1 || !kernel.getArgument(0).use_empty()) return false;

@@ -12,7 +12,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// What divides `total`, up to `most`: a multiple of `step` rather than a few times as much.
+/// A divisor of `total` of at most `most`: a multiple of `step` is preferred even to one that is a few times larger.
 int64_t divisorUpTo(int64_t total, int64_t most, int64_t step) {
   int64_t found = 1, stepped = 0;
   const auto take = [&](int64_t d) {
@@ -80,7 +80,7 @@ class Fitter {
     return true;
   }
 
-  /// The axes whose blocks may be cut anew, in the order of the first result's dimensions, the last one first.
+  /// The axes whose blocks may be resized, in the order of the first result's dimensions, the last one first.
   std::vector<int> axesFromInside(const KernelPackage& package) const {
     std::vector<int> axes;
     const mlir::Value result = KernelArguments(package).output(0);
@@ -90,7 +90,7 @@ class Fitter {
   }
 
   void choose(const std::vector<int>& axes, int64_t elementBytes, std::vector<int64_t>& blocks) const {
-    // Less is not worth a step.
+    // Smaller blocks are not worth a step.
     constexpr int64_t kEnough = 64 << 10;
     int64_t elements = 1;
     for (size_t i = 0; i < axes.size(); ++i) elements *= std::min(blocks[i], dims_->extent(axes[i]));
@@ -101,7 +101,7 @@ class Fitter {
       // Blocks that begin at a cache line.
       int64_t fit =
           divisorUpTo(extent, room, kLineBytes / std::gcd<int64_t, int64_t>(kLineBytes, inside * elementBytes));
-      // Many small steps, because the size has no better divisors: rather all of it, or the last one is partial.
+      // If the size has no good divisors: one block, or a partial last block, rather than many small steps.
       constexpr int64_t kSmall = 8, kLarge = 4;
       if (fit * kSmall < std::min(room, extent)) {
         if (extent <= kLarge * room)

@@ -14,7 +14,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// As `lowerKernel` asks of results, and as Array::allocate has them.
+/// As `lowerKernel` requires for results, and as Array::allocate provides.
 bool beginsCacheLine(const std::byte* p) { return reinterpret_cast<uintptr_t>(p) % 64 == 0; }
 
 }  // namespace
@@ -109,7 +109,7 @@ Result<Array> KernelArrays::makeResult(size_t i, std::span<const Array> operands
       if (const Array& operand = operands[static_cast<size_t>(alias.operand)];
           alias.output == static_cast<int>(i) && operand.unique() && ownerOf(operand).get() == operand.data() &&
           beginsCacheLine(operand.data()))
-        return retyped(operand, type);  // nobody else will look at it
+        return retyped(operand, type);  // nothing else reads it
   if (!given)
     if (Status ok = memory.take(type.bytes(), allotted_[operandTypes_.size() + i]); !ok)
       return fail(std::move(ok.error()));

@@ -13,7 +13,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// What the container grants, in whole cores; very many when there is no limit.
+/// The container's CPU quota, in whole cores; a very large number if there is no limit.
 int coresOfQuota() {
   std::ifstream file("/sys/fs/cgroup/cpu.max");
   double quota = 0, period = 0;  // microseconds; the quota may be "max"
@@ -43,7 +43,7 @@ using Cores = cpu_set_t;
 Cores ownCores() {
   Cores cores;
   CPU_ZERO(&cores);
-  // More cores than the set holds: the call fails, and all that it holds are allowed.
+  // If there are more cores than the set can represent, the call fails, and all of the set are allowed.
   if (sched_getaffinity(0, sizeof cores, &cores) != 0)
     for (int i = 0; i < CPU_SETSIZE; ++i) CPU_SET(i, &cores);
   return cores;

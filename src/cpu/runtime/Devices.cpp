@@ -9,12 +9,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How long a device with a core of its own watches a semaphore before it sleeps: waking takes 20 to 60 us, and what
+/// How long a device with a core of its own spins on a semaphore before it sleeps: waking takes 20 to 60 us, and what
 /// another device does between two signals is seldom longer.
 constexpr std::chrono::microseconds kSpin{200};
 /// The same where devices share cores: the other one needs this core.
 constexpr std::chrono::microseconds kSpinShared{2};
-/// How often a sleeper looks whether the caller wants the call to end.
+/// How often a sleeping device checks whether the caller has stopped the call.
 constexpr std::chrono::milliseconds kLook{10};
 
 std::atomic_ref<int64_t> counter(int64_t* semaphore) { return std::atomic_ref<int64_t>(*semaphore); }
@@ -33,7 +33,7 @@ DeviceGroup::DeviceGroup(int devices, const std::atomic<bool>* stop, bool ownCor
 
 std::optional<DeviceGroup::Place> DeviceGroup::placeOf(std::span<const Region> memory, const std::byte* here) {
   for (size_t i = 0; i < memory.size(); ++i) {
-    // What is empty may begin where its region ends.
+    // An empty range may begin at the end of its region.
     const auto offset = reinterpret_cast<intptr_t>(here) - reinterpret_cast<intptr_t>(memory[i].begin);
     if (offset < 0 || offset > memory[i].bytes || (offset == memory[i].bytes && memory[i].bytes > 0)) continue;
     return Place{i, offset};
@@ -55,11 +55,11 @@ bool DeviceGroup::signalTo(int device, int64_t other, int64_t* semaphore, int64_
 
 bool DeviceGroup::put(int device, int64_t other, const std::byte* /*target*/, const CopiedBox& /*box*/,
                       int64_t* semaphore, int64_t amount) {
-  return DeviceGroup::signalTo(device, other, semaphore, amount);  // the copy went there itself
+  return DeviceGroup::signalTo(device, other, semaphore, amount);  // the copy already wrote there directly
 }
 
 void DeviceGroup::signal(int64_t* semaphore, int64_t amount) {
-  // In the one order of all such operations either the sleeper sees the new count, or this sees the sleeper.
+  // Sequential consistency: either the sleeper sees the new count, or this thread sees the sleeper.
   counter(semaphore).fetch_add(amount);
   if (sleeping_.load() == 0) return;
   const std::lock_guard lock(mutex_);
@@ -102,7 +102,7 @@ bool DeviceGroup::sleep(int device, int64_t* semaphore, int64_t amount) {
   return taken;
 }
 
-/// All that have not left sleep, and none of them has what it waits for.
+/// All devices that have not finished sleep, and none of their waits can be satisfied.
 bool DeviceGroup::nobodyCanGoOn() const {
   if (sleeping_.load() + left_ < devices()) return false;
   for (const auto& b : blocked_)

@@ -32,7 +32,7 @@ void IdleWorkers::give(std::unique_ptr<GridWorker> worker) {
   if (const std::unique_lock lock = tryLock()) free_.push_back(std::move(worker));
 }
 
-/// Gives up after a while: in a child that was forked while another thread held the lock, nobody ever releases it.
+/// Gives up after a while: in a child forked while another thread held the lock, it is never released.
 std::unique_lock<std::mutex> IdleWorkers::tryLock() {
   constexpr int kMostTries = 1000;
   std::unique_lock lock(mutex_, std::try_to_lock);

@@ -8,7 +8,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// Of one copy. Little of it is touched: memory that nobody writes to is not there.
+/// The largest copy, in bytes. Little of it is touched, and untouched pages are not allocated.
 constexpr int64_t kMostCopyBytes = int64_t{4} << 30;
 
 /// Bytes from the first element to the end of the last one; nullopt: too many.

@@ -28,9 +28,9 @@ constexpr std::chrono::microseconds kWorkerSpin{1000};
 constexpr std::chrono::microseconds kCallerSpin{1000};
 /// After this long, yield the core: another thread, possibly the awaited one, may need it.
 constexpr std::chrono::microseconds kAlone{5};
-/// Whoever is free gets this part of what each thread would have of the rest.
+/// A free thread takes this fraction of an equal share of the remaining points.
 constexpr int64_t kShare = 4;
-/// Cores that a caller may have who does not count them.
+/// The number of cores for callers that pass none.
 constexpr int kUnlimited = std::numeric_limits<int>::max();
 
 /// Waits until `state` is not `value`: spins, then sleeps.
@@ -47,7 +47,7 @@ void waitWhile(const std::atomic<int>& state, int value, std::chrono::microsecon
   }
 }
 
-/// Changes what another thread waits for. An exchange, not a store: notify_one first looks whether anybody sleeps, and
+/// Changes a value that another thread waits for. An exchange, not a store: notify_one first checks for sleepers, and
 /// must not do so before the change is visible.
 void tell(std::atomic<int>& state, int value) {
   state.exchange(value, std::memory_order_seq_cst);
@@ -56,7 +56,7 @@ void tell(std::atomic<int>& state, int value) {
 
 using Body = llvm::function_ref<void(int64_t, int64_t, int)>;
 
-/// Threads of the user that are in a call: each keeps a core busy, with the pool or without.
+/// User threads inside a call: each keeps a core busy, with or without the pool.
 std::atomic<int> gCallers{0};
 struct Caller {
   Caller() { gCallers.fetch_add(1, memory_order_relaxed); }
@@ -79,8 +79,8 @@ struct Job {
     }
   }
 
-  /// Others call meanwhile, and this worker would take the core of one of them: two devices of a program on two cores,
-  /// say, of which one has the pool.
+  /// Other threads are calling, and this worker would take one of their cores: for example, two devices on two cores,
+  /// one of which holds the pool.
   bool isCrowded(int worker) const { return worker > 0 && gCallers.load(memory_order_relaxed) + worker > cores; }
 };
 
@@ -101,7 +101,7 @@ thread_local bool tInside = false;  ///< in a range
 
 class Pool {
  public:
-  /// False when another thread has it; it is never given back after `stop`.
+  /// False if another thread holds it; after `stop` it is never released.
   bool take() { return !taken_.exchange(true, memory_order_acquire); }
   void giveBack() { taken_.store(false, memory_order_release); }
 
@@ -133,7 +133,7 @@ class Pool {
     }
   }
 
-  /// The pool is taken, and idle.
+  /// The pool is held by this thread, and idle.
   void stop() {
     for (const auto& w : workers_) {
       tell(w->state, kStopped);
@@ -160,16 +160,16 @@ class Pool {
     }
   }
 
-  /// Wakes a worker of this call, who wakes the next ones: a call of many threads does not wait for each in turn.
+  /// Wakes a worker of this call, which wakes the next ones: the caller does not have to wake each of many threads.
   void wake(int worker) {
     if (worker >= job_.threads - 1) return;
     Worker& w = *workers_[worker];
-    // The scheduler likes to wake a thread where its waker runs, and there it would wait for the caller to finish.
+    // The kernel scheduler tends to wake a thread on its waker's core, where it would have to wait for the caller.
     if (w.awayFrom != job_.core) excludeCore(w.thread, w.awayFrom = job_.core);
     w.state.notify_one();
   }
 
-  /// With fewer threads than asked for where the system gives no more.
+  /// With fewer threads than requested if the system creates no more.
   void grow(int wanted) {
     while (static_cast<int>(workers_.size()) < wanted) {
       auto w = std::make_unique<Worker>();
@@ -192,7 +192,7 @@ class Pool {
   Job job_;
 };
 
-/// Never deleted: at exit its threads are joined, in a forked child it is forgotten.
+/// Never deleted: its threads are joined at exit, and a forked child abandons it.
 std::atomic<Pool*> gPool{nullptr};
 
 struct AtExit {

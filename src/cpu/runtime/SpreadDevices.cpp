@@ -12,7 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How long a device looks for messages without a pause: as long as most take between hosts.
+/// How long a device polls for messages without pausing: the typical latency between hosts.
 constexpr std::chrono::microseconds kSpinForMessages{100};
 constexpr std::chrono::microseconds kPause{20};
 constexpr uint64_t kFault = 1;
@@ -146,7 +146,7 @@ Status SpreadGroup::deliver(int /*from*/, ByteReader& r) {
   if (!isHere(device)) return smalti::fail(unfit("a message to device " + std::to_string(device)));
   const std::vector<Region>& memory = memory_[static_cast<size_t>(device - first_)];
   if (kind == Kind::signal) return raise(r, memory);
-  // The data first: its semaphore, which comes before it, tells of it.
+  // The data is delivered first, although the semaphore precedes it in the message: the semaphore announces the data.
   ByteReader semaphore = r;
   for (int i = 0; i < 3; ++i) (void)r.get<int64_t>();
   if (Status ok = deliverPut(r, memory); !ok) return ok;
@@ -175,7 +175,7 @@ Status SpreadGroup::raise(ByteReader& r, const std::vector<Region>& memory) {
   return {};
 }
 
-/// While one device is looked at another may signal it and then wait itself. So first all must wait, which then signal
+/// While one device is examined, another may signal it and then wait itself. So first all must wait, and then signal
 /// nobody; after that none may have what it waits for, and all must be at the same waits still.
 bool SpreadGroup::idle() const {
   const uint64_t waited = waited_.load();
@@ -191,7 +191,7 @@ bool SpreadGroup::idle() const {
   return allWait() && waited_.load() == waited;
 }
 
-/// Before the device takes its semaphore's count off.
+/// Before the device subtracts from its semaphore.
 void SpreadGroup::stopWaiting(Waiting& device) {
   device.semaphore.store(nullptr);
   waited_.fetch_add(1);

@@ -1,4 +1,4 @@
-// What is said of a child process that did not finish.
+// Diagnostics for a child process that did not finish.
 #pragma once
 
 #include <string_view>
@@ -13,7 +13,7 @@ namespace smalti::driver {
 Diagnostic outOfMemory(std::string_view work);
 /// SM9012 after the time limit, SM9013 without memory, SM9011 after anything else.
 Diagnostic troubleOf(const ChildResult&, const Options&, std::string_view work);
-/// What many pieces of work in children are limited to.
+/// The limits for work in child processes.
 ChildLimits limitsOf(const Options&);
 
 }  // namespace smalti::driver

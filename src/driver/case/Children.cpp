@@ -124,9 +124,9 @@ std::string lastWords(int fd, int64_t shownBytes) {
 /// Ends a child that has finished its piece or is late, or waits for one that is ending. What went wrong goes to
 /// `result`.
 void finish(Child& child, const ChildLimits& limits, ChildResult& result) {
-  if (result.finished || result.timedOut) ::kill(child.pid, SIGKILL);  // it waits for orders, or for ever
+  if (result.finished || result.timedOut) ::kill(child.pid, SIGKILL);  // it waits for orders, or is blocked forever
   ::close(child.orders);
-  ::close(child.pipe);  // one that says too much would wait for a reader
+  ::close(child.pipe);  // otherwise a child with too much output would block on the pipe
   int status = 0;
   while (::waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
   }
@@ -135,7 +135,7 @@ void finish(Child& child, const ChildLimits& limits, ChildResult& result) {
   if (child.standardError >= 0) ::close(child.standardError);
 }
 
-/// Reads what is there; false when the child has closed its end or says too much.
+/// Reads the available output; false if the child has closed its end or exceeds the limit.
 bool drain(Child& child) {
   char buffer[1 << 16];
   const ssize_t n = ::read(child.pipe, buffer, sizeof buffer);
@@ -155,7 +155,7 @@ bool takeOutput(Child& child, std::string& output) {
   return true;
 }
 
-/// One more piece for a child that has finished one.
+/// Gives another piece to a child that has finished one.
 bool order(Child& child, int64_t index) {
   child.index = index;
   ++child.begun;

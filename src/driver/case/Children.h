@@ -1,4 +1,4 @@
-// Work in child processes: a crash, a hang or a hunger for memory takes one piece of work, not the others.
+// Runs work in child processes: a crash, a hang or memory exhaustion affects one piece of work, not the others.
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,7 @@ struct CaseOutcome {
 /// `stop`: ends the run when it becomes true.
 CaseOutcome runCase(const std::string& folder, const Options&, const std::atomic<bool>* stop = nullptr);
 
-/// How an outcome goes from a child process to its parent.
+/// Serialisation of an outcome from a child process to its parent.
 std::string toText(const CaseOutcome&);
 std::optional<CaseOutcome> outcomeFromText(const std::string&);
 

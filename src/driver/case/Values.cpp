@@ -87,7 +87,7 @@ bool close(double got, double expected, Tolerance tolerance, double smallest) {
 
 namespace {
 
-/// Real parts are filled as reals are, imaginary ones are 0; random numbers are so in both.
+/// Real parts are filled like real numbers, imaginary parts are 0; random numbers fill both.
 Result<Array> filledComplex(const ArrayType& type, const std::string& how, uint64_t seed) {
   auto array = Array::allocate(type);
   if (!array) return array;
@@ -102,7 +102,7 @@ Result<Array> filledComplex(const ArrayType& type, const std::string& how, uint6
   return array;
 }
 
-/// Complex numbers have no least and no greatest: only which are NaN, and the first ones.
+/// Complex numbers are not ordered: only the NaN count and the first values.
 Summary summariseComplex(const Array& array) {
   Summary summary;
   const Array parts = partsOf(array);

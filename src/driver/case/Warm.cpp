@@ -35,7 +35,7 @@ Result<WarmedKernel> warm(const KernelPackage& package, const KernelCompiler& co
   return warmed;
 }
 
-/// The targets whose code is kept; one that takes an argument would have another code for each.
+/// The targets whose code is cached; the code of a target with an argument would depend on it.
 std::vector<const Target*> warmTargets() {
   std::vector<const Target*> kept = targets();
   std::erase_if(kept, [](const Target* t) { return !t->aheadOfTime || !t->argument.empty() || !t->available(""); });

@@ -15,8 +15,8 @@ namespace smalti::driver {
 
 enum class CacheWarmStatus : uint8_t {
   compiled,   ///< now, and kept
-  kept,       ///< it was there
-  notKept,    ///< it has native code, but every process makes it anew
+  kept,       ///< it was in the cache
+  notKept,    ///< it has native code, but every process regenerates it
   notNative,  ///< it runs on the machine
 };
 std::string_view name(CacheWarmStatus);

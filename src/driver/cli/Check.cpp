@@ -42,7 +42,7 @@ std::string foundText(const std::vector<Finding>& findings) {
   return mistakes == 0 ? plural(notes, "note") : plural(mistakes, "finding") + ", " + plural(notes, "note");
 }
 
-/// What was tried, of many schedules.
+/// The number of schedules tried, if several were requested.
 std::string triedText(const Checked& checked) {
   if (checked.schedules == 0) return "";
   const bool all = checked.everySchedule && !checked.refusal;
@@ -145,7 +145,7 @@ int checkFolder(const Session& session, const std::string& folder, const std::st
   return wrong > 0 ? kWrongResult : kOk;
 }
 
-/// What takes the memories of the chip, where one is asked for.
+/// The memory map for the chip, if one is given.
 std::string memoryText(const Session& session, const std::string& path, const std::vector<tpu::Chip>& chips) {
   if (chips.size() != 1) return {};
   auto module = driver::loadModuleOrCase(path);
@@ -155,7 +155,7 @@ std::string memoryText(const Session& session, const std::string& path, const st
   return text;
 }
 
-/// Verdicts of TPU compilers, nothing run.
+/// Verdicts of TPU compilers, without running anything.
 int checkLegality(const Session& session, const CheckArguments& arguments, const std::vector<tpu::Chip>& chips) {
   const auto judged = judgeFiles(arguments.paths, chips, session.options.values.jobs);
   int code = kOk;
@@ -175,7 +175,7 @@ int checkLegality(const Session& session, const CheckArguments& arguments, const
   return code;
 }
 
-/// Folders of cases, one by one: each is run in many schedules.
+/// Folders of cases, one by one, each with several schedules.
 Result<std::vector<std::string>> modulesOf(const CheckArguments& arguments) {
   std::vector<std::string> paths;
   for (const std::string& path : arguments.paths) {

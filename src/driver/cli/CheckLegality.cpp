@@ -127,7 +127,7 @@ std::string legalityText(const Session& session, const LegalityOfModule& m) {
                         static_cast<double>(v.vmemBytes) / (1 << 20),
                         v.fits == tpu::Fits::uncertain ? ", which may be too much" : "");
   }
-  // What several chips say is said once.
+  // A message shared by several chips is printed once.
   std::vector<std::string> said;
   const auto say = [&](const Diagnostic& d, const char* kind) {
     const std::string key = d.code + d.message + d.place.str() + d.have;

@@ -119,7 +119,7 @@ class Schedules {
   std::set<std::string> known_;
 };
 
-/// A child has no other way to say what went wrong.
+/// Exceptions become diagnostics: the child process cannot report them otherwise.
 Checked runGuarded(const std::string& path, const InputArguments& inputs, const Options& options, int64_t schedules) {
   try {
     return schedules > 0 ? Schedules(path, inputs, options).run(schedules) : run(path, inputs, options);

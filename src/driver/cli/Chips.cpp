@@ -1,4 +1,4 @@
-// smalti chips: what is known of TPUs, and where it is from.
+// smalti chips: known facts about TPUs, with their sources.
 #include <fmt/format.h>
 
 #include "driver/cli/Verbs.h"

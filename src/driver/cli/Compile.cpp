@@ -79,7 +79,7 @@ std::string starNote(const Verdicts& verdicts) {
              : "";
 }
 
-/// One chip: a row per module with all there is to know.
+/// One chip: a row per module with all details.
 std::string detailTable(const std::vector<Asked>& asked, const Verdicts& verdicts, bool color) {
   using enum term::Align;
   term::Table table({{"module"}, {""}, {"VMEM", right}, {"code", right}, {"compiled in", right}, {"written to"}});

@@ -1,4 +1,4 @@
-// What tables of cases have no room for.
+// Details that do not fit into tables of cases.
 #pragma once
 
 #include <string>

@@ -56,7 +56,7 @@ int exportCode(const Session& session, const ExportArguments& arguments) {
   return written ? print(*written, "processor", written->processor) : session.refuse(written.error());
 }
 
-/// `chip`: TPUs whose compilers must take the kernels; empty: what Pallas lowers for any.
+/// `chip`: TPUs whose compilers must accept the kernels; empty: only Pallas' own restrictions apply.
 Result<std::string> exported(const driver::LoadedModule& module, const ExportArguments& arguments,
                              const std::string& chip) {
   if (arguments.format == "stablehlo") {

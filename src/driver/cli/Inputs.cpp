@@ -90,7 +90,7 @@ Status takeShapes(Prepared& prepared, const InputArguments& arguments) {
   return driver::setShapes(prepared.module, operands, *results);
 }
 
-/// --out-shape of a module that knows its results may only say the same.
+/// For a module with known results, --out-shape must agree with them.
 Status checkShapes(const Prepared& prepared, const InputArguments& arguments) {
   const auto results = shapesGiven(arguments);
   if (!results) return fail(results.error());

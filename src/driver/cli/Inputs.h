@@ -1,4 +1,4 @@
-// What run, check and show take: a module or case, arrays for its arguments, and shapes for a bare kernel.
+// Arguments of run, check and show: a module or case, arrays for its arguments, and shapes for a bare kernel.
 #pragma once
 
 #include <string>

@@ -6,7 +6,7 @@
 
 namespace smalti::cli {
 
-/// The kernel that `choice` names or counts (from 0); with an empty choice, the only one. SM1020.
+/// The kernel selected by `choice`, a name or a number (from 0); with an empty choice, the only one. SM1020.
 Result<const KernelPackage*> chooseKernel(const driver::LoadedModule&, const std::string& choice);
 
 }  // namespace smalti::cli

@@ -1,4 +1,4 @@
-// A kernel as people see it: grid, operands with their windows and index maps, ops. Read from the module's attributes,
+// A kernel as shown to users: grid, operands with their windows and index maps, ops. Read from the module's attributes,
 // so that it works for bare kernels too.
 #pragma once
 

@@ -22,7 +22,7 @@ std::vector<std::string> verbNames(const Application& application) {
   return names;
 }
 
-/// Help as people write it: without the values that the names of flags stand for, and with choices once.
+/// Conventional help: flags without their internal values, and each list of choices only once.
 class Help : public CLI::Formatter {
  public:
   std::string make_option_name(const CLI::Option* option, bool positional) const override {
@@ -48,7 +48,7 @@ Diagnostic usage(std::string message, std::string help) {
   return {.code = "SM1000", .message = std::move(message), .place = {}, .help = std::move(help)};
 }
 
-/// Verbs that have the option of all verbs.
+/// The verbs that accept the option.
 std::vector<std::string> verbsWith(const CLI::App& app, std::string_view option) {
   std::vector<std::string> found;
   if (option.size() < 3 || !findOption(option.substr(2))) return found;
@@ -57,7 +57,7 @@ std::vector<std::string> verbsWith(const CLI::App& app, std::string_view option)
   return found;
 }
 
-/// What CLI11 could not take, in our words; the nearest option of the verb helps.
+/// Rewords a CLI11 parse error, and suggests the nearest option of the verb.
 Diagnostic fromParseError(const CLI::ParseError& error, const CLI::App& app, std::span<const char* const> words,
                           std::string_view program) {
   const CLI::App* deepest = &app;

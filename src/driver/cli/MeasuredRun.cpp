@@ -20,7 +20,7 @@ struct MeasuredCall {
   cpu::Measurement measurement;
 };
 
-/// Native code with stamps; the machine where there is none.
+/// Native code with time stamps, or the machine if there is no native code.
 class MeasuredTargetKernel : public driver::TargetKernel {
  public:
   MeasuredTargetKernel(std::string name, std::shared_ptr<const machine::CompiledKernel> machine,
@@ -47,7 +47,7 @@ class MeasuredTargetKernel : public driver::TargetKernel {
                                             .stop = settings.stop},
                                            fault, nullptr, call.measurement);
     if (!results) return fail(std::move(results.error()));
-    if (fault) return onMachine(operands, settings);  // which says what is wrong
+    if (fault) return onMachine(operands, settings);  // which reports what is wrong
     calls_.push_back(std::move(call));
     machine::KernelResult all;
     all.results.push_back(std::move(*results));
@@ -69,7 +69,7 @@ class MeasuredTargetKernel : public driver::TargetKernel {
 
 constexpr std::string_view kMeasuredTarget = "cpu-measured";
 
-/// The target cpu with stamps, for as long as this run takes.
+/// The target cpu with time stamps, registered for the duration of this run.
 driver::Target measuredTarget(std::vector<MeasuredCall>& calls) {
   return {.name = kMeasuredTarget,
           .summary = "native code for this processor that notes how long its parts take",
@@ -99,7 +99,7 @@ struct Run {
   std::vector<MeasuredCall> kernels;
 };
 
-/// The fastest of some runs, after one that warms up.
+/// The fastest of several runs after a warm-up run.
 Result<Run> fastest(const Program& program, const std::vector<Array>& inputs, driver::RunSettings settings,
                     std::string_view target, std::vector<MeasuredCall>& calls, int& runs) {
   settings.compile.target = target;

@@ -1,4 +1,4 @@
-// A module run as native code that notes how long its parts take.
+// Runs a module as native code with timing instrumentation.
 #pragma once
 
 #include "base/Options.h"

@@ -14,7 +14,7 @@
 namespace smalti::cli {
 
 void holdStandardDescriptors() {
-  // Each is open in the unused direction: the first free number is the one that was closed.
+  // Each is opened in the unused direction: open() returns the lowest free descriptor, the one that was closed.
   for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF)
       (void)::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_WRONLY);

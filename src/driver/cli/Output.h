@@ -19,7 +19,7 @@ class Output {
 
   /// To standard output now; to a file all at once, by `finish`.
   void write(std::string_view);
-  /// Standard output as far as it has come, before something is said on standard error.
+  /// Flushes standard output before something is written to standard error.
   void flush();
   /// Ends the output. SM1006 when not all of it could be written. A file is made for no output only when wanted.
   Status finish(bool writeEmptyFile);

@@ -1,4 +1,4 @@
-// smalti report: one HTML file that says what TPU compilers and the models say of a module. It opens without a network.
+// smalti report: one HTML file with the TPU compilers' verdicts and the models' predictions. It works offline.
 #include <string_view>
 
 #include <fmt/format.h>
@@ -75,7 +75,7 @@ int report(const Session& session, const ReportArguments& arguments) {
   if (!module) return session.refuse(module.error());
   const auto measures = isMeasured(session);
   if (!measures) return session.refuse(measures.error());
-  // A bare kernel's verdict does not need the sizes of its arrays; running it does.
+  // Judging a bare kernel does not require the sizes of its arrays; running it does.
   if (!*measures)
     if (Status ready = driver::assumeShapes(*module); !ready) return session.refuse(ready.error());
   if (Status ready = driver::requireShapes(*module); !ready) return session.refuse(ready.error());

@@ -1,4 +1,4 @@
-// smalti run: a module or a case once, and what came out.
+// smalti run: runs a module or a case once and shows the results.
 #include <unistd.h>
 
 #include <memory>
@@ -43,7 +43,7 @@ struct Compared {
 Result<Compared> compareAll(const Prepared& prepared, const RunArguments& arguments,
                             const std::vector<Array>& results) {
   Compared compared;
-  // Other inputs than the recorded ones give other results.
+  // The expected results are those of the recorded inputs only.
   if (!prepared.module.recorded || !arguments.inputs.in.empty()) return compared;
   const auto expected = driver::readExpected(*prepared.module.recorded);
   if (!expected) return fail(expected.error());
@@ -142,7 +142,7 @@ Status writeResults(const std::string& folder, const std::vector<Array>& results
   return {};
 }
 
-/// A folder of compiled kernels that was asked for, and cannot be written to.
+/// Notes that an explicitly requested cache folder is not writable.
 void noteCacheTrouble(const Session& session) {
   if (session.options.origin(*findOption("cache")) == Origin::builtIn) return;
   const auto cache = cpu::openCache(session.options.values.cache, session.options.values.cacheLimitMib << 20);
@@ -151,7 +151,7 @@ void noteCacheTrouble(const Session& session) {
     session.note(session.diagnosticText(trouble.error(), "note", session.colorErr()));
 }
 
-/// For what does not look whether it shall stop: the compiler, single ops, a grid of many steps. The process ends.
+/// A last resort for code that does not poll the stop flag (the compiler, single ops): it ends the process.
 std::unique_ptr<driver::Alarm> lastAlarm(const Session& session, double seconds) {
   constexpr double kGraceSeconds = 1;
   if (seconds <= 0) return nullptr;
@@ -175,7 +175,7 @@ Result<std::optional<OnPaper>> timeOnPaper(const Session& session, const Prepare
   return std::optional(OnPaper{std::move(**chip), std::move(time)});
 }
 
-/// Of a process whose results another one shows: what its own devices printed, and what was found about them.
+/// For a process whose results another one shows: the prints and findings of its own devices.
 int reportPart(const Session& session, const driver::RunOutcome& outcome) {
   for (const std::string& line : outcome.log) session.print("  " + line + "\n");
   for (const machine::Finding& f : outcome.findings) session.note("\n" + session.findingText(f, session.colorErr()));
@@ -192,7 +192,7 @@ int run(const Session& session, const RunArguments& arguments) {
     settings.execute.timeLimitSeconds = static_cast<double>(session.options.values.timeoutSeconds);
   const term::Progress clock;
   const auto outcome = [&] {
-    if (driver::isForeign(settings.compile))  // forked before anything here begins a thread
+    if (driver::isForeign(settings.compile))  // forked before this process starts any thread
       return driver::runApart(prepared->program(), prepared->inputs, settings);
     const term::Ticker ticker("running " + prepared->program().name);
     const std::unique_ptr<driver::Alarm> last = lastAlarm(session, settings.execute.timeLimitSeconds);

@@ -32,7 +32,7 @@ class Session {
   /// The first wrong value among the options, if any.
   Status optionStatus;
 
-  /// --json: JSON instead of what people read, where that would have gone.
+  /// --json: JSON instead of text, on the same stream.
   bool json() const { return options.values.json; }
   bool colorOut() const;
   bool colorErr() const;

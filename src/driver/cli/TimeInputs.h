@@ -1,4 +1,4 @@
-// What the time of a module depends on: inputs that are given, and what is assumed of those that are not.
+// The values that the time of a module depends on: given inputs, and assumptions about the others.
 #pragma once
 
 #include <optional>

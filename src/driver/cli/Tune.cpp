@@ -190,7 +190,7 @@ int tune(const Session& session, const TuneArguments& arguments) {
                            .help = "smalti tune matmul.mlir --chip v5e"});
   auto chips = native ? Result<std::vector<tpu::Chip>>(std::vector<tpu::Chip>{}) : tpu::findChips(names);
   if (!chips) return session.refuse(chips.error());
-  // A file that cannot be added to is refused before the work.
+  // An unwritable file is refused before the search.
   const std::string& file = session.options.values.tuned;
   if (!file.empty())
     if (auto entries = driver::readTuned(file); !entries) return session.refuse(entries.error());

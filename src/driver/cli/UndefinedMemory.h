@@ -1,4 +1,4 @@
-// Whether results that look undefined are: what `run` says of them.
+// Determines whether suspicious results of `run` depend on undefined memory.
 #pragma once
 
 #include <string>

@@ -15,7 +15,7 @@ struct Verb {
   void (*declare)(CLI::App&, Session&);
 };
 
-/// A program with verbs: its command line, its options and its refusals behave as smalti's do.
+/// A program with verbs: its command line, options and error messages behave like those of smalti.
 struct Application {
   std::string_view name;
   std::string_view summary;

@@ -1,4 +1,4 @@
-// Bare kernels before a compiler, which wants to know how large arrays are.
+// Array shapes of bare kernels for a compiler, which requires them.
 #pragma once
 
 #include "driver/Module.h"

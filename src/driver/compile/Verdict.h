@@ -1,4 +1,4 @@
-// What a TPU compiler says of one module and chip.
+// A TPU compiler's verdict on one module and chip.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// The processes that run a program's meshes together, and what they tell each other between its kernels.
+// The processes that run a program's meshes together, and their communication between its kernels.
 #pragma once
 
 #include <atomic>
@@ -61,7 +61,7 @@ class SharedRun {
   Result<std::vector<ReceivedMessage>> exchange(const Messages& to, const Op& at, const std::vector<bool>& with = {});
   /// Before anything else: all processes run the same program, as `identity` tells it. SM5012 else.
   Status agree(const std::string& identity);
-  /// After an error of its own: the others need not wait.
+  /// Called after an error of this process: the others need not wait.
   void giveUp();
 
  private:

@@ -1,4 +1,4 @@
-// A network that is not there: messages arrive as late as its latency and bandwidth say.
+// A simulated network: messages are delayed according to its latency and bandwidth.
 #pragma once
 
 #include <memory>

@@ -11,7 +11,7 @@
 namespace smalti::driver {
 namespace {
 
-/// Devices that wait for others which never come here.
+/// Devices that wait for others which never reach this op.
 Diagnostic notAllHere(const Op& op, const std::vector<int64_t>& together,
                       const std::vector<std::optional<std::vector<Array>>>& sent) {
   std::vector<int64_t> here, absent;
@@ -60,7 +60,7 @@ Status ProgramRunner::runCollective(const Function& f, const Step& step, DeviceS
     const std::vector<int64_t>& senders = plan->exchange.senders[g];
     const auto first = std::ranges::find_if(plan->receivers[g], [&](int64_t d) { return share_.holds(d); });
     if (first == plan->receivers[g].end()) continue;
-    // Receivers in other processes are those processes' matter.
+    // Receivers in other processes are handled by those processes.
     std::vector<int64_t> ofHere;
     const std::vector<int64_t>& together = shared_ ? ofHere : plan->together[g];
     for (const int64_t d : plan->together[g])

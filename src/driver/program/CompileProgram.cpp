@@ -28,7 +28,7 @@ int soleKernelOf(const Program& program) {
   return call.operands == main.arguments && main.ops[1].operands == call.results ? call.kernel : -1;
 }
 
-/// Does the target make all the checks that are asked for? Where not, it is the machine that runs.
+/// Whether the target supports all requested checks; otherwise the machine runs the kernel.
 bool checksItself(const Target& target, const Contract& contract) {
   return std::ranges::all_of(contract.checks, [&](const machine::ObserverRow* row) { return target.checks(*row); });
 }
@@ -54,7 +54,7 @@ using Ready = Result<std::shared_ptr<const TargetKernel>>;
 std::vector<Ready> compileAll(const KernelCompiler& compile, const Program& program, const CompileOptions& options) {
   std::vector<Ready> ready(program.kernels.size());
   if (findTarget(options.target)->aheadOfTime && ready.size() > 1) {
-    // No exception leaves the threads of a pool.
+    // Exceptions must not escape from pool threads.
     const KernelCompiler inPool = [&](const KernelPackage& kernel, const CompileOptions& o) {
       return guarded([&] { return compile(kernel, o); });
     };
@@ -83,7 +83,7 @@ Result<std::shared_ptr<const CompiledProgram>> compileProgram(std::shared_ptr<co
                  .have = "a compiled program on " + options.target,
                  .help = "leave the option numerics out"});
   if (auto status = verify(*program); !status) return fail(std::move(status.error()));
-  // Where checks make it the machine that runs, the target need not be there.
+  // If the checks require the machine, the target need not be available.
   if (Status named = checkTarget(options.target); !named) return fail(std::move(named.error()));
   const Target& target = *findTarget(options.target);
   auto compiled = std::make_shared<CompiledProgram>();

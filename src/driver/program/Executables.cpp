@@ -36,7 +36,7 @@ ExecuteSettings fromPublic(const ExecuteOptions& o) {
           .observers = {}};
 }
 
-/// What the public API has of an outcome and its results.
+/// Converts an outcome to the public API's types.
 template <class Outcome>
 Result<RunReport> report(Outcome& outcome, std::vector<Array>& results) {
   Result<RunReport> report;
@@ -92,7 +92,7 @@ class ProgramExecutable : public Executable::State {
   }
 
   std::shared_ptr<const CompiledProgram> compiled_;
-  const TargetKernel* sole_;  ///< all that main does is to call it; null: it does more
+  const TargetKernel* sole_;  ///< the only op of main is a call of it; null: main does more
   ExecuteSettings settings_;
 };
 
@@ -114,7 +114,7 @@ Result<std::shared_ptr<const CompiledProgram>> Executables::compile(const Compil
   const UnforkedWork work;
   if (auto found = find(options)) return found;
   const auto lockOfModules = alone();
-  if (auto found = find(options)) return found;  // by who had the lock
+  if (auto found = find(options)) return found;  // by the previous holder of the lock
   auto compiled = compileProgram(program_, options);
   if (!compiled) return compiled;
   const std::lock_guard lock(mutex_);

@@ -1,4 +1,4 @@
-// A Program's Executables: what it was compiled to, for modules and pallas_calls alike.
+// A Program's Executables: its compiled forms, for modules and pallas_calls.
 #pragma once
 
 #include <memory>

@@ -159,7 +159,7 @@ Status ProgramRunner::runManual(const Function& f, const Step& step, DeviceState
       states[l]->values[op.results[r]] = std::move(*global);
     }
   }
-  // A process whose devices returned other copies gives up, and the others learn it here.
+  // A process whose devices returned different copies gives up, and notifies the others here.
   if (plan->copies && shared_)
     if (auto agreed = shared_->exchange(Messages(static_cast<size_t>(shared_->group().processes.count())), op); !agreed)
       return fail(std::move(agreed.error()));

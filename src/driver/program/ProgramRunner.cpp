@@ -95,7 +95,7 @@ Result<RunOutcome> ProgramRunner::run(std::vector<Array> arguments) {
   whole[0].coordinates = &kNowhere;
   auto results = runFunction(program_.functions[program_.main], std::move(whole), std::move(ofLane));
   if (!results && shared_) shared_->giveUp();
-  if (!results) {  // what was found until then may be the cause: a race, and results that differ
+  if (!results) {  // earlier findings may explain it: for example a race that makes results differ
     Diagnostic d = std::move(results.error());
     for (const machine::Finding& f : outcome_.findings) d.related.push_back(f.diagnostic);
     return fail(std::move(d));
@@ -243,7 +243,7 @@ Status ProgramRunner::runKernel(const Function&, const Step& step, DeviceStates 
   return {};
 }
 
-// Devices may choose differently: those that agree run their branch together.
+// Devices may take different branches: those that agree run theirs together.
 Status ProgramRunner::runBranches(const Function& f, const Step& step, DeviceStates states) {
   const Op& op = *step.op;
   const int branches = static_cast<int>(op.regions.size());

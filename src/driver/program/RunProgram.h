@@ -22,7 +22,7 @@ struct RunOutcome {
 
 /// A Program whose kernels are compiled for the target of the options; several at once where cores are free. Of several
 /// errors, that of the first kernel in the program's order. SM5006 to SM5008, and what the target refuses. Checks that
-/// the target lacks make it the machine's. Nobody else works on the kernels' modules meanwhile.
+/// the target lacks move the kernel to the machine. No other thread may use the kernels' modules meanwhile.
 class CompiledProgram;
 Result<std::shared_ptr<const CompiledProgram>> compileProgram(std::shared_ptr<const Program>, const CompileOptions&);
 /// Runs main: plain ops through src/eval, kernels through the target. Codes SM50xx. `into`: as TargetKernel::run has
@@ -30,7 +30,7 @@ Result<std::shared_ptr<const CompiledProgram>> compileProgram(std::shared_ptr<co
 Result<RunOutcome> run(const CompiledProgram&, std::vector<Array> arguments, const ExecuteSettings&,
                        std::span<Array> into = {});
 
-/// What a user's options say of both.
+/// The user's options, split into both.
 struct RunSettings {
   CompileOptions compile;
   ExecuteSettings execute;

@@ -45,7 +45,7 @@ Alarm::~Alarm() {
 
 void Alarm::wait(double seconds, const std::atomic<bool>* watched) {
   using Clock = std::chrono::steady_clock;
-  constexpr double kMost = 1e9;  // longer times are no times to the clock
+  constexpr double kMost = 1e9;  // the clock cannot represent longer times
   const auto end = Clock::now() +
                    std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, kMost)));
   std::unique_lock lock(mutex_);

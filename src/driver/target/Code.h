@@ -17,7 +17,7 @@ struct CodeRequest {
 struct CodeView {
   std::string processor;
   std::string notNative;  ///< why it has no code and the machine runs it; then all else is empty
-  std::string text;       ///< what the code is like (size, times, the inner loop), for people
+  std::string text;       ///< a summary of the code (size, times, the inner loop) as text
   Json figures;           ///< the same for programs: members of the kernel's object
   std::map<std::string, std::string, std::less<>> stages;  ///< one text for each of Target::stages
 };

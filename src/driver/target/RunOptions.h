@@ -14,7 +14,7 @@ struct Contract {
   Numerics numerics = Numerics::f32;
   machine::Poison poison = machine::Poison::intMin;
   bool staleEdges = true, naivePipeline = false, checkBounds = true;
-  bool readsOutsideGoOn = true;  ///< but in `smalti check`, where they are errors
+  bool readsOutsideGoOn = true;  ///< except in `smalti check`, where they are errors
   int cores = 1;
   std::vector<const machine::ObserverRow*> checks;  ///< observers that run (all of them in `smalti check`)
   bool operator==(const Contract&) const = default;
@@ -32,7 +32,7 @@ struct CompileOptions {
   bool operator==(const CompileOptions&) const = default;
 };
 
-/// How one run goes; any code takes any. Of the machine, as machine::MachineOptions has them, and of native code.
+/// Options of one run; any code accepts them. Of the machine, as machine::MachineOptions has them, and of native code.
 struct ExecuteSettings {
   machine::DmaExecution dma = machine::DmaExecution::random;
   uint64_t seed = 0;

@@ -19,7 +19,7 @@ namespace smalti::driver {
 struct CodeRequest;
 struct CodeView;
 
-/// What compiling a kernel ahead of time came to.
+/// The outcome of compiling a kernel ahead of time.
 struct CodeReport {
   std::string notNative;  ///< why the machine runs it instead; then all else is empty
   std::string notKept;    ///< why every process makes the code anew; empty: it can be kept in the cache

@@ -1,4 +1,4 @@
-// One line on a terminal's standard error that says what goes on, for anything over two seconds.
+// A progress line on a terminal's standard error, for anything that takes over two seconds.
 #pragma once
 
 #include <chrono>

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kWorthSaying = 0.97;
 constexpr int kMostAdviceRounds = 12;
-/// Kernels of more steps than this are searched at a smaller number of candidates a second than people wait for.
+/// Kernels with more steps than this are not searched: each candidate takes too long.
 constexpr int64_t kMostSteps = 2'000'000;
 
 int64_t stepsOf(const KernelPackage& kernel) {
@@ -54,7 +54,7 @@ class Search {
       found.push_back({kind, std::move(text), us / us_, us, kernel.signature.grid, blocksOf(kernel)});
   }
 
-  /// Of all blocks that follow from steps along one axis at a time, each as good as can be.
+  /// The best blocks reached by greedy steps along one axis at a time.
   void blocks(const KernelPackage& kernel) {
     std::optional<KernelPackage> best;
     double least = us_;
@@ -66,7 +66,7 @@ class Search {
           auto candidate = reblocked(from, axis, n, d);
           if (!candidate || stepsOf(*candidate) > kMostSteps) continue;
           const auto us = timeOf(*candidate);
-          // Fewer cycles in a hundred for larger blocks are no gain.
+          // Larger blocks must save at least this percentage of cycles.
           if (!us || *us > 0.99 * least) continue;
           least = *us;
           better = std::move(candidate);

@@ -1,4 +1,4 @@
-// Values of plain ops as far as they follow from what is known: what kernels' grids and index maps are computed from.
+// Constant propagation through plain ops: what kernels' grids and index maps are computed from.
 #pragma once
 
 #include <optional>

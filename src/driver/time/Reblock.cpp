@@ -88,7 +88,7 @@ class Extents {
   std::set<size_t> growing_;
 };
 
-/// Ties the dimensions of what an op reads to those of what it gives. False: what it does is not known.
+/// Ties the dimensions of an op's operands to those of its results. False: the op is unknown.
 bool tie(mlir::Operation& op, Extents& e) {
   const auto all = [&](mlir::ValueRange values, mlir::ValueRange to) {
     for (auto [a, b] : llvm::zip(values, to)) e.sameTrailing(a, b);
@@ -357,7 +357,7 @@ std::optional<KernelPackage> reordered(const KernelPackage& original, const std:
   const size_t rank = order.size();
   std::vector<size_t> place(rank);
   for (size_t i = 0; i < rank; ++i) place[order[i]] = i;
-  // An output stays where it is until its last step: axes that it does not use come after those that it does.
+  // An output block stays in its window until its last step: axes it does not use come after those it uses.
   for (size_t w = arguments.numInputs(); w < arguments.numBlocks(); ++w) {
     const auto& window = arguments.windowOf(w);
     if (!window) return std::nullopt;

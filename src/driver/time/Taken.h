@@ -1,4 +1,4 @@
-// Whether a kernel takes any time on a chip: its compiler may refuse it.
+// Whether a kernel has a time on a chip: its compiler may refuse it.
 #pragma once
 
 #include "ir/KernelPackage.h"

@@ -1,4 +1,4 @@
-// What is behind smalti/autotune.h: candidates are ranked once for a target and types of operands.
+// Implements smalti/autotune.h: candidates are ranked once per target and operand types.
 #include "smalti/autotune.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 using driver::TunedEntry;
 
-/// A candidate that is not a faster than this part of an earlier one's measured time is as fast.
+/// A candidate counts as faster only if its measured time is below this fraction of an earlier one's.
 constexpr double kFaster = 0.98;
 
 std::vector<std::string> namesOf(const Candidate& c) {
@@ -116,7 +116,7 @@ struct Autotuned::State {
     return make(candidates[candidate], operands);
   }
 
-  /// Nothing that a candidate throws ends the others.
+  /// An exception of one candidate does not affect the others.
   Result<TunedCall> tried(size_t candidate, const std::vector<Operand>& operands) const {
     try {
       return callOf(candidate, operands);
@@ -148,7 +148,7 @@ struct Autotuned::State {
       ranking.candidates.push_back(std::move(ranked));
     }
     const double faster = clockwork.native ? kFaster : 1;
-    // The fastest; but the first of those that are as fast, so that what is found does not change from run to run.
+    // The fastest; ties go to the first one, so that the result does not vary from run to run.
     std::stable_sort(ranking.candidates.begin(), ranking.candidates.end(),
                      [](const RankedCandidate& a, const RankedCandidate& b) {
                        return std::pair(a.refusal.has_value(), a.us) < std::pair(b.refusal.has_value(), b.us);
@@ -184,7 +184,7 @@ struct Autotuned::State {
       if (!entries) lang::refuse(std::move(entries.error()));
       for (const TunedEntry& e : *entries) {
         if (!e.isAbout(entry)) continue;
-        // A candidate that there is no more was tuned for another list.
+        // The entry's candidate no longer exists: it was tuned for a different list.
         if (const auto it = std::find(candidates.begin(), candidates.end(), e.candidate); it != candidates.end())
           return found[about] = static_cast<size_t>(it - candidates.begin());
       }

@@ -42,7 +42,7 @@ class Search {
     return true;
   }
 
-  /// The fastest whose neighbours are not known yet.
+  /// The fastest candidate whose neighbours have not been tried yet.
   std::optional<std::vector<Factor>> next() {
     const std::vector<Factor>* best = nullptr;
     double least = std::numeric_limits<double>::infinity();
@@ -69,7 +69,7 @@ class Search {
   }
 
  private:
-  /// Other blocks are as good reached without it: all but what is too large, which smaller blocks repair.
+  /// Whether the search need not continue from a refused candidate: smaller blocks repair only oversized ones.
   static bool leadsNowhere(const BlockCandidate& c) {
     return c.refusal && !c.asItIs && !c.refusal->have.starts_with("SM6605");
   }

@@ -57,7 +57,7 @@ class Product {
   }
 
  private:
-  /// Makes panels of B readable: in place when they are, otherwise packed, zero beyond the last column.
+  /// Prepares panels of B: in place if possible, otherwise packed, with zeros beyond the last column.
   void placeB(int64_t j0, int64_t p0) {
     static thread_local Scratch packedB;
     const Word* direct = b_.reader->direct(b_.part);

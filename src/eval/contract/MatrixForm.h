@@ -1,4 +1,4 @@
-// An operand of dot_general as matrices: batch dims, one outer stride, one contracted stride.
+// Views an operand of dot_general as matrices: batch dims, one outer stride, one contracted stride.
 #pragma once
 
 #include "eval/Scratch.h"

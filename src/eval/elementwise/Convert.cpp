@@ -1,4 +1,4 @@
-// Conversions between any two element types. Pairs that kernels use much have loops of their own (isa/Convert.cpp);
+// Conversions between any two element types. Common pairs have their own loops (isa/Convert.cpp);
 // the others go block by block: load into a common type, step to another, store.
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// A kernel is a plain function, so "op r on float c" needs a function of its own: a thunk with both numbers as template
+// A kernel is a plain function, so "op r on float c" needs its own function: a thunk with both numbers as template
 // arguments that looks up the f32 kernel and the codec. The tables may have at most kMax… ops.
 #include "eval/elementwise/Narrow.h"
 

@@ -1,4 +1,4 @@
-// Reductions of 64-bit elements: rare (they do not occur on a TPU), so simple.
+// Reductions of 64-bit elements: simple, since they are rare (TPUs do not have them).
 #pragma once
 
 #include "eval/Reduce.h"

@@ -1,4 +1,4 @@
-// The bodies, in this process, of primitives whose names say more than their arguments.
+// The in-process bodies of primitives whose names encode more than their arguments.
 #include "gpu/device/Primitives.h"
 #include "gpu/device/TensorMap.h"
 #include "llvm/IR/Module.h"

@@ -1,4 +1,4 @@
-// How a launch ended, as the code says it in one word of memory.
+// How a launch ended, reported by the code in one word of memory.
 #pragma once
 
 #include <cstdint>

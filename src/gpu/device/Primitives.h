@@ -59,7 +59,7 @@ class Primitives {
   Reg thread(Builder&);
   Reg block(Builder&);
   Reg blocks(Builder&);
-  /// All threads of the block come here before any goes on, and see what the others have written (PTX ISA, bar.sync 0).
+  /// A barrier of all threads of the block, after which each sees what the others have written (PTX ISA, bar.sync 0).
   /// After `onlyFirst`, only those come (bar.sync 1).
   void barrier(Builder&);
   void onlyFirst(int threads) { threads_ = threads; }

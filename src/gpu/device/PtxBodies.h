@@ -1,4 +1,4 @@
-// What the bodies of primitives on a GPU are made with.
+// Helpers for the bodies of primitives on a GPU.
 #pragma once
 
 #include <functional>

@@ -20,7 +20,7 @@ struct TensorMap {
   bool operator==(const TensorMap&) const = default;
 };
 
-/// What a kernel that runs in this process takes for such a map: kBytes of it.
+/// The form of such a map for a kernel that runs in this process: kBytes bytes.
 struct HostTensorMap {
   const std::byte* base = nullptr;
   int32_t rank = 0, elementBytes = 0;

@@ -38,16 +38,16 @@ int costOf(mlir::Operation& op) {
 }
 
 constexpr int kMostCost = 1 << 20;
-/// Ops that are computed together at most: what emits them calls itself.
+/// The most ops fused into one expression: their emission is recursive.
 constexpr int kMostDepth = 200;
-/// What is this cheap may be computed again where other elements are asked for.
+/// Values this cheap may be recomputed wherever other elements are needed.
 constexpr int kCheapElement = 4;
 /// Computing a row once for all columns costs little; computing it for each of many columns does not.
 constexpr int64_t kManyTimes = 4;
 
 }  // namespace
 
-// ---- what is remembered
+// ---- cached elements
 
 void GpuLowering::defer(mlir::Operation& op, std::optional<View> box) {
   Deferred d{&op, std::move(box), costOf(op), 1};
@@ -81,7 +81,7 @@ void GpuLowering::defer(mlir::Operation& op, std::optional<View> box) {
     if (auto ok = materialise(result); !ok && failure) failure = ok;
 }
 
-/// Ops that will ask for elements of the value, each in a nest of its own.
+/// The number of ops that need elements of the value, each in its own nest.
 int GpuLowering::consumers(mlir::Value v, llvm::DenseSet<mlir::Operation*>& seen) const {
   constexpr size_t kMostLookedAt = 64;
   int count = 0;

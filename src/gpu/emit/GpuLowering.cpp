@@ -59,7 +59,7 @@ View GpuLowering::allocate(DType t, std::span<const int64_t> shape) {
   }
   if (!inShared) v.owner = global_.allocate(bytes);
   v.base = arenaPointer(*v.owner, inShared);
-  // The place may have been another value's, which threads that are behind still read.
+  // The memory may have held another value that slower threads still read.
   if (hazards.reused()) hazards.note({v.memory}, {});
   return v;
 }
@@ -89,7 +89,7 @@ void GpuLowering::barrierNow() {
 }
 
 void GpuLowering::touch(const MemorySet& allReads, const MemorySet& allWrites) {
-  // What is in registers no other thread sees.
+  // Registers are not visible to other threads.
   MemorySet reads, writes;
   for (const int m : allReads)
     if (!resident(m)) reads.insert(m);

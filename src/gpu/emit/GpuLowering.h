@@ -42,7 +42,7 @@ inline tl::unexpected<cpu::Unsupported> unsupported(std::string why) {
 /// Indices of an element, i64, one for each dimension.
 using ElementIndex = llvm::SmallVector<Reg, 4>;
 
-/// What costs so much for an element (about as many additions) is computed once.
+/// Values that cost at least this much per element (in additions) are computed once.
 inline constexpr int kExpensiveElement = 16;
 
 class GpuLowering {
@@ -189,7 +189,7 @@ class GpuLowering {
 
   LowerResult failure;
 
-  /// Says why there is no device code; null.
+  /// Records why there is no device code; returns null.
   Reg refuse(std::string why);
 
  private:

@@ -1,4 +1,4 @@
-// Where a barrier must stand: what the threads of a block have read and written since the last one.
+// Determines where barriers are needed: the memory that threads of a block have accessed since the last one.
 #pragma once
 
 #include "llvm/ADT/DenseSet.h"
@@ -29,7 +29,7 @@ class Hazards {
     note(other.read_, other.written_);
     reused_ |= other.reused_;
   }
-  /// A place that was read or written may become another memory's.
+  /// Accessed memory may be reused for another value.
   void handOver(int from) {
     if (read_.contains(from) || written_.contains(from)) reused_ = true;
   }

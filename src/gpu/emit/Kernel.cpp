@@ -161,7 +161,7 @@ class KernelLowering final : StreamSource {
           arrayView(operand, elementDType(arguments_.block(i).getType()), arguments_.arrayOf(i).shape, memoryOf(i)));
   }
 
-  /// Threads after those that compute have copies as their only task, and end.
+  /// Threads beyond the computing ones only copy, then return.
   void copyInOtherThreads(Reg first, Reg points, Reg step) {
     stream_.makeSignals();
     auto *copy = llvm::BasicBlock::Create(b_.getContext(), "copies", l_.function),
@@ -233,7 +233,7 @@ class KernelLowering final : StreamSource {
     return block >= arguments_.numInputs() && arguments_.aliasedInput(block - arguments_.numInputs());
   }
 
-  /// An array that is one with another operand's has its number.
+  /// Aliased arrays share a memory number.
   int memoryOf(size_t block) {
     const size_t inputs = arguments_.numInputs();
     if (block >= inputs)
@@ -320,7 +320,7 @@ class KernelLowering final : StreamSource {
 
   EdgeBlock edge(const Windowed& w) const { return {w.array, w.buffer, w.starts}; }
 
-  /// What all threads do or none, with the barriers that it needs.
+  /// Code that all threads or none execute, with the barriers that it needs.
   void ifUniform(Reg condition, const std::function<void()>& body) {
     const Hazards before = l_.hazards;
     l_.when(condition, body);
@@ -337,7 +337,7 @@ class KernelLowering final : StreamSource {
       else
         l_.setRef(body.getArgument(a), View(l_.ref(kernel_.getArgument(a))));
     }
-    // An index map is scalar code: the same lowering does.
+    // An index map is scalar code: the body's lowering handles it.
     for (mlir::Operation& op : body.without_terminator()) {
       if (llvm::isa<mlir::arith::ConstantOp>(op)) continue;
       if (auto ok = l_.lowerOp(op); !ok) return tl::unexpected(ok.error());
@@ -380,7 +380,7 @@ class KernelLowering final : StreamSource {
     return blockStarts(*arguments_.windowOf(block), indices);
   }
 
-  /// On a TPU such a block is memory of something else.
+  /// On a TPU such a block would be unrelated memory.
   void requireInside(const Windowed& w, size_t d) {
     const auto paddingOf = [&](const std::vector<int64_t>& padding) { return d < padding.size() ? padding[d] : 0; };
     Reg before = l_.index(-paddingOf(w.window->padLow) - w.window->bounds[d]);
@@ -412,7 +412,7 @@ class KernelLowering final : StreamSource {
     return {};
   }
 
-  /// Whether this step's block is another than the last step's; remembers it.
+  /// Whether this step's block differs from the last step's, which it replaces.
   Reg blockChanges(const Windowed& w) {
     Reg changed = b_.getFalse();
     for (size_t d = 0; d < w.starts.size(); ++d) {

@@ -1,4 +1,4 @@
-// Whether code computes the same twice, as far as its form says.
+// Whether two pieces of code compute the same value, judged by their form.
 #pragma once
 
 #include "cpu/emit/View.h"

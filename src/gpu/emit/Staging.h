@@ -1,4 +1,4 @@
-// How operands of products come to shared memory, a chunk of the depth at a time.
+// Copies operands of products to shared memory, one chunk of K at a time.
 //
 // A stage has of each operand a matrix of rows of 128 bytes, swizzled as TMA and wgmma have it (PTX ISA, "Swizzling
 // Modes"): the 16 bytes at column c of row r are at column c xor r mod 8, so that 8 rows are read without bank

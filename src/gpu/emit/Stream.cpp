@@ -29,7 +29,7 @@ Reg Stream::ended() {
       static_cast<uint64_t>(plan_.signalsAt() + 2 * plan_.stages * StreamPlan::kSignalBytes));
 }
 void Stream::giveUp() {
-  // Were products under way where the kernel ends, ptxas would wait for each of them everywhere (its warning C7518).
+  // If products were in flight at the end of the kernel, ptxas would serialise all of them (its warning C7518).
   if (plan_.goesOn && !copies_) l_.device.groupWait(b_, 0, nullptr, 0, DType::f32);
   b_.CreateStore(b_.getInt32(1), ended(), true);
 }
@@ -136,7 +136,7 @@ void Stream::walkOn() {
   });
 }
 
-/// What is done for each product, of the one that the next item is of. `chunk`: i32.
+/// Emits `body` once per product, executed for the product of the next item. `chunk`: i32.
 void Stream::forProductOfItem(const std::function<void(size_t, Reg)>& body) {
   int64_t before = 0;  // items of the step
   for (size_t i = 0; i < plan_.products.size(); ++i) {

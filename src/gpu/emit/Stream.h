@@ -18,7 +18,7 @@
 
 namespace smalti::gpu {
 
-/// What a stream asks of the kernel.
+/// The services that a stream needs from the kernel.
 class StreamSource {
  public:
   virtual ~StreamSource() = default;

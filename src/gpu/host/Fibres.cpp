@@ -26,7 +26,7 @@ constexpr size_t kStackBytes = size_t{256} << 10, kPageBytes = 4096;
 /// In which swizzled addresses repeat.
 constexpr size_t kSharedAlignment = 1024;
 constexpr int32_t kCopyBytes = 16;
-/// Between two looks at the flag that ends the call.
+/// Loop iterations between two checks of the stop flag.
 constexpr int64_t kRoundsPerLook = 1024;
 
 /// Stacks of one thread of the process, kept for the next block. The lowest page of each may not be touched.
@@ -127,7 +127,7 @@ class Block {
   int32_t* given(int64_t exchange, int32_t thread) {
     return &values_[static_cast<size_t>(((exchange % 2) * launch_.threads + thread) * kWords)];
   }
-  /// Others run; this thread again when all that it waits for have come.
+  /// Yields to other fibres until all that this one waits for have arrived.
   void wait(FibreState why) {
     Fibre& self = fibre();
     self.state = why;
@@ -152,7 +152,7 @@ class Block {
     else
       boxes_.push_back(box);
   }
-  /// Whether what may happen later happens now.
+  /// Whether an asynchronous operation completes immediately.
   bool atOnce() { return launch_.seed != 0 && (next() & 1) != 0; }
 
  private:
@@ -294,7 +294,7 @@ void Block::complete(const PendingBox& box) {
   }
 }
 
-/// Copies take as long as they may: until nobody can go on without them.
+/// Copies are delayed as long as possible: until no fibre can continue without them.
 bool Block::completeBox() {
   if (boxes_.empty()) return false;
   const size_t which = launch_.seed != 0 ? next() % boxes_.size() : 0;
@@ -336,7 +336,7 @@ std::optional<std::string> Block::run() {
       lookedAgain = false;
       continue;
     }
-    // Whoever waits for a signal may see that the block ends.
+    // A fibre that waits for a signal may find that the block has ended.
     if (signals == 0 || (lookedAgain && !moved)) return waiting();
     lookedAgain = true;
     releaseSignals(true);

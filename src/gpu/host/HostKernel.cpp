@@ -79,7 +79,7 @@ const cpu::RuntimeSymbol kRuntime[] = {{kThreadSymbol, reinterpret_cast<void*>(&
 using KernelFunction = void(void* const* operands, void* workspace, int32_t* status, int64_t points, int64_t rounds,
                             const void* maps);
 
-/// Few, so that a block has several points where there are some.
+/// Few, so that a block gets several points if possible.
 constexpr int64_t kMostBlocks = 4;
 
 class FibreKernel : public HostKernel {

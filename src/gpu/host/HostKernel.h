@@ -1,5 +1,5 @@
 // Device code in this process: the threads of a block are fibres, blocks run one after another. What it computes is
-// what the same code computes on a GPU, and where that is undefined it says so.
+// what the same code computes on a GPU, and undefined behaviour is reported.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Calls of kernels as folders that a GPU can be tested with where nothing else is: the code, how it is launched, the
+// Calls of kernels as folders for testing a GPU without any other software: the code, how it is launched, the
 // arrays before and after (tools/gpu/run_calls.c reads them).
 #pragma once
 

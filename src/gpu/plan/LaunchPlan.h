@@ -1,4 +1,4 @@
-// How a kernel's call becomes a launch: decided before code is made.
+// How a kernel's call becomes a launch: decided before code is emitted.
 #pragma once
 
 #include <cstdint>

@@ -36,7 +36,7 @@ void planWarps(ProductTile& t, const ProductShape& s, int threads, bool covers) 
   t.wide = std::clamp<int64_t>(divideUp(s.n, ProductTile::kColumns * t.warpsAcross), 1, widest);
 }
 
-/// As many rows as columns for each thread, about: so that least is read for each multiplication.
+/// Roughly square tiles per thread, to minimise loads per multiplication.
 void planThreads(ProductTile& t, const ProductShape& s, int threads, bool covers) {
   const int64_t warps = threads / kWarp;
   constexpr int64_t kMostOfThread = 8;  // rows, columns
@@ -77,7 +77,7 @@ int threadsForProduct(const ProductShape& s, const Architecture& architecture) {
   constexpr int64_t kMuch = 128 * 64, kMostOf256 = 128 * 128, kMostOf512 = 128 * 256;
   if (s.m * s.n < kMuch || s.m < 2 * 64) return 128;
   const bool groups = architecture.hasWgmma() && !s.exact;
-  // Warps need registers for what they multiply, too: 64 sums of a thread, not 128, where that is to be had.
+  // Warps need registers for operands, too: 64 sums per thread instead of 128, if possible.
   return !groups && !s.exact && s.m * s.n > kMostOf256 && s.m * s.n <= kMostOf512 ? 512 : 256;
 }
 

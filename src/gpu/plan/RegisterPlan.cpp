@@ -104,7 +104,7 @@ class RegisterPlanner {
   }
 
  private:
-  /// Whether all that the value becomes is computed and stored element by element.
+  /// Whether all uses of the value compute and store it element by element.
   bool staysInPlace(mlir::Value v, llvm::DenseSet<mlir::Value>& seen) const {
     if (!seen.insert(v).second) return true;
     for (mlir::OpOperand& use : v.getUses()) {

@@ -96,7 +96,7 @@ class StreamPlanner {
     return StreamedOperand{*number, (*at)[static_cast<size_t>(sideDim)], (*at)[static_cast<size_t>(depthDim)]};
   }
 
-  /// The block of a later step is known now: what its index map looks up nobody writes.
+  /// Whether the block of a later step can be computed early: nothing writes the memory that its index map reads.
   bool canLookAhead(const Window& window) const {
     if (!IndexMapFacts(arguments_.indexMap(window), arguments_.gridRank()).usesScalarPrefetch()) return true;
     for (size_t i = 0; i < arguments_.numScalarPrefetch(); ++i)

@@ -51,7 +51,7 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
   passes.run(module, modules);
 }
 
-/// What one run of LLVM takes and gives: after a fatal error it is left alone (leaked), as in cpu/jit/Generate.cpp.
+/// The input and output of one run of LLVM: leaked after a fatal error, as in cpu/jit/Generate.cpp.
 struct Generation {
   cpu::ModuleBuilder built;
   std::unique_ptr<llvm::TargetMachine> machine;

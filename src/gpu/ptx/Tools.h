@@ -13,7 +13,7 @@ namespace smalti::gpu {
 /// "ptxas", "nvdisasm": in a Python package, in CUDA_HOME or CUDA_PATH, or on the PATH.
 std::optional<std::string> findTool(std::string_view name);
 
-/// What ptxas says of a kernel (ptxas -v).
+/// The report of ptxas about a kernel (ptxas -v).
 struct Resources {
   int64_t registers = 0, spillBytes = 0, stackBytes = 0, sharedBytes = 0;
 };

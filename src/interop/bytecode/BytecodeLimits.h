@@ -1,4 +1,4 @@
-// What the bytecode reader accepts at most. Real kernels stay far below: the largest of 700 recorded ones has 16 KiB.
+// Limits of the bytecode reader. Real kernels stay far below: the largest of 700 recorded ones has 16 KiB.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 
 namespace smalti::interop::bytecode {
 
-/// Reading one body: who wrote it, and the first thing that was wrong. After a failure every read gives zero, so that
+/// The state of reading one body: its producer, and the first error. After a failure every read gives zero, so that
 /// loops over counts end by themselves and only the end of a step needs to ask `ok`.
 class ReadState {
  public:

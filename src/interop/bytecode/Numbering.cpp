@@ -7,7 +7,7 @@
 
 namespace smalti::interop::bytecode {
 
-/// Meets the attributes and types that an encoding refers to, in its order.
+/// Visits the attributes and types that an encoding refers to, in its order.
 class NumberingSink final : public EncodingSink {
  public:
   explicit NumberingSink(Numbering& numbering) : numbering_(numbering) {}

@@ -47,7 +47,7 @@ class OpParser {
     return parts;
   }
 
-  /// In which order the uses of values were: no matter.
+  /// The order of uses of values, which is irrelevant here.
   void useListOrders(uint64_t values) {
     const uint64_t n = values > 1 ? c_.count("orders of uses") : 1;
     for (uint64_t i = 0; i < n && c_.ok(); ++i) {

@@ -111,7 +111,7 @@ bool Parser::operandList(RawOp& raw) {
   do {
     if (!operand(raw.operands.emplace_back())) return false;
   } while (cursor_.peekSign(",") && [&] {
-    // A comma may also start `dims = …`: it is an operand's only before %.
+    // A comma may also start `dims = …`: it separates operands only if followed by %.
     Cursor ahead = cursor_;
     ahead.take(",");
     if (!ahead.peekSign("%")) return false;

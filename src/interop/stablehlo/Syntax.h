@@ -1,4 +1,4 @@
-// Attributes and types of the module's text, before anyone asks what they mean.
+// Attributes and types of the module's text, before they are interpreted.
 #pragma once
 
 #include <map>

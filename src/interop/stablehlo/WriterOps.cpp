@@ -1,4 +1,4 @@
-// Ops as text: pretty where JAX users know the form by heart, generic for the rest.
+// Ops as text: in pretty form where JAX users are familiar with it, otherwise in generic form.
 #include <algorithm>
 #include <array>
 #include <map>

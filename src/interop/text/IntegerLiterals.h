@@ -1,7 +1,7 @@
 // Finds decimal literals that their integer type does not hold as a signed number.
 //
 // MLIR's parser takes `2147483648 : i32` for the bits of -2147483648, and every other number of 32 bits alike; it
-// prints -2147483648, and so does JAX. Who writes the former by hand means another number than he gets. Bits in
+// prints -2147483648, and so does JAX. Anyone who writes the former by hand means a different number. Bits in
 // hexadecimal (0x80000000), unsigned types and i1 are left alone.
 #pragma once
 

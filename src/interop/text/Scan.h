@@ -1,4 +1,4 @@
-// Looks over Mosaic text before MLIR's parser does: refuses what that parser would hang, crash or starve on, and ops
+// Looks over Mosaic text before MLIR's parser does: refuses input that would hang, crash or exhaust it, and ops
 // that no kernel holds; puts spellings of a newer MLIR in the form that this MLIR reads.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a kernel asks about where it runs, and what it tells the person who debugs it.
+// Queries about where a kernel runs, and debugging output.
 include "dialect/TpuAttrs.td"
 
 def Tpu_IterationBoundOp : Tpu_Op<"iteration_bound", [Pure]> {

@@ -1,4 +1,4 @@
-// Ops that place elements: where each goes, not what it is.
+// Ops that move elements without changing them.
 include "dialect/TpuAttrs.td"
 
 def Tpu_IotaOp : Tpu_Op<"iota", [Pure]> {

@@ -1,4 +1,4 @@
-// What the verifiers of several families share.
+// Shared by the verifiers of several families.
 #pragma once
 
 #include "llvm/ADT/Twine.h"

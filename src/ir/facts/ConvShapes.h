@@ -1,4 +1,4 @@
-// What the shapes and windows of a convolution must be to each other: of tpu.conv and of stablehlo.convolution.
+// The constraints between shapes and windows of a convolution: of tpu.conv and stablehlo.convolution.
 #pragma once
 
 #include <cstdint>

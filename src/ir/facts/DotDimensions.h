@@ -9,7 +9,7 @@ class Operation;
 
 namespace smalti {
 
-/// Which dimensions of the operands contract, stay and batch. The result has those of the batch, then the left
+/// The contracting, free and batch dimensions of the operands. The result has those of the batch, then the left
 /// operand's free ones, then the right one's.
 struct DotDimensions {
   Shape lhsContracting, rhsContracting, lhsFree, rhsFree, lhsBatch, rhsBatch;

@@ -1,4 +1,4 @@
-// What index maps compute, as data: each coordinate of the block as a sum over the grid indices where it is one, and
+// Index maps as data: each coordinate of the block as a sum over the grid indices where it is one, and
 // what it depends on.
 #pragma once
 

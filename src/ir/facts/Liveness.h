@@ -1,4 +1,4 @@
-// What a lowering needs to know of a function before it starts: which ops are dead, where values are used last,
+// Facts that a lowering needs about a function before it starts: dead ops, last uses of values,
 // and which stretches of a block change no memory.
 #pragma once
 

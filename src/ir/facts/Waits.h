@@ -1,4 +1,4 @@
-// What waits for copies are about.
+// The refs that waits for copies name.
 #pragma once
 
 #include "mlir/IR/Value.h"

@@ -51,7 +51,7 @@ static_assert(sizeof(VersionedTensor) == 80 && offsetof(VersionedTensor, manager
               offsetof(VersionedTensor, deleter) == 16 && offsetof(VersionedTensor, flags) == 24 &&
               offsetof(VersionedTensor, dl_tensor) == 32);
 
-/// What a tensor that was given out keeps alive.
+/// The data that an exported tensor keeps alive.
 template <class Managed>
 struct Lent {
   Array array;

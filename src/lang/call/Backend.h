@@ -1,4 +1,4 @@
-// What the language asks of the layers above it: an interface, and the one implementation that was registered
+// The language's interface to the layers above it, and its one registered implementation
 // (src/driver/LanguageBackend.cpp).
 #pragma once
 

@@ -1,4 +1,4 @@
-// A kernel as an op of a traced program: what `pallas_call` gives its tracer.
+// A kernel as an op of a traced program, as `pallas_call` passes it to its tracer.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ class CalledKernel {
   virtual KernelPackage package() const = 0;
   /// Runs it now.
   virtual std::vector<Array> call(std::span<const Array> operands) const = 0;
-  /// What transformations have made of it.
+  /// The kernels derived from it by transformations.
   virtual DerivedKernels& derived() const = 0;
   /// The settings that it runs with; null: the thread's.
   virtual std::shared_ptr<const ActiveSettings> settings() const = 0;

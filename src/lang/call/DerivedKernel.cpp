@@ -11,7 +11,7 @@
 
 namespace smalti::lang {
 
-/// What calls of one derived kernel share.
+/// The state shared by calls of one derived kernel.
 struct DerivedKernels::Made {
   TracedKernel kernel;
   std::shared_ptr<const Program> program;

@@ -1,4 +1,4 @@
-// Kernels that transformations make of others: batched, with tangents.
+// Kernels derived from others by transformations: batched, with tangents.
 #pragma once
 
 #include <functional>

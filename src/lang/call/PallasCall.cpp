@@ -166,7 +166,7 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
   /// An error of a run is raised at the call.
   void raiseError(Result<RunReport>&) const;
 
-  /// The custom call's operands: dynamic grid bounds, then those of the user. Memory holds a bool as an i32 (S-D10),
+  /// The custom call's operands: dynamic grid bounds, then the user's. Memory holds a bool as an i32 (S-D10),
   /// and so do the kernel's operands and results.
   std::vector<Array> operands(const std::vector<Operand>& given) const {
     return operands(given, [](const Operand& o) -> const Array& { return o.array(); });
@@ -225,7 +225,7 @@ std::span<const Operand> PallasCall::State::arrays(const std::vector<Operand>& g
 
 namespace {
 
-/// What a user calls: without the grid sizes that the call itself has, and with bools.
+/// The user's view of the call: without the grid sizes of the custom call, and with bools.
 class AsCalled : public Executable::State {
  public:
   AsCalled(std::shared_ptr<PallasCall::State> call, std::shared_ptr<const Executable::State> inner,

@@ -33,7 +33,7 @@ void lowerIf(DialectLowering& l, const Op& op) {
   for (size_t i = 0; i < op.results.size(); ++i) l.set(op.results[i], branch.getResult(i));
 }
 
-/// Of two branches the dearer one.
+/// The more expensive of the two branches.
 CostEstimate costOfIf(CostCounter& counter, const Op& op) {
   CostEstimate total;
   for (const Block& block : op.regions) {
@@ -78,7 +78,7 @@ Array predicate(const Operand& condition) {
   return condition.dtype() == DType::pred ? condition.array() : not_equal(condition, 0);
 }
 
-/// What one branch gave, as the one before did; error SM6116.
+/// Checks that a branch returned the same types as the previous one; error SM6116.
 void checkTypes(const detail::Arrays& results, const std::vector<ArrayType>& types, const Location& at) {
   SourceLocationScope place(at);
   if (results.size() != types.size())

@@ -1,5 +1,5 @@
 // fori_loop, while_loop: ops "for" (lower, upper, carries; region of the index and the carries) and "while" (carries;
-// regions of the condition and the body). What unrolling repeats is traced as often as it runs.
+// regions of the condition and the body). Unrolled iterations are traced once each.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -53,7 +53,7 @@ std::string forTypes(const TypedOp& op) {
   return "";
 }
 
-/// As often as it runs, where its bounds are known. Operands are the bounds first; the index walks in steps.
+/// Times the trip count if the bounds are known. The bounds are the first operands; the index advances by the step.
 CostEstimate costOfFor(CostCounter& counter, const Op& op) {
   CostEstimate cost = counter.ops(op.regions[0].ops);
   const auto lower = counter.constant(op.operands[0]), upper = counter.constant(op.operands[1]);
@@ -157,7 +157,7 @@ struct Carries {
   }
 };
 
-/// The body gave another type for a weakly typed carry: it is traced again with that type.
+/// The body returned a different type for a weakly typed carry: it is traced again with that type.
 struct Retrace {};
 
 /// What the body returned, as the carries need it; error SM6122.
@@ -195,7 +195,7 @@ Arrays checked(Carries& carries, Arrays results, const Location& at, bool mayRet
   return results;
 }
 
-/// Traces with the carries' types until they stay.
+/// Traces repeatedly until the carries' types are stable.
 template <class F>
 auto settled(const F& trace) {
   for (;;) try {
@@ -307,7 +307,7 @@ Arrays unitLoop(const Array& lower, const Array& upper, int64_t unroll, const Lo
   return traceFor(middle, upper, 1, body, results, carries, at);
 }
 
-/// Where ops are computed at once the loop runs now.
+/// Outside traces the loop runs immediately.
 Arrays loopNow(int64_t lower, int64_t upper, int64_t step, const LoopBody& body, const Arrays& init,
                const Location& at) {
   Carries carries(init);

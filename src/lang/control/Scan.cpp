@@ -119,7 +119,7 @@ using lang::SourceLocationScope;
 
 namespace {
 
-/// How many steps there are; error SM6124.
+/// The number of steps; error SM6124.
 int64_t lengthOf(const detail::Arrays& xs, std::optional<int64_t> length) {
   for (const Array& x : xs) {
     const int64_t have = x.rank() == 0 ? -1 : x.shape()[0];

@@ -83,7 +83,7 @@ namespace {
 
 using lang::SourceLocationScope, lang::Trace;
 
-/// Where the memory is; error SM6120 where a kernel cannot allocate.
+/// The memory space; error SM6120 if a kernel cannot allocate there.
 MemorySpace checkedSpace(const MemoryRef& type) {
   const MemorySpace space = type.space == MemorySpace::unspecified ? MemorySpace::vmem : type.space;
   const bool semaphores = space == MemorySpace::semaphore;

@@ -67,7 +67,7 @@ const MeshAxis& meshAxis(const Trace* kernel, const std::vector<MeshAxis>& mesh,
                 .help = "shard_map(f, mesh, in_specs, out_specs) runs f on each device of a mesh"});
 }
 
-/// Which of the devices along the axis this one is.
+/// This device's index along the axis.
 Array deviceAlong(const Trace* kernel, const std::vector<MeshAxis>& mesh, const MeshAxis& axis, const Location& at) {
   const int64_t stride = lang::strideOf(mesh, axis);
   if (!kernel) {

@@ -22,7 +22,7 @@ int64_t integerOf(const Attributes& attributes, std::string_view name) {
   return std::get<int64_t>(*attributeOf(attributes, name));
 }
 
-/// Who talks to whom, and over which channel: what all collectives of groups have.
+/// The groups and the channel, which all grouped collectives have.
 Attributes groupsOf(const Attributes& attributes) {
   Attributes groups;
   for (const char* name : {"handle", "type", "replica_groups"})

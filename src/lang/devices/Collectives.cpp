@@ -1,4 +1,4 @@
-// What devices of a shard_map say to each other, recorded as JAX lowers it: the ops of ir/Exchange.h, whose groups are
+// Communication between devices of a shard_map, recorded as JAX lowers it: the ops of ir/Exchange.h, whose groups are
 // numbers of devices.
 #include "smalti/collectives.h"
 
@@ -186,7 +186,7 @@ Array summand(const Operand& x) {
   return x.dtype() == DType::pred ? lang::convertTo(x.array(), DType::i32) : x.array();
 }
 
-/// The same number on every device, which JAX sums without asking them.
+/// A constant that is the same on every device, which JAX sums without communication.
 bool isNumber(const Operand& x) { return x.rank() == 0 && x.array().weak_type() && !x.array().is_traced(); }
 
 Array allReduce(std::string_view op, const Operand& x, const AxisNames& names, const ReduceOptions& options,

@@ -12,7 +12,7 @@ namespace smalti::lang {
 /// The mesh of the shard_map whose function runs on this thread; without axes outside.
 const std::vector<MeshAxis>& meshAround();
 
-/// Puts a mesh around what runs until the end of the scope.
+/// Sets the enclosing mesh until the end of the scope.
 class MeshScope {
  public:
   explicit MeshScope(const std::vector<MeshAxis>& mesh);

@@ -6,7 +6,7 @@
 
 namespace smalti::lang {
 
-/// The meshes of all shard_maps that main reaches, as the Program's; values that their bodies use from outside become
+/// Moves the meshes of all shard_maps that main reaches to the Program; values that their bodies capture become
 /// arguments, since the op is isolated from above.
 void placeMeshes(Program&);
 

@@ -72,7 +72,7 @@ class Mapped {
     return bindRegions(*call.op, operands, results, {&region, 1}, call.at, std::move(attributes));
   }
 
-  /// The axes of the mesh that do not split an array: each device along them has the same.
+  /// The mesh axes along which an array is replicated.
   std::vector<std::string> copiedAlong(const Sharding& sharding) const {
     std::vector<std::string> names;
     for (const MeshAxis& axis : mesh) {

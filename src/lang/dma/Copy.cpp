@@ -20,7 +20,7 @@
 namespace smalti::lang {
 namespace {
 
-/// A Ref made of select_ref's: `then` is lowered once per choice, with the Ref bound to it.
+/// A Ref created by select_ref: `then` is lowered once per choice, with the Ref bound to it.
 void perChoice(DialectLowering& l, ValueId v, const std::function<void()>& then) {
   const Op* made = l.deferred(v);
   if (!made) return then();

@@ -16,7 +16,7 @@
 namespace smalti::lang {
 namespace {
 
-/// Groups of fewer elements and ops stay: computing them costs as little as calling a kernel.
+/// Smaller groups are not fused: computing them costs as little as calling a kernel.
 constexpr int64_t kFewestElements = 512;
 constexpr size_t kFewestOps = 4;
 class Fusion {
@@ -55,7 +55,7 @@ class Fusion {
       for (const Op* op : unit->ops) {
         if (emitProduct(*op, made) || emitLoop(*op, made)) continue;
         made.push_back(*op);
-        // Devices that take branches and steps of their own do not reach a kernel together.
+        // Devices with divergent control flow do not reach a kernel together.
         const bool isControl = op->name == "while" || op->name == "if" || op->name == "case";
         const bool isMapped = op->name == "manual_computation";
         if (!isMapped && (!isControl || onDevices_)) continue;
@@ -82,7 +82,7 @@ class Fusion {
     return r;
   }
 
-  /// What the group makes and others use.
+  /// The group's values that are used outside it.
   std::vector<ValueId> resultsOf(const Units::Unit& unit) const {
     std::map<ValueId, int> inside;
     for (const Op* op : unit.ops)

@@ -35,7 +35,7 @@ class FusedKernel : public CalledKernel {
   mutable DerivedKernels derived_;
 };
 
-/// The rows that a program takes: enough work for the call, and enough programs for the cores.
+/// The number of rows per program: enough work for a call, and enough programs for the cores.
 int64_t blockRows(int64_t rows, int64_t columns) {
   constexpr int64_t kElements = 16384, kPrograms = 8;
   int64_t block = std::max<int64_t>(kElements / std::max<int64_t>(columns, 1), 1);
@@ -240,7 +240,7 @@ FusedCall fusedKernel(const Group& group, std::span<const ValueId> results, cons
 
 std::shared_ptr<const CalledKernel> kernelOf(TracedKernel k, const std::function<void(std::span<const Ref>)>& body) {
   std::shared_ptr<const CalledKernel> made;
-  // An op that kernels have, but not for these types, stays as it is.
+  // An op that kernels do not support for these types is not fused.
   (void)attempt([&] {
     Trace trace("kernel '" + k.name + "'");
     trace.grid = k.grid;

@@ -34,7 +34,7 @@ struct FusedCall {
 /// place, if they are whole rows or parts of rows. Without a kernel if a kernel cannot compute the group.
 FusedCall fusedKernel(const Group&, std::span<const ValueId> results, const std::vector<ArrayType>& types,
                       const std::map<ValueId, Array>& constants, const Views& views);
-/// The kernel with that body, lowered; null where kernels do not have what it does.
+/// The kernel with that body, lowered; null if kernels do not support one of its ops.
 std::shared_ptr<const CalledKernel> kernelOf(TracedKernel, const std::function<void(std::span<const Ref>)>& body);
 /// The shape in which the kernel takes or gives a value.
 Shape shapeIn(const Group&, Form);

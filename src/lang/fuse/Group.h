@@ -16,7 +16,7 @@ class Group {
  public:
   explicit Group(Shape domain) : domain_(std::move(domain)) {}
 
-  /// Takes the op, if it fits; the types are those of the function's values.
+  /// Adds the op, if it fits; the types are those of the function's values.
   bool take(const Op&, const std::vector<ArrayType>& types);
 
   const Shape& domain() const { return domain_; }
@@ -24,7 +24,7 @@ class Group {
   std::optional<size_t> split() const { return split_; }
   void splitAt(size_t axis) { split_ = axis; }
   const std::vector<const Op*>& ops() const { return ops_; }
-  /// What values are that the group makes, and that it takes from outside.
+  /// The form of the values that the group computes, and of those from outside.
   const std::map<ValueId, Form>& made() const { return made_; }
   const std::map<ValueId, Form>& taken() const { return taken_; }
   bool makes(ValueId v) const { return made_.count(v) > 0; }
@@ -53,7 +53,7 @@ class Group {
 bool isElementwise(const Op&);
 /// "reduce_sum" for a reduce of sums, …; empty: it is none that kernels have.
 std::string reductionOf(const Op&);
-/// What a group with the op as its first one would be about; nothing: no group begins with it.
+/// The domain of a group that starts with the op; nullopt: no group starts with it.
 std::optional<Shape> domainOf(const Op&, const std::vector<ArrayType>& types);
 
 }  // namespace smalti::lang

@@ -14,7 +14,7 @@
 namespace smalti::lang {
 namespace {
 
-/// What a step may do on one core: beyond it the cores share each op better than nobody the loop.
+/// The most work of a step on one core: beyond it, parallel ops are faster than one sequential kernel.
 constexpr int64_t kMostElements = 1 << 16, kMostMultiplications = 1 << 22;
 
 bool isComputed(const Op& op) {
@@ -181,7 +181,7 @@ bool Loop::findBody() {
     if (types_[loop_.operands[i]].shape.empty()) return false;  // numbers, which blocks are not made of
     carries_.push_back(i);
   }
-  // Whatever else comes in from outside.
+  // Any other value from outside.
   std::set<ValueId> inside;
   for (const Op& op : body_.ops) inside.insert(op.results.begin(), op.results.end());
   for (const Op& op : body_.ops) {

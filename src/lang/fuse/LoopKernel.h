@@ -20,7 +20,7 @@ struct LoopKernel {
   std::vector<size_t> results;  ///< of the loop, by result of the kernel
 };
 /// Null for a loop that does not go from 0 to a known number in steps of 1, takes more of an array than whole values
-/// and slices of its first axis, computes what kernels do not have, or does so much in a step that its ops are better
+/// and slices of its first axis, computes what kernels lack, or does so much in a step that its ops are better
 /// shared by cores.
 LoopKernel loopKernel(const Op& loop, const std::vector<ArrayType>& types, const std::map<ValueId, Array>& constants);
 

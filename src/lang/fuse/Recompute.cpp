@@ -8,7 +8,7 @@
 namespace smalti::lang {
 namespace {
 
-/// Ops computed again for one group: more would cost more than the arrays do.
+/// The most ops recomputed for one group: more would cost more than reading the arrays.
 constexpr size_t kMostOps = 64;
 
 class Recomputation {

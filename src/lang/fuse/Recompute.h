@@ -1,4 +1,4 @@
-// What is computed a second time, so that it need not be kept in memory.
+// Rematerialisation: recomputes values instead of keeping them in memory.
 #pragma once
 
 #include "lang/call/TraceProgram.h"

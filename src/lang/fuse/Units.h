@@ -10,7 +10,7 @@
 
 namespace smalti::lang {
 
-/// Arrays that a group takes: more are as many streams as prefetchers and registers do not keep up with.
+/// The most arrays that a group reads: prefetchers and registers do not keep up with more streams.
 inline constexpr size_t kMostTaken = 24;
 
 /// The ops of one block as units, each a group or a single op, that run one after the other.
@@ -28,7 +28,7 @@ class Units {
 
  private:
   void add(const Op& op);
-  /// Makes one unit of two groups, where they fit together and nothing comes in between.
+  /// Merges two groups into one unit, if they are compatible and no other unit must run between them.
   void merge(size_t into, size_t from);
   void collect(const Op& op, std::set<size_t>& needs) const;
   /// Whether one of `from`, but for the unit itself, needs the unit, over others too.

@@ -9,7 +9,7 @@
 namespace smalti::lang {
 namespace {
 
-/// Vectors get vectors, scalars scalars.
+/// A vector for vector types, otherwise a scalar.
 mlir::Type like(DialectLowering& l, mlir::Value x, DType element) {
   Shape shape;
   if (const auto vector = mlir::dyn_cast<mlir::VectorType>(x.getType())) shape = vector.getShape();

@@ -36,7 +36,7 @@ bool hasOp(const KernelPackage& package, const Is& is) {
       .wasInterrupted();
 }
 
-/// Whether another device, or the barrier of all, is in it: the compiler wants to know.
+/// Whether the kernel communicates with other devices or uses the barrier semaphore, which the compiler must know.
 bool talksToOthers(const KernelPackage& package) {
   return hasOp(package, [](mlir::Operation* op) {
     if (auto copy = mlir::dyn_cast<tpu::EnqueueDMAOp>(op)) return static_cast<bool>(copy.getDeviceId());
@@ -45,7 +45,7 @@ bool talksToOthers(const KernelPackage& package) {
   });
 }
 
-/// An id without a barrier would keep other kernels from a barrier for nothing; JAX refuses it too (E-A9).
+/// An id without a barrier would reserve a barrier semaphore needlessly; JAX also refuses it (E-A9).
 void checkCollectiveId(const KernelPackage& package) {
   if (!package.config.collectiveId || hasOp(package, [](auto* op) { return mlir::isa<tpu::SemBarrierOp>(op); })) return;
   refuse({.code = "SM6236",

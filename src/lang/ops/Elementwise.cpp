@@ -84,7 +84,7 @@ void lowerSign(DialectLowering& l, const Op& op) {
   l.set(op.results[0], choose(isSided(CmpFPredicate::OGT, CmpIPredicate::sgt), 1, below));
 }
 
-/// tpu.weird says NaN or infinity, of f32.
+/// tpu.weird: whether an f32 is NaN or infinite.
 void lowerIsFinite(DialectLowering& l, const Op& op) {
   const ArrayType &from = l.typeOf(op.operands[0]), &to = l.typeOf(op.results[0]);
   const mlir::Value x = convertTo(l, l.value(op.operands[0]), from.dtype, DType::f32);
@@ -92,7 +92,7 @@ void lowerIsFinite(DialectLowering& l, const Op& op) {
   l.set(op.results[0], l.create1("arith.xori", {weird, l.constant(weird.getType(), 1)}, weird.getType()));
 }
 
-/// The order of false and true out of logic: a TPU compares no bools.
+/// Ordered comparisons of bools by logic ops: TPUs have none.
 mlir::Value comparePreds(DialectLowering& l, const std::string& direction, mlir::Value a, mlir::Value b) {
   const mlir::Type type = a.getType();
   const auto negated = [&](mlir::Value x) { return l.create1("arith.xori", {x, l.constant(type, 1)}, type); };

@@ -1,4 +1,4 @@
-// The matrix unit by hand.
+// Explicit use of the matrix unit.
 #include "smalti/ops/tpu.h"
 
 #include <fmt/format.h>

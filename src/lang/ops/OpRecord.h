@@ -109,7 +109,7 @@ const OpRecord* findOp(std::string_view name);
 /// Every record, in no order.
 std::vector<const OpRecord*> allOps();
 
-/// What a record leaves to the plain op of its name is filled in.
+/// Fields that a record leaves to the plain op of its name are filled in.
 TypeRule typeRuleOf(const OpRecord&);
 /// Null: the op exists in kernels only, or has regions.
 plain::PlainEvaluator evaluatorOf(const OpRecord&);

@@ -88,7 +88,7 @@ Range rangeOf(int64_t low, int64_t high, DType t) {
   return {integer(from, t), integer(span, word), integer(span == 0 ? 0 : half * half % all % span, word), span == 0};
 }
 
-/// Integers as a dtype, at its end where they are beyond it.
+/// Integers converted to a dtype, saturated.
 Array clipped(const Operand& x, DType t) {
   const int64_t low = std::max(smallestOf(t), smallestOf(x.dtype()));
   const int64_t high = std::min(largestOf(t), largestOf(x.dtype()));
@@ -189,7 +189,7 @@ Array randint(const Key& key, Shape shape, const Operand& low, const Operand& hi
   const DType word = wordOf(bit_width(dtype));
   const Array upper = random_bits(keys[0], shape, word), lower = random_bits(keys[1], shape, word);
   if (range.whole) return range.from + lang::convertTo(lower, dtype);
-  // (upper * 2^bits + lower) % span: two words per number keep small what is not uniform.
+  // (upper * 2^bits + lower) % span: two words per number make the bias small.
   const Array wrapped = rem(upper, range.span) * range.multiplier + rem(lower, range.span);
   return range.from + lang::convertTo(rem(wrapped, range.span), dtype);
 }

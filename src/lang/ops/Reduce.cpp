@@ -111,7 +111,7 @@ void lowerReduceIndex(DialectLowering& l, const Op& op) {
     ++axis;
     x = l.create1("vector.shape_cast", x, l.mlirType(type));
   }
-  // Not every TPU looks for extremes among bf16; among f32 they are the same.
+  // Not every TPU has argmax of bf16; the result is the same in f32.
   x = convertTo(l, x, type.dtype, DType::f32);
   mlir::Value found = l.create1(
       "tpu.reduce_index", x, l.mlirType(result),

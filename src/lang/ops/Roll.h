@@ -1,4 +1,4 @@
-// Which elements the op "roll" moves where.
+// The index arithmetic of the op "roll".
 #pragma once
 
 #include "lang/trace/Tracer.h"

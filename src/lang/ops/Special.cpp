@@ -1,4 +1,4 @@
-// Functions that the TPU has no instruction for, made of those it has, as Pallas makes them.
+// Functions without a TPU instruction, composed of others as in Pallas.
 #include <array>
 #include <cmath>
 #include <limits>

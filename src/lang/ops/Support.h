@@ -38,7 +38,7 @@ std::optional<Shape> resolveShape(Shape, int64_t elements);
 Array dynamicSlice(const Array&, int64_t axis, const Array& start, int64_t size);
 /// The array with `update` along an axis from such a start.
 Array dynamicUpdate(const Array&, const Array& update, int64_t axis, const Array& start);
-/// The same number, of which the compiler may take for granted that it is a multiple of n.
+/// The same number, which the compiler may assume to be a multiple of n.
 Array assumeMultiple(const Array&, int64_t n);
 /// 0 ≤ axis < rank; error SM6305.
 int64_t checkedAxis(std::string_view op, int64_t axis, int64_t rank);

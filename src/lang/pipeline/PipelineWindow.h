@@ -47,7 +47,7 @@ class PipelineWindow {
   bool lookahead() const { return lookahead_; }
   int64_t inCount() const { return inCount_; }
   int64_t outCount() const { return outCount_; }
-  /// How many blocks the kernel has fetched before the pipeline begins.
+  /// The number of blocks that the kernel fetches before the pipeline begins.
   int64_t prefetched() const { return prefetched_; }
 
   /// The same window of another Ref of that type. Error SM6522.
@@ -62,7 +62,7 @@ class PipelineWindow {
   BlockIndex blockAt(const GridPoint&) const;
   /// Which part of the source a block is.
   std::vector<Index> sourceSlice(const BlockIndex& block) const { return slices(block).source; }
-  /// What the body sees; `slot` counts copies.
+  /// The Ref that the body gets; `slot` counts copies.
   Ref view(const BlockIndex&, const Array& count) const;
   void startIn(const BlockIndex&, const Array& count) const;
   void waitIn(const BlockIndex&, const Array& count) const;

@@ -8,7 +8,7 @@
 
 namespace smalti::lang {
 
-/// Set by the outermost op of the language: ops that it is made of keep its place.
+/// Set by the outermost op of the language: the ops that it consists of inherit its place.
 class SourceLocationScope {
  public:
   explicit SourceLocationScope(const Location&);

@@ -100,7 +100,7 @@ std::vector<Array> Trace::bind(OpCall call) {
     traced_.customs.push_back(call.custom);
     const Attributes custom{{"custom", static_cast<int64_t>(traced_.customs.size()) - 1}};
     if (kind_ == Kind::function) return record(call.op, use(call.operands), call.results, custom);
-    // In a kernel the function's ops are there too, for who computes it.
+    // In a kernel the op also holds the function's ops, for targets that run them.
     std::vector<ArrayType> types;
     std::vector<Block> region;
     region.push_back(block({}, [&](std::span<const Array>) {

@@ -1,5 +1,5 @@
-// What runs an op of the language: `bind` hands it to the tracer in force. There is always one per thread: at the
-// bottom the one that computes at once, over it those that record (trace/Trace.h) or transform.
+// Executes an op of the language: `bind` passes it to the current tracer. There is always one per thread: at the
+// bottom the one that evaluates immediately, above it those that record (trace/Trace.h) or transform.
 #pragma once
 
 #include <functional>
@@ -22,13 +22,13 @@ class Trace;
 class CalledKernel;
 class CustomFunction;
 
-/// A region of an op as a function: a tracer runs it on values of its own, as often as it needs.
+/// A region of an op as a function: a tracer runs it on its own values, as often as needed.
 struct Region {
   std::vector<ArrayType> arguments;
   std::function<std::vector<Array>(std::span<const Array>)> body;
 };
 
-/// One op as a tracer is given it.
+/// One op, as passed to a tracer.
 struct OpCall {
   const OpRecord& op;
   std::span<const Array> operands;
@@ -70,9 +70,9 @@ class Tracer {
 
   /// The tracer in force on this thread.
   static Tracer& current();
-  /// The one that computes at once.
+  /// The tracer that evaluates immediately.
   static Tracer& eager();
-  /// Whether ops are computed at once now.
+  /// Whether ops are currently evaluated immediately.
   static bool isEager();
 
  protected:

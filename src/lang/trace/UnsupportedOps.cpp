@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kGpus = "GPUs", kSparseCores = "SparseCores";
 
-/// Read, compute, write: no other program runs in between.
+/// Read, modify, write: no other program runs in between.
 [[noreturn]] void atomic(std::string_view op, std::string_view instead, const Operand& value) {
   elsewhere(op, kGpus, fmt::format("the programs of a TensorCore run one after the other: {}", instead), value.at());
 }

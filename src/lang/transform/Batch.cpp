@@ -17,7 +17,7 @@ namespace {
 
 struct BatchValue : TracedValue {
   Array examples;
-  int64_t axis = 0;  ///< of the examples; moved to the front where a rule needs it there
+  int64_t axis = 0;  ///< batch axis; moved to the front where a rule requires it
 };
 
 class BatchTracer : public Tracer {

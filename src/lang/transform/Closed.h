@@ -1,4 +1,4 @@
-// Ops with regions in first-order form: what a region takes from around it is an argument of its function.
+// Ops with regions in first-order form: values captured by a region become arguments of its function.
 #pragma once
 
 #include <memory>

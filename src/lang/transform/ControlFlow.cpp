@@ -91,7 +91,7 @@ Differentiated jvpCheckpoint(const ClosedCall& c, std::span<const MaybeZero> tan
   return unflat(bindRegions(*c.op, operands, types, {&region, 1}, c.at, c.attributes), mask);
 }
 
-/// Which carries have tangents, once they stay; `flagsOf` gives those of the body's results for those of the carries.
+/// Which carries have tangents, at the fixed point; `flagsOf` maps the flags of the carries to those of the results.
 template <class F>
 Mask fixpoint(Mask carries, const F& flagsOf) {
   for (;;) {
@@ -277,7 +277,7 @@ Batched batchCheckpoint(const ClosedCall& c, const Mask& isBatched, int64_t size
   return {bindRegions(*c.op, inputs, batchedTypes(c.results, mask, size), {&region, 1}, c.at, c.attributes), mask};
 }
 
-/// While a condition per example holds for any: examples that are done keep their carries.
+/// A while loop with one condition per example: it runs until all are done, and finished examples keep their carries.
 Batched whilePerExample(const ClosedCall& c, const Mask& isBatched, int64_t size) {
   const ClosedRegion &condition = c.regions[0], &body = c.regions[1];
   const size_t n = c.results.size();

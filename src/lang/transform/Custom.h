@@ -1,4 +1,4 @@
-// Functions that bring rules of their own: custom_vjp, custom_jvp.
+// Functions with custom rules: custom_vjp, custom_jvp.
 #pragma once
 
 #include <span>

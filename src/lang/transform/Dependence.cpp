@@ -68,7 +68,7 @@ class Dependence {
     return Mask(op.results.size(), any(op) && !isFlat(op));
   }
 
-  /// Whether its derivative is zero everywhere, so that no tangent gets through.
+  /// Whether its derivative is zero everywhere, so that no tangent passes through.
   bool isFlat(const Op& op) const {
     if (through_ != Through::floats) return false;
     const OpRecord* record = findOp(op.name);

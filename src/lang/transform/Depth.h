@@ -1,4 +1,4 @@
-// How many transformations run inside each other.
+// The nesting depth of transformations.
 #pragma once
 
 #include "smalti/operand.h"

@@ -30,7 +30,7 @@ struct TracedProgram::State {
   std::once_flag fuses;
   std::shared_ptr<lang::Compilable> fused;  ///< with groups of its plain ops as kernels
 
-  /// What a target is given: one that makes native code gets the groups.
+  /// The program for a target: targets with native code get the fused one.
   lang::Compilable& forTarget(const Options& options) {
     if (!options.target.starts_with("cpu") || options.check) return *compilable;
     std::call_once(fuses, [&] {
@@ -148,7 +148,7 @@ Leaves call_jit(const std::shared_ptr<JitState>& state, Signature s, const LeafF
   JitState::Entry& e = state->entry(s, f, structure);
   const auto executable = state->executable(e);
   kept = e.structure;
-  Leaves borrowed;  // memory that is not theirs is never written to
+  Leaves borrowed;  // it never writes to memory that it does not own
   for (const Array& a : s.leaves)
     if (ownerOf(a).get() != a.data()) borrowed.push_back(a);
   auto report = executable->execute(std::move(s.leaves));

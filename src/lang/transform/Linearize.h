@@ -25,7 +25,7 @@ class Linearizer : public Tracer {
   bool isLinear(const Array&) const;
   std::vector<Array> bind(OpCall) override;
   bool linearizes() const override { return true; }
-  /// Notes results that are linear in the operands; the transposer gives a cotangent per operand.
+  /// Records results that are linear in the operands; the transposer returns a cotangent per operand.
   std::vector<Array> note(std::span<const Array> operands, std::span<const ArrayType> results, Transposer);
   /// The cotangents of the unknowns, given those of the results. What is computed runs under the tracer in force.
   std::vector<MaybeZero> pullback(std::span<const Array> results, std::span<const MaybeZero> cotangents,

@@ -51,7 +51,7 @@ std::vector<MaybeZero> knownOf(const Arrays& inputs, const Mask& isLinear) {
   for (size_t i = 0; i < inputs.size(); ++i) known.push_back(isLinear[i] ? std::nullopt : MaybeZero(inputs[i]));
   return known;
 }
-/// Linear inputs stand for themselves nowhere but in the note.
+/// Linear inputs are dropped: only the recorded op refers to them.
 Arrays withoutLinear(Arrays inputs, const Mask& isLinear) {
   for (size_t i = 0; i < inputs.size(); ++i)
     if (isLinear[i]) inputs[i] = Array();
@@ -129,7 +129,7 @@ std::vector<Array> linearizeCheckpoint(Linearizer& linearizer, const ClosedCall&
 
 namespace {
 
-/// Which carries of a body are unknown, once they stay; `flagsOf` gives those of its results for those of the carries.
+/// Which carries of a body are unknown, at the fixed point; `flagsOf` maps the carries' flags to those of the results.
 template <class F>
 Mask unknownCarries(Mask carries, const F& flagsOf) {
   for (;;) {
@@ -186,7 +186,7 @@ std::vector<Array> linearizeWhile(Linearizer& linearizer, const ClosedCall& c, c
 
 namespace {
 
-/// A loop whose bounds are computed: what is known of it.
+/// The known part of a loop with computed bounds.
 Arrays linearizeTracedFor(Linearizer& linearizer, const ClosedCall& c, const Mask& isLinear) {
   const ClosedRegion& body = c.regions[0];
   const size_t n = c.results.size();
@@ -259,7 +259,7 @@ class LinearScan {
       if (next == arguments) break;
       arguments = std::move(next);
     }
-    // A carry that starts as an unknown is one, whatever the body makes of it.
+    // A carry whose initial value is unknown stays unknown.
     for (size_t i = 0; i < numCarry_; ++i) taint_[i] = arguments[i];
     isUnknown_ = std::move(arguments);
     linear_ = keepResults(function, taint_);
@@ -305,7 +305,7 @@ class LinearScan {
     return results;
   }
 
-  /// A scan the other way, which computes again what a step needs from its carries.
+  /// A reverse scan, which recomputes each step's residuals from its carries.
   std::vector<MaybeZero> transpose(std::span<const MaybeZero> cotangents) const {
     Arrays operands;
     Types arguments, types;

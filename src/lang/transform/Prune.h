@@ -1,4 +1,4 @@
-// Functions without what some of their results need.
+// Removes results of functions, and the ops that only they need.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// The transformations of smalti/transform.h: what they are given is checked, and errors name what is wrong.
+// The transformations of smalti/transform.h: arguments are checked, and errors name the problem.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -137,7 +137,7 @@ std::pair<detail::Leaves, detail::Leaves> detail::run_grad(const LeafFunction& f
                       .have = primals[i].type().str(),
                       .help = "name the arguments to differentiate, grad<1>(f), or convert with astype"});
   }
-  // Only what is wanted is differentiated.
+  // Only the requested arguments are differentiated.
   Leaves some;
   for (size_t i = 0; i < primals.size(); ++i)
     if (wanted[i]) some.push_back(primals[i]);

@@ -13,7 +13,7 @@ namespace {
                                  reach == Reach::load ? "an index of a load" : "an index of a store");
 }
 
-/// The last index of one dimension of a box, as far as 64 bits reach: starts are the kernel's and may be anything.
+/// The last index of one dimension of a box, saturated to 64 bits: the kernel may compute any start.
 int64_t lastIndex(int64_t first, int64_t size, int64_t stride) {
   int64_t last = 0;
   return __builtin_add_overflow(first, (size - 1) * stride, &last) ? INT64_MAX : last;
@@ -33,11 +33,11 @@ bool liesWithin(const Shape& bounds, const BoxShape& shape, const Box& box) {
   return true;
 }
 
-/// A load that reaches outside: does the run go on? One outside of a slice that is not all there has been told of.
+/// Whether the run continues after an out-of-bounds load. Those outside a partially present slice are already reported.
 [[gnu::noinline]] bool goesOn(Frame& frame, const BoxShape& shape, const Box& box) {
   if (liesWithin(box.ref->viewShape(), shape, box)) return true;
   Diagnostic d = outOfBounds(shape, box, Reach::load);
-  // Without the numbers, so that all of a place are one finding.
+  // Without numbers, so that all findings at one place are merged.
   d.message = fmt::format("out-of-bounds read of {}: elements outside are undefined", describe(*box.ref));
   d.place = frame.place();
   return frame.core->goesOnAfter(std::move(d));
@@ -68,7 +68,7 @@ bool resolveBox(Frame& frame, const BoxShape& shape, Reach reach, Box& box, bool
     box.outside = true;
     return true;
   }
-  // A box over the edge (of a masked store) has no offset: its elements are found one by one.
+  // A box across the edge (of a masked store) has no single offset: its elements are located one by one.
   if (!ref.strided() || (mayReachOutside && !isInside(shape, box))) return true;
   placeInBuffer(shape, box);
   return true;

@@ -186,7 +186,7 @@ void FlatLowering::defineMerged(mlir::Value value) {
   }
   define(value);
   const Value v = values_.lookup(value);
-  // An op's result is written only when its region ends; until then its place is free for what will be moved there.
+  // An op's result is written only when its region ends; until then its storage is free for the moved value.
   if (v.storage >= 0 && value.getDefiningOp()) storages_[static_cast<size_t>(v.storage)].lastUse = -1;
 }
 

@@ -122,7 +122,7 @@ class FlatLowering {
   int32_t enterOp(mlir::Operation&, KnownName);
   int32_t typeNumber(mlir::Type);
   int32_t placeNumber();
-  /// Says of a block's ops that have no instructions with which others they come.
+  /// Assigns each op of a block without instructions to the op whose events include it.
   void attachOps(std::span<const int32_t> ops);
   void moveLastTo(int index);
   int32_t newSlot(SlotInit);

@@ -19,7 +19,7 @@ std::string formatFloat(DType dtype, double value) {
   return text;
 }
 
-/// Cells of equal width in nested brackets, from dimension `d` of the array on.
+/// Equally wide cells in nested brackets, from dimension `d` of the array on.
 class Printer {
  public:
   Printer(DType dtype, std::span<const int64_t> shape, const std::byte* elements)

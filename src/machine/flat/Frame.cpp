@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kGranule = 1 << 16;
 
-/// One small arena that this thread gave back: most kernels need no more, and mapping one costs as much as a short run.
+/// A small arena cached per thread: most kernels need no more, and mapping one costs as much as a short run.
 struct Spare {
   std::byte* data = nullptr;
   ~Spare() {

@@ -52,7 +52,7 @@ struct CopyVector : Payload {
 struct Move {
   bool isRef = false;
   int32_t from = -1, to = -1;            ///< refs
-  int32_t fromPlace = -1, toPlace = -1;  ///< what is read and written: storages, or slots that have none
+  int32_t fromPlace = -1, toPlace = -1;  ///< the storages read and written, or slots without storage
   Operand fromOperand, toOperand;
 };
 
@@ -117,7 +117,7 @@ void FlatLowering::moveAll(mlir::ValueRange from, mlir::ValueRange to) {
       pending.erase(free);
       continue;
     }
-    // A cycle: keep what the first one reads aside.
+    // A cycle: save the value that the first move reads.
     Move& first = pending.front();
     Move aside = first;
     if (first.isRef) {

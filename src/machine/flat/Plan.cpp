@@ -31,7 +31,7 @@ ArenaPlan planArena(const std::vector<Interval>& intervals) {
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return intervals[a].bytes > intervals[b].bytes; });
-  // Comparing each pair is too slow for functions of very many values; those get places one after another.
+  // Comparing each pair is too slow for functions of very many values; those are allocated consecutively.
   constexpr size_t kMostCompared = 20'000;
   std::vector<size_t> placed;  // sorted by offset
   for (size_t index : order) {

@@ -11,7 +11,7 @@
 
 namespace smalti::machine {
 
-/// What checkers know of the run besides events.
+/// What checkers know about the run in addition to events.
 struct CheckContext {
   const CompiledKernel* kernel = nullptr;
   const MachineOptions* options = nullptr;

@@ -1,4 +1,4 @@
-// The checkers that the options ask for, as one observer.
+// The checkers that the options enable, as one observer.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ class Checks {
   /// Null without observers.
   Observer* observer();
   void runEnd(Runtime&);
-  /// Where the runtime reports what it sees itself.
+  /// Receives findings of the runtime itself.
   Findings& findings() { return findings_; }
   std::vector<Finding> takeFindings() { return findings_.take(); }
 

@@ -1,4 +1,4 @@
-// What observers have found: each thing once per place, with how often.
+// The findings of observers: each once per place, with its number of occurrences.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ class Findings {
   std::vector<Finding> findings_;
 };
 
-/// How many are no notes.
+/// The number of findings that are not notes.
 int64_t countMistakes(const std::vector<Finding>&);
 
 }  // namespace smalti::machine

@@ -1,4 +1,4 @@
-// SM4101, SM4102: undefined memory that matters. Reading it is not a finding (JAX loads the old value before every
+// SM4101, SM4102: harmful reads of undefined memory. Reading it is not a finding (JAX loads the old value before every
 // store); what counts is an undefined element that reaches an output, an address, a branch or a semaphore.
 #include <algorithm>
 #include <set>
@@ -44,7 +44,7 @@ class InitialisationChecker final : public Checker {
   using Checker::Checker;
   Interest interest() const override { return {.initialisation = true}; }
 
-  /// Remembers who read undefined elements first: the likely culprits when an output turns out undefined.
+  /// Records the first reads of undefined elements: the likely causes when an output is undefined.
   void access(const Actor& actor, const MemoryAccess& access) override {
     if (access.kind != MemoryAccess::Kind::load || access.ref->buffer->allDefined || !access.place) return;
     if (reads_.size() >= kMostReads || seen_.contains({access.ref->buffer, access.place})) return;

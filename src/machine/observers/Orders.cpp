@@ -72,7 +72,7 @@ class OrderChecker final : public Checker {
   }
   void waited(const Actor& actor, const Ref& semaphore, int64_t amount, const SourcePlace&) override {
     if (!isRecorded()) return;
-    // One that a call brings along may have a count from before.
+    // A semaphore passed by the caller may have a nonzero count.
     given_ = idOf(*semaphore.buffer).kind != AllocationKind::array;
     orders_.add(program(actor).thread, {.waitsOn = number(semaphoreIdOf(semaphore)), .waitsFor = amount});
   }
@@ -117,7 +117,7 @@ class OrderChecker final : public Checker {
   bool isShared() const { return programs_.size() > 1 && context_.kernel->usesCommunication; }
   bool isRecorded() const { return given_ && isShared(); }
 
-  /// A first copy or signal to a device, which must be in the kernel by then.
+  /// The first copy or signal to a device, which must have entered the kernel by then.
   struct Entry {
     int device = 0, fromDevice = 0;
     int thread = 0, after = 0;  ///< the operation that does it

@@ -1,4 +1,4 @@
-// SM4112: a copy onto part of its own source. A DMA engine reads and writes in an order of its own, so that what
+// SM4112: a copy onto part of its own source. A DMA engine reads and writes in an unspecified order, so that what
 // arrives is the source, or what the copy itself has put there.
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ class OverlappingCopyChecker final : public Checker {
   void dmaStart(const Actor& actor, const DmaTransfer& t) override {
     const auto source = regionOf(t.source), target = regionOf(t.target);
     if (!source || !target || !overlap(*source, *target)) return;
-    // Each element onto itself: whatever the order, nothing changes.
+    // Each element is copied onto itself: harmless in any order.
     if (source->offset == target->offset && source->shape == target->shape && source->strides == target->strides)
       return;
     context_.findings->add({.code = "SM4112",

@@ -130,7 +130,7 @@ class RaceChecker final : public Checker {
     return t.step;
   }
 
-  /// Only one program and its own copies reach this memory: its own accesses need not be remembered.
+  /// Only one program and its own copies can access this memory: its own accesses need not be recorded.
   bool isAlone(const AllocationId& id) const {
     return !shared_ || (!context_.kernel->usesCommunication && (id.core >= 0 || context_.numCores == 1));
   }
@@ -175,7 +175,7 @@ class RaceChecker final : public Checker {
     });
   }
 
-  /// S-G9: a kernel that uses the barrier semaphore begins on each device when that gets there.
+  /// S-G9: a kernel that uses the barrier semaphore starts on each device independently.
   void enters(const Actor& actor, const Thread& self, int device, const std::string& what, const SourcePlace& place) {
     if (!usesBarrier_ || device == actor.device) return;
     for (int core = 0; core < context_.numCores; ++core)

@@ -18,7 +18,7 @@ struct Region {
   int64_t last() const;       ///< the highest element
 };
 
-/// All of a view; nothing when a chain of transforms hides which elements it is.
+/// All of a view; nullopt if a chain of transforms obscures its elements.
 std::optional<Region> regionOf(const Ref&);
 std::optional<Region> regionOf(const PeerRef&);
 /// What an access touches; nothing when that cannot be said exactly.

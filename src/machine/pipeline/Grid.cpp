@@ -34,7 +34,7 @@ void GridWalk::next() {
   findMine();
 }
 
-/// The points of a run differ only in the last shared axis and in those after it: what is another core's is left at
+/// The points of a run differ only in the last shared axis and in those after it: points of another core are skipped at
 /// once.
 void GridWalk::findMine() {
   if (cores_ == 1 || shared_ == 0) return;

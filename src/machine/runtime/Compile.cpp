@@ -1,4 +1,4 @@
-// compileKernel: from a KernelPackage to what the runtime works on.
+// compileKernel: from a KernelPackage to the runtime's representation.
 #include <fmt/format.h>
 
 #include "ir/KernelArguments.h"

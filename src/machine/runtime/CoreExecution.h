@@ -18,7 +18,7 @@ class CoreExecution final : public Core {
  public:
   CoreExecution(Runtime&, int device, int core, std::vector<int64_t> bounds, GridWalk walk, int number);
 
-  /// Goes on for `maxInstructions`; index maps, which run to their end, may take more. 0: only sees whether it is done.
+  /// Runs up to `maxInstructions`; index maps, which run to their end, may take more. 0: only sees whether it is done.
   Result<RunState> advance(int64_t maxInstructions);
   RunState state() const { return state_; }
   /// Instructions of the kernel and its index maps done so far; a step or a try of a wait counts at least as one.

@@ -1,4 +1,4 @@
-// What the kernel asks of its core: allocations, semaphores, copies, debug prints.
+// Services of a core for its kernel: allocations, semaphores, copies, debug prints.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -26,7 +26,7 @@ Result<Buffer*> CoreExecution::allocate(int identity, ArrayType type, MemoryKind
   auto allocation = runtime_.region(actor_.device, actor_.core, identity, type, space, place);
   if (!allocation) return fail(std::move(allocation.error()));
   Allocation& a = **allocation;
-  // A peer may have signalled or written before this core got here; that must stay.
+  // A peer may have signalled or written before this core got here; its effect must be kept.
   if (!a.touchedByPeer) forget(a, runtime_.options.poison, runtime_.tracks);
   a.touchedByPeer = false;
   a.live = true;

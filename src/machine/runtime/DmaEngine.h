@@ -34,11 +34,11 @@ class DmaEngine {
   void onWait(const Ref& semaphore, int64_t amount) { moveFor(DmaOccasion::wait, semaphore, amount); }
   void onPoll(const Ref& semaphore) { moveFor(DmaOccasion::poll, semaphore, semaphoreCount(semaphore) + 1); }
   void onRoundEnd();
-  /// Nobody can go on until something arrives: moves at least one. False when nothing is in flight.
+  /// No program can continue until something arrives: moves at least one copy. False if none is in flight.
   bool onStuck();
   /// Moves everything that is left.
   void drain();
-  /// What a transport refused.
+  /// The error of the transport, if any.
   const Status& status() const { return status_; }
 
  private:

@@ -5,13 +5,13 @@
 namespace smalti::machine {
 namespace {
 
-/// At once: a copy is done when it is started.
+/// Eager: a copy completes when it starts.
 class EagerDma final : public DmaPolicy {
  public:
   std::optional<size_t> choose(DmaOccasion, const DmaCandidates&) override { return 0; }
 };
 
-/// As late as can be: when a program waits for it or polls for it, in the order they were started.
+/// As late as possible: when a program waits for it or polls for it, in the order they were started.
 class OnWaitDma final : public DmaPolicy {
  public:
   explicit OnWaitDma(uint64_t seed) : random_(seed) {}
@@ -31,7 +31,7 @@ class OnWaitDma final : public DmaPolicy {
   Random random_;
 };
 
-/// Any time, any order.
+/// At any time, in any order.
 class RandomDma final : public DmaPolicy {
  public:
   explicit RandomDma(uint64_t seed) : random_(seed) {}
@@ -43,7 +43,7 @@ class RandomDma final : public DmaPolicy {
       case DmaOccasion::stuck:
         return 0;
       case DmaOccasion::activity:
-        // One chance in two that one of the copies moves: enough to see both orders, seldom enough to leave some in
+        // With probability 1/2 one of the copies moves: often enough to see both orders, rarely enough to leave some in
         // flight.
         if (!(random_.next() & 1)) return std::nullopt;
         [[fallthrough]];

@@ -9,7 +9,7 @@
 namespace smalti::machine {
 namespace {
 
-/// A message that no run of the same kernel sends.
+/// An invalid message: no run of the same kernel would send it.
 tl::unexpected<Diagnostic> refuse(std::string what) {
   return fail({.code = "SM4058",
                .message = "a message from another device does not fit this one: " + std::move(what),

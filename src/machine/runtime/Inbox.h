@@ -1,4 +1,4 @@
-// Where messages from other cores and devices arrive: finds the memory that they name, and changes it.
+// Receives messages from other cores and devices: finds the memory that they name, and updates it.
 #pragma once
 
 #include <vector>

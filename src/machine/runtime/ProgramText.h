@@ -1,4 +1,4 @@
-// What the runtime needs to know of a kernel's text before it runs: who raises semaphores.
+// What the runtime must know about a kernel's text before it runs: the ops that raise semaphores.
 #pragma once
 
 #include <vector>

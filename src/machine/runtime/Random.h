@@ -1,4 +1,4 @@
-// The machine's own dice: what is left open (when data of a DMA moves, who runs first) is decided by the seed alone.
+// The machine's random numbers: nondeterministic choices (DMA timing, scheduling) depend on the seed alone.
 #pragma once
 
 #include <cstdint>

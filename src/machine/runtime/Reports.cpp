@@ -116,7 +116,7 @@ Diagnostic deadlock(const Runtime& runtime, const std::vector<std::unique_ptr<Co
 
 namespace {
 
-/// A run that was cut short: what limit, and where every program was.
+/// A run that was stopped: by which limit, and where every program was.
 Diagnostic unfinished(Diagnostic d, const Runtime& runtime,
                       const std::vector<std::unique_ptr<CoreExecution>>& programs) {
   d.where = {fmt::format("kernel '{}'", runtime.kernel.name)};

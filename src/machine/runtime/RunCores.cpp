@@ -7,7 +7,7 @@
 namespace smalti::machine {
 namespace {
 
-/// Instructions that all programs together may still do.
+/// The remaining instructions of all programs together.
 class StepBudget {
  public:
   explicit StepBudget(int64_t limit) : left_(limit > 0 ? limit : INT64_MAX) {}
@@ -64,7 +64,7 @@ class Runner {
       const int64_t work = program.work(), waits = program.waitsDone();
       auto state = program.advance(std::min(std::max<int64_t>(1, turn.maxInstructions), budget_.left()));
       if (!state) return fail(std::move(state.error()));
-      // A program blocked at the wait it was blocked at has done nothing.
+      // A program that is still blocked at the same wait has made no progress.
       outcome = {*state, !(wasBlocked && *state == RunState::blocked && program.waitsDone() == waits),
                  program.work() - work};
       budget_.spend(outcome.instructions);
@@ -87,7 +87,7 @@ class Runner {
 
   Status endRound() {
     if (progress_) {
-      // Whoever polls memory instead of waiting sees the copy arrive in the end.
+      // A program that polls memory instead of waiting eventually sees the copy arrive.
       runtime_.dma.onRoundEnd();
     } else if (!missedTurn_ && !runtime_.dma.onStuck() && !runtime_.transport->awaitsMessages()) {
       return fail(deadlock(runtime_, programs_));
@@ -103,7 +103,7 @@ class Runner {
   std::unique_ptr<Scheduler> scheduler_;
   StepBudget budget_;
   size_t unfinished_;
-  size_t futileTurns_ = 0;                      ///< since the last one that came to something
+  size_t futileTurns_ = 0;                      ///< since the last one that made progress
   bool progress_ = false, missedTurn_ = false;  ///< in this round
 };
 

@@ -13,11 +13,11 @@ namespace smalti::machine {
 /// options say stop.
 Status runCores(Runtime&, std::vector<std::unique_ptr<CoreExecution>>&);
 
-/// SM4103: who waits on which semaphore, and who could raise it.
+/// SM4103: the waiting programs, their semaphores, and what could raise those.
 Diagnostic deadlock(const Runtime&, const std::vector<std::unique_ptr<CoreExecution>>&);
-/// SM9006: stopped from outside, and where everyone was.
+/// SM9006: stopped by the caller, with the position of each program.
 Diagnostic stopped(const Runtime&, const std::vector<std::unique_ptr<CoreExecution>>&);
-/// SM4104: where everyone is.
+/// SM4104: with the position of each program.
 Diagnostic livelock(const Runtime&, const std::vector<std::unique_ptr<CoreExecution>>&);
 
 }  // namespace smalti::machine

@@ -21,7 +21,7 @@
 
 namespace smalti::machine {
 
-/// The last time a semaphore was raised; for deadlock reports.
+/// The last increment of a semaphore, for deadlock reports.
 struct SignalRecord {
   Sender sender;
   int64_t times = 0;
@@ -57,7 +57,7 @@ class Runtime {
   /// `dma`: by a copy.
   void recordSignal(const SemaphoreId&, Sender, bool dma);
   const SignalRecord* lastSignal(const Ref& semaphore) const;
-  /// "kernel 'add'", "device 1", "core 0", "grid step (3, 0)": what is worth saying here.
+  /// "kernel 'add'", "device 1", "core 0", "grid step (3, 0)": as far as relevant here.
   std::vector<std::string> context(const Actor&) const;
 
  private:

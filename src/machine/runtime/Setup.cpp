@@ -38,7 +38,7 @@ class DeviceSetup {
   int firstInput() const { return firstPrefetch() + static_cast<int>(kernel_.prefetch.size()); }
   const Array& input(const OperandPlan& plan) const { return operands_[firstInput() + plan.index]; }
 
-  /// An allocation over the caller's elements, or over a copy when they would be changed.
+  /// An allocation that uses the caller's elements, or a copy of them if they would be modified.
   Result<std::unique_ptr<Allocation>> adopt(const Array& array, const ArgumentPlan& plan, const Shape& shape,
                                             bool copy) {
     auto a = std::make_unique<Allocation>();

@@ -1,4 +1,4 @@
-// Gathers along an axis, and the reductions and rolls that share their trouble.
+// Gathers along an axis, and the reductions and rolls that have the same restrictions.
 #include <fmt/format.h>
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

@@ -12,7 +12,7 @@
 
 namespace smalti::tpu {
 
-/// Where one rule looks and says what it finds.
+/// The context in which a rule inspects a kernel and reports violations.
 class Judge {
  public:
   Judge(const KernelPackage& kernel, const Chip& chip, std::vector<Refusal>& out)

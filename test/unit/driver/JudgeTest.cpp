@@ -100,7 +100,7 @@ TEST(Judge, APluginThatCannotBeUsedEndsIt) {
   }
 }
 
-TEST(Judge, APluginOfAnotherAgeIsNoVerdict) {
+TEST(Judge, AnIncompatiblePluginGivesNoVerdict) {
   const CompilerFault fault("LARGER", "89");
   const CompilerVerdict v = judged(1, {"v5e"})[0][0];
   ASSERT_TRUE(v.error);

@@ -183,7 +183,7 @@ TEST(TpuTarget, SM6811_AHangOfThePluginIsADiagnostic) {
   }
 }
 
-TEST(TpuTarget, SM6813_WhatDevicesDoNotDoIsRefused) {
+TEST(TpuTarget, SM6813_UnsupportedOptionsAreRefused) {
   const auto module = Module::load(kCases + "add_grid_1d");
   const auto messageOf = [&](std::string_view option, std::string_view value) {
     Settings settings;

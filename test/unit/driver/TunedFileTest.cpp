@@ -50,7 +50,7 @@ constexpr const char* kGood =
     "us = 1.0\nby = \"model\"\ncandidates = 2\n";
 constexpr const char* kHelp = "  help: delete the entry, or the file, to have it tuned again\n";
 
-TEST_F(TunedFileTest, WhatIsWrittenIsReadAgain) {
+TEST_F(TunedFileTest, EntriesRoundTrip) {
   EXPECT_TRUE(readTuned(path())->empty());
   ASSERT_TRUE(addTuned(path(), {entry("z", "v5e", 512), entry("a \"b\"", "cpu/znver4", 8)}));
   auto read = readTuned(path());
@@ -82,7 +82,7 @@ TEST_F(TunedFileTest, AFileThatIsNoToml) {
   EXPECT_TRUE(said.starts_with("error[SM6912]: the file of tuned candidates is not TOML\n  --> tuned.toml:2:")) << said;
 }
 
-TEST_F(TunedFileTest, WhatIsWrongIsRefusedWithItsLine) {
+TEST_F(TunedFileTest, ErrorsAreReportedWithTheirLine) {
   EXPECT_EQ(refusalOf(kGood), "");
   EXPECT_EQ(refusalOf("title = 1\n"),
             std::string("error[SM6912]: 'title' is nothing that a file of tuned candidates has\n  --> tuned.toml:1:1\n"

@@ -55,7 +55,7 @@ TEST(Signals, BeforeTheFirstPhaseEndsTheOneBeforeHasEnded) {
   });
 }
 
-TEST(Signals, ASignalThatNobodyGivesIsFound) {
+TEST(Signals, AMissingSignalIsFound) {
   const auto trouble = runBlock({.threads = 32, .sharedBytes = 8}, [] {
     if (hostThread() == 0) hostSignalInit(hostShared(), 1);
     hostBarrier(0);

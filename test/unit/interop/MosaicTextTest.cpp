@@ -12,7 +12,7 @@ std::string messageOf(const std::string& body) {
   return kernel ? "" : kernel.error().str();
 }
 
-TEST(MosaicText, WhatIsGoodIsRead) {
+TEST(MosaicText, ValidTextIsRead) {
   EXPECT_EQ(messageOf("  %0 = tpu.iota {dimensions = array<i32: 1>} : vector<8x128xi32>"), "");
 }
 
@@ -95,7 +95,7 @@ TEST(MosaicText, SM2202_CannotBeRead) {
 )");
 }
 
-TEST(MosaicText, SM2202_ArraysOfWhatIsNoNumber) {
+TEST(MosaicText, SM2202_ArraysOfNonNumbers) {
   EXPECT_EQ(messageOf("  %0 = tpu.iota {dimensions = array<index: 1>} : vector<8x128xi32>"),
             R"(error[SM2202]: array<…> holds integers or floats
   --> k.mlir:2:37

@@ -188,7 +188,7 @@ TEST(Autotune, TheLibrarysCandidatesBeatItsDefaults) {
   }
 }
 
-TEST(Autotune, KeysTellOptionsApart) {
+TEST(Autotune, KeysDistinguishOptions) {
   const ArrayType x{f32, {256, 256}}, q{f32, {1, 1, 8, 128}}, k{f32, {1, 1, 4096, 128}};
   const Array a = zeros(x.shape), b = zeros(q.shape), c = zeros(k.shape);
   EXPECT_EQ(tuned_matmul(x, x).rank({a, a}, "v5e").kernel, "matmul");

@@ -163,7 +163,7 @@ TEST(Client, ANullPointerInTheTableIsADiagnostic) {
   }
 }
 
-TEST(Client, APluginThatWantsLargerStructsIsOfAnotherAge) {
+TEST(Client, APluginThatRequiresLargerStructsIsIncompatible) {
   for (const int entry : {10, 15, 16, 20, 22, 23, 29, 44, 51, 52, 55, 70}) {
     const int64_t before = liveObjects();
     const Fault fault("LARGER", std::to_string(entry));

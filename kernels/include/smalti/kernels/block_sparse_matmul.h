@@ -1,11 +1,11 @@
-// A block-sparse matrix times a dense one: the places of the blocks that exist are scalar-prefetch operands.
+// A block-sparse matrix times a dense one: the positions of the nonzero blocks are scalar-prefetch operands.
 #pragma once
 
 #include "smalti/pallas_call.h"
 
 namespace smalti::kernels {
 
-/// The blocks of a matrix that are not zero, sorted by row, then by column.
+/// The nonzero blocks of a matrix, sorted by row, then by column.
 struct BlockSparse {
   /// i32 [count]: block row and block column.
   Array block_rows, block_columns;
@@ -16,7 +16,7 @@ struct BlockSparse {
 };
 
 struct BlockSparseOptions {
-  /// Columns of y per program; 0: chosen.
+  /// Columns of y per program; 0: chosen automatically.
   int64_t block_n = 0;
 };
 

@@ -1,5 +1,5 @@
 // Matrix products over the devices of a shard_map, whose communication hides behind the product: rows of x, or partial
-// sums, travel around the ring along an axis of the mesh while the matrix unit works on what is there.
+// sums, travel around the ring along an axis of the mesh while the matrix unit works on the data that has arrived.
 #pragma once
 
 #include "smalti/kernels/collectives.h"

@@ -1,5 +1,5 @@
-// Collectives as kernels of remote copies and semaphores, for the function of a shard_map: each takes what this device
-// has, and gives what it gets. `axis` is an axis of the mesh; devices along it take part.
+// Collectives as kernels of remote copies and semaphores, for the function of a shard_map: each takes this device's
+// part and returns its result. `axis` is an axis of the mesh; devices along it take part.
 //
 // Two kernels that run one after the other in a program have `collective_id`s of their own, unless they talk along the
 // same pattern (S-G9).
@@ -15,11 +15,11 @@ struct CollectiveOptions {
   int64_t collective_id = 0;
 };
 
-/// What the left neighbour has: ppermute by one. x stays in HBM, as in the three all-gathers and all_to_all.
+/// The array of the left neighbour: ppermute by one. x stays in HBM, as in the three all-gathers and all_to_all.
 Array right_permute(const Array& x, const std::string& axis, const CollectiveOptions& options = {});
 PallasCall right_permute_call(const ArrayType& x, const std::string& axis, const CollectiveOptions& options = {});
 
-/// How the parts of an all-gather travel.
+/// The algorithm of an all-gather.
 enum class GatherPath : uint8_t {
   direct,         ///< each device writes its part to every other
   ring,           ///< each step, on to the right neighbour

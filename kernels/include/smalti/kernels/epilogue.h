@@ -1,4 +1,4 @@
-// A function of the user's that becomes part of a kernel.
+// A user's function that becomes part of a kernel.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 namespace smalti::kernels {
 
 /// Any `Array(Array)`: what a kernel does with a block before it is stored. Function pointers and lambdas without
-/// captures are recognised when they come again, so their kernels are traced once; others are traced at every call.
+/// captures are recognised, so their kernels are traced once; others are traced at every call.
 class Epilogue {
  public:
   Epilogue() = default;
@@ -26,7 +26,7 @@ class Epilogue {
   }
   explicit operator bool() const { return static_cast<bool>(apply_); }
   Array operator()(const Array& block) const { return apply_ ? apply_(block) : block; }
-  /// Names the function; empty: it cannot be told from others.
+  /// Identifies the function; empty: it has no identity.
   const std::string& key() const { return key_; }
 
  private:

@@ -1,4 +1,4 @@
-// softmax(q kᵀ) v without the matrix of scores ever being in memory.
+// softmax(q kᵀ) v without materialising the matrix of scores.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@ namespace smalti::kernels {
 struct AttentionOptions {
   /// Query i sees keys 0 … i only.
   bool causal = false;
-  /// Of the scores; 1 / sqrt(head size) when not given.
+  /// Scale of the scores; 1 / sqrt(head size) if not given.
   std::optional<float> scale{};
   /// Added to the scaled scores: [batch or 1, heads or 1, queries, keys].
   std::optional<Array> bias{};
@@ -24,7 +24,7 @@ struct AttentionOptions {
 };
 
 /// q: [batch, heads, queries, size]; k, v: [batch, key heads, keys, size], where key heads divide heads: as many
-/// (multi-head), one (multi-query) or in between (grouped-query). Any lengths. A query that sees no key gives 0.
+/// (multi-head), one (multi-query) or in between (grouped-query). Any lengths. A query without visible keys yields 0.
 Array flash_attention(const Array& q, const Array& k, const Array& v, const AttentionOptions& options = {});
 /// The call behind it; takes q, k, v, then bias, then segments as [batch, queries, 1] and [batch, 1, keys].
 PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const AttentionOptions& options = {});

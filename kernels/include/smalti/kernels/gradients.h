@@ -14,7 +14,7 @@ namespace smalti::kernels {
 Array matmul_with_gradient(const Array& x, const Array& y);
 
 /// rms_norm of [rows, columns] and [columns]. The backward kernel goes over blocks of rows and collects the gradient of
-/// the scale in an output block that stays.
+/// the scale in an output block that is revisited.
 Array rms_norm_with_gradient(const Array& x, const Array& scale, float epsilon = 1e-5f);
 /// Takes x, scale as [1, columns] and the cotangent; gives those of x and of the scale, f32[1, columns].
 PallasCall rms_norm_backward_call(const ArrayType& x, float epsilon = 1e-5f);

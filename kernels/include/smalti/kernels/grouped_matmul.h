@@ -8,7 +8,7 @@
 namespace smalti::kernels {
 
 struct GroupedMatmulOptions {
-  /// 0: chosen.
+  /// 0: chosen automatically.
   int64_t block_m = 0, block_n = 0, block_k = 0;
   /// y is [groups, n, k].
   bool transpose_y = false;

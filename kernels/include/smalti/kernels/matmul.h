@@ -17,7 +17,7 @@ struct MatmulOptions {
   Epilogue activation{};
   /// Of the result; x's, or i32 for integers.
   std::optional<DType> out_dtype{};
-  /// 0: chosen. Any sizes compute the same; multiples of 8 (m), 128 (n, k) or the whole axis can be exported.
+  /// 0: automatic. Any sizes compute the same; multiples of 8 (m), 128 (n, k) or the whole axis can be exported.
   int64_t block_m = 0, block_n = 0, block_k = 0;
 };
 

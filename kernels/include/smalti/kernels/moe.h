@@ -6,7 +6,7 @@
 
 namespace smalti::kernels {
 
-/// Where rows go: what dispatch and combine share.
+/// The routing of rows, shared by dispatch and combine.
 struct Routing {
   Array device;    ///< i32[rows]: index along the axis of the device that each row goes to
   Array place;     ///< i32[rows]: its place among the rows that go there from here

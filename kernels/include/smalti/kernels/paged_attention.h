@@ -9,14 +9,14 @@
 namespace smalti::kernels {
 
 struct PagedAttentionOptions {
-  /// Of the scores; 1 / sqrt(head size) when not given.
+  /// Scale of the scores; 1 / sqrt(head size) if not given.
   std::optional<float> scale{};
   /// That a program works on together, each in a window of its own; by default as many as hold 128 keys.
   std::optional<int64_t> pages_per_step{};
 };
 
 /// q: [batch, heads, size]; k_pages, v_pages: [key heads, pages, page length, size]; lengths: i32 [batch], keys of each
-/// sequence; page_table: i32 [batch, pages per sequence]. A sequence without keys gives 0.
+/// sequence; page_table: i32 [batch, pages per sequence]. The result of a sequence without keys is 0.
 Array paged_attention(const Array& q, const Array& k_pages, const Array& v_pages, const Array& lengths,
                       const Array& page_table, const PagedAttentionOptions& options = {});
 /// The call behind it: lengths and the table flat (prefetched), q as [batch, key heads, heads / key heads, size], the

@@ -17,7 +17,7 @@
 namespace smalti::cpu {
 namespace {
 
-// ---- which dtypes a row takes: of the first operand, and of the result
+// ---- dtypes that a row accepts: of the first operand, and of the result
 
 using TakesTypes = bool (*)(mlir::Operation&, DType in, DType out);
 
@@ -56,7 +56,7 @@ Reg floatBinary(const ElementOp& e) {
 Reg fadd(Builder& b, Reg x, Reg y) { return b.CreateFAdd(x, y); }
 Reg fsub(Builder& b, Reg x, Reg y) { return b.CreateFSub(x, y); }
 Reg fmul(Builder& b, Reg x, Reg y) { return b.CreateFMul(x, y); }
-/// By a power of two: a product with its inverse, which is the same number.
+/// Division by a power of two: multiplication by the reciprocal, which is exact.
 Reg fdiv(Builder& b, Reg x, Reg y) {
   const auto* constant = llvm::dyn_cast<llvm::Constant>(y);
   if (constant && y->getType()->isVectorTy()) constant = constant->getSplatValue();
@@ -67,7 +67,7 @@ Reg fdiv(Builder& b, Reg x, Reg y) {
   return b.CreateFDiv(x, y);
 }
 
-/// C's fmod, exact: multiples of y·2^(28·k) are taken away, the largest first. In f64 each quotient has less than 29
+/// C's fmod, exact: multiples of y·2^(28·k) are subtracted, the largest first. In f64 each quotient has less than 29
 /// bits, so that its product with y is exact.
 Reg remf(const ElementOp& e) {
   constexpr int kBits = 28, kSteps = 10;  // 2^(28·10) is more than the largest quotient of two f32
@@ -84,12 +84,12 @@ Reg remf(const ElementOp& e) {
     Reg part = b.CreateFMul(divisor, llvm::ConstantFP::get(wide, std::ldexp(1.0, kBits * k)));
     Reg quotient = b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, b.CreateFDiv(rest, part));
     Reg less = b.CreateFSub(rest, b.CreateFMul(quotient, part));
-    // The quotient may have been rounded up.
+    // The quotient may be one too large.
     rest = b.CreateSelect(b.CreateFCmpOLT(less, llvm::ConstantFP::get(wide, 0.0)), b.CreateFAdd(less, part), less);
   }
   Reg endless = b.CreateFCmpOEQ(divisor, llvm::ConstantFP::getInfinity(wide));
   Reg result = b.CreateSelect(b.CreateAnd(endless, b.CreateFCmpORD(x, x)), x, b.CreateFPTrunc(rest, type));
-  // An infinite x has no rest.
+  // The remainder of an infinite x is NaN.
   Reg isEndless =
       b.CreateFCmpOEQ(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x), llvm::ConstantFP::getInfinity(type));
   result = b.CreateSelect(isEndless, llvm::ConstantFP::getNaN(type), result);
@@ -107,7 +107,7 @@ Reg fminnum(Builder& b, Reg x, Reg y) {
   return b.CreateSelect(b.CreateFCmpUNO(x, x), y, b.CreateSelect(b.CreateFCmpUNO(y, y), x, fmin(b, x, y)));
 }
 
-/// Of a number that the dtype has, but for -0 and NaN, which not every float of a byte knows.
+/// The result is representable, except for -0 and NaN, which some fp8 formats lack.
 Reg exact(const ElementOp& e, Reg r) { return isByteFloat(e.out) ? roundTo(e.b, e.out, r) : r; }
 
 Reg negf(const ElementOp& e) { return exact(e, e.b.CreateFNeg(e.operands[0])); }
@@ -213,7 +213,7 @@ constexpr Predicate kFloatPredicates[] = {
     Predicate::FCMP_ULE,   Predicate::FCMP_UNE, Predicate::FCMP_UNO, Predicate::FCMP_TRUE};
 
 size_t predicateOf(mlir::Operation& op) { return static_cast<size_t>(integerAttribute(op, "predicate", -1)); }
-/// Whether one `pred` is equal to another is all that native code compares of them.
+/// For `pred`, native code only has == and !=.
 bool comparesBits(mlir::Operation& op, DType in, DType) {
   return isBits(in) && predicateOf(op) < (in == DType::pred ? 2 : std::size(kIntegerPredicates));
 }

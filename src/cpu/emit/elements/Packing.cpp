@@ -99,7 +99,7 @@ bool convertsStochastically(mlir::Operation& op, DType in, DType out) {
   return isInteger(bits) && bit_width(bits) == 32;
 }
 
-/// As src/eval/bits/Stochastic.cpp: the significand and a random number of the bits that go are added, then cut off.
+/// As src/eval/bits/Stochastic.cpp: random bits are added below the kept significand, then the sum is truncated.
 Reg convertStochastically(const ElementOp& e) {
   const auto format = formatOf(e.out);
   Builder& b = e.b;
@@ -130,7 +130,7 @@ Reg convertStochastically(const ElementOp& e) {
   Reg size = b.CreateFPTrunc(b.CreateFMul(b.CreateUIToFP(kept, doubles), scale), x->getType());
   Reg zero = llvm::ConstantFP::get(x->getType(), 0.0);
   Reg rounded = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, b.CreateSelect(gone, zero, size), x);
-  Reg unchanged = b.CreateICmpEQ(biased, number(0xff));  // infinite or NaN; 0 comes out of the above
+  Reg unchanged = b.CreateICmpEQ(biased, number(0xff));  // infinite or NaN; the code above handles 0
   return roundTo(b, e.out, b.CreateSelect(unchanged, x, rounded));
 }
 

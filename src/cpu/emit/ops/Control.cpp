@@ -25,7 +25,7 @@ class Carried {
     }
   }
 
-  /// All at once: the values may be permuted places.
+  /// All at once: the assignment may be a permutation.
   LowerResult assign(mlir::ValueRange values) {
     std::vector<View> views(values.size());
     std::vector<Reg> scalars(values.size());
@@ -108,7 +108,7 @@ LowerResult lowerFor(NativeLowering& l, mlir::Operation& op) {
   if (auto ok = l.lowerBlock(body); !ok) return ok;
   if (auto ok = carried.assign(body.getTerminator()->getOperands()); !ok) return ok;
   countRound(l, op);
-  // Counting past the type's end ends the loop.
+  // Overflow of the induction variable ends the loop.
   Reg next = b.CreateAdd(i, step);
   Reg more = b.CreateICmpSGT(next, i);
   i->addIncoming(next, b.GetInsertBlock());
@@ -163,7 +163,7 @@ LowerResult lowerWhile(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-/// run_scoped: what it allocates is free again at its end.
+/// run_scoped: its allocations are freed at its end.
 LowerResult lowerRegion(NativeLowering& l, mlir::Operation& op) {
   if (auto ok = l.flushBeforeWrites(); !ok) return ok;
   Carried carried(l, op.getResultTypes());

@@ -1,5 +1,5 @@
 // Loads, stores and views of refs. Every access is checked before it happens: where the bounds cannot be proved when
-// the kernel is compiled, the code asks.
+// the kernel is compiled, the code checks them.
 #include <array>
 
 #include "cpu/emit/ops/PackedAccess.h"
@@ -36,7 +36,7 @@ LowerResult checkSpace(mlir::Value ref, bool scalar) {
   return unsupported("a load or store that the machine refuses");
 }
 
-/// What an op touches of a ref.
+/// The region of a ref that an op accesses.
 struct AccessBox {
   Shape sizes;
   std::vector<int64_t> steps;  ///< empty: 1
@@ -75,7 +75,7 @@ tl::expected<View, Unsupported> boxOf(NativeLowering& l, mlir::Operation& op, ml
   const bool writes = op.getNumResults() == 0;
   const auto* known = llvm::dyn_cast<llvm::ConstantInt>(bounds->inside);
   if (!writes && !(known && known->isOne())) {
-    // Elements inside are copied here, not where the nest is emitted: stores to them must have happened.
+    // Elements inside are copied here, not in the nest: stores to them must have been executed before.
     const auto storesThere = [&](const schedule::ScheduledOp& p) {
       return p.isStore() && p.access->memory == whole.memory;
     };
@@ -116,7 +116,7 @@ tl::expected<PackedView, Unsupported> packedBoxOf(NativeLowering& l, mlir::Opera
 LowerResult lowerPackedLoad(NativeLowering& l, mlir::Operation& op) {
   const bool scalar = !isVector(op.getResult(0));
   const Shape shape = scalar ? Shape{} : shapeOf(op.getResult(0).getType());
-  // Not pending, as what is emitted later would be: it is read here.
+  // Not deferred: it is read here.
   if (auto ok = l.flush(); !ok) return ok;
   auto box = packedBoxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), shape, scalar);
   if (!box) return tl::unexpected(box.error());
@@ -167,7 +167,7 @@ LowerResult lowerScalarStore(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-/// A store through a ref that sees elements of another width: what they share with others in memory stays.
+/// A store through a ref with another element width: neighbouring bits of the same stored element are preserved.
 LowerResult lowerPackedStore(NativeLowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref,
                              mlir::ValueRange indices, mlir::Value mask) {
   if (boolAttribute(op, "add")) return unsupported("a store that adds through a bitcast of a ref to another width");
@@ -243,7 +243,7 @@ LowerResult lowerSliceRef(NativeLowering& l, mlir::Operation& op) {
     Reg anywhere = l.b.CreateAnd(touchesNothing, l.b.CreateICmpSGE(size, l.index(0)));
     l.require(l.b.CreateOr(anywhere, fits(l, start, size, l.b.CreateAdd(array, l.index(tail)))));
     if (tail == 0 || constantOf(touchesNothing) == 1) continue;
-    // Into the last tile, but not with nothing of the array.
+    // It may extend into the last tile, but must overlap the array.
     l.require(l.b.CreateOr(l.b.CreateICmpULT(start, array), touchesNothing));
     present[d] = l.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, size, l.b.CreateSub(array, start));
     if (constantOf(start) == 0 && constantOf(size) == whole.shape[d]) padding[d] = tail;
@@ -262,7 +262,7 @@ LowerResult lowerSliceRef(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-/// A ref whose elements have another width than those in memory, or one that becomes such a ref or is no more.
+/// A ref whose element width differs from that in memory, before or after the op.
 LowerResult lowerPackedRef(NativeLowering& l, mlir::Operation& op, const PackedView& from) {
   const Shape shape = shapeOf(op.getResult(0).getType());
   const DType dtype = elementDType(op.getResult(0).getType());

@@ -1,4 +1,4 @@
-// Ops whose source positions are run-time numbers: rotations and gathers. Positions wrap around, so that no
+// Ops whose source positions are computed at run time: rotations and gathers. Positions wrap around, so that no
 // number leads outside of the operand.
 #include <array>
 
@@ -42,7 +42,7 @@ LowerResult lowerRotate(NativeLowering& l, mlir::Operation& op) {
   Builder& b = l.b;
   const Split s(shape, static_cast<size_t>(dim));
   Reg first = wrapped(l, b.CreateSExtOrTrunc(amount, b.getInt64Ty()), s.n);
-  // Runs of `inner` elements, of which rows `n` turn; the shift depends on k = (position / unit) mod slices.
+  // Runs of `inner` elements, rotated among `n` rows; the shift depends on k = (position / unit) mod slices.
   const Split k = strided ? Split(shape, static_cast<size_t>(strideDim)) : Split(shape, static_cast<size_t>(dim));
   const int64_t step = strided ? wrapped(integerAttribute(op, "stride", 0), s.n) : 0;
   const auto shiftAt = [&](Reg slice) {

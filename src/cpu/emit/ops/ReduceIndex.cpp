@@ -8,7 +8,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// The best value so far and where it stood, lane by lane.
+/// The best value so far and its index, per lane.
 struct Best {
   Reg value = nullptr, index = nullptr;
 };
@@ -33,7 +33,7 @@ class Search {
   }
   Reg load(Reg at, int lanes, Reg mask = nullptr) {
     Reg r = loadElements(b_, in_.dtype, elementAt(l_, in_, at), lanes, mask);
-    // A false is less than a true.
+    // false < true.
     return in_.dtype == DType::pred ? b_.CreateZExt(r, as(b_.getInt8Ty(), lanes)) : r;
   }
   void store(Reg index, Reg at, int lanes, Reg mask = nullptr) {

@@ -1,5 +1,5 @@
 // DMA and semaphores: a copy happens when it starts, and its semaphores count at once. On one device a wait that would
-// block ends the call with a fault: the machine runs the kernel again and says who waits for what. Of several devices
+// block ends the call with a fault: the machine runs the kernel again and reports the deadlock. With several devices,
 // each has a thread: it waits, and a deadlock ends the call (runtime/Devices.h).
 #include <array>
 
@@ -63,7 +63,7 @@ void addToCount(NativeLowering& l, const View& semaphore, Reg amount) {
 
 LowerResult wait(NativeLowering& l, const View& semaphore, Reg amount) {
   if (l.options.devices) {
-    // Memory may change meanwhile.
+    // Other devices may change memory meanwhile.
     if (auto ok = l.flushBeforeWrites(); !ok) return ok;
     Reg ended = callRuntime(l, kWaitSymbol, l.b.getInt32Ty(), {semaphore.base, amount});
     l.require(l.b.CreateICmpEQ(ended, l.b.getInt32(0)));
@@ -86,7 +86,7 @@ View onDevice(NativeLowering& l, View here, Reg device) {
   return here;
 }
 
-/// Names this device, or this core: there is no other.
+/// The id must be that of this device or core: there is no other.
 LowerResult requireSelf(NativeLowering& l, mlir::Value id) {
   if (!id) return {};
   Reg r = l.scalar(id);
@@ -106,7 +106,7 @@ LowerResult lowerSemaphoreRead(NativeLowering& l, mlir::Operation& op) {
   const View* semaphore = semaphoreOf(l, op.getOperand(0));
   if (!semaphore) return unsupported("a semaphore that native code does not follow");
   Reg count = nullptr;
-  if (l.options.devices) {  // it may be read again and again until another device has raised it
+  if (l.options.devices) {  // the kernel may poll it until another device has raised it
     if (auto ok = l.flushBeforeWrites(); !ok) return ok;
     count = callRuntime(l, kReadSymbol, l.b.getInt64Ty(), {semaphore->base});
     l.require(l.b.CreateICmpNE(count, l.index(INT64_MIN)));
@@ -294,7 +294,7 @@ Reg copiedBox(NativeLowering& l, const View& target, bool isAll) {
   return box;
 }
 
-/// What a copy counts for: its semaphores, and who watches it. `device`: where it arrives, as copiedBox has `isAll`;
+/// Updates the semaphores of a copy and the hazard tracker. `device`: its destination, `isAll` as for copiedBox;
 /// null: on this one.
 void finishCopy(NativeLowering& l, mlir::Operation& op, const View& source, const View& target, Reg bytes,
                 const View& arrived, const View* sent, Reg device, bool isAll = true) {

@@ -32,7 +32,7 @@ Reg call(NativeLowering& l, const char* name, llvm::Type* result, std::vector<Re
   return l.b.CreateCall(callee, arguments);
 }
 
-/// A function that tells whether all is well.
+/// A function that returns whether the access is safe.
 void ask(NativeLowering& l, const char* name, std::vector<Reg> arguments) {
   l.require(l.b.CreateICmpEQ(call(l, name, l.b.getInt32Ty(), std::move(arguments)), l.b.getInt32(0)));
 }

@@ -196,11 +196,11 @@ class ProductNest {
       panelB.next = b_.CreateSelect(packedNext, ir_.at(packed, panelBytes), panelB.next);
       panelB.strideNext = b_.CreateSelect(packedNext, packedStride, panelB.strideNext);
       if (l_.keepPackedB) {
-        // Lines that are written come from the LLC too.
+        // Lines to be written are fetched from the LLC, too.
         panelB.after = ir_.at(packed, panelBytes);
         panelB.tilesAfter =
             b_.CreateSelect(packsNow, ir_.i64(vectors / prefetchesOf(vectors) * unrollOf(l_.rows)), ir_.i64(0));
-        // After the last panel the first one comes again, with other rows.
+        // After the last panel, the first one is used again with other rows.
         Value* end = b_.CreateICmpSGE(times(b_.CreateAdd(panel, ir_.i64(1)), l_.columns()), at.columns);
         Value* wraps = b_.CreateAnd(packs, end);
         panelB.next = b_.CreateSelect(wraps, firstPacked, panelB.next);
@@ -211,7 +211,7 @@ class ProductNest {
     runKernels(at, column, panelB, vectors, lastLanes);
   }
 
-  /// The first tile reads rows of B as they are and packs them: its multiplications hide the loads and stores.
+  /// The first tile reads unpacked rows of B and packs them: its multiplications hide the loads and stores.
   bool packsOnTheWay() const { return !s_.transposedB && s_.m >= l_.rows && s_.k % l_.group == 0; }
 
   /// Of all columns.

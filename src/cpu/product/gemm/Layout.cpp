@@ -11,13 +11,13 @@ namespace {
 /// Rows of B at least this far apart share few cache sets: a panel of them is copied. (One that is kept is, unless its
 /// rows have the same layout as in the copy.)
 constexpr int64_t kInPlaceBelowBytes = 2048;
-/// Panels of B and values of k from which on, packing A by tiles costs less than what it saves.
+/// Panels of B and values of k from which packing A by tiles pays off.
 constexpr int64_t kPanelsForA = 12, kDepthForA = 192;
-/// Rows of C from which on copying B costs less than what it saves.
+/// Rows of C from which packing B pays off.
 constexpr int64_t kPackRows = 16;
 
-/// Units of k from which on tiles prefetch their part of C first: stores to lines that are not there fill the queue.
-/// Two ports are done with 256 units before that pays: 3 % slower.
+/// Units of k from which tiles prefetch their part of C first: stores that miss fill the store buffer.
+/// With two FMA ports, 256 units finish too soon for this to pay: 3 % slower.
 int64_t deepUnits(const Processor& p) { return p.fmaPorts > 1 ? 320 : 256; }
 
 bool isX86(const Processor& p) { return p.triple.starts_with("x86_64") || p.triple.starts_with("i"); }
@@ -57,7 +57,7 @@ double tileCost(const Processor& p, int64_t rows, int64_t vectors) {
 /// Of columns in a tile; and where registers are few.
 constexpr int64_t kPanelVectors = 4, kFewVectors = 2;
 
-/// Taller tiles are for few vectors only: pointers to rows of A take registers too.
+/// Taller tiles only for few vectors: pointers to rows of A also occupy registers.
 int64_t mostRows(int64_t accumulators, int64_t vectors) {
   return std::min<int64_t>(accumulators / vectors, vectors > kFewVectors ? 6 : 8);
 }
@@ -112,8 +112,8 @@ void choosePacking(Layout& l, const Processor& p) {
   l.packA = s.transposedA || converts || l.elementA == Element::i16 || s.k % l.group != 0;
   const bool plain = l.group == 1 && !s.transposedB;
   l.packB = !plain || s.m >= kPackRows;
-  // Pointers to six rows are most of the registers that there are, and pieces of six rows no stream that the processor
-  // follows: it does follow a tile.
+  // Pointers to six rows would occupy most registers, and hardware prefetchers do not follow pieces of six rows,
+  // but they do follow a packed tile.
   l.panelsA = p.vectorRegisters < 32 && !s.transposedA && !l.biasFactor && l.rows <= l.lanes && s.m >= 2 * l.rows &&
               s.n >= kPanelsForA * l.columns() && s.k >= kDepthForA;
   l.packA |= l.panelsA;

@@ -23,7 +23,7 @@ Value* maddWords(Ir& ir, Value* a, Value* b, int lanes) {
 /// apart share few sets of L2, and most of a panel of them is gone again.
 constexpr int kUnitsAhead = 32;
 
-/// Of each row of A that the next tile reads: the processor sees only then that it will want the rest.
+/// Prefetched of each row of A of the next tile: this is enough for the hardware prefetcher to fetch the rest.
 constexpr int kFirstBytes = 8 * kLineBytes;
 
 /// The body of one kernel, in parts.
@@ -95,13 +95,13 @@ class KernelBody {
 
   /// A tile prefetches some lines of some rows, the next tile their next lines, so that the first tiles cover the
   /// panel; the following ones what is needed after it. No tile prefetches more than that: unused lines
-  /// drive others out of L2.
+  /// evict others from L2.
   void choosePrefetch(Value* index, Value*& start) {
     auto& b = ir_.b;
     const int turns = s_.vectors / s_.prefetches, tiles = turns * s_.unroll;
     Value* first = b.CreateICmpSLT(index, ir_.i64(tiles));
     Value* second = b.CreateICmpSLT(index, b.CreateAdd(ir_.i64(tiles), ir_.argument(14)));
-    // The first rows last: of rows that share few sets of the cache, the last ones fetched are still there.
+    // The first rows last: of rows that share few cache sets, only the last ones fetched are still cached.
     Value* last =
         b.CreateSub(b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir_.i64(tiles), ir_.argument(7)), ir_.i64(1));
     Value* turn = b.CreateSelect(first, b.CreateSub(last, index), b.CreateSub(index, ir_.i64(tiles)));

@@ -67,7 +67,7 @@ Values unitsOfWholeRows(Ir& ir, Values rows, int lanes) {
 Value* fenced(Ir& ir, Value* x) { return ir.b.CreateIntrinsic(llvm::Intrinsic::arithmetic_fence, {x->getType()}, {x}); }
 
 /// rows[i][j] ↔ rows[j][i], of f32, by exchanging blocks of half the size in each round. Fences between the rounds keep
-/// LLVM from looking through all of them for better shuffles, which it does not find, for longer than all the rest of a
+/// LLVM from searching all of them for better shuffles, in vain and for longer than the entire rest of a
 /// kernel's compilation.
 void transpose(Ir& ir, Values& rows) {
   const int size = static_cast<int>(rows.size());
@@ -146,7 +146,7 @@ llvm::Function* packTransposed(llvm::Module& module, const PackSpec& s, int colu
   auto* units = ir.vectorOf(ir.b.getFloatTy(), s.lanes);
   const auto square = [&](Value* source, Value* target, int valid) {
     Values rows;
-    // Lines of many rows in turn are not stream that the processor would follow.
+    // Hardware prefetchers do not follow interleaved lines of many rows.
     Value* next = ir.at(source, ir.b.CreateMul(stride, ir.i64(s.lanes)));
     for (int i = 0; i < s.lanes; ++i, source = ir.at(source, stride), next = ir.at(next, stride)) {
       rows.push_back(ir.b.CreateBitCast(

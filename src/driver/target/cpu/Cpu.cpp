@@ -18,19 +18,19 @@
 namespace smalti::driver {
 namespace {
 
-/// What only the machine does: other contracts than a TPU's with f32 products, on one core.
+/// Contracts that only the machine supports: anything but a TPU's semantics with f32 products on one core.
 bool needsMachine(const Contract& c) {
   return c.semantics != machine::Semantics::tpu || c.cores != 1 || c.naivePipeline || c.numerics != Numerics::f32;
 }
 
-/// Native code where there is any, the machine for everything else.
+/// Native code if available, the machine for everything else.
 class CpuKernel : public TargetKernel {
  public:
   CpuKernel(std::shared_ptr<const machine::CompiledKernel> machine, const Contract& contract)
       : machine_(std::move(machine)), contract_(contract) {}
 
   std::shared_ptr<const cpu::NativeKernel> native;    ///< null: there is none
-  std::shared_ptr<const cpu::CheckedKernel> checked;  ///< null: there is none, or none is asked for
+  std::shared_ptr<const cpu::CheckedKernel> checked;  ///< null: there is none, or no checks are requested
   std::string notNative;                              ///< why both are null
   bool namesDevices = false;                          ///< several devices run it together (cpu::namesDevices)
 
@@ -51,7 +51,7 @@ class CpuKernel : public TargetKernel {
     if (processes && !hasOwnParts) spread = {processes->messages, settings.allDevices, settings.firstDevice};
     const bool together = namesDevices && (operands.size() > 1 || spread);
     if (spread) {
-      // Those that have no native code say so: then no process uses it.
+      // A process without native code announces it: then no process uses native code.
       if (!native) {
         cpu::SpreadGroup group(*spread, 0, settings.stop);
         if (auto agreed = group.begin(0); !agreed) return fail(std::move(agreed.error()));
@@ -62,7 +62,7 @@ class CpuKernel : public TargetKernel {
     }
     for (const std::vector<Array>& ofDevice : operands) {
       if (Status ok = machine::checkOperands(*machine_, ofDevice); !ok) return fail(std::move(ok.error()));
-      // Each of its steps would be one of the machine's too.
+      // Each grid step counts at least one instruction of the machine.
       if (Status ok = machine::checkGridSteps(*machine_, ofDevice, settings.stepLimit); !ok)
         return fail(std::move(ok.error()));
     }
@@ -73,7 +73,7 @@ class CpuKernel : public TargetKernel {
       auto results = native->callTogether(operands, callOptions(settings), fault, logs, spread ? &*spread : nullptr);
       if (!results) return fail(std::move(results.error()));
       if (fault && spread && settings.stop && settings.stop->load(std::memory_order_relaxed))
-        giveUpNextRun(*spread->messages);  // which the others begin
+        giveUpNextRun(*spread->messages);  // which the other processes begin
       if (fault) return runAgain(operands, settings, into);
       all.results = std::move(*results);
       for (size_t device = 0; device < logs.size(); ++device) keepLog(logs[device], device, settings, all);
@@ -107,7 +107,7 @@ class CpuKernel : public TargetKernel {
             .stop = settings.stop};
   }
 
-  /// nullopt: something went wrong.
+  /// nullopt: the call ended with a fault.
   Result<std::optional<std::vector<Array>>> callNative(const std::vector<Array>& operands,
                                                        const cpu::CallOptions& options, std::span<Array> into,
                                                        std::vector<std::string>& log) const {
@@ -127,7 +127,7 @@ class CpuKernel : public TargetKernel {
     });
   }
 
-  /// What the machine would say of such a load, had it still the inputs.
+  /// The finding that the machine would report for such a load if the inputs were still intact.
   Finding readOutside(SourcePlace place) const {
     return {{.code = "SM4010",
              .message = "out-of-bounds read: elements outside are undefined",
@@ -137,8 +137,8 @@ class CpuKernel : public TargetKernel {
              .help = "clamp the index; `smalti check` says which one"}};
   }
 
-  /// The machine runs what went wrong again, and says what it was. What it computes from inputs that native code has
-  /// written to is not a result.
+  /// The machine runs the call again to report the error. Its results are invalid if native code has already
+  /// overwritten inputs.
   Result<machine::KernelResult> runAgain(std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
                                          std::span<const Array> into) const {
     if (settings.stop && settings.stop->load(std::memory_order_relaxed)) return fail(machine::stopped(*machine_));
@@ -162,7 +162,7 @@ class CpuKernel : public TargetKernel {
 Result<std::shared_ptr<const TargetKernel>> compileForProcessor(const KernelPackage& package,
                                                                 const CompileOptions& options,
                                                                 const cpu::Processor& processor) {
-  // The machine's compiler first: it says what is wrong with a kernel, and native code is only made of what it takes.
+  // The machine's compiler first: it reports errors in a kernel, and native code only accepts what it accepts.
   auto compiled = machine::compileKernel(package, options.contract.numerics);
   if (!compiled) return fail(std::move(compiled.error()));
   auto kernel = std::make_shared<CpuKernel>(std::move(*compiled), options.contract);
@@ -198,7 +198,7 @@ const Target& cpuTarget() {
       .argument = {},
       .checks = [](const machine::ObserverRow& row) { return row.onCpu == machine::OnCpu::native; },
       .aheadOfTime = true,
-      // Where the processor has too few instructions, the machine runs all.
+      // If the processor lacks required instructions, the machine runs everything.
       .available = [](std::string_view) { return Status(); },
       .open = [](std::string_view) -> Result<KernelCompiler> {
         return [](const KernelPackage& package, const CompileOptions& options) {

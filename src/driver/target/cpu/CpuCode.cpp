@@ -1,4 +1,4 @@
-// What native code is like: figures, and its inner loop.
+// A summary of native code: statistics, and its inner loop.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -10,7 +10,7 @@ namespace {
 
 std::string dimensions(const std::vector<size_t>& dims) { return fmt::format("{}", fmt::join(dims, ", ")); }
 
-/// What is special about how an operand is reached.
+/// Remarks on how an operand is accessed.
 std::string notesOf(const cpu::BlockPlan& b) {
   std::vector<std::string> notes;
   if (b.sameMemory) notes.push_back(fmt::format("the memory of input {}", *b.sameMemory));
@@ -29,7 +29,7 @@ std::string prefetchOf(const cpu::NestSummary& n) {
   return n.prefetchRows == 0 ? "-" : fmt::format("{} rows to L{}", n.prefetchRows, n.prefetchLevel);
 }
 
-/// What a nest leaves in memory for others.
+/// The values that a nest materialises for others.
 std::string valuesOf(const cpu::NestSummary& n) {
   std::vector<std::string> all;
   for (const cpu::NestValue& v : n.values)

@@ -14,7 +14,7 @@
 namespace smalti::driver {
 namespace {
 
-/// Calls on the GPU; the machine says what went wrong in one that ended early.
+/// Runs calls on the GPU; the machine reports the error of a call that ended early.
 class OnGpu : public TargetKernel {
  public:
   OnGpu(std::shared_ptr<const machine::CompiledKernel> machine, const Contract& contract,
@@ -77,7 +77,7 @@ GpuArgument parseGpu(std::string_view argument) {
 Result<std::shared_ptr<const TargetKernel>> compileForGpu(const gpu::CudaGpu& device,
                                                           const gpu::Architecture& architecture,
                                                           const KernelPackage& package, const CompileOptions& options) {
-  // The machine's compiler first: it says what is wrong with a kernel, and device code is only made of what it takes.
+  // The machine's compiler first: it reports errors in a kernel, and device code only accepts what it accepts.
   auto compiled = machine::compileKernel(package, options.contract.numerics);
   if (!compiled) return fail(std::move(compiled.error()));
   const Contract& c = options.contract;

@@ -1,4 +1,4 @@
-// Code for GPUs, for people: nothing of it needs one.
+// Prints GPU code; this needs no GPU.
 #include <fmt/format.h>
 
 #include "driver/target/Code.h"

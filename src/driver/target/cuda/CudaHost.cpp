@@ -65,7 +65,7 @@ class CudaHostKernel : public TargetKernel {
   std::shared_ptr<gpu::CallWatcher> watcher_;    ///< null: nobody
 };
 
-/// What stands behind the target's name: a GPU whose code is run, or a folder.
+/// The meaning of the target's argument: the GPU whose code runs, or a folder.
 struct HostArgument {
   gpu::Architecture architecture = gpu::architectures().back();
   std::string folder;
@@ -82,7 +82,7 @@ HostArgument parseArgument(std::string_view argument) {
 
 Result<std::shared_ptr<const TargetKernel>> compileForFibres(const HostArgument& argument, const KernelPackage& package,
                                                              const CompileOptions& options) {
-  // The machine's compiler first: it says what is wrong with a kernel, and device code is only made of what it takes.
+  // The machine's compiler first: it reports errors in a kernel, and device code only accepts what it accepts.
   auto compiled = machine::compileKernel(package, options.contract.numerics);
   if (!compiled) return fail(std::move(compiled.error()));
   const Contract& c = options.contract;

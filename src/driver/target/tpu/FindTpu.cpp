@@ -41,7 +41,7 @@ bool hasPciDeviceOfGoogle(const fs::path& root) {
 }  // namespace
 
 bool hasTpu(const fs::path& root) {
-  // Machines give GPUs and network cards to others through vfio, too.
+  // GPUs and network cards can be passed through vfio, too.
   return hasDevice(root / "dev", "accel") || (hasDevice(root / "dev/vfio", "") && hasPciDeviceOfGoogle(root));
 }
 

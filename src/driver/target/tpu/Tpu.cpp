@@ -18,10 +18,10 @@
 namespace smalti::driver {
 namespace {
 
-/// How a user names a plugin.
+/// How a user specifies a plugin.
 constexpr std::string_view kNaming = "--target tpu:FILE";
 
-/// Whoever names a plugin hears from it what it lacks.
+/// With an explicit plugin, errors come from the plugin itself.
 Status available(std::string_view plugin) {
   if (!plugin.empty() || std::getenv("TPU_LIBRARY_PATH")) return {};
   if (!hasTpu("/"))
@@ -52,7 +52,7 @@ Result<pjrt::Client> clientOf(const std::string& plugin) {
                  .help = "fork before the first program runs on the devices, or start a process of its own (exec)"});
   }
   if (!hasTpu("/") && std::filesystem::path(plugin).filename().string().starts_with("libtpu"))
-    ::setenv("TPU_SKIP_MDS_QUERY", "1", /*overwrite=*/0);  // else it looks for one in the cloud for minutes
+    ::setenv("TPU_SKIP_MDS_QUERY", "1", /*overwrite=*/0);  // otherwise it searches the cloud for minutes
   const auto loaded = pjrt::Plugin::load(plugin);
   if (!loaded) return fail(loaded.error());
   auto client = pjrt::Client::create(*loaded);
@@ -60,7 +60,7 @@ Result<pjrt::Client> clientOf(const std::string& plugin) {
   return clients.emplace(plugin, Started{std::move(*client), ::getpid()}).first->second.client;
 }
 
-/// SM6813 for what a device does not do otherwise than it does.
+/// SM6813 for options that devices do not support.
 Status takes(const Contract& c) {
   const std::string_view option = c.semantics != machine::Semantics::tpu ? "--semantics hlo"
                                   : c.numerics != Numerics::tpu          ? "--numerics f32"

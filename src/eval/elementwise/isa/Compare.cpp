@@ -51,7 +51,7 @@ constexpr BinaryRow kRows[] = {
     row<GreaterEqual>("arith.cmpf.oge"),
     row<Less>("arith.cmpf.olt"),
     row<LessEqual>("arith.cmpf.ole"),
-    row<NotEqual>("arith.cmpf.one"),  // JAX writes != so, and means it true for NaN (S-E6)
+    row<NotEqual>("arith.cmpf.one"),  // JAX lowers != to it, which must be true for NaN (S-E6)
     row<Ordered>("arith.cmpf.ord"),
     row<Not<LessOrGreater>>("arith.cmpf.ueq"),
     row<Not<LessEqual>>("arith.cmpf.ugt"),

@@ -53,7 +53,7 @@ struct Minimum {
     return a != a || b != b ? a + b : ordered;
   }
 };
-/// The other one if one is NaN.
+/// The other operand if one is NaN.
 struct MaximumNumber {
   static float apply(float a, float b) {
     const float r = Maximum::apply(a, b);

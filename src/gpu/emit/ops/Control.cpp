@@ -89,7 +89,7 @@ LowerResult lowerFor(GpuLowering& l, mlir::Operation& op) {
   if (!lower || !upper || !step) return unsupported("a loop bound that device code does not follow");
   llvm::Type* type = lower->getType();
   l.require(l.b.CreateICmpSGT(step, llvm::ConstantInt::get(type, 0)));
-  l.barrierNow();  // each round begins and ends with threads that have seen all
+  l.barrierNow();  // each iteration begins and ends with all threads synchronised
   auto *header = newBlock(l, "for"), *inside = newBlock(l, "for.body"), *after = newBlock(l, "for.end");
   Builder& b = l.b;
   auto* before = b.GetInsertBlock();
@@ -108,7 +108,7 @@ LowerResult lowerFor(GpuLowering& l, mlir::Operation& op) {
   if (!ok) return ok;
   l.countRound();
   l.barrierNow();
-  // Counting past the type's end ends the loop.
+  // Overflow of the induction variable ends the loop.
   Reg next = b.CreateAdd(i, step);
   Reg more = b.CreateICmpSGT(next, i);
   i->addIncoming(next, b.GetInsertBlock());
@@ -181,7 +181,7 @@ LowerResult lowerWhile(GpuLowering& l, mlir::Operation& op) {
   return {};
 }
 
-/// run_scoped: what it allocates is free again at its end.
+/// run_scoped: its allocations are freed at its end.
 LowerResult lowerRegion(GpuLowering& l, mlir::Operation& op) {
   if (auto ok = l.beforeRegions(op, false); !ok) return ok;
   Carried carried(l, op.getResultTypes());

@@ -186,7 +186,7 @@ LowerResult store(GpuLowering& l, mlir::Operation& op, mlir::Value value, mlir::
     const MemorySet more = l.reads(mask);
     reads.insert(more.begin(), more.end());
   }
-  // What is read in the place that is written is read by the thread that writes it.
+  // An element that is read and written at the same place is accessed by one thread only.
   if (!l.readsElsewhere(value, box->memory) && !(mask && l.readsElsewhere(mask, box->memory))) reads.erase(box->memory);
   l.touch(reads, {box->memory});
   l.forElements(box->shape, [&](const ElementIndex& at) {

@@ -1,5 +1,5 @@
 // Copies and semaphores on one device: a copy happens when it starts, and its semaphores count at once. A wait that
-// would block ends the call: the machine runs the kernel again and says who waits for what.
+// would block ends the call: the machine runs the kernel again and reports the deadlock.
 #include <array>
 
 #include "gpu/emit/GpuLowering.h"
@@ -56,7 +56,7 @@ void wait(GpuLowering& l, const View& semaphore, Reg amount) {
   setCount(l, semaphore, l.b.CreateSub(count, amount));
 }
 
-/// Names this device, or this core: there is no other.
+/// The id must be that of this device or core: there is no other.
 LowerResult requireSelf(GpuLowering& l, mlir::Value id) {
   if (!id) return {};
   Reg r = l.scalar(id);
@@ -139,7 +139,7 @@ void move(GpuLowering& l, const View& from, const View& to) {
   };
   l.forElements(sizes, [&](const ElementIndex& at) {
     if (!reaches) return copyElement(at);
-    // Past the end of an array there is nothing; what only the target has becomes undefined.
+    // Elements past the end of an array do not exist; those that only the target has become undefined.
     Reg inSource = b.getTrue(), inTarget = b.getTrue();
     for (size_t d = 0; d < at.size(); ++d) {
       inSource = b.CreateAnd(inSource, b.CreateICmpULT(at[d], cpu::presentExtent(b, from, d)));

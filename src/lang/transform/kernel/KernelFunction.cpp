@@ -97,7 +97,7 @@ class GridLoop {
     Arrays state(arrays_.begin() + k_.numInputs, arrays_.end());
     for (const MemoryRef& s : k_.scratch)
       if (!is_semaphore(s.dtype)) state.push_back(zeros(s.shape, dtype(s.dtype)));
-    if (steps == 1)  // without steps nothing is traced: there may be no whole block
+    if (steps == 1)  // without steps nothing is traced: the array may be smaller than a block
       state = step(Arrays(grid_.size(), full({}, 0, DType::i32)), std::move(state));
     else if (steps > 1)
       state =
@@ -156,7 +156,7 @@ class GridLoop {
     for (size_t i = 0; i < k_.operands.size(); ++i) {
       const TracedOperand& o = k_.operands[i];
       if (const auto same = sameAs_.find(i); same != sameAs_.end()) {
-        // Of an output in blocks the input is what the steps before have left of the whole.
+        // For a blocked output, the input is the whole array as the previous steps left it.
         if (k_.operands[same->second].windowed)
           memory[arguments[next]] = edges_[same->second].without(state[same->second - k_.numInputs], o.array.shape);
         ++next;

@@ -1,4 +1,4 @@
-// What Refs do, as functions of arrays: the part of an array that a Ref names, and the array with another part.
+// Accesses of Refs as functions of arrays: the part of an array that a Ref names, and the array with another part.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// What rules of transformations are made of.
+// Building blocks of transformation rules.
 #pragma once
 
 #include "lang/ops/Support.h"

@@ -200,7 +200,7 @@ Status lowerIndexSwitch(FlatLowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-/// run_scoped: what is allocated inside dies at its end.
+/// run_scoped: its allocations end with it.
 Status lowerRegion(FlatLowering& lowering, mlir::Operation& op) {
   if (!llvm::hasSingleElement(op.getRegion(0))) return lowering.refuse(op);
   for (mlir::Value result : op.getResults()) lowering.defineMerged(result);

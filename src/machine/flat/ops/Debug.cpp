@@ -9,7 +9,7 @@
 namespace smalti::machine::flat {
 namespace {
 
-/// Splats are printed as the arrays they stand for.
+/// Splats are printed as whole arrays.
 std::string formatValue(Frame& frame, const Operand& o, bool asUnsigned = false) {
   if (o.shape.empty()) return formatElement(o.dtype, frame.slots[o.slot].data, asUnsigned);
   if (!o.splat) return formatArray(o.dtype, o.shape, frame.slots[o.slot].data);

@@ -126,7 +126,7 @@ struct Store : Payload {
     return true;
   }
 
-  /// S-D9: a masked store may reach outside where nothing is selected.
+  /// S-D9: a masked store may extend outside the ref if no element there is selected.
   bool selectionInside(Frame& frame, const Box& at) const {
     bool inside = true;
     Index position{};
@@ -136,7 +136,7 @@ struct Store : Payload {
     return inside || frame.fail(outOfBounds(box, at, Reach::store));
   }
 
-  /// A masked store over the ref's edge that needs what was there, or whose ref is not a strided view: through a copy
+  /// A masked store across the ref's edge that needs the old contents, or to a ref that is no strided view: on a copy
   /// of the whole view.
   void storeThroughView(Frame& frame, const Box& at) const {
     const Ref& ref = *at.ref;
@@ -269,7 +269,7 @@ struct ComputeInPlace : Payload {
   }
 };
 
-/// Values of fewer bytes are copied faster than this is arranged.
+/// For smaller values, copying is faster than the set-up.
 constexpr int64_t kWorthComputingInPlace = 4096;
 
 void computeInPlace(FlatLowering& lowering, mlir::Operation& op, mlir::Value value, const BoxShape& box) {

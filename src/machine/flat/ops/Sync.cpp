@@ -1,4 +1,4 @@
-// Semaphores, DMA, and what a kernel asks about where it runs. All of it is the runtime's; here only operands are
+// Semaphores, DMA, and queries about where a kernel runs. The runtime implements all of it; here only operands are
 // read. A wait that blocks leaves the program on the wait.
 #include "machine/flat/ops/Table.h"
 
@@ -81,7 +81,7 @@ Status lowerRead(FlatLowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-/// Waits call this with the runtime's answer: on, stay, or fail.
+/// Waits call this with the runtime's answer: continue, block, or fail.
 bool settle(Frame& frame, Result<Wait> result) {
   if (!result) return frame.fail(std::move(result.error()));
   if (*result == Wait::done) return true;

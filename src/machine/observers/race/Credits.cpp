@@ -24,7 +24,7 @@ void Credits::see(int64_t count, Clock& waiter) const {
 
 void Credits::take(int64_t amount, Clock& waiter) {
   taken_ += amount;
-  if (taken_ >= total_) {  // all are needed
+  if (taken_ >= total_) {  // every event is needed
     for (const Credit& credit : credits_) waiter.join(credit.clock);
     credits_.clear();
     total_ = taken_ = 0;

@@ -1,4 +1,4 @@
-// What a wait proves. A semaphore is a number: a wait that comes through does not know who raised it, only that too
+// What a wait proves. A semaphore is a number: a wait that succeeds does not know who raised it, only that too
 // little would be there without some of those who did.
 #pragma once
 

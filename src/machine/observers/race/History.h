@@ -20,7 +20,7 @@ struct Copy {
   int targetDevice = 0, targetCore = 0;
 };
 
-/// Who did something, and where in the kernel.
+/// The actor of an access, and its place in the kernel.
 struct Party {
   int device = 0, core = 0;  ///< of a copy: that started it
   Step step;
@@ -57,7 +57,7 @@ class History {
     });
     records_.push_back(std::move(record));
   }
-  /// Forgets what `clock` has seen; for memory that only one program and its copies touch.
+  /// Drops records that `clock` covers; for memory that only one program and its copies access.
   void forget(const Clock& clock) {
     std::erase_if(records_, [&](const Record& r) { return clock.covers(r.epoch); });
   }

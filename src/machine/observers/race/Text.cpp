@@ -35,7 +35,7 @@ std::string phrase(const Scene& scene, const Side& s) {
   return fmt::format("{} by {}{}{}", verb(s), who(scene, p), at(p.where()), stepText(p));
 }
 
-/// Where a program's own copy is in flight.
+/// The pair is a program and its own copy in flight.
 Diagnostic ownCopy(const Side& first, const Side& second) {
   const Copy& copy = *first.party->copy;
   const bool onSource = !first.write;
@@ -84,7 +84,7 @@ void advise(const Scene& scene, const Side& first, const Side& second, Diagnosti
   }
 }
 
-/// Writes before reads, then copies before the pipeline before the kernel: the same text in whatever order they came.
+/// Writes before reads, then copies, the pipeline, the kernel: the text does not depend on the order of the accesses.
 bool comesFirst(const Side& a, const Side& b) {
   if (a.write != b.write) return a.write;
   const auto rank = [](const Side& s) { return s.party->copy ? 0 : s.party->isWindow() ? 1 : 2; };

@@ -1,4 +1,4 @@
-// What a race is called: both accesses, and the order that is missing.
+// The text of a race: both accesses, and the missing order.
 #pragma once
 
 #include "machine/observers/race/History.h"

@@ -192,14 +192,14 @@ TEST(NativeDevices, AReadThatPollsEndsWhenAnotherDeviceFails) {
   EXPECT_TRUE(fault);
 }
 
-TEST(NativeDevices, SG5_NobodyCanGoOn) {
+TEST(NativeDevices, SG5_Deadlock) {
   TextKernel k;
   const Val semaphore = k.semaphore();
   k.semWait(semaphore, k.constant(1));
   EXPECT_TRUE(faultsTogether(k, PerDevice(3)));
 }
 
-TEST(NativeDevices, ADeviceThatIsNotThereIsAFault) {
+TEST(NativeDevices, ANonexistentDeviceIsAFault) {
   for (const int32_t device : {2, -1}) {
     TextKernel k;
     const Val semaphore = k.semaphore();

@@ -44,7 +44,7 @@ TEST(OutsideReads, CopiesThatWouldBeTooLargeAreRefused) {
 }
 
 /// Rows from number[0] on, of which the last may be past the end; and the number is overwritten first, in place.
-TEST(OutsideReads, ACallGoesOnWhereItIsAsked) {
+TEST(OutsideReads, ACallContinuesIfRequested) {
   TextKernel k;
   const Val number = k.input({.dtype = "i32", .array = {4}, .space = "smem"}),
             x = k.input({.array = {16, 128}, .space = "vmem"}), o = k.output({.array = {8, 128}, .space = "vmem"});

@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::UnorderedElementsAre;
 
-TEST(Passes, HaveNamesOfTheirOwn) {
+TEST(Passes, HaveUniqueNames) {
   std::set<std::string_view> names;
   for (const RewritePass& pass : rewritePasses()) {
     EXPECT_TRUE(names.insert(pass.name).second) << pass.name;
@@ -185,12 +185,12 @@ std::map<std::string, int> applied(Kernel (*some)(), int cases) {
   return counts;
 }
 
-TEST(Passes, ProductsStayWhatTheyAre) {
+TEST(Passes, PreserveProducts) {
   const auto counts = applied(someProduct, 3);
   EXPECT_GT(counts.contains("retile-matmul-grid") ? counts.at("retile-matmul-grid") : 0, 30);
 }
 
-TEST(Passes, ElementwiseKernelsStayWhatTheyAre) {
+TEST(Passes, PreserveElementwiseKernels) {
   const auto counts = applied(someElementwise, 3);
   EXPECT_GT(counts.contains("retile-without-padding") ? counts.at("retile-without-padding") : 0, 20);
 }

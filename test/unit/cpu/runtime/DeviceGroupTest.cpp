@@ -67,7 +67,7 @@ TEST(DeviceGroup, CountsGoRoundARing) {
     }
 }
 
-TEST(DeviceGroup, WhoWaitsForEachOtherIsTold) {
+TEST(DeviceGroup, AMutualWaitIsReported) {
   for (const int devices : {1, 2, 4}) {
     DeviceGroup group(devices, nullptr, true);
     std::vector<int64_t> semaphores(static_cast<size_t>(devices), 1);
@@ -77,7 +77,7 @@ TEST(DeviceGroup, WhoWaitsForEachOtherIsTold) {
   }
 }
 
-TEST(DeviceGroup, WhoWaitsForOneThatHasLeftIsTold) {
+TEST(DeviceGroup, AWaitForAFinishedDeviceIsReported) {
   DeviceGroup group(3, nullptr, false);
   int64_t semaphore = 0;
   EXPECT_EQ(run(group, [&](int d) { return d != 1 || group.wait(d, &semaphore, 1); }), (std::vector<char>{1, 0, 1}));

@@ -86,7 +86,7 @@ TEST(Run, SF5_OperandOrderIsDynamicBoundsPrefetchInputs) {
   EXPECT_EQ(wrong.error().code, "SM4056");
 }
 
-TEST(Run, OperandsLieWhereTheirElementsCan) {
+TEST(Run, OperandsNeedElementAlignment) {
   alignas(8) std::array<char, 32 * 128 * 4 + 1> bytes{};
   const Array x = counting({32, 128});
   for (char* data : {static_cast<char*>(nullptr), bytes.data() + 1}) {
