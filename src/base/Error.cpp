@@ -28,7 +28,7 @@ void showSource(Diagnostic& d) {
 
 void detail::traced_has_no_elements(const Array& array, const std::source_location& at) {
   Diagnostic d{.code = "SM6119",
-               .message = "the elements of a traced value are asked for: " + array.type().str(),
+               .message = "the elements of a traced value are accessed: " + array.type().str(),
                .place = {at.file_name(), static_cast<int>(at.line()), static_cast<int>(at.column())},
                .need = "an array outside kernels and functions that are transformed",
                .have = "a value that is computed later",

@@ -160,7 +160,7 @@ Status ProcessRun::take(Processes::Message message) {
       return {};
     }
     case Kind::deadlock:
-      atDeadlock(processes_.name(message.from) + ": its devices wait for each other for ever");
+      atDeadlock(processes_.name(message.from) + ": its devices are deadlocked");
       return {};
     case Kind::gaveUp:
       return failed_ = gaveUp(message.from, "it has given up the kernel");
@@ -203,7 +203,7 @@ void ProcessRun::judge() {
   const bool still = all.idle && !all.atBarrier && all.sent == all.received;
   if (still && stillBefore_ && all.sent == sentBefore_ && !deadlock_) {
     tellAll(Kind::deadlock, {});
-    atDeadlock("the devices of other processes wait for each other for ever");
+    atDeadlock("the devices of other processes are deadlocked");
   }
   stillBefore_ = still;
   sentBefore_ = all.sent;
@@ -211,11 +211,11 @@ void ProcessRun::judge() {
 
 Status ProcessRun::gaveUp(int rank, std::string_view why) const {
   return fail({.code = "SM5011",
-               .message = "another process has left the program",
+               .message = "another process has stopped running the program",
                .place = {},
                .need = "every process to run the kernel to its end",
                .have = fmt::format("{}: {}", processes_.name(rank), why),
-               .help = "look at what that process prints"});
+               .help = "see the output of that process"});
 }
 
 Status ProcessRun::unreadable(int rank) const {

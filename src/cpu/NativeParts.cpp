@@ -46,7 +46,7 @@ std::optional<Diagnostic> unsuitableProcessor(const Processor& p) {
                       .help = "name a processor such as haswell, or aarch64-linux-gnu/neoverse-n1"};
   if (!triple.isX86() || p.vectorBytes > kSseBytes) return std::nullopt;
   return Diagnostic{.code = "SM7005",
-                    .message = fmt::format("processor {} has not all of AVX2, FMA and F16C", p.name),
+                    .message = fmt::format("processor {} lacks AVX2, FMA or F16C", p.name),
                     .place = {},
                     .need = "a processor with fused multiply-add",
                     .help = "name haswell, x86-64-v3 or a later one"};

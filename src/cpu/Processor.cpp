@@ -107,7 +107,7 @@ Result<Processor> processorNamed(std::string_view name) {
     return fail({.code = "SM7001",
                  .message = fmt::format("there is no processor '{}' for {}", p.name, p.triple),
                  .place = {},
-                 .help = "write a name that LLVM knows, such as znver4, sapphirerapids or haswell, or "
+                 .help = "use a name that LLVM accepts, such as znver4, sapphirerapids or haswell, or "
                          "aarch64-linux-gnu/neoverse-n1; `host` is this machine"});
   readFeatures(p);
   // LLVM derives them from the name; code that emits an instruction directly checks this list.

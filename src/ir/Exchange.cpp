@@ -27,7 +27,7 @@ const CollectiveKind* findKind(std::string_view op) {
 }
 
 constexpr std::string_view kOnce = "name each device once, in axis_index_groups or in the pairs of ppermute";
-constexpr std::string_view kChanged = "export the module again; it was changed by hand or cut";
+constexpr std::string_view kChanged = "export the module again; it was edited or truncated";
 
 tl::unexpected<Diagnostic> wrongExchange(const TypedOp& op, std::string message, std::string need, std::string have,
                                          std::string_view help) {

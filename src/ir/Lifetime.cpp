@@ -48,7 +48,7 @@ Status checkAlive() {
        .place = {},
        .need = "a call before main, or the thread's function, returns",
        .have = "a call from the destructor of a static or thread_local object",
-       .help = "do this work earlier, or keep the object in main or in the thread's function"});
+       .help = "do this earlier, or keep the object in main or in the thread's function"});
 }
 
 }  // namespace smalti

@@ -54,7 +54,7 @@ class Verifier {
   }
   void wrongTypes(const Op& op, std::string what) {
     report("SM2006", fmt::format("types do not fit: {} {}", op.name, what), op.place,
-           "export the module again; it was changed by hand or cut");
+           "export the module again; it was edited or truncated");
   }
 
   void checkMesh(const DeviceMesh& mesh) {

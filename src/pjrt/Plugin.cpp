@@ -173,7 +173,8 @@ Diagnostic refusedBy(const Plugin& plugin, const PluginError& error, std::string
                .place = {},
                .where = {fmt::format("plugin '{}'", plugin.path())},
                .have = fmt::format("{}: {}", codeName(error.code), error.message)};
-  if (isOfAnotherAge(error)) d.help = "the plugin's version of PJRT does not match this client: install another version of it";
+  if (isOfAnotherAge(error))
+    d.help = "the plugin's version of PJRT does not match this client: install another version of it";
   return d;
 }
 

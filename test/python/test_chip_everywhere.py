@@ -56,12 +56,12 @@ def test_conform_and_check_of_folders_have_a_column(smalti):
 
 
 def test_other_verbs_refuse_it_by_name(smalti):
-    takes = "what takes it: run, check, conform, show, describe, export, compile, time, tune, report, env"
+    takes = "accepted by: run, check, conform, show, describe, export, compile, time, tune, report, env"
     for words in (["cache", "--chip", "v5e"], ["cache", "warm", "add_grid_1d", "--chip", "v5e"], ["explain", "SM1000", "--chip", "v5e"],
                   ["new", "x", "--chip", "v5e"], ["chips", "--chip", "v5e"]):
         verb = " ".join(words[:2]) if words[1] == "warm" else words[0]
         done = smalti_does(smalti, *words)
-        assert (done.returncode, done.stderr) == (2, f"error[SM1000]: smalti {verb} takes no --chip\n  help: {takes}\n")
+        assert (done.returncode, done.stderr) == (2, f"error[SM1000]: smalti {verb} does not accept --chip\n  help: {takes}\n")
 
 
 @pytest.mark.parametrize("verb", ["run", "check", "conform", "show", "describe", "export", "compile", "time", "report"])

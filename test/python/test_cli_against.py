@@ -33,7 +33,7 @@ def test_differences_are_rows_and_the_rest_is_counted(check, fake):
     assert [refused, "v5e", "refused:", "unsupported-op", "accepted"] in rows
     assert [refused, "v6e", "refused:", "unsupported-op", "accepted"] in rows
     assert ("2 of 4 verdicts are the same; 0 accepted here and refused by the compiler, 2 refused here and accepted by the "
-            "compiler, 0 refused for another reason, 0 without a verdict of both\n") in done.stdout
+            "compiler, 0 refused for another reason, 0 without a verdict from one of the two\n") in done.stdout
     assert done.stderr == ""
 
 
@@ -58,7 +58,7 @@ def test_json_has_both_verdicts(check, fake):
 def test_a_crash_is_no_verdict(check, fake):
     done = check(CASES / "add_grid_1d", "--chip", "v5e", "--against", fake, FAKE_PJRT_CRASH=89)
     assert done.returncode == 2
-    assert "refused: crash" in done.stdout and "1 without a verdict of both" in done.stdout
+    assert "refused: crash" in done.stdout and "1 without a verdict from one of the two" in done.stdout
 
 
 def test_a_file_that_cannot_be_read_is_told(check, fake, tmp_path):
@@ -105,9 +105,9 @@ def test_a_chip_of_ones_own_is_unknown_to_the_compiler(check, fake, tmp_path, sm
     done = check(CASES / "add_grid_1d", "--chip", "mine.toml", "--against", fake)
     assert done.returncode == 2
     assert done.stderr == (
-        "error[SM6609]: Google's compiler knows no chip 'mine'\n"
+        "error[SM6609]: Google's compiler does not support chip 'mine'\n"
         "  need: one of v4, v5e, v5p, v6e, v7x, or all\n"
-        "  help: leave --against out: without it, the chip is what its file says\n")
+        "  help: omit --against to judge the chip by its own file\n")
 
 
 @pytest.fixture(scope="module")

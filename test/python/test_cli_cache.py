@@ -169,8 +169,8 @@ def test_warming_goes_on_after_a_module_that_is_refused(cache, tmp_path):
 
 @pytest.mark.parametrize("arguments, code, message", [
     (["warm", "none.mlir"], 2, "none.mlir:\nerror[SM1001]: cannot read 'none.mlir': No such file or directory\n"),
-    (["warm"], 2, "error[SM1000]: modules is required\n  help: smalti cache warm --help shows what there is\n"),
-    (["warm", "x", "--jbos", "2"], 2, "error[SM1000]: there is no option '--jbos' here\n  help: did you mean --jobs?\n"),
+    (["warm"], 2, "error[SM1000]: modules is required\n  help: smalti cache warm --help lists the options\n"),
+    (["warm", "x", "--jbos", "2"], 2, "error[SM1000]: unknown option '--jbos'\n  help: did you mean --jobs?\n"),
     (["warm", str(CASE), "--cache", "off"], 2, "error[SM1000]: there is no folder for compiled kernels\n"
      "  help: name one: --cache FOLDER, or SMALTI_CACHE\n"),
     (["warm", str(CASE), "--timeout-seconds", "0"], 2, "error[SM1011]: --timeout-seconds cannot be '0'\n"

@@ -149,7 +149,7 @@ def test_a_compiler_that_does_not_end_is_a_verdict(run, tmp_path):
     assert done.returncode == 3
     assert ("refused[SM6807]: the compiler for v5e did not finish in time\n"
             "  need: at most 1 s\n"
-            "  help: raise --timeout-seconds, or give it a smaller module\n") in done.stdout
+            "  help: raise --timeout-seconds, or use a smaller module\n") in done.stdout
 
 
 @pytest.mark.parametrize("table, fault", [

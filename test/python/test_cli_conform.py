@@ -124,7 +124,7 @@ def test_a_case_that_hangs_is_a_crash_with_a_code(conform, tmp_path):
     assert done.returncode == 1
     assert [(c["status"], c["code"]) for c in report["cases"]] == [("crash", "SM9012"), ("pass", None)]
     assert ("\nhangs:\nerror[SM9012]: the case timed out\n  need: at most 1 s\n"
-            "  help: raise --timeout-seconds, or lower --step-limit to see where it is\n") in done.stdout
+            "  help: raise --timeout-seconds, or lower --step-limit to see where it hangs\n") in done.stdout
 
 
 def test_findings_fail_a_case_only_when_checking(conform, tmp_path):

@@ -98,9 +98,9 @@ def test_every_way_to_run_gives_the_same(run, case, extra):
 
 
 MESSAGES = [
-    (["run"], 2, "error[SM1000]: module is required\n  help: smalti run --help shows what there is\n"),
-    (["rnu", "x"], 2, "error[SM1000]: there is no verb 'rnu'\n  help: did you mean 'smalti run'?\n"),
-    (["run", "x", "--chekc"], 2, "error[SM1000]: there is no option '--chekc' here\n  help: did you mean --check?\n"),
+    (["run"], 2, "error[SM1000]: module is required\n  help: smalti run --help lists the options\n"),
+    (["rnu", "x"], 2, "error[SM1000]: unknown verb 'rnu'\n  help: did you mean 'smalti run'?\n"),
+    (["run", "x", "--chekc"], 2, "error[SM1000]: unknown option '--chekc'\n  help: did you mean --check?\n"),
     (["run", "none.mlir"], 2, "error[SM1001]: cannot read 'none.mlir': No such file or directory\n"),
     (["run", "x", "--dma", "lazy"], 2,
      "error[SM1011]: --dma cannot be 'lazy'\n  need: eager|on-wait|random\n"
@@ -110,7 +110,7 @@ MESSAGES = [
     (["run", CASES / "add_grid_1d", "--in", "f32[2", "--in", "f32[2"], 2,
      "error[SM1001]: cannot read 'f32[2': No such file or directory\n"),
     (["run", CASES / "add_grid_1d/module.stablehlo.mlir", "--out-shape", "f32[8]"], 2,
-     f"error[SM1000]: '{CASES / 'add_grid_1d/module.stablehlo.mlir'}' has results of its own\n  need: f32[4096]\n"
+     f"error[SM1000]: '{CASES / 'add_grid_1d/module.stablehlo.mlir'}' already defines its results\n  need: f32[4096]\n"
      "  have: --out-shape f32[8]\n"
      "  help: leave --out-shape out: it is for bare kernels, which do not say how large arrays are\n"),
 ]
@@ -207,7 +207,7 @@ def test_devices_are_not_read(run, tmp_path):
 
 # Undefined memory that reaches a result is said; finding it costs nothing where no result looks undefined.
 
-NOTE = "note: undefined memory reaches the results; smalti check says where it comes from\n"
+NOTE = "note: undefined memory reaches the results; smalti check reports its origin\n"
 
 
 @pytest.mark.parametrize("target", ["interpret", "cpu"])

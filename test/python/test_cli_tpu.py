@@ -56,8 +56,8 @@ def test_without_a_tpu_a_sentence_says_so(run):
     assert done.returncode == 3
     assert done.stderr == (
         "error[SM5008]: the target 'tpu' cannot run here\n"
-        "  have: this machine has no TPU: there is neither /dev/accel0 nor a device of Google's in /dev/vfio\n"
-        "  help: run it on a TPU VM (smalti explain SM5008 says how to get one), or on paper: --target sim:v5e\n")
+        "  have: this machine has no TPU: there is neither /dev/accel0 nor a Google device in /dev/vfio\n"
+        "  help: run it on a TPU VM (smalti explain SM5008 says how to get one), or simulate it: --target sim:v5e\n")
 
 
 def test_libtpu_without_a_tpu_says_what_it_misses(run):
@@ -91,7 +91,7 @@ def test_a_crash_of_the_plugin_is_a_diagnostic_and_nothing_is_written(run, fake,
         "error[SM6810]: the plugin of the devices crashed in this run\n"
         f"   in target 'tpu'\n   in plugin '{fake}'\n"
         "  have: signal 6 (Aborted): latency_table_vf.cc:719] Operation not supported: kFake\n"
-        "  help: it is the plugin that crashed: see with smalti compile whether its compiler takes the kernels, and with "
+        "  help: the plugin itself crashed: check with smalti compile whether its compiler accepts the kernels, and with "
         "--target interpret what they do\n")
     assert not (tmp_path / "results").exists()
 
@@ -105,7 +105,7 @@ def test_a_hang_of_the_plugin_ends_in_time(run, fake):
         "error[SM6811]: the devices timed out in this run\n"
         f"   in target 'tpu'\n   in plugin '{fake}'\n"
         "  need: at most 1 s\n"
-        "  help: raise --timeout-seconds: starting the devices and compiling count, too\n")
+        "  help: raise --timeout-seconds: it includes starting the devices and compiling\n")
 
 
 def test_who_ends_the_tool_ends_the_plugin(smalti, fake, tmp_path):

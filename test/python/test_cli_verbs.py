@@ -68,7 +68,7 @@ def test_check_of_one_module_ends_in_time(run):
         assert done.returncode == 4 and done.stdout == (
             f"{module}: did not finish\nerror[SM9012]: the module timed out\n"
             "  need: at most 2 s\n"
-            "  help: raise --timeout-seconds, or lower --step-limit to see where it is\n"), done.stderr
+            "  help: raise --timeout-seconds, or lower --step-limit to see where it hangs\n"), done.stderr
 
 
 def test_check_with_a_limit_says_the_same(run):

@@ -58,7 +58,7 @@ def test_sm7202_options_of_the_machine(run, option):
     done = run("run", CASES / "add_grid_1d", "--target", "cuda-host", *option)
     what = " ".join(option) if option[0] != "--cores" else "--cores"
     assert done.stderr == (f"error[SM7202]: {what} is for the abstract machine: code for GPUs computes as --target cpu does\n"
-                           "   in kernel 'add_k'\n  help: leave it out, or choose --target interpret\n")
+                           "   in kernel 'add_k'\n  help: omit it, or choose --target interpret\n")
 
 
 @pytest.mark.parametrize("kernel", ["place_after_branch", "reduction_onto_memory"])
@@ -151,7 +151,7 @@ def tool_environment(folder, text):
 def test_a_ptxas_that_fails_is_a_diagnostic(run, tmp_path):
     tool, environment = tool_environment(tmp_path, "echo it is closed today\nexit 1\n")
     done = run("show", CASES / "add_grid_1d", "--target", "cuda:a100", "--stage", "all", env=environment)
-    assert done.stderr == (f"error[SM7204]: '{tool}' does not take the kernel's code\n  have: it is closed today\n\n"
+    assert done.stderr == (f"error[SM7204]: '{tool}' rejects the kernel's code\n  have: it is closed today\n\n"
                            "  help: this is a bug in Smalti, or a tool older than the GPU: please report it with the module\n")
 
 
@@ -265,7 +265,7 @@ def test_products_have_the_instructions_of_the_gpu(run, tmp_path, gpu, instructi
 
 
 @pytest.mark.parametrize("gpu, k, block, stages", [
-    ("h100", 256, 64, "4 stages of 49,152 bytes, by a thread more, in boxes"),
+    ("h100", 256, 64, "4 stages of 49,152 bytes, by an extra thread, in boxes"),
     ("a100", 256, 64, "3 stages of 49,152 bytes, by all threads"),
     ("h100", 160, 80, "4 stages of 49,152 bytes, by all threads"),  # rows of 128 bytes do not divide the depth of a block
 ])

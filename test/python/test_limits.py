@@ -40,7 +40,7 @@ def test_an_endless_loop_ends_in_time(run, target):
     lines = done.stderr.splitlines()
     assert done.returncode == 4 and lines[0] == "error[SM9012]: the run timed out"
     assert "  need: at most 1 s" in lines
-    assert "  help: raise --timeout-seconds, or lower --step-limit to see where it is" in lines
+    assert "  help: raise --timeout-seconds, or lower --step-limit to see where it hangs" in lines
 
 
 @pytest.mark.parametrize("json", [[], ["--json"]])
@@ -57,7 +57,7 @@ def test_what_does_not_look_at_the_time_ends_with_the_process(run, tmp_path, jso
         assert '"code": "SM9012"' in done.stdout and done.stderr == ""
     else:
         assert done.stderr == ("error[SM9012]: the run timed out\n  need: at most 1 s\n"
-                               "  help: raise --timeout-seconds, or lower --step-limit to see where it is\n")
+                               "  help: raise --timeout-seconds, or lower --step-limit to see where it hangs\n")
 
 
 def test_a_block_outside_its_array_is_found(run):

@@ -132,8 +132,8 @@ def test_the_numpy_encoder_agrees_with_the_recorded_embeddings(model):
 MESSAGES = [
     (["tokenize", "--model", "{model}"], 2,
      "error[SM1000]: tokenize takes one text or --json FILE\n  help: minilm tokenize --model FOLDER 'a text'\n"),
-    (["tokenize", "text"], 2, "error[SM1000]: --model is required\n  help: minilm tokenize --help shows what there is\n"),
-    (["tokenise"], 2, "error[SM1000]: there is no verb 'tokenise'\n  help: did you mean 'minilm tokenize'?\n"),
+    (["tokenize", "text"], 2, "error[SM1000]: --model is required\n  help: minilm tokenize --help lists the options\n"),
+    (["tokenise"], 2, "error[SM1000]: unknown verb 'tokenise'\n  help: did you mean 'minilm tokenize'?\n"),
     (["tokenize", "--model", "none", "text"], 2,
      "error[SM1001]: cannot read 'none/config.json': No such file or directory\n"
      "  help: --model names a folder with config.json, vocab.txt and model.safetensors; "

@@ -34,7 +34,7 @@ def test_mpi_on_without_a_launcher(smalti):
     assert done.stderr == (
         "error[SM5014]: the program cannot be spread over processes\n"
         "  need: processes started by an MPI launcher, and Smalti's library for that MPI\n"
-        "  have: a process that no launcher has started together with others\n"
+        "  have: a process that was not started by an MPI launcher\n"
         "  help: mpirun -n 2 PROGRAM\n")
 
 
@@ -86,6 +86,6 @@ def test_a_process_that_dies_is_named_by_the_others(mpi_library, bin_dir, how, l
     done = subprocess.run([MPIRUN, *launcher, "-n", "2", str(bin_dir / "smalti_devices_dies"), how],
                           capture_output=True, text=True, timeout=60, env=os.environ | MPI_IN_A_CONTAINER)
     assert launcher or done.returncode != 0  # with recovery, Open MPI's launcher gives 0 whatever its processes give
-    assert "error[SM5011]: another process has left the program\n" in done.stderr
+    assert "error[SM5011]: another process has stopped running the program\n" in done.stderr
     assert re.search(r"have: process 1 on \S+ has died\n", done.stderr), done.stderr
     assert time.monotonic() - begin < 30  # of which most is the launcher's

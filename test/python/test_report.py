@@ -109,13 +109,13 @@ def test_the_measured_steps_are_in_the_trace_too(measured):
 
 def test_a_kernel_that_is_not_native_says_so(smalti):
     data = json.loads(report(smalti, ROOT / "test/data/cases/dist_all_reduce_ring", "--chip", "v5e", "--target", "cpu", "--json").stdout)
-    assert {k["not_measured"] for k in data["cpu"]["kernels"]} == {"several devices run it"}
+    assert {k["not_measured"] for k in data["cpu"]["kernels"]} == {"it runs on several devices"}
 
 
 def test_only_native_runs_are_measured(smalti, tmp_path):
     done = report(smalti, CASE, "--target", "interpret")
     assert (done.returncode, done.stderr) == (2, (
-        "error[SM1000]: reports show what the models say of chips, and runs of the target cpu\n"
+        "error[SM1000]: reports show the models' predictions for chips, and runs of the target cpu\n"
         "  need: --target cpu, or none\n  have: --target interpret\n  help: name chips with --chip\n"))
     bare = tmp_path / "bare.mlir"
     subprocess.run([smalti, "export", CASE, "-o", bare], check=True)

@@ -193,7 +193,7 @@ def test_native_code_that_wrote_in_place_is_not_run_again():
     with pytest.raises(Exception) as caught:
         jax.block_until_ready(call(jnp.full((128,), 9, jnp.int32), X))
     assert str(caught.value).startswith("""INTERNAL: 
-error[SM9016]: native code left this kernel to the abstract machine after it had written to an input in place
+error[SM9016]: native code stopped with a fault after it had overwritten an input in place
 """)
 
 

@@ -77,11 +77,11 @@ def refusal(smalti, *words):
 
 def test_what_is_needed_is_said_by_the_number_of_the_modules_input(smalti):
     assert refusal(smalti, "dynamic_grid/module.stablehlo.mlir", "--chip", "v5e") == (3, (
-        "dynamic_grid/module.stablehlo.mlir on v5e: no time\n"
+        "dynamic_grid/module.stablehlo.mlir on v5e: no prediction\n"
         "error[SM6902]: the number of steps along grid axis 0 depends on data that is not given\n"
         "   in kernel '_lambda_'\n"
         "  have: it is input 0 of the module, i32[]\n"
-        "  help: give it (--in 0=FILE.npy), or say what is in it (--assume 0=NUMBER)\n"))
+        "  help: give it (--in 0=FILE.npy), or assume its value (--assume 0=NUMBER)\n"))
 
 
 def test_numbers_are_assumed_of_inputs(smalti):
@@ -104,15 +104,15 @@ def test_numbers_are_assumed_of_inputs(smalti):
     ("1=5", "error[SM1008]: --assume cannot stand for input 1\n"
             "  need: an input of integers: no time depends on floats\n  have: f32[64,128], and --assume 1=5\n"),
     ("0=99999999999", "error[SM1008]: --assume cannot stand for input 0\n"
-                      "  need: numbers that i32[] holds\n  have: i32[], and --assume 0=99999999999\n"),
-    ("k.py:3=4", "error[SM1008]: no op of the kernels of 'dynamic_grid/module.stablehlo.mlir' is of line k.py:3\n"
+                      "  need: numbers that fit i32[]\n  have: i32[], and --assume 0=99999999999\n"),
+    ("k.py:3=4", "error[SM1008]: no kernel op of 'dynamic_grid/module.stablehlo.mlir' comes from line k.py:3\n"
                  "  need: FILE:LINE or FILE:LINE:COLUMN as messages print it\n  have: --assume k.py:3=4\n"
                  "  help: time the module without it: the message says which line the number comes from\n"),
-    ("k.py:3=4,5", "error[SM1008]: line k.py:3 gives one number\n  need: 1 number\n  have: 2 numbers\n"),
-    ("sometimes", "error[SM1000]: --assume does not understand 'sometimes'\n"
+    ("k.py:3=4,5", "error[SM1008]: line k.py:3 computes one number\n  need: 1 number\n  have: 2 numbers\n"),
+    ("sometimes", "error[SM1000]: --assume cannot parse 'sometimes'\n"
                   "  need: always, never, INPUT=NUMBER, INPUT=NUMBER,NUMBER,… or FILE:LINE=NUMBER\n  have: sometimes\n"
                   "  help: --assume 2=16 says that every element of input 2 is 16\n"),
-    ("0=few", "error[SM1000]: --assume does not understand '0=few'\n"
+    ("0=few", "error[SM1000]: --assume cannot parse '0=few'\n"
               "  need: always, never, INPUT=NUMBER, INPUT=NUMBER,NUMBER,… or FILE:LINE=NUMBER\n  have: 0=few\n"
               "  help: --assume 2=16 says that every element of input 2 is 16\n"),
 ])
@@ -125,8 +125,8 @@ def test_an_assumption_that_fits_nothing(smalti, assume, message):
 
 def test_an_input_is_given_or_assumed(smalti):
     assert refusal(smalti, "dynamic_grid/module.stablehlo.mlir", "--in", "dynamic_grid/in0.npy", "--assume", "0=4") == (2, (
-        "error[SM1008]: input 0 is given and assumed\n"
-        "  need: one of --in and --assume\n  have: both --in and --assume 0=4\n"))
+        "error[SM1008]: input 0 is both given and assumed\n"
+        "  need: either --in or --assume\n  have: both --in and --assume 0=4\n"))
 
 
 def test_an_unknown_chip_and_a_missing_file(smalti):
@@ -221,7 +221,7 @@ def test_a_run_on_paper_computes_results_and_the_time_of_smalti_time(smalti):
     (module,) = time(smalti, case, "--chip", "v5e")
     assert got["time"]["us"] == module["chips"]["v5e"]["us"] > 0
     done = subprocess.run([smalti, "run", case, "--target", "sim:v5e"], capture_output=True, text=True)
-    assert " on v5e: " in done.stdout and "what takes the time" in done.stdout
+    assert " on v5e: " in done.stdout and "where the time goes" in done.stdout
 
 
 def test_a_run_on_paper_has_the_chips_numerics_unless_others_are_asked_for(smalti, tmp_path):

@@ -160,13 +160,13 @@ kernel k on v5e: 8.441 MiB of 100 MiB of VMEM, fits, 91.56 MiB are free
   output 0                           bf16[1024,256]         2        1 MiB      0 %         1.0 %  ▎  kernels.py:19:13
   left operand of a product, copied  bf16[1024,1024]            ≈ 1.88 MiB                  1.9 %  ▌  kernels.py:19:36
   partial sums of a product          f32[1024,256]             ≈ 575.2 KiB                  0.6 %  ▏  kernels.py:19:20
-most of it: input 0 (4 MiB)
+dominated by: input 0 (4 MiB)
 Buffered(1) for input 0 saves 2 MiB; its copies then wait for the body
 Buffered(1) for input 1 saves 512 KiB; its copies then wait for the body
 Buffered(1) for output 0 saves 512 KiB; its copies then wait for the body
 the largest block along each axis that fits, the others as they are (what the compiler adds grows with it):
-  i: 13616 of 24576 (12288 divides it), now 1024 (it fits); moves with it: input 0 dimension 0, output 0 dimension 0
-  j: 5504 of 6144 (3072 divides it), now 256 (it fits); moves with it: input 1 dimension 1, output 0 dimension 1
+  i: 13616 of 24576 (12288 divides it), now 1024 (it fits); resized with it: input 0 dimension 0, output 0 dimension 0
+  j: 5504 of 6144 (3072 divides it), now 256 (it fits); resized with it: input 1 dimension 1, output 0 dimension 1
 SMEM 0 B of 1 MiB; semaphores 0; HBM 348 MiB of 16 GiB for operands and results
 
 """

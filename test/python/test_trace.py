@@ -142,7 +142,7 @@ def test_many_steps_are_a_small_file_that_says_what_it_leaves_out(smalti, tmp_pa
     assert path.stat().st_size < 4_000_000
     ((_, (tracks, counters)),) = read(path).items()
     last = tracks["grid steps"][-1]
-    assert last[2].startswith("steps ") and last[2].endswith(" to 999,999, not one by one")
+    assert last[2].startswith("steps ") and last[2].endswith(" to 999,999, aggregated")
     told = len(tracks["grid steps"]) - 1
     assert last[2].split()[1] == f"{told:,}" and told > 1000
     assert all(len(v) <= 1026 for v in counters.values())
@@ -155,7 +155,7 @@ def test_it_is_of_one_module(smalti, tmp_path):
                                                  "  need: 1 module\n  have: 2 modules\n")
     done = subprocess.run([smalti, "time", GRID, "--chip", "v5e", "--against", "v6e", "--trace", tmp_path / "t"],
                           capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (2, "error[SM1000]: --trace and --against do not go together\n"
+    assert (done.returncode, done.stderr) == (2, "error[SM1000]: --trace and --against cannot be combined\n"
                                                  "  help: write a trace of each, or name both chips: --chip v5e,v6e --trace FILE\n")
     done = subprocess.run([smalti, "time", GRID, "--chip", "v5e", "--trace", tmp_path / "none/t"], capture_output=True, text=True)
     assert done.returncode == 2 and "SM1006" in done.stderr

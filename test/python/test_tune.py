@@ -94,7 +94,7 @@ def test_wrong_words(smalti):
         "  need: a module, a folder with case.json, or one of matmul, flash_attention, grouped_matmul, softmax, layer_norm, "
         "rms_norm\n  help: did you mean 'matmul'?\n")
     assert refusal(smalti, "matmul", "--operand", "bf16[8,8]", "--chip", "v5e", code=2) == (
-        "error[SM1000]: matmul takes other operands\n  need: --operand 2 times: x [m, k], y [k, n]\n  have: 1 operand\n"
+        "error[SM1000]: matmul takes different operands\n  need: --operand 2 times: x [m, k], y [k, n]\n  have: 1 operand\n"
         "  help: --operand 'bf16[512,512]' for each of them\n")
     assert "error[SM1014]: 'bf17[8,8]' is not an array type" in refusal(
         smalti, "softmax", "--operand", "bf17[8,8]", "--chip", "v5e", code=2)
@@ -107,7 +107,7 @@ def test_wrong_words(smalti):
 def test_modules_whose_blocks_do_not_change(smalti):
     assert refusal(smalti, CASES / "add_grid_1d", "--target", "cpu", code=3) == (
         "error[SM6913]: the blocks of a module are changed for the model alone\n"
-        f"  need: a kernel of the library with --target cpu, or --chip\n  have: {CASES / 'add_grid_1d'}\n"
+        f"  need: a library kernel with --target cpu, or --chip\n  have: {CASES / 'add_grid_1d'}\n"
         "  help: make its block sizes candidates where it is written: pl::autotune\n")
     text = refusal(smalti, CASES / "dma_slices_sem_array", "--chip", "v5e", code=3)
     assert "error[SM6913]: kernel '" in text and "cannot have blocks of other sizes" in text

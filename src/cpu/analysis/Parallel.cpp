@@ -61,7 +61,7 @@ class Planner {
   /// Requirements that do not depend on the number of axes.
   Why body() const {
     if (!always_.otherEffect.empty())
-      return fmt::format("it runs {}, which other grid points may notice", always_.otherEffect);
+      return fmt::format("it runs {}, which other grid points may observe", always_.otherEffect);
     for (size_t i = 0; i < arguments_.numScalarPrefetch(); ++i)
       if (useOf(always_, arguments_.scalarPrefetch(i)).stored)
         return fmt::format("it writes scalar prefetch operand {}", i);
@@ -75,13 +75,13 @@ class Planner {
     for (const Alias& alias : package_.aliases) {
       const auto output = static_cast<size_t>(alias.output);
       const auto input = arguments_.aliasedInput(output);
-      if (!input) return fmt::format("output {} is a scalar operand, too", output);
+      if (!input) return fmt::format("output {} is also a scalar operand", output);
       if (arguments_.input(*input).use_empty()) continue;
       const auto &from = arguments_.windowOf(*input), &to = arguments_.windowOf(arguments_.numInputs() + output);
       if (!from || !to || from->bounds != to->bounds || from->elementIndexed != to->elementIndexed ||
           from->padLow != to->padLow || from->padHigh != to->padHigh ||
           !sameIndexMap(arguments_.indexMap(*from), arguments_.indexMap(*to)))
-        return fmt::format("input {} and output {} are one array with different windows", *input, output);
+        return fmt::format("input {} and output {} are aliased but have different windows", *input, output);
     }
     return std::nullopt;
   }
@@ -91,14 +91,14 @@ class Planner {
       const auto& window = arguments_.windowOf(arguments_.numInputs() + o);
       if (!window) {
         if (useOf(always_, arguments_.output(o)).stored)
-          return fmt::format("output {} is whole at every grid point", o);
+          return fmt::format("output {} is the whole array at every grid point", o);
         continue;
       }
       const IndexMapFacts map(arguments_.indexMap(*window), arguments_.gridRank());
       const std::vector<bool> told = injectiveAxes(map, *window, signature_.grid);
       for (int a = 0; a < axes; ++a)
         if (!told[static_cast<size_t>(a)])
-          return fmt::format("output {} may have one block at several points of grid axis {}", o, a);
+          return fmt::format("output {} may have the same block at several points of grid axis {}", o, a);
     }
     return std::nullopt;
   }

@@ -79,7 +79,7 @@ Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage& package, const
   if (!interpreted.all().empty())
     return fail(notAheadOfTime(package, "ops that are not native yet: " + wordsOf(made.report.interpreted),
                                interpreted.all().front().place,
-                               "write it without them, or call it from a program that links Smalti"));
+                               "avoid them, or call the kernel from a program that links Smalti"));
   endAtOutsideReads(*built.module);
   const CEntry entry{.name = name,
                      .operands = package.operands,

@@ -202,7 +202,7 @@ class Instrumenter {
     }
     auto type = mlir::cast<mlir::MemRefType>((from ? from : to).getType());
     if (!type.hasStaticShape() || type.getRank() == 0) {
-      failure_ = "a copy of a size that is known when it runs";
+      failure_ = "a copy of dynamic size";
     } else if (tracks) {
       storeWhole(emitConstant(b_, copy.getLoc(), mlir::VectorType::get(type.getShape(), b_.getI1Type()), true), to);
     } else if (from) {

@@ -112,7 +112,7 @@ class Planner {
       if (copy && mayReadPadding(copy.getSource()))
         why = "a copy may read past the end of an array";
       else if (copy && mayOverlapItself(copy))
-        why = "the source and the target of a copy may be one memory";
+        why = "the source and the target of a copy may be the same memory";
       else if (isSynchronising(*op))
         why = cannotCheck(*op);
       else if (const MaskRule rule = maskRuleOf(*op);
@@ -213,7 +213,7 @@ class Planner {
         return fmt::format("output {} is one array with an input that may be fetched before it is written back", o);
       // The array is defined, a window starts undefined.
       if (w && (reads || !covered(argument, axes)))
-        return fmt::format("output {} is one array with an input, and its blocks are not surely written", o);
+        return fmt::format("output {} is aliased with an input, and its blocks may not be fully written", o);
       return std::nullopt;
     }
     if (!reads && written_[o]) return std::nullopt;

@@ -103,7 +103,7 @@ class LocalCore : public machine::Core {
 
  private:
   static Diagnostic mistake() {
-    return {.code = "SM9001", .message = "an op without such effects asked for one", .place = {}};
+    return {.code = "SM9001", .message = "an op without declared effects requested one", .place = {}};
   }
   machine::Actor actor_;
   FallbackContext::Effects& effects_;

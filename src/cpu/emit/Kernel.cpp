@@ -306,7 +306,7 @@ class KernelLowering {
           b_.CreateSub(b_.CreatePtrToInt(w.next, b_.getInt64Ty()), b_.CreatePtrToInt(view.base, b_.getInt64Ty()));
     auto type = llvm::cast<mlir::MemRefType>(argument.getType());
     auto shaped = reshape(b_, view, shapeOf(type));
-    if (!shaped) return unsupported("a window of another shape than its ref");
+    if (!shaped) return unsupported("a window whose shape differs from its ref's");
     l_.setRef(argument, *shaped);
     return {};
   }

@@ -43,10 +43,10 @@ std::optional<double> multiplyAddThroughput(std::string_view row) {
 
 Diagnostic failure(const std::string& mca, std::string have) {
   return {.code = "SM7004",
-          .message = fmt::format("'{}' cannot say how long the inner loop takes", mca),
+          .message = fmt::format("'{}' cannot predict the time of the inner loop", mca),
           .place = {},
           .have = std::move(have),
-          .help = "the rest of what is shown does not need it"};
+          .help = "the rest of the output does not need it"};
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ class Context : public jitlink::JITLinkContext {
       if (at != known_.end())
         found[name] = {at->second, llvm::JITSymbolFlags::Exported};
       else if (flags == jitlink::SymbolLookupFlags::RequiredSymbol)
-        return resume->run(llvm::createStringError("it calls %s, which it may not", (*name).str().c_str()));
+        return resume->run(llvm::createStringError("it calls %s, which is not allowed", (*name).str().c_str()));
       else
         found[name] = {};
     }

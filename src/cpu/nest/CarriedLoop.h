@@ -9,6 +9,7 @@ namespace smalti::cpu {
 using Carried = Values;
 using CarriedBody = llvm::function_ref<Carried(Reg index, const Carried&)>;
 /// countedLoop with constant bounds.
-Carried carriedLoop(NativeLowering&, int64_t begin, int64_t end, int64_t step, const Carried& carried, CarriedBody body);
+Carried carriedLoop(NativeLowering&, int64_t begin, int64_t end, int64_t step, const Carried& carried,
+                    CarriedBody body);
 
 }  // namespace smalti::cpu

@@ -151,7 +151,7 @@ Reg NestValues::compute(mlir::Value v, const ElementMap& map, const Chunk& chunk
   }
   if (const View* view = l_.findView(v)) return loadFrom(*view, map, chunk);
   const ScheduledOp* p = s_.find(v);
-  if (!p) return refuse("a value has no place in memory");
+  if (!p) return refuse("a value has no memory");
   mlir::Operation& op = *p->op;
   if (p->isLoad()) return loadFrom(l_.boxOf(&op), map, chunk);
   if (llvm::isa<tpu::IotaOp>(op)) return iota(op, map, chunk);
@@ -174,7 +174,7 @@ Reg NestValues::compute(mlir::Value v, const ElementMap& map, const Chunk& chunk
     for (Reg& r : operands) r = splatTo(b_, r, chunk.lanes);
   if (Reg quotient = wide ? byInverse(op, map, operands, chunk.lanes) : nullptr) return quotient;
   Reg r = emit({b_, op, operands, elementDType(op.getOperand(0).getType()), elementDType(v.getType())});
-  return r ? r : refuse("an op is not native after all");
+  return r ? r : refuse("an op has no native code");
 }
 
 Reg NestValues::iota(mlir::Operation& op, const ElementMap& map, const Chunk& chunk) {

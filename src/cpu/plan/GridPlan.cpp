@@ -45,7 +45,7 @@ class GridPlanner {
     plan_.written = mustWrite(package_);
     for (const Alias& a : package_.aliases)
       if (!arguments_.aliasedInput(static_cast<size_t>(a.output)))
-        return unplanned(fmt::format("output {} is a scalar operand, too", a.output));
+        return unplanned(fmt::format("output {} is also a scalar operand", a.output));
     for (size_t i = 0; i < arguments_.numBlocks(); ++i) {
       auto block = planBlock(i);
       if (!block) return tl::unexpected(std::move(block.error()));
@@ -120,7 +120,7 @@ class GridPlanner {
     if (isLocal(space) && space != MemorySpace::semaphore_mem) {
       // In the core's memory the output is a copy of the input; the caller's array is the output's. Semaphores of a
       // program stay in place.
-      if (plan_.sharedAxes > 0) return unplanned("an aliased whole operand with threads");
+      if (plan_.sharedAxes > 0) return unplanned("an aliased whole operand shared by threads");
       if (!b.isOutput) b.access = BlockAccess::privateCopy;
       return b;
     }
@@ -135,8 +135,7 @@ class GridPlanner {
     const ArrayType& array = arguments_.arrayOf(i);
     const size_t inputs = arguments_.numInputs();
     BlockPlan b{.isOutput = i >= inputs};
-    if (space != MemorySpace::vmem && space != MemorySpace::smem)
-      return unplanned("a window in another memory than VMEM or SMEM");
+    if (space != MemorySpace::vmem && space != MemorySpace::smem) return unplanned("a window outside VMEM and SMEM");
     if (window.revisitMode == RevisitMode::any && b.isOutput) return unplanned("RevisitMode.ANY");
     if (partner) {
       const auto& other = arguments_.windowOf(*partner);

@@ -38,7 +38,8 @@ RowProduct inStreams(NativeLowering&, RowProduct, int64_t streams);
 void inGroups(const RowProduct&, int64_t most, llvm::function_ref<void(llvm::ArrayRef<BlockOfRows>, int64_t)>);
 
 /// Divides `count` items from `first` on into parts of a fixed size, the last one smaller: a loop, and remainder code.
-void inPieces(NativeLowering&, Reg first, int64_t count, int64_t size, llvm::function_ref<void(Reg first, int64_t count)>);
+void inPieces(NativeLowering&, Reg first, int64_t count, int64_t size,
+              llvm::function_ref<void(Reg first, int64_t count)>);
 
 /// The address of the element `offset` elements after `base`.
 Reg elementAt(Builder&, DType, Reg base, Reg offset);

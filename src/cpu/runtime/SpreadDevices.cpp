@@ -19,7 +19,7 @@ constexpr uint64_t kFault = 1;
 
 Diagnostic unfit(std::string have) {
   return {.code = "SM4058",
-          .message = "a message from another device does not fit this one: it names memory that is not there",
+          .message = "a message from another device names memory that does not exist here",
           .place = {},
           .need = "the same kernel with the same types on every device",
           .have = std::move(have),

@@ -41,7 +41,7 @@ Result<std::vector<json>> objects(const json& object, const char* key, const std
   if (found == object.end() || found->is_null()) return list;
   if (!found->is_array()) return fail(malformed(path, fmt::format("'{}' is not a list", key)));
   for (const json& item : *found) {
-    if (!item.is_object()) return fail(malformed(path, fmt::format("'{}' holds something that is not an object", key)));
+    if (!item.is_object()) return fail(malformed(path, fmt::format("'{}' contains a non-object", key)));
     list.push_back(item);
   }
   return list;

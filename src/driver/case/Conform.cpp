@@ -74,7 +74,7 @@ Result<std::vector<ConformCase>> listCases(const std::vector<std::string>& folde
     return fail({.code = "SM1016",
                  .message = filter.empty()
                                 ? "there is no recorded case here"
-                                : fmt::format("there is no recorded case whose name holds '{}' here", filter),
+                                : fmt::format("there is no recorded case whose name contains '{}' here", filter),
                  .place = {},
                  .need = "folders with case.json",
                  .have = fmt::format("'{}'{}", folders.front(), folders.size() > 1 ? " and others" : "")});

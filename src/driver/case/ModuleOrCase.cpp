@@ -18,7 +18,7 @@ Result<ModuleOrCase> loadModuleOrCase(const std::string& path) {
   std::error_code none;
   if (d.code == "SM1013") d.need += ", or a folder with case.json";
   if (d.code == "SM1001" && !isCase && std::filesystem::is_directory(path, none))
-    d.help = "give a module, or a folder with case.json; conform takes many";
+    d.help = "give a module, or a folder with case.json; for many cases, use conform";
   return fail(std::move(d));
 }
 

@@ -88,15 +88,15 @@ Diagnostic foreignTrouble(const ChildResult& result, const CompileOptions& optio
             .place = {},
             .where = std::move(where),
             .need = fmt::format("at most {} s", limitSeconds),
-            .help = "raise --timeout-seconds: starting the devices and compiling count, too"};
+            .help = "raise --timeout-seconds: it includes starting the devices and compiling"};
   return {.code = "SM6810",
           .message = fmt::format("the plugin of the devices crashed in this {}", work),
           .place = {},
           .where = std::move(where),
           .have = endOf(result),
           .help =
-              "it is the plugin that crashed: see with smalti compile whether its compiler takes the kernels, and "
-              "with --target interpret what they do"};
+              "the plugin itself crashed: check with smalti compile whether its compiler accepts the kernels, and "
+              "with --target interpret whether they are correct"};
 }
 
 Result<RunOutcome> runApart(const Program& program, std::span<const Array> arguments, const RunSettings& settings) {

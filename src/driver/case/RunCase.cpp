@@ -19,7 +19,7 @@ void compareResults(const Case& c, const std::vector<Array>& results, const std:
     if (outcome.wrong.empty()) outcome.wrong = std::move(what);
   };
   if (results.size() != expected.size())
-    return wrong(fmt::format("{} results, {} are expected", results.size(), expected.size()));
+    return wrong(fmt::format("got {} results, expected {}", results.size(), expected.size()));
   for (size_t i = 0; i < results.size(); ++i) {
     const Comparison comparison = compare(results[i], expected[i], c.tolerance(i));
     if (comparison.maxError && (!outcome.maxError || *comparison.maxError > *outcome.maxError)) {

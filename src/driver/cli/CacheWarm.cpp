@@ -137,7 +137,7 @@ CLI::App* declareCacheWarm(CLI::App& cache, Session& session) {
   session.addOptions(*app, {OptionGroup::check, OptionGroup::cases, OptionGroup::cache, OptionGroup::output},
                      {"corpus"});
   app->footer(
-      "Each module is compiled in a process of its own. With --check it is the code that checks itself.\n"
+      "Each module is compiled in a process of its own. With --check, the code with checks is compiled.\n"
       "Example:\n  smalti cache warm attention.mlir --timeout-seconds 10");
   app->callback(
       [&session, arguments] { session.action = [&session, arguments] { return warm(session, *arguments); }; });

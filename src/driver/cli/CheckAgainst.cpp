@@ -85,7 +85,7 @@ std::string summary(const driver::AgainstTally& t, const std::vector<Pair>& pair
   std::string s = fmt::format(
       "{} of {} verdicts are the same; {} accepted here and refused by the compiler, {} refused here and accepted by "
       "the "
-      "compiler, {} refused for another reason, {} without a verdict of both\n",
+      "compiler, {} refused for another reason, {} without a verdict from one of the two\n",
       term::grouped(t.same), term::grouped(t.numVerdicts()), t.weAccept, t.weRefuse, t.otherReason, t.unknown);
   const Pair* worst = nullptr;
   const auto distance = [](const Pair& p) { return std::abs(driver::vmemRatio(p.ours, *p.theirs).value_or(1) - 1); };
@@ -132,10 +132,10 @@ int checkAgainst(const Session& session, const std::vector<std::string>& paths, 
   for (const tpu::Chip& chip : chips) {
     if (!pjrt::findChipTopology(chip.name)) {
       session.refuse({.code = "SM6609",
-                      .message = fmt::format("Google's compiler knows no chip '{}'", chip.name),
+                      .message = fmt::format("Google's compiler does not support chip '{}'", chip.name),
                       .place = {},
                       .need = "one of v4, v5e, v5p, v6e, v7x, or all",
-                      .help = "leave --against out: without it, the chip is what its file says"});
+                      .help = "omit --against to judge the chip by its own file"});
       return kUsage;
     }
     request.chips.push_back(chip.name);

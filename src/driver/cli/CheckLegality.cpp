@@ -125,7 +125,7 @@ std::string legalityText(const Session& session, const LegalityOfModule& m) {
                                              : term::styled(term::Style::red, "refused", color);
     text += fmt::format("{}: {} by the compiler of {}, {:.2f} MiB of VMEM{}\n", m.path, verdict, chip,
                         static_cast<double>(v.vmemBytes) / (1 << 20),
-                        v.fits == tpu::Fits::uncertain ? ", which may be too much" : "");
+                        v.fits == tpu::Fits::uncertain ? ", which may exceed the limit" : "");
   }
   // A message shared by several chips is printed once.
   std::vector<std::string> said;

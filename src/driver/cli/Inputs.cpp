@@ -49,14 +49,14 @@ Status takeGiven(Prepared& prepared, const InputArguments& arguments, const Opti
                    .place = {},
                    .need = counted(types.size(), "input"),
                    .have = "--in " + counted(arguments.in.size(), "time"),
-                   .help = "smalti describe lists them; without any --in they are made up"});
+                   .help = "smalti describe lists them; without any --in they are generated"});
   }
   for (size_t i = 0; i < arguments.in.size(); ++i) {
     auto given = readGiven(arguments.in[i], types.empty() ? std::nullopt : std::optional(types[i].dtype), options, i);
     if (!given) return fail(given.error());
     if (!types.empty() && given->array.type() != types[i])
       return fail({.code = "SM1008",
-                   .message = fmt::format("input {} ('{}') is not what the module takes", i, arguments.in[i]),
+                   .message = fmt::format("input {} ('{}') does not match the module's parameter", i, arguments.in[i]),
                    .place = {},
                    .need = types[i].str(),
                    .have = given->array.type().str()});
@@ -97,7 +97,7 @@ Status checkShapes(const Prepared& prepared, const InputArguments& arguments) {
   const std::vector<ArrayType>& own = driver::resultTypes(prepared.program());
   if (results->empty() || *results == own) return {};
   return fail({.code = "SM1000",
-               .message = fmt::format("'{}' has results of its own", prepared.module.path),
+               .message = fmt::format("'{}' already defines its results", prepared.module.path),
                .place = {},
                .need = typesText(own),
                .have = "--out-shape " + typesText(*results),

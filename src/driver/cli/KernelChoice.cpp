@@ -17,8 +17,8 @@ Result<const KernelPackage*> chooseKernel(const driver::LoadedModule& module, co
   if (byName) return byName;
   return fail(
       {.code = "SM1020",
-       .message = choice.empty() ? fmt::format("'{}' holds {} kernels", module.path, names.size())
-                                 : fmt::format("'{}' holds no kernel '{}'", module.path, choice.substr(0, 100)),
+       .message = choice.empty() ? fmt::format("'{}' contains {} kernels", module.path, names.size())
+                                 : fmt::format("'{}' contains no kernel '{}'", module.path, choice.substr(0, 100)),
        .place = {},
        .need = names.empty() ? "a module with a kernel" : fmt::format("--kernel, one of {}", fmt::join(names, ", "))});
 }

@@ -69,17 +69,17 @@ Diagnostic fromParseError(const CLI::ParseError& error, const CLI::App& app, std
   const CLI::App& verb = *deepest;
   std::string message = error.what();
   if (const size_t end = message.find('\n'); end != std::string::npos) message.resize(end);
-  std::string help = fmt::format("{} --help shows what there is", typed);
+  std::string help = fmt::format("{} --help lists the options", typed);
   std::vector<std::string> flags;
   for (const CLI::Option* option : verb.get_options())
     for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
   for (std::string_view word : words) {
     word = word.substr(0, word.find('='));
     if (!word.starts_with("--") || std::find(flags.begin(), flags.end(), word) != flags.end()) continue;
-    message = fmt::format("there is no option '{}' here", word.substr(0, 100));
+    message = fmt::format("unknown option '{}'", word.substr(0, 100));
     if (const auto others = verbsWith(app, word); !others.empty()) {
-      message = fmt::format("{} takes no {}", typed, word.substr(0, 100));
-      help = fmt::format("what takes it: {}", fmt::join(others, ", "));
+      message = fmt::format("{} does not accept {}", typed, word.substr(0, 100));
+      help = fmt::format("accepted by: {}", fmt::join(others, ", "));
       break;
     }
     const auto near = nearest(word, flags, 1);
@@ -113,7 +113,7 @@ int parseAndRun(const Application& application, int argc, const char* const* arg
   const bool isVerb = std::find(names.begin(), names.end(), first) != names.end();
   if (!isVerb && !first.starts_with("-")) {
     const auto near = nearest(first, names, 1);
-    return session.refuse(usage(fmt::format("there is no verb '{}'", first.substr(0, 100)),
+    return session.refuse(usage(fmt::format("unknown verb '{}'", first.substr(0, 100)),
                                 near.empty() ? fmt::format("one of {}", fmt::join(names, ", "))
                                              : fmt::format("did you mean '{} {}'?", application.name, near[0])));
   }
@@ -161,7 +161,7 @@ std::span<const Verb> verbs() {
            "  smalti compile attention.mlir --chip v6e -o attention.v6e    an executable for a v6e",
            declareCompile},
       Verb{"cache", "show, fill or clear the folder of compiled kernels",
-           "  smalti cache                                  where it is and what is in it\n"
+           "  smalti cache                                  its location and contents\n"
            "  smalti cache warm attention.mlir              compiles its kernels into it\n"
            "  smalti cache --clear\n"
            "  smalti run add_grid_1d --target cpu --cache off",
@@ -172,24 +172,24 @@ std::span<const Verb> verbs() {
            "  smalti time grouped.mlir --chip v6e --in 2=group_sizes.npy --json",
            declareTime},
       Verb{
-          "tune", "find the fastest block sizes: for TPUs with the model of time, for this machine by measuring",
+          "tune", "find the fastest block sizes: for TPUs with the timing model, for this machine by measurement",
           "  smalti tune matmul.mlir --chip v5e\n"
           "  smalti tune matmul --operand 'bf16[4096,4096]' --operand 'bf16[4096,4096]' --chip v5e --tuned tuned.toml\n"
           "  smalti tune softmax --operand 'f32[1024,4096]' --target cpu",
           declareTune},
-      Verb{"report", "write an HTML report of what TPU compilers and the models say about a module",
+      Verb{"report", "write an HTML report of what TPU compilers and the models report about a module",
            "  smalti report attention.mlir -o attention.html\n"
            "  smalti report attention.mlir --chip v5e,v6e -o attention.html\n"
            "  smalti report attention.mlir --target cpu -o attention.html   with measured native code",
            declareReport},
-      Verb{"chips", "show what is known about TPUs, with sources",
+      Verb{"chips", "show the known facts about TPUs, with sources",
            "  smalti chips\n"
            "  smalti chips v5e\n"
            "  smalti chips v5e --toml > my_chip.toml        one to change: --chip my_chip.toml",
            declareChips},
       Verb{"explain", "explain an error code", "  smalti explain SM1012", declareExplain},
       Verb{"env", "list every option with its variable, value and origin", "  SMALTI_SEED=7 smalti env", declareEnv},
-      Verb{"new", "make a folder with a small kernel to start from", "  smalti new hello", declareNew},
+      Verb{"new", "create a folder with a small kernel to start from", "  smalti new hello", declareNew},
   };
   return kVerbs;
 }

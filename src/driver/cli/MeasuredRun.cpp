@@ -35,7 +35,7 @@ class MeasuredTargetKernel : public driver::TargetKernel {
                                     const driver::ExecuteSettings& settings, std::span<Array>) const override {
     if (!native_.kernel || operands.size() > 1) {
       calls_.push_back(
-          {name_, operands.size() > 1 ? "several devices run it" : "it is not native: " + native_.reason, {}});
+          {name_, operands.size() > 1 ? "it runs on several devices" : "it is not native: " + native_.reason, {}});
       return onMachine(operands, settings);
     }
     bool fault = false;
@@ -72,7 +72,7 @@ constexpr std::string_view kMeasuredTarget = "cpu-measured";
 /// The target cpu with time stamps, registered for the duration of this run.
 driver::Target measuredTarget(std::vector<MeasuredCall>& calls) {
   return {.name = kMeasuredTarget,
-          .summary = "native code for this processor that notes how long its parts take",
+          .summary = "native code for this processor with timing instrumentation",
           .argument = {},
           .checks = [](const machine::ObserverRow&) { return false; },
           .available = [](std::string_view) { return Status(); },
@@ -184,7 +184,7 @@ void toTrace(Trace& trace, const std::vector<MeasuredCall>& calls) {
       double last = 0;
       for (const cpu::MeasuredStep& s : m.firstSteps) last = std::max(last, s.toNs);
       trace.slice(p, "the rest",
-                  fmt::format("{} more steps, not one by one", m.steps - static_cast<int64_t>(m.firstSteps.size())),
+                  fmt::format("{} more steps, aggregated", m.steps - static_cast<int64_t>(m.firstSteps.size())),
                   start + last, start + m.ns);
     }
     start += m.ns;

@@ -39,7 +39,7 @@ int create(const Session& session, std::string folder) {
     return session.refuse({.code = "SM1018",
                            .message = fmt::format("'{}' already exists", folder),
                            .place = {},
-                           .help = "take another name, or remove it"});
+                           .help = "choose another name, or remove it"});
   std::vector<std::string> files;
   if (Status status = write(folder, files); !status) return session.refuse(status.error());
   if (session.json()) {

@@ -60,7 +60,7 @@ Result<bool> isMeasured(const Session& session) {
   const std::string& target = session.options.values.target;
   if (session.options.origin(*findOption("target")) != Origin::commandLine || target == "cpu") return target == "cpu";
   return fail({.code = "SM1000",
-               .message = "reports show what the models say of chips, and runs of the target cpu",
+               .message = "reports show the models' predictions for chips, and runs of the target cpu",
                .place = {},
                .need = "--target cpu, or none",
                .have = fmt::format("--target {}", target),

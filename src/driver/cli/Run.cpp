@@ -49,7 +49,7 @@ Result<Compared> compareAll(const Prepared& prepared, const RunArguments& argume
   if (!expected) return fail(expected.error());
   if (expected->empty()) return compared;
   if (expected->size() != results.size()) {
-    compared.countMismatch = fmt::format("{} results, {} are expected", results.size(), expected->size());
+    compared.countMismatch = fmt::format("got {} results, expected {}", results.size(), expected->size());
     return compared;
   }
   for (size_t i = 0; i < results.size(); ++i)

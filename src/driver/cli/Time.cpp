@@ -140,7 +140,7 @@ int time(const Session& session, const TimeArguments& arguments) {
            .have = fmt::format("{} on {}", counted(arguments.paths.size(), "module"), counted(chips->size(), "chip"))});
     if (!arguments.trace.empty())
       return session.refuse({.code = "SM1000",
-                             .message = "--trace and --against do not go together",
+                             .message = "--trace and --against cannot be combined",
                              .place = {},
                              .help = "write a trace of each, or name both chips: --chip v5e,v6e --trace FILE"});
     return compare(session, arguments, chips->front());
@@ -167,7 +167,7 @@ int time(const Session& session, const TimeArguments& arguments) {
       of[on.chip] = on.refusal ? Json{{"error", driver::toJson(*on.refusal)}} : timeJson(on.facts, *on.time);
       if (on.advice) of[on.chip]["advice"] = adviceJson(*on.time, *on.advice);
       if (session.json()) continue;
-      text += on.refusal ? fmt::format("{} on {}: no time\n{}", t.path, on.chip,
+      text += on.refusal ? fmt::format("{} on {}: no prediction\n{}", t.path, on.chip,
                                        session.diagnosticText(*on.refusal, "error", session.colorOut()))
                          : timeText(session, t.path, on.facts, *on.time, alone);
       if (on.advice) text += adviceText(session, *on.time, *on.advice);

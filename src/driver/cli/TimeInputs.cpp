@@ -46,7 +46,7 @@ Diagnostic noInput(const driver::ModuleOrCase& module, std::string_view input, c
 
 Diagnostic notUnderstood(const std::string& text) {
   return {.code = "SM1000",
-          .message = fmt::format("--assume does not understand '{}'", text),
+          .message = fmt::format("--assume cannot parse '{}'", text),
           .place = {},
           .need = "always, never, INPUT=NUMBER, INPUT=NUMBER,NUMBER,… or FILE:LINE=NUMBER",
           .have = text,
@@ -76,7 +76,7 @@ Status takeArrays(const driver::ModuleOrCase& module, const std::vector<ArrayTyp
     if (!array) return fail(array.error());
     if (array->type() != types[index])
       return fail({.code = "SM1008",
-                   .message = fmt::format("input {} ('{}') is not what the module takes", index, path),
+                   .message = fmt::format("input {} ('{}') does not match the module's parameter", index, path),
                    .place = {},
                    .need = types[index].str(),
                    .have = array->type().str()});
@@ -161,14 +161,14 @@ Status takeAssumption(const driver::ModuleOrCase& module, const std::vector<Arra
     if (name.find(':') == std::string::npos) return fail(noInput(module, name, types, "--assume", text));
     if (numbers.size() != 1)
       return fail({.code = "SM1008",
-                   .message = fmt::format("line {} gives one number", name),
+                   .message = fmt::format("line {} computes one number", name),
                    .place = {},
                    .need = "1 number",
                    .have = counted(numbers.size(), "number")});
     const sim::Assumptions::Number number{name, numbers.front()};
     if (!isAnywhere(*module.program, number))
       return fail({.code = "SM1008",
-                   .message = fmt::format("no op of the kernels of '{}' is of line {}", module.path, name),
+                   .message = fmt::format("no kernel op of '{}' comes from line {}", module.path, name),
                    .place = {},
                    .need = "FILE:LINE or FILE:LINE:COLUMN as messages print it",
                    .have = fmt::format("--assume {}", text),
@@ -180,9 +180,9 @@ Status takeAssumption(const driver::ModuleOrCase& module, const std::vector<Arra
   const ArrayType& type = types[*index];
   if (given[*index])
     return fail({.code = "SM1008",
-                 .message = fmt::format("input {} is given and assumed", *index),
+                 .message = fmt::format("input {} is both given and assumed", *index),
                  .place = {},
-                 .need = "one of --in and --assume",
+                 .need = "either --in or --assume",
                  .have = fmt::format("both --in and --assume {}", text)});
   if (numbers.size() != 1 && static_cast<int64_t>(numbers.size()) != type.elements())
     return fail({.code = "SM1008",
@@ -200,7 +200,7 @@ Status takeAssumption(const driver::ModuleOrCase& module, const std::vector<Arra
                  .message = fmt::format("--assume cannot stand for input {}", *index),
                  .place = {},
                  .need = is_float(type.dtype) ? "an input of integers: no time depends on floats"
-                                              : fmt::format("numbers that {} holds", type.str()),
+                                              : fmt::format("numbers that fit {}", type.str()),
                  .have = fmt::format("{}, and --assume {}", type.str(), text)});
   to.inputs[*index] = std::move(**array);
   return {};

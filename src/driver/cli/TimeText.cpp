@@ -106,12 +106,12 @@ std::string timeText(const Session& session, const std::string& path, const tpu:
   const double clock = chip.device.clockGhz;
   auto parts = partsOf(chip, time);
   std::string text =
-      fmt::format("{} on {}: {} ({} to {}), {:.0f} % of the roofline; most of it: {}\n", path, chip.name,
+      fmt::format("{} on {}: {} ({} to {}), {:.0f} % of the roofline; dominated by: {}\n", path, chip.name,
                   term::styled(term::Style::bold, micro(time.us), color), micro(time.lowUs), micro(time.highUs),
                   time.us > 0 ? 100 * time.rooflineUs / time.us : 0, boundOf(parts).what);
   if (!whole) return text;
   std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.us > b.us; });
-  term::Table spent({{"what takes the time"}, {"time", term::Align::right}, {"%", term::Align::right}});
+  term::Table spent({{"where the time goes"}, {"time", term::Align::right}, {"%", term::Align::right}});
   for (const Part& p : parts)
     if (p.us > 0)
       spent.add({std::string(p.what), micro(p.us), fmt::format("{:.0f}", 100 * p.us / std::max(time.us, 1e-9))});

@@ -52,10 +52,9 @@ double Trace::kernel(const tpu::Chip& chip, const std::string& name, const sim::
   put(sim::Track::step);
   if (!r.whole)
     slice(p, "grid steps",
-          r.steps > 0
-              ? fmt::format("steps {} to {}, not one by one", term::grouped(r.steps), term::grouped(time.steps - 1))
-              : std::string("the rest, not one by one"),
-          at(r.until), endNs, {{"see", "the counters, which are of the whole run"}});
+          r.steps > 0 ? fmt::format("steps {} to {}, aggregated", term::grouped(r.steps), term::grouped(time.steps - 1))
+                      : std::string("the remaining steps, aggregated"),
+          at(r.until), endNs, {{"see", "counters of the whole run"}});
   for (const sim::Track track : {sim::Track::compute, sim::Track::wait, sim::Track::hbm, sim::Track::copy}) put(track);
 
   const double width = r.width * nsPerCycle;

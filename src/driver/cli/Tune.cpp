@@ -103,7 +103,7 @@ Result<std::vector<Operand>> operandsOf(const Tunable& kernel, const std::vector
   }
   if (types.size() != kernel.num_operands)
     return fail({.code = "SM1000",
-                 .message = fmt::format("{} takes other operands", kernel.name),
+                 .message = fmt::format("{} takes different operands", kernel.name),
                  .place = {},
                  .need = fmt::format("--operand {}: {}",
                                      kernel.num_operands == 1 ? "once" : fmt::format("{} times", kernel.num_operands),
@@ -203,7 +203,7 @@ int tune(const Session& session, const TuneArguments& arguments) {
       done = native ? fail({.code = "SM6913",
                             .message = "the blocks of a module are changed for the model alone",
                             .place = {},
-                            .need = "a kernel of the library with --target cpu, or --chip",
+                            .need = "a library kernel with --target cpu, or --chip",
                             .have = what,
                             .help = "make its block sizes candidates where it is written: pl::autotune"})
                     : tuneModule(session, arguments, what, *chips, kernels, found);

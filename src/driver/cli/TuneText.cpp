@@ -85,7 +85,7 @@ std::string tuneText(const Session& session, const std::string& title, const Tun
   const double now = base == k.rows.end() || base->refusal ? 0 : base->us;
   std::string text = fmt::format("{} on {}: {} of {}{} run, times {}\n", term::styled(term::Style::bold, title, color),
                                  k.target, runs, counted(k.rows.size(), "candidate"),
-                                 k.all ? "" : " (there are more: --most)", k.measured ? "measured" : "by the model");
+                                 k.all ? "" : " (more exist: --most)", k.measured ? "measured" : "by the model");
   const bool hasBytes = std::any_of(k.rows.begin(), k.rows.end(), [](const TunedRow& r) { return r.vmemBytes > 0; });
   std::vector<term::Table::Column> columns{{"time", term::Align::right}, {"of now", term::Align::right}};
   if (hasBytes) columns.push_back({"VMEM", term::Align::right});
@@ -96,7 +96,7 @@ std::string tuneText(const Session& session, const std::string& title, const Tun
     if (r.refusal || (i >= most && !r.isBase)) continue;
     std::vector<std::string> cells{micro(r.us), now > 0 ? fmt::format("{:.2f}", r.us / now) : ""};
     if (hasBytes) cells.push_back(fmt::format("{:.2f} MiB", static_cast<double>(r.vmemBytes) / (1 << 20)));
-    cells.push_back(r.candidate + (r.isBase ? term::styled(term::Style::dim, "  (as it is now)", color) : ""));
+    cells.push_back(r.candidate + (r.isBase ? term::styled(term::Style::dim, "  (current)", color) : ""));
     table.add(std::move(cells));
   }
   if (!table.empty()) text += table.str(color, 2);

@@ -53,7 +53,7 @@ std::string undefinedMemoryNote(const Prepared& prepared, const driver::RunSetti
   limit = limit > 0 ? std::min(limit, kMaxInstructions) : kMaxInstructions;
   const auto followed = driver::runProgram(prepared.program(), prepared.inputs, follow);
   if (!followed || followed->findings.empty()) return "";
-  return "note: undefined memory reaches the results; smalti check says where it comes from\n";
+  return "note: undefined memory reaches the results; smalti check reports its origin\n";
 }
 
 }  // namespace smalti::cli

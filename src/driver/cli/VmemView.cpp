@@ -52,7 +52,7 @@ std::string roomText(const tpu::BlockRoom& room, int64_t bytes, int64_t limit) {
   const std::string dividing = room.dividing == room.largest ? ""
                                : room.dividing == 0          ? " (none divides it)"
                                                              : fmt::format(" ({} divides it)", room.dividing);
-  return fmt::format("  {}: {} of {}{}, now {} ({}); moves with it: {}\n", name, room.largest, room.extent, dividing,
+  return fmt::format("  {}: {} of {}{}, now {} ({}); resized with it: {}\n", name, room.largest, room.extent, dividing,
                      room.block, now, follow);
 }
 
@@ -89,7 +89,7 @@ std::string verdictText(const VmemMap& map) {
     case tpu::Fits::yes:
       return fmt::format("fits, {} are free", term::humanBytes(-over));
     case tpu::Fits::no:
-      return fmt::format("does not fit: {} too much", term::humanBytes(over));
+      return fmt::format("does not fit: {} over the limit", term::humanBytes(over));
     case tpu::Fits::uncertain:
       break;
   }
@@ -104,14 +104,14 @@ std::string adviceText(const VmemMap& map) {
                                      [](const VmemPart& a, const VmemPart& b) { return a.bytes < b.bytes; });
   const bool isTemporary = most == map.parts.end() || map.temporaries.likely > most->bytes;
   if (map.bytes() > 0)
-    text += fmt::format("most of it: {} ({})\n", isTemporary ? "what the compiler keeps of the body" : most->what,
+    text += fmt::format("dominated by: {} ({})\n", isTemporary ? "values that the compiler spills" : most->what,
                         term::humanBytes(isTemporary ? map.temporaries.likely : most->bytes));
   for (const VmemPart& part : map.parts)
     if (part.buffers == 2)
       text += fmt::format("Buffered(1) for {} saves {}; its copies then wait for the body\n", part.what,
                           term::humanBytes(part.bytes / 2));
   for (const std::string& what : map.removed)
-    text += fmt::format("{} takes nothing: nothing reads it from memory\n", what);
+    text += fmt::format("{} needs no memory: nothing reads it from memory\n", what);
   return text;
 }
 

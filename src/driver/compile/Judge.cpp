@@ -99,7 +99,7 @@ CompilerVerdict crashed(const ChildResult& result, const std::string& chip, cons
                     .message = fmt::format("the compiler for {} did not finish in time", chip),
                     .place = {},
                     .need = fmt::format("at most {} s", options.timeoutSeconds),
-                    .help = "raise --timeout-seconds, or give it a smaller module"};
+                    .help = "raise --timeout-seconds, or use a smaller module"};
     return v;
   }
   v.reason = "crash";

@@ -53,7 +53,7 @@ Result<Processes*> join() {
   const auto version = reinterpret_cast<MpiVersion*>(dlsym(library, kMpiVersionSymbol));
   const auto entry = reinterpret_cast<MpiJoin*>(dlsym(library, kMpiJoinSymbol));
   if (!version || !entry || std::string_view(version()) != kMpiEntryVersion)
-    return fail(notThere(fmt::format("{} of another version", kLibrary), "install both from one build"));
+    return fail(notThere(fmt::format("{} has a different version", kLibrary), "install both from one build"));
   std::string error;
   Processes* processes = entry(messageMemory, error);
   if (!processes && !error.empty()) return fail(notThere(error, "look at what the MPI library says"));
@@ -67,7 +67,7 @@ Result<Processes*> mpiProcesses(bool needed) {
   static std::optional<Result<Processes*>> joined;
   if (!startedWithOthers()) {
     if (!needed) return nullptr;
-    return fail(notThere("a process that no launcher has started together with others", "mpirun -n 2 PROGRAM"));
+    return fail(notThere("a process that was not started by an MPI launcher", "mpirun -n 2 PROGRAM"));
   }
   const std::lock_guard lock(mutex);
   if (!joined) joined = join();

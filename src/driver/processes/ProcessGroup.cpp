@@ -109,11 +109,11 @@ Result<std::vector<ReceivedMessage>> SharedRun::exchangeAt(const Messages& to, c
       const Kind kind = reader.get<Kind>();
       if (kind == Kind::gaveUp)
         return fail({.code = "SM5011",
-                     .message = "another process has left the program",
+                     .message = "another process has stopped running the program",
                      .place = place,
                      .need = "every process to run it to its end",
                      .have = fmt::format("{}: it has given up", p.name(r)),
-                     .help = "look at what that process prints"});
+                     .help = "see the output of that process"});
       const auto number = reader.get<uint64_t>();
       const std::string theirs = reader.text();
       if (!reader.ok() || number != exchanges_[static_cast<size_t>(r)] || theirs != where)

@@ -81,7 +81,7 @@ Result<std::shared_ptr<const CompiledProgram>> compileProgram(std::shared_ptr<co
                  .place = {},
                  .need = "a pallas_call that is called outside of jit, or another value of numerics",
                  .have = "a compiled program on " + options.target,
-                 .help = "leave the option numerics out"});
+                 .help = "omit the option numerics"});
   if (auto status = verify(*program); !status) return fail(std::move(status.error()));
   // If the checks require the machine, the target need not be available.
   if (Status named = checkTarget(options.target); !named) return fail(std::move(named.error()));

@@ -181,7 +181,7 @@ Status ProgramRunner::runStep(const Function& f, const Step& step, DeviceStates 
   if (step.exchange) return runCollective(f, step, states);
   if (step.evaluate) return runPlain(f, step, states);
   return fail({.code = "SM5002",
-               .message = fmt::format("op '{}' has no evaluation", step.op->name),
+               .message = fmt::format("op '{}' is not implemented", step.op->name),
                .place = step.op->place,
                .help = "compute it outside the exported function"});
 }

@@ -14,7 +14,7 @@ Diagnostic notInTime(std::string_view work, double seconds) {
           .message = fmt::format("the {} timed out", work),
           .place = {},
           .need = fmt::format("at most {} s", seconds),
-          .help = "raise --timeout-seconds, or lower --step-limit to see where it is"};
+          .help = "raise --timeout-seconds, or lower --step-limit to see where it hangs"};
 }
 
 Diagnostic stoppedAt(const SourcePlace& place, std::string where) {
@@ -22,7 +22,7 @@ Diagnostic stoppedAt(const SourcePlace& place, std::string where) {
           .message = "the run was stopped before its end",
           .place = place,
           .where = {std::move(where)},
-          .need = "a program that ends in the time that the caller gives it",
+          .need = "a program that finishes within the caller's time limit",
           .help = "give it more time, or smaller inputs"};
 }
 

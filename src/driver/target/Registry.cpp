@@ -84,7 +84,7 @@ Status checkTarget(std::string_view text) {
                  .place = {},
                  .need = fmt::format("{}, and nothing after it", target->name),
                  .have = std::string(text.substr(0, 100)),
-                 .help = "leave out the colon and what follows it"});
+                 .help = "omit the colon and what follows it"});
   return {};
 }
 
@@ -99,7 +99,7 @@ Result<const Target*> availableTarget(std::string_view text) {
                .place = {},
                .need = why.need,
                .have = why.message,
-               .help = why.help.empty() ? "choose another target; smalti env says which are available" : why.help});
+               .help = why.help.empty() ? "choose another target; smalti env lists the available ones" : why.help});
 }
 
 Result<KernelCompiler> openTarget(std::string_view text) {

@@ -71,7 +71,7 @@ class Walk {
     if (from.isInput) {
       const int i = *from.inputs.begin();
       return {fmt::format("input {} of the module, {}", i, frame.function.values[static_cast<size_t>(v)].str()),
-              fmt::format("give it (--in {0}=FILE.npy), or say what is in it (--assume {0}=NUMBER)", i)};
+              fmt::format("give it (--in {0}=FILE.npy), or assume its value (--assume {0}=NUMBER)", i)};
     }
     if (from.inputs.empty()) return {"computed by the module", "time the kernel alone, with this operand as an input"};
     std::vector<std::string> give;

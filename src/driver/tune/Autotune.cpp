@@ -60,7 +60,7 @@ int64_t Candidate::operator[](std::string_view name) const {
     if (n == name) return size;
   const auto near = nearest(name, namesOf(*this), 1);
   raise({.code = "SM6910",
-         .message = fmt::format("a candidate has no size '{}'", name),
+         .message = fmt::format("a candidate does not define '{}'", name),
          .place = {},
          .need = fmt::format("{}", fmt::join(namesOf(*this), ", ")),
          .have = std::string(name),
@@ -91,7 +91,7 @@ Autotune autotune(std::vector<Candidate> candidates, std::string key, Location a
            "autotune({{{\"block\", 128}}, {{\"block\", 256}}}, \"" + key + "\")");
   for (size_t i = 0; i < candidates.size(); ++i) {
     if (candidates[i].sizes().empty() || namesOf(candidates[i]) != namesOf(candidates[0]))
-      refuse(fmt::format("candidate {} of '{}' has sizes of other names", i, key),
+      refuse(fmt::format("candidate {} of '{}' has different size names", i, key),
              fmt::format("{}", fmt::join(namesOf(candidates[0]), ", ")), candidates[i].str(),
              "give every candidate the same sizes in the same order");
     for (size_t j = 0; j < i; ++j)
@@ -252,8 +252,8 @@ Ranking Autotuned::rank(const std::vector<Operand>& operands, std::string_view t
     lang::refuse({.code = "SM6911",
                   .message = fmt::format("candidates of '{}' cannot be ranked on interpret", state_->key),
                   .place = {},
-                  .need = "a target whose time means something",
-                  .have = "the reference, which counts no time",
+                  .need = "a target with meaningful times",
+                  .have = "the reference, which has no timing",
                   .help = "rank them on cpu or on a chip"});
   return state_->rank(operands, clockwork, progress);
 }

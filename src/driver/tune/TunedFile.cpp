@@ -32,7 +32,7 @@ class Reader {
   Result<std::vector<TunedEntry>> read(const toml::table& file) {
     for (const auto& [key, node] : file) {
       if (key != "tuned" || !node.is_array())
-        return refuse(key.source(), fmt::format("'{}' is nothing that a file of tuned candidates has", key.str()),
+        return refuse(key.source(), fmt::format("'{}' is not allowed in a file of tuned candidates", key.str()),
                       "[[tuned]] tables");
       for (const toml::node& entry : *node.as_array())
         if (auto status = this->entry(entry); !status) return fail(std::move(status.error()));
@@ -93,7 +93,7 @@ class Reader {
            : name == "candidate"  ? "sizes by name: { block_m = 512 }"
            : name == "us"         ? "a time in µs, more than 0"
            : name == "by"         ? "\"measured\" or \"model\""
-           : name == "candidates" ? "how many there were"
+           : name == "candidates" ? "their number"
                                   : "a text";
   }
   static bool text(const toml::node& node, std::string& out) {

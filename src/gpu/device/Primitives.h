@@ -1,5 +1,5 @@
-// What device code needs besides arithmetic and memory: one function of Smalti per primitive. Each has two bodies: of the
-// PTX instructions (Ptx.cpp), and of this process, where the threads of a block are fibres (gpu/host).
+// What device code needs besides arithmetic and memory: one function of Smalti per primitive. Each has two bodies: of
+// the PTX instructions (Ptx.cpp), and of this process, where the threads of a block are fibres (gpu/host).
 #pragma once
 
 #include <array>

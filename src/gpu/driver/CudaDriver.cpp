@@ -54,7 +54,7 @@ Status CudaDriver::check(int result, const std::string& what) const {
                .have = fmt::format("error {}: {}", result, text ? text : "unknown"),
                .help = result == kOutOfMemory ? "smaller arrays, or a GPU with more memory"
                        : lost
-                           ? "this process has lost the GPU: run it again; --target cuda-host or interpret may say why"
+                           ? "this process has lost the GPU: run it again; --target cuda-host or interpret may show why"
                            : "--target cuda-host runs the same code without a GPU"});
 }
 
@@ -93,7 +93,7 @@ Result<CudaDriver> CudaDriver::load(const std::string& name) {
     return fail(missing(fmt::format("the NVIDIA driver does not start: {}", text ? text : std::to_string(result))));
   }
   if (f.deviceGetCount(&driver.devices_) != 0 || driver.devices_ == 0)
-    return fail(missing("there is an NVIDIA driver, and no GPU"));
+    return fail(missing("there is an NVIDIA driver but no GPU"));
   return driver;
 }
 
@@ -105,7 +105,7 @@ Result<const CudaDriver*> CudaDriver::open() {
   static const Opened opened;
   if (!opened.driver) return fail(opened.driver.error());
   if (opened.by != ::getpid())
-    return fail(missing("the process that forked this one had begun to use the GPU, which the child then cannot"));
+    return fail(missing("the parent process was already using the GPU, so that a forked child cannot"));
   return &*opened.driver;
 }
 

@@ -187,7 +187,7 @@ class KernelLowering final : StreamSource {
       const auto space = tpu::memorySpaceOf(type);
       if (!space ||
           (*space != MemorySpace::vmem && *space != MemorySpace::smem && *space != MemorySpace::semaphore_mem))
-        return unsupported(fmt::format("scratch {} in another memory than VMEM, SMEM and semaphores", i));
+        return unsupported(fmt::format("scratch {} outside VMEM, SMEM and semaphore memory", i));
       if (const auto tile = plan_.products.scratch.find(ref); tile != plan_.products.scratch.end()) {
         keepInRegisters(ref, tile->second);
         continue;
@@ -407,7 +407,7 @@ class KernelLowering final : StreamSource {
     }
     view.memory = w.plan->hasBuffer() ? w.buffer.memory : w.array.memory;
     auto shaped = cpu::reshape(b_, view, shapeOf(argument.getType()));
-    if (!shaped) return unsupported("a window of another shape than its ref");
+    if (!shaped) return unsupported("a window whose shape differs from its ref's");
     l_.setRef(argument, *shaped);
     return {};
   }

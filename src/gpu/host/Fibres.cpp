@@ -142,7 +142,7 @@ class Block {
   Signal* signalAt(void* at) {
     const auto found = signals_.find(at);
     if (found != signals_.end()) return &found->second;
-    trouble_ = "a signal is used before it is made";
+    trouble_ = "a signal is used before it is initialised";
     return nullptr;
   }
   void makeSignal(void* at, int32_t arrivals) { signals_[at] = {.arrivals = arrivals, .missing = arrivals}; }

@@ -129,7 +129,7 @@ class FibreKernel : public HostKernel {
       if (auto trouble = runBlock(
               launch, [&] { function_(pointers.data(), workspace->data(), &status, points, rounds, maps.data()); }))
         return fail({.code = "SM9001",
-                     .message = "the threads of a block do not come together: " + *trouble,
+                     .message = "the threads of a block wait at different places: " + *trouble,
                      .place = {},
                      .help = "this is a bug in Smalti, not in the kernel: please report it with the module"});
     }

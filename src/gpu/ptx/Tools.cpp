@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 Diagnostic failure(const std::string& tool, std::string have) {
   return {.code = "SM7204",
-          .message = fmt::format("'{}' does not take the kernel's code", tool),
+          .message = fmt::format("'{}' rejects the kernel's code", tool),
           .place = {},
           .have = std::move(have),
           .help = "this is a bug in Smalti, or a tool older than the GPU: please report it with the module"};

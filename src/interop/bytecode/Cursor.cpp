@@ -41,7 +41,7 @@ void Cursor::fail(const char* code, std::string message, std::string need, std::
 std::string_view Cursor::take(uint64_t size, const char* what) {
   if (size > remaining()) {
     fail("SM2101", fmt::format("the {} ends inside {}", state_->what(), what), fmt::format("{} bytes", size),
-         fmt::format("{} bytes", remaining()), "the body is cut off or was changed on its way; export it again");
+         fmt::format("{} bytes", remaining()), "the body is truncated or corrupted; export it again");
     return {};
   }
   std::string_view taken = bytes_.substr(pos_, size);
@@ -101,7 +101,7 @@ std::string_view Cursor::cstring(const char* what) {
 
 void Cursor::expectEnd(const char* what) {
   if (ok() && !atEnd())
-    fail("SM2101", fmt::format("{} is longer than what it says", what), "no bytes left",
+    fail("SM2101", fmt::format("{} is longer than its declared length", what), "no bytes left",
          fmt::format("{} bytes", remaining()));
 }
 

@@ -198,7 +198,7 @@ Result<ParsedConfig> parseBackendConfig(std::string_view json) {
         return fail({.code = "SM2011",
                      .message = "the kernel's body is not base64",
                      .place = {},
-                     .help = "export the kernel again; the text was cut or changed"});
+                     .help = "export the kernel again; the text was truncated or corrupted"});
       parsed.body = std::move(*body);
       hasBody = true;
       continue;

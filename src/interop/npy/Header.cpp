@@ -147,7 +147,7 @@ Result<Header> parseHeader(std::string_view prefix, const std::string& name) {
       if (!stored)
         return fail(
             {.code = "SM1003",
-             .message = fmt::format("'{}' holds elements of a type that kernels do not have", name),
+             .message = fmt::format("'{}' contains elements of a type that kernels do not support", name),
              .place = {},
              .need = "bool, int, uint or float of 8 to 64 bits, complex of 64 or 128, or raw bytes of ml_dtypes' types",
              .have = descr ? fmt::format("descr '{}'", *descr) : "a structured type",

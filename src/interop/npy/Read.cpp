@@ -84,7 +84,7 @@ Result<DType> decideType(const Stored& stored, std::optional<DType> wanted, cons
     if (stored.dtype) return *stored.dtype;
     if (stored.bytes == 2) return DType::bf16;
     return fail({.code = "SM1005",
-                 .message = fmt::format("'{}' holds raw bytes; nothing says of which type", name),
+                 .message = fmt::format("'{}' contains raw bytes of unknown type", name),
                  .place = {},
                  .need = "a type from a module or a case",
                  .have = fmt::format("descr '{}'", stored.descr)});
@@ -157,7 +157,7 @@ Result<Array> parse(Source& source, const std::string& name, std::optional<DType
   std::string prefix(static_cast<size_t>(std::min(source.size(), npy::kPreludeBytes + npy::kMaxHeaderBytes)), '\0');
   auto truncated = [&](int64_t need) {
     return fail({.code = "SM1004",
-                 .message = fmt::format("'{}' does not hold what its header says", name),
+                 .message = fmt::format("'{}' does not match its header", name),
                  .place = {},
                  .need = fmt::format("{} bytes", need),
                  .have = fmt::format("{} bytes", source.size())});

@@ -11,7 +11,7 @@ struct RefusedOp {
   std::string_view name, kind;
 };
 
-constexpr std::string_view kSparseCore = "a SparseCore op; kernels for a TensorCore cannot hold it";
+constexpr std::string_view kSparseCore = "a SparseCore op; kernels for a TensorCore cannot contain it";
 constexpr std::string_view kCompiler =
     "an op of the TPU compiler's own passes; it occurs only after vector layouts were chosen";
 constexpr std::string_view kNeverEmitted = "an op of the dialect that Pallas does not emit";

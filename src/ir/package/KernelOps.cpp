@@ -35,7 +35,7 @@ Diagnostic refuseOp(std::string_view name, SourcePlace place) {
   auto kind = name.starts_with("tpu.") ? tpu::refusedOpKind(name.substr(4)) : std::nullopt;
   if (kind) return {.code = "SM3101", .message = fmt::format("'{}' is {}", name, *kind), .place = std::move(place)};
   return {.code = "SM3103",
-          .message = fmt::format("a kernel cannot hold the op '{}'", name.substr(0, 100)),
+          .message = fmt::format("a kernel cannot contain the op '{}'", name.substr(0, 100)),
           .place = std::move(place),
           .need = "the ops that Pallas lowers TensorCore kernels to"};
 }

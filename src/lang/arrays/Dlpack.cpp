@@ -116,7 +116,7 @@ Result<Array> taken(const dlpack::Tensor& t, std::shared_ptr<void> owner, bool m
     return r.code == t.dtype.code && bitsOf(r.dtype) == t.dtype.bits && t.dtype.lanes == 1;
   });
   if (row == kTypes.end())
-    return fail(refused("the tensor's dtype is not one of ours", "integers, floats, bfloat or bool, one lane",
+    return fail(refused("the tensor's dtype is not supported", "integers, floats, bfloat or bool, one lane",
                         fmt::format("code {}, {} bits, {} lanes", t.dtype.code, t.dtype.bits, t.dtype.lanes)));
   if (!hasShape(t))
     return fail(

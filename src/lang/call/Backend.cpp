@@ -19,7 +19,7 @@ void setBackend(const Backend& backend) {
 const Backend& backend() {
   if (const Backend* backend = gBackend) return *backend;
   raise({.code = "SM9014",
-         .message = "nothing is linked that runs or exports kernels",
+         .message = "no code that runs or exports kernels is linked",
          .place = {},
          .need = "libsmalti, or all layers of Smalti in a program that is linked statically",
          .have = "the language alone",

@@ -311,7 +311,7 @@ void Results::check(size_t wanted) const {
                 .place = {},
                 .need = counted(wanted, "result"),
                 .have = fmt::format("{}", arrays_.size()),
-                .help = "take<N>() with as many as it gives, or results[i]"});
+                .help = "take<N>() with that number, or results[i]"});
 }
 Results::operator Array() const& {
   check(1);

@@ -185,7 +185,7 @@ WRONG_PROGRAM(output_that_no_memory_holds) {
 //       |                      ^
 //   need: 1 result
 //   have: 2
-//   help: take<N>() with as many as it gives, or results[i]
+//   help: take<N>() with that number, or results[i]
 WRONG_PROGRAM(one_array_of_two_results) {
   const auto call =
       pl::pallas_call([](pl::Ref x, pl::Ref o, pl::Ref p) { o[_] = x[_], p[_] = x[_]; }, {.out_shape = {kOut, kOut}});
@@ -198,7 +198,7 @@ WRONG_PROGRAM(one_array_of_two_results) {
 //       |                                         ^
 //   need: 3 results
 //   have: 1
-//   help: take<N>() with as many as it gives, or results[i]
+//   help: take<N>() with that number, or results[i]
 WRONG_PROGRAM(three_arrays_of_one_result) {
   const auto [a, b, c] = pl::pallas_call(copy, {.out_shape = kOut})(pl::zeros({8, 128})).take<3>();
 }
@@ -209,7 +209,7 @@ WRONG_PROGRAM(three_arrays_of_one_result) {
 //       |                                       ^
 //   need: 2 results
 //   have: 1
-//   help: take<N>() with as many as it gives, or results[i]
+//   help: take<N>() with that number, or results[i]
 WRONG_PROGRAM(a_result_that_is_not_there) {
   const auto results = pl::pallas_call(copy, {.out_shape = kOut})(pl::zeros({8, 128}));
   pl::exp(results[1]);

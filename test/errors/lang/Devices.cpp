@@ -415,7 +415,7 @@ WRONG_PROGRAM(kernel_with_another_mesh_than_the_one_around) {
 //       |                                    ^
 //   need: 1 result
 //   have: 2
-//   help: take<N>() with as many as it gives, or results[i]
+//   help: take<N>() with that number, or results[i]
 WRONG_PROGRAM(results_of_a_shard_map_taken_as_another_number) {
   const pl::Array y = pl::shard_map([](const pl::Array& a) { return std::tuple{a, a}; }, kLine, pl::P("x"),
                                     pl::P("x"))(pl::zeros({8, 128}));

@@ -349,7 +349,7 @@ WRONG_PROGRAM(device_of_a_mesh_that_is_not_there) {
                    .scratch_shapes = {pl::semaphore_type::dma()}})(pl::zeros({8, 128}));
 }
 
-// error[SM6119]: the elements of a traced value are asked for: f32[]
+// error[SM6119]: the elements of a traced value are accessed: f32[]
 //   --> test/errors/lang/Tracing.cpp:360:76
 //   360 |   run([](pl::Ref x, pl::Ref o) { o[_] = x[_] * *x[{0, 0}].value().as<float>(); });
 //       |                                                                            ^

@@ -299,7 +299,7 @@ WRONG_PROGRAM(value_leaked_out_of_grad) {
   pl::exp(leaked);
 }
 
-// error[SM6119]: the elements of a traced value are asked for: f32[4]
+// error[SM6119]: the elements of a traced value are accessed: f32[4]
 //   --> test/errors/lang/Transforms.cpp:310:52
 //   310 |   pl::grad([](const Array& x) { return *x.as<float>() > 0 ? total(x) : total(-x); })(pl::ones({4}));
 //       |                                                    ^

@@ -69,7 +69,7 @@ TEST(Processor, UnknownNamesAreRefused) {
   ASSERT_FALSE(p);
   EXPECT_EQ(p.error().str(),
             "error[SM7001]: there is no processor 'pentium9' for x86_64-unknown-linux-gnu\n"
-            "  help: write a name that LLVM knows, such as znver4, sapphirerapids or haswell, or "
+            "  help: use a name that LLVM accepts, such as znver4, sapphirerapids or haswell, or "
             "aarch64-linux-gnu/neoverse-n1; `host` is this machine\n");
   EXPECT_FALSE(processorNamed("aarch64-linux-gnu/haswell"));
   EXPECT_FALSE(processorNamed("no-such-machine/haswell"));

@@ -220,14 +220,14 @@ TEST(Collectives, SM2014_ShapesThatDoNotFitTheGroups) {
       "error[SM2014]: all_gather does not fit its groups of 4 devices\n" + kAt +
           "  need: dimension 0 4 times as large as the other's\n"
           "  have: i32[1,4] -> i32[2,4]\n"
-          "  help: export the module again; it was changed by hand or cut\n");
+          "  help: export the module again; it was edited or truncated\n");
   EXPECT_EQ(errorOf(collective("reduce_scatter",
                                "scatter_dimension = 1 : i64, " + (kChannel + all) + ", use_global_device_ids", kReducer,
                                "tensor<1x2xi32>")),
             "error[SM2014]: reduce_scatter does not fit its groups of 4 devices\n" + kAt +
                 "  need: dimension 1 4 times as large as the other's\n"
                 "  have: i32[1,4] -> i32[1,2]\n"
-                "  help: export the module again; it was changed by hand or cut\n");
+                "  help: export the module again; it was edited or truncated\n");
   EXPECT_EQ(errorOf(collective(
                 "all_to_all",
                 "concat_dimension = 0 : i64, split_count = 2 : i64, split_dimension = 1 : i64, " + (kChannel + all), "",
@@ -235,7 +235,7 @@ TEST(Collectives, SM2014_ShapesThatDoNotFitTheGroups) {
             "error[SM2014]: all_to_all does not split into one part for each device of a group\n" + kAt +
                 "  need: 4 parts\n"
                 "  have: 2 parts\n"
-                "  help: export the module again; it was changed by hand or cut\n");
+                "  help: export the module again; it was edited or truncated\n");
 }
 
 TEST(Collectives, OutsideAShardMapThereIsOneDevice) {

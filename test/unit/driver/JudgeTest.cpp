@@ -84,7 +84,7 @@ TEST(Judge, AHangIsADiagnostic) {
   EXPECT_EQ(v.diagnostic->str(),
             "error[SM6807]: the compiler for v5e did not finish in time\n"
             "  need: at most 1 s\n"
-            "  help: raise --timeout-seconds, or give it a smaller module\n");
+            "  help: raise --timeout-seconds, or use a smaller module\n");
 }
 
 TEST(Judge, APluginThatCannotBeUsedEndsIt) {

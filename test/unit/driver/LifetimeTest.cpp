@@ -127,7 +127,7 @@ TEST_F(Lifetime, TheMessageSaysWhatToDo) {
   EXPECT_EQ(text, R"(error[SM9015]: Smalti is called while this thread ends
   need: a call before main, or the thread's function, returns
   have: a call from the destructor of a static or thread_local object
-  help: do this work earlier, or keep the object in main or in the thread's function
+  help: do this earlier, or keep the object in main or in the thread's function
 )");
 }
 

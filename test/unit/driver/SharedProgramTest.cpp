@@ -177,11 +177,11 @@ TEST(SharedProgram, SM5011_AProcessThatGivesUpIsNamed) {
   const auto outcomes = runShared(2, [&](int) { return program; }, inputs, {});
   ASSERT_FALSE(outcomes[0]);
   EXPECT_EQ(outcomes[0].error().str(),
-            "error[SM5011]: another process has left the program\n"
+            "error[SM5011]: another process has stopped running the program\n"
             "  --> test.mlir:4:10\n"
             "  need: every process to run it to its end\n"
             "  have: thread 1: it has given up\n"
-            "  help: look at what that process prints\n");
+            "  help: see the output of that process\n");
   ASSERT_FALSE(outcomes[1]);
   EXPECT_EQ(outcomes[1].error().code, "SM5003");
 }

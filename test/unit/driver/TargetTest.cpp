@@ -160,21 +160,20 @@ TEST(Targets, WhyOneIsNotAvailableIsDescribed) {
       filling(fail({.code = "SM5008", .message = "no abacus was found on the table", .place = {}})));
   const ScopedVariable plugin("TPU_LIBRARY_PATH", "named");  // so that no TPU is missed here
   const auto cuda = gpu::CudaDriver::open();
-  EXPECT_EQ(
-      describeTargets(),
-      "  interpret: the abstract machine without a clock: op by op, checks everything\n"
-      "  cpu: native code for this processor\n"
-      "  cuda[:GPU]: the NVIDIA GPU of this machine: code for it, or for the one that is named\n" +
-          (cuda ? "" : "    not available: " + cuda.error().message + "\n") +
-          "  cuda-host[:GPU|FOLDER]: code for NVIDIA GPUs, its threads run by this process: to test it without one; "
-          "calls are kept in FOLDER\n"
-          "  sim:CHIP: a TPU on paper: the machine's results with that chip's numerics, and the time that it "
-          "would take\n"
-          "  tpu[:PLUGIN]: the TPUs of this machine, or the devices of another PJRT plugin: the whole program, "
-          "compiled by "
-          "theirs\n"
-          "  fill:NUMBER: writes a number and computes nothing\n"
-          "    not available: no abacus was found on the table\n");
+  EXPECT_EQ(describeTargets(),
+            "  interpret: the abstract machine without a clock: op by op, checks everything\n"
+            "  cpu: native code for this processor\n"
+            "  cuda[:GPU]: the NVIDIA GPU of this machine: code for it, or for the one that is named\n" +
+                (cuda ? "" : "    not available: " + cuda.error().message + "\n") +
+                "  cuda-host[:GPU|FOLDER]: code for NVIDIA GPUs, executed by this process, to test it without a GPU; "
+                "calls are kept in FOLDER\n"
+                "  sim:CHIP: a TPU on paper: the machine's results with that chip's numerics, and the time that it "
+                "would take\n"
+                "  tpu[:PLUGIN]: the TPUs of this machine, or the devices of another PJRT plugin: the whole program, "
+                "compiled by "
+                "theirs\n"
+                "  fill:NUMBER: writes a number and computes nothing\n"
+                "    not available: no abacus was found on the table\n");
   const Json row = targetsJson().back();
   EXPECT_EQ(row["available"], false);
   EXPECT_EQ(row["unavailable_because"], "no abacus was found on the table");
@@ -196,7 +195,7 @@ TEST(Targets, SM5007_AnArgumentOfATargetThatTakesNone) {
             "error[SM5007]: the target 'interpret' takes no argument\n"
             "  need: interpret, and nothing after it\n"
             "  have: interpret:fast\n"
-            "  help: leave out the colon and what follows it\n");
+            "  help: omit the colon and what follows it\n");
 }
 
 TEST(Targets, SM5007_AnArgumentThatIsMissing) {
@@ -218,7 +217,7 @@ TEST(Targets, SM5008_ATargetThatIsNotAvailable) {
   EXPECT_EQ(results.error().str(),
             "error[SM5008]: the target 'fill' cannot run here\n"
             "  have: no abacus was found on the table\n"
-            "  help: choose another target; smalti env says which are available\n");
+            "  help: choose another target; smalti env lists the available ones\n");
   EXPECT_EQ(opened, 0);
 }
 

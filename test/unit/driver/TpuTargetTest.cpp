@@ -164,7 +164,7 @@ TEST(TpuTarget, SM6810_ACrashOfThePluginIsADiagnostic) {
               "'\n"
               "  have: signal 6 (Aborted): latency_table_vf.cc:719] Operation not supported: kFake\n"
               "  help: it is the plugin that crashed: see with smalti compile whether its compiler takes the kernels, "
-              "and with --target interpret what they do\n")
+              "and with --target interpret whether they are correct\n")
         << entry;
   }
 }
@@ -178,7 +178,7 @@ TEST(TpuTarget, SM6811_AHangOfThePluginIsADiagnostic) {
               "   in plugin '" SMALTI_FAKE_PJRT
               "'\n"
               "  need: at most 0.3 s\n"
-              "  help: raise --timeout-seconds: starting the devices and compiling count, too\n")
+              "  help: raise --timeout-seconds: it includes starting the devices and compiling\n")
         << entry;
   }
 }
@@ -193,7 +193,7 @@ TEST(TpuTarget, SM6813_UnsupportedOptionsAreRefused) {
   };
   EXPECT_EQ(messageOf("semantics", "hlo"),
             "error[SM6813]: --semantics hlo is for the abstract machine: devices compute as they do\n"
-            "  help: leave it out, or choose --target interpret\n");
+            "  help: omit it, or choose --target interpret\n");
   EXPECT_NE(messageOf("numerics", "f32").find("--numerics f32"), std::string::npos);
   EXPECT_NE(messageOf("cores", "2").find("--cores"), std::string::npos);
   EXPECT_NE(messageOf("naive-pipeline", "on").find("--naive-pipeline"), std::string::npos);
@@ -207,7 +207,7 @@ TEST(TpuTarget, SM6812_AForkedProcessHasNoDevices) {
             "error[SM6812]: the devices belong to the process that this one was forked from\n"
             "   in plugin '" SMALTI_FAKE_PJRT
             "'\n"
-            "  help: fork before the first program runs on the devices, or start a process of its own (exec)\n");
+            "  help: fork before the first program runs on the devices, or start a separate process (exec)\n");
 }
 
 std::vector<CaseOutcome> conformed(const std::vector<std::string>& names) {

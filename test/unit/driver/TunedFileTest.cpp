@@ -85,7 +85,7 @@ TEST_F(TunedFileTest, AFileThatIsNoToml) {
 TEST_F(TunedFileTest, ErrorsAreReportedWithTheirLine) {
   EXPECT_EQ(refusalOf(kGood), "");
   EXPECT_EQ(refusalOf("title = 1\n"),
-            std::string("error[SM6912]: 'title' is nothing that a file of tuned candidates has\n  --> tuned.toml:1:1\n"
+            std::string("error[SM6912]: 'title' is not allowed in a file of tuned candidates\n  --> tuned.toml:1:1\n"
                         "  need: [[tuned]] tables\n") +
                 kHelp);
   const auto with = [](std::string from, const std::string& to) {

@@ -66,7 +66,7 @@ TEST(Signals, AMissingSignalIsFound) {
 
 TEST(Signals, ASignalIsMadeBeforeItIsUsed) {
   EXPECT_EQ(runBlock({.threads = 1, .sharedBytes = 8}, [] { hostSignalExpect(hostShared(), 16); }),
-            "a signal is used before it is made");
+            "a signal is used before it is initialised");
 }
 
 /// A box of 16 rows of 64 elements out of an array of 20 × 72, whose last rows are beyond its end.

@@ -118,7 +118,7 @@ TEST(MosaicText, SM2203_IsInvalid) {
 
 TEST(MosaicText, SM3101_OpsOfTheDialectThatKernelsDoNotHold) {
   EXPECT_EQ(messageOf("  \"tpu.barrier\"(%i) : (i32) -> ()"),
-            R"(error[SM3101]: 'tpu.barrier' is a SparseCore op; kernels for a TensorCore cannot hold it
+            R"(error[SM3101]: 'tpu.barrier' is a SparseCore op; kernels for a TensorCore cannot contain it
   --> k.mlir:2:3
 )");
   EXPECT_EQ(
@@ -130,13 +130,13 @@ TEST(MosaicText, SM3101_OpsOfTheDialectThatKernelsDoNotHold) {
 
 TEST(MosaicText, SM3103_OpsOfOtherDialects) {
   EXPECT_EQ(messageOf("  %0 = memref.dim %x, %x : memref<8x128xf32, #tpu.memory_space<vmem>>"),
-            R"(error[SM3103]: a kernel cannot hold the op 'memref.dim'
+            R"(error[SM3103]: a kernel cannot contain the op 'memref.dim'
   --> k.mlir:2:8
   need: the ops that Pallas lowers TensorCore kernels to
 )");
   EXPECT_EQ(messageOf("  %c0 = arith.constant 0 : index\n"
                       "  %0 = memref.dim %x, %c0 : memref<8x128xf32, #tpu.memory_space<vmem>>"),
-            R"(error[SM3103]: a kernel cannot hold the op 'memref.dim'
+            R"(error[SM3103]: a kernel cannot contain the op 'memref.dim'
   --> k.mlir:3:8
   need: the ops that Pallas lowers TensorCore kernels to
 )");

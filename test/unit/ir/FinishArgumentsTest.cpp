@@ -266,7 +266,7 @@ const Case kIndexMapsAndAliases[] = {
    in input 0
   need: structured control flow
   have: 2 blocks
-error[SM3103]: a kernel cannot hold the op 'cf.br'
+error[SM3103]: a kernel cannot contain the op 'cf.br'
   --> k.mlir:12:5
    in kernel 'add_one'
   need: the ops that Pallas lowers TensorCore kernels to

@@ -41,7 +41,7 @@ const Case kFunction[] = {
   --> k.mlir:2:3
    in kernel 'add_one'
   need: structured control flow (scf.if, scf.for, scf.while)
-error[SM3103]: a kernel cannot hold the op 'cf.br'
+error[SM3103]: a kernel cannot contain the op 'cf.br'
   --> k.mlir:8:5
    in kernel 'add_one'
   need: the ops that Pallas lowers TensorCore kernels to
@@ -264,7 +264,7 @@ const Case kOps[] = {
     {"SparseCoreOp",
      {{"// body", R"("tpu.barrier"(%i) : (i32) -> ())"}},
      {},
-     R"(error[SM3101]: 'tpu.barrier' is a SparseCore op; kernels for a TensorCore cannot hold it
+     R"(error[SM3101]: 'tpu.barrier' is a SparseCore op; kernels for a TensorCore cannot contain it
   --> k.mlir:8:5
    in kernel 'add_one'
 )"},
@@ -286,7 +286,7 @@ const Case kOps[] = {
      {{"// body",
        R"(%v = "vector.outerproduct"(%s, %s) : (memref<8x128xf32, #tpu.memory_space<vmem>>, memref<8x128xf32, #tpu.memory_space<vmem>>) -> i32)"}},
      {},
-     R"(error[SM3103]: a kernel cannot hold the op 'vector.outerproduct'
+     R"(error[SM3103]: a kernel cannot contain the op 'vector.outerproduct'
   --> k.mlir:8:10
    in kernel 'add_one'
   need: the ops that Pallas lowers TensorCore kernels to

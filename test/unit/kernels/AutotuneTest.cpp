@@ -133,13 +133,13 @@ TEST(Autotune, WhatCannotBeTunedIsRefused) {
       "error[SM6910]: autotune has no key\n  need: a name for the kernel, as the file of tuned candidates has it\n"
       "  have: \"\"\n  help: autotune({…}, \"my_matmul\")\n");
   EXPECT_EQ(said([] { return autotune({{{"rows", 8}}, {{"columns", 8}}}, "copy"); }),
-            "error[SM6910]: candidate 1 of 'copy' has sizes of other names\n  need: rows\n  have: columns = 8\n"
+            "error[SM6910]: candidate 1 of 'copy' has different size names\n  need: rows\n  have: columns = 8\n"
             "  help: give every candidate the same sizes in the same order\n");
   EXPECT_EQ(said([] { return autotune({{{"rows", 8}}, {{"rows", 8}}}, "copy"); }),
             "error[SM6910]: candidates 0 and 1 of 'copy' are equal\n  need: each once\n  have: rows = 8\n"
             "  help: leave one out\n");
   EXPECT_EQ(said([] { return Candidate{{"block_m", 8}}["blok_m"]; }),
-            "error[SM6910]: a candidate has no size 'blok_m'\n  need: block_m\n  have: blok_m\n"
+            "error[SM6910]: a candidate does not define 'blok_m'\n  need: block_m\n  have: blok_m\n"
             "  help: did you mean 'block_m'?\n");
   const auto tuned = autotune({{{"rows", 9}}, {{"rows", 7}}}, "copy")([](auto& c) { return doubled(c["rows"]); });
   const auto none = attempt([&] { return tuned.best({x}, "v5e"); });
@@ -151,7 +151,7 @@ TEST(Autotune, WhatCannotBeTunedIsRefused) {
   EXPECT_EQ(none.error().related[0].where[0], "candidate rows = 9");
   EXPECT_EQ(said([&] { return tuned.rank({x}, "interpret"); }),
             "error[SM6911]: candidates of 'copy' cannot be ranked on interpret\n"
-            "  need: a target whose time means something\n  have: the reference, which counts no time\n"
+            "  need: a target with meaningful times\n  have: the reference, which has no timing\n"
             "  help: rank them on cpu or on a chip\n");
   const auto chip = attempt([&] { return tuned.best({x}, "v99"); });
   ASSERT_FALSE(chip);

@@ -170,7 +170,8 @@ TEST(Client, APluginThatRequiresLargerStructsIsIncompatible) {
     const auto results = runSum(std::string(kSum), 1);
     ASSERT_FALSE(results) << entry;
     EXPECT_EQ(results.error().code, "SM6803");
-    EXPECT_EQ(results.error().help, "the plugin's version of PJRT does not match this client: install another version of it");
+    EXPECT_EQ(results.error().help,
+              "the plugin's version of PJRT does not match this client: install another version of it");
     EXPECT_EQ(liveObjects(), before) << entry;
   }
 }

@@ -1,4 +1,4 @@
-// What takes VMEM: scratch that is removed, and what the compiler keeps of the body.
+// What takes VMEM: scratch that is removed, and values that the compiler spills.
 #include "tpu/Vmem.h"
 
 #include <fmt/format.h>

@@ -34,7 +34,7 @@ class Carried {
       if (isVector(v)) {
         views[i] = l_.view(v);
       } else if (!(scalars[i] = l_.scalar(v))) {
-        return unsupported("control flow that carries something else than values");
+        return unsupported("control flow that carries something other than values");
       }
     }
     for (size_t i = 0; i < values.size(); ++i) {
@@ -84,7 +84,7 @@ llvm::BasicBlock* newBlock(NativeLowering& l, const char* name) {
 }
 
 LowerResult lowerFor(NativeLowering& l, mlir::Operation& op) {
-  if (op.hasAttr("unsignedCmp")) return unsupported("a loop that compares unsigned");
+  if (op.hasAttr("unsignedCmp")) return unsupported("a loop with an unsigned comparison");
   if (auto ok = l.flushBeforeWrites(); !ok) return ok;
   mlir::Block& body = op.getRegion(0).front();
   Carried carried(l, op.getResultTypes());

@@ -47,11 +47,11 @@ struct AccessBox {
 /// The box that an op accesses in a ref of that shape; the caller ensures that it is inside.
 tl::expected<AccessBox, Unsupported> boundsOf(NativeLowering& l, mlir::Operation& op, const View& whole,
                                               mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
-  if (whole.shape.size() != indices.size()) return unsupported("a load or store of another rank than its ref");
+  if (whole.shape.size() != indices.size()) return unsupported("a load or store whose rank differs from its ref's");
   AccessBox box{scalar ? Shape(indices.size(), 1) : valueShape, integersAttribute(op, "strides"), {}, l.b.getTrue()};
   if (box.sizes.size() < indices.size()) box.sizes.insert(box.sizes.begin(), indices.size() - box.sizes.size(), 1);
   if (box.sizes.size() != indices.size() || (!box.steps.empty() && box.steps.size() != indices.size()))
-    return unsupported("a load or store of another rank than its ref");
+    return unsupported("a load or store whose rank differs from its ref's");
   for (size_t d = 0; d < indices.size(); ++d) {
     box.starts.push_back(l.scalar(indices[d]));
     if (!box.starts.back()) return unsupported("an index that native code does not follow");
@@ -218,7 +218,7 @@ LowerResult lowerSliceRef(NativeLowering& l, mlir::Operation& op) {
   const View& whole = packed ? packed->cells : l.ref(op.getOperand(0));
   const Shape sizes = shapeOf(op.getResult(0).getType());
   if (sizes.size() != whole.shape.size() || segments[1] != static_cast<int64_t>(sizes.size()))
-    return unsupported("a slice of another rank than its ref");
+    return unsupported("a slice whose rank differs from its ref's");
   const auto wide = [&](unsigned operand) -> Reg {
     Reg r = operand < op.getNumOperands() ? l.scalar(op.getOperand(operand)) : nullptr;
     return r ? l.b.CreateSExtOrTrunc(r, l.b.getInt64Ty()) : nullptr;
@@ -320,7 +320,7 @@ LowerResult lowerAlloca(NativeLowering& l, mlir::Operation& op) {
   auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
   const auto space = tpu::memorySpaceOf(type);
   if (!space || !type.hasStaticShape() || (*space != MemorySpace::vmem && *space != MemorySpace::smem))
-    return unsupported("an allocation of another memory than VMEM or SMEM");
+    return unsupported("an allocation outside VMEM and SMEM");
   l.setRef(op.getResult(0), l.allocateScoped(elementDType(type), type.getShape()));
   return {};
 }

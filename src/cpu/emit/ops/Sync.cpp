@@ -321,7 +321,7 @@ LowerResult copyElements(NativeLowering& l, const View& source, const View& targ
   if (auto ok = l.flushBeforeWrites(); !ok) return ok;
   const bool oneRun = isDense(from) && isDense(to);
   if (!from.present.empty() || !to.present.empty()) {
-    if (from.memory == to.memory) return unsupported("a copy inside of one array that reaches past its end");
+    if (from.memory == to.memory) return unsupported("a copy within one array that reaches past its end");
     copyPresent(l, from, to);
   } else if (from.memory == to.memory && !oneRun) {
     // They may overlap: all is read before anything is written.
@@ -411,7 +411,7 @@ LowerResult lowerZero(NativeLowering& l, mlir::Operation& op) {
 
 LowerResult lowerIterationBound(NativeLowering& l, mlir::Operation& op) {
   const auto dim = static_cast<size_t>(integerAttribute(op, "dim", 0));
-  if (dim >= l.gridBounds.size()) return unsupported("the bound of a grid axis that is not there");
+  if (dim >= l.gridBounds.size()) return unsupported("the bound of a grid axis that does not exist");
   l.setScalar(op.getResult(0), l.b.CreateTrunc(l.gridBounds[dim], l.b.getInt32Ty()));
   return {};
 }

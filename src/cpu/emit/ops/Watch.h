@@ -10,7 +10,8 @@ namespace smalti::cpu {
 inline constexpr const char* kWatched = "smalti.watched";
 
 void emitHazardCheck(NativeLowering&, mlir::Operation&, const View& box, bool write);
-void watchStart(NativeLowering&, mlir::Operation&, const View& source, const View& target, const View& semaphore, Reg amount);
+void watchStart(NativeLowering&, mlir::Operation&, const View& source, const View& target, const View& semaphore,
+                Reg amount);
 /// `target`: null for a wait without a ref.
 void watchWait(NativeLowering&, mlir::Operation&, const View* target, const View& semaphore, Reg amount);
 

@@ -134,7 +134,7 @@ class CpuKernel : public TargetKernel {
              .place = std::move(place),
              .need = {},
              .have = {},
-             .help = "clamp the index; `smalti check` says which one"}};
+             .help = "clamp the index; `smalti check` reports which one"}};
   }
 
   /// The machine runs the call again to report the error. Its results are invalid if native code has already
@@ -144,13 +144,12 @@ class CpuKernel : public TargetKernel {
     if (settings.stop && settings.stop->load(std::memory_order_relaxed)) return fail(machine::stopped(*machine_));
     auto result = runMachine(operands, settings);
     if (!result || !writesInPlace(operands, into)) return result;
-    return fail(
-        {.code = "SM9016",
-         .message = "native code left this kernel to the abstract machine after it had written to an input in place",
-         .place = {},
-         .need = "inputs that are as they were",
-         .have = "an output in the memory of an input that is aliased to it",
-         .help = "take the target 'interpret' for this kernel"});
+    return fail({.code = "SM9016",
+                 .message = "native code stopped with a fault after it had overwritten an input in place",
+                 .place = {},
+                 .need = "unmodified inputs",
+                 .have = "an output that shares the memory of an input",
+                 .help = "use the target 'interpret' for this kernel"});
   }
 
   std::shared_ptr<const machine::CompiledKernel> machine_;

@@ -56,7 +56,7 @@ Result<Measured> measure(const KernelPackage& kernel, const cpu::Processor& proc
 
 std::string cyclesText(const Measured& v) {
   if (!v.cycles) return v.cyclesNote;
-  std::string text = fmt::format("{:.1f} cycles a pass by llvm-mca", v.cycles->cycles);
+  std::string text = fmt::format("{:.1f} cycles per iteration according to llvm-mca", v.cycles->cycles);
   if (v.loop->multiplyAdds > 0)
     text += fmt::format("; its {} multiply-adds alone take {:.1f}: {:.2f} of their peak", v.loop->multiplyAdds,
                         v.cycles->multiplyAddBound, v.cycles->fraction());

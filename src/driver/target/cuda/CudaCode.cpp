@@ -20,7 +20,7 @@ std::string launchText(const gpu::DeviceKernel& k) {
   if (k.streamed > 0)
     text += fmt::format("  operands of {} are copied ahead over the steps of the grid: {} stages of {} bytes, by {}\n",
                         k.streamed == 1 ? std::string("a product") : fmt::format("{} products", k.streamed), k.stages,
-                        term::grouped(k.stageBytes), k.copyThreads ? "a thread more, in boxes" : "all threads");
+                        term::grouped(k.stageBytes), k.copyThreads ? "an extra thread, in boxes" : "all threads");
   if (!k.sharedBounds.empty())
     text += fmt::format("  the points of {} are blocks\n",
                         k.sharedBounds.size() == 1 ? std::string("the first grid axis")

@@ -124,7 +124,7 @@ Status takenByGpus(const KernelPackage& package, const Contract& c) {
         {.code = "SM7202",
          .message = fmt::format("{} is for the abstract machine: code for GPUs computes as --target cpu does", option),
          .place = {},
-         .help = "leave it out, or choose --target interpret"});
+         .help = "omit it, or choose --target interpret"});
   if (cpu::namesDevices(package))
     return fail(gpu::noDeviceCode("a kernel that asks which device it is on, copies to another or signals it"));
   return {};
@@ -133,8 +133,7 @@ Status takenByGpus(const KernelPackage& package, const Contract& c) {
 const Target& cudaHostTarget() {
   static const Target target{
       .name = "cuda-host",
-      .summary =
-          "code for NVIDIA GPUs, its threads run by this process: to test it without one; calls are kept in FOLDER",
+      .summary = "code for NVIDIA GPUs, executed by this process, to test it without a GPU; calls are kept in FOLDER",
       .argument = "[GPU|FOLDER]",
       .checks = [](const machine::ObserverRow& row) { return row.onCpu == machine::OnCpu::native; },
       .aheadOfTime = false,

@@ -8,7 +8,7 @@ namespace smalti::driver {
 const Target& simTarget() {
   static const Target target{
       .name = "sim",
-      .summary = "a TPU on paper: the machine's results with that chip's numerics, and the time that it would take",
+      .summary = "a simulated TPU: the machine's results with that chip's numerics, and a predicted time",
       .argument = "CHIP",
       .checks = [](const machine::ObserverRow&) { return true; },
       .numerics = Numerics::tpu,

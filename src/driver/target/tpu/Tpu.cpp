@@ -27,9 +27,9 @@ Status available(std::string_view plugin) {
   if (!hasTpu("/"))
     return fail(
         {.code = "SM5008",
-         .message = "this machine has no TPU: there is neither /dev/accel0 nor a device of Google's in /dev/vfio",
+         .message = "this machine has no TPU: there is neither /dev/accel0 nor a Google device in /dev/vfio",
          .place = {},
-         .help = "run it on a TPU VM (smalti explain SM5008 says how to get one), or on paper: --target sim:v5e"});
+         .help = "run it on a TPU VM (smalti explain SM5008 says how to get one), or simulate it: --target sim:v5e"});
   if (const auto found = pjrt::findTpuPlugin("", kNaming); !found) return fail(found.error());
   return {};
 }
@@ -49,7 +49,7 @@ Result<pjrt::Client> clientOf(const std::string& plugin) {
                  .message = "the devices belong to the process that this one was forked from",
                  .place = {},
                  .where = {fmt::format("plugin '{}'", plugin)},
-                 .help = "fork before the first program runs on the devices, or start a process of its own (exec)"});
+                 .help = "fork before the first program runs on the devices, or start a separate process (exec)"});
   }
   if (!hasTpu("/") && std::filesystem::path(plugin).filename().string().starts_with("libtpu"))
     ::setenv("TPU_SKIP_MDS_QUERY", "1", /*overwrite=*/0);  // otherwise it searches the cloud for minutes
@@ -71,7 +71,7 @@ Status takes(const Contract& c) {
   return fail({.code = "SM6813",
                .message = fmt::format("{} is for the abstract machine: devices compute as they do", option),
                .place = {},
-               .help = "leave it out, or choose --target interpret"});
+               .help = "omit it, or choose --target interpret"});
 }
 
 class OnDevices : public TargetProgram {
@@ -113,7 +113,7 @@ const Target& tpuTarget() {
   static const Target target{
       .name = "tpu",
       .summary =
-          "the TPUs of this machine, or the devices of another PJRT plugin: the whole program, compiled by theirs",
+          "the TPUs of this machine, or the devices of another PJRT plugin: the whole program, compiled by the plugin",
       .argument = "[PLUGIN]",
       .checks = [](const machine::ObserverRow&) { return false; },
       .numerics = Numerics::tpu,

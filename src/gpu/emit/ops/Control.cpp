@@ -49,7 +49,7 @@ class Carried {
     std::vector<Reg> scalars(places_.size());
     for (size_t i = 0; i < places_.size(); ++i)
       if (places_[i].slot && !(scalars[i] = l_.scalar(values[static_cast<unsigned>(i)])))
-        return unsupported("control flow that carries something else than values");
+        return unsupported("control flow that carries something other than values");
     for (size_t i = 0; i < places_.size(); ++i)
       if (places_[i].slot) l_.b.CreateStore(scalars[i], places_[i].slot);
     return {};
@@ -80,7 +80,7 @@ llvm::BasicBlock* newBlock(GpuLowering& l, const char* name) {
 }
 
 LowerResult lowerFor(GpuLowering& l, mlir::Operation& op) {
-  if (op.hasAttr("unsignedCmp")) return unsupported("a loop that compares unsigned");
+  if (op.hasAttr("unsignedCmp")) return unsupported("a loop with an unsigned comparison");
   if (auto ok = l.beforeRegions(op, true); !ok) return ok;
   mlir::Block& body = op.getRegion(0).front();
   Carried carried(l, op.getResultTypes());

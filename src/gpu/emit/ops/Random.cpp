@@ -71,7 +71,7 @@ LowerResult lowerSeed(GpuLowering& l, mlir::Operation& op) {
 
 LowerResult lowerBits(GpuLowering& l, mlir::Operation& op) {
   const mlir::Value result = op.getResult(0);
-  if (elementDType(result.getType()) != DType::i32) return unsupported("random bits of another width than 32");
+  if (elementDType(result.getType()) != DType::i32) return unsupported("random numbers that are not 32 bits wide");
   Builder& b = l.b;
   const Generator state = stateOf(l);
   const View made = l.allocate(DType::i32, shapeOf(result.getType()));

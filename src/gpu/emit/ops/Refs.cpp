@@ -21,7 +21,7 @@ LowerResult lowerSlice(GpuLowering& l, mlir::Operation& op) {
   const View whole = packed ? packed->cells : l.ref(op.getOperand(0));
   const Shape sizes = shapeOf(op.getResult(0).getType());
   if (sizes.size() != whole.shape.size() || segments[1] != static_cast<int64_t>(sizes.size()))
-    return unsupported("a slice of another rank than its ref");
+    return unsupported("a slice whose rank differs from its ref's");
   const auto wide = [&](unsigned operand) -> Reg {
     Reg r = operand < op.getNumOperands() ? l.scalar(op.getOperand(operand)) : nullptr;
     return r ? l.b.CreateSExtOrTrunc(r, l.b.getInt64Ty()) : nullptr;
@@ -125,7 +125,7 @@ LowerResult lowerAlloca(GpuLowering& l, mlir::Operation& op) {
   auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
   const auto space = tpu::memorySpaceOf(type);
   if (!space || !type.hasStaticShape() || (*space != MemorySpace::vmem && *space != MemorySpace::smem))
-    return unsupported("an allocation of another memory than VMEM or SMEM");
+    return unsupported("an allocation outside VMEM and SMEM");
   const DType t = elementDType(type);
   l.setRef(op.getResult(0), l.allocateUndefined(t, t, type.getShape()));
   return {};

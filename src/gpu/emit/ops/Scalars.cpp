@@ -48,7 +48,7 @@ LowerResult lowerExtract(GpuLowering& l, mlir::Operation& op) {
 
 LowerResult lowerIterationBound(GpuLowering& l, mlir::Operation& op) {
   const auto dim = static_cast<size_t>(integerAttribute(op, "dim", -1));
-  if (dim >= l.gridBounds.size()) return unsupported("a bound of an axis that the grid does not have");
+  if (dim >= l.gridBounds.size()) return unsupported("the bound of a grid axis that does not exist");
   l.setScalar(op.getResult(0), l.b.CreateTrunc(l.gridBounds[dim], l.b.getInt32Ty()));
   return {};
 }

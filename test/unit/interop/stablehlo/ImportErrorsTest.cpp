@@ -39,7 +39,7 @@ TEST(ImportErrors, WholeMessages) {
             "error[SM2006]: types do not fit: slice takes [0:3:1] of dimension 0 of f32[2,3]\n"
             "  --> t.mlir:3:10\n"
             "   in function 'main'\n"
-            "  help: export the module again; it was changed by hand or cut\n");
+            "  help: export the module again; it was edited or truncated\n");
   EXPECT_EQ(inMain("\"stablehlo.iota\"() <{iota_dimension = \"one\"}> : () -> tensor<2x3xf32>"),
             "error[SM2007]: attribute 'iota_dimension' of stablehlo.iota has an unexpected value: \"one\"\n"
             "  --> t.mlir:3:10\n"

@@ -92,13 +92,14 @@ TEST(Run, OperandsNeedElementAlignment) {
   for (char* data : {static_cast<char*>(nullptr), bytes.data() + 1}) {
     const auto wrong = runOn(addKernel(), {{x, Array::view({DType::f32, {32, 128}}, data)}});
     ASSERT_FALSE(wrong);
-    EXPECT_EQ(wrong.error().str(), fmt::format(R"(error[SM4056]: operand 1 has no memory that is aligned for its elements
+    EXPECT_EQ(wrong.error().str(),
+              fmt::format(R"(error[SM4056]: operand 1 has no memory that is aligned for its elements
    in kernel 'kernel'
   need: an address that is a multiple of 4
   have: {:#x}
   help: copy it to an array of its own: Array::allocate
 )",
-                                               reinterpret_cast<uintptr_t>(data)));
+                          reinterpret_cast<uintptr_t>(data)));
   }
 }
 
