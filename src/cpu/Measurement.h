@@ -29,8 +29,8 @@ struct Measurement {
   int64_t steps = 0;  ///< summed over all threads
   double ns = 0;      ///< duration of the call
   std::vector<MeasuredPart> parts;
-  std::vector<MeasuredStep> firstSteps;  ///< of each thread, at most `kMostMeasuredSteps`
+  std::vector<MeasuredStep> firstSteps;  ///< of each thread, at most `kMaxMeasuredSteps`
 };
-inline constexpr size_t kMostMeasuredSteps = 2000;
+inline constexpr size_t kMaxMeasuredSteps = 2000;
 
 }  // namespace smalti::cpu

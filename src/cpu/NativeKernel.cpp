@@ -107,14 +107,14 @@ class Kernel : public MeasuredKernel {
   void planToMeasure(Measurement plan) { measured_ = std::move(plan); }
   void nameLayout(std::string_view key) { layout_ = std::hash<std::string_view>()(key) | 1; }
 
-  Result<std::vector<std::vector<Array>>> callTogether(std::span<const std::vector<Array>> operands,
-                                                       const CallOptions& options, bool& fault,
-                                                       std::vector<std::vector<std::string>>& logs,
-                                                       const Spread* spread) const override {
+  Result<std::vector<std::vector<Array>>> callOnDevices(std::span<const std::vector<Array>> operands,
+                                                        const CallOptions& options, bool& fault,
+                                                        std::vector<std::vector<std::string>>& logs,
+                                                        const ProcessSpread* spread) const override {
     const auto devices = static_cast<int>(operands.size());
     MemoryAccount memory(options.memoryLimitBytes);
     std::optional<DeviceGroup> alone;
-    std::optional<SpreadGroup> several;
+    std::optional<ProcessDeviceGroup> several;
     DeviceGroup& group = spread ? several.emplace(*spread, devices, options.stop)
                                 : alone.emplace(devices, options.stop, devices <= defaultThreads());
     std::vector<CallArrays> arrays(operands.size());
@@ -135,7 +135,7 @@ class Kernel : public MeasuredKernel {
       if (fault = !*begun; fault) return std::vector<std::vector<Array>>();
     }
     std::atomic<bool> faulty{false};
-    const bool ran = runTogether(devices, [&](int d) {
+    const bool ran = runOnThreads(devices, [&](int d) {
       const auto at = static_cast<size_t>(d);
       const bool failed = run(*workers[at], arrays[at].pointers, 0, 1);
       group.leave(failed);
@@ -181,7 +181,7 @@ class Kernel : public MeasuredKernel {
       fault = run(**worker, pointers, 0, points);
       measuring.detach(**worker);
       if (log) *log = (*worker)->interpreter.log();
-      tellOutside(**worker, options);
+      reportOutside(**worker, options);
       workers_.give(std::move(*worker));
       return arrays_.outside(std::move(results), memory);
     }
@@ -202,7 +202,7 @@ class Kernel : public MeasuredKernel {
     });
     for (auto& worker : own) measuring.detach(*worker);
     for (size_t i = 0; i < own.size(); ++i)
-      if (begun[i]) tellOutside(*own[i], options);
+      if (begun[i]) reportOutside(*own[i], options);
     // Last in, first out: each thread gets its own worker again, which is still in its core's caches.
     for (size_t i = own.size(); i-- > 0;) workers_.give(std::move(own[i]));
     fault = faulty.load();
@@ -266,14 +266,14 @@ class Kernel : public MeasuredKernel {
     static constexpr std::atomic<bool> kNever{false};
     worker.context.limits = {.roundsLeft = options.stepLimit > 0 ? options.stepLimit : INT64_MAX,
                              .stop = options.stop ? options.stop : &kNever};
-    worker.context.outside.begin(options.wentOnAt != nullptr, poison_);
+    worker.context.outside.begin(options.outsideReads != nullptr, poison_);
   }
 
-  static void tellOutside(const GridWorker& worker, const CallOptions& options) {
-    if (!options.wentOnAt) return;
+  static void reportOutside(const GridWorker& worker, const CallOptions& options) {
+    if (!options.outsideReads) return;
     for (SourcePlace& place : worker.context.outside.places())
-      if (std::ranges::find(*options.wentOnAt, place) == options.wentOnAt->end())
-        options.wentOnAt->push_back(std::move(place));
+      if (std::ranges::find(*options.outsideReads, place) == options.outsideReads->end())
+        options.outsideReads->push_back(std::move(place));
   }
 
   bool run(GridWorker& worker, const llvm::SmallVector<void*, 16>& pointers, int64_t first, int64_t last) const {
@@ -334,7 +334,7 @@ Result<MeasuredOutcome> compile(const KernelPackage& package, const NativeOption
   NativeReport report;
   FallbackOps interpreted;
   ModuleBuilder built(options.processor, package.name);
-  auto lowered = lowerPlanned(package, options, *built.module, report, interpreted);
+  auto lowered = planAndLower(package, options, *built.module, report, interpreted);
   if (!lowered) return MeasuredOutcome{nullptr, std::move(lowered.error().reason)};
   report.compile.emitMs = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   auto object = generateObject(std::move(built), options.processor, &report.compile);

@@ -29,10 +29,10 @@ class NativeKernel {
   /// The same for several devices that copy to and signal each other, each on its own thread; operands, results and
   /// prints by device. `fault` is also set after a deadlock. Only for kernels compiled for `devices`. `spread` (may be
   /// null): further devices run in other processes; a fault in one process is a fault in all.
-  virtual Result<std::vector<std::vector<Array>>> callTogether(std::span<const std::vector<Array>> operands,
-                                                               const CallOptions&, bool& fault,
-                                                               std::vector<std::vector<std::string>>& logs,
-                                                               const Spread* spread = nullptr) const = 0;
+  virtual Result<std::vector<std::vector<Array>>> callOnDevices(std::span<const std::vector<Array>> operands,
+                                                                const CallOptions&, bool& fault,
+                                                                std::vector<std::vector<std::string>>& logs,
+                                                                const ProcessSpread* spread = nullptr) const = 0;
   Result<std::vector<Array>> call(std::span<const Array> operands, int threads, bool& fault,
                                   std::vector<std::string>* log = nullptr) const {
     return call(operands, {}, {.threads = threads}, fault, log);

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/KernelStorage.h"
-#include "cpu/analysis/MemoryResident.h"
+#include "cpu/analysis/DramResident.h"
 #include "cpu/analysis/Parallel.h"
 #include "cpu/plan/KernelPlan.h"
 #include "cpu/rewrite/HoistAboveProducts.h"
@@ -69,7 +69,7 @@ std::optional<Unsupported> unsuitableArrays(const KernelPackage& package) {
   return std::nullopt;
 }
 
-tl::expected<LoweredKernel, Unsupported> lowerPlanned(const KernelPackage& package, const NativeOptions& options,
+tl::expected<LoweredKernel, Unsupported> planAndLower(const KernelPackage& package, const NativeOptions& options,
                                                       llvm::Module& module, NativeReport& report,
                                                       FallbackOps& interpreted) {
   report.plan = std::make_shared<KernelPlan>();
@@ -87,7 +87,7 @@ tl::expected<LoweredKernel, Unsupported> lowerPlanned(const KernelPackage& packa
   return lowerKernel(chosen, module, options.processor, report, interpreted,
                      {.sharedAxes = plan.axes,
                       .poison = options.poison,
-                      .streamed = worthStreaming(chosen, options.processor),
+                      .streamed = usesNonTemporalStores(chosen, options.processor),
                       .checkBlocks = options.checkBlocks});
 }
 

@@ -20,7 +20,7 @@ bool namesDevices(const KernelPackage&);
 std::optional<Diagnostic> unsuitableProcessor(const Processor&);
 
 /// Emits the kernel; threads share as many grid axes as is proved safe.
-tl::expected<LoweredKernel, Unsupported> lowerPlanned(const KernelPackage&, const NativeOptions&, llvm::Module&,
+tl::expected<LoweredKernel, Unsupported> planAndLower(const KernelPackage&, const NativeOptions&, llvm::Module&,
                                                       NativeReport&, FallbackOps&);
 
 }  // namespace smalti::cpu

@@ -16,7 +16,7 @@ struct NativeOptions {
   Processor processor = hostProcessor();
   eval::Poison poison = eval::Poison::intMin;  ///< of undefined integers
   bool checkBlocks = true;                     ///< a block outside its array is a fault
-  bool devices = false;                        ///< for `callTogether`: each device runs on one thread
+  bool devices = false;                        ///< for `callOnDevices`: each device runs on one thread
   CompileCache* cache = nullptr;               ///< keeps code between processes; not owned
 };
 
@@ -28,7 +28,7 @@ struct CallOptions {
   const std::atomic<bool>* stop = nullptr;  ///< not owned; true ends the call with a fault
   /// Not null: a load that reaches outside its ref gets undefined elements there, and the call continues; the load's
   /// place is added to the list. Null: the call ends with a fault. Not owned.
-  std::vector<SourcePlace>* wentOnAt = nullptr;
+  std::vector<SourcePlace>* outsideReads = nullptr;
 };
 
 }  // namespace smalti::cpu

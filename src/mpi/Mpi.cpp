@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/MpiEntry.h"
-#include "mpi/Lifelines.h"
+#include "mpi/PeerMonitor.h"
 
 namespace smalti {
 
@@ -179,7 +179,7 @@ class MpiProcesses final : public Processes {
   std::vector<std::string> hosts_;
   std::mutex mutex_;
   std::deque<Sent> sent_;
-  std::optional<Lifelines> lifelines_;
+  std::optional<PeerMonitor> lifelines_;
 };
 
 MpiProcesses* theProcesses = nullptr;

@@ -23,7 +23,7 @@ Result<Device> describe(const Plugin& plugin, void* object) {
   description.object = object;
   if (auto done = plugin.call(kDeviceGetDescription, description); !done)
     return fail(refusedBy(plugin, done.error(), "describe a device"));
-  if (!description.result) return fail(gaveNothing(plugin, "description of a device"));
+  if (!description.result) return fail(hasNoResult(plugin, "description of a device"));
   IntArgs id;
   id.object = description.result;
   if (auto done = plugin.call(kDeviceDescriptionId, id); !done)
@@ -41,22 +41,22 @@ Result<Client> Client::create(Plugin plugin) {
     if (d.help.empty()) d.help = "run it on a machine with a TPU; smalti compile needs none";
     return fail(std::move(d));
   }
-  if (!args.client) return fail(gaveNothing(plugin, "client"));
+  if (!args.client) return fail(hasNoResult(plugin, "client"));
   auto client = std::make_shared<const Handle>(plugin, args.client, kClientDestroy);
   const auto here = listOf(plugin, kClientAddressableDevices, args.client);
   if (!here) return fail(here.error());
-  if (here->empty()) return fail(gaveNothing(plugin, "device"));
+  if (here->empty()) return fail(hasNoResult(plugin, "device"));
   auto all = listOf(plugin, kClientDevices, args.client);
   if (!all) return fail(all.error());
   if (all->empty()) all = here;
   std::vector<Device> devices;
   for (void* object : *all) {
-    auto device = object ? describe(plugin, object) : fail(gaveNothing(plugin, "device"));
+    auto device = object ? describe(plugin, object) : fail(hasNoResult(plugin, "device"));
     if (!device) return fail(std::move(device.error()));
     device->here = std::ranges::find(*here, object) != here->end();
     devices.push_back(std::move(*device));
   }
-  if (std::ranges::none_of(devices, &Device::here)) return fail(gaveNothing(plugin, "device of this process"));
+  if (std::ranges::none_of(devices, &Device::here)) return fail(hasNoResult(plugin, "device of this process"));
   return Client(std::move(client), std::make_shared<const std::vector<Device>>(std::move(devices)));
 }
 

@@ -21,7 +21,7 @@ Result<size_t> countOutputs(const Handle& loaded) {
   executable.object = loaded.get();
   if (auto done = plugin.call(kLoadedExecutableGetExecutable, executable); !done)
     return fail(refusedBy(plugin, done.error(), "describe the program"));
-  if (!executable.result) return fail(gaveNothing(plugin, "description of the program"));
+  if (!executable.result) return fail(hasNoResult(plugin, "description of the program"));
   const Handle description(plugin, executable.result, kExecutableDestroy);
   CountArgs outputs;
   outputs.object = executable.result;
@@ -60,9 +60,10 @@ Result<LoadedProgram> LoadedProgram::compile(const Client& client, const std::st
   args.options = proto.data();
   args.optionsSize = proto.size();
   if (auto done = plugin.call(kClientCompile, args); !done)
-    return fail(isOfAnotherAge(done.error()) ? refusedBy(plugin, done.error(), "take the program")
-                                             : classify(done.error(), assignment->front()->kind, module).diagnostic);
-  if (!args.loaded) return fail(gaveNothing(plugin, "program"));
+    return fail(isIncompatibleVersion(done.error())
+                    ? refusedBy(plugin, done.error(), "take the program")
+                    : classify(done.error(), assignment->front()->kind, module).diagnostic);
+  if (!args.loaded) return fail(hasNoResult(plugin, "program"));
   LoadedProgram result(client, std::make_shared<const Handle>(plugin, args.loaded, kLoadedExecutableDestroy));
   const auto outputs = countOutputs(*result.loaded_);
   if (!outputs) return fail(outputs.error());
@@ -95,7 +96,7 @@ Status LoadedProgram::readPlaces(std::span<const Device* const> assignment) {
                    .place = {},
                    .need = fmt::format("{} devices, the first of id {}", assignment.size(), assignment[0]->id),
                    .have = fmt::format("device {} of the plugin's list", i)});
-  if (here_.empty()) return fail(gaveNothing(plugin, "device of the program in this process"));
+  if (here_.empty()) return fail(hasNoResult(plugin, "device of the program in this process"));
   return {};
 }
 
@@ -153,7 +154,7 @@ Result<std::vector<DeviceArrays>> LoadedProgram::run(std::span<const DeviceArray
   std::vector<DeviceArrays> arrays(std::min(numHere, control.numFetched));
   for (size_t d = 0; d < arrays.size(); ++d)
     for (size_t i = 0; i < numOutputs_; ++i) {
-      if (!devices[d].results[i]) return fail(gaveNothing(plugin, "result"));
+      if (!devices[d].results[i]) return fail(hasNoResult(plugin, "result"));
       auto array = toHost(client_, *here_[d].device, devices[d].results[i], results[i], i, control.stop);
       if (!array) return fail(std::move(array.error()));
       arrays[d].push_back(std::move(*array));

@@ -161,7 +161,7 @@ void Plugin::destroy(Entry e, void* object) const {
   if (error && e != kErrorDestroy) destroy(kErrorDestroy, error);  // kErrorDestroy itself returns nothing
 }
 
-bool isOfAnotherAge(const PluginError& error) {
+bool isIncompatibleVersion(const PluginError& error) {
   // The words of the C API's own check; programs may have other sizes that are not as expected.
   return error.code == 3 && error.message.starts_with("Unexpected PJRT") &&
          error.message.find("size: expected") != std::string::npos;
@@ -173,12 +173,12 @@ Diagnostic refusedBy(const Plugin& plugin, const PluginError& error, std::string
                .place = {},
                .where = {fmt::format("plugin '{}'", plugin.path())},
                .have = fmt::format("{}: {}", codeName(error.code), error.message)};
-  if (isOfAnotherAge(error))
+  if (isIncompatibleVersion(error))
     d.help = "the plugin's version of PJRT does not match this client: install another version of it";
   return d;
 }
 
-Diagnostic gaveNothing(const Plugin& plugin, std::string_view what) {
+Diagnostic hasNoResult(const Plugin& plugin, std::string_view what) {
   return {.code = "SM6802",
           .message = fmt::format("'{}' is not a PJRT plugin that can be used", plugin.path()),
           .place = {},

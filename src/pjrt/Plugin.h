@@ -53,11 +53,11 @@ class Plugin {
 };
 
 /// It expects larger structs than this client has.
-bool isOfAnotherAge(const PluginError&);
+bool isIncompatibleVersion(const PluginError&);
 /// SM6803 with the plugin's own words; `what` completes "the plugin did not …".
 Diagnostic refusedBy(const Plugin&, const PluginError&, std::string_view what);
 /// SM6802: the plugin reported success and gave nothing.
-Diagnostic gaveNothing(const Plugin&, std::string_view what);
+Diagnostic hasNoResult(const Plugin&, std::string_view what);
 
 /// An object of a plugin, destroyed with this.
 class Handle {

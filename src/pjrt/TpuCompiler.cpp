@@ -34,7 +34,7 @@ Result<Handle> createTopology(Plugin plugin, std::string_view name, std::string_
   args.numOptions = config.empty() ? 0 : 1;
   const std::string what = fmt::format("describe the topology '{}'", name);
   if (auto done = plugin.call(kTopologyCreate, args); !done) return fail(refusedBy(plugin, done.error(), what));
-  if (!args.topology) return fail(gaveNothing(plugin, "topology"));
+  if (!args.topology) return fail(hasNoResult(plugin, "topology"));
   return Handle(plugin, args.topology, kTopologyDestroy);
 }
 

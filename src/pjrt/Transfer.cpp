@@ -54,7 +54,7 @@ Result<Handle> toDevice(const Client& client, const Device& device, const Array&
   Handle buffer(plugin, args.buffer, kBufferDestroy);
   // Before all else: it is destroyed even where there is no buffer.
   if (Status done = await(plugin, args.doneWithHostBuffer, what, stop); !done) return fail(std::move(done.error()));
-  if (!args.buffer) return fail(gaveNothing(plugin, "buffer"));
+  if (!args.buffer) return fail(hasNoResult(plugin, "buffer"));
   return buffer;
 }
 

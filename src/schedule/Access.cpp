@@ -8,9 +8,9 @@ namespace smalti::schedule {
 namespace {
 
 /// How many ops deep two index computations are compared.
-constexpr int kMostDepth = 8;
+constexpr int kMaxDepth = 8;
 
-bool isSameValue(mlir::Value a, mlir::Value b, int depth = kMostDepth) {
+bool isSameValue(mlir::Value a, mlir::Value b, int depth = kMaxDepth) {
   if (a == b) return true;
   mlir::Operation *x = a.getDefiningOp(), *y = b.getDefiningOp();
   if (!x || !y || depth == 0 || x->getName() != y->getName() || x->getNumResults() != 1) return false;

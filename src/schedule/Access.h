@@ -11,10 +11,10 @@ struct Access {
   static constexpr int kNoMemory = -1;
   int memory = kNoMemory;  ///< id of a memory of the kernel; different memories never overlap
   DType dtype = DType::f32;
-  Shape shape;                    ///< of the loaded or stored value
-  bool isDense = false;           ///< the elements are known to be row-major without gaps
-  bool isMemoryResident = false;  ///< the array is larger than the caches
-  bool isNonTemporal = false;     ///< stores bypass the caches
+  Shape shape;                 ///< of the loaded or stored value
+  bool isDense = false;        ///< the elements are known to be row-major without gaps
+  bool isInDram = false;       ///< the array is larger than the caches
+  bool isNonTemporal = false;  ///< stores bypass the caches
 };
 
 /// False: the two accesses have no element in common.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kTileRows = 8;
 /// A tile that is stored in one order and loaded in another, with an additional row.
-constexpr int64_t kRoom = 9;
+constexpr int64_t kRelayoutTileRows = 9;
 constexpr int kRegistersShuffle = 6;  ///< the first generation whose registers do that
 
 int64_t rowsOf(const Shape& s) { return s.size() < 2 ? 1 : s[s.size() - 2]; }
@@ -28,10 +28,11 @@ int64_t allRowsOf(const Shape& s) {
 int64_t regroups(const ArrayType& from, const ArrayType& to, const Chip& chip) {
   const int64_t r = rowsOf(from.shape), q = rowsOf(to.shape);
   if (r == q || (r == 1 && elementBits(from.dtype) == 32)) return 0;
-  if (q == 1) return r % kTileRows == 0 && elementBits(from.dtype) >= 8 && !chip.takes.sublaneGather ? kRoom : 0;
+  if (q == 1)
+    return r % kTileRows == 0 && elementBits(from.dtype) >= 8 && !chip.takes.sublaneGather ? kRelayoutTileRows : 0;
   const bool tiles = r % kTileRows == 0 && q % kTileRows == 0;
   const bool partsOfTiles = r % kTileRows == 0 && kTileRows % q == 0 && chip.takes.sublaneGather;
-  return tiles || partsOfTiles ? 0 : kRoom;
+  return tiles || partsOfTiles ? 0 : kRelayoutTileRows;
 }
 
 /// Rows become lanes or lanes rows.
@@ -40,12 +41,12 @@ int64_t refolds(const ArrayType& from, const ArrayType& to, const Chip& chip) {
   if (newLanes == 1 || lanes == 1) return 0;
   const bool wide = lanes % kLanes == 0 && newLanes % kLanes == 0;
   const bool isPacked = elementBits(from.dtype) < 32;
-  if (isPacked && from.shape.size() > 2 && r < kTileRows && newLanes > lanes) return kRoom;
+  if (isPacked && from.shape.size() > 2 && r < kTileRows && newLanes > lanes) return kRelayoutTileRows;
   const bool manyRows = r % kTileRows == 0 && q % kTileRows == 0;
-  if (wide && from.shape.size() == 2 && to.shape.size() == 2 && manyRows && newLanes > kLanes) return kRoom;
+  if (wide && from.shape.size() == 2 && to.shape.size() == 2 && manyRows && newLanes > kLanes) return kRelayoutTileRows;
   if (chip.takes.sublaneGather) return 0;
   if (!wide) return allRowsOf(from.shape.size() > 2 ? to.shape : from.shape);  // row by row
-  return newLanes > lanes && from.shape.size() == 2 && (!isPacked || to.shape.size() == 2) ? kRoom : 0;
+  return newLanes > lanes && from.shape.size() == 2 && (!isPacked || to.shape.size() == 2) ? kRelayoutTileRows : 0;
 }
 
 int64_t registersFor(mlir::vector::ShapeCastOp cast, const Chip& chip) {
@@ -68,7 +69,7 @@ bool isNarrowCast(mlir::Operation* op) {
 
 }  // namespace
 
-std::optional<KeptValue> relayoutRoom(const KernelPackage& kernel, const Chip& chip) {
+std::optional<KeptValue> relayoutBytes(const KernelPackage& kernel, const Chip& chip) {
   if (chip.device.generation >= kRegistersShuffle) return std::nullopt;
   int64_t moves = 0, casts = 0;
   mlir::Value most;

@@ -8,6 +8,6 @@
 namespace smalti::tpu {
 
 /// The room of one kernel: all its moves use it in turn. nullopt: registers can do what there is to do.
-std::optional<KeptValue> relayoutRoom(const KernelPackage&, const Chip&);
+std::optional<KeptValue> relayoutBytes(const KernelPackage&, const Chip&);
 
 }  // namespace smalti::tpu

@@ -298,7 +298,7 @@ Temporaries temporariesOf(const KernelPackage& kernel, const Chip& chip) {
     return std::max<int64_t>(0, bytes / kRegisterBytes - chip.spills.freeRegisters) * kRegisterBytes;
   };
   out.low = beyond(most * 17 / 20), out.likely = beyond(most), out.high = beyond(most * 13 / 10);
-  if (auto room = relayoutRoom(kernel, chip)) {
+  if (auto room = relayoutBytes(kernel, chip)) {
     for (int64_t* bytes : {&out.low, &out.likely, &out.high}) *bytes += room->bytes;
     out.kept.push_back(*std::move(room));
   }

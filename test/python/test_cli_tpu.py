@@ -92,7 +92,7 @@ def test_a_crash_of_the_plugin_is_a_diagnostic_and_nothing_is_written(run, fake,
         f"   in target 'tpu'\n   in plugin '{fake}'\n"
         "  have: signal 6 (Aborted): latency_table_vf.cc:719] Operation not supported: kFake\n"
         "  help: the plugin itself crashed: check with smalti compile whether its compiler accepts the kernels, and with "
-        "--target interpret what they do\n")
+        "--target interpret whether they are correct\n")
     assert not (tmp_path / "results").exists()
 
 

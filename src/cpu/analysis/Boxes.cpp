@@ -6,7 +6,7 @@
 namespace smalti::cpu {
 namespace {
 
-constexpr size_t kMostBoxes = 256;
+constexpr size_t kMaxBoxes = 256;
 
 std::optional<Box> meet(const Box& a, const Box& b) {
   Box met(a.size());
@@ -48,7 +48,7 @@ void Boxes::add(const Box& box) {
   for (const Box& b : boxes_)
     if (isWithin(box, b)) return;
   std::erase_if(boxes_, [&](const Box& b) { return isWithin(b, box); });
-  if (boxes_.size() < kMostBoxes) boxes_.push_back(box);
+  if (boxes_.size() < kMaxBoxes) boxes_.push_back(box);
 }
 
 bool Boxes::contains(const Box& box) const {
@@ -58,7 +58,7 @@ bool Boxes::contains(const Box& box) const {
     std::vector<Box> next;
     for (Box& part : rest) subtract(std::move(part), b, next);
     if (next.empty()) return true;
-    if (next.size() > kMostBoxes) return false;
+    if (next.size() > kMaxBoxes) return false;
     rest = std::move(next);
   }
   return false;

@@ -17,9 +17,9 @@ namespace smalti::cpu {
 namespace {
 
 /// Loops with at most this many iterations are analysed iteration by iteration, …
-constexpr int64_t kMostRounds = 64;
+constexpr int64_t kMaxRounds = 64;
 /// … until this many ops have been visited.
-constexpr int64_t kMostOps = 10'000;
+constexpr int64_t kMaxOps = 10'000;
 constexpr int kOwnMemory = -1;  ///< allocated in the body: undefined at first in every run
 
 /// A memref of the kernel in terms of the argument whose memory it shows.
@@ -164,7 +164,7 @@ class Follower {
     const bool known = from && to && step && *step > 0;
     const int64_t rounds = !known || *to <= *from ? 0 : (*to - *from - 1) / *step + 1;
     const auto length = static_cast<int64_t>(op.getBody()->getOperations().size());
-    if (known && rounds <= kMostRounds && ops_ + rounds * length < kMostOps) {
+    if (known && rounds <= kMaxRounds && ops_ + rounds * length < kMaxOps) {
       carry(op.getInitArgs());
       for (int64_t i = 0; i < rounds; ++i) {
         integers_.set(op.getInductionVar(), *from + i * *step);

@@ -26,9 +26,9 @@ using mlir::Value;
 using mlir::arith::CmpIPredicate;
 
 /// The most ops that compute row numbers for a mask; beyond this it is not treated as a row mask.
-constexpr size_t kMostNumberingOps = 64;
+constexpr size_t kMaxNumberingOps = 64;
 /// The most rows of a mask whose numbers are computed individually.
-constexpr int64_t kMostNumberedRows = 4096;
+constexpr int64_t kMaxNumberedRows = 4096;
 
 bool hasVectorType(Value v) { return llvm::isa<mlir::VectorType>(v.getType()); }
 
@@ -69,7 +69,7 @@ class RowNumbering {
   /// The element of each row; empty: unknown, or not a function of the row number alone.
   std::vector<int64_t> of(Value v) {
     const int64_t rows = rowCount(shapeOf(v.getType()));
-    if (rows > kMostNumberedRows || !collect(v, rows)) return {};
+    if (rows > kMaxNumberedRows || !collect(v, rows)) return {};
     std::vector<int64_t> all;
     for (int64_t row = 0; row < rows; ++row) {
       KnownIntegers known;
@@ -99,7 +99,7 @@ class RowNumbering {
     for (Value operand : op->getOperands())
       if (!collect(operand, rows)) return false;
     ops_.push_back(op);
-    return ops_.size() <= kMostNumberingOps;
+    return ops_.size() <= kMaxNumberingOps;
   }
 
   static void follow(mlir::Operation& op, int64_t row, KnownIntegers& known) {
@@ -186,7 +186,7 @@ class Users {
   std::optional<UnitRange> wanted(Value v) {
     if (const auto known = known_.find(v); known != known_.end()) return known->second;
     std::optional<UnitRange> range;
-    if (v.getDefiningOp() && known_.size() < kMostValues) {
+    if (v.getDefiningOp() && known_.size() < kMaxValues) {
       for (mlir::OpOperand& use : v.getUses()) {
         const auto by = wantedBy(use, v.getDefiningOp()->getBlock());
         if (!by || (range && *range != *by)) {
@@ -214,7 +214,7 @@ class Users {
   }
 
   /// Limit on the visited users: following more takes too long.
-  static constexpr size_t kMostValues = 256;
+  static constexpr size_t kMaxValues = 256;
   llvm::DenseMap<Value, std::optional<UnitRange>> known_;
 };
 
@@ -268,7 +268,7 @@ std::optional<UnitRange> unitsOfMask(Value mask) {
   return std::nullopt;
 }
 
-std::optional<UnitRange> wantedUnits(Value v) { return Users().wanted(v); }
+std::optional<UnitRange> neededUnits(Value v) { return Users().wanted(v); }
 
 std::optional<LoadedRows> loadedRows(Value v) {
   auto select = v.getDefiningOp<mlir::arith::SelectOp>();

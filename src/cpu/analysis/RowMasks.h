@@ -28,7 +28,7 @@ struct UnitRange {
 /// Units that a mask selects, the same for all elements of one; nullopt: it selects otherwise.
 std::optional<UnitRange> unitsOfMask(mlir::Value mask);
 /// The part of a value that anything depends on; nullopt: it may be all of it.
-std::optional<UnitRange> wantedUnits(mlir::Value);
+std::optional<UnitRange> neededUnits(mlir::Value);
 
 /// A value whose first `count` rows (an i32 scalar, which may be more) are those of `load`, whose memory nothing writes
 /// until the value has been used for the last time.

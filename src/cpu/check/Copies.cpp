@@ -17,7 +17,7 @@ namespace smalti::cpu {
 namespace {
 
 /// The most semaphores of one array that are checked individually.
-constexpr int64_t kMostSemaphores = 64;
+constexpr int64_t kMaxSemaphores = 64;
 
 bool isSemaphoreRef(mlir::Value v) {
   auto type = mlir::dyn_cast<mlir::MemRefType>(v.getType());
@@ -60,7 +60,7 @@ void watchWhole(mlir::Operation* end, mlir::Value ref) {
   const llvm::SmallVector<mlir::Value> indices(static_cast<size_t>(type.getRank()), zero);
   auto whole = mlir::VectorType::get(type.getShape(), type.getElementType());
   auto load = mlir::vector::LoadOp::create(b, end->getLoc(), whole, ref, indices);
-  load->setAttr(kWatched, b.getStringAttr("write"));
+  load->setAttr(kHazardChecked, b.getStringAttr("write"));
 }
 
 }  // namespace
@@ -85,8 +85,8 @@ std::optional<Unsupported> cannotCheck(mlir::Operation& op) {
     return signal.getDeviceId() || signal.getCoreId() ? std::optional<Unsupported>("it signals by device or core")
                                                       : std::nullopt;
   if (auto allocation = mlir::dyn_cast<tpu::SemAllocOp>(op))
-    return elementsOf(allocation.getResult()) > kMostSemaphores ? std::optional<Unsupported>("it has many semaphores")
-                                                                : std::nullopt;
+    return elementsOf(allocation.getResult()) > kMaxSemaphores ? std::optional<Unsupported>("it has many semaphores")
+                                                               : std::nullopt;
   const auto isPlain = [](auto copy) {
     return !copy.getSourceSemaphore() && copy.getTargetSemaphore() && !copy.getDeviceId() && !copy.getCoreId() &&
            !copy.getSubcoreId();
@@ -99,7 +99,7 @@ std::optional<Unsupported> cannotCheck(mlir::Operation& op) {
          (mlir::isa<tpu::SemReadOp, tpu::SemBarrierOp>(op) ? "" : " by device or core");
 }
 
-void watchCopies(const KernelPackage& package) {
+void markHazardChecks(const KernelPackage& package) {
   mlir::func::FuncOp kernel = package.kernelFunction();
   llvm::SetVector<mlir::Value> touched;  // in the order of the copies: the same code every time
   kernel.walk([&](tpu::EnqueueDMAOp copy) {
@@ -113,7 +113,7 @@ void watchCopies(const KernelPackage& package) {
     const bool access = (rule == MaskRule::load && !isDead(op->getResult(0))) || rule == MaskRule::store;
     if (mlir::isa<tpu::EnqueueDMAOp, tpu::WaitDMAOp, tpu::SemWaitOp>(op) ||
         (access && touched.contains(rootOf(refOperand(*op)))))
-      op->setAttr(kWatched, watched);
+      op->setAttr(kHazardChecked, watched);
   });
   // Windows get other blocks after a step, and allocations end: nothing may be in flight there.
   const KernelArguments arguments(package);

@@ -17,7 +17,7 @@ bool isSynchronising(mlir::Operation&);
 std::optional<Unsupported> cannotCheck(mlir::Operation&);
 
 /// Marks every op that may conflict with a copy in flight. Must run before other checks are added.
-void watchCopies(const KernelPackage&);
+void markHazardChecks(const KernelPackage&);
 
 /// Checks that semaphores are zero at the end of the scope, or in the last grid step. `require`: emits a check.
 void requireZeroSemaphores(const KernelPackage&, llvm::function_ref<void(mlir::OpBuilder&, mlir::Value)> require);

@@ -42,12 +42,12 @@ class Instrumenter {
     kernel_.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) {
       if (op != kernel_) ops.push_back(op);
     });
-    watchCopies(checked_.package);
+    markHazardChecks(checked_.package);
     requireZeroSemaphores(checked_.package, [&](mlir::OpBuilder& b, mlir::Value zero) {
       mlir::cf::AssertOp::create(b, kernel_.getLoc(), zero, "zero");
     });
     shadowArguments();
-    beginOfStep();
+    instrumentStepStart();
     for (mlir::Operation* op : ops) visit(*op);
     if (!failure_.empty()) return tl::unexpected(std::move(failure_));
     return std::move(checked_);
@@ -70,7 +70,7 @@ class Instrumenter {
     // Scratch and inputs have shadows among the scratch, outputs among the outputs.
     for (const auto& [root, role] : tracked) {
       if (role.kind == ArgumentRole::output) continue;
-      if (role.kind == ArgumentRole::input && knowsByPlace(root)) {
+      if (role.kind == ArgumentRole::input && isDefinedByPosition(root)) {
         edges_[root] = {};
         continue;
       }
@@ -93,7 +93,7 @@ class Instrumenter {
 
   /// Whether an element's position tells if it is defined, so that the block needs no shadow. For narrow elements, a
   /// shadow is as fast as comparing 4-byte positions.
-  static bool knowsByPlace(mlir::Value input) {
+  static bool isDefinedByPosition(mlir::Value input) {
     return storage_bytes(elementDType(input.getType())) >= 4 &&
            llvm::all_of(input.getUsers(), [](mlir::Operation* user) {
              return mlir::isa<mlir::vector::LoadOp, mlir::memref::LoadOp>(user);
@@ -146,7 +146,7 @@ class Instrumenter {
   /// The op on masks: its ref (if any) another, its result of i1.
   mlir::Value retyped(mlir::Operation& op, mlir::Value ref) {
     mlir::Operation* copy = b_.clone(op);
-    copy->removeAttr(kWatched);
+    copy->removeAttr(kHazardChecked);
     if (ref) copy->setOperand(0, ref);
     copy->getResult(0).setType(maskType(op.getResult(0).getType()));
     return copy->getResult(0);
@@ -176,7 +176,7 @@ class Instrumenter {
     }
     b_.setInsertionPointAfter(&op);
     mlir::Operation* copy = b_.clone(op);
-    copy->removeAttr(kWatched);
+    copy->removeAttr(kHazardChecked);
     mlir::OpBuilder before(copy);
     copy->setOperand(0, mask ? mask : emitConstant(before, op.getLoc(), maskType(value.getType()), true));
     copy->setOperand(1, shadow);
@@ -194,7 +194,7 @@ class Instrumenter {
       (void)kernel_.insertArgument(at, copy.getTargetSemaphore().getType(), {}, kernel_.getLoc());
       ++signature().numScratch;
       auto also = mlir::cast<tpu::EnqueueDMAOp>(b_.clone(*copy));
-      also->removeAttr(kWatched);
+      also->removeAttr(kHazardChecked);
       also.getSourceMutable().assign(from);
       also.getTargetMutable().assign(to);
       also.getTargetSemaphoreMutable().assign(kernel_.getArgument(at));
@@ -215,7 +215,7 @@ class Instrumenter {
 
   // ---- what happens before the body, in every step
 
-  void beginOfStep() {
+  void instrumentStepStart() {
     b_.setInsertionPointToStart(&kernel_.getBody().front());
     for (const WindowCheck& w : plan_.windows) {
       const mlir::Value ref = arguments_.block(static_cast<size_t>(w.number));
@@ -224,7 +224,7 @@ class Instrumenter {
       const std::vector<mlir::Value> block = blockOf(*signature().windows[static_cast<size_t>(w.number)]);
       if (w.mayBeOutside) requireInside(w, block);
       if (isPartial) followEdges(w, block, ref);
-      if (w.followsVisits) followVisits(w, block);
+      if (w.followsVisits) trackVisits(w, block);
     }
     for (const unsigned argument : plan_.resets)
       if (const WindowCheck& w = windowOf(argument); !w.followsVisits)
@@ -349,7 +349,7 @@ class Instrumenter {
   }
 
   /// A block other than the last step's must be new: the visited ones and the last one are kept in extra scratch.
-  void followVisits(const WindowCheck& w, const std::vector<mlir::Value>& block) {
+  void trackVisits(const WindowCheck& w, const std::vector<mlir::Value>& block) {
     const mlir::Location at = kernel_.getLoc();
     const Window& window = *signature().windows[static_cast<size_t>(w.number)];
     Shape blocks;

@@ -169,7 +169,7 @@ class KernelLowering {
     w.undefined = storage_bytes(array.dtype) == storage_bytes(w.array.dtype) ? array.dtype : w.array.dtype;
     w.array.hints.nonTemporal = plan.isNonTemporal;
     if (plan.isNonTemporal) assumeLineAligned(*llvm::cast<llvm::LoadInst>(w.array.base));
-    w.array.hints.memoryResident = plan.isMemoryResident;
+    w.array.hints.inDram = plan.isInDram;
     if (plan.hasBuffer()) w.buffer = undefinedBuffer(w.array.dtype, w.undefined, window.bounds);
     if (plan.tracksBlock) {
       w.lastBlock = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), window.bounds.size()));
@@ -230,7 +230,7 @@ class KernelLowering {
 
   /// Computes the position of this step's block.
   LowerResult computeBlockOffset(Windowed& w) {
-    if (w.plan->looksUpNext) {
+    if (w.plan->prefetchesNext) {
       std::vector<Reg> next = indices_;
       Reg last = b_.CreateSub(bounds_.back(), l_.index(1));
       next.back() = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(next.back(), l_.index(1)), last);

@@ -62,9 +62,9 @@ Reg NativeLowering::scalar(mlir::Value v) {
 }
 
 int64_t NativeLowering::placeBytes(DType t, std::span<const int64_t> shape) {
-  constexpr int64_t kMostBytes = int64_t{1} << 44;
+  constexpr int64_t kMaxBytes = int64_t{1} << 44;
   const int64_t elements = checkedElements(shape);
-  if (failure_ && (elements < 0 || arena.peakBytes() > kMostBytes))
+  if (failure_ && (elements < 0 || arena.peakBytes() > kMaxBytes))
     failure_ = unsupported("its values take more memory than any machine has");
   return failure_ ? elements * storage_bytes(t) : 0;
 }
@@ -296,11 +296,11 @@ LowerResult NativeLowering::lowerBlock(mlir::Block& block) {
     if (!failure_) return atOp(failure_, op);
     if (!scheduler.findPending(&op)) scheduler.markDone(&op);
     // Planning walks the ops of a nest repeatedly and recursively: the number of deferred ops is limited.
-    constexpr size_t kMostPending = 1000;
+    constexpr size_t kMaxPending = 1000;
     const auto pending = [&] { return scheduler.pending().size(); };
-    if (pending() >= kMostPending)
+    if (pending() >= kMaxPending)
       if (auto ok = flush(); !ok) return ok;
-    if (pending() >= kMostPending / 2 && pending() % 64 == 0)
+    if (pending() >= kMaxPending / 2 && pending() % 64 == 0)
       if (auto ok = flushBeforeWrites(); !ok) return ok;
     releaseUpTo(liveness().end(&op));
   }
@@ -357,7 +357,7 @@ void NativeLowering::addAccess(ScheduledOp op, View box) {
                      .dtype = box.dtype,
                      .shape = box.shape,
                      .isDense = isDense(box),
-                     .isMemoryResident = box.hints.memoryResident,
+                     .isInDram = box.hints.inDram,
                      .isNonTemporal = box.hints.nonTemporal};
   boxes_[op.op] = std::move(box);
   scheduler.add(std::move(op));

@@ -36,7 +36,7 @@ struct LowerOptions {
   int sharedAxes = 0;  ///< leading grid axes that threads share (planParallel)
   eval::Poison poison = eval::Poison::intMin;
   std::vector<bool> streamed{};  ///< results written with non-temporal stores (Streaming.h); empty: none
-  bool countRounds = true;       ///< counts iterations of loops that may be endless (Rounds.h)
+  bool countRounds = true;       ///< counts iterations of loops that may be endless (IterationLimit.h)
   bool checkBlocks = true;       ///< whether a block outside its array ends the call
   bool devices = false;          ///< whether other devices run the call at the same time (runtime/Devices.h)
 };
@@ -63,7 +63,8 @@ class NativeLowering {
   };
   std::vector<ForPeers> forPeers;
   Reg arenaBase = nullptr, context = nullptr;
-  Reg roundsToLook = nullptr;   ///< slot of the iteration counter; null: iterations are not counted (Rounds.h)
+  Reg iterationsToCheck =
+      nullptr;                  ///< slot of the iteration counter; null: iterations are not counted (IterationLimit.h)
   std::vector<Reg> gridBounds;  ///< i64
   View barrier;                 ///< the barrier semaphore, if the kernel uses it
   /// An entry of the packed-B cache: a packed operand that several products share.

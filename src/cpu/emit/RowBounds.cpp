@@ -32,12 +32,12 @@ Reg firstRow(NativeLowering& l, Reg unit, int64_t units, int64_t rows) {
 
 }  // namespace
 
-Reg scalarAhead(NativeLowering& l, mlir::Value v) { return ahead(l, v, 0); }
+Reg hoistedScalar(NativeLowering& l, mlir::Value v) { return ahead(l, v, 0); }
 
-std::optional<RowBounds> wantedRows(NativeLowering& l, llvm::ArrayRef<mlir::Value> values, int64_t rows) {
+std::optional<RowBounds> neededRows(NativeLowering& l, llvm::ArrayRef<mlir::Value> values, int64_t rows) {
   std::optional<UnitRange> range;
   for (mlir::Value v : values) {
-    const auto wanted = wantedUnits(v);
+    const auto wanted = neededUnits(v);
     if (!wanted || (range && *range != *wanted)) return std::nullopt;
     range = wanted;
   }

@@ -14,9 +14,9 @@ struct RowBounds {
 
 /// Of a value of so many rows, or of so many that all of these values are cut into; nullopt: all rows are wanted, or
 /// which ones cannot be computed before the values are.
-std::optional<RowBounds> wantedRows(NativeLowering&, llvm::ArrayRef<mlir::Value> values, int64_t rows);
+std::optional<RowBounds> neededRows(NativeLowering&, llvm::ArrayRef<mlir::Value> values, int64_t rows);
 
 /// A scalar whose op comes later, perhaps: what it is computed from is there. Null where that is not so.
-Reg scalarAhead(NativeLowering&, mlir::Value);
+Reg hoistedScalar(NativeLowering&, mlir::Value);
 
 }  // namespace smalti::cpu

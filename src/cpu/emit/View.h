@@ -13,8 +13,8 @@ namespace smalti::cpu {
 
 /// Hints for fast access; no result depends on them.
 struct AccessHints {
-  bool memoryResident = false;  ///< too large for the caches: prefetching pays
-  bool nonTemporal = false;     ///< stores may be non-temporal (Streaming.h)
+  bool inDram = false;       ///< too large for the caches: prefetching pays
+  bool nonTemporal = false;  ///< stores may be non-temporal (Streaming.h)
   /// Bytes from an element to the one that the next grid step reads instead; null: unknown, or not worth a prefetch.
   Reg nextStepOffset = nullptr;
 };

@@ -39,7 +39,7 @@ Result<Inspection> inspectNative(const KernelPackage& package, const NativeOptio
     FallbackOps interpreted;
     ModuleBuilder built(options.processor, package.name);
     const auto begin = std::chrono::steady_clock::now();
-    auto lowered = lowerPlanned(package, options, *built.module, report, interpreted);
+    auto lowered = planAndLower(package, options, *built.module, report, interpreted);
     if (!lowered) return tl::unexpected(lowered.error());
     report.compile.emitMs = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     return built;

@@ -1,7 +1,7 @@
 // sin, cos, tan: polynomials within an eighth of a turn of zero.
 #include "cpu/math/Coefficients.h"
 #include "cpu/math/Families.h"
-#include "cpu/math/Reduction.h"
+#include "cpu/math/RangeReduction.h"
 
 namespace smalti::cpu {
 namespace {

@@ -16,7 +16,7 @@ Lanes erfByTable(llvm::ArrayRef<Lanes> operands) {
   const Lanes x = operands[0];
   constexpr double kRoundToEighths = 1572864.0;  // 1.5 · 2^20: the number of the eighth is then in the low bits
   const Lanes a = atMost(magnitude(x), kErfEnd);
-  return withSign(inPieces(a, bitsOf(a + kRoundToEighths), kErfTable), x);
+  return withSign(forEachTile(a, bitsOf(a + kRoundToEighths), kErfTable), x);
 }
 
 /// x + x P(x²) near 0; above, 1 - 2^-L(|x|), where 2^-L is below 0.19 and forgives its own error.

@@ -90,7 +90,7 @@ Lanes expm1(Lanes operand) {
 Lanes tanhByTable(llvm::ArrayRef<Lanes> operands) {
   const Lanes x = operands[0];
   const Lanes a = atMost(magnitude(x), 9.1);  // where it is 1
-  return withSign(inPieces(a, shiftedRightUnsigned(bitsOf(a + 0.625), 20), kTanhTable), x);
+  return withSign(forEachTile(a, shiftedRightUnsigned(bitsOf(a + 0.625), 20), kTanhTable), x);
 }
 
 /// x + x P(x²) near 0; above, 1 - 2 / (e^(2x) + 1), which is then above a half.

@@ -14,7 +14,7 @@ Lanes entry(const float (&entries)[kEntries], Lanes index);
 /// A polynomial of x less the centre of its piece. The first row of the table has the centres, the others the
 /// coefficients, lowest degree first.
 template <int kRows>
-Lanes inPieces(Lanes x, Lanes index, const float (&table)[kRows][kEntries]) {
+Lanes forEachTile(Lanes x, Lanes index, const float (&table)[kRows][kEntries]) {
   const Lanes t = x - entry(table[0], index);
   Lanes p = entry(table[kRows - 1], index);
   for (int i = kRows - 2; i >= 1; --i) p = fma(p, t, entry(table[i], index));

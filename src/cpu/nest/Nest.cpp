@@ -39,8 +39,8 @@ class NestEmitter {
     for (const Root& r : plan_.roots) roots_.push_back({r, targetOf(r), {}});
     for (EmittedRoot& r : roots_)
       if (r.kind == Root::Kind::accumulation) l_.fill(r.target, accumulatorStart(r));
-    bounds_ = boundsOfRows();
-    const std::vector<View> loaded = bounds_ ? std::vector<View>() : loadedInstead();
+    bounds_ = neededRowBounds();
+    const std::vector<View> loaded = bounds_ ? std::vector<View>() : maskedLoadViews();
     rowLoop(0);
     for (size_t i = 0; i < plan_.buffers.size(); ++i)
       if (plan_.buffers[i].value) l_.setView(plan_.buffers[i].value, loaded.empty() ? buffers_[i] : loaded[i]);
@@ -73,19 +73,19 @@ class NestEmitter {
   // ---- loops
 
   /// The rows of the outermost loop whose results anything depends on.
-  std::optional<RowBounds> boundsOfRows() {
+  std::optional<RowBounds> neededRowBounds() {
     if (plan_.flattened || nest_.rows.empty() || plan_.rows.pipelinesLastPhase) return std::nullopt;
     llvm::SmallVector<mlir::Value, 8> made;
     for (const Root& r : plan_.roots) {
       if (r.kind == Root::Kind::accumulation) return std::nullopt;
       made.push_back(r.kind == Root::Kind::rowReduction ? s_.ops[r.op].op->getResult(0) : r.value);
     }
-    return wantedRows(l_, made, nest_.rows.front());
+    return neededRows(l_, made, nest_.rows.front());
   }
 
   /// If the nest only copies masked rows: the views to use instead of each buffer, which are the rows in memory
   /// if the mask keeps all of them, so that no row is copied. Empty: the nest does something else.
-  std::vector<View> loadedInstead() {
+  std::vector<View> maskedLoadViews() {
     if (plan_.flattened || nest_.rows.size() != 1 || plan_.roots.size() != plan_.buffers.size()) return {};
     mlir::Value count;
     std::vector<View> sources(plan_.buffers.size());
@@ -93,7 +93,7 @@ class NestEmitter {
       const auto rows = r.kind == Root::Kind::write && r.buffer && plan_.buffers[*r.buffer].value == r.value
                             ? loadedRows(r.value)
                             : std::nullopt;
-      if (!rows || rows->rows != nest_.rows[0] || (count && count != rows->count) || !isWaitingLoad(*rows->load))
+      if (!rows || rows->rows != nest_.rows[0] || (count && count != rows->count) || !isDeferredLoad(*rows->load))
         return {};
       count = rows->count;
       const View &from = l_.boxOf(rows->load), &to = buffers_[*r.buffer];
@@ -102,7 +102,7 @@ class NestEmitter {
         return {};
       sources[*r.buffer] = from;
     }
-    Reg number = count ? scalarAhead(l_, count) : nullptr;
+    Reg number = count ? hoistedScalar(l_, count) : nullptr;
     if (!number) return {};
     Reg all = b_.CreateICmpSGE(b_.CreateSExt(number, b_.getInt64Ty()), l_.index(nest_.rows[0]));
     bounds_ = {l_.index(0), b_.CreateSelect(all, l_.index(0), l_.index(nest_.rows[0]))};
@@ -116,7 +116,7 @@ class NestEmitter {
     return either;
   }
 
-  bool isWaitingLoad(mlir::Operation& op) const {
+  bool isDeferredLoad(mlir::Operation& op) const {
     const ScheduledOp* waits = s_.find(op.getResult(0));
     return waits && waits->isLoad();
   }
@@ -199,7 +199,7 @@ class NestEmitter {
     for (EmittedRoot& r : roots_)
       if (r.phase == previous.place.phase) previous.roots.push_back(&r);
     at_ = previous.place;
-    Reg useful = findInverses(previous.roots);
+    Reg useful = findReciprocals(previous.roots);
     if (!useful) return;
     previous.place = at_;
     Reg follows = b_.CreateICmpNE(row, l_.index(0));
@@ -212,10 +212,10 @@ class NestEmitter {
           previousRow_.reset();
         },
         [&] {
-          if (!previous.place.inverses.empty())
+          if (!previous.place.reciprocals.empty())
             l_.when(follows, [&] {
               at_ = previous.place;
-              at_.inverses.clear();
+              at_.reciprocals.clear();
               columnLoop(previous.roots, previous.roots.front()->columns);
             });
           at_ = here;
@@ -240,14 +240,14 @@ class NestEmitter {
   /// Rows divided by one value each are multiplied by its reciprocal; a second loop divides, for the few values
   /// whose reciprocal is not accurate enough.
   void dividedColumns(const std::vector<EmittedRoot*>& roots, int64_t columns) {
-    Reg useful = findInverses(roots);
+    Reg useful = findReciprocals(roots);
     if (!useful) return;
-    if (at_.inverses.empty()) {
+    if (at_.reciprocals.empty()) {
       columnLoop(roots, columns);
       return;
     }
     const NestPlace multiplied = at_;
-    at_.inverses.clear();
+    at_.reciprocals.clear();
     const NestPlace divided = at_;
     const auto loop = [&](const NestPlace& place) {
       at_ = place;
@@ -259,10 +259,10 @@ class NestEmitter {
 
   /// Registers reciprocals that replace divisions of rows, and returns whether they are accurate enough; null: failure.
   /// Only in the last phase: no later phase may depend on values that just one of the two loops computes.
-  Reg findInverses(const std::vector<EmittedRoot*>& roots) {
-    constexpr int64_t kWorthAnInverse = 128;
+  Reg findReciprocals(const std::vector<EmittedRoot*>& roots) {
+    constexpr int64_t kReciprocalColumns = 128;
     Reg useful = b_.getTrue();
-    if (at_.phase + 1 != plan_.phases() || roots.front()->columns < kWorthAnInverse ||
+    if (at_.phase + 1 != plan_.phases() || roots.front()->columns < kReciprocalColumns ||
         llvm::any_of(roots, [](const EmittedRoot* r) { return r->kind != Root::Kind::write; }))
       return useful;
     llvm::SmallVector<RowValue, 2> divisors;
@@ -271,8 +271,8 @@ class NestEmitter {
     for (const RowValue& d : divisors) {
       Reg divisor = values_.eval(d.value, d.map, {l_.index(0), 1, nullptr});
       if (!divisor) return nullptr;
-      useful = b_.CreateAnd(useful, hasUsefulInverse(b_, divisor));
-      at_.inverses.push_back({d, b_.CreateFDiv(llvm::ConstantFP::get(divisor->getType(), 1.0), divisor)});
+      useful = b_.CreateAnd(useful, hasAccurateReciprocal(b_, divisor));
+      at_.reciprocals.push_back({d, b_.CreateFDiv(llvm::ConstantFP::get(divisor->getType(), 1.0), divisor)});
     }
     return useful;
   }

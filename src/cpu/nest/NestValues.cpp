@@ -61,7 +61,7 @@ Elements NestValues::elements(const View& view, const ElementMap& map, const Chu
 
 /// Not in L1.
 bool NestValues::isWorthAsking(const View& view) const {
-  return view.hints.memoryResident ||
+  return view.hints.inDram ||
          (view.memory != View::kValue && view.elements() * storage_bytes(view.dtype) >= l_.processor.l1Bytes / 2);
 }
 
@@ -135,9 +135,9 @@ bool NestValues::isKept(mlir::Value v) const {
 
 /// Null: the divisor has no reciprocal.
 Reg NestValues::byInverse(mlir::Operation& op, const ElementMap& map, llvm::ArrayRef<Reg> operands, int lanes) {
-  if (at.inverses.empty() || !llvm::isa<mlir::arith::DivFOp>(op)) return nullptr;
+  if (at.reciprocals.empty() || !llvm::isa<mlir::arith::DivFOp>(op)) return nullptr;
   const auto divisor = rowValueOf(s_, op.getOperand(1), map, plan_.column);
-  for (const auto& [value, inverse] : at.inverses)
+  for (const auto& [value, inverse] : at.reciprocals)
     if (divisor && value == *divisor)
       return roundTo(b_, elementDType(op.getResult(0).getType()),
                      quotientByInverse(b_, operands[0], operands[1], splatTo(b_, inverse, lanes)));

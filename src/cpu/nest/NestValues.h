@@ -13,7 +13,7 @@ struct NestPlace {
   llvm::SmallVector<Reg, 4> rows;
   Reg bufferedRow = nullptr;  ///< the row's number among the buffered rows (RowSchedule::bufferedRows)
   Memo row, chunk;
-  llvm::SmallVector<std::pair<RowValue, Reg>, 2> inverses;  ///< reciprocals that replace divisions of rows
+  llvm::SmallVector<std::pair<RowValue, Reg>, 2> reciprocals;  ///< reciprocals that replace divisions of rows
 };
 
 class NestValues {

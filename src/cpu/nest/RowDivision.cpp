@@ -43,7 +43,7 @@ void findRowDivisors(const Segment& segment, mlir::Value value, const ElementMap
   }
 }
 
-Reg hasUsefulInverse(Builder& b, Reg divisor) {
+Reg hasAccurateReciprocal(Builder& b, Reg divisor) {
   return b.CreateAnd(b.CreateFCmpOGT(divisor, llvm::ConstantFP::get(divisor->getType(), 0x1p-125)),
                      b.CreateFCmpOLT(divisor, llvm::ConstantFP::get(divisor->getType(), 0x1p125)));
 }

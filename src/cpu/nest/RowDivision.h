@@ -23,7 +23,7 @@ void findRowDivisors(const Segment&, mlir::Value value, const ElementMap&, int c
                      llvm::function_ref<bool(mlir::Value)> isMade, llvm::SmallVectorImpl<RowValue>& found);
 
 /// Whether a scalar f32 is positive, and neither it nor its reciprocal is 0, infinite, NaN or close to these.
-Reg hasUsefulInverse(Builder&, Reg divisor);
+Reg hasAccurateReciprocal(Builder&, Reg divisor);
 /// x / divisor of vectors for such divisors. Correctly rounded; if x is so small that a residual is denormal, the last
 /// bit may differ.
 Reg quotientByInverse(Builder&, Reg x, Reg divisor, Reg inverse);

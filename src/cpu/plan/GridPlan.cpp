@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "cpu/analysis/BlockReuse.h"
-#include "cpu/analysis/MemoryResident.h"
+#include "cpu/analysis/DramResident.h"
 #include "cpu/analysis/MustWrite.h"
 #include "cpu/plan/ProductPlan.h"
 #include "ir/BlockGeometry.h"
@@ -23,7 +23,7 @@ using tpu::MemorySpace;
 
 /// Bytes of a block up to which its address is computed a step early: a larger one leaves enough time to compute the
 /// next.
-constexpr int64_t kMostBytesToLookUp = 64 << 10;
+constexpr int64_t kMaxPrefetchedBlockBytes = 64 << 10;
 
 tl::unexpected<Unsupported> unplanned(std::string why) { return tl::unexpected<Unsupported>(std::move(why)); }
 
@@ -153,12 +153,12 @@ class GridPlanner {
     b.access = copied ? BlockAccess::copied : b.isPartial ? BlockAccess::edgeBuffer : BlockAccess::view;
     if (options_.checkBlocks) b.maybeOutside = dimensionsToLeave(window, array.shape, map, geometry);
     b.isNonTemporal = b.isOutput && !b.isPartial && !options_.nonTemporal.empty() && options_.nonTemporal[i - inputs];
-    b.isMemoryResident = !b.isOutput && isMemoryResident(array.bytes(), processor_);
+    b.isInDram = !b.isOutput && isInDram(array.bytes(), processor_);
     if (!b.isOutput && !copied) b.reuse = findReuse(map, window, geometry, grid(), {plan_.fastestAxis, axesInOrder()});
     // Unwritten elements of a partial block keep the array's contents, not those of the previous block.
     b.tracksBlock = copied || (b.isOutput && b.isPartial && !plan_.written[i - inputs]);
-    b.looksUpNext =
-        !b.isOutput && !copied && isWorthLookingUp(window, elementDType(arguments_.block(i).getType()), map);
+    b.prefetchesNext =
+        !b.isOutput && !copied && isWorthPrefetching(window, elementDType(arguments_.block(i).getType()), map);
     return b;
   }
 
@@ -179,9 +179,9 @@ class GridPlanner {
   }
 
   /// Small looked-up blocks of skinny products, whose time is dominated by fetching them.
-  bool isWorthLookingUp(const Window& window, DType dtype, const IndexMapFacts& map) const {
+  bool isWorthPrefetching(const Window& window, DType dtype, const IndexMapFacts& map) const {
     return rank() > 0 && !window.elementIndexed && map.readsMemory() &&
-           num_elements(window.bounds) * storage_bytes(dtype) <= kMostBytesToLookUp && hasSkinnyProduct();
+           num_elements(window.bounds) * storage_bytes(dtype) <= kMaxPrefetchedBlockBytes && hasSkinnyProduct();
   }
   bool hasSkinnyProduct() const {
     bool found = false;

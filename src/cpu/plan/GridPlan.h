@@ -37,14 +37,14 @@ struct BlockPlan {
   bool isPartial = false;  ///< not every block is proved to be inside the array
   /// Dimensions in which a block may be entirely outside the array, which ends the call.
   std::vector<size_t> maybeOutside{};
-  bool tracksBlock = false;  ///< the previous step's block is stored, so that only a different one is fetched
-  bool looksUpNext = false;  ///< the next step's block is computed a step early, to be prefetched
+  bool tracksBlock = false;     ///< the previous step's block is stored, so that only a different one is fetched
+  bool prefetchesNext = false;  ///< the next step's block is computed a step early, to be prefetched
   /// Of an input: dimensions along which steps use the same blocks again soon (analysis/BlockReuse.h).
   std::optional<std::vector<size_t>> reuse{};
 
   // ---- the array
-  bool isMemoryResident = false;  ///< of an input: too large for the caches
-  bool isNonTemporal = false;     ///< of an output: written with non-temporal stores
+  bool isInDram = false;       ///< of an input: too large for the caches
+  bool isNonTemporal = false;  ///< of an output: written with non-temporal stores
 
   bool hasBuffer() const { return access == BlockAccess::edgeBuffer || access == BlockAccess::copied; }
 };
@@ -60,7 +60,7 @@ struct GridPlan {
 struct GridOptions {
   int sharedAxes = 0;
   bool checkBlocks = true;          ///< a block outside its array ends the call
-  std::vector<bool> nonTemporal{};  ///< by output: worthStreaming(); empty: none
+  std::vector<bool> nonTemporal{};  ///< by output: usesNonTemporalStores(); empty: none
 };
 
 tl::expected<GridPlan, Unsupported> planGrid(const KernelPackage&, const Processor&, const GridOptions&);

@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kElementBytes = sizeof(float);  // elements are computed as f32
 
 /// Largest number of rows in a block.
-constexpr int64_t kMostRows = 16;
+constexpr int64_t kMaxRows = 16;
 /// Smallest number of rows worth blocking even if they leave L1 little room.
 constexpr int64_t kMinRowBlock = 2;
 /// Elements of a block that is read from DRAM: few, so that memory is busy all the time.
@@ -41,7 +41,7 @@ RowSchedule blockRows(RowSchedule rows, const NestFacts& nest, const RootCost&, 
     const int64_t most = p.l1Bytes / (kArrays * nest.mostColumns() * kElementBytes);
     fit = std::max(most * 3 / 4, std::min(most, kMinRowBlock));
   }
-  rows.rowBlock = std::clamp<int64_t>(fit, 1, std::min(kMostRows, nest.innermostRows));
+  rows.rowBlock = std::clamp<int64_t>(fit, 1, std::min(kMaxRows, nest.innermostRows));
   return rows;
 }
 

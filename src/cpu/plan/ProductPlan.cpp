@@ -11,9 +11,9 @@ namespace {
 // Fitted with `./do bench cpu` on the processor that docs/performance.md names.
 
 /// Rows of C from which on packing B is less than a hundredth of the work, so that it is not cached.
-constexpr int64_t kMostRowsToKeep = 512;
+constexpr int64_t kMaxRowsToKeep = 512;
 /// The most bytes of packed B that are cached.
-constexpr int64_t kMostKeptBytes = 8 << 20;
+constexpr int64_t kMaxKeptBytes = 8 << 20;
 /// Bytes of a page: hardware prefetching stops at its end, so that shorter streams gain nothing.
 constexpr int64_t kPageBytes = 4 << 10;
 
@@ -32,7 +32,7 @@ Strategy chooseStrategy(const ProductFacts& f, const Processor& p) {
   const GemmShape& s = f.shape;
   const int64_t bytes = s.n * s.k * storage_bytes(s.b), cache = p.l1Bytes;
   // A looked-up B is not in the caches, whatever its size.
-  const bool looksUp = f.blocksOfB > 1 || f.knowsNextB;
+  const bool looksUp = f.blocksOfB > 1 || f.nextBIsKnown;
   if (suitsGemvDot(s)) return Strategy::gemvDot;
   if ((looksUp || bytes >= cache) && suitsGemvAxpy(s, p)) return Strategy::gemvAxpy;
   if ((looksUp || bytes >= cache * 5 / 2) && suitsSkinnyTiles(s)) return Strategy::skinnyTiles;
@@ -59,10 +59,10 @@ PacksB choosePacking(const ProductFacts& f, const GemmShape& shape, const Proces
 }
 
 bool cachesPackedB(const ProductFacts& f, GemmShape shape, const Processor& p) {
-  if (f.reusedBlocksOfB == 0 || shape.m >= kMostRowsToKeep) return false;
+  if (f.reusedBlocksOfB == 0 || shape.m >= kMaxRowsToKeep) return false;
   shape.cachesPackedB = true;
   return choosePacking(f, shape, p) != PacksB::never &&
-         planGemm(shape, p).packedCacheBytes * f.reusedBlocksOfB <= kMostKeptBytes;
+         planGemm(shape, p).packedCacheBytes * f.reusedBlocksOfB <= kMaxKeptBytes;
 }
 
 std::string_view nameOf(Strategy strategy) {

@@ -18,8 +18,8 @@ constexpr int64_t kSkinnyRows = 8;
 /// The facts about a product that the decision depends on.
 struct ProductFacts {
   GemmShape shape;
-  int64_t blocksOfB = 1;    ///< B is a concatenation of this many blocks of equal size, each anywhere in memory
-  bool knowsNextB = false;  ///< the address of the next grid step's B is known
+  int64_t blocksOfB = 1;      ///< B is a concatenation of this many blocks of equal size, each anywhere in memory
+  bool nextBIsKnown = false;  ///< the address of the next grid step's B is known
   /// Bytes from a row of B, as stored, to the next; nullopt: known only when the kernel runs.
   std::optional<int64_t> rowBytesOfB{};
   /// The number of blocks of B through which grid steps cycle, none of which is written meanwhile; 0: B is

@@ -12,7 +12,7 @@ bool usesBf16Dot(const RowProduct&, const Processor&);
 
 /// Loads consecutive elements, or pairs of them, along a row of A or of a transposed B. Lanes are 0 where the
 /// mask, which has one lane per element, is not set.
-Reg loadFactors(Builder&, DType, bool pairs, Reg from, int lanes, Reg mask = nullptr);
+Reg loadCoefficients(Builder&, DType, bool pairs, Reg from, int lanes, Reg mask = nullptr);
 
 /// Some columns of a row of B, or pairs of those of two rows, at most two registers full; the columns past them are
 /// 0 and are not read.

@@ -11,7 +11,7 @@ namespace smalti::cpu {
 namespace {
 
 /// Hardware prefetchers do not follow more streams.
-constexpr unsigned kMostBlocks = 16;
+constexpr unsigned kMaxBlocks = 16;
 
 bool isFloatOfMemory(mlir::Value v) {
   const DType t = elementDType(v.getType());
@@ -36,7 +36,7 @@ bool isMatrixProduct(const DotDimensions& d) {
 
 bool isReadInBlocks(mlir::Operation& concatenation) {
   const mlir::Value joined = concatenation.getResult(0);
-  if (!joined.hasOneUse() || concatenation.getNumOperands() < 2 || concatenation.getNumOperands() > kMostBlocks)
+  if (!joined.hasOneUse() || concatenation.getNumOperands() < 2 || concatenation.getNumOperands() > kMaxBlocks)
     return false;
   mlir::Operation& product = **joined.user_begin();
   if (!llvm::isa<tpu::MatmulOp>(product) || product.getOperand(1) != joined ||

@@ -11,8 +11,8 @@ namespace smalti::cpu {
 namespace {
 
 /// A copy is emitted for each window position: more positions would bloat the code for little gain.
-constexpr int64_t kMostTaps = 64;
-constexpr int64_t kMostWindowBytes = 64 << 20;
+constexpr int64_t kMaxTaps = 64;
+constexpr int64_t kMaxWindowBytes = 64 << 20;
 
 /// The dimensions of a view in another order.
 View ordered(const View& v, const Shape& order) {
@@ -41,7 +41,7 @@ Shape orderOf(int64_t first, llvm::ArrayRef<int64_t> spatial, std::initializer_l
 bool isCutOff(DType t) { return t == DType::i8 || t == DType::i16; }
 
 /// The output positions along a dimension at which a window position covers an element, and these elements.
-struct Seen {
+struct TapRange {
   int64_t count = 0, first = 0, step = 1, from = 0, fromStep = 1;
 };
 
@@ -75,7 +75,7 @@ class ConvLowering {
     windows.insert(windows.end(), window_.begin(), window_.end());
     windows.push_back(inputs_);
     const int64_t elements = checkedElements(windows);
-    if (!multiplies(a, b, sum) || taps > kMostTaps || elements < 0 || elements > kMostWindowBytes / storage_bytes(a))
+    if (!multiplies(a, b, sum) || taps > kMaxTaps || elements < 0 || elements > kMaxWindowBytes / storage_bytes(a))
       return lowerByInterpreter(l_, *op_.getOperation());
     if (auto ok = l_.flush(); !ok) return ok;
 
@@ -90,7 +90,7 @@ class ConvLowering {
     const View seen = l_.allocate(a, windows);
     const auto group = [&](Reg g) {
       const View from = ofGroup(lhs, g);
-      copyWindows(from, seen);
+      im2col(from, seen);
       const auto columnsOf = [&](const View& v) {
         std::vector<Reg> at(v.shape.size(), l_.index(0));
         at.back() = l_.b.CreateMul(g, l_.index(columns));
@@ -120,11 +120,11 @@ class ConvLowering {
     return slice(l_.b, lhs, starts, sizes);
   }
 
-  Seen along(size_t d, int64_t k) const {
+  TapRange along(size_t d, int64_t k) const {
     const int64_t place = op_.getWindowReversal()[d] ? window_[d] - 1 - k : k;
     const int64_t stride = op_.getWindowStrides()[d], dilation = op_.getLhsDilation()[d];
     const int64_t offset = place * op_.getRhsDilation()[d] - op_.getPadding()[2 * d];
-    Seen s;
+    TapRange s;
     for (int64_t position = 0; position < outShape_[1 + d]; ++position) {
       const int64_t at = position * stride + offset;
       if (at < 0 || at % dilation != 0 || at / dilation >= lhsShape_[1 + d]) continue;
@@ -141,8 +141,8 @@ class ConvLowering {
   }
 
   /// from: [batch, space…, features] to [batch, positions…, window…, features]. Elements outside are zero.
-  void copyWindows(const View& from, const View& to) {
-    std::vector<std::vector<Seen>> seen(spatial_);
+  void im2col(const View& from, const View& to) {
+    std::vector<std::vector<TapRange>> seen(spatial_);
     bool outside = false;
     for (size_t d = 0; d < spatial_; ++d)
       for (int64_t k = 0; k < window_[d]; ++k) {
@@ -158,11 +158,11 @@ class ConvLowering {
     }
   }
 
-  void copyTap(const View& from, const View& to, const std::vector<std::vector<Seen>>& seen, const Shape& tap) {
+  void copyTap(const View& from, const View& to, const std::vector<std::vector<TapRange>>& seen, const Shape& tap) {
     std::vector<Reg> source{l_.index(0)}, target{l_.index(0)};
     Shape sizes{from.shape.front()}, sourceSteps{1}, targetSteps{1};
     for (size_t d = 0; d < spatial_; ++d) {
-      const Seen& s = seen[d][static_cast<size_t>(tap[d])];
+      const TapRange& s = seen[d][static_cast<size_t>(tap[d])];
       if (s.count == 0) return;
       source.push_back(l_.index(s.from));
       target.push_back(l_.index(s.first));

@@ -21,7 +21,7 @@ class GemvAxpyEmitter {
         p_(p),
         s_(p.shape),
         lanes_(l.processor.lanes(4)),
-        rowsAtOnce_(usesBf16Dot(p, l.processor) ? 2 : 1) {}
+        rowsPerStep_(usesBf16Dot(p, l.processor) ? 2 : 1) {}
 
   /// The sums stay in registers over all rows of B if enough are available; otherwise each row is added to C in memory.
   void emit() {
@@ -29,7 +29,8 @@ class GemvAxpyEmitter {
     if (s_.m * vectors(s_.n) <= accumulators)
       inRegisters();
     else
-      inPieces(l_, l_.index(0), s_.n, columnsInCache(), [&](Reg first, int64_t columns) { inMemory(first, columns); });
+      forEachTile(l_, l_.index(0), s_.n, columnsInCache(),
+                  [&](Reg first, int64_t columns) { inMemory(first, columns); });
   }
 
  private:
@@ -41,8 +42,8 @@ class GemvAxpyEmitter {
     const auto at = [&](int64_t row, int64_t vector) { return static_cast<size_t>(row * vectors(s_.n) + vector); };
     Reg zero = llvm::Constant::getNullValue(registerType(b_.getContext(), DType::f32, lanes_));
     const Carried zeros(at(s_.m, 0), zero);
-    const Carried sums = carriedLoop(l_, 0, p_.rowsOfBlock(), rowsAtOnce_, zeros, [&](Reg j, Carried now) {
-      inGroups(p_, together(), [&](Blocks blocks, int64_t first) {
+    const Carried sums = carriedLoop(l_, 0, p_.rowsOfBlock(), rowsPerStep_, zeros, [&](Reg j, Carried now) {
+      forEachBlockGroup(p_, together(), [&](Blocks blocks, int64_t first) {
         add(
             blocks, j, factors(blocks, first, j), l_.index(0), s_.n,
             [&](int64_t i, int64_t v) { return now[at(i, v)]; },
@@ -60,7 +61,7 @@ class GemvAxpyEmitter {
   }
 
   /// The number of rows of B whose factors fit into half of the registers.
-  int64_t together() const { return std::clamp<int64_t>(l_.processor.vectorRegisters / 2 / s_.m, 1, kMostTogether); }
+  int64_t together() const { return std::clamp<int64_t>(l_.processor.vectorRegisters / 2 / s_.m, 1, kMaxRowsPerGroup); }
 
   /// The number of columns of C, in whole pieces, for which all rows of C stay in L1.
   int64_t columnsInCache() const {
@@ -73,10 +74,10 @@ class GemvAxpyEmitter {
   void inMemory(Reg first, int64_t columns) {
     if (!s_.accumulate) clearColumnsOfC(l_, p_, first, columns);
     // One loop per group: in a common loop, sums that the next group adds to would be spilled in addition to C.
-    inGroups(p_, together(), [&](Blocks blocks, int64_t firstBlock) {
-      l_.loop(l_.index(0), l_.index(p_.rowsOfBlock()), l_.index(rowsAtOnce_), [&](Reg j) {
+    forEachBlockGroup(p_, together(), [&](Blocks blocks, int64_t firstBlock) {
+      l_.loop(l_.index(0), l_.index(p_.rowsOfBlock()), l_.index(rowsPerStep_), [&](Reg j) {
         const Carried ofRows = factors(blocks, firstBlock, j);
-        inPieces(l_, first, columns, piece(), [&](Reg at, int64_t count) {
+        forEachTile(l_, first, columns, piece(), [&](Reg at, int64_t count) {
           const auto to = [&](int64_t i, int64_t v) {
             return elementOfC(l_, p_, l_.index(i), b_.CreateAdd(at, l_.index(v * lanes_)));
           };
@@ -100,7 +101,7 @@ class GemvAxpyEmitter {
       for (size_t block = 0; block < blocks.size(); ++block) {
         Reg k = b_.CreateAdd(j, l_.index((first + static_cast<int64_t>(block)) * p_.rowsOfBlock()));
         Reg from = elementAt(b_, s_.a, p_.a, b_.CreateAdd(b_.CreateMul(l_.index(i), p_.aRow), k));
-        all.push_back(splat(b_, loadFactors(b_, s_.a, rowsAtOnce_ == 2, from, 1), lanes_));
+        all.push_back(splat(b_, loadCoefficients(b_, s_.a, rowsPerStep_ == 2, from, 1), lanes_));
       }
     return all;
   }
@@ -108,12 +109,12 @@ class GemvAxpyEmitter {
   /// Some columns of row j of every block, or of the two from it on, line by line, interleaved.
   void add(Blocks blocks, Reg j, const Carried& ofRows, Reg first, int64_t columns, SumOf sumOf, Keep keep) {
     // The rows that are read together need one register each.
-    for (int64_t v = 0; v < vectors(columns); v += rowsAtOnce_) {
-      const int64_t count = std::min(columns - v * lanes_, rowsAtOnce_ * lanes_);
+    for (int64_t v = 0; v < vectors(columns); v += rowsPerStep_) {
+      const int64_t count = std::min(columns - v * lanes_, rowsPerStep_ * lanes_);
       std::vector<Carried> values;  // of every block
       for (const BlockOfRows& block : blocks) {
         Carried rows;
-        for (int64_t r = 0; r < rowsAtOnce_; ++r)
+        for (int64_t r = 0; r < rowsPerStep_; ++r)
           rows.push_back(ofRow(block, b_.CreateAdd(j, l_.index(r)), b_.CreateAdd(first, l_.index(v * lanes_)), v));
         values.push_back(loadRows(l_, s_.b, rows, count));
       }
@@ -142,7 +143,7 @@ class GemvAxpyEmitter {
   const RowProduct& p_;
   const GemmShape& s_;
   const int lanes_;
-  const int64_t rowsAtOnce_;
+  const int64_t rowsPerStep_;
 };
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace smalti::cpu {
 namespace {
 
 /// The most rows of A per row of B in registers: with more, the loads would take longer than the sums.
-constexpr int64_t kMostRowsOfA = 4;
+constexpr int64_t kMaxRowsOfA = 4;
 
 class GemvDotEmitter {
  public:
@@ -34,13 +34,13 @@ class GemvDotEmitter {
     if (s_.m <= lanes_ && s_.m * vectors() <= l_.processor.vectorRegisters / 2)
       for (int64_t i = 0; i < s_.m; ++i)
         for (int64_t k = 0; k < s_.k; k += width_) held_.push_back(elementsOfA(i, l_.index(k), maskAt(k)));
-    const int64_t rowsOfA = std::min<int64_t>({s_.m, lanes_, kMostRowsOfA});
-    const int64_t together = std::clamp<int64_t>(lanes_ / rowsOfA, 1, kMostTogether);
+    const int64_t rowsOfA = std::min<int64_t>({s_.m, lanes_, kMaxRowsOfA});
+    const int64_t together = std::clamp<int64_t>(lanes_ / rowsOfA, 1, kMaxRowsPerGroup);
     // Hardware prefetchers do not follow interleaved lines of several rows, which hurts loops bound by reading.
     const int64_t neighbours =
         s_.m < kSlowRows ? 1 : std::max<int64_t>(1, together / static_cast<int64_t>(d_.b.size()));
-    inPieces(l_, l_.index(0), d_.rowsOfBlock(), neighbours, [&](Reg j, int64_t count) {
-      inGroups(d_, together, [&](llvm::ArrayRef<BlockOfRows> blocks, int64_t at) {
+    forEachTile(l_, l_.index(0), d_.rowsOfBlock(), neighbours, [&](Reg j, int64_t count) {
+      forEachBlockGroup(d_, together, [&](llvm::ArrayRef<BlockOfRows> blocks, int64_t at) {
         std::vector<RowOfB> rows;
         for (const BlockOfRows& block : blocks) {
           Reg column = b_.CreateAdd(j, l_.index(at++ * d_.rowsOfBlock()));
@@ -66,7 +66,7 @@ class GemvDotEmitter {
   /// Of a row.
   int64_t vectors() const { return (s_.k + width_ - 1) / width_; }
   Reg elementsOfA(int64_t row, Reg k, Reg mask) {
-    return loadFactors(b_, s_.a, pairs_, at(d_.a, s_.a, l_.index(row), d_.aRow, k), lanes_, mask);
+    return loadCoefficients(b_, s_.a, pairs_, at(d_.a, s_.a, l_.index(row), d_.aRow, k), lanes_, mask);
   }
   /// Of elements; null: all from column k on are there.
   Reg maskAt(int64_t k) {
@@ -85,7 +85,7 @@ class GemvDotEmitter {
       const RowOfB& of = ofB[static_cast<size_t>(row)];
       Reg from = at(of.block->base, s_.b, of.number, d_.bRow, k);
       if (first == 0 && part * width_ * size_ % kLineBytes == 0) prefetchUpcoming(l_, d_, *of.block, of.number, from);
-      Reg y = loadFactors(b_, s_.b, pairs_, from, lanes_, mask);
+      Reg y = loadCoefficients(b_, s_.b, pairs_, from, lanes_, mask);
       for (int64_t i = 0; i < rows; ++i) {
         Reg x = held_.empty() ? elementsOfA(first + i, k, mask)
                               : held_[static_cast<size_t>((first + i) * vectors() + part)];
@@ -122,7 +122,7 @@ class GemvDotEmitter {
 
   Reg lanesOf(Reg v, int first, int count) {
     if (count == 1) return b_.CreateExtractElement(v, l_.index(first));
-    llvm::SmallVector<int, kMostTogether> lanes(static_cast<size_t>(count));
+    llvm::SmallVector<int, kMaxRowsPerGroup> lanes(static_cast<size_t>(count));
     std::iota(lanes.begin(), lanes.end(), first);
     return b_.CreateShuffleVector(v, lanes);
   }

@@ -277,7 +277,7 @@ class MatmulLowering {
     };
     const auto all = [&] { emitMatrices(shape, a, b, rhs, result, leading); };
     const int64_t chunk = a.transposed || row_ ? 0 : rowsOfChunk(shape.m);
-    const auto wanted = chunk ? wantedRows(l_, {op_.getResult(0)}, shape.m) : std::nullopt;
+    const auto wanted = chunk ? neededRows(l_, {op_.getResult(0)}, shape.m) : std::nullopt;
     if (!wanted) {
       all();
       return;
@@ -293,7 +293,7 @@ class MatmulLowering {
 
   /// Of a product of which few rows are wanted: multiplied together, as one skinny product. 0: it has no such parts.
   int64_t rowsOfChunk(int64_t rows) const {
-    const auto units = wantedUnits(op_.getResult(0));
+    const auto units = neededUnits(op_.getResult(0));
     if (!units || rows % units->units != 0) return 0;
     int64_t chunk = rows / units->units;
     while (chunk < kSlowRows && rows % (2 * chunk) == 0) chunk *= 2;
@@ -303,7 +303,7 @@ class MatmulLowering {
   void emitMatrices(const GemmShape& shape, const Matrix& a, const Matrix& b, const View& rhs, const View& result,
                     Reg leading) {
     const ProductPlan plan = planProduct({.shape = shape,
-                                          .knowsNextB = rhs.hints.nextStepOffset != nullptr,
+                                          .nextBIsKnown = rhs.hints.nextStepOffset != nullptr,
                                           .rowBytesOfB = knownRowBytes({b.base, b.leading}, shape.b),
                                           .reusedBlocksOfB = rhs.reuse.isInvariant ? rhs.reuse.blocks : 0},
                                          l_.processor);
@@ -363,7 +363,7 @@ class MatmulLowering {
       for (size_t i = 0; i < all.size(); ++i) p.b.push_back({all[i].base, blocks[i].hints.nextStepOffset});
       const ProductPlan plan = planProduct({.shape = p.shape,
                                             .blocksOfB = static_cast<int64_t>(p.b.size()),
-                                            .knowsNextB = p.b[0].nextStepOffset != nullptr},
+                                            .nextBIsKnown = p.b[0].nextStepOffset != nullptr},
                                            l_.processor);
       if (plan.isSkinny()) {
         emitSkinnyGemm(l_, plan, p);

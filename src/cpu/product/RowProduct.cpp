@@ -15,14 +15,16 @@ RowProduct inStreams(NativeLowering& l, RowProduct p, int64_t streams) {
   return p;
 }
 
-void inGroups(const RowProduct& p, int64_t most, llvm::function_ref<void(llvm::ArrayRef<BlockOfRows>, int64_t)> use) {
+void forEachBlockGroup(const RowProduct& p, int64_t most,
+                       llvm::function_ref<void(llvm::ArrayRef<BlockOfRows>, int64_t)> use) {
   const auto count = static_cast<int64_t>(p.b.size());
   for (int64_t first = 0; first < count; first += most)
     use(llvm::ArrayRef(p.b).slice(static_cast<size_t>(first), static_cast<size_t>(std::min(most, count - first))),
         first);
 }
 
-void inPieces(NativeLowering& l, Reg first, int64_t count, int64_t size, llvm::function_ref<void(Reg, int64_t)> use) {
+void forEachTile(NativeLowering& l, Reg first, int64_t count, int64_t size,
+                 llvm::function_ref<void(Reg, int64_t)> use) {
   const int64_t whole = count / size * size;
   if (whole == size)
     use(first, size);

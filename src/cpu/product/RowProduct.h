@@ -11,7 +11,7 @@ namespace smalti::cpu {
 constexpr int64_t kSlowRows = 4;
 
 /// The largest number of blocks whose rows are multiplied together: more streams do not help.
-constexpr int64_t kMostTogether = 4;
+constexpr int64_t kMaxRowsPerGroup = 4;
 
 /// Rows of B.
 struct BlockOfRows {
@@ -35,11 +35,11 @@ struct RowProduct {
 RowProduct inStreams(NativeLowering&, RowProduct, int64_t streams);
 
 /// Calls the body with groups of at most `most` neighbouring blocks, and the position of each group.
-void inGroups(const RowProduct&, int64_t most, llvm::function_ref<void(llvm::ArrayRef<BlockOfRows>, int64_t)>);
+void forEachBlockGroup(const RowProduct&, int64_t most, llvm::function_ref<void(llvm::ArrayRef<BlockOfRows>, int64_t)>);
 
 /// Divides `count` items from `first` on into parts of a fixed size, the last one smaller: a loop, and remainder code.
-void inPieces(NativeLowering&, Reg first, int64_t count, int64_t size,
-              llvm::function_ref<void(Reg first, int64_t count)>);
+void forEachTile(NativeLowering&, Reg first, int64_t count, int64_t size,
+                 llvm::function_ref<void(Reg first, int64_t count)>);
 
 /// The address of the element `offset` elements after `base`.
 Reg elementAt(Builder&, DType, Reg base, Reg offset);

@@ -23,7 +23,7 @@ class SkinnyTilesEmitter {
         s_(p.shape),
         lanes_(l.processor.lanes(4)),
         tileRows_(l.processor.vectorRegisters >= 32 ? 8 : 4),
-        rowsAtOnce_(usesBf16Dot(p, l.processor) ? 2 : 1),
+        rowsPerStep_(usesBf16Dot(p, l.processor) ? 2 : 1),
         size_(storage_bytes(p.shape.b)) {}
 
   /// Groups have many rows if rows are short. Long rows are cut into panels, in groups of few rows: rows with
@@ -36,16 +36,16 @@ class SkinnyTilesEmitter {
     rowsOfGroup_ = fits ? kMany : kFew;
     // The factors of a row of B, contiguous: rows of A with a stride of whole pages would map to the same cache set.
     const View rows{.dtype = s_.a,
-                    .shape = {s_.k / rowsAtOnce_, s_.m, rowsAtOnce_},
+                    .shape = {s_.k / rowsPerStep_, s_.m, rowsPerStep_},
                     .base = p_.a,
-                    .strides = {l_.index(rowsAtOnce_), p_.aRow, l_.index(1)},
+                    .strides = {l_.index(rowsPerStep_), p_.aRow, l_.index(1)},
                     .memory = View::kValue};
     factors_ = l_.allocate(s_.a, rows.shape);
     l_.copy(rows, factors_);
     llvm::BasicBlock& entry = l_.function->getEntryBlock();
     bases_ = Builder(&entry, entry.getFirstInsertionPt())
                  .CreateAlloca(llvm::ArrayType::get(b_.getPtrTy(), p_.b.size() + static_cast<size_t>(blocksAhead())));
-    inPieces(l_, l_.index(0), s_.n, columns, [&](Reg first, int64_t count) { panel({first, count}); });
+    forEachTile(l_, l_.index(0), s_.n, columns, [&](Reg first, int64_t count) { panel({first, count}); });
   }
 
  private:
@@ -71,7 +71,7 @@ class SkinnyTilesEmitter {
       const auto rowAt = [&](Reg base, Reg row) { return elementAt(b_, s_.b, base, b_.CreateMul(row, p_.bRow)); };
       const auto baseOf = [&](Reg number) { return b_.CreateLoad(b_.getPtrTy(), slot(number)); };
       Reg base = baseOf(block), size = l_.index(p_.rowsOfBlock());
-      inPieces(l_, l_.index(0), p_.rowsOfBlock(), rowsOfGroup_, [&](Reg row, int64_t rows) {
+      forEachTile(l_, l_.index(0), p_.rowsOfBlock(), rowsOfGroup_, [&](Reg row, int64_t rows) {
         Reg ahead = b_.CreateAdd(row, l_.index(kRowsAhead));
         Reg prefetchedRow = rowAt(baseOf(b_.CreateAdd(block, b_.CreateUDiv(ahead, size))), b_.CreateURem(ahead, size));
         group({rowAt(base, row), prefetchedRow, b_.CreateAdd(b_.CreateMul(block, size), row), rows}, c);
@@ -93,7 +93,7 @@ class SkinnyTilesEmitter {
   }
 
   void group(const Group& g, const Columns& c) {
-    inPieces(l_, c.first, c.count, kTileVectors * lanes_, [&](Reg column, int64_t columns) {
+    forEachTile(l_, c.first, c.count, kTileVectors * lanes_, [&](Reg column, int64_t columns) {
       for (int64_t i = 0; i < s_.m; i += tileRows_) tile(g, i, std::min(tileRows_, s_.m - i), column, columns);
     });
   }
@@ -113,16 +113,16 @@ class SkinnyTilesEmitter {
     const auto addRows = [&](Reg row, Carried& now) {
       const Carried values = valuesOf(g, row, column, columns, first == 0);
       for (int64_t i = 0; i < rows; ++i) {
-        Reg factor = factorOf(b_.CreateAdd(g.k, row), first + i);
+        Reg factor = coefficientOf(b_.CreateAdd(g.k, row), first + i);
         for (int64_t v = 0; v < vectors; ++v) {
           Reg& sum = now[static_cast<size_t>(i * vectors + v)];
           sum = addProducts(b_, factor, values[static_cast<size_t>(v)], sum);
         }
       }
     };
-    const int64_t pass = g.rows % (2 * rowsAtOnce_) == 0 ? 2 * rowsAtOnce_ : rowsAtOnce_;
+    const int64_t pass = g.rows % (2 * rowsPerStep_) == 0 ? 2 * rowsPerStep_ : rowsPerStep_;
     sums = carriedLoop(l_, 0, g.rows, pass, sums, [&](Reg row, Carried now) {
-      for (int64_t r = 0; r < pass; r += rowsAtOnce_) addRows(b_.CreateAdd(row, l_.index(r)), now);
+      for (int64_t r = 0; r < pass; r += rowsPerStep_) addRows(b_.CreateAdd(row, l_.index(r)), now);
       return now;
     });
     each([&](size_t at, Reg to, Reg on) { storeElements(b_, DType::f32, sums[at], to, lanes_, on); });
@@ -131,7 +131,7 @@ class SkinnyTilesEmitter {
   /// Some columns of a row of a group, or of the two from it on.
   Carried valuesOf(const Group& g, Reg row, Reg column, int64_t columns, bool fetches) {
     Carried rows;
-    for (int64_t r = 0; r < rowsAtOnce_; ++r) {
+    for (int64_t r = 0; r < rowsPerStep_; ++r) {
       Reg offset = b_.CreateAdd(b_.CreateMul(b_.CreateAdd(row, l_.index(r)), p_.bRow), column);
       if (fetches) fetch(g.prefetchedRow, offset, columns);
       rows.push_back(elementAt(b_, s_.b, g.from, offset));
@@ -140,10 +140,10 @@ class SkinnyTilesEmitter {
   }
 
   /// In all lanes: what row k of B is multiplied by, or those two, for a row of C.
-  Reg factorOf(Reg k, int64_t row) {
-    Reg at = b_.CreateAdd(b_.CreateMul(k, l_.index(s_.m)), l_.index(rowsAtOnce_ * row));
+  Reg coefficientOf(Reg k, int64_t row) {
+    Reg at = b_.CreateAdd(b_.CreateMul(k, l_.index(s_.m)), l_.index(rowsPerStep_ * row));
     Reg from = elementAt(b_, s_.a, factors_.base, at);
-    return splat(b_, loadFactors(b_, s_.a, rowsAtOnce_ == 2, from, 1), lanes_);
+    return splat(b_, loadCoefficients(b_, s_.a, rowsPerStep_ == 2, from, 1), lanes_);
   }
 
   /// The same part of the rows to prefetch: by the end of the group all of them have been prefetched. L1 has too
@@ -161,7 +161,7 @@ class SkinnyTilesEmitter {
   const RowProduct& p_;
   const GemmShape& s_;
   const int lanes_;
-  const int64_t tileRows_, rowsAtOnce_;
+  const int64_t tileRows_, rowsPerStep_;
   const int64_t size_;  ///< bytes of an element of B
   int64_t rowsOfGroup_ = 1;
   View factors_;         ///< A, turned; by pairs if two rows are added at once

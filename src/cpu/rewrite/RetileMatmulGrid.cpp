@@ -15,7 +15,7 @@ namespace smalti::cpu {
 namespace {
 
 /// Columns of a part of the product: at least a tile, at most what the nest takes at once.
-constexpr int64_t kTile = 64, kMostColumns = 1024;
+constexpr int64_t kTile = 64, kMaxColumns = 1024;
 /// Rows of a part that has all columns, where that leaves a part to every core.
 constexpr int64_t kLeastRows = 64;
 /// Parts per core, so that none waits long for another.
@@ -106,7 +106,7 @@ class MatmulRetiler {
     int64_t wanted = (parts + steps - 1) / steps;
     int64_t partColumns = n, partRows = m;
     if (columns >= 0) {
-      partColumns = partOf(n, std::min((n + wanted - 1) / wanted, kMostColumns), kTile, cores_);
+      partColumns = partOf(n, std::min((n + wanted - 1) / wanted, kMaxColumns), kTile, cores_);
       wanted = std::max<int64_t>(1, wanted / std::max<int64_t>(1, n / partColumns));
     }
     // Parts of rows alone read all of the columns' side each: more parts than cores must be worth it.

@@ -90,7 +90,7 @@ bool DeviceGroup::sleep(int device, int64_t* semaphore, int64_t amount) {
   sleeping_.fetch_add(1);
   bool taken = takeFrom(semaphore, amount);
   while (!taken && !failed_.load()) {
-    if (nobodyCanGoOn() || stopped()) {
+    if (isDeadlocked() || stopped()) {
       fail();
       break;
     }
@@ -103,7 +103,7 @@ bool DeviceGroup::sleep(int device, int64_t* semaphore, int64_t amount) {
 }
 
 /// All devices that have not finished sleep, and none of their waits can be satisfied.
-bool DeviceGroup::nobodyCanGoOn() const {
+bool DeviceGroup::isDeadlocked() const {
   if (sleeping_.load() + left_ < devices()) return false;
   for (const auto& b : blocked_)
     if (b && counter(b->semaphore).load() >= b->amount) return false;
@@ -118,7 +118,7 @@ void DeviceGroup::fail() {
 void DeviceGroup::leave(bool failed) {
   const std::lock_guard lock(mutex_);
   ++left_;
-  if (failed || (sleeping_.load() > 0 && nobodyCanGoOn())) return fail();
+  if (failed || (sleeping_.load() > 0 && isDeadlocked())) return fail();
 }
 
 }  // namespace smalti::cpu

@@ -81,7 +81,7 @@ class DeviceGroup {
     int64_t amount = 0;
   };
   bool sleep(int device, int64_t* semaphore, int64_t amount);
-  bool nobodyCanGoOn() const;
+  bool isDeadlocked() const;
 
  protected:
   /// A place in a device's memory: a region, and the offset in it.

@@ -34,9 +34,9 @@ void IdleWorkers::give(std::unique_ptr<GridWorker> worker) {
 
 /// Gives up after a while: in a child forked while another thread held the lock, it is never released.
 std::unique_lock<std::mutex> IdleWorkers::tryLock() {
-  constexpr int kMostTries = 1000;
+  constexpr int kMaxTries = 1000;
   std::unique_lock lock(mutex_, std::try_to_lock);
-  for (int tries = 0; !lock && tries < kMostTries; ++tries) {
+  for (int tries = 0; !lock && tries < kMaxTries; ++tries) {
     std::this_thread::yield();
     static_cast<void>(lock.try_lock());
   }

@@ -16,7 +16,7 @@ enum class KernelStatus : int32_t {
   stopped = 4,    ///< the flag was raised
 };
 
-/// The limits that a thread of a call checks in its loops (emit/Rounds.h): the first part of the function's
+/// The limits that a thread of a call checks in its loops (emit/IterationLimit.h): the first part of the function's
 /// `context`.
 struct CallLimits {
   int64_t roundsLeft = INT64_MAX;  ///< remaining loop iterations; negative: the limit is exceeded

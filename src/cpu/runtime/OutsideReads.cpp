@@ -9,7 +9,7 @@ namespace smalti::cpu {
 namespace {
 
 /// The largest copy, in bytes. Little of it is touched, and untouched pages are not allocated.
-constexpr int64_t kMostCopyBytes = int64_t{4} << 30;
+constexpr int64_t kMaxCopyBytes = int64_t{4} << 30;
 
 /// Bytes from the first element to the end of the last one; nullopt: too many.
 std::optional<int64_t> copyBytes(std::span<const ReadDimension> dims, int64_t element) {
@@ -18,7 +18,7 @@ std::optional<int64_t> copyBytes(std::span<const ReadDimension> dims, int64_t el
     int64_t far = 0;
     if (d.size < 1 || d.step < 0 || d.stride < 0 || __builtin_mul_overflow(d.size - 1, d.step, &far) ||
         __builtin_mul_overflow(far, d.stride, &far) || __builtin_add_overflow(last, far, &last) ||
-        last >= kMostCopyBytes / element)
+        last >= kMaxCopyBytes / element)
       return std::nullopt;
   }
   return (last + 1) * element;

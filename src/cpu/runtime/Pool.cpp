@@ -27,11 +27,11 @@ constexpr std::chrono::microseconds kWorkerSpin{1000};
 /// How long the caller watches a worker's last range before it sleeps.
 constexpr std::chrono::microseconds kCallerSpin{1000};
 /// After this long, yield the core: another thread, possibly the awaited one, may need it.
-constexpr std::chrono::microseconds kAlone{5};
+constexpr std::chrono::microseconds kSpinBeforeYield{5};
 /// A free thread takes this fraction of an equal share of the remaining points.
-constexpr int64_t kShare = 4;
+constexpr int64_t kRangeFraction = 4;
 /// The number of cores for callers that pass none.
-constexpr int kUnlimited = std::numeric_limits<int>::max();
+constexpr int kNoCoreLimit = std::numeric_limits<int>::max();
 
 /// Waits until `state` is not `value`: spins, then sleeps.
 void waitWhile(const std::atomic<int>& state, int value, std::chrono::microseconds spin) {
@@ -43,7 +43,7 @@ void waitWhile(const std::atomic<int>& state, int value, std::chrono::microsecon
     }
     const auto waited = Clock::now() - begin;
     if (waited > spin) return state.wait(value, memory_order_acquire);
-    if (waited > kAlone) std::this_thread::yield();
+    if (waited > kSpinBeforeYield) std::this_thread::yield();
   }
 }
 
@@ -72,7 +72,7 @@ struct Job {
 
   void work(int worker) {
     for (int64_t last = left.load(memory_order_relaxed); last > 0 && !isCrowded(worker);) {
-      const int64_t first = last - std::max<int64_t>(1, last / (threads * kShare));
+      const int64_t first = last - std::max<int64_t>(1, last / (threads * kRangeFraction));
       if (!left.compare_exchange_weak(last, first, memory_order_relaxed)) continue;
       (*body)(first, last, worker);
       last = left.load(memory_order_relaxed);
@@ -151,7 +151,7 @@ class Pool {
       int posted = kPosted;
       if (self.state.compare_exchange_strong(posted, kRunning, memory_order_acquire)) {
         for (const int next : {2 * self.id - 1, 2 * self.id}) self.pool->wake(next);
-        grantCores(self.pool->job_.cores == kUnlimited ? 0 : self.pool->job_.cores);
+        grantCores(self.pool->job_.cores == kNoCoreLimit ? 0 : self.pool->job_.cores);
         self.pool->job_.work(self.id);
         tell(self.state, kIdle);
       } else if (posted == kStopped) {
@@ -256,15 +256,15 @@ bool onOwnThreads(int members, llvm::function_ref<void(int)> body) {
 
 }  // namespace
 
-bool runTogether(int members, llvm::function_ref<void(int)> body) {
+bool runOnThreads(int members, llvm::function_ref<void(int)> body) {
   if (members == 1) return body(0), true;
-  constexpr int kMostPooled = 64;  // threads that wait for the next call
-  Pool* pool = tInside || members > kMostPooled ? nullptr : &thePool();
+  constexpr int kMaxPooled = 64;  // threads that wait for the next call
+  Pool* pool = tInside || members > kMaxPooled ? nullptr : &thePool();
   if (!pool || !pool->take()) return onOwnThreads(members, body);
   const bool enough = pool->has(members - 1);
   // As many points as threads: each takes one, and no thread waits for another before all are taken.
   if (enough)
-    pool->run(members, members, kUnlimited, [&](int64_t first, int64_t last, int) {
+    pool->run(members, members, kNoCoreLimit, [&](int64_t first, int64_t last, int) {
       for (int64_t m = first; m < last; ++m) body(static_cast<int>(m));
     });
   pool->giveBack();

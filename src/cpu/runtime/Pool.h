@@ -22,6 +22,6 @@ void parallelFor(int64_t points, int threads, llvm::function_ref<void(int64_t fi
 
 /// Calls `body(member)` for members 0 (on the caller) to members - 1, each on a thread of its own, so that they may
 /// wait for each other; returns when all have returned. False: the system has no more threads, and nothing has run.
-bool runTogether(int members, llvm::function_ref<void(int member)> body);
+bool runOnThreads(int members, llvm::function_ref<void(int member)> body);
 
 }  // namespace smalti::cpu

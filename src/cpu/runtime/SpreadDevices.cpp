@@ -45,7 +45,7 @@ bool fits(int64_t offset, int64_t elementBytes, std::span<const int64_t> sizes, 
 
 }  // namespace
 
-SpreadGroup::SpreadGroup(const Spread& spread, int devicesHere, const std::atomic<bool>* stop)
+ProcessDeviceGroup::ProcessDeviceGroup(const ProcessSpread& spread, int devicesHere, const std::atomic<bool>* stop)
     : DeviceGroup(devicesHere, stop, true),
       first_(spread.firstDevice),
       all_(spread.allDevices),
@@ -53,7 +53,7 @@ SpreadGroup::SpreadGroup(const Spread& spread, int devicesHere, const std::atomi
       waiting_(static_cast<size_t>(devicesHere)),
       run_(*this, *spread.messages, spread.allDevices) {}
 
-SpreadGroup::~SpreadGroup() = default;
+ProcessDeviceGroup::~ProcessDeviceGroup() = default;
 
 void SpreadGroup::setMemory(int device, std::vector<Region> regions) {
   // Only copies to other processes write there: most of its pages are never allocated.
@@ -73,7 +73,7 @@ void SpreadGroup::setMemory(int device, std::vector<Region> regions) {
   DeviceGroup::setMemory(device, std::move(regions));
 }
 
-Result<bool> SpreadGroup::begin(uint64_t layout) {
+Result<bool> ProcessDeviceGroup::begin(uint64_t layout) {
   const bool mirrored = std::ranges::none_of(mirror_, [](const auto& m) { return m.empty(); });
   auto all = run_.barrier(mirrored ? layout : 0, /*throughDeadlock=*/true);
   if (!all) return smalti::fail(std::move(all.error()));
@@ -82,21 +82,21 @@ Result<bool> SpreadGroup::begin(uint64_t layout) {
   return agreed;
 }
 
-Result<bool> SpreadGroup::end(bool fault) {
+Result<bool> ProcessDeviceGroup::end(bool fault) {
   auto all = run_.barrier(fault ? kFault : 0, /*throughDeadlock=*/true);
   if (!all) return smalti::fail(std::move(all.error()));
   return std::ranges::any_of(*all, [](uint64_t theirs) { return theirs != 0; });
 }
 
-std::byte* SpreadGroup::peer(int device, int64_t other, const std::byte* here) const {
+std::byte* ProcessDeviceGroup::peer(int device, int64_t other, const std::byte* here) const {
   if (isHere(other)) return DeviceGroup::peer(device, other - first_, here);
   if (other < 0 || other >= all_) return nullptr;
   const auto place = placeOf(memory_[static_cast<size_t>(device)], here);
   return place ? mirror_[static_cast<size_t>(device)][place->region].begin + place->offset : nullptr;
 }
 
-std::optional<ByteWriter> SpreadGroup::messageTo(int device, int64_t other, Kind kind, const std::byte* semaphore,
-                                                 int64_t amount) const {
+std::optional<ByteWriter> ProcessDeviceGroup::messageTo(int device, int64_t other, Kind kind,
+                                                        const std::byte* semaphore, int64_t amount) const {
   const auto place = placeOf(memory_[static_cast<size_t>(device)], semaphore);
   if (!place || other < 0 || other >= all_) return std::nullopt;
   ByteWriter w = run_.message();
@@ -108,19 +108,19 @@ std::optional<ByteWriter> SpreadGroup::messageTo(int device, int64_t other, Kind
   return w;
 }
 
-bool SpreadGroup::send(int64_t other, Bytes message) {
+bool ProcessDeviceGroup::send(int64_t other, Bytes message) {
   const std::lock_guard lock(network_);
   return run_.send(run_.elsewhere(other), std::move(message)).has_value();
 }
 
-bool SpreadGroup::signalTo(int device, int64_t other, int64_t* semaphore, int64_t amount) {
+bool ProcessDeviceGroup::signalTo(int device, int64_t other, int64_t* semaphore, int64_t amount) {
   if (isHere(other)) return DeviceGroup::signalTo(device, other - first_, semaphore, amount);
   auto w = messageTo(device, other, Kind::signal, reinterpret_cast<const std::byte*>(semaphore), amount);
   return w && send(other, w->take());
 }
 
-bool SpreadGroup::put(int device, int64_t other, const std::byte* target, const CopiedBox& box, int64_t* semaphore,
-                      int64_t amount) {
+bool ProcessDeviceGroup::put(int device, int64_t other, const std::byte* target, const CopiedBox& box,
+                             int64_t* semaphore, int64_t amount) {
   if (isHere(other)) return signalTo(device, other, semaphore, amount);
   const auto place = placeOf(mirror_[static_cast<size_t>(device)], target);
   auto w = messageTo(device, other, Kind::put, reinterpret_cast<const std::byte*>(semaphore), amount);
@@ -140,7 +140,7 @@ bool SpreadGroup::put(int device, int64_t other, const std::byte* target, const 
   return send(other, std::move(message));
 }
 
-Status SpreadGroup::deliver(int /*from*/, ByteReader& r) {
+Status ProcessDeviceGroup::deliver(int /*from*/, ByteReader& r) {
   const Kind kind = r.get<Kind>();
   const auto device = r.get<int64_t>();
   if (!isHere(device)) return smalti::fail(unfit("a message to device " + std::to_string(device)));
@@ -153,7 +153,7 @@ Status SpreadGroup::deliver(int /*from*/, ByteReader& r) {
   return raise(semaphore, memory);
 }
 
-Status SpreadGroup::deliverPut(ByteReader& r, const std::vector<Region>& memory) {
+Status ProcessDeviceGroup::deliverPut(ByteReader& r, const std::vector<Region>& memory) {
   const auto region = r.get<uint64_t>();
   const auto offset = r.get<int64_t>(), elementBytes = r.get<int64_t>();
   const auto sizes = r.numbers<int64_t>(), strides = r.numbers<int64_t>();
@@ -166,7 +166,7 @@ Status SpreadGroup::deliverPut(ByteReader& r, const std::vector<Region>& memory)
   return {};
 }
 
-Status SpreadGroup::raise(ByteReader& r, const std::vector<Region>& memory) {
+Status ProcessDeviceGroup::raise(ByteReader& r, const std::vector<Region>& memory) {
   const auto region = r.get<uint64_t>();
   const auto offset = r.get<int64_t>(), amount = r.get<int64_t>();
   if (!r.ok() || region >= memory.size() || offset < 0 || offset % 8 != 0 || offset + 8 > memory[region].bytes)
@@ -177,7 +177,7 @@ Status SpreadGroup::raise(ByteReader& r, const std::vector<Region>& memory) {
 
 /// While one device is examined, another may signal it and then wait itself. So first all must wait, and then signal
 /// nobody; after that none may have what it waits for, and all must be at the same waits still.
-bool SpreadGroup::idle() const {
+bool ProcessDeviceGroup::idle() const {
   const uint64_t waited = waited_.load();
   const int left = left_.load();
   const auto allWait = [&] {
@@ -192,12 +192,12 @@ bool SpreadGroup::idle() const {
 }
 
 /// Before the device subtracts from its semaphore.
-void SpreadGroup::stopWaiting(Waiting& device) {
+void ProcessDeviceGroup::stopWaiting(Waiting& device) {
   device.semaphore.store(nullptr);
   waited_.fetch_add(1);
 }
 
-bool SpreadGroup::progress(bool mayProbe) {
+bool ProcessDeviceGroup::progress(bool mayProbe) {
   if (failed_.load(std::memory_order_relaxed) || stopped()) return false;
   const std::unique_lock lock(network_, std::try_to_lock);
   if (!lock) return true;
@@ -208,7 +208,7 @@ bool SpreadGroup::progress(bool mayProbe) {
   return run_.failed() && !run_.deadlock();
 }
 
-bool SpreadGroup::wait(int device, int64_t* semaphore, int64_t amount) {
+bool ProcessDeviceGroup::wait(int device, int64_t* semaphore, int64_t amount) {
   if (takeFrom(semaphore, amount)) return true;
   Waiting& mine = waiting_[static_cast<size_t>(device)];
   mine.amount = amount;
@@ -235,12 +235,12 @@ bool SpreadGroup::wait(int device, int64_t* semaphore, int64_t amount) {
   return taken;
 }
 
-std::optional<int64_t> SpreadGroup::read(int64_t* semaphore) {
+std::optional<int64_t> ProcessDeviceGroup::read(int64_t* semaphore) {
   if (!progress(false)) return std::nullopt;
   return DeviceGroup::read(semaphore);
 }
 
-void SpreadGroup::leave(bool failed) {
+void ProcessDeviceGroup::leave(bool failed) {
   left_.fetch_add(1);
   if (failed) fail();
 }

@@ -11,7 +11,7 @@
 namespace smalti::cpu {
 
 /// The devices of a call that run in this process.
-struct Spread {
+struct ProcessSpread {
   KernelMessages* messages = nullptr;
   int allDevices = 0, firstDevice = 0;  ///< of this process: one per element of `operands`
 };
@@ -20,10 +20,10 @@ struct Spread {
 ///
 /// Code writes what it copies to another process into a mirror of the device's own memory, at the same places, from
 /// where `put` sends it: so that copies work as they do within a process.
-class SpreadGroup final : public DeviceGroup, private ProcessRun::Devices {
+class ProcessDeviceGroup final : public DeviceGroup, private ProcessRun::Devices {
  public:
-  SpreadGroup(const Spread&, int devicesHere, const std::atomic<bool>* stop);
-  ~SpreadGroup() override;
+  ProcessDeviceGroup(const ProcessSpread&, int devicesHere, const std::atomic<bool>* stop);
+  ~ProcessDeviceGroup() override;
 
   /// Waits until all processes have arrived with the same code, which `layout` identifies (0: none here); then memory
   /// may be written. False: some have different code, and the kernel does not run natively.

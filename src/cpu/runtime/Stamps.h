@@ -49,7 +49,7 @@ class Stamps {
  private:
   static double nanoseconds(Clock::duration d) { return std::chrono::duration<double, std::nano>(d).count(); }
   void endStep() {
-    if (step_ < 0 || first_.size() >= kMostMeasuredSteps) return;
+    if (step_ < 0 || first_.size() >= kMaxMeasuredSteps) return;
     first_.push_back({0, step_, nanoseconds(stepBegan_ - begin_), nanoseconds(Clock::now() - begin_)});
   }
 

@@ -9,8 +9,8 @@
 #include "driver/Json.h"
 #include "driver/RunSettings.h"
 #include "driver/case/Case.h"
-#include "driver/case/ChildTrouble.h"
-#include "driver/case/RunApart.h"
+#include "driver/case/ChildFailure.h"
+#include "driver/case/RunInChild.h"
 #include "driver/term/Style.h"
 
 namespace smalti::driver {
@@ -37,19 +37,19 @@ CaseOutcome runGuarded(const std::string& folder, const Options& options) {
 CaseOutcome fromChild(const ChildResult& result, const Options& options) {
   if (result.finished)
     if (auto outcome = outcomeFromText(result.output)) return std::move(*outcome);
-  if (const CompileOptions compile = compileOptions(options); isForeign(compile))
-    return crashed(foreignTrouble(result, compile, static_cast<double>(options.timeoutSeconds), "case"),
+  if (const CompileOptions compile = compileOptions(options); isForeignCode(compile))
+    return crashed(foreignCodeFailure(result, compile, static_cast<double>(options.timeoutSeconds), "case"),
                    result.seconds);
-  return crashed(troubleOf(result, options, "case"), result.seconds);
+  return crashed(failureOf(result, options, "case"), result.seconds);
 }
 
 /// Devices belong to one process, which takes a while to start them.
 ChildLimits limitsFor(const Options& options) {
   ChildLimits limits = limitsOf(options);
-  if (!isForeign(compileOptions(options))) return limits;
+  if (!isForeignCode(compileOptions(options))) return limits;
   limits.atOnce = 1;
   limits.piecesEach = std::numeric_limits<int64_t>::max();
-  limits.errorBytes = kForeignErrorBytes;
+  limits.errorBytes = kPluginErrorBytes;
   limits.addressSpaceMib = 0;  // plugins reserve more than they use
   return limits;
 }

@@ -6,7 +6,7 @@
 #include "cpu/cache/CompileCache.h"
 #include "driver/Json.h"
 #include "driver/RunSettings.h"
-#include "driver/case/ChildTrouble.h"
+#include "driver/case/ChildFailure.h"
 #include "driver/target/Target.h"
 
 namespace smalti::driver {
@@ -91,7 +91,7 @@ WarmOutcome fromChild(const ChildResult& result, const Options& options) {
   WarmOutcome outcome;
   const Json json = result.finished ? Json::parse(result.output, nullptr, false) : Json();
   if (!json.is_object()) {
-    outcome.diagnostic = troubleOf(result, options, "module");
+    outcome.diagnostic = failureOf(result, options, "module");
     return outcome;
   }
   for (const Json& k : json["kernels"])

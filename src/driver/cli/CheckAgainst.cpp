@@ -160,7 +160,7 @@ int checkAgainst(const Session& session, const std::vector<std::string>& paths, 
     return kUsage;
   }
   std::vector<std::string> files;
-  for (const driver::AskedModule& a : *asked) files.push_back(a.path);
+  for (const driver::RequestedModule& a : *asked) files.push_back(a.path);
   const auto own = judgeFiles(files, chips, session.options.values.jobs);
 
   std::vector<std::vector<CompilerVerdict>> unreadable;  // of modules that the compiler was not asked about
@@ -168,7 +168,7 @@ int checkAgainst(const Session& session, const std::vector<std::string>& paths, 
   std::vector<Pair> pairs;
   driver::AgainstTally tally;
   for (size_t i = 0; i < asked->size(); ++i) {
-    const driver::AskedModule& a = (*asked)[i];
+    const driver::RequestedModule& a = (*asked)[i];
     if (a.error) {
       unreadable.emplace_back(request.chips.size());
       for (CompilerVerdict& v : unreadable.back()) v.error = a.error;

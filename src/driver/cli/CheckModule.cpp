@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "driver/RunSettings.h"
-#include "driver/case/ChildTrouble.h"
+#include "driver/case/ChildFailure.h"
 #include "driver/term/Progress.h"
 #include "machine/explore/OrderSearch.h"
 #include "machine/observers/Registry.h"
@@ -143,7 +143,7 @@ Checked fromChild(const std::string& path, const driver::ChildResult& result, co
               .everySchedule = json.value("every_schedule", false)};
   } catch (const Json::exception&) {
   }
-  return refused(path, driver::troubleOf(result, options, "module"));
+  return refused(path, driver::failureOf(result, options, "module"));
 }
 
 bool isGiven(const OptionSet& options, std::string_view name) {

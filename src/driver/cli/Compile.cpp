@@ -20,7 +20,7 @@
 namespace smalti::cli {
 namespace {
 
-using Asked = driver::AskedModule;
+using Asked = driver::RequestedModule;
 using driver::CompilerVerdict;
 using driver::Verdicts;
 

@@ -91,8 +91,8 @@ driver::Target measuredTarget(std::vector<MeasuredCall>& calls) {
           }};
 }
 
-constexpr int kMostRuns = 20;
-constexpr double kMostSeconds = 2;
+constexpr int kMaxRuns = 20;
+constexpr double kMaxSeconds = 2;
 
 struct Run {
   double us = 0;  ///< of the whole program
@@ -109,7 +109,7 @@ Result<Run> fastest(const Program& program, const std::vector<Array>& inputs, dr
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
   Run best;
-  for (runs = 0; runs < kMostRuns; ++runs) {
+  for (runs = 0; runs < kMaxRuns; ++runs) {
     Run now;
     calls.clear();
     const auto from = Clock::now();
@@ -118,7 +118,7 @@ Result<Run> fastest(const Program& program, const std::vector<Array>& inputs, dr
     now.us = std::chrono::duration<double, std::micro>(Clock::now() - from).count();
     now.kernels = calls;
     if (runs <= 1 || now.us < best.us) best = std::move(now);
-    if (runs > 0 && std::chrono::duration<double>(Clock::now() - begin).count() > kMostSeconds) break;
+    if (runs > 0 && std::chrono::duration<double>(Clock::now() - begin).count() > kMaxSeconds) break;
   }
   return best;
 }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kStepsShown = 6;
 /// Of the events of these steps: a body may have any number of copies of its own.
-constexpr size_t kMostShown = 300;
+constexpr size_t kMaxShown = 300;
 
 /// Ops by source line, in the order of the kernel.
 Json opsByLine(const KernelPackage& kernel) {
@@ -63,7 +63,7 @@ Json eventsOf(const KernelPackage& kernel, const tpu::Chip& chip, sim::Question 
   const double usPerCycle = 1 / (chip.device.clockGhz * 1e3);
   for (const sim::Event& e : time->recording->events) {
     const bool isShown = e.track == sim::Track::body || e.track == sim::Track::wait || e.track == sim::Track::copy;
-    if (e.step >= kStepsShown || !isShown || events.size() >= kMostShown) continue;
+    if (e.step >= kStepsShown || !isShown || events.size() >= kMaxShown) continue;
     events.push_back({{"lane", e.lane},
                       {"name", e.name},
                       {"step", e.step},

@@ -8,7 +8,7 @@
 #include "base/File.h"
 #include "cpu/cache/CompileCache.h"
 #include "driver/RunSettings.h"
-#include "driver/case/RunApart.h"
+#include "driver/case/RunInChild.h"
 #include "driver/cli/CheckLegality.h"
 #include "driver/cli/Inputs.h"
 #include "driver/cli/TimeText.h"
@@ -161,18 +161,18 @@ std::unique_ptr<driver::Alarm> lastAlarm(const Session& session, double seconds)
 }
 
 /// What a target "sim:CHIP" adds to the results.
-struct OnPaper {
+struct SimulatedTime {
   tpu::Chip chip;
   Result<driver::ProgramTime> time;
 };
 
-Result<std::optional<OnPaper>> timeOnPaper(const Session& session, const Prepared& prepared) {
+Result<std::optional<SimulatedTime>> predictTime(const Session& session, const Prepared& prepared) {
   auto chip = driver::simulatedChip(session.options.values.target);
   if (!chip) return fail(std::move(chip.error()));
-  if (!*chip) return std::optional<OnPaper>();
+  if (!*chip) return std::optional<SimulatedTime>();
   auto time = driver::timeOf(prepared.program(), **chip, {prepared.inputs.begin(), prepared.inputs.end()},
                              sim::Assume::nothing);
-  return std::optional(OnPaper{std::move(**chip), std::move(time)});
+  return std::optional(SimulatedTime{std::move(**chip), std::move(time)});
 }
 
 /// For a process whose results another one shows: the prints and findings of its own devices.
@@ -192,8 +192,8 @@ int run(const Session& session, const RunArguments& arguments) {
     settings.execute.timeLimitSeconds = static_cast<double>(session.options.values.timeoutSeconds);
   const term::Progress clock;
   const auto outcome = [&] {
-    if (driver::isForeign(settings.compile))  // forked before this process starts any thread
-      return driver::runApart(prepared->program(), prepared->inputs, settings);
+    if (driver::isForeignCode(settings.compile))  // forked before this process starts any thread
+      return driver::runInChild(prepared->program(), prepared->inputs, settings);
     const term::Ticker ticker("running " + prepared->program().name);
     const std::unique_ptr<driver::Alarm> last = lastAlarm(session, settings.execute.timeLimitSeconds);
     return driver::runProgram(prepared->program(), prepared->inputs, settings);
@@ -206,7 +206,7 @@ int run(const Session& session, const RunArguments& arguments) {
       return session.refuse(status.error());
   const auto compared = compareAll(*prepared, arguments, outcome->results);
   if (!compared) return session.refuse(compared.error());
-  const auto paper = timeOnPaper(session, *prepared);
+  const auto paper = predictTime(session, *prepared);
   if (!paper) return session.refuse(paper.error());
   const bool explained = session.options.values.check || (compared->passed() && !compared->perResult.empty());
   const std::string undefined = explained ? "" : undefinedMemoryNote(*prepared, settings, *outcome);

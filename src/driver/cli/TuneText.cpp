@@ -59,7 +59,7 @@ TunedKernel tunedKernel(const KernelPackage& kernel, const tpu::Chip& chip, cons
                         c.us,
                         c.vmemBytes,
                         c.refusal,
-                        c.asItIs});
+                        c.isCurrent});
   }
   if (ranking.candidates.empty() || ranking.candidates[0].refusal) return out;
   std::vector<Candidate::Size> sizes;

@@ -9,7 +9,7 @@
 #include "driver/cli/KernelView.h"
 #include "driver/term/Style.h"
 #include "driver/term/Table.h"
-#include "tpu/BlockRoom.h"
+#include "tpu/MaxBlocks.h"
 #include "tpu/OtherMemory.h"
 #include "tpu/Vmem.h"
 
@@ -44,7 +44,7 @@ int64_t shareOf(const tpu::KeptValue& kept, const tpu::Temporaries& t) {
   return all == 0 ? 0 : static_cast<int64_t>(share(kept.bytes, all) * static_cast<double>(t.likely));
 }
 
-std::string roomText(const tpu::BlockRoom& room, int64_t bytes, int64_t limit) {
+std::string roomText(const tpu::MaxBlocks& room, int64_t bytes, int64_t limit) {
   const std::string follow = fmt::format("{}", fmt::join(room.follow, ", "));
   const std::string name = gridIndexName(room.axis);
   if (room.largest == 0) return fmt::format("  {}: no block fits, the smallest is {} ({})\n", name, room.step, follow);
@@ -128,7 +128,7 @@ std::string vmemText(const Session& session, const KernelPackage& kernel, const 
       term::humanBytes(map.bytes()), term::humanBytes(map.limitBytes), term::styled(style, verdictText(map), color));
   if (const term::Table table = partsTable(map); !table.empty()) text += table.str(color, 2);
   text += adviceText(map);
-  if (const auto rooms = tpu::roomOf(kernel, chip, map); !rooms.empty()) {
+  if (const auto rooms = tpu::bytesOf(kernel, chip, map); !rooms.empty()) {
     text +=
         "the largest block along each axis that fits, the others as they are (what the compiler adds grows with it):\n";
     for (const auto& room : rooms) text += roomText(room, map.bytes(), map.limitBytes);
@@ -159,7 +159,7 @@ Json vmemJson(const KernelPackage& kernel, const tpu::Chip& chip) {
                      {"array", kept.array.str()},
                      {"bytes", shareOf(kept, map.temporaries)},
                      {"place", kept.place.str()}});
-  for (const auto& room : tpu::roomOf(kernel, chip, map))
+  for (const auto& room : tpu::bytesOf(kernel, chip, map))
     axes.push_back({{"axis", room.axis},
                     {"block", room.block},
                     {"extent", room.extent},

@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "base/File.h"
-#include "driver/case/ChildTrouble.h"
+#include "driver/case/ChildFailure.h"
 #include "driver/case/Children.h"
-#include "driver/case/RunApart.h"
+#include "driver/case/RunInChild.h"
 #include "driver/term/Style.h"
 #include "pjrt/CompileOptions.h"
 #include "pjrt/Refusals.h"
@@ -59,7 +59,7 @@ CompilerVerdict judgeHere(const JudgeRequest& request, const Piece& piece) {
   CompilerVerdict v;
   v.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   v.pluginVersion = (*compiler)->platformVersion();
-  if (!compiled && pjrt::isOfAnotherAge(compiled.error()))
+  if (!compiled && pjrt::isIncompatibleVersion(compiled.error()))
     return unusable(pjrt::refusedBy((*compiler)->plugin(), compiled.error(), "take the program"));
   if (!compiled) {
     pjrt::Refusal refusal = pjrt::classify(compiled.error(), chip, module);
@@ -151,7 +151,7 @@ Verdicts judge(const JudgeRequest& request, const Options& options, const std::f
   size_t numDone = 0;
   ChildLimits limits = limitsOf(options);
   limits.piecesEach = kPiecesEach;
-  limits.errorBytes = kForeignErrorBytes;
+  limits.errorBytes = kPluginErrorBytes;
   limits.stop = &stop;
   const auto run = [&](const std::vector<Piece>& todo) {
     std::vector<Piece> crashes;

@@ -44,12 +44,12 @@ Result<std::string> stableHloOf(const std::string& path);
 Result<std::vector<std::string>> modulesAt(const std::string& path);
 
 /// A module as it was given, and what is compiled of it or why it cannot be read.
-struct AskedModule {
+struct RequestedModule {
   std::string path;
   std::optional<Diagnostic> error;
   size_t judged = 0;  ///< its row among the verdicts, when there is no error
 };
 /// The modules at all paths; those that can be read go to the request. SM1001, SM1016 for a path without any.
-Result<std::vector<AskedModule>> readModules(const std::vector<std::string>& paths, JudgeRequest&);
+Result<std::vector<RequestedModule>> readModules(const std::vector<std::string>& paths, JudgeRequest&);
 
 }  // namespace smalti::driver

@@ -70,8 +70,8 @@ Result<std::vector<std::string>> modulesAt(const std::string& path) {
   return modules;
 }
 
-Result<std::vector<AskedModule>> readModules(const std::vector<std::string>& paths, JudgeRequest& request) {
-  std::vector<AskedModule> asked;
+Result<std::vector<RequestedModule>> readModules(const std::vector<std::string>& paths, JudgeRequest& request) {
+  std::vector<RequestedModule> asked;
   for (const std::string& path : paths) {
     const auto files = modulesAt(path);
     if (!files) return fail(files.error());

@@ -37,11 +37,11 @@ std::string SharedRefusal::who() const {
   return text;
 }
 
-std::vector<SharedRefusal> sharedRefusals(const std::vector<AskedModule>& asked, const std::vector<std::string>& chips,
-                                          const Verdicts& verdicts) {
+std::vector<SharedRefusal> sharedRefusals(const std::vector<RequestedModule>& asked,
+                                          const std::vector<std::string>& chips, const Verdicts& verdicts) {
   std::vector<SharedRefusal> all;
   std::map<std::tuple<std::string, std::string, std::string, std::string>, size_t> known;
-  for (const AskedModule& a : asked) {
+  for (const RequestedModule& a : asked) {
     if (a.error) continue;
     for (size_t c = 0; c < chips.size(); ++c) {
       const CompilerVerdict& v = verdicts[a.judged][c];

@@ -22,7 +22,7 @@ struct SharedRefusal {
 };
 
 /// In the order of the modules, then of the chips.
-std::vector<SharedRefusal> sharedRefusals(const std::vector<AskedModule>&, const std::vector<std::string>& chips,
+std::vector<SharedRefusal> sharedRefusals(const std::vector<RequestedModule>&, const std::vector<std::string>& chips,
                                           const Verdicts&);
 
 }  // namespace smalti::driver

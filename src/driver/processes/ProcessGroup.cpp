@@ -7,7 +7,7 @@
 
 #include "base/ByteStream.h"
 #include "driver/processes/LoadMpi.h"
-#include "driver/processes/SlowNetwork.h"
+#include "driver/processes/SimulatedNetwork.h"
 #include "driver/program/TimeLimit.h"
 
 namespace smalti::driver {

@@ -15,9 +15,9 @@ namespace smalti::driver {
 namespace {
 
 constexpr double kWorthSaying = 0.97;
-constexpr int kMostAdviceRounds = 12;
+constexpr int kMaxAdviceRounds = 12;
 /// Kernels with more steps than this are not searched: each candidate takes too long.
-constexpr int64_t kMostSteps = 2'000'000;
+constexpr int64_t kMaxSteps = 2'000'000;
 
 int64_t stepsOf(const KernelPackage& kernel) {
   const auto& grid = kernel.signature.grid;
@@ -58,13 +58,13 @@ class Search {
   void blocks(const KernelPackage& kernel) {
     std::optional<KernelPackage> best;
     double least = us_;
-    for (int round = 0; round < kMostAdviceRounds; ++round) {
+    for (int round = 0; round < kMaxAdviceRounds; ++round) {
       const KernelPackage& from = best ? *best : kernel;
       std::optional<KernelPackage> better;
       for (size_t axis = 0; axis < from.signature.grid.size(); ++axis)
         for (const auto& [n, d] : {std::pair<int64_t, int64_t>{2, 1}, {3, 1}, {4, 1}, {5, 1}, {7, 1}, {1, 2}, {1, 4}}) {
           auto candidate = reblocked(from, axis, n, d);
-          if (!candidate || stepsOf(*candidate) > kMostSteps) continue;
+          if (!candidate || stepsOf(*candidate) > kMaxSteps) continue;
           const auto us = timeOf(*candidate);
           // Larger blocks must save at least this percentage of cycles.
           if (!us || *us > 0.99 * least) continue;
@@ -105,7 +105,7 @@ std::vector<Advice> adviceFor(const KernelPackage& kernel, const tpu::Chip& chip
                               double us) {
   const auto& grid = kernel.signature.grid;
   const bool isDynamic = std::find(grid.begin(), grid.end(), kDynamicBound) != grid.end();
-  if (grid.empty() || isDynamic || stepsOf(kernel) > kMostSteps) return {};
+  if (grid.empty() || isDynamic || stepsOf(kernel) > kMaxSteps) return {};
   Search search(chip, question, us);
   search.blocks(kernel);
   search.offer(Advice::Kind::buffers, "two buffers for each block, as is the default (no pipeline_mode)",

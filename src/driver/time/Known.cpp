@@ -8,8 +8,8 @@ namespace {
 using Results = std::optional<std::vector<Array>>;
 
 /// Larger values decide about no grid.
-constexpr int64_t kMostBytes = int64_t{1} << 22;
-constexpr int64_t kMostKnownRounds = 100'000;
+constexpr int64_t kMaxBytes = int64_t{1} << 22;
+constexpr int64_t kMaxKnownRounds = 100'000;
 
 class Evaluation {
  public:
@@ -54,7 +54,7 @@ class Evaluation {
   }
 
   Results loop(const Op& op, std::vector<Array> carried) {
-    for (int64_t round = 0; round < kMostKnownRounds; ++round) {
+    for (int64_t round = 0; round < kMaxKnownRounds; ++round) {
       const Results condition = block(op.regions[0], carried);
       if (!condition) return std::nullopt;
       if (*(*condition)[0].as<uint8_t>() == 0) return carried;
@@ -83,7 +83,7 @@ class Evaluation {
     std::vector<ArrayType> types;
     for (const ValueId v : op.results) {
       types.push_back(function_.values[static_cast<size_t>(v)]);
-      if (types.back().bytes() > kMostBytes) return std::nullopt;
+      if (types.back().bytes() > kMaxBytes) return std::nullopt;
     }
     const plain::PlainEvaluator evaluator = plain::findEvaluator(op.name);
     if (!evaluator) return std::nullopt;

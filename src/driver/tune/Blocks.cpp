@@ -17,7 +17,7 @@ namespace {
 using Factor = std::pair<int64_t, int64_t>;  ///< numerator, denominator
 constexpr std::array<Factor, 8> kMoves{Factor{2, 1}, {1, 2}, {3, 1}, {1, 3}, {5, 1}, {1, 5}, {7, 1}, {1, 7}};
 /// The model runs some million steps a second.
-constexpr int64_t kMostSteps = 2'000'000;
+constexpr int64_t kMaxSteps = 2'000'000;
 
 Factor times(Factor a, Factor b) {
   const int64_t n = a.first * b.first, d = a.second * b.second, common = std::gcd(n, d);
@@ -47,7 +47,7 @@ class Search {
     const std::vector<Factor>* best = nullptr;
     double least = std::numeric_limits<double>::infinity();
     for (const auto& [factors, candidate] : known_) {
-      if (!candidate || expanded_.contains(factors) || leadsNowhere(*candidate)) continue;
+      if (!candidate || expanded_.contains(factors) || isDeadEnd(*candidate)) continue;
       const double us = candidate->refusal ? std::numeric_limits<double>::max() : candidate->us;
       if (best && us >= least) continue;
       best = &factors;
@@ -70,23 +70,23 @@ class Search {
 
  private:
   /// Whether the search need not continue from a refused candidate: smaller blocks repair only oversized ones.
-  static bool leadsNowhere(const BlockCandidate& c) {
-    return c.refusal && !c.asItIs && !c.refusal->have.starts_with("SM6605");
+  static bool isDeadEnd(const BlockCandidate& c) {
+    return c.refusal && !c.isCurrent && !c.refusal->have.starts_with("SM6605");
   }
 
-  BlockCandidate judged(const KernelPackage& kernel, bool asItIs) const {
-    BlockCandidate c{.grid = kernel.signature.grid, .blocks = {}, .refusal = {}, .asItIs = asItIs};
+  BlockCandidate judged(const KernelPackage& kernel, bool isCurrent) const {
+    BlockCandidate c{.grid = kernel.signature.grid, .blocks = {}, .refusal = {}, .isCurrent = isCurrent};
     for (const auto& w : kernel.signature.windows) c.blocks.push_back(w ? w->bounds : Shape{});
     c.vmemBytes = tpu::judge(kernel, chip_).vmemBytes;
     int64_t steps = 1;
     for (const int64_t bound : c.grid) steps *= bound == kDynamicBound ? 1 : bound;
     if (Status taken = takenBy(chip_, kernel); !taken)
       c.refusal = taken.error();
-    else if (steps > kMostSteps && !asItIs)
+    else if (steps > kMaxSteps && !isCurrent)
       c.refusal = Diagnostic{.code = "SM6903",
                              .message = "too many grid steps to try",
                              .place = {},
-                             .need = std::to_string(kMostSteps) + " at most",
+                             .need = std::to_string(kMaxSteps) + " at most",
                              .have = std::to_string(steps)};
     else if (const auto time = sim::timeOf(kernel, chip_, question_); time)
       c.us = time->cycles / (chip_.device.clockGhz * 1e3);

@@ -17,7 +17,7 @@ struct BlockCandidate {
   double us = 0;              ///< 0 when it was refused
   int64_t vmemBytes = 0;
   std::optional<Diagnostic> refusal;
-  bool asItIs = false;
+  bool isCurrent = false;
 };
 
 struct BlockRanking {

@@ -11,7 +11,7 @@
 namespace smalti::driver {
 namespace {
 
-constexpr int kMostRuns = 20;
+constexpr int kMaxRuns = 20;
 constexpr double kEnoughSeconds = 0.2;
 
 /// The thread's settings, but for native code.
@@ -60,7 +60,7 @@ Result<double> measured(const TunedCall& call) {
     }
     using Clock = std::chrono::steady_clock;
     double least = 0, all = 0;
-    for (int run = 0; run <= kMostRuns && (run < 4 || all < kEnoughSeconds * 1e6); ++run) {
+    for (int run = 0; run <= kMaxRuns && (run < 4 || all < kEnoughSeconds * 1e6); ++run) {
       const auto begins = Clock::now();
       unwrap(executable.execute(operands));
       const double us = std::chrono::duration<double, std::micro>(Clock::now() - begins).count();

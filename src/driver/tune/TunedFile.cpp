@@ -23,7 +23,7 @@
 namespace smalti::driver {
 namespace {
 
-constexpr int64_t kMostBytes = int64_t{64} << 20;
+constexpr int64_t kMaxBytes = int64_t{64} << 20;
 
 class Reader {
  public:
@@ -195,7 +195,7 @@ std::string tunedTarget(const tpu::Chip& chip) {
 Result<std::vector<TunedEntry>> readTuned(const std::string& path) {
   std::error_code missing;
   if (!std::filesystem::exists(path, missing)) return std::vector<TunedEntry>{};
-  const auto text = readFile(path, kMostBytes);
+  const auto text = readFile(path, kMaxBytes);
   if (!text) return fail(text.error());
   try {
     return Reader(path).read(toml::parse(*text, path));

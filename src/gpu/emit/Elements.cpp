@@ -37,9 +37,9 @@ int costOf(mlir::Operation& op) {
   return 1;
 }
 
-constexpr int kMostCost = 1 << 20;
+constexpr int kMaxCost = 1 << 20;
 /// The most ops fused into one expression: their emission is recursive.
-constexpr int kMostDepth = 200;
+constexpr int kMaxDepth = 200;
 /// Values this cheap may be recomputed wherever other elements are needed.
 constexpr int kCheapElement = 4;
 /// Computing a row once for all columns costs little; computing it for each of many columns does not.
@@ -56,7 +56,7 @@ void GpuLowering::defer(mlir::Operation& op, std::optional<View> box) {
     const auto found = deferred_.find(operand);
     if (d.box || found == deferred_.end()) continue;
     const bool isLoad = found->second.box.has_value();
-    bool expensive = found->second.depth >= kMostDepth;
+    bool expensive = found->second.depth >= kMaxDepth;
     if (llvm::isa<mlir::vector::BroadcastOp>(op)) {
       const int64_t times = num_elements(shapeOf(op.getResult(0).getType())) /
                             std::max<int64_t>(num_elements(shapeOf(operand.getType())), 1);
@@ -68,7 +68,7 @@ void GpuLowering::defer(mlir::Operation& op, std::optional<View> box) {
       if (auto ok = materialise(operand); !ok && failure) failure = ok;
       continue;
     }
-    d.cost = std::min(d.cost + found->second.cost, kMostCost);
+    d.cost = std::min(d.cost + found->second.cost, kMaxCost);
     d.depth = std::max(d.depth, found->second.depth + 1);
   }
   const mlir::Value result = op.getResult(0);
@@ -83,10 +83,10 @@ void GpuLowering::defer(mlir::Operation& op, std::optional<View> box) {
 
 /// The number of ops that need elements of the value, each in its own nest.
 int GpuLowering::consumers(mlir::Value v, llvm::DenseSet<mlir::Operation*>& seen) const {
-  constexpr size_t kMostLookedAt = 64;
+  constexpr size_t kMaxLookedAt = 64;
   int count = 0;
   for (mlir::Operation* user : v.getUsers()) {
-    if (seen.size() > kMostLookedAt) return 2;
+    if (seen.size() > kMaxLookedAt) return 2;
     if (!seen.insert(user).second) continue;
     const bool together = user->getNumResults() == 1 && isVector(user->getResult(0)) &&
                           user->getBlock() == v.getParentBlock() &&

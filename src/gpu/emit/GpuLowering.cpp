@@ -13,7 +13,7 @@ namespace smalti::gpu {
 namespace {
 
 /// Bytes up to which a value may be in shared memory; larger ones leave no room for others.
-constexpr int64_t kMostSharedBytes = 32 << 10;
+constexpr int64_t kMaxSharedBytes = 32 << 10;
 
 }  // namespace
 
@@ -35,10 +35,10 @@ Reg GpuLowering::arenaPointer(const cpu::Arena::Block& block, bool inShared) {
 }
 
 View GpuLowering::allocate(DType t, std::span<const int64_t> shape) {
-  constexpr int64_t kMostBytes = int64_t{1} << 40;
+  constexpr int64_t kMaxBytes = int64_t{1} << 40;
   int64_t bytes = checkedElements(shape);
   if (bytes < 0 || __builtin_mul_overflow(bytes, static_cast<int64_t>(storage_bytes(t)), &bytes) ||
-      global_.peakBytes() > kMostBytes) {
+      global_.peakBytes() > kMaxBytes) {
     refuse("its values take more memory than any GPU has");
     bytes = 0;
   }
@@ -47,7 +47,7 @@ View GpuLowering::allocate(DType t, std::span<const int64_t> shape) {
   v.shape.assign(shape.begin(), shape.end());
   v.strides = cpu::denseStrides(b, shape);
   v.memory = newMemory();
-  bool inShared = bytes <= kMostSharedBytes;
+  bool inShared = bytes <= kMaxSharedBytes;
   if (inShared) {
     v.owner = shared_.allocate(bytes);
     const int64_t end = v.owner->offset + bytes;

@@ -27,7 +27,7 @@ constexpr size_t kStackBytes = size_t{256} << 10, kPageBytes = 4096;
 constexpr size_t kSharedAlignment = 1024;
 constexpr int32_t kCopyBytes = 16;
 /// Loop iterations between two checks of the stop flag.
-constexpr int64_t kRoundsPerLook = 1024;
+constexpr int64_t kIterationsPerCheck = 1024;
 
 /// Stacks of one thread of the process, kept for the next block. The lowest page of each may not be touched.
 class Stacks {
@@ -588,7 +588,7 @@ void hostGroupWait(int32_t groups) {
 
 int32_t hostStopped() {
   Block& b = *running;
-  if (++b.fibre().rounds % kRoundsPerLook == 0) b.wait(FibreState::looking);
+  if (++b.fibre().rounds % kIterationsPerCheck == 0) b.wait(FibreState::looking);
   return b.stopped() ? 1 : 0;
 }
 

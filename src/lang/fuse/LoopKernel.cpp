@@ -46,7 +46,7 @@ class Loop {
     if (found == body_.arguments.end()) return std::nullopt;
     return static_cast<size_t>(found - body_.arguments.begin());
   }
-  bool staysAsItIs(size_t i) const { return returned()[i] == body_.arguments[i]; }
+  bool isUnchanged(size_t i) const { return returned()[i] == body_.arguments[i]; }
   const Op* maker(ValueId v) const {
     for (const Op& op : body_.ops)
       if (std::find(op.results.begin(), op.results.end(), v) != op.results.end()) return &op;
@@ -101,7 +101,7 @@ bool Loop::findSteps() {
   if (const auto i = std::find(condition.arguments.begin(), condition.arguments.end(), limit);
       i != condition.arguments.end()) {
     const auto which = static_cast<size_t>(i - condition.arguments.begin());
-    if (!staysAsItIs(which)) return false;
+    if (!isUnchanged(which)) return false;
     limit = loop_.operands[which];
   }
   const auto first = number(loop_.operands[counter_]), last = number(limit);
@@ -139,7 +139,7 @@ bool Loop::isSliceAt(const Op& op, size_t firstStart, const Shape& sizes, const 
 
 bool Loop::takesSlice(const Op& op) {
   const auto i = argument(op.operands[0]);
-  if (i && !staysAsItIs(*i)) return false;
+  if (i && !isUnchanged(*i)) return false;
   if (!i && maker(op.operands[0])) return false;
   if (!isSliceAt(op, 1, types_[op.results[0]].shape, types_[op.operands[0]].shape)) return false;
   slices_[op.results[0]] = outside(op.operands[0]);
@@ -177,7 +177,7 @@ bool Loop::findBody() {
   }
   if (elements > kMostElements || multiplications > kMostMultiplications) return false;
   for (size_t i = 0; i < loop_.operands.size(); ++i) {
-    if (i == counter_ || staysAsItIs(i) || stacked_.contains(i)) continue;
+    if (i == counter_ || isUnchanged(i) || stacked_.contains(i)) continue;
     if (types_[loop_.operands[i]].shape.empty()) return false;  // numbers, which blocks are not made of
     carries_.push_back(i);
   }
@@ -190,7 +190,7 @@ bool Loop::findBody() {
       continue;
     for (const ValueId v : op.operands) {
       const auto i = argument(v);
-      if (inside.contains(v) || (i && (*i == counter_ || !staysAsItIs(*i)))) continue;
+      if (inside.contains(v) || (i && (*i == counter_ || !isUnchanged(*i)))) continue;
       const ValueId from = outside(v);
       if (constants_.contains(from)) continue;
       if (types_[from].shape.empty()) return false;
@@ -284,10 +284,10 @@ LoopKernel Loop::make() {
     for (size_t w = 0; w < whole_.size(); ++w) {
       values_[whole_[w]] = refs[firstWhole + w][{Index(_)}];
       for (size_t i = 0; i < loop_.operands.size(); ++i)
-        if (staysAsItIs(i) && loop_.operands[i] == whole_[w]) values_[body_.arguments[i]] = values_[whole_[w]];
+        if (isUnchanged(i) && loop_.operands[i] == whole_[w]) values_[body_.arguments[i]] = values_[whole_[w]];
     }
     for (size_t i = 0; i < loop_.operands.size(); ++i)
-      if (const auto constant = constants_.find(loop_.operands[i]); staysAsItIs(i) && constant != constants_.end())
+      if (const auto constant = constants_.find(loop_.operands[i]); isUnchanged(i) && constant != constants_.end())
         values_[body_.arguments[i]] = constant->second;
     for (size_t c = 0; c < carries_.size(); ++c)
       values_[body_.arguments[carries_[c]]] = refs[firstResult + c][{Index(_)}];

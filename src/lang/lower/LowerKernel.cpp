@@ -37,7 +37,7 @@ bool hasOp(const KernelPackage& package, const Is& is) {
 }
 
 /// Whether the kernel communicates with other devices or uses the barrier semaphore, which the compiler must know.
-bool talksToOthers(const KernelPackage& package) {
+bool communicates(const KernelPackage& package) {
   return hasOp(package, [](mlir::Operation* op) {
     if (auto copy = mlir::dyn_cast<tpu::EnqueueDMAOp>(op)) return static_cast<bool>(copy.getDeviceId());
     if (auto signal = mlir::dyn_cast<tpu::SemSignalOp>(op)) return static_cast<bool>(signal.getDeviceId());
@@ -196,7 +196,7 @@ class KernelLowering {
     c.needsLayoutPasses = true;
     c.costEstimate = kernel_.cost;
     c.collectiveId = p.collective_id;
-    if (talksToOthers(package)) c.hasCommunication = true;
+    if (communicates(package)) c.hasCommunication = true;
     checkCollectiveId(package);
     c.internalScratchInBytes = p.internal_scratch_in_bytes;
     c.allowInputFusion = p.allow_input_fusion;

@@ -7,7 +7,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-#include "tpu/BlockRoom.h"
+#include "tpu/MaxBlocks.h"
 #include "tpu/rules/Reasons.h"
 #include "tpu/rules/Table.h"
 
@@ -21,7 +21,7 @@ std::string at(const SourcePlace& place) { return place.known() ? fmt::format(" 
 /// ": of 256 elements instead of 4096 along grid axis 2, or 64 instead of 4096 along axis 3", each alone enough.
 std::string smallerBlocks(const Judge& judge, const VmemMap& map) {
   std::string text;
-  for (const BlockRoom& room : roomOf(judge.kernel, judge.chip, map)) {
+  for (const MaxBlocks& room : bytesOf(judge.kernel, judge.chip, map)) {
     const int64_t fits = room.dividing > 0 ? room.dividing : room.largest;
     if (fits == 0 || fits >= room.block) continue;
     text += fmt::format("{}{} instead of {} along grid axis {}", text.empty() ? ": " : ", or ", fits, room.block,

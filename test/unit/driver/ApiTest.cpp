@@ -63,7 +63,7 @@ class Api : public ::testing::Test {
   }
 };
 
-TEST_F(Api, AModuleDescribesItself) {
+TEST_F(Api, AModuleSaysWhatItIs) {
   const Module m = add();
   EXPECT_EQ(m.name(), "add");
   EXPECT_EQ(m.arguments(), (std::vector<ArrayType>{{DType::f32, {2}}, {DType::f32, {2}}}));
@@ -72,7 +72,7 @@ TEST_F(Api, AModuleDescribesItself) {
   EXPECT_EQ(version().substr(0, 7), "smalti ");
 }
 
-TEST_F(Api, ACaseFolderReproducesTheRecordedResults) {
+TEST_F(Api, ACaseFolderRunsToWhatIsRecorded) {
   const auto m = Module::load(kCase);
   ASSERT_TRUE(m) << m.error().str();
   EXPECT_EQ(m->kernels(), std::vector<std::string>{"add_k"});
@@ -91,7 +91,7 @@ TEST_F(Api, ACaseFolderReproducesTheRecordedResults) {
   EXPECT_TRUE(checked->findings.empty());
 }
 
-TEST_F(Api, RunsAParsedModule) {
+TEST_F(Api, RunsWhatIsParsed) {
   const std::vector<Array> inputs{array({1, 2}), array({10, 20})};
   const auto run = add().run(inputs);
   ASSERT_TRUE(run) << run.error().str();

@@ -82,7 +82,7 @@ class Ends final : public machine::Checker {
   }
 };
 
-TEST(Checked, AnObserverWithoutNativeEquivalentRunsOnTheMachine) {
+TEST(Checked, AnObserverThatNativeCodeDoesNotKnowRunsOnTheMachine) {
   const machine::ObserverRow row{
       "ends", "check-ends",
       [](machine::CheckContext c) -> std::unique_ptr<machine::Checker> { return std::make_unique<Ends>(c); },

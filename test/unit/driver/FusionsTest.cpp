@@ -43,7 +43,7 @@ TEST(Fusions, OtherLanesAndArithmeticAreTwoPasses) {
   EXPECT_EQ(f.cost().passes, 2);
 }
 
-TEST(Fusions, InputsAndResultsHaveTheLayoutWithTheLeastPadding) {
+TEST(Fusions, InputsAndResultsLieWhereTilesAddLeast) {
   Fusions f;
   f.needed(input(f, kHigh));                 // rows for the kernel, of 64 lanes filled up to 128
   f.returned(f.source(kHigh, rowMajor(2)));  // and back
@@ -51,7 +51,7 @@ TEST(Fusions, InputsAndResultsHaveTheLayoutWithTheLeastPadding) {
   EXPECT_DOUBLE_EQ(f.cost().bytes, 2 * (kHighBytes + 2 * kHighBytes));
 }
 
-TEST(Fusions, AValueReturnedTwiceIsCopied) {
+TEST(Fusions, WhatIsReturnedTwiceIsCopied) {
   Fusions f;
   const auto result = f.source(kType, rowMajor(2));
   f.returned(result);
@@ -61,7 +61,7 @@ TEST(Fusions, AValueReturnedTwiceIsCopied) {
   EXPECT_DOUBLE_EQ(f.cost().bytes, 2 * kBytes);
 }
 
-TEST(Fusions, ReshapesAndUnusedValuesCostNothing) {
+TEST(Fusions, ReshapesAndWhatNobodyReadsCostNothing) {
   Fusions f;
   const auto x = input(f);
   f.needed(f.op("reshape", {x}, {DType::f32, {1, 16, 128}}));

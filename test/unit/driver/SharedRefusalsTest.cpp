@@ -7,8 +7,8 @@ namespace {
 
 const std::vector<std::string> kChips{"v4", "v5e"};
 
-std::vector<AskedModule> asked(size_t number) {
-  std::vector<AskedModule> modules;
+std::vector<RequestedModule> asked(size_t number) {
+  std::vector<RequestedModule> modules;
   for (size_t i = 0; i < number; ++i) modules.push_back({"m" + std::to_string(i), {}, i});
   return modules;
 }

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "../ThreadProcesses.h"
-#include "driver/processes/SlowNetwork.h"
+#include "driver/processes/SimulatedNetwork.h"
 
 namespace smalti::driver {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 using Channel = Processes::Channel;
 
-TEST(SlowNetwork, MessagesComeInOrderAndNotBeforeTheirTime) {
+TEST(SimulatedNetwork, MessagesComeInOrderAndNotBeforeTheirTime) {
   test::Post post(2);
   test::ThreadProcesses first(post, 0), second(post, 1);
   const Network network{.latencySeconds = 0.02, .bytesPerSecond = 1e5};
@@ -29,7 +29,7 @@ TEST(SlowNetwork, MessagesComeInOrderAndNotBeforeTheirTime) {
   }
 }
 
-TEST(SlowNetwork, SM1011_ANetworkIsTwoNumbers) {
+TEST(SimulatedNetwork, SM1011_ANetworkIsTwoNumbers) {
   EXPECT_EQ(parseNetwork("20,12.5")->bytesPerSecond, 12.5e9);
   EXPECT_EQ(*parseNetwork(""), Network{});
   for (const char* text : {"20", "20,", ",1", "-1,2", "1,2,3", "fast"}) {

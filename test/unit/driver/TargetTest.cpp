@@ -167,11 +167,9 @@ TEST(Targets, WhyOneIsNotAvailableIsDescribed) {
                 (cuda ? "" : "    not available: " + cuda.error().message + "\n") +
                 "  cuda-host[:GPU|FOLDER]: code for NVIDIA GPUs, executed by this process, to test it without a GPU; "
                 "calls are kept in FOLDER\n"
-                "  sim:CHIP: a TPU on paper: the machine's results with that chip's numerics, and the time that it "
-                "would take\n"
+                "  sim:CHIP: a simulated TPU: the machine's results with that chip's numerics, and a predicted time\n"
                 "  tpu[:PLUGIN]: the TPUs of this machine, or the devices of another PJRT plugin: the whole program, "
-                "compiled by "
-                "theirs\n"
+                "compiled by the plugin\n"
                 "  fill:NUMBER: writes a number and computes nothing\n"
                 "    not available: no abacus was found on the table\n");
   const Json row = targetsJson().back();

@@ -9,7 +9,7 @@
 #include "driver/RunSettings.h"
 #include "driver/case/Conform.h"
 #include "driver/case/ModuleOrCase.h"
-#include "driver/case/RunApart.h"
+#include "driver/case/RunInChild.h"
 #include "driver/target/tpu/DeviceProgram.h"
 #include "smalti/module.h"
 
@@ -47,8 +47,8 @@ Result<std::vector<Array>> apart(const std::string& name, double limitSeconds = 
   if (!inputs) return fail(inputs.error());
   RunSettings settings = runSettings(onDevices(), module->recorded->poison);
   settings.execute.timeLimitSeconds = limitSeconds;
-  EXPECT_TRUE(isForeign(settings.compile));
-  auto outcome = runApart(*module->program, *inputs, settings);
+  EXPECT_TRUE(isForeignCode(settings.compile));
+  auto outcome = runInChild(*module->program, *inputs, settings);
   if (!outcome) return fail(std::move(outcome.error()));
   return std::move(outcome->results);
 }
@@ -163,7 +163,7 @@ TEST(TpuTarget, SM6810_ACrashOfThePluginIsADiagnostic) {
               "   in plugin '" SMALTI_FAKE_PJRT
               "'\n"
               "  have: signal 6 (Aborted): latency_table_vf.cc:719] Operation not supported: kFake\n"
-              "  help: it is the plugin that crashed: see with smalti compile whether its compiler takes the kernels, "
+              "  help: the plugin itself crashed: check with smalti compile whether its compiler accepts the kernels, "
               "and with --target interpret whether they are correct\n")
         << entry;
   }

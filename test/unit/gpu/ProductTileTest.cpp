@@ -31,7 +31,7 @@ TEST(ProductTiles, OtherGpusHaveWarps) {
   EXPECT_EQ(tile->rows() * tile->columns(), 128 * 128 * tile->sums() / 64);
 }
 
-TEST(ProductTiles, RegisterTilesFit) {
+TEST(ProductTiles, WhatIsToBeInRegistersFitsThere) {
   for (const char* gpu : {"sm_80", "sm_86", "sm_90a"})
     for (int64_t m = 8; m <= 512; m *= 2)
       for (int64_t n = 8; n <= 512; n *= 2) {

@@ -13,9 +13,9 @@ namespace {
 TEST(Plugin, IsLoaded) { EXPECT_EQ(CopiedPlugin().str(), "loaded 0.117"); }
 
 TEST(Plugin, OnlyTheApisOwnCheckDetectsAnIncompatibleVersion) {
-  EXPECT_TRUE(isOfAnotherAge({3, "Unexpected PJRT_Client_Compile_Args size: expected 72, got 56."}));
-  EXPECT_FALSE(isOfAnotherAge({3, "INVALID: mismatched buffer size: expected 1024, got 512"}));
-  EXPECT_FALSE(isOfAnotherAge({13, "Unexpected PJRT_Client_Compile_Args size: expected 72, got 56."}));
+  EXPECT_TRUE(isIncompatibleVersion({3, "Unexpected PJRT_Client_Compile_Args size: expected 72, got 56."}));
+  EXPECT_FALSE(isIncompatibleVersion({3, "INVALID: mismatched buffer size: expected 1024, got 512"}));
+  EXPECT_FALSE(isIncompatibleVersion({13, "Unexpected PJRT_Client_Compile_Args size: expected 72, got 56."}));
 }
 
 TEST(Plugin, AFileThatIsNoneIsRefused) {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "RuleTesting.h"
-#include "tpu/BlockRoom.h"
+#include "tpu/MaxBlocks.h"
 #include "tpu/OtherMemory.h"
 
 namespace smalti::testing {
@@ -94,7 +94,7 @@ TEST(Vmem, TheLargestBlockThatFits) {
   const auto chip = tpu::findChip("v5e");
   ASSERT_TRUE(chip);
   const KernelPackage kernel = kernelOf({8 * 256, 1024}, text(8, kCopyScratch));
-  const auto rooms = tpu::roomOf(kernel, *chip, tpu::vmemOf(kernel, *chip));
+  const auto rooms = tpu::bytesOf(kernel, *chip, tpu::vmemOf(kernel, *chip));
   ASSERT_EQ(rooms.size(), 1U);
   // 16 MiB hold two buffers in, two out, and the scratch: 5 × 4 KiB a row, and whole tiles.
   EXPECT_EQ(rooms.front().largest, (16 << 20) / (5 * 4096) / 8 * 8);

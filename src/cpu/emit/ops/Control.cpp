@@ -1,8 +1,8 @@
 // Loops and branches. They carry scalars in registers and vectors in memory.
 #include <array>
 
+#include "cpu/emit/IterationLimit.h"
 #include "cpu/emit/NativeLowering.h"
-#include "cpu/emit/Rounds.h"
 
 namespace smalti::cpu {
 namespace {
@@ -181,7 +181,7 @@ LowerResult lowerAssert(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerNothing(NativeLowering&, mlir::Operation&) { return {}; }
+LowerResult lowerToNothing(NativeLowering&, mlir::Operation&) { return {}; }
 
 constexpr std::array<NativeOpRow, 9> kTable{{
     {"scf.for", lowerFor},
@@ -189,10 +189,10 @@ constexpr std::array<NativeOpRow, 9> kTable{{
     {"scf.while", lowerWhile},
     {"tpu.region", lowerRegion},
     {"cf.assert", lowerAssert},
-    {"tpu.trace_start", lowerNothing},
-    {"tpu.trace_stop", lowerNothing},
-    {"tpu.trace_value", lowerNothing},
-    {"tpu.delay", lowerNothing},
+    {"tpu.trace_start", lowerToNothing},
+    {"tpu.trace_stop", lowerToNothing},
+    {"tpu.trace_value", lowerToNothing},
+    {"tpu.delay", lowerToNothing},
 }};
 
 }  // namespace

@@ -40,7 +40,7 @@ void ask(NativeLowering& l, const char* name, std::vector<Reg> arguments) {
 }  // namespace
 
 void emitHazardCheck(NativeLowering& l, mlir::Operation& op, const View& box, bool write) {
-  const mlir::Attribute watched = op.getAttr(kWatched);
+  const mlir::Attribute watched = op.getAttr(kHazardChecked);
   if (!watched) return;
   auto [begin, end] = spanOf(l, box);
   const bool counts = write || mlir::isa<mlir::StringAttr>(watched);
@@ -49,14 +49,14 @@ void emitHazardCheck(NativeLowering& l, mlir::Operation& op, const View& box, bo
 
 void watchStart(NativeLowering& l, mlir::Operation& op, const View& source, const View& target, const View& semaphore,
                 Reg amount) {
-  if (!op.hasAttr(kWatched)) return;
+  if (!op.hasAttr(kHazardChecked)) return;
   auto [sourceBegin, sourceEnd] = spanOf(l, source);
   auto [targetBegin, targetEnd] = spanOf(l, target);
   ask(l, kDmaStartSymbol, {sourceBegin, sourceEnd, targetBegin, targetEnd, semaphore.base, amount});
 }
 
 void watchWait(NativeLowering& l, mlir::Operation& op, const View* target, const View& semaphore, Reg amount) {
-  if (!op.hasAttr(kWatched)) return;
+  if (!op.hasAttr(kHazardChecked)) return;
   Reg none = llvm::ConstantPointerNull::get(l.b.getPtrTy());
   auto [begin, end] = target ? spanOf(l, *target) : std::pair{none, none};
   call(l, kDmaWaitSymbol, l.b.getVoidTy(), {begin, end, semaphore.base, amount});

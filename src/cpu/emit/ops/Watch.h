@@ -7,7 +7,7 @@
 namespace smalti::cpu {
 
 /// On loads, stores, enqueue_dma, wait_dma and sem_wait. A load with the value "write" counts as a write.
-inline constexpr const char* kWatched = "smalti.watched";
+inline constexpr const char* kHazardChecked = "smalti.watched";
 
 void emitHazardCheck(NativeLowering&, mlir::Operation&, const View& box, bool write);
 void watchStart(NativeLowering&, mlir::Operation&, const View& source, const View& target, const View& semaphore,

@@ -47,13 +47,13 @@ class CpuKernel : public TargetKernel {
                                     std::span<Array> into) const override {
     const auto* processes = settings.transport.target<machine::ProcessTransports>();
     const bool hasOwnParts = !settings.observers.empty() || settings.scheduler || settings.dmaPolicy;
-    std::optional<cpu::Spread> spread;
+    std::optional<cpu::ProcessSpread> spread;
     if (processes && !hasOwnParts) spread = {processes->messages, settings.allDevices, settings.firstDevice};
     const bool together = namesDevices && (operands.size() > 1 || spread);
     if (spread) {
       // A process without native code announces it: then no process uses native code.
       if (!native) {
-        cpu::SpreadGroup group(*spread, 0, settings.stop);
+        cpu::ProcessDeviceGroup group(*spread, 0, settings.stop);
         if (auto agreed = group.begin(0); !agreed) return fail(std::move(agreed.error()));
         return runMachine(operands, settings);
       }
@@ -70,7 +70,7 @@ class CpuKernel : public TargetKernel {
     if (together) {
       bool fault = false;
       std::vector<std::vector<std::string>> logs;
-      auto results = native->callTogether(operands, callOptions(settings), fault, logs, spread ? &*spread : nullptr);
+      auto results = native->callOnDevices(operands, callOptions(settings), fault, logs, spread ? &*spread : nullptr);
       if (!results) return fail(std::move(results.error()));
       if (fault && spread && settings.stop && settings.stop->load(std::memory_order_relaxed))
         giveUpNextRun(*spread->messages);  // which the other processes begin
@@ -81,13 +81,13 @@ class CpuKernel : public TargetKernel {
     }
     for (size_t device = 0; device < operands.size(); ++device) {
       std::vector<std::string> log;
-      std::vector<SourcePlace> wentOnAt;
+      std::vector<SourcePlace> outsideReads;
       cpu::CallOptions options = callOptions(settings);
-      if (native && device == 0 && writesInPlace(operands, into)) options.wentOnAt = &wentOnAt;
+      if (native && device == 0 && writesInPlace(operands, into)) options.outsideReads = &outsideReads;
       auto results = callNative(operands[device], options, device == 0 ? into : std::span<Array>(), log);
       if (!results) return fail(std::move(results.error()));
       if (!*results) return runAgain(operands, settings, into);
-      for (SourcePlace& place : wentOnAt) all.findings.push_back(readOutside(std::move(place)));
+      for (SourcePlace& place : outsideReads) all.findings.push_back(readOutside(std::move(place)));
       all.results.push_back(std::move(**results));
       keepLog(log, device, settings, all);
     }

@@ -17,10 +17,10 @@ std::string notesOf(const cpu::BlockPlan& b) {
   if (b.isPadded) notes.push_back("whole tiles");
   if (!b.maybeOutside.empty()) notes.push_back("checked in dimension " + dimensions(b.maybeOutside));
   if (b.tracksBlock) notes.push_back("fetched when the block changes");
-  if (b.looksUpNext) notes.push_back("next block prefetched");
+  if (b.prefetchesNext) notes.push_back("next block prefetched");
   if (b.reuse)
     notes.push_back(b.reuse->empty() ? "same block soon" : "same blocks soon, dimension " + dimensions(*b.reuse));
-  if (b.isMemoryResident) notes.push_back("larger than the caches");
+  if (b.isInDram) notes.push_back("larger than the caches");
   if (b.isNonTemporal) notes.push_back("non-temporal stores");
   return notes.empty() ? "-" : fmt::format("{}", fmt::join(notes, "; "));
 }
@@ -117,10 +117,10 @@ Json planJson(const cpu::KernelPlan& plan) {
   Json operands = Json::array(), products = Json::array(), nests = Json::array();
   for (size_t i = 0; i < plan.grid.blocks.size(); ++i) {
     const cpu::BlockPlan& b = plan.grid.blocks[i];
-    Json row{
-        {"operand", plan.blockNames.at(i)},      {"access", name(b.access)},       {"partial", b.isPartial},
-        {"checked_dimensions", b.maybeOutside},  {"tracks_block", b.tracksBlock},  {"looks_up_next", b.looksUpNext},
-        {"memory_resident", b.isMemoryResident}, {"non_temporal", b.isNonTemporal}};
+    Json row{{"operand", plan.blockNames.at(i)}, {"access", name(b.access)},
+             {"partial", b.isPartial},           {"checked_dimensions", b.maybeOutside},
+             {"tracks_block", b.tracksBlock},    {"looks_up_next", b.prefetchesNext},
+             {"memory_resident", b.isInDram},    {"non_temporal", b.isNonTemporal}};
     row["reuse_dimensions"] = b.reuse ? Json(*b.reuse) : Json(nullptr);
     operands.push_back(std::move(row));
   }

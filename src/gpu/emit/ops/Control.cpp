@@ -201,7 +201,7 @@ LowerResult lowerAssert(GpuLowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerNothing(GpuLowering&, mlir::Operation&) { return {}; }
+LowerResult lowerToNothing(GpuLowering&, mlir::Operation&) { return {}; }
 
 constexpr std::array<GpuOpRow, 9> kControlTable{{
     {"scf.for", lowerFor},
@@ -209,10 +209,10 @@ constexpr std::array<GpuOpRow, 9> kControlTable{{
     {"scf.while", lowerWhile},
     {"tpu.region", lowerRegion},
     {"cf.assert", lowerAssert},
-    {"tpu.trace_start", lowerNothing},
-    {"tpu.trace_stop", lowerNothing},
-    {"tpu.trace_value", lowerNothing},
-    {"tpu.delay", lowerNothing},
+    {"tpu.trace_start", lowerToNothing},
+    {"tpu.trace_stop", lowerToNothing},
+    {"tpu.trace_value", lowerToNothing},
+    {"tpu.delay", lowerToNothing},
 }};
 
 }  // namespace

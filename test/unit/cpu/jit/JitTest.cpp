@@ -207,7 +207,7 @@ TEST(Jit, CodeForAnotherProcessorIsNotLoaded) {
 }
 
 /// Module-level assembly that no assembler takes: LLVM reports it through its diagnostics.
-TEST(Jit, LlvmErrorsBecomeDiagnostics) {
+TEST(Jit, WhatLlvmReportsComesBackAsADiagnostic) {
   ModuleBuilder built = addModule(hostProcessor());
   built.module->setModuleInlineAsm("this is not an instruction");
   testing::internal::CaptureStderr();
@@ -218,7 +218,7 @@ TEST(Jit, LlvmErrorsBecomeDiagnostics) {
 }
 
 /// An intrinsic of instructions that the processor does not have: LLVM's report_fatal_error.
-TEST(Jit, LlvmFatalErrorsBecomeDiagnostics) {
+TEST(Jit, LlvmsFatalErrorsComeBackAsADiagnostic) {
   auto processor = processorNamed("x86_64-linux-gnu/haswell");
   ASSERT_TRUE(processor);
   for (int round = 0; round < 2; ++round) {

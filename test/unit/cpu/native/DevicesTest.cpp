@@ -20,7 +20,7 @@ PerDevice sameTogether(const TextKernel& k, const PerDevice& operands) {
   if (!code) return {};
   bool fault = false;
   std::vector<std::vector<std::string>> logs;
-  auto got = code->callTogether(operands, {}, fault, logs);
+  auto got = code->callOnDevices(operands, {}, fault, logs);
   EXPECT_TRUE(got) << got.error().str();
   EXPECT_FALSE(fault) << k.text();
   const auto expected = runOn(k, operands);
@@ -37,7 +37,7 @@ bool faultsTogether(const TextKernel& k, const PerDevice& operands) {
   bool fault = false;
   std::vector<std::vector<std::string>> logs;
   if (code) {
-    EXPECT_TRUE(code->callTogether(operands, {}, fault, logs));
+    EXPECT_TRUE(code->callOnDevices(operands, {}, fault, logs));
   }
   return fault;
 }
@@ -187,7 +187,7 @@ TEST(NativeDevices, AReadThatPollsEndsWhenAnotherDeviceFails) {
   });
   bool fault = false;
   std::vector<std::vector<std::string>> logs;
-  EXPECT_TRUE(code->callTogether(PerDevice(2), {.stop = &stop}, fault, logs));
+  EXPECT_TRUE(code->callOnDevices(PerDevice(2), {.stop = &stop}, fault, logs));
   watch.join();
   EXPECT_TRUE(fault);
 }

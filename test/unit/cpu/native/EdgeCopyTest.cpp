@@ -23,7 +23,7 @@ Array seen(const Spec& x, const std::vector<int64_t>& grid, const Array& operand
   return (*got)[0];
 }
 
-TEST(NativeEdgeCopy, OnlyElementsInsideAreCopied) {
+TEST(NativeEdgeCopy, WhatIsInsideIsThereAndNothingElse) {
   for (const Shape& block : {Shape{4, 8}, Shape{7, 5}, Shape{16, 40}, Shape{3, 33}, Shape{10, 8}, Shape{4, 37}}) {
     const Shape array{10, 37};
     const std::vector<int64_t> grid{(array[0] + block[0] - 1) / block[0], (array[1] + block[1] - 1) / block[1]};
@@ -57,7 +57,7 @@ TEST(NativeEdgeCopy, OfOneAndOfThreeDimensions) {
 
 /// Steps that follow each other share the buffer of partial blocks; nobody shall see what another has left
 /// there.
-TEST(NativeEdgeCopy, ElementsOutsideAreUndefinedRegardlessOfThePreviousBlock) {
+TEST(NativeEdgeCopy, WhatABlockDoesNotGetIsUndefinedWhateverTheBlockBeforeGot) {
   const Shape array{8, 37}, half{2, 16};
   TextKernel k({2, 3}, "parallel,parallel");
   const Val out = k.output({.array = array, .block = {4, 16}, .map = "%i, %j"});
@@ -94,7 +94,7 @@ TEST(NativeEdgeCopy, BlocksBesideTheArray) {
   }
 }
 
-TEST(NativeEdgeCopy, OnlyElementsInsideAreWritten) {
+TEST(NativeEdgeCopy, OnlyWhatIsInsideIsWritten) {
   // The index of the step decides, so that the blocks keep their size.
   for (const Shape& block : {Shape{4, 8}, Shape{7, 5}, Shape{16, 40}}) {
     const Shape array{10, 37};

@@ -64,7 +64,7 @@ TEST(OutsideReads, ACallContinuesIfRequested) {
     EXPECT_EQ(fault, start != 8);
     std::vector<SourcePlace> places;
     fault = false;
-    const auto results = code->call(operands, {}, {.threads = 1, .wentOnAt = &places}, fault);
+    const auto results = code->call(operands, {}, {.threads = 1, .outsideReads = &places}, fault);
     ASSERT_TRUE(results && !fault) << start;
     EXPECT_EQ(places.size(), start == 8 ? 0U : 1U);
     for (int64_t row = 0; row < 8; ++row) {

@@ -105,7 +105,7 @@ TEST(RowMasks, OthersAreNotMultiplied) {
   }
 }
 
-TEST(RowMasks, RowsStoredElsewhereAreComputed) {
+TEST(RowMasks, WhatIsStoredElsewhereIsComputed) {
   check({.storesScores = true});
   EXPECT_EQ(productsOfFewRows(someRows({.storesScores = true})), 1);
 }

@@ -53,7 +53,7 @@ TEST(SameCode, OfSeveralCopiesThatAreWatched) {
   std::string first;
   for (int i = 0; i < kTimes; ++i) {
     const KernelPackage& package = alive.emplace_back(k.package());
-    watchCopies(package);
+    markHazardChecks(package);
     std::string text;
     llvm::raw_string_ostream stream(text);
     mlir::func::FuncOp(package.kernelFunction()).print(stream);

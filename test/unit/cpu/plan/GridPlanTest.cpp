@@ -38,7 +38,7 @@ TEST(GridPlan, BlocksInsideAreViews) {
   const GridPlan plan = planOf(copyOf({4}, part({32, 128}, {8, 128}), part({32, 128}, {8, 128})));
   for (const BlockPlan& b : plan.blocks) {
     EXPECT_EQ(b.access, BlockAccess::view);
-    EXPECT_FALSE(b.isPartial || b.tracksBlock || b.looksUpNext);
+    EXPECT_FALSE(b.isPartial || b.tracksBlock || b.prefetchesNext);
     EXPECT_THAT(b.maybeOutside, IsEmpty());
   }
   EXPECT_FALSE(plan.blocks[0].isOutput);
@@ -88,10 +88,10 @@ TEST(GridPlan, LargeArraysAreMemoryResident) {
   const int64_t rows = 16384;
   const TextKernel k = copyOf({rows / 8}, part({rows, 1024}, {8, 1024}), part({rows, 1024}, {8, 1024}));
   const GridPlan plan = planOf(k, {.nonTemporal = {true}});
-  EXPECT_TRUE(plan.blocks[0].isMemoryResident);
+  EXPECT_TRUE(plan.blocks[0].isInDram);
   EXPECT_TRUE(plan.blocks[1].isNonTemporal);
   EXPECT_FALSE(planOf(k).blocks[1].isNonTemporal);
-  EXPECT_FALSE(planOf(copyOf({4}, part({32, 128}, {8, 128}), part({32, 128}, {8, 128}))).blocks[0].isMemoryResident);
+  EXPECT_FALSE(planOf(copyOf({4}, part({32, 128}, {8, 128}), part({32, 128}, {8, 128}))).blocks[0].isInDram);
 }
 
 TEST(GridPlan, BlocksThatComeAgainAreReused) {

@@ -67,7 +67,7 @@ TEST(NestHeuristics, ANonTemporalStoreRunsTogetherWithALongComputation) {
   EXPECT_FALSE(pipelines(100)) << "the phases do not walk the same columns";
 }
 
-TEST(NestHeuristics, RowsArePrefetchedIntoTheLevelThatHasRoom) {
+TEST(NestHeuristics, RowsArePrefetchedToWhereThereIsRoom) {
   NestFacts nest = twoPhases(64, 1024);
   const auto prefetch = [&](int64_t kib, RowSchedule rows = {}) {
     const RowSchedule chosen = prefetchRows(rows, nest, kCheap, withL1(kib));

@@ -27,7 +27,8 @@ TEST(ProductPlan, AMatrixThatComesFromFarIsReadOnce) {
   const int64_t l1 = zen5().l1Bytes, columns = 1024, rowBytes = columns * 4;
   EXPECT_EQ(strategyOf({.shape = product(2, columns, l1 / rowBytes)}), Strategy::gemvAxpy);
   EXPECT_EQ(strategyOf({.shape = product(2, columns, l1 / rowBytes - 1)}), Strategy::packed) << "it is in the L1";
-  EXPECT_EQ(strategyOf({.shape = product(2, columns, 2), .knowsNextB = true}), Strategy::gemvAxpy) << "it is looked up";
+  EXPECT_EQ(strategyOf({.shape = product(2, columns, 2), .nextBIsKnown = true}), Strategy::gemvAxpy)
+      << "it is looked up";
   EXPECT_EQ(strategyOf({.shape = product(2, columns, 8), .blocksOfB = 4}), Strategy::gemvAxpy);
   EXPECT_EQ(strategyOf({.shape = product(3, columns, l1 / rowBytes)}), Strategy::gemvAxpy) << "32 registers";
   EXPECT_EQ(strategyOf({.shape = product(4, columns, 3 * l1 / rowBytes)}), Strategy::skinnyTiles);

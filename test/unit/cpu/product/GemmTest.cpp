@@ -333,7 +333,7 @@ TEST(Gemm, ARowIsAddedAsIfItHadBeenThere) {
     }
 }
 
-TEST(Gemm, ThePlanMatchesTheCode) {
+TEST(Gemm, ThePlanSaysWhatIsDone) {
   const Processor p = *processorNamed("znver4");
   const GemmPlan f32 = planGemm({1024, 1024, 1024}, p);
   EXPECT_EQ(f32.tileRows, 6);

@@ -1,6 +1,4 @@
 // Every rewrite of random small kernels computes what the kernel computes, by the machine.
-#include "cpu/rewrite/Passes.h"
-
 #include <map>
 #include <set>
 
@@ -9,8 +7,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "../native/Native.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "RandomRewrites.h"
 
 namespace smalti::cpu::testing {
 namespace {
@@ -27,39 +24,14 @@ TEST(Passes, HaveUniqueNames) {
   EXPECT_EQ(findRewritePass("no-such-pass"), nullptr);
 }
 
-/// Small whole numbers: their sums are exact in any order.
-Array numbers(const Shape& shape, int64_t seed) {
-  return f32Array(shape, [=](int64_t i) { return static_cast<float>((i * 7 + seed) % 11 - 5); });
-}
-
-struct Kernel {
-  TextKernel k;
-  std::vector<Array> operands;
-};
-
-constexpr int64_t kBlock = 8;
-
-int64_t steps() { return *rc::gen::inRange<int64_t>(1, 4); }
-/// An extent that so many blocks cover, the last one perhaps in part.
-int64_t extentOf(int64_t steps) {
-  return steps * kBlock - (*rc::gen::inRange(0, 3) == 0 ? *rc::gen::inRange<int64_t>(0, kBlock) : 0);
-}
-
-Val dot(TextKernel& k, const Val& a, const Val& b, const Val& c) {
-  const Val v = k.fresh(fmt::format("vector<{0}x{0}xf32>", kBlock));
-  k.raw(
-      fmt::format("{0} = tpu.matmul {1}, {2}, {3} {{dimension_numbers = #tpu.dot_dimension_numbers<[1], [0], [0], "
-                  "[1], [0, 0, 1, 1], [], []>, transpose_lhs_hint = false}} : {4}, {5}, {4} -> {4}",
-                  v.name, a.name, b.name, c.name, v.type, b.type));
-  return v;
-}
-
 /// A sum of products over the last axis, as kernels write it, or nearly so: with mistakes that make it another
 /// computation, which rewrites must not take for the usual one.
 Kernel someProduct() {
   const int64_t rows = steps(), columns = steps(), depth = steps();
   TextKernel k({rows, columns, depth}, "parallel,parallel,arbitrary");
-  const int64_t m = extentOf(rows), n = extentOf(columns), d = depth * kBlock;
+  const bool masksDepth = *rc::gen::inRange(0, 2) == 0;
+  const int64_t m = extentOf(rows), n = extentOf(columns),
+                d = depth * kBlock - (masksDepth ? *rc::gen::inRange<int64_t>(0, kBlock) : 0);
   const Val x = k.input({.array = {m, d}, .block = {kBlock, kBlock}, .map = "%i, %k"});
   const Val y = k.input({.array = {d, n}, .block = {kBlock, kBlock}, .map = "%k, %j"});
   const Val o = k.output({.array = {m, n}, .block = {kBlock, kBlock}, .map = "%i, %j"});
@@ -77,7 +49,25 @@ Kernel someProduct() {
          [&] { k.store(startsAtOne ? k.splat(k.f32(1), {kBlock, kBlock}) : zeros(), acc); });
   // What another axis starts is undefined in other steps: the first one of all starts it.
   if (startAxis != 2) k.store(zeros(), acc);
-  Val sum = k.binary("arith.addf", k.load(acc), dot(k, k.load(x), k.load(y), zeros()));
+  const bool wrongMask = *rc::gen::inRange(0, 3) == 0;
+  // The elements past the end of the last axis are 0; or, with a mistake, other ones too, or not all of them.
+  const auto inside = [&](const Val& v, int dimension) {
+    const int32_t extent = static_cast<int32_t>(wrongMask ? usually(d, d + 1) : d);
+    const int axis = static_cast<int>(wrongMask ? usually(2, 3) : 2);
+    const Val at = k.fresh(fmt::format("vector<{0}x{0}xi32>", kBlock)), kept = k.fresh(v.type),
+              mask = k.fresh(fmt::format("vector<{0}x{0}xi1>", kBlock));
+    k.raw(fmt::format("{} = tpu.iota {{dimensions = array<i32: {}>}} : {}", at.name, dimension, at.type));
+    const Val start = k.binary("arith.muli", k.id(axis), k.constant(kBlock));
+    const Val index = k.binary("arith.addi", k.splat(start, {kBlock, kBlock}), at);
+    k.raw(fmt::format("{} = arith.cmpi slt, {}, {} : {}", mask.name, index.name,
+                      k.splat(k.constant(extent), {kBlock, kBlock}).name, at.type));
+    k.raw(fmt::format("{} = arith.select {}, {}, {} : {}, {}", kept.name, mask.name, v.name, zeros().name, mask.type,
+                      v.type));
+    return kept;
+  };
+  Val a = k.load(x), b = k.load(y);
+  if (masksDepth) a = inside(a, 1), b = inside(b, 0);
+  Val sum = k.binary("arith.addf", k.load(acc), dot(k, a, b, zeros()));
   if (scales) sum = k.binary("arith.mulf", sum, k.splat(k.f32(2), {kBlock, kBlock}));
   if (addsIndex) sum = k.binary("arith.addf", sum, k.splat(k.toFloat(k.id(2)), {kBlock, kBlock}));
   k.store(sum, acc);
@@ -143,57 +133,136 @@ Kernel someElementwise() {
   return {std::move(k), {numbers({m, n}, 1), numbers({m, n}, 4)}};
 }
 
-std::vector<Array> run(const KernelPackage& package, const std::vector<Array>& operands) {
-  auto compiled = machine::compileKernel(package, Numerics::f32);
-  RC_ASSERT(compiled.has_value());
-  auto result = machine::run(**compiled, std::vector<std::vector<Array>>{operands}, {}, {});
-  RC_ASSERT(result.has_value());
-  return result->results.at(0);
-}
-
-/// What is undefined is so in both: elements of partial blocks.
-bool sameNumbers(const Array& a, const Array& b) {
-  for (int64_t i = 0; i < a.elements(); ++i) {
-    const float x = a.as<float>()[i], y = b.as<float>()[i];
-    if (x != y && !(x != x && y != y)) return false;
-  }
-  return true;
-}
-
-std::map<std::string, int> applied(Kernel (*some)(), int cases) {
-  std::map<std::string, int> counts;
-  const Processor processor = *processorNamed("x86_64-linux-gnu/znver4");
-  EXPECT_TRUE(rc::check([&] {
-    for (int n = 0; n < cases; ++n) {
-      const Kernel kernel = some();
-      const KernelPackage package = kernel.k.package();
-      const std::vector<Array> expected = run(package, kernel.operands);
-      const auto expectSame = [&](const KernelPackage& made) {
-        const std::vector<Array> got = run(made, kernel.operands);
-        for (size_t i = 0; i < expected.size(); ++i) RC_ASSERT(sameNumbers(got[i], expected[i]));
-      };
-      for (const int cores : {1, 3}) {
-        for (const RewritePass& pass : rewritePasses())
-          if (const auto made = pass.run(package, {processor, cores})) {
-            ++counts[std::string(pass.name)];
-            expectSame(*made);
-          }
-        if (const auto made = optimizeGrid(package, {processor, cores})) expectSame(*made);
-      }
+/// A product, and loads, arithmetic and stores between it and the store that has it.
+Kernel somePostponedStore() {
+  TextKernel k;
+  const Spec whole{.array = {kBlock, kBlock}, .space = "vmem"};
+  const Val x = k.input(whole), y = k.input(whole), o = k.output(whole), other = k.output(whole);
+  const Val scratch = k.scratch("f32", {kBlock, kBlock});
+  for (const Val& ref : {o, other, scratch}) k.store(k.load(*rc::gen::inRange(0, 2) == 0 ? x : y), ref);
+  std::vector<Val> values{k.load(x), k.load(y)};
+  const auto one = [&] { return values[*rc::gen::inRange<size_t>(0, values.size())]; };
+  const std::vector<Val> written{o, other, scratch};
+  const auto ref = [&] { return written[*rc::gen::inRange<size_t>(0, written.size())]; };
+  Val product = dot(k, one(), one(), k.splat(k.f32(0), {kBlock, kBlock}));
+  for (int n = *rc::gen::inRange(0, 4); n-- > 0;) switch (*rc::gen::inRange(0, 8)) {
+      case 0:
+        k.store(one(), ref());
+        break;
+      case 1:
+        values.push_back(product);
+        break;
+      case 2:
+        product = dot(k, one(), one(), k.splat(k.f32(0), {kBlock, kBlock}));
+        break;
+      case 3:
+      case 4:
+        values.push_back(k.load(ref()));
+        break;
+      default:
+        values.push_back(k.binary("arith.subf", one(), one()));
     }
-  }));
-  return counts;
+  k.store(*rc::gen::inRange(0, 3) == 0 ? product : k.binary("arith.addf", one(), product), ref());
+  if (*rc::gen::inRange(0, 3) == 0) k.store(product, ref());
+  return {std::move(k), {numbers({kBlock, kBlock}, 2), numbers({kBlock, kBlock}, 5)}};
+}
+
+/// A number per row, in all columns of a scratch buffer: the running maximum or sum of attention; or, with a mistake,
+/// other elements too.
+Kernel someRunningNumber() {
+  constexpr int64_t kLanes = 128;
+  TextKernel k({2, 3}, "parallel,arbitrary");
+  const Spec part{.array = {2 * kBlock, 3 * kLanes}, .block = {kBlock, kLanes}, .map = "%i, %j"};
+  const Val x = k.input(part), o = k.output(part), m = k.scratch("f32", {kBlock, kLanes});
+  const Shape shape{kBlock, kLanes};
+  k.when(k.compare("eq", k.id(1), k.constant(0)), [&] { k.store(k.splat(k.f32(-100), shape), m); });
+  const Val block = k.load(x);
+  const auto reduced = [&](const char* kind) {
+    const Val start = k.splat(k.f32(*rc::gen::inRange(0, 2) == 0 ? 0 : -3), {kBlock}), found = k.fresh(start.type),
+              column = k.fresh(fmt::format("vector<{}x1xf32>", kBlock)), wide = k.fresh(block.type);
+    k.raw(fmt::format("{} = vector.multi_reduction <{}>, {}, {} [1] : {} to {}", found.name, kind, block.name,
+                      start.name, block.type, found.type));
+    k.raw(fmt::format("{} = vector.shape_cast {} : {} to {}", column.name, found.name, found.type, column.type));
+    k.raw(fmt::format("{} = vector.broadcast {} : {} to {}", wide.name, column.name, column.type, wide.type));
+    return wide;
+  };
+  std::vector<Val> rows{k.load(m), reduced("maximumf"), reduced("add")};
+  const auto one = [&] { return rows[*rc::gen::inRange<size_t>(0, rows.size())]; };
+  for (int n = *rc::gen::inRange(1, 4); n-- > 0;) {
+    static constexpr const char* kOps[] = {"arith.addf", "arith.maximumf", "arith.subf"};
+    rows.push_back(k.binary(kOps[*rc::gen::inRange(0, 3)], one(), one()));
+  }
+  const int mistake = *rc::gen::inRange(0, 8);
+  if (mistake == 0) rows.back() = k.binary("arith.addf", rows.back(), block);
+  k.store(rows.back(), m);
+  if (mistake == 1)
+    k.store(k.load(x, {kBlock, kLanes / 2}, {k.constant(0), k.constant(0)}), m,
+            {k.constant(0), k.constant(kLanes / 2)});
+  const Val now = k.load(m);
+  k.store(*rc::gen::inRange(0, 4) == 0 ? k.binary("arith.addf", now, one()) : k.binary("arith.subf", block, now), o);
+  return {std::move(k), {numbers(part.array, 1)}};
+}
+
+/// bf16 values that are selected in f32, as TPUs demand; or changed there.
+Kernel someNarrowMove() {
+  TextKernel k;
+  const Spec narrow{.dtype = "bf16", .array = {kBlock, 128}, .space = "vmem"};
+  const Val x = k.input(narrow), y = k.input(narrow), o = k.output(narrow);
+  const std::string wideType = fmt::format("vector<{}x128xf32>", kBlock),
+                    bits = fmt::format("vector<{}x128xi1>", kBlock),
+                    integers = fmt::format("vector<{}x128xi32>", kBlock);
+  std::vector<Val> wide;
+  for (const Val& ref : {x, y}) {
+    const Val v = k.load(ref);
+    wide.push_back(k.fresh(wideType));
+    k.raw(fmt::format("{} = arith.extf {} : {} to {}", wide.back().name, v.name, v.type, wideType));
+  }
+  wide.push_back(k.splat(k.f32(0), {kBlock, 128}));
+  wide.push_back(k.splat(k.f32(1.001F), {kBlock, 128}));  // not a bf16
+  const auto one = [&] { return wide[*rc::gen::inRange<size_t>(0, wide.size())]; };
+  for (int n = *rc::gen::inRange(1, 4); n-- > 0;) {
+    if (*rc::gen::inRange(0, 6) == 0) {
+      wide.push_back(k.binary("arith.addf", one(), one()));
+      continue;
+    }
+    const Val at = k.fresh(integers), mask = k.fresh(bits), chosen = k.fresh(wideType);
+    k.raw(fmt::format("{} = tpu.iota {{dimensions = array<i32: {}>}} : {}", at.name, *rc::gen::inRange(0, 2), at.type));
+    k.raw(fmt::format("{} = arith.cmpi slt, {}, {} : {}", mask.name, at.name,
+                      k.splat(k.constant(*rc::gen::inRange(0, 9)), {kBlock, 128}).name, integers));
+    k.raw(fmt::format("{} = arith.select {}, {}, {} : {}, {}", chosen.name, mask.name, one().name, one().name, bits,
+                      wideType));
+    wide.push_back(chosen);
+  }
+  const Val stored = k.fresh(fmt::format("vector<{}x128xbf16>", kBlock));
+  k.raw(fmt::format("{} = arith.truncf {} : {} to {}", stored.name, wide.back().name, wideType, stored.type));
+  k.store(stored, o);
+  const auto bf16 = [](int64_t seed) {
+    Array a = Array::allocate({DType::bf16, {kBlock, 128}}).value();
+    for (int64_t i = 0; i < a.elements(); ++i)
+      a.as<uint16_t>()[i] = static_cast<uint16_t>(0x3f00 + (i * 37 + seed) % 500);
+    return a;
+  };
+  return {std::move(k), {bf16(0), bf16(91)}};
+}
+
+/// The pass changes enough of the random kernels that its mistakes would be found.
+void expectApplied(const std::map<std::string, int>& counts, const std::string& pass, int times) {
+  EXPECT_GT(counts.contains(pass) ? counts.at(pass) : 0, times) << pass;
 }
 
 TEST(Passes, PreserveProducts) {
   const auto counts = applied(someProduct, 3);
-  EXPECT_GT(counts.contains("retile-matmul-grid") ? counts.at("retile-matmul-grid") : 0, 30);
+  expectApplied(counts, "retile-matmul-grid", 30);
+  expectApplied(counts, "retile-masked-matmul-grid", 3);
 }
 
-TEST(Passes, PreserveElementwiseKernels) {
-  const auto counts = applied(someElementwise, 3);
-  EXPECT_GT(counts.contains("retile-without-padding") ? counts.at("retile-without-padding") : 0, 20);
-}
+TEST(Passes, PreserveElementwiseKernels) { expectApplied(applied(someElementwise, 3), "retile-without-padding", 20); }
+
+TEST(Passes, PreservePostponedStores) { expectApplied(applied(somePostponedStore, 2), "hoist-above-products", 50); }
+
+TEST(Passes, PreserveNumbersOfRows) { expectApplied(applied(someRunningNumber, 2), "eliminate-lane-broadcasts", 50); }
+
+TEST(Passes, PreserveNarrowMoves) { expectApplied(applied(someNarrowMove, 2), "move-narrow-floats", 50); }
 
 }  // namespace
 }  // namespace smalti::cpu::testing

@@ -13,7 +13,7 @@ namespace {
 /// Whether each device's body returned true; the group hears of it.
 std::vector<char> run(DeviceGroup& group, const std::function<bool(int)>& body) {
   std::vector<char> ok(static_cast<size_t>(group.devices()));
-  EXPECT_TRUE(runTogether(group.devices(), [&](int d) {
+  EXPECT_TRUE(runOnThreads(group.devices(), [&](int d) {
     ok[static_cast<size_t>(d)] = body(d);
     group.leave(ok[static_cast<size_t>(d)] == 0);
   }));
@@ -23,7 +23,7 @@ std::vector<char> run(DeviceGroup& group, const std::function<bool(int)>& body) 
 TEST(DeviceGroup, EveryMemberHasItsThread) {
   for (const int members : {1, 2, 3, 9}) {
     std::atomic<int> here{0};
-    EXPECT_TRUE(runTogether(members, [&](int) {
+    EXPECT_TRUE(runOnThreads(members, [&](int) {
       ++here;
       while (here.load() < members) std::this_thread::yield();
     }));
@@ -36,7 +36,7 @@ TEST(DeviceGroup, MembersHaveThreadsInsideAnotherCallToo) {
   parallelFor(2, 2, [&](int64_t first, int64_t last, int) {
     for (int64_t p = first; p < last; ++p) {
       std::atomic<int> here{0};
-      EXPECT_TRUE(runTogether(3, [&](int) {
+      EXPECT_TRUE(runOnThreads(3, [&](int) {
         ++here;
         while (here.load() < 3) std::this_thread::yield();
         ++all;

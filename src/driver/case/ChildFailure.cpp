@@ -1,4 +1,4 @@
-#include "driver/case/ChildTrouble.h"
+#include "driver/case/ChildFailure.h"
 
 #include <cstring>
 
@@ -15,7 +15,7 @@ Diagnostic outOfMemory(std::string_view work) {
           .help = "raise --child-memory-mib, or run fewer at once with --jobs"};
 }
 
-Diagnostic troubleOf(const ChildResult& result, const Options& options, std::string_view work) {
+Diagnostic failureOf(const ChildResult& result, const Options& options, std::string_view work) {
   if (result.timedOut) return notInTime(work, static_cast<double>(options.timeoutSeconds));
   // Without memory the C++ library and LLVM end by SIGABRT, the kernel by SIGKILL.
   if (result.standardError.find("out of memory") != std::string::npos ||

@@ -1,4 +1,4 @@
-#include "tpu/BlockRoom.h"
+#include "tpu/MaxBlocks.h"
 
 #include <algorithm>
 #include <numeric>
@@ -51,8 +51,8 @@ class Room {
  public:
   Room(const KernelPackage& p, const Chip& chip, const VmemMap& map) : p_(p), chip_(chip), map_(map) {}
 
-  std::optional<BlockRoom> along(size_t axis) {
-    BlockRoom room{.axis = axis};
+  std::optional<MaxBlocks> along(size_t axis) {
+    MaxBlocks room{.axis = axis};
     followers_.clear();
     for (size_t i = 0; i < map_.parts.size(); ++i)
       if (map_.parts[i].kind == VmemPart::window && !addWindow(i, axis, room)) return std::nullopt;
@@ -70,7 +70,7 @@ class Room {
   }
 
  private:
-  bool addWindow(size_t i, size_t axis, BlockRoom& room) {
+  bool addWindow(size_t i, size_t axis, MaxBlocks& room) {
     const VmemPart& part = map_.parts[i];
     const Window* window = windowOf(p_, part.what);
     if (!window) return true;
@@ -91,7 +91,7 @@ class Room {
   }
 
   /// Scratch of a window's shape moves with that window, outputs first; other scratch with its dimension of that size.
-  void addScratch(size_t i, BlockRoom& room) {
+  void addScratch(size_t i, MaxBlocks& room) {
     const Shape& shape = map_.parts[i].array.shape;
     const auto follow = [&](size_t d) {
       followers_.push_back({i, d});
@@ -111,7 +111,7 @@ class Room {
       follow(static_cast<size_t>(at - shape.begin()));
   }
 
-  int64_t bytesWith(const BlockRoom& room, int64_t size) const {
+  int64_t bytesWith(const MaxBlocks& room, int64_t size) const {
     int64_t sum = 0;
     for (size_t i = 0; i < map_.parts.size(); ++i) {
       ArrayType array = map_.parts[i].array;
@@ -134,8 +134,8 @@ class Room {
 
 }  // namespace
 
-std::vector<BlockRoom> roomOf(const KernelPackage& p, const Chip& chip, const VmemMap& map) {
-  std::vector<BlockRoom> out;
+std::vector<MaxBlocks> bytesOf(const KernelPackage& p, const Chip& chip, const VmemMap& map) {
+  std::vector<MaxBlocks> out;
   Room room(p, chip, map);
   for (size_t axis = 0; axis < p.signature.grid.size(); ++axis)
     if (auto one = room.along(axis)) out.push_back(std::move(*one));

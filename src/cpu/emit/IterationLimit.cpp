@@ -1,4 +1,4 @@
-#include "cpu/emit/Rounds.h"
+#include "cpu/emit/IterationLimit.h"
 
 #include "cpu/runtime/KernelCall.h"
 #include "ir/TpuOpsSync.h"
@@ -13,11 +13,11 @@ namespace smalti::cpu {
 namespace {
 
 /// Loops with at most this many iterations are not counted: they take less time than a grid step.
-constexpr int64_t kFewRounds = 1024;
+constexpr int64_t kUncountedIterations = 1024;
 /// Iterations between two checks: a check takes as long as a few iterations of the shortest loops.
-constexpr int64_t kRoundsPerLook = 1024;
+constexpr int64_t kIterationsPerCheck = 1024;
 /// The same for loops with long iterations.
-constexpr int64_t kLongRoundsPerLook = 16;
+constexpr int64_t kLongIterationsPerCheck = 16;
 
 std::optional<int64_t> constantBound(mlir::Value v) {
   mlir::APInt value;
@@ -26,8 +26,8 @@ std::optional<int64_t> constantBound(mlir::Value v) {
 }
 
 /// Iterations of a loop with constant bounds, including its uncounted inner loops; kMany: more than a few, or unknown.
-int64_t constantRounds(mlir::Operation& op) {
-  constexpr int64_t kMany = kFewRounds + 1;
+int64_t constantIterations(mlir::Operation& op) {
+  constexpr int64_t kMany = kUncountedIterations + 1;
   auto loop = llvm::dyn_cast<mlir::scf::ForOp>(op);
   if (!loop) return kMany;
   const auto lower = constantBound(loop.getLowerBound()), upper = constantBound(loop.getUpperBound()),
@@ -35,11 +35,11 @@ int64_t constantRounds(mlir::Operation& op) {
   int64_t distance = 0;
   if (!lower || !upper || !step || *step < 1 || __builtin_sub_overflow(*upper, *lower, &distance)) return kMany;
   const int64_t trips = std::max<int64_t>(distance, 0) / *step + 1;
-  if (trips > kFewRounds) return kMany;
+  if (trips > kUncountedIterations) return kMany;
   int64_t inside = 1;
   loop.getBody()->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* inner) {
     if (!llvm::isa<mlir::scf::ForOp, mlir::scf::WhileOp>(inner)) return mlir::WalkResult::advance();
-    if (const int64_t rounds = constantRounds(*inner); rounds < kMany) inside += rounds;
+    if (const int64_t rounds = constantIterations(*inner); rounds < kMany) inside += rounds;
     return mlir::WalkResult::skip();
   });
   return std::min(trips * inside, kMany);
@@ -93,25 +93,25 @@ llvm::Function* lookFunction(NativeLowering& l) {
 
 /// Iterations until the next check: one counter per function, which the optimiser keeps in a register.
 Reg counterOf(NativeLowering& l) {
-  if (l.roundsToLook) return l.roundsToLook;
+  if (l.iterationsToCheck) return l.iterationsToCheck;
   auto& entry = l.function->getEntryBlock();
   Builder at(&entry, entry.begin());
-  l.roundsToLook = at.CreateAlloca(at.getInt64Ty());
-  at.CreateStore(at.getInt64(kRoundsPerLook), l.roundsToLook);
+  l.iterationsToCheck = at.CreateAlloca(at.getInt64Ty());
+  at.CreateStore(at.getInt64(kIterationsPerCheck), l.iterationsToCheck);
   l.function->addParamAttr(0, llvm::Attribute::NoAlias);
-  return l.roundsToLook;
+  return l.iterationsToCheck;
 }
 
 }  // namespace
 
-bool countsRounds(mlir::Operation& loop) { return constantRounds(loop) > kFewRounds; }
+bool countsRounds(mlir::Operation& loop) { return constantIterations(loop) > kUncountedIterations; }
 
 void countRound(NativeLowering& l, mlir::Operation& loop) {
   if (!l.options.countRounds || !countsRounds(loop)) return;
   Builder& b = l.b;
   Reg counter = counterOf(l);
-  const int64_t rounds = isLong(loop) ? kLongRoundsPerLook : kRoundsPerLook;
-  Reg left = b.CreateSub(b.CreateLoad(b.getInt64Ty(), counter), l.index(kRoundsPerLook / rounds));
+  const int64_t rounds = isLong(loop) ? kLongIterationsPerCheck : kIterationsPerCheck;
+  Reg left = b.CreateSub(b.CreateLoad(b.getInt64Ty(), counter), l.index(kIterationsPerCheck / rounds));
   b.CreateStore(left, counter);
   auto* look = llvm::BasicBlock::Create(b.getContext(), "look", l.function);
   auto* leave = llvm::BasicBlock::Create(b.getContext(), "leave", l.function);
@@ -121,7 +121,7 @@ void countRound(NativeLowering& l, mlir::Operation& loop) {
   b.SetInsertPoint(look);
   auto* status = b.CreateCall(lookFunction(l), {l.context, l.index(rounds)});
   status->setCallingConv(lookConvention(l.processor));
-  b.CreateStore(l.index(kRoundsPerLook), counter);
+  b.CreateStore(l.index(kIterationsPerCheck), counter);
   b.CreateCondBr(b.CreateICmpEQ(status, b.getInt32(0)), on, leave);
   b.SetInsertPoint(leave);
   b.CreateRet(status);

@@ -12,7 +12,7 @@ namespace smalti::driver {
 /// `work`: "case", "module". SM9013 without memory.
 Diagnostic outOfMemory(std::string_view work);
 /// SM9012 after the time limit, SM9013 without memory, SM9011 after anything else.
-Diagnostic troubleOf(const ChildResult&, const Options&, std::string_view work);
+Diagnostic failureOf(const ChildResult&, const Options&, std::string_view work);
 /// The limits for work in child processes.
 ChildLimits limitsOf(const Options&);
 

@@ -1,4 +1,4 @@
-#include "cpu/math/Reduction.h"
+#include "cpu/math/RangeReduction.h"
 
 #include "cpu/math/Coefficients.h"
 #include "llvm/IR/IntrinsicInst.h"

@@ -10,16 +10,16 @@
 
 namespace smalti {
 
-class Lifelines {
+class PeerMonitor {
  public:
   /// Gives every process what all of them give, one after the other; as MPI_Allgather.
   using Gather = std::function<std::vector<std::string>(const std::string&)>;
   /// Called by all processes together. Those that cannot be reached (a firewall) are not watched.
-  Lifelines(int rank, std::vector<std::string> names, const Gather&);
+  PeerMonitor(int rank, std::vector<std::string> names, const Gather&);
   /// Says goodbye: this process ends on purpose.
-  ~Lifelines();
-  Lifelines(const Lifelines&) = delete;
-  Lifelines& operator=(const Lifelines&) = delete;
+  ~PeerMonitor();
+  PeerMonitor(const PeerMonitor&) = delete;
+  PeerMonitor& operator=(const PeerMonitor&) = delete;
 
   /// The first process that has died; -1: none that is known of.
   int dead() const { return dead_.load(std::memory_order_acquire); }

@@ -1,4 +1,4 @@
-#include "driver/case/RunApart.h"
+#include "driver/case/RunInChild.h"
 
 #include <sys/mman.h>
 
@@ -48,14 +48,14 @@ size_t bytesOf(std::span<const ArrayType> types) {
 
 }  // namespace
 
-bool isForeign(const CompileOptions& options) {
+bool isForeignCode(const CompileOptions& options) {
   const Target* target = findTarget(options.target);
   return target && target->foreign &&
          std::ranges::all_of(options.contract.checks, [&](const auto* row) { return target->checks(*row); });
 }
 
 void prepareChild(const CompileOptions& options) {
-  if (isForeign(options) && !hasTpu("/")) pjrt::setCompileOnlyEnvironment();
+  if (isForeignCode(options) && !hasTpu("/")) pjrt::setCompileOnlyEnvironment();
 }
 
 std::string fatalLine(const std::string& standardError) {
@@ -78,8 +78,8 @@ std::string endOf(const ChildResult& result) {
          (line.empty() ? "" : ": " + line);
 }
 
-Diagnostic foreignTrouble(const ChildResult& result, const CompileOptions& options, double limitSeconds,
-                          std::string_view work) {
+Diagnostic foreignCodeFailure(const ChildResult& result, const CompileOptions& options, double limitSeconds,
+                              std::string_view work) {
   std::vector<std::string> where{fmt::format("target '{}'", findTarget(options.target)->name)};
   if (const auto plugin = pluginOf(options.target)) where.push_back(fmt::format("plugin '{}'", *plugin));
   if (result.timedOut)
@@ -99,7 +99,7 @@ Diagnostic foreignTrouble(const ChildResult& result, const CompileOptions& optio
               "with --target interpret whether they are correct"};
 }
 
-Result<RunOutcome> runApart(const Program& program, std::span<const Array> arguments, const RunSettings& settings) {
+Result<RunOutcome> runInChild(const Program& program, std::span<const Array> arguments, const RunSettings& settings) {
   const std::vector<ArrayType>& types = resultTypes(program);
   const SharedMemory shared(bytesOf(types));
   if (!shared.there()) return fail({.code = "SM9013", .message = "out of memory for the results", .place = {}});
@@ -116,10 +116,10 @@ Result<RunOutcome> runApart(const Program& program, std::span<const Array> argum
   };
   const double limit = settings.execute.timeLimitSeconds;
   ChildLimits limits{.seconds = limit > 0 ? limit : std::numeric_limits<double>::infinity(),
-                     .errorBytes = kForeignErrorBytes};
+                     .errorBytes = kPluginErrorBytes};
   ChildResult ended;
   runInChildren(1, limits, work, [&](int64_t, const ChildResult& result) { ended = result; }, [] {});
-  if (!ended.finished) return fail(foreignTrouble(ended, settings.compile, limit, "run"));
+  if (!ended.finished) return fail(foreignCodeFailure(ended, settings.compile, limit, "run"));
   if (!ended.output.empty()) return fail(diagnosticFromJson(Json::parse(ended.output)));
   RunOutcome outcome;
   const auto* from = static_cast<const std::byte*>(shared.get());

@@ -1,4 +1,4 @@
-#include "mpi/Lifelines.h"
+#include "mpi/PeerMonitor.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -86,7 +86,7 @@ void keepAlive(int socket) {
 
 }  // namespace
 
-Lifelines::Lifelines(int rank, std::vector<std::string> names, const Gather& gather)
+PeerMonitor::PeerMonitor(int rank, std::vector<std::string> names, const Gather& gather)
     : rank_(rank), names_(std::move(names)), lines_(names_.size(), -1) {
   connectAll(gather);
   if (pipe2(wake_, O_CLOEXEC | O_NONBLOCK) != 0) return;
@@ -97,7 +97,7 @@ Lifelines::Lifelines(int rank, std::vector<std::string> names, const Gather& gat
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-Lifelines::~Lifelines() {
+PeerMonitor::~PeerMonitor() {
   if (watcher_.joinable()) {
     (void)!write(wake_[1], "x", 1);
     watcher_.join();
@@ -111,7 +111,7 @@ Lifelines::~Lifelines() {
   close(wake_[1]);
 }
 
-void Lifelines::connectAll(const Gather& gather) {
+void PeerMonitor::connectAll(const Gather& gather) {
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in own = socketAddress("0.0.0.0", 0);
   socklen_t size = sizeof own;
@@ -157,7 +157,7 @@ void Lifelines::connectAll(const Gather& gather) {
     if (line >= 0) keepAlive(line);
 }
 
-void Lifelines::watch() {
+void PeerMonitor::watch() {
   std::vector<pollfd> polled;
   std::vector<int> ranks;
   for (size_t r = 0; r < lines_.size(); ++r)
@@ -184,7 +184,7 @@ void Lifelines::watch() {
   }
 }
 
-void Lifelines::report() const {
+void PeerMonitor::report() const {
   const std::string text =
       "error[SM5011]: another process has left the program\n  need: every process to run it to its "
       "end\n  have: " +

@@ -1,4 +1,4 @@
-#include "driver/processes/SlowNetwork.h"
+#include "driver/processes/SimulatedNetwork.h"
 
 #include <algorithm>
 #include <charconv>

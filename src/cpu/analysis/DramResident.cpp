@@ -1,4 +1,4 @@
-#include "cpu/analysis/MemoryResident.h"
+#include "cpu/analysis/DramResident.h"
 
 #include <algorithm>
 
@@ -33,20 +33,19 @@ bool storedOnce(const KernelPackage& package, const Window& window, mlir::Value 
 
 }  // namespace
 
-bool isMemoryResident(int64_t bytes, const Processor& processor) {
+bool isInDram(int64_t bytes, const Processor& processor) {
   // Half of the LLC, at most 16 MiB: a core does not have a larger LLC to itself.
   constexpr int64_t kLargestShare = 16 << 20;
   return bytes >= std::min(processor.l3Bytes / 2, kLargestShare);
 }
 
-std::vector<bool> worthStreaming(const KernelPackage& package, const Processor& processor) {
+std::vector<bool> usesNonTemporalStores(const KernelPackage& package, const Processor& processor) {
   const KernelArguments arguments(package);
   std::vector<bool> worth(package.results.size(), false);
   if (!llvm::Triple(processor.triple).isX86()) return worth;
   for (size_t i = 0; i < worth.size(); ++i) {
     const auto& window = arguments.windowOf(arguments.numInputs() + i);
-    if (!window || window->elementIndexed || arguments.isAliased(i) ||
-        !isMemoryResident(package.results[i].bytes(), processor))
+    if (!window || window->elementIndexed || arguments.isAliased(i) || !isInDram(package.results[i].bytes(), processor))
       continue;
     worth[i] = storedOnce(package, *window, arguments.output(i));
   }

@@ -9,7 +9,7 @@
 namespace smalti::tpu {
 
 /// One axis of the grid, and the dimensions of blocks that follow it.
-struct BlockRoom {
+struct MaxBlocks {
   size_t axis = 0;
   int64_t block = 0;                ///< elements of a block along it now
   int64_t extent = 0;               ///< of the arrays
@@ -21,6 +21,6 @@ struct BlockRoom {
 
 /// Axes whose index alone chooses blocks of one size along a dimension. Scratch grows with its dimension of that size;
 /// what the compiler adds grows in proportion: an estimate.
-std::vector<BlockRoom> roomOf(const KernelPackage&, const Chip&, const VmemMap&);
+std::vector<MaxBlocks> bytesOf(const KernelPackage&, const Chip&, const VmemMap&);
 
 }  // namespace smalti::tpu
