@@ -24,7 +24,7 @@ class NullCore : public Core {
   Result<Buffer*> barrierSemaphore(const SourcePlace&) override { return fail({}); }
   bool goesOnAfter(Diagnostic) override { return false; }
   Result<Wait> semaphoreWait(const Ref&, int64_t, const SourcePlace&) override { return Wait::done; }
-  int32_t semaphoreRead(const Ref&) override { return 0; }
+  std::optional<int32_t> semaphoreRead(const Ref&) override { return 0; }
   Status semaphoreSignal(const Ref&, int64_t, std::optional<int32_t>, std::optional<int32_t>,
                          const SourcePlace&) override {
     return {};

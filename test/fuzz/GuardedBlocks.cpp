@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/BlockMemory.h"
+#include "base/Bytes.h"
 
 namespace smalti {
 namespace fuzz {
@@ -63,6 +64,8 @@ void* allocateBlock(size_t bytes) {
   if (fuzz::guard != fuzz::Guard::off) return fuzz::takeGuarded(bytes, kAlignment, fuzz::guard);
   return std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);
 }
+
+MessageMemory messageMemory{.allocate = allocateBlock, .free = freeBlock};
 
 void lockBlocks() {}
 void unlockBlocks() {}

@@ -66,7 +66,7 @@ Work encode(const Spec& s) {
   int32_t id = 0;
   for (Tokens& text : texts)
     for (int64_t i = 0; i < s["tokens"]; ++i) text.ids.push_back(id++ * 7 % static_cast<int32_t>(kConfig.words));
-  return work([=] { return unwrap(embeddings(*weights, kConfig, texts, [](size_t) {})); });
+  return work([=] { return unwrap(embeddings(*weights, kConfig, texts, 1, [](size_t) {})); });
 }
 
 }  // namespace

@@ -431,7 +431,7 @@ bool takeShadows(std::vector<Array>& results, size_t shadowResults) {
 
 bool watchesCopies(const KernelPackage& package) {
   bool watches = false;
-  package.kernelFunction().walk([&](mlir::Operation* op) { watches |= op->hasAttr(kWatched); });
+  package.kernelFunction().walk([&](mlir::Operation* op) { watches |= op->hasAttr(kHazardChecked); });
   return watches;
 }
 

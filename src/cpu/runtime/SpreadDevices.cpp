@@ -55,7 +55,7 @@ ProcessDeviceGroup::ProcessDeviceGroup(const ProcessSpread& spread, int devicesH
 
 ProcessDeviceGroup::~ProcessDeviceGroup() = default;
 
-void SpreadGroup::setMemory(int device, std::vector<Region> regions) {
+void ProcessDeviceGroup::setMemory(int device, std::vector<Region> regions) {
   // Only copies to other processes write there: most of its pages are never allocated.
   constexpr int64_t kPage = 4096;
   int64_t bytes = 0;
