@@ -106,7 +106,7 @@ MESSAGES = [
      "error[SM1011]: --dma cannot be 'lazy'\n  need: eager|on-wait|random\n"
      "  help: dma: when a copy's data moves between its start and its wait\n"),
     (["run", CASES / "add_grid_1d", "--target", "gpu"], 2,
-     "error[SM1011]: --target cannot be 'gpu'\n  need: interpret|cpu|cuda[:GPU]|cuda-host[:GPU|FOLDER]|sim:CHIP|tpu[:PLUGIN]\n  help: target: what runs the kernels (smalti env describes each)\n"),
+     "error[SM1011]: --target cannot be 'gpu'\n  need: interpret|cpu|cuda[:GPU|NUMBER|GPU@NUMBER]|cuda-host[:GPU|FOLDER]|sim:CHIP|tpu[:PLUGIN]\n  help: target: what runs the kernels (smalti env describes each)\n"),
     (["run", CASES / "add_grid_1d", "--in", "f32[2", "--in", "f32[2"], 2,
      "error[SM1001]: cannot read 'f32[2': No such file or directory\n"),
     (["run", CASES / "add_grid_1d/module.stablehlo.mlir", "--out-shape", "f32[8]"], 2,
@@ -123,7 +123,7 @@ def test_whole_messages(run, arguments, code, message):
 
 
 @pytest.mark.parametrize("variable, value, allowed, what", [
-    ("SMALTI_TARGET", "nope", "interpret|cpu|cuda[:GPU]|cuda-host[:GPU|FOLDER]|sim:CHIP|tpu[:PLUGIN]", "target: what runs the kernels (smalti env describes each)"),
+    ("SMALTI_TARGET", "nope", "interpret|cpu|cuda[:GPU|NUMBER|GPU@NUMBER]|cuda-host[:GPU|FOLDER]|sim:CHIP|tpu[:PLUGIN]", "target: what runs the kernels (smalti env describes each)"),
     ("SMALTI_THREADS", "-1", "a number from 0 to 1024",
      "threads: threads of native code that share parallel grid axes; 0: one per core"),
     ("SMALTI_THREADS", "1000000000", "a number from 0 to 1024",

@@ -172,7 +172,7 @@ def test_env_says_where_values_come_from(run):
     targets = {t["name"]: t["available"] for t in out["targets"]}
     assert list(targets) == ["interpret", "cpu", "cuda", "cuda-host", "sim", "tpu"]
     assert targets["interpret"] and targets["cpu"] and targets["cuda-host"] and targets["sim"]  # a GPU or a TPU there may be, or not
-    assert rows["target"]["allowed"] == "interpret|cpu|cuda[:GPU]|cuda-host[:GPU|FOLDER]|sim:CHIP|tpu[:PLUGIN]"
+    assert rows["target"]["allowed"] == "interpret|cpu|cuda[:GPU|NUMBER|GPU@NUMBER]|cuda-host[:GPU|FOLDER]|sim:CHIP|tpu[:PLUGIN]"
     done = run("env", env={"SMALTI_TARGT": "x"})
     assert done.returncode == 0 and "SMALTI_STEP_LIMIT" in done.stdout
     assert done.stderr == "SMALTI_TARGT is not an option of Smalti; did you mean SMALTI_TARGET?\n"

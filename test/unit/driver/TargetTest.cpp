@@ -100,16 +100,18 @@ TEST(Targets, ARegisteredTargetRunsKernelsWithItsArgument) {
 
 TEST(Targets, ARegisteredTargetIsAValueOfTheOption) {
   const OptionRow& row = *findOption("target");
-  EXPECT_EQ(row.allowed(), "interpret|cpu|cuda[:GPU]|cuda-host[:GPU|FOLDER]|sim:CHIP|tpu[:PLUGIN]");
+  EXPECT_EQ(row.allowed(), "interpret|cpu|cuda[:GPU|NUMBER|GPU@NUMBER]|cuda-host[:GPU|FOLDER]|sim:CHIP|tpu[:PLUGIN]");
   const RegisteredTarget registered(filling({}));
-  EXPECT_EQ(row.allowed(), "interpret|cpu|cuda[:GPU]|cuda-host[:GPU|FOLDER]|sim:CHIP|tpu[:PLUGIN]|fill:NUMBER");
+  EXPECT_EQ(row.allowed(),
+            "interpret|cpu|cuda[:GPU|NUMBER|GPU@NUMBER]|cuda-host[:GPU|FOLDER]|sim:CHIP|tpu[:PLUGIN]|fill:NUMBER");
   OptionSet options;
   EXPECT_TRUE(options.set(row, "fill:3", Origin::commandLine, "--target"));
   EXPECT_EQ(options.values.target, "fill:3");
-  EXPECT_EQ(options.set(row, "abacus", Origin::commandLine, "--target").error().str(),
-            "error[SM1011]: --target cannot be 'abacus'\n"
-            "  need: interpret|cpu|cuda[:GPU]|cuda-host[:GPU|FOLDER]|sim:CHIP|tpu[:PLUGIN]|fill:NUMBER\n"
-            "  help: target: what runs the kernels (smalti env describes each)\n");
+  EXPECT_EQ(
+      options.set(row, "abacus", Origin::commandLine, "--target").error().str(),
+      "error[SM1011]: --target cannot be 'abacus'\n"
+      "  need: interpret|cpu|cuda[:GPU|NUMBER|GPU@NUMBER]|cuda-host[:GPU|FOLDER]|sim:CHIP|tpu[:PLUGIN]|fill:NUMBER\n"
+      "  help: target: what runs the kernels (smalti env describes each)\n");
   EXPECT_EQ(options.set(row, "cpu:avx512", Origin::commandLine, "--target").error().str(),
             "error[SM1011]: --target cannot be 'cpu:avx512'\n"
             "  need: cpu, and nothing after it\n"
@@ -160,18 +162,20 @@ TEST(Targets, WhyOneIsNotAvailableIsDescribed) {
       filling(fail({.code = "SM5008", .message = "no abacus was found on the table", .place = {}})));
   const ScopedVariable plugin("TPU_LIBRARY_PATH", "named");  // so that no TPU is missed here
   const auto cuda = gpu::CudaDriver::open();
-  EXPECT_EQ(describeTargets(),
-            "  interpret: the abstract machine without a clock: op by op, checks everything\n"
-            "  cpu: native code for this processor\n"
-            "  cuda[:GPU]: the NVIDIA GPU of this machine: code for it, or for the one that is named\n" +
-                (cuda ? "" : "    not available: " + cuda.error().message + "\n") +
-                "  cuda-host[:GPU|FOLDER]: code for NVIDIA GPUs, executed by this process, to test it without a GPU; "
-                "calls are kept in FOLDER\n"
-                "  sim:CHIP: a simulated TPU: the machine's results with that chip's numerics, and a predicted time\n"
-                "  tpu[:PLUGIN]: the TPUs of this machine, or the devices of another PJRT plugin: the whole program, "
-                "compiled by the plugin\n"
-                "  fill:NUMBER: writes a number and computes nothing\n"
-                "    not available: no abacus was found on the table\n");
+  EXPECT_EQ(
+      describeTargets(),
+      "  interpret: the abstract machine without a clock: op by op, checks everything\n"
+      "  cpu: native code for this processor\n"
+      "  cuda[:GPU|NUMBER|GPU@NUMBER]: an NVIDIA GPU of this machine, the first or number NUMBER, with code for it or "
+      "for GPU\n" +
+          (cuda ? "" : "    not available: " + cuda.error().message + "\n") +
+          "  cuda-host[:GPU|FOLDER]: code for NVIDIA GPUs, executed by this process, to test it without a GPU; "
+          "calls are kept in FOLDER\n"
+          "  sim:CHIP: a simulated TPU: the machine's results with that chip's numerics, and a predicted time\n"
+          "  tpu[:PLUGIN]: the TPUs of this machine, or the devices of another PJRT plugin: the whole program, "
+          "compiled by the plugin\n"
+          "  fill:NUMBER: writes a number and computes nothing\n"
+          "    not available: no abacus was found on the table\n");
   const Json row = targetsJson().back();
   EXPECT_EQ(row["available"], false);
   EXPECT_EQ(row["unavailable_because"], "no abacus was found on the table");
@@ -182,7 +186,7 @@ TEST(Targets, SM5006_UnknownTargetsAreNamed) {
   ASSERT_FALSE(results);
   EXPECT_EQ(results.error().str(),
             "error[SM5006]: there is no target 'abacus'\n"
-            "  need: interpret|cpu|cuda[:GPU]|cuda-host[:GPU|FOLDER]|sim:CHIP|tpu[:PLUGIN]\n"
+            "  need: interpret|cpu|cuda[:GPU|NUMBER|GPU@NUMBER]|cuda-host[:GPU|FOLDER]|sim:CHIP|tpu[:PLUGIN]\n"
             "  help: choose one of these; smalti env describes them\n");
 }
 
