@@ -118,7 +118,7 @@ class MpiProcesses final : public Processes {
 
   Diagnostic died(int rank) const {
     return {.code = "SM5011",
-            .message = "another process has left the program",
+            .message = "another process has stopped running the program",
             .place = {},
             .need = "every process to run it to its end",
             .have = name(rank) + " has died",
@@ -167,7 +167,7 @@ class MpiProcesses final : public Processes {
   Status failed(std::string_view what, int rank, int code) const {
     return fail(
         {.code = "SM5011",
-         .message = "another process has left the program",
+         .message = "another process has stopped running the program",
          .place = {},
          .need = "every process to run it to its end",
          .have = "MPI cannot " + std::string(what) + " " + (rank < 0 ? "others" : name(rank)) + ": " + errorText(code),

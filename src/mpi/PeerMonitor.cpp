@@ -186,7 +186,7 @@ void PeerMonitor::watch() {
 
 void PeerMonitor::report() const {
   const std::string text =
-      "error[SM5011]: another process has left the program\n  need: every process to run it to its "
+      "error[SM5011]: another process has stopped running the program\n  need: every process to run it to its "
       "end\n  have: " +
       names_[static_cast<size_t>(dead_.load())] +
       " has died\n  help: look at what that process and the launcher print\n";
