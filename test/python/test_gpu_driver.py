@@ -42,7 +42,7 @@ def test_a_call_goes_through_the_driver(run, fake_cuda, tmp_path):
 
 @pytest.mark.parametrize("mode, why", [
     ("old", "the NVIDIA driver is too old: it has CUDA 11.2, and 11.4 is needed"),
-    ("none", "there is an NVIDIA driver, and no GPU"),
+    ("none", "there is an NVIDIA driver but no GPU"),
 ])
 def test_sm5008_drivers_that_do_not_do(run, fake_cuda, mode, why):
     done = run("run", CASES / "add_grid_1d", "--target", "cuda", env=fake_cuda(mode))
@@ -55,7 +55,7 @@ def test_sm5008_drivers_that_do_not_do(run, fake_cuda, mode, why):
              "  help: smaller arrays, or a GPU with more memory\n"),
     ("faulty", "error[SM7205]: the CUDA driver cannot run the kernel to its end\n"
                "PLACE  have: error 700: an illegal memory access was encountered\n"
-               "  help: this process has lost the GPU: run it again; --target cuda-host or interpret may say why\n"),
+               "  help: this process has lost the GPU: run it again; --target cuda-host or interpret may show why\n"),
 ])
 def test_sm7205_what_the_driver_refuses(run, fake_cuda, mode, message):
     assert run("run", CASES / "add_grid_1d", "--target", "cuda", env=fake_cuda(mode)).stderr == message.replace("PLACE", PLACE)

@@ -155,7 +155,9 @@ def test_checks_find_what_the_machine_finds(run, tmp_path):
     assert "finding[SM4102]: output 0 depends on uninitialised memory" in got.stdout + got.stderr and got.returncode != 0
 
 
-def test_recorded_kernels_are_clean_with_checks(run):
-    done = run("conform", CASES, "--target", "cuda-host", "--check", "--json")
-    cases = {c["case"]: c["status"] for c in json.loads(done.stdout)["cases"]}
-    assert {n for n, s in cases.items() if s not in ("pass", "ran", "refused")} == set()
+def test_recorded_kernels_with_checks_end_as_on_the_machine(run):
+    """Kernels whose results have undefined elements are found on every target."""
+    def found(target):
+        done = run("conform", CASES, "--target", target, "--check", "--json")
+        return {c["case"] for c in json.loads(done.stdout)["cases"] if c["status"] not in ("pass", "ran", "refused")}
+    assert found("cuda-host") == found("interpret")
