@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "BlockingTasks.h"
 #include "smalti/error.h"
 
 namespace smalti::python {
@@ -59,6 +60,14 @@ Diagnostic absence(const std::vector<std::optional<Seat>>& seats, std::chrono::s
               "all), with all devices in one process; longer calls before it need a larger timeout_seconds"};
 }
 
+/// XLA continues the program of a device inside done(), and blocks there in a collective until the other devices reach
+/// it: each gets a thread of its own. The last device has not waited, so its program continues after done().
+void finish(std::vector<std::optional<Seat>>& seats, size_t last, const Outcome& outcome) {
+  for (size_t d = 0; d < seats.size(); ++d)
+    if (d != last) BlockingTasks::instance().start([seat = std::move(*seats[d]), outcome] { seat.done(outcome); });
+  seats[last]->done(outcome);
+}
+
 }  // namespace
 
 Meetings& Meetings::instance() {
@@ -106,7 +115,7 @@ void Meetings::meet(const CallSite& site, int device, int devices, Seat seat, co
     rounds_.erase(key);
   }
   const Outcome outcome = attempt([&] { return execute(executable, all); });
-  for (const auto& one : all) one->done(outcome);
+  finish(all, static_cast<size_t>(device), outcome);
 }
 
 /// Takes the seats of those who wait.
@@ -135,9 +144,7 @@ void Meetings::watch() {
     std::vector<Seat> waiting;
     const Outcome outcome = fail(giveUp(next->second, waiting));
     if (next->second.taken == static_cast<int>(next->second.seats.size())) rounds_.erase(next);
-    lock.unlock();
-    for (const Seat& seat : waiting) seat.done(outcome);
-    lock.lock();
+    for (Seat& seat : waiting) BlockingTasks::instance().start([seat = std::move(seat), outcome] { seat.done(outcome); });
   }
 }
 

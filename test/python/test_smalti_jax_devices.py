@@ -67,6 +67,12 @@ both = on(lambda x: ring(x) - 2 * ring(x + 1))
 for _ in range(10):
     np.testing.assert_array_equal(both(X), turned(X, 1) - 2 * turned(X + 1, 1))
 """,
+    "collectives of XLA on the results": """
+result = lambda x: ring(x) + lax.pmean(ring(x), "d") - lax.pmean(lax.all_gather(ring(2 * x), "d", tiled=True), "d")[:8]
+mean = X.reshape(4, 8, 128).mean(0)
+for _ in range(5):
+    np.testing.assert_array_equal(on(result)(X), turned(X, 1) + np.tile(mean - 2 * X[24:], (4, 1)))
+""",
     "runs that nobody waits for": """
 permuted = on(ring)
 results = [permuted(X + i) for i in range(20)]
