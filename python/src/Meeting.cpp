@@ -144,7 +144,8 @@ void Meetings::watch() {
     std::vector<Seat> waiting;
     const Outcome outcome = fail(giveUp(next->second, waiting));
     if (next->second.taken == static_cast<int>(next->second.seats.size())) rounds_.erase(next);
-    for (Seat& seat : waiting) BlockingTasks::instance().start([seat = std::move(seat), outcome] { seat.done(outcome); });
+    for (Seat& seat : waiting)
+      BlockingTasks::instance().start([seat = std::move(seat), outcome] { seat.done(outcome); });
   }
 }
 
