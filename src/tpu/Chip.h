@@ -119,7 +119,7 @@ struct Chip {
     bool stridedRoll = false;        ///< pltpu.roll with a stride
     bool stochasticRound = false;
     bool interleavedUnpack = false;
-    bool remoteRegularSemaphore = false;  ///< copies between devices that signal a regular semaphore
+    bool regularSemaphoreCopies = false;  ///< copies that signal a regular semaphore
   } takes;
 
   std::map<std::string, std::string> sources;  ///< "memory.vmem_bytes" → where the number is from, or "fitted"

@@ -144,8 +144,7 @@ std::vector<ChipKey> makeSchema() {
       SMALTI_FLAG("strided_roll", stridedRoll, "rolls with a stride"),
       SMALTI_FLAG("stochastic_round", stochasticRound, "stochastic rounding"),
       SMALTI_FLAG("interleaved_unpack", interleavedUnpack, "unpack_elementwise of interleaved values"),
-      SMALTI_FLAG("remote_regular_semaphore", remoteRegularSemaphore,
-                  "copies between devices that signal a regular semaphore"),
+      SMALTI_FLAG("regular_semaphore_copies", regularSemaphoreCopies, "copies that signal a regular semaphore"),
   };
 }
 

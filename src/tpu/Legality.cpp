@@ -44,7 +44,7 @@ Verdict judge(const KernelPackage& kernel, const Chip& chip) {
   const Judge judge(kernel, chip, verdict.refusals);
   const std::span<const Rule> tables[]{typeRules(),  scalarRules(),     matmulRules(), indexRules(), reshapeRules(),
                                        maskRules(),  strideRules(),     gatherRules(), copyRules(),  controlRules(),
-                                       blockRules(), generationRules(), queueRules(),  vmemRules()};
+                                       blockRules(), generationRules(), queueRules(),  vmemRules(),  semaphoreRules()};
   f.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) {
     for (const auto& table : tables)
       for (const Rule& rule : table)

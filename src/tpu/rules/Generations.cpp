@@ -30,16 +30,6 @@ void onUnpack(mlir::Operation* op, const Judge& judge) {
              "take the halves of words with shifts and bitcasts");
 }
 
-void onRemoteCopy(mlir::Operation* op, const Judge& judge) {
-  auto copy = mlir::dyn_cast<EnqueueDMAOp>(op);
-  if (!copy || !copy.getDeviceId() || judge.chip.takes.remoteRegularSemaphore) return;
-  for (mlir::Value semaphore : {copy.getSourceSemaphore(), copy.getTargetSemaphore()}) {
-    const auto type = semaphore ? mlir::dyn_cast<mlir::MemRefType>(semaphore.getType()) : mlir::MemRefType();
-    if (type && mlir::isa<SemaphoreType>(type.getElementType()))
-      return refuseOn(judge, op, "a copy to another device signals a regular semaphore", "use a DMA semaphore");
-  }
-}
-
 void onPadding(const Judge& judge) {
   for (const auto& window : judge.kernel.signature.windows)
     if (window && llvm::any_of(window->padLow, [](int64_t pad) { return pad != 0; }))
@@ -65,11 +55,8 @@ void onEmptyArrays(const Judge& judge) {
 }  // namespace
 
 std::span<const Rule> generationRules() {
-  static constexpr Rule kRules[]{{.onOp = onStochasticConvert},
-                                 {.onOp = onUnpack},
-                                 {.onOp = onRemoteCopy},
-                                 {.onKernel = onPadding},
-                                 {.onKernel = onEmptyArrays}};
+  static constexpr Rule kRules[]{
+      {.onOp = onStochasticConvert}, {.onOp = onUnpack}, {.onKernel = onPadding}, {.onKernel = onEmptyArrays}};
   return kRules;
 }
 

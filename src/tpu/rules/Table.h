@@ -7,6 +7,7 @@ namespace smalti::tpu {
 
 std::span<const Rule> indexRules();       // Indices.cpp
 std::span<const Rule> copyRules();        // Copies.cpp
+std::span<const Rule> semaphoreRules();   // Semaphores.cpp
 std::span<const Rule> blockRules();       // Blocks.cpp
 std::span<const Rule> typeRules();        // Types.cpp
 std::span<const Rule> scalarRules();      // Scalars.cpp

@@ -44,6 +44,8 @@ TEST(Refusals, RecordedMessagesHaveTheirReason) {
        "Allocation (size=33554432) would exceed memory (size=16777216) :: [shape = 'u8[1]{0}', space=vmem, size"},
       {"hbm", "E1000: CompileTimeHbmOom: Ran out of memory on HBM"},
       {"unsupported-op", "Target platform does not support BF16 ReciprocalOp."},
+      {"unsupported-op", "INTERNAL: Regular semaphores in EnqueueDMA are not supported on this target."},
+      {"unsupported-op", "INTERNAL: Not implemented: Non-DMA semaphores in transfers that require unrolling."},
       {"unsupported-op", "MatmulLhsFifoOp not supported on TPU generations >= 7."},
       {"matrix-queue",
        "Cannot schedule FIFO push instruction when the FIFO is full.  FIFO name: kMrf0. (element count 48 vs 48)."},
